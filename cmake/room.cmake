@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+include(GoogleTest)
+
+# commensal_room(FOLDER [LINK room|library ...] [PRIVATE library ...])
+# One room of the house: folder commensal/FOLDER, target commensal_<folder>, alias
+# commensal::<folder with ::>. Sources are found by suffix: *_test.cpp makes <target>_test (one
+# CTest label a file, see below), *_bench.cpp makes <target>_bench, the rest is the library.
+# LINK names other rooms (they contain a slash or are a room already) or libraries whose headers
+# may appear in the room's headers; PRIVATE names libraries that stay in leaf sources.
+function(commensal_room folder)
+  cmake_parse_arguments(ROOM "" "" "LINK;PRIVATE" ${ARGN})
+  string(REPLACE "/" "_" name "commensal_${folder}")
+  string(REPLACE "/" "::" alias "commensal::${folder}")
+  set(root "${PROJECT_SOURCE_DIR}/commensal/${folder}")
+
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${root}/*.cpp")
+  set(tests ${sources})
+  set(benches ${sources})
+  list(FILTER tests INCLUDE REGEX "_test\\.cpp$")
+  list(FILTER benches INCLUDE REGEX "_bench\\.cpp$")
+  list(FILTER sources EXCLUDE REGEX "_(test|bench)\\.cpp$")
+
+  set(links)
+  foreach(item IN LISTS ROOM_LINK)
+    string(REPLACE "/" "_" target "commensal_${item}")
+    if(TARGET ${target})
+      list(APPEND links ${target})
+    else()
+      list(APPEND links ${item})
+    endif()
+  endforeach()
+
+  if(sources)
+    add_library(${name} STATIC ${sources})
+    target_include_directories(${name} PUBLIC "${PROJECT_SOURCE_DIR}")
+    target_link_libraries(${name} PUBLIC ${links} Threads::Threads PRIVATE ${ROOM_PRIVATE})
+  else()
+    add_library(${name} INTERFACE)
+    target_include_directories(${name} INTERFACE "${PROJECT_SOURCE_DIR}")
+    target_link_libraries(${name} INTERFACE ${links} Threads::Threads)
+  endif()
+  add_library(${alias} ALIAS ${name})
+
+  if(COMMENSAL_TESTS AND tests)
+    commensal_test(${name}_test SOURCES ${tests} LINK ${name} ${ROOM_PRIVATE})
+  endif()
+  if(COMMENSAL_TESTS AND benches)
+    add_executable(${name}_bench ${benches})
+    target_link_libraries(${name}_bench PRIVATE ${name} ${ROOM_PRIVATE} benchmark::benchmark_main)
+  endif()
+endfunction()
+
+# commensal_test(NAME SOURCES file ... LINK target ... [LABEL label] [TIMEOUT seconds])
+# A GoogleTest program. A suite whose name begins with "Equality", "Conformance", "Sim" or
+# "Exhaustive" carries that CTest label, every other one LABEL (default: unit).
+function(commensal_test name)
+  cmake_parse_arguments(TEST "" "LABEL;TIMEOUT" "SOURCES;LINK" ${ARGN})
+  if(NOT TEST_LABEL)
+    set(TEST_LABEL unit)
+  endif()
+  if(NOT TEST_TIMEOUT)
+    set(TEST_TIMEOUT 300)
+  endif()
+  add_executable(${name} ${TEST_SOURCES})
+  target_link_libraries(${name} PRIVATE ${TEST_LINK} GTest::gmock GTest::gtest_main)
+  target_compile_definitions(${name} PRIVATE COMMENSAL_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  set(special Equality Conformance Sim Exhaustive)
+  set(rest "*")
+  set(minus)
+  foreach(suite IN LISTS special)
+    string(TOLOWER ${suite} label)
+    gtest_discover_tests(${name} TEST_FILTER "${suite}*" DISCOVERY_MODE PRE_TEST
+      PROPERTIES LABELS ${label} TIMEOUT 900)
+    list(APPEND minus "${suite}*")
+  endforeach()
+  list(JOIN minus ":" minus)
+  gtest_discover_tests(${name} TEST_FILTER "*-${minus}" DISCOVERY_MODE PRE_TEST
+    PROPERTIES LABELS ${TEST_LABEL} TIMEOUT ${TEST_TIMEOUT})
+endfunction()

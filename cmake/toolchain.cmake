@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: Apache-2.0
+# Compiler settings that hold for every target. The floating-point flags are part of the numeric
+# specification (docs/numerics.md): a contraction or a fast-math flag would change bits.
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+
+option(COMMENSAL_TESTS "Build the tests" ON)
+set(COMMENSAL_SANITIZE "" CACHE STRING "Sanitizers for every target, e.g. address,undefined or thread")
+
+find_program(CCACHE_PROGRAM ccache)
+if(CCACHE_PROGRAM)
+  set(CMAKE_CXX_COMPILER_LAUNCHER "${CCACHE_PROGRAM}")
+endif()
+
+add_compile_options(-Wall -Wextra -Wpedantic -ffp-contract=off)
+if(COMMENSAL_SANITIZE)
+  add_compile_options(-fsanitize=${COMMENSAL_SANITIZE} -fno-omit-frame-pointer
+                      -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${COMMENSAL_SANITIZE})
+endif()

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <commensal/base/core/check.hpp>
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+namespace commensal::core {
+
+void check_failed(std::string_view what, const std::source_location& where) {
+  fmt::print(stderr, "{}:{}: check failed: {}\n", where.file_name(), where.line(), what);
+  std::abort();
+}
+
+}  // namespace commensal::core

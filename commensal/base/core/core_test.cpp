@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <commensal/base/core/bytes.hpp>
+#include <commensal/base/core/file.hpp>
+#include <commensal/base/core/rng.hpp>
+
+namespace commensal::core {
+namespace {
+
+// Known-answer vectors of Random123 1.14 (kat_vectors, philox4x32 10).
+TEST(Philox, MatchesThePublishedVectors) {
+  EXPECT_EQ(philox4x32({0, 0, 0, 0}, {0, 0}),
+            (std::array<std::uint32_t, 4>{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}));
+  EXPECT_EQ(philox4x32({~0u, ~0u, ~0u, ~0u}, {~0u, ~0u}),
+            (std::array<std::uint32_t, 4>{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}));
+  EXPECT_EQ(philox4x32({0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}, {0xa4093822, 0x299f31d0}),
+            (std::array<std::uint32_t, 4>{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}));
+}
+
+TEST(CounterRng, AnyElementIsComputedAlone) {
+  CounterRng rng(7, 3);
+  for (std::uint64_t i = 0; i < 100; ++i) {
+    const float expected =
+        static_cast<float>(static_cast<std::int32_t>(rng.next_u32() >> 8) - (1 << 23)) * 0x1p-23f;
+    EXPECT_EQ(counter_symmetric_f32(7, 3, i), expected);
+  }
+}
+
+TEST(Hex, ReadsWhatItWritesAndRefusesTheRest) {
+  const Bytes bytes = {0x00, 0x7f, 0xff};
+  EXPECT_EQ(to_hex(bytes), "007fff");
+  EXPECT_EQ(*from_hex("0x007FfF"), bytes);
+  EXPECT_FALSE(from_hex("abc"));
+  EXPECT_FALSE(from_hex("zz"));
+  EXPECT_FALSE(digest_from_hex("00"));
+}
+
+TEST(File, IsReplacedAtomicallyAndMapped) {
+  const Path path = Path(::testing::TempDir()) / "commensal_core_file_test";
+  ASSERT_TRUE(write_file_atomically(path, as_bytes("one")));
+  ASSERT_TRUE(write_file_atomically(path, as_bytes("two"), 0600));
+  EXPECT_EQ(as_text(*read_file(path)), "two");
+  EXPECT_EQ(read_file(path, 2).error().code, ErrorCode::kResourceExhausted);
+  std::filesystem::remove(path);
+  EXPECT_EQ(read_file(path).error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(read_file(::testing::TempDir()).error().code, ErrorCode::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace commensal::core

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <commensal/base/core/file.hpp>
+#include <cstring>
+
+namespace commensal::core {
+namespace {
+
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  ~Descriptor() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  int get() const { return fd_; }
+  bool valid() const { return fd_ >= 0; }
+
+ private:
+  int fd_;
+};
+
+tl::unexpected<Error> system_failure(const Path& path, std::string_view what) {
+  const int number = errno;
+  const ErrorCode code = number == ENOENT   ? ErrorCode::kNotFound
+                         : number == EACCES ? ErrorCode::kPermissionDenied
+                                            : ErrorCode::kDataLoss;
+  return fail(code, "cannot {} '{}': {}", what, path.string(), std::strerror(number));
+}
+
+Result<void> write_all(int fd, ByteView bytes, const Path& path) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(fd, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return system_failure(path, "write");
+    bytes = bytes.subspan(static_cast<std::size_t>(written));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const MappedFile>> MappedFile::open(const Path& path,
+                                                           std::int64_t bytes_max) {
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file.valid()) return system_failure(path, "open");
+  struct stat status {};
+  if (::fstat(file.get(), &status) != 0) return system_failure(path, "stat");
+  if (!S_ISREG(status.st_mode)) {
+    return fail(ErrorCode::kInvalidArgument, "'{}' is not a regular file", path.string());
+  }
+  if (status.st_size > bytes_max) {
+    return fail(ErrorCode::kResourceExhausted, "'{}' has {} bytes, at most {} are accepted",
+                path.string(), status.st_size, bytes_max);
+  }
+  std::shared_ptr<MappedFile> mapped(new MappedFile);
+  if (status.st_size > 0) {
+    void* data = ::mmap(nullptr, static_cast<std::size_t>(status.st_size), PROT_READ, MAP_PRIVATE,
+                        file.get(), 0);
+    if (data == MAP_FAILED) return system_failure(path, "map");
+    mapped->data_ = static_cast<const std::uint8_t*>(data);
+    mapped->size_ = static_cast<std::size_t>(status.st_size);
+  }
+  return mapped;
+}
+
+MappedFile::~MappedFile() {
+  if (data_ != nullptr) ::munmap(const_cast<std::uint8_t*>(data_), size_);
+}
+
+Result<Bytes> read_file(const Path& path, std::int64_t bytes_max) {
+  COMMENSAL_ASSIGN(const auto mapped, MappedFile::open(path, bytes_max));
+  return Bytes(mapped->bytes().begin(), mapped->bytes().end());
+}
+
+Result<void> write_file_atomically(const Path& path, ByteView bytes, unsigned mode) {
+  std::string temporary = path.string() + ".XXXXXX";
+  const Descriptor file(::mkostemp(temporary.data(), O_CLOEXEC));
+  if (!file.valid()) return system_failure(path, "write");
+  Result<void> done = write_all(file.get(), bytes, path);
+  if (done && (::fchmod(file.get(), mode) != 0 || ::fsync(file.get()) != 0)) {
+    done = system_failure(path, "write");
+  }
+  if (done && ::rename(temporary.c_str(), path.c_str()) != 0) done = system_failure(path, "replace");
+  if (!done) {
+    ::unlink(temporary.c_str());
+    return done;
+  }
+  const Path folder = path.has_parent_path() ? path.parent_path() : Path(".");
+  const Descriptor directory(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!directory.valid() || ::fsync(directory.get()) != 0) return system_failure(folder, "sync");
+  return {};
+}
+
+}  // namespace commensal::core

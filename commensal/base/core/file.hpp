@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <commensal/base/core/bytes.hpp>
+#include <commensal/base/core/limits.hpp>
+#include <filesystem>
+#include <memory>
+
+namespace commensal::core {
+
+using Path = std::filesystem::path;
+
+/// A file mapped read-only; unmapped with the last owner. A file that shrinks while it is mapped
+/// raises SIGBUS: callers map only files that they own or have just been given.
+class MappedFile {
+ public:
+  /// Errors: kNotFound, kInvalidArgument (not a regular file), kResourceExhausted (too large).
+  static Result<std::shared_ptr<const MappedFile>> open(const Path& path,
+                                                        std::int64_t bytes_max = limits::kFileBytesMax);
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
+  ~MappedFile();
+
+  ByteView bytes() const { return {data_, size_}; }
+
+ private:
+  MappedFile() = default;
+  const std::uint8_t* data_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+/// Errors as MappedFile::open.
+Result<Bytes> read_file(const Path& path, std::int64_t bytes_max = limits::kFileBytesMax);
+
+/// Replaces `path` so that a reader, or a machine that loses power, sees the old or the new file:
+/// temporary file, fsync, rename, fsync of the folder. `mode` as in open(2).
+Result<void> write_file_atomically(const Path& path, ByteView bytes, unsigned mode = 0644);
+
+}  // namespace commensal::core

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+/// Every bound on what is read from outside or kept in a queue. One name, one place.
+namespace commensal::limits {
+
+// Tensors and graphs.
+inline constexpr int kRankMax = 16;
+inline constexpr std::int64_t kTensorElementsMax = std::int64_t{1} << 40;
+inline constexpr std::int64_t kModelBytesMax = std::int64_t{2} << 30;  // protobuf's own bound
+inline constexpr int kGraphNodesMax = 1 << 20;
+inline constexpr int kNodeInputsMax = 1 << 16;
+inline constexpr std::int64_t kMemoryBytesDefault = std::int64_t{4} << 30;  // one session
+
+// Files and images.
+inline constexpr std::int64_t kFileBytesMax = std::int64_t{4} << 30;
+inline constexpr int kImageSideMax = 1 << 14;
+
+// Canonical encoding and Merkle trees.
+inline constexpr std::size_t kNounBytesMax = 1 << 20;
+inline constexpr std::size_t kListItemsMax = 1 << 16;
+inline constexpr int kMerkleDepthMax = 40;
+
+// Serving.
+inline constexpr std::int64_t kHttpBodyBytesMax = std::int64_t{1} << 30;
+inline constexpr std::int64_t kHttpHeaderBytesMax = 1 << 16;
+inline constexpr std::int64_t kJsonDepthMax = 32;
+inline constexpr std::int64_t kRpcMessageBytesMax = std::int64_t{256} << 20;
+inline constexpr int kConnectionsMax = 1024;
+inline constexpr int kProvidersMax = 1024;
+inline constexpr int kProviderQueueMax = 256;
+inline constexpr int kNameBytesMax = 64;
+inline constexpr int kThreadsMax = 256;
+
+// Store.
+inline constexpr std::size_t kStoreKeyBytesMax = 1024;
+inline constexpr std::size_t kStoreValueBytesMax = std::size_t{256} << 20;
+
+}  // namespace commensal::limits

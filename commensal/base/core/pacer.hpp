@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+namespace commensal::core {
+
+/// Where guest work yields to the host. The executor calls it between pieces of work; the
+/// governor's implementation may block there, so that the host comes first.
+/// Thread-safety: called from the thread that runs the graph, never from several at once.
+class Pacer {
+ public:
+  virtual ~Pacer() = default;
+  /// `work_ops` floating-point operations are about to run. False: give up, the guest must stop.
+  virtual bool pace(std::int64_t work_ops) = 0;
+};
+
+}  // namespace commensal::core

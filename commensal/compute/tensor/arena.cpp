@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <commensal/compute/tensor/arena.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <cstdlib>
+#include <map>
+#include <mutex>
+#include <vector>
+
+namespace commensal::tensor {
+namespace {
+
+// Size classes are an eighth of an octave apart: at most 12.5 % of a block is lost.
+std::size_t size_class(std::size_t bytes) {
+  bytes = std::max(bytes, Arena::kAlignment);
+  const std::size_t step = std::max(std::bit_floor(bytes) / 8, Arena::kAlignment);
+  return (bytes + step - 1) / step * step;
+}
+
+}  // namespace
+
+struct Arena::State {
+  const std::int64_t bytes_max;
+
+  std::mutex mutex;
+  // Guarded by mutex.
+  std::int64_t in_use = 0;
+  std::int64_t kept = 0;  // bytes in `free`
+  std::int64_t peak = 0;
+  std::map<std::size_t, std::vector<std::byte*>> free;
+
+  explicit State(std::int64_t limit) : bytes_max(limit) {}
+  ~State() { drop_free(); }
+
+  void drop_free() {
+    for (auto& [size, blocks] : free) {
+      for (std::byte* block : blocks) std::free(block);
+    }
+    free.clear();
+    kept = 0;
+  }
+
+  std::byte* take(std::size_t size) {
+    const std::lock_guard lock(mutex);
+    const auto bytes = static_cast<std::int64_t>(size);
+    if (bytes > bytes_max - in_use) return nullptr;
+    std::byte* block = nullptr;
+    if (const auto found = free.find(size); found != free.end() && !found->second.empty()) {
+      block = found->second.back();
+      found->second.pop_back();
+      kept -= bytes;
+    } else {
+      if (bytes > bytes_max - in_use - kept) drop_free();
+      block = static_cast<std::byte*>(std::aligned_alloc(kAlignment, size));
+    }
+    if (block == nullptr) return nullptr;
+    in_use += bytes;
+    peak = std::max(peak, in_use + kept);
+    return block;
+  }
+
+  void give_back(std::byte* block, std::size_t size) {
+    const std::lock_guard lock(mutex);
+    free[size].push_back(block);
+    in_use -= static_cast<std::int64_t>(size);
+    kept += static_cast<std::int64_t>(size);
+  }
+};
+
+Arena::Arena(std::int64_t bytes_max) : state_(std::make_shared<State>(bytes_max)) {}
+
+core::Result<std::shared_ptr<std::byte>> Arena::allocate(std::int64_t bytes) {
+  const std::size_t size = bytes > state_->bytes_max ? 0 : size_class(static_cast<std::size_t>(bytes));
+  std::byte* block = size == 0 ? nullptr : state_->take(size);
+  if (block == nullptr) {
+    return core::fail(core::ErrorCode::kResourceExhausted,
+                      "{} bytes more than the memory limit of {} bytes allows", bytes,
+                      state_->bytes_max);
+  }
+  return std::shared_ptr<std::byte>(
+      block, [state = state_, size](std::byte* released) { state->give_back(released, size); });
+}
+
+std::int64_t Arena::bytes_in_use() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->in_use;
+}
+
+std::int64_t Arena::bytes_peak() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->peak;
+}
+
+}  // namespace commensal::tensor

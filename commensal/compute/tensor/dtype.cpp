@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <commensal/compute/tensor/dtype.hpp>
+
+namespace commensal::tensor {
+namespace {
+
+constexpr DTypeTraits kUndefinedTraits = {DType::kUndefined, "undefined", "", "", 0};
+
+constexpr DTypeTraits kTable[] = {
+    {DType::kFloat32, "float32", "FP32", "<f4", 4},
+    {DType::kUint8, "uint8", "UINT8", "|u1", 1},
+    {DType::kInt8, "int8", "INT8", "|i1", 1},
+    {DType::kUint16, "uint16", "UINT16", "<u2", 2},
+    {DType::kInt16, "int16", "INT16", "<i2", 2},
+    {DType::kInt32, "int32", "INT32", "<i4", 4},
+    {DType::kInt64, "int64", "INT64", "<i8", 8},
+    {DType::kBool, "bool", "BOOL", "|b1", 1},
+    {DType::kFloat16, "float16", "FP16", "<f2", 2},
+    {DType::kFloat64, "float64", "FP64", "<f8", 8},
+    {DType::kUint32, "uint32", "UINT32", "<u4", 4},
+    {DType::kUint64, "uint64", "UINT64", "<u8", 8},
+    {DType::kBfloat16, "bfloat16", "BF16", "", 2},
+};
+
+}  // namespace
+
+std::span<const DTypeTraits> all_dtypes() { return kTable; }
+
+const DTypeTraits& traits(DType dtype) {
+  for (const DTypeTraits& row : kTable) {
+    if (row.dtype == dtype) return row;
+  }
+  return kUndefinedTraits;
+}
+
+core::Result<DType> dtype_from_onnx(int number) {
+  for (const DTypeTraits& row : kTable) {
+    if (static_cast<int>(row.dtype) == number) return row.dtype;
+  }
+  return core::fail(core::ErrorCode::kUnsupported, "ONNX element type {} is not supported", number);
+}
+
+core::Result<DType> dtype_from_oip(std::string_view name) {
+  for (const DTypeTraits& row : kTable) {
+    if (row.oip == name) return row.dtype;
+  }
+  return core::fail(core::ErrorCode::kInvalidArgument, "unknown datatype '{}'", name);
+}
+
+}  // namespace commensal::tensor

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <commensal/compute/tensor/tensor.hpp>
+
+#include <cstring>
+
+namespace commensal::tensor {
+
+std::string TensorType::text() const { return std::string(traits(dtype).name) + shape.text(); }
+
+core::Result<Tensor> Tensor::allocate(Arena& arena, const TensorType& type) {
+  COMMENSAL_ASSIGN(auto block, arena.allocate(type.bytes()));
+  Tensor made;
+  made.type_ = type;
+  made.data_ = reinterpret_cast<const std::uint8_t*>(block.get());
+  made.owner_ = std::move(block);
+  made.writable_ = true;
+  return made;
+}
+
+Tensor Tensor::copy_of(const TensorType& type, core::ByteView bytes) {
+  core::check(static_cast<std::int64_t>(bytes.size()) == type.bytes(), "the bytes fill the type");
+  Arena heap(type.bytes() + type.bytes() / 4 + 4096);
+  Tensor made = *allocate(heap, type);
+  if (!bytes.empty()) std::memcpy(made.mutable_bytes().data(), bytes.data(), bytes.size());
+  return made;
+}
+
+Tensor Tensor::view_of(const TensorType& type, core::ByteView bytes,
+                       std::shared_ptr<const void> owner) {
+  core::check(static_cast<std::int64_t>(bytes.size()) == type.bytes(), "the bytes fill the type");
+  const auto size = static_cast<std::uintptr_t>(traits(type.dtype).size);
+  core::check(size == 0 || reinterpret_cast<std::uintptr_t>(bytes.data()) % size == 0,
+              "a view is aligned for its type");
+  Tensor made;
+  made.type_ = type;
+  made.data_ = bytes.data();
+  made.owner_ = std::move(owner);
+  return made;
+}
+
+Tensor Tensor::reshaped(const Shape& shape) const {
+  core::check(shape.elements() == elements(), "a reshape keeps the number of elements");
+  Tensor made = *this;
+  made.type_.shape = shape;
+  return made;
+}
+
+}  // namespace commensal::tensor

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <commensal/compute/tensor/float16.hpp>
+#include <commensal/compute/tensor/tensor.hpp>
+#include <vector>
+
+namespace commensal::tensor {
+namespace {
+
+TEST(Shape, RefusesWhatOverflowsOrIsNegative) {
+  const std::int64_t huge[] = {1 << 30, 1 << 30, 0};
+  EXPECT_FALSE(Shape::of(huge));
+  const std::int64_t negative[] = {2, -1};
+  EXPECT_FALSE(Shape::of(negative));
+  const std::vector<std::int64_t> deep(limits::kRankMax + 1, 1);
+  EXPECT_FALSE(Shape::of(deep));
+  EXPECT_EQ(Shape({2, 0, 3}).elements(), 0);
+  EXPECT_EQ(Shape().elements(), 1);
+}
+
+TEST(Shape, BroadcastsAsNumpyDoes) {
+  EXPECT_EQ(*broadcast({3, 1}, {2, 1, 4}), Shape({2, 3, 4}));
+  EXPECT_EQ(*broadcast({0}, {1}), Shape({0}));
+  EXPECT_FALSE(broadcast({3}, {2}));
+}
+
+TEST(Arena, RecyclesAndBounds) {
+  Arena arena(1 << 20);
+  auto first = *arena.allocate(1000);
+  const std::byte* address = first.get();
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(address) % Arena::kAlignment, 0u);
+  first.reset();
+  EXPECT_EQ(arena.bytes_in_use(), 0);
+  EXPECT_EQ(arena.allocate(1000)->get(), address);
+  EXPECT_EQ(arena.allocate(2 << 20).error().code, core::ErrorCode::kResourceExhausted);
+  EXPECT_EQ(arena.allocate(std::int64_t{1} << 62).error().code, core::ErrorCode::kResourceExhausted);
+}
+
+TEST(Arena, KeptBlocksGiveWayToAnotherSize) {
+  Arena arena(1 << 20);
+  { auto kept = *arena.allocate(900 << 10); }
+  EXPECT_TRUE(arena.allocate(800 << 10));
+  EXPECT_LE(arena.bytes_peak(), 1 << 20);
+}
+
+TEST(Float16, RoundTripsEveryValue) {
+  for (std::uint32_t bits = 0; bits < 65536; ++bits) {
+    const Float16 half{static_cast<std::uint16_t>(bits)};
+    const bool is_nan = (bits & 0x7c00) == 0x7c00 && (bits & 0x3ff) != 0;
+    EXPECT_EQ(to_float16(to_float(half)).bits, is_nan ? 0x7e00 : bits);
+    const Bfloat16 brain{static_cast<std::uint16_t>(bits)};
+    const bool is_brain_nan = (bits & 0x7f80) == 0x7f80 && (bits & 0x7f) != 0;
+    EXPECT_EQ(to_bfloat16(to_float(brain)).bits, is_brain_nan ? 0x7fc0 : bits);
+  }
+}
+
+TEST(Float16, RoundsToNearestEven) {
+  EXPECT_EQ(to_float16(1.0f + 0x1p-11f).bits, 0x3c00);
+  EXPECT_EQ(to_float16(1.0f + 3 * 0x1p-11f).bits, 0x3c02);
+  EXPECT_EQ(to_float16(65519.0f).bits, 0x7bff);
+  EXPECT_EQ(to_float16(65520.0f).bits, 0x7c00);
+  EXPECT_EQ(to_float16(0x1p-25f).bits, 0);
+  EXPECT_EQ(to_float16(0x1.8p-25f).bits, 1);
+  EXPECT_EQ(to_bfloat16(1.0f + 0x1p-8f).bits, 0x3f80);
+  EXPECT_EQ(to_bfloat16(3.4e38f).bits, 0x7f80);
+}
+
+}  // namespace
+}  // namespace commensal::tensor
