@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <commensal/base/core/limits.hpp>
+#include <commensal/base/core/pacer.hpp>
+#include <commensal/compute/graph/ir.hpp>
+#include <commensal/compute/graph/tracer.hpp>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace commensal::graph {
+
+enum class Backend { kRef, kCpu };
+
+struct SessionOptions {
+  Backend backend = Backend::kCpu;  // falls back to ref/ where this machine lacks AVX2
+  std::optional<kernels::Isa> isa;  // default: the best that the machine has
+  int threads = 1;
+  std::int64_t memory_bytes_max = limits::kMemoryBytesDefault;
+};
+
+/// A graph made ready to run: constants packed, threads started.
+/// Thread-safety: one run() at a time per session.
+class Session {
+ public:
+  /// Errors: kUnsupported (the isa is not there), kInvalidArgument (threads).
+  static core::Result<Session> create(std::shared_ptr<const Graph> graph,
+                                      const SessionOptions& options);
+  Session(Session&&) noexcept;
+  Session& operator=(Session&&) noexcept;
+  ~Session();
+
+  const Graph& graph() const;
+
+  /// `inputs` in the order of graph().inputs; returns outputs in the order of graph().outputs.
+  /// Errors: kInvalidArgument (naming input or node and what was expected), kResourceExhausted
+  /// (memory), kUnavailable (the pacer said stop).
+  core::Result<std::vector<tensor::Tensor>> run(std::span<const tensor::Tensor> inputs,
+                                                Tracer* tracer = nullptr,
+                                                core::Pacer* pacer = nullptr);
+
+ private:
+  struct State;
+  explicit Session(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+/// Checks names, count and types of `inputs` against what the graph declares; one line that says
+/// what was expected.
+core::Result<void> check_inputs(const Graph& graph, std::span<const tensor::Tensor> inputs);
+
+}  // namespace commensal::graph

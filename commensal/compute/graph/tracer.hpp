@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <commensal/compute/graph/ir.hpp>
+#include <span>
+
+namespace commensal::graph {
+
+/// Sees every node run: profiles, transcripts and disputes are made of it. A null Tracer costs
+/// nothing. Thread-safety: called from the thread that runs the graph.
+class Tracer {
+ public:
+  virtual ~Tracer() = default;
+  virtual void before_node(const Node&, const kernels::Call&) {}
+  virtual void after_node(const Node&, const kernels::Call&, std::span<const tensor::Tensor>) {}
+};
+
+}  // namespace commensal::graph

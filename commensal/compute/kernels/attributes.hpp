@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <commensal/base/core/result.hpp>
+#include <commensal/compute/tensor/tensor.hpp>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace commensal::kernels {
+
+using Attribute = std::variant<std::int64_t, float, std::string, std::vector<std::int64_t>,
+                               std::vector<float>, std::vector<std::string>, tensor::Tensor>;
+
+/// The attributes of one node, by name, in the order of their names (so that an encoding of them
+/// is canonical). Getters return the default where the attribute is absent; one of the wrong type
+/// is an error naming it.
+class Attributes {
+ public:
+  void set(std::string name, Attribute value) { values_[std::move(name)] = std::move(value); }
+  const std::map<std::string, Attribute, std::less<>>& all() const { return values_; }
+  bool has(std::string_view name) const { return values_.find(name) != values_.end(); }
+
+  core::Result<std::int64_t> integer(std::string_view name, std::int64_t fallback) const {
+    return get<std::int64_t>(name, fallback, "an integer");
+  }
+  core::Result<float> real(std::string_view name, float fallback) const {
+    return get<float>(name, fallback, "a float");
+  }
+  core::Result<std::string> text(std::string_view name, std::string_view fallback) const {
+    return get<std::string>(name, std::string(fallback), "a string");
+  }
+  core::Result<std::vector<std::int64_t>> integers(std::string_view name,
+                                                   std::vector<std::int64_t> fallback = {}) const {
+    return get<std::vector<std::int64_t>>(name, std::move(fallback), "a list of integers");
+  }
+  core::Result<std::vector<float>> reals(std::string_view name,
+                                         std::vector<float> fallback = {}) const {
+    return get<std::vector<float>>(name, std::move(fallback), "a list of floats");
+  }
+  core::Result<tensor::Tensor> tensor(std::string_view name) const {
+    return get<tensor::Tensor>(name, tensor::Tensor(), "a tensor");
+  }
+
+ private:
+  template <class T>
+  core::Result<T> get(std::string_view name, T fallback, std::string_view expected) const {
+    const auto found = values_.find(name);
+    if (found == values_.end()) return fallback;
+    if (const T* value = std::get_if<T>(&found->second)) return *value;
+    return core::fail(core::ErrorCode::kInvalidArgument, "attribute '{}' must be {}", name,
+                      expected);
+  }
+
+  std::map<std::string, Attribute, std::less<>> values_;
+};
+
+}  // namespace commensal::kernels
