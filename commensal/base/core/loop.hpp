@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+namespace commensal::core {
+
+/// An event loop, injected: servers are event handlers, so that one thread and one seed can run a
+/// whole market, and real time is only one way to drive them.
+/// All tasks run on the loop's one thread, one at a time, those of post() in the order of posting.
+/// Thread-safety: post() from any thread, the rest from the loop's thread.
+class Loop {
+ public:
+  using Task = std::function<void()>;
+
+  virtual ~Loop() = default;
+  virtual void post(Task task) = 0;
+  /// Runs `task` once, at least `delay_ms` from now.
+  virtual void after(std::int64_t delay_ms, Task task) = 0;
+  /// Runs `work` off the loop, so that it may take long, one at a time and in order; then `done`
+  /// on the loop.
+  virtual void offload(Task work, Task done) = 0;
+};
+
+}  // namespace commensal::core

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <commensal/compute/tensor/tensor.hpp>
+#include <string>
+#include <vector>
+
+namespace commensal::tensor {
+
+/// A tensor as it travels: a graph's input or output under its name.
+struct NamedTensor {
+  std::string name;
+  Tensor value;
+};
+using NamedTensors = std::vector<NamedTensor>;
+
+}  // namespace commensal::tensor

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <commensal/base/core/rng.hpp>
+#include <commensal/base/core/store.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace commensal::gateway {
+
+enum class Role { kConsumer, kOperator };
+
+struct Account {
+  std::string name;
+  Role role = Role::kConsumer;
+};
+
+/// Who may ask for what. A token is 32 random bytes in hexadecimal; only its SHA-256 is stored.
+/// Thread-safety: one thread, the store's.
+class Accounts {
+ public:
+  Accounts(core::Store& store, core::Rng& rng) : store_(store), rng_(rng) {}
+
+  /// Returns the token, which can't be shown again. Names: 1 to 64 of [a-z0-9_-], beginning with a
+  /// letter. Errors: kAlreadyExists, kInvalidArgument.
+  core::Result<std::string> create(const std::string& name, Role role);
+  /// Error: kUnauthenticated.
+  core::Result<Account> authenticate(std::string_view token);
+  core::Result<std::vector<Account>> list();
+  core::Result<std::optional<Account>> find(const std::string& name);
+
+ private:
+  core::Store& store_;
+  core::Rng& rng_;
+};
+
+}  // namespace commensal::gateway

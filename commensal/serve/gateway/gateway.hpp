@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <commensal/base/core/clock.hpp>
+#include <commensal/base/core/loop.hpp>
+#include <commensal/base/core/rng.hpp>
+#include <commensal/base/core/store.hpp>
+#include <commensal/base/crypto/secp256k1.hpp>
+#include <commensal/compute/tensor/named.hpp>
+#include <commensal/serve/gateway/accounts.hpp>
+#include <commensal/serve/gateway/hub.hpp>
+#include <commensal/serve/gateway/receipt_book.hpp>
+#include <commensal/serve/rpc/link.hpp>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace commensal::gateway {
+
+struct GatewayConfig {
+  core::Path folder;               // state: models/; the store lies beside it
+  double audit_probability = 0.1;  // of a full replay, per receipt
+  std::int64_t silence_ms_max = 10'000;  // a provider that holds a task longer loses it
+  int tries_max = 3;                     // providers tried for one request
+};
+
+/// The world, injected. The gateway's loop, store and key outlive it.
+struct GatewayWorld {
+  core::Loop& loop;
+  const core::Clock& clock;
+  core::Rng& rng;
+  core::Store& store;
+  const crypto::SecretKey& key;  // signs for the consumers' accounts
+};
+
+struct InferRequest {
+  Account account;
+  std::string model;  // "owner/model"
+  std::uint32_t version = 0;
+  tensor::NamedTensors inputs;
+};
+struct InferResponse {
+  ModelVersion model;
+  tensor::NamedTensors outputs;
+  core::Digest receipt;
+  crypto::Address provider;
+};
+
+struct ProviderInfo {
+  crypto::Address address;
+  std::string name;
+  bool connected = false;
+  std::string banned;  // why, or ""
+  std::uint32_t queued = 0;
+  std::uint64_t served = 0;
+  std::size_t cached_models = 0;
+};
+
+/// The gateway without its sockets: an event handler on its loop. HTTP (http/) and gRPC (rpc/)
+/// call it. Thread-safety: the loop's thread, model_path excepted.
+class Gateway final : public rpc::GatewayPort {
+ public:
+  using InferDone = std::function<void(core::Result<InferResponse>)>;
+
+  /// Reads the state, takes up the audits that were due. Errors: kDataLoss.
+  static core::Result<std::unique_ptr<Gateway>> create(const GatewayWorld& world,
+                                                       const GatewayConfig& config);
+  ~Gateway() override;
+
+  /// `done` is called once, on the loop, after the receipt is durable. Errors: kNotFound (model),
+  /// kInvalidArgument (inputs, naming the expected ones), kUnavailable (no provider, with the
+  /// reason), kResourceExhausted (queues full).
+  void infer(InferRequest request, InferDone done);
+
+  Accounts& accounts();
+  ModelHub& hub();
+  ReceiptBook& receipts();
+  std::vector<ProviderInfo> providers() const;
+  /// Audits and re-executions that are due or under way.
+  std::size_t audits_pending() const;
+  crypto::Address address() const;
+
+  LinkId on_open(std::shared_ptr<rpc::ProviderLink> link) override;
+  void on_message(LinkId link, rpc::ToGateway message) override;
+  void on_close(LinkId link) override;
+  core::Result<std::string> model_path(const std::string& session_token,
+                                       const core::Digest& model) override;
+
+ private:
+  struct State;
+  explicit Gateway(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace commensal::gateway

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <commensal/base/core/result.hpp>
+#include <commensal/base/protocol/job.hpp>
+#include <commensal/base/protocol/receipt.hpp>
+#include <commensal/compute/tensor/named.hpp>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+/// What a provider and a gateway say to each other; proto/commensal/v1/link.proto has the same
+/// messages on the wire. The order: Challenge, Hello, Welcome; then, a task at a time or many at
+/// once, Task, Commit, Countersign, Deliver (or Refuse); Load and OpenRequest at any time.
+namespace commensal::rpc {
+
+/// Names a task on one link; chosen by the gateway, never used twice.
+using TaskId = std::uint64_t;
+
+// Gateway to provider.
+
+/// First word of the gateway: the provider proves its key by signing `nonce`.
+struct Challenge {
+  core::Digest nonce;
+};
+struct Welcome {
+  std::string session_token;  // for fetch_model
+};
+/// The provider gets no more work on this link.
+struct Dismiss {
+  core::Error reason;
+};
+struct Task {
+  TaskId id = 0;
+  protocol::Job job;
+  core::Digest model;  // SHA-256 of the model file
+  core::Digest input_salt;
+  tensor::NamedTensors inputs;
+};
+/// The client's signatures over commitments, in the order of their tasks.
+struct Countersign {
+  struct Item {
+    TaskId task = 0;
+    protocol::BatchSignature signature;
+  };
+  std::vector<Item> items;
+};
+struct OpenRequest {
+  core::Digest receipt;
+};
+
+// Provider to gateway.
+
+struct Hello {
+  std::string name;
+  std::string version;
+  crypto::Address address;
+  crypto::Signature signature;  // over hello_digest(nonce, address)
+  std::vector<core::Digest> cached_models;
+  std::uint32_t threads = 0;
+};
+/// Sent after every change of the queue or the cache.
+struct Load {
+  std::uint32_t queued = 0;
+  std::vector<core::Digest> cached_models;
+};
+struct Commit {
+  struct Item {
+    TaskId task = 0;
+    core::Digest commitment;
+    protocol::BatchSignature signature;
+  };
+  std::vector<Item> items;
+};
+struct Deliver {
+  TaskId task = 0;
+  core::Digest output_salt;
+  tensor::NamedTensors outputs;
+};
+struct Refuse {
+  TaskId task = 0;
+  core::Error reason;
+};
+struct OpenReply {
+  core::Digest receipt;
+  std::optional<core::Bytes> opening;  // verify::Opening, encoded; absent: no longer retained
+};
+
+using ToProvider = std::variant<Challenge, Welcome, Dismiss, Task, Countersign, OpenRequest>;
+using ToGateway = std::variant<Hello, Load, Commit, Deliver, Refuse, OpenReply>;
+
+/// What a provider signs to show that it holds the key of `address`.
+core::Digest hello_digest(const core::Digest& nonce, const crypto::Address& address);
+
+}  // namespace commensal::rpc
