@@ -1,0 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+// No #pragma once and no namespace: whoever includes this does so inside a namespace of its own,
+// once for every instruction set (Highway needs the code itself between its target pragmas), and
+// includes <cstdint> and its lanes type (lanes.hpp says what that must have) before it.
+// Plain C++: math/scalar.hpp.
+#include <commensal/compute/kernels/math/winograd_inl.hpp>
