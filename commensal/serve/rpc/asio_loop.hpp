@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <commensal/base/core/loop.hpp>
+#include <memory>
+
+namespace commensal::rpc {
+
+/// The loop of a real process, in real time. A second thread, which lives as long as the loop
+/// runs, does the offloaded work.
+///
+/// Its life: made, run once (by run() or by start()), stopped, destroyed. What is pending when it
+/// stops is destroyed and not run, at the latest with the loop; so is what is posted later. What
+/// tasks refer to must live until run() or join() returns, and nothing more is needed.
+/// Thread-safety: post() and stop() from any thread, run(), start() and join() from the owner's,
+/// after() and offload() as core::Loop says or before the loop runs.
+class AsioLoop final : public core::Loop {
+ public:
+  AsioLoop();
+  AsioLoop(const AsioLoop&) = delete;
+  AsioLoop& operator=(const AsioLoop&) = delete;
+  /// Stops and waits; never from a task.
+  ~AsioLoop() override;
+
+  /// Runs on the calling thread until stop(), and then waits for the work that is being done.
+  void run();
+  /// Runs on a thread of its own.
+  void start();
+  /// The current task, if there is one, is the last. Does not wait.
+  void stop();
+  /// Waits until the thread of start() has ended; never from a task.
+  void join();
+
+  void post(Task task) override;
+  void after(std::int64_t delay_ms, Task task) override;
+  void offload(Task work, Task done) override;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace commensal::rpc

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <commensal/serve/rpc/asio_loop.hpp>
+#include <future>
+#include <memory>
+#include <thread>
+#include <vector>
+
+namespace commensal::rpc {
+namespace {
+
+TEST(AsioLoop, RunsTasksInTheOrderOfPostingAcrossThreads) {
+  AsioLoop loop;
+  std::vector<int> seen;
+  loop.post([&] {
+    loop.post([&] { seen.push_back(1); });
+    std::thread([&] { loop.post([&] { seen.push_back(2); }); }).join();
+    loop.post([&] { seen.push_back(3); });
+    loop.post([&] { loop.stop(); });
+  });
+  loop.run();
+  EXPECT_EQ(seen, (std::vector{1, 2, 3}));
+}
+
+TEST(AsioLoop, TimersRunNoEarlierThanAsked) {
+  AsioLoop loop;
+  std::vector<int> seen;
+  const auto begin = std::chrono::steady_clock::now();
+  auto end = begin;
+  loop.after(30, [&] {
+    seen.push_back(30);
+    end = std::chrono::steady_clock::now();
+    loop.stop();
+  });
+  loop.after(5, [&] { seen.push_back(5); });
+  loop.run();
+  EXPECT_EQ(seen, (std::vector{5, 30}));
+  EXPECT_GE(end - begin, std::chrono::milliseconds(30));
+}
+
+TEST(AsioLoop, OffloadsToOneThreadInOrderAndReturnsToTheLoop) {
+  AsioLoop loop;
+  std::thread::id loop_thread;
+  std::vector<int> worked;
+  std::vector<int> done;
+  loop.post([&] {
+    loop_thread = std::this_thread::get_id();
+    for (int i = 0; i < 100; ++i) {
+      loop.offload(
+          [&, i] {
+            EXPECT_NE(std::this_thread::get_id(), loop_thread);
+            worked.push_back(i);
+          },
+          [&, i] {
+            EXPECT_EQ(std::this_thread::get_id(), loop_thread);
+            done.push_back(i);
+            if (i == 99) loop.stop();
+          });
+    }
+  });
+  loop.run();
+  ASSERT_EQ(done.size(), 100u);
+  EXPECT_EQ(worked, done);
+  EXPECT_TRUE(std::is_sorted(done.begin(), done.end()));
+}
+
+TEST(AsioLoop, TakesPostsFromManyThreads) {
+  AsioLoop loop;
+  loop.start();
+  int count = 0;  // touched on the loop only
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < 1000; ++i) loop.post([&] { ++count; });
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  std::promise<int> all;
+  loop.post([&] { all.set_value(count); });
+  EXPECT_EQ(all.get_future().get(), 4000);
+}
+
+/// Posts again when it is destroyed, as objects that clean up after themselves do.
+struct PostsWhenDestroyed {
+  AsioLoop& loop;
+  std::atomic<int>& destroyed;
+  ~PostsWhenDestroyed() {
+    ++destroyed;
+    loop.post([] { FAIL() << "a stopped loop ran a task"; });
+  }
+};
+
+TEST(AsioLoop, DestroysWhatIsPendingAndRunsNoneOfIt) {
+  std::atomic<int> destroyed = 0;
+  std::atomic<bool> worked = false;
+  {
+    AsioLoop loop;
+    auto token = std::make_shared<PostsWhenDestroyed>(loop, destroyed);
+    loop.post([&loop, &worked] {
+      loop.offload(
+          [&] {
+            std::this_thread::sleep_for(std::chrono::milliseconds(20));
+            worked = true;
+          },
+          [] { FAIL() << "done after stop"; });
+    });
+    loop.post([&loop, token] {
+      // The worker may be at the first errand now; the second one must not begin.
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      loop.offload([token] { FAIL() << "began after stop"; }, [token] {});
+      loop.post([token] { FAIL() << "ran after stop"; });
+      loop.after(0, [token] { FAIL() << "fired after stop"; });
+      loop.stop();
+    });
+    token.reset();
+    loop.run();
+    EXPECT_TRUE(worked);  // run() waits for work that had begun
+    EXPECT_EQ(destroyed, 0);
+    loop.post([] { FAIL() << "a stopped loop ran a task"; });
+  }
+  EXPECT_EQ(destroyed, 1);
+}
+
+TEST(AsioLoop, MayBeStoppedBeforeItRunsOrNeverRun) {
+  AsioLoop never;
+  never.post([] { FAIL(); });
+  AsioLoop stopped;
+  stopped.post([] { FAIL(); });
+  stopped.stop();
+  stopped.start();
+  stopped.join();
+}
+
+}  // namespace
+}  // namespace commensal::rpc

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <commensal/base/core/check.hpp>
+#include <commensal/base/core/file.hpp>
+#include <commensal/serve/rpc/direct.hpp>
+#include <commensal/serve/rpc/model_download.hpp>
+#include <deque>
+#include <mutex>
+#include <utility>
+
+namespace commensal::rpc {
+namespace detail {
+
+struct DirectPlace {
+  explicit DirectPlace(core::Loop& its_loop) : loop(its_loop) {}
+
+  core::Loop& loop;
+  std::mutex port_mutex;  // fetch_model reads `port` off the loop
+  GatewayPort* port = nullptr;
+  std::vector<std::shared_ptr<DirectStream>> open;  // in the order of opening
+};
+
+/// One stream. Whatever travels in one direction waits in one queue, so that timers that fire out
+/// of turn cannot change the order.
+struct DirectStream : std::enable_shared_from_this<DirectStream> {
+  using Queue = std::deque<core::Loop::Task>;
+
+  std::shared_ptr<DirectPlace> place;
+  std::shared_ptr<ProviderPort> provider;  // empty: it hears no more
+  DirectFaults faults;
+  GatewayPort::LinkId id = 0;
+  bool opened = false;
+  bool ending = false;  // nobody sends any more
+  bool closed = false;  // the gateway has heard on_close
+  Queue up;
+  Queue down;
+
+  void travel(Queue& queue, core::Loop::Task task) {
+    queue.push_back(std::move(task));
+    auto arrive = [self = shared_from_this(), &queue] {
+      if (queue.empty()) return;
+      const core::Loop::Task next = std::move(queue.front());
+      queue.pop_front();
+      next();
+    };
+    if (faults.delay_ms > 0) {
+      place->loop.after(faults.delay_ms, std::move(arrive));
+    } else {
+      place->loop.post(std::move(arrive));
+    }
+  }
+  bool dropped() const { return faults.drops_message && faults.drops_message(); }
+
+  void open();
+  void close_gateway();
+  void close_provider(const std::string& reason);
+  void break_off(const std::string& reason);
+};
+
+}  // namespace detail
+
+namespace {
+
+class DirectLink final : public ProviderLink {
+ public:
+  explicit DirectLink(std::shared_ptr<detail::DirectStream> stream) : stream_(std::move(stream)) {}
+
+  void send(ToProvider message) override {
+    if (stream_->ending || stream_->dropped()) return;
+    stream_->travel(stream_->down, [stream = stream_, message = std::move(message)]() mutable {
+      if (const auto provider = stream->provider) provider->on_message(std::move(message));
+    });
+  }
+  void close() override {
+    if (std::exchange(stream_->ending, true)) return;
+    stream_->place->loop.post([stream = stream_] { stream->close_gateway(); });
+    stream_->travel(stream_->down, [stream = stream_] {
+      stream->close_provider("the gateway closed the stream");
+    });
+  }
+
+ private:
+  std::shared_ptr<detail::DirectStream> stream_;
+};
+
+}  // namespace
+
+void detail::DirectStream::open() {
+  if (!provider) return;
+  if (place->port == nullptr) return close_provider("no gateway listens");
+  opened = true;
+  place->open.push_back(shared_from_this());
+  id = place->port->on_open(std::make_shared<DirectLink>(shared_from_this()));
+}
+
+void detail::DirectStream::close_gateway() {
+  ending = true;
+  if (!opened || std::exchange(closed, true)) return;
+  std::erase(place->open, shared_from_this());
+  place->port->on_close(id);
+}
+
+void detail::DirectStream::close_provider(const std::string& reason) {
+  ending = true;
+  if (const auto heard = std::exchange(provider, nullptr)) {
+    heard->on_close(core::Error{core::ErrorCode::kUnavailable, reason});
+  }
+}
+
+/// Both ends hear of it as soon as the loop turns; what is on its way is lost.
+void detail::DirectStream::break_off(const std::string& reason) {
+  ending = true;
+  up.clear();
+  down.clear();
+  place->loop.post([self = shared_from_this()] { self->close_gateway(); });
+  place->loop.post([self = shared_from_this(), reason] { self->close_provider(reason); });
+}
+
+DirectServer::DirectServer(core::Loop& loop)
+    : place_(std::make_shared<detail::DirectPlace>(loop)) {}
+
+DirectServer::~DirectServer() { stop(); }
+
+void DirectServer::listen(GatewayPort& port) {
+  const std::lock_guard lock(place_->port_mutex);
+  core::check(place_->port == nullptr, "a server listens for one gateway");
+  place_->port = &port;
+}
+
+void DirectServer::stop() {
+  const auto open = place_->open;
+  for (const auto& stream : open) {
+    stream->break_off("the gateway stopped");
+    stream->close_gateway();
+  }
+  const std::lock_guard lock(place_->port_mutex);
+  place_->port = nullptr;
+}
+
+DirectClient::DirectClient(DirectServer& server, DirectFaults faults)
+    : place_(server.place_), faults_(std::move(faults)) {}
+
+DirectClient::~DirectClient() { drop(); }
+
+void DirectClient::drop() {
+  if (!stream_) return;
+  stream_->provider.reset();
+  stream_->travel(stream_->up, [stream = stream_] { stream->close_gateway(); });
+  stream_.reset();
+}
+
+void DirectClient::attach(std::shared_ptr<ProviderPort> port) {
+  drop();
+  stream_ = std::make_shared<detail::DirectStream>();
+  stream_->place = place_;
+  stream_->provider = std::move(port);
+  stream_->faults = faults_;
+  stream_->travel(stream_->up, [stream = stream_] { stream->open(); });
+}
+
+void DirectClient::send(ToGateway message) {
+  if (!stream_ || stream_->ending || stream_->dropped()) return;
+  stream_->travel(stream_->up, [stream = stream_, message = std::move(message)]() mutable {
+    if (stream->ending) return;
+    stream->place->port->on_message(stream->id, std::move(message));
+  });
+}
+
+void DirectClient::cut() {
+  if (stream_) stream_->break_off("the connection was cut");
+}
+
+core::Result<void> DirectClient::fetch_model(const std::string& session_token,
+                                             const core::Digest& model, const std::string& path) {
+  core::Result<std::string> source =
+      core::fail(core::ErrorCode::kUnavailable, "no gateway listens");
+  {
+    const std::lock_guard lock(place_->port_mutex);
+    if (place_->port != nullptr) source = place_->port->model_path(session_token, model);
+  }
+  if (!source) return tl::unexpected(source.error());
+  COMMENSAL_ASSIGN(const auto file, core::MappedFile::open(*source, limits::kModelBytesMax));
+  ModelDownload download(path);
+  COMMENSAL_TRY(download.append(file->bytes()));
+  return download.finish(model);
+}
+
+}  // namespace commensal::rpc
