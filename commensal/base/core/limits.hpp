@@ -21,16 +21,24 @@ inline constexpr int kImageSideMax = 1 << 14;
 // Canonical encoding and Merkle trees.
 inline constexpr std::size_t kNounBytesMax = 1 << 20;
 inline constexpr std::size_t kListItemsMax = 1 << 16;
+inline constexpr std::size_t kTextBytesMax = 1 << 12;
 inline constexpr int kMerkleDepthMax = 40;
 
 // Serving.
 inline constexpr std::int64_t kHttpBodyBytesMax = std::int64_t{1} << 30;
 inline constexpr std::int64_t kHttpHeaderBytesMax = 1 << 16;
+inline constexpr std::size_t kHttpTargetBytesMax = 1 << 13;
+inline constexpr std::int64_t kHttpBodiesBytesMax = std::int64_t{4} << 30;  // being received
+inline constexpr std::int64_t kHttpHeaderWaitMs = 15'000;
+inline constexpr std::int64_t kHttpPieceWaitMs = 30'000;  // for the next piece of a body
+inline constexpr std::int64_t kHttpIdleWaitMs = 60'000;   // between requests of one connection
+inline constexpr std::size_t kInferTensorsMax = 1 << 10;
 inline constexpr std::int64_t kJsonDepthMax = 32;
 inline constexpr std::int64_t kRpcMessageBytesMax = std::int64_t{256} << 20;
 inline constexpr int kConnectionsMax = 1024;
 inline constexpr int kProvidersMax = 1024;
 inline constexpr int kProviderQueueMax = 256;
+inline constexpr std::size_t kEnginesMax = 4;  // models held in memory by one provider or auditor
 inline constexpr int kNameBytesMax = 64;
 inline constexpr int kThreadsMax = 256;
 

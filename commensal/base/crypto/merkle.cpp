@@ -97,8 +97,8 @@ MerkleProof merkle_prove(std::span<const Digest> leaf_hashes, std::uint64_t inde
   return MerkleTree({leaf_hashes.begin(), leaf_hashes.end()}).prove(index);
 }
 
-core::Result<void> merkle_verify(const Digest& root, const Digest& leaf_hash, std::uint64_t index,
-                                 std::uint64_t count, std::span<const Digest> path) {
+core::Result<Digest> merkle_root_of_proof(const Digest& leaf_hash, std::uint64_t index,
+                                          std::uint64_t count, std::span<const Digest> path) {
   if (count > kLeavesMax) {
     return core::fail(ErrorCode::kInvalidArgument, "Merkle proof: {} leaves, at most {} allowed",
                       count, kLeavesMax);
@@ -121,6 +121,12 @@ core::Result<void> merkle_verify(const Digest& root, const Digest& leaf_hash, st
       hash = node_hash(hash, *sibling++);
     }
   }
+  return hash;
+}
+
+core::Result<void> merkle_verify(const Digest& root, const Digest& leaf_hash, std::uint64_t index,
+                                 std::uint64_t count, std::span<const Digest> path) {
+  COMMENSAL_ASSIGN(const Digest hash, merkle_root_of_proof(leaf_hash, index, count, path));
   if (hash != root) {
     return core::fail(ErrorCode::kInvalidArgument, "Merkle proof: leads to root {}, expected {}",
                       core::to_hex(hash), core::to_hex(root));

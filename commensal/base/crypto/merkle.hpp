@@ -66,7 +66,12 @@ class MerkleTree {
 /// One proof. Precondition: index < leaf_hashes.size().
 MerkleProof merkle_prove(std::span<const Digest> leaf_hashes, std::uint64_t index);
 
-/// Error: kInvalidArgument, which names what is wrong: index, length of the path, or root.
+/// The root that the path leads to. Error: kInvalidArgument, which names what is wrong: number of
+/// leaves, index or length of the path.
+core::Result<Digest> merkle_root_of_proof(const Digest& leaf_hash, std::uint64_t index,
+                                          std::uint64_t count, std::span<const Digest> path);
+
+/// Errors: as merkle_root_of_proof, or another root.
 core::Result<void> merkle_verify(const Digest& root, const Digest& leaf_hash, std::uint64_t index,
                                  std::uint64_t count, std::span<const Digest> path);
 

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <commensal/base/core/check.hpp>
+#include <commensal/base/protocol/encoding.hpp>
+#include <limits>
+
+namespace commensal::protocol {
+namespace {
+
+using core::ErrorCode;
+
+struct NounTraits {
+  NounKind kind;
+  std::uint8_t version;
+  std::string_view name;
+};
+constexpr NounTraits kNouns[] = {
+    {NounKind::kJob, 1, "job"},
+    {NounKind::kReceiptBody, 1, "receipt body"},
+    {NounKind::kBatchSignature, 1, "batch signature"},
+    {NounKind::kReceipt, 1, "receipt"},
+    {NounKind::kVerdict, 1, "verdict"},
+};
+
+const NounTraits& traits_of(NounKind kind) {
+  const auto* found = std::find_if(std::begin(kNouns), std::end(kNouns),
+                                   [kind](const NounTraits& noun) { return noun.kind == kind; });
+  core::check(found != std::end(kNouns), "a kind of noun without a row in the table");
+  return *found;
+}
+
+/// The length of a UTF-8 sequence by its first byte and the range of its second (Unicode 15,
+/// table 3-7): neither overlong forms nor surrogates nor values above U+10FFFF.
+struct Utf8Row {
+  std::uint8_t first_min, first_max, second_min, second_max;
+  std::size_t size_bytes;
+};
+constexpr Utf8Row kUtf8[] = {
+    {0x00, 0x7f, 0x00, 0x00, 1}, {0xc2, 0xdf, 0x80, 0xbf, 2}, {0xe0, 0xe0, 0xa0, 0xbf, 3},
+    {0xe1, 0xec, 0x80, 0xbf, 3}, {0xed, 0xed, 0x80, 0x9f, 3}, {0xee, 0xef, 0x80, 0xbf, 3},
+    {0xf0, 0xf0, 0x90, 0xbf, 4}, {0xf1, 0xf3, 0x80, 0xbf, 4}, {0xf4, 0xf4, 0x80, 0x8f, 4},
+};
+
+/// Bytes of the sequence that `rest` begins with; 0 if it begins with none.
+std::size_t utf8_sequence_bytes(ByteView rest) {
+  for (const Utf8Row& row : kUtf8) {
+    if (rest[0] < row.first_min || rest[0] > row.first_max) continue;
+    if (rest.size() < row.size_bytes) return 0;
+    for (std::size_t i = 1; i < row.size_bytes; ++i) {
+      const std::uint8_t low = i == 1 ? row.second_min : 0x80;
+      const std::uint8_t high = i == 1 ? row.second_max : 0xbf;
+      if (rest[i] < low || rest[i] > high) return 0;
+    }
+    return row.size_bytes;
+  }
+  return 0;
+}
+
+}  // namespace
+
+std::string_view name_of(NounKind kind) { return traits_of(kind).name; }
+
+bool is_utf8(std::string_view text) {
+  for (ByteView rest = core::as_bytes(text); !rest.empty();) {
+    const std::size_t size = utf8_sequence_bytes(rest);
+    if (size == 0) return false;
+    rest = rest.subspan(size);
+  }
+  return true;
+}
+
+void Writer::integer(std::uint64_t value, int width_bytes) {
+  for (int shift = 8 * (width_bytes - 1); shift >= 0; shift -= 8) {
+    bytes_.push_back(static_cast<std::uint8_t>(value >> shift));
+  }
+}
+
+void Writer::raw(ByteView bytes) { bytes_.insert(bytes_.end(), bytes.begin(), bytes.end()); }
+
+void Writer::count(std::size_t items) {
+  core::check(items <= std::numeric_limits<std::uint32_t>::max(), "a length beyond 32 bits");
+  u32(static_cast<std::uint32_t>(items));
+}
+
+void Writer::bytes(ByteView bytes) {
+  count(bytes.size());
+  raw(bytes);
+}
+
+void Writer::noun(NounKind kind) {
+  u8(static_cast<std::uint8_t>(kind));
+  u8(traits_of(kind).version);
+}
+
+void Reader::refuse(ErrorCode code, std::string_view why) {
+  if (error_) return;
+  error_ = core::Error{code, fmt::format("{}: {}", fmt::join(path_, "."), why)};
+  rest_ = {};
+}
+
+ByteView Reader::raw(std::size_t size) {
+  if (error_) return {};
+  if (size > rest_.size()) {
+    refuse(ErrorCode::kInvalidArgument,
+           fmt::format("truncated: {} bytes left, expected {}", rest_.size(), size));
+    return {};
+  }
+  const ByteView taken = rest_.first(size);
+  rest_ = rest_.subspan(size);
+  return taken;
+}
+
+std::uint64_t Reader::integer(std::size_t width_bytes) {
+  std::uint64_t value = 0;
+  for (std::uint8_t byte : raw(width_bytes)) value = value << 8 | byte;
+  return value;
+}
+
+std::size_t Reader::count(std::size_t items_max) {
+  const std::size_t items = u32();
+  if (items <= items_max) return items;
+  refuse(ErrorCode::kResourceExhausted,
+         fmt::format("{} items, at most {} are accepted", items, items_max));
+  return 0;
+}
+
+ByteView Reader::bytes(std::size_t size_max) {
+  const std::size_t size = u32();
+  if (size <= size_max) return raw(size);
+  refuse(ErrorCode::kResourceExhausted,
+         fmt::format("{} bytes, at most {} are accepted", size, size_max));
+  return {};
+}
+
+std::string_view Reader::text(std::size_t size_max) {
+  const std::string_view text = core::as_text(bytes(size_max));
+  if (is_utf8(text)) return text;
+  refuse(ErrorCode::kInvalidArgument, "not UTF-8");
+  return {};
+}
+
+void Reader::noun(NounKind kind) {
+  const NounTraits& expected = traits_of(kind);
+  const auto found = u8();
+  if (ok() && found != static_cast<std::uint8_t>(kind)) {
+    refuse(ErrorCode::kInvalidArgument,
+           fmt::format("kind {}, expected {} ({})", found, static_cast<int>(kind), expected.name));
+  }
+  const auto version = u8();
+  if (ok() && version != expected.version) {
+    refuse(ErrorCode::kUnsupported,
+           fmt::format("version {}, expected {}", version, expected.version));
+  }
+}
+
+core::Result<void> Reader::status() const {
+  if (error_) return tl::unexpected(*error_);
+  return {};
+}
+
+core::Result<void> Reader::finish() {
+  if (!rest_.empty()) {
+    refuse(ErrorCode::kInvalidArgument, fmt::format("{} bytes left over", rest_.size()));
+  }
+  return status();
+}
+
+void read_raw(Reader& reader, std::span<std::uint8_t> out) {
+  const ByteView taken = reader.raw(out.size());
+  std::copy(taken.begin(), taken.end(), out.begin());
+}
+
+std::uint8_t read_enum(Reader& reader, std::span<const std::string_view> names) {
+  const std::uint8_t value = reader.u8();
+  if (value < names.size()) return value;
+  reader.refuse(ErrorCode::kInvalidArgument,
+                fmt::format("{}, expected 0 ({}) to {} ({})", value, names.front(),
+                            names.size() - 1, names.back()));
+  return 0;
+}
+
+}  // namespace commensal::protocol

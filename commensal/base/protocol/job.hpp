@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <commensal/base/protocol/amount.hpp>
+#include <commensal/base/protocol/encoding.hpp>
+
+namespace commensal::protocol {
+
+enum class NoisePolicy : std::uint8_t {
+  kNone,        // a memoised right answer is no fraud
+  kCalibrated,  // every input of a chain is disturbed by a seed that the client reveals late
+};
+std::span<const std::string_view> enum_names(NoisePolicy);
+
+/// From whom an auditor may be drawn.
+enum class AuditorClass : std::uint8_t { kPublic, kPrivacyClass, kOwnerList, kNobody };
+std::span<const std::string_view> enum_names(AuditorClass);
+
+/// All that client and provider agree on before the first step. Its id stands in every commitment
+/// and receipt, so that none of it can be changed or reused afterwards.
+struct Job {
+  static constexpr NounKind kKind = NounKind::kJob;
+
+  Digest graph_root{};
+  Digest weight_root{};
+  std::uint32_t numerics_version = 0;
+  Digest input_commitment{};  // c_0: commit_input
+  std::uint64_t steps = 1;    // n: commitments c_1 to c_n follow
+  crypto::Address client;
+  crypto::Address provider;
+  Amount face_value;       // of a winning ticket
+  Digest win_threshold{};  // 256 bits, big-endian: a ticket below it wins
+  std::vector<Digest> beacons;
+  NoisePolicy noise = NoisePolicy::kNone;
+  Digest noise_key_hash{};  // zero without noise
+  AuditorClass auditors = AuditorClass::kPublic;
+  std::vector<crypto::Address> auditor_list;  // empty unless auditors is kOwnerList
+
+  template <class Archive, class Self>
+  static void fields(Archive& archive, Self& self) {
+    archive.field("graph_root", self.graph_root);
+    archive.field("weight_root", self.weight_root);
+    archive.field("numerics_version", self.numerics_version);
+    archive.field("input_commitment", self.input_commitment);
+    archive.field("steps", self.steps);
+    archive.field("client", self.client);
+    archive.field("provider", self.provider);
+    archive.field("face_value", self.face_value);
+    archive.field("win_threshold", self.win_threshold);
+    archive.field("beacons", self.beacons);
+    archive.field("noise", self.noise);
+    archive.field("noise_key_hash", self.noise_key_hash);
+    archive.field("auditors", self.auditors);
+    archive.field("auditor_list", self.auditor_list);
+  }
+  /// Error: kInvalidArgument for fields that contradict each other.
+  core::Result<void> validity() const;
+  bool operator==(const Job&) const = default;
+};
+
+/// J = H("commensal/job/v1", encoding).
+Digest job_id(const Job& job);
+
+}  // namespace commensal::protocol

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <commensal/base/core/check.hpp>
+#include <commensal/base/crypto/eip712.hpp>
+#include <commensal/base/protocol/verdict.hpp>
+
+namespace commensal::protocol {
+namespace {
+
+using core::ErrorCode;
+
+Digest digest_of(const Verdict& verdict, std::uint64_t chain_id) {
+  crypto::Eip712Domain domain;
+  domain.chain_id = chain_id;
+  return crypto::typed_digest(
+      domain, crypto::StructHash("Verdict(bytes32 receiptId,uint8 outcome,address auditor,"
+                                 "bytes32 expectedCommitment,bytes32 recomputedCommitment,"
+                                 "string reason)")
+                  .word(verdict.receipt_id)
+                  .uint(static_cast<std::uint64_t>(verdict.outcome))
+                  .address(verdict.auditor)
+                  .word(verdict.expected_commitment)
+                  .word(verdict.recomputed_commitment)
+                  .text(verdict.reason)
+                  .finish());
+}
+
+}  // namespace
+
+std::span<const std::string_view> enum_names(Outcome) {
+  static constexpr std::string_view kNames[] = {"match", "mismatch", "unavailable"};
+  return kNames;
+}
+
+core::Result<void> Verdict::validity() const {
+  const bool equal = expected_commitment == recomputed_commitment;
+  const bool sound = outcome == Outcome::kMatch      ? equal
+                     : outcome == Outcome::kMismatch ? !equal
+                                                     : recomputed_commitment == Digest{};
+  if (!sound) {
+    return core::fail(ErrorCode::kInvalidArgument,
+                      "outcome is {}, but {} was expected and {} recomputed", name_of(outcome),
+                      core::to_hex(expected_commitment), core::to_hex(recomputed_commitment));
+  }
+  return {};
+}
+
+Verdict sign_verdict(const crypto::SecretKey& key, Verdict verdict, std::uint64_t chain_id) {
+  core::check(verdict.validity().has_value(),
+              "a verdict whose outcome contradicts its commitments");
+  verdict.auditor = key.address();
+  verdict.signature = crypto::sign(key, digest_of(verdict, chain_id));
+  return verdict;
+}
+
+core::Result<void> verify_verdict(const Verdict& verdict, std::uint64_t chain_id) {
+  if (const auto valid = verdict.validity(); !valid) {
+    return core::in_context("verdict", valid.error());
+  }
+  const auto found = crypto::recover(digest_of(verdict, chain_id), verdict.signature);
+  if (!found) return core::in_context("verdict", found.error());
+  if (*found != verdict.auditor) {
+    return core::fail(ErrorCode::kUnauthenticated,
+                      "verdict: the signature recovers to {}, expected the auditor {}",
+                      crypto::to_text(*found), crypto::to_text(verdict.auditor));
+  }
+  return {};
+}
+
+}  // namespace commensal::protocol
