@@ -49,7 +49,7 @@ struct Graph {
   std::string name;
   std::vector<Value> values;
   std::vector<Node> nodes;
-  std::vector<ValueId> inputs;   // without those that have an initialiser
+  std::vector<ValueId> inputs;  // without those that have an initialiser
   std::vector<ValueId> outputs;
   std::map<ValueId, tensor::Tensor> initialisers;
 

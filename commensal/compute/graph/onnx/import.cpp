@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <onnx/checker.h>
+
+#include <commensal/base/core/check.hpp>
+#include <commensal/compute/graph/onnx/attribute_proto.hpp>
+#include <commensal/compute/graph/onnx/import.hpp>
+#include <commensal/compute/graph/onnx/structure.hpp>
+#include <commensal/compute/graph/onnx/tensor_proto.hpp>
+#include <commensal/compute/graph/onnx/text.hpp>
+#include <commensal/compute/graph/onnx/wire.hpp>
+#include <limits>
+#include <unordered_map>
+
+namespace commensal::graph::onnx {
+
+using core::ErrorCode;
+using core::fail;
+using core::Result;
+
+namespace {
+
+Result<Declared> to_declared(const ::onnx::TypeProto& proto) {
+  if (!proto.has_tensor_type()) {
+    return fail(ErrorCode::kUnsupported, "only tensors are supported");
+  }
+  Declared declared;
+  COMMENSAL_ASSIGN(declared.dtype, tensor::dtype_from_onnx(proto.tensor_type().elem_type()));
+  declared.ranked = proto.tensor_type().has_shape();
+  std::vector<std::int64_t> known;
+  for (const auto& dim : proto.tensor_type().shape().dim()) {
+    if (dim.has_dim_value()) known.push_back(dim.dim_value());
+    declared.dims.push_back(dim.has_dim_value() ? dim.dim_value() : -1);
+    declared.symbols.push_back(is_name(dim.dim_param()) ? dim.dim_param() : "");
+  }
+  COMMENSAL_TRY(tensor::Shape::of(known));
+  if (declared.dims.size() > static_cast<std::size_t>(limits::kRankMax)) {
+    return fail(ErrorCode::kInvalidArgument, "rank {} is above the limit of {}",
+                declared.dims.size(), limits::kRankMax);
+  }
+  return declared;
+}
+
+/// Makes the Graph of a model whose structure has been checked.
+class Builder {
+ public:
+  Builder(const ::onnx::ModelProto& model, const Opsets& opsets, ExternalFiles& files)
+      : proto_(model.graph()), opsets_(opsets), files_(files) {}
+
+  Result<std::shared_ptr<const Graph>> build(const std::vector<std::optional<core::ByteView>>& raw,
+                                             const std::shared_ptr<const void>& owner) {
+    graph_->name = one_line(proto_.name());
+    COMMENSAL_TRY(add_initialisers(raw, owner));
+    COMMENSAL_TRY(add_inputs());
+    for (int i = 0; i < proto_.node_size(); ++i) {
+      auto added = add_node(proto_.node(i), i);
+      if (!added) return core::in_context(place_of(proto_.node(i), i), added.error());
+    }
+    COMMENSAL_TRY(add_outputs());
+    return std::shared_ptr<const Graph>(graph_);
+  }
+
+ private:
+  ValueId id_of(const std::string& name) {
+    const auto [place, fresh] = ids_.emplace(name, static_cast<ValueId>(graph_->values.size()));
+    if (fresh) graph_->values.push_back({name, {}});
+    return place->second;
+  }
+
+  Result<void> add_initialisers(const std::vector<std::optional<core::ByteView>>& raw,
+                                const std::shared_ptr<const void>& owner) {
+    core::check(static_cast<int>(raw.size()) == proto_.initializer_size(),
+                "the stripped model has every initialiser");
+    for (int i = 0; i < proto_.initializer_size(); ++i) {
+      const auto& view = raw[static_cast<std::size_t>(i)];
+      const auto extent = view ? std::optional(Extent{*view, owner}) : std::nullopt;
+      const std::string& name = proto_.initializer(i).name();
+      auto value = to_tensor(proto_.initializer(i), extent, files_);
+      if (!value) return core::in_context(fmt::format("initialiser '{}'", name), value.error());
+      graph_->initialisers.emplace(id_of(name), *std::move(value));
+    }
+    return {};
+  }
+
+  Result<void> add_inputs() {
+    for (const auto& input : proto_.input()) {
+      const std::string place = fmt::format("input '{}'", input.name());
+      auto declared = to_declared(input.type());
+      if (!declared) return core::in_context(place, declared.error());
+      const ValueId id = id_of(input.name());
+      const auto initialiser = graph_->initialisers.find(id);
+      if (initialiser == graph_->initialisers.end()) {
+        graph_->values[static_cast<std::size_t>(id)].declared = *std::move(declared);
+        graph_->inputs.push_back(id);
+      } else if (!declared->admits(initialiser->second.type())) {
+        return fail(ErrorCode::kInvalidArgument, "{}: its initialiser is {}, expected {}", place,
+                    initialiser->second.type().text(), declared->text());
+      }
+    }
+    return {};
+  }
+
+  Result<void> add_outputs() {
+    for (const auto& output : proto_.output()) {
+      auto declared = to_declared(output.type());
+      if (!declared) {
+        return core::in_context(fmt::format("output '{}'", output.name()), declared.error());
+      }
+      const ValueId id = id_of(output.name());
+      Declared& known = graph_->values[static_cast<std::size_t>(id)].declared;
+      if (known.dtype == tensor::DType::kUndefined) known = *std::move(declared);
+      graph_->outputs.push_back(id);
+    }
+    return {};
+  }
+
+  Result<void> add_node(const ::onnx::NodeProto& proto, int index) {
+    const std::string domain = normal_domain(proto.domain());
+    const auto opset = opsets_.find(domain);
+    if (opset == opsets_.end()) {
+      return fail(ErrorCode::kInvalidArgument, "the model imports no opset of domain '{}'", domain);
+    }
+    if (domain.empty() && proto.op_type() == "Constant") return add_constant(proto);
+    Node node;
+    node.name = name_of(proto, index);
+    node.opset = opset->second;
+    COMMENSAL_ASSIGN(node.op, kernels::find_operator(domain, proto.op_type(), opset->second));
+    COMMENSAL_ASSIGN(node.attributes, to_attributes(proto, files_));
+    node.inputs = ids_of(proto.input());
+    node.outputs = ids_of(proto.output());
+    const auto inputs = static_cast<int>(node.inputs.size());
+    if (inputs < node.op->inputs_min || inputs > node.op->inputs_max) {
+      return fail(ErrorCode::kInvalidArgument, "{} inputs, expected {} to {}", inputs,
+                  node.op->inputs_min, node.op->inputs_max);
+    }
+    if (node.outputs.empty() || static_cast<int>(node.outputs.size()) > node.op->outputs_max) {
+      return fail(ErrorCode::kInvalidArgument, "{} outputs, expected 1 to {}",
+                  node.outputs.size(), node.op->outputs_max);
+    }
+    graph_->nodes.push_back(std::move(node));
+    return {};
+  }
+
+  // Absent at the end is absent altogether: trailing "" carry nothing.
+  std::vector<ValueId> ids_of(const google::protobuf::RepeatedPtrField<std::string>& names) {
+    std::vector<ValueId> ids;
+    for (const std::string& name : names) ids.push_back(name.empty() ? kAbsent : id_of(name));
+    while (!ids.empty() && ids.back() == kAbsent) ids.pop_back();
+    return ids;
+  }
+
+  // A Constant is an initialiser by another name; as one it can be packed.
+  Result<void> add_constant(const ::onnx::NodeProto& proto) {
+    if (proto.input_size() != 0 || proto.output_size() != 1 || proto.attribute_size() != 1 ||
+        proto.output(0).empty()) {
+      return fail(ErrorCode::kInvalidArgument, "expected one attribute, one output and no input");
+    }
+    COMMENSAL_ASSIGN(const kernels::Attributes attributes, to_attributes(proto, files_));
+    const auto& [name, value] = *attributes.all().begin();
+    tensor::Tensor made;
+    if (const auto* whole = std::get_if<tensor::Tensor>(&value)) made = *whole;
+    if (const auto* one = std::get_if<float>(&value)) made = scalar(*one);
+    if (const auto* one = std::get_if<std::int64_t>(&value)) made = scalar(*one);
+    if (const auto* list = std::get_if<std::vector<float>>(&value)) made = vector(*list);
+    if (const auto* list = std::get_if<std::vector<std::int64_t>>(&value)) made = vector(*list);
+    if (!made.defined()) {
+      return fail(ErrorCode::kUnsupported, "attribute '{}' is not supported", name);
+    }
+    graph_->initialisers.emplace(id_of(proto.output(0)), std::move(made));
+    return {};
+  }
+
+  template <class T>
+  static tensor::Tensor scalar(T value) {
+    return tensor::Tensor::of<T>({}, std::span<const T>(&value, 1));
+  }
+  template <class T>
+  static tensor::Tensor vector(const std::vector<T>& values) {
+    return tensor::Tensor::of<T>({static_cast<std::int64_t>(values.size())}, values);
+  }
+
+  const ::onnx::GraphProto& proto_;
+  const Opsets& opsets_;
+  ExternalFiles& files_;
+  std::shared_ptr<Graph> graph_ = std::make_shared<Graph>();
+  std::unordered_map<std::string, ValueId> ids_;
+};
+
+// What libonnx's checker would stumble over, though it is sound: files it should not look for,
+// another spelling of the default domain, versions of the format newer than the library.
+void prepare_for_checker(::onnx::ModelProto& model) {
+  constexpr std::int64_t kCheckerIrVersionMax = 8;
+  model.set_ir_version(std::min<std::int64_t>(model.ir_version(), kCheckerIrVersionMax));
+  for (auto& import : *model.mutable_opset_import()) {
+    import.set_domain(normal_domain(import.domain()));
+  }
+  const auto forget_file = [](::onnx::TensorProto& tensor) {
+    if (tensor.data_location() != ::onnx::TensorProto::EXTERNAL) return;
+    tensor.clear_external_data();
+    tensor.clear_data_location();
+    tensor.set_raw_data(std::string(1, '\0'));
+  };
+  for (auto& tensor : *model.mutable_graph()->mutable_initializer()) forget_file(tensor);
+  for (auto& node : *model.mutable_graph()->mutable_node()) {
+    node.set_domain(normal_domain(node.domain()));
+    for (auto& attribute : *node.mutable_attribute()) {
+      if (attribute.has_t()) forget_file(*attribute.mutable_t());
+    }
+  }
+}
+
+Result<void> run_checker(::onnx::ModelProto& model) {
+  prepare_for_checker(model);
+  try {
+    ::onnx::checker::check_model(model);
+  } catch (const std::exception& found) {
+    return fail(ErrorCode::kInvalidArgument, "the ONNX checker says: {}", one_line(found.what()));
+  }
+  return {};
+}
+
+Result<std::shared_ptr<const Graph>> import(core::ByteView bytes,
+                                            const std::shared_ptr<const void>& owner,
+                                            ExternalFiles& files) {
+  COMMENSAL_ASSIGN(const Stripped stripped, strip(bytes));
+  ::onnx::ModelProto model;
+  if (stripped.model.size() > static_cast<std::size_t>(std::numeric_limits<int>::max())) {
+    return fail(ErrorCode::kResourceExhausted, "the model has {} bytes beside its weights",
+                stripped.model.size());
+  }
+  if (!model.ParseFromArray(stripped.model.data(), static_cast<int>(stripped.model.size()))) {
+    return fail(ErrorCode::kInvalidArgument, "not an ONNX model: the protobuf parser refused it");
+  }
+  COMMENSAL_ASSIGN(const Opsets opsets, read_opsets(model));
+  COMMENSAL_TRY(check_structure(model));
+  COMMENSAL_ASSIGN(auto graph, Builder(model, opsets, files).build(stripped.raw, owner));
+  COMMENSAL_TRY(run_checker(model));
+  return graph;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const Graph>> import_file(const core::Path& path) {
+  COMMENSAL_ASSIGN(const auto file, core::MappedFile::open(path, limits::kModelBytesMax));
+  ExternalFiles files(path.parent_path());
+  return import(file->bytes(), file, files);
+}
+
+Result<std::shared_ptr<const Graph>> import_bytes(core::ByteView bytes,
+                                                  std::shared_ptr<const void> owner) {
+  ExternalFiles files;
+  return import(bytes, owner, files);
+}
+
+}  // namespace commensal::graph::onnx
