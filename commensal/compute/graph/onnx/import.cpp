@@ -133,8 +133,8 @@ class Builder {
                   node.op->inputs_min, node.op->inputs_max);
     }
     if (node.outputs.empty() || static_cast<int>(node.outputs.size()) > node.op->outputs_max) {
-      return fail(ErrorCode::kInvalidArgument, "{} outputs, expected 1 to {}",
-                  node.outputs.size(), node.op->outputs_max);
+      return fail(ErrorCode::kInvalidArgument, "{} outputs, expected 1 to {}", node.outputs.size(),
+                  node.op->outputs_max);
     }
     graph_->nodes.push_back(std::move(node));
     return {};

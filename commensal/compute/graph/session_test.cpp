@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <commensal/compute/graph/lifetimes.hpp>
+#include <commensal/compute/graph/onnx/model_maker.hpp>
+#include <commensal/compute/graph/session.hpp>
+
+namespace commensal::graph {
+namespace {
+
+using core::ErrorCode;
+using onnx::testing::add_node;
+using onnx::testing::empty_model;
+using onnx::testing::import_model;
+using tensor::Tensor;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+// x is float32[2,3]; y = relu(x) + relu(relu(x)).
+std::shared_ptr<const Graph> small_graph() {
+  auto model = empty_model();
+  add_node(model, "Relu", {"x"}, {"a"})->set_name("first");
+  add_node(model, "Relu", {"a"}, {"b"})->set_name("second");
+  add_node(model, "Add", {"a", "b"}, {"y"})->set_name("sum");
+  return *import_model(model);
+}
+
+Tensor input(std::vector<float> values = {-1, 2, -3, 4, -5, 6}) {
+  return Tensor::of<float>({2, 3}, values);
+}
+
+Session session_of(std::shared_ptr<const Graph> graph, SessionOptions options = {}) {
+  return *Session::create(std::move(graph), options);
+}
+
+TEST(Session, RunsNodesInOrder) {
+  for (const Backend backend : {Backend::kRef, Backend::kCpu}) {
+    Session session = session_of(small_graph(), {.backend = backend});
+    const auto outputs = session.run(std::vector{input()});
+    ASSERT_TRUE(outputs) << outputs.error().message;
+    EXPECT_THAT((*outputs)[0].data<float>(), ElementsAre(0, 4, 0, 8, 0, 12));
+  }
+}
+
+TEST(Session, OutputsAreNotRewrittenByTheNextRun) {
+  Session session = session_of(small_graph());
+  const auto first = session.run(std::vector{input()});
+  const auto second = session.run(std::vector{input({1, 1, 1, 1, 1, 1})});
+  ASSERT_TRUE(first && second);
+  EXPECT_THAT((*first)[0].data<float>(), ElementsAre(0, 4, 0, 8, 0, 12));
+  EXPECT_THAT((*second)[0].data<float>(), ElementsAre(2, 2, 2, 2, 2, 2));
+}
+
+TEST(Session, ReleasesValuesAfterTheirLastUse) {
+  const auto graph = small_graph();
+  const auto released = last_uses(*graph);
+  std::vector<std::vector<std::string>> names;
+  for (const auto& ids : released) {
+    auto& row = names.emplace_back();
+    for (const ValueId id : ids) row.push_back(graph->name_of(id));
+  }
+  EXPECT_THAT(names, ElementsAre(ElementsAre("x"), ElementsAre(), ElementsAre("a", "b")));
+}
+
+TEST(Session, ALongChainFitsASmallMemory) {
+  auto model = empty_model();
+  auto* type = model.mutable_graph()->mutable_input(0)->mutable_type()->mutable_tensor_type();
+  type->mutable_shape()->mutable_dim(0)->set_dim_value(1000);
+  model.mutable_graph()->mutable_output(0)->clear_type();
+  model.mutable_graph()->mutable_output(0)->mutable_type()->CopyFrom(model.graph().input(0).type());
+  std::string last = "x";
+  for (int i = 0; i < 100; ++i) {
+    const std::string next = i == 99 ? "y" : fmt::format("v{}", i);
+    add_node(model, "Relu", {last}, {next});
+    last = next;
+  }
+  const auto graph = *import_model(model);
+  const Tensor x = Tensor::of<float>({1000, 3}, std::vector<float>(3000, 1.0f));
+  // One value takes 12 kB; two are alive at a time.
+  Session enough = session_of(graph, {.memory_bytes_max = 40'000});
+  EXPECT_TRUE(enough.run(std::vector{x}));
+  Session short_of = session_of(graph, {.memory_bytes_max = 16'000});
+  const auto refused = short_of.run(std::vector{x});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kResourceExhausted);
+  EXPECT_THAT(refused.error().message, HasSubstr("node 'Relu_1' (Relu)"));
+}
+
+TEST(Session, SaysWhatInputsItExpects) {
+  Session session = session_of(small_graph());
+  const auto none = session.run({});
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().message, "0 inputs, expected 1: x float32[2,3]");
+  const Tensor flat = Tensor::of<float>({6}, std::vector<float>(6));
+  const auto wrong = session.run(std::vector{flat});
+  ASSERT_FALSE(wrong);
+  EXPECT_EQ(wrong.error().message, "input 'x' is float32[6], expected float32[2,3]");
+  EXPECT_EQ(wrong.error().code, ErrorCode::kInvalidArgument);
+}
+
+TEST(Session, NamesTheNodeThatFails) {
+  auto model = empty_model();
+  auto* w = onnx::testing::add_initialiser(model, "w", {5});
+  for (int i = 0; i < 5; ++i) w->add_float_data(0);
+  add_node(model, "Add", {"x", "w"}, {"y"})->set_name("misfit");
+  Session session = session_of(*import_model(model));
+  const auto refused = session.run(std::vector{input()});
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message, HasSubstr("node 'misfit' (Add): "));
+}
+
+class Recorder : public Tracer, public core::Pacer {
+ public:
+  void before_node(const Node& node, const kernels::Call&) override {
+    seen.push_back("before " + node.name);
+  }
+  void after_node(const Node& node, const kernels::Call& call,
+                  std::span<const Tensor> outputs) override {
+    EXPECT_EQ(call.outputs[0], outputs[0].type());
+    seen.push_back("after " + node.name);
+  }
+  bool pace(std::int64_t work_ops) override {
+    EXPECT_EQ(work_ops, 6);
+    seen.push_back("pace");
+    return --allowed >= 0;
+  }
+  int allowed = 1000;
+  std::vector<std::string> seen;
+};
+
+TEST(Session, TracerAndPacerSeeEveryNode) {
+  Session session = session_of(small_graph());
+  Recorder recorder;
+  ASSERT_TRUE(session.run(std::vector{input()}, &recorder, &recorder));
+  EXPECT_THAT(recorder.seen,
+              ElementsAre("pace", "before first", "after first", "pace", "before second",
+                          "after second", "pace", "before sum", "after sum"));
+}
+
+TEST(Session, StopsWhenThePacerSaysSo) {
+  Session session = session_of(small_graph());
+  Recorder recorder;
+  recorder.allowed = 1;
+  const auto stopped = session.run(std::vector{input()}, nullptr, &recorder);
+  ASSERT_FALSE(stopped);
+  EXPECT_EQ(stopped.error().code, ErrorCode::kUnavailable);
+  EXPECT_EQ(recorder.seen.size(), 2u);
+}
+
+TEST(Session, RefusesOptionsThatCannotBe) {
+  EXPECT_EQ(Session::create(small_graph(), {.threads = 0}).error().code,
+            ErrorCode::kInvalidArgument);
+  EXPECT_EQ(Session::create(small_graph(), {.memory_bytes_max = 0}).error().code,
+            ErrorCode::kInvalidArgument);
+  for (const kernels::Isa isa : {kernels::Isa::kAvx2, kernels::Isa::kAvx512}) {
+    const auto isas = kernels::available_isas();
+    const bool there = std::find(isas.begin(), isas.end(), isa) != isas.end();
+    const auto made = Session::create(small_graph(), {.isa = isa});
+    EXPECT_EQ(made.has_value(), there);
+    if (!there) EXPECT_THAT(made.error().message, HasSubstr("available:"));
+  }
+}
+
+}  // namespace
+}  // namespace commensal::graph
