@@ -9,6 +9,7 @@
 #include <commensal/compute/tensor/named.hpp>
 #include <commensal/serve/gateway/accounts.hpp>
 #include <commensal/serve/gateway/hub.hpp>
+#include <commensal/serve/gateway/observer.hpp>
 #include <commensal/serve/gateway/receipt_book.hpp>
 #include <commensal/serve/rpc/link.hpp>
 #include <functional>
@@ -19,9 +20,10 @@
 namespace commensal::gateway {
 
 struct GatewayConfig {
-  core::Path folder;               // state: models/; the store lies beside it
-  double audit_probability = 0.1;  // of a full replay, per receipt
+  core::Path folder;                     // state: models/; the store lies beside it
+  double audit_probability = 0.1;        // of a full replay, per receipt
   std::int64_t silence_ms_max = 10'000;  // a provider that holds a task longer loses it
+  std::int64_t opening_ms_max = 10'000;  // to open a receipt that is audited
   int tries_max = 3;                     // providers tried for one request
 };
 
@@ -32,6 +34,7 @@ struct GatewayWorld {
   core::Rng& rng;
   core::Store& store;
   const crypto::SecretKey& key;  // signs for the consumers' accounts
+  Observer* observer = nullptr;
 };
 
 struct InferRequest {

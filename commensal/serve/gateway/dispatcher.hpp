@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <commensal/base/core/clock.hpp>
+#include <commensal/base/core/loop.hpp>
+#include <commensal/base/core/rng.hpp>
+#include <commensal/serve/gateway/roster.hpp>
+#include <commensal/verify/step.hpp>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+
+namespace commensal::gateway {
+
+/// What is asked of a provider. The inputs are in the order of the model's.
+struct Order {
+  ModelVersion model;
+  tensor::NamedTensors inputs;
+};
+
+/// A delivered answer: it opens the commitment that both sides have signed.
+struct Answer {
+  protocol::Receipt receipt;
+  core::Digest input_salt;
+  core::Digest output_salt;
+  tensor::NamedTensors inputs;
+  tensor::NamedTensors outputs;
+};
+
+/// Brings orders to providers and answers back: one verify::Step per try, countersignatures in
+/// batches, another provider where one is silent, leaves, refuses or breaks the protocol.
+/// Thread-safety: the loop's thread.
+class Dispatcher {
+ public:
+  using Done = std::function<void(core::Result<Answer>)>;
+  using LinkId = Roster::LinkId;
+  struct Config {
+    std::int64_t silence_ms_max = 0;
+    int tries_max = 0;
+  };
+
+  Dispatcher(core::Loop& loop, core::Rng& rng, const crypto::SecretKey& key, Roster& roster,
+             Config config);
+
+  /// `done` is called once. Errors: kUnavailable with the reason, kInvalidArgument as the provider
+  /// said it.
+  void submit(Order order, Done done);
+
+  void on_commit(LinkId link, const rpc::Commit& message);
+  void on_deliver(LinkId link, rpc::Deliver message);
+  void on_refuse(LinkId link, const rpc::Refuse& message);
+  /// The link's tasks go elsewhere. Call after Roster::leave.
+  void on_close(LinkId link);
+
+ private:
+  struct Request {
+    Order order;
+    Done done;
+    std::set<crypto::Address> tried;
+    core::Error last_error;
+  };
+  struct Running {
+    std::unique_ptr<Request> request;
+    LinkId link = 0;
+    verify::Step step;
+    core::Digest input_salt;
+  };
+  using Tasks = std::map<rpc::TaskId, Running>;
+
+  void dispatch(std::unique_ptr<Request> request);
+  protocol::Job job_for(const Order& order, const crypto::Address& provider,
+                        const core::Digest& input_salt) const;
+  Tasks::iterator find(LinkId link, rpc::TaskId task);
+  /// Ends one try; the request goes to the next provider, or back with `error`.
+  void lose(Tasks::iterator task, core::Error error);
+  std::unique_ptr<Request> take(Tasks::iterator task);
+  void watch(rpc::TaskId task);
+
+  core::Loop& loop_;
+  core::Rng& rng_;
+  const crypto::SecretKey& key_;
+  Roster& roster_;
+  const Config config_;
+  const crypto::Address address_;
+  rpc::TaskId last_task_ = 0;
+  Tasks tasks_;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // timers may outlive this object
+};
+
+}  // namespace commensal::gateway

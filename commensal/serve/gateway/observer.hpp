@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <commensal/base/core/result.hpp>
+#include <commensal/serve/gateway/receipt_book.hpp>
+#include <string>
+
+namespace commensal::gateway {
+
+/// What an operator, a log or the demo's live view wants to hear. Called on the gateway's loop.
+class Observer {
+ public:
+  virtual ~Observer() = default;
+  virtual void on_provider_connected(const crypto::Address&, const std::string& /*name*/) {}
+  virtual void on_provider_lost(const crypto::Address&, const std::string& /*why*/) {}
+  virtual void on_provider_banned(const crypto::Address&, const std::string& /*why*/) {}
+  virtual void on_receipt(const ReceiptRecord&) {}
+  virtual void on_verdict(const ReceiptRecord&) {}
+  virtual void on_replaced(const ReceiptRecord& /*old*/, const ReceiptRecord& /*now*/) {}
+  virtual void on_error(const core::Error&) {}
+};
+
+}  // namespace commensal::gateway

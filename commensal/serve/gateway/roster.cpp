@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <commensal/base/core/limits.hpp>
+#include <commensal/serve/gateway/roster.hpp>
+
+namespace commensal::gateway {
+namespace {
+
+using core::ErrorCode;
+using core::fail;
+
+constexpr std::string_view kBans = "bans";
+
+core::Bytes key_of(const crypto::Address& address) {
+  return {address.bytes.begin(), address.bytes.end()};
+}
+
+std::string exclusion(const Roster::Peer& peer, const ModelVersion& model,
+                      const std::set<crypto::Address>& tried) {
+  const auto& allowed = model.allowed_providers;
+  if (!peer.banned.empty()) return fmt::format("is banned ({})", peer.banned);
+  if (model.is_private &&
+      std::find(allowed.begin(), allowed.end(), peer.address) == allowed.end()) {
+    return "is not on the allow-list of the model's owner";
+  }
+  if (peer.link == nullptr) return "is not connected";
+  if (tried.contains(peer.address)) return "was tried and gave no answer";
+  if (peer.in_flight >= static_cast<std::uint32_t>(limits::kProviderQueueMax)) {
+    return "has a full queue";
+  }
+  return "";
+}
+
+}  // namespace
+
+core::Result<void> Roster::open() {
+  return store_.scan(kBans, {}, [this](core::ByteView key, core::ByteView value) {
+    crypto::Address address;
+    if (key.size() == address.bytes.size()) {
+      std::copy(key.begin(), key.end(), address.bytes.begin());
+      Peer& peer = peers_[address];
+      peer.address = address;
+      peer.name = crypto::to_text(address);
+      peer.banned = core::as_text(value);
+    }
+    return true;
+  });
+}
+
+Roster::LinkId Roster::admit(std::shared_ptr<rpc::ProviderLink> link) {
+  const LinkId id = ++last_link_;
+  if (streams_.size() >= static_cast<std::size_t>(limits::kProvidersMax)) {
+    link->send(rpc::Dismiss{{ErrorCode::kResourceExhausted, "too many providers are connected"}});
+    link->close();
+    return id;
+  }
+  Stream& stream = streams_[id];
+  stream.link = std::move(link);
+  stream.nonce = rng_.next_digest();
+  stream.link->send(rpc::Challenge{stream.nonce});
+  return id;
+}
+
+core::Result<Roster::Peer*> Roster::welcome(LinkId link, const rpc::Hello& hello,
+                                            std::optional<LinkId>& replaced) {
+  const auto stream = streams_.find(link);
+  if (stream == streams_.end() || stream->second.address) {
+    return fail(ErrorCode::kFailedPrecondition, "a hello out of order");
+  }
+  const auto signer =
+      crypto::recover(rpc::hello_digest(stream->second.nonce, hello.address), hello.signature);
+  if (!signer || *signer != hello.address) {
+    return fail(ErrorCode::kUnauthenticated, "the hello is not signed by the key of {}",
+                crypto::to_text(hello.address));
+  }
+  Peer& peer = peers_[hello.address];
+  peer.address = hello.address;
+  peer.name = hello.name.substr(0, static_cast<std::size_t>(limits::kNameBytesMax));
+  if (!peer.banned.empty()) {
+    return fail(ErrorCode::kPermissionDenied, "this provider is banned: {}", peer.banned);
+  }
+  if (peer.link != nullptr) replaced = peer.link_id;
+  peer.link = stream->second.link;
+  peer.link_id = link;
+  peer.cached = {hello.cached_models.begin(), hello.cached_models.end()};
+  stream->second.address = hello.address;
+  stream->second.token = core::to_hex(rng_.next_digest());
+  {
+    const std::lock_guard lock(mutex_);
+    grants_.try_emplace(stream->second.token);
+  }
+  peer.link->send(rpc::Welcome{stream->second.token});
+  return &peer;
+}
+
+void Roster::refuse(LinkId link, const core::Error& reason) {
+  const auto stream = streams_.find(link);
+  if (stream == streams_.end()) return;
+  stream->second.link->send(rpc::Dismiss{reason});
+  stream->second.link->close();
+}
+
+void Roster::leave(LinkId link) {
+  const auto stream = streams_.find(link);
+  if (stream == streams_.end()) return;
+  {
+    const std::lock_guard lock(mutex_);
+    grants_.erase(stream->second.token);
+  }
+  if (Peer* peer = at(link)) {
+    peer->link.reset();
+    peer->in_flight = 0;
+    // Keys cost nothing to make: only those that have worked, or are banned, are remembered.
+    if (peer->served == 0 && peer->banned.empty()) peers_.erase(peer->address);
+  }
+  streams_.erase(stream);
+}
+
+Roster::Peer* Roster::at(LinkId link) {
+  const auto stream = streams_.find(link);
+  if (stream == streams_.end() || !stream->second.address) return nullptr;
+  Peer* peer = by_address(*stream->second.address);
+  return peer != nullptr && peer->link_id == link ? peer : nullptr;
+}
+
+Roster::Peer* Roster::by_address(const crypto::Address& address) {
+  const auto found = peers_.find(address);
+  return found == peers_.end() ? nullptr : &found->second;
+}
+
+std::vector<Candidate> Roster::candidates(const ModelVersion& model,
+                                          const std::set<crypto::Address>& tried) const {
+  std::vector<Candidate> list;
+  for (const auto& [address, peer] : peers_) {
+    list.push_back({.address = address,
+                    .name = peer.name,
+                    .excluded = exclusion(peer, model, tried),
+                    .has_model = peer.cached.contains(model.content),
+                    .queued = peer.in_flight,
+                    .served = peer.served});
+  }
+  return list;
+}
+
+core::Result<void> Roster::ban(const crypto::Address& address, const std::string& why) {
+  const core::ByteView text = core::as_bytes(why);
+  COMMENSAL_TRY(
+      store_.apply({{std::string(kBans), key_of(address), core::Bytes(text.begin(), text.end())}}));
+  Peer& peer = peers_[address];
+  peer.banned = why;
+  if (peer.link != nullptr) {
+    peer.link->send(rpc::Dismiss{{ErrorCode::kPermissionDenied, why}});
+    peer.link->close();
+  }
+  return {};
+}
+
+void Roster::grant(LinkId link, const core::Digest& model) {
+  const auto stream = streams_.find(link);
+  if (stream == streams_.end()) return;
+  const std::lock_guard lock(mutex_);
+  if (const auto session = grants_.find(stream->second.token); session != grants_.end()) {
+    session->second.insert(model);
+  }
+}
+
+core::Result<void> Roster::may_fetch(const std::string& token, const core::Digest& model) const {
+  const std::lock_guard lock(mutex_);
+  const auto session = grants_.find(token);
+  if (session == grants_.end()) return fail(ErrorCode::kUnauthenticated, "unknown session");
+  if (!session->second.contains(model)) {
+    return fail(ErrorCode::kNotFound, "no task of this session is for model {}",
+                core::to_hex(model));
+  }
+  return {};
+}
+
+}  // namespace commensal::gateway

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <commensal/base/core/rng.hpp>
+#include <commensal/base/core/store.hpp>
+#include <commensal/serve/gateway/hub.hpp>
+#include <commensal/serve/gateway/router.hpp>
+#include <commensal/serve/rpc/link.hpp>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <set>
+
+namespace commensal::gateway {
+
+/// The providers: who is connected under which key, what each has cached and queued, and who is
+/// banned for good (durable).
+/// Thread-safety: one thread, may_fetch excepted.
+class Roster {
+ public:
+  using LinkId = rpc::GatewayPort::LinkId;
+
+  struct Peer {
+    crypto::Address address;
+    std::string name;
+    std::shared_ptr<rpc::ProviderLink> link;  // null: not connected
+    LinkId link_id = 0;
+    std::string banned;  // why, or ""
+    std::set<core::Digest> cached;
+    std::uint32_t in_flight = 0;  // tasks of this gateway
+    std::uint64_t served = 0;
+  };
+
+  Roster(core::Store& store, core::Rng& rng) : store_(store), rng_(rng) {}
+  /// Reads the bans; call once before the rest. Error: kDataLoss.
+  core::Result<void> open();
+
+  /// A stream has opened: challenges it. Null beyond limits::kProvidersMax.
+  LinkId admit(std::shared_ptr<rpc::ProviderLink> link);
+  /// Its answer. A second stream of the same key takes the place of the first, whose id is
+  /// returned in `replaced`.
+  /// Errors: kUnauthenticated (signature), kPermissionDenied (banned), kFailedPrecondition.
+  core::Result<Peer*> welcome(LinkId link, const rpc::Hello& hello,
+                              std::optional<LinkId>& replaced);
+  /// Dismisses a stream whose hello was not accepted.
+  void refuse(LinkId link, const core::Error& reason);
+  void leave(LinkId link);
+
+  Peer* at(LinkId link);
+  Peer* by_address(const crypto::Address& address);
+  const std::map<crypto::Address, Peer>& peers() const { return peers_; }
+
+  /// One candidate per known provider, in the order of peers(), for a request for `model` that the
+  /// providers in `tried` shall not have again.
+  std::vector<Candidate> candidates(const ModelVersion& model,
+                                    const std::set<crypto::Address>& tried) const;
+  /// No more work for this key. The stream is dismissed; its tasks end with leave().
+  core::Result<void> ban(const crypto::Address& address, const std::string& why);
+  /// The provider on this link has work for the model, so it may download it.
+  void grant(LinkId link, const core::Digest& model);
+  /// Errors: kUnauthenticated (no such session), kNotFound (not granted). Any thread.
+  core::Result<void> may_fetch(const std::string& token, const core::Digest& model) const;
+
+ private:
+  struct Stream {
+    std::shared_ptr<rpc::ProviderLink> link;
+    core::Digest nonce;
+    std::optional<crypto::Address> address;  // once it has proved it
+    std::string token;
+  };
+
+  core::Store& store_;
+  core::Rng& rng_;
+  LinkId last_link_ = 0;
+  std::map<LinkId, Stream> streams_;
+  std::map<crypto::Address, Peer> peers_;
+
+  mutable std::mutex mutex_;
+  std::map<std::string, std::set<core::Digest>> grants_;  // by session token; guarded by mutex_
+};
+
+}  // namespace commensal::gateway

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <commensal/compute/graph/onnx/import.hpp>
+#include <commensal/serve/provider/engine.hpp>
+#include <commensal/verify/audit.hpp>
+
+namespace commensal::provider {
+namespace {
+
+class SessionEngine final : public Engine {
+ public:
+  SessionEngine(graph::Session session, verify::ModelRoots roots)
+      : session_(std::move(session)), roots_(roots) {}
+
+  const verify::ModelRoots& roots() const override { return roots_; }
+
+  core::Result<tensor::NamedTensors> run(const tensor::NamedTensors& inputs) override {
+    const graph::Graph& graph = session_.graph();
+    COMMENSAL_ASSIGN(const auto ordered, verify::order_inputs(graph, inputs));
+    COMMENSAL_ASSIGN(auto outputs, session_.run(ordered));
+    return verify::name_tensors(graph, graph.outputs, std::move(outputs));
+  }
+
+ private:
+  graph::Session session_;
+  verify::ModelRoots roots_;
+};
+
+}  // namespace
+
+core::Result<std::unique_ptr<Engine>> SessionEngineFactory::load(const core::Path& model_file) {
+  COMMENSAL_ASSIGN(const auto graph, graph::onnx::import_file(model_file));
+  COMMENSAL_ASSIGN(auto session, graph::Session::create(graph, options_));
+  return std::make_unique<SessionEngine>(std::move(session), verify::model_roots(*graph));
+}
+
+}  // namespace commensal::provider

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <commensal/base/core/file.hpp>
+#include <commensal/compute/graph/session.hpp>
+#include <commensal/compute/tensor/named.hpp>
+#include <commensal/verify/roots.hpp>
+#include <memory>
+
+namespace commensal::provider {
+
+/// A model, ready to run. The face behind which lab/'s adversaries differ from an honest provider.
+/// Thread-safety: one thread at a time.
+class Engine {
+ public:
+  virtual ~Engine() = default;
+  virtual const verify::ModelRoots& roots() const = 0;
+  /// Outputs in the graph's order. Errors: kInvalidArgument (inputs), kResourceExhausted.
+  virtual core::Result<tensor::NamedTensors> run(const tensor::NamedTensors& inputs) = 0;
+};
+
+class EngineFactory {
+ public:
+  virtual ~EngineFactory() = default;
+  virtual core::Result<std::unique_ptr<Engine>> load(const core::Path& model_file) = 0;
+};
+
+/// The honest one: what the numeric specification says, by a graph::Session.
+class SessionEngineFactory final : public EngineFactory {
+ public:
+  explicit SessionEngineFactory(graph::SessionOptions options) : options_(options) {}
+  core::Result<std::unique_ptr<Engine>> load(const core::Path& model_file) override;
+
+ private:
+  graph::SessionOptions options_;
+};
+
+}  // namespace commensal::provider

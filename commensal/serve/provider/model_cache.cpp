@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <commensal/serve/provider/model_cache.hpp>
+
+namespace commensal::provider {
+
+namespace fs = std::filesystem;
+
+core::Result<ModelCache> ModelCache::open(core::Path folder, std::int64_t bytes_max) {
+  std::error_code failed;
+  fs::create_directories(folder, failed);
+  if (failed) {
+    return core::fail(core::ErrorCode::kDataLoss, "cannot create the model cache '{}': {}",
+                      folder.string(), failed.message());
+  }
+  ModelCache cache(std::move(folder), bytes_max);
+  std::vector<std::pair<fs::file_time_type, core::Digest>> found;
+  for (const auto& item : fs::directory_iterator(cache.folder_, failed)) {
+    const auto model = core::digest_from_hex(item.path().stem().string());
+    // What has another name is a download that was cut off.
+    if (!model || item.path() != cache.path_of(*model)) {
+      fs::remove(item.path(), failed);
+      continue;
+    }
+    found.emplace_back(item.last_write_time(failed), *model);
+  }
+  std::sort(found.begin(), found.end());
+  for (const auto& [when, model] : found) cache.touch(model);
+  return cache;
+}
+
+bool ModelCache::has(const core::Digest& model) const {
+  return std::any_of(entries_.begin(), entries_.end(),
+                     [&](const Entry& entry) { return entry.model == model; });
+}
+
+std::vector<core::Digest> ModelCache::models() const {
+  std::vector<core::Digest> models;
+  for (const Entry& entry : entries_) models.push_back(entry.model);
+  return models;
+}
+
+core::Path ModelCache::path_of(const core::Digest& model) const {
+  return folder_ / (core::to_hex(model) + ".onnx");
+}
+
+void ModelCache::touch(const core::Digest& model) {
+  std::error_code failed;
+  std::erase_if(entries_, [&](const Entry& entry) { return entry.model == model; });
+  const auto size = fs::file_size(path_of(model), failed);
+  if (failed) return;
+  entries_.push_back({model, static_cast<std::int64_t>(size)});
+  std::int64_t total = 0;
+  for (const Entry& entry : entries_) total += entry.bytes;
+  while (total > bytes_max_ && entries_.size() > 1) {
+    fs::remove(path_of(entries_.front().model), failed);
+    total -= entries_.front().bytes;
+    entries_.erase(entries_.begin());
+  }
+}
+
+}  // namespace commensal::provider

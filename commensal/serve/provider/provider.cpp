@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <commensal/base/core/limits.hpp>
+#include <commensal/base/protocol/commitment.hpp>
+#include <commensal/serve/provider/model_cache.hpp>
+#include <commensal/serve/provider/provider.hpp>
+#include <commensal/serve/provider/retention.hpp>
+#include <commensal/serve/provider/worker.hpp>
+#include <commensal/verify/opening.hpp>
+#include <commensal/verify/step.hpp>
+#include <map>
+
+namespace commensal::provider {
+namespace {
+
+using core::ErrorCode;
+using core::fail;
+
+constexpr std::int64_t kReconnectMsMin = 100;
+constexpr std::string_view kVersion = "0.1.0";
+
+std::int64_t bytes_of(const tensor::NamedTensors& tensors) {
+  std::int64_t bytes = 0;
+  for (const auto& item : tensors) bytes += item.value.type().bytes();
+  return bytes;
+}
+
+/// A task that has been computed.
+struct Computed {
+  verify::Step step;
+  core::Digest model;
+  core::Digest input_salt;
+  core::Digest output_salt;
+  core::Digest commitment;
+  tensor::NamedTensors inputs;
+  tensor::NamedTensors outputs;
+};
+
+verify::Opening opening_of(const Computed& task) {
+  return {.job = task.step.job(),
+          .model = task.model,
+          .commitment = task.commitment,
+          .input_salt = task.input_salt,
+          .output_salt = task.output_salt,
+          .inputs = task.inputs,
+          .outputs = task.outputs};
+}
+
+}  // namespace
+
+struct Provider::State {
+  ProviderWorld world;
+  ProviderConfig config;
+  ModelCache cache;
+  Retention retention;
+  Worker worker;
+  crypto::Address address;
+
+  std::string session_token;
+  std::uint64_t link_generation = 0;  // work begun on an earlier link is not answered on this one
+  std::int64_t reconnect_ms = kReconnectMsMin;
+  bool stopped = true;
+  bool flush_is_due = false;
+  ProviderStatus status;
+  std::map<rpc::TaskId, Computed> ready;      // computed, not yet retained and committed
+  std::map<rpc::TaskId, Computed> committed;  // waiting for the client's signature
+
+  State(const ProviderWorld& w, const ProviderConfig& c, ModelCache opened)
+      : world(w),
+        config(c),
+        cache(std::move(opened)),
+        retention(w.store, c.retention_bytes_max),
+        worker(w.engines, w.gateway),
+        address(w.key.address()) {}
+
+  // One overload per message of the gateway.
+  void handle(Provider& self, rpc::Challenge message);
+  void handle(Provider& self, rpc::Welcome message);
+  void handle(Provider& self, rpc::Dismiss message);
+  void handle(Provider& self, rpc::Task message);
+  void handle(Provider& self, rpc::Countersign message);
+  void handle(Provider& self, rpc::OpenRequest message);
+
+  core::Result<void> accept(const rpc::Task& task) const;
+  void finish(Provider& self, rpc::Task task, core::Result<Answer> answer);
+  void flush();
+  void refuse(rpc::TaskId task, core::Error reason);
+  void report_load();
+  void connect(Provider& self);
+};
+
+void Provider::State::connect(Provider& self) {
+  ++link_generation;
+  ready.clear();
+  committed.clear();
+  status.link = LinkState::kConnecting;
+  world.gateway.attach(self.shared_from_this());
+}
+
+void Provider::State::handle(Provider&, rpc::Challenge message) {
+  rpc::Hello hello;
+  hello.name = config.name;
+  hello.version = kVersion;
+  hello.address = address;
+  hello.signature = crypto::sign(world.key, rpc::hello_digest(message.nonce, address));
+  hello.cached_models = cache.models();
+  hello.threads = config.threads;
+  world.gateway.send(std::move(hello));
+}
+
+void Provider::State::handle(Provider&, rpc::Welcome message) {
+  session_token = std::move(message.session_token);
+  reconnect_ms = kReconnectMsMin;
+  status.link = LinkState::kConnected;
+  status.link_message.clear();
+}
+
+void Provider::State::handle(Provider&, rpc::Dismiss message) {
+  stopped = true;
+  status.link = LinkState::kDismissed;
+  status.link_message = std::move(message.reason.message);
+}
+
+core::Result<void> Provider::State::accept(const rpc::Task& task) const {
+  if (task.job.provider != address) {
+    return fail(ErrorCode::kFailedPrecondition, "the job names another provider, {}",
+                crypto::to_text(task.job.provider));
+  }
+  if (task.job.steps != 1 || task.job.noise != protocol::NoisePolicy::kNone) {
+    return fail(ErrorCode::kUnsupported, "expected a job of one step without noise");
+  }
+  if (status.queued >= static_cast<std::uint32_t>(limits::kProviderQueueMax)) {
+    return fail(ErrorCode::kResourceExhausted, "the provider's queue is full ({})", status.queued);
+  }
+  if (!retention.room_for(2 * bytes_of(task.inputs))) {
+    return fail(ErrorCode::kResourceExhausted, "the provider's retention is full");
+  }
+  return {};
+}
+
+void Provider::State::handle(Provider& self, rpc::Task task) {
+  if (const auto accepted = accept(task); !accepted) return refuse(task.id, accepted.error());
+  ++status.queued;
+  // The worker reads this; the loop touches it again only when the work is done.
+  struct Job {
+    rpc::Task task;
+    core::Result<Answer> answer;
+  };
+  auto job = std::make_shared<Job>(Job{std::move(task), Answer{}});
+  world.loop.offload(
+      [this, keep = self.shared_from_this(), job, token = session_token,
+       path = cache.path_of(job->task.model)] { job->answer = worker.run(job->task, token, path); },
+      [this, &self, keep = self.shared_from_this(), job, generation = link_generation] {
+        --status.queued;
+        cache.touch(job->task.model);
+        if (generation == link_generation) {
+          finish(self, std::move(job->task), std::move(job->answer));
+        }
+      });
+}
+
+void Provider::State::finish(Provider& self, rpc::Task task, core::Result<Answer> answer) {
+  report_load();
+  if (!answer) return refuse(task.id, answer.error());
+  Computed done{.step = verify::Step(std::move(task.job), 1),
+                .model = task.model,
+                .input_salt = task.input_salt,
+                .output_salt = world.rng.next_digest(),
+                .commitment = {},
+                .inputs = std::move(task.inputs),
+                .outputs = std::move(answer->outputs)};
+  done.commitment =
+      protocol::commit_step(done.step.job_id(), 1, answer->output_root, done.output_salt);
+  ready.insert_or_assign(task.id, std::move(done));
+  if (flush_is_due) return;
+  flush_is_due = true;
+  world.loop.post([this, keep = self.shared_from_this()] { flush(); });
+}
+
+// All answers that are ready share one durable write and one signature.
+void Provider::State::flush() {
+  flush_is_due = false;
+  if (ready.empty()) return;
+  std::vector<Retention::Record> records;
+  std::vector<protocol::ReceiptBody> bodies;
+  for (const auto& [id, task] : ready) {
+    bodies.push_back({task.step.job_id(), 1, task.commitment});
+    records.push_back({protocol::receipt_id(bodies.back()), encode(opening_of(task))});
+  }
+  if (const auto kept = retention.keep(records); !kept) {
+    for (const auto& [id, task] : ready) refuse(id, kept.error());
+    ready.clear();
+    return;
+  }
+  const auto signatures = protocol::sign_batch(world.key, protocol::Role::kProvider, bodies);
+  rpc::Commit commit;
+  std::size_t i = 0;
+  for (auto& [id, task] : ready) {
+    commit.items.push_back({id, task.commitment, signatures[i]});
+    const auto moved = task.step.commit(task.commitment, signatures[i]);
+    core::check(moved.has_value(), "a provider accepts its own signature");
+    committed.insert_or_assign(id, std::move(task));
+    ++i;
+  }
+  ready.clear();
+  world.gateway.send(std::move(commit));
+}
+
+void Provider::State::handle(Provider&, rpc::Countersign message) {
+  std::vector<protocol::Receipt> receipts;
+  std::vector<rpc::Deliver> deliveries;
+  for (const rpc::Countersign::Item& item : message.items) {
+    const auto found = committed.find(item.task);
+    // Not ours, or not the client's signature: nothing is owed and nothing is shown.
+    if (found == committed.end() || !found->second.step.countersign(item.signature)) continue;
+    receipts.push_back(found->second.step.receipt());
+    deliveries.push_back({item.task, found->second.output_salt, std::move(found->second.outputs)});
+    committed.erase(found);
+  }
+  if (const auto saved = retention.countersigned(receipts); !saved) {
+    for (const rpc::Deliver& delivery : deliveries) refuse(delivery.task, saved.error());
+    return;
+  }
+  status.delivered += deliveries.size();
+  for (rpc::Deliver& delivery : deliveries) world.gateway.send(std::move(delivery));
+}
+
+void Provider::State::handle(Provider&, rpc::OpenRequest message) {
+  rpc::OpenReply reply{message.receipt, std::nullopt};
+  if (auto found = retention.find(message.receipt)) reply.opening = *std::move(found);
+  world.gateway.send(std::move(reply));
+}
+
+void Provider::State::refuse(rpc::TaskId task, core::Error reason) {
+  ++status.refused;
+  world.gateway.send(rpc::Refuse{task, std::move(reason)});
+}
+
+void Provider::State::report_load() {
+  world.gateway.send(rpc::Load{status.queued, cache.models()});
+}
+
+Provider::Provider(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Provider::~Provider() = default;
+
+core::Result<std::shared_ptr<Provider>> Provider::create(const ProviderWorld& world,
+                                                         const ProviderConfig& config) {
+  COMMENSAL_ASSIGN(auto cache, ModelCache::open(config.folder / "models", config.cache_bytes_max));
+  auto state = std::make_unique<State>(world, config, std::move(cache));
+  COMMENSAL_TRY(state->retention.open());
+  return std::shared_ptr<Provider>(new Provider(std::move(state)));
+}
+
+void Provider::start() {
+  state_->stopped = false;
+  state_->connect(*this);
+}
+
+void Provider::stop() { state_->stopped = true; }
+
+ProviderStatus Provider::status() const { return state_->status; }
+crypto::Address Provider::address() const { return state_->address; }
+
+void Provider::on_message(rpc::ToProvider message) {
+  std::visit([this](auto&& word) { state_->handle(*this, std::move(word)); }, std::move(message));
+}
+
+void Provider::on_close(core::Error reason) {
+  if (state_->status.link == LinkState::kDismissed) return;
+  state_->status.link = LinkState::kConnecting;
+  state_->status.link_message = std::move(reason.message);
+  if (state_->stopped) return;
+  const std::int64_t delay_ms = state_->reconnect_ms;
+  state_->reconnect_ms = std::min(delay_ms * 2, state_->config.reconnect_ms_max);
+  state_->world.loop.after(delay_ms, [self = shared_from_this()] {
+    if (!self->state_->stopped) self->state_->connect(*self);
+  });
+}
+
+}  // namespace commensal::provider

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <commensal/base/core/clock.hpp>
+#include <commensal/base/core/loop.hpp>
+#include <commensal/base/core/rng.hpp>
+#include <commensal/base/core/store.hpp>
+#include <commensal/base/crypto/secp256k1.hpp>
+#include <commensal/serve/provider/engine.hpp>
+#include <commensal/serve/rpc/link.hpp>
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace commensal::provider {
+
+struct ProviderConfig {
+  std::string name;
+  core::Path folder;  // state: models/
+  std::uint32_t threads = 1;
+  std::int64_t cache_bytes_max = std::int64_t{8} << 30;
+  std::int64_t retention_bytes_max = std::int64_t{8} << 30;
+  std::int64_t reconnect_ms_max = 10'000;
+};
+
+/// The world, injected; it outlives the provider.
+struct ProviderWorld {
+  core::Loop& loop;
+  core::Rng& rng;
+  core::Store& store;
+  const crypto::SecretKey& key;
+  rpc::GatewayClient& gateway;
+  EngineFactory& engines;
+};
+
+enum class LinkState { kConnecting, kConnected, kDismissed };
+
+/// What the owner of the machine sees.
+struct ProviderStatus {
+  LinkState link = LinkState::kConnecting;
+  std::string link_message;  // why it is not connected, or ""
+  std::uint32_t queued = 0;
+  std::uint64_t delivered = 0;
+  std::uint64_t refused = 0;
+};
+
+/// The provider without its sockets: an event handler on its loop. It dials out, serves tasks one
+/// at a time (off the loop), commits, delivers once it is countersigned, and opens on request.
+/// A task: accept -> run (offloaded) -> retain -> commit -> countersigned -> deliver.
+/// Thread-safety: the loop's thread.
+class Provider final : public rpc::ProviderPort, public std::enable_shared_from_this<Provider> {
+ public:
+  static core::Result<std::shared_ptr<Provider>> create(const ProviderWorld& world,
+                                                        const ProviderConfig& config);
+  ~Provider() override;
+
+  /// Dials the gateway and goes on dialling, with back-off, until stop() or a dismissal.
+  void start();
+  void stop();
+
+  ProviderStatus status() const;
+  crypto::Address address() const;
+
+  void on_message(rpc::ToProvider message) override;
+  void on_close(core::Error reason) override;
+
+ private:
+  struct State;
+  explicit Provider(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace commensal::provider

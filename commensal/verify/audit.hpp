@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <commensal/base/crypto/secp256k1.hpp>
+#include <commensal/base/protocol/receipt.hpp>
+#include <commensal/base/protocol/verdict.hpp>
+#include <commensal/compute/graph/session.hpp>
+#include <commensal/verify/opening.hpp>
+#include <commensal/verify/roots.hpp>
+
+namespace commensal::verify {
+
+/// Everything an auditor is shown: never the output's salt nor the output, so that it cannot copy
+/// the answer but must compute it.
+struct AuditTask {
+  protocol::Job job;
+  core::Digest input_salt;
+  tensor::NamedTensors inputs;
+};
+
+/// Re-executes a step with the model of `session`, whose roots are `roots`, and returns root(Y).
+/// Errors: kFailedPrecondition (the model or the numeric specification is not the job's),
+/// kDataLoss (the inputs do not open c_0), and what Session::run returns.
+core::Result<core::Digest> replay(const AuditTask& task, graph::Session& session,
+                                  const ModelRoots& roots);
+
+/// Compares the auditor's root with what the provider committed to, by the salt that the client
+/// holds, and signs the outcome as `auditor`.
+protocol::Verdict judge(const protocol::ReceiptBody& body, const core::Digest& replayed_root,
+                        const core::Digest& output_salt, const crypto::SecretKey& auditor);
+
+/// The verdict on a provider that did not open its receipt, or not what it had signed.
+protocol::Verdict judge_unavailable(const protocol::ReceiptBody& body, std::string reason,
+                                    const crypto::SecretKey& auditor);
+
+/// Tensors in the order of `ids`, named as the graph names them.
+tensor::NamedTensors name_tensors(const graph::Graph& graph, const std::vector<graph::ValueId>& ids,
+                                  std::vector<tensor::Tensor> values);
+/// The values of `tensors` in the order of `graph.inputs`.
+/// Error: kInvalidArgument, naming what is missing, unknown or twice there, and what was expected.
+core::Result<std::vector<tensor::Tensor>> order_inputs(const graph::Graph& graph,
+                                                       const tensor::NamedTensors& tensors);
+
+}  // namespace commensal::verify

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <commensal/verify/roots.hpp>
+
+#include <bit>
+#include <commensal/base/crypto/merkle.hpp>
+#include <commensal/base/crypto/sha256.hpp>
+#include <commensal/verify/tensor_codec.hpp>
+#include <unordered_map>
+
+namespace commensal::verify {
+namespace {
+
+using core::Digest;
+using graph::Graph;
+using graph::ValueId;
+using protocol::Writer;
+
+/// Numbers values by first appearance.
+class Numbering {
+ public:
+  std::uint32_t of(ValueId id) {
+    if (id == graph::kAbsent) return 0;
+    const auto [place, is_new] = numbers_.try_emplace(id, next_);
+    if (is_new) {
+      ++next_;
+      order_.push_back(id);
+    }
+    return place->second;
+  }
+  const std::vector<ValueId>& order() const { return order_; }
+
+ private:
+  std::unordered_map<ValueId, std::uint32_t> numbers_;
+  std::vector<ValueId> order_;
+  std::uint32_t next_ = 1;  // 0 stands for an absent value
+};
+
+// One overload per alternative of kernels::Attribute; the index of the alternative goes first.
+struct AttributeWriter {
+  Writer& writer;
+  void operator()(std::int64_t value) { writer.u64(static_cast<std::uint64_t>(value)); }
+  void operator()(float value) { writer.u32(std::bit_cast<std::uint32_t>(value)); }
+  void operator()(const std::string& value) { writer.text(value); }
+  void operator()(const tensor::Tensor& value) { writer.raw(tensor_root(value)); }
+  template <class T>
+  void operator()(const std::vector<T>& values) {
+    writer.u32(static_cast<std::uint32_t>(values.size()));
+    for (const T& value : values) (*this)(value);
+  }
+};
+
+void write_attributes(Writer& writer, const kernels::Attributes& attributes) {
+  writer.u32(static_cast<std::uint32_t>(attributes.all().size()));
+  for (const auto& [name, value] : attributes.all()) {
+    writer.text(name);
+    writer.u8(static_cast<std::uint8_t>(value.index()));
+    std::visit(AttributeWriter{writer}, value);
+  }
+}
+
+void write_values(Writer& writer, const std::vector<ValueId>& ids, Numbering& numbers) {
+  writer.u32(static_cast<std::uint32_t>(ids.size()));
+  for (const ValueId id : ids) writer.u32(numbers.of(id));
+}
+
+void write_node(Writer& writer, const graph::Node& node, Numbering& numbers) {
+  writer.text(node.op->domain);
+  writer.text(node.op->name);
+  writer.u32(static_cast<std::uint32_t>(node.opset));
+  write_attributes(writer, node.attributes);
+  write_values(writer, node.inputs, numbers);
+  write_values(writer, node.outputs, numbers);
+}
+
+void write_port(Writer& writer, const graph::Value& value) {
+  const graph::Declared& declared = value.declared;
+  writer.text(value.name);
+  writer.u8(static_cast<std::uint8_t>(declared.dtype));
+  writer.u8(declared.ranked ? 1 : 0);
+  writer.u32(static_cast<std::uint32_t>(declared.dims.size()));
+  for (const std::int64_t dim : declared.dims) writer.u64(static_cast<std::uint64_t>(dim));
+}
+
+Digest graph_root(const Graph& graph, Numbering& numbers) {
+  crypto::MerkleBuilder leaves;
+  for (const ValueId id : graph.inputs) {
+    Writer writer;
+    writer.u32(numbers.of(id));
+    write_port(writer, graph.values[static_cast<std::size_t>(id)]);
+    leaves.add(crypto::leaf_hash(writer.written()));
+  }
+  for (const graph::Node& node : graph.nodes) {
+    Writer writer;
+    write_node(writer, node, numbers);
+    leaves.add(crypto::leaf_hash(writer.written()));
+  }
+  for (const ValueId id : graph.outputs) {
+    Writer writer;
+    writer.u32(numbers.of(id));
+    write_port(writer, graph.values[static_cast<std::size_t>(id)]);
+    leaves.add(crypto::leaf_hash(writer.written()));
+  }
+  Writer sizes;
+  sizes.u64(graph.inputs.size());
+  sizes.u64(graph.nodes.size());
+  sizes.u64(graph.outputs.size());
+  return crypto::tagged_hash("commensal/graph/v1", sizes.written(), leaves.root());
+}
+
+}  // namespace
+
+Digest tensor_root(const tensor::Tensor& tensor) {
+  Writer header;
+  write_type(header, tensor.type());
+  return crypto::tagged_hash("commensal/tensor/v1", header.written(),
+                             crypto::merkle_root_of_bytes(tensor.bytes()));
+}
+
+Digest state_root(const tensor::NamedTensors& tensors) {
+  crypto::MerkleBuilder leaves;
+  for (const tensor::NamedTensor& item : tensors) {
+    Writer leaf;
+    leaf.text(item.name);
+    leaf.raw(tensor_root(item.value));
+    leaves.add(crypto::leaf_hash(leaf.written()));
+  }
+  Writer count;
+  count.u64(tensors.size());
+  return crypto::tagged_hash("commensal/state/v1", count.written(), leaves.root());
+}
+
+ModelRoots model_roots(const Graph& graph) {
+  Numbering numbers;
+  ModelRoots roots;
+  roots.graph = graph_root(graph, numbers);
+  crypto::MerkleBuilder leaves;
+  for (const ValueId id : numbers.order()) {
+    const auto found = graph.initialisers.find(id);
+    if (found == graph.initialisers.end()) continue;
+    Writer leaf;
+    leaf.u32(numbers.of(id));
+    leaf.raw(tensor_root(found->second));
+    leaves.add(crypto::leaf_hash(leaf.written()));
+  }
+  Writer count;
+  count.u64(leaves.count());
+  roots.weights = crypto::tagged_hash("commensal/weights/v1", count.written(), leaves.root());
+  return roots;
+}
+
+}  // namespace commensal::verify

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <commensal/base/core/bytes.hpp>
+#include <commensal/compute/graph/ir.hpp>
+#include <commensal/compute/tensor/named.hpp>
+
+namespace commensal::verify {
+
+// What commitments are made of: one hash for all that a tensor, a state or a model is.
+// Pure functions. Source: docs/protocol.md, "Roots".
+
+/// dtype, shape and the Merkle root over 1 KiB leaves of the element bytes.
+core::Digest tensor_root(const tensor::Tensor& tensor);
+
+/// The Merkle root over the tensors' names and roots, in the order given (a graph's own order).
+core::Digest state_root(const tensor::NamedTensors& tensors);
+
+struct ModelRoots {
+  core::Digest graph;    // canonical nodes, without initialisers
+  core::Digest weights;  // one leaf per initialiser
+  friend bool operator==(const ModelRoots&, const ModelRoots&) = default;
+};
+
+/// Values are numbered by first appearance (inputs, then along the nodes), so that the roots do
+/// not depend on inner names, on the order of the initialisers or on the file's encoding.
+ModelRoots model_roots(const graph::Graph& graph);
+
+}  // namespace commensal::verify

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <commensal/base/core/check.hpp>
+#include <commensal/base/protocol/commitment.hpp>
+#include <commensal/verify/step.hpp>
+
+namespace commensal::verify {
+
+using core::ErrorCode;
+using core::fail;
+
+std::string_view name_of(Step::Phase phase) {
+  static constexpr std::string_view kNames[] = {"offered", "committed", "countersigned",
+                                                "delivered"};
+  return kNames[static_cast<int>(phase)];
+}
+
+Step::Step(protocol::Job job, std::uint64_t index) : job_id_(protocol::job_id(job)) {
+  receipt_.job = std::move(job);
+  receipt_.step = index;
+}
+
+core::Result<void> Step::expect(Phase phase, std::string_view move) const {
+  if (phase_ == phase) return {};
+  return fail(ErrorCode::kFailedPrecondition, "step {}: {} where the step is {}, not {}",
+              receipt_.step, move, name_of(phase_), name_of(phase));
+}
+
+protocol::ReceiptBody Step::body() const {
+  core::check(phase_ != Phase::kOffered, "a body follows a commitment");
+  return {job_id_, receipt_.step, receipt_.commitment};
+}
+
+const protocol::Receipt& Step::receipt() const {
+  core::check(phase_ >= Phase::kCountersigned, "a receipt has both signatures");
+  return receipt_;
+}
+
+core::Result<void> Step::commit(const core::Digest& commitment,
+                                const protocol::BatchSignature& provider) {
+  COMMENSAL_TRY(expect(Phase::kOffered, "a commitment"));
+  COMMENSAL_TRY(protocol::verify_batch_signature(provider, {job_id_, receipt_.step, commitment},
+                                                 protocol::Role::kProvider, receipt_.job.provider));
+  receipt_.commitment = commitment;
+  receipt_.provider = provider;
+  phase_ = Phase::kCommitted;
+  return {};
+}
+
+core::Result<void> Step::countersign(const protocol::BatchSignature& client) {
+  COMMENSAL_TRY(expect(Phase::kCommitted, "a countersignature"));
+  COMMENSAL_TRY(protocol::verify_batch_signature(client, body(), protocol::Role::kClient,
+                                                 receipt_.job.client));
+  receipt_.client = client;
+  phase_ = Phase::kCountersigned;
+  return {};
+}
+
+core::Result<void> Step::deliver(const core::Digest& output_root, const core::Digest& output_salt) {
+  COMMENSAL_TRY(expect(Phase::kCountersigned, "a delivery"));
+  if (protocol::commit_step(job_id_, receipt_.step, output_root, output_salt) !=
+      receipt_.commitment) {
+    return fail(ErrorCode::kDataLoss, "step {}: the delivered output is not what was committed to",
+                receipt_.step);
+  }
+  phase_ = Phase::kDelivered;
+  return {};
+}
+
+}  // namespace commensal::verify

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <commensal/base/protocol/job.hpp>
+#include <commensal/base/protocol/receipt.hpp>
+
+namespace commensal::verify {
+
+/// The order within a step, as one party sees it; both sides drive one of these, and neither can
+/// be moved out of order:
+///
+///   offered --commit--> committed --countersign--> countersigned --deliver--> delivered
+///
+/// The client countersigns before it sees Y, so it cannot refuse an answer it dislikes; the
+/// provider has committed before it is countersigned, so it cannot change the answer.
+/// A call out of order, or with a signature or salt that does not fit, is refused by name and
+/// leaves the state as it was. Source: docs/protocol.md, "Order within a step".
+class Step {
+ public:
+  enum class Phase { kOffered, kCommitted, kCountersigned, kDelivered };
+
+  Step(protocol::Job job, std::uint64_t index);
+
+  /// The provider's commitment c_i under its signature.
+  core::Result<void> commit(const core::Digest& commitment,
+                            const protocol::BatchSignature& provider);
+  /// The client's signature over the same.
+  core::Result<void> countersign(const protocol::BatchSignature& client);
+  /// The answer's root, which must open the commitment.
+  core::Result<void> deliver(const core::Digest& output_root, const core::Digest& output_salt);
+
+  Phase phase() const { return phase_; }
+  const protocol::Job& job() const { return receipt_.job; }
+  const core::Digest& job_id() const { return job_id_; }
+  /// What is signed. From kCommitted on.
+  protocol::ReceiptBody body() const;
+  /// From kCountersigned on.
+  const protocol::Receipt& receipt() const;
+
+ private:
+  core::Result<void> expect(Phase phase, std::string_view move) const;
+
+  core::Digest job_id_;
+  protocol::Receipt receipt_;
+  Phase phase_ = Phase::kOffered;
+};
+
+std::string_view name_of(Step::Phase phase);
+
+}  // namespace commensal::verify
