@@ -3,4 +3,5 @@
 // once for every instruction set (Highway needs the code itself between its target pragmas), and
 // includes <cstdint> and its lanes type (lanes.hpp says what that must have) before it.
 // Plain C++: math/scalar.hpp.
+#include <commensal/compute/kernels/math/basic_inl.hpp>
 #include <commensal/compute/kernels/math/winograd_inl.hpp>

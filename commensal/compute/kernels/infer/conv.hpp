@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <commensal/compute/kernels/infer/window.hpp>
+#include <commensal/compute/kernels/operator.hpp>
+
+namespace commensal::kernels::infer {
+
+/// A Conv call, checked: X [N, C, D...], W [O, C/group, K...], B [O] or none.
+/// Depends on types and attributes alone, never on data.
+struct Conv {
+  Window window;
+  tensor::DType dtype = tensor::DType::kUndefined;
+  std::int64_t batch = 0, channels = 0, out_channels = 0, group = 1;
+  bool has_bias = false;
+  int winograd_tile = 0;  // 4 or 2: the Winograd clause of docs/numerics.md applies; 0: direct
+
+  std::int64_t group_channels() const { return channels / group; }  // C_group
+  std::int64_t group_out_channels() const { return out_channels / group; }
+  /// Steps of a direct dot product if no tap is padded: taps x C_group.
+  std::int64_t depth() const { return window.taps() * group_channels(); }
+};
+
+/// Errors: kInvalidArgument or kUnsupported, one line.
+core::Result<Conv> conv_of(const Call& call);
+/// The type of Y.
+TensorType conv_type(const Conv& conv);
+
+}  // namespace commensal::kernels::infer

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// Arithmetic of two or more broadcast inputs: Add, Sub, Mul, Div, Mod, Sum, Mean, Max, Min.
+#include <commensal/compute/kernels/ref/arithmetic.hpp>
+#include <commensal/compute/kernels/ref/elementwise.hpp>
+
+namespace commensal::kernels::ref {
+namespace {
+
+struct Add {
+  using In = Numbers;
+  template <class T>
+  Compute<T> value(const Operands<T>& in) const {
+    return plus(in(0), in(1));
+  }
+};
+struct Sub {
+  using In = Numbers;
+  template <class T>
+  Compute<T> value(const Operands<T>& in) const {
+    return minus(in(0), in(1));
+  }
+};
+struct Mul {
+  using In = Numbers;
+  template <class T>
+  Compute<T> value(const Operands<T>& in) const {
+    return times(in(0), in(1));
+  }
+};
+struct Div {
+  using In = Numbers;
+  template <class T>
+  Compute<T> value(const Operands<T>& in) const {
+    return divided_by(in(0), in(1));
+  }
+};
+
+struct Mod {
+  using In = Numbers;
+  bool like_dividend = false;
+
+  static core::Result<Mod> make(const Call& call) {
+    COMMENSAL_TRY(infer::check_same_dtype(call, 1));
+    COMMENSAL_ASSIGN(const std::int64_t fmod, call.attributes->integer("fmod", 0));
+    if (fmod == 0 && Floats::has(call.in(0).dtype())) {
+      return core::fail(core::ErrorCode::kInvalidArgument, "floats need attribute 'fmod' to be 1");
+    }
+    return Mod{fmod != 0};
+  }
+  template <class T>
+  Compute<T> value(const Operands<T>& in) const {
+    if constexpr (!std::is_floating_point_v<Compute<T>>) {
+      if (!like_dividend) return remainder_like_divisor(in(0), in(1));
+    }
+    return remainder_like_dividend(in(0), in(1));
+  }
+};
+
+// ((x0 + x1) + x2) + ...
+template <class T>
+Compute<T> sum_of(const Operands<T>& in) {
+  Compute<T> sum = in(0);
+  for (int i = 1; i < in.count(); ++i) sum = plus(sum, in(i));
+  return sum;
+}
+
+struct SumOp {
+  using In = Floats;
+  template <class T>
+  Compute<T> value(const Operands<T>& in) const {
+    return sum_of(in);
+  }
+};
+struct Mean {
+  using In = Floats;
+  template <class T>
+  Compute<T> value(const Operands<T>& in) const {
+    return sum_of(in) / static_cast<Compute<T>>(in.count());
+  }
+};
+
+template <bool kMaximum>
+struct ExtremeOp {
+  using In = Numbers;
+  template <class T>
+  Compute<T> value(const Operands<T>& in) const {
+    Extreme<Compute<T>, kMaximum> best;
+    for (int i = 0; i < in.count(); ++i) best.add(i, in(i));
+    return best.value();
+  }
+};
+
+}  // namespace
+
+Columns add() { return elementwise<Add>(); }
+Columns sub() { return elementwise<Sub>(); }
+Columns mul() { return elementwise<Mul>(); }
+Columns div() { return elementwise<Div>(); }
+Columns mod() { return elementwise<Mod>(); }
+Columns sum() { return elementwise<SumOp>(); }
+Columns mean() { return elementwise<Mean>(); }
+Columns max() { return elementwise<ExtremeOp<true>>(); }
+Columns min() { return elementwise<ExtremeOp<false>>(); }
+
+}  // namespace commensal::kernels::ref

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <commensal/compute/kernels/infer/broadcast.hpp>
+#include <commensal/compute/kernels/infer/checks.hpp>
+#include <commensal/compute/kernels/math/scalar.hpp>
+#include <commensal/compute/kernels/ref/ops.hpp>
+#include <commensal/compute/kernels/ref/value.hpp>
+
+/// Elementwise operators: output element i is a function of element i of each broadcast input.
+///
+/// An operator is a type Op:
+///   using In = Types<...>;                      what input kTyped may be
+///   static constexpr int kTyped = 0;            (optional) which input decides the type
+///   static core::Result<Op> make(const Call&);  (optional) reads attributes, checks the rest
+///   template <class T> auto value(const Operands<T>&) const;
+///       returns Compute<T>, stored as T, or bool, stored as bool
+namespace commensal::kernels::ref {
+
+using Lane = math::ScalarLanes;
+
+/// The inputs of one output element.
+template <class T>
+class Operands {
+ public:
+  Operands(const Call& call, const infer::Broadcast& broadcast)
+      : call_(call), broadcast_(broadcast) {}
+
+  void move_to(std::int64_t index) { index_ = index; }
+  int count() const { return static_cast<int>(call_.inputs.size()); }
+  bool has(int input) const { return call_.has(input); }
+  Compute<T> operator()(int input) const { return load(stored<T>(input)); }
+  /// The element of an input of another type.
+  template <class U>
+  U stored(int input) const {
+    const auto at = static_cast<std::size_t>(broadcast_.source(input, index_));
+    return call_.in(input).template data<U>()[at];
+  }
+  tensor::DType dtype(int input) const { return call_.in(input).dtype(); }
+
+ private:
+  const Call& call_;
+  const infer::Broadcast& broadcast_;
+  std::int64_t index_ = 0;
+};
+
+template <class Op>
+constexpr int typed_input() {
+  if constexpr (requires { Op::kTyped; }) {
+    return Op::kTyped;
+  } else {
+    return 0;
+  }
+}
+
+template <class Op, class T>
+using Result = decltype(std::declval<const Op&>().value(std::declval<const Operands<T>&>()));
+/// What is stored for a result: bool stays bool, everything else becomes T again.
+template <class Op, class T>
+using Out = std::conditional_t<std::is_same_v<Result<Op, T>, bool>, bool, T>;
+
+template <class Op>
+struct ElementwisePlan {
+  Op op;
+  infer::Broadcast broadcast;
+  DType dtype = DType::kUndefined;
+
+  static core::Result<ElementwisePlan> make(const Call& call) {
+    ElementwisePlan plan;
+    COMMENSAL_TRY(infer::check_dtype<typename Op::In>(call, typed_input<Op>()));
+    if constexpr (requires { Op::make(call); }) {
+      COMMENSAL_ASSIGN(plan.op, Op::make(call));
+    } else {
+      for (int i = 1; i < static_cast<int>(call.inputs.size()); ++i) {
+        COMMENSAL_TRY(infer::check_same_dtype(call, i));
+      }
+    }
+    COMMENSAL_ASSIGN(plan.broadcast, infer::Broadcast::of(call));
+    plan.dtype = call.in(typed_input<Op>()).dtype();
+    return plan;
+  }
+
+  std::vector<TensorType> types() const {
+    return visit(typename Op::In{}, dtype, [&]<class T>() {
+      return std::vector<TensorType>{{tensor::kDTypeOf<Out<Op, T>>, broadcast.shape()}};
+    });
+  }
+
+  template <class T>
+  Out<Op, T> at(Operands<T>& operands, std::int64_t index) const {
+    operands.move_to(index);
+    return store<Out<Op, T>>(op.value(operands));
+  }
+
+  Scalar element(const Call& call, int, std::int64_t index) const {
+    return visit(typename Op::In{}, dtype, [&]<class T>() {
+      Operands<T> operands(call, broadcast);
+      return scalar_of(at(operands, index));
+    });
+  }
+  void reads(const Call& call, int, std::int64_t index, std::vector<ElementRef>& out) const {
+    for (int i = 0; i < static_cast<int>(call.inputs.size()); ++i) {
+      if (call.has(i)) out.push_back({i, broadcast.source(i, index)});
+    }
+  }
+  void run(const Call& call, std::span<Tensor> outputs) const {
+    visit(typename Op::In{}, dtype, [&]<class T>() {
+      Operands<T> operands(call, broadcast);
+      const auto y = outputs[0].mutable_data<Out<Op, T>>();
+      for (std::size_t i = 0; i < y.size(); ++i) {
+        y[i] = at(operands, static_cast<std::int64_t>(i));
+      }
+    });
+  }
+};
+
+template <class Op>
+Columns elementwise() {
+  return columns_of<ElementwisePlan<Op>>();
+}
+
+}  // namespace commensal::kernels::ref

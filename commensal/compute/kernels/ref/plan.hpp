@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <commensal/base/core/check.hpp>
+#include <commensal/compute/kernels/operator.hpp>
+#include <vector>
+
+/// The judge: plain loops that say what the bits are (docs/numerics.md).
+///
+/// An operator is written as a Plan: a small value made from a Call, which checks everything and
+/// holds what was parsed. From it come all the audit columns of the table, so that they cannot
+/// disagree on what a call means:
+///   static core::Result<Plan> make(const Call&);
+///   std::vector<TensorType> types() const;
+///   void run(const Call&, std::span<Tensor> outputs) const;
+///   Scalar element(const Call&, int output, std::int64_t index) const;
+///   void reads(const Call&, int output, std::int64_t index, std::vector<ElementRef>&) const;
+///       in any order, duplicates allowed
+///   and, where there is a reduction,
+///   std::int64_t steps(const Call&, int output, std::int64_t index) const;
+///   Scalar partial(const Call&, int output, std::int64_t index, std::int64_t steps) const;
+namespace commensal::kernels::ref {
+
+/// The columns of a row that come from one Plan.
+struct Columns {
+  InferFn infer = nullptr;
+  KernelFn ref = nullptr;
+  ReadsFn reads = nullptr;
+  ElementFn element = nullptr;
+  StepsFn steps = nullptr;
+  PartialFn partial = nullptr;
+};
+
+template <class Plan>
+Plan checked_plan(const Call& call) {
+  auto made = Plan::make(call);
+  core::check(made.has_value(), "infer accepted this call");
+  return *std::move(made);
+}
+
+template <class Plan>
+concept Reduces = requires(const Plan& plan, const Call& call) {
+  plan.steps(call, 0, 0);
+};
+
+template <class Plan>
+Columns columns_of() {
+  Columns made;
+  made.infer = [](const Call& call) -> core::Result<std::vector<TensorType>> {
+    COMMENSAL_ASSIGN(const auto plan, Plan::make(call));
+    return plan.types();
+  };
+  made.ref = [](const Call& call, std::span<Tensor> outputs, Workspace&) -> core::Result<void> {
+    COMMENSAL_ASSIGN(const auto plan, Plan::make(call));
+    plan.run(call, outputs);
+    return {};
+  };
+  made.reads = [](const Call& call, int output, std::int64_t index, std::vector<ElementRef>& out) {
+    std::vector<ElementRef> found;
+    checked_plan<Plan>(call).reads(call, output, index, found);
+    std::sort(found.begin(), found.end());
+    found.erase(std::unique(found.begin(), found.end()), found.end());
+    out.insert(out.end(), found.begin(), found.end());
+  };
+  made.element = [](const Call& call, int output, std::int64_t index) {
+    return checked_plan<Plan>(call).element(call, output, index);
+  };
+  if constexpr (Reduces<Plan>) {
+    made.steps = [](const Call& call, int output, std::int64_t index) {
+      return checked_plan<Plan>(call).steps(call, output, index);
+    };
+    made.partial = [](const Call& call, int output, std::int64_t index, std::int64_t steps) {
+      return checked_plan<Plan>(call).partial(call, output, index, steps);
+    };
+  }
+  return made;
+}
+
+/// Appends every element of an input (one that says how, like a shape or a list of axes).
+inline void read_whole(const Call& call, int input, std::vector<ElementRef>& out) {
+  if (!call.has(input)) return;
+  for (std::int64_t i = 0; i < call.in(input).elements(); ++i) out.push_back({input, i});
+}
+
+}  // namespace commensal::kernels::ref

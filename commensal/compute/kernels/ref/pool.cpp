@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+// MaxPool, AveragePool and the global ones. Taps are visited row-major; those in the padding are
+// no steps at all, but keep their positions (and so their lanes) in a sum.
+#include <commensal/compute/kernels/infer/checks.hpp>
+#include <commensal/compute/kernels/infer/pool.hpp>
+#include <commensal/compute/kernels/ref/fold.hpp>
+#include <commensal/compute/kernels/ref/ops.hpp>
+#include <commensal/compute/kernels/ref/value.hpp>
+
+namespace commensal::kernels::ref {
+namespace {
+
+using infer::Dims;
+using MaxTypes = Types<float, double, Float16, Bfloat16, std::int8_t, std::uint8_t>;
+
+struct PoolPlan {
+  infer::Pool pool;
+
+  // Calls f(tap position, input index) for each tap that is not padded, in order.
+  template <class F>
+  void for_taps(std::int64_t index, F&& f) const {
+    const infer::Window& w = pool.window;
+    const std::int64_t plane = index / w.out_elements() * w.in_elements();
+    const Dims at = w.split(index % w.out_elements(), w.out);
+    for (std::int64_t tap = 0; tap < w.taps(); ++tap) {
+      const std::int64_t source = w.source(at, w.split(tap, w.kernel));
+      if (source >= 0) f(tap, plane + source);
+    }
+  }
+  void reads(const Call&, int, std::int64_t index, std::vector<ElementRef>& out) const {
+    for_taps(index, [&](std::int64_t, std::int64_t at) { out.push_back({0, at}); });
+  }
+  std::int64_t taps_inside(std::int64_t index) const {
+    std::int64_t count = 0;
+    for_taps(index, [&](auto, auto) { ++count; });
+    return count;
+  }
+};
+
+template <bool kGlobal>
+struct AveragePlan : PoolPlan {
+  static core::Result<AveragePlan> make(const Call& call) {
+    COMMENSAL_TRY(infer::check_dtype<Floats>(call, 0));
+    COMMENSAL_ASSIGN(const auto pool, kGlobal ? infer::global_pool_of(call) : infer::pool_of(call));
+    return AveragePlan{{pool}};
+  }
+  std::vector<TensorType> types() const { return {{pool.dtype, pool.shape}}; }
+
+  template <class T>
+  T value(std::span<const T> x, std::int64_t index) const {
+    Sum<Compute<T>> sum;
+    for_taps(index, [&](std::int64_t tap, std::int64_t at) {
+      sum.add(tap, load(x[static_cast<std::size_t>(at)]));
+    });
+    const infer::Window& w = pool.window;
+    const std::int64_t count = pool.divisor(w.split(index % w.out_elements(), w.out));
+    return store<T>(sum.total() / static_cast<Compute<T>>(count));
+  }
+  Scalar element(const Call& call, int, std::int64_t index) const {
+    return visit(Floats{}, pool.dtype,
+                 [&]<class T>() { return scalar_of(value<T>(call.in(0).data<T>(), index)); });
+  }
+  std::int64_t steps(const Call&, int, std::int64_t index) const {
+    return taps_inside(index) + Sum<float>::kTreeSteps;
+  }
+  Scalar partial(const Call& call, int, std::int64_t index, std::int64_t steps) const {
+    return visit(Floats{}, pool.dtype, [&]<class T>() {
+      Sum<Compute<T>> sum(steps);
+      const auto x = call.in(0).data<T>();
+      for_taps(index, [&](std::int64_t tap, std::int64_t at) {
+        sum.add(tap, load(x[static_cast<std::size_t>(at)]));
+      });
+      sum.total();
+      return scalar_of(store<Compute<T>>(sum.last()));
+    });
+  }
+  void run(const Call& call, std::span<Tensor> outputs) const {
+    visit(Floats{}, pool.dtype, [&]<class T>() {
+      const auto x = call.in(0).data<T>();
+      const auto y = outputs[0].mutable_data<T>();
+      for (std::size_t i = 0; i < y.size(); ++i) y[i] = value<T>(x, static_cast<std::int64_t>(i));
+    });
+  }
+};
+
+template <bool kGlobal>
+struct MaxPlan : PoolPlan {
+  bool indices = false;
+
+  static core::Result<MaxPlan> make(const Call& call) {
+    COMMENSAL_TRY(infer::check_dtype<MaxTypes>(call, 0));
+    COMMENSAL_ASSIGN(const auto pool, kGlobal ? infer::global_pool_of(call) : infer::pool_of(call));
+    return MaxPlan{{pool}, call.output_count > 1};
+  }
+  std::vector<TensorType> types() const {
+    std::vector<TensorType> made = {{pool.dtype, pool.shape}};
+    if (indices) made.push_back({DType::kInt64, pool.shape});
+    return made;
+  }
+
+  template <class T>
+  Extreme<Compute<T>, true> fold(std::span<const T> x, std::int64_t index,
+                                 std::int64_t steps) const {
+    Extreme<Compute<T>, true> best(steps);
+    for_taps(index, [&](std::int64_t, std::int64_t at) {
+      best.add(at, load(x[static_cast<std::size_t>(at)]));
+    });
+    return best;
+  }
+  // Index of the input element within all of X; for storage_order 1 its spatial part column-major.
+  std::int64_t stored_index(std::int64_t position) const {
+    const infer::Window& w = pool.window;
+    if (!pool.column_major || position < 0) return position;
+    const std::int64_t plane = position / w.in_elements();
+    const Dims at = w.split(position % w.in_elements(), w.in);
+    std::int64_t offset = 0;
+    for (int d = w.rank - 1; d >= 0; --d) {
+      offset = offset * w.in[static_cast<std::size_t>(d)] + at[static_cast<std::size_t>(d)];
+    }
+    return plane * w.in_elements() + offset;
+  }
+  Scalar element(const Call& call, int output, std::int64_t index) const {
+    return visit(MaxTypes{}, pool.dtype, [&]<class T>() {
+      const auto best = fold<T>(call.in(0).data<T>(), index, kAllSteps);
+      if (output == 1) return scalar_of(stored_index(best.position()));
+      return scalar_of(store<T>(best.value()));
+    });
+  }
+  std::int64_t steps(const Call&, int, std::int64_t index) const { return taps_inside(index); }
+  Scalar partial(const Call& call, int, std::int64_t index, std::int64_t steps) const {
+    return visit(MaxTypes{}, pool.dtype, [&]<class T>() {
+      return scalar_of(store<Compute<T>>(fold<T>(call.in(0).data<T>(), index, steps).value()));
+    });
+  }
+  void run(const Call& call, std::span<Tensor> outputs) const {
+    visit(MaxTypes{}, pool.dtype, [&]<class T>() {
+      const auto x = call.in(0).data<T>();
+      const auto y = outputs[0].mutable_data<T>();
+      for (std::size_t i = 0; i < y.size(); ++i) {
+        const auto best = fold<T>(x, static_cast<std::int64_t>(i), kAllSteps);
+        y[i] = store<T>(best.value());
+        if (indices) outputs[1].mutable_data<std::int64_t>()[i] = stored_index(best.position());
+      }
+    });
+  }
+};
+
+}  // namespace
+
+Columns average_pool() { return columns_of<AveragePlan<false>>(); }
+Columns global_average_pool() { return columns_of<AveragePlan<true>>(); }
+Columns global_max_pool() { return columns_of<MaxPlan<true>>(); }
+Columns max_pool() { return columns_of<MaxPlan<false>>(); }
+
+}  // namespace commensal::kernels::ref

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <bit>
+#include <commensal/base/core/check.hpp>
+#include <commensal/compute/kernels/operator.hpp>
+#include <commensal/compute/tensor/float16.hpp>
+#include <cstring>
+#include <limits>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+/// Elements as values: what an element type computes in, and how it is loaded and stored.
+namespace commensal::kernels::ref {
+
+using tensor::Bfloat16;
+using tensor::DType;
+using tensor::Float16;
+using tensor::Shape;
+
+/// A set of element types that an operator accepts.
+template <class... Ts>
+struct Types {
+  static bool has(DType dtype) { return ((tensor::kDTypeOf<Ts> == dtype) || ...); }
+  /// "float32, float64"
+  static std::string text() {
+    std::string names;
+    ((names += (names.empty() ? "" : ", ") + std::string(traits(tensor::kDTypeOf<Ts>).name)), ...);
+    return names;
+  }
+};
+
+using Floats = Types<float, double, Float16, Bfloat16>;
+/// Transcendental functions: binary32 arithmetic only, until binary64 polynomials are specified.
+using Floats32 = Types<float, Float16, Bfloat16>;
+using Integers = Types<std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t,
+                       std::uint16_t, std::uint32_t, std::uint64_t>;
+using Numbers = Types<float, double, Float16, Bfloat16, std::int8_t, std::int16_t, std::int32_t,
+                      std::int64_t, std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t>;
+using Everything =
+    Types<float, double, Float16, Bfloat16, std::int8_t, std::int16_t, std::int32_t, std::int64_t,
+          std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t, bool>;
+/// What Conv, Gemm and MatMul take.
+using Products = Types<float, double, Float16, Bfloat16, std::int32_t, std::int64_t, std::uint32_t,
+                       std::uint64_t>;
+
+/// Calls `f.template operator()<T>()` with the member of the set that is `dtype`, which `infer`
+/// has checked to be one.
+template <class T, class... Rest, class F>
+auto visit(Types<T, Rest...>, DType dtype, F&& f) {
+  if constexpr (sizeof...(Rest) > 0) {
+    if (dtype != tensor::kDTypeOf<T>) return visit(Types<Rest...>{}, dtype, f);
+  }
+  core::check(dtype == tensor::kDTypeOf<T>, "the element type was checked by infer");
+  return f.template operator()<T>();
+}
+
+template <class T>
+inline constexpr bool kIsHalf = std::is_same_v<T, Float16> || std::is_same_v<T, Bfloat16>;
+/// What arithmetic on T is done in.
+template <class T>
+using Compute = std::conditional_t<kIsHalf<T>, float, T>;
+
+template <class T>
+Compute<T> load(T stored) {
+  if constexpr (kIsHalf<T>) {
+    return to_float(stored);
+  } else {
+    return stored;
+  }
+}
+
+/// NaN becomes the canonical one; fp16 and bf16 are rounded to nearest even.
+template <class T>
+T store(Compute<T> value) {
+  if constexpr (std::is_same_v<T, Float16>) {
+    return tensor::to_float16(value);
+  } else if constexpr (std::is_same_v<T, Bfloat16>) {
+    return tensor::to_bfloat16(value);
+  } else if constexpr (std::is_floating_point_v<T>) {
+    // 0x7fc00000, 0x7ff8000000000000: no sign, no payload.
+    return value != value ? std::numeric_limits<T>::quiet_NaN() : value;
+  } else {
+    return value;
+  }
+}
+
+template <class T>
+Scalar scalar_of(T stored) {
+  Scalar made{tensor::kDTypeOf<T>, 0};
+  std::memcpy(&made.bits, &stored, sizeof stored);
+  return made;
+}
+
+/// The elements of a tensor in the type they are computed in; copies only where that differs.
+template <class T>
+class Widened {
+ public:
+  explicit Widened(const Tensor& tensor) {
+    if constexpr (kIsHalf<T>) {
+      copy_.reserve(static_cast<std::size_t>(tensor.elements()));
+      for (const T stored : tensor.data<T>()) copy_.push_back(load(stored));
+      view_ = copy_;
+    } else {
+      view_ = tensor.data<T>();
+    }
+  }
+  Widened(const Widened&) = delete;
+  Widened& operator=(const Widened&) = delete;
+
+  const Compute<T>* data() const { return view_.data(); }
+  Compute<T> operator[](std::int64_t i) const { return view_[static_cast<std::size_t>(i)]; }
+
+ private:
+  std::vector<std::conditional_t<kIsHalf<T>, float, char>> copy_;
+  std::span<const Compute<T>> view_;
+};
+
+}  // namespace commensal::kernels::ref

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <commensal/compute/kernels/ref/ops.hpp>
+
+/// How the table is written: rows in groups, one file each, by what they do.
+namespace commensal::kernels {
+
+/// The fast back end's columns: the kernel, and what packs its constants.
+struct CpuColumns {
+  KernelFn kernel = nullptr;
+  PackFn pack = nullptr;
+};
+
+/// One row: `since` and `until` are opsets (until 0: still in force).
+struct Row {
+  std::string_view name;
+  int since = 1, until = 0;
+  int inputs_min = 1, inputs_max = 1, outputs_max = 1;
+  Kind kind = Kind::kElementwise;
+  ref::Columns columns;
+  CpuColumns cpu = {};
+};
+
+std::vector<Row> product_rows();     // table_products.cpp: dot products, normalisation, pooling
+std::vector<Row> arithmetic_rows();  // table_arithmetic.cpp: elementwise
+std::vector<Row> movement_rows();    // table_movement.cpp: copies and shapes
+std::vector<Row> reduction_rows();   // table_reductions.cpp: sums, extremes, softmax
+
+}  // namespace commensal::kernels

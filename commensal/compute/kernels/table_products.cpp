@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <commensal/compute/kernels/table.hpp>
+
+namespace commensal::kernels {
+
+// name, since, until, inputs min and max, outputs max, kind, ref columns, cpu columns
+std::vector<Row> product_rows() {
+  return {
+      {"AveragePool", 7, 0, 1, 1, 1, Kind::kReduction, ref::average_pool()},
+      {"Conv", 1, 0, 2, 3, 1, Kind::kDotProduct, ref::conv()},
+      {"Gemm", 7, 0, 2, 3, 1, Kind::kDotProduct, ref::gemm()},
+      {"GlobalAveragePool", 1, 0, 1, 1, 1, Kind::kReduction, ref::global_average_pool()},
+      {"GlobalMaxPool", 1, 0, 1, 1, 1, Kind::kReduction, ref::global_max_pool()},
+      {"MatMul", 1, 0, 2, 2, 1, Kind::kDotProduct, ref::matmul()},
+      {"MaxPool", 8, 0, 1, 1, 2, Kind::kReduction, ref::max_pool()},
+  };
+}
+
+}  // namespace commensal::kernels
