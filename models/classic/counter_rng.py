@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The project's counter-based generator, vectorised: Philox4x32-10 as in base/core/rng.hpp.
 
-symmetric_f32(seed, stream, count)[i] equals counter_symmetric_f32(seed, stream, i) bit for bit: only
-integer arithmetic and exact conversions, so the values depend on no library.
+symmetric_f32(seed, stream, count)[i] equals counter_symmetric_f32(seed, stream, i) bit for bit:
+only integer arithmetic and exact conversions, so the values depend on no library.
 Source: Salmon, Moraes, Dror, Shaw, "Parallel Random Numbers: As Easy as 1, 2, 3" (SC 2011).
 """
 import numpy as np
