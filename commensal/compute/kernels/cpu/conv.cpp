@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <commensal/compute/kernels/cpu/conv_taps.hpp>
+#include <commensal/compute/kernels/cpu/conv_weights.hpp>
+#include <commensal/compute/kernels/cpu/depthwise.hpp>
+#include <commensal/compute/kernels/cpu/ops.hpp>
+#include <commensal/compute/kernels/cpu/winograd.hpp>
+#include <commensal/compute/kernels/math/winograd.hpp>
+#include <commensal/compute/kernels/ref/ops.hpp>
+#include <vector>
+
+namespace commensal::kernels::cpu {
+
+namespace {
+
+/// Whether the Winograd clause applies, whatever the size of the picture.
+core::Result<bool> winograd_applies(const Call& call) {
+  const tensor::Shape& w = call.in(1).shape();
+  COMMENSAL_ASSIGN(const std::int64_t group, call.attributes->integer("group", 1));
+  COMMENSAL_ASSIGN(const auto strides, call.attributes->integers("strides"));
+  COMMENSAL_ASSIGN(const auto dilations, call.attributes->integers("dilations"));
+  const auto ones = [](const std::vector<std::int64_t>& list) {
+    return std::ranges::all_of(list, [](std::int64_t v) { return v == 1; });
+  };
+  const math::WinogradQuestion question = {.is_float32 = true,
+                                           .spatial_rank = w.rank() - 2,
+                                           .kernel_is_3x3 = w.rank() == 4 && w[2] == 3 &&
+                                                            w[3] == 3 && group == 1 &&
+                                                            ones(strides) && ones(dilations),
+                                           .channels = w[1]};
+  return math::winograd_tile(question) != 0;
+}
+
+/// Whether a padded copy of the input planes is small and worth its while.
+bool suits_depthwise(const infer::Conv& conv) {
+  constexpr std::int64_t kStrideMax = 4, kPadMax = 64;
+  const ConvGeometry g = geometry_of(conv.window);
+  return conv.group_channels() == 1 && conv.group > 1 &&
+         std::max(g.stride_x, g.stride_y) <= kStrideMax &&
+         std::max({g.pad_top, g.pad_left, g.pad_bottom, g.pad_right}) <= kPadMax;
+}
+
+core::Result<std::shared_ptr<const ConvWeights>> weights_of(const Call& call, Isa isa) {
+  COMMENSAL_ASSIGN(const std::int64_t group, call.attributes->integer("group", 1));
+  COMMENSAL_ASSIGN(const bool winograd, winograd_applies(call));
+  return std::make_shared<const ConvWeights>(kernels_for(isa), call.in(1), group, winograd);
+}
+
+core::Result<void> direct(const infer::Conv& conv, const Call& call, const ConvWeights& weights,
+                          Tensor& output, Workspace& ws) {
+  const CpuKernels& kernels = kernels_for(ws.isa);
+  const ConvGeometry geometry = geometry_of(conv.window);
+  const float* x = call.in(0).data<float>().data();
+  const float* bias = conv.has_bias ? call.in(2).data<float>().data() : nullptr;
+  float* y = output.mutable_data<float>().data();
+  const std::int64_t in_plane = conv.window.in_elements(), out_plane = conv.window.out_elements();
+  const std::int64_t rows = conv.group_out_channels(), channels = conv.group_channels();
+  std::vector<MatrixColumns> in_place;
+  std::vector<TapColumns> gathered;
+  std::vector<Product> products;
+  const auto count = static_cast<std::size_t>(conv.batch * conv.group);
+  in_place.reserve(count), gathered.reserve(count), products.reserve(count);
+  for (std::int64_t i = 0; i < conv.batch * conv.group; ++i) {
+    const float* planes = x + i * channels * in_plane;
+    const ColumnSource* source =
+        geometry.is_pointwise()
+            ? static_cast<const ColumnSource*>(&in_place.emplace_back(kernels, planes, in_plane, 1))
+            : &gathered.emplace_back(kernels, geometry, planes, channels);
+    products.push_back({.a = weights.group_rows(i % conv.group),
+                        .b = source,
+                        .c = y + i * rows * out_plane,
+                        .c_step = out_plane,
+                        .bias = bias == nullptr ? nullptr : bias + i % conv.group * rows,
+                        .bias_row_step = 1});
+  }
+  return multiply({.rows = rows, .depth = conv.depth(), .columns = out_plane}, products, ws);
+}
+
+}  // namespace
+
+core::Result<std::shared_ptr<const Packed>> pack_conv(const Call& call, Isa isa) {
+  if (!call.has(1) || call.in(1).dtype() != tensor::DType::kFloat32 ||
+      call.in(1).shape().rank() < 3 || call.in(1).shape().rank() > 4) {
+    return nullptr;
+  }
+  COMMENSAL_ASSIGN(const std::int64_t group, call.attributes->integer("group", 1));
+  if (group < 1 || call.in(1).shape()[0] % group != 0) return nullptr;  // infer will refuse it
+  return weights_of(call, isa);
+}
+
+core::Result<void> conv(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
+  COMMENSAL_ASSIGN(const infer::Conv conv, infer::conv_of(call));
+  if (conv.dtype != tensor::DType::kFloat32 || conv.window.rank > 2) {
+    return ref::conv().ref(call, outputs, ws);
+  }
+  if (outputs[0].elements() == 0) return {};
+  std::shared_ptr<const ConvWeights> made;  // where the weights are not constant
+  if (ws.packed == nullptr) {
+    COMMENSAL_ASSIGN(made, weights_of(call, ws.isa));
+  }
+  const auto& weights = ws.packed == nullptr ? *made : static_cast<const ConvWeights&>(*ws.packed);
+  if (conv.winograd_tile != 0) return winograd(conv, call, weights, outputs[0], ws);
+  // Padded taps are skipped. Filling them with zeros is the same, but for weights like infinity.
+  if (!weights.all_finite() && geometry_of(conv.window).padded()) {
+    return ref::conv().ref(call, outputs, ws);
+  }
+  if (suits_depthwise(conv)) return depthwise(conv, call, outputs[0], ws);
+  return direct(conv, call, weights, outputs[0], ws);
+}
+
+}  // namespace commensal::kernels::cpu

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// Compiled once per instruction set by Highway's foreach_target; each gives a table of functions.
+// AVX-512 beyond the base set would add nothing but compile time, and SSE has no fused
+// multiply-add: those targets are left out.
+#undef HWY_DISABLED_TARGETS
+#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL)
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE <commensal/compute/kernels/cpu/lanes.cpp>
+#include <hwy/foreach_target.h>
+
+#include <commensal/compute/kernels/cpu/depthwise-inl.hpp>
+#include <commensal/compute/kernels/cpu/gemm-inl.hpp>
+#include <commensal/compute/kernels/cpu/lanes.hpp>
+#include <commensal/compute/kernels/cpu/taps-inl.hpp>
+#include <commensal/compute/kernels/cpu/winograd-inl.hpp>
+
+HWY_BEFORE_NAMESPACE();
+namespace commensal::kernels::cpu::HWY_NAMESPACE {
+#if HWY_NATIVE_FMA
+
+const CpuKernels& kernels() {
+  static constexpr CpuKernels kKernels = {
+      .lanes = kLanes,
+      .tile_rows = kTileRows,
+      .tile_columns = kTileVectors * kLanes,
+      .gemm = gemm,
+      .gather_taps = gather_taps,
+      .winograd_2 = {winograd_input_rows<2>, winograd_output_rows<2>},
+      .winograd_4 = {winograd_input_rows<4>, winograd_output_rows<4>},
+      .depthwise = depthwise,
+      .copy_every = copy_every,
+  };
+  return kKernels;
+}
+
+#endif  // HWY_NATIVE_FMA
+}  // namespace commensal::kernels::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+#include <commensal/base/core/check.hpp>
+
+namespace commensal::kernels {
+
+namespace {
+struct IsaRow {
+  Isa isa;
+  std::string_view name;
+  std::int64_t target;
+  const cpu::CpuKernels& (*kernels)();
+};
+constexpr IsaRow kIsaRows[] = {
+    {Isa::kAvx2, "avx2", HWY_AVX2, cpu::N_AVX2::kernels},
+    {Isa::kAvx512, "avx512", HWY_AVX3, cpu::N_AVX3::kernels},
+};
+
+const IsaRow& row_of(Isa isa) {
+  for (const IsaRow& row : kIsaRows) {
+    if (row.isa == isa) return row;
+  }
+  core::check(false, "every instruction set has a row");
+  return kIsaRows[0];
+}
+}  // namespace
+
+std::string_view name_of(Isa isa) { return row_of(isa).name; }
+
+std::span<const Isa> available_isas() {
+  static constexpr Isa kAll[] = {Isa::kAvx2, Isa::kAvx512};
+  const std::int64_t supported = hwy::SupportedTargets();
+  std::size_t count = 0;  // each instruction set includes those before it
+  while (count < std::size(kAll) && (supported & row_of(kAll[count]).target) != 0) ++count;
+  return {kAll, count};
+}
+
+const cpu::CpuKernels& cpu::kernels_for(Isa isa) { return row_of(isa).kernels(); }
+
+}  // namespace commensal::kernels
+#endif  // HWY_ONCE

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <commensal/compute/kernels/operator.hpp>
+#include <cstdint>
+
+/// What the cpu/ back end has once per instruction set, as plain functions over plain memory. All
+/// of them give the same bits on every instruction set; what computes outputs writes canonical
+/// NaNs. Thread-safety: pure functions of their arguments.
+namespace commensal::kernels::cpu {
+
+/// A product of `rows` x `depth` by `depth` x `columns`, for at most `tile_columns` columns.
+/// Every output is one chain of fused multiply-adds over depth, ascending.
+struct GemmPanel {
+  const float* a = nullptr;  // element (r, k) at a[(r / R) * a_panel_step + k * a_step + r % R],
+  std::int64_t a_panel_step = 0;  // where R is tile_rows
+  std::int64_t a_step = 0;
+  const float* b = nullptr;  // element (k, j) at b[k * b_step + j]; readable in whole vectors
+  std::int64_t b_step = 0;
+  float* c = nullptr;  // element (r, j) at c[r * c_step + j]
+  std::int64_t c_step = 0;
+  std::int64_t rows = 0;
+  std::int64_t depth = 0;
+  int columns = 0;
+  bool resume = false;  // the chains go on from c instead of +0
+  bool finish = false;  // the chains end here: alpha, bias, canonical NaN
+  float alpha = 1;
+  const float* bias = nullptr;  // element (r, j) at bias[r * bias_row_step + j * bias_column_step],
+  std::int64_t bias_row_step = 0;  // null adds +0
+  int bias_column_step = 0;        // 0 or 1
+};
+
+/// `count` elements of one row of an image that go side by side into a panel.
+struct Run {
+  std::int64_t from = 0;  // offset in the channel's plane
+  int to = 0;             // offset in the panel's row
+  int count = 0;
+};
+
+/// Rows of a panel from channels of an image: row c takes every run from planes + c * plane_step,
+/// its elements `stride` apart. What no run covers is +0 where `clear`.
+struct TapRows {
+  const float* planes = nullptr;
+  std::int64_t plane_step = 0;
+  std::int64_t channels = 0;
+  std::int64_t stride = 1;
+  bool clear = false;
+  const Run* runs = nullptr;
+  int run_count = 0;
+  float* panel = nullptr;  // tile_columns floats a row
+};
+
+/// One plane of outputs, each a chain over few taps of one plane of inputs: tap t of output (y, x)
+/// is at in[offsets[t] + y * in_step + x], readable to a whole vector beyond the last x.
+struct DepthwisePlane {
+  const float* in = nullptr;
+  std::int64_t in_step = 0;
+  const std::int64_t* offsets = nullptr;
+  const float* weights = nullptr;
+  int taps = 0;
+  float bias = 0;
+  float* out = nullptr;  // row-major
+  std::int64_t height = 0, width = 0;
+};
+
+/// The input transform of one channel's tile rows: element (i, j) of the tiles' inputs is at
+/// parts[j % M * part_step + (M * row + i) * row_step + tile + j / M] for tile row `row`, M the
+/// tile's side. Point p of tile t (row-major) goes to out[p * point_step + t].
+struct WinogradInput {
+  const float* parts = nullptr;
+  std::int64_t part_step = 0;
+  std::int64_t row_step = 0;
+  std::int64_t tile_rows = 0;
+  std::int64_t tiles_across = 0;
+  float* out = nullptr;
+  std::int64_t point_step = 0;
+};
+
+/// The output transform of one output channel's tile rows, from sums[p * point_step + t] (readable
+/// to a vector beyond the last) to rows of `width` pixels, of which `height` are wanted.
+struct WinogradOutput {
+  const float* sums = nullptr;
+  std::int64_t point_step = 0;
+  std::int64_t tile_rows = 0;
+  std::int64_t tiles_across = 0;
+  float bias = 0;
+  float* out = nullptr;
+  std::int64_t height = 0, width = 0;
+};
+
+/// The transforms of F(2x2) or F(4x4).
+struct WinogradKernels {
+  void (*input)(const WinogradInput&) = nullptr;
+  void (*output)(const WinogradOutput&) = nullptr;
+};
+
+struct CpuKernels {
+  int lanes = 0;         // floats in a vector
+  int tile_rows = 0;     // of `gemm`
+  int tile_columns = 0;  // of `gemm`
+  void (*gemm)(const GemmPanel&) = nullptr;
+  void (*gather_taps)(const TapRows&) = nullptr;
+  WinogradKernels winograd_2, winograd_4;
+  void (*depthwise)(const DepthwisePlane&) = nullptr;
+  /// to[i] = from[i * stride] for i in [0, count)
+  void (*copy_every)(const float* from, std::int64_t stride, float* to, int count) = nullptr;
+};
+
+const CpuKernels& kernels_for(Isa isa);
+
+}  // namespace commensal::kernels::cpu

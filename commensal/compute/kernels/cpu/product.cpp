@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <commensal/compute/kernels/cpu/product.hpp>
+#include <commensal/compute/kernels/cpu/scratch.hpp>
+#include <cstring>
+
+namespace commensal::kernels::cpu {
+
+namespace {
+
+/// Steps of depth between two stores of the accumulators: a block of b (256 x 192 bytes) stays in
+/// the second-level cache, mostly in the first, and reloading costs 1 % of the tile's time.
+constexpr std::int64_t kDepthBlock = 256;
+
+std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+/// Copies one panel's rows [0, depth), `columns` of tile_columns columns; the rest is +0.
+void pack_panel(const float* from, std::int64_t depth, int columns, std::int64_t step,
+                std::int64_t column_step, int tile_columns, float* to) {
+  const auto used = static_cast<std::size_t>(columns);
+  for (std::int64_t k = 0; k < depth; ++k, from += step, to += tile_columns) {
+    if (column_step == 1) {
+      std::memcpy(to, from, used * sizeof(float));
+    } else {
+      for (int j = 0; j < columns; ++j) to[j] = from[j * column_step];
+    }
+    std::fill(to + columns, to + tile_columns, 0.0f);
+  }
+}
+
+/// One panel of columns of one product, for rows [row, row + rows).
+void multiply_panel(const CpuKernels& kernels, const ProductShape& shape, const Product& product,
+                    std::int64_t column, std::int64_t row, std::int64_t rows, float* scratch) {
+  GemmPanel g;
+  g.rows = rows;
+  g.columns =
+      static_cast<int>(std::min<std::int64_t>(kernels.tile_columns, shape.columns - column));
+  g.a_panel_step = product.a.panel_step;
+  g.a_step = product.a.step;
+  g.c = product.c + row * product.c_step + column;
+  g.c_step = product.c_step;
+  g.alpha = shape.alpha;
+  if (product.bias != nullptr) {
+    g.bias = product.bias + row * product.bias_row_step + column * product.bias_column_step;
+    g.bias_row_step = product.bias_row_step;
+    g.bias_column_step = product.bias_column_step;
+  }
+  std::int64_t k = 0;
+  do {  // once even for a depth of 0: the bias is still to be added
+    g.depth = std::min(kDepthBlock, shape.depth - k);
+    const Columns b = product.b->block(k, g.depth, column, g.columns, scratch);
+    g.a = product.a.data + row / kernels.tile_rows * product.a.panel_step + k * product.a.step;
+    g.b = b.data;
+    g.b_step = b.step;
+    g.resume = k > 0;
+    k += g.depth;
+    g.finish = shape.finish && k == shape.depth;
+    kernels.gemm(g);
+  } while (k < shape.depth);
+}
+
+}  // namespace
+
+std::int64_t packed_rows_floats(const CpuKernels& kernels, std::int64_t rows, std::int64_t depth) {
+  return ceil_div(rows, kernels.tile_rows) * kernels.tile_rows * depth;
+}
+
+Rows pack_rows(const CpuKernels& kernels, const float* from, std::int64_t rows, std::int64_t depth,
+               std::int64_t row_step, std::int64_t step, float* to) {
+  const std::int64_t height = kernels.tile_rows;
+  for (std::int64_t row = 0; row < rows; row += height) {
+    float* const panel = to + row * depth;
+    for (std::int64_t r = 0; r < height; ++r) {
+      const float* source = from + (row + r) * row_step;
+      const bool beyond = row + r >= rows;
+      for (std::int64_t k = 0; k < depth; ++k) {
+        panel[k * height + r] = beyond ? 0.0f : source[k * step];
+      }
+    }
+  }
+  return {to, depth * height, height};
+}
+
+Columns MatrixColumns::block(std::int64_t k, std::int64_t depth, std::int64_t column, int columns,
+                             float* scratch) const {
+  const float* from = data_ + k * step_ + column * column_step_;
+  const bool whole = readable_ || columns % kernels_->lanes == 0;
+  if (column_step_ == 1 && whole) return {from, step_};
+  pack_panel(from, depth, columns, step_, column_step_, kernels_->tile_columns, scratch);
+  return {scratch, kernels_->tile_columns};
+}
+
+PackedColumns::PackedColumns(const CpuKernels& kernels, const float* from, std::int64_t depth,
+                             std::int64_t columns, std::int64_t step, std::int64_t column_step)
+    : tile_columns_(kernels.tile_columns),
+      depth_(depth),
+      panels_(ceil_div(columns, tile_columns_) * tile_columns_ * depth) {
+  for (std::int64_t column = 0; column < columns; column += tile_columns_) {
+    const auto used = static_cast<int>(std::min<std::int64_t>(tile_columns_, columns - column));
+    pack_panel(from + column * column_step, depth, used, step, column_step, tile_columns_,
+               panels_.data() + column * depth);
+  }
+}
+
+Columns PackedColumns::block(std::int64_t k, std::int64_t, std::int64_t column, int, float*) const {
+  return {panels_.data() + column * depth_ + k * tile_columns_, tile_columns_};
+}
+
+core::Result<void> multiply(const ProductShape& shape, std::span<const Product> products,
+                            Workspace& ws) {
+  if (shape.rows == 0 || shape.columns == 0) return {};
+  const CpuKernels& kernels = kernels_for(ws.isa);
+  const auto count = static_cast<std::int64_t>(products.size());
+  const std::int64_t panels = ceil_div(shape.columns, kernels.tile_columns);
+  // Few panels are cut by rows too, so that every thread finds work; each cut gathers b again.
+  std::int64_t cuts = 1;
+  if (const int threads = ws.threads.threads(); threads > 1) {
+    cuts = std::clamp<std::int64_t>(2 * threads / std::max<std::int64_t>(count * panels, 1), 1,
+                                    ceil_div(shape.rows, 2 * kernels.tile_rows));
+  }
+  const std::int64_t rows_a_cut =
+      ceil_div(ceil_div(shape.rows, cuts), kernels.tile_rows) * kernels.tile_rows;
+  cuts = ceil_div(shape.rows, rows_a_cut);
+  const std::int64_t scratch_floats =
+      std::min(kDepthBlock, std::max<std::int64_t>(shape.depth, 1)) * kernels.tile_columns;
+  return run_with_scratch(
+      ws, count * panels * cuts, scratch_floats, [&](std::int64_t i, float* scratch) {
+        const std::int64_t row = i % cuts * rows_a_cut;
+        const std::int64_t panel = i / cuts % panels;
+        multiply_panel(kernels, shape, products[static_cast<std::size_t>(i / cuts / panels)],
+                       panel * kernels.tile_columns, row, std::min(rows_a_cut, shape.rows - row),
+                       scratch);
+      });
+}
+
+}  // namespace commensal::kernels::cpu

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <commensal/compute/kernels/operator.hpp>
+#include <vector>
+
+namespace commensal::kernels::cpu {
+
+/// `floats` floats from the arena, aligned to a cache line, contents unspecified.
+inline core::Result<std::shared_ptr<float>> floats_from(tensor::Arena& arena, std::int64_t floats) {
+  COMMENSAL_ASSIGN(const std::shared_ptr<std::byte> block,
+                   arena.allocate(floats * static_cast<std::int64_t>(sizeof(float))));
+  return std::shared_ptr<float>(block, reinterpret_cast<float*>(block.get()));
+}
+
+/// Calls task(i, scratch) once for every i in [0, count), on the pool's threads; tasks that run at
+/// the same time have different scratches of `floats` floats. Error: kResourceExhausted, before
+/// any task has run.
+template <class Task>
+core::Result<void> run_with_scratch(Workspace& ws, std::int64_t count, std::int64_t floats,
+                                    const Task& task) {
+  const auto slots = std::min<std::int64_t>(count, ws.threads.threads());
+  std::vector<std::shared_ptr<float>> scratches(
+      static_cast<std::size_t>(std::max<std::int64_t>(slots, 0)));
+  for (auto& scratch : scratches) {
+    COMMENSAL_ASSIGN(scratch, floats_from(ws.arena, floats));
+  }
+  std::atomic<std::int64_t> next = 0;
+  ws.threads.run(slots, [&](std::int64_t slot) {
+    float* const scratch = scratches[static_cast<std::size_t>(slot)].get();
+    for (std::int64_t i = next.fetch_add(1, std::memory_order_relaxed); i < count;
+         i = next.fetch_add(1, std::memory_order_relaxed)) {
+      task(i, scratch);
+    }
+  });
+  return {};
+}
+
+}  // namespace commensal::kernels::cpu

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// Included once per instruction set. The vector type and the few operations on it that all lanes
+// sources share.
+#if defined(COMMENSAL_CPU_VECTOR_INL) == defined(HWY_TARGET_TOGGLE)
+#ifdef COMMENSAL_CPU_VECTOR_INL
+#undef COMMENSAL_CPU_VECTOR_INL
+#else
+#define COMMENSAL_CPU_VECTOR_INL
+#endif
+
+#include <hwy/highway.h>
+
+// Register arrays are registers only where the loops over them are unrolled.
+#if HWY_COMPILER_CLANG
+#define COMMENSAL_UNROLL _Pragma("unroll")
+#else
+#define COMMENSAL_UNROLL _Pragma("GCC unroll 64")
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace commensal::kernels::cpu::HWY_NAMESPACE {
+#if HWY_NATIVE_FMA  // without it MulAdd would round twice: the baseline target stays empty
+
+namespace hn = hwy::HWY_NAMESPACE;
+using Floats = hn::ScalableTag<float>;
+using V = hn::Vec<Floats>;
+inline constexpr Floats kFloats;
+inline constexpr int kLanes = static_cast<int>(HWY_MAX_BYTES / sizeof(float));
+
+/// Any NaN becomes 0x7fc00000 (docs/numerics.md).
+HWY_INLINE V canonical(V x) {
+  const hn::RebindToUnsigned<Floats> bits;
+  return hn::IfThenElse(hn::IsNaN(x), hn::BitCast(kFloats, hn::Set(bits, 0x7fc00000u)), x);
+}
+
+HWY_INLINE hn::Mask<Floats> first(int count) {
+  return hn::FirstN(kFloats, static_cast<std::size_t>(count));
+}
+HWY_INLINE V load_first(int count, const float* from) {
+  return hn::MaskedLoad(first(count), kFloats, from);
+}
+HWY_INLINE void store_first(int count, V x, float* to) {
+  hn::BlendedStore(x, first(count), kFloats, to);
+}
+
+#endif  // HWY_NATIVE_FMA
+}  // namespace commensal::kernels::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif
