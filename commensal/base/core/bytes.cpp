@@ -28,7 +28,8 @@ std::string to_hex(ByteView bytes) {
 Result<Bytes> from_hex(std::string_view text) {
   if (text.starts_with("0x")) text.remove_prefix(2);
   if (text.size() % 2 != 0) {
-    return fail(ErrorCode::kInvalidArgument, "hexadecimal text has an odd length ({})", text.size());
+    return fail(ErrorCode::kInvalidArgument, "hexadecimal text has an odd length ({})",
+                text.size());
   }
   Bytes bytes;
   bytes.reserve(text.size() / 2);

@@ -87,7 +87,8 @@ Result<void> write_file_atomically(const Path& path, ByteView bytes, unsigned mo
   if (done && (::fchmod(file.get(), mode) != 0 || ::fsync(file.get()) != 0)) {
     done = system_failure(path, "write");
   }
-  if (done && ::rename(temporary.c_str(), path.c_str()) != 0) done = system_failure(path, "replace");
+  if (done && ::rename(temporary.c_str(), path.c_str()) != 0)
+    done = system_failure(path, "replace");
   if (!done) {
     ::unlink(temporary.c_str());
     return done;

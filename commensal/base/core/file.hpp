@@ -15,8 +15,8 @@ using Path = std::filesystem::path;
 class MappedFile {
  public:
   /// Errors: kNotFound, kInvalidArgument (not a regular file), kResourceExhausted (too large).
-  static Result<std::shared_ptr<const MappedFile>> open(const Path& path,
-                                                        std::int64_t bytes_max = limits::kFileBytesMax);
+  static Result<std::shared_ptr<const MappedFile>> open(
+      const Path& path, std::int64_t bytes_max = limits::kFileBytesMax);
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;
   ~MappedFile();

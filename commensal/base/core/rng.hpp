@@ -36,7 +36,8 @@ std::array<std::uint32_t, 4> philox4x32(std::array<std::uint32_t, 4> counter,
 /// {seed low, seed high})[j % 4]. Simulations and test data draw from it.
 class CounterRng final : public Rng {
  public:
-  explicit CounterRng(std::uint64_t seed, std::uint64_t stream = 0) : seed_(seed), stream_(stream) {}
+  explicit CounterRng(std::uint64_t seed, std::uint64_t stream = 0)
+      : seed_(seed), stream_(stream) {}
   void fill(std::span<std::uint8_t> out) override;
   std::uint32_t next_u32();
 

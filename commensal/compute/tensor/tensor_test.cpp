@@ -35,7 +35,8 @@ TEST(Arena, RecyclesAndBounds) {
   EXPECT_EQ(arena.bytes_in_use(), 0);
   EXPECT_EQ(arena.allocate(1000)->get(), address);
   EXPECT_EQ(arena.allocate(2 << 20).error().code, core::ErrorCode::kResourceExhausted);
-  EXPECT_EQ(arena.allocate(std::int64_t{1} << 62).error().code, core::ErrorCode::kResourceExhausted);
+  EXPECT_EQ(arena.allocate(std::int64_t{1} << 62).error().code,
+            core::ErrorCode::kResourceExhausted);
 }
 
 TEST(Arena, KeptBlocksGiveWayToAnotherSize) {

@@ -8,8 +8,8 @@
 /// The abstract service between provider and gateway. Twins: direct (in this process, one thread)
 /// and gRPC; the same contract suite runs against both (contract_test.cpp).
 ///
-/// Threads: every call into a GatewayPort or ProviderPort comes on the loop that its twin was given,
-/// fetch_model excepted. send() and close() may be called from that loop only.
+/// Threads: every call into a GatewayPort or ProviderPort comes on the loop that its twin was
+/// given, fetch_model excepted. send() and close() may be called from that loop only.
 namespace commensal::rpc {
 
 /// The gateway's end of one provider's stream.
