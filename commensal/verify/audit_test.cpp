@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <commensal/base/core/rng.hpp>
+#include <commensal/base/protocol/commitment.hpp>
+#include <commensal/compute/kernels/numerics.hpp>
+#include <commensal/verify/audit.hpp>
+#include <commensal/verify/tensor_codec.hpp>
+
+namespace commensal::verify {
+namespace {
+
+using tensor::Tensor;
+
+Tensor floats(const tensor::Shape& shape, const std::vector<float>& values) {
+  return Tensor::of<float>(shape, values);
+}
+
+/// y = relu(x + bias).
+std::shared_ptr<graph::Graph> small_graph(const std::string& inner_name, float bias) {
+  auto graph = std::make_shared<graph::Graph>();
+  const graph::Declared port{tensor::DType::kFloat32, true, {-1, 2}, {"N", ""}};
+  graph->values = {{"x", port}, {"bias", {}}, {inner_name, {}}, {"y", port}};
+  graph->inputs = {0};
+  graph->outputs = {3};
+  graph->initialisers[1] = floats({2}, {bias, -bias});
+  const auto* add = *kernels::find_operator("", "Add", 13);
+  const auto* relu = *kernels::find_operator("", "Relu", 13);
+  graph->nodes.push_back({"add", add, 13, {}, {0, 1}, {2}});
+  graph->nodes.push_back({"relu", relu, 13, {}, {2}, {3}});
+  return graph;
+}
+
+TEST(Roots, DoNotDependOnInnerNamesButOnEverythingElse) {
+  const ModelRoots roots = model_roots(*small_graph("sum", 0.5f));
+  EXPECT_EQ(model_roots(*small_graph("another name", 0.5f)), roots);
+  EXPECT_NE(model_roots(*small_graph("sum", 0.25f)).weights, roots.weights);
+  EXPECT_EQ(model_roots(*small_graph("sum", 0.25f)).graph, roots.graph);
+  auto swapped = small_graph("sum", 0.5f);
+  swapped->nodes[0].inputs = {1, 0};
+  EXPECT_NE(model_roots(*swapped).graph, roots.graph);
+}
+
+TEST(Roots, BindNameTypeShapeAndEveryBit) {
+  const core::Digest root = state_root({{"x", floats({2, 2}, {1, 2, 3, 4})}});
+  EXPECT_NE(state_root({{"z", floats({2, 2}, {1, 2, 3, 4})}}), root);
+  EXPECT_NE(state_root({{"x", floats({4}, {1, 2, 3, 4})}}), root);
+  EXPECT_NE(state_root({{"x", floats({2, 2}, {1, 2, 3, 4.0000005f})}}), root);
+  EXPECT_NE(tensor_root(floats({1}, {0.0f})), tensor_root(floats({1}, {-0.0f})));
+  const std::int32_t zero = 0;
+  EXPECT_NE(tensor_root(floats({1}, {0.0f})),
+            tensor_root(Tensor::of<std::int32_t>({1}, {&zero, 1})));
+}
+
+class AuditTest : public ::testing::Test {
+ protected:
+  AuditTest() {
+    graph_ = small_graph("sum", 0.5f);
+    roots_ = model_roots(*graph_);
+    opening_.inputs = {{"x", floats({2, 2}, {1, -2, 3, 4})}};
+    opening_.outputs = {{"y", floats({2, 2}, {1.5f, 0, 3.5f, 3.5f})}};
+    opening_.input_salt = rng_.next_digest();
+    opening_.output_salt = rng_.next_digest();
+    protocol::Job& job = opening_.job;
+    job.graph_root = roots_.graph;
+    job.weight_root = roots_.weights;
+    job.numerics_version = kernels::kNumericsVersion;
+    job.input_commitment = protocol::commit_input(state_root(opening_.inputs), opening_.input_salt);
+    sign_commitment();
+  }
+  void sign_commitment() {
+    body_.job_id = protocol::job_id(opening_.job);
+    body_.step = 1;
+    body_.commitment =
+        protocol::commit_step(body_.job_id, 1, state_root(opening_.outputs), opening_.output_salt);
+    opening_.commitment = body_.commitment;
+  }
+  protocol::Verdict audit() {
+    auto session = graph::Session::create(graph_, {});
+    const auto root =
+        replay({opening_.job, opening_.input_salt, opening_.inputs}, *session, roots_);
+    EXPECT_TRUE(root.has_value()) << root.error().message;
+    return judge(body_, *root, opening_.output_salt, auditor_);
+  }
+
+  core::CounterRng rng_{2};
+  crypto::SecretKey auditor_ = crypto::SecretKey::generate(rng_);
+  std::shared_ptr<graph::Graph> graph_;
+  ModelRoots roots_;
+  Opening opening_;
+  protocol::ReceiptBody body_;
+};
+
+TEST_F(AuditTest, AHonestAnswerMatches) {
+  ASSERT_TRUE(check_opening(opening_, body_));
+  const protocol::Verdict verdict = audit();
+  EXPECT_EQ(verdict.outcome, protocol::Outcome::kMatch);
+  EXPECT_TRUE(protocol::verify_verdict(verdict));
+  EXPECT_EQ(verdict.auditor, auditor_.address());
+}
+
+TEST_F(AuditTest, OneBitOffIsAMismatch) {
+  opening_.outputs = {{"y", floats({2, 2}, {1.5f, 0, 3.5f, std::nextafter(3.5f, 4.0f)})}};
+  sign_commitment();
+  ASSERT_TRUE(check_opening(opening_, body_));
+  EXPECT_EQ(audit().outcome, protocol::Outcome::kMismatch);
+}
+
+TEST_F(AuditTest, OtherInputsOrAnotherModelAreNotReplayed) {
+  auto session = graph::Session::create(graph_, {});
+  AuditTask task{opening_.job, opening_.input_salt, {{"x", floats({2, 2}, {1, -2, 3, 5})}}};
+  EXPECT_EQ(replay(task, *session, roots_).error().code, core::ErrorCode::kDataLoss);
+  task.inputs = opening_.inputs;
+  const ModelRoots other = model_roots(*small_graph("sum", 0.25f));
+  EXPECT_EQ(replay(task, *session, other).error().code, core::ErrorCode::kFailedPrecondition);
+  task.job.numerics_version += 1;
+  EXPECT_EQ(replay(task, *session, roots_).error().code, core::ErrorCode::kFailedPrecondition);
+}
+
+TEST_F(AuditTest, AnOpeningIsBoundToItsReceipt) {
+  Opening other = opening_;
+  other.outputs[0].value = floats({2, 2}, {0, 0, 0, 0});
+  EXPECT_EQ(check_opening(other, body_).error().code, core::ErrorCode::kDataLoss);
+  other = opening_;
+  other.input_salt[0] ^= 1;
+  EXPECT_FALSE(check_opening(other, body_));
+  other = opening_;
+  other.job.steps = 2;
+  EXPECT_FALSE(check_opening(other, body_));
+}
+
+TEST_F(AuditTest, AnOpeningTravelsWholeOrNotAtAll) {
+  const core::Bytes bytes = encode(opening_);
+  const auto back = decode_opening(bytes);
+  ASSERT_TRUE(back.has_value()) << back.error().message;
+  EXPECT_TRUE(check_opening(*back, body_));
+  EXPECT_EQ(encode(*back), bytes);
+  for (std::size_t size = 0; size < bytes.size(); ++size) {
+    EXPECT_FALSE(decode_opening(core::ByteView(bytes).first(size))) << size;
+  }
+  // A flipped bit is refused by the decoder or no longer opens the receipt.
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    core::Bytes flipped = bytes;
+    flipped[i] ^= 0x10;
+    const auto decoded = decode_opening(flipped);
+    const bool only_model = decoded && decoded->model != opening_.model;
+    EXPECT_TRUE(!decoded || only_model || !check_opening(*decoded, body_)) << i;
+  }
+}
+
+TEST(Inputs, AreOrderedAndNamed) {
+  const auto graph = small_graph("sum", 1.0f);
+  EXPECT_TRUE(order_inputs(*graph, {{"x", floats({1, 2}, {1, 2})}}));
+  const auto missing = order_inputs(*graph, {{"z", floats({1, 2}, {1, 2})}});
+  ASSERT_FALSE(missing);
+  EXPECT_NE(missing.error().message.find("'x' float32[N,2]"), std::string::npos)
+      << missing.error().message;
+  EXPECT_FALSE(order_inputs(*graph, {{"x", floats({1}, {1})}, {"z", floats({1}, {1})}}));
+}
+
+}  // namespace
+}  // namespace commensal::verify
