@@ -4,4 +4,10 @@
 // includes <cstdint> and its lanes type (lanes.hpp says what that must have) before it.
 // Plain C++: math/scalar.hpp.
 #include <commensal/compute/kernels/math/basic_inl.hpp>
+
+// Uses the file above.
+#include <commensal/compute/kernels/math/exp_inl.hpp>
+
+// Uses both.
+#include <commensal/compute/kernels/math/log_inl.hpp>
 #include <commensal/compute/kernels/math/winograd_inl.hpp>
