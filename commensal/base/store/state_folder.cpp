@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <commensal/base/store/sqlite_store.hpp>
+#include <commensal/base/store/state_folder.hpp>
+
+namespace commensal::store {
+namespace {
+
+using core::ErrorCode;
+using core::fail;
+
+core::Result<void> make_folder(const core::Path& path) {
+  std::error_code failed;
+  const bool is_new = std::filesystem::create_directories(path, failed);
+  if (!failed && is_new) {
+    std::filesystem::permissions(path, std::filesystem::perms::owner_all, failed);
+  }
+  if (!failed) return {};
+  return fail(ErrorCode::kDataLoss, "cannot create the folder '{}': {}", path.string(),
+              failed.message());
+}
+
+core::Result<std::shared_ptr<const void>> lock_folder(const core::Path& path) {
+  const core::Path file = path / "lock";
+  const int fd = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  if (fd < 0) {
+    return fail(ErrorCode::kPermissionDenied, "cannot write in the folder '{}'", path.string());
+  }
+  std::shared_ptr<const void> lock(new int(fd), [](const int* held) {
+    ::close(*held);
+    delete held;
+  });
+  if (::flock(fd, LOCK_EX | LOCK_NB) != 0) {
+    return fail(ErrorCode::kFailedPrecondition, "the folder '{}' is in use by another process",
+                path.string());
+  }
+  return lock;
+}
+
+core::Result<crypto::SecretKey> load_or_make_key(const core::Path& file, core::Rng& rng) {
+  const auto text = core::read_file(file, 4096);
+  if (!text && text.error().code != ErrorCode::kNotFound) return tl::unexpected(text.error());
+  if (!text) {
+    crypto::SecretKey key = crypto::SecretKey::generate(rng);
+    const std::string written = core::to_hex(key.bytes()) + "\n";
+    COMMENSAL_TRY(core::write_file_atomically(file, core::as_bytes(written), 0600));
+    return key;
+  }
+  std::string_view digits = core::as_text(*text);
+  while (!digits.empty() && digits.back() == '\n') digits.remove_suffix(1);
+  const auto bytes = core::digest_from_hex(digits);
+  if (!bytes) {
+    return fail(ErrorCode::kInvalidArgument, "'{}' is not a key: {}", file.string(),
+                bytes.error().message);
+  }
+  return crypto::SecretKey::from_bytes(*bytes);
+}
+
+}  // namespace
+
+StateFolder::StateFolder(core::Path path, std::shared_ptr<const void> lock, crypto::SecretKey key,
+                         std::unique_ptr<core::Store> store)
+    : path_(std::move(path)),
+      lock_(std::move(lock)),
+      key_(std::move(key)),
+      store_(std::move(store)) {}
+
+core::Result<StateFolder> StateFolder::open(const core::Path& path, core::Rng& rng) {
+  COMMENSAL_TRY(make_folder(path));
+  COMMENSAL_ASSIGN(auto lock, lock_folder(path));
+  COMMENSAL_ASSIGN(auto key, load_or_make_key(path / "key", rng));
+  COMMENSAL_ASSIGN(auto store, open_sqlite_store(path / "state.sqlite"));
+  return StateFolder(path, std::move(lock), std::move(key), std::move(store));
+}
+
+}  // namespace commensal::store
