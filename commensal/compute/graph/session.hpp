@@ -6,6 +6,7 @@
 #include <commensal/compute/graph/ir.hpp>
 #include <commensal/compute/graph/tracer.hpp>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -15,7 +16,7 @@ enum class Backend { kRef, kCpu };
 
 struct SessionOptions {
   Backend backend = Backend::kCpu;  // falls back to ref/ where this machine lacks AVX2
-  std::optional<kernels::Isa> isa;  // default: the best that the machine has
+  std::optional<kernels::Isa> isa = std::nullopt;  // default: the best that the machine has
   int threads = 1;
   std::int64_t memory_bytes_max = limits::kMemoryBytesDefault;
 };

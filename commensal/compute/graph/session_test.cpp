@@ -159,7 +159,9 @@ TEST(Session, RefusesOptionsThatCannotBe) {
     const bool there = std::find(isas.begin(), isas.end(), isa) != isas.end();
     const auto made = Session::create(small_graph(), {.isa = isa});
     EXPECT_EQ(made.has_value(), there);
-    if (!there) EXPECT_THAT(made.error().message, HasSubstr("available:"));
+    if (!there) {
+      EXPECT_THAT(made.error().message, HasSubstr("available:"));
+    }
   }
 }
 

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <commensal/compute/io/image.hpp>
+
+namespace commensal::io {
+
+core::Result<Image> decode_jpeg(core::ByteView bytes);
+core::Result<Image> decode_png(core::ByteView bytes);
+
+/// An image of that size with its pixels unset. Error: kResourceExhausted.
+core::Result<Image> make_image(std::int64_t width, std::int64_t height, int channels);
+
+}  // namespace commensal::io
