@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+// What only the twin on disk can get wrong: foreign files, and being killed.
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sqlite3.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <commensal/base/core/check.hpp>
+#include <commensal/base/core/rng.hpp>
+#include <commensal/base/store/sqlite_store.hpp>
+
+namespace commensal::store {
+namespace {
+
+using core::Bytes;
+using core::ByteView;
+using core::Path;
+
+class SqliteStoreTest : public ::testing::Test {
+ protected:
+  SqliteStoreTest() { std::filesystem::create_directories(folder_); }
+  ~SqliteStoreTest() override { std::filesystem::remove_all(folder_); }
+
+  std::string refusal(const Path& path) {
+    const auto store = open_sqlite_store(path);
+    return store ? "opened" : store.error().message;
+  }
+  void execute(const Path& path, const char* statements) {
+    sqlite3* database = nullptr;
+    ASSERT_EQ(sqlite3_open(path.c_str(), &database), SQLITE_OK);
+    ASSERT_EQ(sqlite3_exec(database, statements, nullptr, nullptr, nullptr), SQLITE_OK);
+    sqlite3_close(database);
+  }
+
+  Path folder_ = Path(::testing::TempDir()) / fmt::format("commensal_sqlite_{}", ::getpid());
+  Path path_ = folder_ / "store.db";
+};
+
+TEST_F(SqliteStoreTest, RefusesWhatIsNotItsOwn) {
+  ASSERT_TRUE(core::write_file_atomically(path_, Bytes(5000, 'x')));
+  EXPECT_NE(refusal(path_).find("store.db': store: cannot"), std::string::npos) << refusal(path_);
+  EXPECT_EQ(open_sqlite_store(path_).error().code, core::ErrorCode::kFailedPrecondition);
+
+  const Path foreign = folder_ / "foreign.db";
+  execute(foreign, "CREATE TABLE entries(space, key, value)");
+  const Bytes before = *core::read_file(foreign);
+  EXPECT_NE(refusal(foreign).find("the database of another program"), std::string::npos);
+  EXPECT_EQ(*core::read_file(foreign), before);
+
+  const Path newer = folder_ / "newer.db";
+  ASSERT_TRUE(open_sqlite_store(newer));
+  execute(newer, "PRAGMA user_version=2");
+  EXPECT_NE(refusal(newer).find("the database has schema 2, this program knows 1"),
+            std::string::npos);
+
+  EXPECT_EQ(open_sqlite_store(folder_ / "no" / "folder.db").error().code,
+            core::ErrorCode::kNotFound);
+  EXPECT_FALSE(open_sqlite_store(folder_));
+}
+
+TEST_F(SqliteStoreTest, IsPrivateToItsOwner) {
+  const auto store = *open_sqlite_store(path_);
+  ASSERT_TRUE(store->apply({{"a", {1}, Bytes{1}}}));
+  for (const auto& file : std::filesystem::directory_iterator(folder_)) {
+    struct stat status {};
+    ASSERT_EQ(::stat(file.path().c_str(), &status), 0);
+    EXPECT_EQ(status.st_mode & 077u, 0u) << file.path();
+  }
+}
+
+TEST_F(SqliteStoreTest, TwoOpenersSeeEachOthersBatches) {
+  const auto one = *open_sqlite_store(path_);
+  const auto two = *open_sqlite_store(path_);
+  ASSERT_TRUE(one->apply({{"a", {1}, Bytes{1}}}));
+  EXPECT_EQ(*two->get("a", Bytes{1}), Bytes{1});
+  ASSERT_TRUE(two->apply({{"a", {1}, Bytes{2}}}));
+  EXPECT_EQ(*one->get("a", Bytes{1}), Bytes{2});
+}
+
+// A batch writes its number under kBatchKeys keys; number i stands in all of them or in none.
+constexpr std::uint8_t kBatchKeys = 5;
+
+Bytes number_bytes(std::uint32_t number) {
+  Bytes bytes(400);  // larger than a cell's share of a page: a batch spans pages
+  for (int i = 0; i < 4; ++i) {
+    bytes[static_cast<std::size_t>(i)] = static_cast<std::uint8_t>(number >> (8 * (3 - i)));
+  }
+  return bytes;
+}
+
+[[noreturn]] void write_until_killed(const Path& path, std::uint32_t from, int acknowledge) {
+  const auto store = open_sqlite_store(path);
+  if (!store) ::_exit(1);
+  for (std::uint32_t number = from;; ++number) {
+    core::Store::Batch batch;
+    for (std::uint8_t key = 0; key < kBatchKeys; ++key) {
+      batch.push_back({"last", {key}, number_bytes(number)});
+    }
+    Bytes own = number_bytes(number);
+    own.resize(4);
+    batch.push_back({"all", own, Bytes(1)});
+    if (!(*store)->apply(batch)) ::_exit(2);
+    if (::write(acknowledge, &number, sizeof number) != sizeof number) ::_exit(3);
+  }
+}
+
+/// Lets a child write for a while, kills it and returns the last number that it acknowledged.
+std::uint32_t killed_after(const Path& path, std::uint32_t from, std::uint32_t delay_us) {
+  int ends[2];
+  core::check(::pipe(ends) == 0, "pipe");
+  const pid_t child = ::fork();
+  core::check(child >= 0, "fork");
+  if (child == 0) {
+    ::close(ends[0]);
+    write_until_killed(path, from, ends[1]);
+  }
+  ::close(ends[1]);
+  std::uint32_t last = from - 1, number = 0;
+  const auto acknowledged = [&] {
+    return ::read(ends[0], &number, sizeof number) == sizeof number;
+  };
+  if (acknowledged()) last = number;  // it is up
+  ::usleep(delay_us);
+  ::kill(child, SIGKILL);
+  while (acknowledged()) last = number;
+  ::close(ends[0]);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFSIGNALED(status)) << "the child gave up with " << WEXITSTATUS(status);
+  return last;
+}
+
+TEST_F(SqliteStoreTest, AKillLosesNothingAcknowledgedAndTearsNoBatch) {
+  core::CounterRng rng(8);
+  std::uint32_t next = 1;
+  for (int round = 0; round < 40; ++round) {
+    const std::uint32_t acknowledged = killed_after(path_, next, rng.next_u32() % 12'000);
+    ASSERT_GE(acknowledged, next);
+    const auto store = *open_sqlite_store(path_);
+    const auto last = *store->get("last", Bytes{0});
+    ASSERT_TRUE(last);
+    // The one batch in flight may be there as well.
+    ASSERT_TRUE(*last == number_bytes(acknowledged) || *last == number_bytes(acknowledged + 1));
+    for (std::uint8_t key = 1; key < kBatchKeys; ++key) {
+      ASSERT_EQ(*store->get("last", Bytes{key}), last);
+    }
+    std::uint32_t count = 0;
+    ASSERT_TRUE(store->scan("all", {}, [&](ByteView, ByteView) { return ++count > 0; }));
+    next = 1 + (*last == number_bytes(acknowledged) ? acknowledged : acknowledged + 1);
+    ASSERT_EQ(count, next - 1);
+  }
+}
+
+}  // namespace
+}  // namespace commensal::store
