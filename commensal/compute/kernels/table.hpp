@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <commensal/compute/kernels/cpu/ops.hpp>
 #include <commensal/compute/kernels/ref/ops.hpp>
 
 /// How the table is written: rows in groups, one file each, by what they do.

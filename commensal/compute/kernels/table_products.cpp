@@ -7,11 +7,11 @@ namespace commensal::kernels {
 std::vector<Row> product_rows() {
   return {
       {"AveragePool", 7, 0, 1, 1, 1, Kind::kReduction, ref::average_pool()},
-      {"Conv", 1, 0, 2, 3, 1, Kind::kDotProduct, ref::conv()},
-      {"Gemm", 7, 0, 2, 3, 1, Kind::kDotProduct, ref::gemm()},
+      {"Conv", 1, 0, 2, 3, 1, Kind::kDotProduct, ref::conv(), {cpu::conv, cpu::pack_conv}},
+      {"Gemm", 7, 0, 2, 3, 1, Kind::kDotProduct, ref::gemm(), {cpu::gemm, cpu::pack_gemm}},
       {"GlobalAveragePool", 1, 0, 1, 1, 1, Kind::kReduction, ref::global_average_pool()},
       {"GlobalMaxPool", 1, 0, 1, 1, 1, Kind::kReduction, ref::global_max_pool()},
-      {"MatMul", 1, 0, 2, 2, 1, Kind::kDotProduct, ref::matmul()},
+      {"MatMul", 1, 0, 2, 2, 1, Kind::kDotProduct, ref::matmul(), {cpu::matmul, cpu::pack_matmul}},
       {"MaxPool", 8, 0, 1, 1, 2, Kind::kReduction, ref::max_pool()},
   };
 }

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// Gemm and MatMul.
+#include <commensal/compute/kernels/cpu/ops.hpp>
+#include <commensal/compute/kernels/cpu/product.hpp>
+#include <commensal/compute/kernels/cpu/scratch.hpp>
+#include <commensal/compute/kernels/infer/gemm.hpp>
+#include <commensal/compute/kernels/ref/ops.hpp>
+#include <vector>
+
+namespace commensal::kernels::cpu {
+
+namespace {
+
+using tensor::DType;
+
+/// Left matrices ready for `multiply`: `count` of rows x depth, row-major, one after another, or
+/// transposed (depth x rows). Keeps what it had to copy.
+struct LeftMatrices {
+  std::vector<Rows> rows;
+  std::shared_ptr<float> packed;
+
+  static core::Result<LeftMatrices> of(Workspace& ws, const float* a, std::int64_t count,
+                                       std::int64_t rows, std::int64_t depth, bool transposed) {
+    const CpuKernels& kernels = kernels_for(ws.isa);
+    LeftMatrices made;
+    const std::int64_t floats = packed_rows_floats(kernels, rows, depth);
+    const bool as_they_lie = rows == 1 || transposed;
+    if (!as_they_lie) {
+      COMMENSAL_ASSIGN(made.packed,
+                       floats_from(ws.arena, std::max<std::int64_t>(count * floats, 1)));
+    }
+    for (std::int64_t i = 0; i < count; ++i) {
+      const float* matrix = a + i * rows * depth;
+      if (as_they_lie) {
+        made.rows.push_back({matrix, kernels.tile_rows, rows == 1 ? 1 : rows});
+      } else {
+        made.rows.push_back(
+            {made.packed.get() + i * floats, depth * kernels.tile_rows, kernels.tile_rows});
+      }
+    }
+    if (as_they_lie) return made;
+    // In pieces of whole panels, so that all threads copy.
+    const std::int64_t panels = (rows + kernels.tile_rows - 1) / kernels.tile_rows;
+    ws.threads.run(count * panels, [&](std::int64_t i) {
+      const std::int64_t row = i % panels * kernels.tile_rows, matrix = i / panels;
+      pack_rows(kernels, a + (matrix * rows + row) * depth,
+                std::min<std::int64_t>(kernels.tile_rows, rows - row), depth, depth, 1,
+                made.packed.get() + matrix * floats + row * depth);
+    });
+    return made;
+  }
+};
+
+bool is_float32(const Tensor& t) { return t.dtype() == DType::kFloat32; }
+
+/// beta * C; C itself where beta is 1 (rounding once more changes nothing).
+core::Result<std::shared_ptr<float>> scaled(const Tensor& c, float beta, Workspace& ws) {
+  COMMENSAL_ASSIGN(std::shared_ptr<float> made,
+                   floats_from(ws.arena, std::max<std::int64_t>(c.elements(), 1)));
+  float* to = made.get();
+  for (const float x : c.data<float>()) *to++ = beta * x;
+  return made;
+}
+
+}  // namespace
+
+core::Result<std::shared_ptr<const Packed>> pack_gemm(const Call& call, Isa isa) {
+  if (!call.has(1) || !is_float32(call.in(1)) || call.in(1).shape().rank() != 2) return nullptr;
+  COMMENSAL_ASSIGN(const std::int64_t transposed, call.attributes->integer("transB", 0));
+  const tensor::Shape& b = call.in(1).shape();
+  const std::int64_t depth = transposed != 0 ? b[1] : b[0], columns = transposed != 0 ? b[0] : b[1];
+  return std::make_shared<const PackedColumns>(kernels_for(isa), call.in(1).data<float>().data(),
+                                               depth, columns, transposed != 0 ? 1 : columns,
+                                               transposed != 0 ? depth : 1);
+}
+
+core::Result<void> gemm(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
+  COMMENSAL_ASSIGN(const infer::Gemm g, infer::gemm_of(call));
+  if (g.dtype != DType::kFloat32) return ref::gemm().ref(call, outputs, ws);
+  if (outputs[0].elements() == 0) return {};
+  const MatrixColumns in_place(kernels_for(ws.isa), call.in(1).data<float>().data(),
+                               g.transpose_b ? 1 : g.n, g.transpose_b ? g.k : 1);
+  COMMENSAL_ASSIGN(const LeftMatrices left, LeftMatrices::of(ws, call.in(0).data<float>().data(), 1,
+                                                             g.m, g.k, g.transpose_a));
+  Product product{.a = left.rows[0],
+                  .b = &in_place,
+                  .c = outputs[0].mutable_data<float>().data(),
+                  .c_step = g.n};
+  if (ws.packed != nullptr) product.b = static_cast<const PackedColumns*>(ws.packed);
+  std::shared_ptr<float> beta_c;
+  if (g.has_c) {
+    product.bias = call.in(2).data<float>().data();
+    if (g.beta != 1) {
+      COMMENSAL_ASSIGN(beta_c, scaled(call.in(2), g.beta, ws));
+      product.bias = beta_c.get();
+    }
+    product.bias_row_step = g.c_row;
+    product.bias_column_step = static_cast<int>(g.c_column);
+  }
+  return multiply({.rows = g.m, .depth = g.k, .columns = g.n, .alpha = g.alpha}, {&product, 1}, ws);
+}
+
+core::Result<std::shared_ptr<const Packed>> pack_matmul(const Call& call, Isa isa) {
+  if (!call.has(1) || !is_float32(call.in(1)) || call.in(1).shape().rank() != 2) return nullptr;
+  const tensor::Shape& b = call.in(1).shape();
+  return std::make_shared<const PackedColumns>(kernels_for(isa), call.in(1).data<float>().data(),
+                                               b[0], b[1], b[1], 1);
+}
+
+core::Result<void> matmul(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
+  COMMENSAL_ASSIGN(infer::MatMul mm, infer::matmul_of(call));
+  if (mm.dtype != DType::kFloat32) return ref::matmul().ref(call, outputs, ws);
+  if (outputs[0].elements() == 0) return {};
+  const CpuKernels& kernels = kernels_for(ws.isa);
+  const float* a = call.in(0).data<float>().data();
+  const float* b = call.in(1).data<float>().data();
+  float* const y = outputs[0].mutable_data<float>().data();
+  std::int64_t batches = mm.batches, rows = mm.m;
+  const bool one_b = call.in(1).shape().rank() <= 2;
+  if (one_b) rows *= batches, batches = 1;  // all rows of A meet the same matrix
+  const std::int64_t a_count = call.in(0).elements() / std::max<std::int64_t>(rows * mm.k, 1);
+  COMMENSAL_ASSIGN(const LeftMatrices left,
+                   LeftMatrices::of(ws, a, std::max<std::int64_t>(a_count, 1), rows, mm.k, false));
+  std::vector<MatrixColumns> columns;
+  std::vector<Product> products;
+  columns.reserve(static_cast<std::size_t>(batches));
+  for (std::int64_t i = 0; i < batches; ++i) {
+    const std::int64_t from_a = one_b || mm.k == 0 ? 0 : mm.a_matrix(i);
+    columns.emplace_back(kernels, b + (one_b ? 0 : mm.b_matrix(i)) * mm.k * mm.n, mm.n, 1);
+    products.push_back({.a = left.rows[static_cast<std::size_t>(from_a)],
+                        .b = &columns.back(),
+                        .c = y + i * rows * mm.n,
+                        .c_step = mm.n});
+  }
+  if (ws.packed != nullptr) products[0].b = static_cast<const PackedColumns*>(ws.packed);
+  return multiply({.rows = rows, .depth = mm.k, .columns = mm.n}, products, ws);
+}
+
+}  // namespace commensal::kernels::cpu
