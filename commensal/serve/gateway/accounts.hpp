@@ -11,6 +11,10 @@ namespace commensal::gateway {
 
 enum class Role { kConsumer, kOperator };
 
+std::string_view name_of(Role role);
+/// "consumer" or "operator". Error: kInvalidArgument.
+core::Result<Role> role_from_text(std::string_view text);
+
 struct Account {
   std::string name;
   Role role = Role::kConsumer;

@@ -7,6 +7,7 @@
 #include <commensal/base/crypto/secp256k1.hpp>
 #include <commensal/compute/graph/ir.hpp>
 #include <commensal/serve/gateway/accounts.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -38,18 +39,37 @@ struct PushOptions {
   std::vector<crypto::Address> allowed_providers;
 };
 
+/// What a model file turned out to hold when it was imported.
+struct ModelFile {
+  core::Digest content{};
+  core::Digest graph_root{};
+  core::Digest weight_root{};
+  std::int64_t bytes = 0;
+  std::vector<ModelPort> inputs;
+  std::vector<ModelPort> outputs;
+};
+
 /// Models on disk: files by content under `folder`/<sha256>.onnx, records in the store. A version
-/// is there whole or not at all: the record is written after the file is durable.
-/// Thread-safety: one thread, the store's.
+/// is there whole or not at all: the record is written after the file is durable. A model's name is
+/// "owner/model", its second half 1 to 64 of [A-Za-z0-9._-] beginning with a letter or digit.
+/// Thread-safety: one thread, the store's; check_push, stage and path_of any thread.
 class ModelHub {
  public:
   ModelHub(core::Store& store, core::Path folder, const core::Clock& clock)
       : store_(store), folder_(std::move(folder)), clock_(clock) {}
 
-  /// Imports the model, so that nothing broken is ever registered. Pushing the bytes of the newest
-  /// version again returns that version.
-  /// Errors: kInvalidArgument and kUnsupported (the importer's one line), kPermissionDenied
-  /// (another's name), kDataLoss.
+  /// Whether `owner` may push under this name. Errors: kInvalidArgument, kPermissionDenied
+  /// (another's name).
+  static core::Result<void> check_push(const Account& owner, const std::string& model,
+                                       const PushOptions& options);
+  /// Imports the model, so that nothing broken is ever registered, and makes its file durable. May
+  /// take seconds. Errors: kInvalidArgument and kUnsupported (the importer's one line), kDataLoss.
+  core::Result<ModelFile> stage(core::ByteView bytes) const;
+  /// Registers a staged file. Pushing the newest version again, with the same options, returns
+  /// that version. Errors: those of check_push, kDataLoss.
+  core::Result<ModelVersion> push(const Account& owner, const std::string& model,
+                                  const ModelFile& file, const PushOptions& options);
+  /// The three above, one after the other.
   core::Result<ModelVersion> push(const Account& owner, const std::string& model,
                                   core::ByteView bytes, const PushOptions& options);
   /// `version` 0 is the newest. A private model is found by its owner and by operators only;
@@ -61,6 +81,8 @@ class ModelHub {
   core::Path path_of(const core::Digest& content) const;
 
  private:
+  core::Result<std::optional<ModelVersion>> newest(const std::string& name);
+
   core::Store& store_;
   core::Path folder_;
   const core::Clock& clock_;

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <commensal/base/core/limits.hpp>
 #include <commensal/base/core/store.hpp>
 #include <commensal/base/protocol/receipt.hpp>
 #include <commensal/base/protocol/verdict.hpp>
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,7 +22,8 @@ enum class AuditState : std::uint8_t {
   kUnanswered,  // the provider did not open it
   kReplaced,    // not audited, but its provider was caught: see replaced_by
 };
-std::string_view name_of(AuditState state);
+/// Names for people and for the store: "not drawn", "drawn", ...; name_of (base/protocol) reads it.
+std::span<const std::string_view> enum_names(AuditState);
 
 /// All that the gateway keeps of one answer.
 struct ReceiptRecord {
@@ -33,33 +37,54 @@ struct ReceiptRecord {
   AuditState audit = AuditState::kNotDrawn;
   std::optional<protocol::Verdict> verdict;
   std::optional<core::Digest> replaced_by;  // receipt id of the re-execution
-  core::Bytes opening;                      // verify::Opening, encoded
+  core::Bytes opening;  // verify::Opening, encoded; only append() and find() handle it
 
   core::Digest id() const;
 };
 
-/// Receipts, durable and bounded: beyond `records_max` the oldest that need no audit go.
+struct BookLimits {
+  std::size_t records_max = limits::kReceiptsMax;
+  std::uint64_t opening_bytes_max = limits::kOpeningsBytesMax;  // of all openings together
+};
+
+/// Receipts, durable and bounded: beyond the limits the oldest go that await no audit.
 /// Thread-safety: one thread, the store's.
 class ReceiptBook {
  public:
-  explicit ReceiptBook(core::Store& store) : store_(store) {}
+  explicit ReceiptBook(core::Store& store, const BookLimits& limits = {})
+      : store_(store), limits_(limits) {}
 
   /// Reads the highest number; call once before the rest.
   core::Result<void> open();
   /// Gives the records their numbers and writes all in one batch.
   core::Result<void> append(std::vector<ReceiptRecord>& records);
+  /// Writes what may change: audit, verdict, replaced_by. Error: kNotFound.
   core::Result<void> update(const ReceiptRecord& record);
   /// By receipt id. Error: kNotFound.
   core::Result<ReceiptRecord> find(const core::Digest& id);
-  /// Newest first, at most `count`; of one account, or of all where it is empty.
+  /// Newest first, at most `count`; of one account, or of all where it is empty. Without openings.
   core::Result<std::vector<ReceiptRecord>> list(const std::string& account, std::size_t count);
-  /// All records for which `wanted` holds, oldest first.
+  /// All records for which `wanted` holds, oldest first. Without openings.
   core::Result<std::vector<ReceiptRecord>> select(
       const std::function<bool(const ReceiptRecord&)>& wanted);
 
  private:
+  /// What trimming needs to know of a record without reading it.
+  struct Kept {
+    std::uint64_t opening_bytes = 0;
+    bool awaits_audit = false;
+  };
+
+  core::Result<ReceiptRecord> read(std::uint64_t number);
+  /// The numbers that have to go to make room for what `kept` will hold.
+  std::vector<std::uint64_t> surplus(const std::map<std::uint64_t, Kept>& added) const;
+  core::Result<void> add_removal(std::uint64_t number, core::Store::Batch& batch);
+
   core::Store& store_;
+  BookLimits limits_;
   std::uint64_t last_number_ = 0;
+  std::map<std::uint64_t, Kept> kept_;  // by number
+  std::uint64_t opening_bytes_ = 0;
 };
 
 }  // namespace commensal::gateway

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <array>
+#include <commensal/base/core/limits.hpp>
+#include <commensal/base/crypto/sha256.hpp>
+#include <commensal/serve/gateway/accounts.hpp>
+#include <commensal/serve/gateway/record.hpp>
+
+namespace commensal::gateway {
+
+namespace {
+
+using core::ErrorCode;
+
+constexpr std::string_view kAccountSpace = "accounts";  // name -> record
+constexpr std::string_view kTokenSpace = "tokens";      // SHA-256 of a token -> name
+
+struct RoleName {
+  Role role;
+  std::string_view name;
+};
+constexpr std::array<RoleName, 2> kRoles = {{
+    {Role::kConsumer, "consumer"},
+    {Role::kOperator, "operator"},
+}};
+
+bool is_account_name(std::string_view name) {
+  const auto is_letter = [](char c) { return c >= 'a' && c <= 'z'; };
+  const auto is_allowed = [&](char c) {
+    return is_letter(c) || (c >= '0' && c <= '9') || c == '_' || c == '-';
+  };
+  return !name.empty() && name.size() <= limits::kNameBytesMax && is_letter(name.front()) &&
+         std::ranges::all_of(name, is_allowed);
+}
+
+core::Bytes bytes_of(std::string_view text) {
+  const core::ByteView view = core::as_bytes(text);
+  return {view.begin(), view.end()};
+}
+
+core::Bytes encode(const Account& account) {
+  protocol::Writer writer;
+  writer.u8(kRecordVersion);
+  writer.text(account.name);
+  writer.text(name_of(account.role));
+  return std::move(writer).take();
+}
+
+core::Result<Account> decode(core::ByteView value) {
+  return decode_record<Account>(value, "account", [](protocol::Reader& reader, Account& account) {
+    account.name = reader.text();
+    const auto role = role_from_text(reader.text());
+    if (role) {
+      account.role = *role;
+    } else {
+      reader.refuse(ErrorCode::kDataLoss, role.error().message);
+    }
+  });
+}
+
+}  // namespace
+
+std::string_view name_of(Role role) {
+  return std::ranges::find(kRoles, role, &RoleName::role)->name;
+}
+
+core::Result<Role> role_from_text(std::string_view text) {
+  const auto row = std::ranges::find(kRoles, text, &RoleName::name);
+  if (row == kRoles.end())
+    return core::fail(ErrorCode::kInvalidArgument, "unknown role '{}': consumer or operator",
+                      text.substr(0, limits::kNameBytesMax));
+  return row->role;
+}
+
+core::Result<std::string> Accounts::create(const std::string& name, Role role) {
+  if (!is_account_name(name))
+    return core::fail(ErrorCode::kInvalidArgument,
+                      "an account's name has 1 to {} of [a-z0-9_-] and begins with a letter",
+                      limits::kNameBytesMax);
+  COMMENSAL_ASSIGN(const std::optional<Account> there, find(name));
+  if (there) return core::fail(ErrorCode::kAlreadyExists, "the account '{}' exists", name);
+  const std::string token = core::to_hex(rng_.next_digest());
+  const core::Digest hash = crypto::sha256(core::as_bytes(token));
+  COMMENSAL_TRY(store_.apply({
+      {std::string(kAccountSpace), bytes_of(name), encode({name, role})},
+      {std::string(kTokenSpace), core::Bytes(hash.begin(), hash.end()), bytes_of(name)},
+  }));
+  return token;
+}
+
+core::Result<Account> Accounts::authenticate(std::string_view token) {
+  const core::Digest hash = crypto::sha256(core::as_bytes(token));
+  COMMENSAL_ASSIGN(const std::optional<core::Bytes> name, store_.get(kTokenSpace, hash));
+  if (!name) return core::fail(ErrorCode::kUnauthenticated, "unknown token");
+  COMMENSAL_ASSIGN(std::optional<Account> account, find(std::string(core::as_text(*name))));
+  if (!account) return core::fail(ErrorCode::kDataLoss, "a token without its account");
+  return *std::move(account);
+}
+
+core::Result<std::vector<Account>> Accounts::list() {
+  std::vector<Account> accounts;
+  core::Result<void> status;
+  COMMENSAL_TRY(store_.scan(kAccountSpace, {}, [&](core::ByteView, core::ByteView value) {
+    auto account = decode(value);
+    if (!account) {
+      status = tl::unexpected(std::move(account).error());
+      return false;
+    }
+    accounts.push_back(*std::move(account));
+    return true;
+  }));
+  COMMENSAL_TRY(status);
+  return accounts;
+}
+
+core::Result<std::optional<Account>> Accounts::find(const std::string& name) {
+  COMMENSAL_ASSIGN(const std::optional<core::Bytes> value,
+                   store_.get(kAccountSpace, core::as_bytes(name)));
+  if (!value) return std::nullopt;
+  COMMENSAL_ASSIGN(Account account, decode(*value));
+  return account;
+}
+
+}  // namespace commensal::gateway

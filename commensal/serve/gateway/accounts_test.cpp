@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <commensal/base/store/fault_store.hpp>
+#include <commensal/base/store/memory_store.hpp>
+#include <commensal/serve/gateway/accounts.hpp>
+
+namespace commensal::gateway {
+namespace {
+
+using core::ErrorCode;
+
+TEST(Accounts, AreFoundByTheirTokenOnly) {
+  store::MemoryStore store;
+  core::CounterRng rng(1);
+  Accounts accounts(store, rng);
+  const auto alice = accounts.create("alice", Role::kConsumer);
+  const auto root = accounts.create("root_1-x", Role::kOperator);
+  ASSERT_TRUE(alice && root);
+  EXPECT_EQ(alice->size(), 64u);
+  EXPECT_NE(*alice, *root);
+  EXPECT_EQ(accounts.authenticate(*alice)->name, "alice");
+  EXPECT_EQ(accounts.authenticate(*root)->role, Role::kOperator);
+  for (const std::string& wrong :
+       {std::string(), std::string("alice"), *alice + "0", alice->substr(1), std::string(64, '0')})
+    EXPECT_EQ(accounts.authenticate(wrong).error().code, ErrorCode::kUnauthenticated) << wrong;
+  ASSERT_TRUE(accounts.list());
+  EXPECT_EQ(accounts.list()->size(), 2u);
+  EXPECT_EQ((*accounts.find("alice"))->role, Role::kConsumer);
+  EXPECT_FALSE(*accounts.find("bob"));
+}
+
+TEST(Accounts, RefuseNamesThatAreTakenOrBroken) {
+  store::MemoryStore store;
+  core::CounterRng rng(1);
+  Accounts accounts(store, rng);
+  ASSERT_TRUE(accounts.create("alice", Role::kConsumer));
+  EXPECT_EQ(accounts.create("alice", Role::kOperator).error().code, ErrorCode::kAlreadyExists);
+  for (const std::string& name :
+       {std::string(), std::string("Alice"), std::string("1a"), std::string("a b"),
+        std::string("a/b"), std::string("a\0b", 3), std::string(65, 'a')})
+    EXPECT_EQ(accounts.create(name, Role::kConsumer).error().code, ErrorCode::kInvalidArgument);
+  EXPECT_EQ((*accounts.find("alice"))->role, Role::kConsumer);
+  EXPECT_FALSE(role_from_text("owner"));
+}
+
+TEST(Accounts, TheStoreHoldsNoToken) {
+  store::MemoryStore store;
+  core::CounterRng rng(1);
+  const std::string token = *Accounts(store, rng).create("alice", Role::kConsumer);
+  const core::Bytes raw = *core::from_hex(token);
+  for (const char* space : {"accounts", "tokens"}) {
+    const auto scanned = store.scan(space, {}, [&](core::ByteView key, core::ByteView value) {
+      for (const core::ByteView bytes : {key, value}) {
+        EXPECT_EQ(core::as_text(bytes).find(token), std::string::npos);
+        EXPECT_EQ(core::as_text(bytes).find(core::as_text(raw)), std::string::npos);
+      }
+      return true;
+    });
+    EXPECT_TRUE(scanned);
+  }
+}
+
+TEST(Accounts, AreThereWithTheirTokenOrNotAtAll) {
+  for (const store::Fault fault : {store::Fault::kCrashBefore, store::Fault::kCrashAfter}) {
+    store::MemoryStore disk;
+    core::CounterRng rng(1);
+    store::FaultStore breaking(disk, 0, fault);
+    EXPECT_FALSE(Accounts(breaking, rng).create("alice", Role::kConsumer));
+    core::CounterRng same(1);
+    const std::string token = core::to_hex(same.next_digest());
+    Accounts accounts(disk, rng);
+    EXPECT_EQ(accounts.find("alice")->has_value(), accounts.authenticate(token).has_value());
+    EXPECT_EQ(accounts.find("alice")->has_value(), fault == store::Fault::kCrashAfter);
+  }
+}
+
+}  // namespace
+}  // namespace commensal::gateway

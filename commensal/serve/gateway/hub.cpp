@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <commensal/base/core/limits.hpp>
+#include <commensal/base/crypto/sha256.hpp>
+#include <commensal/compute/graph/onnx/import.hpp>
+#include <commensal/serve/gateway/hub.hpp>
+#include <commensal/serve/gateway/model_record.hpp>
+#include <commensal/serve/gateway/record.hpp>
+#include <commensal/verify/roots.hpp>
+
+namespace commensal::gateway {
+
+namespace {
+
+using core::ErrorCode;
+
+// "owner/model", a zero byte, and the version so that the newest comes first -> record.
+constexpr std::string_view kModelSpace = "models";
+
+core::Bytes prefix_of(const std::string& name) {
+  const core::ByteView view = core::as_bytes(name);
+  core::Bytes key(view.begin(), view.end());
+  key.push_back(0);
+  return key;
+}
+
+core::Bytes key_of(const std::string& name, std::uint32_t version) {
+  core::Bytes key = prefix_of(name);
+  const core::Bytes number = newest_first_key(version);
+  key.insert(key.end(), number.begin(), number.end());
+  return key;
+}
+
+bool is_short_name(std::string_view name) {
+  const auto is_alphanumeric = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+  };
+  const auto is_allowed = [&](char c) {
+    return is_alphanumeric(c) || c == '.' || c == '_' || c == '-';
+  };
+  return !name.empty() && name.size() <= limits::kNameBytesMax && is_alphanumeric(name.front()) &&
+         std::ranges::all_of(name, is_allowed);
+}
+
+/// One text for what is not there and what the asker may not know of.
+tl::unexpected<core::Error> unknown_model(const std::string& name, std::uint32_t version) {
+  const std::string shown = name.substr(0, 2 * limits::kNameBytesMax + 1);
+  if (name.find('/') == std::string::npos)
+    return core::fail(ErrorCode::kNotFound, "unknown model '{}': names are OWNER/MODEL", shown);
+  if (version != 0)
+    return core::fail(ErrorCode::kNotFound, "unknown model '{}' version {}", shown, version);
+  return core::fail(ErrorCode::kNotFound, "unknown model '{}'", shown);
+}
+
+bool may_see(const Account* asker, const ModelVersion& version) {
+  if (!version.is_private) return true;
+  return asker != nullptr && (asker->role == Role::kOperator || asker->name == version.owner);
+}
+
+bool is_same(const ModelVersion& version, const ModelFile& file, const PushOptions& options) {
+  return version.content == file.content && version.is_private == options.is_private &&
+         version.allowed_providers == options.allowed_providers;
+}
+
+core::Result<std::vector<ModelPort>> ports_of(const graph::Graph& graph,
+                                              const std::vector<graph::ValueId>& ids) {
+  std::vector<ModelPort> ports;
+  for (const graph::ValueId id : ids) {
+    const graph::Value& value = graph.values[static_cast<std::size_t>(id)];
+    const auto is_sound = [](std::string_view text) {
+      return text.size() <= limits::kTextBytesMax && protocol::is_utf8(text);
+    };
+    if (!is_sound(value.name) || !std::ranges::all_of(value.declared.symbols, is_sound))
+      return core::fail(ErrorCode::kInvalidArgument,
+                        "the names of inputs, outputs and their dimensions are UTF-8 of at most "
+                        "{} bytes",
+                        limits::kTextBytesMax);
+    ports.push_back({value.name, value.declared});
+  }
+  return ports;
+}
+
+}  // namespace
+
+core::Path ModelHub::path_of(const core::Digest& content) const {
+  return folder_ / (core::to_hex(content) + ".onnx");
+}
+
+core::Result<void> ModelHub::check_push(const Account& owner, const std::string& model,
+                                        const PushOptions& options) {
+  const std::size_t slash = model.find('/');
+  if (slash == std::string::npos || !is_short_name(std::string_view(model).substr(slash + 1)))
+    return core::fail(ErrorCode::kInvalidArgument,
+                      "a model's name is OWNER/MODEL, the second half 1 to {} of [A-Za-z0-9._-] "
+                      "beginning with a letter or digit",
+                      limits::kNameBytesMax);
+  if (model.substr(0, slash) != owner.name)
+    return core::fail(ErrorCode::kPermissionDenied, "'{}' pushes to '{}/...' only", owner.name,
+                      owner.name);
+  if (!options.is_private && !options.allowed_providers.empty())
+    return core::fail(ErrorCode::kInvalidArgument, "only a private model has a list of providers");
+  if (options.allowed_providers.size() > limits::kProvidersMax)
+    return core::fail(ErrorCode::kInvalidArgument, "a list has at most {} providers",
+                      limits::kProvidersMax);
+  return {};
+}
+
+core::Result<ModelFile> ModelHub::stage(core::ByteView bytes) const {
+  // The graph's views of `bytes` end with this call: nobody needs to own them.
+  COMMENSAL_ASSIGN(const auto graph, graph::onnx::import_bytes(bytes, nullptr));
+  ModelFile file;
+  COMMENSAL_ASSIGN(file.inputs, ports_of(*graph, graph->inputs));
+  COMMENSAL_ASSIGN(file.outputs, ports_of(*graph, graph->outputs));
+  const verify::ModelRoots roots = verify::model_roots(*graph);
+  file.graph_root = roots.graph;
+  file.weight_root = roots.weights;
+  file.content = crypto::sha256(bytes);
+  file.bytes = static_cast<std::int64_t>(bytes.size());
+  const core::Path path = path_of(file.content);
+  std::error_code error;
+  // Files appear by renaming only, so one that is there is whole.
+  if (std::filesystem::exists(path, error)) return file;
+  std::filesystem::create_directories(folder_, error);
+  if (error)
+    return core::fail(ErrorCode::kDataLoss, "cannot create the folder of models: {}",
+                      error.message());
+  COMMENSAL_TRY(core::write_file_atomically(path, bytes));
+  return file;
+}
+
+core::Result<ModelVersion> ModelHub::push(const Account& owner, const std::string& model,
+                                          const ModelFile& file, const PushOptions& options) {
+  COMMENSAL_TRY(check_push(owner, model, options));
+  COMMENSAL_ASSIGN(std::optional<ModelVersion> last, newest(model));
+  if (last && is_same(*last, file, options)) return *std::move(last);
+  ModelVersion version{.name = model,
+                       .owner = owner.name,
+                       .version = last ? last->version + 1 : 1,
+                       .is_private = options.is_private,
+                       .allowed_providers = options.allowed_providers,
+                       .content = file.content,
+                       .graph_root = file.graph_root,
+                       .weight_root = file.weight_root,
+                       .bytes = file.bytes,
+                       .created_ms = clock_.wall_ms(),
+                       .inputs = file.inputs,
+                       .outputs = file.outputs};
+  COMMENSAL_TRY(
+      store_.apply({{std::string(kModelSpace), key_of(model, version.version), encode(version)}}));
+  return version;
+}
+
+core::Result<ModelVersion> ModelHub::push(const Account& owner, const std::string& model,
+                                          core::ByteView bytes, const PushOptions& options) {
+  COMMENSAL_TRY(check_push(owner, model, options));
+  COMMENSAL_ASSIGN(const ModelFile file, stage(bytes));
+  return push(owner, model, file, options);
+}
+
+core::Result<std::optional<ModelVersion>> ModelHub::newest(const std::string& name) {
+  core::Result<std::optional<ModelVersion>> found = std::nullopt;
+  COMMENSAL_TRY(
+      store_.scan(kModelSpace, prefix_of(name), [&](core::ByteView, core::ByteView value) {
+        found = decode_model_version(value);
+        return false;
+      }));
+  return found;
+}
+
+core::Result<ModelVersion> ModelHub::find(const Account* asker, const std::string& name,
+                                          std::uint32_t version) {
+  if (name.size() > 2 * limits::kNameBytesMax + 1) return unknown_model(name, version);
+  std::optional<ModelVersion> found;
+  if (version == 0) {
+    COMMENSAL_ASSIGN(found, newest(name));
+  } else {
+    COMMENSAL_ASSIGN(const std::optional<core::Bytes> value,
+                     store_.get(kModelSpace, key_of(name, version)));
+    if (value) {
+      COMMENSAL_ASSIGN(found, decode_model_version(*value));
+    }
+  }
+  if (!found || !may_see(asker, *found)) return unknown_model(name, version);
+  return *std::move(found);
+}
+
+core::Result<std::vector<ModelVersion>> ModelHub::list(const Account* asker) {
+  std::vector<ModelVersion> models;
+  std::string last_name;
+  core::Result<void> status;
+  COMMENSAL_TRY(store_.scan(kModelSpace, {}, [&](core::ByteView key, core::ByteView value) {
+    const std::string name(core::as_text(key.first(key.size() - newest_first_key(0).size() - 1)));
+    if (name == last_name) return true;  // the newest has been here
+    last_name = name;
+    auto version = decode_model_version(value);
+    if (!version) {
+      status = tl::unexpected(std::move(version).error());
+      return false;
+    }
+    if (may_see(asker, *version)) models.push_back(*std::move(version));
+    return true;
+  }));
+  COMMENSAL_TRY(status);
+  return models;
+}
+
+}  // namespace commensal::gateway

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <commensal/base/core/file.hpp>
+#include <commensal/base/store/fault_store.hpp>
+#include <commensal/base/store/memory_store.hpp>
+#include <commensal/serve/gateway/hub.hpp>
+
+namespace commensal::gateway {
+namespace {
+
+using core::ErrorCode;
+
+core::Bytes digits() {
+  return *core::read_file(core::Path(COMMENSAL_SOURCE_DIR) / "models/digits/digits.onnx");
+}
+
+class Hub : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
+    folder_ = core::Path(::testing::TempDir()) / (std::string("commensal_hub_") + test->name());
+    std::filesystem::remove_all(folder_);
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  std::size_t files() const {
+    std::error_code error;
+    std::size_t count = 0;
+    for ([[maybe_unused]] const auto& file : std::filesystem::directory_iterator(folder_, error))
+      ++count;
+    return count;
+  }
+
+  const Account alice_{"alice", Role::kConsumer};
+  const Account bob_{"bob", Role::kConsumer};
+  const Account root_{"root", Role::kOperator};
+  core::ManualClock clock_;
+  core::Path folder_;
+  store::MemoryStore store_;
+};
+
+TEST_F(Hub, KeepsWhatTheModelDeclares) {
+  ModelHub hub(store_, folder_, clock_);
+  clock_.advance_ms(1234);
+  const core::Bytes bytes = digits();
+  const auto pushed = hub.push(alice_, "alice/digits", bytes, {});
+  ASSERT_TRUE(pushed) << pushed.error().message;
+  ModelHub later(store_, folder_, clock_);
+  const auto found = later.find(nullptr, "alice/digits");
+  ASSERT_TRUE(found) << found.error().message;
+  EXPECT_EQ(found->version, 1u);
+  EXPECT_EQ(found->owner, "alice");
+  EXPECT_EQ(found->created_ms, 1234);
+  EXPECT_EQ(found->bytes, static_cast<std::int64_t>(bytes.size()));
+  EXPECT_EQ(found->content, pushed->content);
+  EXPECT_EQ(found->graph_root, pushed->graph_root);
+  EXPECT_NE(found->graph_root, found->weight_root);
+  ASSERT_EQ(found->inputs.size(), 1u);
+  EXPECT_EQ(found->inputs[0].declared.text(), pushed->inputs[0].declared.text());
+  EXPECT_EQ(found->outputs[0].name, pushed->outputs[0].name);
+  EXPECT_EQ(*core::read_file(later.path_of(found->content)), bytes);
+}
+
+TEST_F(Hub, CountsVersionsAndKeepsThemAll) {
+  ModelHub hub(store_, folder_, clock_);
+  ASSERT_TRUE(hub.push(alice_, "alice/digits", digits(), {}));
+  EXPECT_EQ(hub.push(alice_, "alice/digits", digits(), {})->version, 1u);
+  const PushOptions hidden{.is_private = true, .allowed_providers = {crypto::Address{}}};
+  EXPECT_EQ(hub.push(alice_, "alice/digits", digits(), hidden)->version, 2u);
+  EXPECT_EQ(hub.push(alice_, "alice/digits2", digits(), {})->version, 1u);
+  EXPECT_EQ(files(), 1u);
+  EXPECT_TRUE(hub.find(&alice_, "alice/digits")->is_private);
+  EXPECT_FALSE(hub.find(&alice_, "alice/digits", 1)->is_private);
+  EXPECT_EQ(hub.find(&alice_, "alice/digits")->allowed_providers.size(), 1u);
+  EXPECT_EQ(hub.find(&alice_, "alice/digits", 3).error().code, ErrorCode::kNotFound);
+  ASSERT_EQ(hub.list(&alice_)->size(), 2u);
+  EXPECT_EQ((*hub.list(&alice_))[0].version, 2u);
+}
+
+TEST_F(Hub, APrivateModelDoesNotExistForOthers) {
+  ModelHub hub(store_, folder_, clock_);
+  ASSERT_TRUE(
+      hub.push(alice_, "alice/secret", digits(), {.is_private = true, .allowed_providers = {}}));
+  EXPECT_TRUE(hub.find(&alice_, "alice/secret"));
+  EXPECT_TRUE(hub.find(&root_, "alice/secret"));
+  for (const Account* asker : {static_cast<const Account*>(nullptr), &bob_}) {
+    const core::Error hidden = hub.find(asker, "alice/secret").error();
+    const core::Error missing = hub.find(asker, "alice/nobody").error();
+    EXPECT_EQ(hidden.code, ErrorCode::kNotFound);
+    EXPECT_EQ(hidden.message, "unknown model 'alice/secret'");
+    EXPECT_EQ(missing.message, "unknown model 'alice/nobody'");
+    EXPECT_TRUE(hub.list(asker)->empty());
+  }
+  EXPECT_EQ(hub.list(&root_)->size(), 1u);
+}
+
+TEST_F(Hub, RefusesWhatMayNotBePushed) {
+  ModelHub hub(store_, folder_, clock_);
+  EXPECT_EQ(hub.push(bob_, "alice/digits", digits(), {}).error().code,
+            ErrorCode::kPermissionDenied);
+  for (const char* name : {"digits", "alice/", "alice/.x", "alice/a/b", "alice/ü", "", "/"})
+    EXPECT_EQ(hub.push(alice_, name, digits(), {}).error().code, ErrorCode::kInvalidArgument)
+        << name;
+  const PushOptions open_list{.is_private = false, .allowed_providers = {crypto::Address{}}};
+  EXPECT_EQ(hub.push(alice_, "alice/digits", digits(), open_list).error().code,
+            ErrorCode::kInvalidArgument);
+  EXPECT_EQ(files(), 0u);
+}
+
+TEST_F(Hub, RegistersNothingOfABrokenModel) {
+  ModelHub hub(store_, folder_, clock_);
+  const core::Bytes whole = digits();
+  for (const std::size_t size :
+       {std::size_t{0}, std::size_t{1}, whole.size() / 2, whole.size() - 1}) {
+    const auto pushed = hub.push(alice_, "alice/digits", core::ByteView(whole).first(size), {});
+    ASSERT_FALSE(pushed) << size;
+    EXPECT_EQ(pushed.error().message.find('\n'), std::string::npos);
+  }
+  EXPECT_TRUE(hub.list(&root_)->empty());
+  EXPECT_EQ(files(), 0u);
+}
+
+TEST_F(Hub, AKillLeavesAModelWholeOrAbsent) {
+  for (const store::Fault fault : {store::Fault::kFailBefore, store::Fault::kFailAfter,
+                                   store::Fault::kCrashBefore, store::Fault::kCrashAfter}) {
+    store::MemoryStore disk;
+    store::FaultStore breaking(disk, 0, fault);
+    EXPECT_FALSE(ModelHub(breaking, folder_, clock_).push(alice_, "alice/digits", digits(), {}));
+    ModelHub hub(disk, folder_, clock_);
+    for (const ModelVersion& version : *hub.list(&root_))
+      EXPECT_EQ(core::read_file(hub.path_of(version.content))->size(),
+                static_cast<std::size_t>(version.bytes));
+    // Whoever got no answer pushes again, and there is one version of it.
+    EXPECT_EQ(hub.push(alice_, "alice/digits", digits(), {})->version, 1u);
+  }
+}
+
+}  // namespace
+}  // namespace commensal::gateway

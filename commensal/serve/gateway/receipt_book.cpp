@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <commensal/serve/gateway/receipt_book.hpp>
+#include <commensal/serve/gateway/receipt_record.hpp>
+#include <commensal/serve/gateway/record.hpp>
+
+namespace commensal::gateway {
+
+namespace {
+
+using core::ErrorCode;
+
+constexpr std::string_view kRecordSpace = "receipts";              // number -> record
+constexpr std::string_view kOpeningSpace = "openings";             // number -> opening
+constexpr std::string_view kIdSpace = "receipt_ids";               // id -> number
+constexpr std::string_view kAccountSpace = "receipts_of_account";  // account, 0, number -> nothing
+
+core::Bytes prefix_of_account(const std::string& account) {
+  const core::ByteView view = core::as_bytes(account);
+  core::Bytes key(view.begin(), view.end());
+  key.push_back(0);
+  return key;
+}
+
+core::Bytes account_key(const std::string& account, const core::Bytes& number) {
+  core::Bytes key = prefix_of_account(account);
+  key.insert(key.end(), number.begin(), number.end());
+  return key;
+}
+
+core::Bytes id_key(const core::Digest& id) { return {id.begin(), id.end()}; }
+
+bool awaits_audit(const ReceiptRecord& record) { return record.audit == AuditState::kDrawn; }
+
+void add_record(const ReceiptRecord& record, core::Store::Batch& batch) {
+  const core::Bytes number = newest_first_key(record.number);
+  batch.push_back({std::string(kRecordSpace), number, encode(record, record.opening.size())});
+  batch.push_back({std::string(kOpeningSpace), number, record.opening});
+  batch.push_back({std::string(kIdSpace), id_key(record.id()), number});
+  batch.push_back({std::string(kAccountSpace), account_key(record.account, number), core::Bytes()});
+}
+
+}  // namespace
+
+core::Digest ReceiptRecord::id() const { return protocol::receipt_id(receipt.body()); }
+
+core::Result<void> ReceiptBook::open() {
+  last_number_ = 0;
+  kept_.clear();
+  opening_bytes_ = 0;
+  core::Result<void> status;
+  COMMENSAL_TRY(store_.scan(kRecordSpace, {}, [&](core::ByteView, core::ByteView value) {
+    const auto stored = decode_receipt_record(value);
+    if (!stored) {
+      status = tl::unexpected(stored.error());
+      return false;
+    }
+    kept_[stored->record.number] = {stored->opening_bytes, awaits_audit(stored->record)};
+    opening_bytes_ += stored->opening_bytes;
+    last_number_ = std::max(last_number_, stored->record.number);
+    return true;
+  }));
+  return status;
+}
+
+std::vector<std::uint64_t> ReceiptBook::surplus(const std::map<std::uint64_t, Kept>& added) const {
+  std::size_t records = kept_.size() + added.size();
+  std::uint64_t bytes = opening_bytes_;
+  for (const auto& [number, kept] : added) bytes += kept.opening_bytes;
+  std::vector<std::uint64_t> numbers;
+  for (const auto& [number, kept] : kept_) {
+    if (records <= limits_.records_max && bytes <= limits_.opening_bytes_max) break;
+    if (kept.awaits_audit) continue;
+    numbers.push_back(number);
+    --records;
+    bytes -= kept.opening_bytes;
+  }
+  return numbers;
+}
+
+core::Result<void> ReceiptBook::add_removal(std::uint64_t number, core::Store::Batch& batch) {
+  COMMENSAL_ASSIGN(const ReceiptRecord record, read(number));
+  const core::Bytes key = newest_first_key(number);
+  batch.push_back({std::string(kRecordSpace), key, std::nullopt});
+  batch.push_back({std::string(kOpeningSpace), key, std::nullopt});
+  batch.push_back({std::string(kIdSpace), id_key(record.id()), std::nullopt});
+  batch.push_back({std::string(kAccountSpace), account_key(record.account, key), std::nullopt});
+  return {};
+}
+
+core::Result<void> ReceiptBook::append(std::vector<ReceiptRecord>& records) {
+  core::Store::Batch batch;
+  std::map<std::uint64_t, Kept> added;
+  std::uint64_t number = last_number_;
+  for (ReceiptRecord& record : records) {
+    record.number = ++number;
+    add_record(record, batch);
+    added[number] = {record.opening.size(), awaits_audit(record)};
+  }
+  const std::vector<std::uint64_t> removed = surplus(added);
+  for (const std::uint64_t old : removed) COMMENSAL_TRY(add_removal(old, batch));
+  // Numbers are not used again where apply() failed: it may have written all the same.
+  last_number_ = number;
+  COMMENSAL_TRY(store_.apply(batch));
+  for (const std::uint64_t old : removed) {
+    opening_bytes_ -= kept_[old].opening_bytes;
+    kept_.erase(old);
+  }
+  for (const auto& [key, kept] : added) opening_bytes_ += kept.opening_bytes;
+  kept_.merge(added);
+  return {};
+}
+
+core::Result<void> ReceiptBook::update(const ReceiptRecord& record) {
+  const auto kept = kept_.find(record.number);
+  if (kept == kept_.end())
+    return core::fail(ErrorCode::kNotFound, "receipt {} is no longer kept",
+                      core::to_hex(record.id()));
+  COMMENSAL_TRY(store_.apply({{std::string(kRecordSpace), newest_first_key(record.number),
+                               encode(record, kept->second.opening_bytes)}}));
+  kept->second.awaits_audit = awaits_audit(record);
+  return {};
+}
+
+core::Result<ReceiptRecord> ReceiptBook::read(std::uint64_t number) {
+  COMMENSAL_ASSIGN(const std::optional<core::Bytes> value,
+                   store_.get(kRecordSpace, newest_first_key(number)));
+  if (!value) return core::fail(ErrorCode::kDataLoss, "receipt number {} is missing", number);
+  COMMENSAL_ASSIGN(StoredReceipt stored, decode_receipt_record(*value));
+  return std::move(stored.record);
+}
+
+core::Result<ReceiptRecord> ReceiptBook::find(const core::Digest& id) {
+  COMMENSAL_ASSIGN(const std::optional<core::Bytes> key, store_.get(kIdSpace, id));
+  if (!key) return core::fail(ErrorCode::kNotFound, "unknown receipt {}", core::to_hex(id));
+  COMMENSAL_ASSIGN(ReceiptRecord record, read(number_of_key(*key)));
+  COMMENSAL_ASSIGN(std::optional<core::Bytes> opening, store_.get(kOpeningSpace, *key));
+  if (!opening)
+    return core::fail(ErrorCode::kDataLoss, "the opening of receipt {} is missing",
+                      core::to_hex(id));
+  record.opening = *std::move(opening);
+  return record;
+}
+
+core::Result<std::vector<ReceiptRecord>> ReceiptBook::list(const std::string& account,
+                                                           std::size_t count) {
+  std::vector<std::uint64_t> numbers;
+  const bool all = account.empty();
+  const core::Bytes prefix = all ? core::Bytes() : prefix_of_account(account);
+  COMMENSAL_TRY(store_.scan(all ? kRecordSpace : kAccountSpace, prefix,
+                            [&](core::ByteView key, core::ByteView) {
+                              if (numbers.size() >= count) return false;
+                              numbers.push_back(number_of_key(key.subspan(prefix.size())));
+                              return true;
+                            }));
+  std::vector<ReceiptRecord> records;
+  for (const std::uint64_t number : numbers) {
+    COMMENSAL_ASSIGN(ReceiptRecord record, read(number));
+    records.push_back(std::move(record));
+  }
+  return records;
+}
+
+core::Result<std::vector<ReceiptRecord>> ReceiptBook::select(
+    const std::function<bool(const ReceiptRecord&)>& wanted) {
+  std::vector<ReceiptRecord> records;
+  core::Result<void> status;
+  COMMENSAL_TRY(store_.scan(kRecordSpace, {}, [&](core::ByteView, core::ByteView value) {
+    auto stored = decode_receipt_record(value);
+    if (!stored) {
+      status = tl::unexpected(std::move(stored).error());
+      return false;
+    }
+    if (wanted(stored->record)) records.push_back(std::move(stored->record));
+    return true;
+  }));
+  COMMENSAL_TRY(status);
+  std::ranges::reverse(records);
+  return records;
+}
+
+}  // namespace commensal::gateway

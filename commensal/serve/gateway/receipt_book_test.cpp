@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <commensal/base/store/fault_store.hpp>
+#include <commensal/base/store/memory_store.hpp>
+#include <commensal/serve/gateway/receipt_book.hpp>
+#include <map>
+
+namespace commensal::gateway {
+namespace {
+
+/// The i-th of records that differ in everything a reader may ask for.
+ReceiptRecord a_record(std::uint8_t i, AuditState audit = AuditState::kNotDrawn) {
+  ReceiptRecord record;
+  record.receipt.job.steps = 1;
+  record.receipt.job.input_commitment.fill(i);
+  record.receipt.step = 1;
+  record.receipt.commitment.fill(static_cast<std::uint8_t>(i + 1));
+  record.account = i % 2 == 0 ? "alice" : "alicex";
+  record.model = "alice/digits";
+  record.version = i;
+  record.delivered_ms = 1'000 + i;
+  record.audit = audit;
+  record.opening.assign(100, i);
+  return record;
+}
+
+void append(ReceiptBook& book, const ReceiptRecord& record) {
+  std::vector<ReceiptRecord> records = {record};
+  ASSERT_TRUE(book.append(records));
+}
+
+std::vector<std::uint32_t> versions(const core::Result<std::vector<ReceiptRecord>>& records) {
+  EXPECT_TRUE(records);
+  std::vector<std::uint32_t> versions;
+  for (const ReceiptRecord& record : *records) versions.push_back(record.version);
+  return versions;
+}
+
+using Versions = std::vector<std::uint32_t>;
+
+TEST(ReceiptBook, GivesBackWhatItWasGiven) {
+  store::MemoryStore store;
+  ReceiptBook book(store);
+  ASSERT_TRUE(book.open());
+  std::vector<ReceiptRecord> records = {a_record(0), a_record(1)};
+  ASSERT_TRUE(book.append(records));
+  EXPECT_EQ(records[1].number, 2u);
+  const auto found = book.find(a_record(1).id());
+  ASSERT_TRUE(found) << found.error().message;
+  EXPECT_EQ(found->receipt, records[1].receipt);
+  EXPECT_EQ(found->account, "alicex");
+  EXPECT_EQ(found->delivered_ms, 1'001);
+  EXPECT_EQ(found->opening, core::Bytes(100, 1));
+  EXPECT_FALSE(found->verdict);
+  EXPECT_EQ(book.find(a_record(2).id()).error().code, core::ErrorCode::kNotFound);
+}
+
+TEST(ReceiptBook, KeepsVerdictsAndTheOpening) {
+  store::MemoryStore store;
+  ReceiptBook book(store);
+  ASSERT_TRUE(book.open());
+  append(book, a_record(4, AuditState::kDrawn));
+  ReceiptRecord record = (*book.list("", 1))[0];
+  EXPECT_TRUE(record.opening.empty());
+  record.audit = AuditState::kMismatched;
+  record.verdict.emplace();
+  record.verdict->outcome = protocol::Outcome::kMismatch;
+  record.verdict->receipt_id = record.id();
+  record.verdict->recomputed_commitment.fill(9);
+  record.verdict->reason = "other bits";
+  record.replaced_by = a_record(5).id();
+  ASSERT_TRUE(book.update(record));
+  ReceiptBook again(store);
+  ASSERT_TRUE(again.open());
+  const auto found = again.find(record.id());
+  ASSERT_TRUE(found) << found.error().message;
+  EXPECT_EQ(found->verdict, record.verdict);
+  EXPECT_EQ(found->replaced_by, a_record(5).id());
+  EXPECT_EQ(found->audit, AuditState::kMismatched);
+  EXPECT_EQ(found->opening.size(), 100u);
+  EXPECT_EQ(name_of(found->audit), "mismatched");
+  record.number = 77;
+  EXPECT_EQ(again.update(record).error().code, core::ErrorCode::kNotFound);
+}
+
+TEST(ReceiptBook, ListsTheNewestFirstAndOfOneAccountOnly) {
+  store::MemoryStore store;
+  ReceiptBook book(store);
+  ASSERT_TRUE(book.open());
+  for (std::uint8_t i = 0; i < 5; ++i) append(book, a_record(i));
+  EXPECT_EQ(versions(book.list("", 3)), (Versions{4, 3, 2}));
+  EXPECT_EQ(versions(book.list("alice", 10)), (Versions{4, 2, 0}));
+  EXPECT_EQ(versions(book.list("alicex", 1)), (Versions{3}));
+  EXPECT_EQ(versions(book.list("ali", 10)), Versions());
+  const auto odd = [](const ReceiptRecord& record) { return record.version % 2 == 1; };
+  EXPECT_EQ(versions(book.select(odd)), (Versions{1, 3}));
+}
+
+TEST(ReceiptBook, CountsOnAfterARestart) {
+  store::MemoryStore store;
+  {
+    ReceiptBook book(store);
+    ASSERT_TRUE(book.open());
+    append(book, a_record(0));
+  }
+  ReceiptBook book(store);
+  ASSERT_TRUE(book.open());
+  std::vector<ReceiptRecord> records = {a_record(1)};
+  ASSERT_TRUE(book.append(records));
+  EXPECT_EQ(records[0].number, 2u);
+}
+
+TEST(ReceiptBook, ForgetsTheOldestThatAwaitNoAudit) {
+  store::MemoryStore store;
+  ReceiptBook book(store, {.records_max = 3, .opening_bytes_max = 1'000'000});
+  ASSERT_TRUE(book.open());
+  append(book, a_record(0, AuditState::kDrawn));
+  for (std::uint8_t i = 1; i < 5; ++i) append(book, a_record(i));
+  EXPECT_EQ(versions(book.list("", 9)), (Versions{4, 3, 0}));
+  EXPECT_EQ(versions(book.list("alice", 9)), (Versions{4, 0}));
+  EXPECT_FALSE(book.find(a_record(2).id()));
+  ReceiptRecord audited = *book.find(a_record(0).id());
+  audited.audit = AuditState::kMatched;
+  ASSERT_TRUE(book.update(audited));
+  append(book, a_record(5));
+  EXPECT_EQ(versions(book.list("", 9)), (Versions{5, 4, 3}));
+  std::size_t openings = 0;
+  EXPECT_TRUE(store.scan("openings", {}, [&](auto, auto) { return ++openings > 0; }));
+  EXPECT_EQ(openings, 3u);
+}
+
+TEST(ReceiptBook, BoundsTheBytesOfOpenings) {
+  store::MemoryStore store;
+  const BookLimits limits{.records_max = 100, .opening_bytes_max = 250};
+  ReceiptBook book(store, limits);
+  ASSERT_TRUE(book.open());
+  for (std::uint8_t i = 0; i < 4; ++i) append(book, a_record(i));
+  EXPECT_EQ(versions(book.list("", 9)), (Versions{3, 2}));
+  ReceiptBook again(store, limits);
+  ASSERT_TRUE(again.open());
+  append(again, a_record(4));
+  EXPECT_EQ(versions(again.list("", 9)), (Versions{4, 3}));
+}
+
+/// Every index entry leads to its record and back, with its opening.
+void expect_consistent(store::MemoryStore& disk) {
+  std::map<std::string, std::size_t> sizes;
+  for (const char* space : {"receipts", "openings", "receipt_ids", "receipts_of_account"})
+    ASSERT_TRUE(disk.scan(space, {}, [&](auto, auto) { return ++sizes[space] > 0; }));
+  ReceiptBook book(disk);
+  ASSERT_TRUE(book.open());
+  const auto all = book.list("", 1'000);
+  ASSERT_TRUE(all);
+  for (const auto& [space, size] : sizes) EXPECT_EQ(size, all->size()) << space;
+  for (const ReceiptRecord& record : *all) {
+    const auto found = book.find(record.id());
+    ASSERT_TRUE(found) << found.error().message;
+    EXPECT_EQ(found->opening, core::Bytes(100, static_cast<std::uint8_t>(record.version)));
+  }
+}
+
+TEST(ReceiptBook, IsWholeAfterAFaultAtAnyWrite) {
+  for (const store::Fault fault : {store::Fault::kFailBefore, store::Fault::kFailAfter,
+                                   store::Fault::kCrashBefore, store::Fault::kCrashAfter}) {
+    for (std::uint64_t at = 0; at < 10; ++at) {
+      store::MemoryStore disk;
+      store::FaultStore breaking(disk, at, fault);
+      ReceiptBook book(breaking, {.records_max = 3, .opening_bytes_max = 1'000'000});
+      ASSERT_TRUE(book.open());
+      std::vector<ReceiptRecord> acknowledged;
+      for (std::uint8_t i = 0; i < 5; ++i) {
+        std::vector<ReceiptRecord> records = {a_record(i, AuditState::kDrawn)};
+        if (!book.append(records)) continue;
+        records[0].audit = AuditState::kMatched;
+        if (book.update(records[0]).has_value() || i == 4) acknowledged = records;
+      }
+      expect_consistent(disk);
+      ReceiptBook again(disk);
+      ASSERT_TRUE(again.open());
+      for (const ReceiptRecord& record : acknowledged) EXPECT_TRUE(again.find(record.id()));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace commensal::gateway
