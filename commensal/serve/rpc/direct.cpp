@@ -179,9 +179,12 @@ core::Result<void> DirectClient::fetch_model(const std::string& session_token,
     if (place_->port != nullptr) source = place_->port->model_path(session_token, model);
   }
   if (!source) return tl::unexpected(source.error());
-  COMMENSAL_ASSIGN(const auto file, core::MappedFile::open(*source, limits::kModelBytesMax));
+  const auto file = core::MappedFile::open(*source, limits::kModelBytesMax);
+  if (!file) {
+    return core::fail(core::ErrorCode::kDataLoss, "the model's file cannot be read");
+  }
   ModelDownload download(path);
-  COMMENSAL_TRY(download.append(file->bytes()));
+  COMMENSAL_TRY(download.append((*file)->bytes()));
   return download.finish(model);
 }
 

@@ -1,0 +1,379 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+
+#include <chrono>
+#include <commensal/base/core/file.hpp>
+#include <commensal/base/crypto/sha256.hpp>
+#include <commensal/serve/rpc/asio_loop.hpp>
+#include <commensal/serve/rpc/direct.hpp>
+#include <commensal/serve/rpc/grpc_client.hpp>
+#include <commensal/serve/rpc/grpc_server.hpp>
+#include <condition_variable>
+#include <future>
+#include <mutex>
+#include <thread>
+
+// One suite for both twins of the link.
+
+namespace commensal::rpc {
+namespace {
+
+using core::ErrorCode;
+
+/// What happened, as text, in the order of happening; written on the loop, read by the test.
+class Log {
+ public:
+  void add(std::string line) {
+    const std::lock_guard lock(mutex_);
+    lines_.push_back(std::move(line));
+    changed_.notify_all();
+  }
+  std::vector<std::string> lines() const {
+    const std::lock_guard lock(mutex_);
+    return lines_;
+  }
+  /// False when it took too long.
+  bool wait_for(std::size_t count) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, std::chrono::seconds(30),
+                             [&] { return lines_.size() >= count; });
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<std::string> lines_;
+};
+
+std::string text_of(const ToGateway& message) {
+  if (const auto* hello = std::get_if<Hello>(&message)) return "hello " + hello->name;
+  if (const auto* load = std::get_if<Load>(&message)) return fmt::format("load {}", load->queued);
+  if (const auto* deliver = std::get_if<Deliver>(&message)) {
+    return fmt::format("deliver {} {}", deliver->task,
+                       core::to_hex(crypto::sha256(deliver->outputs.at(0).value.bytes())));
+  }
+  return "other";
+}
+
+std::string text_of(const ToProvider& message) {
+  if (std::holds_alternative<Challenge>(message)) return "challenge";
+  if (const auto* welcome = std::get_if<Welcome>(&message))
+    return "welcome " + welcome->session_token;
+  if (const auto* dismiss = std::get_if<Dismiss>(&message))
+    return "dismiss " + dismiss->reason.message;
+  if (const auto* task = std::get_if<Task>(&message)) {
+    return fmt::format("task {} {}", task->id,
+                       core::to_hex(crypto::sha256(task->inputs.at(0).value.bytes())));
+  }
+  return "other";
+}
+
+class Gateway final : public GatewayPort {
+ public:
+  LinkId on_open(std::shared_ptr<ProviderLink> link) override {
+    links.push_back(std::move(link));
+    links.back()->send(Challenge{});
+    const LinkId id = links.size();
+    log.add(fmt::format("{} open", id));
+    return id;
+  }
+  void on_message(LinkId id, ToGateway message) override {
+    log.add(fmt::format("{} {}", id, text_of(message)));
+    if (std::holds_alternative<Hello>(message)) links.at(id - 1)->send(Welcome{"token"});
+  }
+  void on_close(LinkId id) override { log.add(fmt::format("{} close", id)); }
+  core::Result<std::string> model_path(const std::string& token,
+                                       const core::Digest& model) override {
+    if (token != "token") return core::fail(ErrorCode::kUnauthenticated, "unknown session");
+    const auto found = models.find(model);
+    if (found == models.end()) return core::fail(ErrorCode::kNotFound, "unknown model");
+    return found->second;
+  }
+
+  Log log;
+  std::vector<std::shared_ptr<ProviderLink>> links;  // the loop's
+  std::map<core::Digest, std::string> models;        // constant while links run
+};
+
+class Provider final : public ProviderPort {
+ public:
+  void on_message(ToProvider message) override { log.add(text_of(message)); }
+  void on_close(core::Error reason) override {
+    EXPECT_EQ(reason.message.find('\n'), std::string::npos);
+    log.add(fmt::format("close {}", core::name_of(reason.code)));
+  }
+  Log log;
+};
+
+/// One gateway on one loop, and clients for it; both twins offer the same.
+class DirectWorld {
+ public:
+  DirectWorld(core::Loop& loop, Gateway& gateway) : server_(loop) { server_.listen(gateway); }
+  std::unique_ptr<GatewayClient> client() { return std::make_unique<DirectClient>(server_); }
+  void stop() { server_.stop(); }
+
+ private:
+  DirectServer server_;
+};
+
+class GrpcWorld {
+ public:
+  GrpcWorld(core::Loop& loop, Gateway& gateway)
+      : loop_(loop), server_(*GrpcServer::start(gateway, loop, "127.0.0.1:0")) {}
+  std::unique_ptr<GatewayClient> client() {
+    return make_grpc_client(loop_, fmt::format("127.0.0.1:{}", server_->port()));
+  }
+  void stop() { server_->stop(); }
+
+ private:
+  core::Loop& loop_;
+  std::unique_ptr<GrpcServer> server_;
+};
+
+template <class World>
+class LinkContract : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    on_loop([this] {
+      world = std::make_unique<World>(loop, gateway);
+      client = world->client();
+    });
+  }
+  void TearDown() override {
+    if (world) {
+      on_loop([this] {
+        client.reset();
+        world->stop();
+      });
+    }
+    loop.stop();
+    loop.join();
+  }
+  LinkContract() { loop.start(); }
+
+  void on_loop(const std::function<void()>& act) {
+    std::promise<void> done;
+    loop.post([&] {
+      act();
+      done.set_value();
+    });
+    done.get_future().wait();
+  }
+  std::shared_ptr<Provider> attach() {
+    auto provider = std::make_shared<Provider>();
+    on_loop([&] { client->attach(provider); });
+    EXPECT_TRUE(provider->log.wait_for(1));  // the challenge, or the refusal
+    return provider;
+  }
+  std::string model_file(const std::string& content) {
+    const std::string path = ::testing::TempDir() + "/commensal_link_" +
+                             core::to_hex(crypto::sha256(core::as_bytes(content))).substr(0, 16);
+    EXPECT_TRUE(core::write_file_atomically(path, core::as_bytes(content)));
+    return path;
+  }
+
+  Gateway gateway;
+  AsioLoop loop;
+  std::unique_ptr<World> world;
+  std::unique_ptr<GatewayClient> client;
+};
+
+using Worlds = ::testing::Types<DirectWorld, GrpcWorld>;
+struct WorldNames {
+  template <class T>
+  static std::string GetName(int) {
+    return std::is_same_v<T, DirectWorld> ? "Direct" : "Grpc";
+  }
+};
+TYPED_TEST_SUITE(LinkContract, Worlds, WorldNames);
+
+TYPED_TEST(LinkContract, ShakesHandsInOrder) {
+  const auto provider = this->attach();
+  Hello hello;
+  hello.name = "p";
+  this->on_loop([&] { this->client->send(hello); });
+  ASSERT_TRUE(provider->log.wait_for(2));
+  EXPECT_THAT(provider->log.lines(), ::testing::ElementsAre("challenge", "welcome token"));
+  EXPECT_THAT(this->gateway.log.lines(), ::testing::ElementsAre("1 open", "1 hello p"));
+}
+
+TYPED_TEST(LinkContract, KeepsAThousandMessagesInOrderBothWays) {
+  const auto provider = this->attach();
+  constexpr int kCount = 1000;
+  this->on_loop([this] {
+    for (int i = 0; i < kCount; ++i) {
+      this->client->send(Load{static_cast<std::uint32_t>(i), {}});
+      this->gateway.links.at(0)->send(Welcome{std::to_string(i)});
+    }
+  });
+  ASSERT_TRUE(provider->log.wait_for(1 + kCount));
+  ASSERT_TRUE(this->gateway.log.wait_for(1 + kCount));
+  const auto heard = provider->log.lines();
+  const auto said = this->gateway.log.lines();
+  for (std::size_t i = 0; i < kCount; ++i) {
+    ASSERT_EQ(heard.at(i + 1), fmt::format("welcome {}", i));
+    ASSERT_EQ(said.at(i + 1), fmt::format("1 load {}", i));
+  }
+}
+
+TYPED_TEST(LinkContract, CarriesLargeTensorsBothWays) {
+  const auto provider = this->attach();
+  std::vector<float> values(5'000'000);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i);
+  const tensor::NamedTensors tensors = {
+      {"x", tensor::Tensor::of<float>({5, 1000, 1000}, std::span<const float>(values))}};
+  const std::string hash = core::to_hex(crypto::sha256(tensors[0].value.bytes()));
+  this->on_loop([&] {
+    Task task;
+    task.id = 3;
+    task.inputs = tensors;
+    this->gateway.links.at(0)->send(task);
+    this->client->send(Deliver{4, {}, tensors});
+  });
+  ASSERT_TRUE(provider->log.wait_for(2));
+  ASSERT_TRUE(this->gateway.log.wait_for(2));
+  EXPECT_EQ(provider->log.lines().at(1), "task 3 " + hash);
+  EXPECT_EQ(this->gateway.log.lines().at(1), "1 deliver 4 " + hash);
+}
+
+TYPED_TEST(LinkContract, TellsBothEndsOnceThatTheGatewayClosed) {
+  const auto provider = this->attach();
+  this->on_loop([&] {
+    auto& link = *this->gateway.links.at(0);
+    link.send(Dismiss{{ErrorCode::kPermissionDenied, "goodbye"}});
+    link.close();
+    link.close();
+    link.send(Welcome{"too late"});
+  });
+  ASSERT_TRUE(provider->log.wait_for(3));
+  ASSERT_TRUE(this->gateway.log.wait_for(2));
+  this->on_loop([this] { this->client->send(Load{}); });  // dropped
+  this->on_loop([this] { this->world->stop(); });
+  this->on_loop([] {});
+  EXPECT_THAT(provider->log.lines(),
+              ::testing::ElementsAre("challenge", "dismiss goodbye", "close unavailable"));
+  EXPECT_THAT(this->gateway.log.lines(), ::testing::ElementsAre("1 open", "1 close"));
+}
+
+TYPED_TEST(LinkContract, DropsTheOldStreamWithoutAWordWhenAttachedAgain) {
+  const auto first = this->attach();
+  const auto second = this->attach();
+  ASSERT_TRUE(this->gateway.log.wait_for(3));
+  EXPECT_THAT(this->gateway.log.lines(),
+              ::testing::UnorderedElementsAre("1 open", "1 close", "2 open"));
+  this->on_loop([this] { this->client->send(Load{5, {}}); });
+  ASSERT_TRUE(this->gateway.log.wait_for(4));
+  EXPECT_EQ(this->gateway.log.lines().back(), "2 load 5");
+  EXPECT_THAT(first->log.lines(), ::testing::ElementsAre("challenge"));
+  EXPECT_THAT(second->log.lines(), ::testing::ElementsAre("challenge"));
+}
+
+TYPED_TEST(LinkContract, TellsTheGatewayThatAClientIsGone) {
+  const auto provider = this->attach();
+  this->on_loop([this] { this->client.reset(); });
+  ASSERT_TRUE(this->gateway.log.wait_for(2));
+  this->on_loop([this] { this->gateway.links.at(0)->send(Welcome{"to nobody"}); });
+  EXPECT_THAT(this->gateway.log.lines(), ::testing::ElementsAre("1 open", "1 close"));
+  EXPECT_THAT(provider->log.lines(), ::testing::ElementsAre("challenge"));
+}
+
+TYPED_TEST(LinkContract, TellsBothEndsThatTheServerStopped) {
+  const auto provider = this->attach();
+  this->on_loop([this] {
+    this->world->stop();
+    // Before stop() returns.
+    EXPECT_THAT(this->gateway.log.lines(), ::testing::ElementsAre("1 open", "1 close"));
+  });
+  ASSERT_TRUE(provider->log.wait_for(2));
+  EXPECT_THAT(provider->log.lines(), ::testing::ElementsAre("challenge", "close unavailable"));
+  const auto late = this->attach();
+  EXPECT_THAT(late->log.lines(), ::testing::ElementsAre("close unavailable"));
+  EXPECT_EQ(this->gateway.log.lines().size(), 2u);
+}
+
+TYPED_TEST(LinkContract, FetchesModels) {
+  const std::string content(3'500'000, 'm');
+  const core::Digest model = crypto::sha256(core::as_bytes(content));
+  this->gateway.models[model] = this->model_file(content);
+  const std::string target = this->gateway.models[model] + ".fetched";
+  const auto fetched = this->client->fetch_model("token", model, target);
+  ASSERT_TRUE(fetched) << fetched.error().message;
+  EXPECT_EQ(core::as_text(*core::read_file(target)), content);
+  std::filesystem::remove(target);
+  std::filesystem::remove(this->gateway.models[model]);
+}
+
+TYPED_TEST(LinkContract, RefusesModelsAndLeavesNothingBehind) {
+  const core::Digest corrupted = crypto::sha256(core::as_bytes("right"));
+  const core::Digest missing = crypto::sha256(core::as_bytes("missing"));
+  this->gateway.models[corrupted] = this->model_file("wrong");
+  this->gateway.models[missing] = this->model_file("wrong") + ".missing";
+  const core::Path folder = core::Path(::testing::TempDir()) / "commensal_link_folder";
+  std::filesystem::remove_all(folder);
+  std::filesystem::create_directory(folder);
+  const std::string target = folder / "model.onnx";
+  auto& client = *this->client;
+  EXPECT_EQ(client.fetch_model("forged", corrupted, target).error().code,
+            ErrorCode::kUnauthenticated);
+  EXPECT_EQ(client.fetch_model("token", core::Digest{}, target).error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(client.fetch_model("token", missing, target).error().code, ErrorCode::kDataLoss);
+  const auto wrong = client.fetch_model("token", corrupted, target);
+  EXPECT_EQ(wrong.error().code, ErrorCode::kDataLoss);
+  EXPECT_THAT(wrong.error().message, ::testing::HasSubstr("SHA-256"));
+  EXPECT_TRUE(std::filesystem::is_empty(folder));
+  EXPECT_EQ(
+      client.fetch_model("token", corrupted, (folder / "no" / "folder").string()).error().code,
+      ErrorCode::kDataLoss);
+  this->on_loop([this] { this->world->stop(); });
+  EXPECT_EQ(client.fetch_model("token", corrupted, target).error().code, ErrorCode::kUnavailable);
+  std::filesystem::remove_all(folder);
+}
+
+TYPED_TEST(LinkContract, ServesManyProvidersAtOnce) {
+  constexpr int kProviders = 8;
+  std::vector<std::unique_ptr<GatewayClient>> clients;
+  std::vector<std::shared_ptr<Provider>> providers;
+  this->on_loop([&] {
+    for (int i = 0; i < kProviders; ++i) {
+      providers.push_back(std::make_shared<Provider>());
+      clients.push_back(this->world->client());
+      clients.back()->attach(providers.back());
+      for (std::uint32_t j = 0; j < 50; ++j) clients.back()->send(Load{j, {}});
+    }
+  });
+  EXPECT_TRUE(this->gateway.log.wait_for(kProviders * 51));
+  this->on_loop([&] { clients.clear(); });
+  EXPECT_TRUE(this->gateway.log.wait_for(kProviders * 52));
+  std::map<char, std::vector<std::string>> by_link;
+  for (const std::string& line : this->gateway.log.lines())
+    by_link[line[0]].push_back(line.substr(2));
+  EXPECT_EQ(by_link.size(), static_cast<std::size_t>(kProviders));
+  for (const auto& [link, lines] : by_link) {
+    ASSERT_EQ(lines.size(), 52u);
+    EXPECT_EQ(lines.front(), "open");
+    for (std::size_t j = 0; j < 50; ++j) EXPECT_EQ(lines[j + 1], fmt::format("load {}", j));
+    EXPECT_EQ(lines.back(), "close");
+  }
+}
+
+TYPED_TEST(LinkContract, SurvivesStoppingAtAnyMoment) {
+  // Messages are under way in both directions when everything is torn down.
+  const auto provider = this->attach();
+  this->on_loop([this] {
+    for (std::uint32_t i = 0; i < 200; ++i) {
+      this->client->send(Load{i, {}});
+      this->gateway.links.at(0)->send(Welcome{std::to_string(i)});
+    }
+    this->loop.stop();
+  });
+  this->loop.join();
+  this->client.reset();
+  this->world->stop();
+  const auto lines = this->gateway.log.lines();
+  EXPECT_EQ(std::count(lines.begin(), lines.end(), "1 close"), 1);
+  EXPECT_EQ(lines.back(), "1 close");
+  this->world.reset();  // so that TearDown posts nothing to a loop that is gone
+}
+
+}  // namespace
+}  // namespace commensal::rpc

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <commensal/serve/rpc/grpc_client.hpp>
+#include <commensal/serve/rpc/grpc_client_stream.hpp>
+#include <commensal/serve/rpc/grpc_status.hpp>
+#include <commensal/serve/rpc/grpc_transport.hpp>
+#include <commensal/serve/rpc/model_download.hpp>
+
+namespace commensal::rpc {
+namespace {
+
+class GrpcClient final : public GatewayClient {
+ public:
+  GrpcClient(core::Loop& loop, std::string address) : loop_(loop), address_(std::move(address)) {}
+  GrpcClient(const GrpcClient&) = delete;
+  GrpcClient& operator=(const GrpcClient&) = delete;
+  ~GrpcClient() override {
+    if (stream_) stream_->drop();
+    streams_->wait_for_none();
+  }
+
+  void attach(std::shared_ptr<ProviderPort> port) override {
+    if (stream_) stream_->drop();
+    stream_ = std::make_shared<ClientStream>(loop_, address_, streams_);
+    stream_->begin(std::move(port));
+  }
+
+  void send(ToGateway message) override {
+    if (stream_) stream_->send(message);
+  }
+
+  core::Result<void> fetch_model(const std::string& session_token, const core::Digest& model,
+                                 const std::string& path) override {
+    const auto stub = wire::ProviderLink::NewStub(open_channel(address_));
+    grpc::ClientContext context;
+    wire::FetchModelRequest request;
+    request.set_session_token(session_token);
+    request.set_model(model.data(), model.size());
+    const auto reader = stub->FetchModel(&context, request);
+    ModelDownload download(path);
+    core::Result<void> stored;
+    for (wire::ModelChunk chunk; stored && reader->Read(&chunk);) {
+      stored = download.append(core::as_bytes(chunk.data()));
+    }
+    if (!stored) context.TryCancel();
+    const grpc::Status status = reader->Finish();
+    COMMENSAL_TRY(stored);
+    if (!status.ok()) {
+      return core::in_context(fmt::format("gateway {}", address_), from_status(status));
+    }
+    return download.finish(model);
+  }
+
+ private:
+  core::Loop& loop_;
+  const std::string address_;
+  const std::shared_ptr<StreamCount> streams_ = std::make_shared<StreamCount>();
+  std::shared_ptr<ClientStream> stream_;
+};
+
+}  // namespace
+
+std::unique_ptr<GatewayClient> make_grpc_client(core::Loop& loop, const std::string& address) {
+  return std::make_unique<GrpcClient>(loop, address);
+}
+
+}  // namespace commensal::rpc

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <commensal/base/core/loop.hpp>
+#include <commensal/serve/rpc/link.hpp>
+#include <memory>
+#include <string>
+
+namespace commensal::rpc {
+
+/// A provider's gRPC end, for the gateway at `address` ("host:port"). Each attach() opens a
+/// connection of its own and tries once: a gateway that cannot be reached is on_close with
+/// kUnavailable, and when to try again is the caller's affair.
+/// The loop outlives the client. attach, send and the destructor belong to the loop (or to its
+/// owner, when it has ended); fetch_model to any thread, and ends before the client does.
+std::unique_ptr<GatewayClient> make_grpc_client(core::Loop& loop, const std::string& address);
+
+}  // namespace commensal::rpc

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <commensal/serve/rpc/grpc_client_stream.hpp>
+#include <commensal/serve/rpc/grpc_status.hpp>
+#include <commensal/serve/rpc/grpc_transport.hpp>
+#include <utility>
+
+namespace commensal::rpc {
+
+void StreamCount::add() {
+  const std::lock_guard lock(mutex_);
+  ++count_;
+}
+
+void StreamCount::remove() {
+  const std::lock_guard lock(mutex_);
+  --count_;
+  changed_.notify_all();
+}
+
+void StreamCount::wait_for_none() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return count_ == 0; });
+}
+
+/// A message on its way through the loop. The next one is read when it has been delivered, or
+/// never, where the loop destroyed it instead.
+class ClientStream::Delivery {
+ public:
+  Delivery(std::shared_ptr<ClientStream> stream, ToProvider message)
+      : stream_(std::move(stream)), message_(std::move(message)) {}
+  Delivery(const Delivery&) = delete;
+  Delivery& operator=(const Delivery&) = delete;
+  ~Delivery() {
+    if (!delivered_) stream_->end_delivery(false);
+  }
+
+  void deliver() {
+    delivered_ = true;
+    if (const auto port = stream_->port_) port->on_message(std::move(message_));
+    stream_->end_delivery(true);
+  }
+
+ private:
+  std::shared_ptr<ClientStream> stream_;
+  ToProvider message_;
+  bool delivered_ = false;
+};
+
+ClientStream::ClientStream(core::Loop& loop, std::string address,
+                           std::shared_ptr<StreamCount> count)
+    : loop_(loop),
+      address_(std::move(address)),
+      count_(std::move(count)),
+      stub_(wire::ProviderLink::NewStub(open_channel(address_))) {}
+
+void ClientStream::begin(std::shared_ptr<ProviderPort> port) {
+  port_ = std::move(port);
+  count_->add();
+  stub_->async()->Attach(&context_, this);
+  const std::lock_guard lock(mutex_);
+  self_ = shared_from_this();
+  AddHold();
+  StartRead(&incoming_);
+  StartCall();
+}
+
+void ClientStream::send(const ToGateway& message) {
+  wire::ProviderMessage encoded = to_wire(message);
+  {
+    const std::lock_guard lock(mutex_);
+    if (ended_) return;
+    if (outbox_.push(std::move(encoded))) return pump_locked();
+  }
+  cancel(core::Error{core::ErrorCode::kResourceExhausted,
+                     "more was to be said than the stream can hold"});
+}
+
+void ClientStream::drop() {
+  port_.reset();
+  cancel(std::nullopt);
+}
+
+void ClientStream::cancel(std::optional<core::Error> reason) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!std::exchange(ended_, true)) reason_ = std::move(reason);
+    outbox_.drop_waiting();
+    if (turn_ == Turn::kDelivering) release_locked();
+  }
+  // Not under the mutex: gRPC may react before it returns.
+  context_.TryCancel();
+}
+
+void ClientStream::OnReadDone(bool ok) {
+  core::Result<ToProvider> message = core::fail(core::ErrorCode::kUnavailable, "the stream ended");
+  {
+    const std::lock_guard lock(mutex_);
+    if (ok && !ended_) message = from_wire(std::move(incoming_));
+    if (message) {
+      turn_ = Turn::kDelivering;
+    } else {
+      if (ok && !std::exchange(ended_, true)) reason_ = message.error();
+      ended_ = true;
+      outbox_.drop_waiting();
+      release_locked();
+    }
+  }
+  if (!message) return ok ? context_.TryCancel() : void();
+  auto delivery = std::make_shared<Delivery>(shared_from_this(), *std::move(message));
+  loop_.post([delivery = std::move(delivery)] { delivery->deliver(); });
+}
+
+void ClientStream::end_delivery(bool delivered) {
+  if (!delivered) return cancel(std::nullopt);
+  const std::lock_guard lock(mutex_);
+  if (turn_ == Turn::kReleased) return;
+  turn_ = Turn::kReading;
+  StartRead(&incoming_);
+}
+
+void ClientStream::pump_locked() {
+  if (!outbox_.writing() && !outbox_.empty()) StartWrite(outbox_.begin_writing());
+}
+
+void ClientStream::OnWriteDone(bool ok) {
+  const std::lock_guard lock(mutex_);
+  outbox_.written();
+  if (!ok) {
+    // The reading learns why.
+    ended_ = true;
+    outbox_.drop_waiting();
+  }
+  pump_locked();
+}
+
+void ClientStream::release_locked() {
+  turn_ = Turn::kReleased;
+  RemoveHold();
+}
+
+void ClientStream::OnDone(const grpc::Status& status) {
+  std::shared_ptr<ClientStream> self;
+  core::Error reason{core::ErrorCode::kUnavailable, "closed the stream"};
+  if (!status.ok()) reason = from_status(status);
+  {
+    const std::lock_guard lock(mutex_);
+    self = std::move(self_);
+    if (reason_) reason = *reason_;
+  }
+  reason.message = one_line(fmt::format("gateway {}: {}", address_, reason.message));
+  loop_.post([self, reason = std::move(reason)] {
+    if (const auto port = std::exchange(self->port_, nullptr)) port->on_close(reason);
+  });
+  const auto count = count_;
+  self.reset();
+  count->remove();
+}
+
+}  // namespace commensal::rpc

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <commensal/v1/link.grpc.pb.h>
+#include <grpcpp/client_context.h>
+#include <grpcpp/support/client_callback.h>
+
+#include <commensal/base/core/loop.hpp>
+#include <commensal/serve/rpc/grpc_codec.hpp>
+#include <commensal/serve/rpc/grpc_outbox.hpp>
+#include <commensal/serve/rpc/link.hpp>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+/// The provider's stream of grpc_client.cpp, which alone includes this.
+namespace commensal::rpc {
+
+/// Counts the streams that gRPC still holds, so that a client can wait for the last one.
+class StreamCount {
+ public:
+  void add();
+  void remove();
+  void wait_for_none();
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  int count_ = 0;
+};
+
+/// One stream, with two faces: gRPC's threads call its reactions (On...), the loop the rest.
+///
+/// gRPC lets go of a reactor when no operation is left, and the loop starts operations at times of
+/// its own; the hold that begin() takes bridges them. It is released exactly once, by whoever has
+/// the turn when the stream ends: the reading (kReading) or the loop with a message (kDelivering).
+class ClientStream final
+    : public grpc::ClientBidiReactor<wire::ProviderMessage, wire::GatewayMessage>,
+      public std::enable_shared_from_this<ClientStream> {
+ public:
+  ClientStream(core::Loop& loop, std::string address, std::shared_ptr<StreamCount> count);
+
+  void begin(std::shared_ptr<ProviderPort> port);
+  void send(const ToGateway& message);
+  /// The port hears nothing more.
+  void drop();
+
+  void OnReadDone(bool ok) override;
+  void OnWriteDone(bool ok) override;
+  void OnDone(const grpc::Status& status) override;
+
+ private:
+  class Delivery;
+  enum class Turn { kReading, kDelivering, kReleased };
+
+  /// Ends the stream from this side; the first reason counts.
+  void cancel(std::optional<core::Error> reason);
+  void end_delivery(bool delivered);
+  void pump_locked();
+  void release_locked();
+
+  core::Loop& loop_;
+  const std::string address_;
+  const std::shared_ptr<StreamCount> count_;
+  std::unique_ptr<wire::ProviderLink::Stub> stub_;
+  grpc::ClientContext context_;
+  std::shared_ptr<ProviderPort> port_;  // the loop's; empty: it hears nothing more
+  wire::GatewayMessage incoming_;       // gRPC's, between StartRead and OnReadDone
+
+  std::mutex mutex_;  // guards what follows
+  std::shared_ptr<ClientStream> self_;
+  Outbox<wire::ProviderMessage> outbox_;
+  Turn turn_ = Turn::kReading;
+  bool ended_ = false;
+  std::optional<core::Error> reason_;
+};
+
+}  // namespace commensal::rpc

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <commensal/base/core/limits.hpp>
+#include <commensal/serve/rpc/grpc_codec.hpp>
+#include <commensal/serve/rpc/grpc_status.hpp>
+
+namespace commensal::rpc {
+namespace {
+
+using core::ErrorCode;
+using core::Result;
+
+bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
+
+// Parts of messages. The first refusal ends it.
+
+template <std::size_t kSize>
+Result<void> take(std::array<std::uint8_t, kSize>& out, std::string_view field,
+                  const std::string& bytes) {
+  if (bytes.size() != kSize) {
+    return core::fail(ErrorCode::kInvalidArgument, "{} has {} bytes, not {}", field, bytes.size(),
+                      kSize);
+  }
+  std::copy(bytes.begin(), bytes.end(), out.begin());
+  return {};
+}
+
+Result<void> check_count(std::string_view field, std::size_t count, std::size_t count_max) {
+  if (count <= count_max) return {};
+  return core::fail(ErrorCode::kInvalidArgument, "{} has {} items, at most {} are accepted", field,
+                    count, count_max);
+}
+
+Result<void> take(std::string& out, std::string_view field, const std::string& text,
+                  std::size_t size_max) {
+  if (text.size() > size_max) {
+    return core::fail(ErrorCode::kInvalidArgument, "{} has {} bytes, at most {} are accepted",
+                      field, text.size(), size_max);
+  }
+  if (!protocol::is_utf8(text) || std::any_of(text.begin(), text.end(), is_control)) {
+    return core::fail(ErrorCode::kInvalidArgument, "{} is not one line of UTF-8", field);
+  }
+  out = text;
+  return {};
+}
+
+Result<void> take(core::Error& out, std::string_view field, const wire::Error& error) {
+  const auto code = code_from_wire(error.code());
+  if (!code) {
+    return core::fail(ErrorCode::kInvalidArgument, "{}.code {} is unknown", field,
+                      static_cast<int>(error.code()));
+  }
+  out.code = *code;
+  return take(out.message, field, error.message(), kErrorTextBytesMax);
+}
+
+template <protocol::Noun N>
+Result<void> take(N& out, std::string_view field, const std::string& bytes) {
+  auto decoded = protocol::decode<N>(core::as_bytes(bytes));
+  if (!decoded) return core::in_context(field, decoded.error());
+  out = *std::move(decoded);
+  return {};
+}
+
+Result<void> take(std::vector<core::Digest>& out, std::string_view field,
+                  const google::protobuf::RepeatedPtrField<std::string>& digests) {
+  COMMENSAL_TRY(
+      check_count(field, static_cast<std::size_t>(digests.size()), limits::kListItemsMax));
+  for (const std::string& digest : digests) COMMENSAL_TRY(take(out.emplace_back(), field, digest));
+  return {};
+}
+
+/// The elements stay where protobuf put them; the heap aligns them for every type.
+Result<tensor::Tensor> tensor_from_wire(wire::Tensor& from) {
+  constexpr std::uint32_t kDTypeMax = 255;
+  COMMENSAL_ASSIGN(const tensor::DType dtype,
+                   tensor::dtype_from_onnx(static_cast<int>(std::min(from.dtype(), kDTypeMax))));
+  COMMENSAL_ASSIGN(
+      const tensor::Shape shape,
+      tensor::Shape::of({from.dims().data(), static_cast<std::size_t>(from.dims_size())}));
+  const tensor::TensorType type{dtype, shape};
+  if (static_cast<std::int64_t>(from.data().size()) != type.bytes()) {
+    return core::fail(ErrorCode::kInvalidArgument, "{} bytes for {}, which has {}",
+                      from.data().size(), type.text(), type.bytes());
+  }
+  if (dtype == tensor::DType::kBool &&
+      std::any_of(from.data().begin(), from.data().end(), [](char c) { return (c & ~1) != 0; })) {
+    return core::fail(ErrorCode::kInvalidArgument, "a bool that is neither 0 nor 1");
+  }
+  const auto owner = std::make_shared<const std::string>(std::move(*from.mutable_data()));
+  return tensor::Tensor::view_of(type, core::as_bytes(*owner), owner);
+}
+
+Result<void> take(tensor::NamedTensors& out, std::string_view field,
+                  google::protobuf::RepeatedPtrField<wire::Tensor>& tensors) {
+  COMMENSAL_TRY(
+      check_count(field, static_cast<std::size_t>(tensors.size()), limits::kInferTensorsMax));
+  for (wire::Tensor& from : tensors) {
+    tensor::NamedTensor& to = out.emplace_back();
+    COMMENSAL_TRY(take(to.name, field, from.name(), limits::kTextBytesMax));
+    auto value = tensor_from_wire(from);
+    if (!value) return core::in_context(fmt::format("{} '{}'", field, to.name), value.error());
+    to.value = *std::move(value);
+  }
+  return {};
+}
+
+// Messages.
+
+Result<ToProvider> read(wire::Challenge& from) {
+  Challenge to;
+  COMMENSAL_TRY(take(to.nonce, "challenge.nonce", from.nonce()));
+  return to;
+}
+
+Result<ToProvider> read(wire::Welcome& from) {
+  Welcome to;
+  COMMENSAL_TRY(
+      take(to.session_token, "welcome.session_token", from.session_token(), limits::kTextBytesMax));
+  return to;
+}
+
+Result<ToProvider> read(wire::Dismiss& from) {
+  Dismiss to;
+  COMMENSAL_TRY(take(to.reason, "dismiss.reason", from.reason()));
+  return to;
+}
+
+Result<ToProvider> read(wire::Task& from) {
+  Task to;
+  to.id = from.id();
+  COMMENSAL_TRY(take(to.job, "task.job", from.job()));
+  COMMENSAL_TRY(take(to.model, "task.model", from.model()));
+  COMMENSAL_TRY(take(to.input_salt, "task.input_salt", from.input_salt()));
+  COMMENSAL_TRY(take(to.inputs, "task.inputs", *from.mutable_inputs()));
+  return to;
+}
+
+Result<ToProvider> read(wire::Countersign& from) {
+  Countersign to;
+  COMMENSAL_TRY(check_count("countersign.items", static_cast<std::size_t>(from.items_size()),
+                            limits::kListItemsMax));
+  for (const wire::Countersign::Item& item : from.items()) {
+    Countersign::Item& row = to.items.emplace_back();
+    row.task = item.task();
+    COMMENSAL_TRY(take(row.signature, "countersign.items.signature", item.signature()));
+  }
+  return to;
+}
+
+Result<ToProvider> read(wire::OpenRequest& from) {
+  OpenRequest to;
+  COMMENSAL_TRY(take(to.receipt, "open_request.receipt", from.receipt()));
+  return to;
+}
+
+Result<ToGateway> read(wire::Hello& from) {
+  Hello to;
+  COMMENSAL_TRY(take(to.name, "hello.name", from.name(), limits::kNameBytesMax));
+  COMMENSAL_TRY(take(to.version, "hello.version", from.version(), limits::kNameBytesMax));
+  COMMENSAL_TRY(take(to.address.bytes, "hello.address", from.address()));
+  COMMENSAL_TRY(take(to.signature.bytes, "hello.signature", from.signature()));
+  COMMENSAL_TRY(take(to.cached_models, "hello.cached_models", from.cached_models()));
+  to.threads = from.threads();
+  return to;
+}
+
+Result<ToGateway> read(wire::Load& from) {
+  Load to;
+  to.queued = from.queued();
+  COMMENSAL_TRY(take(to.cached_models, "load.cached_models", from.cached_models()));
+  return to;
+}
+
+Result<ToGateway> read(wire::Commit& from) {
+  Commit to;
+  COMMENSAL_TRY(check_count("commit.items", static_cast<std::size_t>(from.items_size()),
+                            limits::kListItemsMax));
+  for (const wire::Commit::Item& item : from.items()) {
+    Commit::Item& row = to.items.emplace_back();
+    row.task = item.task();
+    COMMENSAL_TRY(take(row.commitment, "commit.items.commitment", item.commitment()));
+    COMMENSAL_TRY(take(row.signature, "commit.items.signature", item.signature()));
+  }
+  return to;
+}
+
+Result<ToGateway> read(wire::Deliver& from) {
+  Deliver to;
+  to.task = from.task();
+  COMMENSAL_TRY(take(to.output_salt, "deliver.output_salt", from.output_salt()));
+  COMMENSAL_TRY(take(to.outputs, "deliver.outputs", *from.mutable_outputs()));
+  return to;
+}
+
+Result<ToGateway> read(wire::Refuse& from) {
+  Refuse to;
+  to.task = from.task();
+  COMMENSAL_TRY(take(to.reason, "refuse.reason", from.reason()));
+  return to;
+}
+
+Result<ToGateway> read(wire::OpenReply& from) {
+  OpenReply to;
+  COMMENSAL_TRY(take(to.receipt, "open_reply.receipt", from.receipt()));
+  if (from.has_opening()) {
+    const core::ByteView opening = core::as_bytes(from.opening());
+    to.opening.emplace(opening.begin(), opening.end());
+  }
+  return to;
+}
+
+template <class Wire, class Message>
+struct KindRow {
+  typename Wire::KindCase kind;
+  Result<Message> (*read)(Wire& message);
+};
+using FromGateway = wire::GatewayMessage;
+constexpr KindRow<FromGateway, ToProvider> kGatewayKinds[] = {
+    {FromGateway::kChallenge, [](FromGateway& from) { return read(*from.mutable_challenge()); }},
+    {FromGateway::kWelcome, [](FromGateway& from) { return read(*from.mutable_welcome()); }},
+    {FromGateway::kDismiss, [](FromGateway& from) { return read(*from.mutable_dismiss()); }},
+    {FromGateway::kTask, [](FromGateway& from) { return read(*from.mutable_task()); }},
+    {FromGateway::kCountersign,
+     [](FromGateway& from) { return read(*from.mutable_countersign()); }},
+    {FromGateway::kOpenRequest,
+     [](FromGateway& from) { return read(*from.mutable_open_request()); }},
+};
+using FromProvider = wire::ProviderMessage;
+constexpr KindRow<FromProvider, ToGateway> kProviderKinds[] = {
+    {FromProvider::kHello, [](FromProvider& from) { return read(*from.mutable_hello()); }},
+    {FromProvider::kLoad, [](FromProvider& from) { return read(*from.mutable_load()); }},
+    {FromProvider::kCommit, [](FromProvider& from) { return read(*from.mutable_commit()); }},
+    {FromProvider::kDeliver, [](FromProvider& from) { return read(*from.mutable_deliver()); }},
+    {FromProvider::kRefuse, [](FromProvider& from) { return read(*from.mutable_refuse()); }},
+    {FromProvider::kOpenReply, [](FromProvider& from) { return read(*from.mutable_open_reply()); }},
+};
+
+template <class Wire, class Message, std::size_t kRows>
+Result<Message> read_kind(const KindRow<Wire, Message> (&rows)[kRows], Wire& message) {
+  for (const auto& row : rows) {
+    if (row.kind == message.kind_case()) return row.read(message);
+  }
+  return core::fail(ErrorCode::kInvalidArgument, "a message of a kind that is unknown here");
+}
+
+}  // namespace
+
+core::Result<ToProvider> from_wire(wire::GatewayMessage&& message) {
+  return read_kind(kGatewayKinds, message);
+}
+
+core::Result<ToGateway> from_wire(wire::ProviderMessage&& message) {
+  return read_kind(kProviderKinds, message);
+}
+
+core::Result<core::Digest> digest_from_wire(std::string_view field, const std::string& bytes) {
+  core::Digest digest;
+  COMMENSAL_TRY(take(digest, field, bytes));
+  return digest;
+}
+
+}  // namespace commensal::rpc

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <commensal/base/core/limits.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+
+namespace commensal::rpc {
+
+/// What waits to be written on one stream, in order; its head may be with gRPC already, which
+/// writes one message at a time. Bounded: a peer that does not read costs its stream, not memory.
+/// Thread-safety: the stream's mutex.
+template <class Wire>
+class Outbox {
+ public:
+  /// False where the message is beyond what the peer accepts, or the queue is full.
+  bool push(Wire message) {
+    const auto bytes = static_cast<std::int64_t>(message.ByteSizeLong());
+    if (bytes > limits::kRpcMessageBytesMax || bytes_ + bytes > kBytesMax) return false;
+    if (items_.size() >= kItemsMax) return false;
+    bytes_ += bytes;
+    items_.push_back({std::move(message), bytes});
+    return true;
+  }
+  bool empty() const { return items_.empty(); }
+  bool writing() const { return writing_; }
+  /// The head, which stays where it is until written().
+  const Wire* begin_writing() {
+    writing_ = true;
+    return &items_.front().message;
+  }
+  void written() {
+    writing_ = false;
+    bytes_ -= items_.front().bytes;
+    items_.pop_front();
+  }
+  void drop_waiting() {
+    while (items_.size() > (writing_ ? 1u : 0u)) {
+      bytes_ -= items_.back().bytes;
+      items_.pop_back();
+    }
+  }
+
+ private:
+  static constexpr std::int64_t kBytesMax = 2 * limits::kRpcMessageBytesMax;
+  static constexpr std::size_t kItemsMax = 16 * limits::kProviderQueueMax;
+
+  struct Item {
+    Wire message;
+    std::int64_t bytes;
+  };
+  std::deque<Item> items_;
+  std::int64_t bytes_ = 0;
+  bool writing_ = false;
+};
+
+}  // namespace commensal::rpc

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <commensal/base/core/limits.hpp>
+#include <commensal/serve/rpc/grpc_server_stream.hpp>
+#include <commensal/serve/rpc/grpc_status.hpp>
+#include <utility>
+
+namespace commensal::rpc {
+namespace {
+
+constexpr std::int64_t kDrainMs = 5'000;
+constexpr std::size_t kChunkBytes = 1 << 20;
+
+}  // namespace
+
+ServerStream* ServerStream::begin(std::shared_ptr<ServerHall> hall,
+                                  grpc::CallbackServerContext* context) {
+  auto stream = std::make_shared<ServerStream>(std::move(hall), context);
+  {
+    const std::lock_guard lock(stream->mutex_);
+    stream->self_ = stream;
+  }
+  stream->hall_->loop.post([stream] { stream->open(); });
+  return stream.get();
+}
+
+void ServerStream::open() {
+  const bool full = hall_->open.size() >= limits::kConnectionsMax;
+  if (hall_->port == nullptr || full) {
+    const char* why = full ? "the gateway has no room for more providers" : "the gateway stopped";
+    return end({grpc::StatusCode::UNAVAILABLE, why}, false);
+  }
+  opened_ = true;
+  hall_->open.push_back(shared_from_this());
+  link_ = hall_->port->on_open(shared_from_this());
+  read_next();
+}
+
+void ServerStream::read_next() {
+  const std::lock_guard lock(mutex_);
+  if (!ended_) StartRead(&incoming_);
+}
+
+void ServerStream::OnReadDone(bool ok) {
+  if (!ok) return end(grpc::Status::OK, true);
+  core::Result<ToGateway> message = [this] {
+    const std::lock_guard lock(mutex_);
+    return from_wire(std::move(incoming_));
+  }();
+  if (!message) return end(to_status(message.error()), true);
+  hall_->loop.post([self = shared_from_this(), message = *std::move(message)]() mutable {
+    self->deliver(std::move(message));
+  });
+}
+
+void ServerStream::deliver(ToGateway message) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (ended_) return;
+  }
+  hall_->port->on_message(link_, std::move(message));
+  read_next();
+}
+
+void ServerStream::send(ToProvider message) {
+  wire::GatewayMessage encoded = to_wire(message);
+  {
+    const std::lock_guard lock(mutex_);
+    if (ended_) return;
+    if (outbox_.push(std::move(encoded))) return pump_locked();
+  }
+  end({grpc::StatusCode::RESOURCE_EXHAUSTED, "more was to be said than the stream can hold"},
+      false);
+  abort();
+}
+
+void ServerStream::close() { end(grpc::Status::OK, true); }
+
+void ServerStream::end(const grpc::Status& status, bool drain) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!drain) outbox_.drop_waiting();
+    if (!std::exchange(ended_, true)) status_ = status;
+    pump_locked();
+  }
+  hall_->loop.post([self = shared_from_this()] { self->tell_closed(); });
+}
+
+void ServerStream::tell_closed() {
+  if (!opened_ || std::exchange(closed_, true)) return;
+  std::erase(hall_->open, shared_from_this());
+  hall_->port->on_close(link_);
+  // Last words are worth waiting for, but not for a peer that does not read them.
+  hall_->loop.after(kDrainMs, [weak = weak_from_this()] {
+    if (const auto self = weak.lock()) self->abort();
+  });
+}
+
+void ServerStream::abort() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (finished_ || std::exchange(cancelling_, true)) return;
+    ended_ = true;
+    outbox_.drop_waiting();
+  }
+  // Not under the mutex: gRPC may react before it returns.
+  context_->TryCancel();
+  const std::lock_guard lock(mutex_);
+  cancelling_ = false;
+  pump_locked();
+}
+
+void ServerStream::pump_locked() {
+  if (finished_ || outbox_.writing()) return;
+  if (!outbox_.empty()) {
+    StartWrite(outbox_.begin_writing());
+  } else if (ended_ && !cancelling_) {
+    finished_ = true;
+    Finish(status_);
+  }
+}
+
+void ServerStream::OnWriteDone(bool ok) {
+  {
+    const std::lock_guard lock(mutex_);
+    outbox_.written();
+    if (ok) return pump_locked();
+  }
+  end(grpc::Status::CANCELLED, false);
+}
+
+void ServerStream::OnCancel() { end(grpc::Status::CANCELLED, false); }
+
+void ServerStream::OnDone() {
+  std::shared_ptr<ServerStream> last;
+  const std::lock_guard lock(mutex_);
+  last = std::move(self_);
+}
+
+ModelStream::ModelStream(const core::Result<std::string>& path) {
+  if (path) {
+    file_.open(*path, std::ios::binary);
+    write_next();
+  } else {
+    Finish(to_status(path.error()));
+  }
+}
+
+void ModelStream::write_next() {
+  std::string& data = *chunk_.mutable_data();
+  data.resize(kChunkBytes);
+  const bool sound = file_.is_open() && !file_.bad();
+  if (sound) file_.read(data.data(), static_cast<std::streamsize>(data.size()));
+  data.resize(sound ? static_cast<std::size_t>(file_.gcount()) : 0);
+  if (!sound || file_.bad()) {
+    Finish({grpc::StatusCode::DATA_LOSS, "the model's file cannot be read"});
+  } else if (data.empty()) {
+    Finish(grpc::Status::OK);
+  } else {
+    StartWrite(&chunk_);
+  }
+}
+
+void ModelStream::OnWriteDone(bool ok) {
+  if (!ok) return Finish(grpc::Status::CANCELLED);
+  write_next();
+}
+
+// gRPC was the only owner.
+void ModelStream::OnDone() { delete this; }
+
+}  // namespace commensal::rpc

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <commensal/v1/link.grpc.pb.h>
+#include <grpcpp/support/server_callback.h>
+
+#include <commensal/base/core/loop.hpp>
+#include <commensal/serve/rpc/grpc_codec.hpp>
+#include <commensal/serve/rpc/grpc_outbox.hpp>
+#include <commensal/serve/rpc/link.hpp>
+#include <fstream>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+/// The two kinds of streams of grpc_server.cpp, which alone includes this.
+namespace commensal::rpc {
+
+class ServerStream;
+
+/// What the streams of one server share.
+struct ServerHall {
+  core::Loop& loop;
+  // The loop's:
+  GatewayPort* port;  // null: stopped
+  std::vector<std::shared_ptr<ServerStream>> open;
+};
+
+/// One provider's stream, with two faces: gRPC's threads call its reactions (On...), the loop its
+/// ProviderLink. gRPC holds it until OnDone, the gateway as long as it likes.
+class ServerStream final
+    : public grpc::ServerBidiReactor<wire::ProviderMessage, wire::GatewayMessage>,
+      public ProviderLink,
+      public std::enable_shared_from_this<ServerStream> {
+ public:
+  /// For gRPC, which keeps `context` until OnDone.
+  static ServerStream* begin(std::shared_ptr<ServerHall> hall,
+                             grpc::CallbackServerContext* context);
+  ServerStream(std::shared_ptr<ServerHall> hall, grpc::CallbackServerContext* context)
+      : hall_(std::move(hall)), context_(context) {}
+
+  void send(ToProvider message) override;
+  void close() override;
+  /// On the loop: the port hears on_close, unless it has.
+  void tell_closed();
+
+  void OnReadDone(bool ok) override;
+  void OnWriteDone(bool ok) override;
+  void OnCancel() override;
+  void OnDone() override;
+
+ private:
+  void open();
+  void read_next();
+  void deliver(ToGateway message);
+  /// No more messages either way, but for those that wait to be written if `drain`.
+  void end(const grpc::Status& status, bool drain);
+  void abort();
+  void pump_locked();
+
+  const std::shared_ptr<ServerHall> hall_;
+  grpc::CallbackServerContext* const context_;  // valid while not finished_
+  // The loop's:
+  GatewayPort::LinkId link_ = 0;
+  bool opened_ = false;
+  bool closed_ = false;
+  // gRPC's, between StartRead and OnReadDone:
+  wire::ProviderMessage incoming_;
+
+  std::mutex mutex_;  // guards what follows
+  std::shared_ptr<ServerStream> self_;
+  Outbox<wire::GatewayMessage> outbox_;
+  grpc::Status status_;
+  bool ended_ = false;
+  bool cancelling_ = false;  // `context_` is in use: Finish waits
+  bool finished_ = false;    // gRPC is called no more
+};
+
+/// One download: chunks of the file as fast as the provider takes them.
+class ModelStream final : public grpc::ServerWriteReactor<wire::ModelChunk> {
+ public:
+  explicit ModelStream(const core::Result<std::string>& path);
+  void OnWriteDone(bool ok) override;
+  void OnDone() override;
+
+ private:
+  void write_next();
+
+  std::ifstream file_;
+  wire::ModelChunk chunk_;
+};
+
+}  // namespace commensal::rpc
