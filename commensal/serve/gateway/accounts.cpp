@@ -88,6 +88,24 @@ core::Result<std::string> Accounts::create(const std::string& name, Role role) {
   return token;
 }
 
+core::Result<std::string> Accounts::renew(const std::string& name) {
+  COMMENSAL_ASSIGN(const std::optional<Account> there, find(name));
+  if (!there) return core::fail(ErrorCode::kNotFound, "unknown account '{}'", name);
+  const std::string token = core::to_hex(rng_.next_digest());
+  const core::Digest hash = crypto::sha256(core::as_bytes(token));
+  core::Store::Batch batch;
+  COMMENSAL_TRY(store_.scan(kTokenSpace, {}, [&](core::ByteView key, core::ByteView owner) {
+    if (core::as_text(owner) == name) {
+      batch.push_back({std::string(kTokenSpace), core::Bytes(key.begin(), key.end()), {}});
+    }
+    return true;
+  }));
+  batch.push_back(
+      {std::string(kTokenSpace), core::Bytes(hash.begin(), hash.end()), bytes_of(name)});
+  COMMENSAL_TRY(store_.apply(batch));
+  return token;
+}
+
 core::Result<Account> Accounts::authenticate(std::string_view token) {
   const core::Digest hash = crypto::sha256(core::as_bytes(token));
   COMMENSAL_ASSIGN(const std::optional<core::Bytes> name, store_.get(kTokenSpace, hash));

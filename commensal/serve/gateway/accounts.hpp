@@ -29,6 +29,8 @@ class Accounts {
   /// Returns the token, which can't be shown again. Names: 1 to 64 of [a-z0-9_-], beginning with a
   /// letter. Errors: kAlreadyExists, kInvalidArgument.
   core::Result<std::string> create(const std::string& name, Role role);
+  /// A new token; the account's old ones stop working. Error: kNotFound.
+  core::Result<std::string> renew(const std::string& name);
   /// Error: kUnauthenticated.
   core::Result<Account> authenticate(std::string_view token);
   core::Result<std::vector<Account>> list();

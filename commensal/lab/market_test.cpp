@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+// The whole trip in one thread, in virtual time: honest and cheating providers, silence, cuts, and
+// a crash at every write of either side.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <commensal/lab/adversaries.hpp>
+#include <commensal/lab/market.hpp>
+#include <commensal/verify/opening.hpp>
+#include <set>
+
+namespace commensal::lab {
+namespace {
+
+using gateway::AuditState;
+using gateway::ReceiptRecord;
+using store::Fault;
+
+const core::Path kDigits = core::Path(COMMENSAL_SOURCE_DIR) / "models/digits/digits.onnx";
+
+core::Path scratch(std::string_view name) {
+  return core::Path(::testing::TempDir()) / fmt::format("market-{}-{}", name, ::getpid());
+}
+
+/// Picture number i, from the counter-based generator.
+tensor::NamedTensors picture(std::uint64_t i) {
+  std::vector<float> pixels;
+  for (std::uint64_t k = 0; k < 64; ++k) {
+    pixels.push_back(8.0f + 8.0f * core::counter_symmetric_f32(99, i, k));
+  }
+  return {{"image", tensor::Tensor::of<float>({1, 1, 8, 8}, pixels)}};
+}
+
+core::Bytes digits() { return *core::read_file(kDigits); }
+
+class SimMarket : public ::testing::Test {
+ protected:
+  std::unique_ptr<Market> open(std::uint64_t seed, double audit_probability) {
+    gateway::GatewayConfig config;
+    config.audit_probability = audit_probability;
+    const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
+    auto market = std::make_unique<Market>(seed, scratch(test->name()), config);
+    EXPECT_TRUE(market->start_gateway());
+    return market;
+  }
+  static std::vector<ReceiptRecord> all(Market& market) {
+    return *market.gateway().receipts().select([](const ReceiptRecord&) { return true; });
+  }
+  /// Holds after every step: receipts verify and open, honest providers are not accused.
+  static void check_invariants(Market& market, const std::set<crypto::Address>& honest) {
+    for (const ReceiptRecord& record : all(market)) {
+      ASSERT_TRUE(protocol::verify_receipt(record.receipt));
+      const auto opening = verify::decode_opening(record.opening);
+      ASSERT_TRUE(opening.has_value());
+      ASSERT_TRUE(verify::check_opening(*opening, record.receipt.body()));
+      if (honest.contains(record.receipt.job.provider)) {
+        ASSERT_NE(record.audit, AuditState::kMismatched);
+        ASSERT_NE(record.audit, AuditState::kUnanswered);
+      }
+    }
+    for (const auto& info : market.gateway().providers()) {
+      if (honest.contains(info.address)) {
+        ASSERT_EQ(info.banned, "");
+      }
+    }
+  }
+};
+
+TEST_F(SimMarket, HonestProvidersShareEvenlyAndEveryAuditMatches) {
+  auto market = open(1, 1.0);
+  ASSERT_TRUE(market->push("digits", digits()));
+  std::set<crypto::Address> honest;
+  for (const char* name : {"a", "b", "c"}) {
+    honest.insert(market->address_of(market->add_provider(name)));
+  }
+  for (std::uint64_t i = 0; i < 30; ++i) {
+    const auto answer = market->infer("digits", picture(i));
+    ASSERT_TRUE(answer.has_value()) << answer.error().message;
+    check_invariants(*market, honest);
+  }
+  market->rest_ms(1000);
+  EXPECT_EQ(market->gateway().audits_pending(), 0u);
+  for (const auto& info : market->gateway().providers()) EXPECT_EQ(info.served, 10u);
+  for (const ReceiptRecord& record : all(*market)) EXPECT_EQ(record.audit, AuditState::kMatched);
+}
+
+TEST_F(SimMarket, ACheatIsCaughtBannedAndItsAnswersAreReplaced) {
+  for (const bool lazy : {false, true}) {
+    auto market = open(2, 0.2);
+    ASSERT_TRUE(market->push("digits", digits()));
+    const std::set<crypto::Address> honest = {market->address_of(market->add_provider("a")),
+                                              market->address_of(market->add_provider("b"))};
+    const auto cheat = market->address_of(
+        market->add_provider("cheat", lazy ? make_lazy_cheat() : make_bf16_cheat()));
+    std::uint64_t served_after_ban = 0;
+    for (std::uint64_t i = 0; i < 120; ++i) {
+      bool banned = false;
+      for (const auto& info : market->gateway().providers()) {
+        if (info.address == cheat) banned = !info.banned.empty();
+      }
+      const auto answer = market->infer("digits", picture(i));
+      ASSERT_TRUE(answer.has_value()) << answer.error().message;
+      if (banned && answer->provider == cheat) ++served_after_ban;
+    }
+    market->rest_ms(5000);
+    check_invariants(*market, honest);
+    EXPECT_EQ(served_after_ban, 0u);
+    std::size_t replaced = 0;
+    for (const ReceiptRecord& record : all(*market)) {
+      if (record.receipt.job.provider != cheat) continue;
+      ASSERT_NE(record.audit, AuditState::kMatched);
+      ASSERT_TRUE(record.replaced_by.has_value());
+      const auto now = market->gateway().receipts().find(*record.replaced_by);
+      ASSERT_TRUE(now.has_value());
+      EXPECT_TRUE(honest.contains(now->receipt.job.provider));
+      EXPECT_EQ(verify::decode_opening(now->opening)->inputs[0].value.bytes().size(), 256u);
+      ++replaced;
+    }
+    EXPECT_GT(replaced, 0u);
+  }
+}
+
+TEST_F(SimMarket, ARequestGoesElsewhereWhenAProviderLeavesOrIsSilent) {
+  auto market = open(3, 0.0);
+  ASSERT_TRUE(market->push("digits", digits()));
+  const std::size_t first = market->add_provider("a");
+  const auto none = market->infer("nothing", picture(0));
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().code, core::ErrorCode::kNotFound);
+  ASSERT_TRUE(market->infer("digits", picture(0)));
+  market->add_provider("b");
+  market->break_provider_at(first, 0, Fault::kCrashBefore);
+  market->kill_provider(first);
+  market->start_provider(first);
+  for (std::uint64_t i = 0; i < 6; ++i) {
+    const auto answer = market->infer("digits", picture(i));
+    ASSERT_TRUE(answer.has_value()) << answer.error().message;
+    EXPECT_NE(answer->provider, market->address_of(first));
+  }
+}
+
+TEST_F(SimMarket, SaysWhyWhenNobodyCanServe) {
+  auto market = open(4, 0.0);
+  ASSERT_TRUE(market->push("open", digits()));
+  ASSERT_TRUE(market->push("secret", digits(), {.is_private = true, .allowed_providers = {}}));
+  EXPECT_NE(market->infer("open", picture(0)).error().message.find("none has ever connected"),
+            std::string::npos);
+  const std::size_t only = market->add_provider("only");
+  const auto refused = market->infer("secret", picture(0));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, core::ErrorCode::kUnavailable);
+  EXPECT_NE(refused.error().message.find("allow-list"), std::string::npos);
+  ASSERT_TRUE(market->push("secret", digits(),
+                           {.is_private = true, .allowed_providers = {market->address_of(only)}}));
+  EXPECT_TRUE(market->infer("secret", picture(0)));
+  tensor::NamedTensors wrong = {{"image", tensor::Tensor::of<float>({1}, std::vector<float>{1})}};
+  const auto bad = market->infer("open", wrong);
+  ASSERT_FALSE(bad);
+  EXPECT_EQ(bad.error().code, core::ErrorCode::kInvalidArgument);
+  EXPECT_NE(bad.error().message.find("'image' float32[N,1,8,8]"), std::string::npos);
+}
+
+TEST_F(SimMarket, AGatewayThatDiesAtAnyWriteLosesNothingAcknowledged) {
+  for (std::uint64_t write = 0; write < 40; ++write) {
+    for (const Fault fault : {Fault::kCrashBefore, Fault::kCrashAfter}) {
+      auto market = open(5, 0.5);
+      ASSERT_TRUE(market->push("digits", digits()));
+      market->kill_gateway();
+      market->break_gateway_at(write, fault);
+      ASSERT_TRUE(market->start_gateway());
+      const std::set<crypto::Address> honest = {market->address_of(market->add_provider("a"))};
+      const auto cheat = market->address_of(market->add_provider("cheat", make_bf16_cheat()));
+      std::set<core::Digest> acknowledged;
+      for (std::uint64_t i = 0; i < 10; ++i) {
+        const auto answer = market->infer("digits", picture(i), 20'000);
+        if (answer) acknowledged.insert(answer->receipt);
+        if (market->gateway_crashed()) break;
+      }
+      market->kill_gateway();
+      ASSERT_TRUE(market->start_gateway());
+      market->rest_ms(60'000);
+      check_invariants(*market, honest);
+      for (const core::Digest& id : acknowledged) {
+        ASSERT_TRUE(market->gateway().receipts().find(id)) << write;
+      }
+      // Whatever was drawn or doubtful before the crash has been settled after it.
+      EXPECT_EQ(market->gateway().audits_pending(), 0u) << write;
+      for (const ReceiptRecord& record : all(*market)) {
+        EXPECT_NE(record.audit, AuditState::kDrawn) << write;
+        const bool caught = record.receipt.job.provider == cheat && record.verdict;
+        EXPECT_TRUE(!caught || record.replaced_by.has_value()) << write;
+      }
+      ASSERT_TRUE(market->infer("digits", picture(77)));
+    }
+  }
+}
+
+TEST_F(SimMarket, AProviderThatDiesAtAnyWriteIsNeverAccused) {
+  for (std::uint64_t write = 0; write < 12; ++write) {
+    for (const Fault fault :
+         {Fault::kCrashBefore, Fault::kCrashAfter, Fault::kFailBefore, Fault::kFailAfter}) {
+      auto market = open(6, 1.0);
+      ASSERT_TRUE(market->push("digits", digits()));
+      const std::size_t shaky = market->add_provider("shaky");
+      const std::set<crypto::Address> honest = {market->address_of(shaky),
+                                                market->address_of(market->add_provider("b"))};
+      market->kill_provider(shaky);
+      market->break_provider_at(shaky, write, fault);
+      market->start_provider(shaky);
+      for (std::uint64_t i = 0; i < 12; ++i) {
+        ASSERT_TRUE(market->infer("digits", picture(i)));
+        if (i == 8) {
+          market->kill_provider(shaky);
+          market->start_provider(shaky);
+        }
+        check_invariants(*market, honest);
+      }
+      market->rest_ms(60'000);
+      check_invariants(*market, honest);
+      EXPECT_EQ(market->gateway().audits_pending(), 0u);
+    }
+  }
+}
+
+TEST_F(SimMarket, TheSameSeedEndsInTheSameState) {
+  const auto run = [this](std::uint64_t seed) {
+    auto market = open(seed, 0.3);
+    EXPECT_TRUE(market->push("digits", digits()));
+    market->add_provider("a");
+    market->add_provider("b");
+    market->add_provider("cheat", make_bf16_cheat());
+    for (std::uint64_t i = 0; i < 40; ++i) {
+      if (i % 7 == 3) market->cut(i % 3);
+      EXPECT_TRUE(market->infer("digits", picture(i)));
+    }
+    market->rest_ms(30'000);
+    return market->state_hash();
+  };
+  const core::Digest first = run(7);
+  EXPECT_EQ(run(7), first);
+  EXPECT_NE(run(8), first);
+}
+
+}  // namespace
+}  // namespace commensal::lab
