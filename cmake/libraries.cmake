@@ -15,7 +15,14 @@ find_package(Boost 1.81 EXACT REQUIRED)
 pkg_check_modules(secp256k1 REQUIRED IMPORTED_TARGET libsecp256k1)
 pkg_check_modules(cryptopp REQUIRED IMPORTED_TARGET libcrypto++)
 pkg_check_modules(libzip REQUIRED IMPORTED_TARGET libzip)
-pkg_check_modules(grpcpp REQUIRED IMPORTED_TARGET grpc++)
+
+# Asking pkg-config for grpc++ walks a hundred files, many times: plain libraries instead.
+find_library(GRPCPP_LIBRARY grpc++ REQUIRED)
+find_library(GRPC_LIBRARY grpc REQUIRED)
+find_library(GPR_LIBRARY gpr REQUIRED)
+add_library(grpcpp INTERFACE)
+target_link_libraries(grpcpp INTERFACE ${GRPCPP_LIBRARY} ${GRPC_LIBRARY} ${GPR_LIBRARY}
+                                       protobuf::libprotobuf)
 
 # libonnx-dev's own CMake package names paths that Debian does not ship: plain libraries instead.
 find_library(ONNX_LIBRARY onnx REQUIRED)
