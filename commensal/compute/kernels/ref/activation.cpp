@@ -1,25 +1,194 @@
 // SPDX-License-Identifier: Apache-2.0
-// Activations of one input.
+// Activations: functions of one input and a few parameters.
 #include <commensal/compute/kernels/ref/arithmetic.hpp>
 #include <commensal/compute/kernels/ref/elementwise.hpp>
 
 namespace commensal::kernels::ref {
 namespace {
 
+template <class C>
+C larger(C a, C b) {
+  return above(b, a) ? b : a;
+}
+template <class C>
+C smaller(C a, C b) {
+  return below(b, a) ? b : a;
+}
+
 struct Relu {
   using In = Types<float, double, Float16, Bfloat16, std::int8_t, std::int16_t, std::int32_t,
                    std::int64_t>;
   template <class T>
   Compute<T> value(const Operands<T>& in) const {
-    Extreme<Compute<T>, true> best;
-    best.add(0, in(0));
-    best.add(1, Compute<T>{0});
-    return best.value();
+    return larger(in(0), Compute<T>{0});
+  }
+};
+
+struct LeakyRelu {
+  using In = Floats;
+  float alpha = 0.01f;
+  static core::Result<LeakyRelu> make(const Call& call) {
+    COMMENSAL_ASSIGN(const float alpha, call.attributes->real("alpha", 0.01f));
+    return LeakyRelu{alpha};
+  }
+  template <class T>
+  Compute<T> value(const Operands<T>& in) const {
+    return in(0) < 0 ? static_cast<Compute<T>>(alpha) * in(0) : in(0);
+  }
+};
+
+struct PRelu {
+  using In = Products;
+  static core::Result<PRelu> make(const Call& call) {
+    COMMENSAL_TRY(infer::check_same_dtype(call, 1));
+    COMMENSAL_ASSIGN(const Shape both, tensor::broadcast(call.in(0).shape(), call.in(1).shape()));
+    if (both == call.in(0).shape()) return PRelu{};
+    return core::fail(core::ErrorCode::kInvalidArgument, "slope {} does not broadcast to input {}",
+                      call.in(1).shape().text(), call.in(0).shape().text());
+  }
+  template <class T>
+  Compute<T> value(const Operands<T>& in) const {
+    return in(0) < Compute<T>{0} ? times(in(1), in(0)) : in(0);
+  }
+};
+
+// alpha * (exp(x) - 1) below 0.
+struct Elu {
+  using In = Floats32;
+  float alpha = 1;
+  static core::Result<Elu> make(const Call& call) {
+    COMMENSAL_ASSIGN(const float alpha, call.attributes->real("alpha", 1));
+    return Elu{alpha};
+  }
+  template <class T>
+  float value(const Operands<T>& in) const {
+    return in(0) < 0 ? alpha * (math::exp<Lane>(in(0)) - 1) : in(0);
+  }
+};
+
+// alpha * (exp(x / alpha) - 1) below 0.
+struct Celu {
+  using In = Floats32;
+  float alpha = 1;
+  static core::Result<Celu> make(const Call& call) {
+    COMMENSAL_ASSIGN(const float alpha, call.attributes->real("alpha", 1));
+    return Celu{alpha};
+  }
+  template <class T>
+  float value(const Operands<T>& in) const {
+    return in(0) < 0 ? alpha * (math::exp<Lane>(in(0) / alpha) - 1) : in(0);
+  }
+};
+
+// gamma * x above 0, else gamma * (alpha * exp(x) - alpha).
+struct Selu {
+  using In = Floats32;
+  float alpha = 0, gamma = 0;
+  static core::Result<Selu> make(const Call& call) {
+    Selu op;
+    COMMENSAL_ASSIGN(op.alpha, call.attributes->real("alpha", 1.67326319217681884765625f));
+    COMMENSAL_ASSIGN(op.gamma, call.attributes->real("gamma", 1.05070102214813232421875f));
+    return op;
+  }
+  template <class T>
+  float value(const Operands<T>& in) const {
+    if (in(0) > 0) return gamma * in(0);
+    return gamma * (alpha * math::exp<Lane>(in(0)) - alpha);
+  }
+};
+
+template <class C>
+C hard_sigmoid_of(C x, C alpha, C beta) {
+  return larger(smaller(std::fma(alpha, x, beta), C{1}), C{0});
+}
+
+struct HardSigmoid {
+  using In = Floats;
+  float alpha = 0.2f, beta = 0.5f;
+  static core::Result<HardSigmoid> make(const Call& call) {
+    HardSigmoid op;
+    COMMENSAL_ASSIGN(op.alpha, call.attributes->real("alpha", 0.2f));
+    COMMENSAL_ASSIGN(op.beta, call.attributes->real("beta", 0.5f));
+    return op;
+  }
+  template <class T>
+  Compute<T> value(const Operands<T>& in) const {
+    return hard_sigmoid_of(in(0), static_cast<Compute<T>>(alpha), static_cast<Compute<T>>(beta));
+  }
+};
+
+// x * HardSigmoid(x), alpha 1/6 in the type of the arithmetic, beta 1/2.
+struct HardSwish {
+  using In = Floats;
+  template <class T>
+  Compute<T> value(const Operands<T>& in) const {
+    using C = Compute<T>;
+    return in(0) * hard_sigmoid_of(in(0), C{1} / C{6}, C{0.5});
+  }
+};
+
+struct ThresholdedRelu {
+  using In = Floats;
+  float alpha = 1;
+  static core::Result<ThresholdedRelu> make(const Call& call) {
+    COMMENSAL_ASSIGN(const float alpha, call.attributes->real("alpha", 1));
+    return ThresholdedRelu{alpha};
+  }
+  template <class T>
+  Compute<T> value(const Operands<T>& in) const {
+    const bool keeps = in(0) > static_cast<Compute<T>>(alpha) || in(0) != in(0);
+    return keeps ? in(0) : Compute<T>{0};
+  }
+};
+
+// First the lower bound, then the upper one; a bound that is absent does not bound.
+struct Clip {
+  using In = Numbers;
+  bool by_attribute = false;
+  float low = 0, high = 0;
+  bool has_low = false, has_high = false;
+
+  static core::Result<Clip> make(const Call& call) {
+    Clip op;
+    op.by_attribute = call.opset < 11;
+    if (!op.by_attribute) {
+      for (int i = 1; i <= 2; ++i) {
+        COMMENSAL_TRY(infer::check_same_dtype(call, i));
+        if (!call.has(i) || call.in(i).elements() == 1) continue;
+        return core::fail(core::ErrorCode::kInvalidArgument, "input {} must be a scalar, not {}", i,
+                          call.in(i).shape().text());
+      }
+      op.has_low = call.has(1);
+      op.has_high = call.has(2);
+      return op;
+    }
+    op.has_low = call.attributes->has("min");
+    op.has_high = call.attributes->has("max");
+    COMMENSAL_ASSIGN(op.low, call.attributes->real("min", 0));
+    COMMENSAL_ASSIGN(op.high, call.attributes->real("max", 0));
+    return op;
+  }
+  template <class T>
+  Compute<T> value(const Operands<T>& in) const {
+    using C = Compute<T>;
+    C x = in(0);
+    if (has_low) x = larger(x, by_attribute ? convert<C>(low) : in(1));
+    if (has_high) x = smaller(x, by_attribute ? convert<C>(high) : in(2));
+    return x;
   }
 };
 
 }  // namespace
 
+Columns celu() { return elementwise<Celu>(); }
+Columns clip() { return elementwise<Clip>(); }
+Columns elu() { return elementwise<Elu>(); }
+Columns hard_sigmoid() { return elementwise<HardSigmoid>(); }
+Columns hard_swish() { return elementwise<HardSwish>(); }
+Columns leaky_relu() { return elementwise<LeakyRelu>(); }
+Columns prelu() { return elementwise<PRelu>(); }
 Columns relu() { return elementwise<Relu>(); }
+Columns selu() { return elementwise<Selu>(); }
+Columns thresholded_relu() { return elementwise<ThresholdedRelu>(); }
 
 }  // namespace commensal::kernels::ref

@@ -15,6 +15,7 @@
 ///   static core::Result<Op> make(const Call&);  (optional) reads attributes, checks the rest
 ///   template <class T> auto value(const Operands<T>&) const;
 ///       returns Compute<T>, stored as T, or bool, stored as bool
+///   static constexpr bool kCopies = true;       (optional) value returns T, its bits unchanged
 namespace commensal::kernels::ref {
 
 using Lane = math::ScalarLanes;
@@ -89,7 +90,11 @@ struct ElementwisePlan {
   template <class T>
   Out<Op, T> at(Operands<T>& operands, std::int64_t index) const {
     operands.move_to(index);
-    return store<Out<Op, T>>(op.value(operands));
+    if constexpr (requires { Op::kCopies; }) {
+      return op.value(operands);
+    } else {
+      return store<Out<Op, T>>(op.value(operands));
+    }
   }
 
   Scalar element(const Call& call, int, std::int64_t index) const {

@@ -3,20 +3,20 @@
 
 #include <commensal/compute/kernels/ref/plan.hpp>
 
-/// What ref/ offers to the table: one function per operator, in the file named in the comment.
+/// What ref/ offers to the table: one function per operator, in the file named above it.
 namespace commensal::kernels::ref {
 
-Columns conv();  // conv.cpp
-
-// gemm.cpp
-Columns gemm();
-Columns matmul();
-
-// pool.cpp
-Columns average_pool();
-Columns global_average_pool();
-Columns global_max_pool();
-Columns max_pool();
+// activation.cpp
+Columns celu();
+Columns clip();
+Columns elu();
+Columns hard_sigmoid();
+Columns hard_swish();
+Columns leaky_relu();
+Columns prelu();
+Columns relu();
+Columns selu();
+Columns thresholded_relu();
 
 // binary.cpp
 Columns add();
@@ -29,7 +29,107 @@ Columns mul();
 Columns sub();
 Columns sum();
 
-// activation.cpp
-Columns relu();
+// cast.cpp
+Columns cast();
+Columns cast_like();
+
+// conv.cpp
+Columns conv();
+
+// gemm.cpp
+Columns gemm();
+Columns matmul();
+
+// generate.cpp
+Columns constant();
+Columns constant_of_shape();
+Columns eye_like();
+Columns range();
+Columns shape();
+Columns size();
+
+// layout.cpp
+Columns concat();
+Columns depth_to_space();
+Columns expand();
+Columns space_to_depth();
+Columns split();
+Columns tile();
+Columns transpose();
+
+// logic.cpp
+Columns bit_shift();
+Columns equal();
+Columns greater();
+Columns greater_or_equal();
+Columns less();
+Columns less_or_equal();
+Columns logical_and();
+Columns logical_or();
+Columns logical_xor();
+Columns pow();
+Columns where();
+
+// normalise.cpp
+Columns batch_normalization();
+Columns lrn();
+
+// pick.cpp
+Columns gather();
+Columns gather_elements();
+Columns pad();
+Columns slice();
+
+// pool.cpp
+Columns average_pool();
+Columns global_average_pool();
+Columns global_max_pool();
+Columns max_pool();
+
+// reduce.cpp
+Columns arg_max();
+Columns arg_min();
+Columns reduce_l1();
+Columns reduce_l2();
+Columns reduce_log_sum();
+Columns reduce_max();
+Columns reduce_mean();
+Columns reduce_min();
+Columns reduce_prod();
+Columns reduce_sum();
+Columns reduce_sum_square();
+
+// reshape.cpp
+Columns dropout();
+Columns flatten();
+Columns identity();
+Columns reshape();
+Columns squeeze();
+Columns unsqueeze();
+
+// softmax.cpp
+Columns hardmax();
+Columns log_softmax();
+Columns softmax();
+
+// unary.cpp
+Columns abs();
+Columns ceil();
+Columns erf();
+Columns exp();
+Columns floor();
+Columns is_inf();
+Columns is_nan();
+Columns log();
+Columns logical_not();
+Columns neg();
+Columns reciprocal();
+Columns round();
+Columns sigmoid();
+Columns sign();
+Columns softplus();
+Columns softsign();
+Columns sqrt();
+Columns tanh();
 
 }  // namespace commensal::kernels::ref

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <commensal/compute/kernels/infer/checks.hpp>
+#include <commensal/compute/kernels/infer/normalise.hpp>
+
+namespace commensal::kernels::infer {
+
+using core::ErrorCode;
+using core::fail;
+using tensor::Shape;
+
+core::Result<BatchNorm> batch_norm_of(const Call& call) {
+  COMMENSAL_TRY(check_dtype<ref::Floats>(call, 0));
+  const Shape& x = call.in(0).shape();
+  COMMENSAL_ASSIGN(const std::int64_t training, call.attributes->integer("training_mode", 0));
+  COMMENSAL_ASSIGN(const std::int64_t spatial, call.attributes->integer("spatial", 1));
+  if (training != 0 || spatial != 1 || call.output_count > 1) {
+    return fail(ErrorCode::kUnsupported, "BatchNormalization in training or not spatial");
+  }
+  BatchNorm made;
+  made.type = call.in(0).type();
+  made.parameters = call.in(1).dtype();
+  made.channels = x.rank() > 1 ? x[1] : 1;
+  made.plane = x.elements(2, x.rank());
+  for (int i = 1; i <= 4; ++i) {
+    if (call.in(i).type() == TensorType{made.parameters, Shape{made.channels}}) continue;
+    return fail(ErrorCode::kInvalidArgument, "input {} must be {}[{}], not {}", i,
+                traits(made.parameters).name, made.channels, call.in(i).type().text());
+  }
+  COMMENSAL_TRY(check_dtype<ref::Floats>(call, 1));
+  const auto is_double = [](tensor::DType dtype) { return dtype == tensor::DType::kFloat64; };
+  if (is_double(made.parameters) != is_double(made.type.dtype)) {
+    return fail(ErrorCode::kUnsupported, "float64 beside another type");
+  }
+  COMMENSAL_ASSIGN(made.epsilon, call.attributes->real("epsilon", 1e-5f));
+  return made;
+}
+
+core::Result<Lrn> lrn_of(const Call& call) {
+  COMMENSAL_TRY(check_dtype<ref::Floats32>(call, 0));
+  const Shape& x = call.in(0).shape();
+  if (x.rank() < 2) return fail(ErrorCode::kInvalidArgument, "input 0 must be [N, C, ...]");
+  Lrn made;
+  made.type = call.in(0).type();
+  COMMENSAL_ASSIGN(made.alpha, call.attributes->real("alpha", 1e-4f));
+  COMMENSAL_ASSIGN(made.beta, call.attributes->real("beta", 0.75f));
+  COMMENSAL_ASSIGN(made.bias, call.attributes->real("bias", 1.0f));
+  COMMENSAL_ASSIGN(made.size, call.attributes->integer("size", 0));
+  if (made.size < 1 || made.size > (std::int64_t{1} << 31)) {
+    return fail(ErrorCode::kInvalidArgument, "attribute 'size' is {}", made.size);
+  }
+  made.before = (made.size - 1) / 2;
+  made.after = made.size / 2;
+  made.channels = x[1];
+  made.plane = x.elements(2, x.rank());
+  return made;
+}
+
+}  // namespace commensal::kernels::infer

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operators that put elements elsewhere: Transpose, Concat, Split, Expand, Tile, DepthToSpace,
+// SpaceToDepth.
+#include <algorithm>
+#include <commensal/compute/kernels/ref/movement.hpp>
+
+namespace commensal::kernels::ref {
+namespace {
+
+using core::ErrorCode;
+using core::fail;
+using infer::AxisView;
+using infer::Dims;
+
+std::size_t at_of(int axis) { return static_cast<std::size_t>(axis); }
+
+struct Transpose {
+  TensorType from, to;
+  std::vector<int> order;  // output dimension d is input dimension order[d]
+
+  static core::Result<Transpose> make(const Call& call) {
+    Transpose op;
+    op.from = call.in(0).type();
+    const int rank = op.from.shape.rank();
+    COMMENSAL_ASSIGN(auto given, call.attributes->integers("perm"));
+    if (given.empty()) {
+      for (int d = rank; d-- > 0;) given.push_back(d);
+    }
+    COMMENSAL_ASSIGN(const auto sorted, infer::axes_of(given, rank));
+    if (static_cast<int>(sorted.size()) != rank) {
+      return fail(ErrorCode::kInvalidArgument, "attribute 'perm' must order {} dimensions", rank);
+    }
+    std::vector<std::int64_t> dims;
+    for (const std::int64_t axis : given) {
+      op.order.push_back(*tensor::normalise_axis(axis, rank));
+      dims.push_back(op.from.shape[op.order.back()]);
+    }
+    op.to = {op.from.dtype, *Shape::of(dims)};
+    return op;
+  }
+  std::vector<TensorType> types() const { return {to}; }
+  ElementRef source(int, std::int64_t index) const {
+    const Dims at = infer::split(to.shape, index);
+    Dims there{};
+    for (std::size_t d = 0; d < order.size(); ++d) there[at_of(order[d])] = at[d];
+    return {0, infer::join(from.shape, there)};
+  }
+};
+
+struct Concat {
+  TensorType to;
+  AxisView out;
+  std::vector<AxisView> parts;
+
+  static core::Result<Concat> make(const Call& call) {
+    const Shape& first = call.in(0).shape();
+    if (!call.attributes->has("axis")) {
+      return fail(ErrorCode::kInvalidArgument, "attribute 'axis' is missing");
+    }
+    COMMENSAL_ASSIGN(const std::int64_t given, call.attributes->integer("axis", 0));
+    COMMENSAL_ASSIGN(const int axis, tensor::normalise_axis(given, first.rank()));
+    Concat op;
+    std::int64_t length = 0;
+    for (int i = 0; i < static_cast<int>(call.inputs.size()); ++i) {
+      COMMENSAL_TRY(infer::check_same_dtype(call, i));
+      const Shape& shape = call.in(i).shape();
+      const bool fits = shape.rank() == first.rank() &&
+                        *infer::with_dim(shape, axis, 1) == *infer::with_dim(first, axis, 1);
+      if (!fits) {
+        return fail(ErrorCode::kInvalidArgument, "{} and {} cannot be joined along axis {}",
+                    first.text(), shape.text(), axis);
+      }
+      op.parts.emplace_back(shape, axis);
+      length += shape[axis];
+    }
+    COMMENSAL_ASSIGN(const Shape joined, infer::with_dim(first, axis, length));
+    op.to = {call.in(0).dtype(), joined};
+    op.out = AxisView(joined, axis);
+    return op;
+  }
+  std::vector<TensorType> types() const { return {to}; }
+  ElementRef source(int, std::int64_t index) const {
+    std::int64_t along = out.along(index);
+    int part = 0;
+    while (along >= parts[at_of(part)].length) along -= parts[at_of(part++)].length;
+    return {part, parts[at_of(part)].position(out.outer(index), along, out.inner(index))};
+  }
+};
+
+struct Split {
+  static constexpr int kFirstParameter = 1;
+  TensorType from;
+  int axis = 0;
+  std::vector<std::int64_t> lengths, starts;
+
+  static core::Result<Split> make(const Call& call) {
+    Split op;
+    op.from = call.in(0).type();
+    COMMENSAL_ASSIGN(const std::int64_t given, call.attributes->integer("axis", 0));
+    COMMENSAL_ASSIGN(op.axis, tensor::normalise_axis(given, op.from.shape.rank()));
+    COMMENSAL_ASSIGN(op.lengths, infer::list_from(call, "split", 1, 13));
+    const std::int64_t whole = op.from.shape[op.axis], count = call.output_count;
+    if (op.lengths.empty()) {
+      const std::int64_t chunk = (whole + count - 1) / count;
+      if (call.opset < 18 && chunk * count != whole) {
+        return fail(ErrorCode::kInvalidArgument, "{} does not split into {} equal parts", whole,
+                    count);
+      }
+      for (std::int64_t i = 0; i < count; ++i) {
+        op.lengths.push_back(std::clamp<std::int64_t>(whole - i * chunk, 0, chunk));
+      }
+    }
+    std::int64_t start = 0;
+    for (const std::int64_t length : op.lengths) {
+      op.starts.push_back(start);
+      if (length < 0 || length > whole - start) break;
+      start += length;
+    }
+    if (static_cast<std::int64_t>(op.lengths.size()) != count || start != whole) {
+      return fail(ErrorCode::kInvalidArgument, "the parts of the split do not make up {} in {}",
+                  whole, count);
+    }
+    return op;
+  }
+  std::vector<TensorType> types() const {
+    std::vector<TensorType> made;
+    for (const std::int64_t length : lengths) {
+      made.push_back({from.dtype, *infer::with_dim(from.shape, axis, length)});
+    }
+    return made;
+  }
+  ElementRef source(int output, std::int64_t index) const {
+    const AxisView whole(from.shape, axis);
+    AxisView part = whole;
+    part.length = lengths[at_of(output)];
+    return {0, whole.position(part.outer(index), starts[at_of(output)] + part.along(index),
+                              part.inner(index))};
+  }
+};
+
+struct Expand {
+  static constexpr int kFirstParameter = 1;
+  TensorType from, to;
+
+  static core::Result<Expand> make(const Call& call) {
+    Expand op;
+    op.from = call.in(0).type();
+    COMMENSAL_ASSIGN(const auto dims, infer::integer_list(call, 1));
+    COMMENSAL_ASSIGN(const Shape wanted, Shape::of(dims));
+    COMMENSAL_ASSIGN(const Shape both, tensor::broadcast(op.from.shape, wanted));
+    op.to = {op.from.dtype, both};
+    return op;
+  }
+  std::vector<TensorType> types() const { return {to}; }
+  ElementRef source(int, std::int64_t index) const {
+    const Dims at = infer::split(to.shape, index);
+    const int shift = to.shape.rank() - from.shape.rank();
+    Dims there{};
+    for (int d = 0; d < from.shape.rank(); ++d) {
+      there[at_of(d)] = from.shape[d] == 1 ? 0 : at[at_of(d + shift)];
+    }
+    return {0, infer::join(from.shape, there)};
+  }
+};
+
+struct Tile {
+  static constexpr int kFirstParameter = 1;
+  TensorType from, to;
+
+  static core::Result<Tile> make(const Call& call) {
+    Tile op;
+    op.from = call.in(0).type();
+    COMMENSAL_ASSIGN(auto dims, infer::integer_list(call, 1));
+    if (static_cast<int>(dims.size()) != op.from.shape.rank()) {
+      return fail(ErrorCode::kInvalidArgument, "{} repeats for {}", dims.size(),
+                  op.from.shape.text());
+    }
+    for (std::size_t d = 0; d < dims.size(); ++d) {
+      const std::int64_t dim = op.from.shape[static_cast<int>(d)];
+      if (dims[d] < 0 || dims[d] > limits::kTensorElementsMax / std::max<std::int64_t>(dim, 1)) {
+        return fail(ErrorCode::kInvalidArgument, "repeats {} is {}", d, dims[d]);
+      }
+      dims[d] *= dim;
+    }
+    COMMENSAL_ASSIGN(const Shape shape, Shape::of(dims));
+    op.to = {op.from.dtype, shape};
+    return op;
+  }
+  std::vector<TensorType> types() const { return {to}; }
+  ElementRef source(int, std::int64_t index) const {
+    Dims at = infer::split(to.shape, index);
+    for (int d = 0; d < from.shape.rank(); ++d) at[at_of(d)] %= from.shape[d];
+    return {0, infer::join(from.shape, at)};
+  }
+};
+
+// [N, C, H, W] in blocks of b: DepthToSpace takes channels apart, SpaceToDepth puts them together.
+template <bool kToSpace>
+struct Blocks {
+  TensorType from, to;
+  std::int64_t block = 1;
+  bool column_row_depth = false;  // mode CRD
+
+  static core::Result<Blocks> make(const Call& call) {
+    COMMENSAL_TRY(infer::check_rank(call, 0, 4));
+    Blocks op;
+    op.from = op.to = call.in(0).type();
+    COMMENSAL_ASSIGN(op.block, call.attributes->integer("blocksize", 0));
+    COMMENSAL_ASSIGN(const std::string mode, call.attributes->text("mode", "DCR"));
+    op.column_row_depth = mode == "CRD";
+    const Shape& s = op.from.shape;
+    const std::int64_t b = op.block;
+    const bool fits =
+        b > 0 && b < (1 << 20) && (kToSpace ? s[1] % (b * b) == 0 : s[2] % b == 0 && s[3] % b == 0);
+    if (!fits || (mode != "DCR" && mode != "CRD")) {
+      return fail(ErrorCode::kInvalidArgument, "blocks of {} ({}) do not fit {}", b, mode,
+                  s.text());
+    }
+    const auto dims = kToSpace ? std::array{s[0], s[1] / (b * b), s[2] * b, s[3] * b}
+                               : std::array{s[0], s[1] * b * b, s[2] / b, s[3] / b};
+    COMMENSAL_ASSIGN(op.to.shape, Shape::of(dims));
+    return op;
+  }
+  std::vector<TensorType> types() const { return {to}; }
+  ElementRef source(int, std::int64_t index) const {
+    const Dims at = infer::split(to.shape, index);
+    Dims there = at;
+    if constexpr (kToSpace) {
+      const std::int64_t place = at[2] % block * block + at[3] % block;
+      there[1] = column_row_depth ? at[1] * block * block + place : place * to.shape[1] + at[1];
+      there[2] = at[2] / block;
+      there[3] = at[3] / block;
+    } else {
+      const std::int64_t place = at[1] / from.shape[1];
+      there[1] = at[1] % from.shape[1];
+      there[2] = at[2] * block + place / block;
+      there[3] = at[3] * block + place % block;
+    }
+    return {0, infer::join(from.shape, there)};
+  }
+};
+
+}  // namespace
+
+Columns concat() { return movement<Concat>(); }
+Columns depth_to_space() { return movement<Blocks<true>>(); }
+Columns expand() { return movement<Expand>(); }
+Columns space_to_depth() { return movement<Blocks<false>>(); }
+Columns split() { return movement<Split>(); }
+Columns tile() { return movement<Tile>(); }
+Columns transpose() { return movement<Transpose>(); }
+
+}  // namespace commensal::kernels::ref

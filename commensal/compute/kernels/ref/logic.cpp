@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// Comparison, logic, bits and choice.
+#include <commensal/compute/kernels/ref/arithmetic.hpp>
+#include <commensal/compute/kernels/ref/elementwise.hpp>
+
+namespace commensal::kernels::ref {
+namespace {
+
+/// F: a struct with `using In` and `static bool of(x, y)`.
+template <class F>
+struct Test {
+  using In = typename F::In;
+  template <class T>
+  bool value(const Operands<T>& in) const {
+    return F::of(in(0), in(1));
+  }
+};
+
+struct And {
+  using In = Types<bool>;
+  static bool of(bool x, bool y) { return x && y; }
+};
+struct Or {
+  using In = Types<bool>;
+  static bool of(bool x, bool y) { return x || y; }
+};
+struct Xor {
+  using In = Types<bool>;
+  static bool of(bool x, bool y) { return x != y; }
+};
+struct Equal {
+  using In = Everything;
+  static bool of(auto x, auto y) { return x == y; }
+};
+struct Less {
+  using In = Numbers;
+  static bool of(auto x, auto y) { return x < y; }
+};
+struct LessOrEqual {
+  using In = Numbers;
+  static bool of(auto x, auto y) { return x <= y; }
+};
+struct Greater {
+  using In = Numbers;
+  static bool of(auto x, auto y) { return x > y; }
+};
+struct GreaterOrEqual {
+  using In = Numbers;
+  static bool of(auto x, auto y) { return x >= y; }
+};
+
+// Shifting by the width or more gives 0.
+struct BitShift {
+  using In = Types<std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t>;
+  bool left = false;
+  static core::Result<BitShift> make(const Call& call) {
+    COMMENSAL_TRY(infer::check_same_dtype(call, 1));
+    COMMENSAL_ASSIGN(const std::string direction, call.attributes->text("direction", ""));
+    if (direction == "LEFT" || direction == "RIGHT") return BitShift{direction == "LEFT"};
+    return core::fail(core::ErrorCode::kInvalidArgument,
+                      "attribute 'direction' must be LEFT or RIGHT, not '{}'", direction);
+  }
+  template <class T>
+  Compute<T> value(const Operands<T>& in) const {
+    const std::uint64_t x = in(0), by = in(1);
+    if (by >= 8 * sizeof(T)) return 0;
+    return static_cast<T>(left ? x << by : x >> by);
+  }
+};
+
+// Copies the bits of input 1 or 2.
+struct Where {
+  using In = Everything;
+  static constexpr int kTyped = 1;
+  static constexpr bool kCopies = true;
+  static core::Result<Where> make(const Call& call) {
+    COMMENSAL_TRY(infer::check_dtype<Types<bool>>(call, 0));
+    if (call.in(1).dtype() == call.in(2).dtype()) return Where{};
+    return core::fail(core::ErrorCode::kInvalidArgument, "inputs 1 and 2 must have one type");
+  }
+  template <class T>
+  T value(const Operands<T>& in) const {
+    return in.template stored<T>(in.template stored<bool>(0) ? 1 : 2);
+  }
+};
+
+// The exponent may be of another type. Floats: math::pow in binary32, the exponent rounded to it.
+// Integers by integers: repeated multiplication, wrapping; a negative exponent divides 1 by the
+// power (so 0 unless the base is 1 or -1). Integers by floats: in binary32, then converted back.
+struct Pow {
+  using In = Types<float, Float16, Bfloat16, std::int32_t, std::int64_t>;
+  DType exponent = DType::kUndefined;
+  static core::Result<Pow> make(const Call& call) {
+    COMMENSAL_TRY(infer::check_dtype<Numbers>(call, 1));
+    return Pow{call.in(1).dtype()};
+  }
+  template <class C>
+  static C integer_power(C base, std::int64_t exponent) {
+    const bool negative = exponent < 0;
+    C power = 1, factor = base;
+    for (auto left = negative ? 0 - static_cast<std::uint64_t>(exponent)
+                              : static_cast<std::uint64_t>(exponent);
+         left != 0; left >>= 1) {
+      if ((left & 1) != 0) power = times(power, factor);
+      factor = times(factor, factor);
+    }
+    if (!negative) return power;
+    return base == 1 || base == C{-1} ? power : C{0};
+  }
+  template <class T>
+  Compute<T> value(const Operands<T>& in) const {
+    return visit(Numbers{}, exponent, [&]<class E>() -> Compute<T> {
+      const auto y = load(in.template stored<E>(1));
+      if constexpr (std::is_integral_v<T> && std::is_integral_v<E>) {
+        return integer_power<T>(in(0), static_cast<std::int64_t>(y));
+      } else {
+        return convert<Compute<T>>(
+            math::pow<Lane>(static_cast<float>(in(0)), static_cast<float>(y)));
+      }
+    });
+  }
+};
+
+}  // namespace
+
+Columns bit_shift() { return elementwise<BitShift>(); }
+Columns equal() { return elementwise<Test<Equal>>(); }
+Columns greater() { return elementwise<Test<Greater>>(); }
+Columns greater_or_equal() { return elementwise<Test<GreaterOrEqual>>(); }
+Columns less() { return elementwise<Test<Less>>(); }
+Columns less_or_equal() { return elementwise<Test<LessOrEqual>>(); }
+Columns logical_and() { return elementwise<Test<And>>(); }
+Columns logical_or() { return elementwise<Test<Or>>(); }
+Columns logical_xor() { return elementwise<Test<Xor>>(); }
+Columns pow() { return elementwise<Pow>(); }
+Columns where() { return elementwise<Where>(); }
+
+}  // namespace commensal::kernels::ref

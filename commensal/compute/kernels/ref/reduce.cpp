@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0
+// ReduceSum, ReduceMean, ReduceMax, ReduceMin, ReduceProd, ReduceL1, ReduceL2, ReduceSumSquare,
+// ReduceLogSum, ArgMax, ArgMin. The elements of one output are visited row-major over the reduced
+// axes; their positions in that order choose the lanes of a sum.
+#include <algorithm>
+#include <commensal/compute/kernels/infer/checks.hpp>
+#include <commensal/compute/kernels/infer/places.hpp>
+#include <commensal/compute/kernels/math/scalar.hpp>
+#include <commensal/compute/kernels/ref/arithmetic.hpp>
+#include <commensal/compute/kernels/ref/ops.hpp>
+#include <commensal/compute/kernels/ref/value.hpp>
+
+namespace commensal::kernels::ref {
+namespace {
+
+using infer::Dims;
+using Lane = math::ScalarLanes;
+
+// Which input elements an output element folds.
+struct Folding {
+  Shape from, kept, folded;  // kept and folded have 1 where the other has the dimension
+  Shape to;
+  bool identity = false;  // no axes and noop_with_empty_axes
+
+  static core::Result<Folding> of(const Call& call, std::vector<std::int64_t> given, bool keep_dims,
+                                  bool noop) {
+    Folding f;
+    f.from = call.in(0).shape();
+    f.identity = given.empty() && noop;
+    if (given.empty() && !noop) {
+      for (std::int64_t d = 0; d < f.from.rank(); ++d) given.push_back(d);
+    }
+    COMMENSAL_ASSIGN(const auto axes, infer::axes_of(given, f.from.rank()));
+    f.kept = f.folded = f.from;
+    std::vector<std::int64_t> to;
+    for (int d = 0; d < f.from.rank(); ++d) {
+      const bool reduced = std::ranges::find(axes, d) != axes.end();
+      COMMENSAL_ASSIGN(f.kept, infer::with_dim(f.kept, d, reduced ? 1 : f.from[d]));
+      COMMENSAL_ASSIGN(f.folded, infer::with_dim(f.folded, d, reduced ? f.from[d] : 1));
+      if (!reduced || keep_dims) to.push_back(reduced ? 1 : f.from[d]);
+    }
+    COMMENSAL_ASSIGN(f.to, Shape::of(to));
+    return f;
+  }
+
+  std::int64_t count() const { return folded.elements(); }
+  // Calls g(position, input index) in order.
+  template <class G>
+  void for_each(std::int64_t index, G&& g) const {
+    const Dims base = infer::split(kept, index);
+    for (std::int64_t i = 0; i < count(); ++i) {
+      Dims at = infer::split(folded, i);
+      for (std::size_t d = 0; d < at.size(); ++d) at[d] += base[d];
+      g(i, infer::join(from, at));
+    }
+  }
+};
+
+// A fold: `using In`, `Acc<C>` with add(position, value), `finish(acc, count)`.
+template <class Op>
+struct ReducePlan {
+  Folding folding;
+  DType dtype = DType::kUndefined;
+
+  static core::Result<ReducePlan> make(const Call& call) {
+    COMMENSAL_TRY(infer::check_dtype<typename Op::In>(call, 0));
+    COMMENSAL_ASSIGN(const auto axes, infer::list_from(call, "axes", 1, Op::kAxesInputSince));
+    COMMENSAL_ASSIGN(const std::int64_t keep, call.attributes->integer("keepdims", 1));
+    COMMENSAL_ASSIGN(const std::int64_t noop, call.attributes->integer("noop_with_empty_axes", 0));
+    COMMENSAL_ASSIGN(const Folding folding, Folding::of(call, axes, keep != 0, noop != 0));
+    return ReducePlan{folding, call.in(0).dtype()};
+  }
+  std::vector<TensorType> types() const { return {{dtype, folding.to}}; }
+
+  template <class T>
+  auto fold(std::span<const T> x, std::int64_t index, std::int64_t steps) const {
+    typename Op::template Acc<Compute<T>> acc(steps);
+    folding.for_each(index, [&](std::int64_t i, std::int64_t at) {
+      acc.add(i, Op::term(load(x[static_cast<std::size_t>(at)])));
+    });
+    return acc;
+  }
+  template <class T>
+  T value(std::span<const T> x, std::int64_t index) const {
+    if (folding.identity) return x[static_cast<std::size_t>(index)];
+    auto acc = fold(x, index, kAllSteps);
+    return store<T>(Op::finish(acc, static_cast<Compute<T>>(folding.count())));
+  }
+  Scalar element(const Call& call, int, std::int64_t index) const {
+    return visit(typename Op::In{}, dtype,
+                 [&]<class T>() { return scalar_of(value<T>(call.in(0).data<T>(), index)); });
+  }
+  void reads(const Call& call, int, std::int64_t index, std::vector<ElementRef>& out) const {
+    folding.for_each(index, [&](std::int64_t, std::int64_t at) { out.push_back({0, at}); });
+    read_whole(call, 1, out);
+  }
+  std::int64_t steps(const Call&, int, std::int64_t) const {
+    return folding.identity ? 0 : folding.count() + Op::kTreeSteps;
+  }
+  Scalar partial(const Call& call, int, std::int64_t index, std::int64_t steps) const {
+    return visit(typename Op::In{}, dtype, [&]<class T>() {
+      auto acc = fold(call.in(0).data<T>(), index, steps);
+      return scalar_of(store<Compute<T>>(Op::last(acc)));
+    });
+  }
+  void run(const Call& call, std::span<Tensor> outputs) const {
+    visit(typename Op::In{}, dtype, [&]<class T>() {
+      const auto x = call.in(0).data<T>();
+      const auto y = outputs[0].mutable_data<T>();
+      for (std::size_t i = 0; i < y.size(); ++i) y[i] = value<T>(x, static_cast<std::int64_t>(i));
+    });
+  }
+};
+
+template <class TypeSet, int kSince>
+struct Summing {
+  using In = TypeSet;
+  static constexpr int kAxesInputSince = kSince, kTreeSteps = Sum<float>::kTreeSteps;
+  template <class C>
+  using Acc = Sum<C>;
+  static auto term(auto x) { return x; }
+  template <class C>
+  static C finish(Sum<C>& sum, C) {
+    return sum.total();
+  }
+  template <class C>
+  static C last(Sum<C>& sum) {
+    sum.total();
+    return sum.last();
+  }
+};
+
+struct ReduceSum : Summing<Products, 13> {};
+struct ReduceL1 : Summing<Products, 18> {
+  template <class C>
+  static C term(C x) {
+    if constexpr (std::is_floating_point_v<C>) {
+      return std::abs(x);
+    } else {
+      return x < 0 ? minus(C{0}, x) : x;
+    }
+  }
+};
+struct ReduceSumSquare : Summing<Products, 18> {
+  static auto term(auto x) { return times(x, x); }
+};
+struct ReduceMean : Summing<Floats, 18> {
+  template <class C>
+  static C finish(Sum<C>& sum, C count) {
+    return sum.total() / count;
+  }
+};
+struct ReduceL2 : Summing<Floats, 18> {
+  static auto term(auto x) { return x * x; }
+  template <class C>
+  static C finish(Sum<C>& sum, C) {
+    return std::sqrt(sum.total());
+  }
+};
+struct ReduceLogSum : Summing<Floats32, 18> {
+  static float finish(Sum<float>& sum, float) { return math::log<Lane>(sum.total()); }
+};
+
+template <bool kMaximum>
+struct ReduceExtreme {
+  using In = Numbers;
+  static constexpr int kAxesInputSince = 18, kTreeSteps = 0;
+  template <class C>
+  using Acc = Extreme<C, kMaximum>;
+  static auto term(auto x) { return x; }
+  template <class C>
+  static C finish(Extreme<C, kMaximum>& best, C) {
+    return best.value();
+  }
+  template <class C>
+  static C last(Extreme<C, kMaximum>& best) {
+    return best.value();
+  }
+};
+
+// ((1 * x0) * x1) * ...
+template <class C>
+class Product {
+ public:
+  explicit Product(std::int64_t steps) : left_(steps) {}
+  void add(std::int64_t, C x) {
+    if (left_-- > 0) value_ = times(value_, x);
+  }
+  C value() const { return value_; }
+
+ private:
+  std::int64_t left_;
+  C value_{1};
+};
+
+struct ReduceProd {
+  using In = Products;
+  static constexpr int kAxesInputSince = 18, kTreeSteps = 0;
+  template <class C>
+  using Acc = Product<C>;
+  static auto term(auto x) { return x; }
+  template <class C>
+  static C finish(Product<C>& product, C) {
+    return product.value();
+  }
+  template <class C>
+  static C last(Product<C>& product) {
+    return product.value();
+  }
+};
+
+// The position of the largest (smallest) element along an axis: the first, or the last of those
+// with equal bits where select_last_index is set.
+template <bool kMaximum>
+struct ArgPlan {
+  Folding folding;
+  DType dtype = DType::kUndefined;
+  bool last = false;
+
+  static core::Result<ArgPlan> make(const Call& call) {
+    COMMENSAL_TRY(infer::check_dtype<Numbers>(call, 0));
+    COMMENSAL_ASSIGN(const std::int64_t axis, call.attributes->integer("axis", 0));
+    COMMENSAL_ASSIGN(const std::int64_t keep, call.attributes->integer("keepdims", 1));
+    COMMENSAL_ASSIGN(const std::int64_t last, call.attributes->integer("select_last_index", 0));
+    COMMENSAL_ASSIGN(const Folding folding, Folding::of(call, {axis}, keep != 0, false));
+    if (folding.count() == 0) {
+      return core::fail(core::ErrorCode::kInvalidArgument, "axis {} of {} is empty", axis,
+                        call.in(0).shape().text());
+    }
+    return ArgPlan{folding, call.in(0).dtype(), last != 0};
+  }
+  std::vector<TensorType> types() const { return {{DType::kInt64, folding.to}}; }
+
+  template <class T>
+  std::int64_t value(std::span<const T> x, std::int64_t index) const {
+    Extreme<Compute<T>, kMaximum> best;
+    std::int64_t position = 0;
+    folding.for_each(index, [&](std::int64_t i, std::int64_t at) {
+      const Compute<T> one = load(x[static_cast<std::size_t>(at)]);
+      const bool ties = !above(one, best.value()) && !below(one, best.value());
+      best.add(i, one);
+      position = last && ties ? i : std::max(position, best.position());
+    });
+    return position;
+  }
+  Scalar element(const Call& call, int, std::int64_t index) const {
+    return visit(Numbers{}, dtype,
+                 [&]<class T>() { return scalar_of(value<T>(call.in(0).data<T>(), index)); });
+  }
+  void reads(const Call&, int, std::int64_t index, std::vector<ElementRef>& out) const {
+    folding.for_each(index, [&](std::int64_t, std::int64_t at) { out.push_back({0, at}); });
+  }
+  void run(const Call& call, std::span<Tensor> outputs) const {
+    visit(Numbers{}, dtype, [&]<class T>() {
+      const auto x = call.in(0).data<T>();
+      const auto y = outputs[0].mutable_data<std::int64_t>();
+      for (std::size_t i = 0; i < y.size(); ++i) y[i] = value<T>(x, static_cast<std::int64_t>(i));
+    });
+  }
+};
+
+}  // namespace
+
+Columns arg_max() { return columns_of<ArgPlan<true>>(); }
+Columns arg_min() { return columns_of<ArgPlan<false>>(); }
+Columns reduce_l1() { return columns_of<ReducePlan<ReduceL1>>(); }
+Columns reduce_l2() { return columns_of<ReducePlan<ReduceL2>>(); }
+Columns reduce_log_sum() { return columns_of<ReducePlan<ReduceLogSum>>(); }
+Columns reduce_max() { return columns_of<ReducePlan<ReduceExtreme<true>>>(); }
+Columns reduce_mean() { return columns_of<ReducePlan<ReduceMean>>(); }
+Columns reduce_min() { return columns_of<ReducePlan<ReduceExtreme<false>>>(); }
+Columns reduce_prod() { return columns_of<ReducePlan<ReduceProd>>(); }
+Columns reduce_sum() { return columns_of<ReducePlan<ReduceSum>>(); }
+Columns reduce_sum_square() { return columns_of<ReducePlan<ReduceSumSquare>>(); }
+
+}  // namespace commensal::kernels::ref

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// Functions of one input.
+#include <commensal/compute/kernels/ref/arithmetic.hpp>
+#include <commensal/compute/kernels/ref/elementwise.hpp>
+
+namespace commensal::kernels::ref {
+namespace {
+
+using SignedNumbers =
+    Types<float, double, Float16, Bfloat16, std::int8_t, std::int16_t, std::int32_t, std::int64_t>;
+
+struct Abs {
+  using In = Numbers;
+  template <class T>
+  Compute<T> value(const Operands<T>& in) const {
+    if constexpr (std::is_floating_point_v<Compute<T>>) {
+      return std::abs(in(0));
+    } else {
+      return in(0) < 0 ? minus(Compute<T>{0}, in(0)) : in(0);
+    }
+  }
+};
+struct Neg {
+  using In = SignedNumbers;
+  template <class T>
+  Compute<T> value(const Operands<T>& in) const {
+    if constexpr (std::is_floating_point_v<Compute<T>>) {
+      return -in(0);
+    } else {
+      return minus(Compute<T>{0}, in(0));
+    }
+  }
+};
+struct Sign {
+  using In = Numbers;
+  template <class T>
+  Compute<T> value(const Operands<T>& in) const {
+    using C = Compute<T>;
+    const C x = in(0);
+    if (x != x) return x;
+    return static_cast<C>(static_cast<C>(x > C{0}) - static_cast<C>(x < C{0}));
+  }
+};
+struct Not {
+  using In = Types<bool>;
+  template <class T>
+  bool value(const Operands<T>& in) const {
+    return !in(0);
+  }
+};
+struct IsNan {
+  using In = Floats;
+  template <class T>
+  bool value(const Operands<T>& in) const {
+    return in(0) != in(0);
+  }
+};
+struct IsInf {
+  using In = Floats;
+  bool positive = true, negative = true;
+  static core::Result<IsInf> make(const Call& call) {
+    IsInf op;
+    COMMENSAL_ASSIGN(op.positive, call.attributes->integer("detect_positive", 1));
+    COMMENSAL_ASSIGN(op.negative, call.attributes->integer("detect_negative", 1));
+    return op;
+  }
+  template <class T>
+  bool value(const Operands<T>& in) const {
+    return std::isinf(in(0)) && (in(0) > 0 ? positive : negative);
+  }
+};
+
+/// F: a struct with `using In` and `static X of(X)` for every type X that In computes in.
+template <class F>
+struct Function {
+  using In = typename F::In;
+  template <class T>
+  Compute<T> value(const Operands<T>& in) const {
+    return F::of(in(0));
+  }
+};
+
+struct Sqrt {
+  using In = Floats;
+  static auto of(auto x) { return std::sqrt(x); }
+};
+struct Reciprocal {
+  using In = Floats;
+  static auto of(auto x) { return decltype(x){1} / x; }
+};
+struct Floor {
+  using In = Floats;
+  static auto of(auto x) { return std::floor(x); }
+};
+struct Ceil {
+  using In = Floats;
+  static auto of(auto x) { return std::ceil(x); }
+};
+struct Round {  // half to even
+  using In = Floats;
+  static auto of(auto x) { return std::nearbyint(x); }
+};
+struct Exp {
+  using In = Floats32;
+  static float of(float x) { return math::exp<Lane>(x); }
+};
+struct Log {
+  using In = Floats32;
+  static float of(float x) { return math::log<Lane>(x); }
+};
+struct Tanh {
+  using In = Floats32;
+  static float of(float x) { return math::tanh<Lane>(x); }
+};
+struct Sigmoid {
+  using In = Floats32;
+  static float of(float x) { return math::sigmoid<Lane>(x); }
+};
+struct Erf {
+  using In = Floats32;
+  static float of(float x) { return math::erf<Lane>(x); }
+};
+struct Softplus {
+  using In = Floats32;
+  static float of(float x) { return math::softplus<Lane>(x); }
+};
+struct Softsign {
+  using In = Floats;
+  static auto of(auto x) { return x / (1 + std::abs(x)); }
+};
+
+}  // namespace
+
+Columns abs() { return elementwise<Abs>(); }
+Columns ceil() { return elementwise<Function<Ceil>>(); }
+Columns erf() { return elementwise<Function<Erf>>(); }
+Columns exp() { return elementwise<Function<Exp>>(); }
+Columns floor() { return elementwise<Function<Floor>>(); }
+Columns is_inf() { return elementwise<IsInf>(); }
+Columns is_nan() { return elementwise<IsNan>(); }
+Columns log() { return elementwise<Function<Log>>(); }
+Columns neg() { return elementwise<Neg>(); }
+Columns logical_not() { return elementwise<Not>(); }
+Columns reciprocal() { return elementwise<Function<Reciprocal>>(); }
+Columns round() { return elementwise<Function<Round>>(); }
+Columns sigmoid() { return elementwise<Function<Sigmoid>>(); }
+Columns sign() { return elementwise<Sign>(); }
+Columns softplus() { return elementwise<Function<Softplus>>(); }
+Columns softsign() { return elementwise<Function<Softsign>>(); }
+Columns sqrt() { return elementwise<Function<Sqrt>>(); }
+Columns tanh() { return elementwise<Function<Tanh>>(); }
+
+}  // namespace commensal::kernels::ref
