@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <commensal/compute/graph/session.hpp>
+#include <string>
+
+namespace commensal::apps {
+
+/// --backend, --isa, --threads and --memory-max, for every command that runs models here.
+struct BackendOptions {
+  std::string backend = "cpu";
+  std::string isa;
+  int threads = 1;
+  std::int64_t memory_bytes_max = limits::kMemoryBytesDefault;
+
+  void declare(CLI::App& app);
+  graph::SessionOptions session() const;
+};
+
+}  // namespace commensal::apps

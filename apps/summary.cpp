@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <apps/summary.hpp>
+#include <cmath>
+#include <commensal/base/crypto/sha256.hpp>
+#include <commensal/compute/tensor/float16.hpp>
+#include <numeric>
+
+namespace commensal::apps {
+namespace {
+
+template <class T>
+auto number(T value) {
+  if constexpr (std::is_same_v<T, tensor::Float16> || std::is_same_v<T, tensor::Bfloat16>) {
+    return tensor::to_float(value);
+  } else if constexpr (sizeof(T) == 1) {
+    return static_cast<int>(value);  // fmt prints chars and bools as such
+  } else {
+    return value;
+  }
+}
+
+}  // namespace
+
+std::string hash_of(const tensor::Tensor& tensor) {
+  return core::to_hex(crypto::sha256(tensor.bytes()));
+}
+
+std::vector<std::string> first_values(const tensor::Tensor& tensor, std::size_t count) {
+  return tensor::with_type(tensor.dtype(), [&]<class T>() {
+    const auto data = tensor.data<T>();
+    std::vector<std::string> values;
+    for (const T value : data.first(std::min(count, data.size()))) {
+      values.push_back(fmt::format("{}", number(value)));
+    }
+    return values;
+  });
+}
+
+std::vector<Ranked> top_values(const tensor::Tensor& tensor, std::size_t count) {
+  const auto dims = tensor.shape().dims();
+  if (tensor.elements() < 2 || std::count(dims.begin(), dims.end(), tensor.elements()) != 1) {
+    return {};
+  }
+  return tensor::with_type(tensor.dtype(), [&]<class T>() {
+    const auto data = tensor.data<T>();
+    std::vector<std::size_t> order(data.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    const auto rank = [&](std::size_t i) {
+      const auto value = static_cast<double>(number(data[i]));
+      return std::isnan(value) ? -std::numeric_limits<double>::infinity() : value;
+    };
+    count = std::min(count, order.size());
+    std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count),
+                      order.end(), [&](std::size_t a, std::size_t b) {
+                        return rank(a) != rank(b) ? rank(a) > rank(b) : a < b;
+                      });
+    std::vector<Ranked> top;
+    for (std::size_t i = 0; i < count; ++i) {
+      top.push_back(
+          {static_cast<std::int64_t>(order[i]), fmt::format("{}", number(data[order[i]]))});
+    }
+    return top;
+  });
+}
+
+}  // namespace commensal::apps

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <commensal/compute/tensor/tensor.hpp>
+#include <string>
+#include <vector>
+
+namespace commensal::apps {
+
+/// SHA-256 of the elements' little-endian bytes, row-major, in hexadecimal.
+std::string hash_of(const tensor::Tensor& tensor);
+
+/// Up to `count` elements from the first on, as text.
+std::vector<std::string> first_values(const tensor::Tensor& tensor, std::size_t count);
+
+struct Ranked {
+  std::int64_t index = 0;
+  std::string value;
+};
+/// The `count` greatest elements, greatest first, of a tensor that is a vector but for dimensions
+/// of 1; empty for others and for those of fewer than two elements.
+std::vector<Ranked> top_values(const tensor::Tensor& tensor, std::size_t count);
+
+}  // namespace commensal::apps
