@@ -55,7 +55,7 @@ TEST(Encoding, ReaderRefusesWhatIsTooLongAndWhatIsLeftOver) {
 
 TEST(Encoding, HugeCountsCostNoMemory) {
   Bytes bytes = encode(Job{});
-  bytes.resize(bytes.size() - 4);
+  bytes.erase(bytes.end() - 4, bytes.end());
   bytes.insert(bytes.end(), {0, 1, 0, 0});
   EXPECT_EQ(decode<Job>(bytes).error().message,
             "job.auditor_list: truncated: 0 bytes left, expected 20");
