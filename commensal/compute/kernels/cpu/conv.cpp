@@ -31,15 +31,6 @@ core::Result<bool> winograd_applies(const Call& call) {
   return math::winograd_tile(question) != 0;
 }
 
-/// Whether a padded copy of the input planes is small and worth its while.
-bool suits_depthwise(const infer::Conv& conv) {
-  constexpr std::int64_t kStrideMax = 4, kPadMax = 64;
-  const ConvGeometry g = geometry_of(conv.window);
-  return conv.group_channels() == 1 && conv.group > 1 &&
-         std::max(g.stride_x, g.stride_y) <= kStrideMax &&
-         std::max({g.pad_top, g.pad_left, g.pad_bottom, g.pad_right}) <= kPadMax;
-}
-
 core::Result<std::shared_ptr<const ConvWeights>> weights_of(const Call& call, Isa isa) {
   COMMENSAL_ASSIGN(const std::int64_t group, call.attributes->integer("group", 1));
   COMMENSAL_ASSIGN(const bool winograd, winograd_applies(call));

@@ -5,8 +5,11 @@
 
 namespace commensal::kernels::cpu {
 
-/// A convolution in which every output plane reads one input plane. Precondition: binary32, one or
-/// two spatial dimensions, and finite weights where there is padding. Error: kResourceExhausted.
+/// Whether every output plane reads one input plane, in a way that `depthwise` is made for.
+bool suits_depthwise(const infer::Conv& conv);
+
+/// Precondition: suits_depthwise, binary32, and finite weights where there is padding.
+/// Error: kResourceExhausted.
 core::Result<void> depthwise(const infer::Conv& conv, const Call& call, Tensor& output,
                              Workspace& ws);
 

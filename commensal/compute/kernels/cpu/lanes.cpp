@@ -8,9 +8,12 @@
 #define HWY_TARGET_INCLUDE <commensal/compute/kernels/cpu/lanes.cpp>
 #include <hwy/foreach_target.h>
 
-#include <commensal/compute/kernels/cpu/depthwise-inl.hpp>
+#include <commensal/compute/kernels/cpu/elementwise-inl.hpp>
 #include <commensal/compute/kernels/cpu/gemm-inl.hpp>
 #include <commensal/compute/kernels/cpu/lanes.hpp>
+#include <commensal/compute/kernels/cpu/softmax-inl.hpp>
+#include <commensal/compute/kernels/cpu/sum-inl.hpp>
+#include <commensal/compute/kernels/cpu/tap_planes-inl.hpp>
 #include <commensal/compute/kernels/cpu/taps-inl.hpp>
 #include <commensal/compute/kernels/cpu/winograd-inl.hpp>
 
@@ -27,8 +30,12 @@ const CpuKernels& kernels() {
       .gather_taps = gather_taps,
       .winograd_2 = {winograd_input_rows<2>, winograd_output_rows<2>},
       .winograd_4 = {winograd_input_rows<4>, winograd_output_rows<4>},
-      .depthwise = depthwise,
+      .taps = {tap_plane<Chain>, tap_plane<Maximum>, average_plane},
       .copy_every = copy_every,
+      .sum = sum_of_32,
+      .softmax = softmax_row,
+      .unary = kUnaryFns,
+      .binary = kBinaryFns,
   };
   return kKernels;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <commensal/compute/kernels/operator.hpp>
 #include <cstdint>
 
@@ -50,17 +51,27 @@ struct TapRows {
   float* panel = nullptr;  // tile_columns floats a row
 };
 
-/// One plane of outputs, each a chain over few taps of one plane of inputs: tap t of output (y, x)
-/// is at in[offsets[t] + y * in_step + x], readable to a whole vector beyond the last x.
-struct DepthwisePlane {
+/// One plane of outputs out of few taps of one plane of inputs: tap t of output (y, x) is at
+/// in[offsets[t] + y * in_step + x], readable to a whole vector beyond the last x.
+struct TapPlane {
   const float* in = nullptr;
   std::int64_t in_step = 0;
   const std::int64_t* offsets = nullptr;
-  const float* weights = nullptr;
   int taps = 0;
-  float bias = 0;
   float* out = nullptr;  // row-major
   std::int64_t height = 0, width = 0;
+  const float* weights = nullptr;   // of `chain`: one a tap
+  float bias = 0;                   // of `chain`
+  const float* divisors = nullptr;  // of `average`: one an output
+};
+
+/// What is made of the taps of an output.
+struct TapKernels {
+  void (*chain)(const TapPlane&) = nullptr;    // fused multiply-adds, then the bias
+  void (*maximum)(const TapPlane&) = nullptr;  // of no taps: -infinity
+  /// The sum in 32 lanes (docs/numerics.md), tap t in lane t mod 32, over the divisor. A tap of -0
+  /// is as good as none.
+  void (*average)(const TapPlane&) = nullptr;
 };
 
 /// The input transform of one channel's tile rows: element (i, j) of the tiles' inputs is at
@@ -94,6 +105,32 @@ struct WinogradKernels {
   void (*output)(const WinogradOutput&) = nullptr;
 };
 
+/// y[i] = f(x[i]); y may be x.
+struct UnaryParameters {
+  float first = 0, second = 0, third = 0;  // LeakyRelu: alpha; Clip: low, high;
+};                                         // Normalise: fma(x - first, second, third)
+using UnaryFn = void (*)(const float* x, float* y, std::int64_t count, const UnaryParameters&);
+enum class Unary {
+  kClip,
+  kErf,
+  kExp,
+  kLeakyRelu,
+  kLog,
+  kNormalise,
+  kRelu,
+  kSigmoid,
+  kSoftplus,
+  kSqrt,
+  kTanh
+};
+inline constexpr std::size_t kUnaries = 11;
+
+/// y[i] = f(a[i * a_step], b[i * b_step]); the steps are 0 or 1.
+using BinaryFn = void (*)(const float* a, int a_step, const float* b, int b_step, float* y,
+                          std::int64_t count);
+enum class Binary { kAdd, kDiv, kMul, kSub };
+inline constexpr std::size_t kBinaries = 4;
+
 struct CpuKernels {
   int lanes = 0;         // floats in a vector
   int tile_rows = 0;     // of `gemm`
@@ -101,9 +138,15 @@ struct CpuKernels {
   void (*gemm)(const GemmPanel&) = nullptr;
   void (*gather_taps)(const TapRows&) = nullptr;
   WinogradKernels winograd_2, winograd_4;
-  void (*depthwise)(const DepthwisePlane&) = nullptr;
+  TapKernels taps;
   /// to[i] = from[i * stride] for i in [0, count)
   void (*copy_every)(const float* from, std::int64_t stride, float* to, int count) = nullptr;
+  /// The sum in 32 lanes (docs/numerics.md); a NaN may be any.
+  float (*sum)(const float* from, std::int64_t count) = nullptr;
+  /// One row: exp(x - largest) over their sum in 32 lanes.
+  void (*softmax)(const float* x, float* y, std::int64_t count) = nullptr;
+  std::array<UnaryFn, kUnaries> unary{};     // by Unary
+  std::array<BinaryFn, kBinaries> binary{};  // by Binary
 };
 
 const CpuKernels& kernels_for(Isa isa);

@@ -17,4 +17,33 @@ core::Result<std::shared_ptr<const Packed>> pack_gemm(const Call& call, Isa isa)
 core::Result<void> matmul(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 core::Result<std::shared_ptr<const Packed>> pack_matmul(const Call& call, Isa isa);
 
+// pool.cpp
+core::Result<void> average_pool(const Call& call, std::span<Tensor> outputs, Workspace& ws);
+core::Result<void> global_average_pool(const Call& call, std::span<Tensor> outputs, Workspace& ws);
+core::Result<void> max_pool(const Call& call, std::span<Tensor> outputs, Workspace& ws);
+
+// elementwise.cpp
+core::Result<void> add(const Call& call, std::span<Tensor> outputs, Workspace& ws);
+core::Result<void> clip(const Call& call, std::span<Tensor> outputs, Workspace& ws);
+core::Result<void> div(const Call& call, std::span<Tensor> outputs, Workspace& ws);
+core::Result<void> erf(const Call& call, std::span<Tensor> outputs, Workspace& ws);
+core::Result<void> exp(const Call& call, std::span<Tensor> outputs, Workspace& ws);
+core::Result<void> leaky_relu(const Call& call, std::span<Tensor> outputs, Workspace& ws);
+core::Result<void> log(const Call& call, std::span<Tensor> outputs, Workspace& ws);
+core::Result<void> mul(const Call& call, std::span<Tensor> outputs, Workspace& ws);
+core::Result<void> relu(const Call& call, std::span<Tensor> outputs, Workspace& ws);
+core::Result<void> sigmoid(const Call& call, std::span<Tensor> outputs, Workspace& ws);
+core::Result<void> softplus(const Call& call, std::span<Tensor> outputs, Workspace& ws);
+core::Result<void> sqrt(const Call& call, std::span<Tensor> outputs, Workspace& ws);
+core::Result<void> sub(const Call& call, std::span<Tensor> outputs, Workspace& ws);
+core::Result<void> tanh(const Call& call, std::span<Tensor> outputs, Workspace& ws);
+
+// normalise.cpp
+core::Result<void> batch_normalization(const Call& call, std::span<Tensor> outputs, Workspace& ws);
+core::Result<void> softmax(const Call& call, std::span<Tensor> outputs, Workspace& ws);
+
+// movement.cpp
+core::Result<void> concat(const Call& call, std::span<Tensor> outputs, Workspace& ws);
+core::Result<void> transpose(const Call& call, std::span<Tensor> outputs, Workspace& ws);
+
 }  // namespace commensal::kernels::cpu

@@ -6,9 +6,9 @@
 
 namespace commensal::kernels::cpu {
 
-/// Rows of a picture with zeros around them, taken apart by column modulo `parts`, so that what
-/// neighbouring outputs (a stride or a tile apart) read lies side by side: column x of row y is at
-/// [x % parts][y][x / parts].
+/// Rows of a picture with +0 (or `around`) around them, taken apart by column modulo `parts`, so
+/// that what neighbouring outputs (a stride or a tile apart) read lies side by side: column x of
+/// row y is at [x % parts][y][x / parts].
 struct Phases {
   std::int64_t parts = 1;
   std::int64_t rows = 0;
@@ -20,8 +20,9 @@ struct Phases {
 
   /// Row r here is row r - top of `plane`, column x is its column x - left >= -left.
   void fill(const CpuKernels& kernels, const float* plane, std::int64_t in_height,
-            std::int64_t in_width, std::int64_t top, std::int64_t left, float* to) const {
-    std::fill_n(to, floats(), 0.0f);
+            std::int64_t in_width, std::int64_t top, std::int64_t left, float* to,
+            float around = 0.0f) const {
+    std::fill_n(to, floats(), around);
     const std::int64_t first_row = std::max<std::int64_t>(top, 0);
     const std::int64_t end_row = std::min(rows, in_height + top);
     for (std::int64_t part = 0; part < parts; ++part) {

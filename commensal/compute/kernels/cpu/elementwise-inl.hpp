@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// Included once per instruction set: functions of one or two elements.
+#if defined(COMMENSAL_CPU_ELEMENTWISE_INL) == defined(HWY_TARGET_TOGGLE)
+#ifdef COMMENSAL_CPU_ELEMENTWISE_INL
+#undef COMMENSAL_CPU_ELEMENTWISE_INL
+#else
+#define COMMENSAL_CPU_ELEMENTWISE_INL
+#endif
+
+#include <array>
+#include <commensal/compute/kernels/cpu/lanes.hpp>
+#include <commensal/compute/kernels/cpu/math-inl.hpp>
+#include <commensal/compute/kernels/cpu/vector-inl.hpp>
+
+HWY_BEFORE_NAMESPACE();
+namespace commensal::kernels::cpu::HWY_NAMESPACE {
+#if HWY_NATIVE_FMA
+
+using L = HighwayLanes;
+
+struct Clip {
+  static HWY_INLINE V of(V x, const UnaryParameters& p) {
+    const V above_low = function::maximum<L>(x, hn::Set(kFloats, p.first));
+    return function::minimum<L>(above_low, hn::Set(kFloats, p.second));
+  }
+};
+struct Erf {
+  static HWY_INLINE V of(V x, const UnaryParameters&) { return function::erf<L>(x); }
+};
+struct Exp {
+  static HWY_INLINE V of(V x, const UnaryParameters&) { return function::exp<L>(x); }
+};
+struct LeakyRelu {
+  static HWY_INLINE V of(V x, const UnaryParameters& p) {
+    return function::leaky_relu<L>(x, hn::Set(kFloats, p.first));
+  }
+};
+struct Log {
+  static HWY_INLINE V of(V x, const UnaryParameters&) { return function::log<L>(x); }
+};
+struct Normalise {
+  static HWY_INLINE V of(V x, const UnaryParameters& p) {
+    return hn::MulAdd(hn::Sub(x, hn::Set(kFloats, p.first)), hn::Set(kFloats, p.second),
+                      hn::Set(kFloats, p.third));
+  }
+};
+struct Relu {
+  static HWY_INLINE V of(V x, const UnaryParameters&) { return function::relu<L>(x); }
+};
+struct Sigmoid {
+  static HWY_INLINE V of(V x, const UnaryParameters&) { return function::sigmoid<L>(x); }
+};
+struct Softplus {
+  static HWY_INLINE V of(V x, const UnaryParameters&) { return function::softplus<L>(x); }
+};
+struct Sqrt {
+  static HWY_INLINE V of(V x, const UnaryParameters&) { return hn::Sqrt(x); }
+};
+struct Tanh {
+  static HWY_INLINE V of(V x, const UnaryParameters&) { return function::tanh<L>(x); }
+};
+
+template <class Op>
+void map(const float* x, float* y, std::int64_t count, const UnaryParameters& parameters) {
+  std::int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) {
+    hn::StoreU(canonical(Op::of(hn::LoadU(kFloats, x + i), parameters)), kFloats, y + i);
+  }
+  if (const auto rest = static_cast<int>(count - i); rest > 0) {
+    store_first(rest, canonical(Op::of(load_first(rest, x + i), parameters)), y + i);
+  }
+}
+
+inline constexpr std::array<UnaryFn, kUnaries> kUnaryFns = {
+    map<Clip>, map<Erf>,     map<Exp>,      map<LeakyRelu>, map<Log>, map<Normalise>,
+    map<Relu>, map<Sigmoid>, map<Softplus>, map<Sqrt>,      map<Tanh>};
+
+struct Add {
+  static HWY_INLINE V of(V a, V b) { return hn::Add(a, b); }
+};
+struct Div {
+  static HWY_INLINE V of(V a, V b) { return hn::Div(a, b); }
+};
+struct Mul {
+  static HWY_INLINE V of(V a, V b) { return hn::Mul(a, b); }
+};
+struct Sub {
+  static HWY_INLINE V of(V a, V b) { return hn::Sub(a, b); }
+};
+
+template <class Op, int kStepA, int kStepB>
+HWY_INLINE void zip_steps(const float* a, const float* b, float* y, std::int64_t count) {
+  const V same_a = hn::Set(kFloats, *a), same_b = hn::Set(kFloats, *b);
+  std::int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) {
+    const V left = kStepA == 0 ? same_a : hn::LoadU(kFloats, a + i);
+    const V right = kStepB == 0 ? same_b : hn::LoadU(kFloats, b + i);
+    hn::StoreU(canonical(Op::of(left, right)), kFloats, y + i);
+  }
+  if (const auto rest = static_cast<int>(count - i); rest > 0) {
+    const V left = kStepA == 0 ? same_a : load_first(rest, a + i);
+    const V right = kStepB == 0 ? same_b : load_first(rest, b + i);
+    store_first(rest, canonical(Op::of(left, right)), y + i);
+  }
+}
+
+template <class Op>
+void zip(const float* a, int a_step, const float* b, int b_step, float* y, std::int64_t count) {
+  if (count <= 0) return;
+  if (a_step != 0 && b_step != 0) return zip_steps<Op, 1, 1>(a, b, y, count);
+  if (a_step != 0) return zip_steps<Op, 1, 0>(a, b, y, count);
+  if (b_step != 0) return zip_steps<Op, 0, 1>(a, b, y, count);
+  zip_steps<Op, 0, 0>(a, b, y, count);
+}
+
+inline constexpr std::array<BinaryFn, kBinaries> kBinaryFns = {zip<Add>, zip<Div>, zip<Mul>,
+                                                               zip<Sub>};
+
+#endif  // HWY_NATIVE_FMA
+}  // namespace commensal::kernels::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+// Functions of one element, and of two broadcast ones.
+#include <commensal/compute/kernels/cpu/lanes.hpp>
+#include <commensal/compute/kernels/cpu/ops.hpp>
+#include <commensal/compute/kernels/infer/broadcast.hpp>
+#include <commensal/compute/kernels/ref/ops.hpp>
+#include <limits>
+
+namespace commensal::kernels::cpu {
+
+namespace {
+
+using tensor::DType;
+using Outputs = std::span<Tensor>;
+
+/// Elements of a task: enough to be worth a thread's while, few enough to share evenly.
+constexpr std::int64_t kTaskElements = 16384;
+
+std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+core::Result<void> map(Unary what, const UnaryParameters& parameters, const Call& call,
+                       Tensor& output, Workspace& ws) {
+  const UnaryFn fn = kernels_for(ws.isa).unary[static_cast<std::size_t>(what)];
+  const float* x = call.in(0).data<float>().data();
+  float* y = output.mutable_data<float>().data();
+  const std::int64_t count = output.elements();
+  ws.threads.run(ceil_div(count, kTaskElements), [&](std::int64_t task) {
+    const std::int64_t from = task * kTaskElements;
+    fn(x + from, y + from, std::min(kTaskElements, count - from), parameters);
+  });
+  return {};
+}
+
+core::Result<void> unary(Unary what, const ref::Columns& judge, const Call& call, Outputs outputs,
+                         Workspace& ws) {
+  if (call.in(0).dtype() != DType::kFloat32) return judge.ref(call, outputs, ws);
+  return map(what, {}, call, outputs[0], ws);
+}
+
+/// An output as rows of `inner` elements, over which each input either runs or stands still.
+struct RowWise {
+  std::int64_t inner = 1;
+  int outer_rank = 0;  // of the output's dimensions, those that choose the row
+  int step[2] = {0, 0};
+
+  explicit RowWise(const infer::Broadcast& broadcast) : outer_rank(broadcast.shape().rank()) {
+    bool decided = false;  // whether `step` is
+    for (; outer_rank > 0; --outer_rank) {
+      const std::int64_t extent = broadcast.shape()[outer_rank - 1];
+      if (extent == 1) continue;
+      const auto d = static_cast<std::size_t>(outer_rank - 1);
+      for (int i = 0; i < 2; ++i) {
+        const std::int64_t stride = broadcast.strides(i)[d];
+        if (decided && stride != inner * step[i]) return;
+        if (!decided && stride > 1) return;
+        if (!decided) step[i] = static_cast<int>(stride);
+      }
+      decided = true;
+      inner *= extent;
+    }
+  }
+};
+
+/// Where row `row` begins in each input.
+std::array<std::int64_t, 2> row_offsets(const infer::Broadcast& broadcast, int outer_rank,
+                                        std::int64_t row) {
+  std::array<std::int64_t, 2> offsets = {0, 0};
+  for (int d = outer_rank - 1; d >= 0; --d) {
+    const std::int64_t at = row % broadcast.shape()[d];
+    row /= broadcast.shape()[d];
+    for (int i = 0; i < 2; ++i) {
+      offsets[static_cast<std::size_t>(i)] +=
+          at * broadcast.strides(i)[static_cast<std::size_t>(d)];
+    }
+  }
+  return offsets;
+}
+
+core::Result<void> binary(Binary what, const ref::Columns& judge, const Call& call, Outputs outputs,
+                          Workspace& ws) {
+  if (call.in(0).dtype() != DType::kFloat32) return judge.ref(call, outputs, ws);
+  if (outputs[0].elements() == 0) return {};
+  COMMENSAL_ASSIGN(const auto broadcast, infer::Broadcast::of(call));
+  const RowWise rows(broadcast);
+  const BinaryFn fn = kernels_for(ws.isa).binary[static_cast<std::size_t>(what)];
+  const float* a = call.in(0).data<float>().data();
+  const float* b = call.in(1).data<float>().data();
+  float* y = outputs[0].mutable_data<float>().data();
+  const std::int64_t count = outputs[0].elements() / rows.inner;
+  // A task is several short rows or a part of a long one.
+  const std::int64_t rows_a_task = std::max<std::int64_t>(kTaskElements / rows.inner, 1);
+  const std::int64_t parts = rows_a_task > 1 ? 1 : ceil_div(rows.inner, kTaskElements);
+  ws.threads.run(ceil_div(count, rows_a_task) * parts, [&](std::int64_t task) {
+    const std::int64_t first = task / parts * rows_a_task;
+    const std::int64_t from = task % parts * kTaskElements;
+    const std::int64_t length =
+        parts == 1 ? rows.inner : std::min(kTaskElements, rows.inner - from);
+    for (std::int64_t row = first; row < std::min(count, first + rows_a_task); ++row) {
+      const auto at = row_offsets(broadcast, rows.outer_rank, row);
+      fn(a + at[0] + from * rows.step[0], rows.step[0], b + at[1] + from * rows.step[1],
+         rows.step[1], y + row * rows.inner + from, length);
+    }
+  });
+  return {};
+}
+
+/// A bound of Clip: an attribute before opset 11, then an input; `absent` where there is none.
+core::Result<float> bound(const Call& call, std::string_view name, int input, float absent) {
+  if (call.opset < 11) return call.attributes->real(name, absent);
+  return call.has(input) ? call.in(input).data<float>()[0] : absent;
+}
+
+}  // namespace
+
+core::Result<void> clip(const Call& call, Outputs outputs, Workspace& ws) {
+  if (call.in(0).dtype() != DType::kFloat32) return ref::clip().ref(call, outputs, ws);
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  COMMENSAL_ASSIGN(const float low, bound(call, "min", 1, -kInfinity));
+  COMMENSAL_ASSIGN(const float high, bound(call, "max", 2, kInfinity));
+  return map(Unary::kClip, {low, high}, call, outputs[0], ws);
+}
+
+core::Result<void> leaky_relu(const Call& call, Outputs outputs, Workspace& ws) {
+  if (call.in(0).dtype() != DType::kFloat32) return ref::leaky_relu().ref(call, outputs, ws);
+  COMMENSAL_ASSIGN(const float alpha, call.attributes->real("alpha", 0.01f));
+  return map(Unary::kLeakyRelu, {alpha, 0}, call, outputs[0], ws);
+}
+
+core::Result<void> erf(const Call& call, Outputs outputs, Workspace& ws) {
+  return unary(Unary::kErf, ref::erf(), call, outputs, ws);
+}
+core::Result<void> exp(const Call& call, Outputs outputs, Workspace& ws) {
+  return unary(Unary::kExp, ref::exp(), call, outputs, ws);
+}
+core::Result<void> log(const Call& call, Outputs outputs, Workspace& ws) {
+  return unary(Unary::kLog, ref::log(), call, outputs, ws);
+}
+core::Result<void> relu(const Call& call, Outputs outputs, Workspace& ws) {
+  return unary(Unary::kRelu, ref::relu(), call, outputs, ws);
+}
+core::Result<void> sigmoid(const Call& call, Outputs outputs, Workspace& ws) {
+  return unary(Unary::kSigmoid, ref::sigmoid(), call, outputs, ws);
+}
+core::Result<void> softplus(const Call& call, Outputs outputs, Workspace& ws) {
+  return unary(Unary::kSoftplus, ref::softplus(), call, outputs, ws);
+}
+core::Result<void> sqrt(const Call& call, Outputs outputs, Workspace& ws) {
+  return unary(Unary::kSqrt, ref::sqrt(), call, outputs, ws);
+}
+core::Result<void> tanh(const Call& call, Outputs outputs, Workspace& ws) {
+  return unary(Unary::kTanh, ref::tanh(), call, outputs, ws);
+}
+
+core::Result<void> add(const Call& call, Outputs outputs, Workspace& ws) {
+  return binary(Binary::kAdd, ref::add(), call, outputs, ws);
+}
+core::Result<void> div(const Call& call, Outputs outputs, Workspace& ws) {
+  return binary(Binary::kDiv, ref::div(), call, outputs, ws);
+}
+core::Result<void> mul(const Call& call, Outputs outputs, Workspace& ws) {
+  return binary(Binary::kMul, ref::mul(), call, outputs, ws);
+}
+core::Result<void> sub(const Call& call, Outputs outputs, Workspace& ws) {
+  return binary(Binary::kSub, ref::sub(), call, outputs, ws);
+}
+
+}  // namespace commensal::kernels::cpu

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// BatchNormalization and Softmax.
+#include <cmath>
+#include <commensal/compute/kernels/cpu/lanes.hpp>
+#include <commensal/compute/kernels/cpu/ops.hpp>
+#include <commensal/compute/kernels/infer/normalise.hpp>
+#include <commensal/compute/kernels/infer/softmax.hpp>
+#include <commensal/compute/kernels/ref/ops.hpp>
+
+namespace commensal::kernels::cpu {
+
+using tensor::DType;
+
+core::Result<void> batch_normalization(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
+  COMMENSAL_ASSIGN(const infer::BatchNorm bn, infer::batch_norm_of(call));
+  if (bn.type.dtype != DType::kFloat32 || bn.parameters != DType::kFloat32) {
+    return ref::batch_normalization().ref(call, outputs, ws);
+  }
+  if (bn.type.shape.elements() == 0) return {};
+  const UnaryFn normalise = kernels_for(ws.isa).unary[static_cast<std::size_t>(Unary::kNormalise)];
+  const float* x = call.in(0).data<float>().data();
+  float* y = outputs[0].mutable_data<float>().data();
+  const auto parameter = [&](int input, std::int64_t channel) {
+    return call.in(input).data<float>()[static_cast<std::size_t>(channel)];
+  };
+  ws.threads.run(bn.type.shape.elements() / bn.plane, [&](std::int64_t i) {
+    const std::int64_t c = i % bn.channels;
+    const float scale = parameter(1, c) / std::sqrt(parameter(4, c) + bn.epsilon);
+    normalise(x + i * bn.plane, y + i * bn.plane, bn.plane,
+              {parameter(3, c), scale, parameter(2, c)});
+  });
+  return {};
+}
+
+core::Result<void> softmax(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
+  COMMENSAL_ASSIGN(const infer::Softmax s, infer::softmax_of(call));
+  if (s.type.dtype != DType::kFloat32 || s.view.inner_size != 1) {
+    return ref::softmax().ref(call, outputs, ws);
+  }
+  const std::int64_t length = s.view.length, elements = s.type.shape.elements();
+  if (elements == 0) return {};
+  const CpuKernels& kernels = kernels_for(ws.isa);
+  const float* x = call.in(0).data<float>().data();
+  float* y = outputs[0].mutable_data<float>().data();
+  const std::int64_t rows = elements / length;
+  const std::int64_t rows_a_task = std::max<std::int64_t>(4096 / length, 1);
+  ws.threads.run((rows + rows_a_task - 1) / rows_a_task, [&](std::int64_t task) {
+    const std::int64_t end = std::min(rows, (task + 1) * rows_a_task);
+    for (std::int64_t row = task * rows_a_task; row < end; ++row) {
+      kernels.softmax(x + row * length, y + row * length, length);
+    }
+  });
+  return {};
+}
+
+}  // namespace commensal::kernels::cpu

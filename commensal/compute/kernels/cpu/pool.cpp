@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// MaxPool, AveragePool and the global ones.
+#include <commensal/compute/kernels/cpu/ops.hpp>
+#include <commensal/compute/kernels/cpu/scratch.hpp>
+#include <commensal/compute/kernels/cpu/tap_planes.hpp>
+#include <commensal/compute/kernels/infer/pool.hpp>
+#include <commensal/compute/kernels/ref/ops.hpp>
+#include <limits>
+#include <vector>
+
+namespace commensal::kernels::cpu {
+
+namespace {
+
+bool is_float32(const Call& call) { return call.in(0).dtype() == tensor::DType::kFloat32; }
+
+/// Runs `fold` over all planes; `around` is what leaves a fold as it is.
+core::Result<void> pool_planes(const infer::Pool& pool, const Call& call, Tensor& output,
+                               Workspace& ws, void (*fold)(const TapPlane&), float around,
+                               const float* divisors) {
+  const CpuKernels& kernels = kernels_for(ws.isa);
+  const TapLayout layout(kernels, pool.window);
+  const float* x = call.in(0).data<float>().data();
+  float* y = output.mutable_data<float>().data();
+  const std::int64_t in_plane = pool.window.in_elements(), out_plane = pool.window.out_elements();
+  return run_with_scratch(ws, pool.planes, layout.phases.floats(),
+                          [&](std::int64_t i, float* scratch) {
+                            layout.fill(kernels, x + i * in_plane, around, scratch);
+                            TapPlane plane = layout.plane(scratch, y + i * out_plane);
+                            plane.divisors = divisors;
+                            fold(plane);
+                          });
+}
+
+}  // namespace
+
+core::Result<void> max_pool(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
+  COMMENSAL_ASSIGN(const infer::Pool pool, infer::pool_of(call));
+  if (!is_float32(call) || outputs.size() > 1 || !TapLayout::suits(pool.window)) {
+    return ref::max_pool().ref(call, outputs, ws);
+  }
+  return pool_planes(pool, call, outputs[0], ws, kernels_for(ws.isa).taps.maximum,
+                     -std::numeric_limits<float>::infinity(), nullptr);
+}
+
+core::Result<void> average_pool(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
+  COMMENSAL_ASSIGN(const infer::Pool pool, infer::pool_of(call));
+  if (!is_float32(call) || !TapLayout::suits(pool.window)) {
+    return ref::average_pool().ref(call, outputs, ws);
+  }
+  const infer::Window& w = pool.window;
+  std::vector<float> divisors;
+  for (std::int64_t i = 0; i < w.out_elements(); ++i) {
+    divisors.push_back(static_cast<float>(pool.divisor(w.split(i, w.out))));
+  }
+  return pool_planes(pool, call, outputs[0], ws, kernels_for(ws.isa).taps.average, -0.0f,
+                     divisors.data());
+}
+
+core::Result<void> global_average_pool(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
+  COMMENSAL_ASSIGN(const infer::Pool pool, infer::global_pool_of(call));
+  if (!is_float32(call)) return ref::global_average_pool().ref(call, outputs, ws);
+  const CpuKernels& kernels = kernels_for(ws.isa);
+  const float* x = call.in(0).data<float>().data();
+  float* y = outputs[0].mutable_data<float>().data();
+  const std::int64_t plane = pool.window.in_elements();
+  constexpr std::int64_t kPlanes = 16;  // of a task
+  ws.threads.run((pool.planes + kPlanes - 1) / kPlanes, [&](std::int64_t task) {
+    for (std::int64_t i = task * kPlanes; i < std::min(pool.planes, (task + 1) * kPlanes); ++i) {
+      const float mean = kernels.sum(x + i * plane, plane) / static_cast<float>(plane);
+      y[i] = mean != mean ? std::numeric_limits<float>::quiet_NaN() : mean;
+    }
+  });
+  return {};
+}
+
+}  // namespace commensal::kernels::cpu

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// Included once per instruction set: sums in 32 interleaved lanes, whatever the vectors' width.
+#if defined(COMMENSAL_CPU_SUM_INL) == defined(HWY_TARGET_TOGGLE)
+#ifdef COMMENSAL_CPU_SUM_INL
+#undef COMMENSAL_CPU_SUM_INL
+#else
+#define COMMENSAL_CPU_SUM_INL
+#endif
+
+#include <algorithm>
+#include <commensal/compute/kernels/cpu/vector-inl.hpp>
+#include <cstdint>
+
+HWY_BEFORE_NAMESPACE();
+namespace commensal::kernels::cpu::HWY_NAMESPACE {
+#if HWY_NATIVE_FMA
+
+inline constexpr int kSumLanes = 32;
+inline constexpr int kSumVectors = kSumLanes / kLanes;
+
+/// -0 is what an absent element adds: it changes nothing, not even -0.
+HWY_INLINE V absent() { return hn::Set(kFloats, -0.0f); }
+
+/// The fixed tree over 32 lanes (any type with +), then +0.
+template <class T>
+HWY_INLINE T tree_of_32(T* lanes) {
+  for (int half = kSumLanes / 2; half > 0; half /= 2) {
+    for (int lane = 0; lane < half; ++lane) lanes[lane] = lanes[lane] + lanes[lane + half];
+  }
+  return lanes[0] + T{0};
+}
+
+inline float sum_of_32(const float* from, std::int64_t count) {
+  V acc[kSumVectors];
+  for (V& one : acc) one = absent();
+  for (; count >= kSumLanes; count -= kSumLanes, from += kSumLanes) {
+    COMMENSAL_UNROLL
+    for (int v = 0; v < kSumVectors; ++v) {
+      acc[v] = hn::Add(acc[v], hn::LoadU(kFloats, from + v * kLanes));
+    }
+  }
+  for (int v = 0; v < kSumVectors && count > v * kLanes; ++v) {
+    const auto rest = static_cast<int>(std::min<std::int64_t>(count - v * kLanes, kLanes));
+    const V x = load_first(rest, from + v * kLanes);
+    acc[v] = hn::Add(acc[v], hn::IfThenElse(first(rest), x, absent()));
+  }
+  float lanes[kSumLanes];
+  for (int v = 0; v < kSumVectors; ++v) hn::StoreU(acc[v], kFloats, lanes + v * kLanes);
+  return tree_of_32(lanes);
+}
+
+#endif  // HWY_NATIVE_FMA
+}  // namespace commensal::kernels::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif
