@@ -132,9 +132,10 @@ class Builder {
       return fail(ErrorCode::kInvalidArgument, "{} inputs, expected {} to {}", inputs,
                   node.op->inputs_min, node.op->inputs_max);
     }
-    if (node.outputs.empty() || static_cast<int>(node.outputs.size()) > node.op->outputs_max) {
-      return fail(ErrorCode::kInvalidArgument, "{} outputs, expected 1 to {}", node.outputs.size(),
-                  node.op->outputs_max);
+    if (node.outputs.empty()) return fail(ErrorCode::kInvalidArgument, "it makes nothing");
+    if (static_cast<int>(node.outputs.size()) > node.op->outputs_max) {
+      return fail(ErrorCode::kUnsupported, "{} outputs, at most {} are supported",
+                  node.outputs.size(), node.op->outputs_max);
     }
     graph_->nodes.push_back(std::move(node));
     return {};
