@@ -44,7 +44,9 @@ class SimMarket : public ::testing::Test {
     return market;
   }
   static std::vector<ReceiptRecord> all(Market& market) {
-    return *market.gateway().receipts().select([](const ReceiptRecord&) { return true; });
+    auto records = *market.gateway().receipts().select([](const ReceiptRecord&) { return true; });
+    for (ReceiptRecord& record : records) record = *market.gateway().receipts().find(record.id());
+    return records;
   }
   /// Holds after every step: receipts verify and open, honest providers are not accused.
   static void check_invariants(Market& market, const std::set<crypto::Address>& honest) {

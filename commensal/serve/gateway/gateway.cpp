@@ -100,9 +100,10 @@ core::Result<void> Gateway::State::resume() {
     const Roster::Peer* peer = roster.by_address(record.receipt.job.provider);
     if (peer != nullptr && !peer->banned.empty()) {
       consequences.add(record.id());
-    } else {
-      auditor.request(record);
+      continue;
     }
+    COMMENSAL_ASSIGN(const ReceiptRecord whole, book.find(record.id()));
+    auditor.request(whole);
   }
   return {};
 }

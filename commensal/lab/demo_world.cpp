@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <chrono>
+#include <commensal/lab/adversaries.hpp>
+#include <commensal/lab/demo_world.hpp>
+#include <thread>
+
+namespace commensal::lab {
+namespace {
+
+constexpr int kConnectWaits = 200;
+constexpr auto kConnectWait = std::chrono::milliseconds(25);
+
+core::Result<void> wait_for_providers(gateway::Daemon& gateway, std::size_t expected) {
+  for (int i = 0; i < kConnectWaits; ++i) {
+    std::size_t connected = 0;
+    gateway.ask([&](gateway::Gateway& live) {
+      for (const auto& info : live.providers()) connected += info.connected ? 1 : 0;
+    });
+    if (connected == expected) return {};
+    std::this_thread::sleep_for(kConnectWait);
+  }
+  return core::fail(core::ErrorCode::kUnavailable, "the providers did not connect to the gateway");
+}
+
+core::Result<std::string> read_token(const core::Path& file) {
+  COMMENSAL_ASSIGN(const core::Bytes bytes, core::read_file(file, 4096));
+  std::string token(core::as_text(bytes));
+  while (!token.empty() && token.back() == '\n') token.pop_back();
+  return token;
+}
+
+core::Result<client::ClientOptions> make_consumer(const gateway::Daemon& gateway) {
+  client::ClientOptions options{.url = fmt::format("http://127.0.0.1:{}", gateway.http_port()),
+                                .token = ""};
+  COMMENSAL_ASSIGN(options.token, read_token(gateway.token_file()));
+  COMMENSAL_ASSIGN(auto as_operator, client::Client::create(options));
+  COMMENSAL_ASSIGN(const auto account, as_operator.create_account("demo", "consumer"));
+  options.token = account.token;
+  return options;
+}
+
+core::Result<void> push_model(const client::ClientOptions& consumer, const core::Path& file) {
+  COMMENSAL_ASSIGN(const core::Bytes model, core::read_file(file));
+  COMMENSAL_ASSIGN(auto client, client::Client::create(consumer));
+  COMMENSAL_TRY(client.push({.model = kDemoModel,
+                             .bytes = model,
+                             .is_private = false,
+                             .allowed_providers = {},
+                             .progress = {}}));
+  return {};
+}
+
+}  // namespace
+
+void DemoRecorder::add_provider(const crypto::Address& address, const std::string& name,
+                                bool honest) {
+  const std::lock_guard lock(mutex_);
+  places_[address] = report_.providers.size();
+  DemoProvider provider;
+  provider.name = name;
+  provider.address = crypto::to_text(address);
+  provider.honest = honest;
+  report_.providers.push_back(std::move(provider));
+}
+
+DemoProvider* DemoRecorder::find(const crypto::Address& address) {
+  const auto place = places_.find(address);
+  return place == places_.end() ? nullptr : &report_.providers[place->second];
+}
+
+void DemoRecorder::answered(bool is_correct) {
+  const std::lock_guard lock(mutex_);
+  ++report_.requests;
+  report_.correct += is_correct ? 1 : 0;
+}
+
+DemoReport DemoRecorder::report() const {
+  const std::lock_guard lock(mutex_);
+  return report_;
+}
+
+void DemoRecorder::edit(const std::function<void(DemoReport&)>& change) {
+  const std::lock_guard lock(mutex_);
+  change(report_);
+}
+
+void DemoRecorder::on_provider_banned(const crypto::Address& address, const std::string& why) {
+  const std::lock_guard lock(mutex_);
+  if (DemoProvider* provider = find(address)) provider->banned = why;
+}
+
+void DemoRecorder::on_receipt(const gateway::ReceiptRecord& record) {
+  const std::lock_guard lock(mutex_);
+  ++report_.receipts;
+  if (DemoProvider* provider = find(record.receipt.job.provider)) ++provider->served;
+}
+
+void DemoRecorder::on_verdict(const gateway::ReceiptRecord& record) {
+  const std::lock_guard lock(mutex_);
+  ++report_.audits;
+  DemoProvider* provider = find(record.receipt.job.provider);
+  if (provider == nullptr) return;
+  ++provider->audited;
+  if (record.audit == gateway::AuditState::kMatched) {
+    if (provider->honest) report_.sample_receipt = core::to_hex(record.id());
+    return;
+  }
+  ++provider->audits_failed;
+  if (provider->honest) {
+    ++report_.audits_failed_honest;
+  } else if (!report_.cheat_caught) {
+    report_.cheat_caught = true;
+    report_.cheat_at_receipt = record.number;
+    report_.cheat_receipt = core::to_hex(record.id());
+  }
+}
+
+void DemoRecorder::on_replaced(const gateway::ReceiptRecord&, const gateway::ReceiptRecord&) {
+  const std::lock_guard lock(mutex_);
+  ++report_.replaced;
+}
+
+core::Result<DemoWorld> DemoWorld::start(const DemoOptions& options, DemoRecorder& recorder) {
+  DemoWorld world;
+  gateway::DaemonConfig gateway;
+  gateway.folder = options.folder / "gateway";
+  gateway.http_port = 0;
+  gateway.link_address = "127.0.0.1:0";
+  gateway.gateway.audit_probability = options.audit_probability;
+  COMMENSAL_ASSIGN(world.gateway, gateway::Daemon::start(gateway, &recorder));
+
+  const auto honest = [] {
+    return std::make_unique<provider::SessionEngineFactory>(graph::SessionOptions{});
+  };
+  const auto add = [&](const std::string& name, std::unique_ptr<provider::EngineFactory> engines,
+                       bool is_honest) -> core::Result<void> {
+    provider::DaemonConfig config;
+    config.folder = options.folder / name;
+    config.gateway = fmt::format("127.0.0.1:{}", world.gateway->link_port());
+    config.name = name;
+    COMMENSAL_ASSIGN(auto daemon, provider::Daemon::start(config, std::move(engines)));
+    recorder.add_provider(daemon->address(), name, is_honest);
+    world.providers.push_back(std::move(daemon));
+    return {};
+  };
+  COMMENSAL_TRY(add("ada", honest(), true));
+  COMMENSAL_TRY(add("bob", honest(), true));
+  COMMENSAL_TRY(add("mallory", make_bf16_cheat(), false));
+  COMMENSAL_TRY(wait_for_providers(*world.gateway, world.providers.size()));
+  COMMENSAL_ASSIGN(world.consumer, make_consumer(*world.gateway));
+  COMMENSAL_TRY(push_model(world.consumer, options.model_folder / "digits.onnx"));
+  return world;
+}
+
+}  // namespace commensal::lab

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <commensal/lab/demo.hpp>
+#include <commensal/serve/client/client.hpp>
+#include <commensal/serve/gateway/daemon.hpp>
+#include <commensal/serve/provider/daemon.hpp>
+#include <map>
+#include <memory>
+#include <mutex>
+
+namespace commensal::lab {
+
+/// Keeps the report of a running demo up to date from what the gateway says.
+/// Thread-safety: any thread.
+class DemoRecorder final : public gateway::Observer {
+ public:
+  void add_provider(const crypto::Address& address, const std::string& name, bool honest);
+  void answered(bool is_correct);
+  DemoReport report() const;
+  void edit(const std::function<void(DemoReport&)>& change);
+
+  void on_provider_banned(const crypto::Address& address, const std::string& why) override;
+  void on_receipt(const gateway::ReceiptRecord& record) override;
+  void on_verdict(const gateway::ReceiptRecord& record) override;
+  void on_replaced(const gateway::ReceiptRecord& old, const gateway::ReceiptRecord& now) override;
+
+ private:
+  DemoProvider* find(const crypto::Address& address);  // mutex_ is held
+
+  mutable std::mutex mutex_;
+  DemoReport report_;                              // guarded by mutex_
+  std::map<crypto::Address, std::size_t> places_;  // in report_.providers; guarded by mutex_
+};
+
+/// The gateway and the three providers on loopback, ready for requests: model pushed, all
+/// connected. They end with the object, providers first.
+struct DemoWorld {
+  std::unique_ptr<gateway::Daemon> gateway;
+  std::vector<std::unique_ptr<provider::Daemon>> providers;
+  client::ClientOptions consumer;  // of the account "demo", which owns the model
+
+  static core::Result<DemoWorld> start(const DemoOptions& options, DemoRecorder& recorder);
+};
+
+inline constexpr const char* kDemoModel = "demo/digits";
+
+}  // namespace commensal::lab
