@@ -6,13 +6,31 @@ namespace commensal::kernels {
 // name, since, until, inputs min and max, outputs max, kind, ref columns, cpu columns
 std::vector<Row> product_rows() {
   return {
-      {"AveragePool", 7, 0, 1, 1, 1, Kind::kReduction, ref::average_pool()},
+      {"AveragePool", 7, 0, 1, 1, 1, Kind::kReduction, ref::average_pool(), {cpu::average_pool}},
+      {"BatchNormalization",
+       7,
+       0,
+       5,
+       5,
+       1,
+       Kind::kElementwise,
+       ref::batch_normalization(),
+       {cpu::batch_normalization}},
       {"Conv", 1, 0, 2, 3, 1, Kind::kDotProduct, ref::conv(), {cpu::conv, cpu::pack_conv}},
       {"Gemm", 7, 0, 2, 3, 1, Kind::kDotProduct, ref::gemm(), {cpu::gemm, cpu::pack_gemm}},
-      {"GlobalAveragePool", 1, 0, 1, 1, 1, Kind::kReduction, ref::global_average_pool()},
+      {"GlobalAveragePool",
+       1,
+       0,
+       1,
+       1,
+       1,
+       Kind::kReduction,
+       ref::global_average_pool(),
+       {cpu::global_average_pool}},
       {"GlobalMaxPool", 1, 0, 1, 1, 1, Kind::kReduction, ref::global_max_pool()},
+      {"LRN", 1, 0, 1, 1, 1, Kind::kReduction, ref::lrn()},
       {"MatMul", 1, 0, 2, 2, 1, Kind::kDotProduct, ref::matmul(), {cpu::matmul, cpu::pack_matmul}},
-      {"MaxPool", 8, 0, 1, 1, 2, Kind::kReduction, ref::max_pool()},
+      {"MaxPool", 8, 0, 1, 1, 2, Kind::kReduction, ref::max_pool(), {cpu::max_pool}},
   };
 }
 
