@@ -22,8 +22,9 @@ enum class AuditState : std::uint8_t {
   kUnanswered,  // the provider did not open it
   kReplaced,    // not audited, but its provider was caught: see replaced_by
 };
-/// Names for people and for the store: "not drawn", "drawn", ...; name_of (base/protocol) reads it.
+/// "not drawn", "drawn", ...: for people and, by number, for the store.
 std::span<const std::string_view> enum_names(AuditState);
+std::string_view name_of(AuditState state);
 
 /// All that the gateway keeps of one answer.
 struct ReceiptRecord {

@@ -25,6 +25,7 @@ void read_optional(protocol::Reader& reader, std::optional<T>& value) {
 }  // namespace
 
 std::span<const std::string_view> enum_names(AuditState) { return kAuditNames; }
+std::string_view name_of(AuditState state) { return protocol::name_of(state); }
 
 core::Bytes encode(const ReceiptRecord& record, std::uint64_t opening_bytes) {
   protocol::Writer writer;

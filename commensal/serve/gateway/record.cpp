@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <commensal/base/core/check.hpp>
 #include <commensal/serve/gateway/record.hpp>
 
 namespace commensal::gateway {

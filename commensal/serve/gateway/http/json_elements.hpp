@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <commensal/compute/tensor/tensor.hpp>
+#include <string>
+#include <string_view>
+
+namespace commensal::http {
+
+/// Reads the elements of a tensor from a JSON array, flat or nested (only the count is checked, as
+/// the Open Inference Protocol has it). Numbers are rounded once, to the tensor's own type;
+/// integers must be in range; booleans are true, false, 0 or 1. 16-bit floating point has no JSON
+/// form in the protocol: binary only. Memory grows with the text, never with the shape.
+/// Error: kInvalidArgument.
+core::Result<tensor::Tensor> read_json_elements(std::string_view array,
+                                                const tensor::TensorType& type);
+
+/// Appends the elements as a flat JSON array. Floating point gets the fewest digits that read back
+/// to the same bits in its own type (16-bit types: in binary32, which holds them exactly). NaN and
+/// the infinities have no form in JSON and become null; binary outputs keep them.
+void append_json_elements(std::string& out, const tensor::Tensor& tensor);
+
+}  // namespace commensal::http

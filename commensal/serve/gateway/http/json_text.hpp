@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <commensal/serve/gateway/gateway.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// The gateway's records as JSON. Hashes and keys are hexadecimal, times are milliseconds since
+/// 1970 UTC, amounts are decimal texts, a free dimension is -1. Pure functions.
+namespace commensal::http {
+
+// Open Inference Protocol.
+
+std::string server_json();
+/// `newest` is the model's newest version: all from 1 to it exist.
+std::string metadata_json(const gateway::ModelVersion& model, std::uint32_t newest);
+struct IndexEntry {
+  std::string name;
+  std::uint32_t version = 0;
+  std::string why_not_ready;
+};
+std::string index_json(const std::vector<IndexEntry>& entries);
+
+// /v1.
+
+std::string model_json(const gateway::ModelVersion& model);
+std::string models_json(const std::vector<gateway::ModelVersion>& models);
+/// With a token where there is one.
+std::string account_json(const gateway::Account& account, std::string_view token);
+std::string accounts_json(const std::vector<gateway::Account>& accounts);
+std::string providers_json(const std::vector<gateway::ProviderInfo>& providers);
+/// All fields, and under "receipt" the canonical bytes of the signed receipt.
+std::string receipt_json(const gateway::ReceiptRecord& record);
+/// Without the canonical bytes.
+std::string receipts_json(const std::vector<gateway::ReceiptRecord>& records);
+
+}  // namespace commensal::http

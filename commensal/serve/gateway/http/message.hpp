@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <commensal/base/core/bytes.hpp>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+/// The gateway's public face: the Open Inference Protocol (KServe v2) over HTTP/1.1 and the
+/// management calls under /v1. This header is what the routes see of HTTP (RFC 9110, RFC 9112);
+/// sockets are server.cpp's affair.
+namespace commensal::http {
+
+struct Request {
+  std::string method;
+  std::string target;  // as sent: "/v2/models/a%2Fb/infer?x=1"
+  std::string authorization;
+  std::optional<std::string> json_bytes;  // Inference-Header-Content-Length
+  core::Bytes body;
+};
+
+struct Response {
+  int status = 200;
+  std::string content_type = "application/json";
+  std::vector<std::pair<std::string, std::string>> headers;
+  std::string text;
+  /// Sent after `text`; `owner` keeps it alive.
+  core::ByteView rest;
+  std::shared_ptr<const void> owner;
+};
+
+/// HTTP status of an error; the one table of it is in message.cpp.
+int status_of(core::ErrorCode code);
+std::string_view reason_phrase(int status);
+
+Response json_response(std::string text);
+/// {"error": "<one line>"} with the status of the error's code, and the headers that this status
+/// asks for (WWW-Authenticate, Retry-After).
+Response error_response(const core::Error& error);
+Response error_response(int status, std::string_view message);
+
+}  // namespace commensal::http

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <commensal/base/core/clock.hpp>
+#include <commensal/base/core/loop.hpp>
+#include <commensal/serve/gateway/gateway.hpp>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace commensal::http {
+
+struct HttpOptions {
+  std::string address = "127.0.0.1";
+  std::uint16_t port = 0;  // 0: any that is free
+  int threads = 2;         // that read and write, parse and encode bodies
+};
+
+/// Serves the gateway over HTTP/1.1 (RFC 9112) with keep-alive, on threads of its own; every call
+/// into the gateway is posted on its loop. Bounds and waits are those of limits.hpp (kHttp...,
+/// kConnectionsMax); a body is read only once its sender is known.
+/// The gateway, its loop and the clock outlive the loop's last run and this object.
+/// Thread-safety: one owner; port() any thread.
+class HttpServer {
+ public:
+  /// Errors: kInvalidArgument (address), kUnavailable (the address is taken, say).
+  static core::Result<std::unique_ptr<HttpServer>> start(gateway::Gateway& gateway,
+                                                         core::Loop& loop, const core::Clock& clock,
+                                                         const HttpOptions& options);
+  /// stop(0).
+  ~HttpServer();
+
+  std::uint16_t port() const;
+  /// Takes no new requests, lets those under way finish for `grace_ms`, and closes what is left.
+  /// On the loop's own thread only with 0: what is under way needs the loop.
+  void stop(std::int64_t grace_ms = 5'000);
+
+ private:
+  struct State;
+  explicit HttpServer(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace commensal::http
