@@ -20,9 +20,10 @@ pkg_check_modules(libzip REQUIRED IMPORTED_TARGET libzip)
 find_library(GRPCPP_LIBRARY grpc++ REQUIRED)
 find_library(GRPC_LIBRARY grpc REQUIRED)
 find_library(GPR_LIBRARY gpr REQUIRED)
+find_library(ABSL_SYNCHRONIZATION_LIBRARY absl_synchronization REQUIRED)  # gRPC's headers lock
 add_library(grpcpp INTERFACE)
 target_link_libraries(grpcpp INTERFACE ${GRPCPP_LIBRARY} ${GRPC_LIBRARY} ${GPR_LIBRARY}
-                                       protobuf::libprotobuf)
+                                       ${ABSL_SYNCHRONIZATION_LIBRARY} protobuf::libprotobuf)
 
 # libonnx-dev's own CMake package names paths that Debian does not ship: plain libraries instead.
 find_library(ONNX_LIBRARY onnx REQUIRED)
