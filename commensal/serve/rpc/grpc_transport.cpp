@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <grpc/support/log.h>
 #include <grpcpp/create_channel.h>
 #include <grpcpp/security/credentials.h>
 #include <grpcpp/security/server_credentials.h>
@@ -6,6 +7,7 @@
 
 #include <commensal/base/core/limits.hpp>
 #include <commensal/serve/rpc/grpc_transport.hpp>
+#include <cstdlib>
 
 namespace commensal::rpc {
 namespace {
@@ -38,9 +40,16 @@ constexpr Argument kClient[] = {
     {GRPC_ARG_ENABLE_HTTP_PROXY, 0},
 };
 
+/// What gRPC would print reaches the caller as an Error; a program's output is its own.
+void silence_grpc() {
+  if (std::getenv("GRPC_VERBOSITY") != nullptr) return;  // somebody is looking for something
+  gpr_set_log_verbosity(static_cast<gpr_log_severity>(GPR_LOG_SEVERITY_ERROR + 1));
+}
+
 }  // namespace
 
 std::shared_ptr<grpc::Channel> open_channel(const std::string& address) {
+  silence_grpc();
   grpc::ChannelArguments arguments;
   for (const Argument& argument : kBoth) arguments.SetInt(argument.name, argument.value);
   for (const Argument& argument : kClient) arguments.SetInt(argument.name, argument.value);
@@ -48,6 +57,7 @@ std::shared_ptr<grpc::Channel> open_channel(const std::string& address) {
 }
 
 void configure_server(grpc::ServerBuilder& builder, const std::string& address, int* port) {
+  silence_grpc();
   for (const Argument& argument : kBoth) builder.AddChannelArgument(argument.name, argument.value);
   for (const Argument& argument : kServer) {
     builder.AddChannelArgument(argument.name, argument.value);

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <commensal/v1/link.grpc.pb.h>
+#include <gmock/gmock.h>
+
+#include <commensal/serve/rpc/asio_loop.hpp>
+#include <commensal/serve/rpc/grpc_client.hpp>
+#include <commensal/serve/rpc/grpc_codec.hpp>
+#include <commensal/serve/rpc/grpc_server.hpp>
+#include <commensal/serve/rpc/grpc_transport.hpp>
+#include <functional>
+#include <future>
+
+// What only a network can bring: peers that break the protocol, ports that are taken, gateways that
+// are not there. contract_test.cpp has the rest.
+
+namespace commensal::rpc {
+namespace {
+
+using core::ErrorCode;
+
+class Gateway final : public GatewayPort {
+ public:
+  LinkId on_open(std::shared_ptr<ProviderLink> opened) override {
+    link = std::move(opened);
+    if (when_open) when_open();
+    ++opens;
+    return 1;
+  }
+  void on_message(LinkId, ToGateway) override { ++messages; }
+  void on_close(LinkId) override { closed.set_value(); }
+  core::Result<std::string> model_path(const std::string&, const core::Digest&) override {
+    return core::fail(ErrorCode::kNotFound, "no\nmodels");
+  }
+  std::function<void()> when_open;
+  std::shared_ptr<ProviderLink> link;
+  int opens = 0;
+  int messages = 0;
+  std::promise<void> closed;  // throws where it is set twice
+};
+
+class Provider final : public ProviderPort {
+ public:
+  void on_message(ToProvider) override { heard.set_value(); }
+  void on_close(core::Error reason) override { lost.set_value(std::move(reason)); }
+  std::promise<void> heard;
+  std::promise<core::Error> lost;
+};
+
+class GrpcServerTest : public ::testing::Test {
+ protected:
+  GrpcServerTest() { loop.start(); }
+  ~GrpcServerTest() override { stop(); }
+
+  void on_loop(const std::function<void()>& act) {
+    std::promise<void> done;
+    loop.post([&] {
+      act();
+      done.set_value();
+    });
+    done.get_future().wait();
+  }
+  std::string address() const { return fmt::format("127.0.0.1:{}", server->port()); }
+  /// What a stream of bare protobuf messages ends with.
+  grpc::Status say(
+      const std::function<
+          void(grpc::ClientReaderWriter<wire::ProviderMessage, wire::GatewayMessage>&)>& act) {
+    const auto stub = wire::ProviderLink::NewStub(open_channel(address()));
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(30));
+    const auto stream = stub->Attach(&context);
+    act(*stream);
+    return stream->Finish();
+  }
+  void stop() {
+    loop.stop();
+    loop.join();
+    if (server) server->stop();
+  }
+
+  Gateway gateway;
+  AsioLoop loop;
+  std::unique_ptr<GrpcServer> server = *GrpcServer::start(gateway, loop, "127.0.0.1:0");
+};
+
+TEST_F(GrpcServerTest, EndsAStreamThatBreaksTheProtocol) {
+  const grpc::Status status = say([](auto& stream) {
+    wire::ProviderMessage message;
+    message.mutable_load()->add_cached_models("short");
+    stream.Write(message);
+    wire::GatewayMessage reply;
+    EXPECT_FALSE(stream.Read(&reply));
+  });
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(status.error_message(), "load.cached_models has 5 bytes, not 32");
+  gateway.closed.get_future().wait();
+  stop();
+  EXPECT_EQ(gateway.opens, 1);
+  EXPECT_EQ(gateway.messages, 0);
+}
+
+TEST_F(GrpcServerTest, HearsAllThatAPeerSaidBeforeItLeft) {
+  const grpc::Status status = say([](auto& stream) {
+    for (std::uint32_t i = 0; i < 100; ++i) stream.Write(to_wire(ToGateway(Load{i, {}})));
+    stream.WritesDone();
+  });
+  EXPECT_TRUE(status.ok()) << status.error_message();
+  gateway.closed.get_future().wait();
+  stop();
+  EXPECT_EQ(gateway.messages, 100);
+}
+
+TEST_F(GrpcServerTest, EndsAStreamWhosePeerDoesNotRead) {
+  gateway.when_open = [this] {
+    const std::string kilobyte(1000, 'x');
+    for (int i = 0; i < 20'000; ++i) gateway.link->send(Welcome{kilobyte});
+  };
+  auto closed = gateway.closed.get_future();
+  const grpc::Status status = say([&closed](auto& stream) {
+    closed.wait();
+    wire::GatewayMessage reply;
+    while (stream.Read(&reply)) continue;
+  });
+  EXPECT_FALSE(status.ok());
+}
+
+TEST_F(GrpcServerTest, RefusesModelsByNameOnTheWire) {
+  const auto stub = wire::ProviderLink::NewStub(open_channel(address()));
+  for (const std::size_t size : {31u, 32u}) {
+    grpc::ClientContext context;
+    wire::FetchModelRequest request;
+    request.set_model(std::string(size, 'm'));
+    wire::ModelChunk chunk;
+    const auto reader = stub->FetchModel(&context, request);
+    EXPECT_FALSE(reader->Read(&chunk));
+    const grpc::Status status = reader->Finish();
+    EXPECT_EQ(status.error_message(), size == 32 ? "no models" : "model has 31 bytes, not 32");
+  }
+}
+
+TEST_F(GrpcServerTest, SaysWhatItCannotListenOn) {
+  for (const std::string& taken : {address(), std::string("nowhere.invalid:1")}) {
+    const auto second = GrpcServer::start(gateway, loop, taken);
+    ASSERT_FALSE(second) << taken;
+    EXPECT_EQ(second.error().code, ErrorCode::kUnavailable);
+    EXPECT_THAT(second.error().message, ::testing::HasSubstr(taken));
+  }
+}
+
+TEST_F(GrpcServerTest, IsFoundAgainAfterARestart) {
+  const std::string where = address();
+  const auto client = make_grpc_client(loop, where);
+  on_loop([this] { server.reset(); });
+  const auto early = std::make_shared<Provider>();
+  on_loop([&] { client->attach(early); });
+  const core::Error error = early->lost.get_future().get();
+  EXPECT_EQ(error.code, ErrorCode::kUnavailable);
+  EXPECT_THAT(error.message, ::testing::StartsWith("gateway " + where));
+  EXPECT_EQ(error.message.find('\n'), std::string::npos);
+
+  gateway.when_open = [this] { gateway.link->send(Challenge{}); };
+  const auto late = std::make_shared<Provider>();
+  on_loop([&] {
+    server = *GrpcServer::start(gateway, loop, where);
+    client->attach(late);
+  });
+  late->heard.get_future().wait();
+  stop();
+}
+
+}  // namespace
+}  // namespace commensal::rpc
