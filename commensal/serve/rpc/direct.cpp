@@ -21,9 +21,10 @@ struct DirectPlace {
 };
 
 /// One stream. Whatever travels in one direction waits in one queue, so that timers that fire out
-/// of turn cannot change the order.
+/// of turn cannot change the order. The loop's tasks own the stream; what waits in it does not.
 struct DirectStream : std::enable_shared_from_this<DirectStream> {
-  using Queue = std::deque<core::Loop::Task>;
+  using Word = std::function<void(DirectStream&)>;
+  using Queue = std::deque<Word>;
 
   std::shared_ptr<DirectPlace> place;
   std::shared_ptr<ProviderPort> provider;  // empty: it hears no more
@@ -35,13 +36,13 @@ struct DirectStream : std::enable_shared_from_this<DirectStream> {
   Queue up;
   Queue down;
 
-  void travel(Queue& queue, core::Loop::Task task) {
-    queue.push_back(std::move(task));
+  void travel(Queue& queue, Word word) {
+    queue.push_back(std::move(word));
     auto arrive = [self = shared_from_this(), &queue] {
       if (queue.empty()) return;
-      const core::Loop::Task next = std::move(queue.front());
+      const Word next = std::move(queue.front());
       queue.pop_front();
-      next();
+      next(*self);
     };
     if (faults.delay_ms > 0) {
       place->loop.after(faults.delay_ms, std::move(arrive));
@@ -67,15 +68,15 @@ class DirectLink final : public ProviderLink {
 
   void send(ToProvider message) override {
     if (stream_->ending || stream_->dropped()) return;
-    stream_->travel(stream_->down, [stream = stream_, message = std::move(message)]() mutable {
-      if (const auto provider = stream->provider) provider->on_message(std::move(message));
+    stream_->travel(stream_->down, [message = std::move(message)](auto& stream) mutable {
+      if (const auto provider = stream.provider) provider->on_message(std::move(message));
     });
   }
   void close() override {
     if (std::exchange(stream_->ending, true)) return;
     stream_->place->loop.post([stream = stream_] { stream->close_gateway(); });
-    stream_->travel(stream_->down, [stream = stream_] {
-      stream->close_provider("the gateway closed the stream");
+    stream_->travel(stream_->down, [](detail::DirectStream& stream) {
+      stream.close_provider("the gateway closed the stream");
     });
   }
 
@@ -145,7 +146,7 @@ DirectClient::~DirectClient() { drop(); }
 void DirectClient::drop() {
   if (!stream_) return;
   stream_->provider.reset();
-  stream_->travel(stream_->up, [stream = stream_] { stream->close_gateway(); });
+  stream_->travel(stream_->up, [](detail::DirectStream& stream) { stream.close_gateway(); });
   stream_.reset();
 }
 
@@ -155,14 +156,14 @@ void DirectClient::attach(std::shared_ptr<ProviderPort> port) {
   stream_->place = place_;
   stream_->provider = std::move(port);
   stream_->faults = faults_;
-  stream_->travel(stream_->up, [stream = stream_] { stream->open(); });
+  stream_->travel(stream_->up, [](detail::DirectStream& stream) { stream.open(); });
 }
 
 void DirectClient::send(ToGateway message) {
   if (!stream_ || stream_->ending || stream_->dropped()) return;
-  stream_->travel(stream_->up, [stream = stream_, message = std::move(message)]() mutable {
-    if (stream->ending) return;
-    stream->place->port->on_message(stream->id, std::move(message));
+  stream_->travel(stream_->up, [message = std::move(message)](auto& stream) mutable {
+    if (stream.ending) return;
+    stream.place->port->on_message(stream.id, std::move(message));
   });
 }
 
