@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <commensal/serve/client/client.hpp>
+
+/// Bodies of the HTTP API, as the client writes and reads them. Pure functions; what a gateway
+/// sends is no more trusted than anything else that is read from outside.
+namespace commensal::client {
+
+/// The gateway's error: its status as a code, its line as the message.
+core::Error error_of(const HttpResponse& response);
+
+// Errors of all that follow: kDataLoss.
+core::Result<ModelInfo> read_model(core::ByteView body);
+core::Result<std::vector<ModelInfo>> read_models(core::ByteView body);
+core::Result<AccountInfo> read_account(core::ByteView body);
+core::Result<std::vector<AccountInfo>> read_accounts(core::ByteView body);
+core::Result<ReceiptInfo> read_receipt(core::ByteView body);
+core::Result<std::vector<ReceiptInfo>> read_receipts(core::ByteView body);
+
+/// The JSON before the tensors' bytes, which ask for binary outputs.
+std::string infer_head(const tensor::NamedTensors& inputs);
+core::Result<Answer> read_answer(const HttpResponse& response);
+
+std::string new_account(const std::string& name, const std::string& role);
+
+}  // namespace commensal::client

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <commensal/base/crypto/address.hpp>
+#include <commensal/base/protocol/receipt.hpp>
+#include <commensal/compute/tensor/named.hpp>
+#include <commensal/serve/client/transport.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+/// The consumer's side of a gateway's public HTTP API.
+namespace commensal::client {
+
+struct ClientOptions {
+  std::string url;                 // "http://HOST:PORT"
+  std::string token;               // of an account, or "": public things only
+  std::int64_t wait_ms = 120'000;  // for the next byte
+};
+
+struct Port {
+  std::string name;
+  tensor::DType dtype = tensor::DType::kUndefined;
+  std::vector<std::int64_t> dims;  // -1 is free
+};
+
+struct ModelInfo {
+  std::string name;  // "owner/model"
+  std::uint32_t version = 0;
+  bool is_private = false;
+  core::Digest content{};  // SHA-256 of the file
+  std::int64_t bytes = 0;
+  std::int64_t created_ms = 0;
+  std::vector<Port> inputs;
+  std::vector<Port> outputs;
+};
+
+struct PushRequest {
+  std::string model;  // "owner/model"
+  core::ByteView bytes;
+  bool is_private = false;
+  std::vector<crypto::Address> allowed_providers;
+  Progress progress;
+};
+
+struct Answer {
+  std::string model;
+  std::uint32_t version = 0;
+  tensor::NamedTensors outputs;
+  core::Digest receipt{};
+  crypto::Address provider;
+};
+
+struct AccountInfo {
+  std::string name;
+  std::string role;   // "consumer" or "operator"
+  std::string token;  // of a new account only
+};
+
+/// What the gateway says of a receipt; `receipt` itself can be checked without believing it.
+struct ReceiptInfo {
+  core::Digest id{};
+  std::string account;
+  std::string model;
+  std::uint32_t version = 0;
+  core::Digest model_content{};
+  crypto::Address provider;
+  std::int64_t delivered_ms = 0;
+  std::string audit;    // "not drawn", "drawn", "matched", "mismatched", "unanswered", "replaced"
+  std::string outcome;  // of the verdict, or ""
+  std::string reason;
+  std::optional<core::Digest> replaced_by;
+  std::optional<protocol::Receipt> receipt;  // of receipt(); receipts() leaves it out
+  std::string json;                          // as the gateway sent it
+};
+
+/// Blocks. An error of the gateway comes with its code and its one line; beyond those named:
+/// kUnavailable, kDeadlineExceeded, kDataLoss (an answer that makes no sense).
+/// Thread-safety: one thread at a time.
+class Client {
+ public:
+  /// Connects when first asked. Errors: kInvalidArgument, kUnsupported (URL, token).
+  static core::Result<Client> create(const ClientOptions& options);
+
+  core::Result<void> live();
+  core::Result<void> ready();
+
+  core::Result<ModelInfo> push(const PushRequest& request);
+  core::Result<std::vector<ModelInfo>> models();
+  core::Result<ModelInfo> model(const std::string& name);
+  /// The file; its SHA-256 is checked against what the gateway says of the model.
+  core::Result<core::Bytes> model_content(const std::string& name);
+
+  /// `version` 0 is the newest.
+  core::Result<Answer> infer(const std::string& model, std::uint32_t version,
+                             const tensor::NamedTensors& inputs);
+
+  core::Result<AccountInfo> create_account(const std::string& name, const std::string& role);
+  core::Result<std::vector<AccountInfo>> accounts();
+  core::Result<AccountInfo> who_am_i();
+
+  /// Newest first.
+  core::Result<std::vector<ReceiptInfo>> receipts(std::size_t count);
+  core::Result<ReceiptInfo> receipt(const core::Digest& id);
+  /// verify::Opening, encoded.
+  core::Result<core::Bytes> opening(const core::Digest& id);
+
+  /// The JSON text of any GET, for those who pass it on.
+  core::Result<std::string> get_json(const std::string& target);
+
+ private:
+  Client(Transport transport, std::string token)
+      : transport_(std::move(transport)), token_(std::move(token)) {}
+  core::Result<HttpResponse> call(HttpRequest request);
+  core::Result<core::Bytes> get(const std::string& target);
+
+  Transport transport_;
+  std::string token_;
+};
+
+}  // namespace commensal::client

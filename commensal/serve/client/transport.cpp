@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <array>
+#include <boost/asio/connect.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/write.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/core/tcp_stream.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/read.hpp>
+#include <boost/beast/http/vector_body.hpp>
+#include <commensal/base/core/limits.hpp>
+#include <commensal/serve/client/transport.hpp>
+
+namespace commensal::client {
+
+namespace {
+
+namespace asio = boost::asio;
+namespace beast = boost::beast;
+namespace beast_http = boost::beast::http;
+using asio::ip::tcp;
+using core::ErrorCode;
+using Error = beast::error_code;
+
+constexpr std::string_view kScheme = "http://";
+
+std::string head_of(const HttpRequest& request, const Url& url, std::size_t body_bytes) {
+  const bool is_ipv6 = url.host.find(':') != std::string::npos;
+  std::string head =
+      fmt::format("{} {} HTTP/1.1\r\nHost: {}{}{}:{}\r\nUser-Agent: commensal\r\n", request.method,
+                  request.target, is_ipv6 ? "[" : "", url.host, is_ipv6 ? "]" : "", url.port);
+  if (!request.token.empty()) head += fmt::format("Authorization: Bearer {}\r\n", request.token);
+  if (!request.content_type.empty())
+    head += fmt::format("Content-Type: {}\r\n", request.content_type);
+  if (request.json_bytes)
+    head += fmt::format("Inference-Header-Content-Length: {}\r\n", *request.json_bytes);
+  return head + fmt::format("Content-Length: {}\r\n\r\n", body_bytes);
+}
+
+}  // namespace
+
+core::Result<Url> Url::parse(std::string_view text) {
+  if (text.starts_with("https://"))
+    return core::fail(ErrorCode::kUnsupported,
+                      "https is not spoken: '{}' (TLS belongs to a proxy before the gateway)",
+                      text);
+  const auto refuse = [&] {
+    return core::fail(ErrorCode::kInvalidArgument,
+                      "'{}' is no URL of a gateway: expected http://HOST:PORT", text);
+  };
+  if (!text.starts_with(kScheme)) return refuse();
+  std::string_view rest = text.substr(kScheme.size());
+  if (rest.ends_with('/')) rest.remove_suffix(1);
+  Url url{.host = "", .port = "80"};
+  std::size_t host_end = rest.find(':');
+  if (rest.starts_with('[')) {
+    const std::size_t bracket = rest.find(']');
+    if (bracket == std::string_view::npos) return refuse();
+    url.host = rest.substr(1, bracket - 1);
+    host_end = bracket + 1;
+    if (host_end < rest.size() && rest[host_end] != ':') return refuse();
+  } else {
+    url.host = rest.substr(0, host_end);
+  }
+  if (host_end < rest.size()) url.port = rest.substr(host_end + 1);
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  const bool port_fits = !url.port.empty() && url.port.size() <= 5 &&
+                         std::all_of(url.port.begin(), url.port.end(), is_digit);
+  if (url.host.empty() || url.host.find_first_of("/?#@ \r\n") != std::string::npos || !port_fits)
+    return refuse();
+  return url;
+}
+
+struct Transport::State {
+  Url url;
+  std::chrono::milliseconds wait;
+  asio::io_context io{1};
+  std::optional<beast::tcp_stream> stream;
+  beast::flat_buffer buffer{limits::kHttpHeaderBytesMax};
+
+  State(Url to, std::int64_t wait_ms) : url(std::move(to)), wait(wait_ms) {}
+
+  /// Runs one operation, started by start(handler), to its end.
+  template <class Start>
+  Error step(Start start) {
+    Error result;
+    stream->expires_after(wait);
+    start([&result](Error error, auto&&...) { result = error; });
+    io.restart();
+    io.run();
+    return result;
+  }
+
+  core::Error explain(std::string_view what, Error error) const {
+    const bool late = error == beast::error::timeout;
+    return {late ? ErrorCode::kDeadlineExceeded : ErrorCode::kUnavailable,
+            fmt::format("{} the gateway at {}:{}: {}", what, url.host, url.port,
+                        late ? "no answer in time" : error.message())};
+  }
+
+  core::Result<void> connect();
+  void drop_if_stale();
+  Error write(const HttpRequest& request);
+  core::Result<HttpResponse> read(Error write_error);
+};
+
+core::Result<void> Transport::State::connect() {
+  drop_if_stale();
+  if (stream) return {};
+  Error error;
+  const auto endpoints = tcp::resolver(io).resolve(url.host, url.port, error);
+  if (error) return tl::unexpected(explain("cannot find", error));
+  stream.emplace(io);
+  buffer.clear();
+  error = step([&](auto done) { stream->async_connect(endpoints, done); });
+  if (error) {
+    stream.reset();
+    return tl::unexpected(explain("cannot reach", error));
+  }
+  stream->socket().set_option(tcp::no_delay(true), error);
+  return {};
+}
+
+// Between requests a server sends nothing: what can be read is its farewell.
+void Transport::State::drop_if_stale() {
+  if (!stream) return;
+  Error error;
+  stream->socket().non_blocking(true, error);
+  std::array<char, 1> byte{};
+  stream->socket().receive(asio::buffer(byte), tcp::socket::message_peek, error);
+  if (error != asio::error::would_block) stream.reset();
+}
+
+Error Transport::State::write(const HttpRequest& request) {
+  std::size_t total = 0;
+  for (const core::ByteView part : request.parts) total += part.size();
+  const std::string head = head_of(request, url, total);
+  std::size_t done = 0;
+  const auto write_all = [&](core::ByteView bytes, bool is_body) -> Error {
+    while (!bytes.empty()) {
+      const core::ByteView piece = bytes.first(std::min(bytes.size(), limits::kHttpPieceBytes));
+      const Error error = step([&](auto handler) {
+        asio::async_write(*stream, asio::buffer(piece.data(), piece.size()), handler);
+      });
+      if (error) return error;
+      bytes = bytes.subspan(piece.size());
+      if (is_body) done += piece.size();
+      if (is_body && request.progress) request.progress(done, total);
+    }
+    return {};
+  };
+  Error error = write_all(core::as_bytes(head), false);
+  for (const core::ByteView part : request.parts)
+    if (!error) error = write_all(part, true);
+  return error;
+}
+
+core::Result<HttpResponse> Transport::State::read(Error write_error) {
+  beast_http::response_parser<beast_http::vector_body<std::uint8_t>> parser;
+  parser.header_limit(limits::kHttpHeaderBytesMax);
+  parser.body_limit(static_cast<std::uint64_t>(limits::kHttpBodyBytesMax));
+  Error error =
+      step([&](auto done) { beast_http::async_read_header(*stream, buffer, parser, done); });
+  while (!error && !parser.is_done())
+    error = step([&](auto done) { beast_http::async_read_some(*stream, buffer, parser, done); });
+  if (error) {
+    stream.reset();
+    // A gateway that refuses early stops reading: why, it says in its answer, if that arrived.
+    if (write_error) return tl::unexpected(explain("lost", write_error));
+    if (error.category() == make_error_code(beast_http::error::bad_method).category() &&
+        error != beast_http::error::end_of_stream && error != beast_http::error::partial_message)
+      return core::fail(ErrorCode::kDataLoss, "{}:{} does not speak HTTP as a gateway does: {}",
+                        url.host, url.port, error.message());
+    return tl::unexpected(explain("lost", error));
+  }
+  HttpResponse response;
+  auto& message = parser.get();
+  response.status = static_cast<int>(message.result_int());
+  const auto json_bytes = message.find("Inference-Header-Content-Length");
+  if (json_bytes != message.end())
+    response.json_bytes = std::string(json_bytes->value().data(), json_bytes->value().size());
+  response.body = std::move(message.body());
+  if (write_error || !parser.keep_alive()) stream.reset();
+  return response;
+}
+
+Transport::Transport(Url url, std::int64_t wait_ms)
+    : state_(std::make_unique<State>(std::move(url), wait_ms)) {}
+Transport::Transport(Transport&&) noexcept = default;
+Transport& Transport::operator=(Transport&&) noexcept = default;
+Transport::~Transport() = default;
+
+core::Result<HttpResponse> Transport::send(const HttpRequest& request) {
+  COMMENSAL_TRY(state_->connect());
+  const Error error = state_->write(request);
+  return state_->read(error);
+}
+
+}  // namespace commensal::client

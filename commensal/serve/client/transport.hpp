@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <commensal/base/core/bytes.hpp>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace commensal::client {
+
+/// Of bytes sent so far and in all.
+using Progress = std::function<void(std::size_t done, std::size_t total)>;
+
+struct Url {
+  std::string host;
+  std::string port;
+  /// "http://HOST[:PORT]", HOST a name, an IPv4 address or an IPv6 one in brackets.
+  /// Errors: kInvalidArgument; kUnsupported (https: TLS belongs to a proxy before the gateway).
+  static core::Result<Url> parse(std::string_view text);
+};
+
+struct HttpRequest {
+  std::string_view method;
+  std::string target;
+  std::string token;                      // Bearer, or ""
+  std::string content_type;               // where there is a body
+  std::optional<std::size_t> json_bytes;  // Inference-Header-Content-Length
+  std::span<const core::ByteView> parts;  // of the body, in order
+  Progress progress;
+};
+struct HttpResponse {
+  int status = 0;
+  std::optional<std::string> json_bytes;
+  core::Bytes body;
+};
+
+/// One HTTP/1.1 connection, opened when it is needed and kept for the next request. Blocks; every
+/// step that brings no byte within `wait_ms` ends it. A request is never sent twice.
+/// Thread-safety: one thread at a time.
+class Transport {
+ public:
+  Transport(Url url, std::int64_t wait_ms);
+  Transport(Transport&&) noexcept;
+  Transport& operator=(Transport&&) noexcept;
+  ~Transport();
+
+  /// Errors: kUnavailable (no connection, or lost), kDeadlineExceeded, kDataLoss (no HTTP).
+  core::Result<HttpResponse> send(const HttpRequest& request);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace commensal::client
