@@ -4,12 +4,30 @@
 namespace commensal::apps {
 
 Run declare_conformance(CLI::App& app);
+Run declare_demo(CLI::App& app);
+Run declare_gateway(CLI::App& app);
 Run declare_inspect(CLI::App& app);
+Run declare_provider(CLI::App& app);
 Run declare_run(CLI::App& app);
 
 namespace {
 
 constexpr Command kTable[] = {
+    {"demo", "Run a gateway, two honest providers and a cheat on this machine, and catch the cheat",
+     "commensal demo\n"
+     "commensal demo --json report.json\n"
+     "commensal demo --requests 100 --audit-probability 0.5",
+     declare_demo},
+    {"gateway", "Serve consumers over HTTP and hand their requests to providers",
+     "commensal gateway\n"
+     "commensal gateway --http 0.0.0.0:8080 --link 0.0.0.0:8090 --folder gateway-state\n"
+     "commensal gateway --audit-probability 0.01",
+     declare_gateway},
+    {"provider", "Serve a gateway with this machine",
+     "commensal provider --gateway gateway.example:8090\n"
+     "commensal provider --gateway 127.0.0.1:8090 --threads 2 --name lab-7\n"
+     "commensal provider --gateway 127.0.0.1:8090 --folder provider-state --json",
+     declare_provider},
     {"run", "Run a model once on this machine and print its outputs and their SHA-256",
      "commensal run model.onnx --input x=x.npy\n"
      "commensal run faces.onnx --input crowd.jpg --image-mean 127 --image-scale 128 --json\n"

@@ -134,7 +134,7 @@ std::uint64_t Market::provider_writes(std::size_t index) const {
 
 core::Result<gateway::ModelVersion> Market::push(const std::string& model, core::ByteView bytes,
                                                  const gateway::PushOptions& options) {
-  return gateway_->hub().push(kConsumer, model, bytes, options);
+  return gateway_->hub().push(kConsumer, "consumer/" + model, bytes, options);
 }
 
 core::Result<gateway::InferResponse> Market::infer(const std::string& model,

@@ -82,7 +82,9 @@ TEST_F(SimMarket, HonestProvidersShareEvenlyAndEveryAuditMatches) {
   }
   market->rest_ms(1000);
   EXPECT_EQ(market->gateway().audits_pending(), 0u);
-  for (const auto& info : market->gateway().providers()) EXPECT_EQ(info.served, 10u);
+  for (const auto& info : market->gateway().providers()) {
+    EXPECT_NEAR(static_cast<double>(info.served), 10, 1);
+  }
   for (const ReceiptRecord& record : all(*market)) EXPECT_EQ(record.audit, AuditState::kMatched);
 }
 
@@ -233,7 +235,9 @@ TEST_F(SimMarket, TheSameSeedEndsInTheSameState) {
     market->add_provider("cheat", make_bf16_cheat());
     for (std::uint64_t i = 0; i < 40; ++i) {
       if (i % 7 == 3) market->cut(i % 3);
-      EXPECT_TRUE(market->infer("digits", picture(i)));
+      const auto answer = market->infer("digits", picture(i));
+      EXPECT_TRUE(answer.has_value()) << answer.error().message;
+      market->rest_ms(50);  // a provider that was cut off dials again after 100 ms
     }
     market->rest_ms(30'000);
     return market->state_hash();

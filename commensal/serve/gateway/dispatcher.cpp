@@ -19,6 +19,7 @@ Dispatcher::Dispatcher(core::Loop& loop, core::Rng& rng, const crypto::SecretKey
       address_(key.address()) {}
 
 void Dispatcher::submit(Order order, Done done) {
+  ++demand_[order.model.content];
   auto request = std::make_unique<Request>();
   request->order = std::move(order);
   request->done = std::move(done);
@@ -45,7 +46,8 @@ protocol::Job Dispatcher::job_for(const Order& order, const crypto::Address& pro
 
 void Dispatcher::dispatch(std::unique_ptr<Request> request) {
   const Order& order = request->order;
-  const auto candidates = roster_.candidates(order.model, request->tried);
+  const auto candidates =
+      roster_.candidates(order.model, demand_[order.model.content], request->tried);
   const auto chosen = choose(candidates, order.model.name);
   if (!chosen || static_cast<int>(request->tried.size()) >= config_.tries_max) {
     Error error = chosen ? request->last_error : chosen.error();

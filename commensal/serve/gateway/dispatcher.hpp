@@ -85,6 +85,7 @@ class Dispatcher {
   const crypto::Address address_;
   rpc::TaskId last_task_ = 0;
   Tasks tasks_;
+  std::map<core::Digest, std::uint64_t> demand_;                // requests so far, by model
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // timers may outlive this object
 };
 

@@ -19,6 +19,10 @@ AuditState state_after(protocol::Outcome outcome) {
   return kStates[static_cast<int>(outcome)];
 }
 
+bool convicts(AuditState state) {
+  return state == AuditState::kMismatched || state == AuditState::kUnanswered;
+}
+
 /// Whether the answer of a caught provider still has to be computed again.
 bool needs_replacement(const ReceiptRecord& record) {
   return !record.replaced_by && record.audit != AuditState::kMatched;
@@ -69,7 +73,9 @@ struct Gateway::State {
   void keep(ReceiptRecord record, std::function<void(core::Result<ReceiptRecord>)> done);
   void flush();
   void on_verdict(const core::Digest& receipt, core::Result<protocol::Verdict> verdict);
-  void catch_provider(const crypto::Address& provider, const std::string& why);
+  bool is_banned(const crypto::Address& provider);
+  void catch_provider(const ReceiptRecord& record);
+  void replace_doubtful(const crypto::Address& provider);
   void replace(ReceiptRecord old, Answer answer);
   void report(const core::Result<void>& outcome) {
     if (!outcome) observer.on_error(outcome.error());
@@ -87,23 +93,26 @@ struct Gateway::State {
   }
 };
 
-// After a stop or a kill: the audits that were drawn, and the answers of caught providers.
+// After a stop or a kill: the audits that were drawn, and the answers of caught providers. A kill
+// between a verdict and its ban is made good here.
 core::Result<void> Gateway::State::resume() {
   COMMENSAL_TRY(book.open());
   COMMENSAL_TRY(roster.open());
-  COMMENSAL_ASSIGN(const auto open_records, book.select([this](const ReceiptRecord& record) {
-    const Roster::Peer* peer = roster.by_address(record.receipt.job.provider);
-    const bool caught = peer != nullptr && !peer->banned.empty();
-    return caught ? needs_replacement(record) : record.audit == AuditState::kDrawn;
+  COMMENSAL_ASSIGN(const auto drawn, book.select([](const ReceiptRecord& record) {
+    return record.audit == AuditState::kDrawn || convicts(record.audit);
   }));
-  for (const ReceiptRecord& record : open_records) {
-    const Roster::Peer* peer = roster.by_address(record.receipt.job.provider);
-    if (peer != nullptr && !peer->banned.empty()) {
-      consequences.add(record.id());
-      continue;
+  for (const ReceiptRecord& record : drawn) {
+    if (convicts(record.audit) && !is_banned(record.receipt.job.provider)) {
+      catch_provider(record);
     }
+  }
+  for (const ReceiptRecord& record : drawn) {
+    if (record.audit != AuditState::kDrawn || is_banned(record.receipt.job.provider)) continue;
     COMMENSAL_ASSIGN(const ReceiptRecord whole, book.find(record.id()));
     auditor.request(whole);
+  }
+  for (const auto& [address, peer] : roster.peers()) {
+    if (!peer.banned.empty()) replace_doubtful(address);
   }
   return {};
 }
@@ -155,9 +164,7 @@ void Gateway::State::flush() {
     }
     observer.on_receipt(records[i]);
     batch[i].done(records[i]);
-    const crypto::Address& provider = records[i].receipt.job.provider;
-    const Roster::Peer* peer = roster.by_address(provider);
-    if (peer != nullptr && !peer->banned.empty()) {
+    if (is_banned(records[i].receipt.job.provider)) {
       consequences.add(records[i].id());  // caught while this answer was on its way
     } else if (records[i].audit == AuditState::kDrawn) {
       auditor.request(records[i]);
@@ -174,16 +181,25 @@ void Gateway::State::on_verdict(const core::Digest& receipt,
   record->verdict = *std::move(verdict);
   report(book.update(*record));
   observer.on_verdict(*record);
-  if (record->audit == AuditState::kMatched) return;
-  catch_provider(record->receipt.job.provider,
-                 fmt::format("receipt {}: {}", core::to_hex(receipt), record->verdict->reason));
+  if (!convicts(record->audit) || is_banned(record->receipt.job.provider)) return;
+  catch_provider(*record);
+  replace_doubtful(record->receipt.job.provider);
 }
 
-void Gateway::State::catch_provider(const crypto::Address& provider, const std::string& why) {
+bool Gateway::State::is_banned(const crypto::Address& provider) {
   const Roster::Peer* peer = roster.by_address(provider);
-  if (peer != nullptr && !peer->banned.empty()) return;
+  return peer != nullptr && !peer->banned.empty();
+}
+
+void Gateway::State::catch_provider(const ReceiptRecord& record) {
+  const crypto::Address& provider = record.receipt.job.provider;
+  const std::string why =
+      fmt::format("receipt {}: {}", core::to_hex(record.id()), record.verdict->reason);
   report(roster.ban(provider, why));
   observer.on_provider_banned(provider, why);
+}
+
+void Gateway::State::replace_doubtful(const crypto::Address& provider) {
   const auto doubtful = book.select([&](const ReceiptRecord& record) {
     return record.receipt.job.provider == provider && needs_replacement(record);
   });

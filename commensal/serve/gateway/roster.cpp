@@ -128,14 +128,14 @@ Roster::Peer* Roster::by_address(const crypto::Address& address) {
   return found == peers_.end() ? nullptr : &found->second;
 }
 
-std::vector<Candidate> Roster::candidates(const ModelVersion& model,
+std::vector<Candidate> Roster::candidates(const ModelVersion& model, std::uint64_t demand,
                                           const std::set<crypto::Address>& tried) const {
   std::vector<Candidate> list;
   for (const auto& [address, peer] : peers_) {
     list.push_back({.address = address,
                     .name = peer.name,
                     .excluded = exclusion(peer, model, tried),
-                    .has_model = peer.cached.contains(model.content),
+                    .load_cost = peer.cached.contains(model.content) ? 0 : load_cost(demand),
                     .queued = peer.in_flight,
                     .served = peer.served});
   }

@@ -50,9 +50,9 @@ class Roster {
   Peer* by_address(const crypto::Address& address);
   const std::map<crypto::Address, Peer>& peers() const { return peers_; }
 
-  /// One candidate per known provider, in the order of peers(), for a request for `model` that the
-  /// providers in `tried` shall not have again.
-  std::vector<Candidate> candidates(const ModelVersion& model,
+  /// One candidate per known provider, in the order of peers(), for a request for `model`, which
+  /// `demand` requests have asked for before, that the providers in `tried` shall not have again.
+  std::vector<Candidate> candidates(const ModelVersion& model, std::uint64_t demand,
                                     const std::set<crypto::Address>& tried) const;
   /// No more work for this key. The stream is dismissed; its tasks end with leave().
   core::Result<void> ban(const crypto::Address& address, const std::string& why);

@@ -8,7 +8,7 @@ namespace {
 constexpr std::size_t kReasonsMax = 5;
 
 auto rank(const Candidate& item) {
-  return std::tuple(item.queued + (item.has_model ? 0 : kModelLoadCost), item.served, item.address);
+  return std::tuple(item.queued + item.load_cost, item.served, item.address);
 }
 
 std::string reasons(std::span<const Candidate> candidates) {

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <apps/command.hpp>
+#include <commensal/lab/demo.hpp>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+namespace commensal::apps {
+namespace {
+
+using core::Result;
+using lab::DemoReport;
+using Json = nlohmann::ordered_json;
+
+struct Options {
+  lab::DemoOptions demo;
+  std::string folder;
+  std::string model_folder;
+  std::string json;
+};
+
+/// Beside the program: where a checkout or an installation keeps the digit network.
+Result<core::Path> find_model_folder(const std::string& asked) {
+  if (!asked.empty()) return core::Path(asked);
+  const core::Path program = std::filesystem::read_symlink("/proc/self/exe").parent_path();
+  for (const char* place : {"../../models/digits", "../share/commensal/models/digits"}) {
+    const core::Path folder = program / place;
+    if (std::filesystem::exists(folder / "digits.onnx")) {
+      return std::filesystem::canonical(folder);
+    }
+  }
+  return core::fail(core::ErrorCode::kNotFound,
+                    "models/digits is not beside the program; --model-folder names it");
+}
+
+Result<core::Path> make_folder(const std::string& asked) {
+  if (!asked.empty()) return core::Path(asked);
+  std::string pattern = (std::filesystem::temp_directory_path() / "commensal-demo-XXXXXX").string();
+  if (::mkdtemp(pattern.data()) == nullptr) {
+    return core::fail(core::ErrorCode::kDataLoss, "cannot create '{}'", pattern);
+  }
+  return core::Path(pattern);
+}
+
+Json json_of(const DemoReport& report) {
+  Json providers = Json::array();
+  for (const lab::DemoProvider& item : report.providers) {
+    providers.push_back({{"name", item.name},
+                         {"address", item.address},
+                         {"honest", item.honest},
+                         {"served", item.served},
+                         {"audited", item.audited},
+                         {"audits_failed", item.audits_failed},
+                         {"banned", item.banned.empty() ? Json() : Json(item.banned)}});
+  }
+  return {{"requests", report.requests},
+          {"accuracy", report.accuracy},
+          {"correct", report.correct},
+          {"seconds", report.seconds},
+          {"requests_per_second", report.requests_per_second},
+          {"receipts", report.receipts},
+          {"audits", report.audits},
+          {"audits_failed_honest", report.audits_failed_honest},
+          {"answers_replaced", report.replaced},
+          {"cheat",
+           {{"caught", report.cheat_caught},
+            {"at_receipt", report.cheat_caught ? Json(report.cheat_at_receipt) : Json()},
+            {"receipt", report.cheat_caught ? Json(report.cheat_receipt) : Json()}}},
+          {"providers", providers}};
+}
+
+std::string line_of(const lab::DemoProvider& item) {
+  const char* state = item.banned.empty() ? "serving" : "caught, banned";
+  return fmt::format("  {:<8} {} {:>4} answers {:>3} audited  {}", item.name, item.address,
+                     item.served, item.audited, state);
+}
+
+/// On a terminal the view is redrawn in place; elsewhere only the events are printed.
+class View {
+ public:
+  View() : redraws_(::isatty(STDOUT_FILENO) == 1) {}
+
+  void show(const DemoReport& report) {
+    if (!redraws_) return announce(report);
+    std::string text =
+        fmt::format("\033[2K{} of {} pictures answered, {} receipts, {} audits\n", report.requests,
+                    report.requests_total, report.receipts, report.audits);
+    for (const lab::DemoProvider& item : report.providers) {
+      text += "\033[2K" + line_of(item) + "\n";
+    }
+    if (lines_ > 0) fmt::print("\033[{}A", lines_);
+    fmt::print("{}", text);
+    std::fflush(stdout);
+    lines_ = static_cast<int>(report.providers.size()) + 1;
+  }
+
+ private:
+  void announce(const DemoReport& report) {
+    if (report.cheat_caught && !announced_) {
+      announced_ = true;
+      fmt::print("caught a cheat at receipt {} after {} pictures\n", report.cheat_at_receipt,
+                 report.requests);
+      std::fflush(stdout);
+    }
+  }
+
+  bool redraws_;
+  bool announced_ = false;
+  int lines_ = 0;
+};
+
+void print_report(const DemoReport& report, const lab::DemoOptions& options) {
+  fmt::print("\n{} pictures read, {} right ({:.1f} %), {:.0f} requests/s, {} receipts\n",
+             report.requests, report.correct, 100 * report.accuracy, report.requests_per_second,
+             report.receipts);
+  for (const lab::DemoProvider& item : report.providers) fmt::print("{}\n", line_of(item));
+  fmt::print("{} audits by full re-execution; honest providers accused: {}\n", report.audits,
+             report.audits_failed_honest);
+  if (report.cheat_caught) {
+    fmt::print(
+        "mallory computed in bfloat16 and claimed she did not: caught at receipt {};\n"
+        "{} answers of hers were computed again by the others\n",
+        report.cheat_at_receipt, report.replaced);
+  } else {
+    fmt::print("mallory computed in bfloat16 and was not caught this time\n");
+  }
+  const std::string state = (options.folder / "gateway").string();
+  fmt::print("\nCheck any answer yourself; it is re-executed here, from the receipt alone:\n");
+  for (const std::string& id : {report.sample_receipt, report.cheat_receipt}) {
+    if (!id.empty()) fmt::print("  commensal audit {} --state {}\n", id, state);
+  }
+}
+
+Result<int> run(Options& options) {
+  COMMENSAL_ASSIGN(options.demo.model_folder, find_model_folder(options.model_folder));
+  COMMENSAL_ASSIGN(options.demo.folder, make_folder(options.folder));
+  View view;
+  fmt::print("A gateway and three providers on loopback; the state is in {}\n",
+             options.demo.folder.string());
+  COMMENSAL_ASSIGN(const DemoReport report,
+                   lab::run_demo(options.demo, [&](const DemoReport& now) { view.show(now); }));
+  print_report(report, options.demo);
+  if (!options.json.empty()) {
+    const std::string text = json_of(report).dump(2) + "\n";
+    COMMENSAL_TRY(core::write_file_atomically(options.json, core::as_bytes(text)));
+  }
+  return 0;
+}
+
+}  // namespace
+
+Run declare_demo(CLI::App& app) {
+  const auto options = std::make_shared<Options>();
+  app.add_option("--json", options->json, "Write the report to this file as well");
+  app.add_option("--requests", options->demo.requests, "Pictures to send")
+      ->check(CLI::Range(1, 400))
+      ->capture_default_str();
+  app.add_option("--audit-probability", options->demo.audit_probability,
+                 "Share of the receipts that are re-executed")
+      ->check(CLI::Range(0.0, 1.0))
+      ->capture_default_str();
+  app.add_option("--folder", options->folder, "State of the demo (default: a new one in /tmp)");
+  app.add_option("--model-folder", options->model_folder,
+                 "Where digits.onnx and its pictures are (default: beside the program)");
+  return [options] { return run(*options); };
+}
+
+}  // namespace commensal::apps

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <apps/backend_options.hpp>
+#include <apps/command.hpp>
+#include <apps/service.hpp>
+#include <array>
+#include <commensal/serve/provider/daemon.hpp>
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+namespace commensal::apps {
+namespace {
+
+using core::Result;
+using Json = nlohmann::ordered_json;
+
+struct Options {
+  provider::DaemonConfig daemon;
+  std::string folder;
+  BackendOptions backend;
+  bool json = false;
+};
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  if (::gethostname(name.data(), name.size() - 1) != 0) return "provider";
+  return name.data();
+}
+
+/// One line on stderr whenever the link changes.
+class LinkLog {
+ public:
+  void show(const provider::ProviderStatus& now) {
+    if (now.link == last_.link && now.link_message == last_.link_message && !first_) return;
+    static constexpr std::array<const char*, 3> kStates = {"connecting", "connected", "dismissed"};
+    fmt::print(stderr, "{}{}{}\n", kStates[static_cast<std::size_t>(now.link)],
+               now.link_message.empty() ? "" : ": ", now.link_message);
+    first_ = false;
+    last_ = now;
+  }
+
+ private:
+  bool first_ = true;
+  provider::ProviderStatus last_;
+};
+
+Result<int> run(Options& options) {
+  hold_signals();
+  options.daemon.folder = options.folder;
+  options.daemon.threads = static_cast<std::uint32_t>(options.backend.threads);
+  COMMENSAL_ASSIGN(
+      const auto daemon,
+      provider::Daemon::start(options.daemon, std::make_unique<provider::SessionEngineFactory>(
+                                                  options.backend.session())));
+  const std::string address = crypto::to_text(daemon->address());
+  if (options.json) {
+    fmt::print("{}\n", Json({{"address", address}, {"gateway", options.daemon.gateway}}).dump());
+  } else {
+    fmt::print("provider {} serves {}\n", address, options.daemon.gateway);
+  }
+  std::fflush(stdout);
+  LinkLog log;
+  wait_for_signal(200, [&] { log.show(daemon->status()); });
+  return 0;
+}
+
+}  // namespace
+
+Run declare_provider(CLI::App& app) {
+  const auto options = std::make_shared<Options>();
+  options->folder = state_folder("provider").string();
+  options->daemon.gateway = "127.0.0.1:8090";
+  options->daemon.name = host_name();
+  app.add_option("--gateway", options->daemon.gateway, "HOST:PORT of the gateway's provider link")
+      ->capture_default_str();
+  app.add_option("--folder", options->folder, "State: key, store, cached models")
+      ->capture_default_str();
+  app.add_option("--name", options->daemon.name, "For the gateway's lists")->capture_default_str();
+  options->backend.declare(app);
+  app.add_flag("--json", options->json, "Print the address as one line of JSON");
+  return [options] { return run(*options); };
+}
+
+}  // namespace commensal::apps

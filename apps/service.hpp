@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <commensal/base/core/file.hpp>
+#include <functional>
+#include <string_view>
+
+namespace commensal::apps {
+
+/// $XDG_STATE_HOME/commensal/NAME, or ~/.local/state/commensal/NAME (XDG Base Directory
+/// Specification).
+core::Path state_folder(std::string_view name);
+
+/// Blocks SIGINT and SIGTERM for this thread and all it starts. Call before any thread is made.
+void hold_signals();
+
+/// Sleeps until SIGINT or SIGTERM arrives, calling `tick` every `every_ms`.
+void wait_for_signal(int every_ms, const std::function<void()>& tick);
+
+}  // namespace commensal::apps
