@@ -8,8 +8,8 @@
 
 namespace commensal::core {
 
-void check_failed(std::string_view what, const std::source_location& where) {
-  fmt::print(stderr, "{}:{}: check failed: {}\n", where.file_name(), where.line(), what);
+void check_failed(std::string_view what, const char* file, int line) {
+  fmt::print(stderr, "{}:{}: check failed: {}\n", file, line, what);
   std::abort();
 }
 
