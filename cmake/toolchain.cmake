@@ -20,4 +20,7 @@ if(COMMENSAL_SANITIZE)
   add_compile_options(-fsanitize=${COMMENSAL_SANITIZE} -fno-omit-frame-pointer
                       -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${COMMENSAL_SANITIZE})
+  if(COMMENSAL_SANITIZE MATCHES thread)
+    add_compile_options(-Wno-tsan)  # Asio's fences, which it needs for no lock of ours
+  endif()
 endif()
