@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <commensal/compute/kernels/cpu/conv_taps.hpp>
 #include <commensal/compute/kernels/cpu/conv_weights.hpp>
 #include <commensal/compute/kernels/cpu/depthwise.hpp>
 #include <commensal/compute/kernels/cpu/ops.hpp>
+#include <commensal/compute/kernels/cpu/scratch.hpp>
+#include <commensal/compute/kernels/cpu/taps.hpp>
 #include <commensal/compute/kernels/cpu/winograd.hpp>
 #include <commensal/compute/kernels/math/winograd.hpp>
 #include <commensal/compute/kernels/ref/ops.hpp>
@@ -37,28 +38,45 @@ core::Result<std::shared_ptr<const ConvWeights>> weights_of(const Call& call, Is
   return std::make_shared<const ConvWeights>(kernels_for(isa), call.in(1), group, winograd);
 }
 
+/// The input planes of a whole batch, padded and split.
+core::Result<std::shared_ptr<float>> split_planes(const infer::Conv& conv, const TapLayout& layout,
+                                                  const float* x, Workspace& ws) {
+  const CpuKernels& kernels = kernels_for(ws.isa);
+  const std::int64_t planes = conv.batch * conv.channels, floats = layout.plane_floats();
+  COMMENSAL_ASSIGN(std::shared_ptr<float> made,
+                   floats_from(ws.arena, planes * floats + kernels.lanes));
+  ws.threads.run(planes, [&](std::int64_t i) {
+    layout.fill(kernels, x + i * conv.window.in_elements(), 0.0f, made.get() + i * floats);
+  });
+  return made;
+}
+
 core::Result<void> direct(const infer::Conv& conv, const Call& call, const ConvWeights& weights,
                           Tensor& output, Workspace& ws) {
   const CpuKernels& kernels = kernels_for(ws.isa);
-  const ConvGeometry geometry = geometry_of(conv.window);
-  const float* x = call.in(0).data<float>().data();
+  const TapLayout layout(conv.window);
+  const bool in_place = layout.geometry.is_pointwise();
+  const float* planes = call.in(0).data<float>().data();
   const float* bias = conv.has_bias ? call.in(2).data<float>().data() : nullptr;
   float* y = output.mutable_data<float>().data();
-  const std::int64_t in_plane = conv.window.in_elements(), out_plane = conv.window.out_elements();
-  const std::int64_t rows = conv.group_out_channels(), channels = conv.group_channels();
-  std::vector<MatrixColumns> in_place;
-  std::vector<TapColumns> gathered;
+  const std::int64_t plane = in_place ? conv.window.in_elements() : layout.plane_floats();
+  const std::int64_t out_plane = conv.window.out_elements(), rows = conv.group_out_channels();
+  std::shared_ptr<float> copied;
+  if (!in_place) {
+    COMMENSAL_ASSIGN(copied, split_planes(conv, layout, planes, ws));
+    planes = copied.get();
+  }
+  std::vector<std::unique_ptr<ColumnSource>> sources;
   std::vector<Product> products;
-  const auto count = static_cast<std::size_t>(conv.batch * conv.group);
-  in_place.reserve(count), gathered.reserve(count), products.reserve(count);
   for (std::int64_t i = 0; i < conv.batch * conv.group; ++i) {
-    const float* planes = x + i * channels * in_plane;
-    const ColumnSource* source =
-        geometry.is_pointwise()
-            ? static_cast<const ColumnSource*>(&in_place.emplace_back(kernels, planes, in_plane, 1))
-            : &gathered.emplace_back(kernels, geometry, planes, channels);
+    const float* from = planes + i * conv.group_channels() * plane;
+    if (in_place) {
+      sources.push_back(std::make_unique<MatrixColumns>(kernels, from, plane, 1));
+    } else {
+      sources.push_back(std::make_unique<TapColumns>(kernels, layout, from, conv.group_channels()));
+    }
     products.push_back({.a = weights.group_rows(i % conv.group),
-                        .b = source,
+                        .b = sources.back().get(),
                         .c = y + i * rows * out_plane,
                         .c_step = out_plane,
                         .bias = bias == nullptr ? nullptr : bias + i % conv.group * rows,
@@ -81,7 +99,7 @@ core::Result<std::shared_ptr<const Packed>> pack_conv(const Call& call, Isa isa)
 
 core::Result<void> conv(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
   COMMENSAL_ASSIGN(const infer::Conv conv, infer::conv_of(call));
-  if (conv.dtype != tensor::DType::kFloat32 || conv.window.rank > 2) {
+  if (conv.dtype != tensor::DType::kFloat32 || !TapLayout::suits(conv.window)) {
     return ref::conv().ref(call, outputs, ws);
   }
   if (outputs[0].elements() == 0) return {};
@@ -92,7 +110,7 @@ core::Result<void> conv(const Call& call, std::span<Tensor> outputs, Workspace& 
   const auto& weights = ws.packed == nullptr ? *made : static_cast<const ConvWeights&>(*ws.packed);
   if (conv.winograd_tile != 0) return winograd(conv, call, weights, outputs[0], ws);
   // Padded taps are skipped. Filling them with zeros is the same, but for weights like infinity.
-  if (!weights.all_finite() && geometry_of(conv.window).padded()) {
+  if (!weights.all_finite() && Geometry::of(conv.window).padded()) {
     return ref::conv().ref(call, outputs, ws);
   }
   if (suits_depthwise(conv)) return depthwise(conv, call, outputs[0], ws);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <commensal/compute/kernels/cpu/depthwise.hpp>
 #include <commensal/compute/kernels/cpu/scratch.hpp>
-#include <commensal/compute/kernels/cpu/tap_planes.hpp>
+#include <commensal/compute/kernels/cpu/taps.hpp>
 
 namespace commensal::kernels::cpu {
 
@@ -12,24 +12,25 @@ bool suits_depthwise(const infer::Conv& conv) {
 core::Result<void> depthwise(const infer::Conv& conv, const Call& call, Tensor& output,
                              Workspace& ws) {
   const CpuKernels& kernels = kernels_for(ws.isa);
-  const TapLayout layout(kernels, conv.window);
+  const TapLayout layout(conv.window);
   const float* x = call.in(0).data<float>().data();
   const float* w = call.in(1).data<float>().data();
   const float* bias = conv.has_bias ? call.in(2).data<float>().data() : nullptr;
   float* y = output.mutable_data<float>().data();
   const std::int64_t in_plane = conv.window.in_elements(), out_plane = conv.window.out_elements();
   const std::int64_t multiplier = conv.group_out_channels();
-  return run_with_scratch(
-      ws, conv.batch * conv.channels, layout.phases.floats(), [&](std::int64_t i, float* scratch) {
-        layout.fill(kernels, x + i * in_plane, 0.0f, scratch);
-        for (std::int64_t m = 0; m < multiplier; ++m) {
-          const std::int64_t o = i % conv.channels * multiplier + m;
-          TapPlane plane = layout.plane(scratch, y + (i * multiplier + m) * out_plane);
-          plane.weights = w + o * conv.window.taps();
-          plane.bias = bias == nullptr ? 0.0f : bias[o];
-          kernels.taps.chain(plane);
-        }
-      });
+  return run_with_scratch(ws, conv.batch * conv.channels, layout.plane_floats() + kernels.lanes,
+                          [&](std::int64_t i, float* scratch) {
+                            layout.fill(kernels, x + i * in_plane, 0.0f, scratch);
+                            for (std::int64_t m = 0; m < multiplier; ++m) {
+                              const std::int64_t o = i % conv.channels * multiplier + m;
+                              TapPlane plane =
+                                  layout.plane(scratch, y + (i * multiplier + m) * out_plane);
+                              plane.weights = w + o * conv.window.taps();
+                              plane.bias = bias == nullptr ? 0.0f : bias[o];
+                              kernels.taps.chain(plane);
+                            }
+                          });
 }
 
 }  // namespace commensal::kernels::cpu

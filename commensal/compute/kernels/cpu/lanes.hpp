@@ -31,24 +31,36 @@ struct GemmPanel {
   int bias_column_step = 0;        // 0 or 1
 };
 
-/// `count` elements of one row of an image that go side by side into a panel.
+/// A picture with `around` on all sides, taken apart by column modulo `parts`, so that what
+/// neighbouring outputs (a stride or a tile apart) read lies side by side: column x of row y is at
+/// to[(x % parts * rows + y) * width + x / parts]. Row y is the picture's row y - top, column x its
+/// column x - left.
+struct PlaneSplit {
+  const float* plane = nullptr;
+  std::int64_t in_height = 0, in_width = 0;
+  std::int64_t top = 0, left = 0;
+  float around = 0;
+  std::int64_t parts = 1, rows = 0, width = 0;
+  float* to = nullptr;
+};
+
+/// `count` elements that go side by side into a row of a panel.
 struct Run {
-  std::int64_t from = 0;  // offset in the channel's plane
-  int to = 0;             // offset in the panel's row
+  std::int64_t from = 0;  // offset in a plane
+  int to = 0;             // offset in the row
   int count = 0;
 };
 
-/// Rows of a panel from channels of an image: row c takes every run from planes + c * plane_step,
-/// its elements `stride` apart. What no run covers is +0 where `clear`.
+/// Rows of a panel from channels of a picture: row c takes every run, in ascending order, from
+/// planes + c * plane_step. Reads and writes whole vectors.
 struct TapRows {
   const float* planes = nullptr;
   std::int64_t plane_step = 0;
   std::int64_t channels = 0;
-  std::int64_t stride = 1;
-  bool clear = false;
   const Run* runs = nullptr;
   int run_count = 0;
-  float* panel = nullptr;  // tile_columns floats a row
+  float* panel = nullptr;
+  std::int64_t panel_step = 0;
 };
 
 /// One plane of outputs out of few taps of one plane of inputs: tap t of output (y, x) is at
@@ -136,11 +148,10 @@ struct CpuKernels {
   int tile_rows = 0;     // of `gemm`
   int tile_columns = 0;  // of `gemm`
   void (*gemm)(const GemmPanel&) = nullptr;
+  void (*split_plane)(const PlaneSplit&) = nullptr;
   void (*gather_taps)(const TapRows&) = nullptr;
   WinogradKernels winograd_2, winograd_4;
   TapKernels taps;
-  /// to[i] = from[i * stride] for i in [0, count)
-  void (*copy_every)(const float* from, std::int64_t stride, float* to, int count) = nullptr;
   /// The sum in 32 lanes (docs/numerics.md); a NaN may be any.
   float (*sum)(const float* from, std::int64_t count) = nullptr;
   /// One row: exp(x - largest) over their sum in 32 lanes.

@@ -2,7 +2,7 @@
 // MaxPool, AveragePool and the global ones.
 #include <commensal/compute/kernels/cpu/ops.hpp>
 #include <commensal/compute/kernels/cpu/scratch.hpp>
-#include <commensal/compute/kernels/cpu/tap_planes.hpp>
+#include <commensal/compute/kernels/cpu/taps.hpp>
 #include <commensal/compute/kernels/infer/pool.hpp>
 #include <commensal/compute/kernels/ref/ops.hpp>
 #include <limits>
@@ -19,11 +19,11 @@ core::Result<void> pool_planes(const infer::Pool& pool, const Call& call, Tensor
                                Workspace& ws, void (*fold)(const TapPlane&), float around,
                                const float* divisors) {
   const CpuKernels& kernels = kernels_for(ws.isa);
-  const TapLayout layout(kernels, pool.window);
+  const TapLayout layout(pool.window);
   const float* x = call.in(0).data<float>().data();
   float* y = output.mutable_data<float>().data();
   const std::int64_t in_plane = pool.window.in_elements(), out_plane = pool.window.out_elements();
-  return run_with_scratch(ws, pool.planes, layout.phases.floats(),
+  return run_with_scratch(ws, pool.planes, layout.plane_floats() + kernels.lanes,
                           [&](std::int64_t i, float* scratch) {
                             layout.fill(kernels, x + i * in_plane, around, scratch);
                             TapPlane plane = layout.plane(scratch, y + i * out_plane);

@@ -8,11 +8,15 @@ namespace commensal::kernels::cpu {
 
 namespace {
 
-/// Steps of depth between two stores of the accumulators: a block of b (256 x 192 bytes) stays in
-/// the second-level cache, mostly in the first, and reloading costs 1 % of the tile's time.
-constexpr std::int64_t kDepthBlock = 256;
-
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+/// Steps of depth between two stores of the accumulators: equal blocks of at most 192 steps, whose
+/// part of b (192 bytes a step) leaves room for a panel of a in a first-level cache of 48 KiB.
+/// Reloading the accumulators costs 1 or 2 % of the tile's time.
+std::int64_t depth_block(std::int64_t depth) {
+  constexpr std::int64_t kStepsMax = 192;
+  return depth == 0 ? 0 : ceil_div(depth, ceil_div(depth, kStepsMax));
+}
 
 /// Copies one panel's rows [0, depth), `columns` of tile_columns columns; the rest is +0.
 void pack_panel(const float* from, std::int64_t depth, int columns, std::int64_t step,
@@ -47,7 +51,7 @@ void multiply_panel(const CpuKernels& kernels, const ProductShape& shape, const 
   }
   std::int64_t k = 0;
   do {  // once even for a depth of 0: the bias is still to be added
-    g.depth = std::min(kDepthBlock, shape.depth - k);
+    g.depth = std::min(depth_block(shape.depth), shape.depth - k);
     const Columns b = product.b->block(k, g.depth, column, g.columns, scratch);
     g.a = product.a.data + row / kernels.tile_rows * product.a.panel_step + k * product.a.step;
     g.b = b.data;
@@ -122,7 +126,7 @@ core::Result<void> multiply(const ProductShape& shape, std::span<const Product> 
       ceil_div(ceil_div(shape.rows, cuts), kernels.tile_rows) * kernels.tile_rows;
   cuts = ceil_div(shape.rows, rows_a_cut);
   const std::int64_t scratch_floats =
-      std::min(kDepthBlock, std::max<std::int64_t>(shape.depth, 1)) * kernels.tile_columns;
+      depth_block(shape.depth) * kernels.tile_columns + kernels.lanes;
   return run_with_scratch(
       ws, count * panels * cuts, scratch_floats, [&](std::int64_t i, float* scratch) {
         const std::int64_t row = i % cuts * rows_a_cut;

@@ -34,7 +34,7 @@ class ColumnSource {
  public:
   virtual ~ColumnSource() = default;
   /// Rows [k, k + depth) of columns [column, column + columns), where `column` is a multiple of
-  /// tile_columns. May write them to `scratch` (depth * tile_columns floats).
+  /// tile_columns. May write them to `scratch` (depth * tile_columns floats, and a vector beyond).
   virtual Columns block(std::int64_t k, std::int64_t depth, std::int64_t column, int columns,
                         float* scratch) const = 0;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Included once per instruction set: gathering the inputs of a convolution into panels.
+// Included once per instruction set: PlaneSplit and TapRows, the copies that come before sums.
 #if defined(COMMENSAL_CPU_TAPS_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef COMMENSAL_CPU_TAPS_INL
 #undef COMMENSAL_CPU_TAPS_INL
@@ -8,7 +8,6 @@
 #endif
 
 #include <algorithm>
-#include <commensal/compute/kernels/cpu/gemm-inl.hpp>
 #include <commensal/compute/kernels/cpu/lanes.hpp>
 #include <commensal/compute/kernels/cpu/vector-inl.hpp>
 
@@ -16,67 +15,109 @@ HWY_BEFORE_NAMESPACE();
 namespace commensal::kernels::cpu::HWY_NAMESPACE {
 #if HWY_NATIVE_FMA
 
-inline void copy_run(const float* from, float* to, int count) {
-  int i = 0;
-  for (; i + kLanes <= count; i += kLanes)
-    hn::StoreU(hn::LoadU(kFloats, from + i), kFloats, to + i);
-  if (i < count) store_first(count - i, load_first(count - i, from + i), to + i);
+/// The elements of a vector whose positions are in [begin, end).
+HWY_INLINE hn::Mask<Floats> between(std::int64_t begin, std::int64_t end) {
+  const auto below = [](std::int64_t bound) {
+    return first(static_cast<int>(std::clamp<std::int64_t>(bound, 0, kLanes)));
+  };
+  return hn::AndNot(below(begin), below(end));
 }
 
-/// The first `reach` of a vector's elements; none where it is not positive.
-HWY_INLINE V load_reach(std::int64_t reach, const float* from) {
-  if (reach >= kLanes) return hn::LoadU(kFloats, from);
-  return reach > 0 ? load_first(static_cast<int>(reach), from) : hn::Zero(kFloats);
-}
-
-/// `kStride` vectors' elements 0, kStride, 2 kStride, ...; kStride is 2 or 4. Nothing is read from
-/// `reach` on.
-template <int kStride>
-HWY_INLINE V load_every(std::int64_t reach, const float* from) {
-  if constexpr (kStride == 1) {
-    return load_reach(reach, from);
+/// kParts vectors side by side, taken apart: parts[p] gets elements p, p + kParts, ...
+template <int kParts>
+HWY_INLINE void take_apart(const V* x, V* parts) {
+  if constexpr (kParts == 1) {
+    parts[0] = x[0];
+  } else if constexpr (kParts == 2) {
+    parts[0] = hn::ConcatEven(kFloats, x[1], x[0]);
+    parts[1] = hn::ConcatOdd(kFloats, x[1], x[0]);
   } else {
-    constexpr int kHalf = kStride / 2 * kLanes;
-    return hn::ConcatEven(kFloats, load_every<kStride / 2>(reach - kHalf, from + kHalf),
-                          load_every<kStride / 2>(reach, from));
+    static_assert(kParts == 4);
+    V low[2], high[2];
+    take_apart<2>(x, low);
+    take_apart<2>(x + 2, high);
+    parts[0] = hn::ConcatEven(kFloats, high[0], low[0]);
+    parts[1] = hn::ConcatEven(kFloats, high[1], low[1]);
+    parts[2] = hn::ConcatOdd(kFloats, high[0], low[0]);
+    parts[3] = hn::ConcatOdd(kFloats, high[1], low[1]);
   }
 }
 
-template <int kStride>
-inline void copy_run_every(const float* from, float* to, int count) {
-  for (int i = 0; i < count; i += kLanes, from += kStride * kLanes) {
-    const int rest = count - i;
-    const V x = load_every<kStride>((rest - 1) * kStride + 1, from);
-    if (rest >= kLanes) {
-      hn::StoreU(x, kFloats, to + i);
-    } else {
-      store_first(rest, x, to + i);
+/// Columns [x, x + count) of all parts, for all rows.
+template <int kParts>
+HWY_INLINE void split_columns(const PlaneSplit& s, std::int64_t x, int count) {
+  const V around = hn::Set(kFloats, s.around);
+  hn::Mask<Floats> inside[kParts];
+  for (int q = 0; q < kParts; ++q) {
+    const std::int64_t column = x * kParts + q * kLanes - s.left;  // of the picture
+    inside[q] = between(-column, s.in_width - column);
+  }
+  for (std::int64_t r = 0; r < s.rows; ++r) {
+    V from[kParts], parts[kParts];
+    const std::int64_t y = r - s.top;
+    const bool empty = y < 0 || y >= s.in_height;
+    COMMENSAL_UNROLL
+    for (int q = 0; q < kParts; ++q) {
+      from[q] = around;
+      if (empty) continue;
+      const float* const at = s.plane + (y * s.in_width + x * kParts + q * kLanes - s.left);
+      from[q] = hn::IfThenElse(inside[q], hn::MaskedLoad(inside[q], kFloats, at), around);
+    }
+    take_apart<kParts>(from, parts);
+    float* const to = s.to + r * s.width + x;
+    COMMENSAL_UNROLL
+    for (int p = 0; p < kParts; ++p) {
+      store_first(count, parts[p], to + p * s.rows * s.width);
     }
   }
 }
 
-inline void copy_every(const float* from, std::int64_t stride, float* to, int count) {
-  if (count <= 0) return;
-  if (stride == 1) return copy_run(from, to, count);
-  if (stride == 2) return copy_run_every<2>(from, to, count);
-  if (stride == 4) return copy_run_every<4>(from, to, count);
-  for (int i = 0; i < count; ++i) to[i] = from[i * stride];
+template <int kParts>
+inline void split_in(const PlaneSplit& s) {
+  for (std::int64_t x = 0; x < s.width; x += kLanes) {
+    split_columns<kParts>(s, x, static_cast<int>(std::min<std::int64_t>(kLanes, s.width - x)));
+  }
 }
 
+inline void split_in_any(const PlaneSplit& s) {
+  for (std::int64_t part = 0; part < s.parts; ++part) {
+    for (std::int64_t r = 0; r < s.rows; ++r) {
+      float* const to = s.to + (part * s.rows + r) * s.width;
+      const std::int64_t y = r - s.top;
+      for (std::int64_t x = 0; x < s.width; ++x) {
+        const std::int64_t column = x * s.parts + part - s.left;
+        const bool inside = y >= 0 && y < s.in_height && column >= 0 && column < s.in_width;
+        to[x] = inside ? s.plane[y * s.in_width + column] : s.around;
+      }
+    }
+  }
+}
+
+inline void split_plane(const PlaneSplit& s) {
+  switch (s.parts) {
+    case 1:
+      return split_in<1>(s);
+    case 2:
+      return split_in<2>(s);
+    case 4:
+      return split_in<4>(s);
+    default:
+      return split_in_any(s);
+  }
+}
+
+/// What a run writes too much is overwritten by the next one or is beyond the last column.
 inline void gather_taps(const TapRows& t) {
   const float* plane = t.planes;
   float* row = t.panel;
-  for (std::int64_t c = 0; c < t.channels; ++c, plane += t.plane_step) {
-    if (t.clear) {
-      for (int v = 0; v < kTileVectors; ++v) {
-        hn::StoreU(hn::Zero(kFloats), kFloats, row + v * kLanes);
+  for (std::int64_t c = 0; c < t.channels; ++c, plane += t.plane_step, row += t.panel_step) {
+    for (int i = 0; i < t.run_count; ++i) {
+      const float* const from = plane + t.runs[i].from;
+      float* const to = row + t.runs[i].to;
+      for (int x = 0; x < t.runs[i].count; x += kLanes) {
+        hn::StoreU(hn::LoadU(kFloats, from + x), kFloats, to + x);
       }
     }
-    for (int i = 0; i < t.run_count; ++i) {
-      const Run& run = t.runs[i];
-      copy_every(plane + run.from, t.stride, row + run.to, run.count);
-    }
-    row += kTileVectors * kLanes;
   }
 }
 

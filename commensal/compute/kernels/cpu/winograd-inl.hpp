@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <commensal/compute/kernels/cpu/lanes.hpp>
 #include <commensal/compute/kernels/cpu/math-inl.hpp>
-#include <commensal/compute/kernels/cpu/taps-inl.hpp>
 #include <commensal/compute/kernels/cpu/vector-inl.hpp>
 
 HWY_BEFORE_NAMESPACE();
@@ -54,7 +53,11 @@ HWY_INLINE void store_pixels(const V* y, float* out, std::int64_t count) {
   } else {
     hn::StoreInterleaved4(y[0], y[1], y[2], y[3], kFloats, to);
   }
-  if (to != out) copy_run(whole, out, static_cast<int>(count));
+  if (to == out) return;
+  for (int x = 0; x < count; x += kLanes) {
+    const V pixels = hn::Load(kFloats, whole + x);
+    store_first(static_cast<int>(std::min<std::int64_t>(count - x, kLanes)), pixels, out + x);
+  }
 }
 
 template <int M>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <commensal/compute/kernels/cpu/phases.hpp>
 #include <commensal/compute/kernels/cpu/scratch.hpp>
 #include <commensal/compute/kernels/cpu/winograd.hpp>
 #include <vector>
@@ -46,9 +45,12 @@ class Winograd {
     const std::int64_t block_rows =
         std::clamp<std::int64_t>(std::max(fitting, kBlockTilesMin) / across_, 1, rows);
     pitch_ = ceil_div(block_rows * across_, kernels_.lanes) * kernels_.lanes;
-    COMMENSAL_ASSIGN(inputs_, floats_from(ws_.arena, points_ * conv_.channels * pitch_));
-    COMMENSAL_ASSIGN(
-        sums_, floats_from(ws_.arena, points_ * conv_.out_channels * pitch_ + kernels_.lanes));
+    // A line more, so that a tile's points do not all compete for the same set of a cache.
+    constexpr std::int64_t kLineFloats = 16;
+    input_step_ = conv_.channels * pitch_ + kLineFloats;
+    sum_step_ = conv_.out_channels * pitch_ + kLineFloats;
+    COMMENSAL_ASSIGN(inputs_, floats_from(ws_.arena, points_ * input_step_));
+    COMMENSAL_ASSIGN(sums_, floats_from(ws_.arena, points_ * sum_step_ + kernels_.lanes));
     for (std::int64_t row = 0; row < rows; row += block_rows) {
       COMMENSAL_TRY(run_block(row, std::min(block_rows, rows - row)));
     }
@@ -74,30 +76,34 @@ class Winograd {
     const infer::Window& w = conv_.window;
     std::int64_t rows_max = 0;
     for (const TileRows& part : parts) rows_max = std::max(rows_max, part.count);
-    const Phases phases{.parts = side_,
-                        .rows = rows_max * side_ + 2,
-                        .width = across_ + 1,
-                        .lanes = kernels_.lanes};
+    PlaneSplit split;
+    split.in_height = w.in[0], split.in_width = w.in[1];
+    split.left = w.pad_begin[1];
+    split.parts = side_;
+    split.width = across_ + 1;
+    const std::int64_t floats = (rows_max * side_ + 2) * split.width * side_ + kernels_.lanes;
     const auto transform = [&](std::int64_t channel, float* scratch) {
       float* const out = inputs_.get() + channel * pitch_;
-      const std::int64_t point_step = conv_.channels * pitch_;
       for (const TileRows& part : parts) {
-        const float* plane = x_ + (part.image * conv_.channels + channel) * w.in_elements();
-        phases.fill(kernels_, plane, w.in[0], w.in[1], w.pad_begin[0] - part.first * side_,
-                    w.pad_begin[1], scratch);
+        PlaneSplit one = split;
+        one.plane = x_ + (part.image * conv_.channels + channel) * w.in_elements();
+        one.top = w.pad_begin[0] - part.first * side_;
+        one.rows = part.count * side_ + 2;
+        one.to = scratch;
+        kernels_.split_plane(one);
         transforms_.input({.parts = scratch,
-                           .part_step = phases.part_floats(),
-                           .row_step = phases.width,
+                           .part_step = one.rows * one.width,
+                           .row_step = one.width,
                            .tile_rows = part.count,
                            .tiles_across = across_,
                            .out = out + part.tile,
-                           .point_step = point_step});
+                           .point_step = input_step_});
       }
       for (int p = 0; p < points_; ++p) {  // what is multiplied but never used
-        std::fill(out + p * point_step + tiles, out + p * point_step + pitch_, 0.0f);
+        std::fill(out + p * input_step_ + tiles, out + p * input_step_ + pitch_, 0.0f);
       }
     };
-    return run_with_scratch(ws_, conv_.channels, phases.floats(), transform);
+    return run_with_scratch(ws_, conv_.channels, floats, transform);
   }
 
   core::Result<void> multiply_points(std::int64_t tiles) {
@@ -105,10 +111,10 @@ class Winograd {
     std::vector<Product> products;
     columns.reserve(static_cast<std::size_t>(points_));
     for (int p = 0; p < points_; ++p) {
-      columns.emplace_back(kernels_, inputs_.get() + p * conv_.channels * pitch_, pitch_, 1, true);
+      columns.emplace_back(kernels_, inputs_.get() + p * input_step_, pitch_, 1, true);
       products.push_back({.a = weights_.point_rows(side_, p, ws_.threads),
                           .b = &columns.back(),
-                          .c = sums_.get() + p * conv_.out_channels * pitch_,
+                          .c = sums_.get() + p * sum_step_,
                           .c_step = pitch_});
     }
     return multiply(
@@ -123,7 +129,7 @@ class Winograd {
         const std::int64_t top = part.first * side_;
         transforms_.output(
             {.sums = sums_.get() + o * pitch_ + part.tile,
-             .point_step = conv_.out_channels * pitch_,
+             .point_step = sum_step_,
              .tile_rows = part.count,
              .tiles_across = across_,
              .bias = bias_ == nullptr ? 0.0f : bias_[o],
@@ -146,9 +152,10 @@ class Winograd {
   float* const y_;
   const std::int64_t image_rows_, across_;  // tiles of an image
 
-  std::int64_t pitch_ = 0;         // tiles of a block, in whole vectors
-  std::shared_ptr<float> inputs_;  // [point][channel][pitch]
-  std::shared_ptr<float> sums_;    // [point][output channel][pitch]
+  std::int64_t pitch_ = 0;                      // tiles of a block, in whole vectors
+  std::int64_t input_step_ = 0, sum_step_ = 0;  // between points
+  std::shared_ptr<float> inputs_;               // [point][channel][pitch]
+  std::shared_ptr<float> sums_;                 // [point][output channel][pitch]
 };
 
 }  // namespace
