@@ -3,6 +3,7 @@
 
 namespace commensal::apps {
 
+Run declare_audit(CLI::App& app);
 Run declare_conformance(CLI::App& app);
 Run declare_demo(CLI::App& app);
 Run declare_gateway(CLI::App& app);
@@ -28,6 +29,11 @@ constexpr Command kTable[] = {
      "commensal provider --gateway 127.0.0.1:8090 --threads 2 --name lab-7\n"
      "commensal provider --gateway 127.0.0.1:8090 --folder provider-state --json",
      declare_provider},
+    {"audit", "Check a receipt by re-executing it here; trusts neither gateway nor provider",
+     "commensal audit RECEIPT\n"
+     "commensal audit RECEIPT --state gateway-state --backend ref\n"
+     "commensal audit answer.receipt --opening answer.opening --model model.onnx",
+     declare_audit},
     {"run", "Run a model once on this machine and print its outputs and their SHA-256",
      "commensal run model.onnx --input x=x.npy\n"
      "commensal run faces.onnx --input crowd.jpg --image-mean 127 --image-scale 128 --json\n"

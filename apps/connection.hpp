@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <commensal/serve/client/client.hpp>
+#include <string>
+
+namespace commensal::apps {
+
+/// Where the gateway is and who asks: --gateway and --token-file, else COMMENSAL_GATEWAY and
+/// COMMENSAL_TOKEN, else $XDG_CONFIG_HOME/commensal/token (~/.config/commensal/token) and
+/// http://127.0.0.1:8080. A token is never an argument: arguments are seen by everybody.
+struct Connection {
+  std::string gateway;
+  std::string token_file;
+
+  void declare(CLI::App& app);
+};
+
+/// Errors: those of reading the token's file and of Client::create.
+core::Result<client::Client> connect(const Connection& connection);
+
+/// Where a token is looked for when nothing names one.
+core::Path default_token_file();
+
+}  // namespace commensal::apps
