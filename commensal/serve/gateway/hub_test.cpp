@@ -128,7 +128,8 @@ TEST_F(Hub, AKillLeavesAModelWholeOrAbsent) {
     store::FaultStore breaking(disk, 0, fault);
     EXPECT_FALSE(ModelHub(breaking, folder_, clock_).push(alice_, "alice/digits", digits(), {}));
     ModelHub hub(disk, folder_, clock_);
-    for (const ModelVersion& version : *hub.list(&root_))
+    const auto models = hub.list(&root_);
+    for (const ModelVersion& version : *models)
       EXPECT_EQ(core::read_file(hub.path_of(version.content))->size(),
                 static_cast<std::size_t>(version.bytes));
     // Whoever got no answer pushes again, and there is one version of it.

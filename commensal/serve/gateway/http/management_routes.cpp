@@ -26,7 +26,8 @@ core::Result<gateway::PushOptions> push_options(const Call& call) {
   if (!is_private.empty() && is_private != "0" && is_private != "1")
     return core::fail(ErrorCode::kInvalidArgument, "private is 0 or 1");
   options.is_private = is_private == "1";
-  std::string_view list = call.query.contains("allow") ? call.query.at("allow") : "";
+  const std::string allowed = query_of(call, "allow");
+  std::string_view list = allowed;
   while (!list.empty()) {
     const std::size_t comma = list.find(',');
     COMMENSAL_ASSIGN(const crypto::Address address,

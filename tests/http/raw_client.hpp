@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+
+namespace commensal::tests {
+
+struct RawResponse {
+  int status = 0;                              // 0: the connection ended before one came
+  std::map<std::string, std::string> headers;  // names in lower case
+  std::string body;
+};
+
+/// A socket and nothing more: sends any bytes, well formed or not.
+class RawClient {
+ public:
+  explicit RawClient(std::uint16_t port);
+  RawClient(const RawClient&) = delete;
+  RawClient& operator=(const RawClient&) = delete;
+  ~RawClient();
+
+  /// False where the other side has gone.
+  bool send(std::string_view bytes);
+  void half_close();
+  /// `without_body` for the answer to a HEAD.
+  RawResponse receive(bool without_body = false);
+  /// Whether the other side has closed, within some seconds.
+  bool is_closed();
+
+ private:
+  bool fill();
+
+  int socket_ = -1;
+  std::string buffer_;
+};
+
+}  // namespace commensal::tests

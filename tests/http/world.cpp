@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <tests/http/world.hpp>
+
+#include <unistd.h>
+
+#include <commensal/base/core/check.hpp>
+#include <commensal/base/core/file.hpp>
+#include <future>
+#include <thread>
+
+namespace commensal::tests {
+
+namespace {
+
+template <class T>
+T must(core::Result<T> result) {
+  core::check(result.has_value(), result ? "" : result.error().message);
+  return *std::move(result);
+}
+
+}  // namespace
+
+World::World(const std::string& name)
+    : folder_(std::filesystem::temp_directory_path() /
+              fmt::format("commensal-http-{}-{}", name, ::getpid())),
+      key_(crypto::SecretKey::generate(rng_)),
+      provider_key_(crypto::SecretKey::generate(rng_)) {
+  std::filesystem::remove_all(folder_);
+  gateway::GatewayConfig config;
+  config.folder = folder_ / "gateway";
+  config.audit_probability = 1;
+  gateway_ = must(gateway::Gateway::create(
+      {.loop = loop_, .clock = clock_, .rng = rng_, .store = store_, .key = key_}, config));
+  root = must(gateway_->accounts().create("root", gateway::Role::kOperator));
+  alice = must(gateway_->accounts().create("alice", gateway::Role::kConsumer));
+  bob = must(gateway_->accounts().create("bob", gateway::Role::kConsumer));
+  must(gateway_->hub().push({"alice", gateway::Role::kConsumer}, "alice/digits", digits_model(),
+                            {}));
+  links_.listen(*gateway_);
+  loop_.start();
+  http_ = must(http::HttpServer::start(*gateway_, loop_, clock_, {}));
+}
+
+World::~World() {
+  free_loop();
+  http_->stop(0);
+  loop_.stop();
+  loop_.join();
+  provider_.reset();
+  provider_client_.reset();
+  links_.stop();
+  std::error_code ignored;
+  std::filesystem::remove_all(folder_, ignored);
+}
+
+void World::start_provider() {
+  std::promise<void> started;
+  loop_.post([&] {
+    provider_client_ = std::make_unique<rpc::DirectClient>(links_);
+    provider_ = must(provider::Provider::create({.loop = loop_,
+                                                 .rng = rng_,
+                                                 .store = provider_store_,
+                                                 .key = provider_key_,
+                                                 .gateway = *provider_client_,
+                                                 .engines = engines_},
+                                                {.name = "p1", .folder = folder_ / "p1"}));
+    provider_->start();
+    started.set_value();
+  });
+  started.get_future().get();
+  client::Client anyone = client("");
+  for (int tries = 0; tries < 1'000 && !anyone.ready(); ++tries)
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+}
+
+void World::stop_http(std::int64_t grace_ms) { http_->stop(grace_ms); }
+
+void World::hold_loop() {
+  *held_ = true;
+  loop_.post([held = held_] { held->wait(true); });
+}
+
+void World::free_loop() {
+  *held_ = false;
+  held_->notify_all();
+}
+
+client::Client World::client(const std::string& token) const {
+  return must(client::Client::create({.url = url(), .token = token, .wait_ms = 20'000}));
+}
+
+core::Bytes digits_model() {
+  return must(core::read_file(core::Path(COMMENSAL_SOURCE_DIR) / "models/digits/digits.onnx"));
+}
+
+tensor::NamedTensors picture(std::uint64_t i) {
+  std::vector<float> pixels;
+  for (std::uint64_t k = 0; k < 64; ++k)
+    pixels.push_back(8.0f + 8.0f * core::counter_symmetric_f32(99, i, k));
+  return {{"image", tensor::Tensor::of<float>({1, 1, 8, 8}, pixels)}};
+}
+
+}  // namespace commensal::tests

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <commensal/base/store/memory_store.hpp>
+#include <commensal/serve/client/client.hpp>
+#include <commensal/serve/gateway/gateway.hpp>
+#include <commensal/serve/gateway/http/server.hpp>
+#include <commensal/serve/provider/provider.hpp>
+#include <commensal/serve/rpc/asio_loop.hpp>
+#include <commensal/serve/rpc/direct.hpp>
+#include <memory>
+#include <string>
+
+namespace commensal::tests {
+
+/// A gateway behind its HTTP server, in real time, with accounts "root" (operator), "alice" and
+/// "bob", the model "alice/digits", and a provider that comes when it is called.
+class World {
+ public:
+  explicit World(const std::string& name);
+  ~World();
+
+  void start_provider();
+  /// Stops the server, as the destructor would later.
+  void stop_http(std::int64_t grace_ms);
+  /// Keeps the gateway's loop busy until free_loop().
+  void hold_loop();
+  void free_loop();
+
+  std::uint16_t port() const { return http_->port(); }
+  std::string url() const { return fmt::format("http://127.0.0.1:{}", port()); }
+  client::Client client(const std::string& token) const;
+  crypto::Address provider_address() const { return provider_key_.address(); }
+
+  std::string root, alice, bob;  // tokens
+
+ private:
+  core::Path folder_;
+  core::SystemClock clock_;
+  core::SystemRng rng_;
+  store::MemoryStore store_;
+  store::MemoryStore provider_store_;
+  crypto::SecretKey key_;
+  crypto::SecretKey provider_key_;
+  provider::SessionEngineFactory engines_{graph::SessionOptions{}};
+  rpc::AsioLoop loop_;
+  rpc::DirectServer links_{loop_};
+  std::unique_ptr<gateway::Gateway> gateway_;
+  std::unique_ptr<rpc::DirectClient> provider_client_;
+  std::shared_ptr<provider::Provider> provider_;
+  std::unique_ptr<http::HttpServer> http_;
+  std::shared_ptr<std::atomic<bool>> held_ = std::make_shared<std::atomic<bool>>(false);
+};
+
+core::Bytes digits_model();
+/// Its input: picture number i.
+tensor::NamedTensors picture(std::uint64_t i);
+
+}  // namespace commensal::tests
