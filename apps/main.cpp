@@ -20,6 +20,17 @@ std::string footer_of(const Command& command) {
   return text;
 }
 
+// What the first argument asks for, if it is no command.
+std::string unknown_command(int argc, char** argv) {
+  if (argc < 2 || argv[1][0] == '-') return "";
+  std::string names;
+  for (const Command& command : commensal::apps::command_table()) {
+    if (command.name == argv[1]) return "";
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", command.name);
+  }
+  return fmt::format("no command '{}'; there are {}", argv[1], names);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -35,6 +46,10 @@ int main(int argc, char** argv) {
     CLI::App* sub = app.add_subcommand(std::string(command.name), std::string(command.summary));
     sub->footer(footer_of(command));
     runs[sub] = command.declare(*sub);
+  }
+  if (const std::string complaint = unknown_command(argc, argv); !complaint.empty()) {
+    fmt::print(stderr, "commensal: {}\n", complaint);
+    return 1;
   }
   try {
     app.parse(argc, argv);

@@ -14,6 +14,7 @@ namespace commensal::apps {
 
 using core::Result;
 using tensor::Tensor;
+using Json = nlohmann::ordered_json;
 
 namespace {
 
@@ -48,20 +49,29 @@ Result<void> write_outputs(const graph::Graph& graph, const std::vector<Tensor>&
   return {};
 }
 
+// A number as it was printed; NaN and infinities, which JSON lacks, stay text.
+Json number(const std::string& text) {
+  Json parsed = Json::parse(text, nullptr, false);
+  return parsed.is_discarded() ? Json(text) : parsed;
+}
+
 void print_json(const graph::Graph& graph, const std::vector<Tensor>& outputs) {
-  nlohmann::ordered_json report;
-  report["sha256"] = nlohmann::ordered_json::object();
-  report["outputs"] = nlohmann::ordered_json::object();
+  Json report;
+  report["sha256"] = Json::object();
+  report["outputs"] = Json::object();
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const std::string& name = graph.name_of(graph.outputs[i]);
-    nlohmann::ordered_json entry;
+    Json entry;
     entry["datatype"] = std::string(tensor::traits(outputs[i].dtype()).name);
     const auto dims = outputs[i].shape().dims();
     entry["shape"] = std::vector<std::int64_t>(dims.begin(), dims.end());
-    entry["first"] = first_values(outputs[i], 8);
-    entry["top"] = nlohmann::ordered_json::array();
+    entry["first"] = Json::array();
+    for (const std::string& value : first_values(outputs[i], 8)) {
+      entry["first"].push_back(number(value));
+    }
+    entry["top"] = Json::array();
     for (const Ranked& one : top_values(outputs[i], 5)) {
-      entry["top"].push_back({{"index", one.index}, {"value", one.value}});
+      entry["top"].push_back({{"index", one.index}, {"value", number(one.value)}});
     }
     entry["sha256"] = hash_of(outputs[i]);
     report["sha256"][name] = entry["sha256"];
