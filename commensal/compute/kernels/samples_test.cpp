@@ -92,6 +92,13 @@ void add_products(Samples& s) {
   const auto bn =
       std::vector{f32({2, 3, 4}), f32({3}, 1), f32({3}, 2), f32({3}, 3), positive({3}, 4)};
   s.push_back({"BatchNormalization", 9, bn, with({{"epsilon", 1e-3f}})});
+  s.push_back({"InstanceNormalization", 6, {f32({2, 3, 4}), f32({3}, 1), f32({3}, 2)}});
+  s.push_back({"LayerNormalization",
+               17,
+               {f32({2, 3, 4}), f32({3, 4}, 1), f32({3, 4}, 2)},
+               with({{"axis", std::int64_t{1}}}),
+               3});
+  s.push_back({"LayerNormalization", 17, {f32({2, 35}), f32({35}, 1)}});
   s.push_back({"LRN", 13, {f32({1, 7, 2, 2})}, with({{"size", std::int64_t{4}}, {"alpha", 0.1f}})});
 }
 
@@ -125,12 +132,19 @@ void add_pools(Samples& s) {
 }
 
 void add_unary(Samples& s) {
-  for (const char* name :
-       {"Abs",      "Ceil",      "Celu",        "Elu",       "Erf",
-        "Exp",      "Floor",     "HardSigmoid", "HardSwish", "IsInf",
-        "IsNaN",    "LeakyRelu", "Log",         "Neg",       "Reciprocal",
-        "Relu",     "Round",     "Selu",        "Sigmoid",   "Sign",
-        "Softplus", "Softsign",  "Sqrt",        "Tanh",      "ThresholdedRelu"}) {
+  for (const char* name : {"Abs",        "Ceil",
+                           "Celu",       "Elu",
+                           "Erf",        "Exp",
+                           "Floor",      "HardSigmoid",
+                           "HardSwish",  "IsInf",
+                           "IsNaN",      "LeakyRelu",
+                           "Log",        "Neg",
+                           "Reciprocal", "Relu",
+                           "Round",      "Selu",
+                           "Shrink",     "Sigmoid",
+                           "Sign",       "Softplus",
+                           "Softsign",   "Sqrt",
+                           "Tanh",       "ThresholdedRelu"}) {
     s.push_back({name, 16, {f32({3, 7})}});
   }
   s.push_back({"Not", 16, {booleans({5})}});
@@ -194,6 +208,14 @@ void add_shapes(Samples& s) {
 void add_movement(Samples& s) {
   s.push_back({"Transpose", 13, {f32({2, 3, 4})}, with({{"perm", List{1, 2, 0}}})});
   s.push_back({"Transpose", 13, {f32({2, 3})}});
+  s.push_back({"Trilu", 14, {f32({2, 3, 4}), scalar<std::int64_t>(1)}});
+  s.push_back({"Trilu", 14, {f32({4, 3})}, with({{"upper", std::int64_t{0}}})});
+  s.push_back({"Compress", 11, {f32({2, 4}), booleans({4}, 3)}, with({{"axis", std::int64_t{1}}})});
+  s.push_back({"Compress", 11, {f32({2, 4}), booleans({7}, 3)}});
+  s.push_back({"GatherND",
+               13,
+               {f32({2, 5, 3}), Tensor::of<std::int64_t>({2, 2, 1}, List{0, -1, 4, 2})},
+               with({{"batch_dims", std::int64_t{1}}})});
   s.push_back({"Concat",
                13,
                {f32({2, 1, 2}), f32({2, 3, 2}, 1), f32({2, 0, 2}, 2)},
@@ -240,6 +262,11 @@ void add_reductions(Samples& s) {
     s.push_back({name, 11, {f32({2, 3, 13})}});
     s.push_back({name, 13, {f32({2, 3, 4})}, with({{"axis", std::int64_t{1}}})});
   }
+  s.push_back({"CumSum", 14, {f32({2, 5, 3}), scalar<std::int64_t>(1)}});
+  s.push_back({"CumSum",
+               14,
+               {f32({4}), list({-1})},
+               with({{"exclusive", std::int64_t{1}}, {"reverse", std::int64_t{1}}})});
   for (const char* name : {"ArgMax", "ArgMin"}) {
     s.push_back({name, 13, {f32({2, 5, 3})}, with({{"axis", std::int64_t{1}}})});
     s.push_back({name,

@@ -51,6 +51,7 @@ std::vector<Row> arithmetic_rows() {
       {"Relu", 6, 0, 1, 1, 1, Kind::kElementwise, ref::relu(), {cpu::relu}},
       {"Round", 11, 0, 1, 1, 1, Kind::kElementwise, ref::round()},
       {"Selu", 6, 0, 1, 1, 1, Kind::kElementwise, ref::selu()},
+      {"Shrink", 9, 0, 1, 1, 1, Kind::kElementwise, ref::shrink()},
       {"Sigmoid", 6, 0, 1, 1, 1, Kind::kElementwise, ref::sigmoid(), {cpu::sigmoid}},
       {"Sign", 9, 0, 1, 1, 1, Kind::kElementwise, ref::sign()},
       {"Softplus", 1, 0, 1, 1, 1, Kind::kElementwise, ref::softplus(), {cpu::softplus}},

@@ -11,6 +11,7 @@ constexpr int kMany = limits::kNodeInputsMax;
 // name, since, until, inputs min and max, outputs max, kind, ref columns, cpu columns
 std::vector<Row> movement_rows() {
   return {
+      {"Compress", 9, 0, 2, 2, 1, Kind::kMovement, ref::compress()},
       {"Concat", 4, 0, 1, kMany, 1, Kind::kMovement, ref::concat(), {cpu::concat}},
       {"Constant", 1, 0, 0, 0, 1, Kind::kConstant, ref::constant()},
       {"ConstantOfShape", 9, 0, 1, 1, 1, Kind::kConstant, ref::constant_of_shape()},
@@ -22,6 +23,7 @@ std::vector<Row> movement_rows() {
       {"Flatten", 1, 0, 1, 1, 1, Kind::kMovement, ref::flatten()},
       {"Gather", 1, 0, 2, 2, 1, Kind::kMovement, ref::gather()},
       {"GatherElements", 11, 0, 2, 2, 1, Kind::kMovement, ref::gather_elements()},
+      {"GatherND", 11, 0, 2, 2, 1, Kind::kMovement, ref::gather_nd()},
       {"Identity", 1, 0, 1, 1, 1, Kind::kMovement, ref::identity()},
       {"Pad", 2, 10, 1, 1, 1, Kind::kMovement, ref::pad()},
       {"Pad", 11, 17, 2, 3, 1, Kind::kMovement, ref::pad()},
@@ -39,6 +41,7 @@ std::vector<Row> movement_rows() {
       {"Squeeze", 13, 0, 1, 2, 1, Kind::kMovement, ref::squeeze()},
       {"Tile", 6, 0, 2, 2, 1, Kind::kMovement, ref::tile()},
       {"Transpose", 1, 0, 1, 1, 1, Kind::kMovement, ref::transpose(), {cpu::transpose}},
+      {"Trilu", 14, 0, 1, 2, 1, Kind::kMovement, ref::trilu()},
       {"Unsqueeze", 1, 12, 1, 1, 1, Kind::kMovement, ref::unsqueeze()},
       {"Unsqueeze", 13, 0, 2, 2, 1, Kind::kMovement, ref::unsqueeze()},
   };

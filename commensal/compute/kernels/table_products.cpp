@@ -28,7 +28,9 @@ std::vector<Row> product_rows() {
        ref::global_average_pool(),
        {cpu::global_average_pool}},
       {"GlobalMaxPool", 1, 0, 1, 1, 1, Kind::kReduction, ref::global_max_pool()},
+      {"InstanceNormalization", 6, 0, 3, 3, 1, Kind::kReduction, ref::instance_normalization()},
       {"LRN", 1, 0, 1, 1, 1, Kind::kReduction, ref::lrn()},
+      {"LayerNormalization", 17, 0, 2, 3, 3, Kind::kReduction, ref::layer_normalization()},
       {"MatMul", 1, 0, 2, 2, 1, Kind::kDotProduct, ref::matmul(), {cpu::matmul, cpu::pack_matmul}},
       {"MaxPool", 8, 0, 1, 1, 2, Kind::kReduction, ref::max_pool(), {cpu::max_pool}},
   };

@@ -8,6 +8,7 @@ std::vector<Row> reduction_rows() {
   return {
       {"ArgMax", 1, 0, 1, 1, 1, Kind::kReduction, ref::arg_max()},
       {"ArgMin", 1, 0, 1, 1, 1, Kind::kReduction, ref::arg_min()},
+      {"CumSum", 11, 0, 2, 2, 1, Kind::kReduction, ref::cum_sum()},
       {"Hardmax", 1, 0, 1, 1, 1, Kind::kReduction, ref::hardmax()},
       {"LogSoftmax", 1, 0, 1, 1, 1, Kind::kReduction, ref::log_softmax()},
       {"ReduceL1", 1, 17, 1, 1, 1, Kind::kReduction, ref::reduce_l1()},

@@ -141,6 +141,26 @@ struct ThresholdedRelu {
   }
 };
 
+// Towards 0 by bias, where |x| is beyond lambd; else +0.
+struct Shrink {
+  using In = Floats;
+  float bias = 0, lambda = 0.5f;
+  static core::Result<Shrink> make(const Call& call) {
+    Shrink op;
+    COMMENSAL_ASSIGN(op.bias, call.attributes->real("bias", 0));
+    COMMENSAL_ASSIGN(op.lambda, call.attributes->real("lambd", 0.5f));
+    return op;
+  }
+  template <class T>
+  Compute<T> value(const Operands<T>& in) const {
+    using C = Compute<T>;
+    const C x = in(0);
+    if (x < -static_cast<C>(lambda)) return x + static_cast<C>(bias);
+    if (x > static_cast<C>(lambda)) return x - static_cast<C>(bias);
+    return x != x ? x : C{0};
+  }
+};
+
 // First the lower bound, then the upper one; a bound that is absent does not bound.
 struct Clip {
   using In = Numbers;
@@ -189,6 +209,7 @@ Columns leaky_relu() { return elementwise<LeakyRelu>(); }
 Columns prelu() { return elementwise<PRelu>(); }
 Columns relu() { return elementwise<Relu>(); }
 Columns selu() { return elementwise<Selu>(); }
+Columns shrink() { return elementwise<Shrink>(); }
 Columns thresholded_relu() { return elementwise<ThresholdedRelu>(); }
 
 }  // namespace commensal::kernels::ref

@@ -16,6 +16,7 @@ Columns leaky_relu();
 Columns prelu();
 Columns relu();
 Columns selu();
+Columns shrink();
 Columns thresholded_relu();
 
 // binary.cpp
@@ -48,6 +49,10 @@ Columns range();
 Columns shape();
 Columns size();
 
+// layer_norm.cpp
+Columns instance_normalization();
+Columns layer_normalization();
+
 // layout.cpp
 Columns concat();
 Columns depth_to_space();
@@ -69,6 +74,11 @@ Columns logical_or();
 Columns logical_xor();
 Columns pow();
 Columns where();
+
+// mask.cpp
+Columns compress();
+Columns gather_nd();
+Columns trilu();
 
 // normalise.cpp
 Columns batch_normalization();
@@ -106,6 +116,9 @@ Columns identity();
 Columns reshape();
 Columns squeeze();
 Columns unsqueeze();
+
+// scan.cpp
+Columns cum_sum();
 
 // softmax.cpp
 Columns hardmax();

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+// LayerNormalization and InstanceNormalization: over each group of n elements, sums in lanes,
+//   mean = sum(x) / n, var = sum(d * d) / n with d = x - mean, r = 1 / sqrt(var + epsilon),
+//   y = fma(d * r, scale, bias), a missing bias counting as +0.
+#include <algorithm>
+#include <commensal/compute/kernels/infer/checks.hpp>
+#include <commensal/compute/kernels/ref/fold.hpp>
+#include <commensal/compute/kernels/ref/ops.hpp>
+#include <commensal/compute/kernels/ref/value.hpp>
+
+namespace commensal::kernels::ref {
+namespace {
+
+using core::ErrorCode;
+using core::fail;
+
+// Element `index` belongs to group index / size; its scale and bias are entry parameter(index).
+struct Groups {
+  TensorType type;
+  std::int64_t size = 1;
+  std::int64_t channels = 1;  // InstanceNormalization: groups share parameters by channel; else 0
+  std::vector<TensorType> facts;  // of the optional outputs Mean and InvStdDev
+  float epsilon = 1e-5f;
+
+  std::int64_t parameter(std::int64_t index) const {
+    return channels > 0 ? index / size % channels : index % size;
+  }
+};
+
+struct Facts {
+  float mean = 0, scale = 0, last = 0;
+};
+
+core::Result<Groups> layer_groups(const Call& call) {
+  const Shape& x = call.in(0).shape();
+  COMMENSAL_ASSIGN(const std::int64_t given, call.attributes->integer("axis", -1));
+  COMMENSAL_ASSIGN(const std::int64_t stash, call.attributes->integer("stash_type", 1));
+  COMMENSAL_ASSIGN(const int axis, tensor::normalise_axis(given, x.rank()));
+  if (stash != 1) return fail(ErrorCode::kUnsupported, "attribute 'stash_type' other than 1");
+  Groups made;
+  made.channels = 0;
+  made.size = x.elements(axis, x.rank());
+  if (made.size == 0)
+    return fail(ErrorCode::kInvalidArgument, "{} has nothing to normalise", x.text());
+  for (int i = 1; i <= 2; ++i) {
+    if (!call.has(i) || call.in(i).elements() == made.size) continue;
+    return fail(ErrorCode::kInvalidArgument, "input {} must have {} elements, not {}", i, made.size,
+                call.in(i).shape().text());
+  }
+  std::vector<std::int64_t> dims(x.dims().begin(), x.dims().end());
+  for (int d = axis; d < x.rank(); ++d) dims[static_cast<std::size_t>(d)] = 1;
+  const TensorType facts{DType::kFloat32, *Shape::of(dims)};
+  made.facts.assign(static_cast<std::size_t>(call.output_count - 1), facts);
+  return made;
+}
+
+core::Result<Groups> instance_groups(const Call& call) {
+  const Shape& x = call.in(0).shape();
+  if (x.rank() < 2) return fail(ErrorCode::kInvalidArgument, "input 0 must be [N, C, ...]");
+  Groups made;
+  made.channels = x[1];
+  made.size = x.elements(2, x.rank());
+  for (int i = 1; i <= 2; ++i) {
+    if (call.in(i).shape() == Shape{x[1]}) continue;
+    return fail(ErrorCode::kInvalidArgument, "input {} must be [{}], not {}", i, x[1],
+                call.in(i).shape().text());
+  }
+  return made;
+}
+
+template <bool kInstance>
+struct GroupNormPlan {
+  Groups groups;
+
+  static core::Result<GroupNormPlan> make(const Call& call) {
+    COMMENSAL_TRY(infer::check_dtype<Floats32>(call, 0));
+    COMMENSAL_TRY(infer::check_same_dtype(call, 1));
+    COMMENSAL_TRY(infer::check_same_dtype(call, 2));
+    COMMENSAL_ASSIGN(Groups groups, kInstance ? instance_groups(call) : layer_groups(call));
+    groups.type = call.in(0).type();
+    COMMENSAL_ASSIGN(groups.epsilon, call.attributes->real("epsilon", 1e-5f));
+    return GroupNormPlan{groups};
+  }
+  std::vector<TensorType> types() const {
+    std::vector<TensorType> made = {groups.type};
+    made.insert(made.end(), groups.facts.begin(), groups.facts.end());
+    return made;
+  }
+
+  // Steps: those of the first sum, then those of the second.
+  template <class T>
+  Facts facts(std::span<const T> x, std::int64_t group, std::int64_t steps) const {
+    const auto at = [&](std::int64_t i) {
+      return load(x[static_cast<std::size_t>(group * groups.size + i)]);
+    };
+    const std::int64_t half = groups.size + Sum<float>::kTreeSteps;
+    const auto count = static_cast<float>(groups.size);
+    Facts made;
+    Sum<float> sum(steps);
+    for (std::int64_t i = 0; i < groups.size; ++i) sum.add(i, at(i));
+    made.mean = sum.total() / count;
+    made.last = sum.last();
+    if (steps <= half) return made;
+    Sum<float> squares(steps == kAllSteps ? kAllSteps : steps - half);
+    for (std::int64_t i = 0; i < groups.size; ++i) {
+      const float d = at(i) - made.mean;
+      squares.add(i, d * d);
+    }
+    made.scale = 1.0f / std::sqrt(squares.total() / count + groups.epsilon);
+    made.last = squares.last();
+    return made;
+  }
+  template <class T>
+  T value(const Call& call, const Facts& made, std::int64_t index) const {
+    const auto p = static_cast<std::size_t>(groups.parameter(index));
+    const float d = load(call.in(0).data<T>()[static_cast<std::size_t>(index)]) - made.mean;
+    const float bias = call.has(2) ? load(call.in(2).data<T>()[p]) : 0.0f;
+    return store<T>(std::fma(d * made.scale, load(call.in(1).data<T>()[p]), bias));
+  }
+
+  Scalar element(const Call& call, int output, std::int64_t index) const {
+    return visit(Floats32{}, groups.type.dtype, [&]<class T>() {
+      const std::int64_t group = output == 0 ? index / groups.size : index;
+      const Facts made = facts(call.in(0).data<T>(), group, kAllSteps);
+      if (output == 0) return scalar_of(value<T>(call, made, index));
+      return scalar_of(store<float>(output == 1 ? made.mean : made.scale));
+    });
+  }
+  void reads(const Call& call, int output, std::int64_t index, std::vector<ElementRef>& out) const {
+    const std::int64_t group = output == 0 ? index / groups.size : index;
+    for (std::int64_t i = 0; i < groups.size; ++i) out.push_back({0, group * groups.size + i});
+    for (int i = 1; i <= 2 && output == 0; ++i) {
+      if (call.has(i)) out.push_back({i, groups.parameter(index)});
+    }
+  }
+  std::int64_t steps(const Call&, int, std::int64_t) const {
+    return 2 * (groups.size + Sum<float>::kTreeSteps);
+  }
+  Scalar partial(const Call& call, int output, std::int64_t index, std::int64_t steps) const {
+    return visit(Floats32{}, groups.type.dtype, [&]<class T>() {
+      const std::int64_t group = output == 0 ? index / groups.size : index;
+      return scalar_of(store<float>(facts(call.in(0).data<T>(), group, steps).last));
+    });
+  }
+  void run(const Call& call, std::span<Tensor> outputs) const {
+    visit(Floats32{}, groups.type.dtype, [&]<class T>() {
+      const auto x = call.in(0).data<T>();
+      const auto y = outputs[0].mutable_data<T>();
+      const std::int64_t count =
+          groups.type.shape.elements() / std::max<std::int64_t>(groups.size, 1);
+      for (std::int64_t group = 0; group < count; ++group) {
+        const Facts made = facts(x, group, kAllSteps);
+        for (std::int64_t i = group * groups.size; i < (group + 1) * groups.size; ++i) {
+          y[static_cast<std::size_t>(i)] = value<T>(call, made, i);
+        }
+        for (std::size_t o = 1; o < outputs.size(); ++o) {
+          outputs[o].mutable_data<float>()[static_cast<std::size_t>(group)] =
+              store<float>(o == 1 ? made.mean : made.scale);
+        }
+      }
+    });
+  }
+};
+
+}  // namespace
+
+Columns instance_normalization() { return columns_of<GroupNormPlan<true>>(); }
+Columns layer_normalization() { return columns_of<GroupNormPlan<false>>(); }
+
+}  // namespace commensal::kernels::ref

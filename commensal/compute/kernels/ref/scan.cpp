@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// CumSum: each element adds those before it (after it: reverse) in order, from the first one on.
+#include <commensal/compute/kernels/infer/checks.hpp>
+#include <commensal/compute/kernels/infer/places.hpp>
+#include <commensal/compute/kernels/ref/arithmetic.hpp>
+#include <commensal/compute/kernels/ref/ops.hpp>
+#include <commensal/compute/kernels/ref/value.hpp>
+
+namespace commensal::kernels::ref {
+namespace {
+
+struct CumSumPlan {
+  TensorType type;
+  infer::AxisView view;
+  bool exclusive = false, reverse = false;
+
+  static core::Result<CumSumPlan> make(const Call& call) {
+    COMMENSAL_TRY(infer::check_dtype<Products>(call, 0));
+    COMMENSAL_ASSIGN(const auto given, infer::integer_list(call, 1));
+    if (given.size() != 1) {
+      return core::fail(core::ErrorCode::kInvalidArgument, "input 1 must be one axis");
+    }
+    CumSumPlan plan;
+    plan.type = call.in(0).type();
+    COMMENSAL_ASSIGN(const int axis, tensor::normalise_axis(given[0], plan.type.shape.rank()));
+    plan.view = infer::AxisView(plan.type.shape, axis);
+    COMMENSAL_ASSIGN(plan.exclusive, call.attributes->integer("exclusive", 0));
+    COMMENSAL_ASSIGN(plan.reverse, call.attributes->integer("reverse", 0));
+    return plan;
+  }
+  std::vector<TensorType> types() const { return {type}; }
+
+  std::int64_t steps(const Call&, int, std::int64_t index) const {
+    const std::int64_t along = view.along(index);
+    return (reverse ? view.length - along : along + 1) - (exclusive ? 1 : 0);
+  }
+  // The element that step i of the sum for `index` adds.
+  std::int64_t term(std::int64_t index, std::int64_t i) const {
+    return view.position(view.outer(index), reverse ? view.length - 1 - i : i, view.inner(index));
+  }
+  template <class T>
+  Compute<T> sum(std::span<const T> x, std::int64_t index, std::int64_t steps) const {
+    Compute<T> acc{0};
+    for (std::int64_t i = 0; i < steps; ++i) {
+      acc = plus(acc, load(x[static_cast<std::size_t>(term(index, i))]));
+    }
+    return acc;
+  }
+  Scalar element(const Call& call, int, std::int64_t index) const {
+    return visit(Products{}, type.dtype, [&]<class T>() {
+      return scalar_of(store<T>(sum(call.in(0).data<T>(), index, steps(call, 0, index))));
+    });
+  }
+  void reads(const Call& call, int, std::int64_t index, std::vector<ElementRef>& out) const {
+    for (std::int64_t i = 0; i < steps(call, 0, index); ++i) out.push_back({0, term(index, i)});
+    read_whole(call, 1, out);
+  }
+  Scalar partial(const Call& call, int, std::int64_t index, std::int64_t steps) const {
+    return visit(Products{}, type.dtype, [&]<class T>() {
+      return scalar_of(store<Compute<T>>(sum(call.in(0).data<T>(), index, steps)));
+    });
+  }
+  void run(const Call& call, std::span<Tensor> outputs) const {
+    visit(Products{}, type.dtype, [&]<class T>() {
+      const auto x = call.in(0).data<T>();
+      const auto y = outputs[0].mutable_data<T>();
+      for (std::int64_t start = 0; start < static_cast<std::int64_t>(y.size()); ++start) {
+        if (view.along(start) != 0) continue;
+        Compute<T> acc{0};
+        for (std::int64_t i = 0; i < view.length; ++i) {
+          const auto at = static_cast<std::size_t>(term(start, i));
+          const Compute<T> before = acc;
+          acc = plus(acc, load(x[at]));
+          y[at] = store<T>(exclusive ? before : acc);
+        }
+      }
+    });
+  }
+};
+
+}  // namespace
+
+Columns cum_sum() { return columns_of<CumSumPlan>(); }
+
+}  // namespace commensal::kernels::ref
