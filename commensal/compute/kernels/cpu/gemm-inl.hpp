@@ -16,6 +16,7 @@
 
 #include <algorithm>
 #include <array>
+#include <commensal/compute/kernels/cpu/gemm_narrow-inl.hpp>
 #include <commensal/compute/kernels/cpu/lanes.hpp>
 #include <commensal/compute/kernels/cpu/vector-inl.hpp>
 #include <utility>
@@ -24,7 +25,6 @@ HWY_BEFORE_NAMESPACE();
 namespace commensal::kernels::cpu::HWY_NAMESPACE {
 #if HWY_NATIVE_FMA
 
-inline constexpr int kTileRows = kLanes >= 16 ? 8 : 4;
 inline constexpr int kTileVectors = 3;
 
 /// The accumulators of kRows x kVectors, in memory order.
@@ -129,7 +129,7 @@ inline constexpr std::array<std::array<TileFn, kTileRows>, kTileVectors> kTiles 
 inline void gemm(const GemmPanel& g) {
   const int vectors = (g.columns + kLanes - 1) / kLanes;
   const auto& tiles = kTiles[static_cast<std::size_t>(vectors - 1)];
-  std::int64_t row = 0;
+  std::int64_t row = g.columns <= kNarrowColumnsMax ? gemm_narrow(g) : 0;
   if (vectors == 1) {
     for (; row + 2 * kTileRows <= g.rows; row += 2 * kTileRows) {
       gemm_tile<2 * kTileRows, 1, 2>(g, row);

@@ -10,7 +10,7 @@ struct GemmCase {
   std::int64_t m, n, k;
   bool transpose_a, transpose_b;
   float alpha, beta;
-  Shape c;  // rank 0 and no elements asked for: absent
+  Shape c;
   bool has_c;
 };
 
@@ -48,6 +48,17 @@ TEST(EqualityGemm, EveryTail) {
   }
   for (std::int64_t n = 1; n <= 50; ++n) {
     check_gemm({3, n, 2, false, false, 1, 1, {n}, true}, Values::kPlain);
+  }
+}
+
+TEST(EqualityGemm, FewColumns) {
+  for (const Values values : {Values::kPlain, Values::kSpecial, Values::kTiny}) {
+    for (const std::int64_t n : {1, 2, 3, 4, 5, 49, 50, 51, 52}) {
+      for (const std::int64_t m : {4, 8, 31, 100}) {
+        check_gemm({m, n, 250, false, true, 1, 1, {m, 1}, true}, values);
+        check_gemm({m, n, 9, true, false, 0.3f, 2, {n}, true}, values);
+      }
+    }
   }
 }
 

@@ -26,6 +26,7 @@ using Floats = hn::ScalableTag<float>;
 using V = hn::Vec<Floats>;
 inline constexpr Floats kFloats;
 inline constexpr int kLanes = static_cast<int>(HWY_MAX_BYTES / sizeof(float));
+inline constexpr int kTileRows = kLanes >= 16 ? 8 : 4;  // see gemm-inl.hpp
 
 /// Any NaN becomes 0x7fc00000 (docs/numerics.md).
 HWY_INLINE V canonical(V x) {
