@@ -3,12 +3,17 @@
 
 namespace commensal::apps {
 
+Run declare_account(CLI::App& app);
 Run declare_audit(CLI::App& app);
 Run declare_conformance(CLI::App& app);
 Run declare_demo(CLI::App& app);
 Run declare_gateway(CLI::App& app);
+Run declare_infer(CLI::App& app);
 Run declare_inspect(CLI::App& app);
+Run declare_models(CLI::App& app);
 Run declare_provider(CLI::App& app);
+Run declare_push(CLI::App& app);
+Run declare_receipts(CLI::App& app);
 Run declare_run(CLI::App& app);
 
 namespace {
@@ -29,6 +34,31 @@ constexpr Command kTable[] = {
      "commensal provider --gateway 127.0.0.1:8090 --threads 2 --name lab-7\n"
      "commensal provider --gateway 127.0.0.1:8090 --folder provider-state --json",
      declare_provider},
+    {"push", "Give a gateway a model to serve",
+     "commensal push digits.onnx\n"
+     "commensal push digits.onnx alice/digits --gateway http://gateway.example:8080\n"
+     "commensal push secret.onnx --private --allow 0x52908400098527886E0F7030069857D2E4169EE7",
+     declare_push},
+    {"models", "List the models of a gateway, show one, or download it",
+     "commensal models\n"
+     "commensal models alice/digits --save digits.onnx\n"
+     "commensal models --json",
+     declare_models},
+    {"infer", "Ask a gateway for a model's answer, with a receipt",
+     "commensal infer alice/digits --input image=eight.npy\n"
+     "commensal infer alice/faces --input crowd.jpg --image-mean 127 --image-scale 128\n"
+     "commensal infer alice/digits --input eight.npy --json",
+     declare_infer},
+    {"receipts", "List the receipts of an account, show one, or save it",
+     "commensal receipts --count 5\n"
+     "commensal receipts RECEIPT\n"
+     "commensal receipts RECEIPT --save answer.receipt --save-opening answer.opening",
+     declare_receipts},
+    {"account", "Create and list accounts, or say whose token this is",
+     "commensal account\n"
+     "commensal account create alice --token-file gateway-state/operator.token --save alice.token\n"
+     "commensal account list --json",
+     declare_account},
     {"audit", "Check a receipt by re-executing it here; trusts neither gateway nor provider",
      "commensal audit RECEIPT\n"
      "commensal audit RECEIPT --state gateway-state --backend ref\n"

@@ -97,6 +97,10 @@ class Members {
   std::string refused_;
 };
 
+std::string text_of(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
 core::Result<Json> parse(core::ByteView body) {
   Json json = Json::parse(body.begin(), body.end(), nullptr, false);
   if (json.is_discarded()) return nonsense("no JSON");
@@ -141,7 +145,8 @@ core::Result<ModelInfo> model_of(const Json& json) {
                   .bytes = members.number<std::int64_t>("bytes"),
                   .created_ms = members.number<std::int64_t>("created_ms"),
                   .inputs = {},
-                  .outputs = {}};
+                  .outputs = {},
+                  .json = text_of(json)};
   COMMENSAL_ASSIGN(model.inputs, read_ports(members.list("inputs")));
   COMMENSAL_ASSIGN(model.outputs, read_ports(members.list("outputs")));
   COMMENSAL_TRY(members.status());
@@ -192,7 +197,7 @@ core::Result<ReceiptInfo> receipt_of(const Json& json) {
   }
   COMMENSAL_TRY(members.status());
   if (json.contains("receipt")) COMMENSAL_TRY(read_signed_receipt(json, info));
-  info.json = json.dump();
+  info.json = text_of(json);
   return info;
 }
 
@@ -237,10 +242,6 @@ core::Result<tensor::NamedTensor> read_output(const Json& json, core::ByteView& 
   output.value = tensor::Tensor::copy_of(type, binary.first(static_cast<std::size_t>(size)));
   binary = binary.subspan(static_cast<std::size_t>(size));
   return output;
-}
-
-std::string text_of(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 }  // namespace

@@ -33,6 +33,7 @@ struct ModelInfo {
   std::int64_t created_ms = 0;
   std::vector<Port> inputs;
   std::vector<Port> outputs;
+  std::string json;  // as the gateway sent it
 };
 
 struct PushRequest {
