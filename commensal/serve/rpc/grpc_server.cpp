@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <grpc/support/time.h>
 #include <grpcpp/server.h>
 
-#include <chrono>
 #include <commensal/serve/rpc/grpc_server.hpp>
 #include <commensal/serve/rpc/grpc_server_stream.hpp>
 #include <commensal/serve/rpc/grpc_transport.hpp>
@@ -71,7 +71,7 @@ void GrpcServer::stop() {
   for (const auto& stream : open) stream->tell_closed();
   state_->hall->port = nullptr;
   // Cancels what is left and waits until gRPC has let go of it.
-  state_->server->Shutdown(std::chrono::system_clock::now());
+  state_->server->Shutdown(gpr_inf_past(GPR_CLOCK_REALTIME));
 }
 
 }  // namespace commensal::rpc

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <commensal/v1/link.grpc.pb.h>
 #include <gmock/gmock.h>
+#include <grpc/support/time.h>
 
 #include <commensal/serve/rpc/asio_loop.hpp>
 #include <commensal/serve/rpc/grpc_client.hpp>
@@ -66,7 +67,7 @@ class GrpcServerTest : public ::testing::Test {
           void(grpc::ClientReaderWriter<wire::ProviderMessage, wire::GatewayMessage>&)>& act) {
     const auto stub = wire::ProviderLink::NewStub(open_channel(address()));
     grpc::ClientContext context;
-    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(30));
+    context.set_deadline(gpr_time_from_seconds(30, GPR_TIMESPAN));
     const auto stream = stub->Attach(&context);
     act(*stream);
     return stream->Finish();
