@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <apps/connection.hpp>
-#include <commensal/base/core/file.hpp>
 #include <cstdlib>
 
 namespace commensal::apps {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <commensal/base/core/file.hpp>
 #include <commensal/serve/client/client.hpp>
 #include <string>
 

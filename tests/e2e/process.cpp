@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <tests/e2e/process.hpp>
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <commensal/base/core/check.hpp>
+#include <cstdlib>
+#include <filesystem>
+
+namespace commensal::e2e {
+namespace {
+
+[[noreturn]] void become(const std::vector<std::string>& arguments, int output,
+                         const std::string& log) {
+  ::dup2(output, STDOUT_FILENO);
+  const int errors = ::open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
+  if (errors >= 0) ::dup2(errors, STDERR_FILENO);
+  std::vector<char*> pointers;
+  std::string program = COMMENSAL_PROGRAM;
+  pointers.push_back(program.data());
+  std::vector<std::string> copies = arguments;
+  for (std::string& item : copies) pointers.push_back(item.data());
+  pointers.push_back(nullptr);
+  ::execv(program.c_str(), pointers.data());
+  ::_exit(127);
+}
+
+}  // namespace
+
+Process::Process(const std::vector<std::string>& arguments, const std::string& log) {
+  std::array<int, 2> ends{};
+  core::check(::pipe2(ends.data(), O_CLOEXEC) == 0, "a pipe is made");
+  pid_ = ::fork();
+  core::check(pid_ >= 0, "a process is made");
+  if (pid_ == 0) become(arguments, ends[1], log);
+  ::close(ends[1]);
+  output_ = ends[0];
+}
+
+Process::~Process() {
+  kill();
+  ::close(output_);
+}
+
+std::string Process::read_line() {
+  std::string line;
+  for (char c = 0; ::read(output_, &c, 1) == 1 && c != '\n';) line.push_back(c);
+  return line;
+}
+
+std::string Process::read_all(int& status) {
+  std::string text;
+  std::array<char, 4096> block{};
+  for (ssize_t got = 0; (got = ::read(output_, block.data(), block.size())) != 0;) {
+    if (got < 0 && errno != EINTR) break;
+    if (got > 0) text.append(block.data(), static_cast<std::size_t>(got));
+  }
+  status = wait();
+  return text;
+}
+
+void Process::signal(int number) const {
+  if (pid_ > 0) ::kill(pid_, number);
+}
+
+void Process::kill() {
+  signal(SIGKILL);
+  wait();
+}
+
+int Process::wait() {
+  if (pid_ < 0) return 0;
+  int status = 0;
+  while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+  }
+  pid_ = -1;
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+std::string run(const std::vector<std::string>& arguments, int& status) {
+  Process process(arguments, "/dev/null");
+  return process.read_all(status);
+}
+
+Folder::Folder() {
+  std::string pattern = (std::filesystem::temp_directory_path() / "commensal-e2e-XXXXXX").string();
+  core::check(::mkdtemp(pattern.data()) != nullptr, "a folder is made");
+  path_ = pattern;
+}
+
+Folder::~Folder() {
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
+}
+
+}  // namespace commensal::e2e

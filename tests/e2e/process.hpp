@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+namespace commensal::e2e {
+
+/// A child process whose standard output is read by the line; killed (SIGKILL) with the object.
+class Process {
+ public:
+  /// The program under test with these arguments. `log` takes its standard error.
+  Process(const std::vector<std::string>& arguments, const std::string& log);
+  Process(const Process&) = delete;
+  Process& operator=(const Process&) = delete;
+  ~Process();
+
+  /// Blocks; "" when the output ends.
+  std::string read_line();
+  /// Everything until the output ends, then the exit status.
+  std::string read_all(int& status);
+  void signal(int number) const;
+  /// SIGKILL, and waits until it is gone.
+  void kill();
+  /// Waits for the end. Exit status, or 128 plus the signal.
+  int wait();
+
+ private:
+  pid_t pid_ = -1;
+  int output_ = -1;
+};
+
+/// Runs the program to its end; returns its standard output.
+std::string run(const std::vector<std::string>& arguments, int& status);
+
+/// A folder of this test's own, removed with the object.
+class Folder {
+ public:
+  Folder();
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  ~Folder();
+  std::string at(const std::string& name) const { return path_ + "/" + name; }
+
+ private:
+  std::string path_;
+};
+
+}  // namespace commensal::e2e

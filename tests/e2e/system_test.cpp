@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+// The real programs over real sockets: requests, kills, silence, restarts.
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <chrono>
+#include <commensal/base/core/file.hpp>
+#include <commensal/base/core/rng.hpp>
+#include <commensal/serve/client/client.hpp>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <thread>
+
+#include <tests/e2e/process.hpp>
+
+namespace commensal::e2e {
+namespace {
+
+using Json = nlohmann::json;
+
+const std::string kModel = std::string(COMMENSAL_SOURCE_DIR) + "/models/digits/digits.onnx";
+
+tensor::NamedTensors picture(std::uint64_t i) {
+  std::vector<float> pixels;
+  for (std::uint64_t k = 0; k < 64; ++k) {
+    pixels.push_back(8.0f + 8.0f * core::counter_symmetric_f32(5, i, k));
+  }
+  return {{"image", tensor::Tensor::of<float>({1, 1, 8, 8}, pixels)}};
+}
+
+void pause_ms(int ms) { std::this_thread::sleep_for(std::chrono::milliseconds(ms)); }
+
+/// A gateway on fixed ports, so that it can come back at the same place.
+class System : public ::testing::Test {
+ protected:
+  void start_gateway(const std::vector<std::string>& more = {}) {
+    std::vector<std::string> arguments = {"gateway",
+                                          "--folder",
+                                          folder_.at("gateway"),
+                                          "--http",
+                                          "127.0.0.1:" + http_port_,
+                                          "--link",
+                                          "127.0.0.1:" + link_port_,
+                                          "--json"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    gateway_ = std::make_unique<Process>(arguments, folder_.at("gateway.log"));
+    const Json said = Json::parse(gateway_->read_line());
+    const std::string url = said.at("http");
+    http_port_ = url.substr(url.rfind(':') + 1);
+    link_port_ = std::to_string(said.at("link_port").get<int>());
+    token_file_ = said.at("operator_token_file");
+  }
+  std::unique_ptr<Process> start_provider(const std::string& name) {
+    auto provider = std::make_unique<Process>(
+        std::vector<std::string>{"provider", "--gateway", "127.0.0.1:" + link_port_, "--folder",
+                                 folder_.at(name), "--name", name, "--json"},
+        folder_.at(name + ".log"));
+    EXPECT_NE(provider->read_line(), "");
+    return provider;
+  }
+  std::string url() const { return "http://127.0.0.1:" + http_port_; }
+  client::Client connect() {
+    const core::Bytes token = *core::read_file(token_file_);
+    client::ClientOptions options{.url = url(), .token = std::string(core::as_text(token))};
+    options.token.pop_back();
+    return *client::Client::create(options);
+  }
+  void push(client::Client& client) {
+    const core::Bytes model = *core::read_file(kModel);
+    const auto pushed = client.push({.model = "operator/digits", .bytes = model});
+    ASSERT_TRUE(pushed.has_value()) << pushed.error().message;
+  }
+  /// Sends until it is answered, as a patient consumer does.
+  client::Answer insist(client::Client& client, std::uint64_t i) {
+    for (int tries = 0; tries < 200; ++tries) {
+      auto answer = client.infer("operator/digits", 0, picture(i));
+      if (answer) return *answer;
+      last_error_ = answer.error().message;
+      pause_ms(50);
+    }
+    ADD_FAILURE() << last_error_;
+    return {};
+  }
+
+  Folder folder_;
+  std::string http_port_ = "0", link_port_ = "0", token_file_, last_error_;
+  std::unique_ptr<Process> gateway_;
+};
+
+TEST_F(System, ServesAnswersThatAnyoneCanRecheckByHand) {
+  start_gateway();
+  auto client = connect();
+  push(client);
+  const auto none = client.infer("operator/digits", 0, picture(0));
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().code, core::ErrorCode::kUnavailable);
+  EXPECT_NE(none.error().message.find("none has ever connected"), std::string::npos);
+  const auto provider = start_provider("one");
+  const client::Answer answer = insist(client, 1);
+  const std::string id = core::to_hex(answer.receipt);
+  int status = -1;
+  for (const char* backend : {"ref", "cpu"}) {
+    const std::string text = run({"audit", id, "--gateway", url(), "--token-file", token_file_,
+                                  "--backend", backend, "--json"},
+                                 status);
+    EXPECT_EQ(status, 0) << text;
+    EXPECT_EQ(Json::parse(text).at("outcome"), "match");
+  }
+  run({"audit", std::string(64, 'a'), "--gateway", url(), "--token-file", token_file_}, status);
+  EXPECT_EQ(status, 1);
+}
+
+TEST_F(System, AGatewayKilledAtAnyInstantLosesNothingAcknowledged) {
+  start_gateway({"--audit-probability", "0.5"});
+  {
+    auto client = connect();
+    push(client);
+  }
+  const auto provider = start_provider("one");
+  core::CounterRng rng(11);
+  std::set<core::Digest> acknowledged;
+  for (int life = 0; life < 8; ++life) {
+    std::atomic<bool> dead = false;
+    std::thread killer([&, delay_ms = 30 + static_cast<int>(rng.next_u32() % 150)] {
+      pause_ms(delay_ms);
+      gateway_->kill();
+      dead = true;
+    });
+    auto client = connect();
+    for (std::uint64_t i = 0; !dead; ++i) {
+      const auto answer = client.infer("operator/digits", 0, picture(i));
+      if (answer) acknowledged.insert(answer->receipt);
+    }
+    killer.join();
+    start_gateway({"--audit-probability", "0.5"});
+  }
+  EXPECT_GT(acknowledged.size(), 8u);
+  auto client = connect();
+  insist(client, 1);  // the provider has come back by itself
+  for (const core::Digest& id : acknowledged) {
+    const auto info = client.receipt(id);
+    ASSERT_TRUE(info.has_value()) << info.error().message;
+    EXPECT_TRUE(protocol::verify_receipt(*info->receipt));
+    EXPECT_NE(info->audit, "mismatched");
+    EXPECT_NE(info->audit, "unanswered");
+  }
+}
+
+TEST_F(System, AProviderKilledOrSilentCostsNoAnswerAndIsNotAccused) {
+  start_gateway({"--audit-probability", "1", "--silence-ms", "1500"});
+  auto client = connect();
+  push(client);
+  auto shaky = start_provider("shaky");
+  const auto steady = start_provider("steady");
+  for (std::uint64_t i = 0; i < 12; ++i) insist(client, i);
+  std::set<core::Digest> receipts;
+  for (int life = 0; life < 3; ++life) {
+    shaky->kill();
+    for (std::uint64_t i = 0; i < 10; ++i) receipts.insert(insist(client, i).receipt);
+    shaky = start_provider("shaky");
+    for (std::uint64_t i = 0; i < 10; ++i) receipts.insert(insist(client, i).receipt);
+  }
+  // Frozen, not dead: its streams stay open and say nothing.
+  shaky->signal(SIGSTOP);
+  for (std::uint64_t i = 0; i < 6; ++i) {
+    const auto answer = client.infer("operator/digits", 0, picture(i));
+    EXPECT_TRUE(answer.has_value()) << answer.error().message;
+  }
+  shaky->signal(SIGCONT);
+  for (int i = 0; i < 100; ++i) {
+    std::size_t open = 0;
+    for (const core::Digest& id : receipts) {
+      const auto info = client.receipt(id);
+      ASSERT_TRUE(info.has_value());
+      EXPECT_NE(info->audit, "mismatched");
+      EXPECT_NE(info->audit, "unanswered");
+      open += info->audit == "drawn" ? 1 : 0;
+    }
+    if (open == 0) return;
+    pause_ms(100);
+  }
+  FAIL() << "audits were still open after ten seconds";
+}
+
+TEST(Demo, CatchesTheCheatAndAccusesNobodyElse) {
+  const Folder folder;
+  int status = -1;
+  run({"demo", "--json", folder.at("demo.json"), "--folder", folder.at("state"), "--model-folder",
+       std::string(COMMENSAL_SOURCE_DIR) + "/models/digits"},
+      status);
+  ASSERT_EQ(status, 0);
+  const Json report = Json::parse(core::as_text(*core::read_file(folder.at("demo.json"))));
+  EXPECT_EQ(report.at("requests"), 300);
+  EXPECT_GE(report.at("accuracy").get<double>(), 0.97);
+  EXPECT_EQ(report.at("audits_failed_honest"), 0);
+  EXPECT_TRUE(report.at("cheat").at("caught").get<bool>());
+  EXPECT_GT(report.at("requests_per_second").get<double>(), 0);
+  const std::string state = folder.at("state/gateway");
+  run({"audit", report.at("cheat").at("receipt"), "--state", state}, status);
+  EXPECT_EQ(status, 2);
+}
+
+}  // namespace
+}  // namespace commensal::e2e
