@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 /// Every bound on what is read from outside or kept in a queue. One name, one place.
@@ -10,6 +11,10 @@ namespace commensal::limits {
 inline constexpr int kRankMax = 16;
 inline constexpr std::int64_t kTensorElementsMax = std::int64_t{1} << 40;
 inline constexpr std::int64_t kModelBytesMax = std::int64_t{2} << 30;  // protobuf's own bound
+// What a model's messages cost once parsed depends on their number, not on their bytes.
+inline constexpr std::int64_t kModelFieldsMax = std::int64_t{1} << 22;
+inline constexpr std::size_t kModelDepthMax = 48;
+inline constexpr std::size_t kValueNameBytesMax = 4096;
 inline constexpr int kGraphNodesMax = 1 << 20;
 inline constexpr int kNodeInputsMax = 1 << 16;
 inline constexpr std::int64_t kMemoryBytesDefault = std::int64_t{4} << 30;  // one session
@@ -17,6 +22,8 @@ inline constexpr std::int64_t kMemoryBytesDefault = std::int64_t{4} << 30;  // o
 // Files and images.
 inline constexpr std::int64_t kFileBytesMax = std::int64_t{4} << 30;
 inline constexpr int kImageSideMax = 1 << 14;
+inline constexpr std::int64_t kImagePixelsMax = std::int64_t{1} << 26;
+inline constexpr std::size_t kNpyHeaderBytesMax = 1 << 16;
 
 // Canonical encoding and Merkle trees.
 inline constexpr std::size_t kNounBytesMax = 1 << 20;

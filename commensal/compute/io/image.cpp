@@ -10,8 +10,6 @@ using core::Result;
 
 namespace {
 
-constexpr std::int64_t kPixelsMax = std::int64_t{1} << 26;
-
 // Channel `channel` of `wanted` at a pixel, from one grey or three coloured bytes.
 float sample(const std::uint8_t* pixel, int channels, int channel, int wanted) {
   if (channels == 1) return static_cast<float>(pixel[0]);
@@ -34,10 +32,10 @@ Plane plane_of(const Image& image, int channel, int wanted) {
 
 Result<Image> make_image(std::int64_t width, std::int64_t height, int channels) {
   if (width < 1 || height < 1 || width > limits::kImageSideMax || height > limits::kImageSideMax ||
-      width * height > kPixelsMax) {
+      width * height > limits::kImagePixelsMax) {
     return fail(ErrorCode::kResourceExhausted,
                 "an image of {} x {}, at most {} a side and {} pixels are accepted", width, height,
-                limits::kImageSideMax, kPixelsMax);
+                limits::kImageSideMax, limits::kImagePixelsMax);
   }
   Image image{static_cast<int>(width), static_cast<int>(height), channels, {}};
   image.pixels.resize(static_cast<std::size_t>(width * height * channels));

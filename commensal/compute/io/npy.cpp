@@ -16,7 +16,6 @@ using tensor::Tensor;
 namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
-constexpr std::size_t kHeaderBytesMax = 1 << 16;
 
 struct Header {
   std::string_view dictionary;
@@ -40,7 +39,7 @@ Result<Header> split(core::ByteView bytes) {
     length |= static_cast<std::size_t>(bytes[8 + i]) << (8 * i);
   }
   const std::size_t begin = 8 + length_bytes;
-  if (length > kHeaderBytesMax || length > bytes.size() - begin) {
+  if (length > limits::kNpyHeaderBytesMax || length > bytes.size() - begin) {
     return malformed("it is truncated");
   }
   return Header{core::as_text(bytes.subspan(begin, length)), bytes.subspan(begin + length)};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <commensal/base/core/limits.hpp>
 #include <commensal/compute/graph/onnx/text.hpp>
 #include <cstdint>
 
@@ -7,7 +8,6 @@ namespace commensal::graph::onnx {
 namespace {
 
 constexpr std::size_t kLineBytesMax = 300;
-constexpr std::size_t kNameBytesMax = 4096;
 
 bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
 
@@ -43,7 +43,7 @@ std::string one_line(std::string_view text) {
 }
 
 bool is_name(std::string_view text) {
-  if (text.size() > kNameBytesMax) return false;
+  if (text.size() > limits::kValueNameBytesMax) return false;
   while (!text.empty()) {
     const std::size_t length = sequence_length(text);
     if (length == 0 || is_control(text.front())) return false;

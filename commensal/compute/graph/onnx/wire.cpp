@@ -10,11 +10,6 @@ using core::ErrorCode;
 using core::fail;
 using core::Result;
 
-// What one field costs once it is a C++ object is up to a few hundred bytes, however short it is
-// on the wire: their number is what bounds the memory of a parse.
-constexpr std::int64_t kFieldsMax = std::int64_t{1} << 22;
-constexpr std::size_t kDepthMax = 48;
-
 constexpr std::uint32_t kLengthDelimited = 2;
 
 // The messages that contain messages.
@@ -152,14 +147,15 @@ Result<void> check_nesting(ByteView model) {
     }
     COMMENSAL_ASSIGN(const Field field, stack.back().reader.next());
     if (field.wire != kLengthDelimited) continue;
-    if (++fields > kFieldsMax) {
-      return fail(ErrorCode::kResourceExhausted, "the model has more than {} fields", kFieldsMax);
+    if (++fields > limits::kModelFieldsMax) {
+      return fail(ErrorCode::kResourceExhausted, "the model has more than {} fields",
+                  limits::kModelFieldsMax);
     }
     const Message child = child_of(stack.back().message, field.number);
     if (child == kLeaf) continue;
-    if (stack.size() == kDepthMax) {
+    if (stack.size() == limits::kModelDepthMax) {
       return fail(ErrorCode::kInvalidArgument, "the model is nested deeper than {} levels",
-                  kDepthMax);
+                  limits::kModelDepthMax);
     }
     stack.push_back({child, Reader(field.payload)});
   }
