@@ -31,8 +31,8 @@ GatherFn gather_of(std::int64_t size) {
   }
 }
 
-/// A transposition as rows: the output's last dimension, read `row_stride` elements apart.
-struct Rows {
+/// A transposition as rows: the output's last dimension, read `stride` elements apart.
+struct TransposedRows {
   std::vector<std::int64_t> dims, strides;  // of the outer dimensions, in input elements
   std::int64_t length = 1, stride = 1;
 
@@ -51,14 +51,14 @@ struct Rows {
   }
 };
 
-core::Result<Rows> rows_of(const Call& call) {
+core::Result<TransposedRows> rows_of(const Call& call) {
   const tensor::Shape& from = call.in(0).shape();
   const auto strides = tensor::strides_of(from);
   COMMENSAL_ASSIGN(auto order, call.attributes->integers("perm"));
   if (order.empty()) {
     for (std::int64_t d = from.rank(); d-- > 0;) order.push_back(d);
   }
-  Rows rows;
+  TransposedRows rows;
   for (const std::int64_t axis : order) {
     COMMENSAL_ASSIGN(const int d, tensor::normalise_axis(axis, from.rank()));
     rows.dims.push_back(from[d]);
@@ -110,7 +110,7 @@ core::Result<void> concat(const Call& call, std::span<Tensor> outputs, Workspace
 
 core::Result<void> transpose(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
   if (outputs[0].elements() == 0) return {};
-  COMMENSAL_ASSIGN(const Rows rows, rows_of(call));
+  COMMENSAL_ASSIGN(const TransposedRows rows, rows_of(call));
   const std::int64_t size = tensor::traits(outputs[0].dtype()).size;
   const GatherFn gather = gather_of(size);
   const std::uint8_t* const from = call.in(0).bytes().data();

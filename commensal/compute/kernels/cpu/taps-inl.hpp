@@ -15,11 +15,11 @@ HWY_BEFORE_NAMESPACE();
 namespace commensal::kernels::cpu::HWY_NAMESPACE {
 #if HWY_NATIVE_FMA
 
+HWY_INLINE hn::Mask<Floats> below(std::int64_t bound) {
+  return first(static_cast<int>(std::clamp<std::int64_t>(bound, 0, kLanes)));
+}
 /// The elements of a vector whose positions are in [begin, end).
 HWY_INLINE hn::Mask<Floats> between(std::int64_t begin, std::int64_t end) {
-  const auto below = [](std::int64_t bound) {
-    return first(static_cast<int>(std::clamp<std::int64_t>(bound, 0, kLanes)));
-  };
   return hn::AndNot(below(begin), below(end));
 }
 
