@@ -68,7 +68,10 @@ class System : public ::testing::Test {
   }
   void push(client::Client& client) {
     const core::Bytes model = *core::read_file(kModel);
-    const auto pushed = client.push({.model = "operator/digits", .bytes = model});
+    client::PushRequest request;
+    request.model = "operator/digits";
+    request.bytes = model;
+    const auto pushed = client.push(request);
     ASSERT_TRUE(pushed.has_value()) << pushed.error().message;
   }
   /// Sends until it is answered, as a patient consumer does.
