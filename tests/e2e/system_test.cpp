@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <chrono>
 #include <commensal/base/core/file.hpp>
 #include <commensal/base/core/rng.hpp>
@@ -112,6 +113,53 @@ TEST_F(System, ServesAnswersThatAnyoneCanRecheckByHand) {
   }
   run({"audit", std::string(64, 'a'), "--gateway", url(), "--token-file", token_file_}, status);
   EXPECT_EQ(status, 1);
+}
+
+TEST_F(System, ForgedTruncatedAndForeignReceiptsAreRefusedByName) {
+  start_gateway();
+  auto client = connect();
+  push(client);
+  const auto provider = start_provider("one");
+  const std::string model = folder_.at("gateway") + "/../model.onnx";
+  std::filesystem::copy_file(kModel, model);
+  std::vector<std::string> files;
+  int status = -1;
+  for (std::uint64_t i = 0; i < 2; ++i) {
+    const std::string id = core::to_hex(insist(client, i).receipt);
+    files.push_back(folder_.at(fmt::format("answer{}", i)));
+    run({"receipts", id, "--gateway", url(), "--token-file", token_file_, "--save",
+         files[i] + ".receipt", "--save-opening", files[i] + ".opening"},
+        status);
+    ASSERT_EQ(status, 0);
+  }
+  // What the audit says of a receipt's file with an opening's file.
+  const auto audit = [&](const std::string& receipt, const std::string& opening) {
+    const std::string log = folder_.at("errors");
+    std::filesystem::remove(log);
+    Process process({"audit", receipt, "--opening", opening, "--model", model}, log);
+    process.read_all(status);
+    return std::string(core::as_text(*core::read_file(log)));
+  };
+  EXPECT_EQ(audit(files[0] + ".receipt", files[0] + ".opening"), "");
+  EXPECT_EQ(status, 0);
+  EXPECT_NE(audit(files[0] + ".receipt", files[1] + ".opening").find("another job"),
+            std::string::npos);
+  EXPECT_EQ(status, 1);
+
+  const core::Bytes whole = *core::read_file(files[0] + ".receipt");
+  const auto damaged = [&](core::Bytes bytes) {
+    const std::string file = folder_.at("damaged.receipt");
+    EXPECT_TRUE(core::write_file_atomically(file, bytes));
+    std::string said = audit(file, files[0] + ".opening");
+    EXPECT_EQ(status, 1);
+    EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1) << said;
+    return said;
+  };
+  EXPECT_NE(damaged(core::Bytes(whole.begin(), whole.end() - 1)).find("receipt"),
+            std::string::npos);
+  core::Bytes forged = whole;
+  forged[whole.size() / 2] ^= 1;
+  EXPECT_NE(damaged(forged).find("receipt"), std::string::npos);
 }
 
 TEST_F(System, AGatewayKilledAtAnyInstantLosesNothingAcknowledged) {
