@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <commensal/compute/tensor/float16.hpp>
@@ -80,7 +81,14 @@ bool read_element(std::string_view text, T& out) {
 template <class T>
 class ElementReader {
  public:
-  ElementReader(JsonCursor& cursor, const TensorType& type) : cursor_(cursor), type_(type) {}
+  ElementReader(JsonCursor& cursor, const TensorType& type, std::size_t text_bytes)
+      : cursor_(cursor), type_(type) {
+    // An element and what follows it take two bytes of text at least: more cannot come, and a
+    // shape alone takes no memory.
+    const auto most = static_cast<std::int64_t>(text_bytes / 2 + 1);
+    const std::int64_t count = std::min(most, type.shape.elements());
+    values_->resize(static_cast<std::size_t>(count) * sizeof(T));
+  }
 
   core::Result<void> read_array(int level) {
     if (level > limits::kRankMax)
@@ -91,26 +99,18 @@ class ElementReader {
       const std::string_view text = cursor_.token();
       T value{};
       if (!read_element(text, value)) return refuse(text);
-      if (static_cast<std::int64_t>(values_->size() / sizeof(T)) >= type_.shape.elements())
-        return wrong_count("more");
-      const auto* bytes = reinterpret_cast<const std::uint8_t*>(&value);
-      values_->insert(values_->end(), bytes, bytes + sizeof(T));
+      if (count_ >= type_.shape.elements()) return wrong_count("more");
+      std::memcpy(values_->data() + static_cast<std::size_t>(count_) * sizeof(T), &value,
+                  sizeof(T));
+      ++count_;
       return {};
     });
   }
 
   core::Result<Tensor> finish() {
-    const auto count = static_cast<std::int64_t>(values_->size() / sizeof(T));
-    if (count != type_.shape.elements()) return wrong_count(fmt::format("{}", count));
+    if (count_ != type_.shape.elements()) return wrong_count(fmt::format("{}", count_));
     const core::ByteView view(*values_);
-    return Tensor::view_of(type_, view, values_);
-  }
-
-  void reserve(std::size_t text_bytes) {
-    // At least two bytes of text make an element: a shape alone reserves nothing.
-    const auto most = static_cast<std::int64_t>(text_bytes / 2 + 1);
-    const std::int64_t count = std::min(most, type_.shape.elements());
-    values_->reserve(static_cast<std::size_t>(count) * sizeof(T));
+    return Tensor::view_of(type_, view.first(static_cast<std::size_t>(type_.bytes())), values_);
   }
 
  private:
@@ -127,6 +127,7 @@ class ElementReader {
   JsonCursor& cursor_;
   const TensorType& type_;
   std::shared_ptr<core::Bytes> values_ = std::make_shared<core::Bytes>();
+  std::int64_t count_ = 0;
 };
 
 /// Writes one element at `at`, which has room for kElementCharsMax.
@@ -156,8 +157,7 @@ core::Result<Tensor> read_json_elements(std::string_view array, const TensorType
                       tensor::traits(type.dtype).oip);
   JsonCursor cursor(array);
   return tensor::with_type(type.dtype, [&]<class T>() -> core::Result<Tensor> {
-    ElementReader<T> reader(cursor, type);
-    reader.reserve(array.size());
+    ElementReader<T> reader(cursor, type, array.size());
     COMMENSAL_TRY(reader.read_array(1));
     COMMENSAL_TRY(cursor.end());
     return reader.finish();
