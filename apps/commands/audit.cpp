@@ -84,7 +84,7 @@ Result<Evidence> from_gateway(const core::Digest& id, const Options& options) {
     COMMENSAL_ASSIGN(evidence.model, graph::onnx::import_file(options.model));
     return evidence;
   }
-  COMMENSAL_ASSIGN(core::Bytes bytes, client.model_content(info.model));
+  COMMENSAL_ASSIGN(core::Bytes bytes, client.model_content(info.model, info.version));
   const auto owner = std::make_shared<const core::Bytes>(std::move(bytes));
   COMMENSAL_ASSIGN(evidence.model, graph::onnx::import_bytes(*owner, owner));
   return evidence;

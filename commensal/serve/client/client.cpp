@@ -27,6 +27,10 @@ std::string escape(std::string_view text) {
 
 std::string receipt_target(const core::Digest& id) { return "/v1/receipts/" + core::to_hex(id); }
 
+std::string path_of(std::uint32_t version) {
+  return version == 0 ? "" : fmt::format("/versions/{}", version);
+}
+
 }  // namespace
 
 core::Result<Client> Client::create(const ClientOptions& options) {
@@ -88,14 +92,15 @@ core::Result<std::vector<ModelInfo>> Client::models() {
   return read_models(body);
 }
 
-core::Result<ModelInfo> Client::model(const std::string& name) {
-  COMMENSAL_ASSIGN(const core::Bytes body, get("/v1/models/" + escape(name)));
+core::Result<ModelInfo> Client::model(const std::string& name, std::uint32_t version) {
+  COMMENSAL_ASSIGN(const core::Bytes body, get("/v1/models/" + escape(name) + path_of(version)));
   return read_model(body);
 }
 
-core::Result<core::Bytes> Client::model_content(const std::string& name) {
-  COMMENSAL_ASSIGN(const ModelInfo info, model(name));
-  COMMENSAL_ASSIGN(core::Bytes bytes, get("/v1/models/" + escape(name) + "/content"));
+core::Result<core::Bytes> Client::model_content(const std::string& name, std::uint32_t version) {
+  COMMENSAL_ASSIGN(const ModelInfo info, model(name, version));
+  COMMENSAL_ASSIGN(core::Bytes bytes,
+                   get("/v1/models/" + escape(name) + path_of(info.version) + "/content"));
   if (crypto::sha256(bytes) != info.content)
     return core::fail(ErrorCode::kDataLoss, "the file of '{}' has another SHA-256 than {}", name,
                       core::to_hex(info.content));
@@ -106,9 +111,7 @@ core::Result<Answer> Client::infer(const std::string& model, std::uint32_t versi
                                    const tensor::NamedTensors& inputs) {
   HttpRequest request;
   request.method = "POST";
-  request.target = "/v2/models/" + escape(model);
-  if (version != 0) request.target += fmt::format("/versions/{}", version);
-  request.target += "/infer";
+  request.target = "/v2/models/" + escape(model) + path_of(version) + "/infer";
   request.content_type = "application/octet-stream";
   const std::string head = infer_head(inputs);
   request.json_bytes = head.size();

@@ -88,11 +88,11 @@ class Client {
 
   core::Result<ModelInfo> push(const PushRequest& request);
   core::Result<std::vector<ModelInfo>> models();
-  core::Result<ModelInfo> model(const std::string& name);
+  /// `version` 0 is the newest, here and below.
+  core::Result<ModelInfo> model(const std::string& name, std::uint32_t version = 0);
   /// The file; its SHA-256 is checked against what the gateway says of the model.
-  core::Result<core::Bytes> model_content(const std::string& name);
+  core::Result<core::Bytes> model_content(const std::string& name, std::uint32_t version = 0);
 
-  /// `version` 0 is the newest.
   core::Result<Answer> infer(const std::string& model, std::uint32_t version,
                              const tensor::NamedTensors& inputs);
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <charconv>
 #include <commensal/serve/gateway/http/api.hpp>
 
 namespace commensal::http {
@@ -74,6 +75,23 @@ void admit(const Services& services, const Request& head,
     std::optional<Response> refusal = authorize(gateway, token, *call);
     done(call, std::move(refusal));
   });
+}
+
+core::Result<std::uint32_t> version_of(const Call& call) {
+  const auto text = call.params.find("version");
+  if (text == call.params.end()) return 0;
+  std::uint32_t version = 0;
+  const char* end = text->second.data() + text->second.size();
+  const auto [stop, error] = std::from_chars(text->second.data(), end, version);
+  if (error != std::errc() || stop != end || version == 0)
+    return core::fail(core::ErrorCode::kNotFound, "unknown version '{}': versions are 1, 2, ...",
+                      text->second.substr(0, 32));
+  return version;
+}
+
+core::Result<gateway::ModelVersion> find_model(gateway::Gateway& gateway, const Call& call) {
+  COMMENSAL_ASSIGN(const std::uint32_t version, version_of(call));
+  return gateway.hub().find(call.asker(), call.params.at("model"), version);
 }
 
 }  // namespace commensal::http

@@ -67,6 +67,11 @@ std::span<const Route> management_routes();
 void admit(const Services& services, const Request& head,
            std::function<void(CallPtr, std::optional<Response>)> done);
 
+/// {version} of the path; 0, the newest, where the path has none. Error: kNotFound.
+core::Result<std::uint32_t> version_of(const Call& call);
+/// {model} of the path, in that version, if the asker may see it. On the loop. Error: kNotFound.
+core::Result<gateway::ModelVersion> find_model(gateway::Gateway& gateway, const Call& call);
+
 /// A handler that needs the loop only.
 template <Response (*kAnswer)(gateway::Gateway&, const Call&)>
 void on_loop(const Services& services, CallPtr call, Reply reply) {

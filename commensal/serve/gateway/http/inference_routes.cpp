@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <charconv>
 #include <commensal/base/core/limits.hpp>
 #include <commensal/serve/gateway/http/api.hpp>
 #include <commensal/serve/gateway/http/json_text.hpp>
@@ -13,24 +12,6 @@ namespace {
 using core::ErrorCode;
 using gateway::Gateway;
 using gateway::ModelVersion;
-
-/// {version} of the path; 0, the newest, where the path has none. Error: kNotFound.
-core::Result<std::uint32_t> version_of(const Call& call) {
-  const auto text = call.params.find("version");
-  if (text == call.params.end()) return 0;
-  std::uint32_t version = 0;
-  const char* end = text->second.data() + text->second.size();
-  const auto [stop, error] = std::from_chars(text->second.data(), end, version);
-  if (error != std::errc() || stop != end || version == 0)
-    return core::fail(ErrorCode::kNotFound, "unknown version '{}': versions are 1, 2, ...",
-                      text->second.substr(0, 32));
-  return version;
-}
-
-core::Result<ModelVersion> find_model(Gateway& gateway, const Call& call) {
-  COMMENSAL_ASSIGN(const std::uint32_t version, version_of(call));
-  return gateway.hub().find(call.asker(), call.params.at("model"), version);
-}
 
 Response server_metadata(Gateway&, const Call&) { return json_response(server_json()); }
 

@@ -66,13 +66,13 @@ Response list_models(Gateway& gateway, const Call& call) {
 }
 
 Response show_model(Gateway& gateway, const Call& call) {
-  const auto model = gateway.hub().find(call.asker(), call.params.at("model"));
+  const auto model = find_model(gateway, call);
   if (!model) return error_response(model.error());
   return json_response(model_json(*model));
 }
 
 Response model_content(Gateway& gateway, const Call& call) {
-  const auto model = gateway.hub().find(call.asker(), call.params.at("model"));
+  const auto model = find_model(gateway, call);
   if (!model) return error_response(model.error());
   auto file = core::MappedFile::open(gateway.hub().path_of(model->content));
   if (!file) return error_response(file.error());
@@ -174,6 +174,9 @@ constexpr Route kRoutes[] = {
     {"PUT", "/v1/models/{model}", Auth::kAccount, kLarge, push_model},
     {"GET", "/v1/models/{model}", Auth::kOptional, kSmall, on_loop<show_model>},
     {"GET", "/v1/models/{model}/content", Auth::kOptional, kSmall, on_loop<model_content>},
+    {"GET", "/v1/models/{model}/versions/{version}", Auth::kOptional, kSmall, on_loop<show_model>},
+    {"GET", "/v1/models/{model}/versions/{version}/content", Auth::kOptional, kSmall,
+     on_loop<model_content>},
     {"GET", "/v1/account", Auth::kAccount, kSmall, on_loop<who_am_i>},
     {"POST", "/v1/accounts", Auth::kOperator, kSmall, on_loop<create_account>},
     {"GET", "/v1/accounts", Auth::kOperator, kSmall, on_loop<list_accounts>},
