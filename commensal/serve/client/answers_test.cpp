@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <commensal/base/core/rng.hpp>
+#include <commensal/serve/client/answers.hpp>
+
+namespace commensal::client {
+namespace {
+
+using core::ErrorCode;
+
+HttpResponse response_of(const std::string& text, std::size_t json_bytes) {
+  const core::ByteView bytes = core::as_bytes(text);
+  return {.status = 200,
+          .json_bytes = std::to_string(json_bytes),
+          .body = {bytes.begin(), bytes.end()}};
+}
+
+std::string answer_json(const std::string& output) {
+  return R"({"model_name":"a/m","model_version":"2","parameters":{"commensal_receipt":")" +
+         std::string(64, '1') + R"(","commensal_provider":"0x)" + std::string(40, '0') +
+         R"("},"outputs":[)" + output + "]}";
+}
+
+const std::string kOutput =
+    R"({"name":"y","datatype":"FP32","shape":[2],"parameters":{"binary_data_size":8}})";
+
+TEST(Answers, AreReadWithTheirTensors) {
+  const std::string json = answer_json(kOutput);
+  const auto answer = read_answer(response_of(json + std::string(8, '\0'), json.size()));
+  ASSERT_TRUE(answer) << answer.error().message;
+  EXPECT_EQ(answer->model, "a/m");
+  EXPECT_EQ(answer->version, 2u);
+  EXPECT_EQ(answer->receipt[0], 0x11);
+  EXPECT_EQ(answer->outputs[0].value.type().text(), "float32[2]");
+}
+
+TEST(Answers, OfAHostileGatewayAreRefused) {
+  const std::string json = answer_json(kOutput);
+  const std::vector<std::pair<std::string, std::size_t>> table = {
+      {json, json.size()},                              // bytes missing
+      {json + std::string(7, 'x'), json.size()},        // some
+      {json + std::string(9, 'x'), json.size()},        // too many
+      {json + std::string(8, 'x'), json.size() + 100},  // header beyond the body
+      {json + std::string(8, 'x'), json.size() - 1},    // JSON cut
+      {"", 0},
+      {"[]", 2},
+      {"null", 4},
+  };
+  for (const auto& [text, size] : table)
+    EXPECT_EQ(read_answer(response_of(text, size)).error().code, ErrorCode::kDataLoss) << text;
+  for (const char* output :
+       {R"({"name":"y","datatype":"FP32","shape":[2],"data":[1,2]})",
+        R"({"name":"y","datatype":"BYTES","shape":[2],"parameters":{"binary_data_size":8}})",
+        R"({"name":"y","datatype":"FP32","shape":[-2],"parameters":{"binary_data_size":8}})",
+        R"({"name":"y","datatype":"FP32","shape":["2"],"parameters":{"binary_data_size":8}})",
+        R"({"name":"y","datatype":"FP32","shape":[2],"parameters":{"binary_data_size":-8}})",
+        R"({"name":"y","datatype":"FP32","shape":[1099511627776],)"
+        R"("parameters":{"binary_data_size":8}})",
+        R"({"name":7,"datatype":"FP32","shape":[2],"parameters":{"binary_data_size":8}})", "7"}) {
+    const std::string text = answer_json(output);
+    EXPECT_EQ(read_answer(response_of(text + std::string(8, 'x'), text.size())).error().code,
+              ErrorCode::kDataLoss)
+        << output;
+  }
+}
+
+TEST(Answers, SurviveMutation) {
+  const std::string json = answer_json(kOutput);
+  core::CounterRng rng(5);
+  int refused = 0;
+  for (int round = 0; round < 5'000; ++round) {
+    std::string text = json + std::string(8, 'x');
+    text[rng.next_u32() % json.size()] = json[rng.next_u32() % json.size()];
+    if (!read_answer(response_of(text, json.size()))) ++refused;
+  }
+  EXPECT_GT(refused, 1'000);
+}
+
+TEST(Answers, OfRefusalsCarryCodeAndLine) {
+  const core::Error error = error_of({.status = 503, .json_bytes = {}, .body = [] {
+                                        const auto bytes = core::as_bytes(R"({"error":"no one"})");
+                                        return core::Bytes(bytes.begin(), bytes.end());
+                                      }()});
+  EXPECT_EQ(error.code, ErrorCode::kUnavailable);
+  EXPECT_EQ(error.message, "no one");
+  EXPECT_EQ(error_of({.status = 502, .json_bytes = {}, .body = {}}).message,
+            "the gateway answered with status 502");
+}
+
+TEST(Answers, OfModelsAndReceiptsMustBeWhole) {
+  for (const char* text : {"{}", "[]", "7", R"({"models":[{}]})", R"({"models":{}})",
+                           R"({"receipts":[{"id":"00"}]})", R"({"accounts":[[]]})"}) {
+    const core::ByteView body = core::as_bytes(text);
+    EXPECT_FALSE(read_model(body)) << text;
+    EXPECT_FALSE(read_models(body)) << text;
+    EXPECT_FALSE(read_receipt(body)) << text;
+    EXPECT_FALSE(read_receipts(body)) << text;
+    EXPECT_FALSE(read_account(body)) << text;
+    EXPECT_FALSE(read_accounts(body)) << text;
+  }
+}
+
+}  // namespace
+}  // namespace commensal::client
