@@ -41,6 +41,10 @@ class Attributes {
                                          std::vector<float> fallback = {}) const {
     return get<std::vector<float>>(name, std::move(fallback), "a list of floats");
   }
+  core::Result<std::vector<std::string>> texts(std::string_view name,
+                                               std::vector<std::string> fallback = {}) const {
+    return get<std::vector<std::string>>(name, std::move(fallback), "a list of strings");
+  }
   core::Result<tensor::Tensor> tensor(std::string_view name) const {
     return get<tensor::Tensor>(name, tensor::Tensor(), "a tensor");
   }

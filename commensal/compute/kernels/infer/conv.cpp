@@ -11,24 +11,24 @@ using core::ErrorCode;
 using core::fail;
 using tensor::Shape;
 
-core::Result<void> check_kernel_shape(const Call& call, std::span<const std::int64_t> kernel) {
+core::Result<void> check_kernel_shape(const Call& call, const Shape& w) {
   COMMENSAL_ASSIGN(const auto stated, call.attributes->integers("kernel_shape"));
-  if (stated.empty() || std::ranges::equal(stated, kernel)) return {};
+  if (stated.empty() || std::ranges::equal(stated, w.dims().subspan(2))) return {};
   return fail(ErrorCode::kInvalidArgument, "attribute 'kernel_shape' disagrees with the weights {}",
-              call.in(1).shape().text());
+              w.text());
 }
 
-core::Result<void> check_channels(const Call& call, const Conv& conv) {
-  const Shape &x = call.in(0).shape(), &w = call.in(1).shape();
+core::Result<void> check_channels(const Call& call, const ConvInputs& inputs, const Conv& conv) {
+  const Shape &x = call.in(inputs.x).shape(), &w = call.in(inputs.w).shape();
   if (conv.group < 1 || conv.channels % conv.group != 0 || conv.out_channels % conv.group != 0 ||
       w[1] != conv.channels / conv.group) {
     return fail(ErrorCode::kInvalidArgument,
                 "weights {} do not fit input {} in {} groups (expected [O, C/groups, ...])",
                 w.text(), x.text(), conv.group);
   }
-  if (conv.has_bias && call.in(2).shape() != Shape{conv.out_channels}) {
+  if (conv.has_bias && call.in(inputs.bias).shape() != Shape{conv.out_channels}) {
     return fail(ErrorCode::kInvalidArgument, "the bias must be [{}], not {}", conv.out_channels,
-                call.in(2).shape().text());
+                call.in(inputs.bias).shape().text());
   }
   return {};
 }
@@ -53,22 +53,25 @@ core::Result<Conv> conv_of(const Call& call) {
   COMMENSAL_TRY(check_dtype<ref::Products>(call, 0));
   COMMENSAL_TRY(check_same_dtype(call, 1));
   COMMENSAL_TRY(check_same_dtype(call, 2));
-  const Shape &x = call.in(0).shape(), &w = call.in(1).shape();
+  return conv_of(call, ConvInputs{});
+}
+
+core::Result<Conv> conv_of(const Call& call, const ConvInputs& inputs) {
+  const Shape &x = call.in(inputs.x).shape(), &w = call.in(inputs.w).shape();
   if (x.rank() < 3 || w.rank() != x.rank()) {
     return fail(ErrorCode::kInvalidArgument,
                 "input {} and weights {} must have one rank, 3 or more", x.text(), w.text());
   }
   Conv conv;
-  conv.dtype = call.in(0).dtype();
+  conv.dtype = call.in(inputs.x).dtype();
   conv.batch = x[0];
   conv.channels = x[1];
   conv.out_channels = w[0];
-  conv.has_bias = call.has(2);
+  conv.has_bias = inputs.bias >= 0 && call.has(inputs.bias);
   COMMENSAL_ASSIGN(conv.group, call.attributes->integer("group", 1));
-  COMMENSAL_TRY(check_channels(call, conv));
-  const auto kernel = w.dims().subspan(2);
-  COMMENSAL_TRY(check_kernel_shape(call, kernel));
-  COMMENSAL_ASSIGN(conv.window, window_of(call, x, kernel));
+  COMMENSAL_TRY(check_channels(call, inputs, conv));
+  COMMENSAL_TRY(check_kernel_shape(call, w));
+  COMMENSAL_ASSIGN(conv.window, window_of(call, x, w.dims().subspan(2)));
   conv.winograd_tile = tile_of(conv);
   std::vector<std::int64_t> dims = {conv.batch, conv.out_channels};
   dims.insert(dims.end(), conv.window.out.begin(), conv.window.out.begin() + conv.window.rank);

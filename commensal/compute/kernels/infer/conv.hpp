@@ -23,6 +23,13 @@ struct Conv {
 
 /// Errors: kInvalidArgument or kUnsupported, one line.
 core::Result<Conv> conv_of(const Call& call);
+
+/// Which inputs of a quantised convolution are its tensors; bias -1: none.
+struct ConvInputs {
+  int x = 0, w = 1, bias = 2;
+};
+/// The same whatever the element types, which the caller checks.
+core::Result<Conv> conv_of(const Call& call, const ConvInputs& inputs);
 /// The type of Y.
 TensorType conv_type(const Conv& conv);
 

@@ -34,5 +34,7 @@ struct MatMul {
   std::int64_t matrix(std::int64_t batch, const Dims& stride) const;
 };
 core::Result<MatMul> matmul_of(const Call& call);
+/// The same from the types of A and B, whatever their elements.
+core::Result<MatMul> matmul_of(const TensorType& a, const TensorType& b);
 
 }  // namespace commensal::kernels::infer
