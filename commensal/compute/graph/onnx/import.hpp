@@ -7,7 +7,7 @@
 
 namespace commensal::graph::onnx {
 
-/// Reads an ONNX model (opset 8 to 17). Initialisers stay in the mapped file where their place in
+/// Reads an ONNX model (opset 1 to 17). Initialisers stay in the mapped file where their place in
 /// it is aligned for their type; external data must lie in the model's own folder.
 /// The result depends on nothing but the bytes.
 /// Errors, one line each: kInvalidArgument (truncated, cyclic, absurd dimensions, checker's

@@ -163,9 +163,9 @@ TEST(HostileImport, NoFlippedByteCrashes) {
 }
 
 TEST(HostileImport, OpsetsOutsideTheRangeAreNamed) {
-  expect_refused(import_model(relu_model(7)), ErrorCode::kUnsupported,
-                 "opset 7 of the default domain, expected 8 to 17");
-  expect_refused(import_model(relu_model(18)), ErrorCode::kUnsupported, "opset 18");
+  EXPECT_TRUE(import_model(relu_model(1)).has_value());
+  expect_refused(import_model(relu_model(18)), ErrorCode::kUnsupported,
+                 "opset 18 of the default domain, expected 1 to 17");
   auto model = relu_model();
   model.set_ir_version(99);
   expect_refused(import_model(model), ErrorCode::kUnsupported, "ir_version 99");

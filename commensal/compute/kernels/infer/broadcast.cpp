@@ -3,7 +3,51 @@
 
 namespace commensal::kernels::infer {
 
+namespace {
+
+core::Result<void> check_equal_shapes(const Call& call) {
+  for (const Tensor* input : call.inputs) {
+    if (input == nullptr || input->shape() == call.in(0).shape()) continue;
+    return core::fail(core::ErrorCode::kInvalidArgument, "inputs {} and {} differ in shape",
+                      call.in(0).shape().text(), input->shape().text());
+  }
+  return {};
+}
+
+}  // namespace
+
+core::Result<Broadcast> Broadcast::limited(const Call& call, std::int64_t axis) {
+  const tensor::Shape &whole = call.in(0).shape(), &part = call.in(1).shape();
+  const bool single = part.elements() == 1;
+  bool fits = single || (axis >= 0 && axis + part.rank() <= whole.rank());
+  for (int d = 0; fits && !single && d < part.rank(); ++d) {
+    fits = part[d] == 1 || part[d] == whole[static_cast<int>(axis) + d];
+  }
+  if (!fits) {
+    return core::fail(core::ErrorCode::kInvalidArgument, "{} does not lie on {} from axis {} on",
+                      part.text(), whole.text(), axis);
+  }
+  Broadcast made;
+  made.shape_ = whole;
+  made.inputs_ = {Input{How::kSame, tensor::strides_of(whole)}, Input{How::kStrided, {}}};
+  const auto own = tensor::strides_of(part);
+  for (int d = 0; !single && d < part.rank(); ++d) {
+    made.inputs_[1].strides[static_cast<std::size_t>(axis + d)] =
+        part[d] == 1 ? 0 : own[static_cast<std::size_t>(d)];
+  }
+  return made;
+}
+
 core::Result<Broadcast> Broadcast::of(const Call& call) {
+  if (call.opset < 7) {
+    COMMENSAL_ASSIGN(const std::int64_t asked, call.attributes->integer("broadcast", 0));
+    if (asked != 0 && call.inputs.size() == 2) {
+      const std::int64_t at_end = call.in(0).shape().rank() - call.in(1).shape().rank();
+      COMMENSAL_ASSIGN(const std::int64_t axis, call.attributes->integer("axis", at_end));
+      return limited(call, axis < 0 ? axis + call.in(0).shape().rank() : axis);
+    }
+    COMMENSAL_TRY(check_equal_shapes(call));
+  }
   Broadcast made;
   for (const Tensor* input : call.inputs) {
     if (input == nullptr) continue;

@@ -12,7 +12,11 @@ namespace commensal::kernels::infer {
 class Broadcast {
  public:
   /// Of all inputs of the call that are there. Error: kInvalidArgument naming two shapes.
+  /// Before opset 7 the inputs after the first have its shape; only where attribute `broadcast` is
+  /// set may the second be smaller: `limited`, at attribute `axis` or at the end.
   static core::Result<Broadcast> of(const Call& call);
+  /// Input 1 has one element, or its dimensions are those of input 0 from `axis` on, or 1.
+  static core::Result<Broadcast> limited(const Call& call, std::int64_t axis);
 
   const tensor::Shape& shape() const { return shape_; }
   std::int64_t source(int input, std::int64_t index) const;

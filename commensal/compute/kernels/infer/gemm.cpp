@@ -9,8 +9,7 @@ using core::ErrorCode;
 using core::fail;
 using tensor::Shape;
 
-// Places C, of rank 2 at most, over [m, n]; before opset 7 only where `broadcast` was set, which
-// no supported opset has.
+// Places C, of rank 2 at most, over [m, n].
 core::Result<void> place_c(const Shape& c, Gemm& gemm) {
   const std::int64_t rows = c.rank() < 2 ? 1 : c[0];
   const std::int64_t columns = c.rank() < 1 ? 1 : c[c.rank() - 1];
@@ -54,6 +53,11 @@ core::Result<Gemm> gemm_of(const Call& call) {
   }
   gemm.has_c = call.has(2);
   if (gemm.has_c) COMMENSAL_TRY(place_c(call.in(2).shape(), gemm));
+  COMMENSAL_ASSIGN(const std::int64_t broadcast, call.attributes->integer("broadcast", 0));
+  if (call.opset < 7 && broadcast == 0 && call.in(2).shape() != Shape{gemm.m, gemm.n}) {
+    return fail(ErrorCode::kInvalidArgument, "input 2 {} is not [{},{}] and not broadcast",
+                call.in(2).shape().text(), gemm.m, gemm.n);
+  }
   COMMENSAL_TRY(Shape::of(std::array{gemm.m, gemm.n}));
   return gemm;
 }
@@ -92,20 +96,16 @@ Shape leading(const Shape& shape) {
 core::Result<MatMul> matmul_of(const Call& call) {
   COMMENSAL_TRY(check_dtype<ref::Products>(call, 0));
   COMMENSAL_TRY(check_same_dtype(call, 1));
-  return matmul_of(call.in(0).type(), call.in(1).type());
-}
-
-core::Result<MatMul> matmul_of(const TensorType& type_a, const TensorType& type_b) {
-  Shape a = type_a.shape, b = type_b.shape;
+  Shape a = call.in(0).shape(), b = call.in(1).shape();
   const bool vector_a = a.rank() == 1, vector_b = b.rank() == 1;
   if (vector_a) a = *Shape::of(std::array{std::int64_t{1}, a[0]});
   if (vector_b) b = *Shape::of(std::array{b[0], std::int64_t{1}});
   if (a.rank() < 2 || b.rank() < 2 || a[a.rank() - 1] != b[b.rank() - 2]) {
-    return fail(ErrorCode::kInvalidArgument, "{} cannot be multiplied by {}", type_a.shape.text(),
-                type_b.shape.text());
+    return fail(ErrorCode::kInvalidArgument, "{} cannot be multiplied by {}",
+                call.in(0).shape().text(), call.in(1).shape().text());
   }
   MatMul mm;
-  mm.dtype = type_a.dtype;
+  mm.dtype = call.in(0).dtype();
   mm.m = a[a.rank() - 2];
   mm.k = a[a.rank() - 1];
   mm.n = b[b.rank() - 1];

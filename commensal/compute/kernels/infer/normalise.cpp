@@ -13,18 +13,26 @@ core::Result<BatchNorm> batch_norm_of(const Call& call) {
   const Shape& x = call.in(0).shape();
   COMMENSAL_ASSIGN(const std::int64_t training, call.attributes->integer("training_mode", 0));
   COMMENSAL_ASSIGN(const std::int64_t spatial, call.attributes->integer("spatial", 1));
-  if (training != 0 || spatial != 1 || call.output_count > 1) {
-    return fail(ErrorCode::kUnsupported, "BatchNormalization in training or not spatial");
+  COMMENSAL_ASSIGN(const std::int64_t is_test, call.attributes->integer("is_test", 0));
+  const bool trains = call.opset < 7 ? is_test == 0 : training != 0;
+  if (trains || call.output_count > 1) {
+    return fail(ErrorCode::kUnsupported, "BatchNormalization in training mode");
   }
   BatchNorm made;
   made.type = call.in(0).type();
   made.parameters = call.in(1).dtype();
   made.channels = x.rank() > 1 ? x[1] : 1;
   made.plane = x.elements(2, x.rank());
+  Shape parameters{made.channels};
+  if (call.opset < 9 && spatial == 0 && x.rank() > 1) {
+    COMMENSAL_ASSIGN(parameters, Shape::of(x.dims().subspan(1)));
+    made.channels = parameters.elements();
+    made.plane = 1;
+  }
   for (int i = 1; i <= 4; ++i) {
-    if (call.in(i).type() == TensorType{made.parameters, Shape{made.channels}}) continue;
-    return fail(ErrorCode::kInvalidArgument, "input {} must be {}[{}], not {}", i,
-                traits(made.parameters).name, made.channels, call.in(i).type().text());
+    if (call.in(i).type() == TensorType{made.parameters, parameters}) continue;
+    return fail(ErrorCode::kInvalidArgument, "input {} must be {}{}, not {}", i,
+                traits(made.parameters).name, parameters.text(), call.in(i).type().text());
   }
   COMMENSAL_TRY(check_dtype<ref::Floats>(call, 1));
   const auto is_double = [](tensor::DType dtype) { return dtype == tensor::DType::kFloat64; };

@@ -6,6 +6,7 @@
 namespace commensal::kernels::infer {
 
 /// A BatchNormalization call at inference, checked: X [N, C, D...] and scale, B, mean, var [C].
+/// Not spatial (before opset 9) they are [C, D...]: every place is a channel of its own.
 struct BatchNorm {
   TensorType type;  // of X and Y
   tensor::DType parameters = tensor::DType::kUndefined;

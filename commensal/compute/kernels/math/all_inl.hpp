@@ -11,3 +11,9 @@
 // Uses both.
 #include <commensal/compute/kernels/math/log_inl.hpp>
 #include <commensal/compute/kernels/math/winograd_inl.hpp>
+
+// Use all functions above.
+#include <commensal/compute/kernels/math/trig_inl.hpp>
+
+// Uses all of these.
+#include <commensal/compute/kernels/math/hyperbolic_inl.hpp>

@@ -50,9 +50,15 @@ double true_sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 double true_softplus(double x) { return std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x))); }
 
 const Case kCases[] = {
-    {"exp", exp<Lane>, std::exp, 1.01},   {"log", log<Lane>, std::log, 1.0},
-    {"tanh", tanh<Lane>, std::tanh, 1.5}, {"sigmoid", sigmoid<Lane>, true_sigmoid, 2.5},
-    {"erf", erf<Lane>, std::erf, 1.5},    {"softplus", softplus<Lane>, true_softplus, 2.5},
+    {"exp", exp<Lane>, std::exp, 1.01},      {"log", log<Lane>, std::log, 1.0},
+    {"tanh", tanh<Lane>, std::tanh, 1.5},    {"sigmoid", sigmoid<Lane>, true_sigmoid, 2.5},
+    {"erf", erf<Lane>, std::erf, 1.5},       {"softplus", softplus<Lane>, true_softplus, 2.5},
+    {"sin", sin<Lane>, std::sin, 0.75},      {"cos", cos<Lane>, std::cos, 0.75},
+    {"tan", tan<Lane>, std::tan, 2.2},       {"asin", asin<Lane>, std::asin, 0.65},
+    {"acos", acos<Lane>, std::acos, 0.6},    {"atan", atan<Lane>, std::atan, 1.9},
+    {"sinh", sinh<Lane>, std::sinh, 1.6},    {"cosh", cosh<Lane>, std::cosh, 1.5},
+    {"asinh", asinh<Lane>, std::asinh, 1.3}, {"acosh", acosh<Lane>, std::acosh, 1.8},
+    {"atanh", atanh<Lane>, std::atanh, 1.4},
 };
 
 class Functions : public testing::TestWithParam<Case> {};
@@ -73,6 +79,36 @@ TEST(FunctionsOfSpecialValues, AreExact) {
   EXPECT_EQ(tanh<Lane>(-100.0f), -1.0f);
   EXPECT_EQ(erf<Lane>(5.0f), 1.0f);
   EXPECT_EQ(sigmoid<Lane>(0.0f), 0.5f);
+}
+
+TEST(FunctionsOfSpecialValues, KeepTheSignOfZeroAndTheirDomains) {
+  const float infinity = std::numeric_limits<float>::infinity();
+  for (const Function odd :
+       {sin<Lane>, tan<Lane>, asin<Lane>, atan<Lane>, sinh<Lane>, asinh<Lane>, atanh<Lane>}) {
+    EXPECT_EQ(std::bit_cast<std::uint32_t>(odd(-0.0f)), 0x80000000u);
+    EXPECT_EQ(std::bit_cast<std::uint32_t>(odd(0.0f)), 0u);
+  }
+  const auto bits = [](float x) { return std::bit_cast<std::uint32_t>(x); };
+  for (const Function bounded : {sin<Lane>, cos<Lane>, tan<Lane>, asin<Lane>, acos<Lane>}) {
+    EXPECT_EQ(bits(bounded(-infinity)), kCanonicalNan);
+  }
+  EXPECT_EQ(bits(acosh<Lane>(0.5f)), kCanonicalNan);
+  EXPECT_EQ(bits(atanh<Lane>(1.5f)), kCanonicalNan);
+  EXPECT_EQ(atanh<Lane>(-1.0f), -infinity);
+  EXPECT_EQ(cosh<Lane>(-infinity), infinity);
+  EXPECT_EQ(sinh<Lane>(-infinity), -infinity);
+  EXPECT_EQ(asinh<Lane>(-infinity), -infinity);
+  EXPECT_EQ(bits(acos<Lane>(1.0f)), 0u);
+}
+
+// The numbers that come closest to a multiple of pi / 2 for their size.
+TEST(FunctionsOfSpecialValues, SurviveTheWorstArgumentsOfTheirReduction) {
+  for (const float x : {0x1.6cbe44p+4f, 0x1.47d0fep+34f, 0x1.ddebdep+120f, 0x1.fffffep+127f}) {
+    const auto truth = static_cast<double>(x);
+    EXPECT_LE(ulp_error(sin<Lane>(x), std::sin(truth)), 0.75) << x;
+    EXPECT_LE(ulp_error(cos<Lane>(x), std::cos(truth)), 0.75) << x;
+    EXPECT_LE(ulp_error(tan<Lane>(x), std::tan(truth)), 2.2) << x;
+  }
 }
 
 TEST(Pow, FollowsTheSpecialCasesOfC) {

@@ -39,8 +39,16 @@ struct LeakyRelu {
 
 struct PRelu {
   using In = Products;
+  static core::Result<infer::Broadcast> broadcast(const Call& call) {
+    // Before opset 7 the slope is one number or one a channel.
+    return call.opset < 7 ? infer::Broadcast::limited(call, 1) : infer::Broadcast::of(call);
+  }
   static core::Result<PRelu> make(const Call& call) {
     COMMENSAL_TRY(infer::check_same_dtype(call, 1));
+    if (call.opset < 7) {
+      COMMENSAL_TRY(infer::check_rank(call, 1, 1));
+      return PRelu{};
+    }
     COMMENSAL_ASSIGN(const Shape both, tensor::broadcast(call.in(0).shape(), call.in(1).shape()));
     if (both == call.in(0).shape()) return PRelu{};
     return core::fail(core::ErrorCode::kInvalidArgument, "slope {} does not broadcast to input {}",
@@ -86,8 +94,11 @@ struct Selu {
   float alpha = 0, gamma = 0;
   static core::Result<Selu> make(const Call& call) {
     Selu op;
-    COMMENSAL_ASSIGN(op.alpha, call.attributes->real("alpha", 1.67326319217681884765625f));
-    COMMENSAL_ASSIGN(op.gamma, call.attributes->real("gamma", 1.05070102214813232421875f));
+    const bool short_defaults = call.opset < 6;
+    COMMENSAL_ASSIGN(op.alpha, call.attributes->real(
+                                   "alpha", short_defaults ? 1.6732f : 1.67326319217681884765625f));
+    COMMENSAL_ASSIGN(op.gamma, call.attributes->real(
+                                   "gamma", short_defaults ? 1.0507f : 1.05070102214813232421875f));
     return op;
   }
   template <class T>

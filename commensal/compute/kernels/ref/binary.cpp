@@ -64,8 +64,20 @@ Compute<T> sum_of(const Operands<T>& in) {
   return sum;
 }
 
+// Before opset 8 all inputs have one shape.
+core::Result<infer::Broadcast> broadcast_since_8(const Call& call) {
+  COMMENSAL_ASSIGN(auto made, infer::Broadcast::of(call));
+  for (const Tensor* input : call.inputs) {
+    if (call.opset >= 8 || input->shape() == call.in(0).shape()) continue;
+    return core::fail(core::ErrorCode::kInvalidArgument, "inputs {} and {} differ in shape",
+                      call.in(0).shape().text(), input->shape().text());
+  }
+  return made;
+}
+
 struct SumOp {
   using In = Floats;
+  static auto broadcast(const Call& call) { return broadcast_since_8(call); }
   template <class T>
   Compute<T> value(const Operands<T>& in) const {
     return sum_of(in);
@@ -73,6 +85,7 @@ struct SumOp {
 };
 struct Mean {
   using In = Floats;
+  static auto broadcast(const Call& call) { return broadcast_since_8(call); }
   template <class T>
   Compute<T> value(const Operands<T>& in) const {
     return sum_of(in) / static_cast<Compute<T>>(in.count());
@@ -82,6 +95,7 @@ struct Mean {
 template <bool kMaximum>
 struct ExtremeOp {
   using In = Numbers;
+  static auto broadcast(const Call& call) { return broadcast_since_8(call); }
   template <class T>
   Compute<T> value(const Operands<T>& in) const {
     Extreme<Compute<T>, kMaximum> best;

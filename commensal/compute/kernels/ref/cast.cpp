@@ -8,6 +8,20 @@
 namespace commensal::kernels::ref {
 namespace {
 
+// Before opset 6 attribute 'to' is a text: the name of the type in ONNX's enumeration.
+core::Result<DType> type_by_name(const Call& call) {
+  constexpr std::pair<std::string_view, DType> kNames[] = {
+      {"FLOAT", DType::kFloat32},  {"UINT8", DType::kUint8},   {"INT8", DType::kInt8},
+      {"UINT16", DType::kUint16},  {"INT16", DType::kInt16},   {"INT32", DType::kInt32},
+      {"INT64", DType::kInt64},    {"BOOL", DType::kBool},     {"FLOAT16", DType::kFloat16},
+      {"DOUBLE", DType::kFloat64}, {"UINT32", DType::kUint32}, {"UINT64", DType::kUint64}};
+  COMMENSAL_ASSIGN(const std::string asked, call.attributes->text("to", ""));
+  for (const auto& [name, dtype] : kNames) {
+    if (name == asked) return dtype;
+  }
+  return core::fail(core::ErrorCode::kUnsupported, "attribute 'to' is '{}'", asked);
+}
+
 template <bool kLike>
 struct CastPlan {
   TensorType from, to;
@@ -18,6 +32,8 @@ struct CastPlan {
     plan.from = plan.to = call.in(0).type();
     if constexpr (kLike) {
       plan.to.dtype = call.in(1).dtype();
+    } else if (call.opset < 6) {
+      COMMENSAL_ASSIGN(plan.to.dtype, type_by_name(call));
     } else {
       COMMENSAL_ASSIGN(const std::int64_t to, call.attributes->integer("to", 0));
       COMMENSAL_ASSIGN(plan.to.dtype, tensor::dtype_from_onnx(static_cast<int>(to)));

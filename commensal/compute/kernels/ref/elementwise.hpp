@@ -13,6 +13,8 @@
 ///   using In = Types<...>;                      what input kTyped may be
 ///   static constexpr int kTyped = 0;            (optional) which input decides the type
 ///   static core::Result<Op> make(const Call&);  (optional) reads attributes, checks the rest
+///   static core::Result<infer::Broadcast> broadcast(const Call&);
+///                                               (optional) where it is not numpy's
 ///   template <class T> auto value(const Operands<T>&) const;
 ///       returns Compute<T>, stored as T, or bool, stored as bool
 ///   static constexpr bool kCopies = true;       (optional) value returns T, its bits unchanged
@@ -76,7 +78,11 @@ struct ElementwisePlan {
         COMMENSAL_TRY(infer::check_same_dtype(call, i));
       }
     }
-    COMMENSAL_ASSIGN(plan.broadcast, infer::Broadcast::of(call));
+    if constexpr (requires { Op::broadcast(call); }) {
+      COMMENSAL_ASSIGN(plan.broadcast, Op::broadcast(call));
+    } else {
+      COMMENSAL_ASSIGN(plan.broadcast, infer::Broadcast::of(call));
+    }
     plan.dtype = call.in(typed_input<Op>()).dtype();
     return plan;
   }

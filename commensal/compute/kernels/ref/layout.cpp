@@ -2,6 +2,7 @@
 // Operators that put elements elsewhere: Transpose, Concat, Split, Expand, Tile, DepthToSpace,
 // SpaceToDepth.
 #include <algorithm>
+#include <commensal/compute/kernels/ref/arithmetic.hpp>
 #include <commensal/compute/kernels/ref/movement.hpp>
 
 namespace commensal::kernels::ref {
@@ -54,10 +55,10 @@ struct Concat {
 
   static core::Result<Concat> make(const Call& call) {
     const Shape& first = call.in(0).shape();
-    if (!call.attributes->has("axis")) {
+    if (call.opset >= 4 && !call.attributes->has("axis")) {
       return fail(ErrorCode::kInvalidArgument, "attribute 'axis' is missing");
     }
-    COMMENSAL_ASSIGN(const std::int64_t given, call.attributes->integer("axis", 0));
+    COMMENSAL_ASSIGN(const std::int64_t given, call.attributes->integer("axis", 1));
     COMMENSAL_ASSIGN(const int axis, tensor::normalise_axis(given, first.rank()));
     Concat op;
     std::int64_t length = 0;
@@ -98,7 +99,8 @@ struct Split {
     op.from = call.in(0).type();
     COMMENSAL_ASSIGN(const std::int64_t given, call.attributes->integer("axis", 0));
     COMMENSAL_ASSIGN(op.axis, tensor::normalise_axis(given, op.from.shape.rank()));
-    COMMENSAL_ASSIGN(op.lengths, infer::list_from(call, "split", 1, 13));
+    // Opset 1 knows both the attribute and the input.
+    COMMENSAL_ASSIGN(op.lengths, infer::list_from(call, "split", 1, call.has(1) ? 1 : 13));
     const std::int64_t whole = op.from.shape[op.axis], count = call.output_count;
     if (op.lengths.empty()) {
       const std::int64_t chunk = (whole + count - 1) / count;
@@ -167,10 +169,31 @@ struct Tile {
   static constexpr int kFirstParameter = 1;
   TensorType from, to;
 
+  // Before opset 6: how often (input 1) along which axis (input 2), as floats.
+  static core::Result<std::vector<std::int64_t>> repeats(const Call& call) {
+    if (call.opset >= 6) return infer::integer_list(call, 1);
+    std::int64_t given[2] = {0, 0};
+    for (int i = 1; i <= 2; ++i) {
+      COMMENSAL_TRY(infer::check_dtype<Floats>(call, i));
+      if (call.in(i).elements() != 1) {
+        return fail(ErrorCode::kInvalidArgument, "input {} must be one number, not {}", i,
+                    call.in(i).shape().text());
+      }
+      given[i - 1] = visit(Floats{}, call.in(i).dtype(), [&]<class T>() {
+        return convert<std::int64_t>(load(call.in(i).data<T>()[0]));
+      });
+    }
+    const int rank = call.in(0).shape().rank();
+    COMMENSAL_ASSIGN(const int axis, tensor::normalise_axis(given[1], rank));
+    std::vector<std::int64_t> made(static_cast<std::size_t>(rank), 1);
+    made[static_cast<std::size_t>(axis)] = given[0];
+    return made;
+  }
+
   static core::Result<Tile> make(const Call& call) {
     Tile op;
     op.from = call.in(0).type();
-    COMMENSAL_ASSIGN(auto dims, infer::integer_list(call, 1));
+    COMMENSAL_ASSIGN(auto dims, repeats(call));
     if (static_cast<int>(dims.size()) != op.from.shape.rank()) {
       return fail(ErrorCode::kInvalidArgument, "{} repeats for {}", dims.size(),
                   op.from.shape.text());

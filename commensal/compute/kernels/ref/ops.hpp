@@ -145,33 +145,24 @@ Columns softsign();
 Columns sqrt();
 Columns tanh();
 
-// quantise.cpp
-Columns dequantize_linear();
-Columns dynamic_quantize_linear();
-Columns quantize_linear();
+// loss.cpp
+Columns negative_log_likelihood_loss();
+Columns softmax_cross_entropy_loss();
 
-// quantised_products.cpp
-Columns conv_integer();
-Columns matmul_integer();
-Columns qlinear_conv();
-Columns qlinear_matmul();
+// log_sum_exp.cpp
+Columns reduce_log_sum_exp();
 
-// random.cpp
-Columns bernoulli();
-Columns multinomial();
-Columns random_normal();
-Columns random_normal_like();
-Columns random_uniform();
-Columns random_uniform_like();
-
-// recurrent.cpp
-Columns gru();
-Columns lstm();
-Columns rnn();
-
-// training.cpp
-Columns adagrad();
-Columns adam();
-Columns momentum();
+// trig.cpp
+Columns acos();
+Columns acosh();
+Columns asin();
+Columns asinh();
+Columns atan();
+Columns atanh();
+Columns cos();
+Columns cosh();
+Columns sin();
+Columns sinh();
+Columns tan();
 
 }  // namespace commensal::kernels::ref

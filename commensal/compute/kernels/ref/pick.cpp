@@ -186,7 +186,8 @@ struct Pad {
     op.from = op.to = call.in(0).type();
     const int rank = op.from.shape.rank();
     COMMENSAL_ASSIGN(op.mode, pad_mode(call));
-    COMMENSAL_ASSIGN(const auto pads, infer::list_from(call, "pads", 1, 11));
+    COMMENSAL_ASSIGN(const auto pads,
+                     infer::list_from(call, call.opset < 2 ? "paddings" : "pads", 1, 11));
     std::vector<std::int64_t> axes;
     if (call.has(3)) {
       COMMENSAL_ASSIGN(axes, infer::integer_list(call, 3));

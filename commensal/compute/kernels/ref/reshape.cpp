@@ -26,7 +26,7 @@ struct Reshape : InOrder {
 
   static core::Result<Reshape> make(const Call& call) {
     const Shape& from = call.in(0).shape();
-    COMMENSAL_ASSIGN(auto dims, infer::integer_list(call, 1));
+    COMMENSAL_ASSIGN(auto dims, infer::list_from(call, "shape", 1, 5));
     COMMENSAL_ASSIGN(const std::int64_t allow_zero, call.attributes->integer("allowzero", 0));
     std::ptrdiff_t open = -1;
     std::vector<std::int64_t> known;
@@ -115,6 +115,10 @@ struct Dropout : InOrder {
 
   static core::Result<Dropout> make(const Call& call) {
     COMMENSAL_TRY(infer::check_dtype<Floats>(call, 0));
+    if (call.opset < 7) {
+      COMMENSAL_ASSIGN(const std::int64_t is_test, call.attributes->integer("is_test", 0));
+      if (is_test == 0) return fail(ErrorCode::kUnsupported, "Dropout in training mode");
+    }
     if (call.has(2)) {
       COMMENSAL_TRY(infer::check_dtype<Types<bool>>(call, 2));
       if (call.in(2).elements() != 1 || call.in(2).data<bool>()[0]) {

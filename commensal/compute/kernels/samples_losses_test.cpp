@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// Samples of the losses, of ReduceLogSumExp and of the trigonometric functions.
+#include <commensal/base/core/rng.hpp>
+#include <commensal/compute/kernels/samples.hpp>
+
+namespace commensal::kernels {
+namespace {
+
+using tensor::Shape;
+using List = std::vector<std::int64_t>;
+
+// Values in [-3, 3), other ones for every stream.
+Tensor f32(const Shape& shape, std::uint64_t stream = 0) {
+  std::vector<float> values;
+  for (std::int64_t i = 0; i < shape.elements(); ++i) {
+    values.push_back(3 * core::counter_symmetric_f32(13, stream, static_cast<std::uint64_t>(i)));
+  }
+  return Tensor::of<float>(shape, values);
+}
+
+Attributes reduced_by(const char* name) {
+  Attributes made;
+  made.set("reduction", std::string(name));
+  return made;
+}
+Attributes ignoring(std::int64_t index) {
+  Attributes made;
+  made.set("ignore_index", index);
+  return made;
+}
+
+void add_losses(std::vector<Sample>& s) {
+  const Tensor flat = Tensor::of<std::int64_t>({3}, List{4, 0, 2});
+  const Tensor planes = Tensor::of<std::int64_t>({2, 3}, List{4, 0, 2, -7, 1, -7});
+  for (const char* name : {"NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss"}) {
+    for (const char* reduction : {"none", "sum", "mean"}) {
+      s.push_back({name, 13, {f32({3, 5}), flat}, reduced_by(reduction)});
+      s.push_back({name, 13, {f32({3, 5}), flat, f32({5}, 1)}, reduced_by(reduction)});
+      Attributes both = ignoring(-7);
+      both.set("reduction", std::string(reduction));
+      s.push_back({name, 13, {f32({2, 5, 3}), planes}, both});
+    }
+    s.push_back({name, 12, {f32({2, 5, 3}), planes, f32({5}, 1)}, ignoring(-7)});
+  }
+  s.push_back({"SoftmaxCrossEntropyLoss", 13, {f32({2, 5, 3}), planes}, ignoring(-7), 2});
+}
+
+}  // namespace
+
+std::vector<Sample> loss_samples() {
+  std::vector<Sample> samples;
+  add_losses(samples);
+  Attributes axes;
+  axes.set("axes", List{1, -1});
+  samples.push_back({"ReduceLogSumExp", 13, {f32({2, 9, 5})}, axes});
+  samples.push_back(
+      {"ReduceLogSumExp", 18, {f32({2, 9, 5}), Tensor::of<std::int64_t>({1}, List{1})}});
+  for (const char* name :
+       {"Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh", "Cos", "Cosh", "Sin", "Sinh", "Tan"}) {
+    samples.push_back({name, 13, {f32({3, 7})}});
+  }
+  return samples;
+}
+
+}  // namespace commensal::kernels
