@@ -14,11 +14,13 @@ struct Sample {
   std::vector<Tensor> inputs;  // undefined: an absent optional input
   Attributes attributes = {};
   int outputs = 1;
+  std::string domain = {};
 };
 
 /// At least one for each row.
 std::vector<Sample> all_samples();
-std::vector<Sample> loss_samples();  // samples_losses_test.cpp; part of all_samples
+std::vector<Sample> loss_samples();       // samples_losses_test.cpp; part of all_samples
+std::vector<Sample> quantised_samples();  // samples_quantised_test.cpp; part of all_samples
 
 /// A sample as a Call, whose pointers stay valid as long as this lives.
 class SampleCall {

@@ -320,11 +320,12 @@ std::vector<Sample> all_samples() {
   add_reductions(samples);
   add_old(samples);
   for (Sample& sample : loss_samples()) samples.push_back(std::move(sample));
+  for (Sample& sample : quantised_samples()) samples.push_back(std::move(sample));
   return samples;
 }
 
 SampleCall::SampleCall(Sample sample) : sample_(std::move(sample)) {
-  auto found = find_operator("", sample_.name, sample_.opset);
+  auto found = find_operator(sample_.domain, sample_.name, sample_.opset);
   core::check(found.has_value(), "the sample's operator is in the table");
   op_ = *found;
   for (const Tensor& input : sample_.inputs) {

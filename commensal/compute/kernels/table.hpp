@@ -21,6 +21,7 @@ struct Row {
   Kind kind = Kind::kElementwise;
   ref::Columns columns;
   CpuColumns cpu = {};
+  std::string_view domain = {};  // "" is the default ONNX domain
 };
 
 std::vector<Row> product_rows();     // table_products.cpp: dot products, normalisation, pooling
@@ -29,5 +30,7 @@ std::vector<Row> movement_rows();    // table_movement.cpp: copies and shapes
 std::vector<Row> reduction_rows();   // table_reductions.cpp: sums, extremes, softmax
 std::vector<Row> loss_rows();        // table_losses.cpp: losses and the logarithm of a sum
 std::vector<Row> trig_rows();        // table_trig.cpp: trigonometric and hyperbolic functions
+std::vector<Row> quantised_rows();   // table_quantised.cpp: 8-bit codes and their products
+std::vector<Row> recurrent_rows();   // table_recurrent.cpp: RNN, GRU, LSTM, training, random
 
 }  // namespace commensal::kernels

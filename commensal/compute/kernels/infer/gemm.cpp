@@ -96,16 +96,20 @@ Shape leading(const Shape& shape) {
 core::Result<MatMul> matmul_of(const Call& call) {
   COMMENSAL_TRY(check_dtype<ref::Products>(call, 0));
   COMMENSAL_TRY(check_same_dtype(call, 1));
-  Shape a = call.in(0).shape(), b = call.in(1).shape();
+  return matmul_of(call.in(0).type(), call.in(1).type());
+}
+
+core::Result<MatMul> matmul_of(const TensorType& type_a, const TensorType& type_b) {
+  Shape a = type_a.shape, b = type_b.shape;
   const bool vector_a = a.rank() == 1, vector_b = b.rank() == 1;
   if (vector_a) a = *Shape::of(std::array{std::int64_t{1}, a[0]});
   if (vector_b) b = *Shape::of(std::array{b[0], std::int64_t{1}});
   if (a.rank() < 2 || b.rank() < 2 || a[a.rank() - 1] != b[b.rank() - 2]) {
-    return fail(ErrorCode::kInvalidArgument, "{} cannot be multiplied by {}",
-                call.in(0).shape().text(), call.in(1).shape().text());
+    return fail(ErrorCode::kInvalidArgument, "{} cannot be multiplied by {}", type_a.shape.text(),
+                type_b.shape.text());
   }
   MatMul mm;
-  mm.dtype = call.in(0).dtype();
+  mm.dtype = type_a.dtype;
   mm.m = a[a.rank() - 2];
   mm.k = a[a.rank() - 1];
   mm.n = b[b.rank() - 1];

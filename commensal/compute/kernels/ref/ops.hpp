@@ -165,4 +165,33 @@ Columns sin();
 Columns sinh();
 Columns tan();
 
+// quantise.cpp
+Columns dequantize_linear();
+Columns dynamic_quantize_linear();
+Columns quantize_linear();
+
+// quantised_products.cpp
+Columns conv_integer();
+Columns matmul_integer();
+Columns qlinear_conv();
+Columns qlinear_matmul();
+
+// random.cpp
+Columns bernoulli();
+Columns multinomial();
+Columns random_normal();
+Columns random_normal_like();
+Columns random_uniform();
+Columns random_uniform_like();
+
+// recurrent.cpp
+Columns gru();
+Columns lstm();
+Columns rnn();
+
+// training.cpp
+Columns adagrad();
+Columns adam();
+Columns momentum();
+
 }  // namespace commensal::kernels::ref
