@@ -19,8 +19,9 @@ struct Sample {
 
 /// At least one for each row.
 std::vector<Sample> all_samples();
-std::vector<Sample> loss_samples();       // samples_losses_test.cpp; part of all_samples
+std::vector<Sample> place_samples();      // samples_places_test.cpp; part of all_samples
 std::vector<Sample> quantised_samples();  // samples_quantised_test.cpp; part of all_samples
+std::vector<Sample> loss_samples();       // samples_losses_test.cpp; likewise
 
 /// A sample as a Call, whose pointers stay valid as long as this lives.
 class SampleCall {

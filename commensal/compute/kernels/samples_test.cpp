@@ -318,9 +318,10 @@ std::vector<Sample> all_samples() {
   add_shapes(samples);
   add_movement(samples);
   add_reductions(samples);
+  for (Sample& sample : place_samples()) samples.push_back(std::move(sample));
   add_old(samples);
-  for (Sample& sample : loss_samples()) samples.push_back(std::move(sample));
   for (Sample& sample : quantised_samples()) samples.push_back(std::move(sample));
+  for (Sample& sample : loss_samples()) samples.push_back(std::move(sample));
   return samples;
 }
 

@@ -28,9 +28,10 @@ std::vector<Row> product_rows();     // table_products.cpp: dot products, normal
 std::vector<Row> arithmetic_rows();  // table_arithmetic.cpp: elementwise
 std::vector<Row> movement_rows();    // table_movement.cpp: copies and shapes
 std::vector<Row> reduction_rows();   // table_reductions.cpp: sums, extremes, softmax
-std::vector<Row> loss_rows();        // table_losses.cpp: losses and the logarithm of a sum
-std::vector<Row> trig_rows();        // table_trig.cpp: trigonometric and hyperbolic functions
 std::vector<Row> quantised_rows();   // table_quantised.cpp: 8-bit codes and their products
 std::vector<Row> recurrent_rows();   // table_recurrent.cpp: RNN, GRU, LSTM, training, random
+std::vector<Row> loss_rows();        // table_losses.cpp: losses and the logarithm of a sum
+std::vector<Row> trig_rows();        // table_trig.cpp: trigonometric and hyperbolic functions
+std::vector<Row> place_rows();       // table_places.cpp: elements looked up by place
 
 }  // namespace commensal::kernels

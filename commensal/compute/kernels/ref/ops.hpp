@@ -145,25 +145,38 @@ Columns softsign();
 Columns sqrt();
 Columns tanh();
 
-// loss.cpp
-Columns negative_log_likelihood_loss();
-Columns softmax_cross_entropy_loss();
+// resize.cpp
+Columns resize();
 
-// log_sum_exp.cpp
-Columns reduce_log_sum_exp();
+// conv_transpose.cpp
+Columns conv_transpose();
 
-// trig.cpp
-Columns acos();
-Columns acosh();
-Columns asin();
-Columns asinh();
-Columns atan();
-Columns atanh();
-Columns cos();
-Columns cosh();
-Columns sin();
-Columns sinh();
-Columns tan();
+// scatter.cpp
+Columns max_unpool();
+Columns scatter_elements();
+Columns scatter_nd();
+
+// order.cpp
+Columns non_zero();
+Columns top_k();
+Columns unique();
+
+// places.cpp
+Columns one_hot();
+Columns reverse_sequence();
+
+// grid_sample.cpp
+Columns grid_sample();
+
+// boxes.cpp
+Columns non_max_suppression();
+Columns roi_align();
+
+// einsum.cpp
+Columns einsum();
+
+// det.cpp
+Columns det();
 
 // quantise.cpp
 Columns dequantize_linear();
@@ -193,5 +206,25 @@ Columns rnn();
 Columns adagrad();
 Columns adam();
 Columns momentum();
+
+// loss.cpp
+Columns negative_log_likelihood_loss();
+Columns softmax_cross_entropy_loss();
+
+// log_sum_exp.cpp
+Columns reduce_log_sum_exp();
+
+// trig.cpp
+Columns acos();
+Columns acosh();
+Columns asin();
+Columns asinh();
+Columns atan();
+Columns atanh();
+Columns cos();
+Columns cosh();
+Columns sin();
+Columns sinh();
+Columns tan();
 
 }  // namespace commensal::kernels::ref

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+// NonMaxSuppression and RoiAlign.
+#include <commensal/compute/kernels/ref/weighted.hpp>
+#include <numeric>
+
+namespace commensal::kernels::ref {
+namespace {
+
+using core::ErrorCode;
+using core::fail;
+
+struct Box {
+  float top = 0, left = 0, bottom = 0, right = 0, area = 0;
+};
+
+float overlap(const Box& a, const Box& b) {
+  const float height = std::min(a.bottom, b.bottom) - std::max(a.top, b.top);
+  const float width = std::min(a.right, b.right) - std::max(a.left, b.left);
+  if (!(height > 0 && width > 0)) return 0;
+  const float both = height * width;
+  return both / (a.area + b.area - both);
+}
+
+// Output [found, 3]: batch, class, box; of each class the best boxes that do not overlap better
+// ones of the same class by more than the threshold. A score of NaN is never selected.
+struct NmsPlan {
+  std::vector<std::int64_t> selected;
+  TensorType to;
+  std::int64_t most = 0;
+  float overlap_max = 0, score_min = 0;
+  bool has_score_min = false, centered = false;
+
+  static core::Result<NmsPlan> make(const Call& call) {
+    NmsPlan plan;
+    COMMENSAL_TRY(infer::check_dtype<Types<float>>(call, 0));
+    COMMENSAL_TRY(infer::check_dtype<Types<float>>(call, 1));
+    COMMENSAL_TRY(infer::check_rank(call, 0, 3));
+    COMMENSAL_TRY(infer::check_rank(call, 1, 3));
+    const Shape &boxes = call.in(0).shape(), &scores = call.in(1).shape();
+    if (boxes[2] != 4 || boxes[0] != scores[0] || boxes[1] != scores[2]) {
+      return fail(ErrorCode::kInvalidArgument, "boxes {} and scores {} do not fit", boxes.text(),
+                  scores.text());
+    }
+    COMMENSAL_ASSIGN(plan.centered, call.attributes->integer("center_point_box", 0));
+    if (call.has(2)) {
+      COMMENSAL_ASSIGN(const auto most, infer::integer_list(call, 2));
+      if (most.size() == 1) plan.most = most[0];
+    }
+    for (const int input : {3, 4}) {
+      if (!call.has(input)) continue;
+      COMMENSAL_TRY(infer::check_dtype<Types<float>>(call, input));
+      if (call.in(input).elements() != 1) {
+        return fail(ErrorCode::kInvalidArgument, "input {} must be one number", input);
+      }
+      (input == 3 ? plan.overlap_max : plan.score_min) = call.in(input).data<float>()[0];
+      plan.has_score_min = plan.has_score_min || input == 4;
+    }
+    for (std::int64_t n = 0; n < scores[0]; ++n) {
+      for (std::int64_t c = 0; c < scores[1]; ++c) plan.select(call, n, c);
+    }
+    const std::int64_t dims[] = {static_cast<std::int64_t>(plan.selected.size()) / 3, 3};
+    COMMENSAL_ASSIGN(const Shape shape, Shape::of(dims));
+    plan.to = {DType::kInt64, shape};
+    return plan;
+  }
+  Box box(const Call& call, std::int64_t place) const {
+    const float* at = call.in(0).data<float>().data() + place * 4;
+    Box made{std::min(at[0], at[2]), std::min(at[1], at[3]), std::max(at[0], at[2]),
+             std::max(at[1], at[3])};
+    if (centered) {  // x, y, width, height
+      const float x = at[0], y = at[1], half_width = at[2] / 2, half_height = at[3] / 2;
+      made = {y - half_height, x - half_width, y + half_height, x + half_width};
+    }
+    made.area = (made.bottom - made.top) * (made.right - made.left);
+    return made;
+  }
+  void select(const Call& call, std::int64_t n, std::int64_t c) {
+    const Shape& scores = call.in(1).shape();
+    const std::int64_t count = scores[2];
+    const float* score = call.in(1).data<float>().data() + (n * scores[1] + c) * count;
+    std::vector<std::int64_t> order;
+    for (std::int64_t i = 0; i < count; ++i) {
+      const bool takes = has_score_min ? score[i] > score_min : score[i] == score[i];
+      if (takes) order.push_back(i);
+    }
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::int64_t a, std::int64_t b) { return score[a] > score[b]; });
+    std::vector<Box> taken;
+    for (const std::int64_t one : order) {
+      if (static_cast<std::int64_t>(taken.size()) >= most) break;
+      const Box candidate = box(call, n * count + one);
+      const bool is_free = std::ranges::none_of(
+          taken, [&](const Box& other) { return overlap(candidate, other) > overlap_max; });
+      if (!is_free) continue;
+      taken.push_back(candidate);
+      selected.insert(selected.end(), {n, c, one});
+    }
+  }
+  std::vector<TensorType> types() const { return {to}; }
+  Scalar element(const Call&, int, std::int64_t index) const {
+    return scalar_of(selected[static_cast<std::size_t>(index)]);
+  }
+  void run(const Call&, std::span<Tensor> outputs) const {
+    std::ranges::copy(selected, outputs[0].mutable_data<std::int64_t>().begin());
+  }
+  void reads(const Call& call, int, std::int64_t, std::vector<ElementRef>& out) const {
+    for (int i = 0; i < static_cast<int>(call.inputs.size()); ++i) read_whole(call, i, out);
+  }
+};
+
+// The mean over a grid of samples in each bin of a region, bilinear, as in He et al., "Mask
+// R-CNN", 2017.
+struct RoiAlign {
+  static constexpr float kSamplesMax = 1024;  // along one axis of a bin
+  static constexpr float kPlaceMax = 1 << 24;
+  struct Region {
+    std::int64_t image = 0;
+    float start[2] = {}, bin[2] = {};
+    std::int64_t samples[2] = {};
+  };
+  TensorType from, to;
+  std::vector<Region> regions;
+
+  static core::Result<RoiAlign> make(const Call& call) {
+    COMMENSAL_TRY(infer::check_dtype<Floats>(call, 0));
+    COMMENSAL_TRY(infer::check_same_dtype(call, 1));
+    COMMENSAL_TRY(infer::check_dtype<Types<std::int64_t>>(call, 2));
+    COMMENSAL_TRY(infer::check_rank(call, 0, 4));
+    RoiAlign op;
+    op.from = call.in(0).type();
+    const Shape &x = op.from.shape, &rois = call.in(1).shape();
+    COMMENSAL_ASSIGN(const std::string mode, call.attributes->text("mode", "avg"));
+    if (mode != "avg") {
+      return fail(ErrorCode::kUnsupported, "attribute 'mode' is '{}', not 'avg'", mode);
+    }
+    COMMENSAL_ASSIGN(const std::int64_t height, call.attributes->integer("output_height", 1));
+    COMMENSAL_ASSIGN(const std::int64_t width, call.attributes->integer("output_width", 1));
+    const bool fits = rois.rank() == 2 && rois[1] == 4 && call.in(2).shape() == Shape{rois[0]} &&
+                      std::min({x[2], x[3], height, width}) > 0 &&
+                      std::max({x[2], x[3], height, width}) < std::int64_t{1} << 24;
+    if (!fits) {
+      return fail(ErrorCode::kInvalidArgument, "regions {} and images {} do not fit input {}",
+                  rois.text(), call.in(2).shape().text(), x.text());
+    }
+    const std::int64_t dims[] = {rois[0], x[1], height, width};
+    COMMENSAL_ASSIGN(const Shape shape, Shape::of(dims));
+    op.to = {op.from.dtype, shape};
+    for (std::int64_t r = 0; r < rois[0]; ++r) COMMENSAL_TRY(op.add_region(call, r));
+    return op;
+  }
+  core::Result<void> add_region(const Call& call, std::int64_t r) {
+    COMMENSAL_ASSIGN(const std::string transform,
+                     call.attributes->text("coordinate_transformation_mode", "half_pixel"));
+    COMMENSAL_ASSIGN(const std::int64_t sampling, call.attributes->integer("sampling_ratio", 0));
+    COMMENSAL_ASSIGN(const float scale, call.attributes->real("spatial_scale", 1));
+    const bool half_pixel = call.opset >= 16 && transform == "half_pixel";
+    Region made;
+    made.image = call.in(2).data<std::int64_t>()[static_cast<std::size_t>(r)];
+    bool sane = made.image >= 0 && made.image < from.shape[0];
+    for (const int d : {0, 1}) {  // a region is x, y, x, y
+      const auto corner = [&](int i) {
+        return visit(Floats{}, call.in(1).dtype(), [&]<class T>() {
+          const auto roi = call.in(1).data<T>();
+          return static_cast<float>(load(roi[static_cast<std::size_t>(r * 4 + i)]));
+        });
+      };
+      const float offset = half_pixel ? 0.5f : 0.0f;
+      made.start[d] = corner(1 - d) * scale - offset;
+      float size = corner(3 - d) * scale - offset - made.start[d];
+      if (!half_pixel) size = size < 1 ? 1 : size;
+      made.bin[d] = size / static_cast<float>(to.shape[2 + d]);
+      const float samples = sampling > 0 ? static_cast<float>(sampling) : std::ceil(made.bin[d]);
+      sane = sane && samples <= kSamplesMax && std::abs(made.start[d]) < kPlaceMax &&
+             std::abs(size) < kPlaceMax;
+      made.samples[d] = sane ? std::max<std::int64_t>(static_cast<std::int64_t>(samples), 0) : 0;
+    }
+    if (!sane) {
+      return fail(ErrorCode::kInvalidArgument, "region {} does not fit {} images", r,
+                  from.shape[0]);
+    }
+    regions.push_back(made);
+    return {};
+  }
+
+  const Region& region(std::int64_t index) const {
+    return regions[static_cast<std::size_t>(index / to.shape.elements(1, 4))];
+  }
+  // The two neighbours of a sample along an axis; none beyond one place outside of the image.
+  Taps along(const Region& r, int d, std::int64_t bin, std::int64_t sample) const {
+    const std::int64_t dim = from.shape[2 + d];
+    const float step = (static_cast<float>(sample) + 0.5f) * r.bin[d];
+    const float inside = step / static_cast<float>(r.samples[d]);
+    float x = r.start[d] + static_cast<float>(bin) * r.bin[d] + inside;
+    if (!(x >= -1 && x <= static_cast<float>(dim))) return {};
+    x = std::clamp(x, 0.0f, static_cast<float>(dim - 1));
+    const float low = std::floor(x), t = x - low;
+    const auto at = static_cast<std::int64_t>(low);
+    return {{at, 1 - t}, {std::min(at + 1, dim - 1), t}};
+  }
+
+  TensorType type() const { return to; }
+  bool copies() const { return false; }
+  float outside() const { return 0; }
+  float divisor(std::int64_t index) const {
+    const Region& r = region(index);
+    return static_cast<float>(std::max<std::int64_t>(r.samples[0] * r.samples[1], 1));
+  }
+  void taps(std::int64_t index, Taps& out) const {
+    const infer::Dims at = infer::split(to.shape, index);
+    const Region& r = region(index);
+    const std::int64_t plane = r.image * from.shape[1] + at[1];
+    for (std::int64_t y = 0; y < r.samples[0]; ++y) {
+      const Taps rows = along(r, 0, at[2], y);
+      for (std::int64_t x = 0; x < r.samples[1]; ++x) {
+        cross({rows, along(r, 1, at[3], x)}, from.shape, plane, out);
+      }
+    }
+  }
+  void extra_reads(const Call& call, std::int64_t, std::vector<ElementRef>& out) const {
+    read_whole(call, 1, out);
+    read_whole(call, 2, out);
+  }
+};
+
+}  // namespace
+
+Columns non_max_suppression() { return columns_of<NmsPlan>(); }
+Columns roi_align() { return columns_of<WeightedPlan<RoiAlign>>(); }
+
+}  // namespace commensal::kernels::ref

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+// GridSample: every output element lies where a grid says, in [-1, 1] along each axis of the
+// image, the last axis first.
+#include <commensal/compute/kernels/ref/weighted.hpp>
+
+namespace commensal::kernels::ref {
+namespace {
+
+using core::ErrorCode;
+using core::fail;
+
+enum class Mode { kNearest, kLinear, kCubic };
+enum class Padding { kZeros, kBorder, kReflection };
+
+constexpr std::pair<std::string_view, Mode> kModes[] = {
+    {"bilinear", Mode::kLinear}, {"linear", Mode::kLinear}, {"nearest", Mode::kNearest},
+    {"bicubic", Mode::kCubic},   {"cubic", Mode::kCubic},
+};
+constexpr std::pair<std::string_view, Padding> kPaddings[] = {
+    {"zeros", Padding::kZeros}, {"border", Padding::kBorder}, {"reflection", Padding::kReflection}};
+constexpr float kFar = 1 << 30;  // beyond every image, safe to convert
+constexpr float kCubicA = -0.75f;
+
+template <class T, std::size_t N>
+core::Result<T> named(const Call& call, std::string_view attribute, std::string_view fallback,
+                      const std::pair<std::string_view, T> (&names)[N]) {
+  COMMENSAL_ASSIGN(const std::string given, call.attributes->text(attribute, fallback));
+  for (const auto& [name, value] : names) {
+    if (name == given) return value;
+  }
+  return fail(ErrorCode::kInvalidArgument, "attribute '{}' is '{}'", attribute, given);
+}
+
+// Mirrors x at low and high until it lies between them.
+float reflected(float x, float low, float high) {
+  const float range = high - low;
+  if (x >= low && x <= high) return x;
+  if (range <= 0) return low;
+  const float beyond = x < low ? low - x : x - high;
+  const float turns = std::floor(beyond / range), rest = beyond - turns * range;
+  const bool from_low = (std::fmod(turns, 2.0f) == 0) == (x < low);
+  return from_low ? low + rest : high - rest;
+}
+
+struct GridSample {
+  TensorType from, to;
+  Mode mode = Mode::kLinear;
+  Padding padding = Padding::kZeros;
+  bool align_corners = false;
+  int axes = 0;  // of the image
+  std::vector<float> grid;
+
+  static core::Result<GridSample> make(const Call& call) {
+    GridSample op;
+    op.from = call.in(0).type();
+    COMMENSAL_ASSIGN(op.mode, named(call, "mode", "bilinear", kModes));
+    COMMENSAL_ASSIGN(op.padding, named(call, "padding_mode", "zeros", kPaddings));
+    COMMENSAL_ASSIGN(op.align_corners, call.attributes->integer("align_corners", 0));
+    COMMENSAL_TRY(infer::check_dtype<Everything>(call, 0));
+    if (op.mode != Mode::kNearest) COMMENSAL_TRY(infer::check_dtype<Floats>(call, 0));
+    COMMENSAL_TRY(infer::check_dtype<Floats>(call, 1));
+    const Shape &x = op.from.shape, &at = call.in(1).shape();
+    op.axes = x.rank() - 2;
+    bool fits =
+        op.axes >= 1 && at.rank() == x.rank() && at[0] == x[0] && at[at.rank() - 1] == op.axes;
+    for (int d = 2; d < x.rank() && fits; ++d) fits = x[d] > 0 && x[d] < std::int64_t{1} << 24;
+    if (!fits) {
+      return fail(ErrorCode::kInvalidArgument, "a grid {} does not fit input {}", at.text(),
+                  x.text());
+    }
+    std::vector<std::int64_t> dims = {x[0], x[1]};
+    dims.insert(dims.end(), at.dims().begin() + 1, at.dims().end() - 1);
+    COMMENSAL_ASSIGN(const Shape shape, Shape::of(dims));
+    op.to = {op.from.dtype, shape};
+    visit(Floats{}, call.in(1).dtype(), [&]<class T>() {
+      for (const T value : call.in(1).data<T>()) op.grid.push_back(static_cast<float>(load(value)));
+    });
+    return op;
+  }
+
+  // Where the grid's entry for an output begins.
+  std::int64_t entry(std::int64_t index) const {
+    const std::int64_t spatial = to.shape.elements(2, to.shape.rank());
+    const std::int64_t n = index / spatial / to.shape[1];
+    return (n * spatial + index % spatial) * axes;
+  }
+  float low() const { return align_corners ? 0.0f : -0.5f; }
+  float high(std::int64_t dim) const {
+    return static_cast<float>(dim) - (align_corners ? 1.0f : 0.5f);
+  }
+  float place(float g, std::int64_t dim) const {
+    const auto length = static_cast<float>(dim);
+    float x = align_corners ? (g + 1) / 2 * (length - 1) : ((g + 1) * length - 1) / 2;
+    x = x != x ? -kFar : std::clamp(x, -kFar, kFar);
+    if (mode == Mode::kNearest) x = std::nearbyint(x);
+    if (x >= low() && x <= high(dim)) return x;
+    if (padding == Padding::kBorder) return std::clamp(x, 0.0f, length - 1);
+    if (padding == Padding::kReflection) return reflected(x, low(), high(dim));
+    return x;
+  }
+  void tap(std::int64_t at, float weight, std::int64_t dim, Taps& out) const {
+    const bool inside = at >= 0 && at < dim;
+    if (!inside && padding == Padding::kZeros) return;
+    if (!inside && padding == Padding::kReflection) {
+      at = static_cast<std::int64_t>(reflected(static_cast<float>(at), low(), high(dim)));
+    }
+    out.push_back({std::clamp<std::int64_t>(at, 0, dim - 1), weight});
+  }
+  Taps along(float g, std::int64_t dim) const {
+    Taps made;
+    const float x = place(g, dim), floor = std::floor(x), t = x - floor;
+    const auto at = static_cast<std::int64_t>(floor);
+    if (mode == Mode::kNearest) {
+      tap(at, 1, dim, made);
+    } else if (mode == Mode::kLinear) {
+      tap(at, 1 - t, dim, made);
+      tap(at + 1, t, dim, made);
+    } else {
+      const auto weights = cubic_weights(t, kCubicA);
+      for (std::size_t i = 0; i < weights.size(); ++i) {
+        tap(at - 1 + static_cast<std::int64_t>(i), weights[i], dim, made);
+      }
+    }
+    return made;
+  }
+
+  TensorType type() const { return to; }
+  bool copies() const { return mode == Mode::kNearest; }
+  float outside() const { return 0; }
+  float divisor(std::int64_t) const { return 1; }
+  void taps(std::int64_t index, Taps& out) const {
+    const auto first = static_cast<std::size_t>(entry(index));
+    std::vector<Taps> found;
+    for (int d = 0; d < axes; ++d) {
+      const float g = grid[first + static_cast<std::size_t>(axes - 1 - d)];
+      found.push_back(along(g, from.shape[2 + d]));
+    }
+    cross(found, from.shape, index / to.shape.elements(2, to.shape.rank()), out);
+  }
+  void extra_reads(const Call&, std::int64_t index, std::vector<ElementRef>& out) const {
+    for (int d = 0; d < axes; ++d) out.push_back({1, entry(index) + d});
+  }
+};
+
+}  // namespace
+
+Columns grid_sample() { return columns_of<WeightedPlan<GridSample>>(); }
+
+}  // namespace commensal::kernels::ref

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is found by comparing elements: TopK, NonZero, Unique.
+#include <commensal/compute/kernels/infer/checks.hpp>
+#include <commensal/compute/kernels/infer/places.hpp>
+#include <commensal/compute/kernels/ref/fold.hpp>
+#include <commensal/compute/kernels/ref/ops.hpp>
+#include <commensal/compute/kernels/ref/value.hpp>
+#include <numeric>
+
+namespace commensal::kernels::ref {
+namespace {
+
+using core::ErrorCode;
+using core::fail;
+using infer::AxisView;
+
+using Positions = std::vector<std::int64_t>;
+
+Scalar int64_scalar(std::int64_t value) { return scalar_of(value); }
+
+// Output 0: values, 1: positions; in the order of extremes, the first of equal ones first.
+struct TopKPlan {
+  TensorType from, values;
+  AxisView view, kept;
+  bool largest = true;
+  int output_count = 2;
+
+  static core::Result<TopKPlan> make(const Call& call) {
+    COMMENSAL_TRY(infer::check_dtype<Numbers>(call, 0));
+    TopKPlan plan;
+    plan.from = call.in(0).type();
+    plan.output_count = call.output_count;
+    COMMENSAL_ASSIGN(const std::int64_t given, call.attributes->integer("axis", -1));
+    COMMENSAL_ASSIGN(const int axis, tensor::normalise_axis(given, plan.from.shape.rank()));
+    COMMENSAL_ASSIGN(plan.largest, call.attributes->integer("largest", 1));
+    COMMENSAL_ASSIGN(std::int64_t k, call.attributes->integer("k", -1));
+    if (call.opset >= 10) {
+      COMMENSAL_ASSIGN(const auto list, infer::integer_list(call, 1));
+      k = list.size() == 1 ? list[0] : -1;
+    }
+    plan.view = AxisView(plan.from.shape, axis);
+    if (k < 0 || k > plan.view.length) {
+      return fail(ErrorCode::kInvalidArgument, "k is {} for a dimension of {}", k,
+                  plan.view.length);
+    }
+    COMMENSAL_ASSIGN(const Shape shape, infer::with_dim(plan.from.shape, axis, k));
+    plan.values = {plan.from.dtype, shape};
+    plan.kept = AxisView(shape, axis);
+    return plan;
+  }
+  std::vector<TensorType> types() const {
+    if (output_count < 2) return {values};
+    return {values, {DType::kInt64, values.shape}};
+  }
+
+  template <class T>
+  Positions row(const Call& call, std::int64_t outer, std::int64_t inner) const {
+    const auto x = call.in(0).data<T>();
+    const auto at = [&](std::int64_t i) {
+      return load(x[static_cast<std::size_t>(view.position(outer, i, inner))]);
+    };
+    Positions order(static_cast<std::size_t>(view.length));
+    std::iota(order.begin(), order.end(), 0);
+    const auto before = [&](std::int64_t a, std::int64_t b) {
+      if (largest ? above(at(a), at(b)) : below(at(a), at(b))) return true;
+      if (largest ? above(at(b), at(a)) : below(at(b), at(a))) return false;
+      return a < b;
+    };
+    std::partial_sort(order.begin(), order.begin() + kept.length, order.end(), before);
+    return order;
+  }
+  Scalar element(const Call& call, int output, std::int64_t index) const {
+    return visit(Numbers{}, from.dtype, [&]<class T>() {
+      const std::int64_t outer = kept.outer(index), inner = kept.inner(index);
+      const auto order = row<T>(call, outer, inner);
+      const std::int64_t found = order[static_cast<std::size_t>(kept.along(index))];
+      if (output == 1) return int64_scalar(found);
+      const auto at = static_cast<std::size_t>(view.position(outer, found, inner));
+      return scalar_of(call.in(0).data<T>()[at]);
+    });
+  }
+  void run(const Call& call, std::span<Tensor> outputs) const {
+    visit(Numbers{}, from.dtype, [&]<class T>() {
+      const auto y = outputs[0].mutable_data<T>();
+      const std::int64_t rows = kept.length == 0 ? 0 : values.shape.elements() / kept.length;
+      for (std::int64_t r = 0; r < rows; ++r) {
+        const std::int64_t outer = r / kept.inner_size, inner = r % kept.inner_size;
+        const auto order = row<T>(call, outer, inner);
+        for (std::int64_t i = 0; i < kept.length; ++i) {
+          const std::int64_t found = order[static_cast<std::size_t>(i)];
+          const auto to = static_cast<std::size_t>(kept.position(outer, i, inner));
+          const auto at = static_cast<std::size_t>(view.position(outer, found, inner));
+          y[to] = call.in(0).data<T>()[at];
+          if (outputs.size() > 1) outputs[1].mutable_data<std::int64_t>()[to] = found;
+        }
+      }
+    });
+  }
+  void reads(const Call& call, int, std::int64_t index, std::vector<ElementRef>& out) const {
+    for (std::int64_t i = 0; i < view.length; ++i) {
+      out.push_back({0, view.position(kept.outer(index), i, kept.inner(index))});
+    }
+    read_whole(call, 1, out);
+  }
+};
+
+// The coordinates of what is not zero (NaN is not), row-major; output [rank, found].
+struct NonZeroPlan {
+  Shape from;
+  TensorType to;
+  Positions found;
+
+  static core::Result<NonZeroPlan> make(const Call& call) {
+    COMMENSAL_TRY(infer::check_dtype<Everything>(call, 0));
+    NonZeroPlan plan;
+    plan.from = call.in(0).shape().rank() == 0 ? Shape{1} : call.in(0).shape();
+    visit(Everything{}, call.in(0).dtype(), [&]<class T>() {
+      std::int64_t position = 0;
+      for (const T x : call.in(0).data<T>()) {
+        if (load(x) != Compute<T>{0}) plan.found.push_back(position);
+        ++position;
+      }
+    });
+    const std::int64_t dims[] = {plan.from.rank(), static_cast<std::int64_t>(plan.found.size())};
+    COMMENSAL_ASSIGN(const Shape shape, Shape::of(dims));
+    plan.to = {DType::kInt64, shape};
+    return plan;
+  }
+  std::vector<TensorType> types() const { return {to}; }
+  std::int64_t value(std::int64_t index) const {
+    const infer::Dims at = infer::split(from, found[static_cast<std::size_t>(index % to.shape[1])]);
+    return at[static_cast<std::size_t>(index / to.shape[1])];
+  }
+  Scalar element(const Call&, int, std::int64_t index) const { return int64_scalar(value(index)); }
+  void run(const Call&, std::span<Tensor> outputs) const {
+    std::int64_t index = 0;
+    for (std::int64_t& y : outputs[0].mutable_data<std::int64_t>()) y = value(index++);
+  }
+  void reads(const Call& call, int, std::int64_t, std::vector<ElementRef>& out) const {
+    read_whole(call, 0, out);
+  }
+};
+
+// NaNs are equal and above all numbers, -0 equals +0. Outputs: the first of each group of equal
+// slices, its position, the group of each slice, the size of each group.
+struct UniquePlan {
+  TensorType from, to;
+  AxisView view, kept;
+  int output_count = 1;
+  Positions first, group, count;
+
+  static core::Result<UniquePlan> make(const Call& call) {
+    COMMENSAL_TRY(infer::check_dtype<Everything>(call, 0));
+    UniquePlan plan;
+    plan.from = call.in(0).type();
+    plan.output_count = call.output_count;
+    const bool flat = !call.attributes->has("axis");
+    const Shape whole = flat ? Shape{plan.from.shape.elements()} : plan.from.shape;
+    COMMENSAL_ASSIGN(const std::int64_t given, call.attributes->integer("axis", 0));
+    COMMENSAL_ASSIGN(const int axis, tensor::normalise_axis(given, whole.rank()));
+    COMMENSAL_ASSIGN(const std::int64_t sorted, call.attributes->integer("sorted", 1));
+    plan.view = AxisView(whole, axis);
+    visit(Everything{}, plan.from.dtype,
+          [&]<class T>() { plan.find_groups<T>(call, whole.elements(0, axis), sorted != 0); });
+    COMMENSAL_ASSIGN(const Shape shape,
+                     infer::with_dim(whole, axis, static_cast<std::int64_t>(plan.first.size())));
+    plan.to = {plan.from.dtype, shape};
+    plan.kept = AxisView(shape, axis);
+    return plan;
+  }
+  template <class T>
+  void find_groups(const Call& call, std::int64_t outer_size, bool sorted) {
+    const auto x = call.in(0).data<T>();
+    const auto compare = [&](std::int64_t a, std::int64_t b) {
+      for (std::int64_t i = 0; i < outer_size * view.inner_size; ++i) {
+        const std::int64_t outer = i / view.inner_size, inner = i % view.inner_size;
+        const Compute<T> p = load(x[static_cast<std::size_t>(view.position(outer, a, inner))]);
+        const Compute<T> q = load(x[static_cast<std::size_t>(view.position(outer, b, inner))]);
+        const bool p_nan = p != p, q_nan = q != q;
+        if (p_nan != q_nan) return p_nan ? 1 : -1;
+        if (p < q) return -1;
+        if (q < p) return 1;
+      }
+      return 0;
+    };
+    Positions order(static_cast<std::size_t>(view.length));
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::int64_t a, std::int64_t b) { return compare(a, b) < 0; });
+    std::vector<Positions> groups;
+    for (const std::int64_t one : order) {
+      if (groups.empty() || compare(groups.back()[0], one) != 0) groups.emplace_back();
+      groups.back().push_back(one);
+    }
+    if (!sorted) std::sort(groups.begin(), groups.end());  // by where each begins
+    group.resize(order.size());
+    for (std::size_t g = 0; g < groups.size(); ++g) {
+      first.push_back(groups[g][0]);
+      count.push_back(static_cast<std::int64_t>(groups[g].size()));
+      for (const std::int64_t one : groups[g]) {
+        group[static_cast<std::size_t>(one)] = static_cast<std::int64_t>(g);
+      }
+    }
+  }
+  std::vector<TensorType> types() const {
+    std::vector<TensorType> made = {to};
+    for (const Positions* list : {&first, &group, &count}) {
+      made.push_back({DType::kInt64, Shape{static_cast<std::int64_t>(list->size())}});
+    }
+    made.resize(static_cast<std::size_t>(std::clamp(output_count, 1, 4)));
+    return made;
+  }
+  Scalar element(const Call& call, int output, std::int64_t index) const {
+    const auto at = static_cast<std::size_t>(index);
+    if (output == 1) return int64_scalar(first[at]);
+    if (output == 2) return int64_scalar(group[at]);
+    if (output == 3) return int64_scalar(count[at]);
+    const std::int64_t slice = first[static_cast<std::size_t>(kept.along(index))];
+    const std::int64_t source = view.position(kept.outer(index), slice, kept.inner(index));
+    return visit(Everything{}, from.dtype, [&]<class T>() {
+      return scalar_of(call.in(0).data<T>()[static_cast<std::size_t>(source)]);
+    });
+  }
+  void run(const Call& call, std::span<Tensor> outputs) const {
+    for (int o = 0; o < static_cast<int>(outputs.size()); ++o) {
+      Tensor& to = outputs[static_cast<std::size_t>(o)];
+      const auto bytes = to.mutable_bytes();
+      const auto size = static_cast<std::size_t>(tensor::traits(to.dtype()).size);
+      for (std::size_t at = 0; at < bytes.size(); at += size) {
+        const Scalar one = element(call, o, static_cast<std::int64_t>(at / size));
+        std::memcpy(bytes.data() + at, &one.bits, size);
+      }
+    }
+  }
+  void reads(const Call& call, int, std::int64_t, std::vector<ElementRef>& out) const {
+    read_whole(call, 0, out);
+  }
+};
+
+}  // namespace
+
+Columns non_zero() { return columns_of<NonZeroPlan>(); }
+Columns top_k() { return columns_of<TopKPlan>(); }
+Columns unique() { return columns_of<UniquePlan>(); }
+
+}  // namespace commensal::kernels::ref

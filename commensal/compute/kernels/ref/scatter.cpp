@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+// ScatterElements, ScatterND, MaxUnpool: elements of one input put into places of another, in
+// row-major order of the updates, so that of several for one place the last one stays.
+#include <commensal/compute/kernels/infer/checks.hpp>
+#include <commensal/compute/kernels/infer/places.hpp>
+#include <commensal/compute/kernels/infer/window.hpp>
+#include <commensal/compute/kernels/ref/arithmetic.hpp>
+#include <commensal/compute/kernels/ref/ops.hpp>
+#include <commensal/compute/kernels/ref/value.hpp>
+
+namespace commensal::kernels::ref {
+namespace {
+
+using core::ErrorCode;
+using core::fail;
+using infer::Dims;
+
+enum class Join { kReplace, kAdd, kMul, kMax, kMin };
+
+core::Result<Join> join_of(const Call& call) {
+  constexpr std::pair<std::string_view, Join> kJoins[] = {{"none", Join::kReplace},
+                                                          {"add", Join::kAdd},
+                                                          {"mul", Join::kMul},
+                                                          {"max", Join::kMax},
+                                                          {"min", Join::kMin}};
+  COMMENSAL_ASSIGN(const std::string name, call.attributes->text("reduction", "none"));
+  for (const auto& [text, join] : kJoins) {
+    if (text != name) continue;
+    if (join != Join::kReplace) COMMENSAL_TRY(infer::check_dtype<Numbers>(call, 0));
+    return join;
+  }
+  return fail(ErrorCode::kInvalidArgument, "attribute 'reduction' is '{}'", name);
+}
+
+template <class T>
+T joined(Join join, T old, T update) {
+  if constexpr (std::is_same_v<T, bool>) {
+    return update;  // the only way to join them
+  } else {
+    const Compute<T> a = load(old), b = load(update);
+    if (join == Join::kAdd) return store<T>(plus(a, b));
+    if (join == Join::kMul) return store<T>(times(a, b));
+    if (join == Join::kMax) return store<T>(above(b, a) ? b : a);
+    if (join == Join::kMin) return store<T>(below(b, a) ? b : a);
+    return update;
+  }
+}
+
+core::Result<std::int64_t> position_in(std::int64_t index, std::int64_t dim) {
+  if (index >= -dim && index < dim) return index < 0 ? index + dim : index;
+  return fail(ErrorCode::kInvalidArgument, "index {} is outside of a dimension of {}", index, dim);
+}
+
+struct ScatterPlan {
+  TensorType to;
+  Join join = Join::kReplace;
+  int data = 0, indices = 1, updates = 2;  // inputs; data -1: zeros
+  std::vector<std::int64_t> targets;       // where each run of updates goes; -1: nowhere
+  std::int64_t slice = 1;                  // elements of a run
+
+  std::vector<TensorType> types() const { return {to}; }
+
+  // The update at step `i` for that output, ascending.
+  std::vector<std::int64_t> updates_for(std::int64_t index) const {
+    std::vector<std::int64_t> found;
+    for (std::size_t i = 0; i < targets.size(); ++i) {
+      const std::int64_t offset = index - targets[i];
+      if (targets[i] >= 0 && offset >= 0 && offset < slice) {
+        found.push_back(static_cast<std::int64_t>(i) * slice + offset);
+      }
+    }
+    return found;
+  }
+  template <class T>
+  T value(const Call& call, std::int64_t index, std::size_t steps) const {
+    T y{};
+    if (data >= 0) y = call.in(data).data<T>()[static_cast<std::size_t>(index)];
+    const auto found = updates_for(index);
+    for (std::size_t i = 0; i < std::min(steps, found.size()); ++i) {
+      y = joined(join, y, call.in(updates).data<T>()[static_cast<std::size_t>(found[i])]);
+    }
+    return y;
+  }
+  Scalar element(const Call& call, int, std::int64_t index) const {
+    return partial(call, 0, index, kAllSteps);
+  }
+  Scalar partial(const Call& call, int, std::int64_t index, std::int64_t steps) const {
+    return visit(Everything{}, to.dtype, [&]<class T>() {
+      return scalar_of(value<T>(call, index, static_cast<std::size_t>(steps)));
+    });
+  }
+  std::int64_t steps(const Call&, int, std::int64_t index) const {
+    return static_cast<std::int64_t>(updates_for(index).size());
+  }
+  void reads(const Call& call, int, std::int64_t index, std::vector<ElementRef>& out) const {
+    if (data >= 0) out.push_back({data, index});
+    read_whole(call, indices, out);
+    for (const std::int64_t update : updates_for(index)) out.push_back({updates, update});
+    for (int i = 3; data >= 0 && i < static_cast<int>(call.inputs.size()); ++i) {
+      read_whole(call, i, out);
+    }
+  }
+  void run(const Call& call, std::span<Tensor> outputs) const {
+    visit(Everything{}, to.dtype, [&]<class T>() {
+      const auto y = outputs[0].mutable_data<T>();
+      std::fill(y.begin(), y.end(), T{});
+      if (data >= 0) std::ranges::copy(call.in(data).data<T>(), y.begin());
+      const auto from = call.in(updates).data<T>();
+      for (std::size_t i = 0; i < from.size(); ++i) {
+        const std::int64_t run = static_cast<std::int64_t>(i) / slice;
+        const std::int64_t target = targets[static_cast<std::size_t>(run)];
+        if (target < 0) continue;
+        T& place = y[static_cast<std::size_t>(target + static_cast<std::int64_t>(i) % slice)];
+        place = joined(join, place, from[i]);
+      }
+    });
+  }
+};
+
+struct ScatterElements : ScatterPlan {
+  static core::Result<ScatterElements> make(const Call& call) {
+    ScatterElements plan;
+    plan.to = call.in(0).type();
+    COMMENSAL_TRY(infer::check_dtype<Everything>(call, 0));
+    COMMENSAL_TRY(infer::check_same_dtype(call, 2));
+    COMMENSAL_TRY((infer::check_dtype<Types<std::int32_t, std::int64_t>>(call, 1)));
+    COMMENSAL_ASSIGN(plan.join, join_of(call));
+    COMMENSAL_ASSIGN(const std::int64_t given, call.attributes->integer("axis", 0));
+    const Shape &x = call.in(0).shape(), &at = call.in(1).shape();
+    COMMENSAL_ASSIGN(const int axis, tensor::normalise_axis(given, x.rank()));
+    bool fits = at == call.in(2).shape() && at.rank() == x.rank();
+    for (int d = 0; d < x.rank() && fits; ++d) fits = d == axis || at[d] <= x[d];
+    if (!fits) {
+      return fail(ErrorCode::kInvalidArgument, "indices {} and updates {} do not fit data {}",
+                  at.text(), call.in(2).shape().text(), x.text());
+    }
+    std::vector<std::int64_t> entries;
+    visit(Types<std::int32_t, std::int64_t>{}, call.in(1).dtype(), [&]<class T>() {
+      entries.assign(call.in(1).data<T>().begin(), call.in(1).data<T>().end());
+    });
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+      Dims place = infer::split(at, static_cast<std::int64_t>(i));
+      COMMENSAL_ASSIGN(place[static_cast<std::size_t>(axis)], position_in(entries[i], x[axis]));
+      plan.targets.push_back(infer::join(x, place));
+    }
+    return plan;
+  }
+};
+
+struct ScatterNd : ScatterPlan {
+  static core::Result<ScatterNd> make(const Call& call) {
+    ScatterNd plan;
+    plan.to = call.in(0).type();
+    COMMENSAL_TRY(infer::check_dtype<Everything>(call, 0));
+    COMMENSAL_TRY(infer::check_same_dtype(call, 2));
+    COMMENSAL_TRY(infer::check_dtype<Types<std::int64_t>>(call, 1));
+    COMMENSAL_ASSIGN(plan.join, join_of(call));
+    const Shape &x = call.in(0).shape(), &at = call.in(1).shape(), &u = call.in(2).shape();
+    const bool sane = at.rank() > 0 && at[at.rank() - 1] <= x.rank();
+    const int depth = sane ? static_cast<int>(at[at.rank() - 1]) : 0;
+    std::vector<std::int64_t> expected;
+    for (int d = 0; d < at.rank() - 1; ++d) expected.push_back(at[d]);
+    for (int d = depth; d < x.rank(); ++d) expected.push_back(x[d]);
+    if (!sane || !std::ranges::equal(expected, u.dims())) {
+      return fail(ErrorCode::kInvalidArgument, "indices {} and updates {} do not fit data {}",
+                  at.text(), u.text(), x.text());
+    }
+    plan.slice = x.elements(depth, x.rank());
+    const auto entries = call.in(1).data<std::int64_t>();
+    for (std::int64_t t = 0; t < at.elements(0, at.rank() - 1); ++t) {
+      std::int64_t place = 0;
+      for (int d = 0; d < depth; ++d) {
+        const std::int64_t entry = entries[static_cast<std::size_t>(t * depth + d)];
+        COMMENSAL_ASSIGN(const std::int64_t one, position_in(entry, x[d]));
+        place = place * x[d] + one;
+      }
+      plan.targets.push_back(place * plan.slice);
+    }
+    return plan;
+  }
+};
+
+// The inverse of MaxPool: X to the places I of zeros. I counts in the shape that the attributes
+// give; a larger `output_shape` holds that shape at its beginning.
+struct MaxUnpool : ScatterPlan {
+  static core::Result<MaxUnpool> make(const Call& call) {
+    COMMENSAL_TRY(infer::check_dtype<Floats>(call, 0));
+    COMMENSAL_TRY(infer::check_dtype<Types<std::int64_t>>(call, 1));
+    const Shape& x = call.in(0).shape();
+    if (call.in(1).shape() != x || x.rank() < 3) {
+      return fail(ErrorCode::kInvalidArgument, "input {} and indices {} must have one shape",
+                  x.text(), call.in(1).shape().text());
+    }
+    COMMENSAL_ASSIGN(const Shape pooled, pooled_from(call));
+    Shape whole = pooled;
+    if (call.has(2)) {
+      COMMENSAL_ASSIGN(const auto dims, infer::integer_list(call, 2));
+      COMMENSAL_ASSIGN(whole, Shape::of(dims));
+      if (whole.rank() != x.rank() || whole[0] != x[0] || whole[1] != x[1]) {
+        return fail(ErrorCode::kInvalidArgument, "output_shape {} does not fit input {}",
+                    whole.text(), x.text());
+      }
+    }
+    MaxUnpool plan;
+    plan.data = -1;
+    plan.updates = 0;
+    plan.to = {call.in(0).dtype(), whole};
+    for (const std::int64_t index : call.in(1).data<std::int64_t>()) {
+      COMMENSAL_ASSIGN(const std::int64_t place, position_in(index, pooled.elements()));
+      const Dims at = infer::split(pooled, place);
+      bool inside = true;
+      for (int d = 0; d < whole.rank(); ++d) {
+        inside = inside && at[static_cast<std::size_t>(d)] < whole[d];
+      }
+      plan.targets.push_back(inside ? infer::join(whole, at) : -1);
+    }
+    return plan;
+  }
+  void reads(const Call& call, int output, std::int64_t index, std::vector<ElementRef>& out) const {
+    ScatterPlan::reads(call, output, index, out);
+    read_whole(call, 2, out);
+  }
+  static core::Result<Shape> pooled_from(const Call& call) {
+    const Shape& x = call.in(0).shape();
+    const auto rank = static_cast<std::size_t>(x.rank() - 2);
+    COMMENSAL_ASSIGN(const auto kernel, call.attributes->integers("kernel_shape"));
+    COMMENSAL_ASSIGN(auto strides, call.attributes->integers("strides"));
+    COMMENSAL_ASSIGN(auto pads, call.attributes->integers("pads"));
+    if (strides.empty()) strides.assign(rank, 1);
+    if (pads.empty()) pads.assign(2 * rank, 0);
+    if (kernel.size() != rank || strides.size() != rank || pads.size() != 2 * rank) {
+      return fail(ErrorCode::kInvalidArgument,
+                  "kernel_shape, strides and pads must fit {} spatial dimensions", rank);
+    }
+    constexpr std::int64_t kMost = std::int64_t{1} << 24;
+    std::vector<std::int64_t> dims = {x[0], x[1]};
+    for (std::size_t d = 0; d < rank; ++d) {
+      const std::int64_t in = x[static_cast<int>(d) + 2];
+      if (std::min({kernel[d], strides[d], in}) < 1 ||
+          std::max({kernel[d], strides[d], in, pads[d], pads[d + rank]}) > kMost ||
+          std::min(pads[d], pads[d + rank]) < 0) {
+        return fail(ErrorCode::kInvalidArgument, "a kernel of {}, stride {}, pads {} and {}",
+                    kernel[d], strides[d], pads[d], pads[d + rank]);
+      }
+      dims.push_back((in - 1) * strides[d] + kernel[d] - pads[d] - pads[d + rank]);
+    }
+    return Shape::of(dims);
+  }
+};
+
+}  // namespace
+
+Columns max_unpool() { return columns_of<MaxUnpool>(); }
+Columns scatter_elements() { return columns_of<ScatterElements>(); }
+Columns scatter_nd() { return columns_of<ScatterNd>(); }
+
+}  // namespace commensal::kernels::ref
