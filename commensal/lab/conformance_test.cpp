@@ -23,6 +23,10 @@ class ConformanceSuite : public ::testing::TestWithParam<graph::Backend> {
   core::Path suite_;
 };
 
+// The suite expects epsilon = 0.01, which its node does not carry (the default is 1e-6): with it
+// the expected value comes out.
+constexpr std::string_view kWrongInTheSuite = "node/test_adam_multiple";
+
 // Whatever the importer takes must come out right; the rest is refused by name.
 TEST_P(ConformanceSuite, NothingThatRunsIsWrong) {
   ConformanceOptions options;
@@ -30,9 +34,11 @@ TEST_P(ConformanceSuite, NothingThatRunsIsWrong) {
   const auto report = run_conformance(suite_, options);
   ASSERT_TRUE(report) << report.error().message;
   EXPECT_EQ(report->total, report->passed + report->mismatched + report->unsupported);
-  EXPECT_GE(report->passed, 390);
+  EXPECT_GE(report->passed, 700);
   for (const ConformanceCase& one : report->cases) {
-    EXPECT_NE(name_of(one.outcome), "mismatched") << one.name << ": " << one.detail;
+    if (one.name != kWrongInTheSuite) {
+      EXPECT_NE(name_of(one.outcome), "mismatched") << one.name << ": " << one.detail;
+    }
     EXPECT_EQ(one.detail.empty(), one.outcome == Outcome::kPassed) << one.name;
   }
 }
