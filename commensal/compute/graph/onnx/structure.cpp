@@ -14,7 +14,7 @@ using core::Result;
 
 namespace {
 
-constexpr int kOpsetMin = 1, kOpsetMax = 17;
+constexpr int kOpsetMin = 1, kOpsetMax = 24;
 // Version 3 brought opset_import; later ones only added fields that we read or refuse by name.
 constexpr std::int64_t kIrVersionMin = 3, kIrVersionMax = 13;
 
