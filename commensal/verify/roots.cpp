@@ -5,6 +5,7 @@
 #include <commensal/base/crypto/merkle.hpp>
 #include <commensal/base/crypto/sha256.hpp>
 #include <commensal/verify/tensor_codec.hpp>
+#include <string_view>
 #include <unordered_map>
 
 namespace commensal::verify {
@@ -112,6 +113,12 @@ Digest graph_root(const Graph& graph, Numbering& numbers) {
 Digest tensor_root(const tensor::Tensor& tensor) {
   Writer header;
   write_type(header, tensor.type());
+  if (tensor.dtype() == tensor::DType::kString) {
+    Writer elements;
+    for (const std::string_view text : tensor.strings()) elements.bytes(core::as_bytes(text));
+    return crypto::tagged_hash("commensal/tensor/v1", header.written(),
+                               crypto::merkle_root_of_bytes(elements.written()));
+  }
   return crypto::tagged_hash("commensal/tensor/v1", header.written(),
                              crypto::merkle_root_of_bytes(tensor.bytes()));
 }

@@ -3,6 +3,7 @@
 #include <commensal/base/core/check.hpp>
 #include <commensal/compute/graph/lifetimes.hpp>
 #include <commensal/compute/graph/session.hpp>
+#include <commensal/compute/kernels/string_codes.hpp>
 #include <commensal/compute/kernels/thread_pool.hpp>
 
 namespace commensal::graph {
@@ -99,15 +100,12 @@ Result<std::vector<Tensor>> Session::State::run_node(std::size_t index,
                                                      Tracer* tracer, core::Pacer* pacer) {
   const Node& node = graph->nodes[index];
   Call call = call_of(node, inputs);
+  COMMENSAL_ASSIGN(const auto codes, kernels::StringCodes::of(*node.op, call));
+  call.inputs = codes.inputs();
   COMMENSAL_ASSIGN(call.outputs, node.op->infer(call));
   core::check(static_cast<int>(call.outputs.size()) == call.output_count,
               "an operator infers each of its outputs");
-  std::vector<Tensor> outputs(call.outputs.size());
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
-    // A type that depends on data is known to the kernel only, which allocates.
-    if (call.outputs[i].dtype == tensor::DType::kUndefined) continue;
-    COMMENSAL_ASSIGN(outputs[i], Tensor::allocate(arena, call.outputs[i]));
-  }
+  COMMENSAL_ASSIGN(auto outputs, kernels::allocate_outputs(call, arena));
   if (pacer != nullptr && !pacer->pace(estimate_ops(*node.op, call))) {
     return fail(ErrorCode::kUnavailable, "the host needs its machine: stopped");
   }
@@ -117,7 +115,7 @@ Result<std::vector<Tensor>> Session::State::run_node(std::size_t index,
   const kernels::KernelFn kernel = isa && node.op->cpu != nullptr ? node.op->cpu : node.op->ref;
   COMMENSAL_TRY(kernel(call, outputs, workspace));
   if (tracer != nullptr) tracer->after_node(node, call, outputs);
-  return outputs;
+  return codes.decoded(std::move(outputs));
 }
 
 Session::Session(std::unique_ptr<State> state) : state_(std::move(state)) {}

@@ -94,6 +94,13 @@ enum class Kind {
   kConstant,     // no inputs
 };
 
+/// How an operator takes tensors of strings.
+enum class Strings {
+  kRefused,
+  kCodes,  // it runs on int64 codes in their place: string_codes.hpp
+  kOwn,    // its kernel reads and makes them; such an output is left for it to assign
+};
+
 /// One row: a version range of one operator.
 struct Operator {
   std::string_view domain;  // "" is the default ONNX domain
@@ -103,15 +110,19 @@ struct Operator {
   int inputs_min = 0, inputs_max = 0;
   int outputs_max = 1;
   Kind kind = Kind::kElementwise;
+  Strings strings = Strings::kRefused;
   InferFn infer = nullptr;
   KernelFn ref = nullptr;
   KernelFn cpu = nullptr;  // null: ref serves
   PackFn pack = nullptr;
   ReadsFn reads = nullptr;
-  ElementFn element = nullptr;
+  ElementFn element = nullptr;  // null where the output is strings
   StepsFn steps = nullptr;      // with partial; null where there is no reduction
   PartialFn partial = nullptr;
 };
+
+/// Tensors for the types in `call.outputs`, undefined where the kernel makes them itself.
+core::Result<std::vector<Tensor>> allocate_outputs(const Call& call, tensor::Arena& arena);
 
 /// All rows, in alphabetical order.
 std::span<const Operator> operator_table();

@@ -347,8 +347,7 @@ std::vector<Tensor> SampleCall::run_ref() {
   tensor::Arena arena(1 << 26);
   ThreadPool threads(1);
   Workspace workspace{arena, threads};
-  std::vector<Tensor> outputs;
-  for (const TensorType& type : call_.outputs) outputs.push_back(*Tensor::allocate(arena, type));
+  std::vector<Tensor> outputs = *allocate_outputs(call_, arena);
   const auto done = op_->ref(call_, outputs, workspace);
   core::check(done.has_value(), "infer accepted the sample");
   return outputs;

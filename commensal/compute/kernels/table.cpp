@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <commensal/compute/kernels/string_codes.hpp>
 #include <commensal/compute/kernels/table.hpp>
 
 namespace commensal::kernels {
@@ -15,6 +16,7 @@ Operator operator_of(const Row& row) {
   made.inputs_max = row.inputs_max;
   made.outputs_max = row.outputs_max;
   made.kind = row.kind;
+  made.strings = takes_codes(row.domain, row.name) ? Strings::kCodes : row.strings;
   made.infer = row.columns.infer;
   made.ref = row.columns.ref;
   made.cpu = row.cpu.kernel;
@@ -40,6 +42,16 @@ std::vector<Operator> build_table() {
 }
 
 }  // namespace
+
+core::Result<std::vector<Tensor>> allocate_outputs(const Call& call, tensor::Arena& arena) {
+  std::vector<Tensor> outputs(call.outputs.size());
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    // A type that depends on data is known to the kernel only, which allocates.
+    if (tensor::traits(call.outputs[i].dtype).size == 0) continue;
+    COMMENSAL_ASSIGN(outputs[i], Tensor::allocate(arena, call.outputs[i]));
+  }
+  return outputs;
+}
 
 std::span<const Operator> operator_table() {
   static const std::vector<Operator> table = build_table();

@@ -22,6 +22,7 @@ struct Row {
   ref::Columns columns;
   CpuColumns cpu = {};
   std::string_view domain = {};  // "" is the default ONNX domain
+  Strings strings = Strings::kRefused;  // kCodes: set by the table in string_codes.cpp
 };
 
 std::vector<Row> product_rows();     // table_products.cpp: dot products, normalisation, pooling

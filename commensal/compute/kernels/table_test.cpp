@@ -28,7 +28,9 @@ Scalar scalar_at(const Tensor& tensor, std::int64_t index) {
 void for_all_calls(const std::function<void(SampleCall&)>& visit) {
   for (const Sample& sample : all_samples()) {
     std::vector<Sample> variants = {sample, with_specials(sample)};
-    for (const auto& type : tensor::all_dtypes()) variants.push_back(as_type(sample, type.dtype));
+    for (const auto& type : tensor::all_dtypes()) {
+      if (type.size > 0) variants.push_back(as_type(sample, type.dtype));
+    }
     for (std::size_t i = 0; i < variants.size(); ++i) {
       SampleCall made(variants[i]);
       const auto inferred = made.infer();
@@ -82,6 +84,7 @@ TEST(Table, FindsByOpset) {
 
 TEST(Table, ElementEqualsRefBitForBit) {
   for_all_calls([](SampleCall& made) {
+    if (made.op().element == nullptr) return;  // makes strings
     const auto outputs = made.run_ref();
     for (int o = 0; o < static_cast<int>(outputs.size()); ++o) {
       const Tensor& output = outputs[static_cast<std::size_t>(o)];
@@ -136,6 +139,7 @@ TEST(Table, ReadsNamesAllThatAnElementDependsOn) {
   for (const Sample& sample : all_samples()) {
     SampleCall made(sample);
     ASSERT_TRUE(made.infer().has_value());
+    if (made.op().element == nullptr) continue;
     for (int o = 0; o < static_cast<int>(made.call().outputs.size()); ++o) {
       const std::int64_t count = made.call().outputs[static_cast<std::size_t>(o)].shape.elements();
       for (const std::int64_t i : some_elements(count, 5)) expect_sound_reads(made, o, i);

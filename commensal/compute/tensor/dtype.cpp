@@ -14,6 +14,7 @@ constexpr DTypeTraits kTable[] = {
     {DType::kInt16, "int16", "INT16", "<i2", 2},
     {DType::kInt32, "int32", "INT32", "<i4", 4},
     {DType::kInt64, "int64", "INT64", "<i8", 8},
+    {DType::kString, "string", "", "", 0},
     {DType::kBool, "bool", "BOOL", "|b1", 1},
     {DType::kFloat16, "float16", "FP16", "<f2", 2},
     {DType::kFloat64, "float64", "FP64", "<f8", 8},
@@ -35,14 +36,14 @@ const DTypeTraits& traits(DType dtype) {
 
 core::Result<DType> dtype_from_onnx(int number) {
   for (const DTypeTraits& row : kTable) {
-    if (static_cast<int>(row.dtype) == number) return row.dtype;
+    if (row.size > 0 && static_cast<int>(row.dtype) == number) return row.dtype;
   }
   return core::fail(core::ErrorCode::kUnsupported, "ONNX element type {} is not supported", number);
 }
 
 core::Result<DType> dtype_from_oip(std::string_view name) {
   for (const DTypeTraits& row : kTable) {
-    if (row.oip == name) return row.dtype;
+    if (!name.empty() && row.oip == name) return row.dtype;
   }
   return core::fail(core::ErrorCode::kInvalidArgument, "unknown datatype '{}'", name);
 }

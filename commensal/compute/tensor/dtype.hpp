@@ -18,6 +18,7 @@ enum class DType : std::uint8_t {
   kInt16 = 5,
   kInt32 = 6,
   kInt64 = 7,
+  kString = 8,
   kBool = 9,
   kFloat16 = 10,
   kFloat64 = 11,
@@ -39,14 +40,15 @@ struct Bfloat16 {
 struct DTypeTraits {
   DType dtype;
   std::string_view name;   // ONNX and numpy: "float32"
-  std::string_view oip;    // Open Inference Protocol: "FP32"
+  std::string_view oip;    // Open Inference Protocol: "FP32"; empty where none is served
   std::string_view npy;    // .npy descr: "<f4"; empty where numpy has none
-  std::int64_t size;       // bytes per element
+  std::int64_t size;       // bytes per element; 0 for strings, which no kernel sees as bytes
 };
 
 std::span<const DTypeTraits> all_dtypes();
 /// kUndefined has the name "undefined" and size 0.
 const DTypeTraits& traits(DType dtype);
+/// Types that have bytes: strings, which only a model may hold, are for those to take that can.
 /// Errors: kUnsupported, naming the type.
 core::Result<DType> dtype_from_onnx(int number);
 core::Result<DType> dtype_from_oip(std::string_view name);
@@ -84,6 +86,7 @@ auto with_type(DType dtype, F&& f) {
     case DType::kUint32: return f.template operator()<std::uint32_t>();
     case DType::kUint64: return f.template operator()<std::uint64_t>();
     case DType::kBfloat16: return f.template operator()<Bfloat16>();
+    case DType::kString:
     case DType::kUndefined: break;
   }
   return f.template operator()<std::uint8_t>();

@@ -38,6 +38,26 @@ Tensor Tensor::view_of(const TensorType& type, core::ByteView bytes,
   return made;
 }
 
+Tensor Tensor::of_string_views(const Shape& shape, std::vector<std::string_view> values,
+                               std::vector<std::shared_ptr<const void>> owners) {
+  core::check(static_cast<std::int64_t>(values.size()) == shape.elements(), "a string an element");
+  struct Kept {
+    std::vector<std::string_view> views;
+    std::vector<std::shared_ptr<const void>> owners;
+  };
+  auto kept = std::make_shared<const Kept>(Kept{std::move(values), std::move(owners)});
+  Tensor made;
+  made.type_ = {DType::kString, shape};
+  made.data_ = reinterpret_cast<const std::uint8_t*>(kept->views.data());
+  made.owner_ = std::move(kept);
+  return made;
+}
+
+Tensor Tensor::of_strings(const Shape& shape, const std::vector<std::string>& values) {
+  const auto kept = std::make_shared<const std::vector<std::string>>(values);
+  return of_string_views(shape, {kept->begin(), kept->end()}, {kept});
+}
+
 Tensor Tensor::reshaped(const Shape& shape) const {
   core::check(shape.elements() == elements(), "a reshape keeps the number of elements");
   Tensor made = *this;

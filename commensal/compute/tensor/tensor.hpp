@@ -8,6 +8,9 @@
 #include <commensal/compute/tensor/shape.hpp>
 #include <memory>
 #include <span>
+#include <string>
+#include <string_view>
+#include <vector>
 
 namespace commensal::tensor {
 
@@ -41,12 +44,19 @@ class Tensor {
                    {reinterpret_cast<const std::uint8_t*>(values.data()), values.size_bytes()});
   }
 
+  /// A tensor of strings, which are any bytes. As many as `shape` has elements (checked).
+  static Tensor of_strings(const Shape& shape, const std::vector<std::string>& values);
+  /// The same without copying their bytes, which `owners` keep alive.
+  static Tensor of_string_views(const Shape& shape, std::vector<std::string_view> values,
+                                std::vector<std::shared_ptr<const void>> owners);
+
   bool defined() const { return type_.dtype != DType::kUndefined; }
   const TensorType& type() const { return type_; }
   DType dtype() const { return type_.dtype; }
   const Shape& shape() const { return type_.shape; }
   std::int64_t elements() const { return type_.shape.elements(); }
 
+  /// Empty for strings: they are read by strings().
   core::ByteView bytes() const {
     return {data_, static_cast<std::size_t>(type_.bytes())};
   }
@@ -59,6 +69,12 @@ class Tensor {
     core::check(kDTypeOf<T> == type_.dtype, "a tensor is read as what it is");
     return {reinterpret_cast<const T*>(data_), static_cast<std::size_t>(elements())};
   }
+  std::span<const std::string_view> strings() const {
+    core::check(type_.dtype == DType::kString, "a tensor is read as what it is");
+    return {reinterpret_cast<const std::string_view*>(data_), static_cast<std::size_t>(elements())};
+  }
+  /// What keeps the elements alive.
+  const std::shared_ptr<const void>& owner() const { return owner_; }
   template <class T>
   std::span<T> mutable_data() {
     core::check(kDTypeOf<T> == type_.dtype, "a tensor is written as what it is");

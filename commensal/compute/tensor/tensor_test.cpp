@@ -46,6 +46,21 @@ TEST(Arena, KeptBlocksGiveWayToAnotherSize) {
   EXPECT_LE(arena.bytes_peak(), 1 << 20);
 }
 
+TEST(Tensor, HoldsStringsWithoutBytes) {
+  const Tensor words = Tensor::of_strings({2}, {"one", std::string("t\0o", 3)});
+  EXPECT_EQ(words.type().text(), "string[2]");
+  EXPECT_TRUE(words.bytes().empty());
+  const Tensor again = Tensor::of_string_views({1, 2}, {words.strings()[1], words.strings()[0]},
+                                               {words.owner()});
+  EXPECT_EQ(again.strings()[0].size(), 3u);
+  EXPECT_EQ(again.strings()[1], "one");
+}
+
+TEST(DTypes, StringsComeFromModelsOnly) {
+  EXPECT_FALSE(dtype_from_onnx(static_cast<int>(DType::kString)));
+  EXPECT_FALSE(dtype_from_oip(""));
+}
+
 TEST(Float16, RoundTripsEveryValue) {
   for (std::uint32_t bits = 0; bits < 65536; ++bits) {
     const Float16 half{static_cast<std::uint16_t>(bits)};

@@ -75,6 +75,9 @@ core::Result<std::vector<ModelPort>> ports_of(const graph::Graph& graph,
                         "the names of inputs, outputs and their dimensions are UTF-8 of at most "
                         "{} bytes",
                         limits::kTextBytesMax);
+    if (tensor::traits(value.declared.dtype).oip.empty())
+      return core::fail(ErrorCode::kUnsupported, "'{}' is {}, which cannot travel", value.name,
+                        value.declared.text());
     ports.push_back({value.name, value.declared});
   }
   return ports;

@@ -24,7 +24,7 @@ Result<Declared> to_declared(const ::onnx::TypeProto& proto) {
     return fail(ErrorCode::kUnsupported, "only tensors are supported");
   }
   Declared declared;
-  COMMENSAL_ASSIGN(declared.dtype, tensor::dtype_from_onnx(proto.tensor_type().elem_type()));
+  COMMENSAL_ASSIGN(declared.dtype, element_type(proto.tensor_type().elem_type()));
   declared.ranked = proto.tensor_type().has_shape();
   std::vector<std::int64_t> known;
   for (const auto& dim : proto.tensor_type().shape().dim()) {

@@ -84,6 +84,7 @@ TEST(Import, ReadsEveryTypedField) {
   add_initialiser(model, "i64", {}, ::onnx::TensorProto::INT64)->add_int64_data(-7);
   add_initialiser(model, "u32", {1}, ::onnx::TensorProto::UINT32)->add_uint64_data(4000000000u);
   add_initialiser(model, "d", {1}, ::onnx::TensorProto::DOUBLE)->add_double_data(0.1);
+  add_initialiser(model, "s", {1}, ::onnx::TensorProto::STRING)->add_string_data("word");
   add_initialiser(model, "none", {0, 4});
   const auto graph = import_model(model);
   ASSERT_TRUE(graph) << graph.error().message;
@@ -96,6 +97,7 @@ TEST(Import, ReadsEveryTypedField) {
   EXPECT_EQ(by_name["i64"].data<std::int64_t>()[0], -7);
   EXPECT_EQ(by_name["u32"].data<std::uint32_t>()[0], 4000000000u);
   EXPECT_EQ(by_name["d"].data<double>()[0], 0.1);
+  EXPECT_EQ(by_name["s"].strings()[0], "word");
   EXPECT_EQ(by_name["none"].elements(), 0);
 }
 
@@ -254,8 +256,8 @@ TEST(HostileImport, ValuesMustFitTheirType) {
   add_initialiser(boolean, "w", {1}, ::onnx::TensorProto::BOOL)->set_raw_data("\x02");
   expect_refused(import_model(boolean), ErrorCode::kInvalidArgument, "neither 0 nor 1");
   auto text = relu_model();
-  add_initialiser(text, "w", {1}, ::onnx::TensorProto::STRING)->add_string_data("a");
-  expect_refused(import_model(text), ErrorCode::kUnsupported, "initialiser 'w'");
+  add_initialiser(text, "w", {2}, ::onnx::TensorProto::STRING)->add_string_data("a");
+  expect_refused(import_model(text), ErrorCode::kInvalidArgument, "needs 2 elements, but has 1");
 }
 
 TEST(HostileImport, UnsupportedPartsAreRefusedByName) {

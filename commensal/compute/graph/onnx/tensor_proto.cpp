@@ -85,6 +85,14 @@ Result<Tensor> from_int64(const TensorType& type, const ::onnx::TensorProto& pro
   return from_field<std::int64_t>(type, proto.int64_data());
 }
 
+Result<Tensor> from_strings(const TensorType& type, const ::onnx::TensorProto& proto) {
+  if (proto.string_data_size() != type.shape.elements()) {
+    return fail(ErrorCode::kInvalidArgument, "{} needs {} elements, but has {}", type.text(),
+                type.shape.elements(), proto.string_data_size());
+  }
+  return Tensor::of_strings(type.shape, {proto.string_data().begin(), proto.string_data().end()});
+}
+
 constexpr FieldRow kFields[] = {
     {DType::kFloat32, from_float},
     {DType::kFloat64, from_double},
@@ -116,14 +124,19 @@ Result<Tensor> from_raw_field(const TensorType& type, const std::string& data) {
 
 }  // namespace
 
+Result<DType> element_type(int number) {
+  return number == ::onnx::TensorProto::STRING ? DType::kString : tensor::dtype_from_onnx(number);
+}
+
 Result<Tensor> to_tensor(const ::onnx::TensorProto& proto, const std::optional<Extent>& raw,
                          ExternalFiles& files) {
   if (proto.has_segment()) return fail(ErrorCode::kUnsupported, "a tensor in segments");
-  COMMENSAL_ASSIGN(const DType dtype, tensor::dtype_from_onnx(proto.data_type()));
+  COMMENSAL_ASSIGN(const DType dtype, element_type(proto.data_type()));
   COMMENSAL_ASSIGN(
       const tensor::Shape shape,
       tensor::Shape::of({proto.dims().data(), static_cast<std::size_t>(proto.dims_size())}));
   const TensorType type{dtype, shape};
+  if (dtype == DType::kString) return from_strings(type, proto);
   if (proto.data_location() == ::onnx::TensorProto::EXTERNAL) {
     COMMENSAL_ASSIGN(const Extent extent, external_extent(proto, files));
     return from_extent(type, extent);

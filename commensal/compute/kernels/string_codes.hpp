@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <commensal/compute/kernels/operator.hpp>
+
+/// Strings for operators that only move, compare or sort elements: such a kernel runs on int64
+/// codes, the ranks of the strings among all that a call is given. Equal strings have equal codes,
+/// codes sort as the strings' bytes do, and 0 is the empty string, which is what padding with 0
+/// means. So no kernel knows of strings.
+namespace commensal::kernels {
+
+/// Whether the operator runs on codes.
+bool takes_codes(std::string_view domain, std::string_view name);
+
+/// The inputs of one call, strings replaced by their codes. Refers to the strings of the
+/// call. Must not be moved while the span of inputs is in use.
+class StringCodes {
+ public:
+  /// Errors: kUnsupported where the operator does not take strings, kInvalidArgument where it does
+  /// not take these.
+  static core::Result<StringCodes> of(const Operator& op, const Call& call);
+
+  /// What the kernel is called with; without strings, the inputs as they were given.
+  std::span<const Tensor* const> inputs() const { return inputs_; }
+  /// The kernel's outputs, those that hold codes turned into strings.
+  std::vector<Tensor> decoded(std::vector<Tensor> outputs) const;
+
+ private:
+  std::vector<const Tensor*> inputs_;
+  std::vector<std::unique_ptr<const Tensor>> coded_;
+  std::vector<std::string_view> pool_;  // sorted; empty where there are no strings
+  std::vector<std::shared_ptr<const void>> owners_;
+  std::uint32_t outputs_ = 0;  // bit i: output i holds codes
+};
+
+}  // namespace commensal::kernels
