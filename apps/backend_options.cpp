@@ -4,7 +4,8 @@
 namespace commensal::apps {
 namespace {
 
-constexpr kernels::Isa kIsas[] = {kernels::Isa::kAvx2, kernels::Isa::kAvx512};
+constexpr kernels::Isa kIsas[] = {kernels::Isa::kAvx2, kernels::Isa::kAvx512,
+                                  kernels::Isa::kNeon};
 
 std::vector<std::string> isa_names() {
   std::vector<std::string> names;

@@ -154,7 +154,8 @@ TEST(Session, RefusesOptionsThatCannotBe) {
             ErrorCode::kInvalidArgument);
   EXPECT_EQ(Session::create(small_graph(), {.memory_bytes_max = 0}).error().code,
             ErrorCode::kInvalidArgument);
-  for (const kernels::Isa isa : {kernels::Isa::kAvx2, kernels::Isa::kAvx512}) {
+  for (const kernels::Isa isa :
+       {kernels::Isa::kAvx2, kernels::Isa::kAvx512, kernels::Isa::kNeon}) {
     const auto isas = kernels::available_isas();
     const bool there = std::find(isas.begin(), isas.end(), isa) != isas.end();
     const auto made = Session::create(small_graph(), {.isa = isa});

@@ -35,7 +35,7 @@ struct Call {
 };
 
 /// Instruction sets of the cpu/ back end; all give the same bits.
-enum class Isa { kAvx2, kAvx512 };
+enum class Isa { kAvx2, kAvx512, kNeon };
 /// What this machine has, best last; empty where the cpu/ back end cannot run.
 std::span<const Isa> available_isas();
 std::string_view name_of(Isa isa);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compiled once per instruction set by Highway's foreach_target; each gives a table of functions.
-// AVX-512 beyond the base set would add nothing but compile time, and SSE has no fused
-// multiply-add: those targets are left out.
+// AVX-512 beyond the base set would add nothing but compile time, SSE has no fused multiply-add, and
+// the length of SVE's vectors is no constant: those targets are left out.
 #undef HWY_DISABLED_TARGETS
-#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL)
+#define HWY_DISABLED_TARGETS                                                               \
+  (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128)
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE <commensal/compute/kernels/cpu/lanes.cpp>
 #include <hwy/foreach_target.h>
@@ -56,10 +57,21 @@ struct IsaRow {
   std::int64_t target;
   const cpu::CpuKernels& (*kernels)();
 };
+#if HWY_ARCH_X86
 constexpr IsaRow kIsaRows[] = {
     {Isa::kAvx2, "avx2", HWY_AVX2, cpu::N_AVX2::kernels},
     {Isa::kAvx512, "avx512", HWY_AVX3, cpu::N_AVX3::kernels},
+    {Isa::kNeon, "neon", HWY_NEON, nullptr},
 };
+#elif HWY_ARCH_ARM_A64
+constexpr IsaRow kIsaRows[] = {
+    {Isa::kAvx2, "avx2", HWY_AVX2, nullptr},
+    {Isa::kAvx512, "avx512", HWY_AVX3, nullptr},
+    {Isa::kNeon, "neon", HWY_NEON, cpu::N_NEON::kernels},
+};
+#else
+#error "cpu/ is written for x86-64 and for 64-bit Arm"
+#endif
 
 const IsaRow& row_of(Isa isa) {
   for (const IsaRow& row : kIsaRows) {
@@ -73,9 +85,14 @@ const IsaRow& row_of(Isa isa) {
 std::string_view name_of(Isa isa) { return row_of(isa).name; }
 
 std::span<const Isa> available_isas() {
+  // Each instruction set includes those before it.
+#if HWY_ARCH_X86
   static constexpr Isa kAll[] = {Isa::kAvx2, Isa::kAvx512};
-  const std::int64_t supported = hwy::SupportedTargets();
-  std::size_t count = 0;  // each instruction set includes those before it
+#else
+  static constexpr Isa kAll[] = {Isa::kNeon};
+#endif
+  const std::int64_t supported = HWY_SUPPORTED_TARGETS;
+  std::size_t count = 0;
   while (count < std::size(kAll) && (supported & row_of(kAll[count]).target) != 0) ++count;
   return {kAll, count};
 }
