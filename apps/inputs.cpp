@@ -75,7 +75,7 @@ Result<Tensor> read(Request request) {
 std::string expected(const graph::Graph& graph) {
   std::string text;
   for (const graph::ValueId id : graph.inputs) {
-    const graph::Value& value = graph.values[static_cast<std::size_t>(id)];
+    const graph::ValueInfo& value = graph.values[static_cast<std::size_t>(id)];
     text += fmt::format("{}{} {}", text.empty() ? "" : ", ", value.name, value.declared.text());
   }
   return text;
@@ -116,7 +116,7 @@ Result<std::vector<Tensor>> read_inputs(const graph::Graph& graph,
   COMMENSAL_ASSIGN(const auto files, assign(graph, given));
   std::vector<Tensor> inputs;
   for (const graph::ValueId id : graph.inputs) {
-    const graph::Value& value = graph.values[static_cast<std::size_t>(id)];
+    const graph::ValueInfo& value = graph.values[static_cast<std::size_t>(id)];
     const auto file = files.find(value.name);
     if (file == files.end()) {
       return fail(ErrorCode::kInvalidArgument, "no --input for '{}'; the model expects {}",

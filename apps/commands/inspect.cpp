@@ -37,7 +37,7 @@ std::vector<std::string> names_of(const graph::Graph& graph,
 Json values_of(const graph::Graph& graph, const std::vector<graph::ValueId>& ids) {
   Json list = Json::array();
   for (const graph::ValueId id : ids) {
-    const graph::Value& value = graph.values[static_cast<std::size_t>(id)];
+    const graph::ValueInfo& value = graph.values[static_cast<std::size_t>(id)];
     Json shape = Json::array();
     for (std::size_t i = 0; i < value.declared.dims.size(); ++i) {
       const bool free = value.declared.dims[i] < 0;

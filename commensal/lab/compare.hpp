@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <commensal/compute/tensor/tensor.hpp>
+#include <commensal/compute/tensor/value.hpp>
 
 namespace commensal::lab {
 
@@ -16,6 +16,9 @@ struct Tolerance {
 /// Whether `got` is `expected` within the tolerance: same type, NaN equal to NaN, infinities and
 /// integers exactly equal. The error says where they first differ.
 core::Result<void> compare(const tensor::Tensor& got, const tensor::Tensor& expected,
+                           const Tolerance& tolerance = {});
+/// Sequences item by item; nothing is nothing.
+core::Result<void> compare(const tensor::Value& got, const tensor::Value& expected,
                            const Tolerance& tolerance = {});
 
 }  // namespace commensal::lab

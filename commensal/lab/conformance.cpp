@@ -12,8 +12,9 @@ using core::ErrorCode;
 using core::fail;
 using core::Path;
 using core::Result;
-using graph::onnx::NamedTensor;
+using graph::onnx::NamedValue;
 using tensor::Tensor;
+using tensor::Value;
 
 namespace {
 
@@ -74,39 +75,46 @@ Result<std::vector<Case>> find_cases(const Path& root, const std::string& filter
   return cases;
 }
 
-Result<std::vector<NamedTensor>> read_tensors(const Path& folder, std::string_view prefix) {
-  std::vector<NamedTensor> tensors;
-  for (int i = 0;; ++i) {
+// File k is read as what value k is declared to be.
+Result<std::vector<NamedValue>> read_values(const graph::Graph& graph,
+                                            const std::vector<graph::ValueId>& ids,
+                                            const Path& folder, std::string_view prefix) {
+  std::vector<NamedValue> values;
+  for (std::size_t i = 0;; ++i) {
     const Path path = folder / fmt::format("{}{}.pb", prefix, i);
-    if (!is_file(path)) return tensors;
-    COMMENSAL_ASSIGN(NamedTensor read, graph::onnx::read_tensor_file(path));
-    tensors.push_back(std::move(read));
+    if (!is_file(path)) return values;
+    const auto declared = i < ids.size() ? graph.values[static_cast<std::size_t>(ids[i])].declared
+                                         : graph::Declared();
+    COMMENSAL_ASSIGN(NamedValue read, graph::onnx::read_value_file(path, declared));
+    values.push_back(std::move(read));
   }
 }
 
 // The suite's older files hold bfloat16 as its bits in uint16: what `declared` asks for decides.
-Tensor in_type(const Tensor& given, const graph::Declared& declared) {
+Value in_type(const Value& value, const graph::Declared& declared) {
+  if (!value.is_tensor()) return value;
+  const Tensor& given = value.tensor();
   const bool bits =
       given.dtype() == tensor::DType::kUint16 && declared.dtype == tensor::DType::kBfloat16;
-  return bits ? Tensor::copy_of({declared.dtype, given.shape()}, given.bytes()) : given;
+  return bits ? Tensor::copy_of({declared.dtype, given.shape()}, given.bytes()) : value;
 }
 
 // By name where the files carry the names of the graph's values, else in the files' order.
-Result<std::vector<Tensor>> arrange(const graph::Graph& graph,
-                                    const std::vector<graph::ValueId>& ids,
-                                    const std::vector<NamedTensor>& given) {
-  std::vector<Tensor> by_name;
+Result<std::vector<Value>> arrange(const graph::Graph& graph,
+                                   const std::vector<graph::ValueId>& ids,
+                                   const std::vector<NamedValue>& given) {
+  std::vector<Value> by_name;
   for (const graph::ValueId id : ids) {
-    for (const NamedTensor& one : given) {
+    for (const NamedValue& one : given) {
       if (one.name != graph.name_of(id)) continue;
-      by_name.push_back(one.tensor);
+      by_name.push_back(one.value);
       break;
     }
   }
   const bool named = by_name.size() == ids.size();
-  std::vector<Tensor> arranged;
+  std::vector<Value> arranged;
   for (std::size_t i = 0; i < (named ? by_name.size() : given.size()); ++i) {
-    arranged.push_back(named ? by_name[i] : given[i].tensor);
+    arranged.push_back(named ? by_name[i] : given[i].value);
     if (i >= ids.size()) continue;
     const auto id = static_cast<std::size_t>(ids[i]);
     arranged.back() = in_type(arranged.back(), graph.values[id].declared);
@@ -114,8 +122,8 @@ Result<std::vector<Tensor>> arrange(const graph::Graph& graph,
   return arranged;
 }
 
-Result<std::vector<Tensor>> ramp_inputs(const graph::Graph& graph) {
-  std::vector<Tensor> inputs;
+Result<std::vector<Value>> ramp_inputs(const graph::Graph& graph) {
+  std::vector<Value> inputs;
   for (const graph::ValueId id : graph.inputs) {
     const graph::Declared& declared = graph.values[static_cast<std::size_t>(id)].declared;
     if (declared.dtype != tensor::DType::kFloat32) {
@@ -129,13 +137,13 @@ Result<std::vector<Tensor>> ramp_inputs(const graph::Graph& graph) {
     for (std::size_t i = 0; i < values.size(); ++i) {
       values[i] = static_cast<float>(static_cast<double>(i) / static_cast<double>(values.size()));
     }
-    inputs.push_back(Tensor::of<float>(shape, values));
+    inputs.emplace_back(Tensor::of<float>(shape, values));
   }
   return inputs;
 }
 
-Result<void> check_outputs(const graph::Graph& graph, std::span<const Tensor> got,
-                           const std::vector<NamedTensor>& files, const Tolerance& tolerance) {
+Result<void> check_outputs(const graph::Graph& graph, std::span<const Value> got,
+                           const std::vector<NamedValue>& files, const Tolerance& tolerance) {
   COMMENSAL_ASSIGN(const auto expected, arrange(graph, graph.outputs, files));
   if (expected.empty() || expected.size() > got.size()) {
     return fail(ErrorCode::kDataLoss, "{} outputs, expected {}", got.size(), expected.size());
@@ -150,18 +158,21 @@ Result<void> check_outputs(const graph::Graph& graph, std::span<const Tensor> go
 }
 
 Result<void> run_data_set(graph::Session& session, const Path& folder, const Tolerance& tolerance) {
-  COMMENSAL_ASSIGN(const auto files, read_tensors(folder, "input_"));
+  COMMENSAL_ASSIGN(const auto files,
+                   read_values(session.graph(), session.graph().inputs, folder, "input_"));
   COMMENSAL_ASSIGN(const auto inputs, arrange(session.graph(), session.graph().inputs, files));
-  COMMENSAL_ASSIGN(const auto outputs, session.run(inputs));
-  COMMENSAL_ASSIGN(const auto expected, read_tensors(folder, "output_"));
+  COMMENSAL_ASSIGN(const auto outputs, session.run_values(inputs));
+  COMMENSAL_ASSIGN(const auto expected,
+                   read_values(session.graph(), session.graph().outputs, folder, "output_"));
   return check_outputs(session.graph(), outputs, expected, tolerance);
 }
 
 Result<void> run_light(graph::Session& session, const Case& one, const Tolerance& tolerance) {
   COMMENSAL_ASSIGN(const auto inputs, ramp_inputs(session.graph()));
-  COMMENSAL_ASSIGN(const auto outputs, session.run(inputs));
+  COMMENSAL_ASSIGN(const auto outputs, session.run_values(inputs));
   const std::string prefix = one.model.stem().string() + "_output_";
-  COMMENSAL_ASSIGN(const auto expected, read_tensors(one.model.parent_path(), prefix));
+  COMMENSAL_ASSIGN(const auto expected, read_values(session.graph(), session.graph().outputs,
+                                                    one.model.parent_path(), prefix));
   return check_outputs(session.graph(), outputs, expected, tolerance);
 }
 

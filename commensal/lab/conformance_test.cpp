@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fnmatch.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <commensal/lab/conformance.hpp>
 #include <commensal/lab/network_fixture.hpp>
 
@@ -23,9 +25,23 @@ class ConformanceSuite : public ::testing::TestWithParam<graph::Backend> {
   core::Path suite_;
 };
 
-// The suite expects epsilon = 0.01, which its node does not carry (the default is 1e-6): with it
-// the expected value comes out.
-constexpr std::string_view kWrongInTheSuite = "node/test_adam_multiple";
+// What cannot come out as the suite expects, and why.
+struct Exempt {
+  const char* pattern;
+  std::string_view reason;
+};
+constexpr Exempt kExempt[] = {
+    {"node/test_adam_multiple",
+     "expects epsilon = 0.01, which its node does not carry (the default is 1e-6)"},
+    {"node/test_bernoulli*", "random numbers: the expected ones were drawn by numpy"},
+    {"node/test_qlinearmatmul_?D_int8_*",
+     "expects -236 stored as int8 to wrap round to 20; the operator saturates"},
+};
+
+bool is_exempt(const std::string& name) {
+  return std::ranges::any_of(
+      kExempt, [&](const Exempt& row) { return ::fnmatch(row.pattern, name.c_str(), 0) == 0; });
+}
 
 // Whatever the importer takes must come out right; the rest is refused by name.
 TEST_P(ConformanceSuite, NothingThatRunsIsWrong) {
@@ -34,9 +50,9 @@ TEST_P(ConformanceSuite, NothingThatRunsIsWrong) {
   const auto report = run_conformance(suite_, options);
   ASSERT_TRUE(report) << report.error().message;
   EXPECT_EQ(report->total, report->passed + report->mismatched + report->unsupported);
-  EXPECT_GE(report->passed, 700);
+  EXPECT_GE(report->passed, 1375);
   for (const ConformanceCase& one : report->cases) {
-    if (one.name != kWrongInTheSuite) {
+    if (!is_exempt(one.name)) {
       EXPECT_NE(name_of(one.outcome), "mismatched") << one.name << ": " << one.detail;
     }
     EXPECT_EQ(one.detail.empty(), one.outcome == Outcome::kPassed) << one.name;

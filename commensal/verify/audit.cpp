@@ -14,7 +14,7 @@ using core::fail;
 std::string expected_inputs(const graph::Graph& graph) {
   std::string text;
   for (const graph::ValueId id : graph.inputs) {
-    const graph::Value& value = graph.values[static_cast<std::size_t>(id)];
+    const graph::ValueInfo& value = graph.values[static_cast<std::size_t>(id)];
     text += fmt::format("{}'{}' {}", text.empty() ? "" : ", ", value.name, value.declared.text());
   }
   return text;

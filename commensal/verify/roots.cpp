@@ -71,12 +71,22 @@ void write_node(Writer& writer, const graph::Node& node, Numbering& numbers) {
   write_attributes(writer, node.attributes);
   write_values(writer, node.inputs, numbers);
   write_values(writer, node.outputs, numbers);
+  for (const graph::Subgraph& subgraph : node.subgraphs) {
+    const ModelRoots inner = model_roots(*subgraph.graph);
+    writer.text(subgraph.name);
+    write_values(writer, subgraph.captures, numbers);
+    writer.raw(inner.graph);
+    writer.raw(inner.weights);
+  }
 }
 
-void write_port(Writer& writer, const graph::Value& value) {
+void write_port(Writer& writer, const graph::ValueInfo& value) {
   const graph::Declared& declared = value.declared;
   writer.text(value.name);
   writer.u8(static_cast<std::uint8_t>(declared.dtype));
+  for (const graph::Container container : declared.containers) {
+    writer.u8(static_cast<std::uint8_t>(0x80 + static_cast<int>(container)));
+  }
   writer.u8(declared.ranked ? 1 : 0);
   writer.u32(static_cast<std::uint32_t>(declared.dims.size()));
   for (const std::int64_t dim : declared.dims) writer.u64(static_cast<std::uint64_t>(dim));

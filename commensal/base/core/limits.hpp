@@ -17,6 +17,8 @@ inline constexpr std::size_t kModelDepthMax = 48;
 inline constexpr std::size_t kValueNameBytesMax = 4096;
 inline constexpr int kGraphNodesMax = 1 << 20;
 inline constexpr int kNodeInputsMax = 1 << 16;
+inline constexpr int kSubgraphDepthMax = 8;
+inline constexpr std::int64_t kLoopStepsMax = std::int64_t{1} << 24;  // of one Loop or Scan
 inline constexpr std::int64_t kMemoryBytesDefault = std::int64_t{4} << 30;  // one session
 
 // Files and images.

@@ -1,21 +1,52 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <commensal/compute/graph/ir.hpp>
+#include <span>
 
 namespace commensal::graph {
 
-std::string Declared::text() const {
-  std::string text(tensor::traits(dtype).name);
-  if (!ranked) return text + " of any shape";
-  text += '[';
+namespace {
+
+std::string shape_text(const Declared& declared) {
+  if (!declared.ranked) return " of any shape";
+  std::string text = "[";
+  const auto& dims = declared.dims;
   for (std::size_t i = 0; i < dims.size(); ++i) {
     if (i > 0) text += ',';
     if (dims[i] >= 0) {
       text += std::to_string(dims[i]);
     } else {
-      text += symbols[i].empty() ? "?" : symbols[i];
+      text += declared.symbols[i].empty() ? "?" : declared.symbols[i];
     }
   }
   return text + ']';
+}
+
+bool admits_in(std::span<const Container> containers, const Declared& declared,
+               const tensor::Value& value) {
+  if (containers.empty()) return value.is_tensor() && declared.admits(value.tensor().type());
+  const auto inner = containers.subspan(1);
+  if (containers.front() == Container::kOptional) {
+    return value.is_nothing() || admits_in(inner, declared, value);
+  }
+  if (!value.is_sequence()) return false;
+  return std::ranges::all_of(
+      value.items(), [&](const tensor::Value& item) { return admits_in(inner, declared, item); });
+}
+
+}  // namespace
+
+std::string Declared::text() const {
+  if (dtype == tensor::DType::kUndefined) return "anything";
+  std::string text = std::string(tensor::traits(dtype).name) + shape_text(*this);
+  for (auto at = containers.rbegin(); at != containers.rend(); ++at) {
+    text = (*at == Container::kSequence ? "sequence(" : "optional(") + text + ")";
+  }
+  return text;
+}
+
+bool Declared::admits(const tensor::Value& value) const {
+  return dtype == tensor::DType::kUndefined || admits_in(containers, *this, value);
 }
 
 bool Declared::admits(const tensor::TensorType& type) const {

@@ -13,13 +13,16 @@ std::vector<std::vector<ValueId>> last_uses(const Graph& graph) {
   std::vector<std::vector<ValueId>> released(graph.nodes.size());
   for (std::size_t i = graph.nodes.size(); i-- > 0;) {
     const Node& node = graph.nodes[i];
-    for (const auto* ids : {&node.inputs, &node.outputs}) {
-      for (const ValueId id : *ids) {
+    const auto touch = [&](const std::vector<ValueId>& ids) {
+      for (const ValueId id : ids) {
         if (id == kAbsent || kept[static_cast<std::size_t>(id)]) continue;
         kept[static_cast<std::size_t>(id)] = true;
         released[i].push_back(id);
       }
-    }
+    };
+    touch(node.inputs);
+    touch(node.outputs);
+    for (const Subgraph& subgraph : node.subgraphs) touch(subgraph.captures);
   }
   return released;
 }

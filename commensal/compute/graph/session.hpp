@@ -36,10 +36,14 @@ class Session {
 
   /// `inputs` in the order of graph().inputs; returns outputs in the order of graph().outputs.
   /// Errors: kInvalidArgument (naming input or node and what was expected), kResourceExhausted
-  /// (memory), kUnavailable (the pacer said stop).
+  /// (memory), kUnavailable (the pacer said stop), kUnsupported (an output is not a tensor).
   core::Result<std::vector<tensor::Tensor>> run(std::span<const tensor::Tensor> inputs,
                                                 Tracer* tracer = nullptr,
                                                 core::Pacer* pacer = nullptr);
+  /// The same for graphs whose inputs or outputs are not tensors only.
+  core::Result<std::vector<tensor::Value>> run_values(std::span<const tensor::Value> inputs,
+                                                      Tracer* tracer = nullptr,
+                                                      core::Pacer* pacer = nullptr);
 
  private:
   struct State;
@@ -49,6 +53,6 @@ class Session {
 
 /// Checks names, count and types of `inputs` against what the graph declares; one line that says
 /// what was expected.
-core::Result<void> check_inputs(const Graph& graph, std::span<const tensor::Tensor> inputs);
+core::Result<void> check_inputs(const Graph& graph, std::span<const tensor::Value> inputs);
 
 }  // namespace commensal::graph

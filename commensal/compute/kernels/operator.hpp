@@ -6,7 +6,9 @@
 #include <commensal/compute/kernels/thread_pool.hpp>
 #include <commensal/compute/tensor/arena.hpp>
 #include <commensal/compute/tensor/tensor.hpp>
+#include <commensal/compute/tensor/value.hpp>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -17,6 +19,7 @@ namespace commensal::kernels {
 
 using tensor::Tensor;
 using tensor::TensorType;
+using tensor::Value;
 
 /// One invocation of an operator. `inputs` holds null for an absent optional input; `outputs`
 /// holds the types that `infer` gave, once it has run.
@@ -85,6 +88,44 @@ using PartialFn = Scalar (*)(const Call&, int output, std::int64_t index, std::i
 /// Number of steps of that element's reduction.
 using StepsFn = std::int64_t (*)(const Call&, int output, std::int64_t index);
 
+/// The graphs among a node's attributes, for the operators that run them.
+class Subgraphs {
+ public:
+  struct Size {
+    std::size_t inputs = 0, outputs = 0;
+  };
+  virtual ~Subgraphs() = default;
+  /// None if the attribute `name` is no graph.
+  virtual std::optional<Size> size(std::string_view name) const = 0;
+  /// What the graph declares of an output, free dimensions being 0; of undefined dtype where it
+  /// declares no tensor.
+  virtual TensorType output_type(std::string_view name, std::size_t output) const = 0;
+  /// As many inputs and outputs as `size` says. Errors name the node that failed.
+  virtual core::Result<std::vector<Value>> run(std::string_view name,
+                                               std::vector<Value> inputs) = 0;
+};
+
+/// One invocation of an operator on values. An absent input is null or nothing.
+struct ValueCall {
+  const Attributes* attributes = nullptr;
+  std::span<const Value* const> inputs;
+  int output_count = 1;
+  Subgraphs& subgraphs;
+  tensor::Arena& arena;
+  ThreadPool& threads;
+
+  bool has(int i) const {
+    return i < static_cast<int>(inputs.size()) && in_ptr(i) != nullptr && !in_ptr(i)->is_nothing();
+  }
+  /// Nothing where it is absent.
+  Value in(int i) const { return has(i) ? *in_ptr(i) : Value(); }
+
+ private:
+  const Value* in_ptr(int i) const { return inputs[static_cast<std::size_t>(i)]; }
+};
+/// Checks its inputs and returns all outputs.
+using ValuesFn = core::Result<std::vector<Value>> (*)(const ValueCall&);
+
 /// How an operator's outputs depend on its inputs; audits choose their method by it.
 enum class Kind {
   kElementwise,  // element i of broadcast inputs
@@ -92,6 +133,7 @@ enum class Kind {
   kDotProduct,   // fused multiply-add chains
   kReduction,    // any other fold over several elements
   kConstant,     // no inputs
+  kStructure,    // has `values` only
 };
 
 /// How an operator takes tensors of strings.
@@ -119,6 +161,7 @@ struct Operator {
   ElementFn element = nullptr;  // null where the output is strings
   StepsFn steps = nullptr;      // with partial; null where there is no reduction
   PartialFn partial = nullptr;
+  ValuesFn values = nullptr;  // used where there is no `infer`, or an input is not a tensor
 };
 
 /// Tensors for the types in `call.outputs`, undefined where the kernel makes them itself.

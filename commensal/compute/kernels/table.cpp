@@ -25,6 +25,7 @@ Operator operator_of(const Row& row) {
   made.element = row.columns.element;
   made.steps = row.columns.steps;
   made.partial = row.columns.partial;
+  made.values = row.values;
   return made;
 }
 
@@ -32,7 +33,7 @@ std::vector<Operator> build_table() {
   std::vector<Operator> table;
   for (const auto& rows :
        {product_rows(), arithmetic_rows(), movement_rows(), place_rows(), reduction_rows(),
-        loss_rows(), trig_rows(), quantised_rows(), recurrent_rows()}) {
+        loss_rows(), trig_rows(), quantised_rows(), recurrent_rows(), structure_rows()}) {
     for (const Row& row : rows) table.push_back(operator_of(row));
   }
   std::sort(table.begin(), table.end(), [](const Operator& a, const Operator& b) {

@@ -23,6 +23,7 @@ struct Row {
   CpuColumns cpu = {};
   std::string_view domain = {};  // "" is the default ONNX domain
   Strings strings = Strings::kRefused;  // kCodes: set by the table in string_codes.cpp
+  ValuesFn values = nullptr;
 };
 
 std::vector<Row> product_rows();     // table_products.cpp: dot products, normalisation, pooling
@@ -33,6 +34,7 @@ std::vector<Row> quantised_rows();   // table_quantised.cpp: 8-bit codes and the
 std::vector<Row> recurrent_rows();   // table_recurrent.cpp: RNN, GRU, LSTM, training, random
 std::vector<Row> loss_rows();        // table_losses.cpp: losses and the logarithm of a sum
 std::vector<Row> trig_rows();        // table_trig.cpp: trigonometric and hyperbolic functions
+std::vector<Row> structure_rows();   // table_structure.cpp: sequences, optionals, control flow
 std::vector<Row> place_rows();       // table_places.cpp: elements looked up by place
 
 }  // namespace commensal::kernels

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <commensal/compute/kernels/structure/ops.hpp>
 #include <commensal/compute/kernels/table.hpp>
 
 namespace commensal::kernels {
@@ -24,7 +25,18 @@ std::vector<Row> movement_rows() {
       {"Gather", 1, 0, 2, 2, 1, Kind::kMovement, ref::gather()},
       {"GatherElements", 11, 0, 2, 2, 1, Kind::kMovement, ref::gather_elements()},
       {"GatherND", 11, 0, 2, 2, 1, Kind::kMovement, ref::gather_nd()},
-      {"Identity", 1, 0, 1, 1, 1, Kind::kMovement, ref::identity()},
+      {"Identity",
+       1,
+       0,
+       1,
+       1,
+       1,
+       Kind::kMovement,
+       ref::identity(),
+       {},
+       {},
+       {},
+       structure::identity},
       {"Pad", 1, 10, 1, 1, 1, Kind::kMovement, ref::pad()},
       {"Pad", 11, 17, 2, 3, 1, Kind::kMovement, ref::pad()},
       {"Pad", 18, 0, 2, 4, 1, Kind::kMovement, ref::pad()},

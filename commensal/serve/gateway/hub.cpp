@@ -66,7 +66,7 @@ core::Result<std::vector<ModelPort>> ports_of(const graph::Graph& graph,
                                               const std::vector<graph::ValueId>& ids) {
   std::vector<ModelPort> ports;
   for (const graph::ValueId id : ids) {
-    const graph::Value& value = graph.values[static_cast<std::size_t>(id)];
+    const graph::ValueInfo& value = graph.values[static_cast<std::size_t>(id)];
     const auto is_sound = [](std::string_view text) {
       return text.size() <= limits::kTextBytesMax && protocol::is_utf8(text);
     };
@@ -75,7 +75,7 @@ core::Result<std::vector<ModelPort>> ports_of(const graph::Graph& graph,
                         "the names of inputs, outputs and their dimensions are UTF-8 of at most "
                         "{} bytes",
                         limits::kTextBytesMax);
-    if (tensor::traits(value.declared.dtype).oip.empty())
+    if (tensor::traits(value.declared.dtype).oip.empty() || !value.declared.containers.empty())
       return core::fail(ErrorCode::kUnsupported, "'{}' is {}, which cannot travel", value.name,
                         value.declared.text());
     ports.push_back({value.name, value.declared});

@@ -2,6 +2,7 @@
 #include <commensal/compute/graph/onnx/attribute_proto.hpp>
 #include <commensal/compute/graph/onnx/tensor_proto.hpp>
 #include <commensal/compute/graph/onnx/text.hpp>
+#include <set>
 
 namespace commensal::graph::onnx {
 
@@ -47,12 +48,14 @@ constexpr Row kRows[] = {
        COMMENSAL_ASSIGN(tensor::Tensor value, to_tensor(p.t(), std::nullopt, files));
        return Attribute(std::move(value));
      }},
-    {Proto::GRAPH, "a subgraph", nullptr},
     {Proto::GRAPHS, "subgraphs", nullptr},
     {Proto::TENSORS, "a list of tensors", nullptr},
     {Proto::SPARSE_TENSOR, "a sparse tensor", nullptr},
     {Proto::SPARSE_TENSORS, "sparse tensors", nullptr},
-    {Proto::TYPE_PROTO, "a type", nullptr},
+    {Proto::TYPE_PROTO, "a type",
+     [](const Proto& p, ExternalFiles&) -> Result<Attribute> {
+       return Attribute(p.tp().SerializeAsString());  // no operator looks at it
+     }},
     {Proto::TYPE_PROTOS, "types", nullptr},
 };
 
@@ -74,11 +77,13 @@ Result<Attribute> to_attribute(const Proto& proto, ExternalFiles& files) {
 
 Result<kernels::Attributes> to_attributes(const ::onnx::NodeProto& node, ExternalFiles& files) {
   kernels::Attributes attributes;
+  std::set<std::string_view> names;
   for (const Proto& proto : node.attribute()) {
     const std::string place = fmt::format("attribute '{}'", one_line(proto.name()));
-    if (proto.name().empty() || !is_name(proto.name()) || attributes.has(proto.name())) {
+    if (proto.name().empty() || !is_name(proto.name()) || !names.insert(proto.name()).second) {
       return fail(ErrorCode::kInvalidArgument, "{} is there twice or has no proper name", place);
     }
+    if (proto.type() == Proto::GRAPH) continue;
     auto value = to_attribute(proto, files);
     if (!value) return core::in_context(place, value.error());
     attributes.set(proto.name(), *std::move(value));

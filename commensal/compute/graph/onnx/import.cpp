@@ -19,11 +19,29 @@ using core::Result;
 
 namespace {
 
-Result<Declared> to_declared(const ::onnx::TypeProto& proto) {
-  if (!proto.has_tensor_type()) {
-    return fail(ErrorCode::kUnsupported, "only tensors are supported");
+// The tensor type inside of sequences and optionals, which `containers` gets.
+Result<const ::onnx::TypeProto*> innermost(const ::onnx::TypeProto& proto,
+                                           std::vector<Container>& containers) {
+  const ::onnx::TypeProto* inner = &proto;
+  while (!inner->has_tensor_type()) {
+    if (inner->has_sequence_type()) {
+      containers.push_back(Container::kSequence);
+      inner = &inner->sequence_type().elem_type();
+    } else if (inner->has_optional_type()) {
+      containers.push_back(Container::kOptional);
+      inner = &inner->optional_type().elem_type();
+    } else {
+      return fail(ErrorCode::kUnsupported,
+                  "only tensors, sequences and optionals of them are supported");
+    }
   }
+  return inner;
+}
+
+Result<Declared> to_declared(const ::onnx::TypeProto& outer) {
   Declared declared;
+  COMMENSAL_ASSIGN(const ::onnx::TypeProto* inner, innermost(outer, declared.containers));
+  const ::onnx::TypeProto& proto = *inner;
   COMMENSAL_ASSIGN(declared.dtype, element_type(proto.tensor_type().elem_type()));
   declared.ranked = proto.tensor_type().has_shape();
   std::vector<std::int64_t> known;
@@ -43,8 +61,10 @@ Result<Declared> to_declared(const ::onnx::TypeProto& proto) {
 /// Makes the Graph of a model whose structure has been checked.
 class Builder {
  public:
-  Builder(const ::onnx::ModelProto& model, const Opsets& opsets, ExternalFiles& files)
-      : proto_(model.graph()), opsets_(opsets), files_(files) {}
+  /// `around` is the builder of the graph that `proto` is inside of, null for the model's own.
+  Builder(const ::onnx::GraphProto& proto, const Opsets& opsets, ExternalFiles& files,
+          Builder* around = nullptr)
+      : proto_(proto), opsets_(opsets), files_(files), around_(around) {}
 
   Result<std::shared_ptr<const Graph>> build(const std::vector<std::optional<core::ByteView>>& raw,
                                              const std::shared_ptr<const void>& owner) {
@@ -56,14 +76,27 @@ class Builder {
       if (!added) return core::in_context(place_of(proto_.node(i), i), added.error());
     }
     COMMENSAL_TRY(add_outputs());
+    graph_->inputs.insert(graph_->inputs.end(), captured_.begin(), captured_.end());
     return std::shared_ptr<const Graph>(graph_);
   }
 
+  /// The values of the graph around that the one built uses, in the order of its last inputs.
+  const std::vector<ValueId>& captures() const { return captures_; }
+
  private:
+  // A name that is made here, or was.
   ValueId id_of(const std::string& name) {
     const auto [place, fresh] = ids_.emplace(name, static_cast<ValueId>(graph_->values.size()));
     if (fresh) graph_->values.push_back({name, {}});
     return place->second;
+  }
+
+  // A name that is used: made here before, or in a graph around this one.
+  ValueId used(const std::string& name) {
+    if (around_ == nullptr || ids_.contains(name)) return id_of(name);
+    captures_.push_back(around_->used(name));
+    captured_.push_back(id_of(name));
+    return captured_.back();
   }
 
   Result<void> add_initialisers(const std::vector<std::optional<core::ByteView>>& raw,
@@ -81,17 +114,23 @@ class Builder {
     return {};
   }
 
+  // The inputs and outputs of a subgraph need not have a type.
+  Result<Declared> declared_of(const ::onnx::ValueInfoProto& info) const {
+    const bool is_open = around_ != nullptr && info.type().value_case() == 0;
+    return is_open ? Declared() : to_declared(info.type());
+  }
+
   Result<void> add_inputs() {
     for (const auto& input : proto_.input()) {
       const std::string place = fmt::format("input '{}'", input.name());
-      auto declared = to_declared(input.type());
+      auto declared = declared_of(input);
       if (!declared) return core::in_context(place, declared.error());
       const ValueId id = id_of(input.name());
       const auto initialiser = graph_->initialisers.find(id);
       if (initialiser == graph_->initialisers.end()) {
         graph_->values[static_cast<std::size_t>(id)].declared = *std::move(declared);
         graph_->inputs.push_back(id);
-      } else if (!declared->admits(initialiser->second.type())) {
+      } else if (!declared->admits(tensor::Value(initialiser->second))) {
         return fail(ErrorCode::kInvalidArgument, "{}: its initialiser is {}, expected {}", place,
                     initialiser->second.type().text(), declared->text());
       }
@@ -101,11 +140,11 @@ class Builder {
 
   Result<void> add_outputs() {
     for (const auto& output : proto_.output()) {
-      auto declared = to_declared(output.type());
+      auto declared = declared_of(output);
       if (!declared) {
         return core::in_context(fmt::format("output '{}'", output.name()), declared.error());
       }
-      const ValueId id = id_of(output.name());
+      const ValueId id = used(output.name());
       Declared& known = graph_->values[static_cast<std::size_t>(id)].declared;
       if (known.dtype == tensor::DType::kUndefined) known = *std::move(declared);
       graph_->outputs.push_back(id);
@@ -125,8 +164,9 @@ class Builder {
     node.opset = opset->second;
     COMMENSAL_ASSIGN(node.op, kernels::find_operator(domain, proto.op_type(), opset->second));
     COMMENSAL_ASSIGN(node.attributes, to_attributes(proto, files_));
-    node.inputs = ids_of(proto.input());
-    node.outputs = ids_of(proto.output());
+    COMMENSAL_TRY(add_subgraphs(proto, node));
+    node.inputs = ids_of(proto.input(), &Builder::used);
+    node.outputs = ids_of(proto.output(), &Builder::id_of);
     const auto inputs = static_cast<int>(node.inputs.size());
     if (inputs < node.op->inputs_min || inputs > node.op->inputs_max) {
       return fail(ErrorCode::kInvalidArgument, "{} inputs, expected {} to {}", inputs,
@@ -141,10 +181,28 @@ class Builder {
     return {};
   }
 
+  Result<void> add_subgraphs(const ::onnx::NodeProto& proto, Node& node) {
+    for (const auto& attribute : proto.attribute()) {
+      if (attribute.type() != ::onnx::AttributeProto::GRAPH) continue;
+      if (node.op->values == nullptr) {
+        return fail(ErrorCode::kInvalidArgument, "attribute '{}': it takes no graph",
+                    one_line(attribute.name()));
+      }
+      Builder inner(attribute.g(), opsets_, files_, this);
+      const std::vector<std::optional<core::ByteView>> in_proto(
+          static_cast<std::size_t>(attribute.g().initializer_size()));
+      auto graph = inner.build(in_proto, nullptr);
+      if (!graph) return core::in_context(fmt::format("in {}", attribute.name()), graph.error());
+      node.subgraphs.push_back({attribute.name(), *std::move(graph), inner.captures()});
+    }
+    return {};
+  }
+
   // Absent at the end is absent altogether: trailing "" carry nothing.
-  std::vector<ValueId> ids_of(const google::protobuf::RepeatedPtrField<std::string>& names) {
+  std::vector<ValueId> ids_of(const google::protobuf::RepeatedPtrField<std::string>& names,
+                              ValueId (Builder::*id)(const std::string&)) {
     std::vector<ValueId> ids;
-    for (const std::string& name : names) ids.push_back(name.empty() ? kAbsent : id_of(name));
+    for (const std::string& name : names) ids.push_back(name.empty() ? kAbsent : (this->*id)(name));
     while (!ids.empty() && ids.back() == kAbsent) ids.pop_back();
     return ids;
   }
@@ -163,6 +221,12 @@ class Builder {
     if (const auto* one = std::get_if<std::int64_t>(&value)) made = scalar(*one);
     if (const auto* list = std::get_if<std::vector<float>>(&value)) made = vector(*list);
     if (const auto* list = std::get_if<std::vector<std::int64_t>>(&value)) made = vector(*list);
+    if (const auto* one = std::get_if<std::string>(&value)) {
+      made = tensor::Tensor::of_strings({}, {*one});
+    }
+    if (const auto* list = std::get_if<std::vector<std::string>>(&value)) {
+      made = tensor::Tensor::of_strings({static_cast<std::int64_t>(list->size())}, *list);
+    }
     if (!made.defined()) {
       return fail(ErrorCode::kUnsupported, "attribute '{}' is not supported", name);
     }
@@ -182,6 +246,8 @@ class Builder {
   const ::onnx::GraphProto& proto_;
   const Opsets& opsets_;
   ExternalFiles& files_;
+  Builder* around_;
+  std::vector<ValueId> captures_, captured_;  // around, and what it is called here
   std::shared_ptr<Graph> graph_ = std::make_shared<Graph>();
   std::unordered_map<std::string, ValueId> ids_;
 };
@@ -244,7 +310,7 @@ Result<std::shared_ptr<const Graph>> import(core::ByteView bytes,
   }
   COMMENSAL_ASSIGN(const Opsets opsets, read_opsets(model));
   COMMENSAL_TRY(check_structure(model));
-  COMMENSAL_ASSIGN(auto graph, Builder(model, opsets, files).build(stripped.raw, owner));
+  COMMENSAL_ASSIGN(auto graph, Builder(model.graph(), opsets, files).build(stripped.raw, owner));
   if (is_known_to_checker(opsets)) COMMENSAL_TRY(run_checker(model));
   return graph;
 }

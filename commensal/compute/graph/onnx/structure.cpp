@@ -105,23 +105,39 @@ Result<void> check_cycles(const ::onnx::GraphProto& graph, const Makers& makers)
   return done == count ? Result<void>() : report_cycle(graph, makers, missing);
 }
 
-Result<void> check_order(const ::onnx::GraphProto& graph, const Makers& makers) {
+// The values that a subgraph may use beside its own: those made before its node.
+struct Scope {
+  const Makers& makers;
+  int node;
+  const Scope* around;  // null for the model's own graph
+};
+
+bool is_visible(const Scope* scope, const std::string& name) {
+  for (; scope != nullptr; scope = scope->around) {
+    const auto maker = scope->makers.find(name);
+    if (maker != scope->makers.end() && maker->second < scope->node) return true;
+  }
+  return false;
+}
+
+Result<void> check_order(const ::onnx::GraphProto& graph, const Makers& makers,
+                         const Scope* around) {
   for (int i = 0; i < graph.node_size(); ++i) {
     for (const std::string& input : graph.node(i).input()) {
       if (input.empty()) continue;
       const auto maker = makers.find(input);
-      if (maker == makers.end()) {
+      if (maker == makers.end() && !is_visible(around, input)) {
         return fail(ErrorCode::kInvalidArgument, "{} uses '{}', which nothing defines",
                     place_of(graph.node(i), i), one_line(input));
       }
-      if (maker->second >= i) {
+      if (maker != makers.end() && maker->second >= i) {
         return fail(ErrorCode::kInvalidArgument, "{} uses '{}' before it is made",
                     place_of(graph.node(i), i), input);
       }
     }
   }
   for (const auto& output : graph.output()) {
-    if (makers.find(output.name()) == makers.end()) {
+    if (!makers.contains(output.name()) && !is_visible(around, output.name())) {
       return fail(ErrorCode::kInvalidArgument, "nothing defines the output '{}'",
                   one_line(output.name()));
     }
@@ -143,6 +159,30 @@ Result<void> check_node_bounds(const ::onnx::GraphProto& graph) {
     if (node.input_size() > limits::kNodeInputsMax || node.output_size() > limits::kNodeInputsMax) {
       return fail(ErrorCode::kResourceExhausted, "{} has more than {} inputs or outputs",
                   place_of(node, i), limits::kNodeInputsMax);
+    }
+  }
+  return {};
+}
+
+Result<void> check_graph(const ::onnx::GraphProto& graph, const Scope* around, int depth) {
+  if (depth > limits::kSubgraphDepthMax) {
+    return fail(ErrorCode::kResourceExhausted, "graphs inside each other deeper than {} levels",
+                limits::kSubgraphDepthMax);
+  }
+  if (graph.sparse_initializer_size() > 0) {
+    return fail(ErrorCode::kUnsupported, "sparse initialisers are not supported");
+  }
+  if (graph.output_size() == 0) return fail(ErrorCode::kInvalidArgument, "the graph has no output");
+  COMMENSAL_TRY(check_node_bounds(graph));
+  COMMENSAL_ASSIGN(const Makers makers, find_makers(graph));
+  COMMENSAL_TRY(check_cycles(graph, makers));
+  COMMENSAL_TRY(check_order(graph, makers, around));
+  for (int i = 0; i < graph.node_size(); ++i) {
+    const Scope scope{makers, i, around};
+    for (const auto& attribute : graph.node(i).attribute()) {
+      if (!attribute.has_g()) continue;
+      auto checked = check_graph(attribute.g(), &scope, depth + 1);
+      if (!checked) return core::in_context(place_of(graph.node(i), i), checked.error());
     }
   }
   return {};
@@ -191,14 +231,7 @@ Result<void> check_structure(const ::onnx::ModelProto& model) {
     return fail(ErrorCode::kUnsupported, "the model-local function '{}' is not supported",
                 one_line(model.functions(0).name()));
   }
-  if (graph.sparse_initializer_size() > 0) {
-    return fail(ErrorCode::kUnsupported, "sparse initialisers are not supported");
-  }
-  if (graph.output_size() == 0) return fail(ErrorCode::kInvalidArgument, "the graph has no output");
-  COMMENSAL_TRY(check_node_bounds(graph));
-  COMMENSAL_ASSIGN(const Makers makers, find_makers(graph));
-  COMMENSAL_TRY(check_cycles(graph, makers));
-  return check_order(graph, makers);
+  return check_graph(graph, nullptr, 0);
 }
 
 }  // namespace commensal::graph::onnx

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <commensal/base/core/check.hpp>
+#include <commensal/base/core/limits.hpp>
+#include <commensal/compute/graph/lifetimes.hpp>
+#include <commensal/compute/graph/program.hpp>
+#include <commensal/compute/kernels/string_codes.hpp>
+
+namespace commensal::graph {
+
+using core::ErrorCode;
+using core::fail;
+using core::Result;
+using kernels::Call;
+using tensor::Tensor;
+using tensor::Value;
+
+namespace {
+
+std::string place_of(const Node& node) {
+  return fmt::format("node '{}' ({})", node.name, node.op->name);
+}
+
+Call call_of(const Node& node, std::span<const Tensor* const> inputs) {
+  Call call;
+  call.opset = node.opset;
+  call.attributes = &node.attributes;
+  call.inputs = inputs;
+  call.output_count = static_cast<int>(node.outputs.size());
+  return call;
+}
+
+// Floating-point operations that a node is about to do, roughly: a Pacer plans with it.
+std::int64_t estimate_ops(const kernels::Operator& op, const Call& call) {
+  std::int64_t ops = 0;
+  for (int i = 0; i < static_cast<int>(call.outputs.size()); ++i) {
+    const std::int64_t elements = call.outputs[static_cast<std::size_t>(i)].shape.elements();
+    const bool reduces = op.steps != nullptr && elements > 0;
+    ops += elements * (reduces ? 2 * std::max<std::int64_t>(op.steps(call, i, 0), 1) : 1);
+  }
+  return ops;
+}
+
+bool is_required(const kernels::Operator& op, int input) {
+  return input < op.inputs_min || op.inputs_max == limits::kNodeInputsMax;
+}
+
+bool is_tensor_or_nothing(const Value* value) { return value == nullptr || !value->is_sequence(); }
+
+// Operators that compute see tensors only; those on values take what is left.
+bool runs_on_values(const kernels::Operator& op, std::span<const Value* const> inputs) {
+  if (op.values == nullptr) return false;
+  const auto is_tensor = [](const Value* value) { return value != nullptr && value->is_tensor(); };
+  return op.infer == nullptr || !std::ranges::all_of(inputs, is_tensor);
+}
+
+}  // namespace
+
+/// The subgraphs of one node, with the values that they capture from around it.
+class Program::NodeSubgraphs final : public kernels::Subgraphs {
+ public:
+  NodeSubgraphs(const Node& node, const std::vector<Program>& programs, const Values& around,
+                const Machine& machine)
+      : node_(node), programs_(programs), around_(around), machine_(machine) {}
+
+  std::optional<Size> size(std::string_view name) const override {
+    const auto at = find(name);
+    if (!at) return std::nullopt;
+    const Graph& graph = programs_[*at].graph();
+    return Size{graph.inputs.size() - node_.subgraphs[*at].captures.size(), graph.outputs.size()};
+  }
+
+  tensor::TensorType output_type(std::string_view name, std::size_t output) const override {
+    const auto at = find(name);
+    if (!at) return {};
+    const Graph& graph = programs_[*at].graph();
+    const Declared& declared =
+        graph.values[static_cast<std::size_t>(graph.outputs[output])].declared;
+    if (!declared.containers.empty()) return {};
+    std::vector<std::int64_t> dims = declared.dims;
+    for (std::int64_t& dim : dims) dim = std::max<std::int64_t>(dim, 0);
+    const auto shape = tensor::Shape::of(dims);
+    return {declared.dtype, shape ? *shape : tensor::Shape()};
+  }
+
+  Result<Values> run(std::string_view name, Values inputs) override {
+    const auto at = find(name);
+    core::check(at.has_value(), "only a graph that is there is run");
+    for (const ValueId id : node_.subgraphs[*at].captures) {
+      inputs.push_back(around_[static_cast<std::size_t>(id)]);
+    }
+    core::check(inputs.size() == programs_[*at].graph().inputs.size(), "the caller knows the size");
+    auto made = programs_[*at].run(std::move(inputs), machine_);
+    if (!made) return core::in_context(fmt::format("in {}", name), made.error());
+    return made;
+  }
+
+ private:
+  std::optional<std::size_t> find(std::string_view name) const {
+    const auto found = std::ranges::find(node_.subgraphs, name, &Subgraph::name);
+    if (found == node_.subgraphs.end()) return std::nullopt;
+    return static_cast<std::size_t>(found - node_.subgraphs.begin());
+  }
+
+  const Node& node_;
+  const std::vector<Program>& programs_;
+  const Values& around_;
+  const Machine& machine_;
+};
+
+Program::Program(std::shared_ptr<const Graph> graph)
+    : graph_(std::move(graph)), released_(last_uses(*graph_)), packed_(graph_->nodes.size()) {}
+Program::Program(Program&&) noexcept = default;
+Program::~Program() = default;
+
+Result<Program> Program::make(std::shared_ptr<const Graph> graph, std::optional<kernels::Isa> isa) {
+  Program made(std::move(graph));
+  if (isa) COMMENSAL_TRY(made.pack_constants(*isa));
+  for (const Node& node : made.graph_->nodes) {
+    std::vector<Program>& inner = made.inner_.emplace_back();
+    for (const Subgraph& subgraph : node.subgraphs) {
+      COMMENSAL_ASSIGN(Program program, make(subgraph.graph, isa));
+      inner.push_back(std::move(program));
+    }
+  }
+  return made;
+}
+
+Result<void> Program::pack_constants(kernels::Isa isa) {
+  for (std::size_t i = 0; i < graph_->nodes.size(); ++i) {
+    const Node& node = graph_->nodes[i];
+    if (node.op->cpu == nullptr || node.op->pack == nullptr) continue;
+    std::vector<const Tensor*> constants;
+    for (const ValueId id : node.inputs) {
+      const auto found = graph_->initialisers.find(id);
+      constants.push_back(found == graph_->initialisers.end() ? nullptr : &found->second);
+    }
+    auto made = node.op->pack(call_of(node, constants), isa);
+    if (!made) return core::in_context(place_of(node), made.error());
+    packed_[i] = *std::move(made);
+  }
+  return {};
+}
+
+Result<Program::Values> Program::run_kernel(std::size_t index, std::span<const Value* const> inputs,
+                                            const Machine& machine) const {
+  const Node& node = graph_->nodes[index];
+  std::vector<const Tensor*> tensors;
+  for (const Value* input : inputs) {
+    if (!is_tensor_or_nothing(input)) {
+      return fail(ErrorCode::kInvalidArgument, "input {} must be a tensor, not {}", tensors.size(),
+                  input->text());
+    }
+    const bool is_there = input != nullptr && input->is_tensor();
+    if (!is_there && is_required(*node.op, static_cast<int>(tensors.size()))) {
+      return fail(ErrorCode::kInvalidArgument, "input {} is missing", tensors.size());
+    }
+    tensors.push_back(is_there ? &input->tensor() : nullptr);
+  }
+  Call call = call_of(node, tensors);
+  COMMENSAL_ASSIGN(const auto codes, kernels::StringCodes::of(*node.op, call));
+  call.inputs = codes.inputs();
+  COMMENSAL_ASSIGN(call.outputs, node.op->infer(call));
+  core::check(static_cast<int>(call.outputs.size()) == call.output_count,
+              "an operator infers each of its outputs");
+  COMMENSAL_ASSIGN(auto outputs, kernels::allocate_outputs(call, machine.arena));
+  if (machine.pacer != nullptr && !machine.pacer->pace(estimate_ops(*node.op, call))) {
+    return fail(ErrorCode::kUnavailable, "the host needs its machine: stopped");
+  }
+  if (machine.tracer != nullptr) machine.tracer->before_node(node, call);
+  kernels::Workspace workspace{machine.arena, machine.threads,
+                               machine.isa.value_or(kernels::Isa::kAvx2), packed_[index].get()};
+  const bool fast = machine.isa && node.op->cpu != nullptr;
+  COMMENSAL_TRY((fast ? node.op->cpu : node.op->ref)(call, outputs, workspace));
+  if (machine.tracer != nullptr) machine.tracer->after_node(node, call, outputs);
+  outputs = codes.decoded(std::move(outputs));
+  return Values(std::make_move_iterator(outputs.begin()), std::make_move_iterator(outputs.end()));
+}
+
+Result<Program::Values> Program::run_node(std::size_t index, const Values& values,
+                                          const Machine& machine) const {
+  const Node& node = graph_->nodes[index];
+  std::vector<const Value*> inputs;
+  for (const ValueId id : node.inputs) {
+    inputs.push_back(id == kAbsent ? nullptr : &values[static_cast<std::size_t>(id)]);
+  }
+  if (!runs_on_values(*node.op, inputs)) return run_kernel(index, inputs, machine);
+  if (machine.pacer != nullptr && !machine.pacer->pace(0)) {
+    return fail(ErrorCode::kUnavailable, "the host needs its machine: stopped");
+  }
+  NodeSubgraphs subgraphs(node, inner_[index], values, machine);
+  auto made = node.op->values({.attributes = &node.attributes,
+                               .inputs = inputs,
+                               .output_count = static_cast<int>(node.outputs.size()),
+                               .subgraphs = subgraphs,
+                               .arena = machine.arena,
+                               .threads = machine.threads});
+  core::check(!made || made->size() == node.outputs.size(), "an operator returns every output");
+  return made;
+}
+
+Result<Program::Values> Program::run(Values inputs, const Machine& machine) const {
+  Values values(graph_->values.size());
+  const auto value = [&values](ValueId id) -> Value& {
+    return values[static_cast<std::size_t>(id)];
+  };
+  for (std::size_t i = 0; i < inputs.size(); ++i) value(graph_->inputs[i]) = std::move(inputs[i]);
+  for (const auto& [id, constant] : graph_->initialisers) value(id) = constant;
+  for (std::size_t i = 0; i < graph_->nodes.size(); ++i) {
+    const Node& node = graph_->nodes[i];
+    auto made = run_node(i, values, machine);
+    if (!made) return core::in_context(place_of(node), made.error());
+    for (std::size_t k = 0; k < node.outputs.size(); ++k) {
+      if (node.outputs[k] != kAbsent) value(node.outputs[k]) = std::move((*made)[k]);
+    }
+    for (const ValueId id : released_[i]) value(id) = Value();
+  }
+  Values outputs;
+  for (const ValueId id : graph_->outputs) outputs.push_back(value(id));
+  return outputs;
+}
+
+}  // namespace commensal::graph

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <commensal/base/core/pacer.hpp>
+#include <commensal/compute/graph/ir.hpp>
+#include <commensal/compute/graph/tracer.hpp>
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace commensal::graph {
+
+/// What a run uses: the same for a graph and all graphs inside it.
+struct Machine {
+  tensor::Arena& arena;
+  kernels::ThreadPool& threads;
+  std::optional<kernels::Isa> isa;  // none: ref/ serves
+  Tracer* tracer = nullptr;         // sees the nodes of subgraphs too, each time they run
+  core::Pacer* pacer = nullptr;
+};
+
+/// A graph made ready for one instruction set: constants packed, the last use of every value
+/// known, the graphs inside it likewise. Immutable; any number of runs at a time.
+class Program {
+ public:
+  static core::Result<Program> make(std::shared_ptr<const Graph> graph,
+                                    std::optional<kernels::Isa> isa);
+  Program(Program&&) noexcept;
+  ~Program();
+
+  const Graph& graph() const { return *graph_; }
+
+  /// `inputs` in the order of graph().inputs, checked by the caller; returns the outputs in order.
+  /// Errors name the node.
+  core::Result<std::vector<tensor::Value>> run(std::vector<tensor::Value> inputs,
+                                               const Machine& machine) const;
+
+ private:
+  class NodeSubgraphs;
+  using Values = std::vector<tensor::Value>;
+
+  explicit Program(std::shared_ptr<const Graph> graph);
+  core::Result<void> pack_constants(kernels::Isa isa);
+  core::Result<Values> run_node(std::size_t index, const Values& values,
+                                const Machine& machine) const;
+  core::Result<Values> run_kernel(std::size_t index, std::span<const tensor::Value* const> inputs,
+                                  const Machine& machine) const;
+
+  std::shared_ptr<const Graph> graph_;
+  std::vector<std::vector<ValueId>> released_;  // after each node
+  std::vector<std::shared_ptr<const kernels::Packed>> packed_;
+  std::vector<std::vector<Program>> inner_;  // of each node's subgraphs
+};
+
+}  // namespace commensal::graph
