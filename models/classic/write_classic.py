@@ -13,12 +13,14 @@ import argparse
 import math
 import os
 import pathlib
+import sys
 
 import numpy as np
 import onnx
 from onnx import TensorProto, helper
 
-import counter_rng
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import counter_rng  # noqa: E402
 
 INPUT_STREAM = 1 << 32  # no network has that many tensors
 
@@ -176,7 +178,8 @@ def write_input(path, seed, batch):
 def write_all(folder, seed):
     folder.mkdir(parents=True, exist_ok=True)
     here = pathlib.Path(__file__).resolve().parent
-    newest = max((here / script).stat().st_mtime for script in (__file__, "counter_rng.py"))
+    newest = max((here / script).stat().st_mtime
+                 for script in (__file__, "../counter_rng.py"))
     stale = lambda path: not path.exists() or path.stat().st_mtime < newest
     for name in NETWORKS:
         if stale(folder / f"{name}.onnx"):

@@ -164,8 +164,8 @@ void add_images(Samples& s) {
   // In binary64, which `with_specials` spares: a region must be finite.
   const Tensor regions =
       Tensor::of<double>({2, 4}, std::vector{0.2, 0.5, 3.0, 4.1, 1.0, -2.0, 2.0, 9.0});
-  std::vector<double> pixels;
-  for (const float pixel : f32({2, 2, 5, 4}).data<float>()) pixels.push_back(pixel);
+  const Tensor single = f32({2, 2, 5, 4});
+  const std::vector<double> pixels(single.data<float>().begin(), single.data<float>().end());
   const Tensor images = Tensor::of<double>({2, 2, 5, 4}, pixels);
   for (const int opset : {10, 16}) {
     s.push_back({"RoiAlign",
