@@ -51,7 +51,7 @@ def ours(binary, model, inputs, folder):
         file = folder / f"in{len(command)}.npy"
         (folder / "given.npy").rename(file)
         command += ["--input", f"{name}={file}"]
-    answer = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    answer = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout)
     return {name: np.load(folder / f"{name}.npy") for name in answer["outputs"]}
 
 
@@ -65,7 +65,7 @@ def theirs(model, inputs, folder):
     (folder / "request.json").write_text(json.dumps(request))
     command = ["node", str(HERE / "run_onnxruntime.mjs"), str(model), str(folder / "request.json"),
                str(folder)]
-    answer = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    answer = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout)
     return {out["name"]: np.frombuffer((folder / f"{k}.bin").read_bytes(), out["dtype"])
             .reshape(out["shape"]) for k, out in enumerate(answer)}
 

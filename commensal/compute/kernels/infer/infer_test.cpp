@@ -46,7 +46,7 @@ TEST(Infer, SaysInOneLineWhatIsWrong) {
       {{"Gemm", 13, {zeros({2, 3, 1}), zeros({3, 2})}}, "must have rank 2"},
       {{"Add", 14, {zeros({2}), zeros({3})}}, "do not broadcast"},
       {{"Add", 14, {zeros({2}), flags}}, "must be float32 like input 0"},
-      {{"Exp", 13, {flags}}, "must be one of float32, float16, bfloat16, not bool"},
+      {{"Exp", 13, {flags}}, "must be one of float32, float64, float16, bfloat16, not bool"},
       {{"Reshape", 14, {zeros({2, 3}), list({4, 2})}}, "cannot be reshaped"},
       {{"Reshape", 14, {zeros({2, 3}), list({-1, -1})}}, "negative"},
       {{"Reshape", 14, {zeros({2, 3}), list({std::int64_t{1} << 62, 4})}}, "more than"},

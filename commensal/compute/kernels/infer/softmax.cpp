@@ -5,7 +5,7 @@
 namespace commensal::kernels::infer {
 
 core::Result<Softmax> softmax_of(const Call& call) {
-  COMMENSAL_TRY(check_dtype<ref::Floats32>(call, 0));
+  COMMENSAL_TRY(check_dtype<ref::Floats>(call, 0));
   const tensor::Shape& shape = call.in(0).shape();
   const bool flattens = call.opset < 13;
   Softmax made;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Activations: functions of one input and a few parameters.
+#include <commensal/compute/kernels/math/functions.hpp>
 #include <commensal/compute/kernels/ref/arithmetic.hpp>
 #include <commensal/compute/kernels/ref/elementwise.hpp>
 
@@ -62,35 +63,36 @@ struct PRelu {
 
 // alpha * (exp(x) - 1) below 0.
 struct Elu {
-  using In = Floats32;
+  using In = Floats;
   float alpha = 1;
   static core::Result<Elu> make(const Call& call) {
     COMMENSAL_ASSIGN(const float alpha, call.attributes->real("alpha", 1));
     return Elu{alpha};
   }
   template <class T>
-  float value(const Operands<T>& in) const {
-    return in(0) < 0 ? alpha * (math::exp<Lane>(in(0)) - 1) : in(0);
+  Compute<T> value(const Operands<T>& in) const {
+    return in(0) < 0 ? Compute<T>{alpha} * (math::by_type::exp(in(0)) - 1) : in(0);
   }
 };
 
 // alpha * (exp(x / alpha) - 1) below 0.
 struct Celu {
-  using In = Floats32;
+  using In = Floats;
   float alpha = 1;
   static core::Result<Celu> make(const Call& call) {
     COMMENSAL_ASSIGN(const float alpha, call.attributes->real("alpha", 1));
     return Celu{alpha};
   }
   template <class T>
-  float value(const Operands<T>& in) const {
-    return in(0) < 0 ? alpha * (math::exp<Lane>(in(0) / alpha) - 1) : in(0);
+  Compute<T> value(const Operands<T>& in) const {
+    const Compute<T> a = alpha;
+    return in(0) < 0 ? a * (math::by_type::exp(in(0) / a) - 1) : in(0);
   }
 };
 
 // gamma * x above 0, else gamma * (alpha * exp(x) - alpha).
 struct Selu {
-  using In = Floats32;
+  using In = Floats;
   float alpha = 0, gamma = 0;
   static core::Result<Selu> make(const Call& call) {
     Selu op;
@@ -102,9 +104,9 @@ struct Selu {
     return op;
   }
   template <class T>
-  float value(const Operands<T>& in) const {
-    if (in(0) > 0) return gamma * in(0);
-    return gamma * (alpha * math::exp<Lane>(in(0)) - alpha);
+  Compute<T> value(const Operands<T>& in) const {
+    const Compute<T> a = alpha, g = gamma;
+    return in(0) > 0 ? g * in(0) : g * (a * math::by_type::exp(in(0)) - a);
   }
 };
 

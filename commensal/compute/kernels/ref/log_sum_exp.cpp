@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // ReduceLogSumExp: m + log(sum of exp(x - m)), m the maximum, or +0 where that is infinite.
-#include <commensal/compute/kernels/math/scalar.hpp>
+#include <commensal/compute/kernels/math/functions.hpp>
 #include <commensal/compute/kernels/ref/fold.hpp>
 #include <commensal/compute/kernels/ref/folding.hpp>
 #include <commensal/compute/kernels/ref/ops.hpp>
@@ -8,14 +8,12 @@
 namespace commensal::kernels::ref {
 namespace {
 
-using Lane = math::ScalarLanes;
-
 struct LogSumExpPlan {
   Folding folding;
   DType dtype = DType::kUndefined;
 
   static core::Result<LogSumExpPlan> make(const Call& call) {
-    COMMENSAL_TRY(infer::check_dtype<Floats32>(call, 0));
+    COMMENSAL_TRY(infer::check_dtype<Floats>(call, 0));
     COMMENSAL_ASSIGN(const auto axes, infer::list_from(call, "axes", 1, 18));
     COMMENSAL_ASSIGN(const std::int64_t keep, call.attributes->integer("keepdims", 1));
     COMMENSAL_ASSIGN(const std::int64_t noop, call.attributes->integer("noop_with_empty_axes", 0));
@@ -24,23 +22,25 @@ struct LogSumExpPlan {
   }
   std::vector<TensorType> types() const { return {{dtype, folding.to}}; }
 
+  template <class C>
   struct Facts {
-    float shift = 0, sum = 0;
-    float last = 0;  // result of the last step
+    C shift = 0, sum = 0;
+    C last = 0;  // result of the last step
   };
   // The running maximum, one step for each element, then the sum.
   template <class T>
-  Facts facts(std::span<const T> x, std::int64_t index, std::int64_t steps) const {
-    Extreme<float, true> largest(steps);
+  Facts<Compute<T>> facts(std::span<const T> x, std::int64_t index, std::int64_t steps) const {
+    using C = Compute<T>;
+    Extreme<C, true> largest(steps);
     folding.for_each(index, [&](std::int64_t i, std::int64_t at) {
       largest.add(i, load(x[static_cast<std::size_t>(at)]));
     });
-    Facts made{largest.value(), 0, largest.value()};
+    Facts<C> made{largest.value(), 0, largest.value()};
     if (std::isinf(made.shift)) made.shift = 0;
     if (steps <= folding.count()) return made;
-    Sum<float> sum(steps == kAllSteps ? kAllSteps : steps - folding.count());
+    Sum<C> sum(steps == kAllSteps ? kAllSteps : steps - folding.count());
     folding.for_each(index, [&](std::int64_t i, std::int64_t at) {
-      sum.add(i, math::exp<Lane>(load(x[static_cast<std::size_t>(at)]) - made.shift));
+      sum.add(i, math::by_type::exp(load(x[static_cast<std::size_t>(at)]) - made.shift));
     });
     made.sum = sum.total();
     made.last = sum.last();
@@ -49,11 +49,11 @@ struct LogSumExpPlan {
   template <class T>
   T value(std::span<const T> x, std::int64_t index) const {
     if (folding.identity) return x[static_cast<std::size_t>(index)];
-    const Facts made = facts(x, index, kAllSteps);
-    return store<T>(made.shift + math::log<Lane>(made.sum));
+    const auto made = facts(x, index, kAllSteps);
+    return store<T>(made.shift + math::by_type::log(made.sum));
   }
   Scalar element(const Call& call, int, std::int64_t index) const {
-    return visit(Floats32{}, dtype,
+    return visit(Floats{}, dtype,
                  [&]<class T>() { return scalar_of(value<T>(call.in(0).data<T>(), index)); });
   }
   void reads(const Call& call, int, std::int64_t index, std::vector<ElementRef>& out) const {
@@ -64,12 +64,12 @@ struct LogSumExpPlan {
     return folding.identity ? 0 : 2 * folding.count() + Sum<float>::kTreeSteps;
   }
   Scalar partial(const Call& call, int, std::int64_t index, std::int64_t steps) const {
-    return visit(Floats32{}, dtype, [&]<class T>() {
-      return scalar_of(store<float>(facts(call.in(0).data<T>(), index, steps).last));
+    return visit(Floats{}, dtype, [&]<class T>() {
+      return scalar_of(store<Compute<T>>(facts(call.in(0).data<T>(), index, steps).last));
     });
   }
   void run(const Call& call, std::span<Tensor> outputs) const {
-    visit(Floats32{}, dtype, [&]<class T>() {
+    visit(Floats{}, dtype, [&]<class T>() {
       const auto x = call.in(0).data<T>();
       const auto y = outputs[0].mutable_data<T>();
       for (std::size_t i = 0; i < y.size(); ++i) y[i] = value<T>(x, static_cast<std::int64_t>(i));

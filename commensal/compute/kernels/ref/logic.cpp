@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Comparison, logic, bits and choice.
+#include <commensal/compute/kernels/math/functions.hpp>
 #include <commensal/compute/kernels/ref/arithmetic.hpp>
 #include <commensal/compute/kernels/ref/elementwise.hpp>
 
@@ -84,11 +85,12 @@ struct Where {
   }
 };
 
-// The exponent may be of another type. Floats: math::pow in binary32, the exponent rounded to it.
+// The exponent may be of another type. Floats: pow in the base's arithmetic, the exponent rounded
+// to it.
 // Integers by integers: repeated multiplication, wrapping; a negative exponent divides 1 by the
 // power (so 0 unless the base is 1 or -1). Integers by floats: in binary32, then converted back.
 struct Pow {
-  using In = Types<float, Float16, Bfloat16, std::int32_t, std::int64_t>;
+  using In = Types<float, double, Float16, Bfloat16, std::int32_t, std::int64_t>;
   DType exponent = DType::kUndefined;
   static core::Result<Pow> make(const Call& call) {
     COMMENSAL_TRY(infer::check_dtype<Numbers>(call, 1));
@@ -114,8 +116,8 @@ struct Pow {
       if constexpr (std::is_integral_v<T> && std::is_integral_v<E>) {
         return integer_power<T>(in(0), static_cast<std::int64_t>(y));
       } else {
-        return convert<Compute<T>>(
-            math::pow<Lane>(static_cast<float>(in(0)), static_cast<float>(y)));
+        using C = std::conditional_t<std::is_same_v<T, double>, double, float>;
+        return convert<Compute<T>>(math::by_type::pow(static_cast<C>(in(0)), static_cast<C>(y)));
       }
     });
   }

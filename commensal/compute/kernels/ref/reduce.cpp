@@ -4,7 +4,7 @@
 // axes; their positions in that order choose the lanes of a sum.
 #include <algorithm>
 #include <commensal/compute/kernels/infer/checks.hpp>
-#include <commensal/compute/kernels/math/scalar.hpp>
+#include <commensal/compute/kernels/math/functions.hpp>
 #include <commensal/compute/kernels/ref/arithmetic.hpp>
 #include <commensal/compute/kernels/ref/folding.hpp>
 #include <commensal/compute/kernels/ref/ops.hpp>
@@ -12,8 +12,6 @@
 
 namespace commensal::kernels::ref {
 namespace {
-
-using Lane = math::ScalarLanes;
 
 // A fold: `using In`, `Acc<C>` with add(position, value), `finish(acc, count)`.
 template <class Op>
@@ -116,8 +114,11 @@ struct ReduceL2 : Summing<Floats, 18> {
     return std::sqrt(sum.total());
   }
 };
-struct ReduceLogSum : Summing<Floats32, 18> {
-  static float finish(Sum<float>& sum, float) { return math::log<Lane>(sum.total()); }
+struct ReduceLogSum : Summing<Floats, 18> {
+  template <class C>
+  static C finish(Sum<C>& sum, C) {
+    return math::by_type::log(sum.total());
+  }
 };
 
 template <bool kMaximum>

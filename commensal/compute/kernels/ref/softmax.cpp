@@ -3,7 +3,7 @@
 // LogSoftmax: (x - m) - log(sum). Hardmax: 1 at the first maximum.
 #include <commensal/compute/kernels/infer/checks.hpp>
 #include <commensal/compute/kernels/infer/softmax.hpp>
-#include <commensal/compute/kernels/math/scalar.hpp>
+#include <commensal/compute/kernels/math/functions.hpp>
 #include <commensal/compute/kernels/ref/fold.hpp>
 #include <commensal/compute/kernels/ref/ops.hpp>
 #include <commensal/compute/kernels/ref/value.hpp>
@@ -11,16 +11,15 @@
 namespace commensal::kernels::ref {
 namespace {
 
-using Lane = math::ScalarLanes;
-
 enum class Form { kSoftmax, kLogSoftmax, kHardmax };
 
 // What the elements of a row share. The reduction has two parts: the maximum, one step for each
 // element, and the sum.
+template <class C>
 struct RowFacts {
-  float largest = 0, sum = 0;
+  C largest = 0, sum = 0;
   std::int64_t first_largest = 0;
-  float last = 0;  // of the steps that were asked for
+  C last = 0;  // of the steps that were asked for
 };
 
 template <Form kForm>
@@ -38,36 +37,37 @@ struct SoftmaxPlan {
     return s.view.position(s.view.outer(index), i, s.view.inner(index));
   }
   template <class T>
-  RowFacts facts(std::span<const T> x, std::int64_t index, std::int64_t steps) const {
+  RowFacts<Compute<T>> facts(std::span<const T> x, std::int64_t index, std::int64_t steps) const {
     const auto at = [&](std::int64_t i) {
       return load(x[static_cast<std::size_t>(in_row(index, i))]);
     };
     const std::int64_t length = s.view.length;
-    Extreme<float, true> largest(steps);
+    using C = Compute<T>;
+    Extreme<C, true> largest(steps);
     for (std::int64_t i = 0; i < length; ++i) largest.add(i, at(i));
-    RowFacts row{largest.value(), 0, largest.position(), largest.value()};
+    RowFacts<C> row{largest.value(), 0, largest.position(), largest.value()};
     if (kForm == Form::kHardmax || steps <= length) return row;
-    Sum<float> sum(steps == kAllSteps ? kAllSteps : steps - length);
-    for (std::int64_t i = 0; i < length; ++i) sum.add(i, math::exp<Lane>(at(i) - row.largest));
+    Sum<C> sum(steps == kAllSteps ? kAllSteps : steps - length);
+    for (std::int64_t i = 0; i < length; ++i) sum.add(i, math::by_type::exp(at(i) - row.largest));
     row.sum = sum.total();
     row.last = sum.last();
     return row;
   }
   template <class T>
-  T finish(T x, const RowFacts& row, std::int64_t along) const {
+  T finish(T x, const RowFacts<Compute<T>>& row, std::int64_t along) const {
     if constexpr (kForm == Form::kHardmax) {
-      return store<T>(along == row.first_largest ? 1.0f : 0.0f);
+      return store<T>(Compute<T>{along == row.first_largest ? 1.0f : 0.0f});
     } else if constexpr (kForm == Form::kSoftmax) {
-      return store<T>(math::exp<Lane>(load(x) - row.largest) / row.sum);
+      return store<T>(math::by_type::exp(load(x) - row.largest) / row.sum);
     } else {
-      return store<T>((load(x) - row.largest) - math::log<Lane>(row.sum));
+      return store<T>((load(x) - row.largest) - math::by_type::log(row.sum));
     }
   }
 
   Scalar element(const Call& call, int, std::int64_t index) const {
-    return visit(Floats32{}, s.type.dtype, [&]<class T>() {
+    return visit(Floats{}, s.type.dtype, [&]<class T>() {
       const auto x = call.in(0).data<T>();
-      const RowFacts row = facts(x, index, kAllSteps);
+      const auto row = facts(x, index, kAllSteps);
       return scalar_of(finish(x[static_cast<std::size_t>(index)], row, s.view.along(index)));
     });
   }
@@ -79,17 +79,17 @@ struct SoftmaxPlan {
     return 2 * s.view.length + Sum<float>::kTreeSteps;
   }
   Scalar partial(const Call& call, int, std::int64_t index, std::int64_t steps) const {
-    return visit(Floats32{}, s.type.dtype, [&]<class T>() {
-      return scalar_of(store<float>(facts(call.in(0).data<T>(), index, steps).last));
+    return visit(Floats{}, s.type.dtype, [&]<class T>() {
+      return scalar_of(store<Compute<T>>(facts(call.in(0).data<T>(), index, steps).last));
     });
   }
   void run(const Call& call, std::span<Tensor> outputs) const {
-    visit(Floats32{}, s.type.dtype, [&]<class T>() {
+    visit(Floats{}, s.type.dtype, [&]<class T>() {
       const auto x = call.in(0).data<T>();
       const auto y = outputs[0].mutable_data<T>();
       for (std::int64_t i = 0; i < static_cast<std::int64_t>(x.size()); ++i) {
         if (s.view.along(i) != 0) continue;
-        const RowFacts row = facts(x, i, kAllSteps);
+        const auto row = facts(x, i, kAllSteps);
         for (std::int64_t j = 0; j < s.view.length; ++j) {
           const auto at = static_cast<std::size_t>(in_row(i, j));
           y[at] = finish(x[at], row, j);

@@ -1,31 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sin, Cos, Tan, Sinh, Cosh and the inverses of these and of Tanh.
+#include <commensal/compute/kernels/math/binary64.hpp>
 #include <commensal/compute/kernels/ref/elementwise.hpp>
 
 namespace commensal::kernels::ref {
 namespace {
 
-template <float (*kFunction)(float)>
+template <float (*kSingle)(float), double (*kDouble)(double)>
 struct Function {
-  using In = Floats32;
+  using In = Floats;
   template <class T>
-  float value(const Operands<T>& in) const {
-    return kFunction(in(0));
+  Compute<T> value(const Operands<T>& in) const {
+    if constexpr (std::is_same_v<Compute<T>, double>) {
+      return kDouble(in(0));
+    } else {
+      return kSingle(in(0));
+    }
   }
 };
 
 }  // namespace
 
-Columns acos() { return elementwise<Function<math::acos<Lane>>>(); }
-Columns acosh() { return elementwise<Function<math::acosh<Lane>>>(); }
-Columns asin() { return elementwise<Function<math::asin<Lane>>>(); }
-Columns asinh() { return elementwise<Function<math::asinh<Lane>>>(); }
-Columns atan() { return elementwise<Function<math::atan<Lane>>>(); }
-Columns atanh() { return elementwise<Function<math::atanh<Lane>>>(); }
-Columns cos() { return elementwise<Function<math::cos<Lane>>>(); }
-Columns cosh() { return elementwise<Function<math::cosh<Lane>>>(); }
-Columns sin() { return elementwise<Function<math::sin<Lane>>>(); }
-Columns sinh() { return elementwise<Function<math::sinh<Lane>>>(); }
-Columns tan() { return elementwise<Function<math::tan<Lane>>>(); }
+Columns acos() { return elementwise<Function<math::acos<Lane>, math::binary64::acos>>(); }
+Columns acosh() { return elementwise<Function<math::acosh<Lane>, math::binary64::acosh>>(); }
+Columns asin() { return elementwise<Function<math::asin<Lane>, math::binary64::asin>>(); }
+Columns asinh() { return elementwise<Function<math::asinh<Lane>, math::binary64::asinh>>(); }
+Columns atan() { return elementwise<Function<math::atan<Lane>, math::binary64::atan>>(); }
+Columns atanh() { return elementwise<Function<math::atanh<Lane>, math::binary64::atanh>>(); }
+Columns cos() { return elementwise<Function<math::cos<Lane>, math::binary64::cos>>(); }
+Columns cosh() { return elementwise<Function<math::cosh<Lane>, math::binary64::cosh>>(); }
+Columns sin() { return elementwise<Function<math::sin<Lane>, math::binary64::sin>>(); }
+Columns sinh() { return elementwise<Function<math::sinh<Lane>, math::binary64::sinh>>(); }
+Columns tan() { return elementwise<Function<math::tan<Lane>, math::binary64::tan>>(); }
 
 }  // namespace commensal::kernels::ref

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Functions of one input.
+#include <commensal/compute/kernels/math/functions.hpp>
 #include <commensal/compute/kernels/ref/arithmetic.hpp>
 #include <commensal/compute/kernels/ref/elementwise.hpp>
 
@@ -101,28 +102,28 @@ struct Round {  // half to even
   static auto of(auto x) { return std::nearbyint(x); }
 };
 struct Exp {
-  using In = Floats32;
-  static float of(float x) { return math::exp<Lane>(x); }
+  using In = Floats;
+  static auto of(auto x) { return math::by_type::exp(x); }
 };
 struct Log {
-  using In = Floats32;
-  static float of(float x) { return math::log<Lane>(x); }
+  using In = Floats;
+  static auto of(auto x) { return math::by_type::log(x); }
 };
 struct Tanh {
-  using In = Floats32;
-  static float of(float x) { return math::tanh<Lane>(x); }
+  using In = Floats;
+  static auto of(auto x) { return math::by_type::tanh(x); }
 };
 struct Sigmoid {
-  using In = Floats32;
-  static float of(float x) { return math::sigmoid<Lane>(x); }
+  using In = Floats;
+  static auto of(auto x) { return math::by_type::sigmoid(x); }
 };
 struct Erf {
-  using In = Floats32;
-  static float of(float x) { return math::erf<Lane>(x); }
+  using In = Floats;
+  static auto of(auto x) { return math::by_type::erf(x); }
 };
 struct Softplus {
-  using In = Floats32;
-  static float of(float x) { return math::softplus<Lane>(x); }
+  using In = Floats;
+  static auto of(auto x) { return math::by_type::softplus(x); }
 };
 struct Softsign {
   using In = Floats;
