@@ -12,6 +12,7 @@ import argparse
 import json
 import math
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -44,6 +45,10 @@ def inputs_of(path):
     return made
 
 
+def printed_by(command):
+    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+
+
 def ours(binary, model, inputs, folder):
     command = [binary, "run", str(model), "--json", "--output-dir", str(folder)]
     for name, value in inputs.items():
@@ -51,8 +56,9 @@ def ours(binary, model, inputs, folder):
         file = folder / f"in{len(command)}.npy"
         (folder / "given.npy").rename(file)
         command += ["--input", f"{name}={file}"]
-    answer = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout)
-    return {name: np.load(folder / f"{name}.npy") for name in answer["outputs"]}
+    answer = json.loads(printed_by(command))
+    file_of = lambda name: re.sub(r"[/\\:]", "_", name) + ".npy"  # as `commensal run` names them
+    return {name: np.load(folder / file_of(name)) for name in answer["outputs"]}
 
 
 def theirs(model, inputs, folder):
@@ -65,7 +71,7 @@ def theirs(model, inputs, folder):
     (folder / "request.json").write_text(json.dumps(request))
     command = ["node", str(HERE / "run_onnxruntime.mjs"), str(model), str(folder / "request.json"),
                str(folder)]
-    answer = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout)
+    answer = json.loads(printed_by(command))
     return {out["name"]: np.frombuffer((folder / f"{k}.bin").read_bytes(), out["dtype"])
             .reshape(out["shape"]) for k, out in enumerate(answer)}
 

@@ -3,6 +3,7 @@
 
 #include <commensal/base/core/check.hpp>
 #include <commensal/compute/graph/onnx/attribute_proto.hpp>
+#include <commensal/compute/graph/onnx/functions.hpp>
 #include <commensal/compute/graph/onnx/import.hpp>
 #include <commensal/compute/graph/onnx/structure.hpp>
 #include <commensal/compute/graph/onnx/tensor_proto.hpp>
@@ -309,6 +310,7 @@ Result<std::shared_ptr<const Graph>> import(core::ByteView bytes,
     return fail(ErrorCode::kInvalidArgument, "not an ONNX model: the protobuf parser refused it");
   }
   COMMENSAL_ASSIGN(const Opsets opsets, read_opsets(model));
+  COMMENSAL_TRY(inline_functions(model));
   COMMENSAL_TRY(check_structure(model));
   COMMENSAL_ASSIGN(auto graph, Builder(model.graph(), opsets, files).build(stripped.raw, owner));
   if (is_known_to_checker(opsets)) COMMENSAL_TRY(run_checker(model));

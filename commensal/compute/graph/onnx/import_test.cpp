@@ -269,10 +269,6 @@ TEST(HostileImport, UnsupportedPartsAreRefusedByName) {
   attribute->mutable_g()->add_output()->set_name("x");
   expect_refused(import_model(branch), ErrorCode::kInvalidArgument, "attribute 'body'");
 
-  auto function = relu_model();
-  function.add_functions()->set_name("mine");
-  expect_refused(import_model(function), ErrorCode::kUnsupported, "'mine'");
-
   auto sparse = relu_model();
   sparse.mutable_graph()->add_sparse_initializer();
   expect_refused(import_model(sparse), ErrorCode::kUnsupported, "sparse");

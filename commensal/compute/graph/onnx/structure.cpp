@@ -226,12 +226,7 @@ Result<Opsets> read_opsets(const ::onnx::ModelProto& model) {
 }
 
 Result<void> check_structure(const ::onnx::ModelProto& model) {
-  const ::onnx::GraphProto& graph = model.graph();
-  if (model.functions_size() > 0) {
-    return fail(ErrorCode::kUnsupported, "the model-local function '{}' is not supported",
-                one_line(model.functions(0).name()));
-  }
-  return check_graph(graph, nullptr, 0);
+  return check_graph(model.graph(), nullptr, 0);
 }
 
 }  // namespace commensal::graph::onnx
