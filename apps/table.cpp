@@ -11,6 +11,7 @@ Run declare_gateway(CLI::App& app);
 Run declare_infer(CLI::App& app);
 Run declare_inspect(CLI::App& app);
 Run declare_models(CLI::App& app);
+Run declare_operators(CLI::App& app);
 Run declare_provider(CLI::App& app);
 Run declare_push(CLI::App& app);
 Run declare_receipts(CLI::App& app);
@@ -74,6 +75,10 @@ constexpr Command kTable[] = {
      "commensal inspect model.onnx --nodes\n"
      "commensal inspect model.onnx --json",
      declare_inspect},
+    {"operators", "List the operators that models may use",
+     "commensal operators\n"
+     "commensal operators --json",
+     declare_operators},
     {"conformance", "Run the ONNX project's backend tests",
      "commensal conformance onnx/backend/test/data/node\n"
      "commensal conformance onnx/backend/test/data --filter '*conv*' --backend ref\n"

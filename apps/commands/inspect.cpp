@@ -123,7 +123,7 @@ Result<int> inspect(const Options& options) {
 
 Run declare_inspect(CLI::App& app) {
   const auto options = std::make_shared<Options>();
-  app.add_option("model", options->model, "ONNX file, opset 1 to 17")->required();
+  app.add_option("model", options->model, "ONNX file")->required();
   app.add_flag("--nodes", options->nodes, "List the nodes too");
   app.add_flag("--json", options->json, "Print JSON");
   return [options] { return inspect(*options); };

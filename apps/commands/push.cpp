@@ -59,7 +59,7 @@ Result<int> push(const Options& options) {
 
 Run declare_push(CLI::App& app) {
   const auto options = std::make_shared<Options>();
-  app.add_option("file", options->file, "ONNX file, opset 1 to 17")->required();
+  app.add_option("file", options->file, "ONNX file")->required();
   app.add_option("name", options->name,
                  "[OWNER/]MODEL (default: the file's name, and the account's)");
   app.add_flag("--private", options->is_private,

@@ -48,7 +48,7 @@ Result<int> run(const Options& options) {
 
 Run declare_run(CLI::App& app) {
   const auto options = std::make_shared<Options>();
-  app.add_option("model", options->model, "ONNX file, opset 1 to 17")->required();
+  app.add_option("model", options->model, "ONNX file")->required();
   app.add_option("--input", options->inputs,
                  "[NAME=]FILE, once for each input; .npy, .npz[:member], .pb, .jpg, .png")
       ->allow_extra_args(false);

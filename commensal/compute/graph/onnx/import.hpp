@@ -7,7 +7,10 @@
 
 namespace commensal::graph::onnx {
 
-/// Reads an ONNX model (opset 1 to 17). Initialisers stay in the mapped file where their place in
+/// Opsets of the default domain that models may import.
+inline constexpr int kOpsetMin = 1, kOpsetMax = 24;
+
+/// Reads an ONNX model. Initialisers stay in the mapped file where their place in
 /// it is aligned for their type; external data must lie in the model's own folder.
 /// The result depends on nothing but the bytes.
 /// Errors, one line each: kInvalidArgument (truncated, cyclic, absurd dimensions, checker's

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <commensal/base/core/limits.hpp>
+#include <commensal/compute/graph/onnx/import.hpp>
 #include <commensal/compute/graph/onnx/structure.hpp>
 #include <commensal/compute/graph/onnx/text.hpp>
 #include <unordered_map>
@@ -14,7 +15,6 @@ using core::Result;
 
 namespace {
 
-constexpr int kOpsetMin = 1, kOpsetMax = 24;
 // Version 3 brought opset_import; later ones only added fields that we read or refuse by name.
 constexpr std::int64_t kIrVersionMin = 3, kIrVersionMax = 13;
 

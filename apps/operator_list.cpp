@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <apps/operator_list.hpp>
+#include <commensal/compute/kernels/operator.hpp>
+#include <tuple>
+
+namespace commensal::apps {
+namespace {
+
+std::string name_of(kernels::Kind kind) {
+  switch (kind) {
+    case kernels::Kind::kElementwise: return "elementwise";
+    case kernels::Kind::kMovement: return "movement";
+    case kernels::Kind::kDotProduct: return "dot product";
+    case kernels::Kind::kReduction: return "reduction";
+    case kernels::Kind::kConstant: return "constant";
+    case kernels::Kind::kStructure: return "structure";
+  }
+  return "";
+}
+
+bool belongs_to(const OperatorEntry& entry, const kernels::Operator& row) {
+  return entry.name == row.name && entry.domain == (row.domain.empty() ? "ai.onnx" : row.domain);
+}
+
+std::string opsets_of(const OperatorEntry& entry) {
+  return entry.until == 0 ? fmt::format("{}..", entry.since)
+                          : fmt::format("{}..{}", entry.since, entry.until);
+}
+
+}  // namespace
+
+std::vector<OperatorEntry> operator_list() {
+  std::vector<OperatorEntry> list;
+  for (const kernels::Operator& row : kernels::operator_table()) {
+    const auto known = std::ranges::find_if(
+        list, [&row](const OperatorEntry& entry) { return belongs_to(entry, row); });
+    const bool is_new = known == list.end();
+    OperatorEntry& entry = is_new ? list.emplace_back() : *known;
+    if (is_new) {
+      entry.domain = row.domain.empty() ? "ai.onnx" : row.domain;
+      entry.name = row.name;
+      entry.since = row.since;
+    }
+    // Rows are in the order of their opsets: the newest has the last word.
+    entry.until = row.until;
+    entry.is_fast = row.cpu != nullptr;
+    entry.takes_strings = row.strings != kernels::Strings::kRefused;
+    entry.kind = name_of(row.kind);
+  }
+  std::ranges::sort(list, {}, [](const OperatorEntry& entry) {
+    return std::tie(entry.domain, entry.name);
+  });
+  return list;
+}
+
+std::string operator_markdown() {
+  std::string text =
+      "| domain | operator | opsets | audited as | strings | fast kernel |\n"
+      "|---|---|---|---|---|---|\n";
+  for (const OperatorEntry& entry : operator_list()) {
+    text += fmt::format("| {} | {} | {} | {} | {} | {} |\n", entry.domain, entry.name,
+                        opsets_of(entry), entry.kind, entry.takes_strings ? "yes" : "",
+                        entry.is_fast ? "yes" : "");
+  }
+  return text;
+}
+
+}  // namespace commensal::apps
