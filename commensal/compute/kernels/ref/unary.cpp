@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Functions of one input.
-#include <commensal/compute/kernels/math/functions.hpp>
 #include <commensal/compute/kernels/ref/arithmetic.hpp>
 #include <commensal/compute/kernels/ref/elementwise.hpp>
 
@@ -101,30 +100,6 @@ struct Round {  // half to even
   using In = Floats;
   static auto of(auto x) { return std::nearbyint(x); }
 };
-struct Exp {
-  using In = Floats;
-  static auto of(auto x) { return math::by_type::exp(x); }
-};
-struct Log {
-  using In = Floats;
-  static auto of(auto x) { return math::by_type::log(x); }
-};
-struct Tanh {
-  using In = Floats;
-  static auto of(auto x) { return math::by_type::tanh(x); }
-};
-struct Sigmoid {
-  using In = Floats;
-  static auto of(auto x) { return math::by_type::sigmoid(x); }
-};
-struct Erf {
-  using In = Floats;
-  static auto of(auto x) { return math::by_type::erf(x); }
-};
-struct Softplus {
-  using In = Floats;
-  static auto of(auto x) { return math::by_type::softplus(x); }
-};
 struct Softsign {
   using In = Floats;
   static auto of(auto x) { return x / (1 + std::abs(x)); }
@@ -134,21 +109,15 @@ struct Softsign {
 
 Columns abs() { return elementwise<Abs>(); }
 Columns ceil() { return elementwise<Function<Ceil>>(); }
-Columns erf() { return elementwise<Function<Erf>>(); }
-Columns exp() { return elementwise<Function<Exp>>(); }
 Columns floor() { return elementwise<Function<Floor>>(); }
 Columns is_inf() { return elementwise<IsInf>(); }
 Columns is_nan() { return elementwise<IsNan>(); }
-Columns log() { return elementwise<Function<Log>>(); }
 Columns neg() { return elementwise<Neg>(); }
 Columns logical_not() { return elementwise<Not>(); }
 Columns reciprocal() { return elementwise<Function<Reciprocal>>(); }
 Columns round() { return elementwise<Function<Round>>(); }
-Columns sigmoid() { return elementwise<Function<Sigmoid>>(); }
 Columns sign() { return elementwise<Sign>(); }
-Columns softplus() { return elementwise<Function<Softplus>>(); }
 Columns softsign() { return elementwise<Function<Softsign>>(); }
 Columns sqrt() { return elementwise<Function<Sqrt>>(); }
-Columns tanh() { return elementwise<Function<Tanh>>(); }
 
 }  // namespace commensal::kernels::ref

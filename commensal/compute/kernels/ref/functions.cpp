@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sin, Cos, Tan, Sinh, Cosh and the inverses of these and of Tanh.
+// Exp, Log and what is made of them, trigonometric and hyperbolic functions.
 #include <commensal/compute/kernels/math/binary64.hpp>
 #include <commensal/compute/kernels/ref/elementwise.hpp>
 
@@ -29,8 +29,16 @@ Columns atan() { return elementwise<Function<math::atan<Lane>, math::binary64::a
 Columns atanh() { return elementwise<Function<math::atanh<Lane>, math::binary64::atanh>>(); }
 Columns cos() { return elementwise<Function<math::cos<Lane>, math::binary64::cos>>(); }
 Columns cosh() { return elementwise<Function<math::cosh<Lane>, math::binary64::cosh>>(); }
+Columns erf() { return elementwise<Function<math::erf<Lane>, math::binary64::erf>>(); }
+Columns exp() { return elementwise<Function<math::exp<Lane>, math::binary64::exp>>(); }
+Columns log() { return elementwise<Function<math::log<Lane>, math::binary64::log>>(); }
+Columns sigmoid() { return elementwise<Function<math::sigmoid<Lane>, math::binary64::sigmoid>>(); }
 Columns sin() { return elementwise<Function<math::sin<Lane>, math::binary64::sin>>(); }
 Columns sinh() { return elementwise<Function<math::sinh<Lane>, math::binary64::sinh>>(); }
+Columns softplus() {
+  return elementwise<Function<math::softplus<Lane>, math::binary64::softplus>>();
+}
 Columns tan() { return elementwise<Function<math::tan<Lane>, math::binary64::tan>>(); }
+Columns tanh() { return elementwise<Function<math::tanh<Lane>, math::binary64::tanh>>(); }
 
 }  // namespace commensal::kernels::ref
