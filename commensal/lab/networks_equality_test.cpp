@@ -91,15 +91,20 @@ TEST_P(EqualityClassics, AllVariants) {
 INSTANTIATE_TEST_SUITE_P(Equality, EqualityClassics,
                          ::testing::Values("alexnet", "squeezenet", "resnet18"));
 
-TEST(EqualityBatches, Squeezenet) {
+class EqualityBatches : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(EqualityBatches, OneToEight) {
   const auto folder = folder_from("COMMENSAL_MODELS");
   if (!folder) GTEST_SKIP() << "COMMENSAL_MODELS names no folder of classic networks";
   std::vector<SessionOptions> variants;
   for (const kernels::Isa isa : kernels::available_isas()) {
     variants.push_back({Backend::kCpu, isa, 2});
   }
-  expect_batches_equal(testing::load(*folder / "squeezenet.onnx"), {1, 3, 224, 224}, variants);
+  const auto graph = testing::load(*folder / fmt::format("{}.onnx", GetParam()));
+  expect_batches_equal(graph, {1, 3, 224, 224}, variants);
 }
+INSTANTIATE_TEST_SUITE_P(Equality, EqualityBatches,
+                         ::testing::Values("alexnet", "squeezenet", "resnet18"));
 
 class EqualityData : public ::testing::TestWithParam<std::pair<const char*, const char*>> {};
 
