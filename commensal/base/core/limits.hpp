@@ -19,6 +19,8 @@ inline constexpr int kGraphNodesMax = 1 << 20;
 inline constexpr int kNodeInputsMax = 1 << 16;
 inline constexpr int kSubgraphDepthMax = 8;
 inline constexpr std::int64_t kLoopStepsMax = std::int64_t{1} << 24;  // of one Loop or Scan
+inline constexpr std::int64_t kNodeRunsMax = std::int64_t{1} << 26;   // of one run, loops in loops
+inline constexpr std::size_t kSequenceItemsMax = std::size_t{1} << 16;
 inline constexpr std::int64_t kMemoryBytesDefault = std::int64_t{4} << 30;  // one session
 
 // Files and images.
@@ -44,7 +46,7 @@ inline constexpr std::int64_t kHttpHeaderWaitMs = 15'000;
 inline constexpr std::int64_t kHttpPieceWaitMs = 30'000;  // for the next piece of a body
 inline constexpr std::int64_t kHttpIdleWaitMs = 60'000;   // between requests of one connection
 inline constexpr std::size_t kInferTensorsMax = 1 << 10;
-inline constexpr std::size_t kReceiptsMax = 1 << 18;  // kept by one gateway
+inline constexpr std::size_t kReceiptsMax = 1 << 18;     // kept by one gateway
 inline constexpr std::size_t kReceiptsListedMax = 1000;  // in one answer
 inline constexpr std::uint64_t kOpeningsBytesMax = std::uint64_t{16} << 30;
 inline constexpr std::int64_t kJsonDepthMax = 32;

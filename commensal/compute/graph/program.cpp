@@ -180,6 +180,9 @@ Result<Program::Values> Program::run_kernel(std::size_t index, std::span<const V
 Result<Program::Values> Program::run_node(std::size_t index, const Values& values,
                                           const Machine& machine) const {
   const Node& node = graph_->nodes[index];
+  if (machine.node_runs_left-- <= 0) {
+    return fail(ErrorCode::kResourceExhausted, "it loops through more nodes than a run may");
+  }
   std::vector<const Value*> inputs;
   for (const ValueId id : node.inputs) {
     inputs.push_back(id == kAbsent ? nullptr : &values[static_cast<std::size_t>(id)]);

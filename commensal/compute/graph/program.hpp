@@ -17,6 +17,7 @@ struct Machine {
   std::optional<kernels::Isa> isa;  // none: ref/ serves
   Tracer* tracer = nullptr;         // sees the nodes of subgraphs too, each time they run
   core::Pacer* pacer = nullptr;
+  std::int64_t& node_runs_left;  // loops in loops end here
 };
 
 /// A graph made ready for one instruction set: constants packed, the last use of every value

@@ -32,12 +32,14 @@ Result<std::optional<kernels::Isa>> choose_isa(const SessionOptions& options) {
 struct Session::State {
   Program program;
   std::optional<kernels::Isa> isa;
+  std::int64_t node_runs_max;
   tensor::Arena arena;
   kernels::ThreadPool threads;
 
   State(Program made, const SessionOptions& options, std::optional<kernels::Isa> chosen)
       : program(std::move(made)),
         isa(chosen),
+        node_runs_max(options.node_runs_max),
         arena(options.memory_bytes_max),
         threads(chosen ? options.threads : 1) {}
 };
@@ -67,8 +69,10 @@ Result<Session> Session::create(std::shared_ptr<const Graph> graph, const Sessio
 Result<std::vector<Value>> Session::run_values(std::span<const Value> inputs, Tracer* tracer,
                                                core::Pacer* pacer) {
   COMMENSAL_TRY(check_inputs(graph(), inputs));
-  return state_->program.run({inputs.begin(), inputs.end()},
-                             {state_->arena, state_->threads, state_->isa, tracer, pacer});
+  std::int64_t node_runs_left = state_->node_runs_max;
+  return state_->program.run(
+      {inputs.begin(), inputs.end()},
+      {state_->arena, state_->threads, state_->isa, tracer, pacer, node_runs_left});
 }
 
 Result<std::vector<Tensor>> Session::run(std::span<const Tensor> inputs, Tracer* tracer,

@@ -19,6 +19,7 @@ struct SessionOptions {
   std::optional<kernels::Isa> isa = std::nullopt;  // default: the best that the machine has
   int threads = 1;
   std::int64_t memory_bytes_max = limits::kMemoryBytesDefault;
+  std::int64_t node_runs_max = limits::kNodeRunsMax;  // of one run: loops in loops end here
 };
 
 /// A graph made ready to run: constants packed, threads started.

@@ -139,6 +139,12 @@ TEST(Values, ALoopWithoutEndIsStopped) {
   EXPECT_THAT(made.error().message, HasSubstr("in body: "));
 }
 
+TEST(Values, TheNodesOfARunAreBounded) {
+  const auto made = run(loop_model(1000), {.node_runs_max = 100});
+  ASSERT_FALSE(made);
+  EXPECT_EQ(made.error().code, core::ErrorCode::kResourceExhausted);
+}
+
 TEST(Values, ScanSumsAlongAnAxis) {
   auto model = empty_model();
   free_output(model);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <commensal/base/core/limits.hpp>
 #include <commensal/compute/kernels/structure/call.hpp>
 #include <commensal/compute/kernels/structure/ops.hpp>
 
@@ -23,8 +24,12 @@ Result<std::size_t> position(const ValueCall& call, int input, std::size_t count
               size);
 }
 
-// All items of a sequence have one element type.
-Result<void> check_same(const Values& items, const Tensor& added) {
+// All items of a sequence have one element type, and there is an end to them.
+Result<void> check_added(const Values& items, const Tensor& added) {
+  if (items.size() == limits::kSequenceItemsMax) {
+    return fail(ErrorCode::kResourceExhausted, "a sequence of more than {} items",
+                limits::kSequenceItemsMax);
+  }
   if (items.empty() || !items.front().is_tensor() ||
       items.front().tensor().dtype() == added.dtype()) {
     return {};
@@ -33,13 +38,23 @@ Result<void> check_same(const Values& items, const Tensor& added) {
               traits(items.front().tensor().dtype()).name, traits(added.dtype()).name);
 }
 
+Result<void> check_length(std::int64_t items) {
+  if (items <= static_cast<std::int64_t>(limits::kSequenceItemsMax)) return {};
+  return fail(ErrorCode::kResourceExhausted, "a sequence of {} items, at most {} are accepted",
+              items, limits::kSequenceItemsMax);
+}
+
 // The lengths that `split` asks for along an axis of `length`.
 Result<std::vector<std::int64_t>> lengths_of(const ValueCall& call, std::int64_t length) {
-  if (!call.has(1)) return std::vector<std::int64_t>(static_cast<std::size_t>(length), 1);
+  if (!call.has(1)) {
+    COMMENSAL_TRY(check_length(length));
+    return std::vector<std::int64_t>(static_cast<std::size_t>(length), 1);
+  }
   COMMENSAL_ASSIGN(const Tensor split, tensor_input(call, 1));
   if (split.shape().rank() == 0) {
     COMMENSAL_ASSIGN(const std::int64_t chunk, integer_input(call, 1));
     if (chunk < 1) return fail(ErrorCode::kInvalidArgument, "split must be at least 1");
+    COMMENSAL_TRY(check_length(length / chunk));
     std::vector<std::int64_t> lengths;
     for (std::int64_t at = 0; at < length; at += chunk) {
       lengths.push_back(std::min(chunk, length - at));
@@ -72,7 +87,7 @@ Result<Values> sequence_construct(const ValueCall& call) {
   Values items;
   for (int i = 0; i < static_cast<int>(call.inputs.size()); ++i) {
     COMMENSAL_ASSIGN(const Tensor item, tensor_input(call, i));
-    COMMENSAL_TRY(check_same(items, item));
+    COMMENSAL_TRY(check_added(items, item));
     items.emplace_back(item);
   }
   return Values{Value::sequence(std::move(items))};
@@ -83,7 +98,7 @@ Result<Values> sequence_empty(const ValueCall&) { return Values{Value::sequence(
 Result<Values> sequence_insert(const ValueCall& call) {
   COMMENSAL_ASSIGN(Values items, sequence_input(call, 0));
   COMMENSAL_ASSIGN(const Tensor item, tensor_input(call, 1));
-  COMMENSAL_TRY(check_same(items, item));
+  COMMENSAL_TRY(check_added(items, item));
   std::size_t at = items.size();
   if (call.has(2)) {
     COMMENSAL_ASSIGN(const std::int64_t given, integer_input(call, 2));
