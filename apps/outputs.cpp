@@ -41,7 +41,24 @@ Json output_json(const tensor::Tensor& output) {
   return entry;
 }
 
+void append(tensor::NamedTensors& outputs, const std::string& name, const tensor::Value& value) {
+  if (value.is_tensor()) outputs.push_back({name, value.tensor()});
+  if (!value.is_sequence()) return;
+  for (std::size_t i = 0; i < value.items().size(); ++i) {
+    append(outputs, fmt::format("{}[{}]", name, i), value.items()[i]);
+  }
+}
+
 }  // namespace
+
+tensor::NamedTensors named_outputs(const graph::Graph& graph,
+                                   const std::vector<tensor::Value>& values) {
+  tensor::NamedTensors outputs;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    append(outputs, graph.name_of(graph.outputs[i]), values[i]);
+  }
+  return outputs;
+}
 
 Json outputs_json(const tensor::NamedTensors& outputs) {
   Json report;

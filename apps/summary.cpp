@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <apps/summary.hpp>
+#include <array>
 #include <cmath>
 #include <commensal/base/crypto/sha256.hpp>
 #include <commensal/compute/tensor/float16.hpp>
@@ -20,13 +21,48 @@ auto number(T value) {
   }
 }
 
+// Quoted; what a terminal should not get is escaped.
+std::string printable(std::string_view text) {
+  std::string quoted = "\"";
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20 || byte == 0x7f) {
+      quoted += fmt::format("\\x{:02x}", byte);
+    } else {
+      if (c == '"' || c == '\\') quoted += '\\';
+      quoted += c;
+    }
+  }
+  return quoted + '"';
+}
+
 }  // namespace
 
 std::string hash_of(const tensor::Tensor& tensor) {
-  return core::to_hex(crypto::sha256(tensor.bytes()));
+  if (tensor.dtype() != tensor::DType::kString) {
+    return core::to_hex(crypto::sha256(tensor.bytes()));
+  }
+  crypto::Sha256 hash;
+  for (const std::string_view text : tensor.strings()) {
+    std::array<std::uint8_t, 8> size{};
+    for (std::size_t i = 0; i < size.size(); ++i) {
+      size[i] = static_cast<std::uint8_t>(text.size() >> (8 * i));
+    }
+    hash.update(size);
+    hash.update(core::as_bytes(text));
+  }
+  return core::to_hex(hash.finish());
 }
 
 std::vector<std::string> first_values(const tensor::Tensor& tensor, std::size_t count) {
+  if (tensor.dtype() == tensor::DType::kString) {
+    std::vector<std::string> values;
+    for (const std::string_view text :
+         tensor.strings().first(std::min(count, static_cast<std::size_t>(tensor.elements())))) {
+      values.push_back(printable(text));
+    }
+    return values;
+  }
   return tensor::with_type(tensor.dtype(), [&]<class T>() {
     const auto data = tensor.data<T>();
     std::vector<std::string> values;
@@ -39,7 +75,8 @@ std::vector<std::string> first_values(const tensor::Tensor& tensor, std::size_t 
 
 std::vector<Ranked> top_values(const tensor::Tensor& tensor, std::size_t count) {
   const auto dims = tensor.shape().dims();
-  if (tensor.elements() < 2 || std::count(dims.begin(), dims.end(), tensor.elements()) != 1) {
+  if (tensor.dtype() == tensor::DType::kString || tensor.elements() < 2 ||
+      std::count(dims.begin(), dims.end(), tensor.elements()) != 1) {
     return {};
   }
   return tensor::with_type(tensor.dtype(), [&]<class T>() {

@@ -18,6 +18,15 @@ TEST(Summary, HashesTheBytes) {
   EXPECT_EQ(hash_of(abc), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
 }
 
+TEST(Summary, TakesStrings) {
+  const Tensor words = Tensor::of_strings({2}, {"a\"b", "\x1b[m"});
+  EXPECT_THAT(first_values(words, 8), ElementsAre("\"a\\\"b\"", "\"\\x1b[m\""));
+  EXPECT_THAT(top_values(words, 3), IsEmpty());
+  // Where one string ends is part of the hash.
+  EXPECT_NE(hash_of(Tensor::of_strings({2}, {"ab", "c"})),
+            hash_of(Tensor::of_strings({2}, {"a", "bc"})));
+}
+
 TEST(Summary, RanksVectorsGreatestFirst) {
   constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
   const Tensor scores = Tensor::of<float>({1, 5}, std::vector<float>{0.5f, kNan, 2, -1, 2});

@@ -4,7 +4,6 @@
 #include <apps/inputs.hpp>
 #include <apps/outputs.hpp>
 #include <commensal/compute/graph/onnx/import.hpp>
-#include <commensal/verify/audit.hpp>
 #include <memory>
 
 namespace commensal::apps {
@@ -29,8 +28,9 @@ Result<int> run(const Options& options) {
   const graph::Graph& graph = **imported;
   COMMENSAL_ASSIGN(const auto inputs, read_inputs(graph, options.inputs, options.image));
   COMMENSAL_ASSIGN(auto session, graph::Session::create(*imported, options.backend.session()));
-  COMMENSAL_ASSIGN(std::vector<tensor::Tensor> values, session.run(inputs));
-  const auto outputs = verify::name_tensors(graph, graph.outputs, std::move(values));
+  const std::vector<tensor::Value> given(inputs.begin(), inputs.end());
+  COMMENSAL_ASSIGN(const auto values, session.run_values(given));
+  const auto outputs = named_outputs(graph, values);
   if (!options.output_dir.empty()) {
     COMMENSAL_TRY(write_outputs(outputs, options.output_dir));
   }

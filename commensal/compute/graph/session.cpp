@@ -81,8 +81,8 @@ Result<std::vector<Tensor>> Session::run(std::span<const Tensor> inputs, Tracer*
   COMMENSAL_ASSIGN(const auto made, run_values(values, tracer, pacer));
   std::vector<Tensor> outputs;
   for (const Value& value : made) {
-    if (!value.is_tensor()) {
-      return fail(ErrorCode::kUnsupported, "output '{}' is {}, not a tensor",
+    if (!value.is_tensor() || value.tensor().dtype() == tensor::DType::kString) {
+      return fail(ErrorCode::kUnsupported, "output '{}' is {}, not a tensor of numbers",
                   graph().name_of(graph().outputs[outputs.size()]), value.text());
     }
     outputs.push_back(value.tensor());

@@ -37,11 +37,11 @@ class Session {
 
   /// `inputs` in the order of graph().inputs; returns outputs in the order of graph().outputs.
   /// Errors: kInvalidArgument (naming input or node and what was expected), kResourceExhausted
-  /// (memory), kUnavailable (the pacer said stop), kUnsupported (an output is not a tensor).
+  /// (memory), kUnavailable (the pacer said stop), kUnsupported (an output is not a tensor of numbers).
   core::Result<std::vector<tensor::Tensor>> run(std::span<const tensor::Tensor> inputs,
                                                 Tracer* tracer = nullptr,
                                                 core::Pacer* pacer = nullptr);
-  /// The same for graphs whose inputs or outputs are not tensors only.
+  /// The same for graphs whose inputs or outputs are strings, sequences or optionals too.
   core::Result<std::vector<tensor::Value>> run_values(std::span<const tensor::Value> inputs,
                                                       Tracer* tracer = nullptr,
                                                       core::Pacer* pacer = nullptr);
