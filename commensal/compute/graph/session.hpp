@@ -37,7 +37,8 @@ class Session {
 
   /// `inputs` in the order of graph().inputs; returns outputs in the order of graph().outputs.
   /// Errors: kInvalidArgument (naming input or node and what was expected), kResourceExhausted
-  /// (memory), kUnavailable (the pacer said stop), kUnsupported (an output is not a tensor of numbers).
+  /// (memory), kUnavailable (the pacer said stop), kUnsupported (an output is not a tensor of
+  /// numbers).
   core::Result<std::vector<tensor::Tensor>> run(std::span<const tensor::Tensor> inputs,
                                                 Tracer* tracer = nullptr,
                                                 core::Pacer* pacer = nullptr);
