@@ -113,6 +113,25 @@ TEST(Values, IfRunsOneBranchOnWhatItCaptures) {
   return model;
 }
 
+TEST(Values, LoopMayCarryNothing) {
+  auto model = loop_model(3);
+  auto* loop = model.mutable_graph()->mutable_node(0);
+  loop->set_input(2, "");
+  loop->add_input("x");
+  loop->clear_output();
+  for (const char* name : {"none", "y", "seen"}) loop->add_output(name);
+  auto* body = loop->mutable_attribute(0)->mutable_g();
+  *body->add_input() = body->input(2);
+  body->mutable_input(2)->set_name("nothing");
+  *body->add_output() = body->output(2);
+  *body->mutable_output(2) = body->output(1);
+  body->mutable_output(1)->set_name("kept");
+  add_to(*body, "Identity", {"nothing"}, {"kept"});
+  const auto made = run(model);
+  ASSERT_TRUE(made) << made.error().message;
+  EXPECT_THAT((*made)[0].data<float>(), ElementsAre(-4, 8, -12, 16, -20, 24));
+}
+
 TEST(Values, LoopCarriesStatesAndStacksRows) {
   const auto made = run(loop_model(3));
   ASSERT_TRUE(made) << made.error().message;

@@ -82,7 +82,7 @@ core::Result<TransposedRows> rows_of(const Call& call) {
 }  // namespace
 
 core::Result<void> concat(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
-  COMMENSAL_ASSIGN(const std::int64_t given, call.attributes->integer("axis", 0));
+  COMMENSAL_ASSIGN(const std::int64_t given, call.attributes->integer("axis", 1));
   const tensor::Shape& shape = outputs[0].shape();
   COMMENSAL_ASSIGN(const int axis, tensor::normalise_axis(given, shape.rank()));
   const std::int64_t size = tensor::traits(outputs[0].dtype()).size;

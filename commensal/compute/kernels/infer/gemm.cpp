@@ -51,6 +51,7 @@ core::Result<Gemm> gemm_of(const Call& call) {
                 gemm.transpose_a ? " transposed" : "", b.text(),
                 gemm.transpose_b ? " transposed" : "");
   }
+  COMMENSAL_TRY(Shape::of(std::array{gemm.m, gemm.n}));
   gemm.has_c = call.has(2);
   if (gemm.has_c) COMMENSAL_TRY(place_c(call.in(2).shape(), gemm));
   COMMENSAL_ASSIGN(const std::int64_t broadcast, call.attributes->integer("broadcast", 0));
@@ -58,7 +59,6 @@ core::Result<Gemm> gemm_of(const Call& call) {
     return fail(ErrorCode::kInvalidArgument, "input 2 {} is not [{},{}] and not broadcast",
                 call.in(2).shape().text(), gemm.m, gemm.n);
   }
-  COMMENSAL_TRY(Shape::of(std::array{gemm.m, gemm.n}));
   return gemm;
 }
 

@@ -14,6 +14,10 @@ using List = std::vector<std::int64_t>;
 Tensor zeros(const Shape& shape) {
   return Tensor::of<float>(shape, std::vector<float>(static_cast<std::size_t>(shape.elements())));
 }
+// Costs nothing, whatever its dimensions.
+Tensor empty(const Shape& shape) {
+  return Tensor::copy_of({tensor::DType::kInt64, shape}, {});
+}
 Tensor list(const List& values) {
   return Tensor::of<std::int64_t>({static_cast<std::int64_t>(values.size())}, values);
 }
@@ -60,9 +64,23 @@ TEST(Infer, SaysInOneLineWhatIsWrong) {
       {{"Tile", 13, {zeros({2}), list({std::numeric_limits<std::int64_t>::max()})}}, "repeats"},
       {{"Pad", 13, {zeros({2}), list({-2, -1})}}, "do not fit"},
       {{"Split", 13, {zeros({3})}, {}, 2}, "equal parts"},
+      {{"RNN",
+        14,
+        {zeros({0, std::int64_t{1} << 39, 2}), zeros({1, 3, 2}), zeros({1, 3, 3})}},
+       "do not fit"},
+      {{"Gemm", 6, {zeros({1 << 30, 0}), zeros({0, 1 << 30}), zeros({1})}}, "more than"},
+      {{"Split", 13, {zeros({1}), list({1, 1})}, {}, 2}, "do not make up 1"},
       {{"ConstantOfShape", 9, {list({-1})}}, "negative"},
       {{"Cast", 13, {zeros({2})}, with("to", std::int64_t{8})}, "not supported"},
       {{"Range", 11, {zeros({}), zeros({}), zeros({})}}, "without an end"},
+      {{"GatherND", 13, {zeros({2}), empty({std::int64_t{1} << 40, 0})}}, "do not fit"},
+      {{"ScatterND", 13, {empty({0}), empty({1 << 30, 0}), empty({1 << 30, 0})}}, "do not fit"},
+      {{"Unique", 11, {empty({1 << 30, 0})}, with("axis", std::int64_t{0}), 2}, "empty slices"},
+      {{"SpaceToDepth",
+        13,
+        {empty({0, std::int64_t{1} << 40, 0, 0})},
+        with("blocksize", std::int64_t{1} << 19)},
+       "do not fit"},
       {{"BatchNormalization",
         9,
         {zeros({1, 2, 1}), zeros({2}), zeros({2}), zeros({1}), zeros({2})}},

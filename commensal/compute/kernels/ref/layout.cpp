@@ -113,12 +113,13 @@ struct Split {
       }
     }
     std::int64_t start = 0;
+    bool fits = static_cast<std::int64_t>(op.lengths.size()) == count;
     for (const std::int64_t length : op.lengths) {
       op.starts.push_back(start);
-      if (length < 0 || length > whole - start) break;
-      start += length;
+      fits = fits && length >= 0 && length <= whole - start;
+      start += fits ? length : 0;
     }
-    if (static_cast<std::int64_t>(op.lengths.size()) != count || start != whole) {
+    if (!fits || start != whole) {
       return fail(ErrorCode::kInvalidArgument, "the parts of the split do not make up {} in {}",
                   whole, count);
     }
@@ -234,7 +235,9 @@ struct Blocks {
     const Shape& s = op.from.shape;
     const std::int64_t b = op.block;
     const bool fits =
-        b > 0 && b < (1 << 20) && (kToSpace ? s[1] % (b * b) == 0 : s[2] % b == 0 && s[3] % b == 0);
+        b > 0 && b < (1 << 20) &&
+        (kToSpace ? s[1] % (b * b) == 0
+                  : s[2] % b == 0 && s[3] % b == 0 && s[1] <= limits::kTensorElementsMax / (b * b));
     if (!fits || (mode != "DCR" && mode != "CRD")) {
       return fail(ErrorCode::kInvalidArgument, "blocks of {} ({}) do not fit {}", b, mode,
                   s.text());

@@ -91,7 +91,7 @@ struct GatherNd {
     const Shape &x = call.in(0).shape(), &at = call.in(1).shape();
     COMMENSAL_ASSIGN(const std::int64_t given, call.attributes->integer("batch_dims", 0));
     const bool sane = at.rank() > 0 && given >= 0 && given < at.rank() && given < x.rank() &&
-                      at[at.rank() - 1] <= x.rank() - given;
+                      at[at.rank() - 1] >= 1 && at[at.rank() - 1] <= x.rank() - given;
     if (!sane) {
       return fail(ErrorCode::kInvalidArgument,
                   "indices {} do not fit data {} ({} batch dimensions)", at.text(), x.text(),

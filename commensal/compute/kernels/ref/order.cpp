@@ -160,6 +160,10 @@ struct UniquePlan {
     COMMENSAL_ASSIGN(const int axis, tensor::normalise_axis(given, whole.rank()));
     COMMENSAL_ASSIGN(const std::int64_t sorted, call.attributes->integer("sorted", 1));
     plan.view = AxisView(whole, axis);
+    if (plan.from.shape.elements() == 0 && plan.view.length > limits::kLoopStepsMax) {
+      return fail(ErrorCode::kResourceExhausted, "{} empty slices, at most {} are accepted",
+                  plan.view.length, limits::kLoopStepsMax);
+    }
     visit(Everything{}, plan.from.dtype,
           [&]<class T>() { plan.find_groups<T>(call, whole.elements(0, axis), sorted != 0); });
     COMMENSAL_ASSIGN(const Shape shape,

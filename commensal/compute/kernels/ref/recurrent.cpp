@@ -10,6 +10,8 @@
 #include <commensal/compute/kernels/ref/recurrent_activation.hpp>
 #include <commensal/compute/kernels/ref/value.hpp>
 
+#include <fmt/ranges.h>
+
 namespace commensal::kernels::ref {
 namespace {
 
@@ -36,8 +38,9 @@ struct Layer {
   std::int64_t state_at(std::int64_t d, std::int64_t b) const {
     return (batch_first ? b * directions + d : d * batch + b) * hidden;
   }
-  Shape state_shape() const {
-    return batch_first ? Shape{batch, directions, hidden} : Shape{directions, batch, hidden};
+  std::vector<std::int64_t> state_dims() const {
+    if (batch_first) return {batch, directions, hidden};
+    return {directions, batch, hidden};
   }
   // Which moment step `s` of direction `d` reads and writes.
   std::int64_t moment(std::int64_t d, std::int64_t b, std::int64_t s) const {
@@ -168,10 +171,11 @@ struct LstmCell {
   }
 };
 
-core::Result<void> check_shape(const Call& call, int input, const Shape& expected) {
-  if (!call.has(input) || call.in(input).shape() == expected) return {};
-  return fail(ErrorCode::kInvalidArgument, "input {} must be {}, not {}", input, expected.text(),
-              call.in(input).shape().text());
+core::Result<void> check_shape(const Call& call, int input,
+                               const std::vector<std::int64_t>& expected) {
+  if (!call.has(input) || std::ranges::equal(call.in(input).shape().dims(), expected)) return {};
+  return fail(ErrorCode::kInvalidArgument, "input {} must be [{}], not {}", input,
+              fmt::join(expected, ","), call.in(input).shape().text());
 }
 
 core::Result<void> read_lengths(const Call& call, Layer& layer) {
@@ -213,12 +217,17 @@ core::Result<void> check_shapes(const Call& call, const Layer& layer, std::int64
     return fail(ErrorCode::kInvalidArgument, "attribute 'hidden_size' is {}, the weights say {}",
                 stated, layer.hidden);
   }
+  // Empty tensors cost nothing, however many items or units they count.
+  if (std::min(layer.width, layer.hidden) < 1 || layer.batch > limits::kLoopStepsMax) {
+    return fail(ErrorCode::kInvalidArgument, "input {} of {} items and {} units do not fit",
+                call.in(kX).shape().text(), layer.batch, layer.hidden);
+  }
   const std::int64_t rows = gates * layer.hidden, d = layer.directions;
   COMMENSAL_TRY(check_shape(call, kW, {d, rows, layer.width}));
   COMMENSAL_TRY(check_shape(call, kR, {d, rows, layer.hidden}));
   COMMENSAL_TRY(check_shape(call, kB, {d, 2 * rows}));
-  COMMENSAL_TRY(check_shape(call, kHidden, layer.state_shape()));
-  COMMENSAL_TRY(check_shape(call, kCell, layer.state_shape()));
+  COMMENSAL_TRY(check_shape(call, kHidden, layer.state_dims()));
+  COMMENSAL_TRY(check_shape(call, kCell, layer.state_dims()));
   return check_shape(call, kPeephole, {d, 3 * layer.hidden});
 }
 
@@ -253,7 +262,7 @@ template <class Cell>
 struct RecurrentPlan {
   Layer layer;
   DType dtype = DType::kUndefined;
-  Shape y;
+  Shape y, state;
   int outputs = 1;
 
   static core::Result<RecurrentPlan> make(const Call& call) {
@@ -263,13 +272,14 @@ struct RecurrentPlan {
     const std::array first = {l.seq, l.directions, l.batch, l.hidden};
     const std::array second = {l.batch, l.seq, l.directions, l.hidden};
     COMMENSAL_ASSIGN(plan.y, Shape::of(l.batch_first ? second : first));
+    COMMENSAL_ASSIGN(plan.state, Shape::of(l.state_dims()));
     plan.dtype = call.in(0).dtype();
     plan.outputs = call.output_count;
     return plan;
   }
   std::vector<TensorType> types() const {
     std::vector<TensorType> made = {{dtype, y}};
-    made.resize(static_cast<std::size_t>(outputs), {dtype, layer.state_shape()});
+    made.resize(static_cast<std::size_t>(outputs), {dtype, state});
     return made;
   }
 

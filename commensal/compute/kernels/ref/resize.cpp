@@ -199,8 +199,12 @@ struct Resize {
     for (std::size_t i = 0; i < where.size() && policy != "stretch"; ++i) {
       Axis& a = axes[static_cast<std::size_t>(where[i])];
       a.scale = common;
-      a.out = static_cast<std::int64_t>(std::floor(common * static_cast<float>(a.in) + 0.5f));
-      a.length = static_cast<float>(a.out);
+      a.length = std::floor(common * static_cast<float>(a.in) + 0.5f);
+      if (!(a.length < kLengthMax)) {
+        return fail(ErrorCode::kInvalidArgument, "a scale of {} for a dimension of {}", a.scale,
+                    a.in);
+      }
+      a.out = static_cast<std::int64_t>(a.length);
     }
     return {};
   }

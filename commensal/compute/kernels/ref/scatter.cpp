@@ -156,7 +156,8 @@ struct ScatterNd : ScatterPlan {
     COMMENSAL_TRY(infer::check_dtype<Types<std::int64_t>>(call, 1));
     COMMENSAL_ASSIGN(plan.join, join_of(call));
     const Shape &x = call.in(0).shape(), &at = call.in(1).shape(), &u = call.in(2).shape();
-    const bool sane = at.rank() > 0 && at[at.rank() - 1] <= x.rank();
+    // Tuples of nothing would cost no memory, however many there are.
+    const bool sane = at.rank() > 0 && at[at.rank() - 1] >= 1 && at[at.rank() - 1] <= x.rank();
     const int depth = sane ? static_cast<int>(at[at.rank() - 1]) : 0;
     std::vector<std::int64_t> expected;
     for (int d = 0; d < at.rank() - 1; ++d) expected.push_back(at[d]);

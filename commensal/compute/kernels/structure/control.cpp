@@ -81,7 +81,7 @@ Result<Values> loop(const ValueCall& call) {
     COMMENSAL_ASSIGN(goes_on, truth_of(call.in(1), "the condition"));
   }
   Values carried;
-  for (std::size_t i = 2; i < call.inputs.size(); ++i) carried.push_back(*call.inputs[i]);
+  for (int i = 2; i < static_cast<int>(call.inputs.size()); ++i) carried.push_back(call.in(i));
   COMMENSAL_ASSIGN(const auto size, size_of(call, "body"));
   COMMENSAL_TRY(check_count("inputs", size.inputs, carried.size() + 2));
   COMMENSAL_TRY(
@@ -118,12 +118,13 @@ Result<Values> sequence_map(const ValueCall& call) {
   std::vector<Values> made(size.outputs);
   for (std::size_t at = 0; at < first.size(); ++at) {
     Values inputs;
-    for (const Value* input : call.inputs) {
-      if (input->is_sequence() && input->items().size() != first.size()) {
+    for (int i = 0; i < static_cast<int>(call.inputs.size()); ++i) {
+      const Value input = call.in(i);
+      if (input.is_sequence() && input.items().size() != first.size()) {
         return fail(ErrorCode::kInvalidArgument, "{}, expected as many as input 0's {}",
-                    input->text(), first.size());
+                    input.text(), first.size());
       }
-      inputs.push_back(input->is_sequence() ? input->items()[at] : *input);
+      inputs.push_back(input.is_sequence() ? input.items()[at] : input);
     }
     COMMENSAL_ASSIGN(const Values outputs, call.subgraphs.run("body", std::move(inputs)));
     for (std::size_t k = 0; k < made.size(); ++k) made[k].push_back(outputs[k]);

@@ -126,9 +126,10 @@ Result<std::vector<Tensor>> run_scan(const ValueCall& call, const ScanPlan& plan
   for (const Value& state : states) made.push_back(state.tensor());
   for (std::size_t k = 0; k < rows.size(); ++k) {
     // Steps beyond a batch item's own length leave zeros.
-    for (std::int64_t step = steps; step < length && steps > 0; ++step) {
+    if (steps > 0 && steps < length) {
       const TensorType& type = rows[k].front().type();
-      rows[k].push_back(Tensor::copy_of(type, core::Bytes(static_cast<std::size_t>(type.bytes()))));
+      const core::Bytes none(static_cast<std::size_t>(type.bytes()));
+      rows[k].resize(static_cast<std::size_t>(length), Tensor::copy_of(type, none));
     }
     COMMENSAL_ASSIGN(const Tensor whole,
                      joined(call, std::move(rows[k]), plan.states + k, plan.outputs[k]));
