@@ -4,7 +4,8 @@ include(GoogleTest)
 # commensal_room(FOLDER [LINK room|library ...] [PRIVATE library ...])
 # One room of the house: folder commensal/FOLDER, target commensal_<folder>, alias
 # commensal::<folder with ::>. Sources are found by suffix: *_test.cpp makes <target>_test (one
-# CTest label a file, see below), *_bench.cpp makes <target>_bench, the rest is the library.
+# CTest label a file, see below), *_bench.cpp makes <target>_bench, *_fuzz.cpp is for tests/fuzz, the
+# rest is the library.
 # LINK names other rooms (they contain a slash or are a room already) or libraries whose headers
 # may appear in the room's headers; PRIVATE names libraries that stay in leaf sources.
 function(commensal_room folder)
@@ -18,7 +19,7 @@ function(commensal_room folder)
   set(benches ${sources})
   list(FILTER tests INCLUDE REGEX "_test\\.cpp$")
   list(FILTER benches INCLUDE REGEX "_bench\\.cpp$")
-  list(FILTER sources EXCLUDE REGEX "_(test|bench)\\.cpp$")
+  list(FILTER sources EXCLUDE REGEX "_(test|bench|fuzz)\\.cpp$")
 
   set(links)
   foreach(item IN LISTS ROOM_LINK)
@@ -44,7 +45,7 @@ function(commensal_room folder)
   if(COMMENSAL_TESTS AND tests)
     commensal_test(${name}_test SOURCES ${tests} LINK ${name} ${ROOM_PRIVATE})
   endif()
-  if(COMMENSAL_TESTS AND benches)
+  if(COMMENSAL_TESTS AND benches AND TARGET benchmark::benchmark_main)
     add_executable(${name}_bench ${benches})
     target_link_libraries(${name}_bench PRIVATE ${name} ${ROOM_PRIVATE} benchmark::benchmark_main)
   endif()

@@ -10,8 +10,11 @@ set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 # Not -O3: it takes up to three times as long to compile (ref/reduce.cpp: 24 s against 9 s), and
 # what is hot is vectorised by hand.
 set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
+set(CMAKE_CXX_FLAGS_FUZZ "-O1 -gline-tables-only")
 
 option(COMMENSAL_TESTS "Build the tests" ON)
+option(COMMENSAL_FUZZ "Build the fuzz targets for libFuzzer, with clang" OFF)
+option(COMMENSAL_OPERATORS_ONLY "Build the rooms up to compute/kernels only" OFF)
 set(COMMENSAL_SANITIZE "" CACHE STRING "Sanitizers for every target, e.g. address,undefined or thread")
 
 find_program(CCACHE_PROGRAM ccache)

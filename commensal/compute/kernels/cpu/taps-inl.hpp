@@ -15,12 +15,12 @@ HWY_BEFORE_NAMESPACE();
 namespace commensal::kernels::cpu::HWY_NAMESPACE {
 #if HWY_NATIVE_FMA
 
-HWY_INLINE hn::Mask<Floats> below(std::int64_t bound) {
-  return first(static_cast<int>(std::clamp<std::int64_t>(bound, 0, kLanes)));
-}
 /// The elements of a vector whose positions are in [begin, end).
-HWY_INLINE hn::Mask<Floats> between(std::int64_t begin, std::int64_t end) {
-  return hn::AndNot(below(begin), below(end));
+HWY_INLINE Wanted between(std::int64_t begin, std::int64_t end) {
+  const auto from = std::clamp<std::int64_t>(begin, 0, kLanes);
+  const auto to = std::clamp<std::int64_t>(end, from, kLanes);
+  const auto skipped = static_cast<int>(from), kept = static_cast<int>(to);
+  return {skipped, kept, hn::AndNot(first(skipped), first(kept))};
 }
 
 /// kParts vectors side by side, taken apart: parts[p] gets elements p, p + kParts, ...
@@ -47,7 +47,7 @@ HWY_INLINE void take_apart(const V* x, V* parts) {
 template <int kParts>
 HWY_INLINE void split_columns(const PlaneSplit& s, std::int64_t x, int count) {
   const V around = hn::Set(kFloats, s.around);
-  hn::Mask<Floats> inside[kParts];
+  Wanted inside[kParts];
   for (int q = 0; q < kParts; ++q) {
     const std::int64_t column = x * kParts + q * kLanes - s.left;  // of the picture
     inside[q] = between(-column, s.in_width - column);
@@ -61,7 +61,7 @@ HWY_INLINE void split_columns(const PlaneSplit& s, std::int64_t x, int count) {
       from[q] = around;
       if (empty) continue;
       const float* const at = s.plane + (y * s.in_width + x * kParts + q * kLanes - s.left);
-      from[q] = hn::IfThenElse(inside[q], hn::MaskedLoad(inside[q], kFloats, at), around);
+      from[q] = hn::IfThenElse(inside[q].mask, load_wanted(inside[q], at), around);
     }
     take_apart<kParts>(from, parts);
     float* const to = s.to + r * s.width + x;

@@ -37,11 +37,34 @@ HWY_INLINE V canonical(V x) {
 HWY_INLINE hn::Mask<Floats> first(int count) {
   return hn::FirstN(kFloats, static_cast<std::size_t>(count));
 }
+/// Elements [begin, end) of a vector.
+struct Wanted {
+  int begin = 0, end = 0;  // 0 <= begin <= end <= kLanes
+  hn::Mask<Floats> mask;
+};
+/// The wanted elements of the vector at `from`, the others +0. Touches nothing else.
+HWY_INLINE V load_wanted(const Wanted& wanted, const float* from) {
+#if HWY_MEM_OPS_MIGHT_FAULT  // a masked load would read the whole vector
+  if (wanted.begin == 0 && wanted.end == kLanes) return hn::LoadU(kFloats, from);
+  HWY_ALIGN float lanes[kLanes] = {};
+  for (int i = wanted.begin; i < wanted.end; ++i) lanes[i] = from[i];
+  return hn::Load(kFloats, lanes);
+#else
+  return hn::MaskedLoad(wanted.mask, kFloats, from);
+#endif
+}
 HWY_INLINE V load_first(int count, const float* from) {
-  return hn::MaskedLoad(first(count), kFloats, from);
+  return load_wanted({0, count, first(count)}, from);
 }
 HWY_INLINE void store_first(int count, V x, float* to) {
+#if HWY_MEM_OPS_MIGHT_FAULT  // a blended store would write the whole vector, beside other threads
+  if (count == kLanes) return hn::StoreU(x, kFloats, to);
+  HWY_ALIGN float lanes[kLanes];
+  hn::Store(x, kFloats, lanes);
+  for (int i = 0; i < count; ++i) to[i] = lanes[i];
+#else
   hn::BlendedStore(x, first(count), kFloats, to);
+#endif
 }
 
 #endif  // HWY_NATIVE_FMA

@@ -34,10 +34,9 @@ inline void winograd_input_rows(const WinogradInput& w) {
       function::winograd_input<HighwayLanes, M>(d, v);
       const auto count = static_cast<int>(std::min<std::int64_t>(kLanes, w.tiles_across - tile));
       float* const out = w.out + row * w.tiles_across + tile;
-      const auto wanted = first(count);
       COMMENSAL_UNROLL
       for (int p = 0; p < T * T; ++p) {
-        hn::BlendedStore(v[p], wanted, kFloats, out + p * w.point_step);
+        store_first(count, v[p], out + p * w.point_step);
       }
     }
   }
