@@ -2,6 +2,7 @@
 #include <fmt/ranges.h>
 
 #include <apps/command.hpp>
+#include <commensal/compute/graph/batching.hpp>
 #include <commensal/compute/graph/onnx/import.hpp>
 #include <map>
 #include <memory>
@@ -75,6 +76,9 @@ Json describe(const graph::Graph& graph, const Options& options) {
   report["outputs"] = values_of(graph, graph.outputs);
   report["parameters"] = parameters;
   report["parameter_bytes"] = bytes;
+  const std::string objection = graph::batching_objection(graph);
+  report["may_be_batched"] = objection.empty();
+  report["batching_objection"] = objection.empty() ? Json() : Json(objection);
   report["node_count"] = graph.nodes.size();
   report["operators"] = operators;
   if (options.nodes) report["nodes"] = std::move(nodes);
@@ -94,6 +98,10 @@ void print_text(const Json& report) {
   }
   fmt::print("parameters  {} ({} bytes)\n", report["parameters"].get<std::int64_t>(),
              report["parameter_bytes"].get<std::int64_t>());
+  const Json& objection = report["batching_objection"];
+  fmt::print("batches     {}\n",
+             objection.is_null() ? "requests may be joined along axis 0"
+                                 : fmt::format("no: {}", objection.get<std::string>()));
   fmt::print("nodes       {}\n", report["node_count"].get<std::size_t>());
   for (const auto& [name, count] : report["operators"].items()) {
     fmt::print("  {:<24} {}\n", name, count.get<int>());
