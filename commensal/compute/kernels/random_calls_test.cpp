@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+// Random calls by ref/ and by cpu/ on every instruction set of this machine, with 1 to 8 threads,
+// with packed constants and without: the same bits. And single elements, which audits compute
+// alone, are those of the whole.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <commensal/compute/kernels/random_layers.hpp>
+#include <memory>
+#include <set>
+
+namespace commensal::kernels {
+namespace {
+
+using tensor::DType;
+
+constexpr int kThreadsMost = 8;
+constexpr std::array kTypes = {DType::kFloat32, DType::kFloat32, DType::kFloat32, DType::kFloat32,
+                               DType::kFloat32, DType::kFloat64, DType::kFloat16, DType::kBfloat16,
+                               DType::kInt32,   DType::kInt64,   DType::kUint8,   DType::kInt8,
+                               DType::kBool,    DType::kUint32,  DType::kInt16,   DType::kUint64};
+
+Tensor random_input(Draw& draw, std::string_view recipe) {
+  const Blend blend = random_blend(draw);
+  const std::int64_t most = draw.one_in(8) ? 40'000 : 300;
+  if (recipe == "conv" || recipe == "pool") {
+    Ints dims = {draw.number(1, 3), draw.number(1, draw.one_in(2) ? 24 : 4)};
+    const std::int64_t spatial = draw.one_in(2) ? 2 : draw.number(1, 3);
+    for (std::int64_t i = 0; i < spatial; ++i) dims.push_back(draw.number(1, spatial > 2 ? 7 : 18));
+    return random_of(draw, draw.one_in(6) ? draw.of(kTypes) : DType::kFloat32, shape_of(dims),
+                     blend);
+  }
+  const bool layer = recipe == "gemm" || recipe == "matmul" || recipe == "normalisation";
+  if (recipe == "code_product") {
+    const tensor::Shape shape = draw.one_in(2)
+                                    ? random_shape(draw, 2, 400)
+                                    : tensor::Shape{draw.number(1, 2), draw.number(1, 5),
+                                                    draw.number(2, 9), draw.number(2, 9)};
+    return random_of(draw, draw.one_in(2) ? DType::kUint8 : DType::kInt8, shape, Blend::kWild);
+  }
+  if (recipe == "places" && draw.one_in(2)) {  // square matrices
+    const std::int64_t side = draw.number(1, 7);
+    return random_of(draw, DType::kFloat32, {draw.number(1, 5), side, side}, blend);
+  }
+  const DType dtype = layer && !draw.one_in(4)                  ? DType::kFloat32
+                      : recipe == "quantised" && draw.one_in(2) ? DType::kUint8
+                                                                : draw.of(kTypes);
+  const auto rank = recipe == "gemm" ? 2 : static_cast<int>(draw.number(layer ? 1 : 0, 5));
+  const tensor::Shape shape =
+      random_shape(draw, rank, layer ? std::min<std::int64_t>(most, 4000) : most);
+  return random_of(draw, dtype, shape, blend);
+}
+
+class Runner {
+ public:
+  explicit Runner(const Sample& sample) : sample_(sample), arena_(std::int64_t{1} << 31) {
+    op_ = *find_operator("", sample_.name, sample_.opset);
+    for (const Tensor& input : sample_.inputs) {
+      inputs_.push_back(input.defined() ? &input : nullptr);
+    }
+    call_.opset = sample_.opset;
+    call_.attributes = &sample_.attributes;
+    call_.inputs = inputs_;
+    call_.output_count = sample_.outputs;
+  }
+
+  bool infer() {
+    auto types = op_->infer(call_);
+    if (types) call_.outputs = *std::move(types);
+    return types.has_value();
+  }
+  std::int64_t elements() const {
+    std::int64_t sum = 0;
+    for (const TensorType& type : call_.outputs) sum += type.shape.elements();
+    return sum;
+  }
+  const Operator& op() const { return *op_; }
+
+  std::string text() const {
+    std::string made = fmt::format("{} at opset {}:", sample_.name, sample_.opset);
+    for (const Tensor& input : sample_.inputs) made += " " + input.type().text();
+    for (const auto& [name, value] : sample_.attributes.all()) {
+      made += " " + name + "=";
+      if (const auto* one = std::get_if<std::int64_t>(&value)) made += std::to_string(*one);
+      if (const auto* one = std::get_if<float>(&value)) made += std::to_string(*one);
+      if (const auto* one = std::get_if<std::string>(&value)) made += *one;
+      if (const auto* all = std::get_if<Ints>(&value)) {
+        for (const std::int64_t item : *all) made += std::to_string(item) + ",";
+      }
+    }
+    return made;
+  }
+
+  std::vector<Tensor> run(KernelFn kernel, ThreadPool& pool, Isa isa, const Packed* packed) {
+    std::vector<Tensor> outputs;
+    for (const TensorType& type : call_.outputs) {
+      outputs.push_back(*Tensor::allocate(arena_, type));
+      const auto bytes = outputs.back().mutable_bytes();
+      if (!bytes.empty()) std::memset(bytes.data(), 0xA5, bytes.size());
+    }
+    Workspace workspace{arena_, pool, isa, packed};
+    const auto done = kernel(call_, outputs, workspace);
+    EXPECT_TRUE(done.has_value()) << text() << ": " << (done ? "" : done.error().message);
+    return outputs;
+  }
+
+  std::shared_ptr<const Packed> pack(Isa isa) {
+    if (op_->pack == nullptr) return nullptr;
+    std::vector<const Tensor*> constants = inputs_;
+    constants[0] = nullptr;
+    Call call = call_;
+    call.inputs = constants;
+    auto packed = op_->pack(call, isa);
+    EXPECT_TRUE(packed.has_value()) << text();
+    return packed ? *packed : nullptr;
+  }
+
+  /// Some elements alone.
+  void check_elements(const std::vector<Tensor>& outputs) {
+    for (std::size_t o = 0; o < outputs.size(); ++o) {
+      const auto size = static_cast<std::size_t>(tensor::traits(outputs[o].dtype()).size);
+      const std::int64_t count = outputs[o].elements();
+      for (std::int64_t i = 0; i < count; i += 1 + count / 10) {
+        Scalar expected{outputs[o].dtype(), 0};
+        std::memcpy(&expected.bits, outputs[o].bytes().data() + static_cast<std::size_t>(i) * size,
+                    size);
+        const Scalar got = op_->element(call_, static_cast<int>(o), i);
+        ASSERT_EQ(got, expected) << text() << ": element " << i << " of output " << o << " is "
+                                 << fmt::format("{:x}, alone {:x}", expected.bits, got.bits);
+      }
+    }
+  }
+
+ private:
+  Sample sample_;
+  tensor::Arena arena_;
+  const Operator* op_ = nullptr;
+  std::vector<const Tensor*> inputs_;
+  Call call_;
+};
+
+std::string difference(const std::vector<Tensor>& got, const std::vector<Tensor>& expected) {
+  for (std::size_t o = 0; o < expected.size(); ++o) {
+    const auto a = got[o].bytes(), b = expected[o].bytes();
+    if (got[o].type() == expected[o].type() && std::ranges::equal(a, b)) continue;
+    const auto at = std::ranges::mismatch(a, b).in1 - a.begin();
+    return fmt::format("output {} {}: byte {} differs", o, got[o].type().text(), at);
+  }
+  return {};
+}
+
+void check_call(Runner& runner, std::span<const std::unique_ptr<ThreadPool>> pools) {
+  const auto expected = runner.run(runner.op().ref, *pools[0], Isa::kAvx2, nullptr);
+  runner.check_elements(expected);
+  if (runner.op().cpu == nullptr) return;
+  for (const Isa isa : available_isas()) {
+    const auto packed = runner.pack(isa);
+    for (const auto& pool : pools) {
+      for (const Packed* constants : {static_cast<const Packed*>(nullptr), packed.get()}) {
+        const auto got = runner.run(runner.op().cpu, *pool, isa, constants);
+        ASSERT_EQ(difference(got, expected), "")
+            << runner.text() << " " << name_of(isa) << " threads=" << pool->threads()
+            << (constants != nullptr ? " packed" : "");
+        if (packed == nullptr) break;
+      }
+    }
+  }
+}
+
+/// `cases` random calls of each of these recipes. Most first inputs fit at once; others are drawn
+/// anew. Returns the operators that were called.
+std::set<std::string_view> check_recipes(std::initializer_list<std::string_view> names, int cases) {
+  std::set<std::string_view> called;
+  std::vector<std::unique_ptr<ThreadPool>> pools;
+  for (int n = 1; n <= kThreadsMost; ++n) pools.push_back(std::make_unique<ThreadPool>(n));
+  for (const std::string_view name : names) {
+    const auto* recipe = std::ranges::find(kRecipes, name, &NamedRecipe::name);
+    int done = 0, tries = 0;
+    for (; done < case_count(cases) && tries < 40 * case_count(cases); ++tries) {
+      Draw draw(static_cast<std::uint64_t>(tries), static_cast<std::uint64_t>(recipe - kRecipes));
+      const auto sample = recipe->make(draw, random_input(draw, name));
+      if (!sample) continue;
+      Runner runner(*sample);
+      if (!runner.infer() || runner.elements() > 200'000) continue;
+      SCOPED_TRACE(fmt::format("{} {}", name, tries));
+      check_call(runner, pools);
+      if (testing::Test::HasFailure()) return called;
+      called.insert(runner.op().name);
+      ++done;
+    }
+    EXPECT_EQ(done, case_count(cases)) << name << ": of " << tries << " calls too few were valid";
+  }
+  return called;
+}
+
+TEST(EqualityRandomCalls, Elementwise) {
+  const auto called = check_recipes({"unary", "binary", "variadic", "choice", "cast"}, 300);
+  EXPECT_GE(called.size(), 55U);
+}
+
+TEST(EqualityRandomCalls, Movement) {
+  const auto called = check_recipes(
+      {"transpose", "reshape", "ones", "slice", "join", "gather", "growth", "layout"}, 200);
+  EXPECT_GE(called.size(), 16U);
+}
+
+TEST(EqualityRandomCalls, Places) {
+  const auto called = check_recipes({"resize", "scatter", "places"}, 200);
+  EXPECT_GE(called.size(), 4U);
+}
+
+TEST(EqualityRandomCalls, Folds) {
+  const auto called = check_recipes({"reduction", "along"}, 300);
+  EXPECT_GE(called.size(), 16U);
+}
+
+TEST(EqualityRandomCalls, Products) {
+  const auto called = check_recipes({"conv", "gemm", "matmul"}, 300);
+  EXPECT_GE(called.size(), 4U);
+}
+
+TEST(EqualityRandomCalls, Layers) {
+  const auto called = check_recipes({"pool", "normalisation", "quantised", "code_product"}, 300);
+  EXPECT_GE(called.size(), 15U);
+}
+
+}  // namespace
+}  // namespace commensal::kernels
