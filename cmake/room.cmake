@@ -8,6 +8,8 @@ include(GoogleTest)
 # rest is the library.
 # LINK names other rooms (they contain a slash or are a room already) or libraries whose headers
 # may appear in the room's headers; PRIVATE names libraries that stay in leaf sources.
+# Rooms inside the folder are declared before it, and their sources stay theirs.
+set_property(GLOBAL PROPERTY COMMENSAL_ROOMS "")
 function(commensal_room folder)
   cmake_parse_arguments(ROOM "" "" "LINK;PRIVATE" ${ARGN})
   string(REPLACE "/" "_" name "commensal_${folder}")
@@ -15,6 +17,15 @@ function(commensal_room folder)
   set(root "${PROJECT_SOURCE_DIR}/commensal/${folder}")
 
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${root}/*.cpp")
+  get_property(rooms GLOBAL PROPERTY COMMENSAL_ROOMS)
+  foreach(other IN LISTS rooms)
+    if(other MATCHES "^${folder}/")
+      list(FILTER sources EXCLUDE REGEX "^${PROJECT_SOURCE_DIR}/commensal/${other}/")
+    elseif(folder MATCHES "^${other}/")
+      message(FATAL_ERROR "room ${folder} lies in ${other}: declare it before")
+    endif()
+  endforeach()
+  set_property(GLOBAL APPEND PROPERTY COMMENSAL_ROOMS ${folder})
   set(tests ${sources})
   set(benches ${sources})
   list(FILTER tests INCLUDE REGEX "_test\\.cpp$")

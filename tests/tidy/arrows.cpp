@@ -58,7 +58,7 @@ std::string_view Arrows::room_of(std::string_view path) const {
 }
 
 bool Arrows::allows(std::string_view name, std::string_view target) const {
-  if (within(target, name)) return true;
+  if (room_of(target) == name) return true;
   const Room* room = find(name);
   return room != nullptr && std::ranges::any_of(room->sees, [&](const std::string& seen) {
            return within(target, seen);

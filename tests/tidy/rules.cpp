@@ -12,6 +12,8 @@ using std::string_view;
 
 bool is_cpp(string_view path) { return path.ends_with(".cpp") || path.ends_with(".hpp"); }
 
+bool is_c(string_view path) { return path.ends_with(".c") || path.ends_with(".h"); }
+
 bool is_cmake(string_view path) {
   return path.ends_with(".cmake") || path.ends_with("CMakeLists.txt");
 }
@@ -134,7 +136,8 @@ void check_world(const Source& source, string_view code, std::vector<Finding>& f
 }  // namespace
 
 bool is_checked(const Source& source) {
-  return is_cpp(source.path) || is_cmake(source.path) || source.path.ends_with(".proto") ||
+  return is_cpp(source.path) || is_c(source.path) || is_cmake(source.path) ||
+         source.path.ends_with(".proto") ||
          source.path.ends_with(".py") || source.path.ends_with("arrows.txt") ||
          source.text.starts_with("#!");
 }
@@ -144,7 +147,7 @@ std::vector<Finding> check(const Source& source, const Arrows& arrows) {
   check_licence(source, findings);
   if (is_cmake(source.path) || source.path.ends_with(".txt")) return findings;
   check_size(source, findings);
-  if (!is_cpp(source.path)) return findings;
+  if (!is_cpp(source.path)) return findings;  // of C only heads and sizes
   const std::string code = code_of(source.text);
   check_includes(source, code, arrows, findings);
   check_guard(source, findings);

@@ -51,7 +51,8 @@ TEST_F(TreeTest, SourcesObeyTheRules) {
   for (const char* file : {"demo", "test", ".ci/run", "CMakeLists.txt"}) {
     sources.push_back(read(root_, root_ / file));
   }
-  for (const char* folder : {"apps", "cmake", "commensal", "models", "proto", "scripts", "tests"}) {
+  for (const char* folder : {"apps", "cmake", "commensal", "examples", "models", "proto", "scripts",
+                             "tests"}) {
     std::filesystem::recursive_directory_iterator at(root_ / folder);
     for (const auto& entry : at) {
       if (entry.path().filename() == "node_modules") at.disable_recursion_pending();
@@ -80,7 +81,8 @@ Arrows small_house() {
   std::vector<Finding> findings;
   Arrows arrows =
       Arrows::parse({"arrows.txt",
-                     "base/core:\nbase/crypto: base/core\nverify: base/crypto/sha256.hpp\n"
+                     "base/core:\nbase/crypto: base/core\nbase: base/crypto\n"
+                     "verify: base/crypto/sha256.hpp\n"
                      "apps: verify\ntests: base verify apps\n"},
                     findings);
   EXPECT_THAT(report(findings), IsEmpty());
@@ -113,6 +115,7 @@ TEST(LinterTest, FindsForbiddenIncludes) {
       {"commensal/verify/a.cpp", "<../core/b.hpp>", "through ../"},
       {"commensal/verify/a.cpp", "<tests/e2e/b.hpp>", "only tests"},
       {"commensal/verify/a.cpp", "<apps/b.hpp>", "only programs"},
+      {"commensal/base/a.cpp", "<commensal/base/core/b.hpp>", "base may not include"},
       {"commensal/market/a.cpp", "<vector>", "in no room"},
   });
   for (const Case& c : cases) {
@@ -141,6 +144,7 @@ TEST(LinterTest, KeepsForeignHeadersInTheirRoom) {
 TEST(LinterTest, AllowsWhatTheTableAllows) {
   EXPECT_EQ(wrong("commensal/verify/a.cpp", "#include <commensal/base/crypto/sha256.hpp>\n"), "");
   EXPECT_EQ(wrong("commensal/verify/a.cpp", "#include <commensal/verify/b.hpp>\n"), "");
+  EXPECT_EQ(wrong("commensal/base/a.cpp", "#include <commensal/base/b.hpp>\n"), "");
   EXPECT_EQ(wrong("commensal/verify/a.cpp", "#include <boost/asio.hpp>\n"), "");
   EXPECT_EQ(wrong("commensal/verify/a-inl.hpp", "#pragma once\n#include <hwy/highway.h>\n"), "");
   EXPECT_EQ(wrong("tests/e2e/a.cpp", "#include <commensal/base/core/b.hpp>\n"), "");
@@ -151,6 +155,7 @@ TEST(LinterTest, AllowsWhatTheTableAllows) {
 
 TEST(LinterTest, FindsMissingHeads) {
   EXPECT_THAT(report(check({"apps/a.cpp", "int a;\n"}, small_house())), HasSubstr("SPDX"));
+  EXPECT_THAT(report(check({"apps/a.c", "int a;\n"}, small_house())), HasSubstr("SPDX"));
   EXPECT_THAT(report(check({"demo", "#!/bin/bash\nset -e\n"}, small_house())), HasSubstr("SPDX"));
   EXPECT_THAT(report(check({"apps/a.cpp", ""}, small_house())), HasSubstr("SPDX"));
   EXPECT_EQ(report(check({"demo", "#!/bin/bash\n# SPDX-License-Identifier: Apache-2.0\n"},
