@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
-#include <commensal/compute/kernels/random_layers.hpp>
+#include <commensal/compute/kernels/random_rare.hpp>
 #include <memory>
 #include <set>
 
@@ -31,6 +31,13 @@ Tensor random_input(Draw& draw, std::string_view recipe) {
                      blend);
   }
   const bool layer = recipe == "gemm" || recipe == "matmul" || recipe == "normalisation";
+  if (recipe == "recurrent" || recipe == "grid" || recipe == "loss" || recipe == "einsum") {
+    Ints dims;
+    const int rank = recipe == "recurrent" ? 3 : recipe == "grid" ? 4 : 2;
+    for (int i = 0; i < rank; ++i) dims.push_back(draw.number(1, 6));
+    const DType dtype = draw.one_in(4) ? draw.of(kTypes) : DType::kFloat32;
+    return random_of(draw, dtype, shape_of(dims), blend);
+  }
   if (recipe == "code_product") {
     const tensor::Shape shape = draw.one_in(2)
                                     ? random_shape(draw, 2, 400)
@@ -175,9 +182,14 @@ std::set<std::string_view> check_recipes(std::initializer_list<std::string_view>
   for (int n = 1; n <= kThreadsMost; ++n) pools.push_back(std::make_unique<ThreadPool>(n));
   for (const std::string_view name : names) {
     const auto* recipe = std::ranges::find(kRecipes, name, &NamedRecipe::name);
+    if (recipe == std::end(kRecipes)) {
+      recipe = std::ranges::find(kRareRecipes, name, &NamedRecipe::name);
+    }
+    std::uint64_t stream = 0;  // the recipe's own
+    for (const char letter : name) stream = stream * 31 + static_cast<std::uint64_t>(letter);
     int done = 0, tries = 0;
     for (; done < case_count(cases) && tries < 40 * case_count(cases); ++tries) {
-      Draw draw(static_cast<std::uint64_t>(tries), static_cast<std::uint64_t>(recipe - kRecipes));
+      Draw draw(static_cast<std::uint64_t>(tries), stream);
       const auto sample = recipe->make(draw, random_input(draw, name));
       if (!sample) continue;
       Runner runner(*sample);
@@ -207,6 +219,11 @@ TEST(EqualityRandomCalls, Movement) {
 TEST(EqualityRandomCalls, Places) {
   const auto called = check_recipes({"resize", "scatter", "places"}, 200);
   EXPECT_GE(called.size(), 4U);
+}
+
+TEST(EqualityRandomCalls, Rare) {
+  const auto called = check_recipes({"einsum", "grid", "loss", "recurrent", "picking"}, 150);
+  EXPECT_GE(called.size(), 10U);
 }
 
 TEST(EqualityRandomCalls, Folds) {
