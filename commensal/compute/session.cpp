@@ -7,6 +7,7 @@
 #include <commensal/compute/session.hpp>
 #include <cstdio>
 #include <cstdlib>
+#include <mutex>
 
 namespace commensal::compute {
 namespace {
@@ -89,7 +90,9 @@ struct [[gnu::visibility("hidden")]] Model::State {
   std::shared_ptr<const graph::Graph> graph;
   std::vector<Port> inputs, outputs;
   std::size_t parameters = 0;
-  std::string batching_objection;
+  // Some models take a while to judge: not before somebody asks.
+  mutable std::once_flag judged;
+  mutable std::string batching_objection;
 
   static Result<Model> make(core::Result<std::shared_ptr<const graph::Graph>> imported) {
     if (!imported) return error_of(std::move(imported).error());
@@ -107,7 +110,6 @@ struct [[gnu::visibility("hidden")]] Model::State {
     for (const auto& [id, value] : state->graph->initialisers) {
       state->parameters += static_cast<std::size_t>(value.elements());
     }
-    state->batching_objection = graph::batching_objection(*state->graph);
     return Model(std::move(state));
   }
 };
@@ -130,14 +132,20 @@ std::span<const Port> Model::inputs() const { return state_->inputs; }
 std::span<const Port> Model::outputs() const { return state_->outputs; }
 std::size_t Model::node_count() const { return state_->graph->nodes.size(); }
 std::size_t Model::parameter_count() const { return state_->parameters; }
-const std::string& Model::batching_objection() const { return state_->batching_objection; }
+
+const std::string& Model::batching_objection() const {
+  std::call_once(state_->judged, [&state = *state_] {
+    state.batching_objection = graph::batching_objection(*state.graph);
+  });
+  return state_->batching_objection;
+}
 
 struct [[gnu::visibility("hidden")]] Session::State {
   Model model;
   graph::Session session;
 
-  Result<Tensor> output(const Port& port, tensor::Tensor value,
-                        std::span<const TensorView> inputs) const;
+  Result<Tensor> output(const Port& port, tensor::Tensor value, std::span<const TensorView> inputs)
+      const;
 };
 
 namespace {

@@ -37,18 +37,30 @@ std::string place_of(const Node& node, const std::string& what) {
   return fmt::format("node '{}' ({}) {}", node.name, node.op->name, what);
 }
 
-/// A tensor that may be read but says nothing. Untouched pages of a large block take no memory.
-core::Result<Tensor> zeros(const TensorType& type) {
-  if (type.dtype == tensor::DType::kString || type.bytes() > limits::kMemoryBytesDefault) {
-    return core::fail(core::ErrorCode::kResourceExhausted, "{} is not judged", type.text());
+/// Tensors that may be read but say nothing: views of one block of zeros, whose pages take no
+/// memory as long as nobody writes them.
+class Zeros {
+ public:
+  core::Result<Tensor> of(const TensorType& type) {
+    if (type.dtype == tensor::DType::kString || type.bytes() > limits::kMemoryBytesDefault) {
+      return core::fail(core::ErrorCode::kResourceExhausted, "{} is not judged", type.text());
+    }
+    const auto size = static_cast<std::size_t>(type.bytes());
+    if (size >= size_) {
+      size_ = std::max<std::size_t>(2 * size, 1 << 16);
+      block_ = {std::calloc(size_, 1), std::free};
+      if (block_ == nullptr) {
+        size_ = 0;
+        return core::fail(core::ErrorCode::kResourceExhausted, "no memory for {}", type.text());
+      }
+    }
+    return Tensor::view_of(type, {static_cast<const std::uint8_t*>(block_.get()), size}, block_);
   }
-  const auto size = static_cast<std::size_t>(type.bytes());
-  const std::shared_ptr<void> block(std::calloc(size + 1, 1), std::free);
-  if (block == nullptr) {
-    return core::fail(core::ErrorCode::kResourceExhausted, "no memory for {}", type.text());
-  }
-  return Tensor::view_of(type, {static_cast<const std::uint8_t*>(block.get()), size}, block);
-}
+
+ private:
+  std::size_t size_ = 0;
+  std::shared_ptr<void> block_;
+};
 
 class Analysis {
  public:
@@ -84,7 +96,7 @@ class Analysis {
       dims[0] = kRows[t];
       const auto shape = Shape::of(dims);
       if (!shape) return fmt::format("input '{}': {}", graph_.name_of(id), shape.error().message);
-      auto made = zeros({type.dtype, *shape});
+      auto made = zeros_.of({type.dtype, *shape});
       if (!made) return fmt::format("input '{}': {}", graph_.name_of(id), made.error().message);
       fact(id).values[t] = *std::move(made);
     }
@@ -270,7 +282,7 @@ class Analysis {
           return fmt::format("gives {} for {} rows", type.text(), kRows[trial]);
         }
       }
-      auto made = zeros(type);
+      auto made = zeros_.of(type);
       if (!made) return made.error().message;
       fact(node.outputs[o]).batched = true;
       fact(node.outputs[o]).values[trial] = *std::move(made);
@@ -280,6 +292,7 @@ class Analysis {
 
   const Graph& graph_;
   std::vector<Fact> facts_;
+  Zeros zeros_;
 };
 
 }  // namespace

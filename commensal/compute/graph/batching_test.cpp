@@ -6,6 +6,7 @@
 #include <commensal/compute/graph/batching_rules.hpp>
 #include <commensal/compute/graph/graph_maker.hpp>
 #include <commensal/compute/graph/onnx/import.hpp>
+#include <cstdlib>
 #include <functional>
 
 namespace commensal::graph {
@@ -316,6 +317,18 @@ TEST(Batching, TheDigitNetwork) {
   const auto imported = onnx::import_file(path);
   ASSERT_TRUE(imported) << imported.error().message;
   EXPECT_EQ(batching_objection(**imported), "");
+}
+
+TEST(Batching, ClassicNetworks) {
+  const char* folder = std::getenv("COMMENSAL_MODELS");
+  if (folder == nullptr) GTEST_SKIP() << "COMMENSAL_MODELS is not set";
+  for (const char* name : {"alexnet", "resnet18", "squeezenet"}) {
+    const auto imported = onnx::import_file(fmt::format("{}/{}.onnx", folder, name));
+    if (!imported) GTEST_SKIP() << imported.error().message;
+    const Graph& graph = **imported;
+    const tensor::TensorType request{DType::kFloat32, {1, 3, 224, 224}};
+    EXPECT_EQ(batching_objection(graph, std::span(&request, 1)), "") << name;
+  }
 }
 
 }  // namespace
