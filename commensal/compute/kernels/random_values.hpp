@@ -8,6 +8,7 @@
 #include <commensal/compute/tensor/tensor.hpp>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -99,6 +100,17 @@ inline tensor::Tensor random_of(Draw& draw, tensor::DType dtype, const tensor::S
     std::memcpy(bytes.data() + at, &bits, size);
   }
   return tensor::Tensor::copy_of({dtype, shape}, bytes);
+}
+
+/// The same elements at an address that is aligned for them, but no better.
+inline tensor::Tensor misplaced(Draw& draw, const tensor::Tensor& from) {
+  const auto size = static_cast<std::size_t>(tensor::traits(from.dtype()).size);
+  const auto offset = size * static_cast<std::size_t>(draw.number(1, 15));
+  const auto bytes = from.bytes();
+  const auto home = std::make_shared<std::vector<std::uint64_t>>((offset + bytes.size()) / 8 + 1);
+  auto* at = reinterpret_cast<std::uint8_t*>(home->data()) + offset;
+  std::ranges::copy(bytes, at);
+  return tensor::Tensor::view_of(from.type(), {at, bytes.size()}, home);
 }
 
 inline tensor::Shape shape_of(const std::vector<std::int64_t>& dims) {
