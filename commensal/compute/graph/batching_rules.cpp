@@ -231,8 +231,14 @@ std::string layer_norm(const Trial& t) {
   return {};
 }
 
+/// Before opset 7 what trains is what does not say that it is a test.
+bool trained_by_default(const Trial& t) {
+  return t.node.opset < 7 && t.node.attributes.integer("is_test", 0).value_or(0) == 0;
+}
+
 std::string batch_norm(const Trial& t) {
-  if (t.node.attributes.integer("training_mode", 0).value_or(1) != 0 || t.node.outputs.size() > 1) {
+  if (t.node.attributes.integer("training_mode", 0).value_or(1) != 0 || t.node.outputs.size() > 1 ||
+      trained_by_default(t)) {
     return "learns from the whole batch";
   }
   return t.shape(0).rank() < 2 ? kAlongRows : only_first(t);
@@ -250,8 +256,8 @@ std::string quantise(const Trial& t) {
 
 std::string dropout(const Trial& t) {
   if (auto why = only_first(t); !why.empty()) return why;
-  const bool trains = t.has(2) && !t.call.in(2).bytes().empty() && t.call.in(2).bytes()[0] != 0;
-  return trains ? "draws by position in the batch" : "";
+  const bool told = t.has(2) && !t.call.in(2).bytes().empty() && t.call.in(2).bytes()[0] != 0;
+  return told || trained_by_default(t) ? "draws by position in the batch" : "";
 }
 
 std::string max_pool(const Trial& t) {

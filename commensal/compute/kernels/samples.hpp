@@ -22,6 +22,8 @@ std::vector<Sample> all_samples();
 std::vector<Sample> place_samples();      // samples_places_test.cpp; part of all_samples
 std::vector<Sample> quantised_samples();  // samples_quantised_test.cpp; part of all_samples
 std::vector<Sample> loss_samples();       // samples_losses_test.cpp; likewise
+std::vector<Sample> signal_samples();     // samples_signal_test.cpp; likewise
+std::vector<Sample> attention_samples();  // samples_attention_test.cpp; likewise
 
 /// A sample as a Call, whose pointers stay valid as long as this lives.
 class SampleCall {

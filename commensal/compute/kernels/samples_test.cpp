@@ -320,6 +320,8 @@ std::vector<Sample> all_samples() {
   add_old(samples);
   for (Sample& sample : quantised_samples()) samples.push_back(std::move(sample));
   for (Sample& sample : loss_samples()) samples.push_back(std::move(sample));
+  for (Sample& sample : signal_samples()) samples.push_back(std::move(sample));
+  for (Sample& sample : attention_samples()) samples.push_back(std::move(sample));
   return samples;
 }
 

@@ -3,6 +3,7 @@
 
 #include <commensal/compute/kernels/cpu/ops.hpp>
 #include <commensal/compute/kernels/ref/ops.hpp>
+#include <commensal/compute/kernels/ref/ops_newer.hpp>
 
 /// How the table is written: rows in groups, one file each, by what they do.
 namespace commensal::kernels {
@@ -36,5 +37,7 @@ std::vector<Row> loss_rows();        // table_losses.cpp: losses and the logarit
 std::vector<Row> trig_rows();        // table_trig.cpp: trigonometric and hyperbolic functions
 std::vector<Row> structure_rows();   // table_structure.cpp: sequences, optionals, control flow
 std::vector<Row> place_rows();       // table_places.cpp: elements looked up by place
+std::vector<Row> signal_rows();      // table_signal.cpp: spectra, windows, images from columns
+std::vector<Row> attention_rows();   // table_attention.cpp: what newer networks are made of
 
 }  // namespace commensal::kernels

@@ -12,13 +12,14 @@ constexpr int kMany = limits::kNodeInputsMax;
 // name, since, until, inputs min and max, outputs max, kind, ref columns, cpu columns
 std::vector<Row> movement_rows() {
   return {
+      {"CenterCropPad", 18, 0, 2, 2, 1, Kind::kMovement, ref::center_crop_pad()},
       {"Compress", 9, 0, 2, 2, 1, Kind::kMovement, ref::compress()},
       {"Concat", 1, 0, 1, kMany, 1, Kind::kMovement, ref::concat(), {cpu::concat}},
       {"Constant", 1, 0, 0, 0, 1, Kind::kConstant, ref::constant()},
       {"ConstantOfShape", 9, 0, 1, 1, 1, Kind::kConstant, ref::constant_of_shape()},
       {"DepthToSpace", 1, 0, 1, 1, 1, Kind::kMovement, ref::depth_to_space()},
-      {"Dropout", 1, 11, 1, 1, 2, Kind::kMovement, ref::dropout()},
-      {"Dropout", 12, 0, 1, 3, 2, Kind::kMovement, ref::dropout()},
+      {"Dropout", 1, 11, 1, 1, 2, Kind::kElementwise, ref::dropout()},
+      {"Dropout", 12, 0, 1, 3, 2, Kind::kElementwise, ref::dropout()},
       {"Expand", 8, 0, 2, 2, 1, Kind::kMovement, ref::expand()},
       {"EyeLike", 9, 0, 1, 1, 1, Kind::kConstant, ref::eye_like()},
       {"Flatten", 1, 0, 1, 1, 1, Kind::kMovement, ref::flatten()},

@@ -6,10 +6,13 @@ namespace commensal::kernels {
 // name, since, until, inputs min and max, outputs max, kind, ref columns, cpu columns
 std::vector<Row> place_rows() {
   return {
+      {"AffineGrid", 20, 0, 2, 2, 1, Kind::kReduction, ref::affine_grid()},
       {"ConvTranspose", 1, 0, 2, 3, 1, Kind::kDotProduct, ref::conv_transpose()},
+      {"DeformConv", 19, 0, 3, 5, 1, Kind::kDotProduct, ref::deform_conv()},
       {"Det", 11, 0, 1, 1, 1, Kind::kReduction, ref::det()},
       {"Einsum", 12, 0, 1, limits::kNodeInputsMax, 1, Kind::kDotProduct, ref::einsum()},
       {"GridSample", 16, 0, 2, 2, 1, Kind::kReduction, ref::grid_sample()},
+      {"MaxRoiPool", 1, 0, 2, 2, 1, Kind::kReduction, ref::max_roi_pool()},
       {"MaxUnpool", 9, 0, 2, 3, 1, Kind::kReduction, ref::max_unpool()},
       {"NonMaxSuppression", 10, 0, 2, 5, 1, Kind::kReduction, ref::non_max_suppression()},
       {"NonZero", 9, 0, 1, 1, 1, Kind::kReduction, ref::non_zero()},

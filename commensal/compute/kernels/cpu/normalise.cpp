@@ -13,7 +13,7 @@ using tensor::DType;
 
 core::Result<void> batch_normalization(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
   COMMENSAL_ASSIGN(const infer::BatchNorm bn, infer::batch_norm_of(call));
-  if (bn.type.dtype != DType::kFloat32 || bn.parameters != DType::kFloat32) {
+  if (bn.trains || bn.type.dtype != DType::kFloat32 || bn.parameters != DType::kFloat32) {
     return ref::batch_normalization().ref(call, outputs, ws);
   }
   if (bn.type.shape.elements() == 0) return {};

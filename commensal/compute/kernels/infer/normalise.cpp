@@ -8,17 +8,31 @@ using core::ErrorCode;
 using core::fail;
 using tensor::Shape;
 
+namespace {
+
+// Before opset 7 an attribute says that it does not train, from 14 on one that it does; between
+// them, the number of outputs.
+core::Result<bool> trains(const Call& call) {
+  COMMENSAL_ASSIGN(const std::int64_t training, call.attributes->integer("training_mode", 0));
+  COMMENSAL_ASSIGN(const std::int64_t is_test, call.attributes->integer("is_test", 0));
+  if (call.opset < 7) return is_test == 0;
+  if (call.opset < 14) return call.output_count > 1;
+  return training != 0;
+}
+
+}  // namespace
+
 core::Result<BatchNorm> batch_norm_of(const Call& call) {
   COMMENSAL_TRY(check_dtype<ref::Floats>(call, 0));
   const Shape& x = call.in(0).shape();
-  COMMENSAL_ASSIGN(const std::int64_t training, call.attributes->integer("training_mode", 0));
   COMMENSAL_ASSIGN(const std::int64_t spatial, call.attributes->integer("spatial", 1));
-  COMMENSAL_ASSIGN(const std::int64_t is_test, call.attributes->integer("is_test", 0));
-  const bool trains = call.opset < 7 ? is_test == 0 : training != 0;
-  if (trains || call.output_count > 1) {
-    return fail(ErrorCode::kUnsupported, "BatchNormalization in training mode");
-  }
   BatchNorm made;
+  COMMENSAL_ASSIGN(made.trains, trains(call));
+  COMMENSAL_ASSIGN(made.momentum, call.attributes->real("momentum", 0.9f));
+  made.outputs = call.output_count;
+  if (!made.trains && made.outputs > 1) {
+    return fail(ErrorCode::kInvalidArgument, "only training has more than one output");
+  }
   made.type = call.in(0).type();
   made.parameters = call.in(1).dtype();
   made.channels = x.rank() > 1 ? x[1] : 1;
@@ -29,6 +43,7 @@ core::Result<BatchNorm> batch_norm_of(const Call& call) {
     made.channels = parameters.elements();
     made.plane = 1;
   }
+  made.parameter_shape = parameters;
   for (int i = 1; i <= 4; ++i) {
     if (call.in(i).type() == TensorType{made.parameters, parameters}) continue;
     return fail(ErrorCode::kInvalidArgument, "input {} must be {}{}, not {}", i,

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// LayerNormalization and InstanceNormalization: over each group of n elements, sums in lanes,
+// LayerNormalization, InstanceNormalization, GroupNormalization: over each group of n elements,
+// sums in lanes,
 //   mean = sum(x) / n, var = sum(d * d) / n with d = x - mean, r = 1 / sqrt(var + epsilon),
 //   y = fma(d * r, scale, bias), a missing bias counting as +0.
 #include <algorithm>
 #include <commensal/compute/kernels/infer/checks.hpp>
 #include <commensal/compute/kernels/ref/fold.hpp>
 #include <commensal/compute/kernels/ref/ops.hpp>
+#include <commensal/compute/kernels/ref/ops_newer.hpp>
 #include <commensal/compute/kernels/ref/value.hpp>
 
 namespace commensal::kernels::ref {
@@ -14,17 +16,16 @@ namespace {
 using core::ErrorCode;
 using core::fail;
 
-// Element `index` belongs to group index / size; its scale and bias are entry parameter(index).
+// Element `index` belongs to group index / size; its scale and bias are entry parameter(index):
+// stretches of `stretch` elements share one, and the `parameters` of them come round.
 struct Groups {
   TensorType type;
   std::int64_t size = 1;
-  std::int64_t channels = 1;  // InstanceNormalization: groups share parameters by channel; else 0
+  std::int64_t stretch = 1, parameters = 1;
   std::vector<TensorType> facts;  // of the optional outputs Mean and InvStdDev
   float epsilon = 1e-5f;
 
-  std::int64_t parameter(std::int64_t index) const {
-    return channels > 0 ? index / size % channels : index % size;
-  }
+  std::int64_t parameter(std::int64_t index) const { return index / stretch % parameters; }
 };
 
 struct Facts {
@@ -38,8 +39,7 @@ core::Result<Groups> layer_groups(const Call& call) {
   COMMENSAL_ASSIGN(const int axis, tensor::normalise_axis(given, x.rank()));
   if (stash != 1) return fail(ErrorCode::kUnsupported, "attribute 'stash_type' other than 1");
   Groups made;
-  made.channels = 0;
-  made.size = x.elements(axis, x.rank());
+  made.size = made.parameters = x.elements(axis, x.rank());
   if (made.size == 0)
     return fail(ErrorCode::kInvalidArgument, "{} has nothing to normalise", x.text());
   for (int i = 1; i <= 2; ++i) {
@@ -54,21 +54,55 @@ core::Result<Groups> layer_groups(const Call& call) {
   return made;
 }
 
+core::Result<void> check_parameters(const Call& call, std::int64_t count) {
+  for (int i = 1; i <= 2; ++i) {
+    if (call.in(i).shape() == Shape{count}) continue;
+    return fail(ErrorCode::kInvalidArgument, "input {} must be [{}], not {}", i, count,
+                call.in(i).shape().text());
+  }
+  return {};
+}
+
 core::Result<Groups> instance_groups(const Call& call) {
   const Shape& x = call.in(0).shape();
   if (x.rank() < 2) return fail(ErrorCode::kInvalidArgument, "input 0 must be [N, C, ...]");
   Groups made;
-  made.channels = x[1];
-  made.size = x.elements(2, x.rank());
-  for (int i = 1; i <= 2; ++i) {
-    if (call.in(i).shape() == Shape{x[1]}) continue;
-    return fail(ErrorCode::kInvalidArgument, "input {} must be [{}], not {}", i, x[1],
-                call.in(i).shape().text());
-  }
+  made.parameters = x[1];
+  made.size = made.stretch = x.elements(2, x.rank());
+  COMMENSAL_TRY(check_parameters(call, made.parameters));
   return made;
 }
 
-template <bool kInstance>
+// Before opset 21 a scale and bias for each group, from then on for each channel.
+core::Result<Groups> channel_groups(const Call& call) {
+  const Shape& x = call.in(0).shape();
+  if (x.rank() < 2) return fail(ErrorCode::kInvalidArgument, "input 0 must be [N, C, ...]");
+  COMMENSAL_ASSIGN(const std::int64_t groups, call.attributes->integer("num_groups", 0));
+  COMMENSAL_ASSIGN(const std::int64_t stash, call.attributes->integer("stash_type", 1));
+  if (stash != 1) return fail(ErrorCode::kUnsupported, "attribute 'stash_type' other than 1");
+  if (groups < 1 || x[1] % groups != 0) {
+    return fail(ErrorCode::kInvalidArgument, "{} channels cannot be cut into {} groups", x[1],
+                groups);
+  }
+  Groups made;
+  const std::int64_t plane = x.elements(2, x.rank());
+  made.size = x[1] / groups * plane;
+  if (made.size == 0)
+    return fail(ErrorCode::kInvalidArgument, "{} has nothing to normalise", x.text());
+  made.parameters = call.opset < 21 ? groups : x[1];
+  made.stretch = call.opset < 21 ? made.size : plane;
+  COMMENSAL_TRY(check_parameters(call, made.parameters));
+  return made;
+}
+
+enum class Form { kLayer, kInstance, kGroup };
+
+core::Result<Groups> groups_of(const Call& call, Form form) {
+  if (form == Form::kLayer) return layer_groups(call);
+  return form == Form::kInstance ? instance_groups(call) : channel_groups(call);
+}
+
+template <Form kForm>
 struct GroupNormPlan {
   Groups groups;
 
@@ -76,7 +110,7 @@ struct GroupNormPlan {
     COMMENSAL_TRY(infer::check_dtype<Floats32>(call, 0));
     COMMENSAL_TRY(infer::check_same_dtype(call, 1));
     COMMENSAL_TRY(infer::check_same_dtype(call, 2));
-    COMMENSAL_ASSIGN(Groups groups, kInstance ? instance_groups(call) : layer_groups(call));
+    COMMENSAL_ASSIGN(Groups groups, groups_of(call, kForm));
     groups.type = call.in(0).type();
     COMMENSAL_ASSIGN(groups.epsilon, call.attributes->real("epsilon", 1e-5f));
     return GroupNormPlan{groups};
@@ -164,7 +198,8 @@ struct GroupNormPlan {
 
 }  // namespace
 
-Columns instance_normalization() { return columns_of<GroupNormPlan<true>>(); }
-Columns layer_normalization() { return columns_of<GroupNormPlan<false>>(); }
+Columns group_normalization() { return columns_of<GroupNormPlan<Form::kGroup>>(); }
+Columns instance_normalization() { return columns_of<GroupNormPlan<Form::kInstance>>(); }
+Columns layer_normalization() { return columns_of<GroupNormPlan<Form::kLayer>>(); }
 
 }  // namespace commensal::kernels::ref

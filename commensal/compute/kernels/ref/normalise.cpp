@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// BatchNormalization at inference: y = fma(x - mean, scale / sqrt(var + epsilon), B).
 // LRN: y = x / pow(bias + alpha / size * sum of squares, beta).
 #include <algorithm>
 #include <commensal/compute/kernels/infer/normalise.hpp>
@@ -12,46 +11,6 @@ namespace commensal::kernels::ref {
 namespace {
 
 using Lane = math::ScalarLanes;
-
-struct BatchNormPlan {
-  infer::BatchNorm bn;
-
-  static core::Result<BatchNormPlan> make(const Call& call) {
-    COMMENSAL_ASSIGN(const auto bn, infer::batch_norm_of(call));
-    return BatchNormPlan{bn};
-  }
-  std::vector<TensorType> types() const { return {bn.type}; }
-  std::int64_t channel(std::int64_t index) const { return index / bn.plane % bn.channels; }
-
-  template <class T>
-  T value(const Call& call, std::int64_t index) const {
-    using C = Compute<T>;
-    const auto parameter = [&](int input) {
-      return visit(Floats{}, bn.parameters, [&]<class P>() {
-        return static_cast<C>(
-            load(call.in(input).data<P>()[static_cast<std::size_t>(channel(index))]));
-      });
-    };
-    const C scale = parameter(1) / std::sqrt(parameter(4) + static_cast<C>(bn.epsilon));
-    const C x = load(call.in(0).data<T>()[static_cast<std::size_t>(index)]);
-    return store<T>(std::fma(x - parameter(3), scale, parameter(2)));
-  }
-  Scalar element(const Call& call, int, std::int64_t index) const {
-    return visit(Floats{}, bn.type.dtype,
-                 [&]<class T>() { return scalar_of(value<T>(call, index)); });
-  }
-  void reads(const Call&, int, std::int64_t index, std::vector<ElementRef>& out) const {
-    out.push_back({0, index});
-    for (int i = 1; i <= 4; ++i) out.push_back({i, channel(index)});
-  }
-  void run(const Call& call, std::span<Tensor> outputs) const {
-    visit(Floats{}, bn.type.dtype, [&]<class T>() {
-      const auto y = outputs[0].mutable_data<T>();
-      for (std::size_t i = 0; i < y.size(); ++i)
-        y[i] = value<T>(call, static_cast<std::int64_t>(i));
-    });
-  }
-};
 
 struct LrnPlan {
   infer::Lrn lrn;
@@ -117,7 +76,6 @@ struct LrnPlan {
 
 }  // namespace
 
-Columns batch_normalization() { return columns_of<BatchNormPlan>(); }
 Columns lrn() { return columns_of<LrnPlan>(); }
 
 }  // namespace commensal::kernels::ref

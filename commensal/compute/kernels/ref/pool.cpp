@@ -2,9 +2,9 @@
 // MaxPool, AveragePool and the global ones. Taps are visited row-major; those in the padding are
 // no steps at all, but keep their positions (and so their lanes) in a sum.
 #include <commensal/compute/kernels/infer/checks.hpp>
-#include <commensal/compute/kernels/infer/pool.hpp>
 #include <commensal/compute/kernels/ref/fold.hpp>
 #include <commensal/compute/kernels/ref/ops.hpp>
+#include <commensal/compute/kernels/ref/pooling.hpp>
 #include <commensal/compute/kernels/ref/value.hpp>
 
 namespace commensal::kernels::ref {
@@ -12,30 +12,6 @@ namespace {
 
 using infer::Dims;
 using MaxTypes = Types<float, double, Float16, Bfloat16, std::int8_t, std::uint8_t>;
-
-struct PoolPlan {
-  infer::Pool pool;
-
-  // Calls f(tap position, input index) for each tap that is not padded, in order.
-  template <class F>
-  void for_taps(std::int64_t index, F&& f) const {
-    const infer::Window& w = pool.window;
-    const std::int64_t plane = index / w.out_elements() * w.in_elements();
-    const Dims at = w.split(index % w.out_elements(), w.out);
-    for (std::int64_t tap = 0; tap < w.taps(); ++tap) {
-      const std::int64_t source = w.source(at, w.split(tap, w.kernel));
-      if (source >= 0) f(tap, plane + source);
-    }
-  }
-  void reads(const Call&, int, std::int64_t index, std::vector<ElementRef>& out) const {
-    for_taps(index, [&](std::int64_t, std::int64_t at) { out.push_back({0, at}); });
-  }
-  std::int64_t taps_inside(std::int64_t index) const {
-    std::int64_t count = 0;
-    for_taps(index, [&](auto, auto) { ++count; });
-    return count;
-  }
-};
 
 template <bool kGlobal>
 struct AveragePlan : PoolPlan {

@@ -4,12 +4,12 @@
 // (binary32, +0 if absent) as key. u(n) = (word n >> 8) * 2^-24, in [0, 1).
 #include <algorithm>
 #include <cmath>
-#include <commensal/base/core/rng.hpp>
 #include <commensal/compute/kernels/infer/checks.hpp>
 #include <commensal/compute/kernels/math/scalar.hpp>
 #include <commensal/compute/kernels/ref/arithmetic.hpp>
 #include <commensal/compute/kernels/ref/ops.hpp>
 #include <commensal/compute/kernels/ref/value.hpp>
+#include <commensal/compute/kernels/ref/words.hpp>
 
 namespace commensal::kernels::ref {
 namespace {
@@ -18,25 +18,10 @@ using core::ErrorCode;
 using core::fail;
 using Lane = math::ScalarLanes;
 
-// Words of one stream of a seed.
-class Words {
- public:
-  static core::Result<Words> of(const Call& call) {
-    Words words;
-    COMMENSAL_ASSIGN(const float seed, call.attributes->real("seed", 0));
-    words.key_ = std::bit_cast<std::uint32_t>(seed);
-    return words;
-  }
-  float unit(std::uint64_t n, std::uint64_t stream = 0) const {
-    const auto low = [](std::uint64_t x) { return static_cast<std::uint32_t>(x); };
-    const auto block =
-        core::philox4x32({low(n / 4), low(n >> 34), low(stream), low(stream >> 32)}, {key_, 0});
-    return static_cast<float>(block[n % 4] >> 8) * 0x1p-24f;
-  }
-
- private:
-  std::uint32_t key_ = 0;
-};
+core::Result<Words> words_of(const Call& call) {
+  COMMENSAL_ASSIGN(const float seed, call.attributes->real("seed", 0));
+  return Words({std::bit_cast<std::uint32_t>(seed), 0});
+}
 
 // low + (high - low) * u(index)
 struct Uniform {
@@ -102,7 +87,7 @@ struct DrawPlan {
   static core::Result<DrawPlan> make(const Call& call) {
     DrawPlan plan;
     COMMENSAL_ASSIGN(plan.law, Law::make(*call.attributes));
-    COMMENSAL_ASSIGN(plan.words, Words::of(call));
+    COMMENSAL_ASSIGN(plan.words, words_of(call));
     if constexpr (kLike) {
       plan.type.shape = call.in(0).shape();
       COMMENSAL_ASSIGN(plan.type.dtype, stated_dtype(call, call.in(0).dtype()));
@@ -141,7 +126,7 @@ struct BernoulliPlan {
   static core::Result<BernoulliPlan> make(const Call& call) {
     BernoulliPlan plan;
     COMMENSAL_TRY(infer::check_dtype<Floats>(call, 0));
-    COMMENSAL_ASSIGN(plan.words, Words::of(call));
+    COMMENSAL_ASSIGN(plan.words, words_of(call));
     plan.type.shape = call.in(0).shape();
     plan.from = call.in(0).dtype();
     COMMENSAL_ASSIGN(plan.type.dtype, stated_dtype(call, plan.from));
@@ -189,7 +174,7 @@ struct MultinomialPlan {
     MultinomialPlan plan;
     COMMENSAL_TRY(infer::check_dtype<Floats32>(call, 0));
     COMMENSAL_TRY(infer::check_rank(call, 0, 2));
-    COMMENSAL_ASSIGN(plan.words, Words::of(call));
+    COMMENSAL_ASSIGN(plan.words, words_of(call));
     COMMENSAL_ASSIGN(plan.samples, call.attributes->integer("sample_size", 1));
     plan.classes = call.in(0).shape()[1];
     if (plan.classes < 1) return fail(ErrorCode::kInvalidArgument, "there are no classes");

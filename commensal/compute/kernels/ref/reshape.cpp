@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operators that keep all elements in order: Identity, Reshape, Flatten, Squeeze, Unsqueeze, and
-// Dropout, which is the identity at inference.
+// Operators that keep all elements in order: Identity, Reshape, Flatten, Squeeze, Unsqueeze.
 #include <algorithm>
 #include <commensal/compute/kernels/ref/movement.hpp>
 
@@ -107,46 +106,8 @@ struct Unsqueeze : InOrder {
   }
 };
 
-// Output 1, the mask, says that everything was kept: bool, before opset 10 of the input's type.
-struct Dropout : InOrder {
-  static constexpr int kFirstParameter = 1;
-  bool has_mask = false;
-  DType mask = DType::kBool;
-
-  static core::Result<Dropout> make(const Call& call) {
-    COMMENSAL_TRY(infer::check_dtype<Floats>(call, 0));
-    if (call.opset < 7) {
-      COMMENSAL_ASSIGN(const std::int64_t is_test, call.attributes->integer("is_test", 0));
-      if (is_test == 0) return fail(ErrorCode::kUnsupported, "Dropout in training mode");
-    }
-    if (call.has(2)) {
-      COMMENSAL_TRY(infer::check_dtype<Types<bool>>(call, 2));
-      if (call.in(2).elements() != 1 || call.in(2).data<bool>()[0]) {
-        return fail(ErrorCode::kUnsupported, "Dropout in training mode");
-      }
-    }
-    return Dropout{{call.in(0).type()},
-                   call.output_count > 1,
-                   call.opset < 10 ? call.in(0).dtype() : DType::kBool};
-  }
-  std::vector<TensorType> types() const {
-    std::vector<TensorType> made = {type};
-    if (has_mask) made.push_back({mask, type.shape});
-    return made;
-  }
-  ElementRef source(int output, std::int64_t index) const {
-    return output == 0 ? ElementRef{0, index} : ElementRef{kFill, 0};
-  }
-  std::uint64_t fill(int) const {
-    if (mask == DType::kBool) return 1;
-    return visit(Floats{}, mask,
-                 [&]<class T>() { return scalar_of(store<T>(Compute<T>{1})).bits; });
-  }
-};
-
 }  // namespace
 
-Columns dropout() { return movement<Dropout>(); }
 Columns flatten() { return movement<Flatten>(); }
 Columns identity() { return movement<Identity>(); }
 Columns reshape() { return movement<Reshape>(); }

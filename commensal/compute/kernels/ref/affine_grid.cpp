@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+// AffineGrid: the places of a regular grid in [-1, 1], turned by a matrix. A place along an axis of
+// n is start + i * step, the product rounded first: with align_corners start = -1 and
+// step = 2 / (n - 1) (0 if n is 1), else step = 2 / n and start = -1 + step / 2. Output d is one
+// chain fma(theta[d][k], place k, acc) from +0, the last axis first, and theta's last column times
+// 1.
+#include <commensal/compute/kernels/ref/each.hpp>
+#include <commensal/compute/kernels/ref/fold.hpp>
+
+namespace commensal::kernels::ref {
+namespace {
+
+using core::ErrorCode;
+using core::fail;
+
+struct AffineGrid {
+  using In = Floats;
+  DType dtype = DType::kUndefined;
+  Shape to;  // [N, (D,) H, W, axes]
+  int axes = 2;
+  bool align_corners = false;
+
+  static core::Result<AffineGrid> make(const Call& call) {
+    COMMENSAL_TRY(infer::check_dtype<In>(call, 0));
+    AffineGrid op;
+    op.dtype = call.in(0).dtype();
+    COMMENSAL_ASSIGN(op.align_corners, call.attributes->integer("align_corners", 0));
+    COMMENSAL_ASSIGN(const auto size, infer::integer_list(call, 1));
+    op.axes = static_cast<int>(size.size()) - 2;
+    const Shape& theta = call.in(0).shape();
+    if ((op.axes != 2 && op.axes != 3) || theta.rank() != 3 || theta[0] != size[0] ||
+        theta[1] != op.axes || theta[2] != op.axes + 1) {
+      return fail(ErrorCode::kInvalidArgument,
+                  "theta {} and a size of {} entries, expected [N,2,3] and 4 or [N,3,4] and 5",
+                  theta.text(), size.size());
+    }
+    std::vector<std::int64_t> dims = {size[0]};
+    dims.insert(dims.end(), size.begin() + 2, size.end());
+    dims.push_back(op.axes);
+    COMMENSAL_ASSIGN(op.to, Shape::of(dims));
+    return op;
+  }
+  std::vector<TensorType> types() const { return {{dtype, to}}; }
+
+  template <class C>
+  C place(std::int64_t i, std::int64_t n) const {
+    const auto length = static_cast<C>(n);
+    const C step = !align_corners ? 2 / length : n == 1 ? C{0} : 2 / (length - 1);
+    const C start = align_corners ? C{-1} : -1 + step / 2;
+    return start + static_cast<C>(i) * step;
+  }
+  std::int64_t entry(std::int64_t index, std::int64_t k) const {
+    const std::int64_t n = index / to.elements(1, to.rank());
+    return (n * axes + index % axes) * (axes + 1) + k;
+  }
+  template <class T>
+  Compute<T> chain(const Call& call, std::int64_t index, std::int64_t steps) const {
+    using C = Compute<T>;
+    std::int64_t rest = index / axes;
+    C acc{0};
+    for (int k = 0; k < std::min<std::int64_t>(steps, axes + 1); ++k) {
+      const int axis = axes - k;  // of `to`; 0 is the batch
+      const C at = k < axes ? place<C>(rest % to[axis], to[axis]) : C{1};
+      if (k < axes) rest /= to[axis];
+      acc =
+          std::fma(load(call.in(0).data<T>()[static_cast<std::size_t>(entry(index, k))]), at, acc);
+    }
+    return acc;
+  }
+  template <class T>
+  Scalar value(const Call& call, int, std::int64_t index) const {
+    return scalar_of(store<T>(chain<T>(call, index, kAllSteps) + Compute<T>{0}));
+  }
+  void reads(const Call& call, int, std::int64_t index, std::vector<ElementRef>& out) const {
+    for (int k = 0; k <= axes; ++k) out.push_back({0, entry(index, k)});
+    read_whole(call, 1, out);
+  }
+  std::int64_t steps(int, std::int64_t) const { return axes + 1; }
+  template <class T>
+  Scalar partial(const Call& call, int, std::int64_t index, std::int64_t steps) const {
+    return scalar_of(store<Compute<T>>(chain<T>(call, index, steps)));
+  }
+};
+
+// MaxRoiPool: corners are corner * spatial_scale, halves rounded away from zero; the region ends
+// with its second corner and is at least 1 long. Bin b of n reaches from floor(b * (length / n)) to
+// before ceil((b + 1) * (length / n)), cut at the image; the maximum of nothing is +0.
+struct MaxRoiPool {
+  using In = Floats;
+  DType dtype = DType::kUndefined;
+  Shape from, to;
+  struct Region {
+    std::int64_t n = 0;
+    float start[2] = {0, 0}, length[2] = {1, 1};
+  };
+  std::vector<Region> regions;
+
+  static core::Result<MaxRoiPool> make(const Call& call) {
+    COMMENSAL_TRY(infer::check_dtype<In>(call, 0));
+    COMMENSAL_TRY(infer::check_same_dtype(call, 1));
+    COMMENSAL_TRY(infer::check_rank(call, 0, 4));
+    MaxRoiPool op;
+    op.dtype = call.in(0).dtype();
+    op.from = call.in(0).shape();
+    const Shape& rois = call.in(1).shape();
+    COMMENSAL_ASSIGN(const auto pooled, call.attributes->integers("pooled_shape"));
+    COMMENSAL_ASSIGN(const float scale, call.attributes->real("spatial_scale", 1));
+    if (rois.rank() != 2 || rois[1] != 5 || pooled.size() != 2 || pooled[0] < 1 || pooled[1] < 1) {
+      return fail(ErrorCode::kInvalidArgument,
+                  "regions must be [R,5], not {}, and attribute 'pooled_shape' two numbers",
+                  rois.text());
+    }
+    COMMENSAL_ASSIGN(op.to, Shape::of(std::array{rois[0], op.from[1], pooled[0], pooled[1]}));
+    std::vector<float> given;
+    visit(In{}, op.dtype, [&]<class T>() {
+      for (const T x : call.in(1).data<T>()) given.push_back(static_cast<float>(load(x)));
+    });
+    for (std::size_t r = 0; r < given.size(); r += 5) {
+      COMMENSAL_ASSIGN(const Region one, region(op.from[0], &given[r], scale));
+      op.regions.push_back(one);
+    }
+    return op;
+  }
+  // [batch entry, x1, y1, x2, y2]
+  static core::Result<Region> region(std::int64_t batch, const float* roi, float scale) {
+    constexpr float kFar = 1 << 22;  // all sums below stay exact
+    Region made;
+    if (!(roi[0] >= 0 && roi[0] < static_cast<float>(batch))) {
+      return fail(ErrorCode::kInvalidArgument, "a region of image {} of {}", roi[0], batch);
+    }
+    made.n = static_cast<std::int64_t>(roi[0]);
+    for (int d = 0; d < 2; ++d) {
+      const float low = std::round(roi[2 - d] * scale), high = std::round(roi[4 - d] * scale);
+      if (!(std::abs(low) < kFar && std::abs(high) < kFar)) {
+        return fail(ErrorCode::kInvalidArgument, "a region from {} to {}", low, high);
+      }
+      made.start[d] = low;
+      made.length[d] = std::max(high - low + 1, 1.0f);
+    }
+    return made;
+  }
+  std::vector<TensorType> types() const { return {{dtype, to}}; }
+
+  // Calls f(input index) for the elements of a bin, row-major.
+  template <class F>
+  void for_elements(std::int64_t index, F&& f) const {
+    const std::int64_t bin[2] = {index / to[3] % to[2], index % to[3]};
+    const std::int64_t channel = index / to[3] / to[2] % to[1];
+    const Region& region = regions[static_cast<std::size_t>(index / to[3] / to[2] / to[1])];
+    std::int64_t first[2], last[2];
+    for (int d = 0; d < 2; ++d) {
+      const float size = region.length[d] / static_cast<float>(to[2 + d]);
+      const float low = std::floor(static_cast<float>(bin[d]) * size) + region.start[d];
+      const float high = std::ceil(static_cast<float>(bin[d] + 1) * size) + region.start[d];
+      first[d] = std::clamp<std::int64_t>(static_cast<std::int64_t>(low), 0, from[2 + d]);
+      last[d] = std::clamp<std::int64_t>(static_cast<std::int64_t>(high), 0, from[2 + d]);
+    }
+    const std::int64_t plane = (region.n * from[1] + channel) * from[2];
+    for (std::int64_t y = first[0]; y < last[0]; ++y) {
+      for (std::int64_t x = first[1]; x < last[1]; ++x) f((plane + y) * from[3] + x);
+    }
+  }
+  template <class T>
+  Compute<T> fold(const Call& call, std::int64_t index, std::int64_t steps) const {
+    Extreme<Compute<T>, true> best(steps);
+    for_elements(index, [&](std::int64_t at) {
+      best.add(at, load(call.in(0).data<T>()[static_cast<std::size_t>(at)]));
+    });
+    return best.position() < 0 ? Compute<T>{0} : best.value();
+  }
+  template <class T>
+  Scalar value(const Call& call, int, std::int64_t index) const {
+    return scalar_of(store<T>(fold<T>(call, index, kAllSteps)));
+  }
+  void reads(const Call&, int, std::int64_t index, std::vector<ElementRef>& out) const {
+    for_elements(index, [&](std::int64_t at) { out.push_back({0, at}); });
+    const std::int64_t roi = index / to[3] / to[2] / to[1];
+    for (std::int64_t i = 0; i < 5; ++i) out.push_back({1, roi * 5 + i});
+  }
+  std::int64_t steps(int, std::int64_t index) const {
+    std::int64_t count = 0;
+    for_elements(index, [&](auto) { ++count; });
+    return count;
+  }
+  template <class T>
+  Scalar partial(const Call& call, int, std::int64_t index, std::int64_t steps) const {
+    return scalar_of(store<Compute<T>>(fold<T>(call, index, steps)));
+  }
+};
+
+}  // namespace
+
+Columns affine_grid() { return each<AffineGrid>(); }
+Columns max_roi_pool() { return each<MaxRoiPool>(); }
+
+}  // namespace commensal::kernels::ref

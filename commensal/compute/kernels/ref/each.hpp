@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <commensal/compute/kernels/infer/checks.hpp>
+#include <commensal/compute/kernels/ref/ops.hpp>
+#include <commensal/compute/kernels/ref/ops_newer.hpp>
+#include <commensal/compute/kernels/ref/value.hpp>
+#include <utility>
+
+/// Operators whose elements are computed one after another, each on its own. One is a type Op:
+///   using In = Types<...>;  DType dtype;          what value<T> is called with
+///   static core::Result<Op> make(const Call&);
+///   std::vector<TensorType> types() const;
+///   template <class T> Scalar value(const Call&, int output, std::int64_t index) const;
+///   void reads(const Call&, int output, std::int64_t index, std::vector<ElementRef>&) const;
+///   and, where there is a reduction,
+///   std::int64_t steps(int output, std::int64_t index) const;
+///   template <class T> Scalar partial(const Call&, int output, std::int64_t index,
+///                                     std::int64_t steps) const;
+namespace commensal::kernels::ref {
+
+/// Puts the bits of a value into an output of its type.
+inline void put(std::span<std::uint8_t> bytes, std::int64_t index, Scalar value) {
+  const auto size = static_cast<std::size_t>(tensor::traits(value.dtype).size);
+  std::memcpy(bytes.data() + static_cast<std::size_t>(index) * size, &value.bits, size);
+}
+
+template <class Op>
+struct EachPlan {
+  Op op;
+
+  static core::Result<EachPlan> make(const Call& call) {
+    COMMENSAL_ASSIGN(auto op, Op::make(call));
+    return EachPlan{std::move(op)};
+  }
+  std::vector<TensorType> types() const { return op.types(); }
+  Scalar element(const Call& call, int output, std::int64_t index) const {
+    return visit(typename Op::In{}, op.dtype,
+                 [&]<class T>() { return op.template value<T>(call, output, index); });
+  }
+  void reads(const Call& call, int output, std::int64_t index, std::vector<ElementRef>& out) const {
+    op.reads(call, output, index, out);
+  }
+  void run(const Call& call, std::span<Tensor> outputs) const {
+    visit(typename Op::In{}, op.dtype, [&]<class T>() {
+      for (int o = 0; o < static_cast<int>(outputs.size()); ++o) {
+        Tensor& output = outputs[static_cast<std::size_t>(o)];
+        const auto bytes = output.mutable_bytes();
+        for (std::int64_t i = 0; i < output.elements(); ++i) {
+          put(bytes, i, op.template value<T>(call, o, i));
+        }
+      }
+    });
+  }
+  std::int64_t steps(const Call&, int output, std::int64_t index) const requires
+      requires(const Op& one) {
+    one.steps(0, 0);
+  }
+  { return op.steps(output, index); }
+  Scalar partial(const Call& call, int output, std::int64_t index,
+                 std::int64_t steps) const requires requires(const Op& one) {
+    one.steps(0, 0);
+  }
+  {
+    return visit(typename Op::In{}, op.dtype,
+                 [&]<class T>() { return op.template partial<T>(call, output, index, steps); });
+  }
+};
+
+template <class Op>
+Columns each() {
+  return columns_of<EachPlan<Op>>();
+}
+
+}  // namespace commensal::kernels::ref
