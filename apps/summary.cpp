@@ -5,6 +5,7 @@
 #include <cmath>
 #include <commensal/base/crypto/sha256.hpp>
 #include <commensal/compute/tensor/float16.hpp>
+#include <commensal/compute/tensor/small.hpp>
 #include <numeric>
 
 namespace commensal::apps {
@@ -12,7 +13,7 @@ namespace {
 
 template <class T>
 auto number(T value) {
-  if constexpr (std::is_same_v<T, tensor::Float16> || std::is_same_v<T, tensor::Bfloat16>) {
+  if constexpr (!std::is_arithmetic_v<T>) {
     return tensor::to_float(value);
   } else if constexpr (sizeof(T) == 1) {
     return static_cast<int>(value);  // fmt prints chars and bools as such

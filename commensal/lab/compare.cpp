@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <commensal/compute/tensor/float16.hpp>
+#include <commensal/compute/tensor/small.hpp>
 #include <commensal/lab/compare.hpp>
 
 namespace commensal::lab {

@@ -35,6 +35,10 @@ tensor::Tensor read_tensor(Reader& reader) {
   }
   const core::ByteView bytes = reader.raw(size);
   if (!reader.ok()) return {};
+  if (auto checked = tensor::check_elements(type.dtype, bytes); !checked) {
+    reader.refuse(checked.error().code, checked.error().message);
+    return {};
+  }
   return tensor::Tensor::copy_of(type, bytes);
 }
 

@@ -126,9 +126,8 @@ Result<Tensor> read_npy(core::ByteView bytes) {
     return malformed(fmt::format("{} needs {} bytes of data, but has {}", type.text(), type.bytes(),
                                  header.data.size()));
   }
-  if (dtype == DType::kBool && std::any_of(header.data.begin(), header.data.end(),
-                                           [](std::uint8_t byte) { return byte > 1; })) {
-    return malformed("a bool that is neither 0 nor 1");
+  if (auto checked = tensor::check_elements(dtype, header.data); !checked) {
+    return malformed(checked.error().message);
   }
   return order.starts_with("True") ? transposed(type, header.data)
                                    : Tensor::copy_of(type, header.data);

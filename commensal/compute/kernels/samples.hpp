@@ -24,6 +24,9 @@ std::vector<Sample> quantised_samples();  // samples_quantised_test.cpp; part of
 std::vector<Sample> loss_samples();       // samples_losses_test.cpp; likewise
 std::vector<Sample> signal_samples();     // samples_signal_test.cpp; likewise
 std::vector<Sample> attention_samples();  // samples_attention_test.cpp; likewise
+std::vector<Sample> small_samples();      // samples_small_test.cpp; likewise
+/// A float32 tensor in a type of 8 or 4 bits.
+Tensor as_small(const Tensor& from, tensor::DType dtype);
 
 /// A sample as a Call, whose pointers stay valid as long as this lives.
 class SampleCall {

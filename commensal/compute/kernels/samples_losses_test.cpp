@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Samples of the losses, of ReduceLogSumExp and of the trigonometric functions.
+// Samples of the losses, of ReduceLogSumExp, of BatchNormalization in training and of the
+// trigonometric functions.
 #include <commensal/base/core/rng.hpp>
 #include <commensal/compute/kernels/samples.hpp>
 
@@ -45,11 +46,23 @@ void add_losses(std::vector<Sample>& s) {
   s.push_back({"SoftmaxCrossEntropyLoss", 13, {f32({2, 5, 3}), planes}, ignoring(-7), 2});
 }
 
+void add_batch_normalization(std::vector<Sample>& s) {
+  const std::vector<Tensor> inputs = {f32({3, 2, 4}), f32({2}, 1), f32({2}, 2), f32({2}, 3),
+                                      Tensor::of<float>({2}, std::array{0.5f, 2.0f})};
+  s.push_back({"BatchNormalization", 15, inputs});
+  Attributes training;
+  training.set("training_mode", std::int64_t{1});
+  training.set("momentum", 0.75f);
+  s.push_back({"BatchNormalization", 14, inputs, training, 3});
+  s.push_back({"BatchNormalization", 15, inputs, training, 1});
+}
+
 }  // namespace
 
 std::vector<Sample> loss_samples() {
   std::vector<Sample> samples;
   add_losses(samples);
+  add_batch_normalization(samples);
   Attributes axes;
   axes.set("axes", List{1, -1});
   samples.push_back({"ReduceLogSumExp", 13, {f32({2, 9, 5})}, axes});

@@ -75,6 +75,17 @@ void add_resizes(Samples& s) {
                with({{"mode", text("linear")},
                      {"coordinate_transformation_mode", text("tf_crop_and_resize")},
                      {"extrapolation_value", 7.0f}})});
+  for (const char* way : {"linear", "cubic"}) {
+    for (const std::int64_t outside : {0, 1}) {
+      s.push_back({"Resize",
+                   19,
+                   {f32({2, 9, 7}), Tensor(), Tensor(), list({4, 3})},
+                   with({{"mode", text(way)},
+                         {"axes", List{1, 2}},
+                         {"antialias", std::int64_t{1}},
+                         {"exclude_outside", outside}})});
+    }
+  }
   s.push_back({"Resize", 10, {f32({4}), smaller}});
   s.push_back({"Upsample", 9, {f32({4}), larger}, with({{"mode", text("linear")}})});
   s.push_back({"Upsample", 7, {f32({3, 4})}, with({{"scales", std::vector<float>{1, 2.5f}}})});
@@ -167,11 +178,13 @@ void add_images(Samples& s) {
   const Tensor single = f32({2, 2, 5, 4});
   const std::vector<double> pixels(single.data<float>().begin(), single.data<float>().end());
   const Tensor images = Tensor::of<double>({2, 2, 5, 4}, pixels);
-  for (const int opset : {10, 16}) {
+  for (const int opset : {10, 16, 22}) {
     s.push_back({"RoiAlign",
                  opset,
                  {images, regions, list({1, 0})},
-                 with({{"output_height", std::int64_t{2}}, {"output_width", std::int64_t{3}}})});
+                 with({{"output_height", std::int64_t{2}},
+                       {"output_width", std::int64_t{3}},
+                       {"mode", text(opset == 22 ? "max" : "avg")}})});
   }
   const Tensor boxes = reals({0, 0, 1, 1, 0, 0.1f, 1, 1.1f, 0, 5, 1, 6}).reshaped({1, 3, 4});
   s.push_back(

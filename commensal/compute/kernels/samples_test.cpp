@@ -322,6 +322,7 @@ std::vector<Sample> all_samples() {
   for (Sample& sample : loss_samples()) samples.push_back(std::move(sample));
   for (Sample& sample : signal_samples()) samples.push_back(std::move(sample));
   for (Sample& sample : attention_samples()) samples.push_back(std::move(sample));
+  for (Sample& sample : small_samples()) samples.push_back(std::move(sample));
   return samples;
 }
 
@@ -358,6 +359,10 @@ Sample as_type(const Sample& sample, tensor::DType dtype) {
   for (Tensor& input : made.inputs) {
     if (input.dtype() != tensor::DType::kFloat32) continue;
     const Tensor from = input;
+    if (tensor::is_small(dtype)) {
+      input = as_small(from, dtype);
+      continue;
+    }
     input = ref::visit(ref::Everything{}, dtype, [&]<class T>() {
       std::vector<std::uint8_t> bytes(static_cast<std::size_t>(from.elements()) * sizeof(T));
       for (std::size_t i = 0; i * sizeof(T) < bytes.size(); ++i) {

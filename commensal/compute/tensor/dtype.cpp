@@ -21,6 +21,14 @@ constexpr DTypeTraits kTable[] = {
     {DType::kUint32, "uint32", "UINT32", "<u4", 4},
     {DType::kUint64, "uint64", "UINT64", "<u8", 8},
     {DType::kBfloat16, "bfloat16", "BF16", "", 2},
+    {DType::kFloat8E4M3Fn, "float8e4m3fn", "FP8E4M3FN", "", 1},
+    {DType::kFloat8E4M3FnUz, "float8e4m3fnuz", "FP8E4M3FNUZ", "", 1},
+    {DType::kFloat8E5M2, "float8e5m2", "FP8E5M2", "", 1},
+    {DType::kFloat8E5M2FnUz, "float8e5m2fnuz", "FP8E5M2FNUZ", "", 1},
+    {DType::kUint4, "uint4", "UINT4", "", 1},
+    {DType::kInt4, "int4", "INT4", "", 1},
+    {DType::kFloat4E2M1, "float4e2m1", "FP4E2M1", "", 1},
+    {DType::kFloat8E8M0, "float8e8m0", "FP8E8M0", "", 1},
 };
 
 }  // namespace

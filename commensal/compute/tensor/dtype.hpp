@@ -25,6 +25,14 @@ enum class DType : std::uint8_t {
   kUint32 = 12,
   kUint64 = 13,
   kBfloat16 = 16,
+  kFloat8E4M3Fn = 17,
+  kFloat8E4M3FnUz = 18,
+  kFloat8E5M2 = 19,
+  kFloat8E5M2FnUz = 20,
+  kUint4 = 21,
+  kInt4 = 22,
+  kFloat4E2M1 = 23,
+  kFloat8E8M0 = 24,
 };
 
 /// Storage formats: arithmetic on them is done in binary32 (docs/numerics.md).
@@ -35,6 +43,14 @@ struct Float16 {
 struct Bfloat16 {
   std::uint16_t bits = 0;
   friend bool operator==(Bfloat16, Bfloat16) = default;
+};
+
+/// Formats of 8 and 4 bits: only moved, converted and quantised to (small.hpp has their numbers).
+/// One element takes a byte; of those of 4 bits the high half is 0.
+template <DType kFormat>
+struct Small {
+  std::uint8_t bits = 0;
+  friend bool operator==(Small, Small) = default;
 };
 
 struct DTypeTraits {
@@ -68,6 +84,8 @@ template <> inline constexpr DType kDTypeOf<std::uint64_t> = DType::kUint64;
 template <> inline constexpr DType kDTypeOf<bool> = DType::kBool;
 template <> inline constexpr DType kDTypeOf<Float16> = DType::kFloat16;
 template <> inline constexpr DType kDTypeOf<Bfloat16> = DType::kBfloat16;
+template <DType kFormat>
+inline constexpr DType kDTypeOf<Small<kFormat>> = kFormat;
 
 /// Calls `f.template operator()<T>()` with the C++ type of `dtype`; the one switch over types.
 template <class F>
@@ -86,6 +104,14 @@ auto with_type(DType dtype, F&& f) {
     case DType::kUint32: return f.template operator()<std::uint32_t>();
     case DType::kUint64: return f.template operator()<std::uint64_t>();
     case DType::kBfloat16: return f.template operator()<Bfloat16>();
+    case DType::kFloat8E4M3Fn: return f.template operator()<Small<DType::kFloat8E4M3Fn>>();
+    case DType::kFloat8E4M3FnUz: return f.template operator()<Small<DType::kFloat8E4M3FnUz>>();
+    case DType::kFloat8E5M2: return f.template operator()<Small<DType::kFloat8E5M2>>();
+    case DType::kFloat8E5M2FnUz: return f.template operator()<Small<DType::kFloat8E5M2FnUz>>();
+    case DType::kUint4: return f.template operator()<Small<DType::kUint4>>();
+    case DType::kInt4: return f.template operator()<Small<DType::kInt4>>();
+    case DType::kFloat4E2M1: return f.template operator()<Small<DType::kFloat4E2M1>>();
+    case DType::kFloat8E8M0: return f.template operator()<Small<DType::kFloat8E8M0>>();
     case DType::kString:
     case DType::kUndefined: break;
   }

@@ -1,11 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <commensal/compute/tensor/tensor.hpp>
 
+#include <algorithm>
+#include <commensal/compute/tensor/small.hpp>
 #include <cstring>
 
 namespace commensal::tensor {
 
 std::string TensorType::text() const { return std::string(traits(dtype).name) + shape.text(); }
+
+core::Result<void> check_elements(DType dtype, core::ByteView bytes) {
+  if (dtype != DType::kBool && !is_four_bits(dtype)) return {};
+  const std::uint8_t most = dtype == DType::kBool ? 1 : 15;
+  if (std::all_of(bytes.begin(), bytes.end(), [most](auto byte) { return byte <= most; })) {
+    return {};
+  }
+  if (dtype == DType::kBool) {
+    return core::fail(core::ErrorCode::kInvalidArgument, "a bool that is neither 0 nor 1");
+  }
+  return core::fail(core::ErrorCode::kInvalidArgument, "a {} of more than 4 bits",
+                    traits(dtype).name);
+}
 
 core::Result<Tensor> Tensor::allocate(Arena& arena, const TensorType& type) {
   COMMENSAL_ASSIGN(auto block, arena.allocate(type.bytes()));

@@ -24,6 +24,11 @@ struct TensorType {
   friend bool operator==(const TensorType&, const TensorType&) = default;
 };
 
+/// Whether the bytes are elements of the type, as every tensor's must be: a bool is 0 or 1, and of
+/// an element of 4 bits the high half is 0. What comes from outside is checked by this.
+/// Error: kInvalidArgument.
+core::Result<void> check_elements(DType dtype, core::ByteView bytes);
+
 /// A dense row-major array that shares its memory: copying a Tensor copies a pointer.
 /// Little-endian; bool is one byte, 0 or 1. The data is aligned for its type.
 /// Thread-safety: as a shared_ptr; concurrent reads are safe, writes are the writer's affair.

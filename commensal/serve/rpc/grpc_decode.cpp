@@ -83,10 +83,7 @@ Result<tensor::Tensor> tensor_from_wire(wire::Tensor& from) {
     return core::fail(ErrorCode::kInvalidArgument, "{} bytes for {}, which has {}",
                       from.data().size(), type.text(), type.bytes());
   }
-  if (dtype == tensor::DType::kBool &&
-      std::any_of(from.data().begin(), from.data().end(), [](char c) { return (c & ~1) != 0; })) {
-    return core::fail(ErrorCode::kInvalidArgument, "a bool that is neither 0 nor 1");
-  }
+  COMMENSAL_TRY(tensor::check_elements(dtype, core::as_bytes(from.data())));
   const auto owner = std::make_shared<const std::string>(std::move(*from.mutable_data()));
   return tensor::Tensor::view_of(type, core::as_bytes(*owner), owner);
 }

@@ -101,6 +101,26 @@ TEST(Import, ReadsEveryTypedField) {
   EXPECT_EQ(by_name["none"].elements(), 0);
 }
 
+// Two to a byte in a file, the first one in the low half; one to a byte in memory.
+TEST(Import, UnpacksElementsOfFourBits) {
+  for (const auto dtype :
+       {tensor::DType::kUint4, tensor::DType::kInt4, tensor::DType::kFloat4E2M1}) {
+    auto model = relu_model(24);
+    const int number = static_cast<int>(dtype);
+    add_initialiser(model, "raw", {3}, number)->set_raw_data("\x7f\x09");
+    auto* typed = add_initialiser(model, "typed", {3}, number);
+    for (const int byte : {0x7f, 0x09}) typed->add_int32_data(byte);
+    const auto graph = import_model(model);
+    ASSERT_TRUE(graph) << graph.error().message;
+    for (const auto& [id, value] : (*graph)->initialisers) {
+      EXPECT_EQ(value.dtype(), dtype);
+      EXPECT_THAT(value.bytes(), ::testing::ElementsAre(15, 7, 9));
+    }
+    typed->add_int32_data(0);
+    expect_refused(import_model(model), ErrorCode::kInvalidArgument, "needs 2 bytes");
+  }
+}
+
 TEST(Import, TurnsConstantsIntoInitialisers) {
   auto model = empty_model();
   auto* constant = add_node(model, "Constant", {}, {"w"});

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <bit>
 #include <commensal/compute/graph/onnx/tensor_proto.hpp>
+#include <commensal/compute/tensor/small.hpp>
 #include <cstring>
 #include <limits>
 
@@ -24,12 +25,25 @@ Result<void> check_size(const TensorType& type, std::size_t bytes) {
               type.bytes(), bytes);
 }
 
-Result<Tensor> from_extent(const TensorType& type, const Extent& extent) {
-  COMMENSAL_TRY(check_size(type, extent.bytes.size()));
-  if (type.dtype == DType::kBool &&
-      std::any_of(extent.bytes.begin(), extent.bytes.end(), [](auto byte) { return byte > 1; })) {
-    return fail(ErrorCode::kInvalidArgument, "a bool that is neither 0 nor 1");
+// ONNX packs two elements of 4 bits into a byte, the first one in the low half.
+Result<Tensor> unpacked(const TensorType& type, core::ByteView packed) {
+  const std::int64_t elements = type.shape.elements();
+  const std::int64_t bytes = elements / 2 + elements % 2;
+  if (static_cast<std::int64_t>(packed.size()) != bytes) {
+    return fail(ErrorCode::kInvalidArgument, "{} needs {} bytes of data, but has {}", type.text(),
+                bytes, packed.size());
   }
+  core::Bytes made(static_cast<std::size_t>(elements));
+  for (std::size_t i = 0; i < made.size(); ++i) {
+    made[i] = tensor::four_bits(i % 2 == 0 ? packed[i / 2] : packed[i / 2] >> 4);
+  }
+  return Tensor::copy_of(type, made);
+}
+
+Result<Tensor> from_extent(const TensorType& type, const Extent& extent) {
+  if (tensor::is_four_bits(type.dtype)) return unpacked(type, extent.bytes);
+  COMMENSAL_TRY(check_size(type, extent.bytes.size()));
+  COMMENSAL_TRY(tensor::check_elements(type.dtype, extent.bytes));
   const auto size = static_cast<std::uintptr_t>(tensor::traits(type.dtype).size);
   const bool aligned = reinterpret_cast<std::uintptr_t>(extent.bytes.data()) % size == 0;
   return aligned ? Tensor::view_of(type, extent.bytes, extent.owner)
@@ -93,6 +107,18 @@ Result<Tensor> from_strings(const TensorType& type, const ::onnx::TensorProto& p
   return Tensor::of_strings(type.shape, {proto.string_data().begin(), proto.string_data().end()});
 }
 
+Result<Tensor> from_packed(const TensorType& type, const ::onnx::TensorProto& proto) {
+  core::Bytes packed;
+  for (const std::int32_t byte : proto.int32_data()) {
+    if (byte < 0 || byte > 255) {
+      return fail(ErrorCode::kInvalidArgument, "the value {} is no byte of {}", byte,
+                  tensor::traits(type.dtype).name);
+    }
+    packed.push_back(static_cast<std::uint8_t>(byte));
+  }
+  return unpacked(type, packed);
+}
+
 constexpr FieldRow kFields[] = {
     {DType::kFloat32, from_float},
     {DType::kFloat64, from_double},
@@ -103,8 +129,16 @@ constexpr FieldRow kFields[] = {
     {DType::kUint16, from_int32<std::uint16_t>},
     {DType::kUint8, from_int32<std::uint8_t>},
     {DType::kBool, from_int32<bool>},
-    {DType::kFloat16, from_int32<std::uint16_t>},   // the bits
-    {DType::kBfloat16, from_int32<std::uint16_t>},  // the bits
+    {DType::kFloat16, from_int32<std::uint16_t>},      // the bits
+    {DType::kBfloat16, from_int32<std::uint16_t>},     // the bits
+    {DType::kFloat8E4M3Fn, from_int32<std::uint8_t>},  // the bits, and so on
+    {DType::kFloat8E4M3FnUz, from_int32<std::uint8_t>},
+    {DType::kFloat8E5M2, from_int32<std::uint8_t>},
+    {DType::kFloat8E5M2FnUz, from_int32<std::uint8_t>},
+    {DType::kFloat8E8M0, from_int32<std::uint8_t>},
+    {DType::kUint4, from_packed},
+    {DType::kInt4, from_packed},
+    {DType::kFloat4E2M1, from_packed},
     {DType::kUint32, from_uint64<std::uint32_t>},
     {DType::kUint64, from_uint64<std::uint64_t>},
 };
@@ -117,7 +151,6 @@ Result<Extent> external_extent(const ::onnx::TensorProto& proto, ExternalFiles& 
 
 // The proto's own raw_data is copied, since the proto will go.
 Result<Tensor> from_raw_field(const TensorType& type, const std::string& data) {
-  COMMENSAL_TRY(check_size(type, data.size()));
   const auto kept = std::make_shared<const std::string>(data);
   return from_extent(type, {core::as_bytes(*kept), kept});
 }

@@ -119,6 +119,7 @@ struct RoiAlign {
     std::int64_t samples[2] = {};
   };
   TensorType from, to;
+  bool maximum = false;  // of the weighted neighbours, instead of the mean of the samples
   std::vector<Region> regions;
 
   static core::Result<RoiAlign> make(const Call& call) {
@@ -130,9 +131,10 @@ struct RoiAlign {
     op.from = call.in(0).type();
     const Shape &x = op.from.shape, &rois = call.in(1).shape();
     COMMENSAL_ASSIGN(const std::string mode, call.attributes->text("mode", "avg"));
-    if (mode != "avg") {
-      return fail(ErrorCode::kUnsupported, "attribute 'mode' is '{}', not 'avg'", mode);
+    if (mode != "avg" && mode != "max") {
+      return fail(ErrorCode::kInvalidArgument, "attribute 'mode' is '{}', not avg or max", mode);
     }
+    op.maximum = mode == "max";
     COMMENSAL_ASSIGN(const std::int64_t height, call.attributes->integer("output_height", 1));
     COMMENSAL_ASSIGN(const std::int64_t width, call.attributes->integer("output_width", 1));
     const bool fits = rois.rank() == 2 && rois[1] == 4 && call.in(2).shape() == Shape{rois[0]} &&
@@ -201,6 +203,7 @@ struct RoiAlign {
   TensorType type() const { return to; }
   bool copies() const { return false; }
   float outside() const { return 0; }
+  bool takes_maximum() const { return maximum; }
   float divisor(std::int64_t index) const {
     const Region& r = region(index);
     return static_cast<float>(std::max<std::int64_t>(r.samples[0] * r.samples[1], 1));
@@ -212,7 +215,9 @@ struct RoiAlign {
     for (std::int64_t y = 0; y < r.samples[0]; ++y) {
       const Taps rows = along(r, 0, at[2], y);
       for (std::int64_t x = 0; x < r.samples[1]; ++x) {
+        const std::size_t before = out.size();
         cross({rows, along(r, 1, at[3], x)}, from.shape, plane, out);
+        if (out.size() == before) out.push_back({0, 0});  // a sample outside of the image
       }
     }
   }

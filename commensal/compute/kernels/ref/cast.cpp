@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cast and CastLike. From and to fp16 and bf16 by way of binary32.
+// Cast and CastLike. From and to fp16, bf16 and the formats of 8 and 4 bits by way of binary32.
 #include <commensal/compute/kernels/infer/checks.hpp>
 #include <commensal/compute/kernels/ref/arithmetic.hpp>
 #include <commensal/compute/kernels/ref/ops.hpp>
 #include <commensal/compute/kernels/ref/value.hpp>
+#include <commensal/compute/tensor/small.hpp>
 
 namespace commensal::kernels::ref {
 namespace {
@@ -22,13 +23,49 @@ core::Result<DType> type_by_name(const Call& call) {
   return core::fail(core::ErrorCode::kUnsupported, "attribute 'to' is '{}'", asked);
 }
 
+core::Result<void> check_castable(DType dtype) {
+  if (Everything::has(dtype) || tensor::is_small(dtype)) return {};
+  return core::fail(core::ErrorCode::kUnsupported, "{} cannot be cast", traits(dtype).name);
+}
+
+// How numbers that a format of 8 or 4 bits lacks are stored in it.
+struct Narrowing {
+  bool saturate = true;
+  tensor::PowerRounding power = tensor::PowerRounding::kUp;
+
+  static core::Result<Narrowing> of(const Call& call) {
+    using tensor::PowerRounding;
+    constexpr std::pair<std::string_view, PowerRounding> kNames[] = {
+        {"up", PowerRounding::kUp},
+        {"down", PowerRounding::kDown},
+        {"nearest", PowerRounding::kNearest}};
+    Narrowing made;
+    COMMENSAL_ASSIGN(made.saturate, call.attributes->integer("saturate", 1));
+    COMMENSAL_ASSIGN(const std::string mode, call.attributes->text("round_mode", "up"));
+    for (const auto& [name, power] : kNames) {
+      made.power = power;
+      if (name == mode) return made;
+    }
+    return core::fail(core::ErrorCode::kInvalidArgument, "attribute 'round_mode' is '{}'", mode);
+  }
+  template <class C>
+  std::uint8_t operator()(DType to, C x) const {
+    if (tensor::is_small_float(to)) {
+      return tensor::small_from_float(to, static_cast<float>(x), saturate, power);
+    }
+    return tensor::four_bits(static_cast<std::int64_t>(convert<std::int32_t>(x)));
+  }
+};
+
 template <bool kLike>
 struct CastPlan {
   TensorType from, to;
+  Narrowing narrowing;
 
   static core::Result<CastPlan> make(const Call& call) {
-    COMMENSAL_TRY(infer::check_dtype<Everything>(call, 0));
     CastPlan plan;
+    COMMENSAL_TRY(check_castable(call.in(0).dtype()));
+    COMMENSAL_ASSIGN(plan.narrowing, Narrowing::of(call));
     plan.from = plan.to = call.in(0).type();
     if constexpr (kLike) {
       plan.to.dtype = call.in(1).dtype();
@@ -38,6 +75,7 @@ struct CastPlan {
       COMMENSAL_ASSIGN(const std::int64_t to, call.attributes->integer("to", 0));
       COMMENSAL_ASSIGN(plan.to.dtype, tensor::dtype_from_onnx(static_cast<int>(to)));
     }
+    COMMENSAL_TRY(check_castable(plan.to.dtype));
     return plan;
   }
   std::vector<TensorType> types() const { return {to}; }
@@ -54,7 +92,29 @@ struct CastPlan {
                    [&]<class From>() { return f.template operator()<To, From>(); });
     });
   }
+  bool has_small() const { return tensor::is_small(from.dtype) || tensor::is_small(to.dtype); }
+  template <class C>
+  Scalar from_number(C x) const {
+    if (tensor::is_small(to.dtype)) return {to.dtype, narrowing(to.dtype, x)};
+    return visit(Everything{}, to.dtype,
+                 [&]<class To>() { return scalar_of(store<To>(convert<Compute<To>>(x))); });
+  }
+  // Where one of the types is small.
+  Scalar small_element(const Call& call, std::int64_t index) const {
+    const auto at = static_cast<std::size_t>(index);
+    if (tensor::is_small(from.dtype)) {
+      const std::uint8_t bits = call.in(0).bytes()[at];
+      if (from.dtype == DType::kInt4) return from_number(tensor::int4_value(bits));
+      if (from.dtype == DType::kUint4) return from_number(bits);
+      return from_number(tensor::small_to_float(from.dtype, bits));
+    }
+    return visit(Everything{}, from.dtype, [&]<class From>() {
+      const Compute<From> x = load(call.in(0).data<From>()[at]);
+      return Scalar{to.dtype, narrowing(to.dtype, x)};
+    });
+  }
   Scalar element(const Call& call, int, std::int64_t index) const {
+    if (has_small()) return small_element(call, index);
     return with_types([&]<class To, class From>() {
       return scalar_of(value<To>(call.in(0).data<From>()[static_cast<std::size_t>(index)]));
     });
@@ -63,11 +123,19 @@ struct CastPlan {
     out.push_back({0, index});
   }
   void run(const Call& call, std::span<Tensor> outputs) const {
+    if (has_small()) return run_small(call, outputs[0].mutable_bytes());
     with_types([&]<class To, class From>() {
       const auto x = call.in(0).data<From>();
       const auto y = outputs[0].mutable_data<To>();
       for (std::size_t i = 0; i < y.size(); ++i) y[i] = value<To>(x[i]);
     });
+  }
+  void run_small(const Call& call, std::span<std::uint8_t> out) const {
+    const auto size = static_cast<std::size_t>(tensor::traits(to.dtype).size);
+    for (std::size_t at = 0; at < out.size(); at += size) {
+      const Scalar made = small_element(call, static_cast<std::int64_t>(at / size));
+      std::memcpy(out.data() + at, &made.bits, size);
+    }
   }
 };
 

@@ -102,6 +102,11 @@ struct Split {
     // Opset 1 knows both the attribute and the input.
     COMMENSAL_ASSIGN(op.lengths, infer::list_from(call, "split", 1, call.has(1) ? 1 : 13));
     const std::int64_t whole = op.from.shape[op.axis], count = call.output_count;
+    COMMENSAL_ASSIGN(const std::int64_t stated, call.attributes->integer("num_outputs", count));
+    if (stated != count) {
+      return fail(ErrorCode::kInvalidArgument, "attribute 'num_outputs' is {}, expected {}", stated,
+                  count);
+    }
     if (op.lengths.empty()) {
       const std::int64_t chunk = (whole + count - 1) / count;
       if (call.opset < 18 && chunk * count != whole) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // QuantizeLinear: code = saturate(nearest_even(x / scale) + zero_point);
 // DequantizeLinear: x = (code - zero_point) * scale, the difference exact and rounded to binary32.
+// Codes of a floating format are the nearest numbers of it.
 #include <commensal/compute/kernels/infer/places.hpp>
 #include <commensal/compute/kernels/ref/ops.hpp>
 #include <commensal/compute/kernels/ref/quantised.hpp>
@@ -11,7 +12,6 @@ namespace {
 using core::ErrorCode;
 using core::fail;
 using Reals = Types<float, Float16, Bfloat16, std::int32_t>;
-using Narrow = Types<std::uint8_t, std::int8_t, std::uint16_t, std::int16_t>;
 
 // Which element of the scale (input 1) and zero point (input 2) serves an element of input 0: one
 // for all, one for each position along an axis, or one for each block of positions along it.
@@ -22,7 +22,7 @@ struct ScalePlace {
 
   static core::Result<ScalePlace> of(const Call& call) {
     const Shape &x = call.in(0).shape(), &scale = call.in(1).shape();
-    COMMENSAL_TRY(infer::check_dtype<Floats32>(call, 1));
+    COMMENSAL_TRY(infer::check_dtype<Scales>(call, 1));
     if (call.has(2) && call.in(2).shape() != scale) {
       return fail(ErrorCode::kInvalidArgument, "zero point {} must have the shape of scale {}",
                   call.in(2).shape().text(), scale.text());
@@ -65,57 +65,96 @@ void read_scaled(const Call& call, std::int64_t index, std::int64_t at,
   if (call.has(2)) out.push_back({2, at});
 }
 
+// What a stored code may be; integers from low to high, or (both 0) a small float.
+struct CodeRange {
+  DType dtype;
+  std::int64_t low = 0, high = 0;
+  bool is_float() const { return low == high; }
+};
+constexpr CodeRange kRanges[] = {
+    {DType::kUint8, 0, 255},        {DType::kInt8, -128, 127}, {DType::kUint16, 0, 65535},
+    {DType::kInt16, -32768, 32767}, {DType::kUint4, 0, 15},    {DType::kInt4, -8, 7},
+    {DType::kFloat8E4M3Fn},         {DType::kFloat8E4M3FnUz},  {DType::kFloat8E5M2},
+    {DType::kFloat8E5M2FnUz},       {DType::kFloat4E2M1}};
+
+core::Result<CodeRange> range_of(DType dtype) {
+  for (const CodeRange& range : kRanges) {
+    if (range.dtype == dtype) return range;
+  }
+  return fail(ErrorCode::kUnsupported, "{} holds no codes", traits(dtype).name);
+}
+
+core::Result<DType> stated_dtype(const Call& call, std::string_view attribute, DType fallback) {
+  COMMENSAL_ASSIGN(const std::int64_t stated, call.attributes->integer(attribute, 0));
+  if (stated == 0) return fallback;
+  if (stated < 0 || stated > 255) {
+    return fail(ErrorCode::kInvalidArgument, "attribute '{}' is {}", attribute, stated);
+  }
+  return tensor::dtype_from_onnx(static_cast<int>(stated));
+}
+
 struct QuantizePlan {
   ScalePlace place;
   TensorType type;
+  CodeRange range;
   DType from = DType::kUndefined;
+  DType precision = DType::kFloat32;  // what the quotient is rounded to
+  bool saturate = true;
 
   static core::Result<QuantizePlan> make(const Call& call) {
     QuantizePlan plan;
     COMMENSAL_TRY(infer::check_dtype<Reals>(call, 0));
     COMMENSAL_ASSIGN(plan.place, ScalePlace::of(call));
     plan.from = call.in(0).dtype();
-    COMMENSAL_ASSIGN(const std::int64_t stated, call.attributes->integer("output_dtype", 0));
-    DType to = call.has(2) ? call.in(2).dtype() : DType::kUint8;
-    if (stated != 0 && !call.has(2)) {
-      COMMENSAL_ASSIGN(to, tensor::dtype_from_onnx(static_cast<int>(stated)));
+    const DType fallback = call.has(2) ? call.in(2).dtype() : DType::kUint8;
+    COMMENSAL_ASSIGN(const DType to, stated_dtype(call, "output_dtype", fallback));
+    COMMENSAL_ASSIGN(plan.precision, stated_dtype(call, "precision", DType::kFloat32));
+    COMMENSAL_ASSIGN(plan.saturate, call.attributes->integer("saturate", 1));
+    COMMENSAL_ASSIGN(plan.range, range_of(to));
+    if (call.has(2) && call.in(2).dtype() != to) {
+      return fail(ErrorCode::kInvalidArgument, "zero point is {}, 'output_dtype' says {}",
+                  traits(call.in(2).dtype()).name, traits(to).name);
     }
-    if (!Narrow::has(to)) {
-      return fail(ErrorCode::kUnsupported, "the output must be one of {}, not {}", Narrow::text(),
-                  traits(to).name);
+    if (!Floats32::has(plan.precision)) {
+      return fail(ErrorCode::kUnsupported, "a precision of {}", traits(plan.precision).name);
     }
     plan.type = {to, call.in(0).shape()};
     return plan;
   }
   std::vector<TensorType> types() const { return {type}; }
 
-  template <class From, class To>
-  To value(const Call& call, std::int64_t index) const {
+  float quotient(float x, float scale) const {
+    const float exact = x / scale;
+    return visit(Floats32{}, precision, [&]<class T>() { return load(store<T>(exact)); });
+  }
+  template <class From>
+  std::uint64_t value(const Call& call, std::int64_t index) const {
     const std::int64_t at = place(index);
     const auto x =
         static_cast<float>(load(call.in(0).data<From>()[static_cast<std::size_t>(index)]));
-    return code_of<To>(x / real_at(call.in(1), at), code_at(call, 2, at));
-  }
-  // Calls f<From, To>().
-  template <class F>
-  auto with_types(F&& f) const {
-    return visit(Reals{}, from, [&]<class From>() {
-      return visit(Narrow{}, type.dtype,
-                   [&]<class To>() { return f.template operator()<From, To>(); });
-    });
+    const float q = quotient(x, real_at(call.in(1), at));
+    if (range.is_float()) {
+      const float zero = call.has(2) ? real_at(call.in(2), at) : 0;
+      return tensor::small_from_float(type.dtype, zero == 0 ? q : q + zero, saturate);
+    }
+    const std::int64_t code = code_between(q, code_at(call, 2, at), range.low, range.high);
+    return static_cast<std::uint64_t>(code) & (range.high - range.low);
   }
   Scalar element(const Call& call, int, std::int64_t index) const {
-    return with_types(
-        [&]<class From, class To>() { return scalar_of(value<From, To>(call, index)); });
+    return visit(Reals{}, from, [&]<class From>() {
+      return Scalar{type.dtype, value<From>(call, index)};
+    });
   }
   void reads(const Call& call, int, std::int64_t index, std::vector<ElementRef>& out) const {
     read_scaled(call, index, place(index), out);
   }
   void run(const Call& call, std::span<Tensor> outputs) const {
-    with_types([&]<class From, class To>() {
-      const auto y = outputs[0].mutable_data<To>();
-      for (std::size_t i = 0; i < y.size(); ++i) {
-        y[i] = value<From, To>(call, static_cast<std::int64_t>(i));
+    const auto size = static_cast<std::size_t>(tensor::traits(type.dtype).size);
+    const auto to = outputs[0].mutable_bytes();
+    visit(Reals{}, from, [&]<class From>() {
+      for (std::size_t i = 0; i < to.size() / size; ++i) {
+        const std::uint64_t code = value<From>(call, static_cast<std::int64_t>(i));
+        std::memcpy(to.data() + i * size, &code, size);
       }
     });
   }
@@ -127,25 +166,29 @@ struct DequantizePlan {
 
   static core::Result<DequantizePlan> make(const Call& call) {
     DequantizePlan plan;
-    COMMENSAL_TRY(infer::check_dtype<Codes>(call, 0));
+    if (call.in(0).dtype() != DType::kInt32) COMMENSAL_TRY(range_of(call.in(0).dtype()));
     COMMENSAL_TRY(infer::check_same_dtype(call, 2));
     COMMENSAL_ASSIGN(plan.place, ScalePlace::of(call));
-    plan.type = {call.in(1).dtype(), call.in(0).shape()};
-    COMMENSAL_ASSIGN(const std::int64_t stated, call.attributes->integer("output_dtype", 0));
-    if (stated != 0) {
-      COMMENSAL_ASSIGN(plan.type.dtype, tensor::dtype_from_onnx(static_cast<int>(stated)));
-    }
+    COMMENSAL_ASSIGN(const DType to, stated_dtype(call, "output_dtype", call.in(1).dtype()));
+    plan.type = {to, call.in(0).shape()};
     if (Floats32::has(plan.type.dtype)) return plan;
     return fail(ErrorCode::kUnsupported, "the output must be one of {}, not {}", Floats32::text(),
                 traits(plan.type.dtype).name);
   }
   std::vector<TensorType> types() const { return {type}; }
 
+  // From the zero point.
+  static float distance(const Call& call, std::int64_t index, std::int64_t at) {
+    if (tensor::is_small_float(call.in(0).dtype())) {
+      const float x = real_at(call.in(0), index), zero = call.has(2) ? real_at(call.in(2), at) : 0;
+      return zero == 0 ? x : x - zero;
+    }
+    return static_cast<float>(code_at(call, 0, index) - code_at(call, 2, at));
+  }
   template <class T>
   T value(const Call& call, std::int64_t index) const {
     const std::int64_t at = place(index);
-    const std::int64_t code = code_at(call, 0, index) - code_at(call, 2, at);
-    return store<T>(static_cast<float>(code) * real_at(call.in(1), at));
+    return store<T>(distance(call, index, at) * real_at(call.in(1), at));
   }
   Scalar element(const Call& call, int, std::int64_t index) const {
     return visit(Floats32{}, type.dtype,

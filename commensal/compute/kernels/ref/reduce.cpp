@@ -123,7 +123,7 @@ struct ReduceLogSum : Summing<Floats, 18> {
 
 template <bool kMaximum>
 struct ReduceExtreme {
-  using In = Numbers;
+  using In = Everything;
   static constexpr int kAxesInputSince = 18, kTreeSteps = 0;
   template <class C>
   using Acc = Extreme<C, kMaximum>;

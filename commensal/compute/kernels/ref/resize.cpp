@@ -70,6 +70,7 @@ struct Axis {
 };
 
 constexpr float kScaleMax = 1 << 24;
+constexpr float kNeighboursMax = 1 << 20;
 constexpr float kLengthMax = static_cast<float>(std::int64_t{1} << 40);
 
 struct Resize {
@@ -78,7 +79,7 @@ struct Resize {
   Coordinates coordinates = Coordinates::kAsymmetric;
   Rounding rounding = Rounding::kLegacy;
   float cubic_a = -0.75f, extrapolation = 0;
-  bool exclude_outside = false;
+  bool exclude_outside = false, antialias = false;
   std::vector<Axis> axes;
   int inner_axes = 0;  // from the first axis that moves: the axes that are sampled
 
@@ -103,7 +104,15 @@ struct Resize {
       dims.push_back(a.out);
     }
     COMMENSAL_ASSIGN(op.to.shape, Shape::of(dims));
+    COMMENSAL_TRY(op.check_neighbours());
     return op;
+  }
+  core::Result<void> check_neighbours() const {
+    float most = 1;
+    for (const Axis& a : axes) most *= a.still || !antialias ? 1 : 2 * reach(a) + 3;
+    if (most <= kNeighboursMax) return {};
+    return fail(ErrorCode::kInvalidArgument, "antialias over more than {} neighbours",
+                kNeighboursMax);
   }
   core::Result<void> set_legacy(const Call& call) {
     if (call.has(1)) {
@@ -125,8 +134,7 @@ struct Resize {
     COMMENSAL_ASSIGN(cubic_a, call.attributes->real("cubic_coeff_a", -0.75f));
     COMMENSAL_ASSIGN(extrapolation, call.attributes->real("extrapolation_value", 0));
     COMMENSAL_ASSIGN(exclude_outside, call.attributes->integer("exclude_outside", 0));
-    COMMENSAL_ASSIGN(const std::int64_t antialias, call.attributes->integer("antialias", 0));
-    if (antialias != 0) return fail(ErrorCode::kUnsupported, "attribute 'antialias' is not 0");
+    COMMENSAL_ASSIGN(antialias, call.attributes->integer("antialias", 0));
     COMMENSAL_ASSIGN(auto where, call.attributes->integers("axes", every_axis()));
     COMMENSAL_TRY(infer::axes_of(where, from.shape.rank()));
     for (auto& axis : where) axis = *tensor::normalise_axis(axis, from.shape.rank());
@@ -256,7 +264,9 @@ struct Resize {
     const auto last = static_cast<float>(a.in - 1);
     const float x = place(a, position), inside = std::clamp(x, 0.0f, last);
     if (coordinates == Coordinates::kCrop && x != inside) return false;
-    if (mode == Mode::kNearest) {
+    if (antialias && mode != Mode::kNearest) {
+      smooth(a, x, out);
+    } else if (mode == Mode::kNearest) {
       const float at = std::clamp(rounded(a, x), 0.0f, last);
       out.push_back({static_cast<std::int64_t>(at), 1});
     } else if (mode == Mode::kLinear) {
@@ -268,6 +278,30 @@ struct Resize {
       cubic(a, x, out);
     }
     return true;
+  }
+  // How far a neighbour may be: the kernel is as wide as the output's pixels.
+  float reach(const Axis& a) const {
+    return (mode == Mode::kCubic ? 2.0f : 1.0f) / std::min(a.scale, 1.0f);
+  }
+  float kernel(float distance) const {
+    if (mode == Mode::kLinear) return distance < 1 ? 1 - distance : 0;
+    if (distance < 1) return cubic_inner(distance, cubic_a);
+    return distance < 2 ? cubic_outer(distance, cubic_a) : 0;
+  }
+  void smooth(const Axis& a, float x, Taps& out) const {
+    const float shrink = std::min(a.scale, 1.0f);
+    const auto first = static_cast<std::int64_t>(std::floor(x - reach(a)));
+    const auto last = static_cast<std::int64_t>(std::ceil(x + reach(a)));
+    const std::size_t begin = out.size();
+    float sum = 0;
+    for (std::int64_t at = first; at <= last; ++at) {
+      const bool counts = !exclude_outside || (at >= 0 && at < a.in);
+      const float weight = counts ? kernel(std::abs(static_cast<float>(at) - x) * shrink) : 0;
+      if (weight == 0) continue;
+      sum = sum + weight;
+      out.push_back({std::clamp<std::int64_t>(at, 0, a.in - 1), weight});
+    }
+    for (std::size_t i = begin; i < out.size(); ++i) out[i].weight = out[i].weight / sum;
   }
   void cubic(const Axis& a, float x, Taps& out) const {
     const float low = std::floor(x);

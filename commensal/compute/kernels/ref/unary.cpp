@@ -48,15 +48,19 @@ struct Not {
     return !in(0);
   }
 };
+using AllFloats = Types<float, double, Float16, Bfloat16, tensor::Small<DType::kFloat8E4M3Fn>,
+                        tensor::Small<DType::kFloat8E4M3FnUz>, tensor::Small<DType::kFloat8E5M2>,
+                        tensor::Small<DType::kFloat8E5M2FnUz>>;
+
 struct IsNan {
-  using In = Floats;
+  using In = AllFloats;
   template <class T>
   bool value(const Operands<T>& in) const {
     return in(0) != in(0);
   }
 };
 struct IsInf {
-  using In = Floats;
+  using In = AllFloats;
   bool positive = true, negative = true;
   static core::Result<IsInf> make(const Call& call) {
     IsInf op;

@@ -5,6 +5,7 @@
 #include <commensal/base/core/check.hpp>
 #include <commensal/compute/kernels/operator.hpp>
 #include <commensal/compute/tensor/float16.hpp>
+#include <commensal/compute/tensor/small.hpp>
 #include <cstring>
 #include <limits>
 #include <span>
@@ -23,7 +24,7 @@ using tensor::Shape;
 /// A set of element types that an operator accepts.
 template <class... Ts>
 struct Types {
-  static bool has(DType dtype) { return ((tensor::kDTypeOf<Ts> == dtype) || ...); }
+  static constexpr bool has(DType dtype) { return ((tensor::kDTypeOf<Ts> == dtype) || ...); }
   /// "float32, float64"
   static std::string text() {
     std::string names;
@@ -57,8 +58,15 @@ auto visit(Types<T, Rest...>, DType dtype, F&& f) {
   return f.template operator()<T>();
 }
 
+/// The floating formats of 8 bits, which a few operators take.
+using Floats8 = Types<tensor::Small<DType::kFloat8E4M3Fn>, tensor::Small<DType::kFloat8E4M3FnUz>,
+                      tensor::Small<DType::kFloat8E5M2>, tensor::Small<DType::kFloat8E5M2FnUz>>;
+
 template <class T>
-inline constexpr bool kIsHalf = std::is_same_v<T, Float16> || std::is_same_v<T, Bfloat16>;
+inline constexpr bool kIsFloat8 = Floats8::has(tensor::kDTypeOf<T>);
+template <class T>
+inline constexpr bool kIsHalf =
+    std::is_same_v<T, Float16> || std::is_same_v<T, Bfloat16> || kIsFloat8<T>;
 /// What arithmetic on T is done in.
 template <class T>
 using Compute = std::conditional_t<kIsHalf<T>, float, T>;

@@ -15,6 +15,8 @@
 ///   bool copies() const;         an element is its only tap, bit for bit, or `outside`
 ///   float outside() const;       the element without taps (also where all weights are 0)
 ///   float divisor(std::int64_t index) const;       the sum is divided by it at the end
+///   bool takes_maximum() const;  (optional) no sum but the maximum of weight * x over the taps,
+///                                those of weight 0 counting as +0
 ///   void taps(std::int64_t index, std::vector<Tap>&) const;
 ///   void extra_reads(const Call&, std::int64_t index, std::vector<ElementRef>&) const;
 ///       what says where to look
@@ -26,12 +28,15 @@ struct Tap {
 };
 using Taps = std::vector<Tap>;
 
-/// The weights of the four neighbours of a place `t` beyond the second of them, in [0, 1), by the
-/// cubic kernel with coefficient `a` (Keys, "Cubic convolution interpolation", 1981).
+/// The cubic kernel with coefficient `a` at distance d (Keys, "Cubic convolution interpolation",
+/// 1981): up to 1, and from 1 to 2.
+inline float cubic_inner(float d, float a) { return ((a + 2) * d - (a + 3)) * d * d + 1; }
+inline float cubic_outer(float d, float a) { return ((a * d - 5 * a) * d + 8 * a) * d - 4 * a; }
+
+/// The weights of the four neighbours of a place `t` beyond the second of them, in [0, 1).
 inline std::array<float, 4> cubic_weights(float t, float a) {
-  const auto outer = [a](float d) { return ((a * d - 5 * a) * d + 8 * a) * d - 4 * a; };
-  const auto inner = [a](float d) { return ((a + 2) * d - (a + 3)) * d * d + 1; };
-  return {outer(t + 1), inner(t), inner(1 - t), outer((1 - t) + 1)};
+  return {cubic_outer(t + 1, a), cubic_inner(t, a), cubic_inner(1 - t, a),
+          cubic_outer((1 - t) + 1, a)};
 }
 
 /// Every combination of one tap for each axis, row-major: positions joined, weights multiplied in
@@ -77,8 +82,37 @@ struct WeightedPlan {
     }
     return acc;
   }
+  bool takes_maximum() const {
+    if constexpr (requires { op.takes_maximum(); }) {
+      return op.takes_maximum();
+    } else {
+      return false;
+    }
+  }
+  Taps all_taps(std::int64_t index) const {
+    Taps made;
+    op.taps(index, made);
+    return made;
+  }
+  template <class T>
+  Compute<T> largest(const Call& call, const Taps& taps, std::int64_t steps) const {
+    const auto x = call.in(0).data<T>();
+    Extreme<Compute<T>, true> best(steps);
+    for (std::size_t i = 0; i < taps.size(); ++i) {
+      const auto weight = static_cast<Compute<T>>(taps[i].weight);
+      const auto at = static_cast<std::size_t>(taps[i].index);
+      best.add(static_cast<std::int64_t>(i), weight == 0 ? weight : weight * load(x[at]));
+    }
+    return best.value();
+  }
   template <class T>
   T value(const Call& call, std::int64_t index) const {
+    if constexpr (std::is_floating_point_v<Compute<T>>) {
+      if (takes_maximum()) {
+        const Taps every = all_taps(index);
+        return store<T>(every.empty() ? Compute<T>{0} : largest<T>(call, every, kAllSteps));
+      }
+    }
     const Taps found = taps(index);
     if (found.empty()) return store<T>(convert<Compute<T>>(op.outside()));
     if (op.copies()) return call.in(0).data<T>()[static_cast<std::size_t>(found[0].index)];
@@ -105,12 +139,16 @@ struct WeightedPlan {
     op.extra_reads(call, index, out);
   }
   std::int64_t steps(const Call&, int, std::int64_t index) const {
+    if (takes_maximum()) return static_cast<std::int64_t>(all_taps(index).size());
     return op.copies() ? 0 : static_cast<std::int64_t>(taps(index).size());
   }
   Scalar partial(const Call& call, int, std::int64_t index, std::int64_t steps) const {
     const auto count = static_cast<std::size_t>(op.copies() ? 0 : steps);
     if (!Floats::has(op.type().dtype)) return scalar_of(0.0f);
     return visit(Floats{}, op.type().dtype, [&]<class T>() {
+      if (takes_maximum()) {
+        return scalar_of(store<Compute<T>>(largest<T>(call, all_taps(index), steps)));
+      }
       return scalar_of(store<Compute<T>>(chain<T>(call, taps(index), count)));
     });
   }

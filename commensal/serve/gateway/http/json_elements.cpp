@@ -3,6 +3,7 @@
 #include <charconv>
 #include <cmath>
 #include <commensal/compute/tensor/float16.hpp>
+#include <commensal/compute/tensor/small.hpp>
 #include <commensal/serve/gateway/http/json_cursor.hpp>
 #include <commensal/serve/gateway/http/json_elements.hpp>
 #include <cstdlib>
@@ -16,9 +17,9 @@ namespace {
 using tensor::Tensor;
 using tensor::TensorType;
 
+/// Types that are not numbers in C++: written as the numbers they stand for, and not read.
 template <class T>
-inline constexpr bool kIsHalf =
-    std::is_same_v<T, tensor::Float16> || std::is_same_v<T, tensor::Bfloat16>;
+inline constexpr bool kIsStorage = !std::is_arithmetic_v<T>;
 
 std::size_t digits(std::string_view text, std::size_t at) {
   const std::size_t begin = at;
@@ -65,7 +66,7 @@ bool read_element(std::string_view text, T& out) {
   if constexpr (std::is_same_v<T, bool>) {
     out = text == "true" || text == "1";
     return out || text == "false" || text == "0";
-  } else if constexpr (kIsHalf<T>) {
+  } else if constexpr (kIsStorage<T>) {
     return false;
   } else {
     if (!is_json_number(text)) return false;
@@ -135,7 +136,7 @@ inline constexpr std::size_t kElementCharsMax = 32;
 
 template <class T>
 char* write_element(char* at, T value) {
-  if constexpr (kIsHalf<T>) {
+  if constexpr (kIsStorage<T>) {
     return write_element(at, tensor::to_float(value));
   } else if constexpr (std::is_same_v<T, bool>) {
     const std::string_view text = value ? "true" : "false";
@@ -151,7 +152,8 @@ char* write_element(char* at, T value) {
 }  // namespace
 
 core::Result<Tensor> read_json_elements(std::string_view array, const TensorType& type) {
-  if (type.dtype == tensor::DType::kFloat16 || type.dtype == tensor::DType::kBfloat16)
+  const bool is_number = tensor::with_type(type.dtype, []<class T>() { return !kIsStorage<T>; });
+  if (!is_number)
     return core::fail(core::ErrorCode::kInvalidArgument,
                       "{} has no JSON form: send it as binary data",
                       tensor::traits(type.dtype).oip);

@@ -168,10 +168,7 @@ core::Result<Tensor> read_tensor(const InputText& input, core::ByteView& binary)
                       type.text(), type.bytes());
   const auto size = static_cast<std::size_t>(type.bytes());
   const Tensor tensor = Tensor::copy_of(type, binary.first(size));
-  if (type.dtype == tensor::DType::kBool)
-    for (const std::uint8_t byte : tensor.bytes())
-      if (byte > 1)
-        return core::fail(ErrorCode::kInvalidArgument, "a BOOL is the byte 0 or 1, not {}", byte);
+  COMMENSAL_TRY(tensor::check_elements(type.dtype, tensor.bytes()));
   binary = binary.subspan(size);
   return tensor;
 }
