@@ -37,6 +37,8 @@ constexpr Exempt kExempt[] = {
     {"node/test_training_dropout", "likewise"},
     {"node/test_training_dropout_mask", "likewise"},
     {"node/test_training_dropout_default*", "likewise"},
+    {"node/test_dft_inverse*",
+     "expects the rounding noise of another transform, 1.9e-7, where the true value is 0"},
     {"node/test_qlinearmatmul_?D_int8_*",
      "expects -236 stored as int8 to wrap round to 20; the operator saturates"},
 };

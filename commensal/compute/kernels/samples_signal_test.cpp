@@ -69,7 +69,7 @@ void add_spectra(Samples& s) {
   s.push_back(
       {"Col2Im",
        18,
-       {f32({2, 6, 6}, 1), list({5, 4}), list({3, 2})},
+       {f32({2, 6, 9}, 1), list({5, 4}), list({3, 2})},
        with({{"strides", List{2, 1}}, {"pads", List{1, 0, 1, 1}}, {"dilations", List{1, 2}}})});
 }
 

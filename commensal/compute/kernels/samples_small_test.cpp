@@ -106,7 +106,7 @@ void add_others(Samples& s) {
                  with({{"seed", std::int64_t{7}}}),
                  2});
   }
-  for (const char* name : {"IsInf", "IsNaN", "Dropout"}) {
+  for (const char* name : {"IsInf", "IsNaN"}) {
     s.push_back({name, 22, {small(DType::kFloat8E5M2, {37})}});
     s.push_back({name, 22, {small(DType::kFloat8E4M3FnUz, {37})}});
   }

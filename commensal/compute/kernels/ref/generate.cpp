@@ -191,7 +191,9 @@ struct EyeLikePlan {
     COMMENSAL_ASSIGN(const std::int64_t dtype,
                      call.attributes->integer("dtype", static_cast<int>(plan.type.dtype)));
     COMMENSAL_ASSIGN(plan.type.dtype, tensor::dtype_from_onnx(static_cast<int>(dtype)));
-    return plan;
+    if (Everything::has(plan.type.dtype)) return plan;
+    return core::fail(core::ErrorCode::kUnsupported, "the output must be one of {}, not {}",
+                      Everything::text(), traits(plan.type.dtype).name);
   }
   std::vector<TensorType> types() const { return {type}; }
   template <class T>

@@ -225,6 +225,7 @@ struct Pad {
       value_is_input = call.has(2) && call.in(2).elements() == 1;
       return {};
     }
+    COMMENSAL_TRY(infer::check_dtype<Everything>(call, 0));
     COMMENSAL_ASSIGN(const float value, call.attributes->real("value", 0));
     value_bits = visit(Everything{}, from.dtype, [&]<class T>() {
       return scalar_of(store<T>(convert<Compute<T>>(value))).bits;

@@ -23,7 +23,9 @@ struct ScalePlace {
   static core::Result<ScalePlace> of(const Call& call) {
     const Shape &x = call.in(0).shape(), &scale = call.in(1).shape();
     COMMENSAL_TRY(infer::check_dtype<Scales>(call, 1));
-    if (call.has(2) && call.in(2).shape() != scale) {
+    // One scale may have a zero point of another rank.
+    const bool both_single = scale.elements() == 1 && call.has(2) && call.in(2).elements() == 1;
+    if (call.has(2) && !both_single && call.in(2).shape() != scale) {
       return fail(ErrorCode::kInvalidArgument, "zero point {} must have the shape of scale {}",
                   call.in(2).shape().text(), scale.text());
     }

@@ -2,7 +2,7 @@
 // RMSNormalization: over each group of n elements, summed in lanes,
 //   r = 1 / sqrt(sum(x * x) / n + epsilon), y = (x * r) * scale.
 // MeanVarianceNormalization: y = (x - mean) / (sqrt(variance) + 1e-9).
-// LpNormalization: y = x / norm, and +0 where the norm is 0.
+// LpNormalization: y = x / norm.
 #include <algorithm>
 #include <commensal/compute/kernels/infer/broadcast.hpp>
 #include <commensal/compute/kernels/infer/places.hpp>
@@ -175,7 +175,7 @@ struct LpNorm {
   Scalar value(const Call& call, const F& made, int, std::int64_t index) const {
     using C = Compute<T>;
     const C x = load(call.in(0).data<T>()[static_cast<std::size_t>(index)]);
-    return scalar_of(store<T>(made.value == C{0} ? C{0} : x / made.value));
+    return scalar_of(store<T>(x / made.value));
   }
   void more_reads(const Call&, int, std::int64_t, std::vector<ElementRef>&) const {}
 };
