@@ -215,6 +215,9 @@ class Builder {
       return fail(ErrorCode::kInvalidArgument, "expected one attribute, one output and no input");
     }
     COMMENSAL_ASSIGN(const kernels::Attributes attributes, to_attributes(proto, files_));
+    if (attributes.all().empty()) {
+      return fail(ErrorCode::kInvalidArgument, "a constant's attribute cannot be a graph");
+    }
     const auto& [name, value] = *attributes.all().begin();
     tensor::Tensor made;
     if (const auto* whole = std::get_if<tensor::Tensor>(&value)) made = *whole;

@@ -268,6 +268,22 @@ TEST(HostileImport, DimensionsWithoutDataCostNothing) {
   expect_refused(import_model(input), ErrorCode::kInvalidArgument, "input 'x'");
 }
 
+TEST(HostileImport, AConstantIsNoGraph) {
+  auto model = empty_model();
+  auto* attribute = add_node(model, "Constant", {}, {"w"})->add_attribute();
+  attribute->set_name("value");
+  attribute->set_type(::onnx::AttributeProto::GRAPH);
+  auto* inner = attribute->mutable_g();
+  inner->set_name("inner");
+  auto* node = inner->add_node();
+  node->set_op_type("Identity");
+  node->add_input("x");
+  node->add_output("o");
+  inner->add_output()->set_name("o");
+  add_node(model, "Add", {"x", "w"}, {"y"});
+  expect_refused(import_model(model), ErrorCode::kInvalidArgument, "cannot be a graph");
+}
+
 TEST(HostileImport, ValuesMustFitTheirType) {
   auto model = relu_model();
   add_initialiser(model, "w", {1}, ::onnx::TensorProto::UINT8)->add_int32_data(300);
