@@ -1,0 +1,229 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Writes tests/fuzz/seeds anew: small inputs that the fuzz targets begin with.
+
+Needs python3-onnx, protoc and cjpeg (libjpeg-turbo-progs); the seeds themselves are in the
+repository, so that no test needs these.
+"""
+import json
+import pathlib
+import random
+import struct
+import subprocess
+import zipfile
+import zlib
+
+import numpy
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+SEEDS = HERE / "seeds"
+
+
+def put(target, name, data):
+    folder = SEEDS / target
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_bytes(data)
+
+
+def info(name, shape, kind=TensorProto.FLOAT):
+    return helper.make_tensor_value_info(name, kind, shape)
+
+
+def model(nodes, inputs, outputs, constants=(), opset=13):
+    graph = helper.make_graph(nodes, "seed", inputs, outputs,
+                              [numpy_helper.from_array(a, n) for n, a in constants])
+    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)])
+    made.ir_version = 8
+    return made.SerializeToString()
+
+
+def onnx_seeds():
+    node = helper.make_node
+    weights = numpy.arange(18, dtype=numpy.float32).reshape(2, 1, 3, 3)
+    put("onnx", "conv", model(
+        [node("Conv", ["x", "w"], ["c"], pads=[1, 1, 1, 1]), node("Relu", ["c"], ["r"]),
+         node("Flatten", ["r"], ["y"])],
+        [info("x", ["N", 1, 4, 4])], [info("y", ["N", 32])], [("w", weights)]))
+    put("onnx", "gemm", model(
+        [node("Gemm", ["x", "w", "b"], ["g"], transB=1), node("Softmax", ["g"], ["y"], axis=1)],
+        [info("x", [2, 3])], [info("y", [2, 4])],
+        [("w", numpy.ones((4, 3), numpy.float32)), ("b", numpy.zeros(4, numpy.float32))]))
+    put("onnx", "shapes", model(
+        [node("Shape", ["x"], ["s"]), node("Gather", ["s", "i"], ["d"]),
+         node("Unsqueeze", ["d", "z"], ["u"]), node("Reshape", ["x", "u"], ["y"])],
+        [info("x", [6])], [info("y", None)],
+        [("i", numpy.array(0, numpy.int64)), ("z", numpy.array([0], numpy.int64))]))
+    put("onnx", "constant", model(
+        [node("Constant", [], ["c"], value=numpy_helper.from_array(numpy.ones(3, numpy.float32))),
+         node("Add", ["x", "c"], ["y"])], [info("x", [3])], [info("y", [3])]))
+    body = [helper.make_graph([node("Identity", ["x"], [f"o{i}"])], f"b{i}", [],
+                              [info(f"o{i}", [2])]) for i in range(2)]
+    put("onnx", "branch", model(
+        [node("If", ["c"], ["y"], then_branch=body[0], else_branch=body[1])],
+        [info("c", [], TensorProto.BOOL), info("x", [2])], [info("y", [2])]))
+    loop = helper.make_graph(
+        [node("Identity", ["go"], ["on"]), node("Add", ["a", "x"], ["b"]),
+         node("Identity", ["i"], ["row"])], "body",
+        [info("i", [], TensorProto.INT64), info("go", [], TensorProto.BOOL), info("a", [2])],
+        [info("on", [], TensorProto.BOOL), info("b", [2]), info("row", [], TensorProto.INT64)])
+    put("onnx", "loop", model(
+        [node("Loop", ["m", "", "x"], ["y", "rows"], body=loop)], [info("x", [2])],
+        [info("y", [2]), info("rows", ["N"], TensorProto.INT64)],
+        [("m", numpy.array(3, numpy.int64))]))
+    scan = helper.make_graph(
+        [node("Add", ["s", "r"], ["t"]), node("Identity", ["t"], ["o"])], "body",
+        [info("s", [2]), info("r", [2])], [info("t", [2]), info("o", [2])])
+    put("onnx", "scan", model(
+        [node("Scan", ["x", "z"], ["y", "all"], body=scan, num_scan_inputs=1)],
+        [info("x", [2]), info("z", [3, 2])], [info("y", [2]), info("all", [3, 2])]))
+    put("onnx", "sequence", model(
+        [node("SequenceConstruct", ["x", "x"], ["s"]), node("SequenceAt", ["s", "i"], ["e"]),
+         node("SequenceInsert", ["s", "e"], ["t"]),
+         node("ConcatFromSequence", ["t"], ["y"], axis=0)],
+        [info("x", [2])], [info("y", [6])], [("i", numpy.array(-1, numpy.int64))]))
+    put("onnx", "old", model(
+        [node("BatchNormalization", ["x", "a", "b", "m", "v"], ["y"], epsilon=1e-3)],
+        [info("x", [1, 2, 2])], [info("y", [1, 2, 2])],
+        [(n, numpy.ones(2, numpy.float32)) for n in "abmv"], opset=9))
+
+
+def arrays():
+    yield "f4", numpy.arange(6, dtype="<f4").reshape(2, 3)
+    yield "f2", numpy.array([1, 0.5], "<f2")
+    yield "i8", numpy.array(7, "<i8")
+    yield "bool", numpy.array([[True], [False]])
+    yield "empty", numpy.zeros((0, 3), "<f8")
+    yield "fortran", numpy.asfortranarray(numpy.arange(6, dtype="<u2").reshape(2, 3))
+
+
+def array_seeds():
+    for name, array in arrays():
+        path = SEEDS / "npy" / f"{name}.npy"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        numpy.save(path, array)
+        put("tensor_pb", name, numpy_helper.from_array(array, "t").SerializeToString())
+        for kind, word in ((zipfile.ZIP_STORED, "stored"), (zipfile.ZIP_DEFLATED, "deflated")):
+            (SEEDS / "npz").mkdir(exist_ok=True)
+            with zipfile.ZipFile(SEEDS / "npz" / f"{name}-{word}", "w", kind) as archive:
+                archive.writestr(zipfile.ZipInfo("x.npy"), path.read_bytes(), kind)
+    for kind, field, values in ((TensorProto.FLOAT, "float_data", [1.0, 2.0]),
+                                (TensorProto.INT64, "int64_data", [1, -2]),
+                                (TensorProto.FLOAT16, "int32_data", [15360, 1]),
+                                (TensorProto.DOUBLE, "double_data", [0.5, 1e300]),
+                                (TensorProto.STRING, "string_data", [b"one", b"two"])):
+        tensor = TensorProto(data_type=kind, dims=[2], name="t")
+        getattr(tensor, field).extend(values)
+        put("tensor_pb", field, tensor.SerializeToString())
+    ones = [numpy.ones(2, numpy.float32), numpy.ones((1, 3), numpy.float32)]
+    sequence = numpy_helper.from_list(ones, "s")
+    put("tensor_pb", "sequence", sequence.SerializeToString())
+    put("tensor_pb", "optional", numpy_helper.from_optional(ones, "o").SerializeToString())
+
+
+def png(width, height, depth, colour, rows, extra=b""):
+    def chunk(kind, data):
+        return (struct.pack(">I", len(data)) + kind + data +
+                struct.pack(">I", zlib.crc32(kind + data)))
+    head = struct.pack(">IIBBBBB", width, height, depth, colour, 0, 0, 0)
+    return (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + extra +
+            chunk(b"IDAT", zlib.compress(b"".join(b"\0" + row for row in rows))) +
+            chunk(b"IEND", b""))
+
+
+def picture_seeds():
+    def row(count, step):
+        return bytes(i * step % 256 for i in range(count))
+    put("picture", "grey.png", png(5, 3, 8, 0, [row(5, 40)] * 3))
+    put("picture", "rgb.png", png(4, 2, 8, 2, [row(12, 20)] * 2))
+    put("picture", "rgba.png", png(2, 2, 8, 6, [row(8, 30)] * 2))
+    put("picture", "grey16.png", png(3, 1, 16, 0, [row(6, 41)]))
+    put("picture", "bits.png", png(9, 2, 1, 0, [b"\xaa\x80"] * 2))
+    palette = struct.pack(">I", 6) + b"PLTE" + b"\0\1\2\377\376\375"
+    palette += struct.pack(">I", zlib.crc32(palette[4:]))
+    put("picture", "palette.png", png(4, 1, 8, 3, [b"\0\1\1\0"], palette))
+    ppm = b"P6 16 9 255\n" + row(16 * 9 * 3, 7)
+    pgm = b"P5 8 8 255\n" + row(64, 11)
+    for name, picture, options in (("rgb.jpg", ppm, []), ("progressive.jpg", ppm, ["-progressive"]),
+                                   ("grey.jpg", pgm, ["-grayscale"]),
+                                   ("full.jpg", ppm, ["-sample", "1x1", "-restart", "1"])):
+        made = subprocess.run(["cjpeg", "-quality", "40", *options], input=picture,
+                              capture_output=True, check=True)
+        put("picture", name, made.stdout)
+
+
+def noun_seeds():
+    def vectors(kind):
+        return json.loads((ROOT / f"tests/vectors/protocol/{kind}.json").read_text())
+
+    def put_noun(name, byte, encoding):
+        put("noun", name, bytes([byte]) + bytes.fromhex(encoding))
+    for kind, byte in {"job": 0, "verdict": 4}.items():
+        for i, vector in enumerate(vectors(kind)):
+            put_noun(f"{kind}{i}", byte, vector["encoding"])
+    for i, vector in enumerate(vectors("receipt")):
+        put_noun(f"body{i}", 1, vector["bodies"][0])
+        put_noun(f"receipt{i}", 3, vector["receipts"][0])
+
+
+def link_seeds():
+    digest, signature = "11" * 32, "22" * 65
+
+    def raw(text):
+        return '"' + "".join(f"\\x{text[i:i + 2]}" for i in range(0, len(text), 2)) + '"'
+    tensor = '{name: "x" dtype: 1 dims: 2 data: "12345678"}'
+    messages = {
+        "challenge": (0, f"challenge {{nonce: {raw(digest)}}}"),
+        "welcome": (0, f"welcome {{session_token: {raw(digest)}}}"),
+        "task": (0, f"task {{id: 7 model: {raw(digest)} input_salt: {raw(digest)} "
+                    f"inputs {tensor}}}"),
+        "countersign": (0, f"countersign {{items {{task: 7 signature: {raw(signature)}}}}}"),
+        "open_request": (0, f"open_request {{receipt: {raw(digest)}}}"),
+        "hello": (1, f'hello {{name: "p" version: "1" address: {raw("33" * 20)} '
+                     f"signature: {raw(signature)} cached_models: {raw(digest)} threads: 4}}"),
+        "load": (1, f"load {{queued: 1 cached_models: {raw(digest)}}}"),
+        "deliver": (1, f"deliver {{task: 7 output_salt: {raw(digest)} outputs {tensor}}}"),
+        "refuse": (1, 'refuse {task: 7 reason {code: ERROR_CODE_NOT_FOUND message: "no"}}'),
+        "open_reply": (1, f'open_reply {{receipt: {raw(digest)} opening: "bytes"}}'),
+    }
+    for name, (side, text) in messages.items():
+        kind = ("GatewayMessage", "ProviderMessage")[side]
+        made = subprocess.run(
+            ["protoc", f"--encode=commensal.v1.{kind}", f"-I{ROOT}/proto",
+             "commensal/v1/link.proto"], input=text.encode(), capture_output=True, check=True)
+        put("link", name, bytes([side]) + made.stdout)
+
+
+def http_seeds():
+    def request(body, fields=""):
+        return (f"POST /v2/models/m/infer HTTP/1.1\r\nHost: h\r\n{fields}"
+                f"Content-Length: {len(body)}\r\n\r\n").encode() + body
+    one = b'{"inputs":[{"name":"x","shape":[2],"datatype":"FP32","data":[1,2.5e0]}]}'
+    put("http", "json", request(one))
+    put("http", "many", request(
+        b'{"id":"a\\u00e9","parameters":{"binary_data_output":true},"inputs":['
+        b'{"name":"n","shape":[1,2],"datatype":"INT64","data":[[-1,9223372036854775807]]},'
+        b'{"name":"b","shape":[2],"datatype":"BOOL","data":[true,false]}],'
+        b'"outputs":[{"name":"y","parameters":{"binary_data":false}}]}'))
+    head = (b'{"inputs":[{"name":"x","shape":[2],"datatype":"BF16",'
+            b'"parameters":{"binary_data_size":4}}]}')
+    put("http", "binary", request(head + b"\1\2\3\4",
+                                  f"Inference-Header-Content-Length: {len(head)}\r\n"))
+    put("http", "get", b"GET /v2/health/live HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")
+    chunk = f"{len(one):x}\r\n".encode() + one + b"\r\n0\r\n\r\n"
+    put("http", "chunked", b"POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n" +
+        chunk)
+    put("http", "old", b"GET / HTTP/1.0\r\nExpect: 100-continue\r\n\r\n")
+
+
+def graph_seeds():
+    dice = random.Random(7)
+    for i in range(24):
+        put("graph", f"{i:02}", bytes(dice.randrange(256) for _ in range(40 + 16 * i)))
+
+
+for make in (onnx_seeds, array_seeds, picture_seeds, noun_seeds, link_seeds, http_seeds,
+             graph_seeds):
+    make()
