@@ -2,7 +2,7 @@
 #include <commensal/base/core/rng.hpp>
 #include <commensal/compute/kernels/ref/arithmetic.hpp>
 #include <commensal/compute/kernels/ref/value.hpp>
-#include <commensal/compute/kernels/samples.hpp>
+#include <commensal/compute/kernels/samples_domains.hpp>
 #include <limits>
 
 namespace commensal::kernels {
@@ -323,6 +323,8 @@ std::vector<Sample> all_samples() {
   for (Sample& sample : signal_samples()) samples.push_back(std::move(sample));
   for (Sample& sample : attention_samples()) samples.push_back(std::move(sample));
   for (Sample& sample : small_samples()) samples.push_back(std::move(sample));
+  for (Sample& sample : ml_samples()) samples.push_back(std::move(sample));
+  for (Sample& sample : string_samples()) samples.push_back(std::move(sample));
   return samples;
 }
 

@@ -19,6 +19,7 @@ constexpr std::uint32_t kAll = ~std::uint32_t{0};
 bool is_in(std::uint32_t set, std::size_t i) { return set == kAll || (i < 32 && (set >> i & 1)); }
 
 constexpr Row kRows[] = {
+    {"ArrayFeatureExtractor", kFirst, kFirst},
     {"CenterCropPad", kFirst, kFirst},
     {"Compress", kFirst, kFirst},
     {"Concat", kAll, kFirst},
@@ -52,7 +53,8 @@ constexpr Row kRows[] = {
 
 const Row* find(std::string_view domain, std::string_view name) {
   const Row* row = std::ranges::find(kRows, name, &Row::name);
-  return domain.empty() && row != std::end(kRows) ? row : nullptr;
+  const bool is_ours = domain.empty() || domain == "ai.onnx.ml";
+  return is_ours && row != std::end(kRows) ? row : nullptr;
 }
 
 bool is_strings(const Tensor* tensor) {

@@ -39,5 +39,7 @@ std::vector<Row> structure_rows();   // table_structure.cpp: sequences, optional
 std::vector<Row> place_rows();       // table_places.cpp: elements looked up by place
 std::vector<Row> signal_rows();      // table_signal.cpp: spectra, windows, images from columns
 std::vector<Row> attention_rows();   // table_attention.cpp: what newer networks are made of
+std::vector<Row> string_rows();      // table_strings.cpp: on texts
+std::vector<Row> ml_rows();          // table_ml.cpp: the domain ai.onnx.ml
 
 }  // namespace commensal::kernels

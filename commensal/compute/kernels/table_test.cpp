@@ -107,6 +107,11 @@ TEST(Table, ElementEqualsRefBitForBit) {
 // The input element with other bits: a small change of an integer, so that it stays a valid
 // position, a wild one of a float.
 Tensor perturbed(const Tensor& input, std::int64_t index) {
+  if (input.dtype() == DType::kString) {
+    std::vector<std::string> texts(input.strings().begin(), input.strings().end());
+    texts[static_cast<std::size_t>(index)] += "'";
+    return Tensor::of_strings(input.shape(), texts);
+  }
   std::vector<std::uint8_t> bytes(input.bytes().begin(), input.bytes().end());
   const auto size = static_cast<std::size_t>(tensor::traits(input.dtype()).size);
   std::uint8_t* at = bytes.data() + static_cast<std::size_t>(index) * size;

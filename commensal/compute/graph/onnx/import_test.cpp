@@ -192,6 +192,14 @@ TEST(HostileImport, OpsetsOutsideTheRangeAreNamed) {
   auto model = relu_model();
   model.set_ir_version(99);
   expect_refused(import_model(model), ErrorCode::kUnsupported, "ir_version 99");
+  model = relu_model();
+  auto* import = model.add_opset_import();
+  import->set_domain("ai.onnx.ml");
+  import->set_version(5);
+  EXPECT_TRUE(import_model(model).has_value());
+  import->set_version(6);
+  expect_refused(import_model(model), ErrorCode::kUnsupported,
+                 "opset 6 of the domain ai.onnx.ml, expected 1 to 5");
 }
 
 TEST(HostileImport, UnknownOperatorsAreNamedWithTheirOpset) {

@@ -15,6 +15,7 @@ using core::Result;
 
 namespace {
 
+constexpr int kMlOpsetMax = 5;
 // Version 3 brought opset_import; later ones only added fields that we read or refuse by name.
 constexpr std::int64_t kIrVersionMin = 3, kIrVersionMax = 13;
 
@@ -221,6 +222,11 @@ Result<Opsets> read_opsets(const ::onnx::ModelProto& model) {
   if (found != opsets.end() && (found->second < kOpsetMin || found->second > kOpsetMax)) {
     return fail(ErrorCode::kUnsupported, "opset {} of the default domain, expected {} to {}",
                 found->second, kOpsetMin, kOpsetMax);
+  }
+  const auto ml = opsets.find("ai.onnx.ml");
+  if (ml != opsets.end() && ml->second > kMlOpsetMax) {
+    return fail(ErrorCode::kUnsupported, "opset {} of the domain ai.onnx.ml, expected 1 to {}",
+                ml->second, kMlOpsetMax);
   }
   return opsets;
 }
