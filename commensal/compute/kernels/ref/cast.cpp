@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cast and CastLike. From and to fp16, bf16 and the formats of 8 and 4 bits by way of binary32.
+// Cast and CastLike. From and to fp16, bf16 and the formats of 8 and 4 bits by way of binary32;
+// from and to text as cast_text.hpp says.
+#include <commensal/base/core/limits_operators.hpp>
 #include <commensal/compute/kernels/infer/checks.hpp>
 #include <commensal/compute/kernels/ref/arithmetic.hpp>
+#include <commensal/compute/kernels/ref/cast_text.hpp>
 #include <commensal/compute/kernels/ref/ops.hpp>
 #include <commensal/compute/kernels/ref/value.hpp>
 #include <commensal/compute/tensor/small.hpp>
@@ -24,7 +27,7 @@ core::Result<DType> type_by_name(const Call& call) {
 }
 
 core::Result<void> check_castable(DType dtype) {
-  if (Everything::has(dtype) || tensor::is_small(dtype)) return {};
+  if (Everything::has(dtype) || tensor::is_small(dtype) || dtype == DType::kString) return {};
   return core::fail(core::ErrorCode::kUnsupported, "{} cannot be cast", traits(dtype).name);
 }
 
@@ -57,6 +60,26 @@ struct Narrowing {
   }
 };
 
+// Casts from or to text: between it and the types of 8 and 4 bits there are none.
+core::Result<void> check_texts(const Tensor& from, DType to) {
+  const bool is_text = from.dtype() == DType::kString;
+  if (is_text == (to == DType::kString)) return {};
+  if (!Everything::has(is_text ? to : from.dtype())) {
+    return core::fail(core::ErrorCode::kUnsupported, "{} cannot be cast to {}",
+                      traits(from.dtype()).name, traits(to).name);
+  }
+  if (from.elements() > limits::kStringsMadeMax) {
+    return core::fail(core::ErrorCode::kResourceExhausted, "{} strings, at most {} are made",
+                      from.elements(), limits::kStringsMadeMax);
+  }
+  for (std::int64_t i = 0; is_text && i < from.elements(); ++i) {
+    if (number_of(from.strings()[static_cast<std::size_t>(i)], to)) continue;
+    return core::fail(core::ErrorCode::kInvalidArgument, "the text at [{}] is no {}", i,
+                      traits(to).name);
+  }
+  return {};
+}
+
 template <bool kLike>
 struct CastPlan {
   TensorType from, to;
@@ -73,9 +96,14 @@ struct CastPlan {
       COMMENSAL_ASSIGN(plan.to.dtype, type_by_name(call));
     } else {
       COMMENSAL_ASSIGN(const std::int64_t to, call.attributes->integer("to", 0));
-      COMMENSAL_ASSIGN(plan.to.dtype, tensor::dtype_from_onnx(static_cast<int>(to)));
+      if (to == static_cast<int>(DType::kString)) {
+        plan.to.dtype = DType::kString;
+      } else {
+        COMMENSAL_ASSIGN(plan.to.dtype, tensor::dtype_from_onnx(static_cast<int>(to)));
+      }
     }
     COMMENSAL_TRY(check_castable(plan.to.dtype));
+    COMMENSAL_TRY(check_texts(call.in(0), plan.to.dtype));
     return plan;
   }
   std::vector<TensorType> types() const { return {to}; }
@@ -113,7 +141,12 @@ struct CastPlan {
       return Scalar{to.dtype, narrowing(to.dtype, x)};
     });
   }
+  // Text has no bits that an element could have.
   Scalar element(const Call& call, int, std::int64_t index) const {
+    if (to.dtype == DType::kString) return {DType::kString, 0};
+    if (from.dtype == DType::kString) {
+      return *number_of(call.in(0).strings()[static_cast<std::size_t>(index)], to.dtype);
+    }
     if (has_small()) return small_element(call, index);
     return with_types([&]<class To, class From>() {
       return scalar_of(value<To>(call.in(0).data<From>()[static_cast<std::size_t>(index)]));
@@ -123,17 +156,29 @@ struct CastPlan {
     out.push_back({0, index});
   }
   void run(const Call& call, std::span<Tensor> outputs) const {
-    if (has_small()) return run_small(call, outputs[0].mutable_bytes());
+    if (to.dtype == DType::kString) {
+      outputs[0] = texts(call.in(0));
+      return;
+    }
+    if (has_small() || from.dtype == DType::kString) {
+      return run_elements(call, outputs[0].mutable_bytes());
+    }
     with_types([&]<class To, class From>() {
       const auto x = call.in(0).data<From>();
       const auto y = outputs[0].mutable_data<To>();
       for (std::size_t i = 0; i < y.size(); ++i) y[i] = value<To>(x[i]);
     });
   }
-  void run_small(const Call& call, std::span<std::uint8_t> out) const {
+  Tensor texts(const Tensor& x) const {
+    if (from.dtype == DType::kString) return x;
+    std::vector<std::string> made;
+    for (std::int64_t i = 0; i < x.elements(); ++i) made.push_back(text_of(x, i));
+    return Tensor::of_strings(to.shape, made);
+  }
+  void run_elements(const Call& call, std::span<std::uint8_t> out) const {
     const auto size = static_cast<std::size_t>(tensor::traits(to.dtype).size);
     for (std::size_t at = 0; at < out.size(); at += size) {
-      const Scalar made = small_element(call, static_cast<std::int64_t>(at / size));
+      const Scalar made = element(call, 0, static_cast<std::int64_t>(at / size));
       std::memcpy(out.data() + at, &made.bits, size);
     }
   }

@@ -66,8 +66,7 @@ TEST(Unicode, ReadsOnlyWellFormedCharacters) {
 TEST(Unicode, MapsCases) {
   EXPECT_EQ(ref::upper_of(std::string_view("straße, äöü, σς, жё, ǆ, ÿ")),
             "STRAßE, ÄÖÜ, ΣΣ, ЖЁ, Ǆ, Ÿ");
-  EXPECT_EQ(ref::lower_of(std::string_view("ÄÖÜ ΑΣ ЖЁ İ \u212a ǅ")),
-            "äöü ασ жё i k ǆ");
+  EXPECT_EQ(ref::lower_of(std::string_view("ÄÖÜ ΑΣ ЖЁ İ \u212a ǅ")), "äöü ασ жё i k ǆ");
   int lower = 0, upper = 0;
   for (std::uint32_t c = 0; c < ref::kRawByte; ++c) {
     const std::uint32_t low = ref::lower_of(c), high = ref::upper_of(c);
@@ -300,6 +299,41 @@ TEST(RefStrings, RefuseWhatDoesNotFit) {
                              }())},
                              {{"delimiter", std::string(",")}}, 2)),
               HasSubstr("strings, at most"));
+}
+
+Attributes to_type(tensor::DType dtype) {
+  Attributes made;
+  made.set("to", static_cast<std::int64_t>(dtype));
+  return made;
+}
+
+TEST(CastText, ReadsAndWritesNumbers) {
+  SampleCall read({"Cast",
+                   13,
+                   {Tensor::of_strings({6}, {"0.1", " -1e-3 ", "+INF", "nan", "-inf", "7"})},
+                   to_type(tensor::DType::kFloat32)});
+  ASSERT_TRUE(read.infer());
+  const Tensor numbers = read.run_ref()[0];
+  EXPECT_EQ(numbers.data<float>()[0], 0.1f);
+  EXPECT_EQ(numbers.data<float>()[1], -1e-3f);
+  SampleCall written({"Cast", 13, {numbers}, to_type(tensor::DType::kString)});
+  ASSERT_TRUE(written.infer());
+  EXPECT_THAT(written.run_ref()[0].strings(),
+              ElementsAre("0.1", "-0.001", "INF", "NaN", "-INF", "7"));
+}
+
+TEST(CastText, RefusesWhatIsNoNumber) {
+  using tensor::DType;
+  const std::pair<const char*, DType> cases[] = {
+      {"", DType::kFloat32},  {"0x10", DType::kFloat32}, {"1e999", DType::kFloat64},
+      {"1.5", DType::kInt32}, {"256", DType::kUint8},    {"-1", DType::kUint64},
+      {"yes", DType::kBool},  {"1 2", DType::kInt64},    {"+-1", DType::kFloat32}};
+  for (const auto& [text, to] : cases) {
+    SampleCall made({"Cast", 13, {Tensor::of_strings({1}, {text})}, to_type(to)});
+    const auto inferred = made.infer();
+    ASSERT_FALSE(inferred) << text;
+    EXPECT_THAT(inferred.error().message, HasSubstr("the text at [0] is no "));
+  }
 }
 
 }  // namespace
