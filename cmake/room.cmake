@@ -1,27 +1,34 @@
 # SPDX-License-Identifier: Apache-2.0
 include(GoogleTest)
 
-# commensal_room(FOLDER [LINK room|library ...] [PRIVATE library ...])
+# commensal_room(FOLDER [WITHOUT folder ...] [LINK room|library ...] [PRIVATE library ...])
 # One room of the house: folder commensal/FOLDER, target commensal_<folder>, alias
 # commensal::<folder with ::>. Sources are found by suffix: *_test.cpp makes <target>_test (one
 # CTest label a file, see below), *_bench.cpp makes <target>_bench, *_fuzz.cpp is for tests/fuzz, the
 # rest is the library.
 # LINK names other rooms (they contain a slash or are a room already) or libraries whose headers
 # may appear in the room's headers; PRIVATE names libraries that stay in leaf sources.
-# Rooms inside the folder are declared before it, and their sources stay theirs.
+# Rooms inside the folder are declared before it, and their sources stay theirs; WITHOUT names those
+# that must come after it.
 set_property(GLOBAL PROPERTY COMMENSAL_ROOMS "")
+set_property(GLOBAL PROPERTY COMMENSAL_ROOMS_LATER "")
 function(commensal_room folder)
-  cmake_parse_arguments(ROOM "" "" "LINK;PRIVATE" ${ARGN})
+  cmake_parse_arguments(ROOM "" "" "WITHOUT;LINK;PRIVATE" ${ARGN})
   string(REPLACE "/" "_" name "commensal_${folder}")
   string(REPLACE "/" "::" alias "commensal::${folder}")
   set(root "${PROJECT_SOURCE_DIR}/commensal/${folder}")
 
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${root}/*.cpp")
   get_property(rooms GLOBAL PROPERTY COMMENSAL_ROOMS)
+  get_property(later GLOBAL PROPERTY COMMENSAL_ROOMS_LATER)
+  foreach(inner IN LISTS ROOM_WITHOUT)
+    set_property(GLOBAL APPEND PROPERTY COMMENSAL_ROOMS_LATER ${folder}/${inner})
+    list(APPEND rooms ${folder}/${inner})
+  endforeach()
   foreach(other IN LISTS rooms)
     if(other MATCHES "^${folder}/")
       list(FILTER sources EXCLUDE REGEX "^${PROJECT_SOURCE_DIR}/commensal/${other}/")
-    elseif(folder MATCHES "^${other}/")
+    elseif(folder MATCHES "^${other}/" AND NOT folder IN_LIST later)
       message(FATAL_ERROR "room ${folder} lies in ${other}: declare it before")
     endif()
   endforeach()
@@ -63,8 +70,8 @@ function(commensal_room folder)
 endfunction()
 
 # commensal_test(NAME SOURCES file ... LINK target ... [LABEL label] [TIMEOUT seconds])
-# A GoogleTest program. A suite whose name begins with "Equality", "Conformance", "Sim" or
-# "Exhaustive" carries that CTest label, every other one LABEL (default: unit).
+# A GoogleTest program. A suite whose name begins with "Equality", "Conformance", "Sim",
+# "Exhaustive" or "Gpu" carries that CTest label, every other one LABEL (default: unit).
 function(commensal_test name)
   cmake_parse_arguments(TEST "" "LABEL;TIMEOUT" "SOURCES;LINK" ${ARGN})
   if(NOT TEST_LABEL)
@@ -76,7 +83,7 @@ function(commensal_test name)
   add_executable(${name} ${TEST_SOURCES})
   target_link_libraries(${name} PRIVATE ${TEST_LINK} GTest::gmock GTest::gtest_main)
   target_compile_definitions(${name} PRIVATE COMMENSAL_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
-  set(special Equality Conformance Sim Exhaustive)
+  set(special Equality Conformance Sim Exhaustive Gpu)
   set(rest "*")
   set(minus)
   foreach(suite IN LISTS special)

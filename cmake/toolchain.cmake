@@ -22,7 +22,7 @@ if(CCACHE_PROGRAM)
   set(CMAKE_CXX_COMPILER_LAUNCHER "${CCACHE_PROGRAM}")
 endif()
 
-add_compile_options(-Wall -Wextra -Wpedantic -ffp-contract=off)
+add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wpedantic;-ffp-contract=off>")
 if(COMMENSAL_SANITIZE)
   add_compile_options(-fsanitize=${COMMENSAL_SANITIZE} -fno-omit-frame-pointer
                       -fno-sanitize-recover=all)

@@ -10,7 +10,9 @@ namespace {
 
 using std::string_view;
 
-bool is_cpp(string_view path) { return path.ends_with(".cpp") || path.ends_with(".hpp"); }
+bool is_cpp(string_view path) {
+  return path.ends_with(".cpp") || path.ends_with(".hpp") || path.ends_with(".cu");
+}
 
 bool is_c(string_view path) { return path.ends_with(".c") || path.ends_with(".h"); }
 

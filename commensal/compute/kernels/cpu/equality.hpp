@@ -7,6 +7,7 @@
 #include <commensal/base/core/rng.hpp>
 #include <commensal/compute/kernels/operator.hpp>
 #include <cstring>
+#include <functional>
 #include <limits>
 #include <vector>
 
@@ -54,6 +55,9 @@ struct Case {
   int outputs = 1;
 };
 
+/// What a list of cases is handed to: one of the back ends' comparisons with ref/.
+using CheckCase = std::function<void(const Case&)>;
+
 class CaseRunner {
  public:
   explicit CaseRunner(const Case& test) : test_(test), arena_(std::int64_t{1} << 32) {
@@ -68,6 +72,17 @@ class CaseRunner {
     auto types = operator_->infer(call_);
     EXPECT_TRUE(types.has_value()) << (types ? "" : types.error().message);
     if (types) call_.outputs = *std::move(types);
+  }
+
+  /// What `run(operator, call, outputs)` makes, a Result, must be what ref/ makes.
+  template <class Run>
+  void compare_with(Run&& run) {
+    ThreadPool one(1);
+    const std::vector<Tensor> expected = this->run(operator_->ref, one, Isa::kAvx2, nullptr);
+    std::vector<Tensor> got = fresh_outputs();
+    const core::Result<void> done = run(*operator_, call_, std::span<Tensor>(got));
+    ASSERT_TRUE(done.has_value()) << (done ? "" : done.error().message);
+    expect_same(got, expected);
   }
 
   void compare() {
@@ -100,12 +115,17 @@ class CaseRunner {
     return packed ? *packed : nullptr;
   }
 
-  std::vector<Tensor> run(KernelFn kernel, ThreadPool& pool, Isa isa, const Packed* packed) {
+  std::vector<Tensor> fresh_outputs() {
     std::vector<Tensor> outputs;
     for (const TensorType& type : call_.outputs) {
       outputs.push_back(*Tensor::allocate(arena_, type));
       std::memset(outputs.back().mutable_bytes().data(), 0xA5, outputs.back().bytes().size());
     }
+    return outputs;
+  }
+
+  std::vector<Tensor> run(KernelFn kernel, ThreadPool& pool, Isa isa, const Packed* packed) {
+    std::vector<Tensor> outputs = fresh_outputs();
     Workspace ws{arena_, pool, isa, packed};
     const auto done = kernel(call_, outputs, ws);
     EXPECT_TRUE(done.has_value()) << (done ? "" : done.error().message);

@@ -2,7 +2,10 @@
 // No #pragma once and no namespace: whoever includes this does so inside a namespace of its own,
 // once for every instruction set (Highway needs the code itself between its target pragmas), and
 // includes <cstdint> and its lanes type (lanes.hpp says what that must have) before it.
-// Plain C++: math/scalar.hpp.
+// Plain C++: math/scalar.hpp. Every function is marked COMMENSAL_DEVICE, which is for CUDA.
+#include <commensal/compute/kernels/math/device.hpp>
+
+// Uses the mark above.
 #include <commensal/compute/kernels/math/basic_inl.hpp>
 
 // Uses the file above.

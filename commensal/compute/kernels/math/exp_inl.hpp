@@ -7,7 +7,7 @@
 
 /// exp(hi + lo), |lo| at most about an ulp of hi. Overflow to infinity, gradual underflow.
 template <class L>
-inline typename L::V exp_sum(typename L::V hi, typename L::V lo) {
+COMMENSAL_DEVICE inline typename L::V exp_sum(typename L::V hi, typename L::V lo) {
   const auto nan = L::is_nan(hi);
   // Beyond these the result is infinity or +0 anyway.
   hi = L::select(L::less(hi, L::set(-104.0f)), L::set(-104.0f), hi);
@@ -33,13 +33,13 @@ inline typename L::V exp_sum(typename L::V hi, typename L::V lo) {
 }
 
 template <class L>
-inline typename L::V exp(typename L::V x) {
+COMMENSAL_DEVICE inline typename L::V exp(typename L::V x) {
   return exp_sum<L>(x, L::set(0.0f));
 }
 
 /// 1 / (1 + exp(-x)), by e = exp(-|x|): 1 / (1 + e), or e / (1 + e) where x < 0.
 template <class L>
-inline typename L::V sigmoid(typename L::V x) {
+COMMENSAL_DEVICE inline typename L::V sigmoid(typename L::V x) {
   const auto e = exp<L>(L::neg(L::abs(x)));
   const auto numerator = L::select(L::less(x, L::set(0.0f)), e, L::set(1.0f));
   return canonical<L>(L::div(numerator, L::add(L::set(1.0f), e)));
@@ -47,13 +47,13 @@ inline typename L::V sigmoid(typename L::V x) {
 
 /// An odd function's value from that of |x|: takes over the sign of x.
 template <class L>
-inline typename L::V with_sign_of(typename L::V x, typename L::V magnitude) {
+COMMENSAL_DEVICE inline typename L::V with_sign_of(typename L::V x, typename L::V magnitude) {
   return L::select(L::less_int(L::bits(x), L::set_int(0)), L::neg(magnitude), magnitude);
 }
 
 /// |x| < 0.65: a polynomial; else 1 - 2 / (exp(2 |x|) + 1).
 template <class L>
-inline typename L::V tanh(typename L::V x) {
+COMMENSAL_DEVICE inline typename L::V tanh(typename L::V x) {
   const auto a = L::abs(x), square = L::mul(a, a);
   auto p = L::set(-0x1.6a534cp-8f);
   p = L::mul_add(p, square, L::set(0x1.4f994ep-6f));
@@ -69,7 +69,7 @@ inline typename L::V tanh(typename L::V x) {
 
 /// |x| < 0.93: x + x p(x^2); else 1 - exp(-q(|x|)).
 template <class L>
-inline typename L::V erf(typename L::V x) {
+COMMENSAL_DEVICE inline typename L::V erf(typename L::V x) {
   auto a = L::abs(x);
   const auto square = L::mul(a, a);
   auto p = L::set(0x1.5e0634p-14f);

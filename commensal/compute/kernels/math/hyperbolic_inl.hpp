@@ -6,7 +6,7 @@
 
 /// exp(a) / 2 for a >= 0, also where exp(a) overflows.
 template <class L>
-inline typename L::V half_exp(typename L::V a) {
+COMMENSAL_DEVICE inline typename L::V half_exp(typename L::V a) {
   a = L::select(L::less(L::set(95.0f), a), L::set(95.0f), a);
   const auto moved = exact_sum<L>(a, L::set(-0x1.62e430p-1f));  // log 2 in two parts
   return exp_sum<L>(moved.high, L::add(moved.low, L::set(0x1.05c610p-29f)));
@@ -14,7 +14,7 @@ inline typename L::V half_exp(typename L::V a) {
 
 /// |x| < 1: a polynomial; else h - (1/4) / h, h = exp(|x|) / 2.
 template <class L>
-inline typename L::V sinh(typename L::V x) {
+COMMENSAL_DEVICE inline typename L::V sinh(typename L::V x) {
   const auto a = L::abs(x), square = L::mul(a, a);
   auto p = L::set(0x1.78a70ep-19f);
   p = L::mul_add(p, square, L::set(0x1.a00900p-13f));
@@ -29,7 +29,7 @@ inline typename L::V sinh(typename L::V x) {
 
 /// h + (1/4) / h, h = exp(|x|) / 2.
 template <class L>
-inline typename L::V cosh(typename L::V x) {
+COMMENSAL_DEVICE inline typename L::V cosh(typename L::V x) {
   const auto h = half_exp<L>(L::abs(x));
   return canonical<L>(L::add(h, L::div(L::set(0.25f), h)));
 }
@@ -37,7 +37,7 @@ inline typename L::V cosh(typename L::V x) {
 /// |x| < 1/2: a polynomial; from 2^12 on log |x| + log 2; else log u, u = |x| + sqrt(x^2 + 1),
 /// with what was lost in u.
 template <class L>
-inline typename L::V asinh(typename L::V x) {
+COMMENSAL_DEVICE inline typename L::V asinh(typename L::V x) {
   const auto a = L::abs(x), square = L::mul(a, a);
   auto p = L::set(0x1.459970p-7f);
   p = L::mul_add(p, square, L::set(-0x1.504f9cp-6f));
@@ -65,7 +65,7 @@ inline typename L::V asinh(typename L::V x) {
 
 /// From 2^12 on log x + log 2; else log(1 + w), w = t + sqrt(t^2 + 2 t), t = x - 1. NaN below 1.
 template <class L>
-inline typename L::V acosh(typename L::V x) {
+COMMENSAL_DEVICE inline typename L::V acosh(typename L::V x) {
   const auto one = L::set(1.0f);
   const auto is_far = L::negate(L::less(x, L::set(0x1p12f)));  // NaN too
   const auto t = L::sub(L::select(is_far, one, x), one);
@@ -80,7 +80,7 @@ inline typename L::V acosh(typename L::V x) {
 
 /// |x| < 1/2: a polynomial; else half the logarithm of (1 + |x|) / (1 - |x|).
 template <class L>
-inline typename L::V atanh(typename L::V x) {
+COMMENSAL_DEVICE inline typename L::V atanh(typename L::V x) {
   const auto a = L::abs(x), square = L::mul(a, a), one = L::set(1.0f);
   auto p = L::set(0x1.4015d6p-3f);
   p = L::mul_add(p, square, L::set(0x1.4f2f8ep-5f));

@@ -10,7 +10,7 @@ struct LogParts {
 };
 
 template <class L>
-inline LogParts<L> log_parts(typename L::V x) {
+COMMENSAL_DEVICE inline LogParts<L> log_parts(typename L::V x) {
   const auto tiny = L::less(x, L::set(0x1p-126f));
   x = L::select(tiny, L::mul(x, L::set(0x1p23f)), x);
   const auto from = L::sub_int(L::bits(x), L::set_int(0x3f2aaaab));  // 2/3
@@ -22,7 +22,7 @@ inline LogParts<L> log_parts(typename L::V x) {
 
 /// (log(1 + f) - f + f^2 / 2) / f^3 for f in [-1/3, 1/3).
 template <class L>
-inline typename L::V log_tail(typename L::V f) {
+COMMENSAL_DEVICE inline typename L::V log_tail(typename L::V f) {
   auto p = L::set(-0x1.0e2a5cp-3f);
   p = L::mul_add(p, f, L::set(0x1.1df36ap-3f));
   p = L::mul_add(p, f, L::set(-0x1.f03c50p-4f));
@@ -35,7 +35,7 @@ inline typename L::V log_tail(typename L::V f) {
 
 /// log(+-0) is -infinity, of a negative number NaN.
 template <class L>
-inline typename L::V log(typename L::V x) {
+COMMENSAL_DEVICE inline typename L::V log(typename L::V x) {
   const auto parts = log_parts<L>(x);
   const auto f = parts.f, square = L::mul(f, f);
   auto r = L::mul_add(L::mul(f, square), log_tail<L>(f), L::mul(square, L::set(-0.5f)));
@@ -51,7 +51,7 @@ inline typename L::V log(typename L::V x) {
 /// log(1 + exp(x)) as maximum(x, 0) + log1p(e), e = exp(-|x|); with u = 1 + e rounded,
 /// log1p(e) is log(u) + (e - (u - 1)) / u.
 template <class L>
-inline typename L::V softplus(typename L::V x) {
+COMMENSAL_DEVICE inline typename L::V softplus(typename L::V x) {
   const auto e = exp<L>(L::neg(L::abs(x)));
   const auto u = L::add(L::set(1.0f), e);
   const auto lost = L::sub(e, L::sub(u, L::set(1.0f)));
@@ -62,7 +62,7 @@ inline typename L::V softplus(typename L::V x) {
 /// |x|^y for finite x > 0, through a logarithm in two parts: log(1 + f) = 2 atanh(s),
 /// s = f / (2 + f).
 template <class L>
-inline typename L::V pow_positive(typename L::V x, typename L::V y) {
+COMMENSAL_DEVICE inline typename L::V pow_positive(typename L::V x, typename L::V y) {
   const auto parts = log_parts<L>(x);
   const auto f = parts.f, n = parts.exponent;
   const auto d = L::add(f, L::set(2.0f)), d_low = L::sub(f, L::sub(d, L::set(2.0f)));
@@ -90,7 +90,7 @@ inline typename L::V pow_positive(typename L::V x, typename L::V y) {
 
 /// x^y with the special cases of C (IEEE 754 `pow`), NaN canonical.
 template <class L>
-inline typename L::V pow(typename L::V x, typename L::V y) {
+COMMENSAL_DEVICE inline typename L::V pow(typename L::V x, typename L::V y) {
   const auto zero = L::set(0.0f), one = L::set(1.0f);
   const auto infinity = L::from_bits(L::set_int(0x7f800000));
   const auto a = L::abs(x), y_abs = L::abs(y);

@@ -12,14 +12,14 @@ struct Pair {
 
 /// a + b exactly (Knuth).
 template <class L>
-inline Pair<L> exact_sum(typename L::V a, typename L::V b) {
+COMMENSAL_DEVICE inline Pair<L> exact_sum(typename L::V a, typename L::V b) {
   const auto sum = L::add(a, b), part = L::sub(sum, a);
   return {sum, L::add(L::sub(a, L::sub(sum, part)), L::sub(b, part))};
 }
 
 /// x minus the nearest multiple of 4, exactly; 0 from 2^25 on, where all numbers are multiples.
 template <class L>
-inline typename L::V modulo_4(typename L::V x) {
+COMMENSAL_DEVICE inline typename L::V modulo_4(typename L::V x) {
   const auto small = L::less(L::abs(x), L::set(0x1p25f));
   const auto kept = L::select(small, x, L::set(0.0f));
   const auto n = L::to_float(L::to_int(L::mul(kept, L::set(0.25f))));
@@ -41,7 +41,7 @@ struct TwoOverPi {
 };
 
 template <class L>
-inline TwoOverPi<L> two_over_pi_for(typename L::V a) {
+COMMENSAL_DEVICE inline TwoOverPi<L> two_over_pi_for(typename L::V a) {
   static constexpr float kParts[14][4] = {
       {0x1.45f306p-1f, 0x1.b93910p-26f, 0x1.529fc2p-52f, 0x1.d5f47ep-78f},
       {0x1.7cc1b8p+1f, -0x1.b1bbeap-24f, -0x1.ac07b2p-49f, 0x1.5f47d4p-74f},
@@ -77,7 +77,7 @@ inline TwoOverPi<L> two_over_pi_for(typename L::V a) {
 
 /// Sums the terms up into the last one; what is lost stays behind, so that the sum is the same.
 template <class L, int kTerms>
-inline void distil(typename L::V (&term)[kTerms]) {
+COMMENSAL_DEVICE inline void distil(typename L::V (&term)[kTerms]) {
   for (int i = 1; i < kTerms; ++i) {
     const Pair<L> sum = exact_sum<L>(term[i], term[i - 1]);
     term[i] = sum.high;
@@ -87,7 +87,7 @@ inline void distil(typename L::V (&term)[kTerms]) {
 
 /// For finite a >= 0.
 template <class L>
-inline Angle<L> reduce_angle(typename L::V a) {
+COMMENSAL_DEVICE inline Angle<L> reduce_angle(typename L::V a) {
   constexpr int kTerms = 7;
   const TwoOverPi<L> factor = two_over_pi_for<L>(a);
   typename L::V high[4], low[3];
@@ -125,7 +125,7 @@ inline Angle<L> reduce_angle(typename L::V a) {
 }
 
 template <class L>
-inline typename L::V sin_of_reduced(const Pair<L>& r) {
+COMMENSAL_DEVICE inline typename L::V sin_of_reduced(const Pair<L>& r) {
   const auto square = L::mul(r.high, r.high);
   auto p = L::set(0x1.6db388p-19f);
   p = L::mul_add(p, square, L::set(-0x1.a01388p-13f));
@@ -136,7 +136,7 @@ inline typename L::V sin_of_reduced(const Pair<L>& r) {
 }
 
 template <class L>
-inline typename L::V cos_of_reduced(const Pair<L>& r) {
+COMMENSAL_DEVICE inline typename L::V cos_of_reduced(const Pair<L>& r) {
   const auto one = L::set(1.0f);
   const auto square = L::mul(r.high, r.high);
   const auto square_low = L::mul_add(r.high, r.high, L::neg(square));
@@ -152,7 +152,7 @@ inline typename L::V cos_of_reduced(const Pair<L>& r) {
 
 /// Has the quadrant this bit?
 template <class L, int kBit>
-inline typename L::M has_bit(typename L::I quadrant) {
+COMMENSAL_DEVICE inline typename L::M has_bit(typename L::I quadrant) {
   return L::less_int(L::set_int(0), L::and_int(quadrant, L::set_int(kBit)));
 }
 
@@ -162,7 +162,7 @@ struct SinCos {
   typename L::V sin, cos;
 };
 template <class L>
-inline SinCos<L> sin_cos(typename L::V x) {
+COMMENSAL_DEVICE inline SinCos<L> sin_cos(typename L::V x) {
   const auto a = L::abs(x);
   const auto bad = L::negate(L::less(a, L::from_bits(L::set_int(0x7f800000))));
   const auto angle = reduce_angle<L>(L::select(bad, L::set(0.0f), a));
@@ -177,28 +177,28 @@ inline SinCos<L> sin_cos(typename L::V x) {
 
 /// The sign of x turns that of the value, which may be negative itself.
 template <class L>
-inline typename L::V odd(typename L::V x, typename L::V value) {
+COMMENSAL_DEVICE inline typename L::V odd(typename L::V x, typename L::V value) {
   return L::select(L::less_int(L::bits(x), L::set_int(0)), L::neg(value), value);
 }
 
 template <class L>
-inline typename L::V sin(typename L::V x) {
+COMMENSAL_DEVICE inline typename L::V sin(typename L::V x) {
   return canonical<L>(odd<L>(x, sin_cos<L>(x).sin));
 }
 template <class L>
-inline typename L::V cos(typename L::V x) {
+COMMENSAL_DEVICE inline typename L::V cos(typename L::V x) {
   return canonical<L>(sin_cos<L>(x).cos);
 }
 /// sin / cos.
 template <class L>
-inline typename L::V tan(typename L::V x) {
+COMMENSAL_DEVICE inline typename L::V tan(typename L::V x) {
   const auto both = sin_cos<L>(x);
   return canonical<L>(odd<L>(x, L::div(both.sin, both.cos)));
 }
 
 /// (asin(s) - s) / s for s = sqrt(square) in [0, 1/2].
 template <class L>
-inline typename L::V asin_tail(typename L::V square) {
+COMMENSAL_DEVICE inline typename L::V asin_tail(typename L::V square) {
   auto p = L::set(0x1.14138cp-5f);
   p = L::mul_add(p, square, L::set(0x1.18e1f6p-6f));
   p = L::mul_add(p, square, L::set(0x1.fd921ap-6f));
@@ -210,7 +210,7 @@ inline typename L::V asin_tail(typename L::V square) {
 
 /// asin(sqrt((1 - a) / 2)) for a in [1/2, 1], in two parts.
 template <class L>
-inline Pair<L> asin_of_half(typename L::V a) {
+COMMENSAL_DEVICE inline Pair<L> asin_of_half(typename L::V a) {
   const auto z = L::mul(L::sub(L::set(1.0f), a), L::set(0.5f));
   const auto s = L::sqrt(z);
   const auto lost = L::div(L::mul_add(L::neg(s), s, z), L::add(s, s));
@@ -220,7 +220,7 @@ inline Pair<L> asin_of_half(typename L::V a) {
 
 /// |x| <= 1/2: a polynomial; else pi / 2 - 2 asin(sqrt((1 - |x|) / 2)).
 template <class L>
-inline typename L::V asin(typename L::V x) {
+COMMENSAL_DEVICE inline typename L::V asin(typename L::V x) {
   const auto a = L::abs(x);
   const auto small = L::mul_add(a, asin_tail<L>(L::mul(a, a)), a);
   const auto half = asin_of_half<L>(a);
@@ -234,7 +234,7 @@ inline typename L::V asin(typename L::V x) {
 
 /// |x| <= 1/2: pi / 2 - asin(x); else 2 asin(sqrt((1 - |x|) / 2)), where x < 0 that from pi.
 template <class L>
-inline typename L::V acos(typename L::V x) {
+COMMENSAL_DEVICE inline typename L::V acos(typename L::V x) {
   const auto a = L::abs(x);
   const auto two = L::set(2.0f), minus_2 = L::set(-2.0f);
   const auto half_pi = L::set(0x1.921fb6p+0f), half_pi_low = L::set(-0x1.777a5cp-25f);
@@ -253,7 +253,7 @@ inline typename L::V acos(typename L::V x) {
 
 /// Turned by 0, pi / 4 or pi / 2 so that a polynomial on [-tan(pi / 8), tan(pi / 8)] serves.
 template <class L>
-inline typename L::V atan(typename L::V x) {
+COMMENSAL_DEVICE inline typename L::V atan(typename L::V x) {
   const auto a = L::abs(x), one = L::set(1.0f), zero = L::set(0.0f);
   const auto middle = L::less(L::set(0.4142135f), a), far = L::less(L::set(2.4142135f), a);
   const auto over = L::select(far, L::set(-1.0f), L::select(middle, L::sub(a, one), a));

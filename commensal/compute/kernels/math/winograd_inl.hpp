@@ -8,7 +8,8 @@
 
 /// One dimension of the input transform: d[0..M+1] at stride `stride` becomes o[0..M+1].
 template <class L, int M>
-inline void winograd_input_1d(const typename L::V* d, int stride, typename L::V* o, int o_stride) {
+COMMENSAL_DEVICE inline void winograd_input_1d(const typename L::V* d, int stride, typename L::V* o,
+                                               int o_stride) {
   const auto at = [&](int i) { return d[i * stride]; };
   if constexpr (M == 2) {
     o[0] = L::sub(at(0), at(2));
@@ -33,7 +34,8 @@ inline void winograd_input_1d(const typename L::V* d, int stride, typename L::V*
 
 /// One dimension of the output transform: m[0..M+1] becomes y[0..M-1].
 template <class L, int M>
-inline void winograd_output_1d(const typename L::V* m, int stride, typename L::V* y, int y_stride) {
+COMMENSAL_DEVICE inline void winograd_output_1d(const typename L::V* m, int stride,
+                                                typename L::V* y, int y_stride) {
   const auto at = [&](int i) { return m[i * stride]; };
   if constexpr (M == 2) {
     y[0] = L::add(L::add(at(0), at(1)), at(2));
@@ -52,7 +54,7 @@ inline void winograd_output_1d(const typename L::V* m, int stride, typename L::V
 
 /// d and v: (M+2) x (M+2), row-major. Columns are transformed first, then rows.
 template <class L, int M>
-inline void winograd_input(const typename L::V* d, typename L::V* v) {
+COMMENSAL_DEVICE inline void winograd_input(const typename L::V* d, typename L::V* v) {
   constexpr int T = M + 2;
   typename L::V t[T * T];
   for (int x = 0; x < T; ++x) winograd_input_1d<L, M>(d + x, T, t + x, T);
@@ -61,7 +63,7 @@ inline void winograd_input(const typename L::V* d, typename L::V* v) {
 
 /// m: (M+2) x (M+2) sums, y: M x M outputs before the bias. Columns first, then rows.
 template <class L, int M>
-inline void winograd_output(const typename L::V* m, typename L::V* y) {
+COMMENSAL_DEVICE inline void winograd_output(const typename L::V* m, typename L::V* y) {
   constexpr int T = M + 2;
   typename L::V t[M * T];
   for (int x = 0; x < T; ++x) winograd_output_1d<L, M>(m + x, T, t + x, T);
