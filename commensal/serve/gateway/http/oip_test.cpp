@@ -197,7 +197,7 @@ TEST(OipRequest, RefusesABoolThatIsNone) {
   const std::string json =
       with_input(R"("datatype":"BOOL","shape":[1],"parameters":{"binary_data_size":1})");
   EXPECT_TRUE(read(json + '\1', json.size()));
-  EXPECT_NE(error_of(json + '\2', json.size()).find("byte 0 or 1"), std::string::npos);
+  EXPECT_NE(error_of(json + '\2', json.size()).find("neither 0 nor 1"), std::string::npos);
 }
 
 TEST(OipRequest, BoundsTheDepth) {
