@@ -174,7 +174,12 @@ Result<tensor::Tensor> viewed(const Port& port, const TensorView& input) {
                   "input '{}' begins at an odd address, expected one divisible by {}", port.name,
                   row->size);
   }
-  return tensor::Tensor::view_of(type, {at, input.bytes.size()}, nullptr);
+  const core::ByteView bytes{at, input.bytes.size()};
+  if (const auto checked = tensor::check_elements(type.dtype, bytes); !checked) {
+    return refuse(ErrorCode::kInvalidArgument, "input '{}': {}", port.name,
+                  checked.error().message);
+  }
+  return tensor::Tensor::view_of(type, bytes, nullptr);
 }
 
 bool lies_in(core::ByteView bytes, const TensorView& input) {

@@ -57,7 +57,15 @@ typedef enum commensal_dtype {
   COMMENSAL_FLOAT64 = 11,
   COMMENSAL_UINT32 = 12,
   COMMENSAL_UINT64 = 13,
-  COMMENSAL_BFLOAT16 = 16
+  COMMENSAL_BFLOAT16 = 16,
+  COMMENSAL_FLOAT8E4M3FN = 17, /* from here on one byte an element */
+  COMMENSAL_FLOAT8E4M3FNUZ = 18,
+  COMMENSAL_FLOAT8E5M2 = 19,
+  COMMENSAL_FLOAT8E5M2FNUZ = 20,
+  COMMENSAL_UINT4 = 21, /* of the formats of 4 bits the high half of the byte is 0 */
+  COMMENSAL_INT4 = 22,
+  COMMENSAL_FLOAT4E2M1 = 23,
+  COMMENSAL_FLOAT8E8M0 = 24
 } commensal_dtype;
 const char *commensal_dtype_name(int32_t dtype); /* "float32" */
 size_t commensal_dtype_size(int32_t dtype);      /* bytes per element, 0: no such type */

@@ -85,6 +85,14 @@ enum class DType : std::int32_t {
   kUint32 = 12,
   kUint64 = 13,
   kBfloat16 = 16,
+  kFloat8E4M3Fn = 17,  // from here on one byte an element
+  kFloat8E4M3FnUz = 18,
+  kFloat8E5M2 = 19,
+  kFloat8E5M2FnUz = 20,
+  kUint4 = 21,  // of the formats of 4 bits the high half of the byte is 0
+  kInt4 = 22,
+  kFloat4E2M1 = 23,
+  kFloat8E8M0 = 24,
 };
 /// "float32"; "undefined" for what is not in the list.
 std::string_view name_of(DType dtype);

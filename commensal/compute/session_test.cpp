@@ -90,6 +90,7 @@ TEST(Model, TellsWhatItDeclares) {
   EXPECT_EQ(loaded->batching_objection(), "");
   EXPECT_EQ(name_of(DType::kBfloat16), "bfloat16");
   EXPECT_EQ(size_of(DType::kBfloat16), 2U);
+  EXPECT_EQ(name_of(DType::kFloat8E8M0), "float8e8m0");
   EXPECT_EQ(name_of(static_cast<DType>(8)), "undefined") << "strings are not carried";
   EXPECT_EQ(size_of(static_cast<DType>(99)), 0U);
 }
@@ -201,6 +202,9 @@ TEST(Session, SaysWhatItExpected) {
   EXPECT_EQ(refusal({{static_cast<DType>(8), {1}, raw}}),
             "input 'x' has element type 8, expected float32[N,2]");
   EXPECT_THAT(refusal({view<float>({-2, 2}, x)}), HasSubstr("input 'x': "));
+  const std::array two = {std::byte{2}}, sixteen = {std::byte{16}};
+  EXPECT_EQ(refusal({{DType::kBool, {1}, two}}), "input 'x': a bool that is neither 0 nor 1");
+  EXPECT_EQ(refusal({{DType::kInt4, {1}, sixteen}}), "input 'x': int4 of more than 4 bits");
 }
 
 TEST(Session, RefusesByName) {

@@ -18,7 +18,7 @@ core::Result<void> check_elements(DType dtype, core::ByteView bytes) {
   if (dtype == DType::kBool) {
     return core::fail(core::ErrorCode::kInvalidArgument, "a bool that is neither 0 nor 1");
   }
-  return core::fail(core::ErrorCode::kInvalidArgument, "a {} of more than 4 bits",
+  return core::fail(core::ErrorCode::kInvalidArgument, "{} of more than 4 bits",
                     traits(dtype).name);
 }
 
