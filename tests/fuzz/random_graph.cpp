@@ -45,11 +45,12 @@ float real(Choices& c) {
   return std::bit_cast<float>(static_cast<std::uint32_t>(c.word(4)));
 }
 
-// Bools are 0 or 1: whoever makes tensors sees to it.
+// Bools are 0 or 1, and elements of 4 bits are below 16: whoever makes tensors sees to it.
 Tensor filled(const TensorType& type, std::vector<std::uint8_t> bytes) {
-  if (type.dtype == DType::kBool) {
-    for (std::uint8_t& byte : bytes) byte &= 1;
-  }
+  const bool is_half_byte =
+      type.dtype == DType::kUint4 || type.dtype == DType::kInt4 || type.dtype == DType::kFloat4E2M1;
+  const std::uint8_t mask = type.dtype == DType::kBool ? 1 : is_half_byte ? 15 : 255;
+  for (std::uint8_t& byte : bytes) byte &= mask;
   return Tensor::copy_of(type, bytes);
 }
 
@@ -64,7 +65,7 @@ Tensor small_numbers(const TensorType& type, Choices& c) {
       if constexpr (std::is_arithmetic_v<T>) {
         value = static_cast<T>(std::is_unsigned_v<T> ? std::abs(x) : x);
       } else {
-        value.bits = static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(x) >> 16);
+        value.bits = static_cast<decltype(value.bits)>(std::bit_cast<std::uint32_t>(x) >> 16);
       }
       std::memcpy(bytes.data() + i * sizeof(T), &value, sizeof(T));
     }
