@@ -1,47 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 // Samples of Attention and its companions, of newer activations and places, and of bits.
-#include <commensal/base/core/rng.hpp>
-#include <commensal/compute/kernels/samples.hpp>
+#include <commensal/compute/kernels/samples_make.hpp>
 
 namespace commensal::kernels {
 namespace {
 
-using tensor::Shape;
-using List = std::vector<std::int64_t>;
-using Named = std::initializer_list<std::pair<const char*, Attribute>>;
-using Samples = std::vector<Sample>;
+using make::i64;
+using make::List;
+using make::list;
+using make::Named;
+using make::Samples;
+using make::Shape;
+using make::text;
+using make::with;
 
-Attributes with(Named named) {
-  Attributes made;
-  for (const auto& [name, value] : named) made.set(name, value);
-  return made;
-}
 // Values in [-3, 3), other ones for every stream.
 Tensor f32(const Shape& shape, std::uint64_t stream = 0) {
-  std::vector<float> values;
-  for (std::int64_t i = 0; i < shape.elements(); ++i) {
-    values.push_back(3 * core::counter_symmetric_f32(19, stream, static_cast<std::uint64_t>(i)));
-  }
-  return Tensor::of<float>(shape, values);
+  return make::uniform(shape, 3, 19, stream);
 }
 template <class T>
 Tensor integers(const Shape& shape, std::uint64_t stream = 0) {
+  const Tensor from = f32(shape, stream);
   std::vector<T> values;
-  for (const float x : f32(shape, stream).data<float>()) {
+  for (const float x : from.data<float>()) {
     values.push_back(static_cast<T>(static_cast<std::int64_t>(x * 40)));
   }
   return Tensor::of<T>(shape, values);
 }
 Tensor booleans(const Shape& shape, std::uint64_t stream) {
-  std::vector<std::uint8_t> bytes;
-  for (const float x : f32(shape, stream).data<float>()) bytes.push_back(x > -1 ? 1 : 0);
-  return Tensor::copy_of({tensor::DType::kBool, shape}, bytes);
+  return make::booleans_of(f32(shape, stream), -1);
 }
-Tensor i64(const Shape& shape, const List& values) {
-  return Tensor::of<std::int64_t>(shape, values);
-}
-Tensor list(const List& values) { return i64({static_cast<std::int64_t>(values.size())}, values); }
-std::string text(const char* words) { return words; }
 constexpr std::int64_t kOne = 1, kTwo = 2;
 
 void add_attention(Samples& s) {

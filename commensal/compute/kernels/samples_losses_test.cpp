@@ -1,22 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Samples of the losses, of ReduceLogSumExp, of BatchNormalization in training and of the
 // trigonometric functions.
-#include <commensal/base/core/rng.hpp>
-#include <commensal/compute/kernels/samples.hpp>
+#include <commensal/compute/kernels/samples_make.hpp>
 
 namespace commensal::kernels {
 namespace {
 
-using tensor::Shape;
-using List = std::vector<std::int64_t>;
+using make::List;
+using make::Shape;
 
 // Values in [-3, 3), other ones for every stream.
 Tensor f32(const Shape& shape, std::uint64_t stream = 0) {
-  std::vector<float> values;
-  for (std::int64_t i = 0; i < shape.elements(); ++i) {
-    values.push_back(3 * core::counter_symmetric_f32(13, stream, static_cast<std::uint64_t>(i)));
-  }
-  return Tensor::of<float>(shape, values);
+  return make::uniform(shape, 3, 13, stream);
 }
 
 Attributes reduced_by(const char* name) {

@@ -1,30 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // Samples of the domain ai.onnx.ml.
-#include <commensal/base/core/rng.hpp>
 #include <commensal/compute/kernels/samples_domains.hpp>
+#include <commensal/compute/kernels/samples_make.hpp>
 
 namespace commensal::kernels {
 namespace {
 
-using tensor::Shape;
+using make::Named;
+using make::Shape;
+using make::with;
 using Ints = std::vector<std::int64_t>;
 using Reals = std::vector<float>;
 using Texts = std::vector<std::string>;
-using Named = std::initializer_list<std::pair<const char*, Attribute>>;
-
-Attributes with(Named named) {
-  Attributes made;
-  for (const auto& [name, value] : named) made.set(name, value);
-  return made;
-}
 
 // Values in [-3, 3), other ones for every stream.
 Tensor f32(const Shape& shape, std::uint64_t stream = 0) {
-  std::vector<float> values;
-  for (std::int64_t i = 0; i < shape.elements(); ++i) {
-    values.push_back(3 * core::counter_symmetric_f32(17, stream, static_cast<std::uint64_t>(i)));
-  }
-  return Tensor::of<float>(shape, values);
+  return make::uniform(shape, 3, 17, stream);
 }
 Reals reals(std::int64_t count, std::uint64_t stream) {
   const Tensor made = f32({count}, stream);

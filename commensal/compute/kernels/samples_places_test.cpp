@@ -1,38 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 // Samples of the operators that look elements up by place.
-#include <commensal/base/core/rng.hpp>
-#include <commensal/compute/kernels/samples.hpp>
+#include <commensal/compute/kernels/samples_make.hpp>
 
 namespace commensal::kernels {
 namespace {
 
-using tensor::Shape;
-using List = std::vector<std::int64_t>;
-using Named = std::initializer_list<std::pair<const char*, Attribute>>;
+using make::i64;
+using make::List;
+using make::list;
+using make::Named;
+using make::Samples;
+using make::Shape;
+using make::text;
+using make::with;
 
-Attributes with(Named named) {
-  Attributes made;
-  for (const auto& [name, value] : named) made.set(name, value);
-  return made;
-}
-std::string text(const char* words) { return words; }
 // Values in [-3, 3), other ones for every stream.
 Tensor f32(const Shape& shape, std::uint64_t stream = 0) {
-  std::vector<float> values;
-  for (std::int64_t i = 0; i < shape.elements(); ++i) {
-    values.push_back(3 * core::counter_symmetric_f32(13, stream, static_cast<std::uint64_t>(i)));
-  }
-  return Tensor::of<float>(shape, values);
+  return make::uniform(shape, 3, 13, stream);
 }
 Tensor reals(std::vector<float> values) {
   return Tensor::of<float>({static_cast<std::int64_t>(values.size())}, values);
 }
-Tensor i64(const Shape& shape, const List& values) {
-  return Tensor::of<std::int64_t>(shape, values);
-}
-Tensor list(const List& values) { return i64({static_cast<std::int64_t>(values.size())}, values); }
-
-using Samples = std::vector<Sample>;
 
 // One axis is scaled at a time: a list of one scale is spared by `with_specials`, which would make
 // scales of infinity.

@@ -1,30 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // Samples of the operators on codes, of the recurrent, the training and the random ones.
-#include <commensal/base/core/rng.hpp>
 #include <commensal/compute/kernels/ref/arithmetic.hpp>
-#include <commensal/compute/kernels/samples.hpp>
+#include <commensal/compute/kernels/samples_make.hpp>
 
 namespace commensal::kernels {
 namespace {
 
-using tensor::Shape;
-using List = std::vector<std::int64_t>;
+using make::List;
+using make::Named;
+using make::Samples;
+using make::Shape;
+using make::with;
 using Texts = std::vector<std::string>;
-using Named = std::initializer_list<std::pair<const char*, Attribute>>;
-
-Attributes with(Named named) {
-  Attributes made;
-  for (const auto& [name, value] : named) made.set(name, value);
-  return made;
-}
 
 // Values in [-2, 2), other ones for every stream.
 std::vector<float> draws(const Shape& shape, std::uint64_t stream) {
-  std::vector<float> values;
-  for (std::int64_t i = 0; i < shape.elements(); ++i) {
-    values.push_back(2 * core::counter_symmetric_f32(11, stream, static_cast<std::uint64_t>(i)));
-  }
-  return values;
+  return make::draws(shape, 2, 11, stream);
 }
 Tensor f32(const Shape& shape, std::uint64_t stream = 0) {
   return Tensor::of<float>(shape, draws(shape, stream));
@@ -47,7 +38,6 @@ Tensor zero(T value) {
 
 using u8 = std::uint8_t;
 using i8 = std::int8_t;
-using Samples = std::vector<Sample>;
 
 void add_codes(Samples& s) {
   s.push_back({"QuantizeLinear", 10, {f32({3, 5}), scale(0.02f), zero<u8>(128)}});

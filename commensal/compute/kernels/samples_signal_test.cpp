@@ -1,45 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 // Samples of spectra and windows, of norms, and of what trains.
 #include <cmath>
-#include <commensal/base/core/rng.hpp>
-#include <commensal/compute/kernels/samples.hpp>
+#include <commensal/compute/kernels/samples_make.hpp>
 
 namespace commensal::kernels {
 namespace {
 
-using tensor::Shape;
-using List = std::vector<std::int64_t>;
-using Named = std::initializer_list<std::pair<const char*, Attribute>>;
-using Samples = std::vector<Sample>;
+using make::List;
+using make::list;
+using make::Named;
+using make::Samples;
+using make::scalar;
+using make::Shape;
+using make::with;
 
-Attributes with(Named named) {
-  Attributes made;
-  for (const auto& [name, value] : named) made.set(name, value);
-  return made;
-}
 // Values in [-3, 3), other ones for every stream.
 Tensor f32(const Shape& shape, std::uint64_t stream = 0) {
-  std::vector<float> values;
-  for (std::int64_t i = 0; i < shape.elements(); ++i) {
-    values.push_back(3 * core::counter_symmetric_f32(17, stream, static_cast<std::uint64_t>(i)));
-  }
-  return Tensor::of<float>(shape, values);
+  return make::uniform(shape, 3, 17, stream);
 }
 Tensor positive(const Shape& shape, std::uint64_t stream) {
-  std::vector<float> values;
-  for (const float x : f32(shape, stream).data<float>()) values.push_back(std::abs(x) + 0.01f);
-  return Tensor::of<float>(shape, values);
-}
-template <class T>
-Tensor scalar(T value) {
-  return Tensor::of<T>({}, std::span<const T>(&value, 1));
+  return make::positive_of(f32(shape, stream));
 }
 Tensor boolean(bool value) {
   const std::uint8_t byte = value ? 1 : 0;
   return Tensor::copy_of({tensor::DType::kBool, {}}, {&byte, 1});
-}
-Tensor list(const List& values) {
-  return Tensor::of<std::int64_t>({static_cast<std::int64_t>(values.size())}, values);
 }
 constexpr std::int64_t kOne = 1, kZero = 0;
 

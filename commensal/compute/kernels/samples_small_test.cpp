@@ -1,30 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // Samples with elements of 8 and 4 bits: conversions, codes, and what is told of numbers.
-#include <commensal/base/core/rng.hpp>
 #include <commensal/compute/kernels/ref/arithmetic.hpp>
-#include <commensal/compute/kernels/samples.hpp>
+#include <commensal/compute/kernels/samples_make.hpp>
 #include <commensal/compute/tensor/small.hpp>
 
 namespace commensal::kernels {
 namespace {
 
+using make::Named;
+using make::Samples;
+using make::Shape;
+using make::with;
 using tensor::DType;
-using tensor::Shape;
-using Named = std::initializer_list<std::pair<const char*, Attribute>>;
-using Samples = std::vector<Sample>;
 
-Attributes with(Named named) {
-  Attributes made;
-  for (const auto& [name, value] : named) made.set(name, value);
-  return made;
-}
 // Values in [-500, 500), other ones for every stream.
 Tensor f32(const Shape& shape, std::uint64_t stream = 0) {
-  std::vector<float> values;
-  for (std::int64_t i = 0; i < shape.elements(); ++i) {
-    values.push_back(500 * core::counter_symmetric_f32(17, stream, static_cast<std::uint64_t>(i)));
-  }
-  return Tensor::of<float>(shape, values);
+  return make::uniform(shape, 500, 17, stream);
 }
 // Every code in turn, from `first` on.
 Tensor small(DType dtype, const Shape& shape, int first = 0) {

@@ -1,19 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Samples of the operators on texts.
 #include <commensal/compute/kernels/samples_domains.hpp>
+#include <commensal/compute/kernels/samples_make.hpp>
 
 namespace commensal::kernels {
 namespace {
 
+using make::Named;
+using make::with;
 using Ints = std::vector<std::int64_t>;
 using Texts = std::vector<std::string>;
-using Named = std::initializer_list<std::pair<const char*, Attribute>>;
-
-Attributes with(Named named) {
-  Attributes made;
-  for (const auto& [name, value] : named) made.set(name, value);
-  return made;
-}
 
 Attributes grams(const char* mode, Named more) {
   Attributes made = with({{"mode", std::string(mode)},

@@ -1,37 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <commensal/base/core/rng.hpp>
 #include <commensal/compute/kernels/ref/arithmetic.hpp>
 #include <commensal/compute/kernels/ref/value.hpp>
 #include <commensal/compute/kernels/samples_domains.hpp>
+#include <commensal/compute/kernels/samples_make.hpp>
 #include <limits>
 
 namespace commensal::kernels {
 namespace {
 
-using tensor::Shape;
-using List = std::vector<std::int64_t>;
-using Named = std::initializer_list<std::pair<const char*, Attribute>>;
-
-Attributes with(Named named) {
-  Attributes made;
-  for (const auto& [name, value] : named) made.set(name, value);
-  return made;
-}
+using make::List;
+using make::list;
+using make::Named;
+using make::Samples;
+using make::scalar;
+using make::Shape;
+using make::with;
 
 // Values in [-3, 3), other ones for every shape and stream.
 Tensor f32(const Shape& shape, std::uint64_t stream = 0) {
-  std::vector<float> values;
-  for (std::int64_t i = 0; i < shape.elements(); ++i) {
-    values.push_back(3 * core::counter_symmetric_f32(7, stream, static_cast<std::uint64_t>(i)));
-  }
-  return Tensor::of<float>(shape, values);
+  return make::uniform(shape, 3, 7, stream);
 }
 // As f32, but above 0.
 Tensor positive(const Shape& shape, std::uint64_t stream = 0) {
-  const Tensor from = f32(shape, stream);
-  std::vector<float> values;
-  for (const float x : from.data<float>()) values.push_back(std::abs(x) + 0.01f);
-  return Tensor::of<float>(shape, values);
+  return make::positive_of(f32(shape, stream));
 }
 template <class T>
 Tensor small_integers(const Shape& shape, std::uint64_t stream = 0) {
@@ -41,20 +32,8 @@ Tensor small_integers(const Shape& shape, std::uint64_t stream = 0) {
   return Tensor::of<T>(shape, values);
 }
 Tensor booleans(const Shape& shape, std::uint64_t stream = 0) {
-  const Tensor from = f32(shape, stream);
-  std::vector<std::uint8_t> bytes;
-  for (const float x : from.data<float>()) bytes.push_back(x > 0 ? 1 : 0);
-  return Tensor::copy_of({tensor::DType::kBool, shape}, bytes);
+  return make::booleans_of(f32(shape, stream), 0);
 }
-Tensor list(const List& values) {
-  return Tensor::of<std::int64_t>({static_cast<std::int64_t>(values.size())}, values);
-}
-template <class T>
-Tensor scalar(T value) {
-  return Tensor::of<T>({}, std::span<const T>(&value, 1));
-}
-
-using Samples = std::vector<Sample>;
 
 void add_products(Samples& s) {
   s.push_back({"Conv",
