@@ -52,6 +52,28 @@ TEST(Roots, BindNameTypeShapeAndEveryBit) {
             tensor_root(Tensor::of<std::int32_t>({1}, {&zero, 1})));
 }
 
+TEST(Roots, BindWhereStringsEnd) {
+  EXPECT_NE(tensor_root(Tensor::of_strings({2}, {"ab", "c"})),
+            tensor_root(Tensor::of_strings({2}, {"a", "bc"})));
+}
+
+/// y = relu(x), and a branch over small_graph that takes x and has a weight of its own.
+std::shared_ptr<graph::Graph> outer_graph(float inner_bias, bool captures_y) {
+  auto graph = small_graph("sum", 0.5f);
+  graph::Node branch = graph->nodes[1];
+  branch.subgraphs = {{"then_branch", small_graph("sum", inner_bias), {captures_y ? 2 : 0}}};
+  graph->nodes[1] = branch;
+  return graph;
+}
+
+TEST(Roots, ReachIntoTheGraphsInside) {
+  const ModelRoots roots = model_roots(*outer_graph(0.5f, false));
+  EXPECT_EQ(model_roots(*outer_graph(0.5f, false)), roots);
+  EXPECT_NE(model_roots(*outer_graph(0.25f, false)).graph, roots.graph);
+  EXPECT_NE(model_roots(*outer_graph(0.5f, true)).graph, roots.graph);
+  EXPECT_NE(model_roots(*small_graph("sum", 0.5f)).graph, roots.graph);
+}
+
 class AuditTest : public ::testing::Test {
  protected:
   AuditTest() {
