@@ -101,7 +101,8 @@ void add_places(Samples& s) {
   s.push_back({"DeformConv", 22, {f32({1, 1, 3, 3}), f32({1, 1, 2, 2}, 1), f32({1, 8, 2, 2}, 2)}});
   // In binary64, which `with_specials` spares: a region must be finite.
   std::vector<double> pixels;
-  for (const float pixel : f32({2, 2, 6, 7}).data<float>()) pixels.push_back(pixel);
+  const Tensor single = f32({2, 2, 6, 7});
+  for (const float pixel : single.data<float>()) pixels.push_back(pixel);
   const Tensor region = Tensor::of<double>({1, 5}, std::vector{1.0, 2.2, 1.0, 9.0, 4.5});
   s.push_back({"MaxRoiPool",
                1,
