@@ -113,20 +113,21 @@ Program::Program(std::shared_ptr<const Graph> graph)
 Program::Program(Program&&) noexcept = default;
 Program::~Program() = default;
 
-Result<Program> Program::make(std::shared_ptr<const Graph> graph, std::optional<kernels::Isa> isa) {
+Result<Program> Program::make(std::shared_ptr<const Graph> graph, std::optional<kernels::Isa> isa,
+                              PackCache& cache) {
   Program made(std::move(graph));
-  if (isa) COMMENSAL_TRY(made.pack_constants(*isa));
+  if (isa) COMMENSAL_TRY(made.pack_constants(*isa, cache));
   for (const Node& node : made.graph_->nodes) {
     std::vector<Program>& inner = made.inner_.emplace_back();
     for (const Subgraph& subgraph : node.subgraphs) {
-      COMMENSAL_ASSIGN(Program program, make(subgraph.graph, isa));
+      COMMENSAL_ASSIGN(Program program, make(subgraph.graph, isa, cache));
       inner.push_back(std::move(program));
     }
   }
   return made;
 }
 
-Result<void> Program::pack_constants(kernels::Isa isa) {
+Result<void> Program::pack_constants(kernels::Isa isa, PackCache& cache) {
   for (std::size_t i = 0; i < graph_->nodes.size(); ++i) {
     const Node& node = graph_->nodes[i];
     if (node.op->cpu == nullptr || node.op->pack == nullptr) continue;
@@ -135,7 +136,7 @@ Result<void> Program::pack_constants(kernels::Isa isa) {
       const auto found = graph_->initialisers.find(id);
       constants.push_back(found == graph_->initialisers.end() ? nullptr : &found->second);
     }
-    auto made = node.op->pack(call_of(node, constants), isa);
+    auto made = cache.packed(node, call_of(node, constants), isa);
     if (!made) return core::in_context(place_of(node), made.error());
     packed_[i] = *std::move(made);
   }

@@ -3,6 +3,7 @@
 
 #include <commensal/base/core/pacer.hpp>
 #include <commensal/compute/graph/ir.hpp>
+#include <commensal/compute/graph/pack_cache.hpp>
 #include <commensal/compute/graph/tracer.hpp>
 #include <memory>
 #include <optional>
@@ -25,7 +26,7 @@ struct Machine {
 class Program {
  public:
   static core::Result<Program> make(std::shared_ptr<const Graph> graph,
-                                    std::optional<kernels::Isa> isa);
+                                    std::optional<kernels::Isa> isa, PackCache& cache);
   Program(Program&&) noexcept;
   ~Program();
 
@@ -41,7 +42,7 @@ class Program {
   using Values = std::vector<tensor::Value>;
 
   explicit Program(std::shared_ptr<const Graph> graph);
-  core::Result<void> pack_constants(kernels::Isa isa);
+  core::Result<void> pack_constants(kernels::Isa isa, PackCache& cache);
   core::Result<Values> run_node(std::size_t index, const Values& values,
                                 const Machine& machine) const;
   core::Result<Values> run_kernel(std::size_t index, std::span<const tensor::Value* const> inputs,

@@ -30,18 +30,48 @@ Result<std::optional<kernels::Isa>> choose_isa(const SessionOptions& options) {
 }  // namespace
 
 struct Session::State {
-  Program program;
-  std::optional<kernels::Isa> isa;
+  std::shared_ptr<Prepared> prepared;
+  bool optimise;
   std::int64_t node_runs_max;
   tensor::Arena arena;
   kernels::ThreadPool threads;
 
-  State(Program made, const SessionOptions& options, std::optional<kernels::Isa> chosen)
-      : program(std::move(made)),
-        isa(chosen),
+  State(std::shared_ptr<Prepared> model, const SessionOptions& options)
+      : prepared(std::move(model)),
+        optimise(options.optimise && prepared->isa()),
         node_runs_max(options.node_runs_max),
         arena(options.memory_bytes_max),
-        threads(chosen ? options.threads : 1) {}
+        threads(prepared->isa() ? options.threads : 1) {}
+
+  /// What runs such inputs.
+  Prepared::ProgramResult program_for(std::span<const Value> inputs, const Tracer* tracer) {
+    if (!optimise || (tracer != nullptr && tracer->wants_plain_nodes())) return prepared->plain();
+    std::vector<tensor::TensorType> types;
+    for (const Value& input : inputs) {
+      if (!input.is_tensor() || input.tensor().dtype() == tensor::DType::kString) {
+        return prepared->plain();
+      }
+      types.push_back(input.tensor().type());
+    }
+    return prepared->planned(types);
+  }
+
+  /// What can be made before the inputs are there: all of it if the model fixes their types.
+  Result<void> prepare() {
+    if (!optimise) {
+      COMMENSAL_TRY(prepared->plain());
+      return {};
+    }
+    std::vector<tensor::TensorType> types;
+    for (const ValueId id : prepared->graph().inputs) {
+      const Declared& declared = prepared->graph().values[static_cast<std::size_t>(id)].declared;
+      const auto shape = tensor::Shape::of(declared.dims);  // refuses what is negative, so free
+      if (!declared.ranked || !declared.containers.empty() || !shape) return {};
+      types.push_back({declared.dtype, *shape});
+    }
+    COMMENSAL_TRY(prepared->planned(types));
+    return {};
+  }
 };
 
 Session::Session(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -49,10 +79,17 @@ Session::Session(Session&&) noexcept = default;
 Session& Session::operator=(Session&&) noexcept = default;
 Session::~Session() = default;
 
-const Graph& Session::graph() const { return state_->program.graph(); }
+const Graph& Session::graph() const { return state_->prepared->graph(); }
+const std::shared_ptr<Prepared>& Session::prepared() const { return state_->prepared; }
 
 Result<Session> Session::create(std::shared_ptr<const Graph> graph, const SessionOptions& options) {
   core::check(graph != nullptr, "a session has a graph");
+  COMMENSAL_ASSIGN(const auto isa, choose_isa(options));
+  return create(std::make_shared<Prepared>(std::move(graph), isa), options);
+}
+
+Result<Session> Session::create(std::shared_ptr<Prepared> prepared, const SessionOptions& options) {
+  core::check(prepared != nullptr, "a session has a model");
   if (options.threads < 1 || options.threads > limits::kThreadsMax) {
     return fail(ErrorCode::kInvalidArgument, "{} threads, expected 1 to {}", options.threads,
                 limits::kThreadsMax);
@@ -61,18 +98,19 @@ Result<Session> Session::create(std::shared_ptr<const Graph> graph, const Sessio
     return fail(ErrorCode::kInvalidArgument, "a memory limit of {} bytes, expected more than 0",
                 options.memory_bytes_max);
   }
-  COMMENSAL_ASSIGN(const auto isa, choose_isa(options));
-  COMMENSAL_ASSIGN(Program program, Program::make(std::move(graph), isa));
-  return Session(std::make_unique<State>(std::move(program), options, isa));
+  auto state = std::make_unique<State>(std::move(prepared), options);
+  COMMENSAL_TRY(state->prepare());
+  return Session(std::move(state));
 }
 
 Result<std::vector<Value>> Session::run_values(std::span<const Value> inputs, Tracer* tracer,
                                                core::Pacer* pacer) {
   COMMENSAL_TRY(check_inputs(graph(), inputs));
+  COMMENSAL_ASSIGN(const auto program, state_->program_for(inputs, tracer));
   std::int64_t node_runs_left = state_->node_runs_max;
-  return state_->program.run(
-      {inputs.begin(), inputs.end()},
-      {state_->arena, state_->threads, state_->isa, tracer, pacer, node_runs_left});
+  return program->run({inputs.begin(), inputs.end()},
+                      {state_->arena, state_->threads, state_->prepared->isa(), tracer, pacer,
+                       node_runs_left});
 }
 
 Result<std::vector<Tensor>> Session::run(std::span<const Tensor> inputs, Tracer* tracer,

@@ -4,6 +4,7 @@
 #include <commensal/base/core/limits.hpp>
 #include <commensal/base/core/pacer.hpp>
 #include <commensal/compute/graph/ir.hpp>
+#include <commensal/compute/graph/prepared.hpp>
 #include <commensal/compute/graph/tracer.hpp>
 #include <memory>
 #include <optional>
@@ -17,6 +18,7 @@ enum class Backend { kRef, kCpu };
 struct SessionOptions {
   Backend backend = Backend::kCpu;  // falls back to ref/ without AVX2 or NEON
   std::optional<kernels::Isa> isa = std::nullopt;  // default: the best that the machine has
+  bool optimise = true;  // of the cpu back end; changes no bit
   int threads = 1;
   std::int64_t memory_bytes_max = limits::kMemoryBytesDefault;
   std::int64_t node_runs_max = limits::kNodeRunsMax;  // of one run: loops in loops end here
@@ -29,11 +31,17 @@ class Session {
   /// Errors: kUnsupported (the isa is not there), kInvalidArgument (threads).
   static core::Result<Session> create(std::shared_ptr<const Graph> graph,
                                       const SessionOptions& options);
+  /// A session more of a model that another one has prepared: weights are packed once. The back
+  /// end and instruction set of `options` are not looked at.
+  static core::Result<Session> create(std::shared_ptr<Prepared> prepared,
+                                      const SessionOptions& options);
   Session(Session&&) noexcept;
   Session& operator=(Session&&) noexcept;
   ~Session();
 
   const Graph& graph() const;
+  /// To be shared with other sessions.
+  const std::shared_ptr<Prepared>& prepared() const;
 
   /// `inputs` in the order of graph().inputs; returns outputs in the order of graph().outputs.
   /// Errors: kInvalidArgument (naming input or node and what was expected), kResourceExhausted

@@ -11,6 +11,9 @@ namespace commensal::graph {
 class Tracer {
  public:
   virtual ~Tracer() = default;
+  /// Whether it asks for the nodes of the model; else it sees those that an optimised graph has in
+  /// their place.
+  virtual bool wants_plain_nodes() const { return true; }
   virtual void before_node(const Node&, const kernels::Call&) {}
   virtual void after_node(const Node&, const kernels::Call&, std::span<const tensor::Tensor>) {}
 };

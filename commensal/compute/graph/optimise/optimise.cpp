@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <commensal/compute/graph/optimise/optimise.hpp>
+#include <commensal/compute/graph/optimise/passes.hpp>
+
+namespace commensal::graph::optimise {
+
+namespace {
+
+using Pass = void (*)(Rewriter&);
+constexpr Pass kPasses[] = {
+    drop_identities,
+};
+
+}  // namespace
+
+std::shared_ptr<const Graph> optimised(const Graph& graph,
+                                       std::span<const tensor::TensorType> inputs) {
+  auto known = known_of(graph, inputs);
+  if (!known) return nullptr;
+  Rewriter rewriter(graph, *std::move(known));
+  for (const Pass pass : kPasses) {
+    pass(rewriter);
+    rewriter.sweep();
+  }
+  return std::make_shared<const Graph>(std::move(rewriter).take());
+}
+
+}  // namespace commensal::graph::optimise

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <commensal/compute/graph/optimise/optimise.hpp>
+#include <commensal/compute/graph/prepared.hpp>
+
+namespace commensal::graph {
+
+namespace {
+
+/// Batches come in several sizes; more than these at a time are made anew.
+constexpr std::size_t kPlannedMax = 8;
+
+}  // namespace
+
+Prepared::ProgramResult Prepared::plain() {
+  const std::lock_guard lock(mutex_);
+  return plain_locked();
+}
+
+Prepared::ProgramResult Prepared::plain_locked() {
+  if (plain_ == nullptr) {
+    COMMENSAL_ASSIGN(Program made, Program::make(graph_, isa_, cache_));
+    plain_ = std::make_shared<const Program>(std::move(made));
+  }
+  return plain_;
+}
+
+Prepared::ProgramResult Prepared::planned(const std::vector<tensor::TensorType>& inputs) {
+  const std::lock_guard lock(mutex_);
+  const auto found = std::ranges::find(planned_, inputs, &Planned::inputs);
+  if (found != planned_.end()) return found->program;
+  Planned planned{inputs, nullptr};
+  if (auto graph = optimise::optimised(*graph_, inputs)) {
+    COMMENSAL_ASSIGN(Program made, Program::make(std::move(graph), isa_, cache_));
+    planned.program = std::make_shared<const Program>(std::move(made));
+  } else {
+    COMMENSAL_ASSIGN(planned.program, plain_locked());
+  }
+  planned_.push_front(std::move(planned));
+  if (planned_.size() > kPlannedMax) planned_.pop_back();
+  return planned_.front().program;
+}
+
+}  // namespace commensal::graph

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <commensal/compute/graph/program.hpp>
+#include <deque>
+#include <memory>
+#include <mutex>
+
+namespace commensal::graph {
+
+/// A model with all that its sessions share: packed weights, and a program for each combination of
+/// input types that was asked for lately.
+/// Thread-safety: any thread.
+class Prepared {
+ public:
+  /// No `isa`: ref/ serves.
+  Prepared(std::shared_ptr<const Graph> graph, std::optional<kernels::Isa> isa)
+      : graph_(std::move(graph)), isa_(isa) {}
+
+  const Graph& graph() const { return *graph_; }
+  std::optional<kernels::Isa> isa() const { return isa_; }
+
+  using ProgramResult = core::Result<std::shared_ptr<const Program>>;
+  /// Node by node as the model has it. Error: what `pack` refuses.
+  ProgramResult plain();
+  /// Optimised for inputs of these types; the plain one where nothing can be planned.
+  ProgramResult planned(const std::vector<tensor::TensorType>& inputs);
+
+ private:
+  ProgramResult plain_locked();
+
+  const std::shared_ptr<const Graph> graph_;
+  const std::optional<kernels::Isa> isa_;
+
+  // Guarded by mutex_.
+  std::mutex mutex_;
+  PackCache cache_;
+  std::shared_ptr<const Program> plain_;
+  struct Planned {
+    std::vector<tensor::TensorType> inputs;
+    std::shared_ptr<const Program> program;
+  };
+  std::deque<Planned> planned_;  // the latest first
+};
+
+}  // namespace commensal::graph
