@@ -18,10 +18,10 @@ enum class Backend { kRef, kCpu };
 struct SessionOptions {
   Backend backend = Backend::kCpu;  // falls back to ref/ without AVX2 or NEON
   std::optional<kernels::Isa> isa = std::nullopt;  // default: the best that the machine has
-  bool optimise = true;  // of the cpu back end; changes no bit
   int threads = 1;
   std::int64_t memory_bytes_max = limits::kMemoryBytesDefault;
   std::int64_t node_runs_max = limits::kNodeRunsMax;  // of one run: loops in loops end here
+  bool optimise = true;  // of the cpu back end: plans graphs for their inputs; changes no bit
 };
 
 /// A graph made ready to run: constants packed, threads started.

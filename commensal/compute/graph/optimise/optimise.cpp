@@ -9,6 +9,9 @@ namespace {
 using Pass = void (*)(Rewriter&);
 constexpr Pass kPasses[] = {
     drop_identities,
+    block_channels,
+    fuse_blocked_residuals,
+    fuse_blocked_bounds,
 };
 
 }  // namespace

@@ -3,9 +3,12 @@
 
 #include <commensal/compute/graph/optimise/rewriter.hpp>
 
-/// One pass each, in a file of its name; optimise.cpp has their order.
+/// One pass each; optimise.cpp has their order.
 namespace commensal::graph::optimise {
 
-void drop_identities(Rewriter& rewriter);  // identities.cpp
+void drop_identities(Rewriter& rewriter);         // identities.cpp
+void block_channels(Rewriter& rewriter);          // blocked.cpp
+void fuse_blocked_residuals(Rewriter& rewriter);  // blocked_fusion.cpp
+void fuse_blocked_bounds(Rewriter& rewriter);
 
 }  // namespace commensal::graph::optimise

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// What follows a blocked convolution and is done to its sums before they are stored: the addition of
+// a residual, then Relu or Clip. Likewise Relu after BatchNormalization.
+#include <cmath>
+#include <commensal/compute/graph/optimise/passes.hpp>
+#include <limits>
+
+namespace commensal::graph::optimise {
+
+namespace {
+
+constexpr std::size_t kResidual = 3;
+
+bool is(const Node& node, std::string_view internal) {
+  return node.op->domain == "commensal" && node.op->name == internal;
+}
+bool is_plain(const Node& node, std::string_view name) {
+  return node.op->domain.empty() && node.op->name == name;
+}
+
+struct Bounds {
+  float low, high;
+};
+
+/// Of Relu, or of a Clip with constant bounds that keep zeros as they are.
+std::optional<Bounds> bounds_of(const Rewriter& rewriter, const Node& node) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  if (is_plain(node, "Relu")) return Bounds{0, kInfinity};
+  if (!is_plain(node, "Clip") || node.opset < 11) return std::nullopt;
+  Bounds bounds{-kInfinity, kInfinity};
+  for (std::size_t i = 1; i < node.inputs.size(); ++i) {
+    if (node.inputs[i] == kAbsent) continue;
+    const tensor::Tensor* given = rewriter.constant(node.inputs[i]);
+    if (given == nullptr || given->elements() != 1 || given->dtype() != tensor::DType::kFloat32) {
+      return std::nullopt;
+    }
+    (i == 1 ? bounds.low : bounds.high) = given->data<float>()[0];
+  }
+  const bool fits = bounds.low <= bounds.high && bounds.high != 0;  // NaN fits nothing
+  return fits ? std::optional(bounds) : std::nullopt;
+}
+
+/// The node that makes `id` for this user alone.
+std::optional<std::size_t> own_producer(const Rewriter& rewriter, ValueId id) {
+  return rewriter.only_user(id) ? rewriter.producer(id) : std::nullopt;
+}
+
+void fuse_bounds(Rewriter& rewriter, std::size_t index) {
+  const Node& node = rewriter.node(index);
+  const auto bounds = bounds_of(rewriter, node);
+  if (!bounds) return;
+  const auto from = own_producer(rewriter, node.inputs[0]);
+  if (!from) return;
+  Node fused = rewriter.node(*from);
+  const bool normalises = is(fused, "BlockedNormalise") && is_plain(node, "Relu");
+  if ((!is(fused, "BlockedConv") && !normalises) || fused.attributes.has("low")) return;
+  fused.attributes.set("low", bounds->low);
+  fused.attributes.set("high", bounds->high);
+  fused.outputs = node.outputs;
+  rewriter.replace(index, std::move(fused));
+}
+
+void fuse_residual(Rewriter& rewriter, std::size_t index) {
+  const Node& node = rewriter.node(index);
+  if (!is_plain(node, "Add") || rewriter.type(node.inputs[0]) == nullptr ||
+      rewriter.type(node.inputs[1]) == nullptr ||
+      *rewriter.type(node.inputs[0]) != *rewriter.type(node.inputs[1])) {
+    return;
+  }
+  // Of two convolutions the later one waits for the other.
+  std::optional<std::size_t> conv;
+  for (const ValueId id : node.inputs) {
+    const auto from = own_producer(rewriter, id);
+    if (!from || !is(rewriter.node(*from), "BlockedConv")) continue;
+    const Node& made = rewriter.node(*from);
+    if (made.attributes.has("low") || made.inputs.size() > kResidual) continue;
+    if (!conv || *from > *conv) conv = from;
+  }
+  if (!conv) return;
+  Node fused = rewriter.node(*conv);
+  const ValueId other = node.inputs[fused.outputs[0] == node.inputs[0] ? 1 : 0];
+  fused.inputs.resize(kResidual, kAbsent);
+  fused.inputs.push_back(other);
+  fused.outputs = node.outputs;
+  rewriter.replace(index, std::move(fused));
+}
+
+}  // namespace
+
+void fuse_blocked_residuals(Rewriter& rewriter) {
+  for (std::size_t i = 0; i < rewriter.size(); ++i) fuse_residual(rewriter, i);
+}
+
+void fuse_blocked_bounds(Rewriter& rewriter) {
+  for (std::size_t i = 0; i < rewriter.size(); ++i) fuse_bounds(rewriter, i);
+}
+
+}  // namespace commensal::graph::optimise

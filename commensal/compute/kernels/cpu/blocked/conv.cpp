@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// Conv on blocked pictures: what is common to its ways, and which is taken.
+#include <algorithm>
+#include <cmath>
+#include <commensal/compute/kernels/cpu/blocked/conv.hpp>
+#include <commensal/compute/kernels/cpu/blocked/ops.hpp>
+#include <commensal/compute/kernels/cpu/blocked/plan.hpp>
+
+namespace commensal::kernels::cpu {
+
+namespace {
+
+enum Input { kX, kWeights, kBias, kResidual };
+
+/// The call as Conv would see it: X in its usual shape. The elements are not looked at.
+core::Result<infer::Conv> conv_of(const Call& call, bool from_picture) {
+  const tensor::Shape& x = call.in(kX).shape();
+  COMMENSAL_ASSIGN(const std::int64_t group, call.attributes->integer("group", 1));
+  const std::int64_t channels = call.in(kWeights).shape()[1] * group;
+  const TensorType plain{tensor::DType::kFloat32,
+                         from_picture ? x : tensor::Shape{x[0], channels, x[2], x[3]}};
+  const Tensor picture = Tensor::view_of(
+      plain, call.in(kX).bytes().first(static_cast<std::size_t>(plain.bytes())), nullptr);
+  const Tensor* inputs[] = {&picture, &call.in(kWeights), call.has(kBias) ? &call.in(kBias) : nullptr};
+  Call usual;
+  usual.opset = call.opset;
+  usual.attributes = call.attributes;
+  usual.inputs = inputs;
+  return infer::conv_of(usual);
+}
+
+}  // namespace
+
+std::optional<BlockedConvPlan> plan_blocked_conv(const Call& call) {
+  if (call.in(kX).dtype() != tensor::DType::kFloat32 || call.in(kX).shape().rank() != 4) {
+    return std::nullopt;
+  }
+  const auto conv = infer::conv_of(call);
+  if (!conv) return std::nullopt;
+  const auto way = way_of(*conv);
+  // +0 around a picture is as good as no tap only where weights are finite.
+  if (!way || !std::ranges::all_of(call.in(kWeights).data<float>(),
+                                   [](float w) { return std::isfinite(w); })) {
+    return std::nullopt;
+  }
+  constexpr std::int64_t kFewChannels = 4;
+  return BlockedConvPlan{static_cast<std::int64_t>(*way), conv->winograd_tile,
+                         *way == ConvWay::kDirect && conv->channels <= kFewChannels};
+}
+
+core::Result<BlockedConv> BlockedConv::of(const Call& call) {
+  BlockedConv made;
+  COMMENSAL_ASSIGN(const std::int64_t picture, call.attributes->integer("picture", 0));
+  made.from_picture = picture != 0;
+  COMMENSAL_ASSIGN(made.conv, conv_of(call, made.from_picture));
+  made.finish.clamps = call.attributes->has("low");
+  COMMENSAL_ASSIGN(made.finish.low, call.attributes->real("low", 0));
+  COMMENSAL_ASSIGN(made.finish.high, call.attributes->real("high", 0));
+  made.x = call.in(kX).data<float>().data();
+  if (call.has(kResidual)) made.finish.residual = call.in(kResidual).data<float>().data();
+  return made;
+}
+
+core::Result<std::vector<TensorType>> infer_blocked_conv(const Call& call) {
+  COMMENSAL_ASSIGN(const BlockedConv conv, BlockedConv::of(call));
+  return std::vector{conv.out().type()};
+}
+
+core::Result<std::shared_ptr<const Packed>> pack_blocked_conv(const Call& call, Isa isa) {
+  // The way depends on the size of the picture, which the planner has put down.
+  COMMENSAL_ASSIGN(const std::int64_t way, call.attributes->integer("way", 0));
+  COMMENSAL_ASSIGN(const std::int64_t tile, call.attributes->integer("winograd_tile", 0));
+  COMMENSAL_ASSIGN(const std::int64_t group, call.attributes->integer("group", 1));
+  return std::make_shared<const BlockedWeights>(
+      blocked_kernels_for(isa), static_cast<ConvWay>(way), static_cast<int>(tile),
+      call.in(kWeights), call.has(kBias) ? &call.in(kBias) : nullptr, group);
+}
+
+core::Result<void> blocked_conv(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
+  COMMENSAL_ASSIGN(BlockedConv conv, BlockedConv::of(call));
+  const auto& weights = static_cast<const BlockedWeights&>(*ws.packed);
+  conv.finish.bias = weights.bias();
+  conv.y = outputs[0].mutable_data<float>().data();
+  switch (weights.way()) {
+    case ConvWay::kDirect:
+      return blocked_direct(conv, weights, ws);
+    case ConvWay::kWinograd:
+      return blocked_winograd(conv, weights, ws);
+    case ConvWay::kDepthwise:
+    case ConvWay::kGrouped:
+      break;
+  }
+  return blocked_lanes(conv, weights, ws);
+}
+
+}  // namespace commensal::kernels::cpu

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <commensal/compute/kernels/cpu/blocked/weights.hpp>
+
+namespace commensal::kernels::cpu {
+
+/// One call of a blocked convolution, the same for all its ways.
+struct BlockedConv {
+  infer::Conv conv;
+  bool from_picture = false;  // X is [N, C, H, W], of few channels
+  RowFinish finish;           // bias in whole blocks, residual blocked as Y
+  const float* x = nullptr;
+  float* y = nullptr;
+
+  /// Reads attributes and types. `call`: X, W, bias or none, residual or none; attributes of Conv,
+  /// "low" and "high" where the result is clamped, "picture" where X is not blocked.
+  static core::Result<BlockedConv> of(const Call& call);
+
+  BlockedShape in() const {
+    return {conv.batch, blocks_of(conv.channels), conv.window.in[0], conv.window.in[1]};
+  }
+  BlockedShape out() const {
+    return {conv.batch, blocks_of(conv.out_channels), conv.window.out[0], conv.window.out[1]};
+  }
+};
+
+// One file each. Error: kResourceExhausted.
+core::Result<void> blocked_direct(const BlockedConv& conv, const BlockedWeights& w, Workspace& ws);
+core::Result<void> blocked_winograd(const BlockedConv& conv, const BlockedWeights& w,
+                                    Workspace& ws);
+core::Result<void> blocked_lanes(const BlockedConv& conv, const BlockedWeights& w, Workspace& ws);
+
+}  // namespace commensal::kernels::cpu

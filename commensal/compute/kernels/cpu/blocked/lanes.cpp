@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// Compiled once per instruction set, as cpu/lanes.cpp is, for the same targets.
+#undef HWY_DISABLED_TARGETS
+#define HWY_DISABLED_TARGETS \
+  (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128)
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE <commensal/compute/kernels/cpu/blocked/lanes.cpp>
+#include <hwy/foreach_target.h>
+
+#include <commensal/compute/kernels/cpu/blocked/lanes.hpp>
+#include <commensal/compute/kernels/cpu/blocked/lanes_row-inl.hpp>
+#include <commensal/compute/kernels/cpu/blocked/planes-inl.hpp>
+#include <commensal/compute/kernels/cpu/blocked/row_product-inl.hpp>
+#include <commensal/compute/kernels/cpu/blocked/winograd-inl.hpp>
+
+HWY_BEFORE_NAMESPACE();
+namespace commensal::kernels::cpu::HWY_NAMESPACE {
+#if HWY_NATIVE_FMA
+
+const BlockedKernels& blocked_kernels() {
+  static constexpr BlockedKernels kKernels = {
+      .lanes = kLanes,
+      .vectors_max = kRowVectorsMax,
+      .row_product = row_product,
+      .lanes_row = lanes_row,
+      .winograd_2 = {blocked_tile_in<2>, blocked_tile_out<2>},
+      .winograd_4 = {blocked_tile_in<4>, blocked_tile_out<4>},
+      .interleave = interleave,
+      .binary = {plane_binary<PlaneAdd>, plane_binary<PlaneDiv>, plane_binary<PlaneMul>,
+                 plane_binary<PlaneSub>},
+      .normalise = plane_normalise,
+      .mean = plane_mean,
+      .maximum_pixel = maximum_pixel,
+      .average_pixel = average_pixel,
+  };
+  return kKernels;
+}
+
+#endif  // HWY_NATIVE_FMA
+}  // namespace commensal::kernels::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace commensal::kernels {
+
+const cpu::BlockedKernels& cpu::blocked_kernels_for(Isa isa) {
+#if HWY_ARCH_X86
+  return isa == Isa::kAvx512 ? N_AVX3::blocked_kernels() : N_AVX2::blocked_kernels();
+#else
+  return N_NEON::blocked_kernels();
+#endif
+}
+
+}  // namespace commensal::kernels
+#endif  // HWY_ONCE

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <commensal/compute/kernels/cpu/blocked/row_product.hpp>
+#include <commensal/compute/kernels/operator.hpp>
+
+namespace commensal::kernels::cpu {
+
+/// One row of outputs of one block of channels, of a depthwise or narrowly grouped convolution:
+/// pixel i reads tap t at taps[t] + i * step.
+struct LanesRow {
+  const float* const* taps = nullptr;
+  const int* kept = nullptr;  // which tap of the kernel each is, ascending
+  int tap_count = 0;
+  int group = 1;                   // channels of a group, a divisor of 16
+  const float* weights = nullptr;  // [tap of the kernel][c in group][16]
+  std::int64_t step = 0;
+  int count = 0;
+  float* out = nullptr;
+  RowFinish how;
+};
+
+/// The input transform of one tile of one block: pixel (i, j) of the patch at
+/// patch + i * row_step + j * 16, point p to out + p * point_step.
+struct BlockedTileIn {
+  const float* patch = nullptr;
+  std::int64_t row_step = 0;
+  float* out = nullptr;
+  std::int64_t point_step = 0;
+};
+
+/// The output transform of one tile of one block: point p at sums + p * point_step; `height` x
+/// `width` pixels are wanted, pixel (i, j) at out + i * row_step + j * 16.
+struct BlockedTileOut {
+  const float* sums = nullptr;
+  std::int64_t point_step = 0;
+  float* out = nullptr;
+  std::int64_t row_step = 0;
+  int height = 0, width = 0;
+  RowFinish how;
+};
+
+struct BlockedWinograd {
+  void (*input)(const BlockedTileIn&) = nullptr;
+  void (*output)(const BlockedTileOut&) = nullptr;
+};
+
+/// y = fma(x - mean, scale, bias) with one of each for every channel of a block.
+struct PlaneNormalise {
+  const float* mean = nullptr;
+  const float* scale = nullptr;
+  const float* bias = nullptr;
+  bool clamps = false;
+  float low = 0, high = 0;  // high is not -0
+};
+
+/// One output pixel of a block, of a pool: `height` x `width` taps that lie inside the picture.
+struct PoolPixel {
+  const float* from = nullptr;
+  std::int64_t row_step = 0, column_step = 0;
+  int height = 0, width = 0;
+  int first_tap = 0, taps_across = 0;  // of the whole window
+  float divisor = 1;
+  float* out = nullptr;
+};
+
+enum class PlaneBinary { kAdd, kDiv, kMul, kSub };
+
+/// What the blocked operators have once per instruction set; as CpuKernels, whose rules hold.
+struct BlockedKernels {
+  int lanes = 0;
+  int vectors_max = 0;  // of row_product
+  void (*row_product)(const RowProduct&) = nullptr;
+  void (*lanes_row)(const LanesRow&) = nullptr;
+  BlockedWinograd winograd_2, winograd_4;
+  /// `count` pixels of `channels` planes, `plane` floats apart, side by side.
+  void (*interleave)(const float* from, std::int64_t plane, std::int64_t channels,
+                     std::int64_t count, float* to) = nullptr;
+  /// y = a op b for `pixels` pixels of a block, b one pixel; by PlaneBinary.
+  std::array<void (*)(const float* a, const float* b, float* y, std::int64_t pixels), 4> binary{};
+  void (*normalise)(const float* x, const PlaneNormalise& how, float* y,
+                    std::int64_t pixels) = nullptr;
+  void (*mean)(const float* x, std::int64_t pixels, float* y) = nullptr;  // y: one pixel
+  void (*maximum_pixel)(const PoolPixel&) = nullptr;
+  void (*average_pixel)(const PoolPixel&) = nullptr;
+};
+
+const BlockedKernels& blocked_kernels_for(Isa isa);
+
+}  // namespace commensal::kernels::cpu

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <commensal/compute/kernels/operator.hpp>
+
+/// The internal operators on pictures in blocks of channels (layout.hpp): columns of
+/// blocked/table.cpp.
+namespace commensal::kernels::cpu {
+
+using Types = core::Result<std::vector<TensorType>>;
+using Done = core::Result<void>;
+using Outputs = std::span<Tensor>;
+
+// conv.cpp: X, W, bias or none, residual or none.
+Types infer_blocked_conv(const Call& call);
+core::Result<std::shared_ptr<const Packed>> pack_blocked_conv(const Call& call, Isa isa);
+Done blocked_conv(const Call& call, Outputs outputs, Workspace& ws);
+
+// convert.cpp. Attribute "channels" where the input does not tell.
+Types infer_to_blocked(const Call& call);  // [N, C, H, W]
+Done to_blocked(const Call& call, Outputs outputs, Workspace& ws);
+Types infer_from_blocked(const Call& call);
+Done from_blocked(const Call& call, Outputs outputs, Workspace& ws);
+Types infer_last_to_blocked(const Call& call);  // [N, H, W, C]
+Done last_to_blocked(const Call& call, Outputs outputs, Workspace& ws);
+Types infer_blocked_to_last(const Call& call);
+Done blocked_to_last(const Call& call, Outputs outputs, Workspace& ws);
+
+// planes.cpp. Binary: X and one element for each channel, [N or 1, blocks, 1, 1, 16]; attribute
+// "operator". Normalise: X, scale, B, mean, var; attributes of BatchNormalization, low, high.
+Types infer_blocked_same(const Call& call);
+Done blocked_binary(const Call& call, Outputs outputs, Workspace& ws);
+core::Result<std::shared_ptr<const Packed>> pack_blocked_normalise(const Call& call, Isa isa);
+Done blocked_normalise(const Call& call, Outputs outputs, Workspace& ws);
+
+// pool.cpp: attributes of the pools.
+Types infer_blocked_pool(const Call& call);
+Done blocked_max_pool(const Call& call, Outputs outputs, Workspace& ws);
+Done blocked_average_pool(const Call& call, Outputs outputs, Workspace& ws);
+Types infer_blocked_global_pool(const Call& call);
+Done blocked_global_average_pool(const Call& call, Outputs outputs, Workspace& ws);
+
+}  // namespace commensal::kernels::cpu

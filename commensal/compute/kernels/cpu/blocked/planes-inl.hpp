@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// Included once per instruction set: what planes.cpp and pool.cpp do to a block of channels.
+#if defined(COMMENSAL_CPU_BLOCKED_PLANES_INL) == defined(HWY_TARGET_TOGGLE)
+#ifdef COMMENSAL_CPU_BLOCKED_PLANES_INL
+#undef COMMENSAL_CPU_BLOCKED_PLANES_INL
+#else
+#define COMMENSAL_CPU_BLOCKED_PLANES_INL
+#endif
+
+#include <algorithm>
+#include <commensal/compute/kernels/cpu/blocked/lanes.hpp>
+#include <commensal/compute/kernels/cpu/math-inl.hpp>
+#include <limits>
+
+HWY_BEFORE_NAMESPACE();
+namespace commensal::kernels::cpu::HWY_NAMESPACE {
+#if HWY_NATIVE_FMA
+
+struct PlaneAdd {
+  static HWY_INLINE V of(V a, V b) { return hn::Add(a, b); }
+};
+struct PlaneDiv {
+  static HWY_INLINE V of(V a, V b) { return hn::Div(a, b); }
+};
+struct PlaneMul {
+  static HWY_INLINE V of(V a, V b) { return hn::Mul(a, b); }
+};
+struct PlaneSub {
+  static HWY_INLINE V of(V a, V b) { return hn::Sub(a, b); }
+};
+
+template <class Op>
+void plane_binary(const float* a, const float* b, float* y, std::int64_t pixels) {
+  for (int first = 0; first < 16; first += kLanes) {
+    const V right = hn::LoadU(kFloats, b + first);
+    for (std::int64_t i = first; i < pixels * 16; i += 16) {
+      hn::StoreU(canonical(Op::of(hn::LoadU(kFloats, a + i), right)), kFloats, y + i);
+    }
+  }
+}
+
+inline void plane_normalise(const float* x, const PlaneNormalise& how, float* y,
+                            std::int64_t pixels) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  const V low = hn::Set(kFloats, how.clamps ? how.low : -kInfinity);
+  const V high = hn::Set(kFloats, how.clamps ? how.high : kInfinity);
+  for (int first = 0; first < 16; first += kLanes) {
+    const V mean = hn::LoadU(kFloats, how.mean + first);
+    const V scale = hn::LoadU(kFloats, how.scale + first);
+    const V bias = hn::LoadU(kFloats, how.bias + first);
+    for (std::int64_t i = first; i < pixels * 16; i += 16) {
+      V v = hn::MulAdd(hn::Sub(hn::LoadU(kFloats, x + i), mean), scale, bias);
+      if (how.clamps) v = hn::Min(high, hn::Max(low, hn::Add(v, hn::Zero(kFloats))));
+      hn::StoreU(canonical(v), kFloats, y + i);
+    }
+  }
+}
+
+/// The mean over pixels: position i in lane i mod 32, then the tree (docs/numerics.md). An absent
+/// lane is -0.
+inline void plane_mean(const float* x, std::int64_t pixels, float* y) {
+  constexpr int kSumLanes = 32;
+  for (int first = 0; first < 16; first += kLanes) {
+    V lanes[kSumLanes];
+    const auto used = static_cast<int>(std::min<std::int64_t>(pixels, kSumLanes));
+    for (int i = 0; i < used; ++i) lanes[i] = hn::LoadU(kFloats, x + i * 16 + first);
+    for (int i = used; i < kSumLanes; ++i) lanes[i] = hn::Set(kFloats, -0.0f);
+    for (std::int64_t i = kSumLanes; i < pixels; ++i) {
+      V& lane = lanes[i % kSumLanes];
+      lane = hn::Add(lane, hn::LoadU(kFloats, x + i * 16 + first));
+    }
+    for (int half = kSumLanes / 2; half > 0; half /= 2) {
+      for (int i = 0; i < half; ++i) lanes[i] = hn::Add(lanes[i], lanes[i + half]);
+    }
+    const V sum = hn::Add(lanes[0], hn::Zero(kFloats));
+    hn::StoreU(canonical(hn::Div(sum, hn::Set(kFloats, static_cast<float>(pixels)))), kFloats,
+               y + first);
+  }
+}
+
+inline void maximum_pixel(const PoolPixel& p) {
+  for (int first = 0; first < 16; first += kLanes) {
+    V best = hn::Neg(hn::Inf(kFloats));
+    for (int i = 0; i < p.height; ++i) {
+      for (int j = 0; j < p.width; ++j) {
+        const float* const at = p.from + i * p.row_step + j * p.column_step + first;
+        best = function::maximum<HighwayLanes>(best, hn::LoadU(kFloats, at));
+      }
+    }
+    hn::StoreU(canonical(best), kFloats, p.out + first);
+  }
+}
+
+/// Tap t in lane t mod 32. What lies in the padding is absent.
+inline void average_pixel(const PoolPixel& p) {
+  constexpr int kSumLanes = 32;
+  for (int first = 0; first < 16; first += kLanes) {
+    V lanes[kSumLanes];
+    for (V& lane : lanes) lane = hn::Set(kFloats, -0.0f);
+    for (int i = 0; i < p.height; ++i) {
+      for (int j = 0; j < p.width; ++j) {
+        V& lane = lanes[(p.first_tap + i * p.taps_across + j) % kSumLanes];
+        const float* const at = p.from + i * p.row_step + j * p.column_step + first;
+        lane = hn::Add(lane, hn::LoadU(kFloats, at));
+      }
+    }
+    for (int half = kSumLanes / 2; half > 0; half /= 2) {
+      for (int i = 0; i < half; ++i) lanes[i] = hn::Add(lanes[i], lanes[i + half]);
+    }
+    const V sum = hn::Add(lanes[0], hn::Zero(kFloats));
+    hn::StoreU(canonical(hn::Div(sum, hn::Set(kFloats, p.divisor))), kFloats, p.out + first);
+  }
+}
+
+#endif  // HWY_NATIVE_FMA
+}  // namespace commensal::kernels::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// What does the same to every pixel of a block: operators whose other operand is one element for
+// each channel, and BatchNormalization.
+#include <algorithm>
+#include <cmath>
+#include <commensal/compute/kernels/cpu/aligned.hpp>
+#include <commensal/compute/kernels/cpu/blocked/layout.hpp>
+#include <commensal/compute/kernels/cpu/blocked/ops.hpp>
+
+namespace commensal::kernels::cpu {
+
+namespace {
+
+constexpr std::int64_t kTaskPixels = 1024;
+
+/// Calls work(plane, first pixel, pixels) for all planes of blocks, in tasks.
+template <class Work>
+void for_each_plane(const BlockedShape& shape, Workspace& ws, const Work& work) {
+  const std::int64_t parts = ceil_div(shape.pixels(), kTaskPixels);
+  ws.threads.run(shape.batch * shape.blocks * parts, [&](std::int64_t task) {
+    const std::int64_t pixel = task % parts * kTaskPixels;
+    work(task / parts, pixel, std::min(kTaskPixels, shape.pixels() - pixel));
+  });
+}
+
+/// What the planner writes for `operator`.
+struct NamedBinary {
+  std::string_view name;
+  PlaneBinary what;
+};
+constexpr NamedBinary kBinaries[] = {{"Add", PlaneBinary::kAdd},
+                                     {"Div", PlaneBinary::kDiv},
+                                     {"Mul", PlaneBinary::kMul},
+                                     {"Sub", PlaneBinary::kSub}};
+
+/// fma(x - mean, scale, bias), in whole blocks.
+struct Normaliser final : Packed {
+  AlignedFloats mean, scale, bias;
+  explicit Normaliser(std::int64_t channels)
+      : mean(blocks_of(channels) * kBlock),
+        scale(blocks_of(channels) * kBlock),
+        bias(blocks_of(channels) * kBlock) {}
+};
+
+}  // namespace
+
+Types infer_blocked_same(const Call& call) { return std::vector{call.in(0).type()}; }
+
+Done blocked_binary(const Call& call, Outputs outputs, Workspace& ws) {
+  COMMENSAL_ASSIGN(const std::string name, call.attributes->text("operator", ""));
+  const auto found = std::ranges::find(kBinaries, name, &NamedBinary::name);
+  core::check(found != std::end(kBinaries), "the planner names an operator of the table");
+  const auto fn = blocked_kernels_for(ws.isa).binary[static_cast<std::size_t>(found->what)];
+  const BlockedShape shape = BlockedShape::of(call.in(0).shape());
+  const std::int64_t channels_step = call.in(1).shape()[0] == 1 ? 0 : shape.blocks * kBlock;
+  const float* const a = call.in(0).data<float>().data();
+  const float* const b = call.in(1).data<float>().data();
+  float* const y = outputs[0].mutable_data<float>().data();
+  for_each_plane(shape, ws, [&](std::int64_t plane, std::int64_t pixel, std::int64_t pixels) {
+    const std::int64_t at = plane * shape.plane() + pixel * kBlock;
+    const std::int64_t n = plane / shape.blocks, block = plane % shape.blocks;
+    fn(a + at, b + n * channels_step + block * kBlock, y + at, pixels);
+  });
+  return {};
+}
+
+core::Result<std::shared_ptr<const Packed>> pack_blocked_normalise(const Call& call, Isa) {
+  COMMENSAL_ASSIGN(const float epsilon, call.attributes->real("epsilon", 1e-5f));
+  const std::int64_t channels = call.in(1).elements();
+  auto made = std::make_shared<Normaliser>(channels);
+  for (std::int64_t c = 0; c < channels; ++c) {
+    const auto i = static_cast<std::size_t>(c);
+    made->mean.data()[c] = call.in(3).data<float>()[i];
+    made->scale.data()[c] =
+        call.in(1).data<float>()[i] / std::sqrt(call.in(4).data<float>()[i] + epsilon);
+    made->bias.data()[c] = call.in(2).data<float>()[i];
+  }
+  return made;
+}
+
+Done blocked_normalise(const Call& call, Outputs outputs, Workspace& ws) {
+  const auto& normaliser = static_cast<const Normaliser&>(*ws.packed);
+  PlaneNormalise how;
+  how.clamps = call.attributes->has("low");
+  COMMENSAL_ASSIGN(how.low, call.attributes->real("low", 0));
+  COMMENSAL_ASSIGN(how.high, call.attributes->real("high", 0));
+  const auto normalise = blocked_kernels_for(ws.isa).normalise;
+  const BlockedShape shape = BlockedShape::of(call.in(0).shape());
+  const float* const x = call.in(0).data<float>().data();
+  float* const y = outputs[0].mutable_data<float>().data();
+  for_each_plane(shape, ws, [&](std::int64_t plane, std::int64_t pixel, std::int64_t pixels) {
+    const std::int64_t at = plane * shape.plane() + pixel * kBlock;
+    const std::int64_t channel = plane % shape.blocks * kBlock;
+    PlaneNormalise one = how;
+    one.mean = normaliser.mean.data() + channel;
+    one.scale = normaliser.scale.data() + channel;
+    one.bias = normaliser.bias.data() + channel;
+    normalise(x + at, one, y + at, pixels);
+  });
+  return {};
+}
+
+}  // namespace commensal::kernels::cpu

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// MaxPool, AveragePool and GlobalAveragePool on blocked pictures.
+#include <algorithm>
+#include <commensal/compute/kernels/cpu/blocked/layout.hpp>
+#include <commensal/compute/kernels/cpu/blocked/ops.hpp>
+#include <commensal/compute/kernels/infer/pool.hpp>
+
+namespace commensal::kernels::cpu {
+
+namespace {
+
+/// The pool as if each block were a channel.
+core::Result<infer::Pool> pool_of(const Call& call) {
+  const BlockedShape x = BlockedShape::of(call.in(0).shape());
+  const TensorType plain{tensor::DType::kFloat32, {x.batch, x.blocks, x.height, x.width}};
+  const Tensor picture = Tensor::view_of(
+      plain, call.in(0).bytes().first(static_cast<std::size_t>(plain.bytes())), nullptr);
+  const Tensor* inputs[] = {&picture};
+  Call usual = call;
+  usual.inputs = inputs;
+  usual.output_count = 1;
+  return infer::pool_of(usual);
+}
+
+/// Where the taps of an output position lie that are inside the picture.
+struct Span {
+  std::int64_t begin = 0, count = 0;  // taps
+  std::int64_t at = 0;                // the first one's position in the picture
+};
+Span inside(const infer::Window& w, int d, std::int64_t out) {
+  const auto i = static_cast<std::size_t>(d);
+  const std::int64_t first = out * w.stride[i] - w.pad_begin[i], step = w.dilation[i];
+  const std::int64_t begin = first < 0 ? ceil_div(-first, step) : 0;
+  const std::int64_t end = std::min(w.kernel[i], first >= w.in[i] ? 0 : ceil_div(w.in[i] - first, step));
+  return {begin, std::max<std::int64_t>(end - begin, 0), first + begin * step};
+}
+
+Done pool_all(const Call& call, Outputs outputs, Workspace& ws, bool averages) {
+  COMMENSAL_ASSIGN(const infer::Pool pool, pool_of(call));
+  const infer::Window& w = pool.window;
+  const BlockedKernels& kernels = blocked_kernels_for(ws.isa);
+  const BlockedShape in = BlockedShape::of(call.in(0).shape());
+  const BlockedShape out = BlockedShape::of(outputs[0].shape());
+  const float* const x = call.in(0).data<float>().data();
+  float* const y = outputs[0].mutable_data<float>().data();
+  ws.threads.run(in.batch * in.blocks, [&](std::int64_t plane) {
+    for (std::int64_t row = 0; row < out.height; ++row) {
+      const Span down = inside(w, 0, row);
+      for (std::int64_t column = 0; column < out.width; ++column) {
+        const Span across = inside(w, 1, column);
+        PoolPixel p;
+        p.from = x + plane * in.plane() + (down.at * in.width + across.at) * kBlock;
+        p.row_step = w.dilation[0] * in.width * kBlock;
+        p.column_step = w.dilation[1] * kBlock;
+        p.height = static_cast<int>(down.count), p.width = static_cast<int>(across.count);
+        p.first_tap = static_cast<int>(down.begin * w.kernel[1] + across.begin);
+        p.taps_across = static_cast<int>(w.kernel[1]);
+        if (averages) p.divisor = static_cast<float>(pool.divisor({row, column}));
+        p.out = y + plane * out.plane() + (row * out.width + column) * kBlock;
+        (averages ? kernels.average_pixel : kernels.maximum_pixel)(p);
+      }
+    }
+  });
+  return {};
+}
+
+}  // namespace
+
+Types infer_blocked_pool(const Call& call) {
+  COMMENSAL_ASSIGN(const infer::Pool pool, pool_of(call));
+  const tensor::Shape& shape = pool.shape;
+  return std::vector{BlockedShape{shape[0], shape[1], shape[2], shape[3]}.type()};
+}
+
+Done blocked_max_pool(const Call& call, Outputs outputs, Workspace& ws) {
+  return pool_all(call, outputs, ws, false);
+}
+
+Done blocked_average_pool(const Call& call, Outputs outputs, Workspace& ws) {
+  return pool_all(call, outputs, ws, true);
+}
+
+Types infer_blocked_global_pool(const Call& call) {
+  const BlockedShape x = BlockedShape::of(call.in(0).shape());
+  return std::vector{BlockedShape{x.batch, x.blocks, 1, 1}.type()};
+}
+
+Done blocked_global_average_pool(const Call& call, Outputs outputs, Workspace& ws) {
+  const BlockedShape in = BlockedShape::of(call.in(0).shape());
+  const auto mean = blocked_kernels_for(ws.isa).mean;
+  const float* const x = call.in(0).data<float>().data();
+  float* const y = outputs[0].mutable_data<float>().data();
+  constexpr std::int64_t kTaskPlanes = 4;
+  const std::int64_t planes = in.batch * in.blocks;
+  ws.threads.run(ceil_div(planes, kTaskPlanes), [&](std::int64_t task) {
+    const std::int64_t end = std::min(planes, (task + 1) * kTaskPlanes);
+    for (std::int64_t i = task * kTaskPlanes; i < end; ++i) {
+      mean(x + i * in.plane(), in.pixels(), y + i * kBlock);
+    }
+  });
+  return {};
+}
+
+}  // namespace commensal::kernels::cpu

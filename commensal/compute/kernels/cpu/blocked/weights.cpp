@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <commensal/compute/kernels/cpu/blocked/weights.hpp>
+#include <commensal/compute/kernels/math/winograd.hpp>
+
+namespace commensal::kernels::cpu {
+
+std::optional<ConvWay> way_of(const infer::Conv& conv) {
+  if (conv.window.rank != 2 || conv.window.out_elements() == 0) return std::nullopt;
+  if (conv.winograd_tile != 0) return ConvWay::kWinograd;
+  if (conv.group == 1) return ConvWay::kDirect;
+  if (conv.group_channels() == 1 && conv.group_out_channels() == 1) return ConvWay::kDepthwise;
+  const std::int64_t width = conv.group_channels();
+  if (width == conv.group_out_channels() && kBlock % width == 0) return ConvWay::kGrouped;
+  return std::nullopt;
+}
+
+BlockedWeights::BlockedWeights(const BlockedKernels& kernels, ConvWay way, int winograd_tile,
+                               const Tensor& weights, const Tensor* bias, std::int64_t group)
+    : way_(way), bias_(blocks_of(weights.shape()[0]) * kBlock) {
+  const tensor::Shape& w = weights.shape();
+  if (bias != nullptr) {
+    const auto from = bias->data<float>();
+    std::copy(from.begin(), from.end(), bias_.data());
+  }
+  const std::int64_t taps = w[2] * w[3];
+  if (way == ConvWay::kDirect) {
+    panels_.emplace(kernels, w[0], taps * w[1]);
+    pack_direct(weights);
+  } else if (way == ConvWay::kWinograd) {
+    panels_.emplace(kernels, w[0], w[1]);
+    pack_winograd(weights, winograd_tile);
+  } else {
+    core::check(group * w[1] == w[0], "groups are square");
+    pack_lanes(weights);
+  }
+}
+
+void BlockedWeights::pack_direct(const Tensor& weights) {
+  data_ = std::make_unique<AlignedFloats>(panels_->floats());
+  const tensor::Shape& w = weights.shape();
+  const std::int64_t taps = w[2] * w[3], channels = w[1];
+  const float* from = weights.data<float>().data();
+  for (std::int64_t o = 0; o < w[0]; ++o) {
+    float* const column = data_->data() + panels_->at(0, o);
+    const std::int64_t step = panels_->at(1, o) - panels_->at(0, o);
+    for (std::int64_t c = 0; c < channels; ++c) {
+      for (std::int64_t tap = 0; tap < taps; ++tap) column[(tap * channels + c) * step] = *from++;
+    }
+  }
+}
+
+void BlockedWeights::pack_winograd(const Tensor& weights, int tile) {
+  const int points = (tile + 2) * (tile + 2);
+  data_ = std::make_unique<AlignedFloats>(panels_->floats() * points);
+  const tensor::Shape& w = weights.shape();
+  const float* from = weights.data<float>().data();
+  float filter[36];
+  for (std::int64_t o = 0; o < w[0]; ++o) {
+    float* const column = data_->data() + panels_->at(0, o);
+    const std::int64_t step = panels_->at(1, o) - panels_->at(0, o);
+    for (std::int64_t c = 0; c < w[1]; ++c, from += 9) {
+      math::winograd_filter(tile, from, filter);
+      for (int p = 0; p < points; ++p) column[p * panels_->floats() + c * step] = filter[p];
+    }
+  }
+}
+
+void BlockedWeights::pack_lanes(const Tensor& weights) {
+  const tensor::Shape& w = weights.shape();
+  const std::int64_t taps = w[2] * w[3], width = w[1];
+  data_ = std::make_unique<AlignedFloats>(blocks_of(w[0]) * taps * width * kBlock);
+  const float* from = weights.data<float>().data();
+  for (std::int64_t o = 0; o < w[0]; ++o) {
+    float* const to = data_->data() + o / kBlock * taps * width * kBlock + o % kBlock;
+    for (std::int64_t c = 0; c < width; ++c) {
+      for (std::int64_t tap = 0; tap < taps; ++tap) to[(tap * width + c) * kBlock] = *from++;
+    }
+  }
+}
+
+}  // namespace commensal::kernels::cpu

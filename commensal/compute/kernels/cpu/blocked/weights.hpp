@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <commensal/compute/kernels/cpu/blocked/panels.hpp>
+#include <memory>
+#include <optional>
+
+namespace commensal::kernels::cpu {
+
+/// How a blocked convolution is computed; its static shape decides.
+enum class ConvWay {
+  kDirect,      // group 1
+  kWinograd,    // the Winograd clause
+  kDepthwise,   // every channel by itself
+  kGrouped,     // groups that divide a block
+};
+
+/// None: there is no blocked kernel for it.
+std::optional<ConvWay> way_of(const infer::Conv& conv);
+
+/// The constant weights and bias of a blocked convolution, in the form that its way wants.
+class BlockedWeights final : public Packed {
+ public:
+  /// `weights` [O, C/group, KH, KW], `bias` [O] or null, of binary32.
+  BlockedWeights(const BlockedKernels& kernels, ConvWay way, int winograd_tile,
+                 const Tensor& weights, const Tensor* bias, std::int64_t group);
+
+  ConvWay way() const { return way_; }
+  /// kDirect: depth is (tap * C + c). kWinograd: depth is c, `points` matrices one after another.
+  const Panels& panels() const { return *panels_; }
+  const float* matrix(int point = 0) const { return data_->data() + point * panels_->floats(); }
+  /// kDepthwise: [block][tap][16]. kGrouped: [block][tap][c in group][16].
+  const float* lanes() const { return data_->data(); }
+  /// In whole blocks.
+  const float* bias() const { return bias_.data(); }
+
+ private:
+  void pack_direct(const Tensor& weights);
+  void pack_winograd(const Tensor& weights, int tile);
+  void pack_lanes(const Tensor& weights);
+
+  ConvWay way_;
+  std::optional<Panels> panels_;
+  std::unique_ptr<AlignedFloats> data_;
+  AlignedFloats bias_;
+};
+
+}  // namespace commensal::kernels::cpu

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+// The Winograd clause on blocked pictures: tiles are transformed, multiplied point by point, and
+// transformed back, some tiles at a time.
+#include <algorithm>
+#include <commensal/compute/kernels/cpu/blocked/conv.hpp>
+#include <commensal/compute/kernels/cpu/scratch.hpp>
+#include <cstring>
+
+namespace commensal::kernels::cpu {
+
+namespace {
+
+/// Transformed inputs and sums of the tiles in flight: about what the second-level cache holds.
+constexpr std::int64_t kFloatsInFlight = 320 * 1024;
+/// But enough tiles that the filters, which come from further away, are used a few times.
+constexpr std::int64_t kTilesMin = 48;
+/// Steps of depth between two stores of the accumulators.
+constexpr std::int64_t kStepsMax = 384;
+
+class Winograd {
+ public:
+  Winograd(const BlockedConv& call, const BlockedWeights& weights, Workspace& ws)
+      : call_(call),
+        window_(call.conv.window),
+        weights_(weights),
+        panels_(weights.panels()),
+        ws_(ws),
+        kernels_(blocked_kernels_for(ws.isa)),
+        in_(call.in()),
+        out_(call.out()),
+        side_(call.conv.winograd_tile),
+        transforms_(side_ == 4 ? kernels_.winograd_4 : kernels_.winograd_2),
+        points_((side_ + 2) * (side_ + 2)),
+        down_(ceil_div(out_.height, side_)),
+        across_(ceil_div(out_.width, side_)),
+        in_step_(in_.blocks * kBlock),
+        sum_step_(panels_.vectors() * kernels_.lanes) {}
+
+  core::Result<void> run() {
+    const std::int64_t tiles = out_.batch * down_ * across_;
+    const std::int64_t fitting = kFloatsInFlight / (points_ * (in_step_ + sum_step_));
+    const std::int64_t parts = ceil_div(tiles, std::max(fitting, kTilesMin));
+    const std::int64_t at_once = ceil_div(tiles, parts);
+    // A line more, so that a tile's points do not all compete for the same set of a cache.
+    in_point_ = at_once * in_step_ + kBlock;
+    sum_point_ = at_once * sum_step_ + kBlock;
+    COMMENSAL_ASSIGN(inputs_, floats_from(ws_.arena, points_ * in_point_));
+    COMMENSAL_ASSIGN(sums_, floats_from(ws_.arena, points_ * sum_point_));
+    for (std::int64_t begin = 0; begin < tiles; begin += at_once) {
+      const std::int64_t end = std::min(tiles, begin + at_once);
+      ws_.threads.run(in_.blocks, [&](std::int64_t block) { transform_in(block, begin, end); });
+      const auto panels = static_cast<std::int64_t>(panels_.panels.size());
+      ws_.threads.run(points_ * panels, [&](std::int64_t i) {
+        multiply(static_cast<int>(i / panels), panels_.panels[static_cast<std::size_t>(i % panels)],
+                 static_cast<int>(end - begin));
+      });
+      ws_.threads.run(out_.blocks, [&](std::int64_t block) { transform_out(block, begin, end); });
+    }
+    return {};
+  }
+
+ private:
+  struct Place {
+    std::int64_t image, y, x;  // of the tile's first output pixel
+  };
+  Place place_of(std::int64_t tile) const {
+    const std::int64_t row = tile / across_;
+    return {row / down_, row % down_ * side_, tile % across_ * side_};
+  }
+
+  void transform_in(std::int64_t block, std::int64_t begin, std::int64_t end) const {
+    const int side = side_ + 2;
+    float patch[6 * 6 * kBlock];
+    for (std::int64_t tile = begin; tile < end; ++tile) {
+      const Place at = place_of(tile);
+      const std::int64_t y = at.y - window_.pad_begin[0], x = at.x - window_.pad_begin[1];
+      const float* const plane = call_.x + at.image * in_.image() + block * in_.plane();
+      BlockedTileIn t;
+      t.out = inputs_.get() + (tile - begin) * in_step_ + block * kBlock;
+      t.point_step = in_point_;
+      if (y >= 0 && x >= 0 && y + side <= in_.height && x + side <= in_.width) {
+        t.patch = plane + (y * in_.width + x) * kBlock;
+        t.row_step = in_.width * kBlock;
+      } else {
+        cut_patch(plane, y, x, patch);
+        t.patch = patch;
+        t.row_step = side * kBlock;
+      }
+      transforms_.input(t);
+    }
+  }
+
+  /// A patch that reaches beyond the picture: +0 there.
+  void cut_patch(const float* plane, std::int64_t y, std::int64_t x, float* patch) const {
+    const std::int64_t side = side_ + 2;
+    std::fill(patch, patch + side * side * kBlock, 0.0f);
+    const std::int64_t x_begin = std::clamp<std::int64_t>(-x, 0, side);
+    const std::int64_t x_end = std::clamp<std::int64_t>(in_.width - x, x_begin, side);
+    for (std::int64_t i = 0; i < side; ++i) {
+      if (y + i < 0 || y + i >= in_.height || x_begin == x_end) continue;
+      std::memcpy(patch + (i * side + x_begin) * kBlock,
+                  plane + ((y + i) * in_.width + x + x_begin) * kBlock,
+                  static_cast<std::size_t>((x_end - x_begin) * kBlock) * sizeof(float));
+    }
+  }
+
+  void multiply(int point, const Panels::Panel& panel, int tiles) const {
+    std::int64_t c_vectors[8];
+    for (int v = 0; v < panel.vectors; ++v) c_vectors[v] = (panel.vector + v) * kernels_.lanes;
+    RowProduct p;
+    p.a_step = in_step_;
+    p.c = sums_.get() + point * sum_point_;
+    p.c_step = sum_step_;
+    p.c_vectors = c_vectors;
+    p.rows = tiles;
+    p.vectors = panel.vectors;
+    p.last = kernels_.lanes;
+    p.run_count = 1;
+    for (std::int64_t k = 0; k < panels_.depth; k += kStepsMax) {
+      const DepthRun run{0, std::min(kStepsMax, panels_.depth - k)};
+      p.runs = &run;
+      p.a = inputs_.get() + point * in_point_ + k;
+      p.b = weights_.matrix(point) + panels_.offset(panel, k);
+      p.resume = k > 0;
+      kernels_.row_product(p);
+    }
+  }
+
+  void transform_out(std::int64_t block, std::int64_t begin, std::int64_t end) const {
+    for (std::int64_t tile = begin; tile < end; ++tile) {
+      const Place at = place_of(tile);
+      const std::int64_t to = at.image * out_.image() + block * out_.plane() +
+                              (at.y * out_.width + at.x) * kBlock;
+      BlockedTileOut t;
+      t.sums = sums_.get() + (tile - begin) * sum_step_ + block * kBlock;
+      t.point_step = sum_point_;
+      t.out = call_.y + to;
+      t.row_step = out_.width * kBlock;
+      t.height = static_cast<int>(std::min<std::int64_t>(side_, out_.height - at.y));
+      t.width = static_cast<int>(std::min<std::int64_t>(side_, out_.width - at.x));
+      t.how = call_.finish;
+      t.how.bias = call_.finish.bias + block * kBlock;
+      if (t.how.residual != nullptr) t.how.residual += to;
+      transforms_.output(t);
+    }
+  }
+
+  // Constant after construction.
+  const BlockedConv& call_;
+  const infer::Window& window_;
+  const BlockedWeights& weights_;
+  const Panels& panels_;
+  Workspace& ws_;
+  const BlockedKernels& kernels_;
+  const BlockedShape in_, out_;
+  const int side_;
+  const BlockedWinograd& transforms_;
+  const int points_;
+  const std::int64_t down_, across_;          // tiles of an image
+  const std::int64_t in_step_, sum_step_;     // floats of a tile
+
+  std::int64_t in_point_ = 0, sum_point_ = 0;  // floats between points
+  std::shared_ptr<float> inputs_;              // [point][tile][channel]
+  std::shared_ptr<float> sums_;                // [point][tile][output channel]
+};
+
+}  // namespace
+
+core::Result<void> blocked_winograd(const BlockedConv& conv, const BlockedWeights& w,
+                                    Workspace& ws) {
+  return Winograd(conv, w, ws).run();
+}
+
+}  // namespace commensal::kernels::cpu
