@@ -40,7 +40,7 @@ class Layout {
     std::string_view name;
     bool (Layout::*handle)(const Node&);  // false: nothing was done
   };
-  static const Handler kHandlers[18];
+  static const Handler kHandlers[19];
 
   // What is asked of values.
 
@@ -118,6 +118,7 @@ class Layout {
   bool average_pool(const Node& node) { return pool(node, "BlockedAveragePool"); }
   bool global_pool(const Node& node) { return pool(node, "BlockedGlobalAveragePool"); }
   bool pool(const Node& node, std::string_view name);
+  bool reduce_mean(const Node& node);  // over pixels
   bool transpose(const Node& node);
 
   /// One element for each channel, as [N or 1, blocks, 1, 1, 16]; none if it is not that.
@@ -135,7 +136,7 @@ class Layout {
   std::set<ValueId> lacking_plain_;  // in blocks only
 };
 
-const Layout::Handler Layout::kHandlers[18] = {
+const Layout::Handler Layout::kHandlers[19] = {
     {"Add", &Layout::binary},
     {"AveragePool", &Layout::average_pool},
     {"BatchNormalization", &Layout::normalise},
@@ -149,6 +150,7 @@ const Layout::Handler Layout::kHandlers[18] = {
     {"LeakyRelu", &Layout::each},
     {"MaxPool", &Layout::max_pool},
     {"Mul", &Layout::binary},
+    {"ReduceMean", &Layout::reduce_mean},
     {"Relu", &Layout::each},
     {"Sigmoid", &Layout::each},
     {"Sub", &Layout::binary},
@@ -287,6 +289,41 @@ bool Layout::pool(const Node& node, std::string_view name) {
   if (!is_picture(x) || !is_blocked(x) || node.outputs.size() != 1) return false;
   if (!is_picture(node.outputs[0])) return false;
   emit_blocked(internal(name, node, {blocked_[x]}), node);
+  return true;
+}
+
+/// The same sum as a GlobalAveragePool's, divided by the same count.
+bool Layout::reduce_mean(const Node& node) {
+  const ValueId x = node.inputs[0], y = node.outputs[0];
+  if (!is_picture(x) || !is_blocked(x) || rewriter_.type(y) == nullptr) return false;
+  std::vector<std::int64_t> axes;
+  if (node.opset < 18) {
+    const auto given = node.attributes.integers("axes");
+    if (given) axes = *given;
+  } else if (node.inputs.size() > 1 && rewriter_.constant(node.inputs[1]) != nullptr) {
+    const auto given = rewriter_.constant(node.inputs[1])->data<std::int64_t>();
+    axes.assign(given.begin(), given.end());
+  }
+  for (std::int64_t& axis : axes) axis += axis < 0 ? 4 : 0;
+  std::ranges::sort(axes);
+  if (axes != std::vector<std::int64_t>{2, 3}) return false;
+  Node mean = internal("BlockedGlobalAveragePool", node, {blocked_[x]});
+  mean.attributes = {};
+  if (is_picture(y)) {
+    emit_blocked(std::move(mean), node);
+    return true;
+  }
+  const Shape& shape = rewriter_.type(x)->shape;
+  const std::string& name = rewriter_.graph().name_of(y);
+  mean.outputs = {rewriter_.add_value(
+      name + " (blocked)", {DType::kFloat32, {shape[0], blocks_of(shape[1]), 1, 1, kBlock}})};
+  Node plain = internal("FromBlocked", node, mean.outputs);
+  plain.attributes = {};
+  plain.attributes.set("channels", shape[1]);
+  plain.attributes.set("flat", std::int64_t{1});
+  plain.outputs = node.outputs;
+  nodes_.push_back(std::move(mean));
+  nodes_.push_back(std::move(plain));
   return true;
 }
 

@@ -53,7 +53,8 @@ void fuse_bounds(Rewriter& rewriter, std::size_t index) {
   if (!from) return;
   Node fused = rewriter.node(*from);
   const bool normalises = is(fused, "BlockedNormalise") && is_plain(node, "Relu");
-  if ((!is(fused, "BlockedConv") && !normalises) || fused.attributes.has("low")) return;
+  if (!is(fused, "BlockedConv") && !normalises) return;
+  if (fused.attributes.has("low") || fused.attributes.has("gate")) return;
   fused.attributes.set("low", bounds->low);
   fused.attributes.set("high", bounds->high);
   fused.outputs = node.outputs;
@@ -73,7 +74,8 @@ void fuse_residual(Rewriter& rewriter, std::size_t index) {
     const auto from = own_producer(rewriter, id);
     if (!from || !is(rewriter.node(*from), "BlockedConv")) continue;
     const Node& made = rewriter.node(*from);
-    if (made.attributes.has("low") || made.inputs.size() > kResidual) continue;
+    if (made.attributes.has("low") || made.attributes.has("gate")) continue;
+    if (made.inputs.size() > kResidual) continue;
     if (!conv || *from > *conv) conv = from;
   }
   if (!conv) return;
@@ -85,10 +87,39 @@ void fuse_residual(Rewriter& rewriter, std::size_t index) {
   rewriter.replace(index, std::move(fused));
 }
 
+/// x * f(x), where x is what a convolution makes and f(x) is used for nothing else.
+void fuse_gate(Rewriter& rewriter, std::size_t index) {
+  const Node& node = rewriter.node(index);
+  if (!is_plain(node, "Mul")) return;
+  for (const int i : {0, 1}) {
+    const ValueId x = node.inputs[static_cast<std::size_t>(i)];
+    const auto gate = own_producer(rewriter, node.inputs[static_cast<std::size_t>(1 - i)]);
+    const auto from = rewriter.producer(x);
+    if (!gate || !from || rewriter.uses(x) != 2) continue;
+    const Node& function = rewriter.node(*gate);
+    const bool soft = is_plain(function, "Sigmoid"), hard = is_plain(function, "HardSigmoid");
+    if ((!soft && !hard) || function.inputs[0] != x) continue;
+    Node fused = rewriter.node(*from);
+    if (!is(fused, "BlockedConv") || fused.attributes.has("low")) return;
+    const auto alpha = function.attributes.real("alpha", 0.2f);
+    const auto beta = function.attributes.real("beta", 0.5f);
+    if (!alpha || !beta) return;
+    fused.attributes.set("gate", std::string(function.op->name));
+    fused.attributes.set("alpha", *alpha);
+    fused.attributes.set("beta", *beta);
+    fused.outputs = node.outputs;
+    return rewriter.replace(index, std::move(fused));
+  }
+}
+
 }  // namespace
 
 void fuse_blocked_residuals(Rewriter& rewriter) {
   for (std::size_t i = 0; i < rewriter.size(); ++i) fuse_residual(rewriter, i);
+}
+
+void fuse_blocked_gates(Rewriter& rewriter) {
+  for (std::size_t i = 0; i < rewriter.size(); ++i) fuse_gate(rewriter, i);
 }
 
 void fuse_blocked_bounds(Rewriter& rewriter) {

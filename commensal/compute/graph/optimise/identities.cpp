@@ -1,18 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
-// Nodes that hand on what they get: Identity, and Dropout that drops nothing.
+// Nodes that hand on what they get: Identity, Dropout that drops nothing, Pad by nothing.
+#include <algorithm>
 #include <commensal/compute/graph/optimise/passes.hpp>
 
 namespace commensal::graph::optimise {
 
 namespace {
 
+/// It trains only where its third input says so. (Before opset 7 an attribute did.)
+bool drops_nothing(const Rewriter& rewriter, const Node& node) {
+  if (node.opset < 7 || rewriter.type(node.outputs[0]) == nullptr) return false;
+  if (node.inputs.size() < 3 || node.inputs[2] == kAbsent) return true;
+  const tensor::Tensor* trains = rewriter.constant(node.inputs[2]);
+  return trains != nullptr && trains->elements() == 1 && !trains->data<bool>()[0];
+}
+
+bool pads_nothing(const Rewriter& rewriter, const Node& node) {
+  const tensor::TensorType *from = rewriter.type(node.inputs[0]), *to = rewriter.type(node.outputs[0]);
+  const tensor::Tensor* pads = node.inputs.size() < 2 ? nullptr : rewriter.constant(node.inputs[1]);
+  if (from == nullptr || to == nullptr || *from != *to || pads == nullptr) return false;
+  const auto given = pads->data<std::int64_t>();  // one may be negative
+  return std::ranges::all_of(given, [](std::int64_t pad) { return pad == 0; });
+}
+
 bool hands_on(const Rewriter& rewriter, const Node& node) {
   if (node.op->domain != "" || node.outputs.size() != 1) return false;
   if (node.op->name == "Identity") return true;
-  // It trains only where its third input says so. (Before opset 7 an attribute did.)
-  const bool trains = node.inputs.size() > 2 && node.inputs[2] != kAbsent;
-  return node.op->name == "Dropout" && node.opset >= 7 && !trains &&
-         rewriter.type(node.outputs[0]) != nullptr;
+  if (node.op->name == "Dropout") return drops_nothing(rewriter, node);
+  return node.op->name == "Pad" && pads_nothing(rewriter, node);
 }
 
 }  // namespace

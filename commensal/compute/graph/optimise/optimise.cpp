@@ -9,8 +9,10 @@ namespace {
 using Pass = void (*)(Rewriter&);
 constexpr Pass kPasses[] = {
     drop_identities,
+    absorb_pads,
     block_channels,
     fuse_blocked_residuals,
+    fuse_blocked_gates,
     fuse_blocked_bounds,
 };
 

@@ -28,6 +28,8 @@ class Rewriter {
   /// The node that alone reads `id`, once; none if there are more, or the graph's outputs or a
   /// subgraph have it.
   std::optional<std::size_t> only_user(ValueId id) const;
+  /// How often nodes read it; many where the graph's outputs or a subgraph have it.
+  int uses(ValueId id) const { return uses_[static_cast<std::size_t>(id)].count; }
   bool is_output(ValueId id) const;
 
   ValueId add_value(std::string name, const tensor::TensorType& type);

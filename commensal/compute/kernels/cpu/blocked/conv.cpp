@@ -56,6 +56,11 @@ core::Result<BlockedConv> BlockedConv::of(const Call& call) {
   made.finish.clamps = call.attributes->has("low");
   COMMENSAL_ASSIGN(made.finish.low, call.attributes->real("low", 0));
   COMMENSAL_ASSIGN(made.finish.high, call.attributes->real("high", 0));
+  COMMENSAL_ASSIGN(const std::string gate, call.attributes->text("gate", ""));
+  if (gate == "Sigmoid") made.gate = Gate::kSigmoid;
+  if (gate == "HardSigmoid") made.gate = Gate::kHardSigmoid;
+  COMMENSAL_ASSIGN(made.alpha, call.attributes->real("alpha", 0));
+  COMMENSAL_ASSIGN(made.beta, call.attributes->real("beta", 0));
   made.x = call.in(kX).data<float>().data();
   if (call.has(kResidual)) made.finish.residual = call.in(kResidual).data<float>().data();
   return made;

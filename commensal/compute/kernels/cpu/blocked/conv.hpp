@@ -10,12 +10,21 @@ struct BlockedConv {
   infer::Conv conv;
   bool from_picture = false;  // X is [N, C, H, W], of few channels
   RowFinish finish;           // bias in whole blocks, residual blocked as Y
+  Gate gate = Gate::kNone;  // done to what `finish` gives
+  float alpha = 0, beta = 0;  // of kHardSigmoid
   const float* x = nullptr;
   float* y = nullptr;
 
   /// Reads attributes and types. `call`: X, W, bias or none, residual or none; attributes of Conv,
-  /// "low" and "high" where the result is clamped, "picture" where X is not blocked.
+  /// "low" and "high" where the result is clamped, "gate" (with "alpha" and "beta") where it is
+  /// multiplied by a function of itself, "picture" where X is not blocked.
   static core::Result<BlockedConv> of(const Call& call);
+
+  /// Gates `count` elements from y + at on.
+  void pass_gate(const BlockedKernels& kernels, std::int64_t at, std::int64_t count) const {
+    if (gate == Gate::kSigmoid) kernels.gate_sigmoid(y + at, count);
+    if (gate == Gate::kHardSigmoid) kernels.gate_hard_sigmoid(y + at, count, alpha, beta);
+  }
 
   BlockedShape in() const {
     return {conv.batch, blocks_of(conv.channels), conv.window.in[0], conv.window.in[1]};

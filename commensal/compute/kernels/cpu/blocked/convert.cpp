@@ -57,13 +57,16 @@ Done to_blocked(const Call& call, Outputs outputs, Workspace& ws) {
 Types infer_from_blocked(const Call& call) {
   const BlockedShape x = BlockedShape::of(call.in(0).shape());
   COMMENSAL_ASSIGN(const std::int64_t channels, channels_of(call));
-  return std::vector{
-      TensorType{tensor::DType::kFloat32, {x.batch, channels, x.height, x.width}}};
+  COMMENSAL_ASSIGN(const std::int64_t flat, call.attributes->integer("flat", 0));
+  TensorType type{tensor::DType::kFloat32, {x.batch, channels, x.height, x.width}};
+  if (flat != 0) type.shape = {x.batch, channels * x.pixels()};
+  return std::vector{type};
 }
 
 Done from_blocked(const Call& call, Outputs outputs, Workspace& ws) {
   const BlockedShape shape = BlockedShape::of(call.in(0).shape());
-  const std::int64_t channels = outputs[0].shape()[1], plane = shape.pixels();
+  COMMENSAL_ASSIGN(const std::int64_t channels, channels_of(call));
+  const std::int64_t plane = shape.pixels();
   const float* const x = call.in(0).data<float>().data();
   float* const y = outputs[0].mutable_data<float>().data();
   for_each_part(shape, channels, ws,

@@ -200,7 +200,15 @@ class Direct {
         p.c = call_.y + to;
         if (call_.finish.residual != nullptr) p.how.residual = call_.finish.residual + to;
         kernels_.row_product(p);
+        if (p.finish) pass_gate(panel, to, p.rows);
       }
+    }
+  }
+
+  void pass_gate(const Panels::Panel& panel, std::int64_t to, std::int64_t pixels) const {
+    const std::int64_t in_block = kBlock / kernels_.lanes;
+    for (std::int64_t v = panel.vector; v < panel.vector + panel.vectors; v += in_block) {
+      call_.pass_gate(kernels_, to + v / in_block * out_.plane(), pixels * kBlock);
     }
   }
 

@@ -30,6 +30,8 @@ const BlockedKernels& blocked_kernels() {
                  plane_binary<PlaneSub>},
       .normalise = plane_normalise,
       .mean = plane_mean,
+      .gate_sigmoid = gate_sigmoid,
+      .gate_hard_sigmoid = gate_hard_sigmoid,
       .maximum_pixel = maximum_pixel,
       .average_pixel = average_pixel,
   };

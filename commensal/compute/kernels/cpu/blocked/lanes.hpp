@@ -82,6 +82,9 @@ struct BlockedKernels {
   void (*normalise)(const float* x, const PlaneNormalise& how, float* y,
                     std::int64_t pixels) = nullptr;
   void (*mean)(const float* x, std::int64_t pixels, float* y) = nullptr;  // y: one pixel
+  /// x * sigmoid(x), or x * max(min(fma(alpha, x, beta), 1), 0); in place.
+  void (*gate_sigmoid)(float* x, std::int64_t count) = nullptr;
+  void (*gate_hard_sigmoid)(float* x, std::int64_t count, float alpha, float beta) = nullptr;
   void (*maximum_pixel)(const PoolPixel&) = nullptr;
   void (*average_pixel)(const PoolPixel&) = nullptr;
 };

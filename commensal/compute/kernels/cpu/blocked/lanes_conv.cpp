@@ -96,6 +96,7 @@ core::Result<void> blocked_lanes(const BlockedConv& call, const BlockedWeights& 
           row.out = call.y + to;
           if (call.finish.residual != nullptr) row.how.residual = call.finish.residual + to;
           kernels.lanes_row(row);
+          call.pass_gate(kernels, to, out.width * kBlock);
         }
       });
 }

@@ -19,7 +19,7 @@ Done blocked_conv(const Call& call, Outputs outputs, Workspace& ws);
 // convert.cpp. Attribute "channels" where the input does not tell.
 Types infer_to_blocked(const Call& call);  // [N, C, H, W]
 Done to_blocked(const Call& call, Outputs outputs, Workspace& ws);
-Types infer_from_blocked(const Call& call);
+Types infer_from_blocked(const Call& call);  // "flat": as [N, C * H * W]
 Done from_blocked(const Call& call, Outputs outputs, Workspace& ws);
 Types infer_last_to_blocked(const Call& call);  // [N, H, W, C]
 Done last_to_blocked(const Call& call, Outputs outputs, Workspace& ws);

@@ -78,6 +78,25 @@ inline void plane_mean(const float* x, std::int64_t pixels, float* y) {
   }
 }
 
+inline void gate_sigmoid(float* x, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; i += kLanes) {
+    const V v = hn::LoadU(kFloats, x + i);
+    hn::StoreU(canonical(hn::Mul(v, function::sigmoid<HighwayLanes>(v))), kFloats, x + i);
+  }
+}
+
+inline void gate_hard_sigmoid(float* x, std::int64_t count, float alpha, float beta) {
+  const V a = hn::Set(kFloats, alpha), b = hn::Set(kFloats, beta);
+  const V one = hn::Set(kFloats, 1.0f), zero = hn::Zero(kFloats);
+  for (std::int64_t i = 0; i < count; i += kLanes) {
+    const V v = hn::LoadU(kFloats, x + i);
+    // Of a NaN the second operand comes out; of zeros it does not matter whether one is -0: +0 is
+    // added before the product is taken.
+    const V h = hn::Max(zero, hn::Min(one, hn::MulAdd(a, v, b)));
+    hn::StoreU(canonical(hn::Mul(v, hn::Add(h, zero))), kFloats, x + i);
+  }
+}
+
 inline void maximum_pixel(const PoolPixel& p) {
   for (int first = 0; first < 16; first += kLanes) {
     V best = hn::Neg(hn::Inf(kFloats));

@@ -11,6 +11,9 @@ struct DepthRun {
   std::int64_t count = 0;
 };
 
+/// x * f(x), done to what has been stored.
+enum class Gate { kNone, kSigmoid, kHardSigmoid };
+
 /// What is done to a sum before it is stored: `+ bias`, `+ residual`, low <= x <= high, canonical
 /// NaN; in this order. What adds +0 or does not bound may be left out.
 struct RowFinish {

@@ -142,6 +142,9 @@ class Winograd {
       t.how.bias = call_.finish.bias + block * kBlock;
       if (t.how.residual != nullptr) t.how.residual += to;
       transforms_.output(t);
+      for (int y = 0; y < t.height; ++y) {
+        call_.pass_gate(kernels_, to + y * t.row_step, t.width * kBlock);
+      }
     }
   }
 
