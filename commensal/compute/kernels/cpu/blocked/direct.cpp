@@ -12,9 +12,9 @@ namespace {
 
 /// Steps of depth between two stores of the accumulators: a panel's part of three vectors is 64 KiB,
 /// and stays in the second-level cache for all rows.
-constexpr std::int64_t kStepsMax = 384;
+constexpr std::int64_t kStepsMax = 1024;
 /// Floats of the picture that a task goes through for panel after panel: half of such a cache.
-constexpr std::int64_t kTaskFloats = 96 * 1024;
+constexpr std::int64_t kTaskFloats = 256 * 1024;
 
 /// A picture as the product reads it: with its padding, and the channels of a pixel `pixel` floats.
 struct Rows {
@@ -196,6 +196,8 @@ class Direct {
       for (std::int64_t row = y.begin; row < y.end; ++row) {
         const std::int64_t to =
             image * out_.image() + (row * width_ + x.begin) * kBlock;
+        // What comes next lies behind it: the panel's next steps, or the next panel.
+        p.next = row == y.begin ? p.b + steps * panel.vectors * kernels_.lanes : nullptr;
         p.a = rows_.data + image * rows_.image + row * a_row_ + x.begin * a_step_;
         p.c = call_.y + to;
         if (call_.finish.residual != nullptr) p.how.residual = call_.finish.residual + to;

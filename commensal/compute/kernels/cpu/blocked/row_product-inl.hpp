@@ -88,13 +88,18 @@ struct RowTile {
     }
   }
 
+  /// The step at `k` from where the pointers are.
   template <int... r>
-  HWY_INLINE void step(const RowPointers<R>& a, const V* right, std::integer_sequence<int, r...>) {
+  HWY_INLINE void step(const RowPointers<R>& a, int k, const float* b,
+                       std::integer_sequence<int, r...>) {
+    V right[N];
+    COMMENSAL_UNROLL
+    for (int v = 0; v < N; ++v) right[v] = hn::LoadU(kFloats, b + v * kLanes);
     const auto row = [&](V left, V* to) {
       COMMENSAL_UNROLL
       for (int v = 0; v < N; ++v) to[v] = hn::MulAdd(left, right[v], to[v]);
     };
-    (row(hn::Set(kFloats, *a.template row<r>()), acc[r]), ...);
+    (row(hn::Set(kFloats, a.template row<r>()[k]), acc[r]), ...);
   }
 
   HWY_INLINE void finish(const RowProduct& p, const float* residual) {
@@ -134,8 +139,30 @@ struct RowTile {
   }
 };
 
+/// The lines of the next panel, some at each step of the first tiles of this one, so that they come
+/// no faster than memory gives them: one tile takes all, or two or more take turns.
+struct Ahead {
+  const float* at;
+  std::int64_t second, step;
+  static constexpr std::int64_t kLine = 16;
+
+  Ahead(const RowProduct& p, int tile, int tiles, std::int64_t steps) {
+    const bool slow = tiles > 2;
+    second = slow ? 0 : kLine;
+    step = slow ? kLine : 2 * kLine;
+    const bool fetches = p.next != nullptr && tile < 3;
+    at = fetches ? p.next + tile * steps * step : p.b;
+    if (!fetches) second = 0, step = 0;
+  }
+  HWY_INLINE void advance() {
+    __builtin_prefetch(at, 0, 2);
+    __builtin_prefetch(at + second, 0, 2);
+    at += step;
+  }
+};
+
 template <int R, int N>
-HWY_NOINLINE void row_tile(const RowProduct& p, std::int64_t row) {
+HWY_NOINLINE void row_tile(const RowProduct& p, std::int64_t row, Ahead ahead) {
   float* const c = p.c + row * p.c_step;
   RowTile<R, N> tile;
   if (p.resume) {
@@ -147,11 +174,16 @@ HWY_NOINLINE void row_tile(const RowProduct& p, std::int64_t row) {
   const float* const a = p.a + row * p.a_step;
   for (int i = 0; i < p.run_count; ++i) {
     RowPointers<R> left(a + p.runs[i].offset, p.a_step);
-    for (std::int64_t k = p.runs[i].count; k > 0; --k, left.advance(1), b += N * kLanes) {
-      V right[N];
+    std::int64_t k = p.runs[i].count;
+    for (; k >= 4; k -= 4, left.advance(4), b += 4 * N * kLanes) {
       COMMENSAL_UNROLL
-      for (int v = 0; v < N; ++v) right[v] = hn::LoadU(kFloats, b + v * kLanes);
-      tile.step(left, right, std::make_integer_sequence<int, R>());
+      for (int u = 0; u < 4; ++u) {
+        tile.step(left, u, b + u * N * kLanes, std::make_integer_sequence<int, R>());
+        ahead.advance();
+      }
+    }
+    for (; k > 0; --k, left.advance(1), b += N * kLanes) {
+      tile.step(left, 0, b, std::make_integer_sequence<int, R>());
     }
   }
   if (p.finish) {
@@ -160,7 +192,7 @@ HWY_NOINLINE void row_tile(const RowProduct& p, std::int64_t row) {
   tile.store(p, c);
 }
 
-using RowTileFn = void (*)(const RowProduct&, std::int64_t row);
+using RowTileFn = void (*)(const RowProduct&, std::int64_t row, Ahead);
 
 template <int N, int... rows_less_1>
 constexpr auto row_tiles_of(std::integer_sequence<int, rows_less_1...>) {
@@ -175,10 +207,11 @@ template <int N>
 inline void row_tiles(const RowProduct& p) {
   const int tiles = (p.rows + kRowsMax[N - 1] - 1) / kRowsMax[N - 1];
   const int rows = p.rows / tiles, taller = p.rows % tiles;
-  std::int64_t row = 0;
+  std::int64_t row = 0, steps = 0;
+  for (int i = 0; i < p.run_count; ++i) steps += p.runs[i].count;
   for (int i = 0; i < tiles; ++i) {
     const int height = rows + (i < taller ? 1 : 0);
-    kRowTiles<N>[static_cast<std::size_t>(height - 1)](p, row);
+    kRowTiles<N>[static_cast<std::size_t>(height - 1)](p, row, Ahead(p, i, tiles, steps));
     row += height;
   }
 }

@@ -31,6 +31,7 @@ struct RowProduct {
   const DepthRun* runs = nullptr;
   int run_count = 0;
   const float* b = nullptr;  // [all steps of the runs][vectors * lanes]
+  const float* next = nullptr;  // what b will be in the next call: fetched ahead; null: nothing
   float* c = nullptr;        // row r, vector v: c + r * c_step + c_vectors[v]
   std::int64_t c_step = 0;
   const std::int64_t* c_vectors = nullptr;

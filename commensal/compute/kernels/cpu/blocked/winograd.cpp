@@ -15,7 +15,7 @@ constexpr std::int64_t kFloatsInFlight = 320 * 1024;
 /// But enough tiles that the filters, which come from further away, are used a few times.
 constexpr std::int64_t kTilesMin = 48;
 /// Steps of depth between two stores of the accumulators.
-constexpr std::int64_t kStepsMax = 384;
+constexpr std::int64_t kStepsMax = 1024;
 
 class Winograd {
  public:
@@ -121,6 +121,7 @@ class Winograd {
       p.runs = &run;
       p.a = inputs_.get() + point * in_point_ + k;
       p.b = weights_.matrix(point) + panels_.offset(panel, k);
+      p.next = p.b + run.count * panel.vectors * kernels_.lanes;  // the next panel or point
       p.resume = k > 0;
       kernels_.row_product(p);
     }
