@@ -5,6 +5,7 @@ namespace commensal::apps {
 
 Run declare_account(CLI::App& app);
 Run declare_audit(CLI::App& app);
+Run declare_bench(CLI::App& app);
 Run declare_conformance(CLI::App& app);
 Run declare_demo(CLI::App& app);
 Run declare_gateway(CLI::App& app);
@@ -84,6 +85,11 @@ constexpr Command kTable[] = {
      "commensal conformance onnx/backend/test/data --filter '*conv*' --backend ref\n"
      "commensal conformance onnx/backend/test/data --json",
      declare_conformance},
+    {"bench", "Measure this program beside another runtime, in one run on the same inputs",
+     "commensal bench runtime --peer onnxruntime\n"
+     "commensal bench runtime --threads 1 --batch 1 --models resnet18,vgg11 --skip-load\n"
+     "commensal bench runtime --json",
+     declare_bench},
 };
 
 }  // namespace

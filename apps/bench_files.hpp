@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <commensal/base/core/file.hpp>
+#include <string>
+#include <vector>
+
+namespace commensal::apps {
+
+/// This very program.
+core::Result<core::Path> own_program();
+
+/// A file of the source tree that this program was built in: the first folder above the program
+/// that has it. Error: kNotFound.
+core::Result<core::Path> source_file(const core::Path& name);
+
+/// Where exported networks are kept: $COMMENSAL_TORCHVISION, else commensal/torchvision below
+/// $XDG_CACHE_HOME or ~/.cache.
+core::Path default_models_folder();
+
+/// Makes what is missing of `models` by models/torchvision/export_torchvision.py.
+/// Errors, with a line that says what to run: kNotFound (the script), kFailedPrecondition.
+core::Result<void> export_missing(const core::Path& folder, const std::vector<std::string>& models);
+
+/// The command that starts the peer's worker. Error: kFailedPrecondition (it is not installed; says
+/// what to run).
+core::Result<std::vector<std::string>> peer_command();
+
+}  // namespace commensal::apps

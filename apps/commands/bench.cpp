@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <apps/bench_files.hpp>
+#include <apps/command.hpp>
+#include <apps/progress.hpp>
+#include <commensal/lab/bench/report.hpp>
+#include <commensal/lab/bench/serve.hpp>
+#include <iostream>
+#include <memory>
+
+namespace commensal::apps {
+
+using core::Result;
+
+namespace {
+
+struct Options {
+  std::string peer = "onnxruntime";
+  std::string models_dir = default_models_folder().string();
+  lab::BenchOptions bench;
+  bool skip_load = false;
+  bool skip_latency = false;
+  bool json = false;
+};
+
+// What starts a fresh worker.
+std::function<Result<lab::Runner>()> starter(std::vector<std::string> command) {
+  return [command = std::move(command)]() -> Result<lab::Runner> {
+    COMMENSAL_ASSIGN(auto channel, lab::start_process(command));
+    return lab::Runner(std::move(channel));
+  };
+}
+
+Result<int> bench_runtime(Options& options) {
+  lab::BenchOptions& bench = options.bench;
+  bench.folder = options.models_dir;
+  if (bench.models.empty()) {
+    bench.models.assign(lab::bench_networks().begin(), lab::bench_networks().end());
+  }
+  if (options.skip_load) bench.load_repeats = 0;
+  if (options.skip_latency) bench.repeats = 0;
+  COMMENSAL_TRY(export_missing(bench.folder, bench.models));
+  COMMENSAL_ASSIGN(const auto peer, peer_command());
+  COMMENSAL_ASSIGN(const auto program, own_program());
+  bench.ours = starter({program.string(), "bench", "worker"});
+  bench.theirs = starter(peer);
+  Progress progress("bench");
+  bench.progress = [&progress](const std::string&, std::size_t done, std::size_t total) {
+    progress.show(done, total);
+  };
+  COMMENSAL_ASSIGN(const auto report, lab::run_bench(bench));
+  progress.clear();
+  if (options.json) {
+    fmt::print("{}\n", lab::report_json(report));
+  } else {
+    fmt::print("{}", lab::report_text(report));
+  }
+  const auto bars = lab::bars_of(report);
+  return std::all_of(bars.begin(), bars.end(), [](const lab::Bar& bar) { return bar.ok(); }) ? 0
+                                                                                             : 2;
+}
+
+void declare_runtime(CLI::App& app, Options& options) {
+  app.add_option("--peer", options.peer, "The runtime to compare with")
+      ->check(CLI::IsMember({"onnxruntime"}))
+      ->capture_default_str();
+  app.add_option("--threads", options.bench.threads, "Numbers of threads")
+      ->delimiter(',')
+      ->check(CLI::Range(1, limits::kThreadsMax))
+      ->capture_default_str();
+  app.add_option("--batch", options.bench.batches, "Batch sizes")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 1024))
+      ->capture_default_str();
+  app.add_option("--models", options.bench.models, "Names; default: the project's 18 networks")
+      ->delimiter(',');
+  app.add_option("--models-dir", options.models_dir,
+                 "Folder of NAME.onnx; what is missing is exported into it")
+      ->capture_default_str();
+  app.add_option("--repeats", options.bench.repeats, "Blocks of runs of each side")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  app.add_option("--load-repeats", options.bench.load_repeats,
+                 "Fresh processes of each side, for load time and memory")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  app.add_flag("--skip-load", options.skip_load, "Measure latency only");
+  app.add_flag("--skip-latency", options.skip_latency, "Measure load time and memory only");
+  app.add_flag("--json", options.json, "Print JSON");
+}
+
+}  // namespace
+
+Run declare_bench(CLI::App& app) {
+  const auto options = std::make_shared<Options>();
+  app.require_subcommand(1);
+  CLI::App* runtime = app.add_subcommand(
+      "runtime",
+      "Latency, load time and memory beside another runtime; exit status 2 if a bar is "
+      "missed");
+  declare_runtime(*runtime, *options);
+  // What `runtime` starts: no user needs it, so it is in no list.
+  CLI::App* worker = app.add_subcommand("worker")->group("");
+  return [options, worker]() -> Result<int> {
+    if (!worker->parsed()) return bench_runtime(*options);
+    lab::serve_runtime(std::cin, std::cout, core::SystemClock());
+    return 0;
+  };
+}
+
+}  // namespace commensal::apps

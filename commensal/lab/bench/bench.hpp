@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <commensal/lab/bench/runner.hpp>
+#include <functional>
+
+/// Our runtime beside another one, in turn, on the same inputs, each in processes of its own.
+namespace commensal::lab {
+
+/// The networks that the project compares itself on, as models/torchvision exports them.
+std::span<const std::string_view> bench_networks();
+
+struct BenchOptions {
+  core::Path folder;                // of MODEL.onnx
+  std::vector<std::string> models;  // names without .onnx
+  std::vector<int> threads = {1, 2};
+  std::vector<std::int64_t> batches = {1, 8};
+  int repeats = 9;       // blocks of runs of each side, for latency; 0: none measured
+  int load_repeats = 5;  // fresh processes of each side, for load time and memory; 0: likewise
+  /// Start a fresh process of each side.
+  std::function<core::Result<Runner>()> ours, theirs;
+  /// Called before each measurement; for progress bars.
+  std::function<void(const std::string& what, std::size_t done, std::size_t total)> progress;
+};
+
+/// Seconds of one run on a loaded model.
+struct LatencyRow {
+  std::string model;
+  int threads = 1;
+  std::int64_t batch = 1;
+  Side ours, theirs;
+  Ratio ratio;
+};
+
+/// On one thread, batch 1, medians over fresh processes; the file is in the page cache, nothing
+/// else of the model is anywhere.
+struct LoadRow {
+  std::string model;
+  Loading ours, theirs;
+  Ratio ratio;  // of answer_s
+  /// Growth of the most memory ever in RAM from before the load to after some runs.
+  double ours_bytes = 0, theirs_bytes = 0;
+  double memory_ratio = 0;
+};
+
+struct BenchReport {
+  std::vector<LatencyRow> latency;
+  std::vector<LoadRow> loads;
+  std::vector<std::string> notes;  // what was left out, and why
+};
+
+/// A limit that the project sets itself, on a ratio ours/theirs.
+struct Bar {
+  std::string name;
+  std::string over;  // what was taken together
+  double value = 0;
+  double limit = 0;
+  bool ok() const { return value <= limit; }
+};
+/// Those that the report has figures for.
+std::vector<Bar> bars_of(const BenchReport& report);
+
+/// A block is as many runs as take about a tenth of a second, at least four, and one more, which
+/// warms the caches and is left out. Blocks of the two sides take turns, with rests in between in
+/// which threads that spin after a run come to sleep.
+/// Errors: kNotFound (a model), and those of Runner, with the model's name.
+core::Result<BenchReport> run_bench(const BenchOptions& options);
+
+}  // namespace commensal::lab

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <unistd.h>
+
+#include <commensal/base/core/rng.hpp>
+#include <commensal/lab/bench/inputs.hpp>
+#include <cstdlib>
+
+namespace commensal::lab {
+
+using core::ErrorCode;
+using core::fail;
+using core::Result;
+using tensor::DType;
+
+namespace {
+
+constexpr std::uint64_t kSeed = 7;
+
+std::optional<tensor::TensorType> type_of(const graph::Declared& declared, std::int64_t batch) {
+  std::vector<std::int64_t> dims = declared.dims;
+  for (std::size_t i = 0; i < dims.size(); ++i) {
+    if (dims[i] < 0) dims[i] = i == 0 ? batch : 1;
+  }
+  const auto shape = tensor::Shape::of(dims);
+  if (!shape || dims.empty() || dims[0] != batch) return std::nullopt;
+  return tensor::TensorType{declared.dtype, *shape};
+}
+
+core::Bytes elements(const tensor::TensorType& type, std::uint64_t stream) {
+  core::Bytes bytes;
+  const auto append = [&bytes](const auto& value) {
+    const auto* first = reinterpret_cast<const std::uint8_t*>(&value);
+    bytes.insert(bytes.end(), first, first + sizeof(value));
+  };
+  for (std::int64_t i = 0; i < type.shape.elements(); ++i) {
+    const float u = core::counter_symmetric_f32(kSeed, stream, static_cast<std::uint64_t>(i));
+    if (type.dtype == DType::kFloat32) {
+      append(u);
+    } else {
+      append(std::int64_t{u < 0 ? 1 : 0});
+    }
+  }
+  return bytes;
+}
+
+}  // namespace
+
+Result<ScratchFolder> ScratchFolder::make() {
+  std::string pattern = (std::filesystem::temp_directory_path() / "commensal-XXXXXX").string();
+  if (::mkdtemp(pattern.data()) != nullptr) return ScratchFolder(pattern);
+  return fail(ErrorCode::kPermissionDenied, "cannot make the folder '{}'", pattern);
+}
+
+ScratchFolder::~ScratchFolder() {
+  std::error_code ignored;
+  if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
+}
+
+Result<std::optional<std::vector<InputFile>>> write_inputs(const graph::Graph& graph,
+                                                           std::int64_t batch,
+                                                           const core::Path& folder) {
+  std::vector<InputFile> files;
+  for (const graph::ValueId id : graph.inputs) {
+    const graph::Declared& declared = graph.values[static_cast<std::size_t>(id)].declared;
+    if (declared.dtype != DType::kFloat32 && declared.dtype != DType::kInt64) {
+      return fail(ErrorCode::kUnsupported, "input '{}' is {}, expected float32 or int64",
+                  graph.name_of(id), declared.text());
+    }
+    const auto type = type_of(declared, batch);
+    if (!type) return std::nullopt;
+    const core::Path path = folder / fmt::format("{}_{}.bin", batch, files.size());
+    COMMENSAL_TRY(core::write_file_atomically(path, elements(*type, files.size())));
+    const auto dims = type->shape.dims();
+    files.push_back({graph.name_of(id),
+                     std::string(tensor::traits(type->dtype).name),
+                     {dims.begin(), dims.end()},
+                     path.string()});
+  }
+  return files;
+}
+
+}  // namespace commensal::lab

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// ONNX Runtime as the other end of the bench's protocol (commensal/lab/bench/runner.hpp): answers
+// each line of standard input, a JSON object, with one line.
+import {createInterface} from 'node:readline';
+import {createSession, feedsOf} from './onnxruntime.mjs';
+
+const seconds = () => Number(process.hrtime.bigint()) * 1e-9;
+const cpuSeconds = () => {
+  const {user, system} = process.cpuUsage();
+  return (user + system) * 1e-6;
+};
+
+let feeds = {};
+let session = null;
+
+const requests = {
+  async feed({inputs}) {
+    feeds = feedsOf(inputs);
+    return {};
+  },
+  async load({model, threads}) {
+    const start = seconds();
+    session = await createSession(model, threads);
+    const made = seconds();
+    await session.run(feeds);
+    return {session_seconds: made - start, answer_seconds: seconds() - start};
+  },
+  async run({count}) {
+    const made = {seconds: [], cpu_seconds: []};
+    for (let i = 0; i < count; ++i) {
+      const cpuBefore = cpuSeconds();
+      const before = seconds();
+      await session.run(feeds);
+      made.seconds.push(seconds() - before);
+      made.cpu_seconds.push(cpuSeconds() - cpuBefore);
+    }
+    return made;
+  },
+};
+
+async function answerTo(line) {
+  try {
+    const request = JSON.parse(line);
+    if (!Object.hasOwn(requests, request.do)) return {error: `no request '${request.do}'`};
+    return await requests[request.do](request);
+  } catch (error) {
+    return {error: String(error.message).split('\n')[0]};
+  }
+}
+
+for await (const line of createInterface({input: process.stdin})) {
+  process.stdout.write(JSON.stringify(await answerTo(line)) + '\n');
+}
