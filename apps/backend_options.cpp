@@ -4,8 +4,7 @@
 namespace commensal::apps {
 namespace {
 
-constexpr kernels::Isa kIsas[] = {kernels::Isa::kAvx2, kernels::Isa::kAvx512,
-                                  kernels::Isa::kNeon};
+constexpr kernels::Isa kIsas[] = {kernels::Isa::kAvx2, kernels::Isa::kAvx512, kernels::Isa::kNeon};
 
 std::vector<std::string> isa_names() {
   std::vector<std::string> names;
@@ -38,6 +37,13 @@ graph::SessionOptions BackendOptions::session() const {
   options.threads = threads;
   options.memory_bytes_max = memory_bytes_max;
   return options;
+}
+
+std::optional<kernels::Isa> BackendOptions::isa_used() const {
+  const graph::SessionOptions options = session();
+  const auto isas = kernels::available_isas();
+  if (options.backend == graph::Backend::kRef || isas.empty()) return std::nullopt;
+  return options.isa.value_or(isas.back());
 }
 
 }  // namespace commensal::apps

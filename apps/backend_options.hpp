@@ -16,6 +16,8 @@ struct BackendOptions {
 
   void declare(CLI::App& app);
   graph::SessionOptions session() const;
+  /// The instruction set that such a session runs on; none for ref/.
+  std::optional<kernels::Isa> isa_used() const;
 };
 
 }  // namespace commensal::apps

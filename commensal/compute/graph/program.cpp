@@ -4,6 +4,7 @@
 #include <commensal/base/core/limits.hpp>
 #include <commensal/compute/graph/lifetimes.hpp>
 #include <commensal/compute/graph/program.hpp>
+#include <commensal/compute/graph/work.hpp>
 #include <commensal/compute/kernels/string_codes.hpp>
 
 namespace commensal::graph {
@@ -28,17 +29,6 @@ Call call_of(const Node& node, std::span<const Tensor* const> inputs) {
   call.inputs = inputs;
   call.output_count = static_cast<int>(node.outputs.size());
   return call;
-}
-
-// Floating-point operations that a node is about to do, roughly: a Pacer plans with it.
-std::int64_t estimate_ops(const kernels::Operator& op, const Call& call) {
-  std::int64_t ops = 0;
-  for (int i = 0; i < static_cast<int>(call.outputs.size()); ++i) {
-    const std::int64_t elements = call.outputs[static_cast<std::size_t>(i)].shape.elements();
-    const bool reduces = op.steps != nullptr && elements > 0;
-    ops += elements * (reduces ? 2 * std::max<std::int64_t>(op.steps(call, i, 0), 1) : 1);
-  }
-  return ops;
 }
 
 bool is_required(const kernels::Operator& op, int input) {
@@ -165,7 +155,7 @@ Result<Program::Values> Program::run_kernel(std::size_t index, std::span<const V
   core::check(static_cast<int>(call.outputs.size()) == call.output_count,
               "an operator infers each of its outputs");
   COMMENSAL_ASSIGN(auto outputs, kernels::allocate_outputs(call, machine.arena));
-  if (machine.pacer != nullptr && !machine.pacer->pace(estimate_ops(*node.op, call))) {
+  if (machine.pacer != nullptr && !machine.pacer->pace(work_of(*node.op, call).ops)) {
     return fail(ErrorCode::kUnavailable, "the host needs its machine: stopped");
   }
   if (machine.tracer != nullptr) machine.tracer->before_node(node, call);

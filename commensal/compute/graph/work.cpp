@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <commensal/compute/graph/work.hpp>
+
+namespace commensal::graph {
+
+using kernels::Call;
+using kernels::Kind;
+using kernels::Operator;
+
+namespace {
+
+// Of every output: its input channels times the taps.
+std::int64_t steps_of_conv(const Call& call) {
+  const tensor::Shape& weights = call.in(1).shape();
+  return weights.rank() == 0 || weights[0] == 0 ? 0 : weights.elements() / weights[0];
+}
+
+std::int64_t steps_of_row(const Call& call) {
+  const tensor::Shape& shape = call.in(0).shape();
+  return shape.rank() == 0 ? 1 : shape[shape.rank() - 1];
+}
+
+// An element in the middle has all its steps; the first one may lie in a corner.
+std::int64_t steps_of_element(const Operator& op, const Call& call, int output,
+                              std::int64_t elements) {
+  return std::max(op.steps(call, output, elements / 9 * 4),
+                  op.steps(call, output, elements / 7 * 3));
+}
+
+// The steps of one output's element, 0 where it is no reduction.
+std::int64_t steps_of(const Operator& op, const Call& call, int output, std::int64_t elements) {
+  if (op.name == "Conv") return steps_of_conv(call);
+  if (op.steps != nullptr) return steps_of_element(op, call, output, elements);
+  if (op.kind != Kind::kDotProduct) return 0;
+  // Operators of optimised graphs, which have no more than `infer` and `cpu`.
+  return op.name.ends_with("Conv") ? steps_of_conv(call) : steps_of_row(call);
+}
+
+}  // namespace
+
+Work work_of(const Operator& op, const Call& call) {
+  Work work;
+  for (std::size_t i = 0; i < call.inputs.size(); ++i) {
+    if (call.inputs[i] != nullptr) work.bytes += call.inputs[i]->type().bytes();
+  }
+  for (std::size_t i = 0; i < call.outputs.size(); ++i) {
+    const std::int64_t elements = call.outputs[i].shape.elements();
+    work.bytes += call.outputs[i].bytes();
+    if (elements == 0) continue;
+    const std::int64_t steps = steps_of(op, call, static_cast<int>(i), elements);
+    work.ops += elements * (steps > 0 ? 2 * steps : 1);
+  }
+  return work;
+}
+
+}  // namespace commensal::graph
