@@ -8,7 +8,7 @@ std::vector<Row> attention_rows() {
   return {
       {"Attention", 23, 23, 3, 6, 4, Kind::kReduction, ref::attention()},
       {"Attention", 24, 0, 3, 7, 4, Kind::kReduction, ref::attention()},
-      {"Gelu", 20, 0, 1, 1, 1, Kind::kElementwise, ref::gelu()},
+      {"Gelu", 20, 0, 1, 1, 1, Kind::kElementwise, ref::gelu(), {cpu::gelu}},
       {"Mish", 18, 0, 1, 1, 1, Kind::kElementwise, ref::mish()},
       {"RotaryEmbedding", 23, 0, 3, 4, 1, Kind::kElementwise, ref::rotary_embedding()},
       {"Swish", 24, 0, 1, 1, 1, Kind::kElementwise, ref::swish()},

@@ -10,6 +10,7 @@
 #include <array>
 #include <commensal/compute/kernels/cpu/lanes.hpp>
 #include <commensal/compute/kernels/cpu/math-inl.hpp>
+#include <commensal/compute/kernels/cpu/square-inl.hpp>
 #include <commensal/compute/kernels/cpu/vector-inl.hpp>
 
 HWY_BEFORE_NAMESPACE();
@@ -18,6 +19,9 @@ namespace commensal::kernels::cpu::HWY_NAMESPACE {
 
 using L = HighwayLanes;
 
+struct Abs {
+  static HWY_INLINE V of(V x, const UnaryParameters&) { return hn::Abs(x); }
+};
 struct Clip {
   static HWY_INLINE V of(V x, const UnaryParameters& p) {
     const V above_low = function::maximum<L>(x, hn::Set(kFloats, p.first));
@@ -30,6 +34,34 @@ struct Erf {
 struct Exp {
   static HWY_INLINE V of(V x, const UnaryParameters&) { return function::exp<L>(x); }
 };
+struct Gelu {  // in the order of ref/gelu.cpp
+  static HWY_INLINE V of(V x, const UnaryParameters&) {
+    const V one = hn::Set(kFloats, 1.0f), root = hn::Sqrt(hn::Set(kFloats, 0.5f));
+    const V half = hn::Mul(hn::Set(kFloats, 0.5f), x);
+    return hn::Mul(half, hn::Add(one, function::erf<L>(hn::Mul(x, root))));
+  }
+};
+struct GeluTanh {
+  static HWY_INLINE V of(V x, const UnaryParameters&) {
+    const V one = hn::Set(kFloats, 1.0f), half = hn::Mul(hn::Set(kFloats, 0.5f), x);
+    const V cube = hn::Mul(hn::Mul(x, x), x);
+    const V inner = hn::Add(x, hn::Mul(hn::Set(kFloats, 0.044715f), cube));
+    const V root_of_2_over_pi = hn::Set(kFloats, static_cast<float>(0x1.9884533d43651p-1));
+    return hn::Mul(half, hn::Add(one, function::tanh<L>(hn::Mul(root_of_2_over_pi, inner))));
+  }
+};
+struct HardSigmoid {
+  static HWY_INLINE V of(V x, const UnaryParameters& p) {
+    const V line = hn::MulAdd(hn::Set(kFloats, p.first), x, hn::Set(kFloats, p.second));
+    return function::maximum<L>(function::minimum<L>(line, hn::Set(kFloats, 1.0f)),
+                                hn::Zero(kFloats));
+  }
+};
+struct HardSwish {
+  static HWY_INLINE V of(V x, const UnaryParameters&) {
+    return hn::Mul(x, HardSigmoid::of(x, {1.0f / 6.0f, 0.5f}));
+  }
+};
 struct LeakyRelu {
   static HWY_INLINE V of(V x, const UnaryParameters& p) {
     return function::leaky_relu<L>(x, hn::Set(kFloats, p.first));
@@ -38,11 +70,20 @@ struct LeakyRelu {
 struct Log {
   static HWY_INLINE V of(V x, const UnaryParameters&) { return function::log<L>(x); }
 };
+struct Neg {
+  static HWY_INLINE V of(V x, const UnaryParameters&) { return L::neg(x); }
+};
 struct Normalise {
   static HWY_INLINE V of(V x, const UnaryParameters& p) {
     return hn::MulAdd(hn::Sub(x, hn::Set(kFloats, p.first)), hn::Set(kFloats, p.second),
                       hn::Set(kFloats, p.third));
   }
+};
+struct PowOf2 {
+  static HWY_INLINE V of(V x, const UnaryParameters&) { return pow_of_2(x); }
+};
+struct Reciprocal {
+  static HWY_INLINE V of(V x, const UnaryParameters&) { return hn::Div(hn::Set(kFloats, 1.0f), x); }
 };
 struct Relu {
   static HWY_INLINE V of(V x, const UnaryParameters&) { return function::relu<L>(x); }
@@ -72,8 +113,9 @@ void map(const float* x, float* y, std::int64_t count, const UnaryParameters& pa
 }
 
 inline constexpr std::array<UnaryFn, kUnaries> kUnaryFns = {
-    map<Clip>, map<Erf>,     map<Exp>,      map<LeakyRelu>, map<Log>, map<Normalise>,
-    map<Relu>, map<Sigmoid>, map<Softplus>, map<Sqrt>,      map<Tanh>};
+    map<Abs>,         map<Clip>,      map<Erf>,       map<Exp>,      map<Gelu>, map<GeluTanh>,
+    map<HardSigmoid>, map<HardSwish>, map<LeakyRelu>, map<Log>,      map<Neg>,  map<Normalise>,
+    map<Reciprocal>,  map<Relu>,      map<Sigmoid>,   map<Softplus>, map<Sqrt>, map<Tanh>};
 
 struct Add {
   static HWY_INLINE V of(V a, V b) { return hn::Add(a, b); }
@@ -81,8 +123,17 @@ struct Add {
 struct Div {
   static HWY_INLINE V of(V a, V b) { return hn::Div(a, b); }
 };
+struct Max {
+  static HWY_INLINE V of(V a, V b) { return function::maximum<L>(a, b); }
+};
+struct Min {
+  static HWY_INLINE V of(V a, V b) { return function::minimum<L>(a, b); }
+};
 struct Mul {
   static HWY_INLINE V of(V a, V b) { return hn::Mul(a, b); }
+};
+struct Pow {
+  static HWY_INLINE V of(V a, V b) { return function::pow<L>(a, b); }
 };
 struct Sub {
   static HWY_INLINE V of(V a, V b) { return hn::Sub(a, b); }
@@ -113,8 +164,17 @@ void zip(const float* a, int a_step, const float* b, int b_step, float* y, std::
   zip_steps<Op, 0, 0>(a, b, y, count);
 }
 
-inline constexpr std::array<BinaryFn, kBinaries> kBinaryFns = {zip<Add>, zip<Div>, zip<Mul>,
-                                                               zip<Sub>};
+/// Squares, which normalisations as exported ask of Pow, leave out what an exponent of 2 decides.
+inline void zip_pow(const float* a, int a_step, const float* b, int b_step, float* y,
+                    std::int64_t count) {
+  if (count <= 0 || b_step != 0 || *b != 2.0f || a_step == 0) {
+    return zip<Pow>(a, a_step, b, b_step, y, count);
+  }
+  map<PowOf2>(a, y, count, {});
+}
+
+inline constexpr std::array<BinaryFn, kBinaries> kBinaryFns = {
+    zip<Add>, zip<Div>, zip<Max>, zip<Min>, zip<Mul>, zip_pow, zip<Sub>};
 
 #endif  // HWY_NATIVE_FMA
 }  // namespace commensal::kernels::cpu::HWY_NAMESPACE

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Functions of one element, and of two broadcast ones.
+#include <algorithm>
 #include <commensal/compute/kernels/cpu/lanes.hpp>
 #include <commensal/compute/kernels/cpu/ops.hpp>
 #include <commensal/compute/kernels/infer/broadcast.hpp>
 #include <commensal/compute/kernels/ref/ops.hpp>
+#include <commensal/compute/kernels/ref/ops_newer.hpp>
 #include <limits>
 
 namespace commensal::kernels::cpu {
@@ -78,7 +80,11 @@ std::array<std::int64_t, 2> row_offsets(const infer::Broadcast& broadcast, int o
 
 core::Result<void> binary(Binary what, const ref::Columns& judge, const Call& call, Outputs outputs,
                           Workspace& ws) {
-  if (call.in(0).dtype() != DType::kFloat32) return judge.ref(call, outputs, ws);
+  // Max and Min take any number of inputs, Pow an exponent of another type.
+  const auto is_float32 = [](const Tensor* input) { return input->dtype() == DType::kFloat32; };
+  if (call.inputs.size() != 2 || !std::ranges::all_of(call.inputs, is_float32)) {
+    return judge.ref(call, outputs, ws);
+  }
   if (outputs[0].elements() == 0) return {};
   COMMENSAL_ASSIGN(const auto broadcast, infer::Broadcast::of(call));
   const RowWise rows(broadcast);
@@ -120,20 +126,44 @@ core::Result<void> clip(const Call& call, Outputs outputs, Workspace& ws) {
   return map(Unary::kClip, {low, high}, call, outputs[0], ws);
 }
 
+core::Result<void> gelu(const Call& call, Outputs outputs, Workspace& ws) {
+  COMMENSAL_ASSIGN(const std::string way, call.attributes->text("approximate", "none"));
+  return unary(way == "tanh" ? Unary::kGeluTanh : Unary::kGelu, ref::gelu(), call, outputs, ws);
+}
+
+core::Result<void> hard_sigmoid(const Call& call, Outputs outputs, Workspace& ws) {
+  if (call.in(0).dtype() != DType::kFloat32) return ref::hard_sigmoid().ref(call, outputs, ws);
+  COMMENSAL_ASSIGN(const float alpha, call.attributes->real("alpha", 0.2f));
+  COMMENSAL_ASSIGN(const float beta, call.attributes->real("beta", 0.5f));
+  return map(Unary::kHardSigmoid, {alpha, beta}, call, outputs[0], ws);
+}
+
 core::Result<void> leaky_relu(const Call& call, Outputs outputs, Workspace& ws) {
   if (call.in(0).dtype() != DType::kFloat32) return ref::leaky_relu().ref(call, outputs, ws);
   COMMENSAL_ASSIGN(const float alpha, call.attributes->real("alpha", 0.01f));
   return map(Unary::kLeakyRelu, {alpha, 0}, call, outputs[0], ws);
 }
 
+core::Result<void> abs(const Call& call, Outputs outputs, Workspace& ws) {
+  return unary(Unary::kAbs, ref::abs(), call, outputs, ws);
+}
 core::Result<void> erf(const Call& call, Outputs outputs, Workspace& ws) {
   return unary(Unary::kErf, ref::erf(), call, outputs, ws);
 }
 core::Result<void> exp(const Call& call, Outputs outputs, Workspace& ws) {
   return unary(Unary::kExp, ref::exp(), call, outputs, ws);
 }
+core::Result<void> hard_swish(const Call& call, Outputs outputs, Workspace& ws) {
+  return unary(Unary::kHardSwish, ref::hard_swish(), call, outputs, ws);
+}
 core::Result<void> log(const Call& call, Outputs outputs, Workspace& ws) {
   return unary(Unary::kLog, ref::log(), call, outputs, ws);
+}
+core::Result<void> neg(const Call& call, Outputs outputs, Workspace& ws) {
+  return unary(Unary::kNeg, ref::neg(), call, outputs, ws);
+}
+core::Result<void> reciprocal(const Call& call, Outputs outputs, Workspace& ws) {
+  return unary(Unary::kReciprocal, ref::reciprocal(), call, outputs, ws);
 }
 core::Result<void> relu(const Call& call, Outputs outputs, Workspace& ws) {
   return unary(Unary::kRelu, ref::relu(), call, outputs, ws);
@@ -157,8 +187,17 @@ core::Result<void> add(const Call& call, Outputs outputs, Workspace& ws) {
 core::Result<void> div(const Call& call, Outputs outputs, Workspace& ws) {
   return binary(Binary::kDiv, ref::div(), call, outputs, ws);
 }
+core::Result<void> max(const Call& call, Outputs outputs, Workspace& ws) {
+  return binary(Binary::kMax, ref::max(), call, outputs, ws);
+}
+core::Result<void> min(const Call& call, Outputs outputs, Workspace& ws) {
+  return binary(Binary::kMin, ref::min(), call, outputs, ws);
+}
 core::Result<void> mul(const Call& call, Outputs outputs, Workspace& ws) {
   return binary(Binary::kMul, ref::mul(), call, outputs, ws);
+}
+core::Result<void> pow(const Call& call, Outputs outputs, Workspace& ws) {
+  return binary(Binary::kPow, ref::pow(), call, outputs, ws);
 }
 core::Result<void> sub(const Call& call, Outputs outputs, Workspace& ws) {
   return binary(Binary::kSub, ref::sub(), call, outputs, ws);

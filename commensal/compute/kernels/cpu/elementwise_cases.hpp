@@ -23,7 +23,11 @@ inline Tensor wide_values(std::int64_t count) {
 /// A function of one input.
 inline void check_function(std::string_view name, const CheckCase& check) {
   for (const std::int64_t count : {1, 5, 16, 31, 40000}) {
-    check({.name = name, .attributes = {}, .inputs = {wide_values(count)}, .constants = {}});
+    check({.name = name,
+           .opset = 14,
+           .attributes = {},
+           .inputs = {wide_values(count)},
+           .constants = {}});
   }
 }
 

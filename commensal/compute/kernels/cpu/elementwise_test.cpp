@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <array>
 #include <commensal/compute/kernels/cpu/elementwise_cases.hpp>
 
 namespace commensal::kernels::cpu {
@@ -6,9 +7,10 @@ namespace {
 
 using tensor::Shape;
 
-constexpr std::string_view kUnaryNames[] = {"Clip", "Erf",     "Exp",  "LeakyRelu", "Log",
-                                            "Relu", "Sigmoid", "Sqrt", "Softplus",  "Tanh"};
-constexpr std::string_view kBinaryNames[] = {"Add", "Div", "Mul", "Sub"};
+constexpr std::string_view kUnaryNames[] = {
+    "Abs", "Clip", "Erf",        "Exp",     "HardSigmoid", "HardSwish", "LeakyRelu", "Log",
+    "Neg", "Relu", "Reciprocal", "Sigmoid", "Sqrt",        "Softplus",  "Tanh"};
+constexpr std::string_view kBinaryNames[] = {"Add", "Div", "Max", "Min", "Mul", "Pow", "Sub"};
 
 TEST(EqualityUnary, EveryKindOfValue) {
   for (const std::string_view name : kUnaryNames) check_function(name, expect_equal_to_ref);
@@ -36,6 +38,31 @@ TEST(EqualityUnary, Parameters) {
   expect_equal_to_ref(old);
 }
 
+TEST(EqualityUnary, Gelu) {
+  for (const std::string way : {"none", "tanh"}) {
+    Case test{.name = "Gelu",
+              .opset = 20,
+              .attributes = {},
+              .inputs = {wide_values(40000)},
+              .constants = {}};
+    test.attributes.set("approximate", way);
+    expect_equal_to_ref(test);
+  }
+}
+
+TEST(EqualityBinary, Powers) {
+  for (const float power : {2.0f, -2.0f, 1.0f, 0.0f, -0.0f, 3.0f, 0.5f, 2.5f}) {
+    const Tensor exponent = Tensor::of<float>({}, std::span(&power, 1));
+    const Tensor one = Tensor::of<float>({1}, std::span(&power, 1));
+    expect_equal_to_ref({.name = "Pow",
+                         .attributes = {},
+                         .inputs = {wide_values(40000), exponent},
+                         .constants = {}});
+    expect_equal_to_ref(
+        {.name = "Pow", .attributes = {}, .inputs = {one, wide_values(4000)}, .constants = {}});
+  }
+}
+
 TEST(EqualityBinary, Broadcasts) {
   for (const std::string_view name : kBinaryNames) check_broadcasts(name, expect_equal_to_ref);
 }
@@ -56,6 +83,46 @@ TEST(EqualityNormalise, BatchNormalization) {
 
 TEST(EqualityNormalise, Softmax) { check_softmaxes(expect_equal_to_ref); }
 
+TEST(EqualityNormalise, LayerNormalization) {
+  for (const Values values : {Values::kPlain, Values::kSpecial, Values::kTiny}) {
+    for (const std::int64_t n : {1, 3, 16, 31, 32, 33, 96, 200, 768}) {
+      for (const int outputs : {1, 3}) {
+        Case test{.name = "LayerNormalization",
+                  .opset = 17,
+                  .attributes = {},
+                  .inputs = {random_tensor({37, n}, 1, values), random_tensor({n}, 2, values)},
+                  .constants = {},
+                  .outputs = outputs};
+        expect_equal_to_ref(test);
+        test.inputs.push_back(random_tensor({n}, 3, values));
+        expect_equal_to_ref(test);
+      }
+    }
+  }
+}
+
+TEST(EqualityReduce, Rows) {
+  for (const std::string_view name : {"ReduceMean", "ReduceSum"}) {
+    for (const Values values : {Values::kPlain, Values::kSpecial, Values::kTiny}) {
+      for (const Shape& shape : {Shape{3, 5, 96}, Shape{2, 300, 7}, Shape{1, 1, 1}, Shape{0, 2, 3},
+                                 Shape{2, 3, 0}, Shape{2, 1, 40000}}) {
+        for (const std::vector<std::int64_t>& axes :
+             {std::vector<std::int64_t>{-1}, {1, 2}, {0, 1, 2}, {0}, {1}, {0, 2}}) {
+          Case test{.name = name,
+                    .opset = 12,
+                    .attributes = {},
+                    .inputs = {random_tensor(shape, 4, values)},
+                    .constants = {}};
+          test.attributes.set("axes", axes);
+          expect_equal_to_ref(test);
+          test.attributes.set("keepdims", std::int64_t{0});
+          expect_equal_to_ref(test);
+        }
+      }
+    }
+  }
+}
+
 TEST(EqualityMovement, Concat) {
   for (const std::int64_t axis : {0, 1, -1}) {
     Case test{.name = "Concat", .attributes = {}, .inputs = {}, .constants = {}};
@@ -74,7 +141,8 @@ TEST(EqualityMovement, Transpose) {
   const std::vector<std::int64_t> orders[] = {{},           {0, 2, 3, 1}, {0, 3, 1, 2},
                                               {3, 2, 1, 0}, {0, 1, 2, 3}, {2, 3, 0, 1}};
   for (const auto& order : orders) {
-    for (const Shape& shape : {Shape{2, 3, 4, 5}, Shape{1, 1, 100, 60}, Shape{2, 0, 3, 1}}) {
+    for (const Shape& shape : {Shape{2, 3, 4, 5}, Shape{1, 1, 100, 60}, Shape{2, 0, 3, 1},
+                               Shape{1, 61, 37, 35}, Shape{3, 70, 1, 90}}) {
       Case test{.name = "Transpose",
                 .attributes = {},
                 .inputs = {random_tensor(shape, 9, Values::kSpecial)},
@@ -82,6 +150,46 @@ TEST(EqualityMovement, Transpose) {
       if (!order.empty()) test.attributes.set("perm", order);
       expect_equal_to_ref(test);
     }
+  }
+}
+
+Tensor list(const std::vector<std::int64_t>& values) {
+  return Tensor::of<std::int64_t>({static_cast<std::int64_t>(values.size())}, values);
+}
+
+TEST(EqualityMovement, Slice) {
+  const Tensor x = random_tensor({5, 60, 70}, 9, Values::kSpecial);
+  using Ints = std::vector<std::int64_t>;
+  const std::array<Ints, 3> cuts[] = {
+      {Ints{0, 0, 0}, {5, 60, 70}, {1, 1, 1}},  {Ints{1, 3, 2}, {4, 50, 69}, {1, 1, 1}},
+      {Ints{0, 1, 0}, {5, 60, 70}, {1, 2, 1}},  {Ints{4, 59, 69}, {-9, -99, -99}, {-1, -1, -1}},
+      {Ints{0, 0, 1}, {5, 60, 70}, {2, 3, 2}},  {Ints{2, 0, 0}, {3, 60, 70}, {1, 1, 1}},
+      {Ints{0, 0, 68}, {5, 60, 0}, {1, 1, -3}}, {Ints{3, 0, 0}, {3, 60, 70}, {1, 1, 1}},
+  };
+  for (const auto& [starts, ends, steps] : cuts) {
+    expect_equal_to_ref({.name = "Slice",
+                         .attributes = {},
+                         .inputs = {x, list(starts), list(ends), list({0, 1, 2}), list(steps)},
+                         .constants = {}});
+  }
+}
+
+TEST(EqualityMovement, SplitExpandGather) {
+  const Tensor x = random_tensor({4, 60, 70}, 9, Values::kSpecial);
+  for (const std::int64_t axis : {0, 1, 2}) {
+    Case split{.name = "Split", .attributes = {}, .inputs = {x}, .constants = {}, .outputs = 2};
+    split.attributes.set("axis", axis);
+    expect_equal_to_ref(split);
+    Case gather{
+        .name = "Gather", .attributes = {}, .inputs = {x, list({3, 0, -1, 1, 1})}, .constants = {}};
+    gather.attributes.set("axis", axis);
+    expect_equal_to_ref(gather);
+  }
+  for (const Shape& shape : {Shape{1, 60, 1}, Shape{4, 1, 70}, Shape{70}, Shape{1}, Shape{}}) {
+    expect_equal_to_ref({.name = "Expand",
+                         .attributes = {},
+                         .inputs = {random_tensor(shape, 3, Values::kSpecial), list({4, 60, 70})},
+                         .constants = {}});
   }
 }
 

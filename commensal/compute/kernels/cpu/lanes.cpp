@@ -12,10 +12,12 @@
 #include <commensal/compute/kernels/cpu/elementwise-inl.hpp>
 #include <commensal/compute/kernels/cpu/gemm-inl.hpp>
 #include <commensal/compute/kernels/cpu/lanes.hpp>
+#include <commensal/compute/kernels/cpu/layer_norm-inl.hpp>
 #include <commensal/compute/kernels/cpu/softmax-inl.hpp>
 #include <commensal/compute/kernels/cpu/sum-inl.hpp>
 #include <commensal/compute/kernels/cpu/tap_planes-inl.hpp>
 #include <commensal/compute/kernels/cpu/taps-inl.hpp>
+#include <commensal/compute/kernels/cpu/transpose-inl.hpp>
 #include <commensal/compute/kernels/cpu/winograd-inl.hpp>
 
 HWY_BEFORE_NAMESPACE();
@@ -34,6 +36,8 @@ const CpuKernels& kernels() {
       .winograd_4 = {winograd_input_rows<4>, winograd_output_rows<4>},
       .taps = {tap_plane<Chain>, tap_plane<Maximum>, average_plane},
       .sum = sum_of_32,
+      .transpose_words = transpose_words,
+      .layer_norm = layer_norm,
       .softmax = softmax_row,
       .unary = kUnaryFns,
       .binary = kBinaryFns,

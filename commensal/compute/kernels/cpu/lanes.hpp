@@ -117,31 +117,61 @@ struct WinogradKernels {
   void (*output)(const WinogradOutput&) = nullptr;
 };
 
+/// rows x columns elements of 4 bytes, whose bits do not change: element (r, c) of `from` goes to
+/// to[c * to_step + r].
+struct WordMatrix {
+  const float* from = nullptr;
+  std::int64_t from_step = 0;
+  float* to = nullptr;
+  std::int64_t to_step = 0;
+  std::int64_t rows = 0, columns = 0;
+};
+
+/// One row of a layer normalisation.
+struct NormRow {
+  const float* x = nullptr;
+  float* y = nullptr;  // may be x
+  std::int64_t count = 0;
+  const float* scale = nullptr;
+  const float* bias = nullptr;  // null: +0
+  float epsilon = 0;
+};
+struct NormFacts {
+  float mean = 0, scale = 0;
+};
+
 /// y[i] = f(x[i]); y may be x.
 struct UnaryParameters {
-  float first = 0, second = 0, third = 0;  // LeakyRelu: alpha; Clip: low, high;
-};                                         // Normalise: fma(x - first, second, third)
+  float first = 0, second = 0, third = 0;  // LeakyRelu: alpha; Clip: low, high; HardSigmoid:
+};                                         // alpha, beta; Normalise: fma(x - first, second, third)
 using UnaryFn = void (*)(const float* x, float* y, std::int64_t count, const UnaryParameters&);
 enum class Unary {
+  kAbs,
   kClip,
   kErf,
   kExp,
+  kGelu,
+  kGeluTanh,
+  kHardSigmoid,
+  kHardSwish,
   kLeakyRelu,
   kLog,
+  kNeg,
   kNormalise,
+  kReciprocal,
   kRelu,
   kSigmoid,
   kSoftplus,
   kSqrt,
   kTanh
 };
-inline constexpr std::size_t kUnaries = 11;
+inline constexpr std::size_t kUnaries = 18;
 
 /// y[i] = f(a[i * a_step], b[i * b_step]); the steps are 0 or 1.
 using BinaryFn = void (*)(const float* a, int a_step, const float* b, int b_step, float* y,
                           std::int64_t count);
-enum class Binary { kAdd, kDiv, kMul, kSub };
-inline constexpr std::size_t kBinaries = 4;
+enum class Binary { kAdd, kDiv, kMax, kMin, kMul, kPow, kSub };
+inline constexpr std::size_t kBinaries = 7;
 
 struct CpuKernels {
   int lanes = 0;         // floats in a vector
@@ -154,6 +184,9 @@ struct CpuKernels {
   TapKernels taps;
   /// The sum in 32 lanes (docs/numerics.md); a NaN may be any.
   float (*sum)(const float* from, std::int64_t count) = nullptr;
+  void (*transpose_words)(const WordMatrix&) = nullptr;
+  /// LayerNormalization (docs/numerics.md); a NaN among the facts may be any.
+  NormFacts (*layer_norm)(const NormRow&) = nullptr;
   /// One row: exp(x - largest) over their sum in 32 lanes.
   void (*softmax)(const float* x, float* y, std::int64_t count) = nullptr;
   std::array<UnaryFn, kUnaries> unary{};     // by Unary

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Concat and Transpose of elements of any type: copies of runs as long as they come.
+// Operators that move elements of any type: copies of runs as long as they come.
+#include <algorithm>
 #include <commensal/compute/kernels/cpu/ops.hpp>
+#include <commensal/compute/kernels/cpu/strided.hpp>
+#include <commensal/compute/kernels/infer/pick.hpp>
 #include <commensal/compute/kernels/ref/ops.hpp>
 #include <cstring>
 #include <vector>
@@ -9,74 +12,24 @@ namespace commensal::kernels::cpu {
 
 namespace {
 
-/// Copies `count` elements of kSize bytes, `stride` bytes apart, side by side.
-template <std::size_t kSize>
-void gather(const std::uint8_t* from, std::int64_t stride, std::uint8_t* to, std::int64_t count) {
-  for (std::int64_t i = 0; i < count; ++i, from += stride, to += kSize) {
-    std::memcpy(to, from, kSize);
-  }
-}
+/// Bytes of a task: enough to be worth a thread's while.
+constexpr std::int64_t kTaskBytes = 65536;
 
-using GatherFn = void (*)(const std::uint8_t*, std::int64_t, std::uint8_t*, std::int64_t);
-GatherFn gather_of(std::int64_t size) {
-  switch (size) {
-    case 1:
-      return gather<1>;
-    case 2:
-      return gather<2>;
-    case 4:
-      return gather<4>;
-    default:
-      return gather<8>;
-  }
-}
+std::int64_t size_of(const Tensor& tensor) { return tensor::traits(tensor.dtype()).size; }
 
-/// A transposition as rows: the output's last dimension, read `stride` elements apart.
-struct TransposedRows {
-  std::vector<std::int64_t> dims, strides;  // of the outer dimensions, in input elements
-  std::int64_t length = 1, stride = 1;
-
-  std::int64_t count() const {
-    std::int64_t product = 1;
-    for (const std::int64_t dim : dims) product *= dim;
-    return product;
-  }
-  std::int64_t offset(std::int64_t row) const {
-    std::int64_t at = 0;
-    for (std::size_t d = dims.size(); d-- > 0;) {
-      at += row % dims[d] * strides[d];
-      row /= dims[d];
-    }
-    return at;
-  }
-};
-
-core::Result<TransposedRows> rows_of(const Call& call) {
-  const tensor::Shape& from = call.in(0).shape();
+/// What a copy would be where every output dimension is the input's of the same place.
+StridedCopy in_place(const tensor::Shape& from, const tensor::Shape& to) {
   const auto strides = tensor::strides_of(from);
-  COMMENSAL_ASSIGN(auto order, call.attributes->integers("perm"));
-  if (order.empty()) {
-    for (std::int64_t d = from.rank(); d-- > 0;) order.push_back(d);
+  StridedCopy copy;
+  for (int d = 0; d < to.rank(); ++d) {
+    copy.dims.push_back(to[d]);
+    copy.strides.push_back(strides[static_cast<std::size_t>(d)]);
   }
-  TransposedRows rows;
-  for (const std::int64_t axis : order) {
-    COMMENSAL_ASSIGN(const int d, tensor::normalise_axis(axis, from.rank()));
-    rows.dims.push_back(from[d]);
-    rows.strides.push_back(strides[static_cast<std::size_t>(d)]);
-  }
-  // Trailing dimensions that stay together are one.
-  while (rows.dims.size() > 1) {
-    const std::size_t last = rows.dims.size() - 1;
-    if (rows.strides[last - 1] != rows.strides[last] * rows.dims[last]) break;
-    rows.dims[last - 1] *= rows.dims[last];
-    rows.strides[last - 1] = rows.strides[last];
-    rows.dims.pop_back(), rows.strides.pop_back();
-  }
-  if (!rows.dims.empty()) {
-    rows.length = rows.dims.back(), rows.stride = rows.strides.back();
-    rows.dims.pop_back(), rows.strides.pop_back();
-  }
-  return rows;
+  return copy;
+}
+
+void run(const StridedCopy& copy, const Tensor& from, Tensor& to, Workspace& ws) {
+  copy_strided(copy, size_of(to), from.bytes().data(), to.mutable_bytes().data(), ws);
 }
 
 }  // namespace
@@ -108,27 +61,73 @@ core::Result<void> concat(const Call& call, std::span<Tensor> outputs, Workspace
   return {};
 }
 
-core::Result<void> transpose(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
+core::Result<void> expand(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
+  const tensor::Shape &from = call.in(0).shape(), &to = outputs[0].shape();
+  const auto strides = tensor::strides_of(from);
+  StridedCopy copy;
+  for (int d = 0; d < to.rank(); ++d) {
+    const int own = d - (to.rank() - from.rank());
+    copy.dims.push_back(to[d]);
+    copy.strides.push_back(own < 0 || from[own] == 1 ? 0 : strides[static_cast<std::size_t>(own)]);
+  }
+  run(copy, call.in(0), outputs[0], ws);
+  return {};
+}
+
+core::Result<void> gather(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
+  COMMENSAL_ASSIGN(const infer::Gather op, infer::gather_of(call));
+  const std::int64_t run = op.from.inner_size * size_of(outputs[0]);
   if (outputs[0].elements() == 0) return {};
-  COMMENSAL_ASSIGN(const TransposedRows rows, rows_of(call));
-  const std::int64_t size = tensor::traits(outputs[0].dtype()).size;
-  const GatherFn gather = gather_of(size);
+  const auto places = static_cast<std::int64_t>(op.positions.size());
   const std::uint8_t* const from = call.in(0).bytes().data();
   std::uint8_t* const to = outputs[0].mutable_bytes().data();
-  const std::int64_t count = rows.count();
-  const std::int64_t rows_a_task = std::max<std::int64_t>(4096 / rows.length, 1);
-  ws.threads.run((count + rows_a_task - 1) / rows_a_task, [&](std::int64_t task) {
-    const std::int64_t end = std::min(count, (task + 1) * rows_a_task);
-    for (std::int64_t row = task * rows_a_task; row < end; ++row) {
-      const std::uint8_t* source = from + rows.offset(row) * size;
-      std::uint8_t* const target = to + row * rows.length * size;
-      if (rows.stride == 1) {
-        std::memcpy(target, source, static_cast<std::size_t>(rows.length * size));
-      } else {
-        gather(source, rows.stride * size, target, rows.length);
-      }
+  const std::int64_t runs = outputs[0].elements() / op.from.inner_size;
+  const std::int64_t runs_a_task = std::max<std::int64_t>(kTaskBytes / run, 1);
+  ws.threads.run((runs + runs_a_task - 1) / runs_a_task, [&](std::int64_t task) {
+    const std::int64_t end = std::min(runs, (task + 1) * runs_a_task);
+    for (std::int64_t i = task * runs_a_task; i < end; ++i) {
+      const std::int64_t along = op.positions[static_cast<std::size_t>(i % places)];
+      std::memcpy(to + i * run, from + (i / places * op.from.length + along) * run,
+                  static_cast<std::size_t>(run));
     }
   });
+  return {};
+}
+
+core::Result<void> slice(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
+  COMMENSAL_ASSIGN(const infer::Slice op, infer::slice_of(call));
+  StridedCopy copy = in_place(op.from.shape, op.to.shape);
+  for (std::size_t d = 0; d < copy.dims.size(); ++d) {
+    copy.from += op.start[d] * copy.strides[d];
+    copy.strides[d] *= op.step[d];
+  }
+  run(copy, call.in(0), outputs[0], ws);
+  return {};
+}
+
+core::Result<void> split(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
+  COMMENSAL_ASSIGN(const infer::Split op, infer::split_of(call));
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    StridedCopy copy = in_place(op.from.shape, outputs[i].shape());
+    copy.from = op.starts[i] * copy.strides[static_cast<std::size_t>(op.axis)];
+    run(copy, call.in(0), outputs[i], ws);
+  }
+  return {};
+}
+
+core::Result<void> transpose(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
+  const tensor::Shape &from = call.in(0).shape(), &to = outputs[0].shape();
+  const auto strides = tensor::strides_of(from);
+  COMMENSAL_ASSIGN(const auto order, call.attributes->integers("perm"));
+  StridedCopy copy;
+  for (int d = 0; d < to.rank(); ++d) {
+    const int own = order.empty()
+                        ? from.rank() - 1 - d
+                        : *tensor::normalise_axis(order[static_cast<std::size_t>(d)], from.rank());
+    copy.dims.push_back(to[d]);
+    copy.strides.push_back(strides[static_cast<std::size_t>(own)]);
+  }
+  run(copy, call.in(0), outputs[0], ws);
   return {};
 }
 

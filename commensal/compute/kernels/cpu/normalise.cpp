@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// BatchNormalization and Softmax.
+// BatchNormalization, LayerNormalization and Softmax.
+#include <algorithm>
 #include <cmath>
 #include <commensal/compute/kernels/cpu/lanes.hpp>
 #include <commensal/compute/kernels/cpu/ops.hpp>
 #include <commensal/compute/kernels/infer/normalise.hpp>
 #include <commensal/compute/kernels/infer/softmax.hpp>
 #include <commensal/compute/kernels/ref/ops.hpp>
+#include <commensal/compute/kernels/ref/ops_newer.hpp>
+#include <commensal/compute/kernels/ref/value.hpp>
 
 namespace commensal::kernels::cpu {
 
@@ -28,6 +31,37 @@ core::Result<void> batch_normalization(const Call& call, std::span<Tensor> outpu
     const float scale = parameter(1, c) / std::sqrt(parameter(4, c) + bn.epsilon);
     normalise(x + i * bn.plane, y + i * bn.plane, bn.plane,
               {parameter(3, c), scale, parameter(2, c)});
+  });
+  return {};
+}
+
+core::Result<void> layer_normalization(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
+  if (call.in(0).dtype() != DType::kFloat32) {
+    return ref::layer_normalization().ref(call, outputs, ws);
+  }
+  const tensor::Shape& shape = call.in(0).shape();
+  COMMENSAL_ASSIGN(const std::int64_t given, call.attributes->integer("axis", -1));
+  COMMENSAL_ASSIGN(const int axis, tensor::normalise_axis(given, shape.rank()));
+  COMMENSAL_ASSIGN(const float epsilon, call.attributes->real("epsilon", 1e-5f));
+  const std::int64_t length = shape.elements(axis, shape.rank()), rows = shape.elements(0, axis);
+  const auto normalise = kernels_for(ws.isa).layer_norm;
+  const float* x = call.in(0).data<float>().data();
+  float* y = outputs[0].mutable_data<float>().data();
+  const float* scale = call.in(1).data<float>().data();
+  const float* bias = call.has(2) ? call.in(2).data<float>().data() : nullptr;
+  float* facts[2] = {nullptr, nullptr};
+  for (std::size_t o = 1; o < outputs.size(); ++o) {
+    facts[o - 1] = outputs[o].mutable_data<float>().data();
+  }
+  const std::int64_t rows_a_task = std::max<std::int64_t>(8192 / length, 1);
+  ws.threads.run((rows + rows_a_task - 1) / rows_a_task, [&](std::int64_t task) {
+    const std::int64_t end = std::min(rows, (task + 1) * rows_a_task);
+    for (std::int64_t row = task * rows_a_task; row < end; ++row) {
+      const NormFacts made =
+          normalise({x + row * length, y + row * length, length, scale, bias, epsilon});
+      if (facts[0] != nullptr) facts[0][row] = ref::store<float>(made.mean);
+      if (facts[1] != nullptr) facts[1][row] = ref::store<float>(made.scale);
+    }
   });
   return {};
 }

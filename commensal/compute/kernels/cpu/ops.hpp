@@ -23,14 +23,23 @@ core::Result<void> global_average_pool(const Call& call, std::span<Tensor> outpu
 core::Result<void> max_pool(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 
 // elementwise.cpp
+core::Result<void> abs(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 core::Result<void> add(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 core::Result<void> clip(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 core::Result<void> div(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 core::Result<void> erf(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 core::Result<void> exp(const Call& call, std::span<Tensor> outputs, Workspace& ws);
+core::Result<void> gelu(const Call& call, std::span<Tensor> outputs, Workspace& ws);
+core::Result<void> hard_sigmoid(const Call& call, std::span<Tensor> outputs, Workspace& ws);
+core::Result<void> hard_swish(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 core::Result<void> leaky_relu(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 core::Result<void> log(const Call& call, std::span<Tensor> outputs, Workspace& ws);
+core::Result<void> max(const Call& call, std::span<Tensor> outputs, Workspace& ws);
+core::Result<void> min(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 core::Result<void> mul(const Call& call, std::span<Tensor> outputs, Workspace& ws);
+core::Result<void> neg(const Call& call, std::span<Tensor> outputs, Workspace& ws);
+core::Result<void> pow(const Call& call, std::span<Tensor> outputs, Workspace& ws);
+core::Result<void> reciprocal(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 core::Result<void> relu(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 core::Result<void> sigmoid(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 core::Result<void> softplus(const Call& call, std::span<Tensor> outputs, Workspace& ws);
@@ -40,10 +49,19 @@ core::Result<void> tanh(const Call& call, std::span<Tensor> outputs, Workspace& 
 
 // normalise.cpp
 core::Result<void> batch_normalization(const Call& call, std::span<Tensor> outputs, Workspace& ws);
+core::Result<void> layer_normalization(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 core::Result<void> softmax(const Call& call, std::span<Tensor> outputs, Workspace& ws);
+
+// reduce.cpp
+core::Result<void> reduce_mean(const Call& call, std::span<Tensor> outputs, Workspace& ws);
+core::Result<void> reduce_sum(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 
 // movement.cpp
 core::Result<void> concat(const Call& call, std::span<Tensor> outputs, Workspace& ws);
+core::Result<void> expand(const Call& call, std::span<Tensor> outputs, Workspace& ws);
+core::Result<void> gather(const Call& call, std::span<Tensor> outputs, Workspace& ws);
+core::Result<void> slice(const Call& call, std::span<Tensor> outputs, Workspace& ws);
+core::Result<void> split(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 core::Result<void> transpose(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 
 }  // namespace commensal::kernels::cpu

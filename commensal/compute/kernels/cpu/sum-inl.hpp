@@ -30,23 +30,29 @@ HWY_INLINE T tree_of_32(T* lanes) {
   return lanes[0] + T{0};
 }
 
-inline float sum_of_32(const float* from, std::int64_t count) {
+/// The sum of term(x) over `count` elements in 32 lanes.
+template <class Term>
+HWY_INLINE float sum_of_32(const float* from, std::int64_t count, const Term& term) {
   V acc[kSumVectors];
   for (V& one : acc) one = absent();
   for (; count >= kSumLanes; count -= kSumLanes, from += kSumLanes) {
     COMMENSAL_UNROLL
     for (int v = 0; v < kSumVectors; ++v) {
-      acc[v] = hn::Add(acc[v], hn::LoadU(kFloats, from + v * kLanes));
+      acc[v] = hn::Add(acc[v], term(hn::LoadU(kFloats, from + v * kLanes)));
     }
   }
   for (int v = 0; v < kSumVectors && count > v * kLanes; ++v) {
     const auto rest = static_cast<int>(std::min<std::int64_t>(count - v * kLanes, kLanes));
-    const V x = load_first(rest, from + v * kLanes);
+    const V x = term(load_first(rest, from + v * kLanes));
     acc[v] = hn::Add(acc[v], hn::IfThenElse(first(rest), x, absent()));
   }
   float lanes[kSumLanes];
   for (int v = 0; v < kSumVectors; ++v) hn::StoreU(acc[v], kFloats, lanes + v * kLanes);
   return tree_of_32(lanes);
+}
+
+inline float sum_of_32(const float* from, std::int64_t count) {
+  return sum_of_32(from, count, [](V x) HWY_ATTR { return x; });
 }
 
 #endif  // HWY_NATIVE_FMA

@@ -2,6 +2,7 @@
 // Operators that put elements elsewhere: Transpose, Concat, Split, Expand, Tile, DepthToSpace,
 // SpaceToDepth.
 #include <algorithm>
+#include <commensal/compute/kernels/infer/pick.hpp>
 #include <commensal/compute/kernels/ref/arithmetic.hpp>
 #include <commensal/compute/kernels/ref/movement.hpp>
 
@@ -88,47 +89,12 @@ struct Concat {
   }
 };
 
-struct Split {
+struct Split : infer::Split {
   static constexpr int kFirstParameter = 1;
-  TensorType from;
-  int axis = 0;
-  std::vector<std::int64_t> lengths, starts;
 
   static core::Result<Split> make(const Call& call) {
-    Split op;
-    op.from = call.in(0).type();
-    COMMENSAL_ASSIGN(const std::int64_t given, call.attributes->integer("axis", 0));
-    COMMENSAL_ASSIGN(op.axis, tensor::normalise_axis(given, op.from.shape.rank()));
-    // Opset 1 knows both the attribute and the input.
-    COMMENSAL_ASSIGN(op.lengths, infer::list_from(call, "split", 1, call.has(1) ? 1 : 13));
-    const std::int64_t whole = op.from.shape[op.axis], count = call.output_count;
-    COMMENSAL_ASSIGN(const std::int64_t stated, call.attributes->integer("num_outputs", count));
-    if (stated != count) {
-      return fail(ErrorCode::kInvalidArgument, "attribute 'num_outputs' is {}, expected {}", stated,
-                  count);
-    }
-    if (op.lengths.empty()) {
-      const std::int64_t chunk = (whole + count - 1) / count;
-      if (call.opset < 18 && chunk * count != whole) {
-        return fail(ErrorCode::kInvalidArgument, "{} does not split into {} equal parts", whole,
-                    count);
-      }
-      for (std::int64_t i = 0; i < count; ++i) {
-        op.lengths.push_back(std::clamp<std::int64_t>(whole - i * chunk, 0, chunk));
-      }
-    }
-    std::int64_t start = 0;
-    bool fits = static_cast<std::int64_t>(op.lengths.size()) == count;
-    for (const std::int64_t length : op.lengths) {
-      op.starts.push_back(start);
-      fits = fits && length >= 0 && length <= whole - start;
-      start += fits ? length : 0;
-    }
-    if (!fits || start != whole) {
-      return fail(ErrorCode::kInvalidArgument, "the parts of the split do not make up {} in {}",
-                  whole, count);
-    }
-    return op;
+    COMMENSAL_ASSIGN(infer::Split parsed, infer::split_of(call));
+    return Split{std::move(parsed)};
   }
   std::vector<TensorType> types() const {
     std::vector<TensorType> made;

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Included once per instruction set: one row of a layer normalisation, which stays in the first
+// cache between its three passes.
+#if defined(COMMENSAL_CPU_LAYER_NORM_INL) == defined(HWY_TARGET_TOGGLE)
+#ifdef COMMENSAL_CPU_LAYER_NORM_INL
+#undef COMMENSAL_CPU_LAYER_NORM_INL
+#else
+#define COMMENSAL_CPU_LAYER_NORM_INL
+#endif
+
+#include <cmath>
+#include <commensal/compute/kernels/cpu/lanes.hpp>
+#include <commensal/compute/kernels/cpu/square-inl.hpp>
+#include <commensal/compute/kernels/cpu/sum-inl.hpp>
+#include <commensal/compute/kernels/cpu/vector-inl.hpp>
+
+HWY_BEFORE_NAMESPACE();
+namespace commensal::kernels::cpu::HWY_NAMESPACE {
+#if HWY_NATIVE_FMA
+
+inline NormFacts layer_norm(const NormRow& row) {
+  const auto count = static_cast<float>(row.count);
+  const float mean = sum_of_32(row.x, row.count) / count;
+  const V mean_v = hn::Set(kFloats, mean);
+  const float squares = sum_of_32(row.x, row.count, [&](V x) HWY_ATTR {
+    const V d = hn::Sub(x, mean_v);
+    return hn::Mul(d, d);
+  });
+  const float factor = 1.0f / std::sqrt(squares / count + row.epsilon);
+  const V factor_v = hn::Set(kFloats, factor);
+  const auto finish = [&](V x, V scale, V bias) HWY_ATTR {
+    return canonical(hn::MulAdd(hn::Mul(hn::Sub(x, mean_v), factor_v), scale, bias));
+  };
+  const V zero = hn::Zero(kFloats);
+  std::int64_t i = 0;
+  for (; i + kLanes <= row.count; i += kLanes) {
+    const V bias = row.bias == nullptr ? zero : hn::LoadU(kFloats, row.bias + i);
+    hn::StoreU(finish(hn::LoadU(kFloats, row.x + i), hn::LoadU(kFloats, row.scale + i), bias),
+               kFloats, row.y + i);
+  }
+  if (const auto rest = static_cast<int>(row.count - i); rest > 0) {
+    const V bias = row.bias == nullptr ? zero : load_first(rest, row.bias + i);
+    store_first(rest, finish(load_first(rest, row.x + i), load_first(rest, row.scale + i), bias),
+                row.y + i);
+  }
+  return {mean, factor};
+}
+
+#endif  // HWY_NATIVE_FMA
+}  // namespace commensal::kernels::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <commensal/compute/kernels/cpu/lanes.hpp>
+#include <commensal/compute/kernels/cpu/strided.hpp>
+#include <cstring>
+
+namespace commensal::kernels::cpu {
+
+namespace {
+
+/// Bytes of a task: enough to be worth a thread's while.
+constexpr std::int64_t kTaskBytes = 65536;
+
+std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+/// One dimension of the output: how far apart its places are, in elements.
+struct Axis {
+  std::int64_t size = 1, in = 0, out = 0;
+};
+
+/// The dimensions that are more than 1, neighbours joined where the input allows it.
+std::vector<Axis> axes_of(const StridedCopy& copy) {
+  std::vector<Axis> axes;  // the last first
+  std::int64_t out = 1;
+  for (std::size_t d = copy.dims.size(); d-- > 0;) {
+    const std::int64_t size = copy.dims[d];
+    if (size == 1) continue;
+    if (!axes.empty() && copy.strides[d] == axes.back().in * axes.back().size) {
+      axes.back().size *= size;
+    } else {
+      axes.push_back({size, copy.strides[d], out});
+    }
+    out *= size;
+  }
+  return axes;
+}
+
+std::int64_t places_of(const std::vector<Axis>& axes) {
+  std::int64_t product = 1;
+  for (const Axis& axis : axes) product *= axis.size;
+  return product;
+}
+
+struct Offsets {
+  std::int64_t in = 0, out = 0;
+};
+Offsets offsets_of(const std::vector<Axis>& axes, std::int64_t place) {
+  Offsets made;
+  for (const Axis& axis : axes) {
+    made.in += place % axis.size * axis.in;
+    made.out += place % axis.size * axis.out;
+    place /= axis.size;
+  }
+  return made;
+}
+
+/// What moves: everything in bytes but the axes.
+struct Bytes {
+  const std::uint8_t* from = nullptr;
+  std::uint8_t* to = nullptr;
+  std::int64_t size = 1;
+};
+
+/// Runs of `length` elements side by side in both.
+void copy_runs(const Bytes& bytes, const std::vector<Axis>& outer, std::int64_t length,
+               ThreadPool& threads) {
+  const std::int64_t run = length * bytes.size, runs = places_of(outer);
+  const std::int64_t runs_a_task = std::max<std::int64_t>(kTaskBytes / run, 1);
+  const std::int64_t parts = runs_a_task > 1 ? 1 : ceil_div(run, kTaskBytes);
+  threads.run(ceil_div(runs, runs_a_task) * parts, [&](std::int64_t task) {
+    const std::int64_t first = task / parts * runs_a_task;
+    const std::int64_t begin = task % parts * kTaskBytes;
+    const auto count =
+        static_cast<std::size_t>(parts == 1 ? run : std::min(kTaskBytes, run - begin));
+    for (std::int64_t i = first; i < std::min(runs, first + runs_a_task); ++i) {
+      const Offsets at = offsets_of(outer, i);
+      std::memcpy(bytes.to + at.out * bytes.size + begin, bytes.from + at.in * bytes.size + begin,
+                  count);
+    }
+  });
+}
+
+/// rows x columns elements at (row * in_row + column * in_column) go to (row * out_row + column *
+/// out_column).
+struct Block {
+  std::int64_t rows = 0, columns = 0;
+  std::int64_t in_row = 0, in_column = 0, out_row = 0, out_column = 0;
+};
+
+template <std::size_t kSize>
+void copy_block(const Block& block, const std::uint8_t* from, std::uint8_t* to) {
+  constexpr auto kBytes = static_cast<std::int64_t>(kSize);
+  for (std::int64_t row = 0; row < block.rows; ++row) {
+    const std::uint8_t* source = from + row * block.in_row * kBytes;
+    std::uint8_t* target = to + row * block.out_row * kBytes;
+    for (std::int64_t column = 0; column < block.columns; ++column) {
+      std::memcpy(target + column * block.out_column * kBytes,
+                  source + column * block.in_column * kBytes, kSize);
+    }
+  }
+}
+
+using BlockFn = void (*)(const Block&, const std::uint8_t*, std::uint8_t*);
+BlockFn block_of(std::int64_t size) {
+  constexpr std::pair<std::int64_t, BlockFn> kRows[] = {
+      {1, copy_block<1>}, {2, copy_block<2>}, {4, copy_block<4>}};
+  for (const auto& [bytes, fn] : kRows) {
+    if (bytes == size) return fn;
+  }
+  return copy_block<8>;
+}
+
+/// A matrix whose columns lie side by side in the input and whose rows do in the output: `across`
+/// is the output's last axis, `along` the one that runs in the input. Blocks are as broad as a
+/// cache line, so that what is fetched is used.
+void copy_matrices(const Bytes& bytes, const std::vector<Axis>& outer, const Axis& across,
+                   const Axis& along, Workspace& ws) {
+  constexpr std::int64_t kLine = 16;
+  const auto transpose = kernels_for(ws.isa).transpose_words;
+  const BlockFn block_fn = block_of(bytes.size);
+  const std::int64_t lines = ceil_div(along.size, kLine);
+  const std::int64_t line_bytes = kLine * across.size * bytes.size;
+  const std::int64_t lines_a_task = std::max<std::int64_t>(kTaskBytes / line_bytes, 1);
+  const std::int64_t tasks = ceil_div(lines, lines_a_task);
+  ws.threads.run(places_of(outer) * tasks, [&](std::int64_t task) {
+    const Offsets at = offsets_of(outer, task / tasks);
+    const std::int64_t last = std::min(lines, (task % tasks + 1) * lines_a_task);
+    for (std::int64_t line = task % tasks * lines_a_task; line < last; ++line) {
+      const std::int64_t begin = line * kLine, count = std::min(kLine, along.size - begin);
+      const std::uint8_t* from = bytes.from + (at.in + begin) * bytes.size;
+      std::uint8_t* to = bytes.to + (at.out + begin * along.out) * bytes.size;
+      if (bytes.size == 4) {
+        transpose({reinterpret_cast<const float*>(from), across.in, reinterpret_cast<float*>(to),
+                   along.out, across.size, count});
+      } else {
+        block_fn({count, across.size, 1, across.in, along.out, 1}, from, to);
+      }
+    }
+  });
+}
+
+}  // namespace
+
+void copy_strided(const StridedCopy& copy, std::int64_t size, const std::uint8_t* from,
+                  std::uint8_t* to, Workspace& ws) {
+  std::vector<Axis> axes = axes_of(copy);
+  const std::int64_t places = places_of(axes);
+  if (places == 0) return;
+  const Bytes bytes{from + copy.from * size, to, size};
+  if (axes.empty()) axes.push_back({1, 1, 1});
+  const Axis last = axes.front();
+  axes.erase(axes.begin());
+  if (last.in == 1) return copy_runs(bytes, axes, last.size, ws.threads);
+  const auto along = std::ranges::find(axes, 1, &Axis::in);
+  if (along != axes.end() && last.in > 0) {
+    const Axis found = *along;
+    axes.erase(along);
+    return copy_matrices(bytes, axes, last, found, ws);
+  }
+  const BlockFn block_fn = block_of(size);
+  const std::int64_t rows = places / last.size;
+  const std::int64_t rows_a_task = std::max<std::int64_t>(kTaskBytes / 4 / (last.size * size), 1);
+  ws.threads.run(ceil_div(rows, rows_a_task), [&](std::int64_t task) {
+    for (std::int64_t i = task * rows_a_task; i < std::min(rows, (task + 1) * rows_a_task); ++i) {
+      const Offsets at = offsets_of(axes, i);
+      block_fn({1, last.size, 0, last.in, 0, 1}, bytes.from + at.in * size,
+               bytes.to + at.out * size);
+    }
+  });
+}
+
+}  // namespace commensal::kernels::cpu
