@@ -41,6 +41,13 @@ struct Gelu {  // in the order of ref/gelu.cpp
     return hn::Mul(half, hn::Add(one, function::erf<L>(hn::Mul(x, root))));
   }
 };
+struct GeluSteps {
+  static HWY_INLINE V of(V x, const UnaryParameters& p) {
+    const V e = function::erf<L>(hn::Div(x, hn::Set(kFloats, p.first)));
+    const V product = hn::Mul(x, hn::Add(e, hn::Set(kFloats, 1.0f)));
+    return hn::Mul(product, hn::Set(kFloats, 0.5f));
+  }
+};
 struct GeluTanh {
   static HWY_INLINE V of(V x, const UnaryParameters&) {
     const V one = hn::Set(kFloats, 1.0f), half = hn::Mul(hn::Set(kFloats, 0.5f), x);
@@ -97,6 +104,9 @@ struct Softplus {
 struct Sqrt {
   static HWY_INLINE V of(V x, const UnaryParameters&) { return hn::Sqrt(x); }
 };
+struct Store {
+  static HWY_INLINE V of(V x, const UnaryParameters&) { return x; }
+};
 struct Tanh {
   static HWY_INLINE V of(V x, const UnaryParameters&) { return function::tanh<L>(x); }
 };
@@ -113,9 +123,10 @@ void map(const float* x, float* y, std::int64_t count, const UnaryParameters& pa
 }
 
 inline constexpr std::array<UnaryFn, kUnaries> kUnaryFns = {
-    map<Abs>,         map<Clip>,      map<Erf>,       map<Exp>,      map<Gelu>, map<GeluTanh>,
-    map<HardSigmoid>, map<HardSwish>, map<LeakyRelu>, map<Log>,      map<Neg>,  map<Normalise>,
-    map<Reciprocal>,  map<Relu>,      map<Sigmoid>,   map<Softplus>, map<Sqrt>, map<Tanh>};
+    map<Abs>,       map<Clip>,     map<Erf>,         map<Exp>,        map<Gelu>,
+    map<GeluSteps>, map<GeluTanh>, map<HardSigmoid>, map<HardSwish>,  map<LeakyRelu>,
+    map<Log>,       map<Neg>,      map<Normalise>,   map<Reciprocal>, map<Relu>,
+    map<Sigmoid>,   map<Softplus>, map<Sqrt>,        map<Store>,      map<Tanh>};
 
 struct Add {
   static HWY_INLINE V of(V a, V b) { return hn::Add(a, b); }

@@ -6,6 +6,7 @@
 #include <commensal/compute/kernels/infer/broadcast.hpp>
 #include <commensal/compute/kernels/ref/ops.hpp>
 #include <commensal/compute/kernels/ref/ops_newer.hpp>
+#include <cstring>
 #include <limits>
 
 namespace commensal::kernels::cpu {
@@ -136,6 +137,24 @@ core::Result<void> hard_sigmoid(const Call& call, Outputs outputs, Workspace& ws
   COMMENSAL_ASSIGN(const float alpha, call.attributes->real("alpha", 0.2f));
   COMMENSAL_ASSIGN(const float beta, call.attributes->real("beta", 0.5f));
   return map(Unary::kHardSigmoid, {alpha, beta}, call, outputs[0], ws);
+}
+
+core::Result<void> dropout(const Call& call, Outputs outputs, Workspace& ws) {
+  const auto scalar = [&](int i) { return call.has(i) && call.in(i).elements() == 1; };
+  const bool asks = call.opset >= 12 && scalar(2) && call.in(2).data<bool>()[0];
+  const bool drops_nothing =
+      scalar(1) && call.in(1).dtype() == DType::kFloat32 && call.in(1).data<float>()[0] == 0;
+  const bool serves =
+      call.in(0).dtype() == DType::kFloat32 && call.opset >= 12 && (!asks || drops_nothing);
+  if (!serves) return ref::dropout().ref(call, outputs, ws);
+  if (outputs.size() > 1) {
+    const auto mask = outputs[1].mutable_data<bool>();
+    std::ranges::fill(mask, true);
+  }
+  if (asks) return map(Unary::kStore, {}, call, outputs[0], ws);
+  const auto from = call.in(0).bytes();
+  if (!from.empty()) std::memcpy(outputs[0].mutable_bytes().data(), from.data(), from.size());
+  return {};
 }
 
 core::Result<void> leaky_relu(const Call& call, Outputs outputs, Workspace& ws) {

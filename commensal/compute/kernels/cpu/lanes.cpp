@@ -38,6 +38,7 @@ const CpuKernels& kernels() {
       .sum = sum_of_32,
       .transpose_words = transpose_words,
       .layer_norm = layer_norm,
+      .layer_norm_steps = layer_norm_steps,
       .softmax = softmax_row,
       .unary = kUnaryFns,
       .binary = kBinaryFns,

@@ -151,6 +151,7 @@ enum class Unary {
   kErf,
   kExp,
   kGelu,
+  kGeluSteps,  // x * (erf(x / first) + 1) * 0.5
   kGeluTanh,
   kHardSigmoid,
   kHardSwish,
@@ -163,9 +164,10 @@ enum class Unary {
   kSigmoid,
   kSoftplus,
   kSqrt,
+  kStore,  // x, NaN canonical
   kTanh
 };
-inline constexpr std::size_t kUnaries = 18;
+inline constexpr std::size_t kUnaries = 20;
 
 /// y[i] = f(a[i * a_step], b[i * b_step]); the steps are 0 or 1.
 using BinaryFn = void (*)(const float* a, int a_step, const float* b, int b_step, float* y,
@@ -187,7 +189,9 @@ struct CpuKernels {
   void (*transpose_words)(const WordMatrix&) = nullptr;
   /// LayerNormalization (docs/numerics.md); a NaN among the facts may be any.
   NormFacts (*layer_norm)(const NormRow&) = nullptr;
-  /// One row: exp(x - largest) over their sum in 32 lanes.
+  /// The nine operators that write one in older models; bias is there.
+  void (*layer_norm_steps)(const NormRow&) = nullptr;
+  /// One row: exp(x - largest) over their sum in 32 lanes; y may be x.
   void (*softmax)(const float* x, float* y, std::int64_t count) = nullptr;
   std::array<UnaryFn, kUnaries> unary{};     // by Unary
   std::array<BinaryFn, kBinaries> binary{};  // by Binary

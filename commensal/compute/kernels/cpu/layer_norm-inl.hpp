@@ -18,6 +18,23 @@ HWY_BEFORE_NAMESPACE();
 namespace commensal::kernels::cpu::HWY_NAMESPACE {
 #if HWY_NATIVE_FMA
 
+/// y = finish(x, scale, bias), element by element.
+template <class Finish>
+HWY_INLINE void normalised_row(const NormRow& row, const Finish& finish) {
+  const V zero = hn::Zero(kFloats);
+  std::int64_t i = 0;
+  for (; i + kLanes <= row.count; i += kLanes) {
+    const V bias = row.bias == nullptr ? zero : hn::LoadU(kFloats, row.bias + i);
+    hn::StoreU(finish(hn::LoadU(kFloats, row.x + i), hn::LoadU(kFloats, row.scale + i), bias),
+               kFloats, row.y + i);
+  }
+  if (const auto rest = static_cast<int>(row.count - i); rest > 0) {
+    const V bias = row.bias == nullptr ? zero : load_first(rest, row.bias + i);
+    store_first(rest, finish(load_first(rest, row.x + i), load_first(rest, row.scale + i), bias),
+                row.y + i);
+  }
+}
+
 inline NormFacts layer_norm(const NormRow& row) {
   const auto count = static_cast<float>(row.count);
   const float mean = sum_of_32(row.x, row.count) / count;
@@ -31,19 +48,23 @@ inline NormFacts layer_norm(const NormRow& row) {
   const auto finish = [&](V x, V scale, V bias) HWY_ATTR {
     return canonical(hn::MulAdd(hn::Mul(hn::Sub(x, mean_v), factor_v), scale, bias));
   };
-  const V zero = hn::Zero(kFloats);
-  std::int64_t i = 0;
-  for (; i + kLanes <= row.count; i += kLanes) {
-    const V bias = row.bias == nullptr ? zero : hn::LoadU(kFloats, row.bias + i);
-    hn::StoreU(finish(hn::LoadU(kFloats, row.x + i), hn::LoadU(kFloats, row.scale + i), bias),
-               kFloats, row.y + i);
-  }
-  if (const auto rest = static_cast<int>(row.count - i); rest > 0) {
-    const V bias = row.bias == nullptr ? zero : load_first(rest, row.bias + i);
-    store_first(rest, finish(load_first(rest, row.x + i), load_first(rest, row.scale + i), bias),
-                row.y + i);
-  }
+  normalised_row(row, finish);
   return {mean, factor};
+}
+
+/// What opsets before 17 write in nine operators, each rounding by itself: with d = x - mean and
+/// variance = mean of pow(d, 2), y = d / sqrt(variance + epsilon) * scale + bias.
+inline void layer_norm_steps(const NormRow& row) {
+  const auto count = static_cast<float>(row.count);
+  const V mean = hn::Set(kFloats, sum_of_32(row.x, row.count) / count);
+  const float powers =
+      sum_of_32(row.x, row.count, [&](V x) HWY_ATTR { return pow_of_2(hn::Sub(x, mean)); });
+  const V deviation = hn::Set(kFloats, std::sqrt(powers / count + row.epsilon));
+  const auto finish = [&](V x, V scale, V bias) HWY_ATTR {
+    const V ratio = hn::Div(hn::Sub(x, mean), deviation);
+    return canonical(hn::Add(hn::Mul(ratio, scale), bias));
+  };
+  normalised_row(row, finish);
 }
 
 #endif  // HWY_NATIVE_FMA

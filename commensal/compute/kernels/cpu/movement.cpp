@@ -15,6 +15,8 @@ namespace {
 /// Bytes of a task: enough to be worth a thread's while.
 constexpr std::int64_t kTaskBytes = 65536;
 
+using Ints = std::vector<std::int64_t>;
+
 std::int64_t size_of(const Tensor& tensor) { return tensor::traits(tensor.dtype()).size; }
 
 /// What a copy would be where every output dimension is the input's of the same place.
@@ -26,6 +28,22 @@ StridedCopy in_place(const tensor::Shape& from, const tensor::Shape& to) {
     copy.strides.push_back(strides[static_cast<std::size_t>(d)]);
   }
   return copy;
+}
+
+/// All elements of these bytes; of +0 where there are none.
+void fill(Tensor& to, core::ByteView element, Workspace& ws) {
+  const auto bytes = to.mutable_bytes();
+  const auto all = static_cast<std::int64_t>(bytes.size());
+  ws.threads.run((all + kTaskBytes - 1) / kTaskBytes, [&](std::int64_t task) {
+    const std::int64_t begin = task * kTaskBytes, end = std::min(all, begin + kTaskBytes);
+    if (element.empty()) {
+      std::memset(bytes.data() + begin, 0, static_cast<std::size_t>(end - begin));
+      return;
+    }
+    for (std::int64_t at = begin; at < end; at += static_cast<std::int64_t>(element.size())) {
+      std::memcpy(bytes.data() + at, element.data(), element.size());
+    }
+  });
 }
 
 void run(const StridedCopy& copy, const Tensor& from, Tensor& to, Workspace& ws) {
@@ -91,6 +109,32 @@ core::Result<void> gather(const Call& call, std::span<Tensor> outputs, Workspace
                   static_cast<std::size_t>(run));
     }
   });
+  return {};
+}
+
+core::Result<void> pad(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
+  COMMENSAL_ASSIGN(const infer::Pad op, infer::pad_of(call));
+  const bool is_filled = op.value_is_input || call.opset >= 11;
+  if (op.mode != infer::PadMode::kConstant || !is_filled) {
+    return ref::pad().ref(call, outputs, ws);
+  }
+  StridedCopy copy = in_place(op.from.shape, op.from.shape);
+  const auto strides = tensor::strides_of(op.to.shape);
+  for (std::size_t d = 0; d < copy.dims.size(); ++d) {
+    // What a negative pad cuts off is not copied.
+    const std::int64_t begin = std::max<std::int64_t>(-op.before[d], 0);
+    const std::int64_t room =
+        op.to.shape[static_cast<int>(d)] - std::max<std::int64_t>(op.before[d], 0);
+    copy.dims[d] =
+        std::clamp<std::int64_t>(copy.dims[d] - begin, 0, std::max<std::int64_t>(room, 0));
+    copy.from += begin * copy.strides[d];
+    copy.to += std::max<std::int64_t>(op.before[d], 0) * strides[d];
+    copy.out_strides.push_back(strides[d]);
+  }
+  if (copy.dims != Ints(op.to.shape.dims().begin(), op.to.shape.dims().end())) {
+    fill(outputs[0], op.value_is_input ? call.in(2).bytes() : core::ByteView(), ws);
+  }
+  run(copy, call.in(0), outputs[0], ws);
   return {};
 }
 

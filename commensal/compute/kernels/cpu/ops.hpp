@@ -27,6 +27,7 @@ core::Result<void> abs(const Call& call, std::span<Tensor> outputs, Workspace& w
 core::Result<void> add(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 core::Result<void> clip(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 core::Result<void> div(const Call& call, std::span<Tensor> outputs, Workspace& ws);
+core::Result<void> dropout(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 core::Result<void> erf(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 core::Result<void> exp(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 core::Result<void> gelu(const Call& call, std::span<Tensor> outputs, Workspace& ws);
@@ -60,6 +61,7 @@ core::Result<void> reduce_sum(const Call& call, std::span<Tensor> outputs, Works
 core::Result<void> concat(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 core::Result<void> expand(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 core::Result<void> gather(const Call& call, std::span<Tensor> outputs, Workspace& ws);
+core::Result<void> pad(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 core::Result<void> slice(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 core::Result<void> split(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 core::Result<void> transpose(const Call& call, std::span<Tensor> outputs, Workspace& ws);

@@ -18,19 +18,22 @@ struct Axis {
   std::int64_t size = 1, in = 0, out = 0;
 };
 
-/// The dimensions that are more than 1, neighbours joined where the input allows it.
+/// The dimensions that are more than 1, neighbours joined where both sides allow it.
 std::vector<Axis> axes_of(const StridedCopy& copy) {
   std::vector<Axis> axes;  // the last first
-  std::int64_t out = 1;
+  std::int64_t dense = 1;
   for (std::size_t d = copy.dims.size(); d-- > 0;) {
     const std::int64_t size = copy.dims[d];
+    const std::int64_t out = copy.out_strides.empty() ? dense : copy.out_strides[d];
+    dense *= size;
     if (size == 1) continue;
-    if (!axes.empty() && copy.strides[d] == axes.back().in * axes.back().size) {
-      axes.back().size *= size;
+    Axis* const inner = axes.empty() ? nullptr : &axes.back();
+    if (inner != nullptr && copy.strides[d] == inner->in * inner->size &&
+        out == inner->out * inner->size) {
+      inner->size *= size;
     } else {
       axes.push_back({size, copy.strides[d], out});
     }
-    out *= size;
   }
   return axes;
 }
@@ -146,13 +149,13 @@ void copy_strided(const StridedCopy& copy, std::int64_t size, const std::uint8_t
   std::vector<Axis> axes = axes_of(copy);
   const std::int64_t places = places_of(axes);
   if (places == 0) return;
-  const Bytes bytes{from + copy.from * size, to, size};
+  const Bytes bytes{from + copy.from * size, to + copy.to * size, size};
   if (axes.empty()) axes.push_back({1, 1, 1});
   const Axis last = axes.front();
   axes.erase(axes.begin());
-  if (last.in == 1) return copy_runs(bytes, axes, last.size, ws.threads);
+  if (last.in == 1 && last.out == 1) return copy_runs(bytes, axes, last.size, ws.threads);
   const auto along = std::ranges::find(axes, 1, &Axis::in);
-  if (along != axes.end() && last.in > 0) {
+  if (along != axes.end() && last.in > 0 && last.out == 1) {
     const Axis found = *along;
     axes.erase(along);
     return copy_matrices(bytes, axes, last, found, ws);
@@ -163,7 +166,7 @@ void copy_strided(const StridedCopy& copy, std::int64_t size, const std::uint8_t
   ws.threads.run(ceil_div(rows, rows_a_task), [&](std::int64_t task) {
     for (std::int64_t i = task * rows_a_task; i < std::min(rows, (task + 1) * rows_a_task); ++i) {
       const Offsets at = offsets_of(axes, i);
-      block_fn({1, last.size, 0, last.in, 0, 1}, bytes.from + at.in * size,
+      block_fn({1, last.size, 0, last.in, 0, last.out}, bytes.from + at.in * size,
                bytes.to + at.out * size);
     }
   });

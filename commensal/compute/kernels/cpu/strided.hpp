@@ -7,11 +7,14 @@
 
 namespace commensal::kernels::cpu {
 
-/// Elements of a tensor in another order: element `at` of an output of `dims`, row-major, is the
-/// input's element from + sum of at[d] * strides[d]. Strides may be 0 or negative.
+/// Elements of a tensor in another order: element `at` of `dims` is the input's element
+/// from + sum of at[d] * strides[d], and the output's to + sum of at[d] * out_strides[d]; without
+/// `out_strides` it is row-major in the output. Strides of the input may be 0 or negative.
 struct StridedCopy {
   std::vector<std::int64_t> dims, strides;
   std::int64_t from = 0;
+  std::vector<std::int64_t> out_strides = {};
+  std::int64_t to = 0;
 };
 
 /// Copies elements of `size` bytes (1, 2, 4 or 8), on the pool's threads: long runs as they lie,

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <commensal/compute/kernels/operator.hpp>
+
+/// Internal operators for what transformers write in many of the model's.
+namespace commensal::kernels::cpu {
+
+// attention.cpp
+core::Result<std::vector<TensorType>> infer_attention(const Call& call);
+core::Result<void> attention(const Call& call, std::span<Tensor> outputs, Workspace& ws);
+
+// steps.cpp
+/// y = (x - mean) / sqrt(variance + epsilon) * scale + bias over the last dimension, as opsets
+/// before 17 write it. Inputs: x [..., n], scale [n], bias [n]. Attribute: epsilon.
+core::Result<std::vector<TensorType>> infer_layer_norm_steps(const Call& call);
+core::Result<void> layer_norm_steps(const Call& call, std::span<Tensor> outputs, Workspace& ws);
+/// x * (erf(x / divisor) + 1) * 0.5. Attribute: divisor.
+core::Result<std::vector<TensorType>> infer_gelu_steps(const Call& call);
+core::Result<void> gelu_steps(const Call& call, std::span<Tensor> outputs, Workspace& ws);
+
+}  // namespace commensal::kernels::cpu
