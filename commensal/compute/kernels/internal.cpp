@@ -9,7 +9,7 @@ namespace commensal::kernels {
 std::span<const Operator> internal_table() {
   static const std::vector<Operator> table = [] {
     std::vector<Operator> made;
-    for (const auto& rows : {blocked_rows()}) {
+    for (const auto& rows : {blocked_rows(), transformer_rows()}) {
       for (const InternalRow& row : rows) {
         Operator op;
         op.domain = "commensal";

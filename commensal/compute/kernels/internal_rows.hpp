@@ -15,6 +15,7 @@ struct InternalRow {
   PackFn pack = nullptr;
 };
 
-std::vector<InternalRow> blocked_rows();  // cpu/blocked/table.cpp: channels in blocks of 16
+std::vector<InternalRow> blocked_rows();      // cpu/blocked/table.cpp: channels in blocks of 16
+std::vector<InternalRow> transformer_rows();  // cpu/transformer/table.cpp
 
 }  // namespace commensal::kernels
