@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Nodes that hand on what they get: Identity, Dropout that drops nothing, Pad by nothing.
+// Nodes that hand on what they get: Identity, Dropout that drops nothing, Pad that adds nothing,
+// Slice of everything.
 #include <algorithm>
 #include <commensal/compute/graph/optimise/passes.hpp>
 
@@ -7,27 +8,68 @@ namespace commensal::graph::optimise {
 
 namespace {
 
-/// It trains only where its third input says so. (Before opset 7 an attribute did.)
+bool reads(const Node& node, int input) {
+  const auto at = static_cast<std::size_t>(input);
+  return at < node.inputs.size() && node.inputs[at] != kAbsent;
+}
+
+/// It has no NaN but the canonical one: what computes it stores no other.
+bool is_canonical(const Rewriter& rewriter, ValueId id) {
+  const auto from = rewriter.producer(id);
+  if (!from) return false;
+  const Node& node = rewriter.node(*from);
+  const bool moves = node.op->name == "Reshape" || node.op->name == "Transpose";
+  if (moves && node.op->domain.empty()) return is_canonical(rewriter, node.inputs[0]);
+  constexpr std::string_view kComputes[] = {"Add", "Div",     "Gemm", "MatMul",
+                                            "Mul", "Softmax", "Sub"};
+  return node.op->domain.empty() &&
+         std::ranges::find(kComputes, node.op->name) != std::end(kComputes);
+}
+
+/// It trains only where its third input says so. (Before opset 7 an attribute did.) Training with a
+/// ratio of 0 it multiplies by 1, which is seen in NaNs only.
 bool drops_nothing(const Rewriter& rewriter, const Node& node) {
-  if (node.opset < 7 || rewriter.type(node.outputs[0]) == nullptr) return false;
-  if (node.inputs.size() < 3 || node.inputs[2] == kAbsent) return true;
+  if (node.opset < 7) return false;
+  if (!reads(node, 2)) return true;
   const tensor::Tensor* trains = rewriter.constant(node.inputs[2]);
-  return trains != nullptr && trains->elements() == 1 && !trains->data<bool>()[0];
+  if (trains != nullptr && !trains->data<bool>()[0]) return true;
+  const tensor::Tensor* ratio = reads(node, 1) ? rewriter.constant(node.inputs[1]) : nullptr;
+  return ratio != nullptr && ratio->dtype() == tensor::DType::kFloat32 &&
+         ratio->data<float>()[0] == 0 && is_canonical(rewriter, node.inputs[0]);
 }
 
 bool pads_nothing(const Rewriter& rewriter, const Node& node) {
-  const tensor::TensorType *from = rewriter.type(node.inputs[0]), *to = rewriter.type(node.outputs[0]);
-  const tensor::Tensor* pads = node.inputs.size() < 2 ? nullptr : rewriter.constant(node.inputs[1]);
-  if (from == nullptr || to == nullptr || *from != *to || pads == nullptr) return false;
-  const auto given = pads->data<std::int64_t>();  // one may be negative
-  return std::ranges::all_of(given, [](std::int64_t pad) { return pad == 0; });
+  const tensor::TensorType *from = rewriter.type(node.inputs[0]),
+                           *to = rewriter.type(node.outputs[0]);
+  const tensor::Tensor* pads = node.opset < 11 ? nullptr : rewriter.constant(node.inputs[1]);
+  return from != nullptr && to != nullptr && pads != nullptr &&
+         pads->dtype() == tensor::DType::kInt64 &&
+         std::ranges::all_of(pads->data<std::int64_t>(), [](std::int64_t pad) { return pad == 0; });
 }
 
+/// All of its input in order: no other slice has as many elements but one that turns them round.
+bool cuts_nothing(const Rewriter& rewriter, const Node& node) {
+  const tensor::TensorType *from = rewriter.type(node.inputs[0]),
+                           *to = rewriter.type(node.outputs[0]);
+  if (from == nullptr || to == nullptr || *from != *to || node.opset < 10) return false;
+  if (!reads(node, 4)) return true;
+  const tensor::Tensor* steps = rewriter.constant(node.inputs[4]);
+  return steps != nullptr && steps->dtype() == tensor::DType::kInt64 &&
+         std::ranges::all_of(steps->data<std::int64_t>(), [](std::int64_t by) { return by > 0; });
+}
+
+/// Whether the first output is the first input, and nobody reads another output.
 bool hands_on(const Rewriter& rewriter, const Node& node) {
-  if (node.op->domain != "" || node.outputs.size() != 1) return false;
-  if (node.op->name == "Identity") return true;
-  if (node.op->name == "Dropout") return drops_nothing(rewriter, node);
-  return node.op->name == "Pad" && pads_nothing(rewriter, node);
+  if (!node.op->domain.empty() || node.outputs.empty() || node.outputs[0] == kAbsent) return false;
+  for (std::size_t i = 1; i < node.outputs.size(); ++i) {
+    if (node.outputs[i] != kAbsent && rewriter.is_read(node.outputs[i])) return false;
+  }
+  const std::string_view name = node.op->name;
+  if (name == "Identity") return true;
+  if (rewriter.type(node.outputs[0]) == nullptr) return false;
+  return (name == "Dropout" && drops_nothing(rewriter, node)) ||
+         (name == "Pad" && pads_nothing(rewriter, node)) ||
+         (name == "Slice" && cuts_nothing(rewriter, node));
 }
 
 }  // namespace

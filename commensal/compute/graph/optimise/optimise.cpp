@@ -9,6 +9,8 @@ namespace {
 using Pass = void (*)(Rewriter&);
 constexpr Pass kPasses[] = {
     drop_identities,
+    fuse_steps,
+    fuse_attention,
     absorb_pads,
     block_channels,
     fuse_blocked_residuals,

@@ -12,5 +12,7 @@ void block_channels(Rewriter& rewriter);          // blocked.cpp
 void fuse_blocked_residuals(Rewriter& rewriter);  // blocked_fusion.cpp
 void fuse_blocked_gates(Rewriter& rewriter);
 void fuse_blocked_bounds(Rewriter& rewriter);
+void fuse_attention(Rewriter& rewriter);  // attention.cpp
+void fuse_steps(Rewriter& rewriter);      // steps.cpp: LayerNormalization, Gelu
 
 }  // namespace commensal::graph::optimise

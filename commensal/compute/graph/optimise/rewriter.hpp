@@ -31,6 +31,8 @@ class Rewriter {
   /// How often nodes read it; many where the graph's outputs or a subgraph have it.
   int uses(ValueId id) const { return uses_[static_cast<std::size_t>(id)].count; }
   bool is_output(ValueId id) const;
+  /// Whether a node, a subgraph or the graph's outputs read it.
+  bool is_read(ValueId id) const { return uses_[static_cast<std::size_t>(id)].count > 0; }
 
   ValueId add_value(std::string name, const tensor::TensorType& type);
   ValueId add_constant(std::string name, tensor::Tensor value);

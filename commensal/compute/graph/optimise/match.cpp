@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <commensal/compute/graph/optimise/match.hpp>
+#include <commensal/compute/kernels/internal.hpp>
+
+namespace commensal::graph::optimise {
+
+const Node* made_by(const Rewriter& rewriter, ValueId id, std::string_view name) {
+  const auto index = rewriter.producer(id);
+  if (!index) return nullptr;
+  const Node& node = rewriter.node(*index);
+  return is_plain(node, name) && node.outputs[0] == id ? &node : nullptr;
+}
+
+std::optional<float> number(const Rewriter& rewriter, ValueId id) {
+  const tensor::Tensor* constant = rewriter.constant(id);
+  if (constant == nullptr || constant->dtype() != tensor::DType::kFloat32 ||
+      constant->elements() != 1) {
+    return std::nullopt;
+  }
+  return constant->data<float>()[0];
+}
+
+std::optional<WithNumber> with_number(const Rewriter& rewriter, const Node& node, bool either) {
+  if (node.inputs.size() != 2 || node.opset < 7) return std::nullopt;
+  for (const std::size_t place : {1, 0}) {
+    if (place == 0 && !either) break;
+    const auto found = number(rewriter, node.inputs[place]);
+    if (found) return WithNumber{node.inputs[1 - place], *found};
+  }
+  return std::nullopt;
+}
+
+Node internal_node(std::string_view name, const Node& like, std::vector<ValueId> inputs,
+                   kernels::Attributes attributes) {
+  Node node;
+  node.name = like.name;
+  node.op = &kernels::internal_operator(name);
+  node.opset = like.opset;
+  node.attributes = std::move(attributes);
+  node.inputs = std::move(inputs);
+  node.outputs = like.outputs;
+  return node;
+}
+
+}  // namespace commensal::graph::optimise
