@@ -8,8 +8,8 @@ namespace commensal::graph::optimise {
 
 void drop_identities(Rewriter& rewriter);         // identities.cpp
 void absorb_pads(Rewriter& rewriter);             // pads.cpp
-void block_channels(Rewriter& rewriter);          // blocked.cpp
-void fuse_blocked_residuals(Rewriter& rewriter);  // blocked_fusion.cpp
+void block_channels(Rewriter& rewriter);          // layout.cpp
+void fuse_blocked_residuals(Rewriter& rewriter);  // layout_fusion.cpp
 void fuse_blocked_gates(Rewriter& rewriter);
 void fuse_blocked_bounds(Rewriter& rewriter);
 void fuse_attention(Rewriter& rewriter);  // attention.cpp

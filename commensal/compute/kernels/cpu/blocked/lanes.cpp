@@ -32,6 +32,7 @@ const BlockedKernels& blocked_kernels() {
       .mean = plane_mean,
       .gate_sigmoid = gate_sigmoid,
       .gate_hard_sigmoid = gate_hard_sigmoid,
+      .gather_channels = gather_channels,
       .maximum_pixel = maximum_pixel,
       .average_pixel = average_pixel,
   };

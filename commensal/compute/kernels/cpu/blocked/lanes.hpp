@@ -65,6 +65,14 @@ struct PoolPixel {
   float* out = nullptr;
 };
 
+/// Some lanes of an output vector, out of one vector of an input.
+struct ChannelPiece {
+  int input = 0;
+  std::int64_t vector = 0;    // of the input's channels
+  std::int32_t lane[16] = {};   // where lane i comes from
+  std::int32_t taken[16] = {};  // all bits set where lane i is of this piece
+};
+
 enum class PlaneBinary { kAdd, kDiv, kMul, kSub };
 
 /// What the blocked operators have once per instruction set; as CpuKernels, whose rules hold.
@@ -85,6 +93,9 @@ struct BlockedKernels {
   /// x * sigmoid(x), or x * max(min(fma(alpha, x, beta), 1), 0); in place.
   void (*gate_sigmoid)(float* x, std::int64_t count) = nullptr;
   void (*gate_hard_sigmoid)(float* x, std::int64_t count, float alpha, float beta) = nullptr;
+  /// One vector of channels for `pixels` pixels, all of them 16 floats apart.
+  void (*gather_channels)(const ChannelPiece* pieces, const float* const* from, int count,
+                          float* to, std::int64_t pixels) = nullptr;
   void (*maximum_pixel)(const PoolPixel&) = nullptr;
   void (*average_pixel)(const PoolPixel&) = nullptr;
 };

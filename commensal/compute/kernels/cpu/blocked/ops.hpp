@@ -16,6 +16,12 @@ Types infer_blocked_conv(const Call& call);
 core::Result<std::shared_ptr<const Packed>> pack_blocked_conv(const Call& call, Isa isa);
 Done blocked_conv(const Call& call, Outputs outputs, Workspace& ws);
 
+// channels.cpp: attributes "sources" and "channels": which input each channel comes from, and which
+// of its channels it is.
+Types infer_blocked_channels(const Call& call);
+core::Result<std::shared_ptr<const Packed>> pack_blocked_channels(const Call& call, Isa isa);
+Done blocked_channels(const Call& call, Outputs outputs, Workspace& ws);
+
 // convert.cpp. Attribute "channels" where the input does not tell.
 Types infer_to_blocked(const Call& call);  // [N, C, H, W]
 Done to_blocked(const Call& call, Outputs outputs, Workspace& ws);

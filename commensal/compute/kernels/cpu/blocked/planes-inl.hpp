@@ -97,6 +97,19 @@ inline void gate_hard_sigmoid(float* x, std::int64_t count, float alpha, float b
   }
 }
 
+inline void gather_channels(const ChannelPiece* pieces, const float* const* from, int count,
+                            float* to, std::int64_t pixels) {
+  const hn::RebindToSigned<Floats> integers;
+  for (int p = 0; p < count; ++p) {
+    const auto lanes = hn::IndicesFromVec(kFloats, hn::LoadU(integers, pieces[p].lane));
+    const V taken = hn::BitCast(kFloats, hn::LoadU(integers, pieces[p].taken));
+    for (std::int64_t i = 0; i < pixels * 16; i += 16) {
+      const V some = hn::And(hn::TableLookupLanes(hn::LoadU(kFloats, from[p] + i), lanes), taken);
+      hn::StoreU(p == 0 ? some : hn::Or(some, hn::LoadU(kFloats, to + i)), kFloats, to + i);
+    }
+  }
+}
+
 inline void maximum_pixel(const PoolPixel& p) {
   for (int first = 0; first < 16; first += kLanes) {
     V best = hn::Neg(hn::Inf(kFloats));

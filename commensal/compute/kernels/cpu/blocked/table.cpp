@@ -11,6 +11,8 @@ std::vector<InternalRow> blocked_rows() {
   return {
       {"BlockedAveragePool", 1, 1, kSum, infer_blocked_pool, blocked_average_pool},
       {"BlockedBinary", 2, 2, kEach, infer_blocked_same, blocked_binary},
+      {"BlockedChannels", 1, limits::kNodeInputsMax, kMove, infer_blocked_channels,
+       blocked_channels, pack_blocked_channels},
       {"BlockedConv", 2, 4, Kind::kDotProduct, infer_blocked_conv, blocked_conv, pack_blocked_conv},
       {"BlockedGlobalAveragePool", 1, 1, kSum, infer_blocked_global_pool,
        blocked_global_average_pool},

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <commensal/compute/graph/optimise/layout.hpp>
+#include <commensal/compute/kernels/cpu/blocked/plan.hpp>
+
+namespace commensal::graph::optimise {
+
+using kernels::cpu::blocks_of;
+using kernels::cpu::kBlock;
+using tensor::DType;
+using tensor::Shape;
+using tensor::Tensor;
+using tensor::TensorType;
+
+bool BlockedLayout::conv(const Node& node) {
+  const ValueId x = node.inputs[0];
+  if (!is_picture(x) || !is_picture(node.outputs[0])) return false;
+  std::vector<const Tensor*> inputs;
+  const Tensor stand_in = Tensor::view_of(
+      *rewriter_.type(x),
+      core::ByteView(static_cast<const std::uint8_t*>(nullptr),
+                     static_cast<std::size_t>(rewriter_.type(x)->bytes())),
+      nullptr);
+  inputs.push_back(&stand_in);
+  for (std::size_t i = 1; i < node.inputs.size(); ++i) {
+    inputs.push_back(rewriter_.constant(node.inputs[i]));
+    if (node.inputs[i] != kAbsent && inputs.back() == nullptr) return false;
+  }
+  kernels::Call call;
+  call.opset = node.opset;
+  call.attributes = &node.attributes;
+  call.inputs = inputs;
+  const auto plan = kernels::cpu::plan_blocked_conv(call);
+  if (!plan) return false;
+  const bool from_picture = plan->from_picture && !is_blocked(x);
+  std::vector<ValueId> made_of = node.inputs;
+  if (!from_picture) made_of[0] = need_blocked(x, node);
+  Node made = internal("BlockedConv", node, std::move(made_of));
+  made.attributes = node.attributes;
+  made.attributes.set("way", plan->way);
+  made.attributes.set("winograd_tile", plan->winograd_tile);
+  if (from_picture) made.attributes.set("picture", std::int64_t{1});
+  emit_blocked(std::move(made), node);
+  return true;
+}
+
+bool BlockedLayout::each(const Node& node) {
+  const ValueId x = node.inputs[0];
+  if (!is_picture(x) || !is_blocked(x) || !others_are_constant(node)) return false;
+  Node made = node;
+  made.inputs[0] = need_blocked(x, node);
+  emit_blocked(std::move(made), node);
+  return true;
+}
+
+bool BlockedLayout::binary(const Node& node) {
+  const ValueId a = node.inputs[0], b = node.inputs[1], y = node.outputs[0];
+  if (node.opset < 7 || !is_picture(y)) return false;
+  const Shape& shape = rewriter_.type(y)->shape;
+  const auto whole = [&](ValueId id) {
+    return is_picture(id) && rewriter_.type(id)->shape == shape;
+  };
+  if (whole(a) && whole(b)) {
+    if (!is_blocked(a) && !is_blocked(b)) return false;
+    Node made = node;
+    made.inputs = {need_blocked(a, node), need_blocked(b, node)};
+    emit_blocked(std::move(made), node);
+    return true;
+  }
+  const bool commutes = node.op->name == "Add" || node.op->name == "Mul";
+  for (const bool swapped : {false, true}) {
+    const ValueId x = swapped ? b : a, other = swapped ? a : b;
+    if ((swapped && !commutes) || !whole(x) || !is_blocked(x)) continue;
+    const auto lanes = per_channel(other, shape, node);
+    if (!lanes) continue;
+    Node made = internal("BlockedBinary", node, {need_blocked(x, node), *lanes});
+    made.attributes.set("operator", std::string(node.op->name));
+    emit_blocked(std::move(made), node);
+    return true;
+  }
+  return false;
+}
+
+bool BlockedLayout::normalise(const Node& node) {
+  const ValueId x = node.inputs[0];
+  const auto training = node.attributes.integer("training_mode", 0);
+  if (!is_picture(x) || !is_blocked(x) || node.outputs.size() != 1 || !others_are_constant(node) ||
+      node.opset < 9 || !training || *training != 0) {
+    return false;
+  }
+  for (std::size_t i = 1; i < node.inputs.size(); ++i) {
+    if (rewriter_.constant(node.inputs[i])->dtype() != DType::kFloat32) return false;
+  }
+  std::vector<ValueId> inputs = node.inputs;
+  inputs[0] = need_blocked(x, node);
+  Node made = internal("BlockedNormalise", node, std::move(inputs));
+  made.attributes = node.attributes;
+  emit_blocked(std::move(made), node);
+  return true;
+}
+
+bool BlockedLayout::pool(const Node& node, std::string_view name) {
+  const ValueId x = node.inputs[0];
+  if (!is_picture(x) || !is_blocked(x) || node.outputs.size() != 1) return false;
+  if (!is_picture(node.outputs[0])) return false;
+  Node made = internal(name, node, {need_blocked(x, node)});
+  made.attributes = node.attributes;
+  emit_blocked(std::move(made), node);
+  return true;
+}
+
+/// The same sum as a GlobalAveragePool's, divided by the same count.
+bool BlockedLayout::reduce_mean(const Node& node) {
+  const ValueId x = node.inputs[0], y = node.outputs[0];
+  if (!is_picture(x) || !is_blocked(x) || rewriter_.type(y) == nullptr) return false;
+  std::vector<std::int64_t> axes;
+  if (node.opset < 18) {
+    const auto given = node.attributes.integers("axes");
+    if (given) axes = *given;
+  } else if (node.inputs.size() > 1 && rewriter_.constant(node.inputs[1]) != nullptr) {
+    const auto given = rewriter_.constant(node.inputs[1])->data<std::int64_t>();
+    axes.assign(given.begin(), given.end());
+  }
+  for (std::int64_t& axis : axes) axis += axis < 0 ? 4 : 0;
+  std::ranges::sort(axes);
+  if (axes != std::vector<std::int64_t>{2, 3}) return false;
+  Node mean = internal("BlockedGlobalAveragePool", node, {need_blocked(x, node)});
+  if (is_picture(y)) {
+    emit_blocked(std::move(mean), node);
+    return true;
+  }
+  const Shape& shape = rewriter_.type(x)->shape;
+  const std::string& name = rewriter_.graph().name_of(y);
+  mean.outputs = {rewriter_.add_value(
+      name + " (blocked)", {DType::kFloat32, {shape[0], blocks_of(shape[1]), 1, 1, kBlock}})};
+  Node plain = internal("FromBlocked", node, mean.outputs);
+  plain.attributes.set("channels", shape[1]);
+  plain.attributes.set("flat", std::int64_t{1});
+  plain.outputs = node.outputs;
+  nodes_.push_back(std::move(mean));
+  nodes_.push_back(std::move(plain));
+  return true;
+}
+
+/// To and from [N, H, W, C].
+bool BlockedLayout::transpose(const Node& node) {
+  using Order = std::vector<std::int64_t>;
+  const auto order = node.attributes.integers("perm");
+  const ValueId x = node.inputs[0], y = node.outputs[0];
+  if (!order || !is_picture(x) || !is_picture(y)) return false;
+  if (*order == Order{0, 2, 3, 1} && is_blocked(x)) {
+    Node made = internal("BlockedToLast", node, {need_blocked(x, node)});
+    made.attributes.set("channels", rewriter_.type(x)->shape[1]);
+    made.outputs = node.outputs;
+    nodes_.push_back(std::move(made));
+    return true;
+  }
+  if (*order != Order{0, 3, 1, 2}) return false;
+  need_plain(x);
+  emit_blocked(internal("LastToBlocked", node, {x}), node);
+  return true;
+}
+
+const BlockedLayout::Handler BlockedLayout::kHandlers[] = {
+    {"Add", &BlockedLayout::binary},
+    {"AveragePool", &BlockedLayout::average_pool},
+    {"BatchNormalization", &BlockedLayout::normalise},
+    {"Clip", &BlockedLayout::each},
+    {"Concat", &BlockedLayout::concat},
+    {"Conv", &BlockedLayout::conv},
+    {"Div", &BlockedLayout::binary},
+    {"GlobalAveragePool", &BlockedLayout::global_pool},
+    {"HardSigmoid", &BlockedLayout::each},
+    {"HardSwish", &BlockedLayout::each},
+    {"LeakyRelu", &BlockedLayout::each},
+    {"MaxPool", &BlockedLayout::max_pool},
+    {"Mul", &BlockedLayout::binary},
+    {"ReduceMean", &BlockedLayout::reduce_mean},
+    {"Relu", &BlockedLayout::each},
+    {"Reshape", &BlockedLayout::reshape},
+    {"Sigmoid", &BlockedLayout::each},
+    {"Slice", &BlockedLayout::slice},
+    {"Sub", &BlockedLayout::binary},
+    {"Tanh", &BlockedLayout::each},
+    {"Transpose", &BlockedLayout::transpose},
+};
+
+std::span<const BlockedLayout::Handler> BlockedLayout::handlers() { return kHandlers; }
+
+}  // namespace commensal::graph::optimise
