@@ -11,6 +11,8 @@ constexpr Pass kPasses[] = {
     drop_identities,
     fuse_steps,
     fuse_attention,
+    pack_products,
+    fuse_products,
     absorb_pads,
     block_channels,
     fuse_blocked_residuals,

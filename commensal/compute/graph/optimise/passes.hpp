@@ -15,4 +15,7 @@ void fuse_blocked_bounds(Rewriter& rewriter);
 void fuse_attention(Rewriter& rewriter);  // attention.cpp
 void fuse_steps(Rewriter& rewriter);      // steps.cpp: LayerNormalization, Gelu
 
+void pack_products(Rewriter& rewriter);   // products.cpp
+void fuse_products(Rewriter& rewriter);
+
 }  // namespace commensal::graph::optimise

@@ -8,7 +8,7 @@
 namespace commensal::kernels::cpu {
 
 /// Columns of a right matrix in panels of a few vectors, as row_product reads them: a panel is
-/// [depth][vectors * lanes], and whole blocks of output channels. Columns beyond the last are +0.
+/// [depth][vectors * lanes]. Columns beyond the last are +0.
 struct Panels {
   struct Panel {
     std::int64_t vector = 0;  // the first
@@ -18,7 +18,9 @@ struct Panels {
   std::int64_t depth = 0;
   int lanes = 0;
 
-  Panels(const BlockedKernels& kernels, std::int64_t columns, std::int64_t depth);
+  /// A panel is a multiple of `unit` columns; by default whole blocks of channels.
+  Panels(const BlockedKernels& kernels, std::int64_t columns, std::int64_t depth,
+         std::int64_t unit = kBlock);
 
   std::int64_t floats() const { return vectors() * lanes * depth; }
   std::int64_t vectors() const { return panels.back().vector + panels.back().vectors; }

@@ -139,24 +139,24 @@ struct RowTile {
   }
 };
 
-/// The lines of the next panel, some at each step of the first tiles of this one, so that they come
-/// no faster than memory gives them: one tile takes all, or two or more take turns.
+/// The lines of the next panel, some at each step of the first tiles of this one: as many as a step
+/// reads if there is one tile, else fewer, so that they come no faster than memory gives them.
 struct Ahead {
   const float* at;
-  std::int64_t second, step;
+  std::int64_t second = 0, third = 0, step = 0;
   static constexpr std::int64_t kLine = 16;
 
-  Ahead(const RowProduct& p, int tile, int tiles, std::int64_t steps) {
-    const bool slow = tiles > 2;
-    second = slow ? 0 : kLine;
-    step = slow ? kLine : 2 * kLine;
-    const bool fetches = p.next != nullptr && tile < 3;
-    at = fetches ? p.next + tile * steps * step : p.b;
-    if (!fetches) second = 0, step = 0;
+  Ahead(const RowProduct& p, int tile, int tiles, std::int64_t steps) : at(p.b) {
+    if (p.next == nullptr || tile >= 3) return;
+    if (tiles < 3) second = kLine, step = kLine;
+    if (tiles < 2) third = 2 * kLine, step = 2 * kLine;
+    step += kLine;
+    at = p.next + tile * steps * step;
   }
   HWY_INLINE void advance() {
     __builtin_prefetch(at, 0, 2);
     __builtin_prefetch(at + second, 0, 2);
+    __builtin_prefetch(at + third, 0, 2);
     at += step;
   }
 };

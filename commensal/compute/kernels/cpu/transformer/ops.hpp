@@ -19,4 +19,11 @@ core::Result<void> layer_norm_steps(const Call& call, std::span<Tensor> outputs,
 core::Result<std::vector<TensorType>> infer_gelu_steps(const Call& call);
 core::Result<void> gelu_steps(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 
+// rows_matmul.cpp: A [..., K], constant B [K, N] or (attribute transB) [N, K], constant bias [N] or
+// none, residual of Y's type or none. Attributes "low" and "high" where the sums are clamped,
+// "divisor" where GeluSteps is done to them.
+core::Result<std::vector<TensorType>> infer_rows_matmul(const Call& call);
+core::Result<std::shared_ptr<const Packed>> pack_rows_matmul(const Call& call, Isa isa);
+core::Result<void> rows_matmul(const Call& call, std::span<Tensor> outputs, Workspace& ws);
+
 }  // namespace commensal::kernels::cpu

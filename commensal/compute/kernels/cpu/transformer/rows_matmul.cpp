@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+// MatMul and Gemm by a constant matrix, and what is done to their sums: bias, residual, bounds, Gelu.
+#include <algorithm>
+#include <commensal/compute/kernels/cpu/blocked/panels.hpp>
+#include <commensal/compute/kernels/cpu/lanes.hpp>
+#include <commensal/compute/kernels/cpu/transformer/ops.hpp>
+
+namespace commensal::kernels::cpu {
+
+namespace {
+
+enum Input { kA, kB, kBias, kResidual };
+
+/// Steps of depth between two stores of the accumulators: a panel's part (192 KiB) and that of a
+/// task's rows stay in the second-level cache.
+constexpr std::int64_t kStepsMax = 1024;
+/// Floats of the left matrix that a task goes through for panel after panel.
+constexpr std::int64_t kTaskFloats = 256 * 1024;
+/// So few rows read every element of the right matrix once, and wait for memory: it is fetched this
+/// many floats ahead.
+constexpr std::int64_t kFewRows = 3, kAheadFloats = 4096;
+
+class PackedMatrix final : public Packed {
+ public:
+  PackedMatrix(const BlockedKernels& kernels, const Tensor& b, bool transposed, const Tensor* bias)
+      : panels(kernels, b.shape()[transposed ? 0 : 1], b.shape()[transposed ? 1 : 0], 1),
+        data(panels.floats()),
+        bias_(panels.vectors() * panels.lanes),
+        has_bias_(bias != nullptr) {
+    pack(b.data<float>().data(), b.shape()[transposed ? 0 : 1], transposed);
+    if (has_bias_) std::ranges::copy(bias->data<float>(), bias_.data());
+  }
+
+  const float* bias() const { return has_bias_ ? bias_.data() : nullptr; }
+
+  Panels panels;
+  AlignedFloats data;
+
+ private:
+  void pack(const float* from, std::int64_t columns, bool transposed) {
+    const std::int64_t row_step = transposed ? 1 : columns, step = transposed ? panels.depth : 1;
+    constexpr std::int64_t kSquare = 16;  // so that lines are read and written whole
+    for (std::int64_t column = 0; column < columns; column += panels.lanes) {
+      float* const to = data.data() + panels.at(0, column);
+      const std::int64_t to_step = panels.at(1, column) - panels.at(0, column);
+      const std::int64_t used = std::min<std::int64_t>(panels.lanes, columns - column);
+      for (std::int64_t k = 0; k < panels.depth; k += kSquare) {
+        const std::int64_t end = std::min(panels.depth, k + kSquare);
+        for (std::int64_t j = 0; j < used; ++j) {
+          const float* const one = from + (column + j) * step;
+          for (std::int64_t i = k; i < end; ++i) to[i * to_step + j] = one[i * row_step];
+        }
+      }
+    }
+  }
+
+  AlignedFloats bias_;
+  bool has_bias_;
+};
+
+/// One call.
+struct Product {
+  std::int64_t rows = 0, depth = 0, columns = 0;
+  const float* a = nullptr;
+  float* c = nullptr;
+  RowFinish finish;
+  bool gelu = false;
+  float divisor = 1;
+
+  static core::Result<Product> of(const Call& call, const PackedMatrix& b) {
+    Product p;
+    p.depth = b.panels.depth;
+    p.rows = call.in(kA).elements() / std::max<std::int64_t>(p.depth, 1);
+    p.a = call.in(kA).data<float>().data();
+    p.finish.bias = b.bias();
+    if (call.has(kResidual)) p.finish.residual = call.in(kResidual).data<float>().data();
+    p.finish.clamps = call.attributes->has("low");
+    COMMENSAL_ASSIGN(p.finish.low, call.attributes->real("low", 0));
+    COMMENSAL_ASSIGN(p.finish.high, call.attributes->real("high", 0));
+    p.gelu = call.attributes->has("divisor");
+    COMMENSAL_ASSIGN(p.divisor, call.attributes->real("divisor", 1));
+    return p;
+  }
+};
+
+struct Range {
+  std::int64_t begin, end;
+};
+
+/// Rows [rows.begin, rows.end) of the columns of panels [panels.begin, panels.end).
+void multiply_part(const BlockedKernels& kernels, const Product& p, const PackedMatrix& b,
+                   Range rows, Range panels) {
+  std::int64_t c_vectors[8];
+  for (int v = 0; v < 8; ++v) c_vectors[v] = v * kernels.lanes;
+  RowProduct g;
+  g.a_step = p.depth;
+  g.c_step = p.columns;
+  g.c_vectors = c_vectors;
+  g.rows = static_cast<int>(rows.end - rows.begin);
+  g.run_count = 1;
+  for (std::int64_t k = 0; k < p.depth; k += kStepsMax) {
+    const DepthRun run{0, std::min(kStepsMax, p.depth - k)};
+    g.runs = &run;
+    g.a = p.a + rows.begin * p.depth + k;
+    g.resume = k > 0;
+    g.finish = k + run.count == p.depth;
+    for (std::int64_t i = panels.begin; i < panels.end; ++i) {
+      const Panels::Panel& panel = b.panels.panels[static_cast<std::size_t>(i)];
+      const std::int64_t column = panel.vector * kernels.lanes;
+      const std::int64_t c = rows.begin * p.columns + column;
+      g.b = b.data.data() + b.panels.offset(panel, k);
+      g.next = g.b + (g.rows <= kFewRows ? kAheadFloats : run.count * panel.vectors * kernels.lanes);
+      g.c = p.c + c;
+      g.vectors = panel.vectors;
+      g.last = static_cast<int>(std::min<std::int64_t>(
+          kernels.lanes, p.columns - column - (panel.vectors - 1) * kernels.lanes));
+      g.how = p.finish;
+      if (p.finish.bias != nullptr) g.how.bias = p.finish.bias + column;
+      if (p.finish.residual != nullptr) g.how.residual = p.finish.residual + c;
+      kernels.row_product(g);
+    }
+  }
+}
+
+void pass_gelu(Isa isa, const Product& p, Range rows, Range columns) {
+  const UnaryFn gelu = kernels_for(isa).unary[static_cast<std::size_t>(Unary::kGeluSteps)];
+  for (std::int64_t row = rows.begin; row < rows.end; ++row) {
+    float* const at = p.c + row * p.columns + columns.begin;
+    gelu(at, at, columns.end - columns.begin, {p.divisor, 0, 0});
+  }
+}
+
+}  // namespace
+
+core::Result<std::vector<TensorType>> infer_rows_matmul(const Call& call) {
+  COMMENSAL_ASSIGN(const std::int64_t transposed, call.attributes->integer("transB", 0));
+  const tensor::Shape& a = call.in(kA).shape();
+  std::vector<std::int64_t> dims(a.dims().begin(), a.dims().end());
+  dims.back() = call.in(kB).shape()[transposed != 0 ? 0 : 1];
+  COMMENSAL_ASSIGN(const tensor::Shape shape, tensor::Shape::of(dims));
+  return std::vector{TensorType{tensor::DType::kFloat32, shape}};
+}
+
+core::Result<std::shared_ptr<const Packed>> pack_rows_matmul(const Call& call, Isa isa) {
+  COMMENSAL_ASSIGN(const std::int64_t transposed, call.attributes->integer("transB", 0));
+  return std::make_shared<const PackedMatrix>(blocked_kernels_for(isa), call.in(kB),
+                                              transposed != 0,
+                                              call.has(kBias) ? &call.in(kBias) : nullptr);
+}
+
+core::Result<void> rows_matmul(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
+  const auto& b = static_cast<const PackedMatrix&>(*ws.packed);
+  const BlockedKernels& kernels = blocked_kernels_for(ws.isa);
+  COMMENSAL_ASSIGN(Product p, Product::of(call, b));
+  p.c = outputs[0].mutable_data<float>().data();
+  p.columns = outputs[0].shape()[outputs[0].shape().rank() - 1];
+  const auto panels = static_cast<std::int64_t>(b.panels.panels.size());
+  const std::int64_t fitting = std::max<std::int64_t>(kTaskFloats / std::min(p.depth, kStepsMax), 8);
+  const std::int64_t areas = ceil_div(p.rows, fitting);
+  std::int64_t cuts = 1;
+  if (const int threads = ws.threads.threads(); threads > 1) {
+    cuts = std::clamp<std::int64_t>(ceil_div(4 * threads, areas), 1, panels);
+  }
+  ws.threads.run(areas * cuts, [&](std::int64_t task) {
+    const std::int64_t area = task / cuts, cut = task % cuts;
+    const Range rows{area * p.rows / areas, (area + 1) * p.rows / areas};
+    const Range part{cut * panels / cuts, (cut + 1) * panels / cuts};
+    multiply_part(kernels, p, b, rows, part);
+    if (!p.gelu) return;
+    const auto column = [&](std::int64_t panel) {
+      if (panel == panels) return p.columns;
+      return b.panels.panels[static_cast<std::size_t>(panel)].vector * kernels.lanes;
+    };
+    pass_gelu(ws.isa, p, rows, {column(part.begin), column(part.end)});
+  });
+  return {};
+}
+
+}  // namespace commensal::kernels::cpu
