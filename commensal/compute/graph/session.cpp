@@ -108,6 +108,7 @@ Result<std::vector<Value>> Session::run_values(std::span<const Value> inputs, Tr
   COMMENSAL_TRY(check_inputs(graph(), inputs));
   COMMENSAL_ASSIGN(const auto program, state_->program_for(inputs, tracer));
   std::int64_t node_runs_left = state_->node_runs_max;
+  const kernels::ThreadPool::Burst burst(state_->threads);
   return program->run({inputs.begin(), inputs.end()},
                       {state_->arena, state_->threads, state_->prepared->isa(), tracer, pacer,
                        node_runs_left});

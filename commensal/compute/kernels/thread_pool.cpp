@@ -2,8 +2,6 @@
 #include <atomic>
 #include <commensal/base/core/check.hpp>
 #include <commensal/compute/kernels/thread_pool.hpp>
-#include <condition_variable>
-#include <mutex>
 #include <system_error>
 #include <thread>
 #include <vector>
@@ -27,32 +25,53 @@ struct Job {
 
 }  // namespace
 
+// A job is posted by storing its address and counting up `posted`. A worker says that it is inside
+// before it looks for the job, and the caller takes the address back before it looks who is inside:
+// one of the two sees the other (all of it is sequentially consistent).
 struct ThreadPool::State {
   // Constant after construction.
   std::vector<std::thread> workers;
 
-  // Protected by mutex.
-  std::mutex mutex;
-  std::condition_variable job_came, worker_left;
-  Job* job = nullptr;  // null when there is nothing (more) to take part in
-  std::uint64_t jobs_posted = 0;
-  int at_work = 0;  // workers inside *job
-  bool closing = false;
+  std::atomic<Job*> job = nullptr;
+  std::atomic<std::uint32_t> posted = 0;  // workers sleep on it
+  std::atomic<int> inside = 0;            // workers that may hold the job's address
+  std::atomic<int> bursts = 0;
+  std::atomic<bool> closing = false;
+
+  /// Looks out for at most 50 microseconds: a pause takes 10 to 50 nanoseconds.
+  template <class Condition>
+  static bool comes_true(const Condition& condition) {
+    constexpr int kPauses = 1000;
+    for (int i = 0; i < kPauses; ++i) {
+      if (condition()) return true;
+      pause();
+    }
+    return condition();
+  }
+  static void pause() {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    asm volatile("isb" ::: "memory");
+#endif
+  }
 
   void worker_main() {
-    std::uint64_t seen = 0;
-    std::unique_lock lock(mutex);
+    std::uint32_t seen = 0;
     while (true) {
-      job_came.wait(lock, [&] { return closing || (job != nullptr && jobs_posted != seen); });
-      if (closing) return;
-      seen = jobs_posted;
-      Job* const mine = job;
-      ++at_work;
-      lock.unlock();
-      mine->work();
-      lock.lock();
-      if (--at_work == 0) worker_left.notify_one();
+      const auto is_new = [&] { return posted.load() != seen; };
+      if (bursts.load() == 0 || !comes_true(is_new)) posted.wait(seen);
+      if (closing.load()) return;
+      seen = posted.load();
+      inside.fetch_add(1);
+      if (Job* const mine = job.load()) mine->work();
+      if (inside.fetch_sub(1) == 1) inside.notify_one();
     }
+  }
+
+  void post() {
+    posted.fetch_add(1);
+    posted.notify_all();
   }
 };
 
@@ -68,37 +87,27 @@ ThreadPool::ThreadPool(int threads) : state_(std::make_unique<State>()) {
 }
 
 ThreadPool::~ThreadPool() {
-  {
-    const std::lock_guard lock(state_->mutex);
-    state_->closing = true;
-  }
-  state_->job_came.notify_all();
+  state_->closing = true;
+  state_->post();
   for (std::thread& worker : state_->workers) worker.join();
 }
+
+ThreadPool::Burst::Burst(ThreadPool& pool) : pool_(pool) { pool_.state_->bursts.fetch_add(1); }
+ThreadPool::Burst::~Burst() { pool_.state_->bursts.fetch_sub(1); }
 
 int ThreadPool::threads() const { return static_cast<int>(state_->workers.size()) + 1; }
 
 void ThreadPool::run(std::int64_t count, const std::function<void(std::int64_t)>& task) {
-  Job job{task, count};
-  if (state_->workers.empty() || count <= 1) return job.work();
-  {
-    const std::lock_guard lock(state_->mutex);
-    core::check(state_->job == nullptr, "one run at a time");
-    state_->job = &job;
-    ++state_->jobs_posted;
-  }
-  // No more sleepers are woken than there are tasks for.
-  const auto helpers = static_cast<std::int64_t>(state_->workers.size());
-  if (count - 1 >= helpers) {
-    state_->job_came.notify_all();
-  } else {
-    for (std::int64_t i = 0; i < count - 1; ++i) state_->job_came.notify_one();
-  }
-  job.work();
-  // A worker that has not woken yet finds no job and sleeps on; only those inside are waited for.
-  std::unique_lock lock(state_->mutex);
+  Job mine{task, count};
+  if (state_->workers.empty() || count <= 1) return mine.work();
+  core::check(state_->job.exchange(&mine) == nullptr, "one run at a time");
+  state_->post();
+  mine.work();
+  // A worker that wakes from now on finds no job; only those inside are waited for.
   state_->job = nullptr;
-  state_->worker_left.wait(lock, [&] { return state_->at_work == 0; });
+  const auto all_left = [&] { return state_->inside.load() == 0; };
+  if (State::comes_true(all_left)) return;
+  while (const int left = state_->inside.load()) state_->inside.wait(left);
 }
 
 }  // namespace commensal::kernels

@@ -34,6 +34,16 @@ TEST(ThreadPool, SeesTheResultsOfManyShortRuns) {
   EXPECT_EQ(values, (std::vector<int>{0, 2000, 4000, 6000, 8000}));
 }
 
+TEST(ThreadPool, ABurstChangesNothingButTheWait) {
+  ThreadPool pool(4);
+  std::atomic<std::int64_t> sum = 0;
+  for (int round = 0; round < 200; ++round) {
+    const ThreadPool::Burst outer(pool), inner(pool);
+    for (int job = 0; job < 20; ++job) pool.run(job, [&](std::int64_t i) { sum += i; });
+  }
+  EXPECT_EQ(sum, 200 * 1140);  // sum over jobs of job (job - 1) / 2
+}
+
 TEST(ThreadPool, TasksOfOneRunShareTheThreads) {
   ThreadPool pool(2);
   std::mutex mutex;
