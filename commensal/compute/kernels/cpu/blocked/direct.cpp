@@ -138,34 +138,47 @@ class Direct {
     }
   }
 
-  void multiply() {
-    // A task: some rows of pixels of an image, for some of the panels.
-    const std::int64_t pixel = std::max<std::int64_t>(call_.conv.channels, 1);
-    std::int64_t parts = 1;  // of a row
-    if (height_ == 1) parts = ceil_div(width_ * pixel, kTaskFloats);
-    const std::int64_t rows =
-        std::clamp<std::int64_t>(kTaskFloats / (width_ * pixel), 1, height_);
-    const std::int64_t areas = call_.conv.batch * ceil_div(height_, rows) * parts;
+  struct Range {
+    std::int64_t begin, end;
+  };
+  /// How a call is cut into tasks: each image by rows of pixels (or parts of its only row), and by
+  /// panels.
+  struct Cut {
+    std::int64_t areas = 1, panels = 1;
+  };
+  Cut cut() const {
+    const std::int64_t picture = height_ * width_ * call_.conv.channels;
     const auto panels = static_cast<std::int64_t>(panels_.panels.size());
-    std::int64_t cuts = 1;
-    if (const int threads = ws_.threads.threads(); threads > 1) {
-      cuts = std::clamp<std::int64_t>(ceil_div(4 * threads, areas), 1, panels);
-    }
-    ws_.threads.run(areas * cuts, [&](std::int64_t task) {
-      const std::int64_t cut = task % cuts, area = task / cuts;
-      const std::int64_t part = area % parts, bands = ceil_div(height_, rows);
-      const std::int64_t band = area / parts % bands, image = area / parts / bands;
-      const std::int64_t x = part * width_ / parts, x_end = (part + 1) * width_ / parts;
-      const std::int64_t y = band * rows, y_end = std::min(height_, y + rows);
-      for (std::int64_t p = cut * panels / cuts; p < (cut + 1) * panels / cuts; ++p) {
-        multiply_panel(panels_.panels[static_cast<std::size_t>(p)], image, {y, y_end}, {x, x_end});
+    constexpr std::int64_t kPixelsMin = 32;
+    const std::int64_t most =
+        height_ > 1 ? height_ : std::max<std::int64_t>(width_ / kPixelsMin, 1);
+    Cut cut{std::clamp<std::int64_t>(ceil_div(picture, kTaskFloats), 1, most), 1};
+    if (ws_.threads.threads() == 1) return cut;
+    // What is larger is read once by all threads together, the other by each of them.
+    const std::int64_t wanted = ceil_div(4 * ws_.threads.threads(), call_.conv.batch);
+    if (panels_.floats() > picture) cut.panels = std::min(panels, ceil_div(wanted, cut.areas));
+    cut.areas = std::clamp(ceil_div(wanted, cut.panels), cut.areas, std::max(most, cut.areas));
+    cut.panels = std::clamp(ceil_div(wanted, cut.areas), cut.panels, panels);
+    return cut;
+  }
+
+  void multiply() {
+    const Cut by = cut();
+    const auto panels = static_cast<std::int64_t>(panels_.panels.size());
+    const auto part_of = [&](std::int64_t i, std::int64_t length) {
+      return Range{i * length / by.areas, (i + 1) * length / by.areas};
+    };
+    ws_.threads.run(call_.conv.batch * by.areas * by.panels, [&](std::int64_t task) {
+      const std::int64_t cut = task % by.panels, area = task / by.panels % by.areas;
+      const std::int64_t image = task / by.panels / by.areas;
+      const Range y = height_ > 1 ? part_of(area, height_) : Range{0, 1};
+      const Range x = height_ > 1 ? Range{0, width_} : part_of(area, width_);
+      for (std::int64_t p = cut * panels / by.panels; p < (cut + 1) * panels / by.panels; ++p) {
+        multiply_panel(panels_.panels[static_cast<std::size_t>(p)], image, y, x);
       }
     });
   }
 
-  struct Range {
-    std::int64_t begin, end;
-  };
   void multiply_panel(const Panels::Panel& panel, std::int64_t image, Range y, Range x) const {
     std::int64_t c_vectors[8];
     for (int v = 0; v < panel.vectors; ++v) {

@@ -61,7 +61,9 @@ core::Result<void> blocked_lanes(const BlockedConv& call, const BlockedWeights& 
   // Bands of rows, so that few blocks still give every thread work.
   const std::int64_t planes = in.batch * in.blocks;
   const std::int64_t bands =
-      ws.threads.threads() == 1 ? 1 : std::clamp<std::int64_t>(8 / planes, 1, out.height);
+      ws.threads.threads() == 1
+          ? 1
+          : std::clamp<std::int64_t>(4 * ws.threads.threads() / planes, 1, out.height);
   return run_with_scratch(
       ws, planes * bands, RowRing::places(w) * RowRing::width(w),
       [&](std::int64_t task, float* scratch) {

@@ -43,8 +43,11 @@ Done pool_all(const Call& call, Outputs outputs, Workspace& ws, bool averages) {
   const BlockedShape out = BlockedShape::of(outputs[0].shape());
   const float* const x = call.in(0).data<float>().data();
   float* const y = outputs[0].mutable_data<float>().data();
-  ws.threads.run(in.batch * in.blocks, [&](std::int64_t plane) {
-    for (std::int64_t row = 0; row < out.height; ++row) {
+  constexpr std::int64_t kTaskRows = 8;
+  const std::int64_t bands = ceil_div(out.height, kTaskRows);
+  ws.threads.run(in.batch * in.blocks * bands, [&](std::int64_t task) {
+    const std::int64_t plane = task / bands, begin = task % bands * kTaskRows;
+    for (std::int64_t row = begin; row < std::min(out.height, begin + kTaskRows); ++row) {
       const Span down = inside(w, 0, row);
       for (std::int64_t column = 0; column < out.width; ++column) {
         const Span across = inside(w, 1, column);

@@ -48,18 +48,32 @@ class Winograd {
     COMMENSAL_ASSIGN(sums_, floats_from(ws_.arena, points_ * sum_point_));
     for (std::int64_t begin = 0; begin < tiles; begin += at_once) {
       const std::int64_t end = std::min(tiles, begin + at_once);
-      ws_.threads.run(in_.blocks, [&](std::int64_t block) { transform_in(block, begin, end); });
+      transform(in_.blocks, begin, end, &Winograd::transform_in);
       const auto panels = static_cast<std::int64_t>(panels_.panels.size());
       ws_.threads.run(points_ * panels, [&](std::int64_t i) {
         multiply(static_cast<int>(i / panels), panels_.panels[static_cast<std::size_t>(i % panels)],
                  static_cast<int>(end - begin));
       });
-      ws_.threads.run(out_.blocks, [&](std::int64_t block) { transform_out(block, begin, end); });
+      transform(out_.blocks, begin, end, &Winograd::transform_out);
     }
     return {};
   }
 
  private:
+  /// Blocks, and where they are too few for all threads, tiles too, are the tasks.
+  using TransformFn = void (Winograd::*)(std::int64_t block, std::int64_t first, std::int64_t begin,
+                                         std::int64_t end) const;
+  void transform(std::int64_t blocks, std::int64_t begin, std::int64_t end, TransformFn one) {
+    const int threads = ws_.threads.threads();
+    const std::int64_t parts =
+        threads == 1 ? 1 : std::clamp<std::int64_t>(4 * threads / blocks, 1, end - begin);
+    ws_.threads.run(blocks * parts, [&](std::int64_t task) {
+      const std::int64_t part = task % parts, count = end - begin;
+      (this->*one)(task / parts, begin, begin + part * count / parts,
+                   begin + (part + 1) * count / parts);
+    });
+  }
+
   struct Place {
     std::int64_t image, y, x;  // of the tile's first output pixel
   };
@@ -68,7 +82,8 @@ class Winograd {
     return {row / down_, row % down_ * side_, tile % across_ * side_};
   }
 
-  void transform_in(std::int64_t block, std::int64_t begin, std::int64_t end) const {
+  void transform_in(std::int64_t block, std::int64_t first, std::int64_t begin,
+                    std::int64_t end) const {
     const int side = side_ + 2;
     float patch[6 * 6 * kBlock];
     for (std::int64_t tile = begin; tile < end; ++tile) {
@@ -76,7 +91,7 @@ class Winograd {
       const std::int64_t y = at.y - window_.pad_begin[0], x = at.x - window_.pad_begin[1];
       const float* const plane = call_.x + at.image * in_.image() + block * in_.plane();
       BlockedTileIn t;
-      t.out = inputs_.get() + (tile - begin) * in_step_ + block * kBlock;
+      t.out = inputs_.get() + (tile - first) * in_step_ + block * kBlock;
       t.point_step = in_point_;
       if (y >= 0 && x >= 0 && y + side <= in_.height && x + side <= in_.width) {
         t.patch = plane + (y * in_.width + x) * kBlock;
@@ -127,13 +142,14 @@ class Winograd {
     }
   }
 
-  void transform_out(std::int64_t block, std::int64_t begin, std::int64_t end) const {
+  void transform_out(std::int64_t block, std::int64_t first, std::int64_t begin,
+                     std::int64_t end) const {
     for (std::int64_t tile = begin; tile < end; ++tile) {
       const Place at = place_of(tile);
       const std::int64_t to = at.image * out_.image() + block * out_.plane() +
                               (at.y * out_.width + at.x) * kBlock;
       BlockedTileOut t;
-      t.sums = sums_.get() + (tile - begin) * sum_step_ + block * kBlock;
+      t.sums = sums_.get() + (tile - first) * sum_step_ + block * kBlock;
       t.point_step = sum_point_;
       t.out = call_.y + to;
       t.row_step = out_.width * kBlock;
