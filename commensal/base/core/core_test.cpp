@@ -36,6 +36,21 @@ TEST(Hex, ReadsWhatItWritesAndRefusesTheRest) {
   EXPECT_FALSE(digest_from_hex("00"));
 }
 
+TEST(File, ComesBackAfterItsPagesWereForgotten) {
+  const Path path = Path(::testing::TempDir()) / "commensal_core_forget_test";
+  Bytes bytes(3 << 16);
+  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::uint8_t>(i * 7 / 5);
+  ASSERT_TRUE(write_file_atomically(path, bytes));
+  const auto file = MappedFile::open(path);
+  ASSERT_TRUE(file);
+  const ByteView all = (*file)->bytes();
+  for (const ByteView part : {all, all.subspan(5, 1), all.subspan(100, 70000), all.first(0)}) {
+    EXPECT_TRUE(std::equal(all.begin(), all.end(), bytes.begin()));
+    (*file)->forget(part);
+  }
+  EXPECT_TRUE(std::equal(all.begin(), all.end(), bytes.begin()));
+}
+
 TEST(File, IsReplacedAtomicallyAndMapped) {
   const Path path = Path(::testing::TempDir()) / "commensal_core_file_test";
   ASSERT_TRUE(write_file_atomically(path, as_bytes("one")));

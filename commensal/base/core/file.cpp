@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <commensal/base/core/check.hpp>
 #include <commensal/base/core/file.hpp>
 #include <cstring>
 
@@ -72,6 +73,17 @@ Result<std::shared_ptr<const MappedFile>> MappedFile::open(const Path& path,
 
 MappedFile::~MappedFile() {
   if (data_ != nullptr) ::munmap(const_cast<std::uint8_t*>(data_), size_);
+}
+
+void MappedFile::forget(ByteView part) const {
+  const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const auto begin = reinterpret_cast<std::uintptr_t>(part.data());
+  check(part.empty() || (part.data() >= data_ && part.size() <= size_ - (part.data() - data_)),
+        "only a part of the file is forgotten");
+  const std::uintptr_t first = (begin + page - 1) / page * page;
+  const std::uintptr_t last = (begin + part.size()) / page * page;
+  // Advice: where it is not taken, only memory is lost.
+  if (first < last) ::madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED);
 }
 
 Result<Bytes> read_file(const Path& path, std::int64_t bytes_max) {

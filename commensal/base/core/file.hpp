@@ -22,6 +22,9 @@ class MappedFile {
   ~MappedFile();
 
   ByteView bytes() const { return {data_, size_}; }
+  /// Gives the memory of whole pages within `part`, of bytes(), back to the system: they come from
+  /// the file again when they are read again. Thread-safety: any thread, beside readers too.
+  void forget(ByteView part) const;
 
  private:
   MappedFile() = default;

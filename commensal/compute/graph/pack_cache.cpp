@@ -11,7 +11,7 @@ using tensor::Tensor;
 namespace {
 
 bool lie_together(const Tensor& a, const Tensor& b) {
-  return a.type() == b.type() && a.bytes().data() == b.bytes().data();
+  return a.type() == b.type() && a.place() == b.place();
 }
 
 bool same_attribute(const kernels::Attribute& a, const kernels::Attribute& b) {
@@ -33,6 +33,21 @@ bool same_attributes(const kernels::Attributes& a, const kernels::Attributes& b)
   });
 }
 
+// Weights are read once here and never again, so nothing but what is packed stays in memory.
+Result<std::shared_ptr<const kernels::Packed>> pack(const kernels::Operator& op, Call call,
+                                                    kernels::Isa isa) {
+  std::vector<Tensor> constants;
+  constants.reserve(call.inputs.size());
+  std::vector<const Tensor*> inputs;
+  for (const Tensor* input : call.inputs) {
+    inputs.push_back(input == nullptr ? nullptr : &constants.emplace_back(input->read_once()));
+  }
+  call.inputs = inputs;
+  auto made = op.pack(call, isa);
+  for (const Tensor& constant : constants) constant.forget_pages();
+  return made;
+}
+
 }  // namespace
 
 bool PackCache::same(const Entry& entry, const Node& node, const Call& call) {
@@ -50,14 +65,14 @@ Result<std::shared_ptr<const kernels::Packed>> PackCache::packed(const Node& nod
   const void* where = nullptr;
   for (const Tensor* constant : call.inputs) {
     entry.constants.push_back(constant == nullptr ? Tensor() : *constant);
-    if (where == nullptr && constant != nullptr) where = constant->bytes().data();
+    if (where == nullptr && constant != nullptr) where = constant->place();
   }
   if (where == nullptr) return node.op->pack(call, isa);
   const auto [begin, end] = entries_.equal_range(where);
   for (auto at = begin; at != end; ++at) {
     if (same(at->second, node, call)) return at->second.made;
   }
-  COMMENSAL_ASSIGN(entry.made, node.op->pack(call, isa));
+  COMMENSAL_ASSIGN(entry.made, pack(*node.op, call, isa));
   return entries_.emplace(where, std::move(entry))->second.made;
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <commensal/compute/tensor/small.hpp>
 #include <cstring>
+#include <mutex>
 
 namespace commensal::tensor {
 
@@ -51,6 +52,54 @@ Tensor Tensor::view_of(const TensorType& type, core::ByteView bytes,
   made.data_ = bytes.data();
   made.owner_ = std::move(owner);
   return made;
+}
+
+/// What a tensor in a file shares with its copies.
+struct Tensor::InFile {
+  core::ByteView bytes;
+  std::shared_ptr<const core::MappedFile> file;
+  mutable std::once_flag once{};
+  mutable Tensor copy{};  // once somebody has read unaligned elements
+};
+
+Tensor Tensor::mapped(const TensorType& type, core::ByteView bytes,
+                      std::shared_ptr<const core::MappedFile> file) {
+  core::check(static_cast<std::int64_t>(bytes.size()) == type.bytes(), "the bytes fill the type");
+  const auto size = static_cast<std::uintptr_t>(traits(type.dtype).size);
+  Tensor made;
+  made.type_ = type;
+  made.data_ = bytes.data();
+  made.is_in_file_ = true;
+  made.is_unaligned_ = size != 0 && reinterpret_cast<std::uintptr_t>(bytes.data()) % size != 0;
+  made.owner_ = std::shared_ptr<const InFile>(new InFile{bytes, std::move(file)});
+  return made;
+}
+
+Tensor Tensor::read_once() const {
+  if (!is_unaligned_) return *this;
+  constexpr std::size_t kPiece = 4 << 20;  // what is in memory twice meanwhile
+  const InFile& from = *static_cast<const InFile*>(owner_.get());
+  Arena heap(type_.bytes() + type_.bytes() / 4 + 4096);
+  Tensor made = *allocate(heap, type_);
+  for (std::size_t at = 0; at < from.bytes.size(); at += kPiece) {
+    const std::size_t count = std::min(kPiece, from.bytes.size() - at);
+    std::memcpy(made.mutable_bytes().data() + at, from.bytes.data() + at, count);
+    from.file->forget(from.bytes.subspan(at, count));
+  }
+  made.writable_ = false;
+  return made;
+}
+
+const std::uint8_t* Tensor::copied_elements() const {
+  const InFile& from = *static_cast<const InFile*>(owner_.get());
+  std::call_once(from.once, [&] { from.copy = read_once(); });
+  return from.copy.data_;
+}
+
+void Tensor::forget_pages() const {
+  if (!is_in_file_) return;
+  const InFile& from = *static_cast<const InFile*>(owner_.get());
+  from.file->forget(from.bytes);
 }
 
 Tensor Tensor::of_string_views(const Shape& shape, std::vector<std::string_view> values,

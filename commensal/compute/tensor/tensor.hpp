@@ -3,6 +3,7 @@
 
 #include <commensal/base/core/bytes.hpp>
 #include <commensal/base/core/check.hpp>
+#include <commensal/base/core/file.hpp>
 #include <commensal/compute/tensor/arena.hpp>
 #include <commensal/compute/tensor/dtype.hpp>
 #include <commensal/compute/tensor/shape.hpp>
@@ -43,6 +44,10 @@ class Tensor {
   /// Read-only elements that `owner` keeps alive; `bytes` must be aligned for the type.
   static Tensor view_of(const TensorType& type, core::ByteView bytes,
                         std::shared_ptr<const void> owner);
+  /// Read-only elements in a file, anywhere in it. Where `bytes` is not aligned for the type, they
+  /// are copied when somebody first reads them here.
+  static Tensor mapped(const TensorType& type, core::ByteView bytes,
+                       std::shared_ptr<const core::MappedFile> file);
   template <class T>
   static Tensor of(const Shape& shape, std::span<const T> values) {
     return copy_of({kDTypeOf<T>, shape},
@@ -62,9 +67,7 @@ class Tensor {
   std::int64_t elements() const { return type_.shape.elements(); }
 
   /// Empty for strings: they are read by strings().
-  core::ByteView bytes() const {
-    return {data_, static_cast<std::size_t>(type_.bytes())};
-  }
+  core::ByteView bytes() const { return {elements_at(), static_cast<std::size_t>(type_.bytes())}; }
   std::span<std::uint8_t> mutable_bytes() {
     core::check(writable_, "only an allocated tensor is written");
     return {const_cast<std::uint8_t*>(data_), static_cast<std::size_t>(type_.bytes())};
@@ -72,12 +75,20 @@ class Tensor {
   template <class T>
   std::span<const T> data() const {
     core::check(kDTypeOf<T> == type_.dtype, "a tensor is read as what it is");
-    return {reinterpret_cast<const T*>(data_), static_cast<std::size_t>(elements())};
+    return {reinterpret_cast<const T*>(elements_at()), static_cast<std::size_t>(elements())};
   }
   std::span<const std::string_view> strings() const {
     core::check(type_.dtype == DType::kString, "a tensor is read as what it is");
     return {reinterpret_cast<const std::string_view*>(data_), static_cast<std::size_t>(elements())};
   }
+  /// For who reads all elements once: this tensor, or where it would copy them from a file for
+  /// good, a copy of the reader's own.
+  Tensor read_once() const;
+  /// After that: the memory of a file's pages may go until somebody reads them again.
+  void forget_pages() const;
+  /// Where the elements lie, in memory or in a file: two tensors at one place are the same.
+  const void* place() const { return data_; }
+
   /// What keeps the elements alive.
   const std::shared_ptr<const void>& owner() const { return owner_; }
   template <class T>
@@ -90,10 +101,16 @@ class Tensor {
   Tensor reshaped(const Shape& shape) const;
 
  private:
+  struct InFile;
+  const std::uint8_t* elements_at() const { return is_unaligned_ ? copied_elements() : data_; }
+  const std::uint8_t* copied_elements() const;
+
   TensorType type_;
   const std::uint8_t* data_ = nullptr;
   std::shared_ptr<const void> owner_;
   bool writable_ = false;
+  bool is_in_file_ = false;    // owner_ is an InFile
+  bool is_unaligned_ = false;  // in a file
 };
 
 }  // namespace commensal::tensor

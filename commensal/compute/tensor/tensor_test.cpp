@@ -50,11 +50,44 @@ TEST(Tensor, HoldsStringsWithoutBytes) {
   const Tensor words = Tensor::of_strings({2}, {"one", std::string("t\0o", 3)});
   EXPECT_EQ(words.type().text(), "string[2]");
   EXPECT_TRUE(words.bytes().empty());
-  const Tensor again = Tensor::of_string_views({1, 2}, {words.strings()[1], words.strings()[0]},
-                                               {words.owner()});
+  const Tensor again =
+      Tensor::of_string_views({1, 2}, {words.strings()[1], words.strings()[0]}, {words.owner()});
   EXPECT_EQ(again.strings()[0].size(), 3u);
   EXPECT_EQ(again.strings()[1], "one");
 }
+
+class MappedTensor : public ::testing::TestWithParam<std::size_t> {};
+
+TEST_P(MappedTensor, HasItsElementsWhereverTheyLie) {
+  const core::Path path =
+      core::Path(::testing::TempDir()) / ("commensal_tensor_" + std::to_string(GetParam()));
+  std::vector<float> values(3 << 20);  // several pieces
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i);
+  core::Bytes bytes(GetParam());
+  const auto* first = reinterpret_cast<const std::uint8_t*>(values.data());
+  bytes.insert(bytes.end(), first, first + values.size() * sizeof(float));
+  ASSERT_TRUE(core::write_file_atomically(path, bytes));
+  const auto file = core::MappedFile::open(path);
+  ASSERT_TRUE(file);
+  const TensorType type{DType::kFloat32, {static_cast<std::int64_t>(values.size())}};
+  const Tensor mapped = Tensor::mapped(type, (*file)->bytes().subspan(GetParam()), *file);
+  const auto holds_values = [&values](const Tensor& tensor) {
+    const auto data = tensor.data<float>();
+    return std::equal(data.begin(), data.end(), values.begin(), values.end());
+  };
+
+  const Tensor once = mapped.read_once();
+  EXPECT_TRUE(holds_values(once));
+  mapped.forget_pages();
+  const Tensor other = mapped.reshaped({1, type.shape.elements()});
+  EXPECT_TRUE(holds_values(other));
+  EXPECT_TRUE(holds_values(mapped));
+  EXPECT_EQ(mapped.place(), other.place());
+  EXPECT_EQ(mapped.bytes().data(), other.bytes().data());  // one copy at most
+  mapped.forget_pages();
+  EXPECT_TRUE(holds_values(mapped));
+}
+INSTANTIATE_TEST_SUITE_P(Offsets, MappedTensor, ::testing::Values(0, 1, 4, 4095));
 
 TEST(DTypes, StringsComeFromModelsOnly) {
   EXPECT_FALSE(dtype_from_onnx(static_cast<int>(DType::kString)));

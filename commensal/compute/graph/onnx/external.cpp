@@ -75,7 +75,7 @@ Result<Extent> ExternalFiles::map(const std::map<std::string, std::string>& entr
                 "external data of {} bytes at {} is beyond the {} bytes of '{}'", length, offset,
                 size, location->second);
   }
-  return Extent{file->bytes().subspan(offset, length), file};
+  return Extent{file->bytes().subspan(offset, length), file, file};
 }
 
 }  // namespace commensal::graph::onnx

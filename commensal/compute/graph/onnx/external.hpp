@@ -9,10 +9,11 @@
 
 namespace commensal::graph::onnx {
 
-/// A piece of a mapped file.
+/// A piece of a mapped file, or of memory that somebody owns.
 struct Extent {
   core::ByteView bytes;
   std::shared_ptr<const void> owner;
+  std::shared_ptr<const core::MappedFile> file = nullptr;  // the owner, if it is one
 };
 
 /// Tensor data that a model keeps in files beside it, mapped once each. A model names files of its

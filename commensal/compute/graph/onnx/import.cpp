@@ -68,9 +68,9 @@ class Builder {
       : proto_(proto), opsets_(opsets), files_(files), around_(around) {}
 
   Result<std::shared_ptr<const Graph>> build(const std::vector<std::optional<core::ByteView>>& raw,
-                                             const std::shared_ptr<const void>& owner) {
+                                             const Extent& whole) {
     graph_->name = one_line(proto_.name());
-    COMMENSAL_TRY(add_initialisers(raw, owner));
+    COMMENSAL_TRY(add_initialisers(raw, whole));
     COMMENSAL_TRY(add_inputs());
     for (int i = 0; i < proto_.node_size(); ++i) {
       auto added = add_node(proto_.node(i), i);
@@ -101,12 +101,13 @@ class Builder {
   }
 
   Result<void> add_initialisers(const std::vector<std::optional<core::ByteView>>& raw,
-                                const std::shared_ptr<const void>& owner) {
+                                const Extent& whole) {
     core::check(static_cast<int>(raw.size()) == proto_.initializer_size(),
                 "the stripped model has every initialiser");
     for (int i = 0; i < proto_.initializer_size(); ++i) {
       const auto& view = raw[static_cast<std::size_t>(i)];
-      const auto extent = view ? std::optional(Extent{*view, owner}) : std::nullopt;
+      const auto extent =
+          view ? std::optional(Extent{*view, whole.owner, whole.file}) : std::nullopt;
       const std::string& name = proto_.initializer(i).name();
       auto value = to_tensor(proto_.initializer(i), extent, files_);
       if (!value) return core::in_context(fmt::format("initialiser '{}'", name), value.error());
@@ -192,7 +193,7 @@ class Builder {
       Builder inner(attribute.g(), opsets_, files_, this);
       const std::vector<std::optional<core::ByteView>> in_proto(
           static_cast<std::size_t>(attribute.g().initializer_size()));
-      auto graph = inner.build(in_proto, nullptr);
+      auto graph = inner.build(in_proto, {});
       if (!graph) return core::in_context(fmt::format("in {}", attribute.name()), graph.error());
       node.subgraphs.push_back({attribute.name(), *std::move(graph), inner.captures()});
     }
@@ -300,10 +301,8 @@ Result<void> run_checker(::onnx::ModelProto& model) {
   return {};
 }
 
-Result<std::shared_ptr<const Graph>> import(core::ByteView bytes,
-                                            const std::shared_ptr<const void>& owner,
-                                            ExternalFiles& files) {
-  COMMENSAL_ASSIGN(const Stripped stripped, strip(bytes));
+Result<std::shared_ptr<const Graph>> import(const Extent& whole, ExternalFiles& files) {
+  COMMENSAL_ASSIGN(const Stripped stripped, strip(whole.bytes));
   ::onnx::ModelProto model;
   if (stripped.model.size() > static_cast<std::size_t>(std::numeric_limits<int>::max())) {
     return fail(ErrorCode::kResourceExhausted, "the model has {} bytes beside its weights",
@@ -315,7 +314,7 @@ Result<std::shared_ptr<const Graph>> import(core::ByteView bytes,
   COMMENSAL_ASSIGN(const Opsets opsets, read_opsets(model));
   COMMENSAL_TRY(inline_functions(model));
   COMMENSAL_TRY(check_structure(model));
-  COMMENSAL_ASSIGN(auto graph, Builder(model.graph(), opsets, files).build(stripped.raw, owner));
+  COMMENSAL_ASSIGN(auto graph, Builder(model.graph(), opsets, files).build(stripped.raw, whole));
   if (is_known_to_checker(opsets)) COMMENSAL_TRY(run_checker(model));
   return graph;
 }
@@ -325,13 +324,13 @@ Result<std::shared_ptr<const Graph>> import(core::ByteView bytes,
 Result<std::shared_ptr<const Graph>> import_file(const core::Path& path) {
   COMMENSAL_ASSIGN(const auto file, core::MappedFile::open(path, limits::kModelBytesMax));
   ExternalFiles files(path.parent_path());
-  return import(file->bytes(), file, files);
+  return import({file->bytes(), file, file}, files);
 }
 
 Result<std::shared_ptr<const Graph>> import_bytes(core::ByteView bytes,
                                                   std::shared_ptr<const void> owner) {
   ExternalFiles files;
-  return import(bytes, owner, files);
+  return import({bytes, std::move(owner)}, files);
 }
 
 }  // namespace commensal::graph::onnx

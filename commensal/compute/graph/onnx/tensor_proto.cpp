@@ -40,10 +40,16 @@ Result<Tensor> unpacked(const TensorType& type, core::ByteView packed) {
   return Tensor::copy_of(type, made);
 }
 
+// Less is not worth the bookkeeping of Tensor::mapped.
+constexpr std::size_t kMappedBytesMin = 4096;
+
 Result<Tensor> from_extent(const TensorType& type, const Extent& extent) {
   if (tensor::is_four_bits(type.dtype)) return unpacked(type, extent.bytes);
   COMMENSAL_TRY(check_size(type, extent.bytes.size()));
   COMMENSAL_TRY(tensor::check_elements(type.dtype, extent.bytes));
+  if (extent.file != nullptr && extent.bytes.size() >= kMappedBytesMin) {
+    return Tensor::mapped(type, extent.bytes, extent.file);
+  }
   const auto size = static_cast<std::uintptr_t>(tensor::traits(type.dtype).size);
   const bool aligned = reinterpret_cast<std::uintptr_t>(extent.bytes.data()) % size == 0;
   return aligned ? Tensor::view_of(type, extent.bytes, extent.owner)

@@ -13,7 +13,8 @@ namespace commensal::graph::onnx {
 core::Result<tensor::DType> element_type(int number);
 
 /// The tensor that `proto` describes. `raw` is its raw_data where that was stripped from it; such
-/// data, and external data, is viewed in place if it is aligned for its type, else copied once.
+/// data, and external data, is viewed in place if it is aligned for its type, else copied, where it
+/// is large and lies in a file no sooner than somebody reads it.
 /// Errors (one line, without the tensor's name): kInvalidArgument (sizes that disagree, values out
 /// of range), kUnsupported (element type), and those of ExternalFiles.
 core::Result<tensor::Tensor> to_tensor(const ::onnx::TensorProto& proto,
