@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <commensal/base/core/pages.hpp>
 #include <cstdlib>
 #include <map>
 #include <mutex>
@@ -16,6 +17,20 @@ std::size_t size_class(std::size_t bytes) {
   bytes = std::max(bytes, Arena::kAlignment);
   const std::size_t step = std::max(std::bit_floor(bytes) / 8, Arena::kAlignment);
   return (bytes + step - 1) / step * step;
+}
+
+// Large blocks are whole pages, so that freeing them gives memory back.
+std::byte* new_block(std::size_t size) {
+  if (size >= core::kPagesBytesMin) return core::allocate_pages(size).release();
+  return static_cast<std::byte*>(std::aligned_alloc(Arena::kAlignment, size));
+}
+
+void free_block(std::byte* block, std::size_t size) {
+  if (size >= core::kPagesBytesMin) {
+    core::FreePages{size}(block);
+  } else {
+    std::free(block);
+  }
 }
 
 }  // namespace
@@ -35,7 +50,7 @@ struct Arena::State {
 
   void drop_free() {
     for (auto& [size, blocks] : free) {
-      for (std::byte* block : blocks) std::free(block);
+      for (std::byte* block : blocks) free_block(block, size);
     }
     free.clear();
     kept = 0;
@@ -52,7 +67,7 @@ struct Arena::State {
       kept -= bytes;
     } else {
       if (bytes > bytes_max - in_use - kept) drop_free();
-      block = static_cast<std::byte*>(std::aligned_alloc(kAlignment, size));
+      block = new_block(size);
     }
     if (block == nullptr) return nullptr;
     in_use += bytes;
