@@ -62,6 +62,11 @@ core::Result<std::shared_ptr<float>> scaled(const Tensor& c, float beta, Workspa
   return made;
 }
 
+// Where b is packed, its elements are never read: they may still be in their file.
+const float* unpacked(const Tensor& b, const Workspace& ws) {
+  return ws.packed == nullptr ? b.data<float>().data() : nullptr;
+}
+
 }  // namespace
 
 core::Result<std::shared_ptr<const Packed>> pack_gemm(const Call& call, Isa isa) {
@@ -78,7 +83,7 @@ core::Result<void> gemm(const Call& call, std::span<Tensor> outputs, Workspace& 
   COMMENSAL_ASSIGN(const infer::Gemm g, infer::gemm_of(call));
   if (g.dtype != DType::kFloat32) return ref::gemm().ref(call, outputs, ws);
   if (outputs[0].elements() == 0) return {};
-  const MatrixColumns in_place(kernels_for(ws.isa), call.in(1).data<float>().data(),
+  const MatrixColumns in_place(kernels_for(ws.isa), unpacked(call.in(1), ws),
                                g.transpose_b ? 1 : g.n, g.transpose_b ? g.k : 1);
   COMMENSAL_ASSIGN(const LeftMatrices left, LeftMatrices::of(ws, call.in(0).data<float>().data(), 1,
                                                              g.m, g.k, g.transpose_a));
@@ -113,7 +118,7 @@ core::Result<void> matmul(const Call& call, std::span<Tensor> outputs, Workspace
   if (outputs[0].elements() == 0) return {};
   const CpuKernels& kernels = kernels_for(ws.isa);
   const float* a = call.in(0).data<float>().data();
-  const float* b = call.in(1).data<float>().data();
+  const float* b = unpacked(call.in(1), ws);
   float* const y = outputs[0].mutable_data<float>().data();
   std::int64_t batches = mm.batches, rows = mm.m;
   const bool one_b = call.in(1).shape().rank() <= 2;

@@ -18,16 +18,26 @@ std::int64_t depth_block(std::int64_t depth) {
   return depth == 0 ? 0 : ceil_div(depth, ceil_div(depth, kStepsMax));
 }
 
+/// Copies rows [0, depth) of `columns` columns that lie far apart: whole cache lines of each.
+void transpose_panel(const float* from, std::int64_t depth, int columns, std::int64_t step,
+                     std::int64_t column_step, int tile_columns, float* to) {
+  constexpr std::int64_t kRows = 16;
+  for (std::int64_t k = 0; k < depth; k += kRows) {
+    const std::int64_t rows = std::min(kRows, depth - k);
+    for (int j = 0; j < columns; ++j) {
+      const float* column = from + j * column_step + k * step;
+      for (std::int64_t r = 0; r < rows; ++r) to[(k + r) * tile_columns + j] = column[r * step];
+    }
+  }
+}
+
 /// Copies one panel's rows [0, depth), `columns` of tile_columns columns; the rest is +0.
 void pack_panel(const float* from, std::int64_t depth, int columns, std::int64_t step,
                 std::int64_t column_step, int tile_columns, float* to) {
-  const auto used = static_cast<std::size_t>(columns);
+  const bool adjacent = column_step == 1;
+  if (!adjacent) transpose_panel(from, depth, columns, step, column_step, tile_columns, to);
   for (std::int64_t k = 0; k < depth; ++k, from += step, to += tile_columns) {
-    if (column_step == 1) {
-      std::memcpy(to, from, used * sizeof(float));
-    } else {
-      for (int j = 0; j < columns; ++j) to[j] = from[j * column_step];
-    }
+    if (adjacent) std::memcpy(to, from, static_cast<std::size_t>(columns) * sizeof(float));
     std::fill(to + columns, to + tile_columns, 0.0f);
   }
 }

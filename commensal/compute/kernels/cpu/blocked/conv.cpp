@@ -29,6 +29,10 @@ core::Result<infer::Conv> conv_of(const Call& call, bool from_picture) {
   return infer::conv_of(usual);
 }
 
+bool all_finite(const Tensor& weights) {
+  return std::ranges::all_of(weights.data<float>(), [](float w) { return std::isfinite(w); });
+}
+
 }  // namespace
 
 std::optional<BlockedConvPlan> plan_blocked_conv(const Call& call) {
@@ -39,10 +43,7 @@ std::optional<BlockedConvPlan> plan_blocked_conv(const Call& call) {
   if (!conv) return std::nullopt;
   const auto way = way_of(*conv);
   // +0 around a picture is as good as no tap only where weights are finite.
-  if (!way || !std::ranges::all_of(call.in(kWeights).data<float>(),
-                                   [](float w) { return std::isfinite(w); })) {
-    return std::nullopt;
-  }
+  if (!way || !all_finite(call.in(kWeights).read_once())) return std::nullopt;
   constexpr std::int64_t kFewChannels = 4;
   return BlockedConvPlan{static_cast<std::int64_t>(*way), conv->winograd_tile,
                          *way == ConvWay::kDirect && conv->channels <= kFewChannels};
