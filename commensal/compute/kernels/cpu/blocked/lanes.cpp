@@ -10,6 +10,7 @@
 #include <commensal/compute/kernels/cpu/blocked/lanes.hpp>
 #include <commensal/compute/kernels/cpu/blocked/lanes_row-inl.hpp>
 #include <commensal/compute/kernels/cpu/blocked/planes-inl.hpp>
+#include <commensal/compute/kernels/cpu/blocked/pool-inl.hpp>
 #include <commensal/compute/kernels/cpu/blocked/row_product-inl.hpp>
 #include <commensal/compute/kernels/cpu/blocked/winograd-inl.hpp>
 
@@ -33,8 +34,8 @@ const BlockedKernels& blocked_kernels() {
       .gate_sigmoid = gate_sigmoid,
       .gate_hard_sigmoid = gate_hard_sigmoid,
       .gather_channels = gather_channels,
-      .maximum_pixel = maximum_pixel,
-      .average_pixel = average_pixel,
+      .maximum_row = maximum_row,
+      .average_row = average_row,
   };
   return kKernels;
 }

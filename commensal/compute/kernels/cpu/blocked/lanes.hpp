@@ -55,13 +55,22 @@ struct PlaneNormalise {
   float low = 0, high = 0;  // high is not -0
 };
 
-/// One output pixel of a block, of a pool: `height` x `width` taps that lie inside the picture.
-struct PoolPixel {
-  const float* from = nullptr;
+/// The taps of one output pixel that are inside the picture, across: `width` from pixel `from` on,
+/// the first of them tap `first` of the window's row.
+struct PoolColumn {
+  std::int64_t from = 0;
+  int first = 0, width = 0;
+};
+
+/// One row of outputs of a block, of a pool: `height` rows of taps are inside the picture, the first
+/// of them row `first_row` of the window.
+struct PoolRow {
+  const float* from = nullptr;  // the picture's row that the first tap reads
   std::int64_t row_step = 0, column_step = 0;
-  int height = 0, width = 0;
-  int first_tap = 0, taps_across = 0;  // of the whole window
-  float divisor = 1;
+  int height = 0, first_row = 0, taps_across = 0;
+  const PoolColumn* columns = nullptr;
+  const float* divisors = nullptr;  // of an average
+  int count = 0;
   float* out = nullptr;
 };
 
@@ -96,8 +105,8 @@ struct BlockedKernels {
   /// One vector of channels for `pixels` pixels, all of them 16 floats apart.
   void (*gather_channels)(const ChannelPiece* pieces, const float* const* from, int count,
                           float* to, std::int64_t pixels) = nullptr;
-  void (*maximum_pixel)(const PoolPixel&) = nullptr;
-  void (*average_pixel)(const PoolPixel&) = nullptr;
+  void (*maximum_row)(const PoolRow&) = nullptr;
+  void (*average_row)(const PoolRow&) = nullptr;
 };
 
 const BlockedKernels& blocked_kernels_for(Isa isa);

@@ -110,43 +110,6 @@ inline void gather_channels(const ChannelPiece* pieces, const float* const* from
   }
 }
 
-inline void maximum_pixel(const PoolPixel& p) {
-  for (int first = 0; first < 16; first += kLanes) {
-    V best = hn::Neg(hn::Inf(kFloats));
-    for (int i = 0; i < p.height; ++i) {
-      for (int j = 0; j < p.width; ++j) {
-        const float* const at = p.from + i * p.row_step + j * p.column_step + first;
-        best = function::maximum<HighwayLanes>(best, hn::LoadU(kFloats, at));
-      }
-    }
-    hn::StoreU(canonical(best), kFloats, p.out + first);
-  }
-}
-
-/// Tap t in lane t mod 32. What lies in the padding is absent.
-inline void average_pixel(const PoolPixel& p) {
-  constexpr int kSumLanes = 32;
-  for (int first = 0; first < 16; first += kLanes) {
-    V lanes[kSumLanes];
-    const int last = p.first_tap + (p.height - 1) * p.taps_across + p.width - 1;
-    const int used = std::min(last + 1, kSumLanes);
-    for (int i = 0; i < used; ++i) lanes[i] = hn::Set(kFloats, -0.0f);
-    for (int i = 0; i < p.height; ++i) {
-      for (int j = 0; j < p.width; ++j) {
-        V& lane = lanes[(p.first_tap + i * p.taps_across + j) % kSumLanes];
-        const float* const at = p.from + i * p.row_step + j * p.column_step + first;
-        lane = hn::Add(lane, hn::LoadU(kFloats, at));
-      }
-    }
-    for (int half = kSumLanes / 2; half > 0; half /= 2) {  // an absent lane changes nothing
-      for (int i = 0; i < half && i + half < used; ++i) lanes[i] = hn::Add(lanes[i], lanes[i + half]);
-    }
-    if (used <= 0) lanes[0] = hn::Zero(kFloats);
-    const V sum = hn::Add(lanes[0], hn::Zero(kFloats));
-    hn::StoreU(canonical(hn::Div(sum, hn::Set(kFloats, p.divisor))), kFloats, p.out + first);
-  }
-}
-
 #endif  // HWY_NATIVE_FMA
 }  // namespace commensal::kernels::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -43,25 +43,31 @@ Done pool_all(const Call& call, Outputs outputs, Workspace& ws, bool averages) {
   const BlockedShape out = BlockedShape::of(outputs[0].shape());
   const float* const x = call.in(0).data<float>().data();
   float* const y = outputs[0].mutable_data<float>().data();
+  std::vector<PoolColumn> columns;
+  for (std::int64_t column = 0; column < out.width; ++column) {
+    const Span across = inside(w, 1, column);
+    columns.push_back({across.at, static_cast<int>(across.begin), static_cast<int>(across.count)});
+  }
+  std::vector<float> divisors;
+  for (std::int64_t i = 0; averages && i < out.pixels(); ++i) {
+    divisors.push_back(static_cast<float>(pool.divisor(w.split(i, w.out))));
+  }
   constexpr std::int64_t kTaskRows = 8;
   const std::int64_t bands = ceil_div(out.height, kTaskRows);
   ws.threads.run(in.batch * in.blocks * bands, [&](std::int64_t task) {
     const std::int64_t plane = task / bands, begin = task % bands * kTaskRows;
     for (std::int64_t row = begin; row < std::min(out.height, begin + kTaskRows); ++row) {
       const Span down = inside(w, 0, row);
-      for (std::int64_t column = 0; column < out.width; ++column) {
-        const Span across = inside(w, 1, column);
-        PoolPixel p;
-        p.from = x + plane * in.plane() + (down.at * in.width + across.at) * kBlock;
-        p.row_step = w.dilation[0] * in.width * kBlock;
-        p.column_step = w.dilation[1] * kBlock;
-        p.height = static_cast<int>(down.count), p.width = static_cast<int>(across.count);
-        p.first_tap = static_cast<int>(down.begin * w.kernel[1] + across.begin);
-        p.taps_across = static_cast<int>(w.kernel[1]);
-        if (averages) p.divisor = static_cast<float>(pool.divisor({row, column}));
-        p.out = y + plane * out.plane() + (row * out.width + column) * kBlock;
-        (averages ? kernels.average_pixel : kernels.maximum_pixel)(p);
-      }
+      PoolRow r;
+      r.from = x + plane * in.plane() + down.at * in.width * kBlock;
+      r.row_step = w.dilation[0] * in.width * kBlock;
+      r.column_step = w.dilation[1] * kBlock;
+      r.height = static_cast<int>(down.count), r.first_row = static_cast<int>(down.begin);
+      r.taps_across = static_cast<int>(w.kernel[1]);
+      r.columns = columns.data(), r.divisors = divisors.data() + row * out.width;
+      r.count = static_cast<int>(out.width);
+      r.out = y + plane * out.plane() + row * out.width * kBlock;
+      (averages ? kernels.average_row : kernels.maximum_row)(r);
     }
   });
   return {};

@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <array>
 #include <commensal/compute/kernels/cpu/blocked/finish-inl.hpp>
+#include <limits>
 #include <utility>
 
 HWY_BEFORE_NAMESPACE();
@@ -125,16 +126,25 @@ struct RowTile {
     }
     if (p.how.clamps) {
       const V low = hn::Set(kFloats, p.how.low), high = hn::Set(kFloats, p.how.high);
-      COMMENSAL_UNROLL
-      for (int r = 0; r < R; ++r) {
-        COMMENSAL_UNROLL
-        for (int v = 0; v < N; ++v) acc[r][v] = clamped(acc[r][v], low, high);
+      each([&](V x) HWY_ATTR { return hn::Max(low, x); });
+      if (p.how.high < std::numeric_limits<float>::infinity()) {
+        each([&](V x) HWY_ATTR { return hn::Min(high, x); });
       }
     }
+    // A NaN spoils the sum of all (as infinities may): only then is each looked at.
+    V sum = acc[0][0];
+    COMMENSAL_UNROLL
+    for (int i = 1; i < R * N; ++i) sum = hn::Add(sum, acc[i / N][i % N]);
+    if (HWY_LIKELY(hn::AllFalse(kFloats, hn::IsNaN(sum)))) return;
+    each([](V x) HWY_ATTR { return canonical(x); });
+  }
+
+  template <class Change>
+  HWY_INLINE void each(const Change& change) {
     COMMENSAL_UNROLL
     for (int r = 0; r < R; ++r) {
       COMMENSAL_UNROLL
-      for (int v = 0; v < N; ++v) acc[r][v] = canonical(acc[r][v]);
+      for (int v = 0; v < N; ++v) acc[r][v] = change(acc[r][v]);
     }
   }
 };
