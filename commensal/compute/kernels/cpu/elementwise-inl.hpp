@@ -7,10 +7,11 @@
 #define COMMENSAL_CPU_ELEMENTWISE_INL
 #endif
 
+#include <algorithm>
 #include <array>
 #include <commensal/compute/kernels/cpu/lanes.hpp>
 #include <commensal/compute/kernels/cpu/math-inl.hpp>
-#include <commensal/compute/kernels/cpu/square-inl.hpp>
+#include <commensal/compute/kernels/cpu/special-inl.hpp>
 #include <commensal/compute/kernels/cpu/vector-inl.hpp>
 
 HWY_BEFORE_NAMESPACE();
@@ -29,23 +30,29 @@ struct Clip {
   }
 };
 struct Erf {
-  static HWY_INLINE V of(V x, const UnaryParameters&) { return function::erf<L>(x); }
+  template <class L>
+  static HWY_INLINE typename L::V of(typename L::V x, const UnaryParameters&) {
+    return L::select(L::is_nan(x), x, erf_of_number<L>(x));
+  }
 };
 struct Exp {
-  static HWY_INLINE V of(V x, const UnaryParameters&) { return function::exp<L>(x); }
+  template <class L>
+  static HWY_INLINE typename L::V of(typename L::V x, const UnaryParameters&) {
+    return function::exp<L>(x);
+  }
 };
 struct Gelu {  // in the order of ref/gelu.cpp
   static HWY_INLINE V of(V x, const UnaryParameters&) {
     const V one = hn::Set(kFloats, 1.0f), root = hn::Sqrt(hn::Set(kFloats, 0.5f));
     const V half = hn::Mul(hn::Set(kFloats, 0.5f), x);
-    return hn::Mul(half, hn::Add(one, function::erf<L>(hn::Mul(x, root))));
+    return hn::Mul(half, hn::Add(one, erf_of_number<L>(hn::Mul(x, root))));
   }
 };
 struct GeluSteps {
-  static HWY_INLINE V of(V x, const UnaryParameters& p) {
-    const V e = function::erf<L>(hn::Div(x, hn::Set(kFloats, p.first)));
-    const V product = hn::Mul(x, hn::Add(e, hn::Set(kFloats, 1.0f)));
-    return hn::Mul(product, hn::Set(kFloats, 0.5f));
+  template <class L>
+  static HWY_INLINE typename L::V of(typename L::V x, const UnaryParameters& p) {
+    const auto e = erf_of_number<L>(L::div(x, L::set(p.first)));
+    return L::mul(L::mul(x, L::add(e, L::set(1.0f))), L::set(0.5f));
   }
 };
 struct GeluTanh {
@@ -87,7 +94,10 @@ struct Normalise {
   }
 };
 struct PowOf2 {
-  static HWY_INLINE V of(V x, const UnaryParameters&) { return pow_of_2(x); }
+  template <class L>
+  static HWY_INLINE typename L::V of(typename L::V x, const UnaryParameters&) {
+    return pow_of_2<L>(x);
+  }
 };
 struct Reciprocal {
   static HWY_INLINE V of(V x, const UnaryParameters&) { return hn::Div(hn::Set(kFloats, 1.0f), x); }
@@ -96,7 +106,10 @@ struct Relu {
   static HWY_INLINE V of(V x, const UnaryParameters&) { return function::relu<L>(x); }
 };
 struct Sigmoid {
-  static HWY_INLINE V of(V x, const UnaryParameters&) { return function::sigmoid<L>(x); }
+  template <class L>
+  static HWY_INLINE typename L::V of(typename L::V x, const UnaryParameters&) {
+    return function::sigmoid<L>(x);
+  }
 };
 struct Softplus {
   static HWY_INLINE V of(V x, const UnaryParameters&) { return function::softplus<L>(x); }
@@ -108,7 +121,10 @@ struct Store {
   static HWY_INLINE V of(V x, const UnaryParameters&) { return x; }
 };
 struct Tanh {
-  static HWY_INLINE V of(V x, const UnaryParameters&) { return function::tanh<L>(x); }
+  template <class L>
+  static HWY_INLINE typename L::V of(typename L::V x, const UnaryParameters&) {
+    return function::tanh<L>(x);
+  }
 };
 
 template <class Op>
@@ -122,11 +138,30 @@ void map(const float* x, float* y, std::int64_t count, const UnaryParameters& pa
   }
 }
 
+/// The same for an Op of many operations, written for any lanes: two vectors at a time.
+template <class Op>
+void map_twins(const float* x, float* y, std::int64_t count, const UnaryParameters& parameters) {
+  std::int64_t i = 0;
+  for (; i + 2 * kLanes <= count; i += 2 * kLanes) {
+    const TwinLanes::V in = {hn::LoadU(kFloats, x + i), hn::LoadU(kFloats, x + i + kLanes)};
+    const TwinLanes::V out = Op::template of<TwinLanes>(in, parameters);
+    hn::StoreU(canonical(out.a), kFloats, y + i);
+    hn::StoreU(canonical(out.b), kFloats, y + i + kLanes);
+  }
+  for (; i < count; i += kLanes) {
+    const auto rest = static_cast<int>(std::min<std::int64_t>(count - i, kLanes));
+    store_first(rest, canonical(Op::template of<L>(load_first(rest, x + i), parameters)), y + i);
+  }
+}
+
 inline constexpr std::array<UnaryFn, kUnaries> kUnaryFns = {
-    map<Abs>,       map<Clip>,     map<Erf>,         map<Exp>,        map<Gelu>,
-    map<GeluSteps>, map<GeluTanh>, map<HardSigmoid>, map<HardSwish>,  map<LeakyRelu>,
-    map<Log>,       map<Neg>,      map<Normalise>,   map<Reciprocal>, map<Relu>,
-    map<Sigmoid>,   map<Softplus>, map<Sqrt>,        map<Store>,      map<Tanh>};
+    map<Abs>,           map<Clip>,        map_twins<Erf>,
+    map_twins<Exp>,     map<Gelu>,        map_twins<GeluSteps>,
+    map<GeluTanh>,      map<HardSigmoid>, map<HardSwish>,
+    map<LeakyRelu>,     map<Log>,         map<Neg>,
+    map<Normalise>,     map<Reciprocal>,  map<Relu>,
+    map_twins<Sigmoid>, map<Softplus>,    map<Sqrt>,
+    map<Store>,         map_twins<Tanh>};
 
 struct Add {
   static HWY_INLINE V of(V a, V b) { return hn::Add(a, b); }
@@ -181,7 +216,7 @@ inline void zip_pow(const float* a, int a_step, const float* b, int b_step, floa
   if (count <= 0 || b_step != 0 || *b != 2.0f || a_step == 0) {
     return zip<Pow>(a, a_step, b, b_step, y, count);
   }
-  map<PowOf2>(a, y, count, {});
+  map_twins<PowOf2>(a, y, count, {});
 }
 
 inline constexpr std::array<BinaryFn, kBinaries> kBinaryFns = {

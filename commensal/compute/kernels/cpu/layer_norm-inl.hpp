@@ -10,7 +10,7 @@
 
 #include <cmath>
 #include <commensal/compute/kernels/cpu/lanes.hpp>
-#include <commensal/compute/kernels/cpu/square-inl.hpp>
+#include <commensal/compute/kernels/cpu/special-inl.hpp>
 #include <commensal/compute/kernels/cpu/sum-inl.hpp>
 #include <commensal/compute/kernels/cpu/vector-inl.hpp>
 
@@ -52,13 +52,32 @@ inline NormFacts layer_norm(const NormRow& row) {
   return {mean, factor};
 }
 
+/// The sum of pow(x - mean, 2) in 32 lanes.
+HWY_INLINE float powers_of_2(const float* x, std::int64_t count, V mean) {
+  V acc[kSumVectors];
+  for (V& one : acc) one = absent();
+  for (; count > 0; count -= kSumLanes, x += kSumLanes) {
+    COMMENSAL_UNROLL
+    for (int v = 0; v < kSumVectors; v += 2) {
+      const std::int64_t rest = count - v * kLanes;
+      const auto left = static_cast<int>(std::clamp<std::int64_t>(rest, 0, kLanes));
+      const auto right = static_cast<int>(std::clamp<std::int64_t>(rest - kLanes, 0, kLanes));
+      const V a = hn::Sub(load_first(left, x + v * kLanes), mean);
+      const V b = hn::Sub(load_first(right, x + (v + 1) * kLanes), mean);
+      const auto power = pow_of_2<TwinLanes>({a, b});
+      acc[v] = hn::Add(acc[v], hn::IfThenElse(first(left), power.a, absent()));
+      acc[v + 1] = hn::Add(acc[v + 1], hn::IfThenElse(first(right), power.b, absent()));
+    }
+  }
+  return tree_of_vectors(acc);
+}
+
 /// What opsets before 17 write in nine operators, each rounding by itself: with d = x - mean and
 /// variance = mean of pow(d, 2), y = d / sqrt(variance + epsilon) * scale + bias.
 inline void layer_norm_steps(const NormRow& row) {
   const auto count = static_cast<float>(row.count);
   const V mean = hn::Set(kFloats, sum_of_32(row.x, row.count) / count);
-  const float powers =
-      sum_of_32(row.x, row.count, [&](V x) HWY_ATTR { return pow_of_2(hn::Sub(x, mean)); });
+  const float powers = powers_of_2(row.x, row.count, mean);
   const V deviation = hn::Set(kFloats, std::sqrt(powers / count + row.epsilon));
   const auto finish = [&](V x, V scale, V bias) HWY_ATTR {
     const V ratio = hn::Div(hn::Sub(x, mean), deviation);

@@ -9,6 +9,7 @@
 #endif
 
 #include <commensal/compute/kernels/cpu/vector-inl.hpp>
+#include <commensal/compute/kernels/math/device.hpp>
 #include <cstdint>
 
 HWY_BEFORE_NAMESPACE();
@@ -56,9 +57,68 @@ struct HighwayLanes {
   static HWY_INLINE M less_int(I a, I b) { return hn::RebindMask(Floats(), hn::Lt(a, b)); }
 };
 
+/// Two vectors at a time: the second one's operations fill the gaps in which the first waits.
+struct TwinLanes {
+  using One = HighwayLanes;
+  struct V {
+    One::V a, b;
+  };
+  struct I {
+    One::I a, b;
+  };
+  struct M {
+    One::M a, b;
+  };
+
+  static HWY_INLINE V set(float x) { return {One::set(x), One::set(x)}; }
+  static HWY_INLINE I set_int(std::int32_t i) { return {One::set_int(i), One::set_int(i)}; }
+  static HWY_INLINE V add(V x, V y) { return {One::add(x.a, y.a), One::add(x.b, y.b)}; }
+  static HWY_INLINE V sub(V x, V y) { return {One::sub(x.a, y.a), One::sub(x.b, y.b)}; }
+  static HWY_INLINE V mul(V x, V y) { return {One::mul(x.a, y.a), One::mul(x.b, y.b)}; }
+  static HWY_INLINE V div(V x, V y) { return {One::div(x.a, y.a), One::div(x.b, y.b)}; }
+  static HWY_INLINE V sqrt(V x) { return {One::sqrt(x.a), One::sqrt(x.b)}; }
+  static HWY_INLINE V mul_add(V x, V y, V z) {
+    return {One::mul_add(x.a, y.a, z.a), One::mul_add(x.b, y.b, z.b)};
+  }
+  static HWY_INLINE V neg(V x) { return {One::neg(x.a), One::neg(x.b)}; }
+  static HWY_INLINE V abs(V x) { return {One::abs(x.a), One::abs(x.b)}; }
+  static HWY_INLINE M less(V x, V y) { return {One::less(x.a, y.a), One::less(x.b, y.b)}; }
+  static HWY_INLINE M equal(V x, V y) { return {One::equal(x.a, y.a), One::equal(x.b, y.b)}; }
+  static HWY_INLINE M is_nan(V x) { return {One::is_nan(x.a), One::is_nan(x.b)}; }
+  static HWY_INLINE M both(M x, M y) { return {One::both(x.a, y.a), One::both(x.b, y.b)}; }
+  static HWY_INLINE M either(M x, M y) { return {One::either(x.a, y.a), One::either(x.b, y.b)}; }
+  static HWY_INLINE M negate(M x) { return {One::negate(x.a), One::negate(x.b)}; }
+  static HWY_INLINE V select(M m, V yes, V no) {
+    return {One::select(m.a, yes.a, no.a), One::select(m.b, yes.b, no.b)};
+  }
+  static HWY_INLINE I to_int(V x) { return {One::to_int(x.a), One::to_int(x.b)}; }
+  static HWY_INLINE V to_float(I x) { return {One::to_float(x.a), One::to_float(x.b)}; }
+  static HWY_INLINE I bits(V x) { return {One::bits(x.a), One::bits(x.b)}; }
+  static HWY_INLINE V from_bits(I x) { return {One::from_bits(x.a), One::from_bits(x.b)}; }
+  static HWY_INLINE I add_int(I x, I y) { return {One::add_int(x.a, y.a), One::add_int(x.b, y.b)}; }
+  static HWY_INLINE I sub_int(I x, I y) { return {One::sub_int(x.a, y.a), One::sub_int(x.b, y.b)}; }
+  static HWY_INLINE I and_int(I x, I y) { return {One::and_int(x.a, y.a), One::and_int(x.b, y.b)}; }
+  template <int n>
+  static HWY_INLINE I shift_left(I x) {
+    return {One::shift_left<n>(x.a), One::shift_left<n>(x.b)};
+  }
+  template <int n>
+  static HWY_INLINE I shift_right(I x) {
+    return {One::shift_right<n>(x.a), One::shift_right<n>(x.b)};
+  }
+  static HWY_INLINE M less_int(I x, I y) {
+    return {One::less_int(x.a, y.a), One::less_int(x.b, y.b)};
+  }
+};
+
+// A call in the middle of a loop would spill every vector and load every constant anew.
+#pragma push_macro("COMMENSAL_DEVICE")
+#undef COMMENSAL_DEVICE
+#define COMMENSAL_DEVICE __attribute__((always_inline))
 namespace function {
 #include <commensal/compute/kernels/math/all_inl.hpp>
 }  // namespace function
+#pragma pop_macro("COMMENSAL_DEVICE")
 
 #endif  // HWY_NATIVE_FMA
 }  // namespace commensal::kernels::cpu::HWY_NAMESPACE

@@ -37,36 +37,40 @@ HWY_INLINE V largest_of(const float* x, std::int64_t count) {
   return hn::MaxOfLanes(kFloats, all);
 }
 
-/// Writes term(x) and returns their sum in 32 lanes.
-template <class Term>
-HWY_INLINE float kept_sum_of_32(const float* x, float* y, std::int64_t count, const Term& term) {
+/// Writes exp(x - largest) and returns their sum in 32 lanes.
+HWY_INLINE float powers_of_e(const float* x, float* y, std::int64_t count, V largest) {
   V acc[kSumVectors];
   for (V& one : acc) one = absent();
+  const auto power = [&](V a, V b) HWY_ATTR {
+    return function::exp<TwinLanes>({hn::Sub(a, largest), hn::Sub(b, largest)});
+  };
   std::int64_t i = 0;
   for (; i + kSumLanes <= count; i += kSumLanes) {
     COMMENSAL_UNROLL
-    for (int v = 0; v < kSumVectors; ++v) {
-      const V one = term(hn::LoadU(kFloats, x + i + v * kLanes));
-      hn::StoreU(one, kFloats, y + i + v * kLanes);
-      acc[v] = hn::Add(acc[v], one);
+    for (int v = 0; v < kSumVectors; v += 2) {
+      float* const to = y + i + v * kLanes;
+      const float* const from = x + i + v * kLanes;
+      const auto e = power(hn::LoadU(kFloats, from), hn::LoadU(kFloats, from + kLanes));
+      hn::StoreU(e.a, kFloats, to);
+      hn::StoreU(e.b, kFloats, to + kLanes);
+      acc[v] = hn::Add(acc[v], e.a);
+      acc[v + 1] = hn::Add(acc[v + 1], e.b);
     }
   }
-  for (int v = 0; i < count; ++v, i += kLanes) {
-    const auto rest = static_cast<int>(std::min<std::int64_t>(count - i, kLanes));
-    const V one = term(load_first(rest, x + i));
-    store_first(rest, one, y + i);
-    acc[v] = hn::Add(acc[v], hn::IfThenElse(first(rest), one, absent()));
+  for (int v = 0; i < count; v += 2, i += 2 * kLanes) {
+    const auto left = static_cast<int>(std::min<std::int64_t>(count - i, kLanes));
+    const auto right = static_cast<int>(std::clamp<std::int64_t>(count - i - kLanes, 0, kLanes));
+    const auto e = power(load_first(left, x + i), load_first(right, x + i + kLanes));
+    store_first(left, e.a, y + i);
+    store_first(right, e.b, y + i + kLanes);
+    acc[v] = hn::Add(acc[v], hn::IfThenElse(first(left), e.a, absent()));
+    acc[v + 1] = hn::Add(acc[v + 1], hn::IfThenElse(first(right), e.b, absent()));
   }
-  float lanes[kSumLanes];
-  for (int v = 0; v < kSumVectors; ++v) hn::StoreU(acc[v], kFloats, lanes + v * kLanes);
-  return tree_of_32(lanes);
+  return tree_of_vectors(acc);
 }
 
 inline void softmax_row(const float* x, float* y, std::int64_t count) {
-  const V largest = largest_of(x, count);
-  const V sum = hn::Set(kFloats, kept_sum_of_32(x, y, count, [&](V one) HWY_ATTR {
-                          return function::exp<HighwayLanes>(hn::Sub(one, largest));
-                        }));
+  const V sum = hn::Set(kFloats, powers_of_e(x, y, count, largest_of(x, count)));
   std::int64_t i = 0;
   for (; i + kLanes <= count; i += kLanes) {
     hn::StoreU(canonical(hn::Div(hn::LoadU(kFloats, y + i), sum)), kFloats, y + i);

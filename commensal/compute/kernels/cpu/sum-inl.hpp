@@ -21,13 +21,24 @@ inline constexpr int kSumVectors = kSumLanes / kLanes;
 /// -0 is what an absent element adds: it changes nothing, not even -0.
 HWY_INLINE V absent() { return hn::Set(kFloats, -0.0f); }
 
-/// The fixed tree over 32 lanes (any type with +), then +0.
-template <class T>
-HWY_INLINE T tree_of_32(T* lanes) {
-  for (int half = kSumLanes / 2; half > 0; half /= 2) {
-    for (int lane = 0; lane < half; ++lane) lanes[lane] = lanes[lane] + lanes[lane + half];
+/// The fixed tree over the lanes of a vector, then +0.
+template <class D>
+HWY_INLINE float tree_of_lanes(D d, hn::Vec<D> x) {
+  if constexpr (hn::MaxLanes(d) == 4) {
+    float lanes[4];
+    hn::StoreU(x, d, lanes);
+    return ((lanes[0] + lanes[2]) + (lanes[1] + lanes[3])) + 0.0f;
+  } else {
+    const hn::Half<D> half;
+    return tree_of_lanes(half, hn::Add(hn::LowerHalf(half, x), hn::UpperHalf(half, x)));
   }
-  return lanes[0] + T{0};
+}
+/// The same over all 32.
+HWY_INLINE float tree_of_vectors(V* acc) {
+  for (int half = kSumVectors / 2; half > 0; half /= 2) {
+    for (int v = 0; v < half; ++v) acc[v] = hn::Add(acc[v], acc[v + half]);
+  }
+  return tree_of_lanes(kFloats, acc[0]);
 }
 
 /// The sum of term(x) over `count` elements in 32 lanes.
@@ -46,9 +57,7 @@ HWY_INLINE float sum_of_32(const float* from, std::int64_t count, const Term& te
     const V x = term(load_first(rest, from + v * kLanes));
     acc[v] = hn::Add(acc[v], hn::IfThenElse(first(rest), x, absent()));
   }
-  float lanes[kSumLanes];
-  for (int v = 0; v < kSumVectors; ++v) hn::StoreU(acc[v], kFloats, lanes + v * kLanes);
-  return tree_of_32(lanes);
+  return tree_of_vectors(acc);
 }
 
 inline float sum_of_32(const float* from, std::int64_t count) {

@@ -5,13 +5,14 @@
 // docs/numerics.md; math/functions_test.cpp measures them. Coefficients are minimax fits made for
 // this project.
 
-/// exp(hi + lo), |lo| at most about an ulp of hi. Overflow to infinity, gradual underflow.
+/// exp(hi + lo) = m 2^n with m in [1/2, 2], where n is an int32 and hi no NaN.
 template <class L>
-COMMENSAL_DEVICE inline typename L::V exp_sum(typename L::V hi, typename L::V lo) {
-  const auto nan = L::is_nan(hi);
-  // Beyond these the result is infinity or +0 anyway.
-  hi = L::select(L::less(hi, L::set(-104.0f)), L::set(-104.0f), hi);
-  hi = L::select(L::less(L::set(89.0f), hi), L::set(89.0f), hi);
+struct ExpParts {
+  typename L::V m;
+  typename L::I n;
+};
+template <class L>
+COMMENSAL_DEVICE inline ExpParts<L> exp_parts(typename L::V hi, typename L::V lo) {
   const auto n = L::to_int(L::mul(hi, L::set(0x1.715476p+0f)));  // 1 / log 2
   const auto n_float = L::to_float(n);
   auto r = L::mul_add(n_float, L::set(-0x1.62e430p-1f), hi);  // log 2 in two parts
@@ -22,13 +23,27 @@ COMMENSAL_DEVICE inline typename L::V exp_sum(typename L::V hi, typename L::V lo
   p = L::mul_add(p, r, L::set(0x1.5558fcp-5f));
   p = L::mul_add(p, r, L::set(0x1.555490p-3f));
   p = L::mul_add(p, r, L::set(0x1.fffffcp-2f));
-  const auto m = L::add(L::mul_add(L::mul(r, r), p, r), L::set(1.0f));
+  return {L::add(L::mul_add(L::mul(r, r), p, r), L::set(1.0f)), n};
+}
+
+/// 2^e for e in [-126, 127].
+template <class L>
+COMMENSAL_DEVICE inline typename L::V power_of_2(typename L::I e) {
+  return L::from_bits(L::template shift_left<23>(L::add_int(e, L::set_int(127))));
+}
+
+/// exp(hi + lo), |lo| at most about an ulp of hi. Overflow to infinity, gradual underflow.
+template <class L>
+COMMENSAL_DEVICE inline typename L::V exp_sum(typename L::V hi, typename L::V lo) {
+  const auto nan = L::is_nan(hi);
+  // Beyond these the result is infinity or +0 anyway.
+  hi = L::select(L::less(hi, L::set(-104.0f)), L::set(-104.0f), hi);
+  hi = L::select(L::less(L::set(89.0f), hi), L::set(89.0f), hi);
+  const auto [m, n] = exp_parts<L>(hi, lo);
   // 2^n in two factors, so that a subnormal result is rounded once.
   const auto half = L::template shift_right<1>(n);
-  const auto power = [](typename L::I e) {
-    return L::from_bits(L::template shift_left<23>(L::add_int(e, L::set_int(127))));
-  };
-  const auto y = L::mul(L::mul(m, power(half)), power(L::sub_int(n, half)));
+  const auto first = L::mul(m, power_of_2<L>(half));
+  const auto y = L::mul(first, power_of_2<L>(L::sub_int(n, half)));
   return L::select(nan, L::from_bits(L::set_int(0x7fc00000)), y);
 }
 
@@ -67,10 +82,9 @@ COMMENSAL_DEVICE inline typename L::V tanh(typename L::V x) {
   return canonical<L>(y);
 }
 
-/// |x| < 0.93: x + x p(x^2); else 1 - exp(-q(|x|)).
+/// erf(a) for a in [0, 0.93).
 template <class L>
-COMMENSAL_DEVICE inline typename L::V erf(typename L::V x) {
-  auto a = L::abs(x);
+COMMENSAL_DEVICE inline typename L::V erf_small(typename L::V a) {
   const auto square = L::mul(a, a);
   auto p = L::set(0x1.5e0634p-14f);
   p = L::mul_add(p, square, L::set(-0x1.aaa2dap-11f));
@@ -79,9 +93,12 @@ COMMENSAL_DEVICE inline typename L::V erf(typename L::V x) {
   p = L::mul_add(p, square, L::set(0x1.ce2e1cp-4f));
   p = L::mul_add(p, square, L::set(-0x1.812744p-2f));
   p = L::mul_add(p, square, L::set(0x1.06eba8p-3f));
-  const auto small = L::mul_add(a, p, a);
-  const auto is_small = L::less(a, L::set(0.93f));
-  a = L::select(L::less(L::set(3.95f), a), L::set(3.95f), a);  // 1 from there on
+  return L::mul_add(a, p, a);
+}
+
+/// q with erf(a) = 1 - exp(-q), for a in [0.93, 3.95]: at most 18.
+template <class L>
+COMMENSAL_DEVICE inline typename L::V erf_exponent(typename L::V a) {
   auto q = L::set(0x1.6309a4p-16f);
   q = L::mul_add(q, a, L::set(-0x1.c85c26p-12f));
   q = L::mul_add(q, a, L::set(0x1.1196e2p-8f));
@@ -89,7 +106,16 @@ COMMENSAL_DEVICE inline typename L::V erf(typename L::V x) {
   q = L::mul_add(q, a, L::set(0x1.bb926ep-4f));
   q = L::mul_add(q, a, L::set(0x1.444470p-1f));
   q = L::mul_add(q, a, L::set(0x1.212846p+0f));
-  q = L::mul_add(q, a, L::set(-0x1.70d5eap-13f));
-  const auto large = L::sub(L::set(1.0f), exp<L>(L::neg(q)));
+  return L::mul_add(q, a, L::set(-0x1.70d5eap-13f));
+}
+
+/// |x| < 0.93: x + x p(x^2); else 1 - exp(-q(|x|)).
+template <class L>
+COMMENSAL_DEVICE inline typename L::V erf(typename L::V x) {
+  auto a = L::abs(x);
+  const auto small = erf_small<L>(a);
+  const auto is_small = L::less(a, L::set(0.93f));
+  a = L::select(L::less(L::set(3.95f), a), L::set(3.95f), a);  // 1 from there on
+  const auto large = L::sub(L::set(1.0f), exp<L>(L::neg(erf_exponent<L>(a))));
   return canonical<L>(with_sign_of<L>(x, L::select(is_small, small, large)));
 }

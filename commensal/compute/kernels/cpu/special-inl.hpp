@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// Included once per instruction set: pow(x, 2) and erf with the bits of function::pow and
+// function::erf, without what their arguments rule out.
+#if defined(COMMENSAL_CPU_SPECIAL_INL) == defined(HWY_TARGET_TOGGLE)
+#ifdef COMMENSAL_CPU_SPECIAL_INL
+#undef COMMENSAL_CPU_SPECIAL_INL
+#else
+#define COMMENSAL_CPU_SPECIAL_INL
+#endif
+
+#include <commensal/compute/kernels/cpu/math-inl.hpp>
+#include <commensal/compute/kernels/cpu/vector-inl.hpp>
+
+HWY_BEFORE_NAMESPACE();
+namespace commensal::kernels::cpu::HWY_NAMESPACE {
+#if HWY_NATIVE_FMA
+
+/// pow(x, 2). Of the special cases, 2 (even, above 0) leaves 0, infinity and NaN; pow_positive(1,
+/// 2) is 1.
+template <class L>
+HWY_INLINE typename L::V pow_of_2(typename L::V x) {
+  const auto a = L::abs(x), zero = L::set(0.0f);
+  const auto infinity = L::from_bits(L::set_int(0x7f800000));
+  auto r = function::pow_positive<L>(a, L::set(2.0f));
+  r = L::select(L::equal(a, zero), zero, r);
+  r = L::select(L::equal(a, infinity), infinity, r);
+  return L::select(L::is_nan(x), x, r);
+}
+
+/// erf(x), of NaN any number: e has so moderate an exponent that adding to it scales.
+template <class L>
+HWY_INLINE typename L::V erf_of_number(typename L::V x) {
+  const auto a = L::abs(x), most = L::set(3.95f);
+  const auto q = function::erf_exponent<L>(L::select(L::less(most, a), most, a));
+  const auto [m, n] = function::exp_parts<L>(L::neg(q), L::set(0.0f));
+  const auto e = L::from_bits(L::add_int(L::bits(m), L::template shift_left<23>(n)));
+  const auto large = L::sub(L::set(1.0f), e);
+  const auto small = function::erf_small<L>(a);
+  const auto magnitude = L::select(L::less(a, L::set(0.93f)), small, large);
+  const auto sign = L::and_int(L::bits(x), L::set_int(INT32_MIN));
+  return L::from_bits(L::add_int(L::bits(magnitude), sign));
+}
+
+#endif  // HWY_NATIVE_FMA
+}  // namespace commensal::kernels::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif
