@@ -3,11 +3,13 @@
 // rows of scores goes from the first product through Softmax into the second one while it is in
 // the first cache. The bits are those of the operators one by one.
 #include <algorithm>
+#include <bit>
 #include <commensal/compute/kernels/cpu/lanes.hpp>
 #include <commensal/compute/kernels/cpu/scratch.hpp>
 #include <commensal/compute/kernels/cpu/transformer/attention_call.hpp>
 #include <commensal/compute/kernels/cpu/transformer/ops.hpp>
 #include <commensal/compute/kernels/cpu/transformer/pack_across.hpp>
+#include <commensal/compute/kernels/cpu/transformer/weighted_row.hpp>
 
 namespace commensal::kernels::cpu {
 
@@ -18,16 +20,18 @@ std::int64_t round_up(std::int64_t count, std::int64_t to) { return (count + to 
 /// One call and what its tasks share.
 class Attention {
  public:
-  Attention(const AttentionCall& a, const CpuKernels& kernels)
+  Attention(const AttentionCall& a, Isa isa)
       : a_(a),
-        kernels_(kernels),
-        score_step_(round_up(a.keys, kernels.lanes)),
-        block_rows_(rows_of_a_block(score_step_, kernels.tile_rows)) {
-    place(k_, packed_across_floats(a.keys, a.depth, kernels.tile_columns));
-    place(v_, packed_across_floats(a.columns, a.keys, kernels.tile_columns));
+        kernels_(kernels_for(isa)),
+        rows_apart_(weighted_row_kernels_for(isa)),
+        score_step_(round_up(a.keys, kernels_.lanes)),
+        block_rows_(rows_of_a_block(score_step_, kernels_.tile_rows)) {
+    place(k_, packed_across_floats(a.keys, a.depth, kernels_.tile_columns));
+    place(v_, packed_across_floats(a.columns, a.keys, kernels_.tile_columns));
     place(q_, block_rows_ * a.depth);
     place(scores_, block_rows_ * score_step_);
     place(weights_, block_rows_ * a.keys);
+    place(apart_, block_rows_ * score_step_);
   }
 
   /// Scratch of one task.
@@ -52,10 +56,13 @@ class Attention {
          row += block_rows_) {
       const std::int64_t rows = std::min(block_rows_, a_.queries - row);
       scores_of(q, rows, scratch);
+      std::uint64_t apart = 0;  // a bit for each row
       for (std::int64_t r = 0; r < rows; ++r) {
         finish_row(call, b, h, row + r, scratch + scores_ + r * score_step_);
+        if (takes_apart(r, scratch)) apart |= std::uint64_t{1} << r;
       }
       weighted_sums(rows, scratch, out);
+      for (; apart != 0; apart &= apart - 1) row_apart(std::countr_zero(apart), scratch, out);
       q.data += rows * q.step;
       out += rows * a_.y.steps[2];
     }
@@ -129,6 +136,25 @@ class Attention {
     kernels_.softmax(scores, scores, a_.keys);
   }
 
+  /// Rows with subnormal weights are put aside: the product, whose tiles they would slow down by
+  /// much, gets zeros for them.
+  bool takes_apart(std::int64_t r, float* scratch) const {
+    float* const weights = scratch + scores_ + r * score_step_;
+    if (a_.keys > 65536 || !rows_apart_.has_subnormal(weights, a_.keys)) return false;
+    std::copy_n(weights, a_.keys, scratch + apart_ + r * score_step_);
+    std::fill_n(weights, a_.keys, 0.0f);
+    return true;
+  }
+
+  void row_apart(std::int64_t r, const float* scratch, float* out) const {
+    for (std::int64_t j = 0; j < a_.columns; j += kernels_.tile_columns) {
+      rows_apart_.weighted_row({scratch + apart_ + r * score_step_, a_.keys,
+                                scratch + v_ + j * a_.keys, kernels_.tile_columns,
+                                out + r * a_.y.steps[2] + j,
+                                std::min<std::int64_t>(kernels_.tile_columns, a_.columns - j)});
+    }
+  }
+
   void weighted_sums(std::int64_t rows, float* scratch, float* out) const {
     pack_across(kernels_, {scratch + scores_, score_step_, 1}, rows, a_.keys, kernels_.tile_rows,
                 scratch + weights_);
@@ -137,8 +163,10 @@ class Attention {
 
   const AttentionCall& a_;
   const CpuKernels& kernels_;
+  const WeightedRowKernels& rows_apart_;
   std::int64_t score_step_, block_rows_;
-  std::int64_t k_ = 0, v_ = 0, q_ = 0, scores_ = 0, weights_ = 0, floats_ = 0;
+  std::int64_t k_ = 0, v_ = 0, q_ = 0, scores_ = 0, weights_ = 0, apart_ = 0;
+  std::int64_t floats_ = 0;
 };
 
 }  // namespace
@@ -159,7 +187,7 @@ core::Result<std::vector<TensorType>> infer_attention(const Call& call) {
 core::Result<void> attention(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
   COMMENSAL_ASSIGN(const AttentionCall a, AttentionCall::of(call));
   if (outputs[0].elements() == 0) return {};
-  const Attention attention(a, kernels_for(ws.isa));
+  const Attention attention(a, ws.isa);
   float* const y = outputs[0].mutable_data<float>().data();
   // A head is a task; where there are few, so is each part of one, which packs keys and values
   // anew.

@@ -131,6 +131,39 @@ TEST(EqualityTransformer, AttentionOverSplitHeads) {
   }
 }
 
+/// Masks that leave subnormal weights: before all others, between them, and in every place.
+TEST(EqualityTransformer, AttentionBehindMasks) {
+  for (const Values values : {Values::kPlain, Values::kSpecial}) {
+    for (const float masked : {-100.0f, -95.0f, -104.0f, -200.0f}) {
+      for (const std::int64_t width : {16, 20, 32, 64}) {
+        const std::int64_t n = 49;
+        const Tensor q = random_tensor({2, n, width}, 1), k = random_tensor({2, n, width}, 2);
+        Tensor v = random_tensor({2, n, width}, 3, values);
+        std::vector<float> mask;
+        core::CounterRng rng(5);
+        for (std::int64_t i = 0; i < n * n; ++i) {
+          const bool far = i % n < i / n ? i % 2 == 0 : rng.next_u32() % 3 == 0;
+          mask.push_back(far ? masked : 0.0f);
+        }
+        if (masked == -95.0f) {  // products that end in the middle between two numbers
+          std::vector<float> halves(v.data<float>().begin(), v.data<float>().end());
+          for (float& x : halves)
+            x = std::bit_cast<float>(std::bit_cast<std::uint32_t>(x) & ~0xfffu);
+          v = Tensor::of<float>(v.shape(), halves);
+        }
+        const Tensor bias = Tensor::of<float>({n, n}, mask);
+        Tensor x = by_ref("Add", {by_ref("MatMul", {q, turned(k, {0, 2, 1})}), bias});
+        x = by_ref("MatMul", {by_ref("Softmax", {x}), v});
+        AttentionCall a{1, 2, n, n, width, width};
+        a.q = a.k = a.v = a.y = {0, {0, n * width, width, 1}};
+        a.steps = {{'+', 0, {0, {0, 0, n, 1}}}};
+        a.shape = {2, n, width};
+        expect_internal("Attention", {q, k, v, bias}, a.attributes(), x);
+      }
+    }
+  }
+}
+
 /// One tensor [3, batch, heads, entries, depth], two biases, q scaled before, k turned already.
 TEST(EqualityTransformer, AttentionOverOneTensor) {
   for (const Values values : kAllValues) {
