@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// MatMul and Gemm by a constant matrix, and what is done to their sums: bias, residual, bounds, Gelu.
+// MatMul and Gemm by a constant matrix, and what is done to their sums: bias, residual, bounds,
+// Gelu.
 #include <algorithm>
 #include <commensal/compute/kernels/cpu/blocked/panels.hpp>
 #include <commensal/compute/kernels/cpu/lanes.hpp>
@@ -87,9 +88,31 @@ struct Range {
   std::int64_t begin, end;
 };
 
+/// One panel of sums, and Gelu over each few rows while they are in the first-level cache.
+void multiply_with_gelu(const BlockedKernels& kernels, const Product& p, RowProduct g,
+                        UnaryFn gelu) {
+  constexpr int kRows = 96;  // of three vectors: 18 KiB
+  const int rows = g.rows, width = (g.vectors - 1) * kernels.lanes + g.last;
+  const int parts = (rows + kRows - 1) / kRows;
+  const float *const a = g.a, *const residual = g.how.residual;
+  float* const c = g.c;
+  for (int part = 0; part < parts; ++part) {
+    const int begin = part * rows / parts;
+    g.rows = (part + 1) * rows / parts - begin;
+    g.a = a + begin * g.a_step;
+    g.c = c + begin * g.c_step;
+    if (residual != nullptr) g.how.residual = residual + begin * g.c_step;
+    kernels.row_product(g);
+    g.next = nullptr;
+    for (int row = 0; row < g.rows; ++row) {
+      gelu(g.c + row * g.c_step, g.c + row * g.c_step, width, {p.divisor, 0, 0});
+    }
+  }
+}
+
 /// Rows [rows.begin, rows.end) of the columns of panels [panels.begin, panels.end).
 void multiply_part(const BlockedKernels& kernels, const Product& p, const PackedMatrix& b,
-                   Range rows, Range panels) {
+                   Range rows, Range panels, UnaryFn gelu) {
   std::int64_t c_vectors[8];
   for (int v = 0; v < 8; ++v) c_vectors[v] = v * kernels.lanes;
   RowProduct g;
@@ -109,7 +132,8 @@ void multiply_part(const BlockedKernels& kernels, const Product& p, const Packed
       const std::int64_t column = panel.vector * kernels.lanes;
       const std::int64_t c = rows.begin * p.columns + column;
       g.b = b.data.data() + b.panels.offset(panel, k);
-      g.next = g.b + (g.rows <= kFewRows ? kAheadFloats : run.count * panel.vectors * kernels.lanes);
+      g.next =
+          g.b + (g.rows <= kFewRows ? kAheadFloats : run.count * panel.vectors * kernels.lanes);
       g.c = p.c + c;
       g.vectors = panel.vectors;
       g.last = static_cast<int>(std::min<std::int64_t>(
@@ -117,16 +141,12 @@ void multiply_part(const BlockedKernels& kernels, const Product& p, const Packed
       g.how = p.finish;
       if (p.finish.bias != nullptr) g.how.bias = p.finish.bias + column;
       if (p.finish.residual != nullptr) g.how.residual = p.finish.residual + c;
-      kernels.row_product(g);
+      if (p.gelu && g.finish) {
+        multiply_with_gelu(kernels, p, g, gelu);
+      } else {
+        kernels.row_product(g);
+      }
     }
-  }
-}
-
-void pass_gelu(Isa isa, const Product& p, Range rows, Range columns) {
-  const UnaryFn gelu = kernels_for(isa).unary[static_cast<std::size_t>(Unary::kGeluSteps)];
-  for (std::int64_t row = rows.begin; row < rows.end; ++row) {
-    float* const at = p.c + row * p.columns + columns.begin;
-    gelu(at, at, columns.end - columns.begin, {p.divisor, 0, 0});
   }
 }
 
@@ -155,23 +175,19 @@ core::Result<void> rows_matmul(const Call& call, std::span<Tensor> outputs, Work
   p.c = outputs[0].mutable_data<float>().data();
   p.columns = outputs[0].shape()[outputs[0].shape().rank() - 1];
   const auto panels = static_cast<std::int64_t>(b.panels.panels.size());
-  const std::int64_t fitting = std::max<std::int64_t>(kTaskFloats / std::min(p.depth, kStepsMax), 8);
+  const std::int64_t fitting =
+      std::max<std::int64_t>(kTaskFloats / std::min(p.depth, kStepsMax), 8);
   const std::int64_t areas = ceil_div(p.rows, fitting);
   std::int64_t cuts = 1;
   if (const int threads = ws.threads.threads(); threads > 1) {
     cuts = std::clamp<std::int64_t>(ceil_div(4 * threads, areas), 1, panels);
   }
+  const UnaryFn gelu = kernels_for(ws.isa).unary[static_cast<std::size_t>(Unary::kGeluSteps)];
   ws.threads.run(areas * cuts, [&](std::int64_t task) {
     const std::int64_t area = task / cuts, cut = task % cuts;
     const Range rows{area * p.rows / areas, (area + 1) * p.rows / areas};
     const Range part{cut * panels / cuts, (cut + 1) * panels / cuts};
-    multiply_part(kernels, p, b, rows, part);
-    if (!p.gelu) return;
-    const auto column = [&](std::int64_t panel) {
-      if (panel == panels) return p.columns;
-      return b.panels.panels[static_cast<std::size_t>(panel)].vector * kernels.lanes;
-    };
-    pass_gelu(ws.isa, p, rows, {column(part.begin), column(part.end)});
+    multiply_part(kernels, p, b, rows, part, gelu);
   });
   return {};
 }
