@@ -33,18 +33,14 @@ bool same_attributes(const kernels::Attributes& a, const kernels::Attributes& b)
   });
 }
 
-// Weights are read once here and never again, so nothing but what is packed stays in memory.
-Result<std::shared_ptr<const kernels::Packed>> pack(const kernels::Operator& op, Call call,
+// Large weights are read here and, most of them, never again. (Rows that pack them use
+// Tensor::read_once or Constant, so that no copy stays.)
+Result<std::shared_ptr<const kernels::Packed>> pack(const kernels::Operator& op, const Call& call,
                                                     kernels::Isa isa) {
-  std::vector<Tensor> constants;
-  constants.reserve(call.inputs.size());
-  std::vector<const Tensor*> inputs;
-  for (const Tensor* input : call.inputs) {
-    inputs.push_back(input == nullptr ? nullptr : &constants.emplace_back(input->read_once()));
-  }
-  call.inputs = inputs;
   auto made = op.pack(call, isa);
-  for (const Tensor& constant : constants) constant.forget_pages();
+  for (const Tensor* input : call.inputs) {
+    if (input != nullptr) input->forget_pages();
+  }
   return made;
 }
 

@@ -9,11 +9,11 @@ namespace commensal::kernels::cpu {
 ConvWeights::ConvWeights(const CpuKernels& kernels, const Tensor& weights, std::int64_t group,
                          bool winograd_applies)
     : kernels_(kernels),
-      weights_(weights),
+      weights_(weights.read_once()),
       group_(group),
       taps_(weights.shape().elements(2, weights.shape().rank())),
       all_finite_(
-          std::ranges::all_of(weights.data<float>(), [](float w) { return std::isfinite(w); })) {
+          std::ranges::all_of(weights_.data<float>(), [](float w) { return std::isfinite(w); })) {
   const std::int64_t depth = winograd_applies ? group_channels() : taps_ * group_channels();
   group_floats_ = packed_rows_floats(kernels, out_channels() / group, depth);
   if (!winograd_applies) pack_direct();

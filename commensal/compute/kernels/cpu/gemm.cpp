@@ -74,8 +74,9 @@ core::Result<std::shared_ptr<const Packed>> pack_gemm(const Call& call, Isa isa)
   COMMENSAL_ASSIGN(const std::int64_t transposed, call.attributes->integer("transB", 0));
   const tensor::Shape& b = call.in(1).shape();
   const std::int64_t depth = transposed != 0 ? b[1] : b[0], columns = transposed != 0 ? b[0] : b[1];
-  return std::make_shared<const PackedColumns>(kernels_for(isa), call.in(1).data<float>().data(),
-                                               depth, columns, transposed != 0 ? 1 : columns,
+  const Tensor from = call.in(1).read_once();
+  return std::make_shared<const PackedColumns>(kernels_for(isa), from.data<float>().data(), depth,
+                                               columns, transposed != 0 ? 1 : columns,
                                                transposed != 0 ? depth : 1);
 }
 
@@ -108,8 +109,9 @@ core::Result<void> gemm(const Call& call, std::span<Tensor> outputs, Workspace& 
 core::Result<std::shared_ptr<const Packed>> pack_matmul(const Call& call, Isa isa) {
   if (!call.has(1) || !is_float32(call.in(1)) || call.in(1).shape().rank() != 2) return nullptr;
   const tensor::Shape& b = call.in(1).shape();
-  return std::make_shared<const PackedColumns>(kernels_for(isa), call.in(1).data<float>().data(),
-                                               b[0], b[1], b[1], 1);
+  const Tensor from = call.in(1).read_once();
+  return std::make_shared<const PackedColumns>(kernels_for(isa), from.data<float>().data(), b[0],
+                                               b[1], b[1], 1);
 }
 
 core::Result<void> matmul(const Call& call, std::span<Tensor> outputs, Workspace& ws) {

@@ -5,6 +5,7 @@
 #include <commensal/compute/kernels/cpu/blocked/conv.hpp>
 #include <commensal/compute/kernels/cpu/blocked/ops.hpp>
 #include <commensal/compute/kernels/cpu/blocked/plan.hpp>
+#include <commensal/compute/kernels/cpu/constant.hpp>
 
 namespace commensal::kernels::cpu {
 
@@ -21,16 +22,13 @@ core::Result<infer::Conv> conv_of(const Call& call, bool from_picture) {
                          from_picture ? x : tensor::Shape{x[0], channels, x[2], x[3]}};
   const Tensor picture = Tensor::view_of(
       plain, call.in(kX).bytes().first(static_cast<std::size_t>(plain.bytes())), nullptr);
-  const Tensor* inputs[] = {&picture, &call.in(kWeights), call.has(kBias) ? &call.in(kBias) : nullptr};
+  const Tensor* inputs[] = {&picture, &call.in(kWeights),
+                            call.has(kBias) ? &call.in(kBias) : nullptr};
   Call usual;
   usual.opset = call.opset;
   usual.attributes = call.attributes;
   usual.inputs = inputs;
   return infer::conv_of(usual);
-}
-
-bool all_finite(const Tensor& weights) {
-  return std::ranges::all_of(weights.data<float>(), [](float w) { return std::isfinite(w); });
 }
 
 }  // namespace
@@ -43,7 +41,7 @@ std::optional<BlockedConvPlan> plan_blocked_conv(const Call& call) {
   if (!conv) return std::nullopt;
   const auto way = way_of(*conv);
   // +0 around a picture is as good as no tap only where weights are finite.
-  if (!way || !all_finite(call.in(kWeights).read_once())) return std::nullopt;
+  if (!way || !Constant(call.in(kWeights)).all_finite()) return std::nullopt;
   constexpr std::int64_t kFewChannels = 4;
   return BlockedConvPlan{static_cast<std::int64_t>(*way), conv->winograd_tile,
                          *way == ConvWay::kDirect && conv->channels <= kFewChannels};
@@ -79,7 +77,7 @@ core::Result<std::shared_ptr<const Packed>> pack_blocked_conv(const Call& call, 
   COMMENSAL_ASSIGN(const std::int64_t group, call.attributes->integer("group", 1));
   return std::make_shared<const BlockedWeights>(
       blocked_kernels_for(isa), static_cast<ConvWay>(way), static_cast<int>(tile),
-      call.in(kWeights), call.has(kBias) ? &call.in(kBias) : nullptr, group);
+      call.in(kWeights).read_once(), call.has(kBias) ? &call.in(kBias) : nullptr, group);
 }
 
 core::Result<void> blocked_conv(const Call& call, std::span<Tensor> outputs, Workspace& ws) {

@@ -3,6 +3,7 @@
 // Gelu.
 #include <algorithm>
 #include <commensal/compute/kernels/cpu/blocked/panels.hpp>
+#include <commensal/compute/kernels/cpu/constant.hpp>
 #include <commensal/compute/kernels/cpu/lanes.hpp>
 #include <commensal/compute/kernels/cpu/transformer/ops.hpp>
 
@@ -28,7 +29,7 @@ class PackedMatrix final : public Packed {
         data(panels.floats()),
         bias_(panels.vectors() * panels.lanes),
         has_bias_(bias != nullptr) {
-    pack(b.data<float>().data(), b.shape()[transposed ? 0 : 1], transposed);
+    pack(Constant(b), b.shape()[transposed ? 0 : 1], transposed);
     if (has_bias_) std::ranges::copy(bias->data<float>(), bias_.data());
   }
 
@@ -38,21 +39,33 @@ class PackedMatrix final : public Packed {
   AlignedFloats data;
 
  private:
-  void pack(const float* from, std::int64_t columns, bool transposed) {
-    const std::int64_t row_step = transposed ? 1 : columns, step = transposed ? panels.depth : 1;
-    constexpr std::int64_t kSquare = 16;  // so that lines are read and written whole
+  void pack(const Constant& from, std::int64_t columns, bool transposed) {
     for (std::int64_t column = 0; column < columns; column += panels.lanes) {
       float* const to = data.data() + panels.at(0, column);
       const std::int64_t to_step = panels.at(1, column) - panels.at(0, column);
       const std::int64_t used = std::min<std::int64_t>(panels.lanes, columns - column);
-      for (std::int64_t k = 0; k < panels.depth; k += kSquare) {
-        const std::int64_t end = std::min(panels.depth, k + kSquare);
-        for (std::int64_t j = 0; j < used; ++j) {
-          const float* const one = from + (column + j) * step;
-          for (std::int64_t i = k; i < end; ++i) to[i * to_step + j] = one[i * row_step];
-        }
+      if (transposed) {
+        pack_transposed(from, column, used, to, to_step);
+        continue;
+      }
+      for (std::int64_t k = 0; k < panels.depth; ++k) {
+        from.copy(k * columns + column, used, to + k * to_step);
       }
     }
+  }
+
+  void pack_transposed(const Constant& from, std::int64_t column, std::int64_t used, float* to,
+                       std::int64_t to_step) {
+    constexpr std::int64_t kSquare = 16;  // so that lines are read and written whole
+    for (std::int64_t k = 0; k < panels.depth; k += kSquare) {
+      const std::int64_t count = std::min(panels.depth - k, kSquare);
+      for (std::int64_t j = 0; j < used; ++j) {
+        float line[kSquare];
+        from.copy((column + j) * panels.depth + k, count, line);
+        for (std::int64_t i = 0; i < count; ++i) to[(k + i) * to_step + j] = line[i];
+      }
+    }
+    from.forget();  // these columns lay side by side
   }
 
   AlignedFloats bias_;
