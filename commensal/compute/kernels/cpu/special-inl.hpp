@@ -41,6 +41,31 @@ HWY_INLINE typename L::V erf_of_number(typename L::V x) {
   return L::from_bits(L::add_int(L::bits(magnitude), sign));
 }
 
+/// m 2^n, rounded once, for m in [1/2, 2] and n in [-150, 128].
+HWY_INLINE V scaled(V m, HighwayLanes::I n) {
+#if HWY_TARGET == HWY_AVX3
+  return V{_mm512_scalef_ps(m.raw, _mm512_cvtepi32_ps(n.raw))};
+#else
+  using L = HighwayLanes;
+  const auto half = L::shift_right<1>(n);
+  const V first = hn::Mul(m, function::power_of_2<L>(half));
+  return hn::Mul(first, function::power_of_2<L>(hn::Sub(n, half)));
+#endif
+}
+
+/// sigmoid(x), without what exp does for arguments above 0. (Of a NaN the second operand of Max comes
+/// out; what becomes of it is replaced.)
+HWY_INLINE V sigmoid_of(V x) {
+  using L = HighwayLanes;
+  const V one = hn::Set(kFloats, 1.0f);
+  const V a = hn::Max(hn::Set(kFloats, -104.0f), L::neg(hn::Abs(x)));
+  const auto [m, n] = function::exp_parts<L>(a, hn::Zero(kFloats));
+  const V e = scaled(m, n);
+  const V numerator = hn::IfThenElse(hn::Lt(x, hn::Zero(kFloats)), e, one);
+  const V y = hn::Div(numerator, hn::Add(one, e));
+  return hn::IfThenElse(hn::IsNaN(x), x, y);
+}
+
 #endif  // HWY_NATIVE_FMA
 }  // namespace commensal::kernels::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
