@@ -56,21 +56,27 @@ struct Arena::State {
     kept = 0;
   }
 
-  std::byte* take(std::size_t size) {
+  /// A block of at least `size` bytes, which becomes its size; null if there is none to be had. One
+  /// that is several times too large will do: what is used again is still in the caches.
+  std::byte* take(std::size_t& size) {
     const std::lock_guard lock(mutex);
-    const auto bytes = static_cast<std::int64_t>(size);
-    if (bytes > bytes_max - in_use) return nullptr;
+    if (static_cast<std::int64_t>(size) > bytes_max - in_use) return nullptr;
+    constexpr std::size_t kLargerMax = 4;
     std::byte* block = nullptr;
-    if (const auto found = free.find(size); found != free.end() && !found->second.empty()) {
+    auto found = free.lower_bound(size);
+    while (found != free.end() && found->second.empty()) ++found;
+    if (found != free.end() && found->first <= kLargerMax * size &&
+        static_cast<std::int64_t>(found->first) <= bytes_max - in_use) {
+      size = found->first;
       block = found->second.back();
       found->second.pop_back();
-      kept -= bytes;
+      kept -= static_cast<std::int64_t>(size);
     } else {
-      if (bytes > bytes_max - in_use - kept) drop_free();
+      if (static_cast<std::int64_t>(size) > bytes_max - in_use - kept) drop_free();
       block = new_block(size);
     }
     if (block == nullptr) return nullptr;
-    in_use += bytes;
+    in_use += static_cast<std::int64_t>(size);
     peak = std::max(peak, in_use + kept);
     return block;
   }
@@ -86,7 +92,7 @@ struct Arena::State {
 Arena::Arena(std::int64_t bytes_max) : state_(std::make_shared<State>(bytes_max)) {}
 
 core::Result<std::shared_ptr<std::byte>> Arena::allocate(std::int64_t bytes) {
-  const std::size_t size =
+  std::size_t size =
       bytes > state_->bytes_max ? 0 : size_class(static_cast<std::size_t>(bytes));
   std::byte* block = size == 0 ? nullptr : state_->take(size);
   if (block == nullptr) {

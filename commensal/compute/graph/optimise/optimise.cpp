@@ -18,6 +18,7 @@ constexpr Pass kPasses[] = {
     fuse_blocked_residuals,
     fuse_blocked_gates,
     fuse_blocked_bounds,
+    fuse_expansions,
 };
 
 }  // namespace

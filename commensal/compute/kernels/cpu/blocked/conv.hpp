@@ -10,7 +10,7 @@ struct BlockedConv {
   infer::Conv conv;
   bool from_picture = false;  // X is [N, C, H, W], of few channels
   RowFinish finish;           // bias in whole blocks, residual blocked as Y
-  Gate gate = Gate::kNone;  // done to what `finish` gives
+  Gate gate = Gate::kNone;    // done to what `finish` gives
   float alpha = 0, beta = 0;  // of kHardSigmoid
   const float* x = nullptr;
   float* y = nullptr;
@@ -20,10 +20,9 @@ struct BlockedConv {
   /// multiplied by a function of itself, "picture" where X is not blocked.
   static core::Result<BlockedConv> of(const Call& call);
 
-  /// Gates `count` elements from y + at on.
-  void pass_gate(const BlockedKernels& kernels, std::int64_t at, std::int64_t count) const {
-    if (gate == Gate::kSigmoid) kernels.gate_sigmoid(y + at, count);
-    if (gate == Gate::kHardSigmoid) kernels.gate_hard_sigmoid(y + at, count, alpha, beta);
+  void pass_gate(const BlockedKernels& kernels, float* from, std::int64_t count) const {
+    if (gate == Gate::kSigmoid) kernels.gate_sigmoid(from, count);
+    if (gate == Gate::kHardSigmoid) kernels.gate_hard_sigmoid(from, count, alpha, beta);
   }
 
   BlockedShape in() const {

@@ -223,7 +223,7 @@ class Direct {
   void pass_gate(const Panels::Panel& panel, std::int64_t to, std::int64_t pixels) const {
     const std::int64_t in_block = kBlock / kernels_.lanes;
     for (std::int64_t v = panel.vector; v < panel.vector + panel.vectors; v += in_block) {
-      call_.pass_gate(kernels_, to + v / in_block * out_.plane(), pixels * kBlock);
+      call_.pass_gate(kernels_, call_.y + to + v / in_block * out_.plane(), pixels * kBlock);
     }
   }
 

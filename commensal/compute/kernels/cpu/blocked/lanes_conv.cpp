@@ -2,7 +2,7 @@
 // Depthwise convolution, and grouped convolution whose groups divide a block: a vector of output
 // channels reads one block of input channels.
 #include <algorithm>
-#include <commensal/compute/kernels/cpu/blocked/conv.hpp>
+#include <commensal/compute/kernels/cpu/blocked/lanes_rows.hpp>
 #include <commensal/compute/kernels/cpu/scratch.hpp>
 #include <cstring>
 
@@ -56,7 +56,6 @@ core::Result<void> blocked_lanes(const BlockedConv& call, const BlockedWeights& 
   const BlockedKernels& kernels = blocked_kernels_for(ws.isa);
   const infer::Window& w = call.conv.window;
   const BlockedShape in = call.in(), out = call.out();
-  const std::int64_t group = call.conv.group_channels(), taps = w.taps();
   const bool in_place = w.pad_begin[1] == 0 && w.pad_end[1] == 0;
   // Bands of rows, so that few blocks still give every thread work.
   const std::int64_t planes = in.batch * in.blocks;
@@ -68,37 +67,15 @@ core::Result<void> blocked_lanes(const BlockedConv& call, const BlockedWeights& 
       ws, planes * bands, RowRing::places(w) * RowRing::width(w),
       [&](std::int64_t task, float* scratch) {
         const std::int64_t plane = task / bands, band = task % bands;
-        const std::int64_t block = plane % in.blocks;
-        RowRing ring(w, call.x + plane * in.plane(), scratch);
-        LanesRow row;
-        std::vector<const float*> from(static_cast<std::size_t>(taps));
-        std::vector<int> kept(static_cast<std::size_t>(taps));
-        row.taps = from.data(), row.kept = kept.data();
-        row.group = static_cast<int>(group);
-        row.weights = weights.lanes() + block * taps * group * kBlock;
-        row.step = w.stride[1] * kBlock;
-        row.count = static_cast<int>(out.width);
-        row.how = call.finish;
-        row.how.bias = call.finish.bias + block * kBlock;
+        const float* const from = call.x + plane * in.plane();
+        RowRing ring(w, from, scratch);
+        const auto line = [&](std::int64_t y) {
+          if (!in_place) return ring.row(y);
+          return y < 0 || y >= in.height ? nullptr : from + y * in.width * kBlock;
+        };
+        LanesRows rows(kernels, call, weights, plane);
         for (std::int64_t y = band * out.height / bands; y < (band + 1) * out.height / bands; ++y) {
-          row.tap_count = 0;
-          for (std::int64_t ky = 0; ky < w.kernel[0]; ++ky) {
-            const std::int64_t in_y = y * w.stride[0] + ky * w.dilation[0] - w.pad_begin[0];
-            const float* line = in_place ? (in_y < 0 || in_y >= in.height
-                                                ? nullptr
-                                                : call.x + plane * in.plane() + in_y * in.width * kBlock)
-                                         : ring.row(in_y);
-            if (line == nullptr) continue;
-            for (std::int64_t kx = 0; kx < w.kernel[1]; ++kx) {
-              from[static_cast<std::size_t>(row.tap_count)] = line + kx * w.dilation[1] * kBlock;
-              kept[static_cast<std::size_t>(row.tap_count++)] = static_cast<int>(ky * w.kernel[1] + kx);
-            }
-          }
-          const std::int64_t to = plane * out.plane() + y * out.width * kBlock;
-          row.out = call.y + to;
-          if (call.finish.residual != nullptr) row.how.residual = call.finish.residual + to;
-          kernels.lanes_row(row);
-          call.pass_gate(kernels, to, out.width * kBlock);
+          rows.compute(y, line);
         }
       });
 }

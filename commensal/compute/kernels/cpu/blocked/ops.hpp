@@ -16,6 +16,12 @@ Types infer_blocked_conv(const Call& call);
 core::Result<std::shared_ptr<const Packed>> pack_blocked_conv(const Call& call, Isa isa);
 Done blocked_conv(const Call& call, Outputs outputs, Workspace& ws);
 
+// expand.cpp: X, W and bias or none of a convolution 1x1, W and bias or none of a depthwise one.
+// Attributes of the second; the first one's "low", "high", "gate", "alpha", "beta" behind "first_".
+Types infer_blocked_expand(const Call& call);
+core::Result<std::shared_ptr<const Packed>> pack_blocked_expand(const Call& call, Isa isa);
+Done blocked_expand(const Call& call, Outputs outputs, Workspace& ws);
+
 // channels.cpp: attributes "sources" and "channels": which input each channel comes from, and which
 // of its channels it is.
 Types infer_blocked_channels(const Call& call);

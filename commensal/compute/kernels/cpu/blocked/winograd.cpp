@@ -160,7 +160,7 @@ class Winograd {
       if (t.how.residual != nullptr) t.how.residual += to;
       transforms_.output(t);
       for (int y = 0; y < t.height; ++y) {
-        call_.pass_gate(kernels_, to + y * t.row_step, t.width * kBlock);
+        call_.pass_gate(kernels_, t.out + y * t.row_step, t.width * kBlock);
       }
     }
   }
