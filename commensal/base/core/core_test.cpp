@@ -3,6 +3,7 @@
 
 #include <commensal/base/core/bytes.hpp>
 #include <commensal/base/core/file.hpp>
+#include <commensal/base/core/pages.hpp>
 #include <commensal/base/core/rng.hpp>
 
 namespace commensal::core {
@@ -34,6 +35,17 @@ TEST(Hex, ReadsWhatItWritesAndRefusesTheRest) {
   EXPECT_FALSE(from_hex("abc"));
   EXPECT_FALSE(from_hex("zz"));
   EXPECT_FALSE(digest_from_hex("00"));
+}
+
+TEST(Pages, AreZeroedAlignedAndWritable) {
+  for (const std::size_t bytes : {std::size_t{1}, kPagesBytesMin, (std::size_t{5} << 20) + 123}) {
+    const Pages pages = allocate_pages(bytes);
+    ASSERT_NE(pages, nullptr);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(pages.get()) % 4096, 0u);
+    EXPECT_TRUE(std::all_of(pages.get(), pages.get() + bytes,
+                            [](std::byte b) { return b == std::byte{0}; }));
+    pages.get()[bytes - 1] = std::byte{1};
+  }
 }
 
 TEST(File, ComesBackAfterItsPagesWereForgotten) {
