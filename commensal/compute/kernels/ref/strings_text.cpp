@@ -170,9 +170,11 @@ struct SplitPlan {
   std::int64_t cuts = 0;
   Shape from, to;
   std::int64_t most = 0;
+  bool gives_counts = false;
 
   static core::Result<SplitPlan> make(const Call& call) {
     SplitPlan plan;
+    plan.gives_counts = call.output_count > 1;
     COMMENSAL_TRY(check_strings(call, 0));
     COMMENSAL_ASSIGN(plan.delimiter, call.attributes->text("delimiter", ""));
     COMMENSAL_ASSIGN(plan.cuts, call.attributes->integer("maxsplit", -1));
@@ -197,7 +199,11 @@ struct SplitPlan {
     const std::string_view text = text_at(call, 0, index);
     return delimiter.empty() ? cut_at_space(text, cuts) : cut_at(text, delimiter, cuts);
   }
-  std::vector<TensorType> types() const { return {{DType::kString, to}, {DType::kInt64, from}}; }
+  std::vector<TensorType> types() const {
+    std::vector<TensorType> made = {{DType::kString, to}};
+    if (gives_counts) made.push_back({DType::kInt64, from});
+    return made;
+  }
   Scalar element(const Call& call, int output, std::int64_t index) const {
     if (output == 0) return kText;
     return scalar_of(static_cast<std::int64_t>(pieces(call, index).size()));
@@ -211,7 +217,7 @@ struct SplitPlan {
     Views made;
     for (std::int64_t i = 0; i < from.elements(); ++i) {
       Views row = pieces(call, i);
-      if (outputs.size() > 1) {
+      if (gives_counts) {
         outputs[1].mutable_data<std::int64_t>()[static_cast<std::size_t>(i)] =
             static_cast<std::int64_t>(row.size());
       }
