@@ -117,7 +117,8 @@ class Inference {
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       const ValueId id = node.inputs[i];
       if (id == kAbsent) {
-        if (static_cast<int>(i) < node.op->inputs_min) return false;
+        const bool variadic = node.op->inputs_max == limits::kNodeInputsMax;
+        if (variadic || static_cast<int>(i) < node.op->inputs_min) return false;
         continue;
       }
       const auto constant = known_.constants.find(id);
