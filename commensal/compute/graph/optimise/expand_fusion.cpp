@@ -12,7 +12,7 @@ using kernels::cpu::ConvWay;
 
 namespace {
 
-constexpr std::int64_t kLargeBytes = 1 << 20;
+constexpr std::int64_t kLargeBytes = 512 << 10;
 constexpr std::size_t kBias = 2, kResidual = 3;
 
 bool is_conv(const Node& node, ConvWay way) {
