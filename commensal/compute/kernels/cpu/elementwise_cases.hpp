@@ -74,6 +74,19 @@ inline void check_softmaxes(const CheckCase& check) {
     middle.opset = 13;  // along a strided axis
     check(middle);
   }
+  // Differences whose powers are subnormal or nothing.
+  std::vector<float> far;
+  for (int i = 0; i < 40000; ++i) {
+    far.push_back((i % 3 == 0   ? -86.0f
+                   : i % 5 == 0 ? -103.5f
+                                : -90.0f) *
+                      (i % 50 == 7 ? 0.0f : 1.0f) +
+                  4 * core::counter_symmetric_f32(5, 1, static_cast<std::uint64_t>(i)));
+  }
+  check({.name = "Softmax",
+         .attributes = {},
+         .inputs = {Tensor::of<float>({800, 50}, far)},
+         .constants = {}});
   check({.name = "Softmax",
          .attributes = {},
          .inputs = {random_tensor({1, 4420, 2}, 8)},

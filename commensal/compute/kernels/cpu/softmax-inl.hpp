@@ -8,9 +8,10 @@
 #endif
 
 #include <algorithm>
-#include <commensal/compute/kernels/cpu/math-inl.hpp>
+#include <commensal/compute/kernels/cpu/special-inl.hpp>
 #include <commensal/compute/kernels/cpu/sum-inl.hpp>
 #include <commensal/compute/kernels/cpu/vector-inl.hpp>
+#include <limits>
 
 HWY_BEFORE_NAMESPACE();
 namespace commensal::kernels::cpu::HWY_NAMESPACE {
@@ -42,7 +43,7 @@ HWY_INLINE float powers_of_e(const float* x, float* y, std::int64_t count, V lar
   V acc[kSumVectors];
   for (V& one : acc) one = absent();
   const auto power = [&](V a, V b) HWY_ATTR {
-    return function::exp<TwinLanes>({hn::Sub(a, largest), hn::Sub(b, largest)});
+    return exp_of_negative<TwinLanes>({hn::Sub(a, largest), hn::Sub(b, largest)});
   };
   std::int64_t i = 0;
   for (; i + kSumLanes <= count; i += kSumLanes) {
@@ -70,13 +71,18 @@ HWY_INLINE float powers_of_e(const float* x, float* y, std::int64_t count, V lar
 }
 
 inline void softmax_row(const float* x, float* y, std::int64_t count) {
-  const V sum = hn::Set(kFloats, powers_of_e(x, y, count, largest_of(x, count)));
+  const float total = powers_of_e(x, y, count, largest_of(x, count));
+  if (!(total >= 1)) {  // the largest is 1, unless there is a NaN
+    std::fill_n(y, count, std::numeric_limits<float>::quiet_NaN());
+    return;
+  }
+  const V sum = hn::Set(kFloats, total);
   std::int64_t i = 0;
   for (; i + kLanes <= count; i += kLanes) {
-    hn::StoreU(canonical(hn::Div(hn::LoadU(kFloats, y + i), sum)), kFloats, y + i);
+    hn::StoreU(share_of(hn::LoadU(kFloats, y + i), sum), kFloats, y + i);
   }
   if (const auto rest = static_cast<int>(count - i); rest > 0) {
-    store_first(rest, canonical(hn::Div(load_first(rest, y + i), sum)), y + i);
+    store_first(rest, share_of(load_first(rest, y + i), sum), y + i);
   }
 }
 

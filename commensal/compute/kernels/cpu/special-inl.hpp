@@ -27,6 +27,42 @@ HWY_INLINE typename L::V pow_of_2(typename L::V x) {
   return L::select(L::is_nan(x), x, r);
 }
 
+/// exp(x) for x <= 0. A subnormal result is rounded as an integer, its bits: some machines take a
+/// hundred times as long for the multiplication that makes one. A NaN is any.
+template <class L>
+HWY_INLINE typename L::V exp_of_negative(typename L::V x) {
+  const auto least = L::set(-104.0f), one = L::set(1.0f);
+  const auto [m, n] = function::exp_parts<L>(L::select(L::less(x, least), least, x), L::set(0.0f));
+  const auto is_small = L::both(L::less_int(n, L::set_int(-125)), L::less_int(L::set_int(-151), n));
+  const auto unit = function::power_of_2<L>(L::add_int(n, L::set_int(149)));
+  const auto small = L::to_int(L::mul(m, L::select(is_small, unit, one)));
+  const auto normal = L::add_int(L::bits(m), L::template shift_left<23>(n));
+  const auto y = L::select(is_small, L::from_bits(small), L::from_bits(normal));
+  return L::select(L::is_nan(x), x, y);
+}
+
+/// e / sum for sum >= 1, with the same care: of a subnormal e the quotient is rounded to an
+/// integer, by its remainder where rounding it before has made it look like the middle between two.
+HWY_INLINE V share_of(V e, V sum) {
+  const hn::RebindToUnsigned<Floats> words;
+  const hn::RebindToSigned<Floats> integers;
+  const auto bits = hn::BitCast(words, e);
+  const auto is_small = hn::RebindMask(
+      kFloats, hn::Lt(hn::Sub(bits, hn::Set(words, 1u)), hn::Set(words, 0x007fffffu)));
+  if (HWY_LIKELY(hn::AllFalse(kFloats, is_small))) return hn::Div(e, sum);
+  const V units = hn::ConvertTo(kFloats, hn::BitCast(integers, e));
+  const V q = hn::Div(hn::IfThenElse(is_small, units, e), sum);
+  auto nearest = hn::NearestInt(q);
+  const V rest = hn::NegMulAdd(q, sum, units), zero = hn::Zero(kFloats);
+  const V beyond = hn::Sub(q, hn::ConvertTo(kFloats, nearest)), half = hn::Set(kFloats, 0.5f);
+  const auto up = hn::And(hn::Eq(beyond, half), hn::Gt(rest, zero));
+  const auto down = hn::And(hn::Eq(beyond, hn::Neg(half)), hn::Lt(rest, zero));
+  const auto one = hn::Set(integers, 1);
+  nearest = hn::Add(nearest, hn::IfThenElseZero(hn::RebindMask(integers, up), one));
+  nearest = hn::Sub(nearest, hn::IfThenElseZero(hn::RebindMask(integers, down), one));
+  return hn::IfThenElse(is_small, hn::BitCast(kFloats, nearest), q);
+}
+
 /// erf(x), of NaN any number: e has so moderate an exponent that adding to it scales.
 template <class L>
 HWY_INLINE typename L::V erf_of_number(typename L::V x) {
