@@ -157,6 +157,23 @@ TEST(EqualityFusion, AttentionAcross) {
   expect_fused(repeated, "Attention", 1);
 }
 
+/// Bias on either side, Gelu over an odd number of rows, a residual; rows of a slice.
+TEST(EqualityFusion, ProductsByConstants) {
+  for (const std::int64_t n : {5, 16, 40, 70, 97}) {
+    GraphMaker maker;
+    const ValueId x = maker.input({3, 7, 33}), other = maker.input({3, 7, n});
+    ValueId y = maker.node("MatMul", {x, random_constant(maker, {33, 2 * n}, 1)});
+    y = gelu(maker, maker.node("Add", {random_constant(maker, {2 * n}, 2), y}));
+    y = maker.node("MatMul", {y, random_constant(maker, {2 * n, n}, 3)});
+    y = maker.node("Add", {y, random_constant(maker, {1, 1, n}, 4)});
+    maker.output(maker.node("Add", {y, other}));
+    const ValueId cut =
+        maker.node("Slice", {x, maker.integers({1}), maker.integers({2}), maker.integers({1})});
+    maker.output(maker.node("MatMul", {cut, random_constant(maker, {33, n}, 5)}));
+    expect_fused(maker, "RowsMatMul", 3);
+  }
+}
+
 /// Pad, Slice and Dropout that do nothing go; those that do something stay.
 TEST(EqualityFusion, WhatDoesNothing) {
   GraphMaker maker;

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <commensal/compute/kernels/cpu/blocked/panels.hpp>
 #include <commensal/compute/kernels/cpu/constant.hpp>
-#include <commensal/compute/kernels/cpu/lanes.hpp>
+#include <commensal/compute/kernels/cpu/transformer/gelu_rows.hpp>
 #include <commensal/compute/kernels/cpu/transformer/ops.hpp>
 
 namespace commensal::kernels::cpu {
@@ -103,7 +103,7 @@ struct Range {
 
 /// One panel of sums, and Gelu over each few rows while they are in the first-level cache.
 void multiply_with_gelu(const BlockedKernels& kernels, const Product& p, RowProduct g,
-                        UnaryFn gelu) {
+                        GeluRowsFn gelu) {
   constexpr int kRows = 96;  // of three vectors: 18 KiB
   const int rows = g.rows, width = (g.vectors - 1) * kernels.lanes + g.last;
   const int parts = (rows + kRows - 1) / kRows;
@@ -117,15 +117,13 @@ void multiply_with_gelu(const BlockedKernels& kernels, const Product& p, RowProd
     if (residual != nullptr) g.how.residual = residual + begin * g.c_step;
     kernels.row_product(g);
     g.next = nullptr;
-    for (int row = 0; row < g.rows; ++row) {
-      gelu(g.c + row * g.c_step, g.c + row * g.c_step, width, {p.divisor, 0, 0});
-    }
+    gelu({g.c, g.c_step, g.rows, width, p.divisor});
   }
 }
 
 /// Rows [rows.begin, rows.end) of the columns of panels [panels.begin, panels.end).
 void multiply_part(const BlockedKernels& kernels, const Product& p, const PackedMatrix& b,
-                   Range rows, Range panels, UnaryFn gelu) {
+                   Range rows, Range panels, GeluRowsFn gelu) {
   std::int64_t c_vectors[8];
   for (int v = 0; v < 8; ++v) c_vectors[v] = v * kernels.lanes;
   RowProduct g;
@@ -195,7 +193,7 @@ core::Result<void> rows_matmul(const Call& call, std::span<Tensor> outputs, Work
   if (const int threads = ws.threads.threads(); threads > 1) {
     cuts = std::clamp<std::int64_t>(ceil_div(4 * threads, areas), 1, panels);
   }
-  const UnaryFn gelu = kernels_for(ws.isa).unary[static_cast<std::size_t>(Unary::kGeluSteps)];
+  const GeluRowsFn gelu = gelu_rows_for(ws.isa);
   ws.threads.run(areas * cuts, [&](std::int64_t task) {
     const std::int64_t area = task / cuts, cut = task % cuts;
     const Range rows{area * p.rows / areas, (area + 1) * p.rows / areas};

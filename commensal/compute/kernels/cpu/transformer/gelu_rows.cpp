@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// Compiled once per instruction set, as cpu/lanes.cpp is, for the same targets.
+#undef HWY_DISABLED_TARGETS
+#define HWY_DISABLED_TARGETS \
+  (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128)
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE <commensal/compute/kernels/cpu/transformer/gelu_rows.cpp>
+#include <hwy/foreach_target.h>
+
+#include <algorithm>
+#include <commensal/compute/kernels/cpu/special-inl.hpp>
+#include <commensal/compute/kernels/cpu/transformer/gelu_rows.hpp>
+
+HWY_BEFORE_NAMESPACE();
+namespace commensal::kernels::cpu::HWY_NAMESPACE {
+#if HWY_NATIVE_FMA
+
+/// A row is too short for two vectors at a time to go into it evenly: they come from two rows.
+/// (The last of an odd number of rows is its own twin.)
+inline void gelu_rows(const GeluRows& g) {
+  for (std::int64_t row = 0; row < g.rows; row += 2) {
+    float* const first = g.x + row * g.step;
+    float* const second = g.x + std::min(row + 1, g.rows - 1) * g.step;
+    for (std::int64_t i = 0; i < g.width; i += kLanes) {
+      const auto rest = static_cast<int>(std::min<std::int64_t>(g.width - i, kLanes));
+      const TwinLanes::V x = {load_first(rest, first + i), load_first(rest, second + i)};
+      const auto e = erf_of_number<TwinLanes>(TwinLanes::div(x, TwinLanes::set(g.divisor)));
+      const auto product = TwinLanes::mul(x, TwinLanes::add(e, TwinLanes::set(1.0f)));
+      const auto y = TwinLanes::mul(product, TwinLanes::set(0.5f));
+      store_first(rest, canonical(y.a), first + i);
+      store_first(rest, canonical(y.b), second + i);
+    }
+  }
+}
+
+GeluRowsFn gelu_rows_fn() { return gelu_rows; }
+
+#endif  // HWY_NATIVE_FMA
+}  // namespace commensal::kernels::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace commensal::kernels {
+
+cpu::GeluRowsFn cpu::gelu_rows_for(Isa isa) {
+#if HWY_ARCH_X86
+  return isa == Isa::kAvx512 ? N_AVX3::gelu_rows_fn() : N_AVX2::gelu_rows_fn();
+#else
+  return N_NEON::gelu_rows_fn();
+#endif
+}
+
+}  // namespace commensal::kernels
+#endif  // HWY_ONCE
