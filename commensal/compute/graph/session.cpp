@@ -109,9 +109,9 @@ Result<std::vector<Value>> Session::run_values(std::span<const Value> inputs, Tr
   COMMENSAL_ASSIGN(const auto program, state_->program_for(inputs, tracer));
   std::int64_t node_runs_left = state_->node_runs_max;
   const kernels::ThreadPool::Burst burst(state_->threads);
-  return program->run({inputs.begin(), inputs.end()},
-                      {state_->arena, state_->threads, state_->prepared->isa(), tracer, pacer,
-                       node_runs_left});
+  return program->run(
+      {inputs.begin(), inputs.end()},
+      {state_->arena, state_->threads, state_->prepared->isa(), tracer, pacer, node_runs_left});
 }
 
 Result<std::vector<Tensor>> Session::run(std::span<const Tensor> inputs, Tracer* tracer,

@@ -16,7 +16,7 @@ namespace commensal::graph {
 enum class Backend { kRef, kCpu };
 
 struct SessionOptions {
-  Backend backend = Backend::kCpu;  // falls back to ref/ without AVX2 or NEON
+  Backend backend = Backend::kCpu;                 // falls back to ref/ without AVX2 or NEON
   std::optional<kernels::Isa> isa = std::nullopt;  // default: the best that the machine has
   int threads = 1;
   std::int64_t memory_bytes_max = limits::kMemoryBytesDefault;

@@ -92,8 +92,7 @@ struct Arena::State {
 Arena::Arena(std::int64_t bytes_max) : state_(std::make_shared<State>(bytes_max)) {}
 
 core::Result<std::shared_ptr<std::byte>> Arena::allocate(std::int64_t bytes) {
-  std::size_t size =
-      bytes > state_->bytes_max ? 0 : size_class(static_cast<std::size_t>(bytes));
+  std::size_t size = bytes > state_->bytes_max ? 0 : size_class(static_cast<std::size_t>(bytes));
   std::byte* block = size == 0 ? nullptr : state_->take(size);
   if (block == nullptr) {
     return core::fail(core::ErrorCode::kResourceExhausted,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A blocked convolution 1x1 and the depthwise one that alone reads it, where what lies in between is
-// too large for a cache.
+// A blocked convolution 1x1 and the depthwise one that alone reads it, where what lies in between
+// is too large for a cache.
 #include <algorithm>
 #include <commensal/compute/graph/optimise/passes.hpp>
 #include <commensal/compute/kernels/cpu/blocked/weights.hpp>

@@ -165,7 +165,8 @@ class Inference {
     kernels::Workspace workspace{arena_, threads_};
     if (!node.op->ref(call, *outputs, workspace)) return false;
     for (std::size_t i = 0; i < node.outputs.size(); ++i) {
-      if (node.outputs[i] != kAbsent) known_.constants.insert_or_assign(node.outputs[i], (*outputs)[i]);
+      if (node.outputs[i] != kAbsent)
+        known_.constants.insert_or_assign(node.outputs[i], (*outputs)[i]);
     }
     return true;
   }

@@ -62,8 +62,8 @@ ValueId BlockedLayout::need_blocked(ValueId id, const Node& like) {
   const auto found = blocked_.find(id);
   if (found != blocked_.end()) return found->second;
   const auto noted = channels_.find(id);
-  Node node = noted == channels_.end() ? internal("ToBlocked", like, {id})
-                                       : gathered(noted->second, like);
+  Node node =
+      noted == channels_.end() ? internal("ToBlocked", like, {id}) : gathered(noted->second, like);
   const ValueId made = add_blocked_value(id);
   node.outputs = {made};
   nodes_.push_back(std::move(node));
@@ -97,7 +97,8 @@ bool BlockedLayout::others_are_constant(const Node& node) const {
 }
 
 /// One element for each channel, as [N or 1, blocks, 1, 1, 16]; none if it is not that.
-std::optional<ValueId> BlockedLayout::per_channel(ValueId id, const Shape& picture, const Node& like) {
+std::optional<ValueId> BlockedLayout::per_channel(ValueId id, const Shape& picture,
+                                                  const Node& like) {
   const TensorType* type = rewriter_.type(id);
   if (type == nullptr || type->dtype != DType::kFloat32) return std::nullopt;
   const Shape& shape = type->shape;

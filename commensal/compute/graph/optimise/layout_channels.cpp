@@ -66,8 +66,8 @@ bool BlockedLayout::concat(const Node& node) {
   return true;
 }
 
-/// [N, C, H, W] to [N, G, C / G, H, W], the middle two exchanged, and back: the nodes before this one
-/// stay behind, and nobody reads them any more.
+/// [N, C, H, W] to [N, G, C / G, H, W], the middle two exchanged, and back: the nodes before this
+/// one stay behind, and nobody reads them any more.
 bool BlockedLayout::reshape(const Node& node) {
   const auto exchange = rewriter_.producer(node.inputs[0]);
   if (!exchange || rewriter_.node(*exchange).op->name != "Transpose") return false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What follows a blocked convolution and is done to its sums before they are stored: the addition of
-// a residual, then Relu or Clip. Likewise Relu after BatchNormalization.
+// What follows a blocked convolution and is done to its sums before they are stored: the addition
+// of a residual, then Relu or Clip. Likewise Relu after BatchNormalization.
 #include <cmath>
 #include <commensal/compute/graph/optimise/passes.hpp>
 #include <limits>

@@ -16,11 +16,11 @@ bool BlockedLayout::conv(const Node& node) {
   const ValueId x = node.inputs[0];
   if (!is_picture(x) || !is_picture(node.outputs[0])) return false;
   std::vector<const Tensor*> inputs;
-  const Tensor stand_in = Tensor::view_of(
-      *rewriter_.type(x),
-      core::ByteView(static_cast<const std::uint8_t*>(nullptr),
-                     static_cast<std::size_t>(rewriter_.type(x)->bytes())),
-      nullptr);
+  const Tensor stand_in =
+      Tensor::view_of(*rewriter_.type(x),
+                      core::ByteView(static_cast<const std::uint8_t*>(nullptr),
+                                     static_cast<std::size_t>(rewriter_.type(x)->bytes())),
+                      nullptr);
   inputs.push_back(&stand_in);
   for (std::size_t i = 1; i < node.inputs.size(); ++i) {
     inputs.push_back(rewriter_.constant(node.inputs[i]));

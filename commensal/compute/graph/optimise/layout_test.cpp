@@ -158,15 +158,14 @@ class Pictures {
     const auto batch = maker_.integers({-1, 2, x.channels / 2, x.height, x.width});
     const ValueId groups = maker_.node("Reshape", {x.id, batch});
     const ValueId moved = maker_.node("Transpose", {groups}, with("perm", Ints{0, 2, 1, 3, 4}));
-    x.id = maker_.node("Reshape",
-                       {moved, maker_.integers({-1, x.channels, x.height, x.width})});
+    x.id = maker_.node("Reshape", {moved, maker_.integers({-1, x.channels, x.height, x.width})});
     return x;
   }
   Picture slice(Picture x) {
     const std::int64_t begin = draw_.number(0, x.channels - 1);
     const std::int64_t end = draw_.number(begin + 1, x.channels);
-    x.id = maker_.node("Slice", {x.id, maker_.integers({begin}), maker_.integers({end}),
-                                 maker_.integers({1})});
+    x.id = maker_.node(
+        "Slice", {x.id, maker_.integers({begin}), maker_.integers({end}), maker_.integers({1})});
     x.channels = end - begin;
     return x;
   }

@@ -15,7 +15,8 @@ using Integers = std::vector<std::int64_t>;
 std::optional<Integers> spatial_pads(const Rewriter& rewriter, const Node& node) {
   const tensor::TensorType* type = rewriter.type(node.inputs[0]);
   const auto mode = node.attributes.text("mode", "constant");
-  if (node.opset < 11 || type == nullptr || type->shape.rank() < 3 || !mode || *mode != "constant") {
+  if (node.opset < 11 || type == nullptr || type->shape.rank() < 3 || !mode ||
+      *mode != "constant") {
     return std::nullopt;
   }
   for (std::size_t i = 2; i < node.inputs.size(); ++i) {

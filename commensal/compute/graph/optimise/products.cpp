@@ -17,8 +17,8 @@ constexpr std::size_t kBias = 2, kResidual = 3;
 
 const Tensor* constant_matrix(const Rewriter& rewriter, ValueId id) {
   const Tensor* b = rewriter.constant(id);
-  const bool fits = b != nullptr && b->dtype() == DType::kFloat32 && b->shape().rank() == 2 &&
-                    b->elements() > 0;
+  const bool fits =
+      b != nullptr && b->dtype() == DType::kFloat32 && b->shape().rank() == 2 && b->elements() > 0;
   return fits ? b : nullptr;
 }
 
@@ -36,7 +36,9 @@ bool is_bias(const Rewriter& rewriter, ValueId id, std::int64_t columns) {
 
 void take_matmul(Rewriter& rewriter, std::size_t index) {
   const Node& node = rewriter.node(index);
-  if (!is_float32(rewriter.type(node.inputs[0]), 2) || !is_float32(rewriter.type(node.outputs[0]), 2)) return;
+  if (!is_float32(rewriter.type(node.inputs[0]), 2) ||
+      !is_float32(rewriter.type(node.outputs[0]), 2))
+    return;
   if (constant_matrix(rewriter, node.inputs[1]) == nullptr) return;
   rewriter.replace(index, internal_node("RowsMatMul", node, node.inputs, {}));
 }

@@ -89,8 +89,8 @@ HWY_INLINE V scaled(V m, HighwayLanes::I n) {
 #endif
 }
 
-/// sigmoid(x), without what exp does for arguments above 0. (Of a NaN the second operand of Max comes
-/// out; what becomes of it is replaced.)
+/// sigmoid(x), without what exp does for arguments above 0. (Of a NaN the second operand of Max
+/// comes out; what becomes of it is replaced.)
 HWY_INLINE V sigmoid_of(V x) {
   using L = HighwayLanes;
   const V one = hn::Set(kFloats, 1.0f);

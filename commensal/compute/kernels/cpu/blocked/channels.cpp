@@ -27,9 +27,8 @@ core::Result<Gathering> gathering_of(const Call& call, int lanes) {
     auto& pieces = made.vectors[static_cast<std::size_t>(c / lanes)].pieces;
     const auto input = static_cast<int>(sources[static_cast<std::size_t>(c)]);
     const std::int64_t from = channels[static_cast<std::size_t>(c)], vector = from / lanes;
-    auto piece = std::ranges::find_if(pieces, [&](const ChannelPiece& p) {
-      return p.input == input && p.vector == vector;
-    });
+    auto piece = std::ranges::find_if(
+        pieces, [&](const ChannelPiece& p) { return p.input == input && p.vector == vector; });
     if (piece == pieces.end()) {
       piece = pieces.insert(pieces.end(), ChannelPiece{.input = input, .vector = vector});
     }

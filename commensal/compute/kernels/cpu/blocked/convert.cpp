@@ -108,8 +108,7 @@ Done last_to_blocked(const Call& call, Outputs outputs, Workspace& ws) {
 Types infer_blocked_to_last(const Call& call) {
   const BlockedShape x = BlockedShape::of(call.in(0).shape());
   COMMENSAL_ASSIGN(const std::int64_t channels, channels_of(call));
-  return std::vector{
-      TensorType{tensor::DType::kFloat32, {x.batch, x.height, x.width, channels}}};
+  return std::vector{TensorType{tensor::DType::kFloat32, {x.batch, x.height, x.width, channels}}};
 }
 
 Done blocked_to_last(const Call& call, Outputs outputs, Workspace& ws) {

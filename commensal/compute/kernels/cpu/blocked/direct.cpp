@@ -10,8 +10,8 @@ namespace commensal::kernels::cpu {
 
 namespace {
 
-/// Steps of depth between two stores of the accumulators: a panel's part of three vectors is 64 KiB,
-/// and stays in the second-level cache for all rows.
+/// Steps of depth between two stores of the accumulators: a panel's part of three vectors is 64
+/// KiB, and stays in the second-level cache for all rows.
 constexpr std::int64_t kStepsMax = 1024;
 /// Floats of the picture that a task goes through for panel after panel: half of such a cache.
 constexpr std::int64_t kTaskFloats = 256 * 1024;
@@ -21,8 +21,8 @@ struct Rows {
   const float* data = nullptr;
   std::int64_t image = 0, row = 0;  // floats between images, between rows of pixels
   std::int64_t pixel = 0;
-  std::int64_t block = 0;           // between blocks of channels
-  std::int64_t channels = 0;        // that lie side by side
+  std::int64_t block = 0;     // between blocks of channels
+  std::int64_t channels = 0;  // that lie side by side
 };
 
 class Direct {
@@ -63,7 +63,8 @@ class Direct {
     return window_.in[1] + window_.pad_begin[1] + window_.pad_end[1];
   }
 
-  /// Copies every block with zeros around it. (Weights are finite: +0 there is as good as skipping.)
+  /// Copies every block with zeros around it. (Weights are finite: +0 there is as good as
+  /// skipping.)
   core::Result<void> pad() {
     const BlockedShape in = call_.in();
     const std::int64_t height = padded_height(), width = padded_width() * kBlock;
@@ -102,8 +103,7 @@ class Direct {
       float* const to = copy_.get() + i * width;
       std::fill(to, to + width, 0.0f);
       if (y < 0 || y >= window_.in[0]) return;
-      const float* const from =
-          call_.x + i / height * channels * plane + y * window_.in[1];
+      const float* const from = call_.x + i / height * channels * plane + y * window_.in[1];
       kernels_.interleave(from, plane, channels, window_.in[1], to + left);
     });
     return {};
@@ -122,8 +122,8 @@ class Direct {
     const std::int64_t channels = call_.conv.channels;
     for (std::int64_t ky = 0; ky < window_.kernel[0]; ++ky) {
       for (std::int64_t kx = 0; kx < window_.kernel[1]; ++kx) {
-        const std::int64_t tap = ky * window_.dilation[0] * rows_.row +
-                                 kx * window_.dilation[1] * rows_.pixel;
+        const std::int64_t tap =
+            ky * window_.dilation[0] * rows_.row + kx * window_.dilation[1] * rows_.pixel;
         for (std::int64_t c = 0; c < channels; c += rows_.channels) {
           const std::int64_t count = std::min(rows_.channels, channels - c);
           const std::int64_t offset = tap + c / rows_.channels * rows_.block;
@@ -207,8 +207,7 @@ class Direct {
       k += steps;
       p.finish = run == runs_.size();
       for (std::int64_t row = y.begin; row < y.end; ++row) {
-        const std::int64_t to =
-            image * out_.image() + (row * width_ + x.begin) * kBlock;
+        const std::int64_t to = image * out_.image() + (row * width_ + x.begin) * kBlock;
         // What comes next lies behind it: the panel's next steps, or the next panel.
         p.next = row == y.begin ? p.b + steps * panel.vectors * kernels_.lanes : nullptr;
         p.a = rows_.data + image * rows_.image + row * a_row_ + x.begin * a_step_;
@@ -238,8 +237,8 @@ class Direct {
 
   std::shared_ptr<float> copy_;
   Rows rows_;
-  std::int64_t height_ = 0, width_ = 0;   // of the output, flattened
-  std::int64_t a_step_ = 0, a_row_ = 0;   // floats between pixels, between rows
+  std::int64_t height_ = 0, width_ = 0;  // of the output, flattened
+  std::int64_t a_step_ = 0, a_row_ = 0;  // floats between pixels, between rows
   std::vector<DepthRun> runs_;
 };
 

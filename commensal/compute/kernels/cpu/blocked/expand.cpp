@@ -34,11 +34,11 @@ struct Pair {
     one.inputs = inputs;
     COMMENSAL_ASSIGN(made.first, BlockedConv::of(one));
     const TensorType between = made.first.out().type();
-    const Tensor expanded = Tensor::view_of(
-        between,
-        core::ByteView(static_cast<const std::uint8_t*>(nullptr),
-                       static_cast<std::size_t>(between.bytes())),
-        nullptr);
+    const Tensor expanded =
+        Tensor::view_of(between,
+                        core::ByteView(static_cast<const std::uint8_t*>(nullptr),
+                                       static_cast<std::size_t>(between.bytes())),
+                        nullptr);
     const Tensor* then[] = {&expanded, &call.in(kSecond)};
     one.attributes = call.attributes;
     one.inputs = then;
@@ -161,7 +161,9 @@ Done blocked_expand(const Call& call, Outputs outputs, Workspace& ws) {
   // Bands expand the rows that they share twice.
   const int threads = ws.threads.threads();
   const std::int64_t bands =
-      threads == 1 ? 1 : std::clamp<std::int64_t>(4 * threads / tasks, 1, std::max<std::int64_t>(height / 8, 1));
+      threads == 1
+          ? 1
+          : std::clamp<std::int64_t>(4 * threads / tasks, 1, std::max<std::int64_t>(height / 8, 1));
   const std::int64_t blocks_max = kernels.vectors_max * kernels.lanes / kBlock;
   return run_with_scratch(
       ws, tasks * bands, std::max<std::int64_t>(blocks_max, 1) * ExpandedRows::block_floats(pair),

@@ -62,8 +62,8 @@ struct PoolColumn {
   int first = 0, width = 0;
 };
 
-/// One row of outputs of a block, of a pool: `height` rows of taps are inside the picture, the first
-/// of them row `first_row` of the window.
+/// One row of outputs of a block, of a pool: `height` rows of taps are inside the picture, the
+/// first of them row `first_row` of the window.
 struct PoolRow {
   const float* from = nullptr;  // the picture's row that the first tap reads
   std::int64_t row_step = 0, column_step = 0;
@@ -77,7 +77,7 @@ struct PoolRow {
 /// Some lanes of an output vector, out of one vector of an input.
 struct ChannelPiece {
   int input = 0;
-  std::int64_t vector = 0;    // of the input's channels
+  std::int64_t vector = 0;      // of the input's channels
   std::int32_t lane[16] = {};   // where lane i comes from
   std::int32_t taken[16] = {};  // all bits set where lane i is of this piece
 };

@@ -17,7 +17,9 @@ class RowRing {
   RowRing(const infer::Window& window, const float* plane, float* scratch)
       : window_(window), plane_(plane), scratch_(scratch), next_(-window.pad_begin[0]) {}
 
-  static std::int64_t places(const infer::Window& w) { return (w.kernel[0] - 1) * w.dilation[0] + 1; }
+  static std::int64_t places(const infer::Window& w) {
+    return (w.kernel[0] - 1) * w.dilation[0] + 1;
+  }
   static std::int64_t width(const infer::Window& w) {
     return (w.pad_begin[1] + w.in[1] + w.pad_end[1]) * kBlock;
   }
@@ -32,9 +34,7 @@ class RowRing {
   }
 
  private:
-  float* place(std::int64_t y) const {
-    return scratch_ + y % places(window_) * width(window_);
-  }
+  float* place(std::int64_t y) const { return scratch_ + y % places(window_) * width(window_); }
   void copy(std::int64_t y) const {
     float* to = place(y);
     const std::int64_t left = window_.pad_begin[1] * kBlock, kept = window_.in[1] * kBlock;

@@ -78,7 +78,8 @@ void lanes_pixels(const LanesRow& r) {
     const Channel channel(r, first);
     const Finish finish(r.how, first);
     int pixel = 0;
-    for (; pixel + 8 <= r.count; pixel += 8) lanes_tile<Channel, 8>(r, channel, pixel, first, finish);
+    for (; pixel + 8 <= r.count; pixel += 8)
+      lanes_tile<Channel, 8>(r, channel, pixel, first, finish);
     const int left = r.count - pixel;
     if (left == 7) {
       lanes_tile<Channel, 7>(r, channel, pixel, first, finish);

@@ -41,9 +41,8 @@ HWY_INLINE V maximum_of(const PoolRow& r, const PoolColumn& column, int first) {
     return hn::IfThenElse(hn::Eq(best, hn::Zero(kFloats)), signs, best);
   }
   best = hn::Neg(hn::Inf(kFloats));
-  for_taps(r, column, first, [&](int, V x) HWY_ATTR {
-    best = function::maximum<HighwayLanes>(best, x);
-  });
+  for_taps(r, column, first,
+           [&](int, V x) HWY_ATTR { best = function::maximum<HighwayLanes>(best, x); });
   return canonical(best);
 }
 

@@ -31,7 +31,8 @@ Span inside(const infer::Window& w, int d, std::int64_t out) {
   const auto i = static_cast<std::size_t>(d);
   const std::int64_t first = out * w.stride[i] - w.pad_begin[i], step = w.dilation[i];
   const std::int64_t begin = first < 0 ? ceil_div(-first, step) : 0;
-  const std::int64_t end = std::min(w.kernel[i], first >= w.in[i] ? 0 : ceil_div(w.in[i] - first, step));
+  const std::int64_t end =
+      std::min(w.kernel[i], first >= w.in[i] ? 0 : ceil_div(w.in[i] - first, step));
   return {begin, std::max<std::int64_t>(end - begin, 0), first + begin * step};
 }
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Included once per instruction set: the tiles of RowProduct.
 //
-// A tile is R rows x N vectors of accumulators. A step over depth takes R * N fused multiply-adds, R
-// broadcasts of a and N loads of b. Two multiply-adds and two loads a cycle with a latency of 4 ask
-// for at least 8 accumulators and R + N <= R * N; accumulators, N vectors of b and a broadcast must
-// fit the registers. 32 registers: 8 x 3 (28), 14 x 2 (31), 24 x 1 (26); 16 registers: 4 x 3 (16),
-// 6 x 2 (15), 12 x 1 (14).
+// A tile is R rows x N vectors of accumulators. A step over depth takes R * N fused multiply-adds,
+// R broadcasts of a and N loads of b. Two multiply-adds and two loads a cycle with a latency of 4
+// ask for at least 8 accumulators and R + N <= R * N; accumulators, N vectors of b and a broadcast
+// must fit the registers. 32 registers: 8 x 3 (28), 14 x 2 (31), 24 x 1 (26); 16 registers: 4 x 3
+// (16), 6 x 2 (15), 12 x 1 (14).
 #if defined(COMMENSAL_CPU_ROW_PRODUCT_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef COMMENSAL_CPU_ROW_PRODUCT_INL
 #undef COMMENSAL_CPU_ROW_PRODUCT_INL
@@ -118,8 +118,8 @@ struct RowTile {
         COMMENSAL_UNROLL
         for (int v = 0; v < N; ++v) {
           const float* const at = residual + r * p.c_step + p.c_vectors[v];
-          const V x = v + 1 < N || p.last == kLanes ? hn::LoadU(kFloats, at)
-                                                    : load_first(p.last, at);
+          const V x =
+              v + 1 < N || p.last == kLanes ? hn::LoadU(kFloats, at) : load_first(p.last, at);
           acc[r][v] = hn::Add(acc[r][v], x);
         }
       }

@@ -30,14 +30,14 @@ struct RowProduct {
   std::int64_t a_step = 0;
   const DepthRun* runs = nullptr;
   int run_count = 0;
-  const float* b = nullptr;  // [all steps of the runs][vectors * lanes]
+  const float* b = nullptr;     // [all steps of the runs][vectors * lanes]
   const float* next = nullptr;  // what b will be in the next call: fetched ahead; null: nothing
-  float* c = nullptr;        // row r, vector v: c + r * c_step + c_vectors[v]
+  float* c = nullptr;           // row r, vector v: c + r * c_step + c_vectors[v]
   std::int64_t c_step = 0;
   const std::int64_t* c_vectors = nullptr;
   int rows = 0;
-  int vectors = 0;  // at most RowKernels::vectors_max
-  int last = 0;     // elements of the last vector that are there, at least 1
+  int vectors = 0;      // at most RowKernels::vectors_max
+  int last = 0;         // elements of the last vector that are there, at least 1
   bool resume = false;  // the chains go on from c instead of +0
   bool finish = false;  // they end here
   RowFinish how;

@@ -9,10 +9,10 @@ namespace commensal::kernels::cpu {
 
 /// How a blocked convolution is computed; its static shape decides.
 enum class ConvWay {
-  kDirect,      // group 1
-  kWinograd,    // the Winograd clause
-  kDepthwise,   // every channel by itself
-  kGrouped,     // groups that divide a block
+  kDirect,     // group 1
+  kWinograd,   // the Winograd clause
+  kDepthwise,  // every channel by itself
+  kGrouped,    // groups that divide a block
 };
 
 /// None: there is no blocked kernel for it.

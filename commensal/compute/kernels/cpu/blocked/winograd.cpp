@@ -146,8 +146,8 @@ class Winograd {
                      std::int64_t end) const {
     for (std::int64_t tile = begin; tile < end; ++tile) {
       const Place at = place_of(tile);
-      const std::int64_t to = at.image * out_.image() + block * out_.plane() +
-                              (at.y * out_.width + at.x) * kBlock;
+      const std::int64_t to =
+          at.image * out_.image() + block * out_.plane() + (at.y * out_.width + at.x) * kBlock;
       BlockedTileOut t;
       t.sums = sums_.get() + (tile - first) * sum_step_ + block * kBlock;
       t.point_step = sum_point_;
@@ -176,8 +176,8 @@ class Winograd {
   const int side_;
   const BlockedWinograd& transforms_;
   const int points_;
-  const std::int64_t down_, across_;          // tiles of an image
-  const std::int64_t in_step_, sum_step_;     // floats of a tile
+  const std::int64_t down_, across_;       // tiles of an image
+  const std::int64_t in_step_, sum_step_;  // floats of a tile
 
   std::int64_t in_point_ = 0, sum_point_ = 0;  // floats between points
   std::shared_ptr<float> inputs_;              // [point][tile][channel]
