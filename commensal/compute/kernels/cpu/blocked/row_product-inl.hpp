@@ -149,25 +149,22 @@ struct RowTile {
   }
 };
 
-/// The lines of the next panel, some at each step of the first tiles of this one: as many as a step
-/// reads if there is one tile, else fewer, so that they come no faster than memory gives them.
+/// The lines of the next panel, a few at every fourth step: spread over as many tiles as there are,
+/// so that they come no faster than memory gives them.
 struct Ahead {
+  static constexpr std::int64_t kLine = 16;  // floats
   const float* at;
-  std::int64_t second = 0, third = 0, step = 0;
-  static constexpr std::int64_t kLine = 16;
+  int lines = 0;  // at a time
 
-  Ahead(const RowProduct& p, int tile, int tiles, std::int64_t steps) : at(p.b) {
-    if (p.next == nullptr || tile >= 3) return;
-    if (tiles < 3) second = kLine, step = kLine;
-    if (tiles < 2) third = 2 * kLine, step = 2 * kLine;
-    step += kLine;
-    at = p.next + tile * steps * step;
+  /// `all`: lines of four steps of a panel.
+  Ahead(const RowProduct& p, int tile, int tiles, std::int64_t steps, int all) : at(p.next) {
+    const int turns = std::min(tiles, all);
+    if (p.next == nullptr || tile >= turns) return;
+    lines = (all + turns - 1) / turns;
+    at += tile * (steps / 4) * lines * kLine;
   }
-  HWY_INLINE void advance() {
-    __builtin_prefetch(at, 0, 2);
-    __builtin_prefetch(at + second, 0, 2);
-    __builtin_prefetch(at + third, 0, 2);
-    at += step;
+  HWY_INLINE void fetch() {
+    for (int i = 0; i < lines; ++i, at += kLine) __builtin_prefetch(at, 0, 2);
   }
 };
 
@@ -189,8 +186,8 @@ HWY_NOINLINE void row_tile(const RowProduct& p, std::int64_t row, Ahead ahead) {
       COMMENSAL_UNROLL
       for (int u = 0; u < 4; ++u) {
         tile.step(left, u, b + u * N * kLanes, std::make_integer_sequence<int, R>());
-        ahead.advance();
       }
+      ahead.fetch();
     }
     for (; k > 0; --k, left.advance(1), b += N * kLanes) {
       tile.step(left, 0, b, std::make_integer_sequence<int, R>());
@@ -221,7 +218,8 @@ inline void row_tiles(const RowProduct& p) {
   for (int i = 0; i < p.run_count; ++i) steps += p.runs[i].count;
   for (int i = 0; i < tiles; ++i) {
     const int height = rows + (i < taller ? 1 : 0);
-    kRowTiles<N>[static_cast<std::size_t>(height - 1)](p, row, Ahead(p, i, tiles, steps));
+    kRowTiles<N>[static_cast<std::size_t>(height - 1)](
+        p, row, Ahead(p, i, tiles, steps, N * kLanes * 4 / 16));
     row += height;
   }
 }
