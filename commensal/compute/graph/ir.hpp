@@ -36,7 +36,7 @@ struct Declared {
 
 struct ValueInfo {
   std::string name;
-  Declared declared;  // of graph inputs and outputs; undefined for values in between
+  Declared declared;  // of graph inputs and outputs; of values in between if the graph was planned
 };
 
 struct Graph;

@@ -51,6 +51,8 @@ class Program {
   std::shared_ptr<const Graph> graph_;
   std::vector<std::vector<ValueId>> released_;  // after each node
   std::vector<std::shared_ptr<const kernels::Packed>> packed_;
+  /// Of each node whose output types are known and depend on nothing but the types of its inputs.
+  std::vector<std::vector<tensor::TensorType>> inferred_;
   std::vector<std::vector<Program>> inner_;  // of each node's subgraphs
 };
 

@@ -57,6 +57,18 @@ ValueId Rewriter::add_constant(std::string name, Tensor value) {
   return id;
 }
 
+Graph Rewriter::take() && {
+  for (std::size_t i = 0; i < types_.size(); ++i) {
+    Declared& declared = graph_.values[i].declared;
+    if (!types_[i] || declared.dtype != tensor::DType::kUndefined) continue;
+    declared.dtype = types_[i]->dtype;
+    declared.ranked = true;
+    declared.dims.assign(types_[i]->shape.dims().begin(), types_[i]->shape.dims().end());
+    declared.symbols.resize(declared.dims.size());
+  }
+  return std::move(graph_);
+}
+
 void Rewriter::sweep() {
   drop_dead_nodes();
   drop_unread_constants();

@@ -42,7 +42,8 @@ class Rewriter {
   /// After each pass: drops nodes and constants that nobody reads, and finds the users anew.
   void sweep();
 
-  Graph take() && { return std::move(graph_); }
+  /// The graph, in which all values of known types declare them.
+  Graph take() &&;
 
  private:
   void drop_dead_nodes();
