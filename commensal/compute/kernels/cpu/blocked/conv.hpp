@@ -2,6 +2,7 @@
 #pragma once
 
 #include <commensal/compute/kernels/cpu/blocked/weights.hpp>
+#include <mutex>
 
 namespace commensal::kernels::cpu {
 
@@ -31,6 +32,19 @@ struct BlockedConv {
   BlockedShape out() const {
     return {conv.batch, blocks_of(conv.out_channels), conv.window.out[0], conv.window.out[1]};
   }
+};
+
+/// What was read of the last call's types and attributes: they are the same, run after run.
+/// Thread-safety: any thread.
+class LastCall {
+ public:
+  /// As BlockedConv::of, which is only asked where X has another type than last time.
+  core::Result<BlockedConv> of(const Call& call);
+
+ private:
+  std::mutex mutex_;
+  TensorType x_;
+  BlockedConv read_;
 };
 
 // One file each. Error: kResourceExhausted.

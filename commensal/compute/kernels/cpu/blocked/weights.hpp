@@ -19,7 +19,7 @@ enum class ConvWay {
 std::optional<ConvWay> way_of(const infer::Conv& conv);
 
 /// The constant weights and bias of a blocked convolution, in the form that its way wants.
-class BlockedWeights final : public Packed {
+class BlockedWeights {
  public:
   /// `weights` [O, C/group, KH, KW], `bias` [O] or null, of binary32.
   BlockedWeights(const BlockedKernels& kernels, ConvWay way, int winograd_tile,
