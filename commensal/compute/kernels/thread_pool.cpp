@@ -12,18 +12,19 @@ namespace {
 
 struct Job {
   const std::function<void(std::int64_t)>& task;
-  std::int64_t count;
-  std::atomic<std::int64_t> next = 0;
+  Shares shares;
 
-  void work() {
-    for (std::int64_t i = next.fetch_add(1, std::memory_order_relaxed); i < count;
-         i = next.fetch_add(1, std::memory_order_relaxed)) {
-      task(i);
-    }
-  }
+  void work(int worker) { shares.work(worker, task); }
 };
 
 }  // namespace
+
+Shares::Shares(std::int64_t count, int workers) : shares_(static_cast<std::size_t>(workers)) {
+  for (int i = 0; i < workers; ++i) {
+    shares_[static_cast<std::size_t>(i)].next = i * count / workers;
+    shares_[static_cast<std::size_t>(i)].end = (i + 1) * count / workers;
+  }
+}
 
 // A job is posted by storing its address and counting up `posted`. A worker says that it is inside
 // before it looks for the job, and the caller takes the address back before it looks who is inside:
@@ -56,7 +57,7 @@ struct ThreadPool::State {
 #endif
   }
 
-  void worker_main() {
+  void worker_main(int worker) {
     std::uint32_t seen = 0;
     while (true) {
       const auto is_new = [&] { return posted.load() != seen; };
@@ -64,7 +65,7 @@ struct ThreadPool::State {
       if (closing.load()) return;
       seen = posted.load();
       inside.fetch_add(1);
-      if (Job* const mine = job.load()) mine->work();
+      if (Job* const mine = job.load()) mine->work(worker);
       if (inside.fetch_sub(1) == 1) inside.notify_one();
     }
   }
@@ -79,7 +80,7 @@ ThreadPool::ThreadPool(int threads) : state_(std::make_unique<State>()) {
   core::check(threads >= 1, "a pool has at least the caller's thread");
   for (int i = 1; i < threads; ++i) {
     try {
-      state_->workers.emplace_back([state = state_.get()] { state->worker_main(); });
+      state_->workers.emplace_back([state = state_.get(), i] { state->worker_main(i); });
     } catch (const std::system_error&) {
       return;  // the system has no more threads to give: fewer do the same work, with the same bits
     }
@@ -98,11 +99,14 @@ ThreadPool::Burst::~Burst() { pool_.state_->bursts.fetch_sub(1); }
 int ThreadPool::threads() const { return static_cast<int>(state_->workers.size()) + 1; }
 
 void ThreadPool::run(std::int64_t count, const std::function<void(std::int64_t)>& task) {
-  Job mine{task, count};
-  if (state_->workers.empty() || count <= 1) return mine.work();
+  if (state_->workers.empty() || count <= 1) {
+    for (std::int64_t i = 0; i < count; ++i) task(i);
+    return;
+  }
+  Job mine{task, Shares(count, threads())};
   core::check(state_->job.exchange(&mine) == nullptr, "one run at a time");
   state_->post();
-  mine.work();
+  mine.work(0);
   // A worker that wakes from now on finds no job; only those inside are waited for.
   state_->job = nullptr;
   const auto all_left = [&] { return state_->inside.load() == 0; };

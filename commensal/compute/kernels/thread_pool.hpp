@@ -1,11 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <vector>
 
 namespace commensal::kernels {
+
+/// Tasks dealt out to several workers: each has a share of neighbouring ones, the same every time,
+/// so that it finds in its caches what it wrote before; who is done takes from the others.
+/// Thread-safety: any thread.
+class Shares {
+ public:
+  Shares(std::int64_t count, int workers);
+
+  /// Calls task(i) for what is left, the share of worker `worker` first.
+  template <class Task>
+  void work(int worker, const Task& task) {
+    const auto all = static_cast<int>(shares_.size());
+    for (int k = 0; k < all; ++k) {
+      Share& share = shares_[static_cast<std::size_t>((worker + k) % all)];
+      for (std::int64_t i = share.take(); i < share.end; i = share.take()) task(i);
+    }
+  }
+
+ private:
+  struct alignas(64) Share {  // a cache line each
+    std::atomic<std::int64_t> next = 0;
+    std::int64_t end = 0;
+    std::int64_t take() { return next.fetch_add(1, std::memory_order_relaxed); }
+  };
+  std::vector<Share> shares_;
+};
 
 /// Threads that sleep when there is nothing to do: the host owns the machine. Between the jobs of a
 /// burst, which follow each other closely, they look out for the next one for at most 50

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <atomic>
 #include <commensal/compute/kernels/operator.hpp>
 #include <vector>
 
@@ -27,13 +26,11 @@ core::Result<void> run_with_scratch(Workspace& ws, std::int64_t count, std::int6
   for (auto& scratch : scratches) {
     COMMENSAL_ASSIGN(scratch, floats_from(ws.arena, floats));
   }
-  std::atomic<std::int64_t> next = 0;
+  if (slots == 0) return {};
+  Shares shares(count, static_cast<int>(slots));
   ws.threads.run(slots, [&](std::int64_t slot) {
     float* const scratch = scratches[static_cast<std::size_t>(slot)].get();
-    for (std::int64_t i = next.fetch_add(1, std::memory_order_relaxed); i < count;
-         i = next.fetch_add(1, std::memory_order_relaxed)) {
-      task(i, scratch);
-    }
+    shares.work(static_cast<int>(slot), [&](std::int64_t i) { task(i, scratch); });
   });
   return {};
 }

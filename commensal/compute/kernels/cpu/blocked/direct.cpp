@@ -155,7 +155,7 @@ class Direct {
     Cut cut{std::clamp<std::int64_t>(ceil_div(picture, kTaskFloats), 1, most), 1};
     if (ws_.threads.threads() == 1) return cut;
     // What is larger is read once by all threads together, the other by each of them.
-    const std::int64_t wanted = ceil_div(4 * ws_.threads.threads(), call_.conv.batch);
+    const std::int64_t wanted = ceil_div(2 * ws_.threads.threads(), call_.conv.batch);
     if (panels_.floats() > picture) cut.panels = std::min(panels, ceil_div(wanted, cut.areas));
     cut.areas = std::clamp(ceil_div(wanted, cut.panels), cut.areas, std::max(most, cut.areas));
     cut.panels = std::clamp(ceil_div(wanted, cut.areas), cut.panels, panels);
