@@ -114,7 +114,7 @@ struct Pow {
     return visit(Numbers{}, exponent, [&]<class E>() -> Compute<T> {
       const auto y = load(in.template stored<E>(1));
       if constexpr (std::is_integral_v<T> && std::is_integral_v<E>) {
-        return integer_power<T>(in(0), static_cast<std::int64_t>(y));
+        return integer_power(in(0), static_cast<std::int64_t>(y));
       } else {
         using C = std::conditional_t<std::is_same_v<T, double>, double, float>;
         return convert<Compute<T>>(math::by_type::pow(static_cast<C>(in(0)), static_cast<C>(y)));
