@@ -62,8 +62,8 @@ struct ThreadPool::State {
     while (true) {
       const auto is_new = [&] { return posted.load() != seen; };
       if (bursts.load() == 0 || !comes_true(is_new)) posted.wait(seen);
+      seen = posted.load();  // first: what closes is said before it is posted
       if (closing.load()) return;
-      seen = posted.load();
       inside.fetch_add(1);
       if (Job* const mine = job.load()) mine->work(worker);
       if (inside.fetch_sub(1) == 1) inside.notify_one();

@@ -34,6 +34,13 @@ TEST(ThreadPool, SeesTheResultsOfManyShortRuns) {
   EXPECT_EQ(values, (std::vector<int>{0, 2000, 4000, 6000, 8000}));
 }
 
+TEST(ThreadPool, EndsWhileItsThreadsAreStillWaking) {
+  for (int round = 0; round < 20000; ++round) {
+    ThreadPool pool(2 + round % 3);
+    if (round % 2 == 0) pool.run(2, [](std::int64_t) {});
+  }
+}
+
 TEST(ThreadPool, ABurstChangesNothingButTheWait) {
   ThreadPool pool(4);
   std::atomic<std::int64_t> sum = 0;
