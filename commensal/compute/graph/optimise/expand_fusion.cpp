@@ -28,11 +28,12 @@ bool all_are(const Node& node, std::string_view name, std::int64_t value) {
 
 /// 1x1 with stride 1, on a blocked picture, unpadded.
 bool is_pointwise(const Rewriter& rewriter, const Node& node) {
+  if (!is_conv(node, ConvWay::kDirect)) return false;
   const tensor::Tensor* w = rewriter.constant(node.inputs[1]);
   const auto automatic = node.attributes.text("auto_pad", "NOTSET");
-  return is_conv(node, ConvWay::kDirect) && !node.attributes.has("picture") && w != nullptr &&
-         w->shape()[2] == 1 && w->shape()[3] == 1 && all_are(node, "strides", 1) &&
-         all_are(node, "pads", 0) && automatic && *automatic == "NOTSET";
+  return !node.attributes.has("picture") && w != nullptr && w->shape()[2] == 1 &&
+         w->shape()[3] == 1 && all_are(node, "strides", 1) && all_are(node, "pads", 0) &&
+         automatic && *automatic == "NOTSET";
 }
 
 void fuse(Rewriter& rewriter, std::size_t index) {

@@ -61,14 +61,20 @@ Done blocked_channels(const Call& call, Outputs outputs, Workspace& ws) {
   ws.threads.run(out.batch * vectors, [&](std::int64_t task) {
     const std::int64_t n = task / vectors, v = task % vectors;
     const auto& pieces = gathering.vectors[static_cast<std::size_t>(v)].pieces;
+    float* const to = y + n * out.image() + vector_offset(v, kernels.lanes, out.plane());
+    if (pieces
+            .empty()) {  // channels beyond the last: no number that was never written is looked at
+      for (std::int64_t i = 0; i < out.pixels(); ++i)
+        std::fill_n(to + i * kBlock, kernels.lanes, 0.0f);
+      return;
+    }
     std::vector<const float*> from;
     for (const ChannelPiece& piece : pieces) {
       const BlockedShape in = BlockedShape::of(call.in(piece.input).shape());
       from.push_back(call.in(piece.input).data<float>().data() + n * in.image() +
                      vector_offset(piece.vector, kernels.lanes, in.plane()));
     }
-    kernels.gather_channels(pieces.data(), from.data(), static_cast<int>(pieces.size()),
-                            y + n * out.image() + vector_offset(v, kernels.lanes, out.plane()),
+    kernels.gather_channels(pieces.data(), from.data(), static_cast<int>(pieces.size()), to,
                             out.pixels());
   });
   return {};
