@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <apps/command.hpp>
+#include <commensal/base/core/temporary_folder.hpp>
 #include <commensal/lab/demo.hpp>
 #include <cstdio>
 #include <cstdlib>
@@ -39,11 +40,7 @@ Result<core::Path> find_model_folder(const std::string& asked) {
 
 Result<core::Path> make_folder(const std::string& asked) {
   if (!asked.empty()) return core::Path(asked);
-  std::string pattern = (std::filesystem::temp_directory_path() / "commensal-demo-XXXXXX").string();
-  if (::mkdtemp(pattern.data()) == nullptr) {
-    return core::fail(core::ErrorCode::kDataLoss, "cannot create '{}'", pattern);
-  }
-  return core::Path(pattern);
+  return core::make_temporary_folder("commensal-demo");
 }
 
 Json json_of(const DemoReport& report) {

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <unistd.h>
-
 #include <commensal/base/core/rng.hpp>
+#include <commensal/base/core/temporary_folder.hpp>
 #include <commensal/lab/bench/inputs.hpp>
-#include <cstdlib>
 
 namespace commensal::lab {
 
@@ -46,9 +44,8 @@ core::Bytes elements(const tensor::TensorType& type, std::uint64_t stream) {
 }  // namespace
 
 Result<ScratchFolder> ScratchFolder::make() {
-  std::string pattern = (std::filesystem::temp_directory_path() / "commensal-XXXXXX").string();
-  if (::mkdtemp(pattern.data()) != nullptr) return ScratchFolder(pattern);
-  return fail(ErrorCode::kPermissionDenied, "cannot make the folder '{}'", pattern);
+  COMMENSAL_ASSIGN(const core::Path made, core::make_temporary_folder("commensal-bench"));
+  return ScratchFolder(made);
 }
 
 ScratchFolder::~ScratchFolder() {

@@ -2,6 +2,7 @@
 // A blocked convolution 1x1 and the depthwise one that alone reads it, where what lies in between
 // is too large for a cache.
 #include <algorithm>
+#include <commensal/compute/graph/optimise/match.hpp>
 #include <commensal/compute/graph/optimise/passes.hpp>
 #include <commensal/compute/kernels/cpu/blocked/weights.hpp>
 #include <commensal/compute/kernels/internal.hpp>
@@ -17,8 +18,8 @@ constexpr std::size_t kBias = 2, kResidual = 3;
 
 bool is_conv(const Node& node, ConvWay way) {
   const auto found = node.attributes.integer("way", -1);
-  return node.op->domain == "commensal" && node.op->name == "BlockedConv" && found &&
-         *found == static_cast<std::int64_t>(way) && node.inputs.size() <= kResidual;
+  return is_internal(node, "BlockedConv") && found && *found == static_cast<std::int64_t>(way) &&
+         node.inputs.size() <= kResidual;
 }
 
 bool all_are(const Node& node, std::string_view name, std::int64_t value) {
@@ -40,7 +41,7 @@ void fuse(Rewriter& rewriter, std::size_t index) {
   const Node& second = rewriter.node(index);
   if (!is_conv(second, ConvWay::kDepthwise) || !all_are(second, "dilations", 1)) return;
   const ValueId between = second.inputs[0];
-  const auto from = rewriter.only_user(between) ? rewriter.producer(between) : std::nullopt;
+  const auto from = own_producer(rewriter, between);
   if (!from || !is_pointwise(rewriter, rewriter.node(*from))) return;
   const tensor::TensorType* type = rewriter.type(between);
   if (type == nullptr || type->bytes() / type->shape[0] < kLargeBytes) return;

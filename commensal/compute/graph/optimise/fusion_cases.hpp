@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <commensal/compute/graph/graph_maker.hpp>
+#include <commensal/compute/graph/optimise/match.hpp>
 #include <commensal/compute/graph/optimise/optimise.hpp>
 #include <commensal/compute/graph/session.hpp>
 #include <commensal/compute/kernels/random_values.hpp>
@@ -66,9 +67,8 @@ inline std::ptrdiff_t expect_same(const GraphMaker& maker, std::string_view name
       }
     }
   }
-  return std::ranges::count_if(fused->nodes, [&](const Node& node) {
-    return node.op->domain == "commensal" && node.op->name == name;
-  });
+  return std::ranges::count_if(fused->nodes,
+                               [&](const Node& node) { return is_internal(node, name); });
 }
 
 /// The same, and there are `count` of them.

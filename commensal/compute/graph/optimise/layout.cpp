@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <commensal/compute/graph/optimise/layout.hpp>
+#include <commensal/compute/graph/optimise/match.hpp>
 
 namespace commensal::graph::optimise {
 
@@ -34,16 +35,6 @@ void BlockedLayout::run() {
   rewriter_.set_nodes(std::move(nodes_));
 }
 
-Node BlockedLayout::internal(std::string_view op, const Node& like,
-                             std::vector<ValueId> inputs) const {
-  Node node;
-  node.name = like.name;
-  node.op = &kernels::internal_operator(op);
-  node.opset = like.opset;
-  node.inputs = std::move(inputs);
-  return node;
-}
-
 ValueId BlockedLayout::add_blocked_value(ValueId id) {
   const std::string name = rewriter_.graph().name_of(id) + " (blocked)";
   return rewriter_.add_value(name, blocked_type(id));
@@ -62,8 +53,8 @@ ValueId BlockedLayout::need_blocked(ValueId id, const Node& like) {
   const auto found = blocked_.find(id);
   if (found != blocked_.end()) return found->second;
   const auto noted = channels_.find(id);
-  Node node =
-      noted == channels_.end() ? internal("ToBlocked", like, {id}) : gathered(noted->second, like);
+  Node node = noted == channels_.end() ? internal_node("ToBlocked", like, {id})
+                                       : gathered(noted->second, like);
   const ValueId made = add_blocked_value(id);
   node.outputs = {made};
   nodes_.push_back(std::move(node));

@@ -39,7 +39,6 @@ class BlockedLayout {
   ValueId need_blocked(ValueId id, const Node& like);
   void need_plain(ValueId id);
   void keep(const Node& node);
-  Node internal(std::string_view op, const Node& like, std::vector<ValueId> inputs) const;
   /// The node's output is the picture `like` makes, in blocks.
   void emit_blocked(Node node, const Node& like);
   ValueId add_blocked_value(ValueId id);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <commensal/compute/graph/optimise/layout.hpp>
+#include <commensal/compute/graph/optimise/match.hpp>
 #include <numeric>
 
 namespace commensal::graph::optimise {
@@ -32,7 +33,7 @@ Node BlockedLayout::gathered(const std::vector<Channel>& channels, const Node& l
     sources.push_back(found - inputs.begin());
     places.push_back(channel.channel);
   }
-  Node node = internal("BlockedChannels", like, std::move(inputs));
+  Node node = internal_node("BlockedChannels", like, std::move(inputs));
   node.attributes.set("sources", std::move(sources));
   node.attributes.set("channels", std::move(places));
   return node;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What follows a blocked convolution and is done to its sums before they are stored: the addition
 // of a residual, then Relu or Clip. Likewise Relu after BatchNormalization.
-#include <cmath>
+#include <commensal/compute/graph/optimise/match.hpp>
 #include <commensal/compute/graph/optimise/passes.hpp>
 #include <limits>
 
@@ -10,13 +10,6 @@ namespace commensal::graph::optimise {
 namespace {
 
 constexpr std::size_t kResidual = 3;
-
-bool is(const Node& node, std::string_view internal) {
-  return node.op->domain == "commensal" && node.op->name == internal;
-}
-bool is_plain(const Node& node, std::string_view name) {
-  return node.op->domain.empty() && node.op->name == name;
-}
 
 struct Bounds {
   float low, high;
@@ -40,11 +33,6 @@ std::optional<Bounds> bounds_of(const Rewriter& rewriter, const Node& node) {
   return fits ? std::optional(bounds) : std::nullopt;
 }
 
-/// The node that makes `id` for this user alone.
-std::optional<std::size_t> own_producer(const Rewriter& rewriter, ValueId id) {
-  return rewriter.only_user(id) ? rewriter.producer(id) : std::nullopt;
-}
-
 void fuse_bounds(Rewriter& rewriter, std::size_t index) {
   const Node& node = rewriter.node(index);
   const auto bounds = bounds_of(rewriter, node);
@@ -52,8 +40,8 @@ void fuse_bounds(Rewriter& rewriter, std::size_t index) {
   const auto from = own_producer(rewriter, node.inputs[0]);
   if (!from) return;
   Node fused = rewriter.node(*from);
-  const bool normalises = is(fused, "BlockedNormalise") && is_plain(node, "Relu");
-  if (!is(fused, "BlockedConv") && !normalises) return;
+  const bool normalises = is_internal(fused, "BlockedNormalise") && is_plain(node, "Relu");
+  if (!is_internal(fused, "BlockedConv") && !normalises) return;
   if (fused.attributes.has("low") || fused.attributes.has("gate")) return;
   fused.attributes.set("low", bounds->low);
   fused.attributes.set("high", bounds->high);
@@ -72,7 +60,7 @@ void fuse_residual(Rewriter& rewriter, std::size_t index) {
   std::optional<std::size_t> conv;
   for (const ValueId id : node.inputs) {
     const auto from = own_producer(rewriter, id);
-    if (!from || !is(rewriter.node(*from), "BlockedConv")) continue;
+    if (!from || !is_internal(rewriter.node(*from), "BlockedConv")) continue;
     const Node& made = rewriter.node(*from);
     if (made.attributes.has("low") || made.attributes.has("gate")) continue;
     if (made.inputs.size() > kResidual) continue;
@@ -100,7 +88,7 @@ void fuse_gate(Rewriter& rewriter, std::size_t index) {
     const bool soft = is_plain(function, "Sigmoid"), hard = is_plain(function, "HardSigmoid");
     if ((!soft && !hard) || function.inputs[0] != x) continue;
     Node fused = rewriter.node(*from);
-    if (!is(fused, "BlockedConv") || fused.attributes.has("low")) return;
+    if (!is_internal(fused, "BlockedConv") || fused.attributes.has("low")) return;
     const auto alpha = function.attributes.real("alpha", 0.2f);
     const auto beta = function.attributes.real("beta", 0.5f);
     if (!alpha || !beta) return;

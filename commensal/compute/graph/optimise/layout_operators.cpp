@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <commensal/compute/graph/optimise/layout.hpp>
+#include <commensal/compute/graph/optimise/match.hpp>
 #include <commensal/compute/kernels/cpu/blocked/plan.hpp>
+#include <commensal/compute/tensor/stand_in.hpp>
 
 namespace commensal::graph::optimise {
 
@@ -16,12 +18,8 @@ bool BlockedLayout::conv(const Node& node) {
   const ValueId x = node.inputs[0];
   if (!is_picture(x) || !is_picture(node.outputs[0])) return false;
   std::vector<const Tensor*> inputs;
-  const Tensor stand_in =
-      Tensor::view_of(*rewriter_.type(x),
-                      core::ByteView(static_cast<const std::uint8_t*>(nullptr),
-                                     static_cast<std::size_t>(rewriter_.type(x)->bytes())),
-                      nullptr);
-  inputs.push_back(&stand_in);
+  const Tensor picture = tensor::stand_in(*rewriter_.type(x));
+  inputs.push_back(&picture);
   for (std::size_t i = 1; i < node.inputs.size(); ++i) {
     inputs.push_back(rewriter_.constant(node.inputs[i]));
     if (node.inputs[i] != kAbsent && inputs.back() == nullptr) return false;
@@ -35,8 +33,7 @@ bool BlockedLayout::conv(const Node& node) {
   const bool from_picture = plan->from_picture && !is_blocked(x);
   std::vector<ValueId> made_of = node.inputs;
   if (!from_picture) made_of[0] = need_blocked(x, node);
-  Node made = internal("BlockedConv", node, std::move(made_of));
-  made.attributes = node.attributes;
+  Node made = internal_node("BlockedConv", node, std::move(made_of), node.attributes);
   made.attributes.set("way", plan->way);
   made.attributes.set("winograd_tile", plan->winograd_tile);
   if (from_picture) made.attributes.set("picture", std::int64_t{1});
@@ -73,7 +70,7 @@ bool BlockedLayout::binary(const Node& node) {
     if ((swapped && !commutes) || !whole(x) || !is_blocked(x)) continue;
     const auto lanes = per_channel(other, shape, node);
     if (!lanes) continue;
-    Node made = internal("BlockedBinary", node, {need_blocked(x, node), *lanes});
+    Node made = internal_node("BlockedBinary", node, {need_blocked(x, node), *lanes});
     made.attributes.set("operator", std::string(node.op->name));
     emit_blocked(std::move(made), node);
     return true;
@@ -93,9 +90,7 @@ bool BlockedLayout::normalise(const Node& node) {
   }
   std::vector<ValueId> inputs = node.inputs;
   inputs[0] = need_blocked(x, node);
-  Node made = internal("BlockedNormalise", node, std::move(inputs));
-  made.attributes = node.attributes;
-  emit_blocked(std::move(made), node);
+  emit_blocked(internal_node("BlockedNormalise", node, std::move(inputs), node.attributes), node);
   return true;
 }
 
@@ -103,9 +98,7 @@ bool BlockedLayout::pool(const Node& node, std::string_view name) {
   const ValueId x = node.inputs[0];
   if (!is_picture(x) || !is_blocked(x) || node.outputs.size() != 1) return false;
   if (!is_picture(node.outputs[0])) return false;
-  Node made = internal(name, node, {need_blocked(x, node)});
-  made.attributes = node.attributes;
-  emit_blocked(std::move(made), node);
+  emit_blocked(internal_node(name, node, {need_blocked(x, node)}, node.attributes), node);
   return true;
 }
 
@@ -124,7 +117,7 @@ bool BlockedLayout::reduce_mean(const Node& node) {
   for (std::int64_t& axis : axes) axis += axis < 0 ? 4 : 0;
   std::ranges::sort(axes);
   if (axes != std::vector<std::int64_t>{2, 3}) return false;
-  Node mean = internal("BlockedGlobalAveragePool", node, {need_blocked(x, node)});
+  Node mean = internal_node("BlockedGlobalAveragePool", node, {need_blocked(x, node)});
   if (is_picture(y)) {
     emit_blocked(std::move(mean), node);
     return true;
@@ -133,7 +126,7 @@ bool BlockedLayout::reduce_mean(const Node& node) {
   const std::string& name = rewriter_.graph().name_of(y);
   mean.outputs = {rewriter_.add_value(
       name + " (blocked)", {DType::kFloat32, {shape[0], blocks_of(shape[1]), 1, 1, kBlock}})};
-  Node plain = internal("FromBlocked", node, mean.outputs);
+  Node plain = internal_node("FromBlocked", node, mean.outputs);
   plain.attributes.set("channels", shape[1]);
   plain.attributes.set("flat", std::int64_t{1});
   plain.outputs = node.outputs;
@@ -149,7 +142,7 @@ bool BlockedLayout::transpose(const Node& node) {
   const ValueId x = node.inputs[0], y = node.outputs[0];
   if (!order || !is_picture(x) || !is_picture(y)) return false;
   if (*order == Order{0, 2, 3, 1} && is_blocked(x)) {
-    Node made = internal("BlockedToLast", node, {need_blocked(x, node)});
+    Node made = internal_node("BlockedToLast", node, {need_blocked(x, node)});
     made.attributes.set("channels", rewriter_.type(x)->shape[1]);
     made.outputs = node.outputs;
     nodes_.push_back(std::move(made));
@@ -157,7 +150,7 @@ bool BlockedLayout::transpose(const Node& node) {
   }
   if (*order != Order{0, 3, 1, 2}) return false;
   need_plain(x);
-  emit_blocked(internal("LastToBlocked", node, {x}), node);
+  emit_blocked(internal_node("LastToBlocked", node, {x}), node);
   return true;
 }
 

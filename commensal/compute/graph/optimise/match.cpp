@@ -4,6 +4,10 @@
 
 namespace commensal::graph::optimise {
 
+std::optional<std::size_t> own_producer(const Rewriter& rewriter, ValueId id) {
+  return rewriter.only_user(id) ? rewriter.producer(id) : std::nullopt;
+}
+
 const Node* made_by(const Rewriter& rewriter, ValueId id, std::string_view name) {
   const auto index = rewriter.producer(id);
   if (!index) return nullptr;

@@ -11,6 +11,13 @@ inline bool is_plain(const Node& node, std::string_view name) {
   return node.op->domain.empty() && node.op->name == name;
 }
 
+inline bool is_internal(const Node& node, std::string_view name) {
+  return node.op->domain == "commensal" && node.op->name == name;
+}
+
+/// The node that makes `id`, if `id` is read by one node only, once.
+std::optional<std::size_t> own_producer(const Rewriter& rewriter, ValueId id);
+
 /// The model's operator `name` that makes `id`; null if it is another one, or none.
 const Node* made_by(const Rewriter& rewriter, ValueId id, std::string_view name);
 
@@ -27,6 +34,6 @@ std::optional<WithNumber> with_number(const Rewriter& rewriter, const Node& node
 
 /// An operator of kernels::internal_table() in the place of `like`, with its outputs.
 Node internal_node(std::string_view name, const Node& like, std::vector<ValueId> inputs,
-                   kernels::Attributes attributes);
+                   kernels::Attributes attributes = {});
 
 }  // namespace commensal::graph::optimise

@@ -63,11 +63,11 @@ void take_gemm(Rewriter& rewriter, std::size_t index) {
 /// The product that `id` comes from and that nobody else reads, as long as nothing but a bias and
 /// a residual has been done to it.
 std::optional<Node> open_product(const Rewriter& rewriter, ValueId id) {
-  const auto from = rewriter.only_user(id) ? rewriter.producer(id) : std::nullopt;
+  const auto from = own_producer(rewriter, id);
   if (!from) return std::nullopt;
   const Node& node = rewriter.node(*from);
-  const bool open = node.op->domain == "commensal" && node.op->name == "RowsMatMul" &&
-                    !node.attributes.has("low") && !node.attributes.has("divisor");
+  const bool open = is_internal(node, "RowsMatMul") && !node.attributes.has("low") &&
+                    !node.attributes.has("divisor");
   return open ? std::optional(node) : std::nullopt;
 }
 
@@ -106,7 +106,7 @@ void fuse_end(Rewriter& rewriter, std::size_t index) {
     product->attributes.set("high", std::numeric_limits<float>::infinity());
     return fuse(rewriter, index, node, *std::move(product));
   }
-  const bool is_gelu = node.op->domain == "commensal" && node.op->name == "GeluSteps";
+  const bool is_gelu = is_internal(node, "GeluSteps");
   const auto divisor = node.attributes.real("divisor", 1);
   if (!is_gelu || !divisor) return;
   product->attributes.set("divisor", *divisor);

@@ -163,26 +163,14 @@ inline constexpr std::array<UnaryFn, kUnaries> kUnaryFns = {
     map_twins<Sigmoid>, map<Softplus>,    map<Sqrt>,
     map<Store>,         map_twins<Tanh>};
 
-struct Add {
-  static HWY_INLINE V of(V a, V b) { return hn::Add(a, b); }
-};
-struct Div {
-  static HWY_INLINE V of(V a, V b) { return hn::Div(a, b); }
-};
 struct Max {
   static HWY_INLINE V of(V a, V b) { return function::maximum<L>(a, b); }
 };
 struct Min {
   static HWY_INLINE V of(V a, V b) { return function::minimum<L>(a, b); }
 };
-struct Mul {
-  static HWY_INLINE V of(V a, V b) { return hn::Mul(a, b); }
-};
 struct Pow {
   static HWY_INLINE V of(V a, V b) { return function::pow<L>(a, b); }
-};
-struct Sub {
-  static HWY_INLINE V of(V a, V b) { return hn::Sub(a, b); }
 };
 
 template <class Op, int kStepA, int kStepB>

@@ -19,8 +19,6 @@ using Outputs = std::span<Tensor>;
 /// Elements of a task: enough to be worth a thread's while, few enough to share evenly.
 constexpr std::int64_t kTaskElements = 16384;
 
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
-
 core::Result<void> map(Unary what, const UnaryParameters& parameters, const Call& call,
                        Tensor& output, Workspace& ws) {
   const UnaryFn fn = kernels_for(ws.isa).unary[static_cast<std::size_t>(what)];

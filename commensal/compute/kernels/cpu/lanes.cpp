@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compiled once per instruction set by Highway's foreach_target; each gives a table of functions.
-// AVX-512 beyond the base set would add nothing but compile time, SSE has no fused multiply-add,
-// and the length of SVE's vectors is no constant: those targets are left out.
-#undef HWY_DISABLED_TARGETS
-#define HWY_DISABLED_TARGETS \
-  (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128)
+#include <commensal/compute/kernels/cpu/targets.hpp>
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE <commensal/compute/kernels/cpu/lanes.cpp>
 #include <hwy/foreach_target.h>

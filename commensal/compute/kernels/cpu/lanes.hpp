@@ -10,6 +10,8 @@
 /// NaNs. Thread-safety: pure functions of their arguments.
 namespace commensal::kernels::cpu {
 
+constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
 /// A product of `rows` x `depth` by `depth` x `columns`, for at most `tile_columns` columns.
 /// Every output is one chain of fused multiply-adds over depth, ascending.
 struct GemmPanel {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compiled once per instruction set, as lanes.cpp.
-#undef HWY_DISABLED_TARGETS
-#define HWY_DISABLED_TARGETS \
-  (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128)
+#include <commensal/compute/kernels/cpu/targets.hpp>
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE <commensal/compute/kernels/cpu/peak.cpp>
 #include <hwy/foreach_target.h>
@@ -51,19 +50,7 @@ HWY_AFTER_NAMESPACE();
 namespace commensal::kernels {
 namespace {
 
-constexpr int kPeakValues = 12;  // one a chain
-using MultiplyAdds = std::int64_t (*)(std::int64_t, float*);
-struct Row {
-  Isa isa;
-  MultiplyAdds multiply_adds;
-};
-#if HWY_ARCH_X86
-constexpr Row kRows[] = {{Isa::kAvx2, cpu::N_AVX2::multiply_adds},
-                         {Isa::kAvx512, cpu::N_AVX3::multiply_adds}};
-#else
-constexpr Row kRows[] = {{Isa::kNeon, cpu::N_NEON::multiply_adds}};
-#endif
-
+constexpr int kPeakValues = 12;                           // one a chain
 constexpr std::int64_t kRounds = 200'000;                 // some ten milliseconds
 constexpr std::int64_t kBytes = std::int64_t{256} << 20;  // several times a large cache
 constexpr int kAttempts = 5;                              // the best counts: others may disturb
@@ -81,13 +68,12 @@ double shortest_s(ThreadPool& threads, const core::Clock& clock,
 }
 
 double measure_ops(Isa isa, ThreadPool& threads, const core::Clock& clock) {
-  const auto row = std::ranges::find(kRows, isa, &Row::isa);
-  core::check(row != std::end(kRows), "only an instruction set of this machine is measured");
+  const auto multiply_adds = COMMENSAL_OF_ISA(isa, multiply_adds);
   std::atomic<std::int64_t> ops = 0;
-  const double seconds = shortest_s(threads, clock, [&ops, row](std::int64_t) {
+  const double seconds = shortest_s(threads, clock, [&ops, multiply_adds](std::int64_t) {
     std::array<float, kPeakValues> values{};
     values.fill(0.5f);  // x / 2 + 1 / 2 goes to 1: nothing overflows, nothing is denormal
-    ops += row->multiply_adds(kRounds, values.data());
+    ops += multiply_adds(kRounds, values.data());
   });
   return static_cast<double>(ops) / kAttempts / seconds;
 }

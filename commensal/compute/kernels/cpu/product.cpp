@@ -8,8 +8,6 @@ namespace commensal::kernels::cpu {
 
 namespace {
 
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
-
 /// Steps of depth between two stores of the accumulators: equal blocks of at most 192 steps, whose
 /// part of b (192 bytes a step) leaves room for a panel of a in a first-level cache of 48 KiB.
 /// Reloading the accumulators costs 1 or 2 % of the tile's time.

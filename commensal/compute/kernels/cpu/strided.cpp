@@ -11,8 +11,6 @@ namespace {
 /// Bytes of a task: enough to be worth a thread's while.
 constexpr std::int64_t kTaskBytes = 65536;
 
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
-
 /// One dimension of the output: how far apart its places are, in elements.
 struct Axis {
   std::int64_t size = 1, in = 0, out = 0;

@@ -64,6 +64,20 @@ inline float sum_of_32(const float* from, std::int64_t count) {
   return sum_of_32(from, count, [](V x) HWY_ATTR { return x; });
 }
 
+/// The tree over the first kUsed of 32 lanes, each a vector of sums; an absent lane changes
+/// nothing.
+template <int kUsed>
+HWY_INLINE V tree_of(V* lanes) {
+  COMMENSAL_UNROLL
+  for (int half = kSumLanes / 2; half > 0; half /= 2) {
+    COMMENSAL_UNROLL
+    for (int i = 0; i < half; ++i) {
+      if (i + half < kUsed) lanes[i] = hn::Add(lanes[i], lanes[i + half]);
+    }
+  }
+  return lanes[0];
+}
+
 #endif  // HWY_NATIVE_FMA
 }  // namespace commensal::kernels::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

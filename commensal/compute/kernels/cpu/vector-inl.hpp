@@ -67,6 +67,20 @@ HWY_INLINE void store_first(int count, V x, float* to) {
 #endif
 }
 
+// One rounding each, as ref/ has them; whoever stores the result makes its NaN canonical.
+struct Add {
+  static HWY_INLINE V of(V a, V b) { return hn::Add(a, b); }
+};
+struct Div {
+  static HWY_INLINE V of(V a, V b) { return hn::Div(a, b); }
+};
+struct Mul {
+  static HWY_INLINE V of(V a, V b) { return hn::Mul(a, b); }
+};
+struct Sub {
+  static HWY_INLINE V of(V a, V b) { return hn::Sub(a, b); }
+};
+
 #endif  // HWY_NATIVE_FMA
 }  // namespace commensal::kernels::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

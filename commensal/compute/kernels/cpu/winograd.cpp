@@ -8,8 +8,6 @@ namespace commensal::kernels::cpu {
 
 namespace {
 
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
-
 /// The transformed inputs and sums of a block should stay in the second-level cache.
 constexpr std::int64_t kBlockFloats = 320 * 1024;
 /// But a block has tiles enough to fill the columns of a product.

@@ -6,6 +6,7 @@
 #include <commensal/compute/kernels/cpu/blocked/ops.hpp>
 #include <commensal/compute/kernels/cpu/blocked/plan.hpp>
 #include <commensal/compute/kernels/cpu/constant.hpp>
+#include <commensal/compute/tensor/stand_in.hpp>
 
 namespace commensal::kernels::cpu {
 
@@ -20,8 +21,7 @@ core::Result<infer::Conv> conv_of(const Call& call, bool from_picture) {
   const std::int64_t channels = call.in(kWeights).shape()[1] * group;
   const TensorType plain{tensor::DType::kFloat32,
                          from_picture ? x : tensor::Shape{x[0], channels, x[2], x[3]}};
-  const Tensor picture = Tensor::view_of(
-      plain, call.in(kX).bytes().first(static_cast<std::size_t>(plain.bytes())), nullptr);
+  const Tensor picture = tensor::stand_in(plain);
   const Tensor* inputs[] = {&picture, &call.in(kWeights),
                             call.has(kBias) ? &call.in(kBias) : nullptr};
   Call usual;
@@ -36,8 +36,7 @@ struct PackedConv final : Packed {
   mutable LastCall last;
 
   template <class... Arguments>
-  explicit PackedConv(Arguments&&... arguments)
-      : weights(std::forward<Arguments>(arguments)...) {}
+  explicit PackedConv(Arguments&&... arguments) : weights(std::forward<Arguments>(arguments)...) {}
 };
 
 }  // namespace
@@ -96,9 +95,9 @@ core::Result<std::shared_ptr<const Packed>> pack_blocked_conv(const Call& call, 
   COMMENSAL_ASSIGN(const std::int64_t way, call.attributes->integer("way", 0));
   COMMENSAL_ASSIGN(const std::int64_t tile, call.attributes->integer("winograd_tile", 0));
   COMMENSAL_ASSIGN(const std::int64_t group, call.attributes->integer("group", 1));
-  return std::make_shared<const PackedConv>(
-      blocked_kernels_for(isa), static_cast<ConvWay>(way), static_cast<int>(tile),
-      call.in(kWeights).read_once(), call.has(kBias) ? &call.in(kBias) : nullptr, group);
+  return std::make_shared<const PackedConv>(blocked_kernels_for(isa), static_cast<ConvWay>(way),
+                                            static_cast<int>(tile), call.in(kWeights).read_once(),
+                                            call.has(kBias) ? &call.in(kBias) : nullptr, group);
 }
 
 core::Result<void> blocked_conv(const Call& call, std::span<Tensor> outputs, Workspace& ws) {

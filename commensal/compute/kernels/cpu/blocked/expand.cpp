@@ -5,6 +5,7 @@
 #include <commensal/compute/kernels/cpu/blocked/lanes_rows.hpp>
 #include <commensal/compute/kernels/cpu/blocked/ops.hpp>
 #include <commensal/compute/kernels/cpu/scratch.hpp>
+#include <commensal/compute/tensor/stand_in.hpp>
 
 namespace commensal::kernels::cpu {
 
@@ -33,12 +34,7 @@ struct Pair {
     one.attributes = &attributes;
     one.inputs = inputs;
     COMMENSAL_ASSIGN(made.first, BlockedConv::of(one));
-    const TensorType between = made.first.out().type();
-    const Tensor expanded =
-        Tensor::view_of(between,
-                        core::ByteView(static_cast<const std::uint8_t*>(nullptr),
-                                       static_cast<std::size_t>(between.bytes())),
-                        nullptr);
+    const Tensor expanded = tensor::stand_in(made.first.out().type());
     const Tensor* then[] = {&expanded, &call.in(kSecond)};
     one.attributes = call.attributes;
     one.inputs = then;

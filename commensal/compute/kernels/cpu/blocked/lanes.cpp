@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compiled once per instruction set, as cpu/lanes.cpp is, for the same targets.
-#undef HWY_DISABLED_TARGETS
-#define HWY_DISABLED_TARGETS \
-  (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128)
+// Compiled once per instruction set, as cpu/lanes.cpp is.
+#include <commensal/compute/kernels/cpu/targets.hpp>
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE <commensal/compute/kernels/cpu/blocked/lanes.cpp>
 #include <hwy/foreach_target.h>
@@ -27,8 +26,8 @@ const BlockedKernels& blocked_kernels() {
       .winograd_2 = {blocked_tile_in<2>, blocked_tile_out<2>},
       .winograd_4 = {blocked_tile_in<4>, blocked_tile_out<4>},
       .interleave = interleave,
-      .binary = {plane_binary<PlaneAdd>, plane_binary<PlaneDiv>, plane_binary<PlaneMul>,
-                 plane_binary<PlaneSub>},
+      .binary = {plane_binary<Add>, plane_binary<Div>, nullptr, nullptr, plane_binary<Mul>, nullptr,
+                 plane_binary<Sub>},
       .normalise = plane_normalise,
       .mean = plane_mean,
       .gate_sigmoid = gate_sigmoid,
@@ -48,11 +47,7 @@ HWY_AFTER_NAMESPACE();
 namespace commensal::kernels {
 
 const cpu::BlockedKernels& cpu::blocked_kernels_for(Isa isa) {
-#if HWY_ARCH_X86
-  return isa == Isa::kAvx512 ? N_AVX3::blocked_kernels() : N_AVX2::blocked_kernels();
-#else
-  return N_NEON::blocked_kernels();
-#endif
+  return COMMENSAL_OF_ISA(isa, blocked_kernels());
 }
 
 }  // namespace commensal::kernels

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <commensal/compute/kernels/cpu/blocked/row_product.hpp>
+#include <commensal/compute/kernels/cpu/lanes.hpp>
 #include <commensal/compute/kernels/operator.hpp>
 
 namespace commensal::kernels::cpu {
@@ -82,8 +83,6 @@ struct ChannelPiece {
   std::int32_t taken[16] = {};  // all bits set where lane i is of this piece
 };
 
-enum class PlaneBinary { kAdd, kDiv, kMul, kSub };
-
 /// What the blocked operators have once per instruction set; as CpuKernels, whose rules hold.
 struct BlockedKernels {
   int lanes = 0;
@@ -94,8 +93,10 @@ struct BlockedKernels {
   /// `count` pixels of `channels` planes, `plane` floats apart, side by side.
   void (*interleave)(const float* from, std::int64_t plane, std::int64_t channels,
                      std::int64_t count, float* to) = nullptr;
-  /// y = a op b for `pixels` pixels of a block, b one pixel; by PlaneBinary.
-  std::array<void (*)(const float* a, const float* b, float* y, std::int64_t pixels), 4> binary{};
+  /// y = a op b for `pixels` pixels of a block, b one pixel; by Binary, of which planes have Add,
+  /// Div, Mul, Sub.
+  std::array<void (*)(const float* a, const float* b, float* y, std::int64_t pixels), kBinaries>
+      binary{};
   void (*normalise)(const float* x, const PlaneNormalise& how, float* y,
                     std::int64_t pixels) = nullptr;
   void (*mean)(const float* x, std::int64_t pixels, float* y) = nullptr;  // y: one pixel

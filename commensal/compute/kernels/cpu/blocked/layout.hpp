@@ -2,6 +2,7 @@
 #pragma once
 
 #include <commensal/compute/kernels/cpu/blocked/lanes.hpp>
+#include <commensal/compute/kernels/cpu/lanes.hpp>
 #include <commensal/compute/kernels/infer/conv.hpp>
 #include <commensal/compute/kernels/operator.hpp>
 
@@ -13,7 +14,6 @@ namespace commensal::kernels::cpu {
 
 inline constexpr std::int64_t kBlock = 16;
 
-constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 constexpr std::int64_t blocks_of(std::int64_t channels) { return ceil_div(channels, kBlock); }
 
 /// The sizes of a blocked tensor.

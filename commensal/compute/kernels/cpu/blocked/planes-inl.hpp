@@ -10,24 +10,12 @@
 #include <algorithm>
 #include <commensal/compute/kernels/cpu/blocked/lanes.hpp>
 #include <commensal/compute/kernels/cpu/special-inl.hpp>
+#include <commensal/compute/kernels/cpu/sum-inl.hpp>
 #include <limits>
 
 HWY_BEFORE_NAMESPACE();
 namespace commensal::kernels::cpu::HWY_NAMESPACE {
 #if HWY_NATIVE_FMA
-
-struct PlaneAdd {
-  static HWY_INLINE V of(V a, V b) { return hn::Add(a, b); }
-};
-struct PlaneDiv {
-  static HWY_INLINE V of(V a, V b) { return hn::Div(a, b); }
-};
-struct PlaneMul {
-  static HWY_INLINE V of(V a, V b) { return hn::Mul(a, b); }
-};
-struct PlaneSub {
-  static HWY_INLINE V of(V a, V b) { return hn::Sub(a, b); }
-};
 
 template <class Op>
 void plane_binary(const float* a, const float* b, float* y, std::int64_t pixels) {
@@ -59,7 +47,6 @@ inline void plane_normalise(const float* x, const PlaneNormalise& how, float* y,
 /// The mean over pixels: position i in lane i mod 32, then the tree (docs/numerics.md). An absent
 /// lane is -0.
 inline void plane_mean(const float* x, std::int64_t pixels, float* y) {
-  constexpr int kSumLanes = 32;
   for (int first = 0; first < 16; first += kLanes) {
     V lanes[kSumLanes];
     const auto used = static_cast<int>(std::min<std::int64_t>(pixels, kSumLanes));
@@ -69,10 +56,7 @@ inline void plane_mean(const float* x, std::int64_t pixels, float* y) {
       V& lane = lanes[i % kSumLanes];
       lane = hn::Add(lane, hn::LoadU(kFloats, x + i * 16 + first));
     }
-    for (int half = kSumLanes / 2; half > 0; half /= 2) {
-      for (int i = 0; i < half; ++i) lanes[i] = hn::Add(lanes[i], lanes[i + half]);
-    }
-    const V sum = hn::Add(lanes[0], hn::Zero(kFloats));
+    const V sum = hn::Add(tree_of<kSumLanes>(lanes), hn::Zero(kFloats));
     hn::StoreU(canonical(hn::Div(sum, hn::Set(kFloats, static_cast<float>(pixels)))), kFloats,
                y + first);
   }

@@ -26,12 +26,10 @@ void for_each_plane(const BlockedShape& shape, Workspace& ws, const Work& work) 
 /// What the planner writes for `operator`.
 struct NamedBinary {
   std::string_view name;
-  PlaneBinary what;
+  Binary what;
 };
-constexpr NamedBinary kBinaries[] = {{"Add", PlaneBinary::kAdd},
-                                     {"Div", PlaneBinary::kDiv},
-                                     {"Mul", PlaneBinary::kMul},
-                                     {"Sub", PlaneBinary::kSub}};
+constexpr NamedBinary kNamedBinaries[] = {
+    {"Add", Binary::kAdd}, {"Div", Binary::kDiv}, {"Mul", Binary::kMul}, {"Sub", Binary::kSub}};
 
 /// fma(x - mean, scale, bias), in whole blocks.
 struct Normaliser final : Packed {
@@ -48,8 +46,8 @@ Types infer_blocked_same(const Call& call) { return std::vector{call.in(0).type(
 
 Done blocked_binary(const Call& call, Outputs outputs, Workspace& ws) {
   COMMENSAL_ASSIGN(const std::string name, call.attributes->text("operator", ""));
-  const auto found = std::ranges::find(kBinaries, name, &NamedBinary::name);
-  core::check(found != std::end(kBinaries), "the planner names an operator of the table");
+  const auto found = std::ranges::find(kNamedBinaries, name, &NamedBinary::name);
+  core::check(found != std::end(kNamedBinaries), "the planner names an operator of the table");
   const auto fn = blocked_kernels_for(ws.isa).binary[static_cast<std::size_t>(found->what)];
   const BlockedShape shape = BlockedShape::of(call.in(0).shape());
   const std::int64_t channels_step = call.in(1).shape()[0] == 1 ? 0 : shape.blocks * kBlock;

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <commensal/compute/kernels/cpu/blocked/lanes.hpp>
 #include <commensal/compute/kernels/cpu/math-inl.hpp>
+#include <commensal/compute/kernels/cpu/sum-inl.hpp>
 
 HWY_BEFORE_NAMESPACE();
 namespace commensal::kernels::cpu::HWY_NAMESPACE {
@@ -54,19 +55,6 @@ inline void maximum_row(const PoolRow& r) {
   }
 }
 
-/// The tree over the first kUsed of 32 lanes; an absent lane changes nothing.
-template <int kUsed>
-HWY_INLINE V tree_of(V* lanes) {
-  COMMENSAL_UNROLL
-  for (int half = 16; half > 0; half /= 2) {
-    COMMENSAL_UNROLL
-    for (int i = 0; i < half; ++i) {
-      if (i + half < kUsed) lanes[i] = hn::Add(lanes[i], lanes[i + half]);
-    }
-  }
-  return lanes[0];
-}
-
 /// Of a whole window of 3 x 3.
 HWY_INLINE V sum_of_9(const PoolRow& r, const PoolColumn& column, int first) {
   const float* const from = r.from + column.from * 16 + first;
@@ -80,11 +68,12 @@ HWY_INLINE V sum_of_9(const PoolRow& r, const PoolColumn& column, int first) {
 
 /// Tap t in lane t mod 32 (docs/numerics.md). What lies in the padding is absent: -0.
 HWY_INLINE V sum_of(const PoolRow& r, const PoolColumn& column, int first) {
-  V lanes[32];
+  V lanes[kSumLanes];
   for (V& lane : lanes) lane = hn::Set(kFloats, -0.0f);
-  for_taps(r, column, first,
-           [&](int tap, V x) HWY_ATTR { lanes[tap % 32] = hn::Add(lanes[tap % 32], x); });
-  return tree_of<32>(lanes);
+  for_taps(r, column, first, [&](int tap, V x) HWY_ATTR {
+    lanes[tap % kSumLanes] = hn::Add(lanes[tap % kSumLanes], x);
+  });
+  return tree_of<kSumLanes>(lanes);
 }
 
 inline void average_row(const PoolRow& r) {

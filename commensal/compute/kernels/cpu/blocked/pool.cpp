@@ -4,6 +4,7 @@
 #include <commensal/compute/kernels/cpu/blocked/layout.hpp>
 #include <commensal/compute/kernels/cpu/blocked/ops.hpp>
 #include <commensal/compute/kernels/infer/pool.hpp>
+#include <commensal/compute/tensor/stand_in.hpp>
 
 namespace commensal::kernels::cpu {
 
@@ -13,8 +14,7 @@ namespace {
 core::Result<infer::Pool> pool_of(const Call& call) {
   const BlockedShape x = BlockedShape::of(call.in(0).shape());
   const TensorType plain{tensor::DType::kFloat32, {x.batch, x.blocks, x.height, x.width}};
-  const Tensor picture = Tensor::view_of(
-      plain, call.in(0).bytes().first(static_cast<std::size_t>(plain.bytes())), nullptr);
+  const Tensor picture = tensor::stand_in(plain);
   const Tensor* inputs[] = {&picture};
   Call usual = call;
   usual.inputs = inputs;

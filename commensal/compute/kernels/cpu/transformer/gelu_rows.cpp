@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compiled once per instruction set, as cpu/lanes.cpp is, for the same targets.
-#undef HWY_DISABLED_TARGETS
-#define HWY_DISABLED_TARGETS \
-  (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128)
+// Compiled once per instruction set, as cpu/lanes.cpp is.
+#include <commensal/compute/kernels/cpu/targets.hpp>
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE <commensal/compute/kernels/cpu/transformer/gelu_rows.cpp>
 #include <hwy/foreach_target.h>
@@ -17,7 +16,7 @@ namespace commensal::kernels::cpu::HWY_NAMESPACE {
 
 /// A row is too short for two vectors at a time to go into it evenly: they come from two rows.
 /// (The last of an odd number of rows is its own twin.)
-inline void gelu_rows(const GeluRows& g) {
+void gelu_rows(const GeluRows& g) {
   for (std::int64_t row = 0; row < g.rows; row += 2) {
     float* const first = g.x + row * g.step;
     float* const second = g.x + std::min(row + 1, g.rows - 1) * g.step;
@@ -33,8 +32,6 @@ inline void gelu_rows(const GeluRows& g) {
   }
 }
 
-GeluRowsFn gelu_rows_fn() { return gelu_rows; }
-
 #endif  // HWY_NATIVE_FMA
 }  // namespace commensal::kernels::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -42,13 +39,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace commensal::kernels {
 
-cpu::GeluRowsFn cpu::gelu_rows_for(Isa isa) {
-#if HWY_ARCH_X86
-  return isa == Isa::kAvx512 ? N_AVX3::gelu_rows_fn() : N_AVX2::gelu_rows_fn();
-#else
-  return N_NEON::gelu_rows_fn();
-#endif
-}
+cpu::GeluRowsFn cpu::gelu_rows_for(Isa isa) { return COMMENSAL_OF_ISA(isa, gelu_rows); }
 
 }  // namespace commensal::kernels
 #endif  // HWY_ONCE

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compiled once per instruction set, as cpu/lanes.cpp is, for the same targets.
-#undef HWY_DISABLED_TARGETS
-#define HWY_DISABLED_TARGETS \
-  (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128)
+// Compiled once per instruction set, as cpu/lanes.cpp is.
+#include <commensal/compute/kernels/cpu/targets.hpp>
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE <commensal/compute/kernels/cpu/transformer/weighted_row.cpp>
 #include <hwy/foreach_target.h>
@@ -100,11 +99,7 @@ HWY_AFTER_NAMESPACE();
 namespace commensal::kernels {
 
 const cpu::WeightedRowKernels& cpu::weighted_row_kernels_for(Isa isa) {
-#if HWY_ARCH_X86
-  return isa == Isa::kAvx512 ? N_AVX3::weighted_row_kernels() : N_AVX2::weighted_row_kernels();
-#else
-  return N_NEON::weighted_row_kernels();
-#endif
+  return COMMENSAL_OF_ISA(isa, weighted_row_kernels());
 }
 
 }  // namespace commensal::kernels
