@@ -2,7 +2,7 @@
 // Channels gathered from blocked pictures in any order: what Concat, Slice and shuffles of channels
 // come to where they cut blocks.
 #include <algorithm>
-#include <commensal/compute/kernels/cpu/blocked/layout.hpp>
+#include <commensal/compute/kernels/cpu/blocked/cut.hpp>
 #include <commensal/compute/kernels/cpu/blocked/ops.hpp>
 
 namespace commensal::kernels::cpu {
@@ -57,25 +57,27 @@ Done blocked_channels(const Call& call, Outputs outputs, Workspace& ws) {
   const auto& gathering = static_cast<const Gathering&>(*ws.packed);
   const BlockedShape out = BlockedShape::of(outputs[0].shape());
   float* const y = outputs[0].mutable_data<float>().data();
-  const auto vectors = static_cast<std::int64_t>(gathering.vectors.size());
-  ws.threads.run(out.batch * vectors, [&](std::int64_t task) {
-    const std::int64_t n = task / vectors, v = task % vectors;
-    const auto& pieces = gathering.vectors[static_cast<std::size_t>(v)].pieces;
-    float* const to = y + n * out.image() + vector_offset(v, kernels.lanes, out.plane());
-    if (pieces
-            .empty()) {  // channels beyond the last: no number that was never written is looked at
-      for (std::int64_t i = 0; i < out.pixels(); ++i)
-        std::fill_n(to + i * kBlock, kernels.lanes, 0.0f);
-      return;
+  const std::int64_t vectors_in_block = kBlock / kernels.lanes;
+  for_each_plane(out, ws.threads, [&](std::int64_t plane, Range rows) {
+    const std::int64_t n = plane / out.blocks, first = rows.begin * out.width * kBlock;
+    const std::int64_t pixels = (rows.end - rows.begin) * out.width;
+    for (std::int64_t i = 0; i < vectors_in_block; ++i) {
+      const std::int64_t v = plane % out.blocks * vectors_in_block + i;
+      const auto& pieces = gathering.vectors[static_cast<std::size_t>(v)].pieces;
+      float* const to = y + plane * out.plane() + first + i * kernels.lanes;
+      if (pieces.empty()) {  // beyond the last channel: nothing that was never written is looked at
+        for (std::int64_t p = 0; p < pixels; ++p) std::fill_n(to + p * kBlock, kernels.lanes, 0.0f);
+        continue;
+      }
+      std::vector<const float*> from;
+      for (const ChannelPiece& piece : pieces) {
+        const BlockedShape in = BlockedShape::of(call.in(piece.input).shape());
+        from.push_back(call.in(piece.input).data<float>().data() + n * in.image() + first +
+                       vector_offset(piece.vector, kernels.lanes, in.plane()));
+      }
+      kernels.gather_channels(pieces.data(), from.data(), static_cast<int>(pieces.size()), to,
+                              pixels);
     }
-    std::vector<const float*> from;
-    for (const ChannelPiece& piece : pieces) {
-      const BlockedShape in = BlockedShape::of(call.in(piece.input).shape());
-      from.push_back(call.in(piece.input).data<float>().data() + n * in.image() +
-                     vector_offset(piece.vector, kernels.lanes, in.plane()));
-    }
-    kernels.gather_channels(pieces.data(), from.data(), static_cast<int>(pieces.size()), to,
-                            out.pixels());
   });
   return {};
 }

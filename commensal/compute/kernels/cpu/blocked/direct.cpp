@@ -3,6 +3,7 @@
 // (tap, channel), read where the picture lies.
 #include <algorithm>
 #include <commensal/compute/kernels/cpu/blocked/conv.hpp>
+#include <commensal/compute/kernels/cpu/blocked/cut.hpp>
 #include <commensal/compute/kernels/cpu/scratch.hpp>
 #include <cstring>
 
@@ -72,19 +73,19 @@ class Direct {
     COMMENSAL_ASSIGN(copy_, floats_from(ws_.arena, in.batch * rows_.image));
     rows_.data = copy_.get();
     const std::int64_t left = window_.pad_begin[1] * kBlock, kept = in.width * kBlock;
-    ws_.threads.run(in.batch * in.blocks, [&](std::int64_t block) {
-      const float* from = call_.x + block * in.plane();
-      float* to = copy_.get() + block * rows_.block;
-      for (std::int64_t y = -window_.pad_begin[0]; y < in.height + window_.pad_end[0]; ++y) {
+    const BlockedShape padded{in.batch, in.blocks, height, padded_width()};
+    for_each_plane(padded, ws_.threads, [&](std::int64_t plane, Range rows) {
+      for (std::int64_t row = rows.begin; row < rows.end; ++row) {
+        float* const to = copy_.get() + plane * rows_.block + row * width;
+        const std::int64_t y = row - window_.pad_begin[0];
         if (y < 0 || y >= in.height) {
           std::fill(to, to + width, 0.0f);
-        } else {
-          std::fill(to, to + left, 0.0f);
-          std::memcpy(to + left, from, static_cast<std::size_t>(kept) * sizeof(float));
-          std::fill(to + left + kept, to + width, 0.0f);
-          from += kept;
+          continue;
         }
-        to += width;
+        std::fill(to, to + left, 0.0f);
+        std::memcpy(to + left, call_.x + plane * in.plane() + y * kept,
+                    static_cast<std::size_t>(kept) * sizeof(float));
+        std::fill(to + left + kept, to + width, 0.0f);
       }
     });
     return {};
@@ -138,21 +139,18 @@ class Direct {
     }
   }
 
-  struct Range {
-    std::int64_t begin, end;
-  };
   /// How a call is cut into tasks: each image by rows of pixels (or parts of its only row), and by
   /// panels.
-  struct Cut {
+  struct Areas {
     std::int64_t areas = 1, panels = 1;
   };
-  Cut cut() const {
+  Areas cut() const {
     const std::int64_t picture = height_ * width_ * call_.conv.channels;
     const auto panels = static_cast<std::int64_t>(panels_.panels.size());
     constexpr std::int64_t kPixelsMin = 32;
     const std::int64_t most =
         height_ > 1 ? height_ : std::max<std::int64_t>(width_ / kPixelsMin, 1);
-    Cut cut{std::clamp<std::int64_t>(ceil_div(picture, kTaskFloats), 1, most), 1};
+    Areas cut{std::clamp<std::int64_t>(ceil_div(picture, kTaskFloats), 1, most), 1};
     if (ws_.threads.threads() == 1) return cut;
     // What is larger is read once by all threads together, the other by each of them.
     const std::int64_t wanted = ceil_div(2 * ws_.threads.threads(), call_.conv.batch);
@@ -163,17 +161,15 @@ class Direct {
   }
 
   void multiply() {
-    const Cut by = cut();
+    const Areas by = cut();
     const auto panels = static_cast<std::int64_t>(panels_.panels.size());
-    const auto part_of = [&](std::int64_t i, std::int64_t length) {
-      return Range{i * length / by.areas, (i + 1) * length / by.areas};
-    };
     ws_.threads.run(call_.conv.batch * by.areas * by.panels, [&](std::int64_t task) {
       const std::int64_t cut = task % by.panels, area = task / by.panels % by.areas;
       const std::int64_t image = task / by.panels / by.areas;
-      const Range y = height_ > 1 ? part_of(area, height_) : Range{0, 1};
-      const Range x = height_ > 1 ? Range{0, width_} : part_of(area, width_);
-      for (std::int64_t p = cut * panels / by.panels; p < (cut + 1) * panels / by.panels; ++p) {
+      const Range y = height_ > 1 ? Range::part(area, by.areas, height_) : Range{0, 1};
+      const Range x = height_ > 1 ? Range{0, width_} : Range::part(area, by.areas, width_);
+      const Range of_panels = Range::part(cut, by.panels, panels);
+      for (std::int64_t p = of_panels.begin; p < of_panels.end; ++p) {
         multiply_panel(panels_.panels[static_cast<std::size_t>(p)], image, y, x);
       }
     });

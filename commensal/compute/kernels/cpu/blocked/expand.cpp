@@ -2,6 +2,7 @@
 // A convolution 1x1 and the depthwise one that alone reads it, row by row: what lies in between is
 // several times as large as what comes in and goes out, and never leaves the cache.
 #include <algorithm>
+#include <commensal/compute/kernels/cpu/blocked/cut.hpp>
 #include <commensal/compute/kernels/cpu/blocked/lanes_rows.hpp>
 #include <commensal/compute/kernels/cpu/blocked/ops.hpp>
 #include <commensal/compute/kernels/cpu/scratch.hpp>
@@ -151,35 +152,32 @@ Done blocked_expand(const Call& call, Outputs outputs, Workspace& ws) {
   COMMENSAL_ASSIGN(Pair pair, Pair::of(call));
   pair.second.y = outputs[0].mutable_data<float>().data();
   const infer::Window& w = pair.second.conv.window;
+  const BlockedShape out = pair.second.out();
   const auto& panels = weights.first.panels().panels;
   const auto panel_count = static_cast<std::int64_t>(panels.size());
-  const std::int64_t height = w.out[0], tasks = pair.first.conv.batch * panel_count;
   // Bands expand the rows that they share twice.
-  const int threads = ws.threads.threads();
-  const std::int64_t bands =
-      threads == 1
-          ? 1
-          : std::clamp<std::int64_t>(4 * threads / tasks, 1, std::max<std::int64_t>(height / 8, 1));
+  const Cut cut = Cut::of(out, panel_count, ws.threads);
   const std::int64_t blocks_max = kernels.vectors_max * kernels.lanes / kBlock;
   return run_with_scratch(
-      ws, tasks * bands, std::max<std::int64_t>(blocks_max, 1) * ExpandedRows::block_floats(pair),
+      ws, cut.tasks(), std::max<std::int64_t>(blocks_max, 1) * ExpandedRows::block_floats(pair),
       [&](std::int64_t task, float* scratch) {
-        const std::int64_t band = task % bands, image = task / bands / panel_count;
-        const auto& panel = panels[static_cast<std::size_t>(task / bands % panel_count)];
-        ExpandedRows between(kernels, pair, weights, panel, image, scratch);
-        std::vector<LanesRows> rows;
-        const std::int64_t first = panel.vector * kernels.lanes / kBlock;
-        for (std::int64_t b = 0; b < ExpandedRows::blocks(kernels, panel); ++b) {
-          const std::int64_t plane = image * pair.second.in().blocks + first + b;
-          rows.emplace_back(kernels, pair.second, weights.second, plane);
-        }
-        const std::int64_t begin = band * height / bands, end = (band + 1) * height / bands;
-        between.begin_at(begin * w.stride[0] - w.pad_begin[0]);
-        for (std::int64_t y = begin; y < end; ++y) {
-          for (std::size_t b = 0; b < rows.size(); ++b) {
-            rows[b].compute(y, [&](std::int64_t in_y) {
-              return between.row(static_cast<std::int64_t>(b), in_y);
-            });
+        const Cut::Part part = cut.part(task, out.height, panel_count);
+        for (std::int64_t i = part.units.begin; i < part.units.end; ++i) {
+          const auto& panel = panels[static_cast<std::size_t>(i)];
+          ExpandedRows between(kernels, pair, weights, panel, part.image, scratch);
+          std::vector<LanesRows> rows;
+          const std::int64_t first = panel.vector * kernels.lanes / kBlock;
+          for (std::int64_t b = 0; b < ExpandedRows::blocks(kernels, panel); ++b) {
+            const std::int64_t plane = part.image * pair.second.in().blocks + first + b;
+            rows.emplace_back(kernels, pair.second, weights.second, plane);
+          }
+          between.begin_at(part.rows.begin * w.stride[0] - w.pad_begin[0]);
+          for (std::int64_t y = part.rows.begin; y < part.rows.end; ++y) {
+            for (std::size_t b = 0; b < rows.size(); ++b) {
+              rows[b].compute(y, [&](std::int64_t in_y) {
+                return between.row(static_cast<std::int64_t>(b), in_y);
+              });
+            }
           }
         }
       });

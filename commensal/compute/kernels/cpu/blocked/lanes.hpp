@@ -9,13 +9,14 @@
 namespace commensal::kernels::cpu {
 
 /// One row of outputs of one block of channels, of a depthwise or narrowly grouped convolution:
-/// pixel i reads tap t at taps[t] + i * step.
+/// pixel i reads tap (ky, kx) at rows[ky] + kx * tap_step + i * step.
 struct LanesRow {
-  const float* const* taps = nullptr;
-  const int* kept = nullptr;  // which tap of the kernel each is, ascending
-  int tap_count = 0;
+  const float* const* rows = nullptr;  // null: out of the picture, skipped
+  int kernel_height = 0;
+  int kernel_width = 0;
   int group = 1;                   // channels of a group, a divisor of 16
-  const float* weights = nullptr;  // [tap of the kernel][c in group][16]
+  const float* weights = nullptr;  // [ky][kx][c in group][16]
+  std::int64_t tap_step = 0;
   std::int64_t step = 0;
   int count = 0;
   float* out = nullptr;

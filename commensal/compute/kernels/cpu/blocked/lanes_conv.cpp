@@ -2,6 +2,7 @@
 // Depthwise convolution, and grouped convolution whose groups divide a block: a vector of output
 // channels reads one block of input channels.
 #include <algorithm>
+#include <commensal/compute/kernels/cpu/blocked/cut.hpp>
 #include <commensal/compute/kernels/cpu/blocked/lanes_rows.hpp>
 #include <commensal/compute/kernels/cpu/scratch.hpp>
 #include <cstring>
@@ -57,25 +58,21 @@ core::Result<void> blocked_lanes(const BlockedConv& call, const BlockedWeights& 
   const infer::Window& w = call.conv.window;
   const BlockedShape in = call.in(), out = call.out();
   const bool in_place = w.pad_begin[1] == 0 && w.pad_end[1] == 0;
-  // Bands of rows, so that few blocks still give every thread work.
-  const std::int64_t planes = in.batch * in.blocks;
-  const std::int64_t bands =
-      ws.threads.threads() == 1
-          ? 1
-          : std::clamp<std::int64_t>(4 * ws.threads.threads() / planes, 1, out.height);
+  const Cut cut = Cut::of(out, in.blocks, ws.threads);
   return run_with_scratch(
-      ws, planes * bands, RowRing::places(w) * RowRing::width(w),
+      ws, cut.tasks(), RowRing::places(w) * RowRing::width(w),
       [&](std::int64_t task, float* scratch) {
-        const std::int64_t plane = task / bands, band = task % bands;
-        const float* const from = call.x + plane * in.plane();
-        RowRing ring(w, from, scratch);
-        const auto line = [&](std::int64_t y) {
-          if (!in_place) return ring.row(y);
-          return y < 0 || y >= in.height ? nullptr : from + y * in.width * kBlock;
-        };
-        LanesRows rows(kernels, call, weights, plane);
-        for (std::int64_t y = band * out.height / bands; y < (band + 1) * out.height / bands; ++y) {
-          rows.compute(y, line);
+        const Cut::Part part = cut.part(task, out.height, in.blocks);
+        for (std::int64_t block = part.units.begin; block < part.units.end; ++block) {
+          const std::int64_t plane = part.image * in.blocks + block;
+          const float* const from = call.x + plane * in.plane();
+          RowRing ring(w, from, scratch);
+          const auto line = [&](std::int64_t y) {
+            if (!in_place) return ring.row(y);
+            return y < 0 || y >= in.height ? nullptr : from + y * in.width * kBlock;
+          };
+          LanesRows rows(kernels, call, weights, plane);
+          for (std::int64_t y = part.rows.begin; y < part.rows.end; ++y) rows.compute(y, line);
         }
       });
 }

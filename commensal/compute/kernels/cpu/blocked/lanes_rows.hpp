@@ -16,10 +16,12 @@ class LanesRows {
         call_(call),
         window_(call.conv.window),
         to_(plane * call.out().plane()),
-        taps_(static_cast<std::size_t>(window_.taps())),
-        kept_(taps_.size()) {
+        lines_(static_cast<std::size_t>(window_.kernel[0])) {
     const std::int64_t block = plane % call.in().blocks, group = call.conv.group_channels();
-    row_.taps = taps_.data(), row_.kept = kept_.data();
+    row_.rows = lines_.data();
+    row_.kernel_height = static_cast<int>(window_.kernel[0]);
+    row_.kernel_width = static_cast<int>(window_.kernel[1]);
+    row_.tap_step = window_.dilation[1] * kBlock;
     row_.group = static_cast<int>(group);
     row_.weights = weights.lanes() + block * window_.taps() * group * kBlock;
     row_.step = window_.stride[1] * kBlock;
@@ -32,17 +34,8 @@ class LanesRows {
   /// picture; asked for in ascending order.
   template <class Line>
   void compute(std::int64_t y, const Line& line) {
-    row_.tap_count = 0;
-    for (std::int64_t ky = 0; ky < window_.kernel[0]; ++ky) {
-      const float* const from =
-          line(y * window_.stride[0] + ky * window_.dilation[0] - window_.pad_begin[0]);
-      if (from == nullptr) continue;
-      for (std::int64_t kx = 0; kx < window_.kernel[1]; ++kx) {
-        const auto tap = static_cast<std::size_t>(row_.tap_count++);
-        taps_[tap] = from + kx * window_.dilation[1] * kBlock;
-        kept_[tap] = static_cast<int>(ky * window_.kernel[1] + kx);
-      }
-    }
+    std::int64_t in_y = y * window_.stride[0] - window_.pad_begin[0];
+    for (const float*& one : lines_) one = line(in_y), in_y += window_.dilation[0];
     const std::int64_t floats = row_.count * kBlock, to = to_ + y * floats;
     row_.out = call_.y + to;
     if (call_.finish.residual != nullptr) row_.how.residual = call_.finish.residual + to;
@@ -55,8 +48,7 @@ class LanesRows {
   const BlockedConv& call_;
   const infer::Window& window_;
   const std::int64_t to_;
-  std::vector<const float*> taps_;
-  std::vector<int> kept_;
+  std::vector<const float*> lines_;
   LanesRow row_;
 };
 

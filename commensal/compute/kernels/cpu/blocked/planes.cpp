@@ -4,24 +4,12 @@
 #include <algorithm>
 #include <cmath>
 #include <commensal/compute/kernels/cpu/aligned.hpp>
-#include <commensal/compute/kernels/cpu/blocked/layout.hpp>
+#include <commensal/compute/kernels/cpu/blocked/cut.hpp>
 #include <commensal/compute/kernels/cpu/blocked/ops.hpp>
 
 namespace commensal::kernels::cpu {
 
 namespace {
-
-constexpr std::int64_t kTaskPixels = 1024;
-
-/// Calls work(plane, first pixel, pixels) for all planes of blocks, in tasks.
-template <class Work>
-void for_each_plane(const BlockedShape& shape, Workspace& ws, const Work& work) {
-  const std::int64_t parts = ceil_div(shape.pixels(), kTaskPixels);
-  ws.threads.run(shape.batch * shape.blocks * parts, [&](std::int64_t task) {
-    const std::int64_t pixel = task % parts * kTaskPixels;
-    work(task / parts, pixel, std::min(kTaskPixels, shape.pixels() - pixel));
-  });
-}
 
 /// What the planner writes for `operator`.
 struct NamedBinary {
@@ -54,8 +42,10 @@ Done blocked_binary(const Call& call, Outputs outputs, Workspace& ws) {
   const float* const a = call.in(0).data<float>().data();
   const float* const b = call.in(1).data<float>().data();
   float* const y = outputs[0].mutable_data<float>().data();
-  for_each_plane(shape, ws, [&](std::int64_t plane, std::int64_t pixel, std::int64_t pixels) {
-    const std::int64_t at = plane * shape.plane() + pixel * kBlock;
+  const std::int64_t row = shape.width * kBlock;
+  for_each_plane(shape, ws.threads, [&](std::int64_t plane, Range rows) {
+    const std::int64_t at = plane * shape.plane() + rows.begin * row;
+    const std::int64_t pixels = (rows.end - rows.begin) * shape.width;
     const std::int64_t n = plane / shape.blocks, block = plane % shape.blocks;
     fn(a + at, b + n * channels_step + block * kBlock, y + at, pixels);
   });
@@ -86,8 +76,10 @@ Done blocked_normalise(const Call& call, Outputs outputs, Workspace& ws) {
   const BlockedShape shape = BlockedShape::of(call.in(0).shape());
   const float* const x = call.in(0).data<float>().data();
   float* const y = outputs[0].mutable_data<float>().data();
-  for_each_plane(shape, ws, [&](std::int64_t plane, std::int64_t pixel, std::int64_t pixels) {
-    const std::int64_t at = plane * shape.plane() + pixel * kBlock;
+  const std::int64_t row = shape.width * kBlock;
+  for_each_plane(shape, ws.threads, [&](std::int64_t plane, Range rows) {
+    const std::int64_t at = plane * shape.plane() + rows.begin * row;
+    const std::int64_t pixels = (rows.end - rows.begin) * shape.width;
     const std::int64_t channel = plane % shape.blocks * kBlock;
     PlaneNormalise one = how;
     one.mean = normaliser.mean.data() + channel;

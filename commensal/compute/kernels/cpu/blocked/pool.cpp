@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // MaxPool, AveragePool and GlobalAveragePool on blocked pictures.
 #include <algorithm>
-#include <commensal/compute/kernels/cpu/blocked/layout.hpp>
+#include <commensal/compute/kernels/cpu/blocked/cut.hpp>
 #include <commensal/compute/kernels/cpu/blocked/ops.hpp>
 #include <commensal/compute/kernels/infer/pool.hpp>
 #include <commensal/compute/tensor/stand_in.hpp>
@@ -53,11 +53,8 @@ Done pool_all(const Call& call, Outputs outputs, Workspace& ws, bool averages) {
   for (std::int64_t i = 0; averages && i < out.pixels(); ++i) {
     divisors.push_back(static_cast<float>(pool.divisor(w.split(i, w.out))));
   }
-  constexpr std::int64_t kTaskRows = 8;
-  const std::int64_t bands = ceil_div(out.height, kTaskRows);
-  ws.threads.run(in.batch * in.blocks * bands, [&](std::int64_t task) {
-    const std::int64_t plane = task / bands, begin = task % bands * kTaskRows;
-    for (std::int64_t row = begin; row < std::min(out.height, begin + kTaskRows); ++row) {
+  for_each_plane(out, ws.threads, [&](std::int64_t plane, Range rows) {
+    for (std::int64_t row = rows.begin; row < rows.end; ++row) {
       const Span down = inside(w, 0, row);
       PoolRow r;
       r.from = x + plane * in.plane() + down.at * in.width * kBlock;

@@ -3,6 +3,7 @@
 // transformed back, some tiles at a time.
 #include <algorithm>
 #include <commensal/compute/kernels/cpu/blocked/conv.hpp>
+#include <commensal/compute/kernels/cpu/blocked/cut.hpp>
 #include <commensal/compute/kernels/cpu/scratch.hpp>
 #include <cstring>
 
@@ -16,6 +17,13 @@ constexpr std::int64_t kFloatsInFlight = 320 * 1024;
 constexpr std::int64_t kTilesMin = 48;
 /// Steps of depth between two stores of the accumulators.
 constexpr std::int64_t kStepsMax = 1024;
+
+/// Tiles in flight: [point][tile][channel], and the sums likewise.
+struct Flight {
+  Range tiles;
+  float* inputs = nullptr;
+  float* sums = nullptr;
+};
 
 class Winograd {
  public:
@@ -39,38 +47,61 @@ class Winograd {
   core::Result<void> run() {
     const std::int64_t tiles = out_.batch * down_ * across_;
     const std::int64_t fitting = kFloatsInFlight / (points_ * (in_step_ + sum_step_));
-    const std::int64_t parts = ceil_div(tiles, std::max(fitting, kTilesMin));
-    const std::int64_t at_once = ceil_div(tiles, parts);
+    const std::int64_t most = std::max(fitting, kTilesMin), threads = ws_.threads.threads();
+    // What is larger, tiles or filters, is read by one thread only.
+    const bool together = threads > 1 && tiles < panels_.vectors() * kernels_.lanes;
+    std::int64_t flights = ceil_div(tiles, most);
+    if (!together) flights = ceil_div(flights, threads) * threads;
+    const std::int64_t at_once = ceil_div(tiles, flights);
     // A line more, so that a tile's points do not all compete for the same set of a cache.
     in_point_ = at_once * in_step_ + kBlock;
     sum_point_ = at_once * sum_step_ + kBlock;
-    COMMENSAL_ASSIGN(inputs_, floats_from(ws_.arena, points_ * in_point_));
-    COMMENSAL_ASSIGN(sums_, floats_from(ws_.arena, points_ * sum_point_));
-    for (std::int64_t begin = 0; begin < tiles; begin += at_once) {
-      const std::int64_t end = std::min(tiles, begin + at_once);
-      transform(in_.blocks, begin, end, &Winograd::transform_in);
-      const auto panels = static_cast<std::int64_t>(panels_.panels.size());
-      ws_.threads.run(points_ * panels, [&](std::int64_t i) {
-        multiply(static_cast<int>(i / panels), panels_.panels[static_cast<std::size_t>(i % panels)],
-                 static_cast<int>(end - begin));
+    const std::int64_t floats = points_ * (in_point_ + sum_point_);
+    const auto flight_of = [&](std::int64_t i, float* scratch) {
+      const std::int64_t begin = std::min(i * at_once, tiles);
+      const Range range{begin, std::min(begin + at_once, tiles)};
+      return Flight{range, scratch, scratch + points_ * in_point_};
+    };
+    if (!together) {
+      return run_with_scratch(ws_, flights, floats, [&](std::int64_t i, float* scratch) {
+        fly_alone(flight_of(i, scratch));
       });
-      transform(out_.blocks, begin, end, &Winograd::transform_out);
     }
+    COMMENSAL_ASSIGN(const std::shared_ptr<float> scratch, floats_from(ws_.arena, floats));
+    for (std::int64_t i = 0; i < flights; ++i) fly_together(flight_of(i, scratch.get()));
     return {};
   }
 
  private:
+  void fly_alone(const Flight& flight) const {
+    for (std::int64_t b = 0; b < in_.blocks; ++b) transform_in(flight, b, flight.tiles);
+    for (int point = 0; point < points_; ++point) {
+      for (const Panels::Panel& panel : panels_.panels) multiply(flight, point, panel);
+    }
+    for (std::int64_t b = 0; b < out_.blocks; ++b) transform_out(flight, b, flight.tiles);
+  }
+
+  /// All threads do each of the three steps; of the filters each reads its own points'.
+  void fly_together(const Flight& flight) const {
+    transform(flight, in_.blocks, &Winograd::transform_in);
+    const auto panels = static_cast<std::int64_t>(panels_.panels.size());
+    ws_.threads.run(points_ * panels, [&](std::int64_t i) {
+      multiply(flight, static_cast<int>(i / panels),
+               panels_.panels[static_cast<std::size_t>(i % panels)]);
+    });
+    transform(flight, out_.blocks, &Winograd::transform_out);
+  }
+
   /// Blocks, and where they are too few for all threads, tiles too, are the tasks.
-  using TransformFn = void (Winograd::*)(std::int64_t block, std::int64_t first, std::int64_t begin,
-                                         std::int64_t end) const;
-  void transform(std::int64_t blocks, std::int64_t begin, std::int64_t end, TransformFn one) {
-    const int threads = ws_.threads.threads();
+  using TransformFn = void (Winograd::*)(const Flight&, std::int64_t block, Range tiles) const;
+  void transform(const Flight& flight, std::int64_t blocks, TransformFn one) const {
+    const std::int64_t count = flight.tiles.end - flight.tiles.begin;
     const std::int64_t parts =
-        threads == 1 ? 1 : std::clamp<std::int64_t>(4 * threads / blocks, 1, end - begin);
+        std::clamp<std::int64_t>(ceil_div(2 * ws_.threads.threads(), blocks), 1, count);
     ws_.threads.run(blocks * parts, [&](std::int64_t task) {
-      const std::int64_t part = task % parts, count = end - begin;
-      (this->*one)(task / parts, begin, begin + part * count / parts,
-                   begin + (part + 1) * count / parts);
+      const Range part = Range::part(task % parts, parts, count);
+      const std::int64_t first = flight.tiles.begin;
+      (this->*one)(flight, task / parts, {first + part.begin, first + part.end});
     });
   }
 
@@ -82,16 +113,15 @@ class Winograd {
     return {row / down_, row % down_ * side_, tile % across_ * side_};
   }
 
-  void transform_in(std::int64_t block, std::int64_t first, std::int64_t begin,
-                    std::int64_t end) const {
+  void transform_in(const Flight& flight, std::int64_t block, Range tiles) const {
     const int side = side_ + 2;
     float patch[6 * 6 * kBlock];
-    for (std::int64_t tile = begin; tile < end; ++tile) {
+    for (std::int64_t tile = tiles.begin; tile < tiles.end; ++tile) {
       const Place at = place_of(tile);
       const std::int64_t y = at.y - window_.pad_begin[0], x = at.x - window_.pad_begin[1];
       const float* const plane = call_.x + at.image * in_.image() + block * in_.plane();
       BlockedTileIn t;
-      t.out = inputs_.get() + (tile - first) * in_step_ + block * kBlock;
+      t.out = flight.inputs + (tile - flight.tiles.begin) * in_step_ + block * kBlock;
       t.point_step = in_point_;
       if (y >= 0 && x >= 0 && y + side <= in_.height && x + side <= in_.width) {
         t.patch = plane + (y * in_.width + x) * kBlock;
@@ -119,22 +149,22 @@ class Winograd {
     }
   }
 
-  void multiply(int point, const Panels::Panel& panel, int tiles) const {
+  void multiply(const Flight& flight, int point, const Panels::Panel& panel) const {
     std::int64_t c_vectors[8];
     for (int v = 0; v < panel.vectors; ++v) c_vectors[v] = (panel.vector + v) * kernels_.lanes;
     RowProduct p;
     p.a_step = in_step_;
-    p.c = sums_.get() + point * sum_point_;
+    p.c = flight.sums + point * sum_point_;
     p.c_step = sum_step_;
     p.c_vectors = c_vectors;
-    p.rows = tiles;
+    p.rows = static_cast<int>(flight.tiles.end - flight.tiles.begin);
     p.vectors = panel.vectors;
     p.last = kernels_.lanes;
     p.run_count = 1;
     for (std::int64_t k = 0; k < panels_.depth; k += kStepsMax) {
       const DepthRun run{0, std::min(kStepsMax, panels_.depth - k)};
       p.runs = &run;
-      p.a = inputs_.get() + point * in_point_ + k;
+      p.a = flight.inputs + point * in_point_ + k;
       p.b = weights_.matrix(point) + panels_.offset(panel, k);
       p.next = p.b + run.count * panel.vectors * kernels_.lanes;  // the next panel or point
       p.resume = k > 0;
@@ -142,14 +172,13 @@ class Winograd {
     }
   }
 
-  void transform_out(std::int64_t block, std::int64_t first, std::int64_t begin,
-                     std::int64_t end) const {
-    for (std::int64_t tile = begin; tile < end; ++tile) {
+  void transform_out(const Flight& flight, std::int64_t block, Range tiles) const {
+    for (std::int64_t tile = tiles.begin; tile < tiles.end; ++tile) {
       const Place at = place_of(tile);
       const std::int64_t to =
           at.image * out_.image() + block * out_.plane() + (at.y * out_.width + at.x) * kBlock;
       BlockedTileOut t;
-      t.sums = sums_.get() + (tile - first) * sum_step_ + block * kBlock;
+      t.sums = flight.sums + (tile - flight.tiles.begin) * sum_step_ + block * kBlock;
       t.point_step = sum_point_;
       t.out = call_.y + to;
       t.row_step = out_.width * kBlock;
@@ -180,8 +209,6 @@ class Winograd {
   const std::int64_t in_step_, sum_step_;  // floats of a tile
 
   std::int64_t in_point_ = 0, sum_point_ = 0;  // floats between points
-  std::shared_ptr<float> inputs_;              // [point][tile][channel]
-  std::shared_ptr<float> sums_;                // [point][tile][output channel]
 };
 
 }  // namespace
