@@ -117,7 +117,10 @@ class Program::NodeSubgraphs final : public kernels::Subgraphs {
 };
 
 Program::Program(std::shared_ptr<const Graph> graph)
-    : graph_(std::move(graph)), released_(last_uses(*graph_)), packed_(graph_->nodes.size()) {
+    : graph_(std::move(graph)),
+      released_(last_uses(*graph_)),
+      in_place_(*graph_),
+      packed_(graph_->nodes.size()) {
   for (const Node& node : graph_->nodes) inferred_.push_back(planned_types(*graph_, node));
 }
 Program::Program(Program&&) noexcept = default;
@@ -154,7 +157,7 @@ Result<void> Program::pack_constants(kernels::Isa isa, PackCache& cache) {
 }
 
 Result<Program::Values> Program::run_kernel(std::size_t index, std::span<const Value* const> inputs,
-                                            const Machine& machine) const {
+                                            InPlace::Memory& memory, const Machine& machine) const {
   const Node& node = graph_->nodes[index];
   std::vector<const Tensor*> tensors;
   for (const Value* input : inputs) {
@@ -177,11 +180,15 @@ Result<Program::Values> Program::run_kernel(std::size_t index, std::span<const V
   }
   core::check(static_cast<int>(call.outputs.size()) == call.output_count,
               "an operator infers each of its outputs");
-  COMMENSAL_ASSIGN(auto outputs, kernels::allocate_outputs(call, machine.arena));
   if (machine.pacer != nullptr && !machine.pacer->pace(work_of(*node.op, call).ops)) {
     return fail(ErrorCode::kUnavailable, "the host needs its machine: stopped");
   }
   if (machine.tracer != nullptr) machine.tracer->before_node(node, call);
+  if (const auto joined = memory.joined(node, call.outputs[0], tensors)) {
+    if (machine.tracer != nullptr) machine.tracer->after_node(node, call, {&*joined, 1});
+    return Values{*joined};
+  }
+  COMMENSAL_ASSIGN(auto outputs, memory.outputs(node, call));
   kernels::Workspace workspace{machine.arena, machine.threads,
                                machine.isa.value_or(kernels::Isa::kAvx2), packed_[index].get()};
   const bool fast = machine.isa && node.op->cpu != nullptr;
@@ -192,7 +199,7 @@ Result<Program::Values> Program::run_kernel(std::size_t index, std::span<const V
 }
 
 Result<Program::Values> Program::run_node(std::size_t index, const Values& values,
-                                          const Machine& machine) const {
+                                          InPlace::Memory& memory, const Machine& machine) const {
   const Node& node = graph_->nodes[index];
   if (machine.node_runs_left-- <= 0) {
     return fail(ErrorCode::kResourceExhausted, "it loops through more nodes than a run may");
@@ -201,7 +208,7 @@ Result<Program::Values> Program::run_node(std::size_t index, const Values& value
   for (const ValueId id : node.inputs) {
     inputs.push_back(id == kAbsent ? nullptr : &values[static_cast<std::size_t>(id)]);
   }
-  if (!runs_on_values(*node.op, inputs)) return run_kernel(index, inputs, machine);
+  if (!runs_on_values(*node.op, inputs)) return run_kernel(index, inputs, memory, machine);
   if (machine.pacer != nullptr && !machine.pacer->pace(0)) {
     return fail(ErrorCode::kUnavailable, "the host needs its machine: stopped");
   }
@@ -217,6 +224,7 @@ Result<Program::Values> Program::run_node(std::size_t index, const Values& value
 }
 
 Result<Program::Values> Program::run(Values inputs, const Machine& machine) const {
+  InPlace::Memory memory(in_place_, machine.arena);
   Values values(graph_->values.size());
   const auto value = [&values](ValueId id) -> Value& {
     return values[static_cast<std::size_t>(id)];
@@ -225,12 +233,13 @@ Result<Program::Values> Program::run(Values inputs, const Machine& machine) cons
   for (const auto& [id, constant] : graph_->initialisers) value(id) = constant;
   for (std::size_t i = 0; i < graph_->nodes.size(); ++i) {
     const Node& node = graph_->nodes[i];
-    auto made = run_node(i, values, machine);
+    auto made = run_node(i, values, memory, machine);
     if (!made) return core::in_context(place_of(node), made.error());
     for (std::size_t k = 0; k < node.outputs.size(); ++k) {
       if (node.outputs[k] != kAbsent) value(node.outputs[k]) = std::move((*made)[k]);
     }
     for (const ValueId id : released_[i]) value(id) = Value();
+    memory.release(i);
   }
   Values outputs;
   for (const ValueId id : graph_->outputs) outputs.push_back(value(id));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <commensal/base/core/pacer.hpp>
+#include <commensal/compute/graph/in_place.hpp>
 #include <commensal/compute/graph/ir.hpp>
 #include <commensal/compute/graph/pack_cache.hpp>
 #include <commensal/compute/graph/tracer.hpp>
@@ -43,13 +44,14 @@ class Program {
 
   explicit Program(std::shared_ptr<const Graph> graph);
   core::Result<void> pack_constants(kernels::Isa isa, PackCache& cache);
-  core::Result<Values> run_node(std::size_t index, const Values& values,
+  core::Result<Values> run_node(std::size_t index, const Values& values, InPlace::Memory& memory,
                                 const Machine& machine) const;
   core::Result<Values> run_kernel(std::size_t index, std::span<const tensor::Value* const> inputs,
-                                  const Machine& machine) const;
+                                  InPlace::Memory& memory, const Machine& machine) const;
 
   std::shared_ptr<const Graph> graph_;
   std::vector<std::vector<ValueId>> released_;  // after each node
+  InPlace in_place_;
   std::vector<std::shared_ptr<const kernels::Packed>> packed_;
   /// Of each node whose output types are known and depend on nothing but the types of its inputs.
   std::vector<std::vector<tensor::TensorType>> inferred_;

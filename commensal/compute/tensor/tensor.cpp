@@ -122,6 +122,16 @@ Tensor Tensor::of_strings(const Shape& shape, const std::vector<std::string>& va
   return of_string_views(shape, {kept->begin(), kept->end()}, {kept});
 }
 
+Tensor Tensor::part(std::int64_t begin, const TensorType& type) const {
+  core::check(writable_, "only of an allocated tensor others have parts");
+  core::check(begin >= 0 && begin + type.bytes() <= type_.bytes(), "a part lies inside");
+  core::check(begin % std::max<std::int64_t>(traits(type.dtype).size, 1) == 0, "a part is aligned for its type");
+  Tensor made = *this;
+  made.type_ = type;
+  made.data_ += begin;
+  return made;
+}
+
 Tensor Tensor::reshaped(const Shape& shape) const {
   core::check(shape.elements() == elements(), "a reshape keeps the number of elements");
   Tensor made = *this;

@@ -97,6 +97,10 @@ class Tensor {
     return {reinterpret_cast<T*>(mutable_bytes().data()), static_cast<std::size_t>(elements())};
   }
 
+  /// The elements of `type` that begin `begin` bytes after the first of this tensor, an allocated
+  /// one (checked, as the bounds are): both may be written.
+  Tensor part(std::int64_t begin, const TensorType& type) const;
+
   /// The same elements under another shape of as many elements (checked).
   Tensor reshaped(const Shape& shape) const;
 
