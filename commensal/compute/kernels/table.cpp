@@ -31,10 +31,10 @@ Operator operator_of(const Row& row) {
 
 std::vector<Operator> build_table() {
   std::vector<Operator> table;
-  for (const auto& rows : {product_rows(), arithmetic_rows(), movement_rows(), place_rows(),
-                           reduction_rows(), loss_rows(), trig_rows(), quantised_rows(),
-                           recurrent_rows(), structure_rows(), signal_rows(), attention_rows(),
-                           string_rows(), ml_rows()}) {
+  for (const auto& rows :
+       {product_rows(), arithmetic_rows(), movement_rows(), place_rows(), reduction_rows(),
+        loss_rows(), trig_rows(), quantised_rows(), recurrent_rows(), structure_rows(),
+        signal_rows(), attention_rows(), string_rows(), ml_rows()}) {
     for (const Row& row : rows) table.push_back(operator_of(row));
   }
   std::sort(table.begin(), table.end(), [](const Operator& a, const Operator& b) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <atomic>
 #include <commensal/base/core/check.hpp>
+#include <commensal/compute/kernels/placement.hpp>
 #include <commensal/compute/kernels/thread_pool.hpp>
 #include <system_error>
 #include <thread>
@@ -13,6 +14,7 @@ namespace {
 struct Job {
   const std::function<void(std::int64_t)>& task;
   Shares shares;
+  int callers_cpu = current_cpu();
 
   void work(int worker) { shares.work(worker, task); }
 };
@@ -65,7 +67,10 @@ struct ThreadPool::State {
       seen = posted.load();  // first: what closes is said before it is posted
       if (closing.load()) return;
       inside.fetch_add(1);
-      if (Job* const mine = job.load()) mine->work(worker);
+      if (Job* const mine = job.load()) {
+        step_aside_from(mine->callers_cpu);
+        mine->work(worker);
+      }
       if (inside.fetch_sub(1) == 1) inside.notify_one();
     }
   }

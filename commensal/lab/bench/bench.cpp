@@ -140,6 +140,10 @@ class ModelBench {
     COMMENSAL_ASSIGN(const int runs, block_runs(pair));
     std::vector<std::vector<Timing>> ours, theirs;
     for (int i = 0; i < options_.repeats; ++i) {
+      // One of the processors may be slower, by what its machine does beside: both share each.
+      if (threads == 1) {
+        for (Runner* runner : {&pair.ours, &pair.theirs}) runner->keep_to_one_cpu(i);
+      }
       COMMENSAL_ASSIGN(auto a, block(pair.ours, runs));
       COMMENSAL_ASSIGN(auto b, block(pair.theirs, runs));
       ours.push_back(std::move(a));

@@ -29,6 +29,7 @@ class FakeChannel final : public Channel {
     ++lines_;
     return answer_(Json::parse(line));
   }
+  void keep_to_one_cpu(int) override {}
   Result<std::int64_t> peak_bytes() const override { return 1000 * lines_; }
 
  private:

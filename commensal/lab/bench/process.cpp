@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/time.h>
@@ -9,6 +10,7 @@
 #include <array>
 #include <cerrno>
 #include <commensal/lab/bench/channel.hpp>
+#include <filesystem>
 #include <fstream>
 
 namespace commensal::lab {
@@ -65,6 +67,21 @@ class ChildProcess final : public Channel {
       if (word == "VmHWM:" && status >> kilobytes) return kilobytes * 1024;
     }
     return fail(ErrorCode::kUnavailable, "'{}' has no peak of memory", name_);
+  }
+
+  void keep_to_one_cpu(int turn) override {
+    cpu_set_t all;
+    if (::sched_getaffinity(0, sizeof all, &all) != 0) return;
+    int skip = turn % CPU_COUNT(&all), cpu = 0;
+    while (!CPU_ISSET(cpu, &all) || skip-- > 0) ++cpu;
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(cpu, &one);
+    std::error_code none;
+    for (const auto& task :
+         std::filesystem::directory_iterator(fmt::format("/proc/{}/task", pid_), none)) {
+      ::sched_setaffinity(std::stoi(task.path().filename().string()), sizeof one, &one);
+    }
   }
 
  private:

@@ -35,6 +35,7 @@ class Runner {
   core::Result<Loading> load(const core::Path& model, int threads);
   core::Result<std::vector<Timing>> run(int count);
   core::Result<std::int64_t> peak_bytes() const { return channel_->peak_bytes(); }
+  void keep_to_one_cpu(int turn) { channel_->keep_to_one_cpu(turn); }
 
  private:
   std::unique_ptr<Channel> channel_;
