@@ -168,6 +168,15 @@ struct Ahead {
   }
 };
 
+/// Runs are far apart, so that the processor does not foresee where the next begins; its lines may
+/// lie in the cache of another.
+inline constexpr int kRunsAhead = 3;
+template <int R>
+HWY_INLINE void fetch_rows(const float* a, std::int64_t a_step) {
+  COMMENSAL_UNROLL
+  for (int r = 0; r < R; ++r) __builtin_prefetch(a + r * a_step);
+}
+
 template <int R, int N>
 HWY_NOINLINE void row_tile(const RowProduct& p, std::int64_t row, Ahead ahead) {
   float* const c = p.c + row * p.c_step;
@@ -180,6 +189,7 @@ HWY_NOINLINE void row_tile(const RowProduct& p, std::int64_t row, Ahead ahead) {
   const float* b = p.b;
   const float* const a = p.a + row * p.a_step;
   for (int i = 0; i < p.run_count; ++i) {
+    if (i + kRunsAhead < p.run_count) fetch_rows<R>(a + p.runs[i + kRunsAhead].offset, p.a_step);
     RowPointers<R> left(a + p.runs[i].offset, p.a_step);
     std::int64_t k = p.runs[i].count;
     for (; k >= 4; k -= 4, left.advance(4), b += 4 * N * kLanes) {
