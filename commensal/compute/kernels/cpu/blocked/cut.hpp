@@ -19,7 +19,7 @@ struct Range {
 
 /// How an operator cuts pictures into tasks: image by image, and where those are too few, an image
 /// by bands of rows or, if it has more channels than pixels, by groups of channels (whose weights
-/// are then what costs). Operators that cut alike and hand out tasks in this order let a thread
+/// are then what costs) unless these are too few to be shared fairly. Operators that cut alike and hand out tasks in this order let a thread
 /// find in its own cache what it wrote in the operator before.
 struct Cut {
   std::int64_t images = 1, bands = 1, groups = 1;
@@ -30,7 +30,10 @@ struct Cut {
     if (threads.threads() == 1) return cut;
     constexpr std::int64_t kTasksAThread = 2;  // who is late gives one away
     const std::int64_t wanted = ceil_div(kTasksAThread * threads.threads(), shape.batch);
-    if (shape.pixels() >= shape.blocks * kBlock) cut.bands = std::min(wanted, shape.height);
+    const bool few_units = units < 4 * threads.threads();
+    if (few_units || shape.pixels() >= shape.blocks * kBlock) {
+      cut.bands = std::min(wanted, shape.height);
+    }
     cut.groups = std::clamp<std::int64_t>(ceil_div(wanted, cut.bands), 1, units);
     return cut;
   }
