@@ -125,7 +125,8 @@ Tensor Tensor::of_strings(const Shape& shape, const std::vector<std::string>& va
 Tensor Tensor::part(std::int64_t begin, const TensorType& type) const {
   core::check(writable_, "only of an allocated tensor others have parts");
   core::check(begin >= 0 && begin + type.bytes() <= type_.bytes(), "a part lies inside");
-  core::check(begin % std::max<std::int64_t>(traits(type.dtype).size, 1) == 0, "a part is aligned for its type");
+  core::check(begin % std::max<std::int64_t>(traits(type.dtype).size, 1) == 0,
+              "a part is aligned for its type");
   Tensor made = *this;
   made.type_ = type;
   made.data_ += begin;

@@ -19,8 +19,9 @@ struct Range {
 
 /// How an operator cuts pictures into tasks: image by image, and where those are too few, an image
 /// by bands of rows or, if it has more channels than pixels, by groups of channels (whose weights
-/// are then what costs) unless these are too few to be shared fairly. Operators that cut alike and hand out tasks in this order let a thread
-/// find in its own cache what it wrote in the operator before.
+/// are then what costs) unless these are too few to be shared fairly. Operators that cut alike and
+/// hand out tasks in this order let a thread find in its own cache what it wrote in the operator
+/// before.
 struct Cut {
   std::int64_t images = 1, bands = 1, groups = 1;
 
