@@ -27,7 +27,7 @@ core::Result<void> Step::expect(Phase phase, std::string_view move) const {
 
 protocol::ReceiptBody Step::body() const {
   core::check(phase_ != Phase::kOffered, "a body follows a commitment");
-  return {job_id_, receipt_.step, receipt_.commitment};
+  return {job_id_, receipt_.step, receipt_.commitment, receipt_.round};
 }
 
 const protocol::Receipt& Step::receipt() const {
@@ -35,12 +35,14 @@ const protocol::Receipt& Step::receipt() const {
   return receipt_;
 }
 
-core::Result<void> Step::commit(const core::Digest& commitment,
+core::Result<void> Step::commit(const core::Digest& commitment, std::uint64_t round,
                                 const protocol::BatchSignature& provider) {
   COMMENSAL_TRY(expect(Phase::kOffered, "a commitment"));
-  COMMENSAL_TRY(protocol::verify_batch_signature(provider, {job_id_, receipt_.step, commitment},
+  COMMENSAL_TRY(protocol::verify_batch_signature(provider,
+                                                 {job_id_, receipt_.step, commitment, round},
                                                  protocol::Role::kProvider, receipt_.job.provider));
   receipt_.commitment = commitment;
+  receipt_.round = round;
   receipt_.provider = provider;
   phase_ = Phase::kCommitted;
   return {};

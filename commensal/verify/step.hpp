@@ -21,8 +21,8 @@ class Step {
 
   Step(protocol::Job job, std::uint64_t index);
 
-  /// The provider's commitment c_i under its signature.
-  core::Result<void> commit(const core::Digest& commitment,
+  /// The provider's commitment c_i, drawn in this round of the beacon, under its signature.
+  core::Result<void> commit(const core::Digest& commitment, std::uint64_t round,
                             const protocol::BatchSignature& provider);
   /// The client's signature over the same.
   core::Result<void> countersign(const protocol::BatchSignature& client);

@@ -22,7 +22,7 @@ class StepTest : public ::testing::Test {
   }
   protocol::BatchSignature sign(const crypto::SecretKey& key, Role role,
                                 const core::Digest& commitment) {
-    const protocol::ReceiptBody body{protocol::job_id(job_), 1, commitment};
+    const protocol::ReceiptBody body{protocol::job_id(job_), 1, commitment, 3};
     return protocol::sign_batch(key, role, {&body, 1})[0];
   }
 
@@ -35,7 +35,7 @@ class StepTest : public ::testing::Test {
 
 TEST_F(StepTest, GoesThroughInOrder) {
   Step step(job_, 1);
-  ASSERT_TRUE(step.commit(commitment_, sign(provider_, Role::kProvider, commitment_)));
+  ASSERT_TRUE(step.commit(commitment_, 3, sign(provider_, Role::kProvider, commitment_)));
   ASSERT_TRUE(step.countersign(sign(client_, Role::kClient, commitment_)));
   EXPECT_TRUE(protocol::verify_receipt(step.receipt()));
   ASSERT_TRUE(step.deliver(root_, salt_));
@@ -44,11 +44,11 @@ TEST_F(StepTest, GoesThroughInOrder) {
 
 TEST_F(StepTest, RefusesForeignSignaturesAndOtherOutputs) {
   Step step(job_, 1);
-  EXPECT_FALSE(step.commit(commitment_, sign(client_, Role::kProvider, commitment_)));
-  EXPECT_FALSE(step.commit(commitment_, sign(provider_, Role::kClient, commitment_)));
-  EXPECT_FALSE(step.commit(root_, sign(provider_, Role::kProvider, commitment_)));
+  EXPECT_FALSE(step.commit(commitment_, 3, sign(client_, Role::kProvider, commitment_)));
+  EXPECT_FALSE(step.commit(commitment_, 3, sign(provider_, Role::kClient, commitment_)));
+  EXPECT_FALSE(step.commit(root_, 3, sign(provider_, Role::kProvider, commitment_)));
   EXPECT_EQ(step.phase(), Phase::kOffered);
-  ASSERT_TRUE(step.commit(commitment_, sign(provider_, Role::kProvider, commitment_)));
+  ASSERT_TRUE(step.commit(commitment_, 3, sign(provider_, Role::kProvider, commitment_)));
   EXPECT_FALSE(step.countersign(sign(provider_, Role::kClient, commitment_)));
   ASSERT_TRUE(step.countersign(sign(client_, Role::kClient, commitment_)));
   EXPECT_FALSE(step.deliver(salt_, salt_));
@@ -70,8 +70,8 @@ TEST_F(StepTest, NoSequenceOfMovesBreaksTheOrder) {
       const Phase before = step.phase();
       const int choice = static_cast<int>(rng_.next_u32() % 5);
       bool moved = false;
-      if (choice == 0) moved = step.commit(commitment_, by_provider).has_value();
-      if (choice == 1) moved = step.commit(other, other_by_provider).has_value();
+      if (choice == 0) moved = step.commit(commitment_, 3, by_provider).has_value();
+      if (choice == 1) moved = step.commit(other, 3, other_by_provider).has_value();
       if (choice == 2) moved = step.countersign(by_client).has_value();
       if (choice == 3) moved = step.deliver(root_, salt_).has_value();
       if (choice == 4) moved = step.deliver(other, salt_).has_value();

@@ -35,6 +35,13 @@ inline constexpr std::size_t kListItemsMax = 1 << 16;
 inline constexpr std::size_t kTextBytesMax = 1 << 12;
 inline constexpr int kMerkleDepthMax = 40;
 
+// Tickets and beacons.
+inline constexpr std::size_t kSignaturesKnownMax = 1 << 12;  // batches that need no second check
+inline constexpr int kChainDepthMax = 26;                // a reverse hash chain has 2^depth rounds
+inline constexpr std::uint64_t kRevealGapMax = 1 << 20;  // hashes to check one reveal
+inline constexpr std::size_t kTicketsMax = 1 << 18;      // kept by one book
+inline constexpr std::size_t kEndorsementsMax = 64;      // of one claim
+
 // Serving.
 inline constexpr std::int64_t kHttpBodyBytesMax = std::int64_t{1} << 30;
 inline constexpr std::int64_t kHttpHeaderBytesMax = 1 << 16;

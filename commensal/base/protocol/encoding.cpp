@@ -18,10 +18,14 @@ struct NounTraits {
 };
 constexpr NounTraits kNouns[] = {
     {NounKind::kJob, 1, "job"},
-    {NounKind::kReceiptBody, 1, "receipt body"},
+    {NounKind::kReceiptBody, 2, "receipt body"},
     {NounKind::kBatchSignature, 1, "batch signature"},
-    {NounKind::kReceipt, 1, "receipt"},
+    {NounKind::kReceipt, 2, "receipt"},
     {NounKind::kVerdict, 1, "verdict"},
+    {NounKind::kChainHead, 1, "chain head"},
+    {NounKind::kClaim, 1, "claim"},
+    {NounKind::kEndorsement, 1, "endorsement"},
+    {NounKind::kJointSettlement, 1, "joint settlement"},
 };
 
 const NounTraits& traits_of(NounKind kind) {

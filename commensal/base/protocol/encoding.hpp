@@ -33,6 +33,10 @@ enum class NounKind : std::uint8_t {
   kBatchSignature = 3,
   kReceipt = 4,
   kVerdict = 5,
+  kChainHead = 6,
+  kClaim = 7,
+  kEndorsement = 8,
+  kJointSettlement = 9,
 };
 std::string_view name_of(NounKind kind);
 

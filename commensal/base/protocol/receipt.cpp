@@ -3,6 +3,7 @@
 #include <commensal/base/crypto/merkle.hpp>
 #include <commensal/base/crypto/sha256.hpp>
 #include <commensal/base/protocol/receipt.hpp>
+#include <cstring>
 
 namespace commensal::protocol {
 namespace {
@@ -20,21 +21,20 @@ Digest batch_digest(Role role, const Digest& root, std::uint64_t count, std::uin
                   .finish());
 }
 
-core::Result<void> verify_signer(const BatchSignature& signature, const Digest& root, Role role,
-                                 const crypto::Address& signer, std::uint64_t chain_id) {
-  const auto recover_as = [&](Role signed_role) {
-    return crypto::recover(batch_digest(signed_role, root, signature.count, chain_id),
-                           signature.signature);
-  };
-  COMMENSAL_ASSIGN(const crypto::Address found, recover_as(role));
-  if (found == signer) return {};
+core::Result<void> verify_batch_signer(const BatchSignature& signature, const Digest& root,
+                                       Role role, const crypto::Address& signer,
+                                       std::uint64_t chain_id) {
+  const auto verified = verify_signer(
+      [&](std::uint64_t chain) { return batch_digest(role, root, signature.count, chain); },
+      signature.signature, signer, chain_id);
+  if (verified || verified.error().code != ErrorCode::kUnauthenticated) return verified;
   const Role other = role == Role::kProvider ? Role::kClient : Role::kProvider;
-  if (recover_as(other) == signer) {
+  if (crypto::recover(batch_digest(other, root, signature.count, chain_id), signature.signature) ==
+      signer) {
     return core::fail(ErrorCode::kUnauthenticated, "wrong role: it was signed as {}",
                       name_of(other));
   }
-  return core::fail(ErrorCode::kUnauthenticated, "recovers to {}, expected {}",
-                    crypto::to_text(found), crypto::to_text(signer));
+  return verified;
 }
 
 }  // namespace
@@ -67,19 +67,47 @@ std::vector<BatchSignature> sign_batch(const crypto::SecretKey& key, Role role,
   return signatures;
 }
 
+std::size_t KnownSignatures::KeyHash::operator()(const Key& key) const {
+  std::size_t hash = 0;
+  std::memcpy(&hash, key.root.data(), sizeof hash);
+  return hash ^ static_cast<std::size_t>(key.role);
+}
+
+bool KnownSignatures::contains(const BatchSignature& signature, Role role, const Digest& root,
+                               const crypto::Address& signer, std::uint64_t chain_id) const {
+  const auto found = known_.find({role, root});
+  return found != known_.end() &&
+         found->second == Known{signature.signature, signature.count, signer, chain_id};
+}
+
+void KnownSignatures::add(const BatchSignature& signature, Role role, const Digest& root,
+                          const crypto::Address& signer, std::uint64_t chain_id) {
+  if (known_.size() >= limits::kSignaturesKnownMax) known_.clear();
+  known_.insert_or_assign({role, root},
+                          Known{signature.signature, signature.count, signer, chain_id});
+}
+
 core::Result<void> verify_batch_signature(const BatchSignature& signature, const ReceiptBody& body,
                                           Role role, const crypto::Address& signer,
-                                          std::uint64_t chain_id) {
-  const std::string place = fmt::format("{} signature", name_of(role));
+                                          std::uint64_t chain_id, KnownSignatures* known) {
+  const auto place = [role] { return fmt::format("{} signature", name_of(role)); };
   const auto root = crypto::merkle_root_of_proof(crypto::leaf_hash(encode(body)), signature.index,
                                                  signature.count, signature.path);
-  if (!root) return core::in_context(place, root.error());
-  const auto verified = verify_signer(signature, *root, role, signer, chain_id);
-  if (!verified) return core::in_context(place, verified.error());
+  if (!root) return core::in_context(place(), root.error());
+  if (known != nullptr && known->contains(signature, role, *root, signer, chain_id)) return {};
+  const auto verified = verify_batch_signer(signature, *root, role, signer, chain_id);
+  if (!verified) return core::in_context(place(), verified.error());
+  if (known != nullptr) known->add(signature, role, *root, signer, chain_id);
   return {};
 }
 
-core::Result<void> verify_receipt(const Receipt& receipt, std::uint64_t chain_id) {
+core::Result<void> verify_receipt(const Receipt& receipt, std::uint64_t chain_id,
+                                  KnownSignatures* known) {
+  return verify_receipt(receipt, receipt.body(), chain_id, known);
+}
+
+core::Result<void> verify_receipt(const Receipt& receipt, const ReceiptBody& body,
+                                  std::uint64_t chain_id, KnownSignatures* known) {
   const auto in_receipt = [](const core::Result<void>& result) -> core::Result<void> {
     if (!result) return core::in_context("receipt", result.error());
     return {};
@@ -89,11 +117,10 @@ core::Result<void> verify_receipt(const Receipt& receipt, std::uint64_t chain_id
     return core::fail(ErrorCode::kInvalidArgument, "receipt: step {}, expected 1 to {}",
                       receipt.step, receipt.job.steps);
   }
-  const ReceiptBody body = receipt.body();
   COMMENSAL_TRY(in_receipt(verify_batch_signature(receipt.provider, body, Role::kProvider,
-                                                  receipt.job.provider, chain_id)));
-  return in_receipt(
-      verify_batch_signature(receipt.client, body, Role::kClient, receipt.job.client, chain_id));
+                                                  receipt.job.provider, chain_id, known)));
+  return in_receipt(verify_batch_signature(receipt.client, body, Role::kClient, receipt.job.client,
+                                           chain_id, known));
 }
 
 }  // namespace commensal::protocol

@@ -82,7 +82,7 @@ class ReceiptTest : public ::testing::Test {
       job.steps = 3;
       job.provider = provider_.address();
       job.client = client_.address();
-      receipts_.push_back({job, 2, rng_.next_digest(), {}, {}});
+      receipts_.push_back({job, 2, rng_.next_digest(), 7, {}, {}});
       bodies.push_back(receipts_.back().body());
     }
     const auto provider = sign_batch(provider_, Role::kProvider, bodies);
@@ -112,9 +112,10 @@ TEST(Nouns, RandomOnesGoThereAndBack) {
   CounterRng rng(9);
   for (int i = 0; i < 200; ++i) {
     expect_round_trip(random_job(rng));
-    expect_round_trip(ReceiptBody{rng.next_digest(), rng.next_u64(), rng.next_digest()});
+    expect_round_trip(
+        ReceiptBody{rng.next_digest(), rng.next_u64(), rng.next_digest(), rng.next_u64()});
     expect_round_trip(random_batch_signature(rng));
-    expect_round_trip(Receipt{random_job(rng), rng.next_u64(), rng.next_digest(),
+    expect_round_trip(Receipt{random_job(rng), rng.next_u64(), rng.next_digest(), rng.next_u64(),
                               random_batch_signature(rng), random_batch_signature(rng)});
     expect_round_trip(random_verdict(rng));
   }
@@ -157,6 +158,9 @@ TEST_F(ReceiptTest, ForgedOnesAreRefusedByName) {
   EXPECT_TRUE(refusal(verify_receipt(bad)).starts_with("receipt: provider signature: recovers to"));
   EXPECT_TRUE(refusal(verify_receipt(bad)).ends_with("expected " + provider));
   bad = good;
+  ++bad.round;
+  EXPECT_TRUE(refusal(verify_receipt(bad)).starts_with("receipt: provider signature: recovers to"));
+  bad = good;
   bad.job.face_value = Amount(0);
   EXPECT_TRUE(refusal(verify_receipt(bad)).starts_with("receipt: provider signature: recovers to"));
   bad = good;
@@ -178,8 +182,9 @@ TEST_F(ReceiptTest, ForgedOnesAreRefusedByName) {
   bad.provider.signature.bytes[64] = 1;
   EXPECT_EQ(refusal(verify_receipt(bad)),
             "receipt: provider signature: signature: v is 1, expected 27 or 28");
-  EXPECT_TRUE(
-      refusal(verify_receipt(good, 1)).starts_with("receipt: provider signature: recovers"));
+  EXPECT_EQ(
+      refusal(verify_receipt(good, 1)),
+      "receipt: provider signature: wrong chain: it was signed for chain 0, expected chain 1");
 }
 
 TEST_F(ReceiptTest, OnePartysWordNeverPassesForTheOthers) {

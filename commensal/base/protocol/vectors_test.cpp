@@ -76,7 +76,7 @@ TEST(Vectors, ReceiptsInBatches) {
     const Job job = *decode<Job>(hex(vector["job"]));
     std::vector<ReceiptBody> bodies;
     for (const json& commitment : vector["commitments"]) {
-      bodies.push_back({job_id(job), vector["step"], digest(commitment)});
+      bodies.push_back({job_id(job), vector["step"], digest(commitment), vector["round"]});
       EXPECT_EQ(to_hex(encode(bodies.back())), vector["bodies"][bodies.size() - 1]);
       EXPECT_EQ(to_hex(receipt_id(bodies.back())), vector["ids"][bodies.size() - 1]);
     }
@@ -85,7 +85,8 @@ TEST(Vectors, ReceiptsInBatches) {
     const auto client =
         sign_batch(secret_key(vector["client_key"]), Role::kClient, bodies, chain_id);
     for (std::size_t i = 0; i < bodies.size(); ++i) {
-      const Receipt receipt{job, bodies[i].step, bodies[i].commitment, provider[i], client[i]};
+      const Receipt receipt{job,         bodies[i].step, bodies[i].commitment, bodies[i].round,
+                            provider[i], client[i]};
       EXPECT_EQ(to_hex(encode(receipt)), vector["receipts"][i]);
       EXPECT_TRUE(verify_receipt(*decode<Receipt>(hex(vector["receipts"][i])), chain_id));
     }

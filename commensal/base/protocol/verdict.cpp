@@ -56,13 +56,10 @@ core::Result<void> verify_verdict(const Verdict& verdict, std::uint64_t chain_id
   if (const auto valid = verdict.validity(); !valid) {
     return core::in_context("verdict", valid.error());
   }
-  const auto found = crypto::recover(digest_of(verdict, chain_id), verdict.signature);
-  if (!found) return core::in_context("verdict", found.error());
-  if (*found != verdict.auditor) {
-    return core::fail(ErrorCode::kUnauthenticated,
-                      "verdict: the signature recovers to {}, expected the auditor {}",
-                      crypto::to_text(*found), crypto::to_text(verdict.auditor));
-  }
+  const auto by_auditor =
+      verify_signer([&](std::uint64_t chain) { return digest_of(verdict, chain); },
+                    verdict.signature, verdict.auditor, chain_id);
+  if (!by_auditor) return core::in_context("verdict", by_auditor.error());
   return {};
 }
 

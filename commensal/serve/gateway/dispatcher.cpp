@@ -115,7 +115,8 @@ void Dispatcher::on_commit(LinkId link, const rpc::Commit& message) {
   for (const rpc::Commit::Item& item : message.items) {
     const auto task = find(link, item.task);
     if (task == tasks_.end()) continue;  // it came too late
-    if (auto moved = task->second.step.commit(item.commitment, item.signature); !moved) {
+    if (auto moved = task->second.step.commit(item.commitment, item.round, item.signature);
+        !moved) {
       lose(task, moved.error());
       continue;
     }

@@ -184,7 +184,7 @@ void Provider::State::flush() {
   std::vector<Retention::Record> records;
   std::vector<protocol::ReceiptBody> bodies;
   for (const auto& [id, task] : ready) {
-    bodies.push_back({task.step.job_id(), 1, task.commitment});
+    bodies.push_back({task.step.job_id(), 1, task.commitment, protocol::kNoDraw});
     records.push_back({protocol::receipt_id(bodies.back()), encode(opening_of(task))});
   }
   if (const auto kept = retention.keep(records); !kept) {
@@ -196,8 +196,8 @@ void Provider::State::flush() {
   rpc::Commit commit;
   std::size_t i = 0;
   for (auto& [id, task] : ready) {
-    commit.items.push_back({id, task.commitment, signatures[i]});
-    const auto moved = task.step.commit(task.commitment, signatures[i]);
+    commit.items.push_back({id, task.commitment, protocol::kNoDraw, signatures[i]});
+    const auto moved = task.step.commit(task.commitment, protocol::kNoDraw, signatures[i]);
     core::check(moved.has_value(), "a provider accepts its own signature");
     committed.insert_or_assign(id, std::move(task));
     ++i;

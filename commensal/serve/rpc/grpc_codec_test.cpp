@@ -61,7 +61,7 @@ std::vector<ToGateway> all_to_gateway() {
   hello.signature.bytes.fill(7);
   return {hello,
           Load{3, {digest_of(8)}},
-          Commit{{{8, digest_of(9), some_signature()}}},
+          Commit{{{8, digest_of(9), 10, some_signature()}}},
           Deliver{10, digest_of(11), some_tensors()},
           Refuse{12, {ErrorCode::kResourceExhausted, "queue full"}},
           OpenReply{digest_of(13), core::Bytes{1, 2, 3}},

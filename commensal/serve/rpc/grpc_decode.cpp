@@ -177,6 +177,7 @@ Result<ToGateway> read(wire::Commit& from) {
     Commit::Item& row = to.items.emplace_back();
     row.task = item.task();
     COMMENSAL_TRY(take(row.commitment, "commit.items.commitment", item.commitment()));
+    row.round = item.round();
     COMMENSAL_TRY(take(row.signature, "commit.items.signature", item.signature()));
   }
   return to;

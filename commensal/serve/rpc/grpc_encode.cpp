@@ -92,6 +92,7 @@ void put(wire::ProviderMessage& out, const Commit& message) {
     wire::Commit::Item& row = *to.add_items();
     row.set_task(item.task);
     row.set_commitment(raw(item.commitment));
+    row.set_round(item.round);
     row.set_signature(canonical(item.signature));
   }
 }

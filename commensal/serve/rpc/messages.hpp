@@ -70,6 +70,7 @@ struct Commit {
   struct Item {
     TaskId task = 0;
     core::Digest commitment;
+    std::uint64_t round = 0;  // of the beacon; 0: no draw
     protocol::BatchSignature signature;
   };
   std::vector<Item> items;

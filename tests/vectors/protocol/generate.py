@@ -199,8 +199,8 @@ def encode_job(job):
     return b"\x01\x01" + b"".join(field(name, job[name]) for name in JOB)
 
 
-def encode_body(job_id, step, commitment):
-    return b"\x02\x01" + job_id + u(step, 8) + commitment
+def encode_body(job_id, step, commitment, beacon_round):
+    return b"\x02\x02" + job_id + u(step, 8) + commitment + u(beacon_round, 8)
 
 
 def encode_batch_signature(signature, index, leaves):
@@ -220,6 +220,7 @@ def h(text):
 
 
 PROVIDER_KEY, CLIENT_KEY, AUDITOR_KEY = h("provider"), h("client"), h("auditor")
+ROUND = 2**32 + 7  # of the beacon
 
 
 def jobs():
@@ -259,7 +260,7 @@ def receipt_vectors():
     job = jobs()[0]
     job_id = tagged("commensal/job/v1", encode_job(job))
     commitments = [h(f"commitment {i}") for i in range(5)]
-    bodies = [encode_body(job_id, 1, c) for c in commitments]
+    bodies = [encode_body(job_id, 1, c, ROUND) for c in commitments]
     leaves = [leaf(body) for body in bodies]
     vectors = []
     for chain_id in (0, 137):
@@ -270,11 +271,11 @@ def receipt_vectors():
             signatures[role] = sign(key, typed_digest(chain_id, message))
         vectors.append({
             "chain_id": chain_id, "provider_key": PROVIDER_KEY.hex(),
-            "client_key": CLIENT_KEY.hex(), "job": encode_job(job).hex(), "step": 1,
+            "client_key": CLIENT_KEY.hex(), "job": encode_job(job).hex(), "step": 1, "round": ROUND,
             "commitments": readable(commitments),
             "bodies": readable(bodies), "root": root(leaves).hex(),
             "ids": [tagged("commensal/receipt/v1", body).hex() for body in bodies],
-            "receipts": [(b"\x04\x01" + encode_job(job) + u(1, 8) + commitments[i]
+            "receipts": [(b"\x04\x02" + encode_job(job) + u(1, 8) + commitments[i] + u(ROUND, 8)
                           + encode_batch_signature(signatures["provider"], i, leaves)
                           + encode_batch_signature(signatures["client"], i, leaves)).hex()
                          for i in range(5)]})
