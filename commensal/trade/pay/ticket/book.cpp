@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <commensal/trade/pay/ticket/book.hpp>
+#include <commensal/trade/pay/ticket/claim.hpp>
+#include <commensal/trade/pay/ticket/odds.hpp>
+#include <optional>
+
+namespace commensal::ticket {
+namespace {
+
+using core::Digest;
+using core::ErrorCode;
+using core::fail;
+using core::Result;
+
+constexpr std::string_view kRecords = "tickets";
+constexpr std::string_view kReceipts = "ticket-receipts";
+constexpr std::string_view kSums = "ticket-totals";
+constexpr std::string_view kSumsKey = "all";
+
+core::Bytes key_of(const Digest& ticket) { return {ticket.begin(), ticket.end()}; }
+core::Bytes sums_key() {
+  const auto bytes = core::as_bytes(kSumsKey);
+  return {bytes.begin(), bytes.end()};
+}
+
+tl::unexpected<core::Error> in_ticket(const Digest& ticket, core::Error error) {
+  return core::in_context(fmt::format("ticket {}", core::to_hex(ticket)), std::move(error));
+}
+
+Result<void> expect_ticket(const protocol::Receipt& receipt, std::uint64_t open_round,
+                           std::uint64_t ahead_max) {
+  if (receipt.round == protocol::kNoDraw || receipt.job.beacons.size() != 1) {
+    return fail(ErrorCode::kInvalidArgument, "round {} of {} beacons, expected a round of one",
+                receipt.round, receipt.job.beacons.size());
+  }
+  if (receipt.round < open_round) {
+    return fail(ErrorCode::kFailedPrecondition, "round {} is closed, the first open one is {}",
+                receipt.round, open_round);
+  }
+  if (receipt.round - open_round > ahead_max) {
+    return fail(ErrorCode::kFailedPrecondition, "round {}, expected {} to {}", receipt.round,
+                open_round, open_round + ahead_max);
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<void> TicketBook::open() {
+  tickets_.clear();
+  awaited_.clear();
+  settled_.clear();
+  std::optional<core::Error> broken;
+  COMMENSAL_TRY(store_.scan(kRecords, {}, [&](core::ByteView key, core::ByteView value) {
+    const auto record = decode_record(value);
+    if (!record || key_of(record->id()) != core::Bytes(key.begin(), key.end())) {
+      broken = core::Error{
+          ErrorCode::kDataLoss,
+          record ? "a ticket's record stands under another ticket's name" : record.error().message};
+      return false;
+    }
+    keep(record->id(), *record);
+    return true;
+  }));
+  if (broken) return tl::unexpected(*broken);
+  COMMENSAL_ASSIGN(const auto sums, store_.get(kSums, sums_key()));
+  if (!sums) return {};
+  COMMENSAL_ASSIGN(totals_, decode_totals(*sums));
+  return {};
+}
+
+void TicketBook::keep(const Digest& ticket, const Record& record) {
+  const Place place{record.beacon, record.body.round, ticket};
+  const bool settled = is_settled(record.state);
+  (settled ? settled_ : awaited_).insert(place);
+  (settled ? awaited_ : settled_).erase(place);
+  tickets_.insert_or_assign(ticket, record);
+}
+
+Result<void> TicketBook::apply(const std::vector<Change>& changes, const Batch& with) {
+  if (changes.empty() && with.empty()) return {};
+  Batch batch = with;
+  Totals totals = totals_;
+  for (const Change& change : changes) {
+    const Record* before = find(change.ticket);
+    add_to(totals, before != nullptr ? *before : Record{}, change.now);
+    batch.push_back({std::string(kRecords), key_of(change.ticket), encode(change.now)});
+    if (change.receipt == nullptr) continue;
+    batch.push_back(
+        {std::string(kReceipts), key_of(change.ticket), protocol::encode(*change.receipt)});
+  }
+  if (totals != totals_) batch.push_back({std::string(kSums), sums_key(), encode(totals)});
+  COMMENSAL_TRY(store_.apply(batch));
+  totals_ = totals;
+  for (const Change& change : changes) keep(change.ticket, change.now);
+  return {};
+}
+
+Result<TicketBook::Change> TicketBook::made(const NewTicket& ticket,
+                                            std::uint64_t open_round) const {
+  const protocol::Receipt& receipt = ticket.receipt;
+  const protocol::ReceiptBody body = receipt.body();
+  const Digest id = protocol::ticket_id(body);
+  if (const auto fits = expect_ticket(receipt, open_round, config_.deadlines.ahead_rounds_max);
+      !fits) {
+    return in_ticket(id, fits.error());
+  }
+  if (find(id) != nullptr) {
+    return in_ticket(id, {ErrorCode::kAlreadyExists, "there is one for this step already"});
+  }
+  return Change{id,
+                Record{.state = State::kCommitted,
+                       .beacon = receipt.job.beacons[0],
+                       .body = body,
+                       .face_value = receipt.job.face_value,
+                       .win_threshold = receipt.job.win_threshold,
+                       .output_root = ticket.output_root,
+                       .output_salt = ticket.output_salt,
+                       .committed_ms = static_cast<std::uint64_t>(clock_.wall_ms()),
+                       .settled_ms = 0,
+                       .paid = {}},
+                &receipt};
+}
+
+Result<void> TicketBook::commit(std::span<const NewTicket> tickets, std::uint64_t open_round,
+                                const Batch& with) {
+  if (!room_for(tickets.size())) {
+    return fail(ErrorCode::kResourceExhausted, "{} tickets are kept, at most {}: no new work",
+                tickets_.size(), config_.tickets_max);
+  }
+  std::vector<Change> changes;
+  std::set<Digest> seen;
+  for (const NewTicket& ticket : tickets) {
+    COMMENSAL_ASSIGN(Change change, made(ticket, open_round));
+    if (!seen.insert(change.ticket).second) {
+      return in_ticket(change.ticket,
+                       {ErrorCode::kAlreadyExists, "there is one for this step already"});
+    }
+    changes.push_back(std::move(change));
+  }
+  return apply(changes, with);
+}
+
+Result<TicketBook::Change> TicketBook::change(const Digest& ticket, Event event) const {
+  const Record* record = find(ticket);
+  if (record == nullptr) {
+    return in_ticket(ticket, {ErrorCode::kNotFound, "there is none of that name"});
+  }
+  const auto to = after(record->state, event);
+  if (!to) return in_ticket(ticket, to.error());
+  Change change{ticket, *record};
+  change.now.state = *to;
+  if (is_settled(*to)) change.now.settled_ms = static_cast<std::uint64_t>(clock_.wall_ms());
+  return change;
+}
+
+Result<void> TicketBook::countersign(std::span<const protocol::Receipt> receipts,
+                                     const Batch& with) {
+  std::vector<Change> changes;
+  for (const protocol::Receipt& receipt : receipts) {
+    const protocol::ReceiptBody body = receipt.body();
+    COMMENSAL_ASSIGN(Change change, this->change(protocol::ticket_id(body), Event::kCountersign));
+    if (change.now.body != body) {
+      return in_ticket(change.ticket, {ErrorCode::kInvalidArgument,
+                                       "countersigned with another commitment or round"});
+    }
+    change.receipt = &receipt;
+    changes.push_back(std::move(change));
+  }
+  return apply(changes, with);
+}
+
+std::vector<TicketBook::Place> TicketBook::up_to(const std::set<Place>& places,
+                                                 const Digest& beacon, std::uint64_t round) {
+  std::vector<Place> found;
+  for (auto at = places.lower_bound(Place{beacon, 0, {}});
+       at != places.end() && std::get<0>(*at) == beacon && std::get<1>(*at) <= round; ++at) {
+    found.push_back(*at);
+  }
+  return found;
+}
+
+Result<void> TicketBook::close(const Digest& beacon, std::uint64_t round, const Batch& with) {
+  std::vector<Change> changes;
+  for (const Place& place : up_to(awaited_, beacon, round)) {
+    const Digest& ticket = std::get<2>(place);
+    const State state = find(ticket)->state;
+    if (state > State::kCountersigned) continue;
+    const Event event = state == State::kCommitted ? Event::kDrop : Event::kClose;
+    COMMENSAL_ASSIGN(Change change, this->change(ticket, event));
+    changes.push_back(std::move(change));
+  }
+  return apply(changes, with);
+}
+
+Result<std::vector<Digest>> TicketBook::draw(beacon::Beacon& beacon, const Batch& with) {
+  std::vector<Change> changes;
+  std::vector<Digest> winners;
+  std::uint64_t round = protocol::kNoDraw;
+  std::optional<Digest> value;
+  for (const Place& place : up_to(awaited_, beacon.id(), ~std::uint64_t{0})) {
+    const Digest& ticket = std::get<2>(place);
+    const Record& record = *find(ticket);
+    if (record.state != State::kDrawn) continue;
+    if (record.body.round != round) {
+      round = record.body.round;
+      COMMENSAL_ASSIGN(value, beacon.value(round));
+    }
+    if (!value) break;  // nor is any later round known
+    const bool won = wins(ticket::draw(*value, record.body), record.win_threshold);
+    COMMENSAL_ASSIGN(Change change, this->change(ticket, won ? Event::kWin : Event::kLose));
+    changes.push_back(std::move(change));
+    if (won) winners.push_back(ticket);
+  }
+  COMMENSAL_TRY(apply(changes, with));
+  return winners;
+}
+
+Result<void> TicketBook::move(std::span<const Move> moves, const Batch& with) {
+  std::vector<Change> changes;
+  std::set<Digest> seen;
+  for (const Move& move : moves) {
+    COMMENSAL_ASSIGN(Change change, this->change(move.ticket, move.event));
+    if (!seen.insert(move.ticket).second) {
+      return in_ticket(move.ticket, {ErrorCode::kInvalidArgument, "moved twice in one batch"});
+    }
+    change.now.paid = move.amount;
+    changes.push_back(std::move(change));
+  }
+  return apply(changes, with);
+}
+
+std::vector<Move> TicketBook::overdue(const Digest& beacon,
+                                      std::uint64_t acknowledged_round) const {
+  struct Rule {
+    State state;
+    std::uint64_t rounds_max;
+    Event event;
+  };
+  const Rule rules[] = {{State::kDrawn, config_.deadlines.reveal_rounds_max, Event::kWithhold},
+                        {State::kWon, config_.deadlines.opening_rounds_max, Event::kSilence}};
+  std::vector<Move> late;
+  for (const Place& place : up_to(awaited_, beacon, acknowledged_round)) {
+    const Digest& ticket = std::get<2>(place);
+    for (const Rule& rule : rules) {
+      if (find(ticket)->state == rule.state &&
+          acknowledged_round - std::get<1>(place) > rule.rounds_max) {
+        late.push_back({ticket, rule.event, {}});
+      }
+    }
+  }
+  return late;
+}
+
+Result<std::size_t> TicketBook::prune(const Digest& beacon, std::uint64_t acknowledged_round,
+                                      std::size_t count_max) {
+  if (acknowledged_round <= config_.deadlines.kept_rounds) return 0;
+  auto old = up_to(settled_, beacon, acknowledged_round - config_.deadlines.kept_rounds - 1);
+  old.resize(std::min(old.size(), count_max));
+  if (old.empty()) return 0;
+  Batch batch;
+  for (const Place& place : old) {
+    for (const std::string_view space : {kRecords, kReceipts}) {
+      batch.push_back({std::string(space), key_of(std::get<2>(place)), std::nullopt});
+    }
+  }
+  COMMENSAL_TRY(store_.apply(batch));
+  for (const Place& place : old) {
+    settled_.erase(place);
+    tickets_.erase(std::get<2>(place));
+  }
+  return old.size();
+}
+
+const Record* TicketBook::find(const Digest& ticket) const {
+  const auto found = tickets_.find(ticket);
+  return found == tickets_.end() ? nullptr : &found->second;
+}
+
+Result<protocol::Receipt> TicketBook::receipt(const Digest& ticket) {
+  COMMENSAL_ASSIGN(const auto bytes, store_.get(kReceipts, key_of(ticket)));
+  if (!bytes) return in_ticket(ticket, {ErrorCode::kNotFound, "there is none of that name"});
+  return protocol::decode<protocol::Receipt>(*bytes);
+}
+
+std::vector<Record> TicketBook::in(State state) const {
+  std::vector<Record> found;
+  for (const std::set<Place>* places : {&awaited_, &settled_}) {
+    for (const Place& place : *places) {
+      const Record& record = *find(std::get<2>(place));
+      if (record.state == state) found.push_back(record);
+    }
+  }
+  return found;
+}
+
+}  // namespace commensal::ticket

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <commensal/base/core/clock.hpp>
+#include <commensal/base/core/store.hpp>
+#include <commensal/trade/pay/beacon/beacon.hpp>
+#include <commensal/trade/pay/ticket/record.hpp>
+#include <map>
+#include <set>
+#include <tuple>
+#include <vector>
+
+namespace commensal::ticket {
+
+/// Counted in rounds that the provider has acknowledged, so that nobody who is cut off misses one.
+struct Deadlines {
+  std::uint64_t ahead_rounds_max = 2;   // a ticket's round is at most so far behind the first open
+  std::uint64_t reveal_rounds_max = 8;  // for the provider's reveal of a closed round
+  std::uint64_t opening_rounds_max = 600;  // for opening a winner
+  std::uint64_t kept_rounds = 1200;        // a settled ticket may be asked for so long
+};
+
+struct BookConfig {
+  std::size_t tickets_max = limits::kTicketsMax;
+  Deadlines deadlines;
+};
+
+/// A new ticket: a receipt that the provider has signed, the client perhaps not yet.
+struct NewTicket {
+  protocol::Receipt receipt;
+  core::Digest output_root{};
+  core::Digest output_salt{};
+};
+
+struct Move {
+  core::Digest ticket{};
+  Event event = Event::kPay;
+  Amount amount;  // what is paid, where it is
+};
+
+/// All tickets of one party, gateway or provider: durable, bounded, each moved by the table of
+/// state.hpp only. Every call that changes something is one atomic batch of the store, to which the
+/// caller may add writes of its own (`with`); it is durable when the call returns, and nothing has
+/// changed where it fails.
+/// Tickets are grouped by their job's beacon, that is by the other party.
+/// Thread-safety: one thread, the store's.
+class TicketBook {
+ public:
+  using Batch = core::Store::Batch;
+
+  /// Both must outlive this object.
+  TicketBook(core::Store& store, const core::Clock& clock, const BookConfig& config = {})
+      : store_(store), clock_(clock), config_(config) {}
+
+  /// Reads what is there; call once before the rest. Error: kDataLoss.
+  core::Result<void> open();
+
+  std::size_t size() const { return tickets_.size(); }
+  /// At the limit there is no new work: settled tickets leave only by prune().
+  bool room_for(std::size_t count) const { return tickets_.size() + count <= config_.tickets_max; }
+
+  /// Errors: kResourceExhausted (no room), kAlreadyExists (a second commitment to one step),
+  /// kFailedPrecondition (the round is closed or too far ahead), kInvalidArgument (not a ticket).
+  core::Result<void> commit(std::span<const NewTicket> tickets, std::uint64_t open_round,
+                            const Batch& with = {});
+  /// Receipts with both signatures, of tickets that were committed. Errors: kNotFound, those of
+  /// after(), kInvalidArgument where the body is another.
+  core::Result<void> countersign(std::span<const protocol::Receipt> receipts,
+                                 const Batch& with = {});
+  /// The gateway has revealed `round`: what is countersigned up to it is drawn, the rest void.
+  core::Result<void> close(const core::Digest& beacon, std::uint64_t round, const Batch& with = {});
+  /// Decides the tickets that are drawn, as far as the beacon knows its value; returns the winners.
+  core::Result<std::vector<core::Digest>> draw(beacon::Beacon& beacon, const Batch& with = {});
+  /// What happens to tickets one by one. Errors: kNotFound, those of after().
+  core::Result<void> move(std::span<const Move> moves, const Batch& with = {});
+
+  /// What must be moved because a deadline has passed: kWithhold and kSilence.
+  std::vector<Move> overdue(const core::Digest& beacon, std::uint64_t acknowledged_round) const;
+  /// Drops settled tickets that nobody may ask for any more, at most `count_max` in one batch;
+  /// returns how many.
+  core::Result<std::size_t> prune(const core::Digest& beacon, std::uint64_t acknowledged_round,
+                                  std::size_t count_max = 4096);
+
+  /// Null: not there. Valid until the next change.
+  const Record* find(const core::Digest& ticket) const;
+  /// Errors: kNotFound, kDataLoss.
+  core::Result<protocol::Receipt> receipt(const core::Digest& ticket);
+  /// All in `state`, by beacon and round.
+  std::vector<Record> in(State state) const;
+  const Totals& totals() const { return totals_; }
+
+ private:
+  using Place = std::tuple<core::Digest, std::uint64_t, core::Digest>;  // beacon, round, ticket
+  struct Change {
+    core::Digest ticket;
+    Record now;
+    const protocol::Receipt* receipt = nullptr;  // to be stored too
+  };
+
+  core::Result<Change> change(const core::Digest& ticket, Event event) const;
+  core::Result<Change> made(const NewTicket& ticket, std::uint64_t open_round) const;
+  core::Result<void> apply(const std::vector<Change>& changes, const Batch& with);
+  void keep(const core::Digest& ticket, const Record& record);
+  /// The places of `beacon` up to `round` in `places`.
+  static std::vector<Place> up_to(const std::set<Place>& places, const core::Digest& beacon,
+                                  std::uint64_t round);
+
+  core::Store& store_;
+  const core::Clock& clock_;
+  const BookConfig config_;
+  std::map<core::Digest, Record> tickets_;
+  std::set<Place> awaited_;
+  std::set<Place> settled_;
+  Totals totals_;
+};
+
+}  // namespace commensal::ticket

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <commensal/trade/pay/ticket/state.hpp>
+
+namespace commensal::ticket {
+namespace {
+
+using enum State;
+
+constexpr Transition kTransitions[] = {
+    {kCommitted, Event::kCountersign, kCountersigned},
+    {kCommitted, Event::kDrop, kVoid},
+    {kCountersigned, Event::kClose, kDrawn},
+    {kCountersigned, Event::kDefault, kPaid},
+    {kCountersigned, Event::kSettle, kPaid},
+    {kDrawn, Event::kLose, kLost},
+    {kDrawn, Event::kWin, kWon},
+    {kDrawn, Event::kWithhold, kSlashed},
+    {kDrawn, Event::kSettle, kPaid},
+    {kWon, Event::kOpen, kOpened},
+    {kWon, Event::kSilence, kSlashed},
+    {kWon, Event::kSettle, kPaid},
+    {kOpened, Event::kAudit, kAudited},
+    {kOpened, Event::kSettle, kPaid},
+    {kAudited, Event::kPay, kPaid},
+    {kAudited, Event::kPenalise, kPenalised},
+    {kAudited, Event::kSlash, kSlashed},
+    {kAudited, Event::kSettle, kPaid},
+    // Audits of the risk desk do not wait for a winner.
+    {kLost, Event::kPenalise, kPenalised},
+    {kLost, Event::kSlash, kSlashed},
+};
+
+constexpr State kSettled[] = {kLost, kPaid, kPenalised, kSlashed, kVoid};
+
+}  // namespace
+
+std::span<const std::string_view> enum_names(State) {
+  static constexpr std::string_view kNames[] = {"committed", "countersigned", "drawn",   "lost",
+                                                "won",       "opened",        "audited", "paid",
+                                                "penalised", "slashed",       "void"};
+  return kNames;
+}
+
+std::span<const std::string_view> enum_names(Event) {
+  static constexpr std::string_view kNames[] = {
+      "countersign", "drop",    "close", "default", "lose",     "win",   "withhold",
+      "open",        "silence", "audit", "pay",     "penalise", "slash", "settle"};
+  return kNames;
+}
+
+std::span<const Transition> transitions() { return kTransitions; }
+
+core::Result<State> after(State state, Event event) {
+  std::string expected;
+  for (const Transition& row : kTransitions) {
+    if (row.event != event) continue;
+    if (row.from == state) return row.to;
+    expected += fmt::format("{}{}", expected.empty() ? "" : " or ", protocol::name_of(row.from));
+  }
+  return core::fail(core::ErrorCode::kFailedPrecondition,
+                    "'{}' where the ticket is {}, expected {}", protocol::name_of(event),
+                    protocol::name_of(state), expected);
+}
+
+bool is_settled(State state) {
+  return std::find(std::begin(kSettled), std::end(kSettled), state) != std::end(kSettled);
+}
+
+}  // namespace commensal::ticket
