@@ -42,6 +42,11 @@ inline constexpr std::uint64_t kRevealGapMax = 1 << 20;  // hashes to check one 
 inline constexpr std::size_t kTicketsMax = 1 << 18;      // kept by one book
 inline constexpr std::size_t kEndorsementsMax = 64;      // of one claim
 
+// Keystores: a file from elsewhere chooses how much work it takes to open it.
+inline constexpr std::size_t kKeyFileBytesMax = 1 << 16;
+inline constexpr std::uint64_t kScryptWorkMax = 1 << 23;  // n r p: 1 GiB, or some ten seconds
+inline constexpr std::uint64_t kPbkdf2RoundsMax = 1 << 23;
+
 // Serving.
 inline constexpr std::int64_t kHttpBodyBytesMax = std::int64_t{1} << 30;
 inline constexpr std::int64_t kHttpHeaderBytesMax = 1 << 16;
