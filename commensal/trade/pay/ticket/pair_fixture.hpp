@@ -26,8 +26,8 @@ class Pair {
     protocol::Job job;
     job.graph_root = job.weight_root = core::Digest{1};
     job.input_commitment = rng_.next_digest();
-    job.client = gateway_key.address();
-    job.provider = provider_key.address();
+    job.client = gateway_head.owner;
+    job.provider = provider_head.owner;
     job.face_value = face;
     job.win_threshold = threshold;
     job.beacons = {protocol::beacon_id(gateway_head, provider_head)};
