@@ -166,6 +166,34 @@ def noun_seeds():
     for i, vector in enumerate(vectors("receipt")):
         put_noun(f"body{i}", 1, vector["bodies"][0])
         put_noun(f"receipt{i}", 3, vector["receipts"][0])
+    beacon, ticket = vectors("beacon"), vectors("ticket")
+    put_noun("head", 5, beacon["gateway_head"])
+    put_noun("claim", 6, ticket["claim"]["encoding"])
+    put_noun("endorsement", 7, ticket["endorsement"])
+    put_noun("settlement", 8, ticket["settlement"])
+
+
+def ticket_seeds():
+    # The state of a chain of 4 rounds at its beginning; a record; totals.
+    def word(value):
+        return struct.pack(">Q", value)
+    digests = [bytes([i]) * 32 for i in range(5)]
+    chain = digests[0] + word(0) + digests[0] + struct.pack(">I", 2)
+    for level in (1, 2):
+        chain += word(1 << level) + word(1 << level) + word(level) + digests[level]
+    put("ticket", "chain", b"\0" + chain)
+    body = b"\x02\x02" + digests[1] + word(1) + digests[2] + word(7)
+    record = (b"\4" + digests[0] + body + bytes(15) + b"\x64" + digests[3] + digests[4] + digests[0]
+              + word(1000) + word(0) + bytes(16))
+    put("ticket", "record", b"\1" + record)
+    put("ticket", "totals", b"\2" + b"".join(map(word, range(8))) + bytes(48) + word(0))
+
+
+def keystore_seeds():
+    for path in (ROOT / "tests/vectors/keystore").glob("*.json"):
+        put("keystore", path.stem, path.read_bytes())
+    ethers = json.loads((ROOT / "tests/vectors/ethers.json").read_text())
+    put("keystore", "ethers", ethers["keystores"][0]["text"].encode())
 
 
 def link_seeds():
@@ -224,6 +252,6 @@ def graph_seeds():
         put("graph", f"{i:02}", bytes(dice.randrange(256) for _ in range(40 + 16 * i)))
 
 
-for make in (onnx_seeds, array_seeds, picture_seeds, noun_seeds, link_seeds, http_seeds,
-             graph_seeds):
+for make in (onnx_seeds, array_seeds, picture_seeds, noun_seeds, ticket_seeds, keystore_seeds,
+             link_seeds, http_seeds, graph_seeds):
     make()

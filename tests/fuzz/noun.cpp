@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The canonical encoding: the first byte chooses the noun. What decodes has this one encoding.
 #include <algorithm>
+#include <commensal/base/protocol/beacon.hpp>
 #include <commensal/base/protocol/job.hpp>
-#include <commensal/base/protocol/receipt.hpp>
+#include <commensal/base/protocol/ticket.hpp>
 #include <commensal/base/protocol/verdict.hpp>
 #include <tests/fuzz/fuzz.hpp>
 
@@ -17,9 +18,10 @@ void read(core::ByteView bytes) {
   core::check(std::ranges::equal(protocol::encode(*noun), bytes), "one value has one encoding");
 }
 
-constexpr void (*kReaders[])(core::ByteView) = {read<protocol::Job>, read<protocol::ReceiptBody>,
-                                                read<protocol::BatchSignature>,
-                                                read<protocol::Receipt>, read<protocol::Verdict>};
+constexpr void (*kReaders[])(core::ByteView) = {
+    read<protocol::Job>,     read<protocol::ReceiptBody>, read<protocol::BatchSignature>,
+    read<protocol::Receipt>, read<protocol::Verdict>,     read<protocol::ChainHead>,
+    read<protocol::Claim>,   read<protocol::Endorsement>, read<protocol::JointSettlement>};
 
 }  // namespace
 

@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <commensal/base/crypto/merkle.hpp>
+#include <commensal/base/protocol/beacon.hpp>
 #include <commensal/base/protocol/commitment.hpp>
+#include <commensal/base/protocol/ticket.hpp>
 #include <commensal/base/protocol/verdict.hpp>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -107,6 +109,38 @@ TEST(Vectors, Verdicts) {
     EXPECT_EQ(to_hex(encode(verdict)), vector["encoding"]);
     EXPECT_TRUE(verify_verdict(*decode<Verdict>(hex(vector["encoding"]))));
   }
+}
+
+TEST(Vectors, Beacons) {
+  const json vector = load("beacon");
+  const auto gateway = *decode<ChainHead>(hex(vector["gateway_head"]));
+  const auto provider = *decode<ChainHead>(hex(vector["provider_head"]));
+  EXPECT_EQ(to_hex(encode(sign_chain_head(secret_key(vector["gateway_key"]), gateway))),
+            vector["gateway_head"]);
+  EXPECT_TRUE(verify_chain_head(gateway));
+  EXPECT_TRUE(verify_chain_head(provider));
+  EXPECT_EQ(to_hex(beacon_id(gateway, provider)), vector["id"]);
+  for (const json& round : vector["rounds"]) {
+    EXPECT_EQ(
+        to_hex(beacon_value(round["round"], digest(round["gateway"]), digest(round["provider"]))),
+        round["value"]);
+  }
+}
+
+TEST(Vectors, Tickets) {
+  const json vector = load("ticket");
+  const auto claim = *decode<Claim>(hex(vector["claim"]["encoding"]));
+  EXPECT_EQ(to_hex(encode(claim)), vector["claim"]["encoding"]);
+  EXPECT_TRUE(verify_receipt(claim.receipt));
+  EXPECT_EQ(to_hex(ticket_id(claim.receipt.body())), vector["claim"]["ticket"]);
+  const auto provider = secret_key(vector["provider_key"]);
+  const auto client = secret_key(vector["client_key"]);
+  const auto endorsement = *decode<Endorsement>(hex(vector["endorsement"]));
+  EXPECT_EQ(to_hex(encode(sign_endorsement(provider, endorsement))), vector["endorsement"]);
+  const auto settlement = *decode<JointSettlement>(hex(vector["settlement"]));
+  EXPECT_TRUE(verify_settlement(settlement));
+  EXPECT_EQ(sign_settlement(client, settlement), settlement.by_client);
+  EXPECT_EQ(to_hex(encode(settlement)), vector["settlement"]);
 }
 
 }  // namespace

@@ -301,12 +301,86 @@ def verdict_vectors():
     return vectors
 
 
+def chain(seed, rounds):
+    values = [seed]
+    for _ in range(rounds):
+        values.insert(0, tagged("commensal/chain/v1", values[0]))
+    return values
+
+
+def chain_head(key, anchor, rounds):
+    message = struct_hash("ChainHead(address owner,bytes32 anchor,uint64 rounds)",
+                          word(int.from_bytes(address(key), "big")), anchor, word(rounds))
+    return (b"\x06\x01" + address(key) + anchor + u(rounds, 8)
+            + sign(key, typed_digest(0, message)))
+
+
+def beacon_vectors(rounds=64):
+    gateway, provider = chain(h("gateway seed"), rounds), chain(h("provider seed"), rounds)
+    return {"gateway_key": CLIENT_KEY.hex(), "provider_key": PROVIDER_KEY.hex(),
+            "gateway_seed": h("gateway seed").hex(), "provider_seed": h("provider seed").hex(),
+            "depth": rounds.bit_length() - 1,
+            "gateway_head": chain_head(CLIENT_KEY, gateway[0], rounds).hex(),
+            "provider_head": chain_head(PROVIDER_KEY, provider[0], rounds).hex(),
+            "id": tagged("commensal/beacon-id/v1", address(CLIENT_KEY), gateway[0], u(rounds, 8),
+                         address(PROVIDER_KEY), provider[0], u(rounds, 8)).hex(),
+            "rounds": [{"round": r, "gateway": gateway[r].hex(), "provider": provider[r].hex(),
+                        "value": tagged("commensal/beacon/v1", u(r, 8), gateway[r],
+                                        provider[r]).hex()} for r in (1, 2, 33, 64)]}
+
+
+def winning_claim(rounds=64, at=33):
+    gateway, provider = chain(h("gateway seed"), rounds), chain(h("provider seed"), rounds)
+    beacon = bytes.fromhex(beacon_vectors(rounds)["id"])
+    job = dict(jobs()[0], beacons=[beacon])
+    job_id = tagged("commensal/job/v1", encode_job(job))
+    commitment = tagged("commensal/step/v1", job_id, u(1, 8), h("output root"), h("output salt"))
+    body = encode_body(job_id, 1, commitment, at)
+    signatures = []
+    for role, key in (("provider", PROVIDER_KEY), ("client", CLIENT_KEY)):
+        message = struct_hash("ReceiptBatch(string role,bytes32 root,uint64 count)",
+                              keccak256(role.encode()), leaf(body), word(1))
+        signatures.append(encode_batch_signature(sign(key, typed_digest(0, message)), 0,
+                                                 [leaf(body)]))
+    receipt = (b"\x04\x02" + encode_job(job) + u(1, 8) + commitment + u(at, 8) + signatures[0]
+               + signatures[1])
+    value = tagged("commensal/beacon/v1", u(at, 8), gateway[at], provider[at])
+    return {"encoding": (b"\x07\x01" + receipt + gateway[at] + provider[at] + h("output root")
+                         + h("output salt")).hex(),
+            "ticket": tagged("commensal/ticket-id/v1", job_id, u(1, 8)).hex(),
+            "draw": tagged("commensal/ticket/v1", value, job_id, u(1, 8), commitment).hex()}
+
+
+def endorsement():
+    ends = address(PROVIDER_KEY), address(AUDITOR_KEY)
+    message = struct_hash("Endorsement(bytes32 ticket,uint64 index,address from,address to)",
+                          h("ticket"), word(3), *(word(int.from_bytes(e, "big")) for e in ends))
+    return (b"\x08\x01" + h("ticket") + u(3, 8) + b"".join(ends)
+            + sign(PROVIDER_KEY, typed_digest(0, message))).hex()
+
+
+def settlement():
+    ends, amounts = (address(CLIENT_KEY), address(PROVIDER_KEY)), (2**128 - 1, 10**22)
+    message = struct_hash("JointSettlement(bytes32 ticket,address client,address holder,"
+                          "uint256 toHolder,uint256 toClient)", h("ticket"),
+                          *(word(int.from_bytes(e, "big")) for e in ends), *map(word, amounts))
+    return (b"\x09\x01" + h("ticket") + b"".join(ends) + b"".join(u(a, 16) for a in amounts)
+            + b"".join(sign(key, typed_digest(0, message))
+                       for key in (CLIENT_KEY, PROVIDER_KEY))).hex()
+
+
+def ticket_vectors():
+    return {"provider_key": PROVIDER_KEY.hex(), "client_key": CLIENT_KEY.hex(),
+            "claim": winning_claim(), "endorsement": endorsement(), "settlement": settlement()}
+
+
 def main():
     assert keccak256(b"").hex() == (
         "c5d2460186f7233c927e7db2dcc703c0e500b653ca82273b7bfad8045d85a470")
     folder = pathlib.Path(__file__).parent
     for name, vectors in (("job", job_vectors()), ("commitment", commitment_vectors()),
-                          ("receipt", receipt_vectors()), ("verdict", verdict_vectors())):
+                          ("receipt", receipt_vectors()), ("verdict", verdict_vectors()),
+                          ("beacon", beacon_vectors()), ("ticket", ticket_vectors())):
         text = json.dumps(vectors, indent=1, ensure_ascii=False) + "\n"
         (folder / f"{name}.json").write_text(text, encoding="utf-8")
 

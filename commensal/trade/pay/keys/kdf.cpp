@@ -16,7 +16,7 @@ using core::Digest;
 using core::ErrorCode;
 using core::fail;
 
-core::Result<void> expect_bounded(const Scrypt& scrypt) {
+core::Result<void> bounded(const Scrypt& scrypt) {
   if (scrypt.n < 2 || !std::has_single_bit(scrypt.n) || scrypt.r == 0 || scrypt.p == 0) {
     return fail(ErrorCode::kInvalidArgument,
                 "keystore: scrypt: n {}, r {}, p {}; expected n a power of two, r and p 1 or more",
@@ -32,7 +32,6 @@ core::Result<void> expect_bounded(const Scrypt& scrypt) {
 }
 
 core::Result<Digest> run(const Scrypt& scrypt, core::ByteView password) {
-  COMMENSAL_TRY(expect_bounded(scrypt));
   Digest key{};
   // Not OpenSSL's: it insists on RFC 7914's n < 2^(16 r), which a published keystore breaks.
   try {
@@ -45,11 +44,15 @@ core::Result<Digest> run(const Scrypt& scrypt, core::ByteView password) {
   return key;
 }
 
-core::Result<Digest> run(const Pbkdf2& pbkdf2, core::ByteView password) {
+core::Result<void> bounded(const Pbkdf2& pbkdf2) {
   if (pbkdf2.c == 0 || pbkdf2.c > limits::kPbkdf2RoundsMax) {
     return fail(ErrorCode::kResourceExhausted, "keystore: pbkdf2: {} rounds, expected 1 to {}",
                 pbkdf2.c, limits::kPbkdf2RoundsMax);
   }
+  return {};
+}
+
+core::Result<Digest> run(const Pbkdf2& pbkdf2, core::ByteView password) {
   Digest key{};
   core::check(PKCS5_PBKDF2_HMAC(reinterpret_cast<const char*>(password.data()),
                                 static_cast<int>(password.size()), pbkdf2.salt.data(),
@@ -61,7 +64,12 @@ core::Result<Digest> run(const Pbkdf2& pbkdf2, core::ByteView password) {
 
 }  // namespace
 
+core::Result<void> expect_bounded(const Kdf& kdf) {
+  return std::visit([](const auto& chosen) { return bounded(chosen); }, kdf);
+}
+
 core::Result<Digest> derive(const Kdf& kdf, core::ByteView password) {
+  COMMENSAL_TRY(expect_bounded(kdf));
   return std::visit([&](const auto& chosen) { return run(chosen, password); }, kdf);
 }
 

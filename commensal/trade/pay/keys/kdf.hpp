@@ -25,6 +25,9 @@ struct Pbkdf2 {
 };
 using Kdf = std::variant<Scrypt, Pbkdf2>;
 
+/// Errors: as derive().
+core::Result<void> expect_bounded(const Kdf& kdf);
+
 /// Errors: kInvalidArgument (n is no power of two, zeros), kResourceExhausted (beyond limits.hpp).
 core::Result<core::Digest> derive(const Kdf& kdf, core::ByteView password);
 

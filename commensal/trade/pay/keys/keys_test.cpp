@@ -6,6 +6,7 @@
 #include <commensal/base/core/rng.hpp>
 #include <commensal/trade/pay/keys/vault.hpp>
 #include <fstream>
+#include <nlohmann/json.hpp>
 
 namespace commensal::keys {
 namespace {
@@ -39,6 +40,20 @@ TEST(MoneyKeys, UnlockThePublishedVectors) {
             "keystore: the password is wrong, or the file was changed");
 }
 
+// Made by npm's ethers (tests/peer/ethers_vectors.mjs), which in its turn opens ours.json.
+TEST(MoneyKeys, UnlockWhatEthersLocks) {
+  std::ifstream file(COMMENSAL_SOURCE_DIR "/tests/vectors/ethers.json");
+  const auto vectors = nlohmann::json::parse(file)["keystores"];
+  ASSERT_EQ(vectors.size(), 3u);
+  for (const auto& vector : vectors) {
+    const auto key =
+        unlock(vector["text"].get<std::string>(), Password(vector["password"].get<std::string>()));
+    ASSERT_TRUE(key) << key.error().message;
+    EXPECT_EQ(crypto::to_text(key->address()), vector["address"]);
+  }
+  EXPECT_TRUE(unlock(text_of("ours"), Password("correct horse")));
+}
+
 TEST(MoneyKeys, LockAndUnlock) {
   core::CounterRng rng(1);
   for (int i = 0; i < 3; ++i) {
@@ -59,6 +74,8 @@ std::string replaced(std::string text, const std::string& what, const std::strin
 }
 
 TEST(MoneyKeys, OddFilesAreRefusedByName) {
+  EXPECT_EQ(refusal(check_form(text_of("definition-scrypt"))), "accepted");
+  EXPECT_EQ(refusal(check_form("{}")), "keystore: version is missing");
   const std::string good = text_of("definition-scrypt");
   const auto refused = [&](const std::string& what, const std::string& with) {
     return refusal(unlock(replaced(good, what, with), Password("testpassword")));

@@ -228,6 +228,13 @@ Result<crypto::SecretKey> unlock(std::string_view text, const Password& password
   return key;
 }
 
+Result<void> check_form(std::string_view text) {
+  COMMENSAL_ASSIGN(const Json json, parse(text));
+  COMMENSAL_ASSIGN(const Sealed sealed, read_sealed(json));
+  COMMENSAL_TRY(address_in(json));
+  return expect_bounded(sealed.kdf);
+}
+
 Result<std::optional<crypto::Address>> claimed_address(std::string_view text) {
   COMMENSAL_ASSIGN(const Json json, parse(text));
   return address_in(json);

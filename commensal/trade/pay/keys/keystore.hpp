@@ -26,6 +26,9 @@ std::string lock(const crypto::SecretKey& key, const Password& password, core::R
 /// password, or the file was changed).
 core::Result<crypto::SecretKey> unlock(std::string_view text, const Password& password);
 
+/// Everything but the password: errors as unlock(), without kUnauthenticated.
+core::Result<void> check_form(std::string_view text);
+
 /// The address that the text claims, without a password and so without a proof; nothing where it
 /// claims none. Error: kInvalidArgument.
 core::Result<std::optional<crypto::Address>> claimed_address(std::string_view text);

@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <commensal/trade/pay/ticket/pair_fixture.hpp>
+#include <fstream>
+#include <nlohmann/json.hpp>
 
 namespace commensal::ticket {
 namespace {
@@ -41,6 +43,32 @@ TEST_F(MoneyClaim, IsCheckedByAnyone) {
             draw(protocol::beacon_value(6, good_.gateway_reveal, good_.provider_reveal),
                  good_.receipt.body()));
   EXPECT_EQ(protocol::decode<Claim>(protocol::encode(good_)), good_);
+}
+
+// Made by tests/vectors/protocol/generate.py.
+TEST(MoneyVectors, AClaimIsDrawnFromItsChains) {
+  const auto load = [](const std::string& name) {
+    std::ifstream file(COMMENSAL_SOURCE_DIR "/tests/vectors/protocol/" + name + ".json");
+    return nlohmann::json::parse(file);
+  };
+  const auto hex = [](const nlohmann::json& text) {
+    return *core::from_hex(text.get<std::string>());
+  };
+  const auto beacon = load("beacon"), vector = load("ticket")["claim"];
+  const auto tracker = [&](const char* head) {
+    return beacon::ChainTracker(*protocol::decode<protocol::ChainHead>(hex(beacon[head])));
+  };
+  const auto seed = *core::digest_from_hex(beacon["gateway_seed"].get<std::string>());
+  auto chain = beacon::ReverseChain::make(seed, beacon["depth"]);
+  for (const auto& round : beacon["rounds"]) {
+    EXPECT_EQ(core::to_hex(*chain.reveal(round["round"])), round["gateway"]);
+  }
+  const auto checked =
+      verify_claim(*protocol::decode<Claim>(hex(vector["encoding"])), tracker("gateway_head"),
+                   tracker("provider_head"), {64, 33, 10});
+  ASSERT_TRUE(checked) << checked.error().message;
+  EXPECT_EQ(core::to_hex(checked->draw), vector["draw"]);
+  EXPECT_EQ(core::to_hex(checked->ticket), vector["ticket"]);
 }
 
 TEST_F(MoneyClaim, EarlyAndExpiredOnesAreRefused) {
