@@ -11,6 +11,7 @@ Run declare_demo(CLI::App& app);
 Run declare_gateway(CLI::App& app);
 Run declare_infer(CLI::App& app);
 Run declare_inspect(CLI::App& app);
+Run declare_key(CLI::App& app);
 Run declare_models(CLI::App& app);
 Run declare_operators(CLI::App& app);
 Run declare_provider(CLI::App& app);
@@ -61,6 +62,11 @@ constexpr Command kTable[] = {
      "commensal account create alice --token-file gateway-state/operator.token --save alice.token\n"
      "commensal account list --json",
      declare_account},
+    {"key", "Make a locked key, show its address, or lock a plain one",
+     "commensal key new alice.json\n"
+     "commensal key show alice.json --check --password-file alice.password\n"
+     "commensal key import provider-state/keystore.json --from provider-state/key",
+     declare_key},
     {"audit", "Check a receipt by re-executing it here; trusts neither gateway nor provider",
      "commensal audit RECEIPT\n"
      "commensal audit RECEIPT --state gateway-state --backend ref\n"

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <apps/command.hpp>
+#include <apps/key_options.hpp>
 #include <apps/service.hpp>
 #include <commensal/serve/gateway/daemon.hpp>
 #include <cstdio>
@@ -17,6 +18,7 @@ using Json = nlohmann::ordered_json;
 struct Options {
   gateway::DaemonConfig daemon;
   std::string folder;
+  KeyOptions key;
   std::string http = "127.0.0.1:8080";
   std::string link = "127.0.0.1:8090";
   bool json = false;
@@ -77,6 +79,7 @@ void announce(const Options& options, const gateway::Daemon& daemon) {
 Result<int> run(Options& options) {
   hold_signals();
   options.daemon.folder = options.folder;
+  options.daemon.key = options.key.opener();
   options.daemon.link_address = options.link;
   COMMENSAL_TRY(split_address(options.http, options.daemon.http_address, options.daemon.http_port));
   EventLog log;
@@ -93,6 +96,7 @@ Run declare_gateway(CLI::App& app) {
   options->folder = state_folder("gateway").string();
   gateway::GatewayConfig& gateway = options->daemon.gateway;
   app.add_option("--folder", options->folder, "State: key, store, models")->capture_default_str();
+  options->key.declare(app);
   app.add_option("--http", options->http, "HOST:PORT for consumers; port 0: any")
       ->capture_default_str();
   app.add_option("--link", options->link, "HOST:PORT for providers; port 0: any")

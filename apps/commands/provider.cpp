@@ -4,6 +4,7 @@
 
 #include <apps/backend_options.hpp>
 #include <apps/command.hpp>
+#include <apps/key_options.hpp>
 #include <apps/service.hpp>
 #include <array>
 #include <commensal/serve/provider/daemon.hpp>
@@ -20,6 +21,7 @@ using Json = nlohmann::ordered_json;
 struct Options {
   provider::DaemonConfig daemon;
   std::string folder;
+  KeyOptions key;
   BackendOptions backend;
   bool json = false;
 };
@@ -50,6 +52,7 @@ class LinkLog {
 Result<int> run(Options& options) {
   hold_signals();
   options.daemon.folder = options.folder;
+  options.daemon.key = options.key.opener();
   options.daemon.threads = static_cast<std::uint32_t>(options.backend.threads);
   COMMENSAL_ASSIGN(
       const auto daemon,
@@ -78,6 +81,7 @@ Run declare_provider(CLI::App& app) {
       ->capture_default_str();
   app.add_option("--folder", options->folder, "State: key, store, cached models")
       ->capture_default_str();
+  options->key.declare(app);
   app.add_option("--name", options->daemon.name, "For the gateway's lists")->capture_default_str();
   options->backend.declare(app);
   app.add_flag("--json", options->json, "Print the address as one line of JSON");

@@ -40,7 +40,13 @@ core::Result<std::shared_ptr<const void>> lock_folder(const core::Path& path) {
   return lock;
 }
 
-core::Result<crypto::SecretKey> load_or_make_key(const core::Path& file, core::Rng& rng) {
+core::Result<crypto::SecretKey> load_or_make_key(const core::Path& folder, core::Rng& rng) {
+  const core::Path file = StateFolder::plain_key_in(folder);
+  const core::Path keystore = StateFolder::keystore_in(folder);
+  if (std::filesystem::exists(keystore)) {
+    return fail(ErrorCode::kFailedPrecondition, "the key in '{}' is locked: expected a password",
+                keystore.string());
+  }
   const auto text = core::read_file(file, 4096);
   if (!text && text.error().code != ErrorCode::kNotFound) return tl::unexpected(text.error());
   if (!text) {
@@ -59,6 +65,23 @@ core::Result<crypto::SecretKey> load_or_make_key(const core::Path& file, core::R
   return crypto::SecretKey::from_bytes(*bytes);
 }
 
+/// Receipts and claims are of use to the key that signed them only.
+core::Result<void> expect_owner(core::Store& store, const core::Path& folder,
+                                const crypto::Address& owner) {
+  constexpr std::string_view kSpace = "folder", kKey = "owner";
+  const std::string now = crypto::to_text(owner);
+  COMMENSAL_ASSIGN(const auto before, store.get(kSpace, core::as_bytes(kKey)));
+  if (!before) {
+    const auto key = core::as_bytes(kKey), value = core::as_bytes(now);
+    return store.apply({{std::string(kSpace), core::Bytes(key.begin(), key.end()),
+                         core::Bytes(value.begin(), value.end())}});
+  }
+  if (core::as_text(*before) == now) return {};
+  return fail(ErrorCode::kFailedPrecondition,
+              "the folder '{}' belongs to {}, the key is that of {}", folder.string(),
+              core::as_text(*before), now);
+}
+
 }  // namespace
 
 StateFolder::StateFolder(core::Path path, std::shared_ptr<const void> lock, crypto::SecretKey key,
@@ -68,11 +91,13 @@ StateFolder::StateFolder(core::Path path, std::shared_ptr<const void> lock, cryp
       key_(std::move(key)),
       store_(std::move(store)) {}
 
-core::Result<StateFolder> StateFolder::open(const core::Path& path, core::Rng& rng) {
+core::Result<StateFolder> StateFolder::open(const core::Path& path, core::Rng& rng,
+                                            const KeyOpener& open_key) {
   COMMENSAL_TRY(make_folder(path));
   COMMENSAL_ASSIGN(auto lock, lock_folder(path));
-  COMMENSAL_ASSIGN(auto key, load_or_make_key(path / "key", rng));
+  COMMENSAL_ASSIGN(auto key, open_key ? open_key(path) : load_or_make_key(path, rng));
   COMMENSAL_ASSIGN(auto store, open_sqlite_store(path / "state.sqlite"));
+  COMMENSAL_TRY(expect_owner(*store, path, key.address()));
   return StateFolder(path, std::move(lock), std::move(key), std::move(store));
 }
 

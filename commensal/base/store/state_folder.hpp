@@ -5,18 +5,29 @@
 #include <commensal/base/core/rng.hpp>
 #include <commensal/base/core/store.hpp>
 #include <commensal/base/crypto/secp256k1.hpp>
+#include <functional>
 #include <memory>
 
 namespace commensal::store {
 
+/// Where a daemon's key comes from, given its folder. Called with the folder locked.
+using KeyOpener = std::function<core::Result<crypto::SecretKey>(const core::Path& folder)>;
+
 /// What a daemon keeps on disk: its folder (made on the first start, its owner's alone), its key
-/// (FOLDER/key, 64 hexadecimal digits, mode 0600) and its store (FOLDER/state.sqlite). The folder
-/// is locked as long as the object lives: two daemons on one folder would spoil each other.
+/// and its store (FOLDER/state.sqlite). The folder is locked as long as the object lives: two
+/// daemons on one folder would spoil each other. The store belongs to the first key that it was
+/// opened with.
 class StateFolder {
  public:
-  /// Errors: kFailedPrecondition (another process holds the folder), kInvalidArgument (the key
-  /// file is not a key), kDataLoss, kPermissionDenied.
-  static core::Result<StateFolder> open(const core::Path& path, core::Rng& rng);
+  /// Without `open_key` the key lies in FOLDER/key, 64 hexadecimal digits, mode 0600, and is made
+  /// on the first start. Errors: those of open_key; kFailedPrecondition (another process holds the
+  /// folder; another key than before; a keystore, but nothing to open it with), kInvalidArgument
+  /// (the key file is not a key), kDataLoss, kPermissionDenied.
+  static core::Result<StateFolder> open(const core::Path& path, core::Rng& rng,
+                                        const KeyOpener& open_key = {});
+  /// The keystore of a folder whose key is locked.
+  static core::Path keystore_in(const core::Path& path) { return path / "keystore.json"; }
+  static core::Path plain_key_in(const core::Path& path) { return path / "key"; }
 
   const core::Path& path() const { return path_; }
   const crypto::SecretKey& key() const { return key_; }

@@ -25,5 +25,28 @@ TEST(StateFolder, KeepsItsKeyAndIsHeldByOne) {
   std::filesystem::remove_all(path);
 }
 
+TEST(StateFolder, BelongsToOneKeyAndAsksForTheLockedOne) {
+  const core::Path path = core::Path(::testing::TempDir()) / fmt::format("owned{}", ::getpid());
+  core::CounterRng rng(2);
+  const auto with_seed = [](std::uint64_t seed) -> KeyOpener {
+    return [seed](const core::Path&) -> core::Result<crypto::SecretKey> {
+      core::CounterRng dice(seed);
+      return crypto::SecretKey::generate(dice);
+    };
+  };
+  const auto refused = [&](const KeyOpener& key) {
+    const auto folder = StateFolder::open(path, rng, key);
+    return folder ? "accepted" : folder.error().message;
+  };
+  EXPECT_EQ(refused(with_seed(1)), "accepted");
+  EXPECT_EQ(refused(with_seed(1)), "accepted");
+  EXPECT_FALSE(std::filesystem::exists(StateFolder::plain_key_in(path)));
+  EXPECT_NE(refused(with_seed(2)).find("' belongs to 0x"), std::string::npos);
+  ASSERT_TRUE(core::write_file_atomically(StateFolder::keystore_in(path), core::as_bytes("{}")));
+  EXPECT_EQ(refused({}), "the key in '" + StateFolder::keystore_in(path).string() +
+                             "' is locked: expected a password");
+  std::filesystem::remove_all(path);
+}
+
 }  // namespace
 }  // namespace commensal::store

@@ -49,7 +49,7 @@ Daemon::~Daemon() = default;
 core::Result<std::unique_ptr<Daemon>> Daemon::start(const DaemonConfig& config,
                                                     Observer* observer) {
   core::SystemRng rng;
-  COMMENSAL_ASSIGN(auto folder, store::StateFolder::open(config.folder, rng));
+  COMMENSAL_ASSIGN(auto folder, store::StateFolder::open(config.folder, rng, config.key));
   auto state = std::make_unique<State>(std::move(folder));
   const GatewayWorld world{.loop = state->loop,
                            .clock = state->clock,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <commensal/base/store/state_folder.hpp>
 #include <commensal/serve/gateway/gateway.hpp>
 #include <cstdint>
 #include <functional>
@@ -10,7 +11,8 @@
 namespace commensal::gateway {
 
 struct DaemonConfig {
-  core::Path folder;  // state: key, store, models, operator.token
+  core::Path folder;     // state: key, store, models, operator.token
+  store::KeyOpener key;  // nothing: the plain key file of the folder
   std::string http_address = "127.0.0.1";
   std::uint16_t http_port = 8080;  // 0: any that is free
   std::string link_address = "127.0.0.1:8090";

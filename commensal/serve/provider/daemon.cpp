@@ -30,7 +30,7 @@ Daemon::~Daemon() = default;
 core::Result<std::unique_ptr<Daemon>> Daemon::start(const DaemonConfig& config,
                                                     std::unique_ptr<EngineFactory> engines) {
   core::SystemRng rng;
-  COMMENSAL_ASSIGN(auto folder, store::StateFolder::open(config.folder, rng));
+  COMMENSAL_ASSIGN(auto folder, store::StateFolder::open(config.folder, rng, config.key));
   auto state = std::make_unique<State>(std::move(folder), std::move(engines));
   state->gateway = rpc::make_grpc_client(state->loop, config.gateway);
   const ProviderWorld world{.loop = state->loop,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <commensal/base/store/state_folder.hpp>
 #include <commensal/serve/provider/provider.hpp>
 #include <memory>
 #include <string>
@@ -8,8 +9,9 @@
 namespace commensal::provider {
 
 struct DaemonConfig {
-  core::Path folder;    // state: key, store, models
-  std::string gateway;  // "host:port" of its provider link
+  core::Path folder;     // state: key, store, models
+  store::KeyOpener key;  // nothing: the plain key file of the folder
+  std::string gateway;   // "host:port" of its provider link
   std::string name;
   std::uint32_t threads = 1;  // told to the gateway
 };

@@ -15,13 +15,9 @@ using core::Result;
 constexpr std::string_view kRecords = "tickets";
 constexpr std::string_view kReceipts = "ticket-receipts";
 constexpr std::string_view kSums = "ticket-totals";
-constexpr std::string_view kSumsKey = "all";
 
+/// The totals, alone in their space, stand under zeros.
 core::Bytes key_of(const Digest& ticket) { return {ticket.begin(), ticket.end()}; }
-core::Bytes sums_key() {
-  const auto bytes = core::as_bytes(kSumsKey);
-  return {bytes.begin(), bytes.end()};
-}
 
 tl::unexpected<core::Error> in_ticket(const Digest& ticket, core::Error error) {
   return core::in_context(fmt::format("ticket {}", core::to_hex(ticket)), std::move(error));
@@ -48,8 +44,7 @@ Result<void> expect_ticket(const protocol::Receipt& receipt, std::uint64_t open_
 
 Result<void> TicketBook::open() {
   tickets_.clear();
-  awaited_.clear();
-  settled_.clear();
+  places_ = {};
   std::optional<core::Error> broken;
   COMMENSAL_TRY(store_.scan(kRecords, {}, [&](core::ByteView key, core::ByteView value) {
     const auto record = decode_record(value);
@@ -63,7 +58,7 @@ Result<void> TicketBook::open() {
     return true;
   }));
   if (broken) return tl::unexpected(*broken);
-  COMMENSAL_ASSIGN(const auto sums, store_.get(kSums, sums_key()));
+  COMMENSAL_ASSIGN(const auto sums, store_.get(kSums, key_of({})));
   if (!sums) return {};
   COMMENSAL_ASSIGN(totals_, decode_totals(*sums));
   return {};
@@ -71,9 +66,8 @@ Result<void> TicketBook::open() {
 
 void TicketBook::keep(const Digest& ticket, const Record& record) {
   const Place place{record.beacon, record.body.round, ticket};
-  const bool settled = is_settled(record.state);
-  (settled ? settled_ : awaited_).insert(place);
-  (settled ? awaited_ : settled_).erase(place);
+  if (const Record* before = find(ticket)) places(phase_of(before->state)).erase(place);
+  places(phase_of(record.state)).insert(place);
   tickets_.insert_or_assign(ticket, record);
 }
 
@@ -89,7 +83,7 @@ Result<void> TicketBook::apply(const std::vector<Change>& changes, const Batch& 
     batch.push_back(
         {std::string(kReceipts), key_of(change.ticket), protocol::encode(*change.receipt)});
   }
-  if (totals != totals_) batch.push_back({std::string(kSums), sums_key(), encode(totals)});
+  if (totals != totals_) batch.push_back({std::string(kSums), key_of({}), encode(totals)});
   COMMENSAL_TRY(store_.apply(batch));
   totals_ = totals;
   for (const Change& change : changes) keep(change.ticket, change.now);
@@ -170,8 +164,14 @@ Result<void> TicketBook::countersign(std::span<const protocol::Receipt> receipts
   return apply(changes, with);
 }
 
-std::vector<TicketBook::Place> TicketBook::up_to(const std::set<Place>& places,
-                                                 const Digest& beacon, std::uint64_t round) {
+TicketBook::Phase TicketBook::phase_of(State state) {
+  if (is_settled(state)) return Phase::kSettled;
+  return state <= State::kDrawn ? Phase::kUndrawn : Phase::kWinner;
+}
+
+std::vector<TicketBook::Place> TicketBook::up_to(Phase phase, const Digest& beacon,
+                                                 std::uint64_t round) const {
+  const std::set<Place>& places = places_[static_cast<std::size_t>(phase)];
   std::vector<Place> found;
   for (auto at = places.lower_bound(Place{beacon, 0, {}});
        at != places.end() && std::get<0>(*at) == beacon && std::get<1>(*at) <= round; ++at) {
@@ -182,7 +182,7 @@ std::vector<TicketBook::Place> TicketBook::up_to(const std::set<Place>& places,
 
 Result<void> TicketBook::close(const Digest& beacon, std::uint64_t round, const Batch& with) {
   std::vector<Change> changes;
-  for (const Place& place : up_to(awaited_, beacon, round)) {
+  for (const Place& place : up_to(Phase::kUndrawn, beacon, round)) {
     const Digest& ticket = std::get<2>(place);
     const State state = find(ticket)->state;
     if (state > State::kCountersigned) continue;
@@ -198,7 +198,7 @@ Result<std::vector<Digest>> TicketBook::draw(beacon::Beacon& beacon, const Batch
   std::vector<Digest> winners;
   std::uint64_t round = protocol::kNoDraw;
   std::optional<Digest> value;
-  for (const Place& place : up_to(awaited_, beacon.id(), ~std::uint64_t{0})) {
+  for (const Place& place : up_to(Phase::kUndrawn, beacon.id(), ~std::uint64_t{0})) {
     const Digest& ticket = std::get<2>(place);
     const Record& record = *find(ticket);
     if (record.state != State::kDrawn) continue;
@@ -233,20 +233,21 @@ Result<void> TicketBook::move(std::span<const Move> moves, const Batch& with) {
 std::vector<Move> TicketBook::overdue(const Digest& beacon,
                                       std::uint64_t acknowledged_round) const {
   struct Rule {
+    Phase phase;
     State state;
     std::uint64_t rounds_max;
     Event event;
   };
-  const Rule rules[] = {{State::kDrawn, config_.deadlines.reveal_rounds_max, Event::kWithhold},
-                        {State::kWon, config_.deadlines.opening_rounds_max, Event::kSilence}};
+  const Deadlines& deadlines = config_.deadlines;
+  const Rule rules[] = {
+      {Phase::kUndrawn, State::kDrawn, deadlines.reveal_rounds_max, Event::kWithhold},
+      {Phase::kWinner, State::kWon, deadlines.opening_rounds_max, Event::kSilence}};
   std::vector<Move> late;
-  for (const Place& place : up_to(awaited_, beacon, acknowledged_round)) {
-    const Digest& ticket = std::get<2>(place);
-    for (const Rule& rule : rules) {
-      if (find(ticket)->state == rule.state &&
-          acknowledged_round - std::get<1>(place) > rule.rounds_max) {
-        late.push_back({ticket, rule.event, {}});
-      }
+  for (const Rule& rule : rules) {
+    if (acknowledged_round <= rule.rounds_max) continue;
+    for (const Place& place : up_to(rule.phase, beacon, acknowledged_round - rule.rounds_max - 1)) {
+      const Digest& ticket = std::get<2>(place);
+      if (find(ticket)->state == rule.state) late.push_back({ticket, rule.event, {}});
     }
   }
   return late;
@@ -255,7 +256,7 @@ std::vector<Move> TicketBook::overdue(const Digest& beacon,
 Result<std::size_t> TicketBook::prune(const Digest& beacon, std::uint64_t acknowledged_round,
                                       std::size_t count_max) {
   if (acknowledged_round <= config_.deadlines.kept_rounds) return 0;
-  auto old = up_to(settled_, beacon, acknowledged_round - config_.deadlines.kept_rounds - 1);
+  auto old = up_to(Phase::kSettled, beacon, acknowledged_round - config_.deadlines.kept_rounds - 1);
   old.resize(std::min(old.size(), count_max));
   if (old.empty()) return 0;
   Batch batch;
@@ -266,7 +267,7 @@ Result<std::size_t> TicketBook::prune(const Digest& beacon, std::uint64_t acknow
   }
   COMMENSAL_TRY(store_.apply(batch));
   for (const Place& place : old) {
-    settled_.erase(place);
+    places(Phase::kSettled).erase(place);
     tickets_.erase(std::get<2>(place));
   }
   return old.size();
@@ -285,8 +286,8 @@ Result<protocol::Receipt> TicketBook::receipt(const Digest& ticket) {
 
 std::vector<Record> TicketBook::in(State state) const {
   std::vector<Record> found;
-  for (const std::set<Place>* places : {&awaited_, &settled_}) {
-    for (const Place& place : *places) {
+  for (const std::set<Place>& places : places_) {
+    for (const Place& place : places) {
       const Record& record = *find(std::get<2>(place));
       if (record.state == state) found.push_back(record);
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <commensal/base/core/clock.hpp>
 #include <commensal/base/core/store.hpp>
 #include <commensal/trade/pay/beacon/beacon.hpp>
@@ -91,6 +92,8 @@ class TicketBook {
 
  private:
   using Place = std::tuple<core::Digest, std::uint64_t, core::Digest>;  // beacon, round, ticket
+  /// Drawing a round looks at no winner that waits, and at nothing that is settled.
+  enum class Phase : std::uint8_t { kUndrawn, kWinner, kSettled };
   struct Change {
     core::Digest ticket;
     Record now;
@@ -101,16 +104,16 @@ class TicketBook {
   core::Result<Change> made(const NewTicket& ticket, std::uint64_t open_round) const;
   core::Result<void> apply(const std::vector<Change>& changes, const Batch& with);
   void keep(const core::Digest& ticket, const Record& record);
-  /// The places of `beacon` up to `round` in `places`.
-  static std::vector<Place> up_to(const std::set<Place>& places, const core::Digest& beacon,
-                                  std::uint64_t round);
+  static Phase phase_of(State state);
+  std::set<Place>& places(Phase phase) { return places_[static_cast<std::size_t>(phase)]; }
+  /// The places of `beacon` up to `round`.
+  std::vector<Place> up_to(Phase phase, const core::Digest& beacon, std::uint64_t round) const;
 
   core::Store& store_;
   const core::Clock& clock_;
   const BookConfig config_;
   std::map<core::Digest, Record> tickets_;
-  std::set<Place> awaited_;
-  std::set<Place> settled_;
+  std::array<std::set<Place>, 3> places_;  // by Phase
   Totals totals_;
 };
 

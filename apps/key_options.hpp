@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <commensal/base/store/state_folder.hpp>
+#include <commensal/trade/pay/keys/password.hpp>
+#include <string>
+
+namespace commensal::apps {
+
+/// --keystore and --password-file. A password is read from a file or asked for on the terminal,
+/// never from the command line, where every process of the machine could read it.
+struct KeyOptions {
+  std::string keystore;
+  std::string password_file;
+
+  void declare(CLI::App& app);
+  /// Of a daemon: nothing where neither option was given, that is the plain key file of its folder.
+  /// A plain key file that is there moves into the keystore.
+  store::KeyOpener opener() const;
+};
+
+/// From the file, or asked for on the terminal, twice where `is_new`.
+/// Errors: those of keys::read_password; kInvalidArgument (empty, or not the same twice),
+/// kFailedPrecondition (no terminal).
+core::Result<keys::Password> get_password(const std::string& file, bool is_new);
+
+}  // namespace commensal::apps
