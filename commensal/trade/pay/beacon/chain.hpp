@@ -15,9 +15,9 @@ namespace commensal::beacon {
 /// v_(i-steps) from v_i.
 core::Digest chain_back(core::Digest value, std::uint64_t steps);
 
-/// A chain of 2^depth rounds in O(depth) memory, for whoever knows its seed: at most depth + 1
-/// hashes a round in order, on average depth / 2. 2^25 rounds, more than a year at one a second,
-/// take 25 values.
+/// A chain of 2^depth rounds in O(depth) memory, for whoever knows its seed: at most depth hashes a
+/// round in order, on average half as many. 2^25 rounds, more than a year at one a second, take 25
+/// values.
 /// Source: Jakobsson, "Fractal Hash Sequence Representation and Traversal" (ISIT 2002), section 4.
 /// Thread-safety: one thread.
 class ReverseChain {
