@@ -74,19 +74,26 @@ core::Result<CheckedClaim> check_claim(const Claim& claim, const beacon::ChainTr
   return CheckedClaim{protocol::ticket_id(body), protocol::receipt_id(body), drawn};
 }
 
+core::Result<CheckedClaim> check_ticket(const Receipt& receipt, const beacon::ChainTracker& gateway,
+                                        const beacon::ChainTracker& provider,
+                                        std::uint64_t chain_id, protocol::KnownSignatures* known) {
+  COMMENSAL_TRY(expect_beacon(receipt, gateway, provider));
+  const ReceiptBody body = receipt.body();
+  COMMENSAL_TRY(protocol::verify_receipt(receipt, body, chain_id, known));
+  return CheckedClaim{protocol::ticket_id(body), protocol::receipt_id(body), {}};
+}
+
 core::Result<CheckedClaim> check_withheld(const Receipt& receipt,
                                           const beacon::ChainTracker& gateway,
                                           const beacon::ChainTracker& provider,
                                           std::uint64_t chain_id,
                                           protocol::KnownSignatures* known) {
-  COMMENSAL_TRY(expect_beacon(receipt, gateway, provider));
   if (receipt.round <= gateway.round()) {
+    COMMENSAL_TRY(expect_beacon(receipt, gateway, provider));
     return fail(ErrorCode::kFailedPrecondition,
                 "the gateway has revealed round {}: the ticket is drawn", receipt.round);
   }
-  const ReceiptBody body = receipt.body();
-  COMMENSAL_TRY(protocol::verify_receipt(receipt, body, chain_id, known));
-  return CheckedClaim{protocol::ticket_id(body), protocol::receipt_id(body), {}};
+  return check_ticket(receipt, gateway, provider, chain_id, known);
 }
 
 core::Result<CheckedClaim> in_claim(core::Result<CheckedClaim> checked) {
@@ -107,6 +114,13 @@ core::Result<CheckedClaim> verify_claim(const Claim& claim, const beacon::ChainT
                                         const beacon::ChainTracker& provider,
                                         const ClaimTerms& terms, protocol::KnownSignatures* known) {
   return in_claim(check_claim(claim, gateway, provider, terms, known));
+}
+
+core::Result<CheckedClaim> verify_ticket(const Receipt& receipt,
+                                         const beacon::ChainTracker& gateway,
+                                         const beacon::ChainTracker& provider,
+                                         std::uint64_t chain_id, protocol::KnownSignatures* known) {
+  return in_claim(check_ticket(receipt, gateway, provider, chain_id, known));
 }
 
 core::Result<CheckedClaim> verify_withheld(const Receipt& receipt,

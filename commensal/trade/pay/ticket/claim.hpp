@@ -39,6 +39,14 @@ core::Result<CheckedClaim> verify_claim(const protocol::Claim& claim,
                                         const ClaimTerms& terms,
                                         protocol::KnownSignatures* known = nullptr);
 
+/// That both parties signed a ticket of the beacon of these two chains, whatever became of its
+/// draw. Errors: as verify_claim's, of receipt and beacon.
+core::Result<CheckedClaim> verify_ticket(const protocol::Receipt& receipt,
+                                         const beacon::ChainTracker& gateway,
+                                         const beacon::ChainTracker& provider,
+                                         std::uint64_t chain_id = protocol::kEmbeddedLedger,
+                                         protocol::KnownSignatures* known = nullptr);
+
 /// A countersigned ticket whose round the gateway has not revealed although it is over: it is worth
 /// expected_value() without a draw. Whether the round is over is for the caller to know.
 /// Errors as above, and kFailedPrecondition where the gateway has revealed the round.
