@@ -74,4 +74,9 @@ inline constexpr int kThreadsMax = 256;
 inline constexpr std::size_t kStoreKeyBytesMax = 1024;
 inline constexpr std::size_t kStoreValueBytesMax = std::size_t{256} << 20;
 
+// Money.
+inline constexpr std::size_t kLedgerRowsMax = std::size_t{1} << 26;  // of one table of the state
+inline constexpr std::size_t kLedgerSignaturesMax = 4;               // of one transaction
+inline constexpr std::size_t kLedgerAnnouncementsMax = 64;           // of one owner, at a time
+
 }  // namespace commensal::limits

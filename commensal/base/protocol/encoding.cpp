@@ -26,6 +26,9 @@ constexpr NounTraits kNouns[] = {
     {NounKind::kClaim, 1, "claim"},
     {NounKind::kEndorsement, 1, "endorsement"},
     {NounKind::kJointSettlement, 1, "joint settlement"},
+    {NounKind::kLedgerTransaction, 1, "transaction"},
+    {NounKind::kLedgerEntry, 1, "entry"},
+    {NounKind::kLedgerState, 1, "ledger state"},
 };
 
 const NounTraits& traits_of(NounKind kind) {

@@ -37,6 +37,9 @@ enum class NounKind : std::uint8_t {
   kClaim = 7,
   kEndorsement = 8,
   kJointSettlement = 9,
+  kLedgerTransaction = 32,
+  kLedgerEntry = 33,
+  kLedgerState = 34,
 };
 std::string_view name_of(NounKind kind);
 

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <commensal/base/core/store.hpp>
+#include <commensal/trade/pay/ledger/ledger.hpp>
+#include <memory>
+
+namespace commensal::ledger {
+
+/// A ledger on disk. Many transactions share one write: stage() runs them in memory, commit()
+/// writes all that was staged in one batch. Nothing staged may be acknowledged before commit() has
+/// returned. After a crash open() finds every committed entry, and perhaps the batch whose commit()
+/// did not return, whole.
+/// Spaces of the store: "ledger_journal" (sequence -> entry), "ledger_snapshots" (entries ->
+/// state), "ledger_head" (entries and hash, written with every batch: a journal cut off shows).
+/// Thread-safety: one thread at a time.
+class Book {
+ public:
+  struct Options {
+    std::uint64_t snapshot_entries = 1 << 16;  // a snapshot after at least so many
+    std::size_t staged_entries_max = 1 << 14;  // what one commit() may hold
+  };
+
+  /// From the newest snapshot and the entries after it. `store` and `signatures` must outlive the
+  /// book. Errors: the store's; kDataLoss for a journal that does not fit together (verify() says
+  /// where).
+  static core::Result<Book> open(core::Store& store, const Signatures& signatures, Options options);
+  static core::Result<Book> open(core::Store& store, const Signatures& signatures) {
+    return open(store, signatures, Options{});
+  }
+
+  /// Errors: Ledger::apply's; kResourceExhausted where too much is staged; kUnavailable after a
+  /// commit() that failed.
+  core::Result<Entry> stage(const Transaction& transaction, std::int64_t time_ms);
+
+  /// Makes all that was staged durable, together with `others`: what must be on disk exactly if
+  /// these entries are. Nothing staged and no others: nothing is done. After an error nobody knows
+  /// whether the batch was written, so that this book is of no use any more: open another.
+  core::Result<void> commit(core::Store::Batch others = {});
+
+  const Ledger& ledger() const { return ledger_; }
+  const State& state() const { return ledger_.state(); }
+  std::size_t staged() const { return staged_.size(); }
+
+ private:
+  Book(core::Store& store, Ledger ledger, Options options, std::uint64_t snapshot_at)
+      : store_(&store), ledger_(std::move(ledger)), options_(options), snapshot_at_(snapshot_at) {}
+
+  core::Store* store_;
+  Ledger ledger_;
+  Options options_;
+  std::uint64_t snapshot_at_;        // entries in the newest snapshot
+  std::vector<core::Bytes> staged_;  // encoded, the last one is that of the ledger's head
+  bool broken_ = false;
+};
+
+}  // namespace commensal::ledger

@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: Apache-2.0
+// The book on every store: what was acknowledged is there after any crash, once; any changed byte
+// is found.
+#include <gmock/gmock.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <commensal/base/core/check.hpp>
+#include <commensal/base/store/fault_store.hpp>
+#include <commensal/base/store/memory_store.hpp>
+#include <commensal/base/store/sqlite_store.hpp>
+#include <commensal/trade/pay/ledger/book.hpp>
+#include <commensal/trade/pay/ledger/journal.hpp>
+#include <commensal/trade/pay/ledger/random_operations.hpp>
+#include <commensal/trade/pay/ledger/verify.hpp>
+
+namespace commensal::ledger {
+namespace {
+
+using core::Bytes;
+using core::ByteView;
+using core::Path;
+using testing::CheapSignatures;
+using ::testing::HasSubstr;
+using testing::RandomOperations;
+using ::testing::StartsWith;
+
+const CheapSignatures kSignatures;
+
+class Memory {
+ public:
+  core::Store& store() { return store_; }
+  void reopen() {}  // the object is the medium
+
+ private:
+  store::MemoryStore store_;
+};
+
+class Sqlite {
+ public:
+  Sqlite() {
+    std::filesystem::create_directories(folder_);
+    reopen();
+  }
+  ~Sqlite() {
+    store_.reset();
+    std::filesystem::remove_all(folder_);
+  }
+  core::Store& store() { return *store_; }
+  void reopen() {
+    store_.reset();
+    store_ = *store::open_sqlite_store(path());
+  }
+  Path path() const { return folder_ / "state.sqlite"; }
+
+ private:
+  Path folder_ = Path(::testing::TempDir()) /
+                 fmt::format("commensal_ledger_{}_{}", ::getpid(), fmt::ptr(this));
+  std::unique_ptr<core::Store> store_;
+};
+
+Config config_of(const RandomOperations& operations) {
+  Config config;
+  config.operator_address = operations.operator_address();
+  config.withdrawal_delay_ms = 500;
+  return config;
+}
+
+/// Operations against a book, and how many of them it made durable.
+class Clerk {
+ public:
+  Clerk(core::Store& store, std::uint64_t seed, Book::Options options)
+      : store_(store), options_(options), operations_(seed, 8) {}
+
+  core::Result<void> open() {
+    COMMENSAL_ASSIGN(Book book, Book::open(store_, kSignatures, options_));
+    book_.emplace(std::move(book));
+    if (book_->state().scalars.entries != 0) return {};
+    if (!book_->stage(operations_.found(config_of(operations_)), 0)) std::abort();
+    return commit();
+  }
+  /// Stages `count` operations that fit, among others that do not, and writes them.
+  core::Result<void> group(std::size_t count) {
+    now_ms_ = static_cast<std::int64_t>(book_->state().scalars.time_ms) + 50;
+    while (book_->staged() < count) {
+      (void)book_->stage(operations_.next(book_->state()), now_ms_);
+    }
+    return commit();
+  }
+  core::Result<void> commit() {
+    COMMENSAL_TRY(book_->commit());
+    acknowledged_ = head_of(book_->state());
+    return {};
+  }
+  Book& book() { return *book_; }
+  Head acknowledged_;
+
+ private:
+  core::Store& store_;
+  Book::Options options_;
+  RandomOperations operations_;
+  std::optional<Book> book_;
+  std::int64_t now_ms_ = 0;
+};
+
+template <class Twin>
+class MoneyBook : public ::testing::Test {
+ protected:
+  core::Store& store() { return twin_.store(); }
+  Twin twin_;
+};
+using Twins = ::testing::Types<Memory, Sqlite>;
+TYPED_TEST_SUITE(MoneyBook, Twins);
+
+TYPED_TEST(MoneyBook, ComesBackAsItWas) {
+  Digest digest;
+  {
+    Clerk clerk(this->store(), 1, {.snapshot_entries = 40});
+    ASSERT_TRUE(clerk.open());
+    for (int i = 0; i < 30; ++i) ASSERT_TRUE(clerk.group(10));
+    digest = state_digest(clerk.book().state());
+  }
+  this->twin_.reopen();
+  const auto book = Book::open(this->store(), kSignatures);
+  ASSERT_TRUE(book) << book.error().message;
+  EXPECT_EQ(state_digest(book->state()), digest);
+  const auto verified = verify(this->store(), kSignatures);
+  ASSERT_TRUE(verified) << verified.error().message;
+  EXPECT_EQ(verified->digest, digest);
+  EXPECT_EQ(verified->entries, book->state().scalars.entries);
+  EXPECT_EQ(verified->snapshots, 1u);
+}
+
+TYPED_TEST(MoneyBook, NothingStagedIsThereBeforeItsCommit) {
+  Clerk clerk(this->store(), 2, {});
+  ASSERT_TRUE(clerk.open());
+  RandomOperations operations(2, 8);
+  ASSERT_TRUE(
+      clerk.book().stage(operations.make(clerk.book().state(), operations.operator_address(),
+                                         Deposit{operations.people()[1], Amount(5), Digest{1}}),
+                         1));
+  EXPECT_EQ(clerk.book().staged(), 1u);
+  EXPECT_EQ(Book::open(this->store(), kSignatures)->state().scalars.entries, 1u);
+  ASSERT_TRUE(clerk.book().commit({{"others", {1}, Bytes{2}}}));
+  EXPECT_EQ(Book::open(this->store(), kSignatures)->state().scalars.entries, 2u);
+  EXPECT_EQ(*this->store().get("others", Bytes{1}), Bytes{2});
+}
+
+TYPED_TEST(MoneyBook, StagingIsBounded) {
+  Clerk clerk(this->store(), 3, {.staged_entries_max = 3});
+  ASSERT_TRUE(clerk.open());
+  RandomOperations operations(3, 8);
+  std::string last;
+  for (std::uint8_t i = 0; i < 4; ++i) {
+    const auto entry =
+        clerk.book().stage(operations.make(clerk.book().state(), operations.operator_address(),
+                                           Deposit{operations.people()[1], Amount(5), Digest{i}}),
+                           1);
+    last = entry ? "accepted" : entry.error().message;
+  }
+  EXPECT_THAT(last, HasSubstr("3 entries await their write"));
+}
+
+/// Runs groups until the k-th write breaks; then a new book on what is below must have all that was
+/// acknowledged, or that and the one batch in flight, and go on.
+void crash_at(core::Store& below, std::uint64_t seed, std::uint64_t k, store::Fault fault,
+              bool& broke) {
+  store::FaultStore faulty(below, k, fault);
+  Clerk clerk(faulty, seed, {.snapshot_entries = 12});
+  core::Result<void> went = clerk.open();
+  for (int i = 0; went && i < 12; ++i) went = clerk.group(6);
+  broke = !went.has_value();
+  const Head acknowledged = clerk.acknowledged_;
+  if (broke && clerk.acknowledged_.entries > 0) {
+    EXPECT_THAT(clerk.book().commit().error().message, HasSubstr("a write failed"));
+  }
+  const auto book = Book::open(below, kSignatures);
+  ASSERT_TRUE(book) << book.error().message;
+  const std::uint64_t entries = book->state().scalars.entries;
+  ASSERT_GE(entries, acknowledged.entries);
+  const bool written = fault == store::Fault::kCrashAfter || fault == store::Fault::kFailAfter;
+  if (broke && !written) {
+    ASSERT_EQ(head_of(book->state()), acknowledged);
+  }
+  if (acknowledged.entries > 0) {
+    const auto last = *below.get(kJournalSpace, key_of(acknowledged.entries - 1));
+    ASSERT_TRUE(last);
+    ASSERT_EQ(entry_hash(*last), acknowledged.hash);
+    const auto verified = verify(below, kSignatures);
+    ASSERT_TRUE(verified) << verified.error().message;
+    ASSERT_EQ(verified->digest, state_digest(book->state()));
+  }
+  Clerk next(below, seed + 1000, {.snapshot_entries = 12});
+  ASSERT_TRUE(next.open());
+  ASSERT_TRUE(next.group(6));
+}
+
+TEST(MoneyCrash, AtEveryWriteNothingAcknowledgedIsLostAndNothingIsThereTwice) {
+  for (const store::Fault fault : {store::Fault::kFailBefore, store::Fault::kFailAfter,
+                                   store::Fault::kCrashBefore, store::Fault::kCrashAfter}) {
+    bool broke = true;
+    std::uint64_t k = 0;
+    for (; broke; ++k) {
+      store::MemoryStore below;
+      crash_at(below, 11, k, fault, broke);
+      if (HasFatalFailure()) return;
+    }
+    EXPECT_EQ(k, 14u);  // the founding, twelve groups, and the run without a fault
+  }
+}
+
+/// Appends to the journal until it is killed; says after each commit how many entries are in it.
+[[noreturn]] void work_until_killed(const Path& path, std::uint64_t seed, int acknowledge) {
+  const auto store = store::open_sqlite_store(path);
+  if (!store) ::_exit(1);
+  Clerk clerk(**store, seed, {.snapshot_entries = 50});
+  if (!clerk.open()) ::_exit(2);
+  while (clerk.group(8)) {
+    if (::write(acknowledge, &clerk.acknowledged_, sizeof(Head)) != sizeof(Head)) ::_exit(3);
+  }
+  ::_exit(4);
+}
+
+Head killed_after(const Path& path, std::uint64_t seed, std::uint32_t delay_us) {
+  int ends[2];
+  core::check(::pipe(ends) == 0, "pipe");
+  const pid_t child = ::fork();
+  core::check(child >= 0, "fork");
+  if (child == 0) {
+    ::close(ends[0]);
+    work_until_killed(path, seed, ends[1]);
+  }
+  ::close(ends[1]);
+  Head last, head;
+  const auto acknowledged = [&] { return ::read(ends[0], &head, sizeof head) == sizeof head; };
+  if (acknowledged()) last = head;
+  ::usleep(delay_us);
+  ::kill(child, SIGKILL);
+  while (acknowledged()) last = head;
+  ::close(ends[0]);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFSIGNALED(status)) << "the child gave up with " << WEXITSTATUS(status);
+  return last;
+}
+
+TEST(MoneyCrash, AKillAtAnyMomentLosesNothingAcknowledged) {
+  Sqlite twin;
+  core::CounterRng rng(5);
+  std::uint64_t before = 0;
+  for (std::uint64_t round = 0; round < 15; ++round) {
+    const Head acknowledged = killed_after(twin.path(), round, rng.next_u32() % 20'000);
+    twin.reopen();
+    ASSERT_GT(acknowledged.entries, before);
+    const auto book = Book::open(twin.store(), kSignatures);
+    ASSERT_TRUE(book) << book.error().message;
+    ASSERT_GE(book->state().scalars.entries, acknowledged.entries);
+    ASSERT_LE(book->state().scalars.entries, acknowledged.entries + 8);
+    const auto last = twin.store().get(kJournalSpace, key_of(acknowledged.entries - 1));
+    ASSERT_TRUE(last && last->has_value());
+    ASSERT_EQ(entry_hash(**last), acknowledged.hash);
+    before = book->state().scalars.entries;
+    twin.reopen();
+  }
+  const auto verified = verify(twin.store(), kSignatures);
+  ASSERT_TRUE(verified) << verified.error().message;
+  EXPECT_EQ(verified->entries, before);
+}
+
+class MoneyTampering : public ::testing::Test {
+ protected:
+  MoneyTampering() {
+    Clerk clerk(store_, 21, {.snapshot_entries = 12});
+    EXPECT_TRUE(clerk.open());
+    for (int i = 0; i < 4; ++i) EXPECT_TRUE(clerk.group(5));
+    entries_ = clerk.book().state().scalars.entries;
+  }
+  void put(std::string_view space, Bytes key, std::optional<Bytes> value) {
+    ASSERT_TRUE(store_.apply({{std::string(space), std::move(key), std::move(value)}}));
+  }
+  Bytes row(std::uint64_t number) {
+    Bytes found;
+    EXPECT_TRUE(store_.scan(kJournalSpace, key_of(number), [&](ByteView, ByteView value) {
+      found.assign(value.begin(), value.end());
+      return true;
+    }));
+    return found;
+  }
+  std::string finding() {
+    const auto verified = verify(store_, kSignatures);
+    return verified ? "nothing" : verified.error().message;
+  }
+  /// Every value of a space, byte by byte.
+  void expect_every_byte_counts(std::string_view space) {
+    std::map<Bytes, Bytes> rows;
+    ASSERT_TRUE(store_.scan(space, {}, [&](ByteView key, ByteView value) {
+      rows[Bytes(key.begin(), key.end())].assign(value.begin(), value.end());
+      return true;
+    }));
+    ASSERT_FALSE(rows.empty());
+    core::CounterRng rng(3);
+    for (const auto& [key, value] : rows) {
+      for (std::size_t at = 0; at < value.size(); ++at) {
+        Bytes bent = value;
+        bent[at] = static_cast<std::uint8_t>(bent[at] ^ (1u << (rng.next_u32() % 8)));
+        put(space, key, bent);
+        const std::string found = finding();
+        ASSERT_NE(found, "nothing") << space << " byte " << at;
+        if (space == kJournalSpace) {
+          // Found at the entry itself, unless only its hash changed: then at the next one, or head.
+          const std::uint64_t number = *number_of(key);
+          ASSERT_TRUE(found.starts_with(fmt::format("entry {}: ", number)) ||
+                      found.starts_with(fmt::format("entry {}: previous", number + 1)) ||
+                      found.find("the snapshot after it") != std::string::npos ||
+                      found.starts_with(fmt::format("after entry {}: the head", number + 1)))
+              << "entry " << number << " byte " << at << ": " << found;
+        }
+      }
+      put(space, key, value);
+    }
+  }
+
+  store::MemoryStore store_;
+  std::uint64_t entries_ = 0;
+};
+
+TEST_F(MoneyTampering, EveryByteOfTheJournalCounts) { expect_every_byte_counts(kJournalSpace); }
+TEST_F(MoneyTampering, EveryByteOfTheHeadCounts) { expect_every_byte_counts(kHeadSpace); }
+TEST_F(MoneyTampering, EveryByteOfASnapshotCounts) { expect_every_byte_counts(kSnapshotSpace); }
+
+TEST_F(MoneyTampering, MissingAndForeignRowsAreFound) {
+  EXPECT_EQ(finding(), "nothing");
+  const Bytes last = row(entries_ - 1);
+  put(kJournalSpace, key_of(entries_ - 1), std::nullopt);
+  EXPECT_THAT(finding(), HasSubstr("the head says"));
+  EXPECT_THAT(Book::open(store_, kSignatures).error().message, HasSubstr("is missing"));
+  put(kJournalSpace, key_of(entries_ - 1), last);
+  put(kJournalSpace, key_of(entries_), last);
+  EXPECT_THAT(finding(), HasSubstr("the head says that there is none"));
+  put(kJournalSpace, key_of(entries_), std::nullopt);
+  const Bytes third = row(3);
+  put(kJournalSpace, key_of(3), std::nullopt);
+  EXPECT_THAT(finding(), StartsWith("entry 3: it is missing"));
+  put(kJournalSpace, key_of(3), third);
+  put(kSnapshotSpace, key_of(1'000'000), Bytes(40));
+  EXPECT_THAT(finding(), HasSubstr("a snapshot is of entries that are not there"));
+  put(kSnapshotSpace, key_of(1'000'000), std::nullopt);
+  put(kHeadSpace, {}, std::nullopt);
+  EXPECT_THAT(finding(), HasSubstr("the journal has no head"));
+}
+
+TEST_F(MoneyTampering, NothingToVerifyIsNamed) {
+  store::MemoryStore empty;
+  EXPECT_EQ(verify(empty, kSignatures).error().code, core::ErrorCode::kNotFound);
+}
+
+}  // namespace
+}  // namespace commensal::ledger

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <commensal/base/protocol/beacon.hpp>
+#include <commensal/trade/pay/ledger/account.hpp>
+
+/// What the state keeps of tickets and beacons.
+namespace commensal::ledger {
+
+enum class ClaimStatus : std::uint8_t {
+  kOpen,       // reserved; waits for a verdict
+  kPaid,       // final, as are all that follow
+  kRefused,    // by a verdict
+  kSettled,    // jointly
+  kDefaulted,  // a reveal was withheld
+  kSilent,     // won and not opened
+};
+std::span<const std::string_view> enum_names(ClaimStatus);
+
+/// A ticket that the ledger has decided on or is about to; never removed, so that none is paid
+/// twice.
+struct ClaimRow {
+  ClaimStatus status = ClaimStatus::kOpen;
+  Digest receipt{};     // protocol::receipt_id
+  Digest commitment{};  // what a verdict is about
+  Address gateway;
+  Address provider;
+  Address holder;
+  std::uint64_t endorsements = 0;  // so far
+  Amount face;                     // reserved while it is open
+  Amount fee;                      // likewise
+  std::uint64_t mature_ms = 0;     // from then on it is paid without a verdict
+
+  template <class Archive, class Self>
+  static void fields(Archive& archive, Self& self) {
+    archive.field("status", self.status);
+    archive.field("receipt", self.receipt);
+    archive.field("commitment", self.commitment);
+    archive.field("gateway", self.gateway);
+    archive.field("provider", self.provider);
+    archive.field("holder", self.holder);
+    archive.field("endorsements", self.endorsements);
+    archive.field("face", self.face);
+    archive.field("fee", self.fee);
+    archive.field("mature_ms", self.mature_ms);
+  }
+};
+
+/// A registered hash chain and the latest value known of it (beacon::ChainTracker).
+struct ChainRow {
+  protocol::ChainHead head;
+  std::uint64_t round = 0;
+  Digest value{};
+
+  template <class Archive, class Self>
+  static void fields(Archive& archive, Self& self) {
+    archive.field("head", self.head);
+    archive.field("round", self.round);
+    archive.field("value", self.value);
+  }
+};
+/// H("commensal/ledger/chain/v1", owner | anchor | rounds as u64).
+Digest chain_key(const protocol::ChainHead& head);
+
+/// The keys of its two chains.
+struct BeaconRow {
+  Digest gateway{};
+  Digest provider{};
+
+  template <class Archive, class Self>
+  static void fields(Archive& archive, Self& self) {
+    archive.field("gateway", self.gateway);
+    archive.field("provider", self.provider);
+  }
+};
+
+/// A reveal that somebody has asked for.
+struct DemandKey {
+  Digest chain{};
+  std::uint64_t round = 0;
+
+  template <class Archive, class Self>
+  static void fields(Archive& archive, Self& self) {
+    archive.field("chain", self.chain);
+    archive.field("round", self.round);
+  }
+  auto operator<=>(const DemandKey&) const = default;
+};
+
+}  // namespace commensal::ledger

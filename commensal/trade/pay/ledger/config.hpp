@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <commensal/base/protocol/receipt.hpp>
+#include <commensal/trade/pay/ledger/account.hpp>
+
+namespace commensal::ledger {
+
+/// The rules that a ledger is founded with. They stand in its first entry, so that whoever checks
+/// the journal needs nothing else.
+struct Config {
+  Address operator_address;  // books deposits, grants credit, admits auditors; names the ledger
+  std::uint64_t chain_id = protocol::kEmbeddedLedger;
+  std::uint64_t withdrawal_delay_ms = 7ull * 24 * 3600 * 1000;  // of what is locked
+  std::uint64_t reveal_delay_ms = 10ull * 60 * 1000;            // to answer a demand
+  std::uint64_t audit_delay_ms = 24ull * 3600 * 1000;           // then a winner is paid anyway
+  std::uint64_t opening_rounds = 600;    // acknowledged rounds until a winner must be open
+  std::uint32_t pattern_mismatches = 2;  // from this one on mismatches are slashed
+  Amount auditor_fee{1};                 // for a verdict, whatever it says
+  Amount auditor_bounty{100};            // out of a slash, at most what is not burnt
+  Amount penalty{100};                   // of an isolated mismatch, and the least of a slash
+  Amount credit_cap{1'000'000};          // pool and granted credit together
+
+  template <class Archive, class Self>
+  static void fields(Archive& archive, Self& self) {
+    archive.field("operator_address", self.operator_address);
+    archive.field("chain_id", self.chain_id);
+    archive.field("withdrawal_delay_ms", self.withdrawal_delay_ms);
+    archive.field("reveal_delay_ms", self.reveal_delay_ms);
+    archive.field("audit_delay_ms", self.audit_delay_ms);
+    archive.field("opening_rounds", self.opening_rounds);
+    archive.field("pattern_mismatches", self.pattern_mismatches);
+    archive.field("auditor_fee", self.auditor_fee);
+    archive.field("auditor_bounty", self.auditor_bounty);
+    archive.field("penalty", self.penalty);
+    archive.field("credit_cap", self.credit_cap);
+  }
+  bool operator==(const Config&) const = default;
+};
+
+}  // namespace commensal::ledger

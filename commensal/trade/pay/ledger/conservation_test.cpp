@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// A million operations, valid and invalid ones mixed, from one seed. So that this takes seconds,
+// signatures of transactions are CheapSignatures (an address and a keyed hash, injected through the
+// interface that the ledger recovers signers with); nothing else is spared: one operation in forty
+// is about a ticket, with receipts, verdicts and endorsements that are really signed. Transactions
+// that are: ledger_test.cpp, claims_test.cpp.
+#include <gtest/gtest.h>
+
+#include <commensal/trade/pay/ledger/invariants.hpp>
+#include <commensal/trade/pay/ledger/random_tickets.hpp>
+
+namespace commensal::ledger {
+namespace {
+
+using testing::CheapSignatures;
+using testing::RandomOperations;
+using testing::RandomTickets;
+
+class Market {
+ public:
+  Market(std::uint64_t seed, std::size_t people) : operations_(seed, people), tickets_(seed) {
+    Config config;
+    config.operator_address = operations_.operator_address();
+    config.withdrawal_delay_ms = 5000;
+    config.reveal_delay_ms = 500;
+    config.audit_delay_ms = 2000;
+    config.opening_rounds = 3;
+    config.pattern_mismatches = 20;
+    apply(operations_.found(config));
+    for (const auto& [sender, body] : tickets_.beginning(operations_.operator_address())) {
+      apply(operations_.make(ledger_.state(), sender, body));
+    }
+    EXPECT_TRUE(refused_.empty());
+  }
+  void step() {
+    if (operations_.below(4) == 0) now_ms_ += static_cast<std::int64_t>(operations_.below(100));
+    if (operations_.below(40) != 0) return apply(operations_.next(ledger_.state()));
+    const auto [sender, body] = tickets_.next(ledger_.state());
+    apply(operations_.make(ledger_.state(), sender, body));
+  }
+  const State& state() const { return ledger_.state(); }
+
+  std::map<std::string, std::uint64_t> accepted_, refused_;
+  Amount came_, went_;
+
+ private:
+  void apply(const Transaction& transaction) {
+    const auto entry = ledger_.apply(transaction, now_ms_);
+    ++(entry ? accepted_ : refused_)[std::string(name_of(transaction.body))];
+    if (!entry) return;
+    for (const Posting& posting : entry->postings) {
+      if (posting.from == kOutside) came_ = *came_.plus(posting.amount);
+      if (posting.to == kOutside) went_ = *went_.plus(posting.amount);
+    }
+  }
+
+  CheapSignatures signatures_;
+  RandomOperations operations_;
+  RandomTickets tickets_;
+  Ledger ledger_{signatures_};
+  std::int64_t now_ms_ = 0;
+};
+
+TEST(MoneyConservation, AMillionOperationsKeepEveryUnit) {
+  Market market(1, 200);
+  constexpr int kOperations = 1'000'000;
+  const std::size_t before = market.state().scalars.entries;
+  for (int i = 0; i < kOperations; ++i) {
+    market.step();
+    if (i % 10'000 != 0) continue;
+    const auto sound = check_all(market.state());
+    ASSERT_TRUE(sound) << sound.error().message;
+  }
+  Amount held;
+  for (const auto& [account, amount] : market.state().balances.rows()) {
+    if (account != kOutside) held = *held.plus(amount);
+  }
+  EXPECT_EQ(held, *market.came_.minus(market.went_));
+  EXPECT_EQ(held, market.state().balances.get(kOutside));
+  std::uint64_t accepted = 0, refused = 0;
+  for (const auto& [kind, count] : market.accepted_) {
+    std::printf("%-20s %8lu accepted %8lu refused\n", kind.c_str(), count, market.refused_[kind]);
+    accepted += count;
+    EXPECT_GT(count, kind == "Found" || kind == "RegisterBeacon" ? 0u : 50u) << kind;
+  }
+  EXPECT_EQ(market.accepted_.size(), std::variant_size_v<Body>);
+  for (const auto& [kind, count] : market.refused_) refused += count;
+  EXPECT_EQ(accepted + refused, before + static_cast<std::uint64_t>(kOperations));
+  EXPECT_GT(refused, 100'000u);
+  EXPECT_GT(accepted, 300'000u);
+}
+
+TEST(MoneyConservation, OneSeedGivesOneState) {
+  const auto digest = [](std::uint64_t seed) {
+    Market market(seed, 20);
+    for (int i = 0; i < 5000; ++i) market.step();
+    return state_digest(market.state());
+  };
+  EXPECT_EQ(digest(7), digest(7));
+  EXPECT_NE(digest(7), digest(8));
+}
+
+}  // namespace
+}  // namespace commensal::ledger

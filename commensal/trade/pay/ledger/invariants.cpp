@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <commensal/trade/pay/ledger/invariants.hpp>
+
+namespace commensal::ledger {
+namespace {
+
+using core::ErrorCode;
+using core::Result;
+using protocol::to_text;
+
+/// A sum of increases and decreases, modulo 2^128: equal sums of amounts that fit are equal.
+class Sum {
+ public:
+  void add(const Amount& amount) { units_ += units_of(amount); }
+  void take(const Amount& amount) { units_ -= units_of(amount); }
+  bool operator==(const Sum&) const = default;
+
+ private:
+  __extension__ using Units = unsigned __int128;
+  static Units units_of(const Amount& amount) {
+    return static_cast<Units>(amount.high()) << 64 | amount.low();
+  }
+  Units units_ = 0;
+};
+
+tl::unexpected<core::Error> breach(std::string what) {
+  return core::fail(ErrorCode::kInternal, "invariant: {}", what);
+}
+
+/// The value that each key of a table had before its first change.
+template <class Key, class Value>
+std::map<Key, std::optional<Value>> before(const Table<Key, Value>& table) {
+  std::map<Key, std::optional<Value>> first;
+  for (const auto& change : table.changes()) first.try_emplace(change.key, change.before);
+  return first;
+}
+
+using Sums = std::map<AccountId, Sum>;
+
+/// By account: what postings say it grew by. That of kOutside is what came in.
+Sums growth_by_postings(std::span<const Posting> postings) {
+  Sums growth;
+  for (const Posting& posting : postings) {
+    posting.from == kOutside ? growth[kOutside].add(posting.amount)
+                             : growth[posting.from].take(posting.amount);
+    posting.to == kOutside ? growth[kOutside].take(posting.amount)
+                           : growth[posting.to].add(posting.amount);
+  }
+  return growth;
+}
+
+AccountId withdrawing(const Address& owner) { return {owner, AccountKind::kWithdrawing}; }
+
+/// Accounts that must be the sum of what other tables say.
+bool has_parts(const AccountId& account) {
+  return account.kind == AccountKind::kWithdrawing || account.kind == AccountKind::kClaims;
+}
+
+/// What a claim holds reserved.
+void reserve(Sums& parts, const ClaimRow& claim, void (Sum::*change)(const Amount&)) {
+  if (claim.status != ClaimStatus::kOpen) return;
+  Sum& sum = parts[{claim.gateway, AccountKind::kClaims}];
+  (sum.*change)(claim.face);
+  (sum.*change)(claim.fee);
+}
+
+Result<void> check_parts(const Sums& parts) {
+  for (const auto& [account, sum] : parts) {
+    if (sum != Sum{}) {
+      return breach(fmt::format("{} is not the sum of its parts", ledger::to_text(account)));
+    }
+  }
+  return {};
+}
+
+Result<void> add_changed_parts(const State& state, Sums& parts) {
+  for (const auto& [key, old] : before(state.announcements)) {
+    Sum& sum = parts[withdrawing(key.owner)];
+    const Announcement* now = state.announcements.find(key);
+    if (now != nullptr) sum.add(now->amount);
+    if (old) sum.take(old->amount);
+  }
+  for (const auto& [ticket, old] : before(state.claims)) {
+    if (old && old->status != ClaimStatus::kOpen) {
+      return breach(fmt::format("ticket {} was final and changed", core::to_hex(ticket)));
+    }
+    const ClaimRow* now = state.claims.find(ticket);
+    if (now == nullptr) return breach("a ticket was forgotten");
+    reserve(parts, *now, &Sum::add);
+    if (old) reserve(parts, *old, &Sum::take);
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<void> check_changes(const State& state, std::span<const Posting> postings) {
+  Sums growth = growth_by_postings(postings);
+  Sums parts;  // what announcements and claims say that their accounts grew by
+  Sum inside, outside;
+  for (const auto& [account, old] : before(state.balances)) {
+    Sum grown;
+    grown.add(state.balances.get(account));
+    grown.take(old.value_or(Amount{}));
+    if (grown != growth[account]) {
+      return breach(fmt::format("postings do not explain {}", ledger::to_text(account)));
+    }
+    growth.erase(account);
+    Sum& side = account == kOutside ? outside : inside;
+    side.add(state.balances.get(account));
+    side.take(old.value_or(Amount{}));
+    if (has_parts(account)) {
+      parts[account].add(old.value_or(Amount{}));
+      parts[account].take(state.balances.get(account));
+    }
+  }
+  if (inside != outside) return breach("a transaction made or lost money");
+  for (const auto& [account, sum] : growth) {
+    if (sum != Sum{})
+      return breach(fmt::format("{} was posted to and did not change", ledger::to_text(account)));
+  }
+  COMMENSAL_TRY(add_changed_parts(state, parts));
+  return check_parts(parts);
+}
+
+Result<void> check_all(const State& state) {
+  Amount inside, credit;
+  Sums parts;
+  for (const auto& [account, amount] : state.balances.rows()) {
+    if (amount == Amount{}) return breach("a row of zero");
+    if (account != kOutside) {
+      const auto sum = inside.plus(amount);
+      if (!sum) return breach("the accounts add up to more than 2^128 - 1");
+      inside = *sum;
+    }
+    if (has_parts(account)) parts[account].take(amount);
+    if (account.kind == AccountKind::kCredit) credit = *credit.plus(amount);
+  }
+  const Amount came = state.balances.get(kOutside);
+  if (inside != came) {
+    return breach(
+        fmt::format("the accounts add up to {}, but {} came in", to_text(inside), to_text(came)));
+  }
+  if (credit != state.scalars.credit) return breach("granted credit is not the sum of its parts");
+  for (const auto& [key, announced] : state.announcements.rows()) {
+    parts[withdrawing(key.owner)].add(announced.amount);
+  }
+  for (const auto& [ticket, claim] : state.claims.rows()) reserve(parts, claim, &Sum::add);
+  return check_parts(parts);
+}
+
+}  // namespace commensal::ledger

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <commensal/base/crypto/sha256.hpp>
+#include <commensal/trade/pay/ledger/journal.hpp>
+#include <commensal/trade/pay/ledger/ledger.hpp>
+
+namespace commensal::ledger {
+namespace {
+
+using core::ErrorCode;
+using core::fail;
+
+constexpr std::size_t kDigestBytes = std::tuple_size_v<Digest>;
+
+tl::unexpected<core::Error> lost(std::string_view what, const core::Error& error) {
+  return fail(ErrorCode::kDataLoss, "{}: {}", what, error.message);
+}
+
+}  // namespace
+
+core::Bytes key_of(std::uint64_t number) {
+  protocol::Writer writer;
+  writer.u64(number);
+  return std::move(writer).take();
+}
+
+core::Result<std::uint64_t> number_of(core::ByteView key) {
+  protocol::Reader reader(key, "key");
+  const std::uint64_t number = reader.u64();
+  if (const auto done = reader.finish(); !done) return lost("ledger", done.error());
+  return number;
+}
+
+Head head_of(const State& state) { return {state.scalars.entries, state.scalars.head}; }
+
+core::Bytes encode_head(const Head& head) {
+  protocol::Writer writer;
+  write(writer, head);
+  return std::move(writer).take();
+}
+
+core::Result<Head> decode_head(core::ByteView bytes) {
+  protocol::Reader reader(bytes, "head");
+  Head head;
+  read(reader, head);
+  if (const auto done = reader.finish(); !done) return lost("ledger", done.error());
+  return head;
+}
+
+core::Result<std::optional<Head>> read_head(core::Store& store) {
+  COMMENSAL_ASSIGN(const auto bytes, store.get(kHeadSpace, {}));
+  if (!bytes) {
+    COMMENSAL_ASSIGN(const auto first, store.get(kJournalSpace, key_of(0)));
+    if (!first) return std::nullopt;
+    return fail(ErrorCode::kDataLoss, "ledger: the journal has no head");
+  }
+  COMMENSAL_ASSIGN(const Head head, decode_head(*bytes));
+  return head;
+}
+
+core::Bytes encode_snapshot(const State& state) {
+  core::Bytes bytes = protocol::encode(state);
+  const Digest digest = crypto::tagged_hash("commensal/ledger/state/v1", bytes);
+  bytes.insert(bytes.end(), digest.begin(), digest.end());
+  return bytes;
+}
+
+core::Result<State> decode_snapshot(core::ByteView bytes) {
+  if (bytes.size() < kDigestBytes) {
+    return fail(ErrorCode::kDataLoss, "snapshot: {} bytes, expected at least {}", bytes.size(),
+                kDigestBytes);
+  }
+  const core::ByteView state = bytes.first(bytes.size() - kDigestBytes);
+  if (!std::ranges::equal(crypto::tagged_hash("commensal/ledger/state/v1", state),
+                          bytes.last(kDigestBytes))) {
+    return fail(ErrorCode::kDataLoss, "snapshot: it does not have its hash");
+  }
+  auto decoded = decode_state(state);
+  if (!decoded) return lost("snapshot", decoded.error());
+  return decoded;
+}
+
+core::Result<void> replay(Ledger& ledger, core::ByteView encoded) {
+  const auto entry = protocol::decode<Entry>(encoded);
+  if (!entry) return lost("encoding", entry.error());
+  const Head head = head_of(ledger.state());
+  if (entry->sequence != head.entries) {
+    return fail(ErrorCode::kDataLoss, "sequence: {}, expected {}", entry->sequence, head.entries);
+  }
+  if (entry->previous != head.hash) {
+    return fail(ErrorCode::kDataLoss, "previous: {}, but the entry before has hash {}",
+                core::to_hex(entry->previous), core::to_hex(head.hash));
+  }
+  const auto again = ledger.apply(entry->transaction, static_cast<std::int64_t>(entry->time_ms));
+  if (!again) return lost("transaction", again.error());
+  if (again->postings != entry->postings) {
+    return fail(ErrorCode::kDataLoss, "postings: they are not what the transaction moves");
+  }
+  if (*again != *entry) return fail(ErrorCode::kDataLoss, "it is not what the transaction makes");
+  return {};
+}
+
+}  // namespace commensal::ledger

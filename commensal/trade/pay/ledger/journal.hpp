@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <commensal/base/core/store.hpp>
+#include <commensal/trade/pay/ledger/entry.hpp>
+#include <commensal/trade/pay/ledger/state.hpp>
+
+/// How a ledger lies in a store: shared by who writes it (Book) and who checks it (verify).
+namespace commensal::ledger {
+
+inline constexpr std::string_view kJournalSpace = "ledger_journal";
+inline constexpr std::string_view kSnapshotSpace = "ledger_snapshots";
+inline constexpr std::string_view kHeadSpace = "ledger_head";
+
+/// Big-endian, so that keys are in the order of the journal.
+core::Bytes key_of(std::uint64_t number);
+/// Error: kDataLoss unless it has eight bytes.
+core::Result<std::uint64_t> number_of(core::ByteView key);
+
+/// Where the journal ends.
+struct Head {
+  std::uint64_t entries = 0;
+  Digest hash{};
+
+  template <class Archive, class Self>
+  static void fields(Archive& archive, Self& self) {
+    archive.field("entries", self.entries);
+    archive.field("hash", self.hash);
+  }
+  bool operator==(const Head&) const = default;
+};
+Head head_of(const State& state);
+core::Bytes encode_head(const Head& head);
+core::Result<Head> decode_head(core::ByteView bytes);
+/// Nothing where no ledger was founded.
+core::Result<std::optional<Head>> read_head(core::Store& store);
+
+/// A snapshot: the state and its digest, which a changed byte betrays.
+core::Bytes encode_snapshot(const State& state);
+core::Result<State> decode_snapshot(core::ByteView bytes);
+
+/// Runs `entry` again on `ledger`. Error: kDataLoss unless that gives the same bytes; the message
+/// names what differs.
+core::Result<void> replay(class Ledger& ledger, core::ByteView encoded);
+
+}  // namespace commensal::ledger

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <commensal/base/core/check.hpp>
+#include <commensal/trade/pay/ledger/invariants.hpp>
+#include <commensal/trade/pay/ledger/ledger.hpp>
+#include <commensal/trade/pay/ledger/rules.hpp>
+
+namespace commensal::ledger {
+
+using core::ErrorCode;
+using core::fail;
+
+core::Result<void> apply_rule(Context& context, const Body& body) {
+  return std::visit([&](const auto& kind) { return rule(context, kind); }, body);
+}
+
+core::Result<void> Ledger::check_head(const Transaction& transaction, std::int64_t time_ms) const {
+  const State::Scalars& now = state_.scalars;
+  const auto* found = std::get_if<Found>(&transaction.body);
+  if ((found != nullptr) != (now.entries == 0)) {
+    return fail(ErrorCode::kFailedPrecondition, "a ledger is founded once, by its first entry");
+  }
+  if (time_ms < 0 || static_cast<std::uint64_t>(time_ms) < now.time_ms) {
+    return fail(ErrorCode::kFailedPrecondition, "clock: it went back from {} ms to {} ms",
+                now.time_ms, time_ms);
+  }
+  const Config& config = found != nullptr ? found->config : now.config;
+  if (transaction.chain_id != config.chain_id) {
+    return fail(ErrorCode::kUnauthenticated, "chain: made for chain {}, this is chain {}",
+                transaction.chain_id, config.chain_id);
+  }
+  if (transaction.ledger != config.operator_address) {
+    return fail(ErrorCode::kUnauthenticated, "ledger: made for that of {}, this is that of {}",
+                crypto::to_text(transaction.ledger), crypto::to_text(config.operator_address));
+  }
+  const std::uint64_t expected = state_.nonces.get(transaction.sender);
+  if (transaction.nonce < expected) {
+    return fail(ErrorCode::kAlreadyExists, "replay: nonce {} of {} is used, expected {}",
+                transaction.nonce, crypto::to_text(transaction.sender), expected);
+  }
+  if (transaction.nonce > expected) {
+    return fail(ErrorCode::kFailedPrecondition, "nonce: {} of {} is too early, expected {}",
+                transaction.nonce, crypto::to_text(transaction.sender), expected);
+  }
+  return {};
+}
+
+core::Result<std::vector<Address>> Ledger::signers(const Transaction& transaction) const {
+  COMMENSAL_TRY(transaction.validity());
+  const Digest digest = signing_digest(transaction);
+  std::vector<Address> signers;
+  for (const crypto::Signature& signature : transaction.signatures) {
+    COMMENSAL_ASSIGN(const Address signer, signatures_.signer(digest, signature));
+    signers.push_back(signer);
+  }
+  if (signers.front() != transaction.sender) {
+    return fail(ErrorCode::kUnauthenticated, "signature: recovers to {}, expected the sender {}",
+                crypto::to_text(signers.front()), crypto::to_text(transaction.sender));
+  }
+  return signers;
+}
+
+core::Result<void> Ledger::run(Entry& entry) {
+  COMMENSAL_ASSIGN(const std::vector<Address> signers, signers(entry.transaction));
+  Context context(state_, entry, signers);
+  COMMENSAL_TRY(apply_rule(context, entry.transaction.body));
+  state_.nonces.set(entry.transaction.sender, entry.transaction.nonce + 1);
+  return {};
+}
+
+core::Result<Entry> Ledger::apply(const Transaction& transaction, std::int64_t time_ms) {
+  const auto refused = [&](core::Error error) {
+    return core::in_context(name_of(transaction.body), std::move(error));
+  };
+  if (auto fits = check_head(transaction, time_ms); !fits) return refused(fits.error());
+  const State::Scalars before = state_.scalars;
+  Entry entry{before.entries, static_cast<std::uint64_t>(time_ms), transaction, {}, before.head};
+  if (auto done = run(entry); !done) {
+    state_.each_table([](auto& table) { table.undo(); });
+    state_.scalars = before;
+    return refused(done.error());
+  }
+  state_.scalars.entries = entry.sequence + 1;
+  state_.scalars.time_ms = entry.time_ms;
+  state_.scalars.head = entry_hash(entry);
+  const auto sound = check_changes(state_, entry.postings);
+  core::check(sound.has_value(), sound ? "" : sound.error().message);
+  state_.each_table([](auto& table) { table.keep(); });
+  return entry;
+}
+
+}  // namespace commensal::ledger

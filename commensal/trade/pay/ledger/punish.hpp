@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <commensal/trade/pay/ledger/context.hpp>
+
+namespace commensal::ledger {
+
+enum class Offence : std::uint8_t {
+  kMismatch,
+  kPattern,
+  kSilence,
+  kWithheldReveal,
+  kGatewayDefault
+};
+
+/// What an offence costs. Part of everything is burnt: else punishing oneself would be a way around
+/// the withdrawal delay.
+struct OffenceRow {
+  Offence offence;
+  AccountKind account;     // what answers for it, announced withdrawals included
+  std::uint32_t cost_pm;   // of what is locked there, in thousandths; never less than the config's
+                           // penalty, never more than there is
+  std::uint32_t burnt_pm;  // of the cost
+  bool bounty;             // the auditor gets one; the rest goes to who was harmed
+};
+std::span<const OffenceRow> offence_table();
+
+/// `auditor` is nobody where no verdict led to it. Returns what was taken.
+core::Result<Amount> punish(Context& context, Offence offence, const Address& offender,
+                            const Address& harmed, const Address* auditor = nullptr);
+
+/// floor(amount * thousandths / 1000). Precondition: at most 1000 thousandths.
+Amount share_of(const Amount& amount, std::uint32_t thousandths);
+
+}  // namespace commensal::ledger

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <commensal/trade/pay/ledger/context.hpp>
+
+namespace commensal::ledger {
+
+// One overload a kind; what each moves is said in docs/money.md and beside the bodies.
+core::Result<void> rule(Context& context, const Found& body);
+core::Result<void> rule(Context& context, const Deposit& body);
+core::Result<void> rule(Context& context, const Withdraw& body);
+core::Result<void> rule(Context& context, const Fund& body);
+core::Result<void> rule(Context& context, const AnnounceWithdrawal& body);
+core::Result<void> rule(Context& context, const CompleteWithdrawal& body);
+core::Result<void> rule(Context& context, const Allow& body);
+core::Result<void> rule(Context& context, const Debit& body);
+core::Result<void> rule(Context& context, const GrantCredit& body);
+core::Result<void> rule(Context& context, const AdmitAuditor& body);
+core::Result<void> rule(Context& context, const RegisterBeacon& body);
+core::Result<void> rule(Context& context, const Reveal& body);
+core::Result<void> rule(Context& context, const Open& body);
+core::Result<void> rule(Context& context, const Judge& body);
+core::Result<void> rule(Context& context, const Mature& body);
+core::Result<void> rule(Context& context, const Endorse& body);
+core::Result<void> rule(Context& context, const Settle& body);
+core::Result<void> rule(Context& context, const Silence& body);
+core::Result<void> rule(Context& context, const Demand& body);
+core::Result<void> rule(Context& context, const Default& body);
+
+}  // namespace commensal::ledger

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tickets that have won: opened, judged, paid, passed on, settled.
+#include <algorithm>
+#include <commensal/trade/pay/ledger/punish.hpp>
+#include <commensal/trade/pay/ledger/rules.hpp>
+#include <commensal/trade/pay/ledger/tickets.hpp>
+
+namespace commensal::ledger {
+
+using core::ErrorCode;
+using core::fail;
+using core::Result;
+
+namespace {
+
+Result<void> register_chain(Context& context, const protocol::ChainHead& head) {
+  const Digest key = chain_key(head);
+  if (context.state.chains.find(key) != nullptr) return {};
+  COMMENSAL_TRY(protocol::verify_chain_head(head, context.config().chain_id));
+  context.state.chains.set(key, {head, 0, head.anchor});
+  return {};
+}
+
+AccountId available(const Address& owner) { return {owner, AccountKind::kAvailable}; }
+AccountId escrow(const Address& owner) { return {owner, AccountKind::kEscrow}; }
+
+/// All of it or nothing.
+Result<void> take_all(Context& context, const Address& owner, AccountKind kind, const AccountId& to,
+                      const Amount& amount) {
+  COMMENSAL_ASSIGN(const Amount found, context.take_locked(owner, kind, to, amount));
+  if (found == amount) return {};
+  return fail(ErrorCode::kFailedPrecondition, "{}: it covers {}, {} is needed",
+              to_text(AccountId{owner, kind}), protocol::to_text(found), protocol::to_text(amount));
+}
+
+}  // namespace
+
+Result<void> rule(Context& context, const RegisterBeacon& body) {
+  const Digest id = protocol::beacon_id(body.gateway, body.provider);
+  if (context.state.beacons.find(id) != nullptr) {
+    return fail(ErrorCode::kAlreadyExists, "beacon: {} is registered already", core::to_hex(id));
+  }
+  COMMENSAL_TRY(register_chain(context, body.gateway));
+  COMMENSAL_TRY(register_chain(context, body.provider));
+  context.state.beacons.set(id, {chain_key(body.gateway), chain_key(body.provider)});
+  return {};
+}
+
+Result<void> rule(Context& context, const Reveal& body) {
+  return accept_reveal(context, body.chain, body.round, body.value);
+}
+
+Result<void> rule(Context& context, const Open& body) {
+  const protocol::Receipt& receipt = body.claim.receipt;
+  const Config& config = context.config();
+  const Digest ticket = protocol::ticket_id(receipt.body());
+  COMMENSAL_TRY(expect_new(context, ticket));
+  COMMENSAL_ASSIGN(const Pair known, pair_of(context, receipt));
+  COMMENSAL_TRY(
+      accept_reveal(context, known.keys.gateway, receipt.round, body.claim.gateway_reveal));
+  COMMENSAL_TRY(
+      accept_reveal(context, known.keys.provider, receipt.round, body.claim.provider_reveal));
+  COMMENSAL_ASSIGN(const Pair pair, pair_of(context, receipt));
+  COMMENSAL_ASSIGN(const ticket::CheckedClaim checked,
+                   ticket::verify_claim(body.claim, pair.gateway, pair.provider,
+                                        {pair.gateway.round(), pair.provider.round(),
+                                         config.opening_rounds, config.chain_id}));
+  COMMENSAL_ASSIGN(const Address holder, protocol::last_holder(ticket, receipt.job.provider,
+                                                               body.endorsements, config.chain_id));
+  const protocol::Job& job = receipt.job;
+  const Amount fee = config.auditor_fee;
+  COMMENSAL_ASSIGN(const Amount needed, job.face_value.plus(fee));
+  COMMENSAL_TRY(take_all(context, job.client, AccountKind::kEscrow,
+                         {job.client, AccountKind::kClaims}, needed));
+  std::uint64_t mature_ms = 0;
+  if (__builtin_add_overflow(context.time_ms(), config.audit_delay_ms, &mature_ms)) {
+    return fail(ErrorCode::kInvalidArgument, "clock: {} ms leaves no room for the delay",
+                context.time_ms());
+  }
+  context.state.claims.set(
+      ticket, {ClaimStatus::kOpen, checked.receipt, receipt.commitment, job.client, job.provider,
+               holder, body.endorsements.size(), job.face_value, fee, mature_ms});
+  return {};
+}
+
+namespace {
+
+/// Whose word counts about this job.
+Result<void> check_auditor(const Context& context, const protocol::Job& job, const ClaimRow& claim,
+                           const Address& auditor) {
+  const auto refused = [&](std::string_view why) {
+    return fail(ErrorCode::kPermissionDenied, "auditor: {} {}", crypto::to_text(auditor), why);
+  };
+  if (context.state.auditors.find(auditor) == nullptr) return refused("is not admitted here");
+  if (auditor == claim.provider || auditor == claim.holder) return refused("is paid by the ticket");
+  if (job.auditors == protocol::AuditorClass::kNobody) {
+    return refused("has no say: the job admits nobody");
+  }
+  const auto& list = job.auditor_list;
+  if (job.auditors == protocol::AuditorClass::kOwnerList &&
+      std::ranges::find(list, auditor) == list.end()) {
+    return refused("is not on the list of the job's owner");
+  }
+  return {};
+}
+
+Result<void> punish_mismatch(Context& context, const ClaimRow& claim, const Address& auditor) {
+  const std::uint32_t count = context.state.mismatches.get(claim.provider) + 1;
+  context.state.mismatches.set(claim.provider, count);
+  const bool pattern = count >= context.config().pattern_mismatches;
+  COMMENSAL_TRY(punish(context, pattern ? Offence::kPattern : Offence::kMismatch, claim.provider,
+                       claim.gateway, &auditor));
+  return {};
+}
+
+}  // namespace
+
+Result<void> rule(Context& context, const Judge& body) {
+  const protocol::Verdict& verdict = body.verdict;
+  const protocol::ReceiptBody ticket_body = body.receipt.body();
+  const Digest ticket = protocol::ticket_id(ticket_body);
+  COMMENSAL_ASSIGN(ClaimRow claim, open_claim(context, ticket));
+  // The receipt's id covers the job: no signature of it needs another look.
+  if (protocol::receipt_id(ticket_body) != claim.receipt || verdict.receipt_id != claim.receipt ||
+      verdict.expected_commitment != claim.commitment) {
+    return fail(ErrorCode::kInvalidArgument, "verdict: it is not about receipt {}, which is open",
+                core::to_hex(claim.receipt));
+  }
+  COMMENSAL_TRY(check_auditor(context, body.receipt.job, claim, verdict.auditor));
+  COMMENSAL_TRY(protocol::verify_verdict(verdict, context.config().chain_id));
+  const bool paid = verdict.outcome == protocol::Outcome::kMatch;
+  COMMENSAL_TRY(pay_out(context, claim, paid ? available(claim.holder) : escrow(claim.gateway),
+                        available(verdict.auditor)));
+  claim.status = paid ? ClaimStatus::kPaid : ClaimStatus::kRefused;
+  context.state.claims.set(ticket, claim);
+  return paid ? Result<void>{} : punish_mismatch(context, claim, verdict.auditor);
+}
+
+Result<void> rule(Context& context, const Mature& body) {
+  COMMENSAL_ASSIGN(ClaimRow claim, open_claim(context, body.ticket));
+  if (context.time_ms() < claim.mature_ms) {
+    return fail(ErrorCode::kFailedPrecondition,
+                "ticket: a verdict has time until {} ms, it is {} ms", claim.mature_ms,
+                context.time_ms());
+  }
+  COMMENSAL_TRY(pay_out(context, claim, available(claim.holder), escrow(claim.gateway)));
+  claim.status = ClaimStatus::kPaid;
+  context.state.claims.set(body.ticket, claim);
+  return {};
+}
+
+Result<void> rule(Context& context, const Endorse& body) {
+  const protocol::Endorsement& link = body.endorsement;
+  COMMENSAL_ASSIGN(ClaimRow claim, open_claim(context, link.ticket));
+  if (link.index != claim.endorsements || link.from != claim.holder) {
+    return fail(ErrorCode::kInvalidArgument,
+                "endorsement: index {} from {}, expected index {} from the holder {}", link.index,
+                crypto::to_text(link.from), claim.endorsements, crypto::to_text(claim.holder));
+  }
+  if (claim.endorsements >= limits::kEndorsementsMax) {
+    return fail(ErrorCode::kResourceExhausted, "endorsement: at most {} are accepted",
+                limits::kEndorsementsMax);
+  }
+  COMMENSAL_TRY(protocol::verify_endorsement(link, context.config().chain_id));
+  claim.holder = link.to;
+  ++claim.endorsements;
+  context.state.claims.set(link.ticket, claim);
+  return {};
+}
+
+namespace {
+
+/// Who holds a ticket that is not open, by its receipt and what it was endorsed with.
+Result<ClaimRow> unopened(const Context& context, const Settle& body, const Digest& ticket) {
+  const protocol::Receipt& receipt = body.receipt;
+  COMMENSAL_TRY(protocol::verify_receipt(receipt, context.config().chain_id));
+  ClaimRow claim;
+  claim.receipt = protocol::receipt_id(receipt.body());
+  claim.commitment = receipt.commitment;
+  claim.gateway = receipt.job.client;
+  claim.provider = receipt.job.provider;
+  COMMENSAL_ASSIGN(claim.holder, protocol::last_holder(ticket, claim.provider, body.endorsements,
+                                                       context.config().chain_id));
+  claim.endorsements = body.endorsements.size();
+  return claim;
+}
+
+}  // namespace
+
+Result<void> rule(Context& context, const Settle& body) {
+  const protocol::JointSettlement& settlement = body.settlement;
+  const Digest ticket = protocol::ticket_id(body.receipt.body());
+  const bool is_open = context.state.claims.find(ticket) != nullptr;
+  COMMENSAL_ASSIGN(ClaimRow claim,
+                   is_open ? open_claim(context, ticket) : unopened(context, body, ticket));
+  if (settlement.ticket != ticket || settlement.client != claim.gateway ||
+      settlement.holder != claim.holder) {
+    return fail(ErrorCode::kInvalidArgument,
+                "settlement: expected ticket {} between {} and its holder {}", core::to_hex(ticket),
+                crypto::to_text(claim.gateway), crypto::to_text(claim.holder));
+  }
+  COMMENSAL_TRY(protocol::verify_settlement(settlement, context.config().chain_id));
+  if (is_open) {
+    COMMENSAL_TRY(pay_out(context, claim, escrow(claim.gateway), escrow(claim.gateway)));
+  }
+  COMMENSAL_TRY(take_all(context, claim.gateway, AccountKind::kEscrow, available(claim.holder),
+                         settlement.to_holder));
+  COMMENSAL_TRY(take_all(context, claim.holder, AccountKind::kStake, available(claim.gateway),
+                         settlement.to_client));
+  claim.status = ClaimStatus::kSettled;
+  context.state.claims.set(ticket, claim);
+  return {};
+}
+
+}  // namespace commensal::ledger

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <commensal/base/crypto/sha256.hpp>
+#include <commensal/trade/pay/ledger/tickets.hpp>
+
+namespace commensal::ledger {
+namespace {
+
+using core::ErrorCode;
+using core::fail;
+using core::Result;
+
+Result<beacon::ChainTracker> tracker_of(const Context& context, const Digest& chain) {
+  const ChainRow* row = context.state.chains.find(chain);
+  if (row == nullptr) {
+    return fail(ErrorCode::kNotFound, "chain: {} is not registered", core::to_hex(chain));
+  }
+  return beacon::ChainTracker(row->head, row->round, row->value);
+}
+
+}  // namespace
+
+std::span<const std::string_view> enum_names(ClaimStatus) {
+  static constexpr std::string_view kNames[] = {"open",    "paid",      "refused",
+                                                "settled", "defaulted", "silent"};
+  return kNames;
+}
+
+Digest chain_key(const protocol::ChainHead& head) {
+  protocol::Writer writer;
+  writer.u64(head.rounds);
+  return crypto::tagged_hash("commensal/ledger/chain/v1", head.owner.bytes, head.anchor,
+                             writer.written());
+}
+
+Result<Pair> pair_of(const Context& context, const protocol::Receipt& receipt) {
+  const auto& beacons = receipt.job.beacons;
+  const BeaconRow* row = beacons.size() == 1 ? context.state.beacons.find(beacons[0]) : nullptr;
+  if (row == nullptr) {
+    return fail(ErrorCode::kNotFound, "beacon: {} is not registered",
+                beacons.empty() ? "no beacon" : core::to_hex(beacons[0]));
+  }
+  COMMENSAL_ASSIGN(beacon::ChainTracker gateway, tracker_of(context, row->gateway));
+  COMMENSAL_ASSIGN(beacon::ChainTracker provider, tracker_of(context, row->provider));
+  return Pair{*row, std::move(gateway), std::move(provider)};
+}
+
+Result<void> accept_reveal(Context& context, const Digest& chain, std::uint64_t round,
+                           const Digest& value) {
+  COMMENSAL_ASSIGN(beacon::ChainTracker tracker, tracker_of(context, chain));
+  const std::uint64_t before = tracker.round();
+  COMMENSAL_TRY(tracker.accept(round, value));
+  if (tracker.round() == before) return {};
+  context.state.chains.set(chain, {tracker.head(), tracker.round(), tracker.value()});
+  const auto& demands = context.state.demands.rows();
+  for (auto row = demands.lower_bound({chain, 0});
+       row != demands.end() && row->first <= DemandKey{chain, round};) {
+    context.state.demands.erase((row++)->first);
+  }
+  return {};
+}
+
+Result<void> expect_new(const Context& context, const Digest& ticket) {
+  const ClaimRow* row = context.state.claims.find(ticket);
+  if (row == nullptr) return {};
+  return fail(ErrorCode::kAlreadyExists, "ticket: {} is {} already", core::to_hex(ticket),
+              protocol::name_of(row->status));
+}
+
+Result<ClaimRow> open_claim(const Context& context, const Digest& ticket) {
+  const ClaimRow* row = context.state.claims.find(ticket);
+  if (row == nullptr) {
+    return fail(ErrorCode::kNotFound, "ticket: {} is not open", core::to_hex(ticket));
+  }
+  if (row->status != ClaimStatus::kOpen) {
+    return fail(ErrorCode::kAlreadyExists, "ticket: {} is {} already", core::to_hex(ticket),
+                protocol::name_of(row->status));
+  }
+  return *row;
+}
+
+Result<void> pay_out(Context& context, const ClaimRow& claim, const AccountId& face_to,
+                     const AccountId& fee_to) {
+  const AccountId reserved{claim.gateway, AccountKind::kClaims};
+  COMMENSAL_TRY(context.move(reserved, face_to, claim.face));
+  return context.move(reserved, fee_to, claim.fee);
+}
+
+}  // namespace commensal::ledger

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <commensal/trade/pay/beacon/tracker.hpp>
+#include <commensal/trade/pay/ledger/context.hpp>
+#include <commensal/trade/pay/ticket/claim.hpp>
+
+/// What the rules about tickets share.
+namespace commensal::ledger {
+
+/// The two chains that draw a ticket.
+struct Pair {
+  BeaconRow keys;
+  beacon::ChainTracker gateway;
+  beacon::ChainTracker provider;
+};
+/// Error: kNotFound where the job's beacon is not registered.
+core::Result<Pair> pair_of(const Context& context, const protocol::Receipt& receipt);
+
+/// Remembers a reveal and meets the demands for it. Errors: ChainTracker's, kNotFound.
+core::Result<void> accept_reveal(Context& context, const Digest& chain, std::uint64_t round,
+                                 const Digest& value);
+
+/// Error: kAlreadyExists for a ticket that the ledger knows.
+core::Result<void> expect_new(const Context& context, const Digest& ticket);
+/// Error: kNotFound, or kAlreadyExists where it is final.
+core::Result<ClaimRow> open_claim(const Context& context, const Digest& ticket);
+
+/// Moves what is reserved for an open claim.
+core::Result<void> pay_out(Context& context, const ClaimRow& claim, const AccountId& face_to,
+                           const AccountId& fee_to);
+
+}  // namespace commensal::ledger

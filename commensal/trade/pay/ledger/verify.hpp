@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <commensal/base/core/store.hpp>
+#include <commensal/trade/pay/ledger/ledger.hpp>
+#include <functional>
+
+namespace commensal::ledger {
+
+struct Verified {
+  State state;  // what the journal adds up to
+  Digest digest{};
+  std::uint64_t entries = 0;
+  std::uint64_t snapshots = 0;  // each of them equal to what the entries before it add up to
+};
+
+/// Trusts nothing but the rules: every entry from the first on is run again, signatures included,
+/// and must give the same bytes; balances are also added up from the postings alone, and must be
+/// those of the state; snapshots and head must fit. `progress` is told the entries done so far.
+/// Error: kDataLoss, "entry 17: ..." for the first that is wrong; kNotFound where there is no
+/// ledger; the store's.
+core::Result<Verified> verify(
+    core::Store& store, const Signatures& signatures,
+    const std::function<void(std::uint64_t done, std::uint64_t total)>& progress = {});
+
+}  // namespace commensal::ledger

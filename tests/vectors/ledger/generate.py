@@ -1,0 +1,94 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Writes transactions.json: signed transactions of a ledger, one of each plain kind and some with
+evidence, encoded and signed by an implementation of its own (that of ../protocol)."""
+import json
+import pathlib
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "protocol"))
+from generate import (address, h, keccak256, listed, sign, struct_hash, tagged, u,  # noqa: E402
+                      word)
+
+KEYS = [bytes([9]) * 31 + bytes([i]) for i in range(1, 4)]
+OPERATOR, ALICE, BOB = (address(key) for key in KEYS)
+WIDTHS = {"uint8": 1, "uint32": 4, "uint64": 8, "uint128": 16}
+
+
+def encoded(kind, value):
+    return u(value, WIDTHS[kind]) if kind in WIDTHS else value
+
+
+def as_word(kind, value):
+    if kind in WIDTHS:
+        return word(value)
+    if kind == "evidence":  # signed by the hash of its encoding
+        return tagged("commensal/ledger/evidence/v1", value)
+    return bytes(32 - len(value)) + value
+
+
+def typed_digest(chain_id, message):
+    domain = struct_hash(
+        "EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)",
+        keccak256(b"Commensal"), keccak256(b"1"), word(chain_id), bytes(12) + OPERATOR)
+    return keccak256(b"\x19\x01" + domain + message)
+
+
+def receipts():
+    vectors = json.loads((HERE.parent / "protocol" / "receipt.json").read_text())
+    return [bytes.fromhex(vector["receipts"][0]) for vector in vectors]
+
+
+AVAILABLE, CREDIT, ESCROW, STAKE = 0, 1, 2, 4
+BODIES = [
+    (0, "Found", [("address", "operatorAddress", OPERATOR), ("uint64", "chainId", 0),
+                  ("uint64", "withdrawalDelayMs", 1000), ("uint64", "revealDelayMs", 100),
+                  ("uint64", "auditDelayMs", 500), ("uint64", "openingRounds", 5),
+                  ("uint32", "patternMismatches", 2), ("uint128", "auditorFee", 3),
+                  ("uint128", "auditorBounty", 40), ("uint128", "penalty", 11),
+                  ("uint128", "creditCap", 2**100)]),
+    (1, "Deposit", [("address", "owner", ALICE), ("uint128", "amount", 2**128 - 1),
+                    ("bytes32", "reference", h("payment"))]),
+    (2, "Withdraw", [("uint128", "amount", 12345678901234567890123)]),
+    (3, "Fund", [("uint8", "into", ESCROW), ("uint128", "amount", 7)]),
+    (4, "AnnounceWithdrawal", [("uint8", "from", STAKE), ("uint128", "amount", 7)]),
+    (5, "CompleteWithdrawal", [("uint64", "announcement", 2**63)]),
+    (6, "Allow", [("address", "spender", BOB), ("uint128", "amount", 0)]),
+    (7, "Debit", [("address", "payer", ALICE), ("address", "payee", BOB),
+                  ("uint8", "from", CREDIT), ("uint128", "amount", 5),
+                  ("address", "provider", OPERATOR), ("bytes32", "request", h("request"))]),
+    (8, "GrantCredit", [("address", "to", BOB), ("uint128", "amount", 9)]),
+    (9, "AdmitAuditor", [("address", "auditor", BOB), ("uint8", "admitted", 1)]),
+    (11, "Reveal", [("bytes32", "chain", h("chain")), ("uint64", "round", 77),
+                    ("bytes32", "value", h("value"))]),
+    (14, "Mature", [("bytes32", "ticket", h("ticket"))]),
+    (17, "Silence", [("evidence", "receipt", receipts()[0])]),
+    (18, "Demand", [("evidence", "receipt", receipts()[-1])]),
+    (19, "Default", [("evidence", "receipt", receipts()[0]),
+                     ("evidence", "endorsements", listed([]))]),
+]
+
+
+def vector(number, name, fields, key, nonce, chain_id):
+    sender = address(key)
+    members = [("address", "sender", sender), ("uint64", "nonce", nonce)] + fields
+    kind = f"{name}(" + ",".join(
+        f"{'bytes32' if t == 'evidence' else t} {n}" for t, n, _ in members) + ")"
+    digest = typed_digest(chain_id, struct_hash(kind, *(as_word(t, v) for t, _, v in members)))
+    body = u(number, 1) + b"".join(encoded(t, v) for t, _, v in fields)
+    encoding = (b"\x20\x01" + u(chain_id, 8) + OPERATOR + sender + u(nonce, 8) + body
+                + listed([sign(key, digest)]))
+    return {"type": kind, "key": key.hex(), "digest": digest.hex(), "body": body.hex(),
+            "encoding": encoding.hex()}
+
+
+def main():
+    vectors = [vector(number, name, fields, KEYS[i % 3], i * 3, 0 if i % 5 else 31337)
+               for i, (number, name, fields) in enumerate(BODIES)]
+    text = json.dumps(vectors, indent=1) + "\n"
+    (HERE / "transactions.json").write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
