@@ -196,6 +196,24 @@ def keystore_seeds():
     put("keystore", "ethers", ethers["keystores"][0]["text"].encode())
 
 
+def ledger_seeds():
+    vectors = json.loads((ROOT / "tests/vectors/ledger/transactions.json").read_text())
+    for i, vector in enumerate(vectors):
+        encoding = bytes.fromhex(vector["encoding"])
+        put("ledger", f"transaction{i}", b"\0" + encoding)
+        # An entry of it: sequence, time, transaction, no postings, hash of the one before.
+        put("ledger", f"entry{i}",
+            b"\1\x21\1" + bytes(7) + bytes([i]) + bytes(8) + encoding + bytes(4) + bytes(32))
+    put("ledger", "head", b"\3" + bytes(40))
+    # Bodies of one run, each after a byte that says who sends it (the operator is 1) and when.
+    bodies = [bytes.fromhex(vector["body"]) for vector in vectors]
+    put("ledger", "bodies", b"\4" + b"".join(bytes([1 + i % 3]) + b for i, b in enumerate(bodies)))
+    put("ledger", "locks", b"\4" + b"".join(
+        bytes([how]) + body for how, body in
+        ((2, b"\3\4" + bytes(15) + b"\x64"), (2, b"\4\4" + bytes(15) + b"\x32"),
+         (250, b"\2" + bytes(15) + b"\5"), (254, b"\5" + bytes(7) + b"\5"))))
+
+
 def link_seeds():
     digest, signature = "11" * 32, "22" * 65
 
@@ -253,5 +271,5 @@ def graph_seeds():
 
 
 for make in (onnx_seeds, array_seeds, picture_seeds, noun_seeds, ticket_seeds, keystore_seeds,
-             link_seeds, http_seeds, graph_seeds):
+             ledger_seeds, link_seeds, http_seeds, graph_seeds):
     make()
