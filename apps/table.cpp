@@ -12,6 +12,7 @@ Run declare_gateway(CLI::App& app);
 Run declare_infer(CLI::App& app);
 Run declare_inspect(CLI::App& app);
 Run declare_key(CLI::App& app);
+Run declare_ledger(CLI::App& app);
 Run declare_models(CLI::App& app);
 Run declare_operators(CLI::App& app);
 Run declare_provider(CLI::App& app);
@@ -67,6 +68,11 @@ constexpr Command kTable[] = {
      "commensal key show alice.json --check --password-file alice.password\n"
      "commensal key import provider-state/keystore.json --from provider-state/key",
      declare_key},
+    {"ledger", "Run a gateway's journal of money again, or show what everybody has",
+     "commensal ledger verify gateway-state\n"
+     "commensal ledger show gateway-state\n"
+     "commensal ledger show gateway-state --json",
+     declare_ledger},
     {"audit", "Check a receipt by re-executing it here; trusts neither gateway nor provider",
      "commensal audit RECEIPT\n"
      "commensal audit RECEIPT --state gateway-state --backend ref\n"
@@ -91,10 +97,11 @@ constexpr Command kTable[] = {
      "commensal conformance onnx/backend/test/data --filter '*conv*' --backend ref\n"
      "commensal conformance onnx/backend/test/data --json",
      declare_conformance},
-    {"bench", "Measure this program beside another runtime, in one run on the same inputs",
+    {"bench", "Measure this program: its runtime beside another one, its tickets and its ledger",
      "commensal bench runtime --peer onnxruntime\n"
      "commensal bench runtime --threads 1 --batch 1 --models resnet18,vgg11 --skip-load\n"
-     "commensal bench runtime --json",
+     "commensal bench runtime --json\n"
+     "commensal bench tickets --json",
      declare_bench},
 };
 

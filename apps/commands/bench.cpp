@@ -4,8 +4,11 @@
 #include <apps/progress.hpp>
 #include <commensal/lab/bench/report.hpp>
 #include <commensal/lab/bench/serve.hpp>
+#include <commensal/lab/pay_bench/pay_bench.hpp>
+#include <cstdlib>
 #include <iostream>
 #include <memory>
+#include <utility>
 
 namespace commensal::apps {
 
@@ -19,6 +22,7 @@ struct Options {
   lab::BenchOptions bench;
   bool skip_load = false;
   bool skip_latency = false;
+  lab::PayBenchOptions pay;
   bool json = false;
 };
 
@@ -57,6 +61,48 @@ Result<int> bench_runtime(Options& options) {
   const auto bars = lab::bars_of(report);
   return std::all_of(bars.begin(), bars.end(), [](const lab::Bar& bar) { return bar.ok(); }) ? 0
                                                                                              : 2;
+}
+
+/// A folder of its own on the disk where the program is started, gone with the object: a temporary
+/// folder may lie in memory, where fsync costs nothing.
+class BenchFolder {
+ public:
+  static Result<BenchFolder> make() {
+    std::string name = "commensal-bench-XXXXXX";
+    if (::mkdtemp(name.data()) == nullptr) {
+      return core::fail(core::ErrorCode::kPermissionDenied,
+                        "cannot make a folder in the current folder");
+    }
+    return BenchFolder(name);
+  }
+  BenchFolder(BenchFolder&& other) noexcept : path_(std::exchange(other.path_, {})) {}
+  ~BenchFolder() {
+    std::error_code ignored;
+    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
+  }
+  const core::Path& path() const { return path_; }
+
+ private:
+  explicit BenchFolder(core::Path path) : path_(std::move(path)) {}
+  core::Path path_;
+};
+
+Result<int> bench_tickets(Options& options) {
+  COMMENSAL_ASSIGN(const BenchFolder folder, BenchFolder::make());
+  options.pay.folder = folder.path();
+  COMMENSAL_ASSIGN(const auto rows, lab::run_pay_bench(options.pay, core::SystemClock()));
+  fmt::print("{}\n", options.json ? lab::pay_json(rows) : lab::pay_text(rows));
+  return std::ranges::all_of(rows, &lab::PayRow::ok) ? 0 : 2;
+}
+
+void declare_tickets(CLI::App& app, Options& options) {
+  app.add_option("--repeats", options.pay.repeats, "Repeats of each measurement")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  app.add_option("--group", options.pay.group, "Entries in one write of the ledger")
+      ->check(CLI::Range(1, 1 << 14))
+      ->capture_default_str();
+  app.add_flag("--json", options.json, "Print JSON");
 }
 
 void declare_runtime(CLI::App& app, Options& options) {
@@ -98,9 +144,14 @@ Run declare_bench(CLI::App& app) {
       "Latency, load time and memory beside another runtime; exit status 2 if a bar is "
       "missed");
   declare_runtime(*runtime, *options);
+  CLI::App* tickets = app.add_subcommand(
+      "tickets",
+      "Tickets verified and ledger entries made durable; exit status 2 if a bar is missed");
+  declare_tickets(*tickets, *options);
   // What `runtime` starts: no user needs it, so it is in no list.
   CLI::App* worker = app.add_subcommand("worker")->group("");
-  return [options, worker]() -> Result<int> {
+  return [options, worker, tickets]() -> Result<int> {
+    if (tickets->parsed()) return bench_tickets(*options);
     if (!worker->parsed()) return bench_runtime(*options);
     lab::serve_runtime(std::cin, std::cout, core::SystemClock());
     return 0;
