@@ -74,6 +74,18 @@ struct BeaconRow {
   }
 };
 
+/// What verdicts have said of a provider: cards do flip bits, now and then.
+struct AuditRecord {
+  std::uint32_t mismatches = 0;  // not yet forgotten
+  std::uint32_t matches = 0;     // since the last mismatch
+
+  template <class Archive, class Self>
+  static void fields(Archive& archive, Self& self) {
+    archive.field("mismatches", self.mismatches);
+    archive.field("matches", self.matches);
+  }
+};
+
 /// A reveal that somebody has asked for.
 struct DemandKey {
   Digest chain{};

@@ -27,6 +27,7 @@ class MoneyClaims : public ::testing::Test {
     config.audit_delay_ms = 500;
     config.reveal_delay_ms = 100;
     config.opening_rounds = 5;
+    config.pardon_matches = 2;
     config.penalty = Amount(11);
     config.auditor_fee = Amount(3);
     config.auditor_bounty = Amount(40);
@@ -186,6 +187,22 @@ TEST_F(MoneyClaims, AMismatchIsUnpaidAndAPatternIsSlashed) {
   EXPECT_EQ(burnt(), 251u);
   EXPECT_EQ(balance(auditor_.address), 46u);
   EXPECT_EQ(balance(gateway_address()), 5u + 204u);
+}
+
+TEST_F(MoneyClaims, MismatchesAreForgottenAfterEnoughRightAnswers) {
+  const auto open_and_judge = [&](Outcome outcome) {
+    const Step made = ticket(3);
+    accept(provider(), Open{pair_.claim(made), {}});
+    accept(auditor_.key, judge(made, outcome, auditor_.key));
+  };
+  open_and_judge(Outcome::kMismatch);
+  open_and_judge(Outcome::kMatch);
+  open_and_judge(Outcome::kMatch);
+  open_and_judge(Outcome::kMismatch);  // isolated again
+  EXPECT_EQ(balance(provider_address(), AccountKind::kStake), 500u - 22u);
+  open_and_judge(Outcome::kMatch);
+  open_and_judge(Outcome::kUnavailable);
+  EXPECT_EQ(balance(provider_address(), AccountKind::kStake), 0u);
 }
 
 TEST_F(MoneyClaims, OnlyAdmittedAuditorsWithoutAShareJudge) {

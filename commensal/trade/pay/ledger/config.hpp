@@ -16,6 +16,7 @@ struct Config {
   std::uint64_t audit_delay_ms = 24ull * 3600 * 1000;           // then a winner is paid anyway
   std::uint64_t opening_rounds = 600;    // acknowledged rounds until a winner must be open
   std::uint32_t pattern_mismatches = 2;  // from this one on mismatches are slashed
+  std::uint32_t pardon_matches = 1000;   // right answers in a row after which they are forgotten
   Amount auditor_fee{1};                 // for a verdict, whatever it says
   Amount auditor_bounty{100};            // out of a slash, at most what is not burnt
   Amount penalty{100};                   // of an isolated mismatch, and the least of a slash
@@ -30,6 +31,7 @@ struct Config {
     archive.field("audit_delay_ms", self.audit_delay_ms);
     archive.field("opening_rounds", self.opening_rounds);
     archive.field("pattern_mismatches", self.pattern_mismatches);
+    archive.field("pardon_matches", self.pardon_matches);
     archive.field("auditor_fee", self.auditor_fee);
     archive.field("auditor_bounty", self.auditor_bounty);
     archive.field("penalty", self.penalty);

@@ -105,12 +105,24 @@ Result<void> check_auditor(const Context& context, const protocol::Job& job, con
 }
 
 Result<void> punish_mismatch(Context& context, const ClaimRow& claim, const Address& auditor) {
-  const std::uint32_t count = context.state.mismatches.get(claim.provider) + 1;
-  context.state.mismatches.set(claim.provider, count);
+  const std::uint32_t count = context.state.audits.get(claim.provider).mismatches + 1;
+  context.state.audits.set(claim.provider, {count, 0});
   const bool pattern = count >= context.config().pattern_mismatches;
   COMMENSAL_TRY(punish(context, pattern ? Offence::kPattern : Offence::kMismatch, claim.provider,
                        claim.gateway, &auditor));
   return {};
+}
+
+/// Enough right answers in a row, and earlier mismatches are no part of a pattern any more.
+void note_match(Context& context, const Address& provider) {
+  const AuditRecord* found = context.state.audits.find(provider);
+  if (found == nullptr) return;
+  AuditRecord record = *found;
+  if (++record.matches >= context.config().pardon_matches) {
+    context.state.audits.erase(provider);
+  } else {
+    context.state.audits.set(provider, record);
+  }
 }
 
 }  // namespace
@@ -133,7 +145,9 @@ Result<void> rule(Context& context, const Judge& body) {
                         available(verdict.auditor)));
   claim.status = paid ? ClaimStatus::kPaid : ClaimStatus::kRefused;
   context.state.claims.set(ticket, claim);
-  return paid ? Result<void>{} : punish_mismatch(context, claim, verdict.auditor);
+  if (!paid) return punish_mismatch(context, claim, verdict.auditor);
+  note_match(context, claim.provider);
+  return {};
 }
 
 Result<void> rule(Context& context, const Mature& body) {

@@ -72,11 +72,11 @@ struct State {
   Table<OwnedKey, Announcement> announcements;
   Table<AllowanceKey, Amount> allowances;
   Table<Address, std::uint8_t> auditors;
-  Table<Digest, ChainRow> chains;            // by chain_key
-  Table<Digest, BeaconRow> beacons;          // by protocol::beacon_id
-  Table<DemandKey, std::uint64_t> demands;   // until when, in ms
-  Table<Digest, ClaimRow> claims;            // by protocol::ticket_id
-  Table<Address, std::uint32_t> mismatches;  // of providers, so far
+  Table<Digest, ChainRow> chains;           // by chain_key
+  Table<Digest, BeaconRow> beacons;         // by protocol::beacon_id
+  Table<DemandKey, std::uint64_t> demands;  // until when, in ms
+  Table<Digest, ClaimRow> claims;           // by protocol::ticket_id
+  Table<Address, AuditRecord> audits;       // of providers with mismatches
 
   template <class Archive, class Self>
   static void fields(Archive& archive, Self& self) {
@@ -91,7 +91,7 @@ struct State {
     archive.field("beacons", self.beacons);
     archive.field("demands", self.demands);
     archive.field("claims", self.claims);
-    archive.field("mismatches", self.mismatches);
+    archive.field("audits", self.audits);
   }
 
   Amount balance(const Address& owner, AccountKind kind) const {
@@ -102,7 +102,7 @@ struct State {
   void each_table(Visit&& visit) {
     visit(balances), visit(nonces), visit(deposits), visit(announcements), visit(allowances),
         visit(auditors), visit(chains), visit(beacons), visit(demands), visit(claims),
-        visit(mismatches);
+        visit(audits);
   }
 };
 
