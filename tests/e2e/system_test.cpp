@@ -234,6 +234,32 @@ TEST_F(System, AProviderKilledOrSilentCostsNoAnswerAndIsNotAccused) {
   FAIL() << "audits were still open after ten seconds";
 }
 
+// A plain key moves into the keystore at the first start with a password; then there is no other
+// way.
+TEST_F(System, KeysAreLockedOnceThereIsAPassword) {
+  start_gateway();
+  const std::string password = folder_.at("password");
+  ASSERT_TRUE(core::write_file_atomically(password, core::as_bytes("correct horse\n"), 0600));
+  std::vector<std::string> arguments = {"provider", "--gateway",     "127.0.0.1:" + link_port_,
+                                        "--folder", folder_.at("p"), "--json"};
+  const auto address = [&] {
+    Process provider(arguments, folder_.at("p.log"));
+    const std::string said = provider.read_line();
+    return said.empty() ? "" : Json::parse(said).at("address").get<std::string>();
+  };
+  const std::string plain = address();
+  arguments.insert(arguments.end(), {"--password-file", password});
+  EXPECT_EQ(address(), plain);
+  EXPECT_FALSE(std::filesystem::exists(folder_.at("p/key")));
+  EXPECT_EQ(address(), plain);
+  int status = -1;
+  run({"key", "show", folder_.at("p/keystore.json"), "--check", "--password-file", password},
+      status);
+  EXPECT_EQ(status, 0);
+  arguments.resize(arguments.size() - 2);
+  EXPECT_EQ(address(), "");
+}
+
 TEST(Demo, CatchesTheCheatAndAccusesNobodyElse) {
   const Folder folder;
   int status = -1;
