@@ -2,7 +2,7 @@
 // QuantizeLinear: code = saturate(nearest_even(x / scale) + zero_point);
 // DequantizeLinear: x = (code - zero_point) * scale, the difference exact and rounded to binary32.
 // Codes of a floating format are the nearest numbers of it.
-#include <commensal/compute/kernels/infer/places.hpp>
+#include <commensal/compute/kernels/infer/scale_place.hpp>
 #include <commensal/compute/kernels/ref/ops.hpp>
 #include <commensal/compute/kernels/ref/quantised.hpp>
 
@@ -11,54 +11,8 @@ namespace {
 
 using core::ErrorCode;
 using core::fail;
+using infer::ScalePlace;
 using Reals = Types<float, Float16, Bfloat16, std::int32_t>;
-
-// Which element of the scale (input 1) and zero point (input 2) serves an element of input 0: one
-// for all, one for each position along an axis, or one for each block of positions along it.
-struct ScalePlace {
-  bool single = true;
-  std::int64_t block = 1, blocks = 1;
-  infer::AxisView view;
-
-  static core::Result<ScalePlace> of(const Call& call) {
-    const Shape &x = call.in(0).shape(), &scale = call.in(1).shape();
-    COMMENSAL_TRY(infer::check_dtype<Scales>(call, 1));
-    // One scale may have a zero point of another rank.
-    const bool both_single = scale.elements() == 1 && call.has(2) && call.in(2).elements() == 1;
-    if (call.has(2) && !both_single && call.in(2).shape() != scale) {
-      return fail(ErrorCode::kInvalidArgument, "zero point {} must have the shape of scale {}",
-                  call.in(2).shape().text(), scale.text());
-    }
-    ScalePlace place;
-    COMMENSAL_ASSIGN(const std::int64_t axis_given, call.attributes->integer("axis", 1));
-    COMMENSAL_ASSIGN(const std::int64_t block, call.attributes->integer("block_size", 0));
-    if (block == 0 && scale.rank() <= 1 && scale.elements() == 1) return place;
-    COMMENSAL_ASSIGN(const int axis, tensor::normalise_axis(axis_given, x.rank()));
-    place.single = false;
-    place.view = infer::AxisView(x, axis);
-    place.blocks = x[axis];
-    Shape expected = {x[axis]};
-    if (block > 0) {
-      place.block = block;
-      place.blocks = x[axis] / block + (x[axis] % block == 0 ? 0 : 1);
-      COMMENSAL_ASSIGN(expected, infer::with_dim(x, axis, place.blocks));
-      place.blocked = true;
-    }
-    if (block < 0 || scale != expected) {
-      return fail(ErrorCode::kInvalidArgument, "scale {} does not fit input {}: expected {}",
-                  scale.text(), x.text(), expected.text());
-    }
-    return place;
-  }
-  std::int64_t operator()(std::int64_t index) const {
-    if (single) return 0;
-    const std::int64_t along = view.along(index) / block;
-    if (!blocked) return along;
-    return (view.outer(index) * blocks + along) * view.inner_size + view.inner(index);
-  }
-
-  bool blocked = false;
-};
 
 void read_scaled(const Call& call, std::int64_t index, std::int64_t at,
                  std::vector<ElementRef>& out) {

@@ -3,9 +3,7 @@
 // (a - zero point of a) * (b - zero point of b), wrapping; the order of k is that of MatMul and
 // Conv, though no order can be told from the result. A tap in the padding is no step.
 // QLinear: y = saturate(nearest_even(acc * ((scale_a * scale_b) / scale_y)) + zero_point_y).
-#include <commensal/compute/kernels/infer/conv.hpp>
-#include <commensal/compute/kernels/infer/gemm.hpp>
-#include <commensal/compute/kernels/infer/places.hpp>
+#include <commensal/compute/kernels/infer/code_products.hpp>
 #include <commensal/compute/kernels/ref/chain.hpp>
 #include <commensal/compute/kernels/ref/ops.hpp>
 #include <commensal/compute/kernels/ref/quantised.hpp>
@@ -13,65 +11,11 @@
 namespace commensal::kernels::ref {
 namespace {
 
-using core::ErrorCode;
-using core::fail;
 using infer::Dims;
-
-// Which inputs are what; -1: this operator has none. The first of them is the tensor of codes.
-struct Operand {
-  int codes = 0, scale = -1, zero = -1;
-};
-struct Roles {
-  Operand a, b, y;
-  int bias = -1;
-};
-constexpr Roles kInteger{{0, -1, 2}, {1, -1, 3}, {}, -1};
-constexpr Roles kRequantised{{0, 1, 2}, {3, 4, 5}, {-1, 6, 7}, 8};
-
-core::Result<void> check_codes(const Call& call, const Operand& operand) {
-  if (operand.codes >= 0) COMMENSAL_TRY(infer::check_dtype<Bytes>(call, operand.codes));
-  if (operand.scale >= 0) COMMENSAL_TRY(infer::check_dtype<Floats32>(call, operand.scale));
-  if (operand.zero < 0 || !call.has(operand.zero)) return {};
-  COMMENSAL_TRY(infer::check_dtype<Bytes>(call, operand.zero));
-  if (operand.codes < 0 || call.in(operand.zero).dtype() == call.in(operand.codes).dtype()) {
-    return {};
-  }
-  return fail(ErrorCode::kInvalidArgument, "zero point {} must be {} like its tensor", operand.zero,
-              traits(call.in(operand.codes).dtype()).name);
-}
-
-// How a scale or zero point serves the elements: one for all, one for each row (or column, or
-// channel), or one for each row of each matrix.
-struct Spread {
-  bool single = true, everywhere = false;
-
-  // `count` of rows in a matrix; `all` rows in all matrices; `full` the shape with one for each.
-  static core::Result<Spread> of(const Call& call, int input, std::int64_t count,
-                                 const Shape* full) {
-    if (input < 0 || !call.has(input)) return Spread{};
-    const Shape& shape = call.in(input).shape();
-    if (shape.rank() <= 1 && shape.elements() == 1) return Spread{};
-    if (shape == Shape{count}) return Spread{false, false};
-    if (full != nullptr && shape == *full) return Spread{false, true};
-    return fail(ErrorCode::kInvalidArgument,
-                "input {} {} must be a scalar, [{}] or one for each row or column", input,
-                shape.text(), count);
-  }
-  std::int64_t at(std::int64_t matrix, std::int64_t count, std::int64_t i) const {
-    return single ? 0 : everywhere ? matrix * count + i : i;
-  }
-};
-struct Spreads {
-  Spread scale, zero;
-
-  static core::Result<Spreads> of(const Call& call, const Operand& operand, std::int64_t count,
-                                  const Shape* full) {
-    Spreads made;
-    COMMENSAL_ASSIGN(made.scale, Spread::of(call, operand.scale, count, full));
-    COMMENSAL_ASSIGN(made.zero, Spread::of(call, operand.zero, count, full));
-    return made;
-  }
-};
+using infer::kInteger;
+using infer::kRequantised;
+using Operand = infer::CodeOperand;
+using Roles = infer::CodeRoles;
 
 // Where one output finds its scales and zero points.
 struct Spots {
@@ -133,7 +77,7 @@ struct Quantised {
 
   static core::Result<Quantised> make(const Call& call) {
     for (const Operand& one : {kRoles.a, kRoles.b, kRoles.y}) {
-      COMMENSAL_TRY(check_codes(call, one));
+      COMMENSAL_TRY(infer::check_codes(call, one));
     }
     Quantised plan;
     COMMENSAL_ASSIGN(plan.product, Product::of(call, kRoles));
@@ -190,27 +134,10 @@ struct Quantised {
   }
 };
 
-// [..., M, 1] or [..., 1, N]: one for each row or column of all matrices of a tensor.
-core::Result<Shape> one_for_each(const Shape& shape, bool rows) {
-  if (shape.rank() < 2) return shape;
-  return infer::with_dim(shape, shape.rank() - (rows ? 1 : 2), 1);
-}
-
-struct MatMulProduct {
-  infer::MatMul mm;
-  Spreads a, b, y;
-
+struct MatMulProduct : infer::CodeMatMul {
   static core::Result<MatMulProduct> of(const Call& call, const Roles& roles) {
-    MatMulProduct made;
-    const TensorType &a = call.in(roles.a.codes).type(), &b = call.in(roles.b.codes).type();
-    COMMENSAL_ASSIGN(made.mm, infer::matmul_of(a, b));
-    COMMENSAL_ASSIGN(const Shape a_full, one_for_each(a.shape, true));
-    COMMENSAL_ASSIGN(const Shape b_full, one_for_each(b.shape, false));
-    COMMENSAL_ASSIGN(const Shape y_full, one_for_each(made.mm.shape, true));
-    COMMENSAL_ASSIGN(made.a, Spreads::of(call, roles.a, made.mm.m, &a_full));
-    COMMENSAL_ASSIGN(made.b, Spreads::of(call, roles.b, made.mm.n, &b_full));
-    COMMENSAL_ASSIGN(made.y, Spreads::of(call, roles.y, made.mm.m, &y_full));
-    return made;
+    COMMENSAL_ASSIGN(const auto made, infer::CodeMatMul::of(call, roles));
+    return MatMulProduct{made};
   }
   const Shape& shape() const { return mm.shape; }
   std::int64_t bias(std::int64_t) const { return -1; }
@@ -234,22 +161,10 @@ struct MatMulProduct {
   }
 };
 
-struct ConvProduct {
-  infer::Conv conv;
-  Spreads w;
-
+struct ConvProduct : infer::CodeConv {
   static core::Result<ConvProduct> of(const Call& call, const Roles& roles) {
-    ConvProduct made;
-    const infer::ConvInputs inputs{roles.a.codes, roles.b.codes, roles.bias};
-    COMMENSAL_ASSIGN(made.conv, infer::conv_of(call, inputs));
-    if (made.conv.has_bias) {
-      COMMENSAL_TRY(infer::check_dtype<Types<std::int32_t>>(call, roles.bias));
-    }
-    // One for all of X and of Y, one for all or for each output channel of W.
-    COMMENSAL_TRY(Spreads::of(call, roles.a, 1, nullptr));
-    COMMENSAL_ASSIGN(made.w, Spreads::of(call, roles.b, made.conv.out_channels, nullptr));
-    COMMENSAL_TRY(Spreads::of(call, roles.y, 1, nullptr));
-    return made;
+    COMMENSAL_ASSIGN(const auto made, infer::CodeConv::of(call, roles));
+    return ConvProduct{made};
   }
   Shape shape() const { return infer::conv_type(conv).shape; }
   std::int64_t out_channel(std::int64_t index) const {
