@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <commensal/compute/kernels/cpu/codes/ops.hpp>
 #include <commensal/compute/kernels/table.hpp>
 
 namespace commensal::kernels {
@@ -19,7 +20,7 @@ std::vector<Row> arithmetic_rows() {
       {"BitwiseNot", 18, 0, 1, 1, 1, Kind::kElementwise, ref::bitwise_not()},
       {"BitwiseOr", 18, 0, 2, 2, 1, Kind::kElementwise, ref::bitwise_or()},
       {"BitwiseXor", 18, 0, 2, 2, 1, Kind::kElementwise, ref::bitwise_xor()},
-      {"Cast", 1, 0, 1, 1, 1, Kind::kElementwise, ref::cast(), {}, {}, Strings::kOwn},
+      {"Cast", 1, 0, 1, 1, 1, Kind::kElementwise, ref::cast(), {cpu::cast}, {}, Strings::kOwn},
       {"CastLike", 15, 0, 2, 2, 1, Kind::kElementwise, ref::cast_like(), {}, {}, Strings::kOwn},
       {"Ceil", 1, 0, 1, 1, 1, Kind::kElementwise, ref::ceil()},
       {"Celu", 12, 0, 1, 1, 1, Kind::kElementwise, ref::celu()},

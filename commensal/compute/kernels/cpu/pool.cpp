@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // MaxPool, AveragePool and the global ones.
+#include <commensal/compute/kernels/cpu/codes/lanes.hpp>
 #include <commensal/compute/kernels/cpu/ops.hpp>
 #include <commensal/compute/kernels/cpu/scratch.hpp>
 #include <commensal/compute/kernels/cpu/taps.hpp>
@@ -32,10 +33,40 @@ core::Result<void> pool_planes(const infer::Pool& pool, const Call& call, Tensor
                           });
 }
 
+bool is_code(const Call& call) {
+  return call.in(0).dtype() == tensor::DType::kUint8 || call.in(0).dtype() == tensor::DType::kInt8;
+}
+
+/// As numbers, which 8-bit codes are exactly; the maximum of nothing is the lowest code.
+core::Result<void> max_pool_of_codes(const infer::Pool& pool, const Call& call, Tensor& output,
+                                     Workspace& ws) {
+  const CpuKernels& kernels = kernels_for(ws.isa);
+  const CodeKernels& code_kernels = code_kernels_for(ws.isa);
+  const TapLayout layout(pool.window);
+  const std::int64_t in = pool.window.in_elements(), out = pool.window.out_elements();
+  const float one = 1;
+  const std::int32_t none = 0;
+  const auto row = [&](std::int64_t count) {
+    return LinearRow{.count = count, .scales = &one, .zeros = &none, .codes = call.in(0).dtype()};
+  };
+  const std::int64_t split = layout.plane_floats() + kernels.lanes;
+  return run_with_scratch(
+      ws, pool.planes, std::max(in, out) + split, [&](std::int64_t i, float* scratch) {
+        float* const plane = scratch + split;
+        code_kernels.dequantise(row(in), call.in(0).bytes().data() + i * in, plane);
+        layout.fill(kernels, plane, -std::numeric_limits<float>::infinity(), scratch);
+        kernels.taps.maximum(layout.plane(scratch, plane));
+        code_kernels.quantise(row(out), plane, output.mutable_bytes().data() + i * out);
+      });
+}
+
 }  // namespace
 
 core::Result<void> max_pool(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
   COMMENSAL_ASSIGN(const infer::Pool pool, infer::pool_of(call));
+  if (is_code(call) && outputs.size() == 1 && TapLayout::suits(pool.window)) {
+    return max_pool_of_codes(pool, call, outputs[0], ws);
+  }
   if (!is_float32(call) || outputs.size() > 1 || !TapLayout::suits(pool.window)) {
     return ref::max_pool().ref(call, outputs, ws);
   }

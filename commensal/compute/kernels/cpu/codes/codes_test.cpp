@@ -211,6 +211,42 @@ TEST(EqualityConvOfCodes, RandomShapes) {
   }
 }
 
+TEST(EqualityConvOfCodes, WideDepthwise) {
+  check_code_convs({{"5x7", {1, 3, 20, 30}, {3, 1, 5, 7}, {1, 2}, {2, 3, 2, 3}, {}, 3},
+                    {"1x9, dilated", {2, 2, 6, 50}, {4, 1, 1, 9}, {}, {0, 5, 0, 9}, {1, 2}, 2},
+                    {"4x4/4", {1, 3, 17, 19}, {3, 1, 4, 4}, {4, 4}, {}, {}, 3},
+                    {"one channel", {2, 1, 12, 12}, {6, 1, 3, 3}, {}, {1, 1, 1, 1}},
+                    {"pads beyond", {1, 2, 3, 2}, {2, 1, 2, 2}, {}, {3, 3, 3, 3}, {}, 2}});
+}
+
+TEST(EqualityMaxPoolOfCodes, Windows) {
+  Draw draw(10);
+  for (const ConvCase& c : direct_convs()) {
+    for (const DType type : kBytes) {
+      Case test{.name = "MaxPool", .attributes = {}, .inputs = {}, .constants = {}};
+      const auto dims = c.w.dims().subspan(2);
+      test.attributes.set("kernel_shape", Ints(dims.begin(), dims.end()));
+      if (!c.strides.empty()) test.attributes.set("strides", c.strides);
+      if (!c.pads.empty()) test.attributes.set("pads", c.pads);
+      test.inputs = {codes(draw, type, c.x)};
+      SCOPED_TRACE(c.what);
+      expect_equal_to_ref(test);
+    }
+  }
+}
+
+TEST(EqualityCast, IntegersToFloat) {
+  Draw draw(11);
+  for (const DType type : {DType::kUint8, DType::kInt8, DType::kInt32}) {
+    Case test{.name = "Cast", .attributes = {}, .inputs = {}, .constants = {}};
+    test.attributes.set("to", std::int64_t{1});
+    for (const Shape& shape : {Shape{}, Shape{0}, Shape{7, 33}, Shape{3, 20000}}) {
+      test.inputs = {random_of(draw, type, shape, Blend::kWild)};
+      expect_equal_to_ref(test);
+    }
+  }
+}
+
 const Shape kLinearShapes[] = {{},      {1},    {5},          {3, 5},  {2, 16, 7},
                                {2, 48}, {0, 3}, {2, 3, 4, 5}, {40000}, {3, 20000}};
 

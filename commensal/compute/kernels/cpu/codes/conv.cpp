@@ -197,7 +197,7 @@ core::Result<void> conv(const Call& call, const CodeRoles& roles, KernelFn plain
     return plain(call, outputs, ws);
   }
   const Ends ends(call, roles, codes, outputs[0]);
-  if (suits_code_depthwise(codes.conv)) {
+  if (codes.conv.group_channels() == 1) {
     return code_depthwise(
         call, roles, codes, [&](std::int64_t i, std::int64_t o) { return ends.finish(i, o); }, ws);
   }

@@ -3,18 +3,15 @@
 
 #include <commensal/compute/kernels/cpu/codes/lanes.hpp>
 #include <commensal/compute/kernels/infer/code_products.hpp>
-#include <commensal/compute/kernels/infer/conv.hpp>
 #include <commensal/compute/kernels/operator.hpp>
 #include <functional>
 
-/// Convolutions of codes with one input channel a group. Their sums are small enough to be exact in
-/// binary32, so that the taps of floats (TapKernels) add them up.
+/// Convolutions of codes with one input channel a group: each plane of outputs on its own. A word
+/// has neighbouring taps of one row instead of channels.
 namespace commensal::kernels::cpu {
 
-bool suits_code_depthwise(const infer::Conv& conv);
-
-/// `finish(image, out channel)` is that of one plane; where its sums are is filled in.
-/// Error: kResourceExhausted.
+/// `finish(image, out channel)` is that of one plane; sums and zero points are filled in.
+/// Precondition: one channel a group, and TapLayout suits the window. Error: kResourceExhausted.
 core::Result<void> code_depthwise(
     const Call& call, const infer::CodeRoles& roles, const infer::CodeConv& codes,
     const std::function<CodeFinish(std::int64_t, std::int64_t)>& finish, Workspace& ws);

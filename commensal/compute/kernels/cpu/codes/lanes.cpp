@@ -12,6 +12,7 @@
 #include <commensal/compute/kernels/cpu/codes/lanes.hpp>
 #include <commensal/compute/kernels/cpu/codes/linear-inl.hpp>
 #include <commensal/compute/kernels/cpu/codes/pack-inl.hpp>
+#include <commensal/compute/kernels/cpu/codes/taps-inl.hpp>
 #include <commensal/compute/kernels/cpu/codes/tile-inl.hpp>
 
 HWY_BEFORE_NAMESPACE();
@@ -36,6 +37,7 @@ const CodeKernels& code_kernels() {
     .product = code_product,
     .left_row = left_row,
     .right_rows = right_rows,
+    .taps = code_taps,
     .finish = finish_codes,
     .quantise = quantise,
     .dequantise = dequantise,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <commensal/compute/kernels/cpu/lanes.hpp>
 #include <commensal/compute/kernels/operator.hpp>
 #include <cstdint>
 #include <span>
@@ -61,7 +62,6 @@ struct CodeRows {
 struct CodeFinish {
   const std::int32_t* c = nullptr;  // element (r, j) at c[r * c_step + j], in whole vectors
   std::int64_t c_step = 0;
-  const float* exact = nullptr;  // of one row, instead of c: integers
   std::int64_t rows = 0;
   int columns = 0;
   const std::int32_t* row_terms = nullptr;
@@ -102,6 +102,9 @@ struct CodeKernels {
   /// Returns the sum of the row's int8 codes.
   std::int32_t (*left_row)(const CodeRow&) = nullptr;
   void (*right_rows)(const CodeRows&) = nullptr;
+  /// Planes are words of the right matrix, weights those of the left one, part by part; `out` gets
+  /// the sums, as int32, and bias is left out.
+  void (*taps)(const TapPlane&) = nullptr;
   void (*finish)(const CodeFinish&) = nullptr;
   void (*quantise)(const LinearRow&, const float* from, std::uint8_t* to) = nullptr;
   void (*dequantise)(const LinearRow&, const void* from, float* to) = nullptr;

@@ -63,8 +63,7 @@ HWY_INLINE hn::Vec<D> load_step(D d, const T* from, std::int64_t i, int step, in
 /// Sums [j, j + kLanes) of row r, finished but for the factor.
 HWY_INLINE Ints finished_sums(const CodeFinish& f, std::int64_t r, int j, Ints same) {
   const int count = f.columns - j;
-  Ints sum = f.exact == nullptr ? hn::LoadU(kInts, f.c + r * f.c_step + j)
-                                : hn::ConvertTo(kInts, hn::LoadU(kFloats, f.exact + j));
+  Ints sum = hn::LoadU(kInts, f.c + r * f.c_step + j);
   sum = hn::Add(sum, same);
   if (f.column_zeros_step != 0) {
     const Ints zeros = load_some(kInts, f.column_zeros + j, count);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// QuantizeLinear, DequantizeLinear, DynamicQuantizeLinear.
+// QuantizeLinear, DequantizeLinear, DynamicQuantizeLinear; Cast of integers to binary32.
 #include <algorithm>
 #include <cmath>
 #include <commensal/compute/kernels/cpu/codes/lanes.hpp>
@@ -112,6 +112,25 @@ core::Result<void> dequantize_linear(const Call& call, std::span<Tensor> outputs
                   [&](const LinearRow& row, std::int64_t begin) {
                     code_kernels_for(ws.isa).dequantise(row, from + begin * size, to + begin);
                   });
+  return {};
+}
+
+core::Result<void> cast(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
+  const DType from = call.in(0).dtype();
+  const bool plain = (is_byte(from) || from == DType::kInt32) && !outputs.empty() &&
+                     outputs[0].dtype() == DType::kFloat32;
+  if (!plain) return ref::cast().ref(call, outputs, ws);
+  const float one = 1;  // a product with it changes nothing
+  const std::int32_t none = 0;
+  const LinearRow row{.scales = &one, .zeros = &none, .codes = from};
+  const std::uint8_t* const codes = call.in(0).bytes().data();
+  float* const to = outputs[0].mutable_data<float>().data();
+  in_pieces(ws.threads, outputs[0].elements(), [&](std::int64_t begin, std::int64_t count) {
+    LinearRow piece = row;
+    piece.count = count;
+    code_kernels_for(ws.isa).dequantise(piece, codes + begin * tensor::traits(from).size,
+                                        to + begin);
+  });
   return {};
 }
 

@@ -21,6 +21,7 @@ core::Result<std::shared_ptr<const Packed>> pack_qlinear_matmul(const Call& call
 // linear.cpp: between binary32 and uint8 or int8, without blocks
 core::Result<void> quantize_linear(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 core::Result<void> dequantize_linear(const Call& call, std::span<Tensor> outputs, Workspace& ws);
+core::Result<void> cast(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 core::Result<void> dynamic_quantize_linear(const Call& call, std::span<Tensor> outputs,
                                            Workspace& ws);
 
