@@ -26,6 +26,9 @@ void BackendOptions::declare(CLI::App& app) {
   app.add_option("--memory-max", memory_bytes_max, "Bytes that tensors may take")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
+  app.add_option("--cache", cache,
+                 "Folder that packed weights are kept in for the next start; nobody else may "
+                 "write to it");
 }
 
 graph::SessionOptions BackendOptions::session() const {
@@ -36,6 +39,7 @@ graph::SessionOptions BackendOptions::session() const {
   }
   options.threads = threads;
   options.memory_bytes_max = memory_bytes_max;
+  if (!cache.empty()) options.packs = std::make_shared<const graph::PackFolder>(cache);
   return options;
 }
 

@@ -7,12 +7,13 @@
 
 namespace commensal::apps {
 
-/// --backend, --isa, --threads and --memory-max, for every command that runs models here.
+/// --backend, --isa, --threads, --memory-max and --cache, for every command that runs models here.
 struct BackendOptions {
   std::string backend = "cpu";
   std::string isa;
   int threads = 1;
   std::int64_t memory_bytes_max = limits::kMemoryBytesDefault;
+  std::string cache;  // folder of packed weights; none: they are packed anew
 
   void declare(CLI::App& app);
   graph::SessionOptions session() const;

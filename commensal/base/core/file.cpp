@@ -91,20 +91,34 @@ Result<Bytes> read_file(const Path& path, std::int64_t bytes_max) {
   return Bytes(mapped->bytes().begin(), mapped->bytes().end());
 }
 
-Result<void> write_file_atomically(const Path& path, ByteView bytes, unsigned mode) {
+namespace {
+
+Result<void> write_and_rename(const Path& path, std::span<const ByteView> parts, unsigned mode,
+                              bool is_synced) {
   std::string temporary = path.string() + ".XXXXXX";
   const Descriptor file(::mkostemp(temporary.data(), O_CLOEXEC));
   if (!file.valid()) return system_failure(path, "write");
-  Result<void> done = write_all(file.get(), bytes, path);
-  if (done && (::fchmod(file.get(), mode) != 0 || ::fsync(file.get()) != 0)) {
+  Result<void> done;
+  for (const ByteView part : parts) {
+    if (done) done = write_all(file.get(), part, path);
+  }
+  if (done && (::fchmod(file.get(), mode) != 0 || (is_synced && ::fsync(file.get()) != 0))) {
     done = system_failure(path, "write");
   }
   if (done && ::rename(temporary.c_str(), path.c_str()) != 0)
     done = system_failure(path, "replace");
-  if (!done) {
-    ::unlink(temporary.c_str());
-    return done;
-  }
+  if (!done) ::unlink(temporary.c_str());
+  return done;
+}
+
+}  // namespace
+
+Result<void> replace_file(const Path& path, std::span<const ByteView> parts, unsigned mode) {
+  return write_and_rename(path, parts, mode, false);
+}
+
+Result<void> write_file_atomically(const Path& path, ByteView bytes, unsigned mode) {
+  COMMENSAL_TRY(write_and_rename(path, {&bytes, 1}, mode, true));
   const Path folder = path.has_parent_path() ? path.parent_path() : Path(".");
   const Descriptor directory(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!directory.valid() || ::fsync(directory.get()) != 0) return system_failure(folder, "sync");

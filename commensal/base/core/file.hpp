@@ -5,6 +5,7 @@
 #include <commensal/base/core/limits.hpp>
 #include <filesystem>
 #include <memory>
+#include <span>
 
 namespace commensal::core {
 
@@ -38,5 +39,9 @@ Result<Bytes> read_file(const Path& path, std::int64_t bytes_max = limits::kFile
 /// Replaces `path` so that a reader, or a machine that loses power, sees the old or the new file:
 /// temporary file, fsync, rename, fsync of the folder. `mode` as in open(2).
 Result<void> write_file_atomically(const Path& path, ByteView bytes, unsigned mode = 0644);
+
+/// The same out of parts, without waiting for the disk: after a loss of power the file may hold
+/// anything. For what can be made again.
+Result<void> replace_file(const Path& path, std::span<const ByteView> parts, unsigned mode = 0644);
 
 }  // namespace commensal::core

@@ -25,6 +25,8 @@ inline constexpr std::int64_t kMemoryBytesDefault = std::int64_t{4} << 30;  // o
 
 // Files and images.
 inline constexpr std::int64_t kFileBytesMax = std::int64_t{4} << 30;
+inline constexpr std::int64_t kPackFolderBytesMax = std::int64_t{8}
+                                                    << 30;  // packed weights on disk
 inline constexpr int kImageSideMax = 1 << 14;
 inline constexpr std::int64_t kImagePixelsMax = std::int64_t{1} << 26;
 inline constexpr std::size_t kNpyHeaderBytesMax = 1 << 16;

@@ -33,18 +33,20 @@ bool same_attributes(const kernels::Attributes& a, const kernels::Attributes& b)
   });
 }
 
+}  // namespace
+
 // Large weights are read here and, most of them, never again. (Rows that pack them use
 // Tensor::read_once or Constant, so that no copy stays.)
-Result<std::shared_ptr<const kernels::Packed>> pack(const kernels::Operator& op, const Call& call,
-                                                    kernels::Isa isa) {
-  auto made = op.pack(call, isa);
+Result<std::shared_ptr<const kernels::Packed>> PackCache::pack(const Node& node, Call call,
+                                                               kernels::Isa isa) const {
+  const auto store = folder_ == nullptr ? nullptr : folder_->store_for(node, call, isa);
+  call.store = store.get();
+  auto made = node.op->pack(call, isa);
   for (const Tensor* input : call.inputs) {
     if (input != nullptr) input->forget_pages();
   }
   return made;
 }
-
-}  // namespace
 
 bool PackCache::same(const Entry& entry, const Node& node, const Call& call) {
   if (entry.op != node.op || entry.constants.size() != call.inputs.size()) return false;
@@ -68,7 +70,7 @@ Result<std::shared_ptr<const kernels::Packed>> PackCache::packed(const Node& nod
   for (auto at = begin; at != end; ++at) {
     if (same(at->second, node, call)) return at->second.made;
   }
-  COMMENSAL_ASSIGN(entry.made, pack(*node.op, call, isa));
+  COMMENSAL_ASSIGN(entry.made, pack(node, call, isa));
   return entries_.emplace(where, std::move(entry))->second.made;
 }
 

@@ -14,8 +14,10 @@ namespace commensal::graph {
 class Prepared {
  public:
   /// No `isa`: ref/ serves.
-  Prepared(std::shared_ptr<const Graph> graph, std::optional<kernels::Isa> isa)
-      : graph_(std::move(graph)), isa_(isa) {}
+  /// `packs`: where packed weights are kept for other processes; null: nowhere.
+  Prepared(std::shared_ptr<const Graph> graph, std::optional<kernels::Isa> isa,
+           std::shared_ptr<const PackFolder> packs = nullptr)
+      : graph_(std::move(graph)), isa_(isa), cache_(std::move(packs)) {}
 
   const Graph& graph() const { return *graph_; }
   std::optional<kernels::Isa> isa() const { return isa_; }

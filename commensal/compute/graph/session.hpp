@@ -21,6 +21,8 @@ struct SessionOptions {
   int threads = 1;
   std::int64_t memory_bytes_max = limits::kMemoryBytesDefault;
   std::int64_t node_runs_max = limits::kNodeRunsMax;  // of one run: loops in loops end here
+  /// Where packed weights are kept for other processes; null: nowhere.
+  std::shared_ptr<const PackFolder> packs = nullptr;
   bool optimise = true;  // of the cpu back end: plans graphs for their inputs; changes no bit
 };
 

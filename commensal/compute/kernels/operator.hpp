@@ -3,6 +3,7 @@
 
 #include <commensal/base/core/result.hpp>
 #include <commensal/compute/kernels/attributes.hpp>
+#include <commensal/compute/kernels/pack_store.hpp>
 #include <commensal/compute/kernels/thread_pool.hpp>
 #include <commensal/compute/tensor/arena.hpp>
 #include <commensal/compute/tensor/tensor.hpp>
@@ -29,6 +30,7 @@ struct Call {
   std::span<const Tensor* const> inputs;
   int output_count = 1;
   std::vector<TensorType> outputs;
+  PackStore* store = nullptr;  // of `pack`; null: nothing is kept
 
   bool has(int i) const { return i < static_cast<int>(inputs.size()) && in_ptr(i) != nullptr; }
   const Tensor& in(int i) const { return *in_ptr(i); }
@@ -52,9 +54,9 @@ class Packed {
 
 /// What a kernel may use while it runs.
 struct Workspace {
-  tensor::Arena& arena;       // outputs whose shape depends on data, and scratch
-  ThreadPool& threads;        // cpu/ only
-  Isa isa = Isa::kAvx2;       // cpu/ only
+  tensor::Arena& arena;            // outputs whose shape depends on data, and scratch
+  ThreadPool& threads;             // cpu/ only
+  Isa isa = Isa::kAvx2;            // cpu/ only
   const Packed* packed = nullptr;  // what the row's `pack` returned; null if it did not run
 };
 

@@ -97,9 +97,11 @@ const std::uint8_t* Tensor::copied_elements() const {
 }
 
 void Tensor::forget_pages() const {
-  if (!is_in_file_) return;
-  const InFile& from = *static_cast<const InFile*>(owner_.get());
-  from.file->forget(from.bytes);
+  if (is_in_file_) forget_pages(static_cast<const InFile*>(owner_.get())->bytes);
+}
+
+void Tensor::forget_pages(core::ByteView part) const {
+  if (is_in_file_) static_cast<const InFile*>(owner_.get())->file->forget(part);
 }
 
 Tensor Tensor::of_string_views(const Shape& shape, std::vector<std::string_view> values,

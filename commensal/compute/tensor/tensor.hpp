@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <commensal/base/core/bytes.hpp>
 #include <commensal/base/core/check.hpp>
 #include <commensal/base/core/file.hpp>
@@ -86,6 +87,18 @@ class Tensor {
   Tensor read_once() const;
   /// After that: the memory of a file's pages may go until somebody reads them again.
   void forget_pages() const;
+  /// The elements as they lie, aligned or not, piece by piece: f(ByteView). Pages of a file are
+  /// given back after each, so that reading takes no memory for good.
+  template <class F>
+  void for_pieces(const F& f) const {
+    constexpr std::size_t kPiece = 4 << 20;
+    const core::ByteView all(data_, static_cast<std::size_t>(type_.bytes()));
+    for (std::size_t at = 0; at < all.size(); at += kPiece) {
+      const auto piece = all.subspan(at, std::min(kPiece, all.size() - at));
+      f(piece);
+      forget_pages(piece);
+    }
+  }
   /// Where the elements lie, in memory or in a file: two tensors at one place are the same.
   const void* place() const { return data_; }
 
@@ -106,6 +119,7 @@ class Tensor {
 
  private:
   struct InFile;
+  void forget_pages(core::ByteView part) const;
   const std::uint8_t* elements_at() const { return is_unaligned_ ? copied_elements() : data_; }
   const std::uint8_t* copied_elements() const;
 

@@ -77,7 +77,7 @@ core::Result<std::shared_ptr<const Packed>> pack_gemm(const Call& call, Isa isa)
   const Tensor from = call.in(1).read_once();
   return std::make_shared<const PackedColumns>(kernels_for(isa), from.data<float>().data(), depth,
                                                columns, transposed != 0 ? 1 : columns,
-                                               transposed != 0 ? depth : 1);
+                                               transposed != 0 ? depth : 1, call.store);
 }
 
 core::Result<void> gemm(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
@@ -111,7 +111,7 @@ core::Result<std::shared_ptr<const Packed>> pack_matmul(const Call& call, Isa is
   const tensor::Shape& b = call.in(1).shape();
   const Tensor from = call.in(1).read_once();
   return std::make_shared<const PackedColumns>(kernels_for(isa), from.data<float>().data(), b[0],
-                                               b[1], b[1], 1);
+                                               b[1], b[1], 1, call.store);
 }
 
 core::Result<void> matmul(const Call& call, std::span<Tensor> outputs, Workspace& ws) {

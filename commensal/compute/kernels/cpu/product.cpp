@@ -103,16 +103,18 @@ Columns MatrixColumns::block(std::int64_t k, std::int64_t depth, std::int64_t co
 }
 
 PackedColumns::PackedColumns(const CpuKernels& kernels, const float* from, std::int64_t depth,
-                             std::int64_t columns, std::int64_t step, std::int64_t column_step)
+                             std::int64_t columns, std::int64_t step, std::int64_t column_step,
+                             PackStore* store)
     : tile_columns_(kernels.tile_columns),
       depth_(depth),
-      panels_(ceil_div(columns, tile_columns_) * tile_columns_ * depth) {
-  for (std::int64_t column = 0; column < columns; column += tile_columns_) {
-    const auto used = static_cast<int>(std::min<std::int64_t>(tile_columns_, columns - column));
-    pack_panel(from + column * column_step, depth, used, step, column_step, tile_columns_,
-               panels_.data() + column * depth);
-  }
-}
+      panels_(ceil_div(columns, tile_columns_) * tile_columns_ * depth, store, [&](float* to) {
+        for (std::int64_t column = 0; column < columns; column += tile_columns_) {
+          const auto used =
+              static_cast<int>(std::min<std::int64_t>(tile_columns_, columns - column));
+          pack_panel(from + column * column_step, depth, used, step, column_step, tile_columns_,
+                     to + column * depth);
+        }
+      }) {}
 
 Columns PackedColumns::block(std::int64_t k, std::int64_t, std::int64_t column, int, float*) const {
   return {panels_.data() + column * depth_ + k * tile_columns_, tile_columns_};

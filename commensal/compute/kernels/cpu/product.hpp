@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <commensal/compute/kernels/cpu/aligned.hpp>
 #include <commensal/compute/kernels/cpu/lanes.hpp>
+#include <commensal/compute/kernels/cpu/packed_floats.hpp>
 #include <commensal/compute/kernels/operator.hpp>
 #include <span>
 
@@ -66,14 +66,15 @@ class MatrixColumns final : public ColumnSource {
 class PackedColumns final : public ColumnSource, public Packed {
  public:
   PackedColumns(const CpuKernels& kernels, const float* from, std::int64_t depth,
-                std::int64_t columns, std::int64_t step, std::int64_t column_step);
+                std::int64_t columns, std::int64_t step, std::int64_t column_step,
+                PackStore* store = nullptr);
   Columns block(std::int64_t k, std::int64_t depth, std::int64_t column, int columns,
                 float* scratch) const override;
 
  private:
   int tile_columns_;
   std::int64_t depth_;
-  AlignedFloats panels_;
+  PackedFloats panels_;
 };
 
 struct Product {

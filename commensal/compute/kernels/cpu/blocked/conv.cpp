@@ -97,7 +97,8 @@ core::Result<std::shared_ptr<const Packed>> pack_blocked_conv(const Call& call, 
   COMMENSAL_ASSIGN(const std::int64_t group, call.attributes->integer("group", 1));
   return std::make_shared<const PackedConv>(blocked_kernels_for(isa), static_cast<ConvWay>(way),
                                             static_cast<int>(tile), call.in(kWeights).read_once(),
-                                            call.has(kBias) ? &call.in(kBias) : nullptr, group);
+                                            call.has(kBias) ? &call.in(kBias) : nullptr, group,
+                                            call.store);
 }
 
 core::Result<void> blocked_conv(const Call& call, std::span<Tensor> outputs, Workspace& ws) {

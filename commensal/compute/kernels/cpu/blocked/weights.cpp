@@ -16,7 +16,8 @@ std::optional<ConvWay> way_of(const infer::Conv& conv) {
 }
 
 BlockedWeights::BlockedWeights(const BlockedKernels& kernels, ConvWay way, int winograd_tile,
-                               const Tensor& weights, const Tensor* bias, std::int64_t group)
+                               const Tensor& weights, const Tensor* bias, std::int64_t group,
+                               PackStore* store)
     : way_(way), bias_(blocks_of(weights.shape()[0]) * kBlock) {
   const tensor::Shape& w = weights.shape();
   if (bias != nullptr) {
@@ -26,23 +27,25 @@ BlockedWeights::BlockedWeights(const BlockedKernels& kernels, ConvWay way, int w
   const std::int64_t taps = w[2] * w[3];
   if (way == ConvWay::kDirect) {
     panels_.emplace(kernels, w[0], taps * w[1]);
-    pack_direct(weights);
+    data_.emplace(panels_->floats(), store, [&](float* to) { pack_direct(weights, to); });
   } else if (way == ConvWay::kWinograd) {
     panels_.emplace(kernels, w[0], w[1]);
-    pack_winograd(weights, winograd_tile);
+    const int points = (winograd_tile + 2) * (winograd_tile + 2);
+    data_.emplace(panels_->floats() * points, store,
+                  [&](float* to) { pack_winograd(weights, winograd_tile, to); });
   } else {
     core::check(group * w[1] == w[0], "groups are square");
-    pack_lanes(weights);
+    data_.emplace(blocks_of(w[0]) * taps * w[1] * kBlock, store,
+                  [&](float* to) { pack_lanes(weights, to); });
   }
 }
 
-void BlockedWeights::pack_direct(const Tensor& weights) {
-  data_ = std::make_unique<AlignedFloats>(panels_->floats());
+void BlockedWeights::pack_direct(const Tensor& weights, float* to) const {
   const tensor::Shape& w = weights.shape();
   const std::int64_t taps = w[2] * w[3], channels = w[1];
   const float* from = weights.data<float>().data();
   for (std::int64_t o = 0; o < w[0]; ++o) {
-    float* const column = data_->data() + panels_->at(0, o);
+    float* const column = to + panels_->at(0, o);
     const std::int64_t step = panels_->at(1, o) - panels_->at(0, o);
     for (std::int64_t c = 0; c < channels; ++c) {
       for (std::int64_t tap = 0; tap < taps; ++tap) column[(tap * channels + c) * step] = *from++;
@@ -50,14 +53,13 @@ void BlockedWeights::pack_direct(const Tensor& weights) {
   }
 }
 
-void BlockedWeights::pack_winograd(const Tensor& weights, int tile) {
+void BlockedWeights::pack_winograd(const Tensor& weights, int tile, float* to) const {
   const int points = (tile + 2) * (tile + 2);
-  data_ = std::make_unique<AlignedFloats>(panels_->floats() * points);
   const tensor::Shape& w = weights.shape();
   const float* from = weights.data<float>().data();
   float filter[36];
   for (std::int64_t o = 0; o < w[0]; ++o) {
-    float* const column = data_->data() + panels_->at(0, o);
+    float* const column = to + panels_->at(0, o);
     const std::int64_t step = panels_->at(1, o) - panels_->at(0, o);
     for (std::int64_t c = 0; c < w[1]; ++c, from += 9) {
       math::winograd_filter(tile, from, filter);
@@ -66,13 +68,12 @@ void BlockedWeights::pack_winograd(const Tensor& weights, int tile) {
   }
 }
 
-void BlockedWeights::pack_lanes(const Tensor& weights) {
+void BlockedWeights::pack_lanes(const Tensor& weights, float* lanes) {
   const tensor::Shape& w = weights.shape();
   const std::int64_t taps = w[2] * w[3], width = w[1];
-  data_ = std::make_unique<AlignedFloats>(blocks_of(w[0]) * taps * width * kBlock);
   const float* from = weights.data<float>().data();
   for (std::int64_t o = 0; o < w[0]; ++o) {
-    float* const to = data_->data() + o / kBlock * taps * width * kBlock + o % kBlock;
+    float* const to = lanes + o / kBlock * taps * width * kBlock + o % kBlock;
     for (std::int64_t c = 0; c < width; ++c) {
       for (std::int64_t tap = 0; tap < taps; ++tap) to[(tap * width + c) * kBlock] = *from++;
     }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <commensal/compute/kernels/cpu/blocked/panels.hpp>
+#include <commensal/compute/kernels/cpu/packed_floats.hpp>
 #include <memory>
 #include <optional>
 
@@ -23,7 +24,8 @@ class BlockedWeights {
  public:
   /// `weights` [O, C/group, KH, KW], `bias` [O] or null, of binary32.
   BlockedWeights(const BlockedKernels& kernels, ConvWay way, int winograd_tile,
-                 const Tensor& weights, const Tensor* bias, std::int64_t group);
+                 const Tensor& weights, const Tensor* bias, std::int64_t group,
+                 PackStore* store = nullptr);
 
   ConvWay way() const { return way_; }
   /// kDirect: depth is (tap * C + c). kWinograd: depth is c, `points` matrices one after another.
@@ -35,13 +37,13 @@ class BlockedWeights {
   const float* bias() const { return bias_.data(); }
 
  private:
-  void pack_direct(const Tensor& weights);
-  void pack_winograd(const Tensor& weights, int tile);
-  void pack_lanes(const Tensor& weights);
+  void pack_direct(const Tensor& weights, float* to) const;
+  void pack_winograd(const Tensor& weights, int tile, float* to) const;
+  static void pack_lanes(const Tensor& weights, float* to);
 
   ConvWay way_;
   std::optional<Panels> panels_;
-  std::unique_ptr<AlignedFloats> data_;
+  std::optional<PackedFloats> data_;
   AlignedFloats bias_;
 };
 

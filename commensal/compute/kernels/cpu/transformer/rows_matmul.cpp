@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <commensal/compute/kernels/cpu/blocked/panels.hpp>
 #include <commensal/compute/kernels/cpu/constant.hpp>
+#include <commensal/compute/kernels/cpu/packed_floats.hpp>
 #include <commensal/compute/kernels/cpu/transformer/gelu_rows.hpp>
 #include <commensal/compute/kernels/cpu/transformer/ops.hpp>
 
@@ -24,24 +25,25 @@ constexpr std::int64_t kFewRows = 3, kAheadFloats = 4096;
 
 class PackedMatrix final : public Packed {
  public:
-  PackedMatrix(const BlockedKernels& kernels, const Tensor& b, bool transposed, const Tensor* bias)
+  PackedMatrix(const BlockedKernels& kernels, const Tensor& b, bool transposed, const Tensor* bias,
+               PackStore* store)
       : panels(kernels, b.shape()[transposed ? 0 : 1], b.shape()[transposed ? 1 : 0], 1),
-        data(panels.floats()),
+        data(panels.floats(), store,
+             [&](float* to) { pack(Constant(b), b.shape()[transposed ? 0 : 1], transposed, to); }),
         bias_(panels.vectors() * panels.lanes),
         has_bias_(bias != nullptr) {
-    pack(Constant(b), b.shape()[transposed ? 0 : 1], transposed);
     if (has_bias_) std::ranges::copy(bias->data<float>(), bias_.data());
   }
 
   const float* bias() const { return has_bias_ ? bias_.data() : nullptr; }
 
   Panels panels;
-  AlignedFloats data;
+  PackedFloats data;
 
  private:
-  void pack(const Constant& from, std::int64_t columns, bool transposed) {
+  void pack(const Constant& from, std::int64_t columns, bool transposed, float* panel) const {
     for (std::int64_t column = 0; column < columns; column += panels.lanes) {
-      float* const to = data.data() + panels.at(0, column);
+      float* const to = panel + panels.at(0, column);
       const std::int64_t to_step = panels.at(1, column) - panels.at(0, column);
       const std::int64_t used = std::min<std::int64_t>(panels.lanes, columns - column);
       if (transposed) {
@@ -55,7 +57,7 @@ class PackedMatrix final : public Packed {
   }
 
   void pack_transposed(const Constant& from, std::int64_t column, std::int64_t used, float* to,
-                       std::int64_t to_step) {
+                       std::int64_t to_step) const {
     constexpr std::int64_t kSquare = 16;  // so that lines are read and written whole
     for (std::int64_t k = 0; k < panels.depth; k += kSquare) {
       const std::int64_t count = std::min(panels.depth - k, kSquare);
@@ -174,9 +176,9 @@ core::Result<std::vector<TensorType>> infer_rows_matmul(const Call& call) {
 
 core::Result<std::shared_ptr<const Packed>> pack_rows_matmul(const Call& call, Isa isa) {
   COMMENSAL_ASSIGN(const std::int64_t transposed, call.attributes->integer("transB", 0));
-  return std::make_shared<const PackedMatrix>(blocked_kernels_for(isa), call.in(kB),
-                                              transposed != 0,
-                                              call.has(kBias) ? &call.in(kBias) : nullptr);
+  return std::make_shared<const PackedMatrix>(
+      blocked_kernels_for(isa), call.in(kB), transposed != 0,
+      call.has(kBias) ? &call.in(kBias) : nullptr, call.store);
 }
 
 core::Result<void> rows_matmul(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
