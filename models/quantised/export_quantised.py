@@ -4,7 +4,8 @@
 
   export_quantised.py DIR
 
-q_resnet18   QLinearConv with a scale for each output channel, residual sums in binary32, QLinearMatMul
+q_resnet18   QLinearConv with a scale for each output channel, residual sums in binary32,
+             QLinearMatMul
 q_mobilenet  MobileNet V1's layers: depthwise and 1x1 QLinearConv
 q_mlp        the feed-forward halves of a BERT-like encoder, quantised while it runs:
              DynamicQuantizeLinear, MatMulInteger, and LayerNormalization over 128 tokens
@@ -71,7 +72,8 @@ def conv(net, x, channels, out, kernel=3, stride=1, group=1, zero=0):
     return net.node(
         "QLinearConv",
         [x, net.f32(1), net.u8(0), net.weights([out, channels // group, kernel, kernel]),
-         net.constant(scales), net.constant(np.zeros(out, np.int8)), net.f32(1), net.u8(zero), bias],
+         net.constant(scales), net.constant(np.zeros(out, np.int8)), net.f32(1), net.u8(zero),
+         bias],
         kernel_shape=[kernel] * 2, strides=[stride] * 2, pads=[kernel // 2] * 4, group=group)
 
 
