@@ -102,6 +102,9 @@ void declare_tickets(CLI::App& app, Options& options) {
   app.add_option("--group", options.pay.group, "Entries in one write of the ledger")
       ->check(CLI::Range(1, 1 << 14))
       ->capture_default_str();
+  app.add_option("--batch", options.pay.batch, "Receipts under one signature")
+      ->check(CLI::Range(1, 1 << 12))
+      ->capture_default_str();
   app.add_flag("--json", options.json, "Print JSON");
 }
 

@@ -43,6 +43,22 @@ Result<core::Path> make_folder(const std::string& asked) {
   return core::make_temporary_folder("commensal-demo");
 }
 
+/// The demo's amounts are small.
+std::uint64_t number_of(const std::string& amount) {
+  return amount.empty() ? 0 : std::stoull(amount);
+}
+
+Json balances_of(const lab::DemoMoney& money) {
+  Json list = Json::array();
+  for (const lab::DemoBalance& item : money.balances) {
+    list.push_back({{"owner", item.owner},
+                    {"account", item.account},
+                    {"before", number_of(item.before)},
+                    {"after", number_of(item.after)}});
+  }
+  return list;
+}
+
 Json json_of(const DemoReport& report) {
   Json providers = Json::array();
   for (const lab::DemoProvider& item : report.providers) {
@@ -66,7 +82,20 @@ Json json_of(const DemoReport& report) {
           {"cheat",
            {{"caught", report.cheat_caught},
             {"at_receipt", report.cheat_caught ? Json(report.cheat_at_receipt) : Json()},
-            {"receipt", report.cheat_caught ? Json(report.cheat_receipt) : Json()}}},
+            {"receipt", report.cheat_caught ? Json(report.cheat_receipt) : Json()},
+            {"slashed", report.money.cheat_slashed.low()},
+            {"burnt", report.money.cheat_burnt.low()},
+            {"won_by_auditor", report.money.auditor_won.low()}}},
+          {"price", number_of(report.money.price)},
+          {"face_value", number_of(report.money.face_value)},
+          {"tickets",
+           {{"issued", report.money.tickets_issued},
+            {"won", report.money.tickets_won},
+            {"paid", report.money.tickets_paid},
+            {"expected_value", number_of(report.money.tickets_expected)},
+            {"value_won", number_of(report.money.tickets_value_won)}}},
+          {"money_conserved", report.money.conserved},
+          {"balances", balances_of(report.money)},
           {"providers", providers}};
 }
 
@@ -110,6 +139,25 @@ class View {
   int lines_ = 0;
 };
 
+void print_money(const lab::DemoMoney& money) {
+  fmt::print(
+      "\nA request costs {}, a winning ticket pays {}: {} tickets, {} won, worth {}, expected {}\n",
+      money.price, money.face_value, money.tickets_issued, money.tickets_won,
+      money.tickets_value_won, money.tickets_expected);
+  for (const lab::DemoBalance& item : money.balances) {
+    if (item.before == item.after) continue;
+    fmt::print("  {:<9} {:<12} {:>9} -> {:>9}\n", item.owner, item.account, item.before,
+               item.after);
+  }
+  if (money.cheat_slashed != protocol::Amount()) {
+    fmt::print("mallory lost {}: {} burnt, {} to the auditor, the rest to the gateway\n",
+               to_text(money.cheat_slashed), to_text(money.cheat_burnt),
+               to_text(money.auditor_won));
+  }
+  fmt::print("not a unit was made or lost: {} ({} entries in the journal)\n",
+             money.conserved ? "true" : "FALSE", money.journal_entries);
+}
+
 void print_report(const DemoReport& report, const lab::DemoOptions& options) {
   fmt::print("\n{} pictures read, {} right ({:.1f} %), {:.0f} requests/s, {} receipts\n",
              report.requests, report.correct, 100 * report.accuracy, report.requests_per_second,
@@ -125,6 +173,7 @@ void print_report(const DemoReport& report, const lab::DemoOptions& options) {
   } else {
     fmt::print("mallory computed in bfloat16 and was not caught this time\n");
   }
+  print_money(report.money);
   const std::string state = (options.folder / "gateway").string();
   fmt::print("\nCheck any answer yourself; it is re-executed here, from the receipt alone:\n");
   for (const std::string& id : {report.sample_receipt, report.cheat_receipt}) {

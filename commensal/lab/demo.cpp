@@ -116,13 +116,14 @@ class Senders {
 Result<void> wait_until_settled(gateway::Daemon& gateway, const std::function<void()>& tick) {
   for (int i = 0; i < kSettleWaits; ++i) {
     std::size_t pending = 0;
-    gateway.ask([&](gateway::Gateway& live) { pending = live.audits_pending(); });
+    gateway.ask(
+        [&](gateway::Gateway& live) { pending = live.audits_pending() + live.tickets_pending(); });
     if (pending == 0) return {};
     tick();
     std::this_thread::sleep_for(kWatchEvery);
   }
   return core::fail(ErrorCode::kDeadlineExceeded,
-                    "audits and re-executions did not come to an end");
+                    "tickets, audits and re-executions did not come to an end");
 }
 
 /// The answers that count: where a receipt was replaced, what its successor opens to.
@@ -140,6 +141,14 @@ Result<int> count_correct(client::Client& client, const std::vector<Held>& held,
     correct += digit_of(opening.outputs) == pictures.label(static_cast<std::int64_t>(i)) ? 1 : 0;
   }
   return correct;
+}
+
+/// What was heard on the way and what the ledger says at the end.
+DemoMoney merged(const DemoMoney& heard, DemoMoney counted) {
+  counted.cheat_slashed = heard.cheat_slashed;
+  counted.cheat_burnt = heard.cheat_burnt;
+  counted.auditor_won = heard.auditor_won;
+  return counted;
 }
 
 }  // namespace
@@ -177,6 +186,8 @@ Result<DemoReport> run_demo(const DemoOptions& options,
     report.seconds = seconds;
     report.requests_per_second = options.requests / seconds;
   });
+  const DemoMoney money = world.purses.report(*world.gateway, world.terms);
+  recorder.edit([&](DemoReport& report) { report.money = merged(report.money, money); });
   tick();
   if (hold) hold(recorder.report());
   return recorder.report();

@@ -3,6 +3,7 @@
 
 #include <commensal/base/core/file.hpp>
 #include <commensal/base/core/result.hpp>
+#include <commensal/lab/demo_money.hpp>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -15,8 +16,8 @@ struct DemoOptions {
   core::Path folder;        // fresh state of gateway and providers
   core::Path model_folder;  // digits.onnx, held_out_images.npy, held_out_labels.npy
   int requests = 300;
-  double audit_probability = 0.1;
-  int clients = 4;  // connections that send at once
+  double audit_probability = 0.1;  // that a ticket wins; every winner is audited
+  int clients = 4;                 // connections that send at once
 };
 
 struct DemoProvider {
@@ -49,6 +50,7 @@ struct DemoReport {
   std::string cheat_receipt;           // its id
   std::string sample_receipt;          // an honest one, to try `commensal audit` on
   std::vector<DemoProvider> providers;
+  DemoMoney money;
 };
 
 /// Runs the whole system on loopback: a gateway, two honest providers and one that computes in

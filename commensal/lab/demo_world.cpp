@@ -115,6 +115,17 @@ void DemoRecorder::on_verdict(const gateway::ReceiptRecord& record) {
   }
 }
 
+void DemoRecorder::on_judged(const gateway::ReceiptRecord& record,
+                             const gateway::Judgement& judgement) {
+  const std::lock_guard lock(mutex_);
+  const DemoProvider* provider = find(record.receipt.job.provider);
+  if (provider == nullptr || provider->honest || judgement.event == ticket::Event::kPay) return;
+  DemoMoney& money = report_.money;
+  money.cheat_slashed = money.cheat_slashed.plus(judgement.taken).value_or(judgement.taken);
+  money.cheat_burnt = money.cheat_burnt.plus(judgement.burnt).value_or(judgement.burnt);
+  money.auditor_won = money.auditor_won.plus(judgement.bounty).value_or(judgement.bounty);
+}
+
 void DemoRecorder::on_replaced(const gateway::ReceiptRecord&, const gateway::ReceiptRecord&) {
   const std::lock_guard lock(mutex_);
   ++report_.replaced;
@@ -126,7 +137,9 @@ core::Result<DemoWorld> DemoWorld::start(const DemoOptions& options, DemoRecorde
   gateway.folder = options.folder / "gateway";
   gateway.http_port = 0;
   gateway.link_address = "127.0.0.1:0";
-  gateway.gateway.audit_probability = options.audit_probability;
+  world.terms = demo_terms(options.audit_probability);
+  gateway.gateway.audit_probability = 0;  // beyond the winners, which always are
+  gateway.gateway.money = world.terms.gateway;
   COMMENSAL_ASSIGN(world.gateway, gateway::Daemon::start(gateway, &recorder));
 
   const auto honest = [] {
@@ -138,8 +151,10 @@ core::Result<DemoWorld> DemoWorld::start(const DemoOptions& options, DemoRecorde
     config.folder = options.folder / name;
     config.gateway = fmt::format("127.0.0.1:{}", world.gateway->link_port());
     config.name = name;
+    config.purse = world.terms.provider;
     COMMENSAL_ASSIGN(auto daemon, provider::Daemon::start(config, std::move(engines)));
     recorder.add_provider(daemon->address(), name, is_honest);
+    world.purses.add(name, daemon->address());
     world.providers.push_back(std::move(daemon));
     return {};
   };
@@ -148,6 +163,14 @@ core::Result<DemoWorld> DemoWorld::start(const DemoOptions& options, DemoRecorde
   COMMENSAL_TRY(add("mallory", make_bf16_cheat(), false));
   COMMENSAL_TRY(wait_for_providers(*world.gateway, world.providers.size()));
   COMMENSAL_ASSIGN(world.consumer, make_consumer(*world.gateway));
+  crypto::Address consumer;
+  world.gateway->ask([&](gateway::Gateway& live) {
+    consumer = live.account_address("demo");
+    world.purses.add("gateway", live.address());
+    world.purses.add("auditor", live.auditor_address());
+  });
+  world.purses.add("consumer", consumer);
+  COMMENSAL_TRY(world.purses.fund(*world.gateway, world.terms, consumer, world.providers.size()));
   COMMENSAL_TRY(push_model(world.consumer, options.model_folder / "digits.onnx"));
   return world;
 }

@@ -23,6 +23,8 @@ class DemoRecorder final : public gateway::Observer {
   void on_provider_banned(const crypto::Address& address, const std::string& why) override;
   void on_receipt(const gateway::ReceiptRecord& record) override;
   void on_verdict(const gateway::ReceiptRecord& record) override;
+  void on_judged(const gateway::ReceiptRecord& record,
+                 const gateway::Judgement& judgement) override;
   void on_replaced(const gateway::ReceiptRecord& old, const gateway::ReceiptRecord& now) override;
 
  private:
@@ -39,6 +41,8 @@ struct DemoWorld {
   std::unique_ptr<gateway::Daemon> gateway;
   std::vector<std::unique_ptr<provider::Daemon>> providers;
   client::ClientOptions consumer;  // of the account "demo", which owns the model
+  DemoTerms terms;
+  DemoPurses purses;
 
   static core::Result<DemoWorld> start(const DemoOptions& options, DemoRecorder& recorder);
 };

@@ -36,10 +36,12 @@ struct Market::Member {
       : name(std::move(n)), folder(std::move(f)), key(std::move(k)), engines(std::move(e)) {}
 };
 
-Market::Market(std::uint64_t seed, core::Path folder, const gateway::GatewayConfig& config)
+Market::Market(std::uint64_t seed, core::Path folder, const gateway::GatewayConfig& config,
+               const provider::PurseConfig& purse)
     : rng_(seed),
       folder_(std::move(folder)),
       config_(config),
+      purse_(purse),
       key_(crypto::SecretKey::generate(rng_)) {
   std::filesystem::remove_all(folder_);
   config_.folder = folder_ / "gateway";
@@ -94,12 +96,14 @@ void Market::start_provider(std::size_t index) {
   member.faults = std::make_unique<store::FaultStore>(member.store, write, fault);
   member.client = std::make_unique<rpc::DirectClient>(server_);
   const provider::ProviderWorld world{.loop = loop_,
+                                      .clock = clock_,
                                       .rng = rng_,
                                       .store = *member.faults,
                                       .key = member.key,
                                       .gateway = *member.client,
                                       .engines = *member.engines};
-  auto made = provider::Provider::create(world, {.name = member.name, .folder = member.folder});
+  auto made = provider::Provider::create(
+      world, {.name = member.name, .folder = member.folder, .purse = purse_});
   core::check(made.has_value(), "a provider starts on what it has written");
   member.provider = *std::move(made);
   member.provider->start();
@@ -159,11 +163,11 @@ void Market::rest_ms(std::int64_t ms) { loop_.advance_ms(ms); }
 
 core::Digest Market::state_hash() {
   crypto::Sha256 hash;
-  for (const std::string_view space : {"receipts", "bans", "models"}) {
+  for (const std::string_view space : {"receipts", "bans", "models", "ledger_journal", "tickets"}) {
     hash_space(hash, store_, space);
   }
   for (const auto& member : members_) {
-    for (const std::string_view space : {"openings", "claims"}) {
+    for (const std::string_view space : {"openings", "claims", "tickets"}) {
       hash_space(hash, member->store, space);
     }
   }

@@ -20,7 +20,8 @@ namespace commensal::lab {
 class Market {
  public:
   /// State that is not in the stores (model files) goes into `folder`, which it empties first.
-  Market(std::uint64_t seed, core::Path folder, const gateway::GatewayConfig& config = {});
+  Market(std::uint64_t seed, core::Path folder, const gateway::GatewayConfig& config = {},
+         const provider::PurseConfig& purse = {});
   ~Market();
 
   /// Starts the gateway on its store; from now on, or until the fault that was set, it is there.
@@ -63,6 +64,7 @@ class Market {
   core::CounterRng rng_;
   core::Path folder_;
   gateway::GatewayConfig config_;
+  provider::PurseConfig purse_;
   core::ManualClock clock_;
   core::ManualLoop loop_{clock_};
   rpc::DirectServer server_{loop_};

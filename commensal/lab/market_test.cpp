@@ -2,10 +2,9 @@
 // The whole trip in one thread, in virtual time: honest and cheating providers, silence, cuts, and
 // a crash at every write of either side.
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <commensal/lab/adversaries.hpp>
-#include <commensal/lab/market.hpp>
+#include <commensal/lab/market_fixture.hpp>
 #include <commensal/verify/opening.hpp>
 #include <set>
 
@@ -15,23 +14,6 @@ namespace {
 using gateway::AuditState;
 using gateway::ReceiptRecord;
 using store::Fault;
-
-const core::Path kDigits = core::Path(COMMENSAL_SOURCE_DIR) / "models/digits/digits.onnx";
-
-core::Path scratch(std::string_view name) {
-  return core::Path(::testing::TempDir()) / fmt::format("market-{}-{}", name, ::getpid());
-}
-
-/// Picture number i, from the counter-based generator.
-tensor::NamedTensors picture(std::uint64_t i) {
-  std::vector<float> pixels;
-  for (std::uint64_t k = 0; k < 64; ++k) {
-    pixels.push_back(8.0f + 8.0f * core::counter_symmetric_f32(99, i, k));
-  }
-  return {{"image", tensor::Tensor::of<float>({1, 1, 8, 8}, pixels)}};
-}
-
-core::Bytes digits() { return *core::read_file(kDigits); }
 
 class SimMarket : public ::testing::Test {
  protected:

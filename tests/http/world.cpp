@@ -58,6 +58,7 @@ void World::start_provider() {
   loop_.post([&] {
     provider_client_ = std::make_unique<rpc::DirectClient>(links_);
     provider_ = must(provider::Provider::create({.loop = loop_,
+                                                 .clock = clock_,
                                                  .rng = rng_,
                                                  .store = provider_store_,
                                                  .key = provider_key_,

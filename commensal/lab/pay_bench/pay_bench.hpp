@@ -24,11 +24,18 @@ struct PayBenchOptions {
   int repeats = 9;          // of each measurement
   std::size_t group = 256;  // entries in one write of the ledger
   std::size_t groups = 20;  // writes in one repeat
+  std::size_t batch = 16;   // receipts under one signature, of the row that has a limit
 };
 
 /// Entries per second that are on disk: signed transactions (ECDSA, recovered as ever), each one
 /// checked, applied and written to SQLite in groups, fsync after every group. Errors: the store's.
 core::Result<PayRow> bench_ledger(const PayBenchOptions& options, const core::Clock& clock);
+
+/// Claims per second that one thread checks: both signatures of the receipt, reveals, opening,
+/// draw; `batch` receipts share a signature of each side, which is recovered once. The row with
+/// options.batch has the limit. Errors: none.
+core::Result<PayRow> bench_tickets(const PayBenchOptions& options, std::size_t batch,
+                                   const core::Clock& clock);
 
 /// All rows. Errors: theirs.
 core::Result<std::vector<PayRow>> run_pay_bench(const PayBenchOptions& options,

@@ -10,11 +10,12 @@ using core::Error;
 using core::ErrorCode;
 
 Dispatcher::Dispatcher(core::Loop& loop, core::Rng& rng, const crypto::SecretKey& key,
-                       Roster& roster, Config config)
+                       Roster& roster, Lottery& lottery, Config config)
     : loop_(loop),
       rng_(rng),
       key_(key),
       roster_(roster),
+      lottery_(lottery),
       config_(config),
       address_(key.address()) {}
 
@@ -40,14 +41,17 @@ protocol::Job Dispatcher::job_for(const Order& order, const crypto::Address& pro
   // A private model is audited by its gateway only; a public one by anybody.
   job.auditors =
       order.model.is_private ? protocol::AuditorClass::kOwnerList : protocol::AuditorClass::kPublic;
-  if (order.model.is_private) job.auditor_list = {address_};
+  if (order.model.is_private) job.auditor_list = {config_.auditor};
+  lottery_.stamp(job);
   return job;
 }
 
 void Dispatcher::dispatch(std::unique_ptr<Request> request) {
   const Order& order = request->order;
-  const auto candidates =
-      roster_.candidates(order.model, demand_[order.model.content], request->tried);
+  auto candidates = roster_.candidates(order.model, demand_[order.model.content], request->tried);
+  for (Candidate& one : candidates) {
+    if (one.excluded.empty()) one.excluded = lottery_.reservation(one.address);
+  }
   const auto chosen = choose(candidates, order.model.name);
   if (!chosen || static_cast<int>(request->tried.size()) >= config_.tries_max) {
     Error error = chosen ? request->last_error : chosen.error();
@@ -115,8 +119,9 @@ void Dispatcher::on_commit(LinkId link, const rpc::Commit& message) {
   for (const rpc::Commit::Item& item : message.items) {
     const auto task = find(link, item.task);
     if (task == tasks_.end()) continue;  // it came too late
-    if (auto moved = task->second.step.commit(item.commitment, item.round, item.signature);
-        !moved) {
+    auto moved = lottery_.check_round(task->second.step.job(), item.round);
+    if (moved) moved = task->second.step.commit(item.commitment, item.round, item.signature);
+    if (!moved) {
       lose(task, moved.error());
       continue;
     }
@@ -127,10 +132,16 @@ void Dispatcher::on_commit(LinkId link, const rpc::Commit& message) {
   if (accepted.empty() || peer == nullptr) return;
   const auto signatures = protocol::sign_batch(key_, protocol::Role::kClient, bodies);
   rpc::Countersign reply;
+  std::vector<protocol::Receipt> receipts;
   for (std::size_t i = 0; i < accepted.size(); ++i) {
     const auto moved = accepted[i]->second.step.countersign(signatures[i]);
     core::check(moved.has_value(), "a gateway accepts its own signature");
     reply.items.push_back({accepted[i]->first, signatures[i]});
+    receipts.push_back(accepted[i]->second.step.receipt());
+  }
+  if (const auto owed = lottery_.owe(receipts); !owed) {
+    for (const auto& task : accepted) lose(task, owed.error());
+    return;
   }
   peer->link->send(std::move(reply));
 }

@@ -4,6 +4,7 @@
 #include <commensal/base/core/clock.hpp>
 #include <commensal/base/core/loop.hpp>
 #include <commensal/base/core/rng.hpp>
+#include <commensal/serve/gateway/lottery.hpp>
 #include <commensal/serve/gateway/roster.hpp>
 #include <commensal/verify/step.hpp>
 #include <functional>
@@ -38,10 +39,11 @@ class Dispatcher {
   struct Config {
     std::int64_t silence_ms_max = 0;
     int tries_max = 0;
+    crypto::Address auditor;  // of private models
   };
 
   Dispatcher(core::Loop& loop, core::Rng& rng, const crypto::SecretKey& key, Roster& roster,
-             Config config);
+             Lottery& lottery, Config config);
 
   /// `done` is called once. Errors: kUnavailable with the reason, kInvalidArgument as the provider
   /// said it.
@@ -81,6 +83,7 @@ class Dispatcher {
   core::Rng& rng_;
   const crypto::SecretKey& key_;
   Roster& roster_;
+  Lottery& lottery_;
   const Config config_;
   const crypto::Address address_;
   rpc::TaskId last_task_ = 0;

@@ -9,6 +9,7 @@
 #include <commensal/compute/tensor/named.hpp>
 #include <commensal/serve/gateway/accounts.hpp>
 #include <commensal/serve/gateway/hub.hpp>
+#include <commensal/serve/gateway/lottery.hpp>
 #include <commensal/serve/gateway/observer.hpp>
 #include <commensal/serve/gateway/receipt_book.hpp>
 #include <commensal/serve/rpc/link.hpp>
@@ -25,6 +26,7 @@ struct GatewayConfig {
   std::int64_t silence_ms_max = 10'000;  // a provider that holds a task longer loses it
   std::int64_t opening_ms_max = 10'000;  // to open a receipt that is audited
   int tries_max = 3;                     // providers tried for one request
+  MoneyConfig money;
 };
 
 /// The world, injected. The gateway's loop, store and key outlive it.
@@ -73,7 +75,8 @@ class Gateway final : public rpc::GatewayPort {
 
   /// `done` is called once, on the loop, after the receipt is durable. Errors: kNotFound (model),
   /// kInvalidArgument (inputs, naming the expected ones), kUnavailable (no provider, with the
-  /// reason), kResourceExhausted (queues full).
+  /// reason; the escrow does not cover the tickets), kResourceExhausted (queues full, or the
+  /// account can't pay the price).
   void infer(InferRequest request, InferDone done);
 
   Accounts& accounts();
@@ -82,6 +85,22 @@ class Gateway final : public rpc::GatewayPort {
   std::vector<ProviderInfo> providers() const;
   /// Audits and re-executions that are due or under way.
   std::size_t audits_pending() const;
+
+  /// Money as the gateway's ledger has it.
+  const ledger::State& ledger() const;
+  const ticket::TicketBook& tickets() const;
+  /// Tickets of providers that are there and on which nothing is decided.
+  std::size_t tickets_pending() const;
+  /// Whose verdicts this gateway goes by: its own auditor.
+  crypto::Address auditor_address() const;
+  /// Of an account of this gateway.
+  crypto::Address account_address(const std::string& account) const;
+  /// The operator books money that has come in; each `reference` counts once. Durable when it
+  /// returns. Errors: ledger::Ledger::apply's.
+  core::Result<void> deposit(const crypto::Address& owner, const protocol::Amount& amount,
+                             const core::Digest& reference);
+  /// Locks available money of the gateway's own: into kEscrow, kPenaltyEscrow or kCreditPool.
+  core::Result<void> fund(ledger::AccountKind into, const protocol::Amount& amount);
   crypto::Address address() const;
 
   LinkId on_open(std::shared_ptr<rpc::ProviderLink> link) override;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <commensal/base/core/result.hpp>
+#include <commensal/serve/gateway/lottery.hpp>
 #include <commensal/serve/gateway/receipt_book.hpp>
 #include <string>
 
@@ -16,6 +17,7 @@ class Observer {
   virtual void on_provider_banned(const crypto::Address&, const std::string& /*why*/) {}
   virtual void on_receipt(const ReceiptRecord&) {}
   virtual void on_verdict(const ReceiptRecord&) {}
+  virtual void on_judged(const ReceiptRecord&, const Judgement&) {}
   virtual void on_replaced(const ReceiptRecord& /*old*/, const ReceiptRecord& /*now*/) {}
   virtual void on_error(const core::Error&) {}
 };

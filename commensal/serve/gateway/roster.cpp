@@ -47,7 +47,8 @@ core::Result<void> Roster::open() {
   });
 }
 
-Roster::LinkId Roster::admit(std::shared_ptr<rpc::ProviderLink> link) {
+Roster::LinkId Roster::admit(std::shared_ptr<rpc::ProviderLink> link,
+                             std::optional<rpc::ChainPosition> chain) {
   const LinkId id = ++last_link_;
   if (streams_.size() >= static_cast<std::size_t>(limits::kProvidersMax)) {
     link->send(rpc::Dismiss{{ErrorCode::kResourceExhausted, "too many providers are connected"}});
@@ -57,7 +58,7 @@ Roster::LinkId Roster::admit(std::shared_ptr<rpc::ProviderLink> link) {
   Stream& stream = streams_[id];
   stream.link = std::move(link);
   stream.nonce = rng_.next_digest();
-  stream.link->send(rpc::Challenge{stream.nonce});
+  stream.link->send(rpc::Challenge{stream.nonce, std::move(chain)});
   return id;
 }
 

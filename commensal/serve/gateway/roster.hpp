@@ -36,7 +36,8 @@ class Roster {
   core::Result<void> open();
 
   /// A stream has opened: challenges it. Null beyond limits::kProvidersMax.
-  LinkId admit(std::shared_ptr<rpc::ProviderLink> link);
+  LinkId admit(std::shared_ptr<rpc::ProviderLink> link,
+               std::optional<rpc::ChainPosition> chain = {});
   /// Its answer. A second stream of the same key takes the place of the first, whose id is
   /// returned in `replaced`.
   /// Errors: kUnauthenticated (signature), kPermissionDenied (banned), kFailedPrecondition.

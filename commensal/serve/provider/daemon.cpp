@@ -10,6 +10,7 @@ namespace commensal::provider {
 // The loop ends first and the rest after it, in the opposite order of these members.
 struct Daemon::State {
   core::SystemRng rng;
+  core::SystemClock clock;
   store::StateFolder folder;
   std::unique_ptr<EngineFactory> engines;
   rpc::AsioLoop loop;
@@ -34,13 +35,16 @@ core::Result<std::unique_ptr<Daemon>> Daemon::start(const DaemonConfig& config,
   auto state = std::make_unique<State>(std::move(folder), std::move(engines));
   state->gateway = rpc::make_grpc_client(state->loop, config.gateway);
   const ProviderWorld world{.loop = state->loop,
+                            .clock = state->clock,
                             .rng = state->rng,
                             .store = state->folder.store(),
                             .key = state->folder.key(),
                             .gateway = *state->gateway,
                             .engines = *state->engines};
-  const ProviderConfig provider{
-      .name = config.name, .folder = state->folder.path(), .threads = config.threads};
+  const ProviderConfig provider{.name = config.name,
+                                .folder = state->folder.path(),
+                                .threads = config.threads,
+                                .purse = config.purse};
   COMMENSAL_ASSIGN(state->provider, Provider::create(world, provider));
   state->loop.post([started = state->provider] { started->start(); });
   state->loop.start();

@@ -14,6 +14,7 @@ struct DaemonConfig {
   std::string gateway;   // "host:port" of its provider link
   std::string name;
   std::uint32_t threads = 1;  // told to the gateway
+  PurseConfig purse;
 };
 
 /// A provider in the real world: its folder, a loop on a thread of its own, gRPC to the gateway.

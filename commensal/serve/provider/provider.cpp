@@ -31,6 +31,7 @@ struct Computed {
   core::Digest model;
   core::Digest input_salt;
   core::Digest output_salt;
+  core::Digest output_root;
   core::Digest commitment;
   tensor::NamedTensors inputs;
   tensor::NamedTensors outputs;
@@ -51,8 +52,10 @@ verify::Opening opening_of(const Computed& task) {
 struct Provider::State {
   ProviderWorld world;
   ProviderConfig config;
+  store::JointStore store;
   ModelCache cache;
   Retention retention;
+  Purse purse;
   Worker worker;
   crypto::Address address;
 
@@ -68,8 +71,15 @@ struct Provider::State {
   State(const ProviderWorld& w, const ProviderConfig& c, ModelCache opened)
       : world(w),
         config(c),
+        store(w.store),
         cache(std::move(opened)),
-        retention(w.store, c.retention_bytes_max),
+        retention(store, c.retention_bytes_max),
+        purse({.store = store,
+               .clock = w.clock,
+               .rng = w.rng,
+               .key = w.key,
+               .send = [this](rpc::ToGateway message) { world.gateway.send(std::move(message)); }},
+              c.purse),
         worker(w.engines, w.gateway),
         address(w.key.address()) {}
 
@@ -81,9 +91,15 @@ struct Provider::State {
   void handle(Provider& self, rpc::Countersign message);
   void handle(Provider& self, rpc::OpenRequest message);
 
+  void handle(Provider& self, rpc::Reveal message);
+  void handle(Provider& self, rpc::Outcomes message);
+  void handle(Provider& self, rpc::Balance message) { (void)self, purse.on_balance(message); }
+
   core::Result<void> accept(const rpc::Task& task) const;
   void finish(Provider& self, rpc::Task task, core::Result<Answer> answer);
   void flush();
+  core::Result<void> keep(std::span<const protocol::ReceiptBody> bodies,
+                          std::span<const protocol::BatchSignature> signatures);
   void refuse(rpc::TaskId task, core::Error reason);
   void report_load();
   void connect(Provider& self);
@@ -105,7 +121,30 @@ void Provider::State::handle(Provider&, rpc::Challenge message) {
   hello.signature = crypto::sign(world.key, rpc::hello_digest(message.nonce, address));
   hello.cached_models = cache.models();
   hello.threads = config.threads;
+  auto chain = purse.meet(message.chain);
+  if (!chain) {
+    stopped = true;
+    status.link = LinkState::kDismissed;
+    status.link_message = std::move(chain.error().message);
+    return;
+  }
+  hello.chain = *std::move(chain);
   world.gateway.send(std::move(hello));
+}
+
+void Provider::State::handle(Provider&, rpc::Reveal message) {
+  // A gateway whose reveals do not fit draws as it likes: no work for it.
+  if (const auto drawn = purse.on_reveal(message); !drawn) {
+    stopped = true;
+    status.link = LinkState::kDismissed;
+    status.link_message = drawn.error().message;
+  }
+}
+
+void Provider::State::handle(Provider&, rpc::Outcomes message) {
+  if (const auto done = purse.on_outcomes(message); !done) {
+    status.link_message = done.error().message;
+  }
 }
 
 void Provider::State::handle(Provider&, rpc::Welcome message) {
@@ -113,6 +152,7 @@ void Provider::State::handle(Provider&, rpc::Welcome message) {
   reconnect_ms = kReconnectMsMin;
   status.link = LinkState::kConnected;
   status.link_message.clear();
+  purse.resume();
 }
 
 void Provider::State::handle(Provider&, rpc::Dismiss message) {
@@ -129,6 +169,7 @@ core::Result<void> Provider::State::accept(const rpc::Task& task) const {
   if (task.job.steps != 1 || task.job.noise != protocol::NoisePolicy::kNone) {
     return fail(ErrorCode::kUnsupported, "expected a job of one step without noise");
   }
+  COMMENSAL_TRY(purse.accept(task.job));
   if (status.queued >= static_cast<std::uint32_t>(limits::kProviderQueueMax)) {
     return fail(ErrorCode::kResourceExhausted, "the provider's queue is full ({})", status.queued);
   }
@@ -166,9 +207,11 @@ void Provider::State::finish(Provider& self, rpc::Task task, core::Result<Answer
                 .model = task.model,
                 .input_salt = task.input_salt,
                 .output_salt = world.rng.next_digest(),
+                .output_root = {},
                 .commitment = {},
                 .inputs = std::move(task.inputs),
                 .outputs = std::move(answer->outputs)};
+  done.output_root = answer->output_root;
   done.commitment =
       protocol::commit_step(done.step.job_id(), 1, answer->output_root, done.output_salt);
   ready.insert_or_assign(task.id, std::move(done));
@@ -177,33 +220,55 @@ void Provider::State::finish(Provider& self, rpc::Task task, core::Result<Answer
   world.loop.post([this, keep = self.shared_from_this()] { flush(); });
 }
 
-// All answers that are ready share one durable write and one signature.
+// All answers that are ready share one signature and one durable write.
 void Provider::State::flush() {
   flush_is_due = false;
   if (ready.empty()) return;
-  std::vector<Retention::Record> records;
   std::vector<protocol::ReceiptBody> bodies;
   for (const auto& [id, task] : ready) {
-    bodies.push_back({task.step.job_id(), 1, task.commitment, protocol::kNoDraw});
-    records.push_back({protocol::receipt_id(bodies.back()), encode(opening_of(task))});
+    const std::uint64_t round = purse.round_for(task.step.job());
+    bodies.push_back({task.step.job_id(), 1, task.commitment, round});
   }
-  if (const auto kept = retention.keep(records); !kept) {
+  const auto signatures = protocol::sign_batch(world.key, protocol::Role::kProvider, bodies);
+  if (const auto kept = keep(bodies, signatures); !kept) {
     for (const auto& [id, task] : ready) refuse(id, kept.error());
     ready.clear();
     return;
   }
-  const auto signatures = protocol::sign_batch(world.key, protocol::Role::kProvider, bodies);
   rpc::Commit commit;
   std::size_t i = 0;
   for (auto& [id, task] : ready) {
-    commit.items.push_back({id, task.commitment, protocol::kNoDraw, signatures[i]});
-    const auto moved = task.step.commit(task.commitment, protocol::kNoDraw, signatures[i]);
+    commit.items.push_back({id, task.commitment, bodies[i].round, signatures[i]});
+    const auto moved = task.step.commit(task.commitment, bodies[i].round, signatures[i]);
     core::check(moved.has_value(), "a provider accepts its own signature");
     committed.insert_or_assign(id, std::move(task));
     ++i;
   }
   ready.clear();
   world.gateway.send(std::move(commit));
+}
+
+/// What we may have to show, and the tickets that it earns.
+core::Result<void> Provider::State::keep(std::span<const protocol::ReceiptBody> bodies,
+                                         std::span<const protocol::BatchSignature> signatures) {
+  std::vector<Retention::Record> records;
+  std::vector<ticket::NewTicket> tickets;
+  for (const auto& [id, task] : ready) {
+    const std::size_t i = records.size();
+    records.push_back({protocol::receipt_id(bodies[i]), encode(opening_of(task))});
+    protocol::Receipt receipt;
+    receipt.job = task.step.job();
+    receipt.step = 1;
+    receipt.commitment = task.commitment;
+    receipt.round = bodies[i].round;
+    receipt.provider = signatures[i];
+    tickets.push_back({std::move(receipt), task.output_root, task.output_salt});
+  }
+  store.hold();
+  auto kept = retention.keep(records);
+  if (kept) kept = purse.commit(tickets);
+  const auto released = store.release();
+  return kept ? released : kept;
 }
 
 void Provider::State::handle(Provider&, rpc::Countersign message) {
@@ -217,7 +282,11 @@ void Provider::State::handle(Provider&, rpc::Countersign message) {
     deliveries.push_back({item.task, found->second.output_salt, std::move(found->second.outputs)});
     committed.erase(found);
   }
-  if (const auto saved = retention.countersigned(receipts); !saved) {
+  store.hold();
+  auto saved = retention.countersigned(receipts);
+  if (saved) saved = purse.countersign(receipts);
+  if (const auto released = store.release(); saved) saved = released;
+  if (!saved) {
     for (const rpc::Deliver& delivery : deliveries) refuse(delivery.task, saved.error());
     return;
   }
@@ -258,7 +327,12 @@ void Provider::start() {
 
 void Provider::stop() { state_->stopped = true; }
 
-ProviderStatus Provider::status() const { return state_->status; }
+ProviderStatus Provider::status() const {
+  ProviderStatus status = state_->status;
+  status.tickets = state_->purse.tickets().totals();
+  status.balance = state_->purse.balance();
+  return status;
+}
 crypto::Address Provider::address() const { return state_->address; }
 
 void Provider::on_message(rpc::ToProvider message) {

@@ -7,6 +7,7 @@
 #include <commensal/base/core/store.hpp>
 #include <commensal/base/crypto/secp256k1.hpp>
 #include <commensal/serve/provider/engine.hpp>
+#include <commensal/serve/provider/purse.hpp>
 #include <commensal/serve/rpc/link.hpp>
 #include <functional>
 #include <memory>
@@ -21,11 +22,13 @@ struct ProviderConfig {
   std::int64_t cache_bytes_max = std::int64_t{8} << 30;
   std::int64_t retention_bytes_max = std::int64_t{8} << 30;
   std::int64_t reconnect_ms_max = 10'000;
+  PurseConfig purse;
 };
 
 /// The world, injected; it outlives the provider.
 struct ProviderWorld {
   core::Loop& loop;
+  const core::Clock& clock;
   core::Rng& rng;
   core::Store& store;
   const crypto::SecretKey& key;
@@ -42,6 +45,8 @@ struct ProviderStatus {
   std::uint32_t queued = 0;
   std::uint64_t delivered = 0;
   std::uint64_t refused = 0;
+  ticket::Totals tickets;
+  std::optional<rpc::Balance> balance;  // as the gateway's ledger has it
 };
 
 /// The provider without its sockets: an event handler on its loop. It dials out, serves tasks one

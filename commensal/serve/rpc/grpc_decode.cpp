@@ -102,12 +102,82 @@ Result<void> take(tensor::NamedTensors& out, std::string_view field,
   return {};
 }
 
+Result<void> take(protocol::Amount& out, std::string_view field, const std::string& bytes) {
+  std::array<std::uint8_t, 16> units{};  // big-endian
+  COMMENSAL_TRY(take(units, field, bytes));
+  std::uint64_t words[2] = {};
+  for (std::size_t i = 0; i < units.size(); ++i) words[i / 8] = words[i / 8] << 8 | units[i];
+  out = protocol::Amount::from_words(words[0], words[1]);
+  return {};
+}
+
+Result<void> take(ChainPosition& out, std::string_view field, const wire::ChainPosition& from) {
+  COMMENSAL_TRY(take(out.head, fmt::format("{}.head", field), from.head()));
+  out.round = from.round();
+  return take(out.value, fmt::format("{}.value", field), from.value());
+}
+
 // Messages.
 
 Result<ToProvider> read(wire::Challenge& from) {
   Challenge to;
   COMMENSAL_TRY(take(to.nonce, "challenge.nonce", from.nonce()));
+  if (from.has_chain()) {
+    COMMENSAL_TRY(take(to.chain.emplace(), "challenge.chain", from.chain()));
+  }
   return to;
+}
+
+Result<ToProvider> read(wire::Balance& from) {
+  Balance to;
+  COMMENSAL_TRY(take(to.ledger.bytes, "balance.ledger", from.ledger()));
+  to.nonce = from.nonce();
+  COMMENSAL_TRY(take(to.available, "balance.available", from.available()));
+  COMMENSAL_TRY(take(to.stake, "balance.stake", from.stake()));
+  COMMENSAL_TRY(take(to.stake_wanted, "balance.stake_wanted", from.stake_wanted()));
+  return to;
+}
+
+Result<Reveal> read(wire::Reveal& from) {
+  Reveal to;
+  to.round = from.round();
+  COMMENSAL_TRY(take(to.value, "reveal.value", from.value()));
+  return to;
+}
+
+Result<ToProvider> read(wire::Outcomes& from) {
+  Outcomes to;
+  COMMENSAL_TRY(check_count("outcomes.items", static_cast<std::size_t>(from.items_size()),
+                            limits::kListItemsMax));
+  for (const wire::Outcomes::Item& item : from.items()) {
+    Outcomes::Item& row = to.items.emplace_back();
+    COMMENSAL_TRY(take(row.ticket, "outcomes.items.ticket", item.ticket()));
+    COMMENSAL_TRY(take(row.event, "outcomes.items.event", item.event(), limits::kNameBytesMax));
+    COMMENSAL_TRY(take(row.amount, "outcomes.items.amount", item.amount()));
+  }
+  return to;
+}
+
+Result<ToGateway> read(wire::Claims& from) {
+  Claims to;
+  COMMENSAL_TRY(check_count("claims.items", static_cast<std::size_t>(from.items_size()),
+                            limits::kListItemsMax));
+  for (const wire::Claims::Item& item : from.items()) {
+    Claims::Item& row = to.items.emplace_back();
+    COMMENSAL_TRY(take(row.receipt, "claims.items.receipt", item.receipt()));
+    COMMENSAL_TRY(take(row.output_root, "claims.items.output_root", item.output_root()));
+    COMMENSAL_TRY(take(row.output_salt, "claims.items.output_salt", item.output_salt()));
+  }
+  return to;
+}
+
+Result<ToGateway> read(wire::Transact& from) {
+  const core::ByteView bytes = core::as_bytes(from.transaction());
+  if (bytes.size() > limits::kNounBytesMax) {
+    return core::fail(ErrorCode::kInvalidArgument, "transact.transaction: {} bytes, at most {}",
+                      bytes.size(), limits::kNounBytesMax);
+  }
+  return Transact{{bytes.begin(), bytes.end()}};
 }
 
 Result<ToProvider> read(wire::Welcome& from) {
@@ -159,6 +229,9 @@ Result<ToGateway> read(wire::Hello& from) {
   COMMENSAL_TRY(take(to.signature.bytes, "hello.signature", from.signature()));
   COMMENSAL_TRY(take(to.cached_models, "hello.cached_models", from.cached_models()));
   to.threads = from.threads();
+  if (from.has_chain()) {
+    COMMENSAL_TRY(take(to.chain.emplace(), "hello.chain", from.chain()));
+  }
   return to;
 }
 
@@ -223,6 +296,10 @@ constexpr KindRow<FromGateway, ToProvider> kGatewayKinds[] = {
      [](FromGateway& from) { return read(*from.mutable_countersign()); }},
     {FromGateway::kOpenRequest,
      [](FromGateway& from) { return read(*from.mutable_open_request()); }},
+    {FromGateway::kBalance, [](FromGateway& from) { return read(*from.mutable_balance()); }},
+    {FromGateway::kReveal,
+     [](FromGateway& from) -> Result<ToProvider> { return read(*from.mutable_reveal()); }},
+    {FromGateway::kOutcomes, [](FromGateway& from) { return read(*from.mutable_outcomes()); }},
 };
 using FromProvider = wire::ProviderMessage;
 constexpr KindRow<FromProvider, ToGateway> kProviderKinds[] = {
@@ -232,6 +309,10 @@ constexpr KindRow<FromProvider, ToGateway> kProviderKinds[] = {
     {FromProvider::kDeliver, [](FromProvider& from) { return read(*from.mutable_deliver()); }},
     {FromProvider::kRefuse, [](FromProvider& from) { return read(*from.mutable_refuse()); }},
     {FromProvider::kOpenReply, [](FromProvider& from) { return read(*from.mutable_open_reply()); }},
+    {FromProvider::kReveal,
+     [](FromProvider& from) -> Result<ToGateway> { return read(*from.mutable_reveal()); }},
+    {FromProvider::kClaims, [](FromProvider& from) { return read(*from.mutable_claims()); }},
+    {FromProvider::kTransact, [](FromProvider& from) { return read(*from.mutable_transact()); }},
 };
 
 template <class Wire, class Message, std::size_t kRows>

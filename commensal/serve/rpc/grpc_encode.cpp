@@ -35,10 +35,63 @@ void put(google::protobuf::RepeatedPtrField<wire::Tensor>& out,
   }
 }
 
+std::string raw(const protocol::Amount& amount) {
+  protocol::Writer writer;
+  write(writer, amount);
+  return raw(writer.written());
+}
+
+void put(wire::Reveal& out, const Reveal& reveal) {
+  out.set_round(reveal.round);
+  out.set_value(raw(reveal.value));
+}
+
+void put(wire::ChainPosition& out, const ChainPosition& chain) {
+  out.set_head(canonical(chain.head));
+  out.set_round(chain.round);
+  out.set_value(raw(chain.value));
+}
+
 // Messages.
 
 void put(wire::GatewayMessage& out, const Challenge& message) {
   out.mutable_challenge()->set_nonce(raw(message.nonce));
+  if (message.chain) put(*out.mutable_challenge()->mutable_chain(), *message.chain);
+}
+
+void put(wire::GatewayMessage& out, const Balance& message) {
+  wire::Balance& to = *out.mutable_balance();
+  to.set_ledger(raw(message.ledger.bytes));
+  to.set_nonce(message.nonce);
+  to.set_available(raw(message.available));
+  to.set_stake(raw(message.stake));
+  to.set_stake_wanted(raw(message.stake_wanted));
+}
+
+void put(wire::GatewayMessage& out, const Reveal& message) { put(*out.mutable_reveal(), message); }
+
+void put(wire::GatewayMessage& out, const Outcomes& message) {
+  for (const Outcomes::Item& item : message.items) {
+    wire::Outcomes::Item& row = *out.mutable_outcomes()->add_items();
+    row.set_ticket(raw(item.ticket));
+    row.set_event(item.event);
+    row.set_amount(raw(item.amount));
+  }
+}
+
+void put(wire::ProviderMessage& out, const Reveal& message) { put(*out.mutable_reveal(), message); }
+
+void put(wire::ProviderMessage& out, const Claims& message) {
+  for (const Claims::Item& item : message.items) {
+    wire::Claims::Item& row = *out.mutable_claims()->add_items();
+    row.set_receipt(canonical(item.receipt));
+    row.set_output_root(raw(item.output_root));
+    row.set_output_salt(raw(item.output_salt));
+  }
+}
+
+void put(wire::ProviderMessage& out, const Transact& message) {
+  out.mutable_transact()->set_transaction(raw(message.transaction));
 }
 
 void put(wire::GatewayMessage& out, const Welcome& message) {
@@ -79,6 +132,7 @@ void put(wire::ProviderMessage& out, const Hello& message) {
   to.set_signature(raw(message.signature.bytes));
   put(*to.mutable_cached_models(), message.cached_models);
   to.set_threads(message.threads);
+  if (message.chain) put(*to.mutable_chain(), *message.chain);
 }
 
 void put(wire::ProviderMessage& out, const Load& message) {

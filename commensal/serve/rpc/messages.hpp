@@ -2,6 +2,7 @@
 #pragma once
 
 #include <commensal/base/core/result.hpp>
+#include <commensal/base/protocol/beacon.hpp>
 #include <commensal/base/protocol/job.hpp>
 #include <commensal/base/protocol/receipt.hpp>
 #include <commensal/compute/tensor/named.hpp>
@@ -13,7 +14,8 @@
 
 /// What a provider and a gateway say to each other; proto/commensal/v1/link.proto has the same
 /// messages on the wire. The order: Challenge, Hello, Welcome; then, a task at a time or many at
-/// once, Task, Commit, Countersign, Deliver (or Refuse); Load and OpenRequest at any time.
+/// once, Task, Commit, Countersign, Deliver (or Refuse); Load and OpenRequest at any time. Where
+/// answers earn tickets: Reveal (the gateway's, then the provider's), Claims, Outcomes.
 namespace commensal::rpc {
 
 /// Names a task on one link; chosen by the gateway, never used twice.
@@ -21,12 +23,43 @@ using TaskId = std::uint64_t;
 
 // Gateway to provider.
 
+/// A hash chain and the last value that its owner has revealed (the anchor: none yet).
+struct ChainPosition {
+  protocol::ChainHead head;
+  std::uint64_t round = 0;
+  core::Digest value{};
+};
+
 /// First word of the gateway: the provider proves its key by signing `nonce`.
 struct Challenge {
   core::Digest nonce;
+  std::optional<ChainPosition> chain;  // absent: answers earn no tickets here
 };
 struct Welcome {
   std::string session_token;  // for fetch_model
+};
+/// What the gateway's ledger says of the provider's money; after every change of it.
+struct Balance {
+  crypto::Address ledger;   // its operator
+  std::uint64_t nonce = 0;  // of the provider's next transaction
+  protocol::Amount available;
+  protocol::Amount stake;
+  protocol::Amount stake_wanted;  // with less there is no work
+};
+/// A value of the sender's hash chain. The gateway's closes the round and all before, the
+/// provider's draws them.
+struct Reveal {
+  std::uint64_t round = 0;
+  core::Digest value{};
+};
+/// What became of tickets, in the words of ticket::Event.
+struct Outcomes {
+  struct Item {
+    core::Digest ticket{};
+    std::string event;
+    protocol::Amount amount;  // paid to the provider
+  };
+  std::vector<Item> items;
 };
 /// The provider gets no more work on this link.
 struct Dismiss {
@@ -60,6 +93,20 @@ struct Hello {
   crypto::Signature signature;  // over hello_digest(nonce, address)
   std::vector<core::Digest> cached_models;
   std::uint32_t threads = 0;
+  std::optional<ChainPosition> chain;  // for this gateway
+};
+/// Tickets that have won.
+struct Claims {
+  struct Item {
+    protocol::Receipt receipt;
+    core::Digest output_root{};  // these two open the commitment
+    core::Digest output_salt{};
+  };
+  std::vector<Item> items;
+};
+/// A transaction of the gateway's ledger, signed by the provider (ledger::Transaction, encoded).
+struct Transact {
+  core::Bytes transaction;
 };
 /// Sent after every change of the queue or the cache.
 struct Load {
@@ -89,8 +136,10 @@ struct OpenReply {
   std::optional<core::Bytes> opening;  // verify::Opening, encoded; absent: no longer retained
 };
 
-using ToProvider = std::variant<Challenge, Welcome, Dismiss, Task, Countersign, OpenRequest>;
-using ToGateway = std::variant<Hello, Load, Commit, Deliver, Refuse, OpenReply>;
+using ToProvider = std::variant<Challenge, Welcome, Dismiss, Task, Countersign, OpenRequest,
+                                Balance, Reveal, Outcomes>;
+using ToGateway =
+    std::variant<Hello, Load, Commit, Deliver, Refuse, OpenReply, Reveal, Claims, Transact>;
 
 /// What a provider signs to show that it holds the key of `address`.
 core::Digest hello_digest(const core::Digest& nonce, const crypto::Address& address);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <commensal/trade/pay/ticket/book.hpp>
 #include <commensal/trade/pay/ticket/claim.hpp>
 #include <commensal/trade/pay/ticket/odds.hpp>
@@ -282,6 +283,12 @@ Result<protocol::Receipt> TicketBook::receipt(const Digest& ticket) {
   COMMENSAL_ASSIGN(const auto bytes, store_.get(kReceipts, key_of(ticket)));
   if (!bytes) return in_ticket(ticket, {ErrorCode::kNotFound, "there is none of that name"});
   return protocol::decode<protocol::Receipt>(*bytes);
+}
+
+bool TicketBook::has(State state) const {
+  const auto& all = places_[static_cast<std::size_t>(phase_of(state))];
+  return std::ranges::any_of(
+      all, [&](const Place& place) { return tickets_.at(std::get<2>(place)).state == state; });
 }
 
 std::vector<Record> TicketBook::in(State state) const {

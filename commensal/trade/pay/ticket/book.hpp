@@ -57,6 +57,8 @@ class TicketBook {
   core::Result<void> open();
 
   std::size_t size() const { return tickets_.size(); }
+  /// How many of them are not settled.
+  std::size_t awaited() const { return places_[0].size() + places_[1].size(); }
   /// At the limit there is no new work: settled tickets leave only by prune().
   bool room_for(std::size_t count) const { return tickets_.size() + count <= config_.tickets_max; }
 
@@ -88,6 +90,7 @@ class TicketBook {
   core::Result<protocol::Receipt> receipt(const core::Digest& ticket);
   /// All in `state`, by beacon and round.
   std::vector<Record> in(State state) const;
+  bool has(State state) const;
   const Totals& totals() const { return totals_; }
 
  private:

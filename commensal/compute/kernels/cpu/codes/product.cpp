@@ -8,7 +8,6 @@ namespace commensal::kernels::cpu {
 
 namespace {
 
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 /// Words of depth between two stores of the sums, as in cpu/product.cpp: what a tile reads of both
 /// matrices stays in a first-level cache of 48 KiB.

@@ -3,6 +3,7 @@
 #include <commensal/lab/bench/statistics.hpp>
 #include <commensal/lab/pay_bench/pay_bench.hpp>
 #include <nlohmann/json.hpp>
+#include <set>
 
 namespace commensal::lab {
 
@@ -16,6 +17,10 @@ PayRow pay_row(std::string name, double limit, std::vector<double> rates, std::s
 core::Result<std::vector<PayRow>> run_pay_bench(const PayBenchOptions& options,
                                                 const core::Clock& clock) {
   std::vector<PayRow> rows;
+  std::set<std::size_t> batches = {1, 4, 64, options.batch};
+  for (const std::size_t batch : batches) {
+    COMMENSAL_ASSIGN(rows.emplace_back(), bench_tickets(options, batch, clock));
+  }
   COMMENSAL_ASSIGN(rows.emplace_back(), bench_ledger(options, clock));
   return rows;
 }
@@ -23,7 +28,7 @@ core::Result<std::vector<PayRow>> run_pay_bench(const PayBenchOptions& options,
 std::string pay_text(const std::vector<PayRow>& rows) {
   std::string text;
   for (const PayRow& row : rows) {
-    text += fmt::format("{:<4} {:<32} {:>9.0f} >= {:<7.0f} quartiles {:.0f}-{:.0f}  ({})\n",
+    text += fmt::format("{:<4} {:<36} {:>9.0f} >= {:<7.0f} quartiles {:.0f}-{:.0f}  ({})\n",
                         row.ok() ? "ok" : "MISS", row.name, row.value, row.limit, row.low, row.high,
                         row.how);
   }

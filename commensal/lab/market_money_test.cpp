@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+// Money on the whole trip, in one thread: what winners earn, what a cheat loses, and a crash at
+// every write of either side.
+#include <commensal/base/crypto/sha256.hpp>
+#include <commensal/lab/adversaries.hpp>
+#include <commensal/lab/demo_money.hpp>
+#include <commensal/lab/market_fixture.hpp>
+#include <commensal/trade/pay/ledger/invariants.hpp>
+#include <set>
+
+namespace commensal::lab {
+namespace {
+
+using ledger::AccountKind;
+using protocol::Amount;
+using store::Fault;
+
+core::Digest reference(std::string_view text) {
+  return crypto::tagged_hash("test", core::as_bytes(text));
+}
+
+class MoneyTrip : public ::testing::Test {
+ protected:
+  std::unique_ptr<Market> open(std::uint64_t seed, double win_probability) {
+    terms_ = demo_terms(win_probability);
+    terms_.gateway.chain_depth = 12, terms_.provider.chain_depth = 12;
+    gateway::GatewayConfig config;
+    config.audit_probability = 0;
+    config.money = terms_.gateway;
+    const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
+    auto market = std::make_unique<Market>(seed, scratch(test->name()), config, terms_.provider);
+    EXPECT_TRUE(market->start_gateway());
+    return market;
+  }
+  /// The consumer and the gateway have money, the model is there.
+  void prepare(Market& market) {
+    gateway::Gateway& live = market.gateway();
+    ASSERT_TRUE(live.deposit(live.account_address("consumer"), terms_.consumer_deposit,
+                             reference("consumer")));
+    ASSERT_TRUE(live.deposit(live.address(), terms_.gateway_escrow, reference("gateway")));
+    ASSERT_TRUE(live.fund(AccountKind::kEscrow, terms_.gateway_escrow));
+    ASSERT_TRUE(market.push("digits", digits()));
+  }
+  std::size_t add(Market& market, const std::string& name,
+                  std::unique_ptr<provider::EngineFactory> engines = nullptr) {
+    const std::size_t index = market.add_provider(name, std::move(engines));
+    const crypto::Address address = market.address_of(index);
+    EXPECT_TRUE(market.gateway().deposit(address, terms_.provider.stake, reference(name)));
+    market.rest_ms(10);
+    EXPECT_EQ(balance(market, address, AccountKind::kStake), terms_.provider.stake);
+    return index;
+  }
+  static Amount balance(Market& market, const crypto::Address& owner, AccountKind kind) {
+    return market.gateway().ledger().balance(owner, kind);
+  }
+  /// All adds up, and what went to providers is what the tickets say.
+  static void check(Market& market, const std::vector<crypto::Address>& providers) {
+    ASSERT_TRUE(ledger::check_all(market.gateway().ledger()));
+    Amount earned;
+    for (const crypto::Address& address : providers) {
+      earned = *earned.plus(balance(market, address, AccountKind::kAvailable));
+    }
+    ASSERT_EQ(earned, market.gateway().tickets().totals().value_paid);
+  }
+
+  DemoTerms terms_;
+};
+
+TEST_F(MoneyTrip, WinnersArePaidACheatLosesItsStakeAndNothingIsLost) {
+  auto market = open(11, 0.3);
+  prepare(*market);
+  const std::vector<crypto::Address> providers = {
+      market->address_of(add(*market, "a")), market->address_of(add(*market, "b")),
+      market->address_of(add(*market, "cheat", make_bf16_cheat()))};
+  int answered = 0;
+  for (std::uint64_t i = 0; i < 60; ++i) {
+    const auto answer = market->infer("digits", picture(i));
+    ASSERT_TRUE(answer.has_value()) << answer.error().message;
+    ++answered;
+    market->rest_ms(30);
+    check(*market, providers);
+  }
+  market->rest_ms(5'000);
+  check(*market, providers);
+  EXPECT_EQ(market->gateway().tickets_pending(), 0u);
+  const ticket::Totals& totals = market->gateway().tickets().totals();
+  EXPECT_GT(totals.paid, 5u);
+  EXPECT_GT(totals.slashed, 0u);
+  EXPECT_EQ(balance(*market, providers[2], AccountKind::kStake), Amount());
+  EXPECT_EQ(balance(*market, providers[2], AccountKind::kAvailable), Amount());
+  EXPECT_EQ(balance(*market, providers[0], AccountKind::kStake), terms_.provider.stake);
+  EXPECT_GT(market->gateway().ledger().balances.get(ledger::kBurnt), Amount());
+  const Amount spent = *terms_.gateway.price.times(Amount(static_cast<std::uint64_t>(answered)));
+  EXPECT_EQ(
+      balance(*market, market->gateway().account_address("consumer"), AccountKind::kAvailable),
+      *terms_.consumer_deposit.minus(spent));
+}
+
+TEST_F(MoneyTrip, WhoHasNoMoneyNoStakeOrNoEscrowIsToldSo) {
+  auto market = open(12, 0.3);
+  ASSERT_TRUE(market->push("digits", digits()));
+  market->add_provider("poor");
+  auto refused = market->infer("digits", picture(0), 1'000);
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find("escrow"), std::string::npos) << refused.error().message;
+  gateway::Gateway& live = market->gateway();
+  ASSERT_TRUE(live.deposit(live.address(), terms_.gateway_escrow, reference("gateway")));
+  ASSERT_TRUE(live.fund(AccountKind::kEscrow, terms_.gateway_escrow));
+  refused = market->infer("digits", picture(0), 1'000);
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find("account 'consumer' can't pay 34000"), std::string::npos)
+      << refused.error().message;
+  ASSERT_TRUE(live.deposit(live.account_address("consumer"), terms_.consumer_deposit,
+                           reference("consumer")));
+  refused = market->infer("digits", picture(0), 1'000);
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find("has a stake of 0, 1000000 are wanted"), std::string::npos)
+      << refused.error().message;
+}
+
+TEST_F(MoneyTrip, AGatewayThatDiesAtAnyWritePaysNothingTwice) {
+  for (std::uint64_t write = 0; write < 48; write += 1) {
+    const Fault fault = write % 2 == 0 ? Fault::kCrashBefore : Fault::kCrashAfter;
+    SCOPED_TRACE(write);
+    auto market = open(13, 0.5);
+    prepare(*market);
+    const std::vector<crypto::Address> providers = {market->address_of(add(*market, "a")),
+                                                    market->address_of(add(*market, "b"))};
+    market->kill_gateway();
+    market->break_gateway_at(write, fault);
+    ASSERT_TRUE(market->start_gateway());
+    market->rest_ms(15'000);  // the providers dial again
+    for (std::uint64_t i = 0; i < 12 && !market->gateway_crashed(); ++i) {
+      (void)market->infer("digits", picture(i), 15'000);
+      market->rest_ms(40);
+    }
+    market->kill_gateway();
+    ASSERT_TRUE(market->start_gateway());
+    market->rest_ms(60'000);
+    check(*market, providers);
+    ASSERT_TRUE(market->infer("digits", picture(77)));
+    market->rest_ms(5'000);
+    check(*market, providers);
+    for (const crypto::Address& address : providers) {
+      ASSERT_EQ(balance(*market, address, AccountKind::kStake), terms_.provider.stake);
+    }
+  }
+}
+
+TEST_F(MoneyTrip, AProviderThatDiesAtAnyWriteKeepsItsStakeAndItsWinners) {
+  for (std::uint64_t write = 0; write < 16; ++write) {
+    for (const Fault fault : {Fault::kCrashBefore, Fault::kCrashAfter}) {
+      SCOPED_TRACE(write);
+      auto market = open(14, 0.5);
+      prepare(*market);
+      const std::size_t shaky = add(*market, "shaky");
+      const std::vector<crypto::Address> providers = {market->address_of(shaky),
+                                                      market->address_of(add(*market, "b"))};
+      market->kill_provider(shaky);
+      market->break_provider_at(shaky, write, fault);
+      market->start_provider(shaky);
+      for (std::uint64_t i = 0; i < 12; ++i) {
+        ASSERT_TRUE(market->infer("digits", picture(i)));
+        market->rest_ms(40);
+        if (i != 8) continue;
+        market->kill_provider(shaky);
+        market->start_provider(shaky);
+      }
+      market->rest_ms(60'000);
+      check(*market, providers);
+      ASSERT_EQ(balance(*market, providers[0], AccountKind::kStake), terms_.provider.stake);
+      ASSERT_EQ(balance(*market, providers[1], AccountKind::kStake), terms_.provider.stake);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace commensal::lab

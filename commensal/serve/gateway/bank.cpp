@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <commensal/base/core/check.hpp>
+#include <commensal/base/crypto/sha256.hpp>
+#include <commensal/serve/gateway/bank.hpp>
+#include <limits>
+
+namespace commensal::gateway {
+
+using ledger::AccountKind;
+using protocol::Amount;
+
+core::Result<void> Bank::open() {
+  COMMENSAL_ASSIGN(auto book, ledger::Book::open(store_, signatures_));
+  book_.emplace(std::move(book));
+  if (state().scalars.entries > 0) return {};
+  ledger::Config rules = rules_;
+  rules.operator_address = address_;
+  COMMENSAL_TRY(submit(ledger::Found{rules}));
+  COMMENSAL_TRY(submit(ledger::AdmitAuditor{auditor_key().address()}));
+  return commit();
+}
+
+crypto::SecretKey Bank::derived_key(std::string_view use, std::string_view name) const {
+  const core::Digest secret = crypto::tagged_hash(use, key_.bytes(), core::as_bytes(name));
+  auto key = crypto::SecretKey::from_bytes(secret);
+  core::check(key.has_value(), "one hash in 2^128 is no key");
+  return *std::move(key);
+}
+
+crypto::Address Bank::address_of(const std::string& account) const {
+  return key_of(account).address();
+}
+
+core::Result<ledger::Entry> Bank::stage(const crypto::SecretKey& key, ledger::Body body) {
+  ledger::Transaction made;
+  made.chain_id = rules_.chain_id;
+  made.ledger = address_;
+  made.sender = key.address();
+  made.nonce = state().nonces.get(made.sender);
+  made.body = std::move(body);
+  ledger::sign(key, made);
+  return book_->stage(made, clock_.wall_ms());
+}
+
+core::Result<ledger::Entry> Bank::submit(ledger::Body body) { return stage(key_, std::move(body)); }
+
+core::Result<ledger::Entry> Bank::relay(core::ByteView transaction) {
+  COMMENSAL_ASSIGN(const auto decoded, protocol::decode<ledger::Transaction>(transaction));
+  return book_->stage(decoded, clock_.wall_ms());
+}
+
+bool Bank::can_pay(const std::string& account, const Amount& amount) const {
+  const crypto::Address payer = address_of(account);
+  return state().balance(payer, AccountKind::kAvailable) >= amount ||
+         state().balance(payer, AccountKind::kCredit) >= amount;
+}
+
+core::Result<void> Bank::debit(const std::string& account, const Amount& amount,
+                               const crypto::Address& provider, const core::Digest& request) {
+  const crypto::SecretKey key = key_of(account);
+  ledger::Debit debit;
+  debit.payer = key.address();
+  debit.payee = address_;
+  debit.from = state().balance(debit.payer, AccountKind::kCredit) >= amount
+                   ? AccountKind::kCredit
+                   : AccountKind::kAvailable;
+  debit.amount = amount;
+  debit.provider = provider;
+  debit.request = request;
+  COMMENSAL_TRY(stage(key, std::move(debit)));
+  return {};
+}
+
+core::Result<void> Bank::commit() { return book_->commit(); }
+
+}  // namespace commensal::gateway

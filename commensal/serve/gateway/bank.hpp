@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <commensal/base/core/clock.hpp>
+#include <commensal/base/crypto/secp256k1.hpp>
+#include <commensal/trade/pay/ledger/book.hpp>
+#include <optional>
+#include <string>
+
+namespace commensal::gateway {
+
+/// What answers cost and earn. All of it is off by default: nothing is paid for, no ticket drawn.
+struct MoneyConfig {
+  protocol::Amount price;         // of a request, out of its account
+  protocol::Amount face_value;    // of a winning ticket; 0: answers earn no tickets
+  double win_probability = 0.01;  // each winner is audited
+  protocol::Amount stake_min;     // of a provider that is given work
+  std::int64_t round_ms = 1000;   // a round of the beacon is closed so often, while tickets wait
+  int chain_depth = 25;           // the hash chain has 2^depth rounds: more than a year
+  ledger::Config rules;           // of a new ledger; its operator is filled in
+};
+
+/// The gateway's embedded ledger, and the gateway's own word in it: as operator, as payee, and for
+/// consumers who have a token instead of a key.
+/// What is submitted counts in memory at once and on disk after commit(); nothing of it may be
+/// acknowledged before. Thread-safety: one thread, the store's.
+class Bank {
+ public:
+  /// All must outlive this object.
+  Bank(core::Store& store, const core::Clock& clock, const crypto::SecretKey& key,
+       const ledger::Config& rules)
+      : store_(store), clock_(clock), key_(key), address_(key.address()), rules_(rules) {}
+
+  /// Founds the ledger at the first start. Error: kDataLoss.
+  core::Result<void> open();
+
+  const crypto::Address& address() const { return address_; }
+  const ledger::State& state() const { return book_->state(); }
+  /// The key that the gateway audits with: fees and bounties go to an account of its own.
+  crypto::SecretKey auditor_key() const { return derived_key("commensal/auditor/v1", ""); }
+  /// Of an account of the gateway: what its token may spend.
+  crypto::Address address_of(const std::string& account) const;
+
+  /// As the operator. Errors: ledger::Ledger::apply's.
+  core::Result<ledger::Entry> submit(ledger::Body body);
+  /// What somebody else signed. Further error: kInvalidArgument where it can't be decoded.
+  core::Result<ledger::Entry> relay(core::ByteView transaction);
+  /// Takes `amount` for a request from an account, free credit first. Errors: as submit.
+  core::Result<void> debit(const std::string& account, const protocol::Amount& amount,
+                           const crypto::Address& provider, const core::Digest& request);
+  /// Whether an account can pay `amount`.
+  bool can_pay(const std::string& account, const protocol::Amount& amount) const;
+
+  core::Result<void> commit();
+
+ private:
+  core::Result<ledger::Entry> stage(const crypto::SecretKey& key, ledger::Body body);
+  crypto::SecretKey derived_key(std::string_view use, std::string_view name) const;
+  crypto::SecretKey key_of(const std::string& account) const {
+    return derived_key("commensal/custody/v1", account);
+  }
+
+  core::Store& store_;
+  const core::Clock& clock_;
+  const crypto::SecretKey& key_;
+  const crypto::Address address_;
+  ledger::Config rules_;
+  ledger::Signatures signatures_;
+  std::optional<ledger::Book> book_;
+};
+
+}  // namespace commensal::gateway

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+// What becomes of answers: into the book, audited, replaced where their provider was caught.
+#include <commensal/serve/gateway/gateway_state.hpp>
+#include <commensal/verify/opening.hpp>
+
+namespace commensal::gateway {
+namespace {
+
+AuditState state_after(protocol::Outcome outcome) {
+  static constexpr AuditState kStates[] = {AuditState::kMatched, AuditState::kMismatched,
+                                           AuditState::kUnanswered};
+  return kStates[static_cast<int>(outcome)];
+}
+
+bool convicts(AuditState state) {
+  return state == AuditState::kMismatched || state == AuditState::kUnanswered;
+}
+
+/// Whether the answer of a caught provider still has to be computed again.
+bool needs_replacement(const ReceiptRecord& record) {
+  return !record.replaced_by && record.audit != AuditState::kMatched;
+}
+
+}  // namespace
+
+// After a stop or a kill: the audits that were drawn, and the answers of caught providers. A kill
+// between a verdict and its ban is made good here.
+core::Result<void> Gateway::State::resume() {
+  COMMENSAL_TRY(bank.open());
+  COMMENSAL_TRY(lottery.open());
+  COMMENSAL_TRY(book.open());
+  COMMENSAL_TRY(roster.open());
+  COMMENSAL_ASSIGN(const auto drawn, book.select([](const ReceiptRecord& record) {
+    return record.audit == AuditState::kDrawn || convicts(record.audit);
+  }));
+  for (const ReceiptRecord& record : drawn) {
+    if (convicts(record.audit) && !is_banned(record.receipt.job.provider)) {
+      catch_provider(record);
+    }
+  }
+  for (const ReceiptRecord& record : drawn) {
+    if (record.audit != AuditState::kDrawn) continue;
+    if (is_banned(record.receipt.job.provider)) {
+      conclude_winners(record.receipt.job.provider);
+      continue;
+    }
+    COMMENSAL_ASSIGN(const ReceiptRecord whole, book.find(record.id()));
+    auditor.request(whole);
+  }
+  for (const auto& [address, peer] : roster.peers()) {
+    if (!peer.banned.empty()) replace_doubtful(address);
+  }
+  return {};
+}
+
+ReceiptRecord Gateway::State::record_of(const std::string& account, const ModelVersion& model,
+                                        Answer answer) {
+  ReceiptRecord record;
+  verify::Opening opening{.job = answer.receipt.job,
+                          .model = model.content,
+                          .commitment = answer.receipt.commitment,
+                          .input_salt = answer.input_salt,
+                          .output_salt = answer.output_salt,
+                          .inputs = std::move(answer.inputs),
+                          .outputs = std::move(answer.outputs)};
+  record.opening = verify::encode(opening);
+  record.receipt = std::move(answer.receipt);
+  record.account = account;
+  record.model = model.name;
+  record.version = model.version;
+  record.model_content = model.content;
+  record.delivered_ms = world.clock.wall_ms();
+  // Drawn after the commitment was signed: the provider cannot know.
+  record.audit =
+      world.rng.next_unit() < config.audit_probability ? AuditState::kDrawn : AuditState::kNotDrawn;
+  return record;
+}
+
+// All answers that are ready share one durable write.
+void Gateway::State::keep(ReceiptRecord record,
+                          std::function<void(core::Result<ReceiptRecord>)> done) {
+  finished.push_back({std::move(record), std::move(done)});
+  if (finished.size() > 1) return;
+  world.loop.post([this, still = std::weak_ptr(alive)] {
+    if (!still.expired()) flush();
+  });
+}
+
+void Gateway::State::flush() {
+  std::vector<Finished> batch;
+  std::swap(batch, finished);
+  std::vector<ReceiptRecord> records;
+  for (Finished& item : batch) records.push_back(std::move(item.record));
+  const core::Result<void> saved = write(records);
+  report(saved);
+  for (std::size_t i = 0; i < batch.size(); ++i) {
+    if (!saved) {
+      batch[i].done(tl::unexpected(saved.error()));
+      continue;
+    }
+    observer.on_receipt(records[i]);
+    batch[i].done(records[i]);
+    if (is_banned(records[i].receipt.job.provider)) {
+      consequences.add(records[i].id());  // caught while this answer was on its way
+    } else if (records[i].audit == AuditState::kDrawn) {
+      auditor.request(records[i]);
+    }
+  }
+}
+
+void Gateway::State::on_verdict(const core::Digest& receipt,
+                                core::Result<protocol::Verdict> verdict) {
+  if (!verdict) return observer.on_error(verdict.error());
+  auto record = book.find(receipt);
+  if (!record || record->audit != AuditState::kDrawn) return;
+  record->audit = state_after(verdict->outcome);
+  record->verdict = *std::move(verdict);
+  report(book.update(*record));
+  observer.on_verdict(*record);
+  auto judged = lottery.judge(record->receipt, *record->verdict);
+  if (!judged) return observer.on_error(judged.error());
+  if (*judged) {
+    observer.on_judged(*record, **judged);
+    tell_balance(record->receipt.job.provider);
+    // Cards do flip bits: who has paid for a first mismatch goes on.
+    if ((*judged)->event == ticket::Event::kPenalise) {
+      return consequences.add(record->id());
+    }
+  }
+  if (!convicts(record->audit) || is_banned(record->receipt.job.provider)) return;
+  catch_provider(*record);
+  replace_doubtful(record->receipt.job.provider);
+}
+
+bool Gateway::State::is_banned(const crypto::Address& provider) {
+  const Roster::Peer* peer = roster.by_address(provider);
+  return peer != nullptr && !peer->banned.empty();
+}
+
+void Gateway::State::catch_provider(const ReceiptRecord& record) {
+  const crypto::Address& provider = record.receipt.job.provider;
+  const std::string why =
+      fmt::format("receipt {}: {}", core::to_hex(record.id()), record.verdict->reason);
+  report(roster.ban(provider, why));
+  observer.on_provider_banned(provider, why);
+  conclude_winners(provider);
+}
+
+void Gateway::State::replace_doubtful(const crypto::Address& provider) {
+  const auto doubtful = book.select([&](const ReceiptRecord& record) {
+    return record.receipt.job.provider == provider && needs_replacement(record);
+  });
+  if (!doubtful) return observer.on_error(doubtful.error());
+  for (const ReceiptRecord& record : *doubtful) consequences.add(record.id());
+}
+
+void Gateway::State::replace(ReceiptRecord old, Answer answer) {
+  const Account gateway_itself{.name = "", .role = Role::kOperator};
+  const auto model = hub.find(&gateway_itself, old.model, old.version);
+  core::check(model.has_value(), "a model that has just run is in the hub");
+  ReceiptRecord again = record_of(old.account, *model, std::move(answer));
+  again.charged = false;  // it was paid for when it was answered first
+  keep(std::move(again), [this, id = old.id()](core::Result<ReceiptRecord> saved) {
+    auto record = book.find(id);
+    if (!saved || !record) return;
+    record->replaced_by = saved->id();
+    if (!record->verdict) record->audit = AuditState::kReplaced;
+    report(book.update(*record));
+    observer.on_replaced(*record, *saved);
+  });
+}
+
+}  // namespace commensal::gateway

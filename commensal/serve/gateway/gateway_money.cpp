@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// What answers cost and earn: debits, rounds, winners, and what the ledger's people are told.
+#include <commensal/serve/gateway/gateway_state.hpp>
+
+namespace commensal::gateway {
+
+Lottery::World Gateway::State::lottery_world() {
+  return {.store = store,
+          .clock = world.clock,
+          .rng = world.rng,
+          .key = world.key,
+          .bank = bank,
+          .send =
+              [this](const crypto::Address& provider, rpc::ToProvider message) {
+                const Roster::Peer* peer = roster.by_address(provider);
+                if (peer != nullptr && peer->link != nullptr) peer->link->send(std::move(message));
+              },
+          .is_there =
+              [this](const crypto::Address& provider) {
+                const Roster::Peer* peer = roster.by_address(provider);
+                return peer != nullptr && peer->link != nullptr;
+              },
+          .was_delivered =
+              [this](const core::Digest& receipt) { return book.find(receipt).has_value(); },
+          .audit = [this](const core::Digest& receipt) { return audit_winner(receipt); },
+          .report = [this](const core::Error& error) { observer.on_error(error); }};
+}
+
+void Gateway::State::tick() {
+  if (!lottery.is_on()) return;
+  world.loop.after(config.money.round_ms, [this, still = std::weak_ptr(alive)] {
+    if (still.expired()) return;
+    lottery.tick();
+    tick();
+  });
+}
+
+/// Before a request is taken up: that it can be paid for, and what it may win too.
+core::Result<void> Gateway::State::admit(const std::string& account) {
+  COMMENSAL_TRY(lottery.cover());
+  if (config.money.price == protocol::Amount()) return {};
+  COMMENSAL_ASSIGN(const protocol::Amount needed,
+                   config.money.price.times(protocol::Amount(unpaid[account] + 1)));
+  if (bank.can_pay(account, needed)) return {};
+  return core::fail(core::ErrorCode::kResourceExhausted,
+                    "account '{}' can't pay {} for what it has under way, {} each", account,
+                    to_text(needed), to_text(config.money.price));
+}
+
+/// Receipts and what was paid for them are on disk together or not at all.
+core::Result<void> Gateway::State::write(std::vector<ReceiptRecord>& records) {
+  store.hold();
+  core::Result<void> done = book.append(records);
+  for (const ReceiptRecord& record : records) {
+    if (!done || !record.charged || config.money.price == protocol::Amount()) continue;
+    const protocol::Job& job = record.receipt.job;
+    done = bank.debit(record.account, config.money.price, job.provider, protocol::job_id(job));
+  }
+  if (auto committed = bank.commit(); !committed && done) done = committed;
+  const auto released = store.release();
+  return done ? released : done;
+}
+
+core::Result<void> Gateway::State::audit_winner(const core::Digest& receipt) {
+  COMMENSAL_ASSIGN(ReceiptRecord record, book.find(receipt));
+  if (record.audit != AuditState::kNotDrawn) return {};
+  record.audit = AuditState::kDrawn;
+  COMMENSAL_TRY(book.update(record));
+  auditor.request(record);
+  return {};
+}
+
+/// Nobody is asked any more, but what is open in the ledger must be judged, or it would be paid.
+void Gateway::State::conclude_winners(const crypto::Address& provider) {
+  for (const ticket::Record& one : lottery.tickets().in(ticket::State::kOpened)) {
+    auto record = book.find(protocol::receipt_id(one.body));
+    if (record && record->receipt.job.provider == provider) audit_ourselves(*record);
+  }
+}
+
+/// From what was delivered, instead of what its provider would show.
+void Gateway::State::audit_ourselves(const ReceiptRecord& record) {
+  auditor.request(record);
+  auditor.on_open_reply(record.receipt.job.provider, {record.id(), record.opening});
+}
+
+void Gateway::State::tell_balance(const crypto::Address& provider) {
+  const Roster::Peer* peer = roster.by_address(provider);
+  if (!lottery.is_on() || peer == nullptr || peer->link == nullptr) return;
+  const ledger::State& state = bank.state();
+  peer->link->send(rpc::Balance{bank.address(), state.nonces.get(provider),
+                                state.balance(provider, ledger::AccountKind::kAvailable),
+                                state.balance(provider, ledger::AccountKind::kStake),
+                                config.money.stake_min});
+}
+
+void Gateway::State::handle(LinkId link, const rpc::Transact& message) {
+  const Roster::Peer* peer = roster.at(link);
+  if (peer == nullptr) return;
+  auto done = bank.relay(message.transaction);
+  if (done) {
+    report(bank.commit());
+  } else {
+    observer.on_error(done.error());
+  }
+  tell_balance(peer->address);
+}
+
+const ledger::State& Gateway::ledger() const { return state_->bank.state(); }
+const ticket::TicketBook& Gateway::tickets() const { return state_->lottery.tickets(); }
+crypto::Address Gateway::auditor_address() const { return state_->auditor_key.address(); }
+std::size_t Gateway::tickets_pending() const { return state_->lottery.pending(); }
+
+crypto::Address Gateway::account_address(const std::string& account) const {
+  return state_->bank.address_of(account);
+}
+
+core::Result<void> Gateway::deposit(const crypto::Address& owner, const protocol::Amount& amount,
+                                    const core::Digest& reference) {
+  ledger::Deposit deposit;
+  deposit.owner = owner;
+  deposit.amount = amount;
+  deposit.reference = reference;
+  COMMENSAL_TRY(state_->bank.submit(std::move(deposit)));
+  COMMENSAL_TRY(state_->bank.commit());
+  state_->tell_balance(owner);
+  return {};
+}
+
+core::Result<void> Gateway::fund(ledger::AccountKind into, const protocol::Amount& amount) {
+  COMMENSAL_TRY(state_->bank.submit(ledger::Fund{into, amount}));
+  return state_->bank.commit();
+}
+
+}  // namespace commensal::gateway

@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cmath>
+#include <commensal/serve/gateway/lottery.hpp>
+#include <commensal/trade/pay/ticket/odds.hpp>
+#include <set>
+
+namespace commensal::gateway {
+
+using core::ErrorCode;
+using core::fail;
+using core::Result;
+using ledger::AccountKind;
+using protocol::Amount;
+using ticket::Event;
+using ticket::State;
+
+namespace {
+
+constexpr std::string_view kChain = "chain";
+
+core::Bytes bytes_of(std::string_view text) { return {text.begin(), text.end()}; }
+
+}  // namespace
+
+Lottery::Lottery(World world, const MoneyConfig& config)
+    : world_(std::move(world)),
+      config_(config),
+      address_(world_.key.address()),
+      tickets_(world_.store, world_.clock,
+               {.deadlines = {.opening_rounds_max = config.rules.opening_rounds}}) {}
+
+Result<void> Lottery::durably(const std::function<Result<void>()>& change) {
+  world_.store.hold();
+  auto done = change();
+  // What a change that failed has written so far is whole in itself: each part is one batch.
+  if (auto kept = world_.bank.commit(); !kept && done) done = kept;
+  auto released = world_.store.release();
+  return done ? released : done;
+}
+
+Result<void> Lottery::open() {
+  if (!is_on()) return {};
+  COMMENSAL_ASSIGN(threshold_, ticket::threshold_of(config_.win_probability));
+  COMMENSAL_TRY(tickets_.open());
+  COMMENSAL_TRY(load_chain());
+  return load_beacons();
+}
+
+Result<void> Lottery::load_chain() {
+  COMMENSAL_ASSIGN(const auto kept, world_.store.get(kChain, bytes_of("own")));
+  if (kept) {
+    COMMENSAL_ASSIGN(chain_, beacon::ReverseChain::decode(*kept));
+  } else {
+    chain_ = beacon::ReverseChain::make(world_.rng.next_digest(), config_.chain_depth);
+    COMMENSAL_TRY(keep_chain());
+  }
+  head_.anchor = chain_->anchor();
+  head_.rounds = chain_->rounds();
+  head_ = protocol::sign_chain_head(world_.key, head_);
+  last_value_ = chain_->anchor();
+  if (chain_->round() > 0) {
+    COMMENSAL_ASSIGN(last_value_, chain_->reveal(chain_->round()));
+  }
+  return {};
+}
+
+Result<void> Lottery::keep_chain() {
+  return world_.store.apply({{std::string(kChain), bytes_of("own"), chain_->encode()}});
+}
+
+/// What the ledger knows of them is what counts.
+Result<void> Lottery::load_beacons() {
+  const ledger::State& state = world_.bank.state();
+  for (const auto& [id, row] : state.beacons.rows()) {
+    const ledger::ChainRow* const own = state.chains.find(row.gateway);
+    const ledger::ChainRow* const other = state.chains.find(row.provider);
+    if (own == nullptr || other == nullptr || own->head != head_) continue;
+    beacons_.insert_or_assign(other->head.owner,
+                              beacon::TwoPartyBeacon({head_, chain_->round(), last_value_},
+                                                     {other->head, other->round, other->value}));
+  }
+  return {};
+}
+
+std::optional<rpc::ChainPosition> Lottery::position() const {
+  if (!is_on()) return std::nullopt;
+  return rpc::ChainPosition{head_, chain_->round(), last_value_};
+}
+
+Result<void> Lottery::meet(const crypto::Address& provider,
+                           const std::optional<rpc::ChainPosition>& chain) {
+  if (!is_on()) return {};
+  if (!chain || chain->head.owner != provider) {
+    return fail(ErrorCode::kInvalidArgument,
+                "the provider shows no hash chain of its own: answers earn tickets here");
+  }
+  COMMENSAL_TRY(protocol::verify_chain_head(chain->head));
+  const core::Digest id = protocol::beacon_id(head_, chain->head);
+  const auto known = beacons_.find(provider);
+  if (known == beacons_.end() || known->second.id() != id) {
+    if (world_.bank.state().beacons.find(id) == nullptr) {
+      COMMENSAL_TRY(durably([&]() -> Result<void> {
+        COMMENSAL_TRY(world_.bank.submit(ledger::RegisterBeacon{head_, chain->head}));
+        return {};
+      }));
+    }
+    beacons_.insert_or_assign(provider,
+                              beacon::TwoPartyBeacon({head_, chain_->round(), last_value_},
+                                                     beacon::ChainTracker(chain->head)));
+  }
+  if (chain->round > 0) on_reveal(provider, {chain->round, chain->value});
+  return {};
+}
+
+std::string Lottery::reservation(const crypto::Address& provider) const {
+  if (!is_on()) return "";
+  const Amount stake = world_.bank.state().balance(provider, AccountKind::kStake);
+  if (stake < config_.stake_min) {
+    return fmt::format("has a stake of {}, {} are wanted", to_text(stake),
+                       to_text(config_.stake_min));
+  }
+  return beacons_.contains(provider) ? "" : "has shown no hash chain";
+}
+
+Result<void> Lottery::cover() const {
+  if (!is_on()) return {};
+  // Winners are binomial: six deviations beyond the mean once in a thousand million.
+  const double n = static_cast<double>(tickets_.awaited() + 1), p = config_.win_probability;
+  const double most = std::min(n, std::ceil(n * p + 6 * std::sqrt(n * p * (1 - p)) + 1));
+  COMMENSAL_ASSIGN(const Amount each, config_.face_value.plus(config_.rules.auditor_fee));
+  COMMENSAL_ASSIGN(const Amount needed, each.times(Amount(static_cast<std::uint64_t>(most))));
+  const Amount escrow = world_.bank.state().balance(address_, AccountKind::kEscrow);
+  if (escrow >= needed) return {};
+  return fail(
+      ErrorCode::kUnavailable,
+      "the gateway's escrow of {} does not cover {}, what its tickets may win: the operator "
+      "must fund it",
+      to_text(escrow), to_text(needed));
+}
+
+void Lottery::stamp(protocol::Job& job) const {
+  const auto beacon = beacons_.find(job.provider);
+  if (!is_on() || beacon == beacons_.end()) return;
+  job.face_value = config_.face_value;
+  job.win_threshold = threshold_;
+  job.beacons = {beacon->second.id()};
+}
+
+Result<void> Lottery::check_round(const protocol::Job& job, std::uint64_t round) const {
+  if (job.beacons.empty()) {
+    if (round == protocol::kNoDraw) return {};
+    return fail(ErrorCode::kInvalidArgument, "round {} of no beacon", round);
+  }
+  const std::uint64_t first = chain_->round() + 1;
+  const std::uint64_t last = first + ticket::Deadlines{}.ahead_rounds_max;
+  if (round >= first && round <= last) return {};
+  return fail(ErrorCode::kFailedPrecondition, "round {} for a ticket, expected {} to {}", round,
+              first, last);
+}
+
+Result<void> Lottery::owe(std::span<const protocol::Receipt> receipts) {
+  std::vector<ticket::NewTicket> tickets;
+  std::vector<protocol::Receipt> drawn;
+  for (const protocol::Receipt& receipt : receipts) {
+    if (receipt.round == protocol::kNoDraw) continue;
+    tickets.push_back({receipt, {}, {}});
+    drawn.push_back(receipt);
+  }
+  if (tickets.empty()) return {};
+  return durably([&]() -> Result<void> {
+    COMMENSAL_TRY(tickets_.commit(tickets, chain_->round() + 1));
+    return tickets_.countersign(drawn);
+  });
+}
+
+std::size_t Lottery::pending() const {
+  std::set<core::Digest> there;
+  for (const auto& [provider, beacon] : beacons_) {
+    if (world_.is_there(provider)) there.insert(beacon.id());
+  }
+  std::size_t count = 0;
+  for (const State state : {State::kCountersigned, State::kDrawn, State::kWon, State::kOpened}) {
+    for (const ticket::Record& one : tickets_.in(state))
+      count += there.contains(one.beacon) ? 1 : 0;
+  }
+  return count;
+}
+
+void Lottery::tick() {
+  if (!is_on() || !tickets_.has(State::kCountersigned)) return;
+  if (auto closed = close_round(); !closed) return world_.report(closed.error());
+  for (const auto& [provider, beacon] : beacons_) {
+    for (const auto punish : {&Lottery::punish_silence, &Lottery::punish_withholding}) {
+      if (auto done = (this->*punish)(provider); !done) world_.report(done.error());
+    }
+    auto pruned = tickets_.prune(beacon.id(), beacon.drawn_round());
+    if (!pruned) world_.report(pruned.error());
+  }
+}
+
+Result<void> Lottery::close_round() {
+  rpc::Reveal reveal{chain_->round() + 1, {}};
+  COMMENSAL_ASSIGN(reveal.value, chain_->reveal(reveal.round));
+  last_value_ = reveal.value;
+  COMMENSAL_TRY(durably([&]() -> Result<void> {
+    COMMENSAL_TRY(keep_chain());
+    for (auto& [provider, beacon] : beacons_) {
+      COMMENSAL_TRY(beacon.on_gateway_reveal(reveal.round, reveal.value));
+      COMMENSAL_TRY(tickets_.close(beacon.id(), reveal.round));
+    }
+    if (beacons_.empty()) return {};
+    COMMENSAL_TRY(
+        world_.bank.submit(ledger::Reveal{ledger::chain_key(head_), reveal.round, reveal.value}));
+    return {};
+  }));
+  for (const auto& [provider, beacon] : beacons_) world_.send(provider, reveal);
+  return {};
+}
+
+void Lottery::on_reveal(const crypto::Address& provider, const rpc::Reveal& reveal) {
+  if (auto drawn = draw(provider, reveal); !drawn) world_.report(drawn.error());
+}
+
+Result<void> Lottery::draw(const crypto::Address& provider, const rpc::Reveal& reveal) {
+  const auto found = beacons_.find(provider);
+  if (found == beacons_.end()) return {};
+  beacon::TwoPartyBeacon& beacon = found->second;
+  if (reveal.round <= beacon.drawn_round()) return {};
+  COMMENSAL_TRY(beacon.on_provider_reveal(reveal.round, reveal.value));
+  return durably([&]() -> Result<void> {
+    const core::Digest chain = ledger::chain_key(beacon.provider().head());
+    COMMENSAL_TRY(world_.bank.submit(ledger::Reveal{chain, reveal.round, reveal.value}));
+    COMMENSAL_TRY(tickets_.draw(beacon));
+    return {};
+  });
+}
+
+void Lottery::on_claims(const crypto::Address& provider, const rpc::Claims& claims) {
+  const auto beacon = beacons_.find(provider);
+  if (beacon == beacons_.end()) return;
+  rpc::Outcomes known;
+  for (const rpc::Claims::Item& item : claims.items) {
+    const core::Digest id = protocol::ticket_id(item.receipt.body());
+    const ticket::Record* const record = tickets_.find(id);
+    if (record == nullptr || record->body != item.receipt.body()) continue;
+    if (record->state == State::kPaid) known.items.push_back({id, "pay", record->paid});
+    if (record->state == State::kPenalised) known.items.push_back({id, "penalise", {}});
+    if (record->state == State::kSlashed) known.items.push_back({id, "slash", {}});
+    if (record->state != State::kWon) continue;
+    if (auto opened = open_winner(beacon->second, item); !opened) world_.report(opened.error());
+  }
+  if (!known.items.empty()) world_.send(provider, std::move(known));
+}
+
+Result<void> Lottery::open_winner(const beacon::TwoPartyBeacon& beacon,
+                                  const rpc::Claims::Item& item) {
+  protocol::Claim claim;
+  claim.receipt = item.receipt;
+  claim.output_root = item.output_root;
+  claim.output_salt = item.output_salt;
+  COMMENSAL_ASSIGN(claim.gateway_reveal, beacon.gateway().value_of(item.receipt.round));
+  COMMENSAL_ASSIGN(claim.provider_reveal, beacon.provider().value_of(item.receipt.round));
+  const core::Digest id = protocol::ticket_id(item.receipt.body());
+  COMMENSAL_TRY(durably([&]() -> Result<void> {
+    COMMENSAL_TRY(world_.bank.submit(ledger::Open{claim, {}}));
+    const ticket::Move move{id, Event::kOpen, {}};
+    return tickets_.move({&move, 1});
+  }));
+  const core::Digest receipt = protocol::receipt_id(item.receipt.body());
+  if (world_.was_delivered(receipt)) return world_.audit(receipt);
+  return fail(ErrorCode::kNotFound, "winner {} was never delivered: it waits unaudited",
+              core::to_hex(receipt));
+}
+
+Result<std::optional<Judgement>> Lottery::judge(const protocol::Receipt& receipt,
+                                                const protocol::Verdict& verdict) {
+  const core::Digest id = protocol::ticket_id(receipt.body());
+  const ticket::Record* const record = is_on() ? tickets_.find(id) : nullptr;
+  if (record == nullptr || record->state != State::kOpened) return std::nullopt;
+  Judgement judgement;
+  COMMENSAL_TRY(durably([&]() -> Result<void> {
+    COMMENSAL_ASSIGN(const ledger::Entry entry,
+                     world_.bank.submit(ledger::Judge{receipt, verdict}));
+    COMMENSAL_ASSIGN(judgement, settle(id, entry));
+    return {};
+  }));
+  const bool paid = judgement.event == Event::kPay;
+  const std::string event(ticket::enum_names(Event{})[static_cast<std::size_t>(judgement.event)]);
+  world_.send(receipt.job.provider,
+              rpc::Outcomes{{{id, event, paid ? receipt.job.face_value : Amount()}}});
+  return judgement;
+}
+
+Result<Judgement> Lottery::settle(const core::Digest& ticket, const ledger::Entry& entry) {
+  const ledger::State& state = world_.bank.state();
+  const ledger::ClaimRow& claim = *state.claims.find(ticket);
+  Judgement made;
+  for (const ledger::Posting& posting : entry.postings) {
+    if (posting.from.owner != claim.provider) continue;
+    COMMENSAL_ASSIGN(made.taken, made.taken.plus(posting.amount));
+    if (posting.to == ledger::kBurnt) {
+      COMMENSAL_ASSIGN(made.burnt, made.burnt.plus(posting.amount));
+    } else if (posting.to.owner != claim.gateway) {
+      COMMENSAL_ASSIGN(made.bounty, made.bounty.plus(posting.amount));
+    }
+  }
+  const bool is_pattern =
+      state.audits.get(claim.provider).mismatches >= state.scalars.config.pattern_mismatches;
+  made.event = claim.status == ledger::ClaimStatus::kPaid ? Event::kPay
+               : is_pattern                               ? Event::kSlash
+                                                          : Event::kPenalise;
+  const bool paid = made.event == Event::kPay;
+  const ticket::Move moves[] = {{ticket, Event::kAudit, {}},
+                                {ticket, made.event, paid ? claim.face : Amount()}};
+  COMMENSAL_TRY(tickets_.move({moves, 1}));
+  COMMENSAL_TRY(tickets_.move({moves + 1, 1}));
+  return made;
+}
+
+/// Winners that their provider does not open although it goes on acknowledging rounds. Only where
+/// the answer was delivered: to one that was cut off in between our signature may never have come.
+Result<void> Lottery::punish_silence(const crypto::Address& provider) {
+  const beacon::TwoPartyBeacon& beacon = beacons_.at(provider);
+  for (const ticket::Move& move : tickets_.overdue(beacon.id(), beacon.drawn_round())) {
+    if (move.event != Event::kSilence) continue;
+    COMMENSAL_ASSIGN(const protocol::Receipt receipt, tickets_.receipt(move.ticket));
+    if (!world_.was_delivered(protocol::receipt_id(receipt.body()))) continue;
+    COMMENSAL_TRY(durably([&]() -> Result<void> {
+      COMMENSAL_TRY(world_.bank.submit(ledger::Silence{receipt}));
+      return tickets_.move({&move, 1});
+    }));
+  }
+  return {};
+}
+
+/// A provider that is there and does not draw a closed round is asked through the ledger, where
+/// everybody can see it; if that does not help either, it pays for its silence.
+Result<void> Lottery::punish_withholding(const crypto::Address& provider) {
+  const beacon::TwoPartyBeacon& beacon = beacons_.at(provider);
+  if (beacon.drawn_round() + ticket::Deadlines{}.reveal_rounds_max > beacon.closed_round())
+    return {};
+  const core::Digest chain = ledger::chain_key(beacon.provider().head());
+  for (const ticket::Record& record : tickets_.in(State::kDrawn)) {
+    if (record.beacon != beacon.id()) continue;
+    COMMENSAL_ASSIGN(const protocol::Receipt receipt, tickets_.receipt(record.id()));
+    const auto* until = world_.bank.state().demands.find({chain, record.body.round});
+    const bool is_over =
+        until != nullptr && static_cast<std::uint64_t>(world_.clock.wall_ms()) > *until;
+    if (until != nullptr ? !is_over : !world_.is_there(provider)) continue;
+    COMMENSAL_TRY(durably([&]() -> Result<void> {
+      if (!is_over) {
+        COMMENSAL_TRY(world_.bank.submit(ledger::Demand{receipt}));
+        return {};
+      }
+      COMMENSAL_TRY(world_.bank.submit(ledger::Default{receipt, {}}));
+      const ticket::Move move{record.id(), Event::kWithhold, {}};
+      return tickets_.move({&move, 1});
+    }));
+  }
+  return {};
+}
+
+}  // namespace commensal::gateway

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <commensal/serve/provider/purse.hpp>
+#include <commensal/trade/pay/ledger/transaction.hpp>
+#include <commensal/trade/pay/ticket/odds.hpp>
+
+namespace commensal::provider {
+
+using core::ErrorCode;
+using core::fail;
+using core::Result;
+using ticket::Event;
+using ticket::State;
+
+namespace {
+
+constexpr std::string_view kChains = "chains";  // gateway -> our chain for it
+
+core::Bytes key_of(const crypto::Address& address) {
+  return {address.bytes.begin(), address.bytes.end()};
+}
+
+std::optional<Event> event_named(std::string_view name) {
+  const auto names = ticket::enum_names(Event{});
+  const auto found = std::ranges::find(names, name);
+  if (found == names.end()) return std::nullopt;
+  return static_cast<Event>(found - names.begin());
+}
+
+}  // namespace
+
+Purse::Purse(World world, const PurseConfig& config)
+    : world_(std::move(world)),
+      config_(config),
+      tickets_(world_.store, world_.clock, {.tickets_max = config.tickets_max, .deadlines = {}}) {}
+
+Result<void> Purse::load_chain(const crypto::Address& gateway) {
+  if (chain_ && gateway == gateway_) return {};
+  gateway_ = gateway;
+  COMMENSAL_ASSIGN(const auto kept, world_.store.get(kChains, key_of(gateway)));
+  if (kept) {
+    COMMENSAL_ASSIGN(chain_, beacon::ReverseChain::decode(*kept));
+    return {};
+  }
+  chain_ = beacon::ReverseChain::make(world_.rng.next_digest(), config_.chain_depth);
+  return keep_chain();
+}
+
+Result<void> Purse::keep_chain() {
+  return world_.store.apply({{std::string(kChains), key_of(gateway_), chain_->encode()}});
+}
+
+Result<std::optional<rpc::ChainPosition>> Purse::meet(
+    const std::optional<rpc::ChainPosition>& gateway) {
+  beacon_.reset();
+  if (!gateway) return std::nullopt;
+  COMMENSAL_TRY(protocol::verify_chain_head(gateway->head));
+  COMMENSAL_TRY(load_chain(gateway->head.owner));
+  rpc::ChainPosition own;
+  own.head.anchor = chain_->anchor();
+  own.head.rounds = chain_->rounds();
+  own.head = protocol::sign_chain_head(world_.key, own.head);
+  own.round = chain_->round();
+  own.value = chain_->anchor();
+  if (own.round > 0) {
+    COMMENSAL_ASSIGN(own.value, chain_->reveal(own.round));
+  }
+  // A round may be drawn by us only after the gateway has closed it, which it says below.
+  beacon_.emplace(beacon::ChainTracker(gateway->head),
+                  beacon::ChainTracker(own.head, own.round, own.value));
+  if (gateway->round > 0) {
+    COMMENSAL_TRY(on_reveal({gateway->round, gateway->value}));
+    own.round = chain_->round();
+    COMMENSAL_ASSIGN(own.value, chain_->reveal(own.round));
+  }
+  return own;
+}
+
+void Purse::resume() { claim(); }
+
+Result<void> Purse::accept(const protocol::Job& job) const {
+  if (!beacon_) {
+    if (job.beacons.empty()) return {};
+    return fail(ErrorCode::kFailedPrecondition, "the job's beacon is unknown here");
+  }
+  if (job.beacons.size() != 1 || job.beacons[0] != beacon_->id()) {
+    return fail(ErrorCode::kFailedPrecondition, "the job has not the beacon that we agreed on");
+  }
+  const protocol::Amount value = ticket::expected_value(job.face_value, job.win_threshold);
+  if (value < config_.pay_min) {
+    return fail(ErrorCode::kFailedPrecondition, "its ticket is worth {}, expected at least {}",
+                to_text(value), to_text(config_.pay_min));
+  }
+  if (!tickets_.room_for(1)) {
+    return fail(ErrorCode::kResourceExhausted, "the provider holds {} tickets, its limit",
+                tickets_.size());
+  }
+  return {};
+}
+
+/// One more than the first that is open: the gateway may close that while we say so.
+std::uint64_t Purse::round_for(const protocol::Job& job) const {
+  return job.beacons.empty() || !beacon_ ? protocol::kNoDraw : beacon_->closed_round() + 2;
+}
+
+Result<void> Purse::commit(std::span<const ticket::NewTicket> tickets) {
+  std::vector<ticket::NewTicket> drawn;
+  for (const ticket::NewTicket& one : tickets) {
+    if (one.receipt.round != protocol::kNoDraw) drawn.push_back(one);
+  }
+  if (drawn.empty()) return {};
+  return tickets_.commit(drawn, beacon_->closed_round() + 1);
+}
+
+Result<void> Purse::countersign(std::span<const protocol::Receipt> receipts) {
+  std::vector<protocol::Receipt> drawn;
+  for (const protocol::Receipt& one : receipts) {
+    if (one.round != protocol::kNoDraw) drawn.push_back(one);
+  }
+  return drawn.empty() ? Result<void>{} : tickets_.countersign(drawn);
+}
+
+Result<void> Purse::on_reveal(const rpc::Reveal& reveal) {
+  if (!beacon_) return fail(ErrorCode::kFailedPrecondition, "a reveal of no beacon");
+  if (reveal.round <= beacon_->drawn_round()) return {};
+  COMMENSAL_TRY(beacon_->on_gateway_reveal(reveal.round, reveal.value));
+  world_.store.hold();
+  rpc::Reveal own{reveal.round, {}};
+  auto done = tickets_.close(beacon_->id(), reveal.round);
+  const auto step = [&](auto&& next) {
+    if (done) done = next();
+  };
+  step([&]() -> Result<void> {
+    COMMENSAL_ASSIGN(own.value, chain_->reveal(own.round));
+    return keep_chain();
+  });
+  step([&] { return beacon_->on_provider_reveal(own.round, own.value); });
+  step([&]() -> Result<void> {
+    COMMENSAL_TRY(tickets_.draw(*beacon_));
+    COMMENSAL_TRY(tickets_.prune(beacon_->id(), own.round));
+    return {};
+  });
+  auto released = world_.store.release();
+  if (!done || !released) return done ? released : done;
+  world_.send(own);
+  claim();
+  return {};
+}
+
+/// Winners, those too that were claimed before and not yet decided on.
+void Purse::claim() {
+  rpc::Claims claims;
+  for (const State state : {State::kWon, State::kOpened}) {
+    for (const ticket::Record& record : tickets_.in(state)) {
+      if (!beacon_ || record.beacon != beacon_->id()) continue;
+      auto receipt = tickets_.receipt(record.id());
+      if (!receipt) continue;
+      claims.items.push_back({*std::move(receipt), record.output_root, record.output_salt});
+      if (claims.items.size() == limits::kListItemsMax) break;
+    }
+  }
+  if (!claims.items.empty()) world_.send(std::move(claims));
+}
+
+Result<void> Purse::on_outcomes(const rpc::Outcomes& outcomes) {
+  for (const rpc::Outcomes::Item& item : outcomes.items) {
+    const auto event = event_named(item.event);
+    const ticket::Record* const record = tickets_.find(item.ticket);
+    if (!event || record == nullptr || ticket::is_settled(record->state)) continue;
+    std::vector<ticket::Move> moves;
+    if (record->state == State::kWon) moves.push_back({item.ticket, Event::kOpen, {}});
+    moves.push_back({item.ticket, Event::kAudit, {}});
+    moves.push_back({item.ticket, *event, item.amount});
+    for (const ticket::Move& move : moves) COMMENSAL_TRY(tickets_.move({&move, 1}));
+  }
+  return {};
+}
+
+void Purse::on_balance(const rpc::Balance& balance) {
+  balance_ = balance;
+  const protocol::Amount wanted = std::max(config_.stake, balance.stake_wanted);
+  if (config_.stake == protocol::Amount() || balance.stake >= wanted) return;
+  const auto missing = wanted.minus(balance.stake);
+  if (!missing || balance.available < *missing) return;
+  ledger::Transaction made;
+  made.ledger = balance.ledger;
+  made.sender = world_.key.address();
+  made.nonce = balance.nonce;
+  made.body = ledger::Fund{ledger::AccountKind::kStake, *missing};
+  ledger::sign(world_.key, made);
+  world_.send(rpc::Transact{protocol::encode(made)});
+}
+
+}  // namespace commensal::provider

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <commensal/base/core/clock.hpp>
+#include <commensal/base/core/rng.hpp>
+#include <commensal/base/store/joint_store.hpp>
+#include <commensal/serve/rpc/messages.hpp>
+#include <commensal/trade/pay/beacon/chain.hpp>
+#include <commensal/trade/pay/beacon/two_party.hpp>
+#include <commensal/trade/pay/ticket/book.hpp>
+#include <functional>
+#include <optional>
+
+namespace commensal::provider {
+
+/// What the provider asks for.
+struct PurseConfig {
+  protocol::Amount stake;    // locked as soon as the ledger has so much for us
+  protocol::Amount pay_min;  // a ticket's value before the draw; cheaper work is refused
+  int chain_depth = 25;      // the hash chain for a gateway has 2^depth rounds: more than a year
+  std::size_t tickets_max = limits::kTicketsMax;
+};
+
+/// The provider's side of the tickets: its hash chain for the gateway, the tickets it holds, what
+/// it claims. A ticket is on disk before the commitment is sent, a reveal before it is shown.
+/// Thread-safety: one thread, the store's.
+class Purse {
+ public:
+  struct World {
+    store::JointStore& store;
+    const core::Clock& clock;
+    core::Rng& rng;
+    const crypto::SecretKey& key;
+    std::function<void(rpc::ToGateway)> send;
+  };
+
+  Purse(World world, const PurseConfig& config);
+
+  /// Reads the tickets; call once before the rest. Error: kDataLoss.
+  core::Result<void> open() { return tickets_.open(); }
+
+  /// The gateway's chain as it stands. Returns ours for it, made where there is none; nothing where
+  /// the gateway has none. Errors: kInvalidArgument, kUnauthenticated, kDataLoss.
+  core::Result<std::optional<rpc::ChainPosition>> meet(
+      const std::optional<rpc::ChainPosition>& gateway);
+  /// After the link is up: what may not have arrived is said again.
+  void resume();
+
+  /// Errors: kFailedPrecondition (other terms than agreed on), kResourceExhausted (no room).
+  core::Result<void> accept(const protocol::Job& job) const;
+  /// The round that a new ticket of this job takes part in; kNoDraw without a beacon.
+  std::uint64_t round_for(const protocol::Job& job) const;
+  /// Receipts with our signature. Durable when it returns (or with the store's hold).
+  core::Result<void> commit(std::span<const ticket::NewTicket> tickets);
+  core::Result<void> countersign(std::span<const protocol::Receipt> receipts);
+
+  /// Error: the gateway's reveal does not fit.
+  core::Result<void> on_reveal(const rpc::Reveal& reveal);
+  core::Result<void> on_outcomes(const rpc::Outcomes& outcomes);
+  /// Locks the stake that is wanted.
+  void on_balance(const rpc::Balance& balance);
+
+  const ticket::TicketBook& tickets() const { return tickets_; }
+  /// The latest that the gateway has said; nothing before.
+  const std::optional<rpc::Balance>& balance() const { return balance_; }
+
+ private:
+  core::Result<void> load_chain(const crypto::Address& gateway);
+  core::Result<void> keep_chain();
+  void claim();
+
+  World world_;
+  const PurseConfig config_;
+  ticket::TicketBook tickets_;
+  crypto::Address gateway_;
+  std::optional<beacon::ReverseChain> chain_;
+  std::optional<beacon::TwoPartyBeacon> beacon_;
+  std::optional<rpc::Balance> balance_;
+};
+
+}  // namespace commensal::provider
