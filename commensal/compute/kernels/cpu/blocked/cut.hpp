@@ -11,7 +11,8 @@ namespace commensal::kernels::cpu {
 struct Range {
   std::int64_t begin = 0, end = 0;
 
-  /// Part `i` of `parts` of [0, length).
+  /// Part `i` of `parts` of [0, length): none is empty if there are no more parts than elements,
+  /// and none longer than ceil(length / parts).
   static Range part(std::int64_t i, std::int64_t parts, std::int64_t length) {
     return {i * length / parts, (i + 1) * length / parts};
   }

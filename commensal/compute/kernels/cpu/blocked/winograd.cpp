@@ -51,16 +51,14 @@ class Winograd {
     // What is larger, tiles or filters, is read by one thread only.
     const bool together = threads > 1 && tiles < panels_.vectors() * kernels_.lanes;
     std::int64_t flights = ceil_div(tiles, most);
-    if (!together) flights = ceil_div(flights, threads) * threads;
+    if (!together) flights = std::min(ceil_div(flights, threads) * threads, tiles);
     const std::int64_t at_once = ceil_div(tiles, flights);
     // A line more, so that a tile's points do not all compete for the same set of a cache.
     in_point_ = at_once * in_step_ + kBlock;
     sum_point_ = at_once * sum_step_ + kBlock;
     const std::int64_t floats = points_ * (in_point_ + sum_point_);
     const auto flight_of = [&](std::int64_t i, float* scratch) {
-      const std::int64_t begin = std::min(i * at_once, tiles);
-      const Range range{begin, std::min(begin + at_once, tiles)};
-      return Flight{range, scratch, scratch + points_ * in_point_};
+      return Flight{Range::part(i, flights, tiles), scratch, scratch + points_ * in_point_};
     };
     if (!together) {
       return run_with_scratch(ws_, flights, floats, [&](std::int64_t i, float* scratch) {
