@@ -7,6 +7,7 @@
 #include <commensal/base/core/limits.hpp>
 #include <commensal/base/core/rng.hpp>
 #include <commensal/base/store/fault_store.hpp>
+#include <commensal/base/store/joint_store.hpp>
 #include <commensal/base/store/memory_store.hpp>
 #include <commensal/base/store/sqlite_store.hpp>
 #include <map>
@@ -60,6 +61,25 @@ class Faultless {
   FaultStore store_{inner_, ~std::uint64_t{0}, Fault::kCrashBefore};
 };
 
+/// Half of what is written lies below, half is held.
+class Joint {
+ public:
+  Store& store() {
+    if (++calls_ % 2 == 0) {
+      joint_.hold();
+    } else if (calls_ > 1) {
+      EXPECT_TRUE(joint_.release());
+    }
+    return joint_;
+  }
+  void reopen() {}
+
+ private:
+  MemoryStore inner_;
+  JointStore joint_{inner_};
+  int calls_ = 0;
+};
+
 template <class Twin>
 class StoreContract : public ::testing::Test {
  protected:
@@ -81,7 +101,7 @@ class StoreContract : public ::testing::Test {
 
   Twin twin_;
 };
-using Twins = ::testing::Types<Memory, Sqlite, Faultless>;
+using Twins = ::testing::Types<Memory, Sqlite, Faultless, Joint>;
 TYPED_TEST_SUITE(StoreContract, Twins);
 
 TYPED_TEST(StoreContract, ReadsWhatWasWritten) {

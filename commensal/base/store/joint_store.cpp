@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
 #include <commensal/base/core/check.hpp>
+#include <commensal/base/store/bounds.hpp>
 #include <commensal/base/store/joint_store.hpp>
 
 namespace commensal::store {
@@ -30,6 +30,7 @@ Result<void> JointStore::release() {
 Result<void> JointStore::apply(const Batch& batch) {
   if (holds_ == 0) return write(batch);
   if (broken_) return tl::unexpected(*broken_);
+  COMMENSAL_TRY(check_batch(batch));
   for (const Write& one : batch) held_[one.space].insert_or_assign(one.key, one.value);
   return {};
 }
@@ -45,14 +46,11 @@ Result<std::optional<Bytes>> JointStore::get(std::string_view space, ByteView ke
 Result<void> JointStore::scan(std::string_view space, ByteView prefix, const Visitor& visit) {
   const auto held = held_.find(space);
   if (held == held_.end()) return below_.scan(space, prefix, visit);
-  const auto fits = [&](const Bytes& key) {
-    return key.size() >= prefix.size() && std::equal(prefix.begin(), prefix.end(), key.begin());
-  };
   auto next = held->second.lower_bound(Bytes(prefix.begin(), prefix.end()));
   bool goes_on = true;
   // Held ones that come before `end`, or all.
   const auto visit_held = [&](const Bytes* end) {
-    for (; goes_on && next != held->second.end() && fits(next->first); ++next) {
+    for (; goes_on && next != held->second.end() && starts_with(next->first, prefix); ++next) {
       if (end != nullptr && !(next->first < *end)) return;
       if (next->second) goes_on = visit(next->first, *next->second);
     }

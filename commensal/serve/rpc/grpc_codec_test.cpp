@@ -38,16 +38,40 @@ protocol::BatchSignature some_signature() {
   return signature;
 }
 
+ChainPosition some_chain() {
+  ChainPosition chain;
+  chain.head.anchor = digest_of(21);
+  chain.head.rounds = 1024;
+  chain.round = 5;
+  chain.value = digest_of(22);
+  return chain;
+}
+
+protocol::Receipt some_receipt() {
+  protocol::Receipt receipt;
+  receipt.step = 1;
+  receipt.round = 4;
+  receipt.commitment = digest_of(23);
+  receipt.provider = some_signature();
+  receipt.client = some_signature();
+  return receipt;
+}
+
 std::vector<ToProvider> all_to_provider() {
   Task task{.id = 7, .job = {}, .model = digest_of(2), .input_salt = digest_of(3), .inputs = {}};
   task.job.steps = 3;
   task.inputs = some_tensors();
-  return {Challenge{digest_of(1)},
-          Welcome{"token"},
-          Dismiss{{ErrorCode::kPermissionDenied, "a receipt did not hold"}},
-          task,
-          Countersign{{{8, some_signature()}, {9, some_signature()}}},
-          OpenRequest{digest_of(4)}};
+  return {
+      Challenge{digest_of(1), std::nullopt},
+      Challenge{digest_of(1), some_chain()},
+      Balance{{}, 3, protocol::Amount::from_words(1, 2), protocol::Amount(4), protocol::Amount(5)},
+      Reveal{8, digest_of(9)},
+      Outcomes{{{digest_of(1), "pay", protocol::Amount(7)}, {digest_of(2), "slash", {}}}},
+      Welcome{"token"},
+      Dismiss{{ErrorCode::kPermissionDenied, "a receipt did not hold"}},
+      task,
+      Countersign{{{8, some_signature()}, {9, some_signature()}}},
+      OpenRequest{digest_of(4)}};
 }
 
 std::vector<ToGateway> all_to_gateway() {
@@ -56,16 +80,23 @@ std::vector<ToGateway> all_to_gateway() {
               .address = {},
               .signature = {},
               .cached_models = {digest_of(1), digest_of(2)},
-              .threads = 4};
+              .threads = 4,
+              .chain = std::nullopt};
   hello.address.bytes.fill(6);
   hello.signature.bytes.fill(7);
+  Hello with_chain = hello;
+  with_chain.chain = some_chain();
   return {hello,
           Load{3, {digest_of(8)}},
           Commit{{{8, digest_of(9), 10, some_signature()}}},
           Deliver{10, digest_of(11), some_tensors()},
           Refuse{12, {ErrorCode::kResourceExhausted, "queue full"}},
           OpenReply{digest_of(13), core::Bytes{1, 2, 3}},
-          OpenReply{digest_of(13), std::nullopt}};
+          OpenReply{digest_of(13), std::nullopt},
+          with_chain,
+          Reveal{8, digest_of(9)},
+          Claims{{{some_receipt(), digest_of(3), digest_of(4)}}},
+          Transact{core::Bytes{1, 2, 3}}};
 }
 
 std::string bytes_of(const google::protobuf::MessageLite& message) {
@@ -91,7 +122,9 @@ TEST(GrpcCodec, ReadsWhatItWrites) {
 }
 
 TEST(GrpcCodec, KeepsTensorsAndNouns) {
-  const ToProvider message = all_to_provider()[3];
+  const auto all = all_to_provider();
+  const ToProvider& message = *std::ranges::find_if(
+      all, [](const ToProvider& one) { return std::holds_alternative<Task>(one); });
   const Task& sent = std::get<Task>(message);
   const auto read = from_wire(to_wire(message));
   ASSERT_TRUE(read);

@@ -71,8 +71,9 @@ void put(wire::GatewayMessage& out, const Balance& message) {
 void put(wire::GatewayMessage& out, const Reveal& message) { put(*out.mutable_reveal(), message); }
 
 void put(wire::GatewayMessage& out, const Outcomes& message) {
+  wire::Outcomes& to = *out.mutable_outcomes();
   for (const Outcomes::Item& item : message.items) {
-    wire::Outcomes::Item& row = *out.mutable_outcomes()->add_items();
+    wire::Outcomes::Item& row = *to.add_items();
     row.set_ticket(raw(item.ticket));
     row.set_event(item.event);
     row.set_amount(raw(item.amount));
@@ -82,8 +83,9 @@ void put(wire::GatewayMessage& out, const Outcomes& message) {
 void put(wire::ProviderMessage& out, const Reveal& message) { put(*out.mutable_reveal(), message); }
 
 void put(wire::ProviderMessage& out, const Claims& message) {
+  wire::Claims& to = *out.mutable_claims();
   for (const Claims::Item& item : message.items) {
-    wire::Claims::Item& row = *out.mutable_claims()->add_items();
+    wire::Claims::Item& row = *to.add_items();
     row.set_receipt(canonical(item.receipt));
     row.set_output_root(raw(item.output_root));
     row.set_output_salt(raw(item.output_salt));
