@@ -27,6 +27,13 @@ Result<void> JointStore::release() {
   return all.empty() ? Result<void>{} : write(all);
 }
 
+Result<void> JointStore::together(const std::function<Result<void>()>& change) {
+  hold();
+  auto done = change();
+  auto released = release();
+  return done ? released : done;
+}
+
 Result<void> JointStore::apply(const Batch& batch) {
   if (holds_ == 0) return write(batch);
   if (broken_) return tl::unexpected(*broken_);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <commensal/base/core/store.hpp>
+#include <functional>
 #include <map>
 
 namespace commensal::store {
@@ -19,6 +20,10 @@ class JointStore final : public core::Store {
   /// Writes what was held, in one batch; of holds inside holds the outermost does. Error: the
   /// store's.
   core::Result<void> release();
+  /// Runs `change` between a hold and its release. Error: the first of change's and release's; what
+  /// a change that failed has applied until then is written all the same, as each of its batches
+  /// is whole in itself.
+  core::Result<void> together(const std::function<core::Result<void>()>& change);
 
   core::Result<std::optional<core::Bytes>> get(std::string_view space, core::ByteView key) override;
   core::Result<void> apply(const Batch& batch) override;

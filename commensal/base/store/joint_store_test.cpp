@@ -48,5 +48,26 @@ TEST(JointStore, AfterAFailedReleaseNothingIsWrittenAnyMore) {
   EXPECT_EQ(*below.get("a", bytes("k")), std::nullopt);
 }
 
+TEST(JointStore, TogetherIsOneBatchAlsoOfAChangeThatFailsHalfway) {
+  MemoryStore below;
+  FaultStore counted(below, 1, Fault::kFailBefore);
+  JointStore store(counted);
+  const auto change = [&](core::Result<void> end) {
+    return store.together([&]() -> core::Result<void> {
+      COMMENSAL_TRY(store.apply({{"a", bytes("k1"), bytes("x")}}));
+      COMMENSAL_TRY(store.apply({{"b", bytes("k2"), bytes("y")}}));
+      return end;
+    });
+  };
+  const auto refused = change(core::fail(core::ErrorCode::kInvalidArgument, "refused"));
+  EXPECT_EQ(refused.error().message, "refused");
+  EXPECT_EQ(counted.applies(), 1u);
+  EXPECT_EQ(*below.get("a", bytes("k1")), bytes("x"));
+  EXPECT_EQ(*below.get("b", bytes("k2")), bytes("y"));
+  EXPECT_FALSE(change({}));  // the batch itself fails
+  const auto both = change(core::fail(core::ErrorCode::kInvalidArgument, "refused"));
+  EXPECT_NE(both.error().message, "refused");  // nothing is applied any more
+}
+
 }  // namespace
 }  // namespace commensal::store

@@ -74,4 +74,12 @@ core::Result<void> Bank::debit(const std::string& account, const Amount& amount,
 
 core::Result<void> Bank::commit() { return book_->commit(); }
 
+core::Result<void> Bank::durably(const std::function<core::Result<void>()>& change) {
+  return store_.together([&]() -> core::Result<void> {
+    auto done = change();
+    auto committed = commit();
+    return done ? committed : done;
+  });
+}
+
 }  // namespace commensal::gateway

@@ -3,7 +3,9 @@
 
 #include <commensal/base/core/clock.hpp>
 #include <commensal/base/crypto/secp256k1.hpp>
+#include <commensal/base/store/joint_store.hpp>
 #include <commensal/trade/pay/ledger/book.hpp>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -27,7 +29,7 @@ struct MoneyConfig {
 class Bank {
  public:
   /// All must outlive this object.
-  Bank(core::Store& store, const core::Clock& clock, const crypto::SecretKey& key,
+  Bank(store::JointStore& store, const core::Clock& clock, const crypto::SecretKey& key,
        const ledger::Config& rules)
       : store_(store), clock_(clock), key_(key), address_(key.address()), rules_(rules) {}
 
@@ -52,6 +54,9 @@ class Bank {
   bool can_pay(const std::string& account, const protocol::Amount& amount) const;
 
   core::Result<void> commit();
+  /// Runs `change`, then writes what it submitted and what it applied to the store in one batch.
+  /// Error: the first; what was submitted before it is written all the same.
+  core::Result<void> durably(const std::function<core::Result<void>()>& change);
 
  private:
   core::Result<ledger::Entry> stage(const crypto::SecretKey& key, ledger::Body body);
@@ -60,7 +65,7 @@ class Bank {
     return derived_key("commensal/custody/v1", account);
   }
 
-  core::Store& store_;
+  store::JointStore& store_;
   const core::Clock& clock_;
   const crypto::SecretKey& key_;
   const crypto::Address address_;

@@ -49,16 +49,16 @@ core::Result<void> Gateway::State::admit(const std::string& account) {
 
 /// Receipts and what was paid for them are on disk together or not at all.
 core::Result<void> Gateway::State::write(std::vector<ReceiptRecord>& records) {
-  store.hold();
-  core::Result<void> done = book.append(records);
-  for (const ReceiptRecord& record : records) {
-    if (!done || !record.charged || config.money.price == protocol::Amount()) continue;
-    const protocol::Job& job = record.receipt.job;
-    done = bank.debit(record.account, config.money.price, job.provider, protocol::job_id(job));
-  }
-  if (auto committed = bank.commit(); !committed && done) done = committed;
-  const auto released = store.release();
-  return done ? released : done;
+  return bank.durably([&]() -> core::Result<void> {
+    COMMENSAL_TRY(book.append(records));
+    for (const ReceiptRecord& record : records) {
+      if (!record.charged || config.money.price == protocol::Amount()) continue;
+      const protocol::Job& job = record.receipt.job;
+      COMMENSAL_TRY(
+          bank.debit(record.account, config.money.price, job.provider, protocol::job_id(job)));
+    }
+    return {};
+  });
 }
 
 core::Result<void> Gateway::State::audit_winner(const core::Digest& receipt) {

@@ -30,15 +30,6 @@ Lottery::Lottery(World world, const MoneyConfig& config)
       tickets_(world_.store, world_.clock,
                {.deadlines = {.opening_rounds_max = config.rules.opening_rounds}}) {}
 
-Result<void> Lottery::durably(const std::function<Result<void>()>& change) {
-  world_.store.hold();
-  auto done = change();
-  // What a change that failed has written so far is whole in itself: each part is one batch.
-  if (auto kept = world_.bank.commit(); !kept && done) done = kept;
-  auto released = world_.store.release();
-  return done ? released : done;
-}
-
 Result<void> Lottery::open() {
   if (!is_on()) return {};
   COMMENSAL_ASSIGN(threshold_, ticket::threshold_of(config_.win_probability));
@@ -100,7 +91,7 @@ Result<void> Lottery::meet(const crypto::Address& provider,
   const auto known = beacons_.find(provider);
   if (known == beacons_.end() || known->second.id() != id) {
     if (world_.bank.state().beacons.find(id) == nullptr) {
-      COMMENSAL_TRY(durably([&]() -> Result<void> {
+      COMMENSAL_TRY(world_.bank.durably([&]() -> Result<void> {
         COMMENSAL_TRY(world_.bank.submit(ledger::RegisterBeacon{head_, chain->head}));
         return {};
       }));
@@ -168,7 +159,7 @@ Result<void> Lottery::owe(std::span<const protocol::Receipt> receipts) {
     drawn.push_back(receipt);
   }
   if (tickets.empty()) return {};
-  return durably([&]() -> Result<void> {
+  return world_.bank.durably([&]() -> Result<void> {
     COMMENSAL_TRY(tickets_.commit(tickets, chain_->round() + 1));
     return tickets_.countersign(drawn);
   });
@@ -203,7 +194,7 @@ Result<void> Lottery::close_round() {
   rpc::Reveal reveal{chain_->round() + 1, {}};
   COMMENSAL_ASSIGN(reveal.value, chain_->reveal(reveal.round));
   last_value_ = reveal.value;
-  COMMENSAL_TRY(durably([&]() -> Result<void> {
+  COMMENSAL_TRY(world_.bank.durably([&]() -> Result<void> {
     COMMENSAL_TRY(keep_chain());
     for (auto& [provider, beacon] : beacons_) {
       COMMENSAL_TRY(beacon.on_gateway_reveal(reveal.round, reveal.value));
@@ -228,7 +219,7 @@ Result<void> Lottery::draw(const crypto::Address& provider, const rpc::Reveal& r
   beacon::TwoPartyBeacon& beacon = found->second;
   if (reveal.round <= beacon.drawn_round()) return {};
   COMMENSAL_TRY(beacon.on_provider_reveal(reveal.round, reveal.value));
-  return durably([&]() -> Result<void> {
+  return world_.bank.durably([&]() -> Result<void> {
     const core::Digest chain = ledger::chain_key(beacon.provider().head());
     COMMENSAL_TRY(world_.bank.submit(ledger::Reveal{chain, reveal.round, reveal.value}));
     COMMENSAL_TRY(tickets_.draw(beacon));
@@ -262,7 +253,7 @@ Result<void> Lottery::open_winner(const beacon::TwoPartyBeacon& beacon,
   COMMENSAL_ASSIGN(claim.gateway_reveal, beacon.gateway().value_of(item.receipt.round));
   COMMENSAL_ASSIGN(claim.provider_reveal, beacon.provider().value_of(item.receipt.round));
   const core::Digest id = protocol::ticket_id(item.receipt.body());
-  COMMENSAL_TRY(durably([&]() -> Result<void> {
+  COMMENSAL_TRY(world_.bank.durably([&]() -> Result<void> {
     COMMENSAL_TRY(world_.bank.submit(ledger::Open{claim, {}}));
     const ticket::Move move{id, Event::kOpen, {}};
     return tickets_.move({&move, 1});
@@ -279,7 +270,7 @@ Result<std::optional<Judgement>> Lottery::judge(const protocol::Receipt& receipt
   const ticket::Record* const record = is_on() ? tickets_.find(id) : nullptr;
   if (record == nullptr || record->state != State::kOpened) return std::nullopt;
   Judgement judgement;
-  COMMENSAL_TRY(durably([&]() -> Result<void> {
+  COMMENSAL_TRY(world_.bank.durably([&]() -> Result<void> {
     COMMENSAL_ASSIGN(const ledger::Entry entry,
                      world_.bank.submit(ledger::Judge{receipt, verdict}));
     COMMENSAL_ASSIGN(judgement, settle(id, entry));
@@ -326,7 +317,7 @@ Result<void> Lottery::punish_silence(const crypto::Address& provider) {
     if (move.event != Event::kSilence) continue;
     COMMENSAL_ASSIGN(const protocol::Receipt receipt, tickets_.receipt(move.ticket));
     if (!world_.was_delivered(protocol::receipt_id(receipt.body()))) continue;
-    COMMENSAL_TRY(durably([&]() -> Result<void> {
+    COMMENSAL_TRY(world_.bank.durably([&]() -> Result<void> {
       COMMENSAL_TRY(world_.bank.submit(ledger::Silence{receipt}));
       return tickets_.move({&move, 1});
     }));
@@ -348,7 +339,7 @@ Result<void> Lottery::punish_withholding(const crypto::Address& provider) {
     const bool is_over =
         until != nullptr && static_cast<std::uint64_t>(world_.clock.wall_ms()) > *until;
     if (until != nullptr ? !is_over : !world_.is_there(provider)) continue;
-    COMMENSAL_TRY(durably([&]() -> Result<void> {
+    COMMENSAL_TRY(world_.bank.durably([&]() -> Result<void> {
       if (!is_over) {
         COMMENSAL_TRY(world_.bank.submit(ledger::Demand{receipt}));
         return {};

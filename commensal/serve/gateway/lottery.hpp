@@ -88,8 +88,6 @@ class Lottery {
   core::Result<void> punish_silence(const crypto::Address& provider);
   core::Result<void> punish_withholding(const crypto::Address& provider);
   core::Result<void> keep_chain();
-  /// Runs `change` and makes all that it wrote durable in one batch.
-  core::Result<void> durably(const std::function<core::Result<void>()>& change);
 
   World world_;
   const MoneyConfig config_;

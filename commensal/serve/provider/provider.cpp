@@ -264,11 +264,10 @@ core::Result<void> Provider::State::keep(std::span<const protocol::ReceiptBody> 
     receipt.provider = signatures[i];
     tickets.push_back({std::move(receipt), task.output_root, task.output_salt});
   }
-  store.hold();
-  auto kept = retention.keep(records);
-  if (kept) kept = purse.commit(tickets);
-  const auto released = store.release();
-  return kept ? released : kept;
+  return store.together([&]() -> core::Result<void> {
+    COMMENSAL_TRY(retention.keep(records));
+    return purse.commit(tickets);
+  });
 }
 
 void Provider::State::handle(Provider&, rpc::Countersign message) {
@@ -282,10 +281,10 @@ void Provider::State::handle(Provider&, rpc::Countersign message) {
     deliveries.push_back({item.task, found->second.output_salt, std::move(found->second.outputs)});
     committed.erase(found);
   }
-  store.hold();
-  auto saved = retention.countersigned(receipts);
-  if (saved) saved = purse.countersign(receipts);
-  if (const auto released = store.release(); saved) saved = released;
+  const auto saved = store.together([&]() -> core::Result<void> {
+    COMMENSAL_TRY(retention.countersigned(receipts));
+    return purse.countersign(receipts);
+  });
   if (!saved) {
     for (const rpc::Deliver& delivery : deliveries) refuse(delivery.task, saved.error());
     return;

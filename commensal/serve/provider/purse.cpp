@@ -124,24 +124,16 @@ Result<void> Purse::on_reveal(const rpc::Reveal& reveal) {
   if (!beacon_) return fail(ErrorCode::kFailedPrecondition, "a reveal of no beacon");
   if (reveal.round <= beacon_->drawn_round()) return {};
   COMMENSAL_TRY(beacon_->on_gateway_reveal(reveal.round, reveal.value));
-  world_.store.hold();
   rpc::Reveal own{reveal.round, {}};
-  auto done = tickets_.close(beacon_->id(), reveal.round);
-  const auto step = [&](auto&& next) {
-    if (done) done = next();
-  };
-  step([&]() -> Result<void> {
+  COMMENSAL_TRY(world_.store.together([&]() -> Result<void> {
+    COMMENSAL_TRY(tickets_.close(beacon_->id(), reveal.round));
     COMMENSAL_ASSIGN(own.value, chain_->reveal(own.round));
-    return keep_chain();
-  });
-  step([&] { return beacon_->on_provider_reveal(own.round, own.value); });
-  step([&]() -> Result<void> {
+    COMMENSAL_TRY(keep_chain());
+    COMMENSAL_TRY(beacon_->on_provider_reveal(own.round, own.value));
     COMMENSAL_TRY(tickets_.draw(*beacon_));
     COMMENSAL_TRY(tickets_.prune(beacon_->id(), own.round));
     return {};
-  });
-  auto released = world_.store.release();
-  if (!done || !released) return done ? released : done;
+  }));
   world_.send(own);
   claim();
   return {};
