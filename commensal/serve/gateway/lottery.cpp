@@ -17,9 +17,7 @@ using ticket::State;
 
 namespace {
 
-constexpr std::string_view kChain = "chain";
-
-core::Bytes bytes_of(std::string_view text) { return {text.begin(), text.end()}; }
+constexpr std::string_view kChain = "chain", kOwn = "own";
 
 }  // namespace
 
@@ -34,30 +32,11 @@ Result<void> Lottery::open() {
   if (!is_on()) return {};
   COMMENSAL_ASSIGN(threshold_, ticket::threshold_of(config_.win_probability));
   COMMENSAL_TRY(tickets_.open());
-  COMMENSAL_TRY(load_chain());
+  COMMENSAL_ASSIGN(auto chain, beacon::KeptChain::open(world_.store, std::string(kChain),
+                                                       {kOwn.begin(), kOwn.end()}, world_.key,
+                                                       world_.rng, config_.chain_depth));
+  chain_.emplace(std::move(chain));
   return load_beacons();
-}
-
-Result<void> Lottery::load_chain() {
-  COMMENSAL_ASSIGN(const auto kept, world_.store.get(kChain, bytes_of("own")));
-  if (kept) {
-    COMMENSAL_ASSIGN(chain_, beacon::ReverseChain::decode(*kept));
-  } else {
-    chain_ = beacon::ReverseChain::make(world_.rng.next_digest(), config_.chain_depth);
-    COMMENSAL_TRY(keep_chain());
-  }
-  head_.anchor = chain_->anchor();
-  head_.rounds = chain_->rounds();
-  head_ = protocol::sign_chain_head(world_.key, head_);
-  last_value_ = chain_->anchor();
-  if (chain_->round() > 0) {
-    COMMENSAL_ASSIGN(last_value_, chain_->reveal(chain_->round()));
-  }
-  return {};
-}
-
-Result<void> Lottery::keep_chain() {
-  return world_.store.apply({{std::string(kChain), bytes_of("own"), chain_->encode()}});
 }
 
 /// What the ledger knows of them is what counts.
@@ -66,17 +45,17 @@ Result<void> Lottery::load_beacons() {
   for (const auto& [id, row] : state.beacons.rows()) {
     const ledger::ChainRow* const own = state.chains.find(row.gateway);
     const ledger::ChainRow* const other = state.chains.find(row.provider);
-    if (own == nullptr || other == nullptr || own->head != head_) continue;
-    beacons_.insert_or_assign(other->head.owner,
-                              beacon::TwoPartyBeacon({head_, chain_->round(), last_value_},
-                                                     {other->head, other->round, other->value}));
+    if (own == nullptr || other == nullptr || own->head != chain_->head()) continue;
+    beacons_.insert_or_assign(
+        other->head.owner,
+        beacon::TwoPartyBeacon(chain_->tracker(), {other->head, other->round, other->value}));
   }
   return {};
 }
 
 std::optional<rpc::ChainPosition> Lottery::position() const {
   if (!is_on()) return std::nullopt;
-  return rpc::ChainPosition{head_, chain_->round(), last_value_};
+  return rpc::ChainPosition{chain_->head(), chain_->round(), chain_->value()};
 }
 
 Result<void> Lottery::meet(const crypto::Address& provider,
@@ -87,18 +66,17 @@ Result<void> Lottery::meet(const crypto::Address& provider,
                 "the provider shows no hash chain of its own: answers earn tickets here");
   }
   COMMENSAL_TRY(protocol::verify_chain_head(chain->head));
-  const core::Digest id = protocol::beacon_id(head_, chain->head);
+  const core::Digest id = protocol::beacon_id(chain_->head(), chain->head);
   const auto known = beacons_.find(provider);
   if (known == beacons_.end() || known->second.id() != id) {
     if (world_.bank.state().beacons.find(id) == nullptr) {
       COMMENSAL_TRY(world_.bank.durably([&]() -> Result<void> {
-        COMMENSAL_TRY(world_.bank.submit(ledger::RegisterBeacon{head_, chain->head}));
+        COMMENSAL_TRY(world_.bank.submit(ledger::RegisterBeacon{chain_->head(), chain->head}));
         return {};
       }));
     }
-    beacons_.insert_or_assign(provider,
-                              beacon::TwoPartyBeacon({head_, chain_->round(), last_value_},
-                                                     beacon::ChainTracker(chain->head)));
+    beacons_.insert_or_assign(
+        provider, beacon::TwoPartyBeacon(chain_->tracker(), beacon::ChainTracker(chain->head)));
   }
   if (chain->round > 0) on_reveal(provider, {chain->round, chain->value});
   return {};
@@ -192,17 +170,15 @@ void Lottery::tick() {
 
 Result<void> Lottery::close_round() {
   rpc::Reveal reveal{chain_->round() + 1, {}};
-  COMMENSAL_ASSIGN(reveal.value, chain_->reveal(reveal.round));
-  last_value_ = reveal.value;
   COMMENSAL_TRY(world_.bank.durably([&]() -> Result<void> {
-    COMMENSAL_TRY(keep_chain());
+    COMMENSAL_ASSIGN(reveal.value, chain_->reveal(reveal.round));
     for (auto& [provider, beacon] : beacons_) {
       COMMENSAL_TRY(beacon.on_gateway_reveal(reveal.round, reveal.value));
       COMMENSAL_TRY(tickets_.close(beacon.id(), reveal.round));
     }
     if (beacons_.empty()) return {};
-    COMMENSAL_TRY(
-        world_.bank.submit(ledger::Reveal{ledger::chain_key(head_), reveal.round, reveal.value}));
+    COMMENSAL_TRY(world_.bank.submit(
+        ledger::Reveal{ledger::chain_key(chain_->head()), reveal.round, reveal.value}));
     return {};
   }));
   for (const auto& [provider, beacon] : beacons_) world_.send(provider, reveal);

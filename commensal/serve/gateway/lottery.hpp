@@ -5,7 +5,7 @@
 #include <commensal/base/store/joint_store.hpp>
 #include <commensal/serve/gateway/bank.hpp>
 #include <commensal/serve/rpc/messages.hpp>
-#include <commensal/trade/pay/beacon/chain.hpp>
+#include <commensal/trade/pay/beacon/kept_chain.hpp>
 #include <commensal/trade/pay/beacon/two_party.hpp>
 #include <commensal/trade/pay/ticket/book.hpp>
 #include <functional>
@@ -78,7 +78,6 @@ class Lottery {
  private:
   using Beacons = std::map<crypto::Address, beacon::TwoPartyBeacon>;
 
-  core::Result<void> load_chain();
   core::Result<void> load_beacons();
   core::Result<void> close_round();
   core::Result<void> draw(const crypto::Address& provider, const rpc::Reveal& reveal);
@@ -87,16 +86,13 @@ class Lottery {
   core::Result<Judgement> settle(const core::Digest& ticket, const ledger::Entry& entry);
   core::Result<void> punish_silence(const crypto::Address& provider);
   core::Result<void> punish_withholding(const crypto::Address& provider);
-  core::Result<void> keep_chain();
 
   World world_;
   const MoneyConfig config_;
   const crypto::Address address_;
   core::Digest threshold_{};
   ticket::TicketBook tickets_;
-  std::optional<beacon::ReverseChain> chain_;
-  protocol::ChainHead head_;
-  core::Digest last_value_{};
+  std::optional<beacon::KeptChain> chain_;  // after open()
   Beacons beacons_;
 };
 

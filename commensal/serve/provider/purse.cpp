@@ -36,18 +36,12 @@ Purse::Purse(World world, const PurseConfig& config)
 
 Result<void> Purse::load_chain(const crypto::Address& gateway) {
   if (chain_ && gateway == gateway_) return {};
+  COMMENSAL_ASSIGN(auto chain,
+                   beacon::KeptChain::open(world_.store, std::string(kChains), key_of(gateway),
+                                           world_.key, world_.rng, config_.chain_depth));
+  chain_.emplace(std::move(chain));
   gateway_ = gateway;
-  COMMENSAL_ASSIGN(const auto kept, world_.store.get(kChains, key_of(gateway)));
-  if (kept) {
-    COMMENSAL_ASSIGN(chain_, beacon::ReverseChain::decode(*kept));
-    return {};
-  }
-  chain_ = beacon::ReverseChain::make(world_.rng.next_digest(), config_.chain_depth);
-  return keep_chain();
-}
-
-Result<void> Purse::keep_chain() {
-  return world_.store.apply({{std::string(kChains), key_of(gateway_), chain_->encode()}});
+  return {};
 }
 
 Result<std::optional<rpc::ChainPosition>> Purse::meet(
@@ -56,24 +50,10 @@ Result<std::optional<rpc::ChainPosition>> Purse::meet(
   if (!gateway) return std::nullopt;
   COMMENSAL_TRY(protocol::verify_chain_head(gateway->head));
   COMMENSAL_TRY(load_chain(gateway->head.owner));
-  rpc::ChainPosition own;
-  own.head.anchor = chain_->anchor();
-  own.head.rounds = chain_->rounds();
-  own.head = protocol::sign_chain_head(world_.key, own.head);
-  own.round = chain_->round();
-  own.value = chain_->anchor();
-  if (own.round > 0) {
-    COMMENSAL_ASSIGN(own.value, chain_->reveal(own.round));
-  }
   // A round may be drawn by us only after the gateway has closed it, which it says below.
-  beacon_.emplace(beacon::ChainTracker(gateway->head),
-                  beacon::ChainTracker(own.head, own.round, own.value));
-  if (gateway->round > 0) {
-    COMMENSAL_TRY(on_reveal({gateway->round, gateway->value}));
-    own.round = chain_->round();
-    COMMENSAL_ASSIGN(own.value, chain_->reveal(own.round));
-  }
-  return own;
+  beacon_.emplace(beacon::ChainTracker(gateway->head), chain_->tracker());
+  if (gateway->round > 0) COMMENSAL_TRY(on_reveal({gateway->round, gateway->value}));
+  return rpc::ChainPosition{chain_->head(), chain_->round(), chain_->value()};
 }
 
 void Purse::resume() { claim(); }
@@ -128,7 +108,6 @@ Result<void> Purse::on_reveal(const rpc::Reveal& reveal) {
   COMMENSAL_TRY(world_.store.together([&]() -> Result<void> {
     COMMENSAL_TRY(tickets_.close(beacon_->id(), reveal.round));
     COMMENSAL_ASSIGN(own.value, chain_->reveal(own.round));
-    COMMENSAL_TRY(keep_chain());
     COMMENSAL_TRY(beacon_->on_provider_reveal(own.round, own.value));
     COMMENSAL_TRY(tickets_.draw(*beacon_));
     COMMENSAL_TRY(tickets_.prune(beacon_->id(), own.round));

@@ -5,7 +5,7 @@
 #include <commensal/base/core/rng.hpp>
 #include <commensal/base/store/joint_store.hpp>
 #include <commensal/serve/rpc/messages.hpp>
-#include <commensal/trade/pay/beacon/chain.hpp>
+#include <commensal/trade/pay/beacon/kept_chain.hpp>
 #include <commensal/trade/pay/beacon/two_party.hpp>
 #include <commensal/trade/pay/ticket/book.hpp>
 #include <functional>
@@ -66,14 +66,13 @@ class Purse {
 
  private:
   core::Result<void> load_chain(const crypto::Address& gateway);
-  core::Result<void> keep_chain();
   void claim();
 
   World world_;
   const PurseConfig config_;
   ticket::TicketBook tickets_;
   crypto::Address gateway_;
-  std::optional<beacon::ReverseChain> chain_;
+  std::optional<beacon::KeptChain> chain_;  // for gateway_
   std::optional<beacon::TwoPartyBeacon> beacon_;
   std::optional<rpc::Balance> balance_;
 };
