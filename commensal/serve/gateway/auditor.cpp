@@ -37,7 +37,7 @@ struct Auditor::Replayer {
   }
 };
 
-Auditor::Auditor(core::Loop& loop, const crypto::SecretKey& key, Roster& roster,
+Auditor::Auditor(core::Loop& loop, const crypto::SecretKey& key, const Roster& roster,
                  const ModelHub& hub, std::int64_t opening_ms_max, Done done)
     : loop_(loop),
       key_(key),
@@ -61,17 +61,16 @@ void Auditor::request(const ReceiptRecord& record) {
 }
 
 void Auditor::ask(Cases::value_type& item) {
-  const Roster::Peer* peer = roster_.by_address(item.second.provider);
-  if (peer == nullptr || peer->link == nullptr) return;
-  peer->link->send(rpc::OpenRequest{item.first});
+  rpc::ProviderLink* const link = roster_.connected(item.second.provider);
+  if (link == nullptr) return;
+  link->send(rpc::OpenRequest{item.first});
   loop_.after(opening_ms_max_,
               [this, id = item.first, asked = ++item.second.asked, alive = std::weak_ptr(alive_)] {
                 if (alive.expired()) return;
                 const auto found = cases_.find(id);
                 if (found == cases_.end() || found->second.opened || found->second.asked != asked)
                   return;
-                const Roster::Peer* still = roster_.by_address(found->second.provider);
-                if (still == nullptr || still->link == nullptr) return;
+                if (roster_.connected(found->second.provider) == nullptr) return;
                 conclude(id, verify::judge_unavailable(
                                  found->second.body,
                                  fmt::format("not opened within {} ms", opening_ms_max_), key_));
@@ -121,8 +120,7 @@ void Auditor::conclude(core::Digest receipt, core::Result<protocol::Verdict> ver
 std::size_t Auditor::pending() const {
   return static_cast<std::size_t>(
       std::count_if(cases_.begin(), cases_.end(), [this](const Cases::value_type& item) {
-        const Roster::Peer* peer = roster_.by_address(item.second.provider);
-        return item.second.opened || (peer != nullptr && peer->link != nullptr);
+        return item.second.opened || roster_.connected(item.second.provider) != nullptr;
       }));
 }
 

@@ -20,7 +20,7 @@ class Auditor {
   /// Called once per audit that came to an end; an error is the auditor's own and accuses nobody.
   using Done = std::function<void(const core::Digest& receipt, core::Result<protocol::Verdict>)>;
 
-  Auditor(core::Loop& loop, const crypto::SecretKey& key, Roster& roster, const ModelHub& hub,
+  Auditor(core::Loop& loop, const crypto::SecretKey& key, const Roster& roster, const ModelHub& hub,
           std::int64_t opening_ms_max, Done done);
   ~Auditor();
 
@@ -47,7 +47,7 @@ class Auditor {
 
   core::Loop& loop_;
   const crypto::SecretKey& key_;
-  Roster& roster_;
+  const Roster& roster_;
   const ModelHub& hub_;
   const std::int64_t opening_ms_max_;
   const Done done_;

@@ -5,25 +5,22 @@
 namespace commensal::gateway {
 
 Lottery::World Gateway::State::lottery_world() {
-  return {.store = store,
-          .clock = world.clock,
-          .rng = world.rng,
-          .key = world.key,
-          .bank = bank,
-          .send =
-              [this](const crypto::Address& provider, rpc::ToProvider message) {
-                const Roster::Peer* peer = roster.by_address(provider);
-                if (peer != nullptr && peer->link != nullptr) peer->link->send(std::move(message));
-              },
-          .is_there =
-              [this](const crypto::Address& provider) {
-                const Roster::Peer* peer = roster.by_address(provider);
-                return peer != nullptr && peer->link != nullptr;
-              },
-          .was_delivered =
-              [this](const core::Digest& receipt) { return book.find(receipt).has_value(); },
-          .audit = [this](const core::Digest& receipt) { return audit_winner(receipt); },
-          .report = [this](const core::Error& error) { observer.on_error(error); }};
+  return {
+      .store = store,
+      .clock = world.clock,
+      .rng = world.rng,
+      .key = world.key,
+      .bank = bank,
+      .send =
+          [this](const crypto::Address& provider, rpc::ToProvider message) {
+            if (auto* const link = roster.connected(provider)) link->send(std::move(message));
+          },
+      .is_there =
+          [this](const crypto::Address& provider) { return roster.connected(provider) != nullptr; },
+      .was_delivered =
+          [this](const core::Digest& receipt) { return book.find(receipt).has_value(); },
+      .audit = [this](const core::Digest& receipt) { return audit_winner(receipt); },
+      .report = [this](const core::Error& error) { observer.on_error(error); }};
 }
 
 void Gateway::State::tick() {
@@ -39,8 +36,10 @@ void Gateway::State::tick() {
 core::Result<void> Gateway::State::admit(const std::string& account) {
   COMMENSAL_TRY(lottery.cover());
   if (config.money.price == protocol::Amount()) return {};
+  const auto found = unpaid.find(account);
+  const std::uint64_t requests = (found == unpaid.end() ? 0 : found->second) + 1;
   COMMENSAL_ASSIGN(const protocol::Amount needed,
-                   config.money.price.times(protocol::Amount(unpaid[account] + 1)));
+                   config.money.price.times(protocol::Amount(requests)));
   if (bank.can_pay(account, needed)) return {};
   return core::fail(core::ErrorCode::kResourceExhausted,
                     "account '{}' can't pay {} for what it has under way, {} each", account,
@@ -85,13 +84,13 @@ void Gateway::State::audit_ourselves(const ReceiptRecord& record) {
 }
 
 void Gateway::State::tell_balance(const crypto::Address& provider) {
-  const Roster::Peer* peer = roster.by_address(provider);
-  if (!lottery.is_on() || peer == nullptr || peer->link == nullptr) return;
+  rpc::ProviderLink* const link = roster.connected(provider);
+  if (!lottery.is_on() || link == nullptr) return;
   const ledger::State& state = bank.state();
-  peer->link->send(rpc::Balance{bank.address(), state.nonces.get(provider),
-                                state.balance(provider, ledger::AccountKind::kAvailable),
-                                state.balance(provider, ledger::AccountKind::kStake),
-                                config.money.stake_min});
+  link->send(rpc::Balance{bank.address(), state.nonces.get(provider),
+                          state.balance(provider, ledger::AccountKind::kAvailable),
+                          state.balance(provider, ledger::AccountKind::kStake),
+                          config.money.stake_min});
 }
 
 void Gateway::State::handle(LinkId link, const rpc::Transact& message) {

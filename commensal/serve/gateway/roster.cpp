@@ -129,6 +129,11 @@ Roster::Peer* Roster::by_address(const crypto::Address& address) {
   return found == peers_.end() ? nullptr : &found->second;
 }
 
+rpc::ProviderLink* Roster::connected(const crypto::Address& address) const {
+  const auto found = peers_.find(address);
+  return found == peers_.end() ? nullptr : found->second.link.get();
+}
+
 std::vector<Candidate> Roster::candidates(const ModelVersion& model, std::uint64_t demand,
                                           const std::set<crypto::Address>& tried) const {
   std::vector<Candidate> list;

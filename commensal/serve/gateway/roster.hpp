@@ -49,6 +49,8 @@ class Roster {
 
   Peer* at(LinkId link);
   Peer* by_address(const crypto::Address& address);
+  /// Its link; null where it is not connected or not known.
+  rpc::ProviderLink* connected(const crypto::Address& address) const;
   const std::map<crypto::Address, Peer>& peers() const { return peers_; }
 
   /// One candidate per known provider, in the order of peers(), for a request for `model`, which
