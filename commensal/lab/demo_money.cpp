@@ -110,7 +110,7 @@ DemoMoney DemoPurses::report(gateway::Daemon& gateway, const DemoTerms& terms) c
     return to_text(found == from.end() ? Amount() : found->second);
   };
   for (const auto& [id, unused] : all) {
-    const auto kind = ledger::enum_names(AccountKind{})[static_cast<std::size_t>(id.kind)];
+    const auto kind = protocol::name_of(id.kind);
     made.balances.push_back({owner_of(id), std::string(kind), at(before_, id), at(after, id)});
   }
   return made;
