@@ -2,10 +2,10 @@
 #include <apps/bench_files.hpp>
 #include <apps/command.hpp>
 #include <apps/progress.hpp>
+#include <commensal/base/core/temporary_folder.hpp>
 #include <commensal/lab/bench/report.hpp>
 #include <commensal/lab/bench/serve.hpp>
 #include <commensal/lab/pay_bench/pay_bench.hpp>
-#include <cstdlib>
 #include <iostream>
 #include <memory>
 #include <utility>
@@ -63,32 +63,9 @@ Result<int> bench_runtime(Options& options) {
                                                                                              : 2;
 }
 
-/// A folder of its own on the disk where the program is started, gone with the object: a temporary
-/// folder may lie in memory, where fsync costs nothing.
-class BenchFolder {
- public:
-  static Result<BenchFolder> make() {
-    std::string name = "commensal-bench-XXXXXX";
-    if (::mkdtemp(name.data()) == nullptr) {
-      return core::fail(core::ErrorCode::kPermissionDenied,
-                        "cannot make a folder in the current folder");
-    }
-    return BenchFolder(name);
-  }
-  BenchFolder(BenchFolder&& other) noexcept : path_(std::exchange(other.path_, {})) {}
-  ~BenchFolder() {
-    std::error_code ignored;
-    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
-  }
-  const core::Path& path() const { return path_; }
-
- private:
-  explicit BenchFolder(core::Path path) : path_(std::move(path)) {}
-  core::Path path_;
-};
-
 Result<int> bench_tickets(Options& options) {
-  COMMENSAL_ASSIGN(const BenchFolder folder, BenchFolder::make());
+  // Where the program is started: a temporary folder may lie in memory, where fsync costs nothing.
+  COMMENSAL_ASSIGN(const auto folder, core::TemporaryFolder::make("commensal-bench", "."));
   options.pay.folder = folder.path();
   COMMENSAL_ASSIGN(const auto rows, lab::run_pay_bench(options.pay, core::SystemClock()));
   fmt::print("{}\n", options.json ? lab::pay_json(rows) : lab::pay_text(rows));

@@ -9,8 +9,6 @@
 #include <array>
 #include <cerrno>
 #include <commensal/base/core/check.hpp>
-#include <cstdlib>
-#include <filesystem>
 
 namespace commensal::e2e {
 namespace {
@@ -87,15 +85,6 @@ std::string run(const std::vector<std::string>& arguments, int& status) {
   return process.read_all(status);
 }
 
-Folder::Folder() {
-  std::string pattern = (std::filesystem::temp_directory_path() / "commensal-e2e-XXXXXX").string();
-  core::check(::mkdtemp(pattern.data()) != nullptr, "a folder is made");
-  path_ = pattern;
-}
-
-Folder::~Folder() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
-}
+Folder::Folder() : made_(core::TemporaryFolder::make("commensal-e2e").value()) {}
 
 }  // namespace commensal::e2e

@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <commensal/base/core/temporary_folder.hpp>
 #include <string>
 #include <vector>
 
@@ -39,13 +40,10 @@ std::string run(const std::vector<std::string>& arguments, int& status);
 class Folder {
  public:
   Folder();
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  ~Folder();
-  std::string at(const std::string& name) const { return path_ + "/" + name; }
+  std::string at(const std::string& name) const { return (made_.path() / name).string(); }
 
  private:
-  std::string path_;
+  core::TemporaryFolder made_;
 };
 
 }  // namespace commensal::e2e

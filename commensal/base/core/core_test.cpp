@@ -5,6 +5,7 @@
 #include <commensal/base/core/file.hpp>
 #include <commensal/base/core/pages.hpp>
 #include <commensal/base/core/rng.hpp>
+#include <commensal/base/core/temporary_folder.hpp>
 
 namespace commensal::core {
 namespace {
@@ -61,6 +62,25 @@ TEST(File, ComesBackAfterItsPagesWereForgotten) {
     (*file)->forget(part);
   }
   EXPECT_TRUE(std::equal(all.begin(), all.end(), bytes.begin()));
+}
+
+TEST(TemporaryFolder, IsTheOwnersAndGoesWithTheObject) {
+  Path first;
+  {
+    auto made = TemporaryFolder::make("commensal-core");
+    ASSERT_TRUE(made) << made.error().message;
+    const TemporaryFolder folder = *std::move(made);
+    first = folder.path();
+    EXPECT_EQ(first.parent_path(), std::filesystem::temp_directory_path());
+    EXPECT_EQ(std::filesystem::status(first).permissions(), std::filesystem::perms::owner_all);
+    const auto inner = TemporaryFolder::make("inner", first);
+    ASSERT_TRUE(inner);
+    EXPECT_EQ(inner->path().parent_path(), first);
+    ASSERT_TRUE(write_file_atomically(inner->path() / "file", Bytes{1}));
+  }
+  EXPECT_FALSE(std::filesystem::exists(first));
+  const auto refused = TemporaryFolder::make("commensal-core", first);
+  EXPECT_NE(refused.error().message.find("No such file"), std::string::npos);
 }
 
 TEST(File, IsReplacedAtomicallyAndMapped) {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <commensal/base/core/temporary_folder.hpp>
 #include <commensal/compute/graph/onnx/import.hpp>
 #include <commensal/lab/bench/bench.hpp>
 #include <commensal/lab/bench/inputs.hpp>
@@ -202,7 +203,7 @@ std::vector<Bar> bars_of(const BenchReport& report) {
 
 Result<BenchReport> run_bench(const BenchOptions& options) {
   BenchReport report;
-  COMMENSAL_ASSIGN(const ScratchFolder scratch, ScratchFolder::make());
+  COMMENSAL_ASSIGN(const auto scratch, core::TemporaryFolder::make("commensal-bench"));
   for (std::size_t i = 0; i < options.models.size(); ++i) {
     ModelBench bench(options, options.models[i], scratch.path());
     auto done = bench.measure(report, i);

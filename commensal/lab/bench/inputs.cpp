@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <commensal/base/core/rng.hpp>
-#include <commensal/base/core/temporary_folder.hpp>
 #include <commensal/lab/bench/inputs.hpp>
 
 namespace commensal::lab {
@@ -42,16 +41,6 @@ core::Bytes elements(const tensor::TensorType& type, std::uint64_t stream) {
 }
 
 }  // namespace
-
-Result<ScratchFolder> ScratchFolder::make() {
-  COMMENSAL_ASSIGN(const core::Path made, core::make_temporary_folder("commensal-bench"));
-  return ScratchFolder(made);
-}
-
-ScratchFolder::~ScratchFolder() {
-  std::error_code ignored;
-  if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
-}
 
 Result<std::optional<std::vector<InputFile>>> write_inputs(const graph::Graph& graph,
                                                            std::int64_t batch,

@@ -7,19 +7,6 @@
 
 namespace commensal::lab {
 
-/// A folder of its own below the system's temporary one, removed with the object.
-class ScratchFolder {
- public:
-  static core::Result<ScratchFolder> make();
-  ScratchFolder(ScratchFolder&& other) noexcept : path_(std::exchange(other.path_, {})) {}
-  ~ScratchFolder();
-  const core::Path& path() const { return path_; }
-
- private:
-  explicit ScratchFolder(core::Path path) : path_(std::move(path)) {}
-  core::Path path_;
-};
-
 /// Writes an input of `batch` samples for each of the graph's, as tests/peer/agree.py draws them:
 /// input k from stream k of seed 7, as u in [-1, 1); an int64 is 1 where u < 0, else 0. Free
 /// dimensions but the first are 1. None where the model fixes another batch.
