@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // What only the twin on disk can get wrong: foreign files, and being killed.
 #include <gtest/gtest.h>
-#include <signal.h>
 #include <sqlite3.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <commensal/base/core/check.hpp>
 #include <commensal/base/core/rng.hpp>
+#include <commensal/base/store/killed_child.hpp>
 #include <commensal/base/store/sqlite_store.hpp>
 
 namespace commensal::store {
@@ -90,46 +88,23 @@ Bytes number_bytes(std::uint32_t number) {
   return bytes;
 }
 
-[[noreturn]] void write_until_killed(const Path& path, std::uint32_t from, int acknowledge) {
-  const auto store = open_sqlite_store(path);
-  if (!store) ::_exit(1);
-  for (std::uint32_t number = from;; ++number) {
-    core::Store::Batch batch;
-    for (std::uint8_t key = 0; key < kBatchKeys; ++key) {
-      batch.push_back({"last", {key}, number_bytes(number)});
-    }
-    Bytes own = number_bytes(number);
-    own.resize(4);
-    batch.push_back({"all", own, Bytes(1)});
-    if (!(*store)->apply(batch)) ::_exit(2);
-    if (::write(acknowledge, &number, sizeof number) != sizeof number) ::_exit(3);
-  }
-}
-
 /// Lets a child write for a while, kills it and returns the last number that it acknowledged.
 std::uint32_t killed_after(const Path& path, std::uint32_t from, std::uint32_t delay_us) {
-  int ends[2];
-  core::check(::pipe(ends) == 0, "pipe");
-  const pid_t child = ::fork();
-  core::check(child >= 0, "fork");
-  if (child == 0) {
-    ::close(ends[0]);
-    write_until_killed(path, from, ends[1]);
-  }
-  ::close(ends[1]);
-  std::uint32_t last = from - 1, number = 0;
-  const auto acknowledged = [&] {
-    return ::read(ends[0], &number, sizeof number) == sizeof number;
-  };
-  if (acknowledged()) last = number;  // it is up
-  ::usleep(delay_us);
-  ::kill(child, SIGKILL);
-  while (acknowledged()) last = number;
-  ::close(ends[0]);
-  int status = 0;
-  ::waitpid(child, &status, 0);
-  EXPECT_TRUE(WIFSIGNALED(status)) << "the child gave up with " << WEXITSTATUS(status);
-  return last;
+  return last_word_of_killed(from - 1, delay_us, [&](const auto& say) {
+    const auto store = open_sqlite_store(path);
+    if (!store) return 1;
+    for (std::uint32_t number = from;; ++number) {
+      core::Store::Batch batch;
+      for (std::uint8_t key = 0; key < kBatchKeys; ++key) {
+        batch.push_back({"last", {key}, number_bytes(number)});
+      }
+      Bytes own = number_bytes(number);
+      own.resize(4);
+      batch.push_back({"all", own, Bytes(1)});
+      if (!(*store)->apply(batch)) return 2;
+      say(number);
+    }
+  });
 }
 
 TEST_F(SqliteStoreTest, AKillLosesNothingAcknowledgedAndTearsNoBatch) {

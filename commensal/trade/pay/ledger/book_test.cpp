@@ -2,12 +2,10 @@
 // The book on every store: what was acknowledged is there after any crash, once; any changed byte
 // is found.
 #include <gmock/gmock.h>
-#include <signal.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <commensal/base/core/check.hpp>
 #include <commensal/base/store/fault_store.hpp>
+#include <commensal/base/store/killed_child.hpp>
 #include <commensal/base/store/memory_store.hpp>
 #include <commensal/base/store/sqlite_store.hpp>
 #include <commensal/trade/pay/ledger/book.hpp>
@@ -210,39 +208,16 @@ TEST(MoneyCrash, AtEveryWriteNothingAcknowledgedIsLostAndNothingIsThereTwice) {
   }
 }
 
-/// Appends to the journal until it is killed; says after each commit how many entries are in it.
-[[noreturn]] void work_until_killed(const Path& path, std::uint64_t seed, int acknowledge) {
-  const auto store = store::open_sqlite_store(path);
-  if (!store) ::_exit(1);
-  Clerk clerk(**store, seed, {.snapshot_entries = 50});
-  if (!clerk.open()) ::_exit(2);
-  while (clerk.group(8)) {
-    if (::write(acknowledge, &clerk.acknowledged_, sizeof(Head)) != sizeof(Head)) ::_exit(3);
-  }
-  ::_exit(4);
-}
-
+/// Appends to the journal until it is killed; returns the head that it acknowledged last.
 Head killed_after(const Path& path, std::uint64_t seed, std::uint32_t delay_us) {
-  int ends[2];
-  core::check(::pipe(ends) == 0, "pipe");
-  const pid_t child = ::fork();
-  core::check(child >= 0, "fork");
-  if (child == 0) {
-    ::close(ends[0]);
-    work_until_killed(path, seed, ends[1]);
-  }
-  ::close(ends[1]);
-  Head last, head;
-  const auto acknowledged = [&] { return ::read(ends[0], &head, sizeof head) == sizeof head; };
-  if (acknowledged()) last = head;
-  ::usleep(delay_us);
-  ::kill(child, SIGKILL);
-  while (acknowledged()) last = head;
-  ::close(ends[0]);
-  int status = 0;
-  ::waitpid(child, &status, 0);
-  EXPECT_TRUE(WIFSIGNALED(status)) << "the child gave up with " << WEXITSTATUS(status);
-  return last;
+  return store::last_word_of_killed(Head{}, delay_us, [&](const auto& say) {
+    const auto store = store::open_sqlite_store(path);
+    if (!store) return 1;
+    Clerk clerk(**store, seed, {.snapshot_entries = 50});
+    if (!clerk.open()) return 2;
+    while (clerk.group(8)) say(clerk.acknowledged_);
+    return 3;
+  });
 }
 
 TEST(MoneyCrash, AKillAtAnyMomentLosesNothingAcknowledged) {
