@@ -206,7 +206,7 @@ Run declare_demo(CLI::App& app) {
       ->check(CLI::Range(1, 400))
       ->capture_default_str();
   app.add_option("--audit-probability", options->demo.audit_probability,
-                 "Share of the receipts that are re-executed")
+                 "Share of the tickets that win; every winner is re-executed")
       ->check(CLI::Range(0.0, 1.0))
       ->capture_default_str();
   app.add_option("--folder", options->folder, "State of the demo (default: a new one in /tmp)");
