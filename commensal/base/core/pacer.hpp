@@ -7,7 +7,7 @@ namespace commensal::core {
 
 /// Where guest work yields to the host. The executor calls it between pieces of work; the
 /// governor's implementation may block there, so that the host comes first.
-/// Thread-safety: called from the thread that runs the graph, never from several at once.
+/// Thread-safety: called from the threads that run the graph, never from several at once.
 class Pacer {
  public:
   virtual ~Pacer() = default;

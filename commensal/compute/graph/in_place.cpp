@@ -109,7 +109,7 @@ core::Result<std::vector<Tensor>> InPlace::Memory::outputs(const Node& node,
                                                            const kernels::Call& call) {
   const bool any =
       std::ranges::any_of(node.outputs, [&](ValueId id) { return plan_.place_of(id) != nullptr; });
-  if (!any) return kernels::allocate_outputs(call, arena_);
+  if (!any && given_.empty()) return kernels::allocate_outputs(call, arena_);
   std::vector<Tensor> outputs;
   for (std::size_t i = 0; i < call.outputs.size(); ++i) {
     COMMENSAL_ASSIGN(Tensor output, allocate(node.outputs[i], call.outputs[i]));
@@ -118,11 +118,21 @@ core::Result<std::vector<Tensor>> InPlace::Memory::outputs(const Node& node,
   return outputs;
 }
 
+const Tensor* InPlace::Memory::given(ValueId id, const TensorType& type) const {
+  for (std::size_t i = 0; i < given_.size(); ++i) {
+    if (outputs_[i] == id && given_[i].type() == type) return &given_[i];
+  }
+  return nullptr;
+}
+
 core::Result<Tensor> InPlace::Memory::allocate(ValueId id, const TensorType& type) {
   const Place* const place = plan_.place_of(id);
   if (tensor::traits(type.dtype).size == 0) return Tensor();
   const bool lies_here = place != nullptr && !place->is_joined && type.bytes() == place->bytes;
-  if (!lies_here) return Tensor::allocate(arena_, type);
+  if (!lies_here) {
+    const Tensor* const wanted = given(id, type);
+    return wanted != nullptr ? core::Result<Tensor>(*wanted) : Tensor::allocate(arena_, type);
+  }
   Tensor& joint = joints_[place->joint];
   if (!joint.defined()) {
     const std::int64_t all = plan_.joint_bytes_[place->joint];

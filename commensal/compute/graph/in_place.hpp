@@ -22,8 +22,14 @@ class InPlace {
   /// The memory of one run. Thread-safety: one thread at a time.
   class Memory {
    public:
-    Memory(const InPlace& plan, tensor::Arena& arena)
-        : plan_(plan), arena_(arena), joints_(plan.joint_bytes_.size()) {}
+    /// `given`: where outputs of the graph shall lie, in their order; or nothing.
+    Memory(const InPlace& plan, tensor::Arena& arena, const std::vector<ValueId>& outputs,
+           std::span<const tensor::Tensor> given)
+        : plan_(plan),
+          arena_(arena),
+          joints_(plan.joint_bytes_.size()),
+          outputs_(outputs),
+          given_(given) {}
 
     /// As kernels::allocate_outputs, each where the plan has it. Error: kResourceExhausted.
     core::Result<std::vector<tensor::Tensor>> outputs(const Node& node, const kernels::Call& call);
@@ -35,10 +41,13 @@ class InPlace {
 
    private:
     core::Result<tensor::Tensor> allocate(ValueId id, const tensor::TensorType& type);
+    const tensor::Tensor* given(ValueId id, const tensor::TensorType& type) const;
 
     const InPlace& plan_;
     tensor::Arena& arena_;
     std::vector<tensor::Tensor> joints_;  // bytes
+    const std::vector<ValueId>& outputs_;
+    const std::span<const tensor::Tensor> given_;
   };
 
  private:

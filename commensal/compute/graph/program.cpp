@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <commensal/base/core/check.hpp>
 #include <commensal/base/core/limits.hpp>
+#include <commensal/compute/graph/by_image.hpp>
 #include <commensal/compute/graph/lifetimes.hpp>
 #include <commensal/compute/graph/program.hpp>
 #include <commensal/compute/graph/work.hpp>
@@ -36,6 +37,10 @@ bool is_required(const kernels::Operator& op, int input) {
 }
 
 bool is_tensor_or_nothing(const Value* value) { return value == nullptr || !value->is_sequence(); }
+
+bool is_by_image(const Node& node) {
+  return node.op->domain == "commensal" && node.op->name == "ByImage";
+}
 
 // Operators that compute see tensors only; those on values take what is left.
 bool runs_on_values(const kernels::Operator& op, std::span<const Value* const> inputs) {
@@ -208,6 +213,9 @@ Result<Program::Values> Program::run_node(std::size_t index, const Values& value
   for (const ValueId id : node.inputs) {
     inputs.push_back(id == kAbsent ? nullptr : &values[static_cast<std::size_t>(id)]);
   }
+  if (is_by_image(node)) {
+    return run_by_image(inner_[index][0], inputs, inferred_[index], machine);
+  }
   if (!runs_on_values(*node.op, inputs)) return run_kernel(index, inputs, memory, machine);
   if (machine.pacer != nullptr && !machine.pacer->pace(0)) {
     return fail(ErrorCode::kUnavailable, "the host needs its machine: stopped");
@@ -223,8 +231,9 @@ Result<Program::Values> Program::run_node(std::size_t index, const Values& value
   return made;
 }
 
-Result<Program::Values> Program::run(Values inputs, const Machine& machine) const {
-  InPlace::Memory memory(in_place_, machine.arena);
+Result<Program::Values> Program::run(Values inputs, const Machine& machine,
+                                     std::span<const Tensor> places) const {
+  InPlace::Memory memory(in_place_, machine.arena, graph_->outputs, places);
   Values values(graph_->values.size());
   const auto value = [&values](ValueId id) -> Value& {
     return values[static_cast<std::size_t>(id)];

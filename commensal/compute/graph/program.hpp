@@ -34,9 +34,12 @@ class Program {
   const Graph& graph() const { return *graph_; }
 
   /// `inputs` in the order of graph().inputs, checked by the caller; returns the outputs in order.
+  /// `places`: tensors to be written in which the outputs shall lie, in order, or nothing; one that
+  /// is made elsewhere all the same (a value that a Concat wants) lies there.
   /// Errors name the node.
   core::Result<std::vector<tensor::Value>> run(std::vector<tensor::Value> inputs,
-                                               const Machine& machine) const;
+                                               const Machine& machine,
+                                               std::span<const tensor::Tensor> places = {}) const;
 
  private:
   class NodeSubgraphs;

@@ -6,6 +6,22 @@
 
 namespace commensal::kernels {
 
+namespace {
+
+/// Has no function: graph/by_image.hpp runs its subgraph.
+Operator by_image_row() {
+  Operator op;
+  op.domain = "commensal";
+  op.name = "ByImage";
+  op.inputs_min = 1;
+  op.inputs_max = limits::kNodeInputsMax;
+  op.outputs_max = limits::kNodeInputsMax;
+  op.kind = Kind::kStructure;
+  return op;
+}
+
+}  // namespace
+
 std::span<const Operator> internal_table() {
   static const std::vector<Operator> table = [] {
     std::vector<Operator> made;
@@ -23,6 +39,7 @@ std::span<const Operator> internal_table() {
         made.push_back(op);
       }
     }
+    made.push_back(by_image_row());
     return made;
   }();
   return table;

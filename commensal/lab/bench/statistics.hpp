@@ -36,6 +36,7 @@ Side settle(const std::vector<std::vector<Timing>>& blocks, int threads);
 struct Ratio {
   double value = 0;          // of the medians
   double low = 0, high = 0;  // quartiles of the ratios of neighbouring blocks
+  bool steady() const { return high <= 1.1 * low; }
 };
 
 /// `ours` / `theirs`, which have as many blocks.

@@ -10,7 +10,7 @@ using Pass = void (*)(Rewriter&);
 constexpr Pass kPasses[] = {
     drop_identities,    fuse_steps,          fuse_attention,  pack_products,
     fuse_products,      absorb_pads,         block_channels,  fuse_blocked_residuals,
-    fuse_blocked_gates, fuse_blocked_bounds, fuse_expansions,
+    fuse_blocked_gates, fuse_blocked_bounds, fuse_expansions, run_by_image,
 };
 
 }  // namespace

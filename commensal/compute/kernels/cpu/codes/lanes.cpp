@@ -73,7 +73,7 @@ constexpr TargetRow kRows[] = {{Isa::kNeon, HWY_NEON, N_NEON::code_kernels}};
 
 // Asked once: the question traps in a virtual machine.
 bool is_supported(const TargetRow& row) {
-  static const std::int64_t kSupported = hwy::SupportedTargets();
+  static const std::int64_t kSupported = HWY_SUPPORTED_TARGETS;
   return (kSupported & row.target) != 0;
 }
 }  // namespace
