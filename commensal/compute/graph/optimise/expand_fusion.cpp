@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A blocked convolution 1x1 and the depthwise one that alone reads it, where what lies in between
-// is too large for a cache.
+// A blocked convolution, 1x1 or of a picture of few channels, and the depthwise one that alone
+// reads it, where what lies in between is too large for a cache.
 #include <algorithm>
 #include <commensal/compute/graph/optimise/match.hpp>
 #include <commensal/compute/graph/optimise/passes.hpp>
@@ -27,14 +27,14 @@ bool all_are(const Node& node, std::string_view name, std::int64_t value) {
   return list && std::ranges::all_of(*list, [&](std::int64_t v) { return v == value; });
 }
 
-/// 1x1 with stride 1, on a blocked picture, unpadded.
-bool is_pointwise(const Rewriter& rewriter, const Node& node) {
+/// Rows of it cost little to compute again: 1x1 with stride 1, unpadded, or few channels.
+bool is_cheap(const Rewriter& rewriter, const Node& node) {
   if (!is_conv(node, ConvWay::kDirect)) return false;
+  if (node.attributes.has("picture")) return true;
   const tensor::Tensor* w = rewriter.constant(node.inputs[1]);
   const auto automatic = node.attributes.text("auto_pad", "NOTSET");
-  return !node.attributes.has("picture") && w != nullptr && w->shape()[2] == 1 &&
-         w->shape()[3] == 1 && all_are(node, "strides", 1) && all_are(node, "pads", 0) &&
-         automatic && *automatic == "NOTSET";
+  return w != nullptr && w->shape()[2] == 1 && w->shape()[3] == 1 && all_are(node, "strides", 1) &&
+         all_are(node, "pads", 0) && automatic && *automatic == "NOTSET";
 }
 
 void fuse(Rewriter& rewriter, std::size_t index) {
@@ -42,7 +42,7 @@ void fuse(Rewriter& rewriter, std::size_t index) {
   if (!is_conv(second, ConvWay::kDepthwise) || !all_are(second, "dilations", 1)) return;
   const ValueId between = second.inputs[0];
   const auto from = own_producer(rewriter, between);
-  if (!from || !is_pointwise(rewriter, rewriter.node(*from))) return;
+  if (!from || !is_cheap(rewriter, rewriter.node(*from))) return;
   const tensor::TensorType* type = rewriter.type(between);
   if (type == nullptr || type->bytes() / type->shape[0] < kLargeBytes) return;
   const Node& first = rewriter.node(*from);
@@ -51,13 +51,10 @@ void fuse(Rewriter& rewriter, std::size_t index) {
   };
   Node fused = second;
   fused.op = &kernels::internal_operator("BlockedExpand");
-  fused.inputs = {first.inputs[0], first.inputs[1], bias_of(first), second.inputs[1],
+  fused.inputs = {first.inputs[0], first.inputs[1], second.inputs[1], bias_of(first),
                   bias_of(second)};
-  for (const char* name : {"low", "high", "gate", "alpha", "beta"}) {
-    const auto found = first.attributes.all().find(name);
-    if (found != first.attributes.all().end()) {
-      fused.attributes.set(std::string("first_") + name, found->second);
-    }
+  for (const auto& [name, value] : first.attributes.all()) {
+    fused.attributes.set("first_" + name, value);
   }
   rewriter.replace(index, std::move(fused));
 }

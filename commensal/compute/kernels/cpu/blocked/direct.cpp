@@ -2,10 +2,8 @@
 // Direct convolution: a product whose left rows are output pixels and whose depth is
 // (tap, channel), read where the picture lies.
 #include <algorithm>
-#include <commensal/compute/kernels/cpu/blocked/conv.hpp>
 #include <commensal/compute/kernels/cpu/blocked/cut.hpp>
-#include <commensal/compute/kernels/cpu/scratch.hpp>
-#include <cstring>
+#include <commensal/compute/kernels/cpu/blocked/direct_rows.hpp>
 
 namespace commensal::kernels::cpu {
 
@@ -17,20 +15,10 @@ constexpr std::int64_t kStepsMax = 1024;
 /// Floats of the picture that a task goes through for panel after panel: half of such a cache.
 constexpr std::int64_t kTaskFloats = 256 * 1024;
 
-/// A picture as the product reads it: with its padding, and the channels of a pixel `pixel` floats.
-struct Rows {
-  const float* data = nullptr;
-  std::int64_t image = 0, row = 0;  // floats between images, between rows of pixels
-  std::int64_t pixel = 0;
-  std::int64_t block = 0;     // between blocks of channels
-  std::int64_t channels = 0;  // that lie side by side
-};
-
 class Direct {
  public:
   Direct(const BlockedConv& call, const BlockedWeights& weights, Workspace& ws)
       : call_(call),
-        window_(call.conv.window),
         weights_(weights),
         panels_(weights.panels()),
         ws_(ws),
@@ -38,105 +26,17 @@ class Direct {
         out_(call.out()) {}
 
   core::Result<void> run() {
-    if (call_.from_picture) {
-      COMMENSAL_TRY(interleave());
-    } else if (is_padded()) {
-      COMMENSAL_TRY(pad());
-    } else {
-      const BlockedShape in = call_.in();
-      rows_ = {call_.x, in.image(), in.width * kBlock, kBlock, in.plane(), kBlock};
-    }
+    COMMENSAL_ASSIGN(rows_, DirectRows::of(call_, ws_));
     flatten();
-    list_runs();
     multiply();
     return {};
   }
 
  private:
-  bool is_padded() const {
-    return window_.pad_begin[0] + window_.pad_begin[1] + window_.pad_end[0] + window_.pad_end[1] >
-           0;
-  }
-  std::int64_t padded_height() const {
-    return window_.in[0] + window_.pad_begin[0] + window_.pad_end[0];
-  }
-  std::int64_t padded_width() const {
-    return window_.in[1] + window_.pad_begin[1] + window_.pad_end[1];
-  }
-
-  /// Copies every block with zeros around it. (Weights are finite: +0 there is as good as
-  /// skipping.)
-  core::Result<void> pad() {
-    const BlockedShape in = call_.in();
-    const std::int64_t height = padded_height(), width = padded_width() * kBlock;
-    rows_ = {nullptr, in.blocks * height * width, width, kBlock, height * width, kBlock};
-    COMMENSAL_ASSIGN(copy_, floats_from(ws_.arena, in.batch * rows_.image));
-    rows_.data = copy_.get();
-    const std::int64_t left = window_.pad_begin[1] * kBlock, kept = in.width * kBlock;
-    const BlockedShape padded{in.batch, in.blocks, height, padded_width()};
-    for_each_plane(padded, ws_.threads, [&](std::int64_t plane, Range rows) {
-      for (std::int64_t row = rows.begin; row < rows.end; ++row) {
-        float* const to = copy_.get() + plane * rows_.block + row * width;
-        const std::int64_t y = row - window_.pad_begin[0];
-        if (y < 0 || y >= in.height) {
-          std::fill(to, to + width, 0.0f);
-          continue;
-        }
-        std::fill(to, to + left, 0.0f);
-        std::memcpy(to + left, call_.x + plane * in.plane() + y * kept,
-                    static_cast<std::size_t>(kept) * sizeof(float));
-        std::fill(to + left + kept, to + width, 0.0f);
-      }
-    });
-    return {};
-  }
-
-  /// From [C, H, W] to padded [H, W, C].
-  core::Result<void> interleave() {
-    const std::int64_t channels = call_.conv.channels, height = padded_height();
-    const std::int64_t width = padded_width() * channels;
-    rows_ = {nullptr, height * width, width, channels, 0, channels};
-    COMMENSAL_ASSIGN(copy_, floats_from(ws_.arena, call_.conv.batch * rows_.image));
-    rows_.data = copy_.get();
-    const std::int64_t plane = window_.in_elements(), left = window_.pad_begin[1] * channels;
-    ws_.threads.run(call_.conv.batch * height, [&](std::int64_t i) {
-      const std::int64_t y = i % height - window_.pad_begin[0];
-      float* const to = copy_.get() + i * width;
-      std::fill(to, to + width, 0.0f);
-      if (y < 0 || y >= window_.in[0]) return;
-      const float* const from = call_.x + i / height * channels * plane + y * window_.in[1];
-      kernels_.interleave(from, plane, channels, window_.in[1], to + left);
-    });
-    return {};
-  }
-
   /// Rows of pixels that follow each other without a gap are one.
   void flatten() {
     height_ = out_.height, width_ = out_.width;
-    const std::int64_t step_y = window_.stride[0] * rows_.row;
-    const std::int64_t step_x = window_.stride[1] * rows_.pixel;
-    if (step_y == width_ * step_x) width_ *= height_, height_ = 1;
-    a_step_ = step_x, a_row_ = step_y;
-  }
-
-  void list_runs() {
-    const std::int64_t channels = call_.conv.channels;
-    for (std::int64_t ky = 0; ky < window_.kernel[0]; ++ky) {
-      for (std::int64_t kx = 0; kx < window_.kernel[1]; ++kx) {
-        const std::int64_t tap =
-            ky * window_.dilation[0] * rows_.row + kx * window_.dilation[1] * rows_.pixel;
-        for (std::int64_t c = 0; c < channels; c += rows_.channels) {
-          const std::int64_t count = std::min(rows_.channels, channels - c);
-          const std::int64_t offset = tap + c / rows_.channels * rows_.block;
-          const bool joins = !runs_.empty() && runs_.back().offset + runs_.back().count == offset;
-          if (joins) {
-            runs_.back().count += count;
-          } else {
-            runs_.push_back({offset, count});
-          }
-        }
-      }
-    }
+    if (rows_.down() == width_ * rows_.right()) width_ *= height_, height_ = 1;
   }
 
   /// How a call is cut into tasks: each image by rows of pixels (or parts of its only row), and by
@@ -181,7 +81,7 @@ class Direct {
       c_vectors[v] = vector_offset(panel.vector + v, kernels_.lanes, out_.plane());
     }
     RowProduct p;
-    p.a_step = a_step_;
+    p.a_step = rows_.right();
     p.c_step = kBlock;
     p.c_vectors = c_vectors;
     p.rows = static_cast<int>(x.end - x.begin);
@@ -190,23 +90,24 @@ class Direct {
     p.how = call_.finish;
     p.how.bias = call_.finish.bias + panel.vector * kernels_.lanes;
     std::int64_t k = 0;
-    for (std::size_t run = 0; run < runs_.size();) {
-      p.runs = &runs_[run];
+    const std::vector<DepthRun>& runs = rows_.runs();
+    for (std::size_t run = 0; run < runs.size();) {
+      p.runs = &runs[run];
       p.run_count = 0;
       p.b = weights_.matrix() + panels_.offset(panel, k);
       p.resume = k > 0;
       std::int64_t steps = 0;
-      while (run < runs_.size() && (steps == 0 || steps + runs_[run].count <= kStepsMax)) {
-        steps += runs_[run++].count;
+      while (run < runs.size() && (steps == 0 || steps + runs[run].count <= kStepsMax)) {
+        steps += runs[run++].count;
         ++p.run_count;
       }
       k += steps;
-      p.finish = run == runs_.size();
+      p.finish = run == runs.size();
       for (std::int64_t row = y.begin; row < y.end; ++row) {
         const std::int64_t to = image * out_.image() + (row * width_ + x.begin) * kBlock;
         // What comes next lies behind it: the panel's next steps, or the next panel.
         p.next = row == y.begin ? p.b + steps * panel.vectors * kernels_.lanes : nullptr;
-        p.a = rows_.data + image * rows_.image + row * a_row_ + x.begin * a_step_;
+        p.a = rows_.at(image, row, x.begin);
         p.c = call_.y + to;
         if (call_.finish.residual != nullptr) p.how.residual = call_.finish.residual + to;
         kernels_.row_product(p);
@@ -224,18 +125,14 @@ class Direct {
 
   // Constant after construction.
   const BlockedConv& call_;
-  const infer::Window& window_;
   const BlockedWeights& weights_;
   const Panels& panels_;
   Workspace& ws_;
   const BlockedKernels& kernels_;
   const BlockedShape out_;
 
-  std::shared_ptr<float> copy_;
-  Rows rows_;
+  DirectRows rows_;
   std::int64_t height_ = 0, width_ = 0;  // of the output, flattened
-  std::int64_t a_step_ = 0, a_row_ = 0;  // floats between pixels, between rows
-  std::vector<DepthRun> runs_;
 };
 
 }  // namespace

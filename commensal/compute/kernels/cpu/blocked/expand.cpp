@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A convolution 1x1 and the depthwise one that alone reads it, row by row: what lies in between is
-// several times as large as what comes in and goes out, and never leaves the cache.
+// A direct convolution and the depthwise one that alone reads it, row by row: what lies in between
+// is larger than what comes in, and never leaves the cache.
 #include <algorithm>
 #include <commensal/compute/kernels/cpu/blocked/cut.hpp>
+#include <commensal/compute/kernels/cpu/blocked/direct_rows.hpp>
 #include <commensal/compute/kernels/cpu/blocked/lanes_rows.hpp>
 #include <commensal/compute/kernels/cpu/blocked/ops.hpp>
 #include <commensal/compute/kernels/cpu/scratch.hpp>
@@ -12,7 +13,7 @@ namespace commensal::kernels::cpu {
 
 namespace {
 
-enum Input { kX, kFirst, kFirstBias, kSecond, kSecondBias };
+enum Input { kX, kFirst, kSecond, kFirstBias, kSecondBias };
 
 Attributes first_attributes(const Attributes& both) {
   constexpr std::string_view kPrefix = "first_";
@@ -58,19 +59,17 @@ struct PairWeights final : Packed {
 /// `places`, for each block of the panel, with zeros at both sides.
 class ExpandedRows {
  public:
-  ExpandedRows(const BlockedKernels& kernels, const Pair& pair, const PairWeights& weights,
-               const Panels::Panel& panel, std::int64_t image, float* scratch)
+  ExpandedRows(const BlockedKernels& kernels, const Pair& pair, const DirectRows& from,
+               const PairWeights& weights, const Panels::Panel& panel, std::int64_t image,
+               float* scratch)
       : kernels_(kernels),
         pair_(pair),
+        from_(from),
         weights_(weights),
         panel_(panel),
-        x_(pair.first.x + image * pair.first.in().image()),
+        image_(image),
         scratch_(scratch) {
     std::fill(scratch, scratch + blocks(kernels, panel) * block_floats(pair), 0.0f);
-    const BlockedShape in = pair.first.in();
-    for (std::int64_t c = 0; c < pair.first.conv.channels; c += kBlock) {
-      runs_.push_back({c / kBlock * in.plane(), std::min(kBlock, pair.first.conv.channels - c)});
-    }
   }
 
   static std::int64_t places(const Pair& pair) { return pair.second.conv.window.kernel[0]; }
@@ -98,22 +97,22 @@ class ExpandedRows {
   }
 
   void expand(std::int64_t y) const {
-    const BlockedShape in = pair_.first.in();
+    const std::int64_t width = pair_.first.out().width;
     float* const to = place(0, y) + pair_.second.conv.window.pad_begin[1] * kBlock;
     std::int64_t c_vectors[8];
     for (int v = 0; v < panel_.vectors; ++v) {
       c_vectors[v] = vector_offset(v, kernels_.lanes, block_floats(pair_));
     }
     RowProduct p;
-    p.a = x_ + y * in.width * kBlock;
-    p.a_step = kBlock;
-    p.runs = runs_.data();
-    p.run_count = static_cast<int>(runs_.size());
+    p.a = from_.at(image_, y, 0);
+    p.a_step = from_.right();
+    p.runs = from_.runs().data();
+    p.run_count = static_cast<int>(from_.runs().size());
     p.b = weights_.first.matrix() + weights_.first.panels().offset(panel_, 0);
     p.c = to;
     p.c_step = kBlock;
     p.c_vectors = c_vectors;
-    p.rows = static_cast<int>(in.width);
+    p.rows = static_cast<int>(width);
     p.vectors = panel_.vectors;
     p.last = kernels_.lanes;
     p.finish = true;
@@ -121,17 +120,17 @@ class ExpandedRows {
     p.how.bias = weights_.first.bias() + panel_.vector * kernels_.lanes;
     kernels_.row_product(p);
     for (std::int64_t block = 0; block < blocks(kernels_, panel_); ++block) {
-      pair_.first.pass_gate(kernels_, to + block * block_floats(pair_), in.width * kBlock);
+      pair_.first.pass_gate(kernels_, to + block * block_floats(pair_), width * kBlock);
     }
   }
 
   const BlockedKernels& kernels_;
   const Pair& pair_;
+  const DirectRows& from_;
   const PairWeights& weights_;
   const Panels::Panel& panel_;
-  const float* const x_;
+  const std::int64_t image_;
   float* const scratch_;
-  std::vector<DepthRun> runs_;
   std::int64_t next_ = 0;  // the first row that was not expanded
 };
 
@@ -151,6 +150,7 @@ Done blocked_expand(const Call& call, Outputs outputs, Workspace& ws) {
   const auto& weights = static_cast<const PairWeights&>(*ws.packed);
   COMMENSAL_ASSIGN(Pair pair, Pair::of(call));
   pair.second.y = outputs[0].mutable_data<float>().data();
+  COMMENSAL_ASSIGN(const DirectRows from, DirectRows::of(pair.first, ws));
   const infer::Window& w = pair.second.conv.window;
   const BlockedShape out = pair.second.out();
   const auto& panels = weights.first.panels().panels;
@@ -164,7 +164,7 @@ Done blocked_expand(const Call& call, Outputs outputs, Workspace& ws) {
         const Cut::Part part = cut.part(task, out.height, panel_count);
         for (std::int64_t i = part.units.begin; i < part.units.end; ++i) {
           const auto& panel = panels[static_cast<std::size_t>(i)];
-          ExpandedRows between(kernels, pair, weights, panel, part.image, scratch);
+          ExpandedRows between(kernels, pair, from, weights, panel, part.image, scratch);
           std::vector<LanesRows> rows;
           const std::int64_t first = panel.vector * kernels.lanes / kBlock;
           for (std::int64_t b = 0; b < ExpandedRows::blocks(kernels, panel); ++b) {

@@ -14,7 +14,7 @@ std::vector<InternalRow> blocked_rows() {
       {"BlockedChannels", 1, limits::kNodeInputsMax, kMove, infer_blocked_channels,
        blocked_channels, pack_blocked_channels},
       {"BlockedConv", 2, 4, Kind::kDotProduct, infer_blocked_conv, blocked_conv, pack_blocked_conv},
-      {"BlockedExpand", 5, 5, Kind::kDotProduct, infer_blocked_expand, blocked_expand,
+      {"BlockedExpand", 3, 5, Kind::kDotProduct, infer_blocked_expand, blocked_expand,
        pack_blocked_expand},
       {"BlockedGlobalAveragePool", 1, 1, kSum, infer_blocked_global_pool,
        blocked_global_average_pool},
