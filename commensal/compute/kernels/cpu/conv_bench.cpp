@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Layers of known networks, one thread, constants packed: GFLOP/s of the direct sum's 2 M N K
 // operations, so that what Winograd saves shows as speed.
-#include <benchmark/benchmark.h>
-
-#include <commensal/base/core/check.hpp>
 #include <commensal/base/core/rng.hpp>
-#include <commensal/compute/kernels/operator.hpp>
+#include <commensal/compute/kernels/cpu/bench_layers.hpp>
 
 namespace commensal::kernels {
 namespace {
 
+using cpu::Layer;
 using tensor::Shape;
 
 Tensor random_tensor(const Shape& shape, std::uint64_t seed) {
@@ -18,51 +16,22 @@ Tensor random_tensor(const Shape& shape, std::uint64_t seed) {
   return Tensor::of<float>(shape, data);
 }
 
-/// One layer: an operator, its inputs (the second constant), its attributes.
-struct Layer {
-  std::string name;
-  std::string_view op;
-  Shape x, w;
-  std::int64_t stride = 1, pad = 0, group = 1;
-};
-
 double multiply_adds(const Layer& layer, const Shape& y) {
-  if (layer.op != "Conv") return static_cast<double>(y.elements() * layer.w[1]);
+  if (!layer.is_conv()) return static_cast<double>(y.elements() * layer.w[1]);
   return static_cast<double>(y.elements() * layer.w.elements(1, layer.w.rank()));
 }
 
 Attributes attributes_of(const Layer& layer) {
-  Attributes attributes;
-  if (layer.op == "Conv") {
-    attributes.set("strides", std::vector<std::int64_t>(2, layer.stride));
-    attributes.set("pads", std::vector<std::int64_t>(4, layer.pad));
-    attributes.set("group", layer.group);
-  } else {
-    attributes.set("transB", std::int64_t{1});
-  }
-  return attributes;
+  if (layer.is_conv()) return layer.attributes();
+  Attributes transposed;
+  transposed.set("transB", std::int64_t{1});
+  return transposed;
 }
 
 void run_layer(benchmark::State& state, const Layer& layer, Isa isa) {
-  const Tensor x = random_tensor(layer.x, 1), w = random_tensor(layer.w, 2);
-  const Attributes attributes = attributes_of(layer);
-  const Tensor* inputs[] = {&x, &w};
-  const Tensor* constants[] = {nullptr, &w};
-  const Operator& op = **find_operator("", layer.op, 13);
-  Call call{.opset = 13, .attributes = &attributes, .inputs = constants, .outputs = {}};
-  const auto packed = *op.pack(call, isa);
-  call.inputs = inputs;
-  call.outputs = *op.infer(call);
-  tensor::Arena arena(std::int64_t{1} << 32);
-  ThreadPool threads(1);
-  std::vector<Tensor> outputs = {*Tensor::allocate(arena, call.outputs[0])};
-  Workspace ws{arena, threads, isa, packed.get()};
-  for (auto _ : state) {
-    core::check(op.cpu(call, outputs, ws).has_value(), "the layer runs");
-    benchmark::ClobberMemory();
-  }
-  state.counters["GFLOP/s"] = benchmark::Counter(2e-9 * multiply_adds(layer, outputs[0].shape()),
-                                                 benchmark::Counter::kIsIterationInvariantRate);
+  cpu::run_call(state, layer.op, attributes_of(layer),
+                {random_tensor(layer.x, 1), random_tensor(layer.w, 2)}, 1, isa, "GFLOP/s",
+                [&](const Shape& y) { return 2 * multiply_adds(layer, y); });
 }
 
 const Layer kLayers[] = {
@@ -93,9 +62,8 @@ const Layer kPeak = {"peak: Gemm 256x256x48", "Gemm", {256, 256}, {48, 256}};
 void register_all() {
   for (const Isa isa : available_isas()) {
     const auto add = [isa](const Layer& layer) {
-      benchmark::RegisterBenchmark(fmt::format("{}/{}", name_of(isa), layer.name).c_str(),
-                                   run_layer, layer, isa)
-          ->Unit(benchmark::kMicrosecond);
+      cpu::add_bench(isa, layer.name,
+                     [=](benchmark::State& state) { run_layer(state, layer, isa); });
     };
     add(kPeak);
     for (const Layer& layer : kLayers) add(layer);

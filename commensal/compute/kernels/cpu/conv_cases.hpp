@@ -66,10 +66,8 @@ inline std::vector<ConvCase> winograd_convs() {
   };
 }
 
-inline void check_conv(const ConvCase& c, Values x_values, Values w_values, bool has_bias,
-                       const CheckCase& check) {
-  SCOPED_TRACE(fmt::format("{}: {} {}", c.what, c.x.text(), c.w.text()));
-  Case test{.name = "Conv", .attributes = {}, .inputs = {}, .constants = {1}};
+/// Lists that are empty are left to their default.
+inline void set_attributes(Case& test, const ConvCase& c) {
   const auto set = [&](const char* name, const Ints& list) {
     if (!list.empty()) test.attributes.set(name, list);
   };
@@ -78,6 +76,13 @@ inline void check_conv(const ConvCase& c, Values x_values, Values w_values, bool
   set("dilations", c.dilations);
   test.attributes.set("group", c.group);
   test.attributes.set("auto_pad", c.auto_pad);
+}
+
+inline void check_conv(const ConvCase& c, Values x_values, Values w_values, bool has_bias,
+                       const CheckCase& check) {
+  SCOPED_TRACE(fmt::format("{}: {} {}", c.what, c.x.text(), c.w.text()));
+  Case test{.name = "Conv", .attributes = {}, .inputs = {}, .constants = {1}};
+  set_attributes(test, c);
   test.inputs = {random_tensor(c.x, 1, x_values), random_tensor(c.w, 2, w_values)};
   if (has_bias) test.inputs.push_back(random_tensor({c.w[0]}, 3, x_values));
   check(test);

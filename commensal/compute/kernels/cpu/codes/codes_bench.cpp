@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products of 8-bit codes, one thread, constants packed: GOP/s of 2 M N K operations. Beside them
 // the products alone, out of the first-level cache, on every set of kernels: what can be reached.
-#include <benchmark/benchmark.h>
-
-#include <commensal/base/core/check.hpp>
 #include <commensal/base/core/rng.hpp>
+#include <commensal/compute/kernels/cpu/bench_layers.hpp>
 #include <commensal/compute/kernels/cpu/codes/lanes.hpp>
-#include <commensal/compute/kernels/operator.hpp>
 
 namespace commensal::kernels {
 namespace {
 
+using cpu::Layer;
 using tensor::DType;
 using tensor::Shape;
 
@@ -30,70 +28,25 @@ Tensor random_floats(const Shape& shape) {
   return Tensor::of<float>(shape, data);
 }
 
-/// One layer: uint8 x, int8 w.
-struct Layer {
-  std::string name;
-  std::string_view op;
-  Shape x, w;
-  std::int64_t stride = 1, pad = 0, group = 1;
+double operations(const Layer& layer, const Shape& y) {
+  const std::int64_t depth = layer.is_conv() ? layer.w.elements(1, layer.w.rank()) : layer.w[0];
+  return 2 * static_cast<double>(y.elements() * depth);
+}
 
-  bool is_conv() const { return op == "QLinearConv" || op == "ConvInteger"; }
-  double operations(const Shape& y) const {
-    const std::int64_t depth = is_conv() ? w.elements(1, w.rank()) : w[0];
-    return 2e-9 * static_cast<double>(y.elements() * depth);
-  }
-  Attributes attributes() const {
-    Attributes made;
-    if (!is_conv()) return made;
-    made.set("strides", std::vector<std::int64_t>(2, stride));
-    made.set("pads", std::vector<std::int64_t>(4, pad));
-    made.set("group", group);
-    return made;
-  }
-  std::vector<Tensor> inputs() const {
-    const Tensor codes = random_codes(DType::kUint8, x, 1),
-                 weights = random_codes(DType::kInt8, w, 2);
-    const Tensor zero = one<std::uint8_t>(117), none = one<std::int8_t>(0);
-    if (op == "ConvInteger" || op == "MatMulInteger") return {codes, weights, zero, none};
-    return {codes, one(0.01f), zero, weights, one(0.02f), none, one(0.7f), zero};
-  }
-};
-
-void run_call(benchmark::State& state, std::string_view name, const Attributes& attributes,
-              const std::vector<Tensor>& tensors, int constant, Isa isa, double operations) {
-  std::vector<const Tensor*> inputs, constants(tensors.size(), nullptr);
-  for (const Tensor& tensor : tensors) inputs.push_back(&tensor);
-  const Operator& op = **find_operator("", name, 13);
-  Call call{.opset = 13, .attributes = &attributes, .inputs = constants, .outputs = {}};
-  std::shared_ptr<const Packed> packed;
-  if (op.pack != nullptr) {
-    constants[static_cast<std::size_t>(constant)] = inputs[static_cast<std::size_t>(constant)];
-    packed = *op.pack(call, isa);
-  }
-  call.inputs = inputs;
-  call.outputs = *op.infer(call);
-  tensor::Arena arena(std::int64_t{1} << 32);
-  ThreadPool threads(1);
-  std::vector<Tensor> outputs = {*Tensor::allocate(arena, call.outputs[0])};
-  Workspace ws{arena, threads, isa, packed.get()};
-  for (auto _ : state) {
-    core::check(op.cpu(call, outputs, ws).has_value(), "the call runs");
-    benchmark::ClobberMemory();
-  }
-  state.counters["GOP/s"] =
-      benchmark::Counter(operations, benchmark::Counter::kIsIterationInvariantRate);
+/// uint8 x, int8 w.
+std::vector<Tensor> inputs_of(const Layer& layer) {
+  const Tensor codes = random_codes(DType::kUint8, layer.x, 1),
+               weights = random_codes(DType::kInt8, layer.w, 2);
+  const Tensor zero = one<std::uint8_t>(117), none = one<std::int8_t>(0);
+  if (layer.op.ends_with("Integer")) return {codes, weights, zero, none};
+  return {codes, one(0.01f), zero, weights, one(0.02f), none, one(0.7f), zero};
 }
 
 void run_layer(benchmark::State& state, const Layer& layer, Isa isa) {
-  const Attributes attributes = layer.attributes();
-  const std::vector<Tensor> inputs = layer.inputs();
-  const Operator& op = **find_operator("", layer.op, 13);
-  std::vector<const Tensor*> pointers;
-  for (const Tensor& tensor : inputs) pointers.push_back(&tensor);
-  const Call call{.opset = 13, .attributes = &attributes, .inputs = pointers, .outputs = {}};
-  const Shape y = (*op.infer(call))[0].shape;
-  run_call(state, layer.op, attributes, inputs, inputs.size() == 4 ? 1 : 3, isa,
-           layer.operations(y));
+  const std::vector<Tensor> inputs = inputs_of(layer);
+  const Attributes attributes = layer.is_conv() ? layer.attributes() : Attributes{};
+  cpu::run_call(state, layer.op, attributes, inputs, inputs.size() == 4 ? 1 : 3, isa, "GOP/s",
+                [&](const Shape& y) { return operations(layer, y); });
 }
 
 /// A product out of the first-level cache: 64 rows, 64 words, all columns of a tile.
@@ -140,11 +93,10 @@ const Layer kLayers[] = {
 
 void register_linear(Isa isa) {
   const auto add = [isa](const char* op, std::vector<Tensor> inputs) {
-    const double count = 1e-9 * static_cast<double>(inputs[0].elements());
-    benchmark::RegisterBenchmark(
-        fmt::format("{}/{} of 150528", name_of(isa), op).c_str(),
-        [=](benchmark::State& state) { run_call(state, op, {}, inputs, 0, isa, count); })
-        ->Unit(benchmark::kMicrosecond);
+    cpu::add_bench(isa, fmt::format("{} of 150528", op), [=](benchmark::State& state) {
+      cpu::run_call(state, op, {}, inputs, 0, isa, "GOP/s",
+                    [](const Shape& y) { return static_cast<double>(y.elements()); });
+    });
   };
   const Tensor x = random_floats({1, 3, 224, 224}), zero = one<std::uint8_t>(117);
   add("QuantizeLinear", {x, one(0.01f), zero});
@@ -160,9 +112,8 @@ void register_all() {
   }
   for (const Isa isa : available_isas()) {
     for (const Layer& layer : kLayers) {
-      benchmark::RegisterBenchmark(fmt::format("{}/{}", name_of(isa), layer.name).c_str(),
-                                   run_layer, layer, isa)
-          ->Unit(benchmark::kMicrosecond);
+      cpu::add_bench(isa, layer.name,
+                     [=](benchmark::State& state) { run_layer(state, layer, isa); });
     }
     register_linear(isa);
   }

@@ -146,14 +146,7 @@ Case conv_case(const ConvCase& c, bool requantised) {
             .attributes = {},
             .inputs = {},
             .constants = {requantised ? 3 : 1}};
-  const auto set = [&](const char* name, const Ints& list) {
-    if (!list.empty()) test.attributes.set(name, list);
-  };
-  set("strides", c.strides);
-  set("pads", c.pads);
-  set("dilations", c.dilations);
-  test.attributes.set("group", c.group);
-  test.attributes.set("auto_pad", c.auto_pad);
+  set_attributes(test, c);
   return test;
 }
 
