@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <chrono>
 #include <commensal/base/crypto/sha256.hpp>
 #include <commensal/lab/demo_money.hpp>
@@ -21,7 +22,7 @@ core::Digest reference(std::string_view of) {
 
 }  // namespace
 
-DemoTerms demo_terms(double audit_probability) {
+DemoTerms demo_terms(double audit_probability, int requests) {
   DemoTerms terms;
   gateway::MoneyConfig& money = terms.gateway;
   money.win_probability = audit_probability;
@@ -37,8 +38,12 @@ DemoTerms demo_terms(double audit_probability) {
   money.rules.penalty = Amount(100'000);
   terms.provider.stake = money.stake_min;
   terms.provider.chain_depth = 18;
-  terms.consumer_deposit = Amount(10'000'000);
-  terms.gateway_escrow = Amount(20'000'000);
+  // The price of all; and winners, many more than expected, also of answers computed again.
+  const auto count = static_cast<std::uint64_t>(requests);
+  const double winners = 2.0 * requests * std::min(1.0, audit_probability + 0.2);
+  terms.consumer_deposit = Amount(std::max<std::uint64_t>(10'000'000, money.price.low() * count));
+  terms.gateway_escrow =
+      Amount(std::max<std::uint64_t>(20'000'000, 101'000 * static_cast<std::uint64_t>(winners)));
   return terms;
 }
 

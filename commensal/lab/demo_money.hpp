@@ -16,8 +16,9 @@ struct DemoTerms {
   protocol::Amount consumer_deposit;
   protocol::Amount gateway_escrow;
 };
-/// A ticket wins with `audit_probability`, as every winner is audited.
-DemoTerms demo_terms(double audit_probability);
+/// A ticket wins with `audit_probability`, as every winner is audited. There is money for so many
+/// requests, whatever is drawn.
+DemoTerms demo_terms(double audit_probability, int requests);
 
 struct DemoBalance {
   std::string owner;

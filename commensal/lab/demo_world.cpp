@@ -137,7 +137,7 @@ core::Result<DemoWorld> DemoWorld::start(const DemoOptions& options, DemoRecorde
   gateway.folder = options.folder / "gateway";
   gateway.http_port = 0;
   gateway.link_address = "127.0.0.1:0";
-  world.terms = demo_terms(options.audit_probability);
+  world.terms = demo_terms(options.audit_probability, options.requests);
   gateway.gateway.audit_probability = 0;  // beyond the winners, which always are
   gateway.gateway.money = world.terms.gateway;
   COMMENSAL_ASSIGN(world.gateway, gateway::Daemon::start(gateway, &recorder));

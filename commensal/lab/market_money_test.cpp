@@ -22,7 +22,7 @@ core::Digest reference(std::string_view text) {
 class MoneyTrip : public ::testing::Test {
  protected:
   std::unique_ptr<Market> open(std::uint64_t seed, double win_probability) {
-    terms_ = demo_terms(win_probability);
+    terms_ = demo_terms(win_probability, 100);
     terms_.gateway.chain_depth = 12, terms_.provider.chain_depth = 12;
     gateway::GatewayConfig config;
     config.audit_probability = 0;
