@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
 #include <commensal/base/core/check.hpp>
 #include <commensal/base/crypto/sha256.hpp>
 #include <commensal/serve/gateway/bank.hpp>
-#include <limits>
 
 namespace commensal::gateway {
 

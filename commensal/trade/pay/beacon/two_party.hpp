@@ -11,8 +11,7 @@ namespace commensal::beacon {
 ///  - The gateway reveals first, when it cannot know what the provider holds: it has nothing to
 ///    choose by. From then on nobody may make tickets of that round or of earlier ones.
 ///  - The provider reveals second and knows the outcome before; who withholds then is treated as
-///  one
-///    who does not open a winner.
+///    one who does not open a winner.
 /// A gateway's chain may serve all its providers, as long as it countersigns no ticket of a round
 /// that it has revealed to anyone. A provider needs a chain for each gateway.
 /// Thread-safety: one thread.

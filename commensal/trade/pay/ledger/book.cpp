@@ -59,18 +59,17 @@ Result<Entry> Book::stage(const Transaction& transaction, std::int64_t time_ms) 
   return entry;
 }
 
-Result<void> Book::commit(core::Store::Batch others) {
+Result<void> Book::commit() {
   if (broken_) return fail(ErrorCode::kUnavailable, "ledger: a write failed, open it again");
-  core::Store::Batch batch = std::move(others);
+  if (staged_.empty()) return {};
+  core::Store::Batch batch;
   const std::uint64_t entries = state().scalars.entries;
-  const bool snapshot = !staged_.empty() && entries - snapshot_at_ >= options_.snapshot_entries;
-  if (!staged_.empty()) {
-    std::uint64_t number = entries - staged_.size();
-    for (core::Bytes& bytes : staged_) {
-      batch.push_back({std::string(kJournalSpace), key_of(number++), std::move(bytes)});
-    }
-    batch.push_back({std::string(kHeadSpace), {}, encode_head(head_of(state()))});
+  std::uint64_t number = entries - staged_.size();
+  for (core::Bytes& bytes : staged_) {
+    batch.push_back({std::string(kJournalSpace), key_of(number++), std::move(bytes)});
   }
+  batch.push_back({std::string(kHeadSpace), {}, encode_head(head_of(state()))});
+  const bool snapshot = entries - snapshot_at_ >= options_.snapshot_entries;
   if (snapshot) {
     batch.push_back({std::string(kSnapshotSpace), key_of(entries), encode_snapshot(state())});
     if (snapshot_at_ != 0) {
@@ -78,7 +77,6 @@ Result<void> Book::commit(core::Store::Batch others) {
     }
   }
   staged_.clear();
-  if (batch.empty()) return {};
   const auto written = store_->apply(batch);
   broken_ = !written;
   if (written && snapshot) snapshot_at_ = entries;

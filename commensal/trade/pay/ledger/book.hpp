@@ -33,10 +33,10 @@ class Book {
   /// commit() that failed.
   core::Result<Entry> stage(const Transaction& transaction, std::int64_t time_ms);
 
-  /// Makes all that was staged durable, together with `others`: what must be on disk exactly if
-  /// these entries are. Nothing staged and no others: nothing is done. After an error nobody knows
-  /// whether the batch was written, so that this book is of no use any more: open another.
-  core::Result<void> commit(core::Store::Batch others = {});
+  /// Makes all that was staged durable, in one batch; with the hold of a JointStore, together with
+  /// what must be on disk exactly if these entries are. After an error nobody knows whether the
+  /// batch was written, so that this book is of no use any more: open another.
+  core::Result<void> commit();
 
   const Ledger& ledger() const { return ledger_; }
   const State& state() const { return ledger_.state(); }

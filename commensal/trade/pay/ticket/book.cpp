@@ -72,9 +72,9 @@ void TicketBook::keep(const Digest& ticket, const Record& record) {
   tickets_.insert_or_assign(ticket, record);
 }
 
-Result<void> TicketBook::apply(const std::vector<Change>& changes, const Batch& with) {
-  if (changes.empty() && with.empty()) return {};
-  Batch batch = with;
+Result<void> TicketBook::apply(const std::vector<Change>& changes) {
+  if (changes.empty()) return {};
+  core::Store::Batch batch;
   Totals totals = totals_;
   for (const Change& change : changes) {
     const Record* before = find(change.ticket);
@@ -117,8 +117,7 @@ Result<TicketBook::Change> TicketBook::made(const NewTicket& ticket,
                 &receipt};
 }
 
-Result<void> TicketBook::commit(std::span<const NewTicket> tickets, std::uint64_t open_round,
-                                const Batch& with) {
+Result<void> TicketBook::commit(std::span<const NewTicket> tickets, std::uint64_t open_round) {
   if (!room_for(tickets.size())) {
     return fail(ErrorCode::kResourceExhausted, "{} tickets are kept, at most {}: no new work",
                 tickets_.size(), config_.tickets_max);
@@ -133,7 +132,7 @@ Result<void> TicketBook::commit(std::span<const NewTicket> tickets, std::uint64_
     }
     changes.push_back(std::move(change));
   }
-  return apply(changes, with);
+  return apply(changes);
 }
 
 Result<TicketBook::Change> TicketBook::change(const Digest& ticket, Event event) const {
@@ -149,8 +148,7 @@ Result<TicketBook::Change> TicketBook::change(const Digest& ticket, Event event)
   return change;
 }
 
-Result<void> TicketBook::countersign(std::span<const protocol::Receipt> receipts,
-                                     const Batch& with) {
+Result<void> TicketBook::countersign(std::span<const protocol::Receipt> receipts) {
   std::vector<Change> changes;
   for (const protocol::Receipt& receipt : receipts) {
     const protocol::ReceiptBody body = receipt.body();
@@ -162,7 +160,7 @@ Result<void> TicketBook::countersign(std::span<const protocol::Receipt> receipts
     change.receipt = &receipt;
     changes.push_back(std::move(change));
   }
-  return apply(changes, with);
+  return apply(changes);
 }
 
 TicketBook::Phase TicketBook::phase_of(State state) {
@@ -181,7 +179,7 @@ std::vector<TicketBook::Place> TicketBook::up_to(Phase phase, const Digest& beac
   return found;
 }
 
-Result<void> TicketBook::close(const Digest& beacon, std::uint64_t round, const Batch& with) {
+Result<void> TicketBook::close(const Digest& beacon, std::uint64_t round) {
   std::vector<Change> changes;
   for (const Place& place : up_to(Phase::kUndrawn, beacon, round)) {
     const Digest& ticket = std::get<2>(place);
@@ -191,10 +189,10 @@ Result<void> TicketBook::close(const Digest& beacon, std::uint64_t round, const 
     COMMENSAL_ASSIGN(Change change, this->change(ticket, event));
     changes.push_back(std::move(change));
   }
-  return apply(changes, with);
+  return apply(changes);
 }
 
-Result<std::vector<Digest>> TicketBook::draw(beacon::Beacon& beacon, const Batch& with) {
+Result<std::vector<Digest>> TicketBook::draw(beacon::Beacon& beacon) {
   std::vector<Change> changes;
   std::vector<Digest> winners;
   std::uint64_t round = protocol::kNoDraw;
@@ -213,11 +211,11 @@ Result<std::vector<Digest>> TicketBook::draw(beacon::Beacon& beacon, const Batch
     changes.push_back(std::move(change));
     if (won) winners.push_back(ticket);
   }
-  COMMENSAL_TRY(apply(changes, with));
+  COMMENSAL_TRY(apply(changes));
   return winners;
 }
 
-Result<void> TicketBook::move(std::span<const Move> moves, const Batch& with) {
+Result<void> TicketBook::move(std::span<const Move> moves) {
   std::vector<Change> changes;
   std::set<Digest> seen;
   for (const Move& move : moves) {
@@ -228,7 +226,7 @@ Result<void> TicketBook::move(std::span<const Move> moves, const Batch& with) {
     change.now.paid = move.amount;
     changes.push_back(std::move(change));
   }
-  return apply(changes, with);
+  return apply(changes);
 }
 
 std::vector<Move> TicketBook::overdue(const Digest& beacon,
@@ -260,7 +258,7 @@ Result<std::size_t> TicketBook::prune(const Digest& beacon, std::uint64_t acknow
   auto old = up_to(Phase::kSettled, beacon, acknowledged_round - config_.deadlines.kept_rounds - 1);
   old.resize(std::min(old.size(), count_max));
   if (old.empty()) return 0;
-  Batch batch;
+  core::Store::Batch batch;
   for (const Place& place : old) {
     for (const std::string_view space : {kRecords, kReceipts}) {
       batch.push_back({std::string(space), key_of(std::get<2>(place)), std::nullopt});

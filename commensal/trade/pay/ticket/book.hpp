@@ -40,15 +40,12 @@ struct Move {
 };
 
 /// All tickets of one party, gateway or provider: durable, bounded, each moved by the table of
-/// state.hpp only. Every call that changes something is one atomic batch of the store, to which the
-/// caller may add writes of its own (`with`); it is durable when the call returns, and nothing has
-/// changed where it fails.
-/// Tickets are grouped by their job's beacon, that is by the other party.
-/// Thread-safety: one thread, the store's.
+/// state.hpp only. Every call that changes something is one atomic batch of the store; it is
+/// durable when the call returns (or with the hold of a JointStore, which may hold the caller's
+/// writes too), and nothing has changed where it fails. Tickets are grouped by their job's beacon,
+/// that is by the other party. Thread-safety: one thread, the store's.
 class TicketBook {
  public:
-  using Batch = core::Store::Batch;
-
   /// Both must outlive this object.
   TicketBook(core::Store& store, const core::Clock& clock, const BookConfig& config = {})
       : store_(store), clock_(clock), config_(config) {}
@@ -64,18 +61,16 @@ class TicketBook {
 
   /// Errors: kResourceExhausted (no room), kAlreadyExists (a second commitment to one step),
   /// kFailedPrecondition (the round is closed or too far ahead), kInvalidArgument (not a ticket).
-  core::Result<void> commit(std::span<const NewTicket> tickets, std::uint64_t open_round,
-                            const Batch& with = {});
+  core::Result<void> commit(std::span<const NewTicket> tickets, std::uint64_t open_round);
   /// Receipts with both signatures, of tickets that were committed. Errors: kNotFound, those of
   /// after(), kInvalidArgument where the body is another.
-  core::Result<void> countersign(std::span<const protocol::Receipt> receipts,
-                                 const Batch& with = {});
+  core::Result<void> countersign(std::span<const protocol::Receipt> receipts);
   /// The gateway has revealed `round`: what is countersigned up to it is drawn, the rest void.
-  core::Result<void> close(const core::Digest& beacon, std::uint64_t round, const Batch& with = {});
+  core::Result<void> close(const core::Digest& beacon, std::uint64_t round);
   /// Decides the tickets that are drawn, as far as the beacon knows its value; returns the winners.
-  core::Result<std::vector<core::Digest>> draw(beacon::Beacon& beacon, const Batch& with = {});
+  core::Result<std::vector<core::Digest>> draw(beacon::Beacon& beacon);
   /// What happens to tickets one by one. Errors: kNotFound, those of after().
-  core::Result<void> move(std::span<const Move> moves, const Batch& with = {});
+  core::Result<void> move(std::span<const Move> moves);
 
   /// What must be moved because a deadline has passed: kWithhold and kSilence.
   std::vector<Move> overdue(const core::Digest& beacon, std::uint64_t acknowledged_round) const;
@@ -105,7 +100,7 @@ class TicketBook {
 
   core::Result<Change> change(const core::Digest& ticket, Event event) const;
   core::Result<Change> made(const NewTicket& ticket, std::uint64_t open_round) const;
-  core::Result<void> apply(const std::vector<Change>& changes, const Batch& with);
+  core::Result<void> apply(const std::vector<Change>& changes);
   void keep(const core::Digest& ticket, const Record& record);
   static Phase phase_of(State state);
   std::set<Place>& places(Phase phase) { return places_[static_cast<std::size_t>(phase)]; }
