@@ -35,6 +35,7 @@ Result<void> Lottery::open() {
                                                        {kOwn.begin(), kOwn.end()}, world_.key,
                                                        world_.rng, config_.chain_depth));
   chain_.emplace(std::move(chain));
+  show_chain();
   return load_beacons();
 }
 
@@ -50,11 +51,6 @@ Result<void> Lottery::load_beacons() {
         beacon::TwoPartyBeacon(chain_->tracker(), {other->head, other->round, other->value}));
   }
   return {};
-}
-
-std::optional<rpc::ChainPosition> Lottery::position() const {
-  if (!is_on()) return std::nullopt;
-  return rpc::ChainPosition{chain_->head(), chain_->round(), chain_->value()};
 }
 
 Result<void> Lottery::meet(const crypto::Address& provider,

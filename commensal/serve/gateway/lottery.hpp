@@ -48,7 +48,8 @@ class Lottery {
   /// Reads the state; makes a hash chain at the first start. Errors: kDataLoss, kInvalidArgument.
   core::Result<void> open();
 
-  std::optional<rpc::ChainPosition> position() const;
+  /// Of our hash chain, as far as it is on disk; nothing where answers earn no tickets.
+  const std::optional<rpc::ChainPosition>& position() const { return shown_; }
   /// Takes up the provider's chain where it is. Errors: kInvalidArgument, kUnauthenticated.
   core::Result<void> meet(const crypto::Address& provider,
                           const std::optional<rpc::ChainPosition>& chain);
@@ -78,6 +79,7 @@ class Lottery {
  private:
   using Beacons = std::map<crypto::Address, beacon::TwoPartyBeacon>;
 
+  void show_chain() { shown_ = {chain_->head(), chain_->round(), chain_->value()}; }
   core::Result<void> load_beacons();
   core::Result<void> close_round();
   core::Result<void> draw(const crypto::Address& provider, const rpc::Reveal& reveal);
@@ -93,6 +95,7 @@ class Lottery {
   core::Digest threshold_{};
   ticket::TicketBook tickets_;
   std::optional<beacon::KeptChain> chain_;  // after open()
+  std::optional<rpc::ChainPosition> shown_;
   Beacons beacons_;
 };
 

@@ -33,6 +33,7 @@ Result<void> Lottery::close_round() {
         ledger::Reveal{ledger::chain_key(chain_->head()), reveal.round, reveal.value}));
     return {};
   }));
+  show_chain();
   for (const auto& [provider, beacon] : beacons_) world_.send(provider, reveal);
   return {};
 }

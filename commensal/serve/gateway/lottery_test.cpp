@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <commensal/base/store/fault_store.hpp>
+#include <commensal/base/store/memory_store.hpp>
+#include <commensal/serve/gateway/lottery.hpp>
+#include <commensal/trade/pay/ticket/pair_fixture.hpp>
+
+namespace commensal::gateway {
+namespace {
+
+MoneyConfig cheap() {
+  MoneyConfig config;
+  config.face_value = protocol::Amount(1);
+  config.chain_depth = 6;
+  return config;
+}
+
+/// A gateway's money on a disk that may fail, from one start to the next.
+struct Life {
+  Life(core::Store& disk, ticket::Pair& pair, std::uint64_t fault_at)
+      : fault(disk, fault_at, store::Fault::kFailBefore),
+        store(fault),
+        bank(store, clock, pair.gateway_key, config.rules),
+        lottery({.store = store,
+                 .clock = clock,
+                 .rng = pair.rng(),
+                 .key = pair.gateway_key,
+                 .bank = bank,
+                 .send = [](const crypto::Address&, const rpc::ToProvider&) {},
+                 .is_there = [](const crypto::Address&) { return false; },
+                 .was_delivered = [](const core::Digest&) { return false; },
+                 .audit = [](const core::Digest&) { return core::Result<void>{}; },
+                 .report = [](const core::Error&) {}},
+                config) {}
+
+  core::Result<void> open() {
+    COMMENSAL_TRY(bank.open());
+    return lottery.open();
+  }
+
+  const MoneyConfig config = cheap();
+  core::ManualClock clock;
+  store::FaultStore fault;
+  store::JointStore store;
+  Bank bank;
+  Lottery lottery;
+};
+
+TEST(MoneyLottery, ShowsNobodyARoundThatIsNotOnDisk) {
+  for (std::uint64_t fault_at = 0, shown = 0; shown < 4; ++fault_at) {
+    ASSERT_LT(fault_at, 20u);
+    SCOPED_TRACE(fault_at);
+    ticket::Pair pair(6);
+    store::MemoryStore disk;
+    Life life(disk, pair, fault_at);
+    if (life.open()) {
+      auto step = pair.step(pair.job(ticket::certain_threshold(), protocol::Amount(1)), 2);
+      pair.sign({&step, 1});
+      (void)life.lottery.owe({&step.receipt, 1});
+      for (int i = 0; i < 4; ++i) life.lottery.tick();  // the ticket of no known beacon waits on
+      shown = life.lottery.position()->round;
+    }
+    Life again(disk, pair, ~std::uint64_t{0});
+    ASSERT_TRUE(again.open());
+    ASSERT_GE(again.lottery.position()->round, shown);
+    EXPECT_EQ(shown == 4, fault_at == 7);  // the ledger, the chain, the ticket, four rounds
+  }
+}
+
+}  // namespace
+}  // namespace commensal::gateway
