@@ -162,6 +162,10 @@ void Provider::State::handle(Provider&, rpc::Dismiss message) {
 }
 
 core::Result<void> Provider::State::accept(const rpc::Task& task) const {
+  if (status.link == LinkState::kDismissed) {
+    return fail(ErrorCode::kFailedPrecondition, "no work for this gateway: {}",
+                status.link_message);
+  }
   if (task.job.provider != address) {
     return fail(ErrorCode::kFailedPrecondition, "the job names another provider, {}",
                 crypto::to_text(task.job.provider));

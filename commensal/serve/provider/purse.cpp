@@ -123,28 +123,31 @@ void Purse::claim() {
   rpc::Claims claims;
   for (const State state : {State::kWon, State::kOpened}) {
     for (const ticket::Record& record : tickets_.in(state)) {
+      if (claims.items.size() == limits::kListItemsMax) break;  // the rest after these
       if (!beacon_ || record.beacon != beacon_->id()) continue;
       auto receipt = tickets_.receipt(record.id());
       if (!receipt) continue;
       claims.items.push_back({*std::move(receipt), record.output_root, record.output_salt});
-      if (claims.items.size() == limits::kListItemsMax) break;
     }
   }
   if (!claims.items.empty()) world_.send(std::move(claims));
 }
 
 Result<void> Purse::on_outcomes(const rpc::Outcomes& outcomes) {
-  for (const rpc::Outcomes::Item& item : outcomes.items) {
-    const auto event = event_named(item.event);
-    const ticket::Record* const record = tickets_.find(item.ticket);
-    if (!event || record == nullptr || ticket::is_settled(record->state)) continue;
-    std::vector<ticket::Move> moves;
-    if (record->state == State::kWon) moves.push_back({item.ticket, Event::kOpen, {}});
-    moves.push_back({item.ticket, Event::kAudit, {}});
-    moves.push_back({item.ticket, *event, item.amount});
-    for (const ticket::Move& move : moves) COMMENSAL_TRY(tickets_.move({&move, 1}));
-  }
-  return {};
+  // In one write: a ticket that a kill left audited would be claimed no more.
+  return world_.store.together([&]() -> Result<void> {
+    for (const rpc::Outcomes::Item& item : outcomes.items) {
+      const auto event = event_named(item.event);
+      const ticket::Record* const record = tickets_.find(item.ticket);
+      if (!event || record == nullptr || ticket::is_settled(record->state)) continue;
+      std::vector<ticket::Move> moves;
+      if (record->state == State::kWon) moves.push_back({item.ticket, Event::kOpen, {}});
+      moves.push_back({item.ticket, Event::kAudit, {}});
+      moves.push_back({item.ticket, *event, item.amount});
+      for (const ticket::Move& move : moves) COMMENSAL_TRY(tickets_.move({&move, 1}));
+    }
+    return {};
+  });
 }
 
 void Purse::on_balance(const rpc::Balance& balance) {
