@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Money on the whole trip, in one thread: what winners earn, what a cheat loses, and a crash at
 // every write of either side.
+#include <algorithm>
 #include <commensal/base/crypto/sha256.hpp>
 #include <commensal/lab/adversaries.hpp>
 #include <commensal/lab/demo_money.hpp>
@@ -21,12 +22,14 @@ core::Digest reference(std::string_view text) {
 
 class MoneyTrip : public ::testing::Test {
  protected:
-  std::unique_ptr<Market> open(std::uint64_t seed, double win_probability) {
+  std::unique_ptr<Market> open(std::uint64_t seed, double win_probability,
+                               std::uint32_t pattern_mismatches = 1) {
     terms_ = demo_terms(win_probability, 100);
     terms_.gateway.chain_depth = 12, terms_.provider.chain_depth = 12;
     gateway::GatewayConfig config;
     config.audit_probability = 0;
     config.money = terms_.gateway;
+    config.money.rules.pattern_mismatches = pattern_mismatches;
     const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
     auto market = std::make_unique<Market>(seed, scratch(test->name()), config, terms_.provider);
     EXPECT_TRUE(market->start_gateway());
@@ -61,6 +64,12 @@ class MoneyTrip : public ::testing::Test {
       earned = *earned.plus(balance(market, address, AccountKind::kAvailable));
     }
     ASSERT_EQ(earned, market.gateway().tickets().totals().value_paid);
+  }
+  /// No winner waits whose answer was delivered.
+  static void check_nothing_is_open(Market& market) {
+    for (const ticket::Record& record : market.gateway().tickets().in(ticket::State::kOpened)) {
+      EXPECT_FALSE(market.gateway().receipts().find(protocol::receipt_id(record.body)));
+    }
   }
 
   DemoTerms terms_;
@@ -138,6 +147,7 @@ TEST_F(MoneyTrip, AGatewayThatDiesAtAnyWritePaysNothingTwice) {
     ASSERT_TRUE(market->start_gateway());
     market->rest_ms(60'000);
     check(*market, providers);
+    check_nothing_is_open(*market);
     ASSERT_TRUE(market->infer("digits", picture(77)));
     market->rest_ms(5'000);
     check(*market, providers);
@@ -145,6 +155,33 @@ TEST_F(MoneyTrip, AGatewayThatDiesAtAnyWritePaysNothingTwice) {
       ASSERT_EQ(balance(*market, address, AccountKind::kStake), terms_.provider.stake);
     }
   }
+}
+
+TEST_F(MoneyTrip, WhoHasPaidForAFirstMismatchIsNotBannedByARestart) {
+  auto market = open(15, 1, 2);
+  prepare(*market);
+  const std::size_t index = add(*market, "cheat", make_bf16_cheat());
+  const auto is_banned = [&] {
+    const auto all = market->gateway().providers();
+    const auto found =
+        std::ranges::find(all, market->address_of(index), &gateway::ProviderInfo::address);
+    return found != all.end() && !found->banned.empty();
+  };
+  const auto penalised = [&] { return market->gateway().tickets().totals().penalised; };
+  ASSERT_TRUE(market->infer("digits", picture(0)));
+  for (int i = 0; i < 1000 && penalised() == 0; ++i) market->rest_ms(10);
+  EXPECT_EQ(penalised(), 1u);
+  EXPECT_FALSE(is_banned());
+  market->kill_provider(index);  // before it cheats again
+  for (int restarts = 0; restarts < 2; ++restarts) {
+    market->kill_gateway();
+    ASSERT_TRUE(market->start_gateway());
+    EXPECT_FALSE(is_banned());
+    (void)add(*market, fmt::format("honest {}", restarts));
+    market->rest_ms(60'000);  // the answer is computed again
+    EXPECT_FALSE(is_banned());
+  }
+  EXPECT_TRUE(market->gateway().receipts().list("consumer", 10)->back().replaced_by);
 }
 
 TEST_F(MoneyTrip, AProviderThatDiesAtAnyWriteKeepsItsStakeAndItsWinners) {

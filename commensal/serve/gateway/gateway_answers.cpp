@@ -24,17 +24,22 @@ bool needs_replacement(const ReceiptRecord& record) {
 }  // namespace
 
 // After a stop or a kill: the audits that were drawn, and the answers of caught providers. A kill
-// between a verdict and its ban is made good here.
+// between a verdict and what follows from it is made good here.
 core::Result<void> Gateway::State::resume() {
   COMMENSAL_TRY(bank.open());
   COMMENSAL_TRY(lottery.open());
   COMMENSAL_TRY(book.open());
   COMMENSAL_TRY(roster.open());
+  resume_winners();
   COMMENSAL_ASSIGN(const auto drawn, book.select([](const ReceiptRecord& record) {
     return record.audit == AuditState::kDrawn || convicts(record.audit);
   }));
   for (const ReceiptRecord& record : drawn) {
-    if (convicts(record.audit) && !is_banned(record.receipt.job.provider)) {
+    // What was replaced has had its consequences.
+    if (!convicts(record.audit) || record.replaced_by) continue;
+    if (is_penalised(record)) {
+      consequences.add(record.id());
+    } else if (!is_banned(record.receipt.job.provider)) {
       catch_provider(record);
     }
   }
@@ -122,10 +127,7 @@ void Gateway::State::on_verdict(const core::Digest& receipt,
   if (*judged) {
     observer.on_judged(*record, **judged);
     tell_balance(record->receipt.job.provider);
-    // Cards do flip bits: who has paid for a first mismatch goes on.
-    if ((*judged)->event == ticket::Event::kPenalise) {
-      return consequences.add(record->id());
-    }
+    if (is_penalised(*record)) return consequences.add(record->id());
   }
   if (!convicts(record->audit) || is_banned(record->receipt.job.provider)) return;
   catch_provider(*record);

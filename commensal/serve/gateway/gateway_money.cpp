@@ -69,6 +69,30 @@ core::Result<void> Gateway::State::audit_winner(const core::Digest& receipt) {
   return {};
 }
 
+/// What was opened in the ledger before a kill: perhaps its audit was not drawn yet, or its verdict
+/// had not reached the ledger.
+void Gateway::State::resume_winners() {
+  for (const ticket::Record& one : lottery.tickets().in(ticket::State::kOpened)) {
+    const core::Digest receipt = protocol::receipt_id(one.body);
+    const auto record = book.find(receipt);
+    if (!record) continue;  // never delivered
+    if (!record->verdict) {
+      report(audit_winner(receipt));
+      continue;
+    }
+    const auto judged = lottery.judge(record->receipt, *record->verdict);
+    if (!judged) observer.on_error(judged.error());
+    if (judged && *judged) observer.on_judged(*record, **judged);
+  }
+}
+
+/// Cards do flip bits: who has paid for a first mismatch goes on.
+bool Gateway::State::is_penalised(const ReceiptRecord& record) const {
+  const core::Digest ticket = protocol::ticket_id(record.receipt.body());
+  const ticket::Record* const found = lottery.tickets().find(ticket);
+  return found != nullptr && found->state == ticket::State::kPenalised;
+}
+
 /// Nobody is asked any more, but what is open in the ledger must be judged, or it would be paid.
 void Gateway::State::conclude_winners(const crypto::Address& provider) {
   for (const ticket::Record& one : lottery.tickets().in(ticket::State::kOpened)) {

@@ -66,6 +66,8 @@ struct Gateway::State {
   core::Result<void> admit(const std::string& account);
   core::Result<void> write(std::vector<ReceiptRecord>& records);
   core::Result<void> audit_winner(const core::Digest& receipt);
+  void resume_winners();
+  bool is_penalised(const ReceiptRecord& record) const;
   void conclude_winners(const crypto::Address& provider);
   void audit_ourselves(const ReceiptRecord& record);
   void tell_balance(const crypto::Address& provider);
