@@ -17,8 +17,16 @@ constexpr std::string_view kRecords = "tickets";
 constexpr std::string_view kReceipts = "ticket-receipts";
 constexpr std::string_view kSums = "ticket-totals";
 
-/// The totals, alone in their space, stand under zeros.
-core::Bytes key_of(const Digest& ticket) { return {ticket.begin(), ticket.end()}; }
+/// By age, so that what is written together lies together on disk.
+core::Bytes key_of(const Digest& ticket, const Record& record) {
+  protocol::Writer key;
+  key.u64(record.committed_ms);
+  key.raw(ticket);
+  return std::move(key).take();
+}
+
+/// The totals are alone in their space.
+core::Bytes sums_key() { return core::Bytes(Digest{}.size()); }
 
 tl::unexpected<core::Error> in_ticket(const Digest& ticket, core::Error error) {
   return core::in_context(fmt::format("ticket {}", core::to_hex(ticket)), std::move(error));
@@ -49,7 +57,7 @@ Result<void> TicketBook::open() {
   std::optional<core::Error> broken;
   COMMENSAL_TRY(store_.scan(kRecords, {}, [&](core::ByteView key, core::ByteView value) {
     const auto record = decode_record(value);
-    if (!record || key_of(record->id()) != core::Bytes(key.begin(), key.end())) {
+    if (!record || !std::ranges::equal(key_of(record->id(), *record), key)) {
       broken = core::Error{
           ErrorCode::kDataLoss,
           record ? "a ticket's record stands under another ticket's name" : record.error().message};
@@ -59,7 +67,7 @@ Result<void> TicketBook::open() {
     return true;
   }));
   if (broken) return tl::unexpected(*broken);
-  COMMENSAL_ASSIGN(const auto sums, store_.get(kSums, key_of({})));
+  COMMENSAL_ASSIGN(const auto sums, store_.get(kSums, sums_key()));
   if (!sums) return {};
   COMMENSAL_ASSIGN(totals_, decode_totals(*sums));
   return {};
@@ -79,12 +87,12 @@ Result<void> TicketBook::apply(const std::vector<Change>& changes) {
   for (const Change& change : changes) {
     const Record* before = find(change.ticket);
     add_to(totals, before != nullptr ? *before : Record{}, change.now);
-    batch.push_back({std::string(kRecords), key_of(change.ticket), encode(change.now)});
+    const core::Bytes key = key_of(change.ticket, change.now);
+    batch.push_back({std::string(kRecords), key, encode(change.now)});
     if (change.receipt == nullptr) continue;
-    batch.push_back(
-        {std::string(kReceipts), key_of(change.ticket), protocol::encode(*change.receipt)});
+    batch.push_back({std::string(kReceipts), key, protocol::encode(*change.receipt)});
   }
-  if (totals != totals_) batch.push_back({std::string(kSums), key_of({}), encode(totals)});
+  if (totals != totals_) batch.push_back({std::string(kSums), sums_key(), encode(totals)});
   COMMENSAL_TRY(store_.apply(batch));
   totals_ = totals;
   for (const Change& change : changes) keep(change.ticket, change.now);
@@ -103,18 +111,16 @@ Result<TicketBook::Change> TicketBook::made(const NewTicket& ticket,
   if (find(id) != nullptr) {
     return in_ticket(id, {ErrorCode::kAlreadyExists, "there is one for this step already"});
   }
-  return Change{id,
-                Record{.state = State::kCommitted,
-                       .beacon = receipt.job.beacons[0],
-                       .body = body,
-                       .face_value = receipt.job.face_value,
-                       .win_threshold = receipt.job.win_threshold,
-                       .output_root = ticket.output_root,
-                       .output_salt = ticket.output_salt,
-                       .committed_ms = static_cast<std::uint64_t>(clock_.wall_ms()),
-                       .settled_ms = 0,
-                       .paid = {}},
-                &receipt};
+  return Change{id, Record{.state = State::kCommitted,
+                           .beacon = receipt.job.beacons[0],
+                           .body = body,
+                           .face_value = receipt.job.face_value,
+                           .win_threshold = receipt.job.win_threshold,
+                           .output_root = ticket.output_root,
+                           .output_salt = ticket.output_salt,
+                           .committed_ms = static_cast<std::uint64_t>(clock_.wall_ms()),
+                           .settled_ms = 0,
+                           .paid = {}}};
 }
 
 Result<void> TicketBook::commit(std::span<const NewTicket> tickets, std::uint64_t open_round) {
@@ -260,8 +266,9 @@ Result<std::size_t> TicketBook::prune(const Digest& beacon, std::uint64_t acknow
   if (old.empty()) return 0;
   core::Store::Batch batch;
   for (const Place& place : old) {
+    const Digest& ticket = std::get<2>(place);
     for (const std::string_view space : {kRecords, kReceipts}) {
-      batch.push_back({std::string(space), key_of(std::get<2>(place)), std::nullopt});
+      batch.push_back({std::string(space), key_of(ticket, *find(ticket)), std::nullopt});
     }
   }
   COMMENSAL_TRY(store_.apply(batch));
@@ -278,8 +285,12 @@ const Record* TicketBook::find(const Digest& ticket) const {
 }
 
 Result<protocol::Receipt> TicketBook::receipt(const Digest& ticket) {
-  COMMENSAL_ASSIGN(const auto bytes, store_.get(kReceipts, key_of(ticket)));
-  if (!bytes) return in_ticket(ticket, {ErrorCode::kNotFound, "there is none of that name"});
+  const Record* const record = find(ticket);
+  if (record == nullptr) {
+    return in_ticket(ticket, {ErrorCode::kNotFound, "there is none of that name"});
+  }
+  COMMENSAL_ASSIGN(const auto bytes, store_.get(kReceipts, key_of(ticket, *record)));
+  if (!bytes) return in_ticket(ticket, {ErrorCode::kNotFound, "its receipt is missing"});
   return protocol::decode<protocol::Receipt>(*bytes);
 }
 

@@ -81,7 +81,7 @@ class TicketBook {
 
   /// Null: not there. Valid until the next change.
   const Record* find(const core::Digest& ticket) const;
-  /// Errors: kNotFound, kDataLoss.
+  /// Of a ticket that was countersigned; nothing is owed for another. Errors: kNotFound, kDataLoss.
   core::Result<protocol::Receipt> receipt(const core::Digest& ticket);
   /// All in `state`, by beacon and round.
   std::vector<Record> in(State state) const;
