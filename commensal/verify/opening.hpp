@@ -8,7 +8,8 @@
 namespace commensal::verify {
 
 /// What a provider retains of a step and shows when it is asked: all that the commitments hide.
-/// A job of one step: `inputs` open c_0, `outputs` open c_1.
+/// A job of one step: `inputs` open c_0, `outputs` open c_1. Without outputs (a model has some) it
+/// has no tensors at all: then the client's own stand for them.
 struct Opening {
   protocol::Job job;
   core::Digest model;  // SHA-256 of the model file: where the auditor finds it
@@ -17,6 +18,7 @@ struct Opening {
   core::Digest output_salt;
   tensor::NamedTensors inputs;
   tensor::NamedTensors outputs;
+  bool has_tensors() const { return !outputs.empty(); }
 };
 
 core::Bytes encode(const Opening& opening);

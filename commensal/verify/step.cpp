@@ -41,17 +41,25 @@ core::Result<void> Step::commit(const core::Digest& commitment, std::uint64_t ro
   COMMENSAL_TRY(protocol::verify_batch_signature(provider,
                                                  {job_id_, receipt_.step, commitment, round},
                                                  protocol::Role::kProvider, receipt_.job.provider));
+  commit_own(commitment, round, provider);
+  return {};
+}
+
+void Step::commit_own(const core::Digest& commitment, std::uint64_t round,
+                      const protocol::BatchSignature& provider) {
+  core::check(phase_ == Phase::kOffered, "a step is committed to once");
   receipt_.commitment = commitment;
   receipt_.round = round;
   receipt_.provider = provider;
   phase_ = Phase::kCommitted;
-  return {};
 }
 
-core::Result<void> Step::countersign(const protocol::BatchSignature& client) {
+core::Result<void> Step::countersign(const protocol::BatchSignature& client,
+                                     protocol::KnownSignatures* known) {
   COMMENSAL_TRY(expect(Phase::kCommitted, "a countersignature"));
   COMMENSAL_TRY(protocol::verify_batch_signature(client, body(), protocol::Role::kClient,
-                                                 receipt_.job.client));
+                                                 receipt_.job.client, protocol::kEmbeddedLedger,
+                                                 known));
   receipt_.client = client;
   phase_ = Phase::kCountersigned;
   return {};

@@ -24,8 +24,12 @@ class Step {
   /// The provider's commitment c_i, drawn in this round of the beacon, under its signature.
   core::Result<void> commit(const core::Digest& commitment, std::uint64_t round,
                             const protocol::BatchSignature& provider);
-  /// The client's signature over the same.
-  core::Result<void> countersign(const protocol::BatchSignature& client);
+  /// The same by the provider itself, which need not check its own word. Precondition: kOffered.
+  void commit_own(const core::Digest& commitment, std::uint64_t round,
+                  const protocol::BatchSignature& provider);
+  /// The client's signature over the same. `known`: as in verify_batch_signature.
+  core::Result<void> countersign(const protocol::BatchSignature& client,
+                                 protocol::KnownSignatures* known = nullptr);
   /// The answer's root, which must open the commitment.
   core::Result<void> deliver(const core::Digest& output_root, const core::Digest& output_salt);
 

@@ -56,6 +56,18 @@ TEST_F(StepTest, RefusesForeignSignaturesAndOtherOutputs) {
   EXPECT_EQ(step.phase(), Phase::kCountersigned);
 }
 
+TEST_F(StepTest, AProvidersOwnStepIsCheckedFromTheCountersignatureOn) {
+  protocol::KnownSignatures known;
+  for (int i = 0; i < 2; ++i) {  // the second time the signature is known
+    Step step(job_, 1);
+    step.commit_own(commitment_, 3, sign(provider_, Role::kProvider, commitment_));
+    EXPECT_FALSE(step.countersign(sign(provider_, Role::kClient, commitment_), &known));
+    EXPECT_FALSE(step.countersign(sign(client_, Role::kClient, root_), &known));
+    ASSERT_TRUE(step.countersign(sign(client_, Role::kClient, commitment_), &known));
+    EXPECT_TRUE(protocol::verify_receipt(step.receipt()));
+  }
+}
+
 // Random moves, right and wrong: the phase never goes back, never skips, and moves only by the one
 // move that is due; what has been committed to never changes.
 TEST_F(StepTest, NoSequenceOfMovesBreaksTheOrder) {

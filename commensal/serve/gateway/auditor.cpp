@@ -38,12 +38,13 @@ struct Auditor::Replayer {
 };
 
 Auditor::Auditor(core::Loop& loop, const crypto::SecretKey& key, const Roster& roster,
-                 const ModelHub& hub, std::int64_t opening_ms_max, Done done)
+                 const ModelHub& hub, std::int64_t opening_ms_max, Own own, Done done)
     : loop_(loop),
       key_(key),
       roster_(roster),
       hub_(hub),
       opening_ms_max_(opening_ms_max),
+      own_(std::move(own)),
       done_(std::move(done)),
       replayer_(std::make_shared<Replayer>()) {}
 
@@ -93,6 +94,12 @@ void Auditor::on_open_reply(const crypto::Address& provider, const rpc::OpenRepl
   if (!reply.opening) return refuse("the provider no longer has the opening");
   auto opening = verify::decode_opening(*reply.opening);
   if (!opening) return refuse(opening.error().message);
+  if (!opening->has_tensors()) {
+    auto own = own_(reply.receipt);
+    if (!own) return conclude(reply.receipt, tl::unexpected(own.error()));
+    opening->inputs = std::move(own->inputs);
+    opening->outputs = std::move(own->outputs);
+  }
   if (auto fits = verify::check_opening(*opening, item.body); !fits) {
     return refuse(fits.error().message);
   }

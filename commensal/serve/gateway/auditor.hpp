@@ -5,6 +5,7 @@
 #include <commensal/serve/gateway/hub.hpp>
 #include <commensal/serve/gateway/receipt_book.hpp>
 #include <commensal/serve/gateway/roster.hpp>
+#include <commensal/verify/opening.hpp>
 #include <functional>
 #include <map>
 #include <memory>
@@ -20,8 +21,11 @@ class Auditor {
   /// Called once per audit that came to an end; an error is the auditor's own and accuses nobody.
   using Done = std::function<void(const core::Digest& receipt, core::Result<protocol::Verdict>)>;
 
+  /// The gateway's own opening of a receipt: providers need not keep the tensors of all.
+  using Own = std::function<core::Result<verify::Opening>(const core::Digest& receipt)>;
+
   Auditor(core::Loop& loop, const crypto::SecretKey& key, const Roster& roster, const ModelHub& hub,
-          std::int64_t opening_ms_max, Done done);
+          std::int64_t opening_ms_max, Own own, Done done);
   ~Auditor();
 
   void request(const ReceiptRecord& record);
@@ -50,6 +54,7 @@ class Auditor {
   const Roster& roster_;
   const ModelHub& hub_;
   const std::int64_t opening_ms_max_;
+  const Own own_;
   const Done done_;
   Cases cases_;  // by receipt id
   std::shared_ptr<Replayer> replayer_;

@@ -58,6 +58,11 @@ core::Result<void> Gateway::State::resume() {
   return {};
 }
 
+core::Result<verify::Opening> Gateway::State::own_opening(const core::Digest& receipt) {
+  COMMENSAL_ASSIGN(const ReceiptRecord record, book.find(receipt));
+  return verify::decode_opening(record.opening);
+}
+
 ReceiptRecord Gateway::State::record_of(const std::string& account, const ModelVersion& model,
                                         Answer answer) {
   ReceiptRecord record;

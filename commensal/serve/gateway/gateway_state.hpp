@@ -52,15 +52,18 @@ struct Gateway::State {
         auditor_key(bank.auditor_key()),
         dispatcher(w.loop, w.rng, w.key, roster, lottery,
                    {c.silence_ms_max, c.tries_max, auditor_key.address()}),
-        auditor(w.loop, auditor_key, roster, hub, c.opening_ms_max,
-                [this](const core::Digest& receipt, core::Result<protocol::Verdict> verdict) {
-                  on_verdict(receipt, std::move(verdict));
-                }),
+        auditor(
+            w.loop, auditor_key, roster, hub, c.opening_ms_max,
+            [this](const core::Digest& receipt) { return own_opening(receipt); },
+            [this](const core::Digest& receipt, core::Result<protocol::Verdict> verdict) {
+              on_verdict(receipt, std::move(verdict));
+            }),
         consequences(w.loop, book, hub, dispatcher, [this](ReceiptRecord old, Answer answer) {
           replace(std::move(old), std::move(answer));
         }) {}
 
   Lottery::World lottery_world();
+  core::Result<verify::Opening> own_opening(const core::Digest& receipt);
   core::Result<void> resume();
   void tick();
   core::Result<void> admit(const std::string& account);

@@ -64,6 +64,8 @@ struct Provider::State {
   std::int64_t reconnect_ms = kReconnectMsMin;
   bool stopped = true;
   bool flush_is_due = false;
+  std::uint64_t flushes = 0;
+  protocol::KnownSignatures known;  // of the client
   ProviderStatus status;
   std::map<rpc::TaskId, Computed> ready;      // computed, not yet retained and committed
   std::map<rpc::TaskId, Computed> committed;  // waiting for the client's signature
@@ -73,12 +75,16 @@ struct Provider::State {
         config(c),
         store(w.store),
         cache(std::move(opened)),
-        retention(store, c.retention_bytes_max),
+        retention(store, {c.retention_bytes_max, c.retention_memory_bytes_max}),
         purse({.store = store,
                .clock = w.clock,
                .rng = w.rng,
                .key = w.key,
-               .send = [this](rpc::ToGateway message) { world.gateway.send(std::move(message)); }},
+               .send = [this](rpc::ToGateway message) { world.gateway.send(std::move(message)); },
+               .on_drawn =
+                   [this](std::uint64_t round, std::span<const core::Digest> winners) {
+                     return retention.drawn(round, winners);
+                   }},
               c.purse),
         worker(w.engines, w.gateway),
         address(w.key.address()) {}
@@ -97,6 +103,7 @@ struct Provider::State {
 
   core::Result<void> accept(const rpc::Task& task) const;
   void finish(Provider& self, rpc::Task task, core::Result<Answer> answer);
+  void plan_flush(Provider& self);
   void flush();
   core::Result<void> keep(std::span<const protocol::ReceiptBody> bodies,
                           std::span<const protocol::BatchSignature> signatures);
@@ -206,7 +213,11 @@ void Provider::State::handle(Provider& self, rpc::Task task) {
 
 void Provider::State::finish(Provider& self, rpc::Task task, core::Result<Answer> answer) {
   report_load();
-  if (!answer) return refuse(task.id, answer.error());
+  if (!answer) {
+    refuse(task.id, answer.error());
+    if (!ready.empty()) plan_flush(self);
+    return;
+  }
   Computed done{.step = verify::Step(std::move(task.job), 1),
                 .model = task.model,
                 .input_salt = task.input_salt,
@@ -219,15 +230,30 @@ void Provider::State::finish(Provider& self, rpc::Task task, core::Result<Answer
   done.commitment =
       protocol::commit_step(done.step.job_id(), 1, answer->output_root, done.output_salt);
   ready.insert_or_assign(task.id, std::move(done));
+  plan_flush(self);
+}
+
+/// Answers wait for each other as long as more tasks are ahead of us than answers wait, so that one
+/// signature and one write serve many; the worker has enough to do meanwhile. Who sends one task at
+/// a time never waits.
+void Provider::State::plan_flush(Provider& self) {
   if (flush_is_due) return;
-  flush_is_due = true;
-  world.loop.post([this, keep = self.shared_from_this()] { flush(); });
+  if (ready.size() >= status.queued) {
+    flush_is_due = true;
+    world.loop.post([this, keep = self.shared_from_this()] { flush(); });
+  } else if (ready.size() == 1) {
+    world.loop.after(config.commit_wait_ms_max,
+                     [this, keep = self.shared_from_this(), planned = flushes] {
+                       if (planned == flushes) flush();
+                     });
+  }
 }
 
 // All answers that are ready share one signature and one durable write.
 void Provider::State::flush() {
   flush_is_due = false;
   if (ready.empty()) return;
+  ++flushes;
   std::vector<protocol::ReceiptBody> bodies;
   for (const auto& [id, task] : ready) {
     const std::uint64_t round = purse.round_for(task.step.job());
@@ -243,8 +269,7 @@ void Provider::State::flush() {
   std::size_t i = 0;
   for (auto& [id, task] : ready) {
     commit.items.push_back({id, task.commitment, bodies[i].round, signatures[i]});
-    const auto moved = task.step.commit(task.commitment, bodies[i].round, signatures[i]);
-    core::check(moved.has_value(), "a provider accepts its own signature");
+    task.step.commit_own(task.commitment, bodies[i].round, signatures[i]);
     committed.insert_or_assign(id, std::move(task));
     ++i;
   }
@@ -259,7 +284,7 @@ core::Result<void> Provider::State::keep(std::span<const protocol::ReceiptBody> 
   std::vector<ticket::NewTicket> tickets;
   for (const auto& [id, task] : ready) {
     const std::size_t i = records.size();
-    records.push_back({protocol::receipt_id(bodies[i]), encode(opening_of(task))});
+    records.push_back({bodies[i], opening_of(task)});
     protocol::Receipt receipt;
     receipt.job = task.step.job();
     receipt.step = 1;
@@ -269,7 +294,7 @@ core::Result<void> Provider::State::keep(std::span<const protocol::ReceiptBody> 
     tickets.push_back({std::move(receipt), task.output_root, task.output_salt});
   }
   return store.together([&]() -> core::Result<void> {
-    COMMENSAL_TRY(retention.keep(records));
+    COMMENSAL_TRY(retention.keep(std::move(records)));
     return purse.commit(tickets);
   });
 }
@@ -280,7 +305,8 @@ void Provider::State::handle(Provider&, rpc::Countersign message) {
   for (const rpc::Countersign::Item& item : message.items) {
     const auto found = committed.find(item.task);
     // Not ours, or not the client's signature: nothing is owed and nothing is shown.
-    if (found == committed.end() || !found->second.step.countersign(item.signature)) continue;
+    if (found == committed.end() || !found->second.step.countersign(item.signature, &known))
+      continue;
     receipts.push_back(found->second.step.receipt());
     deliveries.push_back({item.task, found->second.output_salt, std::move(found->second.outputs)});
     committed.erase(found);

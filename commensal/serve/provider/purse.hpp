@@ -32,6 +32,9 @@ class Purse {
     core::Rng& rng;
     const crypto::SecretKey& key;
     std::function<void(rpc::ToGateway)> send;
+    /// All rounds up to this one are drawn; what it writes becomes durable with the draw.
+    std::function<core::Result<void>(std::uint64_t round, std::span<const core::Digest> winners)>
+        on_drawn;
   };
 
   Purse(World world, const PurseConfig& config);

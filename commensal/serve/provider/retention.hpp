@@ -3,37 +3,71 @@
 
 #include <commensal/base/core/store.hpp>
 #include <commensal/base/protocol/receipt.hpp>
+#include <commensal/verify/opening.hpp>
+#include <map>
 #include <optional>
+#include <span>
 #include <vector>
 
 namespace commensal::provider {
 
 /// What the provider must be able to show: for each commitment its opening, and the client's
-/// signature once it is there. At its limit the provider stops accepting work (room_for); it never
-/// drops what it may still have to open.
-/// Thread-safety: one thread, the store's.
+/// signature once it is there.
+///
+/// What nobody else knows (job and salts) is on disk before the commitment is sent. Tensors are
+/// many times larger, and the client has them too: they stay in memory until the ticket is drawn,
+/// which most tickets lose; a winner's go to disk together with the draw. What does not fit in
+/// memory is written at once; at the limit of the disk the provider stops accepting work
+/// (room_for). After a crash the openings of tickets that were not drawn have no tensors: the
+/// client's own stand for them (docs/protocol.md, "Audit"). Thread-safety: one thread, the store's.
 class Retention {
  public:
+  struct Limits {
+    std::int64_t disk_bytes_max = 0;
+    std::int64_t memory_bytes_max = 0;
+  };
   struct Record {
-    core::Digest receipt;
-    core::Bytes opening;  // verify::Opening, encoded
+    protocol::ReceiptBody body;
+    verify::Opening opening;
   };
 
-  Retention(core::Store& store, std::int64_t bytes_max) : store_(store), bytes_max_(bytes_max) {}
+  Retention(core::Store& store, const Limits& limits) : store_(store), limits_(limits) {}
 
   /// Adds up what is there; call once before the rest. Error: kDataLoss.
   core::Result<void> open();
-  bool room_for(std::int64_t bytes) const { return bytes_ + bytes <= bytes_max_; }
-  /// Durable when it returns; all or nothing.
-  core::Result<void> keep(const std::vector<Record>& records);
-  /// The countersigned receipts: the provider's claims. Durable when it returns.
-  core::Result<void> countersigned(const std::vector<protocol::Receipt>& receipts);
+  bool room_for(std::int64_t bytes) const { return disk_bytes_ + bytes <= limits_.disk_bytes_max; }
+  /// Durable when it returns, but for tensors; all or nothing.
+  core::Result<void> keep(std::vector<Record> records);
+  /// Countersigned receipts that take part in no draw: the provider's claims. Those of tickets are
+  /// in the book of tickets. Durable when it returns.
+  core::Result<void> countersigned(std::span<const protocol::Receipt> receipts);
+  /// All rounds up to this one are drawn, and these tickets have won. Durable when it returns.
+  core::Result<void> drawn(std::uint64_t round, std::span<const core::Digest> winners);
+  /// verify::Opening, encoded; without tensors where a crash has taken them.
   core::Result<std::optional<core::Bytes>> find(const core::Digest& receipt);
 
  private:
+  /// The tensors of an opening.
+  struct Held {
+    protocol::ReceiptBody body;
+    std::int64_t bytes = 0;
+    tensor::NamedTensors inputs;
+    tensor::NamedTensors outputs;
+  };
+  using Number = std::uint64_t;  // openings are numbered, so that new ones lie together on disk
+
+  bool makes_room(std::int64_t bytes);
+  std::map<Number, Held>::iterator let_go(std::map<Number, Held>::iterator held);
+  core::Result<std::optional<verify::Opening>> opening(const core::Digest& receipt);
+  core::Result<void> write_whole(const Held& held);
+
   core::Store& store_;
-  std::int64_t bytes_max_;
-  std::int64_t bytes_ = 0;
+  const Limits limits_;
+  std::int64_t disk_bytes_ = 0;
+  std::int64_t memory_bytes_ = 0;
+  Number next_ = 0;
+  std::map<core::Digest, Number> numbers_;  // by receipt
+  std::map<Number, Held> held_;
 };
 
 }  // namespace commensal::provider

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+// When answers are signed together, and when they do not wait.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <commensal/base/core/manual_loop.hpp>
+#include <commensal/base/protocol/commitment.hpp>
+#include <commensal/base/store/memory_store.hpp>
+#include <commensal/compute/kernels/numerics.hpp>
+#include <commensal/serve/provider/provider.hpp>
+
+namespace commensal::provider {
+namespace {
+
+/// Offloaded work is done when the test says so.
+class SlowLoop final : public core::Loop {
+ public:
+  explicit SlowLoop(core::ManualClock& clock) : inner_(clock) {}
+  void post(Task task) override { inner_.post(std::move(task)); }
+  void after(std::int64_t delay_ms, Task task) override { inner_.after(delay_ms, std::move(task)); }
+  void offload(Task work, Task done) override {
+    works_.push_back([work = std::move(work), done = std::move(done)] { work(), done(); });
+  }
+  void settle() { inner_.run_until_idle(); }
+  void rest_ms(std::int64_t ms) { inner_.advance_ms(ms); }
+  void work(std::size_t count) {
+    for (; count > 0; --count) {
+      const Task next = std::move(works_.front());
+      works_.pop_front();
+      next();
+      settle();
+    }
+  }
+
+ private:
+  core::ManualLoop inner_;
+  std::deque<Task> works_;
+};
+
+/// Answers with what it is asked.
+class EchoFactory final : public EngineFactory {
+  class Echo final : public Engine {
+    const verify::ModelRoots& roots() const override { return roots_; }
+    core::Result<tensor::NamedTensors> run(const tensor::NamedTensors& inputs) override {
+      return inputs;
+    }
+    verify::ModelRoots roots_{};
+  };
+  core::Result<std::unique_ptr<Engine>> load(const core::Path&) override {
+    return std::make_unique<Echo>();
+  }
+};
+
+/// Remembers how many commitments each batch had.
+class Listener final : public rpc::GatewayClient {
+ public:
+  void attach(std::shared_ptr<rpc::ProviderPort>) override {}
+  void send(rpc::ToGateway message) override {
+    const auto* commit = std::get_if<rpc::Commit>(&message);
+    if (commit != nullptr) batches.push_back(commit->items.size());
+    refused += std::holds_alternative<rpc::Refuse>(message) ? 1 : 0;
+  }
+  core::Result<void> fetch_model(const std::string&, const core::Digest&,
+                                 const std::string&) override {
+    return {};
+  }
+  std::vector<std::size_t> batches;
+  int refused = 0;
+};
+
+class ProviderTest : public ::testing::Test {
+ protected:
+  ProviderTest() {
+    const ProviderWorld world{loop_, clock_, rng_, store_, key_, listener_, engines_};
+    ProviderConfig config;
+    config.folder = folder_;
+    config.commit_wait_ms_max = 100;
+    provider_ = *Provider::create(world, config);
+  }
+  ~ProviderTest() override { std::filesystem::remove_all(folder_); }
+
+  void ask(std::size_t count) {
+    for (; count > 0; --count) {
+      rpc::Task task;
+      task.id = ++asked_;
+      task.job.provider = key_.address();
+      task.job.numerics_version = kernels::kNumericsVersion;
+      const float value = static_cast<float>(asked_);
+      task.inputs = {{"x", tensor::Tensor::of<float>({1}, std::span(&value, 1))}};
+      task.job.input_commitment =
+          protocol::commit_input(verify::state_root(task.inputs), task.input_salt);
+      provider_->on_message(std::move(task));
+    }
+    loop_.settle();
+  }
+
+  const core::Path folder_ =
+      core::Path(::testing::TempDir()) / fmt::format("provider-{}", ::getpid());
+  core::ManualClock clock_;
+  SlowLoop loop_{clock_};
+  core::CounterRng rng_{1};
+  store::MemoryStore store_;
+  crypto::SecretKey key_ = crypto::SecretKey::generate(rng_);
+  Listener listener_;
+  EchoFactory engines_;
+  std::shared_ptr<Provider> provider_;
+  std::uint64_t asked_ = 0;
+};
+
+using Sizes = std::vector<std::size_t>;
+
+TEST_F(ProviderTest, OneTaskAtATimeNeverWaits) {
+  for (int i = 0; i < 3; ++i) {
+    ask(1);
+    loop_.work(1);
+  }
+  EXPECT_EQ(listener_.batches, (Sizes{1, 1, 1}));
+  EXPECT_EQ(listener_.refused, 0);
+}
+
+TEST_F(ProviderTest, AnswersWaitWhileMoreTasksAreAhead) {
+  ask(16);
+  loop_.work(7);
+  EXPECT_EQ(listener_.batches, Sizes{});
+  loop_.work(1);  // as many answers as tasks
+  EXPECT_EQ(listener_.batches, Sizes{8});
+  ask(8);
+  loop_.work(8);
+  EXPECT_EQ(listener_.batches, (Sizes{8, 8}));
+  loop_.work(8);
+  EXPECT_EQ(listener_.batches, (Sizes{8, 8, 4, 2, 1, 1}));
+}
+
+TEST_F(ProviderTest, NoAnswerWaitsLongerThanItMay) {
+  ask(16);
+  loop_.work(1);
+  loop_.rest_ms(60);
+  loop_.work(2);
+  loop_.rest_ms(39);
+  EXPECT_EQ(listener_.batches, Sizes{});
+  loop_.rest_ms(1);
+  EXPECT_EQ(listener_.batches, Sizes{3});
+  // A timer that was set for a batch that is gone does nothing.
+  loop_.work(7);
+  EXPECT_EQ(listener_.batches, (Sizes{3, 7}));
+  loop_.work(1);
+  loop_.rest_ms(99);
+  EXPECT_EQ(listener_.batches, (Sizes{3, 7}));
+  loop_.rest_ms(1);
+  EXPECT_EQ(listener_.batches, (Sizes{3, 7, 1}));
+}
+
+}  // namespace
+}  // namespace commensal::provider
