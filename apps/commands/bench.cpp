@@ -67,6 +67,11 @@ Result<int> bench_tickets(Options& options) {
   // Where the program is started: a temporary folder may lie in memory, where fsync costs nothing.
   COMMENSAL_ASSIGN(const auto folder, core::TemporaryFolder::make("commensal-bench", "."));
   options.pay.folder = folder.path();
+  options.pay.model = core::Path(options.models_dir) / "squeezenet1_1.onnx";
+  if (const auto there = export_missing(options.models_dir, {"squeezenet1_1"}); !there) {
+    fmt::print(stderr, "provider_overhead_beyond_ingest is left out: {}\n", there.error().message);
+    options.pay.model.clear();
+  }
   COMMENSAL_ASSIGN(const auto rows, lab::run_pay_bench(options.pay, core::SystemClock()));
   fmt::print("{}\n", options.json ? lab::pay_json(rows) : lab::pay_text(rows));
   return std::ranges::all_of(rows, &lab::PayRow::ok) ? 0 : 2;
@@ -81,6 +86,13 @@ void declare_tickets(CLI::App& app, Options& options) {
       ->capture_default_str();
   app.add_option("--batch", options.pay.batch, "Receipts under one signature")
       ->check(CLI::Range(1, 1 << 12))
+      ->capture_default_str();
+  app.add_option("--models-dir", options.models_dir,
+                 "Folder of squeezenet1_1.onnx; it is exported into it if it is missing")
+      ->capture_default_str();
+  app.add_option("--rounds", options.pay.rounds,
+                 "Rounds of slices of requests: plain, hashed, with receipts and tickets")
+      ->check(CLI::Range(1, 1000))
       ->capture_default_str();
   app.add_flag("--json", options.json, "Print JSON");
 }

@@ -10,8 +10,8 @@ namespace commensal::lab {
 using Json = nlohmann::ordered_json;
 
 PayRow pay_row(std::string name, double limit, std::vector<double> rates, std::string how) {
-  return {std::move(name),       median(rates), quantile(rates, 0.25),
-          quantile(rates, 0.75), limit,         std::move(how)};
+  return {std::move(name), median(rates), quantile(rates, 0.25), quantile(rates, 0.75), limit,
+          std::move(how),  false};
 }
 
 core::Result<std::vector<PayRow>> run_pay_bench(const PayBenchOptions& options,
@@ -22,15 +22,21 @@ core::Result<std::vector<PayRow>> run_pay_bench(const PayBenchOptions& options,
     COMMENSAL_ASSIGN(rows.emplace_back(), bench_tickets(options, batch, clock));
   }
   COMMENSAL_ASSIGN(rows.emplace_back(), bench_ledger(options, clock));
+  if (options.model.empty()) return rows;
+  COMMENSAL_ASSIGN(auto shares, bench_provider(options, clock));
+  std::ranges::move(shares, std::back_inserter(rows));
   return rows;
 }
 
 std::string pay_text(const std::vector<PayRow>& rows) {
   std::string text;
   for (const PayRow& row : rows) {
-    text += fmt::format("{:<4} {:<36} {:>9.0f} >= {:<7.0f} quartiles {:.0f}-{:.0f}  ({})\n",
-                        row.ok() ? "ok" : "MISS", row.name, row.value, row.limit, row.low, row.high,
-                        row.how);
+    // Rates have no use for decimals, shares for little else.
+    const int digits = row.at_most ? 4 : 0;
+    text += fmt::format("{:<4} {:<36} {:>9.{}f} {} {:<7.{}f} quartiles {:.{}f} to {:.{}f}  ({})\n",
+                        row.ok() ? "ok" : "MISS", row.name, row.value, digits,
+                        row.at_most ? "<=" : ">=", row.limit, digits, row.low, digits, row.high,
+                        digits, row.how);
   }
   return text;
 }
@@ -46,6 +52,7 @@ std::string pay_json(const std::vector<PayRow>& rows) {
     json["bars"].push_back({{"name", row.name},
                             {"value", row.value},
                             {"limit", row.limit},
+                            {"at_most", row.at_most},
                             {"ok", row.ok()},
                             {"over", row.how}});
   }

@@ -14,9 +14,10 @@ struct PayRow {
   std::string name;  // with its unit last
   double value = 0;
   double low = 0, high = 0;
-  double limit = 0;  // the least that the project asks of itself
-  std::string how;   // what was done, with its sizes
-  bool ok() const { return value >= limit; }
+  double limit = 0;      // that the project sets itself
+  std::string how;       // what was done, with its sizes
+  bool at_most = false;  // what the limit is: the most, or the least
+  bool ok() const { return at_most ? value <= limit : value >= limit; }
 };
 
 struct PayBenchOptions {
@@ -25,6 +26,8 @@ struct PayBenchOptions {
   std::size_t group = 256;  // entries in one write of the ledger
   std::size_t groups = 20;  // writes in one repeat
   std::size_t batch = 16;   // receipts under one signature, of the row that has a limit
+  core::Path model;         // SqueezeNet 1.1, for what a provider spends; empty: left out
+  int rounds = 15;          // of slices, there
 };
 
 /// Entries per second that are on disk: signed transactions (ECDSA, recovered as ever), each one
@@ -37,12 +40,18 @@ core::Result<PayRow> bench_ledger(const PayBenchOptions& options, const core::Cl
 core::Result<PayRow> bench_tickets(const PayBenchOptions& options, std::size_t batch,
                                    const core::Clock& clock);
 
+/// What receipts and tickets add to a request on options.model (lab/overhead), as shares of plain
+/// execution. Errors: those of measure_overhead.
+core::Result<std::vector<PayRow>> bench_provider(const PayBenchOptions& options,
+                                                 const core::Clock& clock);
+
 /// All rows. Errors: theirs.
 core::Result<std::vector<PayRow>> run_pay_bench(const PayBenchOptions& options,
                                                 const core::Clock& clock);
 
 std::string pay_text(const std::vector<PayRow>& rows);
-/// {"results": [...], "bars": [...]}, as `bench runtime` prints it; these bars are lower bounds.
+/// {"results": [...], "bars": [...]}, as `bench runtime` prints it; "at_most" says which way a
+/// bar's limit goes.
 std::string pay_json(const std::vector<PayRow>& rows);
 
 /// Of `rates`, not empty.

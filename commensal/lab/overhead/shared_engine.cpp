@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <commensal/lab/overhead/shared_engine.hpp>
+
+namespace commensal::lab {
+namespace {
+
+class Lent final : public provider::Engine {
+ public:
+  explicit Lent(SharedEngine& engine) : engine_(engine) {}
+  const verify::ModelRoots& roots() const override { return engine_.roots(); }
+  core::Result<tensor::NamedTensors> run(const tensor::NamedTensors& inputs) override {
+    return engine_.run(inputs);
+  }
+
+ private:
+  SharedEngine& engine_;
+};
+
+}  // namespace
+
+core::Result<tensor::NamedTensors> SharedEngine::run(const tensor::NamedTensors& inputs) {
+  if (first_ns_ == 0) first_ns_ = clock_.monotonic_ns();
+  auto outputs = engine_->run(inputs);
+  last_ns_ = clock_.monotonic_ns();
+  return outputs;
+}
+
+core::Result<std::unique_ptr<provider::Engine>> SharedEngineFactory::load(const core::Path&) {
+  return std::make_unique<Lent>(engine_);
+}
+
+}  // namespace commensal::lab
