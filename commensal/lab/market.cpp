@@ -132,6 +132,10 @@ crypto::Address Market::address_of(std::size_t index) const {
   return members_[index]->key.address();
 }
 
+provider::ProviderStatus Market::status_of(std::size_t index) const {
+  return members_[index]->provider->status();
+}
+
 std::uint64_t Market::provider_writes(std::size_t index) const {
   return members_[index]->faults->applies();
 }

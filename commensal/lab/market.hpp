@@ -40,6 +40,8 @@ class Market {
   /// The network between gateway and provider breaks; the provider dials again later.
   void cut(std::size_t index);
   crypto::Address address_of(std::size_t index) const;
+  /// Of one that is running.
+  provider::ProviderStatus status_of(std::size_t index) const;
 
   core::Result<gateway::ModelVersion> push(const std::string& model, core::ByteView bytes,
                                            const gateway::PushOptions& options = {});

@@ -127,6 +127,22 @@ TEST_F(MoneyTrip, WhoHasNoMoneyNoStakeOrNoEscrowIsToldSo) {
       << refused.error().message;
 }
 
+TEST_F(MoneyTrip, AProviderThatComesBackKnowsItsTickets) {
+  auto market = open(15, 0.5);
+  prepare(*market);
+  const std::size_t index = add(*market, "a");
+  for (std::uint64_t i = 0; i < 8; ++i) ASSERT_TRUE(market->infer("digits", picture(i)));
+  // Between its commitment and the draw: its winners are claimed in its next life.
+  market->kill_provider(index);
+  market->start_provider(index);
+  EXPECT_EQ(market->status_of(index).tickets.issued, 8u);
+  market->rest_ms(60'000);
+  const ticket::Totals& owed = market->gateway().tickets().totals();
+  EXPECT_GT(owed.paid, 0u);
+  EXPECT_EQ(market->status_of(index).tickets.paid, owed.paid);
+  EXPECT_EQ(market->status_of(index).tickets.value_paid, owed.value_paid);
+}
+
 TEST_F(MoneyTrip, AGatewayThatDiesAtAnyWritePaysNothingTwice) {
   for (std::uint64_t write = 0; write < 48; write += 1) {
     const Fault fault = write % 2 == 0 ? Fault::kCrashBefore : Fault::kCrashAfter;
