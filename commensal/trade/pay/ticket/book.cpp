@@ -294,6 +294,21 @@ Result<protocol::Receipt> TicketBook::receipt(const Digest& ticket) {
   return protocol::decode<protocol::Receipt>(*bytes);
 }
 
+std::vector<Record> TicketBook::waiting(const Digest& beacon, std::uint64_t closed_round) const {
+  const std::set<Place>& undrawn = places_[static_cast<std::size_t>(Phase::kUndrawn)];
+  std::vector<Record> found;
+  for (auto at = undrawn.lower_bound(Place{beacon, closed_round + 1, {}});
+       at != undrawn.end() && std::get<0>(*at) == beacon; ++at) {
+    const Record& record = *find(std::get<2>(*at));
+    if (record.state == State::kCountersigned) found.push_back(record);
+  }
+  return found;
+}
+
+void TicketBook::each(const std::function<void(const Record&)>& visit) const {
+  for (const auto& [ticket, record] : tickets_) visit(record);
+}
+
 bool TicketBook::has(State state) const {
   const auto& all = places_[static_cast<std::size_t>(phase_of(state))];
   return std::ranges::any_of(

@@ -6,6 +6,7 @@
 #include <commensal/base/core/store.hpp>
 #include <commensal/trade/pay/beacon/beacon.hpp>
 #include <commensal/trade/pay/ticket/record.hpp>
+#include <functional>
 #include <map>
 #include <set>
 #include <tuple>
@@ -86,6 +87,10 @@ class TicketBook {
   /// All in `state`, by beacon and round.
   std::vector<Record> in(State state) const;
   bool has(State state) const;
+  /// Countersigned tickets of rounds after `closed_round`, by round: the gateway has to draw them.
+  std::vector<Record> waiting(const core::Digest& beacon, std::uint64_t closed_round) const;
+  /// All, in no order that means anything. `visit` changes nothing here.
+  void each(const std::function<void(const Record&)>& visit) const;
   const Totals& totals() const { return totals_; }
 
  private:

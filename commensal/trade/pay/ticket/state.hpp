@@ -20,6 +20,7 @@ enum class State : std::uint8_t {
   kSlashed,    // a pattern, a lost dispute, silence or a withheld reveal
   kVoid,       // not countersigned before its round was closed: worth nothing, owed by nobody
 };
+inline constexpr std::size_t kStates = static_cast<std::size_t>(State::kVoid) + 1;
 std::span<const std::string_view> enum_names(State);
 
 enum class Event : std::uint8_t {
