@@ -2,78 +2,14 @@
 // Money on the whole trip, in one thread: what winners earn, what a cheat loses, and a crash at
 // every write of either side.
 #include <algorithm>
-#include <commensal/base/crypto/sha256.hpp>
 #include <commensal/lab/adversaries.hpp>
-#include <commensal/lab/demo_money.hpp>
-#include <commensal/lab/market_fixture.hpp>
-#include <commensal/trade/pay/ledger/invariants.hpp>
+#include <commensal/lab/money_fixture.hpp>
 #include <set>
 
 namespace commensal::lab {
 namespace {
 
-using ledger::AccountKind;
-using protocol::Amount;
 using store::Fault;
-
-core::Digest reference(std::string_view text) {
-  return crypto::tagged_hash("test", core::as_bytes(text));
-}
-
-class MoneyTrip : public ::testing::Test {
- protected:
-  std::unique_ptr<Market> open(std::uint64_t seed, double win_probability,
-                               std::uint32_t pattern_mismatches = 1) {
-    terms_ = demo_terms(win_probability, 100);
-    terms_.gateway.chain_depth = 12, terms_.provider.chain_depth = 12;
-    gateway::GatewayConfig config;
-    config.audit_probability = 0;
-    config.money = terms_.gateway;
-    config.money.rules.pattern_mismatches = pattern_mismatches;
-    const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
-    auto market = std::make_unique<Market>(seed, scratch(test->name()), config, terms_.provider);
-    EXPECT_TRUE(market->start_gateway());
-    return market;
-  }
-  /// The consumer and the gateway have money, the model is there.
-  void prepare(Market& market) {
-    gateway::Gateway& live = market.gateway();
-    ASSERT_TRUE(live.deposit(live.account_address("consumer"), terms_.consumer_deposit,
-                             reference("consumer")));
-    ASSERT_TRUE(live.deposit(live.address(), terms_.gateway_escrow, reference("gateway")));
-    ASSERT_TRUE(live.fund(AccountKind::kEscrow, terms_.gateway_escrow));
-    ASSERT_TRUE(market.push("digits", digits()));
-  }
-  std::size_t add(Market& market, const std::string& name,
-                  std::unique_ptr<provider::EngineFactory> engines = nullptr) {
-    const std::size_t index = market.add_provider(name, std::move(engines));
-    const crypto::Address address = market.address_of(index);
-    EXPECT_TRUE(market.gateway().deposit(address, terms_.provider.stake, reference(name)));
-    market.rest_ms(10);
-    EXPECT_EQ(balance(market, address, AccountKind::kStake), terms_.provider.stake);
-    return index;
-  }
-  static Amount balance(Market& market, const crypto::Address& owner, AccountKind kind) {
-    return market.gateway().ledger().balance(owner, kind);
-  }
-  /// All adds up, and what went to providers is what the tickets say.
-  static void check(Market& market, const std::vector<crypto::Address>& providers) {
-    ASSERT_TRUE(ledger::check_all(market.gateway().ledger()));
-    Amount earned;
-    for (const crypto::Address& address : providers) {
-      earned = *earned.plus(balance(market, address, AccountKind::kAvailable));
-    }
-    ASSERT_EQ(earned, market.gateway().tickets().totals().value_paid);
-  }
-  /// No winner waits whose answer was delivered.
-  static void check_nothing_is_open(Market& market) {
-    for (const ticket::Record& record : market.gateway().tickets().in(ticket::State::kOpened)) {
-      EXPECT_FALSE(market.gateway().receipts().find(protocol::receipt_id(record.body)));
-    }
-  }
-
-  DemoTerms terms_;
-};
 
 TEST_F(MoneyTrip, WinnersArePaidACheatLosesItsStakeAndNothingIsLost) {
   auto market = open(11, 0.3);
@@ -174,7 +110,7 @@ TEST_F(MoneyTrip, AGatewayThatDiesAtAnyWritePaysNothingTwice) {
 }
 
 TEST_F(MoneyTrip, WhoHasPaidForAFirstMismatchIsNotBannedByARestart) {
-  auto market = open(15, 1, 2);
+  auto market = open(15, 1, [](DemoTerms& terms) { terms.gateway.rules.pattern_mismatches = 2; });
   prepare(*market);
   const std::size_t index = add(*market, "cheat", make_bf16_cheat());
   const auto is_banned = [&] {

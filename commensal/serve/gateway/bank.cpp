@@ -43,9 +43,8 @@ core::Result<ledger::Entry> Bank::stage(const crypto::SecretKey& key, ledger::Bo
 
 core::Result<ledger::Entry> Bank::submit(ledger::Body body) { return stage(key_, std::move(body)); }
 
-core::Result<ledger::Entry> Bank::relay(core::ByteView transaction) {
-  COMMENSAL_ASSIGN(const auto decoded, protocol::decode<ledger::Transaction>(transaction));
-  return book_->stage(decoded, clock_.wall_ms());
+core::Result<ledger::Entry> Bank::relay(const ledger::Transaction& transaction) {
+  return book_->stage(transaction, clock_.wall_ms());
 }
 
 bool Bank::can_pay(const std::string& account, const Amount& amount) const {
@@ -67,6 +66,11 @@ core::Result<void> Bank::debit(const std::string& account, const Amount& amount,
   debit.provider = provider;
   debit.request = request;
   COMMENSAL_TRY(stage(key, std::move(debit)));
+  return {};
+}
+
+core::Result<void> Bank::withdraw(const std::string& account, const Amount& amount) {
+  COMMENSAL_TRY(stage(key_of(account), ledger::Withdraw{amount}));
   return {};
 }
 

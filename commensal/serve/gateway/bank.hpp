@@ -19,7 +19,7 @@ struct MoneyConfig {
   protocol::Amount stake_min;     // of a provider that is given work
   std::int64_t round_ms = 1000;   // a round of the beacon is closed so often, while tickets wait
   int chain_depth = 25;           // the hash chain has 2^depth rounds: more than a year
-  ledger::Config rules;           // of a new ledger; its operator is filled in
+  ledger::Config rules;  // of a new ledger, whose operator is filled in; an old one has its own
 };
 
 /// The gateway's embedded ledger, and the gateway's own word in it: as operator, as payee, and for
@@ -45,11 +45,13 @@ class Bank {
 
   /// As the operator. Errors: ledger::Ledger::apply's.
   core::Result<ledger::Entry> submit(ledger::Body body);
-  /// What somebody else signed. Further error: kInvalidArgument where it can't be decoded.
-  core::Result<ledger::Entry> relay(core::ByteView transaction);
+  /// What somebody else signed. Errors: as above.
+  core::Result<ledger::Entry> relay(const ledger::Transaction& transaction);
   /// Takes `amount` for a request from an account, free credit first. Errors: as submit.
   core::Result<void> debit(const std::string& account, const protocol::Amount& amount,
                            const crypto::Address& provider, const core::Digest& request);
+  /// What an account has leaves the ledger. Errors: as submit.
+  core::Result<void> withdraw(const std::string& account, const protocol::Amount& amount);
   /// Whether an account can pay `amount`.
   bool can_pay(const std::string& account, const protocol::Amount& amount) const;
 

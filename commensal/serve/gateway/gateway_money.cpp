@@ -20,6 +20,7 @@ Lottery::World Gateway::State::lottery_world() {
       .was_delivered =
           [this](const core::Digest& receipt) { return book.find(receipt).has_value(); },
       .audit = [this](const core::Digest& receipt) { return audit_winner(receipt); },
+      .audit_alone = [this](const core::Digest& receipt) { return audit_alone(receipt); },
       .report = [this](const core::Error& error) { observer.on_error(error); }};
 }
 
@@ -107,6 +108,14 @@ void Gateway::State::audit_ourselves(const ReceiptRecord& record) {
   auditor.on_open_reply(record.receipt.job.provider, {record.id(), record.opening});
 }
 
+/// A kill may have come between the winner's opening and its audit's beginning.
+core::Result<void> Gateway::State::audit_alone(const core::Digest& receipt) {
+  COMMENSAL_TRY(audit_winner(receipt));
+  COMMENSAL_ASSIGN(const ReceiptRecord record, book.find(receipt));
+  audit_ourselves(record);
+  return {};
+}
+
 void Gateway::State::tell_balance(const crypto::Address& provider) {
   rpc::ProviderLink* const link = roster.connected(provider);
   if (!lottery.is_on() || link == nullptr) return;
@@ -114,18 +123,24 @@ void Gateway::State::tell_balance(const crypto::Address& provider) {
   link->send(rpc::Balance{bank.address(), state.nonces.get(provider),
                           state.balance(provider, ledger::AccountKind::kAvailable),
                           state.balance(provider, ledger::AccountKind::kStake),
-                          config.money.stake_min});
+                          config.money.stake_min, state.scalars.config.reveal_delay_ms});
 }
 
 void Gateway::State::handle(LinkId link, const rpc::Transact& message) {
   const Roster::Peer* peer = roster.at(link);
   if (peer == nullptr) return;
-  auto done = bank.relay(message.transaction);
-  if (done) {
-    report(bank.commit());
-  } else {
-    observer.on_error(done.error());
-  }
+  std::optional<rpc::Outcomes::Item> outcome;
+  report(bank.durably([&]() -> core::Result<void> {
+    COMMENSAL_ASSIGN(const auto sent, protocol::decode<ledger::Transaction>(message.transaction));
+    const auto booked = bank.relay(sent);
+    // Refused perhaps because it was booked before, and nobody heard of it.
+    if (const auto* claimed = std::get_if<ledger::Default>(&sent.body)) {
+      COMMENSAL_ASSIGN(outcome, lottery.on_default(claimed->receipt));
+    }
+    if (!booked) return tl::unexpected(booked.error());
+    return {};
+  }));
+  if (outcome) peer->link->send(rpc::Outcomes{{*outcome}});
   tell_balance(peer->address);
 }
 

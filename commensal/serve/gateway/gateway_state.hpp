@@ -9,7 +9,8 @@
 #include <map>
 
 /// The inside of Gateway, for its own sources only: gateway.cpp is its face, gateway_answers.cpp
-/// what becomes of answers and verdicts, gateway_money.cpp what they cost and earn.
+/// what becomes of answers and verdicts, gateway_money.cpp what they cost and earn,
+/// gateway_desk.cpp what people ask of the ledger.
 namespace commensal::gateway {
 
 struct Gateway::State {
@@ -72,6 +73,7 @@ struct Gateway::State {
   void resume_winners();
   bool is_penalised(const ReceiptRecord& record) const;
   void conclude_winners(const crypto::Address& provider);
+  core::Result<void> audit_alone(const core::Digest& receipt);
   void audit_ourselves(const ReceiptRecord& record);
   void tell_balance(const crypto::Address& provider);
   ReceiptRecord record_of(const std::string& account, const ModelVersion& model, Answer answer);

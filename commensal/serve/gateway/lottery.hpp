@@ -39,6 +39,8 @@ class Lottery {
     std::function<bool(const core::Digest& receipt)> was_delivered;
     /// A winner is open, and its answer was delivered: it has to be audited.
     std::function<core::Result<void>(const core::Digest& receipt)> audit;
+    /// It has waited for its audit: from what was delivered, without its provider.
+    std::function<core::Result<void>(const core::Digest& receipt)> audit_alone;
     std::function<void(const core::Error&)> report;
   };
 
@@ -64,13 +66,17 @@ class Lottery {
   /// These tickets are owed from now on. Durable when it returns.
   core::Result<void> owe(std::span<const protocol::Receipt> receipts);
 
-  /// Closes a round, if tickets wait for one; looks for deadlines that have passed.
+  /// Closes a round, if tickets wait for one; looks for deadlines that have passed: of providers,
+  /// and of verdicts.
   void tick();
   void on_reveal(const crypto::Address& provider, const rpc::Reveal& reveal);
   void on_claims(const crypto::Address& provider, const rpc::Claims& claims);
   /// Nothing where the receipt is no open winner.
   core::Result<std::optional<Judgement>> judge(const protocol::Receipt& receipt,
                                                const protocol::Verdict& verdict);
+
+  /// The provider's Default may have been booked: what it has to be told, once all is durable.
+  core::Result<std::optional<rpc::Outcomes::Item>> on_default(const protocol::Receipt& receipt);
 
   const ticket::TicketBook& tickets() const { return tickets_; }
   /// Tickets of providers that are there and on which nothing is decided.
@@ -86,6 +92,8 @@ class Lottery {
   core::Result<void> open_winner(const beacon::TwoPartyBeacon& beacon,
                                  const rpc::Claims::Item& item);
   core::Result<Judgement> settle(const core::Digest& ticket, const ledger::Entry& entry);
+  void look_at_winners();
+  core::Result<void> mature(const core::Digest& ticket, const ledger::ClaimRow& claim);
   core::Result<void> punish_silence(const crypto::Address& provider);
   core::Result<void> punish_withholding(const crypto::Address& provider);
 
@@ -97,6 +105,7 @@ class Lottery {
   std::optional<beacon::KeptChain> chain_;  // after open()
   std::optional<rpc::ChainPosition> shown_;
   Beacons beacons_;
+  std::uint64_t next_look_ms_ = 0;  // no open winner is due before
 };
 
 }  // namespace commensal::gateway

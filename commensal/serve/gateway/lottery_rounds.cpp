@@ -9,7 +9,9 @@ using ticket::Event;
 using ticket::State;
 
 void Lottery::tick() {
-  if (!is_on() || !tickets_.has(State::kCountersigned)) return;
+  if (!is_on()) return;
+  look_at_winners();
+  if (!tickets_.has(State::kCountersigned)) return;
   if (auto closed = close_round(); !closed) return world_.report(closed.error());
   for (const auto& [provider, beacon] : beacons_) {
     for (const auto punish : {&Lottery::punish_silence, &Lottery::punish_withholding}) {

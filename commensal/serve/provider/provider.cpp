@@ -17,6 +17,7 @@ using core::ErrorCode;
 using core::fail;
 
 constexpr std::int64_t kReconnectMsMin = 100;
+constexpr std::int64_t kLookMs = 1'000;  // for a gateway that does not draw our tickets
 constexpr std::string_view kVersion = "0.1.0";
 
 std::int64_t bytes_of(const tensor::NamedTensors& tensors) {
@@ -110,6 +111,7 @@ struct Provider::State {
   void refuse(rpc::TaskId task, core::Error reason);
   void report_load();
   void connect(Provider& self);
+  void look(Provider& self);
 };
 
 void Provider::State::connect(Provider& self) {
@@ -154,12 +156,22 @@ void Provider::State::handle(Provider&, rpc::Outcomes message) {
   }
 }
 
-void Provider::State::handle(Provider&, rpc::Welcome message) {
+void Provider::State::look(Provider& self) {
+  world.loop.after(kLookMs, [weak = self.weak_from_this(), generation = link_generation] {
+    const auto still = weak.lock();
+    if (!still || still->state_->stopped || still->state_->link_generation != generation) return;
+    still->state_->purse.look();
+    still->state_->look(*still);
+  });
+}
+
+void Provider::State::handle(Provider& self, rpc::Welcome message) {
   session_token = std::move(message.session_token);
   reconnect_ms = kReconnectMsMin;
   status.link = LinkState::kConnected;
   status.link_message.clear();
   purse.resume();
+  look(self);
 }
 
 void Provider::State::handle(Provider&, rpc::Dismiss message) {

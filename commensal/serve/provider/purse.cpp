@@ -32,7 +32,8 @@ std::optional<Event> event_named(std::string_view name) {
 Purse::Purse(World world, const PurseConfig& config)
     : world_(std::move(world)),
       config_(config),
-      tickets_(world_.store, world_.clock, {.tickets_max = config.tickets_max, .deadlines = {}}) {}
+      tickets_(world_.store, world_.clock, {.tickets_max = config.tickets_max, .deadlines = {}}),
+      recourse_(tickets_, world_.clock, config.reveal_ms_max) {}
 
 Result<void> Purse::load_chain(const crypto::Address& gateway) {
   if (chain_ && gateway == gateway_) return {};
@@ -47,6 +48,7 @@ Result<void> Purse::load_chain(const crypto::Address& gateway) {
 Result<std::optional<rpc::ChainPosition>> Purse::meet(
     const std::optional<rpc::ChainPosition>& gateway) {
   beacon_.reset();
+  under_way_ = false;
   if (!gateway) return std::nullopt;
   COMMENSAL_TRY(protocol::verify_chain_head(gateway->head));
   COMMENSAL_TRY(load_chain(gateway->head.owner));
@@ -70,6 +72,11 @@ Result<void> Purse::accept(const protocol::Job& job) const {
   if (value < config_.pay_min) {
     return fail(ErrorCode::kFailedPrecondition, "its ticket is worth {}, expected at least {}",
                 to_text(value), to_text(config_.pay_min));
+  }
+  if (const auto missing = recourse_.missing_round();
+      missing && *missing > beacon_->closed_round()) {
+    return fail(ErrorCode::kFailedPrecondition, "the gateway has not drawn round {}: no more work",
+                *missing);
   }
   if (!tickets_.room_for(1)) {
     return fail(ErrorCode::kResourceExhausted, "the provider holds {} tickets, its limit",
@@ -143,7 +150,7 @@ Result<void> Purse::on_outcomes(const rpc::Outcomes& outcomes) {
       if (!event || record == nullptr || ticket::is_settled(record->state)) continue;
       std::vector<ticket::Move> moves;
       if (record->state == State::kWon) moves.push_back({item.ticket, Event::kOpen, {}});
-      moves.push_back({item.ticket, Event::kAudit, {}});
+      if (*event != Event::kDefault) moves.push_back({item.ticket, Event::kAudit, {}});
       moves.push_back({item.ticket, *event, item.amount});
       for (const ticket::Move& move : moves) COMMENSAL_TRY(tickets_.move({&move, 1}));
     }
@@ -153,17 +160,29 @@ Result<void> Purse::on_outcomes(const rpc::Outcomes& outcomes) {
 
 void Purse::on_balance(const rpc::Balance& balance) {
   balance_ = balance;
+  under_way_ = false;
   const protocol::Amount wanted = std::max(config_.stake, balance.stake_wanted);
-  if (config_.stake == protocol::Amount() || balance.stake >= wanted) return;
   const auto missing = wanted.minus(balance.stake);
-  if (!missing || balance.available < *missing) return;
+  const bool enough = config_.stake == protocol::Amount() || balance.stake >= wanted;
+  if (enough || !missing || balance.available < *missing) return look();
+  transact(ledger::Fund{ledger::AccountKind::kStake, *missing});
+}
+
+void Purse::transact(ledger::Body body) {
+  under_way_ = true;
   ledger::Transaction made;
-  made.ledger = balance.ledger;
+  made.ledger = balance_->ledger;
   made.sender = world_.key.address();
-  made.nonce = balance.nonce;
-  made.body = ledger::Fund{ledger::AccountKind::kStake, *missing};
+  made.nonce = balance_->nonce;
+  made.body = std::move(body);
   ledger::sign(world_.key, made);
   world_.send(rpc::Transact{protocol::encode(made)});
+}
+
+void Purse::look() {
+  if (!beacon_ || !balance_ || under_way_) return;
+  auto step = recourse_.next(*beacon_, balance_->reveal_delay_ms);
+  if (step && *step) transact(**std::move(step));
 }
 
 }  // namespace commensal::provider

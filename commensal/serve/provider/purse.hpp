@@ -4,6 +4,7 @@
 #include <commensal/base/core/clock.hpp>
 #include <commensal/base/core/rng.hpp>
 #include <commensal/base/store/joint_store.hpp>
+#include <commensal/serve/provider/recourse.hpp>
 #include <commensal/serve/rpc/messages.hpp>
 #include <commensal/trade/pay/beacon/kept_chain.hpp>
 #include <commensal/trade/pay/beacon/two_party.hpp>
@@ -17,7 +18,8 @@ namespace commensal::provider {
 struct PurseConfig {
   protocol::Amount stake;    // locked as soon as the ledger has so much for us
   protocol::Amount pay_min;  // a ticket's value before the draw; cheaper work is refused
-  int chain_depth = 25;      // the hash chain for a gateway has 2^depth rounds: more than a year
+  std::int64_t reveal_ms_max = 600'000;  // a ticket that is not drawn for so long is demanded
+  int chain_depth = 25;  // the hash chain for a gateway has 2^depth rounds: more than a year
   std::size_t tickets_max = limits::kTicketsMax;
 };
 
@@ -62,6 +64,8 @@ class Purse {
   core::Result<void> on_outcomes(const rpc::Outcomes& outcomes);
   /// Locks the stake that is wanted.
   void on_balance(const rpc::Balance& balance);
+  /// From time to time, while the link is up: takes steps against a gateway that does not draw.
+  void look();
 
   const ticket::TicketBook& tickets() const { return tickets_; }
   /// The latest that the gateway has said; nothing before.
@@ -70,14 +74,18 @@ class Purse {
  private:
   core::Result<void> load_chain(const crypto::Address& gateway);
   void claim();
+  /// Signs it with the next number and sends it; one at a time is under way.
+  void transact(ledger::Body body);
 
   World world_;
   const PurseConfig config_;
   ticket::TicketBook tickets_;
+  Recourse recourse_;
   crypto::Address gateway_;
   std::optional<beacon::KeptChain> chain_;  // for gateway_
   std::optional<beacon::TwoPartyBeacon> beacon_;
   std::optional<rpc::Balance> balance_;
+  bool under_way_ = false;  // a transaction, until a balance follows it
 };
 
 }  // namespace commensal::provider

@@ -64,7 +64,8 @@ std::vector<ToProvider> all_to_provider() {
   return {
       Challenge{digest_of(1), std::nullopt},
       Challenge{digest_of(1), some_chain()},
-      Balance{{}, 3, protocol::Amount::from_words(1, 2), protocol::Amount(4), protocol::Amount(5)},
+      Balance{
+          {}, 3, protocol::Amount::from_words(1, 2), protocol::Amount(4), protocol::Amount(5), 6},
       Reveal{8, digest_of(9)},
       Outcomes{{{digest_of(1), "pay", protocol::Amount(7)}, {digest_of(2), "slash", {}}}},
       Welcome{"token"},

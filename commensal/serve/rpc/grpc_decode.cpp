@@ -135,6 +135,7 @@ Result<ToProvider> read(wire::Balance& from) {
   COMMENSAL_TRY(take(to.available, "balance.available", from.available()));
   COMMENSAL_TRY(take(to.stake, "balance.stake", from.stake()));
   COMMENSAL_TRY(take(to.stake_wanted, "balance.stake_wanted", from.stake_wanted()));
+  to.reveal_delay_ms = from.reveal_delay_ms();
   return to;
 }
 

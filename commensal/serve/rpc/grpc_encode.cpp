@@ -66,6 +66,7 @@ void put(wire::GatewayMessage& out, const Balance& message) {
   to.set_available(raw(message.available));
   to.set_stake(raw(message.stake));
   to.set_stake_wanted(raw(message.stake_wanted));
+  to.set_reveal_delay_ms(message.reveal_delay_ms);
 }
 
 void put(wire::GatewayMessage& out, const Reveal& message) { put(*out.mutable_reveal(), message); }

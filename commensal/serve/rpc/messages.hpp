@@ -44,7 +44,8 @@ struct Balance {
   std::uint64_t nonce = 0;  // of the provider's next transaction
   protocol::Amount available;
   protocol::Amount stake;
-  protocol::Amount stake_wanted;  // with less there is no work
+  protocol::Amount stake_wanted;      // with less there is no work
+  std::uint64_t reveal_delay_ms = 0;  // the ledger's: to answer a demand for a reveal
 };
 /// A value of the sender's hash chain. The gateway's closes the round and all before, the
 /// provider's draws them.
