@@ -122,16 +122,22 @@ core::Result<Answer> Client::infer(const std::string& model, std::uint32_t versi
   return read_answer(response);
 }
 
-core::Result<AccountInfo> Client::create_account(const std::string& name, const std::string& role) {
+core::Result<std::string> Client::post(const std::string& target, const std::string& content_type,
+                                       core::ByteView body) {
   HttpRequest request;
   request.method = "POST";
-  request.target = "/v1/accounts";
-  request.content_type = "application/json";
-  const std::string body = new_account(name, role);
-  const core::ByteView part = core::as_bytes(body);
-  request.parts = {&part, 1};
+  request.target = target;
+  request.content_type = content_type;
+  request.parts = {&body, 1};
   COMMENSAL_ASSIGN(const HttpResponse response, call(std::move(request)));
-  return read_account(response.body);
+  return std::string(core::as_text(response.body));
+}
+
+core::Result<AccountInfo> Client::create_account(const std::string& name, const std::string& role) {
+  const std::string body = new_account(name, role);
+  COMMENSAL_ASSIGN(const std::string made,
+                   post("/v1/accounts", "application/json", core::as_bytes(body)));
+  return read_account(core::as_bytes(made));
 }
 
 core::Result<std::vector<AccountInfo>> Client::accounts() {

@@ -108,6 +108,9 @@ class Client {
 
   /// The JSON text of any GET, for those who pass it on.
   core::Result<std::string> get_json(const std::string& target);
+  /// The JSON text that a POST is answered with.
+  core::Result<std::string> post(const std::string& target, const std::string& content_type,
+                                 core::ByteView body);
 
  private:
   Client(Transport transport, std::string token)

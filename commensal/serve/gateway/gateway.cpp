@@ -43,7 +43,10 @@ core::Result<std::unique_ptr<Gateway>> Gateway::create(const GatewayWorld& world
     return core::fail(ErrorCode::kDataLoss, "cannot create '{}': {}", config.folder.string(),
                       failed.message());
   }
-  auto state = std::make_unique<State>(world, config);
+  GatewayConfig known = config;
+  COMMENSAL_ASSIGN(const auto founded, ledger::founding_rules(world.store));
+  if (founded) known.money.rules = *founded;
+  auto state = std::make_unique<State>(world, known);
   COMMENSAL_TRY(state->resume());
   state->tick();
   return std::unique_ptr<Gateway>(new Gateway(std::move(state)));

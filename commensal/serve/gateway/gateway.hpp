@@ -13,6 +13,7 @@
 #include <commensal/serve/gateway/observer.hpp>
 #include <commensal/serve/gateway/receipt_book.hpp>
 #include <commensal/serve/rpc/link.hpp>
+#include <commensal/trade/pay/ticket/summary.hpp>
 #include <functional>
 #include <memory>
 #include <string>
@@ -101,6 +102,17 @@ class Gateway final : public rpc::GatewayPort {
                              const core::Digest& reference);
   /// Locks available money of the gateway's own: into kEscrow, kPenaltyEscrow or kCreditPool.
   core::Result<void> fund(ledger::AccountKind into, const protocol::Amount& amount);
+  /// Free credit out of the pool, to spend on requests only.
+  core::Result<void> grant(const crypto::Address& owner, const protocol::Amount& amount);
+  /// What an account of this gateway has left is paid out: it leaves the ledger.
+  core::Result<void> withdraw(const std::string& account, const protocol::Amount& amount);
+  /// A transaction that its sender has signed: a ledger::Transaction, encoded, about money of its
+  /// own, of somebody who has some here. Durable when it returns. Errors: kInvalidArgument,
+  /// kPermissionDenied (none of the above), ledger::Ledger::apply's.
+  core::Result<crypto::Address> transact(core::ByteView transaction);
+  /// The tickets of one provider, or of all.
+  ticket::Summary ticket_summary(const std::optional<crypto::Address>& provider) const;
+  const MoneyConfig& money() const;
   crypto::Address address() const;
 
   LinkId on_open(std::shared_ptr<rpc::ProviderLink> link) override;

@@ -34,6 +34,15 @@ Result<void> replay_rest(core::Store& store, Ledger& ledger, std::uint64_t entri
 
 }  // namespace
 
+Result<std::optional<Config>> founding_rules(core::Store& store) {
+  COMMENSAL_ASSIGN(const auto bytes, store.get(kJournalSpace, key_of(0)));
+  if (!bytes) return std::nullopt;
+  const auto first = protocol::decode<Entry>(*bytes);
+  const auto* found = first ? std::get_if<Found>(&first->transaction.body) : nullptr;
+  if (found != nullptr) return found->config;
+  return fail(ErrorCode::kDataLoss, "ledger: the first entry does not found one");
+}
+
 Result<Book> Book::open(core::Store& store, const Signatures& signatures, Options options) {
   COMMENSAL_ASSIGN(const std::optional<Head> head, read_head(store));
   if (!head) return Book(store, Ledger(signatures), options, 0);

@@ -4,8 +4,13 @@
 #include <commensal/base/core/store.hpp>
 #include <commensal/trade/pay/ledger/ledger.hpp>
 #include <memory>
+#include <optional>
 
 namespace commensal::ledger {
+
+/// The rules that the ledger in `store` was founded with, from its first entry alone; nothing where
+/// there is none. Errors: the store's; kDataLoss.
+core::Result<std::optional<Config>> founding_rules(core::Store& store);
 
 /// A ledger on disk. Many transactions share one write: stage() runs them in memory, commit()
 /// writes all that was staged in one batch. Nothing staged may be acknowledged before commit() has

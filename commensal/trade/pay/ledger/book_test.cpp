@@ -128,6 +128,15 @@ TYPED_TEST(MoneyBook, ComesBackAsItWas) {
   EXPECT_EQ(verified->digest, digest);
   EXPECT_EQ(verified->entries, book->state().scalars.entries);
   EXPECT_EQ(verified->snapshots, 1u);
+  const auto rules = founding_rules(this->store());
+  ASSERT_TRUE(rules && *rules);
+  EXPECT_EQ(**rules, book->state().scalars.config);
+}
+
+TYPED_TEST(MoneyBook, HasNoRulesBeforeItIsFounded) {
+  const auto rules = founding_rules(this->store());
+  ASSERT_TRUE(rules);
+  EXPECT_FALSE(*rules);
 }
 
 TYPED_TEST(MoneyBook, NothingStagedIsThereBeforeItsCommit) {
