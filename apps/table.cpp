@@ -19,6 +19,8 @@ Run declare_provider(CLI::App& app);
 Run declare_push(CLI::App& app);
 Run declare_receipts(CLI::App& app);
 Run declare_run(CLI::App& app);
+Run declare_stake(CLI::App& app);
+Run declare_tickets(CLI::App& app);
 
 namespace {
 
@@ -31,12 +33,15 @@ constexpr Command kTable[] = {
     {"gateway", "Serve consumers over HTTP and hand their requests to providers",
      "commensal gateway\n"
      "commensal gateway --http 0.0.0.0:8080 --link 0.0.0.0:8090 --folder gateway-state\n"
-     "commensal gateway --audit-probability 0.01",
+     "commensal gateway --audit-probability 0.01\n"
+     "commensal gateway --price 12000 --face-value 100000 --win-probability 0.1 "
+     "--stake-min 1000000",
      declare_gateway},
     {"provider", "Serve a gateway with this machine",
      "commensal provider --gateway gateway.example:8090\n"
      "commensal provider --gateway 127.0.0.1:8090 --threads 2 --name lab-7\n"
-     "commensal provider --gateway 127.0.0.1:8090 --folder provider-state --json",
+     "commensal provider --gateway 127.0.0.1:8090 --folder provider-state --json\n"
+     "commensal provider --gateway 127.0.0.1:8090 --stake 1000000 --pay-min 5000",
      declare_provider},
     {"push", "Give a gateway a model to serve",
      "commensal push digits.onnx\n"
@@ -58,11 +63,25 @@ constexpr Command kTable[] = {
      "commensal receipts RECEIPT\n"
      "commensal receipts RECEIPT --save answer.receipt --save-opening answer.opening",
      declare_receipts},
-    {"account", "Create and list accounts, or say whose token this is",
+    {"account", "Create and list accounts, put money into them, or say whose token this is",
      "commensal account\n"
      "commensal account create alice --token-file gateway-state/operator.token --save alice.token\n"
+     "commensal account deposit alice 1000000 --reference 'transfer 17'\n"
+     "commensal account deposit @gateway 20000000 --reference own-1\n"
+     "commensal account lock escrow 20000000\n"
+     "commensal account balance alice\n"
      "commensal account list --json",
      declare_account},
+    {"tickets", "Say how tickets stand: won and lost, worth, time to the next payment",
+     "commensal tickets\n"
+     "commensal tickets --provider 0x9201c445a275aC0cd411C3814150831b38327C6F\n"
+     "commensal tickets --store provider-state --json",
+     declare_tickets},
+    {"stake", "Lock or free a provider's stake, signed with the provider's own key",
+     "commensal stake --folder provider-state\n"
+     "commensal stake announce 1000000 --folder provider-state\n"
+     "commensal stake complete 17 --folder provider-state",
+     declare_stake},
     {"key", "Make a locked key, show its address, or lock a plain one",
      "commensal key new alice.json\n"
      "commensal key show alice.json --check --password-file alice.password\n"

@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <apps/command.hpp>
 #include <apps/connection.hpp>
+#include <apps/money_requests.hpp>
 #include <commensal/base/core/file.hpp>
+#include <commensal/base/core/rng.hpp>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 namespace commensal::apps {
 namespace {
 
 using core::Result;
-using Json = nlohmann::ordered_json;
 
 struct Options {
   std::string action = "whoami";
   std::string name;
+  std::string amount;
+  std::string reference;
   bool is_operator = false;
   std::string save;
   Connection connection;
@@ -72,11 +74,64 @@ Result<int> who_am_i(const Options& options, client::Client& client) {
   return 0;
 }
 
+Result<int> show_balances(const Options& options, Result<Json> balances) {
+  if (!balances) return tl::unexpected(balances.error());
+  if (options.json) {
+    fmt::print("{}\n", balances->dump(2));
+  } else {
+    print_balances(*balances);
+  }
+  return 0;
+}
+
+Result<int> balance(const Options& options, client::Client& client) {
+  return show_balances(options, balances_of(client, options.name));
+}
+
+/// An order of the operator: where to, and what its first word is called there.
+struct Order {
+  std::string_view action;
+  const char* target;
+  const char* subject;
+};
+constexpr Order kOrders[] = {{"deposit", "/v1/deposits", "owner"},
+                             {"withdraw", "/v1/withdrawals", "account"},
+                             {"lock", "/v1/locks", "into"},
+                             {"grant", "/v1/credits", "owner"}};
+
+Result<int> order(const Options& options, client::Client& client) {
+  const auto* row = std::ranges::find(kOrders, options.action, &Order::action);
+  if (options.name.empty() || options.amount.empty()) {
+    return core::fail(core::ErrorCode::kInvalidArgument, "expected: account {} {} AMOUNT",
+                      row->action, row->subject);
+  }
+  Json body = {{row->subject, options.name}, {"amount", options.amount}};
+  if (row->action == "deposit") {
+    core::SystemRng rng;
+    const bool named = !options.reference.empty();
+    body["reference"] = named ? options.reference : core::to_hex(rng.next_digest());
+  }
+  return show_balances(options, post_json(client, row->target, body));
+}
+
+Result<int> totals(const Options& options, client::Client& client) {
+  COMMENSAL_ASSIGN(const std::string text, client.get_json("/v1/ledger"));
+  COMMENSAL_ASSIGN(const Json json, parse_answer(text));
+  if (options.json) {
+    fmt::print("{}\n", json.dump(2));
+  } else {
+    print_ledger(json);
+  }
+  return 0;
+}
+
 struct Action {
   std::string_view name;
   Result<int> (*run)(const Options& options, client::Client& client);
 };
-constexpr Action kActions[] = {{"create", create}, {"list", list}, {"whoami", who_am_i}};
+constexpr Action kActions[] = {{"create", create},   {"list", list},     {"whoami", who_am_i},
+                               {"balance", balance}, {"deposit", order}, {"withdraw", order},
+                               {"lock", order},      {"grant", order},   {"ledger", totals}};
 
 Result<int> account(const Options& options) {
   COMMENSAL_ASSIGN(client::Client client, connect(options.connection));
@@ -84,7 +139,9 @@ Result<int> account(const Options& options) {
     if (action.name == options.action) return action.run(options, client);
   }
   return core::fail(core::ErrorCode::kInvalidArgument,
-                    "no action '{}'; there are create, list, whoami", options.action);
+                    "no action '{}'; there are create, list, whoami, balance, ledger, deposit, "
+                    "withdraw, lock, grant",
+                    options.action);
 }
 
 }  // namespace
@@ -92,9 +149,16 @@ Result<int> account(const Options& options) {
 Run declare_account(CLI::App& app) {
   const auto options = std::make_shared<Options>();
   app.add_option("action", options->action,
-                 "create NAME (operators only; prints the token), list (operators only), whoami")
+                 "whoami; balance [OWNER]; ledger (sums and terms). For operators: create NAME "
+                 "(prints the token), list, deposit OWNER AMOUNT, withdraw NAME AMOUNT (paid out), "
+                 "lock escrow|penalty_escrow|credit_pool AMOUNT (the gateway's own), "
+                 "grant OWNER AMOUNT (free credit)")
       ->capture_default_str();
-  app.add_option("name", options->name, "Name of the new account: [a-z0-9_-], a letter first");
+  app.add_option("name", options->name,
+                 "Account [a-z0-9_-], a letter first; an OWNER is also 0x..., @gateway, @auditor");
+  app.add_option("amount", options->amount, "Units: an integer from 1 to 2^128 - 1");
+  app.add_option("--reference", options->reference,
+                 "Names the payment of a deposit; each is booked once (default: a random one)");
   app.add_flag("--operator", options->is_operator, "The new account is an operator's");
   app.add_option("--save", options->save, "Write the new token into this file (mode 0600)");
   options->connection.declare(app);

@@ -3,6 +3,7 @@
 
 #include <apps/command.hpp>
 #include <apps/key_options.hpp>
+#include <apps/money_options.hpp>
 #include <apps/service.hpp>
 #include <commensal/serve/gateway/daemon.hpp>
 #include <cstdio>
@@ -39,6 +40,12 @@ class EventLog final : public gateway::Observer {
   void on_verdict(const gateway::ReceiptRecord& record) override {
     fmt::print(stderr, "receipt {} audited: {}\n", core::to_hex(record.id()),
                protocol::name_of(record.audit));
+  }
+  void on_judged(const gateway::ReceiptRecord& record,
+                 const gateway::Judgement& judgement) override {
+    fmt::print(stderr, "ticket of receipt {}: {}, {} of the stake taken\n",
+               core::to_hex(record.id()), protocol::name_of(judgement.event),
+               protocol::to_text(judgement.taken));
   }
   void on_replaced(const gateway::ReceiptRecord& old, const gateway::ReceiptRecord& now) override {
     fmt::print(stderr, "receipt {} replaced by {}\n", core::to_hex(old.id()),
@@ -82,6 +89,8 @@ Result<int> run(Options& options) {
   options.daemon.key = options.key.opener();
   options.daemon.link_address = options.link;
   COMMENSAL_TRY(split_address(options.http, options.daemon.http_address, options.daemon.http_port));
+  const std::string doubt = doubt_about(options.daemon.gateway.money);
+  if (!doubt.empty()) fmt::print(stderr, "note: {}\n", doubt);
   EventLog log;
   COMMENSAL_ASSIGN(const auto daemon, gateway::Daemon::start(options.daemon, &log));
   announce(options, *daemon);
@@ -112,6 +121,7 @@ Run declare_gateway(CLI::App& app) {
   app.add_option("--opening-ms", gateway.opening_ms_max, "Time to open an audited receipt")
       ->check(CLI::Range(1, 3'600'000))
       ->capture_default_str();
+  declare_money(app, gateway.money);
   app.add_flag("--json", options->json, "Print addresses as one line of JSON");
   return [options] { return run(*options); };
 }

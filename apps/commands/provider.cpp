@@ -5,6 +5,7 @@
 #include <apps/backend_options.hpp>
 #include <apps/command.hpp>
 #include <apps/key_options.hpp>
+#include <apps/money_options.hpp>
 #include <apps/service.hpp>
 #include <array>
 #include <commensal/serve/provider/daemon.hpp>
@@ -84,6 +85,7 @@ Run declare_provider(CLI::App& app) {
   options->key.declare(app);
   app.add_option("--name", options->daemon.name, "For the gateway's lists")->capture_default_str();
   options->backend.declare(app);
+  declare_purse(app, options->daemon.purse);
   app.add_flag("--json", options->json, "Print the address as one line of JSON");
   return [options] { return run(*options); };
 }
