@@ -57,14 +57,15 @@ void World::start_provider() {
   std::promise<void> started;
   loop_.post([&] {
     provider_client_ = std::make_unique<rpc::DirectClient>(links_);
-    provider_ = must(provider::Provider::create({.loop = loop_,
-                                                 .clock = clock_,
-                                                 .rng = rng_,
-                                                 .store = provider_store_,
-                                                 .key = provider_key_,
-                                                 .gateway = *provider_client_,
-                                                 .engines = engines_},
-                                                {.name = "p1", .folder = folder_ / "p1"}));
+    provider_ =
+        must(provider::Provider::create({.loop = loop_,
+                                         .clock = clock_,
+                                         .rng = rng_,
+                                         .store = provider_store_,
+                                         .key = provider_key_,
+                                         .gateway = *provider_client_,
+                                         .engines = engines_},
+                                        {.name = "p1", .folder = folder_ / "p1", .purse = {}}));
     provider_->start();
     started.set_value();
   });

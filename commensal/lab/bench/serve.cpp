@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <sys/resource.h>
-
+#include <commensal/base/core/cpu_time.hpp>
 #include <commensal/base/core/file.hpp>
 #include <commensal/compute/graph/onnx/import.hpp>
 #include <commensal/compute/graph/session.hpp>
@@ -23,14 +22,7 @@ namespace {
 
 constexpr int kRunsMax = 1'000'000;
 
-double cpu_seconds() {
-  rusage usage{};
-  ::getrusage(RUSAGE_SELF, &usage);
-  const auto seconds = [](const timeval& t) {
-    return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec);
-  };
-  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
-}
+double cpu_seconds() { return 1e-9 * static_cast<double>(core::process_cpu_ns()); }
 
 Result<Tensor> read_input(const Json& one) {
   const tensor::DType dtype =

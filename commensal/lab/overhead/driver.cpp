@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <commensal/base/core/cpu_time.hpp>
 #include <commensal/base/protocol/commitment.hpp>
 #include <commensal/base/protocol/ticket.hpp>
 #include <commensal/compute/kernels/numerics.hpp>
-#include <commensal/lab/overhead/cpu_time.hpp>
 #include <commensal/lab/overhead/driver.hpp>
 #include <commensal/trade/pay/ticket/odds.hpp>
 #include <commensal/trade/pay/ticket/state.hpp>
@@ -34,7 +34,7 @@ rpc::GatewayPort::LinkId Driver::on_open(std::shared_ptr<rpc::ProviderLink> link
 }
 
 void Driver::on_message(LinkId, rpc::ToGateway message) {
-  const CpuMeter meter(own_cpu_ns_);
+  const core::CpuMeter meter(own_cpu_ns_);
   std::visit([this](auto&& word) { handle(std::move(word)); }, std::move(message));
 }
 
@@ -46,7 +46,7 @@ void Driver::handle(rpc::Hello hello) {
 }
 
 void Driver::run(std::size_t requests, std::size_t in_flight, Done done) {
-  const CpuMeter meter(own_cpu_ns_);
+  const core::CpuMeter meter(own_cpu_ns_);
   to_send_ = to_answer_ = requests;
   done_ = std::move(done);
   outcome_ = {};
@@ -57,7 +57,7 @@ tensor::NamedTensors Driver::decoded(const Input& input) {
   std::int64_t spent_ns = 0;
   tensor::NamedTensors copies;
   {
-    const CpuMeter meter(spent_ns);
+    const core::CpuMeter meter(spent_ns);
     for (const tensor::NamedTensor& item : input.tensors) {
       copies.push_back({item.name, tensor::Tensor::copy_of(item.value.type(), item.value.bytes())});
     }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <array>
+#include <commensal/base/core/cpu_time.hpp>
 #include <commensal/base/core/rng.hpp>
 #include <commensal/base/crypto/sha256.hpp>
 #include <commensal/base/store/sqlite_store.hpp>
 #include <commensal/compute/graph/onnx/import.hpp>
 #include <commensal/lab/bench/statistics.hpp>
-#include <commensal/lab/overhead/cpu_time.hpp>
 #include <commensal/lab/overhead/driver.hpp>
 #include <commensal/lab/overhead/overhead.hpp>
 #include <commensal/lab/overhead/plain_server.hpp>
@@ -152,7 +152,7 @@ Result<Slice> World::slice(std::size_t which) {
   std::promise<Result<void>> done;
   engine_->forget();
   const std::int64_t own_ns = driver.own_cpu_ns();
-  const std::int64_t cpu_ns = process_cpu_ns();
+  const std::int64_t cpu_ns = core::process_cpu_ns();
   loop_.post([&] {
     driver.run(options_.requests, options_.in_flight,
                [&](Result<void> outcome) { done.set_value(std::move(outcome)); });
@@ -160,7 +160,7 @@ Result<Slice> World::slice(std::size_t which) {
   COMMENSAL_TRY(done.get_future().get());
   on_loop([] {});
   const auto requests = static_cast<double>(options_.requests);
-  const std::int64_t spent_ns = process_cpu_ns() - cpu_ns - (driver.own_cpu_ns() - own_ns);
+  const std::int64_t spent_ns = core::process_cpu_ns() - cpu_ns - (driver.own_cpu_ns() - own_ns);
   return Slice{static_cast<double>(spent_ns) * 1e-9 / requests,
                static_cast<double>(engine_->span_ns()) * 1e-9 / requests};
 }

@@ -31,6 +31,7 @@ struct Life {
                  .is_there = [](const crypto::Address&) { return false; },
                  .was_delivered = [](const core::Digest&) { return false; },
                  .audit = [](const core::Digest&) { return core::Result<void>{}; },
+                 .audit_alone = [](const core::Digest&) { return core::Result<void>{}; },
                  .report = [](const core::Error&) {}},
                 config) {}
 

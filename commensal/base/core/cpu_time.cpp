@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <time.h>
 
-#include <commensal/lab/overhead/cpu_time.hpp>
+#include <commensal/base/core/cpu_time.hpp>
 
-namespace commensal::lab {
+namespace commensal::core {
 namespace {
 
+// Exact to now: getrusage tells a thread's time only as of the last tick.
 std::int64_t read(clockid_t clock) {
   timespec now{};
   ::clock_gettime(clock, &now);
@@ -17,4 +18,4 @@ std::int64_t read(clockid_t clock) {
 std::int64_t process_cpu_ns() { return read(CLOCK_PROCESS_CPUTIME_ID); }
 std::int64_t thread_cpu_ns() { return read(CLOCK_THREAD_CPUTIME_ID); }
 
-}  // namespace commensal::lab
+}  // namespace commensal::core

@@ -5,7 +5,7 @@
 
 /// Time that processors have spent on this program, in user and system mode; what a benchmark
 /// counts so that a second processor hides nothing. Thread-safety: any thread.
-namespace commensal::lab {
+namespace commensal::core {
 
 std::int64_t process_cpu_ns();
 std::int64_t thread_cpu_ns();  // of the calling thread
@@ -23,4 +23,4 @@ class CpuMeter {
   std::int64_t begin_ns_;
 };
 
-}  // namespace commensal::lab
+}  // namespace commensal::core
