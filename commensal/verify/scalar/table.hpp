@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+/// What a dispute may end in: one named operation of the numeric specification on a few numbers.
+namespace commensal::scalar {
+
+/// A number's format. A word holds its bits, the rest being 0; what is above is not looked at.
+enum class Type : std::uint8_t {
+  kBinary32,
+  kBinary64,
+  kInteger32,  // two's complement, wrapping; signed where it matters
+  kInteger64,
+  kTruth,  // 0 or 1
+  kBits,   // any bits, only moved
+};
+std::string_view name_of(Type type);
+
+enum class Op : std::uint8_t {
+  kCopy,  // the same bits: what operators that move elements do
+  kFma32,
+  kAdd32,
+  kSub32,
+  kMul32,
+  kDiv32,
+  kSqrt32,
+  kNeg32,
+  kAbs32,
+  kMaximum32,
+  kMinimum32,
+  kFloor32,
+  kCeil32,
+  kRound32,
+  kCanonical32,
+  kLess32,
+  kEqual32,
+  kSelect,  // the second if the first is not 0, else the third
+  kExp32,
+  kLog32,
+  kTanh32,
+  kSigmoid32,
+  kErf32,
+  kSoftplus32,
+  kFma64,
+  kAdd64,
+  kSub64,
+  kMul64,
+  kDiv64,
+  kSqrt64,
+  kMaximum64,
+  kMinimum64,
+  kWiden,   // binary32 to binary64
+  kNarrow,  // binary64 to binary32
+  kMulAddInteger32,
+  kAddInteger32,
+  kSubInteger32,
+  kMulInteger32,
+  kMulAddInteger64,
+  kAddInteger64,
+  kSubInteger64,
+  kMulInteger64,
+  kFloatOfInteger64,  // to binary32
+};
+
+inline constexpr int kOperandsMax = 3;
+
+struct Operation {
+  Op op = Op::kCopy;
+  std::string_view name;
+  int operands = 1;  // at most kOperandsMax
+  Type from = Type::kBits, to = Type::kBits;
+  std::uint64_t (*of)(const std::uint64_t* operands) = nullptr;
+};
+
+/// All of them, in the order of Op.
+std::span<const Operation> operation_table();
+const Operation& operation(Op op);
+/// Precondition: as many operands as the operation has.
+std::uint64_t evaluate(Op op, std::span<const std::uint64_t> operands);
+
+}  // namespace commensal::scalar
