@@ -49,6 +49,12 @@ inline constexpr std::size_t kKeyFileBytesMax = 1 << 16;
 inline constexpr std::uint64_t kScryptWorkMax = 1 << 23;  // n r p: 1 GiB, or some ten seconds
 inline constexpr std::uint64_t kPbkdf2RoundsMax = 1 << 23;
 
+// Disputes.
+inline constexpr std::size_t kDisputeLeafBytesMax = 1 << 16;  // of one leaf that is shown
+inline constexpr std::size_t kDisputeMoveBytesMax = 1 << 18;  // of one move
+inline constexpr std::size_t kDisputeBytesMax = 1 << 20;      // of all moves of one side
+inline constexpr std::uint64_t kDisputeStepsMax = 1 << 24;    // of one element's program
+
 // Serving.
 inline constexpr std::int64_t kHttpBodyBytesMax = std::int64_t{1} << 30;
 inline constexpr std::int64_t kHttpHeaderBytesMax = 1 << 16;

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <bit>
+#include <commensal/base/crypto/merkle.hpp>
+#include <commensal/verify/dispute/describe.hpp>
+#include <commensal/verify/roots.hpp>
+
+namespace commensal::dispute {
+namespace {
+
+using arbiter::Attribute;
+using arbiter::Operand;
+
+struct AttributeText {
+  Attribute operator()(float value) const { return std::bit_cast<std::uint32_t>(value); }
+  Attribute operator()(const tensor::Tensor& value) const { return verify::tensor_root(value); }
+  Attribute operator()(const std::vector<float>& values) const {
+    std::vector<std::uint32_t> bits;
+    for (const float value : values) bits.push_back(std::bit_cast<std::uint32_t>(value));
+    return bits;
+  }
+  template <class T>
+  Attribute operator()(const T& value) const {
+    return value;
+  }
+};
+
+}  // namespace
+
+arbiter::Shaped shaped_of(const tensor::TensorType& type) {
+  arbiter::Shaped made{static_cast<std::uint8_t>(type.dtype), {}};
+  for (const std::int64_t dim : type.shape.dims()) {
+    made.dims.push_back(static_cast<std::uint64_t>(dim));
+  }
+  return made;
+}
+
+arbiter::NodeText node_text(const kernels::Operator& op, int opset,
+                            const kernels::Attributes& attributes) {
+  arbiter::NodeText node;
+  node.domain = op.domain;
+  node.name = op.name;
+  node.opset = static_cast<std::uint32_t>(opset);
+  for (const auto& [name, value] : attributes.all()) {
+    node.attributes[name] = std::visit(AttributeText{}, value);
+  }
+  return node;
+}
+
+std::optional<std::vector<std::int64_t>> list_of(const tensor::Tensor& tensor) {
+  const bool is_short =
+      tensor.dtype() == tensor::DType::kInt64 && tensor.bytes().size() <= crypto::kMerkleLeafBytes;
+  if (!is_short) return std::nullopt;
+  const auto values = tensor.data<std::int64_t>();
+  return std::vector<std::int64_t>(values.begin(), values.end());
+}
+
+std::uint64_t element_bits(const tensor::Tensor& tensor, std::int64_t index) {
+  const auto size = static_cast<std::size_t>(tensor::traits(tensor.dtype()).size);
+  const auto bytes = tensor.bytes().subspan(static_cast<std::size_t>(index) * size, size);
+  std::uint64_t bits = 0;
+  for (std::size_t i = size; i-- > 0;) bits = bits << 8 | bytes[i];
+  return bits;
+}
+
+arbiter::Fetch fetch_from(std::span<const tensor::Tensor> inputs) {
+  return [inputs](int input, std::uint64_t index) {
+    return element_bits(inputs[static_cast<std::size_t>(input)], static_cast<std::int64_t>(index));
+  };
+}
+
+std::uint64_t evaluate_step(const arbiter::Step& step, std::span<const std::uint64_t> values,
+                            const arbiter::Fetch& fetch) {
+  std::array<std::uint64_t, scalar::kOperandsMax> operands{};
+  const auto count = static_cast<std::size_t>(scalar::operation(step.op).operands);
+  for (std::size_t i = 0; i < count; ++i) {
+    const Operand& operand = step.operands[i];
+    operands[i] = operand.kind == Operand::Kind::kConstant ? operand.value
+                  : operand.kind == Operand::Kind::kInput  ? fetch(operand.input, operand.value)
+                                                           : values[operand.value];
+  }
+  return scalar::evaluate(step.op, {operands.data(), count});
+}
+
+}  // namespace commensal::dispute

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <commensal/compute/kernels/operator.hpp>
+#include <commensal/verify/arbiter/program.hpp>
+
+/// Nodes and tensors as an arbiter speaks of them. Pure functions.
+namespace commensal::dispute {
+
+arbiter::Shaped shaped_of(const tensor::TensorType& type);
+/// Without the numbers of its values.
+arbiter::NodeText node_text(const kernels::Operator& op, int opset,
+                            const kernels::Attributes& attributes);
+/// The elements where they are int64 and fill at most one leaf.
+std::optional<std::vector<std::int64_t>> list_of(const tensor::Tensor& tensor);
+
+/// The bits of an element, in the low bytes.
+std::uint64_t element_bits(const tensor::Tensor& tensor, std::int64_t index);
+/// Elements of `inputs`, which must outlive what is returned.
+arbiter::Fetch fetch_from(std::span<const tensor::Tensor> inputs);
+/// One step from the values of those before it.
+std::uint64_t evaluate_step(const arbiter::Step& step, std::span<const std::uint64_t> values,
+                            const arbiter::Fetch& fetch);
+
+}  // namespace commensal::dispute

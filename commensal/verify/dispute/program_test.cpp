@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+// The arbiter's programs against the judge's kernels: types and elements are the same, on samples
+// of every row and on random calls. And scalar's functions against those of the kernels.
+#include <gtest/gtest.h>
+
+#include <commensal/compute/kernels/math/scalar.hpp>
+#include <commensal/compute/kernels/random_layers.hpp>
+#include <commensal/compute/tensor/tensor.hpp>
+#include <commensal/verify/arbiter/program.hpp>
+#include <commensal/verify/dispute/describe.hpp>
+#include <commensal/verify/scalar/functions.hpp>
+#include <set>
+
+namespace commensal::dispute {
+namespace {
+
+using arbiter::NodeCall;
+using arbiter::Program;
+using kernels::Sample;
+using tensor::Tensor;
+
+/// A sample as the kernels are called; its pointers stay valid as long as this lives.
+struct Running {
+  explicit Running(Sample given) : sample(std::move(given)) {
+    for (const Tensor& input : sample.inputs)
+      pointers.push_back(input.defined() ? &input : nullptr);
+    call.opset = sample.opset;
+    call.attributes = &sample.attributes;
+    call.inputs = pointers;
+    call.output_count = sample.outputs;
+  }
+  Running(const Running&) = delete;
+  Running& operator=(const Running&) = delete;
+
+  /// False where the call is refused, or an output's shape depends on data.
+  bool run() {
+    const auto found = kernels::find_operator("", sample.name, sample.opset);
+    if (!found || (*found)->infer == nullptr) return false;
+    op = *found;
+    auto types = op->infer(call);
+    if (!types) return false;
+    call.outputs = *std::move(types);
+    for (const auto& type : call.outputs) {
+      if (type.dtype == tensor::DType::kUndefined || type.dtype == tensor::DType::kString) {
+        return false;
+      }
+      outputs.push_back(*Tensor::allocate(arena, type));
+    }
+    kernels::Workspace workspace{arena, one};
+    return op->ref(call, outputs, workspace).has_value();
+  }
+  NodeCall describe() const {
+    NodeCall made;
+    made.node = node_text(*op, sample.opset, sample.attributes);
+    made.node.outputs.resize(outputs.size(), 1);
+    for (const Tensor* input : pointers) {
+      made.inputs.push_back(input == nullptr ? arbiter::Shaped{} : shaped_of(input->type()));
+      made.lists.push_back(input == nullptr ? std::nullopt : list_of(*input));
+    }
+    for (const Tensor& output : outputs) made.outputs.push_back(shaped_of(output.type()));
+    return made;
+  }
+
+  Sample sample;
+  const kernels::Operator* op = nullptr;
+  std::vector<const Tensor*> pointers;
+  kernels::Call call;
+  tensor::Arena arena{std::int64_t{1} << 32};
+  kernels::ThreadPool one{1};
+  std::vector<Tensor> outputs;
+};
+
+bool has_strings(const std::vector<Tensor>& tensors) {
+  return std::ranges::any_of(tensors,
+                             [](const Tensor& t) { return t.dtype() == tensor::DType::kString; });
+}
+
+struct Seen {
+  std::set<std::string> operators;
+  std::int64_t elements = 0, steps = 0;
+};
+
+// Each output's first, last and some random elements.
+void check_outputs(const NodeCall& call, const std::vector<Tensor>& inputs,
+                   const std::vector<Tensor>& outputs, kernels::Draw& draw, Seen& seen) {
+  for (std::size_t o = 0; o < outputs.size(); ++o) {
+    NodeCall until = call;
+    until.outputs.resize(o + 1);
+    const auto type = arbiter::output_type(until, o);
+    if (!type) continue;  // cannot be disputed
+    if (*type) {
+      ASSERT_EQ((*type)->text(), until.outputs[o].text()) << call.node.name;
+    }
+    const std::int64_t count = outputs[o].elements();
+    for (int n = 0; n < 6 && count > 0; ++n) {
+      const std::int64_t e = n == 0 ? 0 : n == 1 ? count - 1 : draw.number(0, count - 1);
+      const auto program = Program::of(until, o, static_cast<std::uint64_t>(e));
+      ASSERT_TRUE(program) << call.node.name << ": " << program.error().message;
+      const auto values = program->evaluate(fetch_from(inputs));
+      ASSERT_EQ(values.size(), program->steps());
+      ASSERT_EQ(values.back(), element_bits(outputs[o], e))
+          << call.node.name << " opset " << call.node.opset << " " << until.outputs[o].text()
+          << " element " << e;
+      // Any step is found alone, and gives the same.
+      const auto k = static_cast<std::uint64_t>(
+          draw.number(0, static_cast<std::int64_t>(program->steps()) - 1));
+      ASSERT_EQ(evaluate_step(program->at(k), values, fetch_from(inputs)), values[k])
+          << call.node.name << " step " << k << " of " << program->steps();
+      seen.operators.insert(call.node.name);
+      ++seen.elements;
+      seen.steps += static_cast<std::int64_t>(values.size());
+    }
+  }
+}
+
+void check(Sample sample, kernels::Draw& draw, Seen& seen) {
+  if (has_strings(sample.inputs)) return;
+  Running running(std::move(sample));
+  if (!running.run()) return;
+  check_outputs(running.describe(), running.sample.inputs, running.outputs, draw, seen);
+}
+
+TEST(EqualityOfPrograms, OnRandomCalls) {
+  Seen seen;
+  const int cases = kernels::case_count(4000);
+  for (int seed = 0; seed < cases; ++seed) {
+    kernels::Draw draw(static_cast<std::uint64_t>(seed), 92);
+    const auto blend = kernels::random_blend(draw);
+    const tensor::Shape shape =
+        kernels::random_shape(draw, static_cast<int>(draw.number(1, 4)), 300);
+    const Tensor x = kernels::random_of(draw, tensor::DType::kFloat32, shape, blend);
+    const auto sample = draw.of(kernels::kRecipes).make(draw, x);
+    if (sample) check(*sample, draw, seen);
+    ASSERT_FALSE(HasFatalFailure()) << "seed " << seed;
+  }
+  EXPECT_GT(seen.elements, 1000);
+  RecordProperty("elements", std::to_string(seen.elements));
+  RecordProperty("steps", std::to_string(seen.steps));
+}
+
+// The Winograd clause, both tiles, edges and pads; special values spread over tiles.
+TEST(EqualityOfPrograms, OnWinogradLayers) {
+  kernels::Draw draw(3, 93);
+  Seen seen;
+  for (const std::int64_t side : {5, 12, 13, 14, 17}) {
+    for (const auto blend : {kernels::Blend::kPlain, kernels::Blend::kSpecial}) {
+      const Tensor x =
+          kernels::random_of(draw, tensor::DType::kFloat32, {2, 18, side, side}, blend);
+      const Tensor w = kernels::random_of(draw, tensor::DType::kFloat32, {3, 18, 3, 3}, blend);
+      const Tensor b = kernels::random_of(draw, tensor::DType::kFloat32, {3}, blend);
+      kernels::Attributes attributes;
+      attributes.set("pads", std::vector<std::int64_t>{1, 0, 1, 2});
+      check({"Conv", 17, {x, w, b}, attributes}, draw, seen);
+      check({"Conv", 17, {x, w}, {}}, draw, seen);
+      ASSERT_FALSE(HasFatalFailure());
+    }
+  }
+  EXPECT_EQ(seen.elements, 120);
+}
+
+struct Function {
+  const char* name;
+  std::uint32_t (*soft)(std::uint32_t);
+  float (*hard)(float);
+};
+using Lane = kernels::math::ScalarLanes;
+constexpr Function kFunctions[] = {
+    {"exp", scalar::exp, kernels::math::exp<Lane>},
+    {"log", scalar::log, kernels::math::log<Lane>},
+    {"tanh", scalar::tanh, kernels::math::tanh<Lane>},
+    {"sigmoid", scalar::sigmoid, kernels::math::sigmoid<Lane>},
+    {"erf", scalar::erf, kernels::math::erf<Lane>},
+    {"softplus", scalar::softplus, kernels::math::softplus<Lane>},
+};
+
+void compare(const Function& function, std::uint64_t stride) {
+  for (std::uint64_t bits = 0; bits <= UINT32_MAX; bits += stride) {
+    const float y = function.hard(std::bit_cast<float>(static_cast<std::uint32_t>(bits)));
+    const std::uint32_t expected = y != y ? 0x7fc00000 : std::bit_cast<std::uint32_t>(y);
+    ASSERT_EQ(function.soft(static_cast<std::uint32_t>(bits)), expected)
+        << function.name << std::hex << " " << bits;
+  }
+}
+
+TEST(EqualityOfFunctions, OnEvery4999thNumber) {
+  for (const Function& function : kFunctions) compare(function, 4999);
+}
+TEST(ExhaustiveFunctionsOfArbiters, OnAllNumbers) {
+  for (const Function& function : kFunctions) compare(function, 1);
+}
+
+}  // namespace
+}  // namespace commensal::dispute
