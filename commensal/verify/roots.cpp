@@ -29,6 +29,7 @@ class Numbering {
     return place->second;
   }
   const std::vector<ValueId>& order() const { return order_; }
+  const std::unordered_map<ValueId, std::uint32_t>& all() const { return numbers_; }
 
  private:
   std::unordered_map<ValueId, std::uint32_t> numbers_;
@@ -92,30 +93,28 @@ void write_port(Writer& writer, const graph::ValueInfo& value) {
   for (const std::int64_t dim : declared.dims) writer.u64(static_cast<std::uint64_t>(dim));
 }
 
-Digest graph_root(const Graph& graph, Numbering& numbers) {
-  crypto::MerkleBuilder leaves;
-  for (const ValueId id : graph.inputs) {
+std::vector<core::Bytes> graph_leaves(const Graph& graph, Numbering& numbers) {
+  std::vector<core::Bytes> leaves;
+  const auto add_port = [&](ValueId id) {
     Writer writer;
     writer.u32(numbers.of(id));
     write_port(writer, graph.values[static_cast<std::size_t>(id)]);
-    leaves.add(crypto::leaf_hash(writer.written()));
-  }
+    leaves.push_back(std::move(writer).take());
+  };
+  for (const ValueId id : graph.inputs) add_port(id);
   for (const graph::Node& node : graph.nodes) {
     Writer writer;
     write_node(writer, node, numbers);
-    leaves.add(crypto::leaf_hash(writer.written()));
+    leaves.push_back(std::move(writer).take());
   }
-  for (const ValueId id : graph.outputs) {
-    Writer writer;
-    writer.u32(numbers.of(id));
-    write_port(writer, graph.values[static_cast<std::size_t>(id)]);
-    leaves.add(crypto::leaf_hash(writer.written()));
-  }
-  Writer sizes;
-  sizes.u64(graph.inputs.size());
-  sizes.u64(graph.nodes.size());
-  sizes.u64(graph.outputs.size());
-  return crypto::tagged_hash("commensal/graph/v1", sizes.written(), leaves.root());
+  for (const ValueId id : graph.outputs) add_port(id);
+  return leaves;
+}
+
+Digest root_over(const std::vector<core::Bytes>& leaves) {
+  crypto::MerkleBuilder builder;
+  for (const core::Bytes& leaf : leaves) builder.add(crypto::leaf_hash(leaf));
+  return builder.root();
 }
 
 }  // namespace
@@ -146,23 +145,36 @@ Digest state_root(const tensor::NamedTensors& tensors) {
   return crypto::tagged_hash("commensal/state/v1", count.written(), leaves.root());
 }
 
-ModelRoots model_roots(const Graph& graph) {
+ModelLeaves model_leaves(const Graph& graph) {
   Numbering numbers;
-  ModelRoots roots;
-  roots.graph = graph_root(graph, numbers);
-  crypto::MerkleBuilder leaves;
+  ModelLeaves leaves;
+  leaves.graph = graph_leaves(graph, numbers);
+  leaves.inputs = graph.inputs.size();
+  leaves.nodes = graph.nodes.size();
+  leaves.outputs = graph.outputs.size();
   for (const ValueId id : numbers.order()) {
     const auto found = graph.initialisers.find(id);
     if (found == graph.initialisers.end()) continue;
     Writer leaf;
     leaf.u32(numbers.of(id));
     leaf.raw(tensor_root(found->second));
-    leaves.add(crypto::leaf_hash(leaf.written()));
+    leaves.weights.push_back(std::move(leaf).take());
   }
-  Writer count;
-  count.u64(leaves.count());
-  roots.weights = crypto::tagged_hash("commensal/weights/v1", count.written(), leaves.root());
-  return roots;
+  leaves.numbers = numbers.all();
+  return leaves;
 }
+
+ModelRoots model_roots(const ModelLeaves& leaves) {
+  Writer sizes;
+  sizes.u64(leaves.inputs);
+  sizes.u64(leaves.nodes);
+  sizes.u64(leaves.outputs);
+  Writer count;
+  count.u64(leaves.weights.size());
+  return {crypto::tagged_hash("commensal/graph/v1", sizes.written(), root_over(leaves.graph)),
+          crypto::tagged_hash("commensal/weights/v1", count.written(), root_over(leaves.weights))};
+}
+
+ModelRoots model_roots(const Graph& graph) { return model_roots(model_leaves(graph)); }
 
 }  // namespace commensal::verify

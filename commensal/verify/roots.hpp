@@ -4,6 +4,7 @@
 #include <commensal/base/core/bytes.hpp>
 #include <commensal/compute/graph/ir.hpp>
 #include <commensal/compute/tensor/named.hpp>
+#include <unordered_map>
 
 namespace commensal::verify {
 
@@ -21,6 +22,22 @@ struct ModelRoots {
   core::Digest weights;  // one leaf per initialiser
   friend bool operator==(const ModelRoots&, const ModelRoots&) = default;
 };
+
+/// What the roots of a model are made of, for who proves a part of it.
+struct ModelLeaves {
+  std::uint64_t inputs = 0, nodes = 0, outputs = 0;  // leaves of the graph's tree, in this order
+  std::vector<core::Bytes> graph;
+  std::vector<core::Bytes> weights;  // number and root of an initialiser
+  std::unordered_map<graph::ValueId, std::uint32_t> numbers;
+
+  std::uint32_t number(graph::ValueId id) const {
+    const auto found = numbers.find(id);
+    return found == numbers.end() ? 0 : found->second;
+  }
+};
+/// Hashes all weights.
+ModelLeaves model_leaves(const graph::Graph& graph);
+ModelRoots model_roots(const ModelLeaves& leaves);
 
 /// Values are numbered by first appearance (inputs, then along the nodes), so that the roots do
 /// not depend on inner names, on the order of the initialisers or on the file's encoding.

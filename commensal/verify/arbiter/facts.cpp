@@ -125,6 +125,10 @@ void write(Writer& writer, const TensorFacts& facts) {
 void read(Reader& reader, TensorFacts& facts) {
   read(reader, facts.type);
   read_raw(reader, facts.bytes_root);
+  // Nothing could be shown of an empty tree, so there is one root of it.
+  if (reader.ok() && facts.type.elements() == 0 && facts.bytes_root != crypto::sha256({})) {
+    reader.refuse(ErrorCode::kInvalidArgument, "a root of no elements");
+  }
 }
 
 void write(Writer& writer, const LeafProof& proof) {

@@ -8,6 +8,9 @@
 /// docs/numerics.md without a line of the kernels, which tests hold it to.
 namespace commensal::arbiter {
 
+/// The version of docs/numerics.md that the programs follow.
+inline constexpr std::uint32_t kNumericsOfPrograms = 1;
+
 /// How one output element of one run of a node comes about. Immutable.
 class Program {
  public:

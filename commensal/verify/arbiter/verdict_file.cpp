@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/ranges.h>
+#include <algorithm>
+#include <commensal/base/core/check.hpp>
+#include <commensal/base/protocol/commitment.hpp>
+#include <commensal/verify/arbiter/verdict_file.hpp>
+
+namespace commensal::arbiter {
+namespace {
+
+using core::ErrorCode;
+using core::fail;
+using protocol::Reader;
+using protocol::Writer;
+
+template <class... Args>
+tl::unexpected<core::Error> unproven(fmt::format_string<Args...> format, Args&&... args) {
+  return fail(ErrorCode::kDataLoss, format, std::forward<Args>(args)...);
+}
+
+// Both proofs lead to their roots, at one place, and agree on all before it.
+core::Result<void> check_pair(const LeafProof& a, const LeafProof& b, const Digest& root_a,
+                              const Digest& root_b, std::uint64_t index, std::uint64_t count,
+                              std::string_view what) {
+  COMMENSAL_TRY(check_leaf(a, root_a, index, count, what));
+  COMMENSAL_TRY(check_leaf(b, root_b, index, count, what));
+  if (!agree_before(a, b)) return unproven("{}: the sides part before this place", what);
+  if (a.leaf == b.leaf) return unproven("{}: the sides say the same here", what);
+  return {};
+}
+
+core::Result<void> check_claims(const VerdictFile& file) {
+  COMMENSAL_TRY(protocol::verify_receipt(file.receipt));
+  if (file.receipt.job.numerics_version != kNumericsOfPrograms) {
+    return fail(ErrorCode::kUnsupported, "version {} of the numeric specification, expected {}",
+                file.receipt.job.numerics_version, kNumericsOfPrograms);
+  }
+  const Digest receipt = protocol::receipt_id(file.receipt.body());
+  for (std::size_t s = 0; s < kSides; ++s) {
+    const TraceClaim& claim = file.words[s].claim;
+    if (claim.receipt_id != receipt || at(claim.side) != s) {
+      return unproven("trace claim {}: it is of another receipt or side", s);
+    }
+    COMMENSAL_TRY(verify_claim(claim));
+  }
+  const TraceClaim &a = file.words[0].claim, &b = file.words[1].claim;
+  if (a.party != file.receipt.job.provider) return unproven("the claim is not the provider's");
+  if (a.input_root != b.input_root) return unproven("the sides start from different inputs");
+  if (has_fixed_input(file.receipt.job) &&
+      protocol::commit_input(a.input_root, file.input_salt) != file.receipt.job.input_commitment) {
+    return unproven("the inputs do not open the job's c_0");
+  }
+  return {};
+}
+
+Ground ground_of(const VerdictFile& file) {
+  const protocol::Job& job = file.receipt.job;
+  const TraceClaim &a = file.words[0].claim, &b = file.words[1].claim;
+  return {job.graph_root,
+          job.weight_root,
+          a.input_root,
+          file.facts.sizes,
+          {a.trace_root, b.trace_root},
+          file.words[0].trace.index};
+}
+
+// What both sides say of the node.
+struct Parting {
+  KnownCall known;
+  std::array<TraceLeaf, kSides> leaves;
+  std::size_t output = 0;
+};
+
+core::Result<Parting> check_node_parting(const VerdictFile& file) {
+  const LeafProof &a = file.words[0].trace, &b = file.words[1].trace;
+  const std::uint64_t nodes = file.facts.sizes.nodes;
+  COMMENSAL_TRY(check_pair(a, b, file.words[0].claim.trace_root, file.words[1].claim.trace_root,
+                           a.index, nodes, "trace"));
+  Parting made;
+  COMMENSAL_ASSIGN(made.known, check_facts(file.facts, a.index, ground_of(file)));
+  COMMENSAL_ASSIGN(made.leaves[0], decode_trace_leaf(a.leaf));
+  COMMENSAL_ASSIGN(made.leaves[1], decode_trace_leaf(b.leaf));
+  if (made.leaves[0].node != a.index || made.leaves[1].node != a.index) {
+    return unproven("trace: a leaf of another node");
+  }
+  made.output = first_difference(made.leaves[0], made.leaves[1]);
+  return made;
+}
+
+Finding finding_at(const VerdictFile& file, const Parting& parting) {
+  Finding found;
+  found.matter = file.matter;
+  found.node = file.words[0].trace.index;
+  found.op = parting.known.call.node.name;
+  found.output = static_cast<std::uint32_t>(parting.output);
+  return found;
+}
+
+// The call with the outputs that both sides say alike before `output`.
+NodeCall call_before(const Parting& parting) {
+  NodeCall call = parting.known.call;
+  for (std::size_t o = 0; o < parting.output; ++o) {
+    call.outputs.push_back(parting.leaves[0].outputs[o].type);
+  }
+  return call;
+}
+
+core::Result<Finding> judge_type(const VerdictFile& file, const Parting& parting) {
+  Finding found = finding_at(file, parting);
+  const std::size_t expected = parting.known.call.node.outputs.size();
+  const bool counts_fit =
+      parting.leaves[0].outputs.size() == expected && parting.leaves[1].outputs.size() == expected;
+  if (!counts_fit) {
+    for (std::size_t s = 0; s < kSides; ++s) {
+      found.wrong[s] = parting.leaves[s].outputs.size() != expected;
+    }
+    found.type = fmt::format("{} outputs", expected);
+    return found;
+  }
+  COMMENSAL_ASSIGN(const auto type, output_type(call_before(parting), parting.output));
+  if (!type) return fail(ErrorCode::kUnsupported, "{}: its type follows from data", found.op);
+  for (std::size_t s = 0; s < kSides; ++s) {
+    found.wrong[s] = parting.leaves[s].outputs[parting.output].type != *type;
+  }
+  found.type = type->text();
+  if (!found.wrong[0] && !found.wrong[1]) return unproven("both sides give the right type");
+  return found;
+}
+
+core::Result<std::uint64_t> check_element_parting(const VerdictFile& file, const Parting& parting) {
+  const LeafProof &a = file.words[0].element, &b = file.words[1].element;
+  const TensorFacts& facts_a = parting.leaves[0].outputs[parting.output];
+  const TensorFacts& facts_b = parting.leaves[1].outputs[parting.output];
+  if (facts_a.type != facts_b.type) return unproven("the sides part in the type already");
+  const Shaped& type = facts_a.type;
+  COMMENSAL_TRY(check_pair(a, b, facts_a.bytes_root, facts_b.bytes_root, a.index, leaf_count(type),
+                           "element"));
+  const std::uint64_t size = element_bytes(type.dtype);
+  const std::uint64_t all = static_cast<std::uint64_t>(type.elements()) * size;
+  for (const LeafProof* proof : {&a, &b}) {
+    if (proof->leaf.size() != leaf_bytes(all, a.index)) return unproven("element: a leaf's length");
+  }
+  const auto element = first_difference(a.leaf, b.leaf, size, a.index);
+  if (!element) return unproven("element: the sides say the same here");
+  return *element;
+}
+
+core::Result<std::uint64_t> check_step_parting(const VerdictFile& file, const Finding& found) {
+  for (std::size_t s = 0; s < kSides; ++s) {
+    const ElementClaim& claim = file.words[s].element_claim;
+    COMMENSAL_TRY(verify_claim(claim, file.words[s].claim.party));
+    if (claim.claim_id != claim_id(file.words[s].claim) || claim.node != found.node ||
+        claim.output != found.output || claim.element != found.element ||
+        claim.steps != found.steps) {
+      return unproven("element claim {}: it is of another element", s);
+    }
+  }
+  const LeafProof &a = file.words[0].steps, &b = file.words[1].steps;
+  COMMENSAL_TRY(check_pair(a, b, file.words[0].element_claim.steps_root,
+                           file.words[1].element_claim.steps_root, a.index,
+                           step_leaves(found.steps), "steps"));
+  for (const LeafProof* proof : {&a, &b}) {
+    if (proof->leaf.size() != leaf_bytes(found.steps * kStepBytes, a.index)) {
+      return unproven("steps: a leaf's length");
+    }
+  }
+  const auto step = first_difference(a.leaf, b.leaf, kStepBytes, a.index);
+  if (!step) return unproven("steps: the sides say the same here");
+  return *step;
+}
+
+// The value of an operand that is no constant: of an input's element, or of an earlier step, under
+// the root of either side (they say the same there).
+core::Result<std::uint64_t> check_operand(const VerdictFile& file, const Parting& parting,
+                                          const Finding& found, const Operand& operand,
+                                          const LeafProof& proof) {
+  if (operand.kind == Operand::Kind::kStep) {
+    const std::uint64_t leaf = operand.value * kStepBytes / crypto::kMerkleLeafBytes;
+    COMMENSAL_ASSIGN(const Digest root, root_of(proof));
+    const bool fits = operand.value < found.step && proof.index == leaf &&
+                      proof.count == step_leaves(found.steps) &&
+                      proof.leaf.size() == leaf_bytes(found.steps * kStepBytes, leaf) &&
+                      (root == file.words[0].element_claim.steps_root ||
+                       root == file.words[1].element_claim.steps_root);
+    if (!fits) return unproven("operand: it is no step {} of this element", operand.value);
+    return step_value(proof.leaf, operand.value);
+  }
+  const auto input = static_cast<std::size_t>(operand.input);
+  const TensorFacts& facts = parting.known.inputs[input];
+  const auto elements = static_cast<std::uint64_t>(facts.type.elements());
+  if (!facts.type.is_there() || operand.value >= elements) {
+    return unproven("operand: input {} has no element {}", input, operand.value);
+  }
+  const std::uint64_t leaf = leaf_of(facts.type.dtype, operand.value);
+  COMMENSAL_TRY(check_leaf(proof, facts.bytes_root, leaf, leaf_count(facts.type), "operand"));
+  const std::uint64_t all = elements * element_bytes(facts.type.dtype);
+  if (proof.leaf.size() != leaf_bytes(all, leaf)) return unproven("operand: a leaf's length");
+  return element_in(proof.leaf, facts.type.dtype, operand.value);
+}
+
+core::Result<Finding> judge_operation(const VerdictFile& file, const Parting& parting) {
+  Finding found = finding_at(file, parting);
+  for (const TraceLeaf& leaf : parting.leaves) {
+    if (leaf.outputs.size() <= parting.output)
+      return unproven("the sides part in the type already");
+  }
+  COMMENSAL_ASSIGN(found.element, check_element_parting(file, parting));
+  NodeCall call = call_before(parting);
+  call.outputs.push_back(parting.leaves[0].outputs[parting.output].type);
+  found.type = call.outputs.back().text();
+  COMMENSAL_ASSIGN(const Program program, Program::of(call, parting.output, found.element));
+  found.steps = program.steps();
+  COMMENSAL_ASSIGN(found.step, check_step_parting(file, found));
+  const Step step = program.at(found.step);
+  found.operation = step.op;
+  std::size_t next = 0;
+  for (int i = 0; i < scalar::operation(step.op).operands; ++i) {
+    const Operand& operand = step.operands[static_cast<std::size_t>(i)];
+    if (operand.kind == Operand::Kind::kConstant) {
+      found.operands.push_back(operand.value);
+      continue;
+    }
+    if (next >= file.operands.size()) return unproven("operand {} is missing", i);
+    COMMENSAL_ASSIGN(const std::uint64_t value,
+                     check_operand(file, parting, found, operand, file.operands[next]));
+    found.operands.push_back(value);
+    ++next;
+  }
+  if (next != file.operands.size()) return unproven("an operand too many");
+  found.value = scalar::evaluate(step.op, found.operands);
+  for (std::size_t s = 0; s < kSides; ++s) {
+    found.claimed[s] = step_value(file.words[s].steps.leaf, found.step);
+    found.wrong[s] = found.claimed[s] != found.value;
+  }
+  return found;
+}
+
+}  // namespace
+
+std::span<const std::string_view> enum_names(Matter) {
+  static constexpr std::string_view kNames[] = {"type", "operation"};
+  return kNames;
+}
+
+void write(Writer& writer, const Word& word) {
+  protocol::write(writer, word.claim);
+  write(writer, word.trace);
+  write(writer, word.element);
+  protocol::write(writer, word.element_claim);
+  write(writer, word.steps);
+}
+void read(Reader& reader, Word& word) {
+  protocol::read(reader, word.claim);
+  read(reader, word.trace);
+  read(reader, word.element);
+  protocol::read(reader, word.element_claim);
+  read(reader, word.steps);
+}
+
+bool has_fixed_input(const protocol::Job& job) {
+  return job.steps == 1 && job.noise == protocol::NoisePolicy::kNone;
+}
+
+std::size_t first_difference(const TraceLeaf& a, const TraceLeaf& b) {
+  const std::size_t both = std::min(a.outputs.size(), b.outputs.size());
+  for (std::size_t o = 0; o < both; ++o) {
+    if (a.outputs[o] != b.outputs[o]) return o;
+  }
+  return both;
+}
+
+std::optional<std::uint64_t> first_difference(ByteView a, ByteView b, std::uint64_t element_bytes,
+                                              std::uint64_t leaf_index) {
+  for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
+    if (a[i] != b[i]) {
+      return (leaf_index * crypto::kMerkleLeafBytes + i) / element_bytes;
+    }
+  }
+  return std::nullopt;
+}
+
+std::uint64_t step_value(ByteView leaf, std::uint64_t step) {
+  const std::uint64_t first = step * kStepBytes % crypto::kMerkleLeafBytes;
+  core::check(first + kStepBytes <= leaf.size(), "a step is read from the leaf it lies in");
+  std::uint64_t value = 0;
+  for (std::uint64_t i = kStepBytes; i-- > 0;) value = value << 8 | leaf[first + i];
+  return value;
+}
+
+std::uint64_t step_leaves(std::uint64_t steps) {
+  return (steps * kStepBytes + crypto::kMerkleLeafBytes - 1) / crypto::kMerkleLeafBytes;
+}
+
+std::uint64_t leaf_bytes(std::uint64_t bytes, std::uint64_t index) {
+  const std::uint64_t begin = index * crypto::kMerkleLeafBytes;
+  return begin >= bytes ? 0 : std::min<std::uint64_t>(bytes - begin, crypto::kMerkleLeafBytes);
+}
+
+core::Result<Finding> judge(const VerdictFile& file) {
+  COMMENSAL_TRY(check_claims(file));
+  COMMENSAL_ASSIGN(const Parting parting, check_node_parting(file));
+  return file.matter == Matter::kType ? judge_type(file, parting) : judge_operation(file, parting);
+}
+
+std::string text_of(const Finding& found) {
+  const char* who = found.wrong[0] && found.wrong[1] ? "both sides were"
+                    : found.wrong[0]                 ? "the provider was"
+                                                     : "the challenger was";
+  const std::string where =
+      fmt::format("{} wrong: node {} ({}), output {}", who, found.node, found.op, found.output);
+  if (found.matter == Matter::kType) return fmt::format("{}: it must be {}", where, found.type);
+  return fmt::format(
+      "{} {}, element {}, step {} of {}: {}({:x}) is {:x}; the provider says {:x}, the challenger "
+      "{:x}",
+      where, found.type, found.element, found.step, found.steps,
+      scalar::operation(found.operation).name, fmt::join(found.operands, ", "), found.value,
+      found.claimed[0], found.claimed[1]);
+}
+
+}  // namespace commensal::arbiter

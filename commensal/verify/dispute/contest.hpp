@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <commensal/base/core/rng.hpp>
+#include <commensal/base/protocol/commitment.hpp>
+#include <commensal/compute/kernels/random_values.hpp>
+#include <commensal/verify/audit.hpp>
+#include <commensal/verify/dispute/player.hpp>
+
+/// Disputes between an honest side and one that lies, for tests only.
+namespace commensal::dispute::testing {
+
+using arbiter::Referee;
+using arbiter::Side;
+using tensor::Tensor;
+
+inline crypto::SecretKey key_of(std::uint8_t which) {
+  core::Digest secret{};
+  secret.fill(which);
+  return *crypto::SecretKey::from_bytes(secret);
+}
+
+/// What a liar changes in a run.
+struct Lie {
+  std::size_t node = 0, output = 0;
+  std::int64_t element = 0;
+  std::uint8_t mask = 1;  // of the element's lowest byte
+};
+
+/// Changes one element before anybody else sees it.
+class Tampering final : public graph::Tracer {
+ public:
+  Tampering(const graph::Graph& graph, const Lie& lie, graph::Tracer& inner)
+      : graph_(graph), lie_(lie), inner_(inner) {}
+  void after_node(const graph::Node& node, const kernels::Call& call,
+                  std::span<const Tensor> outputs) override {
+    if (&node == graph_.nodes.data() + lie_.node) {
+      const Tensor& output = outputs[lie_.output];
+      const auto size = tensor::traits(output.dtype()).size;
+      const_cast<std::uint8_t*>(output.bytes().data())[lie_.element * size] ^= lie_.mask;
+    }
+    inner_.after_node(node, call, outputs);
+  }
+
+ private:
+  const graph::Graph& graph_;
+  const Lie& lie_;
+  graph::Tracer& inner_;
+};
+
+inline Rerun lying(const graph::Graph& graph, const Lie& lie, Rerun honest) {
+  return [&graph, lie, honest](graph::Tracer& tracer, core::Pacer* pacer) {
+    Tampering tampering(graph, lie, tracer);
+    return honest(tampering, pacer);
+  };
+}
+
+/// Claims steps that end in what it put out: right up to step `from`, then something else.
+class Liar final : public Player {
+ public:
+  Liar(Player&& honest, std::optional<std::uint64_t> from)
+      : Player(std::move(honest)), from_(from) {}
+
+ protected:
+  std::vector<std::uint64_t> values_of(const arbiter::Program& program,
+                                       const std::vector<Tensor>& inputs,
+                                       std::uint64_t element) const override {
+    auto values = Player::values_of(program, inputs, element);
+    if (from_) {
+      for (std::uint64_t k = *from_ % values.size(); k < values.size(); ++k) values[k] ^= k + 3;
+    }
+    values.back() = element;
+    return values;
+  }
+
+ private:
+  std::optional<std::uint64_t> from_;
+};
+
+/// A model, what it is asked, and the papers of one request.
+struct Case {
+  std::shared_ptr<const graph::Graph> graph;
+  std::shared_ptr<const verify::ModelLeaves> model;
+  std::vector<Tensor> inputs;
+  crypto::SecretKey provider = key_of(1), client = key_of(2), challenger = key_of(3);
+
+  Case(std::shared_ptr<const graph::Graph> given, std::vector<Tensor> x)
+      : graph(std::move(given)),
+        model(std::make_shared<verify::ModelLeaves>(verify::model_leaves(*graph))),
+        inputs(std::move(x)) {}
+
+  Hand hand(Side side, Rerun rerun) const {
+    return {side,   side == Side::kProvider ? &provider : &challenger,
+            graph,  model,
+            inputs, std::move(rerun)};
+  }
+
+  /// The receipt of a provider that puts out `output_root`.
+  arbiter::Setup setup(const core::Digest& output_root) const {
+    core::CounterRng rng(5);
+    arbiter::Setup made;
+    made.input_salt = rng.next_digest();
+    made.output_salt = rng.next_digest();
+    made.input_root = verify::state_root(verify::name_tensors(*graph, graph->inputs, inputs));
+    made.challenger = challenger.address();
+    protocol::Receipt& receipt = made.receipt;
+    const verify::ModelRoots roots = verify::model_roots(*model);
+    receipt.job.graph_root = roots.graph;
+    receipt.job.weight_root = roots.weights;
+    receipt.job.numerics_version = arbiter::kNumericsOfPrograms;
+    receipt.job.input_commitment = protocol::commit_input(made.input_root, made.input_salt);
+    receipt.job.client = client.address();
+    receipt.job.provider = provider.address();
+    receipt.step = 1;
+    receipt.commitment =
+        protocol::commit_step(protocol::job_id(receipt.job), 1, output_root, made.output_salt);
+    const std::vector<protocol::ReceiptBody> bodies = {receipt.body()};
+    receipt.provider = protocol::sign_batch(provider, protocol::Role::kProvider, bodies)[0];
+    receipt.client = protocol::sign_batch(client, protocol::Role::kClient, bodies)[0];
+    return made;
+  }
+};
+
+/// Both answer until it is over. What is refused is not sent again: its side runs out of time.
+inline void play(Referee& referee, core::ManualClock& clock, Player& provider, Player& challenger) {
+  for (int turns = 0; turns < 1000 && !referee.outcome(); ++turns) {
+    bool moved = false;
+    for (const Side side : {Side::kProvider, Side::kChallenger}) {
+      Player& player = side == Side::kProvider ? provider : challenger;
+      const auto answer = player.answer(referee);
+      if (!answer || !*answer) continue;
+      moved = referee.move(side, **answer).has_value() || moved;
+    }
+    clock.advance_ms(moved ? 1 : referee.setup().move_ms_max + 1);
+    referee.check_time();
+  }
+}
+
+}  // namespace commensal::dispute::testing

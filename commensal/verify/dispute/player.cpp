@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <commensal/base/core/check.hpp>
+#include <commensal/verify/audit.hpp>
+#include <commensal/verify/dispute/describe.hpp>
+#include <commensal/verify/dispute/player.hpp>
+
+namespace commensal::dispute {
+
+using arbiter::Descent;
+using arbiter::LeafProof;
+using arbiter::Phase;
+using arbiter::Referee;
+using arbiter::TensorProof;
+using core::Bytes;
+using core::ByteView;
+using protocol::Writer;
+using tensor::Tensor;
+
+namespace {
+
+// The leaves of a state root.
+std::vector<Bytes> state_leaves(const tensor::NamedTensors& tensors) {
+  std::vector<Bytes> leaves;
+  for (const tensor::NamedTensor& item : tensors) {
+    Writer leaf;
+    leaf.text(item.name);
+    leaf.raw(verify::tensor_root(item.value));
+    leaves.push_back(std::move(leaf).take());
+  }
+  return leaves;
+}
+
+arbiter::TensorFacts facts_of(const Tensor& tensor) {
+  return {shaped_of(tensor.type()), crypto::merkle_root_of_bytes(tensor.bytes())};
+}
+
+Bytes bytes_of(const Tensor& tensor) {
+  const ByteView bytes = tensor.bytes();
+  return {bytes.begin(), bytes.end()};
+}
+
+Bytes bytes_of(const std::vector<std::uint64_t>& values) {
+  Bytes bytes;
+  bytes.reserve(values.size() * arbiter::kStepBytes);
+  for (const std::uint64_t value : values) {
+    for (std::uint64_t b = 0; b < arbiter::kStepBytes; ++b) {
+      bytes.push_back(static_cast<std::uint8_t>(value >> 8 * b));
+    }
+  }
+  return bytes;
+}
+
+}  // namespace
+
+Rerun rerun_on(graph::Session& session, const std::vector<Tensor>& inputs) {
+  return [&session, &inputs](graph::Tracer& tracer, core::Pacer* pacer) {
+    return session.run(inputs, &tracer, pacer);
+  };
+}
+
+ByteView Player::Tree::leaf(std::uint64_t index) const {
+  if (!leaves.empty()) return leaves[index];
+  const std::size_t begin = index * crypto::kMerkleLeafBytes;
+  return ByteView(bytes).subspan(begin, std::min(crypto::kMerkleLeafBytes, bytes.size() - begin));
+}
+
+LeafProof Player::Tree::prove(std::uint64_t index) const {
+  const ByteView shown = leaf(index);
+  auto proof = crypto::merkle_prove(hashes, index);
+  return {{shown.begin(), shown.end()}, proof.index, proof.count, std::move(proof.path)};
+}
+
+Player::Tree Player::tree_of(std::vector<Bytes> leaves) const {
+  Tree tree;
+  for (const Bytes& leaf : leaves) tree.hashes.push_back(crypto::leaf_hash(leaf));
+  tree.leaves = std::move(leaves);
+  return tree;
+}
+Player::Tree Player::tree_of(Bytes bytes) const {
+  Tree tree;
+  tree.hashes = leaf_hashes(bytes, *threads_);
+  tree.bytes = std::move(bytes);
+  return tree;
+}
+
+core::Result<Player> Player::prepare(Hand hand, kernels::ThreadPool& threads) {
+  Player player(std::move(hand), threads);
+  COMMENSAL_TRY(player.run());
+  return player;
+}
+
+core::Result<void> Player::run() {
+  const graph::Graph& graph = *hand_.graph;
+  TraceRecorder recorder(graph, *threads_);
+  COMMENSAL_ASSIGN(std::vector<Tensor> outputs, hand_.rerun(recorder, nullptr));
+  COMMENSAL_ASSIGN(trace_, std::move(recorder).take());
+  std::vector<Bytes> leaves;
+  for (const arbiter::TraceLeaf& leaf : trace_) leaves.push_back(arbiter::encode(leaf));
+  trace_tree_ = tree_of(std::move(leaves));
+  graph_tree_ = tree_of(hand_.model->graph);
+  weight_tree_ = tree_of(hand_.model->weights);
+  state_tree_ = tree_of(state_leaves(verify::name_tensors(graph, graph.inputs, hand_.inputs)));
+  output_root_ = verify::state_root(verify::name_tensors(graph, graph.outputs, std::move(outputs)));
+  return {};
+}
+
+arbiter::GraphSizes Player::sizes() const {
+  return {hand_.model->inputs, hand_.model->nodes, hand_.model->outputs};
+}
+
+TensorProof Player::prove(graph::ValueId id) const {
+  const graph::Graph& graph = *hand_.graph;
+  TensorProof proof;
+  proof.number = hand_.model->number(id);
+  if (const auto weight = graph.initialisers.find(id); weight != graph.initialisers.end()) {
+    proof.origin = arbiter::Origin::kWeight;
+    proof.facts = facts_of(weight->second);
+    for (std::size_t i = 0; i < weight_tree_.leaves.size(); ++i) {
+      protocol::Reader leaf(weight_tree_.leaves[i], "weight");
+      if (leaf.u32() == proof.number) proof.holder = weight_tree_.prove(i);
+    }
+    return proof;
+  }
+  const auto input = std::ranges::find(graph.inputs, id);
+  if (input != graph.inputs.end()) {
+    const auto place = static_cast<std::size_t>(input - graph.inputs.begin());
+    proof.facts = facts_of(hand_.inputs[place]);
+    proof.maker = graph_tree_.prove(place);
+    proof.holder = state_tree_.prove(place);
+    return proof;
+  }
+  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+    const auto found = std::ranges::find(graph.nodes[n].outputs, id);
+    if (found == graph.nodes[n].outputs.end()) continue;
+    proof.origin = arbiter::Origin::kNode;
+    proof.output = static_cast<std::uint32_t>(found - graph.nodes[n].outputs.begin());
+    proof.facts = trace_[n].outputs[proof.output];
+    proof.maker = graph_tree_.prove(hand_.model->inputs + n);
+    proof.holder = trace_tree_.prove(n);
+  }
+  return proof;
+}
+
+// ---- moves
+// -----------------------------------------------------------------------------------------
+
+core::Result<std::optional<Bytes>> Player::answer(const Referee& referee) {
+  if (!referee.owes(hand_.side)) return std::optional<Bytes>();
+  arbiter::Move move;
+  move.dispute = referee.id();
+  move.round = referee.round();
+  move.kind = referee.due();
+  COMMENSAL_ASSIGN(move.body, body_of(referee));
+  return std::optional<Bytes>(protocol::encode(move));
+}
+
+core::Result<Bytes> Player::body_of(const Referee& referee) {
+  switch (referee.phase()) {
+    case Phase::kClaims:
+      return claim(referee);
+    case Phase::kNodes:
+      return show(trace_tree_, referee.descent());
+    case Phase::kFacts:
+      return facts(referee);
+    case Phase::kElements:
+      COMMENSAL_TRY(capture(referee));
+      if (output_tree_.hashes.empty()) {
+        output_tree_ = tree_of(bytes_of(captured_->outputs()[referee.output()]));
+      }
+      return show(output_tree_, referee.descent());
+    case Phase::kElementClaims:
+      return element_claim(referee);
+    case Phase::kSteps:
+      return show(steps_tree_, referee.descent());
+    case Phase::kOperands:
+      return operands(referee);
+    case Phase::kOver:
+      break;
+  }
+  return core::fail(core::ErrorCode::kFailedPrecondition, "the dispute is over");
+}
+
+Bytes Player::show(const Tree& tree, const Descent& descent) const {
+  if (descent.is_at_leaf()) {
+    const ByteView leaf = tree.leaf(descent.first());
+    return {leaf.begin(), leaf.end()};
+  }
+  const auto below = std::span(tree.hashes).subspan(descent.first(), descent.span());
+  const std::uint64_t left = descent.left_span();
+  return encode_body(arbiter::Children{crypto::merkle_root(below.first(left)),
+                                       crypto::merkle_root(below.subspan(left))});
+}
+
+Bytes Player::claim(const Referee& referee) const {
+  arbiter::ClaimBody body;
+  body.sizes = sizes();
+  arbiter::TraceClaim claim;
+  claim.receipt_id = protocol::receipt_id(referee.setup().receipt.body());
+  claim.side = hand_.side;
+  claim.input_root = referee.setup().input_root;
+  claim.output_root = output_root_;
+  claim.trace_root = crypto::merkle_root(trace_tree_.hashes);
+  claim.nodes = trace_.size();
+  body.claim = sign_claim(*hand_.key, claim);
+  const std::uint64_t first = hand_.model->inputs + hand_.model->nodes;
+  for (std::size_t i = 0; i < hand_.graph->outputs.size(); ++i) {
+    body.outputs.push_back({graph_tree_.prove(first + i), prove(hand_.graph->outputs[i])});
+  }
+  return encode_body(body);
+}
+
+core::Result<void> Player::capture(const Referee& referee) {
+  if (captured_) return {};
+  const std::uint64_t node = referee.file().words[0].trace.index;
+  captured_.emplace(*hand_.graph, node);
+  const auto run = hand_.rerun(*captured_, &*captured_);
+  if (captured_->is_done()) return {};
+  captured_.reset();
+  if (!run) return tl::unexpected(run.error());
+  return core::fail(core::ErrorCode::kInternal, "node {} did not run again", node);
+}
+
+core::Result<Bytes> Player::facts(const Referee& referee) {
+  COMMENSAL_TRY(capture(referee));
+  const std::uint64_t index = referee.file().words[0].trace.index;
+  const graph::Node& node = hand_.graph->nodes[index];
+  arbiter::NodeFacts body;
+  body.sizes = sizes();
+  body.node = graph_tree_.prove(hand_.model->inputs + index);
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    if (node.inputs[i] == graph::kAbsent) continue;
+    body.inputs.push_back(prove(node.inputs[i]));
+    const Tensor& input = captured_->inputs()[i];
+    body.lists.push_back(list_of(input) ? bytes_of(input) : Bytes());
+  }
+  return encode_body(body);
+}
+
+std::vector<std::uint64_t> Player::values_of(const arbiter::Program& program,
+                                             const std::vector<Tensor>& inputs,
+                                             std::uint64_t) const {
+  return program.evaluate(fetch_from(inputs));
+}
+
+Bytes Player::element_claim(const Referee& referee) {
+  const arbiter::Program& program = referee.program();
+  const Tensor& output = captured_->outputs()[referee.output()];
+  const std::uint64_t element = element_bits(output, static_cast<std::int64_t>(referee.element()));
+  steps_tree_ = tree_of(bytes_of(values_of(program, captured_->inputs(), element)));
+  arbiter::ElementBody body;
+  body.claim.claim_id = claim_id(referee.file().words[at(hand_.side)].claim);
+  body.claim.node = referee.file().words[0].trace.index;
+  body.claim.output = static_cast<std::uint32_t>(referee.output());
+  body.claim.element = referee.element();
+  body.claim.steps = program.steps();
+  body.claim.steps_root = crypto::merkle_root(steps_tree_.hashes);
+  body.claim = sign_claim(*hand_.key, body.claim);
+  body.last = steps_tree_.prove(arbiter::step_leaves(program.steps()) - 1);
+  return encode_body(body);
+}
+
+Bytes Player::operands(const Referee& referee) const {
+  using Kind = arbiter::Operand::Kind;
+  const arbiter::Step step = referee.program().at(referee.step());
+  arbiter::OperandsBody body;
+  const auto count = static_cast<std::size_t>(scalar::operation(step.op).operands);
+  for (const arbiter::Operand& operand : std::span(step.operands).first(count)) {
+    if (operand.kind == Kind::kConstant) continue;
+    if (operand.kind == Kind::kStep) {
+      body.push_back(
+          steps_tree_.prove(operand.value * arbiter::kStepBytes / crypto::kMerkleLeafBytes));
+      continue;
+    }
+    const Tensor& input = captured_->inputs()[static_cast<std::size_t>(operand.input)];
+    const Tree tree = tree_of(bytes_of(input));
+    body.push_back(
+        tree.prove(arbiter::leaf_of(static_cast<std::uint8_t>(input.dtype()), operand.value)));
+  }
+  return encode_body(body);
+}
+
+}  // namespace commensal::dispute

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <commensal/compute/graph/session.hpp>
+#include <commensal/verify/arbiter/referee.hpp>
+#include <commensal/verify/dispute/trace.hpp>
+#include <commensal/verify/roots.hpp>
+#include <functional>
+
+namespace commensal::dispute {
+
+/// Runs the step once more, seen by the tracer. The pacer may stop it.
+using Rerun =
+    std::function<core::Result<std::vector<tensor::Tensor>>(graph::Tracer&, core::Pacer*)>;
+
+/// What a side has in hand. What is pointed to must outlive the player.
+struct Hand {
+  arbiter::Side side = arbiter::Side::kProvider;
+  const crypto::SecretKey* key = nullptr;
+  std::shared_ptr<const graph::Graph> graph;
+  std::shared_ptr<const verify::ModelLeaves> model;  // of the same graph
+  std::vector<tensor::Tensor> inputs;                // in the graph's order
+  Rerun rerun;
+};
+/// A session's runs on the hand's inputs, which must outlive what is returned.
+Rerun rerun_on(graph::Session& session, const std::vector<tensor::Tensor>& inputs);
+
+/// One side of a dispute. Keeps the roots of a trace, never the trace: it runs the model a second
+/// time, up to the node in question, for what the arbiter wants to see of it.
+/// Thread-safety: one thread; `threads` hashes.
+class Player {
+ public:
+  /// Runs the model once. Error: kUnsupported for a model of which there is no trace; what the
+  /// session returns.
+  static core::Result<Player> prepare(Hand hand, kernels::ThreadPool& threads);
+  Player(Player&&) = default;
+  virtual ~Player() = default;
+
+  /// State root of the outputs.
+  const core::Digest& output_root() const { return output_root_; }
+  /// The move that this side owes, encoded; nothing if it owes none.
+  core::Result<std::optional<core::Bytes>> answer(const arbiter::Referee& referee);
+
+ protected:
+  Player(Hand hand, kernels::ThreadPool& threads) : hand_(std::move(hand)), threads_(&threads) {}
+  core::Result<void> run();
+  /// The values of the program's steps. `element` are the bits that this side put out.
+  virtual std::vector<std::uint64_t> values_of(const arbiter::Program& program,
+                                               const std::vector<tensor::Tensor>& inputs,
+                                               std::uint64_t element) const;
+
+ private:
+  /// A tree of which parts are shown.
+  struct Tree {
+    core::Bytes bytes;                 // leaves of 1 KiB; empty where `leaves` has them
+    std::vector<core::Bytes> leaves;   // of any length
+    std::vector<core::Digest> hashes;  // of the leaves
+    core::ByteView leaf(std::uint64_t index) const;
+    arbiter::LeafProof prove(std::uint64_t index) const;
+  };
+  Tree tree_of(std::vector<core::Bytes> leaves) const;
+  Tree tree_of(core::Bytes bytes) const;
+
+  core::Bytes show(const Tree& tree, const arbiter::Descent& descent) const;
+  core::Result<core::Bytes> body_of(const arbiter::Referee& referee);
+  core::Bytes claim(const arbiter::Referee& referee) const;
+  core::Result<core::Bytes> facts(const arbiter::Referee& referee);
+  core::Bytes element_claim(const arbiter::Referee& referee);
+  core::Bytes operands(const arbiter::Referee& referee) const;
+  arbiter::TensorProof prove(graph::ValueId id) const;
+  core::Result<void> capture(const arbiter::Referee& referee);
+  arbiter::GraphSizes sizes() const;
+
+  Hand hand_;
+  kernels::ThreadPool* threads_;
+  core::Digest output_root_{};
+  std::vector<arbiter::TraceLeaf> trace_;
+  Tree trace_tree_, graph_tree_, weight_tree_, state_tree_;
+  std::optional<NodeCapture> captured_;
+  Tree output_tree_, steps_tree_;
+};
+
+}  // namespace commensal::dispute
