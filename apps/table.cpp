@@ -4,6 +4,7 @@
 namespace commensal::apps {
 
 Run declare_account(CLI::App& app);
+Run declare_arbiter(CLI::App& app);
 Run declare_audit(CLI::App& app);
 Run declare_bench(CLI::App& app);
 Run declare_conformance(CLI::App& app);
@@ -97,6 +98,11 @@ constexpr Command kTable[] = {
      "commensal audit RECEIPT --state gateway-state --backend ref\n"
      "commensal audit answer.receipt --opening answer.opening --model model.onnx",
      declare_audit},
+    {"arbiter", "Check how a dispute ended: who was wrong, and in which operation; needs no model",
+     "commensal arbiter check dispute.verdict\n"
+     "commensal arbiter check dispute.verdict --json\n"
+     "commensal arbiter operators",
+     declare_arbiter},
     {"run", "Run a model once on this machine and print its outputs and their SHA-256",
      "commensal run model.onnx --input x=x.npy\n"
      "commensal run faces.onnx --input crowd.jpg --image-mean 127 --image-scale 128 --json\n"

@@ -53,8 +53,9 @@ core::Result<void> check_input(const TensorProof& proof, const Ground& ground) {
   read_raw(reader, root);
   COMMENSAL_TRY(reader.finish());
   COMMENSAL_ASSIGN(const Digest tree, root_of(proof.holder));
-  if (port.number != proof.number || port.name != name || root != tensor_root(proof.facts) ||
-      proof.holder.index != proof.maker.index || proof.holder.count != ground.sizes.inputs ||
+  if (port.number != proof.number || proof.output != 0 || port.name != name ||
+      root != tensor_root(proof.facts) || proof.holder.index != proof.maker.index ||
+      proof.holder.count != ground.sizes.inputs ||
       counted_root("commensal/state/v1", proof.holder.count, tree) != ground.input_root) {
     return unproven("it is no part of the input state");
   }
@@ -68,7 +69,8 @@ core::Result<void> check_weight(const TensorProof& proof, const Ground& ground) 
   read_raw(reader, root);
   COMMENSAL_TRY(reader.finish());
   COMMENSAL_ASSIGN(const Digest tree, root_of(proof.holder));
-  if (number != proof.number || root != tensor_root(proof.facts) ||
+  if (number != proof.number || root != tensor_root(proof.facts) || proof.output != 0 ||
+      proof.maker != LeafProof() ||
       counted_root("commensal/weights/v1", proof.holder.count, tree) != ground.weight_root) {
     return unproven("it is no part of the job's weights");
   }

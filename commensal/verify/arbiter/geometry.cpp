@@ -7,6 +7,8 @@ namespace {
 
 // Far above any use, far below where the arithmetic of places could overflow.
 constexpr std::int64_t kExtentMax = std::int64_t{1} << 31;
+// Taps are gone through one by one.
+constexpr std::int64_t kTapsMax = std::int64_t{1} << 20;
 
 core::Result<Dims> entries(const NodeText& node, std::string_view name, std::size_t count,
                            std::int64_t fallback, std::int64_t least) {
@@ -134,7 +136,7 @@ core::Result<Window> window_of(const NodeText& node, const Dims& in, const Dims&
   const auto is_sane = [](std::int64_t v) { return v >= 1 && v <= kExtentMax; };
   if (in.empty() || in.size() != kernel.size() || !std::ranges::all_of(kernel, is_sane) ||
       std::ranges::any_of(in, [](std::int64_t v) { return v > kExtentMax; }) ||
-      !product_within(kernel, kExtentMax)) {
+      !product_within(kernel, kTapsMax)) {
     return misfit;
   }
   COMMENSAL_ASSIGN(w.stride, entries(node, "strides", in.size(), 1, 1));

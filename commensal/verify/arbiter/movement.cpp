@@ -174,7 +174,8 @@ TypeResult gather_type(const NodeCall& call, std::size_t output) {
   const Dims data = dims_of(call.inputs[0]), indices = dims_of(call.inputs[1]);
   const std::int64_t axis =
       normal_axis(call.node.integer("axis", 0), static_cast<std::int64_t>(data.size()));
-  if (axis < 0) return unsupported("an axis");
+  const auto count = static_cast<std::int64_t>(call.lists[1]->size());
+  if (axis < 0 || count != call.inputs[1].elements()) return unsupported("an axis");
   for (const std::int64_t index : *call.lists[1]) {
     if (normal_axis(index, data[static_cast<std::size_t>(axis)]) < 0)
       return unsupported("an index");

@@ -106,6 +106,11 @@ NodeCall call_before(const Parting& parting) {
 }
 
 core::Result<Finding> judge_type(const VerdictFile& file, const Parting& parting) {
+  for (const Word& word : file.words) {
+    if (word != Word{word.claim, word.trace, {}, {}, {}} || !file.operands.empty()) {
+      return unproven("more is shown than the type");
+    }
+  }
   Finding found = finding_at(file, parting);
   const std::size_t expected = parting.known.call.node.outputs.size();
   const bool counts_fit =

@@ -26,7 +26,8 @@ inline crypto::SecretKey key_of(std::uint8_t which) {
 struct Lie {
   std::size_t node = 0, output = 0;
   std::int64_t element = 0;
-  std::uint8_t mask = 1;  // of the element's lowest byte
+  std::uint8_t mask = 1;
+  std::int64_t byte = 0;  // of the element, which the mask is for
 };
 
 /// Changes one element before anybody else sees it.
@@ -39,7 +40,8 @@ class Tampering final : public graph::Tracer {
     if (&node == graph_.nodes.data() + lie_.node) {
       const Tensor& output = outputs[lie_.output];
       const auto size = tensor::traits(output.dtype()).size;
-      const_cast<std::uint8_t*>(output.bytes().data())[lie_.element * size] ^= lie_.mask;
+      const_cast<std::uint8_t*>(output.bytes().data())[lie_.element * size + lie_.byte] ^=
+          lie_.mask;
     }
     inner_.after_node(node, call, outputs);
   }

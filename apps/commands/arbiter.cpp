@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <apps/command.hpp>
+#include <commensal/base/core/clock.hpp>
+#include <commensal/base/core/file.hpp>
+#include <commensal/verify/arbiter/verdict_file.hpp>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+namespace commensal::apps {
+namespace {
+
+using core::Result;
+using Json = nlohmann::ordered_json;
+
+struct Options {
+  std::string action;
+  std::string file;
+  bool json = false;
+};
+
+Json json_of(const arbiter::VerdictFile& file, const arbiter::Finding& found) {
+  Json wrong = Json::array();
+  for (const arbiter::Side side : {arbiter::Side::kProvider, arbiter::Side::kChallenger}) {
+    const std::size_t s = arbiter::at(side);
+    if (!found.wrong[s]) continue;
+    wrong.push_back({{"side", protocol::name_of(side)},
+                     {"address", crypto::to_text(file.words[s].claim.party)}});
+  }
+  Json made = {{"receipt", core::to_hex(protocol::receipt_id(file.receipt.body()))},
+               {"wrong", wrong},
+               {"matter", protocol::name_of(found.matter)},
+               {"node", found.node},
+               {"operator", found.op},
+               {"output", found.output},
+               {"type", found.type}};
+  if (found.matter == arbiter::Matter::kType) return made;
+  made["element"] = found.element;
+  made["step"] = found.step;
+  made["steps"] = found.steps;
+  made["operation"] = scalar::operation(found.operation).name;
+  for (const std::uint64_t bits : found.operands) {
+    made["operands"].push_back(fmt::format("{:x}", bits));
+  }
+  made["value"] = fmt::format("{:x}", found.value);
+  made["claimed"] = {{"provider", fmt::format("{:x}", found.claimed[0])},
+                     {"challenger", fmt::format("{:x}", found.claimed[1])}};
+  return made;
+}
+
+Result<int> check(const Options& options) {
+  COMMENSAL_ASSIGN(const core::Bytes bytes, core::read_file(options.file));
+  COMMENSAL_ASSIGN(const auto file, protocol::decode<arbiter::VerdictFile>(bytes));
+  const core::SystemClock clock;
+  const std::int64_t begin_ns = clock.monotonic_ns();
+  COMMENSAL_ASSIGN(const arbiter::Finding found, arbiter::judge(file));
+  const std::int64_t took_us = (clock.monotonic_ns() - begin_ns) / 1000;
+  if (options.json) {
+    Json made = json_of(file, found);
+    made["file_bytes"] = bytes.size();
+    made["check_us"] = took_us;
+    fmt::print("{}\n", made.dump(2));
+    return 0;
+  }
+  fmt::print("receipt    {}\nprovider   {}\nchallenger {}\n{}\nchecked in {} us, {} bytes\n",
+             core::to_hex(protocol::receipt_id(file.receipt.body())),
+             crypto::to_text(file.words[0].claim.party), crypto::to_text(file.words[1].claim.party),
+             arbiter::text_of(found), took_us, bytes.size());
+  return 0;
+}
+
+Result<int> operators(const Options& options) {
+  Json all = Json::array();
+  for (const arbiter::OperatorRow& row : arbiter::disputable_operators()) {
+    const std::string opsets =
+        row.until == 0 ? fmt::format("{}-", row.since) : fmt::format("{}-{}", row.since, row.until);
+    if (options.json) {
+      all.push_back({{"operator", row.name}, {"opsets", opsets}, {"types", row.types}});
+    } else {
+      fmt::print("{:<24} {:<6} {}\n", row.name, opsets, row.types);
+    }
+  }
+  if (options.json) fmt::print("{}\n", all.dump(2));
+  return 0;
+}
+
+Result<int> arbiter_command(const Options& options) {
+  if (options.action == "operators") return operators(options);
+  if (options.action == "check" && !options.file.empty()) return check(options);
+  return core::fail(core::ErrorCode::kInvalidArgument,
+                    "no action '{}'; there are check FILE and operators", options.action);
+}
+
+}  // namespace
+
+Run declare_arbiter(CLI::App& app) {
+  const auto options = std::make_shared<Options>();
+  app.add_option("action", options->action,
+                 "check: a verdict file; operators: those that can be disputed")
+      ->required();
+  app.add_option("file", options->file, "A verdict file");
+  app.add_flag("--json", options->json, "Print JSON");
+  return [options] { return arbiter_command(*options); };
+}
+
+}  // namespace commensal::apps
