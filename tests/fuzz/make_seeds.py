@@ -270,6 +270,70 @@ def graph_seeds():
         put("graph", f"{i:02}", bytes(dice.randrange(256) for _ in range(40 + 16 * i)))
 
 
+def dispute_seeds():
+    # Calls that an arbiter has programs for: a node's leaf, types, lists, which element. The other
+    # seeds are made by commensal_verify_dispute_test (COMMENSAL_WRITE_SEEDS names their folder).
+    def u32(value):
+        return struct.pack(">I", value)
+
+    def u64(value):
+        return struct.pack(">Q", value & (2**64 - 1))
+
+    def text(value):
+        return u32(len(value)) + value.encode()
+
+    def attribute(value):
+        if isinstance(value, int):
+            return b"\0" + u64(value)
+        if isinstance(value, float):
+            return b"\1" + struct.pack(">f", value)
+        if isinstance(value, str):
+            return b"\2" + text(value)
+        return b"\3" + u32(len(value)) + b"".join(map(u64, value))
+
+    def tensor(dtype, *dims):
+        return bytes([dtype, len(dims)]) + b"".join(map(u64, dims))
+
+    def call(file, op, opset, attributes, inputs, outputs, output, element, lists=()):
+        node = text("") + text(op) + u32(opset) + u32(len(attributes))
+        node += b"".join(text(name) + attribute(attributes[name]) for name in sorted(attributes))
+        node += u32(len(inputs)) + b"".join(u32(1 + i) for i in range(len(inputs)))
+        node += u32(len(outputs)) + b"".join(u32(100 + i) for i in range(len(outputs)))
+        made = b"\x08" + u32(len(node)) + node + bytes([len(inputs), len(outputs)])
+        for i, kind in enumerate(inputs):
+            shown = dict(lists).get(i)
+            made += kind + (b"\0" if shown is None else
+                            bytes([1, len(shown)]) + b"".join(map(u64, shown)))
+        put("dispute", file, made + b"".join(outputs) + bytes([output]) + u64(element))
+
+    def floats(*dims):
+        return tensor(1, *dims)
+
+    call("winograd", "Conv", 17, {"pads": [1, 1, 1, 1]},
+         [floats(1, 16, 14, 14), floats(8, 16, 3, 3), floats(8)], [floats(1, 8, 14, 14)], 0, 77)
+    call("conv", "Conv", 17, {"strides": [2, 2], "group": 2, "auto_pad": "SAME_UPPER"},
+         [floats(2, 4, 9, 9), floats(6, 2, 3, 3)], [floats(2, 6, 5, 5)], 0, 99)
+    call("gemm", "Gemm", 13, {"transB": 1, "alpha": 0.5},
+         [floats(3, 5), floats(7, 5), floats(7)], [floats(3, 7)], 0, 20)
+    call("matmul", "MatMul", 13, {}, [tensor(7, 2, 1, 3, 4), tensor(7, 5, 4, 6)],
+         [tensor(7, 2, 5, 3, 6)], 0, 100)
+    call("softmax", "Softmax", 13, {"axis": 1}, [floats(2, 70, 3)], [floats(2, 70, 3)], 0, 5)
+    call("pool", "AveragePool", 17,
+         {"kernel_shape": [3, 2], "ceil_mode": 1, "count_include_pad": 1, "pads": [1, 0, 0, 1]},
+         [floats(1, 2, 6, 7)], [floats(1, 2, 5, 7)], 0, 9)
+    call("reduce", "ReduceMean", 18, {"keepdims": 0}, [floats(3, 40, 2), tensor(7, 1)],
+         [floats(3, 2)], 0, 3, {1: [-2]})
+    call("gather", "Gather", 13, {"axis": 1}, [floats(3, 9), tensor(7, 2)], [floats(3, 2)], 0, 5,
+         {1: [-1, 4]})
+    call("split", "Split", 13, {"axis": 1}, [floats(3, 9), tensor(7, 3)],
+         [floats(3, 2), floats(3, 3)], 1, 5, {1: [2, 3, 4]})
+    call("transpose", "Transpose", 13, {"perm": [2, 0, 1]}, [tensor(9, 3, 9, 2)],
+         [tensor(9, 2, 3, 9)], 0, 53)
+    call("norm", "LayerNormalization", 17, {"axis": -1},
+         [floats(3, 33), floats(33), floats(33)], [floats(3, 33)], 0, 53)
+    call("where", "Where", 16, {}, [tensor(9, 3, 1), floats(4), floats()], [floats(3, 4)], 0, 11)
+
+
 for make in (onnx_seeds, array_seeds, picture_seeds, noun_seeds, ticket_seeds, keystore_seeds,
-             ledger_seeds, link_seeds, http_seeds, graph_seeds):
+             ledger_seeds, link_seeds, http_seeds, graph_seeds, dispute_seeds):
     make()
