@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <commensal/base/core/check.hpp>
+#include <commensal/base/crypto/leaf_hashes.hpp>
 #include <commensal/base/crypto/merkle.hpp>
 #include <commensal/base/crypto/sha256.hpp>
 
@@ -68,6 +69,13 @@ Digest merkle_root(std::span<const Digest> leaf_hashes) {
 Digest merkle_root_of_bytes(ByteView bytes, std::size_t leaf_bytes) {
   core::check(leaf_bytes > 0, "Merkle leaves of no bytes");
   MerkleBuilder builder;
+  Digest hashes[64];
+  constexpr std::size_t kChunkBytes = std::size(hashes) * kMerkleLeafBytes;
+  for (; leaf_bytes == kMerkleLeafBytes && bytes.size() >= kChunkBytes;
+       bytes = bytes.subspan(kChunkBytes)) {
+    leaf_hashes(bytes.first(kChunkBytes), hashes);
+    for (const Digest& hash : hashes) builder.add(hash);
+  }
   while (!bytes.empty()) {
     const std::size_t size = std::min(leaf_bytes, bytes.size());
     builder.add(leaf_hash(bytes.first(size)));

@@ -3,6 +3,7 @@
 
 #include <bit>
 #include <commensal/base/core/rng.hpp>
+#include <commensal/base/crypto/leaf_hashes.hpp>
 #include <commensal/base/crypto/merkle.hpp>
 #include <commensal/base/crypto/sha256.hpp>
 #include <string>
@@ -142,6 +143,27 @@ TEST(Merkle, BytesAreCutIntoLeaves) {
           leaf_hash(core::ByteView(bytes).subspan(at, std::min<std::size_t>(1024, size - at))));
     }
     EXPECT_EQ(merkle_root_of_bytes(core::ByteView(bytes).first(size)), merkle_root(leaves));
+  }
+}
+
+// Whether several leaves are hashed at a time or not: the same hashes and roots.
+TEST(LeafHashes, AreThoseOfOneLeafAfterAnother) {
+  core::CounterRng rng(12);
+  Bytes bytes(150 * kMerkleLeafBytes + 700);
+  rng.fill(bytes);
+  for (const std::size_t size :
+       {std::size_t{0}, std::size_t{1}, std::size_t{1024}, std::size_t{1025},
+        std::size_t{16 * 1024 - 1}, std::size_t{16 * 1024}, std::size_t{16 * 1024 + 1},
+        std::size_t{64 * 1024}, std::size_t{129 * 1024 + 5}, bytes.size()}) {
+    const ByteView part = ByteView(bytes).last(size);
+    std::vector<Digest> expected;
+    for (std::size_t at = 0; at < size; at += kMerkleLeafBytes) {
+      expected.push_back(leaf_hash(part.subspan(at, std::min(kMerkleLeafBytes, size - at))));
+    }
+    std::vector<Digest> hashes(expected.size());
+    leaf_hashes(part, hashes);
+    EXPECT_EQ(hashes, expected) << size;
+    EXPECT_EQ(merkle_root_of_bytes(part), merkle_root(expected)) << size;
   }
 }
 

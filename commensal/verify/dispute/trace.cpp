@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <commensal/base/crypto/leaf_hashes.hpp>
 #include <commensal/verify/dispute/describe.hpp>
 #include <commensal/verify/dispute/trace.hpp>
 #include <functional>
@@ -26,11 +27,9 @@ std::vector<core::Digest> leaf_hashes(core::ByteView bytes, kernels::ThreadPool&
   const auto pieces = static_cast<std::int64_t>((count + kPiece - 1) / kPiece);
   threads.run(pieces, [&](std::int64_t piece) {
     const std::size_t first = static_cast<std::size_t>(piece) * kPiece;
-    for (std::size_t i = first; i < std::min(first + kPiece, count); ++i) {
-      const std::size_t begin = i * kLeafBytes;
-      hashes[i] =
-          crypto::leaf_hash(bytes.subspan(begin, std::min(kLeafBytes, bytes.size() - begin)));
-    }
+    const std::size_t leaves = std::min(kPiece, count - first), begin = first * kLeafBytes;
+    crypto::leaf_hashes(bytes.subspan(begin, std::min(leaves * kLeafBytes, bytes.size() - begin)),
+                        std::span(hashes).subspan(first, leaves));
   });
   return hashes;
 }
