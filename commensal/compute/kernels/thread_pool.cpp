@@ -112,8 +112,9 @@ void ThreadPool::run(std::int64_t count, const std::function<void(std::int64_t)>
   core::check(state_->job.exchange(&mine) == nullptr, "one run at a time");
   state_->post();
   mine.work(0);
-  // A worker that wakes from now on finds no job; only those inside are waited for.
-  state_->job = nullptr;
+  // A worker that wakes from now on finds no job; only those inside are waited for. (An exchange:
+  // qemu 7.2 lets the load below pass a plain store of 64-bit Arm.)
+  state_->job.exchange(nullptr);
   const auto all_left = [&] { return state_->inside.load() == 0; };
   if (State::comes_true(all_left)) return;
   while (const int left = state_->inside.load()) state_->inside.wait(left);
