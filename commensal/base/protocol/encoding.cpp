@@ -33,6 +33,7 @@ constexpr NounTraits kNouns[] = {
     {NounKind::kLedgerTransaction, 1, "transaction"},
     {NounKind::kLedgerEntry, 1, "entry"},
     {NounKind::kLedgerState, 1, "ledger state"},
+    {NounKind::kRiskEvent, 1, "risk event"},
 };
 
 const NounTraits& traits_of(NounKind kind) {

@@ -44,6 +44,7 @@ enum class NounKind : std::uint8_t {
   kLedgerTransaction = 32,
   kLedgerEntry = 33,
   kLedgerState = 34,
+  kRiskEvent = 48,
 };
 std::string_view name_of(NounKind kind);
 
