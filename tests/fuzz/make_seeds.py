@@ -189,6 +189,43 @@ def ticket_seeds():
     put("ticket", "totals", b"\2" + b"".join(map(word, range(8))) + bytes(48) + word(0))
 
 
+def market_seeds():
+    # Events of the risk desk; terms, moves and events of a panel. Signatures are of nobody.
+    def word(value):
+        return struct.pack(">Q", value)
+
+    def joined(*nouns):
+        return b"".join(struct.pack(">I", len(noun)) + noun for noun in nouns)
+
+    def amount(value):
+        return bytes(8) + word(value)
+
+    def risk(number, at_ms, kind, count=0, outcome=0, units=0):
+        return (b"\x30\1" + bytes(20) + word(number) + word(at_ms) + bytes([kind]) + word(count) +
+                bytes([outcome]) + amount(units))
+    events = [risk(0, 1000, 2, units=500), risk(1, 2000, 0, count=70), risk(2, 3000, 1),
+              risk(3, 3000, 1, outcome=1), risk(4, 9000, 1, outcome=2), risk(5, 9000, 3, units=9)]
+    put("market", "risk", b"\0" + events[3])
+    put("market", "record", b"\5" + joined(*events))
+    parties = [bytes([i]) * 20 for i in range(1, 8)]
+    terms = (b"\x31\1" + bytes([9]) * 32 + word(0) + b"".join(parties[:3]) + struct.pack(">I", 4) +
+             b"".join(parties[3:]) + word(2) + b"".join(map(amount, (1000, 300, 7, 20, 50))) +
+             word(1000) * 6)
+    move = b"\x32\1" + bytes([8]) * 32 + word(0) + b"\1\0" + bytes(32) + parties[0] + bytes(65)
+    draw = b"\x33\1" + word(1) + bytes([7]) * 32
+
+    def event(number, at_ms, kind, body=b""):
+        return (b"\x34\1" + word(number) + word(at_ms) + word(0) + bytes([kind]) +
+                struct.pack(">I", len(body)) + body)
+    settlement = (ROOT / "tests/fuzz/seeds/noun/settlement").read_bytes()[1:]
+    put("market", "terms", b"\1" + terms)
+    put("market", "move", b"\2" + move)
+    put("market", "draw", b"\3" + draw)
+    put("market", "event", b"\4" + event(0, 5, 0, move))
+    put("market", "case", b"\6" + joined(terms, event(0, 5, 0, move), event(0, 6, 1, draw),
+                                         event(0, 7, 2, settlement), event(0, 1000, 3)))
+
+
 def keystore_seeds():
     for path in (ROOT / "tests/vectors/keystore").glob("*.json"):
         put("keystore", path.stem, path.read_bytes())
@@ -334,6 +371,6 @@ def dispute_seeds():
     call("where", "Where", 16, {}, [tensor(9, 3, 1), floats(4), floats()], [floats(3, 4)], 0, 11)
 
 
-for make in (onnx_seeds, array_seeds, picture_seeds, noun_seeds, ticket_seeds, keystore_seeds,
-             ledger_seeds, link_seeds, http_seeds, graph_seeds, dispute_seeds):
+for make in (onnx_seeds, array_seeds, picture_seeds, noun_seeds, ticket_seeds, market_seeds,
+             keystore_seeds, ledger_seeds, link_seeds, http_seeds, graph_seeds, dispute_seeds):
     make()

@@ -87,4 +87,10 @@ inline constexpr std::size_t kLedgerRowsMax = std::size_t{1} << 26;  // of one t
 inline constexpr std::size_t kLedgerSignaturesMax = 4;               // of one transaction
 inline constexpr std::size_t kLedgerAnnouncementsMax = 64;           // of one owner, at a time
 
+// Panels.
+inline constexpr std::size_t kPanelAuditorsMax = 1 << 12;  // that members can be drawn from
+inline constexpr std::uint64_t kPanelAppealsMax = 5;       // 1, 3, 7, 15, 31, 63 members
+inline constexpr std::uint64_t kPanelStageMsMax = std::uint64_t{1} << 36;  // two years
+inline constexpr std::uint64_t kPanelTimeMsMax = std::uint64_t{1} << 62;   // and rounds
+
 }  // namespace commensal::limits

@@ -34,6 +34,10 @@ constexpr NounTraits kNouns[] = {
     {NounKind::kLedgerEntry, 1, "entry"},
     {NounKind::kLedgerState, 1, "ledger state"},
     {NounKind::kRiskEvent, 1, "risk event"},
+    {NounKind::kPanelTerms, 1, "panel terms"},
+    {NounKind::kPanelMove, 1, "panel move"},
+    {NounKind::kPanelDraw, 1, "panel draw"},
+    {NounKind::kPanelEvent, 1, "panel event"},
 };
 
 const NounTraits& traits_of(NounKind kind) {

@@ -45,6 +45,10 @@ enum class NounKind : std::uint8_t {
   kLedgerEntry = 33,
   kLedgerState = 34,
   kRiskEvent = 48,
+  kPanelTerms = 49,
+  kPanelMove = 50,
+  kPanelDraw = 51,
+  kPanelEvent = 52,
 };
 std::string_view name_of(NounKind kind);
 
