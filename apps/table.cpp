@@ -19,6 +19,7 @@ Run declare_operators(CLI::App& app);
 Run declare_provider(CLI::App& app);
 Run declare_push(CLI::App& app);
 Run declare_receipts(CLI::App& app);
+Run declare_risk(CLI::App& app);
 Run declare_run(CLI::App& app);
 Run declare_stake(CLI::App& app);
 Run declare_tickets(CLI::App& app);
@@ -103,6 +104,11 @@ constexpr Command kTable[] = {
      "commensal arbiter check dispute.verdict --json\n"
      "commensal arbiter operators",
      declare_arbiter},
+    {"risk", "Show what is known of a provider, what its answers are worth, how often to audit it",
+     "commensal risk PROVIDER\n"
+     "commensal risk PROVIDER --loss 500 --redo-cost 20 --audit-cost 5 --explain\n"
+     "commensal risk PROVIDER --store gateway-state --json",
+     declare_risk},
     {"run", "Run a model once on this machine and print its outputs and their SHA-256",
      "commensal run model.onnx --input x=x.npy\n"
      "commensal run faces.onnx --input crowd.jpg --image-mean 127 --image-scale 128 --json\n"

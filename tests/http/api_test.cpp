@@ -235,6 +235,11 @@ TEST_F(HttpApi, ShowsReceiptsToTheirOwner) {
   const auto providers = Json::parse(*alice_.get_json("/v1/providers"));
   EXPECT_EQ(providers["providers"][0]["served"], 1);
   EXPECT_EQ(providers["providers"][0]["banned"], "");
+  const std::string address = providers["providers"][0]["address"];
+  const auto facts = Json::parse(*alice_.get_json("/v1/providers/" + address + "/facts"));
+  EXPECT_EQ(facts["provider"], address);
+  EXPECT_EQ(facts["events"].size(), 4u);  // stake, one answer, its audit, escrow
+  EXPECT_EQ(alice_.get_json("/v1/providers/12/facts").error().code, ErrorCode::kInvalidArgument);
 }
 
 TEST_F(HttpApi, ServesManyAtOnce) {

@@ -87,7 +87,9 @@ inline constexpr std::size_t kLedgerRowsMax = std::size_t{1} << 26;  // of one t
 inline constexpr std::size_t kLedgerSignaturesMax = 4;               // of one transaction
 inline constexpr std::size_t kLedgerAnnouncementsMax = 64;           // of one owner, at a time
 
-// Panels.
+// Risk desk and panels.
+inline constexpr std::size_t kRiskReceiptsMax = 1 << 14;   // that one look at a provider reads
+inline constexpr std::size_t kRiskEventsMax = 1 << 16;     // that a gateway may answer with
 inline constexpr std::size_t kPanelAuditorsMax = 1 << 12;  // that members can be drawn from
 inline constexpr std::uint64_t kPanelAppealsMax = 5;       // 1, 3, 7, 15, 31, 63 members
 inline constexpr std::uint64_t kPanelStageMsMax = std::uint64_t{1} << 36;  // two years

@@ -169,6 +169,15 @@ std::string providers_json(const std::vector<gateway::ProviderInfo>& providers) 
   });
 }
 
+std::string facts_json(const gateway::RiskFacts& facts) {
+  Json events = Json::array();
+  for (const risk::Event& event : facts.events)
+    events.push_back(core::to_hex(protocol::encode(event)));
+  return text_of({{"provider", crypto::to_text(facts.provider)},
+                  {"pay", facts.pay},
+                  {"events", std::move(events)}});
+}
+
 std::string receipt_json(const ReceiptRecord& record) {
   Json json = receipt(record);
   json["receipt"] = core::to_hex(protocol::encode(record.receipt));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <commensal/serve/gateway/gateway.hpp>
+#include <commensal/serve/gateway/risk_facts.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,6 +31,8 @@ std::string models_json(const std::vector<gateway::ModelVersion>& models);
 std::string account_json(const gateway::Account& account, std::string_view token);
 std::string accounts_json(const std::vector<gateway::Account>& accounts);
 std::string providers_json(const std::vector<gateway::ProviderInfo>& providers);
+/// The events are canonical encodings (risk::Event).
+std::string facts_json(const gateway::RiskFacts& facts);
 /// All fields, and under "receipt" the canonical bytes of the signed receipt.
 std::string receipt_json(const gateway::ReceiptRecord& record);
 /// Without the canonical bytes.

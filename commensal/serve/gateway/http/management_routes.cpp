@@ -119,6 +119,15 @@ Response list_providers(Gateway& gateway, const Call&) {
   return json_response(providers_json(gateway.providers()));
 }
 
+/// What is known of a provider, for the asker's own risk desk.
+Response show_facts(Gateway& gateway, const Call& call) {
+  const auto provider = crypto::address_from_text(call.params.at("provider"));
+  if (!provider) return error_response(provider.error());
+  const auto facts = gateway::risk_facts(gateway.receipts(), gateway.ledger(), *provider);
+  if (!facts) return error_response(facts.error());
+  return json_response(facts_json(*facts));
+}
+
 bool is_operator(const Call& call) { return call.account.role == gateway::Role::kOperator; }
 
 Response list_receipts(Gateway& gateway, const Call& call) {
@@ -181,6 +190,7 @@ constexpr Route kRoutes[] = {
     {"POST", "/v1/accounts", Auth::kOperator, kSmall, on_loop<create_account>},
     {"GET", "/v1/accounts", Auth::kOperator, kSmall, on_loop<list_accounts>},
     {"GET", "/v1/providers", Auth::kAccount, kSmall, on_loop<list_providers>},
+    {"GET", "/v1/providers/{provider}/facts", Auth::kAccount, kSmall, on_loop<show_facts>},
     {"GET", "/v1/receipts", Auth::kAccount, kSmall, on_loop<list_receipts>},
     {"GET", "/v1/receipts/{receipt}", Auth::kAccount, kSmall, on_loop<show_receipt>},
     {"GET", "/v1/receipts/{receipt}/opening", Auth::kAccount, kSmall, on_loop<show_opening>},

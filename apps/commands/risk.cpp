@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <apps/command.hpp>
+#include <apps/connection.hpp>
+#include <cmath>
+#include <commensal/base/core/clock.hpp>
+#include <commensal/base/store/sqlite_store.hpp>
+#include <commensal/serve/gateway/risk_facts.hpp>
+#include <commensal/trade/market/risk/desk.hpp>
+#include <commensal/trade/pay/ledger/book.hpp>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+namespace commensal::apps {
+namespace {
+
+using core::ErrorCode;
+using core::fail;
+using core::Result;
+using gateway::RiskFacts;
+using Json = nlohmann::ordered_json;
+
+struct Options {
+  std::string provider;
+  std::string folder;
+  Connection connection;
+  risk::Policy policy;
+  risk::Question question;
+  std::vector<double> bets;  // on right, on wrong, on right, ...
+  bool explain = false;
+  bool json = false;
+};
+
+Result<RiskFacts> facts_of_folder(const Options& options, const crypto::Address& provider) {
+  const core::Path file = core::Path(options.folder) / "state.sqlite";
+  if (!std::filesystem::exists(file)) {
+    return fail(ErrorCode::kNotFound, "'{}' is not the folder of a gateway", options.folder);
+  }
+  COMMENSAL_ASSIGN(const auto store, store::open_sqlite_store(file));
+  gateway::ReceiptBook receipts(*store);
+  COMMENSAL_TRY(receipts.open());
+  const ledger::Signatures signatures;
+  COMMENSAL_ASSIGN(const ledger::Book book, ledger::Book::open(*store, signatures));
+  return gateway::risk_facts(receipts, book.state(), provider);
+}
+
+Result<RiskFacts> facts_of_gateway(const Options& options, const crypto::Address& provider) {
+  COMMENSAL_ASSIGN(client::Client client, connect(options.connection));
+  COMMENSAL_ASSIGN(const std::string text, client.get_json(fmt::format("/v1/providers/{}/facts",
+                                                                       crypto::to_text(provider))));
+  const Json json = Json::parse(text, nullptr, false);
+  const auto events = json.is_object() ? json.find("events") : json.end();
+  const auto pay = json.is_object() ? json.find("pay") : json.end();
+  const bool whole = json.is_object() && events != json.end() && events->is_array() &&
+                     pay != json.end() && pay->is_number();
+  if (!whole || events->size() > limits::kRiskEventsMax)
+    return fail(ErrorCode::kDataLoss, "the gateway's answer has no facts, expected events and pay");
+  RiskFacts facts{provider, {}, pay->get<double>()};
+  for (const Json& event : *events) {
+    if (!event.is_string()) return fail(ErrorCode::kDataLoss, "an event that is no text");
+    COMMENSAL_ASSIGN(const core::Bytes bytes, core::from_hex(event.get_ref<const std::string&>()));
+    COMMENSAL_ASSIGN(facts.events.emplace_back(), protocol::decode<risk::Event>(bytes));
+  }
+  return facts;
+}
+
+Json json_of(const risk::Figure& figure) {
+  const auto finite = [](double value) { return std::isfinite(value) ? Json(value) : Json(); };
+  Json terms = Json::array();
+  for (const risk::Term& term : figure.terms) {
+    terms.push_back(
+        {{"name", term.name}, {"value", finite(term.value)}, {"meaning", term.meaning}});
+  }
+  return {{"name", figure.name},
+          {"value", finite(figure.value)},
+          {"formula", figure.formula},
+          {"source", figure.source},
+          {"terms", std::move(terms)}};
+}
+
+void print_json(const crypto::Address& provider, const risk::Assessment& made) {
+  Json figures = Json::array();
+  for (const risk::Figure* figure : risk::figures_of(made)) figures.push_back(json_of(*figure));
+  const Json json = {{"provider", crypto::to_text(provider)},
+                     {"deterred", made.deterred},
+                     {"figures", std::move(figures)}};
+  fmt::print("{}\n", json.dump(2));
+}
+
+void print_table(const risk::Assessment& made, bool explain) {
+  for (const risk::Figure* figure : risk::figures_of(made)) {
+    if (explain) {
+      fmt::print("{}\n", risk::to_table(*figure));
+    } else {
+      fmt::print("{:<28} {:>14.6g}   {}\n", figure->name, figure->value, figure->formula);
+    }
+  }
+  fmt::print("{:<28} {:>14}   {}\n", "deterred", made.deterred ? "yes" : "no",
+             made.deterred ? "at this audit probability cheating does not pay"
+                           : "not even auditing every answer suffices: more stake is needed");
+}
+
+Result<int> show_risk(Options& options) {
+  COMMENSAL_ASSIGN(const crypto::Address provider, crypto::address_from_text(options.provider));
+  COMMENSAL_ASSIGN(const RiskFacts facts, options.folder.empty()
+                                              ? facts_of_gateway(options, provider)
+                                              : facts_of_folder(options, provider));
+  COMMENSAL_ASSIGN(const risk::Record record, gateway::record_of(facts, risk::Prior()));
+  risk::Policy& policy = options.policy;
+  // What a step earns is the most that an honest step can cost.
+  if (policy.lazy.pay < 0) policy.lazy.pay = facts.pay;
+  if (policy.lazy.step_cost < 0) policy.lazy.step_cost = policy.lazy.pay;
+  policy.malice.step_cost = policy.lazy.step_cost;
+  for (std::size_t i = 0; i + 1 < options.bets.size(); i += 2)
+    options.question.evidence.bets.push_back({options.bets[i], options.bets[i + 1], 0.5});
+  const core::SystemClock clock;
+  const auto now_ms = static_cast<std::uint64_t>(std::max<std::int64_t>(clock.wall_ms(), 0));
+  COMMENSAL_ASSIGN(const risk::Assessment made,
+                   risk::assess(record, now_ms, policy, options.question));
+  if (options.json) {
+    print_json(provider, made);
+  } else {
+    print_table(made, options.explain);
+  }
+  return 0;
+}
+
+void declare_numbers(CLI::App& app, Options& options) {
+  risk::Policy& policy = options.policy;
+  risk::Question& question = options.question;
+  const struct {
+    const char* name;
+    double* value;
+    const char* what;
+  } numbers[] = {
+      {"--loss", &question.use.loss, "What using a wrong answer costs you, in units"},
+      {"--redo-cost", &question.use.redo_cost, "What a trusted computation of it costs"},
+      {"--audit-cost", &question.use.audit_cost, "What an audit costs"},
+      {"--face", &question.claim.face, "Face value of a claim that you are offered"},
+      {"--win", &question.claim.win, "Probability that it wins, if it is not drawn yet"},
+      {"--wait-days", &question.claim.wait_days, "Days until it is paid"},
+      {"--interest", &question.claim.interest_per_day, "Interest per day of waiting"},
+      {"--pay", &policy.lazy.pay, "Pay of a step; negative: as on its newest ticket"},
+      {"--step-cost", &policy.lazy.step_cost, "Cost of an honest step; negative: its pay"},
+      {"--cheat-cost", &policy.lazy.cheat_cost, "Cost of a cheated step"},
+      {"--links", &policy.malice.links, "Links of a chain"},
+      {"--absorbed-cost", &policy.malice.absorbed_cost, "Cost of a step in a cheap state"},
+      {"--bribe", &policy.malice.bribe, "What somebody outside pays for a wrong answer"},
+      {"--collusion", &policy.collusion, "Probability that an auditor colludes"},
+      {"--lost-share", &policy.lost_share, "Share of the stake that a mismatch costs"},
+      {"--audit-floor", &policy.audit_floor, "Least probability of an audit"},
+  };
+  for (const auto& number : numbers)
+    app.add_option(number.name, *number.value, number.what)->capture_default_str();
+  app.add_option("--bet", options.bets, "What others stake: on right, on wrong; may be repeated")
+      ->type_size(2)
+      ->expected(1, 16);
+  app.add_flag("--paid-unaudited", policy.lazy.paid_unaudited,
+               "Steps are paid whether they are audited or not");
+}
+
+}  // namespace
+
+Run declare_risk(CLI::App& app) {
+  const auto options = std::make_shared<Options>();
+  options->policy.lazy.pay = options->policy.lazy.step_cost = -1;
+  options->policy.lazy.paid_unaudited = false;  // tickets: winners are audited
+  app.add_option("provider", options->provider, "Its address")->required();
+  app.add_option("--store", options->folder,
+                 "Folder of a gateway, instead of a gateway that is asked");
+  declare_numbers(app, *options);
+  app.add_flag("--explain", options->explain, "Print what each number is made of");
+  options->connection.declare(app);
+  app.add_flag("--json", options->json, "Print JSON, with all that --explain prints");
+  return [options] { return show_risk(*options); };
+}
+
+}  // namespace commensal::apps

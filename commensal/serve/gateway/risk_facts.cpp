@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cmath>
+#include <commensal/serve/gateway/risk_facts.hpp>
+
+namespace commensal::gateway {
+namespace {
+
+using core::Result;
+using protocol::Amount;
+using protocol::Outcome;
+using risk::Event;
+using risk::EventKind;
+
+/// Amounts for advice: at the end of their range they stay there.
+void add(Amount& sum, const Amount& more) {
+  sum = sum.plus(more).value_or(Amount::from_words(~std::uint64_t{0}, ~std::uint64_t{0}));
+}
+
+/// Announced withdrawals answer for what they left.
+Amount stake_of(const ledger::State& state, const crypto::Address& provider) {
+  Amount stake = state.balance(provider, ledger::AccountKind::kStake);
+  const auto& rows = state.announcements.rows();
+  for (auto row = rows.lower_bound({provider, 0}); row != rows.end(); ++row) {
+    if (row->first.owner != provider) break;
+    if (row->second.from == ledger::AccountKind::kStake) add(stake, row->second.amount);
+  }
+  return stake;
+}
+
+std::optional<Outcome> outcome_of(AuditState audit) {
+  static constexpr std::pair<AuditState, Outcome> kOutcomes[] = {
+      {AuditState::kMatched, Outcome::kMatch},
+      {AuditState::kMismatched, Outcome::kMismatch},
+      {AuditState::kUnanswered, Outcome::kUnavailable}};
+  for (const auto& [state, outcome] : kOutcomes) {
+    if (state == audit) return outcome;
+  }
+  return {};
+}
+
+double pay_of(const protocol::Receipt& receipt) {
+  if (receipt.round == protocol::kNoDraw) return 0;
+  const protocol::Job& job = receipt.job;
+  const std::uint64_t top = protocol::Reader(job.win_threshold, "threshold").u64();
+  return risk::units_of(job.face_value) * std::ldexp(static_cast<double>(top), -64);
+}
+
+class Teller {
+ public:
+  explicit Teller(RiskFacts& facts) : facts_(facts) {}
+
+  Event& tell(EventKind kind) {
+    Event& event = facts_.events.emplace_back();
+    event.provider = facts_.provider;
+    event.number = facts_.events.size() - 1;
+    event.at_ms = now_ms_;
+    event.kind = kind;
+    return event;
+  }
+  /// The gateway's clock may have been set back in between.
+  void begin(const ReceiptRecord& record) {
+    const std::int64_t at_ms = std::max<std::int64_t>(record.delivered_ms, 0);
+    now_ms_ = std::max(now_ms_, static_cast<std::uint64_t>(at_ms));
+  }
+  void tell(const ReceiptRecord& record) {
+    begin(record);
+    ++answers_;
+    const auto outcome = outcome_of(record.audit);
+    if (!outcome) return;
+    tell_answers();
+    tell(EventKind::kAudit).outcome = *outcome;
+  }
+  void tell_answers() {
+    if (answers_ > 0) tell(EventKind::kAnswers).count = answers_;
+    answers_ = 0;
+  }
+
+ private:
+  RiskFacts& facts_;
+  std::uint64_t now_ms_ = 0;
+  std::uint64_t answers_ = 0;
+};
+
+}  // namespace
+
+Result<RiskFacts> risk_facts(ReceiptBook& book, const ledger::State& state,
+                             const crypto::Address& provider) {
+  RiskFacts facts{provider, {}, 0};
+  COMMENSAL_ASSIGN(std::vector<ReceiptRecord> records, book.list("", limits::kRiskReceiptsMax));
+  std::erase_if(records, [&](const ReceiptRecord& record) {
+    return record.receipt.job.provider != provider;
+  });
+  std::ranges::reverse(records);  // now the oldest first
+  Teller teller(facts);
+  if (!records.empty()) {
+    facts.pay = pay_of(records.back().receipt);
+    teller.begin(records.front());
+  }
+  teller.tell(EventKind::kStake).amount = stake_of(state, provider);
+  Amount escrowed;
+  for (const ReceiptRecord& record : records) {
+    teller.tell(record);
+    const auto* claim = state.claims.find(protocol::ticket_id(record.receipt.body()));
+    if (claim != nullptr && claim->status == ledger::ClaimStatus::kOpen) add(escrowed, claim->face);
+  }
+  teller.tell_answers();
+  teller.tell(EventKind::kEscrow).amount = escrowed;
+  return facts;
+}
+
+Result<risk::Record> record_of(const RiskFacts& facts, const risk::Prior& prior) {
+  COMMENSAL_TRY(prior.validity());
+  risk::Record record(facts.provider, prior);
+  for (const Event& event : facts.events) COMMENSAL_TRY(record.apply(event));
+  return record;
+}
+
+}  // namespace commensal::gateway
