@@ -260,9 +260,18 @@ std::vector<Move> TicketBook::overdue(const Digest& beacon,
 
 Result<std::size_t> TicketBook::prune(const Digest& beacon, std::uint64_t acknowledged_round,
                                       std::size_t count_max) {
-  if (acknowledged_round <= config_.deadlines.kept_rounds) return 0;
-  auto old = up_to(Phase::kSettled, beacon, acknowledged_round - config_.deadlines.kept_rounds - 1);
-  old.resize(std::min(old.size(), count_max));
+  const std::size_t most = config_.tickets_max / 2;
+  const std::size_t excess = tickets_.size() > most ? tickets_.size() - most : 0;
+  const std::set<Place>& settled = places(Phase::kSettled);
+  std::vector<Place> old;
+  for (auto at = settled.lower_bound(Place{beacon, 0, {}});
+       at != settled.end() && old.size() < count_max; ++at) {
+    const auto& [owner, round, ticket] = *at;
+    if (owner != beacon || round >= acknowledged_round) break;
+    const bool is_old = round + config_.deadlines.kept_rounds < acknowledged_round;
+    if (!is_old && old.size() >= excess) break;
+    if (is_old || find(ticket)->state == State::kLost) old.push_back(*at);
+  }
   if (old.empty()) return 0;
   core::Store::Batch batch;
   for (const Place& place : old) {

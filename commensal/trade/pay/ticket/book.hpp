@@ -76,7 +76,8 @@ class TicketBook {
   /// What must be moved because a deadline has passed: kWithhold and kSilence.
   std::vector<Move> overdue(const core::Digest& beacon, std::uint64_t acknowledged_round) const;
   /// Drops settled tickets that nobody may ask for any more, at most `count_max` in one batch;
-  /// returns how many.
+  /// returns how many. A book that is more than half full lets lost tickets go before that, the
+  /// oldest first: they are owed nothing, and new work must find room.
   core::Result<std::size_t> prune(const core::Digest& beacon, std::uint64_t acknowledged_round,
                                   std::size_t count_max = 4096);
 

@@ -143,15 +143,34 @@ TEST_F(MoneyBook, IsBoundedAndForgetsWhatIsSettledOnly) {
   ASSERT_TRUE(book_.close(beacon_.id(), 1));
   ASSERT_TRUE(reveal(1));
   const std::size_t winners = book_.draw(beacon_)->size();
-  EXPECT_EQ(*book_.prune(beacon_.id(), 11), 0u);  // may be asked for yet
-  EXPECT_EQ(*book_.prune(beacon_.id(), 12, 7), 7u);
-  EXPECT_EQ(*book_.prune(beacon_.id(), 12), 60 - winners - 7);
+  EXPECT_EQ(*book_.prune(beacon_.id(), 11), 28u);  // what else there is may be asked for yet
+  EXPECT_EQ(*book_.prune(beacon_.id(), 11), 0u);
+  EXPECT_EQ(*book_.prune(beacon_.id(), 12, 2), 2u);
+  EXPECT_EQ(*book_.prune(beacon_.id(), 12), 60 - winners - 28 - 2);
   EXPECT_EQ(book_.size(), winners);
   EXPECT_TRUE(book_.room_for(5));
   EXPECT_EQ(book_.totals().lost, 60 - winners);
   TicketBook again(store_, clock_);
   ASSERT_TRUE(again.open());
   EXPECT_EQ(image_of(again), image_of(book_));
+}
+
+TEST_F(MoneyBook, LetsLostTicketsGoEarlyWhereItIsHalfFull) {
+  TicketBook book(store_, clock_, {.tickets_max = 60, .deadlines = {}});
+  ASSERT_TRUE(book.open());
+  issue(book, 50, 1);
+  ASSERT_TRUE(book.close(beacon_.id(), 1));
+  ASSERT_TRUE(reveal(1));
+  const std::size_t winners = book.draw(beacon_)->size();
+  ASSERT_LT(winners, 30u);
+  EXPECT_FALSE(book.room_for(20));
+  EXPECT_EQ(*book.prune(beacon_.id(), 1), 0u);  // of the round itself nothing goes
+  EXPECT_EQ(*book.prune(beacon_.id(), 2, 7), 7u);
+  EXPECT_EQ(*book.prune(beacon_.id(), 2), 13u);
+  EXPECT_EQ(*book.prune(beacon_.id(), 2), 0u);
+  EXPECT_EQ(book.size(), 30u);
+  EXPECT_TRUE(book.room_for(20));
+  EXPECT_EQ(book.in(State::kWon).size(), winners);
 }
 
 TEST_F(MoneyBook, DeadlinesCountAcknowledgedRounds) {
