@@ -1,96 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The real programs over real sockets: requests, kills, silence, restarts.
-#include <gtest/gtest.h>
 #include <signal.h>
 
 #include <algorithm>
-#include <chrono>
-#include <commensal/base/core/file.hpp>
-#include <commensal/base/core/rng.hpp>
-#include <commensal/serve/client/client.hpp>
-#include <memory>
-#include <nlohmann/json.hpp>
 #include <set>
-#include <thread>
 
-#include <tests/e2e/process.hpp>
+#include <tests/e2e/system.hpp>
 
 namespace commensal::e2e {
 namespace {
-
-using Json = nlohmann::json;
-
-const std::string kModel = std::string(COMMENSAL_SOURCE_DIR) + "/models/digits/digits.onnx";
-
-tensor::NamedTensors picture(std::uint64_t i) {
-  std::vector<float> pixels;
-  for (std::uint64_t k = 0; k < 64; ++k) {
-    pixels.push_back(8.0f + 8.0f * core::counter_symmetric_f32(5, i, k));
-  }
-  return {{"image", tensor::Tensor::of<float>({1, 1, 8, 8}, pixels)}};
-}
-
-void pause_ms(int ms) { std::this_thread::sleep_for(std::chrono::milliseconds(ms)); }
-
-/// A gateway on fixed ports, so that it can come back at the same place.
-class System : public ::testing::Test {
- protected:
-  void start_gateway(const std::vector<std::string>& more = {}) {
-    std::vector<std::string> arguments = {"gateway",
-                                          "--folder",
-                                          folder_.at("gateway"),
-                                          "--http",
-                                          "127.0.0.1:" + http_port_,
-                                          "--link",
-                                          "127.0.0.1:" + link_port_,
-                                          "--json"};
-    arguments.insert(arguments.end(), more.begin(), more.end());
-    gateway_ = std::make_unique<Process>(arguments, folder_.at("gateway.log"));
-    const Json said = Json::parse(gateway_->read_line());
-    const std::string url = said.at("http");
-    http_port_ = url.substr(url.rfind(':') + 1);
-    link_port_ = std::to_string(said.at("link_port").get<int>());
-    token_file_ = said.at("operator_token_file");
-  }
-  std::unique_ptr<Process> start_provider(const std::string& name) {
-    auto provider = std::make_unique<Process>(
-        std::vector<std::string>{"provider", "--gateway", "127.0.0.1:" + link_port_, "--folder",
-                                 folder_.at(name), "--name", name, "--json"},
-        folder_.at(name + ".log"));
-    EXPECT_NE(provider->read_line(), "");
-    return provider;
-  }
-  std::string url() const { return "http://127.0.0.1:" + http_port_; }
-  client::Client connect() {
-    const core::Bytes token = *core::read_file(token_file_);
-    client::ClientOptions options{.url = url(), .token = std::string(core::as_text(token))};
-    options.token.pop_back();
-    return *client::Client::create(options);
-  }
-  void push(client::Client& client) {
-    const core::Bytes model = *core::read_file(kModel);
-    client::PushRequest request;
-    request.model = "operator/digits";
-    request.bytes = model;
-    const auto pushed = client.push(request);
-    ASSERT_TRUE(pushed.has_value()) << pushed.error().message;
-  }
-  /// Sends until it is answered, as a patient consumer does.
-  client::Answer insist(client::Client& client, std::uint64_t i) {
-    for (int tries = 0; tries < 200; ++tries) {
-      auto answer = client.infer("operator/digits", 0, picture(i));
-      if (answer) return *answer;
-      last_error_ = answer.error().message;
-      pause_ms(50);
-    }
-    ADD_FAILURE() << last_error_;
-    return {};
-  }
-
-  Folder folder_;
-  std::string http_port_ = "0", link_port_ = "0", token_file_, last_error_;
-  std::unique_ptr<Process> gateway_;
-};
 
 TEST_F(System, ServesAnswersThatAnyoneCanRecheckByHand) {
   start_gateway();

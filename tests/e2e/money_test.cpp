@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// Money through the programs, as their users see it.
+#include <tests/e2e/system.hpp>
+
+namespace commensal::e2e {
+namespace {
+
+constexpr int kRequests = 40;
+
+class MoneySystem : public System {
+ protected:
+  void start_paid_gateway() {
+    start_gateway({"--price", "52000", "--face-value", "100000", "--win-probability", "0.5",
+                   "--stake-min", "1000000", "--round-ms", "50", "--chain-depth", "14",
+                   "--auditor-fee", "1000", "--audit-probability", "0"});
+  }
+  /// The program's JSON, asked at the gateway as its operator.
+  Json ask(std::vector<std::string> arguments) {
+    arguments.insert(arguments.end(), {"--gateway", url(), "--token-file", token_file_, "--json"});
+    int status = -1;
+    const std::string text = run(arguments, status);
+    EXPECT_EQ(status, 0) << arguments[0] << " " << arguments[1];
+    return Json::parse(text, nullptr, false);
+  }
+  /// What it says on standard error where it fails.
+  std::string complaint(std::vector<std::string> arguments) {
+    arguments.insert(arguments.end(), {"--gateway", url(), "--token-file", token_file_});
+    const std::string log = folder_.at("complaint");
+    std::filesystem::remove(log);
+    Process process(arguments, log);
+    int status = 0;
+    process.read_all(status);
+    EXPECT_EQ(status, 1);
+    return std::string(core::as_text(*core::read_file(log)));
+  }
+  void fund() {
+    ask({"account", "deposit", "@gateway", "20000000", "--reference", "own"});
+    ask({"account", "lock", "escrow", "20000000"});
+    ask({"account", "deposit", "operator", "10000000", "--reference", "transfer 1"});
+  }
+  std::string balance(const std::string& owner, const char* kind) {
+    return ask({"account", "balance", owner}).at("balances").value(kind, "0");
+  }
+  /// Waits, ten seconds at most.
+  void wait_for(const std::function<bool()>& done) {
+    for (int i = 0; i < 200 && !done(); ++i) pause_ms(50);
+    EXPECT_TRUE(done());
+  }
+};
+
+TEST_F(MoneySystem, PricesTicketsAndStakesMoveAndNothingIsLost) {
+  start_paid_gateway();
+  auto client = connect();
+  push(client);
+  fund();
+  const auto provider =
+      start_provider("one", {"--stake", "1000000", "--pay-min", "50000", "--chain-depth", "14"});
+  ask({"account", "deposit", address_, "1500000"});
+  wait_for([&] { return balance(address_, "stake") == "1000000"; });
+  for (std::uint64_t i = 0; i < kRequests; ++i) insist(client, i);
+  EXPECT_EQ(balance("operator", "available"), std::to_string(10'000'000 - kRequests * 52'000));
+  Json tickets;
+  wait_for([&] {
+    tickets = ask({"tickets"});
+    const Json& ever = tickets.at("ever");
+    return ever.at("paid").get<int>() + ever.at("lost").get<int>() == kRequests;
+  });
+  EXPECT_EQ(tickets.at("ever").at("issued"), kRequests);
+  EXPECT_EQ(tickets.at("claims_pending"), 0);
+  const int paid = tickets.at("ever").at("paid");
+  EXPECT_GT(paid, 0);
+  EXPECT_EQ(balance(address_, "available"), std::to_string(500'000 + paid * 100'000));
+  EXPECT_EQ(balance("@auditor", "available"), std::to_string(paid * 1'000));
+  // The provider's own book agrees.
+  wait_for([&] {
+    const Json own = ask({"tickets", "--store", folder_.at("one")});
+    return own.at("ever").at("value_paid") == tickets.at("ever").at("value_paid");
+  });
+  EXPECT_EQ(ask({"tickets", "--provider", address_}).at("tickets"), tickets.at("tickets"));
+
+  const Json left = ask({"stake", "announce", "400000", "--folder", folder_.at("one")});
+  EXPECT_EQ(left.at("balances").at("withdrawing"), "400000");
+  const std::string number = left.at("announcements")[0].at("number").dump();
+  EXPECT_NE(complaint({"stake", "complete", number, "--folder", folder_.at("one")})
+                .find("announcement: released at"),
+            std::string::npos);
+
+  gateway_->kill();
+  int status = -1;
+  const Json checked =
+      Json::parse(run({"ledger", "verify", folder_.at("gateway"), "--json"}, status));
+  EXPECT_EQ(status, 0);
+  EXPECT_GT(checked.at("entries"), kRequests);
+}
+
+TEST_F(MoneySystem, WhatCannotBeIsRefusedInOneLine) {
+  start_paid_gateway();
+  auto client = connect();
+  push(client);
+  fund();
+  EXPECT_NE(complaint({"account", "deposit", "nobody", "5"}).find("unknown account 'nobody'"),
+            std::string::npos);
+  EXPECT_NE(complaint({"account", "deposit", "operator", "1.5"}).find("amount: '1.5', expected"),
+            std::string::npos);
+  EXPECT_NE(
+      complaint({"account", "deposit", "operator", "1", "--reference", "own"}).find("already"),
+      std::string::npos);
+  EXPECT_NE(complaint({"account", "withdraw", "operator", "99999999999"}).find("overdraft"),
+            std::string::npos);
+  // A provider that asks for more than a ticket is worth gets no work.
+  const auto dear =
+      start_provider("dear", {"--stake", "1000000", "--pay-min", "50001", "--chain-depth", "14"});
+  ask({"account", "deposit", address_, "1000000"});
+  wait_for([&] { return balance(address_, "stake") == "1000000"; });
+  const auto refused = client.infer("operator/digits", 0, picture(1));
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find("its ticket is worth 50000, expected at least 50001"),
+            std::string::npos)
+      << refused.error().message;
+  int status = -1;
+  run({"gateway", "--price", "5"}, status);
+  EXPECT_NE(status, 0);
+  run({"gateway", "--face-value", "-5"}, status);
+  EXPECT_NE(status, 0);
+}
+
+}  // namespace
+}  // namespace commensal::e2e
