@@ -43,7 +43,7 @@ Json json_of(const arbiter::VerdictFile& file, const arbiter::Finding& found) {
   for (const std::uint64_t bits : found.operands) {
     made["operands"].push_back(fmt::format("{:x}", bits));
   }
-  made["value"] = fmt::format("{:x}", found.value);
+  made["value"] = fmt::format("{:x}", found.result);
   made["claimed"] = {{"provider", fmt::format("{:x}", found.claimed[0])},
                      {"challenger", fmt::format("{:x}", found.claimed[1])}};
   return made;

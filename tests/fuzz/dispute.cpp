@@ -39,6 +39,12 @@ void read_trace_leaf(core::ByteView bytes) {
   }
 }
 
+void read_checkpoint(core::ByteView bytes) {
+  if (const auto leaf = arbiter::decode_checkpoint(bytes)) {
+    expect_same(arbiter::encode(*leaf), bytes);
+  }
+}
+
 // A node's leaf, how many inputs and outputs, their types, a list for every input of int64, and
 // which element.
 void read_call(core::ByteView bytes) {
@@ -80,6 +86,9 @@ constexpr void (*kReaders[])(core::ByteView) = {
     read_body<arbiter::OperandsBody>,
     read_trace_leaf,
     read_call,
+    read_body<arbiter::SegmentClaim>,
+    read_body<arbiter::TensorProof>,
+    read_checkpoint,
 };
 
 }  // namespace

@@ -30,6 +30,7 @@ constexpr NounTraits kNouns[] = {
     {NounKind::kElementClaim, 1, "element claim"},
     {NounKind::kVerdictFile, 1, "verdict file"},
     {NounKind::kDisputeMove, 1, "dispute move"},
+    {NounKind::kSegmentClaim, 1, "segment claim"},
     {NounKind::kLedgerTransaction, 1, "transaction"},
     {NounKind::kLedgerEntry, 1, "entry"},
     {NounKind::kLedgerState, 1, "ledger state"},

@@ -41,6 +41,7 @@ enum class NounKind : std::uint8_t {
   kElementClaim = 21,
   kVerdictFile = 22,
   kDisputeMove = 23,
+  kSegmentClaim = 24,
   kLedgerTransaction = 32,
   kLedgerEntry = 33,
   kLedgerState = 34,

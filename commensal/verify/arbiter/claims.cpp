@@ -28,6 +28,16 @@ Digest digest_of(const TraceClaim& claim, std::uint64_t chain_id) {
           .finish());
 }
 
+Digest digest_of(const SegmentClaim& claim, std::uint64_t chain_id) {
+  return crypto::typed_digest(
+      domain_on(chain_id),
+      crypto::StructHash("SegmentClaim(bytes32 claimId,uint64 segment,bytes32 nodesRoot)")
+          .word(claim.claim_id)
+          .uint(claim.segment)
+          .word(claim.nodes_root)
+          .finish());
+}
+
 Digest digest_of(const ElementClaim& claim, std::uint64_t chain_id) {
   return crypto::typed_digest(
       domain_on(chain_id),
@@ -67,6 +77,10 @@ TraceClaim sign_claim(const crypto::SecretKey& key, TraceClaim claim) {
   claim.signature = crypto::sign(key, digest_of(claim, protocol::kEmbeddedLedger));
   return claim;
 }
+SegmentClaim sign_claim(const crypto::SecretKey& key, SegmentClaim claim) {
+  claim.signature = crypto::sign(key, digest_of(claim, protocol::kEmbeddedLedger));
+  return claim;
+}
 ElementClaim sign_claim(const crypto::SecretKey& key, ElementClaim claim) {
   claim.signature = crypto::sign(key, digest_of(claim, protocol::kEmbeddedLedger));
   return claim;
@@ -74,6 +88,9 @@ ElementClaim sign_claim(const crypto::SecretKey& key, ElementClaim claim) {
 
 core::Result<void> verify_claim(const TraceClaim& claim) {
   return verify(claim, claim.party, "trace claim");
+}
+core::Result<void> verify_claim(const SegmentClaim& claim, const crypto::Address& party) {
+  return verify(claim, party, "segment claim");
 }
 core::Result<void> verify_claim(const ElementClaim& claim, const crypto::Address& party) {
   return verify(claim, party, "element claim");

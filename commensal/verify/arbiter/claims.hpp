@@ -29,7 +29,7 @@ struct TraceClaim {
   crypto::Address party;
   Digest input_root{};   // state root of what the step was computed from
   Digest output_root{};  // state root of what came out
-  Digest trace_root{};   // over the trace leaves of all nodes, in order
+  Digest trace_root{};   // over the checkpoints of all segments, in order
   std::uint64_t nodes = 0;
   crypto::Signature signature;
 
@@ -48,6 +48,25 @@ struct TraceClaim {
 };
 /// H("commensal/trace-claim/v1", encoding).
 Digest claim_id(const TraceClaim& claim);
+
+/// "And these are the roots of all that the nodes of one segment put out."
+struct SegmentClaim {
+  static constexpr protocol::NounKind kKind = protocol::NounKind::kSegmentClaim;
+
+  Digest claim_id{};
+  std::uint64_t segment = 0;
+  Digest nodes_root{};  // over the trace leaves of its nodes
+  crypto::Signature signature;
+
+  template <class Archive, class Self>
+  static void fields(Archive& archive, Self& self) {
+    archive.field("claim_id", self.claim_id);
+    archive.field("segment", self.segment);
+    archive.field("nodes_root", self.nodes_root);
+    archive.field("signature", self.signature);
+  }
+  bool operator==(const SegmentClaim&) const = default;
+};
 
 /// "And these are the values of all operations that made this element."
 struct ElementClaim {
@@ -77,12 +96,15 @@ struct ElementClaim {
 /// Sign as EIP-712 typed data; `party` is filled in:
 ///   TraceClaim(bytes32 receiptId,uint8 side,address party,bytes32 inputRoot,bytes32 outputRoot,
 ///   bytes32 traceRoot,uint64 nodes)
+///   SegmentClaim(bytes32 claimId,uint64 segment,bytes32 nodesRoot)
 ///   ElementClaim(bytes32 claimId,uint64 node,uint32 output,uint64 element,uint64 steps,
 ///   bytes32 stepsRoot)
 TraceClaim sign_claim(const crypto::SecretKey& key, TraceClaim claim);
+SegmentClaim sign_claim(const crypto::SecretKey& key, SegmentClaim claim);
 ElementClaim sign_claim(const crypto::SecretKey& key, ElementClaim claim);
 /// Errors: kUnauthenticated, kInvalidArgument.
 core::Result<void> verify_claim(const TraceClaim& claim);
+core::Result<void> verify_claim(const SegmentClaim& claim, const crypto::Address& party);
 core::Result<void> verify_claim(const ElementClaim& claim, const crypto::Address& party);
 
 }  // namespace commensal::arbiter

@@ -78,11 +78,14 @@ core::Result<void> check_weight(const TensorProof& proof, const Ground& ground) 
 }
 
 core::Result<void> check_made(const TensorProof& proof, const Ground& ground) {
-  const std::uint64_t node = proof.holder.index;
-  if (node >= ground.node_limit || proof.holder.count != ground.sizes.nodes) {
-    return unproven("node {} of {}, expected one before {} of {}", node, proof.holder.count,
-                    ground.node_limit, ground.sizes.nodes);
+  const std::uint64_t first = segment_first(ground.sizes.nodes, ground.segment);
+  const std::uint64_t count = segment_first(ground.sizes.nodes, ground.segment + 1) - first;
+  if (proof.holder.count != count || proof.holder.index >= count ||
+      first + proof.holder.index >= ground.node_limit) {
+    return unproven("leaf {} of {} of the segment, expected one before node {}", proof.holder.index,
+                    proof.holder.count, ground.node_limit);
   }
+  const std::uint64_t node = first + proof.holder.index;
   COMMENSAL_ASSIGN(const NodeText text, check_node(proof.maker, node, ground));
   COMMENSAL_ASSIGN(const TraceLeaf leaf, decode_trace_leaf(proof.holder.leaf));
   COMMENSAL_ASSIGN(const Digest root, root_of(proof.holder));
@@ -90,19 +93,35 @@ core::Result<void> check_made(const TensorProof& proof, const Ground& ground) {
                     text.outputs[proof.output] == proof.number &&
                     proof.output < leaf.outputs.size() && leaf.node == node &&
                     leaf.outputs[proof.output] == proof.facts;
+  if (!fits || std::ranges::find(ground.segments, root) == ground.segments.end()) {
+    return unproven("it is no part of the segment");
+  }
+  return {};
+}
+
+core::Result<void> check_carried(const TensorProof& proof, const Ground& ground) {
+  if (!ground.checkpoint || proof.holder.index != *ground.checkpoint ||
+      proof.holder.count != segment_count(ground.sizes.nodes)) {
+    return unproven("checkpoint {} holds no values here", proof.holder.index);
+  }
+  COMMENSAL_ASSIGN(const CheckpointLeaf leaf, decode_checkpoint(proof.holder.leaf));
+  COMMENSAL_ASSIGN(const Digest root, root_of(proof.holder));
+  const CheckpointLeaf::Entry wanted{proof.number, proof.facts};
+  const bool fits = std::ranges::find(leaf.live, wanted) != leaf.live.end() && proof.output == 0 &&
+                    proof.maker == LeafProof();
   if (!fits || std::ranges::find(ground.traces, root) == ground.traces.end()) {
-    return unproven("it is no part of the trace");
+    return unproven("it is no part of the checkpoint");
   }
   return {};
 }
 
 constexpr core::Result<void> (*kChecks[])(const TensorProof&, const Ground&) = {
-    check_input, check_weight, check_made};
+    check_input, check_weight, check_made, check_carried};
 
 }  // namespace
 
 std::span<const std::string_view> enum_names(Origin) {
-  static constexpr std::string_view kNames[] = {"input", "weight", "node"};
+  static constexpr std::string_view kNames[] = {"input", "weight", "node", "checkpoint"};
   return kNames;
 }
 

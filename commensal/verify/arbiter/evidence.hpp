@@ -18,7 +18,7 @@ Digest graph_root(const GraphSizes& sizes, const Digest& tree_root);
 Digest counted_root(std::string_view tag, std::uint64_t count, const Digest& tree_root);
 
 /// Where a value comes from.
-enum class Origin : std::uint8_t { kInput, kWeight, kNode };
+enum class Origin : std::uint8_t { kInput, kWeight, kNode, kCheckpoint };
 std::span<const std::string_view> enum_names(Origin);
 
 /// What a value is: the root's parts of its tensor, and who holds that.
@@ -28,7 +28,7 @@ struct TensorProof {
   std::uint32_t output = 0;  // kNode: which of the node's
   TensorFacts facts;
   LeafProof maker;   // kInput: the graph's leaf of the input; kNode: that of the node
-  LeafProof holder;  // leaf of the input state, of the weights, or of a trace
+  LeafProof holder;  // leaf of the input state, of the weights, of a segment, or a checkpoint
 };
 void write(protocol::Writer& writer, const TensorProof& proof);
 void read(protocol::Reader& reader, TensorProof& proof);
@@ -37,8 +37,11 @@ void read(protocol::Reader& reader, TensorProof& proof);
 struct Ground {
   Digest graph_root{}, weight_root{}, input_root{};
   GraphSizes sizes;
-  std::vector<Digest> traces;    // roots; a proof may lead to any
-  std::uint64_t node_limit = 0;  // only nodes before this one
+  // Roots of both sides; a proof may lead to any.
+  std::vector<Digest> traces, segments;
+  std::uint64_t segment = 0;                // which one the segments are
+  std::uint64_t node_limit = 0;             // only nodes of it before this one
+  std::optional<std::uint64_t> checkpoint;  // the one that may hold values
 };
 /// That value `number` is a tensor of these facts. Error: kDataLoss, naming what does not fit.
 core::Result<void> check_tensor(const TensorProof& proof, std::uint32_t number,

@@ -183,6 +183,51 @@ bool agree_before(const LeafProof& a, const LeafProof& b) {
   return true;
 }
 
+std::uint64_t segment_nodes(std::uint64_t nodes) {
+  std::uint64_t side = 1;
+  while (side * side < nodes) ++side;
+  return side;
+}
+std::uint64_t segment_count(std::uint64_t nodes) {
+  const std::uint64_t side = segment_nodes(nodes);
+  return (nodes + side - 1) / side;
+}
+std::uint64_t segment_first(std::uint64_t nodes, std::uint64_t segment) {
+  return std::min(nodes, segment * segment_nodes(nodes));
+}
+
+namespace {
+
+void write(Writer& writer, const CheckpointLeaf::Entry& entry) {
+  writer.u32(entry.number);
+  arbiter::write(writer, entry.facts);
+}
+void read(Reader& reader, CheckpointLeaf::Entry& entry) {
+  entry.number = reader.u32();
+  arbiter::read(reader, entry.facts);
+}
+
+}  // namespace
+
+Bytes encode(const CheckpointLeaf& leaf) {
+  Writer writer;
+  writer.u64(leaf.upto);
+  writer.count(leaf.live.size());
+  for (const auto& entry : leaf.live) write(writer, entry);
+  return std::move(writer).take();
+}
+
+core::Result<CheckpointLeaf> decode_checkpoint(ByteView bytes) {
+  Reader reader(bytes, "checkpoint");
+  CheckpointLeaf leaf;
+  leaf.upto = reader.u64();
+  for (std::size_t left = reader.count(); left > 0 && reader.ok(); --left) {
+    read(reader, leaf.live.emplace_back());
+  }
+  COMMENSAL_TRY(reader.finish());
+  return leaf;
+}
+
 Bytes encode(const TraceLeaf& leaf) {
   Writer writer;
   writer.u32(leaf.node);

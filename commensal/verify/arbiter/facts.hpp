@@ -77,7 +77,30 @@ core::Result<void> check_leaf(const LeafProof& proof, const Digest& root, std::u
 /// left siblings are. Precondition: index and count are alike and both paths have been checked.
 bool agree_before(const LeafProof& a, const LeafProof& b);
 
-/// Output roots of one node of a run: the leaves of a trace, in the order in which nodes run.
+/// A trace has two levels, so that little of a run needs to be hashed: checkpoints behind every
+/// segment of nodes, and, of one segment on demand, its nodes. Nodes run in the graph's order.
+std::uint64_t segment_nodes(std::uint64_t nodes);  // the smallest s with s * s >= nodes
+std::uint64_t segment_count(std::uint64_t nodes);
+/// The first node of a segment; that of the next is its end.
+std::uint64_t segment_first(std::uint64_t nodes, std::uint64_t segment);
+
+/// All values that nodes before `upto` made and that a node from there on reads, or that the graph
+/// puts out: ascending by number. A leaf of the trace root.
+struct CheckpointLeaf {
+  struct Entry {
+    std::uint32_t number = 0;
+    TensorFacts facts;
+    bool operator==(const Entry&) const = default;
+  };
+  std::uint64_t upto = 0;
+  std::vector<Entry> live;
+  bool operator==(const CheckpointLeaf&) const = default;
+};
+Bytes encode(const CheckpointLeaf& leaf);
+/// Error: kInvalidArgument or kResourceExhausted, naming the field.
+core::Result<CheckpointLeaf> decode_checkpoint(ByteView bytes);
+
+/// Output roots of one node: the leaves of a segment.
 struct TraceLeaf {
   std::uint32_t node = 0;
   std::vector<TensorFacts> outputs;

@@ -22,6 +22,10 @@ void take(Reader& reader, ClaimBody& body) {
   body.sizes.outputs = reader.u64();
   reader.field("outputs", body.outputs);
 }
+void put(Writer& writer, const SegmentClaim& body) { protocol::write(writer, body); }
+void take(Reader& reader, SegmentClaim& body) { protocol::read(reader, body); }
+void put(Writer& writer, const TensorProof& body) { write(writer, body); }
+void take(Reader& reader, TensorProof& body) { read(reader, body); }
 void put(Writer& writer, const Children& body) {
   writer.raw(body.left);
   writer.raw(body.right);
@@ -53,8 +57,9 @@ Bytes encoded(const Body& body) {
 }  // namespace
 
 std::span<const std::string_view> enum_names(MoveKind) {
-  static constexpr std::string_view kNames[] = {"claim", "children",      "leaf",
-                                                "facts", "element claim", "operands"};
+  static constexpr std::string_view kNames[] = {"claim",         "children", "leaf",
+                                                "segment claim", "carried",  "facts",
+                                                "element claim", "operands"};
   return kNames;
 }
 
@@ -63,6 +68,8 @@ Digest dispute_id(const Digest& receipt_id, const crypto::Address& challenger) {
 }
 
 Bytes encode_body(const ClaimBody& body) { return encoded(body); }
+Bytes encode_body(const SegmentClaim& body) { return encoded(body); }
+Bytes encode_body(const TensorProof& body) { return encoded(body); }
 Bytes encode_body(const Children& body) { return encoded(body); }
 Bytes encode_body(const NodeFacts& body) { return encoded(body); }
 Bytes encode_body(const ElementBody& body) { return encoded(body); }
@@ -77,6 +84,8 @@ core::Result<Body> decode_body(ByteView bytes) {
   return body;
 }
 template core::Result<ClaimBody> decode_body(ByteView);
+template core::Result<SegmentClaim> decode_body(ByteView);
+template core::Result<TensorProof> decode_body(ByteView);
 template core::Result<Children> decode_body(ByteView);
 template core::Result<NodeFacts> decode_body(ByteView);
 template core::Result<ElementBody> decode_body(ByteView);

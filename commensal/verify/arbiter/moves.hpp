@@ -11,6 +11,8 @@ enum class MoveKind : std::uint8_t {
   kClaim,         // of a trace, with proofs that it ends in what the receipt (or the side) says
   kChildren,      // the two hashes below the present node
   kLeaf,          // the bytes of the leaf that was reached
+  kSegmentClaim,  // of the nodes of a segment
+  kCarried,       // where a value of a checkpoint comes from
   kFacts,         // the node and its inputs
   kElementClaim,  // of an element's operations, with the last of them
   kOperands,      // of the operation where both part
@@ -48,6 +50,8 @@ struct ElementBody {
 using OperandsBody = std::vector<LeafProof>;
 
 Bytes encode_body(const ClaimBody& body);
+Bytes encode_body(const SegmentClaim& body);
+Bytes encode_body(const TensorProof& body);
 Bytes encode_body(const Children& body);
 Bytes encode_body(const NodeFacts& body);
 Bytes encode_body(const ElementBody& body);

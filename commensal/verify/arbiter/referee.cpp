@@ -24,6 +24,9 @@ struct PhaseRow {
 };
 constexpr PhaseRow kPhases[] = {
     {Phase::kClaims, "claims", {true, true}},
+    {Phase::kCheckpoints, "checkpoints", {true, true}},
+    {Phase::kSegmentClaims, "segment claims", {true, true}},
+    {Phase::kCarried, "carried", {false, true}},
     {Phase::kNodes, "nodes", {true, true}},
     {Phase::kFacts, "facts", {false, true}},
     {Phase::kElements, "elements", {true, true}},
@@ -61,9 +64,10 @@ core::Result<Referee> Referee::open(Setup setup, const core::Clock& clock) {
 bool Referee::owes(Side side) const { return row_of(phase_).owes[at(side)] && !moved_[at(side)]; }
 
 MoveKind Referee::due() const {
-  constexpr MoveKind kDue[] = {MoveKind::kClaim,    MoveKind::kChildren,     MoveKind::kFacts,
-                               MoveKind::kChildren, MoveKind::kElementClaim, MoveKind::kChildren,
-                               MoveKind::kOperands};
+  constexpr MoveKind kDue[] = {
+      MoveKind::kClaim,    MoveKind::kChildren, MoveKind::kSegmentClaim, MoveKind::kCarried,
+      MoveKind::kChildren, MoveKind::kFacts,    MoveKind::kChildren,     MoveKind::kElementClaim,
+      MoveKind::kChildren, MoveKind::kOperands};
   core::check(phase_ != Phase::kOver, "what is over has no move");
   const MoveKind due = kDue[static_cast<std::size_t>(phase_)];
   return due == MoveKind::kChildren && descent_.is_at_leaf() ? MoveKind::kLeaf : due;
@@ -120,8 +124,9 @@ core::Result<void> Referee::move(Side side, ByteView bytes) {
   COMMENSAL_ASSIGN(const Move move, protocol::decode<Move>(bytes));
   COMMENSAL_TRY(check_order(side, move));
   constexpr core::Result<void> (Referee::*kTakers[])(Side, ByteView) = {
-      &Referee::take_claim, &Referee::take_children,      &Referee::take_leaf,
-      &Referee::take_facts, &Referee::take_element_claim, &Referee::take_operands};
+      &Referee::take_claim,         &Referee::take_children, &Referee::take_leaf,
+      &Referee::take_segment_claim, &Referee::take_carried,  &Referee::take_facts,
+      &Referee::take_element_claim, &Referee::take_operands};
   COMMENSAL_TRY((this->*kTakers[static_cast<std::size_t>(move.kind)])(side, move.body));
   bytes_[at(side)] += bytes.size();
   moved_[at(side)] = true;
@@ -155,8 +160,9 @@ core::Result<void> Referee::take_claim(Side side, ByteView bytes) {
                               : "the outputs are those of the receipt");
   }
   if (claim.nodes != body.sizes.nodes) return unproven("another number of nodes than the graph's");
-  const Ground ground{job.graph_root, job.weight_root,    claim.input_root,
-                      body.sizes,     {claim.trace_root}, body.sizes.nodes};
+  Ground ground{job.graph_root, job.weight_root, claim.input_root, body.sizes, {}, {}, 0, 0, {}};
+  ground.traces = {claim.trace_root};
+  if (claim.nodes > 0) ground.checkpoint = segment_count(claim.nodes) - 1;
   COMMENSAL_ASSIGN(const Digest outputs, check_outputs(body.outputs, ground));
   if (outputs != claim.output_root) return unproven("the trace ends in other outputs");
   file_.words[at(side)].claim = claim;
@@ -173,9 +179,17 @@ core::Result<void> Referee::take_children(Side side, ByteView bytes) {
 
 core::Result<void> Referee::take_leaf(Side side, ByteView bytes) {
   COMMENSAL_TRY(descent_.check(side, bytes));
-  if (phase_ == Phase::kNodes) {
+  const std::uint64_t nodes = file_.words[0].claim.nodes;
+  if (phase_ == Phase::kCheckpoints) {
+    COMMENSAL_ASSIGN(const CheckpointLeaf leaf, decode_checkpoint(bytes));
+    if (leaf.upto != segment_first(nodes, descent_.first() + 1)) {
+      return unproven("a checkpoint of another place");
+    }
+  } else if (phase_ == Phase::kNodes) {
     COMMENSAL_ASSIGN(const TraceLeaf leaf, decode_trace_leaf(bytes));
-    if (leaf.node != descent_.first()) return unproven("a leaf of another node");
+    if (leaf.node != segment_first(nodes, file_.words[0].checkpoint.index) + descent_.first()) {
+      return unproven("a leaf of another node");
+    }
   } else {
     const Shaped& type = known_->call.outputs[output_];  // both sides say so
     const std::uint64_t all =
@@ -188,14 +202,32 @@ core::Result<void> Referee::take_leaf(Side side, ByteView bytes) {
   return {};
 }
 
+core::Result<void> Referee::take_segment_claim(Side side, ByteView bytes) {
+  COMMENSAL_ASSIGN(const SegmentClaim claim, decode_body<SegmentClaim>(bytes));
+  Word& word = file_.words[at(side)];
+  if (claim.claim_id != claim_id(word.claim) || claim.segment != word.checkpoint.index) {
+    return unproven("a claim of another segment");
+  }
+  COMMENSAL_TRY(verify_claim(claim, word.claim.party));
+  word.segment = claim;
+  return {};
+}
+
+core::Result<void> Referee::take_carried(Side, ByteView bytes) {
+  COMMENSAL_ASSIGN(const TensorProof proof, decode_body<TensorProof>(bytes));
+  VerdictFile complete = file_;
+  complete.matter = Matter::kCarried;
+  complete.facts.sizes = sizes_[0];
+  complete.carried = {proof};
+  COMMENSAL_TRY(judge(complete));
+  file_ = std::move(complete);
+  return {};
+}
+
 core::Result<void> Referee::take_facts(Side, ByteView bytes) {
   COMMENSAL_ASSIGN(NodeFacts facts, decode_body<NodeFacts>(bytes));
-  const protocol::Job& job = setup_.receipt.job;
-  const TraceClaim &a = file_.words[0].claim, &b = file_.words[1].claim;
-  const std::uint64_t node = file_.words[0].trace.index;
-  const Ground ground{
-      job.graph_root, job.weight_root, a.input_root, sizes_[0], {a.trace_root, b.trace_root}, node};
-  COMMENSAL_ASSIGN(known_, check_facts(facts, node, ground));
+  const std::uint64_t node = node_of(file_);
+  COMMENSAL_ASSIGN(known_, check_facts(facts, node, ground_of(file_, sizes_[0], node)));
   file_.facts = std::move(facts);
   return {};
 }
@@ -204,7 +236,7 @@ core::Result<void> Referee::take_element_claim(Side side, ByteView bytes) {
   COMMENSAL_ASSIGN(const ElementBody body, decode_body<ElementBody>(bytes));
   Word& word = file_.words[at(side)];
   const ElementClaim& claim = body.claim;
-  if (claim.claim_id != claim_id(word.claim) || claim.node != word.trace.index ||
+  if (claim.claim_id != claim_id(word.claim) || claim.node != node_of(file_) ||
       claim.output != output_ || claim.element != element_ || claim.steps != program_->steps()) {
     return unproven("a claim of another element");
   }
@@ -246,19 +278,15 @@ void Referee::advance() {
           file_.words[0].claim.trace_root == file_.words[1].claim.trace_root) {
         return undecided({ErrorCode::kUnsupported, "a graph whose outputs no node makes"});
       }
-      descent_ = Descent(sizes_[0].nodes, roots([](const Word& w) { return w.claim.trace_root; }));
-      return enter(Phase::kNodes);
-    case Phase::kFacts: {
-      const auto a = decode_trace_leaf(file_.words[0].trace.leaf);
-      const auto b = decode_trace_leaf(file_.words[1].trace.leaf);
-      output_ = first_difference(*a, *b);
-      const std::size_t expected = known_->call.node.outputs.size();
-      if (a->outputs.size() != expected || b->outputs.size() != expected ||
-          a->outputs[output_].type != b->outputs[output_].type) {
-        return end_by_file(Matter::kType);
-      }
-      return enter_elements(a->outputs[output_], b->outputs[output_]);
-    }
+      descent_ = Descent(segment_count(sizes_[0].nodes),
+                         roots([](const Word& w) { return w.claim.trace_root; }));
+      return enter(Phase::kCheckpoints);
+    case Phase::kSegmentClaims:
+      return after_segment_claims();
+    case Phase::kCarried:
+      return end_by_file(Matter::kCarried);
+    case Phase::kFacts:
+      return after_facts();
     case Phase::kElementClaims:
       descent_ = Descent(step_leaves(program_->steps()),
                          roots([](const Word& w) { return w.element_claim.steps_root; }));
@@ -268,11 +296,35 @@ void Referee::advance() {
     default:
       break;
   }
-  if (!descent_.is_at_leaf()) {
-    descent_.go_down(children_);
-    return enter(phase_);
+  if (descent_.is_at_leaf()) return after_leaves();
+  descent_.go_down(children_);
+  enter(phase_);
+}
+
+void Referee::after_segment_claims() {
+  const Word &a = file_.words[0], &b = file_.words[1];
+  if (a.segment.nodes_root == b.segment.nodes_root) {
+    const auto left = decode_checkpoint(a.checkpoint.leaf);
+    const auto right = decode_checkpoint(b.checkpoint.leaf);
+    if (first_difference(*left, *right)) return enter(Phase::kCarried);
+    return undecided({ErrorCode::kUnsupported, "checkpoints of other values"});
   }
-  after_leaves();
+  const std::uint64_t nodes = a.claim.nodes, segment = a.checkpoint.index;
+  descent_ = Descent(segment_first(nodes, segment + 1) - segment_first(nodes, segment),
+                     {a.segment.nodes_root, b.segment.nodes_root});
+  enter(Phase::kNodes);
+}
+
+void Referee::after_facts() {
+  const auto a = decode_trace_leaf(file_.words[0].trace.leaf);
+  const auto b = decode_trace_leaf(file_.words[1].trace.leaf);
+  output_ = first_difference(*a, *b);
+  const std::size_t expected = known_->call.node.outputs.size();
+  if (a->outputs.size() != expected || b->outputs.size() != expected ||
+      a->outputs[output_].type != b->outputs[output_].type) {
+    return end_by_file(Matter::kType);
+  }
+  enter_elements(a->outputs[output_], b->outputs[output_]);
 }
 
 void Referee::enter_elements(const TensorFacts& a, const TensorFacts& b) {
@@ -291,11 +343,13 @@ void Referee::enter_elements(const TensorFacts& a, const TensorFacts& b) {
 void Referee::after_leaves() {
   for (const Side side : {Side::kProvider, Side::kChallenger}) {
     Word& word = file_.words[at(side)];
-    LeafProof& place = phase_ == Phase::kNodes      ? word.trace
-                       : phase_ == Phase::kElements ? word.element
-                                                    : word.steps;
+    LeafProof& place = phase_ == Phase::kCheckpoints ? word.checkpoint
+                       : phase_ == Phase::kNodes     ? word.trace
+                       : phase_ == Phase::kElements  ? word.element
+                                                     : word.steps;
     place = descent_.proof(side, leaves_[at(side)]);
   }
+  if (phase_ == Phase::kCheckpoints) return enter(Phase::kSegmentClaims);
   if (phase_ == Phase::kNodes) return enter(Phase::kFacts);
   const std::uint64_t index = descent_.first();
   if (phase_ == Phase::kSteps) {
@@ -311,10 +365,7 @@ void Referee::after_leaves() {
 }
 
 void Referee::undecided(const core::Error& why) {
-  end({Ending::kUndecided,
-       {},
-       {},
-       fmt::format("node {}: {}", file_.words[0].trace.index, why.message)});
+  end({Ending::kUndecided, {}, {}, fmt::format("node {}: {}", node_of(file_), why.message)});
 }
 
 void Referee::end_by_file(Matter matter) {

@@ -10,7 +10,10 @@ namespace commensal::arbiter {
 /// Where a dispute stands.
 enum class Phase : std::uint8_t {
   kClaims,         // both: their trace claims
-  kNodes,          // both: down the traces to the first node that differs
+  kCheckpoints,    // both: down the traces to the first checkpoint that differs
+  kSegmentClaims,  // both: claims of the nodes before it
+  kCarried,        // the challenger, where all these are alike: where the value comes from
+  kNodes,          // both: down these to the first node that differs
   kFacts,          // the challenger: what that node is, and what goes into it
   kElements,       // both: down the output's bytes to the first element that differs
   kElementClaims,  // both: claims of all operations of that element
@@ -67,7 +70,7 @@ class Referee {
   std::int64_t deadline_ns() const { return deadline_ns_; }
   const Digest& id() const { return id_; }
   const Setup& setup() const { return setup_; }
-  /// In kNodes, kElements, kSteps.
+  /// In kCheckpoints, kNodes, kElements, kSteps.
   const Descent& descent() const { return descent_; }
   /// What both have said so far.
   const VerdictFile& file() const { return file_; }
@@ -88,12 +91,16 @@ class Referee {
   core::Result<void> take_claim(Side side, ByteView body);
   core::Result<void> take_children(Side side, ByteView body);
   core::Result<void> take_leaf(Side side, ByteView body);
+  core::Result<void> take_segment_claim(Side side, ByteView body);
+  core::Result<void> take_carried(Side side, ByteView body);
   core::Result<void> take_facts(Side side, ByteView body);
   core::Result<void> take_element_claim(Side side, ByteView body);
   core::Result<void> take_operands(Side side, ByteView body);
 
   void advance();
   void after_leaves();
+  void after_segment_claims();
+  void after_facts();
   void enter(Phase phase);
   void enter_elements(const TensorFacts& a, const TensorFacts& b);
   void end(Outcome outcome);

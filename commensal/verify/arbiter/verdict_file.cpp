@@ -53,15 +53,20 @@ core::Result<void> check_claims(const VerdictFile& file) {
   return {};
 }
 
-Ground ground_of(const VerdictFile& file) {
-  const protocol::Job& job = file.receipt.job;
+core::Result<void> check_segment(const VerdictFile& file) {
   const TraceClaim &a = file.words[0].claim, &b = file.words[1].claim;
-  return {job.graph_root,
-          job.weight_root,
-          a.input_root,
-          file.facts.sizes,
-          {a.trace_root, b.trace_root},
-          file.words[0].trace.index};
+  const std::uint64_t nodes = file.facts.sizes.nodes;
+  if (a.nodes != nodes || b.nodes != nodes || nodes == 0) return unproven("trace claim: its nodes");
+  const std::uint64_t segment = file.words[0].checkpoint.index;
+  COMMENSAL_TRY(check_pair(file.words[0].checkpoint, file.words[1].checkpoint, a.trace_root,
+                           b.trace_root, segment, segment_count(nodes), "checkpoint"));
+  for (const Word& word : file.words) {
+    COMMENSAL_TRY(verify_claim(word.segment, word.claim.party));
+    if (word.segment.claim_id != claim_id(word.claim) || word.segment.segment != segment) {
+      return unproven("segment claim: it is of another segment");
+    }
+  }
+  return {};
 }
 
 // What both sides say of the node.
@@ -73,14 +78,18 @@ struct Parting {
 
 core::Result<Parting> check_node_parting(const VerdictFile& file) {
   const LeafProof &a = file.words[0].trace, &b = file.words[1].trace;
-  const std::uint64_t nodes = file.facts.sizes.nodes;
-  COMMENSAL_TRY(check_pair(a, b, file.words[0].claim.trace_root, file.words[1].claim.trace_root,
-                           a.index, nodes, "trace"));
+  const std::uint64_t nodes = file.facts.sizes.nodes, segment = file.words[0].checkpoint.index;
+  const std::uint64_t first = segment_first(nodes, segment);
+  COMMENSAL_TRY(check_pair(a, b, file.words[0].segment.nodes_root, file.words[1].segment.nodes_root,
+                           a.index, segment_first(nodes, segment + 1) - first, "trace"));
+  if (!file.carried.empty()) return unproven("more is shown than the node");
+  const std::uint64_t node = node_of(file);
   Parting made;
-  COMMENSAL_ASSIGN(made.known, check_facts(file.facts, a.index, ground_of(file)));
+  COMMENSAL_ASSIGN(made.known,
+                   check_facts(file.facts, node, ground_of(file, file.facts.sizes, node)));
   COMMENSAL_ASSIGN(made.leaves[0], decode_trace_leaf(a.leaf));
   COMMENSAL_ASSIGN(made.leaves[1], decode_trace_leaf(b.leaf));
-  if (made.leaves[0].node != a.index || made.leaves[1].node != a.index) {
+  if (made.leaves[0].node != node || made.leaves[1].node != node) {
     return unproven("trace: a leaf of another node");
   }
   made.output = first_difference(made.leaves[0], made.leaves[1]);
@@ -90,7 +99,7 @@ core::Result<Parting> check_node_parting(const VerdictFile& file) {
 Finding finding_at(const VerdictFile& file, const Parting& parting) {
   Finding found;
   found.matter = file.matter;
-  found.node = file.words[0].trace.index;
+  found.node = node_of(file);
   found.op = parting.known.call.node.name;
   found.output = static_cast<std::uint32_t>(parting.output);
   return found;
@@ -107,7 +116,8 @@ NodeCall call_before(const Parting& parting) {
 
 core::Result<Finding> judge_type(const VerdictFile& file, const Parting& parting) {
   for (const Word& word : file.words) {
-    if (word != Word{word.claim, word.trace, {}, {}, {}} || !file.operands.empty()) {
+    if (word != Word{word.claim, word.checkpoint, word.segment, word.trace, {}, {}, {}} ||
+        !file.operands.empty()) {
       return unproven("more is shown than the type");
     }
   }
@@ -129,6 +139,37 @@ core::Result<Finding> judge_type(const VerdictFile& file, const Parting& parting
   }
   found.type = type->text();
   if (!found.wrong[0] && !found.wrong[1]) return unproven("both sides give the right type");
+  return found;
+}
+
+// All nodes of the segment are alike, yet the checkpoints behind it are not.
+core::Result<Finding> judge_carried(const VerdictFile& file) {
+  if (file.words[0].segment.nodes_root != file.words[1].segment.nodes_root) {
+    return unproven("the sides part in a node already");
+  }
+  for (const Word& word : file.words) {
+    if (word != Word{word.claim, word.checkpoint, word.segment, {}, {}, {}, {}} ||
+        !file.operands.empty() || file.carried.size() != 1 || !file.facts.inputs.empty() ||
+        !file.facts.lists.empty() || file.facts.node != LeafProof()) {
+      return unproven("something else is shown than the value");
+    }
+  }
+  std::array<CheckpointLeaf, kSides> leaves;
+  for (std::size_t s = 0; s < kSides; ++s) {
+    COMMENSAL_ASSIGN(leaves[s], decode_checkpoint(file.words[s].checkpoint.leaf));
+  }
+  const auto place = first_difference(leaves[0], leaves[1]);
+  if (!place) return fail(ErrorCode::kUnsupported, "checkpoints of other values");
+  Finding found;
+  found.matter = Matter::kCarried;
+  found.node = segment_first(file.facts.sizes.nodes, file.words[0].checkpoint.index + 1);
+  found.value = leaves[0].live[*place].number;
+  const TensorProof& proof = file.carried[0];
+  COMMENSAL_TRY(check_tensor(proof, found.value, ground_of(file, file.facts.sizes, found.node)));
+  found.type = proof.facts.type.text();
+  for (std::size_t s = 0; s < kSides; ++s) {
+    found.wrong[s] = leaves[s].live[*place].facts != proof.facts;
+  }
   return found;
 }
 
@@ -232,10 +273,10 @@ core::Result<Finding> judge_operation(const VerdictFile& file, const Parting& pa
     ++next;
   }
   if (next != file.operands.size()) return unproven("an operand too many");
-  found.value = scalar::evaluate(step.op, found.operands);
+  found.result = scalar::evaluate(step.op, found.operands);
   for (std::size_t s = 0; s < kSides; ++s) {
     found.claimed[s] = step_value(file.words[s].steps.leaf, found.step);
-    found.wrong[s] = found.claimed[s] != found.value;
+    found.wrong[s] = found.claimed[s] != found.result;
   }
   return found;
 }
@@ -243,12 +284,14 @@ core::Result<Finding> judge_operation(const VerdictFile& file, const Parting& pa
 }  // namespace
 
 std::span<const std::string_view> enum_names(Matter) {
-  static constexpr std::string_view kNames[] = {"type", "operation"};
+  static constexpr std::string_view kNames[] = {"type", "carried", "operation"};
   return kNames;
 }
 
 void write(Writer& writer, const Word& word) {
   protocol::write(writer, word.claim);
+  write(writer, word.checkpoint);
+  protocol::write(writer, word.segment);
   write(writer, word.trace);
   write(writer, word.element);
   protocol::write(writer, word.element_claim);
@@ -256,6 +299,8 @@ void write(Writer& writer, const Word& word) {
 }
 void read(Reader& reader, Word& word) {
   protocol::read(reader, word.claim);
+  read(reader, word.checkpoint);
+  protocol::read(reader, word.segment);
   read(reader, word.trace);
   read(reader, word.element);
   protocol::read(reader, word.element_claim);
@@ -264,6 +309,33 @@ void read(Reader& reader, Word& word) {
 
 bool has_fixed_input(const protocol::Job& job) {
   return job.steps == 1 && job.noise == protocol::NoisePolicy::kNone;
+}
+
+std::uint64_t node_of(const VerdictFile& file) {
+  const Word& word = file.words[0];
+  return segment_first(word.claim.nodes, word.checkpoint.index) + word.trace.index;
+}
+
+Ground ground_of(const VerdictFile& file, const GraphSizes& sizes, std::uint64_t node_limit) {
+  const protocol::Job& job = file.receipt.job;
+  const Word &a = file.words[0], &b = file.words[1];
+  Ground ground{job.graph_root, job.weight_root, a.claim.input_root, sizes, {}, {}, 0, 0, {}};
+  ground.traces = {a.claim.trace_root, b.claim.trace_root};
+  ground.segments = {a.segment.nodes_root, b.segment.nodes_root};
+  ground.segment = a.checkpoint.index;
+  ground.node_limit = node_limit;
+  if (ground.segment > 0) ground.checkpoint = ground.segment - 1;
+  return ground;
+}
+
+std::optional<std::size_t> first_difference(const CheckpointLeaf& a, const CheckpointLeaf& b) {
+  if (a.live.size() != b.live.size()) return std::nullopt;
+  std::optional<std::size_t> place;
+  for (std::size_t i = a.live.size(); i-- > 0;) {
+    if (a.live[i].number != b.live[i].number) return std::nullopt;
+    if (a.live[i] != b.live[i]) place = i;
+  }
+  return place;
 }
 
 std::size_t first_difference(const TraceLeaf& a, const TraceLeaf& b) {
@@ -303,6 +375,8 @@ std::uint64_t leaf_bytes(std::uint64_t bytes, std::uint64_t index) {
 
 core::Result<Finding> judge(const VerdictFile& file) {
   COMMENSAL_TRY(check_claims(file));
+  COMMENSAL_TRY(check_segment(file));
+  if (file.matter == Matter::kCarried) return judge_carried(file);
   COMMENSAL_ASSIGN(const Parting parting, check_node_parting(file));
   return file.matter == Matter::kType ? judge_type(file, parting) : judge_operation(file, parting);
 }
@@ -311,6 +385,10 @@ std::string text_of(const Finding& found) {
   const char* who = found.wrong[0] && found.wrong[1] ? "both sides were"
                     : found.wrong[0]                 ? "the provider was"
                                                      : "the challenger was";
+  if (found.matter == Matter::kCarried) {
+    return fmt::format("{} wrong: the checkpoint before node {}, value {}: it is another {}", who,
+                       found.node, found.value, found.type);
+  }
   const std::string where =
       fmt::format("{} wrong: node {} ({}), output {}", who, found.node, found.op, found.output);
   if (found.matter == Matter::kType) return fmt::format("{}: it must be {}", where, found.type);
@@ -318,7 +396,7 @@ std::string text_of(const Finding& found) {
       "{} {}, element {}, step {} of {}: {}({:x}) is {:x}; the provider says {:x}, the challenger "
       "{:x}",
       where, found.type, found.element, found.step, found.steps,
-      scalar::operation(found.operation).name, fmt::join(found.operands, ", "), found.value,
+      scalar::operation(found.operation).name, fmt::join(found.operands, ", "), found.result,
       found.claimed[0], found.claimed[1]);
 }
 

@@ -10,6 +10,7 @@ namespace commensal::arbiter {
 /// What the two sides differ in, where all before it is the same.
 enum class Matter : std::uint8_t {
   kType,       // the type or the number of a node's outputs
+  kCarried,    // a checkpoint that is not what the nodes before it made
   kOperation,  // the value of one operation
 };
 std::span<const std::string_view> enum_names(Matter);
@@ -17,7 +18,9 @@ std::span<const std::string_view> enum_names(Matter);
 /// A side's word, down to the place where both part.
 struct Word {
   TraceClaim claim;
-  LeafProof trace;    // the node's outputs
+  LeafProof checkpoint;  // behind the segment
+  SegmentClaim segment;
+  LeafProof trace;    // the node's outputs. This: not kCarried
   LeafProof element;  // the leaf with the element. This and what follows: kOperation only
   ElementClaim element_claim;
   LeafProof steps;  // the leaf with the operation's value
@@ -33,9 +36,10 @@ struct VerdictFile {
   protocol::Receipt receipt;
   Digest input_salt{};  // of c_0, where the job has one step without noise; else zero
   Matter matter = Matter::kOperation;
-  std::array<Word, kSides> words;  // by Side
-  NodeFacts facts;
-  std::vector<LeafProof> operands;  // of those that are no constants, in order
+  std::array<Word, kSides> words;    // by Side
+  NodeFacts facts;                   // kCarried: the sizes only
+  std::vector<TensorProof> carried;  // kCarried: one, of the value that differs; else none
+  std::vector<LeafProof> operands;   // of those that are no constants, in order
 
   template <class Archive, class Self>
   static void fields(Archive& archive, Self& self) {
@@ -45,6 +49,7 @@ struct VerdictFile {
     archive.field("provider", self.words[0]);
     archive.field("challenger", self.words[1]);
     archive.field("facts", self.facts);
+    archive.field("carried", self.carried);
     archive.field("operands", self.operands);
   }
 };
@@ -55,15 +60,16 @@ void read(protocol::Reader& reader, Word& word);
 struct Finding {
   std::array<bool, kSides> wrong{};
   Matter matter = Matter::kOperation;
-  std::uint64_t node = 0;
-  std::string op;  // of the node: "Conv"
+  std::uint64_t node = 0;   // kCarried: the first one behind the checkpoint
+  std::uint32_t value = 0;  // kCarried: its number
+  std::string op;           // of the node: "Conv"
   std::uint32_t output = 0;
   std::string type;  // of the output, as it must be
   // kOperation:
   std::uint64_t element = 0, step = 0, steps = 0;
   scalar::Op operation = scalar::Op::kCopy;
   std::vector<std::uint64_t> operands;  // bits
-  std::uint64_t value = 0;              // of the operation
+  std::uint64_t result = 0;             // of the operation
   std::array<std::uint64_t, kSides> claimed{};
 };
 /// "the provider was wrong: node 12 (Conv), output 0, element 4711, step 300 of 577: fma32(...) is
@@ -78,6 +84,13 @@ core::Result<Finding> judge(const VerdictFile& file);
 /// Whether the job binds what the step was computed from: it is one step, without noise. Elsewhere
 /// both claims must name one input root, which is for the chain to check.
 bool has_fixed_input(const protocol::Job& job);
+/// The node that the words part in. Precondition: the file's matter is not kCarried.
+std::uint64_t node_of(const VerdictFile& file);
+/// What proofs about the segment in question are held against, of nodes before `node_limit`.
+Ground ground_of(const VerdictFile& file, const GraphSizes& sizes, std::uint64_t node_limit);
+/// Where two checkpoints part: the place of the first entry that differs. Nothing where they do not
+/// hold the same values, which only the graph can decide.
+std::optional<std::size_t> first_difference(const CheckpointLeaf& a, const CheckpointLeaf& b);
 /// Where two lists of outputs part: the first output that differs, or the shorter's length.
 std::size_t first_difference(const TraceLeaf& a, const TraceLeaf& b);
 /// The first element of the leaf at `leaf_index` that differs; nothing where none does.

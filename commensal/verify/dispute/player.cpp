@@ -92,11 +92,11 @@ core::Result<Player> Player::prepare(Hand hand, kernels::ThreadPool& threads) {
 
 core::Result<void> Player::run() {
   const graph::Graph& graph = *hand_.graph;
-  TraceRecorder recorder(graph, *threads_);
+  CheckpointRecorder recorder(graph, *hand_.model, *threads_);
   COMMENSAL_ASSIGN(std::vector<Tensor> outputs, hand_.rerun(recorder, nullptr));
-  COMMENSAL_ASSIGN(trace_, std::move(recorder).take());
+  COMMENSAL_ASSIGN(checkpoints_, std::move(recorder).take());
   std::vector<Bytes> leaves;
-  for (const arbiter::TraceLeaf& leaf : trace_) leaves.push_back(arbiter::encode(leaf));
+  for (const arbiter::CheckpointLeaf& leaf : checkpoints_) leaves.push_back(arbiter::encode(leaf));
   trace_tree_ = tree_of(std::move(leaves));
   graph_tree_ = tree_of(hand_.model->graph);
   weight_tree_ = tree_of(hand_.model->weights);
@@ -109,7 +109,7 @@ arbiter::GraphSizes Player::sizes() const {
   return {hand_.model->inputs, hand_.model->nodes, hand_.model->outputs};
 }
 
-TensorProof Player::prove(graph::ValueId id) const {
+TensorProof Player::prove(graph::ValueId id, std::optional<std::uint64_t> checkpoint) const {
   const graph::Graph& graph = *hand_.graph;
   TensorProof proof;
   proof.number = hand_.model->number(id);
@@ -130,16 +130,36 @@ TensorProof Player::prove(graph::ValueId id) const {
     proof.holder = state_tree_.prove(place);
     return proof;
   }
-  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+  if (checkpoint) {
+    for (const arbiter::CheckpointLeaf::Entry& entry : checkpoints_[*checkpoint].live) {
+      if (entry.number != proof.number) continue;
+      proof.origin = arbiter::Origin::kCheckpoint;
+      proof.facts = entry.facts;
+      proof.holder = trace_tree_.prove(*checkpoint);
+      return proof;
+    }
+  }
+  for (std::size_t i = 0; captured_ != nullptr && i < captured_->runs().size(); ++i) {
+    const std::size_t n = captured_->first() + i;
     const auto found = std::ranges::find(graph.nodes[n].outputs, id);
     if (found == graph.nodes[n].outputs.end()) continue;
     proof.origin = arbiter::Origin::kNode;
     proof.output = static_cast<std::uint32_t>(found - graph.nodes[n].outputs.begin());
-    proof.facts = trace_[n].outputs[proof.output];
+    proof.facts = captured_->runs()[i].leaf.outputs[proof.output];
     proof.maker = graph_tree_.prove(hand_.model->inputs + n);
-    proof.holder = trace_tree_.prove(n);
+    proof.holder = segment_tree_.prove(i);
+    return proof;
   }
   return proof;
+}
+
+std::optional<std::uint64_t> Player::checkpoint_before(const Referee& referee) const {
+  const std::uint64_t segment = referee.file().words[0].checkpoint.index;
+  return segment > 0 ? std::optional(segment - 1) : std::nullopt;
+}
+
+const SegmentCapture::NodeRun& Player::node_run(const Referee& referee) const {
+  return captured_->runs()[referee.file().words[0].trace.index];
 }
 
 // ---- moves
@@ -159,14 +179,19 @@ core::Result<Bytes> Player::body_of(const Referee& referee) {
   switch (referee.phase()) {
     case Phase::kClaims:
       return claim(referee);
-    case Phase::kNodes:
+    case Phase::kCheckpoints:
       return show(trace_tree_, referee.descent());
+    case Phase::kSegmentClaims:
+      return segment_claim(referee);
+    case Phase::kCarried:
+      return carried(referee);
+    case Phase::kNodes:
+      return show(segment_tree_, referee.descent());
     case Phase::kFacts:
       return facts(referee);
     case Phase::kElements:
-      COMMENSAL_TRY(capture(referee));
       if (output_tree_.hashes.empty()) {
-        output_tree_ = tree_of(bytes_of(captured_->outputs()[referee.output()]));
+        output_tree_ = tree_of(bytes_of(node_run(referee).outputs[referee.output()]));
       }
       return show(output_tree_, referee.descent());
     case Phase::kElementClaims:
@@ -201,37 +226,55 @@ Bytes Player::claim(const Referee& referee) const {
   claim.input_root = referee.setup().input_root;
   claim.output_root = output_root_;
   claim.trace_root = crypto::merkle_root(trace_tree_.hashes);
-  claim.nodes = trace_.size();
+  claim.nodes = hand_.graph->nodes.size();
   body.claim = sign_claim(*hand_.key, claim);
   const std::uint64_t first = hand_.model->inputs + hand_.model->nodes;
   for (std::size_t i = 0; i < hand_.graph->outputs.size(); ++i) {
-    body.outputs.push_back({graph_tree_.prove(first + i), prove(hand_.graph->outputs[i])});
+    body.outputs.push_back(
+        {graph_tree_.prove(first + i), prove(hand_.graph->outputs[i], checkpoints_.size() - 1)});
   }
   return encode_body(body);
 }
 
-core::Result<void> Player::capture(const Referee& referee) {
-  if (captured_) return {};
-  const std::uint64_t node = referee.file().words[0].trace.index;
-  captured_.emplace(*hand_.graph, node);
-  const auto run = hand_.rerun(*captured_, &*captured_);
-  if (captured_->is_done()) return {};
-  captured_.reset();
-  if (!run) return tl::unexpected(run.error());
-  return core::fail(core::ErrorCode::kInternal, "node {} did not run again", node);
+core::Result<Bytes> Player::segment_claim(const Referee& referee) {
+  const arbiter::Word& word = referee.file().words[at(hand_.side)];
+  captured_ = std::make_unique<SegmentCapture>(*hand_.graph, word.checkpoint.index, *threads_);
+  const auto run = hand_.rerun(*captured_, captured_.get());
+  if (!captured_->is_done()) {
+    if (!run) return tl::unexpected(run.error());
+    return core::fail(core::ErrorCode::kInternal, "the second run is not the first");
+  }
+  std::vector<Bytes> leaves;
+  for (const auto& node : captured_->runs()) leaves.push_back(arbiter::encode(node.leaf));
+  segment_tree_ = tree_of(std::move(leaves));
+  arbiter::SegmentClaim claim;
+  claim.claim_id = claim_id(word.claim);
+  claim.segment = word.checkpoint.index;
+  claim.nodes_root = crypto::merkle_root(segment_tree_.hashes);
+  return encode_body(sign_claim(*hand_.key, claim));
 }
 
-core::Result<Bytes> Player::facts(const Referee& referee) {
-  COMMENSAL_TRY(capture(referee));
-  const std::uint64_t index = referee.file().words[0].trace.index;
+Bytes Player::carried(const Referee& referee) const {
+  const auto& words = referee.file().words;
+  const auto a = arbiter::decode_checkpoint(words[0].checkpoint.leaf);
+  const auto b = arbiter::decode_checkpoint(words[1].checkpoint.leaf);
+  const std::uint32_t number = a->live[*arbiter::first_difference(*a, *b)].number;
+  for (const auto& [id, given] : hand_.model->numbers) {
+    if (given == number) return encode_body(prove(id, checkpoint_before(referee)));
+  }
+  return encode_body(TensorProof());
+}
+
+Bytes Player::facts(const Referee& referee) const {
+  const std::uint64_t index = arbiter::node_of(referee.file());
   const graph::Node& node = hand_.graph->nodes[index];
   arbiter::NodeFacts body;
   body.sizes = sizes();
   body.node = graph_tree_.prove(hand_.model->inputs + index);
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
     if (node.inputs[i] == graph::kAbsent) continue;
-    body.inputs.push_back(prove(node.inputs[i]));
-    const Tensor& input = captured_->inputs()[i];
+    body.inputs.push_back(prove(node.inputs[i], checkpoint_before(referee)));
+    const Tensor& input = node_run(referee).inputs[i];
     body.lists.push_back(list_of(input) ? bytes_of(input) : Bytes());
   }
   return encode_body(body);
@@ -245,12 +288,12 @@ std::vector<std::uint64_t> Player::values_of(const arbiter::Program& program,
 
 Bytes Player::element_claim(const Referee& referee) {
   const arbiter::Program& program = referee.program();
-  const Tensor& output = captured_->outputs()[referee.output()];
+  const Tensor& output = node_run(referee).outputs[referee.output()];
   const std::uint64_t element = element_bits(output, static_cast<std::int64_t>(referee.element()));
-  steps_tree_ = tree_of(bytes_of(values_of(program, captured_->inputs(), element)));
+  steps_tree_ = tree_of(bytes_of(values_of(program, node_run(referee).inputs, element)));
   arbiter::ElementBody body;
   body.claim.claim_id = claim_id(referee.file().words[at(hand_.side)].claim);
-  body.claim.node = referee.file().words[0].trace.index;
+  body.claim.node = arbiter::node_of(referee.file());
   body.claim.output = static_cast<std::uint32_t>(referee.output());
   body.claim.element = referee.element();
   body.claim.steps = program.steps();
@@ -272,7 +315,7 @@ Bytes Player::operands(const Referee& referee) const {
           steps_tree_.prove(operand.value * arbiter::kStepBytes / crypto::kMerkleLeafBytes));
       continue;
     }
-    const Tensor& input = captured_->inputs()[static_cast<std::size_t>(operand.input)];
+    const Tensor& input = node_run(referee).inputs[static_cast<std::size_t>(operand.input)];
     const Tree tree = tree_of(bytes_of(input));
     body.push_back(
         tree.prove(arbiter::leaf_of(static_cast<std::uint8_t>(input.dtype()), operand.value)));

@@ -25,9 +25,9 @@ struct Hand {
 /// A session's runs on the hand's inputs, which must outlive what is returned.
 Rerun rerun_on(graph::Session& session, const std::vector<tensor::Tensor>& inputs);
 
-/// One side of a dispute. Keeps the roots of a trace, never the trace: it runs the model a second
-/// time, up to the node in question, for what the arbiter wants to see of it.
-/// Thread-safety: one thread; `threads` hashes.
+/// One side of a dispute. Keeps the checkpoints' roots of a run, not what was run: it runs the
+/// model a second time, up to the end of the segment in question, and keeps that for what the
+/// arbiter wants to see of it. Thread-safety: one thread; `threads` hashes.
 class Player {
  public:
   /// Runs the model once. Error: kUnsupported for a model of which there is no trace; what the
@@ -64,20 +64,25 @@ class Player {
   core::Bytes show(const Tree& tree, const arbiter::Descent& descent) const;
   core::Result<core::Bytes> body_of(const arbiter::Referee& referee);
   core::Bytes claim(const arbiter::Referee& referee) const;
-  core::Result<core::Bytes> facts(const arbiter::Referee& referee);
+  core::Result<core::Bytes> segment_claim(const arbiter::Referee& referee);
+  core::Bytes carried(const arbiter::Referee& referee) const;
+  core::Bytes facts(const arbiter::Referee& referee) const;
   core::Bytes element_claim(const arbiter::Referee& referee);
   core::Bytes operands(const arbiter::Referee& referee) const;
-  arbiter::TensorProof prove(graph::ValueId id) const;
-  core::Result<void> capture(const arbiter::Referee& referee);
+  /// Of a value that `checkpoint` holds, or that nodes of the captured segment made.
+  arbiter::TensorProof prove(graph::ValueId id, std::optional<std::uint64_t> checkpoint) const;
+  std::optional<std::uint64_t> checkpoint_before(const arbiter::Referee& referee) const;
+  /// The node in question, as it ran.
+  const SegmentCapture::NodeRun& node_run(const arbiter::Referee& referee) const;
   arbiter::GraphSizes sizes() const;
 
   Hand hand_;
   kernels::ThreadPool* threads_;
   core::Digest output_root_{};
-  std::vector<arbiter::TraceLeaf> trace_;
+  std::vector<arbiter::CheckpointLeaf> checkpoints_;
   Tree trace_tree_, graph_tree_, weight_tree_, state_tree_;
-  std::optional<NodeCapture> captured_;
-  Tree output_tree_, steps_tree_;
+  std::unique_ptr<SegmentCapture> captured_;
+  Tree segment_tree_, output_tree_, steps_tree_;
 };
 
 }  // namespace commensal::dispute

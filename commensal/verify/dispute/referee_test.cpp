@@ -173,8 +173,9 @@ TEST_F(RefereeTest, RefusesWhatIsOutOfOrder) {
 TEST_F(RefereeTest, RefusesProofsThatDoNotHold) {
   begin(3, 17, 100);
   // Any bit of a move that both sides could check is missed by nobody.
-  for (const Phase phase : {Phase::kClaims, Phase::kNodes, Phase::kFacts, Phase::kElements,
-                            Phase::kElementClaims, Phase::kSteps, Phase::kOperands}) {
+  for (const Phase phase :
+       {Phase::kClaims, Phase::kCheckpoints, Phase::kSegmentClaims, Phase::kNodes, Phase::kFacts,
+        Phase::kElements, Phase::kElementClaims, Phase::kSteps, Phase::kOperands}) {
     play_to(phase);
     const core::Bytes right = answer(Side::kChallenger);
     for (std::size_t i = 0; i < right.size(); i += 1 + right.size() / 97) {
@@ -319,7 +320,7 @@ TEST_F(RefereeTest, WritesSeedsWhenAsked) {
   };
   write("file", 0, protocol::encode(verdict(3, 17, 100)));
   begin(3, 17, 100);
-  constexpr std::uint8_t kBodies[] = {2, 3, 7, 4, 5, 6};  // by MoveKind
+  constexpr std::uint8_t kBodies[] = {2, 3, 7, 9, 10, 4, 5, 6};  // by MoveKind
   while (!referee_->outcome()) {
     const core::Bytes bytes = answer(Side::kChallenger);
     const Move move = decoded(bytes);

@@ -18,6 +18,10 @@ std::optional<std::size_t> index_of(const graph::Graph& graph, const graph::Node
   return static_cast<std::size_t>(&node - first);
 }
 
+arbiter::TensorFacts facts_of(const tensor::Tensor& tensor, kernels::ThreadPool& threads) {
+  return {shaped_of(tensor.type()), crypto::merkle_root(leaf_hashes(tensor.bytes(), threads))};
+}
+
 }  // namespace
 
 std::vector<core::Digest> leaf_hashes(core::ByteView bytes, kernels::ThreadPool& threads) {
@@ -34,48 +38,112 @@ std::vector<core::Digest> leaf_hashes(core::ByteView bytes, kernels::ThreadPool&
   return hashes;
 }
 
-void TraceRecorder::after_node(const graph::Node& node, const kernels::Call&,
-                               std::span<const tensor::Tensor> outputs) {
+// ---- checkpoints
+// -----------------------------------------------------------------------------------
+
+CheckpointRecorder::CheckpointRecorder(const graph::Graph& graph, const verify::ModelLeaves& model,
+                                       kernels::ThreadPool& threads)
+    : graph_(graph),
+      model_(model),
+      threads_(threads),
+      values_(graph.values.size()),
+      ran_(graph.nodes.size()) {
+  const auto value = [this](graph::ValueId id) -> Live& {
+    return values_[static_cast<std::size_t>(id)];
+  };
+  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+    for (const graph::ValueId id : graph.nodes[n].inputs) {
+      if (id != graph::kAbsent) value(id).last_reader = n;
+    }
+    for (const graph::ValueId id : graph.nodes[n].outputs) {
+      if (id != graph::kAbsent) value(id).maker = value(id).last_reader = n;
+    }
+  }
+  for (const graph::ValueId id : graph.outputs) value(id).last_reader = graph.nodes.size();
+}
+
+bool CheckpointRecorder::outlives(const Live& value) const {
+  const std::uint64_t side = arbiter::segment_nodes(graph_.nodes.size());
+  return value.maker / side != value.last_reader / side || value.last_reader == graph_.nodes.size();
+}
+
+void CheckpointRecorder::after_node(const graph::Node& node, const kernels::Call&,
+                                    std::span<const tensor::Tensor> outputs) {
   const auto index = index_of(graph_, node);
-  if (!index || leaves_[*index]) {
+  if (!index || ran_[*index]) {
     objection_ =
         fmt::format("node '{}' ({}) runs inside a loop or a branch", node.name, node.op->name);
     return;
   }
-  arbiter::TraceLeaf leaf{static_cast<std::uint32_t>(*index), {}};
-  for (const tensor::Tensor& output : outputs) {
-    if (output.dtype() == tensor::DType::kString) {
+  ran_[*index] = true;
+  for (std::size_t o = 0; o < outputs.size(); ++o) {
+    if (outputs[o].dtype() == tensor::DType::kString) {
       objection_ = fmt::format("node '{}' ({}) puts out texts", node.name, node.op->name);
       return;
     }
-    const auto hashes = leaf_hashes(output.bytes(), threads_);
-    leaf.outputs.push_back({shaped_of(output.type()), crypto::merkle_root(hashes)});
+    if (node.outputs[o] == graph::kAbsent) continue;
+    Live& value = values_[static_cast<std::size_t>(node.outputs[o])];
+    if (outlives(value)) value.facts = facts_of(outputs[o], threads_);
   }
-  leaves_[*index] = std::move(leaf);
 }
 
-core::Result<std::vector<arbiter::TraceLeaf>> TraceRecorder::take() && {
-  std::vector<arbiter::TraceLeaf> all;
-  for (std::size_t i = 0; i < leaves_.size() && objection_.empty(); ++i) {
-    if (!leaves_[i]) {
-      objection_ = fmt::format("node '{}' ({}) is not one of tensors", graph_.nodes[i].name,
-                               graph_.nodes[i].op->name);
-      break;
+core::Result<std::vector<arbiter::CheckpointLeaf>> CheckpointRecorder::take() && {
+  for (std::size_t n = 0; n < ran_.size() && objection_.empty(); ++n) {
+    if (ran_[n]) continue;
+    objection_ = fmt::format("node '{}' ({}) is not one of tensors", graph_.nodes[n].name,
+                             graph_.nodes[n].op->name);
+  }
+  if (!objection_.empty()) {
+    return core::fail(core::ErrorCode::kUnsupported, "no trace of this model: {}", objection_);
+  }
+  const std::uint64_t nodes = graph_.nodes.size();
+  std::vector<arbiter::CheckpointLeaf> leaves(arbiter::segment_count(nodes));
+  for (std::size_t s = 0; s < leaves.size(); ++s) {
+    leaves[s].upto = arbiter::segment_first(nodes, s + 1);
+  }
+  for (std::size_t id = 0; id < values_.size(); ++id) {
+    const Live& value = values_[id];
+    if (!value.facts) continue;
+    for (arbiter::CheckpointLeaf& leaf : leaves) {
+      if (value.maker >= leaf.upto || value.last_reader < leaf.upto) continue;
+      leaf.live.push_back({model_.number(static_cast<graph::ValueId>(id)), *value.facts});
     }
-    all.push_back(*std::move(leaves_[i]));
   }
-  if (objection_.empty()) return all;
-  return core::fail(core::ErrorCode::kUnsupported, "no trace of this model: {}", objection_);
+  for (arbiter::CheckpointLeaf& leaf : leaves) {
+    std::ranges::sort(leaf.live, {}, &arbiter::CheckpointLeaf::Entry::number);
+    if (arbiter::encode(leaf).size() > limits::kDisputeLeafBytesMax) {
+      return core::fail(core::ErrorCode::kUnsupported,
+                        "no trace of this model: {} values live behind node {}", leaf.live.size(),
+                        leaf.upto);
+    }
+  }
+  return leaves;
 }
 
-void NodeCapture::after_node(const graph::Node& node, const kernels::Call& call,
-                             std::span<const tensor::Tensor> outputs) {
-  if (index_of(graph_, node) != node_) return;
+// ---- a segment
+// -------------------------------------------------------------------------------------
+
+SegmentCapture::SegmentCapture(const graph::Graph& graph, std::size_t segment,
+                               kernels::ThreadPool& threads)
+    : graph_(graph),
+      threads_(threads),
+      first_(arbiter::segment_first(graph.nodes.size(), segment)),
+      count_(arbiter::segment_first(graph.nodes.size(), segment + 1) - first_) {}
+
+void SegmentCapture::after_node(const graph::Node& node, const kernels::Call& call,
+                                std::span<const tensor::Tensor> outputs) {
+  const auto index = index_of(graph_, node);
+  if (!index || *index < first_ || is_done()) return;
+  NodeRun run;
   for (const tensor::Tensor* input : call.inputs) {
-    inputs_.push_back(input == nullptr ? tensor::Tensor() : *input);
+    run.inputs.push_back(input == nullptr ? tensor::Tensor() : *input);
   }
-  outputs_.assign(outputs.begin(), outputs.end());
-  is_done_ = true;
+  run.outputs.assign(outputs.begin(), outputs.end());
+  run.leaf.node = static_cast<std::uint32_t>(*index);
+  for (const tensor::Tensor& output : outputs) {
+    run.leaf.outputs.push_back(facts_of(output, threads_));
+  }
+  runs_.push_back(std::move(run));
 }
 
 }  // namespace commensal::dispute

@@ -5,6 +5,7 @@
 #include <commensal/compute/graph/tracer.hpp>
 #include <commensal/compute/kernels/thread_pool.hpp>
 #include <commensal/verify/arbiter/facts.hpp>
+#include <commensal/verify/roots.hpp>
 #include <optional>
 
 namespace commensal::dispute {
@@ -12,44 +13,61 @@ namespace commensal::dispute {
 /// Hashes of the 1 KiB leaves of `bytes`, on all threads of the pool.
 std::vector<core::Digest> leaf_hashes(core::ByteView bytes, kernels::ThreadPool& threads);
 
-/// Makes the trace of a run: the facts of every node's outputs, hashed as they come and not kept.
-/// Thread-safety: as Tracer.
-class TraceRecorder final : public graph::Tracer {
+/// Makes the checkpoints of a run: hashes the values that outlive their segment, as they come, and
+/// keeps none. Thread-safety: as Tracer.
+class CheckpointRecorder final : public graph::Tracer {
  public:
-  TraceRecorder(const graph::Graph& graph, kernels::ThreadPool& threads)
-      : graph_(graph), threads_(threads), leaves_(graph.nodes.size()) {}
+  /// What is given must outlive the recorder.
+  CheckpointRecorder(const graph::Graph& graph, const verify::ModelLeaves& model,
+                     kernels::ThreadPool& threads);
 
   void after_node(const graph::Node& node, const kernels::Call& call,
                   std::span<const tensor::Tensor> outputs) override;
-  /// The leaves of all nodes. Error: kUnsupported where a node did not run once, on tensors of
+  /// The leaves of the trace. Error: kUnsupported where a node did not run once, on tensors of
   /// numbers: graphs with loops, sequences or texts cannot be disputed yet.
-  core::Result<std::vector<arbiter::TraceLeaf>> take() &&;
+  core::Result<std::vector<arbiter::CheckpointLeaf>> take() &&;
+
+ private:
+  struct Live {
+    std::size_t maker = 0, last_reader = 0;  // nodes; behind the last one for the graph's outputs
+    std::optional<arbiter::TensorFacts> facts;
+  };
+  bool outlives(const Live& value) const;
+
+  const graph::Graph& graph_;
+  const verify::ModelLeaves& model_;
+  kernels::ThreadPool& threads_;
+  std::vector<Live> values_;  // by ValueId
+  std::vector<bool> ran_;     // by node
+  std::string objection_;
+};
+
+/// Keeps what goes into the nodes of one segment and comes out of them, hashes the latter, and
+/// stops the run behind them. Thread-safety: as Tracer.
+class SegmentCapture final : public graph::Tracer, public core::Pacer {
+ public:
+  SegmentCapture(const graph::Graph& graph, std::size_t segment, kernels::ThreadPool& threads);
+
+  struct NodeRun {
+    std::vector<tensor::Tensor> inputs;  // undefined: absent
+    std::vector<tensor::Tensor> outputs;
+    arbiter::TraceLeaf leaf;
+  };
+
+  void after_node(const graph::Node& node, const kernels::Call& call,
+                  std::span<const tensor::Tensor> outputs) override;
+  bool pace(std::int64_t) override { return !is_done(); }
+
+  bool is_done() const { return runs_.size() == count_; }
+  std::size_t first() const { return first_; }
+  /// In the graph's order, from node first() on.
+  const std::vector<NodeRun>& runs() const { return runs_; }
 
  private:
   const graph::Graph& graph_;
   kernels::ThreadPool& threads_;
-  std::vector<std::optional<arbiter::TraceLeaf>> leaves_;
-  std::string objection_;
-};
-
-/// Keeps what goes into one node and comes out of it, and stops the run behind it.
-class NodeCapture final : public graph::Tracer, public core::Pacer {
- public:
-  NodeCapture(const graph::Graph& graph, std::size_t node) : graph_(graph), node_(node) {}
-
-  void after_node(const graph::Node& node, const kernels::Call& call,
-                  std::span<const tensor::Tensor> outputs) override;
-  bool pace(std::int64_t) override { return !is_done_; }
-
-  bool is_done() const { return is_done_; }
-  const std::vector<tensor::Tensor>& inputs() const { return inputs_; }  // undefined: absent
-  const std::vector<tensor::Tensor>& outputs() const { return outputs_; }
-
- private:
-  const graph::Graph& graph_;
-  std::size_t node_;
-  bool is_done_ = false;
-  std::vector<tensor::Tensor> inputs_, outputs_;
+  std::size_t first_, count_;
+  std::vector<NodeRun> runs_;
 };
 
 }  // namespace commensal::dispute
