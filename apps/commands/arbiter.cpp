@@ -35,7 +35,8 @@ Json json_of(const arbiter::VerdictFile& file, const arbiter::Finding& found) {
                {"operator", found.op},
                {"output", found.output},
                {"type", found.type}};
-  if (found.matter == arbiter::Matter::kType) return made;
+  if (found.matter == arbiter::Matter::kCarried) made["value_number"] = found.value;
+  if (found.matter != arbiter::Matter::kOperation) return made;
   made["element"] = found.element;
   made["step"] = found.step;
   made["steps"] = found.steps;
@@ -43,7 +44,7 @@ Json json_of(const arbiter::VerdictFile& file, const arbiter::Finding& found) {
   for (const std::uint64_t bits : found.operands) {
     made["operands"].push_back(fmt::format("{:x}", bits));
   }
-  made["value"] = fmt::format("{:x}", found.result);
+  made["result"] = fmt::format("{:x}", found.result);
   made["claimed"] = {{"provider", fmt::format("{:x}", found.claimed[0])},
                      {"challenger", fmt::format("{:x}", found.claimed[1])}};
   return made;

@@ -289,6 +289,33 @@ TEST_F(RefereeTest, PartsOfOtherDisputesDoNotFit) {
   EXPECT_TRUE(refused(short_of_one));
 }
 
+// Who lied in the first run and tells the truth about the segment contradicts its own checkpoint.
+TEST_F(RefereeTest, ACheckpointThatNoNodeMade) {
+  for (const Side liar : {Side::kProvider, Side::kChallenger}) {
+    begin(2, 17, std::nullopt, liar);
+    int runs = 0;
+    const Rerun bent = lying(*one_.graph, lie_, honest_);
+    const Rerun fickle = [&](graph::Tracer& tracer, core::Pacer* pacer) {
+      return runs++ == 0 ? bent(tracer, pacer) : honest_(tracer, pacer);
+    };
+    auto lies = Player::prepare(one_.hand(liar, fickle), threads_);
+    ASSERT_TRUE(lies);
+    Player& provider = liar == Side::kProvider ? *lies : *provider_;
+    Player& challenger = liar == Side::kProvider ? *challenger_ : *lies;
+    play(*referee_, clock_, provider, challenger);
+    const arbiter::Outcome& outcome = *referee_->outcome();
+    ASSERT_EQ(outcome.ending, Ending::kProved) << outcome.reason;
+    EXPECT_EQ(outcome.finding->matter, arbiter::Matter::kCarried);
+    EXPECT_TRUE(outcome.wrong[at(liar)]);
+    EXPECT_FALSE(outcome.wrong[at(arbiter::other(liar))]);
+    const auto decoded = protocol::decode<VerdictFile>(protocol::encode(referee_->file()));
+    ASSERT_TRUE(decoded);
+    const auto found = arbiter::judge(*decoded);
+    ASSERT_TRUE(found) << found.error().message;
+    EXPECT_EQ(arbiter::text_of(*found), outcome.reason);
+  }
+}
+
 // Both lie about one step: both are wrong.
 TEST_F(RefereeTest, BothMayBeWrong) {
   begin(3, 17, 100);
