@@ -79,6 +79,9 @@ Operand leaky_relu(const Pen& pen, const NodeCall& call, Operands x) {
   const Operand alpha = constant(call.node.real("alpha", kHundredth));
   return where_negative(pen, x[0], pen.mul(alpha, x[0]));
 }
+Operand power(const Pen& pen, const NodeCall&, Operands x) {
+  return pen.put(Op::kPow32, {x[0], x[1]});
+}
 Operand prelu(const Pen& pen, const NodeCall&, Operands x) {
   return where_negative(pen, x[0], pen.mul(x[1], x[0]));
 }
@@ -139,8 +142,7 @@ Operand clip(const Pen& pen, const NodeCall& call, Operands x) {
   return has_low || has_high ? made : pen.maximum(made, made);
 }
 
-// ---- not of one type
-// -----------------------------------------------------------------------------
+// ---- not of one type --------------------------------------------------------------------
 
 template <class Of>
 void compare(const NodeCall& call, std::int64_t element, Tape& tape, Of&& of) {
@@ -164,6 +166,54 @@ void less(const NodeCall& call, std::size_t, std::int64_t element, Tape& tape) {
 }
 void greater(const NodeCall& call, std::size_t, std::int64_t element, Tape& tape) {
   compare(call, element, tape, [](Tape& t, Operand a, Operand b) { t.put(Op::kLess32, {b, a}); });
+}
+
+// Conversions that are one operation or two; the second takes the first's result.
+struct Conversion {
+  Element from, to;
+  Op op;
+  std::uint64_t yes = 0, no = 0;  // kSelect: by whether it is not 0
+};
+constexpr Element kF32 = Element::kFloat32, kF64 = Element::kFloat64, kI32 = Element::kInt32,
+                  kI64 = Element::kInt64, kTruth = Element::kBool;
+constexpr Conversion kConversions[] = {
+    {kF32, kF32, Op::kCanonical32},
+    {kF32, kF64, Op::kWiden},
+    {kF64, kF32, Op::kNarrow},
+    {kI32, kI32, Op::kCopy},
+    {kI64, kI64, Op::kCopy},
+    {kTruth, kTruth, Op::kCopy},
+    {kTruth, kI32, Op::kCopy},
+    {kTruth, kI64, Op::kCopy},
+    {kI64, kF32, Op::kFloatOfInteger64},
+    {kI32, kI64, Op::kWidenInteger32},
+    {kF32, kI64, Op::kInteger64OfFloat},
+    {kF32, kI32, Op::kInteger32OfFloat},
+    {kTruth, kF32, Op::kSelect, kOne, 0},
+    {kI32, kTruth, Op::kSelect, 1, 0},
+    {kI64, kTruth, Op::kSelect, 1, 0},
+};
+const Conversion* conversion_of(const NodeCall& call) {
+  const std::int64_t to = call.node.integer("to", 0);
+  for (const Conversion& row : kConversions) {
+    if (call.has(0) && call.inputs[0].is(row.from) && static_cast<std::int64_t>(row.to) == to) {
+      return &row;
+    }
+  }
+  return nullptr;
+}
+TypeResult cast_type(const NodeCall& call, std::size_t output) {
+  const Conversion* row = output == 0 ? conversion_of(call) : nullptr;
+  if (row == nullptr) return unsupported("no program for these element types");
+  return shaped(static_cast<std::uint8_t>(row->to), dims_of(call.inputs[0]));
+}
+void cast(const NodeCall& call, std::size_t, std::int64_t element, Tape& tape) {
+  const Conversion& row = *conversion_of(call);
+  if (row.op == Op::kSelect) {
+    tape.put(row.op, {element_of(0, element), constant(row.yes), constant(row.no)});
+  } else {
+    tape.put(row.op, {element_of(0, element)});
+  }
 }
 
 TypeResult where_type(const NodeCall& call, std::size_t output) {
@@ -216,6 +266,8 @@ std::span<const OperatorRow> elementwise_rows() {
   static constexpr OperatorRow kRows[] = {
       {"Abs", 7, 0, kF, exactly<1, is_float32>, each<single<Op::kAbs32>>},
       {"Add", 7, 0, kN, exactly<2, has_kit>, each<chain<&Kit::add>>},
+      {"Cast", 6, 0, "between float32, int32, int64, bool; float64 from and to float32", cast_type,
+       cast},
       {"Ceil", 7, 0, kF, exactly<1, is_float32>, each<single<Op::kCeil32>>},
       {"Celu", 12, 0, kF, exactly<1, is_float32>, each<celu>},
       {"Clip", 7, 0, kFf, clip_type, each<clip>},
@@ -239,6 +291,7 @@ std::span<const OperatorRow> elementwise_rows() {
       {"Mul", 7, 0, kN, exactly<2, has_kit>, each<chain<&Kit::mul>>},
       {"Neg", 7, 0, kF, exactly<1, is_float32>, each<single<Op::kNeg32>>},
       {"PRelu", 7, 0, kF, exactly<2, is_float32>, each<prelu>},
+      {"Pow", 7, 0, kF, exactly<2, is_float32>, each<power>},
       {"Reciprocal", 7, 0, kFf, exactly<1, is_float>, each<reciprocal>},
       {"Relu", 7, 0, kFf, exactly<1, is_float>, each<relu>},
       {"Round", 11, 0, kF, exactly<1, is_float32>, each<single<Op::kRound32>>},

@@ -12,8 +12,7 @@ void copy(Tape& tape, int input, std::int64_t element) {
   tape.put(Op::kCopy, {element_of(input, element)});
 }
 
-// ---- in order
-// ------------------------------------------------------------------------------------
+// ---- in order ---------------------------------------------------------------------------
 
 // As many elements, in the same order; the shape follows from data that nobody need show.
 TypeResult as_agreed(const NodeCall& call, std::size_t output) {
@@ -48,8 +47,7 @@ void same_place(const NodeCall&, std::size_t, std::int64_t element, Tape& tape) 
   copy(tape, 0, element);
 }
 
-// ---- elsewhere
-// -----------------------------------------------------------------------------------
+// ---- elsewhere --------------------------------------------------------------------------
 
 std::optional<Dims> order_of(const NodeCall& call) {
   const auto rank = call.inputs[0].rank();
@@ -164,8 +162,63 @@ void expand(const NodeCall& call, std::size_t, std::int64_t element, Tape& tape)
   copy(tape, 0, broadcast_source(element, to, from));
 }
 
-// ---- Gather
-// --------------------------------------------------------------------------------------
+// ---- Slice ------------------------------------------------------------------------------
+
+struct Slice {
+  Dims to, start, step;
+};
+// Where a slice of a dimension begins, and how many elements it has (Python's rules).
+std::int64_t cut(std::int64_t dim, std::int64_t& begin, std::int64_t end, std::int64_t& by) {
+  by = std::clamp<std::int64_t>(by, -dim - 1, dim + 1);
+  begin = std::clamp<std::int64_t>(begin, -dim - 1, dim);
+  end = std::clamp<std::int64_t>(end, -dim - 1, dim);
+  if (begin < 0) begin += dim;
+  if (end < 0) end += dim;
+  begin = std::clamp<std::int64_t>(begin, 0, by > 0 ? dim : dim - 1);
+  if (by > 0) end = std::max<std::int64_t>(end, 0);
+  const std::int64_t room = by > 0 ? end - begin : begin - end, stride = by > 0 ? by : -by;
+  return room <= 0 ? 0 : (room + stride - 1) / stride;
+}
+
+std::optional<Slice> slice_of(const NodeCall& call) {
+  const auto starts = call.list("starts", 1, 10), ends = call.list("ends", 2, 10);
+  auto axes = call.list("axes", 3, 10), steps = call.list("steps", 4, 10);
+  if (!starts || !ends || !axes || !steps) return std::nullopt;
+  Slice s{dims_of(call.inputs[0]), Dims(call.inputs[0].dims.size()),
+          Dims(call.inputs[0].dims.size(), 1)};
+  const auto rank = static_cast<std::int64_t>(s.to.size());
+  for (std::int64_t d = 0; axes->size() < starts->size() && d < rank; ++d) axes->push_back(d);
+  if (steps->empty()) steps->assign(starts->size(), 1);
+  if (ends->size() != starts->size() || axes->size() != starts->size() ||
+      steps->size() != starts->size()) {
+    return std::nullopt;
+  }
+  std::vector<bool> seen(s.to.size());
+  for (std::size_t i = 0; i < starts->size(); ++i) {
+    const std::int64_t axis = normal_axis((*axes)[i], rank);
+    if (axis < 0 || (*steps)[i] == 0 || seen[static_cast<std::size_t>(axis)]) return std::nullopt;
+    const auto d = static_cast<std::size_t>(axis);
+    seen[d] = true;
+    s.start[d] = (*starts)[i];
+    s.step[d] = (*steps)[i];
+    if (s.to[d] > 0) s.to[d] = cut(s.to[d], s.start[d], (*ends)[i], s.step[d]);
+  }
+  return s;
+}
+
+TypeResult slice_type(const NodeCall& call, std::size_t output) {
+  const auto slice = output == 0 && call.has(0) ? slice_of(call) : std::nullopt;
+  if (!slice) return unsupported("places that nobody can show");
+  return shaped(call.inputs[0].dtype, slice->to);
+}
+void slice(const NodeCall& call, std::size_t, std::int64_t element, Tape& tape) {
+  const Slice s = *slice_of(call);
+  Dims at = split(element, s.to);
+  for (std::size_t d = 0; d < at.size(); ++d) at[d] = s.start[d] + at[d] * s.step[d];
+  copy(tape, 0, join(at, dims_of(call.inputs[0])));
+}
+
+// ---- Gather -----------------------------------------------------------------------------
 
 TypeResult gather_type(const NodeCall& call, std::size_t output) {
   if (output != 0 || call.inputs.size() != 2 || !call.has(0) || !call.has(1) || !call.lists[1]) {
@@ -207,6 +260,7 @@ std::span<const OperatorRow> movement_rows() {
       {"Gather", 1, 0, "all, at most 128 indices", gather_type, gather},
       {"Identity", 1, 0, "all", unchanged, same_place},
       {"Reshape", 5, 0, "all", as_agreed, same_place},
+      {"Slice", 1, 0, "all", slice_type, slice},
       {"Split", 2, 0, "all", split_type, split_off},
       {"Squeeze", 1, 0, "all", as_agreed, same_place},
       {"Transpose", 1, 0, "all", transpose_type, transpose},

@@ -29,8 +29,7 @@ Operand chain(const Pen& pen, const Stride& s) {
   return acc[0];
 }
 
-// ---- Gemm
-// ----------------------------------------------------------------------------------------
+// ---- Gemm -------------------------------------------------------------------------------
 
 struct Gemm {
   std::int64_t m = 0, n = 0, k = 0;
@@ -79,8 +78,7 @@ void gemm(const NodeCall& call, std::size_t, std::int64_t element, Tape& tape) {
   add_bias(pen, acc, last);
 }
 
-// ---- MatMul
-// --------------------------------------------------------------------------------------
+// ---- MatMul -----------------------------------------------------------------------------
 
 // As matrices: vectors are rows or columns.
 struct MatMul {
@@ -131,8 +129,7 @@ void matmul(const NodeCall& call, std::size_t, std::int64_t element, Tape& tape)
   add_bias(pen, chain(pen, {a, 1, b, mm.n(), mm.k()}), pen.zero());
 }
 
-// ---- Conv
-// ----------------------------------------------------------------------------------------
+// ---- Conv -------------------------------------------------------------------------------
 
 TypeResult conv_type(const NodeCall& call, std::size_t output) {
   if (output != 0 || !same_kit(call)) return unsupported("inputs that do not fit");

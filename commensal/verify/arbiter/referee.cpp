@@ -137,8 +137,7 @@ core::Result<void> Referee::move(Side side, ByteView bytes) {
   return {};
 }
 
-// ---- what a move must be
-// ---------------------------------------------------------------------------
+// ---- what a move must be ----------------------------------------------------------------
 
 core::Result<void> Referee::take_claim(Side side, ByteView bytes) {
   COMMENSAL_ASSIGN(const ClaimBody body, decode_body<ClaimBody>(bytes));
@@ -265,8 +264,7 @@ core::Result<void> Referee::take_operands(Side, ByteView bytes) {
   return {};
 }
 
-// ---- what follows from it
-// --------------------------------------------------------------------------
+// ---- what follows from it ---------------------------------------------------------------
 
 void Referee::advance() {
   const auto roots = [this](auto&& of) {

@@ -8,8 +8,7 @@ namespace {
 
 using scalar::Op;
 
-// ---- Reduce
-// --------------------------------------------------------------------------------------
+// ---- Reduce -----------------------------------------------------------------------------
 
 struct Folding {
   Dims from, kept, folded, to;  // kept and folded have 1 where the other has the dimension
@@ -101,8 +100,7 @@ Operand product_of(const Pen& pen, std::int64_t n, const Term& term) {
   return folded(pen, pen.kit.mul, pen.kit.one, n, term);
 }
 
-// ---- pools
-// ---------------------------------------------------------------------------------------
+// ---- pools ------------------------------------------------------------------------------
 
 template <bool kGlobal>
 core::Result<Window> pool_window(const NodeCall& call) {
@@ -183,8 +181,7 @@ void max_pool(const NodeCall& call, std::size_t, std::int64_t element, Tape& tap
   });
 }
 
-// ---- Softmax
-// -------------------------------------------------------------------------------------
+// ---- Softmax ----------------------------------------------------------------------------
 
 TypeResult softmax_type(const NodeCall& call, std::size_t output) {
   if (output != 0 || !call.has(0) || !is_float32(call.inputs[0])) {
@@ -244,8 +241,7 @@ void log_softmax(const NodeCall& call, std::size_t, std::int64_t element, Tape& 
   pen.sub(less, pen.put(Op::kLog32, {sum}));
 }
 
-// ---- normalisation
-// -------------------------------------------------------------------------------
+// ---- normalisation ----------------------------------------------------------------------
 
 // Groups of `size` elements one after another; scale and bias of an element are entry
 // element / stretch mod parameters.

@@ -2,6 +2,7 @@
 // Disputes about whole networks, with the fast back end: a flipped bit in a convolution (by the
 // Winograd clause and direct), in Softmax, Relu and Add. Says what they cost beside an inference.
 // The networks are those of ./test (COMMENSAL_MODELS names their folder).
+#include <commensal/base/core/clock.hpp>
 #include <commensal/compute/graph/onnx/import.hpp>
 #include <commensal/verify/dispute/contest.hpp>
 #include <cstdlib>
@@ -16,7 +17,7 @@ double seconds_of(const std::function<void()>& work) {
   const core::SystemClock clock;
   const std::int64_t begin = clock.monotonic_ns();
   work();
-  return 1e-9 * static_cast<double>(clock.monotonic_ns() - begin);
+  return static_cast<double>(clock.monotonic_ns() - begin) * 1e-9;
 }
 
 std::shared_ptr<const graph::Graph> load(const std::string& name) {
@@ -80,10 +81,9 @@ void dispute(const std::string& file, std::span<const Target> targets) {
     const auto node = find(*graph, target.op, target.side, target.n);
     ASSERT_TRUE(node) << target.op;
     const Lie lie{*node, 0, 321, 0x40, 2};
-    const core::SystemClock wall;
-    const std::int64_t begin = wall.monotonic_ns();
+    const double prepared = seconds_of(
+        [&] { EXPECT_TRUE(Player::prepare(one.hand(Side::kChallenger, honest), threads)); });
     auto tells = Player::prepare(one.hand(Side::kChallenger, honest), threads);
-    const double prepared = 1e-9 * static_cast<double>(wall.monotonic_ns() - begin);
     auto lies = Player::prepare(one.hand(Side::kProvider, lying(*graph, lie, honest)), threads);
     ASSERT_TRUE(tells && lies);
     if (tells->output_root() == lies->output_root()) continue;  // lost in a later maximum

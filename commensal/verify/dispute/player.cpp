@@ -162,8 +162,7 @@ const SegmentCapture::NodeRun& Player::node_run(const Referee& referee) const {
   return captured_->runs()[referee.file().words[0].trace.index];
 }
 
-// ---- moves
-// -----------------------------------------------------------------------------------------
+// ---- moves ------------------------------------------------------------------------------
 
 core::Result<std::optional<Bytes>> Player::answer(const Referee& referee) {
   if (!referee.owes(hand_.side)) return std::optional<Bytes>();

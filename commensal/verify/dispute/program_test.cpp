@@ -122,17 +122,34 @@ void check(Sample sample, kernels::Draw& draw, Seen& seen) {
 
 TEST(EqualityOfPrograms, OnRandomCalls) {
   Seen seen;
-  const int cases = kernels::case_count(4000);
+  const int cases = kernels::case_count(20000);
   for (int seed = 0; seed < cases; ++seed) {
     kernels::Draw draw(static_cast<std::uint64_t>(seed), 92);
     const auto blend = kernels::random_blend(draw);
     const tensor::Shape shape =
         kernels::random_shape(draw, static_cast<int>(draw.number(1, 4)), 300);
-    const Tensor x = kernels::random_of(draw, tensor::DType::kFloat32, shape, blend);
+    using tensor::DType;
+    constexpr DType kTypes[] = {DType::kFloat32, DType::kFloat32, DType::kFloat32, DType::kFloat64,
+                                DType::kInt32,   DType::kInt64,   DType::kUint32};
+    const Tensor x = kernels::random_of(draw, draw.of(kTypes), shape, blend);
     const auto sample = draw.of(kernels::kRecipes).make(draw, x);
     if (sample) check(*sample, draw, seen);
     ASSERT_FALSE(HasFatalFailure()) << "seed " << seed;
   }
+  // What no recipe draws.
+  kernels::Draw draw(1, 94);
+  const Tensor x =
+      kernels::random_of(draw, tensor::DType::kFloat32, {7, 11}, kernels::Blend::kSpecial);
+  kernels::Attributes by_tanh;
+  by_tanh.set("approximate", std::string("tanh"));
+  check({"Gelu", 20, {x}}, draw, seen);
+  check({"Gelu", 20, {x}, by_tanh}, draw, seen);
+  check({"Mish", 18, {x}}, draw, seen);
+  check({"Swish", 24, {x}}, draw, seen);
+  check({"Dropout", 13, {x}}, draw, seen);
+  std::set<std::string> expected;
+  for (const auto& row : arbiter::disputable_operators()) expected.insert(std::string(row.name));
+  EXPECT_EQ(seen.operators, expected) << "every program is tried";
   EXPECT_GT(seen.elements, 1000);
   RecordProperty("elements", std::to_string(seen.elements));
   RecordProperty("steps", std::to_string(seen.steps));
@@ -184,6 +201,27 @@ void compare(const Function& function, std::uint64_t stride) {
 
 TEST(EqualityOfFunctions, OnEvery4999thNumber) {
   for (const Function& function : kFunctions) compare(function, 4999);
+}
+TEST(EqualityOfFunctions, PowOnAGridAndOnSpecialPairs) {
+  std::vector<std::uint32_t> numbers = {0,          0x80000000, 0x3f800000, 0xbf800000, 0x7f800000,
+                                        0xff800000, 0x7fc00000, 1,          0x80000001, 0x007fffff,
+                                        0x7f7fffff, 0x3f000000, 0xc0400000, 0x40000000, 0xc0000000,
+                                        0x4b800000, 0xcb7fffff, 0x4b7fffff, 0x40200000, 0x3f7fffff};
+  kernels::Draw draw(7, 96);
+  for (int i = 0; i < 400; ++i) {
+    numbers.push_back(
+        static_cast<std::uint32_t>(draw.number(0, 0xffff) << 16 | draw.number(0, 0xffff)));
+    numbers.push_back(0x3f000000 + static_cast<std::uint32_t>(draw.number(0, 0x02000000)));
+  }
+  for (const std::uint32_t x : numbers) {
+    for (const std::uint32_t y : numbers) {
+      const float power =
+          kernels::math::pow<Lane>(std::bit_cast<float>(x), std::bit_cast<float>(y));
+      const std::uint32_t expected =
+          power != power ? 0x7fc00000 : std::bit_cast<std::uint32_t>(power);
+      ASSERT_EQ(scalar::pow(x, y), expected) << std::hex << x << " " << y;
+    }
+  }
 }
 TEST(ExhaustiveFunctionsOfArbiters, OnAllNumbers) {
   for (const Function& function : kFunctions) compare(function, 1);

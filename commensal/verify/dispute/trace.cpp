@@ -38,8 +38,7 @@ std::vector<core::Digest> leaf_hashes(core::ByteView bytes, kernels::ThreadPool&
   return hashes;
 }
 
-// ---- checkpoints
-// -----------------------------------------------------------------------------------
+// ---- checkpoints ------------------------------------------------------------------------
 
 CheckpointRecorder::CheckpointRecorder(const graph::Graph& graph, const verify::ModelLeaves& model,
                                        kernels::ThreadPool& threads)
@@ -120,8 +119,7 @@ core::Result<std::vector<arbiter::CheckpointLeaf>> CheckpointRecorder::take() &&
   return leaves;
 }
 
-// ---- a segment
-// -------------------------------------------------------------------------------------
+// ---- a segment --------------------------------------------------------------------------
 
 SegmentCapture::SegmentCapture(const graph::Graph& graph, std::size_t segment,
                                kernels::ThreadPool& threads)

@@ -13,5 +13,7 @@ std::uint32_t sigmoid(std::uint32_t x);
 std::uint32_t tanh(std::uint32_t x);
 std::uint32_t erf(std::uint32_t x);
 std::uint32_t softplus(std::uint32_t x);
+/// x^y with the special cases of C.
+std::uint32_t pow(std::uint32_t x, std::uint32_t y);
 
 }  // namespace commensal::scalar

@@ -164,6 +164,22 @@ class Soft {
     return up ? kept + unit : kept;
   }
 
+  /// Towards zero, to a signed integer of 2^digits values either way; what lies outside saturates,
+  /// NaN is 0.
+  static std::int64_t to_integer(Bits a, int digits) {
+    if (is_nan(a)) return 0;
+    const std::int64_t highest = static_cast<std::int64_t>((std::uint64_t{1} << digits) - 1);
+    const int exponent = static_cast<int>((a & F::kInfinity) >> F::kFractionBits) - F::kBias;
+    if (exponent < 0) return 0;
+    if (exponent >= digits) return is_negative(a) ? -highest - 1 : highest;
+    const auto significand =
+        static_cast<std::uint64_t>((a & F::kFraction) | Bits{1} << F::kFractionBits);
+    const auto magnitude = static_cast<std::int64_t>(
+        exponent <= F::kFractionBits ? significand >> (F::kFractionBits - exponent)
+                                     : significand << (exponent - F::kFractionBits));
+    return is_negative(a) ? -magnitude : magnitude;
+  }
+
   /// An integer, correctly rounded.
   static Bits of_integer(std::int64_t value) {
     if (value == 0) return 0;

@@ -44,6 +44,14 @@ Word mul_word(Words x) { return x[0] * x[1]; }
 Word mul_add_word(Words x) { return x[0] * x[1] + x[2]; }
 Word float_of_integer(Words x) { return Soft32::of_integer(static_cast<std::int64_t>(x[0])); }
 
+Word integer64_of_float(Words x) { return static_cast<Word>(Soft32::to_integer(low(x[0]), 63)); }
+Word integer32_of_float(Words x) {
+  return low(static_cast<Word>(Soft32::to_integer(low(x[0]), 31)));
+}
+Word widen_integer(Words x) {
+  return static_cast<Word>(std::int64_t{static_cast<std::int32_t>(low(x[0]))});
+}
+
 /// Wrapping arithmetic of the low half is the low half of that of the whole.
 template <Word (*kOf)(Words)>
 Word half(Words x) {
@@ -79,6 +87,7 @@ constexpr Operation kTable[] = {
     {Op::kSigmoid32, "sigmoid32", 1, kF, kF, one32<sigmoid>},
     {Op::kErf32, "erf32", 1, kF, kF, one32<erf>},
     {Op::kSoftplus32, "softplus32", 1, kF, kF, one32<softplus>},
+    {Op::kPow32, "pow32", 2, kF, kF, two32<pow>},
     {Op::kFma64, "fma64", 3, kD, kD, fma64},
     {Op::kAdd64, "add64", 2, kD, kD, two64<Soft64::add>},
     {Op::kSub64, "sub64", 2, kD, kD, two64<Soft64::sub>},
@@ -98,6 +107,9 @@ constexpr Operation kTable[] = {
     {Op::kSubInteger64, "sub_i64", 2, kL, kL, sub_word},
     {Op::kMulInteger64, "mul_i64", 2, kL, kL, mul_word},
     {Op::kFloatOfInteger64, "float_of_i64", 1, kL, kF, float_of_integer},
+    {Op::kInteger64OfFloat, "i64_of_float", 1, kF, kL, integer64_of_float},
+    {Op::kInteger32OfFloat, "i32_of_float", 1, kF, kI, integer32_of_float},
+    {Op::kWidenInteger32, "widen_i32", 1, kI, kL, widen_integer},
 };
 
 constexpr bool is_in_order() {

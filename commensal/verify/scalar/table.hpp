@@ -44,6 +44,7 @@ enum class Op : std::uint8_t {
   kSigmoid32,
   kErf32,
   kSoftplus32,
+  kPow32,
   kFma64,
   kAdd64,
   kSub64,
@@ -63,6 +64,9 @@ enum class Op : std::uint8_t {
   kSubInteger64,
   kMulInteger64,
   kFloatOfInteger64,  // to binary32
+  kInteger64OfFloat,  // of binary32: towards zero, saturating, NaN is 0
+  kInteger32OfFloat,
+  kWidenInteger32,  // to 64 bits, signed
 };
 
 inline constexpr int kOperandsMax = 3;
