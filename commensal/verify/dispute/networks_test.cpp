@@ -80,14 +80,22 @@ void dispute(const std::string& file, std::span<const Target> targets) {
   for (const Target& target : targets) {
     const auto node = find(*graph, target.op, target.side, target.n);
     ASSERT_TRUE(node) << target.op;
-    const Lie lie{*node, 0, 321, 0x40, 2};
     const double prepared = seconds_of(
         [&] { EXPECT_TRUE(Player::prepare(one.hand(Side::kChallenger, honest), threads)); });
     auto tells = Player::prepare(one.hand(Side::kChallenger, honest), threads);
-    auto lies = Player::prepare(one.hand(Side::kProvider, lying(*graph, lie, honest)), threads);
-    ASSERT_TRUE(tells && lies);
-    if (tells->output_root() == lies->output_root()) continue;  // lost in a later maximum
-    Liar liar(*std::move(lies), 777'777);
+    ASSERT_TRUE(tells);
+    // Some lies are lost in a later maximum: then another element.
+    Lie lie{*node, 0, 0, 0x40, 3};
+    std::unique_ptr<Player> lies;
+    for (const std::int64_t element : {321, 10, 777, 500, 654}) {
+      lie.element = element;
+      auto bent = Player::prepare(one.hand(Side::kProvider, lying(*graph, lie, honest)), threads);
+      ASSERT_TRUE(bent);
+      lies = std::make_unique<Player>(*std::move(bent));
+      if (lies->output_root() != tells->output_root()) break;
+    }
+    ASSERT_NE(lies->output_root(), tells->output_root()) << target.op;
+    Liar liar(std::move(*lies), 777'777);
     core::ManualClock clock;
     auto referee = Referee::open(one.setup(liar.output_root()), clock);
     ASSERT_TRUE(referee);
