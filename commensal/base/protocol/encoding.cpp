@@ -17,7 +17,7 @@ struct NounTraits {
   std::string_view name;
 };
 constexpr NounTraits kNouns[] = {
-    {NounKind::kJob, 1, "job"},
+    {NounKind::kJob, 2, "job"},
     {NounKind::kReceiptBody, 2, "receipt body"},
     {NounKind::kBatchSignature, 1, "batch signature"},
     {NounKind::kReceipt, 2, "receipt"},

@@ -68,12 +68,12 @@ TEST(Encoding, HugeCountsCostNoMemory) {
 TEST(Encoding, KindAndVersionComeFirst) {
   Bytes bytes = encode(Job{});
   EXPECT_EQ(bytes[0], 1);
-  EXPECT_EQ(bytes[1], 1);
+  EXPECT_EQ(bytes[1], 2);
   bytes[0] = 4;
   EXPECT_EQ(decode<Job>(bytes).error().message, "job: kind 4, expected 1 (job)");
   bytes[0] = 1;
-  bytes[1] = 2;
-  EXPECT_EQ(decode<Job>(bytes).error().message, "job: version 2, expected 1");
+  bytes[1] = 1;
+  EXPECT_EQ(decode<Job>(bytes).error().message, "job: version 1, expected 2");
 }
 
 TEST(Encoding, TextIsUtf8) {

@@ -11,15 +11,43 @@ std::span<const std::string_view> enum_names(NoisePolicy) {
   return kNames;
 }
 
+std::span<const std::string_view> enum_names(StateRule) {
+  static constexpr std::string_view kNames[] = {"any", "finite", "movable"};
+  return kNames;
+}
+
 std::span<const std::string_view> enum_names(AuditorClass) {
   static constexpr std::string_view kNames[] = {"public", "privacy-class", "owner-list", "nobody"};
   return kNames;
 }
 
+void write(Writer& writer, const Feed& feed) {
+  writer.field("output", feed.output);
+  writer.field("input", feed.input);
+}
+
+void read(Reader& reader, Feed& feed) {
+  reader.field("output", feed.output);
+  reader.field("input", feed.input);
+}
+
 core::Result<void> Job::validity() const {
+  constexpr int kNoiseExponentMax = 100;
   if (steps == 0) return core::fail(ErrorCode::kInvalidArgument, "steps is 0, expected 1 or more");
-  if (noise == NoisePolicy::kNone && noise_key_hash != Digest{}) {
-    return core::fail(ErrorCode::kInvalidArgument, "noise_key_hash is set, but noise is none");
+  if (noise == NoisePolicy::kNone && noise_anchor != Digest{}) {
+    return core::fail(ErrorCode::kInvalidArgument, "noise_anchor is set, but noise is none");
+  }
+  if (noise_exponent > (noise == NoisePolicy::kNone ? 0 : kNoiseExponentMax)) {
+    return core::fail(ErrorCode::kInvalidArgument,
+                      "noise_exponent is {}, expected 0 to {}, and 0 where noise is none",
+                      noise_exponent, kNoiseExponentMax);
+  }
+  if (noise == NoisePolicy::kNone && states == StateRule::kMovable) {
+    return core::fail(ErrorCode::kInvalidArgument, "states is movable, but noise is none");
+  }
+  for (std::size_t i = 1; i < feeds.size(); ++i) {
+    if (feeds[i - 1].input < feeds[i].input) continue;
+    return core::fail(ErrorCode::kInvalidArgument, "feeds are not by ascending input");
   }
   if (auditors != AuditorClass::kOwnerList && !auditor_list.empty()) {
     return core::fail(ErrorCode::kInvalidArgument,

@@ -12,6 +12,23 @@ enum class NoisePolicy : std::uint8_t {
 };
 std::span<const std::string_view> enum_names(NoisePolicy);
 
+/// Which states a chain may pass through; what is in no chain may be anything.
+enum class StateRule : std::uint8_t {
+  kAny,
+  kFinite,   // no NaN, no infinity: nothing that swallows what is added to it
+  kMovable,  // nor anything so large that noise of the job's scale could vanish in its rounding
+};
+std::span<const std::string_view> enum_names(StateRule);
+
+/// Output `output` of a step is input `input` of the next one, both by their place in the graph.
+struct Feed {
+  std::uint32_t output = 0;
+  std::uint32_t input = 0;
+  bool operator==(const Feed&) const = default;
+};
+void write(Writer& writer, const Feed& feed);
+void read(Reader& reader, Feed& feed);
+
 /// From whom an auditor may be drawn.
 enum class AuditorClass : std::uint8_t { kPublic, kPrivacyClass, kOwnerList, kNobody };
 std::span<const std::string_view> enum_names(AuditorClass);
@@ -32,7 +49,11 @@ struct Job {
   Digest win_threshold{};  // 256 bits, big-endian: a ticket below it wins
   std::vector<Digest> beacons;
   NoisePolicy noise = NoisePolicy::kNone;
-  Digest noise_key_hash{};  // zero without noise
+  std::uint8_t noise_exponent = 0;  // its scale is 2^-exponent, at most 100; 0 without noise
+  Digest noise_anchor{};  // v_0 of the chain that the seeds are made of (verify/noise); zero
+                          // without noise
+  StateRule states = StateRule::kAny;
+  std::vector<Feed> feeds;  // of a chain, by ascending input; inputs without one stay the client's
   AuditorClass auditors = AuditorClass::kPublic;
   std::vector<crypto::Address> auditor_list;  // empty unless auditors is kOwnerList
 
@@ -49,7 +70,10 @@ struct Job {
     archive.field("win_threshold", self.win_threshold);
     archive.field("beacons", self.beacons);
     archive.field("noise", self.noise);
-    archive.field("noise_key_hash", self.noise_key_hash);
+    archive.field("noise_exponent", self.noise_exponent);
+    archive.field("noise_anchor", self.noise_anchor);
+    archive.field("states", self.states);
+    archive.field("feeds", self.feeds);
     archive.field("auditors", self.auditors);
     archive.field("auditor_list", self.auditor_list);
   }

@@ -39,7 +39,14 @@ Job random_job(CounterRng& rng) {
   job.win_threshold = rng.next_digest();
   job.beacons = random_digests(rng, rng.next_u32() % 4);
   job.noise = static_cast<NoisePolicy>(rng.next_u32() % 2);
-  if (job.noise == NoisePolicy::kCalibrated) job.noise_key_hash = rng.next_digest();
+  if (job.noise == NoisePolicy::kCalibrated) {
+    job.noise_anchor = rng.next_digest();
+    job.noise_exponent = static_cast<std::uint8_t>(rng.next_u32() % 101);
+    job.states = static_cast<StateRule>(rng.next_u32() % 3);
+  }
+  for (std::uint32_t i = 0; i < rng.next_u32() % 4; ++i) {
+    job.feeds.push_back({rng.next_u32(), 10 * i + rng.next_u32() % 10});
+  }
   job.auditors = static_cast<AuditorClass>(rng.next_u32() % 4);
   if (job.auditors == AuditorClass::kOwnerList) {
     job.auditor_list = {random_address(rng), random_address(rng)};
@@ -137,8 +144,22 @@ TEST(Nouns, JobsThatContradictThemselvesAreRefused) {
   job.steps = 0;
   EXPECT_EQ(refusal(decode<Job>(encode(job))), "job: steps is 0, expected 1 or more");
   job = {};
-  job.noise_key_hash[0] = 1;
-  EXPECT_EQ(refusal(decode<Job>(encode(job))), "job: noise_key_hash is set, but noise is none");
+  job.noise_anchor[0] = 1;
+  EXPECT_EQ(refusal(decode<Job>(encode(job))), "job: noise_anchor is set, but noise is none");
+  job = {};
+  job.noise_exponent = 1;
+  EXPECT_EQ(refusal(decode<Job>(encode(job))),
+            "job: noise_exponent is 1, expected 0 to 100, and 0 where noise is none");
+  job.noise = NoisePolicy::kCalibrated;
+  job.noise_exponent = 101;
+  EXPECT_EQ(refusal(decode<Job>(encode(job))),
+            "job: noise_exponent is 101, expected 0 to 100, and 0 where noise is none");
+  job = {};
+  job.states = StateRule::kMovable;
+  EXPECT_EQ(refusal(decode<Job>(encode(job))), "job: states is movable, but noise is none");
+  job = {};
+  job.feeds = {{0, 2}, {1, 2}};
+  EXPECT_EQ(refusal(decode<Job>(encode(job))), "job: feeds are not by ascending input");
   job = {};
   job.auditor_list.resize(1);
   EXPECT_EQ(refusal(decode<Job>(encode(job))),

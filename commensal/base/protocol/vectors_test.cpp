@@ -42,7 +42,10 @@ Job job_of(const json& fields) {
   job.win_threshold = digest(fields["win_threshold"]);
   for (const json& beacon : fields["beacons"]) job.beacons.push_back(digest(beacon));
   job.noise = static_cast<NoisePolicy>(fields["noise"]);
-  job.noise_key_hash = digest(fields["noise_key_hash"]);
+  job.noise_exponent = fields["noise_exponent"];
+  job.noise_anchor = digest(fields["noise_anchor"]);
+  job.states = static_cast<StateRule>(fields["states"]);
+  for (const json& feed : fields["feeds"]) job.feeds.push_back({feed[0], feed[1]});
   job.auditors = static_cast<AuditorClass>(fields["auditors"]);
   for (const json& auditor : fields["auditor_list"]) job.auditor_list.push_back(address(auditor));
   return job;

@@ -189,8 +189,10 @@ core::Result<void> Provider::State::accept(const rpc::Task& task) const {
     return fail(ErrorCode::kFailedPrecondition, "the job names another provider, {}",
                 crypto::to_text(task.job.provider));
   }
-  if (task.job.steps != 1 || task.job.noise != protocol::NoisePolicy::kNone) {
-    return fail(ErrorCode::kUnsupported, "expected a job of one step without noise");
+  if (task.job.steps != 1 || task.job.noise != protocol::NoisePolicy::kNone ||
+      task.job.states != protocol::StateRule::kAny || !task.job.feeds.empty()) {
+    return fail(ErrorCode::kUnsupported,
+                "expected a job of one step without noise, rule of states and feeds");
   }
   COMMENSAL_TRY(purse.accept(task.job));
   if (status.queued >= static_cast<std::uint32_t>(limits::kProviderQueueMax)) {

@@ -184,19 +184,22 @@ def listed(items):
 
 
 JOB = ["graph_root", "weight_root", "numerics_version", "input_commitment", "steps", "client",
-       "provider", "face_value", "win_threshold", "beacons", "noise", "noise_key_hash", "auditors",
-       "auditor_list"]
+       "provider", "face_value", "win_threshold", "beacons", "noise", "noise_exponent",
+       "noise_anchor", "states", "feeds", "auditors", "auditor_list"]
 
 
 def field(name, value):
-    widths = {"numerics_version": 4, "steps": 8, "face_value": 16, "noise": 1, "auditors": 1}
+    widths = {"numerics_version": 4, "steps": 8, "face_value": 16, "noise": 1,
+              "noise_exponent": 1, "states": 1, "auditors": 1}
+    if name == "feeds":
+        return listed([u(output, 4) + u(into, 4) for output, into in value])
     if isinstance(value, list):
         return listed(value)
     return u(value, widths[name]) if isinstance(value, int) else value
 
 
 def encode_job(job):
-    return b"\x01\x01" + b"".join(field(name, job[name]) for name in JOB)
+    return b"\x01\x02" + b"".join(field(name, job[name]) for name in JOB)
 
 
 def encode_body(job_id, step, commitment, beacon_round):
@@ -228,10 +231,12 @@ def jobs():
                  input_commitment=tagged("commensal/input/v1", h("input root"), h("input salt")),
                  steps=1, client=address(CLIENT_KEY), provider=address(PROVIDER_KEY),
                  face_value=10**18, win_threshold=b"\xff" * 32, beacons=[], noise=0,
-                 noise_key_hash=bytes(32), auditors=0, auditor_list=[])
+                 noise_exponent=0, noise_anchor=bytes(32), states=0, feeds=[], auditors=0,
+                 auditor_list=[])
     chain = dict(plain, numerics_version=0x01020304, steps=2**63 + 5, face_value=2**128 - 1,
                  win_threshold=u(2**248, 32), beacons=[h("beacon 1"), h("beacon 2")], noise=1,
-                 noise_key_hash=h("noise key"), auditors=2,
+                 noise_exponent=17, noise_anchor=h("noise key"), states=2,
+                 feeds=[[1, 0], [0, 2**32 - 2]], auditors=2,
                  auditor_list=[address(AUDITOR_KEY), address(CLIENT_KEY)])
     return [plain, chain]
 

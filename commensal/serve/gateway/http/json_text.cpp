@@ -48,6 +48,10 @@ Json model(const ModelVersion& version) {
 Json job(const protocol::Job& job) {
   Json beacons = Json::array();
   for (const core::Digest& beacon : job.beacons) beacons.push_back(core::to_hex(beacon));
+  Json feeds = Json::array();
+  for (const protocol::Feed& feed : job.feeds) {
+    feeds.push_back({{"output", feed.output}, {"input", feed.input}});
+  }
   return {{"id", core::to_hex(protocol::job_id(job))},
           {"graph_root", core::to_hex(job.graph_root)},
           {"weight_root", core::to_hex(job.weight_root)},
@@ -60,7 +64,10 @@ Json job(const protocol::Job& job) {
           {"win_threshold", core::to_hex(job.win_threshold)},
           {"beacons", beacons},
           {"noise", name_of(job.noise)},
-          {"noise_key_hash", core::to_hex(job.noise_key_hash)},
+          {"noise_exponent", job.noise_exponent},
+          {"noise_anchor", core::to_hex(job.noise_anchor)},
+          {"states", name_of(job.states)},
+          {"feeds", feeds},
           {"auditors", name_of(job.auditors)},
           {"auditor_list", addresses(job.auditor_list)}};
 }
