@@ -173,6 +173,25 @@ def noun_seeds():
     put_noun("settlement", 8, ticket["settlement"])
 
 
+def chain_seeds():
+    def tensors(*items):
+        return struct.pack(">I", len(items)) + b"".join(
+            struct.pack(">I", len(name)) + name + struct.pack(">BBQ", 1, 1, len(data) // 4)
+            + struct.pack(">Q", len(data)) + data for name, data in items)
+    vectors = json.loads((ROOT / "tests/vectors/protocol/job.json").read_text())
+    job = bytes.fromhex(vectors[1]["encoding"])
+    digest, step = bytes(range(32)), struct.pack(">Q", 2)
+    batch = b"\x03\x01" + bytes(65) + bytes(8) + struct.pack(">Q", 1) + bytes(4)
+    signed = digest + step + batch * 2
+    state = tensors((b"x", bytes(8)), (b"state", b"\0\0\x80\x3f"))
+    put("chain", "task", b"\0\1" + job + step + digest * 2 + state + b"\1" + signed + digest
+        + state)
+    put("chain", "first", b"\0\1" + job + bytes(7) + b"\1" + digest * 2 + state + b"\0" + digest
+        + tensors())
+    put("chain", "chain", b"\1\1" + job + digest + state)
+    put("chain", "link", b"\2\1" + step + b"\2" + digest + signed + digest + state)
+
+
 def ticket_seeds():
     # The state of a chain of 4 rounds at its beginning; a record; totals.
     def word(value):
@@ -371,6 +390,7 @@ def dispute_seeds():
     call("where", "Where", 16, {}, [tensor(9, 3, 1), floats(4), floats()], [floats(3, 4)], 0, 11)
 
 
-for make in (onnx_seeds, array_seeds, picture_seeds, noun_seeds, ticket_seeds, market_seeds,
-             keystore_seeds, ledger_seeds, link_seeds, http_seeds, graph_seeds, dispute_seeds):
+for make in (onnx_seeds, array_seeds, picture_seeds, noun_seeds, chain_seeds, ticket_seeds,
+             market_seeds, keystore_seeds, ledger_seeds, link_seeds, http_seeds, graph_seeds,
+             dispute_seeds):
     make()

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <bit>
+#include <commensal/base/core/check.hpp>
+#include <commensal/verify/audit.hpp>
+#include <commensal/verify/chain/client.hpp>
+
+namespace commensal::chain {
+
+using core::ErrorCode;
+using core::fail;
+using core::Result;
+
+namespace {
+
+protocol::Receipt receipt_of(const protocol::Job& job, const LinkRecord& link) {
+  return {
+      job, link.step, link.body.commitment, link.body.round, link.body.provider, link.body.client};
+}
+
+}  // namespace
+
+beacon::ReverseChain noise_chain(const core::Digest& key, std::uint64_t links) {
+  core::check(links >= 1 && links <= limits::kChainLinksMax, "a chain has 1 to 2^20 links");
+  const int depth = std::max(1, static_cast<int>(std::bit_width(links - 1)));
+  return beacon::ReverseChain::make(key, depth);
+}
+
+ChainClient::ChainClient(const World& world, ChainRecord record, const core::Digest& job_id)
+    : world_(world), record_(std::move(record)), job_id_(job_id), rows_(world.store, job_id) {}
+
+Result<void> ChainClient::check() {
+  const protocol::Job& job = record_.job;
+  COMMENSAL_TRY(job.validity());
+  if (job.client != world_.key.address()) {
+    return fail(ErrorCode::kInvalidArgument, "the job names another client, {}",
+                crypto::to_text(job.client));
+  }
+  if (job.steps > limits::kChainLinksMax) {
+    return fail(ErrorCode::kResourceExhausted, "a chain of {} links, at most {} are accepted",
+                job.steps, limits::kChainLinksMax);
+  }
+  if (job.noise == protocol::NoisePolicy::kNone) return {};
+  noise_ = noise_chain(world_.noise_key, job.steps);
+  if (noise_->anchor() == job.noise_anchor) return {};
+  return fail(ErrorCode::kInvalidArgument, "the noise key is not the one of the job's anchor");
+}
+
+Result<ChainClient> ChainClient::start(const World& world, const ChainRecord& record) {
+  ChainClient made(world, record, protocol::job_id(record.job));
+  COMMENSAL_TRY(made.check());
+  COMMENSAL_TRY(made.rows_.put(record));
+  return made;
+}
+
+Result<ChainClient> ChainClient::load(const World& world, const core::Digest& job_id) {
+  COMMENSAL_ASSIGN(ChainRecord record, ChainRows(world.store, job_id).chain());
+  ChainClient made(world, std::move(record), job_id);
+  COMMENSAL_TRY(made.check());
+  COMMENSAL_ASSIGN(const std::uint64_t step, made.rows_.last());
+  if (step == 0) return made;
+  COMMENSAL_ASSIGN(LinkRecord last, made.rows_.link(step));
+  COMMENSAL_TRY(made.resume(std::move(last)));
+  return made;
+}
+
+Result<void> ChainClient::resume(LinkRecord last) {
+  if (last.phase == LinkPhase::kDelivered) {
+    for (const auto& item : last.outputs) outputs_.push_back(item.value);
+  } else {
+    step_.emplace(record_.job, last.step);
+    COMMENSAL_TRY(step_->commit(last.body.commitment, last.body.round, last.body.provider));
+    COMMENSAL_TRY(step_->countersign(last.body.client));
+    if (last.step > 1) {
+      COMMENSAL_ASSIGN(const LinkRecord before, rows_.link(last.step - 1));
+      for (const auto& item : before.outputs) outputs_.push_back(item.value);
+    }
+  }
+  last_ = std::move(last);
+  return {};
+}
+
+bool ChainClient::is_finished() const {
+  return last_.step == record_.job.steps && last_.phase == LinkPhase::kDelivered;
+}
+
+std::optional<Countersign> ChainClient::pending() const {
+  if (last_.step == 0 || last_.phase != LinkPhase::kCountersigned) return std::nullopt;
+  return Countersign{last_.step, last_.body.client};
+}
+
+Result<Begin> ChainClient::begin() {
+  if (pending()) {
+    return fail(ErrorCode::kFailedPrecondition, "link {} is countersigned and not delivered",
+                last_.step);
+  }
+  if (is_finished()) {
+    return fail(ErrorCode::kFailedPrecondition, "all {} links are delivered", record_.job.steps);
+  }
+  Begin begin{last_.step + 1, {}};
+  if (noise_) {
+    COMMENSAL_ASSIGN(begin.value, noise_->reveal(begin.step));
+  }
+  step_.emplace(record_.job, begin.step);
+  return begin;
+}
+
+Result<Countersign> ChainClient::on_commit(const Commit& message) {
+  if (!step_ || message.step != last_.step + 1 || pending()) {
+    return fail(ErrorCode::kFailedPrecondition, "a commitment to link {} that was not begun",
+                message.step);
+  }
+  LinkRecord link;
+  link.step = message.step;
+  link.phase = LinkPhase::kCountersigned;
+  if (noise_) {
+    COMMENSAL_ASSIGN(link.value, noise_->reveal(link.step));
+  }
+  link.body.commitment = message.commitment;
+  link.body.round = message.round;
+  link.body.provider = message.signature;
+  verify::Step step(record_.job, message.step);
+  COMMENSAL_TRY(step.commit(message.commitment, message.round, message.signature));
+  const protocol::ReceiptBody body = step.body();
+  link.body.client = protocol::sign_batch(world_.key, protocol::Role::kClient, {&body, 1})[0];
+  COMMENSAL_TRY(step.countersign(link.body.client));
+  COMMENSAL_TRY(rows_.put(link));
+  step_ = std::move(step);
+  last_ = std::move(link);
+  return *pending();
+}
+
+Result<void> ChainClient::on_deliver(const Deliver& message) {
+  if (!pending() || message.step != last_.step) {
+    return fail(ErrorCode::kFailedPrecondition, "a delivery of link {} that is not awaited",
+                message.step);
+  }
+  const graph::Graph& graph = *world_.graph;
+  Values outputs;
+  for (const auto& item : message.outputs) outputs.push_back(item.value);
+  COMMENSAL_TRY(check_outputs(graph, outputs));
+  verify::Step step = *step_;
+  COMMENSAL_TRY(step.deliver(outputs_root(graph, outputs), message.output_salt));
+  COMMENSAL_TRY(check_state(record_.job, graph, message.step, outputs));
+  LinkRecord link = last_;
+  link.phase = LinkPhase::kDelivered;
+  link.output_salt = message.output_salt;
+  link.outputs = verify::name_tensors(graph, graph.outputs, outputs);
+  COMMENSAL_TRY(rows_.put(link));
+  step_.reset();
+  last_ = std::move(link);
+  outputs_ = std::move(outputs);
+  return {};
+}
+
+Result<ChainClient::Audit> ChainClient::audit(std::uint64_t step) {
+  COMMENSAL_ASSIGN(const LinkRecord link, rows_.link(step));
+  if (link.phase != LinkPhase::kDelivered) {
+    return fail(ErrorCode::kNotFound, "link {} is not delivered", step);
+  }
+  Audit made;
+  made.body = {job_id_, step, link.body.commitment, link.body.round};
+  made.output_salt = link.output_salt;
+  made.task.job = record_.job;
+  made.task.step = step;
+  made.task.value = link.value;
+  made.task.input_salt = record_.input_salt;
+  made.task.inputs = record_.inputs;
+  if (step > 1) {
+    COMMENSAL_ASSIGN(LinkRecord before, rows_.link(step - 1));
+    made.task.signed_before = before.body;
+    made.task.salt_before = before.output_salt;
+    made.task.outputs_before = std::move(before.outputs);
+  }
+  return made;
+}
+
+Result<protocol::Receipt> ChainClient::receipt(std::uint64_t step) {
+  COMMENSAL_ASSIGN(const LinkRecord link, rows_.link(step));
+  return receipt_of(record_.job, link);
+}
+
+}  // namespace commensal::chain

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cmath>
+#include <commensal/base/protocol/commitment.hpp>
+#include <commensal/compute/kernels/numerics.hpp>
+#include <commensal/trade/pay/beacon/chain.hpp>
+#include <commensal/verify/audit.hpp>
+#include <commensal/verify/chain/link.hpp>
+#include <commensal/verify/noise/noise.hpp>
+#include <commensal/verify/noise/number.hpp>
+
+namespace commensal::chain {
+namespace {
+
+using core::Digest;
+using core::ErrorCode;
+using core::fail;
+using core::Result;
+using tensor::DType;
+using tensor::Tensor;
+
+struct FloatFormat {
+  DType dtype;
+  int digits;  // of the significand, the hidden one included
+};
+constexpr FloatFormat kFormats[] = {
+    {DType::kFloat32, 24}, {DType::kFloat64, 53}, {DType::kFloat16, 11}, {DType::kBfloat16, 8}};
+
+/// The first element whose magnitude is not below `bound`; -1 where there is none.
+std::int64_t first_beyond(const Tensor& tensor, double bound) {
+  std::int64_t found = -1;
+  tensor::with_type(tensor.dtype(), [&]<class T>() {
+    const auto elements = tensor.data<T>();
+    const auto at = std::ranges::find_if(
+        elements, [&](const T& x) { return !(std::abs(noise::number(x)) < bound); });
+    if (at != elements.end()) found = at - elements.begin();
+  });
+  return found;
+}
+
+Result<void> check_before(const LinkTask& task, const Digest& job_id) {
+  if (task.step == 1) {
+    if (!task.signed_before && task.outputs_before.empty()) return {};
+    return fail(ErrorCode::kInvalidArgument, "link 1 with a link before it");
+  }
+  if (!task.signed_before) {
+    return fail(ErrorCode::kInvalidArgument, "link {} without the link before it", task.step);
+  }
+  const Signed& before = *task.signed_before;
+  const protocol::ReceiptBody body{job_id, task.step - 1, before.commitment, before.round};
+  COMMENSAL_TRY(protocol::verify_batch_signature(before.provider, body, protocol::Role::kProvider,
+                                                 task.job.provider));
+  COMMENSAL_TRY(protocol::verify_batch_signature(before.client, body, protocol::Role::kClient,
+                                                 task.job.client));
+  const Digest root = verify::state_root(task.outputs_before);
+  if (protocol::commit_step(job_id, task.step - 1, root, task.salt_before) != before.commitment) {
+    return fail(ErrorCode::kDataLoss, "link {}: the state before does not open c_{}", task.step,
+                task.step - 1);
+  }
+  return {};
+}
+
+/// The outputs of a link in the graph's order.
+Result<Values> order_outputs(const graph::Graph& graph, const tensor::NamedTensors& named) {
+  Values values;
+  for (std::size_t i = 0; i < named.size(); ++i) {
+    if (i >= graph.outputs.size() || named[i].name != graph.name_of(graph.outputs[i])) {
+      return fail(ErrorCode::kInvalidArgument, "output {} is '{}', not an output of the model", i,
+                  named[i].name);
+    }
+    values.push_back(named[i].value);
+  }
+  COMMENSAL_TRY(check_outputs(graph, values));
+  return values;
+}
+
+Result<void> check_model(const LinkTask& task, const noise::NoisySession& session,
+                         const verify::ModelRoots& roots) {
+  if (task.job.numerics_version != kernels::kNumericsVersion) {
+    return fail(ErrorCode::kFailedPrecondition,
+                "the job follows version {} of the numeric specification, this program version {}",
+                task.job.numerics_version, kernels::kNumericsVersion);
+  }
+  if (roots.graph != task.job.graph_root || roots.weights != task.job.weight_root) {
+    return fail(ErrorCode::kFailedPrecondition, "the model is not the one that the job names");
+  }
+  if (session.feeds() != task.job.feeds) {
+    return fail(ErrorCode::kFailedPrecondition, "the session feeds back other outputs");
+  }
+  return {};
+}
+
+}  // namespace
+
+Values inputs_of_link(const protocol::Job& job, const Values& inputs, const Values* previous) {
+  Values made = inputs;
+  if (previous == nullptr) return made;
+  for (const protocol::Feed& feed : job.feeds) made[feed.input] = (*previous)[feed.output];
+  return made;
+}
+
+std::optional<noise::Noise> noise_of_link(const protocol::Job& job, const Digest& job_id,
+                                          std::uint64_t step, const Digest& value) {
+  if (job.noise == protocol::NoisePolicy::kNone) return std::nullopt;
+  return noise::Noise{noise::seed_of(value, job_id, step), job.noise_exponent};
+}
+
+Result<void> check_state(const protocol::Job& job, const graph::Graph& graph, std::uint64_t step,
+                         const Values& outputs) {
+  if (job.states == protocol::StateRule::kAny) return {};
+  const bool is_movable = job.states == protocol::StateRule::kMovable;
+  for (const protocol::Feed& feed : job.feeds) {
+    const Tensor& state = outputs[feed.output];
+    const auto* format = std::ranges::find(kFormats, state.dtype(), &FloatFormat::dtype);
+    if (format == std::end(kFormats)) continue;
+    const double bound = is_movable ? std::ldexp(1.0, format->digits - job.noise_exponent)
+                                    : std::numeric_limits<double>::infinity();
+    const std::int64_t beyond = first_beyond(state, bound);
+    if (beyond < 0) continue;
+    return fail(ErrorCode::kInvalidArgument, "link {}: element {} of state '{}' is not {}", step,
+                beyond, graph.name_of(graph.outputs[feed.output]),
+                is_movable ? fmt::format("below 2^{}, where noise moves it",
+                                         format->digits - job.noise_exponent)
+                           : std::string("finite"));
+  }
+  return {};
+}
+
+Result<void> check_outputs(const graph::Graph& graph, const Values& outputs) {
+  if (outputs.size() != graph.outputs.size()) {
+    return fail(ErrorCode::kInvalidArgument, "{} outputs, expected {}", outputs.size(),
+                graph.outputs.size());
+  }
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const graph::ValueInfo& value = graph.values[static_cast<std::size_t>(graph.outputs[i])];
+    if (value.declared.admits(tensor::Value(outputs[i]))) continue;
+    return fail(ErrorCode::kInvalidArgument, "output '{}' is {}, expected {}", value.name,
+                outputs[i].type().text(), value.declared.text());
+  }
+  return {};
+}
+
+Digest outputs_root(const graph::Graph& graph, const Values& outputs) {
+  return verify::state_root(verify::name_tensors(graph, graph.outputs, outputs));
+}
+
+Result<void> check_task(const LinkTask& task) {
+  COMMENSAL_TRY(task.job.validity());
+  if (task.step < 1 || task.step > task.job.steps) {
+    return fail(ErrorCode::kInvalidArgument, "link {} of a chain of {}", task.step, task.job.steps);
+  }
+  if (task.step > limits::kChainLinksMax) {
+    return fail(ErrorCode::kResourceExhausted, "link {}, at most {} are accepted", task.step,
+                limits::kChainLinksMax);
+  }
+  if (task.job.noise != protocol::NoisePolicy::kNone &&
+      beacon::chain_back(task.value, task.step) != task.job.noise_anchor) {
+    return fail(ErrorCode::kDataLoss, "link {}: the noise's value does not lead to its anchor",
+                task.step);
+  }
+  if (protocol::commit_input(verify::state_root(task.inputs), task.input_salt) !=
+      task.job.input_commitment) {
+    return fail(ErrorCode::kDataLoss, "link {}: the inputs do not open c_0", task.step);
+  }
+  return check_before(task, protocol::job_id(task.job));
+}
+
+Result<Digest> replay(const LinkTask& task, noise::NoisySession& session,
+                      const verify::ModelRoots& roots, graph::Tracer* tracer) {
+  COMMENSAL_TRY(check_model(task, session, roots));
+  COMMENSAL_TRY(check_task(task));
+  const graph::Graph& graph = session.graph();
+  COMMENSAL_ASSIGN(const Values inputs, verify::order_inputs(graph, task.inputs));
+  Values before;
+  if (task.step > 1) {
+    COMMENSAL_ASSIGN(before, order_outputs(graph, task.outputs_before));
+  }
+  const Values given = inputs_of_link(task.job, inputs, task.step > 1 ? &before : nullptr);
+  const auto noise = noise_of_link(task.job, protocol::job_id(task.job), task.step, task.value);
+  COMMENSAL_ASSIGN(const auto outputs, session.run(given, noise, tracer));
+  return outputs_root(graph, outputs);
+}
+
+}  // namespace commensal::chain

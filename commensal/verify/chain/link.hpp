@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <commensal/base/core/limits_chains.hpp>
+#include <commensal/base/protocol/receipt.hpp>
+#include <commensal/compute/tensor/named.hpp>
+#include <commensal/verify/noise/noisy_session.hpp>
+#include <commensal/verify/roots.hpp>
+#include <optional>
+
+namespace commensal::chain {
+
+// Link i of a chain: Y_i = F(X_i + noise(seed_i)). X_i is the client's inputs, with the outputs of
+// link i-1 in the places that the job's feeds name. Pure functions; docs/verification.md, "Chains".
+
+using Values = std::vector<tensor::Tensor>;  // in the graph's order
+
+/// X_i before noise. `previous` are the outputs of link i-1, null for link 1.
+/// Precondition: feeds, inputs and outputs fit the graph (noise::check_feeds, Session::run).
+Values inputs_of_link(const protocol::Job& job, const Values& inputs, const Values* previous);
+
+/// The noise of a link whose chain value the client has shown; none where the job has none.
+std::optional<noise::Noise> noise_of_link(const protocol::Job& job, const core::Digest& job_id,
+                                          std::uint64_t step, const core::Digest& value);
+
+/// That the fed outputs are states that the job allows. kMovable: a floating format of p binary
+/// digits may hold less than 2^(p - exponent) in magnitude, where neighbours are at most
+/// 2^-exponent apart. Error: kInvalidArgument, naming link, output and element.
+core::Result<void> check_state(const protocol::Job& job, const graph::Graph& graph,
+                               std::uint64_t step, const Values& outputs);
+
+/// That outputs from elsewhere are as many and of the types that the graph declares.
+/// Error: kInvalidArgument, naming the output.
+core::Result<void> check_outputs(const graph::Graph& graph, const Values& outputs);
+
+/// root(Y) of outputs in the graph's order.
+core::Digest outputs_root(const graph::Graph& graph, const Values& outputs);
+
+/// What both parties have signed of the link before.
+struct Signed {
+  core::Digest commitment{};
+  std::uint64_t round = protocol::kNoDraw;
+  protocol::BatchSignature provider;
+  protocol::BatchSignature client;
+};
+
+/// All that an auditor is shown of a link: the openings of c_0 and c_(i-1), and the value that
+/// seed_i is made of. Neither Y_i nor salt_i, so that it can answer only by computing.
+struct LinkTask {
+  protocol::Job job;
+  std::uint64_t step = 1;
+  core::Digest value{};  // v_i of the job's noise chain; zero without noise
+  core::Digest input_salt{};
+  tensor::NamedTensors inputs;  // these two open c_0
+  // Of link i-1; nothing of it for link 1.
+  std::optional<Signed> signed_before;
+  core::Digest salt_before{};
+  tensor::NamedTensors outputs_before;
+};
+
+core::Bytes encode(const LinkTask& task);
+/// Error: kInvalidArgument, naming the field.
+core::Result<LinkTask> decode_link_task(core::ByteView bytes);
+
+/// That everything in the task is what both parties have agreed on: the inputs open c_0, the value
+/// leads back to the job's anchor, both have signed c_(i-1), and what lies before opens it.
+/// Errors: kInvalidArgument, kDataLoss (does not open), kUnauthenticated; the message names it.
+core::Result<void> check_task(const LinkTask& task);
+
+/// check_task(), then runs the link with the model of `session`, whose roots are `roots`, and
+/// returns root(Y_i), for verify::judge.
+/// Errors besides: kFailedPrecondition (not the job's model, feeds or numeric specification), those
+/// of the run.
+core::Result<core::Digest> replay(const LinkTask& task, noise::NoisySession& session,
+                                  const verify::ModelRoots& roots, graph::Tracer* tracer = nullptr);
+
+}  // namespace commensal::chain

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <commensal/base/core/rng.hpp>
+#include <commensal/verify/chain/locate.hpp>
+#include <commensal/verify/chain/messages.hpp>
+#include <commensal/verify/chain/record.hpp>
+
+namespace commensal::chain {
+
+/// What computes a link: a session, or an adversary of the laboratory. Thread-safety: one thread.
+class Engine {
+ public:
+  virtual ~Engine() = default;
+  /// Of the model that it was asked for.
+  virtual const verify::ModelRoots& roots() const = 0;
+  virtual const graph::Graph& graph() const = 0;
+  virtual core::Result<Values> run(std::uint64_t step, const Values& inputs,
+                                   const std::optional<noise::Noise>& noise,
+                                   graph::Tracer* tracer = nullptr) = 0;
+};
+
+class SessionEngine final : public Engine {
+ public:
+  SessionEngine(noise::NoisySession session, const verify::ModelRoots& roots)
+      : session_(std::move(session)), roots_(roots) {}
+  const verify::ModelRoots& roots() const override { return roots_; }
+  const graph::Graph& graph() const override { return session_.graph(); }
+  core::Result<Values> run(std::uint64_t, const Values& inputs,
+                           const std::optional<noise::Noise>& noise,
+                           graph::Tracer* tracer) override {
+    return session_.run(inputs, noise, tracer);
+  }
+
+ private:
+  noise::NoisySession session_;
+  verify::ModelRoots roots_;
+};
+
+/// The provider's side of one chain. Before it commits, outputs and salt are durable; before it
+/// delivers, the client's signature is. After a crash, load() goes on where the store is: it
+/// commits to no link twice.
+/// A call out of order or that does not fit is refused by name and changes nothing.
+/// Thread-safety: one thread, the store's.
+class ChainProvider {
+ public:
+  struct World {
+    core::Store& store;
+    core::Rng& rng;
+    const crypto::SecretKey& key;
+    Engine& engine;
+  };
+
+  /// A new chain. Errors: kFailedPrecondition (not this provider, model or numeric specification),
+  /// kInvalidArgument (feeds, inputs that do not open c_0), kResourceExhausted
+  /// (limits::kChainLinksMax), the store's.
+  static core::Result<ChainProvider> start(const World& world, const ChainRecord& record);
+  /// One that is in the store. Errors besides: kNotFound, kDataLoss.
+  static core::Result<ChainProvider> load(const World& world, const core::Digest& job_id);
+
+  /// Computes link `begin.step` and commits to it, as a ticket of `round`; the same commitment
+  /// again if it has. Errors: kFailedPrecondition (another link's turn), kDataLoss (the value does
+  /// not follow from the one before), kInvalidArgument (the state that comes out is forbidden),
+  /// those of the run and the store.
+  core::Result<Commit> begin(const Begin& begin, std::uint64_t round);
+  /// Errors: kFailedPrecondition, kUnauthenticated, the store's.
+  core::Result<Deliver> countersign(const Countersign& message);
+
+  const protocol::Job& job() const { return record_.job; }
+  const core::Digest& job_id() const { return job_id_; }
+  /// The link that was last committed to; step 0 before the first.
+  const LinkRecord& last() const { return last_; }
+  /// Any link so far: what a dispute asks for. Errors: kNotFound, kDataLoss.
+  core::Result<LinkRecord> link(std::uint64_t step) { return rows_.link(step); }
+  /// Runs a link again and lists its operators' roots. Errors: as link(), those of the run.
+  core::Result<std::vector<NodeRoot>> trace(std::uint64_t step);
+
+ private:
+  ChainProvider(const World& world, ChainRecord record, const core::Digest& job_id)
+      : world_(world), record_(std::move(record)), job_id_(job_id), rows_(world.store, job_id) {}
+  core::Result<void> check();
+  core::Result<Commit> commit(const Begin& begin, std::uint64_t round);
+
+  World world_;
+  ChainRecord record_;
+  core::Digest job_id_;
+  ChainRows rows_;
+  Values inputs_;
+  LinkRecord last_;
+  Values outputs_;  // of last_
+};
+
+}  // namespace commensal::chain

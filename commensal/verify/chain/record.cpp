@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <commensal/verify/chain/record.hpp>
+#include <commensal/verify/tensor_codec.hpp>
+
+namespace commensal::chain {
+namespace {
+
+using core::ErrorCode;
+using core::fail;
+using core::Result;
+using protocol::Reader;
+using protocol::Writer;
+
+// Larger than nouns may be, so they have frames of their own: version, then the fields.
+constexpr std::uint8_t kVersion = 1;
+constexpr std::string_view kJobs = "chain.job", kLinks = "chain.link", kLast = "chain.last";
+
+void write_signed(Writer& writer, const Signed& body) {
+  writer.field("commitment", body.commitment);
+  writer.field("round", body.round);
+  writer.field("provider", body.provider);
+  writer.field("client", body.client);
+}
+
+void read_signed(Reader& reader, Signed& body) {
+  reader.field("commitment", body.commitment);
+  reader.field("round", body.round);
+  reader.field("provider", body.provider);
+  reader.field("client", body.client);
+}
+
+void read_version(Reader& reader) {
+  if (reader.u8() != kVersion) reader.refuse(ErrorCode::kInvalidArgument, "unknown version");
+}
+
+core::Bytes link_key(const core::Digest& job_id, std::uint64_t step) {
+  Writer key;
+  key.raw(job_id);
+  key.u64(step);
+  return std::move(key).take();
+}
+
+/// What a store holds was written by this program: anything else is damage.
+template <class T>
+Result<T> undamaged(Result<T> decoded) {
+  if (decoded) return decoded;
+  return fail(ErrorCode::kDataLoss, "{}", decoded.error().message);
+}
+
+}  // namespace
+
+std::span<const std::string_view> enum_names(LinkPhase) {
+  static constexpr std::string_view kNames[] = {"committed", "countersigned", "delivered"};
+  return kNames;
+}
+
+core::Bytes encode(const LinkTask& task) {
+  Writer writer;
+  writer.u8(kVersion);
+  writer.field("job", task.job);
+  writer.field("step", task.step);
+  writer.field("value", task.value);
+  writer.field("input_salt", task.input_salt);
+  verify::write_tensors(writer, task.inputs);
+  writer.u8(task.signed_before ? 1 : 0);
+  if (task.signed_before) write_signed(writer, *task.signed_before);
+  writer.field("salt_before", task.salt_before);
+  verify::write_tensors(writer, task.outputs_before);
+  return std::move(writer).take();
+}
+
+Result<LinkTask> decode_link_task(core::ByteView bytes) {
+  Reader reader(bytes, "link task");
+  LinkTask task;
+  read_version(reader);
+  reader.field("job", task.job);
+  reader.field("step", task.step);
+  reader.field("value", task.value);
+  reader.field("input_salt", task.input_salt);
+  task.inputs = verify::read_tensors(reader);
+  const std::uint8_t has_before = reader.u8();
+  if (has_before > 1) reader.refuse(ErrorCode::kInvalidArgument, "expected 0 or 1");
+  if (has_before == 1) read_signed(reader, task.signed_before.emplace());
+  reader.field("salt_before", task.salt_before);
+  task.outputs_before = verify::read_tensors(reader);
+  COMMENSAL_TRY(reader.finish());
+  return task;
+}
+
+core::Bytes encode(const ChainRecord& record) {
+  Writer writer;
+  writer.u8(kVersion);
+  writer.field("job", record.job);
+  writer.field("input_salt", record.input_salt);
+  verify::write_tensors(writer, record.inputs);
+  return std::move(writer).take();
+}
+
+Result<ChainRecord> decode_chain_record(core::ByteView bytes) {
+  Reader reader(bytes, "chain");
+  ChainRecord record;
+  read_version(reader);
+  reader.field("job", record.job);
+  reader.field("input_salt", record.input_salt);
+  record.inputs = verify::read_tensors(reader);
+  COMMENSAL_TRY(reader.finish());
+  return record;
+}
+
+core::Bytes encode(const LinkRecord& record) {
+  Writer writer;
+  writer.u8(kVersion);
+  writer.field("step", record.step);
+  writer.field("phase", record.phase);
+  writer.field("value", record.value);
+  write_signed(writer, record.body);
+  writer.field("output_salt", record.output_salt);
+  verify::write_tensors(writer, record.outputs);
+  return std::move(writer).take();
+}
+
+Result<LinkRecord> decode_link_record(core::ByteView bytes) {
+  Reader reader(bytes, "link");
+  LinkRecord record;
+  read_version(reader);
+  reader.field("step", record.step);
+  reader.field("phase", record.phase);
+  reader.field("value", record.value);
+  read_signed(reader, record.body);
+  reader.field("output_salt", record.output_salt);
+  record.outputs = verify::read_tensors(reader);
+  COMMENSAL_TRY(reader.finish());
+  return record;
+}
+
+Result<void> ChainRows::put(const ChainRecord& record) {
+  return store_.apply({{std::string(kJobs), {job_id_.begin(), job_id_.end()}, encode(record)}});
+}
+
+Result<void> ChainRows::put(const LinkRecord& record) {
+  Writer last;
+  last.u64(record.step);
+  return store_.apply(
+      {{std::string(kLinks), link_key(job_id_, record.step), encode(record)},
+       {std::string(kLast), {job_id_.begin(), job_id_.end()}, std::move(last).take()}});
+}
+
+Result<bool> ChainRows::is_there() {
+  COMMENSAL_ASSIGN(const auto row, store_.get(kJobs, job_id_));
+  return row.has_value();
+}
+
+Result<ChainRecord> ChainRows::chain() {
+  COMMENSAL_ASSIGN(const auto row, store_.get(kJobs, job_id_));
+  if (!row) return fail(ErrorCode::kNotFound, "no chain of job {}", core::to_hex(job_id_));
+  return undamaged(decode_chain_record(*row));
+}
+
+Result<LinkRecord> ChainRows::link(std::uint64_t step) {
+  COMMENSAL_ASSIGN(const auto row, store_.get(kLinks, link_key(job_id_, step)));
+  if (!row) {
+    return fail(ErrorCode::kNotFound, "no link {} of job {}", step, core::to_hex(job_id_));
+  }
+  return undamaged(decode_link_record(*row));
+}
+
+Result<std::uint64_t> ChainRows::last() {
+  COMMENSAL_ASSIGN(const auto row, store_.get(kLast, job_id_));
+  if (!row) return 0;
+  Reader reader(*row, "last link");
+  const std::uint64_t step = reader.u64();
+  COMMENSAL_TRY(undamaged(reader.finish()));
+  return step;
+}
+
+}  // namespace commensal::chain

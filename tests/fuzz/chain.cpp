@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is kept and shown of chains: the first byte chooses. What decodes has this one encoding, and
+// checking it takes any values.
+#include <algorithm>
+#include <commensal/verify/chain/record.hpp>
+#include <tests/fuzz/fuzz.hpp>
+
+namespace {
+
+using namespace commensal;
+
+template <class T>
+void same(const core::Result<T>& decoded, core::ByteView bytes) {
+  if (!decoded) return;
+  core::check(std::ranges::equal(chain::encode(*decoded), bytes), "one value has one encoding");
+}
+
+void read_task(core::ByteView bytes) {
+  const auto task = chain::decode_link_task(bytes);
+  same(task, bytes);
+  if (task && task->step < 1000) (void)chain::check_task(*task);
+}
+void read_chain(core::ByteView bytes) { same(chain::decode_chain_record(bytes), bytes); }
+void read_link(core::ByteView bytes) { same(chain::decode_link_record(bytes), bytes); }
+
+constexpr void (*kReaders[])(core::ByteView) = {read_task, read_chain, read_link};
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size == 0) return 0;
+  kReaders[data[0] % std::size(kReaders)]({data + 1, size - 1});
+  return 0;
+}
