@@ -11,12 +11,18 @@ namespace {
 
 std::string name_of(kernels::Kind kind) {
   switch (kind) {
-    case kernels::Kind::kElementwise: return "elementwise";
-    case kernels::Kind::kMovement: return "movement";
-    case kernels::Kind::kDotProduct: return "dot product";
-    case kernels::Kind::kReduction: return "reduction";
-    case kernels::Kind::kConstant: return "constant";
-    case kernels::Kind::kStructure: return "structure";
+    case kernels::Kind::kElementwise:
+      return "elementwise";
+    case kernels::Kind::kMovement:
+      return "movement";
+    case kernels::Kind::kDotProduct:
+      return "dot product";
+    case kernels::Kind::kReduction:
+      return "reduction";
+    case kernels::Kind::kConstant:
+      return "constant";
+    case kernels::Kind::kStructure:
+      return "structure";
   }
   return "";
 }
@@ -50,9 +56,8 @@ std::vector<OperatorEntry> operator_list() {
     entry.takes_strings = row.strings != kernels::Strings::kRefused;
     entry.kind = name_of(row.kind);
   }
-  std::ranges::sort(list, {}, [](const OperatorEntry& entry) {
-    return std::tie(entry.domain, entry.name);
-  });
+  std::ranges::sort(list, {},
+                    [](const OperatorEntry& entry) { return std::tie(entry.domain, entry.name); });
   return list;
 }
 
@@ -61,9 +66,9 @@ std::string operator_markdown() {
       "| domain | operator | opsets | audited as | strings | fast kernel |\n"
       "|---|---|---|---|---|---|\n";
   for (const OperatorEntry& entry : operator_list()) {
-    text += fmt::format("| {} | {} | {} | {} | {} | {} |\n", entry.domain, entry.name,
-                        opsets_of(entry), entry.kind, entry.takes_strings ? "yes" : "",
-                        entry.is_fast ? "yes" : "");
+    text +=
+        fmt::format("| {} | {} | {} | {} | {} | {} |\n", entry.domain, entry.name, opsets_of(entry),
+                    entry.kind, entry.takes_strings ? "yes" : "", entry.is_fast ? "yes" : "");
   }
   return text;
 }

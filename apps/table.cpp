@@ -7,6 +7,8 @@ Run declare_account(CLI::App& app);
 Run declare_arbiter(CLI::App& app);
 Run declare_audit(CLI::App& app);
 Run declare_bench(CLI::App& app);
+Run declare_calibrate(CLI::App& app);
+Run declare_chain(CLI::App& app);
 Run declare_conformance(CLI::App& app);
 Run declare_demo(CLI::App& app);
 Run declare_gateway(CLI::App& app);
@@ -114,6 +116,16 @@ constexpr Command kTable[] = {
      "commensal run faces.onnx --input crowd.jpg --image-mean 127 --image-scale 128 --json\n"
      "commensal run model.onnx --input x=x.npy --backend ref --hash",
      declare_run},
+    {"chain", "Run a model on its own outputs, link by link, with noise, tickets and audits",
+     "commensal chain letters.onnx --state next=letter --state state_out=state --steps 1000\n"
+     "commensal chain step.onnx --state y=x --input x=x.npy --folder chain-state\n"
+     "commensal chain step.onnx --state y=x --noise none --audit-probability 1 --json",
+     declare_chain},
+    {"calibrate", "Find the scale of noise that a model bears, for chains",
+     "commensal calibrate digits.onnx --data held_out_images.npy --labels held_out_labels.npy\n"
+     "commensal calibrate faces.onnx --data pictures --image-mean 127 --image-scale 128\n"
+     "commensal calibrate step.onnx --data x=x.npy --data h=h.npy --state h_out=h --json",
+     declare_calibrate},
     {"inspect", "Show what a model asks for, gives and is made of",
      "commensal inspect model.onnx\n"
      "commensal inspect model.onnx --nodes\n"

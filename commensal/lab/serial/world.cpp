@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+#include <commensal/base/crypto/sha256.hpp>
+#include <commensal/base/protocol/commitment.hpp>
+#include <commensal/compute/kernels/numerics.hpp>
+#include <commensal/lab/serial/world.hpp>
+#include <commensal/trade/pay/ticket/odds.hpp>
+#include <commensal/verify/audit.hpp>
+
+namespace commensal::serial {
+
+using core::Digest;
+using core::Result;
+
+namespace {
+
+constexpr std::uint64_t kLongChain = 10;  // from here on link 1 is always audited
+
+Digest derive(const Digest& secret, std::string_view what) {
+  return crypto::tagged_hash("commensal/lab-chain/v1", secret, core::as_bytes(what));
+}
+
+/// What `change` writes becomes one batch.
+template <class Change>
+auto durably(store::JointStore& store, const Change& change) {
+  store.hold();
+  auto done = change();
+  auto released = store.release();
+  if (done && !released) done = tl::unexpected(released.error());
+  return done;
+}
+
+}  // namespace
+
+Digest ChainWorld::derived(std::string_view what) const { return derive(options_.secret, what); }
+
+ChainWorld::ChainWorld(const Outside& outside, ChainOptions options, Keys keys,
+                       std::unique_ptr<chain::Engine> honest, noise::NoisySession auditing,
+                       const verify::ModelRoots& roots)
+    : outside_(outside),
+      options_(std::move(options)),
+      keys_(std::move(keys)),
+      client_store_(outside.client),
+      provider_store_(outside.provider),
+      honest_(std::move(honest)),
+      auditing_(std::move(auditing)),
+      roots_(roots) {}
+
+Result<std::unique_ptr<ChainWorld>> ChainWorld::open(const Outside& outside, ChainOptions options) {
+  const auto key = [&](std::string_view what) {
+    return crypto::SecretKey::from_bytes(derive(options.secret, what));
+  };
+  COMMENSAL_ASSIGN(auto client, key("client"));
+  COMMENSAL_ASSIGN(auto provider, key("provider"));
+  COMMENSAL_ASSIGN(auto auditor, key("auditor"));
+  const auto session = [&] {
+    return noise::NoisySession::create(options.graph, options.session, options.feeds);
+  };
+  COMMENSAL_ASSIGN(auto computing, session());
+  COMMENSAL_ASSIGN(auto auditing, session());
+  const verify::ModelRoots roots = verify::model_roots(*options.graph);
+  auto honest = std::make_unique<chain::SessionEngine>(std::move(computing), roots);
+  std::unique_ptr<ChainWorld> world(new ChainWorld(
+      outside, std::move(options), {std::move(client), std::move(provider), std::move(auditor)},
+      std::move(honest), std::move(auditing), roots));
+  COMMENSAL_TRY(world->open_parties());
+  return world;
+}
+
+Result<chain::ChainRecord> ChainWorld::agreed() const {
+  chain::ChainRecord record;
+  record.inputs = options_.inputs;
+  record.input_salt = derived("input salt");
+  protocol::Job& job = record.job;
+  job.graph_root = roots_.graph;
+  job.weight_root = roots_.weights;
+  job.numerics_version = kernels::kNumericsVersion;
+  job.input_commitment =
+      protocol::commit_input(verify::state_root(record.inputs), record.input_salt);
+  job.steps = options_.steps;
+  job.client = keys_.client.address();
+  job.provider = keys_.provider.address();
+  job.face_value = options_.face_value;
+  COMMENSAL_ASSIGN(job.win_threshold, ticket::threshold_of(options_.win_probability));
+  job.beacons = {tickets_->beacon_id()};
+  job.states = options_.states;
+  job.feeds = options_.feeds;
+  if (options_.noise_exponent) {
+    job.noise = protocol::NoisePolicy::kCalibrated;
+    job.noise_exponent = static_cast<std::uint8_t>(*options_.noise_exponent);
+    job.noise_anchor = chain::noise_chain(derived("noise"), job.steps).anchor();
+  }
+  return record;
+}
+
+template <class Party, class World>
+Result<Party> ChainWorld::opened(const World& world, const chain::ChainRecord& record) {
+  COMMENSAL_ASSIGN(const bool is_known, chain::ChainRows(world.store, report_.job).is_there());
+  return is_known ? Party::load(world, report_.job) : Party::start(world, record);
+}
+
+Result<void> ChainWorld::open_parties() {
+  tickets_.emplace(ChainTickets::World{
+      client_store_, provider_store_, outside_.clock, keys_.client, keys_.provider,
+      derived("client rounds"), derived("provider rounds"), options_.round_links, options_.steps});
+  COMMENSAL_TRY(tickets_->open());
+  COMMENSAL_ASSIGN(const auto record, agreed());
+  report_.job = protocol::job_id(record.job);
+  chain::Engine& engine = options_.engine != nullptr ? *options_.engine : *honest_;
+  const chain::ChainClient::World asking{client_store_, keys_.client, options_.graph,
+                                         derived("noise")};
+  const chain::ChainProvider::World computing{provider_store_, outside_.rng, keys_.provider,
+                                              engine};
+  COMMENSAL_ASSIGN(auto client, opened<chain::ChainClient>(asking, record));
+  COMMENSAL_ASSIGN(auto provider, opened<chain::ChainProvider>(computing, record));
+  client_.emplace(std::move(client));
+  provider_.emplace(std::move(provider));
+  report_.resumed_after = client_->last().step;
+  return {};
+}
+
+Result<chain::Commit> ChainWorld::commit(const chain::Begin& begin) {
+  return durably(provider_store_, [&]() -> Result<chain::Commit> {
+    COMMENSAL_ASSIGN(auto made, provider_->begin(begin, tickets_->round_of(begin.step)));
+    const chain::LinkRecord& link = provider_->last();
+    const protocol::Receipt receipt{provider_->job(), made.step,      made.commitment,
+                                    made.round,       made.signature, {}};
+    std::vector<tensor::Tensor> outputs;
+    for (const auto& item : link.outputs) outputs.push_back(item.value);
+    COMMENSAL_TRY(tickets_->provider_commits(
+        {receipt, chain::outputs_root(*options_.graph, outputs), link.output_salt}));
+    return made;
+  });
+}
+
+Result<chain::Countersign> ChainWorld::countersign(const chain::Commit& commit) {
+  return durably(client_store_, [&]() -> Result<chain::Countersign> {
+    COMMENSAL_ASSIGN(auto made, client_->on_commit(commit));
+    COMMENSAL_ASSIGN(const auto receipt, client_->receipt(commit.step));
+    COMMENSAL_TRY(tickets_->client_signs(receipt));
+    return made;
+  });
+}
+
+Result<void> ChainWorld::deliver(const chain::Countersign& countersign) {
+  COMMENSAL_ASSIGN(const auto delivery, durably(provider_store_, [&]() -> Result<chain::Deliver> {
+                     COMMENSAL_ASSIGN(auto made, provider_->countersign(countersign));
+                     const chain::Signed& body = provider_->last().body;
+                     COMMENSAL_TRY(tickets_->provider_countersigned(
+                         {provider_->job(), countersign.step, body.commitment, body.round,
+                          body.provider, body.client}));
+                     return made;
+                   }));
+  return client_->on_deliver(delivery);
+}
+
+Result<void> ChainWorld::make_link() {
+  if (const auto pending = client_->pending()) return deliver(*pending);
+  COMMENSAL_ASSIGN(const auto begin, client_->begin());
+  COMMENSAL_ASSIGN(const auto committed, commit(begin));
+  COMMENSAL_ASSIGN(const auto signature, countersign(committed));
+  return deliver(signature);
+}
+
+bool ChainWorld::is_drawn_for_audit(std::uint64_t step) const {
+  if (step == 1 && options_.steps >= kLongChain) return true;
+  const Digest draw = derived(fmt::format("audit {}", step));
+  std::uint64_t top = 0;
+  for (int i = 0; i < 8; ++i) top = top << 8 | draw[static_cast<std::size_t>(i)];
+  return std::ldexp(static_cast<double>(top >> 11), -53) < options_.audit_probability;
+}
+
+Result<bool> ChainWorld::audit(std::uint64_t step) {
+  COMMENSAL_ASSIGN(const auto shown, client_->audit(step));
+  COMMENSAL_ASSIGN(const Digest root, chain::replay(shown.task, auditing_, roots_));
+  ++report_.audits;
+  auto verdict = verify::judge(shown.body, root, shown.output_salt, keys_.auditor);
+  if (verdict.outcome == protocol::Outcome::kMatch) return true;
+  chain::NodeRoots ours;
+  COMMENSAL_TRY(chain::replay(shown.task, auditing_, roots_, &ours));
+  COMMENSAL_ASSIGN(const auto theirs, provider_->trace(step));
+  const auto place = chain::first_difference(ours.roots(), theirs);
+  const bool is_there = place && *place < ours.roots().size();
+  report_.caught.push_back(
+      {step, std::move(verdict), is_there ? ours.roots()[*place].node : std::string()});
+  return false;
+}
+
+Result<void> ChainWorld::after_link(std::uint64_t step) {
+  if (is_drawn_for_audit(step)) {
+    COMMENSAL_TRY(audit(step));
+  }
+  COMMENSAL_TRY(tickets_->draw_up_to(step, [&](std::uint64_t winner) { return audit(winner); }));
+  report_.steps = step;
+  report_.final_root = chain::outputs_root(*options_.graph, client_->outputs());
+  report_.tickets = tickets_->totals();
+  return {};
+}
+
+Result<ChainReport> ChainWorld::run(const std::function<void(const ChainReport&)>& shown) {
+  // What a crash may have cut off behind a delivery.
+  if (client_->last().step > 0 && !client_->pending()) {
+    COMMENSAL_TRY(after_link(client_->last().step));
+  }
+  while (!client_->is_finished()) {
+    if (options_.stops_at_mismatch && !report_.caught.empty()) break;
+    COMMENSAL_TRY(make_link());
+    COMMENSAL_TRY(after_link(client_->last().step));
+    shown(report_);
+  }
+  return report_;
+}
+
+}  // namespace commensal::serial

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// A chain that is killed at random moments, as its users run it.
+#include <gtest/gtest.h>
+
+#include <commensal/base/core/rng.hpp>
+#include <nlohmann/json.hpp>
+
+#include <tests/e2e/process.hpp>
+
+namespace commensal::e2e {
+namespace {
+
+using Json = nlohmann::json;
+
+std::vector<std::string> chain(const std::string& folder, const std::string& output) {
+  const std::string model = std::string(COMMENSAL_SOURCE_DIR) + "/models/letters/letters.onnx";
+  return {"chain",
+          model,
+          "--state",
+          "next=letter",
+          "--state",
+          "state_out=state",
+          "--steps",
+          "60",
+          "--folder",
+          folder,
+          "--audit-probability",
+          "0.1",
+          "--seed",
+          "11",
+          output};
+}
+
+TEST(Chain, GoesOnAfterKillsToTheSameState) {
+  Folder folder;
+  int status = 0;
+  const Json whole = Json::parse(run(chain(folder.at("whole"), "--json"), status));
+  ASSERT_EQ(status, 0);
+  EXPECT_EQ(whole.at("links"), 60);
+  EXPECT_EQ(whole.at("mismatches").size(), 0u);
+  core::CounterRng rng(4);
+  int kills = 0;
+  for (std::string last; kills < 6; ++kills) {
+    Process process(chain(folder.at("broken"), "--stream"), folder.at("log"));
+    const std::uint64_t lines = 1 + rng.next_u64() % 8;
+    for (std::uint64_t i = 0; i < lines; ++i) last = process.read_line();
+    if (last.empty()) break;
+    process.kill();
+  }
+  EXPECT_GE(kills, 6);
+  const Json broken = Json::parse(run(chain(folder.at("broken"), "--json"), status));
+  EXPECT_EQ(status, 0);
+  EXPECT_GE(broken.at("resumed_after").get<int>(), 6);
+  EXPECT_EQ(broken.at("final_state"), whole.at("final_state"));
+  EXPECT_EQ(broken.at("job"), whole.at("job"));
+  EXPECT_EQ(broken.at("tickets").at("issued"), 60);
+}
+
+}  // namespace
+}  // namespace commensal::e2e
