@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <apps/backend_options.hpp>
 #include <apps/command.hpp>
 #include <apps/feeds.hpp>
@@ -79,13 +80,18 @@ void print_text(const Calibration& made, bool is_labelled) {
   if (made.exponent) fmt::print("2^-{}: {}\n", *made.exponent, made.why);
 }
 
-/// The output of that name, or the first floating one.
-Result<std::uint32_t> task_output(const graph::Graph& graph, const std::string& name) {
+/// The output of that name, or the first floating one that is not fed back, or that is.
+Result<std::uint32_t> task_output(const graph::Graph& graph, const std::string& name,
+                                  const std::vector<protocol::Feed>& feeds) {
   if (!name.empty()) return find_output(graph, name);
+  std::optional<std::uint32_t> fed;
   for (std::uint32_t i = 0; i < graph.outputs.size(); ++i) {
-    const graph::ValueId id = graph.outputs[i];
-    if (noise::is_disturbable(graph.values[static_cast<std::size_t>(id)].declared.dtype)) return i;
+    const auto id = static_cast<std::size_t>(graph.outputs[i]);
+    if (!noise::is_disturbable(graph.values[id].declared.dtype)) continue;
+    if (std::ranges::find(feeds, i, &protocol::Feed::output) == feeds.end()) return i;
+    if (!fed) fed = i;
   }
+  if (fed) return *fed;
   return core::fail(core::ErrorCode::kUnsupported, "the model has no floating output");
 }
 
@@ -98,7 +104,7 @@ Result<int> calibrate(const Options& options) {
   wanted.exponents = noise::ladder();
   wanted.seeds = options.seeds;
   wanted.agreement_min = options.agreement;
-  COMMENSAL_ASSIGN(wanted.task_output, task_output(graph, options.output));
+  COMMENSAL_ASSIGN(wanted.task_output, task_output(graph, options.output, feeds));
   noise::Samples samples;
   COMMENSAL_ASSIGN(samples.inputs,
                    read_samples(graph, options.data, options.image, options.samples_max));
@@ -139,7 +145,7 @@ Run declare_calibrate(CLI::App& app) {
       ->allow_extra_args(false);
   app.add_option("--output", options->output,
                  "Whose largest element along the last axis is the answer; default: the first "
-                 "floating output");
+                 "floating one that is not fed back");
   app.add_option("--samples", options->samples_max, "At most so many samples")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Trains the letter network, a recurrent model of characters, and writes letters.onnx beside this
-file.
+"""Trains the letter network, a recurrent model of characters, and writes letters.onnx, its
+alphabet and some held-out steps beside this file.
 
 Needs Debian's python3-torch and libopenblas0-pthread, and the text tinyshakespeare.txt. One thread
 and fixed seeds: a second run on the same machine writes the same bytes (another processor may round
@@ -11,6 +11,7 @@ steps is fixed in advance and the last weights are kept.
 import argparse
 import pathlib
 
+import numpy as np
 import torch
 from torch import nn
 
@@ -20,6 +21,7 @@ STATE = 160
 STEPS = 2600
 BATCH = 48
 SPAN = 80
+SAMPLES = 400
 
 
 class Letters(nn.Module):
@@ -82,6 +84,16 @@ def train(net, text):
             print(f"step {step + 1:5d}  loss {loss.item():.4f}", flush=True)
 
 
+def write_samples(net, text, out):
+    """Steps spread over the held-out text: letter, state before it, the letter that follows."""
+    with torch.no_grad():
+        states, _ = net.cell(net.letters(text[None]))
+    at = torch.linspace(1, len(text) - 2, SAMPLES).long()
+    samples = {"letter": text[at], "state": states[0, at - 1], "next": text[at + 1]}
+    for name, values in samples.items():
+        np.save(out / f"held_out_{name}.npy", values.numpy())
+
+
 def main():
     here = pathlib.Path(__file__).resolve().parent
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -113,6 +125,7 @@ def main():
                       dynamic_axes={name: {0: "N"} for name in
                                     ["letter", "state", "next", "state_out", "logits"]})
     (options.out / "alphabet.txt").write_text(alphabet, encoding="ascii")
+    write_samples(net, numbers[-held:], options.out)
 
 
 if __name__ == "__main__":

@@ -56,5 +56,25 @@ TEST(Chain, GoesOnAfterKillsToTheSameState) {
   EXPECT_EQ(broken.at("tickets").at("issued"), 60);
 }
 
+TEST(Chain, ScalesAreCalibratedForTheModelsOfThisRepository) {
+  const std::string models = std::string(COMMENSAL_SOURCE_DIR) + "/models/";
+  int status = 0;
+  const Json digits = Json::parse(run(
+      {"calibrate", models + "digits/digits.onnx", "--data", models + "digits/held_out_images.npy",
+       "--labels", models + "digits/held_out_labels.npy", "--json"},
+      status));
+  ASSERT_EQ(status, 0);
+  EXPECT_EQ(digits.at("accuracy"), 0.99);
+  EXPECT_EQ(digits.at("exponent"), 12);
+  const std::string letters = models + "letters/held_out_";
+  const Json steps = Json::parse(run(
+      {"calibrate", models + "letters/letters.onnx", "--data", "letter=" + letters + "letter.npy",
+       "--data", "state=" + letters + "state.npy", "--labels", letters + "next.npy", "--state",
+       "next=letter", "--state", "state_out=state", "--json"},
+      status));
+  ASSERT_EQ(status, 0);
+  EXPECT_EQ(steps.at("exponent"), 16);
+}
+
 }  // namespace
 }  // namespace commensal::e2e

@@ -32,7 +32,7 @@ ChainOptions letters_chain(std::uint64_t steps, std::uint8_t seed) {
   options.inputs = {{"letter", Tensor::of<std::int64_t>({1}, letter)},
                     {"state", Tensor::of<float>({1, 160}, state)}};
   options.steps = steps;
-  options.noise_exponent = 14;
+  options.noise_exponent = 16;
   options.states = protocol::StateRule::kMovable;
   options.secret = core::Digest{seed};
   return options;
