@@ -128,8 +128,8 @@ void Market::cut(std::size_t index) {
   if (members_[index]->client) members_[index]->client->cut();
 }
 
-crypto::Address Market::address_of(std::size_t index) const {
-  return members_[index]->key.address();
+const crypto::SecretKey& Market::key_of(std::size_t index) const {
+  return members_[index]->key;
 }
 
 provider::ProviderStatus Market::status_of(std::size_t index) const {

@@ -39,7 +39,8 @@ class Market {
   void break_provider_at(std::size_t index, std::uint64_t write, store::Fault fault);
   /// The network between gateway and provider breaks; the provider dials again later.
   void cut(std::size_t index);
-  crypto::Address address_of(std::size_t index) const;
+  crypto::Address address_of(std::size_t index) const { return key_of(index).address(); }
+  const crypto::SecretKey& key_of(std::size_t index) const;
   /// Of one that is running.
   provider::ProviderStatus status_of(std::size_t index) const;
 

@@ -63,6 +63,38 @@ TEST_F(MoneyTrip, WhoHasNoMoneyNoStakeOrNoEscrowIsToldSo) {
       << refused.error().message;
 }
 
+TEST_F(MoneyTrip, AProviderHasOnlyItsOwnAffairsBooked) {
+  constexpr rpc::GatewayPort::LinkId kFirst = 1;
+  auto market = open(18, 1);
+  prepare(*market);
+  const std::size_t index = add(*market, "a");
+  const auto entries = [&] { return market->gateway().ledger().scalars.entries; };
+  const auto sends = [&](std::size_t signer, std::size_t sender, ledger::Body body) {
+    ledger::Transaction made;
+    made.ledger = market->gateway().address();
+    made.sender = market->address_of(sender);
+    made.nonce = market->gateway().ledger().nonces.get(made.sender);
+    made.body = std::move(body);
+    ledger::sign(market->key_of(signer), made);
+    const std::uint64_t before = entries();
+    market->gateway().on_message(kFirst, rpc::Transact{protocol::encode(made)});
+    return entries() - before;
+  };
+  ASSERT_TRUE(market->gateway().deposit(market->address_of(index), Amount(9), reference("more")));
+  // The ledger itself has nothing against it: a claim would be as welcome, delivered or not.
+  const ledger::Debit debit{market->address_of(index),
+                            market->gateway().address(),
+                            AccountKind::kAvailable,
+                            Amount(9),
+                            {},
+                            {}};
+  EXPECT_EQ(sends(index, index, debit), 0u);
+  const std::size_t other = add(*market, "b");
+  const ledger::AnnounceWithdrawal announced{AccountKind::kStake, Amount(7)};
+  EXPECT_EQ(sends(other, other, announced), 0u) << "over another's link";
+  EXPECT_EQ(sends(index, index, announced), 1u);
+}
+
 TEST_F(MoneyTrip, AProviderThatComesBackKnowsItsTickets) {
   auto market = open(15, 0.5);
   prepare(*market);

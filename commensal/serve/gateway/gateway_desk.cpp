@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What people ask of the ledger: the operator's orders, transactions that others have signed, and
 // how tickets stand.
+#include <commensal/serve/gateway/affairs.hpp>
 #include <commensal/serve/gateway/gateway_state.hpp>
 
 namespace commensal::gateway {
@@ -9,16 +10,6 @@ using core::ErrorCode;
 using core::fail;
 
 namespace {
-
-/// What a stranger may send: it moves the sender's own money, and nothing of it is evidence.
-template <class... Kinds>
-bool is_one_of(const ledger::Body& body) {
-  return (std::holds_alternative<Kinds>(body) || ...);
-}
-bool is_ones_own_affair(const ledger::Body& body) {
-  return is_one_of<ledger::Withdraw, ledger::Fund, ledger::AnnounceWithdrawal,
-                   ledger::CompleteWithdrawal, ledger::Allow>(body);
-}
 
 bool has_something(const ledger::State& state, const crypto::Address& owner) {
   const auto row = state.balances.rows().lower_bound({owner, ledger::AccountKind::kAvailable});
@@ -39,11 +30,7 @@ core::Result<void> Gateway::withdraw(const std::string& account, const protocol:
 
 core::Result<crypto::Address> Gateway::transact(core::ByteView transaction) {
   COMMENSAL_ASSIGN(const auto decoded, protocol::decode<ledger::Transaction>(transaction));
-  if (!is_ones_own_affair(decoded.body)) {
-    return fail(ErrorCode::kPermissionDenied,
-                "{}: expected Withdraw, Fund, AnnounceWithdrawal, CompleteWithdrawal or Allow",
-                ledger::name_of(decoded.body));
-  }
+  COMMENSAL_TRY(check_strangers(decoded));
   if (!has_something(state_->bank.state(), decoded.sender)) {
     return fail(ErrorCode::kPermissionDenied, "sender: {} has nothing in this ledger",
                 crypto::to_text(decoded.sender));

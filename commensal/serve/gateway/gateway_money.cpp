@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What answers cost and earn: debits, rounds, winners, and what the ledger's people are told.
+#include <commensal/serve/gateway/affairs.hpp>
 #include <commensal/serve/gateway/gateway_state.hpp>
 
 namespace commensal::gateway {
@@ -132,6 +133,7 @@ void Gateway::State::handle(LinkId link, const rpc::Transact& message) {
   std::optional<rpc::Outcomes::Item> outcome;
   report(bank.durably([&]() -> core::Result<void> {
     COMMENSAL_ASSIGN(const auto sent, protocol::decode<ledger::Transaction>(message.transaction));
+    COMMENSAL_TRY(check_providers(sent, peer->address));
     const auto booked = bank.relay(sent);
     // Refused perhaps because it was booked before, and nobody heard of it.
     if (const auto* claimed = std::get_if<ledger::Default>(&sent.body)) {

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <commensal/serve/gateway/affairs.hpp>
+
+namespace commensal::gateway {
+namespace {
+
+using core::ErrorCode;
+using core::fail;
+using core::Result;
+
+template <class... Kinds>
+bool is_one_of(const ledger::Body& body) {
+  return (std::holds_alternative<Kinds>(body) || ...);
+}
+
+bool moves_own_money(const ledger::Body& body) {
+  return is_one_of<ledger::Withdraw, ledger::Fund, ledger::AnnounceWithdrawal,
+                   ledger::CompleteWithdrawal, ledger::Allow>(body);
+}
+
+}  // namespace
+
+Result<void> check_strangers(const ledger::Transaction& transaction) {
+  if (moves_own_money(transaction.body)) return {};
+  return fail(ErrorCode::kPermissionDenied,
+              "{}: expected Withdraw, Fund, AnnounceWithdrawal, CompleteWithdrawal or Allow",
+              ledger::name_of(transaction.body));
+}
+
+Result<void> check_providers(const ledger::Transaction& transaction,
+                             const crypto::Address& provider) {
+  if (transaction.sender != provider) {
+    return fail(ErrorCode::kPermissionDenied, "sender: {}, expected the provider itself, {}",
+                crypto::to_text(transaction.sender), crypto::to_text(provider));
+  }
+  if (is_one_of<ledger::Demand, ledger::Default>(transaction.body)) return {};
+  return check_strangers(transaction);
+}
+
+}  // namespace commensal::gateway
