@@ -21,8 +21,8 @@ constexpr Manner kProviders[] = {
     Manner::kHonest, Manner::kAway,        Manner::kHonest, Manner::kHonest,    Manner::kHonest};
 
 constexpr std::size_t kGatewaysOfOneMax = 3;
-constexpr std::string_view kSpaces[] = {"tickets", "ticket-receipts", "ticket-totals",
-                                        "chain",   "chains",          ledger::kHeadSpace};
+constexpr std::string_view kSpaces[] = {"tickets", "ticket-totals", "chain", "chains",
+                                        ledger::kHeadSpace};
 
 Result<void> add(crypto::Sha256& hash, core::Store& disk) {
   for (const std::string_view space : kSpaces) {

@@ -83,8 +83,9 @@ struct Provider::State {
                .key = w.key,
                .send = [this](rpc::ToGateway message) { world.gateway.send(std::move(message)); },
                .on_drawn =
-                   [this](std::uint64_t round, std::span<const core::Digest> winners) {
-                     return retention.drawn(round, winners);
+                   [this](const core::Digest& beacon, std::uint64_t round,
+                          std::span<const core::Digest> winners) {
+                     return retention.drawn(beacon, round, winners);
                    }},
               c.purse),
         worker(w.engines, w.gateway),

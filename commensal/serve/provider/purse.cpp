@@ -117,7 +117,7 @@ Result<void> Purse::on_reveal(const rpc::Reveal& reveal) {
     COMMENSAL_ASSIGN(own.value, chain_->reveal(own.round));
     COMMENSAL_TRY(beacon_->on_provider_reveal(own.round, own.value));
     COMMENSAL_ASSIGN(const auto winners, tickets_.draw(*beacon_));
-    COMMENSAL_TRY(world_.on_drawn(own.round, winners));
+    COMMENSAL_TRY(world_.on_drawn(beacon_->id(), own.round, winners));
     COMMENSAL_TRY(tickets_.prune(beacon_->id(), own.round));
     return {};
   }));

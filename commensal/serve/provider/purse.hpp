@@ -35,7 +35,8 @@ class Purse {
     const crypto::SecretKey& key;
     std::function<void(rpc::ToGateway)> send;
     /// All rounds up to this one are drawn; what it writes becomes durable with the draw.
-    std::function<core::Result<void>(std::uint64_t round, std::span<const core::Digest> winners)>
+    std::function<core::Result<void>(const core::Digest& beacon, std::uint64_t round,
+                                     std::span<const core::Digest> winners)>
         on_drawn;
   };
 

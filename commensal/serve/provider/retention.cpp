@@ -6,14 +6,19 @@
 namespace commensal::provider {
 namespace {
 
-constexpr std::string_view kOpenings = "openings";  // number | receipt -> opening
+constexpr std::string_view kOpenings = "openings";
 constexpr std::string_view kClaims = "claims";
 
-core::Bytes key_of(std::uint64_t number, const core::Digest& receipt) {
+core::Bytes name_of(const core::Digest& beacon, std::uint64_t round, std::uint64_t number) {
   protocol::Writer key;
+  key.raw(beacon);
+  key.u64(round);
   key.u64(number);
-  key.raw(receipt);
   return std::move(key).take();
+}
+
+core::Digest beacon_of(const verify::Opening& opening) {
+  return opening.job.beacons.empty() ? core::Digest{} : opening.job.beacons[0];
 }
 
 std::int64_t bytes_of(const tensor::NamedTensors& tensors) {
@@ -24,23 +29,57 @@ std::int64_t bytes_of(const tensor::NamedTensors& tensors) {
 
 }  // namespace
 
+/// Count; for each its receipt and its opening.
+core::Bytes Retention::encode_row(const std::vector<Item>& items) {
+  protocol::Writer writer;
+  writer.count(items.size());
+  for (const Item& item : items) {
+    writer.raw(item.receipt);
+    writer.bytes(item.opening);
+  }
+  return std::move(writer).take();
+}
+
+core::Result<std::vector<Retention::Item>> Retention::decode_row(core::ByteView bytes) {
+  protocol::Reader reader(bytes, "a row of openings");
+  std::vector<Item> items(reader.count());
+  for (Item& item : items) {
+    protocol::read(reader, item.receipt);
+    const core::ByteView opening = reader.bytes(limits::kStoreValueBytesMax);
+    item.opening.assign(opening.begin(), opening.end());
+  }
+  COMMENSAL_TRY(reader.finish());
+  return items;
+}
+
+core::Result<void> Retention::read_row(core::ByteView key, core::ByteView value) {
+  protocol::Reader reader(key, "the name of a row of openings");
+  RowKey name;
+  protocol::read(reader, name.beacon);
+  name.round = reader.u64();
+  name.number = reader.u64();
+  COMMENSAL_TRY(reader.finish());
+  COMMENSAL_ASSIGN(const auto items, decode_row(value));
+  Row& row = rows_[name];
+  row.bytes = static_cast<std::int64_t>(value.size());
+  disk_bytes_ += row.bytes;
+  next_row_ = std::max(next_row_, name.number + 1);
+  for (const Item& item : items) {
+    row.receipts.push_back(item.receipt);
+    places_.insert_or_assign(item.receipt, Place{name, 0});  // a later one has a winner's tensors
+  }
+  return {};
+}
+
 core::Result<void> Retention::open() {
   disk_bytes_ = 0;
-  bool is_sound = true;
+  core::Result<void> sound;
   COMMENSAL_TRY(store_.scan(kOpenings, {}, [&](core::ByteView key, core::ByteView value) {
-    protocol::Reader reader(key, "the name of an opening");
-    const Number number = reader.u64();
-    core::Digest receipt{};
-    protocol::read(reader, receipt);
-    is_sound = reader.finish().has_value();
-    if (!is_sound) return false;
-    numbers_.insert_or_assign(receipt, number);
-    next_ = number + 1;
-    disk_bytes_ += static_cast<std::int64_t>(value.size());
-    return true;
+    sound = read_row(key, value);
+    return sound.has_value();
   }));
-  if (is_sound) return {};
-  return core::fail(core::ErrorCode::kDataLoss, "an opening is kept under a name of another form");
+  if (sound) return {};
+  return core::fail(core::ErrorCode::kDataLoss, "{}", sound.error().message);
 }
 
 /// Whether so much fits in memory, where need be without what waits for no draw.
@@ -58,33 +97,52 @@ std::map<Retention::Number, Retention::Held>::iterator Retention::let_go(
   return held_.erase(held);
 }
 
-core::Result<void> Retention::keep(std::vector<Record> records) {
+core::Result<void> Retention::write(const std::map<RowKey, std::vector<Item>>& rows) {
   core::Store::Batch batch;
-  std::int64_t bytes = 0;
-  Number number = next_;
+  for (const auto& [name, items] : rows) {
+    batch.push_back(
+        {std::string(kOpenings), name_of(name.beacon, name.round, name.number), encode_row(items)});
+  }
+  COMMENSAL_TRY(store_.apply(batch));
+  std::size_t i = 0;
+  for (const auto& [name, items] : rows) {
+    Row& row = rows_[name];
+    row.bytes = static_cast<std::int64_t>(batch[i++].value->size());
+    disk_bytes_ += row.bytes;
+    for (const Item& item : items) {
+      row.receipts.push_back(item.receipt);
+      places_[item.receipt].row = name;
+    }
+  }
+  return {};
+}
+
+core::Result<void> Retention::keep(std::vector<Record> records) {
+  std::map<RowKey, std::vector<Item>> rows;
+  const Number together = next_row_++;
+  const Number first = next_held_;
   for (Record& record : records) {
     verify::Opening& opening = record.opening;
-    Held held{record.body, bytes_of(opening.inputs) + bytes_of(opening.outputs), {}, {}};
+    const core::Digest beacon = beacon_of(opening);
+    const core::Digest receipt = protocol::receipt_id(record.body);
+    Held held{beacon, record.body, bytes_of(opening.inputs) + bytes_of(opening.outputs), {}, {}};
+    RowKey name{beacon, record.body.round, together};
     if (makes_room(held.bytes)) {
       held.inputs = std::exchange(opening.inputs, {});
       held.outputs = std::exchange(opening.outputs, {});
       memory_bytes_ += held.bytes;
-      held_.insert_or_assign(number, std::move(held));
+      places_[receipt].held = next_held_;
+      held_.insert_or_assign(next_held_++, std::move(held));
+    } else {
+      name.number = next_row_++;  // large enough for a row of its own
     }
-    batch.push_back({std::string(kOpenings), key_of(number, protocol::receipt_id(record.body)),
-                     encode(opening)});
-    bytes += static_cast<std::int64_t>(batch.back().value->size());
-    ++number;
+    rows[name].push_back({receipt, encode(opening)});
   }
-  if (auto written = store_.apply(batch); !written) {
-    for (auto held = held_.lower_bound(next_); held != held_.end();) held = let_go(held);
-    return written;
-  }
-  for (const Record& record : records) {
-    numbers_.insert_or_assign(protocol::receipt_id(record.body), next_++);
-  }
-  disk_bytes_ += bytes;
-  return {};
+  auto written = write(rows);
+  if (written) return written;
+  for (auto held = held_.lower_bound(first); held != held_.end();) held = let_go(held);
+  for (const Record& record : records) places_.erase(protocol::receipt_id(record.body));
+  return written;
 }
 
 core::Result<void> Retention::countersigned(std::span<const protocol::Receipt> receipts) {
@@ -97,10 +155,11 @@ core::Result<void> Retention::countersigned(std::span<const protocol::Receipt> r
   return batch.empty() ? core::Result<void>{} : store_.apply(batch);
 }
 
-core::Result<void> Retention::drawn(std::uint64_t round, std::span<const core::Digest> winners) {
+core::Result<void> Retention::drawn(const core::Digest& beacon, std::uint64_t round,
+                                    std::span<const core::Digest> winners) {
   for (auto held = held_.begin(); held != held_.end();) {
     const protocol::ReceiptBody& body = held->second.body;
-    if (body.round == protocol::kNoDraw || body.round > round) {
+    if (body.round == protocol::kNoDraw || held->second.beacon != beacon || body.round > round) {
       ++held;
       continue;
     }
@@ -109,16 +168,42 @@ core::Result<void> Retention::drawn(std::uint64_t round, std::span<const core::D
     }
     held = let_go(held);
   }
+  return forget(beacon, round);
+}
+
+/// Rows of the beacon for which nobody may ask any more.
+core::Result<void> Retention::forget(const core::Digest& beacon, std::uint64_t round) {
+  if (round <= limits_.kept_rounds) return {};
+  const auto from = rows_.lower_bound(RowKey{beacon, 1, 0});
+  const auto to = rows_.lower_bound(RowKey{beacon, round - limits_.kept_rounds, 0});
+  if (from == to) return {};
+  core::Store::Batch batch;
+  for (auto row = from; row != to; ++row) {
+    batch.push_back({std::string(kOpenings),
+                     name_of(row->first.beacon, row->first.round, row->first.number),
+                     std::nullopt});
+  }
+  COMMENSAL_TRY(store_.apply(batch));
+  for (auto row = from; row != to; ++row) {
+    disk_bytes_ -= row->second.bytes;
+    for (const core::Digest& receipt : row->second.receipts) places_.erase(receipt);
+  }
+  rows_.erase(from, to);
   return {};
 }
 
 core::Result<std::optional<verify::Opening>> Retention::opening(const core::Digest& receipt) {
-  const auto number = numbers_.find(receipt);
-  if (number == numbers_.end()) return std::nullopt;
-  COMMENSAL_ASSIGN(const auto kept, store_.get(kOpenings, key_of(number->second, receipt)));
-  if (!kept) return std::nullopt;
-  COMMENSAL_ASSIGN(auto opening, verify::decode_opening(*kept));
-  if (const auto held = held_.find(number->second); held != held_.end()) {
+  const auto place = places_.find(receipt);
+  if (place == places_.end()) return std::nullopt;
+  const RowKey& row = place->second.row;
+  COMMENSAL_ASSIGN(const auto bytes,
+                   store_.get(kOpenings, name_of(row.beacon, row.round, row.number)));
+  if (!bytes) return std::nullopt;
+  COMMENSAL_ASSIGN(const auto items, decode_row(*bytes));
+  const auto kept = std::ranges::find(items, receipt, &Item::receipt);
+  if (kept == items.end()) return std::nullopt;
+  COMMENSAL_ASSIGN(auto opening, verify::decode_opening(kept->opening));
+  if (const auto held = held_.find(place->second.held); held != held_.end()) {
     opening.inputs = held->second.inputs;
     opening.outputs = held->second.outputs;
   }
@@ -129,10 +214,8 @@ core::Result<void> Retention::write_whole(const Held& held) {
   const core::Digest receipt = protocol::receipt_id(held.body);
   COMMENSAL_ASSIGN(const auto whole, opening(receipt));
   if (!whole) return {};
-  COMMENSAL_TRY(store_.apply(
-      {{std::string(kOpenings), key_of(numbers_.at(receipt), receipt), encode(*whole)}}));
-  disk_bytes_ += held.bytes;
-  return {};
+  const RowKey name{held.beacon, held.body.round, next_row_++};
+  return write({{name, {{receipt, encode(*whole)}}}});
 }
 
 core::Result<std::optional<core::Bytes>> Retention::find(const core::Digest& receipt) {

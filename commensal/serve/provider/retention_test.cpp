@@ -16,6 +16,8 @@ constexpr std::int64_t kInputFloats = 1000;
 constexpr std::int64_t kTensorBytes = (kInputFloats + 1) * 4;  // of one opening
 constexpr std::int64_t kPlenty = std::int64_t{1} << 30;
 
+constexpr core::Digest kBeacon{7};
+
 class RetentionTest : public ::testing::Test {
  protected:
   /// A step that was computed: an input of 1000 floats, an output of one.
@@ -25,6 +27,7 @@ class RetentionTest : public ::testing::Test {
     std::vector<float> values(kInputFloats, static_cast<float>(++made_));
     opening.inputs = {{"x", tensor::Tensor::of<float>({1, kInputFloats}, values)}};
     opening.outputs = {{"y", tensor::Tensor::of<float>({1}, std::span(values).first(1))}};
+    if (round != protocol::kNoDraw) opening.job.beacons = {kBeacon};
     opening.input_salt = rng_.next_digest();
     opening.output_salt = rng_.next_digest();
     opening.job.input_commitment =
@@ -39,7 +42,7 @@ class RetentionTest : public ::testing::Test {
     return retention.keep(records).has_value();
   }
   Retention open(std::int64_t memory_bytes_max = kPlenty) {
-    Retention made(disk_, {kPlenty, memory_bytes_max});
+    Retention made(disk_, {.disk_bytes_max = kPlenty, .memory_bytes_max = memory_bytes_max});
     EXPECT_TRUE(made.open());
     return made;
   }
@@ -93,7 +96,7 @@ TEST_F(RetentionTest, WritesWinnersWithTheirDraw) {
   ASSERT_TRUE(keep(retention, records));
   const core::Digest winners[] = {protocol::ticket_id(records[1].body),
                                   protocol::ticket_id(records[2].body)};
-  ASSERT_TRUE(retention.drawn(4, winners));
+  ASSERT_TRUE(retention.drawn(kBeacon, 4, winners));
   // Losers are forgotten but for their salts, what is not drawn is not.
   EXPECT_FALSE(shown(retention, records[0]).has_tensors());
   for (std::size_t i = 1; i < 4; ++i) EXPECT_TRUE(opens(retention, records[i]));
@@ -115,7 +118,7 @@ TEST_F(RetentionTest, WritesAtOnceWhatMemoryHasNoRoomFor) {
     EXPECT_EQ(opens(restarted, records[i]), i == 2) << i;
   }
   // A draw makes room again.
-  ASSERT_TRUE(retention.drawn(3, {}));
+  ASSERT_TRUE(retention.drawn(kBeacon, 3, {}));
   ASSERT_TRUE(keep(retention, {record(4)}));
   EXPECT_LT(disk_bytes(), static_cast<std::size_t>(2 * kTensorBytes));
 }
@@ -140,6 +143,33 @@ TEST_F(RetentionTest, StopsWhereTheDiskIsFull) {
   Retention restarted(disk_, {kTensorBytes, 0});
   ASSERT_TRUE(restarted.open());
   EXPECT_FALSE(restarted.room_for(1));
+}
+
+TEST_F(RetentionTest, ForgetsWhatNobodyMayAskForAnyMore) {
+  Retention retention(disk_,
+                      {.disk_bytes_max = kPlenty, .memory_bytes_max = kPlenty, .kept_rounds = 10});
+  ASSERT_TRUE(retention.open());
+  const std::vector records = {record(3), record(4), record(protocol::kNoDraw)};
+  ASSERT_TRUE(keep(retention, {records[0], records[1]}));
+  ASSERT_TRUE(keep(retention, {records[2]}));
+  const core::Digest winner = protocol::ticket_id(records[1].body);
+  ASSERT_TRUE(retention.drawn(kBeacon, 4, std::span(&winner, 1)));
+  const auto is_there = [&](Retention& kept, std::size_t i) {
+    return kept.find(protocol::receipt_id(records[i].body))->has_value();
+  };
+  ASSERT_TRUE(retention.drawn(core::Digest{8}, 1000, {}));  // another gateway's
+  ASSERT_TRUE(retention.drawn(kBeacon, 13, {}));
+  EXPECT_TRUE(is_there(retention, 0));
+  ASSERT_TRUE(retention.drawn(kBeacon, 14, {}));
+  EXPECT_FALSE(is_there(retention, 0));
+  EXPECT_TRUE(opens(retention, records[1]));
+  ASSERT_TRUE(retention.drawn(kBeacon, 15, {}));
+  Retention restarted = open();
+  for (Retention* kept : {&retention, &restarted}) {
+    EXPECT_FALSE(is_there(*kept, 0));
+    EXPECT_FALSE(is_there(*kept, 1));
+    EXPECT_TRUE(is_there(*kept, 2));
+  }
 }
 
 // Broken off at each write: what was acknowledged is there after a restart, and nothing else is.

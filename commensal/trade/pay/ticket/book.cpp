@@ -13,17 +13,7 @@ using core::ErrorCode;
 using core::fail;
 using core::Result;
 
-constexpr std::string_view kRecords = "tickets";
-constexpr std::string_view kReceipts = "ticket-receipts";
 constexpr std::string_view kSums = "ticket-totals";
-
-/// By age, so that what is written together lies together on disk.
-core::Bytes key_of(const Digest& ticket, const Record& record) {
-  protocol::Writer key;
-  key.u64(record.committed_ms);
-  key.raw(ticket);
-  return std::move(key).take();
-}
 
 /// The totals are alone in their space.
 core::Bytes sums_key() { return core::Bytes(Digest{}.size()); }
@@ -54,19 +44,8 @@ Result<void> expect_ticket(const protocol::Receipt& receipt, std::uint64_t open_
 Result<void> TicketBook::open() {
   tickets_.clear();
   places_ = {};
-  std::optional<core::Error> broken;
-  COMMENSAL_TRY(store_.scan(kRecords, {}, [&](core::ByteView key, core::ByteView value) {
-    const auto record = decode_record(value);
-    if (!record || !std::ranges::equal(key_of(record->id(), *record), key)) {
-      broken = core::Error{
-          ErrorCode::kDataLoss,
-          record ? "a ticket's record stands under another ticket's name" : record.error().message};
-      return false;
-    }
-    keep(record->id(), *record);
-    return true;
-  }));
-  if (broken) return tl::unexpected(*broken);
+  COMMENSAL_TRY(
+      shelf_.open([this](const Digest& ticket, const Record& record) { keep(ticket, record); }));
   COMMENSAL_ASSIGN(const auto sums, store_.get(kSums, sums_key()));
   if (!sums) return {};
   COMMENSAL_ASSIGN(totals_, decode_totals(*sums));
@@ -82,18 +61,16 @@ void TicketBook::keep(const Digest& ticket, const Record& record) {
 
 Result<void> TicketBook::apply(const std::vector<Change>& changes) {
   if (changes.empty()) return {};
-  core::Store::Batch batch;
+  std::vector<Shelf::Item> items;
   Totals totals = totals_;
   for (const Change& change : changes) {
     const Record* before = find(change.ticket);
     add_to(totals, before != nullptr ? *before : Record{}, change.now);
-    const core::Bytes key = key_of(change.ticket, change.now);
-    batch.push_back({std::string(kRecords), key, encode(change.now)});
-    if (change.receipt == nullptr) continue;
-    batch.push_back({std::string(kReceipts), key, protocol::encode(*change.receipt)});
+    items.push_back({change.ticket, &change.now, change.receipt});
   }
-  if (totals != totals_) batch.push_back({std::string(kSums), sums_key(), encode(totals)});
-  COMMENSAL_TRY(store_.apply(batch));
+  core::Store::Batch more;
+  if (totals != totals_) more.push_back({std::string(kSums), sums_key(), encode(totals)});
+  COMMENSAL_TRY(shelf_.write(items, std::move(more)));
   totals_ = totals;
   for (const Change& change : changes) keep(change.ticket, change.now);
   return {};
@@ -258,6 +235,27 @@ std::vector<Move> TicketBook::overdue(const Digest& beacon,
   return late;
 }
 
+/// What stays of the rounds of which these go. In the order of `old`, which is by round.
+std::vector<Shelf::Rest> TicketBook::without(const std::vector<Place>& old) const {
+  std::vector<Shelf::Rest> rounds;
+  for (const auto& [beacon, round, ticket] : old) {
+    if (rounds.empty() || rounds.back().round != round) rounds.push_back({beacon, round, {}, {}});
+    rounds.back().dropped.push_back(ticket);
+  }
+  for (Shelf::Rest& rest : rounds) {
+    const std::set<Digest> dropped(rest.dropped.begin(), rest.dropped.end());
+    for (const std::set<Place>& places : places_) {
+      for (auto at = places.lower_bound(Place{rest.beacon, rest.round, {}});
+           at != places.end() && std::get<0>(*at) == rest.beacon && std::get<1>(*at) == rest.round;
+           ++at) {
+        const Digest& ticket = std::get<2>(*at);
+        if (!dropped.contains(ticket)) rest.left.push_back({ticket, find(ticket), nullptr});
+      }
+    }
+  }
+  return rounds;
+}
+
 Result<std::size_t> TicketBook::prune(const Digest& beacon, std::uint64_t acknowledged_round,
                                       std::size_t count_max) {
   const std::size_t most = config_.tickets_max / 2;
@@ -273,14 +271,7 @@ Result<std::size_t> TicketBook::prune(const Digest& beacon, std::uint64_t acknow
     if (is_old || find(ticket)->state == State::kLost) old.push_back(*at);
   }
   if (old.empty()) return 0;
-  core::Store::Batch batch;
-  for (const Place& place : old) {
-    const Digest& ticket = std::get<2>(place);
-    for (const std::string_view space : {kRecords, kReceipts}) {
-      batch.push_back({std::string(space), key_of(ticket, *find(ticket)), std::nullopt});
-    }
-  }
-  COMMENSAL_TRY(store_.apply(batch));
+  COMMENSAL_TRY(shelf_.rewrite(without(old)));
   for (const Place& place : old) {
     places(Phase::kSettled).erase(place);
     tickets_.erase(std::get<2>(place));
@@ -298,9 +289,9 @@ Result<protocol::Receipt> TicketBook::receipt(const Digest& ticket) {
   if (record == nullptr) {
     return in_ticket(ticket, {ErrorCode::kNotFound, "there is none of that name"});
   }
-  COMMENSAL_ASSIGN(const auto bytes, store_.get(kReceipts, key_of(ticket, *record)));
-  if (!bytes) return in_ticket(ticket, {ErrorCode::kNotFound, "its receipt is missing"});
-  return protocol::decode<protocol::Receipt>(*bytes);
+  auto receipt = shelf_.receipt(ticket, *record);
+  if (!receipt) return in_ticket(ticket, receipt.error());
+  return receipt;
 }
 
 std::vector<Record> TicketBook::waiting(const Digest& beacon, std::uint64_t closed_round) const {

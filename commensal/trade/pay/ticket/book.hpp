@@ -5,7 +5,7 @@
 #include <commensal/base/core/clock.hpp>
 #include <commensal/base/core/store.hpp>
 #include <commensal/trade/pay/beacon/beacon.hpp>
-#include <commensal/trade/pay/ticket/record.hpp>
+#include <commensal/trade/pay/ticket/shelf.hpp>
 #include <functional>
 #include <map>
 #include <set>
@@ -49,7 +49,7 @@ class TicketBook {
  public:
   /// Both must outlive this object.
   TicketBook(core::Store& store, const core::Clock& clock, const BookConfig& config = {})
-      : store_(store), clock_(clock), config_(config) {}
+      : store_(store), shelf_(store), clock_(clock), config_(config) {}
 
   /// Reads what is there; call once before the rest. Error: kDataLoss.
   core::Result<void> open();
@@ -83,7 +83,8 @@ class TicketBook {
 
   /// Null: not there. Valid until the next change.
   const Record* find(const core::Digest& ticket) const;
-  /// Of a ticket that was countersigned; nothing is owed for another. Errors: kNotFound, kDataLoss.
+  /// Of a ticket that was countersigned and has not lost; nothing is owed for another. Errors:
+  /// kNotFound, kDataLoss.
   core::Result<protocol::Receipt> receipt(const core::Digest& ticket);
   /// All in `state`, by beacon and round.
   std::vector<Record> in(State state) const;
@@ -112,8 +113,10 @@ class TicketBook {
   std::set<Place>& places(Phase phase) { return places_[static_cast<std::size_t>(phase)]; }
   /// The places of `beacon` up to `round`.
   std::vector<Place> up_to(Phase phase, const core::Digest& beacon, std::uint64_t round) const;
+  std::vector<Shelf::Rest> without(const std::vector<Place>& old) const;
 
   core::Store& store_;
+  Shelf shelf_;
   const core::Clock& clock_;
   const BookConfig config_;
   std::map<core::Digest, Record> tickets_;

@@ -223,6 +223,57 @@ TEST_F(MoneyBook, NoEventPassesTheTable) {
   std::filesystem::remove(file);
 }
 
+// Rows hold many tickets: whatever becomes of each, nothing outdated comes back, and in the end
+// nothing is left on disk.
+TEST_F(MoneyBook, ARestartedBookIsTheSameWhateverWasForgotten) {
+  TicketBook book(store_, clock_, {.tickets_max = 120, .deadlines = {2, 3, 5, 10}});
+  ASSERT_TRUE(book.open());
+  core::CounterRng rng(5);
+  const auto check = [&] {
+    TicketBook again(store_, clock_);
+    ASSERT_TRUE(again.open());
+    ASSERT_EQ(image_of(again), image_of(book));
+    for (const State state : {State::kCountersigned, State::kWon, State::kPaid}) {
+      for (const Record& record : book.in(state)) {
+        ASSERT_EQ(refusal(book.receipt(record.id())), "accepted");
+        ASSERT_EQ(refusal(again.receipt(record.id())), "accepted");
+      }
+    }
+  };
+  constexpr std::uint64_t kRounds = 20;
+  for (std::uint64_t round = 1; round <= kRounds; ++round) {
+    for (int batch = 0; batch < 3; ++batch) {
+      const auto made = steps(1 + rng.next_u32() % 6, round + rng.next_u32() % 2);
+      ASSERT_EQ(refusal(book.commit(tickets(made), round)), "accepted");
+      auto signed_ones = receipts(made);
+      signed_ones.resize(rng.next_u32() % (signed_ones.size() + 1));  // the rest never
+      ASSERT_EQ(refusal(book.countersign(signed_ones)), "accepted");
+    }
+    ASSERT_TRUE(book.close(beacon_.id(), round));
+    ASSERT_TRUE(reveal(round));
+    ASSERT_TRUE(book.draw(beacon_));
+    for (const Record& record : book.in(State::kWon)) {
+      if (rng.next_u32() % 3 == 0) continue;
+      for (const Event event : {Event::kOpen, Event::kAudit, Event::kPay}) {
+        const Move move{record.id(), event, Amount(1)};
+        ASSERT_EQ(refusal(book.move({&move, 1})), "accepted");
+      }
+    }
+    ASSERT_TRUE(book.prune(beacon_.id(), round, 1 + rng.next_u32() % 20));
+    check();
+  }
+  ASSERT_TRUE(book.close(beacon_.id(), kRounds + 1));
+  ASSERT_TRUE(reveal(kRounds + 1));
+  ASSERT_TRUE(book.draw(beacon_));
+  ASSERT_TRUE(book.move(book.overdue(beacon_.id(), kRounds + 10)));
+  ASSERT_TRUE(book.prune(beacon_.id(), kRounds + 20));
+  EXPECT_EQ(book.size(), 0u);
+  EXPECT_TRUE(store_.scan("tickets", {}, [](auto, auto) {
+    ADD_FAILURE() << "a row is left";
+    return false;
+  }));
+}
+
 // Breaks off at every write, in every way, and goes on: nothing that was acknowledged is lost, and
 // the end is that of a run without faults.
 TEST_F(MoneyBook, SurvivesACrashAtEveryWrite) {
