@@ -5,6 +5,7 @@
 #include <commensal/base/core/clock.hpp>
 #include <commensal/base/core/file.hpp>
 #include <commensal/verify/arbiter/verdict_file.hpp>
+#include <commensal/verify/chain/link.hpp>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -17,10 +18,12 @@ using Json = nlohmann::ordered_json;
 struct Options {
   std::string action;
   std::string file;
+  std::string link;
   bool json = false;
 };
 
-Json json_of(const arbiter::VerdictFile& file, const arbiter::Finding& found) {
+Json json_of(const arbiter::VerdictFile& file, const arbiter::Finding& found,
+             std::string_view inputs) {
   Json wrong = Json::array();
   for (const arbiter::Side side : {arbiter::Side::kProvider, arbiter::Side::kChallenger}) {
     const std::size_t s = arbiter::at(side);
@@ -35,6 +38,7 @@ Json json_of(const arbiter::VerdictFile& file, const arbiter::Finding& found) {
                {"operator", found.op},
                {"output", found.output},
                {"type", found.type}};
+  made["inputs"] = inputs;
   if (found.matter == arbiter::Matter::kCarried) made["value_number"] = found.value;
   if (found.matter != arbiter::Matter::kOperation) return made;
   made["element"] = found.element;
@@ -50,24 +54,47 @@ Json json_of(const arbiter::VerdictFile& file, const arbiter::Finding& found) {
   return made;
 }
 
+/// That the step of a chain was computed from what the link's task says: its state before, with the
+/// noise that its value makes.
+Result<void> check_link(const Options& options, const arbiter::VerdictFile& file) {
+  if (options.link.empty()) return {};
+  COMMENSAL_ASSIGN(const core::Bytes bytes, core::read_file(options.link));
+  COMMENSAL_ASSIGN(const auto task, chain::decode_link_task(bytes));
+  if (!(task.job == file.receipt.job) || task.step != file.receipt.step) {
+    return core::fail(core::ErrorCode::kDataLoss, "'{}' is of another link than the verdict",
+                      options.link);
+  }
+  COMMENSAL_ASSIGN(const core::Digest root, chain::input_root_of(task));
+  if (root == file.words[0].claim.input_root) return {};
+  return core::fail(core::ErrorCode::kDataLoss,
+                    "both sides name the input root {}, but the link's state and noise have {}",
+                    core::to_hex(file.words[0].claim.input_root), core::to_hex(root));
+}
+
 Result<int> check(const Options& options) {
   COMMENSAL_ASSIGN(const core::Bytes bytes, core::read_file(options.file));
   COMMENSAL_ASSIGN(const auto file, protocol::decode<arbiter::VerdictFile>(bytes));
   const core::SystemClock clock;
   const std::int64_t begin_ns = clock.monotonic_ns();
   COMMENSAL_ASSIGN(const arbiter::Finding found, arbiter::judge(file));
+  COMMENSAL_TRY(check_link(options, file));
   const std::int64_t took_us = (clock.monotonic_ns() - begin_ns) / 1000;
+  const std::string_view inputs = arbiter::has_fixed_input(file.receipt.job) ? "opened by c_0"
+                                  : options.link.empty()                     ? "as both sides claim"
+                                                                             : "those of the link";
   if (options.json) {
-    Json made = json_of(file, found);
+    Json made = json_of(file, found, inputs);
     made["file_bytes"] = bytes.size();
     made["check_us"] = took_us;
     fmt::print("{}\n", made.dump(2));
     return 0;
   }
-  fmt::print("receipt    {}\nprovider   {}\nchallenger {}\n{}\nchecked in {} us, {} bytes\n",
-             core::to_hex(protocol::receipt_id(file.receipt.body())),
-             crypto::to_text(file.words[0].claim.party), crypto::to_text(file.words[1].claim.party),
-             arbiter::text_of(found), took_us, bytes.size());
+  fmt::print(
+      "receipt    {}\nprovider   {}\nchallenger {}\n{}\ninputs     {}\nchecked in {} us, {} "
+      "bytes\n",
+      core::to_hex(protocol::receipt_id(file.receipt.body())),
+      crypto::to_text(file.words[0].claim.party), crypto::to_text(file.words[1].claim.party),
+      arbiter::text_of(found), inputs, took_us, bytes.size());
   return 0;
 }
 
@@ -101,6 +128,9 @@ Run declare_arbiter(CLI::App& app) {
                  "check: a verdict file; operators: those that can be disputed")
       ->required();
   app.add_option("file", options->file, "A verdict file");
+  app.add_option("--link", options->link,
+                 "The task of a chain's link: check besides that the step began with its state and "
+                 "noise");
   app.add_flag("--json", options->json, "Print JSON");
   return [options] { return arbiter_command(*options); };
 }

@@ -56,6 +56,49 @@ TEST(Chain, GoesOnAfterKillsToTheSameState) {
   EXPECT_EQ(broken.at("tickets").at("issued"), 60);
 }
 
+// Every link of 5,000 is audited, three of them are wrong.
+TEST(Chain, SingleCheatsAreLocatedAndAdjudicated) {
+  Folder folder;
+  auto command = chain(folder.at("state"), "--json");
+  command[7] = "5000";
+  command[11] = "1";
+  for (const char* word : {"--keep-going", "--win-probability", "0", "--cheat", "17=gates",
+                           "--cheat", "4242=table", "--cheat", "5000=head.weight"}) {
+    command.push_back(word);
+  }
+  int status = 0;
+  const Json report = Json::parse(run(command, status));
+  EXPECT_EQ(status, 2);
+  EXPECT_EQ(report.at("links"), 5'000);
+  EXPECT_EQ(report.at("audits"), 5'000);
+  std::map<int, std::string> found, ruled;
+  std::string task;
+  for (const Json& link : report.at("mismatches")) {
+    found[link.at("link")] = link.at("operator");
+    const std::string last = std::exchange(task, link.at("task_file"));
+    const std::vector<std::string> check = {"arbiter", "check", link.at("verdict_file"), "--json",
+                                            "--link"};
+    auto with_task = check;
+    with_task.push_back(task);
+    const Json ruling = Json::parse(run(with_task, status));
+    EXPECT_EQ(status, 0);
+    EXPECT_EQ(ruling.at("inputs"), "those of the link");
+    ASSERT_EQ(ruling.at("wrong").size(), 1u);
+    ruled[link.at("link")] = ruling.at("wrong")[0].at("side").get<std::string>() + " " +
+                             ruling.at("operator").get<std::string>();
+    if (last.empty()) continue;
+    auto with_another = check;
+    with_another.push_back(last);
+    run(with_another, status);
+    EXPECT_NE(status, 0);
+  }
+  EXPECT_EQ(found, (std::map<int, std::string>{
+                       {17, "/MatMul"}, {4242, "/Gather"}, {5'000, "/head/Gemm"}}));
+  EXPECT_EQ(ruled,
+            (std::map<int, std::string>{
+                {17, "provider MatMul"}, {4242, "provider Gather"}, {5'000, "provider Gemm"}}));
+}
+
 TEST(Chain, ScalesAreCalibratedForTheModelsOfThisRepository) {
   const std::string models = std::string(COMMENSAL_SOURCE_DIR) + "/models/";
   int status = 0;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cmath>
 #include <commensal/base/crypto/sha256.hpp>
 #include <commensal/base/protocol/commitment.hpp>
@@ -171,19 +172,32 @@ bool ChainWorld::is_drawn_for_audit(std::uint64_t step) const {
 }
 
 Result<bool> ChainWorld::audit(std::uint64_t step) {
+  const auto is_caught = [&](const CaughtLink& link) { return link.step == step; };
+  if (std::ranges::any_of(report_.caught, is_caught)) return false;  // drawn, and a winner
   COMMENSAL_ASSIGN(const auto shown, client_->audit(step));
   COMMENSAL_ASSIGN(const Digest root, chain::replay(shown.task, auditing_, roots_));
   ++report_.audits;
   auto verdict = verify::judge(shown.body, root, shown.output_salt, keys_.auditor);
   if (verdict.outcome == protocol::Outcome::kMatch) return true;
+  COMMENSAL_ASSIGN(auto caught, catch_link(shown, std::move(verdict)));
+  report_.caught.push_back(std::move(caught));
+  return false;
+}
+
+Result<CaughtLink> ChainWorld::catch_link(const chain::ChainClient::Audit& shown,
+                                          protocol::Verdict verdict) {
+  const std::uint64_t step = shown.task.step;
   chain::NodeRoots ours;
   COMMENSAL_TRY(chain::replay(shown.task, auditing_, roots_, &ours));
   COMMENSAL_ASSIGN(const auto theirs, provider_->trace(step));
   const auto place = chain::first_difference(ours.roots(), theirs);
-  const bool is_there = place && *place < ours.roots().size();
-  report_.caught.push_back(
-      {step, std::move(verdict), is_there ? ours.roots()[*place].node : std::string()});
-  return false;
+  CaughtLink caught{step, std::move(verdict), {}, {}, chain::encode(shown.task)};
+  if (place && *place < ours.roots().size()) caught.node = ours.roots()[*place].node;
+  COMMENSAL_ASSIGN(const auto receipt, client_->receipt(step));
+  chain::Engine& engine = options_.engine != nullptr ? *options_.engine : *honest_;
+  COMMENSAL_ASSIGN(caught.ruling, adjudicate({outside_.clock, receipt, shown, engine, auditing_,
+                                              keys_.provider, keys_.auditor}));
+  return caught;
 }
 
 Result<void> ChainWorld::after_link(std::uint64_t step) {

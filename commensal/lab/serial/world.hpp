@@ -2,9 +2,11 @@
 #pragma once
 
 #include <commensal/base/core/clock.hpp>
+#include <commensal/base/core/file.hpp>
 #include <commensal/base/core/rng.hpp>
 #include <commensal/base/protocol/verdict.hpp>
 #include <commensal/base/store/joint_store.hpp>
+#include <commensal/lab/serial/adjudicate.hpp>
 #include <commensal/lab/serial/tickets.hpp>
 #include <commensal/verify/chain/client.hpp>
 #include <commensal/verify/chain/provider.hpp>
@@ -36,7 +38,16 @@ struct CaughtLink {
   std::uint64_t step = 0;
   protocol::Verdict verdict;
   std::string node;  // the first operator on which provider and auditor differ
+  Ruling ruling;     // of the dispute about it
+  core::Bytes task;  // chain::LinkTask, encoded: what tells the arbiter the link's inputs
 };
+
+/// Where a caught link's papers go: FOLDER/link-N.task, and FOLDER/link-N.verdict where the dispute
+/// was proved.
+core::Path task_file(const core::Path& folder, std::uint64_t step);
+core::Path verdict_file(const core::Path& folder, std::uint64_t step);
+/// Makes the folder if need be. Errors: those of writing files.
+core::Result<void> write_papers(const CaughtLink& link, const core::Path& folder);
 
 struct ChainReport {
   core::Digest job{};
@@ -88,6 +99,8 @@ class ChainWorld {
   core::Result<void> deliver(const chain::Countersign& countersign);
   core::Result<void> after_link(std::uint64_t step);
   core::Result<bool> audit(std::uint64_t step);
+  core::Result<CaughtLink> catch_link(const chain::ChainClient::Audit& shown,
+                                      protocol::Verdict verdict);
   bool is_drawn_for_audit(std::uint64_t step) const;
   core::Digest derived(std::string_view what) const;
 

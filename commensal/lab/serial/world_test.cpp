@@ -5,8 +5,8 @@
 #include <commensal/base/store/fault_store.hpp>
 #include <commensal/base/store/memory_store.hpp>
 #include <commensal/compute/graph/onnx/import.hpp>
+#include <commensal/lab/serial/cheat.hpp>
 #include <commensal/lab/serial/world.hpp>
-#include <set>
 
 namespace commensal::serial {
 namespace {
@@ -38,46 +38,11 @@ ChainOptions letters_chain(std::uint64_t steps, std::uint8_t seed) {
   return options;
 }
 
-/// Computes some links with another network: one weight of one operator is a little larger.
-class Cheat final : public chain::Engine {
- public:
-  Cheat(const std::shared_ptr<const graph::Graph>& graph,
-        const std::map<std::uint64_t, std::string>& lies)
-      : roots_(verify::model_roots(*graph)), lies_(lies) {
-    add("", graph);
-    for (const auto& [step, weight] : lies) {
-      if (!sessions_.contains(weight)) add(weight, bent(*graph, weight));
-    }
-  }
-  const verify::ModelRoots& roots() const override { return roots_; }
-  const graph::Graph& graph() const override { return sessions_.at("").graph(); }
-  core::Result<chain::Values> run(std::uint64_t step, const chain::Values& inputs,
-                                  const std::optional<noise::Noise>& noise,
-                                  graph::Tracer* tracer) override {
-    const auto lie = lies_.find(step);
-    return sessions_.at(lie == lies_.end() ? "" : lie->second).run(inputs, noise, tracer);
-  }
-
- private:
-  void add(const std::string& name, std::shared_ptr<const graph::Graph> graph) {
-    sessions_.emplace(name, *noise::NoisySession::create(std::move(graph), {}, kFeeds));
-  }
-  static std::shared_ptr<const graph::Graph> bent(const graph::Graph& exact,
-                                                  const std::string& weight) {
-    auto made = std::make_shared<graph::Graph>(exact);
-    for (auto& [id, value] : made->initialisers) {
-      if (exact.name_of(id) != weight) continue;
-      std::vector<float> values(value.data<float>().begin(), value.data<float>().end());
-      for (float& each : values) each *= 1.0009765625f;
-      value = Tensor::of<float>(value.shape(), values);
-    }
-    return made;
-  }
-
-  verify::ModelRoots roots_;
-  std::map<std::uint64_t, std::string> lies_;
-  std::map<std::string, noise::NoisySession> sessions_;
-};
+std::unique_ptr<CheatEngine> cheat_on(const ChainOptions& options, const Lies& lies) {
+  auto made = CheatEngine::create(options.graph, {}, kFeeds, lies);
+  core::check(made.has_value(), "the model has these weights");
+  return *std::move(made);
+}
 
 struct Stores {
   store::MemoryStore client, provider;
@@ -96,14 +61,6 @@ ChainReport run(const ChainOptions& options) {
   auto report = run(stores.outside(), options);
   EXPECT_TRUE(report) << report.error().message;
   return report ? *report : ChainReport();
-}
-
-/// `count` links of `steps`, from a seed.
-std::set<std::uint64_t> drawn_links(std::uint64_t steps, std::size_t count, std::uint64_t seed) {
-  core::CounterRng rng(seed);
-  std::set<std::uint64_t> links;
-  while (links.size() < count) links.insert(1 + rng.next_u64() % steps);
-  return links;
 }
 
 TEST(SimChain, AnHonestOneOfManyLinksIsNeverAccused) {
@@ -126,10 +83,10 @@ TEST(SimChain, ThreeHundredCheatsInTenThousandLinksAreCaught) {
   options.audit_probability = 0.01;
   options.win_probability = 0;
   options.stops_at_mismatch = false;
-  std::map<std::uint64_t, std::string> lies;
+  Lies lies;
   for (const std::uint64_t link : drawn_links(10'000, 300, 2)) lies[link] = "head.bias";
-  Cheat cheat(options.graph, lies);
-  options.engine = &cheat;
+  const auto cheat = cheat_on(options, lies);
+  options.engine = cheat.get();
   const ChainReport report = run(options);
   EXPECT_EQ(report.steps, 10'000u);
   EXPECT_GT(report.caught.size(), 0u);
@@ -139,26 +96,48 @@ TEST(SimChain, ThreeHundredCheatsInTenThousandLinksAreCaught) {
   }
 }
 
-TEST(SimChain, WithEveryLinkAuditedThreeSingleCheatsAreLocated) {
-  ChainOptions options = letters_chain(2000, 4);
+/// What an arbiter finds in the file, which is bound to the link: node's operator and who is wrong.
+std::string ruling_of(const CaughtLink& link) {
+  const auto file = protocol::decode<arbiter::VerdictFile>(link.ruling.file);
+  if (!file) return link.ruling.outcome.reason + file.error().message;
+  const auto found = arbiter::judge(*file);
+  if (!found) return found.error().message;
+  const auto task = chain::decode_link_task(link.task);
+  if (!task) return task.error().message;
+  const auto input_root = chain::input_root_of(*task);
+  if (!input_root) return input_root.error().message;
+  EXPECT_EQ(file->receipt.step, link.step);
+  EXPECT_EQ(file->words[0].claim.input_root, *input_root);
+  return fmt::format("{} {}{}", found->op, found->wrong[0] ? "provider" : "",
+                     found->wrong[1] ? "challenger" : "");
+}
+
+TEST(SimChain, WithEveryLinkAuditedThreeSingleCheatsAreLocatedAndAdjudicated) {
+  ChainOptions options = letters_chain(2500, 4);
   options.audit_probability = 1;
   options.stops_at_mismatch = false;
-  const std::map<std::uint64_t, std::string> lies = {
-      {17, "gates"}, {999, "table"}, {2000, "head.weight"}};
-  Cheat cheat(options.graph, lies);
-  options.engine = &cheat;
+  const Lies lies = {{17, "gates"}, {999, "table"}, {2500, "head.weight"}};
+  const auto cheat = cheat_on(options, lies);
+  options.engine = cheat.get();
   const ChainReport report = run(options);
-  std::map<std::uint64_t, std::string> found;
-  for (const CaughtLink& link : report.caught) found[link.step] = link.node;
+  std::map<std::uint64_t, std::string> found, ruled;
+  for (const CaughtLink& link : report.caught) {
+    found[link.step] = link.node;
+    ruled[link.step] = ruling_of(link);
+    EXPECT_LE(link.ruling.file.size(), 16u << 10) << link.step;
+  }
   EXPECT_EQ(found, (std::map<std::uint64_t, std::string>{
-                       {17, "/MatMul"}, {999, "/Gather"}, {2000, "/head/Gemm"}}));
+                       {17, "/MatMul"}, {999, "/Gather"}, {2500, "/head/Gemm"}}));
+  EXPECT_EQ(ruled,
+            (std::map<std::uint64_t, std::string>{
+                {17, "MatMul provider"}, {999, "Gather provider"}, {2500, "Gemm provider"}}));
 }
 
 TEST(SimChain, StopsAtTheFirstMismatch) {
   ChainOptions options = letters_chain(50, 5);
   options.audit_probability = 1;
-  Cheat cheat(options.graph, {{7, "gates"}, {9, "gates"}});
-  options.engine = &cheat;
+  const auto cheat = cheat_on(options, {{7, "gates"}, {9, "gates"}});
+  options.engine = cheat.get();
   const ChainReport report = run(options);
   EXPECT_EQ(report.steps, 7u);
   EXPECT_EQ(report.caught.size(), 1u);

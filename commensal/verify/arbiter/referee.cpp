@@ -40,6 +40,10 @@ const PhaseRow& row_of(Phase phase) { return kPhases[static_cast<std::size_t>(ph
 }  // namespace
 
 std::string_view name_of(Phase phase) { return row_of(phase).name; }
+std::string_view name_of(Ending ending) {
+  constexpr std::string_view kNames[] = {"proved", "late", "undecided"};
+  return kNames[static_cast<std::size_t>(ending)];
+}
 
 Referee::Referee(Setup setup, const core::Clock& clock) : setup_(std::move(setup)), clock_(&clock) {
   file_.receipt = setup_.receipt;

@@ -29,6 +29,7 @@ enum class Ending : std::uint8_t {
   kLate,       // who owed a move when the time was up is wrong
   kUndecided,  // it ends in something that has no program yet: a panel must run the step again
 };
+std::string_view name_of(Ending ending);
 struct Outcome {
   Ending ending = Ending::kProved;
   std::array<bool, kSides> wrong{};

@@ -90,6 +90,26 @@ Result<void> check_model(const LinkTask& task, const noise::NoisySession& sessio
   return {};
 }
 
+/// inputs_of_link() by the task's own names. Error: kInvalidArgument.
+Result<tensor::NamedTensors> fed(const LinkTask& task) {
+  tensor::NamedTensors given = task.inputs;
+  if (task.step == 1) return given;
+  for (const protocol::Feed& feed : task.job.feeds) {
+    if (feed.input >= given.size() || feed.output >= task.outputs_before.size()) {
+      return fail(ErrorCode::kInvalidArgument, "link {}: no output {} or no input {} to feed it to",
+                  task.step, feed.output, feed.input);
+    }
+    given[feed.input].value = task.outputs_before[feed.output].value;
+  }
+  return given;
+}
+
+/// noise::noisy_inputs, without a graph.
+bool takes_noise(const protocol::Job& job, std::uint32_t place) {
+  return job.feeds.empty() ||
+         std::ranges::find(job.feeds, place, &protocol::Feed::input) != job.feeds.end();
+}
+
 }  // namespace
 
 Values inputs_of_link(const protocol::Job& job, const Values& inputs, const Values* previous) {
@@ -165,17 +185,36 @@ Result<void> check_task(const LinkTask& task) {
   return check_before(task, protocol::job_id(task.job));
 }
 
+Result<Values> link_inputs(const LinkTask& task, const graph::Graph& graph) {
+  COMMENSAL_ASSIGN(const Values inputs, verify::order_inputs(graph, task.inputs));
+  if (task.step == 1) return inputs;
+  COMMENSAL_ASSIGN(const Values before, order_outputs(graph, task.outputs_before));
+  return inputs_of_link(task.job, inputs, &before);
+}
+
+Result<Digest> input_root_of(const LinkTask& task) {
+  COMMENSAL_TRY(check_task(task));
+  COMMENSAL_ASSIGN(tensor::NamedTensors given, fed(task));
+  const auto noise = noise_of_link(task.job, protocol::job_id(task.job), task.step, task.value);
+  if (!noise) return verify::state_root(given);
+  bool is_moved = false;
+  for (std::uint32_t place = 0; place < given.size(); ++place) {
+    Tensor& value = given[place].value;
+    if (!takes_noise(task.job, place) || !noise::is_disturbable(value.dtype())) continue;
+    COMMENSAL_ASSIGN(value, noise::add(value, noise->seed, place, noise->exponent));
+    is_moved = true;
+  }
+  if (is_moved) return verify::state_root(given);
+  return fail(ErrorCode::kUnsupported, "link {}: its noise goes onto a value inside the graph",
+              task.step);
+}
+
 Result<Digest> replay(const LinkTask& task, noise::NoisySession& session,
                       const verify::ModelRoots& roots, graph::Tracer* tracer) {
   COMMENSAL_TRY(check_model(task, session, roots));
   COMMENSAL_TRY(check_task(task));
   const graph::Graph& graph = session.graph();
-  COMMENSAL_ASSIGN(const Values inputs, verify::order_inputs(graph, task.inputs));
-  Values before;
-  if (task.step > 1) {
-    COMMENSAL_ASSIGN(before, order_outputs(graph, task.outputs_before));
-  }
-  const Values given = inputs_of_link(task.job, inputs, task.step > 1 ? &before : nullptr);
+  COMMENSAL_ASSIGN(const Values given, link_inputs(task, graph));
   const auto noise = noise_of_link(task.job, protocol::job_id(task.job), task.step, task.value);
   COMMENSAL_ASSIGN(const auto outputs, session.run(given, noise, tracer));
   return outputs_root(graph, outputs);

@@ -67,6 +67,16 @@ core::Result<LinkTask> decode_link_task(core::ByteView bytes);
 /// Errors: kInvalidArgument, kDataLoss (does not open), kUnauthenticated; the message names it.
 core::Result<void> check_task(const LinkTask& task);
 
+/// X_i before noise, in the graph's order. Errors: kInvalidArgument (names or types that are not
+/// the graph's).
+core::Result<Values> link_inputs(const LinkTask& task, const graph::Graph& graph);
+
+/// check_task(), then the root of X_i with its noise: what a dispute about the link begins with.
+/// Needs no model: names and types are the task's. Precondition: the inputs are in the graph's
+/// order, as ChainProvider demands.
+/// Errors besides: kUnsupported where noise goes onto a value inside the graph.
+core::Result<core::Digest> input_root_of(const LinkTask& task);
+
 /// check_task(), then runs the link with the model of `session`, whose roots are `roots`, and
 /// returns root(Y_i), for verify::judge.
 /// Errors besides: kFailedPrecondition (not the job's model, feeds or numeric specification), those

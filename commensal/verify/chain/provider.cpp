@@ -51,6 +51,12 @@ Commit commit_of(const LinkRecord& link) {
 Result<void> ChainProvider::check() {
   COMMENSAL_TRY(check_job(record_.job, world_.key, world_.engine));
   COMMENSAL_ASSIGN(inputs_, verify::order_inputs(world_.engine.graph(), record_.inputs));
+  // In the graph's order, so that an arbiter without the model knows which input is fed.
+  const graph::Graph& graph = world_.engine.graph();
+  if (verify::state_root(record_.inputs) !=
+      verify::state_root(verify::name_tensors(graph, graph.inputs, inputs_))) {
+    return fail(ErrorCode::kInvalidArgument, "the inputs are not in the model's order");
+  }
   if (protocol::commit_input(verify::state_root(record_.inputs), record_.input_salt) !=
       record_.job.input_commitment) {
     return fail(ErrorCode::kInvalidArgument, "the inputs do not open the job's c_0");

@@ -18,6 +18,11 @@ class Engine {
   virtual core::Result<Values> run(std::uint64_t step, const Values& inputs,
                                    const std::optional<noise::Noise>& noise,
                                    graph::Tracer* tracer = nullptr) = 0;
+  /// Whose nodes a tracer of that link sees; of the same structure as graph().
+  virtual const graph::Graph& graph_of(std::uint64_t step) const {
+    (void)step;
+    return graph();
+  }
 };
 
 class SessionEngine final : public Engine {

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <commensal/verify/chain/provider.hpp>
+#include <map>
+#include <set>
+#include <string>
+
+namespace commensal::serial {
+
+/// By link: which weight of the model is another one there.
+using Lies = std::map<std::uint64_t, std::string>;
+
+/// A provider's engine that computes some links with another network: one of its weights is a
+/// little larger. Thread-safety: one thread.
+class CheatEngine final : public chain::Engine {
+ public:
+  /// Errors: kInvalidArgument (no such float32 weight), those of NoisySession::create.
+  static core::Result<std::unique_ptr<CheatEngine>> create(
+      const std::shared_ptr<const graph::Graph>& graph, const graph::SessionOptions& options,
+      const std::vector<protocol::Feed>& feeds, Lies lies);
+
+  const verify::ModelRoots& roots() const override { return roots_; }
+  const graph::Graph& graph() const override { return sessions_.at("").graph(); }
+  const graph::Graph& graph_of(std::uint64_t step) const override {
+    return sessions_.at(weight_of(step)).graph();
+  }
+  core::Result<chain::Values> run(std::uint64_t step, const chain::Values& inputs,
+                                  const std::optional<noise::Noise>& noise,
+                                  graph::Tracer* tracer) override {
+    return sessions_.at(weight_of(step)).run(inputs, noise, tracer);
+  }
+
+ private:
+  CheatEngine(const verify::ModelRoots& roots, Lies lies) : roots_(roots), lies_(std::move(lies)) {}
+  std::string weight_of(std::uint64_t step) const {
+    const auto lie = lies_.find(step);
+    return lie == lies_.end() ? std::string() : lie->second;
+  }
+
+  verify::ModelRoots roots_;
+  Lies lies_;
+  std::map<std::string, noise::NoisySession> sessions_;  // by weight; "": as it should be
+};
+
+/// `count` links of 1..steps, from a seed. Precondition: count <= steps.
+std::set<std::uint64_t> drawn_links(std::uint64_t steps, std::uint64_t count, std::uint64_t seed);
+
+}  // namespace commensal::serial
