@@ -2,6 +2,7 @@
 #pragma once
 
 #include <apps/backend_options.hpp>
+#include <apps/connection.hpp>
 #include <commensal/lab/serial/cheat.hpp>
 #include <commensal/lab/serial/world.hpp>
 
@@ -25,6 +26,8 @@ struct ChainJob {
   std::string output_dir;
   BackendOptions backend;
   bool json = false;
+  Connection connection;  // --gateway: not in this process, but by the gateway's providers
+  std::string key;
 };
 
 /// The inputs that are given, and zeros for the rest, with 1 for each free dimension; in the

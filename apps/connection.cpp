@@ -55,4 +55,19 @@ core::Result<client::Client> connect(const Connection& connection) {
   return client::Client::create(options);
 }
 
+graph::Graph ports_graph(const client::ModelInfo& model) {
+  graph::Graph graph;
+  const auto add = [&](const client::Port& port) {
+    graph.values.push_back({.name = port.name,
+                            .declared = {.dtype = port.dtype,
+                                         .ranked = true,
+                                         .dims = port.dims,
+                                         .symbols = std::vector<std::string>(port.dims.size())}});
+    return static_cast<graph::ValueId>(graph.values.size() - 1);
+  };
+  for (const client::Port& port : model.inputs) graph.inputs.push_back(add(port));
+  for (const client::Port& port : model.outputs) graph.outputs.push_back(add(port));
+  return graph;
+}
+
 }  // namespace commensal::apps

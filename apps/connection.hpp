@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <commensal/base/core/file.hpp>
+#include <commensal/compute/graph/ir.hpp>
 #include <commensal/serve/client/client.hpp>
 #include <string>
 
@@ -20,6 +21,9 @@ struct Connection {
 
 /// Errors: those of reading the token's file and of Client::create.
 core::Result<client::Client> connect(const Connection& connection);
+
+/// A graph with the model's inputs and outputs that does nothing: what files are read against.
+graph::Graph ports_graph(const client::ModelInfo& model);
 
 /// Where a token is looked for when nothing names one.
 core::Path default_token_file();

@@ -6,6 +6,7 @@ namespace commensal::apps {
 Run declare_account(CLI::App& app);
 Run declare_arbiter(CLI::App& app);
 Run declare_audit(CLI::App& app);
+Run declare_auditor(CLI::App& app);
 Run declare_bench(CLI::App& app);
 Run declare_calibrate(CLI::App& app);
 Run declare_chain(CLI::App& app);
@@ -101,6 +102,9 @@ constexpr Command kTable[] = {
      "commensal audit RECEIPT --state gateway-state --backend ref\n"
      "commensal audit answer.receipt --opening answer.opening --model model.onnx",
      declare_audit},
+    {"auditor", "Audit the links of a gateway's chains, as they are drawn, until it is stopped",
+     "commensal auditor --gateway http://127.0.0.1:8080 --token-file gateway-state/operator.token",
+     declare_auditor},
     {"arbiter", "Check how a dispute ended: who was wrong, and in which operation; needs no model",
      "commensal arbiter check dispute.verdict\n"
      "commensal arbiter check dispute.verdict --json\n"
@@ -119,7 +123,9 @@ constexpr Command kTable[] = {
     {"chain", "Run a model on its own outputs, link by link, with noise, tickets and audits",
      "commensal chain letters.onnx --state next=letter --state state_out=state --steps 1000\n"
      "commensal chain step.onnx --state y=x --input x=x.npy --folder chain-state\n"
-     "commensal chain step.onnx --state y=x --noise none --audit-probability 1 --json",
+     "commensal chain step.onnx --state y=x --noise none --audit-probability 1 --json\n"
+     "commensal chain operator/letters --gateway http://127.0.0.1:8080 --state next=letter "
+     "--state state_out=state",
      declare_chain},
     {"calibrate", "Find the scale of noise that a model bears, for chains",
      "commensal calibrate digits.onnx --data held_out_images.npy --labels held_out_labels.npy\n"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <apps/chain_job.hpp>
+#include <apps/chain_remote.hpp>
 #include <apps/command.hpp>
 #include <apps/outputs.hpp>
 #include <apps/progress.hpp>
@@ -165,7 +166,7 @@ Result<int> chain(const ChainJob& options) {
 
 Run declare_chain(CLI::App& app) {
   const auto options = std::make_shared<ChainJob>();
-  app.add_option("model", options->model, "ONNX file")->required();
+  app.add_option("model", options->model, "ONNX file; with --gateway OWNER/MODEL")->required();
   app.add_option("--state", options->state, "OUTPUT=INPUT, once for each output that is fed back")
       ->required()
       ->allow_extra_args(false);
@@ -202,8 +203,13 @@ Run declare_chain(CLI::App& app) {
   app.add_flag("--stream", options->streams, "Print one line of JSON for each link as it is made");
   app.add_option("--output-dir", options->output_dir, "Folder for the last outputs, as NAME.npy");
   options->backend.declare(app);
+  options->connection.declare(app);
+  app.add_option("--key", options->key,
+                 "With --gateway: a name for this chain; the same again goes on with it");
   app.add_flag("--json", options->json, "Print JSON; exit status 2 if an audit found a mismatch");
-  return [options] { return chain(*options); };
+  return [options] {
+    return options->connection.gateway.empty() ? chain(*options) : run_remote_chain(*options);
+  };
 }
 
 }  // namespace commensal::apps

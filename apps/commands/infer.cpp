@@ -22,24 +22,10 @@ struct Options {
   bool json = false;
 };
 
-/// A graph that asks for the model's inputs and does nothing: what files are read against.
-graph::Graph inputs_of(const client::ModelInfo& model) {
-  graph::Graph graph;
-  for (const client::Port& port : model.inputs) {
-    graph.inputs.push_back(static_cast<graph::ValueId>(graph.values.size()));
-    graph.values.push_back({.name = port.name,
-                            .declared = {.dtype = port.dtype,
-                                         .ranked = true,
-                                         .dims = port.dims,
-                                         .symbols = std::vector<std::string>(port.dims.size())}});
-  }
-  return graph;
-}
-
 Result<client::Answer> ask(const Options& options) {
   COMMENSAL_ASSIGN(client::Client client, connect(options.connection));
   COMMENSAL_ASSIGN(const client::ModelInfo model, client.model(options.model));
-  const graph::Graph wanted = inputs_of(model);
+  const graph::Graph wanted = ports_graph(model);
   COMMENSAL_ASSIGN(std::vector<tensor::Tensor> values,
                    read_inputs(wanted, options.inputs, options.image));
   tensor::NamedTensors inputs;

@@ -23,7 +23,9 @@ void read_task(core::ByteView bytes) {
 void read_chain(core::ByteView bytes) { same(chain::decode_chain_record(bytes), bytes); }
 void read_link(core::ByteView bytes) { same(chain::decode_link_record(bytes), bytes); }
 
-constexpr void (*kReaders[])(core::ByteView) = {read_task, read_chain, read_link};
+void read_assignment(core::ByteView bytes) { same(chain::decode_assignment(bytes), bytes); }
+
+constexpr void (*kReaders[])(core::ByteView) = {read_task, read_chain, read_link, read_assignment};
 
 }  // namespace
 

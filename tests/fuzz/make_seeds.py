@@ -188,6 +188,8 @@ def chain_seeds():
         + state)
     put("chain", "first", b"\0\1" + job + bytes(7) + b"\1" + digest * 2 + state + b"\0" + digest
         + tensors())
+    put("chain", "assignment", b"\3\1" + struct.pack(">I", 3) + b"a/b" + struct.pack(">I", 1)
+        + digest + job + bytes(7) + b"\1" + digest * 2 + state + b"\0" + digest + tensors())
     put("chain", "chain", b"\1\1" + job + digest + state)
     put("chain", "link", b"\2\1" + step + b"\2" + digest + signed + digest + state)
 
@@ -288,6 +290,18 @@ def link_seeds():
         "load": (1, f"load {{queued: 1 cached_models: {raw(digest)}}}"),
         "deliver": (1, f"deliver {{task: 7 output_salt: {raw(digest)} outputs {tensor}}}"),
         "refuse": (1, 'refuse {task: 7 reason {code: ERROR_CODE_NOT_FOUND message: "no"}}'),
+        "chain_start": (0, f"chain_start {{model: {raw(digest)} input_salt: {raw(digest)} "
+                           f"inputs {tensor}}}"),
+        "chain_begin": (0, f"chain_begin {{chain: {raw(digest)} link: 7 value: {raw(digest)}}}"),
+        "chain_countersign": (0, f"chain_countersign {{chain: {raw(digest)} link: 7 "
+                                 f"signature: {raw(signature)}}}"),
+        "chain_ready": (1, f"chain_ready {{chain: {raw(digest)}}}"),
+        "chain_commit": (1, f"chain_commit {{chain: {raw(digest)} link: 7 "
+                            f"commitment: {raw(digest)} round: 3 signature: {raw(signature)}}}"),
+        "chain_deliver": (1, f"chain_deliver {{chain: {raw(digest)} link: 7 "
+                             f"output_salt: {raw(digest)} outputs {tensor}}}"),
+        "chain_refuse": (1, f"chain_refuse {{chain: {raw(digest)} "
+                            'reason {code: ERROR_CODE_NOT_FOUND message: "no"}}'),
         "open_reply": (1, f'open_reply {{receipt: {raw(digest)} opening: "bytes"}}'),
     }
     for name, (side, text) in messages.items():

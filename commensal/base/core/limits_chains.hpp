@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 // Bounds of chains only, apart from limits.hpp: whoever changes one builds less anew.
@@ -8,5 +9,11 @@ namespace commensal::limits {
 
 /// As many hashes lead from a link's noise to the job's anchor.
 inline constexpr std::uint64_t kChainLinksMax = 1 << 20;
+inline constexpr std::size_t kChainsLiveMax = 64;        // at hand, of one provider or gateway
+inline constexpr std::size_t kChainsKeptMax = 4096;      // in the store of one provider or gateway
+inline constexpr std::size_t kChainWaitersMax = 256;     // who wait for one gateway's progress
+inline constexpr std::int64_t kChainWaitMsMax = 30'000;  // of one such request
+inline constexpr std::size_t kLinkAuditsOpenMax = 256;   // of one chain; then it waits for them
+inline constexpr std::size_t kLinkMismatchesListedMax = 1000;  // of one chain, in one answer
 
 }  // namespace commensal::limits

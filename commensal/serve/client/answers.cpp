@@ -282,6 +282,43 @@ std::string infer_head(const tensor::NamedTensors& inputs) {
   return text_of(head);
 }
 
+std::string chain_head(const ChainOrder& order) {
+  Json head = Json::parse(infer_head(order.inputs));
+  head.erase("parameters");
+  head["model"] = order.model;
+  head["version"] = order.version;
+  head["key"] = order.key;
+  head["steps"] = order.steps;
+  for (const auto& [output, input] : order.feeds) head["feeds"].push_back({output, input});
+  if (order.noise) head["noise"] = *order.noise;
+  head["states"] = order.states;
+  head["audit_probability"] = order.audit_probability;
+  return text_of(head);
+}
+
+core::Result<ChainInfo> read_chain(core::ByteView body) {
+  COMMENSAL_ASSIGN(const Json json, parse(body));
+  Members members(json);
+  ChainInfo info;
+  info.id = members.digest("chain");
+  info.provider = members.address("provider");
+  info.state = members.text("state");
+  info.reason = members.text("reason");
+  info.links = members.number<std::uint64_t>("links");
+  info.steps = members.number<std::uint64_t>("steps");
+  info.final_state = members.digest("final_state");
+  Members audits(members.object("audits"));
+  info.audits_open = audits.number<std::uint64_t>("open");
+  info.audits_matched = audits.number<std::uint64_t>("matched");
+  for (const Json& link : members.list("mismatches")) {
+    if (!link.is_number_unsigned()) return nonsense("\"mismatches\" is broken");
+    info.mismatches.push_back(link.get<std::uint64_t>());
+  }
+  COMMENSAL_TRY(audits.status());
+  COMMENSAL_TRY(members.status());
+  return info;
+}
+
 core::Result<Answer> read_answer(const HttpResponse& response) {
   std::size_t json_bytes = response.body.size();
   if (response.json_bytes) {

@@ -75,6 +75,32 @@ struct ReceiptInfo {
   std::string json;                          // as the gateway sent it
 };
 
+/// A chain of links that is asked for.
+struct ChainOrder {
+  std::string model;  // "owner/model"
+  std::uint32_t version = 0;
+  std::string key;  // the same again asks for the same chain; "": always a new one
+  std::uint64_t steps = 0;
+  std::vector<std::pair<std::string, std::string>> feeds;  // output, input
+  std::optional<int> noise;                                // exponent; none: without
+  std::string states = "finite";                           // or "any", "movable"
+  double audit_probability = 0;
+  tensor::NamedTensors inputs;
+};
+
+struct ChainInfo {
+  core::Digest id{};
+  crypto::Address provider;
+  std::string state;  // "running", "finished", "failed", "caught"
+  std::string reason;
+  std::uint64_t links = 0;  // delivered
+  std::uint64_t steps = 0;
+  core::Digest final_state{};  // root of the last one's outputs
+  std::uint64_t audits_open = 0, audits_matched = 0;
+  std::vector<std::uint64_t> mismatches;  // links, the first of many
+  bool is_over() const { return state != "running" && audits_open == 0; }
+};
+
 /// Blocks. An error of the gateway comes with its code and its one line; beyond those named:
 /// kUnavailable, kDeadlineExceeded, kDataLoss (an answer that makes no sense).
 /// Thread-safety: one thread at a time.
@@ -105,6 +131,20 @@ class Client {
   core::Result<ReceiptInfo> receipt(const core::Digest& id);
   /// verify::Opening, encoded.
   core::Result<core::Bytes> opening(const core::Digest& id);
+
+  /// Durable when it returns.
+  core::Result<ChainInfo> start_chain(const ChainOrder& order);
+  /// Returns as soon as more than `after` links are delivered, something else of it changes, or
+  /// `wait_ms` (at most 30 s) have passed.
+  core::Result<ChainInfo> chain(const core::Digest& id, std::uint64_t after = 0,
+                                std::int64_t wait_ms = 0);
+  /// chain::ChainRecord and chain::LinkRecord, encoded.
+  core::Result<core::Bytes> chain_record(const core::Digest& id);
+  core::Result<core::Bytes> chain_link(const core::Digest& id, std::uint64_t link);
+  /// For auditors: chain::Assignment, encoded; empty where no link waits.
+  core::Result<core::Bytes> take_link();
+  core::Result<void> answer_link(const core::Digest& chain, std::uint64_t link,
+                                 const core::Digest& root);
 
   /// The JSON text of any GET, for those who pass it on.
   core::Result<std::string> get_json(const std::string& target);

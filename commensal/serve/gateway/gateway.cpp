@@ -15,6 +15,7 @@ void Gateway::State::handle(LinkId link, const rpc::Hello& message) {
     return;
   }
   if (replaced) dispatcher.on_close(*replaced);
+  if (replaced) chains.on_close(*replaced);
   const crypto::Address address = (*peer)->address;
   if (auto met = lottery.meet(address, message.chain); !met) {
     observer.on_error(met.error());
@@ -24,6 +25,7 @@ void Gateway::State::handle(LinkId link, const rpc::Hello& message) {
   observer.on_provider_connected(address, message.name);
   tell_balance(address);
   auditor.on_connected(address);
+  chains.on_connected(address);
 }
 
 void Gateway::State::handle(LinkId link, const rpc::Load& message) {
@@ -87,6 +89,7 @@ void Gateway::infer(InferRequest request, InferDone done) {
 
 Accounts& Gateway::accounts() { return state_->accounts; }
 ModelHub& Gateway::hub() { return state_->hub; }
+Chains& Gateway::chains() { return state_->chains; }
 ReceiptBook& Gateway::receipts() { return state_->book; }
 crypto::Address Gateway::address() const { return state_->world.key.address(); }
 
@@ -121,6 +124,7 @@ void Gateway::on_close(LinkId link) {
   if (peer != nullptr) state_->observer.on_provider_lost(peer->address, "the stream ended");
   state_->roster.leave(link);
   state_->dispatcher.on_close(link);
+  state_->chains.on_close(link);
 }
 
 core::Result<std::string> Gateway::model_path(const std::string& session_token,

@@ -21,6 +21,8 @@
 
 namespace commensal::gateway {
 
+class Chains;
+
 struct GatewayConfig {
   core::Path folder;                     // state: models/; the store lies beside it
   double audit_probability = 0.1;        // of a full replay, per receipt
@@ -82,6 +84,7 @@ class Gateway final : public rpc::GatewayPort {
 
   Accounts& accounts();
   ModelHub& hub();
+  Chains& chains();
   ReceiptBook& receipts();
   std::vector<ProviderInfo> providers() const;
   /// Audits and re-executions that are due or under way.

@@ -55,7 +55,7 @@ core::Result<void> Gateway::State::resume() {
   for (const auto& [address, peer] : roster.peers()) {
     if (!peer.banned.empty()) replace_doubtful(address);
   }
-  return {};
+  return chains.open();
 }
 
 core::Result<verify::Opening> Gateway::State::own_opening(const core::Digest& receipt) {
@@ -148,9 +148,34 @@ void Gateway::State::catch_provider(const ReceiptRecord& record) {
   const crypto::Address& provider = record.receipt.job.provider;
   const std::string why =
       fmt::format("receipt {}: {}", core::to_hex(record.id()), record.verdict->reason);
+  ban(provider, why);
+}
+
+void Gateway::State::ban(const crypto::Address& provider, const std::string& why) {
   report(roster.ban(provider, why));
   observer.on_provider_banned(provider, why);
   conclude_winners(provider);
+  chains.on_banned(provider, fmt::format("its provider was caught: {}", why));
+}
+
+Chains::World Gateway::State::chains_world() {
+  return {.loop = world.loop,
+          .clock = world.clock,
+          .rng = world.rng,
+          .store = store,
+          .key = world.key,
+          .auditor = auditor_key,
+          .roster = roster,
+          .hub = hub,
+          .lottery = lottery,
+          .silence_ms_max = config.silence_ms_max,
+          .on_caught =
+              [this](const crypto::Address& provider, const std::string& why) {
+                if (is_banned(provider)) return;
+                ban(provider, why);
+                replace_doubtful(provider);
+              },
+          .report = [this](const core::Error& error) { observer.on_error(error); }};
 }
 
 void Gateway::State::replace_doubtful(const crypto::Address& provider) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <commensal/serve/gateway/auditor.hpp>
+#include <commensal/serve/gateway/chains.hpp>
 #include <commensal/serve/gateway/consequences.hpp>
 #include <commensal/serve/gateway/dispatcher.hpp>
 #include <commensal/serve/gateway/gateway.hpp>
@@ -35,6 +36,7 @@ struct Gateway::State {
   Dispatcher dispatcher;
   Auditor auditor;
   Consequences consequences;
+  Chains chains;
   std::vector<Finished> finished;
   std::map<std::string, std::uint64_t> unpaid;  // requests under way, by account
   std::shared_ptr<bool> alive = std::make_shared<bool>(true);
@@ -59,9 +61,13 @@ struct Gateway::State {
             [this](const core::Digest& receipt, core::Result<protocol::Verdict> verdict) {
               on_verdict(receipt, std::move(verdict));
             }),
-        consequences(w.loop, book, hub, dispatcher, [this](ReceiptRecord old, Answer answer) {
-          replace(std::move(old), std::move(answer));
-        }) {}
+        consequences(w.loop, book, hub, dispatcher,
+                     [this](ReceiptRecord old, Answer answer) {
+                       replace(std::move(old), std::move(answer));
+                     }),
+        chains(chains_world()) {}
+
+  Chains::World chains_world();
 
   Lottery::World lottery_world();
   core::Result<verify::Opening> own_opening(const core::Digest& receipt);
@@ -82,6 +88,7 @@ struct Gateway::State {
   void on_verdict(const core::Digest& receipt, core::Result<protocol::Verdict> verdict);
   bool is_banned(const crypto::Address& provider);
   void catch_provider(const ReceiptRecord& record);
+  void ban(const crypto::Address& provider, const std::string& why);
   void replace_doubtful(const crypto::Address& provider);
   void replace(ReceiptRecord old, Answer answer);
   void report(const core::Result<void>& outcome) {
@@ -105,6 +112,10 @@ struct Gateway::State {
     if (const Roster::Peer* peer = roster.at(link)) lottery.on_claims(peer->address, message);
   }
   void handle(LinkId link, const rpc::Transact& message);
+  void handle(LinkId link, const rpc::ChainReady& message) { chains.on_ready(link, message); }
+  void handle(LinkId link, const rpc::ChainCommit& message) { chains.on_commit(link, message); }
+  void handle(LinkId link, const rpc::ChainDeliver& message) { chains.on_deliver(link, message); }
+  void handle(LinkId link, const rpc::ChainRefuse& message) { chains.on_refuse(link, message); }
 };
 
 }  // namespace commensal::gateway

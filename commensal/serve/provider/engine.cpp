@@ -27,6 +27,18 @@ class SessionEngine final : public Engine {
 
 }  // namespace
 
+core::Result<std::unique_ptr<chain::Engine>> EngineFactory::load_chain(
+    const core::Path&, const std::vector<protocol::Feed>&) {
+  return core::fail(core::ErrorCode::kUnsupported, "this provider computes no chains");
+}
+
+core::Result<std::unique_ptr<chain::Engine>> SessionEngineFactory::load_chain(
+    const core::Path& model_file, const std::vector<protocol::Feed>& feeds) {
+  COMMENSAL_ASSIGN(const auto graph, graph::onnx::import_file(model_file));
+  COMMENSAL_ASSIGN(auto session, noise::NoisySession::create(graph, options_, feeds));
+  return std::make_unique<chain::SessionEngine>(std::move(session), verify::model_roots(*graph));
+}
+
 core::Result<std::unique_ptr<Engine>> SessionEngineFactory::load(const core::Path& model_file) {
   COMMENSAL_ASSIGN(const auto graph, graph::onnx::import_file(model_file));
   COMMENSAL_ASSIGN(auto session, graph::Session::create(graph, options_));

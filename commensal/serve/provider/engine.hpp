@@ -4,6 +4,7 @@
 #include <commensal/base/core/file.hpp>
 #include <commensal/compute/graph/session.hpp>
 #include <commensal/compute/tensor/named.hpp>
+#include <commensal/verify/chain/provider.hpp>
 #include <commensal/verify/roots.hpp>
 #include <memory>
 
@@ -23,6 +24,10 @@ class EngineFactory {
  public:
   virtual ~EngineFactory() = default;
   virtual core::Result<std::unique_ptr<Engine>> load(const core::Path& model_file) = 0;
+  /// For the links of a chain that feeds these outputs back. Error besides: kUnsupported, by
+  /// default.
+  virtual core::Result<std::unique_ptr<chain::Engine>> load_chain(
+      const core::Path& model_file, const std::vector<protocol::Feed>& feeds);
 };
 
 /// The honest one: what the numeric specification says, by a graph::Session.
@@ -30,6 +35,8 @@ class SessionEngineFactory final : public EngineFactory {
  public:
   explicit SessionEngineFactory(graph::SessionOptions options) : options_(options) {}
   core::Result<std::unique_ptr<Engine>> load(const core::Path& model_file) override;
+  core::Result<std::unique_ptr<chain::Engine>> load_chain(
+      const core::Path& model_file, const std::vector<protocol::Feed>& feeds) override;
 
  private:
   graph::SessionOptions options_;

@@ -2,12 +2,12 @@
 #include <algorithm>
 #include <commensal/base/core/limits.hpp>
 #include <commensal/base/protocol/commitment.hpp>
+#include <commensal/serve/provider/chains.hpp>
+#include <commensal/serve/provider/computed.hpp>
 #include <commensal/serve/provider/model_cache.hpp>
 #include <commensal/serve/provider/provider.hpp>
 #include <commensal/serve/provider/retention.hpp>
 #include <commensal/serve/provider/worker.hpp>
-#include <commensal/verify/opening.hpp>
-#include <commensal/verify/step.hpp>
 #include <map>
 
 namespace commensal::provider {
@@ -20,34 +20,6 @@ constexpr std::int64_t kReconnectMsMin = 100;
 constexpr std::int64_t kLookMs = 1'000;  // for a gateway that does not draw our tickets
 constexpr std::string_view kVersion = "0.1.0";
 
-std::int64_t bytes_of(const tensor::NamedTensors& tensors) {
-  std::int64_t bytes = 0;
-  for (const auto& item : tensors) bytes += item.value.type().bytes();
-  return bytes;
-}
-
-/// A task that has been computed.
-struct Computed {
-  verify::Step step;
-  core::Digest model;
-  core::Digest input_salt;
-  core::Digest output_salt;
-  core::Digest output_root;
-  core::Digest commitment;
-  tensor::NamedTensors inputs;
-  tensor::NamedTensors outputs;
-};
-
-verify::Opening opening_of(const Computed& task) {
-  return {.job = task.step.job(),
-          .model = task.model,
-          .commitment = task.commitment,
-          .input_salt = task.input_salt,
-          .output_salt = task.output_salt,
-          .inputs = task.inputs,
-          .outputs = task.outputs};
-}
-
 }  // namespace
 
 struct Provider::State {
@@ -58,6 +30,7 @@ struct Provider::State {
   Retention retention;
   Purse purse;
   Worker worker;
+  Chains chains;
   crypto::Address address;
 
   std::string session_token;
@@ -89,6 +62,8 @@ struct Provider::State {
                    }},
               c.purse),
         worker(w.engines, w.gateway),
+        chains({w.loop, w.rng, store, w.key, w.gateway, w.engines, cache, purse,
+                [this] { return session_token; }}),
         address(w.key.address()) {}
 
   // One overload per message of the gateway.
@@ -102,6 +77,9 @@ struct Provider::State {
   void handle(Provider& self, rpc::Reveal message);
   void handle(Provider& self, rpc::Outcomes message);
   void handle(Provider& self, rpc::Balance message) { (void)self, purse.on_balance(message); }
+  void handle(Provider&, rpc::ChainStart message);
+  void handle(Provider&, const rpc::ChainBegin& message) { chains.handle(message); }
+  void handle(Provider&, const rpc::ChainCountersign& message) { chains.handle(message); }
 
   core::Result<void> accept(const rpc::Task& task) const;
   void finish(Provider& self, rpc::Task task, core::Result<Answer> answer);
@@ -117,6 +95,7 @@ struct Provider::State {
 
 void Provider::State::connect(Provider& self) {
   ++link_generation;
+  chains.on_connect();
   ready.clear();
   committed.clear();
   status.link = LinkState::kConnecting;
@@ -149,6 +128,12 @@ void Provider::State::handle(Provider&, rpc::Reveal message) {
     status.link = LinkState::kDismissed;
     status.link_message = drawn.error().message;
   }
+}
+
+void Provider::State::handle(Provider&, rpc::ChainStart message) {
+  if (status.link != LinkState::kDismissed) return chains.handle(std::move(message));
+  world.gateway.send(rpc::ChainRefuse{protocol::job_id(message.job),
+                                      {ErrorCode::kFailedPrecondition, status.link_message}});
 }
 
 void Provider::State::handle(Provider&, rpc::Outcomes message) {
@@ -362,6 +347,7 @@ core::Result<std::shared_ptr<Provider>> Provider::create(const ProviderWorld& wo
   auto state = std::make_unique<State>(world, config, std::move(cache));
   COMMENSAL_TRY(state->retention.open());
   COMMENSAL_TRY(state->purse.open());
+  COMMENSAL_TRY(state->chains.open());
   return std::shared_ptr<Provider>(new Provider(std::move(state)));
 }
 

@@ -57,6 +57,13 @@ protocol::Receipt some_receipt() {
   return receipt;
 }
 
+ChainStart some_chain_start() {
+  ChainStart start{{}, digest_of(2), digest_of(3), some_tensors()};
+  start.job.steps = 3;
+  start.job.feeds = {{0, 1}};
+  return start;
+}
+
 std::vector<ToProvider> all_to_provider() {
   Task task{.id = 7, .job = {}, .model = digest_of(2), .input_salt = digest_of(3), .inputs = {}};
   task.job.steps = 3;
@@ -72,7 +79,10 @@ std::vector<ToProvider> all_to_provider() {
       Dismiss{{ErrorCode::kPermissionDenied, "a receipt did not hold"}},
       task,
       Countersign{{{8, some_signature()}, {9, some_signature()}}},
-      OpenRequest{digest_of(4)}};
+      OpenRequest{digest_of(4)},
+      some_chain_start(),
+      ChainBegin{digest_of(5), 17, digest_of(6)},
+      ChainCountersign{digest_of(5), 17, some_signature()}};
 }
 
 std::vector<ToGateway> all_to_gateway() {
@@ -97,7 +107,11 @@ std::vector<ToGateway> all_to_gateway() {
           with_chain,
           Reveal{8, digest_of(9)},
           Claims{{{some_receipt(), digest_of(3), digest_of(4)}}},
-          Transact{core::Bytes{1, 2, 3}}};
+          Transact{core::Bytes{1, 2, 3}},
+          ChainReady{digest_of(5)},
+          ChainCommit{digest_of(5), 17, digest_of(9), 10, some_signature()},
+          ChainDeliver{digest_of(5), 17, digest_of(11), some_tensors()},
+          ChainRefuse{digest_of(5), {ErrorCode::kFailedPrecondition, "link 3 is begun"}}};
 }
 
 std::string bytes_of(const google::protobuf::MessageLite& message) {
@@ -183,6 +197,21 @@ TEST(GrpcCodec, RefusesDeliveriesThatDisagreeWithThemselves) {
     ASSERT_FALSE(read) << bad.says;
     EXPECT_THAT(read.error().message, HasSubstr(bad.says));
     EXPECT_EQ(read.error().message.find('\n'), std::string::npos);
+  }
+}
+
+TEST(GrpcCodec, RefusesMessagesOfChainsByName) {
+  for (const ToProvider& message : all_to_provider()) {
+    wire::GatewayMessage sent = to_wire(message);
+    if (!sent.has_chain_begin()) continue;
+    sent.mutable_chain_begin()->mutable_chain()->pop_back();
+    EXPECT_EQ(from_wire(std::move(sent)).error().message, "chain_begin.chain has 31 bytes, not 32");
+  }
+  for (const ToGateway& message : all_to_gateway()) {
+    wire::ProviderMessage sent = to_wire(message);
+    if (!sent.has_chain_commit()) continue;
+    sent.mutable_chain_commit()->mutable_signature()->append("x");
+    EXPECT_THAT(from_wire(std::move(sent)).error().message, HasSubstr("chain_commit.signature"));
   }
 }
 

@@ -172,6 +172,56 @@ void put(wire::ProviderMessage& out, const OpenReply& message) {
   if (message.opening) to.set_opening(raw(*message.opening));
 }
 
+// Chains.
+
+void put(wire::GatewayMessage& out, const ChainStart& message) {
+  wire::ChainStart& to = *out.mutable_chain_start();
+  to.set_job(canonical(message.job));
+  to.set_model(raw(message.model));
+  to.set_input_salt(raw(message.input_salt));
+  put(*to.mutable_inputs(), message.inputs);
+}
+
+void put(wire::GatewayMessage& out, const ChainBegin& message) {
+  wire::ChainBegin& to = *out.mutable_chain_begin();
+  to.set_chain(raw(message.chain));
+  to.set_link(message.link);
+  to.set_value(raw(message.value));
+}
+
+void put(wire::GatewayMessage& out, const ChainCountersign& message) {
+  wire::ChainCountersign& to = *out.mutable_chain_countersign();
+  to.set_chain(raw(message.chain));
+  to.set_link(message.link);
+  to.set_signature(canonical(message.signature));
+}
+
+void put(wire::ProviderMessage& out, const ChainReady& message) {
+  out.mutable_chain_ready()->set_chain(raw(message.chain));
+}
+
+void put(wire::ProviderMessage& out, const ChainCommit& message) {
+  wire::ChainCommit& to = *out.mutable_chain_commit();
+  to.set_chain(raw(message.chain));
+  to.set_link(message.link);
+  to.set_commitment(raw(message.commitment));
+  to.set_round(message.round);
+  to.set_signature(canonical(message.signature));
+}
+
+void put(wire::ProviderMessage& out, const ChainDeliver& message) {
+  wire::ChainDeliver& to = *out.mutable_chain_deliver();
+  to.set_chain(raw(message.chain));
+  to.set_link(message.link);
+  to.set_output_salt(raw(message.output_salt));
+  put(*to.mutable_outputs(), message.outputs);
+}
+
+void put(wire::ProviderMessage& out, const ChainRefuse& message) {
+  out.mutable_chain_refuse()->set_chain(raw(message.chain));
+  put(*out.mutable_chain_refuse()->mutable_reason(), message.reason);
+}
+
 }  // namespace
 
 wire::GatewayMessage to_wire(const ToProvider& message) {

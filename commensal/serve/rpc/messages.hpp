@@ -84,6 +84,25 @@ struct Countersign {
 struct OpenRequest {
   core::Digest receipt;
 };
+// A chain of links (verify/chain): Start, Ready; then for each link Begin, Commit, Countersign,
+// Deliver, or Refuse at any point. A chain is named by its job's id. On a new stream it begins with
+// Start again, which repeats nothing that is durable.
+struct ChainStart {
+  protocol::Job job;
+  core::Digest model;  // SHA-256 of the model file
+  core::Digest input_salt;
+  tensor::NamedTensors inputs;
+};
+struct ChainBegin {
+  core::Digest chain{};
+  std::uint64_t link = 0;
+  core::Digest value{};  // of the noise chain; zero without noise
+};
+struct ChainCountersign {
+  core::Digest chain{};
+  std::uint64_t link = 0;
+  protocol::BatchSignature signature;
+};
 
 // Provider to gateway.
 
@@ -132,15 +151,37 @@ struct Refuse {
   TaskId task = 0;
   core::Error reason;
 };
+/// The chain is at hand: a link may be begun or countersigned.
+struct ChainReady {
+  core::Digest chain{};
+};
+struct ChainCommit {
+  core::Digest chain{};
+  std::uint64_t link = 0;
+  core::Digest commitment{};
+  std::uint64_t round = 0;
+  protocol::BatchSignature signature;
+};
+struct ChainDeliver {
+  core::Digest chain{};
+  std::uint64_t link = 0;
+  core::Digest output_salt{};
+  tensor::NamedTensors outputs;
+};
+struct ChainRefuse {
+  core::Digest chain{};
+  core::Error reason;
+};
 struct OpenReply {
   core::Digest receipt;
   std::optional<core::Bytes> opening;  // verify::Opening, encoded; absent: no longer retained
 };
 
-using ToProvider = std::variant<Challenge, Welcome, Dismiss, Task, Countersign, OpenRequest,
-                                Balance, Reveal, Outcomes>;
-using ToGateway =
-    std::variant<Hello, Load, Commit, Deliver, Refuse, OpenReply, Reveal, Claims, Transact>;
+using ToProvider =
+    std::variant<Challenge, Welcome, Dismiss, Task, Countersign, OpenRequest, Balance, Reveal,
+                 Outcomes, ChainStart, ChainBegin, ChainCountersign>;
+using ToGateway = std::variant<Hello, Load, Commit, Deliver, Refuse, OpenReply, Reveal, Claims,
+                               Transact, ChainReady, ChainCommit, ChainDeliver, ChainRefuse>;
 
 /// What a provider signs to show that it holds the key of `address`.
 core::Digest hello_digest(const core::Digest& nonce, const crypto::Address& address);

@@ -153,21 +153,23 @@ Result<void> ChainClient::on_deliver(const Deliver& message) {
   return {};
 }
 
-Result<ChainClient::Audit> ChainClient::audit(std::uint64_t step) {
-  COMMENSAL_ASSIGN(const LinkRecord link, rows_.link(step));
+Result<LinkAudit> audit_of(core::Store& store, const core::Digest& job_id, std::uint64_t step) {
+  ChainRows rows(store, job_id);
+  COMMENSAL_ASSIGN(const LinkRecord link, rows.link(step));
   if (link.phase != LinkPhase::kDelivered) {
     return fail(ErrorCode::kNotFound, "link {} is not delivered", step);
   }
-  Audit made;
-  made.body = {job_id_, step, link.body.commitment, link.body.round};
+  COMMENSAL_ASSIGN(ChainRecord record, rows.chain());
+  LinkAudit made;
+  made.body = {job_id, step, link.body.commitment, link.body.round};
   made.output_salt = link.output_salt;
-  made.task.job = record_.job;
+  made.task.job = std::move(record.job);
   made.task.step = step;
   made.task.value = link.value;
-  made.task.input_salt = record_.input_salt;
-  made.task.inputs = record_.inputs;
+  made.task.input_salt = record.input_salt;
+  made.task.inputs = std::move(record.inputs);
   if (step > 1) {
-    COMMENSAL_ASSIGN(LinkRecord before, rows_.link(step - 1));
+    COMMENSAL_ASSIGN(LinkRecord before, rows.link(step - 1));
     made.task.signed_before = before.body;
     made.task.salt_before = before.output_salt;
     made.task.outputs_before = std::move(before.outputs);

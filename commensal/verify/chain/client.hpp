@@ -9,6 +9,17 @@
 
 namespace commensal::chain {
 
+/// What an auditor of a delivered link is shown; with it, what the link's parties have signed and
+/// the salt by which its answer is compared (verify::judge).
+struct LinkAudit {
+  LinkTask task;
+  protocol::ReceiptBody body;
+  core::Digest output_salt{};
+};
+/// From the client's store. Errors: kNotFound, kDataLoss.
+core::Result<LinkAudit> audit_of(core::Store& store, const core::Digest& job_id,
+                                 std::uint64_t step);
+
 /// The client's side of one chain: link by link begin(), on_commit(), on_deliver(). It signs no
 /// second commitment to a link: before it sends its signature, that is durable; before it begins
 /// the next link, the delivered state is. After a crash, load() goes on where the store is.
@@ -47,19 +58,14 @@ class ChainClient {
   core::Result<void> on_deliver(const Deliver& message);
 
   const protocol::Job& job() const { return record_.job; }
+  const ChainRecord& record() const { return record_; }
   const core::Digest& job_id() const { return job_id_; }
   /// Of the last delivered link, in the graph's order; none before it.
   const Values& outputs() const { return outputs_; }
 
-  /// What an auditor of a delivered link is shown; with it, what the link's parties have signed and
-  /// the salt by which its answer is compared (verify::judge).
-  struct Audit {
-    LinkTask task;
-    protocol::ReceiptBody body;
-    core::Digest output_salt{};
-  };
+  using Audit = LinkAudit;
   /// Errors: kNotFound, kDataLoss.
-  core::Result<Audit> audit(std::uint64_t step);
+  core::Result<Audit> audit(std::uint64_t step) { return audit_of(world_.store, job_id_, step); }
   /// The link's receipt, which is its ticket. Errors: kNotFound, kDataLoss.
   core::Result<protocol::Receipt> receipt(std::uint64_t step);
 

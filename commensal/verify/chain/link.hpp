@@ -62,6 +62,17 @@ core::Bytes encode(const LinkTask& task);
 /// Error: kInvalidArgument, naming the field.
 core::Result<LinkTask> decode_link_task(core::ByteView bytes);
 
+/// What an auditor elsewhere is given: a task, and where the model's file is.
+struct Assignment {
+  std::string model;  // "owner/model"
+  std::uint32_t version = 0;
+  core::Digest content{};  // SHA-256 of the file
+  LinkTask task;
+};
+core::Bytes encode(const Assignment& assignment);
+/// Error: kInvalidArgument, naming the field.
+core::Result<Assignment> decode_assignment(core::ByteView bytes);
+
 /// That everything in the task is what both parties have agreed on: the inputs open c_0, the value
 /// leads back to the job's anchor, both have signed c_(i-1), and what lies before opens it.
 /// Errors: kInvalidArgument, kDataLoss (does not open), kUnauthenticated; the message names it.

@@ -83,7 +83,7 @@ Result<ChainProvider> ChainProvider::load(const World& world, const core::Digest
   return made;
 }
 
-Result<Commit> ChainProvider::begin(const Begin& begin, std::uint64_t round) {
+Result<std::optional<Commit>> ChainProvider::asked(const Begin& begin) const {
   const bool is_repeated = begin.step == last_.step && last_.step > 0 &&
                            last_.phase == LinkPhase::kCommitted && begin.value == last_.value;
   if (is_repeated) return commit_of(last_);
@@ -99,15 +99,24 @@ Result<Commit> ChainProvider::begin(const Begin& begin, std::uint64_t round) {
     return fail(ErrorCode::kDataLoss, "link {}: the noise's value does not lead to the one before",
                 begin.step);
   }
-  return commit(begin, round);
+  return std::nullopt;
 }
 
-Result<Commit> ChainProvider::commit(const Begin& begin, std::uint64_t round) {
-  const graph::Graph& graph = world_.engine.graph();
+Result<Commit> ChainProvider::begin(const Begin& begin, std::uint64_t round) {
+  COMMENSAL_ASSIGN(const auto made, asked(begin));
+  if (made) return *made;
+  COMMENSAL_ASSIGN(Values outputs, compute(begin));
+  return commit(begin, round, std::move(outputs));
+}
+
+Result<Values> ChainProvider::compute(const Begin& begin) const {
   const Values given = inputs_of_link(record_.job, inputs_, begin.step > 1 ? &outputs_ : nullptr);
-  COMMENSAL_ASSIGN(Values outputs,
-                   world_.engine.run(begin.step, given,
-                                     noise_of_link(record_.job, job_id_, begin.step, begin.value)));
+  return world_.engine.run(begin.step, given,
+                           noise_of_link(record_.job, job_id_, begin.step, begin.value));
+}
+
+Result<Commit> ChainProvider::commit(const Begin& begin, std::uint64_t round, Values outputs) {
+  const graph::Graph& graph = world_.engine.graph();
   COMMENSAL_TRY(check_state(record_.job, graph, begin.step, outputs));
   LinkRecord link;
   link.step = begin.step;

@@ -68,6 +68,17 @@ class ChainProvider {
   /// not follow from the one before), kInvalidArgument (the state that comes out is forbidden),
   /// those of the run and the store.
   core::Result<Commit> begin(const Begin& begin, std::uint64_t round);
+
+  // The same in three parts, for who computes on another thread:
+  /// The commitment, if it has been made; nothing where the link is to be computed. Errors:
+  /// begin()'s about order and value.
+  core::Result<std::optional<Commit>> asked(const Begin& begin) const;
+  /// Touches the engine, nothing else: on any thread, while no other call is made.
+  core::Result<Values> compute(const Begin& begin) const;
+  /// Precondition: asked(begin) gave nothing, and compute(begin) these outputs.
+  /// Errors: kInvalidArgument (the state is forbidden), the store's.
+  core::Result<Commit> commit(const Begin& begin, std::uint64_t round, Values outputs);
+
   /// Errors: kFailedPrecondition, kUnauthenticated, the store's.
   core::Result<Deliver> countersign(const Countersign& message);
 
@@ -84,7 +95,6 @@ class ChainProvider {
   ChainProvider(const World& world, ChainRecord record, const core::Digest& job_id)
       : world_(world), record_(std::move(record)), job_id_(job_id), rows_(world.store, job_id) {}
   core::Result<void> check();
-  core::Result<Commit> commit(const Begin& begin, std::uint64_t round);
 
   World world_;
   ChainRecord record_;

@@ -54,9 +54,9 @@ std::span<const std::string_view> enum_names(LinkPhase) {
   return kNames;
 }
 
-core::Bytes encode(const LinkTask& task) {
-  Writer writer;
-  writer.u8(kVersion);
+namespace {
+
+void write_task(Writer& writer, const LinkTask& task) {
   writer.field("job", task.job);
   writer.field("step", task.step);
   writer.field("value", task.value);
@@ -66,13 +66,9 @@ core::Bytes encode(const LinkTask& task) {
   if (task.signed_before) write_signed(writer, *task.signed_before);
   writer.field("salt_before", task.salt_before);
   verify::write_tensors(writer, task.outputs_before);
-  return std::move(writer).take();
 }
 
-Result<LinkTask> decode_link_task(core::ByteView bytes) {
-  Reader reader(bytes, "link task");
-  LinkTask task;
-  read_version(reader);
+void read_task(Reader& reader, LinkTask& task) {
   reader.field("job", task.job);
   reader.field("step", task.step);
   reader.field("value", task.value);
@@ -83,8 +79,46 @@ Result<LinkTask> decode_link_task(core::ByteView bytes) {
   if (has_before == 1) read_signed(reader, task.signed_before.emplace());
   reader.field("salt_before", task.salt_before);
   task.outputs_before = verify::read_tensors(reader);
+}
+
+}  // namespace
+
+core::Bytes encode(const LinkTask& task) {
+  Writer writer;
+  writer.u8(kVersion);
+  write_task(writer, task);
+  return std::move(writer).take();
+}
+
+Result<LinkTask> decode_link_task(core::ByteView bytes) {
+  Reader reader(bytes, "link task");
+  LinkTask task;
+  read_version(reader);
+  read_task(reader, task);
   COMMENSAL_TRY(reader.finish());
   return task;
+}
+
+core::Bytes encode(const Assignment& assignment) {
+  Writer writer;
+  writer.u8(kVersion);
+  writer.text(assignment.model);
+  writer.u32(assignment.version);
+  writer.field("content", assignment.content);
+  write_task(writer, assignment.task);
+  return std::move(writer).take();
+}
+
+Result<Assignment> decode_assignment(core::ByteView bytes) {
+  Reader reader(bytes, "assignment");
+  Assignment assignment;
+  read_version(reader);
+  assignment.model = reader.text();
+  assignment.version = reader.u32();
+  reader.field("content", assignment.content);
+  read_task(reader, assignment.task);
+  COMMENSAL_TRY(reader.finish());
+  return assignment;
 }
 
 core::Bytes encode(const ChainRecord& record) {
@@ -131,6 +165,15 @@ Result<LinkRecord> decode_link_record(core::ByteView bytes) {
   record.outputs = verify::read_tensors(reader);
   COMMENSAL_TRY(reader.finish());
   return record;
+}
+
+Result<std::size_t> count_chains(core::Store& store) {
+  std::size_t count = 0;
+  COMMENSAL_TRY(store.scan(kJobs, {}, [&](core::ByteView, core::ByteView) {
+    ++count;
+    return true;
+  }));
+  return count;
 }
 
 Result<void> ChainRows::put(const ChainRecord& record) {

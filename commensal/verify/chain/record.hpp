@@ -34,6 +34,9 @@ core::Bytes encode(const LinkRecord& record);
 core::Result<ChainRecord> decode_chain_record(core::ByteView bytes);
 core::Result<LinkRecord> decode_link_record(core::ByteView bytes);
 
+/// The chains that a store holds. Error: the store's.
+core::Result<std::size_t> count_chains(core::Store& store);
+
 /// "chain.job": J -> ChainRecord; "chain.link": J | i -> LinkRecord; "chain.last": J -> i.
 /// Thread-safety: the store's.
 class ChainRows {

@@ -59,10 +59,11 @@ struct Route {
 };
 
 /// Open Inference Protocol (inference_routes.cpp) and /v1 (management_routes.cpp,
-/// money_routes.cpp).
+/// money_routes.cpp, chain_routes.cpp).
 std::span<const Route> inference_routes();
 std::span<const Route> management_routes();
 std::span<const Route> money_routes();
+std::span<const Route> chain_routes();
 
 /// Step one: finds the route and the account. HEAD is served as GET. `done` gets the call that
 /// handle() goes on with once its body is there, or the refusal; on this thread or on the loop.

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fuzz target (tests/fuzz), here because it sees Beast. A whole request as a client sends it: the
 // parser under the server's bounds, the refusals of its head, then the body as inputs of an
-// inference.
+// inference and as a chain.
 #include <boost/asio/buffer.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/string_body.hpp>
 #include <commensal/base/core/check.hpp>
 #include <commensal/base/core/limits.hpp>
+#include <commensal/serve/gateway/http/chain_body.hpp>
 #include <commensal/serve/gateway/http/head.hpp>
 #include <commensal/serve/gateway/http/oip.hpp>
 
@@ -31,5 +32,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string& body = parser.get().body();
   const auto read = http::read_infer_body(core::as_bytes(body), json_bytes);
   core::check(read || read.error().message.find('\n') == std::string::npos, "an error is one line");
+  const auto chain = http::read_chain_body(core::as_bytes(body), json_bytes);
+  core::check(chain || chain.error().message.find('\n') == std::string::npos,
+              "an error is one line");
+  (void)http::read_root_body(core::as_bytes(body));
   return 0;
 }

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <commensal/base/core/store.hpp>
+#include <commensal/base/protocol/verdict.hpp>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+
+namespace commensal::gateway {
+
+enum class ChainState : std::uint8_t {
+  kRunning,
+  kFinished,  // all links are delivered
+  kFailed,    // a party refuses to go on
+  kCaught,    // an audit has found a link that is wrong
+};
+std::span<const std::string_view> enum_names(ChainState);
+
+/// What the gateway knows of a chain besides its links (chain::ChainRows).
+struct ChainEntry {
+  core::Digest id{};    // of its job
+  std::string account;  // whose it is
+  std::string key;      // the consumer's own name for it, or ""
+  std::string model;    // "owner/model"
+  std::uint32_t version = 0;
+  core::Digest content{};    // SHA-256 of the model's file
+  core::Digest noise_key{};  // chain::noise_chain
+  crypto::Address provider;
+  std::uint64_t steps = 0;
+  double audit_probability = 0;
+  std::int64_t created_ms = 0;
+  ChainState state = ChainState::kRunning;
+  std::string reason;  // kFailed, kCaught: why
+};
+
+/// Of one link that was drawn for an audit; without a verdict it is yet to be done.
+struct LinkAudit {
+  std::uint64_t step = 0;
+  std::optional<protocol::Verdict> verdict;
+};
+
+/// Of one chain's links.
+struct LinkAudits {
+  std::set<std::uint64_t> open;  // drawn and not done
+  std::uint64_t matched = 0;
+  std::set<std::uint64_t> mismatches;
+};
+
+/// The gateway's rows about chains, beside those of chain::ChainRows: "chains": J -> ChainEntry;
+/// "chain.audits": J | i -> LinkAudit.
+/// Thread-safety: one thread, the store's.
+class ChainBook {
+ public:
+  explicit ChainBook(core::Store& store) : store_(store) {}
+
+  /// Reads the entries; call once before the rest. Error: kDataLoss.
+  core::Result<void> open();
+
+  const std::map<core::Digest, ChainEntry>& entries() const { return entries_; }
+  const ChainEntry* find(const core::Digest& chain) const;
+  const ChainEntry* find(const std::string& account, const std::string& key) const;
+  /// Durable when it returns, or with the store's hold. Errors: the store's.
+  core::Result<void> put(const ChainEntry& entry);
+  core::Result<void> put(const core::Digest& chain, const LinkAudit& audit);
+
+  /// Of a chain without audits: none.
+  const LinkAudits& audits(const core::Digest& chain) const;
+  /// Errors: the store's, kDataLoss.
+  core::Result<std::optional<LinkAudit>> audit(const core::Digest& chain, std::uint64_t step) const;
+
+ private:
+  core::Result<void> open_audits();
+  void count(const core::Digest& chain, const LinkAudit& audit);
+
+  core::Store& store_;
+  std::map<core::Digest, ChainEntry> entries_;
+  std::map<std::pair<std::string, std::string>, core::Digest> keys_;
+  std::map<core::Digest, LinkAudits> audits_;
+};
+
+}  // namespace commensal::gateway

@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: Apache-2.0
+// Chains from outside: made, looked at, waited for. chains_links.cpp drives them.
+#include <algorithm>
+#include <commensal/base/protocol/commitment.hpp>
+#include <commensal/compute/graph/onnx/import.hpp>
+#include <commensal/compute/kernels/numerics.hpp>
+#include <commensal/serve/gateway/chains.hpp>
+#include <commensal/serve/gateway/inputs.hpp>
+#include <commensal/serve/gateway/router.hpp>
+#include <commensal/verify/noise/noise.hpp>
+#include <commensal/verify/noise/targets.hpp>
+
+namespace commensal::gateway {
+
+using core::ErrorCode;
+using core::Result;
+using GraphPtr = std::shared_ptr<const graph::Graph>;
+
+/// A request that was found to make sense.
+struct Chains::Order {
+  ChainRequest request;
+  ModelVersion model;
+  std::vector<protocol::Feed> feeds;
+};
+
+namespace {
+
+Result<std::uint32_t> place_of(const std::vector<ModelPort>& ports, std::string_view what,
+                               const std::string& name) {
+  const auto found = std::ranges::find(ports, name, &ModelPort::name);
+  if (found != ports.end()) return static_cast<std::uint32_t>(found - ports.begin());
+  return core::fail(ErrorCode::kInvalidArgument, "the model has no {} '{}'", what, name);
+}
+
+Result<std::vector<protocol::Feed>> feeds_of(const ModelVersion& model,
+                                             const ChainRequest& request) {
+  std::vector<protocol::Feed> feeds;
+  for (const auto& [output, input] : request.feeds) {
+    protocol::Feed feed;
+    COMMENSAL_ASSIGN(feed.output, place_of(model.outputs, "output", output));
+    COMMENSAL_ASSIGN(feed.input, place_of(model.inputs, "input", input));
+    feeds.push_back(feed);
+  }
+  if (feeds.empty()) {
+    return core::fail(ErrorCode::kInvalidArgument, "a chain feeds at least one output back");
+  }
+  std::ranges::sort(feeds, {}, &protocol::Feed::input);
+  return feeds;
+}
+
+Result<void> check_bounds(const ChainRequest& request) {
+  if (request.steps < 1 || request.steps > limits::kChainLinksMax) {
+    return core::fail(ErrorCode::kInvalidArgument, "{} steps, expected 1 to {}", request.steps,
+                      limits::kChainLinksMax);
+  }
+  if (request.noise_exponent &&
+      (*request.noise_exponent < 0 || *request.noise_exponent > noise::kExponentMax)) {
+    return core::fail(ErrorCode::kInvalidArgument, "noise {}, expected none or 0 to {}",
+                      *request.noise_exponent, noise::kExponentMax);
+  }
+  if (!(request.audit_probability >= 0 && request.audit_probability <= 1)) {
+    return core::fail(ErrorCode::kInvalidArgument, "an audit probability is 0 to 1");
+  }
+  if (request.key.size() > static_cast<std::size_t>(limits::kNameBytesMax) ||
+      !protocol::is_utf8(request.key)) {
+    return core::fail(ErrorCode::kInvalidArgument, "a key is at most {} bytes of UTF-8",
+                      limits::kNameBytesMax);
+  }
+  return {};
+}
+
+}  // namespace
+
+Chains::Chains(World world)
+    : world_(std::move(world)),
+      book_(world_.store),
+      auditor_(
+          {.loop = world_.loop,
+           .clock = world_.clock,
+           .key = world_.auditor,
+           .hub = world_.hub,
+           .book = book_,
+           .show = [this](const core::Digest& chain,
+                          std::uint64_t step) { return show(chain, step); },
+           .done = [this](
+                       const core::Digest& chain, std::uint64_t step,
+                       protocol::Verdict verdict) { on_verdict(chain, step, std::move(verdict)); },
+           .report = world_.report}) {}
+
+Result<void> Chains::open() {
+  COMMENSAL_TRY(book_.open());
+  for (const auto& [id, entry] : book_.entries()) {
+    if (entry.state == ChainState::kRunning) load(entry);
+    for (const std::uint64_t step : book_.audits(id).open) auditor_.request(id, step);
+  }
+  return {};
+}
+
+Result<std::shared_ptr<Chains::Order>> Chains::order_for(ChainRequest request) {
+  COMMENSAL_TRY(check_bounds(request));
+  auto order = std::make_shared<Order>();
+  COMMENSAL_ASSIGN(order->model, world_.hub.find(&request.account, request.model, request.version));
+  COMMENSAL_ASSIGN(request.inputs, order_inputs(order->model, std::move(request.inputs)));
+  COMMENSAL_ASSIGN(order->feeds, feeds_of(order->model, request));
+  if (live_.size() + creating_.size() >= limits::kChainsLiveMax) {
+    return core::fail(ErrorCode::kResourceExhausted, "{} chains are running, at most {} at a time",
+                      live_.size(), limits::kChainsLiveMax);
+  }
+  if (book_.entries().size() >= limits::kChainsKeptMax) {
+    return core::fail(ErrorCode::kResourceExhausted, "the gateway keeps {} chains, its limit",
+                      book_.entries().size());
+  }
+  if (world_.lottery.is_on()) {
+    return core::fail(ErrorCode::kUnsupported, "chains earn no tickets yet, and here all must");
+  }
+  order->request = std::move(request);
+  return order;
+}
+
+void Chains::create(ChainRequest request, Created done) {
+  if (!request.key.empty()) {
+    const ChainEntry* const known = book_.find(request.account.name, request.key);
+    if (known != nullptr) return done(status_of(*known));
+  }
+  auto order = order_for(std::move(request));
+  if (!order) return done(tl::unexpected(order.error()));
+  const ChainRequest& wanted = (*order)->request;
+  const std::pair name(wanted.account.name, wanted.key);
+  if (!wanted.key.empty() && !creating_.insert(name).second) {
+    return done(core::fail(ErrorCode::kUnavailable, "this chain is being made: ask again"));
+  }
+  with_graph((*order)->model.content,
+             [this, order = *order, name, done = std::move(done)](Result<GraphPtr> graph) {
+               creating_.erase(name);
+               if (!graph) return done(tl::unexpected(graph.error()));
+               done(begin(*order, *graph));
+             });
+}
+
+void Chains::with_graph(const core::Digest& content, std::function<void(Result<GraphPtr>)> then) {
+  if (GraphPtr known = graphs_[content].lock()) {
+    return world_.loop.post([known, then = std::move(then)] { then(known); });
+  }
+  const auto graph = std::make_shared<Result<GraphPtr>>();
+  world_.loop.offload(
+      [graph, path = world_.hub.path_of(content)] {
+        auto imported = graph::onnx::import_file(path);
+        if (imported) *graph = GraphPtr(*std::move(imported));
+        if (!imported) *graph = tl::unexpected(imported.error());
+      },
+      [this, graph, content, then = std::move(then), alive = std::weak_ptr(alive_)] {
+        if (alive.expired()) return;
+        std::erase_if(graphs_, [](const auto& item) { return item.second.expired(); });
+        if (*graph) graphs_[content] = **graph;
+        then(*std::move(graph));
+      });
+}
+
+chain::ChainClient::World Chains::client_world(const ChainEntry& entry, GraphPtr graph) const {
+  return {world_.store, world_.key, std::move(graph), entry.noise_key};
+}
+
+Result<ChainStatus> Chains::begin(const Order& order, const GraphPtr& graph) {
+  COMMENSAL_TRY(noise::check_feeds(*graph, order.feeds));
+  const ChainRequest& request = order.request;
+  auto candidates = world_.roster.candidates(order.model, 0, {});
+  COMMENSAL_ASSIGN(const std::size_t chosen, choose(candidates, order.model.name));
+  ChainEntry entry{.account = request.account.name,
+                   .key = request.key,
+                   .model = order.model.name,
+                   .version = order.model.version,
+                   .content = order.model.content,
+                   .noise_key = world_.rng.next_digest(),
+                   .provider = candidates[chosen].address,
+                   .steps = request.steps,
+                   .audit_probability = request.audit_probability,
+                   .created_ms = world_.clock.wall_ms(),
+                   .reason = {}};
+  chain::ChainRecord record;
+  record.inputs = request.inputs;
+  record.input_salt = world_.rng.next_digest();
+  protocol::Job& job = record.job;
+  job.graph_root = order.model.graph_root;
+  job.weight_root = order.model.weight_root;
+  job.numerics_version = kernels::kNumericsVersion;
+  job.input_commitment =
+      protocol::commit_input(verify::state_root(record.inputs), record.input_salt);
+  job.steps = request.steps;
+  job.client = world_.key.address();
+  job.provider = entry.provider;
+  job.states = request.states;
+  job.feeds = order.feeds;
+  if (request.noise_exponent) {
+    job.noise = protocol::NoisePolicy::kCalibrated;
+    job.noise_exponent = static_cast<std::uint8_t>(*request.noise_exponent);
+    job.noise_anchor = chain::noise_chain(entry.noise_key, job.steps).anchor();
+  }
+  COMMENSAL_TRY(job.validity());
+  entry.id = protocol::job_id(job);
+  auto live = std::make_shared<Live>();
+  COMMENSAL_TRY(world_.store.together([&]() -> Result<void> {
+    COMMENSAL_ASSIGN(auto client, chain::ChainClient::start(client_world(entry, graph), record));
+    live->client.emplace(std::move(client));
+    return book_.put(entry);
+  }));
+  live->entry = entry;
+  live_.emplace(entry.id, live);
+  start(*live);
+  return status_of(entry);
+}
+
+void Chains::load(const ChainEntry& entry) {
+  auto live = std::make_shared<Live>();
+  live->entry = entry;
+  live_.emplace(entry.id, live);
+  with_graph(entry.content, [this, live](Result<GraphPtr> graph) {
+    if (!graph) return fail(*live, ChainState::kFailed, graph.error().message);
+    auto client = chain::ChainClient::load(client_world(live->entry, *graph), live->entry.id);
+    if (!client) return fail(*live, ChainState::kFailed, client.error().message);
+    live->client.emplace(*std::move(client));
+    if (live->client->is_finished()) return finish(*live);
+    start(*live);
+  });
+}
+
+ChainStatus Chains::status_of(const ChainEntry& entry) const {
+  ChainStatus status{entry, 0, {}, book_.audits(entry.id)};
+  chain::ChainRows rows(world_.store, entry.id);
+  const auto last = rows.last();
+  for (std::uint64_t step = last.value_or(0); step > 0; --step) {
+    const auto link = rows.link(step);
+    if (!link) break;
+    if (link->phase != chain::LinkPhase::kDelivered) continue;  // the last one only
+    status.links = step;
+    status.final_root = verify::state_root(link->outputs);
+    break;
+  }
+  return status;
+}
+
+Result<ChainStatus> Chains::status(const core::Digest& chain) const {
+  const ChainEntry* const entry = book_.find(chain);
+  if (entry != nullptr) return status_of(*entry);
+  return core::fail(ErrorCode::kNotFound, "unknown chain {}", core::to_hex(chain));
+}
+
+std::vector<ChainStatus> Chains::list(const std::string& account, std::size_t count) const {
+  std::vector<const ChainEntry*> entries;
+  for (const auto& [id, entry] : book_.entries()) {
+    if (account.empty() || entry.account == account) entries.push_back(&entry);
+  }
+  std::ranges::stable_sort(entries, std::ranges::greater(), &ChainEntry::created_ms);
+  if (entries.size() > count) entries.resize(count);
+  std::vector<ChainStatus> list;
+  for (const ChainEntry* entry : entries) list.push_back(status_of(*entry));
+  return list;
+}
+
+Result<chain::LinkRecord> Chains::link(const core::Digest& chain, std::uint64_t step) const {
+  COMMENSAL_ASSIGN(chain::LinkRecord link, chain::ChainRows(world_.store, chain).link(step));
+  if (link.phase == chain::LinkPhase::kDelivered) return link;
+  return core::fail(ErrorCode::kNotFound, "link {} is not delivered", step);
+}
+
+Result<chain::ChainRecord> Chains::record(const core::Digest& chain) const {
+  return chain::ChainRows(world_.store, chain).chain();
+}
+
+Result<void> Chains::wait(const core::Digest& chain, std::int64_t wait_ms,
+                          std::function<void()> then) {
+  if (waiters_.size() >= limits::kChainWaitersMax) {
+    return core::fail(ErrorCode::kResourceExhausted, "{} requests wait for chains, its limit",
+                      waiters_.size());
+  }
+  const std::uint64_t id = ++last_waiter_;
+  waiters_.emplace(id, Waiter{chain, std::move(then)});
+  world_.loop.after(std::min(wait_ms, limits::kChainWaitMsMax),
+                    [this, id, alive = std::weak_ptr(alive_)] {
+                      if (alive.expired()) return;
+                      auto waiter = waiters_.extract(id);
+                      if (!waiter.empty()) waiter.mapped().then();
+                    });
+  return {};
+}
+
+void Chains::wake(const core::Digest& chain) {
+  std::vector<std::function<void()>> ready;
+  for (auto item = waiters_.begin(); item != waiters_.end();) {
+    const auto next = std::next(item);
+    if (item->second.chain == chain) {
+      ready.push_back(std::move(item->second.then));
+      waiters_.erase(item);
+    }
+    item = next;
+  }
+  for (const auto& then : ready) then();
+}
+
+}  // namespace commensal::gateway

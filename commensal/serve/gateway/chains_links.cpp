@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+// Chains link by link: what is said to their providers, and what becomes of the answers.
+#include <algorithm>
+#include <commensal/serve/gateway/chains.hpp>
+
+namespace commensal::gateway {
+
+using core::ErrorCode;
+using core::Result;
+
+namespace {
+
+constexpr std::uint64_t kLongChain = 10;  // from here on link 1 is always audited
+constexpr std::int64_t kRetryMs = 500;
+
+}  // namespace
+
+Chains::Live* Chains::at(LinkId link, const core::Digest& chain) {
+  const auto found = live_.find(chain);
+  if (found == live_.end() || found->second->link != link) return nullptr;
+  return found->second->phase == Phase::kAway ? nullptr : found->second.get();
+}
+
+std::vector<Chains::LivePtr> Chains::chains_of(const crypto::Address& provider) const {
+  std::vector<LivePtr> chains;
+  for (const auto& [id, live] : live_) {
+    if (live->entry.provider == provider) chains.push_back(live);
+  }
+  return chains;
+}
+
+void Chains::on_connected(const crypto::Address& provider) {
+  for (const LivePtr& live : chains_of(provider)) start(*live);
+}
+
+void Chains::on_close(LinkId link) {
+  for (const auto& [id, live] : live_) {
+    if (live->link == link) live->phase = Phase::kAway;
+  }
+}
+
+void Chains::on_banned(const crypto::Address& provider, const std::string& why) {
+  for (const LivePtr& live : chains_of(provider)) fail(*live, ChainState::kFailed, why);
+}
+
+/// From the beginning of a stream: the provider says that the chain is at hand, then links go on.
+void Chains::start(Live& live) {
+  const Roster::Peer* const peer = world_.roster.by_address(live.entry.provider);
+  if (!live.client || peer == nullptr) return;
+  if (!peer->banned.empty()) {
+    return fail(live, ChainState::kFailed, fmt::format("its provider is banned: {}", peer->banned));
+  }
+  if (peer->link == nullptr) return;
+  live.link = peer->link_id;
+  live.phase = Phase::kStarting;
+  world_.roster.grant(live.link, live.entry.content);
+  const chain::ChainRecord& record = live.client->record();
+  say(live, rpc::ChainStart{record.job, live.entry.content, record.input_salt, record.inputs});
+}
+
+void Chains::say(Live& live, rpc::ToProvider message) {
+  ++live.words;
+  watch(live);
+  const Roster::Peer* const peer = world_.roster.at(live.link);
+  if (peer != nullptr && peer->link != nullptr) peer->link->send(std::move(message));
+}
+
+/// Who is silent loses the stream, and all that is on it begins again on the next one.
+void Chains::watch(const Live& live) {
+  world_.loop.after(world_.silence_ms_max,
+                    [this, id = live.entry.id, words = live.words, alive = std::weak_ptr(alive_)] {
+                      if (alive.expired()) return;
+                      const auto found = live_.find(id);
+                      if (found == live_.end() || found->second->words != words) return;
+                      const Phase phase = found->second->phase;
+                      if (phase != Phase::kStarting && phase != Phase::kAsked) return;
+                      const Roster::Peer* const peer = world_.roster.at(found->second->link);
+                      if (peer != nullptr && peer->link != nullptr) peer->link->close();
+                    });
+}
+
+void Chains::retry_later(const Live& live) {
+  world_.loop.after(kRetryMs,
+                    [this, id = live.entry.id, words = live.words, alive = std::weak_ptr(alive_)] {
+                      if (alive.expired()) return;
+                      const auto found = live_.find(id);
+                      if (found != live_.end() && found->second->words == words)
+                        start(*found->second);
+                    });
+}
+
+void Chains::on_ready(LinkId link, const rpc::ChainReady& message) {
+  Live* const live = at(link, message.chain);
+  if (live == nullptr || live->phase != Phase::kStarting) return;
+  ask(*live);
+}
+
+/// The next word about the next link, unless too many links wait for their audits.
+void Chains::ask(Live& live) {
+  live.phase = Phase::kReady;
+  ++live.words;
+  if (book_.audits(live.entry.id).open.size() >= limits::kLinkAuditsOpenMax) return;
+  live.phase = Phase::kAsked;
+  if (const auto pending = live.client->pending()) {
+    return say(live, rpc::ChainCountersign{live.entry.id, pending->step, pending->signature});
+  }
+  const auto begin = live.client->begin();
+  if (!begin) return fail(live, ChainState::kFailed, begin.error().message);
+  say(live, rpc::ChainBegin{live.entry.id, begin->step, begin->value});
+}
+
+void Chains::on_commit(LinkId link, const rpc::ChainCommit& message) {
+  Live* const live = at(link, message.chain);
+  if (live == nullptr || live->phase != Phase::kAsked) return;
+  auto fits = world_.lottery.check_round(live->client->job(), message.round);
+  if (!fits) return fail(*live, ChainState::kFailed, fits.error().message);
+  const auto signature =
+      live->client->on_commit({message.link, message.commitment, message.round, message.signature});
+  if (!signature) return fail(*live, ChainState::kFailed, signature.error().message);
+  say(*live, rpc::ChainCountersign{message.chain, signature->step, signature->signature});
+}
+
+/// The delivered link and whether its audit was drawn are on disk together. It is drawn after the
+/// commitment was signed: the provider cannot know.
+Result<void> Chains::keep_delivery(Live& live, const rpc::ChainDeliver& message) {
+  return world_.store.together([&]() -> Result<void> {
+    COMMENSAL_TRY(live.client->on_deliver({message.link, message.output_salt, message.outputs}));
+    const bool is_first = message.link == 1 && live.entry.steps >= kLongChain;
+    if (!is_first && world_.rng.next_unit() >= live.entry.audit_probability) return {};
+    return book_.put(live.entry.id, LinkAudit{message.link, std::nullopt});
+  });
+}
+
+void Chains::on_deliver(LinkId link, const rpc::ChainDeliver& message) {
+  Live* const live = at(link, message.chain);
+  if (live == nullptr || live->phase != Phase::kAsked) return;
+  if (const auto kept = keep_delivery(*live, message); !kept) {
+    return fail(*live, ChainState::kFailed, kept.error().message);
+  }
+  if (Roster::Peer* const peer = world_.roster.at(link)) {
+    ++peer->served;
+    peer->cached.insert(live->entry.content);
+  }
+  const bool is_drawn = book_.audits(message.chain).open.contains(message.link);
+  const bool is_finished = live->client->is_finished();
+  if (is_finished) {
+    finish(*live);
+  } else {
+    ask(*live);
+    wake(message.chain);
+  }
+  if (is_drawn) auditor_.request(message.chain, message.link);
+}
+
+void Chains::on_refuse(LinkId link, const rpc::ChainRefuse& message) {
+  Live* const live = at(link, message.chain);
+  if (live == nullptr) return;
+  // Not the chain's fault: its provider has too much to do, or does not have it at hand.
+  const bool is_passing = message.reason.code == ErrorCode::kUnavailable ||
+                          message.reason.code == ErrorCode::kResourceExhausted;
+  if (!is_passing) return fail(*live, ChainState::kFailed, message.reason.message);
+  live->phase = Phase::kAway;
+  ++live->words;
+  retry_later(*live);
+}
+
+void Chains::finish(Live& live) {
+  ChainEntry entry = live.entry;
+  entry.state = ChainState::kFinished;
+  if (const auto kept = book_.put(entry); !kept) world_.report(kept.error());
+  live_.erase(entry.id);
+  wake(entry.id);
+}
+
+void Chains::fail(Live& live, ChainState state, const std::string& why) {
+  ChainEntry entry = live.entry;
+  entry.state = state;
+  entry.reason = why;
+  if (const auto kept = book_.put(entry); !kept) world_.report(kept.error());
+  live_.erase(entry.id);
+  wake(entry.id);
+}
+
+Result<LinkAuditor::Audit> Chains::show(const core::Digest& chain, std::uint64_t step) const {
+  return chain::audit_of(world_.store, chain, step);
+}
+
+void Chains::on_verdict(const core::Digest& chain, std::uint64_t step, protocol::Verdict verdict) {
+  const bool is_right = verdict.outcome == protocol::Outcome::kMatch;
+  const std::string why =
+      fmt::format("link {} of chain {}: {}", step, core::to_hex(chain), verdict.reason);
+  if (const auto kept = book_.put(chain, LinkAudit{step, std::move(verdict)}); !kept) {
+    return world_.report(kept.error());
+  }
+  const auto found = live_.find(chain);
+  const LivePtr live = found == live_.end() ? nullptr : found->second;
+  if (is_right) {
+    if (live != nullptr && live->phase == Phase::kReady) ask(*live);
+    return wake(chain);
+  }
+  const ChainEntry* const entry = book_.find(chain);
+  const crypto::Address provider = entry->provider;
+  if (live != nullptr) {
+    fail(*live, ChainState::kCaught, why);
+  } else if (entry->state == ChainState::kFinished) {
+    ChainEntry caught = *entry;
+    caught.state = ChainState::kCaught;
+    caught.reason = why;
+    if (const auto kept = book_.put(caught); !kept) world_.report(kept.error());
+    wake(chain);
+  }
+  world_.on_caught(provider, why);
+}
+
+}  // namespace commensal::gateway

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <commensal/base/core/limits.hpp>
+#include <commensal/serve/provider/chains.hpp>
+
+namespace commensal::provider {
+
+using core::ErrorCode;
+using core::fail;
+using core::Result;
+
+namespace {
+
+rpc::ChainCommit word_of(const core::Digest& chain, const chain::Commit& made) {
+  return {chain, made.step, made.commitment, made.round, made.signature};
+}
+
+/// The receipt of the last link so far, its client's signature perhaps missing.
+protocol::Receipt receipt_of(const chain::ChainProvider& provider) {
+  const chain::LinkRecord& link = provider.last();
+  return {provider.job(),  link.step,          link.body.commitment,
+          link.body.round, link.body.provider, link.body.client};
+}
+
+}  // namespace
+
+Result<void> Chains::open() {
+  COMMENSAL_ASSIGN(kept_, chain::count_chains(world_.store));
+  return {};
+}
+
+void Chains::refuse(const core::Digest& chain, core::Error reason) {
+  world_.gateway.send(rpc::ChainRefuse{chain, std::move(reason)});
+}
+
+Result<void> Chains::accept(const protocol::Job& job) const {
+  if (job.provider != world_.key.address()) {
+    return fail(ErrorCode::kFailedPrecondition, "the job names another provider, {}",
+                crypto::to_text(job.provider));
+  }
+  return world_.purse.accept(job);
+}
+
+/// Whoever has not been asked for longest can be taken up again.
+Result<void> Chains::make_room() {
+  if (live_.size() < limits::kChainsLiveMax) return {};
+  auto oldest = live_.end();
+  for (auto item = live_.begin(); item != live_.end(); ++item) {
+    if (item->second->is_busy) continue;
+    if (oldest == live_.end() || item->second->used < oldest->second->used) oldest = item;
+  }
+  if (oldest == live_.end()) {
+    return fail(ErrorCode::kUnavailable, "{} chains are at work, no more at a time", live_.size());
+  }
+  live_.erase(oldest);
+  return {};
+}
+
+Result<Chains::Engine> Chains::engine_for(const rpc::ChainStart& start, const std::string& token,
+                                          const core::Path& path) {
+  const auto found = std::ranges::find_if(loaded_, [&](const Loaded& item) {
+    return item.model == start.model && item.feeds == start.job.feeds;
+  });
+  if (found != loaded_.end()) {
+    loaded_.splice(loaded_.begin(), loaded_, found);
+    return loaded_.front().engine;
+  }
+  if (!std::filesystem::exists(path)) {
+    COMMENSAL_TRY(world_.gateway.fetch_model(token, start.model, path.string()));
+  }
+  COMMENSAL_ASSIGN(auto engine, world_.engines.load_chain(path, start.job.feeds));
+  if (loaded_.size() >= limits::kEnginesMax) loaded_.pop_back();
+  loaded_.push_front({start.model, start.job.feeds, std::move(engine)});
+  return loaded_.front().engine;
+}
+
+void Chains::handle(rpc::ChainStart message) {
+  const core::Digest id = protocol::job_id(message.job);
+  if (const auto found = live_.find(id); found != live_.end()) {
+    if (found->second->is_busy) {
+      found->second->is_asked_again = true;
+    } else {
+      world_.gateway.send(rpc::ChainReady{id});
+    }
+    return;
+  }
+  auto accepted = accept(message.job);
+  if (accepted) accepted = make_room();
+  if (!accepted) return refuse(id, accepted.error());
+  const auto live = std::make_shared<Live>();
+  live->id = id;
+  live->used = ++uses_;
+  live_.emplace(id, live);
+  struct Work {
+    rpc::ChainStart start;
+    Result<Engine> engine;
+  };
+  const auto work = std::make_shared<Work>(Work{std::move(message), Engine()});
+  world_.loop.offload(
+      [this, work, token = world_.session_token(), path = world_.cache.path_of(work->start.model)] {
+        work->engine = engine_for(work->start, token, path);
+      },
+      [this, work, live, generation = generation_, alive = std::weak_ptr(alive_)] {
+        if (alive.expired()) return;
+        world_.cache.touch(work->start.model);
+        Result<void> opened;
+        if (work->engine) {
+          live->engine = *std::move(work->engine);
+          opened = open_chain(*live, work->start);
+        } else {
+          opened = tl::unexpected(work->engine.error());
+        }
+        if (!opened) {
+          live_.erase(live->id);
+          return refuse(live->id, opened.error());
+        }
+        if (generation == generation_) live->is_asked_again = true;
+        after_work(*live);
+      });
+}
+
+Result<void> Chains::open_chain(Live& live, const rpc::ChainStart& start) {
+  const chain::ChainProvider::World world{world_.store, world_.rng, world_.key, *live.engine};
+  COMMENSAL_ASSIGN(const bool is_known, chain::ChainRows(world_.store, live.id).is_there());
+  if (is_known) {
+    COMMENSAL_ASSIGN(auto loaded, chain::ChainProvider::load(world, live.id));
+    live.provider.emplace(std::move(loaded));
+    return {};
+  }
+  if (kept_ >= limits::kChainsKeptMax) {
+    return fail(ErrorCode::kResourceExhausted, "the provider keeps {} chains, its limit", kept_);
+  }
+  COMMENSAL_ASSIGN(auto started,
+                   chain::ChainProvider::start(world, {start.job, start.input_salt, start.inputs}));
+  live.provider.emplace(std::move(started));
+  ++kept_;
+  return {};
+}
+
+void Chains::after_work(Live& live) {
+  live.is_busy = false;
+  if (std::exchange(live.is_asked_again, false)) world_.gateway.send(rpc::ChainReady{live.id});
+}
+
+Chains::LivePtr Chains::at_hand(const core::Digest& chain) {
+  const auto found = live_.find(chain);
+  if (found == live_.end()) {
+    refuse(chain, {ErrorCode::kUnavailable, "the chain is not at hand: start it"});
+    return nullptr;
+  }
+  if (found->second->is_busy) {
+    refuse(chain, {ErrorCode::kUnavailable, "the chain is at work"});
+    return nullptr;
+  }
+  found->second->used = ++uses_;
+  return found->second;
+}
+
+void Chains::handle(const rpc::ChainBegin& message) {
+  const LivePtr live = at_hand(message.chain);
+  if (live == nullptr) return;
+  const chain::Begin begin{message.link, message.value};
+  const auto made = live->provider->asked(begin);
+  if (!made) return refuse(message.chain, made.error());
+  if (*made) return world_.gateway.send(word_of(message.chain, **made));
+  live->is_busy = true;
+  const auto outputs = std::make_shared<Result<chain::Values>>();
+  world_.loop.offload(
+      [live, begin, outputs] { *outputs = live->provider->compute(begin); },
+      [this, live, begin, outputs, generation = generation_, alive = std::weak_ptr(alive_)] {
+        if (alive.expired()) return;
+        auto committed = *outputs ? commit(*live, begin, **std::move(outputs))
+                                  : Result<chain::Commit>(tl::unexpected(outputs->error()));
+        if (generation == generation_ && !live->is_asked_again) {
+          if (!committed) refuse(live->id, committed.error());
+          if (committed) world_.gateway.send(word_of(live->id, *committed));
+        }
+        after_work(*live);
+      });
+}
+
+Result<chain::Commit> Chains::commit(Live& live, const chain::Begin& begin, chain::Values outputs) {
+  chain::Commit made;
+  COMMENSAL_TRY(world_.store.together([&]() -> Result<void> {
+    chain::ChainProvider& provider = *live.provider;
+    COMMENSAL_ASSIGN(
+        made, provider.commit(begin, world_.purse.round_for(provider.job()), std::move(outputs)));
+    const ticket::NewTicket ticket{receipt_of(provider),
+                                   verify::state_root(provider.last().outputs),
+                                   provider.last().output_salt};
+    return world_.purse.commit({&ticket, 1});
+  }));
+  return made;
+}
+
+void Chains::handle(const rpc::ChainCountersign& message) {
+  const LivePtr live = at_hand(message.chain);
+  if (live == nullptr) return;
+  chain::Deliver made;
+  const auto saved = world_.store.together([&]() -> Result<void> {
+    COMMENSAL_ASSIGN(made, live->provider->countersign({message.link, message.signature}));
+    const protocol::Receipt receipt = receipt_of(*live->provider);
+    return world_.purse.countersign({&receipt, 1});
+  });
+  if (!saved) return refuse(message.chain, saved.error());
+  world_.gateway.send(
+      rpc::ChainDeliver{message.chain, made.step, made.output_salt, std::move(made.outputs)});
+}
+
+}  // namespace commensal::provider
