@@ -93,6 +93,7 @@ Result<void> Chains::open() {
     if (entry.state == ChainState::kRunning) load(entry);
     for (const std::uint64_t step : book_.audits(id).open) auditor_.request(id, step);
   }
+  resume_winners();
   return {};
 }
 
@@ -110,9 +111,7 @@ Result<std::shared_ptr<Chains::Order>> Chains::order_for(ChainRequest request) {
     return core::fail(ErrorCode::kResourceExhausted, "the gateway keeps {} chains, its limit",
                       book_.entries().size());
   }
-  if (world_.lottery.is_on()) {
-    return core::fail(ErrorCode::kUnsupported, "chains earn no tickets yet, and here all must");
-  }
+  COMMENSAL_TRY(world_.lottery.cover());
   order->request = std::move(request);
   return order;
 }
@@ -164,6 +163,9 @@ Result<ChainStatus> Chains::begin(const Order& order, const GraphPtr& graph) {
   COMMENSAL_TRY(noise::check_feeds(*graph, order.feeds));
   const ChainRequest& request = order.request;
   auto candidates = world_.roster.candidates(order.model, 0, {});
+  for (Candidate& one : candidates) {
+    if (one.excluded.empty()) one.excluded = world_.lottery.reservation(one.address);
+  }
   COMMENSAL_ASSIGN(const std::size_t chosen, choose(candidates, order.model.name));
   ChainEntry entry{.account = request.account.name,
                    .key = request.key,
@@ -195,6 +197,7 @@ Result<ChainStatus> Chains::begin(const Order& order, const GraphPtr& graph) {
     job.noise_exponent = static_cast<std::uint8_t>(*request.noise_exponent);
     job.noise_anchor = chain::noise_chain(entry.noise_key, job.steps).anchor();
   }
+  world_.lottery.stamp(job);
   COMMENSAL_TRY(job.validity());
   entry.id = protocol::job_id(job);
   auto live = std::make_shared<Live>();
@@ -225,6 +228,8 @@ void Chains::load(const ChainEntry& entry) {
 
 ChainStatus Chains::status_of(const ChainEntry& entry) const {
   ChainStatus status{entry, 0, {}, book_.audits(entry.id)};
+  const auto live = live_.find(entry.id);
+  if (live != live_.end()) status.entry.reason = live->second->hindrance;
   chain::ChainRows rows(world_.store, entry.id);
   const auto last = rows.last();
   for (std::uint64_t step = last.value_or(0); step > 0; --step) {

@@ -47,7 +47,11 @@ class Chains {
     Roster& roster;
     ModelHub& hub;
     Lottery& lottery;
+    Bank& bank;
+    protocol::Amount price;  // of a link
     std::int64_t silence_ms_max = 0;
+    /// The ledger has decided about a ticket of its.
+    std::function<void(const crypto::Address& provider)> on_judged;
     /// A link of its was found to be wrong.
     std::function<void(const crypto::Address& provider, const std::string& why)> on_caught;
     std::function<void(const core::Error&)> report;
@@ -74,6 +78,12 @@ class Chains {
                           std::function<void()> then);
   LinkAuditor& auditor() { return auditor_; }
 
+  /// Whether a winner that is open in the ledger is a link's, and was delivered.
+  bool has_winner(const core::Digest& receipt) const { return winner_of(receipt).has_value(); }
+  /// It has to be audited, if it was not yet; `at_once`: by this gateway. Precondition:
+  /// has_winner().
+  core::Result<void> audit_winner(const core::Digest& receipt, bool at_once);
+
   void on_connected(const crypto::Address& provider);
   void on_close(LinkId link);
   /// It gets no more work: its chains end here.
@@ -92,6 +102,7 @@ class Chains {
     LinkId link = 0;                           // of kStarting and later
     Phase phase = Phase::kAway;
     std::uint64_t words = 0;  // said so far: a deadline counts for its own only
+    std::string hindrance;    // why it waits, though its provider is there
   };
   using LivePtr = std::shared_ptr<Live>;
   struct Waiter {
@@ -120,11 +131,19 @@ class Chains {
   void say(Live& live, rpc::ToProvider message);
   void watch(const Live& live);
   void retry_later(const Live& live);
+  void again(Live& live, const core::Error& why);
   void fail(Live& live, ChainState state, const std::string& why);
   void finish(Live& live);
   core::Result<void> keep_delivery(Live& live, const rpc::ChainDeliver& message);
   void on_verdict(const core::Digest& chain, std::uint64_t step, protocol::Verdict verdict);
   void wake(const core::Digest& chain);
+  /// What the next link may cost and win is there.
+  core::Result<void> afford(const Live& live) const;
+  void resume_winners();
+  using Place = std::pair<core::Digest, std::uint64_t>;
+  std::optional<Place> winner_of(const core::Digest& receipt) const;
+  core::Result<std::optional<Judgement>> judge(const core::Digest& chain, std::uint64_t step,
+                                               const protocol::Verdict& verdict);
 
   World world_;
   ChainBook book_;

@@ -12,6 +12,9 @@ namespace {
 
 constexpr std::uint64_t kLongChain = 10;  // from here on link 1 is always audited
 constexpr std::int64_t kRetryMs = 500;
+/// What a provider refuses a chain for good with.
+constexpr ErrorCode kFinal[] = {ErrorCode::kInvalidArgument, ErrorCode::kFailedPrecondition,
+                                ErrorCode::kUnsupported, ErrorCode::kUnauthenticated};
 
 }  // namespace
 
@@ -100,10 +103,16 @@ void Chains::ask(Live& live) {
   live.phase = Phase::kReady;
   ++live.words;
   if (book_.audits(live.entry.id).open.size() >= limits::kLinkAuditsOpenMax) return;
-  live.phase = Phase::kAsked;
   if (const auto pending = live.client->pending()) {
+    live.phase = Phase::kAsked;
     return say(live, rpc::ChainCountersign{live.entry.id, pending->step, pending->signature});
   }
+  if (const auto afforded = afford(live); !afforded) {
+    live.hindrance = afforded.error().message;
+    return retry_later(live);
+  }
+  live.hindrance.clear();
+  live.phase = Phase::kAsked;
   const auto begin = live.client->begin();
   if (!begin) return fail(live, ChainState::kFailed, begin.error().message);
   say(live, rpc::ChainBegin{live.entry.id, begin->step, begin->value});
@@ -112,19 +121,33 @@ void Chains::ask(Live& live) {
 void Chains::on_commit(LinkId link, const rpc::ChainCommit& message) {
   Live* const live = at(link, message.chain);
   if (live == nullptr || live->phase != Phase::kAsked) return;
-  auto fits = world_.lottery.check_round(live->client->job(), message.round);
-  if (!fits) return fail(*live, ChainState::kFailed, fits.error().message);
-  const auto signature =
-      live->client->on_commit({message.link, message.commitment, message.round, message.signature});
-  if (!signature) return fail(*live, ChainState::kFailed, signature.error().message);
+  // Without a round it earns nothing: that is its provider's affair.
+  if (message.round != protocol::kNoDraw) {
+    const auto fits = world_.lottery.check_round(live->client->job(), message.round);
+    if (!fits) return again(*live, fits.error());  // it was closed meanwhile
+  }
+  Result<chain::Countersign> signature = chain::Countersign();
+  const auto kept = world_.store.together([&]() -> Result<void> {
+    signature = live->client->on_commit(
+        {message.link, message.commitment, message.round, message.signature});
+    if (!signature) return tl::unexpected(signature.error());
+    COMMENSAL_ASSIGN(const auto receipt, live->client->receipt(message.link));
+    return world_.lottery.owe({&receipt, 1});
+  });
+  if (!kept) return fail(*live, ChainState::kFailed, kept.error().message);
   say(*live, rpc::ChainCountersign{message.chain, signature->step, signature->signature});
 }
 
 /// The delivered link and whether its audit was drawn are on disk together. It is drawn after the
 /// commitment was signed: the provider cannot know.
 Result<void> Chains::keep_delivery(Live& live, const rpc::ChainDeliver& message) {
-  return world_.store.together([&]() -> Result<void> {
+  return world_.bank.durably([&]() -> Result<void> {
     COMMENSAL_TRY(live.client->on_deliver({message.link, message.output_salt, message.outputs}));
+    if (world_.price != protocol::Amount()) {
+      const protocol::ReceiptBody body{live.entry.id, message.link, {}, 0};
+      COMMENSAL_TRY(world_.bank.debit(live.entry.account, world_.price, live.entry.provider,
+                                      protocol::ticket_id(body)));
+    }
     const bool is_first = message.link == 1 && live.entry.steps >= kLongChain;
     if (!is_first && world_.rng.next_unit() >= live.entry.audit_probability) return {};
     return book_.put(live.entry.id, LinkAudit{message.link, std::nullopt});
@@ -155,13 +178,19 @@ void Chains::on_deliver(LinkId link, const rpc::ChainDeliver& message) {
 void Chains::on_refuse(LinkId link, const rpc::ChainRefuse& message) {
   Live* const live = at(link, message.chain);
   if (live == nullptr) return;
-  // Not the chain's fault: its provider has too much to do, or does not have it at hand.
-  const bool is_passing = message.reason.code == ErrorCode::kUnavailable ||
-                          message.reason.code == ErrorCode::kResourceExhausted;
-  if (!is_passing) return fail(*live, ChainState::kFailed, message.reason.message);
-  live->phase = Phase::kAway;
-  ++live->words;
-  retry_later(*live);
+  // Else it is not the chain's fault: its provider has too much to do, say, or no room on its disk.
+  if (std::ranges::count(kFinal, message.reason.code) > 0) {
+    return fail(*live, ChainState::kFailed, message.reason.message);
+  }
+  again(*live, message.reason);
+}
+
+/// Later, from the beginning of a stream.
+void Chains::again(Live& live, const core::Error& why) {
+  live.phase = Phase::kAway;
+  live.hindrance = why.message;
+  ++live.words;
+  retry_later(live);
 }
 
 void Chains::finish(Live& live) {
@@ -189,27 +218,29 @@ void Chains::on_verdict(const core::Digest& chain, std::uint64_t step, protocol:
   const bool is_right = verdict.outcome == protocol::Outcome::kMatch;
   const std::string why =
       fmt::format("link {} of chain {}: {}", step, core::to_hex(chain), verdict.reason);
-  if (const auto kept = book_.put(chain, LinkAudit{step, std::move(verdict)}); !kept) {
+  if (const auto kept = book_.put(chain, LinkAudit{step, verdict}); !kept) {
     return world_.report(kept.error());
   }
+  const auto judged = judge(chain, step, verdict);
+  if (!judged) world_.report(judged.error());
   const auto found = live_.find(chain);
   const LivePtr live = found == live_.end() ? nullptr : found->second;
   if (is_right) {
     if (live != nullptr && live->phase == Phase::kReady) ask(*live);
     return wake(chain);
   }
-  const ChainEntry* const entry = book_.find(chain);
-  const crypto::Address provider = entry->provider;
+  ChainEntry entry = *book_.find(chain);
   if (live != nullptr) {
     fail(*live, ChainState::kCaught, why);
-  } else if (entry->state == ChainState::kFinished) {
-    ChainEntry caught = *entry;
-    caught.state = ChainState::kCaught;
-    caught.reason = why;
-    if (const auto kept = book_.put(caught); !kept) world_.report(kept.error());
+  } else {
+    entry.state = ChainState::kCaught;
+    entry.reason = why;
+    if (const auto kept = book_.put(entry); !kept) world_.report(kept.error());
     wake(chain);
   }
-  world_.on_caught(provider, why);
+  // Who has paid for a first mismatch goes on, elsewhere.
+  const bool is_penalised = judged && *judged && (*judged)->event == ticket::Event::kPenalise;
+  if (!is_penalised) world_.on_caught(entry.provider, why);
 }
 
 }  // namespace commensal::gateway

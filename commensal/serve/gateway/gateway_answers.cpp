@@ -168,7 +168,10 @@ Chains::World Gateway::State::chains_world() {
           .roster = roster,
           .hub = hub,
           .lottery = lottery,
+          .bank = bank,
+          .price = config.money.price,
           .silence_ms_max = config.silence_ms_max,
+          .on_judged = [this](const crypto::Address& provider) { tell_balance(provider); },
           .on_caught =
               [this](const crypto::Address& provider, const std::string& why) {
                 if (is_banned(provider)) return;

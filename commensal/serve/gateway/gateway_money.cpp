@@ -19,9 +19,19 @@ Lottery::World Gateway::State::lottery_world() {
       .is_there =
           [this](const crypto::Address& provider) { return roster.connected(provider) != nullptr; },
       .was_delivered =
-          [this](const core::Digest& receipt) { return book.find(receipt).has_value(); },
-      .audit = [this](const core::Digest& receipt) { return audit_winner(receipt); },
-      .audit_alone = [this](const core::Digest& receipt) { return audit_alone(receipt); },
+          [this](const core::Digest& receipt) {
+            return chains.has_winner(receipt) || book.find(receipt).has_value();
+          },
+      .audit =
+          [this](const core::Digest& receipt) {
+            return chains.has_winner(receipt) ? chains.audit_winner(receipt, false)
+                                              : audit_winner(receipt);
+          },
+      .audit_alone =
+          [this](const core::Digest& receipt) {
+            return chains.has_winner(receipt) ? chains.audit_winner(receipt, true)
+                                              : audit_alone(receipt);
+          },
       .report = [this](const core::Error& error) { observer.on_error(error); }};
 }
 

@@ -39,7 +39,7 @@ Result<std::optional<chain::Assignment>> LinkAuditor::take() {
       leased_.erase(found);
       if (!is_open(place)) return;
       if (++lost_[place] < kLeasesMax) return request(place.first, place.second);
-      do_here(place);
+      do_here(place.first, place.second);
     });
     return chain::Assignment{entry->model, entry->version, entry->content, std::move(shown.task)};
   }
@@ -61,12 +61,12 @@ Result<void> LinkAuditor::answer(const core::Digest& chain, std::uint64_t step,
     world_.done(chain, step, verdict);
     return {};
   }
-  do_here(place);  // the auditor may be wrong
+  do_here(chain, step);  // the auditor may be wrong
   return {};
 }
 
-void LinkAuditor::do_here(const Place& place) {
-  own_.push_back(place);
+void LinkAuditor::do_here(const core::Digest& chain, std::uint64_t step) {
+  own_.emplace_back(chain, step);
   pump();
 }
 

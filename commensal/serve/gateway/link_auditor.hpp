@@ -38,6 +38,8 @@ class LinkAuditor {
 
   /// An audit that the book has open.
   void request(const core::Digest& chain, std::uint64_t step);
+  /// The same, by this gateway and at once.
+  void do_here(const core::Digest& chain, std::uint64_t step);
   /// For an auditor elsewhere: the next link, its own for kLeaseMs; nothing where none is open.
   core::Result<std::optional<chain::Assignment>> take();
   /// Its answer. Errors: kNotFound (no such audit is open), show()'s.
@@ -53,7 +55,6 @@ class LinkAuditor {
   bool is_open(const Place& place) const;
   /// Who is to do what waits: an auditor, soon, or this gateway.
   void pump();
-  void do_here(const Place& place);
   void replay(const Place& place);
   void conclude(const Place& place, const Audit& shown, const core::Digest& root);
 

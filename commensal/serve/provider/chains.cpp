@@ -86,7 +86,13 @@ void Chains::handle(rpc::ChainStart message) {
   }
   auto accepted = accept(message.job);
   if (accepted) accepted = make_room();
-  if (!accepted) return refuse(id, accepted.error());
+  if (!accepted) {
+    // What was begun may go on later: the gateway has yet to draw a round, say.
+    const auto is_known = chain::ChainRows(world_.store, id).is_there();
+    const bool is_passing = is_known && *is_known;
+    return refuse(id, {is_passing ? ErrorCode::kUnavailable : accepted.error().code,
+                       accepted.error().message});
+  }
   const auto live = std::make_shared<Live>();
   live->id = id;
   live->used = ++uses_;
@@ -162,21 +168,35 @@ void Chains::handle(const rpc::ChainBegin& message) {
   const chain::Begin begin{message.link, message.value};
   const auto made = live->provider->asked(begin);
   if (!made) return refuse(message.chain, made.error());
-  if (*made) return world_.gateway.send(word_of(message.chain, **made));
+  if (*made) return repeat(*live, **made);
   live->is_busy = true;
   const auto outputs = std::make_shared<Result<chain::Values>>();
   world_.loop.offload(
       [live, begin, outputs] { *outputs = live->provider->compute(begin); },
       [this, live, begin, outputs, generation = generation_, alive = std::weak_ptr(alive_)] {
         if (alive.expired()) return;
-        auto committed = *outputs ? commit(*live, begin, **std::move(outputs))
-                                  : Result<chain::Commit>(tl::unexpected(outputs->error()));
+        Result<chain::Commit> committed = chain::Commit();
+        if (*outputs) committed = commit(*live, begin, **std::move(outputs));
+        if (!*outputs) committed = tl::unexpected(outputs->error());
+        // What failed to be written is in memory, and must not be said.
+        if (!committed) live_.erase(live->id);
         if (generation == generation_ && !live->is_asked_again) {
           if (!committed) refuse(live->id, committed.error());
           if (committed) world_.gateway.send(word_of(live->id, *committed));
         }
         after_work(*live);
       });
+}
+
+/// The client has not signed it, perhaps for so long that its round is closed: then the link earns
+/// no ticket.
+void Chains::repeat(Live& live, const chain::Commit& made) {
+  const std::uint64_t next = world_.purse.round_for(live.provider->job());
+  const bool is_late = made.round != protocol::kNoDraw && made.round + 2 <= next;
+  if (!is_late) return world_.gateway.send(word_of(live.id, made));
+  const auto again = live.provider->sign_again(protocol::kNoDraw);
+  if (!again) return refuse(live.id, again.error());
+  world_.gateway.send(word_of(live.id, *again));
 }
 
 Result<chain::Commit> Chains::commit(Live& live, const chain::Begin& begin, chain::Values outputs) {
@@ -200,9 +220,16 @@ void Chains::handle(const rpc::ChainCountersign& message) {
   const auto saved = world_.store.together([&]() -> Result<void> {
     COMMENSAL_ASSIGN(made, live->provider->countersign({message.link, message.signature}));
     const protocol::Receipt receipt = receipt_of(*live->provider);
-    return world_.purse.countersign({&receipt, 1});
+    auto kept = world_.purse.countersign({&receipt, 1});
+    // Signed before its round was closed, and told after that: our ticket is void. So it is where
+    // it was told before, and this is a repetition.
+    if (!kept && kept.error().code != ErrorCode::kDataLoss) return {};
+    return kept;
   });
-  if (!saved) return refuse(message.chain, saved.error());
+  if (!saved) {
+    live_.erase(message.chain);
+    return refuse(message.chain, saved.error());
+  }
   world_.gateway.send(
       rpc::ChainDeliver{message.chain, made.step, made.output_salt, std::move(made.outputs)});
 }

@@ -71,6 +71,7 @@ class Chains {
                                   const core::Path& path);
   core::Result<void> open_chain(Live& live, const rpc::ChainStart& start);
   core::Result<chain::Commit> commit(Live& live, const chain::Begin& begin, chain::Values outputs);
+  void repeat(Live& live, const chain::Commit& made);
   void after_work(Live& live);
   void refuse(const core::Digest& chain, core::Error reason);
   /// The chain, not busy; else the message is refused.

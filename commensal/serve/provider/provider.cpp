@@ -133,7 +133,7 @@ void Provider::State::handle(Provider&, rpc::Reveal message) {
 void Provider::State::handle(Provider&, rpc::ChainStart message) {
   if (status.link != LinkState::kDismissed) return chains.handle(std::move(message));
   world.gateway.send(rpc::ChainRefuse{protocol::job_id(message.job),
-                                      {ErrorCode::kFailedPrecondition, status.link_message}});
+                                      {ErrorCode::kUnavailable, status.link_message}});
 }
 
 void Provider::State::handle(Provider&, rpc::Outcomes message) {

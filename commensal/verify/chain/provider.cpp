@@ -134,6 +134,20 @@ Result<Commit> ChainProvider::commit(const Begin& begin, std::uint64_t round, Va
   return commit_of(last_);
 }
 
+Result<Commit> ChainProvider::sign_again(std::uint64_t round) {
+  if (last_.step == 0 || last_.phase != LinkPhase::kCommitted) {
+    return fail(ErrorCode::kFailedPrecondition, "link {} waits for no signature of the client",
+                last_.step);
+  }
+  LinkRecord link = last_;
+  link.body.round = round;
+  const protocol::ReceiptBody body{job_id_, link.step, link.body.commitment, round};
+  link.body.provider = protocol::sign_batch(world_.key, protocol::Role::kProvider, {&body, 1})[0];
+  COMMENSAL_TRY(rows_.put(link));
+  last_ = std::move(link);
+  return commit_of(last_);
+}
+
 Result<Deliver> ChainProvider::countersign(const Countersign& message) {
   if (message.step != last_.step || last_.step == 0) {
     return fail(ErrorCode::kFailedPrecondition, "link {} is countersigned where link {} is {}",

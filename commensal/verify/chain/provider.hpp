@@ -79,6 +79,11 @@ class ChainProvider {
   /// Errors: kInvalidArgument (the state is forbidden), the store's.
   core::Result<Commit> commit(const Begin& begin, std::uint64_t round, Values outputs);
 
+  /// The last commitment once more, as a ticket of another round: where the one that it was signed
+  /// for has closed before the client signed. Errors: kFailedPrecondition (there is none, or it is
+  /// countersigned), the store's.
+  core::Result<Commit> sign_again(std::uint64_t round);
+
   /// Errors: kFailedPrecondition, kUnauthenticated, the store's.
   core::Result<Deliver> countersign(const Countersign& message);
 

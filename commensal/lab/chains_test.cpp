@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+// Chains on the whole trip in one thread, in virtual time: with money, with cheats, and with a
+// crash at every write of either side.
+#include <commensal/compute/graph/onnx/import.hpp>
+#include <commensal/lab/money_fixture.hpp>
+#include <commensal/lab/serial/cheat.hpp>
+#include <commensal/serve/gateway/chains.hpp>
+
+namespace commensal::lab {
+namespace {
+
+using gateway::ChainState;
+using gateway::ChainStatus;
+using store::Fault;
+
+const char* const kLetters = COMMENSAL_SOURCE_DIR "/models/letters/letters.onnx";
+const gateway::Account kConsumer{.name = "consumer", .role = gateway::Role::kConsumer};
+
+/// An honest engine but for some links.
+class CheatFactory final : public provider::EngineFactory {
+ public:
+  explicit CheatFactory(serial::Lies lies) : lies_(std::move(lies)) {}
+  core::Result<std::unique_ptr<provider::Engine>> load(const core::Path& file) override {
+    return provider::SessionEngineFactory({}).load(file);
+  }
+  core::Result<std::unique_ptr<chain::Engine>> load_chain(
+      const core::Path& file, const std::vector<protocol::Feed>& feeds) override {
+    COMMENSAL_ASSIGN(const auto graph, graph::onnx::import_file(file));
+    COMMENSAL_ASSIGN(auto engine, serial::CheatEngine::create(graph, {}, feeds, lies_));
+    return std::unique_ptr<chain::Engine>(std::move(engine));
+  }
+
+ private:
+  serial::Lies lies_;
+};
+
+class MoneyChains : public MoneyTrip {
+ protected:
+  static gateway::ChainRequest letters(std::uint64_t steps, std::optional<int> noise,
+                                       double audits) {
+    const std::vector<std::int64_t> letter = {20};
+    const std::vector<float> state(160, 0);
+    return {.account = kConsumer,
+            .key = "one",
+            .model = "consumer/letters",
+            .version = 0,
+            .inputs = {{"letter", tensor::Tensor::of<std::int64_t>({1}, letter)},
+                       {"state", tensor::Tensor::of<float>({1, 160}, state)}},
+            .feeds = {{"next", "letter"}, {"state_out", "state"}},
+            .steps = steps,
+            .noise_exponent = noise,
+            .states = noise ? protocol::StateRule::kMovable : protocol::StateRule::kFinite,
+            .audit_probability = audits};
+  }
+  void prepare_letters(Market& market) {
+    prepare(market);
+    ASSERT_TRUE(market.push("letters", *core::read_file(kLetters)));
+  }
+  /// Asks, and asks again with the same key, until it is over: whoever crashes comes back.
+  static ChainStatus drive(Market& market, const gateway::ChainRequest& request) {
+    std::string last;
+    for (int rounds = 0; rounds < 400; ++rounds) {
+      if (market.gateway_crashed()) {
+        market.kill_gateway();
+        EXPECT_TRUE(market.start_gateway());
+        market.rest_ms(12'000);  // until the provider dials again
+      }
+      std::optional<core::Result<ChainStatus>> status;
+      market.gateway().chains().create(
+          request, [&](core::Result<ChainStatus> made) { status = std::move(made); });
+      market.rest_ms(100);
+      if (!status || market.gateway_crashed()) continue;
+      if (!*status) last = status->error().message;
+      if (!*status || (*status)->entry.state == ChainState::kRunning) continue;
+      if ((*status)->audits.open.empty()) return **status;
+    }
+    ADD_FAILURE() << "no end: " << last;
+    return {};
+  }
+};
+
+TEST_F(MoneyChains, EveryLinkIsPaidForAndItsTicketDrawn) {
+  auto market = open(31, 0.3);
+  prepare_letters(*market);
+  const std::vector<crypto::Address> providers = {market->address_of(add(*market, "a"))};
+  const ChainStatus status = drive(*market, letters(40, 16, 0.1));
+  EXPECT_EQ(status.entry.state, ChainState::kFinished) << status.entry.reason;
+  EXPECT_EQ(status.links, 40u);
+  EXPECT_TRUE(status.audits.mismatches.empty());
+  market->rest_ms(10'000);
+  check(*market, providers);
+  EXPECT_EQ(market->gateway().tickets_pending(), 0u);
+  const ticket::Totals& totals = market->gateway().tickets().totals();
+  EXPECT_EQ(totals.issued, 40u);
+  EXPECT_GT(totals.won, 3u);
+  EXPECT_EQ(totals.paid, totals.won);
+  EXPECT_EQ(market->status_of(0).tickets.paid, totals.paid);
+  EXPECT_EQ(
+      balance(*market, market->gateway().account_address("consumer"), AccountKind::kAvailable),
+      *terms_.consumer_deposit.minus(*terms_.gateway.price.times(Amount(40))));
+}
+
+TEST_F(MoneyChains, ACheatIsSlashedAndItsChainsEnd) {
+  auto market = open(32, 0.3);
+  prepare_letters(*market);
+  const std::size_t cheat =
+      add(*market, "cheat",
+          std::make_unique<CheatFactory>(serial::Lies{{7, "gates"}, {8, "gates"}, {9, "gates"}}));
+  const ChainStatus status = drive(*market, letters(200, 16, 1));
+  EXPECT_EQ(status.entry.state, ChainState::kCaught);
+  EXPECT_EQ(*status.audits.mismatches.begin(), 7u);
+  EXPECT_NE(status.entry.reason.find("link 7 of chain"), std::string::npos);
+  for (const auto& info : market->gateway().providers()) {
+    EXPECT_NE(info.banned, "") << info.name;
+  }
+  market->rest_ms(60'000);
+  check(*market, {market->address_of(cheat)});
+}
+
+TEST_F(MoneyChains, WhoCannotPayWaitsUntilItCan) {
+  auto market = open(33, 0.3, [](DemoTerms& terms) {
+    terms.consumer_deposit = *terms.gateway.price.times(Amount(5));
+  });
+  prepare_letters(*market);
+  add(*market, "a");
+  std::optional<ChainStatus> made;
+  market->gateway().chains().create(letters(9, {}, 0), [&](core::Result<ChainStatus> status) {
+    ASSERT_TRUE(status) << status.error().message;
+    made = *status;
+  });
+  market->rest_ms(5'000);
+  ASSERT_TRUE(made);
+  const ChainStatus waiting = *market->gateway().chains().status(made->entry.id);
+  EXPECT_EQ(waiting.links, 5u);
+  EXPECT_EQ(waiting.entry.state, ChainState::kRunning);
+  EXPECT_NE(waiting.entry.reason.find("can't pay"), std::string::npos) << waiting.entry.reason;
+  gateway::Gateway& live = market->gateway();
+  ASSERT_TRUE(
+      live.deposit(live.account_address("consumer"), terms_.consumer_deposit, reference("more")));
+  market->rest_ms(5'000);
+  EXPECT_EQ(live.chains().status(made->entry.id)->entry.state, ChainState::kFinished);
+}
+
+TEST_F(MoneyChains, ACrashAtAnyWriteOfEitherSideLeadsToTheSameState) {
+  const gateway::ChainRequest request = letters(5, {}, 0.3);
+  core::Digest expected{};
+  for (const bool of_gateway : {true, false}) {
+    for (std::uint64_t write = 0; write < 28; ++write) {
+      for (const Fault fault : {Fault::kCrashBefore, Fault::kCrashAfter}) {
+        SCOPED_TRACE(fmt::format("{} {}", of_gateway ? "gateway" : "provider", write));
+        auto market = open(34, 0.5);
+        prepare_letters(*market);
+        const std::vector<crypto::Address> providers = {market->address_of(add(*market, "a"))};
+        if (of_gateway) {
+          market->kill_gateway();
+          market->break_gateway_at(write, fault);
+          (void)market->start_gateway();
+        } else {
+          market->kill_provider(0);
+          market->break_provider_at(0, write, fault);
+          market->start_provider(0);
+          market->gateway().chains().create(request, [](const core::Result<ChainStatus>&) {});
+          market->rest_ms(1'000);
+          market->kill_provider(0);
+          market->start_provider(0);
+        }
+        market->rest_ms(12'000);
+        const ChainStatus status = drive(*market, request);
+        ASSERT_EQ(status.entry.state, ChainState::kFinished) << status.entry.reason;
+        ASSERT_EQ(status.links, 5u);
+        ASSERT_TRUE(status.audits.mismatches.empty());
+        if (expected == core::Digest{}) expected = status.final_root;
+        ASSERT_EQ(status.final_root, expected);
+        market->rest_ms(60'000);
+        check(*market, providers);
+        ASSERT_EQ(balance(*market, providers[0], AccountKind::kStake), terms_.provider.stake);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace commensal::lab
