@@ -124,7 +124,28 @@ class LazyFactory final : public provider::EngineFactory {
   }
 };
 
+class ChainCheatFactory final : public provider::EngineFactory {
+ public:
+  explicit ChainCheatFactory(serial::Lies lies) : lies_(std::move(lies)) {}
+  core::Result<std::unique_ptr<provider::Engine>> load(const core::Path& model_file) override {
+    return provider::SessionEngineFactory({}).load(model_file);
+  }
+  core::Result<std::unique_ptr<chain::Engine>> load_chain(
+      const core::Path& model_file, const std::vector<protocol::Feed>& feeds) override {
+    COMMENSAL_ASSIGN(const auto graph, graph::onnx::import_file(model_file));
+    COMMENSAL_ASSIGN(auto engine, serial::CheatEngine::create(graph, {}, feeds, lies_));
+    return std::unique_ptr<chain::Engine>(std::move(engine));
+  }
+
+ private:
+  serial::Lies lies_;
+};
+
 }  // namespace
+
+std::unique_ptr<provider::EngineFactory> make_chain_cheat(serial::Lies lies) {
+  return std::make_unique<ChainCheatFactory>(std::move(lies));
+}
 
 std::unique_ptr<provider::EngineFactory> make_bf16_cheat() {
   return std::make_unique<Bf16Factory>();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <commensal/lab/serial/cheat.hpp>
 #include <commensal/serve/provider/engine.hpp>
 #include <memory>
 
@@ -14,5 +15,8 @@ std::unique_ptr<provider::EngineFactory> make_bf16_cheat();
 
 /// Computes nothing: every output is zeros of the right shape and type.
 std::unique_ptr<provider::EngineFactory> make_lazy_cheat();
+
+/// Computes some links of chains with another weight; all else as it should.
+std::unique_ptr<provider::EngineFactory> make_chain_cheat(serial::Lies lies);
 
 }  // namespace commensal::lab

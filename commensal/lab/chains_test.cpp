@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Chains on the whole trip in one thread, in virtual time: with money, with cheats, and with a
 // crash at every write of either side.
-#include <commensal/compute/graph/onnx/import.hpp>
+#include <commensal/lab/adversaries.hpp>
 #include <commensal/lab/money_fixture.hpp>
-#include <commensal/lab/serial/cheat.hpp>
 #include <commensal/serve/gateway/chains.hpp>
 
 namespace commensal::lab {
@@ -15,24 +14,6 @@ using store::Fault;
 
 const char* const kLetters = COMMENSAL_SOURCE_DIR "/models/letters/letters.onnx";
 const gateway::Account kConsumer{.name = "consumer", .role = gateway::Role::kConsumer};
-
-/// An honest engine but for some links.
-class CheatFactory final : public provider::EngineFactory {
- public:
-  explicit CheatFactory(serial::Lies lies) : lies_(std::move(lies)) {}
-  core::Result<std::unique_ptr<provider::Engine>> load(const core::Path& file) override {
-    return provider::SessionEngineFactory({}).load(file);
-  }
-  core::Result<std::unique_ptr<chain::Engine>> load_chain(
-      const core::Path& file, const std::vector<protocol::Feed>& feeds) override {
-    COMMENSAL_ASSIGN(const auto graph, graph::onnx::import_file(file));
-    COMMENSAL_ASSIGN(auto engine, serial::CheatEngine::create(graph, {}, feeds, lies_));
-    return std::unique_ptr<chain::Engine>(std::move(engine));
-  }
-
- private:
-  serial::Lies lies_;
-};
 
 class MoneyChains : public MoneyTrip {
  protected:
@@ -104,8 +85,7 @@ TEST_F(MoneyChains, ACheatIsSlashedAndItsChainsEnd) {
   auto market = open(32, 0.3);
   prepare_letters(*market);
   const std::size_t cheat =
-      add(*market, "cheat",
-          std::make_unique<CheatFactory>(serial::Lies{{7, "gates"}, {8, "gates"}, {9, "gates"}}));
+      add(*market, "cheat", make_chain_cheat({{7, "gates"}, {8, "gates"}, {9, "gates"}}));
   const ChainStatus status = drive(*market, letters(200, 16, 1));
   EXPECT_EQ(status.entry.state, ChainState::kCaught);
   EXPECT_EQ(*status.audits.mismatches.begin(), 7u);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Chains between the real programs: provider, gateway and auditor, killed at random moments.
 #include <commensal/compute/graph/onnx/import.hpp>
-#include <commensal/lab/serial/cheat.hpp>
+#include <commensal/lab/adversaries.hpp>
 #include <commensal/serve/provider/daemon.hpp>
 #include <commensal/verify/audit.hpp>
 #include <commensal/verify/chain/record.hpp>
@@ -14,24 +14,6 @@ namespace {
 using Digest = core::Digest;
 
 const std::string kLetters = std::string(COMMENSAL_SOURCE_DIR) + "/models/letters/letters.onnx";
-
-/// An honest engine but for some links of a chain.
-class CheatFactory final : public provider::EngineFactory {
- public:
-  explicit CheatFactory(serial::Lies lies) : lies_(std::move(lies)) {}
-  core::Result<std::unique_ptr<provider::Engine>> load(const core::Path& file) override {
-    return provider::SessionEngineFactory({}).load(file);
-  }
-  core::Result<std::unique_ptr<chain::Engine>> load_chain(
-      const core::Path& file, const std::vector<protocol::Feed>& feeds) override {
-    COMMENSAL_ASSIGN(const auto graph, graph::onnx::import_file(file));
-    COMMENSAL_ASSIGN(auto engine, serial::CheatEngine::create(graph, {}, feeds, lies_));
-    return std::unique_ptr<chain::Engine>(std::move(engine));
-  }
-
- private:
-  serial::Lies lies_;
-};
 
 class ChainSystem : public System {
  protected:
@@ -78,7 +60,7 @@ class ChainSystem : public System {
     config.folder = folder_.at("cheat");
     config.gateway = "127.0.0.1:" + link_port_;
     config.name = "cheat";
-    return *provider::Daemon::start(config, std::make_unique<CheatFactory>(std::move(lies)));
+    return *provider::Daemon::start(config, lab::make_chain_cheat(std::move(lies)));
   }
   bool is_running() {
     auto client = connect();
