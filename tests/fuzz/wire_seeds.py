@@ -57,6 +57,11 @@ def http_seeds():
             b'"parameters":{"binary_data_size":4}}]}')
     put("http", "binary", request(head + b"\1\2\3\4",
                                   f"Inference-Header-Content-Length: {len(head)}\r\n"))
+    chain = (b'{"model":"a/m","steps":9,"feeds":[["y","x"]],"noise":12,"states":"movable",'
+             b'"audit_probability":1e-2,"key":"k",' + head[1:])
+    put("http", "chain", request(chain + b"\1\2\3\4",
+                                 f"Inference-Header-Content-Length: {len(chain)}\r\n"))
+    put("http", "root", request(b'{"root":"' + b"7f" * 32 + b'"}'))
     put("http", "get", b"GET /v2/health/live HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")
     chunk = f"{len(one):x}\r\n".encode() + one + b"\r\n0\r\n\r\n"
     put("http", "chunked", b"POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n" +

@@ -112,14 +112,21 @@ constexpr Member kMembers[] = {
      }},
 };
 
+std::string member_names() {
+  std::string names;
+  for (const Member& member : kMembers) {
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", member.name);
+  }
+  return names;
+}
+
 Result<Draft> read_draft(std::string_view json) {
   Draft draft;
   JsonCursor cursor(json);
   COMMENSAL_TRY(cursor.object([&](std::string_view name) -> Result<void> {
     const auto member = std::ranges::find(kMembers, name, &Member::name);
     if (member == std::end(kMembers)) {
-      return fail(ErrorCode::kInvalidArgument, "unknown member '{}'",
-                  name.substr(0, limits::kNameBytesMax));
+      return fail(ErrorCode::kInvalidArgument, "unknown member; there are {}", member_names());
     }
     const auto read = member->read(cursor, draft);
     if (!read) return core::in_context(fmt::format("\"{}\"", name), read.error());
