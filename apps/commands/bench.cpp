@@ -73,8 +73,8 @@ Result<int> bench_tickets(Options& options) {
     options.pay.model.clear();
   }
   COMMENSAL_ASSIGN(const auto rows, lab::run_pay_bench(options.pay, core::SystemClock()));
-  fmt::print("{}\n", options.json ? lab::pay_json(rows) : lab::pay_text(rows));
-  return std::ranges::all_of(rows, &lab::PayRow::ok) ? 0 : 2;
+  fmt::print("{}\n", options.json ? lab::rows_json(rows) : lab::rows_text(rows));
+  return std::ranges::all_of(rows, &lab::Row::ok) ? 0 : 2;
 }
 
 void declare_tickets(CLI::App& app, Options& options) {

@@ -3,22 +3,10 @@
 
 #include <commensal/base/core/clock.hpp>
 #include <commensal/base/core/file.hpp>
-#include <string>
-#include <vector>
+#include <commensal/lab/bench/rows.hpp>
 
 /// What money costs: tickets checked, entries made durable.
 namespace commensal::lab {
-
-/// One figure: the median over repeats, and between which values the middle half of them lies.
-struct PayRow {
-  std::string name;  // with its unit last
-  double value = 0;
-  double low = 0, high = 0;
-  double limit = 0;      // that the project sets itself
-  std::string how;       // what was done, with its sizes
-  bool at_most = false;  // what the limit is: the most, or the least
-  bool ok() const { return at_most ? value <= limit : value >= limit; }
-};
 
 struct PayBenchOptions {
   core::Path folder;        // for the ledger's database; emptied by who made it
@@ -32,29 +20,21 @@ struct PayBenchOptions {
 
 /// Entries per second that are on disk: signed transactions (ECDSA, recovered as ever), each one
 /// checked, applied and written to SQLite in groups, fsync after every group. Errors: the store's.
-core::Result<PayRow> bench_ledger(const PayBenchOptions& options, const core::Clock& clock);
+core::Result<Row> bench_ledger(const PayBenchOptions& options, const core::Clock& clock);
 
 /// Claims per second that one thread checks: both signatures of the receipt, reveals, opening,
 /// draw; `batch` receipts share a signature of each side, which is recovered once. The row with
 /// options.batch has the limit. Errors: none.
-core::Result<PayRow> bench_tickets(const PayBenchOptions& options, std::size_t batch,
-                                   const core::Clock& clock);
+core::Result<Row> bench_tickets(const PayBenchOptions& options, std::size_t batch,
+                                const core::Clock& clock);
 
 /// What receipts and tickets add to a request on options.model (lab/overhead), as shares of plain
 /// execution. Errors: those of measure_overhead.
-core::Result<std::vector<PayRow>> bench_provider(const PayBenchOptions& options,
-                                                 const core::Clock& clock);
+core::Result<std::vector<Row>> bench_provider(const PayBenchOptions& options,
+                                              const core::Clock& clock);
 
 /// All rows. Errors: theirs.
-core::Result<std::vector<PayRow>> run_pay_bench(const PayBenchOptions& options,
-                                                const core::Clock& clock);
-
-std::string pay_text(const std::vector<PayRow>& rows);
-/// {"results": [...], "bars": [...]}, as `bench runtime` prints it; "at_most" says which way a
-/// bar's limit goes.
-std::string pay_json(const std::vector<PayRow>& rows);
-
-/// Of `rates`, not empty.
-PayRow pay_row(std::string name, double limit, std::vector<double> rates, std::string how);
+core::Result<std::vector<Row>> run_pay_bench(const PayBenchOptions& options,
+                                             const core::Clock& clock);
 
 }  // namespace commensal::lab

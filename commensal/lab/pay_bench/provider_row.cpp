@@ -8,14 +8,14 @@ namespace {
 constexpr double kShareMax = 0.015;
 constexpr double kNoLimit = 1;
 
-PayRow row(std::string name, const Share& share, double limit, std::string how) {
+Row row(std::string name, const Share& share, double limit, std::string how) {
   return {std::move(name), share.value, share.low, share.high, limit, std::move(how), true};
 }
 
 }  // namespace
 
-core::Result<std::vector<PayRow>> bench_provider(const PayBenchOptions& options,
-                                                 const core::Clock& clock) {
+core::Result<std::vector<Row>> bench_provider(const PayBenchOptions& options,
+                                              const core::Clock& clock) {
   OverheadOptions overhead;
   overhead.model = options.model;
   overhead.folder = options.folder;
@@ -27,7 +27,7 @@ core::Result<std::vector<PayRow>> bench_provider(const PayBenchOptions& options,
       "{} under way, {:.1f} receipts a signature, {} winners",
       options.model.stem().string(), found.plain_s * 1e3, options.rounds, overhead.requests,
       overhead.in_flight, found.batch, found.winners);
-  return std::vector<PayRow>{
+  return std::vector<Row>{
       row("provider_overhead_beyond_ingest", found.beyond_ingest, kShareMax,
           "processor time of all threads; " + how),
       row("provider_overhead_beyond_ingest_wall", found.beyond_ingest_wall, kShareMax,
