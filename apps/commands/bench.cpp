@@ -6,6 +6,7 @@
 #include <commensal/lab/bench/report.hpp>
 #include <commensal/lab/bench/serve.hpp>
 #include <commensal/lab/pay_bench/pay_bench.hpp>
+#include <commensal/lab/verify_bench/verify_bench.hpp>
 #include <iostream>
 #include <memory>
 #include <utility>
@@ -23,6 +24,7 @@ struct Options {
   bool skip_load = false;
   bool skip_latency = false;
   lab::PayBenchOptions pay;
+  lab::VerifyBenchOptions verify;
   bool json = false;
 };
 
@@ -75,6 +77,33 @@ Result<int> bench_tickets(Options& options) {
   COMMENSAL_ASSIGN(const auto rows, lab::run_pay_bench(options.pay, core::SystemClock()));
   fmt::print("{}\n", options.json ? lab::rows_json(rows) : lab::rows_text(rows));
   return std::ranges::all_of(rows, &lab::Row::ok) ? 0 : 2;
+}
+
+Result<int> bench_verify(Options& options) {
+  COMMENSAL_ASSIGN(const auto folder, core::TemporaryFolder::make("commensal-bench", "."));
+  options.verify.folder = folder.path();
+  COMMENSAL_TRY(export_missing(options.models_dir, {"resnet50", "bert_l4_h256"}));
+  options.verify.resnet = core::Path(options.models_dir) / "resnet50.onnx";
+  options.verify.encoder = core::Path(options.models_dir) / "bert_l4_h256.onnx";
+  COMMENSAL_ASSIGN(const auto rows, lab::run_verify_bench(options.verify, core::SystemClock()));
+  fmt::print("{}\n", options.json ? lab::rows_json(rows) : lab::rows_text(rows));
+  return std::ranges::all_of(rows, &lab::Row::ok) ? 0 : 2;
+}
+
+void declare_verify(CLI::App& app, Options& options) {
+  app.add_option(
+         "--models-dir", options.models_dir,
+         "Folder of resnet50.onnx and bert_l4_h256.onnx; what is missing is exported into it")
+      ->capture_default_str();
+  app.add_option("--rounds", options.verify.rounds, "Rounds of each measurement")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  app.add_option("--disputes", options.verify.disputes, "Disputes about each network")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  app.add_option("--seed", options.verify.seed, "What operators are drawn from")
+      ->capture_default_str();
+  app.add_flag("--json", options.json, "Print JSON");
 }
 
 void declare_tickets(CLI::App& app, Options& options) {
@@ -140,10 +169,15 @@ Run declare_bench(CLI::App& app) {
       "tickets",
       "Tickets verified and ledger entries made durable; exit status 2 if a bar is missed");
   declare_tickets(*tickets, *options);
+  CLI::App* verify = app.add_subcommand(
+      "verify",
+      "What receipts, audits and disputes cost beside execution; exit status 2 if a bar is missed");
+  declare_verify(*verify, *options);
   // What `runtime` starts: no user needs it, so it is in no list.
   CLI::App* worker = app.add_subcommand("worker")->group("");
-  return [options, worker, tickets]() -> Result<int> {
+  return [options, worker, tickets, verify]() -> Result<int> {
     if (tickets->parsed()) return bench_tickets(*options);
+    if (verify->parsed()) return bench_verify(*options);
     if (!worker->parsed()) return bench_runtime(*options);
     lab::serve_runtime(std::cin, std::cout, core::SystemClock());
     return 0;

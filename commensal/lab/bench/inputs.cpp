@@ -42,10 +42,9 @@ core::Bytes elements(const tensor::TensorType& type, std::uint64_t stream) {
 
 }  // namespace
 
-Result<std::optional<std::vector<InputFile>>> write_inputs(const graph::Graph& graph,
-                                                           std::int64_t batch,
-                                                           const core::Path& folder) {
-  std::vector<InputFile> files;
+Result<std::optional<std::vector<tensor::Tensor>>> draw_inputs(const graph::Graph& graph,
+                                                               std::int64_t batch) {
+  std::vector<tensor::Tensor> drawn;
   for (const graph::ValueId id : graph.inputs) {
     const graph::Declared& declared = graph.values[static_cast<std::size_t>(id)].declared;
     if (declared.dtype != DType::kFloat32 && declared.dtype != DType::kInt64) {
@@ -54,11 +53,24 @@ Result<std::optional<std::vector<InputFile>>> write_inputs(const graph::Graph& g
     }
     const auto type = type_of(declared, batch);
     if (!type) return std::nullopt;
+    drawn.push_back(tensor::Tensor::copy_of(*type, elements(*type, drawn.size())));
+  }
+  return drawn;
+}
+
+Result<std::optional<std::vector<InputFile>>> write_inputs(const graph::Graph& graph,
+                                                           std::int64_t batch,
+                                                           const core::Path& folder) {
+  COMMENSAL_ASSIGN(const auto drawn, draw_inputs(graph, batch));
+  if (!drawn) return std::nullopt;
+  std::vector<InputFile> files;
+  for (const tensor::Tensor& input : *drawn) {
+    const graph::ValueId id = graph.inputs[files.size()];
     const core::Path path = folder / fmt::format("{}_{}.bin", batch, files.size());
-    COMMENSAL_TRY(core::write_file_atomically(path, elements(*type, files.size())));
-    const auto dims = type->shape.dims();
+    COMMENSAL_TRY(core::write_file_atomically(path, input.bytes()));
+    const auto dims = input.shape().dims();
     files.push_back({graph.name_of(id),
-                     std::string(tensor::traits(type->dtype).name),
+                     std::string(tensor::traits(input.dtype()).name),
                      {dims.begin(), dims.end()},
                      path.string()});
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,19 +13,21 @@ struct Row {
   std::string name;  // with its unit last
   double value = 0;
   double low = 0, high = 0;
-  double limit = 0;      // that the project sets itself
-  std::string how;       // what was done, with its sizes
-  bool at_most = false;  // what the limit is: the most, or the least
-  bool ok() const { return at_most ? value <= limit : value >= limit; }
+  std::optional<double> limit;  // that the project sets itself, where it does
+  std::string how;              // what was done, with its sizes
+  bool at_most = false;         // what the limit is: the most, or the least
+  bool ok() const { return !limit || (at_most ? value <= *limit : value >= *limit); }
 };
 
-/// The least that `values`, not empty, may have, or the most.
-Row row_at_least(std::string name, double limit, std::vector<double> values, std::string how);
-Row row_at_most(std::string name, double limit, std::vector<double> values, std::string how);
+/// Of `values`, not empty; the limit is the least that they may have, or the most.
+Row row_at_least(std::string name, std::optional<double> limit, std::vector<double> values,
+                 std::string how);
+Row row_at_most(std::string name, std::optional<double> limit, std::vector<double> values,
+                std::string how);
 
 std::string rows_text(const std::vector<Row>& rows);
-/// {"results": [...], "bars": [...]}, as `bench runtime` prints it; "at_most" says which way a
-/// bar's limit goes.
+/// {"results": [...], "bars": [...]}, as `bench runtime` prints it: bars are the rows with a limit,
+/// "at_most" says which way it goes.
 std::string rows_json(const std::vector<Row>& rows);
 
 }  // namespace commensal::lab

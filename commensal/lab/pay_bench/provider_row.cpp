@@ -6,9 +6,8 @@ namespace commensal::lab {
 namespace {
 
 constexpr double kShareMax = 0.015;
-constexpr double kNoLimit = 1;
 
-Row row(std::string name, const Share& share, double limit, std::string how) {
+Row row(std::string name, const Share& share, std::optional<double> limit, std::string how) {
   return {std::move(name), share.value, share.low, share.high, limit, std::move(how), true};
 }
 
@@ -32,9 +31,9 @@ core::Result<std::vector<Row>> bench_provider(const PayBenchOptions& options,
           "processor time of all threads; " + how),
       row("provider_overhead_beyond_ingest_wall", found.beyond_ingest_wall, kShareMax,
           "what the requests take longer; " + how),
-      row("provider_ingest", found.ingest, kNoLimit,
+      row("provider_ingest", found.ingest, std::nullopt,
           "processor time of hashing the request's own bytes; " + how),
-      row("provider_overhead", found.all, kNoLimit, "processor time of both; " + how)};
+      row("provider_overhead", found.all, std::nullopt, "processor time of both; " + how)};
 }
 
 }  // namespace commensal::lab

@@ -56,7 +56,7 @@ Result<Row> bench_tickets(const PayBenchOptions& options, std::size_t batch,
   return row_at_least(
       is_bar ? "tickets_verified_per_s_core"
              : fmt::format("tickets_verified_per_s_core_batch_{}", batch),
-      is_bar ? kLimitPerS : 0, std::move(rates),
+      is_bar ? std::optional<double>(kLimitPerS) : std::nullopt, std::move(rates),
       fmt::format("{} claims of one round, {} under one signature of each side: both "
                   "signatures, reveals, opening, draw; one thread",
                   made.size(), batch));

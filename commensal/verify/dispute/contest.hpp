@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <gtest/gtest.h>
-
 #include <commensal/base/core/rng.hpp>
 #include <commensal/base/protocol/commitment.hpp>
 #include <commensal/compute/kernels/random_values.hpp>
 #include <commensal/verify/audit.hpp>
 #include <commensal/verify/dispute/player.hpp>
 
-/// Disputes between an honest side and one that lies, for tests only.
+/// Disputes between an honest side and one that lies, for tests and the laboratory.
 namespace commensal::dispute::testing {
 
 using arbiter::Referee;
@@ -25,9 +23,9 @@ inline crypto::SecretKey key_of(std::uint8_t which) {
 /// What a liar changes in a run.
 struct Lie {
   std::size_t node = 0, output = 0;
-  std::int64_t element = 0;
+  std::int64_t element = 0;  // modulo their number
   std::uint8_t mask = 1;
-  std::int64_t byte = 0;  // of the element, which the mask is for
+  std::int64_t byte = 0;  // of the element, modulo its size, which the mask is for
 };
 
 /// Changes one element before anybody else sees it.
@@ -40,7 +38,8 @@ class Tampering final : public graph::Tracer {
     if (&node == graph_.nodes.data() + lie_.node) {
       const Tensor& output = outputs[lie_.output];
       const auto size = tensor::traits(output.dtype()).size;
-      const_cast<std::uint8_t*>(output.bytes().data())[lie_.element * size + lie_.byte] ^=
+      const std::int64_t element = lie_.element % output.shape().elements();
+      const_cast<std::uint8_t*>(output.bytes().data())[element * size + lie_.byte % size] ^=
           lie_.mask;
     }
     inner_.after_node(node, call, outputs);

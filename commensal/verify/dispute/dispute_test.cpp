@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whole disputes on random graphs: one side changes one element of one node. An honest side never
 // loses, whichever it is, and a verdict stands by itself.
+#include <gtest/gtest.h>
+
 #include <commensal/compute/graph/random_graph.hpp>
 #include <commensal/compute/kernels/numerics.hpp>
 #include <commensal/verify/dispute/contest.hpp>

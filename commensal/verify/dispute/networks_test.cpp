@@ -2,6 +2,8 @@
 // Disputes about whole networks, with the fast back end: a flipped bit in a convolution (by the
 // Winograd clause and direct), in Softmax, Relu and Add. Says what they cost beside an inference.
 // The networks are those of ./test (COMMENSAL_MODELS names their folder).
+#include <gtest/gtest.h>
+
 #include <commensal/base/core/cpu_time.hpp>
 #include <commensal/compute/graph/onnx/import.hpp>
 #include <commensal/verify/dispute/contest.hpp>

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The rules of a dispute and its end, on one small network: what is refused, by name and without a
 // trace; what happens to who is late; that a verdict file stands by itself and cannot be bent.
+#include <gtest/gtest.h>
+
 #include <commensal/base/core/file.hpp>
 #include <commensal/compute/graph/graph_maker.hpp>
 #include <commensal/compute/kernels/numerics.hpp>

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <commensal/lab/overhead/overhead.hpp>
+#include <commensal/lab/verify_bench/subject.hpp>
+
+namespace commensal::lab {
+namespace {
+
+constexpr double kBeyondIngestMax = 0.003;
+constexpr double kOverheadMax = 0.015;
+constexpr std::size_t kRequests = 48;  // of a slice: two seconds of ResNet-50
+
+using Rows = std::vector<Row>;
+
+core::Result<Rows> provider_rows(const VerifyBenchOptions& options, const core::Clock& clock) {
+  OverheadOptions overhead;
+  overhead.model = options.resnet;
+  overhead.folder = options.folder;
+  overhead.rounds = options.rounds;
+  overhead.requests = kRequests;
+  COMMENSAL_ASSIGN(const Overhead found, measure_overhead(overhead, clock));
+  const std::string how = fmt::format(
+      "{}, batch 1, one thread, {:.1f} ms plain; {} rounds of {} requests a side, {} under way, "
+      "{:.1f} receipts a signature",
+      options.resnet.stem().string(), found.plain_s * 1e3, options.rounds, overhead.requests,
+      overhead.in_flight, found.batch);
+  const auto row = [&](const char* name, const Share& share, std::optional<double> limit,
+                       const char* what) {
+    return Row{name, share.value, share.low, share.high, limit, what + how, true};
+  };
+  return Rows{
+      row("provider_overhead_beyond_ingest", found.beyond_ingest, kBeyondIngestMax,
+          "receipts and tickets, processor time of all threads; "),
+      row("provider_overhead_beyond_ingest_wall", found.beyond_ingest_wall, std::nullopt,
+          "what the requests take longer; "),
+      row("provider_overhead", found.all, kOverheadMax, "and hashing the request's own bytes; ")};
+}
+
+void append(Rows& rows, Rows more) {
+  for (Row& row : more) rows.push_back(std::move(row));
+}
+
+}  // namespace
+
+core::Result<Rows> run_verify_bench(const VerifyBenchOptions& options, const core::Clock& clock) {
+  COMMENSAL_ASSIGN(Rows rows, provider_rows(options, clock));
+  COMMENSAL_ASSIGN(const Subject resnet, Subject::load(options.resnet));
+  double audit = 0;
+  COMMENSAL_ASSIGN(Rows replays, replay_rows(resnet, options.rounds, audit));
+  append(rows, std::move(replays));
+  append(rows, rule_rows(audit, options.seed));
+  COMMENSAL_ASSIGN(Rows disputes, dispute_rows(resnet, options.disputes, options.seed, true));
+  append(rows, std::move(disputes));
+  if (options.encoder.empty()) return rows;
+  COMMENSAL_ASSIGN(const Subject encoder, Subject::load(options.encoder));
+  COMMENSAL_ASSIGN(Rows more, dispute_rows(encoder, options.disputes, options.seed, false));
+  append(rows, std::move(more));
+  return rows;
+}
+
+}  // namespace commensal::lab
