@@ -25,8 +25,8 @@ ledger::Config default_rules() {
 
 }  // namespace
 
-Party::Party(core::Rng& rng)
-    : key(crypto::SecretKey::generate(rng)),
+Party::Party(core::Rng& rng, crypto::SecretKey own)
+    : key(std::move(own)),
       address(key.address()),
       chain(beacon::ReverseChain::make(rng.next_digest(), kChainDepth)),
       head(protocol::sign_chain_head(key, {{}, chain.anchor(), chain.rounds(), {}})) {}
@@ -54,19 +54,23 @@ Result<void> Stand::found(const Terms& terms) {
   config.operator_address = operator_->address;
   COMMENSAL_TRY(send(*operator_, ledger::Found{config}));
   COMMENSAL_TRY(admit(*auditor_));
-  COMMENSAL_TRY(deposit(gateway_->address, terms.escrow + terms.penalty_escrow));
+  COMMENSAL_TRY(deposit(gateway_->address, Amount(terms.escrow + terms.penalty_escrow)));
   COMMENSAL_TRY(fund(*gateway_, AccountKind::kEscrow, terms.escrow));
   COMMENSAL_TRY(fund(*gateway_, AccountKind::kPenaltyEscrow, terms.penalty_escrow));
-  COMMENSAL_TRY(deposit(provider_->address, terms.stake));
+  COMMENSAL_TRY(deposit(provider_->address, Amount(terms.stake)));
   COMMENSAL_TRY(fund(*provider_, AccountKind::kStake, terms.stake));
   return pair(*gateway_, *provider_);
 }
 
 Party& Stand::join() { return parties_.emplace_back(rng_); }
 
-Result<void> Stand::deposit(const Address& owner, std::uint64_t amount) {
-  if (amount == 0) return {};
-  COMMENSAL_TRY(send(*operator_, ledger::Deposit{owner, Amount(amount), rng_.next_digest()}));
+Party& Stand::join_again(const Party& who) {
+  return parties_.emplace_back(rng_, *crypto::SecretKey::from_bytes(who.key.bytes()));
+}
+
+Result<void> Stand::deposit(const Address& owner, const Amount& amount) {
+  if (amount == Amount()) return {};
+  COMMENSAL_TRY(send(*operator_, ledger::Deposit{owner, amount, rng_.next_digest()}));
   return {};
 }
 
@@ -99,8 +103,8 @@ Result<ledger::Entry> Stand::send(const Party& sender, ledger::Body body) {
 double Stand::wealth(const Address& owner) const {
   double sum = 0;
   for (const auto& [account, amount] : state().balances.rows()) {
-    const bool counts =
-        account.kind != AccountKind::kOutside && account.kind != AccountKind::kBurnt;
+    const bool counts = account.kind != AccountKind::kOutside &&
+                        account.kind != AccountKind::kBurnt && account.kind != AccountKind::kCredit;
     if (account.owner == owner && counts) sum += ticket::to_double(amount);
   }
   return sum;

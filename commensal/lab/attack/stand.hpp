@@ -18,7 +18,8 @@ using protocol::Amount;
 
 /// Somebody with a key and a hash chain.
 struct Party {
-  explicit Party(core::Rng& rng);
+  explicit Party(core::Rng& rng) : Party(rng, crypto::SecretKey::generate(rng)) {}
+  Party(core::Rng& rng, crypto::SecretKey own);
   crypto::SecretKey key;
   Address address;
   beacon::ReverseChain chain;
@@ -62,6 +63,7 @@ class Stand {
 
   Models& models() { return models_; }
   core::Rng& rng() { return rng_; }
+  const Party& book_keeper() const { return *operator_; }
   Party& gateway() { return *gateway_; }
   Party& provider() { return *provider_; }
   const Party& auditor() const { return *auditor_; }
@@ -74,13 +76,16 @@ class Stand {
   Amount face() const { return face_; }
 
   Party& join();
-  Result<void> deposit(const Address& owner, std::uint64_t amount);
+  /// The same key with another hash chain.
+  Party& join_again(const Party& who);
+  Result<void> deposit(const Address& owner, const Amount& amount);
   Result<void> fund(const Party& who, ledger::AccountKind into, std::uint64_t amount);
   Result<void> admit(const Party& auditor);
   /// Draws tickets between these two from now on.
   Result<void> pair(const Party& gateway, const Party& provider);
   Result<ledger::Entry> send(const Party& sender, ledger::Body body);
-  /// Everything that is its own, wherever it lies; what is reserved for claims is the gateway's.
+  /// Everything that is its own, wherever it lies, but for free credit; what is reserved for claims
+  /// is the gateway's.
   double wealth(const Address& owner) const;
 
   protocol::Job job(const Party& gateway, const Party& provider, const Digest& input_commitment);
