@@ -44,7 +44,8 @@ Result<std::unique_ptr<Models>> Models::load(const core::Path& folder) {
 
 Result<void> Models::load_digits(const core::Path& file) {
   COMMENSAL_ASSIGN(digits_graph_, graph::onnx::import_file(file));
-  digits_roots_ = verify::model_roots(*digits_graph_);
+  digits_leaves_ = std::make_shared<verify::ModelLeaves>(verify::model_leaves(*digits_graph_));
+  digits_roots_ = verify::model_roots(*digits_leaves_);
   graph::SessionOptions by_reference;
   by_reference.backend = graph::Backend::kRef;
   COMMENSAL_ASSIGN(digits_, graph::Session::create(digits_graph_, {}));

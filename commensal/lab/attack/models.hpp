@@ -30,6 +30,7 @@ class Models {
   graph::Session& digits() { return *digits_; }
   const std::shared_ptr<const graph::Graph>& digits_graph() const { return digits_graph_; }
   const verify::ModelRoots& digits_roots() const { return digits_roots_; }
+  const std::shared_ptr<const verify::ModelLeaves>& digits_leaves() const { return digits_leaves_; }
 
   const std::shared_ptr<const graph::Graph>& letters_graph() const { return letters_graph_; }
   const verify::ModelRoots& letters_roots() const { return letters_roots_; }
@@ -45,6 +46,7 @@ class Models {
 
   std::shared_ptr<const graph::Graph> digits_graph_, letters_graph_;
   verify::ModelRoots digits_roots_, letters_roots_;
+  std::shared_ptr<const verify::ModelLeaves> digits_leaves_;
   std::optional<graph::Session> digits_, auditor_, shorter_, smaller_;
   std::unique_ptr<provider::Engine> bfloat16_;
   std::optional<noise::NoisySession> letters_;
