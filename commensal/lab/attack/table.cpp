@@ -7,8 +7,9 @@ namespace commensal::attack {
 std::span<const Attack> attack_table() {
   static const std::vector<Attack> kAll = [] {
     std::vector<Attack> all;
-    for (const auto family : {answer_attacks(), chain_attacks(), ticket_attacks(), draw_attacks(),
-                              money_attacks(), auditor_attacks(), framing_attacks()}) {
+    for (const auto family :
+         {answer_attacks(), chain_attacks(), ticket_attacks(), draw_attacks(), money_attacks(),
+          auditor_attacks(), framing_attacks(), trust_attacks()}) {
       all.insert(all.end(), family.begin(), family.end());
     }
     return all;
