@@ -16,6 +16,7 @@ Run declare_gateway(CLI::App& app);
 Run declare_infer(CLI::App& app);
 Run declare_inspect(CLI::App& app);
 Run declare_key(CLI::App& app);
+Run declare_lab(CLI::App& app);
 Run declare_ledger(CLI::App& app);
 Run declare_models(CLI::App& app);
 Run declare_operators(CLI::App& app);
@@ -152,6 +153,12 @@ constexpr Command kTable[] = {
      "commensal bench runtime --json\n"
      "commensal bench tickets --json",
      declare_bench},
+    {"lab",
+     "Let adversaries attack this program, each defence on and off, and count what they gain",
+     "commensal lab attack --all --trials 200\n"
+     "commensal lab attack garbage smaller-model --trials 1000 --seed 7 --json\n"
+     "commensal lab attack --list",
+     declare_lab},
 };
 
 }  // namespace

@@ -82,7 +82,7 @@ struct JointSettlement {
   crypto::Address client;
   crypto::Address holder;  // the job's provider, or the last endorsed
   Amount to_holder;        // out of the client's escrow
-  Amount to_client;        // out of the holder's own stake
+  Amount to_client;        // out of what the holder has available, this payment included
   crypto::Signature by_client;
   crypto::Signature by_holder;
 

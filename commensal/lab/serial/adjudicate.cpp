@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <commensal/lab/serial/adjudicate.hpp>
 #include <commensal/verify/audit.hpp>
+#include <commensal/verify/dispute/contest.hpp>
 
 namespace commensal::serial {
 namespace {
@@ -9,8 +10,6 @@ using arbiter::Referee;
 using arbiter::Side;
 using core::ErrorCode;
 using core::Result;
-
-constexpr int kTurnsMax = 1000;  // levels of all trees together are far fewer
 
 /// What F was given, noise included.
 Result<chain::Values> given(const Quarrel& quarrel) {
@@ -21,14 +20,14 @@ Result<chain::Values> given(const Quarrel& quarrel) {
   return noise ? quarrel.by_auditor.disturbed(inputs, *noise) : inputs;
 }
 
-Result<Referee> opened(const Quarrel& quarrel) {
+Result<Referee> opened(const Quarrel& quarrel, const core::Clock& clock) {
   arbiter::Setup setup;
   setup.receipt = quarrel.receipt;
   COMMENSAL_ASSIGN(setup.input_root, chain::input_root_of(quarrel.shown.task));
   if (arbiter::has_fixed_input(setup.receipt.job)) setup.input_salt = quarrel.shown.task.input_salt;
   setup.output_salt = quarrel.shown.output_salt;
   setup.challenger = quarrel.auditor.address();
-  return Referee::open(std::move(setup), quarrel.clock);
+  return Referee::open(std::move(setup), clock);
 }
 
 /// `graph` is the one whose nodes the run shows; it must outlive the player.
@@ -43,22 +42,9 @@ Result<dispute::Player> player(const dispute::Hand& common, Side side, const cry
   return dispute::Player::prepare(std::move(hand), threads);
 }
 
-Result<void> play(Referee& referee, dispute::Player& provider, dispute::Player& auditor) {
-  for (int turn = 0; turn < kTurnsMax && !referee.outcome(); ++turn) {
-    for (const Side side : {Side::kProvider, Side::kChallenger}) {
-      if (referee.outcome()) break;
-      dispute::Player& mover = side == Side::kProvider ? provider : auditor;
-      COMMENSAL_ASSIGN(const auto move, mover.answer(referee));
-      if (!move) continue;
-      COMMENSAL_TRY(referee.move(side, *move));
-    }
-  }
-  if (referee.outcome()) return {};
-  return core::fail(ErrorCode::kInternal, "a dispute without an end after {} turns", kTurnsMax);
-}
-
 Result<Ruling> rule(const Quarrel& quarrel) {
-  COMMENSAL_ASSIGN(Referee referee, opened(quarrel));
+  core::ManualClock clock;
+  COMMENSAL_ASSIGN(Referee referee, opened(quarrel, clock));
   dispute::Hand common;
   COMMENSAL_ASSIGN(common.inputs, given(quarrel));
   const graph::Graph& graph = quarrel.by_auditor.graph();
@@ -74,7 +60,9 @@ Result<Ruling> rule(const Quarrel& quarrel) {
   COMMENSAL_ASSIGN(auto auditor,
                    player(common, Side::kChallenger, quarrel.auditor, graph,
                           dispute::rerun_on(quarrel.by_auditor.session(), inputs), threads));
-  COMMENSAL_TRY(play(referee, provider, auditor));
+  // Whose moves are refused (its second run was not what it had signed) runs out of time.
+  dispute::testing::play(referee, clock, provider, auditor);
+  if (!referee.outcome()) return core::fail(ErrorCode::kInternal, "a dispute without an end");
   Ruling made{*referee.outcome(), {}};
   if (made.outcome.ending == arbiter::Ending::kProved) made.file = protocol::encode(referee.file());
   return made;

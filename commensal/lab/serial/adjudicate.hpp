@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <commensal/base/core/clock.hpp>
 #include <commensal/verify/chain/client.hpp>
 #include <commensal/verify/chain/provider.hpp>
 #include <commensal/verify/dispute/player.hpp>
@@ -10,7 +9,6 @@ namespace commensal::serial {
 
 /// A link on which provider and auditor differ: what the arbiter is told, and both sides.
 struct Quarrel {
-  const core::Clock& clock;
   const protocol::Receipt& receipt;  // of the link
   const chain::ChainClient::Audit& shown;
   /// Each runs the link again as its side did.

@@ -195,8 +195,8 @@ Result<CaughtLink> ChainWorld::catch_link(const chain::ChainClient::Audit& shown
   if (place && *place < ours.roots().size()) caught.node = ours.roots()[*place].node;
   COMMENSAL_ASSIGN(const auto receipt, client_->receipt(step));
   chain::Engine& engine = options_.engine != nullptr ? *options_.engine : *honest_;
-  COMMENSAL_ASSIGN(caught.ruling, adjudicate({outside_.clock, receipt, shown, engine, auditing_,
-                                              keys_.provider, keys_.auditor}));
+  COMMENSAL_ASSIGN(caught.ruling,
+                   adjudicate({receipt, shown, engine, auditing_, keys_.provider, keys_.auditor}));
   return caught;
 }
 

@@ -219,8 +219,9 @@ Result<void> rule(Context& context, const Settle& body) {
   }
   COMMENSAL_TRY(take_all(context, claim.gateway, AccountKind::kEscrow, available(claim.holder),
                          settlement.to_holder));
-  COMMENSAL_TRY(take_all(context, claim.holder, AccountKind::kStake, available(claim.gateway),
-                         settlement.to_client));
+  // Never out of a stake: two keys of one owner would have it out before it is slashed.
+  COMMENSAL_TRY(
+      context.move(available(claim.holder), available(claim.gateway), settlement.to_client));
   claim.status = ClaimStatus::kSettled;
   context.state.claims.set(ticket, claim);
   return {};

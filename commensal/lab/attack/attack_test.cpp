@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// The laboratory itself: its statistics, its bars, and that a seed is all it depends on.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <commensal/base/crypto/sha256.hpp>
+#include <commensal/lab/attack/report.hpp>
+#include <set>
+
+namespace commensal::attack {
+namespace {
+
+core::Path models_folder() { return core::Path(COMMENSAL_SOURCE_DIR) / "models"; }
+
+std::vector<Finding> findings_of(const Options& options) {
+  auto models = Models::load(models_folder());
+  EXPECT_TRUE(models) << models.error().message;
+  auto findings = run_attacks(**models, options);
+  EXPECT_TRUE(findings) << findings.error().message;
+  return findings ? *findings : std::vector<Finding>();
+}
+
+double bar(const std::vector<Bar>& bars, std::string_view name) {
+  for (const Bar& each : bars) {
+    if (each.name == name) return each.value;
+  }
+  ADD_FAILURE() << name;
+  return -1;
+}
+
+const Attack kAttack{"an attack", "", "", "", "", Place::kRooms, "0.5", 0.5, nullptr};
+
+/// What is well: caught as often as expected, at a loss, and a control that pays.
+Finding sound() {
+  Finding finding;
+  finding.attack = &kAttack;
+  finding.trials = 100;
+  finding.arms[1].caught = 50;
+  finding.catch_rate = {0.3, 0.7};
+  finding.gain_interval = {-2, 0.5};
+  finding.control_gain_interval = {1, 2};
+  return finding;
+}
+
+TEST(AttackStatistics, IntervalsOfProbabilities) {
+  // Clopper, Pearson; values of R 4.2 binom.test(10, 100)$conf.int.
+  const Interval tenth = clopper_pearson(10, 100, 0.05);
+  EXPECT_NEAR(tenth.low, 0.0490047, 1e-6);
+  EXPECT_NEAR(tenth.high, 0.1762226, 1e-6);
+  // All or none: closed forms.
+  EXPECT_NEAR(clopper_pearson(200, 200, 0.001).low, std::pow(0.0005, 1 / 200.0), 1e-12);
+  EXPECT_EQ(clopper_pearson(200, 200, 0.001).high, 1);
+  EXPECT_EQ(clopper_pearson(0, 200, 0.001).low, 0);
+}
+
+TEST(AttackStatistics, IntervalsOfMeans) {
+  const std::vector<double> values = {1, 2, 3, 4};
+  EXPECT_EQ(mean_of(values), 2.5);
+  // t(3) at 97.5 % is 3.182446; the standard error sqrt(5/3/4).
+  EXPECT_NEAR(mean_interval(values, 0.05).high, 2.5 + 3.182446 * std::sqrt(5.0 / 12), 1e-6);
+  const std::vector<double> one = {7};
+  EXPECT_TRUE(std::isinf(mean_interval(one, 0.05).low));
+  const std::vector<double> same(10, 3.0);
+  EXPECT_EQ(mean_interval(same, 0.001).low, 3);
+}
+
+TEST(AttackBars, CountWhatIsWrong) {
+  std::vector<Finding> findings(5, sound());
+  for (const Bar& each : bars_of(findings)) EXPECT_TRUE(each.ok()) << each.name;
+  findings[0].arms[0].accused = 2;
+  findings[1].arms[1].accused = 1;
+  findings[1].arms[2].accused = 9;  // with the defence off: perhaps what the attack is about
+  findings[2].gain_interval = {0.1, 3};
+  findings[3].catch_rate = {0.51, 0.7};
+  findings[4].control_gain_interval = {-1, 2};
+  const auto bars = bars_of(findings);
+  EXPECT_EQ(bar(bars, "false_accusations"), 3);
+  EXPECT_EQ(bar(bars, "attacks_profitable"), 1);
+  EXPECT_EQ(bar(bars, "catch_rates_outside_interval"), 1);
+  EXPECT_EQ(bar(bars, "controls_that_fail_to_succeed"), 1);
+}
+
+TEST(AttackTable, EveryRowSaysWhatItIs) {
+  std::set<std::string_view> names;
+  for (const Attack& attack : attack_table()) {
+    EXPECT_TRUE(names.insert(attack.name).second) << attack.name;
+    for (const auto text : {attack.what, attack.defence, attack.control, attack.caught}) {
+      EXPECT_FALSE(text.empty()) << attack.name;
+    }
+    EXPECT_EQ(attack.formula.empty(), !attack.rate) << attack.name;
+    EXPECT_TRUE(!attack.rate || (*attack.rate > 0 && *attack.rate <= 1)) << attack.name;
+  }
+  EXPECT_GE(names.size(), 20u);
+}
+
+TEST(AttackTable, AnUnknownNameIsRefused) {
+  auto models = Models::load(models_folder());
+  ASSERT_TRUE(models);
+  const auto findings = run_attacks(**models, {.names = {"telepathy"}, .trials = 1});
+  ASSERT_FALSE(findings);
+  EXPECT_NE(findings.error().message.find("there is no 'telepathy'"), std::string::npos);
+}
+
+// Few trials: wide intervals, so that whether a control is seen to pay is for the long run.
+TEST(SimAttack, AllOfThemBrieflyAndTheSameAgain) {
+  const Options options{.names = {}, .trials = 3, .seed = 11};
+  const auto findings = findings_of(options);
+  ASSERT_EQ(findings.size(), attack_table().size());
+  const auto bars = bars_of(findings);
+  EXPECT_EQ(bar(bars, "false_accusations"), 0);
+  EXPECT_EQ(bar(bars, "attacks_profitable"), 0);
+  EXPECT_EQ(bar(bars, "catch_rates_outside_interval"), 0);
+  for (const Finding& finding : findings) {
+    EXPECT_EQ(finding.arm(Arm::kHonest).bad, 0) << finding.attack->name;
+    EXPECT_EQ(finding.arm(Arm::kHonest).accused, 0u) << finding.attack->name;
+    EXPECT_GT(finding.control_gain, finding.gain) << finding.attack->name;
+  }
+  const std::string report = report_json(findings, options);
+  EXPECT_EQ(report_json(findings_of(options), options), report);
+  EXPECT_NE(report_json(findings_of({.names = {}, .trials = 3, .seed = 12}), options), report);
+}
+
+TEST(SimAttack, AnAttackDoesNotDependOnWhichOthersAreTried) {
+  const auto alone = findings_of({.names = {"equivocation"}, .trials = 4, .seed = 5});
+  const auto beside = findings_of({.names = {"replay", "equivocation"}, .trials = 4, .seed = 5});
+  ASSERT_EQ(alone.size(), 1u);
+  ASSERT_EQ(beside.size(), 2u);
+  EXPECT_EQ(beside[0].attack->name, "equivocation");  // the table's order
+  EXPECT_EQ(alone[0].control_gain, beside[0].control_gain);
+}
+
+}  // namespace
+}  // namespace commensal::attack
