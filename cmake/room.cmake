@@ -71,7 +71,8 @@ endfunction()
 
 # commensal_test(NAME SOURCES file ... LINK target ... [LABEL label] [TIMEOUT seconds])
 # A GoogleTest program. A suite whose name begins with "Equality", "Conformance", "Sim",
-# "Exhaustive", "Gpu" or "Money" carries that CTest label, every other one LABEL (default: unit).
+# "Exhaustive", "Gpu", "Money" or "Governor" carries that CTest label, every other one LABEL (default:
+# unit).
 function(commensal_test name)
   cmake_parse_arguments(TEST "" "LABEL;TIMEOUT" "SOURCES;LINK" ${ARGN})
   if(NOT TEST_LABEL)
@@ -83,7 +84,7 @@ function(commensal_test name)
   add_executable(${name} ${TEST_SOURCES})
   target_link_libraries(${name} PRIVATE ${TEST_LINK} GTest::gmock GTest::gtest_main)
   target_compile_definitions(${name} PRIVATE COMMENSAL_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
-  set(special Equality Conformance Sim Exhaustive Gpu Money)
+  set(special Equality Conformance Sim Exhaustive Gpu Money Governor)
   set(rest "*")
   set(minus)
   foreach(suite IN LISTS special)
