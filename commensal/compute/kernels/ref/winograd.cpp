@@ -144,11 +144,18 @@ void winograd_run(const Conv& conv, const Call& call, Tensor& output) {
   }
 }
 
+// The chains of all points side by side, so that no filter and no tile is transformed twice.
 float winograd_element(const Conv& conv, const Call& call, std::int64_t index) {
   const Place place = place_of(conv, index);
   const int points = points_of(conv);
-  float sums[kPointsMax], y[16];
-  for (int p = 0; p < points; ++p) sums[p] = point_sum(conv, call, place, p, conv.channels);
+  const float* x = call.in(0).data<float>().data();
+  const float* w = call.in(1).data<float>().data() + place.out_channel * conv.channels * 9;
+  float sums[kPointsMax] = {}, u[kPointsMax], v[kPointsMax], y[16];
+  for (std::int64_t c = 0; c < conv.channels; ++c) {
+    winograd_filter(conv.winograd_tile, w + c * 9, u);
+    transform_input(conv, place.tile, c, x, v);
+    for (int p = 0; p < points; ++p) sums[p] = step(u[p], v[p], sums[p]);
+  }
   transform_output(conv, sums, y);
   return store<float>(add_bias(y[place.in_tile], bias_of(conv, call, place.out_channel)));
 }

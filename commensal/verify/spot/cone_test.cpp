@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+// Elements from their cones have the bits of a full run: random graphs, networks that are wide,
+// and the networks of ./test.
+#include <gtest/gtest.h>
+
+#include <commensal/compute/graph/onnx/import.hpp>
+#include <commensal/compute/graph/random_graph.hpp>
+#include <commensal/compute/graph/session.hpp>
+#include <commensal/verify/spot/cone.hpp>
+#include <commensal/verify/spot/contents.hpp>
+#include <commensal/verify/spot/sheet.hpp>
+#include <cstdlib>
+#include <set>
+
+namespace commensal::spot {
+namespace {
+
+using graph::ValueId;
+using kernels::Draw;
+using tensor::Tensor;
+
+std::vector<std::int64_t> some_places(Draw& draw, std::int64_t elements, std::int64_t count) {
+  std::vector<std::int64_t> made;
+  for (std::int64_t i = 0; i < count && elements > 0; ++i) {
+    made.push_back(draw.number(0, elements - 1));
+  }
+  return made;
+}
+
+void expect_bits(const ConeValues& got, const Tensor& full,
+                 std::span<const std::int64_t> places) {
+  ASSERT_EQ(got.type, full.type());
+  ASSERT_EQ(got.values.size(), places.size());
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    ASSERT_EQ(got.values[i].bits, element_bits(full, places[i])) << "element " << places[i];
+  }
+}
+
+TEST(EqualityCones, OfRandomGraphs) {
+  std::uint64_t in_part = 0, in_full = 0;
+  const int cases = kernels::case_count(120);
+  for (int seed = 0; seed < cases; ++seed) {
+    graph::RandomGraph made(static_cast<std::uint64_t>(seed), false);
+    const auto graph = made.finish();
+    const auto expected = made.expected();
+    Draw draw(static_cast<std::uint64_t>(seed), 5);
+    for (std::size_t o = 0; o < expected.size(); ++o) {
+      SCOPED_TRACE(fmt::format("seed {}, output {}", seed, graph->name_of(graph->outputs[o])));
+      const auto places = some_places(draw, expected[o].elements(), draw.number(1, 4));
+      ConeOptions options;
+      options.share_max = std::array{0.1, 0.25, 1.0}[static_cast<std::size_t>(seed) % 3];
+      const auto got = cone_values(*graph, made.inputs(), o, places, options);
+      ASSERT_TRUE(got) << got.error().message;
+      expect_bits(*got, expected[o], places);
+      if (HasFailure()) return;
+      in_part += got->work.nodes_in_part;
+      in_full += got->work.nodes_in_full;
+    }
+  }
+  EXPECT_GE(in_part, static_cast<std::uint64_t>(10 * cases));
+  EXPECT_GE(in_full, static_cast<std::uint64_t>(cases));
+}
+
+/// What an element reads, and of which type it is, follows from types and the inputs that steer.
+TEST(EqualityCones, NothingElseSteers) {
+  std::set<std::string> operators;
+  const int cases = kernels::case_count(6000);
+  for (int seed = 0; seed < cases; ++seed) {
+    Draw draw(static_cast<std::uint64_t>(seed), 6);
+    const tensor::DType kinds[] = {tensor::DType::kFloat32, tensor::DType::kFloat32,
+                                   tensor::DType::kInt64, tensor::DType::kUint8};
+    const auto dtype = draw.of(kinds);
+    const auto shape = kernels::random_shape(draw, static_cast<int>(draw.number(1, 4)), 300);
+    const Tensor x = kernels::random_of(draw, dtype, shape, kernels::Blend::kPlain);
+    auto sample = draw.of(kernels::kRecipes).make(draw, x);
+    if (!sample) continue;
+    const auto op = kernels::find_operator("", sample->name, sample->opset);
+    if (!op || (*op)->reads == nullptr) continue;
+    std::vector<const Tensor*> full, hollow;
+    std::vector<Sheet> sheets;
+    sheets.reserve(sample->inputs.size());
+    for (std::size_t i = 0; i < sample->inputs.size(); ++i) {
+      const Tensor& input = sample->inputs[i];
+      full.push_back(input.defined() ? &input : nullptr);
+      hollow.push_back(full.back());
+      if (!input.defined() || input.dtype() == tensor::DType::kString) continue;
+      if (steers(**op, static_cast<int>(i))) continue;
+      sheets.push_back(*Sheet::of(input.type()));
+      hollow.back() = &sheets.back().tensor();
+    }
+    kernels::Call call{sample->opset, &sample->attributes, full, sample->outputs, {}, nullptr};
+    kernels::Call blind{sample->opset, &sample->attributes, hollow, sample->outputs, {}, nullptr};
+    auto types = (*op)->infer(call);
+    if (!types || std::ranges::any_of(*types, [](const tensor::TensorType& type) {
+          return type.dtype == tensor::DType::kUndefined;
+        })) {
+      continue;
+    }
+    auto blind_types = (*op)->infer(blind);
+    SCOPED_TRACE(fmt::format("{}, seed {}", sample->name, seed));
+    ASSERT_TRUE(blind_types) << blind_types.error().message;
+    ASSERT_EQ(*types, *blind_types);
+    call.outputs = *types;
+    blind.outputs = *types;
+    for (int o = 0; o < sample->outputs; ++o) {
+      const auto elements = (*types)[static_cast<std::size_t>(o)].shape.elements();
+      for (const std::int64_t place : some_places(draw, elements, 3)) {
+        std::vector<kernels::ElementRef> read, read_blind;
+        (*op)->reads(call, o, place, read);
+        (*op)->reads(blind, o, place, read_blind);
+        ASSERT_EQ(read, read_blind);
+      }
+    }
+    operators.insert(sample->name);
+  }
+  EXPECT_GE(operators.size(), 100U);
+}
+
+/// Three convolutions, one by the Winograd clause, over a picture: an element needs a patch of it.
+struct Wide {
+  explicit Wide(std::int64_t side) {
+    graph::GraphMaker maker;
+    Draw draw(9, 9);
+    const auto floats = [&](std::initializer_list<std::int64_t> dims) {
+      return kernels::random_of(draw, tensor::DType::kFloat32, dims, kernels::Blend::kPlain);
+    };
+    inputs.push_back(floats({1, 3, side, side}));
+    const auto same = [] {
+      kernels::Attributes made;
+      made.set("pads", std::vector<std::int64_t>{1, 1, 1, 1});
+      return made;
+    };
+    auto x = maker.input({1, 3, side, side});
+    x = maker.node("Conv", {x, maker.constant(floats({16, 3, 3, 3}))}, same());
+    x = maker.node("Relu", {x});
+    x = maker.node("Conv", {x, maker.constant(floats({16, 16, 3, 3}))}, same());
+    x = maker.node("Tanh", {x});
+    x = maker.node("Conv", {x, maker.constant(floats({2, 16, 3, 3}))}, same());
+    maker.output(x);
+    graph = maker.finish();
+  }
+  std::shared_ptr<const graph::Graph> graph;
+  std::vector<Tensor> inputs;
+};
+
+TEST(EqualityCones, OfAWideNetworkTakeAFractionOfIt) {
+  const Wide wide(96);
+  auto session = graph::Session::create(wide.graph, {});
+  ASSERT_TRUE(session);
+  const auto full = session->run(wide.inputs);
+  ASSERT_TRUE(full);
+  Draw draw(1, 1);
+  const auto places = some_places(draw, (*full)[0].elements(), 12);
+  const auto got = cone_values(*wide.graph, wide.inputs, 0, places);
+  ASSERT_TRUE(got) << got.error().message;
+  expect_bits(*got, (*full)[0], places);
+  EXPECT_EQ(got->work.nodes_in_full, 0U);
+  EXPECT_EQ(got->work.nodes_in_part, 5U);
+  // A tile of 4 x 4 reads 6 x 6, which lie in at most four tiles, which read 14 x 14 of the first.
+  EXPECT_LE(got->work.elements, 12U * (1 + 2 * 16 * 6 * 6 + 2 * 16 * 14 * 14));
+
+  const auto all = cone_values(*wide.graph, wide.inputs, 0, places, {.share_max = 0});
+  ASSERT_TRUE(all);
+  EXPECT_EQ(all->values, got->values);
+  EXPECT_EQ(all->work.elements, 0U);
+  EXPECT_EQ(all->work.nodes_in_full, 5U);
+}
+
+TEST(EqualityCones, OfSqueezeNet) {
+  const char* folder = std::getenv("COMMENSAL_MODELS");
+  const auto graph = folder == nullptr
+                         ? core::Result<std::shared_ptr<const graph::Graph>>(nullptr)
+                         : graph::onnx::import_file(core::Path(folder) / "squeezenet.onnx");
+  if (!graph || *graph == nullptr) GTEST_SKIP() << "COMMENSAL_MODELS has no squeezenet.onnx";
+  // Its last convolution in the middle: one place of 13 x 13.
+  graph::Graph cut = **graph;
+  const auto last = std::ranges::find(cut.nodes, "GlobalAveragePool",
+                                      [](const graph::Node& node) { return node.op->name; });
+  ASSERT_NE(last, cut.nodes.end());
+  cut.outputs = {last->inputs[0]};
+  cut.nodes.erase(last, cut.nodes.end());
+  Draw draw(2, 2);
+  const std::vector<Tensor> inputs = {kernels::random_of(
+      draw, tensor::DType::kFloat32, {1, 3, 224, 224}, kernels::Blend::kPlain)};
+  auto session = graph::Session::create(std::make_shared<const graph::Graph>(cut), {});
+  ASSERT_TRUE(session);
+  const auto full = session->run(inputs);
+  ASSERT_TRUE(full) << full.error().message;
+  const std::vector<std::int64_t> places = {5 * 169, 169 * 1000 - 1};
+  const auto got = cone_values(cut, inputs, 0, places);
+  ASSERT_TRUE(got) << got.error().message;
+  expect_bits(*got, (*full)[0], places);
+  EXPECT_GE(got->work.nodes_in_part, 5U);
+}
+
+TEST(Cones, RefuseByName) {
+  const Wide wide(8);
+  const auto refusal = [&](std::vector<Tensor> inputs, std::size_t output, std::int64_t index) {
+    const auto got = cone_values(*wide.graph, inputs, output, std::vector{index});
+    return got ? std::string() : got.error().message;
+  };
+  EXPECT_EQ(refusal(wide.inputs, 0, 127), "");
+  EXPECT_EQ(refusal(wide.inputs, 0, 128), "element 128 of float32[1,2,8,8]");
+  EXPECT_EQ(refusal(wide.inputs, 0, -1), "element -1 of float32[1,2,8,8]");
+  EXPECT_EQ(refusal(wide.inputs, 1, 0), "there is no such output");
+  EXPECT_NE(refusal({}, 0, 0), "");
+}
+
+}  // namespace
+}  // namespace commensal::spot
