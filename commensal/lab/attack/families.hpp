@@ -11,6 +11,7 @@ std::span<const Attack> chain_attacks();
 std::span<const Attack> ticket_attacks();
 std::span<const Attack> draw_attacks();
 std::span<const Attack> money_attacks();
+std::span<const Attack> drain_attacks();
 std::span<const Attack> auditor_attacks();
 std::span<const Attack> framing_attacks();
 std::span<const Attack> trust_attacks();

@@ -29,7 +29,16 @@ Result<std::size_t> claim_what_is_covered(Stand& stand, std::span<const Work> wo
   return refused;
 }
 
-// The escrow is announced for withdrawal between the answers and their draw.
+/// Announces what it has locked for withdrawal, and tries to complete that at once.
+Result<void> take_out(Stand& stand, const Party& gateway, AccountKind kind, bool is_free) {
+  const ledger::AnnounceWithdrawal all{kind, stand.state().balance(gateway.address, kind)};
+  COMMENSAL_ASSIGN(const auto entry, stand.send(gateway, all));
+  const auto done = stand.send(gateway, ledger::CompleteWithdrawal{entry.sequence});
+  core::check(done.has_value() == is_free, "a delay keeps the money, none does not");
+  return {};
+}
+
+// What answers for tickets is announced for withdrawal between the answers and their draw.
 Result<Trial> withdrawn_escrow(Models& models, Arm arm, std::uint64_t seed) {
   Stand::Terms terms = Stand::terms(kWin);
   if (arm == Arm::kOpen) terms.rules.withdrawal_delay_ms = 0;
@@ -40,11 +49,9 @@ Result<Trial> withdrawn_escrow(Models& models, Arm arm, std::uint64_t seed) {
   COMMENSAL_ASSIGN(auto works, stand->serve(gateway, stand->provider(), kAnswers,
                                             stand->honest_maker(), work_cost));
   if (arm != Arm::kHonest) {
-    COMMENSAL_ASSIGN(const auto entry,
-                     stand->send(gateway, ledger::AnnounceWithdrawal{AccountKind::kEscrow,
-                                                                     Amount(terms.escrow)}));
-    const auto done = stand->send(gateway, ledger::CompleteWithdrawal{entry.sequence});
-    core::check(done.has_value() == (arm == Arm::kOpen), "a delay keeps the money, none does not");
+    for (const AccountKind kind : {AccountKind::kEscrow, AccountKind::kPenaltyEscrow}) {
+      COMMENSAL_TRY(take_out(*stand, gateway, kind, arm == Arm::kOpen));
+    }
   }
   COMMENSAL_TRY(stand->draw(works));
   std::size_t wrong = 0;
@@ -73,7 +80,10 @@ Result<std::uint64_t> covered(const Stand& stand, const Address& gateway) {
 Result<Trial> uncovered(Models& models, Arm arm, std::uint64_t seed) {
   constexpr std::uint64_t kThinEscrow = 250;  // one winner and its fee
   Stand::Terms terms = Stand::terms(kWin);
-  if (arm != Arm::kHonest) terms.escrow = kThinEscrow;
+  if (arm != Arm::kHonest) {
+    terms.escrow = kThinEscrow;
+    terms.penalty_escrow = 0;  // else it would have to pay for what the escrow lacks
+  }
   COMMENSAL_ASSIGN(const auto stand, Stand::open(models, seed, terms));
   Party& gateway = stand->gateway();
   Score score(*stand, {gateway.address}, {stand->provider().address});
@@ -248,7 +258,7 @@ Result<Trial> self_settling(Models& models, Arm arm, std::uint64_t seed) {
 }
 
 const Attack kTable[] = {
-    {"withdrawn-escrow", "a gateway that takes its escrow out between the answers and their draw",
+    {"withdrawn-escrow", "a gateway that takes its escrows out between the answers and their draw",
      "a withdrawal waits for days and covers winners until then", "a delay of 0",
      "every winner was covered", Place::kLedger, "1", 1, withdrawn_escrow},
     {"uncovered-tickets", "a gateway that signs tickets for more than its escrow can pay",

@@ -9,7 +9,7 @@ std::span<const Attack> attack_table() {
     std::vector<Attack> all;
     for (const auto family :
          {answer_attacks(), chain_attacks(), ticket_attacks(), draw_attacks(), money_attacks(),
-          auditor_attacks(), framing_attacks(), trust_attacks()}) {
+          drain_attacks(), auditor_attacks(), framing_attacks(), trust_attacks()}) {
       all.insert(all.end(), family.begin(), family.end());
     }
     return all;

@@ -41,6 +41,7 @@ class Market {
   const State& state() const { return ledger_.state(); }
 
   std::map<std::string, std::uint64_t> accepted_, refused_;
+  std::uint64_t shortfalls_ = 0;
   Amount came_, went_;
 
  private:
@@ -52,6 +53,24 @@ class Market {
       if (posting.from == kOutside) came_ = *came_.plus(posting.amount);
       if (posting.to == kOutside) went_ = *went_.plus(posting.amount);
     }
+    if (const auto* open = std::get_if<Open>(&transaction.body)) check_open(*open, *entry);
+  }
+  /// A winner is covered in full; by the penalty escrow only what the escrow lacks, at twice that.
+  void check_open(const Open& open, const Entry& entry) {
+    const protocol::Job& job = open.claim.receipt.job;
+    const AccountId claims{job.client, AccountKind::kClaims};
+    const AccountId penalty{job.client, AccountKind::kPenaltyEscrow};
+    Amount reserved, out_of_penalty, burnt;
+    for (const Posting& posting : entry.postings) {
+      if (posting.to == claims) reserved = *reserved.plus(posting.amount);
+      if (posting.to == kBurnt) burnt = *burnt.plus(posting.amount);
+      if (posting.to == claims && posting.from == penalty) out_of_penalty = posting.amount;
+    }
+    EXPECT_EQ(reserved, *job.face_value.plus(state().scalars.config.auditor_fee));
+    EXPECT_EQ(burnt, out_of_penalty);
+    if (burnt == Amount{}) return;
+    ++shortfalls_;
+    EXPECT_EQ(state().balance(job.client, AccountKind::kEscrow), Amount{});
   }
 
   CheapSignatures signatures_;
@@ -86,6 +105,7 @@ TEST(MoneyConservation, AMillionOperationsKeepEveryUnit) {
   EXPECT_EQ(market.accepted_.size(), std::variant_size_v<Body>);
   for (const auto& [kind, count] : market.refused_) refused += count;
   EXPECT_EQ(accepted + refused, before + static_cast<std::uint64_t>(kOperations));
+  EXPECT_GT(market.shortfalls_, 50u);
   EXPECT_GT(refused, 100'000u);
   EXPECT_GT(accepted, 300'000u);
 }

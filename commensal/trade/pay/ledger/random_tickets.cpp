@@ -21,6 +21,7 @@ RandomTickets::RandomTickets(std::uint64_t seed) : rng_(seed, 2) {
 }
 
 std::vector<RandomTickets::Sent> RandomTickets::beginning(const Address& operator_address) {
+  operator_ = operator_address;
   std::vector<Sent> sent = {{operator_address, AdmitAuditor{auditor_.address(), 1}}};
   for (const ticket::Pair& pair : pairs_) {
     const Address gateway = pair.gateway_key.address(), provider = pair.provider_key.address();
@@ -64,19 +65,30 @@ Body RandomTickets::judge(const Ticket& ticket) {
   return Judge{receipt, protocol::sign_verdict(auditor_, verdict)};
 }
 
-Body RandomTickets::settle(const Ticket& ticket) {
+Body RandomTickets::settle(const State& state, const Ticket& ticket) {
   const ticket::Pair& pair = pairs_[ticket.pair];
   const protocol::Receipt& receipt = ticket.step.receipt;
+  // Now and then nearly all that the escrow has: what others win is missing then.
+  const Amount few(below(3000));
+  const auto rest = state.balance(receipt.job.client, AccountKind::kEscrow).minus(few);
   protocol::JointSettlement outcome{protocol::ticket_id(receipt.body()),
                                     receipt.job.client,
                                     receipt.job.provider,
-                                    Amount(below(3000)),
+                                    rest && below(4) == 0 ? *rest : few,
                                     Amount(below(100)),
                                     {},
                                     {}};
   outcome.by_client = protocol::sign_settlement(pair.gateway_key, outcome);
   outcome.by_holder = protocol::sign_settlement(pair.provider_key, outcome);
   return Settle{receipt, {}, outcome};
+}
+
+RandomTickets::Sent RandomTickets::refill(const State& state, const Address& gateway) {
+  const Amount funds(kFunds / 10);
+  if (state.balance(gateway, AccountKind::kAvailable) < funds) {
+    return {operator_, Deposit{gateway, funds, rng_.next_digest()}};
+  }
+  return {gateway, Fund{below(2) == 0 ? AccountKind::kEscrow : AccountKind::kPenaltyEscrow, funds}};
 }
 
 Body RandomTickets::reveal(const State& state, std::size_t at) {
@@ -107,6 +119,7 @@ RandomTickets::Sent RandomTickets::next(const State& state) {
   const Digest id = protocol::ticket_id(receipt.body());
   const Address& gateway = receipt.job.client;
   const Address& provider = receipt.job.provider;
+  if (below(10) == 0) return refill(state, gateway);
   Sent sent{below(2) == 0 ? gateway : provider, Mature{id}};
   switch (below(12)) {
     case 0:
@@ -119,7 +132,7 @@ RandomTickets::Sent RandomTickets::next(const State& state) {
       sent.body = judge(ticket);
       break;
     case 5:
-      sent.body = settle(ticket);
+      sent.body = settle(state, ticket);
       break;
     case 6:
       sent.body = Silence{receipt};

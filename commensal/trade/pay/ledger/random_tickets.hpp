@@ -30,11 +30,13 @@ class RandomTickets {
   Ticket& some_ticket(const State& state);
   Ticket make_ticket(const State& state);
   Body judge(const Ticket& ticket);
-  Body settle(const Ticket& ticket);
+  Body settle(const State& state, const Ticket& ticket);
+  Sent refill(const State& state, const Address& gateway);
   Body reveal(const State& state, std::size_t pair);
   void bend(Body& body);
 
   core::CounterRng rng_;
+  Address operator_;
   std::vector<ticket::Pair> pairs_;
   crypto::SecretKey auditor_ = crypto::SecretKey::generate(rng_);
   std::vector<Ticket> tickets_;

@@ -24,15 +24,6 @@ Result<void> register_chain(Context& context, const protocol::ChainHead& head) {
 AccountId available(const Address& owner) { return {owner, AccountKind::kAvailable}; }
 AccountId escrow(const Address& owner) { return {owner, AccountKind::kEscrow}; }
 
-/// All of it or nothing.
-Result<void> take_all(Context& context, const Address& owner, AccountKind kind, const AccountId& to,
-                      const Amount& amount) {
-  COMMENSAL_ASSIGN(const Amount found, context.take_locked(owner, kind, to, amount));
-  if (found == amount) return {};
-  return fail(ErrorCode::kFailedPrecondition, "{}: it covers {}, {} is needed",
-              to_text(AccountId{owner, kind}), protocol::to_text(found), protocol::to_text(amount));
-}
-
 }  // namespace
 
 Result<void> rule(Context& context, const RegisterBeacon& body) {
@@ -70,8 +61,7 @@ Result<void> rule(Context& context, const Open& body) {
   const protocol::Job& job = receipt.job;
   const Amount fee = config.auditor_fee;
   COMMENSAL_ASSIGN(const Amount needed, job.face_value.plus(fee));
-  COMMENSAL_TRY(take_all(context, job.client, AccountKind::kEscrow,
-                         {job.client, AccountKind::kClaims}, needed));
+  COMMENSAL_TRY(take_escrow(context, job.client, {job.client, AccountKind::kClaims}, needed));
   std::uint64_t mature_ms = 0;
   if (__builtin_add_overflow(context.time_ms(), config.audit_delay_ms, &mature_ms)) {
     return fail(ErrorCode::kInvalidArgument, "clock: {} ms leaves no room for the delay",
@@ -199,6 +189,15 @@ Result<ClaimRow> unopened(const Context& context, const Settle& body, const Dige
   return claim;
 }
 
+/// What two parties agree on is no offence: the penalty escrow has no part in it.
+Result<void> settle_out_of_escrow(Context& context, const ClaimRow& claim, const Amount& amount) {
+  COMMENSAL_ASSIGN(const Amount found, context.take_locked(claim.gateway, AccountKind::kEscrow,
+                                                           available(claim.holder), amount));
+  if (found == amount) return {};
+  return fail(ErrorCode::kFailedPrecondition, "{}: it covers {}, {} is needed",
+              to_text(escrow(claim.gateway)), protocol::to_text(found), protocol::to_text(amount));
+}
+
 }  // namespace
 
 Result<void> rule(Context& context, const Settle& body) {
@@ -217,8 +216,7 @@ Result<void> rule(Context& context, const Settle& body) {
   if (is_open) {
     COMMENSAL_TRY(pay_out(context, claim, escrow(claim.gateway), escrow(claim.gateway)));
   }
-  COMMENSAL_TRY(take_all(context, claim.gateway, AccountKind::kEscrow, available(claim.holder),
-                         settlement.to_holder));
+  COMMENSAL_TRY(settle_out_of_escrow(context, claim, settlement.to_holder));
   // Never out of a stake: two keys of one owner would have it out before it is slashed.
   COMMENSAL_TRY(
       context.move(available(claim.holder), available(claim.gateway), settlement.to_client));

@@ -101,14 +101,7 @@ Result<void> gateway_default(Context& context, const Default& body, const Digest
       const Address holder,
       protocol::last_holder(ticket, job.provider, body.endorsements, context.config().chain_id));
   const Amount worth = ticket::expected_value(job.face_value, job.win_threshold);
-  COMMENSAL_ASSIGN(const Amount paid,
-                   context.take_locked(job.client, AccountKind::kEscrow,
-                                       {holder, AccountKind::kAvailable}, worth));
-  if (paid != worth) {
-    return fail(ErrorCode::kFailedPrecondition, "{}: it covers {}, {} is needed",
-                to_text(AccountId{job.client, AccountKind::kEscrow}), protocol::to_text(paid),
-                protocol::to_text(worth));
-  }
+  COMMENSAL_TRY(take_escrow(context, job.client, {holder, AccountKind::kAvailable}, worth));
   COMMENSAL_TRY(punish(context, Offence::kGatewayDefault, job.client, holder));
   return {};
 }

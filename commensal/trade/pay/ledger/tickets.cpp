@@ -78,6 +78,23 @@ Result<ClaimRow> open_claim(const Context& context, const Digest& ticket) {
   return *row;
 }
 
+Result<void> take_escrow(Context& context, const Address& gateway, const AccountId& to,
+                         const Amount& amount) {
+  const auto take = [&](AccountKind kind, const AccountId& into, const Amount& wanted) {
+    return context.take_locked(gateway, kind, into, wanted);
+  };
+  COMMENSAL_ASSIGN(const Amount found, take(AccountKind::kEscrow, to, amount));
+  COMMENSAL_ASSIGN(const Amount lacking, amount.minus(found));
+  COMMENSAL_ASSIGN(const Amount paid, take(AccountKind::kPenaltyEscrow, to, lacking));
+  COMMENSAL_ASSIGN(const Amount burnt, take(AccountKind::kPenaltyEscrow, kBurnt, lacking));
+  if (paid == lacking && burnt == lacking) return {};
+  COMMENSAL_ASSIGN(const Amount penalty, paid.plus(burnt));
+  return fail(ErrorCode::kFailedPrecondition,
+              "{}: it covers {}, {} is needed, and a penalty escrow of {} not twice the rest",
+              to_text(AccountId{gateway, AccountKind::kEscrow}), protocol::to_text(found),
+              protocol::to_text(amount), protocol::to_text(penalty));
+}
+
 Result<void> pay_out(Context& context, const ClaimRow& claim, const AccountId& face_to,
                      const AccountId& fee_to) {
   const AccountId reserved{claim.gateway, AccountKind::kClaims};

@@ -26,6 +26,12 @@ core::Result<void> expect_new(const Context& context, const Digest& ticket);
 /// Error: kNotFound, or kAlreadyExists where it is final.
 core::Result<ClaimRow> open_claim(const Context& context, const Digest& ticket);
 
+/// All of `amount` out of a gateway's escrow. What that lacks comes out of the gateway's penalty
+/// escrow, and as much of it is burnt: an escrow is pooled, and its owner can spend it on tickets
+/// of its own before others claim theirs. Error: kFailedPrecondition where both do not suffice.
+core::Result<void> take_escrow(Context& context, const Address& gateway, const AccountId& to,
+                               const Amount& amount);
+
 /// Moves what is reserved for an open claim.
 core::Result<void> pay_out(Context& context, const ClaimRow& claim, const AccountId& face_to,
                            const AccountId& fee_to);
