@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <commensal/lab/attack/lying_player.hpp>
-#include <commensal/verify/dispute/player.hpp>
+#include <commensal/verify/dispute/contest.hpp>
 
 namespace commensal::attack {
 namespace {
@@ -10,36 +10,6 @@ using arbiter::Side;
 using dispute::Hand;
 using dispute::Player;
 using dispute::Rerun;
-using tensor::Tensor;
-
-/// Flips the lowest bit of one element before anybody else sees it.
-class Tampering final : public graph::Tracer {
- public:
-  Tampering(const graph::Node* node, std::uint64_t draw, graph::Tracer& inner)
-      : node_(node), draw_(draw), inner_(inner) {}
-  void after_node(const graph::Node& node, const kernels::Call& call,
-                  std::span<const Tensor> outputs) override {
-    if (&node == node_) {
-      const Tensor& output = outputs[0];
-      const std::size_t size = tensor::traits(output.dtype()).size;
-      const std::size_t element = draw_ % static_cast<std::uint64_t>(output.elements());
-      const_cast<std::uint8_t*>(output.bytes().data())[element * size] ^= 1;
-    }
-    inner_.after_node(node, call, outputs);
-  }
-
- private:
-  const graph::Node* node_;
-  std::uint64_t draw_;
-  graph::Tracer& inner_;
-};
-
-Rerun lying(const graph::Node* node, std::uint64_t draw, Rerun honest) {
-  return [=](graph::Tracer& tracer, core::Pacer* pacer) {
-    Tampering tampering(node, draw, tracer);
-    return honest(tampering, pacer);
-  };
-}
 
 /// Both answer until it is over; who has nothing to say runs out of time.
 void play(Referee& referee, core::ManualClock& clock, Player& provider, Player& challenger) {
@@ -75,7 +45,9 @@ Result<arbiter::Outcome> dispute_with_liar(Models& models, Stand& stand, const W
     constexpr int kTriesMax = 8;
     const std::size_t last = graph->nodes.size() - 1;
     const std::size_t place = tries < kTriesMax ? stand.rng().next_u64() % (last + 1) : last;
-    const Rerun bent = lying(&graph->nodes[place], stand.rng().next_u64(), honest);
+    const dispute::testing::Lie lie{
+        .node = place, .element = static_cast<std::int64_t>(stand.rng().next_u64() >> 1)};
+    const Rerun bent = dispute::testing::lying(*graph, lie, honest);
     auto prepared = Player::prepare(hand(Side::kChallenger, stand.auditor(), bent), threads);
     if (!prepared) return tl::unexpected(prepared.error());
     liar.emplace(*std::move(prepared));

@@ -6,6 +6,7 @@
 #include <commensal/compute/kernels/random_values.hpp>
 #include <commensal/verify/audit.hpp>
 #include <commensal/verify/dispute/player.hpp>
+#include <functional>
 
 /// Disputes between an honest side and one that lies, for tests and the laboratory.
 namespace commensal::dispute::testing {
@@ -28,14 +29,34 @@ struct Lie {
   std::int64_t byte = 0;  // of the element, modulo its size, which the mask is for
 };
 
-/// Changes one element before anybody else sees it.
+/// Whether an output's bytes are its own and some are there. What moves values may hand on an
+/// input's, and that may be a weight: whoever changed it would change the model, for everybody.
+inline bool is_own(const graph::Node& node, const kernels::Call& call, const Tensor& output) {
+  if (output.elements() == 0) return false;
+  const kernels::Kind kind = node.op->kind;
+  if (kind == kernels::Kind::kElementwise || kind == kernels::Kind::kDotProduct ||
+      kind == kernels::Kind::kReduction) {
+    return true;
+  }
+  const std::uint8_t* const begin = output.bytes().data();
+  for (const Tensor* input : call.inputs) {
+    if (input == nullptr || input->elements() == 0) continue;
+    const core::ByteView bytes = input->bytes();
+    const std::less<> before;
+    if (!before(begin, bytes.data()) && before(begin, bytes.data() + bytes.size())) return false;
+  }
+  return true;
+}
+
+/// Changes one element before anybody else sees it, where it is the output's own.
 class Tampering final : public graph::Tracer {
  public:
   Tampering(const graph::Graph& graph, const Lie& lie, graph::Tracer& inner)
       : graph_(graph), lie_(lie), inner_(inner) {}
   void after_node(const graph::Node& node, const kernels::Call& call,
                   std::span<const Tensor> outputs) override {
-    if (&node == graph_.nodes.data() + lie_.node) {
+    const bool is_here = &node == graph_.nodes.data() + lie_.node;
+    if (is_here && is_own(node, call, outputs[lie_.output])) {
       const Tensor& output = outputs[lie_.output];
       const auto size = tensor::traits(output.dtype()).size;
       const std::int64_t element = lie_.element % output.shape().elements();
