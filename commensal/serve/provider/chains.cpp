@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <commensal/base/core/limits.hpp>
+#include <commensal/base/core/limits_chains.hpp>
 #include <commensal/serve/provider/chains.hpp>
 
 namespace commensal::provider {
@@ -131,6 +132,7 @@ Result<void> Chains::open_chain(Live& live, const rpc::ChainStart& start) {
   if (is_known) {
     COMMENSAL_ASSIGN(auto loaded, chain::ChainProvider::load(world, live.id));
     live.provider.emplace(std::move(loaded));
+    if (!at_work_.contains(live.id)) live.excused = live.provider->last().step;
     return {};
   }
   if (kept_ >= limits::kChainsKeptMax) {
@@ -189,20 +191,33 @@ void Chains::handle(const rpc::ChainBegin& message) {
 }
 
 /// The client has not signed it, perhaps for so long that its round is closed: then the link earns
-/// no ticket.
+/// no ticket, and too many of those are refused.
 void Chains::repeat(Live& live, const chain::Commit& made) {
   const std::uint64_t next = world_.purse.round_for(live.provider->job());
   const bool is_late = made.round != protocol::kNoDraw && made.round + 2 <= next;
   if (!is_late) return world_.gateway.send(word_of(live.id, made));
-  const auto again = live.provider->sign_again(protocol::kNoDraw);
-  if (!again) return refuse(live.id, again.error());
-  world_.gateway.send(word_of(live.id, *again));
+  chain::Commit again;
+  const auto signed_again = world_.store.together([&]() -> Result<void> {
+    COMMENSAL_TRY(note_late(live));
+    COMMENSAL_ASSIGN(again, live.provider->sign_again(protocol::kNoDraw));
+    return {};
+  });
+  if (!signed_again) return refuse(live.id, signed_again.error());
+  world_.gateway.send(word_of(live.id, again));
+}
+
+Result<void> Chains::note_late(const Live& live) {
+  const std::uint64_t step = live.provider->last().step;
+  if (step == live.excused) return {};
+  const auto noted = late_.add(world_.purse.gateway(), limits::kLateLinksMax + live_.size());
+  return noted ? noted : core::in_context(fmt::format("link {}", step), noted.error());
 }
 
 Result<chain::Commit> Chains::commit(Live& live, const chain::Begin& begin, chain::Values outputs) {
   chain::Commit made;
   COMMENSAL_TRY(world_.store.together([&]() -> Result<void> {
     chain::ChainProvider& provider = *live.provider;
+    at_work_.insert(live.id);
     COMMENSAL_ASSIGN(
         made, provider.commit(begin, world_.purse.round_for(provider.job()), std::move(outputs)));
     const ticket::NewTicket ticket{receipt_of(provider),
@@ -213,18 +228,31 @@ Result<chain::Commit> Chains::commit(Live& live, const chain::Begin& begin, chai
   return made;
 }
 
+/// A signature that comes after its round was drawn: the ticket is void, and the link is late.
+Result<chain::Deliver> Chains::countersign(Live& live, const chain::Countersign& message) {
+  const chain::LinkRecord& link = live.provider->last();
+  const bool is_first = link.phase == chain::LinkPhase::kCommitted && message.step == link.step &&
+                        link.body.round != protocol::kNoDraw;
+  const ticket::Record* const ticket =
+      is_first ? world_.purse.tickets().find(protocol::ticket_id(receipt_of(*live.provider).body()))
+               : nullptr;
+  const bool counts = ticket != nullptr && ticket->state == ticket::State::kCommitted;
+  if (is_first && !counts) COMMENSAL_TRY(note_late(live));
+  COMMENSAL_ASSIGN(chain::Deliver made, live.provider->countersign(message));
+  if (!counts) return made;
+  const protocol::Receipt receipt = receipt_of(*live.provider);
+  COMMENSAL_TRY(world_.purse.countersign({&receipt, 1}));
+  COMMENSAL_TRY(late_.in_time(world_.purse.gateway()));
+  return made;
+}
+
 void Chains::handle(const rpc::ChainCountersign& message) {
   const LivePtr live = at_hand(message.chain);
   if (live == nullptr) return;
   chain::Deliver made;
   const auto saved = world_.store.together([&]() -> Result<void> {
-    COMMENSAL_ASSIGN(made, live->provider->countersign({message.link, message.signature}));
-    const protocol::Receipt receipt = receipt_of(*live->provider);
-    auto kept = world_.purse.countersign({&receipt, 1});
-    // Signed before its round was closed, and told after that: our ticket is void. So it is where
-    // it was told before, and this is a repetition.
-    if (!kept && kept.error().code != ErrorCode::kDataLoss) return {};
-    return kept;
+    COMMENSAL_ASSIGN(made, countersign(*live, {message.link, message.signature}));
+    return {};
   });
   if (!saved) {
     live_.erase(message.chain);

@@ -5,6 +5,7 @@
 #include <commensal/base/core/rng.hpp>
 #include <commensal/base/store/joint_store.hpp>
 #include <commensal/serve/provider/engine.hpp>
+#include <commensal/serve/provider/late_links.hpp>
 #include <commensal/serve/provider/model_cache.hpp>
 #include <commensal/serve/provider/purse.hpp>
 #include <commensal/serve/rpc/link.hpp>
@@ -13,6 +14,7 @@
 #include <list>
 #include <map>
 #include <memory>
+#include <set>
 
 namespace commensal::provider {
 
@@ -35,7 +37,7 @@ class Chains {
     /// For fetch_model, on the present stream.
     std::function<std::string()> session_token;
   };
-  explicit Chains(World world) : world_(std::move(world)) {}
+  explicit Chains(World world) : world_(std::move(world)), late_(world_.store) {}
 
   /// Counts the chains in the store; call once before the rest. Error: the store's.
   core::Result<void> open();
@@ -56,6 +58,7 @@ class Chains {
     bool is_busy = true;                           // off the loop
     bool is_asked_again = false;                   // meanwhile, on a new stream
     std::uint64_t used = 0;
+    std::uint64_t excused = 0;  // the link before we were gone: its delay may be ours
   };
   using LivePtr = std::shared_ptr<Live>;
   struct Loaded {
@@ -72,15 +75,20 @@ class Chains {
   core::Result<void> open_chain(Live& live, const rpc::ChainStart& start);
   core::Result<chain::Commit> commit(Live& live, const chain::Begin& begin, chain::Values outputs);
   void repeat(Live& live, const chain::Commit& made);
+  /// The last link's ticket comes to nothing. Error: kFailedPrecondition, too many before it.
+  core::Result<void> note_late(const Live& live);
+  core::Result<chain::Deliver> countersign(Live& live, const chain::Countersign& message);
   void after_work(Live& live);
   void refuse(const core::Digest& chain, core::Error reason);
   /// The chain, not busy; else the message is refused.
   LivePtr at_hand(const core::Digest& chain);
 
   World world_;
+  LateLinks late_;
   std::uint64_t generation_ = 0, uses_ = 0;
   std::size_t kept_ = 0;  // in the store
   std::map<core::Digest, LivePtr> live_;
+  std::set<core::Digest> at_work_;  // chains with links since we are there
   std::list<Loaded> loaded_;  // off the loop's; youngest first
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };

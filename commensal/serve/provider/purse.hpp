@@ -68,6 +68,8 @@ class Purse {
   /// From time to time, while the link is up: takes steps against a gateway that does not draw.
   void look();
 
+  /// Whose chain was met last.
+  const crypto::Address& gateway() const { return gateway_; }
   const ticket::TicketBook& tickets() const { return tickets_; }
   /// The latest that the gateway has said; nothing before.
   const std::optional<rpc::Balance>& balance() const { return balance_; }
