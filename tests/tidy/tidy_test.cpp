@@ -51,8 +51,8 @@ TEST_F(TreeTest, SourcesObeyTheRules) {
   for (const char* file : {"demo", "test", ".ci/run", "CMakeLists.txt"}) {
     sources.push_back(read(root_, root_ / file));
   }
-  for (const char* folder : {"apps", "cmake", "commensal", "examples", "models", "proto", "scripts",
-                             "tests"}) {
+  for (const char* folder : {"apps", "cmake", "commensal", "examples", "hosts", "models", "proto",
+                             "scripts", "tests"}) {
     std::filesystem::recursive_directory_iterator at(root_ / folder);
     for (const auto& entry : at) {
       if (entry.path().filename() == "node_modules") at.disable_recursion_pending();

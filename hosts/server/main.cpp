@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+// A host worth protecting: answers requests of a few milliseconds that come in bursts, whether the
+// ones before are answered or not (open loop), and tells its latencies from the time of arrival.
+#include <time.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <hosts/common/clock.hpp>
+#include <hosts/common/http_server.hpp>
+#include <hosts/common/program.hpp>
+#include <hosts/common/prometheus.hpp>
+#include <hosts/common/stop.hpp>
+#include <hosts/server/arrivals.hpp>
+#include <hosts/server/latencies.hpp>
+#include <hosts/server/work.hpp>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+namespace {
+
+using namespace hosts;
+using namespace hosts::server;
+
+struct Options {
+  Traffic traffic;
+  std::uint64_t seed = 1;
+  double seconds = 0;
+  double window_s = 60;
+  double steps_per_ms = 0;
+  std::string http;
+};
+
+/// One thread answers, in order of arrival; from construction to stop().
+class Server {
+ public:
+  explicit Server(const Options& options)
+      : options_(options),
+        work_(options.seed),
+        latencies_(static_cast<std::int64_t>(options.window_s * 1e9)) {
+    steps_per_ms_ = options.steps_per_ms > 0 ? options.steps_per_ms : work_.steps_per_ms(0.5);
+    started_ns_ = common::now_ns();
+    thread_ = std::thread([this] { run(); });
+  }
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+  ~Server() { stop(); }
+
+  void stop() {
+    stop_ = true;
+    if (thread_.joinable()) thread_.join();
+  }
+  double seconds() const { return common::seconds_between(started_ns_, common::now_ns()); }
+  double steps_per_ms() const { return steps_per_ms_; }
+
+  Quantiles window() const {
+    const std::scoped_lock lock(mutex_);
+    return latencies_.window(common::now_ns());
+  }
+  Quantiles all() const {
+    const std::scoped_lock lock(mutex_);
+    return latencies_.all();
+  }
+  std::pair<std::uint64_t, double> count_and_sum_ms() const {
+    const std::scoped_lock lock(mutex_);
+    return {latencies_.count(), latencies_.sum_ms()};
+  }
+
+ private:
+  void run() {
+    Arrivals arrivals(options_.traffic, options_.seed);
+    volatile double sink = 0;
+    for (Arrival next = arrivals.next(); wait_until(started_ns_ + next.at_ns);
+         next = arrivals.next()) {
+      sink = sink + work_.run(static_cast<std::uint64_t>(next.work_ms * steps_per_ms_));
+      const std::int64_t done_ns = common::now_ns();
+      const std::scoped_lock lock(mutex_);
+      latencies_.add(done_ns, static_cast<double>(done_ns - started_ns_ - next.at_ns) * 1e-6);
+    }
+  }
+
+  /// False: stopped.
+  bool wait_until(std::int64_t at_ns) const {
+    constexpr std::int64_t kSliceNs = 50'000'000;
+    while (!stop_) {
+      const std::int64_t left = at_ns - common::now_ns();
+      if (left <= 0) return true;
+      const timespec time{0, std::min(left, kSliceNs)};
+      (void)nanosleep(&time, nullptr);
+    }
+    return false;
+  }
+
+  const Options options_;
+  Work work_;
+  double steps_per_ms_ = 0;
+  std::int64_t started_ns_ = 0;
+  mutable std::mutex mutex_;
+  Latencies latencies_;
+  std::atomic<bool> stop_{false};
+  std::thread thread_;
+};
+
+common::HttpAnswer metrics_of(const Server& server, std::string_view target) {
+  if (target != "/metrics") return {404, "text/plain", "expected /metrics\n"};
+  const auto [count, sum_ms] = server.count_and_sum_ms();
+  const Quantiles window = server.window();
+  const std::string_view name = "server_latency_ms";
+  const std::string_view help = "Latency from arrival to answer, over the last window.";
+  const common::Metric metrics[] = {
+      {"server_requests_total", "counter", "Requests answered.", static_cast<double>(count)},
+      {"server_latency_ms_total", "counter", "Sum of all latencies.", sum_ms},
+      {"server_window_requests", "gauge", "Requests in the window.",
+       static_cast<double>(window.count)},
+      {name, "gauge", help, window.p50_ms, "quantile=\"0.5\""},
+      {name, "gauge", help, window.p99_ms, "quantile=\"0.99\""},
+      {name, "gauge", help, window.p999_ms, "quantile=\"0.999\""}};
+  return {200, std::string(common::kPrometheusType), common::to_prometheus(metrics)};
+}
+
+tl::expected<void, std::string> check(const Options& options) {
+  const Traffic& traffic = options.traffic;
+  if (traffic.work_ms_min > traffic.work_ms_max)
+    return tl::unexpected<std::string>("--work-ms-min is above --work-ms-max");
+  const double load = traffic.mean_per_s() * (traffic.work_ms_min + traffic.work_ms_max) / 2000;
+  if (load >= 0.9)
+    return tl::unexpected("the requests are " + std::to_string(load) +
+                          " of what one thread can answer, expected less than 0.9");
+  return {};
+}
+
+tl::expected<void, std::string> run(const Options& options) {
+  if (auto fine = check(options); !fine) return fine;
+  common::StopSignals stop;
+  Server server(options);
+  std::unique_ptr<common::HttpServer> http;
+  if (!options.http.empty()) {
+    auto opened = common::HttpServer::open(
+        options.http, [&](std::string_view target) { return metrics_of(server, target); });
+    if (!opened) return tl::unexpected(opened.error());
+    http = *std::move(opened);
+    std::printf("{\"http_port\": %u}\n", unsigned{http->port()});
+    (void)std::fflush(stdout);
+  }
+  while (options.seconds <= 0 || server.seconds() < options.seconds) {
+    const double left = options.seconds > 0 ? options.seconds - server.seconds() : 1;
+    if (stop.wait(static_cast<std::int64_t>(1000 * std::clamp(left, 0.0, 1.0)) + 1)) break;
+  }
+  http.reset();
+  const double lasted = server.seconds();
+  server.stop();
+  const Quantiles all = server.all();
+  const nlohmann::ordered_json json = {
+      {"seed", options.seed},  {"seconds", lasted},    {"steps_per_ms", server.steps_per_ms()},
+      {"requests", all.count}, {"p50_ms", all.p50_ms}, {"p99_ms", all.p99_ms},
+      {"p999_ms", all.p999_ms}};
+  std::printf("%s\n", json.dump().c_str());
+  return {};
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app("Answers requests that come in bursts, and tells how late.", "server");
+  Options options;
+  const auto number = [&](const char* name, double& value, const char* what, double least) {
+    app.add_option(name, value, what)->check(CLI::Range(least, 1e9))->capture_default_str();
+  };
+  Traffic& traffic = options.traffic;
+  number("--calm-rate", traffic.calm_per_s, "Requests a second outside bursts", 1e-3);
+  number("--burst-rate", traffic.burst_per_s, "Requests a second in bursts", 1e-3);
+  number("--calm-seconds", traffic.calm_s, "Mean time between bursts", 1e-3);
+  number("--burst-seconds", traffic.burst_s, "Mean length of a burst", 1e-3);
+  number("--work-ms-min", traffic.work_ms_min, "Least work of a request", 1e-3);
+  number("--work-ms-max", traffic.work_ms_max, "Most work of a request", 1e-3);
+  number("--window", options.window_s, "Seconds that the served quantiles are of", 1);
+  number("--steps-per-ms", options.steps_per_ms,
+         "What a millisecond of work is; 0: measured at the start", 0);
+  number("--seconds", options.seconds, "Stop after so long; 0: on SIGTERM or SIGINT", 0);
+  app.add_option("--seed", options.seed, "Of the arrivals")->capture_default_str();
+  app.add_option("--http", options.http, "Serve GET /metrics at HOST:PORT; port 0: a free one");
+  return common::run_program(app, argc, argv, [&options] { return run(options); });
+}
