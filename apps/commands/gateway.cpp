@@ -104,6 +104,7 @@ Run declare_gateway(CLI::App& app) {
   const auto options = std::make_shared<Options>();
   options->folder = state_folder("gateway").string();
   gateway::GatewayConfig& gateway = options->daemon.gateway;
+  gateway.audit_by_risk = true;
   app.add_option("--folder", options->folder, "State: key, store, models")->capture_default_str();
   options->key.declare(app);
   app.add_option("--http", options->http, "HOST:PORT for consumers; port 0: any")
@@ -114,6 +115,8 @@ Run declare_gateway(CLI::App& app) {
                  "Share of the receipts that are re-executed")
       ->check(CLI::Range(0.0, 1.0))
       ->capture_default_str();
+  app.add_flag("--audit-by-risk,!--no-audit-by-risk", gateway.audit_by_risk,
+               "Re-execute more of them where the risk desk says so (the default)");
   app.add_option("--silence-ms", gateway.silence_ms_max,
                  "A provider that holds a task longer loses it")
       ->check(CLI::Range(1, 3'600'000))

@@ -71,6 +71,10 @@ TEST_F(MoneySystem, PricesTicketsAndStakesMoveAndNothingIsLost) {
   EXPECT_GT(paid, 0);
   EXPECT_EQ(balance(address_, "available"), std::to_string(500'000 + paid * 100'000));
   EXPECT_EQ(balance("@auditor", "available"), std::to_string(paid * 1'000));
+  // How often the gateway audits it, from what the gateway knows.
+  const Json risk = ask({"risk", address_});
+  EXPECT_EQ(risk.at("gateway_audit_probability"), risk.at("figures").back().at("value"));
+  EXPECT_GT(risk.at("gateway_audit_probability").get<double>(), 0);
   // The provider's own book agrees.
   wait_for([&] {
     const Json own = ask({"tickets", "--store", folder_.at("one")});

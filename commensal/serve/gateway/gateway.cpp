@@ -26,6 +26,7 @@ void Gateway::State::handle(LinkId link, const rpc::Hello& message) {
   tell_balance(address);
   auditor.on_connected(address);
   chains.on_connected(address);
+  desk.on_change(address);
 }
 
 void Gateway::State::handle(LinkId link, const rpc::Load& message) {
@@ -102,9 +103,17 @@ std::vector<ProviderInfo> Gateway::providers() const {
                      .banned = peer.banned,
                      .queued = peer.in_flight,
                      .served = peer.served,
-                     .cached_models = peer.cached.size()});
+                     .cached_models = peer.cached.size(),
+                     .audit_probability = state_->desk.probability(address)});
   }
   return infos;
+}
+
+core::Result<ProviderRisk> Gateway::risk(const crypto::Address& provider) {
+  AuditDesk& desk = state_->desk;
+  COMMENSAL_ASSIGN(RiskFacts facts, risk_facts(state_->book, ledger(), provider));
+  const double probability = desk.ask(facts);
+  return ProviderRisk{std::move(facts), desk.terms(), desk.by_risk(), probability};
 }
 
 std::size_t Gateway::audits_pending() const {

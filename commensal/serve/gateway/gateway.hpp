@@ -12,6 +12,7 @@
 #include <commensal/serve/gateway/lottery.hpp>
 #include <commensal/serve/gateway/observer.hpp>
 #include <commensal/serve/gateway/receipt_book.hpp>
+#include <commensal/serve/gateway/risk_facts.hpp>
 #include <commensal/serve/rpc/link.hpp>
 #include <commensal/trade/pay/ticket/summary.hpp>
 #include <functional>
@@ -26,6 +27,7 @@ class Chains;
 struct GatewayConfig {
   core::Path folder;                     // state: models/; the store lies beside it
   double audit_probability = 0.1;        // of a full replay, per receipt
+  bool audit_by_risk = false;            // ... or more, where the risk desk says so (AuditDesk)
   std::int64_t silence_ms_max = 10'000;  // a provider that holds a task longer loses it
   std::int64_t opening_ms_max = 10'000;  // to open a receipt that is audited
   int tries_max = 3;                     // providers tried for one request
@@ -63,6 +65,15 @@ struct ProviderInfo {
   std::uint32_t queued = 0;
   std::uint64_t served = 0;
   std::size_t cached_models = 0;
+  double audit_probability = 0;  // of its next answer, its ticket's win apart
+};
+
+/// What this gateway knows of a provider, and what its desk makes of that.
+struct ProviderRisk {
+  RiskFacts facts;
+  DeskTerms terms;
+  bool by_risk = false;          // else the terms' floor is all
+  double audit_probability = 0;  // by these facts, from now on
 };
 
 /// The gateway without its sockets: an event handler on its loop. HTTP (http/) and gRPC (rpc/)
@@ -87,6 +98,8 @@ class Gateway final : public rpc::GatewayPort {
   Chains& chains();
   ReceiptBook& receipts();
   std::vector<ProviderInfo> providers() const;
+  /// Asks the desk about a provider, known or not. Error: the book's.
+  core::Result<ProviderRisk> risk(const crypto::Address& provider);
   /// Audits and re-executions that are due or under way.
   std::size_t audits_pending() const;
 

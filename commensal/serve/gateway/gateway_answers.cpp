@@ -30,6 +30,7 @@ core::Result<void> Gateway::State::resume() {
   COMMENSAL_TRY(lottery.open());
   COMMENSAL_TRY(book.open());
   COMMENSAL_TRY(roster.open());
+  COMMENSAL_TRY(desk.open(book));
   resume_winners();
   COMMENSAL_ASSIGN(const auto drawn, book.select([](const ReceiptRecord& record) {
     return record.audit == AuditState::kDrawn || convicts(record.audit);
@@ -81,8 +82,9 @@ ReceiptRecord Gateway::State::record_of(const std::string& account, const ModelV
   record.model_content = model.content;
   record.delivered_ms = world.clock.wall_ms();
   // Drawn after the commitment was signed: the provider cannot know.
+  const double probability = desk.probability(record.receipt.job.provider);
   record.audit =
-      world.rng.next_unit() < config.audit_probability ? AuditState::kDrawn : AuditState::kNotDrawn;
+      world.rng.next_unit() < probability ? AuditState::kDrawn : AuditState::kNotDrawn;
   return record;
 }
 
@@ -109,6 +111,7 @@ void Gateway::State::flush() {
       continue;
     }
     observer.on_receipt(records[i]);
+    desk.on_receipt(records[i]);
     batch[i].done(records[i]);
     if (is_banned(records[i].receipt.job.provider)) {
       consequences.add(records[i].id());  // caught while this answer was on its way
@@ -127,13 +130,9 @@ void Gateway::State::on_verdict(const core::Digest& receipt,
   record->verdict = *std::move(verdict);
   report(book.update(*record));
   observer.on_verdict(*record);
-  auto judged = lottery.judge(record->receipt, *record->verdict);
-  if (!judged) return observer.on_error(judged.error());
-  if (*judged) {
-    observer.on_judged(*record, **judged);
-    tell_balance(record->receipt.job.provider);
-    if (is_penalised(*record)) return consequences.add(record->id());
-  }
+  desk.on_verdict(*record);
+  if (auto judged = judge_winner(*record); !judged) return observer.on_error(judged.error());
+  if (is_penalised(*record)) return consequences.add(record->id());
   if (!convicts(record->audit) || is_banned(record->receipt.job.provider)) return;
   catch_provider(*record);
   replace_doubtful(record->receipt.job.provider);
@@ -158,6 +157,13 @@ void Gateway::State::ban(const crypto::Address& provider, const std::string& why
   chains.on_banned(provider, fmt::format("its provider was caught: {}", why));
 }
 
+AuditDesk::World Gateway::State::desk_world() {
+  return {.loop = world.loop,
+          .clock = world.clock,
+          .ledger = [this]() -> const ledger::State& { return bank.state(); },
+          .report = [this](const core::Error& error) { observer.on_error(error); }};
+}
+
 Chains::World Gateway::State::chains_world() {
   return {.loop = world.loop,
           .clock = world.clock,
@@ -171,7 +177,11 @@ Chains::World Gateway::State::chains_world() {
           .bank = bank,
           .price = config.money.price,
           .silence_ms_max = config.silence_ms_max,
-          .on_judged = [this](const crypto::Address& provider) { tell_balance(provider); },
+          .on_judged =
+              [this](const crypto::Address& provider) {
+                desk.on_change(provider);
+                tell_balance(provider);
+              },
           .on_caught =
               [this](const crypto::Address& provider, const std::string& why) {
                 if (is_banned(provider)) return;

@@ -72,8 +72,22 @@ core::Result<void> Gateway::State::write(std::vector<ReceiptRecord>& records) {
   });
 }
 
+/// Takes a verdict to the ledger, if the receipt is an open winner there.
+core::Result<void> Gateway::State::judge_winner(const ReceiptRecord& record) {
+  COMMENSAL_ASSIGN(const auto judged, lottery.judge(record.receipt, *record.verdict));
+  if (!judged) return {};
+  observer.on_judged(record, *judged);
+  tell_balance(record.receipt.job.provider);
+  return {};
+}
+
 core::Result<void> Gateway::State::audit_winner(const core::Digest& receipt) {
   COMMENSAL_ASSIGN(ReceiptRecord record, book.find(receipt));
+  if (record.verdict) {  // audited before its draw
+    COMMENSAL_TRY(judge_winner(record));
+    if (is_penalised(record)) consequences.add(record.id());
+    return {};
+  }
   if (record.audit != AuditState::kNotDrawn) return {};
   record.audit = AuditState::kDrawn;
   COMMENSAL_TRY(book.update(record));
@@ -92,9 +106,7 @@ void Gateway::State::resume_winners() {
       report(audit_winner(receipt));
       continue;
     }
-    const auto judged = lottery.judge(record->receipt, *record->verdict);
-    if (!judged) observer.on_error(judged.error());
-    if (judged && *judged) observer.on_judged(*record, **judged);
+    report(judge_winner(*record));
   }
 }
 
@@ -153,6 +165,7 @@ void Gateway::State::handle(LinkId link, const rpc::Transact& message) {
     return {};
   }));
   if (outcome) peer->link->send(rpc::Outcomes{{*outcome}});
+  desk.on_change(peer->address);
   tell_balance(peer->address);
 }
 

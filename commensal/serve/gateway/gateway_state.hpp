@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <commensal/serve/gateway/audit_desk.hpp>
 #include <commensal/serve/gateway/auditor.hpp>
 #include <commensal/serve/gateway/chains.hpp>
 #include <commensal/serve/gateway/consequences.hpp>
@@ -35,6 +36,7 @@ struct Gateway::State {
   crypto::SecretKey auditor_key;
   Dispatcher dispatcher;
   Auditor auditor;
+  AuditDesk desk;
   Consequences consequences;
   Chains chains;
   std::vector<Finished> finished;
@@ -61,6 +63,7 @@ struct Gateway::State {
             [this](const core::Digest& receipt, core::Result<protocol::Verdict> verdict) {
               on_verdict(receipt, std::move(verdict));
             }),
+        desk(desk_world(), {.floor = c.audit_probability}, c.audit_by_risk),
         consequences(w.loop, book, hub, dispatcher,
                      [this](ReceiptRecord old, Answer answer) {
                        replace(std::move(old), std::move(answer));
@@ -68,6 +71,7 @@ struct Gateway::State {
         chains(chains_world()) {}
 
   Chains::World chains_world();
+  AuditDesk::World desk_world();
 
   Lottery::World lottery_world();
   core::Result<verify::Opening> own_opening(const core::Digest& receipt);
@@ -75,6 +79,7 @@ struct Gateway::State {
   void tick();
   core::Result<void> admit(const std::string& account);
   core::Result<void> write(std::vector<ReceiptRecord>& records);
+  core::Result<void> judge_winner(const ReceiptRecord& record);
   core::Result<void> audit_winner(const core::Digest& receipt);
   void resume_winners();
   bool is_penalised(const ReceiptRecord& record) const;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <commensal/serve/gateway/risk_facts.hpp>
+#include <utility>
 
 namespace commensal::gateway {
 namespace {
@@ -59,14 +60,14 @@ class Teller {
     return event;
   }
   /// The gateway's clock may have been set back in between.
-  void begin(const ReceiptRecord& record) {
-    const std::int64_t at_ms = std::max<std::int64_t>(record.delivered_ms, 0);
+  void begin(const SeenAnswer& answer) {
+    const std::int64_t at_ms = std::max<std::int64_t>(answer.delivered_ms, 0);
     now_ms_ = std::max(now_ms_, static_cast<std::uint64_t>(at_ms));
   }
-  void tell(const ReceiptRecord& record) {
-    begin(record);
+  void tell(const SeenAnswer& answer) {
+    begin(answer);
     ++answers_;
-    const auto outcome = outcome_of(record.audit);
+    const auto outcome = outcome_of(answer.audit);
     if (!outcome) return;
     tell_answers();
     tell(EventKind::kAudit).outcome = *outcome;
@@ -84,29 +85,43 @@ class Teller {
 
 }  // namespace
 
-Result<RiskFacts> risk_facts(ReceiptBook& book, const ledger::State& state,
-                             const crypto::Address& provider) {
+SeenAnswer seen_of(const ReceiptRecord& record) {
+  return {record.number, record.receipt.job.provider, record.delivered_ms,
+          record.audit,  pay_of(record.receipt),      protocol::ticket_id(record.receipt.body())};
+}
+
+RiskFacts facts_in(const std::deque<SeenAnswer>& answers, const ledger::State& state,
+                   const crypto::Address& provider) {
   RiskFacts facts{provider, {}, 0};
-  COMMENSAL_ASSIGN(std::vector<ReceiptRecord> records, book.list("", limits::kRiskReceiptsMax));
-  std::erase_if(records, [&](const ReceiptRecord& record) {
-    return record.receipt.job.provider != provider;
-  });
-  std::ranges::reverse(records);  // now the oldest first
   Teller teller(facts);
-  if (!records.empty()) {
-    facts.pay = pay_of(records.back().receipt);
-    teller.begin(records.front());
-  }
-  teller.tell(EventKind::kStake).amount = stake_of(state, provider);
+  bool has_begun = false;
   Amount escrowed;
-  for (const ReceiptRecord& record : records) {
-    teller.tell(record);
-    const auto* claim = state.claims.find(protocol::ticket_id(record.receipt.body()));
+  const auto begin = [&] {
+    if (!std::exchange(has_begun, true)) {
+      teller.tell(EventKind::kStake).amount = stake_of(state, provider);
+    }
+  };
+  for (const SeenAnswer& answer : answers) {
+    if (answer.provider != provider) continue;
+    if (!has_begun) teller.begin(answer);
+    begin();
+    teller.tell(answer);
+    facts.pay = answer.pay;
+    const auto* claim = state.claims.find(answer.ticket);
     if (claim != nullptr && claim->status == ledger::ClaimStatus::kOpen) add(escrowed, claim->face);
   }
+  begin();
   teller.tell_answers();
   teller.tell(EventKind::kEscrow).amount = escrowed;
   return facts;
+}
+
+Result<RiskFacts> risk_facts(ReceiptBook& book, const ledger::State& state,
+                             const crypto::Address& provider) {
+  COMMENSAL_ASSIGN(const auto records, book.list("", limits::kRiskReceiptsMax));
+  std::deque<SeenAnswer> answers;
+  for (const ReceiptRecord& record : records) answers.push_front(seen_of(record));
+  return facts_in(answers, state, provider);
 }
 
 Result<risk::Record> record_of(const RiskFacts& facts, const risk::Prior& prior) {
@@ -114,6 +129,30 @@ Result<risk::Record> record_of(const RiskFacts& facts, const risk::Prior& prior)
   risk::Record record(facts.provider, prior);
   for (const Event& event : facts.events) COMMENSAL_TRY(record.apply(event));
   return record;
+}
+
+risk::Policy policy_of(const RiskFacts& facts, const DeskTerms& terms) {
+  constexpr double kFloorMin = 1e-9;  // of the desk
+  risk::Policy policy;
+  policy.audit_floor = std::max(terms.floor, kFloorMin);
+  policy.lazy.pay = policy.lazy.step_cost = facts.pay;
+  policy.lazy.paid_unaudited = false;
+  policy.malice.step_cost = facts.pay;
+  return policy;
+}
+
+risk::Use use_of(const RiskFacts& facts, const DeskTerms& terms) {
+  risk::Use use;
+  use.loss = terms.loss * facts.pay;
+  use.redo_cost = terms.redo_cost * facts.pay;
+  use.audit_cost = terms.audit_cost * facts.pay;
+  return use;
+}
+
+Result<risk::Assessment> assess(const RiskFacts& facts, const DeskTerms& terms,
+                                std::uint64_t now_ms) {
+  COMMENSAL_ASSIGN(const risk::Record record, record_of(facts, risk::Prior()));
+  return risk::assess(record, now_ms, policy_of(facts, terms), {{}, use_of(facts, terms), {}});
 }
 
 }  // namespace commensal::gateway

@@ -2,8 +2,9 @@
 #pragma once
 
 #include <commensal/serve/gateway/receipt_book.hpp>
-#include <commensal/trade/market/risk/record.hpp>
+#include <commensal/trade/market/risk/desk.hpp>
 #include <commensal/trade/pay/ledger/state.hpp>
+#include <deque>
 
 namespace commensal::gateway {
 
@@ -14,6 +15,21 @@ struct RiskFacts {
   double pay = 0;  // expected value of the newest answer's ticket, in units; 0: it had none
 };
 
+/// What a desk needs to know of one answer.
+struct SeenAnswer {
+  std::uint64_t number = 0;  // in the book
+  crypto::Address provider;
+  std::int64_t delivered_ms = 0;
+  AuditState audit = AuditState::kNotDrawn;
+  double pay = 0;  // expected value of its ticket; 0: it has none
+  core::Digest ticket{};
+};
+SeenAnswer seen_of(const ReceiptRecord& record);
+
+/// The facts in these answers, oldest first; those of other providers are passed over.
+RiskFacts facts_in(const std::deque<SeenAnswer>& answers, const ledger::State& state,
+                   const crypto::Address& provider);
+
 /// Out of the newest limits::kRiskReceiptsMax receipts and the ledger of today: what was staked
 /// before is not known, so that the stake stands first and the escrowed winnings last. An audit
 /// counts at the time of its answer. Errors: the book's.
@@ -22,5 +38,21 @@ core::Result<RiskFacts> risk_facts(ReceiptBook& book, const ledger::State& state
 
 /// The record that the events make. Errors: Prior::validity, Record::apply.
 core::Result<risk::Record> record_of(const RiskFacts& facts, const risk::Prior& prior);
+
+/// What a gateway's desk assumes of who uses an answer, in multiples of what the answer earns: not
+/// measured, and stated wherever the desk is asked.
+struct DeskTerms {
+  double floor = 0.1;     // least probability of an audit
+  double loss = 100;      // of using a wrong answer
+  double redo_cost = 10;  // of having it computed by somebody trusted
+  double audit_cost = 1;  // the step, once more
+};
+/// What a step earns is the most that an honest one can cost; winners are audited before they are
+/// paid.
+risk::Policy policy_of(const RiskFacts& facts, const DeskTerms& terms);
+risk::Use use_of(const RiskFacts& facts, const DeskTerms& terms);
+/// Errors: those of record_of and risk::assess.
+core::Result<risk::Assessment> assess(const RiskFacts& facts, const DeskTerms& terms,
+                                      std::uint64_t now_ms);
 
 }  // namespace commensal::gateway

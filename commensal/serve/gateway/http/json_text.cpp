@@ -172,16 +172,25 @@ std::string providers_json(const std::vector<gateway::ProviderInfo>& providers) 
             {"banned", provider.banned},
             {"queued", provider.queued},
             {"served", provider.served},
-            {"cached_models", provider.cached_models}};
+            {"cached_models", provider.cached_models},
+            {"audit_probability", provider.audit_probability}};
   });
 }
 
-std::string facts_json(const gateway::RiskFacts& facts) {
+std::string facts_json(const gateway::ProviderRisk& risk) {
+  const gateway::RiskFacts& facts = risk.facts;
   Json events = Json::array();
   for (const risk::Event& event : facts.events)
     events.push_back(core::to_hex(protocol::encode(event)));
   return text_of({{"provider", crypto::to_text(facts.provider)},
                   {"pay", facts.pay},
+                  {"audits",
+                   {{"by_risk", risk.by_risk},
+                    {"floor", risk.terms.floor},
+                    {"loss", risk.terms.loss},
+                    {"redo_cost", risk.terms.redo_cost},
+                    {"audit_cost", risk.terms.audit_cost},
+                    {"probability", risk.audit_probability}}},
                   {"events", std::move(events)}});
 }
 

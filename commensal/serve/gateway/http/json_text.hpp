@@ -31,8 +31,9 @@ std::string models_json(const std::vector<gateway::ModelVersion>& models);
 std::string account_json(const gateway::Account& account, std::string_view token);
 std::string accounts_json(const std::vector<gateway::Account>& accounts);
 std::string providers_json(const std::vector<gateway::ProviderInfo>& providers);
-/// The events are canonical encodings (risk::Event).
-std::string facts_json(const gateway::RiskFacts& facts);
+/// The events are canonical encodings (risk::Event); "audits" is what the gateway's desk assumes
+/// and says.
+std::string facts_json(const gateway::ProviderRisk& risk);
 /// All fields, and under "receipt" the canonical bytes of the signed receipt.
 std::string receipt_json(const gateway::ReceiptRecord& record);
 /// Without the canonical bytes.

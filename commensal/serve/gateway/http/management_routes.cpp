@@ -123,9 +123,9 @@ Response list_providers(Gateway& gateway, const Call&) {
 Response show_facts(Gateway& gateway, const Call& call) {
   const auto provider = crypto::address_from_text(call.params.at("provider"));
   if (!provider) return error_response(provider.error());
-  const auto facts = gateway::risk_facts(gateway.receipts(), gateway.ledger(), *provider);
-  if (!facts) return error_response(facts.error());
-  return json_response(facts_json(*facts));
+  const auto risk = gateway.risk(*provider);
+  if (!risk) return error_response(risk.error());
+  return json_response(facts_json(*risk));
 }
 
 bool is_operator(const Call& call) { return call.account.role == gateway::Role::kOperator; }

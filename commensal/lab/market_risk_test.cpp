@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// A gateway that asks its risk desk how often to audit, on the whole trip in one thread.
+#include <commensal/lab/adversaries.hpp>
+#include <commensal/lab/money_fixture.hpp>
+
+namespace commensal::lab {
+namespace {
+
+using gateway::AuditState;
+
+class MoneyRisk : public MoneyTrip {
+ protected:
+  static constexpr double kWin = 0.02;
+
+  std::unique_ptr<Market> open_by_risk(std::uint64_t seed, double win = kWin, double floor = 0) {
+    terms_ = demo_terms(win, 100);
+    terms_.gateway.chain_depth = 12, terms_.provider.chain_depth = 12;
+    gateway::GatewayConfig config;
+    config.audit_probability = floor;
+    config.audit_by_risk = true;
+    config.money = terms_.gateway;
+    auto market = std::make_unique<Market>(seed, scratch("money-risk"), config, terms_.provider);
+    EXPECT_TRUE(market->start_gateway());
+    return market;
+  }
+  static void serve(Market& market, int requests) {
+    for (int i = 0; i < requests; ++i) {
+      const auto answer = market.infer("digits", picture(static_cast<std::uint64_t>(i)));
+      ASSERT_TRUE(answer) << answer.error().message;
+      market.rest_ms(500);
+    }
+    market.rest_ms(5'000);
+  }
+  static std::size_t audited(Market& market) {
+    return market.gateway()
+        .receipts()
+        .select([](const gateway::ReceiptRecord& record) {
+          return record.audit == AuditState::kMatched;
+        })
+        ->size();
+  }
+};
+
+TEST_F(MoneyRisk, AnHonestProviderIsAuditedUntilItIsKnownAndOneSeedGivesOneState) {
+  const auto run = [&](std::uint64_t seed) {
+    auto market = open_by_risk(seed);
+    prepare(*market);
+    const crypto::Address provider = market->address_of(add(*market, "a"));
+    serve(*market, 60);
+    const auto infos = market->gateway().providers();
+    // c = r = 2000, half of a stake of 1,000,000 lost, an auditor in twenty bought.
+    const double inequality = 1.1 * kWin * 100'000 / (0.95 * 500'000);
+    EXPECT_NEAR(infos.at(0).audit_probability, inequality, 1e-5);
+    EXPECT_GE(audited(*market), 2u);
+    EXPECT_LE(audited(*market), 15u);
+    const auto said = market->gateway().risk(provider);
+    EXPECT_TRUE(said);
+    EXPECT_TRUE(said->by_risk);
+    EXPECT_EQ(said->audit_probability, infos.at(0).audit_probability);
+    return market->state_hash();
+  };
+  const core::Digest first = run(41);
+  EXPECT_EQ(run(41), first);
+  EXPECT_NE(run(42), first);
+}
+
+// The ledger hears of the verdict when the winner is opened: nobody audits it again.
+TEST_F(MoneyRisk, AWinnerThatWasAuditedBeforeItsDrawIsPaidAtOnce) {
+  auto market = open_by_risk(43, 0.5, 1);
+  prepare(*market);
+  const std::vector<crypto::Address> providers = {market->address_of(add(*market, "a"))};
+  serve(*market, 12);
+  check(*market, providers);
+  const ticket::Totals& totals = market->gateway().tickets().totals();
+  EXPECT_EQ(audited(*market), 12u);
+  EXPECT_GT(totals.won, 2u);
+  EXPECT_EQ(totals.paid, totals.won);
+  EXPECT_EQ(market->gateway().tickets_pending(), 0u);
+}
+
+}  // namespace
+}  // namespace commensal::lab
