@@ -34,7 +34,7 @@ std::string rows_text(const std::vector<Row>& rows) {
   std::string text;
   for (const Row& row : rows) {
     // Rates have no use for decimals, shares for little else.
-    const int digits = row.at_most ? 4 : 0;
+    const int digits = row.at_most || row.value <= 1 ? 4 : 0;
     const std::string limit =
         row.limit ? fmt::format("{} {:.{}f}", row.at_most ? "<=" : ">=", *row.limit, digits) : "";
     text +=

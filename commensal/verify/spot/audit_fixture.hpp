@@ -88,7 +88,7 @@ struct AuditCase {
         protocol::commit_step(papers.body.job_id, 1, root, *papers.output_salt);
   }
   Prover prover(dispute::Rerun rerun) {
-    return Prover({model, papers.body, &provider, inputs, std::move(rerun)}, threads);
+    return Prover({model, survey, papers.body, &provider, inputs, std::move(rerun)}, threads);
   }
 };
 

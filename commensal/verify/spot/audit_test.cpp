@@ -7,6 +7,7 @@
 #include <commensal/compute/graph/onnx/import.hpp>
 #include <commensal/compute/graph/random_graph.hpp>
 #include <commensal/verify/spot/audit_fixture.hpp>
+#include <commensal/verify/spot/policy.hpp>
 #include <cstdlib>
 #include <fstream>
 
@@ -215,11 +216,11 @@ TEST_F(AuditRefusals, OutOfOrderTwiceLateOrOfAnother) {
 
   AuditCase elsewhere(two_products(96), rows(96), kManyTerms);
   elsewhere.papers.body.step = 2;
-  Prover stranger({elsewhere.model, elsewhere.papers.body, &elsewhere.provider, elsewhere.inputs,
-                   honest_}, elsewhere.threads);
+  Prover stranger = elsewhere.prover(honest_);
   EXPECT_EQ(why(stranger.roots(other.request(), 8)), "audit request: for another receipt");
   const crypto::SecretKey thief = key_of(8);
-  Prover forger({one_.model, one_.papers.body, &thief, one_.inputs, honest_}, one_.threads);
+  Prover forger({one_.model, one_.survey, one_.papers.body, &thief, one_.inputs, honest_},
+                one_.threads);
   EXPECT_NE(why(other.roots(*forger.roots(other.request(), 8), 8)), "");
   EXPECT_EQ(other.phase(), Audit::Phase::kAsked);
 }
@@ -303,11 +304,17 @@ TEST(SublinearAudit, OfSqueezeNet) {
   core::CounterRng rng(15);
   Scratch scratch;
   Prover prover = one.prover(honest);
-  for (int i = 0; i < 4; ++i) {
+  double bytes = 0;
+  constexpr int kAudits = 8;
+  for (int i = 0; i < kAudits; ++i) {
     const auto played = play(one, prover, rng.next_digest(), scratch);
     ASSERT_TRUE(played) << played.error().message;
     ASSERT_FALSE(played->finding) << played->finding->node << " " << played->finding->element;
+    bytes += static_cast<double>(played->bytes) / kAudits;
   }
+  const Estimate expected = estimate(*one.model->graph, *one.survey, kManyTerms);
+  EXPECT_GT(expected.sublinear_bytes, bytes / 2);
+  EXPECT_LT(expected.sublinear_bytes, bytes * 2);
   // What it puts out where it rounds every product to bfloat16.
   const auto cheap = meddled(
       *one.model->graph,

@@ -8,20 +8,8 @@ namespace commensal::spot {
 namespace {
 
 constexpr double kLeafBytes = crypto::kMerkleLeafBytes;
-constexpr double kProofShare = 0.25;     // siblings, beside the leaves that they prove
+constexpr double kProofShare = 0.1;      // siblings, beside the leaves that they prove
 constexpr double kListBytesPerNode = 96;  // of the operator roots
-
-/// Mean of `value` over the nodes that `counts`, weighted by `weight`.
-template <class Weight, class Value>
-double mean(const Survey& survey, const Weight& weight, const Value& value) {
-  double sum = 0, total = 0;
-  for (const Spot& spot : survey.nodes) {
-    const auto share = static_cast<double>(weight(spot));
-    sum += share * static_cast<double>(value(spot));
-    total += share;
-  }
-  return total > 0 ? sum / total : 0;
-}
 
 }  // namespace
 
@@ -31,12 +19,13 @@ double replay_share_of(const Mix& mix) {
 }
 
 Estimate estimate(const graph::Graph& graph, const Survey& survey, const Terms& terms) {
-  const auto product_work = [](const Spot& s) { return s.is_product ? s.work : 0; };
-  const auto other_leaves = [](const Spot& s) { return s.is_product ? 0 : s.leaves; };
-  const auto opened = [](const Spot& s) { return s.opened; };
-  const double draws = static_cast<double>(terms.elements + terms.last);
-  double leaves = draws * mean(survey, product_work, opened) +
-                  static_cast<double>(terms.leaves) * mean(survey, other_leaves, opened);
+  std::vector<double> opened, steps;  // by node, of one question
+  for (const Spot& spot : survey.nodes) {
+    opened.push_back(static_cast<double>(spot.opened));
+    steps.push_back(static_cast<double>(spot.work) /
+                    static_cast<double>(std::max<std::uint64_t>(spot.elements, 1)));
+  }
+  double leaves = expected_of_draws(survey, terms, opened);
   double whole = 0;  // bytes
   for (std::size_t n = 0; n < survey.nodes.size(); ++n) {
     const bool is_elementwise = graph.nodes[n].op->kind == kernels::Kind::kElementwise;
@@ -51,10 +40,7 @@ Estimate estimate(const graph::Graph& graph, const Survey& survey, const Terms& 
   made.sublinear_bytes = (leaves * kLeafBytes + whole) * (1 + kProofShare) +
                          kListBytesPerNode * static_cast<double>(survey.nodes.size());
   made.sublinear_work = made.sublinear_bytes * kWorkPerHashedByte +
-                        draws * mean(survey, product_work, [](const Spot& s) {
-                          return static_cast<double>(s.work) / static_cast<double>(
-                              std::max<std::uint64_t>(s.leaves, 1));
-                        });
+                        expected_of_draws(survey, terms, steps);
   made.replay_bytes = static_cast<double>(survey.input_bytes) +
                       (terms.holds_weights ? 0 : static_cast<double>(survey.weight_bytes));
   made.replay_work =

@@ -171,10 +171,7 @@ Result<Bytes> Prover::openings(std::uint64_t round, const Digest& beacon) {
                 round);
   }
   const graph::Graph& graph = *hand_.model->graph;
-  std::vector<tensor::TensorType> types;
-  for (const Tensor& input : hand_.inputs) types.push_back(input.type());
-  COMMENSAL_ASSIGN(const auto survey, Survey::of(graph, types));
-  const auto questions = draw(graph, *survey, request_->terms,
+  const auto questions = draw(graph, *hand_.survey, request_->terms,
                               audit_seed(beacon, request_->receipt_id, list_root_));
   Capture capture(graph, questions);
   if (!capture.is_done()) {

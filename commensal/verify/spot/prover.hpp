@@ -11,6 +11,7 @@ namespace commensal::spot {
 /// prover.
 struct ProverHand {
   std::shared_ptr<const AuditModel> model;
+  std::shared_ptr<const Survey> survey;  // for the inputs' types
   protocol::ReceiptBody body;
   const crypto::SecretKey* key = nullptr;
   std::vector<tensor::Tensor> inputs;  // in the graph's order

@@ -140,26 +140,47 @@ std::vector<Question> draw(const graph::Graph& graph, const Survey& survey, cons
   return made;
 }
 
+namespace {
+
+/// turn(mean of `values` by the chance of each node, how often) for each kind of draw.
+template <class F>
+void for_draws(const Survey& survey, const Terms& terms, std::span<const double> values,
+               const F& turn) {
+  const Wheels wheels(survey);
+  const auto spin = [&](const Wheel& wheel, std::uint64_t times) {
+    double mean = 0;
+    for (std::size_t n = 0; n < values.size() && wheel.total() > 0; ++n) {
+      mean += wheel.share(n) * values[n];
+    }
+    turn(mean, times);
+  };
+  spin(wheels.before, (terms.elements + 1) / 2);
+  spin(wheels.own, terms.elements / 2);
+  spin(wheels.leaves, terms.leaves);
+  if (wheels.last) turn(values[*wheels.last], terms.last);
+}
+
+}  // namespace
+
 double catch_chance(const graph::Graph& graph, const Survey& survey, const Terms& terms,
                     std::span<const double> wrong) {
-  const Wheels wheels(survey);
   double escape = 1;
-  const auto turn = [&](const Wheel& wheel, std::uint64_t times) {
-    double hit = 0;
-    for (std::size_t n = 0; n < wrong.size() && wheel.total() > 0; ++n) {
-      hit += wheel.share(n) * wrong[n];
-    }
+  for_draws(survey, terms, wrong, [&](double hit, std::uint64_t times) {
     for (std::uint64_t i = 0; i < times; ++i) escape *= 1 - hit;
-  };
-  turn(wheels.before, (terms.elements + 1) / 2);
-  turn(wheels.own, terms.elements / 2);
-  turn(wheels.leaves, terms.leaves);
-  for (std::uint64_t i = 0; i < terms.last && wheels.last; ++i) escape *= 1 - wrong[*wheels.last];
+  });
   for (std::size_t n = 0; n < wrong.size() && terms.all_elementwise; ++n) {
     const bool is_elementwise = graph.nodes[n].op->kind == kernels::Kind::kElementwise;
     if (is_elementwise && survey.nodes[n].check != Check::kNone && wrong[n] > 0) escape = 0;
   }
   return 1 - escape;
+}
+
+double expected_of_draws(const Survey& survey, const Terms& terms,
+                         std::span<const double> values) {
+  double sum = 0;
+  for_draws(survey, terms, values,
+            [&](double mean, std::uint64_t times) { sum += mean * static_cast<double>(times); });
+  return sum;
 }
 
 LeafSet all_leaves(const TensorType& type) {

@@ -49,6 +49,9 @@ std::vector<Question> draw(const graph::Graph& graph, const Survey& survey, cons
 double catch_chance(const graph::Graph& graph, const Survey& survey, const Terms& terms,
                     std::span<const double> wrong);
 
+/// Expected sum of `values` (by node) over all draws of elements and leaves.
+double expected_of_draws(const Survey& survey, const Terms& terms, std::span<const double> values);
+
 using LeafSet = std::vector<std::uint64_t>;  // ascending, each once
 LeafSet all_leaves(const tensor::TensorType& type);
 

@@ -100,7 +100,9 @@ core::Result<void> Surveyor::look_at(std::size_t n) {
   spot.check = is_cheap ? Check::kLeaf : Check::kElement;
   spot.work = steps * static_cast<std::uint64_t>(elements);
   for (const ValueId id : node.outputs) {
-    if (id != kAbsent) spot.leaves += all_leaves(*type(id)).size();
+    if (id == kAbsent) continue;
+    spot.leaves += all_leaves(*type(id)).size();
+    spot.elements += static_cast<std::uint64_t>(type(id)->shape.elements());
   }
   spot.is_large = is_large_product(*node.op, call);
   if (is_steered) return {};

@@ -35,7 +35,7 @@ struct Spot {
   bool is_product = false;   // fused multiply-add chains, where the work is
   bool is_large = false;     // a matrix product that a vector can check at a fraction of its cost
   std::uint64_t work = 0;    // multiply-adds, or steps, of all outputs
-  std::uint64_t leaves = 0;  // of all outputs
+  std::uint64_t elements = 0, leaves = 0;  // of all outputs
   std::uint64_t opened = 0;  // leaves to open for one check of it, weights not among them
 };
 
