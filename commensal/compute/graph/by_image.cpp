@@ -35,6 +35,7 @@ class SharedPacer final : public core::Pacer {
     goes_on_ = goes_on_ && pacer_.pace(work_ops);
     return goes_on_;
   }
+  void yield() override { pacer_.yield(); }
 
  private:
   std::mutex mutex_;
@@ -75,6 +76,7 @@ class Batch {
     kernels::Shares shares(count, workers);
     machine.threads.run(workers, [&](std::int64_t worker) {
       kernels::ThreadPool one(1);
+      const kernels::ThreadPool::Burst burst(one, pacer ? &*pacer : nullptr);
       std::int64_t node_runs_left = machine.node_runs_left;
       const Machine alone{machine.arena, one, machine.isa, nullptr, pacer ? &*pacer : nullptr,
                           node_runs_left};

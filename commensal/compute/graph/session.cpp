@@ -33,6 +33,7 @@ struct Session::State {
   std::shared_ptr<Prepared> prepared;
   bool optimise;
   std::int64_t node_runs_max;
+  core::Pacer* pacer;
   tensor::Arena arena;
   kernels::ThreadPool threads;
 
@@ -40,6 +41,7 @@ struct Session::State {
       : prepared(std::move(model)),
         optimise(options.optimise && prepared->isa()),
         node_runs_max(options.node_runs_max),
+        pacer(options.pacer),
         arena(options.memory_bytes_max),
         threads(prepared->isa() ? options.threads : 1) {}
 
@@ -108,7 +110,8 @@ Result<std::vector<Value>> Session::run_values(std::span<const Value> inputs, Tr
   COMMENSAL_TRY(check_inputs(graph(), inputs));
   COMMENSAL_ASSIGN(const auto program, state_->program_for(inputs, tracer));
   std::int64_t node_runs_left = state_->node_runs_max;
-  const kernels::ThreadPool::Burst burst(state_->threads);
+  if (pacer == nullptr) pacer = state_->pacer;
+  const kernels::ThreadPool::Burst burst(state_->threads, pacer);
   return program->run(
       {inputs.begin(), inputs.end()},
       {state_->arena, state_->threads, state_->prepared->isa(), tracer, pacer, node_runs_left});

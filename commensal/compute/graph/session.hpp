@@ -23,6 +23,7 @@ struct SessionOptions {
   std::int64_t node_runs_max = limits::kNodeRunsMax;  // of one run: loops in loops end here
   /// Where packed weights are kept for other processes; null: nowhere.
   std::shared_ptr<const PackFolder> packs = nullptr;
+  core::Pacer* pacer = nullptr;  // of runs that are given none; outlives the session
   bool optimise = true;  // of the cpu back end: plans graphs for their inputs; changes no bit
 };
 

@@ -14,9 +14,15 @@ namespace {
 struct Job {
   const std::function<void(std::int64_t)>& task;
   Shares shares;
+  core::Pacer* pacer;
   int callers_cpu = current_cpu();
 
-  void work(int worker) { shares.work(worker, task); }
+  void work(int worker) {
+    shares.work(worker, [&](std::int64_t i) {
+      if (pacer != nullptr) pacer->yield();
+      task(i);
+    });
+  }
 };
 
 }  // namespace
@@ -40,6 +46,8 @@ struct ThreadPool::State {
   std::atomic<int> inside = 0;            // workers that may hold the job's address
   std::atomic<int> bursts = 0;
   std::atomic<bool> closing = false;
+
+  core::Pacer* pacer = nullptr;  // of the caller's thread
 
   /// Looks out for at most 50 microseconds: a pause takes 10 to 50 nanoseconds.
   template <class Condition>
@@ -98,17 +106,28 @@ ThreadPool::~ThreadPool() {
   for (std::thread& worker : state_->workers) worker.join();
 }
 
-ThreadPool::Burst::Burst(ThreadPool& pool) : pool_(pool) { pool_.state_->bursts.fetch_add(1); }
-ThreadPool::Burst::~Burst() { pool_.state_->bursts.fetch_sub(1); }
+ThreadPool::Burst::Burst(ThreadPool& pool, core::Pacer* pacer)
+    : pool_(pool), outer_(pool.state_->pacer) {
+  if (pacer != nullptr) pool_.state_->pacer = pacer;
+  pool_.state_->bursts.fetch_add(1);
+}
+
+ThreadPool::Burst::~Burst() {
+  pool_.state_->bursts.fetch_sub(1);
+  pool_.state_->pacer = outer_;
+}
 
 int ThreadPool::threads() const { return static_cast<int>(state_->workers.size()) + 1; }
 
 void ThreadPool::run(std::int64_t count, const std::function<void(std::int64_t)>& task) {
   if (state_->workers.empty() || count <= 1) {
-    for (std::int64_t i = 0; i < count; ++i) task(i);
+    for (std::int64_t i = 0; i < count; ++i) {
+      if (state_->pacer != nullptr) state_->pacer->yield();
+      task(i);
+    }
     return;
   }
-  Job mine{task, Shares(count, threads())};
+  Job mine{task, Shares(count, threads()), state_->pacer};
   core::check(state_->job.exchange(&mine) == nullptr, "one run at a time");
   state_->post();
   mine.work(0);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <commensal/base/core/pacer.hpp>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -49,16 +50,19 @@ class ThreadPool {
 
   int threads() const;
 
-  /// While one lives, jobs are expected to follow each other. They nest.
+  /// While one lives, jobs are expected to follow each other. They nest. `pacer`: each thread
+  /// yields to it before each task; it outlives the burst. An inner burst without one keeps that of
+  /// the outer.
   class Burst {
    public:
-    explicit Burst(ThreadPool& pool);
+    explicit Burst(ThreadPool& pool, core::Pacer* pacer = nullptr);
     Burst(const Burst&) = delete;
     Burst& operator=(const Burst&) = delete;
     ~Burst();
 
    private:
     ThreadPool& pool_;
+    core::Pacer* outer_;
   };
 
   /// Calls task(i) once for every i in [0, count), in any order, on any of the threads; returns

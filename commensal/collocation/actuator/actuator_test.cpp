@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <commensal/base/core/clock.hpp>
+#include <commensal/base/core/cpu_time.hpp>
+#include <commensal/base/core/temporary_folder.hpp>
+#include <commensal/collocation/actuator/cgroup.hpp>
+#include <commensal/collocation/actuator/duty_pacer.hpp>
+#include <commensal/collocation/actuator/scheduling.hpp>
+#include <fstream>
+#include <string>
+#include <thread>
+
+namespace commensal::actuator {
+namespace {
+
+/// Works until `cpu_ns` of this thread's own time are spent, in pieces of a tenth of a millisecond.
+void work(DutyPacer& pacer, std::int64_t cpu_ns) {
+  const std::int64_t end_ns = core::thread_cpu_ns() + cpu_ns;
+  while (core::thread_cpu_ns() < end_ns) {
+    pacer.yield();
+    const std::int64_t piece_ns = core::thread_cpu_ns() + 100'000;
+    while (core::thread_cpu_ns() < piece_ns) {
+    }
+  }
+}
+
+// Only too slow can be blamed on the machine: at a level of a quarter, 40 ms of work need at least
+// three times as much rest.
+TEST(DutyPacer, RestsAsTheLevelSays) {
+  const core::SystemClock clock;
+  DutyPacer pacer;
+  pacer.set_level(0.25);
+  std::int64_t wall_ns = 0;
+  std::thread([&] {
+    work(pacer, 4'000'000);  // what was before does not count
+    const std::int64_t begin_ns = clock.monotonic_ns();
+    work(pacer, 40'000'000);
+    wall_ns = clock.monotonic_ns() - begin_ns;
+  }).join();
+  EXPECT_GE(wall_ns, 40'000'000 + 3 * 36'000'000);
+}
+
+TEST(DutyPacer, HoldsAltogetherAtZeroAndGoesOn) {
+  DutyPacer pacer;
+  std::atomic<bool> is_done = false;
+  std::thread guest([&] {
+    EXPECT_TRUE(pacer.pace(1));
+    is_done = true;
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(30));
+  EXPECT_FALSE(is_done);
+  pacer.set_level(1);
+  guest.join();
+  EXPECT_TRUE(is_done);
+}
+
+TEST(DutyPacer, StopFreesWhoRestsAndEndsTheGuest) {
+  DutyPacer pacer;
+  std::thread guest([&] { EXPECT_FALSE(pacer.pace(1)); });
+  pacer.stop();
+  guest.join();
+  EXPECT_FALSE(pacer.pace(1));
+}
+
+TEST(DutyPacer, KeepsLevelsInRange) {
+  DutyPacer pacer;
+  EXPECT_EQ(pacer.level(), 0);
+  pacer.set_level(7);
+  EXPECT_EQ(pacer.level(), 1);
+  pacer.set_level(-1);
+  EXPECT_EQ(pacer.level(), 0);
+}
+
+TEST(Scheduling, IsOfTheThreadAndItsChildren) {
+  std::thread([] {
+    ASSERT_TRUE(run_when_idle());
+    EXPECT_EQ(::sched_getscheduler(0), SCHED_IDLE);
+    std::thread([] { EXPECT_EQ(::sched_getscheduler(0), SCHED_IDLE); }).join();
+  }).join();
+  EXPECT_EQ(::sched_getscheduler(0), SCHED_OTHER);
+}
+
+/// A folder that looks like control groups; the kernel's part, making the files of a new group, is
+/// done beforehand.
+class GuestGroupTest : public testing::Test {
+ protected:
+  void make(const std::string& folder, std::initializer_list<const char*> files) {
+    std::filesystem::create_directories(root() / folder);
+    for (const char* file : files) std::ofstream(root() / folder / file);
+  }
+  std::string read(const std::string& file) const {
+    std::ifstream in(root() / file);
+    return {std::istreambuf_iterator<char>(in), {}};
+  }
+  core::Path root() const { return folder_.path(); }
+
+ private:
+  core::TemporaryFolder folder_ = core::TemporaryFolder::make("groups").value();
+};
+
+TEST_F(GuestGroupTest, SetsVersionTwo) {
+  make(".", {"cgroup.controllers"});
+  make("commensal-guest-42",
+       {"cgroup.procs", "cpu.weight", "cpu.idle", "memory.max", "memory.swap.max"});
+  const auto group = GuestGroup::enter(root(), 42, {3, true, 1 << 30});
+  ASSERT_TRUE(group) << group.error().message;
+  EXPECT_EQ(group->version(), 2);
+  EXPECT_TRUE(group->missing().empty());
+  EXPECT_EQ(read("commensal-guest-42/cpu.weight"), "3");
+  EXPECT_EQ(read("commensal-guest-42/cpu.idle"), "1");
+  EXPECT_EQ(read("commensal-guest-42/memory.max"), "1073741824");
+  EXPECT_EQ(read("commensal-guest-42/cgroup.procs"), "42");
+}
+
+TEST_F(GuestGroupTest, SetsVersionOne) {
+  make("cpu", {"cgroup.procs"});
+  make("cpu/commensal-guest-42", {"cgroup.procs", "cpu.shares"});
+  make("memory/commensal-guest-42", {"cgroup.procs", "memory.limit_in_bytes"});
+  const auto group = GuestGroup::enter(root(), 42, {50, false, 1 << 30});
+  ASSERT_TRUE(group) << group.error().message;
+  EXPECT_EQ(group->version(), 1);
+  EXPECT_EQ(read("cpu/commensal-guest-42/cpu.shares"), "512");
+  EXPECT_EQ(read("memory/commensal-guest-42/memory.limit_in_bytes"), "1073741824");
+}
+
+TEST_F(GuestGroupTest, SaysWhatAnOldKernelLacksAndRemovesOldGroups) {
+  make(".", {"cgroup.controllers"});
+  make("commensal-guest-42", {"cgroup.procs", "cpu.weight"});
+  make("commensal-guest-7", {});
+  make("commensal-guest-8", {"cgroup.procs"});  // not empty: the kernel keeps it
+  make("host", {});
+  const auto group = GuestGroup::enter(root(), 42, {});
+  ASSERT_TRUE(group) << group.error().message;
+  ASSERT_EQ(group->missing().size(), 1u);
+  EXPECT_NE(group->missing()[0].find("cpu.idle"), std::string::npos);
+  EXPECT_FALSE(std::filesystem::exists(root() / "commensal-guest-7"));
+  EXPECT_TRUE(std::filesystem::exists(root() / "commensal-guest-8"));
+  EXPECT_TRUE(std::filesystem::exists(root() / "host"));
+}
+
+TEST_F(GuestGroupTest, RefusesByName) {
+  EXPECT_EQ(GuestGroup::enter(root(), 1, {}).error().code, core::ErrorCode::kUnavailable);
+  make(".", {"cgroup.controllers"});
+  EXPECT_EQ(GuestGroup::enter(root(), 1, {0, true, {}}).error().code, core::ErrorCode::kInvalidArgument);
+  EXPECT_EQ(GuestGroup::enter(root(), 1, {1, true, 5}).error().code,
+            core::ErrorCode::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace commensal::actuator

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <sched.h>
+
+#include <cerrno>
+#include <commensal/collocation/actuator/kernel_file.hpp>
+#include <commensal/collocation/actuator/scheduling.hpp>
+#include <cstring>
+
+namespace commensal::actuator {
+
+core::Result<void> run_when_idle() {
+  const sched_param no_priority{};
+  if (::sched_setscheduler(0, SCHED_IDLE, &no_priority) == 0) return {};
+  return core::fail(core::ErrorCode::kUnavailable, "the system refuses SCHED_IDLE: {}",
+                    std::strerror(errno));
+}
+
+core::Result<void> die_first() { return write_kernel_file("/proc/self/oom_score_adj", "1000"); }
+
+}  // namespace commensal::actuator
