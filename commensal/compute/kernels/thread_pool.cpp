@@ -119,10 +119,14 @@ ThreadPool::Burst::~Burst() {
 
 int ThreadPool::threads() const { return static_cast<int>(state_->workers.size()) + 1; }
 
+void ThreadPool::yield() const {
+  if (state_->pacer != nullptr) state_->pacer->yield();
+}
+
 void ThreadPool::run(std::int64_t count, const std::function<void(std::int64_t)>& task) {
   if (state_->workers.empty() || count <= 1) {
     for (std::int64_t i = 0; i < count; ++i) {
-      if (state_->pacer != nullptr) state_->pacer->yield();
+      yield();
       task(i);
     }
     return;

@@ -69,6 +69,10 @@ class ThreadPool {
   /// when all are done. Tasks write disjoint outputs, so the bits do not depend on the split.
   void run(std::int64_t count, const std::function<void(std::int64_t)>& task);
 
+  /// For a task that takes longer than some milliseconds: yields to the burst's pacer in between.
+  /// Thread-safety: the threads that run tasks.
+  void yield() const;
+
  private:
   struct State;
   std::unique_ptr<State> state_;

@@ -74,6 +74,7 @@ class Winograd {
   void fly_alone(const Flight& flight) const {
     for (std::int64_t b = 0; b < in_.blocks; ++b) transform_in(flight, b, flight.tiles);
     for (int point = 0; point < points_; ++point) {
+      ws_.threads.yield();  // many tiles of many channels are one flight of several milliseconds
       for (const Panels::Panel& panel : panels_.panels) multiply(flight, point, panel);
     }
     for (std::int64_t b = 0; b < out_.blocks; ++b) transform_out(flight, b, flight.tiles);

@@ -191,10 +191,13 @@ core::Result<void> rows_matmul(const Call& call, std::span<Tensor> outputs, Work
   const std::int64_t fitting =
       std::max<std::int64_t>(kTaskFloats / std::min(p.depth, kStepsMax), 8);
   const std::int64_t areas = ceil_div(p.rows, fitting);
-  std::int64_t cuts = 1;
+  // Also where one thread does it all, no task reads more than so many weights from memory.
+  constexpr std::int64_t kWeightsATask = 4 << 20;
+  std::int64_t cuts = ceil_div(p.depth * p.columns, kWeightsATask);
   if (const int threads = ws.threads.threads(); threads > 1) {
-    cuts = std::clamp<std::int64_t>(ceil_div(4 * threads, areas), 1, panels);
+    cuts = std::max<std::int64_t>(cuts, ceil_div(4 * threads, areas));
   }
+  cuts = std::clamp<std::int64_t>(cuts, 1, panels);
   const GeluRowsFn gelu = gelu_rows_for(ws.isa);
   ws.threads.run(areas * cuts, [&](std::int64_t task) {
     const std::int64_t area = task / cuts, cut = task % cuts;
