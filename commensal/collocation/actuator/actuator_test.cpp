@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 #include <sched.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -82,6 +83,42 @@ TEST(Scheduling, IsOfTheThreadAndItsChildren) {
     std::thread([] { EXPECT_EQ(::sched_getscheduler(0), SCHED_IDLE); }).join();
   }).join();
   EXPECT_EQ(::sched_getscheduler(0), SCHED_OTHER);
+}
+
+std::string first_line(const char* path) {
+  std::ifstream in(path);
+  std::string line;
+  std::getline(in, line);
+  return line;
+}
+
+// In a child, as a session cannot be left again.
+TEST(Scheduling, IsOfASessionThatIsItsOwn) {
+  if (first_line("/proc/self/autogroup").empty()) GTEST_SKIP() << "this kernel has no autogroups";
+  const auto in_child = [](bool leads) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      if (leads) ::setsid();
+      const auto done = step_back_as_session();
+      const bool is_back = first_line("/proc/self/autogroup").ends_with("nice 19");
+      ::_exit(done.has_value() == leads && is_back == leads ? 0 : 1);
+    }
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    return status == 0;
+  };
+  EXPECT_TRUE(in_child(true));
+  EXPECT_TRUE(in_child(false));
+}
+
+TEST(Scheduling, DiesFirst) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::_exit(die_first() && first_line("/proc/self/oom_score_adj") == "1000" ? 0 : 1);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
 }
 
 /// A folder that looks like control groups; the kernel's part, making the files of a new group, is

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <sched.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <commensal/collocation/actuator/kernel_file.hpp>
@@ -13,6 +14,14 @@ core::Result<void> run_when_idle() {
   if (::sched_setscheduler(0, SCHED_IDLE, &no_priority) == 0) return {};
   return core::fail(core::ErrorCode::kUnavailable, "the system refuses SCHED_IDLE: {}",
                     std::strerror(errno));
+}
+
+core::Result<void> step_back_as_session() {
+  if (::getsid(0) != ::getpid()) {
+    return core::fail(core::ErrorCode::kFailedPrecondition,
+                      "this process does not lead its session: others are in it too");
+  }
+  return write_kernel_file("/proc/self/autogroup", "19");
 }
 
 core::Result<void> die_first() { return write_kernel_file("/proc/self/oom_score_adj", "1000"); }

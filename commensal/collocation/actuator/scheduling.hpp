@@ -11,6 +11,12 @@ namespace commensal::actuator {
 /// (SCHED_IDLE, sched(7)). Thread-safety: any thread. Errors: kUnavailable.
 core::Result<void> run_when_idle();
 
+/// The same for the whole session of this process, where the system weighs sessions against each
+/// other (autogroup, sched(7)): there SCHED_IDLE counts within the session only, and a guest that
+/// was started from a terminal of its own would have as much as the host. The session must be
+/// nobody else's: the process leads it. Errors: kFailedPrecondition (it does not), kUnavailable.
+core::Result<void> step_back_as_session();
+
 /// If memory runs out, the kernel ends this process before any other (oom_score_adj 1000, proc(5)).
 /// Errors: kUnavailable.
 core::Result<void> die_first();
