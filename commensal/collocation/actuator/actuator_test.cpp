@@ -182,7 +182,8 @@ TEST_F(GuestGroupTest, SaysWhatAnOldKernelLacksAndRemovesOldGroups) {
 TEST_F(GuestGroupTest, RefusesByName) {
   EXPECT_EQ(GuestGroup::enter(root(), 1, {}).error().code, core::ErrorCode::kUnavailable);
   make(".", {"cgroup.controllers"});
-  EXPECT_EQ(GuestGroup::enter(root(), 1, {0, true, {}}).error().code, core::ErrorCode::kInvalidArgument);
+  EXPECT_EQ(GuestGroup::enter(root(), 1, {0, true, {}}).error().code,
+            core::ErrorCode::kInvalidArgument);
   EXPECT_EQ(GuestGroup::enter(root(), 1, {1, true, 5}).error().code,
             core::ErrorCode::kInvalidArgument);
 }
