@@ -20,6 +20,7 @@ Run declare_lab(CLI::App& app);
 Run declare_ledger(CLI::App& app);
 Run declare_models(CLI::App& app);
 Run declare_operators(CLI::App& app);
+Run declare_probe(CLI::App& app);
 Run declare_provider(CLI::App& app);
 Run declare_push(CLI::App& app);
 Run declare_receipts(CLI::App& app);
@@ -49,6 +50,12 @@ constexpr Command kTable[] = {
      "commensal provider --gateway 127.0.0.1:8090 --folder provider-state --json\n"
      "commensal provider --gateway 127.0.0.1:8090 --stake 1000000 --pay-min 5000",
      declare_provider},
+    {"probe", "Read a host's progress, as the governor does, and print it",
+     "commensal probe auto\n"
+     "commensal probe xmrig:http://127.0.0.1:4067 --seconds 60\n"
+     "commensal probe 'log:/var/log/train.log#step (\\d+)' --every 5\n"
+     "commensal probe process:1234 --seconds 5 --json",
+     declare_probe},
     {"push", "Give a gateway a model to serve",
      "commensal push digits.onnx\n"
      "commensal push digits.onnx alice/digits --gateway http://gateway.example:8080\n"

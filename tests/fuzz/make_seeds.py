@@ -333,7 +333,18 @@ def dispute_seeds():
     call("where", "Where", 16, {}, [tensor(9, 3, 1), floats(4), floats()], [floats(3, 4)], 0, 11)
 
 
+
+def probe_seeds():
+    folder = ROOT / "tests/vectors/probes"
+    for kind, name in enumerate(("xmrig", "lolminer", "trex", "nbminer", "gminer", "excavator")):
+        put("probe", name, bytes([kind]) + (folder / f"{name}.json").read_bytes())
+    put("probe", "prometheus", b"\x06steps_total{job=\"train\"}\n"
+        + (folder / "training.prom").read_bytes())
+    put("probe", "stat", b"\x07" + (folder / "stat.txt").read_bytes())
+    put("probe", "spec", b"\x08prometheus:http://token@[::1]:9100/metrics#a")
+
+
 for make in (onnx_seeds, array_seeds, picture_seeds, noun_seeds, chain_seeds, ticket_seeds,
              market_seeds, keystore_seeds, ledger_seeds, link_seeds, http_seeds, graph_seeds,
-             dispute_seeds):
+             dispute_seeds, probe_seeds):
     make()

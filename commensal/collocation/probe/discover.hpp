@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <commensal/collocation/probe/kinds.hpp>
+#include <commensal/collocation/probe/probe.hpp>
+#include <vector>
+
+namespace commensal::probe {
+
+struct Found {
+  std::string spec;    // for open()
+  std::string reason;  // one line: why it is believed
+};
+
+struct Discovery {
+  std::vector<Found> found;        // the best first: interfaces before CPU time
+  std::vector<std::string> hints;  // programs that run, but show no figure
+};
+
+struct Door {
+  const Miner* miner;
+  std::uint16_t port;
+};
+
+/// Where miners listen unless they are told otherwise.
+std::vector<Door> well_known_doors();
+
+/// Looks for hosts on this machine: asks at `doors` on 127.0.0.1, then looks at the processes and
+/// at the ports that their own options name. Takes some tenths of a second; reads only.
+Discovery discover(const World& world, const std::vector<Door>& doors = well_known_doors());
+
+}  // namespace commensal::probe

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <commensal/collocation/probe/meter.hpp>
+
+namespace commensal::probe {
+
+std::optional<Reading> Meter::add(const Sample& sample) {
+  const double at_s = static_cast<double>(sample.at_ns) * 1e-9;
+  if (!sample.is_fresh()) {
+    kept_.clear();
+    return std::nullopt;
+  }
+  if (traits_.quantity == Quantity::kRate) return Reading{at_s, traits_.averaging_s, sample.value};
+  if (!kept_.empty() && sample.value < kept_.back().value) kept_.clear();
+  if (!kept_.empty() && sample.at_ns <= kept_.back().at_ns) return std::nullopt;
+  kept_.push_back(sample);
+  const auto is_old = [&](const Sample& one) {
+    return static_cast<double>(sample.at_ns - one.at_ns) * 1e-9 >= window_s_;
+  };
+  while (kept_.size() > 2 && is_old(kept_[1])) kept_.pop_front();
+  if (kept_.size() < 2 || !is_old(kept_.front())) return std::nullopt;
+  const Sample& first = kept_.front();
+  const double over_s = static_cast<double>(sample.at_ns - first.at_ns) * 1e-9;
+  return Reading{at_s, over_s, (sample.value - first.value) / over_s};
+}
+
+}  // namespace commensal::probe

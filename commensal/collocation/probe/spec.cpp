@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <charconv>
+#include <commensal/base/core/limits_probes.hpp>
+#include <commensal/collocation/probe/spec.hpp>
+
+namespace commensal::probe {
+namespace {
+
+using core::ErrorCode;
+using core::fail;
+using core::Result;
+
+bool is_visible(std::string_view text) {
+  return std::ranges::all_of(text, [](char c) { return c > ' ' && c < '\x7f'; });
+}
+
+}  // namespace
+
+Result<Endpoint> parse_endpoint(std::string_view text) {
+  const auto refuse = [&] {
+    return fail(ErrorCode::kInvalidArgument,
+                "expected http://HOST:PORT with a numeric HOST or localhost, got '{}'", text);
+  };
+  Endpoint made;
+  std::string_view rest = text;
+  if (rest.starts_with("tcp://")) {
+    made.is_tcp = true;
+    rest.remove_prefix(6);
+  } else if (rest.starts_with("http://")) {
+    rest.remove_prefix(7);
+  } else {
+    return refuse();
+  }
+  if (!is_visible(rest)) return refuse();
+  const std::size_t slash = std::min(rest.find('/'), rest.size());
+  made.target = rest.substr(slash);
+  rest = rest.substr(0, slash);
+  if (const std::size_t at = rest.rfind('@'); at != std::string_view::npos) {
+    made.token = rest.substr(0, at);
+    rest.remove_prefix(at + 1);
+  }
+  const std::size_t colon = rest.rfind(':');
+  if (colon == std::string_view::npos || (made.is_tcp && !made.target.empty())) return refuse();
+  std::string_view host = rest.substr(0, colon);
+  const std::string_view port = rest.substr(colon + 1);
+  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
+  made.host = host == "localhost" ? "127.0.0.1" : host;
+  const auto read = std::from_chars(port.data(), port.data() + port.size(), made.port);
+  if (read.ec != std::errc() || read.ptr != port.data() + port.size() || made.port == 0)
+    return refuse();
+  constexpr std::string_view kNumeric = "0123456789abcdefABCDEF.:";
+  const bool is_numeric = !made.host.empty() &&
+                          made.host.find_first_not_of(kNumeric) == std::string::npos &&
+                          made.host.find_first_of(".:") != std::string::npos;
+  if (!is_numeric) return refuse();
+  return made;
+}
+
+Result<Spec> parse_spec(std::string_view text) {
+  const std::size_t colon = text.find(':');
+  if (text.size() > limits::kProbeSpecBytesMax)
+    return fail(ErrorCode::kInvalidArgument, "a probe is named by at most {} bytes",
+                limits::kProbeSpecBytesMax);
+  if (colon == std::string_view::npos || colon == 0 || colon + 1 == text.size() ||
+      text.find('\0') != std::string_view::npos) {
+    return fail(ErrorCode::kInvalidArgument,
+                "expected KIND:WHERE such as xmrig:http://127.0.0.1:4067, got '{}'", text);
+  }
+  Spec spec{std::string(text.substr(0, colon)), {}, {}};
+  const std::string_view rest = text.substr(colon + 1);
+  const std::size_t hash = rest.find('#');
+  spec.place = rest.substr(0, hash);
+  if (hash != std::string_view::npos) spec.detail = rest.substr(hash + 1);
+  if (spec.place.empty())
+    return fail(ErrorCode::kInvalidArgument, "'{}' does not say where, after the colon", text);
+  return spec;
+}
+
+}  // namespace commensal::probe
