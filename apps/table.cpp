@@ -21,6 +21,7 @@ Run declare_ledger(CLI::App& app);
 Run declare_models(CLI::App& app);
 Run declare_operators(CLI::App& app);
 Run declare_probe(CLI::App& app);
+Run declare_profile(CLI::App& app);
 Run declare_provider(CLI::App& app);
 Run declare_push(CLI::App& app);
 Run declare_receipts(CLI::App& app);
@@ -160,6 +161,11 @@ constexpr Command kTable[] = {
      "commensal bench runtime --json\n"
      "commensal bench tickets --json",
      declare_bench},
+    {"profile", "Say what a device that reads as busy leaves unused",
+     "commensal profile --kernel --device gtx-1080 --threads 1024 --registers 32 --shared 42756\n"
+     "commensal profile --kernel --device a100-40 --threads 256 --registers-per-block 16384\n"
+     "commensal profile --list",
+     declare_profile},
     {"lab",
      "Let adversaries attack this program, each defence on and off, and count what they gain",
      "commensal lab attack --all --trials 200\n"
