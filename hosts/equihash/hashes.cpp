@@ -142,7 +142,7 @@ Hashes::Hashes(const Params& params, std::span<const std::uint8_t> input) {
     compress(h, m, done += 128, false);
   }
   for (std::size_t i = 0; i < 8; ++i) state_[i] = h[i][0];
-  std::memcpy(last_.data(), input.data(), input.size());
+  if (!input.empty()) std::memcpy(last_.data(), input.data(), input.size());
   index_at_ = input.size();
   message_bytes_ = done + input.size() + 4;
 }
