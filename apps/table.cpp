@@ -49,7 +49,8 @@ constexpr Command kTable[] = {
      "commensal provider --gateway gateway.example:8090\n"
      "commensal provider --gateway 127.0.0.1:8090 --threads 2 --name lab-7\n"
      "commensal provider --gateway 127.0.0.1:8090 --folder provider-state --json\n"
-     "commensal provider --gateway 127.0.0.1:8090 --stake 1000000 --pay-min 5000",
+     "commensal provider --gateway 127.0.0.1:8090 --stake 1000000 --pay-min 5000\n"
+     "commensal provider --gateway 127.0.0.1:8090 --host xmrig:http://127.0.0.1:4067",
      declare_provider},
     {"probe", "Read a host's progress, as the governor does, and print it",
      "commensal probe auto\n"

@@ -4,6 +4,7 @@
 
 #include <apps/backend_options.hpp>
 #include <apps/command.hpp>
+#include <apps/host_options.hpp>
 #include <apps/key_options.hpp>
 #include <apps/money_options.hpp>
 #include <apps/service.hpp>
@@ -19,11 +20,14 @@ namespace {
 using core::Result;
 using Json = nlohmann::ordered_json;
 
+constexpr double kShowHostEveryS = 10;
+
 struct Options {
   provider::DaemonConfig daemon;
   std::string folder;
   KeyOptions key;
   BackendOptions backend;
+  HostOptions host;
   bool json = false;
 };
 
@@ -55,10 +59,13 @@ Result<int> run(Options& options) {
   options.daemon.folder = options.folder;
   options.daemon.key = options.key.opener();
   options.daemon.threads = static_cast<std::uint32_t>(options.backend.threads);
+  COMMENSAL_ASSIGN(const auto host, options.host.start());
+  graph::SessionOptions session = options.backend.session();
+  if (host) session.pacer = &host->pacer();
   COMMENSAL_ASSIGN(
       const auto daemon,
-      provider::Daemon::start(options.daemon, std::make_unique<provider::SessionEngineFactory>(
-                                                  options.backend.session())));
+      provider::Daemon::start(options.daemon,
+                              std::make_unique<provider::SessionEngineFactory>(session)));
   const std::string address = crypto::to_text(daemon->address());
   if (options.json) {
     fmt::print("{}\n", Json({{"address", address}, {"gateway", options.daemon.gateway}}).dump());
@@ -67,7 +74,11 @@ Result<int> run(Options& options) {
   }
   std::fflush(stdout);
   LinkLog log;
-  wait_for_signal(200, [&] { log.show(daemon->status()); });
+  wait_for_signal(200, [&] {
+    log.show(daemon->status());
+    if (host) host->show(kShowHostEveryS);
+  });
+  if (host) host->release();
   return 0;
 }
 
@@ -86,6 +97,7 @@ Run declare_provider(CLI::App& app) {
   app.add_option("--name", options->daemon.name, "For the gateway's lists")->capture_default_str();
   options->backend.declare(app);
   declare_purse(app, options->daemon.purse);
+  options->host.declare(app);
   app.add_flag("--json", options->json, "Print the address as one line of JSON");
   return [options] { return run(*options); };
 }

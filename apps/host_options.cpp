@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <apps/host_options.hpp>
+#include <commensal/collocation/actuator/scheduling.hpp>
+#include <commensal/collocation/probe/discover.hpp>
+#include <cstdio>
+
+namespace commensal::apps {
+namespace {
+
+using core::Result;
+
+Result<std::string> chosen(const std::string& spec, const probe::World& world) {
+  if (spec != "auto") return spec;
+  const probe::Discovery made = probe::discover(world);
+  if (made.found.empty()) {
+    return core::fail(core::ErrorCode::kNotFound,
+                      "no host found on this machine: name one, such as "
+                      "xmrig:http://127.0.0.1:4067 or process:PID");
+  }
+  fmt::print(stderr, "host {}: {}\n", made.found.front().spec, made.found.front().reason);
+  return made.found.front().spec;
+}
+
+/// What the system does not grant is said, not fatal: the governor sees what it costs.
+void step_back() {
+  for (const Result<void>& done : {actuator::run_when_idle(), actuator::die_first()}) {
+    if (!done) fmt::print(stderr, "{}\n", done.error().message);
+  }
+  const auto session = actuator::step_back_as_session();
+  if (!session && session.error().code != core::ErrorCode::kFailedPrecondition) {
+    fmt::print(stderr, "{}\n", session.error().message);
+  }
+}
+
+}  // namespace
+
+void HostOptions::declare(CLI::App& app) {
+  app.add_option("--host", spec,
+                 "What runs here and must not be disturbed: a probe such as "
+                 "xmrig:http://127.0.0.1:4067 or process:PID, or auto (commensal probe --help)");
+}
+
+Result<std::unique_ptr<HostKeeping>> HostOptions::start() const {
+  if (spec.empty()) return nullptr;
+  std::unique_ptr<HostKeeping> made(new HostKeeping);
+  const probe::World world{made->clock_};
+  COMMENSAL_ASSIGN(const std::string text, chosen(spec, world));
+  COMMENSAL_ASSIGN(made->probe_, probe::open(text, world));
+  // The keeper must act at once whatever the machine is doing, so its threads come first.
+  made->threads_ = std::make_unique<keeper::KeeperThreads>(keeper::Keeper::World{
+      made->clock_, made->rng_, *made->probe_, made->pacer_});
+  step_back();
+  return made;
+}
+
+void HostKeeping::release() {
+  threads_.reset();
+  pacer_.stop();
+}
+
+void HostKeeping::show(double every_s) {
+  const double now_s = static_cast<double>(clock_.monotonic_ns()) * 1e-9;
+  const keeper::View now = view();
+  const governor::Status& status = now.governor;
+  const bool is_stopped = status.phase == governor::Phase::kWaiting ||
+                          status.phase == governor::Phase::kBackOff;
+  if (is_stopped == was_stopped_ && now_s - shown_s_ < every_s) return;
+  was_stopped_ = is_stopped;
+  shown_s_ = now_s;
+  fmt::print(stderr,
+             "host {:.6g} {}/s, alone {:.6g}; lost {:.2f} % (at most {:.2f} %, over {:.0f} s); "
+             "guest {}, budget {:.1f} %{}{}\n",
+             status.rate, now.unit, status.reference, 100 * status.loss, 100 * status.loss_high,
+             status.window_s, governor::name_of(status.phase), 100 * status.budget,
+             status.why.empty() ? "" : ": ",
+             now.signal.empty() ? std::string(status.why) : now.signal);
+}
+
+}  // namespace commensal::apps

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <commensal/base/core/clock.hpp>
+#include <commensal/collocation/keeper/keeper.hpp>
+#include <memory>
+#include <string>
+
+namespace commensal::apps {
+
+/// Everything that keeps a host while a guest runs in this process.
+class HostKeeping {
+ public:
+  /// For the guest's sessions.
+  core::Pacer& pacer() { return pacer_; }
+  /// One line whenever the guest starts, stops or is stopped; else every `every_s`.
+  void show(double every_s);
+  /// Lets the guest's threads go, so that they can end.
+  void release();
+  keeper::View view() const { return threads_->view(); }
+
+ private:
+  friend struct HostOptions;
+  HostKeeping() = default;
+
+  core::SystemClock clock_;
+  core::SystemRng rng_;
+  actuator::DutyPacer pacer_;
+  std::unique_ptr<probe::Probe> probe_;
+  std::unique_ptr<keeper::KeeperThreads> threads_;  // last: its threads see all of the above
+  bool was_stopped_ = true;
+  double shown_s_ = 0;
+};
+
+/// --host, for commands that run guests.
+struct HostOptions {
+  std::string spec;  // empty: nobody is protected
+
+  void declare(CLI::App& app);
+  /// Steps back behind everybody else on this machine and begins to look at the host; null without
+  /// --host. To be called before the guest's threads are made. Errors: those of the spec; kNotFound
+  /// ("auto" finds no host).
+  core::Result<std::unique_ptr<HostKeeping>> start() const;
+};
+
+}  // namespace commensal::apps

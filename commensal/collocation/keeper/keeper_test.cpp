@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <commensal/collocation/keeper/keeper.hpp>
+#include <functional>
+
+namespace commensal::keeper {
+namespace {
+
+/// A counter of work that grows by what `rate` says of the guest's level.
+class FakeProbe final : public probe::Probe {
+ public:
+  FakeProbe(const core::Clock& clock, const actuator::DutyPacer& pacer)
+      : clock_(clock), pacer_(pacer) {}
+
+  const probe::Traits& traits() const override { return traits_; }
+  probe::Sample sample() override {
+    if (is_gone) return {clock_.monotonic_ns(), 0, probe::State::kInvalid, "nobody answers"};
+    const std::int64_t now_ns = clock_.monotonic_ns();
+    const double s = static_cast<double>(now_ns - last_ns_) * 1e-9;
+    last_ns_ = now_ns;
+    const double noise = 1 + 0.01 * (noise_.next_unit() - 0.5);
+    work_ += 1000 * s * noise * (1 - cost * pacer_.level());
+    return {now_ns, work_, probe::State::kFresh, {}};
+  }
+
+  double cost = 0;
+  bool is_gone = false;
+
+ private:
+  const core::Clock& clock_;
+  const actuator::DutyPacer& pacer_;
+  core::CounterRng noise_{3};
+  probe::Traits traits_{.unit = "passes", .quantity = probe::Quantity::kWork, .resolution_s = 0.1};
+  double work_ = 0;
+  std::int64_t last_ns_ = 0;
+};
+
+class KeeperTest : public testing::Test {
+ protected:
+  /// The guest's mean level over so many seconds.
+  double run(double seconds) {
+    double sum = 0;
+    const int steps = static_cast<int>(seconds / 0.02);
+    for (int i = 0; i < steps; ++i) {
+      clock_.advance_ms(20);
+      if (i % 13 == 0) keeper_.look();
+      keeper_.act();
+      sum += pacer_.level();
+    }
+    return sum / steps;
+  }
+
+  core::ManualClock clock_;
+  core::CounterRng dice_{1};
+  actuator::DutyPacer pacer_;
+  FakeProbe probe_{clock_, pacer_};
+  Keeper keeper_{{clock_, dice_, probe_, pacer_}, {}};
+};
+
+TEST_F(KeeperTest, HoldsACostlyGuestBack) {
+  probe_.cost = 0.05;
+  run(600);
+  const double level = run(600);
+  EXPECT_LT(level, 0.1);
+  EXPECT_GT(level, 0.05);
+  EXPECT_TRUE(keeper_.view().governor.is_shown);
+  EXPECT_EQ(keeper_.view().unit, "passes");
+}
+
+TEST_F(KeeperTest, LetsAFreeGuestRun) {
+  run(300);
+  EXPECT_GT(run(300), 0.85);
+}
+
+TEST_F(KeeperTest, StopsTheGuestWithTheSignal) {
+  run(300);
+  probe_.is_gone = true;
+  run(10);
+  EXPECT_EQ(run(60), 0);
+  EXPECT_EQ(keeper_.view().signal, "nobody answers");
+  EXPECT_EQ(keeper_.view().governor.phase, governor::Phase::kWaiting);
+}
+
+// Real threads and the real clock: they begin and end, and leave the guest standing.
+TEST(KeeperThreadsTest, EndWithTheGuestAtRest) {
+  const core::SystemClock clock;
+  core::CounterRng dice(1);
+  actuator::DutyPacer pacer;
+  FakeProbe probe(clock, pacer);
+  pacer.set_level(1);
+  {
+    const KeeperThreads keeper({clock, dice, probe, pacer});
+    for (int i = 0; keeper.view().governor.rate <= 0 && i < 1000; ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    EXPECT_NEAR(keeper.view().governor.rate, 1000, 50);
+  }
+  EXPECT_EQ(pacer.level(), 0);
+}
+
+}  // namespace
+}  // namespace commensal::keeper
