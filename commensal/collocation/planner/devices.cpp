@@ -29,14 +29,22 @@ constexpr const Architecture& capability(int major, int minor) {
 }
 
 constexpr std::array kDevices = {
-    Device{"p100", capability(6, 0), 56, 16},     Device{"gtx-1050", capability(6, 1), 5, 2},
-    Device{"gtx-1080", capability(6, 1), 20, 8},  Device{"gtx-1080ti", capability(6, 1), 28, 11},
-    Device{"v100-16", capability(7, 0), 80, 16},  Device{"v100-32", capability(7, 0), 80, 32},
-    Device{"t4", capability(7, 5), 40, 16},       Device{"rtx-2080ti", capability(7, 5), 68, 11},
-    Device{"a100-40", capability(8, 0), 108, 40}, Device{"a100-80", capability(8, 0), 108, 80},
-    Device{"a10", capability(8, 6), 72, 24},      Device{"rtx-3090", capability(8, 6), 82, 24},
-    Device{"l4", capability(8, 9), 58, 24},       Device{"rtx-4090", capability(8, 9), 128, 24},
-    Device{"h100-80", capability(9, 0), 132, 80}, Device{"h200-141", capability(9, 0), 132, 141},
+    Device{"p100", capability(6, 0), 56, 16, 732},
+    Device{"gtx-1050", capability(6, 1), 5, 2, 112},
+    Device{"gtx-1080", capability(6, 1), 20, 8, 320},
+    Device{"gtx-1080ti", capability(6, 1), 28, 11, 484},
+    Device{"v100-16", capability(7, 0), 80, 16, 900},
+    Device{"v100-32", capability(7, 0), 80, 32, 900},
+    Device{"t4", capability(7, 5), 40, 16, 320},
+    Device{"rtx-2080ti", capability(7, 5), 68, 11, 616},
+    Device{"a100-40", capability(8, 0), 108, 40, 1555},
+    Device{"a100-80", capability(8, 0), 108, 80, 2039},
+    Device{"a10", capability(8, 6), 72, 24, 600},
+    Device{"rtx-3090", capability(8, 6), 82, 24, 936},
+    Device{"l4", capability(8, 9), 58, 24, 300},
+    Device{"rtx-4090", capability(8, 9), 128, 24, 1008},
+    Device{"h100-80", capability(9, 0), 132, 80, 3350},
+    Device{"h200-141", capability(9, 0), 132, 141, 4800},
 };
 
 }  // namespace

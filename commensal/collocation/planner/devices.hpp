@@ -28,11 +28,13 @@ inline constexpr int kWarpThreads = 32;
 inline constexpr int kBlockThreadsMax = 1024;
 inline constexpr int kRegisterUnit = 256;  // of a warp, on all of these
 
+/// Source: NVIDIA's data sheets (SXM where there are several forms, of the A10 and L4 the card).
 struct Device {
   std::string_view name;
   const Architecture& architecture;
   int multiprocessors = 0;
   double memory_gib = 0;
+  double bandwidth_gbs = 0;  // of its memory: 10^9 bytes a second
 };
 
 /// Pascal to Hopper.
