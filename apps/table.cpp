@@ -20,6 +20,7 @@ Run declare_lab(CLI::App& app);
 Run declare_ledger(CLI::App& app);
 Run declare_models(CLI::App& app);
 Run declare_operators(CLI::App& app);
+Run declare_plan(CLI::App& app);
 Run declare_probe(CLI::App& app);
 Run declare_profile(CLI::App& app);
 Run declare_provider(CLI::App& app);
@@ -162,9 +163,16 @@ constexpr Command kTable[] = {
      "commensal bench runtime --json\n"
      "commensal bench tickets --json",
      declare_bench},
+    {"plan", "Say how guests should share a device, with a host or with each other, and why",
+     "commensal plan --guest examples/collocation/small.yaml "
+     "--guest examples/collocation/large.yaml\n"
+     "commensal plan --host miner.yaml --guest guest.yaml --device h100-80\n"
+     "commensal plan --host miner.yaml --guest a.yaml --guest b.yaml --json",
+     declare_plan},
     {"profile", "Say what a device that reads as busy leaves unused",
      "commensal profile --kernel --device gtx-1080 --threads 1024 --registers 32 --shared 42756\n"
      "commensal profile --kernel --device a100-40 --threads 256 --registers-per-block 16384\n"
+     "commensal profile --pid 4711 --seconds 10 --out host.yaml --svg host.svg\n"
      "commensal profile --list",
      declare_profile},
     {"lab",

@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <apps/command.hpp>
+#include <apps/profile_live.hpp>
 #include <commensal/base/chart/bars.hpp>
 #include <commensal/base/core/file.hpp>
 #include <commensal/collocation/planner/occupancy.hpp>
@@ -25,6 +26,8 @@ struct Options {
   int registers_per_thread = 0;
   int registers_per_block = 0;
   int shared_bytes = 0;
+  bool gpu = false;
+  LiveProfile live;
   std::string svg;
   bool json = false;
 };
@@ -153,8 +156,18 @@ Result<int> run(const Options& options) {
     list_devices(options.json);
     return 0;
   }
+  const int asked =
+      (options.kernel ? 1 : 0) + (options.live.pid > 0 ? 1 : 0) + (options.gpu ? 1 : 0);
+  if (asked != 1) {
+    return fail(ErrorCode::kInvalidArgument,
+                "one of --kernel, --pid, --gpu and --list is expected");
+  }
   if (options.kernel) return profile_kernel(options);
-  return fail(ErrorCode::kInvalidArgument, "--kernel or --list is expected");
+  LiveProfile live = options.live;
+  live.svg = options.svg;
+  live.json = options.json;
+  const core::SystemClock clock;
+  return options.gpu ? profile_gpu(live) : profile_process(live, clock);
 }
 
 }  // namespace
@@ -173,6 +186,17 @@ Run declare_profile(CLI::App& app) {
   app.add_option("--shared", options->shared_bytes, "Bytes of shared memory of a block")
       ->check(CLI::Range(0, 1 << 24))
       ->capture_default_str();
+  app.add_option("--pid", options->live.pid, "Of a process of this machine")
+      ->check(CLI::Range(1, 1 << 30));
+  app.add_flag("--gpu", options->gpu, "Of a GPU, as far as its driver tells");
+  app.add_option("--index", options->live.gpu, "Which GPU")
+      ->check(CLI::Range(0, 1023))
+      ->capture_default_str();
+  app.add_option("--seconds", options->live.seconds, "How long to look")
+      ->check(CLI::Range(0.1, 3600.0))
+      ->capture_default_str();
+  app.add_option("--out", options->live.out,
+                 "Write a process's profile for 'commensal plan' (YAML)");
   app.add_option("--svg", options->svg, "Write a bar chart of what is used and left");
   app.add_flag("--list", options->lists, "List the devices");
   app.add_flag("--json", options->json, "Print JSON");
