@@ -26,8 +26,10 @@ constexpr int kChainDepth = 16;
 constexpr std::size_t kArms = 3;  // plain, with ingest, with everything
 
 struct Slice {
-  double cpu_s = 0;   // all threads, without the driver, a request
-  double wall_s = 0;  // on the worker, a request
+  double cpu_s = 0;      // all threads, without the driver, a request
+  double wall_s = 0;     // on the worker, a request
+  double outside_s = 0;  // of cpu_s: all but the model's runs
+  double inside_s = 0;   // ... and these
 };
 using Round = std::array<Slice, kArms>;
 
@@ -162,7 +164,9 @@ Result<Slice> World::slice(std::size_t which) {
   const auto requests = static_cast<double>(options_.requests);
   const std::int64_t spent_ns = core::process_cpu_ns() - cpu_ns - (driver.own_cpu_ns() - own_ns);
   return Slice{static_cast<double>(spent_ns) * 1e-9 / requests,
-               static_cast<double>(engine_->span_ns()) * 1e-9 / requests};
+               static_cast<double>(engine_->span_ns()) * 1e-9 / requests,
+               static_cast<double>(spent_ns - engine_->cpu_ns()) * 1e-9 / requests,
+               static_cast<double>(engine_->cpu_ns()) * 1e-9 / requests};
 }
 
 /// Over rounds: (a - b) / plain.
@@ -170,7 +174,8 @@ Share share_of(const std::vector<Round>& rounds, std::size_t a, std::size_t b,
                double Slice::*figure) {
   std::vector<double> shares;
   for (const Round& round : rounds) {
-    shares.push_back((round[a].*figure - round[b].*figure) / (round[0].*figure));
+    const double plain = figure == &Slice::wall_s ? round[0].wall_s : round[0].cpu_s;
+    shares.push_back((round[a].*figure - round[b].*figure) / plain);
   }
   return {median(shares), quantile(shares, 0.25), quantile(shares, 0.75)};
 }
@@ -201,6 +206,8 @@ Result<Overhead> measure_overhead(const OverheadOptions& options, const core::Cl
                   .winners = world.full().winners(),
                   .ingest = share_of(rounds, 1, 0, &Slice::cpu_s),
                   .beyond_ingest = share_of(rounds, 2, 1, &Slice::cpu_s),
+                  .beyond_ingest_outside = share_of(rounds, 2, 1, &Slice::outside_s),
+                  .beyond_ingest_inside = share_of(rounds, 2, 1, &Slice::inside_s),
                   .beyond_ingest_wall = share_of(rounds, 2, 1, &Slice::wall_s),
                   .all = share_of(rounds, 2, 0, &Slice::cpu_s)};
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <commensal/base/core/cpu_time.hpp>
 #include <commensal/lab/overhead/shared_engine.hpp>
 
 namespace commensal::lab {
@@ -20,7 +21,10 @@ class Lent final : public provider::Engine {
 
 core::Result<tensor::NamedTensors> SharedEngine::run(const tensor::NamedTensors& inputs) {
   if (first_ns_ == 0) first_ns_ = clock_.monotonic_ns();
-  auto outputs = engine_->run(inputs);
+  auto outputs = [&] {
+    const core::CpuMeter meter(cpu_ns_);
+    return engine_->run(inputs);
+  }();
   last_ns_ = clock_.monotonic_ns();
   return outputs;
 }

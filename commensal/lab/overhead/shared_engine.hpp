@@ -16,15 +16,18 @@ class SharedEngine {
   const verify::ModelRoots& roots() const { return engine_->roots(); }
   core::Result<tensor::NamedTensors> run(const tensor::NamedTensors& inputs);
 
-  void forget() { first_ns_ = last_ns_ = 0; }
+  void forget() { first_ns_ = last_ns_ = cpu_ns_ = 0; }
   /// From the beginning of the first run since forget() to the end of the last.
   std::int64_t span_ns() const { return last_ns_ - first_ns_; }
+  /// Processor time of the runs since forget().
+  std::int64_t cpu_ns() const { return cpu_ns_; }
 
  private:
   std::unique_ptr<provider::Engine> engine_;
   const core::Clock& clock_;
   std::int64_t first_ns_ = 0;
   std::int64_t last_ns_ = 0;
+  std::int64_t cpu_ns_ = 0;
 };
 
 /// Lends it to a provider. `engine` outlives the factory and what it loads.
