@@ -23,15 +23,33 @@ Result<std::string> chosen(const std::string& spec, const probe::World& world) {
   return made.found.front().spec;
 }
 
+void tell(const Result<void>& done) {
+  if (!done) fmt::print(stderr, "{}\n", done.error().message);
+}
+
+/// Engines are loaded, and run, by the provider's worker; the threads of an engine are its children.
+class IdleEngines final : public provider::EngineFactory {
+ public:
+  explicit IdleEngines(graph::SessionOptions options) : engines_(std::move(options)) {}
+  Result<std::unique_ptr<provider::Engine>> load(const core::Path& model_file) override {
+    tell(actuator::run_when_idle());
+    return engines_.load(model_file);
+  }
+  Result<std::unique_ptr<chain::Engine>> load_chain(
+      const core::Path& model_file, const std::vector<protocol::Feed>& feeds) override {
+    tell(actuator::run_when_idle());
+    return engines_.load_chain(model_file, feeds);
+  }
+
+ private:
+  provider::SessionEngineFactory engines_;
+};
+
 /// What the system does not grant is said, not fatal: the governor sees what it costs.
 void step_back() {
-  for (const Result<void>& done : {actuator::run_when_idle(), actuator::die_first()}) {
-    if (!done) fmt::print(stderr, "{}\n", done.error().message);
-  }
+  tell(actuator::die_first());
   const auto session = actuator::step_back_as_session();
-  if (!session && session.error().code != core::ErrorCode::kFailedPrecondition) {
-    fmt::print(stderr, "{}\n", session.error().message);
-  }
+  if (!session && session.error().code != core::ErrorCode::kFailedPrecondition) tell(session);
 }
 
 }  // namespace
@@ -53,6 +71,11 @@ Result<std::unique_ptr<HostKeeping>> HostOptions::start() const {
       made->clock_, made->rng_, *made->probe_, made->pacer_});
   step_back();
   return made;
+}
+
+std::unique_ptr<provider::EngineFactory> HostKeeping::engines(graph::SessionOptions options) {
+  options.pacer = &pacer_;
+  return std::make_unique<IdleEngines>(std::move(options));
 }
 
 void HostKeeping::release() {

@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <commensal/base/core/clock.hpp>
 #include <commensal/collocation/keeper/keeper.hpp>
+#include <commensal/serve/provider/engine.hpp>
 #include <memory>
 #include <string>
 
@@ -12,8 +13,9 @@ namespace commensal::apps {
 /// Everything that keeps a host while a guest runs in this process.
 class HostKeeping {
  public:
-  /// For the guest's sessions.
-  core::Pacer& pacer() { return pacer_; }
+  /// What computes for the guest: paced, and on threads that run only where nobody else wants to.
+  /// Those that speak to the gateway keep their rank, or a busy machine would cut the link.
+  std::unique_ptr<provider::EngineFactory> engines(graph::SessionOptions options);
   /// One line whenever the guest starts, stops or is stopped; else every `every_s`.
   void show(double every_s);
   /// Lets the guest's threads go, so that they can end.

@@ -60,12 +60,11 @@ Result<int> run(Options& options) {
   options.daemon.key = options.key.opener();
   options.daemon.threads = static_cast<std::uint32_t>(options.backend.threads);
   COMMENSAL_ASSIGN(const auto host, options.host.start());
-  graph::SessionOptions session = options.backend.session();
-  if (host) session.pacer = &host->pacer();
-  COMMENSAL_ASSIGN(
-      const auto daemon,
-      provider::Daemon::start(options.daemon,
-                              std::make_unique<provider::SessionEngineFactory>(session)));
+  const graph::SessionOptions session = options.backend.session();
+  std::unique_ptr<provider::EngineFactory> engines =
+      host ? host->engines(session) : std::make_unique<provider::SessionEngineFactory>(session);
+  COMMENSAL_ASSIGN(const auto daemon,
+                   provider::Daemon::start(options.daemon, std::move(engines)));
   const std::string address = crypto::to_text(daemon->address());
   if (options.json) {
     fmt::print("{}\n", Json({{"address", address}, {"gateway", options.daemon.gateway}}).dump());

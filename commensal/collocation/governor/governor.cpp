@@ -48,6 +48,7 @@ double Governor::take(double now_s, const std::optional<Sample>& sample) {
     wait(now_s, "the signal is frozen");
   } else if (phase_ == Phase::kWaiting && is_new) {
     to_learn_ = kFirstParts;
+    why_ = "the host is looked at alone first";
     begin_off(now_s, Phase::kOff, 0);
   }
   if (is_new) look_at(now_s, *sample);
