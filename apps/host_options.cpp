@@ -27,7 +27,7 @@ void tell(const Result<void>& done) {
   if (!done) fmt::print(stderr, "{}\n", done.error().message);
 }
 
-/// Engines are loaded, and run, by the provider's worker; the threads of an engine are its children.
+/// Engines are loaded, and run, by the provider's worker; an engine's threads are its children.
 class IdleEngines final : public provider::EngineFactory {
  public:
   explicit IdleEngines(graph::SessionOptions options) : engines_(std::move(options)) {}

@@ -26,8 +26,8 @@ struct Overhead {
   std::uint64_t winners = 0;  // tickets that were paid
   Share ingest;               // processor time of hashing the request's own bytes
   Share beyond_ingest;  // all else that receipts and tickets add: processor time of all threads
-  Share beyond_ingest_outside;  // of that, what is not the model's own runs: these are the same work
-  Share beyond_ingest_inside;   // on each side, and what they take longer is caches, and drift
+  Share beyond_ingest_outside;  // of that, what is not the model's own runs. These are the same
+  Share beyond_ingest_inside;   // work on each side: what they take longer is caches, and drift
   Share beyond_ingest_wall;  // and what the requests take longer, one after the other
   Share all;                 // processor time of both
 };
