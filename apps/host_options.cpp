@@ -11,18 +11,6 @@ namespace {
 
 using core::Result;
 
-Result<std::string> chosen(const std::string& spec, const probe::World& world) {
-  if (spec != "auto") return spec;
-  const probe::Discovery made = probe::discover(world);
-  if (made.found.empty()) {
-    return core::fail(core::ErrorCode::kNotFound,
-                      "no host found on this machine: name one, such as "
-                      "xmrig:http://127.0.0.1:4067 or process:PID");
-  }
-  fmt::print(stderr, "host {}: {}\n", made.found.front().spec, made.found.front().reason);
-  return made.found.front().spec;
-}
-
 void tell(const Result<void>& done) {
   if (!done) fmt::print(stderr, "{}\n", done.error().message);
 }
@@ -54,6 +42,19 @@ void step_back() {
 
 }  // namespace
 
+Result<std::string> choose_host(const std::string& spec, const probe::World& world) {
+  if (spec != "auto") return spec;
+  const probe::Discovery made = probe::discover(world);
+  for (const std::string& hint : made.hints) fmt::print(stderr, "{}\n", hint);
+  for (const probe::Found& one : made.found) fmt::print(stderr, "{}: {}\n", one.spec, one.reason);
+  if (made.found.empty()) {
+    return core::fail(core::ErrorCode::kNotFound,
+                      "no host found on this machine: name one, such as "
+                      "xmrig:http://127.0.0.1:4067 or process:PID");
+  }
+  return made.found.front().spec;
+}
+
 void HostOptions::declare(CLI::App& app) {
   app.add_option("--host", spec,
                  "What runs here and must not be disturbed: a probe such as "
@@ -64,7 +65,7 @@ Result<std::unique_ptr<HostKeeping>> HostOptions::start() const {
   if (spec.empty()) return nullptr;
   std::unique_ptr<HostKeeping> made(new HostKeeping);
   const probe::World world{made->clock_};
-  COMMENSAL_ASSIGN(const std::string text, chosen(spec, world));
+  COMMENSAL_ASSIGN(const std::string text, choose_host(spec, world));
   COMMENSAL_ASSIGN(made->probe_, probe::open(text, world));
   // The keeper must act at once whatever the machine is doing, so its threads come first.
   made->threads_ = std::make_unique<keeper::KeeperThreads>(keeper::Keeper::World{

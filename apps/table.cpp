@@ -157,7 +157,7 @@ constexpr Command kTable[] = {
      "commensal conformance onnx/backend/test/data --filter '*conv*' --backend ref\n"
      "commensal conformance onnx/backend/test/data --json",
      declare_conformance},
-    {"bench", "Measure this program: its runtime beside another one, its tickets and its ledger",
+    {"bench", "Measure this program: its runtime beside another one, tickets, ledger, verification",
      "commensal bench runtime --peer onnxruntime\n"
      "commensal bench runtime --threads 1 --batch 1 --models resnet18,vgg11 --skip-load\n"
      "commensal bench runtime --json\n"

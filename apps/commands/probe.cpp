@@ -2,9 +2,9 @@
 #include <fmt/format.h>
 
 #include <apps/command.hpp>
+#include <apps/host_options.hpp>
 #include <cmath>
 #include <commensal/base/core/clock.hpp>
-#include <commensal/collocation/probe/discover.hpp>
 #include <commensal/collocation/probe/meter.hpp>
 #include <cstdio>
 #include <memory>
@@ -28,18 +28,6 @@ struct Options {
 
 constexpr std::string_view name_of(probe::Quantity quantity) {
   return quantity == probe::Quantity::kRate ? "rate" : "work";
-}
-
-/// What "auto" stands for; tells on standard error what else is there.
-Result<std::string> choose(const probe::World& world) {
-  const probe::Discovery made = probe::discover(world);
-  for (const std::string& hint : made.hints) fmt::print(stderr, "{}\n", hint);
-  for (const probe::Found& one : made.found) fmt::print(stderr, "{}: {}\n", one.spec, one.reason);
-  if (made.found.empty())
-    return fail(ErrorCode::kNotFound,
-                "no host found on this machine: name one, such as xmrig:http://127.0.0.1:4067 or "
-                "process:PID");
-  return made.found.front().spec;
 }
 
 Json json_of(const std::string& spec, const probe::Traits& traits) {
@@ -84,10 +72,7 @@ void print_line(const probe::Sample& sample, double at_s,
 Result<int> run(const Options& options) {
   const core::SystemClock clock;
   const probe::World world{clock};
-  std::string spec = options.spec;
-  if (spec == "auto") {
-    COMMENSAL_ASSIGN(spec, choose(world));
-  }
+  COMMENSAL_ASSIGN(const std::string spec, choose_host(options.spec, world));
   COMMENSAL_ASSIGN(const auto host, probe::open(spec, world));
   const probe::Traits& traits = host->traits();
   probe::Meter meter(traits, std::max(options.every, traits.resolution_s));

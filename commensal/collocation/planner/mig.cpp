@@ -14,35 +14,58 @@ constexpr std::array kFirst = {0};
 
 using Profiles = std::array<MigProfile, 7>;
 
-constexpr Profiles kA100With40 = {{{"1g.5gb", 19, kAnySlice, 1, 7, 1, 14, 4.75},
-                                   {"1g.5gb+me", 20, kAnySlice, 1, 1, 1, 14, 4.75},
-                                   {"1g.10gb", 15, kEven, 2, 4, 1, 14, 9.62},
-                                   {"2g.10gb", 14, kEvenLow, 2, 3, 2, 28, 9.62},
-                                   {"3g.20gb", 9, kHalves, 4, 2, 3, 42, 19.62},
-                                   {"4g.20gb", 5, kFirst, 4, 1, 4, 56, 19.62},
-                                   {"7g.40gb", 0, kFirst, 8, 1, 7, 98, 39.5}}};
-constexpr Profiles kA100With80 = {{{"1g.10gb", 19, kAnySlice, 1, 7, 1, 14, 9.5},
-                                   {"1g.10gb+me", 20, kAnySlice, 1, 1, 1, 14, 9.5},
-                                   {"1g.20gb", 15, kEven, 2, 4, 1, 14, 19.5},
-                                   {"2g.20gb", 14, kEvenLow, 2, 3, 2, 28, 19.5},
-                                   {"3g.40gb", 9, kHalves, 4, 2, 3, 42, 39.25},
-                                   {"4g.40gb", 5, kFirst, 4, 1, 4, 56, 39.25},
-                                   {"7g.80gb", 0, kFirst, 8, 1, 7, 98, 79.0}}};
-constexpr Profiles kH100With80 = {{{"1g.10gb", 19, kAnySlice, 1, 7, 1, 16, 9.75},
-                                   {"1g.10gb+me", 20, kAnySlice, 1, 1, 1, 16, 9.75},
-                                   {"1g.20gb", 15, kEven, 2, 4, 1, 26, 19.62},
-                                   {"2g.20gb", 14, kEvenLow, 2, 3, 2, 32, 19.62},
-                                   {"3g.40gb", 9, kHalves, 4, 2, 3, 60, 39.5},
-                                   {"4g.40gb", 5, kFirst, 4, 1, 4, 64, 39.5},
-                                   {"7g.80gb", 0, kFirst, 8, 1, 7, 132, 79.25}}};
+/// What a device makes of a profile; places and slices are the same on all of them.
+struct Size {
+  std::string_view name;
+  int multiprocessors = 0;
+  double memory_gib = 0;
+};
+
+constexpr Profiles profiles_of(const std::array<Size, 7>& sizes) {
+  Profiles all = {{{{}, 19, kAnySlice, 1, 7, 1},
+                   {{}, 20, kAnySlice, 1, 1, 1},
+                   {{}, 15, kEven, 2, 4, 1},
+                   {{}, 14, kEvenLow, 2, 3, 2},
+                   {{}, 9, kHalves, 4, 2, 3},
+                   {{}, 5, kFirst, 4, 1, 4},
+                   {{}, 0, kFirst, 8, 1, 7}}};
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    all[i].name = sizes[i].name;
+    all[i].multiprocessors = sizes[i].multiprocessors;
+    all[i].memory_gib = sizes[i].memory_gib;
+  }
+  return all;
+}
+
+constexpr Profiles kA100With40 = profiles_of({{{"1g.5gb", 14, 4.75},
+                                               {"1g.5gb+me", 14, 4.75},
+                                               {"1g.10gb", 14, 9.62},
+                                               {"2g.10gb", 28, 9.62},
+                                               {"3g.20gb", 42, 19.62},
+                                               {"4g.20gb", 56, 19.62},
+                                               {"7g.40gb", 98, 39.5}}});
+constexpr Profiles kA100With80 = profiles_of({{{"1g.10gb", 14, 9.5},
+                                               {"1g.10gb+me", 14, 9.5},
+                                               {"1g.20gb", 14, 19.5},
+                                               {"2g.20gb", 28, 19.5},
+                                               {"3g.40gb", 42, 39.25},
+                                               {"4g.40gb", 56, 39.25},
+                                               {"7g.80gb", 98, 79.0}}});
+constexpr Profiles kH100With80 = profiles_of({{{"1g.10gb", 16, 9.75},
+                                               {"1g.10gb+me", 16, 9.75},
+                                               {"1g.20gb", 26, 19.62},
+                                               {"2g.20gb", 32, 19.62},
+                                               {"3g.40gb", 60, 39.5},
+                                               {"4g.40gb", 64, 39.5},
+                                               {"7g.80gb", 132, 79.25}}});
 // Of the H200 the usable memory of 1g and 3g is known; that of the others is in proportion to it.
-constexpr Profiles kH200With141 = {{{"1g.18gb", 19, kAnySlice, 1, 7, 1, 16, 16.0},
-                                    {"1g.18gb+me", 20, kAnySlice, 1, 1, 1, 16, 16.0},
-                                    {"1g.35gb", 15, kEven, 2, 4, 1, 26, 32.5},
-                                    {"2g.35gb", 14, kEvenLow, 2, 3, 2, 32, 32.5},
-                                    {"3g.71gb", 9, kHalves, 4, 2, 3, 60, 69.8},
-                                    {"4g.71gb", 5, kFirst, 4, 1, 4, 64, 69.8},
-                                    {"7g.141gb", 0, kFirst, 8, 1, 7, 132, 139.0}}};
+constexpr Profiles kH200With141 = profiles_of({{{"1g.18gb", 16, 16.0},
+                                                {"1g.18gb+me", 16, 16.0},
+                                                {"1g.35gb", 26, 32.5},
+                                                {"2g.35gb", 32, 32.5},
+                                                {"3g.71gb", 60, 69.8},
+                                                {"4g.71gb", 64, 69.8},
+                                                {"7g.141gb", 132, 139.0}}});
 
 struct Cut {
   std::string_view device;

@@ -68,21 +68,6 @@ Result<void> drain_escrow(Den& den) {
   return {};
 }
 
-/// The honest provider claims its winners and has them audited. Returns how many were refused.
-Result<std::size_t> claim_all(Stand& stand, std::span<const Work> works, std::size_t& wrong) {
-  std::size_t refused = 0;
-  for (const Work& work : works) {
-    if (!work.won) continue;
-    if (!stand.claim(work)) {
-      ++refused;
-      continue;
-    }
-    COMMENSAL_ASSIGN(const bool is_right, stand.audit(work));
-    wrong += is_right ? 0 : 1;
-  }
-  return refused;
-}
-
 Trial outcome_of(const Den& den, const Score& score, std::size_t wrong) {
   Trial trial = score.finish(den.works, Score::Buyer::kAdversary);
   trial.others -= den.work_cost;
@@ -99,7 +84,7 @@ Result<Trial> drained_escrow(Models& models, Arm arm, std::uint64_t seed) {
   COMMENSAL_TRY(den.stand->draw(den.works));
   if (arm != Arm::kHonest) COMMENSAL_TRY(drain_escrow(den));
   std::size_t wrong = 0;
-  COMMENSAL_ASSIGN(const std::size_t refused, claim_all(*den.stand, den.works, wrong));
+  COMMENSAL_ASSIGN(const std::size_t refused, den.stand->claim_what_is_covered(den.works, wrong));
   Trial trial = outcome_of(den, *score, wrong);
   trial.caught = arm == Arm::kDefended && refused == 0;
   return trial;
@@ -130,7 +115,7 @@ Result<Trial> drained_penalty(Models& models, Arm arm, std::uint64_t seed) {
     COMMENSAL_TRY(stand.claim(own));
   }
   std::size_t wrong = 0;
-  COMMENSAL_ASSIGN(const std::size_t refused, claim_all(stand, den.works, wrong));
+  COMMENSAL_ASSIGN(const std::size_t refused, stand.claim_what_is_covered(den.works, wrong));
   if (arm != Arm::kHonest) COMMENSAL_TRY(stand.mature(own));
   Trial trial = outcome_of(den, *score, wrong);
   COMMENSAL_ASSIGN(const Amount owed, dues(den));

@@ -13,22 +13,6 @@ using ledger::AccountKind;
 constexpr std::size_t kAnswers = 8;
 constexpr double kWin = 0.5;
 
-/// Claims all winners as far as the ledger takes them; audits those. Returns how many were refused.
-Result<std::size_t> claim_what_is_covered(Stand& stand, std::span<const Work> works,
-                                          std::size_t& wrong) {
-  std::size_t refused = 0;
-  for (const Work& work : works) {
-    if (!work.won) continue;
-    if (!stand.claim(work)) {
-      ++refused;
-      continue;
-    }
-    COMMENSAL_ASSIGN(const bool is_right, stand.audit(work));
-    wrong += is_right ? 0 : 1;
-  }
-  return refused;
-}
-
 /// Announces what it has locked for withdrawal, and tries to complete that at once.
 Result<void> take_out(Stand& stand, const Party& gateway, AccountKind kind, bool is_free) {
   const ledger::AnnounceWithdrawal all{kind, stand.state().balance(gateway.address, kind)};
@@ -55,7 +39,7 @@ Result<Trial> withdrawn_escrow(Models& models, Arm arm, std::uint64_t seed) {
   }
   COMMENSAL_TRY(stand->draw(works));
   std::size_t wrong = 0;
-  COMMENSAL_ASSIGN(const std::size_t refused, claim_what_is_covered(*stand, works, wrong));
+  COMMENSAL_ASSIGN(const std::size_t refused, stand->claim_what_is_covered(works, wrong));
   Trial trial = score.finish(works, Score::Buyer::kAdversary);
   trial.others -= work_cost;
   trial.caught = arm == Arm::kDefended && refused == 0;
@@ -94,7 +78,7 @@ Result<Trial> uncovered(Models& models, Arm arm, std::uint64_t seed) {
                                             stand->honest_maker(), work_cost));
   COMMENSAL_TRY(stand->draw(works));
   std::size_t wrong = 0;
-  COMMENSAL_ASSIGN(const std::size_t refused, claim_what_is_covered(*stand, works, wrong));
+  COMMENSAL_ASSIGN(const std::size_t refused, stand->claim_what_is_covered(works, wrong));
   Trial trial = score.finish(works, Score::Buyer::kAdversary);
   trial.others -= work_cost;
   trial.caught = arm == Arm::kDefended && refused == 0;

@@ -118,6 +118,9 @@ class Stand {
   /// Both go on: so many rounds without tickets.
   Result<void> idle(std::uint64_t rounds);
   Result<std::size_t> settle(std::span<const Work> works, bool is_audited);
+  /// claim() of each winner as far as the ledger takes them, and audit() of those; adds to `wrong`
+  /// how many were. Returns how many were refused.
+  Result<std::size_t> claim_what_is_covered(std::span<const Work> works, std::size_t& wrong);
 
   /// An answer of the digit network. `which` may be a cheat's.
   Result<Made> compute(Models::Digits which, double cost, const tensor::NamedTensors& input);

@@ -100,6 +100,21 @@ Result<void> Stand::claim(const Work& winner) {
   return {};
 }
 
+Result<std::size_t> Stand::claim_what_is_covered(std::span<const Work> works,
+                                                  std::size_t& wrong) {
+  std::size_t refused = 0;
+  for (const Work& work : works) {
+    if (!work.won) continue;
+    if (!claim(work)) {
+      ++refused;
+      continue;
+    }
+    COMMENSAL_ASSIGN(const bool is_right, audit(work));
+    wrong += is_right ? 0 : 1;
+  }
+  return refused;
+}
+
 Result<bool> Stand::audit(const Work& winner) {
   const verify::AuditTask task{winner.receipt.job, winner.input_salt, winner.inputs};
   COMMENSAL_ASSIGN(const Digest root,
