@@ -10,7 +10,7 @@
 
 namespace commensal::apps {
 
-/// What a probe's spec stands for: itself, or for "auto" the first host that is found on this machine;
+/// What a spec stands for: itself, or for "auto" the first host that is found on this machine;
 /// standard error tells what else is there. Error: kNotFound.
 core::Result<std::string> choose_host(const std::string& spec, const probe::World& world);
 
