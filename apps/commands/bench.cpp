@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <apps/bench_collocation.hpp>
 #include <apps/bench_files.hpp>
 #include <apps/command.hpp>
 #include <apps/progress.hpp>
@@ -176,9 +177,15 @@ Run declare_bench(CLI::App& app) {
       "verify",
       "What receipts, audits and disputes cost beside execution; exit status 2 if a bar is missed");
   declare_verify(*verify, *options);
+  CLI::App* collocation = app.add_subcommand(
+      "collocation",
+      "What a host keeps and a guest gets, by our rule and others'; exit status 2 if a bar is "
+      "missed");
+  const Run run_collocation = declare_bench_collocation(*collocation);
   // What `runtime` starts: no user needs it, so it is in no list.
   CLI::App* worker = app.add_subcommand("worker")->group("");
-  return [options, worker, tickets, verify]() -> Result<int> {
+  return [options, worker, tickets, verify, collocation, run_collocation]() -> Result<int> {
+    if (collocation->parsed()) return run_collocation();
     if (tickets->parsed()) return bench_tickets(*options);
     if (verify->parsed()) return bench_verify(*options);
     if (!worker->parsed()) return bench_runtime(*options);

@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <cstdio>
 #include <hosts/common/clock.hpp>
+#include <hosts/common/counter_file.hpp>
 #include <hosts/common/http_server.hpp>
 #include <hosts/common/program.hpp>
+#include <hosts/common/prometheus.hpp>
 #include <hosts/common/stop.hpp>
 #include <hosts/equihash/miner.hpp>
 #include <hosts/equihash/summary.hpp>
@@ -24,7 +26,16 @@ struct Options {
   std::uint64_t seed = 1;
   double seconds = 0;
   std::string http;
+  std::string counter;
 };
+
+/// What xmrig has not: the count itself, as it is when it is asked for.
+common::HttpAnswer metrics_of(const Miner& miner) {
+  const common::Metric metrics[] = {{"equihash_bucket_passes_total", "counter",
+                                     "Bucket passes, each counted by its work.",
+                                     static_cast<double>(miner.counts().passes)}};
+  return {200, std::string(common::kPrometheusType), common::to_prometheus(metrics)};
+}
 
 /// The figures that the server's thread reads and the main thread writes.
 class Board {
@@ -43,8 +54,9 @@ class Board {
 
   common::HttpAnswer answer(std::string_view target) {
     const std::string_view path = target.substr(0, target.find('?'));
+    if (path == "/metrics") return metrics_of(miner_);
     if (path != "/2/summary" && path != "/1/summary" && path != "/")
-      return {404, "application/json", "{\"error\": \"expected /2/summary\"}\n"};
+      return {404, "application/json", "{\"error\": \"expected /2/summary or /metrics\"}\n"};
     const std::scoped_lock lock(mutex_);
     Status status{options_,
                   miner_.counts(),
@@ -72,6 +84,8 @@ tl::expected<void, std::string> run(const Options& given) {
   if (sodium_init() < 0) return tl::unexpected<std::string>("libsodium does not start");
   common::StopSignals stop;
   const MinerOptions options{*params, given.threads, given.seed};
+  if (!given.counter.empty() && !common::replace_count(given.counter, 0))
+    return tl::unexpected("cannot write the counter file '" + given.counter + "'");
   const std::int64_t started_ns = common::now_ns();
   Miner miner(options);
   Board board(options, miner, started_ns);
@@ -85,9 +99,10 @@ tl::expected<void, std::string> run(const Options& given) {
     (void)std::fflush(stdout);
   }
   const auto seconds = [&] { return common::seconds_between(started_ns, common::now_ns()); };
-  constexpr double kTickSeconds = 0.25;
+  constexpr double kTickSeconds = 0.1;
   while (true) {
     board.take();
+    if (!given.counter.empty()) (void)common::replace_count(given.counter, miner.counts().passes);
     const double left = given.seconds > 0 ? given.seconds - seconds() : kTickSeconds;
     if (left <= 0) break;
     if (stop.wait(static_cast<std::int64_t>(1000 * std::min(left, kTickSeconds)) + 1)) break;
@@ -114,6 +129,8 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(0.0, 1e9))
       ->capture_default_str();
   app.add_option("--seed", options.seed, "Makes the header that is solved")->capture_default_str();
-  app.add_option("--http", options.http, "Serve GET /2/summary at HOST:PORT; port 0: a free one");
+  app.add_option("--http", options.http,
+                 "Serve GET /2/summary and /metrics at HOST:PORT; port 0: a free one");
+  app.add_option("--counter", options.counter, "Keep the count of bucket passes in this file");
   return common::run_program(app, argc, argv, [&options] { return run(options); });
 }

@@ -2,11 +2,16 @@
 // The program as its users run it, and the JSON that it gives.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <fstream>
 #include <hosts/common/child_for_tests.hpp>
 #include <hosts/equihash/summary.hpp>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 namespace hosts::equihash {
 namespace {
@@ -31,7 +36,9 @@ TEST(XmrigSummary, HasItsFields) {
 }
 
 TEST(EquihashProgram, ServesItsRateUntilItIsStopped) {
-  Child child(HOSTS_PROGRAM, {"--n", "48", "--k", "5", "--threads", "2", "--http", "127.0.0.1:0"});
+  const std::string counter = testing::TempDir() + "equihash.count." + std::to_string(::getpid());
+  Child child(HOSTS_PROGRAM, {"--n", "48", "--k", "5", "--threads", "2", "--http", "127.0.0.1:0",
+                              "--counter", counter});
   const unsigned port = json::parse(child.read_line()).at("http_port");
   const std::string answer = common::get(port, "/2/summary");
   EXPECT_THAT(answer, StartsWith("HTTP/1.1 200 OK\r\n"));
@@ -47,9 +54,18 @@ TEST(EquihashProgram, ServesItsRateUntilItIsStopped) {
   };
   for (int asked = 0; passes() == 0 && asked < 100'000; ++asked) {
   }
+  const auto counted = [&] {
+    std::uint64_t count = 0;
+    std::ifstream(counter) >> count;
+    return count;
+  };
+  while (counted() == 0) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  EXPECT_THAT(common::get(port, "/metrics"), HasSubstr("\nequihash_bucket_passes_total "));
   child.signal(SIGTERM);
   const json last = json::parse(child.read_rest());
   EXPECT_EQ(child.wait(), 0);
+  EXPECT_LE(counted(), last["bucket_passes"].get<std::uint64_t>());
+  (void)std::remove(counter.c_str());
   EXPECT_EQ(last["sols_invalid"], 0);
   EXPECT_GT(last["bucket_passes"], 0);
 }

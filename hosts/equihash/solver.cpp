@@ -10,6 +10,11 @@
 namespace hosts::equihash {
 namespace {
 
+// What a bucket counts, by the time that it takes: hashing 5, the rounds between 2, the last 3.
+constexpr std::uint64_t kHashWork = 5;
+constexpr std::uint64_t kRoundWork = 2;
+constexpr std::uint64_t kFinishWork = 3;
+
 /// One run: the heaps of a solver and what the rounds share.
 struct Run {
   const Params& params;
@@ -23,8 +28,9 @@ struct Run {
 
   std::uint32_t buckets() const { return std::uint32_t{1} << layout.bucket_bits; }
   std::uint32_t rows_in(const Heap& heap, std::uint32_t bucket) const;
-  bool may_go_on() const {
-    progress.passes.fetch_add(1, std::memory_order_relaxed);
+  /// After `work` of what is counted.
+  bool may_go_on(std::uint64_t work) const {
+    progress.passes.fetch_add(work, std::memory_order_relaxed);
     return !progress.stop.load(std::memory_order_relaxed);
   }
 };
@@ -57,7 +63,7 @@ bool hash_into_buckets(Run& run, const Hashes& hashes) {
   std::uint32_t passed = 0;
   for (std::uint32_t first = 0; first < params.strings(); first += each * Hashes::kLanes) {
     for (; first >= passed; passed += pass) {
-      if (!run.may_go_on()) return false;
+      if (!run.may_go_on(kHashWork)) return false;
     }
     hashes.compute(first / each, block.hash);
     for (unsigned j = 0; j < each * Hashes::kLanes; ++j) {
@@ -78,7 +84,7 @@ bool hash_into_buckets(Run& run, const Hashes& hashes) {
     }
   }
   for (; passed < params.strings(); passed += pass) {
-    if (!run.may_go_on()) return false;
+    if (!run.may_go_on(kHashWork)) return false;
   }
   return true;
 }
@@ -109,7 +115,7 @@ bool collide(Run& run, unsigned r) {
   const unsigned stride = in.stride();
   const unsigned stride_out = out.stride();
   for (std::uint32_t bucket = 0; bucket < run.buckets(); ++bucket) {
-    if (!run.may_go_on()) return false;
+    if (!run.may_go_on(kRoundWork)) return false;
     const std::uint32_t* const base = in.row(bucket, 0);
     const std::uint32_t pairs_at = rows::pair_name(layout.bucket_bits, bucket, 0, 0);
     for_pairs(
@@ -146,7 +152,7 @@ bool finish(Run& run, std::vector<Indices>& solutions) {
   const rows::Bits rest(layout.digit_at(r), run.params.digit_bits() - layout.bucket_bits);
   const unsigned stride = in.stride();
   for (std::uint32_t bucket = 0; bucket < run.buckets(); ++bucket) {
-    if (!run.may_go_on()) return false;
+    if (!run.may_go_on(kFinishWork)) return false;
     const std::uint32_t* const base = in.row(bucket, 0);
     for_pairs(
         run, in.counts()[bucket], [&](std::uint32_t s) { return rest.of(base + s * stride); },
@@ -166,6 +172,10 @@ constexpr Collide kCollide[] = {nullptr,     collide<1>,  collide<2>,  collide<3
                                 collide<15>, collide<16>};
 
 }  // namespace
+
+std::uint64_t Solver::passes_a_run() const {
+  return (kHashWork + kRoundWork * (params_.k - 1) + kFinishWork) << layout_.bucket_bits;
+}
 
 Solver::Solver(const Params& params, unsigned spare)
     : params_(params), layout_(params, spare), heaps_{Heap(layout_, 0), Heap(layout_, 1)} {}

@@ -37,7 +37,7 @@ class Solver {
   /// Every solution of this input, unless `stop` rises: then what was found so far.
   Found solve(std::span<const std::uint8_t> input, const Progress& progress);
 
-  std::uint64_t passes_a_run() const { return std::uint64_t{params_.k + 1} << layout_.bucket_bits; }
+  std::uint64_t passes_a_run() const;
   std::size_t heap_bytes() const { return heaps_[0].bytes() + heaps_[1].bytes(); }
 
  private:

@@ -31,6 +31,14 @@ struct Options {
   std::string http;
 };
 
+/// Since the start.
+struct Totals {
+  std::uint64_t requests = 0;
+  double latency_ms = 0;
+  double busy_s = 0;  // between beginning and end of requests
+  std::uint64_t steps = 0;  // of work
+};
+
 /// One thread answers, in order of arrival; from construction to stop().
 class Server {
  public:
@@ -61,9 +69,9 @@ class Server {
     const std::scoped_lock lock(mutex_);
     return latencies_.all();
   }
-  std::pair<std::uint64_t, double> count_and_sum_ms() const {
+  Totals totals() const {
     const std::scoped_lock lock(mutex_);
-    return {latencies_.count(), latencies_.sum_ms()};
+    return {latencies_.count(), latencies_.sum_ms(), busy_s_, steps_};
   }
 
  private:
@@ -72,9 +80,13 @@ class Server {
     volatile double sink = 0;
     for (Arrival next = arrivals.next(); wait_until(started_ns_ + next.at_ns);
          next = arrivals.next()) {
-      sink = sink + work_.run(static_cast<std::uint64_t>(next.work_ms * steps_per_ms_));
+      const auto steps = static_cast<std::uint64_t>(next.work_ms * steps_per_ms_);
+      const std::int64_t begun_ns = common::now_ns();
+      sink = sink + work_.run(steps);
       const std::int64_t done_ns = common::now_ns();
       const std::scoped_lock lock(mutex_);
+      busy_s_ += common::seconds_between(begun_ns, done_ns);
+      steps_ += steps;
       latencies_.add(done_ns, static_cast<double>(done_ns - started_ns_ - next.at_ns) * 1e-6);
     }
   }
@@ -97,19 +109,26 @@ class Server {
   std::int64_t started_ns_ = 0;
   mutable std::mutex mutex_;
   Latencies latencies_;
+  double busy_s_ = 0;
+  std::uint64_t steps_ = 0;
   std::atomic<bool> stop_{false};
   std::thread thread_;
 };
 
 common::HttpAnswer metrics_of(const Server& server, std::string_view target) {
   if (target != "/metrics") return {404, "text/plain", "expected /metrics\n"};
-  const auto [count, sum_ms] = server.count_and_sum_ms();
+  const Totals totals = server.totals();
   const Quantiles window = server.window();
   const std::string_view name = "server_latency_ms";
   const std::string_view help = "Latency from arrival to answer, over the last window.";
   const common::Metric metrics[] = {
-      {"server_requests_total", "counter", "Requests answered.", static_cast<double>(count)},
-      {"server_latency_ms_total", "counter", "Sum of all latencies.", sum_ms},
+      {"server_requests_total", "counter", "Requests answered.",
+       static_cast<double>(totals.requests)},
+      {"server_latency_ms_total", "counter", "Sum of all latencies.", totals.latency_ms},
+      {"server_busy_seconds_total", "counter", "Time in which requests were worked on.",
+       totals.busy_s},
+      {"server_steps_total", "counter", "Work done, in equal steps.",
+       static_cast<double>(totals.steps)},
       {"server_window_requests", "gauge", "Requests in the window.",
        static_cast<double>(window.count)},
       {name, "gauge", help, window.p50_ms, "quantile=\"0.5\""},

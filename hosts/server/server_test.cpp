@@ -87,6 +87,8 @@ TEST(ServerProgram, ServesItsLatencies) {
   EXPECT_THAT(body, HasSubstr("# TYPE server_latency_ms gauge\n"));
   EXPECT_THAT(body, HasSubstr("server_latency_ms{quantile=\"0.99\"} "));
   EXPECT_THAT(body, HasSubstr("server_requests_total "));
+  EXPECT_THAT(body, HasSubstr("\nserver_busy_seconds_total "));
+  EXPECT_THAT(body, testing::Not(HasSubstr("\nserver_steps_total 0\n")));
   child.signal(SIGTERM);
   const json last = json::parse(child.read_rest());
   EXPECT_EQ(child.wait(), 0);

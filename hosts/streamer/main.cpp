@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <hosts/common/clock.hpp>
+#include <hosts/common/counter_file.hpp>
 #include <hosts/common/http_server.hpp>
 #include <hosts/common/program.hpp>
 #include <hosts/common/prometheus.hpp>
@@ -22,16 +23,6 @@ struct Options {
   std::string counter;
 };
 
-/// Replaces the file, so that a reader sees one count or the next.
-bool write_count(const std::string& path, std::uint64_t bytes) {
-  const std::string next = path + ".next";
-  std::FILE* const file = std::fopen(next.c_str(), "w");
-  if (file == nullptr) return false;
-  const bool is_written = std::fprintf(file, "%llu\n", static_cast<unsigned long long>(bytes)) > 0;
-  const bool is_closed = std::fclose(file) == 0;
-  return is_written && is_closed && std::rename(next.c_str(), path.c_str()) == 0;
-}
-
 common::HttpAnswer metrics_of(const streamer::Triad& triad, std::string_view target) {
   if (target != "/metrics") return {404, "text/plain", "expected /metrics\n"};
   const common::Metric metrics[] = {{"streamer_bytes_total", "counter", "Bytes read and written.",
@@ -47,7 +38,7 @@ tl::expected<void, std::string> run(const Options& options) {
   const std::size_t bytes = options.array_mb > 0
                                 ? options.array_mb << 20
                                 : std::min(4 * cache, std::size_t{1} << 30) / 3 / options.threads;
-  if (!options.counter.empty() && !write_count(options.counter, 0))
+  if (!options.counter.empty() && !common::replace_count(options.counter, 0))
     return tl::unexpected("cannot write the counter file '" + options.counter + "'");
   streamer::Triad triad(options.threads, bytes);
   const std::int64_t started_ns = common::now_ns();
@@ -63,7 +54,7 @@ tl::expected<void, std::string> run(const Options& options) {
   const auto seconds = [&] { return common::seconds_between(started_ns, common::now_ns()); };
   constexpr double kTickSeconds = 0.1;
   while (true) {
-    if (!options.counter.empty()) (void)write_count(options.counter, triad.bytes());
+    if (!options.counter.empty()) (void)common::replace_count(options.counter, triad.bytes());
     const double left = options.seconds > 0 ? options.seconds - seconds() : kTickSeconds;
     if (left <= 0) break;
     if (stop.wait(static_cast<std::int64_t>(1000 * std::min(left, kTickSeconds)) + 1)) break;

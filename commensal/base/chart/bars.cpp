@@ -4,8 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <commensal/base/chart/bars.hpp>
-#include <iterator>
-#include <utility>
+#include <commensal/base/chart/picture.hpp>
 
 namespace commensal::chart {
 namespace {
@@ -25,39 +24,6 @@ constexpr std::size_t kNoteCharsMax = 26;
 constexpr std::size_t kTitleCharsMax = 90;
 constexpr const char* kUsedColour = "#2b6ca3";
 constexpr const char* kLeftColour = "#dfe8ef";
-
-/// At most so many characters of UTF-8.
-std::string cut(const std::string& text, std::size_t chars_max) {
-  std::size_t chars = 0;
-  for (std::size_t at = 0; at < text.size(); ++at) {
-    if ((static_cast<unsigned char>(text[at]) & 0xC0) == 0x80) continue;
-    if (++chars > chars_max) return text.substr(0, at);
-  }
-  return text;
-}
-
-class Picture {
- public:
-  void text(int x, int y, const char* more, const std::string& what) {
-    fmt::format_to(std::back_inserter(svg_), "  <text x=\"{}\" y=\"{}\"{}>{}</text>\n", x, y, more,
-                   xml_text(what));
-  }
-  void box(int x, int y, double width, int height, const char* colour) {
-    fmt::format_to(std::back_inserter(svg_),
-                   "  <rect x=\"{}\" y=\"{}\" width=\"{:.1f}\" height=\"{}\" fill=\"{}\"/>\n", x, y,
-                   width, height, colour);
-  }
-  std::string take() { return std::move(svg_) + "</svg>\n"; }
-
-  explicit Picture(int height)
-      : svg_(fmt::format("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" "
-                         "viewBox=\"0 0 {0} {1}\" font-family=\"sans-serif\" font-size=\"13\" "
-                         "fill=\"#1c2730\">\n",
-                         kWidth, height)) {}
-
- private:
-  std::string svg_;
-};
 
 void draw(Picture& picture, const Bar& bar, int y) {
   const double used = std::isfinite(bar.used) ? std::clamp(bar.used, 0.0, 1.0) : 0;
@@ -79,27 +45,11 @@ void draw(Picture& picture, const Bar& bar, int y) {
 
 }  // namespace
 
-std::string xml_text(const std::string& text) {
-  constexpr std::pair<char, const char*> kEscapes[] = {
-      {'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'"', "&quot;"}};
-  std::string made;
-  for (const char c : text) {
-    const auto* const found = std::ranges::find(kEscapes, c, [](auto& pair) { return pair.first; });
-    if (found != std::end(kEscapes)) {
-      made += found->second;
-    } else {
-      made += static_cast<unsigned char>(c) < 0x20 ? '?' : c;
-    }
-  }
-  return made;
-}
-
 std::string bars_svg(const std::string& title, const std::string& subtitle,
                      const std::vector<Bar>& bars) {
   const int rows = static_cast<int>(bars.size());
   const int height = kHead + rows * kRow + kFoot;
-  Picture picture(height);
-  picture.box(0, 0, kWidth, height, "#ffffff");
+  Picture picture(kWidth, height);
   picture.text(kMargin, 30, " font-size=\"18\" font-weight=\"bold\"", cut(title, 70));
   picture.text(kMargin, 52, "", cut(subtitle, kTitleCharsMax));
   for (int row = 0; row < rows; ++row) {

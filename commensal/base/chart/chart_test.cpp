@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <commensal/base/chart/bars.hpp>
+#include <commensal/base/chart/panels.hpp>
 #include <vector>
 
 namespace commensal::chart {
@@ -60,6 +61,22 @@ TEST(Bars, EscapeAndCutWhatOthersWrote) {
   std::string long_note;
   for (int i = 0; i < 40; ++i) long_note += "\xC3\xA9";
   EXPECT_THAT(bars_svg("", "", {{"", 0, long_note}}), HasSubstr("\xC3\xA9</text>"));
+}
+
+TEST(Panels, ShowLinesOnOneScale) {
+  Panels panels{"Rates", "of two arms", {"host", "guest"}, 2, "seconds", {}};
+  panels.panels.push_back({"ours<", "kept", {{{1, 1, 2}}, {{0, 0.5, -7}}}, {1}});
+  panels.panels.push_back({"empty", "", {{{}}, {{NAN}}}, {}});
+  const std::string svg = panels_svg(panels);
+  EXPECT_TRUE(is_well_formed(svg));
+  for (const char* part : {">Rates<", ">of two arms<", ">host<", ">guest<", ">ours&lt;<", ">kept<",
+                           ">seconds<"}) {
+    EXPECT_THAT(svg, HasSubstr(part));
+  }
+  EXPECT_THAT(svg, Not(HasSubstr("nan")));
+  // A panel is 78 high and begins at 90: 1 of 2 is in its middle, 2 at its top, below 0 its foot.
+  EXPECT_THAT(svg, testing::ContainsRegex("[0-9.]+,129.0 [0-9.]+,129.0 [0-9.]+,90.0 \""));
+  EXPECT_THAT(svg, testing::ContainsRegex("[0-9.]+,168.0 [0-9.]+,148.5 [0-9.]+,168.0 \""));
 }
 
 }  // namespace

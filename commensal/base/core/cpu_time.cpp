@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <pthread.h>
 #include <time.h>
 
 #include <commensal/base/core/cpu_time.hpp>
@@ -17,5 +18,10 @@ std::int64_t read(clockid_t clock) {
 
 std::int64_t process_cpu_ns() { return read(CLOCK_PROCESS_CPUTIME_ID); }
 std::int64_t thread_cpu_ns() { return read(CLOCK_THREAD_CPUTIME_ID); }
+
+std::int64_t thread_cpu_ns(std::thread::native_handle_type thread) {
+  clockid_t clock{};
+  return ::pthread_getcpuclockid(thread, &clock) == 0 ? read(clock) : 0;
+}
 
 }  // namespace commensal::core

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <thread>
 
 /// Time that processors have spent on this program, in user and system mode; what a benchmark
 /// counts so that a second processor hides nothing. Thread-safety: any thread.
@@ -9,6 +10,8 @@ namespace commensal::core {
 
 std::int64_t process_cpu_ns();
 std::int64_t thread_cpu_ns();  // of the calling thread
+/// Of a thread of this process that has not ended.
+std::int64_t thread_cpu_ns(std::thread::native_handle_type thread);
 
 /// Adds the calling thread's processor time from construction to destruction to `sum_ns`.
 class CpuMeter {

@@ -13,7 +13,6 @@ constexpr double kGrowth = 1.25;     // of a cycle in which nothing is to be fea
 constexpr double kCycleParts = 4;    // a cycle has at least so many of the shortest stretches
 constexpr double kHalfGone = 0.5;    // of a gross loss: the host lost it by itself
 constexpr double kOverForgets = 0.95;
-constexpr int kFirstParts = 5;       // in which the noise of the host alone is learnt
 constexpr double kFearedSd = 3;
 
 }  // namespace
@@ -47,7 +46,6 @@ double Governor::take(double now_s, const std::optional<Sample>& sample) {
   } else if (now_s - changed_s_ > std::max(rules_.frozen, 6 * over_s_)) {
     wait(now_s, "the signal is frozen");
   } else if (phase_ == Phase::kWaiting && is_new) {
-    to_learn_ = kFirstParts;
     why_ = "the host is looked at alone first";
     begin_off(now_s, Phase::kOff, 0);
   }

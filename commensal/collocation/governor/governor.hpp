@@ -104,7 +104,9 @@ class Governor {
   double seen_s_ = 0;     // when the last sample was accepted
   double changed_s_ = 0;  // ... with another rate than the one before
   double over_s_ = 0;     // of a sample, the longest lately
-  int to_learn_ = 0;      // stretches without the guest before the first with it
+  // Stretches without the guest before the first with it, in which the host's noise is learnt; a
+  // silence later on does not take that back.
+  int to_learn_ = 5;
   long trips_ = 0;
   long changes_ = 0;
 };

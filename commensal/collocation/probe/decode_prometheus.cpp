@@ -102,7 +102,42 @@ Result<void> add_line(std::string_view line, const Selector& selector, Sum& sum)
   return {};
 }
 
+/// The first '/' that is not within quotes.
+std::size_t find_divider(std::string_view text) {
+  bool is_quoted = false;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    if (is_quoted && text[at] == '\\') {
+      ++at;
+    } else if (text[at] == '"') {
+      is_quoted = !is_quoted;
+    } else if (text[at] == '/' && !is_quoted) {
+      return at;
+    }
+  }
+  return std::string_view::npos;
+}
+
 }  // namespace
+
+Result<Selectors> parse_selectors(std::string_view text) {
+  const std::size_t divider = find_divider(text);
+  COMMENSAL_ASSIGN(Selector figure, parse_selector(text.substr(0, divider)));
+  if (divider == std::string_view::npos) return Selectors{std::move(figure)};
+  COMMENSAL_ASSIGN(Selector own_time, parse_selector(text.substr(divider + 1)));
+  if (figure.quantity != Quantity::kWork || own_time.quantity != Quantity::kWork)
+    return fail(ErrorCode::kInvalidArgument,
+                "expected two counters such as steps_total/busy_seconds_total, got '{}'", text);
+  return Selectors{std::move(figure), std::move(own_time)};
+}
+
+Result<Figure> decode_prometheus(std::string_view text, const Selectors& selectors) {
+  COMMENSAL_ASSIGN(Figure figure, decode_prometheus(text, selectors.figure));
+  if (selectors.own_time) {
+    COMMENSAL_ASSIGN(const Figure own_time, decode_prometheus(text, *selectors.own_time));
+    figure.own_s = own_time.value;
+  }
+  return figure;
+}
 
 Result<Selector> parse_selector(std::string_view text) {
   Selector made;
@@ -139,7 +174,7 @@ Result<Figure> decode_prometheus(std::string_view text, const Selector& selector
   }
   if (sum.series == 0)
     return fail(ErrorCode::kUnavailable, "there is no metric {} with these labels", selector.name);
-  return Figure{sum.value, std::nullopt};
+  return Figure{sum.value};
 }
 
 }  // namespace commensal::probe

@@ -154,6 +154,22 @@ TEST(PrometheusDecoder, Refuses) {
   EXPECT_FALSE(decode_prometheus("a\n", selector("a")));
 }
 
+TEST(PrometheusDecoder, ReadsWorkByTheProgramsOwnTime) {
+  const std::string_view text = "steps_total{of=\"a/b\"} 70\nbusy_seconds_total 3.5\nload 1\n";
+  const auto both = parse_selectors("steps_total{of=\"a/b\"}/busy_seconds_total");
+  ASSERT_TRUE(both) << both.error().message;
+  const auto figure = decode_prometheus(text, *both);
+  ASSERT_TRUE(figure) << figure.error().message;
+  EXPECT_EQ(figure->value, 70);
+  EXPECT_EQ(figure->own_s, 3.5);
+  EXPECT_EQ(decode_prometheus(text, *parse_selectors("steps_total"))->own_s, std::nullopt);
+  for (const char* of : {"steps_total/load", "load/busy_seconds_total", "steps_total/", "/a_total",
+                         "a_total/b_total/c_total"}) {
+    EXPECT_FALSE(parse_selectors(of)) << of;
+  }
+  EXPECT_FALSE(decode_prometheus(text, *parse_selectors("steps_total/idle_seconds_total")));
+}
+
 TEST(PrometheusDecoder, KnowsCountersByTheirNames) {
   EXPECT_EQ(selector("x_total").quantity, Quantity::kWork);
   EXPECT_EQ(selector("x_total{a=\"b\"}").quantity, Quantity::kWork);

@@ -17,12 +17,13 @@ Sample Liveness::judge(std::int64_t now_ns, const Figure& figure) {
     changed_ns_ = now_ns;
   }
   const double still_s = static_cast<double>(now_ns - changed_ns_) / 1e9;
-  if (still_s <= stale_after_s_) return {now_ns, figure.value, State::kFresh, {}};
+  if (still_s <= stale_after_s_) return {now_ns, figure.value, State::kFresh, {}, figure.own_s};
   return {now_ns, figure.value, State::kStale,
           fmt::format(
               "{} for {:.0f} s",
               figure.uptime_s ? "the program's clock has stood still" : "the figure has not moved",
-              still_s)};
+              still_s),
+          figure.own_s};
 }
 
 }  // namespace commensal::probe

@@ -212,6 +212,30 @@ TEST(Meter, MakesRatesOfCounters) {
   EXPECT_FALSE(add(28, 123)) << "and after a stale one";
 }
 
+TEST(Meter, SpansNoHole) {
+  Meter meter({"steps", Quantity::kWork, 1, 0, 30}, 1);
+  const auto add = [&](std::int64_t s, double value) {
+    return meter.add({s * 1'000'000'000, value, State::kFresh, {}});
+  };
+  EXPECT_FALSE(add(0, 0));
+  EXPECT_DOUBLE_EQ(add(29, 58)->rate, 2);
+  EXPECT_FALSE(add(61, 90)) << "nobody looked for longer than a figure lives";
+  EXPECT_DOUBLE_EQ(add(62, 95)->rate, 5);
+}
+
+TEST(Meter, CountsByTheProgramsOwnTime) {
+  Meter meter({"steps", Quantity::kWork, 1, 0, 30}, 1);
+  const auto add = [&](std::int64_t s, double value, double own_s) {
+    return meter.add({s * 1'000'000'000, value, State::kFresh, {}, own_s});
+  };
+  EXPECT_FALSE(add(0, 0, 0));
+  const auto reading = add(1, 10, 0.5);
+  ASSERT_TRUE(reading);
+  EXPECT_DOUBLE_EQ(reading->rate, 20);
+  EXPECT_DOUBLE_EQ(reading->over_s, 1);
+  EXPECT_FALSE(add(2, 10, 0.5)) << "nothing was worked on";
+}
+
 TEST(Meter, PassesRatesOn) {
   Meter meter({"hashes", Quantity::kRate, 1, 60, 30}, 10);
   const auto reading = meter.add({5'000'000'000, 12, State::kFresh, {}});

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <commensal/collocation/probe/meter.hpp>
 
 namespace commensal::probe {
@@ -11,6 +12,8 @@ std::optional<Reading> Meter::add(const Sample& sample) {
   }
   if (traits_.quantity == Quantity::kRate) return Reading{at_s, traits_.averaging_s, sample.value};
   if (!kept_.empty() && sample.value < kept_.back().value) kept_.clear();
+  const double hole_s = kept_.empty() ? 0 : at_s - static_cast<double>(kept_.back().at_ns) * 1e-9;
+  if (hole_s > std::max(traits_.stale_after_s, window_s_)) kept_.clear();
   if (!kept_.empty() && sample.at_ns <= kept_.back().at_ns) return std::nullopt;
   kept_.push_back(sample);
   const auto is_old = [&](const Sample& one) {
@@ -20,7 +23,9 @@ std::optional<Reading> Meter::add(const Sample& sample) {
   if (kept_.size() < 2 || !is_old(kept_.front())) return std::nullopt;
   const Sample& first = kept_.front();
   const double over_s = static_cast<double>(sample.at_ns - first.at_ns) * 1e-9;
-  return Reading{at_s, over_s, (sample.value - first.value) / over_s};
+  const double own_s = sample.own_s && first.own_s ? *sample.own_s - *first.own_s : over_s;
+  if (own_s <= 0) return std::nullopt;  // nothing was worked on
+  return Reading{at_s, over_s, (sample.value - first.value) / own_s};
 }
 
 }  // namespace commensal::probe

@@ -13,9 +13,11 @@ struct Reading {
   double rate = 0;    // work a second
 };
 
-/// Makes rates of a probe's samples: of a counter, the mean since at least `window_s` ago; of a
+/// Makes rates of a probe's samples: of a counter, the mean since at least `window_s` ago (by the
+/// program's own time where it tells one, and none while that stands still); of a
 /// rate, what the program says, over its own averaging time. A counter that goes back, an invalid
-/// or a stale sample begins anew: there is no reading until a window has passed again.
+/// or a stale sample, or none for as long as makes one stale, begins anew: there is no reading
+/// until a window has passed again.
 /// Not thread-safe.
 class Meter {
  public:

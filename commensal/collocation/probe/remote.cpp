@@ -78,15 +78,15 @@ Result<std::unique_ptr<Probe>> open_prometheus(const Spec& spec, const World& wo
     return fail(ErrorCode::kInvalidArgument,
                 "expected prometheus:http://HOST:PORT/metrics#METRIC{{label=\"value\"}}");
   if (endpoint.target.empty()) endpoint.target = "/metrics";
-  COMMENSAL_ASSIGN(const Selector selector, parse_selector(*spec.detail));
+  COMMENSAL_ASSIGN(const Selectors selectors, parse_selectors(*spec.detail));
   // A gauge is renewed whenever it is asked for, as far as anybody knows.
-  const Traits traits{"units of the metric", selector.quantity, 1, 0, 30};
+  const Traits traits{"units of the metric", selectors.figure.quantity, 1, 0, 30};
   return std::make_unique<RemoteProbe>(
       world, traits,
       [endpoint, &clock = world.clock] {
         return http_get(endpoint, endpoint.target, clock, limits::kProbeWaitMs);
       },
-      [selector](std::string_view text) { return decode_prometheus(text, selector); });
+      [selectors](std::string_view text) { return decode_prometheus(text, selectors); });
 }
 
 }  // namespace commensal::probe

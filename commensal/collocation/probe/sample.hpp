@@ -37,6 +37,7 @@ struct Sample {
   double value = 0;        // by Traits::quantity; 0 where invalid
   State state = State::kInvalid;
   std::string why;  // one line, unless fresh
+  std::optional<double> own_s{};  // as Figure's
 
   bool is_fresh() const { return state == State::kFresh; }
 };
@@ -47,6 +48,10 @@ struct Figure {
   /// The program's own time of life in seconds, if it tells: a figure whose program stands still is
   /// told from one that is steady.
   std::optional<double> uptime_s{};
+  /// Of a counter: the time that the program itself spent on the work so far, where a second
+  /// counter tells. The rate is then by that time, not by the clock's: a server that waits for
+  /// requests does not look slow.
+  std::optional<double> own_s{};
 };
 
 }  // namespace commensal::probe

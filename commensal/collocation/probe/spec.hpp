@@ -26,6 +26,7 @@ core::Result<Endpoint> parse_endpoint(std::string_view text);
 ///   excavator:tcp://127.0.0.1:3456
 ///   prometheus:http://127.0.0.1:9100/metrics#steps_total{job="train"}
 ///   prometheus:...#rate:NAME          (a gauge of work a second) or #work:NAME (a counter)
+///   prometheus:...#steps_total/busy_seconds_total   (work by the program's own time)
 ///   log:/var/log/train.log#step (\d+) (or #rate:REGEX: the number is a rate)
 ///   counter:/run/train/steps          (a file that holds one growing number)
 ///   process:1234                      (CPU time of a process)

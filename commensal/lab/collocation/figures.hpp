@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <commensal/lab/bench/rows.hpp>
+#include <commensal/lab/collocation/slice.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+/// What the slices say. A host's rate drifts by itself, so each slice is compared with what the
+/// controls around it say of its own time: linear between the nearest before and after.
+namespace commensal::lab {
+
+/// Mean and 95 % interval (Student's t) of the slices' shares.
+struct Share95 {
+  double mean = 0, low = 0, high = 0;
+};
+
+struct ArmFigures {
+  std::string arm;
+  int slices = 0;
+  Share95 kept;             // host's rate over the controls'
+  /// The same from within the slices, of a rule that lets the guest rest now and then: the host
+  /// with it against the host without it just before and after. It takes for granted that a guest
+  /// that rests costs nothing, and is far less blurred by what the machine does by itself.
+  std::optional<Share95> kept_within;
+  double worst_minute = 0;  // the least share of a slice, its block's own control left out
+  double harvest = 0;       // guest's rate, as a share of what it does without a host
+  double images_per_s = 0;
+  std::optional<Share95> p99;  // of a server, over the control's in the same block
+  double governor_cpu = 0;     // of all processors' time
+  std::string said;            // at the end of the last slice
+};
+
+struct PairFigures {
+  std::string pair;
+  double alone_images_per_s = 0;
+  std::vector<ArmFigures> arms;  // those with slices; of the control, each against the others
+
+  const ArmFigures* find(std::string_view arm) const;
+};
+
+std::vector<PairFigures> figures_of(const Slices& slices);
+/// All rows; those with a limit are the project's bars.
+std::vector<Row> rows_of(const std::vector<PairFigures>& pairs);
+/// The bars, a line each.
+std::string bars_text(const std::vector<Row>& rows);
+/// A table for each pair.
+std::string text_of(const std::vector<PairFigures>& pairs);
+
+}  // namespace commensal::lab

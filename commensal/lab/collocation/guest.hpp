@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <commensal/base/core/file.hpp>
+#include <commensal/collocation/actuator/duty_pacer.hpp>
+#include <commensal/lab/collocation/pairs.hpp>
+#include <cstdint>
+#include <memory>
+#include <thread>
+
+namespace commensal::lab {
+
+/// A network that runs without end on one thread, one picture after the other, as fast as its level
+/// allows; at first not at all.
+class Guest {
+ public:
+  /// Returns when the network is loaded. Errors: those of the model; kUnavailable (the rank).
+  static core::Result<std::unique_ptr<Guest>> start(const core::Path& model, Rank rank);
+  Guest(const Guest&) = delete;
+  Guest& operator=(const Guest&) = delete;
+  ~Guest();
+
+  void set_level(double level) { pacer_.set_level(level); }
+  double level() const { return pacer_.level(); }
+  actuator::DutyPacer& pacer() { return pacer_; }
+  std::uint64_t images() const { return images_.load(std::memory_order_relaxed); }
+  /// Processor time so far.
+  double cpu_s();
+
+ private:
+  Guest() = default;
+
+  actuator::DutyPacer pacer_;
+  std::atomic<std::uint64_t> images_ = 0;
+  std::jthread thread_;  // last: it uses the others
+};
+
+}  // namespace commensal::lab

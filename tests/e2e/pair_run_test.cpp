@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// Real hosts beside a real guest, for seconds; what the figures are is the benchmark's business.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <commensal/lab/collocation/pair_run.hpp>
+
+namespace commensal::lab {
+namespace {
+
+const Arm& arm(std::string_view name) {
+  for (const Arm& one : collocation_arms()) {
+    if (one.name == name) return one;
+  }
+  return collocation_arms().front();
+}
+
+PairPlace place() {
+  return {COMMENSAL_HOSTS, core::Path(COMMENSAL_SOURCE_DIR) / "models/digits"};
+}
+
+TEST(PairRun, MeasuresHostAndGuestByEveryRule) {
+  const Pair pair{"small", "equihash", {"--n", "96", "--k", "5"}, "equihash_bucket_passes_total",
+                  "digits"};
+  const core::SystemClock clock;
+  core::CounterRng rng(1);
+  PairRun run(pair, place(), clock, rng);
+  const auto alone = run.measure_alone(0.5);
+  ASSERT_TRUE(alone) << alone.error().message;
+  EXPECT_GT(alone->images_per_s, 0);
+  for (const Arm& one : collocation_arms()) {
+    const auto slice = run.measure({&one, 0}, 2);
+    ASSERT_TRUE(slice) << slice.error().message;
+    EXPECT_GT(slice->host_rate, 0) << one.name;
+    EXPECT_EQ(slice->points.size(), 8U);
+    const bool is_off = one.law == Law::kNone || one.law == Law::kTgs || one.law == Law::kGovernor;
+    // The first seconds of TGS and of ours are the host's alone.
+    if (is_off) EXPECT_EQ(slice->images_per_s, 0) << one.name;
+    if (one.law == Law::kFull) EXPECT_GT(slice->images_per_s, 0) << one.name;
+    EXPECT_EQ(slice->p99_ms, 0);
+  }
+}
+
+TEST(PairRun, StartsAServerAnewInEachSlice) {
+  const Pair pair{"server", "server", {}, "server_steps_total/server_busy_seconds_total", "digits",
+                  true};
+  const core::SystemClock clock;
+  core::CounterRng rng(1);
+  PairRun run(pair, place(), clock, rng);
+  for (int block = 0; block < 2; ++block) {
+    const auto slice = run.measure({&arm("sched_idle"), block}, 2);
+    ASSERT_TRUE(slice) << slice.error().message;
+    EXPECT_GT(slice->p99_ms, 0);
+    EXPECT_GT(slice->host_rate, 0);
+  }
+}
+
+TEST(PairRun, SaysWhatIsMissing) {
+  const Pair pair{"none", "no_such_host", {}, "x_total", "digits"};
+  const core::SystemClock clock;
+  core::CounterRng rng(1);
+  PairRun run(pair, place(), clock, rng);
+  const auto slice = run.measure({&arm("control"), 0}, 1);
+  ASSERT_FALSE(slice);
+  EXPECT_THAT(slice.error().message, testing::HasSubstr("no_such_host' cannot be started"));
+}
+
+}  // namespace
+}  // namespace commensal::lab
