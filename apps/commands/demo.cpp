@@ -2,13 +2,15 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <apps/command.hpp>
 #include <commensal/base/core/temporary_folder.hpp>
 #include <commensal/lab/demo.hpp>
+#include <commensal/lab/demo_host.hpp>
 #include <cstdio>
-#include <cstdlib>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 namespace commensal::apps {
 namespace {
@@ -22,6 +24,7 @@ struct Options {
   std::string folder;
   std::string model_folder;
   std::string json;
+  lab::HostDemoOptions host;
 };
 
 /// Beside the program: where a checkout or an installation keeps the digit network.
@@ -41,6 +44,13 @@ Result<core::Path> find_model_folder(const std::string& asked) {
 Result<core::Path> make_folder(const std::string& asked) {
   if (!asked.empty()) return core::Path(asked);
   return core::make_temporary_folder("commensal-demo");
+}
+
+/// What hosts/ is built to, beside the program; empty where it is not.
+core::Path find_host_program() {
+  const core::Path program = std::filesystem::read_symlink("/proc/self/exe").parent_path();
+  const core::Path host = program / "hosts/equihash";
+  return std::filesystem::exists(host) ? host : core::Path();
 }
 
 /// The demo's amounts are small.
@@ -181,6 +191,63 @@ void print_report(const DemoReport& report, const lab::DemoOptions& options) {
   }
 }
 
+/// Nothing where no host was measured.
+Json json_of_host(const std::optional<lab::HostDemo>& seen) {
+  const auto figure = [&](double lab::HostDemo::*field) {
+    return seen ? Json((*seen).*field) : Json();
+  };
+  return {{"host",
+           {{"kept", figure(&lab::HostDemo::kept)},
+            {"confidence", figure(&lab::HostDemo::confidence)},
+            {"passes_per_s", figure(&lab::HostDemo::host_rate)},
+            {"measured_s", figure(&lab::HostDemo::measured_s)}}},
+          {"guest",
+           {{"images_per_s", figure(&lab::HostDemo::images_per_s)},
+            {"images", seen ? Json(seen->images) : Json()},
+            {"seconds", figure(&lab::HostDemo::guest_s)},
+            {"cost_at_full_speed", figure(&lab::HostDemo::cost)}}}};
+}
+
+void print_host(const lab::HostDemo& seen) {
+  constexpr double kSure = 0.95;
+  fmt::print(
+      "an Equihash solver (1 thread, {:.0f} bucket passes/s alone) kept {:.2f} % of its rate over "
+      "{:.0f} s;\n"
+      "that it keeps 99 % is {} in that time (confidence {:.3f})\n"
+      "beside it two providers read {:.1f} SqueezeNet pictures/s ({} in {:.0f} s)\n",
+      seen.host_rate, 100 * seen.kept, seen.measured_s,
+      seen.confidence < kSure ? "NOT shown" : "shown", seen.confidence, seen.images_per_s,
+      seen.images, seen.guest_s);
+  fmt::print(
+      "a guest at full speed would cost it {:.1f} %, so that it may run {:.0f} % of the time\n",
+      100 * std::max(0.0, seen.cost), 100 * seen.budget);
+}
+
+/// Nothing where it cannot be shown; the rest of the demo stands by itself.
+std::optional<lab::HostDemo> run_beside_host(const Options& options) {
+  if (options.host.guest_s <= 0) return std::nullopt;
+  lab::HostDemoOptions host = options.host;
+  host.program = find_host_program();
+  host.folder = options.demo.folder / "beside-host";
+  fmt::print("\nBeside a host that must not lose one per cent:\n");
+  if (host.program.empty()) {
+    fmt::print(
+        "  not shown: hosts/equihash is not beside the program (its target is "
+        "hosts_equihash_program)\n");
+    return std::nullopt;
+  }
+  const auto seen = lab::run_host_demo(host, [](const std::string& text) {
+    fmt::print("  {}\n", text);
+    std::fflush(stdout);
+  });
+  if (!seen) {
+    fmt::print("  not shown: {}\n", seen.error().message);
+    return std::nullopt;
+  }
+  print_host(*seen);
+  return *seen;
+}
+
 Result<int> run(Options& options) {
   COMMENSAL_ASSIGN(options.demo.model_folder, find_model_folder(options.model_folder));
   COMMENSAL_ASSIGN(options.demo.folder, make_folder(options.folder));
@@ -190,8 +257,11 @@ Result<int> run(Options& options) {
   COMMENSAL_ASSIGN(const DemoReport report,
                    lab::run_demo(options.demo, [&](const DemoReport& now) { view.show(now); }));
   print_report(report, options.demo);
+  const std::optional<lab::HostDemo> beside = run_beside_host(options);
   if (!options.json.empty()) {
-    const std::string text = json_of(report).dump(2) + "\n";
+    Json all = json_of(report);
+    all.update(json_of_host(beside));
+    const std::string text = all.dump(2) + "\n";
     COMMENSAL_TRY(core::write_file_atomically(options.json, core::as_bytes(text)));
   }
   return 0;
@@ -208,6 +278,10 @@ Run declare_demo(CLI::App& app) {
   app.add_option("--audit-probability", options->demo.audit_probability,
                  "Share of the tickets that win; every winner is re-executed")
       ->check(CLI::Range(0.0, 1.0))
+      ->capture_default_str();
+  app.add_option("--host-seconds", options->host.guest_s,
+                 "Beside a host, pictures are counted for so long; 0: without that part")
+      ->check(CLI::Range(0.0, 3600.0))
       ->capture_default_str();
   app.add_option("--folder", options->folder, "State of the demo (default: a new one in /tmp)");
   app.add_option("--model-folder", options->model_folder,

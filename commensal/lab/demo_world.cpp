@@ -10,6 +10,15 @@ namespace {
 constexpr int kConnectWaits = 200;
 constexpr auto kConnectWait = std::chrono::milliseconds(25);
 
+core::Result<std::string> read_token(const core::Path& file) {
+  COMMENSAL_ASSIGN(const core::Bytes bytes, core::read_file(file, 4096));
+  std::string token(core::as_text(bytes));
+  while (!token.empty() && token.back() == '\n') token.pop_back();
+  return token;
+}
+
+}  // namespace
+
 core::Result<void> wait_for_providers(gateway::Daemon& gateway, std::size_t expected) {
   for (int i = 0; i < kConnectWaits; ++i) {
     std::size_t connected = 0;
@@ -22,13 +31,6 @@ core::Result<void> wait_for_providers(gateway::Daemon& gateway, std::size_t expe
   return core::fail(core::ErrorCode::kUnavailable, "the providers did not connect to the gateway");
 }
 
-core::Result<std::string> read_token(const core::Path& file) {
-  COMMENSAL_ASSIGN(const core::Bytes bytes, core::read_file(file, 4096));
-  std::string token(core::as_text(bytes));
-  while (!token.empty() && token.back() == '\n') token.pop_back();
-  return token;
-}
-
 core::Result<client::ClientOptions> make_consumer(const gateway::Daemon& gateway) {
   client::ClientOptions options{.url = fmt::format("http://127.0.0.1:{}", gateway.http_port()),
                                 .token = ""};
@@ -39,18 +41,16 @@ core::Result<client::ClientOptions> make_consumer(const gateway::Daemon& gateway
   return options;
 }
 
-core::Result<void> push_model(const client::ClientOptions& consumer, const core::Path& file) {
-  COMMENSAL_ASSIGN(const core::Bytes model, core::read_file(file));
+core::Result<void> push_model(const client::ClientOptions& consumer, const std::string& name,
+                              core::ByteView model) {
   COMMENSAL_ASSIGN(auto client, client::Client::create(consumer));
-  COMMENSAL_TRY(client.push({.model = kDemoModel,
+  COMMENSAL_TRY(client.push({.model = name,
                              .bytes = model,
                              .is_private = false,
                              .allowed_providers = {},
                              .progress = {}}));
   return {};
 }
-
-}  // namespace
 
 void DemoRecorder::add_provider(const crypto::Address& address, const std::string& name,
                                 bool honest) {
@@ -171,7 +171,8 @@ core::Result<DemoWorld> DemoWorld::start(const DemoOptions& options, DemoRecorde
   });
   world.purses.add("consumer", consumer);
   COMMENSAL_TRY(world.purses.fund(*world.gateway, world.terms, consumer, world.providers.size()));
-  COMMENSAL_TRY(push_model(world.consumer, options.model_folder / "digits.onnx"));
+  COMMENSAL_ASSIGN(const core::Bytes model, core::read_file(options.model_folder / "digits.onnx"));
+  COMMENSAL_TRY(push_model(world.consumer, kDemoModel, model));
   return world;
 }
 

@@ -47,6 +47,13 @@ struct DemoWorld {
   static core::Result<DemoWorld> start(const DemoOptions& options, DemoRecorder& recorder);
 };
 
+/// Until so many are connected. Error: kUnavailable.
+core::Result<void> wait_for_providers(gateway::Daemon& gateway, std::size_t expected);
+/// A new account "demo" of this gateway.
+core::Result<client::ClientOptions> make_consumer(const gateway::Daemon& gateway);
+core::Result<void> push_model(const client::ClientOptions& consumer, const std::string& name,
+                              core::ByteView model);
+
 inline constexpr const char* kDemoModel = "demo/digits";
 
 }  // namespace commensal::lab

@@ -14,12 +14,11 @@ namespace commensal::e2e {
 namespace {
 
 [[noreturn]] void become(const std::vector<std::string>& arguments, int output,
-                         const std::string& log) {
+                         const std::string& log, std::string program) {
   ::dup2(output, STDOUT_FILENO);
   const int errors = ::open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
   if (errors >= 0) ::dup2(errors, STDERR_FILENO);
   std::vector<char*> pointers;
-  std::string program = COMMENSAL_PROGRAM;
   pointers.push_back(program.data());
   std::vector<std::string> copies = arguments;
   for (std::string& item : copies) pointers.push_back(item.data());
@@ -30,12 +29,13 @@ namespace {
 
 }  // namespace
 
-Process::Process(const std::vector<std::string>& arguments, const std::string& log) {
+Process::Process(const std::vector<std::string>& arguments, const std::string& log,
+                 const std::string& program) {
   std::array<int, 2> ends{};
   core::check(::pipe2(ends.data(), O_CLOEXEC) == 0, "a pipe is made");
   pid_ = ::fork();
   core::check(pid_ >= 0, "a process is made");
-  if (pid_ == 0) become(arguments, ends[1], log);
+  if (pid_ == 0) become(arguments, ends[1], log, program.empty() ? COMMENSAL_PROGRAM : program);
   ::close(ends[1]);
   output_ = ends[0];
 }

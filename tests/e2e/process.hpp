@@ -12,8 +12,9 @@ namespace commensal::e2e {
 /// A child process whose standard output is read by the line; killed (SIGKILL) with the object.
 class Process {
  public:
-  /// The program under test with these arguments. `log` takes its standard error.
-  Process(const std::vector<std::string>& arguments, const std::string& log);
+  /// The program under test, or another one, with these arguments. `log` takes its standard error.
+  Process(const std::vector<std::string>& arguments, const std::string& log,
+          const std::string& program = "");
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
   ~Process();
@@ -23,6 +24,7 @@ class Process {
   /// Everything until the output ends, then the exit status.
   std::string read_all(int& status);
   void signal(int number) const;
+  pid_t pid() const { return pid_; }
   /// SIGKILL, and waits until it is gone.
   void kill();
   /// Waits for the end. Exit status, or 128 plus the signal.

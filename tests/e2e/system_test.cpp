@@ -181,8 +181,8 @@ TEST_F(System, KeysAreLockedOnceThereIsAPassword) {
 TEST(Demo, CatchesTheCheatAndAccusesNobodyElse) {
   const Folder folder;
   int status = -1;
-  run({"demo", "--json", folder.at("demo.json"), "--folder", folder.at("state"), "--model-folder",
-       std::string(COMMENSAL_SOURCE_DIR) + "/models/digits"},
+  run({"demo", "--json", folder.at("demo.json"), "--folder", folder.at("state"), "--host-seconds",
+       "0", "--model-folder", std::string(COMMENSAL_SOURCE_DIR) + "/models/digits"},
       status);
   ASSERT_EQ(status, 0);
   const Json report = Json::parse(core::as_text(*core::read_file(folder.at("demo.json"))));

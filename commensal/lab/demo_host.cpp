@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <commensal/base/core/clock.hpp>
+#include <commensal/base/core/rng.hpp>
+#include <commensal/collocation/actuator/scheduling.hpp>
+#include <commensal/collocation/keeper/keeper.hpp>
+#include <commensal/collocation/probe/probe.hpp>
+#include <commensal/lab/collocation/host_program.hpp>
+#include <commensal/lab/demo_host.hpp>
+#include <commensal/lab/demo_world.hpp>
+#include <commensal/lab/squeezenet.hpp>
+#include <thread>
+
+namespace commensal::lab {
+namespace {
+
+using core::ErrorCode;
+using core::Result;
+
+constexpr const char* kModel = "demo/squeezenet";
+constexpr const char* kPasses = "equihash_bucket_passes_total";
+constexpr auto kLook = std::chrono::milliseconds(50);
+constexpr double kAloneS = 45;     // more than the governor's first look at the host takes
+constexpr double kLearningS = 20;  // what a guest costs; pictures are answered, but not counted
+constexpr std::int64_t kSilenceMs = 300'000;  // a guest that stands still is not gone
+constexpr int kPeople = 4;                    // who ask, each one picture after the other
+/// Cycles are shorter than an operator's, so that there are enough of them in a minute.
+constexpr governor::Rules kRules{.cycle = 4};
+
+double now_s() {
+  const core::SystemClock clock;
+  return static_cast<double>(clock.monotonic_ns()) * 1e-9;
+}
+
+/// Computes where nobody else wants to, and as fast as the pacer lets it.
+class IdleEngines final : public provider::EngineFactory {
+ public:
+  explicit IdleEngines(core::Pacer& pacer) : engines_({.threads = 1, .pacer = &pacer}) {}
+  Result<std::unique_ptr<provider::Engine>> load(const core::Path& model_file) override {
+    COMMENSAL_TRY(actuator::run_when_idle());
+    return engines_.load(model_file);
+  }
+
+ private:
+  provider::SessionEngineFactory engines_;
+};
+
+tensor::NamedTensors picture(std::uint64_t number) {
+  std::vector<float> pixels(3 * 224 * 224);
+  for (std::size_t i = 0; i < pixels.size(); ++i) {
+    pixels[i] = core::counter_symmetric_f32(1, number, i);
+  }
+  return {{"image", tensor::Tensor::of<float>({1, 3, 224, 224}, pixels)}};
+}
+
+/// People who ask for pictures to be read, without end.
+class Stream {
+ public:
+  explicit Stream(const client::ClientOptions& consumer) : consumer_(consumer) {}
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+  ~Stream() {
+    stop();
+    for (std::thread& person : people_) person.join();
+  }
+
+  void start() {
+    for (std::uint64_t i = 0; i < kPeople; ++i) people_.emplace_back([this, i] { ask(i); });
+  }
+  void stop() { is_over_ = true; }
+  std::uint64_t answered() const { return answered_; }
+
+ private:
+  void ask(std::uint64_t number) {
+    const tensor::NamedTensors inputs = picture(number);
+    auto client = client::Client::create(consumer_);
+    while (client && !is_over_) {
+      if (client->infer(kModel, 0, inputs)) {
+        ++answered_;
+      } else {
+        std::this_thread::sleep_for(kLook);  // the providers pause
+      }
+    }
+  }
+
+  const client::ClientOptions& consumer_;
+  std::atomic<std::uint64_t> answered_ = 0;
+  std::atomic<bool> is_over_ = false;
+  std::vector<std::thread> people_;
+};
+
+Result<void> wait_for(const std::function<bool()>& is_so, double seconds, const char* what) {
+  for (const double end_s = now_s() + seconds; now_s() < end_s;) {
+    if (is_so()) return {};
+    std::this_thread::sleep_for(kLook);
+  }
+  return core::fail(ErrorCode::kUnavailable, "{} within {} s", what, seconds);
+}
+
+/// The solver, and who keeps it.
+class Host {
+ public:
+  static Result<std::unique_ptr<Host>> start(const core::Path& program) {
+    std::unique_ptr<Host> made(new Host);
+    COMMENSAL_ASSIGN(made->program_, HostProgram::start(program, {"--threads", "1"}));
+    const std::string spec =
+        fmt::format("prometheus:http://127.0.0.1:{}/metrics#{}", made->program_->port(), kPasses);
+    COMMENSAL_ASSIGN(made->probe_, probe::open(spec, {made->clock_}));
+    return made;
+  }
+
+  actuator::DutyPacer& pacer() { return pacer_; }
+  void keep() {
+    keeper_ = std::make_unique<keeper::KeeperThreads>(
+        keeper::Keeper::World{clock_, rng_, *probe_, pacer_}, kRules);
+  }
+  /// The guests are let go: what they have at hand fails, and nobody waits for it.
+  void release() { pacer_.stop(); }
+  /// Error: kUnavailable (it had ended before).
+  Result<void> stop() {
+    COMMENSAL_TRY(program_->stop());
+    return {};
+  }
+  governor::Status status() const { return keeper_->view().governor; }
+
+ private:
+  Host() = default;
+
+  core::SystemClock clock_;
+  core::SystemRng rng_;
+  actuator::DutyPacer pacer_;
+  std::unique_ptr<HostProgram> program_;
+  std::unique_ptr<probe::Probe> probe_;
+  std::unique_ptr<keeper::KeeperThreads> keeper_;
+};
+
+/// Gateway and providers on loopback; they end with the object, providers first.
+struct World {
+  std::unique_ptr<gateway::Daemon> gateway;
+  client::ClientOptions consumer;
+  std::vector<std::unique_ptr<provider::Daemon>> providers;
+
+  Result<void> open(const core::Path& folder, Host& host) {
+    gateway::DaemonConfig config;
+    config.folder = folder / "gateway";
+    config.http_port = 0;
+    config.link_address = "127.0.0.1:0";
+    config.gateway.silence_ms_max = kSilenceMs;
+    config.gateway.audit_probability = 0;  // the gateway's own work would be laid to the guest
+    COMMENSAL_ASSIGN(gateway, gateway::Daemon::start(config));
+    COMMENSAL_ASSIGN(consumer, make_consumer(*gateway));
+    COMMENSAL_TRY(push_model(consumer, kModel, squeezenet(1)));
+    for (const char* name : {"ada", "bob"}) {
+      provider::DaemonConfig one;
+      one.folder = folder / name;
+      one.gateway = fmt::format("127.0.0.1:{}", gateway->link_port());
+      one.name = name;
+      COMMENSAL_ASSIGN(auto daemon,
+                       provider::Daemon::start(one, std::make_unique<IdleEngines>(host.pacer())));
+      providers.push_back(std::move(daemon));
+    }
+    return wait_for_providers(*gateway, providers.size());
+  }
+
+  /// Models are fetched and made ready before anybody looks at the host.
+  Result<void> warm_up(Host& host) const {
+    host.pacer().set_level(1);
+    COMMENSAL_ASSIGN(auto client, client::Client::create(consumer));
+    for (std::uint64_t i = 0; i < 2 * providers.size(); ++i) {
+      COMMENSAL_TRY(client.infer(kModel, 0, picture(i)));
+    }
+    host.pacer().set_level(0);
+    return {};
+  }
+};
+
+HostDemo report_of(const governor::Status& status) {
+  HostDemo report;
+  report.host_rate = status.reference;
+  report.kept = 1 - status.loss;
+  report.confidence = confidence_of(status, kRules);
+  report.budget = status.budget;
+  report.cost = status.slope;
+  report.guest_is_off = status.level > 0 ? "" : status.why;
+  return report;
+}
+
+}  // namespace
+
+double confidence_of(const governor::Status& status, const governor::Rules& rules) {
+  if (status.window_s <= 0) return 0;
+  const double sd = (status.loss_high - status.loss) / rules.confidence;
+  const double margin = rules.promise - status.loss;
+  if (sd <= 0) return margin >= 0 ? 1 : 0;
+  return 0.5 * std::erfc(-margin / sd / std::sqrt(2.0));
+}
+
+Result<HostDemo> run_host_demo(const HostDemoOptions& options,
+                               const std::function<void(const std::string&)>& watch) {
+  std::filesystem::create_directories(options.folder);
+  COMMENSAL_ASSIGN(const auto host, Host::start(options.program));
+  World world;
+  COMMENSAL_TRY(world.open(options.folder, *host));
+  COMMENSAL_TRY(world.warm_up(*host));
+  watch("the host is looked at alone");
+  host->keep();
+  COMMENSAL_TRY(wait_for([&] { return host->status().level > 0; }, kAloneS,
+                         "the host's own rate was not known"));
+  Stream stream(world.consumer);
+  stream.start();
+  const double begin_s = now_s();
+  watch("the governor learns what the guest costs");
+  std::this_thread::sleep_for(std::chrono::duration<double>(kLearningS));
+  watch("pictures are counted");
+  const double counted_s = now_s();
+  const std::uint64_t before = stream.answered();
+  std::this_thread::sleep_for(std::chrono::duration<double>(options.guest_s));
+  HostDemo report = report_of(host->status());
+  report.images = stream.answered() - before;
+  report.guest_s = now_s() - counted_s;
+  report.measured_s = now_s() - begin_s;
+  report.images_per_s = static_cast<double>(report.images) / report.guest_s;
+  stream.stop();
+  host->release();
+  COMMENSAL_TRY(host->stop());
+  return report;
+}
+
+}  // namespace commensal::lab

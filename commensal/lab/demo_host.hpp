@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <commensal/base/core/file.hpp>
+#include <commensal/base/core/result.hpp>
+#include <commensal/collocation/governor/governor.hpp>
+#include <cstdint>
+#include <functional>
+#include <string>
+
+namespace commensal::lab {
+
+struct HostDemoOptions {
+  core::Path folder;    // fresh state
+  core::Path program;   // hosts/equihash
+  double guest_s = 30;  // that pictures are counted
+};
+
+/// How a host and the providers beside it got on.
+struct HostDemo {
+  double host_rate = 0;   // bucket passes a second without the guest, as last measured
+  double kept = 0;        // its rate over what it would have been alone, guests on and off
+  double confidence = 0;  // that `kept` is at least 0.99, in [0, 1]; 0: nothing was measured
+  double measured_s = 0;  // from the first stretch with the guest on, all of which both count
+  double guest_s = 0;     // the newest part of it, which the pictures are counted in
+  std::uint64_t images = 0;
+  double images_per_s = 0;
+  double budget = 0;         // how fast the guest may run on average now, of full speed
+  double cost = 0;           // of the host's rate that a guest at full speed would take
+  std::string guest_is_off;  // why, or ""
+};
+
+/// An Equihash solver of one thread, as a process of its own, beside two providers and a gateway in
+/// this one. The host is looked at alone first, about a quarter of a minute; then SqueezeNet
+/// requests stream without end while the governor holds the providers, and for half a minute of
+/// that, once it has learnt what they cost, the pictures are counted. `watch` is told what goes on,
+/// in words. Errors: kUnavailable (the host does not work), whatever a part refuses.
+core::Result<HostDemo> run_host_demo(const HostDemoOptions& options,
+                                     const std::function<void(const std::string&)>& watch);
+
+/// The probability, given what the governor has seen of losses, that the host lost at most what is
+/// promised: their mean over all its cycles is taken as normal. 0 where it has seen nothing.
+double confidence_of(const governor::Status& status, const governor::Rules& rules);
+
+}  // namespace commensal::lab
