@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <apps/bench_collocation.hpp>
 #include <apps/bench_files.hpp>
+#include <apps/bench_polite.hpp>
 #include <apps/command.hpp>
 #include <apps/progress.hpp>
 #include <commensal/base/core/temporary_folder.hpp>
@@ -182,10 +183,15 @@ Run declare_bench(CLI::App& app) {
       "What a host keeps and a guest gets, by our rule and others'; exit status 2 if a bar is "
       "missed");
   const Run run_collocation = declare_bench_collocation(*collocation);
+  CLI::App* polite = app.add_subcommand(
+      "polite", "What a host loses for an image of its guest, by the size of the guest's batches");
+  const Run run_polite = declare_bench_polite(*polite);
   // What `runtime` starts: no user needs it, so it is in no list.
   CLI::App* worker = app.add_subcommand("worker")->group("");
-  return [options, worker, tickets, verify, collocation, run_collocation]() -> Result<int> {
+  return [options, worker, tickets, verify, collocation, run_collocation, polite,
+          run_polite]() -> Result<int> {
     if (collocation->parsed()) return run_collocation();
+    if (polite->parsed()) return run_polite();
     if (tickets->parsed()) return bench_tickets(*options);
     if (verify->parsed()) return bench_verify(*options);
     if (!worker->parsed()) return bench_runtime(*options);

@@ -49,6 +49,8 @@ std::vector<double> shares_of(const List& controls, const List& slices, bool wit
   return made;
 }
 
+}  // namespace
+
 Share95 share95(const std::vector<double>& values) {
   const auto n = static_cast<double>(values.size());
   if (values.empty()) return {};
@@ -60,6 +62,8 @@ Share95 share95(const std::vector<double>& values) {
   const double t = boost::math::quantile(boost::math::students_t(n - 1), 0.975);
   return {mean, mean - t * error, mean + t * error};
 }
+
+namespace {
 
 std::optional<Share95> within_of(const List& slices) {
   std::vector<double> shares;

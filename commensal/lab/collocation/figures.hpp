@@ -15,6 +15,7 @@ namespace commensal::lab {
 struct Share95 {
   double mean = 0, low = 0, high = 0;
 };
+Share95 share95(const std::vector<double>& values);
 
 struct ArmFigures {
   std::string arm;
