@@ -90,7 +90,9 @@ void Governor::begin_off(double now_s, Phase phase, double least_s) {
   phase_ = phase;
   off_begin_s_ = now_s;
   until_s_ = now_s + std::max(least_s, part_s());
-  now_ = Part(now_s + rules_.settle);
+  const double begin_s = now_s + rules_.settle;
+  now_ = Part(begin_s);
+  late_ = Part(std::max(begin_s, until_s_ - beside_s()));
 }
 
 void Governor::begin_on(double now_s) {
@@ -98,12 +100,13 @@ void Governor::begin_on(double now_s) {
   why_ = {};
   on_begin_s_ = now_s;
   until_s_ = now_s + plan_.on_s;
-  before_ = now_;
+  before_ = late_;
   recent_ = now_ = Part(now_s + rules_.settle);
 }
 
 void Governor::look_at(double now_s, const Sample& sample) {
-  if (!now_.add(sample) || phase_ != Phase::kOn) return;
+  if (phase_ != Phase::kOn) return look_at_host_alone(sample);
+  if (!now_.add(sample)) return;
   if (is_gross(sample)) {
     on_ = now_;
     on_end_s_ = now_s;
@@ -111,6 +114,12 @@ void Governor::look_at(double now_s, const Sample& sample) {
   } else if (is_worse_than_feared(sample)) {
     until_s_ = now_s;
   }
+}
+
+void Governor::look_at_host_alone(const Sample& sample) {
+  late_.add(sample);
+  const bool is_beside = sample.at_s <= off_begin_s_ + rules_.settle + beside_s();
+  if (is_beside || now_.empty()) now_.add(sample);
 }
 
 bool Governor::is_gross(const Sample& sample) const {
@@ -132,7 +141,7 @@ bool Governor::is_worse_than_feared(const Sample& sample) {
 }
 
 void Governor::end_off(double now_s) {
-  if (now_.empty()) return;  // a slow probe: wait for its next word
+  if (now_.empty() || late_.empty()) return;  // a slow probe: wait for its next word
   if (to_learn_ > 0) return learn_noise(now_s);
   if (phase_ == Phase::kBackOff) {
     evidence_.add_idle(now_s - off_begin_s_);
@@ -146,7 +155,9 @@ void Governor::end_off(double now_s) {
   if (is_alarmed) return trip(now_s, "the loss stays above what is promised");
   settle_budget();
   if (budget_ < rules_.budget_min) return trip(now_s, "nothing can be harvested");
-  plan_ = make_plan(rules_, budget_, slope_.high(rules_.caution), cycle_s_, part_s(), rng_);
+  const double part_sd = std::sqrt(noise_.variance(part_s()));
+  plan_ = make_plan(
+      rules_, {budget_, slope_.high(rules_.caution), cycle_s_, part_s(), part_sd}, rng_);
   begin_on(now_s);
 }
 

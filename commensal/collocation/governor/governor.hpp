@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <commensal/base/core/rng.hpp>
 #include <commensal/collocation/governor/evidence.hpp>
 #include <commensal/collocation/governor/estimate.hpp>
@@ -69,6 +70,7 @@ class Governor {
   void end_off(double now_s);
   void learn_noise(double now_s);
   void look_at(double now_s, const Sample& sample);
+  void look_at_host_alone(const Sample& sample);
   bool is_gross(const Sample& sample) const;
   bool is_worse_than_feared(const Sample& sample);
   bool judge_check();
@@ -76,6 +78,7 @@ class Governor {
   void settle_budget();
   void trip(double now_s, std::string_view why);
   double part_s() const;
+  double beside_s() const { return std::max(rules_.beside, part_s()); }
 
   Rules rules_;
   core::Rng& rng_;
@@ -96,7 +99,10 @@ class Governor {
   double learnt_s_ = 0;
   std::optional<Part> before_;  // without the guest, before `on_`
   std::optional<Part> on_;
-  Part now_;  // of the stretch that is under way
+  // Of the stretch that is under way; without the guest, what is next to its beginning and to its
+  // end: what lies further from the guest is of another time.
+  Part now_;
+  Part late_;
   Part recent_;  // ... and of its newest part
   double back_off_s_;
 

@@ -244,7 +244,19 @@ TEST(GovernorTrip, APowerLimitCountsAsLoss) {
   const Outcome outcome = run(host, kHour, 1);
   EXPECT_LT(outcome.harvest, 0.01);
   EXPECT_GT(outcome.last.trips, 3);
-  EXPECT_EQ(outcome.last.why, "power or heat limits the host");
+  Stand stand;
+  stand.warm_up();
+  stand.tick(stand.sample());
+  Sample limited = stand.sample();
+  limited.at_s = stand.now_s + 0.25;
+  limited.limited = true;
+  stand.tick(limited);
+  EXPECT_EQ(stand.level, 0);
+  for (int i = 0; i < 20; ++i) {
+    stand.now_s += 0.25;
+    stand.level = stand.governor.tick(stand.now_s, stand.sample());
+  }
+  EXPECT_EQ(stand.governor.status().why, "power or heat limits the host");
 }
 
 TEST(GovernorSeed, DecidesTheWholeRun) {
@@ -267,13 +279,16 @@ TEST(GovernorPlan, KeepsItsBounds) {
     const double slope = std::pow(10, -4 * rng.next_unit());
     const double part_s = 1 + 20 * rng.next_unit();
     const double cycle_s = 4 * part_s + 30 * rng.next_unit();
-    const Plan plan = make_plan(rules, budget, slope, cycle_s, part_s, rng);
+    const double part_sd = 0.1 * rng.next_unit();
+    const Plan plan = make_plan(rules, {budget, slope, cycle_s, part_s, part_sd}, rng);
     EXPECT_GE(plan.off_s, part_s);
     EXPECT_GE(plan.on_s, part_s);
-    EXPECT_LE(plan.on_s, cycle_s);
+    EXPECT_LE(plan.on_s, std::max(cycle_s, rules.cycle_rare));
     EXPECT_LE(plan.level, 1);
-    EXPECT_LE(plan.level * slope, rules.on_loss_max + 1e-12);
-    EXPECT_LE(plan.level * plan.on_s, budget * cycle_s * (1 + 1e-12));
+    const double hidden = std::min(rules.noisy_loss_max, rules.noise_hides * part_sd);
+    EXPECT_LE(plan.level * slope, std::max(rules.on_loss_max, hidden) + 1e-12);
+    const double cycle_max = std::max(cycle_s, rules.cycle_rare);
+    EXPECT_LE(plan.level * plan.on_s, budget * cycle_max * (1 + 1e-12));
   }
 }
 

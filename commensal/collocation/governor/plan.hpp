@@ -18,10 +18,17 @@ struct Plan {
   double level = 0;
 };
 
-/// `budget`: mean level over the cycle, in [0, 1]. `slope`: the loss at full speed, as far as it
-/// must be feared. No stretch is shorter than `part_s`; that without the guest has a random length,
-/// so that nothing periodic in the host hides behind it.
-Plan make_plan(const Rules& rules, double budget, double slope, double cycle_s, double part_s,
-               core::Rng& rng);
+/// What a plan is made of.
+struct Aim {
+  double budget = 0;   // mean level over the cycle, in [0, 1]
+  double slope = 0;    // the loss at full speed, as far as it must be feared
+  double cycle_s = 0;  // at least; longer where the shortest stretch would be too much for it
+  double part_s = 0;   // no stretch is shorter
+  double part_sd = 0;  // of the host's mean over such a stretch, by itself
+};
+
+/// The stretch without the guest has a random length, so that nothing periodic in the host hides
+/// behind it.
+Plan make_plan(const Rules& rules, const Aim& aim, core::Rng& rng);
 
 }  // namespace commensal::governor

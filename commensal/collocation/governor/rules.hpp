@@ -14,6 +14,8 @@ struct Rules {
   double gross = 0.05;           // a single sample that loses more stops the guest
   double gross_sd = 4;           // ... and lies so far beyond the samples' own noise
   double on_loss_max = 0.025;    // what the host may lose while the guest is on, in short stretches
+  double noise_hides = 2;        // ... or so many deviations of the shortest stretch by itself,
+  double noisy_loss_max = 0.08;  // but no more
   double long_loss_max = 0.008;  // ... in stretches that may fill a minute
   double long_s = 20;            // from here on a stretch is long
 
@@ -24,13 +26,15 @@ struct Rules {
 
   double cycle = 10;       // one stretch with the guest and one without
   double cycle_max = 40;   // once the guest is nearly always on
+  double cycle_rare = 60;  // ... and while it is hardly ever on
+  double beside = 5;       // of the time without the guest, what is next to it is the reference
   double off_share = 0.06;  // of a cycle at least, for the reference
   double part_min = 1;     // no stretch is shorter,
   double settle = 0.1;     // and so long after a change the host is not looked at
   double step = 0.05;      // the budget grows by at most this a cycle
   double budget_min = 0.002;  // below it nothing can be harvested
 
-  double window_min = 60;     // of the window W
+  double window_min = 120;    // of the window W
   double window_max = 3600;   // a host that is noisier than this allows is left alone
   double stale = 5;           // without a sample for so long the guest stops
   double frozen = 60;         // the same number for so long is no signal

@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kLookEveryMinS = 0.25;  // more often would cost more than it tells
 constexpr double kLookEveryMaxS = 1;
-constexpr double kActEveryS = 0.02;
+constexpr double kActEveryS = 0.05;
 
 /// Calls `work` every `seconds` until the thread is to stop.
 void repeat(const std::stop_token& stop, double seconds, const std::function<void()>& work) {

@@ -103,7 +103,7 @@ class GovernorControl final : public Control {
   void begin() override { keeper_.act(); }
   std::vector<Job> jobs() override {
     return {{keeper_.look_every_s(), [this] { keeper_.look(); }},
-            {0.02, [this] { keeper_.act(); }}};
+            {0.05, [this] { keeper_.act(); }}};
   }
   std::string said() const override {
     const governor::Status now = keeper_.view().governor;
