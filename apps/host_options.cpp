@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <apps/host_options.hpp>
+#include <apps/service.hpp>
+#include <commensal/collocation/actuator/cgroup.hpp>
 #include <commensal/collocation/actuator/scheduling.hpp>
 #include <commensal/collocation/probe/discover.hpp>
 #include <cstdio>
+#include <thread>
 
 namespace commensal::apps {
 namespace {
@@ -40,6 +45,41 @@ void step_back() {
   if (!session && session.error().code != core::ErrorCode::kFailedPrecondition) tell(session);
 }
 
+double processors() {
+  return static_cast<double>(std::max(1U, std::thread::hardware_concurrency()));
+}
+
+/// In a control group where there are any, else by the limit of the process itself.
+Result<void> limit_memory(const HostOptions& options) {
+  const auto bytes = static_cast<std::int64_t>(options.memory_bytes_max);
+  const actuator::GuestShare share{.weight = static_cast<std::int64_t>(options.weight),
+                                   .memory_bytes_max = bytes};
+  const auto group = actuator::GuestGroup::enter("/sys/fs/cgroup", ::getpid(), share);
+  if (group && group->limits_memory()) {
+    for (const std::string& missing : group->missing()) fmt::print(stderr, "{}\n", missing);
+    return {};
+  }
+  if (!group && group.error().code == core::ErrorCode::kInvalidArgument) {
+    return tl::unexpected(group.error());
+  }
+  return actuator::limit_own_memory(bytes);
+}
+
+bool is_off(governor::Phase phase) {
+  return phase == governor::Phase::kWaiting || phase == governor::Phase::kBackOff;
+}
+
+void show_host(const keeper::View& now) {
+  const governor::Status& status = now.governor;
+  fmt::print(stderr,
+             "host {:.6g} {}/s, alone {:.6g}; lost {:.2f} % (at most {:.2f} %, over {:.0f} s); "
+             "guest {}, budget {:.1f} %{}{}\n",
+             status.rate, now.unit, status.reference, 100 * status.loss, 100 * status.loss_high,
+             status.window_s, governor::name_of(status.phase), 100 * status.budget,
+             status.why.empty() ? "" : ": ",
+             now.signal.empty() ? std::string(status.why) : now.signal);
+}
+
 }  // namespace
 
 Result<std::string> choose_host(const std::string& spec, const probe::World& world) {
@@ -59,17 +99,44 @@ void HostOptions::declare(CLI::App& app) {
   app.add_option("--host", spec,
                  "What runs here and must not be disturbed: a probe such as "
                  "xmrig:http://127.0.0.1:4067 or process:PID, or auto (commensal probe --help)");
+  app.add_option("--weight", weight, "Share of what the host leaves, beside this machine's guests")
+      ->check(CLI::Range(1.0, machine::kWeightMax))
+      ->capture_default_str();
+  app.add_option("--guest-memory-max", memory_bytes_max,
+                 "Memory that this guest may have, such as 4GiB; beyond it, it is ended")
+      ->transform(CLI::AsSizeValue(false));
+  app.add_option("--host-income-per-hour", income_per_hour,
+                 "What the host earns, shown beside what guests earn; in the ledger's unit")
+      ->check(CLI::NonNegativeNumber);
 }
 
-Result<std::unique_ptr<HostKeeping>> HostOptions::start() const {
+Result<std::unique_ptr<HostKeeping>> HostOptions::start(const std::string& name,
+                                                        int threads) const {
+  if (memory_bytes_max > 0) COMMENSAL_TRY(limit_memory(*this));
   if (spec.empty()) return nullptr;
   std::unique_ptr<HostKeeping> made(new HostKeeping);
-  const probe::World world{made->clock_};
-  COMMENSAL_ASSIGN(const std::string text, choose_host(spec, world));
-  COMMENSAL_ASSIGN(made->probe_, probe::open(text, world));
-  // The keeper must act at once whatever the machine is doing, so its threads come first.
-  made->threads_ = std::make_unique<keeper::KeeperThreads>(keeper::Keeper::World{
-      made->clock_, made->rng_, *made->probe_, made->pacer_});
+  const core::Clock& clock = made->clock_;
+  machine::SeatOptions options{.folder = runtime_folder(),
+                               .host = spec,
+                               .guest = {::getpid(), name.substr(0, machine::kNameBytesMax), weight,
+                                         threads},
+                               .processors = processors(),
+                               .host_income_per_hour = income_per_hour,
+                               .say = [](const std::string& line) {
+                                 fmt::print(stderr, "{}\n", line);
+                               }};
+  if (spec != "auto") COMMENSAL_TRY(probe::open(spec, {clock}));
+  COMMENSAL_ASSIGN(auto lock, machine::Lock::try_take(options.folder));
+  if (lock) {  // what is wrong with the host is said at once
+    COMMENSAL_ASSIGN(options.host, choose_host(spec, {clock}));
+  }
+  const probe::World world{clock};
+  const auto choose = [world](const std::string& one) { return choose_host(one, world); };
+  const auto open = [world](const std::string& one) { return probe::open(one, world); };
+  // The governor must act at once whatever the machine is doing, so its threads come first.
+  made->seat_ = std::make_unique<machine::Seat>(
+      machine::Seat::World{clock, made->rng_, made->pacer_, choose, open}, std::move(options),
+      std::move(lock));
   step_back();
   return made;
 }
@@ -80,26 +147,25 @@ std::unique_ptr<provider::EngineFactory> HostKeeping::engines(graph::SessionOpti
 }
 
 void HostKeeping::release() {
-  threads_.reset();
+  seat_.reset();
   pacer_.stop();
 }
 
 void HostKeeping::show(double every_s) {
   const double now_s = static_cast<double>(clock_.monotonic_ns()) * 1e-9;
-  const keeper::View now = view();
-  const governor::Status& status = now.governor;
-  const bool is_stopped = status.phase == governor::Phase::kWaiting ||
-                          status.phase == governor::Phase::kBackOff;
+  const machine::SeatView seat = seat_->view();
+  const bool is_stopped = !seat.has_joined || (seat.view && is_off(seat.view->governor.phase));
   if (is_stopped == was_stopped_ && now_s - shown_s_ < every_s) return;
   was_stopped_ = is_stopped;
   shown_s_ = now_s;
-  fmt::print(stderr,
-             "host {:.6g} {}/s, alone {:.6g}; lost {:.2f} % (at most {:.2f} %, over {:.0f} s); "
-             "guest {}, budget {:.1f} %{}{}\n",
-             status.rate, now.unit, status.reference, 100 * status.loss, 100 * status.loss_high,
-             status.window_s, governor::name_of(status.phase), 100 * status.budget,
-             status.why.empty() ? "" : ": ",
-             now.signal.empty() ? std::string(status.why) : now.signal);
+  if (seat.view) {
+    show_host(*seat.view);
+  } else if (seat.has_joined) {
+    fmt::print(stderr, "guest at {:.1f} % of full speed, by the machine's governor\n",
+               100 * seat.level);
+  } else {
+    fmt::print(stderr, "guest stands still: it hears from no governor\n");
+  }
 }
 
 }  // namespace commensal::apps

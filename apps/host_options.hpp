@@ -3,9 +3,10 @@
 
 #include <CLI/CLI.hpp>
 #include <commensal/base/core/clock.hpp>
-#include <commensal/collocation/keeper/keeper.hpp>
+#include <commensal/collocation/machine/seat.hpp>
 #include <commensal/serve/provider/engine.hpp>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace commensal::apps {
@@ -20,11 +21,12 @@ class HostKeeping {
   /// What computes for the guest: paced, and on threads that run only where nobody else wants to.
   /// Those that speak to the gateway keep their rank, or a busy machine would cut the link.
   std::unique_ptr<provider::EngineFactory> engines(graph::SessionOptions options);
+  /// What the machine's governor and its operator are told of this guest.
+  void tell(const machine::Facts& facts) { seat_->tell(facts); }
   /// One line whenever the guest starts, stops or is stopped; else every `every_s`.
   void show(double every_s);
   /// Lets the guest's threads go, so that they can end.
   void release();
-  keeper::View view() const { return threads_->view(); }
 
  private:
   friend struct HostOptions;
@@ -33,21 +35,24 @@ class HostKeeping {
   core::SystemClock clock_;
   core::SystemRng rng_;
   actuator::DutyPacer pacer_;
-  std::unique_ptr<probe::Probe> probe_;
-  std::unique_ptr<keeper::KeeperThreads> threads_;  // last: its threads see all of the above
+  std::unique_ptr<machine::Seat> seat_;  // last: its threads see all of the above
   bool was_stopped_ = true;
   double shown_s_ = 0;
 };
 
-/// --host, for commands that run guests.
+/// --host and what goes with it, for commands that run guests.
 struct HostOptions {
   std::string spec;  // empty: nobody is protected
+  double weight = 1;
+  std::uint64_t memory_bytes_max = 0;  // 0: no limit
+  std::optional<double> income_per_hour{};
 
   void declare(CLI::App& app);
-  /// Steps back behind everybody else on this machine and begins to look at the host; null without
-  /// --host. To be called before the guest's threads are made. Errors: those of the spec; kNotFound
-  /// ("auto" finds no host).
-  core::Result<std::unique_ptr<HostKeeping>> start() const;
+  /// Takes its place among the guests of this machine, behind everybody else; null without --host.
+  /// To be called before the guest's threads are made. Errors: those of the spec; kNotFound ("auto"
+  /// finds no host); those of the folder in which guests find each other; kUnavailable (a memory
+  /// limit that the system does not grant).
+  core::Result<std::unique_ptr<HostKeeping>> start(const std::string& name, int threads) const;
 };
 
 }  // namespace commensal::apps

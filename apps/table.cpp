@@ -51,7 +51,9 @@ constexpr Command kTable[] = {
      "commensal provider --gateway 127.0.0.1:8090 --threads 2 --name lab-7\n"
      "commensal provider --gateway 127.0.0.1:8090 --folder provider-state --json\n"
      "commensal provider --gateway 127.0.0.1:8090 --stake 1000000 --pay-min 5000\n"
-     "commensal provider --gateway 127.0.0.1:8090 --host xmrig:http://127.0.0.1:4067",
+     "commensal provider --gateway 127.0.0.1:8090 --host xmrig:http://127.0.0.1:4067\n"
+     "commensal provider --gateway 127.0.0.1:8090 --host auto --weight 3 --guest-memory-max 4GiB\n"
+     "commensal provider status --watch",
      declare_provider},
     {"probe", "Read a host's progress, as the governor does, and print it",
      "commensal probe auto\n"
@@ -161,7 +163,8 @@ constexpr Command kTable[] = {
      "commensal bench runtime --peer onnxruntime\n"
      "commensal bench runtime --threads 1 --batch 1 --models resnet18,vgg11 --skip-load\n"
      "commensal bench runtime --json\n"
-     "commensal bench tickets --json",
+     "commensal bench tickets --json\n"
+     "commensal bench guests --svg guests.svg",
      declare_bench},
     {"plan", "Say how guests should share a device, with a host or with each other, and why",
      "commensal plan --guest examples/collocation/small.yaml "

@@ -7,6 +7,7 @@
 #include <commensal/base/core/temporary_folder.hpp>
 #include <commensal/lab/bench/report.hpp>
 #include <commensal/lab/bench/serve.hpp>
+#include <commensal/lab/guests_bench/guests.hpp>
 #include <commensal/lab/pay_bench/pay_bench.hpp>
 #include <commensal/lab/verify_bench/verify_bench.hpp>
 #include <iostream>
@@ -27,6 +28,8 @@ struct Options {
   bool skip_latency = false;
   lab::PayBenchOptions pay;
   lab::VerifyBenchOptions verify;
+  lab::GuestsOptions guests;
+  std::string svg;
   bool json = false;
 };
 
@@ -90,6 +93,40 @@ Result<int> bench_verify(Options& options) {
   COMMENSAL_ASSIGN(const auto rows, lab::run_verify_bench(options.verify, core::SystemClock()));
   fmt::print("{}\n", options.json ? lab::rows_json(rows) : lab::rows_text(rows));
   return std::ranges::all_of(rows, &lab::Row::ok) ? 0 : 2;
+}
+
+Result<int> bench_guests(Options& options) {
+  lab::GuestsOptions& guests = options.guests;
+  guests.folder = options.models_dir;
+  if (guests.models.empty()) guests.models = {"squeezenet1_1", "mobilenet_v2", "resnet50"};
+  COMMENSAL_TRY(export_missing(guests.folder, guests.models));
+  COMMENSAL_ASSIGN(const auto program, own_program());
+  guests.start = starter({program.string(), "bench", "worker"});
+  core::SystemRng rng;
+  COMMENSAL_ASSIGN(const auto rows, lab::run_guests_bench(guests, rng));
+  if (!options.svg.empty()) {
+    COMMENSAL_TRY(
+        core::write_file_atomically(options.svg, core::as_bytes(lab::guests_svg(rows))));
+  }
+  fmt::print("{}\n", options.json ? lab::guests_json(rows) : lab::guests_text(rows));
+  return 0;
+}
+
+void declare_guests(CLI::App& app, Options& options) {
+  app.add_option("--models", options.guests.models,
+                 "Names, the smallest first; default: squeezenet1_1,mobilenet_v2,resnet50")
+      ->delimiter(',');
+  app.add_option("--models-dir", options.models_dir,
+                 "Folder of NAME.onnx; what is missing is exported into it")
+      ->capture_default_str();
+  app.add_option("--rounds", options.guests.rounds, "Slices of each way")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  app.add_option("--slice", options.guests.slice_s, "Seconds of a slice")
+      ->check(CLI::Range(0.1, 600.0))
+      ->capture_default_str();
+  app.add_option("--svg", options.svg, "Write a bar chart");
+  app.add_flag("--json", options.json, "Print JSON");
 }
 
 void declare_verify(CLI::App& app, Options& options) {
@@ -186,14 +223,18 @@ Run declare_bench(CLI::App& app) {
   CLI::App* polite = app.add_subcommand(
       "polite", "What a host loses for an image of its guest, by the size of the guest's batches");
   const Run run_polite = declare_bench_polite(*polite);
+  CLI::App* guests = app.add_subcommand(
+      "guests", "Two runs of a network at the same time, against one after the other");
+  declare_guests(*guests, *options);
   // What `runtime` starts: no user needs it, so it is in no list.
   CLI::App* worker = app.add_subcommand("worker")->group("");
   return [options, worker, tickets, verify, collocation, run_collocation, polite,
-          run_polite]() -> Result<int> {
+          run_polite, guests]() -> Result<int> {
     if (collocation->parsed()) return run_collocation();
     if (polite->parsed()) return run_polite();
     if (tickets->parsed()) return bench_tickets(*options);
     if (verify->parsed()) return bench_verify(*options);
+    if (guests->parsed()) return bench_guests(*options);
     if (!worker->parsed()) return bench_runtime(*options);
     lab::serve_runtime(std::cin, std::cout, core::SystemClock());
     return 0;

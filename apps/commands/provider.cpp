@@ -4,11 +4,14 @@
 
 #include <apps/backend_options.hpp>
 #include <apps/command.hpp>
+#include <apps/guest_facts.hpp>
 #include <apps/host_options.hpp>
 #include <apps/key_options.hpp>
 #include <apps/money_options.hpp>
+#include <apps/provider_status.hpp>
 #include <apps/service.hpp>
 #include <array>
+#include <commensal/collocation/machine/metrics.hpp>
 #include <commensal/serve/provider/daemon.hpp>
 #include <cstdio>
 #include <memory>
@@ -28,6 +31,8 @@ struct Options {
   KeyOptions key;
   BackendOptions backend;
   HostOptions host;
+  std::string metrics;  // where they are served; empty: nowhere
+  StatusOptions status;
   bool json = false;
 };
 
@@ -54,12 +59,27 @@ class LinkLog {
   provider::ProviderStatus last_;
 };
 
+Result<std::unique_ptr<machine::MetricsServer>> serve_metrics(const Options& options,
+                                                              const core::Clock& clock) {
+  if (options.metrics.empty()) return nullptr;
+  if (options.host.spec.empty()) {
+    return core::fail(core::ErrorCode::kInvalidArgument, "--metrics is about a host: --host");
+  }
+  return machine::MetricsServer::start(options.metrics, clock, [&clock]() -> Result<std::string> {
+    COMMENSAL_ASSIGN(const std::string line, machine::ask_status(runtime_folder(), clock));
+    return machine::metrics_of(line);
+  });
+}
+
 Result<int> run(Options& options) {
   hold_signals();
   options.daemon.folder = options.folder;
   options.daemon.key = options.key.opener();
   options.daemon.threads = static_cast<std::uint32_t>(options.backend.threads);
-  COMMENSAL_ASSIGN(const auto host, options.host.start());
+  COMMENSAL_ASSIGN(const auto host,
+                   options.host.start(options.daemon.name, options.backend.threads));
+  const core::SystemClock clock;
+  COMMENSAL_ASSIGN(const auto metrics, serve_metrics(options, clock));
   const graph::SessionOptions session = options.backend.session();
   std::unique_ptr<provider::EngineFactory> engines =
       host ? host->engines(session) : std::make_unique<provider::SessionEngineFactory>(session);
@@ -67,15 +87,21 @@ Result<int> run(Options& options) {
                    provider::Daemon::start(options.daemon, std::move(engines)));
   const std::string address = crypto::to_text(daemon->address());
   if (options.json) {
-    fmt::print("{}\n", Json({{"address", address}, {"gateway", options.daemon.gateway}}).dump());
+    Json said = {{"address", address}, {"gateway", options.daemon.gateway}};
+    if (metrics) said["metrics_port"] = metrics->port();
+    fmt::print("{}\n", said.dump());
   } else {
     fmt::print("provider {} serves {}\n", address, options.daemon.gateway);
   }
   std::fflush(stdout);
   LinkLog log;
+  GuestFacts facts;
   wait_for_signal(200, [&] {
-    log.show(daemon->status());
-    if (host) host->show(kShowHostEveryS);
+    const provider::ProviderStatus status = daemon->status();
+    log.show(status);
+    if (!host) return;
+    host->tell(facts.add(static_cast<double>(clock.monotonic_ns()) * 1e-9, status));
+    host->show(kShowHostEveryS);
   });
   if (host) host->release();
   return 0;
@@ -97,8 +123,12 @@ Run declare_provider(CLI::App& app) {
   options->backend.declare(app);
   declare_purse(app, options->daemon.purse);
   options->host.declare(app);
+  app.add_option("--metrics", options->metrics,
+                 "ADDRESS:PORT that serves /metrics, what the machine's governor says, to "
+                 "Prometheus");
   app.add_flag("--json", options->json, "Print the address as one line of JSON");
-  return [options] { return run(*options); };
+  const CLI::App* status = options->status.declare(app);
+  return [options, status] { return status->parsed() ? options->status.run() : run(*options); };
 }
 
 }  // namespace commensal::apps

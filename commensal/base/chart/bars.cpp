@@ -46,7 +46,7 @@ void draw(Picture& picture, const Bar& bar, int y) {
 }  // namespace
 
 std::string bars_svg(const std::string& title, const std::string& subtitle,
-                     const std::vector<Bar>& bars) {
+                     const std::vector<Bar>& bars, const Legend& legend) {
   const int rows = static_cast<int>(bars.size());
   const int height = kHead + rows * kRow + kFoot;
   Picture picture(kWidth, height);
@@ -55,12 +55,12 @@ std::string bars_svg(const std::string& title, const std::string& subtitle,
   for (int row = 0; row < rows; ++row) {
     draw(picture, bars[static_cast<std::size_t>(row)], kHead + row * kRow);
   }
-  const int legend = kHead + rows * kRow + 8;
+  const int y = kHead + rows * kRow + 8;
   const int x = kMargin + kLabelWidth;
-  picture.box(x, legend, 14, 14, kUsedColour);
-  picture.text(x + 20, legend + 12, "", "used");
-  picture.box(x + 80, legend, 14, 14, kLeftColour);
-  picture.text(x + 100, legend + 12, "", "left");
+  picture.box(x, y, 14, 14, kUsedColour);
+  picture.text(x + 20, y + 12, "", cut(legend.used, 7));
+  picture.box(x + 80, y, 14, 14, kLeftColour);
+  picture.text(x + 100, y + 12, "", cut(legend.left, kTitleCharsMax));
   return picture.take();
 }
 

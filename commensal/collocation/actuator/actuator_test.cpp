@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 #include <sched.h>
+#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -12,8 +13,11 @@
 #include <commensal/collocation/actuator/duty_pacer.hpp>
 #include <commensal/collocation/actuator/scheduling.hpp>
 #include <fstream>
+#include <memory>
+#include <new>
 #include <string>
 #include <thread>
+#include <vector>
 
 namespace commensal::actuator {
 namespace {
@@ -54,8 +58,10 @@ TEST(DutyPacer, HoldsAltogetherAtZeroAndGoesOn) {
   });
   std::this_thread::sleep_for(std::chrono::milliseconds(30));
   EXPECT_FALSE(is_done);
+  EXPECT_TRUE(pacer.is_resting());
   pacer.set_level(1);
   guest.join();
+  EXPECT_FALSE(pacer.is_resting());
   EXPECT_TRUE(is_done);
 }
 
@@ -121,6 +127,69 @@ TEST(Scheduling, DiesFirst) {
   EXPECT_EQ(status, 0);
 }
 
+constexpr std::size_t kTooMuch = 512 << 20;
+
+/// Asks for memory, a page at a time, until something gives.
+[[noreturn]] void ask_for_too_much() {
+  std::vector<std::unique_ptr<char[]>> all;
+  for (std::size_t bytes = 0; bytes < kTooMuch; bytes += 1 << 20) {
+    std::unique_ptr<char[]> one(new (std::nothrow) char[1 << 20]);
+    if (one == nullptr) ::_exit(3);
+    for (std::size_t i = 0; i < 1 << 20; i += 4096) one[i] = 1;
+    all.push_back(std::move(one));
+  }
+  ::_exit(0);
+}
+
+/// A host at work beside a guest that is a child of its own: what it has done goes on growing.
+class Host {
+ public:
+  Host() : thread_([this](const std::stop_token& stop) {
+    while (!stop.stop_requested()) ++passes_;
+  }) {}
+  bool goes_on() const {
+    const long before = passes_;
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    return passes_ > before;
+  }
+
+ private:
+  std::atomic<long> passes_ = 0;
+  std::jthread thread_;
+};
+
+TEST(Memory, OfAGuestEndsWithItsLimit) {
+  const Host host;
+  const pid_t child = ::fork();
+  if (child == 0) {
+    if (!limit_own_memory(128 << 20)) ::_exit(1);
+    ask_for_too_much();
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 3);
+  EXPECT_TRUE(host.goes_on());
+  EXPECT_FALSE(limit_own_memory(0));
+}
+
+// In a real group, where this system has them and we may make one.
+TEST(Memory, BeyondAGroupsLimitEndsTheGuestNotTheHost) {
+  const Host host;
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const auto group = GuestGroup::enter("/sys/fs/cgroup", ::getpid(), {1, true, 128 << 20});
+    if (!group || !group->limits_memory()) ::_exit(77);
+    ask_for_too_much();
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 77) GTEST_SKIP() << "no control groups here";
+  EXPECT_TRUE(WIFSIGNALED(status));
+  EXPECT_EQ(WTERMSIG(status), SIGKILL);
+  EXPECT_TRUE(host.goes_on());
+}
+
 /// A folder that looks like control groups; the kernel's part, making the files of a new group, is
 /// done beforehand.
 class GuestGroupTest : public testing::Test {
@@ -147,6 +216,7 @@ TEST_F(GuestGroupTest, SetsVersionTwo) {
   ASSERT_TRUE(group) << group.error().message;
   EXPECT_EQ(group->version(), 2);
   EXPECT_TRUE(group->missing().empty());
+  EXPECT_TRUE(group->limits_memory());
   EXPECT_EQ(read("commensal-guest-42/cpu.weight"), "3");
   EXPECT_EQ(read("commensal-guest-42/cpu.idle"), "1");
   EXPECT_EQ(read("commensal-guest-42/memory.max"), "1073741824");
@@ -173,6 +243,7 @@ TEST_F(GuestGroupTest, SaysWhatAnOldKernelLacksAndRemovesOldGroups) {
   const auto group = GuestGroup::enter(root(), 42, {});
   ASSERT_TRUE(group) << group.error().message;
   ASSERT_EQ(group->missing().size(), 1u);
+  EXPECT_FALSE(group->limits_memory());
   EXPECT_NE(group->missing()[0].find("cpu.idle"), std::string::npos);
   EXPECT_FALSE(std::filesystem::exists(root() / "commensal-guest-7"));
   EXPECT_TRUE(std::filesystem::exists(root() / "commensal-guest-8"));

@@ -98,6 +98,9 @@ Result<GuestGroup> GuestGroup::enter(const Path& root, std::int64_t process,
       if (!setting.value) continue;
       const auto set = write_kernel_file(folder / setting.file, *setting.value);
       if (!set) group.missing_.push_back(set.error().message);
+      if (set && setting.file.starts_with("memory.") && setting.file != "memory.swap.max") {
+        group.limits_memory_ = true;
+      }
     }
     group.folders_.push_back(folder);
   }

@@ -31,12 +31,15 @@ class GuestGroup {
   int version() const { return version_; }
   /// What could not be set, in words: an old kernel has no cpu.idle, version 1 no idle at all.
   const std::vector<std::string>& missing() const { return missing_; }
+  /// Whether the limit of memory that was asked for holds.
+  bool limits_memory() const { return limits_memory_; }
   const std::vector<core::Path>& folders() const { return folders_; }
 
  private:
   GuestGroup() = default;
 
   int version_ = 0;
+  bool limits_memory_ = false;
   std::vector<core::Path> folders_;
   std::vector<std::string> missing_;
 };

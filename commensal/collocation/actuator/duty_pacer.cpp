@@ -48,12 +48,14 @@ void DutyPacer::yield() {
 
 void DutyPacer::rest(double level, std::int64_t worked_ns) {
   std::unique_lock lock(mutex_);
+  ++resting_;
   if (level > 0) {
     const std::chrono::duration<double, std::nano> length(static_cast<double>(worked_ns) *
                                                           (1 - level) / level);
     changed_.wait_for(lock, length, [&] { return stopped_ || level_ != level; });
   }
   changed_.wait(lock, [&] { return stopped_ || level_ > 0; });
+  --resting_;
 }
 
 }  // namespace commensal::actuator

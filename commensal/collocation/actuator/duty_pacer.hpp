@@ -18,6 +18,8 @@ class DutyPacer final : public core::Pacer {
   /// In [0, 1]; 0 at first. Who rests because of the level before goes on by the new one.
   void set_level(double level);
   double level() const { return level_.load(std::memory_order_relaxed); }
+  /// Whether a thread of the guest has work and may not do it now.
+  bool is_resting() const { return resting_.load(std::memory_order_relaxed) > 0; }
   /// Whoever rests or comes from now on goes on at once, and pace() returns false: the guest ends.
   void stop();
 
@@ -29,6 +31,7 @@ class DutyPacer final : public core::Pacer {
 
   std::atomic<double> level_ = 0;
   std::atomic<bool> stopped_ = false;
+  std::atomic<int> resting_ = 0;
   std::mutex mutex_;
   std::condition_variable changed_;
 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <sched.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -22,6 +23,13 @@ core::Result<void> step_back_as_session() {
                       "this process does not lead its session: others are in it too");
   }
   return write_kernel_file("/proc/self/autogroup", "19");
+}
+
+core::Result<void> limit_own_memory(std::int64_t bytes) {
+  const rlimit limit{static_cast<rlim_t>(bytes), static_cast<rlim_t>(bytes)};
+  if (bytes > 0 && ::setrlimit(RLIMIT_DATA, &limit) == 0) return {};
+  return core::fail(core::ErrorCode::kUnavailable, "the system refuses a memory limit of {}: {}",
+                    bytes, std::strerror(bytes > 0 ? errno : EINVAL));
 }
 
 core::Result<void> die_first() { return write_kernel_file("/proc/self/oom_score_adj", "1000"); }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <commensal/base/core/result.hpp>
+#include <cstdint>
 
 /// What this process asks of the system for itself, so that others come first. Nothing of the host
 /// is touched: a process that is killed leaves nothing behind.
@@ -20,5 +21,9 @@ core::Result<void> step_back_as_session();
 /// If memory runs out, the kernel ends this process before any other (oom_score_adj 1000, proc(5)).
 /// Errors: kUnavailable.
 core::Result<void> die_first();
+
+/// This process gets no more memory of its own than so (RLIMIT_DATA, setrlimit(2): files that are
+/// mapped do not count); what asks for more fails, and the program ends. Error: kUnavailable.
+core::Result<void> limit_own_memory(std::int64_t bytes);
 
 }  // namespace commensal::actuator
