@@ -149,16 +149,24 @@ void Governor::end_off(double now_s) {
     on_.reset();
     return begin_off(now_s, Phase::kOff, cycle_s_ / 2);
   }
-  const bool is_gross = phase_ == Phase::kCheck && judge_check();
+  const bool is_gross =
+      phase_ == Phase::kCheck && judge_check() && (!is_first_look_ || on_->limited());
   const bool is_alarmed = on_ && before_ && !on_->empty() && learn(now_s);
+  is_first_look_ = false;
   if (is_gross) return trip(now_s, on_->limited() ? "power or heat limits the host" : "gross loss");
   if (is_alarmed) return trip(now_s, "the loss stays above what is promised");
   settle_budget();
   if (budget_ < rules_.budget_min) return trip(now_s, "nothing can be harvested");
-  const double part_sd = std::sqrt(noise_.variance(part_s()));
-  plan_ = make_plan(
-      rules_, {budget_, slope_.high(rules_.caution), cycle_s_, part_s(), part_sd}, rng_);
+  plan_ = next_plan();
   begin_on(now_s);
+}
+
+Plan Governor::next_plan() {
+  is_first_look_ = !std::exchange(has_run_, true);
+  if (is_first_look_) return make_first_plan(rules_, part_s());
+  const double part_sd = std::sqrt(noise_.variance(part_s()));
+  return make_plan(rules_, {budget_, slope_.high(rules_.caution), cycle_s_, part_s(), part_sd},
+                   rng_);
 }
 
 /// Before the first stretch with the guest the host is looked at alone.
@@ -197,7 +205,7 @@ bool Governor::learn(double now_s) {
   slope_.observe(plan_.level, cycle.loss, cycle.sd, now_s - learnt_s_);
   learnt_s_ = now_s;
   evidence_.add(cycle);
-  return alarm_.observe(cycle);
+  return !is_first_look_ && alarm_.observe(cycle);
 }
 
 /// Additive increase, multiplicative decrease, and never beyond what the evidence bears.

@@ -76,6 +76,7 @@ class Governor {
   bool judge_check();
   bool learn(double now_s);
   void settle_budget();
+  Plan next_plan();
   void trip(double now_s, std::string_view why);
   double part_s() const;
   double beside_s() const { return std::max(rules_.beside, part_s()); }
@@ -113,6 +114,8 @@ class Governor {
   // Stretches without the guest before the first with it, in which the host's noise is learnt; a
   // silence later on does not take that back.
   int to_learn_ = 5;
+  bool has_run_ = false;        // the guest, ever
+  bool is_first_look_ = false;  // what it costs was not known: a loss is learnt from, no trip
   long trips_ = 0;
   long changes_ = 0;
 };

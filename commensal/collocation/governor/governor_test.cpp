@@ -151,13 +151,19 @@ struct Stand {
     return {now_s, 0.25, rate * (1 + 0.002 * (noise.next_unit() - 0.5)), false};
   }
   void tick(std::optional<Sample> sample) { level = governor.tick(now_s += 0.25, sample); }
-  /// Until the guest is on.
-  void warm_up() {
-    while (level <= 0 && now_s < 600) {
+  /// Until the guest is on, or off.
+  void go_on(bool until_on) {
+    for (int i = 0; i < 2400 && (level > 0) != until_on; ++i) {
       now_s += 0.25;
       level = governor.tick(now_s, sample());
     }
-    ASSERT_GT(level, 0);
+    ASSERT_EQ(level > 0, until_on);
+  }
+  /// Until the guest is on, after its first look.
+  void warm_up() {
+    go_on(true);
+    go_on(false);
+    go_on(true);
   }
 };
 
@@ -267,6 +273,26 @@ TEST(GovernorSeed, DecidesTheWholeRun) {
   EXPECT_EQ(one.harvest, same.harvest);
   EXPECT_EQ(one.last.loss, same.last.loss);
   EXPECT_NE(one.harvest, other.harvest);
+}
+
+// It begins fast, but no faster than can be borne if the guest takes all; what it loses is learnt.
+TEST(GovernorFirstLook, IsShortFastAndNoTrip) {
+  const Rules rules;
+  for (const double part_s : {1.0, 5.0, 20.0}) {
+    const Plan plan = make_first_plan(rules, part_s);
+    EXPECT_LE(plan.level * plan.on_s, rules.first_look * rules.window_min + 1e-12);
+    EXPECT_GE(plan.off_s, part_s);
+  }
+  Stand stand;
+  stand.go_on(true);
+  EXPECT_GT(stand.level, 0.9);
+  stand.tick(stand.sample());
+  stand.tick(Sample{stand.now_s + 0.25, 0.2, 100, false});
+  EXPECT_EQ(stand.level, 0);
+  stand.go_on(true);
+  EXPECT_LT(stand.level, 0.1);
+  EXPECT_EQ(stand.governor.status().trips, 0);
+  EXPECT_GT(stand.governor.status().slope, 0.5);
 }
 
 // Every stretch, whatever the numbers: lengths and levels within their bounds, and no more work

@@ -23,4 +23,9 @@ Plan make_plan(const Rules& rules, const Aim& aim, core::Rng& rng) {
   return {std::max(aim.part_s, off_s * (0.5 + rng.next_unit())), on_s, level};
 }
 
+Plan make_first_plan(const Rules& rules, double part_s) {
+  const double level = std::min(1.0, rules.first_look * rules.window_min / part_s);
+  return {std::max(part_s, rules.beside), part_s, level};
+}
+
 }  // namespace commensal::governor

@@ -27,6 +27,10 @@ struct Aim {
   double part_sd = 0;  // of the host's mean over such a stretch, by itself
 };
 
+/// The first stretch of all: as fast as can be borne even if the guest took everything. It tells
+/// more of the guest's cost than hours at the level that is safe as long as nothing is known.
+Plan make_first_plan(const Rules& rules, double part_s);
+
 /// The stretch without the guest has a random length, so that nothing periodic in the host hides
 /// behind it.
 Plan make_plan(const Rules& rules, const Aim& aim, core::Rng& rng);

@@ -19,6 +19,7 @@ struct Rules {
   double long_loss_max = 0.008;  // ... in stretches that may fill a minute
   double long_s = 20;            // from here on a stretch is long
 
+  double first_look = 0.008;     // of the shortest window, were the first stretch lost altogether
   double first_slope = 0.05;  // the cost of a guest at full speed, before anything is known: mean
   double slope_sd = 0.3;      // and standard deviation
   double slope_drift = 0.004; // ... and how far it wanders in ten minutes
