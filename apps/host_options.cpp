@@ -146,10 +146,14 @@ std::unique_ptr<provider::EngineFactory> HostKeeping::engines(graph::SessionOpti
   return std::make_unique<IdleEngines>(std::move(options));
 }
 
-void HostKeeping::release() {
-  seat_.reset();
-  pacer_.stop();
+std::string HostKeeping::why_paused() {
+  const double now_s = static_cast<double>(clock_.monotonic_ns()) * 1e-9;
+  std::optional<governor::Status> status;  // where the governor is in this process
+  if (const auto view = seat_->view().view) status = view->governor;
+  return standstill_.why(pacer_.level(), status, now_s);
 }
+
+void HostKeeping::release() { pacer_.stop(); }
 
 void HostKeeping::show(double every_s) {
   const double now_s = static_cast<double>(clock_.monotonic_ns()) * 1e-9;

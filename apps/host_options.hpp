@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <commensal/base/core/clock.hpp>
+#include <commensal/collocation/keeper/standstill.hpp>
 #include <commensal/collocation/machine/seat.hpp>
 #include <commensal/serve/provider/engine.hpp>
 #include <memory>
@@ -25,6 +26,8 @@ class HostKeeping {
   void tell(const machine::Facts& facts) { seat_->tell(facts); }
   /// One line whenever the guest starts, stops or is stopped; else every `every_s`.
   void show(double every_s);
+  /// Why the guest stands still, for provider::DaemonConfig::why_paused. One thread.
+  std::string why_paused();
   /// Lets the guest's threads go, so that they can end.
   void release();
 
@@ -35,6 +38,7 @@ class HostKeeping {
   core::SystemClock clock_;
   core::SystemRng rng_;
   actuator::DutyPacer pacer_;
+  keeper::Standstill standstill_;
   std::unique_ptr<machine::Seat> seat_;  // last: its threads see all of the above
   bool was_stopped_ = true;
   double shown_s_ = 0;

@@ -121,6 +121,10 @@ Run declare_gateway(CLI::App& app) {
                  "A provider that holds a task longer loses it")
       ->check(CLI::Range(1, 3'600'000))
       ->capture_default_str();
+  app.add_option("--pause-ms", gateway.pause_ms_max,
+                 "A request waits at most so long for providers that pause for their hosts")
+      ->check(CLI::Range(1, 3'600'000))
+      ->capture_default_str();
   app.add_option("--opening-ms", gateway.opening_ms_max, "Time to open an audited receipt")
       ->check(CLI::Range(1, 3'600'000))
       ->capture_default_str();

@@ -5,6 +5,7 @@
 #include <apps/connection.hpp>
 #include <commensal/base/core/file.hpp>
 #include <memory>
+#include <nlohmann/json.hpp>
 
 namespace commensal::apps {
 namespace {
@@ -31,6 +32,19 @@ void print_model(const client::ModelInfo& model) {
   fmt::print("  bytes   {}\n  sha256  {}\n", model.bytes, core::to_hex(model.content));
 }
 
+/// Whoever may see the providers is told which of them compute nothing now.
+void print_pauses(client::Client& client) {
+  const auto text = client.get_json("/v1/providers");
+  if (!text) return;
+  const auto all = nlohmann::json::parse(*text, nullptr, false);
+  if (!all.contains("providers")) return;
+  for (const auto& provider : all["providers"]) {
+    const std::string why = provider.value("paused", "");
+    if (why.empty()) continue;
+    fmt::print("provider {} is paused: {}\n", provider.value("name", ""), why);
+  }
+}
+
 Result<int> list(client::Client& client, bool json) {
   if (json) {
     COMMENSAL_ASSIGN(const std::string text, client.get_json("/v1/models"));
@@ -43,6 +57,7 @@ Result<int> list(client::Client& client, bool json) {
     fmt::print("{:<40} {:>7} {:>12}  {}\n", model.name, model.version, model.bytes,
                model.is_private ? "owner" : "all");
   }
+  print_pauses(client);
   return 0;
 }
 

@@ -78,6 +78,7 @@ Result<int> run(Options& options) {
   options.daemon.threads = static_cast<std::uint32_t>(options.backend.threads);
   COMMENSAL_ASSIGN(const auto host,
                    options.host.start(options.daemon.name, options.backend.threads));
+  if (host) options.daemon.why_paused = [keeping = host.get()] { return keeping->why_paused(); };
   const core::SystemClock clock;
   COMMENSAL_ASSIGN(const auto metrics, serve_metrics(options, clock));
   const graph::SessionOptions session = options.backend.session();

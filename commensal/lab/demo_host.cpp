@@ -6,6 +6,7 @@
 #include <commensal/base/core/rng.hpp>
 #include <commensal/collocation/actuator/scheduling.hpp>
 #include <commensal/collocation/keeper/keeper.hpp>
+#include <commensal/collocation/keeper/standstill.hpp>
 #include <commensal/collocation/probe/probe.hpp>
 #include <commensal/lab/collocation/host_program.hpp>
 #include <commensal/lab/demo_host.hpp>
@@ -24,8 +25,7 @@ constexpr const char* kPasses = "equihash_bucket_passes_total";
 constexpr auto kLook = std::chrono::milliseconds(50);
 constexpr double kAloneS = 45;     // more than the governor's first look at the host takes
 constexpr double kLearningS = 20;  // what a guest costs; pictures are answered, but not counted
-constexpr std::int64_t kSilenceMs = 300'000;  // a guest that stands still is not gone
-constexpr int kPeople = 4;                    // who ask, each one picture after the other
+constexpr int kPeople = 4;         // who ask, each one picture after the other
 /// Cycles are shorter than an operator's, so that there are enough of them in a minute.
 constexpr governor::Rules kRules{.cycle = 4};
 
@@ -115,15 +115,25 @@ class Host {
   void keep() {
     keeper_ = std::make_unique<keeper::KeeperThreads>(
         keeper::Keeper::World{clock_, rng_, *probe_, pacer_}, kRules);
+    is_kept_ = true;
   }
   /// The guests are let go: what they have at hand fails, and nobody waits for it.
-  void release() { pacer_.stop(); }
+  void release() {
+    is_kept_ = false;
+    pacer_.stop();
+  }
   /// Error: kUnavailable (it had ended before).
   Result<void> stop() {
     COMMENSAL_TRY(program_->stop());
     return {};
   }
   governor::Status status() const { return keeper_->view().governor; }
+  /// For one provider.
+  std::function<std::string()> why_paused() {
+    return [this, standstill = std::make_shared<keeper::Standstill>()]() -> std::string {
+      return is_kept_ ? standstill->why(pacer_.level(), status(), now_s()) : "";
+    };
+  }
 
  private:
   Host() = default;
@@ -133,6 +143,7 @@ class Host {
   actuator::DutyPacer pacer_;
   std::unique_ptr<HostProgram> program_;
   std::unique_ptr<probe::Probe> probe_;
+  std::atomic<bool> is_kept_ = false;
   std::unique_ptr<keeper::KeeperThreads> keeper_;
 };
 
@@ -147,7 +158,6 @@ struct World {
     config.folder = folder / "gateway";
     config.http_port = 0;
     config.link_address = "127.0.0.1:0";
-    config.gateway.silence_ms_max = kSilenceMs;
     config.gateway.audit_probability = 0;  // the gateway's own work would be laid to the guest
     COMMENSAL_ASSIGN(gateway, gateway::Daemon::start(config));
     COMMENSAL_ASSIGN(consumer, make_consumer(*gateway));
@@ -157,6 +167,7 @@ struct World {
       one.folder = folder / name;
       one.gateway = fmt::format("127.0.0.1:{}", gateway->link_port());
       one.name = name;
+      one.why_paused = host.why_paused();
       COMMENSAL_ASSIGN(auto daemon,
                        provider::Daemon::start(one, std::make_unique<IdleEngines>(host.pacer())));
       providers.push_back(std::move(daemon));

@@ -2,6 +2,7 @@
 #include <commensal/base/core/check.hpp>
 #include <commensal/base/crypto/sha256.hpp>
 #include <commensal/lab/market.hpp>
+#include <deque>
 #include <limits>
 
 namespace commensal::lab {
@@ -20,11 +21,46 @@ void hash_space(crypto::Sha256& hash, core::Store& store, std::string_view space
 
 }  // namespace
 
+/// The loop of a provider whose worker stands still while it pauses.
+class Market::PausedLoop final : public core::Loop {
+ public:
+  explicit PausedLoop(core::Loop& loop) : loop_(loop) {}
+
+  void post(Task task) override { loop_.post(std::move(task)); }
+  void after(std::int64_t delay_ms, Task task) override { loop_.after(delay_ms, std::move(task)); }
+  void offload(Task work, Task done) override {
+    works_.emplace_back(std::move(work), std::move(done));
+    loop_.post([this] { turn(); });
+  }
+  void pause(std::string why) {
+    why_ = std::move(why);
+    loop_.post([this] { turn(); });
+  }
+  const std::string& why() const { return why_; }
+  /// The provider is gone, and its work with it.
+  void forget() { works_.clear(); }
+
+ private:
+  void turn() {
+    while (why_.empty() && !works_.empty()) {
+      const auto [work, done] = std::move(works_.front());
+      works_.pop_front();
+      work();
+      done();
+    }
+  }
+
+  core::Loop& loop_;
+  std::deque<std::pair<Task, Task>> works_;
+  std::string why_;
+};
+
 struct Market::Member {
   std::string name;
   core::Path folder;
   crypto::SecretKey key;
   std::unique_ptr<provider::EngineFactory> engines;
+  PausedLoop loop;
   store::MemoryStore store;
   std::optional<std::pair<std::uint64_t, store::Fault>> fault;
   std::unique_ptr<store::FaultStore> faults;
@@ -32,8 +68,12 @@ struct Market::Member {
   std::shared_ptr<provider::Provider> provider;
 
   Member(std::string n, core::Path f, crypto::SecretKey k,
-         std::unique_ptr<provider::EngineFactory> e)
-      : name(std::move(n)), folder(std::move(f)), key(std::move(k)), engines(std::move(e)) {}
+         std::unique_ptr<provider::EngineFactory> e, core::Loop& l)
+      : name(std::move(n)),
+        folder(std::move(f)),
+        key(std::move(k)),
+        engines(std::move(e)),
+        loop(l) {}
 };
 
 Market::Market(std::uint64_t seed, core::Path folder, const gateway::GatewayConfig& config,
@@ -84,7 +124,7 @@ std::size_t Market::add_provider(const std::string& name,
     engines = std::make_unique<provider::SessionEngineFactory>(graph::SessionOptions{});
   }
   members_.push_back(std::make_unique<Member>(
-      name, folder_ / name, crypto::SecretKey::generate(rng_), std::move(engines)));
+      name, folder_ / name, crypto::SecretKey::generate(rng_), std::move(engines), loop_));
   start_provider(members_.size() - 1);
   return members_.size() - 1;
 }
@@ -95,13 +135,14 @@ void Market::start_provider(std::size_t index) {
   member.fault.reset();
   member.faults = std::make_unique<store::FaultStore>(member.store, write, fault);
   member.client = std::make_unique<rpc::DirectClient>(server_);
-  const provider::ProviderWorld world{.loop = loop_,
+  const provider::ProviderWorld world{.loop = member.loop,
                                       .clock = clock_,
                                       .rng = rng_,
                                       .store = *member.faults,
                                       .key = member.key,
                                       .gateway = *member.client,
-                                      .engines = *member.engines};
+                                      .engines = *member.engines,
+                                      .why_paused = [&member] { return member.loop.why(); }};
   auto made = provider::Provider::create(
       world, {.name = member.name, .folder = member.folder, .purse = purse_});
   core::check(made.has_value(), "a provider starts on what it has written");
@@ -116,12 +157,21 @@ void Market::kill_provider(std::size_t index) {
   member.provider->stop();
   member.client->cut();
   loop_.run_until_idle();
+  member.loop.forget();
   member.provider.reset();
   member.client.reset();
 }
 
 void Market::break_provider_at(std::size_t index, std::uint64_t write, store::Fault fault) {
   members_[index]->fault = {write, fault};
+}
+
+void Market::pause(std::size_t index, const std::string& why) {
+  members_[index]->loop.pause(why);
+}
+
+void Market::pause_later(std::size_t index, const std::string& why, std::int64_t after_ms) {
+  loop_.after(after_ms, [this, index, why] { pause(index, why); });
 }
 
 void Market::cut(std::size_t index) {

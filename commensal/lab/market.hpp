@@ -37,6 +37,10 @@ class Market {
   void kill_provider(std::size_t index);
   void start_provider(std::size_t index);
   void break_provider_at(std::size_t index, std::uint64_t write, store::Fault fault);
+  /// Its guest stands still at once, and its provider says so as soon as it looks; "": it goes on.
+  void pause(std::size_t index, const std::string& why);
+  /// The same `after_ms` from now.
+  void pause_later(std::size_t index, const std::string& why, std::int64_t after_ms);
   /// The network between gateway and provider breaks; the provider dials again later.
   void cut(std::size_t index);
   crypto::Address address_of(std::size_t index) const { return key_of(index).address(); }
@@ -62,6 +66,7 @@ class Market {
   core::Digest state_hash();
 
  private:
+  class PausedLoop;
   struct Member;
 
   core::CounterRng rng_;

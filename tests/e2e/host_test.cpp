@@ -1,11 +1,113 @@
 // SPDX-License-Identifier: Apache-2.0
-// The command line beside real hosts.
+// Beside hosts: those of hosts/, and the test itself, whose work a provider's governor counts.
 #include <gmock/gmock.h>
 
+#include <atomic>
 #include <tests/e2e/system.hpp>
 
 namespace commensal::e2e {
 namespace {
+
+using testing::HasSubstr;
+
+/// A host whose work is a number in a file, until it stops to count.
+class CountedHost {
+ public:
+  explicit CountedHost(std::string file)
+      : file_(std::move(file)), thread_([this](const std::stop_token& stop) { count(stop); }) {}
+  void go_on(bool goes_on) { goes_on_ = goes_on; }
+
+ private:
+  void count(const std::stop_token& stop) {
+    core::CounterRng dice(3);
+    double work = 1;
+    while (!stop.stop_requested()) {
+      if (goes_on_) work += 100 + dice.next_unit();
+      const std::string text = std::to_string(work);
+      EXPECT_TRUE(core::write_file_atomically(file_, core::as_bytes(text)));
+      pause_ms(100);
+    }
+  }
+
+  std::string file_;
+  std::atomic<bool> goes_on_ = true;
+  std::jthread thread_;
+};
+
+class BesideAHost : public System {
+ protected:
+  // A governor of this test's own, whoever else runs on this machine.
+  void SetUp() override { ::setenv("XDG_RUNTIME_DIR", folder_.at("run").c_str(), 1); }
+  void TearDown() override { ::unsetenv("XDG_RUNTIME_DIR"); }
+  Json provider(const std::string& name) {
+    auto client = connect();
+    const auto text = client.get_json("/v1/providers");
+    if (!text) return {};
+    const Json all = Json::parse(*text);
+    for (const Json& one : all.at("providers")) {
+      if (one.at("name") == name) return one;
+    }
+    return {};
+  }
+  /// Until the provider pauses for this reason, or does not ("").
+  void wait_until_paused(const std::string& name, const std::string& why) {
+    for (int i = 0; i < 600; ++i) {
+      const Json one = provider(name);
+      if (!one.is_null() && one.at("paused") == why) return;
+      pause_ms(100);
+    }
+    FAIL() << name << ": " << provider(name).dump();
+  }
+};
+
+TEST_F(BesideAHost, AProviderPausesAndGoesOnAndEveryRequestIsAnswered) {
+  start_gateway({"--silence-ms", "1500", "--audit-probability", "1"});
+  {
+    auto client = connect();
+    push(client);
+  }
+  CountedHost host(folder_.at("work"));
+  const auto hosted = start_provider("hosted", {"--host", "counter:" + folder_.at("work")});
+  wait_until_paused("hosted", "");
+  auto plain = start_provider("plain");
+  wait_until_paused("plain", "");
+
+  std::atomic<int> answered = 0;
+  std::jthread consumer([&](const std::stop_token& stop) {
+    auto client = connect();
+    for (std::uint64_t i = 0; !stop.stop_requested(); ++i) {
+      const auto answer = client.infer("operator/digits", 0, picture(i));
+      EXPECT_TRUE(answer.has_value()) << answer.error().message;
+      ++answered;
+      pause_ms(20);
+    }
+  });
+  const auto more = [&](int count) {
+    const int before = answered;
+    for (int i = 0; i < 400 && answered < before + count; ++i) pause_ms(50);
+    EXPECT_GE(answered, before + count);
+  };
+  more(20);
+  host.go_on(false);
+  wait_until_paused("hosted", "the signal is stale");
+  more(20);  // the other serves them all
+  int status = -1;
+  const std::string list = run({"models", "--gateway", url(), "--token-file", token_file_}, status);
+  EXPECT_THAT(list, HasSubstr("provider hosted is paused: the signal is stale"));
+  plain->kill();
+  pause_ms(4'000);  // now they wait, longer than a silence may last
+  const int waited = answered;
+  pause_ms(1'000);
+  EXPECT_EQ(answered, waited);
+  EXPECT_EQ(provider("hosted").at("connected"), true);
+  host.go_on(true);
+  more(20);
+  consumer.request_stop();
+  consumer.join();
+  EXPECT_EQ(provider("hosted").at("banned"), "");
+  const std::string log(core::as_text(*core::read_file(folder_.at("gateway.log"))));
+  EXPECT_EQ(log.find("connected (hosted)"), log.rfind("connected (hosted)")) << log;
+}
 
 /// One of hosts/, on a free port.
 class HostProgram {

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Real hosts beside a real guest, for seconds; what the figures are is the benchmark's business.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <commensal/lab/collocation/pair_run.hpp>
+#include <fstream>
 
 namespace commensal::lab {
 namespace {
@@ -53,6 +57,33 @@ TEST(PairRun, StartsAServerAnewInEachSlice) {
     EXPECT_GT(slice->p99_ms, 0);
     EXPECT_GT(slice->host_rate, 0);
   }
+}
+
+bool is_alive(pid_t pid) {
+  std::ifstream stat(fmt::format("/proc/{}/stat", pid));
+  std::string number, name, state;
+  return (stat >> number >> name >> state) && state != "Z";
+}
+
+// A benchmark that is killed leaves no host behind.
+TEST(HostProgram, EndsWithWhoStartedIt) {
+  int ends[2] = {};
+  ASSERT_EQ(::pipe(ends), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const auto host = HostProgram::start(core::Path(COMMENSAL_HOSTS) / "server", {});
+    const pid_t pid = host ? (*host)->pid() : 0;
+    (void)!::write(ends[1], &pid, sizeof pid);
+    ::_exit(0);
+  }
+  pid_t host = 0;
+  ASSERT_EQ(::read(ends[0], &host, sizeof host), static_cast<ssize_t>(sizeof host));
+  ASSERT_GT(host, 0);
+  (void)::waitpid(child, nullptr, 0);
+  for (int i = 0; i < 500 && is_alive(host); ++i) ::usleep(20'000);
+  EXPECT_FALSE(is_alive(host));
+  (void)::close(ends[0]);
+  (void)::close(ends[1]);
 }
 
 TEST(PairRun, SaysWhatIsMissing) {

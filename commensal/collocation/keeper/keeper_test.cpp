@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <commensal/collocation/keeper/keeper.hpp>
+#include <commensal/collocation/keeper/standstill.hpp>
 #include <functional>
 
 namespace commensal::keeper {
@@ -80,6 +82,33 @@ TEST_F(KeeperTest, StopsTheGuestWithTheSignal) {
   EXPECT_EQ(run(60), 0);
   EXPECT_EQ(keeper_.view().signal, "nobody answers");
   EXPECT_EQ(keeper_.view().governor.phase, governor::Phase::kWaiting);
+}
+
+// What a provider says of it: at once while there is nothing to go by, nothing of short stretches.
+TEST_F(KeeperTest, SaysThatTheGuestStandsStillUnlessItIsForAMoment) {
+  Standstill standstill;
+  const auto why = [&] {
+    return standstill.why(pacer_.level(), keeper_.view().governor,
+                          static_cast<double>(clock_.monotonic_ns()) * 1e-9);
+  };
+  EXPECT_EQ(why(), "no signal yet");
+  double off_s = 0;
+  double longest_quiet_s = 0;
+  double said_on_s = 0;
+  for (int i = 0; i < 6000; ++i) {
+    run(0.1);
+    off_s = pacer_.level() > 0 ? 0 : off_s + 0.1;
+    if (why().empty()) longest_quiet_s = std::max(longest_quiet_s, off_s);
+    if (!why().empty() && pacer_.level() > 0) said_on_s += 0.1;
+  }
+  EXPECT_EQ(said_on_s, 0);
+  EXPECT_GT(longest_quiet_s, 0.4);  // there are short ones
+  EXPECT_LT(longest_quiet_s, 2.2);
+  probe_.is_gone = true;
+  run(8);
+  EXPECT_EQ(why(), "the signal is stale");
+  EXPECT_EQ(Standstill().why(0, std::nullopt, 5), "");  // a guest that knows its level only
+  EXPECT_EQ(standstill.why(0, std::nullopt, 1e9), "the host comes first");
 }
 
 // Real threads and the real clock: they begin and end, and leave the guest standing.

@@ -2,7 +2,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -10,8 +10,6 @@
 #include <cerrno>
 #include <commensal/lab/collocation/host_program.hpp>
 #include <nlohmann/json.hpp>
-
-extern char** environ;  // NOLINT: as POSIX has it
 
 namespace commensal::lab {
 namespace {
@@ -23,21 +21,27 @@ using core::Result;
 constexpr int kPatienceMs = 30'000;
 constexpr std::size_t kLineBytesMax = 1 << 16;
 
+/// In the child: only what is safe after a fork of a process with threads.
+[[noreturn]] void become(char* const* command, int out) {
+  // Who starts a host ends it, even where it is killed itself.
+  ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+  ::dup2(out, STDOUT_FILENO);
+  ::execv(command[0], command);
+  ::_exit(127);
+}
+
 Result<pid_t> spawn(std::vector<std::string> command, int out) {
+  if (::access(command.front().c_str(), X_OK) != 0) {
+    return fail(ErrorCode::kNotFound,
+                "'{}' cannot be started: build the target all, which has the programs of hosts/",
+                command.front());
+  }
   std::vector<char*> pointers;
   for (std::string& word : command) pointers.push_back(word.data());
   pointers.push_back(nullptr);
-  posix_spawn_file_actions_t actions;
-  ::posix_spawn_file_actions_init(&actions);
-  ::posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
-  pid_t pid = 0;
-  const int failed =
-      ::posix_spawn(&pid, pointers[0], &actions, nullptr, pointers.data(), environ);
-  ::posix_spawn_file_actions_destroy(&actions);
-  if (failed != 0) {
-    return fail(ErrorCode::kNotFound, "'{}' cannot be started: build the target all, which has the "
-                                      "programs of hosts/", command.front());
-  }
+  const pid_t pid = ::fork();
+  if (pid == 0) become(pointers.data(), out);
+  if (pid < 0) return fail(ErrorCode::kResourceExhausted, "no process for '{}'", command.front());
   return pid;
 }
 

@@ -10,8 +10,8 @@
 
 namespace commensal::lab {
 
-/// One of the programs in hosts/ at work, until it is stopped or the object ends. It serves what it
-/// has done at a port of its own.
+/// One of the programs in hosts/ at work, until it is stopped, or the object or the thread that
+/// started it ends. It serves what it has done at a port of its own.
 /// Not thread-safe.
 class HostProgram {
  public:

@@ -163,7 +163,11 @@ Result<ChainStatus> Chains::begin(const Order& order, const GraphPtr& graph) {
   COMMENSAL_TRY(noise::check_feeds(*graph, order.feeds));
   const ChainRequest& request = order.request;
   auto candidates = world_.roster.candidates(order.model, 0, {});
+  // A chain stays with its provider, whose pauses come and go: one is chosen where nobody is free.
+  const bool is_free =
+      std::ranges::any_of(candidates, [](const auto& one) { return one.excluded.empty(); });
   for (Candidate& one : candidates) {
+    if (one.is_paused && !is_free) one.excluded.clear();
     if (one.excluded.empty()) one.excluded = world_.lottery.reservation(one.address);
   }
   COMMENSAL_ASSIGN(const std::size_t chosen, choose(candidates, order.model.name));

@@ -85,6 +85,8 @@ class Chains {
   core::Result<void> audit_winner(const core::Digest& receipt, bool at_once);
 
   void on_connected(const crypto::Address& provider);
+  /// It pauses no longer.
+  void on_resume(const crypto::Address& provider);
   void on_close(LinkId link);
   /// It gets no more work: its chains end here.
   void on_banned(const crypto::Address& provider, const std::string& why);
@@ -126,6 +128,7 @@ class Chains {
   std::vector<LivePtr> chains_of(const crypto::Address& provider) const;
   /// The live chain that this stream may speak of.
   Live* at(LinkId link, const core::Digest& chain);
+  static bool is_paused(Live& live, const Roster::Peer& peer);
   void start(Live& live);
   void ask(Live& live);
   void say(Live& live, rpc::ToProvider message);

@@ -36,6 +36,13 @@ void Chains::on_connected(const crypto::Address& provider) {
   for (const LivePtr& live : chains_of(provider)) start(*live);
 }
 
+void Chains::on_resume(const crypto::Address& provider) {
+  for (const LivePtr& live : chains_of(provider)) {
+    if (live->phase == Phase::kAway) start(*live);
+    if (live->phase == Phase::kReady) ask(*live);
+  }
+}
+
 void Chains::on_close(LinkId link) {
   for (const auto& [id, live] : live_) {
     if (live->link == link) live->phase = Phase::kAway;
@@ -46,6 +53,12 @@ void Chains::on_banned(const crypto::Address& provider, const std::string& why) 
   for (const LivePtr& live : chains_of(provider)) fail(*live, ChainState::kFailed, why);
 }
 
+/// Nothing new is asked of a provider that pauses; on_resume() goes on.
+bool Chains::is_paused(Live& live, const Roster::Peer& peer) {
+  if (!peer.paused.empty()) live.hindrance = fmt::format("its provider pauses: {}", peer.paused);
+  return !peer.paused.empty();
+}
+
 /// From the beginning of a stream: the provider says that the chain is at hand, then links go on.
 void Chains::start(Live& live) {
   const Roster::Peer* const peer = world_.roster.by_address(live.entry.provider);
@@ -53,7 +66,7 @@ void Chains::start(Live& live) {
   if (!peer->banned.empty()) {
     return fail(live, ChainState::kFailed, fmt::format("its provider is banned: {}", peer->banned));
   }
-  if (peer->link == nullptr) return;
+  if (peer->link == nullptr || is_paused(live, *peer)) return;
   live.link = peer->link_id;
   live.phase = Phase::kStarting;
   world_.roster.grant(live.link, live.entry.content);
@@ -70,16 +83,21 @@ void Chains::say(Live& live, rpc::ToProvider message) {
 
 /// Who is silent loses the stream, and all that is on it begins again on the next one.
 void Chains::watch(const Live& live) {
-  world_.loop.after(world_.silence_ms_max,
-                    [this, id = live.entry.id, words = live.words, alive = std::weak_ptr(alive_)] {
-                      if (alive.expired()) return;
-                      const auto found = live_.find(id);
-                      if (found == live_.end() || found->second->words != words) return;
-                      const Phase phase = found->second->phase;
-                      if (phase != Phase::kStarting && phase != Phase::kAsked) return;
-                      const Roster::Peer* const peer = world_.roster.at(found->second->link);
-                      if (peer != nullptr && peer->link != nullptr) peer->link->close();
-                    });
+  const Roster::Peer* const asked = world_.roster.at(live.link);
+  const std::uint64_t pauses = asked != nullptr ? asked->pauses : 0;
+  world_.loop.after(world_.silence_ms_max, [this, id = live.entry.id, words = live.words, pauses,
+                                            alive = std::weak_ptr(alive_)] {
+    if (alive.expired()) return;
+    const auto found = live_.find(id);
+    if (found == live_.end() || found->second->words != words) return;
+    const Phase phase = found->second->phase;
+    if (phase != Phase::kStarting && phase != Phase::kAsked) return;
+    const Roster::Peer* const peer = world_.roster.at(found->second->link);
+    if (peer == nullptr || peer->link == nullptr) return;
+    const bool has_paused = !peer->paused.empty() || peer->pauses != pauses;
+    if (has_paused) return watch(*found->second);
+    peer->link->close();
+  });
 }
 
 void Chains::retry_later(const Live& live) {
@@ -103,6 +121,8 @@ void Chains::ask(Live& live) {
   live.phase = Phase::kReady;
   ++live.words;
   if (book_.audits(live.entry.id).open.size() >= limits::kLinkAuditsOpenMax) return;
+  const Roster::Peer* const peer = world_.roster.at(live.link);
+  if (peer != nullptr && is_paused(live, *peer)) return;
   if (const auto pending = live.client->pending()) {
     live.phase = Phase::kAsked;
     return say(live, rpc::ChainCountersign{live.entry.id, pending->step, pending->signature});

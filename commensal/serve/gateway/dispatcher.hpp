@@ -7,6 +7,7 @@
 #include <commensal/serve/gateway/lottery.hpp>
 #include <commensal/serve/gateway/roster.hpp>
 #include <commensal/verify/step.hpp>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -30,7 +31,8 @@ struct Answer {
 };
 
 /// Brings orders to providers and answers back: one verify::Step per try, countersignatures in
-/// batches, another provider where one is silent, leaves, refuses or breaks the protocol.
+/// batches, another provider where one is silent, leaves, refuses or breaks the protocol. What a
+/// provider that pauses has not answered goes to another one, or waits where there is none.
 /// Thread-safety: the loop's thread.
 class Dispatcher {
  public:
@@ -38,6 +40,7 @@ class Dispatcher {
   using LinkId = Roster::LinkId;
   struct Config {
     std::int64_t silence_ms_max = 0;
+    std::int64_t pause_ms_max = 0;
     int tries_max = 0;
     crypto::Address auditor;  // of private models
   };
@@ -54,17 +57,27 @@ class Dispatcher {
   void on_refuse(LinkId link, const rpc::Refuse& message);
   /// The link's tasks go elsewhere. Call after Roster::leave.
   void on_close(LinkId link);
+  /// Its provider pauses. Call once the roster knows.
+  void on_pause(LinkId link);
+  /// A provider has connected or goes on after a pause.
+  void on_available();
 
  private:
+  using RequestId = std::uint64_t;
   struct Request {
+    RequestId id = 0;
     Order order;
     Done done;
     std::set<crypto::Address> tried;
     core::Error last_error;
+    int moves = 0;            // away from providers that paused
+    bool is_waiting = false;  // for a provider that pauses: since then its patience runs out
+    bool is_late = false;     // it has
   };
   struct Running {
     std::unique_ptr<Request> request;
     LinkId link = 0;
+    std::uint64_t pauses = 0;  // of its provider when its silence was counted from last
     verify::Step step;
     core::Digest input_salt;
   };
@@ -78,6 +91,13 @@ class Dispatcher {
   void lose(Tasks::iterator task, core::Error error);
   std::unique_ptr<Request> take(Tasks::iterator task);
   void watch(rpc::TaskId task);
+  static bool may_be_silent(const Running& task, const Roster::Peer& peer);
+  std::vector<Candidate> candidates(const Request& request) const;
+  void wait(std::unique_ptr<Request> request);
+  void give_up(const Request& request);
+  void begin_patience(Request& request);
+  void end_patience(RequestId id);
+  void place_next();
 
   core::Loop& loop_;
   core::Rng& rng_;
@@ -87,8 +107,10 @@ class Dispatcher {
   const Config config_;
   const crypto::Address address_;
   rpc::TaskId last_task_ = 0;
+  RequestId last_request_ = 0;
   Tasks tasks_;
-  std::map<core::Digest, std::uint64_t> demand_;                // requests so far, by model
+  std::deque<std::unique_ptr<Request>> waiting_;  // for a provider that does not pause
+  std::map<core::Digest, std::uint64_t> demand_;  // requests so far, by model
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // timers may outlive this object
 };
 

@@ -27,12 +27,29 @@ void Gateway::State::handle(LinkId link, const rpc::Hello& message) {
   auditor.on_connected(address);
   chains.on_connected(address);
   desk.on_change(address);
+  dispatcher.on_available();
 }
 
 void Gateway::State::handle(LinkId link, const rpc::Load& message) {
   if (Roster::Peer* peer = roster.at(link)) {
     peer->cached = {message.cached_models.begin(), message.cached_models.end()};
   }
+}
+
+void Gateway::State::handle(LinkId link, const rpc::Pause& message) {
+  Roster::Peer* peer = roster.at(link);
+  if (peer == nullptr) return;
+  if (peer->paused.empty()) ++peer->pauses;
+  peer->paused = message.reason.empty() ? "no reason given" : message.reason;
+  dispatcher.on_pause(link);
+}
+
+void Gateway::State::handle(LinkId link, const rpc::Resume&) {
+  Roster::Peer* peer = roster.at(link);
+  if (peer == nullptr || peer->paused.empty()) return;
+  peer->paused.clear();
+  chains.on_resume(peer->address);
+  dispatcher.on_available();
 }
 
 Gateway::Gateway(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -101,6 +118,7 @@ std::vector<ProviderInfo> Gateway::providers() const {
                      .name = peer.name,
                      .connected = peer.link != nullptr,
                      .banned = peer.banned,
+                     .paused = peer.paused,
                      .queued = peer.in_flight,
                      .served = peer.served,
                      .cached_models = peer.cached.size(),

@@ -29,6 +29,7 @@ struct GatewayConfig {
   double audit_probability = 0.1;        // of a full replay, per receipt
   bool audit_by_risk = false;            // ... or more, where the risk desk says so (AuditDesk)
   std::int64_t silence_ms_max = 10'000;  // a provider that holds a task longer loses it
+  std::int64_t pause_ms_max = 60'000;    // a request waits, in all, for providers that pause
   std::int64_t opening_ms_max = 10'000;  // to open a receipt that is audited
   int tries_max = 3;                     // providers tried for one request
   MoneyConfig money;
@@ -62,6 +63,7 @@ struct ProviderInfo {
   std::string name;
   bool connected = false;
   std::string banned;  // why, or ""
+  std::string paused;  // why, or ""
   std::uint32_t queued = 0;
   std::uint64_t served = 0;
   std::size_t cached_models = 0;
@@ -89,8 +91,8 @@ class Gateway final : public rpc::GatewayPort {
 
   /// `done` is called once, on the loop, after the receipt is durable. Errors: kNotFound (model),
   /// kInvalidArgument (inputs, naming the expected ones), kUnavailable (no provider, with the
-  /// reason; the escrow does not cover the tickets), kResourceExhausted (queues full, or the
-  /// account can't pay the price).
+  /// reason, or none that did not pause all the while; the escrow does not cover the tickets),
+  /// kResourceExhausted (queues full, or the account can't pay the price).
   void infer(InferRequest request, InferDone done);
 
   Accounts& accounts();

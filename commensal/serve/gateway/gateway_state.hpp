@@ -56,7 +56,7 @@ struct Gateway::State {
         lottery(lottery_world(), c.money),
         auditor_key(bank.auditor_key()),
         dispatcher(w.loop, w.rng, w.key, roster, lottery,
-                   {c.silence_ms_max, c.tries_max, auditor_key.address()}),
+                   {c.silence_ms_max, c.pause_ms_max, c.tries_max, auditor_key.address()}),
         auditor(
             w.loop, auditor_key, roster, hub, c.opening_ms_max,
             [this](const core::Digest& receipt) { return own_opening(receipt); },
@@ -102,6 +102,8 @@ struct Gateway::State {
 
   void handle(LinkId link, const rpc::Hello& message);
   void handle(LinkId link, const rpc::Load& message);
+  void handle(LinkId link, const rpc::Pause& message);
+  void handle(LinkId link, const rpc::Resume& message);
   void handle(LinkId link, const rpc::Commit& message) { dispatcher.on_commit(link, message); }
   void handle(LinkId link, rpc::Deliver& message) {
     dispatcher.on_deliver(link, std::move(message));

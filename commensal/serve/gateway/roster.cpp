@@ -83,6 +83,7 @@ core::Result<Roster::Peer*> Roster::welcome(LinkId link, const rpc::Hello& hello
   if (peer.link != nullptr) replaced = peer.link_id;
   peer.link = stream->second.link;
   peer.link_id = link;
+  peer.paused = hello.paused;
   peer.cached = {hello.cached_models.begin(), hello.cached_models.end()};
   stream->second.address = hello.address;
   stream->second.token = core::to_hex(rng_.next_digest());
@@ -111,6 +112,7 @@ void Roster::leave(LinkId link) {
   if (Peer* peer = at(link)) {
     peer->link.reset();
     peer->in_flight = 0;
+    peer->paused.clear();
     // Keys cost nothing to make: only those that have worked, or are banned, are remembered.
     if (peer->served == 0 && peer->banned.empty()) peers_.erase(peer->address);
   }
@@ -138,9 +140,13 @@ std::vector<Candidate> Roster::candidates(const ModelVersion& model, std::uint64
                                           const std::set<crypto::Address>& tried) const {
   std::vector<Candidate> list;
   for (const auto& [address, peer] : peers_) {
+    std::string excluded = exclusion(peer, model, tried);
+    const bool is_paused = excluded.empty() && !peer.paused.empty();
+    if (is_paused) excluded = fmt::format("is paused ({})", peer.paused);
     list.push_back({.address = address,
                     .name = peer.name,
-                    .excluded = exclusion(peer, model, tried),
+                    .excluded = std::move(excluded),
+                    .is_paused = is_paused,
                     .load_cost = peer.cached.contains(model.content) ? 0 : load_cost(demand),
                     .queued = peer.in_flight,
                     .served = peer.served});

@@ -25,7 +25,9 @@ class Roster {
     std::string name;
     std::shared_ptr<rpc::ProviderLink> link;  // null: not connected
     LinkId link_id = 0;
-    std::string banned;  // why, or ""
+    std::string banned;        // why, or ""
+    std::string paused;        // why, or ""
+    std::uint64_t pauses = 0;  // so far: no silence is counted through one
     std::set<core::Digest> cached;
     std::uint32_t in_flight = 0;  // tasks of this gateway
     std::uint64_t served = 0;

@@ -14,6 +14,7 @@ struct Candidate {
   crypto::Address address;
   std::string name;
   std::string excluded;         // why it must not have this request, or ""
+  bool is_paused = false;       // ... for which there is no other reason
   std::uint32_t load_cost = 0;  // of a model it has not cached, in requests: load_cost()
   std::uint32_t queued = 0;
   std::uint64_t served = 0;

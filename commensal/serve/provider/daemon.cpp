@@ -40,7 +40,8 @@ core::Result<std::unique_ptr<Daemon>> Daemon::start(const DaemonConfig& config,
                             .store = state->folder.store(),
                             .key = state->folder.key(),
                             .gateway = *state->gateway,
-                            .engines = *state->engines};
+                            .engines = *state->engines,
+                            .why_paused = config.why_paused};
   const ProviderConfig provider{.name = config.name,
                                 .folder = state->folder.path(),
                                 .threads = config.threads,

@@ -15,6 +15,8 @@ struct DaemonConfig {
   std::string name;
   std::uint32_t threads = 1;  // told to the gateway
   PurseConfig purse;
+  /// As ProviderWorld's. Called on the daemon's own thread until the daemon is destroyed.
+  std::function<std::string()> why_paused = {};
 };
 
 /// A provider in the real world: its folder, a loop on a thread of its own, gRPC to the gateway.

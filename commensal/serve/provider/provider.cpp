@@ -2,169 +2,12 @@
 #include <algorithm>
 #include <commensal/base/core/limits.hpp>
 #include <commensal/base/protocol/commitment.hpp>
-#include <commensal/serve/provider/chains.hpp>
-#include <commensal/serve/provider/computed.hpp>
-#include <commensal/serve/provider/model_cache.hpp>
-#include <commensal/serve/provider/provider.hpp>
-#include <commensal/serve/provider/retention.hpp>
-#include <commensal/serve/provider/worker.hpp>
-#include <map>
+#include <commensal/serve/provider/provider_state.hpp>
 
 namespace commensal::provider {
-namespace {
 
 using core::ErrorCode;
 using core::fail;
-
-constexpr std::int64_t kReconnectMsMin = 100;
-constexpr std::int64_t kLookMs = 1'000;  // for a gateway that does not draw our tickets
-constexpr std::string_view kVersion = "0.1.0";
-
-}  // namespace
-
-struct Provider::State {
-  ProviderWorld world;
-  ProviderConfig config;
-  store::JointStore store;
-  ModelCache cache;
-  Retention retention;
-  Purse purse;
-  Worker worker;
-  Chains chains;
-  crypto::Address address;
-
-  std::string session_token;
-  std::uint64_t link_generation = 0;  // work begun on an earlier link is not answered on this one
-  std::int64_t reconnect_ms = kReconnectMsMin;
-  bool stopped = true;
-  bool flush_is_due = false;
-  std::uint64_t flushes = 0;
-  protocol::KnownSignatures known;  // of the client
-  ProviderStatus status;
-  std::map<rpc::TaskId, Computed> ready;      // computed, not yet retained and committed
-  std::map<rpc::TaskId, Computed> committed;  // waiting for the client's signature
-
-  State(const ProviderWorld& w, const ProviderConfig& c, ModelCache opened)
-      : world(w),
-        config(c),
-        store(w.store),
-        cache(std::move(opened)),
-        retention(store, {c.retention_bytes_max, c.retention_memory_bytes_max}),
-        purse({.store = store,
-               .clock = w.clock,
-               .rng = w.rng,
-               .key = w.key,
-               .send = [this](rpc::ToGateway message) { world.gateway.send(std::move(message)); },
-               .on_drawn =
-                   [this](const core::Digest& beacon, std::uint64_t round,
-                          std::span<const core::Digest> winners) {
-                     return retention.drawn(beacon, round, winners);
-                   }},
-              c.purse),
-        worker(w.engines, w.gateway),
-        chains({w.loop, w.rng, store, w.key, w.gateway, w.engines, cache, purse,
-                [this] { return session_token; }}),
-        address(w.key.address()) {}
-
-  // One overload per message of the gateway.
-  void handle(Provider& self, rpc::Challenge message);
-  void handle(Provider& self, rpc::Welcome message);
-  void handle(Provider& self, rpc::Dismiss message);
-  void handle(Provider& self, rpc::Task message);
-  void handle(Provider& self, rpc::Countersign message);
-  void handle(Provider& self, rpc::OpenRequest message);
-
-  void handle(Provider& self, rpc::Reveal message);
-  void handle(Provider& self, rpc::Outcomes message);
-  void handle(Provider& self, rpc::Balance message) { (void)self, purse.on_balance(message); }
-  void handle(Provider&, rpc::ChainStart message);
-  void handle(Provider&, const rpc::ChainBegin& message) { chains.handle(message); }
-  void handle(Provider&, const rpc::ChainCountersign& message) { chains.handle(message); }
-
-  core::Result<void> accept(const rpc::Task& task) const;
-  void finish(Provider& self, rpc::Task task, core::Result<Answer> answer);
-  void plan_flush(Provider& self);
-  void flush();
-  core::Result<void> keep(std::span<const protocol::ReceiptBody> bodies,
-                          std::span<const protocol::BatchSignature> signatures);
-  void refuse(rpc::TaskId task, core::Error reason);
-  void report_load();
-  void connect(Provider& self);
-  void look(Provider& self);
-};
-
-void Provider::State::connect(Provider& self) {
-  ++link_generation;
-  chains.on_connect();
-  ready.clear();
-  committed.clear();
-  status.link = LinkState::kConnecting;
-  world.gateway.attach(self.shared_from_this());
-}
-
-void Provider::State::handle(Provider&, rpc::Challenge message) {
-  rpc::Hello hello;
-  hello.name = config.name;
-  hello.version = kVersion;
-  hello.address = address;
-  hello.signature = crypto::sign(world.key, rpc::hello_digest(message.nonce, address));
-  hello.cached_models = cache.models();
-  hello.threads = config.threads;
-  auto chain = purse.meet(message.chain);
-  if (!chain) {
-    stopped = true;
-    status.link = LinkState::kDismissed;
-    status.link_message = std::move(chain.error().message);
-    return;
-  }
-  hello.chain = *std::move(chain);
-  world.gateway.send(std::move(hello));
-}
-
-void Provider::State::handle(Provider&, rpc::Reveal message) {
-  // A gateway whose reveals do not fit draws as it likes: no work for it.
-  if (const auto drawn = purse.on_reveal(message); !drawn) {
-    stopped = true;
-    status.link = LinkState::kDismissed;
-    status.link_message = drawn.error().message;
-  }
-}
-
-void Provider::State::handle(Provider&, rpc::ChainStart message) {
-  if (status.link != LinkState::kDismissed) return chains.handle(std::move(message));
-  world.gateway.send(rpc::ChainRefuse{protocol::job_id(message.job),
-                                      {ErrorCode::kUnavailable, status.link_message}});
-}
-
-void Provider::State::handle(Provider&, rpc::Outcomes message) {
-  if (const auto done = purse.on_outcomes(message); !done) {
-    status.link_message = done.error().message;
-  }
-}
-
-void Provider::State::look(Provider& self) {
-  world.loop.after(kLookMs, [weak = self.weak_from_this(), generation = link_generation] {
-    const auto still = weak.lock();
-    if (!still || still->state_->stopped || still->state_->link_generation != generation) return;
-    still->state_->purse.look();
-    still->state_->look(*still);
-  });
-}
-
-void Provider::State::handle(Provider& self, rpc::Welcome message) {
-  session_token = std::move(message.session_token);
-  reconnect_ms = kReconnectMsMin;
-  status.link = LinkState::kConnected;
-  status.link_message.clear();
-  purse.resume();
-  look(self);
-}
-
-void Provider::State::handle(Provider&, rpc::Dismiss message) {
-  stopped = true;
-  status.link = LinkState::kDismissed;
-  status.link_message = std::move(message.reason.message);
-}
 
 core::Result<void> Provider::State::accept(const rpc::Task& task) const {
   if (status.link == LinkState::kDismissed) {
@@ -199,16 +42,34 @@ void Provider::State::handle(Provider& self, rpc::Task task) {
     core::Result<Answer> answer;
   };
   auto job = std::make_shared<Job>(Job{std::move(task), Answer{}});
+  const auto mark = std::make_shared<std::atomic<bool>>(false);
+  withdrawn[job->task.id] = mark;
   world.loop.offload(
-      [this, keep = self.shared_from_this(), job, token = session_token,
-       path = cache.path_of(job->task.model)] { job->answer = worker.run(job->task, token, path); },
-      [this, &self, keep = self.shared_from_this(), job, generation = link_generation] {
+      [this, keep = self.shared_from_this(), job, mark, token = session_token,
+       path = cache.path_of(job->task.model)] {
+        if (!*mark) job->answer = worker.run(job->task, token, path);
+      },
+      [this, &self, keep = self.shared_from_this(), job, mark] {
         --status.queued;
         cache.touch(job->task.model);
-        if (generation == link_generation) {
+        if (!*mark) {
+          withdrawn.erase(job->task.id);
           finish(self, std::move(job->task), std::move(job->answer));
+        } else if (!ready.empty()) {
+          plan_flush(self);
         }
       });
+}
+
+void Provider::State::handle(Provider&, const rpc::Withdraw& message) {
+  for (const rpc::TaskId task : message.tasks) {
+    if (const auto found = withdrawn.find(task); found != withdrawn.end()) {
+      *found->second = true;
+      withdrawn.erase(found);
+    }
+    ready.erase(task);
+    committed.erase(task);
+  }
 }
 
 void Provider::State::finish(Provider& self, rpc::Task task, core::Result<Answer> answer) {
@@ -362,6 +223,7 @@ ProviderStatus Provider::status() const {
   ProviderStatus status = state_->status;
   status.tickets = state_->purse.tickets().totals();
   status.balance = state_->purse.balance();
+  status.paused = state_->host.paused();
   return status;
 }
 crypto::Address Provider::address() const { return state_->address; }

@@ -36,6 +36,9 @@ struct ProviderWorld {
   const crypto::SecretKey& key;
   rpc::GatewayClient& gateway;
   EngineFactory& engines;
+  /// Why the guest stands still, "" while it runs; asked several times a second. Empty: it always
+  /// runs.
+  std::function<std::string()> why_paused = {};
 };
 
 enum class LinkState { kConnecting, kConnected, kDismissed };
@@ -44,6 +47,7 @@ enum class LinkState { kConnecting, kConnected, kDismissed };
 struct ProviderStatus {
   LinkState link = LinkState::kConnecting;
   std::string link_message;  // why it is not connected, or ""
+  std::string paused;        // why it pauses, as the gateway was told, or ""
   std::uint32_t queued = 0;
   std::uint64_t delivered = 0;
   std::uint64_t refused = 0;

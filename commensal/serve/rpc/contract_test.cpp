@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/ranges.h>
 #include <gmock/gmock.h>
 
 #include <chrono>
@@ -52,6 +53,8 @@ std::string text_of(const ToGateway& message) {
     return fmt::format("deliver {} {}", deliver->task,
                        core::to_hex(crypto::sha256(deliver->outputs.at(0).value.bytes())));
   }
+  if (const auto* pause = std::get_if<Pause>(&message)) return "pause " + pause->reason;
+  if (std::holds_alternative<Resume>(message)) return "resume";
   return "other";
 }
 
@@ -65,6 +68,8 @@ std::string text_of(const ToProvider& message) {
     return fmt::format("task {} {}", task->id,
                        core::to_hex(crypto::sha256(task->inputs.at(0).value.bytes())));
   }
+  if (const auto* withdraw = std::get_if<Withdraw>(&message))
+    return fmt::format("withdraw {}", fmt::join(withdraw->tasks, " "));
   return "other";
 }
 
@@ -234,6 +239,22 @@ TYPED_TEST(LinkContract, CarriesLargeTensorsBothWays) {
   ASSERT_TRUE(this->gateway.log.wait_for(2));
   EXPECT_EQ(provider->log.lines().at(1), "task 3 " + hash);
   EXPECT_EQ(this->gateway.log.lines().at(1), "1 deliver 4 " + hash);
+}
+
+TYPED_TEST(LinkContract, CarriesPausesAndWithdrawals) {
+  const auto provider = this->attach();
+  this->on_loop([this] {
+    this->client->send(Pause{"the host needs it"});
+    this->gateway.links.at(0)->send(Withdraw{{3, 5}});
+    this->client->send(Resume{});
+    this->gateway.links.at(0)->send(Withdraw{});
+  });
+  ASSERT_TRUE(provider->log.wait_for(3));
+  ASSERT_TRUE(this->gateway.log.wait_for(3));
+  EXPECT_THAT(provider->log.lines(),
+              ::testing::ElementsAre("challenge", "withdraw 3 5", "withdraw "));
+  EXPECT_THAT(this->gateway.log.lines(),
+              ::testing::ElementsAre("1 open", "1 pause the host needs it", "1 resume"));
 }
 
 TYPED_TEST(LinkContract, TellsBothEndsOnceThatTheGatewayClosed) {

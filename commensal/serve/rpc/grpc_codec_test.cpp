@@ -82,7 +82,8 @@ std::vector<ToProvider> all_to_provider() {
       OpenRequest{digest_of(4)},
       some_chain_start(),
       ChainBegin{digest_of(5), 17, digest_of(6)},
-      ChainCountersign{digest_of(5), 17, some_signature()}};
+      ChainCountersign{digest_of(5), 17, some_signature()},
+      Withdraw{{7, 9}}};
 }
 
 std::vector<ToGateway> all_to_gateway() {
@@ -92,7 +93,8 @@ std::vector<ToGateway> all_to_gateway() {
               .signature = {},
               .cached_models = {digest_of(1), digest_of(2)},
               .threads = 4,
-              .chain = std::nullopt};
+              .chain = std::nullopt,
+              .paused = "the signal is stale"};
   hello.address.bytes.fill(6);
   hello.signature.bytes.fill(7);
   Hello with_chain = hello;
@@ -111,7 +113,9 @@ std::vector<ToGateway> all_to_gateway() {
           ChainReady{digest_of(5)},
           ChainCommit{digest_of(5), 17, digest_of(9), 10, some_signature()},
           ChainDeliver{digest_of(5), 17, digest_of(11), some_tensors()},
-          ChainRefuse{digest_of(5), {ErrorCode::kFailedPrecondition, "link 3 is begun"}}};
+          ChainRefuse{digest_of(5), {ErrorCode::kFailedPrecondition, "link 3 is begun"}},
+          Pause{"the host lost much just now"},
+          Resume{}};
 }
 
 std::string bytes_of(const google::protobuf::MessageLite& message) {

@@ -128,6 +128,7 @@ Result<ToGateway> read(wire::Hello& from) {
   if (from.has_chain()) {
     COMMENSAL_TRY(take(to.chain.emplace(), "hello.chain", from.chain()));
   }
+  COMMENSAL_TRY(take(to.paused, "hello.paused", from.paused(), kErrorTextBytesMax));
   return to;
 }
 
@@ -177,6 +178,18 @@ Result<ToGateway> read(wire::OpenReply& from) {
   return to;
 }
 
+Result<ToProvider> read(const wire::Withdraw& from) {
+  COMMENSAL_TRY(check_count("withdraw.tasks", static_cast<std::size_t>(from.tasks_size()),
+                            limits::kListItemsMax));
+  return Withdraw{{from.tasks().begin(), from.tasks().end()}};
+}
+
+Result<ToGateway> read(const wire::Pause& from) {
+  Pause to;
+  COMMENSAL_TRY(take(to.reason, "pause.reason", from.reason(), kErrorTextBytesMax));
+  return to;
+}
+
 template <class Wire, class Message>
 struct KindRow {
   typename Wire::KindCase kind;
@@ -202,6 +215,7 @@ constexpr KindRow<FromGateway, ToProvider> kGatewayKinds[] = {
      [](FromGateway& from) { return chains::read(*from.mutable_chain_begin()); }},
     {FromGateway::kChainCountersign,
      [](FromGateway& from) { return chains::read(*from.mutable_chain_countersign()); }},
+    {FromGateway::kWithdraw, [](FromGateway& from) { return read(from.withdraw()); }},
 };
 using FromProvider = wire::ProviderMessage;
 constexpr KindRow<FromProvider, ToGateway> kProviderKinds[] = {
@@ -223,6 +237,8 @@ constexpr KindRow<FromProvider, ToGateway> kProviderKinds[] = {
      [](FromProvider& from) { return chains::read(*from.mutable_chain_deliver()); }},
     {FromProvider::kChainRefuse,
      [](FromProvider& from) { return chains::read(*from.mutable_chain_refuse()); }},
+    {FromProvider::kPause, [](FromProvider& from) { return read(from.pause()); }},
+    {FromProvider::kResume, [](FromProvider&) -> Result<ToGateway> { return Resume{}; }},
 };
 
 template <class Wire, class Message, std::size_t kRows>

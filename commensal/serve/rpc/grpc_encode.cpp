@@ -135,6 +135,7 @@ void put(wire::ProviderMessage& out, const Hello& message) {
   to.set_signature(raw(message.signature.bytes));
   put(*to.mutable_cached_models(), message.cached_models);
   to.set_threads(message.threads);
+  to.set_paused(one_line(message.paused));
   if (message.chain) put(*to.mutable_chain(), *message.chain);
 }
 
@@ -171,6 +172,17 @@ void put(wire::ProviderMessage& out, const OpenReply& message) {
   to.set_receipt(raw(message.receipt));
   if (message.opening) to.set_opening(raw(*message.opening));
 }
+
+void put(wire::GatewayMessage& out, const Withdraw& message) {
+  wire::Withdraw& to = *out.mutable_withdraw();
+  for (const TaskId task : message.tasks) to.add_tasks(task);
+}
+
+void put(wire::ProviderMessage& out, const Pause& message) {
+  out.mutable_pause()->set_reason(one_line(message.reason));
+}
+
+void put(wire::ProviderMessage& out, const Resume&) { out.mutable_resume(); }
 
 // Chains.
 

@@ -15,7 +15,8 @@
 /// What a provider and a gateway say to each other; proto/commensal/v1/link.proto has the same
 /// messages on the wire. The order: Challenge, Hello, Welcome; then, a task at a time or many at
 /// once, Task, Commit, Countersign, Deliver (or Refuse); Load and OpenRequest at any time. Where
-/// answers earn tickets: Reveal (the gateway's, then the provider's), Claims, Outcomes.
+/// answers earn tickets: Reveal (the gateway's, then the provider's), Claims, Outcomes. Pause,
+/// Resume and Withdraw at any time after Hello.
 namespace commensal::rpc {
 
 /// Names a task on one link; chosen by the gateway, never used twice.
@@ -81,6 +82,10 @@ struct Countersign {
   };
   std::vector<Item> items;
 };
+/// The gateway expects these no longer: they need not be begun, and are not answered.
+struct Withdraw {
+  std::vector<TaskId> tasks;
+};
 struct OpenRequest {
   core::Digest receipt;
 };
@@ -114,6 +119,7 @@ struct Hello {
   std::vector<core::Digest> cached_models;
   std::uint32_t threads = 0;
   std::optional<ChainPosition> chain;  // for this gateway
+  std::string paused;                  // as if Pause were said at once; empty: it is not
 };
 /// Tickets that have won.
 struct Claims {
@@ -151,6 +157,13 @@ struct Refuse {
   TaskId task = 0;
   core::Error reason;
 };
+/// The provider's host needs the machine: the tasks at hand stand still and no other is begun until
+/// Resume. The link stays, and openings, countersignatures and reveals are answered as ever. A
+/// second Pause only tells another reason.
+struct Pause {
+  std::string reason;  // one line
+};
+struct Resume {};
 /// The chain is at hand: a link may be begun or countersigned.
 struct ChainReady {
   core::Digest chain{};
@@ -179,9 +192,10 @@ struct OpenReply {
 
 using ToProvider =
     std::variant<Challenge, Welcome, Dismiss, Task, Countersign, OpenRequest, Balance, Reveal,
-                 Outcomes, ChainStart, ChainBegin, ChainCountersign>;
-using ToGateway = std::variant<Hello, Load, Commit, Deliver, Refuse, OpenReply, Reveal, Claims,
-                               Transact, ChainReady, ChainCommit, ChainDeliver, ChainRefuse>;
+                 Outcomes, ChainStart, ChainBegin, ChainCountersign, Withdraw>;
+using ToGateway =
+    std::variant<Hello, Load, Commit, Deliver, Refuse, OpenReply, Reveal, Claims, Transact,
+                 ChainReady, ChainCommit, ChainDeliver, ChainRefuse, Pause, Resume>;
 
 /// What a provider signs to show that it holds the key of `address`.
 core::Digest hello_digest(const core::Digest& nonce, const crypto::Address& address);

@@ -20,14 +20,17 @@ Response live(Gateway&, const Call&) { return json_response(R"({"live":true})");
 /// Why no provider could take a task of `model` (of any, if null) now; empty if one can.
 std::string why_not_ready(const Gateway& gateway, const ModelVersion* model) {
   bool any = false;
+  std::string paused;
   for (const gateway::ProviderInfo& provider : gateway.providers()) {
     if (!provider.connected || !provider.banned.empty()) continue;
     any = true;
-    if (model == nullptr || !model->is_private) return "";
-    if (std::ranges::find(model->allowed_providers, provider.address) !=
-        model->allowed_providers.end())
-      return "";
+    const bool is_allowed = model == nullptr || !model->is_private ||
+                            std::ranges::find(model->allowed_providers, provider.address) !=
+                                model->allowed_providers.end();
+    if (is_allowed && provider.paused.empty()) return "";
+    if (is_allowed) paused = fmt::format("'{}' is paused ({})", provider.name, provider.paused);
   }
+  if (!paused.empty()) return paused;
   return any ? "no provider that the model's owner allows is connected"
              : "no provider is connected";
 }

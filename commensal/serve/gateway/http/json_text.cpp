@@ -170,6 +170,7 @@ std::string providers_json(const std::vector<gateway::ProviderInfo>& providers) 
             {"name", provider.name},
             {"connected", provider.connected},
             {"banned", provider.banned},
+            {"paused", provider.paused},
             {"queued", provider.queued},
             {"served", provider.served},
             {"cached_models", provider.cached_models},
