@@ -122,6 +122,11 @@ Run declare_provider(CLI::App& app) {
   options->key.declare(app);
   app.add_option("--name", options->daemon.name, "For the gateway's lists")->capture_default_str();
   options->backend.declare(app);
+  app.add_option("--batch-max", options->daemon.tasks_at_once,
+                 "Requests that wait for one model and may be computed together, where that "
+                 "changes no bit")
+      ->check(CLI::Range(1, 64))
+      ->capture_default_str();
   declare_purse(app, options->daemon.purse);
   options->host.declare(app);
   app.add_option("--metrics", options->metrics,

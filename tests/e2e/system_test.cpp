@@ -3,7 +3,10 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <atomic>
 #include <set>
+#include <thread>
+#include <vector>
 
 #include <tests/e2e/system.hpp>
 
@@ -31,6 +34,30 @@ TEST_F(System, ServesAnswersThatAnyoneCanRecheckByHand) {
   }
   run({"audit", std::string(64, 'a'), "--gateway", url(), "--token-file", token_file_}, status);
   EXPECT_EQ(status, 1);
+}
+
+// Requests that wait for one model are computed together; every one is re-executed alone.
+TEST_F(System, AnswersComputedTogetherAreAuditedOneByOne) {
+  start_gateway({"--audit-probability", "1"});
+  auto client = connect();
+  push(client);
+  const auto provider = start_provider("one", {"--batch-max", "8"});
+  insist(client, 0);
+  std::atomic<int> answered = 0;
+  {
+    std::vector<std::jthread> consumers;
+    for (std::uint64_t k = 0; k < 8; ++k) {
+      consumers.emplace_back([&, k] {
+        auto own = connect();
+        for (std::uint64_t i = 0; i < 10; ++i)
+          answered += own.infer("operator/digits", 0, picture(10 * k + i)).has_value();
+      });
+    }
+  }
+  EXPECT_EQ(answered, 80);
+  const Json all = Json::parse(*client.get_json("/v1/providers"));
+  EXPECT_EQ(all.at("providers").at(0).at("banned"), "");
+  EXPECT_EQ(all.at("providers").at(0).at("served"), 81);
 }
 
 TEST_F(System, ForgedTruncatedAndForeignReceiptsAreRefusedByName) {

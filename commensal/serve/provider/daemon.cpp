@@ -45,6 +45,7 @@ core::Result<std::unique_ptr<Daemon>> Daemon::start(const DaemonConfig& config,
   const ProviderConfig provider{.name = config.name,
                                 .folder = state->folder.path(),
                                 .threads = config.threads,
+                                .tasks_at_once = config.tasks_at_once,
                                 .purse = config.purse};
   COMMENSAL_ASSIGN(state->provider, Provider::create(world, provider));
   state->loop.post([started = state->provider] { started->start(); });

@@ -13,7 +13,8 @@ struct DaemonConfig {
   store::KeyOpener key;  // nothing: the plain key file of the folder
   std::string gateway;   // "host:port" of its provider link
   std::string name;
-  std::uint32_t threads = 1;  // told to the gateway
+  std::uint32_t threads = 1;      // told to the gateway
+  std::size_t tasks_at_once = 1;  // as ProviderConfig's
   PurseConfig purse;
   /// As ProviderWorld's. Called on the daemon's own thread until the daemon is destroyed.
   std::function<std::string()> why_paused = {};

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <commensal/compute/graph/joint_runs.hpp>
 #include <commensal/compute/graph/onnx/import.hpp>
 #include <commensal/serve/provider/engine.hpp>
 #include <commensal/verify/audit.hpp>
 
 namespace commensal::provider {
+
+using Answers = std::vector<core::Result<tensor::NamedTensors>>;
+
 namespace {
 
 class SessionEngine final : public Engine {
@@ -20,12 +24,39 @@ class SessionEngine final : public Engine {
     return verify::name_tensors(graph, graph.outputs, std::move(outputs));
   }
 
+  Answers run_all(std::span<const tensor::NamedTensors* const> requests) override {
+    const graph::Graph& graph = session_.graph();
+    Answers answers;
+    std::vector<graph::JointRuns::Request> ordered;
+    for (const tensor::NamedTensors* inputs : requests) {
+      auto one = verify::order_inputs(graph, *inputs);
+      if (one) ordered.push_back(*one);
+      answers.push_back(one.map([](auto&&) { return tensor::NamedTensors(); }));
+    }
+    auto runs = joint_.run(ordered);
+    auto run = runs.begin();
+    for (auto& answer : answers) {
+      if (!answer) continue;
+      answer = std::move(*run++).map([&](std::vector<tensor::Tensor>&& outputs) {
+        return verify::name_tensors(graph, graph.outputs, std::move(outputs));
+      });
+    }
+    return answers;
+  }
+
  private:
   graph::Session session_;
+  graph::JointRuns joint_{session_};
   verify::ModelRoots roots_;
 };
 
 }  // namespace
+
+Answers Engine::run_all(std::span<const tensor::NamedTensors* const> requests) {
+  Answers answers;
+  for (const tensor::NamedTensors* inputs : requests) answers.push_back(run(*inputs));
+  return answers;
+}
 
 core::Result<std::unique_ptr<chain::Engine>> EngineFactory::load_chain(
     const core::Path&, const std::vector<protocol::Feed>&) {

@@ -7,6 +7,8 @@
 #include <commensal/verify/chain/provider.hpp>
 #include <commensal/verify/roots.hpp>
 #include <memory>
+#include <span>
+#include <vector>
 
 namespace commensal::provider {
 
@@ -18,6 +20,10 @@ class Engine {
   virtual const verify::ModelRoots& roots() const = 0;
   /// Outputs in the graph's order. Errors: kInvalidArgument (inputs), kResourceExhausted.
   virtual core::Result<tensor::NamedTensors> run(const tensor::NamedTensors& inputs) = 0;
+  /// Several requests, each answered as by run(); by default one after the other. An engine that
+  /// can reads its weights once for all of them.
+  virtual std::vector<core::Result<tensor::NamedTensors>> run_all(
+      std::span<const tensor::NamedTensors* const> requests);
 };
 
 class EngineFactory {

@@ -36,24 +36,18 @@ core::Result<void> Provider::State::accept(const rpc::Task& task) const {
 void Provider::State::handle(Provider& self, rpc::Task task) {
   if (const auto accepted = accept(task); !accepted) return refuse(task.id, accepted.error());
   ++status.queued;
-  // The worker reads this; the loop touches it again only when the work is done.
-  struct Job {
-    rpc::Task task;
-    core::Result<Answer> answer;
-  };
-  auto job = std::make_shared<Job>(Job{std::move(task), Answer{}});
-  const auto mark = std::make_shared<std::atomic<bool>>(false);
-  withdrawn[job->task.id] = mark;
+  const auto job = std::make_shared<QueuedTask>();
+  job->task = std::move(task);
+  under_way[job->task.id] = job;
+  queue.add(job);
   world.loop.offload(
-      [this, keep = self.shared_from_this(), job, mark, token = session_token,
-       path = cache.path_of(job->task.model)] {
-        if (!*mark) job->answer = worker.run(job->task, token, path);
-      },
-      [this, &self, keep = self.shared_from_this(), job, mark] {
+      [this, keep = self.shared_from_this(), job, token = session_token,
+       path = cache.path_of(job->task.model)] { queue.finish(job, token, path); },
+      [this, &self, keep = self.shared_from_this(), job] {
         --status.queued;
         cache.touch(job->task.model);
-        if (!*mark) {
-          withdrawn.erase(job->task.id);
+        if (!job->is_withdrawn) {
+          under_way.erase(job->task.id);
           finish(self, std::move(job->task), std::move(job->answer));
         } else if (!ready.empty()) {
           plan_flush(self);
@@ -63,9 +57,9 @@ void Provider::State::handle(Provider& self, rpc::Task task) {
 
 void Provider::State::handle(Provider&, const rpc::Withdraw& message) {
   for (const rpc::TaskId task : message.tasks) {
-    if (const auto found = withdrawn.find(task); found != withdrawn.end()) {
-      *found->second = true;
-      withdrawn.erase(found);
+    if (const auto found = under_way.find(task); found != under_way.end()) {
+      found->second->is_withdrawn = true;
+      under_way.erase(found);
     }
     ready.erase(task);
     committed.erase(task);

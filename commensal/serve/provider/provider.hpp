@@ -19,6 +19,7 @@ struct ProviderConfig {
   std::string name;
   core::Path folder;  // state: models/
   std::uint32_t threads = 1;
+  std::size_t tasks_at_once = 1;  // of one model, that an engine may run together
   std::int64_t cache_bytes_max = std::int64_t{8} << 30;
   std::int64_t retention_bytes_max = std::int64_t{8} << 30;           // on disk
   std::int64_t retention_memory_bytes_max = std::int64_t{512} << 20;  // tensors not drawn yet
@@ -56,7 +57,8 @@ struct ProviderStatus {
 };
 
 /// The provider without its sockets: an event handler on its loop. It dials out, serves tasks one
-/// at a time (off the loop), commits, delivers once it is countersigned, and opens on request.
+/// after the other or some at once (off the loop), commits, delivers once it is countersigned, and
+/// opens on request.
 /// A task: accept -> run (offloaded) -> retain -> commit -> countersigned -> deliver.
 /// Thread-safety: the loop's thread.
 class Provider final : public rpc::ProviderPort, public std::enable_shared_from_this<Provider> {

@@ -14,8 +14,8 @@ constexpr std::string_view kVersion = "0.1.0";
 void Provider::State::connect(Provider& self) {
   ++link_generation;
   chains.on_connect();
-  for (const auto& [id, mark] : withdrawn) *mark = true;
-  withdrawn.clear();
+  for (const auto& [id, task] : under_way) task->is_withdrawn = true;
+  under_way.clear();
   ready.clear();
   committed.clear();
   status.link = LinkState::kConnecting;

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <atomic>
 #include <commensal/serve/provider/chains.hpp>
 #include <commensal/serve/provider/computed.hpp>
 #include <commensal/serve/provider/host_watch.hpp>
 #include <commensal/serve/provider/model_cache.hpp>
 #include <commensal/serve/provider/provider.hpp>
 #include <commensal/serve/provider/retention.hpp>
-#include <commensal/serve/provider/worker.hpp>
+#include <commensal/serve/provider/task_queue.hpp>
 #include <map>
 
 /// The inside of Provider, for its own sources only: provider.cpp is its face and what it does with
@@ -25,6 +24,7 @@ struct Provider::State {
   Retention retention;
   Purse purse;
   Worker worker;
+  TaskQueue queue;
   Chains chains;
   HostWatch host;
   crypto::Address address;
@@ -37,8 +37,7 @@ struct Provider::State {
   std::uint64_t flushes = 0;
   protocol::KnownSignatures known;  // of the client
   ProviderStatus status;
-  // Tasks that are not computed yet; true: nobody waits for the answer. The worker reads it.
-  std::map<rpc::TaskId, std::shared_ptr<std::atomic<bool>>> withdrawn;
+  std::map<rpc::TaskId, std::shared_ptr<QueuedTask>> under_way;  // not computed yet
   std::map<rpc::TaskId, Computed> ready;      // computed, not yet retained and committed
   std::map<rpc::TaskId, Computed> committed;  // waiting for the client's signature
 
@@ -60,6 +59,7 @@ struct Provider::State {
                    }},
               c.purse),
         worker(w.engines, w.gateway),
+        queue(worker, c.tasks_at_once),
         chains({w.loop, w.rng, store, w.key, w.gateway, w.engines, cache, purse,
                 [this] { return session_token; }}),
         host(w.why_paused,

@@ -37,17 +37,31 @@ class SlowLoop final : public core::Loop {
   std::deque<Task> works_;
 };
 
-/// Answers with what it is asked.
+/// Answers with what it is asked, and remembers how much that was at once.
 class EchoFactory final : public EngineFactory {
+ public:
+  std::vector<std::size_t> asked_at_once;
+
+ private:
   class Echo final : public Engine {
+   public:
+    explicit Echo(std::vector<std::size_t>& asked) : asked_(asked) {}
     const verify::ModelRoots& roots() const override { return roots_; }
     core::Result<tensor::NamedTensors> run(const tensor::NamedTensors& inputs) override {
       return inputs;
     }
+    std::vector<core::Result<tensor::NamedTensors>> run_all(
+        std::span<const tensor::NamedTensors* const> requests) override {
+      asked_.push_back(requests.size());
+      return Engine::run_all(requests);
+    }
+
+   private:
     verify::ModelRoots roots_{};
+    std::vector<std::size_t>& asked_;
   };
   core::Result<std::unique_ptr<Engine>> load(const core::Path&) override {
-    return std::make_unique<Echo>();
+    return std::make_unique<Echo>(asked_at_once);
   }
 };
 
@@ -70,18 +84,20 @@ class Listener final : public rpc::GatewayClient {
 
 class ProviderTest : public ::testing::Test {
  protected:
-  ProviderTest() {
+  explicit ProviderTest(std::size_t tasks_at_once = 1) {
     const ProviderWorld world{loop_, clock_, rng_, store_, key_, listener_, engines_};
     ProviderConfig config;
     config.folder = folder_;
     config.commit_wait_ms_max = 100;
+    config.tasks_at_once = tasks_at_once;
     provider_ = *Provider::create(world, config);
   }
   ~ProviderTest() override { std::filesystem::remove_all(folder_); }
 
-  void ask(std::size_t count) {
+  void ask(std::size_t count, std::uint8_t model = 0) {
     for (; count > 0; --count) {
-      rpc::Task task;
+      rpc::Task task{};
+      task.model[0] = model;
       task.id = ++asked_;
       task.job.provider = key_.address();
       task.job.numerics_version = kernels::kNumericsVersion;
@@ -148,6 +164,40 @@ TEST_F(ProviderTest, NoAnswerWaitsLongerThanItMay) {
   EXPECT_EQ(listener_.batches, (Sizes{3, 7}));
   loop_.rest_ms(1);
   EXPECT_EQ(listener_.batches, (Sizes{3, 7, 1}));
+}
+
+class BatchingProviderTest : public ProviderTest {
+ protected:
+  BatchingProviderTest() : ProviderTest(4) {}
+};
+
+TEST_F(BatchingProviderTest, TasksThatWaitForOneModelAreComputedTogether) {
+  ask(6, 1);
+  ask(1, 2);
+  ask(1, 1);
+  loop_.work(1);
+  ask(1, 1);
+  loop_.work(8);
+  // The first, and with it the next three; those that are left of its model; the other model's.
+  EXPECT_EQ(engines_.asked_at_once, (Sizes{4, 4, 1}));
+  std::size_t answers = 0;
+  for (const std::size_t batch : listener_.batches) answers += batch;
+  EXPECT_EQ(answers, 9U);
+  EXPECT_EQ(listener_.refused, 0);
+}
+
+TEST_F(BatchingProviderTest, WhoAsksAloneIsComputedAlone) {
+  ask(1);
+  loop_.work(1);
+  ask(1);
+  loop_.work(1);
+  EXPECT_EQ(engines_.asked_at_once, (Sizes{1, 1}));
+}
+
+TEST_F(ProviderTest, OneAtATimeUnlessToldOtherwise) {
+  ask(3);
+  loop_.work(3);
+  EXPECT_EQ(engines_.asked_at_once, (Sizes{1, 1, 1}));
 }
 
 }  // namespace

@@ -50,12 +50,36 @@ core::Result<std::shared_ptr<Engine>> Worker::engine_for(const core::Digest& mod
 
 core::Result<Answer> Worker::run(const rpc::Task& task, const std::string& session_token,
                                  const core::Path& model_path) {
-  COMMENSAL_ASSIGN(const auto engine, engine_for(task.model, session_token, model_path));
-  COMMENSAL_TRY(check_job(task, engine->roots()));
-  Answer answer;
-  COMMENSAL_ASSIGN(answer.outputs, engine->run(task.inputs));
-  answer.output_root = verify::state_root(answer.outputs);
-  return answer;
+  const rpc::Task* const tasks[] = {&task};
+  return std::move(run_all(tasks, session_token, model_path)[0]);
+}
+
+std::vector<core::Result<Answer>> Worker::run_all(std::span<const rpc::Task* const> tasks,
+                                                  const std::string& session_token,
+                                                  const core::Path& model_path) {
+  std::vector<core::Result<Answer>> answers(tasks.size(), Answer{});
+  const auto engine = engine_for(tasks[0]->model, session_token, model_path);
+  std::vector<const tensor::NamedTensors*> requests;
+  for (std::size_t i = 0; i < tasks.size(); ++i) {
+    const auto checked = engine ? check_job(*tasks[i], (*engine)->roots())
+                                : core::Result<void>(tl::unexpected(engine.error()));
+    if (checked) {
+      requests.push_back(&tasks[i]->inputs);
+    } else {
+      answers[i] = tl::unexpected(checked.error());
+    }
+  }
+  if (requests.empty()) return answers;
+  auto runs = (*engine)->run_all(requests);
+  auto run = runs.begin();
+  for (auto& answer : answers) {
+    if (!answer) continue;
+    answer = std::move(*run++).map([](tensor::NamedTensors&& outputs) {
+      const core::Digest root = verify::state_root(outputs);
+      return Answer{std::move(outputs), root};
+    });
+  }
+  return answers;
 }
 
 }  // namespace commensal::provider

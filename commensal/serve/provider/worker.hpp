@@ -5,6 +5,8 @@
 #include <commensal/serve/rpc/link.hpp>
 #include <list>
 #include <memory>
+#include <span>
+#include <vector>
 
 namespace commensal::provider {
 
@@ -27,6 +29,10 @@ class Worker {
   /// fetching, loading and running return.
   core::Result<Answer> run(const rpc::Task& task, const std::string& session_token,
                            const core::Path& model_path);
+  /// The same for tasks of one model, at least one, which the engine may run together.
+  std::vector<core::Result<Answer>> run_all(std::span<const rpc::Task* const> tasks,
+                                            const std::string& session_token,
+                                            const core::Path& model_path);
 
  private:
   struct Loaded {

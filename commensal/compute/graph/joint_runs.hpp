@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <commensal/compute/graph/session.hpp>
+#include <list>
+
+namespace commensal::graph {
+
+/// Several requests to one session at once. Neighbours of the same types are joined along axis 0 of
+/// every input, run once and cut apart again, where batching.hpp shows that this changes no bit:
+/// weights are then read once for all of them. The others run one after the other, and so do those
+/// whose joint run fails, so that each has the error that is its own.
+/// Thread-safety: as the session's.
+class JointRuns {
+ public:
+  using Request = std::vector<tensor::Tensor>;
+  using Answer = core::Result<std::vector<tensor::Tensor>>;
+
+  /// `session` outlives this object.
+  explicit JointRuns(Session& session) : session_(session) {}
+
+  /// The answer to each request, as Session::run would have given it.
+  std::vector<Answer> run(std::span<const Request> requests);
+
+ private:
+  /// What was found of requests of such types.
+  struct Judged {
+    std::vector<tensor::TensorType> request;
+    bool joins = false;
+  };
+  bool joins(const Request& request);
+  /// Nothing: they have to run alone.
+  std::vector<Answer> run_joined(std::span<const Request> requests);
+
+  Session& session_;
+  std::list<Judged> judged_;  // youngest first
+};
+
+}  // namespace commensal::graph
