@@ -7,6 +7,7 @@
 #include <apps/service.hpp>
 #include <commensal/collocation/actuator/cgroup.hpp>
 #include <commensal/collocation/actuator/scheduling.hpp>
+#include <commensal/collocation/machine/limited_probe.hpp>
 #include <commensal/collocation/probe/discover.hpp>
 #include <cstdio>
 #include <thread>
@@ -132,7 +133,11 @@ Result<std::unique_ptr<HostKeeping>> HostOptions::start(const std::string& name,
   }
   const probe::World world{clock};
   const auto choose = [world](const std::string& one) { return choose_host(one, world); };
-  const auto open = [world](const std::string& one) { return probe::open(one, world); };
+  const auto open = [world](const std::string& one) -> Result<std::unique_ptr<probe::Probe>> {
+    COMMENSAL_ASSIGN(auto probe, probe::open(one, world));
+    const probe::Device device = probe->traits().device;
+    return machine::with_limits(std::move(probe), machine::limits_of(device));
+  };
   // The governor must act at once whatever the machine is doing, so its threads come first.
   made->seat_ = std::make_unique<machine::Seat>(
       machine::Seat::World{clock, made->rng_, made->pacer_, choose, open}, std::move(options),

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <commensal/base/core/limits_probes.hpp>
 #include <commensal/collocation/device/cpu.hpp>
+#include <commensal/collocation/device/kernel_files.hpp>
 #include <commensal/collocation/probe/process_stat.hpp>
 #include <commensal/collocation/probe/small_file.hpp>
 
@@ -17,27 +18,7 @@ using core::Result;
 using probe::read_small_file;
 
 constexpr std::size_t kStatBytesMax = std::size_t{1} << 20;  // a line for every processor
-constexpr std::size_t kNumberBytesMax = 64;
 constexpr std::size_t kDomainsMax = 256;
-
-std::optional<std::uint64_t> number_in(const core::Path& path) {
-  const auto text = read_small_file(path, kNumberBytesMax);
-  std::uint64_t value = 0;
-  if (!text || std::from_chars(text->data(), text->data() + text->size(), value).ec != std::errc())
-    return std::nullopt;
-  return value;
-}
-
-template <class Visit>
-void for_entries(const core::Path& folder, std::size_t most, const Visit& visit) {
-  std::error_code error;
-  std::size_t seen = 0;
-  for (std::filesystem::directory_iterator at(folder, error), end; !error && at != end;
-       at.increment(error)) {
-    if (++seen > most) return;
-    visit(at->path());
-  }
-}
 
 }  // namespace
 
@@ -47,7 +28,7 @@ Result<CpuTicks> parse_cpu_ticks(std::string_view stat) {
   std::string_view rest = stat.substr(kBegin.size(), stat.find('\n') - kBegin.size());
   CpuTicks made;
   // user nice system idle iowait irq softirq steal; what follows is counted in user already.
-  constexpr int kIdle = 3, kWaiting = 4, kFields = 8;
+  constexpr int kIdle = 3, kWaiting = 4, kStolen = 7, kFields = 8;
   for (int field = 0; field < kFields; ++field) {
     rest.remove_prefix(std::min(rest.find_first_not_of(' '), rest.size()));
     std::uint64_t ticks = 0;
@@ -56,8 +37,14 @@ Result<CpuTicks> parse_cpu_ticks(std::string_view stat) {
     rest.remove_prefix(static_cast<std::size_t>(read.ptr - rest.data()));
     made.all += ticks;
     if (field != kIdle && field != kWaiting) made.busy += ticks;
+    if (field == kStolen) made.stolen = ticks;
   }
   return made;
+}
+
+Result<CpuTicks> read_cpu_ticks(const core::Path& proc) {
+  COMMENSAL_ASSIGN(const std::string text, read_small_file(proc / "stat", kStatBytesMax));
+  return parse_cpu_ticks(text);
 }
 
 CpuMeter::CpuMeter(const core::Clock& clock, core::Path proc, core::Path sys)
@@ -109,9 +96,7 @@ CpuReading CpuMeter::read() {
   const std::int64_t now_ns = clock_.monotonic_ns();
   if (has_last_) made.seconds = static_cast<double>(now_ns - last_ns_) * 1e-9;
   std::optional<CpuTicks> ticks;
-  if (const auto text = read_small_file(proc_ / "stat", kStatBytesMax)) {
-    if (const auto read = parse_cpu_ticks(*text)) ticks = *read;
-  }
+  if (const auto read = read_cpu_ticks(proc_)) ticks = *read;
   if (ticks && last_ticks_ && ticks->all > last_ticks_->all && ticks->busy >= last_ticks_->busy) {
     made.busy = static_cast<double>(ticks->busy - last_ticks_->busy) /
                 static_cast<double>(ticks->all - last_ticks_->all);

@@ -13,10 +13,13 @@ namespace commensal::device {
 
 struct CpuTicks {
   std::uint64_t busy = 0;
+  std::uint64_t stolen = 0;  // of busy: what a virtual machine waited for others on its hardware
   std::uint64_t all = 0;
 };
 /// The line of all processors in /proc/stat (proc(5)); waiting for disks is idle. Error: kDataLoss.
 core::Result<CpuTicks> parse_cpu_ticks(std::string_view stat);
+/// As the kernel tells it now. Errors: kDataLoss, and those of reading.
+core::Result<CpuTicks> read_cpu_ticks(const core::Path& proc = "/proc");
 
 struct ProcessLoad {
   int pid = 0;

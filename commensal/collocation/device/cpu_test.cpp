@@ -5,6 +5,7 @@
 
 #include <commensal/base/core/temporary_folder.hpp>
 #include <commensal/collocation/device/cpu.hpp>
+#include <commensal/collocation/device/limits.hpp>
 #include <fstream>
 
 namespace commensal::device {
@@ -17,6 +18,7 @@ TEST(CpuTicks, LeaveOutIdleAndWaiting) {
   const auto ticks = parse_cpu_ticks("cpu  100 20 30 1000 50 5 6 7 40 1\ncpu0 1 2 3\n");
   ASSERT_TRUE(ticks);
   EXPECT_EQ(ticks->busy, 168U);
+  EXPECT_EQ(ticks->stolen, 7U);
   EXPECT_EQ(ticks->all, 1218U);
   for (const char* bad :
        {"", "cpu", "cpu \n", "cpu  1 2 3\n", "cpu0 1 2 3 4 5 6 7 8\n", "cpu  1 2 3 -4 5 6 7 8\n"})
@@ -81,6 +83,22 @@ TEST_F(CpuMeters, TellWhatHappenedSinceTheLookBefore) {
   EXPECT_EQ(second.processes[0].name, "name of 8");
   EXPECT_DOUBLE_EQ(second.processes[0].processors, 1.5);
   EXPECT_DOUBLE_EQ(second.processes[1].processors, 0.25);
+}
+
+TEST_F(CpuMeters, TellOfHeatWhereItIsCounted) {
+  const core::Path folder = folder_.path() / "sys";
+  EXPECT_FALSE(Limits(nullptr, folder).are_on()) << "nobody counts";
+  put("sys/cpu0/thermal_throttle/core_throttle_count", "7\n");
+  put("sys/cpu1/thermal_throttle/package_throttle_count", "0\n");
+  Limits limits(nullptr, folder);
+  EXPECT_FALSE(limits.are_on()) << "that was before";
+  put("sys/cpu1/thermal_throttle/package_throttle_count", "1\n");
+  EXPECT_TRUE(limits.are_on());
+  EXPECT_FALSE(limits.are_on()) << "it is over";
+  std::filesystem::remove_all(folder / "cpu0");
+  EXPECT_FALSE(limits.are_on()) << "a processor went";
+  put("sys/cpu1/thermal_throttle/package_throttle_count", "2\n");
+  EXPECT_TRUE(limits.are_on());
 }
 
 TEST_F(CpuMeters, ReadThisMachine) {

@@ -36,9 +36,10 @@ struct GpuReading {
   std::optional<double> sm_occupancy{};
   std::optional<double> dram_active{};
 
-  /// Power or heat holds the clocks back: loss that the guest may have caused.
-  bool is_limited() const;
 };
+
+/// True of reasons such as GpuReading::clock_reasons if power or heat is among them.
+bool is_limit(std::uint64_t reasons);
 
 /// "power", "heat", ...: what clock_reasons says, in words.
 std::vector<std::string_view> names_of_reasons(std::uint64_t reasons);
@@ -50,6 +51,9 @@ class Gpus {
   virtual unsigned count() const = 0;
   /// Errors: kNotFound (no such card), kUnavailable (the card is lost).
   virtual core::Result<GpuReading> read(unsigned index) = 0;
+  /// Power or heat holds the clocks back now: loss that a guest may have caused. Much cheaper than
+  /// read(). False where the card does not tell.
+  virtual bool is_limited(unsigned index) = 0;
 };
 
 inline constexpr std::string_view kNvmlLibrary = "libnvidia-ml.so.1";

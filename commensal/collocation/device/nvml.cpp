@@ -128,6 +128,12 @@ class NvmlGpus final : public Gpus {
     return made;
   }
 
+  bool is_limited(unsigned index) override {
+    api::Handle gpu = nullptr;
+    unsigned long long reasons = 0;
+    return works(f_.handle, index, &gpu) && works(f_.reasons, gpu, &reasons) && is_limit(reasons);
+  }
+
  private:
   static std::string text(api::Return (*function)(api::Handle, char*, unsigned), api::Handle gpu) {
     std::array<char, 128> buffer{};
@@ -217,11 +223,11 @@ class NvmlGpus final : public Gpus {
 
 }  // namespace
 
-bool GpuReading::is_limited() const {
+bool is_limit(std::uint64_t reasons) {
   constexpr std::uint64_t kLimits = api::kSoftwarePowerCap | api::kHardwareSlowdown |
                                     api::kSoftwareThermal | api::kHardwareThermal |
                                     api::kPowerBrake;
-  return (clock_reasons.value_or(0) & kLimits) != 0;
+  return (reasons & kLimits) != 0;
 }
 
 std::vector<std::string_view> names_of_reasons(std::uint64_t reasons) {

@@ -40,7 +40,8 @@ void Keeper::look() {
   const auto reading = meter_.add(sample);
   const std::lock_guard lock(mutex_);
   signal_ = sample.why;
-  if (reading) unread_ = governor::Sample{reading->at_s, reading->over_s, reading->rate, false};
+  if (reading) unread_ = governor::Sample{reading->at_s, reading->over_s, reading->rate,
+                                          sample.is_limited};
 }
 
 void Keeper::act() {

@@ -23,11 +23,12 @@ class FakeProbe final : public probe::Probe {
     last_ns_ = now_ns;
     const double noise = 1 + 0.01 * (noise_.next_unit() - 0.5);
     work_ += 1000 * s * noise * (1 - cost * pacer_.level());
-    return {now_ns, work_, probe::State::kFresh, {}};
+    return {now_ns, work_, probe::State::kFresh, {}, {}, is_hot && pacer_.level() > 0};
   }
 
   double cost = 0;
   bool is_gone = false;
+  bool is_hot = false;  // with the guest
 
  private:
   const core::Clock& clock_;
@@ -82,6 +83,14 @@ TEST_F(KeeperTest, StopsTheGuestWithTheSignal) {
   EXPECT_EQ(run(60), 0);
   EXPECT_EQ(keeper_.view().signal, "nobody answers");
   EXPECT_EQ(keeper_.view().governor.phase, governor::Phase::kWaiting);
+}
+
+TEST_F(KeeperTest, StopsAGuestThatHeatsTheHost) {
+  run(300);
+  probe_.is_hot = true;
+  run(60);
+  EXPECT_EQ(keeper_.view().governor.why, "power or heat limits the host");
+  EXPECT_LT(run(1800), 0.01);
 }
 
 // What a provider says of it: at once while there is nothing to go by, nothing of short stretches.

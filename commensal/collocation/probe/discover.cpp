@@ -102,7 +102,7 @@ void look_at(const Process& process, const World& world, Discovery& made,
     if (!spec.empty()) {
       if (is_new(made, spec))
         made.found.push_back({spec, fmt::format("{} and answers at the port it names", who)});
-    } else if (miner.is_of_cpu) {
+    } else if (miner.traits.device == Device::kProcessors) {
       by_cpu.push_back({fmt::format("process:{}", process.pid),
                         fmt::format("{}; its CPU time is its progress", who)});
     } else {
@@ -134,7 +134,8 @@ Discovery discover(const World& world, const std::vector<Door>& doors) {
   for (const Process& process : processes_in(world.proc)) look_at(process, world, made, by_cpu);
   // A CPU miner that was found at its port needs no second signal.
   const bool has_cpu_miner = std::ranges::any_of(made.found, [](const Found& one) {
-    return find_miner(one.spec.substr(0, one.spec.find(':')))->is_of_cpu;
+    return find_miner(one.spec.substr(0, one.spec.find(':')))->traits.device ==
+           Device::kProcessors;
   });
   if (!has_cpu_miner) std::ranges::move(by_cpu, std::back_inserter(made.found));
   return made;

@@ -31,8 +31,9 @@ constexpr string_view kExcavatorOptions[] = {"-wp"};
 /// Averaging as documented: xmrig's first figure is of 10 s; T-Rex's of what its configuration
 /// says, 60 s if nothing (`hashrate-avr`). The others do not say: a minute is assumed, so that an
 /// epoch is rather too long than too short.
-constexpr Traits of_hashes(double resolution_s, double averaging_s, double stale_after_s) {
-  return {"hashes", Quantity::kRate, resolution_s, averaging_s, stale_after_s};
+constexpr Traits of_hashes(double resolution_s, double averaging_s, double stale_after_s,
+                           Device device = Device::kGpu) {
+  return {"hashes", Quantity::kRate, resolution_s, averaging_s, stale_after_s, device};
 }
 
 constexpr string_view kExcavatorTarget =
@@ -40,8 +41,8 @@ constexpr string_view kExcavatorTarget =
 constexpr string_view kExcavatorLine = R"({"id":1,"method":"algorithm.list","params":[]})";
 
 constexpr Miner kMiners[] = {
-    {"xmrig", "/2/summary", "", of_hashes(1, 10, 30), decode_xmrig, kXmrigPorts, kXmrigNames,
-     kXmrigOptions, true},
+    {"xmrig", "/2/summary", "", of_hashes(1, 10, 30, Device::kProcessors), decode_xmrig,
+     kXmrigPorts, kXmrigNames, kXmrigOptions},
     {"lolminer", "/", "", of_hashes(15, 60, 120), decode_lolminer, kLolminerPorts, kLolminerNames,
      kLolminerOptions},
     {"trex", "/summary", "", of_hashes(1, 60, 120), decode_trex, kTrexPorts, kTrexNames,

@@ -16,7 +16,6 @@ struct Miner {
   std::span<const std::uint16_t> ports;            // where it often listens
   std::span<const std::string_view> processes;     // what it is called, as /proc shows it
   std::span<const std::string_view> port_options;  // that name its port or HOST:PORT
-  bool is_of_cpu = false;                          // CPU time is progress
 };
 
 std::span<const Miner> miners();

@@ -83,7 +83,8 @@ class LogProbe final : public LocalProbe {
 class ProcessProbe final : public LocalProbe {
  public:
   ProcessProbe(const World& world, int pid)
-      : LocalProbe(world, {"seconds of CPU", Quantity::kWork, 0.01, 0, 10}),
+      : LocalProbe(world, {"seconds of CPU", Quantity::kWork, 0.01, 0, 10,
+                           Device::kProcessors}),
         stat_(world.proc / std::to_string(pid) / "stat"),
         pid_(pid),
         ticks_per_s_(static_cast<double>(sysconf(_SC_CLK_TCK))) {}

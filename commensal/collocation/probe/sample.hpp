@@ -14,6 +14,9 @@ enum class Quantity {
   kWork,  // work so far: a counter that grows
 };
 
+/// What a host works on, as far as the kind of its probe tells.
+enum class Device { kUnknown, kProcessors, kGpu };
+
 /// What is known of a figure before it is read. Texts are of static storage.
 struct Traits {
   std::string_view unit;  // of the work: "hashes", "seconds of CPU", ...
@@ -21,6 +24,7 @@ struct Traits {
   double resolution_s = 1;    // the program renews the figure about so often
   double averaging_s = 0;     // a rate is the mean over about so long; 0: of a counter
   double stale_after_s = 30;  // no life for so long: the figure is of the past
+  Device device = Device::kUnknown;
 };
 
 enum class State {
@@ -38,6 +42,7 @@ struct Sample {
   State state = State::kInvalid;
   std::string why;  // one line, unless fresh
   std::optional<double> own_s{};  // as Figure's
+  bool is_limited = false;  // power or heat holds back what the host works on
 
   bool is_fresh() const { return state == State::kFresh; }
 };

@@ -5,7 +5,6 @@
 #include <commensal/collocation/probe/meter.hpp>
 #include <commensal/lab/collocation/control.hpp>
 #include <commensal/lab/collocation/laws.hpp>
-#include <fstream>
 #include <optional>
 
 namespace commensal::lab {
@@ -43,7 +42,7 @@ class SuppressorControl final : public Control {
   };
 
   void look() {
-    const auto ticks = device::parse_cpu_ticks(first_line());
+    const auto ticks = device::read_cpu_ticks();
     if (!ticks) return;
     const Look now{*ticks, world_.guest.cpu_s(), seconds_of(world_.clock)};
     if (last_ && now.ticks.all > last_->ticks.all) {
@@ -54,13 +53,6 @@ class SuppressorControl final : public Control {
       world_.guest.set_level(law_.level(busy - guest));
     }
     last_ = now;
-  }
-
-  static std::string first_line() {
-    std::string line;
-    std::ifstream stat("/proc/stat");
-    std::getline(stat, line);
-    return line + "\n";
   }
 
   ControlWorld world_;

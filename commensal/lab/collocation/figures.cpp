@@ -37,6 +37,11 @@ std::optional<double> reference_of(const List& controls, const Slice& slice, int
 }
 
 constexpr int kNoBlock = -1;
+constexpr std::size_t kFew = 3;  // less say nothing of their own scatter
+
+double mean_of(const std::vector<double>& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
 
 /// Shares of the reference, one for each slice that has one.
 std::vector<double> shares_of(const List& controls, const List& slices, bool without_own_block) {
@@ -51,28 +56,33 @@ std::vector<double> shares_of(const List& controls, const List& slices, bool wit
 
 }  // namespace
 
-Share95 share95(const std::vector<double>& values) {
-  const auto n = static_cast<double>(values.size());
+Share95 share95(const std::vector<double>& values) { return share95(values, values); }
+
+Share95 share95(const std::vector<double>& values, const std::vector<double>& alike) {
   if (values.empty()) return {};
-  const double mean = std::accumulate(values.begin(), values.end(), 0.0) / n;
-  if (values.size() == 1) return {mean, -INFINITY, INFINITY};
+  const double mean = mean_of(values);
+  const auto& scattered = values.size() < kFew ? alike : values;
+  if (scattered.size() < 2) return {mean, -INFINITY, INFINITY};
+  const double middle = mean_of(scattered);
   double square = 0;
-  for (const double value : values) square += (value - mean) * (value - mean);
-  const double error = std::sqrt(square / (n - 1) / n);
-  const double t = boost::math::quantile(boost::math::students_t(n - 1), 0.975);
-  return {mean, mean - t * error, mean + t * error};
+  for (const double value : scattered) square += (value - middle) * (value - middle);
+  const auto freedom = static_cast<double>(scattered.size() - 1);
+  const double t = boost::math::quantile(boost::math::students_t(freedom), 0.975);
+  const double error = t * std::sqrt(square / freedom / static_cast<double>(values.size()));
+  return {mean, mean - error, mean + error};
 }
 
 namespace {
 
-std::optional<Share95> within_of(const List& slices) {
+/// One share for each slice; none if one of them never has the guest rest.
+std::vector<double> shares_within(const List& slices) {
   std::vector<double> shares;
   for (const Slice* slice : slices) {
     const auto share = kept_within(*slice);
-    if (!share) return std::nullopt;
+    if (!share) return {};
     shares.push_back(*share);
   }
-  return share95(shares);
+  return shares;
 }
 
 std::optional<Share95> p99_of(const List& controls, const List& slices) {
@@ -99,8 +109,12 @@ ArmFigures arm_of(std::string_view arm, const List& controls, const List& slices
   ArmFigures made;
   made.arm = arm;
   made.slices = static_cast<int>(slices.size());
-  made.kept = share95(shares_of(controls, slices, false));
-  if (arm != kControlArm) made.kept_within = within_of(slices);
+  made.kept = share95(shares_of(controls, slices, false), shares_of(controls, controls, false));
+  const auto within = arm != kControlArm ? shares_within(slices) : std::vector<double>();
+  if (!within.empty()) {
+    made.kept_within = share95(within);
+    made.worst_within = std::ranges::min(within);
+  }
   const auto shares = shares_of(controls, slices, true);
   if (!shares.empty()) made.worst_minute = std::ranges::min(shares);
   made.images_per_s = mean_of(slices, &Slice::images_per_s);
@@ -121,6 +135,16 @@ List select(const Slices& slices, std::string_view pair, std::string_view arm) {
   return made;
 }
 
+std::optional<std::pair<double, double>> stolen_in(const Slices& slices, const Pair& pair) {
+  std::vector<double> shares;
+  for (const Slice& slice : slices.slices) {
+    if (slice.pair == pair.name && slice.stolen) shares.push_back(*slice.stolen);
+  }
+  if (shares.empty()) return std::nullopt;
+  const auto [least, most] = std::ranges::minmax(shares);
+  return std::pair(least, most);
+}
+
 }  // namespace
 
 const ArmFigures* PairFigures::find(std::string_view arm) const {
@@ -134,7 +158,7 @@ std::vector<PairFigures> figures_of(const Slices& slices) {
     const List controls = select(slices, pair.name, kControlArm);
     const Alone* const alone = slices.find_alone(pair.name);
     if (controls.empty() || alone == nullptr) continue;
-    PairFigures figures{std::string(pair.name), alone->images_per_s, {}};
+    PairFigures figures{std::string(pair.name), alone->images_per_s, stolen_in(slices, pair), {}};
     for (const Arm& arm : collocation_arms()) {
       const List own = select(slices, pair.name, arm.name);
       if (!own.empty())

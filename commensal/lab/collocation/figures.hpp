@@ -11,11 +11,13 @@
 /// controls around it say of its own time: linear between the nearest before and after.
 namespace commensal::lab {
 
-/// Mean and 95 % interval (Student's t) of the slices' shares.
 struct Share95 {
   double mean = 0, low = 0, high = 0;
 };
+/// Mean and 95 % interval (Student's t).
 Share95 share95(const std::vector<double>& values);
+/// Of one or two values by the scatter of others that are alike.
+Share95 share95(const std::vector<double>& values, const std::vector<double>& alike);
 
 struct ArmFigures {
   std::string arm;
@@ -25,6 +27,7 @@ struct ArmFigures {
   /// with it against the host without it just before and after. It takes for granted that a guest
   /// that rests costs nothing, and is far less blurred by what the machine does by itself.
   std::optional<Share95> kept_within;
+  double worst_within = 0;  // the least of it in a slice
   double worst_minute = 0;  // the least share of a slice, its block's own control left out
   double harvest = 0;       // guest's rate, as a share of what it does without a host
   double images_per_s = 0;
@@ -36,6 +39,8 @@ struct ArmFigures {
 struct PairFigures {
   std::string pair;
   double alone_images_per_s = 0;
+  /// Of the processors' time in a slice, by others on the hardware: the least and the most.
+  std::optional<std::pair<double, double>> stolen;
   std::vector<ArmFigures> arms;  // those with slices; of the control, each against the others
 
   const ArmFigures* find(std::string_view arm) const;

@@ -60,6 +60,7 @@ Slice slice(const std::string& pair, std::string_view arm, int block, double beg
   made.host_rate = host_rate;
   made.images_per_s = images_per_s;
   made.governor_cpu = 0.001;
+  made.stolen = 0.01 * block;
   made.points = {{host_rate, images_per_s, 0.5}};
   return made;
 }
@@ -100,6 +101,16 @@ TEST(Figures, CompareWithTheControlsOfTheirOwnTime) {
   EXPECT_NEAR(pairs[0].find(kControlArm)->kept.mean, 1, 1e-3);
   EXPECT_NEAR(pairs[0].find("sched_idle")->kept.mean, 0.95, 1e-6);
   EXPECT_EQ(pairs[0].find("tgs"), nullptr);
+  EXPECT_EQ(pairs[0].stolen, std::pair(0.0, 0.06));
+  EXPECT_THAT(text_of(pairs), HasSubstr("others on the hardware took 0.0 to 6.0 % of a slice"));
+}
+
+TEST(Figures, OfFewSlicesScatterLikeTheControls) {
+  // Standard deviation 0.1, two degrees of freedom: t = 4.3027.
+  EXPECT_NEAR(share95({0.99}, {0.9, 1, 1.1}).low, 0.99 - 0.43027, 1e-5);
+  EXPECT_NEAR(share95({0.98, 1}, {0.9, 1, 1.1}).high, 0.99 + 0.43027 / std::sqrt(2), 1e-5);
+  EXPECT_EQ(share95({0.98, 0.99, 1}, {0.9, 1, 1.1}).low, share95({0.98, 0.99, 1}).low);
+  EXPECT_EQ(share95({0.99}).low, -INFINITY);
 }
 
 bool is_ok(const std::vector<Row>& rows, const std::string& name) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <chrono>
+#include <commensal/collocation/device/cpu.hpp>
 #include <commensal/lab/collocation/pair_run.hpp>
 #include <commensal/lab/collocation/ticker.hpp>
 #include <nlohmann/json.hpp>
@@ -22,6 +23,14 @@ std::vector<std::unique_ptr<Ticker>> start(std::vector<Job> jobs) {
   for (Job& job : jobs)
     made.push_back(std::make_unique<Ticker>(job.every_s, std::move(job.work)));
   return made;
+}
+
+std::optional<double> stolen_between(const Result<device::CpuTicks>& before,
+                                     const Result<device::CpuTicks>& after) {
+  if (!before || !after || after->all <= before->all || after->stolen < before->stolen)
+    return std::nullopt;
+  return static_cast<double>(after->stolen - before->stolen) /
+         static_cast<double>(after->all - before->all);
 }
 
 }  // namespace
@@ -123,6 +132,7 @@ Result<Slice> PairRun::watch(const Step& step, Control& control, Guest& guest, d
   made.begin_s = 1e-3 * static_cast<double>(clock_.wall_ms());
   const double begin_s = now_s();
   const double guest_s = guest.cpu_s();
+  const auto ticks = device::read_cpu_ticks();
   COMMENSAL_ASSIGN(const Work first, look());
   const std::uint64_t first_images = guest.images();
   control.begin();
@@ -140,6 +150,7 @@ Result<Slice> PairRun::watch(const Step& step, Control& control, Guest& guest, d
     last = now;
     images = count;
   }
+  made.stolen = stolen_between(ticks, device::read_cpu_ticks());
   made.seconds = last.at_s - first.at_s;
   made.host_rate = (last.done - first.done) / (last.time_s - first.time_s);
   made.images_per_s = static_cast<double>(images - first_images) / made.seconds;

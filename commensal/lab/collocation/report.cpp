@@ -38,8 +38,8 @@ void add_bars(const PairFigures& pair, const ArmFigures& control, const ArmFigur
                                  control.kept.low)));
   if (ours.kept_within) {
     rows.push_back(row(pair, "kept_within_lower_95", ours.kept_within->low, kPromise, false,
-                       fmt::format("mean {:.4f}; against the guest's own rests",
-                                   ours.kept_within->mean)));
+                       fmt::format("mean {:.4f}, worst slice {:.4f}; against the guest's own rests",
+                                   ours.kept_within->mean, ours.worst_within)));
   }
   rows.push_back(row(pair, "worst_minute_beyond_control", control.worst_minute - ours.worst_minute,
                      kWorstBeyond, true,
@@ -66,6 +66,11 @@ std::string interval(const Share95& share) {
 std::vector<Row> rows_of(const std::vector<PairFigures>& pairs) {
   std::vector<Row> rows;
   for (const PairFigures& pair : pairs) {
+    if (pair.stolen) {
+      rows.push_back(row(pair, "stolen", pair.stolen->second, std::nullopt, false,
+                         "share of a slice, the worst; the machine's own disturbance"));
+      rows.back().low = pair.stolen->first;
+    }
     for (const ArmFigures& arm : pair.arms) {
       rows.push_back(row(pair, "kept", arm.kept.mean, std::nullopt, false,
                          fmt::format("{}, {} slices", arm.arm, arm.slices)));
@@ -90,6 +95,10 @@ std::string text_of(const std::vector<PairFigures>& pairs) {
   for (const PairFigures& pair : pairs) {
     fmt::format_to(out, "{} (the guest alone: {:.2f} images/s)\n", pair.pair,
                    pair.alone_images_per_s);
+    if (pair.stolen) {
+      fmt::format_to(out, "  others on the hardware took {:.1f} to {:.1f} % of a slice\n",
+                     100 * pair.stolen->first, 100 * pair.stolen->second);
+    }
     fmt::format_to(out, "  {:<13}{:>7}{:>9}{:>16}{:>19}{:>8}{:>10}{:>9}{:>7}\n", "arm", "slices",
                    "kept", "95 % interval", "within, interval", "worst", "images/s", "harvest",
                    "p99");

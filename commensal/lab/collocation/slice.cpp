@@ -23,7 +23,8 @@ Slice slice_of(const Json& json) {
              json.at("block"),        json.at("begin_s"),   json.at("seconds"),
              json.at("host_rate"),    json.at("images_per_s"), json.at("guest_cpu"),
              json.at("governor_cpu"), json.at("p99_ms"),    json.at("said"),
-             {}};
+             {},                      {}};
+  if (json.contains("stolen")) made.stolen = json["stolen"].get<double>();
   for (const Json& point : json.at("points"))
     made.points.push_back({point.at(0), point.at(1), point.at(2)});
   return made;
@@ -32,7 +33,7 @@ Slice slice_of(const Json& json) {
 }  // namespace
 
 std::string to_line(const Slice& slice) {
-  return Json({{"pair", slice.pair},
+  Json made = {{"pair", slice.pair},
                {"index", slice.index},
                {"arm", slice.arm},
                {"block", slice.block},
@@ -44,9 +45,9 @@ std::string to_line(const Slice& slice) {
                {"governor_cpu", slice.governor_cpu},
                {"p99_ms", slice.p99_ms},
                {"said", slice.said},
-               {"points", to_json(slice.points)}})
-             .dump() +
-         "\n";
+               {"points", to_json(slice.points)}};
+  if (slice.stolen) made["stolen"] = *slice.stolen;
+  return made.dump() + "\n";
 }
 
 std::string to_line(const Alone& alone) {

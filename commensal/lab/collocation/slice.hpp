@@ -2,6 +2,7 @@
 #pragma once
 
 #include <commensal/base/core/result.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,7 +30,9 @@ struct Slice {
   double governor_cpu = 0;  // ... and that its rule did
   double p99_ms = 0;        // of a server
   std::string said;         // by the rule, at the end: where it stands and why
-  std::vector<Point> points;
+  /// Share of the processors' time that a virtual machine's host kept for others, if known.
+  std::optional<double> stolen{};
+  std::vector<Point> points{};
 };
 
 /// The guest without a host.
