@@ -35,7 +35,6 @@ struct GpuReading {
   std::optional<double> sm_active{};
   std::optional<double> sm_occupancy{};
   std::optional<double> dram_active{};
-
 };
 
 /// True of reasons such as GpuReading::clock_reasons if power or heat is among them.
