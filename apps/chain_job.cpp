@@ -5,7 +5,7 @@
 #include <apps/inputs.hpp>
 #include <charconv>
 #include <commensal/compute/graph/onnx/import.hpp>
-#include <commensal/verify/audit.hpp>
+#include <commensal/verify/receipt/replay.hpp>
 
 namespace commensal::apps {
 
@@ -22,7 +22,7 @@ Result<tensor::NamedTensors> chain_inputs(const graph::Graph& graph,
   });
   if (given.inputs.empty() && !given_files.empty()) given.inputs = graph.inputs;
   COMMENSAL_ASSIGN(const auto read, read_inputs(given, given_files, {}));
-  tensor::NamedTensors inputs = verify::name_tensors(given, given.inputs, read);
+  tensor::NamedTensors inputs = receipt::name_tensors(given, given.inputs, read);
   for (const graph::ValueId id : graph.inputs) {
     if (std::ranges::find(given.inputs, id) != given.inputs.end()) continue;
     const graph::Declared& declared = graph.values[static_cast<std::size_t>(id)].declared;
@@ -34,8 +34,8 @@ Result<tensor::NamedTensors> chain_inputs(const graph::Graph& graph,
     inputs.push_back({graph.name_of(id), tensor::Tensor::copy_of(type, zeros)});
   }
   // c_0 is over this order.
-  COMMENSAL_ASSIGN(auto ordered, verify::order_inputs(graph, inputs));
-  return verify::name_tensors(graph, graph.inputs, std::move(ordered));
+  COMMENSAL_ASSIGN(auto ordered, receipt::order_inputs(graph, inputs));
+  return receipt::name_tensors(graph, graph.inputs, std::move(ordered));
 }
 
 Result<protocol::StateRule> read_state_rule(const std::string& name) {

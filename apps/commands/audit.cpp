@@ -9,7 +9,7 @@
 #include <commensal/compute/graph/onnx/import.hpp>
 #include <commensal/serve/gateway/hub.hpp>
 #include <commensal/serve/gateway/receipt_book.hpp>
-#include <commensal/verify/recheck.hpp>
+#include <commensal/verify/receipt/recheck.hpp>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -32,7 +32,7 @@ struct Options {
 /// Everything a re-execution needs, wherever it came from.
 struct Evidence {
   protocol::Receipt receipt;
-  verify::Opening opening;
+  receipt::Opening opening;
   std::shared_ptr<const graph::Graph> model;
 };
 
@@ -48,7 +48,7 @@ Result<Evidence> from_state(const core::Digest& id, const core::Path& folder) {
   COMMENSAL_TRY(book.open());
   COMMENSAL_ASSIGN(const gateway::ReceiptRecord record, book.find(id));
   Evidence evidence{.receipt = record.receipt, .opening = {}, .model = nullptr};
-  COMMENSAL_ASSIGN(evidence.opening, verify::decode_opening(record.opening));
+  COMMENSAL_ASSIGN(evidence.opening, receipt::decode_opening(record.opening));
   const core::SystemClock clock;
   const gateway::ModelHub hub(*store, folder / "models", clock);
   COMMENSAL_ASSIGN(evidence.model, graph::onnx::import_file(hub.path_of(evidence.opening.model)));
@@ -65,7 +65,7 @@ Result<Evidence> from_files(const Options& options) {
   COMMENSAL_ASSIGN(const core::Bytes opening, core::read_file(options.opening));
   Evidence evidence;
   COMMENSAL_ASSIGN(evidence.receipt, protocol::decode<protocol::Receipt>(receipt));
-  COMMENSAL_ASSIGN(evidence.opening, verify::decode_opening(opening));
+  COMMENSAL_ASSIGN(evidence.opening, receipt::decode_opening(opening));
   COMMENSAL_ASSIGN(evidence.model, graph::onnx::import_file(options.model));
   return evidence;
 }
@@ -79,7 +79,7 @@ Result<Evidence> from_gateway(const core::Digest& id, const Options& options) {
   }
   COMMENSAL_ASSIGN(const core::Bytes opening, client.opening(id));
   Evidence evidence{.receipt = *info.receipt, .opening = {}, .model = nullptr};
-  COMMENSAL_ASSIGN(evidence.opening, verify::decode_opening(opening));
+  COMMENSAL_ASSIGN(evidence.opening, receipt::decode_opening(opening));
   if (!options.model.empty()) {
     COMMENSAL_ASSIGN(evidence.model, graph::onnx::import_file(options.model));
     return evidence;
@@ -102,9 +102,9 @@ Result<int> audit(const Options& options) {
   const auto passed = [&](std::string_view check) {
     if (!options.json) fmt::print("ok        {}\n", check);
   };
-  COMMENSAL_ASSIGN(const verify::Recheck found,
-                   verify::recheck(evidence.receipt, evidence.opening, evidence.model,
-                                   options.backend.session(), passed));
+  COMMENSAL_ASSIGN(const receipt::Recheck found,
+                   receipt::recheck(evidence.receipt, evidence.opening, evidence.model,
+                                    options.backend.session(), passed));
   const char* outcome = found.matches() ? "match" : "mismatch";
   if (options.json) {
     fmt::print("{}\n", Json({{"receipt", core::to_hex(found.receipt)},

@@ -7,7 +7,7 @@
 #include <apps/progress.hpp>
 #include <commensal/base/store/memory_store.hpp>
 #include <commensal/base/store/state_folder.hpp>
-#include <commensal/verify/audit.hpp>
+#include <commensal/verify/receipt/replay.hpp>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -151,7 +151,7 @@ Result<int> chain(const ChainJob& options) {
   const double seconds = static_cast<double>(clock.monotonic_ns() - begun_ns) * 1e-9;
   if (!options.output_dir.empty()) {
     COMMENSAL_TRY(
-        write_outputs(verify::name_tensors(*graph, graph->outputs, world->client().outputs()),
+        write_outputs(receipt::name_tensors(*graph, graph->outputs, world->client().outputs()),
                       options.output_dir));
   }
   if (options.json) {

@@ -2,7 +2,7 @@
 #include <commensal/compute/graph/onnx/import.hpp>
 #include <commensal/compute/tensor/float16.hpp>
 #include <commensal/lab/adversaries.hpp>
-#include <commensal/verify/audit.hpp>
+#include <commensal/verify/receipt/replay.hpp>
 
 namespace commensal::lab {
 namespace {
@@ -63,21 +63,21 @@ core::Result<std::shared_ptr<const graph::Graph>> in_bf16(const graph::Graph& ex
 
 class Bf16Engine final : public provider::Engine {
  public:
-  Bf16Engine(graph::Session session, verify::ModelRoots roots)
+  Bf16Engine(graph::Session session, receipt::ModelRoots roots)
       : session_(std::move(session)), roots_(roots) {}
 
-  const verify::ModelRoots& roots() const override { return roots_; }
+  const receipt::ModelRoots& roots() const override { return roots_; }
 
   core::Result<tensor::NamedTensors> run(const tensor::NamedTensors& inputs) override {
-    COMMENSAL_ASSIGN(auto ordered, verify::order_inputs(session_.graph(), inputs));
+    COMMENSAL_ASSIGN(auto ordered, receipt::order_inputs(session_.graph(), inputs));
     for (Tensor& value : ordered) value = round_to_bf16(value);
     COMMENSAL_ASSIGN(auto outputs, session_.run(ordered));
-    return verify::name_tensors(session_.graph(), session_.graph().outputs, std::move(outputs));
+    return receipt::name_tensors(session_.graph(), session_.graph().outputs, std::move(outputs));
   }
 
  private:
   graph::Session session_;
-  verify::ModelRoots roots_;  // of the model it was asked to run
+  receipt::ModelRoots roots_;  // of the model it was asked to run
 };
 
 class Bf16Factory final : public provider::EngineFactory {
@@ -86,7 +86,7 @@ class Bf16Factory final : public provider::EngineFactory {
     COMMENSAL_ASSIGN(const auto exact, graph::onnx::import_file(model_file));
     COMMENSAL_ASSIGN(const auto cheap, in_bf16(*exact));
     COMMENSAL_ASSIGN(auto session, graph::Session::create(cheap, {}));
-    return std::make_unique<Bf16Engine>(std::move(session), verify::model_roots(*exact));
+    return std::make_unique<Bf16Engine>(std::move(session), receipt::model_roots(*exact));
   }
 };
 
@@ -95,7 +95,7 @@ class LazyEngine final : public provider::Engine {
  public:
   explicit LazyEngine(std::unique_ptr<provider::Engine> honest) : honest_(std::move(honest)) {}
 
-  const verify::ModelRoots& roots() const override { return honest_->roots(); }
+  const receipt::ModelRoots& roots() const override { return honest_->roots(); }
 
   core::Result<tensor::NamedTensors> run(const tensor::NamedTensors& inputs) override {
     if (inputs.empty() || !(inputs[0].value.type() == seen_)) {

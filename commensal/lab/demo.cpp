@@ -5,7 +5,7 @@
 #include <commensal/base/core/clock.hpp>
 #include <commensal/compute/io/npy.hpp>
 #include <commensal/lab/demo_world.hpp>
-#include <commensal/verify/opening.hpp>
+#include <commensal/verify/receipt/opening.hpp>
 #include <thread>
 
 namespace commensal::lab {
@@ -137,7 +137,7 @@ Result<int> count_correct(client::Client& client, const std::vector<Held>& held,
       continue;
     }
     COMMENSAL_ASSIGN(const core::Bytes bytes, client.opening(*info.replaced_by));
-    COMMENSAL_ASSIGN(const auto opening, verify::decode_opening(bytes));
+    COMMENSAL_ASSIGN(const auto opening, receipt::decode_opening(bytes));
     correct += digit_of(opening.outputs) == pictures.label(static_cast<std::int64_t>(i)) ? 1 : 0;
   }
   return correct;

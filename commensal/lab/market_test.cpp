@@ -5,7 +5,7 @@
 
 #include <commensal/lab/adversaries.hpp>
 #include <commensal/lab/market_fixture.hpp>
-#include <commensal/verify/opening.hpp>
+#include <commensal/verify/receipt/opening.hpp>
 #include <set>
 
 namespace commensal::lab {
@@ -34,9 +34,9 @@ class SimMarket : public ::testing::Test {
   static void check_invariants(Market& market, const std::set<crypto::Address>& honest) {
     for (const ReceiptRecord& record : all(market)) {
       ASSERT_TRUE(protocol::verify_receipt(record.receipt));
-      const auto opening = verify::decode_opening(record.opening);
+      const auto opening = receipt::decode_opening(record.opening);
       ASSERT_TRUE(opening.has_value());
-      ASSERT_TRUE(verify::check_opening(*opening, record.receipt.body()));
+      ASSERT_TRUE(receipt::check_opening(*opening, record.receipt.body()));
       if (honest.contains(record.receipt.job.provider)) {
         ASSERT_NE(record.audit, AuditState::kMismatched);
         ASSERT_NE(record.audit, AuditState::kUnanswered);
@@ -99,7 +99,7 @@ TEST_F(SimMarket, ACheatIsCaughtBannedAndItsAnswersAreReplaced) {
       const auto now = market->gateway().receipts().find(*record.replaced_by);
       ASSERT_TRUE(now.has_value());
       EXPECT_TRUE(honest.contains(now->receipt.job.provider));
-      EXPECT_EQ(verify::decode_opening(now->opening)->inputs[0].value.bytes().size(), 256u);
+      EXPECT_EQ(receipt::decode_opening(now->opening)->inputs[0].value.bytes().size(), 256u);
       ++replaced;
     }
     EXPECT_GT(replaced, 0u);

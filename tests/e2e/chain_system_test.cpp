@@ -3,8 +3,8 @@
 #include <commensal/compute/graph/onnx/import.hpp>
 #include <commensal/lab/adversaries.hpp>
 #include <commensal/serve/provider/daemon.hpp>
-#include <commensal/verify/audit.hpp>
 #include <commensal/verify/chain/record.hpp>
+#include <commensal/verify/receipt/replay.hpp>
 
 #include <tests/e2e/system.hpp>
 
@@ -79,7 +79,7 @@ Digest recomputed(client::Client& client, const client::ChainInfo& info) {
   EXPECT_EQ(protocol::job_id(record.job), info.id);
   const auto graph = *graph::onnx::import_file(kLetters);
   auto session = *noise::NoisySession::create(graph, {}, record.job.feeds);
-  const auto inputs = *verify::order_inputs(*graph, record.inputs);
+  const auto inputs = *receipt::order_inputs(*graph, record.inputs);
   chain::Values state;
   for (std::uint64_t step = 1; step <= record.job.steps; ++step) {
     const auto link = *chain::decode_link_record(*client.chain_link(info.id, step));

@@ -2,7 +2,7 @@
 // The routes, through the client and, where that is too polite, through a socket.
 #include <gtest/gtest.h>
 
-#include <commensal/verify/opening.hpp>
+#include <commensal/verify/receipt/opening.hpp>
 #include <nlohmann/json.hpp>
 #include <thread>
 
@@ -221,9 +221,9 @@ TEST_F(HttpApi, ShowsReceiptsToTheirOwner) {
   EXPECT_TRUE(protocol::verify_receipt(*info.receipt));
   const auto opening = alice_.opening(answer->receipt);
   ASSERT_TRUE(opening);
-  const auto decoded = verify::decode_opening(*opening);
+  const auto decoded = receipt::decode_opening(*opening);
   ASSERT_TRUE(decoded) << decoded.error().message;
-  EXPECT_TRUE(verify::check_opening(*decoded, info.receipt->body()));
+  EXPECT_TRUE(receipt::check_opening(*decoded, info.receipt->body()));
   ASSERT_EQ(alice_.receipts(10)->size(), 1u);
   EXPECT_EQ((*alice_.receipts(10))[0].id, answer->receipt);
   EXPECT_EQ(root_.receipts(10)->size(), 1u);

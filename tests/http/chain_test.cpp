@@ -82,7 +82,7 @@ TEST_F(HttpChains, AreMadeFollowedAndShownToTheirOwnerOnly) {
   EXPECT_EQ(info->audits_matched, 12u);
   const auto link = chain::decode_link_record(*alice_.chain_link(info->id, 12));
   ASSERT_TRUE(link.has_value());
-  EXPECT_EQ(verify::state_root(link->outputs), info->final_state);
+  EXPECT_EQ(receipt::state_root(link->outputs), info->final_state);
   EXPECT_EQ(alice_.chain_link(info->id, 13).error().code, ErrorCode::kNotFound);
   EXPECT_EQ(chain::decode_chain_record(*alice_.chain_record(info->id))->job.steps, 12u);
 

@@ -42,12 +42,12 @@ Result<Docket> docket_of(Models& models, std::uint64_t seed) {
 
 /// What the client finds by the root that an auditor returns and the salt that it was not shown.
 Outcome compared(const Stand& stand, const Work& work, const Digest& root) {
-  return verify::judge(work.receipt.body(), root, work.output_salt, stand.auditor().key).outcome;
+  return receipt::judge(work.receipt.body(), root, work.output_salt, stand.auditor().key).outcome;
 }
 
 Result<Digest> replayed(Stand& stand, const Work& work) {
-  return verify::replay({work.receipt.job, work.input_salt, work.inputs}, stand.models().auditor(),
-                        stand.models().digits_roots());
+  return receipt::replay({work.receipt.job, work.input_salt, work.inputs}, stand.models().auditor(),
+                         stand.models().digits_roots());
 }
 
 std::uint64_t mismatches_of(const Stand& stand, const Party& provider) {

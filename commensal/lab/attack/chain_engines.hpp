@@ -11,7 +11,7 @@ namespace commensal::attack {
 class ChainEngine : public chain::Engine {
  public:
   explicit ChainEngine(Models& models) : models_(models) {}
-  const verify::ModelRoots& roots() const override { return models_.letters_roots(); }
+  const receipt::ModelRoots& roots() const override { return models_.letters_roots(); }
   const graph::Graph& graph() const override { return models_.letters().graph(); }
   Result<chain::Values> run(std::uint64_t step, const chain::Values& inputs,
                             const std::optional<noise::Noise>& noise,

@@ -8,9 +8,9 @@
 #include <commensal/lab/attack/prices.hpp>
 #include <commensal/trade/pay/ticket/claim.hpp>
 #include <commensal/trade/pay/ticket/odds.hpp>
-#include <commensal/verify/audit.hpp>
 #include <commensal/verify/chain/client.hpp>
 #include <commensal/verify/noise/noise.hpp>
+#include <commensal/verify/receipt/replay.hpp>
 
 namespace commensal::attack {
 namespace {
@@ -40,7 +40,7 @@ chain::ChainRecord record_of(Models& models, Parties& parties, std::uint64_t lin
   job.weight_root = models.letters_roots().weights;
   job.numerics_version = kernels::kNumericsVersion;
   job.input_commitment =
-      protocol::commit_input(verify::state_root(record.inputs), record.input_salt);
+      protocol::commit_input(receipt::state_root(record.inputs), record.input_salt);
   job.steps = links;
   job.client = parties.client.address();
   job.provider = parties.provider.address();
@@ -71,7 +71,7 @@ Result<Values> make_link(chain::ChainClient& client, const chain::ChainRecord& r
       protocol::sign_batch(parties.provider, protocol::Role::kProvider, bodies).front();
   COMMENSAL_TRY(client.on_commit(commit));
   COMMENSAL_TRY(client.on_deliver(
-      {begin.step, salt, verify::name_tensors(engine.graph(), engine.graph().outputs, outputs)}));
+      {begin.step, salt, receipt::name_tensors(engine.graph(), engine.graph().outputs, outputs)}));
   return outputs;
 }
 

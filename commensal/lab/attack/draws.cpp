@@ -138,7 +138,7 @@ Result<Trial> grind_job(Models& models, Arm arm, std::uint64_t seed) {
     for (int i = 0; i < kCandidates && arm != Arm::kHonest; ++i) {
       work.input_salt = stand->rng().next_digest();
       work.receipt.job.input_commitment =
-          protocol::commit_input(verify::state_root(work.inputs), work.input_salt);
+          protocol::commit_input(receipt::state_root(work.inputs), work.input_salt);
       imagined = work;
       commit_again(imagined, stand->rng());
       if (!would_win(imagined, beacon)) break;

@@ -77,7 +77,7 @@ Result<Trial> framed_by_seed(Models& models, Arm arm, std::uint64_t seed) {
   const crypto::SecretKey auditor = crypto::SecretKey::generate(rng);
   const bool is_guilty =
       root &&
-      verify::judge(shown.body, *root, shown.output_salt, auditor).outcome != Outcome::kMatch;
+      receipt::judge(shown.body, *root, shown.output_salt, auditor).outcome != Outcome::kMatch;
   // The link is not paid, and half of the penalty is the client's.
   const double saved = price::kPay + static_cast<double>(price::kPenalty) / 2;
   trial.profit = is_guilty ? saved : 0;
@@ -174,9 +174,9 @@ Result<void> hear(Stand& stand, Hearing& hearing, panel::Case& made, const Work&
   COMMENSAL_TRY(hearing.move(stand.gateway(), panel::MoveKind::kObject));
   COMMENSAL_TRY(hearing.draw(stand.rng().next_digest()));
   COMMENSAL_ASSIGN(const Digest root,
-                   verify::replay({work.receipt.job, work.input_salt, work.inputs},
-                                  stand.models().auditor(), stand.models().digits_roots()));
-  const auto verdict = verify::judge(work.receipt.body(), root, work.output_salt, member.key);
+                   receipt::replay({work.receipt.job, work.input_salt, work.inputs},
+                                   stand.models().auditor(), stand.models().digits_roots()));
+  const auto verdict = receipt::judge(work.receipt.body(), root, work.output_salt, member.key);
   const panel::Ruling ruling =
       verdict.outcome == Outcome::kMatch ? panel::Ruling::kForHolder : panel::Ruling::kForClient;
   const Digest salt = stand.rng().next_digest();

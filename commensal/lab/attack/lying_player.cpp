@@ -31,7 +31,7 @@ void play(Referee& referee, core::ManualClock& clock, Player& provider, Player& 
 
 Result<arbiter::Outcome> dispute_with_liar(Models& models, Stand& stand, const Work& work) {
   const auto& graph = models.digits_graph();
-  COMMENSAL_ASSIGN(const auto inputs, verify::order_inputs(*graph, work.inputs));
+  COMMENSAL_ASSIGN(const auto inputs, receipt::order_inputs(*graph, work.inputs));
   const Rerun honest = dispute::rerun_on(models.digits(), inputs);
   kernels::ThreadPool threads(1);
   const auto hand = [&](Side side, const Party& who, Rerun rerun) {
@@ -55,7 +55,7 @@ Result<arbiter::Outcome> dispute_with_liar(Models& models, Stand& stand, const W
   core::ManualClock clock;
   arbiter::Setup setup;
   setup.receipt = work.receipt;
-  setup.input_root = verify::state_root(work.inputs);
+  setup.input_root = receipt::state_root(work.inputs);
   setup.input_salt = work.input_salt;
   setup.output_salt = work.output_salt;
   setup.challenger = stand.auditor().address;

@@ -3,7 +3,7 @@
 #include <commensal/compute/graph/onnx/import.hpp>
 #include <commensal/lab/adversaries.hpp>
 #include <commensal/lab/attack/models.hpp>
-#include <commensal/verify/audit.hpp>
+#include <commensal/verify/receipt/replay.hpp>
 
 namespace commensal::attack {
 namespace {
@@ -44,8 +44,8 @@ Result<std::unique_ptr<Models>> Models::load(const core::Path& folder) {
 
 Result<void> Models::load_digits(const core::Path& file) {
   COMMENSAL_ASSIGN(digits_graph_, graph::onnx::import_file(file));
-  digits_leaves_ = std::make_shared<verify::ModelLeaves>(verify::model_leaves(*digits_graph_));
-  digits_roots_ = verify::model_roots(*digits_leaves_);
+  digits_leaves_ = std::make_shared<receipt::ModelLeaves>(receipt::model_leaves(*digits_graph_));
+  digits_roots_ = receipt::model_roots(*digits_leaves_);
   graph::SessionOptions by_reference;
   by_reference.backend = graph::Backend::kRef;
   COMMENSAL_ASSIGN(digits_, graph::Session::create(digits_graph_, {}));
@@ -58,7 +58,7 @@ Result<void> Models::load_digits(const core::Path& file) {
 
 Result<void> Models::load_letters(const core::Path& file) {
   COMMENSAL_ASSIGN(letters_graph_, graph::onnx::import_file(file));
-  letters_roots_ = verify::model_roots(*letters_graph_);
+  letters_roots_ = receipt::model_roots(*letters_graph_);
   COMMENSAL_ASSIGN(letters_, noise::NoisySession::create(letters_graph_, {}, letters_feeds()));
   return {};
 }
@@ -68,9 +68,9 @@ Result<tensor::NamedTensors> Models::run(Digits which, const tensor::NamedTensor
   graph::Session& session = which == Digits::kShorter   ? *shorter_
                             : which == Digits::kSmaller ? *smaller_
                                                         : *digits_;
-  COMMENSAL_ASSIGN(const auto inputs, verify::order_inputs(session.graph(), picture));
+  COMMENSAL_ASSIGN(const auto inputs, receipt::order_inputs(session.graph(), picture));
   COMMENSAL_ASSIGN(auto outputs, session.run(inputs));
-  return verify::name_tensors(session.graph(), session.graph().outputs, std::move(outputs));
+  return receipt::name_tensors(session.graph(), session.graph().outputs, std::move(outputs));
 }
 
 tensor::NamedTensors Models::picture(core::Rng& rng) const {

@@ -6,7 +6,7 @@
 #include <commensal/compute/graph/session.hpp>
 #include <commensal/serve/provider/engine.hpp>
 #include <commensal/verify/noise/noisy_session.hpp>
-#include <commensal/verify/roots.hpp>
+#include <commensal/verify/receipt/roots.hpp>
 #include <memory>
 
 namespace commensal::attack {
@@ -29,11 +29,13 @@ class Models {
   graph::Session& auditor() { return *auditor_; }
   graph::Session& digits() { return *digits_; }
   const std::shared_ptr<const graph::Graph>& digits_graph() const { return digits_graph_; }
-  const verify::ModelRoots& digits_roots() const { return digits_roots_; }
-  const std::shared_ptr<const verify::ModelLeaves>& digits_leaves() const { return digits_leaves_; }
+  const receipt::ModelRoots& digits_roots() const { return digits_roots_; }
+  const std::shared_ptr<const receipt::ModelLeaves>& digits_leaves() const {
+    return digits_leaves_;
+  }
 
   const std::shared_ptr<const graph::Graph>& letters_graph() const { return letters_graph_; }
-  const verify::ModelRoots& letters_roots() const { return letters_roots_; }
+  const receipt::ModelRoots& letters_roots() const { return letters_roots_; }
   /// F of the letter network, with noise or without.
   noise::NoisySession& letters() { return *letters_; }
   static const std::vector<protocol::Feed>& letters_feeds();
@@ -45,8 +47,8 @@ class Models {
   core::Result<void> load_letters(const core::Path& file);
 
   std::shared_ptr<const graph::Graph> digits_graph_, letters_graph_;
-  verify::ModelRoots digits_roots_, letters_roots_;
-  std::shared_ptr<const verify::ModelLeaves> digits_leaves_;
+  receipt::ModelRoots digits_roots_, letters_roots_;
+  std::shared_ptr<const receipt::ModelLeaves> digits_leaves_;
   std::optional<graph::Session> digits_, auditor_, shorter_, smaller_;
   std::unique_ptr<provider::Engine> bfloat16_;
   std::optional<noise::NoisySession> letters_;

@@ -6,7 +6,7 @@
 #include <commensal/lab/attack/attack.hpp>
 #include <commensal/trade/pay/beacon/chain.hpp>
 #include <commensal/trade/pay/ledger/ledger.hpp>
-#include <commensal/verify/audit.hpp>
+#include <commensal/verify/receipt/replay.hpp>
 #include <deque>
 #include <functional>
 

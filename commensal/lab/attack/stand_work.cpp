@@ -3,7 +3,7 @@
 #include <commensal/base/protocol/commitment.hpp>
 #include <commensal/lab/attack/stand.hpp>
 #include <commensal/trade/pay/ticket/claim.hpp>
-#include <commensal/verify/step.hpp>
+#include <commensal/verify/receipt/step.hpp>
 
 namespace commensal::attack {
 
@@ -14,15 +14,15 @@ Result<Work> Stand::commit(Party& gateway, Party& provider, tensor::NamedTensors
   Work work{&gateway, &provider, {}, std::move(inputs), {}, {}, {}};
   work.input_salt = rng_.next_digest();
   work.output_salt = rng_.next_digest();
-  work.output_root = verify::state_root(outputs);
+  work.output_root = receipt::state_root(outputs);
   work.receipt.job = job(gateway, provider,
-                         protocol::commit_input(verify::state_root(work.inputs), work.input_salt));
+                         protocol::commit_input(receipt::state_root(work.inputs), work.input_salt));
   work.receipt.step = 1;
   work.receipt.round = round_;
   work.receipt.commitment = protocol::commit_step(protocol::job_id(work.receipt.job), 1,
                                                   work.output_root, work.output_salt);
   COMMENSAL_ASSIGN(const auto right, models_.run(Models::Digits::kHonest, work.inputs));
-  work.is_bad = verify::state_root(right) != work.output_root;
+  work.is_bad = receipt::state_root(right) != work.output_root;
   return work;
 }
 
@@ -45,7 +45,7 @@ Result<void> Stand::deliver(std::span<Work> works) {
   protocol::KnownSignatures known;
   for (const Work& work : works) {
     const protocol::Receipt& receipt = work.receipt;
-    verify::Step step(receipt.job, receipt.step);
+    receipt::Step step(receipt.job, receipt.step);
     COMMENSAL_TRY(step.commit(receipt.commitment, receipt.round, receipt.provider));
     COMMENSAL_TRY(step.countersign(receipt.client, &known));
     COMMENSAL_TRY(step.deliver(work.output_root, work.output_salt));
@@ -100,8 +100,7 @@ Result<void> Stand::claim(const Work& winner) {
   return {};
 }
 
-Result<std::size_t> Stand::claim_what_is_covered(std::span<const Work> works,
-                                                  std::size_t& wrong) {
+Result<std::size_t> Stand::claim_what_is_covered(std::span<const Work> works, std::size_t& wrong) {
   std::size_t refused = 0;
   for (const Work& work : works) {
     if (!work.won) continue;
@@ -116,10 +115,10 @@ Result<std::size_t> Stand::claim_what_is_covered(std::span<const Work> works,
 }
 
 Result<bool> Stand::audit(const Work& winner) {
-  const verify::AuditTask task{winner.receipt.job, winner.input_salt, winner.inputs};
+  const receipt::AuditTask task{winner.receipt.job, winner.input_salt, winner.inputs};
   COMMENSAL_ASSIGN(const Digest root,
-                   verify::replay(task, models_.auditor(), models_.digits_roots()));
-  auto verdict = verify::judge(winner.receipt.body(), root, winner.output_salt, auditor_->key);
+                   receipt::replay(task, models_.auditor(), models_.digits_roots()));
+  auto verdict = receipt::judge(winner.receipt.body(), root, winner.output_salt, auditor_->key);
   const bool is_right = verdict.outcome == protocol::Outcome::kMatch;
   COMMENSAL_TRY(send(*auditor_, ledger::Judge{winner.receipt, std::move(verdict)}));
   return is_right;

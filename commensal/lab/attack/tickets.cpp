@@ -150,7 +150,7 @@ Result<Trial> unshown(Models& models, Arm arm, std::uint64_t seed, protocol::Out
     COMMENSAL_TRY(stand->claim(work));
     if (outcome == protocol::Outcome::kUnavailable) {
       const auto verdict =
-          verify::judge_unavailable(work.receipt.body(), "was not opened", stand->auditor().key);
+          receipt::judge_unavailable(work.receipt.body(), "was not opened", stand->auditor().key);
       COMMENSAL_TRY(stand->send(stand->auditor(), ledger::Judge{work.receipt, verdict}));
       ++wrong;
     } else {

@@ -7,7 +7,7 @@
 #include <commensal/base/crypto/secp256k1.hpp>
 #include <commensal/serve/rpc/link.hpp>
 #include <commensal/trade/pay/beacon/chain.hpp>
-#include <commensal/verify/roots.hpp>
+#include <commensal/verify/receipt/roots.hpp>
 #include <functional>
 #include <optional>
 #include <unordered_map>
@@ -30,7 +30,7 @@ class Driver final : public rpc::GatewayPort {
     const core::Clock& clock;
     core::Rng& rng;
     const std::vector<Input>& inputs;  // taken in turn
-    verify::ModelRoots roots;
+    receipt::ModelRoots roots;
     core::Digest model{};
     std::string model_path;
   };

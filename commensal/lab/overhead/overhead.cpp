@@ -51,7 +51,7 @@ Result<std::vector<Driver::Input>> make_inputs(const graph::Graph& graph) {
       }
       inputs[k].tensors.push_back({graph.name_of(id), tensor::Tensor::of<float>(shape, values)});
     }
-    inputs[k].root = verify::state_root(inputs[k].tensors);
+    inputs[k].root = receipt::state_root(inputs[k].tensors);
   }
   return inputs;
 }

@@ -7,7 +7,7 @@ namespace commensal::lab {
 core::Result<tensor::NamedTensors> PlainServer::answer(const rpc::Task& task) {
   if (opens_inputs_ &&
       task.job.input_commitment !=
-          protocol::commit_input(verify::state_root(task.inputs), task.input_salt)) {
+          protocol::commit_input(receipt::state_root(task.inputs), task.input_salt)) {
     return core::fail(core::ErrorCode::kFailedPrecondition, "the inputs do not open c_0");
   }
   return engine_.run(task.inputs);

@@ -8,7 +8,7 @@ namespace {
 class Lent final : public provider::Engine {
  public:
   explicit Lent(SharedEngine& engine) : engine_(engine) {}
-  const verify::ModelRoots& roots() const override { return engine_.roots(); }
+  const receipt::ModelRoots& roots() const override { return engine_.roots(); }
   core::Result<tensor::NamedTensors> run(const tensor::NamedTensors& inputs) override {
     return engine_.run(inputs);
   }

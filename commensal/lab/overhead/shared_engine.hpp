@@ -13,7 +13,7 @@ class SharedEngine {
   SharedEngine(std::unique_ptr<provider::Engine> engine, const core::Clock& clock)
       : engine_(std::move(engine)), clock_(clock) {}
 
-  const verify::ModelRoots& roots() const { return engine_->roots(); }
+  const receipt::ModelRoots& roots() const { return engine_->roots(); }
   core::Result<tensor::NamedTensors> run(const tensor::NamedTensors& inputs);
 
   void forget() { first_ns_ = last_ns_ = cpu_ns_ = 0; }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <commensal/lab/serial/adjudicate.hpp>
-#include <commensal/verify/audit.hpp>
 #include <commensal/verify/dispute/contest.hpp>
+#include <commensal/verify/receipt/replay.hpp>
 
 namespace commensal::serial {
 namespace {
@@ -48,7 +48,7 @@ Result<Ruling> rule(const Quarrel& quarrel) {
   dispute::Hand common;
   COMMENSAL_ASSIGN(common.inputs, given(quarrel));
   const graph::Graph& graph = quarrel.by_auditor.graph();
-  common.model = std::make_shared<const verify::ModelLeaves>(verify::model_leaves(graph));
+  common.model = std::make_shared<const receipt::ModelLeaves>(receipt::model_leaves(graph));
   kernels::ThreadPool threads(1);
   const std::uint64_t step = quarrel.shown.task.step;
   const chain::Values inputs = common.inputs;

@@ -34,7 +34,7 @@ Result<std::shared_ptr<const graph::Graph>> bent(const graph::Graph& exact,
 Result<std::unique_ptr<CheatEngine>> CheatEngine::create(
     const std::shared_ptr<const graph::Graph>& graph, const graph::SessionOptions& options,
     const std::vector<protocol::Feed>& feeds, Lies lies) {
-  std::unique_ptr<CheatEngine> made(new CheatEngine(verify::model_roots(*graph), std::move(lies)));
+  std::unique_ptr<CheatEngine> made(new CheatEngine(receipt::model_roots(*graph), std::move(lies)));
   COMMENSAL_ASSIGN(auto honest, noise::NoisySession::create(graph, options, feeds));
   made->sessions_.emplace("", std::move(honest));
   for (const auto& [step, weight] : made->lies_) {

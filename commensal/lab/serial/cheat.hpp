@@ -20,7 +20,7 @@ class CheatEngine final : public chain::Engine {
       const std::shared_ptr<const graph::Graph>& graph, const graph::SessionOptions& options,
       const std::vector<protocol::Feed>& feeds, Lies lies);
 
-  const verify::ModelRoots& roots() const override { return roots_; }
+  const receipt::ModelRoots& roots() const override { return roots_; }
   const graph::Graph& graph() const override { return sessions_.at("").graph(); }
   const graph::Graph& graph_of(std::uint64_t step) const override {
     return sessions_.at(weight_of(step)).graph();
@@ -32,13 +32,14 @@ class CheatEngine final : public chain::Engine {
   }
 
  private:
-  CheatEngine(const verify::ModelRoots& roots, Lies lies) : roots_(roots), lies_(std::move(lies)) {}
+  CheatEngine(const receipt::ModelRoots& roots, Lies lies)
+      : roots_(roots), lies_(std::move(lies)) {}
   std::string weight_of(std::uint64_t step) const {
     const auto lie = lies_.find(step);
     return lie == lies_.end() ? std::string() : lie->second;
   }
 
-  verify::ModelRoots roots_;
+  receipt::ModelRoots roots_;
   Lies lies_;
   std::map<std::string, noise::NoisySession> sessions_;  // by weight; "": as it should be
 };

@@ -6,7 +6,7 @@
 #include <commensal/compute/kernels/numerics.hpp>
 #include <commensal/lab/serial/world.hpp>
 #include <commensal/trade/pay/ticket/odds.hpp>
-#include <commensal/verify/audit.hpp>
+#include <commensal/verify/receipt/replay.hpp>
 
 namespace commensal::serial {
 
@@ -37,7 +37,7 @@ Digest ChainWorld::derived(std::string_view what) const { return derive(options_
 
 ChainWorld::ChainWorld(const Outside& outside, ChainOptions options, Keys keys,
                        std::unique_ptr<chain::Engine> honest, noise::NoisySession auditing,
-                       const verify::ModelRoots& roots)
+                       const receipt::ModelRoots& roots)
     : outside_(outside),
       options_(std::move(options)),
       keys_(std::move(keys)),
@@ -59,7 +59,7 @@ Result<std::unique_ptr<ChainWorld>> ChainWorld::open(const Outside& outside, Cha
   };
   COMMENSAL_ASSIGN(auto computing, session());
   COMMENSAL_ASSIGN(auto auditing, session());
-  const verify::ModelRoots roots = verify::model_roots(*options.graph);
+  const receipt::ModelRoots roots = receipt::model_roots(*options.graph);
   auto honest = std::make_unique<chain::SessionEngine>(std::move(computing), roots);
   std::unique_ptr<ChainWorld> world(new ChainWorld(
       outside, std::move(options), {std::move(client), std::move(provider), std::move(auditor)},
@@ -77,7 +77,7 @@ Result<chain::ChainRecord> ChainWorld::agreed() const {
   job.weight_root = roots_.weights;
   job.numerics_version = kernels::kNumericsVersion;
   job.input_commitment =
-      protocol::commit_input(verify::state_root(record.inputs), record.input_salt);
+      protocol::commit_input(receipt::state_root(record.inputs), record.input_salt);
   job.steps = options_.steps;
   job.client = keys_.client.address();
   job.provider = keys_.provider.address();
@@ -177,7 +177,7 @@ Result<bool> ChainWorld::audit(std::uint64_t step) {
   COMMENSAL_ASSIGN(const auto shown, client_->audit(step));
   COMMENSAL_ASSIGN(const Digest root, chain::replay(shown.task, auditing_, roots_));
   ++report_.audits;
-  auto verdict = verify::judge(shown.body, root, shown.output_salt, keys_.auditor);
+  auto verdict = receipt::judge(shown.body, root, shown.output_salt, keys_.auditor);
   if (verdict.outcome == protocol::Outcome::kMatch) return true;
   COMMENSAL_ASSIGN(auto caught, catch_link(shown, std::move(verdict)));
   report_.caught.push_back(std::move(caught));

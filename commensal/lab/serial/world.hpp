@@ -87,7 +87,7 @@ class ChainWorld {
   };
   ChainWorld(const Outside& outside, ChainOptions options, Keys keys,
              std::unique_ptr<chain::Engine> honest, noise::NoisySession auditing,
-             const verify::ModelRoots& roots);
+             const receipt::ModelRoots& roots);
   /// What both parties agree on before link 1.
   core::Result<chain::ChainRecord> agreed() const;
   template <class Party, class World>
@@ -110,7 +110,7 @@ class ChainWorld {
   store::JointStore client_store_, provider_store_;
   std::unique_ptr<chain::Engine> honest_;
   noise::NoisySession auditing_;
-  verify::ModelRoots roots_;
+  receipt::ModelRoots roots_;
   std::optional<ChainTickets> tickets_;
   std::optional<chain::ChainClient> client_;
   std::optional<chain::ChainProvider> provider_;

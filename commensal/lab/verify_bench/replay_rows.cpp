@@ -4,8 +4,8 @@
 #include <commensal/compute/kernels/numerics.hpp>
 #include <commensal/lab/bench/statistics.hpp>
 #include <commensal/lab/verify_bench/subject.hpp>
-#include <commensal/verify/audit.hpp>
 #include <commensal/verify/noise/noisy_session.hpp>
+#include <commensal/verify/receipt/replay.hpp>
 
 namespace commensal::lab {
 namespace {
@@ -18,32 +18,32 @@ constexpr int kNoiseExponent = 14;
 class Audit {
  public:
   Audit(const Subject& subject, graph::Session& session)
-      : session_(session), roots_(verify::model_roots(*subject.graph)) {
+      : session_(session), roots_(receipt::model_roots(*subject.graph)) {
     core::CounterRng rng(3);
     auditor_ = crypto::SecretKey::generate(rng);
     task_.input_salt = rng.next_digest();
-    task_.inputs = verify::name_tensors(*subject.graph, subject.graph->inputs, subject.inputs);
+    task_.inputs = receipt::name_tensors(*subject.graph, subject.graph->inputs, subject.inputs);
     task_.job.graph_root = roots_.graph;
     task_.job.weight_root = roots_.weights;
     task_.job.numerics_version = kernels::kNumericsVersion;
     task_.job.input_commitment =
-        protocol::commit_input(verify::state_root(task_.inputs), task_.input_salt);
+        protocol::commit_input(receipt::state_root(task_.inputs), task_.input_salt);
     body_.job_id = protocol::job_id(task_.job);
     output_salt_ = rng.next_digest();
   }
 
   /// Errors: those of the replay.
   core::Result<void> run() {
-    COMMENSAL_ASSIGN(const core::Digest root, verify::replay(task_, session_, roots_));
-    (void)verify::judge(body_, root, output_salt_, *auditor_);
+    COMMENSAL_ASSIGN(const core::Digest root, receipt::replay(task_, session_, roots_));
+    (void)receipt::judge(body_, root, output_salt_, *auditor_);
     return {};
   }
 
  private:
   graph::Session& session_;
-  verify::ModelRoots roots_;
+  receipt::ModelRoots roots_;
   std::optional<crypto::SecretKey> auditor_;
-  verify::AuditTask task_;
+  receipt::AuditTask task_;
   protocol::ReceiptBody body_;
   core::Digest output_salt_{};
 };

@@ -129,7 +129,7 @@ class Client {
   /// Newest first.
   core::Result<std::vector<ReceiptInfo>> receipts(std::size_t count);
   core::Result<ReceiptInfo> receipt(const core::Digest& id);
-  /// verify::Opening, encoded.
+  /// receipt::Opening, encoded.
   core::Result<core::Bytes> opening(const core::Digest& id);
 
   /// Durable when it returns.

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <commensal/compute/graph/onnx/import.hpp>
 #include <commensal/serve/gateway/auditor.hpp>
-#include <commensal/verify/audit.hpp>
+#include <commensal/verify/receipt/replay.hpp>
 #include <list>
 
 namespace commensal::gateway {
@@ -12,7 +12,7 @@ struct Auditor::Replayer {
   struct Loaded {
     core::Digest model;
     graph::Session session;
-    verify::ModelRoots roots;
+    receipt::ModelRoots roots;
   };
   std::list<Loaded> loaded;  // youngest first
 
@@ -26,14 +26,14 @@ struct Auditor::Replayer {
     COMMENSAL_ASSIGN(const auto graph, graph::onnx::import_file(path));
     COMMENSAL_ASSIGN(auto session, graph::Session::create(graph, {}));
     if (loaded.size() >= limits::kEnginesMax) loaded.pop_back();
-    loaded.push_front({model, std::move(session), verify::model_roots(*graph)});
+    loaded.push_front({model, std::move(session), receipt::model_roots(*graph)});
     return &loaded.front();
   }
 
-  core::Result<core::Digest> replay(const verify::AuditTask& task, const core::Digest& model,
+  core::Result<core::Digest> replay(const receipt::AuditTask& task, const core::Digest& model,
                                     const core::Path& path) {
     COMMENSAL_ASSIGN(Loaded* const ready, model_at(model, path));
-    return verify::replay(task, ready->session, ready->roots);
+    return receipt::replay(task, ready->session, ready->roots);
   }
 };
 
@@ -51,7 +51,7 @@ Auditor::Auditor(core::Loop& loop, const crypto::SecretKey& key, const Roster& r
 Auditor::~Auditor() = default;
 
 void Auditor::request(const ReceiptRecord& record) {
-  const auto opening = verify::decode_opening(record.opening);
+  const auto opening = receipt::decode_opening(record.opening);
   core::check(opening.has_value(), "a stored opening decodes");
   const auto [item, is_new] =
       cases_.try_emplace(record.id(), Case{.body = record.receipt.body(),
@@ -72,7 +72,7 @@ void Auditor::ask(Cases::value_type& item) {
                 if (found == cases_.end() || found->second.opened || found->second.asked != asked)
                   return;
                 if (roster_.connected(found->second.provider) == nullptr) return;
-                conclude(id, verify::judge_unavailable(
+                conclude(id, receipt::judge_unavailable(
                                  found->second.body,
                                  fmt::format("not opened within {} ms", opening_ms_max_), key_));
               });
@@ -89,10 +89,10 @@ void Auditor::on_open_reply(const crypto::Address& provider, const rpc::OpenRepl
   if (found == cases_.end() || found->second.opened || found->second.provider != provider) return;
   Case& item = found->second;
   const auto refuse = [&](std::string why) {
-    conclude(reply.receipt, verify::judge_unavailable(item.body, std::move(why), key_));
+    conclude(reply.receipt, receipt::judge_unavailable(item.body, std::move(why), key_));
   };
   if (!reply.opening) return refuse("the provider no longer has the opening");
-  auto opening = verify::decode_opening(*reply.opening);
+  auto opening = receipt::decode_opening(*reply.opening);
   if (!opening) return refuse(opening.error().message);
   if (!opening->has_tensors()) {
     auto own = own_(reply.receipt);
@@ -100,12 +100,12 @@ void Auditor::on_open_reply(const crypto::Address& provider, const rpc::OpenRepl
     opening->inputs = std::move(own->inputs);
     opening->outputs = std::move(own->outputs);
   }
-  if (auto fits = verify::check_opening(*opening, item.body); !fits) {
+  if (auto fits = receipt::check_opening(*opening, item.body); !fits) {
     return refuse(fits.error().message);
   }
   item.opened = true;
-  auto task = std::make_shared<verify::AuditTask>(
-      verify::AuditTask{std::move(opening->job), opening->input_salt, std::move(opening->inputs)});
+  auto task = std::make_shared<receipt::AuditTask>(
+      receipt::AuditTask{std::move(opening->job), opening->input_salt, std::move(opening->inputs)});
   auto root = std::make_shared<core::Result<core::Digest>>();
   loop_.offload([replayer = replayer_, task, root, model = item.model,
                  path = hub_.path_of(item.model)] { *root = replayer->replay(*task, model, path); },
@@ -115,7 +115,7 @@ void Auditor::on_open_reply(const crypto::Address& provider, const rpc::OpenRepl
                   if (open_case == cases_.end()) return;
                   const Case& ready = open_case->second;
                   if (!*root) return conclude(id, tl::unexpected(root->error()));
-                  conclude(id, verify::judge(ready.body, **root, ready.output_salt, key_));
+                  conclude(id, receipt::judge(ready.body, **root, ready.output_salt, key_));
                 });
 }
 

@@ -5,7 +5,7 @@
 #include <commensal/serve/gateway/hub.hpp>
 #include <commensal/serve/gateway/receipt_book.hpp>
 #include <commensal/serve/gateway/roster.hpp>
-#include <commensal/verify/opening.hpp>
+#include <commensal/verify/receipt/opening.hpp>
 #include <functional>
 #include <map>
 #include <memory>
@@ -22,7 +22,7 @@ class Auditor {
   using Done = std::function<void(const core::Digest& receipt, core::Result<protocol::Verdict>)>;
 
   /// The gateway's own opening of a receipt: providers need not keep the tensors of all.
-  using Own = std::function<core::Result<verify::Opening>(const core::Digest& receipt)>;
+  using Own = std::function<core::Result<receipt::Opening>(const core::Digest& receipt)>;
 
   Auditor(core::Loop& loop, const crypto::SecretKey& key, const Roster& roster, const ModelHub& hub,
           std::int64_t opening_ms_max, Own own, Done done);

@@ -190,7 +190,7 @@ Result<ChainStatus> Chains::begin(const Order& order, const GraphPtr& graph) {
   job.weight_root = order.model.weight_root;
   job.numerics_version = kernels::kNumericsVersion;
   job.input_commitment =
-      protocol::commit_input(verify::state_root(record.inputs), record.input_salt);
+      protocol::commit_input(receipt::state_root(record.inputs), record.input_salt);
   job.steps = request.steps;
   job.client = world_.key.address();
   job.provider = entry.provider;
@@ -241,7 +241,7 @@ ChainStatus Chains::status_of(const ChainEntry& entry) const {
     if (!link) break;
     if (link->phase != chain::LinkPhase::kDelivered) continue;  // the last one only
     status.links = step;
-    status.final_root = verify::state_root(link->outputs);
+    status.final_root = receipt::state_root(link->outputs);
     break;
   }
   return status;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <commensal/serve/gateway/consequences.hpp>
-#include <commensal/verify/opening.hpp>
+#include <commensal/verify/receipt/opening.hpp>
 
 namespace commensal::gateway {
 namespace {
@@ -44,7 +44,7 @@ void Consequences::start(const core::Digest& receipt) {
   }
   const Account gateway_itself{.name = "", .role = Role::kOperator};
   const auto model = hub_.find(&gateway_itself, old->model, old->version);
-  auto opening = verify::decode_opening(old->opening);
+  auto opening = receipt::decode_opening(old->opening);
   if (!model || !opening) return retry_later(receipt);
   dispatcher_.submit({*model, std::move(opening->inputs)},
                      [this, receipt, record = *std::move(old),

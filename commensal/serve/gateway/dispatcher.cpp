@@ -4,7 +4,7 @@
 #include <commensal/base/protocol/commitment.hpp>
 #include <commensal/compute/kernels/numerics.hpp>
 #include <commensal/serve/gateway/dispatcher.hpp>
-#include <commensal/verify/roots.hpp>
+#include <commensal/verify/receipt/roots.hpp>
 
 namespace commensal::gateway {
 
@@ -42,7 +42,7 @@ protocol::Job Dispatcher::job_for(const Order& order, const crypto::Address& pro
   job.graph_root = order.model.graph_root;
   job.weight_root = order.model.weight_root;
   job.numerics_version = kernels::kNumericsVersion;
-  job.input_commitment = protocol::commit_input(verify::state_root(order.inputs), input_salt);
+  job.input_commitment = protocol::commit_input(receipt::state_root(order.inputs), input_salt);
   job.steps = 1;
   job.client = address_;
   job.provider = provider;
@@ -92,7 +92,7 @@ void Dispatcher::dispatch(std::unique_ptr<Request> request) {
   tasks_.emplace(task.id, Running{.request = std::move(request),
                                   .link = peer.link_id,
                                   .pauses = peer.pauses,
-                                  .step = verify::Step(task.job, 1),
+                                  .step = receipt::Step(task.job, 1),
                                   .input_salt = salt});
   watch(task.id);
   roster_.grant(peer.link_id, task.model);
@@ -101,7 +101,7 @@ void Dispatcher::dispatch(std::unique_ptr<Request> request) {
 
 /// A pause is no silence; but what is committed has no more to wait for.
 bool Dispatcher::may_be_silent(const Running& task, const Roster::Peer& peer) {
-  const bool is_open = task.step.phase() == verify::Step::Phase::kOffered;
+  const bool is_open = task.step.phase() == receipt::Step::Phase::kOffered;
   const bool has_paused = !peer.paused.empty() || peer.pauses != task.pauses;
   return is_open && has_paused && !task.request->is_late;
 }
@@ -181,7 +181,7 @@ void Dispatcher::on_deliver(LinkId link, rpc::Deliver message) {
   const auto task = find(link, message.task);
   if (task == tasks_.end()) return;
   Running& running = task->second;
-  const core::Digest root = verify::state_root(message.outputs);
+  const core::Digest root = receipt::state_root(message.outputs);
   if (auto moved = running.step.deliver(root, message.output_salt); !moved) {
     return lose(task, moved.error());
   }
@@ -214,7 +214,7 @@ void Dispatcher::on_pause(LinkId link) {
   std::vector<rpc::TaskId> at_hand;
   for (const auto& [id, running] : tasks_) {
     // What is committed needs no more computing.
-    const bool is_open = running.step.phase() == verify::Step::Phase::kOffered;
+    const bool is_open = running.step.phase() == receipt::Step::Phase::kOffered;
     if (running.link == link && is_open) at_hand.push_back(id);
   }
   rpc::Withdraw withdrawn;

@@ -6,7 +6,7 @@
 #include <commensal/base/core/rng.hpp>
 #include <commensal/serve/gateway/lottery.hpp>
 #include <commensal/serve/gateway/roster.hpp>
-#include <commensal/verify/step.hpp>
+#include <commensal/verify/receipt/step.hpp>
 #include <deque>
 #include <functional>
 #include <map>
@@ -30,7 +30,7 @@ struct Answer {
   tensor::NamedTensors outputs;
 };
 
-/// Brings orders to providers and answers back: one verify::Step per try, countersignatures in
+/// Brings orders to providers and answers back: one receipt::Step per try, countersignatures in
 /// batches, another provider where one is silent, leaves, refuses or breaks the protocol. What a
 /// provider that pauses has not answered goes to another one, or waits where there is none.
 /// Thread-safety: the loop's thread.
@@ -78,7 +78,7 @@ class Dispatcher {
     std::unique_ptr<Request> request;
     LinkId link = 0;
     std::uint64_t pauses = 0;  // of its provider when its silence was counted from last
-    verify::Step step;
+    receipt::Step step;
     core::Digest input_salt;
   };
   using Tasks = std::map<rpc::TaskId, Running>;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What becomes of answers: into the book, audited, replaced where their provider was caught.
 #include <commensal/serve/gateway/gateway_state.hpp>
-#include <commensal/verify/opening.hpp>
+#include <commensal/verify/receipt/opening.hpp>
 
 namespace commensal::gateway {
 namespace {
@@ -59,22 +59,22 @@ core::Result<void> Gateway::State::resume() {
   return chains.open();
 }
 
-core::Result<verify::Opening> Gateway::State::own_opening(const core::Digest& receipt) {
+core::Result<receipt::Opening> Gateway::State::own_opening(const core::Digest& receipt) {
   COMMENSAL_ASSIGN(const ReceiptRecord record, book.find(receipt));
-  return verify::decode_opening(record.opening);
+  return receipt::decode_opening(record.opening);
 }
 
 ReceiptRecord Gateway::State::record_of(const std::string& account, const ModelVersion& model,
                                         Answer answer) {
   ReceiptRecord record;
-  verify::Opening opening{.job = answer.receipt.job,
-                          .model = model.content,
-                          .commitment = answer.receipt.commitment,
-                          .input_salt = answer.input_salt,
-                          .output_salt = answer.output_salt,
-                          .inputs = std::move(answer.inputs),
-                          .outputs = std::move(answer.outputs)};
-  record.opening = verify::encode(opening);
+  receipt::Opening opening{.job = answer.receipt.job,
+                           .model = model.content,
+                           .commitment = answer.receipt.commitment,
+                           .input_salt = answer.input_salt,
+                           .output_salt = answer.output_salt,
+                           .inputs = std::move(answer.inputs),
+                           .outputs = std::move(answer.outputs)};
+  record.opening = receipt::encode(opening);
   record.receipt = std::move(answer.receipt);
   record.account = account;
   record.model = model.name;
@@ -83,8 +83,7 @@ ReceiptRecord Gateway::State::record_of(const std::string& account, const ModelV
   record.delivered_ms = world.clock.wall_ms();
   // Drawn after the commitment was signed: the provider cannot know.
   const double probability = desk.probability(record.receipt.job.provider);
-  record.audit =
-      world.rng.next_unit() < probability ? AuditState::kDrawn : AuditState::kNotDrawn;
+  record.audit = world.rng.next_unit() < probability ? AuditState::kDrawn : AuditState::kNotDrawn;
   return record;
 }
 

@@ -74,7 +74,7 @@ struct Gateway::State {
   AuditDesk::World desk_world();
 
   Lottery::World lottery_world();
-  core::Result<verify::Opening> own_opening(const core::Digest& receipt);
+  core::Result<receipt::Opening> own_opening(const core::Digest& receipt);
   core::Result<void> resume();
   void tick();
   core::Result<void> admit(const std::string& account);

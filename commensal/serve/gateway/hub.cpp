@@ -6,7 +6,7 @@
 #include <commensal/serve/gateway/hub.hpp>
 #include <commensal/serve/gateway/model_record.hpp>
 #include <commensal/serve/gateway/record.hpp>
-#include <commensal/verify/roots.hpp>
+#include <commensal/verify/receipt/roots.hpp>
 
 namespace commensal::gateway {
 
@@ -114,7 +114,7 @@ core::Result<ModelFile> ModelHub::stage(core::ByteView bytes) const {
   ModelFile file;
   COMMENSAL_ASSIGN(file.inputs, ports_of(*graph, graph->inputs));
   COMMENSAL_ASSIGN(file.outputs, ports_of(*graph, graph->outputs));
-  const verify::ModelRoots roots = verify::model_roots(*graph);
+  const receipt::ModelRoots roots = receipt::model_roots(*graph);
   file.graph_root = roots.graph;
   file.weight_root = roots.weights;
   file.content = crypto::sha256(bytes);

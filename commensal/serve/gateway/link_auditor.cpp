@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <commensal/serve/gateway/link_auditor.hpp>
-#include <commensal/verify/audit.hpp>
+#include <commensal/verify/receipt/replay.hpp>
 
 namespace commensal::gateway {
 
@@ -56,7 +56,7 @@ Result<void> LinkAuditor::answer(const core::Digest& chain, std::uint64_t step,
   COMMENSAL_ASSIGN(const Audit shown, world_.show(chain, step));
   leased_.erase(place);
   lost_.erase(place);
-  const auto verdict = verify::judge(shown.body, root, shown.output_salt, world_.key);
+  const auto verdict = receipt::judge(shown.body, root, shown.output_salt, world_.key);
   if (verdict.outcome == protocol::Outcome::kMatch) {
     world_.done(chain, step, verdict);
     return {};
@@ -116,7 +116,7 @@ void LinkAuditor::replay(const Place& place) {
 void LinkAuditor::conclude(const Place& place, const Audit& shown, const core::Digest& root) {
   if (!is_open(place)) return;
   world_.done(place.first, place.second,
-              verify::judge(shown.body, root, shown.output_salt, world_.key));
+              receipt::judge(shown.body, root, shown.output_salt, world_.key));
 }
 
 }  // namespace commensal::gateway

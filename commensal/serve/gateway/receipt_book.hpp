@@ -38,7 +38,7 @@ struct ReceiptRecord {
   AuditState audit = AuditState::kNotDrawn;
   std::optional<protocol::Verdict> verdict;
   std::optional<core::Digest> replaced_by;  // receipt id of the re-execution
-  core::Bytes opening;  // verify::Opening, encoded; only append() and find() handle it
+  core::Bytes opening;  // receipt::Opening, encoded; only append() and find() handle it
   bool charged = true;  // to the account, on delivery; not kept
 
   core::Digest id() const;

@@ -221,7 +221,7 @@ Result<chain::Commit> Chains::commit(Live& live, const chain::Begin& begin, chai
     COMMENSAL_ASSIGN(
         made, provider.commit(begin, world_.purse.round_for(provider.job()), std::move(outputs)));
     const ticket::NewTicket ticket{receipt_of(provider),
-                                   verify::state_root(provider.last().outputs),
+                                   receipt::state_root(provider.last().outputs),
                                    provider.last().output_salt};
     return world_.purse.commit({&ticket, 1});
   }));

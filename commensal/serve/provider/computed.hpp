@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <commensal/verify/opening.hpp>
-#include <commensal/verify/step.hpp>
+#include <commensal/verify/receipt/opening.hpp>
+#include <commensal/verify/receipt/step.hpp>
 
 /// For provider.cpp only.
 namespace commensal::provider {
@@ -15,7 +15,7 @@ inline std::int64_t bytes_of(const tensor::NamedTensors& tensors) {
 
 /// A task that has been computed.
 struct Computed {
-  verify::Step step;
+  receipt::Step step;
   core::Digest model;
   core::Digest input_salt;
   core::Digest output_salt;
@@ -25,7 +25,7 @@ struct Computed {
   tensor::NamedTensors outputs;
 };
 
-inline verify::Opening opening_of(const Computed& task) {
+inline receipt::Opening opening_of(const Computed& task) {
   return {.job = task.step.job(),
           .model = task.model,
           .commitment = task.commitment,

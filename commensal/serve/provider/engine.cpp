@@ -2,7 +2,7 @@
 #include <commensal/compute/graph/joint_runs.hpp>
 #include <commensal/compute/graph/onnx/import.hpp>
 #include <commensal/serve/provider/engine.hpp>
-#include <commensal/verify/audit.hpp>
+#include <commensal/verify/receipt/replay.hpp>
 
 namespace commensal::provider {
 
@@ -12,16 +12,16 @@ namespace {
 
 class SessionEngine final : public Engine {
  public:
-  SessionEngine(graph::Session session, verify::ModelRoots roots)
+  SessionEngine(graph::Session session, receipt::ModelRoots roots)
       : session_(std::move(session)), roots_(roots) {}
 
-  const verify::ModelRoots& roots() const override { return roots_; }
+  const receipt::ModelRoots& roots() const override { return roots_; }
 
   core::Result<tensor::NamedTensors> run(const tensor::NamedTensors& inputs) override {
     const graph::Graph& graph = session_.graph();
-    COMMENSAL_ASSIGN(const auto ordered, verify::order_inputs(graph, inputs));
+    COMMENSAL_ASSIGN(const auto ordered, receipt::order_inputs(graph, inputs));
     COMMENSAL_ASSIGN(auto outputs, session_.run(ordered));
-    return verify::name_tensors(graph, graph.outputs, std::move(outputs));
+    return receipt::name_tensors(graph, graph.outputs, std::move(outputs));
   }
 
   Answers run_all(std::span<const tensor::NamedTensors* const> requests) override {
@@ -29,7 +29,7 @@ class SessionEngine final : public Engine {
     Answers answers;
     std::vector<graph::JointRuns::Request> ordered;
     for (const tensor::NamedTensors* inputs : requests) {
-      auto one = verify::order_inputs(graph, *inputs);
+      auto one = receipt::order_inputs(graph, *inputs);
       if (one) ordered.push_back(*one);
       answers.push_back(one.map([](auto&&) { return tensor::NamedTensors(); }));
     }
@@ -38,7 +38,7 @@ class SessionEngine final : public Engine {
     for (auto& answer : answers) {
       if (!answer) continue;
       answer = std::move(*run++).map([&](std::vector<tensor::Tensor>&& outputs) {
-        return verify::name_tensors(graph, graph.outputs, std::move(outputs));
+        return receipt::name_tensors(graph, graph.outputs, std::move(outputs));
       });
     }
     return answers;
@@ -47,7 +47,7 @@ class SessionEngine final : public Engine {
  private:
   graph::Session session_;
   graph::JointRuns joint_{session_};
-  verify::ModelRoots roots_;
+  receipt::ModelRoots roots_;
 };
 
 }  // namespace
@@ -67,13 +67,13 @@ core::Result<std::unique_ptr<chain::Engine>> SessionEngineFactory::load_chain(
     const core::Path& model_file, const std::vector<protocol::Feed>& feeds) {
   COMMENSAL_ASSIGN(const auto graph, graph::onnx::import_file(model_file));
   COMMENSAL_ASSIGN(auto session, noise::NoisySession::create(graph, options_, feeds));
-  return std::make_unique<chain::SessionEngine>(std::move(session), verify::model_roots(*graph));
+  return std::make_unique<chain::SessionEngine>(std::move(session), receipt::model_roots(*graph));
 }
 
 core::Result<std::unique_ptr<Engine>> SessionEngineFactory::load(const core::Path& model_file) {
   COMMENSAL_ASSIGN(const auto graph, graph::onnx::import_file(model_file));
   COMMENSAL_ASSIGN(auto session, graph::Session::create(graph, options_));
-  return std::make_unique<SessionEngine>(std::move(session), verify::model_roots(*graph));
+  return std::make_unique<SessionEngine>(std::move(session), receipt::model_roots(*graph));
 }
 
 }  // namespace commensal::provider

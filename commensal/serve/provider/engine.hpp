@@ -5,7 +5,7 @@
 #include <commensal/compute/graph/session.hpp>
 #include <commensal/compute/tensor/named.hpp>
 #include <commensal/verify/chain/provider.hpp>
-#include <commensal/verify/roots.hpp>
+#include <commensal/verify/receipt/roots.hpp>
 #include <memory>
 #include <span>
 #include <vector>
@@ -17,7 +17,7 @@ namespace commensal::provider {
 class Engine {
  public:
   virtual ~Engine() = default;
-  virtual const verify::ModelRoots& roots() const = 0;
+  virtual const receipt::ModelRoots& roots() const = 0;
   /// Outputs in the graph's order. Errors: kInvalidArgument (inputs), kResourceExhausted.
   virtual core::Result<tensor::NamedTensors> run(const tensor::NamedTensors& inputs) = 0;
   /// Several requests, each answered as by run(); by default one after the other. An engine that

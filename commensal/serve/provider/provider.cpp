@@ -40,19 +40,18 @@ void Provider::State::handle(Provider& self, rpc::Task task) {
   job->task = std::move(task);
   under_way[job->task.id] = job;
   queue.add(job);
-  world.loop.offload(
-      [this, keep = self.shared_from_this(), job, token = session_token,
-       path = cache.path_of(job->task.model)] { queue.finish(job, token, path); },
-      [this, &self, keep = self.shared_from_this(), job] {
-        --status.queued;
-        cache.touch(job->task.model);
-        if (!job->is_withdrawn) {
-          under_way.erase(job->task.id);
-          finish(self, std::move(job->task), std::move(job->answer));
-        } else if (!ready.empty()) {
-          plan_flush(self);
-        }
-      });
+  world.loop.offload([this, keep = self.shared_from_this(), job, token = session_token,
+                      path = cache.path_of(job->task.model)] { queue.finish(job, token, path); },
+                     [this, &self, keep = self.shared_from_this(), job] {
+                       --status.queued;
+                       cache.touch(job->task.model);
+                       if (!job->is_withdrawn) {
+                         under_way.erase(job->task.id);
+                         finish(self, std::move(job->task), std::move(job->answer));
+                       } else if (!ready.empty()) {
+                         plan_flush(self);
+                       }
+                     });
 }
 
 void Provider::State::handle(Provider&, const rpc::Withdraw& message) {
@@ -73,7 +72,7 @@ void Provider::State::finish(Provider& self, rpc::Task task, core::Result<Answer
     if (!ready.empty()) plan_flush(self);
     return;
   }
-  Computed done{.step = verify::Step(std::move(task.job), 1),
+  Computed done{.step = receipt::Step(std::move(task.job), 1),
                 .model = task.model,
                 .input_salt = task.input_salt,
                 .output_salt = world.rng.next_digest(),

@@ -46,7 +46,7 @@ class EchoFactory final : public EngineFactory {
   class Echo final : public Engine {
    public:
     explicit Echo(std::vector<std::size_t>& asked) : asked_(asked) {}
-    const verify::ModelRoots& roots() const override { return roots_; }
+    const receipt::ModelRoots& roots() const override { return roots_; }
     core::Result<tensor::NamedTensors> run(const tensor::NamedTensors& inputs) override {
       return inputs;
     }
@@ -57,7 +57,7 @@ class EchoFactory final : public EngineFactory {
     }
 
    private:
-    verify::ModelRoots roots_{};
+    receipt::ModelRoots roots_{};
     std::vector<std::size_t>& asked_;
   };
   core::Result<std::unique_ptr<Engine>> load(const core::Path&) override {
@@ -104,7 +104,7 @@ class ProviderTest : public ::testing::Test {
       const float value = static_cast<float>(asked_);
       task.inputs = {{"x", tensor::Tensor::of<float>({1}, std::span(&value, 1))}};
       task.job.input_commitment =
-          protocol::commit_input(verify::state_root(task.inputs), task.input_salt);
+          protocol::commit_input(receipt::state_root(task.inputs), task.input_salt);
       provider_->on_message(std::move(task));
     }
     loop_.settle();

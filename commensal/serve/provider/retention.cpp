@@ -17,7 +17,7 @@ core::Bytes name_of(const core::Digest& beacon, std::uint64_t round, std::uint64
   return std::move(key).take();
 }
 
-core::Digest beacon_of(const verify::Opening& opening) {
+core::Digest beacon_of(const receipt::Opening& opening) {
   return opening.job.beacons.empty() ? core::Digest{} : opening.job.beacons[0];
 }
 
@@ -122,7 +122,7 @@ core::Result<void> Retention::keep(std::vector<Record> records) {
   const Number together = next_row_++;
   const Number first = next_held_;
   for (Record& record : records) {
-    verify::Opening& opening = record.opening;
+    receipt::Opening& opening = record.opening;
     const core::Digest beacon = beacon_of(opening);
     const core::Digest receipt = protocol::receipt_id(record.body);
     Held held{beacon, record.body, bytes_of(opening.inputs) + bytes_of(opening.outputs), {}, {}};
@@ -192,7 +192,7 @@ core::Result<void> Retention::forget(const core::Digest& beacon, std::uint64_t r
   return {};
 }
 
-core::Result<std::optional<verify::Opening>> Retention::opening(const core::Digest& receipt) {
+core::Result<std::optional<receipt::Opening>> Retention::opening(const core::Digest& receipt) {
   const auto place = places_.find(receipt);
   if (place == places_.end()) return std::nullopt;
   const RowKey& row = place->second.row;
@@ -202,7 +202,7 @@ core::Result<std::optional<verify::Opening>> Retention::opening(const core::Dige
   COMMENSAL_ASSIGN(const auto items, decode_row(*bytes));
   const auto kept = std::ranges::find(items, receipt, &Item::receipt);
   if (kept == items.end()) return std::nullopt;
-  COMMENSAL_ASSIGN(auto opening, verify::decode_opening(kept->opening));
+  COMMENSAL_ASSIGN(auto opening, receipt::decode_opening(kept->opening));
   if (const auto held = held_.find(place->second.held); held != held_.end()) {
     opening.inputs = held->second.inputs;
     opening.outputs = held->second.outputs;

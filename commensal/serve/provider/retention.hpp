@@ -4,7 +4,7 @@
 #include <commensal/base/core/store.hpp>
 #include <commensal/base/protocol/receipt.hpp>
 #include <commensal/trade/pay/ticket/book.hpp>
-#include <commensal/verify/opening.hpp>
+#include <commensal/verify/receipt/opening.hpp>
 #include <map>
 #include <optional>
 #include <span>
@@ -32,7 +32,7 @@ class Retention {
   };
   struct Record {
     protocol::ReceiptBody body;
-    verify::Opening opening;
+    receipt::Opening opening;
   };
 
   Retention(core::Store& store, const Limits& limits) : store_(store), limits_(limits) {}
@@ -49,7 +49,7 @@ class Retention {
   /// returns.
   core::Result<void> drawn(const core::Digest& beacon, std::uint64_t round,
                            std::span<const core::Digest> winners);
-  /// verify::Opening, encoded; without tensors where a crash has taken them.
+  /// receipt::Opening, encoded; without tensors where a crash has taken them.
   core::Result<std::optional<core::Bytes>> find(const core::Digest& receipt);
 
  private:
@@ -89,7 +89,7 @@ class Retention {
   std::map<Number, Held>::iterator let_go(std::map<Number, Held>::iterator held);
   core::Result<void> write(const std::map<RowKey, std::vector<Item>>& rows);
   core::Result<void> forget(const core::Digest& beacon, std::uint64_t round);
-  core::Result<std::optional<verify::Opening>> opening(const core::Digest& receipt);
+  core::Result<std::optional<receipt::Opening>> opening(const core::Digest& receipt);
   core::Result<void> write_whole(const Held& held);
 
   core::Store& store_;

@@ -7,7 +7,7 @@
 #include <commensal/base/store/fault_store.hpp>
 #include <commensal/base/store/memory_store.hpp>
 #include <commensal/serve/provider/retention.hpp>
-#include <commensal/verify/roots.hpp>
+#include <commensal/verify/receipt/roots.hpp>
 
 namespace commensal::provider {
 namespace {
@@ -23,7 +23,7 @@ class RetentionTest : public ::testing::Test {
   /// A step that was computed: an input of 1000 floats, an output of one.
   Retention::Record record(std::uint64_t round) {
     Retention::Record made;
-    verify::Opening& opening = made.opening;
+    receipt::Opening& opening = made.opening;
     std::vector<float> values(kInputFloats, static_cast<float>(++made_));
     opening.inputs = {{"x", tensor::Tensor::of<float>({1, kInputFloats}, values)}};
     opening.outputs = {{"y", tensor::Tensor::of<float>({1}, std::span(values).first(1))}};
@@ -31,10 +31,10 @@ class RetentionTest : public ::testing::Test {
     opening.input_salt = rng_.next_digest();
     opening.output_salt = rng_.next_digest();
     opening.job.input_commitment =
-        protocol::commit_input(verify::state_root(opening.inputs), opening.input_salt);
+        protocol::commit_input(receipt::state_root(opening.inputs), opening.input_salt);
     const core::Digest job = protocol::job_id(opening.job);
     opening.commitment =
-        protocol::commit_step(job, 1, verify::state_root(opening.outputs), opening.output_salt);
+        protocol::commit_step(job, 1, receipt::state_root(opening.outputs), opening.output_salt);
     made.body = {job, 1, opening.commitment, round};
     return made;
   }
@@ -46,17 +46,17 @@ class RetentionTest : public ::testing::Test {
     EXPECT_TRUE(made.open());
     return made;
   }
-  static verify::Opening shown(Retention& retention, const Retention::Record& record) {
+  static receipt::Opening shown(Retention& retention, const Retention::Record& record) {
     const auto found = retention.find(protocol::receipt_id(record.body));
     EXPECT_TRUE(found && *found);
-    return found && *found ? *verify::decode_opening(**found) : verify::Opening{};
+    return found && *found ? *receipt::decode_opening(**found) : receipt::Opening{};
   }
   static bool opens(Retention& retention, const Retention::Record& record) {
-    return verify::check_opening(shown(retention, record), record.body).has_value();
+    return receipt::check_opening(shown(retention, record), record.body).has_value();
   }
   /// What only the provider knows.
   static bool has_salts(Retention& retention, const Retention::Record& record) {
-    const verify::Opening opening = shown(retention, record);
+    const receipt::Opening opening = shown(retention, record);
     return opening.input_salt == record.opening.input_salt &&
            opening.output_salt == record.opening.output_salt &&
            protocol::job_id(opening.job) == record.body.job_id;

@@ -11,7 +11,7 @@ namespace {
 using core::ErrorCode;
 using core::fail;
 
-core::Result<void> check_job(const rpc::Task& task, const verify::ModelRoots& roots) {
+core::Result<void> check_job(const rpc::Task& task, const receipt::ModelRoots& roots) {
   const protocol::Job& job = task.job;
   if (job.numerics_version != kernels::kNumericsVersion) {
     return fail(ErrorCode::kFailedPrecondition,
@@ -22,7 +22,7 @@ core::Result<void> check_job(const rpc::Task& task, const verify::ModelRoots& ro
     return fail(ErrorCode::kFailedPrecondition, "the model is not the one that the job names");
   }
   if (job.input_commitment !=
-      protocol::commit_input(verify::state_root(task.inputs), task.input_salt)) {
+      protocol::commit_input(receipt::state_root(task.inputs), task.input_salt)) {
     return fail(ErrorCode::kFailedPrecondition, "the inputs do not open the job's c_0");
   }
   return {};
@@ -75,7 +75,7 @@ std::vector<core::Result<Answer>> Worker::run_all(std::span<const rpc::Task* con
   for (auto& answer : answers) {
     if (!answer) continue;
     answer = std::move(*run++).map([](tensor::NamedTensors&& outputs) {
-      const core::Digest root = verify::state_root(outputs);
+      const core::Digest root = receipt::state_root(outputs);
       return Answer{std::move(outputs), root};
     });
   }

@@ -187,7 +187,7 @@ struct ChainRefuse {
 };
 struct OpenReply {
   core::Digest receipt;
-  std::optional<core::Bytes> opening;  // verify::Opening, encoded; absent: no longer retained
+  std::optional<core::Bytes> opening;  // receipt::Opening, encoded; absent: no longer retained
 };
 
 using ToProvider =

@@ -12,8 +12,8 @@ namespace commensal::arbiter {
 using Attribute = std::variant<std::int64_t, std::uint32_t, std::string, std::vector<std::int64_t>,
                                std::vector<std::uint32_t>, std::vector<std::string>, Digest>;
 
-/// A node as a leaf of the graph's root has it. Values are numbered as verify/roots numbers them; 0
-/// stands for an absent one.
+/// A node as a leaf of the graph's root has it. Values are numbered as verify/receipt/roots numbers
+/// them; 0 stands for an absent one.
 struct NodeText {
   std::string domain, name;
   std::uint32_t opset = 0;

@@ -56,7 +56,7 @@ inline const std::vector<protocol::Feed> kFeeds = {{0, 0}, {1, 1}};
 inline std::unique_ptr<SessionEngine> engine_of(const std::shared_ptr<const graph::Graph>& graph) {
   auto session = noise::NoisySession::create(graph, {}, kFeeds);
   core::check(session.has_value(), "a session of a test's graph");
-  return std::make_unique<SessionEngine>(*std::move(session), verify::model_roots(*graph));
+  return std::make_unique<SessionEngine>(*std::move(session), receipt::model_roots(*graph));
 }
 
 /// Both parties' keys, and the job that they agree on.
@@ -71,12 +71,12 @@ class ChainTest : public ::testing::Test {
                       {graph_->name_of(graph_->inputs[1]), Tensor::of<float>({1, 4}, state)}};
     record_.input_salt = rng_.next_digest();
     protocol::Job& job = record_.job;
-    const verify::ModelRoots roots = verify::model_roots(*graph_);
+    const receipt::ModelRoots roots = receipt::model_roots(*graph_);
     job.graph_root = roots.graph;
     job.weight_root = roots.weights;
     job.numerics_version = kernels::kNumericsVersion;
     job.input_commitment =
-        protocol::commit_input(verify::state_root(record_.inputs), record_.input_salt);
+        protocol::commit_input(receipt::state_root(record_.inputs), record_.input_salt);
     job.steps = kLinks;
     job.client = client_key_.address();
     job.provider = provider_key_.address();

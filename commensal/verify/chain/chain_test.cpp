@@ -48,7 +48,7 @@ TEST_F(Parties, EveryLinkFollowsFromTheOneBefore) {
 TEST_F(Parties, AuditsReproduceEveryLinkAndItsReceiptVerifies) {
   make(kLinks);
   auto session = auditor();
-  const auto roots = verify::model_roots(*graph_);
+  const auto roots = receipt::model_roots(*graph_);
   for (std::uint64_t i = 1; i <= kLinks; ++i) {
     const auto shown = client_->audit(i);
     ASSERT_TRUE(shown);
@@ -117,7 +117,7 @@ TEST_F(Parties, RepeatedQuestionsHaveTheSameAnswer) {
 TEST_F(Parties, TasksThatAreNotWhatBothSignedAreRefused) {
   make(3);
   auto session = auditor();
-  const auto roots = verify::model_roots(*graph_);
+  const auto roots = receipt::model_roots(*graph_);
   const LinkTask good = client_->audit(3)->task;
   const auto bent = [&](const std::function<void(LinkTask&)>& bend) {
     LinkTask task = good;
@@ -165,7 +165,7 @@ TEST_F(Parties, ALyingLinkIsLocatedToItsOperator) {
   struct Liar final : Engine {
     Engine &truth, &lie;
     Liar(Engine& t, Engine& l) : truth(t), lie(l) {}
-    const verify::ModelRoots& roots() const override { return truth.roots(); }
+    const receipt::ModelRoots& roots() const override { return truth.roots(); }
     const graph::Graph& graph() const override { return truth.graph(); }
     core::Result<Values> run(std::uint64_t step, const Values& inputs,
                              const std::optional<noise::Noise>& noise,
@@ -177,7 +177,7 @@ TEST_F(Parties, ALyingLinkIsLocatedToItsOperator) {
   provider_.emplace(*ChainProvider::start({store, rng_, provider_key_, liar}, record_));
   make(kLinks);
   auto session = auditor();
-  const auto roots = verify::model_roots(*graph_);
+  const auto roots = receipt::model_roots(*graph_);
   for (std::uint64_t i = 1; i <= kLinks; ++i) {
     const auto shown = *client_->audit(i);
     NodeRoots ours;

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <bit>
 #include <commensal/base/core/check.hpp>
-#include <commensal/verify/audit.hpp>
 #include <commensal/verify/chain/client.hpp>
+#include <commensal/verify/receipt/replay.hpp>
 
 namespace commensal::chain {
 
@@ -119,7 +119,7 @@ Result<Countersign> ChainClient::on_commit(const Commit& message) {
   link.body.commitment = message.commitment;
   link.body.round = message.round;
   link.body.provider = message.signature;
-  verify::Step step(record_.job, message.step);
+  receipt::Step step(record_.job, message.step);
   COMMENSAL_TRY(step.commit(message.commitment, message.round, message.signature));
   const protocol::ReceiptBody body = step.body();
   link.body.client = protocol::sign_batch(world_.key, protocol::Role::kClient, {&body, 1})[0];
@@ -139,13 +139,13 @@ Result<void> ChainClient::on_deliver(const Deliver& message) {
   Values outputs;
   for (const auto& item : message.outputs) outputs.push_back(item.value);
   COMMENSAL_TRY(check_outputs(graph, outputs));
-  verify::Step step = *step_;
+  receipt::Step step = *step_;
   COMMENSAL_TRY(step.deliver(outputs_root(graph, outputs), message.output_salt));
   COMMENSAL_TRY(check_state(record_.job, graph, message.step, outputs));
   LinkRecord link = last_;
   link.phase = LinkPhase::kDelivered;
   link.output_salt = message.output_salt;
-  link.outputs = verify::name_tensors(graph, graph.outputs, outputs);
+  link.outputs = receipt::name_tensors(graph, graph.outputs, outputs);
   COMMENSAL_TRY(rows_.put(link));
   step_.reset();
   last_ = std::move(link);

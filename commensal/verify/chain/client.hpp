@@ -5,12 +5,12 @@
 #include <commensal/trade/pay/beacon/chain.hpp>
 #include <commensal/verify/chain/messages.hpp>
 #include <commensal/verify/chain/record.hpp>
-#include <commensal/verify/step.hpp>
+#include <commensal/verify/receipt/step.hpp>
 
 namespace commensal::chain {
 
 /// What an auditor of a delivered link is shown; with it, what the link's parties have signed and
-/// the salt by which its answer is compared (verify::judge).
+/// the salt by which its answer is compared (receipt::judge).
 struct LinkAudit {
   LinkTask task;
   protocol::ReceiptBody body;
@@ -80,7 +80,7 @@ class ChainClient {
   ChainRows rows_;
   std::optional<beacon::ReverseChain> noise_;  // none without noise
   LinkRecord last_;
-  std::optional<verify::Step> step_;  // of the link that is begun
+  std::optional<receipt::Step> step_;  // of the link that is begun
   Values outputs_;
 };
 

@@ -4,10 +4,10 @@
 #include <commensal/base/protocol/commitment.hpp>
 #include <commensal/compute/kernels/numerics.hpp>
 #include <commensal/trade/pay/beacon/chain.hpp>
-#include <commensal/verify/audit.hpp>
 #include <commensal/verify/chain/link.hpp>
 #include <commensal/verify/noise/noise.hpp>
 #include <commensal/verify/noise/number.hpp>
+#include <commensal/verify/receipt/replay.hpp>
 
 namespace commensal::chain {
 namespace {
@@ -52,7 +52,7 @@ Result<void> check_before(const LinkTask& task, const Digest& job_id) {
                                                  task.job.provider));
   COMMENSAL_TRY(protocol::verify_batch_signature(before.client, body, protocol::Role::kClient,
                                                  task.job.client));
-  const Digest root = verify::state_root(task.outputs_before);
+  const Digest root = receipt::state_root(task.outputs_before);
   if (protocol::commit_step(job_id, task.step - 1, root, task.salt_before) != before.commitment) {
     return fail(ErrorCode::kDataLoss, "link {}: the state before does not open c_{}", task.step,
                 task.step - 1);
@@ -75,7 +75,7 @@ Result<Values> order_outputs(const graph::Graph& graph, const tensor::NamedTenso
 }
 
 Result<void> check_model(const LinkTask& task, const noise::NoisySession& session,
-                         const verify::ModelRoots& roots) {
+                         const receipt::ModelRoots& roots) {
   if (task.job.numerics_version != kernels::kNumericsVersion) {
     return fail(ErrorCode::kFailedPrecondition,
                 "the job follows version {} of the numeric specification, this program version {}",
@@ -161,7 +161,7 @@ Result<void> check_outputs(const graph::Graph& graph, const Values& outputs) {
 }
 
 Digest outputs_root(const graph::Graph& graph, const Values& outputs) {
-  return verify::state_root(verify::name_tensors(graph, graph.outputs, outputs));
+  return receipt::state_root(receipt::name_tensors(graph, graph.outputs, outputs));
 }
 
 Result<void> check_task(const LinkTask& task) {
@@ -178,7 +178,7 @@ Result<void> check_task(const LinkTask& task) {
     return fail(ErrorCode::kDataLoss, "link {}: the noise's value does not lead to its anchor",
                 task.step);
   }
-  if (protocol::commit_input(verify::state_root(task.inputs), task.input_salt) !=
+  if (protocol::commit_input(receipt::state_root(task.inputs), task.input_salt) !=
       task.job.input_commitment) {
     return fail(ErrorCode::kDataLoss, "link {}: the inputs do not open c_0", task.step);
   }
@@ -186,7 +186,7 @@ Result<void> check_task(const LinkTask& task) {
 }
 
 Result<Values> link_inputs(const LinkTask& task, const graph::Graph& graph) {
-  COMMENSAL_ASSIGN(const Values inputs, verify::order_inputs(graph, task.inputs));
+  COMMENSAL_ASSIGN(const Values inputs, receipt::order_inputs(graph, task.inputs));
   if (task.step == 1) return inputs;
   COMMENSAL_ASSIGN(const Values before, order_outputs(graph, task.outputs_before));
   return inputs_of_link(task.job, inputs, &before);
@@ -196,7 +196,7 @@ Result<Digest> input_root_of(const LinkTask& task) {
   COMMENSAL_TRY(check_task(task));
   COMMENSAL_ASSIGN(tensor::NamedTensors given, fed(task));
   const auto noise = noise_of_link(task.job, protocol::job_id(task.job), task.step, task.value);
-  if (!noise) return verify::state_root(given);
+  if (!noise) return receipt::state_root(given);
   bool is_moved = false;
   for (std::uint32_t place = 0; place < given.size(); ++place) {
     Tensor& value = given[place].value;
@@ -204,13 +204,13 @@ Result<Digest> input_root_of(const LinkTask& task) {
     COMMENSAL_ASSIGN(value, noise::add(value, noise->seed, place, noise->exponent));
     is_moved = true;
   }
-  if (is_moved) return verify::state_root(given);
+  if (is_moved) return receipt::state_root(given);
   return fail(ErrorCode::kUnsupported, "link {}: its noise goes onto a value inside the graph",
               task.step);
 }
 
 Result<Digest> replay(const LinkTask& task, noise::NoisySession& session,
-                      const verify::ModelRoots& roots, graph::Tracer* tracer) {
+                      const receipt::ModelRoots& roots, graph::Tracer* tracer) {
   COMMENSAL_TRY(check_model(task, session, roots));
   COMMENSAL_TRY(check_task(task));
   const graph::Graph& graph = session.graph();

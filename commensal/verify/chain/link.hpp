@@ -5,7 +5,7 @@
 #include <commensal/base/protocol/receipt.hpp>
 #include <commensal/compute/tensor/named.hpp>
 #include <commensal/verify/noise/noisy_session.hpp>
-#include <commensal/verify/roots.hpp>
+#include <commensal/verify/receipt/roots.hpp>
 #include <optional>
 
 namespace commensal::chain {
@@ -89,10 +89,11 @@ core::Result<Values> link_inputs(const LinkTask& task, const graph::Graph& graph
 core::Result<core::Digest> input_root_of(const LinkTask& task);
 
 /// check_task(), then runs the link with the model of `session`, whose roots are `roots`, and
-/// returns root(Y_i), for verify::judge.
+/// returns root(Y_i), for receipt::judge.
 /// Errors besides: kFailedPrecondition (not the job's model, feeds or numeric specification), those
 /// of the run.
 core::Result<core::Digest> replay(const LinkTask& task, noise::NoisySession& session,
-                                  const verify::ModelRoots& roots, graph::Tracer* tracer = nullptr);
+                                  const receipt::ModelRoots& roots,
+                                  graph::Tracer* tracer = nullptr);
 
 }  // namespace commensal::chain

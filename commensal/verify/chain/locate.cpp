@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <commensal/base/crypto/sha256.hpp>
 #include <commensal/verify/chain/locate.hpp>
-#include <commensal/verify/roots.hpp>
+#include <commensal/verify/receipt/roots.hpp>
 
 namespace commensal::chain {
 
@@ -10,7 +10,7 @@ void NodeRoots::after_node(const graph::Node& node, const kernels::Call&,
                            std::span<const tensor::Tensor> outputs) {
   crypto::Sha256 hash = crypto::begin_tagged_hash("commensal/node/v1");
   for (const tensor::Tensor& output : outputs) {
-    hash.update(output.defined() ? verify::tensor_root(output) : core::Digest{});
+    hash.update(output.defined() ? receipt::tensor_root(output) : core::Digest{});
   }
   roots_.push_back({node.name, hash.finish()});
 }

@@ -2,9 +2,9 @@
 #include <commensal/base/protocol/commitment.hpp>
 #include <commensal/compute/kernels/numerics.hpp>
 #include <commensal/trade/pay/beacon/chain.hpp>
-#include <commensal/verify/audit.hpp>
 #include <commensal/verify/chain/provider.hpp>
 #include <commensal/verify/noise/targets.hpp>
+#include <commensal/verify/receipt/replay.hpp>
 
 namespace commensal::chain {
 
@@ -32,7 +32,7 @@ Result<void> check_job(const protocol::Job& job, const crypto::SecretKey& key,
                 "the job follows version {} of the numeric specification, this program version {}",
                 job.numerics_version, kernels::kNumericsVersion);
   }
-  if (engine.roots() != verify::ModelRoots{job.graph_root, job.weight_root}) {
+  if (engine.roots() != receipt::ModelRoots{job.graph_root, job.weight_root}) {
     return fail(ErrorCode::kFailedPrecondition, "the model is not the one that the job names");
   }
   if (job.steps > limits::kChainLinksMax) {
@@ -50,14 +50,14 @@ Commit commit_of(const LinkRecord& link) {
 
 Result<void> ChainProvider::check() {
   COMMENSAL_TRY(check_job(record_.job, world_.key, world_.engine));
-  COMMENSAL_ASSIGN(inputs_, verify::order_inputs(world_.engine.graph(), record_.inputs));
+  COMMENSAL_ASSIGN(inputs_, receipt::order_inputs(world_.engine.graph(), record_.inputs));
   // In the graph's order, so that an arbiter without the model knows which input is fed.
   const graph::Graph& graph = world_.engine.graph();
-  if (verify::state_root(record_.inputs) !=
-      verify::state_root(verify::name_tensors(graph, graph.inputs, inputs_))) {
+  if (receipt::state_root(record_.inputs) !=
+      receipt::state_root(receipt::name_tensors(graph, graph.inputs, inputs_))) {
     return fail(ErrorCode::kInvalidArgument, "the inputs are not in the model's order");
   }
-  if (protocol::commit_input(verify::state_root(record_.inputs), record_.input_salt) !=
+  if (protocol::commit_input(receipt::state_root(record_.inputs), record_.input_salt) !=
       record_.job.input_commitment) {
     return fail(ErrorCode::kInvalidArgument, "the inputs do not open the job's c_0");
   }
@@ -127,7 +127,7 @@ Result<Commit> ChainProvider::commit(const Begin& begin, std::uint64_t round, Va
   link.body.round = round;
   const protocol::ReceiptBody body{job_id_, link.step, link.body.commitment, round};
   link.body.provider = protocol::sign_batch(world_.key, protocol::Role::kProvider, {&body, 1})[0];
-  link.outputs = verify::name_tensors(graph, graph.outputs, outputs);
+  link.outputs = receipt::name_tensors(graph, graph.outputs, outputs);
   COMMENSAL_TRY(rows_.put(link));
   last_ = std::move(link);
   outputs_ = std::move(outputs);

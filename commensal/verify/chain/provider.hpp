@@ -13,7 +13,7 @@ class Engine {
  public:
   virtual ~Engine() = default;
   /// Of the model that it was asked for.
-  virtual const verify::ModelRoots& roots() const = 0;
+  virtual const receipt::ModelRoots& roots() const = 0;
   virtual const graph::Graph& graph() const = 0;
   virtual core::Result<Values> run(std::uint64_t step, const Values& inputs,
                                    const std::optional<noise::Noise>& noise,
@@ -27,9 +27,9 @@ class Engine {
 
 class SessionEngine final : public Engine {
  public:
-  SessionEngine(noise::NoisySession session, const verify::ModelRoots& roots)
+  SessionEngine(noise::NoisySession session, const receipt::ModelRoots& roots)
       : session_(std::move(session)), roots_(roots) {}
-  const verify::ModelRoots& roots() const override { return roots_; }
+  const receipt::ModelRoots& roots() const override { return roots_; }
   const graph::Graph& graph() const override { return session_.graph(); }
   core::Result<Values> run(std::uint64_t, const Values& inputs,
                            const std::optional<noise::Noise>& noise,
@@ -39,7 +39,7 @@ class SessionEngine final : public Engine {
 
  private:
   noise::NoisySession session_;
-  verify::ModelRoots roots_;
+  receipt::ModelRoots roots_;
 };
 
 /// The provider's side of one chain. Before it commits, outputs and salt are durable; before it

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <commensal/verify/chain/record.hpp>
-#include <commensal/verify/tensor_codec.hpp>
+#include <commensal/verify/receipt/tensor_codec.hpp>
 
 namespace commensal::chain {
 namespace {
@@ -61,11 +61,11 @@ void write_task(Writer& writer, const LinkTask& task) {
   writer.field("step", task.step);
   writer.field("value", task.value);
   writer.field("input_salt", task.input_salt);
-  verify::write_tensors(writer, task.inputs);
+  receipt::write_tensors(writer, task.inputs);
   writer.u8(task.signed_before ? 1 : 0);
   if (task.signed_before) write_signed(writer, *task.signed_before);
   writer.field("salt_before", task.salt_before);
-  verify::write_tensors(writer, task.outputs_before);
+  receipt::write_tensors(writer, task.outputs_before);
 }
 
 void read_task(Reader& reader, LinkTask& task) {
@@ -73,12 +73,12 @@ void read_task(Reader& reader, LinkTask& task) {
   reader.field("step", task.step);
   reader.field("value", task.value);
   reader.field("input_salt", task.input_salt);
-  task.inputs = verify::read_tensors(reader);
+  task.inputs = receipt::read_tensors(reader);
   const std::uint8_t has_before = reader.u8();
   if (has_before > 1) reader.refuse(ErrorCode::kInvalidArgument, "expected 0 or 1");
   if (has_before == 1) read_signed(reader, task.signed_before.emplace());
   reader.field("salt_before", task.salt_before);
-  task.outputs_before = verify::read_tensors(reader);
+  task.outputs_before = receipt::read_tensors(reader);
 }
 
 }  // namespace
@@ -126,7 +126,7 @@ core::Bytes encode(const ChainRecord& record) {
   writer.u8(kVersion);
   writer.field("job", record.job);
   writer.field("input_salt", record.input_salt);
-  verify::write_tensors(writer, record.inputs);
+  receipt::write_tensors(writer, record.inputs);
   return std::move(writer).take();
 }
 
@@ -136,7 +136,7 @@ Result<ChainRecord> decode_chain_record(core::ByteView bytes) {
   read_version(reader);
   reader.field("job", record.job);
   reader.field("input_salt", record.input_salt);
-  record.inputs = verify::read_tensors(reader);
+  record.inputs = receipt::read_tensors(reader);
   COMMENSAL_TRY(reader.finish());
   return record;
 }
@@ -149,7 +149,7 @@ core::Bytes encode(const LinkRecord& record) {
   writer.field("value", record.value);
   write_signed(writer, record.body);
   writer.field("output_salt", record.output_salt);
-  verify::write_tensors(writer, record.outputs);
+  receipt::write_tensors(writer, record.outputs);
   return std::move(writer).take();
 }
 
@@ -162,7 +162,7 @@ Result<LinkRecord> decode_link_record(core::ByteView bytes) {
   reader.field("value", record.value);
   read_signed(reader, record.body);
   reader.field("output_salt", record.output_salt);
-  record.outputs = verify::read_tensors(reader);
+  record.outputs = receipt::read_tensors(reader);
   COMMENSAL_TRY(reader.finish());
   return record;
 }

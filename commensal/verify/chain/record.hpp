@@ -15,7 +15,7 @@ struct ChainRecord {
   tensor::NamedTensors inputs;
 };
 
-/// How far a link has got: one party's own view (verify/step.hpp has the whole order).
+/// How far a link has got: one party's own view (verify/receipt/step.hpp has the whole order).
 enum class LinkPhase : std::uint8_t { kCommitted, kCountersigned, kDelivered };
 std::span<const std::string_view> enum_names(LinkPhase);
 

@@ -8,7 +8,7 @@ namespace commensal::chain {
 
 core::Result<Replayer::Loaded*> Replayer::loaded(const protocol::Job& job,
                                                  const core::Path& model) {
-  const verify::ModelRoots wanted{job.graph_root, job.weight_root};
+  const receipt::ModelRoots wanted{job.graph_root, job.weight_root};
   const auto found = std::ranges::find_if(loaded_, [&](const Loaded& item) {
     return item.roots == wanted && item.session.feeds() == job.feeds;
   });
@@ -19,7 +19,7 @@ core::Result<Replayer::Loaded*> Replayer::loaded(const protocol::Job& job,
   COMMENSAL_ASSIGN(const auto graph, graph::onnx::import_file(model));
   COMMENSAL_ASSIGN(auto session, noise::NoisySession::create(graph, {}, job.feeds));
   if (loaded_.size() >= limits::kEnginesMax) loaded_.pop_back();
-  loaded_.push_front({verify::model_roots(*graph), std::move(session)});
+  loaded_.push_front({receipt::model_roots(*graph), std::move(session)});
   return &loaded_.front();
 }
 

@@ -16,7 +16,7 @@ class Replayer {
 
  private:
   struct Loaded {
-    verify::ModelRoots roots;
+    receipt::ModelRoots roots;
     noise::NoisySession session;
   };
   core::Result<Loaded*> loaded(const protocol::Job& job, const core::Path& model);

@@ -4,8 +4,8 @@
 #include <commensal/base/core/rng.hpp>
 #include <commensal/base/protocol/commitment.hpp>
 #include <commensal/compute/kernels/random_values.hpp>
-#include <commensal/verify/audit.hpp>
 #include <commensal/verify/dispute/player.hpp>
+#include <commensal/verify/receipt/replay.hpp>
 #include <functional>
 
 /// Disputes between an honest side and one that lies, for tests and the laboratory.
@@ -104,13 +104,13 @@ class Liar final : public Player {
 /// A model, what it is asked, and the papers of one request.
 struct Case {
   std::shared_ptr<const graph::Graph> graph;
-  std::shared_ptr<const verify::ModelLeaves> model;
+  std::shared_ptr<const receipt::ModelLeaves> model;
   std::vector<Tensor> inputs;
   crypto::SecretKey provider = key_of(1), client = key_of(2), challenger = key_of(3);
 
   Case(std::shared_ptr<const graph::Graph> given, std::vector<Tensor> x)
       : graph(std::move(given)),
-        model(std::make_shared<verify::ModelLeaves>(verify::model_leaves(*graph))),
+        model(std::make_shared<receipt::ModelLeaves>(receipt::model_leaves(*graph))),
         inputs(std::move(x)) {}
 
   Hand hand(Side side, Rerun rerun) const {
@@ -125,10 +125,10 @@ struct Case {
     arbiter::Setup made;
     made.input_salt = rng.next_digest();
     made.output_salt = rng.next_digest();
-    made.input_root = verify::state_root(verify::name_tensors(*graph, graph->inputs, inputs));
+    made.input_root = receipt::state_root(receipt::name_tensors(*graph, graph->inputs, inputs));
     made.challenger = challenger.address();
     protocol::Receipt& receipt = made.receipt;
-    const verify::ModelRoots roots = verify::model_roots(*model);
+    const receipt::ModelRoots roots = receipt::model_roots(*model);
     receipt.job.graph_root = roots.graph;
     receipt.job.weight_root = roots.weights;
     receipt.job.numerics_version = arbiter::kNumericsOfPrograms;

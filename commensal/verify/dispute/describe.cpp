@@ -2,7 +2,7 @@
 #include <bit>
 #include <commensal/base/crypto/merkle.hpp>
 #include <commensal/verify/dispute/describe.hpp>
-#include <commensal/verify/roots.hpp>
+#include <commensal/verify/receipt/roots.hpp>
 
 namespace commensal::dispute {
 namespace {
@@ -12,7 +12,7 @@ using arbiter::Operand;
 
 struct AttributeText {
   Attribute operator()(float value) const { return std::bit_cast<std::uint32_t>(value); }
-  Attribute operator()(const tensor::Tensor& value) const { return verify::tensor_root(value); }
+  Attribute operator()(const tensor::Tensor& value) const { return receipt::tensor_root(value); }
   Attribute operator()(const std::vector<float>& values) const {
     std::vector<std::uint32_t> bits;
     for (const float value : values) bits.push_back(std::bit_cast<std::uint32_t>(value));

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <commensal/base/core/check.hpp>
-#include <commensal/verify/audit.hpp>
 #include <commensal/verify/dispute/describe.hpp>
 #include <commensal/verify/dispute/player.hpp>
+#include <commensal/verify/receipt/replay.hpp>
 
 namespace commensal::dispute {
 
@@ -25,7 +25,7 @@ std::vector<Bytes> state_leaves(const tensor::NamedTensors& tensors) {
   for (const tensor::NamedTensor& item : tensors) {
     Writer leaf;
     leaf.text(item.name);
-    leaf.raw(verify::tensor_root(item.value));
+    leaf.raw(receipt::tensor_root(item.value));
     leaves.push_back(std::move(leaf).take());
   }
   return leaves;
@@ -100,8 +100,9 @@ core::Result<void> Player::run() {
   trace_tree_ = tree_of(std::move(leaves));
   graph_tree_ = tree_of(hand_.model->graph);
   weight_tree_ = tree_of(hand_.model->weights);
-  state_tree_ = tree_of(state_leaves(verify::name_tensors(graph, graph.inputs, hand_.inputs)));
-  output_root_ = verify::state_root(verify::name_tensors(graph, graph.outputs, std::move(outputs)));
+  state_tree_ = tree_of(state_leaves(receipt::name_tensors(graph, graph.inputs, hand_.inputs)));
+  output_root_ =
+      receipt::state_root(receipt::name_tensors(graph, graph.outputs, std::move(outputs)));
   return {};
 }
 

@@ -4,7 +4,7 @@
 #include <commensal/compute/graph/session.hpp>
 #include <commensal/verify/arbiter/referee.hpp>
 #include <commensal/verify/dispute/trace.hpp>
-#include <commensal/verify/roots.hpp>
+#include <commensal/verify/receipt/roots.hpp>
 #include <functional>
 
 namespace commensal::dispute {
@@ -18,8 +18,8 @@ struct Hand {
   arbiter::Side side = arbiter::Side::kProvider;
   const crypto::SecretKey* key = nullptr;
   std::shared_ptr<const graph::Graph> graph;
-  std::shared_ptr<const verify::ModelLeaves> model;  // of the same graph
-  std::vector<tensor::Tensor> inputs;                // in the graph's order
+  std::shared_ptr<const receipt::ModelLeaves> model;  // of the same graph
+  std::vector<tensor::Tensor> inputs;                 // in the graph's order
   Rerun rerun;
 };
 /// A session's runs on the hand's inputs, which must outlive what is returned.

@@ -40,7 +40,7 @@ std::vector<core::Digest> leaf_hashes(core::ByteView bytes, kernels::ThreadPool&
 
 // ---- checkpoints ------------------------------------------------------------------------
 
-CheckpointRecorder::CheckpointRecorder(const graph::Graph& graph, const verify::ModelLeaves& model,
+CheckpointRecorder::CheckpointRecorder(const graph::Graph& graph, const receipt::ModelLeaves& model,
                                        kernels::ThreadPool& threads)
     : graph_(graph),
       model_(model),

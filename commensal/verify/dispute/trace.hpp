@@ -5,7 +5,7 @@
 #include <commensal/compute/graph/tracer.hpp>
 #include <commensal/compute/kernels/thread_pool.hpp>
 #include <commensal/verify/arbiter/facts.hpp>
-#include <commensal/verify/roots.hpp>
+#include <commensal/verify/receipt/roots.hpp>
 #include <optional>
 
 namespace commensal::dispute {
@@ -18,7 +18,7 @@ std::vector<core::Digest> leaf_hashes(core::ByteView bytes, kernels::ThreadPool&
 class CheckpointRecorder final : public graph::Tracer {
  public:
   /// What is given must outlive the recorder.
-  CheckpointRecorder(const graph::Graph& graph, const verify::ModelLeaves& model,
+  CheckpointRecorder(const graph::Graph& graph, const receipt::ModelLeaves& model,
                      kernels::ThreadPool& threads);
 
   void after_node(const graph::Node& node, const kernels::Call& call,
@@ -35,7 +35,7 @@ class CheckpointRecorder final : public graph::Tracer {
   bool outlives(const Live& value) const;
 
   const graph::Graph& graph_;
-  const verify::ModelLeaves& model_;
+  const receipt::ModelLeaves& model_;
   kernels::ThreadPool& threads_;
   std::vector<Live> values_;  // by ValueId
   std::vector<bool> ran_;     // by node

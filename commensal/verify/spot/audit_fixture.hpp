@@ -3,7 +3,7 @@
 
 #include <commensal/base/core/rng.hpp>
 #include <commensal/base/protocol/commitment.hpp>
-#include <commensal/verify/audit.hpp>
+#include <commensal/verify/receipt/replay.hpp>
 #include <commensal/verify/spot/auditor.hpp>
 #include <commensal/verify/spot/prover.hpp>
 #include <functional>
@@ -42,8 +42,8 @@ inline std::span<std::uint8_t> writable(const Tensor& tensor) {
   return {const_cast<std::uint8_t*>(tensor.bytes().data()), tensor.bytes().size()};
 }
 inline dispute::Rerun meddled(const graph::Graph& graph, Change change, dispute::Rerun honest) {
-  return [&graph, change = std::move(change), honest = std::move(honest)](
-             graph::Tracer& tracer, core::Pacer* pacer) {
+  return [&graph, change = std::move(change), honest = std::move(honest)](graph::Tracer& tracer,
+                                                                          core::Pacer* pacer) {
     Meddling meddling(graph, change, tracer);
     return honest(meddling, pacer);
   };
@@ -76,14 +76,14 @@ struct AuditCase {
     papers.job.weight_root = model->roots.weights;
     papers.job.provider = provider.address();
     papers.job.input_commitment = protocol::commit_input(
-        verify::state_root(verify::name_tensors(*model->graph, model->graph->inputs, inputs)),
+        receipt::state_root(receipt::name_tensors(*model->graph, model->graph->inputs, inputs)),
         papers.input_salt);
     papers.body = {protocol::job_id(papers.job), 1, {}, 3};
   }
   /// The provider commits to these outputs.
   void commit(const std::vector<Tensor>& outputs) {
-    const auto root = verify::state_root(
-        verify::name_tensors(*model->graph, model->graph->outputs, outputs));
+    const auto root =
+        receipt::state_root(receipt::name_tensors(*model->graph, model->graph->outputs, outputs));
     papers.body.commitment =
         protocol::commit_step(papers.body.job_id, 1, root, *papers.output_salt);
   }

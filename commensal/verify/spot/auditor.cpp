@@ -68,7 +68,7 @@ void Audit::go_to(Phase phase) {
 
 Result<Audit> Audit::open(AuditSetup setup, const core::Clock& clock, Scratch& scratch) {
   COMMENSAL_TRY(check(setup.terms));
-  const verify::ModelRoots& roots = setup.model->roots;
+  const receipt::ModelRoots& roots = setup.model->roots;
   if (roots.graph != setup.job.graph_root || roots.weights != setup.job.weight_root) {
     return fail(ErrorCode::kFailedPrecondition, "audit: the model is not the job's");
   }
@@ -138,8 +138,7 @@ Result<void> Audit::roots(ByteView message, std::uint64_t latest_round) {
     leaf.raw(arbiter::tensor_root(facts.at(id)));
     outputs.add(crypto::leaf_hash(leaf.written()));
   }
-  output_root_ =
-      arbiter::counted_root("commensal/state/v1", graph.outputs.size(), outputs.root());
+  output_root_ = arbiter::counted_root("commensal/state/v1", graph.outputs.size(), outputs.root());
   const bool is_committed =
       !setup_.output_salt ||
       protocol::commit_step(setup_.body.job_id, setup_.body.step, output_root_,
@@ -168,8 +167,7 @@ Result<void> Audit::beacon(std::uint64_t round, const Digest& value) {
 Result<void> Audit::openings(ByteView message) {
   COMMENSAL_TRY(expect(Phase::kDrawn, "openings"));
   COMMENSAL_ASSIGN(const Openings openings, decode_openings(message));
-  if (openings.receipt_id != protocol::receipt_id(setup_.body) ||
-      openings.round != setup_.round) {
+  if (openings.receipt_id != protocol::receipt_id(setup_.body) || openings.round != setup_.round) {
     return fail(ErrorCode::kInvalidArgument, "openings: of another receipt or round");
   }
   Answers answers(*setup_.model, facts_, list_, setup_.terms, *scratch_);

@@ -80,8 +80,8 @@ core::Result<void> Surveyor::look_at(std::size_t n) {
     COMMENSAL_ASSIGN(auto sheet, Sheet::of(*type(id)));
     inputs.push_back(&sheets.emplace_back(std::move(sheet)).tensor());
   }
-  kernels::Call call{node.opset, &node.attributes, inputs,
-                     static_cast<int>(node.outputs.size()), {}, nullptr};
+  kernels::Call call{node.opset, &node.attributes, inputs, static_cast<int>(node.outputs.size()),
+                     {},         nullptr};
   auto types = node.op->infer(call);
   if (!types) return {};
   call.outputs = *std::move(types);
@@ -128,8 +128,8 @@ std::uint64_t steps_of(const kernels::Operator& op, const kernels::Call& call,
 
 std::shared_ptr<const AuditModel> AuditModel::of(std::shared_ptr<const Graph> graph) {
   auto made = std::make_shared<AuditModel>();
-  made->leaves = verify::model_leaves(*graph);
-  made->roots = verify::model_roots(made->leaves);
+  made->leaves = receipt::model_leaves(*graph);
+  made->roots = receipt::model_roots(made->leaves);
   kernels::ThreadPool one(1);
   for (const auto& [id, tensor] : graph->initialisers) {
     if (tensor.dtype() == tensor::DType::kString) continue;
@@ -144,8 +144,7 @@ core::Result<std::shared_ptr<const Survey>> Survey::of(const Graph& graph,
                                                        std::span<const TensorType> inputs) {
   auto known = graph::optimise::known_of(graph, inputs);
   if (!known) {
-    return core::fail(core::ErrorCode::kInvalidArgument,
-                      "the graph refuses inputs of these types");
+    return core::fail(core::ErrorCode::kInvalidArgument, "the graph refuses inputs of these types");
   }
   auto made = std::make_shared<Survey>();
   made->known = *std::move(known);

@@ -3,7 +3,7 @@
 
 #include <commensal/compute/graph/optimise/known.hpp>
 #include <commensal/verify/arbiter/facts.hpp>
-#include <commensal/verify/roots.hpp>
+#include <commensal/verify/receipt/roots.hpp>
 
 /// What of a model's step can be opened, and what that takes. Both sides of a sublinear audit make
 /// it for themselves.
@@ -15,8 +15,8 @@ using core::Digest;
 /// A model as it is audited: its roots, and those of its weights. Immutable, shared.
 struct AuditModel {
   std::shared_ptr<const graph::Graph> graph;
-  verify::ModelLeaves leaves;
-  verify::ModelRoots roots;
+  receipt::ModelLeaves leaves;
+  receipt::ModelRoots roots;
   std::map<graph::ValueId, TensorFacts> weights;
 
   /// Hashes all weights.
@@ -32,9 +32,9 @@ enum class Check : std::uint8_t {
 
 struct Spot {
   Check check = Check::kNone;
-  bool is_product = false;   // fused multiply-add chains, where the work is
-  bool is_large = false;     // a matrix product that a vector can check at a fraction of its cost
-  std::uint64_t work = 0;    // multiply-adds, or steps, of all outputs
+  bool is_product = false;  // fused multiply-add chains, where the work is
+  bool is_large = false;    // a matrix product that a vector can check at a fraction of its cost
+  std::uint64_t work = 0;   // multiply-adds, or steps, of all outputs
   std::uint64_t elements = 0, leaves = 0;  // of all outputs
   std::uint64_t opened = 0;  // leaves to open for one check of it, weights not among them
 };
@@ -43,8 +43,8 @@ struct Spot {
 /// while it is made. Thread-safety: any thread.
 struct Survey {
   graph::optimise::Known known;
-  std::vector<Spot> nodes;       // by node
-  std::uint64_t work = 0;        // of all nodes
+  std::vector<Spot> nodes;  // by node
+  std::uint64_t work = 0;   // of all nodes
   std::uint64_t input_bytes = 0, weight_bytes = 0;
 
   /// Error: kInvalidArgument if the graph refuses inputs of these types.

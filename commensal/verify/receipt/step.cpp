@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <commensal/base/core/check.hpp>
 #include <commensal/base/protocol/commitment.hpp>
-#include <commensal/verify/step.hpp>
+#include <commensal/verify/receipt/step.hpp>
 
-namespace commensal::verify {
+namespace commensal::receipt {
 
 using core::ErrorCode;
 using core::fail;
@@ -76,4 +76,4 @@ core::Result<void> Step::deliver(const core::Digest& output_root, const core::Di
   return {};
 }
 
-}  // namespace commensal::verify
+}  // namespace commensal::receipt

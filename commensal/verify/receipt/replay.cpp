@@ -3,9 +3,9 @@
 #include <commensal/base/core/check.hpp>
 #include <commensal/base/protocol/commitment.hpp>
 #include <commensal/compute/kernels/numerics.hpp>
-#include <commensal/verify/audit.hpp>
+#include <commensal/verify/receipt/replay.hpp>
 
-namespace commensal::verify {
+namespace commensal::receipt {
 namespace {
 
 using core::ErrorCode;
@@ -96,4 +96,4 @@ core::Result<std::vector<tensor::Tensor>> order_inputs(const graph::Graph& graph
   return ordered;
 }
 
-}  // namespace commensal::verify
+}  // namespace commensal::receipt

@@ -5,10 +5,10 @@
 #include <commensal/base/protocol/receipt.hpp>
 #include <commensal/base/protocol/verdict.hpp>
 #include <commensal/compute/graph/session.hpp>
-#include <commensal/verify/opening.hpp>
-#include <commensal/verify/roots.hpp>
+#include <commensal/verify/receipt/opening.hpp>
+#include <commensal/verify/receipt/roots.hpp>
 
-namespace commensal::verify {
+namespace commensal::receipt {
 
 /// Everything an auditor is shown: never the output's salt nor the output, so that it cannot copy
 /// the answer but must compute it.
@@ -41,4 +41,4 @@ tensor::NamedTensors name_tensors(const graph::Graph& graph, const std::vector<g
 core::Result<std::vector<tensor::Tensor>> order_inputs(const graph::Graph& graph,
                                                        const tensor::NamedTensors& tensors);
 
-}  // namespace commensal::verify
+}  // namespace commensal::receipt

@@ -6,7 +6,7 @@
 #include <commensal/compute/tensor/named.hpp>
 #include <unordered_map>
 
-namespace commensal::verify {
+namespace commensal::receipt {
 
 // What commitments are made of: one hash for all that a tensor, a state or a model is.
 // Pure functions. Source: docs/protocol.md, "Roots".
@@ -43,4 +43,4 @@ ModelRoots model_roots(const ModelLeaves& leaves);
 /// not depend on inner names, on the order of the initialisers or on the file's encoding.
 ModelRoots model_roots(const graph::Graph& graph);
 
-}  // namespace commensal::verify
+}  // namespace commensal::receipt

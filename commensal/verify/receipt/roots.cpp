@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <commensal/verify/roots.hpp>
+#include <commensal/verify/receipt/roots.hpp>
 
 #include <bit>
 #include <commensal/base/crypto/merkle.hpp>
 #include <commensal/base/crypto/sha256.hpp>
-#include <commensal/verify/tensor_codec.hpp>
+#include <commensal/verify/receipt/tensor_codec.hpp>
 #include <string_view>
 #include <unordered_map>
 
-namespace commensal::verify {
+namespace commensal::receipt {
 namespace {
 
 using core::Digest;
@@ -177,4 +177,4 @@ ModelRoots model_roots(const ModelLeaves& leaves) {
 
 ModelRoots model_roots(const Graph& graph) { return model_roots(model_leaves(graph)); }
 
-}  // namespace commensal::verify
+}  // namespace commensal::receipt

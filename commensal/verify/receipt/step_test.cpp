@@ -3,9 +3,9 @@
 
 #include <commensal/base/core/rng.hpp>
 #include <commensal/base/protocol/commitment.hpp>
-#include <commensal/verify/step.hpp>
+#include <commensal/verify/receipt/step.hpp>
 
-namespace commensal::verify {
+namespace commensal::receipt {
 namespace {
 
 using Phase = Step::Phase;
@@ -101,4 +101,4 @@ TEST_F(StepTest, NoSequenceOfMovesBreaksTheOrder) {
 }
 
 }  // namespace
-}  // namespace commensal::verify
+}  // namespace commensal::receipt

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <commensal/verify/tensor_codec.hpp>
+#include <commensal/verify/receipt/tensor_codec.hpp>
 
-namespace commensal::verify {
+namespace commensal::receipt {
 namespace {
 
 using core::ErrorCode;
@@ -69,4 +69,4 @@ tensor::NamedTensors read_tensors(Reader& reader) {
   return tensors;
 }
 
-}  // namespace commensal::verify
+}  // namespace commensal::receipt

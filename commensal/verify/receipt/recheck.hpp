@@ -2,11 +2,11 @@
 #pragma once
 
 #include <commensal/compute/graph/session.hpp>
-#include <commensal/verify/opening.hpp>
+#include <commensal/verify/receipt/opening.hpp>
 #include <functional>
 #include <string_view>
 
-namespace commensal::verify {
+namespace commensal::receipt {
 
 /// What a re-execution by hand found.
 struct Recheck {
@@ -26,4 +26,4 @@ core::Result<Recheck> recheck(const protocol::Receipt& receipt, const Opening& o
                               const graph::SessionOptions& options,
                               const std::function<void(std::string_view)>& passed);
 
-}  // namespace commensal::verify
+}  // namespace commensal::receipt

@@ -4,10 +4,10 @@
 #include <commensal/base/core/rng.hpp>
 #include <commensal/base/protocol/commitment.hpp>
 #include <commensal/compute/kernels/numerics.hpp>
-#include <commensal/verify/audit.hpp>
-#include <commensal/verify/tensor_codec.hpp>
+#include <commensal/verify/receipt/replay.hpp>
+#include <commensal/verify/receipt/tensor_codec.hpp>
 
-namespace commensal::verify {
+namespace commensal::receipt {
 namespace {
 
 using tensor::Tensor;
@@ -181,4 +181,4 @@ TEST(Inputs, AreOrderedAndNamed) {
 }
 
 }  // namespace
-}  // namespace commensal::verify
+}  // namespace commensal::receipt

@@ -4,7 +4,7 @@
 #include <commensal/base/protocol/job.hpp>
 #include <commensal/base/protocol/receipt.hpp>
 
-namespace commensal::verify {
+namespace commensal::receipt {
 
 /// The order within a step, as one party sees it; both sides drive one of these, and neither can
 /// be moved out of order:
@@ -51,4 +51,4 @@ class Step {
 
 std::string_view name_of(Step::Phase phase);
 
-}  // namespace commensal::verify
+}  // namespace commensal::receipt

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <commensal/base/protocol/commitment.hpp>
-#include <commensal/verify/opening.hpp>
-#include <commensal/verify/roots.hpp>
-#include <commensal/verify/tensor_codec.hpp>
+#include <commensal/verify/receipt/opening.hpp>
+#include <commensal/verify/receipt/roots.hpp>
+#include <commensal/verify/receipt/tensor_codec.hpp>
 
-namespace commensal::verify {
+namespace commensal::receipt {
 namespace {
 
 // Larger than a noun may be, so it has a frame of its own: version, then the fields.
@@ -60,4 +60,4 @@ core::Result<void> check_opening(const Opening& opening, const protocol::Receipt
   return {};
 }
 
-}  // namespace commensal::verify
+}  // namespace commensal::receipt

@@ -4,7 +4,7 @@
 #include <commensal/base/protocol/encoding.hpp>
 #include <commensal/compute/tensor/named.hpp>
 
-namespace commensal::verify {
+namespace commensal::receipt {
 
 /// dtype (u8, ONNX's number), rank (u8), dimensions (u64 each).
 void write_type(protocol::Writer& writer, const tensor::TensorType& type);
@@ -16,4 +16,4 @@ void write_tensors(protocol::Writer& writer, const tensor::NamedTensors& tensors
 /// disagree, unknown types, and what passes a bound of limits.hpp.
 tensor::NamedTensors read_tensors(protocol::Reader& reader);
 
-}  // namespace commensal::verify
+}  // namespace commensal::receipt

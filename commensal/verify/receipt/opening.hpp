@@ -5,7 +5,7 @@
 #include <commensal/base/protocol/receipt.hpp>
 #include <commensal/compute/tensor/named.hpp>
 
-namespace commensal::verify {
+namespace commensal::receipt {
 
 /// What a provider retains of a step and shows when it is asked: all that the commitments hide.
 /// A job of one step: `inputs` open c_0, `outputs` open c_1. Without outputs (a model has some) it
@@ -29,4 +29,4 @@ core::Result<Opening> decode_opening(core::ByteView bytes);
 /// Error: kDataLoss, naming what does not open.
 core::Result<void> check_opening(const Opening& opening, const protocol::ReceiptBody& body);
 
-}  // namespace commensal::verify
+}  // namespace commensal::receipt
