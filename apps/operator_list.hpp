@@ -14,7 +14,7 @@ struct OperatorEntry {
   int until = 0;         // 0: still in force
   bool is_fast = false;  // has a kernel beside ref/'s, at the newest opset
   bool takes_strings = false;
-  std::string kind;  // what audits go by: "elementwise", "dot product", ...
+  std::string kind;  // "elementwise", "dot product", ...
 };
 
 /// Alphabetical, by domain, then by name.

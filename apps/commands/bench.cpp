@@ -140,9 +140,6 @@ void declare_verify(CLI::App& app, Options& options) {
   app.add_option("--disputes", options.verify.disputes, "Disputes about each network")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
-  app.add_option("--audits", options.verify.audits, "Sublinear audits of each fraud")
-      ->check(CLI::Range(1, 100'000))
-      ->capture_default_str();
   app.add_option("--seed", options.verify.seed, "What operators are drawn from")
       ->capture_default_str();
   app.add_flag("--json", options.json, "Print JSON");

@@ -52,9 +52,6 @@ core::Result<Rows> run_verify_bench(const VerifyBenchOptions& options, const cor
   COMMENSAL_ASSIGN(Rows replays, replay_rows(resnet, options.rounds, audit));
   append(rows, std::move(replays));
   append(rows, rule_rows(audit, options.seed));
-  COMMENSAL_ASSIGN(Rows sublinear, sublinear_rows(resnet, options.rounds, options.audits,
-                                                  options.seed, audit));
-  append(rows, std::move(sublinear));
   COMMENSAL_ASSIGN(Rows disputes, dispute_rows(resnet, options.disputes, options.seed, true));
   append(rows, std::move(disputes));
   if (options.encoder.empty()) return rows;

@@ -29,9 +29,6 @@ double run_seconds(graph::Session& session, const Subject& subject);
 /// What noise adds to a step, and a full replay by an auditor; `audit` is the latter as a share of
 /// a step.
 core::Result<std::vector<Row>> replay_rows(const Subject& subject, int rounds, double& audit);
-/// Sublinear audits: what one costs, and how often they catch what; `replay` as `audit` above.
-core::Result<std::vector<Row>> sublinear_rows(const Subject& subject, int rounds, int audits,
-                                              std::uint64_t seed, double replay);
 /// The rules of others for the same requests, by the measured cost of a replay.
 std::vector<Row> rule_rows(double audit, std::uint64_t seed);
 /// Disputes about operators all over the network.

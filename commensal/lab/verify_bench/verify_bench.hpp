@@ -15,7 +15,6 @@ struct VerifyBenchOptions {
   core::Path folder;   // for the provider's state, on the disk that is to be measured
   int rounds = 15;     // of each measurement
   int disputes = 12;   // of each network, about operators all over it
-  int audits = 200;    // of each fraud, by the sublinear audit
   std::uint64_t seed = 1;
 };
 

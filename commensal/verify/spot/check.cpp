@@ -1,12 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <array>
 #include <cmath>
+#include <commensal/base/crypto/sha256.hpp>
 #include <commensal/verify/spot/check.hpp>
-#include <commensal/verify/spot/dice.hpp>
 #include <commensal/verify/spot/sheet.hpp>
 #include <numeric>
 #include <set>
 
 namespace commensal::spot {
+namespace {
+
+/// Numbers that follow from a seed: the first eight bytes, big-endian, of
+/// H(tag, seed | i as u64) for i = 0, 1, ... Modulo n they are uniform but for n / 2^64.
+class Dice {
+ public:
+  explicit Dice(const core::Digest& seed) : seed_(seed) {}
+
+  /// In [0, bound). Precondition: bound > 0.
+  std::uint64_t below(std::uint64_t bound) {
+    std::array<std::uint8_t, 8> counter{};
+    for (std::size_t b = 0; b < 8; ++b) {
+      counter[7 - b] = static_cast<std::uint8_t>(drawn_ >> 8 * b);
+    }
+    ++drawn_;
+    const core::Digest hash = crypto::tagged_hash("commensal/spot/v1", seed_, counter);
+    std::uint64_t made = 0;
+    for (std::size_t b = 0; b < 8; ++b) made = made << 8 | hash[b];
+    return made % bound;
+  }
+
+ private:
+  core::Digest seed_;
+  std::uint64_t drawn_ = 0;
+};
+
+}  // namespace
 
 core::Result<std::uint64_t> samples_for(const SpotPolicy& policy) {
   const double f = policy.fraction, e = policy.escape;
@@ -28,7 +56,7 @@ std::vector<std::int64_t> draw_places(const core::Digest& seed, std::int64_t ele
     return all;
   }
   // Floyd's: each subset of this size is as likely as any other.
-  Dice dice("commensal/spot/v1", seed);
+  Dice dice(seed);
   std::set<std::int64_t> drawn;
   for (auto last = elements - static_cast<std::int64_t>(count); last < elements; ++last) {
     const auto place = static_cast<std::int64_t>(dice.below(static_cast<std::uint64_t>(last) + 1));

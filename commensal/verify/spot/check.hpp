@@ -24,7 +24,7 @@ std::vector<std::int64_t> draw_places(const core::Digest& seed, std::int64_t ele
                                       std::uint64_t count);
 
 struct SpotDifference {
-  std::int64_t element = 0;  // -1: the claim has another type
+  std::int64_t element = 0;                 // -1: the claim has another type
   std::uint64_t claimed = 0, computed = 0;  // bits
 };
 struct SpotReport {

@@ -3,8 +3,8 @@
 #include <commensal/compute/graph/optimise/known.hpp>
 #include <commensal/compute/graph/session.hpp>
 #include <commensal/verify/spot/cone.hpp>
-#include <commensal/verify/spot/contents.hpp>
 #include <commensal/verify/spot/sheet.hpp>
+#include <commensal/verify/spot/steering.hpp>
 
 namespace commensal::spot {
 namespace {
@@ -21,8 +21,7 @@ using tensor::Tensor;
 using tensor::TensorType;
 
 bool has_elements(const std::optional<TensorType>& type) {
-  return type && type->dtype != tensor::DType::kUndefined &&
-         type->dtype != tensor::DType::kString;
+  return type && type->dtype != tensor::DType::kUndefined && type->dtype != tensor::DType::kString;
 }
 
 /// One walk back and forth.
@@ -42,10 +41,10 @@ class Walk {
 
  private:
   struct Value {
-    std::optional<Tensor> there;         // all of it
-    std::optional<Sheet> part;           // the elements of `wanted`, once they are computed
-    std::vector<std::int64_t> wanted;    // ascending, each once, when its node is looked at
-    std::size_t settle_at = 1024;        // duplicates are thrown out whenever it has grown to this
+    std::optional<Tensor> there;       // all of it
+    std::optional<Sheet> part;         // the elements of `wanted`, once they are computed
+    std::vector<std::int64_t> wanted;  // ascending, each once, when its node is looked at
+    std::size_t settle_at = 1024;      // duplicates are thrown out whenever it has grown to this
     bool in_full = false;
   };
   Value& at(ValueId id) { return values_[static_cast<std::size_t>(id)]; }
@@ -176,9 +175,8 @@ Result<void> Walk::run_in_full() {
   graph::SessionOptions options;
   options.threads = options_.threads;
   options.memory_bytes_max = options_.memory_bytes_max;
-  COMMENSAL_ASSIGN(
-      auto session,
-      graph::Session::create(std::make_shared<const Graph>(std::move(part)), options));
+  COMMENSAL_ASSIGN(auto session,
+                   graph::Session::create(std::make_shared<const Graph>(std::move(part)), options));
   COMMENSAL_ASSIGN(auto made, session.run(inputs_));
   for (std::size_t o = 0; o < outputs.size(); ++o) at(outputs[o]).there = std::move(made[o]);
   return {};

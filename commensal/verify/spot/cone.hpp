@@ -17,7 +17,7 @@ struct ConeOptions {
 
 /// What it took to compute some elements.
 struct ConeWork {
-  std::uint64_t elements = 0;    // computed one by one
+  std::uint64_t elements = 0;  // computed one by one
   std::size_t nodes_in_part = 0, nodes_in_full = 0;
 };
 

@@ -7,8 +7,8 @@
 #include <commensal/compute/graph/random_graph.hpp>
 #include <commensal/compute/graph/session.hpp>
 #include <commensal/verify/spot/cone.hpp>
-#include <commensal/verify/spot/contents.hpp>
 #include <commensal/verify/spot/sheet.hpp>
+#include <commensal/verify/spot/steering.hpp>
 #include <cstdlib>
 #include <set>
 
@@ -27,8 +27,7 @@ std::vector<std::int64_t> some_places(Draw& draw, std::int64_t elements, std::in
   return made;
 }
 
-void expect_bits(const ConeValues& got, const Tensor& full,
-                 std::span<const std::int64_t> places) {
+void expect_bits(const ConeValues& got, const Tensor& full, std::span<const std::int64_t> places) {
   ASSERT_EQ(got.type, full.type());
   ASSERT_EQ(got.values.size(), places.size());
   for (std::size_t i = 0; i < places.size(); ++i) {
@@ -180,8 +179,8 @@ TEST(EqualityCones, OfSqueezeNet) {
   cut.outputs = {last->inputs[0]};
   cut.nodes.erase(last, cut.nodes.end());
   Draw draw(2, 2);
-  const std::vector<Tensor> inputs = {kernels::random_of(
-      draw, tensor::DType::kFloat32, {1, 3, 224, 224}, kernels::Blend::kPlain)};
+  const std::vector<Tensor> inputs = {
+      kernels::random_of(draw, tensor::DType::kFloat32, {1, 3, 224, 224}, kernels::Blend::kPlain)};
   auto session = graph::Session::create(std::make_shared<const graph::Graph>(cut), {});
   ASSERT_TRUE(session);
   const auto full = session->run(inputs);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <commensal/verify/spot/contents.hpp>
+#include <commensal/verify/spot/steering.hpp>
 
 namespace commensal::spot {
 namespace {
