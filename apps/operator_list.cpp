@@ -63,7 +63,7 @@ std::vector<OperatorEntry> operator_list() {
 
 std::string operator_markdown() {
   std::string text =
-      "| domain | operator | opsets | audited as | strings | fast kernel |\n"
+      "| domain | operator | opsets | kind | strings | fast kernel |\n"
       "|---|---|---|---|---|---|\n";
   for (const OperatorEntry& entry : operator_list()) {
     text +=

@@ -4,7 +4,8 @@
 #include <apps/command.hpp>
 #include <commensal/base/core/clock.hpp>
 #include <commensal/base/core/file.hpp>
-#include <commensal/verify/arbiter/verdict_file.hpp>
+#include <commensal/verify/arbiter/parting.hpp>
+#include <commensal/verify/arbiter/verdict.hpp>
 #include <commensal/verify/chain/link.hpp>
 #include <memory>
 #include <nlohmann/json.hpp>

@@ -9,7 +9,7 @@
 #include <commensal/compute/graph/onnx/import.hpp>
 #include <commensal/serve/gateway/hub.hpp>
 #include <commensal/serve/gateway/receipt_book.hpp>
-#include <commensal/verify/receipt/recheck.hpp>
+#include <commensal/verify/receipt/replay.hpp>
 #include <memory>
 #include <nlohmann/json.hpp>
 

@@ -3,7 +3,7 @@
 // is made for a call, however odd, names its first and its last step.
 #include <algorithm>
 #include <commensal/verify/arbiter/moves.hpp>
-#include <commensal/verify/arbiter/verdict_file.hpp>
+#include <commensal/verify/arbiter/verdict.hpp>
 #include <tests/fuzz/fuzz.hpp>
 
 namespace {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <commensal/lab/serial/adjudicate.hpp>
+#include <commensal/verify/arbiter/parting.hpp>
 #include <commensal/verify/dispute/contest.hpp>
 #include <commensal/verify/receipt/replay.hpp>
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <commensal/base/core/check.hpp>
 #include <commensal/base/protocol/commitment.hpp>
+#include <commensal/verify/arbiter/parting.hpp>
 #include <commensal/verify/arbiter/referee.hpp>
 
 namespace commensal::arbiter {

@@ -3,7 +3,7 @@
 
 #include <commensal/base/core/clock.hpp>
 #include <commensal/verify/arbiter/moves.hpp>
-#include <commensal/verify/arbiter/verdict_file.hpp>
+#include <commensal/verify/arbiter/verdict.hpp>
 
 namespace commensal::arbiter {
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <commensal/base/core/check.hpp>
 #include <commensal/verify/scalar/table.hpp>
@@ -103,5 +104,24 @@ class Tape {
   Fetch fetch_;
   std::vector<std::uint64_t> values_;
 };
+
+inline std::uint64_t Tape::value_of(const Operand& operand) const {
+  if (operand.kind == Operand::Kind::kConstant) return operand.value;
+  if (operand.kind == Operand::Kind::kInput) return fetch_(operand.input, operand.value);
+  return values_[operand.value];
+}
+
+inline Operand Tape::put(scalar::Op op, std::initializer_list<Operand> operands) {
+  if (fetch_) {
+    std::array<std::uint64_t, scalar::kOperandsMax> values{};
+    std::ranges::transform(operands, values.begin(),
+                           [this](const Operand& operand) { return value_of(operand); });
+    values_.push_back(scalar::evaluate(op, {values.data(), operands.size()}));
+  } else if (wanted_ == next_) {
+    picked_ = Step{op, {}};
+    std::ranges::copy(operands, picked_->operands.begin());
+  }
+  return {Operand::Kind::kStep, 0, next_++};
+}
 
 }  // namespace commensal::arbiter

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <commensal/base/core/check.hpp>
+#include <commensal/verify/arbiter/parting.hpp>
 #include <commensal/verify/dispute/describe.hpp>
 #include <commensal/verify/dispute/player.hpp>
 #include <commensal/verify/receipt/replay.hpp>

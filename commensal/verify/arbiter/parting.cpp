@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where two sides part, and how it is said.
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <commensal/base/core/check.hpp>
-#include <commensal/verify/arbiter/verdict_file.hpp>
+#include <commensal/verify/arbiter/parting.hpp>
 
 namespace commensal::arbiter {
 
@@ -72,25 +69,6 @@ std::uint64_t step_leaves(std::uint64_t steps) {
 std::uint64_t leaf_bytes(std::uint64_t bytes, std::uint64_t index) {
   const std::uint64_t begin = index * crypto::kMerkleLeafBytes;
   return begin >= bytes ? 0 : std::min<std::uint64_t>(bytes - begin, crypto::kMerkleLeafBytes);
-}
-
-std::string text_of(const Finding& found) {
-  const char* who = found.wrong[0] && found.wrong[1] ? "both sides were"
-                    : found.wrong[0]                 ? "the provider was"
-                                                     : "the challenger was";
-  if (found.matter == Matter::kCarried) {
-    return fmt::format("{} wrong: the checkpoint before node {}, value {}: it is another {}", who,
-                       found.node, found.value, found.type);
-  }
-  const std::string where =
-      fmt::format("{} wrong: node {} ({}), output {}", who, found.node, found.op, found.output);
-  if (found.matter == Matter::kType) return fmt::format("{}: it must be {}", where, found.type);
-  return fmt::format(
-      "{} {}, element {}, step {} of {}: {}({:x}) is {:x}; the provider says {:x}, the challenger "
-      "{:x}",
-      where, found.type, found.element, found.step, found.steps,
-      scalar::operation(found.operation).name, fmt::join(found.operands, ", "), found.result,
-      found.claimed[0], found.claimed[1]);
 }
 
 }  // namespace commensal::arbiter
