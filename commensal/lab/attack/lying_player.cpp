@@ -3,31 +3,12 @@
 #include <commensal/verify/dispute/contest.hpp>
 
 namespace commensal::attack {
-namespace {
 
 using arbiter::Referee;
 using arbiter::Side;
 using dispute::Hand;
 using dispute::Player;
 using dispute::Rerun;
-
-/// Both answer until it is over; who has nothing to say runs out of time.
-void play(Referee& referee, core::ManualClock& clock, Player& provider, Player& challenger) {
-  constexpr int kTurnsMax = 1000;
-  for (int turns = 0; turns < kTurnsMax && !referee.outcome(); ++turns) {
-    bool moved = false;
-    for (const Side side : {Side::kProvider, Side::kChallenger}) {
-      Player& player = side == Side::kProvider ? provider : challenger;
-      const auto answer = player.answer(referee);
-      if (!answer || !*answer) continue;
-      moved = referee.move(side, **answer).has_value() || moved;
-    }
-    clock.advance_ms(moved ? 1 : referee.setup().move_ms_max + 1);
-    referee.check_time();
-  }
-}
-
-}  // namespace
 
 Result<arbiter::Outcome> dispute_with_liar(Models& models, Stand& stand, const Work& work) {
   const auto& graph = models.digits_graph();
@@ -60,7 +41,7 @@ Result<arbiter::Outcome> dispute_with_liar(Models& models, Stand& stand, const W
   setup.output_salt = work.output_salt;
   setup.challenger = stand.auditor().address;
   COMMENSAL_ASSIGN(auto referee, Referee::open(std::move(setup), clock));
-  play(referee, clock, provider, *liar);
+  dispute::play(referee, clock, provider, *liar);
   if (referee.outcome()) return *referee.outcome();
   return core::fail(core::ErrorCode::kInternal, "a dispute did not end");
 }

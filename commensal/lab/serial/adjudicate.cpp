@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <commensal/lab/serial/adjudicate.hpp>
 #include <commensal/verify/arbiter/parting.hpp>
-#include <commensal/verify/dispute/contest.hpp>
+#include <commensal/verify/dispute/player.hpp>
 #include <commensal/verify/receipt/replay.hpp>
 
 namespace commensal::serial {
@@ -62,7 +62,7 @@ Result<Ruling> rule(const Quarrel& quarrel) {
                    player(common, Side::kChallenger, quarrel.auditor, graph,
                           dispute::rerun_on(quarrel.by_auditor.session(), inputs), threads));
   // Whose moves are refused (its second run was not what it had signed) runs out of time.
-  dispute::testing::play(referee, clock, provider, auditor);
+  dispute::play(referee, clock, provider, auditor);
   if (!referee.outcome()) return core::fail(ErrorCode::kInternal, "a dispute without an end");
   Ruling made{*referee.outcome(), {}};
   if (made.outcome.ending == arbiter::Ending::kProved) made.file = protocol::encode(referee.file());

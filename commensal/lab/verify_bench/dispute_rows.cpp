@@ -71,7 +71,7 @@ Result<std::optional<Cost>> Table::play(std::size_t node, core::Rng& rng) {
   core::ManualClock clock;
   COMMENSAL_ASSIGN(auto referee, Referee::open(case_.setup(lies.output_root()), clock));
   const double played_s =
-      cpu_seconds([&] { dispute::testing::play(referee, clock, lies, **tells); });
+      cpu_seconds([&] { dispute::play(referee, clock, lies, **tells); });
   if (referee.outcome()->ending != Ending::kProved) return std::nullopt;
   const auto bytes = referee.bytes_moved(Side::kProvider) + referee.bytes_moved(Side::kChallenger);
   return Cost{

@@ -3,7 +3,6 @@
 
 #include <commensal/base/core/rng.hpp>
 #include <commensal/base/protocol/commitment.hpp>
-#include <commensal/compute/kernels/random_values.hpp>
 #include <commensal/verify/dispute/player.hpp>
 #include <commensal/verify/receipt/replay.hpp>
 #include <functional>
@@ -144,20 +143,5 @@ struct Case {
     return made;
   }
 };
-
-/// Both answer until it is over. What is refused is not sent again: its side runs out of time.
-inline void play(Referee& referee, core::ManualClock& clock, Player& provider, Player& challenger) {
-  for (int turns = 0; turns < 1000 && !referee.outcome(); ++turns) {
-    bool moved = false;
-    for (const Side side : {Side::kProvider, Side::kChallenger}) {
-      Player& player = side == Side::kProvider ? provider : challenger;
-      const auto answer = player.answer(referee);
-      if (!answer || !*answer) continue;
-      moved = referee.move(side, **answer).has_value() || moved;
-    }
-    clock.advance_ms(moved ? 1 : referee.setup().move_ms_max + 1);
-    referee.check_time();
-  }
-}
 
 }  // namespace commensal::dispute::testing

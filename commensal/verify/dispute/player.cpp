@@ -324,4 +324,19 @@ Bytes Player::operands(const Referee& referee) const {
   return encode_body(body);
 }
 
+void play(Referee& referee, core::ManualClock& clock, Player& provider, Player& challenger) {
+  constexpr int kTurnsMax = 1000;
+  for (int turns = 0; turns < kTurnsMax && !referee.outcome(); ++turns) {
+    bool moved = false;
+    for (const arbiter::Side side : {arbiter::Side::kProvider, arbiter::Side::kChallenger}) {
+      Player& player = side == arbiter::Side::kProvider ? provider : challenger;
+      const auto answer = player.answer(referee);
+      if (!answer || !*answer) continue;
+      moved = referee.move(side, **answer).has_value() || moved;
+    }
+    clock.advance_ms(moved ? 1 : referee.setup().move_ms_max + 1);
+    referee.check_time();
+  }
+}
+
 }  // namespace commensal::dispute

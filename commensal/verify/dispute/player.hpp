@@ -85,4 +85,9 @@ class Player {
   Tree segment_tree_, output_tree_, steps_tree_;
 };
 
+/// Both sides in one process, on a clock of their own: each answers until it is over. What is
+/// refused is not sent again: its side runs out of time.
+void play(arbiter::Referee& referee, core::ManualClock& clock, Player& provider,
+          Player& challenger);
+
 }  // namespace commensal::dispute
