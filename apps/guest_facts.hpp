@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <commensal/collocation/machine/seat.hpp>
+#include <commensal/collocation/guest/seat.hpp>
 #include <commensal/serve/provider/provider.hpp>
 #include <deque>
 #include <optional>
@@ -29,7 +29,7 @@ class Pace {
 /// What a provider's own state says of it as a guest.
 class GuestFacts {
  public:
-  machine::Facts add(double now_s, const provider::ProviderStatus& status);
+  guest::Facts add(double now_s, const provider::ProviderStatus& status);
 
  private:
   Pace served_{60};

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <apps/host_options.hpp>
 #include <apps/service.hpp>
-#include <commensal/collocation/actuator/cgroup.hpp>
-#include <commensal/collocation/actuator/scheduling.hpp>
-#include <commensal/collocation/machine/limited_probe.hpp>
+#include <commensal/collocation/guest/cgroup.hpp>
+#include <commensal/collocation/guest/scheduling.hpp>
 #include <commensal/collocation/probe/discover.hpp>
+#include <commensal/collocation/probe/throttle.hpp>
 #include <cstdio>
 #include <thread>
 
@@ -26,12 +26,12 @@ class IdleEngines final : public provider::EngineFactory {
  public:
   explicit IdleEngines(graph::SessionOptions options) : engines_(std::move(options)) {}
   Result<std::unique_ptr<provider::Engine>> load(const core::Path& model_file) override {
-    tell(actuator::run_when_idle());
+    tell(guest::run_when_idle());
     return engines_.load(model_file);
   }
   Result<std::unique_ptr<chain::Engine>> load_chain(
       const core::Path& model_file, const std::vector<protocol::Feed>& feeds) override {
-    tell(actuator::run_when_idle());
+    tell(guest::run_when_idle());
     return engines_.load_chain(model_file, feeds);
   }
 
@@ -41,8 +41,8 @@ class IdleEngines final : public provider::EngineFactory {
 
 /// What the system does not grant is said, not fatal: the governor sees what it costs.
 void step_back() {
-  tell(actuator::die_first());
-  const auto session = actuator::step_back_as_session();
+  tell(guest::die_first());
+  const auto session = guest::step_back_as_session();
   if (!session && session.error().code != core::ErrorCode::kFailedPrecondition) tell(session);
 }
 
@@ -53,9 +53,9 @@ double processors() {
 /// In a control group where there are any, else by the limit of the process itself.
 Result<void> limit_memory(const HostOptions& options) {
   const auto bytes = static_cast<std::int64_t>(options.memory_bytes_max);
-  const actuator::GuestShare share{.weight = static_cast<std::int64_t>(options.weight),
-                                   .memory_bytes_max = bytes};
-  const auto group = actuator::GuestGroup::enter("/sys/fs/cgroup", ::getpid(), share);
+  const guest::ControlGroupLimits share{.weight = static_cast<std::int64_t>(options.weight),
+                                        .memory_bytes_max = bytes};
+  const auto group = guest::ControlGroup::enter("/sys/fs/cgroup", ::getpid(), share);
   if (group && group->limits_memory()) {
     for (const std::string& missing : group->missing()) fmt::print(stderr, "{}\n", missing);
     return {};
@@ -63,14 +63,14 @@ Result<void> limit_memory(const HostOptions& options) {
   if (!group && group.error().code == core::ErrorCode::kInvalidArgument) {
     return tl::unexpected(group.error());
   }
-  return actuator::limit_own_memory(bytes);
+  return guest::limit_own_memory(bytes);
 }
 
 bool is_off(governor::Phase phase) {
   return phase == governor::Phase::kWaiting || phase == governor::Phase::kBackOff;
 }
 
-void show_host(const keeper::View& now) {
+void show_host(const guest::View& now) {
   const governor::Status& status = now.governor;
   fmt::print(stderr,
              "host {:.6g} {}/s, alone {:.6g}; lost {:.2f} % (at most {:.2f} %, over {:.0f} s); "
@@ -101,7 +101,7 @@ void HostOptions::declare(CLI::App& app) {
                  "What runs here and must not be disturbed: a probe such as "
                  "xmrig:http://127.0.0.1:4067 or process:PID, or auto (commensal probe --help)");
   app.add_option("--weight", weight, "Share of what the host leaves, beside this machine's guests")
-      ->check(CLI::Range(1.0, machine::kWeightMax))
+      ->check(CLI::Range(1.0, guest::kWeightMax))
       ->capture_default_str();
   app.add_option("--guest-memory-max", memory_bytes_max,
                  "Memory that this guest may have, such as 4GiB; beyond it, it is ended")
@@ -117,17 +117,15 @@ Result<std::unique_ptr<HostKeeping>> HostOptions::start(const std::string& name,
   if (spec.empty()) return nullptr;
   std::unique_ptr<HostKeeping> made(new HostKeeping);
   const core::Clock& clock = made->clock_;
-  machine::SeatOptions options{.folder = runtime_folder(),
-                               .host = spec,
-                               .guest = {::getpid(), name.substr(0, machine::kNameBytesMax), weight,
-                                         threads},
-                               .processors = processors(),
-                               .host_income_per_hour = income_per_hour,
-                               .say = [](const std::string& line) {
-                                 fmt::print(stderr, "{}\n", line);
-                               }};
+  guest::SeatOptions options{
+      .folder = runtime_folder(),
+      .host = spec,
+      .guest = {::getpid(), name.substr(0, guest::kNameBytesMax), weight, threads},
+      .processors = processors(),
+      .host_income_per_hour = income_per_hour,
+      .say = [](const std::string& line) { fmt::print(stderr, "{}\n", line); }};
   if (spec != "auto") COMMENSAL_TRY(probe::open(spec, {clock}));
-  COMMENSAL_ASSIGN(auto lock, machine::Lock::try_take(options.folder));
+  COMMENSAL_ASSIGN(auto lock, guest::Lock::try_take(options.folder));
   if (lock) {  // what is wrong with the host is said at once
     COMMENSAL_ASSIGN(options.host, choose_host(spec, {clock}));
   }
@@ -136,11 +134,11 @@ Result<std::unique_ptr<HostKeeping>> HostOptions::start(const std::string& name,
   const auto open = [world](const std::string& one) -> Result<std::unique_ptr<probe::Probe>> {
     COMMENSAL_ASSIGN(auto probe, probe::open(one, world));
     const probe::Device device = probe->traits().device;
-    return machine::with_limits(std::move(probe), machine::limits_of(device));
+    return probe::with_monitor(std::move(probe), probe::monitor_of(device));
   };
   // The governor must act at once whatever the machine is doing, so its threads come first.
-  made->seat_ = std::make_unique<machine::Seat>(
-      machine::Seat::World{clock, made->rng_, made->pacer_, choose, open}, std::move(options),
+  made->seat_ = std::make_unique<guest::Seat>(
+      guest::Seat::World{clock, made->rng_, made->pacer_, choose, open}, std::move(options),
       std::move(lock));
   step_back();
   return made;
@@ -162,7 +160,7 @@ void HostKeeping::release() { pacer_.stop(); }
 
 void HostKeeping::show(double every_s) {
   const double now_s = static_cast<double>(clock_.monotonic_ns()) * 1e-9;
-  const machine::SeatView seat = seat_->view();
+  const guest::SeatView seat = seat_->view();
   const bool is_stopped = !seat.has_joined || (seat.view && is_off(seat.view->governor.phase));
   if (is_stopped == was_stopped_ && now_s - shown_s_ < every_s) return;
   was_stopped_ = is_stopped;

@@ -3,8 +3,8 @@
 
 #include <CLI/CLI.hpp>
 #include <commensal/base/core/clock.hpp>
-#include <commensal/collocation/keeper/standstill.hpp>
-#include <commensal/collocation/machine/seat.hpp>
+#include <commensal/collocation/guest/keeper.hpp>
+#include <commensal/collocation/guest/seat.hpp>
 #include <commensal/serve/provider/engine.hpp>
 #include <memory>
 #include <optional>
@@ -23,7 +23,7 @@ class HostKeeping {
   /// Those that speak to the gateway keep their rank, or a busy machine would cut the link.
   std::unique_ptr<provider::EngineFactory> engines(graph::SessionOptions options);
   /// What the machine's governor and its operator are told of this guest.
-  void tell(const machine::Facts& facts) { seat_->tell(facts); }
+  void tell(const guest::Facts& facts) { seat_->tell(facts); }
   /// One line whenever the guest starts, stops or is stopped; else every `every_s`.
   void show(double every_s);
   /// Why the guest stands still, for provider::DaemonConfig::why_paused. One thread.
@@ -37,9 +37,9 @@ class HostKeeping {
 
   core::SystemClock clock_;
   core::SystemRng rng_;
-  actuator::DutyPacer pacer_;
-  keeper::Standstill standstill_;
-  std::unique_ptr<machine::Seat> seat_;  // last: its threads see all of the above
+  guest::DutyPacer pacer_;
+  guest::Standstill standstill_;
+  std::unique_ptr<guest::Seat> seat_;  // last: its threads see all of the above
   bool was_stopped_ = true;
   double shown_s_ = 0;
 };

@@ -2,8 +2,8 @@
 #include <apps/profile_live.hpp>
 #include <chrono>
 #include <commensal/base/chart/bars.hpp>
-#include <commensal/collocation/device/gpu.hpp>
-#include <commensal/collocation/usage/process_usage.hpp>
+#include <commensal/collocation/planner/process_usage.hpp>
+#include <commensal/collocation/probe/gpu.hpp>
 #include <nlohmann/json.hpp>
 #include <thread>
 
@@ -23,7 +23,7 @@ Json or_null(const std::optional<T>& value) {
   return value ? Json(*value) : Json();
 }
 
-std::vector<chart::Bar> bars_of(const usage::ProcessUsage& used) {
+std::vector<chart::Bar> bars_of(const planner::ProcessUsage& used) {
   const double most = used.processors;
   std::vector<chart::Bar> bars{{"processors, by it", used.processors_own / most,
                                 fmt::format("{:.2f} of {}", used.processors_own, used.processors)},
@@ -39,7 +39,7 @@ std::vector<chart::Bar> bars_of(const usage::ProcessUsage& used) {
   return bars;
 }
 
-std::vector<chart::Bar> bars_of(const device::GpuReading& seen) {
+std::vector<chart::Bar> bars_of(const probe::GpuReading& seen) {
   std::vector<chart::Bar> bars;
   const auto add = [&](const char* label, const std::optional<double>& share, const char* note) {
     if (share) bars.push_back({label, *share, note});
@@ -65,7 +65,7 @@ void print_bars(const std::string& heading, const std::vector<chart::Bar>& bars)
   }
 }
 
-Json json_of(const usage::ProcessUsage& used) {
+Json json_of(const planner::ProcessUsage& used) {
   return {{"pid", used.pid},
           {"name", used.name},
           {"seconds", used.seconds},
@@ -82,7 +82,7 @@ Json json_of(const usage::ProcessUsage& used) {
           {"bandwidth_share", Json()}};
 }
 
-Json json_of(const device::GpuReading& seen) {
+Json json_of(const probe::GpuReading& seen) {
   return {{"name", seen.name},
           {"uuid", seen.uuid},
           {"busy", or_null(seen.busy)},
@@ -96,7 +96,7 @@ Json json_of(const device::GpuReading& seen) {
           {"mig", or_null(seen.has_mig)}};
 }
 
-void print_rest(const usage::ProcessUsage& used) {
+void print_rest(const planner::ProcessUsage& used) {
   if (used.threads) fmt::print("\n{} threads", *used.threads);
   if (used.switches_voluntary) {
     fmt::print("{}{:.1f} voluntary and {:.1f} forced switches a second", used.threads ? "; " : "\n",
@@ -105,8 +105,8 @@ void print_rest(const usage::ProcessUsage& used) {
   fmt::print("\n{}\n", kNotKnown);
 }
 
-Result<void> write_profile(const core::Path& path, const usage::ProcessUsage& used) {
-  COMMENSAL_ASSIGN(const planner::Profile profile, usage::profile_of(used));
+Result<void> write_profile(const core::Path& path, const planner::ProcessUsage& used) {
+  COMMENSAL_ASSIGN(const planner::Profile profile, planner::profile_of(used));
   const std::string text = planner::profile_yaml(
       profile, fmt::format("Measured over {:.1f} s. Not known, and 0 for that reason: "
                            "bandwidth_share.",
@@ -119,10 +119,10 @@ void wait(double seconds) { std::this_thread::sleep_for(std::chrono::duration<do
 }  // namespace
 
 Result<int> profile_process(const LiveProfile& options, const core::Clock& clock) {
-  usage::ProcessMeter meter(clock, options.pid);
+  planner::ProcessMeter meter(clock, options.pid);
   COMMENSAL_TRY(meter.begin());
   wait(options.seconds);
-  COMMENSAL_ASSIGN(const usage::ProcessUsage used, meter.end());
+  COMMENSAL_ASSIGN(const planner::ProcessUsage used, meter.end());
   const auto bars = bars_of(used);
   const std::string heading =
       fmt::format("{} (process {}), over {:.1f} s", used.name, used.pid, used.seconds);
@@ -145,11 +145,11 @@ Result<int> profile_gpu(const LiveProfile& options) {
     return fail(ErrorCode::kInvalidArgument,
                 "--out: a driver tells of a card, not of one program; write the profile by hand");
   }
-  COMMENSAL_ASSIGN(const auto gpus, device::open_nvml());
+  COMMENSAL_ASSIGN(const auto gpus, probe::open_nvml());
   const auto index = static_cast<unsigned>(options.gpu);
   COMMENSAL_TRY(gpus->read(index));  // some figures are of the time between two looks
   wait(options.seconds);
-  COMMENSAL_ASSIGN(const device::GpuReading seen, gpus->read(index));
+  COMMENSAL_ASSIGN(const probe::GpuReading seen, gpus->read(index));
   const auto bars = bars_of(seen);
   const std::string heading = fmt::format("{} (GPU {})", seen.name, options.gpu);
   if (!options.svg.empty()) {

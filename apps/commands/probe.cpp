@@ -41,7 +41,7 @@ Json json_of(const std::string& spec, const probe::Traits& traits) {
 }
 
 Json json_of(const probe::Sample& sample, double at_s,
-             const std::optional<probe::Reading>& reading) {
+             const std::optional<probe::RateSample>& reading) {
   Json json = {{"at_s", at_s},
                {"value", sample.state == probe::State::kInvalid ? Json() : Json(sample.value)},
                {"state", probe::name_of(sample.state)},
@@ -60,7 +60,7 @@ void print_head(const std::string& spec, const probe::Traits& traits) {
 }
 
 void print_line(const probe::Sample& sample, double at_s,
-                const std::optional<probe::Reading>& reading) {
+                const std::optional<probe::RateSample>& reading) {
   const bool has_value = sample.state != probe::State::kInvalid;
   fmt::print("{:>10.2f} {:>16} {:>16}  {}{}{}\n", at_s,
              has_value ? fmt::format("{:.8g}", sample.value) : "-",

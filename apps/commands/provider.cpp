@@ -11,7 +11,7 @@
 #include <apps/provider_status.hpp>
 #include <apps/service.hpp>
 #include <array>
-#include <commensal/collocation/machine/metrics.hpp>
+#include <commensal/collocation/guest/metrics.hpp>
 #include <commensal/serve/provider/daemon.hpp>
 #include <cstdio>
 #include <memory>
@@ -59,15 +59,15 @@ class LinkLog {
   provider::ProviderStatus last_;
 };
 
-Result<std::unique_ptr<machine::MetricsServer>> serve_metrics(const Options& options,
-                                                              const core::Clock& clock) {
+Result<std::unique_ptr<guest::MetricsServer>> serve_metrics(const Options& options,
+                                                            const core::Clock& clock) {
   if (options.metrics.empty()) return nullptr;
   if (options.host.spec.empty()) {
     return core::fail(core::ErrorCode::kInvalidArgument, "--metrics is about a host: --host");
   }
-  return machine::MetricsServer::start(options.metrics, clock, [&clock]() -> Result<std::string> {
-    COMMENSAL_ASSIGN(const std::string line, machine::ask_status(runtime_folder(), clock));
-    return machine::metrics_of(line);
+  return guest::MetricsServer::start(options.metrics, clock, [&clock]() -> Result<std::string> {
+    COMMENSAL_ASSIGN(const std::string line, guest::ask_status(runtime_folder(), clock));
+    return guest::metrics_of(line);
   });
 }
 

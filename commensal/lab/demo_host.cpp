@@ -4,9 +4,8 @@
 #include <cmath>
 #include <commensal/base/core/clock.hpp>
 #include <commensal/base/core/rng.hpp>
-#include <commensal/collocation/actuator/scheduling.hpp>
-#include <commensal/collocation/keeper/keeper.hpp>
-#include <commensal/collocation/keeper/standstill.hpp>
+#include <commensal/collocation/guest/keeper.hpp>
+#include <commensal/collocation/guest/scheduling.hpp>
 #include <commensal/collocation/probe/probe.hpp>
 #include <commensal/lab/collocation/host_program.hpp>
 #include <commensal/lab/demo_host.hpp>
@@ -39,7 +38,7 @@ class IdleEngines final : public provider::EngineFactory {
  public:
   explicit IdleEngines(core::Pacer& pacer) : engines_({.threads = 1, .pacer = &pacer}) {}
   Result<std::unique_ptr<provider::Engine>> load(const core::Path& model_file) override {
-    COMMENSAL_TRY(actuator::run_when_idle());
+    COMMENSAL_TRY(guest::run_when_idle());
     return engines_.load(model_file);
   }
 
@@ -111,10 +110,10 @@ class Host {
     return made;
   }
 
-  actuator::DutyPacer& pacer() { return pacer_; }
+  guest::DutyPacer& pacer() { return pacer_; }
   void keep() {
-    keeper_ = std::make_unique<keeper::KeeperThreads>(
-        keeper::Keeper::World{clock_, rng_, *probe_, pacer_}, kRules);
+    keeper_ = std::make_unique<guest::KeeperThreads>(
+        guest::Keeper::World{clock_, rng_, *probe_, pacer_}, kRules);
     is_kept_ = true;
   }
   /// The guests are let go: what they have at hand fails, and nobody waits for it.
@@ -130,7 +129,7 @@ class Host {
   governor::Status status() const { return keeper_->view().governor; }
   /// For one provider.
   std::function<std::string()> why_paused() {
-    return [this, standstill = std::make_shared<keeper::Standstill>()]() -> std::string {
+    return [this, standstill = std::make_shared<guest::Standstill>()]() -> std::string {
       return is_kept_ ? standstill->why(pacer_.level(), status(), now_s()) : "";
     };
   }
@@ -140,11 +139,11 @@ class Host {
 
   core::SystemClock clock_;
   core::SystemRng rng_;
-  actuator::DutyPacer pacer_;
+  guest::DutyPacer pacer_;
   std::unique_ptr<HostProgram> program_;
   std::unique_ptr<probe::Probe> probe_;
   std::atomic<bool> is_kept_ = false;
-  std::unique_ptr<keeper::KeeperThreads> keeper_;
+  std::unique_ptr<guest::KeeperThreads> keeper_;
 };
 
 /// Gateway and providers on loopback; they end with the object, providers first.

@@ -4,13 +4,13 @@
 #include <gtest/gtest.h>
 
 #include <commensal/base/core/temporary_folder.hpp>
-#include <commensal/collocation/device/gpu.hpp>
-#include <commensal/collocation/device/limits.hpp>
-#include <commensal/collocation/device/nvml_api.hpp>
+#include <commensal/collocation/probe/gpu.hpp>
+#include <commensal/collocation/probe/nvml_api.hpp>
+#include <commensal/collocation/probe/throttle.hpp>
 #include <cstdlib>
 #include <fstream>
 
-namespace commensal::device {
+namespace commensal::probe {
 namespace {
 
 using testing::ElementsAre;
@@ -55,7 +55,7 @@ TEST_F(GpuTest, TellsWhatTheDriverTells) {
   EXPECT_NEAR(*first->power_w, 698.123, 1e-9);
   EXPECT_NEAR(*first->energy_j, 123456.789, 1e-6);
   EXPECT_EQ(first->has_mig, false);
-  EXPECT_TRUE(is_limit(*first->clock_reasons));
+  EXPECT_TRUE(is_throttling(*first->clock_reasons));
   EXPECT_THAT(names_of_reasons(*first->clock_reasons), ElementsAre("power cap"));
   ASSERT_THAT(*first->processes, SizeIs(2));
   EXPECT_EQ(first->processes->at(0).pid, 4711U);
@@ -90,15 +90,15 @@ TEST_F(GpuTest, LeavesOutWhatACardDoesNotTell) {
 TEST_F(GpuTest, TellsWhetherPowerOrHeatHoldsItBack) {
   for (const char* library : {NVML_NEW, NVML_OLD}) {
     const auto gpus = open(kTwoCards, library);
-    EXPECT_TRUE((*gpus)->is_limited(0));
-    EXPECT_FALSE((*gpus)->is_limited(1));
-    EXPECT_FALSE((*gpus)->is_limited(2)) << "there is no such card";
+    EXPECT_TRUE((*gpus)->is_throttled(0));
+    EXPECT_FALSE((*gpus)->is_throttled(1));
+    EXPECT_FALSE((*gpus)->is_throttled(2)) << "there is no such card";
   }
-  EXPECT_TRUE(Limits(*open(kTwoCards, NVML_NEW), {}).are_on());
+  EXPECT_TRUE(ThrottleMonitor(*open(kTwoCards, NVML_NEW), {}).is_on());
   constexpr const char* kIdle = "init 0 0\ncount 0 0 1\nhandle 0 0\nreasons 0 0 1\n";
-  EXPECT_FALSE(Limits(*open(kIdle, NVML_NEW), {}).are_on());
+  EXPECT_FALSE(ThrottleMonitor(*open(kIdle, NVML_NEW), {}).is_on());
   constexpr const char* kSilent = "init 0 0\ncount 0 0 1\nhandle 0 0\nreasons 0 3\n";
-  EXPECT_FALSE(Limits(*open(kSilent, NVML_NEW), {}).are_on());
+  EXPECT_FALSE(ThrottleMonitor(*open(kSilent, NVML_NEW), {}).is_on());
 }
 
 TEST_F(GpuTest, WorksWithAnOldDriver) {
@@ -149,4 +149,4 @@ TEST_F(GpuTest, SaysWhyThereIsNone) {
 }
 
 }  // namespace
-}  // namespace commensal::device
+}  // namespace commensal::probe

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a driver would answer, by the file that COMMENSAL_NVML_RECORD names: a line for each call,
 // "FUNCTION GPU RETURN VALUES...". A call that the file does not have is not supported.
-#include <commensal/collocation/device/nvml_api.hpp>
+#include <commensal/collocation/probe/nvml_api.hpp>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace api = commensal::device::nvml;
+namespace api = commensal::probe::nvml;
 
 namespace {
 

@@ -3,8 +3,8 @@
 // through must be a figure that a host can have.
 #include <commensal/base/core/limits_probes.hpp>
 #include <commensal/collocation/probe/decode_prometheus.hpp>
+#include <commensal/collocation/probe/kernel_files.hpp>
 #include <commensal/collocation/probe/kinds.hpp>
-#include <commensal/collocation/probe/process_stat.hpp>
 #include <commensal/collocation/probe/spec.hpp>
 #include <tests/fuzz/fuzz.hpp>
 

@@ -13,10 +13,12 @@ using std::string_view;
 namespace {
 
 /// What the path of a foreign header begins with.
-constexpr auto kLeafOnly = std::to_array<string_view>(
-    {"grpc/", "grpc++/", "grpcpp/", "google/protobuf/", "sqlite3.h", "libpq", "onnx/", "boost/",
-     "openssl/", "secp256k1", "cryptopp/", "crypto++/", "hwy/", "nlohmann/", "yaml-cpp/", "zip.h",
-     "jpeglib.h", "png.h", "cuda"});
+constexpr auto kLeafOnly =
+    std::to_array<string_view>({"grpc/",     "grpc++/",   "grpcpp/",   "google/protobuf/",
+                                "sqlite3.h", "libpq",     "onnx/",     "boost/",
+                                "openssl/",  "secp256k1", "cryptopp/", "crypto++/",
+                                "hwy/",      "nlohmann/", "yaml-cpp/", "zip.h",
+                                "jpeglib.h", "png.h",     "re2/",      "cuda"});
 
 struct File {
   const Source* source;

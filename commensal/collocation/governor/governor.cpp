@@ -32,12 +32,12 @@ Governor::Governor(const Rules& rules, core::Rng& rng)
       cycle_s_(rules.cycle),
       back_off_s_(rules.back_off_min) {}
 
-double Governor::tick(double now_s, const std::optional<Sample>& sample) {
+double Governor::tick(double now_s, const std::optional<probe::RateSample>& sample) {
   const double level = take(now_s, sample);
   return phase_ == Phase::kOn ? level : 0;
 }
 
-double Governor::take(double now_s, const std::optional<Sample>& sample) {
+double Governor::take(double now_s, const std::optional<probe::RateSample>& sample) {
   const bool is_new = sample && accept(now_s, *sample);
   if (!last_) return 0;
   const double stale_s = std::max(rules_.stale, 3 * over_s_);
@@ -60,7 +60,7 @@ double Governor::take(double now_s, const std::optional<Sample>& sample) {
   return plan_.level;
 }
 
-bool Governor::accept(double now_s, const Sample& sample) {
+bool Governor::accept(double now_s, const probe::RateSample& sample) {
   const bool is_sound = std::isfinite(sample.rate) && sample.rate > 0 &&
                         std::isfinite(sample.over_s) && sample.over_s > 0 &&
                         sample.at_s <= now_s + kAhead && (!last_ || sample.at_s > last_->at_s);
@@ -104,7 +104,7 @@ void Governor::begin_on(double now_s) {
   recent_ = now_ = Part(now_s + rules_.settle);
 }
 
-void Governor::look_at(double now_s, const Sample& sample) {
+void Governor::look_at(double now_s, const probe::RateSample& sample) {
   if (phase_ != Phase::kOn) return look_at_host_alone(sample);
   if (!now_.add(sample)) return;
   if (is_gross(sample)) {
@@ -116,21 +116,21 @@ void Governor::look_at(double now_s, const Sample& sample) {
   }
 }
 
-void Governor::look_at_host_alone(const Sample& sample) {
+void Governor::look_at_host_alone(const probe::RateSample& sample) {
   late_.add(sample);
   const bool is_beside = sample.at_s <= off_begin_s_ + rules_.settle + beside_s();
   if (is_beside || now_.empty()) now_.add(sample);
 }
 
-bool Governor::is_gross(const Sample& sample) const {
-  if (sample.limited && !before_->limited()) return true;
+bool Governor::is_gross(const probe::RateSample& sample) const {
+  if (sample.is_throttled && !before_->is_throttled()) return true;
   const double noise = rules_.gross_sd * std::sqrt(noise_.variance(sample.over_s));
   const double expected = std::max(0.0, slope_.mean()) * plan_.level;
   return 1 - sample.rate / before_->mean() > std::max(rules_.gross, expected + noise);
 }
 
 /// What was believed of the guest does not hold: a long stretch is not waited for.
-bool Governor::is_worse_than_feared(const Sample& sample) {
+bool Governor::is_worse_than_feared(const probe::RateSample& sample) {
   if (!recent_.add(sample) || recent_.seconds() < rules_.part_min) return false;
   const Part recent = std::exchange(recent_, Part(sample.at_s));
   const double loss = 1 - recent.mean() / before_->mean();
@@ -150,10 +150,11 @@ void Governor::end_off(double now_s) {
     return begin_off(now_s, Phase::kOff, cycle_s_ / 2);
   }
   const bool is_gross =
-      phase_ == Phase::kCheck && judge_check() && (!is_first_look_ || on_->limited());
+      phase_ == Phase::kCheck && judge_check() && (!is_first_look_ || on_->is_throttled());
   const bool is_alarmed = on_ && before_ && !on_->empty() && learn(now_s);
   is_first_look_ = false;
-  if (is_gross) return trip(now_s, on_->limited() ? "power or heat limits the host" : "gross loss");
+  if (is_gross)
+    return trip(now_s, on_->is_throttled() ? "power or heat limits the host" : "gross loss");
   if (is_alarmed) return trip(now_s, "the loss stays above what is promised");
   settle_budget();
   if (budget_ < rules_.budget_min) return trip(now_s, "nothing can be harvested");
@@ -182,7 +183,7 @@ void Governor::learn_noise(double now_s) {
 
 /// True: with the guest gone, what was lost is back.
 bool Governor::judge_check() {
-  if (on_->limited() && !now_.limited()) return true;
+  if (on_->is_throttled() && !now_.is_throttled()) return true;
   const double now = now_.mean() / before_->mean();
   const double then = on_->mean() / before_->mean();
   return now > 1 - (1 - std::min(then, 1 - rules_.gross)) * kHalfGone;

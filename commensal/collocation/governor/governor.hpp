@@ -3,9 +3,8 @@
 
 #include <algorithm>
 #include <commensal/base/core/rng.hpp>
-#include <commensal/collocation/governor/evidence.hpp>
 #include <commensal/collocation/governor/estimate.hpp>
-#include <commensal/collocation/governor/part.hpp>
+#include <commensal/collocation/governor/evidence.hpp>
 #include <commensal/collocation/governor/plan.hpp>
 #include <optional>
 #include <string_view>
@@ -58,21 +57,21 @@ class Governor {
   /// Time is now `now_s`, and the host's probe had something new or not. To be called several times
   /// a second. Returns the level that the guests may run at from now on, in [0, 1]. Samples that
   /// are not newer than the last, from the future, not finite or not positive are ignored.
-  double tick(double now_s, const std::optional<Sample>& sample);
+  double tick(double now_s, const std::optional<probe::RateSample>& sample);
   Status status() const;
 
  private:
-  double take(double now_s, const std::optional<Sample>& sample);
-  bool accept(double now_s, const Sample& sample);
+  double take(double now_s, const std::optional<probe::RateSample>& sample);
+  bool accept(double now_s, const probe::RateSample& sample);
   void wait(double now_s, std::string_view why);
   void begin_off(double now_s, Phase phase, double least_s);
   void begin_on(double now_s);
   void end_off(double now_s);
   void learn_noise(double now_s);
-  void look_at(double now_s, const Sample& sample);
-  void look_at_host_alone(const Sample& sample);
-  bool is_gross(const Sample& sample) const;
-  bool is_worse_than_feared(const Sample& sample);
+  void look_at(double now_s, const probe::RateSample& sample);
+  void look_at_host_alone(const probe::RateSample& sample);
+  bool is_gross(const probe::RateSample& sample) const;
+  bool is_worse_than_feared(const probe::RateSample& sample);
   bool judge_check();
   bool learn(double now_s);
   void settle_budget();
@@ -107,7 +106,7 @@ class Governor {
   Part recent_;  // ... and of its newest part
   double back_off_s_;
 
-  std::optional<Sample> last_;
+  std::optional<probe::RateSample> last_;
   double seen_s_ = 0;     // when the last sample was accepted
   double changed_s_ = 0;  // ... with another rate than the one before
   double over_s_ = 0;     // of a sample, the longest lately

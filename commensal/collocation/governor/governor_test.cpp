@@ -8,6 +8,8 @@
 namespace commensal::governor::testing {
 namespace {
 
+using probe::RateSample;
+
 constexpr double kHour = 3600;
 
 SyntheticHost::OfTime constant(double value) {
@@ -147,10 +149,10 @@ struct Stand {
   double now_s = 0;
   double level = 0;
 
-  Sample sample(double rate = 1000) {
+  RateSample sample(double rate = 1000) {
     return {now_s, 0.25, rate * (1 + 0.002 * (noise.next_unit() - 0.5)), false};
   }
-  void tick(std::optional<Sample> sample) { level = governor.tick(now_s += 0.25, sample); }
+  void tick(std::optional<RateSample> sample) { level = governor.tick(now_s += 0.25, sample); }
   /// Until the guest is on, or off.
   void go_on(bool until_on) {
     for (int i = 0; i < 2400 && (level > 0) != until_on; ++i) {
@@ -183,7 +185,7 @@ TEST(GovernorSignal, TheSameNumberForeverIsNone) {
   stand.warm_up();
   for (int i = 0; i < 4 * 70; ++i) {
     stand.now_s += 0.25;
-    stand.level = stand.governor.tick(stand.now_s, Sample{stand.now_s, 0.25, 1000, false});
+    stand.level = stand.governor.tick(stand.now_s, RateSample{stand.now_s, 0.25, 1000, false});
   }
   EXPECT_EQ(stand.level, 0);
   EXPECT_EQ(stand.governor.status().why, "the signal is frozen");
@@ -196,10 +198,11 @@ TEST(GovernorSignal, NonsenseIsIgnored) {
   stand.warm_up();
   const Status before = stand.governor.status();
   const double now = stand.now_s;
-  for (const Sample bad : {Sample{now, 0.25, nan}, Sample{now, 0.25, -1}, Sample{now, 0.25, 0},
-                           Sample{now, 0.25, infinity}, Sample{now, 0, 1000},
-                           Sample{now, nan, 1000}, Sample{now + 100, 0.25, 1000},
-                           Sample{now - 50, 0.25, 1000}, Sample{nan, 0.25, 1000}}) {
+  for (const RateSample bad :
+       {RateSample{now, 0.25, nan}, RateSample{now, 0.25, -1}, RateSample{now, 0.25, 0},
+        RateSample{now, 0.25, infinity}, RateSample{now, 0, 1000}, RateSample{now, nan, 1000},
+        RateSample{now + 100, 0.25, 1000}, RateSample{now - 50, 0.25, 1000},
+        RateSample{nan, 0.25, 1000}}) {
     stand.governor.tick(now, bad);
     EXPECT_EQ(stand.governor.status().rate, before.rate);
   }
@@ -217,9 +220,9 @@ TEST(GovernorSignal, AClockThatJumpsBackStopsTheGuest) {
 TEST(GovernorTrip, AGrossLossStopsTheGuestWithinASample) {
   Stand stand;
   stand.warm_up();
-  stand.tick(Sample{stand.now_s + 0.25, 0.25, 1000, false});
+  stand.tick(RateSample{stand.now_s + 0.25, 0.25, 1000, false});
   ASSERT_GT(stand.level, 0);
-  stand.tick(Sample{stand.now_s + 0.25, 0.1, 800, false});
+  stand.tick(RateSample{stand.now_s + 0.25, 0.1, 800, false});
   EXPECT_EQ(stand.level, 0);
   EXPECT_EQ(stand.governor.status().phase, Phase::kCheck);
   // The rate is back once the guest is gone: so it was the guest.
@@ -246,17 +249,17 @@ TEST(GovernorTrip, WhatTheHostLosesByItselfIsNotTheGuests) {
 TEST(GovernorTrip, APowerLimitCountsAsLoss) {
   SyntheticHost host;
   host.slope = constant(0.0);
-  host.limited = [](double, double level) { return level > 0; };
+  host.throttled = [](double, double level) { return level > 0; };
   const Outcome outcome = run(host, kHour, 1);
   EXPECT_LT(outcome.harvest, 0.01);
   EXPECT_GT(outcome.last.trips, 3);
   Stand stand;
   stand.warm_up();
   stand.tick(stand.sample());
-  Sample limited = stand.sample();
-  limited.at_s = stand.now_s + 0.25;
-  limited.limited = true;
-  stand.tick(limited);
+  RateSample throttled = stand.sample();
+  throttled.at_s = stand.now_s + 0.25;
+  throttled.is_throttled = true;
+  stand.tick(throttled);
   EXPECT_EQ(stand.level, 0);
   for (int i = 0; i < 20; ++i) {
     stand.now_s += 0.25;
@@ -287,7 +290,7 @@ TEST(GovernorFirstLook, IsShortFastAndNoTrip) {
   stand.go_on(true);
   EXPECT_GT(stand.level, 0.9);
   stand.tick(stand.sample());
-  stand.tick(Sample{stand.now_s + 0.25, 0.2, 100, false});
+  stand.tick(RateSample{stand.now_s + 0.25, 0.2, 100, false});
   EXPECT_EQ(stand.level, 0);
   stand.go_on(true);
   EXPECT_LT(stand.level, 0.1);

@@ -22,7 +22,7 @@ struct SyntheticHost {
   OfTime slope = [](double) { return 0.05; };     // share that a guest at full speed costs
   OfTime reported = [](double) { return 1.0; };   // times the rate: what the probe says of it
   std::function<bool(double now_s)> speaks = [](double) { return true; };
-  std::function<bool(double now_s, double level)> limited = [](double, double) { return false; };
+  std::function<bool(double now_s, double level)> throttled = [](double, double) { return false; };
 };
 
 struct Outcome {
@@ -77,7 +77,7 @@ class Simulation {
     work_.push_back(work_.back() + std::max(0.0, alone - lost) * (1 + noise_) * kStep);
   }
 
-  std::optional<Sample> probe() {
+  std::optional<probe::RateSample> probe() {
     if (now_s_ - said_s_ < host_.probe_s - 1e-9) return std::nullopt;
     const double over_s = host_.averaging_s > 0 ? host_.averaging_s : now_s_ - said_s_;
     said_s_ = now_s_;
@@ -86,7 +86,7 @@ class Simulation {
     const double done = work_.back() - work_[work_.size() - 1 - back];
     double rate = done / over_s * host_.reported(now_s_);
     if (host_.resolution > 0) rate = std::round(rate / host_.resolution) * host_.resolution;
-    return Sample{now_s_, over_s, rate, host_.limited(now_s_, level_)};
+    return probe::RateSample{now_s_, over_s, rate, host_.throttled(now_s_, level_)};
   }
 
   double lost_share(double window_s) const {

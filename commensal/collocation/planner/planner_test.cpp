@@ -2,10 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <commensal/collocation/planner/mig.hpp>
-#include <commensal/collocation/planner/occupancy.hpp>
 #include <array>
 #include <bit>
+#include <commensal/collocation/planner/mig.hpp>
+#include <commensal/collocation/planner/occupancy.hpp>
 #include <set>
 #include <string>
 

@@ -5,8 +5,8 @@
 #include <commensal/base/core/limits_probes.hpp>
 #include <commensal/collocation/probe/decode_prometheus.hpp>
 #include <commensal/collocation/probe/fake_server_for_tests.hpp>
+#include <commensal/collocation/probe/kernel_files.hpp>
 #include <commensal/collocation/probe/kinds.hpp>
-#include <commensal/collocation/probe/process_stat.hpp>
 
 namespace commensal::probe {
 namespace {

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <charconv>
-#include <commensal/base/core/limits_probes.hpp>
 #include <commensal/collocation/probe/discover.hpp>
-#include <commensal/collocation/probe/process_stat.hpp>
-#include <commensal/collocation/probe/remote.hpp>
-#include <commensal/collocation/probe/small_file.hpp>
+#include <commensal/collocation/probe/kernel_files.hpp>
 
 namespace commensal::probe {
 namespace {
@@ -43,20 +40,10 @@ bool is_new(const Discovery& made, const std::string& spec) {
 
 std::vector<Process> processes_in(const core::Path& proc) {
   std::vector<Process> made;
-  std::error_code error;
-  std::size_t seen = 0;
-  for (std::filesystem::directory_iterator at(proc, error), end; !error && at != end;
-       at.increment(error)) {
-    if (++seen > limits::kProbeProcessesMax) break;
-    Process one;
-    const std::string folder = at->path().filename().string();
-    const auto read = std::from_chars(folder.data(), folder.data() + folder.size(), one.pid);
-    if (read.ec != std::errc() || read.ptr != folder.data() + folder.size()) continue;
-    const auto stat = read_small_file(at->path() / "stat", 4096);
-    const auto parsed = stat ? parse_process_stat(*stat) : core::Result<ProcessStat>();
-    if (!stat || !parsed || parsed->state == 'Z') continue;
-    one.name = parsed->name;
-    const auto line = read_small_file(at->path() / "cmdline", std::size_t{1} << 16);
+  for_processes(proc, [&](int pid, const core::Path& folder, const ProcessStat& stat) {
+    if (stat.state == 'Z') return;
+    Process one{pid, stat.name, {}};
+    const auto line = read_small_file(folder / "cmdline", std::size_t{1} << 16);
     std::string_view rest = line ? std::string_view(*line) : std::string_view();
     while (!rest.empty()) {
       const std::size_t size = std::min(rest.find('\0'), rest.size());
@@ -64,7 +51,7 @@ std::vector<Process> processes_in(const core::Path& proc) {
       rest.remove_prefix(std::min(size + 1, rest.size()));
     }
     made.push_back(std::move(one));
-  }
+  });
   std::ranges::sort(made, {}, &Process::pid);
   return made;
 }

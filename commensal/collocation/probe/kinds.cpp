@@ -55,6 +55,16 @@ constexpr Miner kMiners[] = {
      kExcavatorPorts, kExcavatorNames, kExcavatorOptions},
 };
 
+struct Other {
+  string_view name;
+  core::Result<std::unique_ptr<Probe>> (*open)(const Spec& spec, const World& world);
+};
+
+constexpr Other kOthers[] = {{"prometheus", open_prometheus},
+                             {"log", open_log},
+                             {"counter", open_counter},
+                             {"process", open_process}};
+
 }  // namespace
 
 std::span<const Miner> miners() { return kMiners; }
@@ -64,10 +74,17 @@ const Miner* find_miner(string_view name) {
   return it == std::end(kMiners) ? nullptr : &*it;
 }
 
-std::string names_of_kinds() {
-  std::string names;
-  for (const Miner& miner : kMiners) names += std::string(miner.name) + ", ";
-  return names + "prometheus, log, counter, process";
+core::Result<std::unique_ptr<Probe>> open(string_view text, const World& world) {
+  COMMENSAL_ASSIGN(const Spec spec, parse_spec(text));
+  if (const Miner* const miner = find_miner(spec.kind)) return open_miner(*miner, spec, world);
+  const auto other = std::ranges::find(kOthers, spec.kind, &Other::name);
+  if (other != std::end(kOthers)) return other->open(spec, world);
+  std::string known;
+  for (const Miner& miner : kMiners) known += fmt::format(" {},", miner.name);
+  for (const Other& one : kOthers) known += fmt::format(" {},", one.name);
+  known.pop_back();
+  return core::fail(core::ErrorCode::kInvalidArgument, "no kind of probe '{}'; there are{}",
+                    spec.kind, known);
 }
 
 }  // namespace commensal::probe

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <commensal/collocation/probe/decode.hpp>
+#include <commensal/collocation/probe/probe.hpp>
+#include <commensal/collocation/probe/spec.hpp>
 #include <span>
 
 namespace commensal::probe {
@@ -22,7 +24,21 @@ std::span<const Miner> miners();
 /// nullptr: no such kind.
 const Miner* find_miner(std::string_view name);
 
-/// "xmrig, lolminer, ..., process".
-std::string names_of_kinds();
+/// What a miner at `endpoint` answers, not decoded yet. Errors as exchange.hpp.
+core::Result<std::string> ask(const Miner& miner, const Endpoint& endpoint,
+                              const core::Clock& clock, std::int64_t wait_ms);
+
+/// What open() does for each kind. Errors of these: kInvalidArgument.
+core::Result<std::unique_ptr<Probe>> open_miner(const Miner& miner, const Spec& spec,
+                                                const World& world);
+core::Result<std::unique_ptr<Probe>> open_prometheus(const Spec& spec, const World& world);
+/// counter: a file that holds one decimal number, the work so far.
+core::Result<std::unique_ptr<Probe>> open_counter(const Spec& spec, const World& world);
+/// log: the newest line that fits a regular expression (RE2's syntax); its first group is the
+/// figure. Follows the file through rotation, by name and by truncation.
+core::Result<std::unique_ptr<Probe>> open_log(const Spec& spec, const World& world);
+/// process: user and system time of all threads, from /proc/PID/stat. A process that ends and whose
+/// number is given to another is not mistaken for it: its start time is part of its name.
+core::Result<std::unique_ptr<Probe>> open_process(const Spec& spec, const World& world);
 
 }  // namespace commensal::probe

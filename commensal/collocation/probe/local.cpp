@@ -6,11 +6,10 @@
 #include <charconv>
 #include <commensal/base/core/limits_probes.hpp>
 #include <commensal/collocation/probe/decode.hpp>
-#include <commensal/collocation/probe/liveness.hpp>
-#include <commensal/collocation/probe/local.hpp>
+#include <commensal/collocation/probe/kernel_files.hpp>
+#include <commensal/collocation/probe/kinds.hpp>
 #include <commensal/collocation/probe/log_tail.hpp>
-#include <commensal/collocation/probe/process_stat.hpp>
-#include <commensal/collocation/probe/small_file.hpp>
+#include <commensal/collocation/probe/meter.hpp>
 
 namespace commensal::probe {
 namespace {

@@ -3,8 +3,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <re2/re2.h>
+
 #include <algorithm>
-#include <boost/regex.hpp>
 #include <commensal/base/core/limits_probes.hpp>
 #include <commensal/collocation/probe/log_tail.hpp>
 #include <optional>
@@ -17,11 +18,17 @@ using core::fail;
 using core::Result;
 
 struct LogTail::State {
-  State(core::Path p, boost::regex r) : path(std::move(p)), pattern(std::move(r)) {}
+  State(core::Path p, std::string_view text) : path(std::move(p)), pattern(text, options()) {}
   State(const State&) = delete;
   State& operator=(const State&) = delete;
   ~State() { shut(); }
 
+  /// Logs are bytes, in whatever encoding.
+  static RE2::Options options() {
+    RE2::Options made(RE2::Latin1);
+    made.set_log_errors(false);
+    return made;
+  }
   void shut() {
     if (fd >= 0) (void)close(fd);
     fd = -1;
@@ -30,12 +37,12 @@ struct LogTail::State {
   }
   /// Opens what the path leads to now.
   Result<void> reopen();
-  Result<void> read_rest();
-  Result<void> take(std::string_view bytes);
-  Result<void> end_line();
+  void read_rest();
+  void take(std::string_view bytes);
+  void end_line();
 
   core::Path path;
-  boost::regex pattern;
+  RE2 pattern;
   int fd = -1;
   struct stat about {};
   std::int64_t offset = 0;
@@ -56,37 +63,31 @@ Result<void> LogTail::State::reopen() {
   return {};
 }
 
-Result<void> LogTail::State::end_line() {
-  boost::smatch groups;
-  try {
-    if (!is_skipping && boost::regex_search(line, groups, pattern))
-      match = Match{groups[1].str(), (match ? match->number : 0) + 1};
-  } catch (const std::runtime_error&) {  // Boost's bound on how long a pattern may take
-    line.clear();
-    return fail(ErrorCode::kResourceExhausted, "the pattern takes too long on a line of '{}'",
-                path.string());
-  }
+/// In time that is linear in the line, whatever the pattern.
+void LogTail::State::end_line() {
+  std::string figure;
+  if (line.ends_with('\r')) line.pop_back();
+  if (!is_skipping && RE2::PartialMatch(line, pattern, &figure))
+    match = Match{std::move(figure), (match ? match->number : 0) + 1};
   line.clear();
   is_skipping = false;
-  return {};
 }
 
-Result<void> LogTail::State::take(std::string_view bytes) {
+void LogTail::State::take(std::string_view bytes) {
   while (!bytes.empty()) {
     const std::size_t end = bytes.find('\n');
     const std::string_view piece = bytes.substr(0, end);
     const std::size_t room = limits::kProbeLineBytesMax - line.size();
     if (!is_skipping) line.append(piece.substr(0, room));
-    if (end == std::string_view::npos) return {};
-    COMMENSAL_TRY(end_line());
+    if (end == std::string_view::npos) return;
+    end_line();
     bytes.remove_prefix(end + 1);
   }
-  return {};
 }
 
-Result<void> LogTail::State::read_rest() {
+void LogTail::State::read_rest() {
   struct stat now {};
-  if (fstat(fd, &now) != 0) return {};
+  if (fstat(fd, &now) != 0) return;
   if (now.st_size < offset) {  // truncated, and written anew
     offset = 0;
     line.clear();
@@ -104,25 +105,22 @@ Result<void> LogTail::State::read_rest() {
     const ssize_t got = pread(fd, buffer.data(), std::min(buffer.size(), left), offset);
     if (got <= 0) break;
     offset += got;
-    COMMENSAL_TRY(take({buffer.data(), static_cast<std::size_t>(got)}));
+    take({buffer.data(), static_cast<std::size_t>(got)});
   }
-  return {};
 }
 
 Result<LogTail> LogTail::open(core::Path path, std::string_view pattern) {
   if (pattern.size() > limits::kProbePatternBytesMax)
     return fail(ErrorCode::kInvalidArgument, "a pattern has at most {} bytes",
                 limits::kProbePatternBytesMax);
-  boost::regex made;
-  try {
-    made.assign(pattern.begin(), pattern.end(), boost::regex::perl);
-  } catch (const std::runtime_error&) {
-    return fail(ErrorCode::kInvalidArgument, "'{}' is no regular expression", pattern);
-  }
-  if (made.mark_count() < 1)
+  auto state = std::make_unique<State>(std::move(path), pattern);
+  if (!state->pattern.ok())
+    return fail(ErrorCode::kInvalidArgument, "'{}' is no regular expression: {}", pattern,
+                state->pattern.error());
+  if (state->pattern.NumberOfCapturingGroups() < 1)
     return fail(ErrorCode::kInvalidArgument,
                 "'{}' has no group: put the figure in parentheses, such as step (\\d+)", pattern);
-  return LogTail(std::make_unique<State>(std::move(path), std::move(made)));
+  return LogTail(std::move(state));
 }
 
 LogTail::LogTail(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -134,14 +132,14 @@ Result<LogTail::Match> LogTail::newest() {
   struct stat now {};
   const bool is_there = stat(state.path.c_str(), &now) == 0;
   if (state.fd >= 0) {
-    COMMENSAL_TRY(state.read_rest());  // of the old file too, if the path leads to another one now
+    state.read_rest();  // of the old file too, if the path leads to another one now
     const bool is_same =
         is_there && now.st_ino == state.about.st_ino && now.st_dev == state.about.st_dev;
     if (is_there && !is_same) state.shut();
   }
   if (state.fd < 0) {
     COMMENSAL_TRY(state.reopen());
-    COMMENSAL_TRY(state.read_rest());
+    state.read_rest();
   }
   if (!state.match)
     return fail(ErrorCode::kUnavailable, "no line of '{}' fits the pattern yet",

@@ -14,7 +14,8 @@ namespace commensal::probe {
 /// it is read from its beginning. Not thread-safe.
 class LogTail {
  public:
-  /// The file need not exist yet. Error: kInvalidArgument (no pattern with a group, or too long).
+  /// `pattern`: RE2's syntax. The file need not exist yet. Error: kInvalidArgument (no pattern with
+  /// a group, or too long).
   static core::Result<LogTail> open(core::Path path, std::string_view pattern);
   LogTail(LogTail&&) noexcept;
   LogTail& operator=(LogTail&&) = delete;
@@ -25,7 +26,7 @@ class LogTail {
     std::uint64_t number = 0;  // of the lines that have fitted so far
   };
   /// Errors: kNotFound (no file), kInvalidArgument (no regular file), kUnavailable (no line has
-  /// fitted yet), kResourceExhausted (the pattern takes too long on a line).
+  /// fitted yet).
   core::Result<Match> newest();
 
  private:

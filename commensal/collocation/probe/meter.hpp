@@ -6,24 +6,33 @@
 
 namespace commensal::probe {
 
-/// A mean rate over a stretch of time that ends at `at_s`: what a governor is fed with.
-struct Reading {
-  double at_s = 0;
-  double over_s = 0;  // the mean is over so long
-  double rate = 0;    // work a second
+/// Tells a program that stands still from one whose figure is steady: by the program's own clock
+/// where it shows one, else by the figure, of which noise or work changes some digit.
+/// Not thread-safe.
+class Liveness {
+ public:
+  explicit Liveness(double stale_after_s) : stale_after_s_(stale_after_s) {}
+
+  /// The figure seen at `now_ns` as a sample, fresh or stale.
+  Sample judge(std::int64_t now_ns, const Figure& figure);
+
+ private:
+  double stale_after_s_;
+  std::optional<double> sign_{};  // of life, when it last changed
+  std::int64_t changed_ns_ = 0;
 };
 
 /// Makes rates of a probe's samples: of a counter, the mean since at least `window_s` ago (by the
 /// program's own time where it tells one, and none while that stands still); of a
 /// rate, what the program says, over its own averaging time. A counter that goes back, an invalid
-/// or a stale sample, or none for as long as makes one stale, begins anew: there is no reading
+/// or a stale sample, or none for as long as makes one stale, begins anew: there is no rate
 /// until a window has passed again.
 /// Not thread-safe.
 class Meter {
  public:
   Meter(const Traits& traits, double window_s) : traits_(traits), window_s_(window_s) {}
 
-  std::optional<Reading> add(const Sample& sample);
+  std::optional<RateSample> add(const Sample& sample);
 
  private:
   Traits traits_;

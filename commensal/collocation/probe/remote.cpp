@@ -2,8 +2,8 @@
 #include <commensal/base/core/limits_probes.hpp>
 #include <commensal/collocation/probe/decode_prometheus.hpp>
 #include <commensal/collocation/probe/exchange.hpp>
-#include <commensal/collocation/probe/liveness.hpp>
-#include <commensal/collocation/probe/remote.hpp>
+#include <commensal/collocation/probe/kinds.hpp>
+#include <commensal/collocation/probe/meter.hpp>
 #include <functional>
 
 namespace commensal::probe {

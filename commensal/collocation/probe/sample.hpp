@@ -33,7 +33,10 @@ enum class State {
   kInvalid,  // no figure
 };
 
-std::string_view name_of(State state);
+constexpr std::string_view name_of(State state) {
+  constexpr std::string_view kNames[] = {"fresh", "stale", "invalid"};
+  return kNames[static_cast<int>(state)];
+}
 
 /// One look at the host's progress.
 struct Sample {
@@ -42,7 +45,7 @@ struct Sample {
   State state = State::kInvalid;
   std::string why;  // one line, unless fresh
   std::optional<double> own_s{};  // as Figure's
-  bool is_limited = false;  // power or heat holds back what the host works on
+  bool is_throttled = false;      // power or heat holds back what the host works on
 
   bool is_fresh() const { return state == State::kFresh; }
 };
@@ -57,6 +60,15 @@ struct Figure {
   /// counter tells. The rate is then by that time, not by the clock's: a server that waits for
   /// requests does not look slow.
   std::optional<double> own_s{};
+};
+
+/// How fast the host worked: the mean over the stretch [at_s - over_s, at_s]. Seconds are those of
+/// the clock; any unit of work serves where only ratios count.
+struct RateSample {
+  double at_s = 0;
+  double over_s = 0;
+  double rate = 0;            // work a second
+  bool is_throttled = false;  // as Sample's
 };
 
 }  // namespace commensal::probe

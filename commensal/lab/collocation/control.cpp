@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <commensal/base/core/file.hpp>
-#include <commensal/collocation/device/cpu.hpp>
-#include <commensal/collocation/keeper/keeper.hpp>
+#include <commensal/collocation/guest/keeper.hpp>
+#include <commensal/collocation/probe/cpu.hpp>
 #include <commensal/collocation/probe/meter.hpp>
 #include <commensal/lab/collocation/control.hpp>
 #include <commensal/lab/collocation/laws.hpp>
@@ -36,13 +36,13 @@ class SuppressorControl final : public Control {
 
  private:
   struct Look {
-    device::CpuTicks ticks;
+    probe::CpuTicks ticks;
     double guest_s = 0;
     double at_s = 0;
   };
 
   void look() {
-    const auto ticks = device::read_cpu_ticks();
+    const auto ticks = probe::read_cpu_ticks();
     if (!ticks) return;
     const Look now{*ticks, world_.guest.cpu_s(), seconds_of(world_.clock)};
     if (last_ && now.ticks.all > last_->ticks.all) {
@@ -74,9 +74,9 @@ class TgsControl final : public Control {
   static constexpr double kLookEveryS = 0.25;
 
   void look() {
-    std::optional<governor::Sample> sample;
+    std::optional<probe::RateSample> sample;
     if (const auto reading = meter_.add(world_.probe.sample()))
-      sample = governor::Sample{reading->at_s, reading->over_s, reading->rate, false};
+      sample = probe::RateSample{reading->at_s, reading->over_s, reading->rate, false};
     world_.guest.set_level(law_.tick(seconds_of(world_.clock), sample));
   }
 
@@ -108,7 +108,7 @@ class GovernorControl final : public Control {
   }
 
  private:
-  keeper::Keeper keeper_;
+  guest::Keeper keeper_;
 };
 
 }  // namespace

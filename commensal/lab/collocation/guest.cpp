@@ -3,7 +3,7 @@
 
 #include <cerrno>
 #include <commensal/base/core/cpu_time.hpp>
-#include <commensal/collocation/actuator/scheduling.hpp>
+#include <commensal/collocation/guest/scheduling.hpp>
 #include <commensal/compute/graph/onnx/import.hpp>
 #include <commensal/compute/graph/session.hpp>
 #include <commensal/lab/bench/inputs.hpp>
@@ -21,7 +21,7 @@ using core::Result;
 constexpr int kNicest = 19;
 
 Result<void> take_rank(Rank rank) {
-  if (rank == Rank::kIdle) return actuator::run_when_idle();
+  if (rank == Rank::kIdle) return guest::run_when_idle();
   if (rank == Rank::kNice && ::setpriority(PRIO_PROCESS, 0, kNicest) != 0)
     return fail(ErrorCode::kUnavailable, "nice 19 is refused: {}", std::strerror(errno));
   return {};

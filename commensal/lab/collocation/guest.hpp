@@ -3,7 +3,7 @@
 
 #include <atomic>
 #include <commensal/base/core/file.hpp>
-#include <commensal/collocation/actuator/duty_pacer.hpp>
+#include <commensal/collocation/guest/duty_pacer.hpp>
 #include <commensal/lab/collocation/pairs.hpp>
 #include <cstdint>
 #include <memory>
@@ -25,7 +25,7 @@ class Guest {
 
   void set_level(double level) { pacer_.set_level(level); }
   double level() const { return pacer_.level(); }
-  actuator::DutyPacer& pacer() { return pacer_; }
+  guest::DutyPacer& pacer() { return pacer_; }
   std::uint64_t images() const { return images_.load(std::memory_order_relaxed); }
   /// Processor time so far.
   double cpu_s();
@@ -33,7 +33,7 @@ class Guest {
  private:
   Guest() = default;
 
-  actuator::DutyPacer pacer_;
+  guest::DutyPacer pacer_;
   std::atomic<std::uint64_t> images_ = 0;
   std::jthread thread_;  // last: it uses the others
 };

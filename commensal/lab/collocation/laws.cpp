@@ -35,7 +35,7 @@ double Suppressor::level(double others) const {
   return std::clamp((kShare * processors_ - others) / guest_threads_, 0.0, 1.0);
 }
 
-double Tgs::tick(double now_s, const std::optional<governor::Sample>& sample) {
+double Tgs::tick(double now_s, const std::optional<probe::RateSample>& sample) {
   if (!begin_s_) begin_s_ = now_s;
   if (sample && sample->at_s - sample->over_s >= *begin_s_) {
     sum_ += sample->rate * sample->over_s;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <commensal/collocation/governor/sample.hpp>
+#include <commensal/collocation/probe/sample.hpp>
 #include <deque>
 #include <optional>
 
@@ -32,7 +32,7 @@ class Suppressor {
 class Tgs {
  public:
   /// At times that grow. A sample is a mean over the time since the one before.
-  double tick(double now_s, const std::optional<governor::Sample>& sample);
+  double tick(double now_s, const std::optional<probe::RateSample>& sample);
 
  private:
   enum class Phase { kProfile, kSlowStart, kAvoid };

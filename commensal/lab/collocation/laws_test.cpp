@@ -19,7 +19,7 @@ double run(Tgs& law, double& now_s, double seconds, double rate) {
   double level = 0;
   for (const double end_s = now_s + seconds; now_s < end_s - 0.1;) {
     now_s += 0.25;
-    level = law.tick(now_s, governor::Sample{now_s, 0.25, rate, false});
+    level = law.tick(now_s, probe::RateSample{now_s, 0.25, rate, false});
   }
   return level;
 }

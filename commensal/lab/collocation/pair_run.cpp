@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <chrono>
-#include <commensal/collocation/device/cpu.hpp>
+#include <commensal/collocation/probe/cpu.hpp>
 #include <commensal/lab/collocation/pair_run.hpp>
 #include <commensal/lab/collocation/ticker.hpp>
 #include <nlohmann/json.hpp>
@@ -25,8 +25,8 @@ std::vector<std::unique_ptr<Ticker>> start(std::vector<Job> jobs) {
   return made;
 }
 
-std::optional<double> stolen_between(const Result<device::CpuTicks>& before,
-                                     const Result<device::CpuTicks>& after) {
+std::optional<double> stolen_between(const Result<probe::CpuTicks>& before,
+                                     const Result<probe::CpuTicks>& after) {
   if (!before || !after || after->all <= before->all || after->stolen < before->stolen)
     return std::nullopt;
   return static_cast<double>(after->stolen - before->stolen) /
@@ -132,7 +132,7 @@ Result<Slice> PairRun::watch(const Step& step, Control& control, Guest& guest, d
   made.begin_s = 1e-3 * static_cast<double>(clock_.wall_ms());
   const double begin_s = now_s();
   const double guest_s = guest.cpu_s();
-  const auto ticks = device::read_cpu_ticks();
+  const auto ticks = probe::read_cpu_ticks();
   COMMENSAL_ASSIGN(const Work first, look());
   const std::uint64_t first_images = guest.images();
   control.begin();
@@ -150,7 +150,7 @@ Result<Slice> PairRun::watch(const Step& step, Control& control, Guest& guest, d
     last = now;
     images = count;
   }
-  made.stolen = stolen_between(ticks, device::read_cpu_ticks());
+  made.stolen = stolen_between(ticks, probe::read_cpu_ticks());
   made.seconds = last.at_s - first.at_s;
   made.host_rate = (last.done - first.done) / (last.time_s - first.time_s);
   made.images_per_s = static_cast<double>(images - first_images) / made.seconds;

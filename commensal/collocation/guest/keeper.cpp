@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <chrono>
+#include <commensal/collocation/guest/keeper.hpp>
+#include <condition_variable>
+#include <utility>
+
+namespace commensal::guest {
+namespace {
+
+constexpr double kLookEveryMinS = 0.25;  // more often would cost more than it tells
+constexpr double kLookEveryMaxS = 1;
+constexpr double kActEveryS = 0.05;
+constexpr double kMomentS = 2;
+
+}  // namespace
+
+void wait(const std::stop_token& stop, double seconds) {
+  std::mutex mutex;
+  std::condition_variable_any never;
+  std::unique_lock lock(mutex);
+  never.wait_for(lock, stop, std::chrono::duration<double>(seconds), [] { return false; });
+}
+
+void repeat(const std::stop_token& stop, double seconds, const std::function<void()>& work) {
+  while (!stop.stop_requested()) {
+    work();
+    wait(stop, seconds);
+  }
+}
+
+Keeper::Keeper(const World& world, const governor::Rules& rules)
+    : world_(world),
+      meter_(world.probe.traits(), kLookEveryMinS / 2),
+      governor_(rules, world.rng) {}
+
+double Keeper::look_every_s() const {
+  return std::clamp(world_.probe.traits().resolution_s, kLookEveryMinS, kLookEveryMaxS);
+}
+
+void Keeper::look() {
+  const probe::Sample sample = world_.probe.sample();
+  const auto rate = meter_.add(sample);
+  const std::lock_guard lock(mutex_);
+  signal_ = sample.why;
+  if (rate) unread_ = rate;
+}
+
+void Keeper::act() {
+  const double now_s = static_cast<double>(world_.clock.monotonic_ns()) * 1e-9;
+  const std::lock_guard lock(mutex_);
+  world_.pacer.set_level(governor_.tick(now_s, std::exchange(unread_, std::nullopt)));
+}
+
+View Keeper::view() const {
+  const std::lock_guard lock(mutex_);
+  return {governor_.status(), world_.probe.traits().unit, signal_};
+}
+
+KeeperThreads::KeeperThreads(const Keeper::World& world, const governor::Rules& rules)
+    : keeper_(world, rules), pacer_(world.pacer) {
+  looking_ = std::jthread([this](const std::stop_token& stop) {
+    repeat(stop, keeper_.look_every_s(), [this] { keeper_.look(); });
+  });
+  acting_ = std::jthread([this](const std::stop_token& stop) {
+    repeat(stop, kActEveryS, [this] { keeper_.act(); });
+  });
+}
+
+KeeperThreads::~KeeperThreads() {
+  acting_.request_stop();
+  acting_.join();
+  pacer_.set_level(0);
+}
+
+std::string Standstill::why(double level, const std::optional<governor::Status>& status,
+                            double now_s) {
+  using governor::Phase;
+  if (level > 0) {
+    since_s_.reset();
+    return "";
+  }
+  if (!since_s_) since_s_ = now_s;
+  const bool is_long =
+      status && (status->phase == Phase::kWaiting || status->phase == Phase::kBackOff);
+  if (!is_long && now_s - *since_s_ < kMomentS) return "";
+  if (!status) return "the host comes first";
+  return status->why.empty() ? "the host is measured alone" : std::string(status->why);
+}
+
+}  // namespace commensal::guest

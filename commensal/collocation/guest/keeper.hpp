@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <commensal/base/core/clock.hpp>
+#include <commensal/base/core/rng.hpp>
+#include <commensal/collocation/governor/governor.hpp>
+#include <commensal/collocation/guest/duty_pacer.hpp>
+#include <commensal/collocation/probe/meter.hpp>
+#include <commensal/collocation/probe/probe.hpp>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <thread>
+
+namespace commensal::guest {
+
+/// Waits, unless the thread is to stop.
+void wait(const std::stop_token& stop, double seconds);
+/// Calls `work` every `seconds` until the thread is to stop.
+void repeat(const std::stop_token& stop, double seconds, const std::function<void()>& work);
+
+/// What the operator sees.
+struct View {
+  governor::Status governor;
+  std::string_view unit;  // of the host's work
+  std::string signal;     // why there is none, in words; empty while there is one
+};
+
+/// Keeps one host: looks at its probe, asks the governor, and holds the guests' pacer to the
+/// answer. look() and act() are apart because a probe may be slow and the guest must not be:
+/// each belongs to one thread. view(): any thread.
+class Keeper {
+ public:
+  /// What it keeps; all outlive it.
+  struct World {
+    const core::Clock& clock;
+    core::Rng& rng;
+    probe::Probe& probe;
+    DutyPacer& pacer;
+  };
+  Keeper(const World& world, const governor::Rules& rules);
+
+  /// How often look() has something new to find, in seconds.
+  double look_every_s() const;
+  void look();
+  void act();
+  View view() const;
+
+ private:
+  World world_;
+  probe::Meter meter_;
+
+  mutable std::mutex mutex_;
+  // Guarded:
+  governor::Governor governor_;
+  std::optional<probe::RateSample> unread_;
+  std::string signal_ = "not looked at yet";
+};
+
+/// A keeper at work, on two threads of its own, until it is destroyed; then the guests stand still.
+class KeeperThreads {
+ public:
+  explicit KeeperThreads(const Keeper::World& world, const governor::Rules& rules = {});
+  KeeperThreads(const KeeperThreads&) = delete;
+  KeeperThreads& operator=(const KeeperThreads&) = delete;
+  ~KeeperThreads();
+  View view() const { return keeper_.view(); }
+
+ private:
+  Keeper keeper_;
+  DutyPacer& pacer_;
+  std::jthread looking_;
+  std::jthread acting_;
+};
+
+/// Whether guests that stand still should say so. The stretches without them by which the governor
+/// measures are not worth a word where they are short: who waits for an answer would hardly know.
+/// Thread-safety: none.
+class Standstill {
+ public:
+  /// Why they stand still; "" while they run, or have only just stopped and may go on any moment.
+  /// `level` is theirs; `status` that of their governor, where it is known. To be asked several
+  /// times a second.
+  std::string why(double level, const std::optional<governor::Status>& status, double now_s);
+
+ private:
+  std::optional<double> since_s_;
+};
+
+}  // namespace commensal::guest

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <commensal/collocation/guest/keeper.hpp>
+#include <functional>
+
+namespace commensal::guest {
+namespace {
+
+/// A counter of work that grows by what `rate` says of the guest's level.
+class FakeProbe final : public probe::Probe {
+ public:
+  FakeProbe(const core::Clock& clock, const DutyPacer& pacer) : clock_(clock), pacer_(pacer) {}
+
+  const probe::Traits& traits() const override { return traits_; }
+  probe::Sample sample() override {
+    if (is_gone) return {clock_.monotonic_ns(), 0, probe::State::kInvalid, "nobody answers"};
+    const std::int64_t now_ns = clock_.monotonic_ns();
+    const double s = static_cast<double>(now_ns - last_ns_) * 1e-9;
+    last_ns_ = now_ns;
+    const double noise = 1 + 0.01 * (noise_.next_unit() - 0.5);
+    work_ += 1000 * s * noise * (1 - cost * pacer_.level());
+    return {now_ns, work_, probe::State::kFresh, {}, {}, is_hot && pacer_.level() > 0};
+  }
+
+  double cost = 0;
+  bool is_gone = false;
+  bool is_hot = false;  // with the guest
+
+ private:
+  const core::Clock& clock_;
+  const DutyPacer& pacer_;
+  core::CounterRng noise_{3};
+  probe::Traits traits_{.unit = "passes", .quantity = probe::Quantity::kWork, .resolution_s = 0.1};
+  double work_ = 0;
+  std::int64_t last_ns_ = 0;
+};
+
+class KeeperTest : public testing::Test {
+ protected:
+  /// The guest's mean level over so many seconds.
+  double run(double seconds) {
+    double sum = 0;
+    const int steps = static_cast<int>(seconds / 0.02);
+    for (int i = 0; i < steps; ++i) {
+      clock_.advance_ms(20);
+      if (i % 13 == 0) keeper_.look();
+      keeper_.act();
+      sum += pacer_.level();
+    }
+    return sum / steps;
+  }
+
+  core::ManualClock clock_;
+  core::CounterRng dice_{1};
+  DutyPacer pacer_;
+  FakeProbe probe_{clock_, pacer_};
+  Keeper keeper_{{clock_, dice_, probe_, pacer_}, {}};
+};
+
+TEST_F(KeeperTest, HoldsACostlyGuestBack) {
+  probe_.cost = 0.05;
+  run(600);
+  const double level = run(600);
+  EXPECT_LT(level, 0.1);
+  EXPECT_GT(level, 0.05);
+  EXPECT_TRUE(keeper_.view().governor.is_shown);
+  EXPECT_EQ(keeper_.view().unit, "passes");
+}
+
+TEST_F(KeeperTest, LetsAFreeGuestRun) {
+  run(300);
+  EXPECT_GT(run(300), 0.85);
+}
+
+TEST_F(KeeperTest, StopsTheGuestWithTheSignal) {
+  run(300);
+  probe_.is_gone = true;
+  run(10);
+  EXPECT_EQ(run(60), 0);
+  EXPECT_EQ(keeper_.view().signal, "nobody answers");
+  EXPECT_EQ(keeper_.view().governor.phase, governor::Phase::kWaiting);
+}
+
+TEST_F(KeeperTest, StopsAGuestThatHeatsTheHost) {
+  run(300);
+  probe_.is_hot = true;
+  run(60);
+  EXPECT_EQ(keeper_.view().governor.why, "power or heat limits the host");
+  EXPECT_LT(run(1800), 0.01);
+}
+
+// What a provider says of it: at once while there is nothing to go by, nothing of short stretches.
+TEST_F(KeeperTest, SaysThatTheGuestStandsStillUnlessItIsForAMoment) {
+  Standstill standstill;
+  const auto why = [&] {
+    return standstill.why(pacer_.level(), keeper_.view().governor,
+                          static_cast<double>(clock_.monotonic_ns()) * 1e-9);
+  };
+  EXPECT_EQ(why(), "no signal yet");
+  double off_s = 0;
+  double longest_quiet_s = 0;
+  double said_on_s = 0;
+  for (int i = 0; i < 6000; ++i) {
+    run(0.1);
+    off_s = pacer_.level() > 0 ? 0 : off_s + 0.1;
+    if (why().empty()) longest_quiet_s = std::max(longest_quiet_s, off_s);
+    if (!why().empty() && pacer_.level() > 0) said_on_s += 0.1;
+  }
+  EXPECT_EQ(said_on_s, 0);
+  EXPECT_GT(longest_quiet_s, 0.4);  // there are short ones
+  EXPECT_LT(longest_quiet_s, 2.2);
+  probe_.is_gone = true;
+  run(8);
+  EXPECT_EQ(why(), "the signal is stale");
+  EXPECT_EQ(Standstill().why(0, std::nullopt, 5), "");  // a guest that knows its level only
+  EXPECT_EQ(standstill.why(0, std::nullopt, 1e9), "the host comes first");
+}
+
+// Real threads and the real clock: they begin and end, and leave the guest standing.
+TEST(KeeperThreadsTest, EndWithTheGuestAtRest) {
+  const core::SystemClock clock;
+  core::CounterRng dice(1);
+  DutyPacer pacer;
+  FakeProbe probe(clock, pacer);
+  pacer.set_level(1);
+  {
+    const KeeperThreads keeper({clock, dice, probe, pacer});
+    for (int i = 0; keeper.view().governor.rate <= 0 && i < 1000; ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    EXPECT_NEAR(keeper.view().governor.rate, 1000, 50);
+  }
+  EXPECT_EQ(pacer.level(), 0);
+}
+
+}  // namespace
+}  // namespace commensal::guest

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <commensal/base/core/result.hpp>
+#include <commensal/collocation/governor/governor.hpp>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+/// What guests and the governor of a machine say to each other: a JSON object a line
+/// (docs/collocation.md has the protocol). What is not known is null.
+namespace commensal::guest {
+
+inline constexpr std::size_t kLineBytesMax = 2048;          // of a guest
+inline constexpr std::size_t kStatusBytesMax = 64 * 1024;  // of the governor
+inline constexpr std::size_t kNameBytesMax = 64;
+inline constexpr double kWeightMax = 10'000;
+inline constexpr int kThreadsMax = 4096;
+
+/// A guest comes.
+struct Join {
+  int pid = 0;
+  std::string name;
+  double weight = 1;
+  int threads = 1;
+};
+/// ... says how it does: by itself and over its last minute.
+struct Report {
+  bool wants = false;
+  std::uint64_t served = 0;  // requests so far
+  std::optional<double> served_per_s{};
+  std::optional<double> earned_per_hour{};  // in the ledger's unit
+
+  bool operator==(const Report&) const = default;
+};
+/// Anybody asks how things are.
+struct Ask {};
+using ToGovernor = std::variant<Join, Report, Ask>;
+
+/// Errors: kInvalidArgument, one line.
+core::Result<ToGovernor> parse_to_governor(const std::string& line);
+std::string line_of(const Join& join);
+std::string line_of(const Report& report);
+std::string line_of(const Ask& ask);
+
+/// The governor welcomes a guest.
+struct Joined {
+  std::string host;  // the probe's spec
+};
+/// ... says how fast it may run from now on.
+struct Level {
+  double level = 0;
+};
+using ToGuest = std::variant<Joined, Level>;
+core::Result<ToGuest> parse_to_guest(const std::string& line);
+std::string line_of(const Joined& joined);
+std::string line_of(const Level& level);
+
+struct GuestStatus {
+  Join guest;
+  Report report;
+  double level = 0;
+};
+/// All that there is to see.
+struct Status {
+  std::string host;
+  std::string unit;    // of the host's work
+  std::string signal;  // why there is none; empty while there is one
+  double confidence = 0;
+  governor::Status governor;
+  std::optional<double> host_income_per_hour{};
+  std::optional<double> energy_j{};  // of all packages since the governor began
+  std::optional<double> power_w{};
+  std::vector<GuestStatus> guests;
+};
+/// {"status": {...}}
+std::string line_of(const Status& status);
+
+}  // namespace commensal::guest
