@@ -7,7 +7,7 @@
 #include <commensal/base/core/temporary_folder.hpp>
 #include <commensal/lab/bench/report.hpp>
 #include <commensal/lab/bench/serve.hpp>
-#include <commensal/lab/guests_bench/guests.hpp>
+#include <commensal/lab/collocation/guests_together.hpp>
 #include <commensal/lab/pay_bench/pay_bench.hpp>
 #include <commensal/lab/verify_bench/verify_bench.hpp>
 #include <iostream>

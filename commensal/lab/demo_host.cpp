@@ -104,9 +104,8 @@ class Host {
   static Result<std::unique_ptr<Host>> start(const core::Path& program) {
     std::unique_ptr<Host> made(new Host);
     COMMENSAL_ASSIGN(made->program_, HostProgram::start(program, {"--threads", "1"}));
-    const std::string spec =
-        fmt::format("prometheus:http://127.0.0.1:{}/metrics#{}", made->program_->port(), kPasses);
-    COMMENSAL_ASSIGN(made->probe_, probe::open(spec, {made->clock_}));
+    COMMENSAL_ASSIGN(made->probe_,
+                     probe::open(made->program_->probe_spec(kPasses), {made->clock_}));
     return made;
   }
 

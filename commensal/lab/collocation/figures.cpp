@@ -4,7 +4,6 @@
 #include <cmath>
 #include <commensal/lab/collocation/figures.hpp>
 #include <commensal/lab/collocation/pairs.hpp>
-#include <commensal/lab/collocation/within.hpp>
 #include <numeric>
 #include <thread>
 

@@ -46,6 +46,13 @@ struct PairFigures {
   const ArmFigures* find(std::string_view arm) const;
 };
 
+/// What a guest that rests now and then left the host of a slice: one less the share of its time
+/// with the guest times what the host lost in it, each stretch with the guest against the means of
+/// up to kBesideS without it just before and just after. None: a guest without a rest.
+std::optional<double> kept_within(const Slice& slice);
+
+inline constexpr double kBesideS = 5;
+
 std::vector<PairFigures> figures_of(const Slices& slices);
 /// All rows; those with a limit are the project's bars.
 std::vector<Row> rows_of(const std::vector<PairFigures>& pairs);

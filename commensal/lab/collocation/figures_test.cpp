@@ -2,10 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <commensal/lab/collocation/run.hpp>
-#include <commensal/lab/collocation/within.hpp>
-#include <commensal/lab/collocation/order.hpp>
 #include <commensal/lab/collocation/pairs.hpp>
+#include <commensal/lab/collocation/run.hpp>
 #include <map>
 #include <nlohmann/json.hpp>
 

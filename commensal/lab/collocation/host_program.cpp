@@ -77,6 +77,10 @@ HostProgram::~HostProgram() {
   ::close(out_);
 }
 
+std::string HostProgram::probe_spec(std::string_view metric) const {
+  return fmt::format("prometheus:http://127.0.0.1:{}/metrics#{}", port_, metric);
+}
+
 Result<std::string> HostProgram::stop() {
   ::kill(pid_, SIGTERM);
   COMMENSAL_ASSIGN(std::string line, read_line());

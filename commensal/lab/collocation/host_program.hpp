@@ -6,6 +6,7 @@
 #include <commensal/base/core/file.hpp>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace commensal::lab {
@@ -22,7 +23,8 @@ class HostProgram {
   HostProgram& operator=(const HostProgram&) = delete;
   ~HostProgram();
 
-  int port() const { return port_; }
+  /// How a probe reads `metric` of it.
+  std::string probe_spec(std::string_view metric) const;
   pid_t pid() const { return pid_; }
   /// Ends it and returns its last line, of JSON. Error: kUnavailable (it had ended before).
   core::Result<std::string> stop();

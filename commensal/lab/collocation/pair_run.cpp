@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <atomic>
 #include <chrono>
+#include <commensal/base/core/cpu_time.hpp>
+#include <commensal/collocation/guest/keeper.hpp>
 #include <commensal/collocation/probe/cpu.hpp>
 #include <commensal/lab/collocation/pair_run.hpp>
-#include <commensal/lab/collocation/ticker.hpp>
 #include <nlohmann/json.hpp>
 #include <thread>
 
@@ -17,11 +19,28 @@ constexpr double kSettleS = 2;       // between slices, with the guest off
 constexpr double kCalibrationS = 3;  // of a server's work
 constexpr double kWarmS = 1;         // of a guest, before it is measured alone
 
+/// Does a job again and again on a thread of its own, from construction to destruction, and counts
+/// the processor time that this takes.
+class Ticker {
+ public:
+  explicit Ticker(Job job)
+      : thread_([this, job = std::move(job)](const std::stop_token& stop) {
+          guest::repeat(stop, job.every_s, [&] {
+            job.work();
+            cpu_ns_ = core::thread_cpu_ns();
+          });
+        }) {}
+  double cpu_s() const { return 1e-9 * static_cast<double>(cpu_ns_.load()); }
+
+ private:
+  std::atomic<std::int64_t> cpu_ns_ = 0;
+  std::jthread thread_;  // last: it uses the other
+};
+
 /// The tickers of a slice; they end together.
 std::vector<std::unique_ptr<Ticker>> start(std::vector<Job> jobs) {
   std::vector<std::unique_ptr<Ticker>> made;
-  for (Job& job : jobs)
-    made.push_back(std::make_unique<Ticker>(job.every_s, std::move(job.work)));
+  for (Job& job : jobs) made.push_back(std::make_unique<Ticker>(std::move(job)));
   return made;
 }
 
@@ -80,8 +99,7 @@ Result<void> PairRun::start_host(int block) {
                                        fmt::format("{}", steps_per_ms_)});
   }
   COMMENSAL_ASSIGN(host_, HostProgram::start(program, arguments));
-  const std::string spec =
-      fmt::format("prometheus:http://127.0.0.1:{}/metrics#{}", host_->port(), pair_.metric);
+  const std::string spec = host_->probe_spec(pair_.metric);
   for (CurrentProbe* probe : {&probe_, &truth_}) {
     COMMENSAL_ASSIGN(auto opened, probe::open(spec, {clock_}));
     probe->set(std::move(opened));

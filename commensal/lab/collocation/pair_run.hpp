@@ -6,7 +6,6 @@
 #include <commensal/base/core/rng.hpp>
 #include <commensal/lab/collocation/control.hpp>
 #include <commensal/lab/collocation/host_program.hpp>
-#include <commensal/lab/collocation/order.hpp>
 #include <commensal/lab/collocation/slice.hpp>
 #include <map>
 

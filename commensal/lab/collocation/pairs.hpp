@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <commensal/base/core/rng.hpp>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-/// What runs beside what, and by which rule.
+/// What runs beside what, by which rule, and in which order.
 namespace commensal::lab {
 
 struct Pair {
@@ -36,5 +37,17 @@ std::span<const Arm> collocation_arms();
 
 inline constexpr std::string_view kControlArm = "control";
 inline constexpr std::string_view kOurArm = "commensal";
+
+/// One slice to come.
+struct Step {
+  const Arm* arm = nullptr;
+  int block = 0;
+};
+
+/// The order of a pair's slices: `blocks` couples of control and ours, each in random order, and
+/// `others` slices of each of the other arms, shuffled among the couples. So each of ours has a
+/// control beside it, and whatever drifts meets all arms alike. Of the arms in `arms`.
+std::vector<Step> make_order(const std::vector<const Arm*>& arms, int blocks, int others,
+                             core::Rng& rng);
 
 }  // namespace commensal::lab

@@ -76,9 +76,7 @@ class Run {
     }
     COMMENSAL_ASSIGN(host_, HostProgram::start(options_.hosts_folder / host_name_,
                                                {"--threads", "1"}));
-    const std::string spec = fmt::format("prometheus:http://127.0.0.1:{}/metrics#{}",
-                                         host_->port(), metric_of(host_name_));
-    COMMENSAL_ASSIGN(probe_, probe::open(spec, {clock_}));
+    COMMENSAL_ASSIGN(probe_, probe::open(host_->probe_spec(metric_of(host_name_)), {clock_}));
     return {};
   }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <commensal/lab/collocation/within.hpp>
+#include <commensal/lab/collocation/figures.hpp>
 
 namespace commensal::lab {
 namespace {

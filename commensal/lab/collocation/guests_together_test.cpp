@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <commensal/lab/guests_bench/guests.hpp>
+#include <commensal/lab/collocation/guests_together.hpp>
 #include <nlohmann/json.hpp>
 
 namespace commensal::lab {

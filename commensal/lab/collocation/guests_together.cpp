@@ -7,7 +7,7 @@
 #include <commensal/base/core/temporary_folder.hpp>
 #include <commensal/compute/graph/onnx/import.hpp>
 #include <commensal/lab/bench/inputs.hpp>
-#include <commensal/lab/guests_bench/guests.hpp>
+#include <commensal/lab/collocation/guests_together.hpp>
 #include <future>
 #include <nlohmann/json.hpp>
 
