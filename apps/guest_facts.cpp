@@ -14,8 +14,8 @@ std::optional<double> Pace::per_s() const {
   return (last_.value - points_.front().value) / (last_.at_s - points_.front().at_s);
 }
 
-guest::Facts GuestFacts::add(double now_s, const provider::ProviderStatus& status) {
-  guest::Facts made{.wants = status.queued > 0, .served = status.delivered};
+guest::Report GuestFacts::add(double now_s, const provider::ProviderStatus& status) {
+  guest::Report made{.wants = status.queued > 0, .served = status.delivered};
   served_.add(now_s, static_cast<double>(status.delivered));
   made.served_per_s = served_.per_s();
   if (status.tickets.issued == 0) return made;  // this gateway does not pay, or has not yet

@@ -29,7 +29,7 @@ class Pace {
 /// What a provider's own state says of it as a guest.
 class GuestFacts {
  public:
-  guest::Facts add(double now_s, const provider::ProviderStatus& status);
+  guest::Report add(double now_s, const provider::ProviderStatus& status);
 
  private:
   Pace served_{60};

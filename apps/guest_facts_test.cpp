@@ -14,7 +14,7 @@ TEST(GuestFacts, AreOfTheLastMinute) {
     status.delivered += s <= 100 ? 3 : 5;
     facts.add(s, status);
   }
-  const guest::Facts now = facts.add(200, status);
+  const guest::Report now = facts.add(200, status);
   EXPECT_NEAR(*now.served_per_s, 5, 0.01);
   EXPECT_EQ(now.served, 800U);
   EXPECT_FALSE(now.wants);
@@ -29,7 +29,7 @@ TEST(GuestFacts, KnowEarningsOnlyWhereThereAreTickets) {
   facts.add(20, status);
   status.tickets.expected = protocol::Amount(500);
   status.queued = 1;
-  const guest::Facts now = facts.add(120, status);
+  const guest::Report now = facts.add(120, status);
   EXPECT_NEAR(now.earned_per_hour.value(), 18'000, 1);
   EXPECT_TRUE(now.wants);
 }

@@ -23,7 +23,7 @@ class HostKeeping {
   /// Those that speak to the gateway keep their rank, or a busy machine would cut the link.
   std::unique_ptr<provider::EngineFactory> engines(graph::SessionOptions options);
   /// What the machine's governor and its operator are told of this guest.
-  void tell(const guest::Facts& facts) { seat_->tell(facts); }
+  void tell(const guest::Report& report) { seat_->tell(report); }
   /// One line whenever the guest starts, stops or is stopped; else every `every_s`.
   void show(double every_s);
   /// Why the guest stands still, for provider::DaemonConfig::why_paused. One thread.

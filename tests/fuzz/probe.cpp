@@ -2,7 +2,7 @@
 // What other people's programs answer a probe: the first byte says which. Whatever a decoder lets
 // through must be a figure that a host can have.
 #include <commensal/base/core/limits_probes.hpp>
-#include <commensal/collocation/probe/decode_prometheus.hpp>
+#include <commensal/collocation/probe/decode.hpp>
 #include <commensal/collocation/probe/kernel_files.hpp>
 #include <commensal/collocation/probe/kinds.hpp>
 #include <commensal/collocation/probe/spec.hpp>

@@ -28,7 +28,7 @@ struct Join {
 };
 /// ... says how it does: by itself and over its last minute.
 struct Report {
-  bool wants = false;
+  bool wants = false;        // it has something to do
   std::uint64_t served = 0;  // requests so far
   std::optional<double> served_per_s{};
   std::optional<double> earned_per_hour{};  // in the ledger's unit

@@ -25,9 +25,9 @@ Seat::~Seat() {
 
 double Seat::now_s() const { return static_cast<double>(world_.clock.monotonic_ns()) * 1e-9; }
 
-void Seat::tell(const Facts& facts) {
+void Seat::tell(const Report& report) {
   const std::lock_guard lock(mutex_);
-  facts_ = facts;
+  told_ = report;
 }
 
 SeatView Seat::view() const {
@@ -44,9 +44,10 @@ void Seat::say_once(const std::string& line) {
 
 Report Seat::report() {
   const std::lock_guard lock(mutex_);
-  if (facts_.wants || world_.pacer.is_resting()) wanted_s_ = now_s();
-  return {now_s() - wanted_s_ < kLingerS, facts_.served, facts_.served_per_s,
-          facts_.earned_per_hour};
+  if (told_.wants || world_.pacer.is_resting()) wanted_s_ = now_s();
+  Report made = told_;
+  made.wants = now_s() - wanted_s_ < kLingerS;
+  return made;
 }
 
 void Seat::stand_still() {

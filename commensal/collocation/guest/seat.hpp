@@ -14,14 +14,6 @@
 
 namespace commensal::guest {
 
-/// What a guest tells of itself.
-struct Facts {
-  bool wants = false;  // it has something to do
-  std::uint64_t served = 0;
-  std::optional<double> served_per_s{};
-  std::optional<double> earned_per_hour{};
-};
-
 struct SeatOptions {
   core::Path folder;  // of the machine's governor
   std::string host;   // spec of the probe, or "auto": whatever the governor keeps
@@ -61,8 +53,8 @@ class Seat {
   Seat& operator=(const Seat&) = delete;
   ~Seat();
 
-  /// Any thread.
-  void tell(const Facts& facts);
+  /// What the guest says of itself. Any thread.
+  void tell(const Report& report);
   SeatView view() const;
 
  private:
@@ -83,7 +75,7 @@ class Seat {
   double wanted_s_ = -1e9;  // when it had something to do last
 
   mutable std::mutex mutex_;
-  Facts facts_;                           // guarded
+  Report told_;                           // guarded
   bool has_joined_ = false;               // guarded
   std::unique_ptr<Governing> governing_;  // guarded where it is exchanged
   std::jthread thread_;                   // last: it sees all of the above

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <commensal/base/core/limits_probes.hpp>
 #include <commensal/collocation/probe/decode.hpp>
-#include <commensal/collocation/probe/decode_prometheus.hpp>
 
 namespace commensal::probe {
 namespace {

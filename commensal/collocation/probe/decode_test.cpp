@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <commensal/base/core/limits_probes.hpp>
-#include <commensal/collocation/probe/decode_prometheus.hpp>
+#include <commensal/collocation/probe/decode.hpp>
 #include <commensal/collocation/probe/fake_server_for_tests.hpp>
 #include <commensal/collocation/probe/kernel_files.hpp>
 #include <commensal/collocation/probe/kinds.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <commensal/base/core/limits_probes.hpp>
-#include <commensal/collocation/probe/decode_prometheus.hpp>
+#include <commensal/collocation/probe/decode.hpp>
 #include <commensal/collocation/probe/exchange.hpp>
 #include <commensal/collocation/probe/kinds.hpp>
 #include <commensal/collocation/probe/meter.hpp>
