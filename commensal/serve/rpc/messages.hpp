@@ -12,15 +12,17 @@
 #include <variant>
 #include <vector>
 
-/// What a provider and a gateway say to each other; proto/commensal/v1/link.proto has the same
-/// messages on the wire. The order: Challenge, Hello, Welcome; then, a task at a time or many at
-/// once, Task, Commit, Countersign, Deliver (or Refuse); Load and OpenRequest at any time. Where
-/// answers earn tickets: Reveal (the gateway's, then the provider's), Claims, Outcomes. Pause,
-/// Resume and Withdraw at any time after Hello.
+/// What a provider and a gateway say to each other on one stream. The order: Challenge, Hello,
+/// Welcome; then jobs, any number at once, each named by its id (protocol::job_id):
+///
+///   Offer                    a job of one step: compute it
+///   Offer, Ready, Begin      a job whose outputs are fed back: Begin asks for each step
+///   Commit, Countersign, Deliver      of a step; or Refuse at any point
+///
+/// On a new stream a job of one step is gone; one of several begins with Offer again, which repeats
+/// nothing that is durable. Where answers earn tickets: Reveal (the gateway's, then the
+/// provider's), Claims, Outcomes. Load, Pause, Resume and Withdraw at any time after Hello.
 namespace commensal::rpc {
-
-/// Names a task on one link; chosen by the gateway, never used twice.
-using TaskId = std::uint64_t;
 
 // Gateway to provider.
 
@@ -67,46 +69,30 @@ struct Outcomes {
 struct Dismiss {
   core::Error reason;
 };
-struct Task {
-  TaskId id = 0;
+struct Offer {
   protocol::Job job;
   core::Digest model;  // SHA-256 of the model file
   core::Digest input_salt;
   tensor::NamedTensors inputs;
 };
-/// The client's signatures over commitments, in the order of their tasks.
+/// Compute this step of a job that is Ready.
+struct Begin {
+  core::Digest job{};
+  std::uint64_t step = 0;
+  core::Digest value{};  // of the noise chain; zero without noise
+};
+/// The client's signatures over commitments.
 struct Countersign {
   struct Item {
-    TaskId task = 0;
+    core::Digest job{};
+    std::uint64_t step = 0;
     protocol::BatchSignature signature;
   };
   std::vector<Item> items;
 };
 /// The gateway expects these no longer: they need not be begun, and are not answered.
 struct Withdraw {
-  std::vector<TaskId> tasks;
-};
-struct OpenRequest {
-  core::Digest receipt;
-};
-// A chain of links (verify/chain): Start, Ready; then for each link Begin, Commit, Countersign,
-// Deliver, or Refuse at any point. A chain is named by its job's id. On a new stream it begins with
-// Start again, which repeats nothing that is durable.
-struct ChainStart {
-  protocol::Job job;
-  core::Digest model;  // SHA-256 of the model file
-  core::Digest input_salt;
-  tensor::NamedTensors inputs;
-};
-struct ChainBegin {
-  core::Digest chain{};
-  std::uint64_t link = 0;
-  core::Digest value{};  // of the noise chain; zero without noise
-};
-struct ChainCountersign {
-  core::Digest chain{};
-  std::uint64_t link = 0;
-  protocol::BatchSignature signature;
+  std::vector<core::Digest> jobs;
 };
 
 // Provider to gateway.
@@ -139,63 +125,42 @@ struct Load {
   std::uint32_t queued = 0;
   std::vector<core::Digest> cached_models;
 };
+/// A job of several steps is at hand: a step may be begun or countersigned.
+struct Ready {
+  core::Digest job{};
+};
 struct Commit {
   struct Item {
-    TaskId task = 0;
-    core::Digest commitment;
-    std::uint64_t round = 0;  // of the beacon; 0: no draw
+    core::Digest job{};
+    std::uint64_t step = 0;
+    core::Digest commitment{};
+    std::uint64_t round = protocol::kNoDraw;  // of the beacon that draws its ticket
     protocol::BatchSignature signature;
   };
   std::vector<Item> items;
 };
 struct Deliver {
-  TaskId task = 0;
-  core::Digest output_salt;
+  core::Digest job{};
+  std::uint64_t step = 0;
+  core::Digest output_salt{};
   tensor::NamedTensors outputs;
 };
 struct Refuse {
-  TaskId task = 0;
+  core::Digest job{};
   core::Error reason;
 };
-/// The provider's host needs the machine: the tasks at hand stand still and no other is begun until
-/// Resume. The link stays, and openings, countersignatures and reveals are answered as ever. A
-/// second Pause only tells another reason.
+/// The provider's host needs the machine: the jobs at hand stand still and no other is begun until
+/// Resume. The link stays, and countersignatures and reveals are answered as ever. A second Pause
+/// only tells another reason.
 struct Pause {
   std::string reason;  // one line
 };
 struct Resume {};
-/// The chain is at hand: a link may be begun or countersigned.
-struct ChainReady {
-  core::Digest chain{};
-};
-struct ChainCommit {
-  core::Digest chain{};
-  std::uint64_t link = 0;
-  core::Digest commitment{};
-  std::uint64_t round = 0;
-  protocol::BatchSignature signature;
-};
-struct ChainDeliver {
-  core::Digest chain{};
-  std::uint64_t link = 0;
-  core::Digest output_salt{};
-  tensor::NamedTensors outputs;
-};
-struct ChainRefuse {
-  core::Digest chain{};
-  core::Error reason;
-};
-struct OpenReply {
-  core::Digest receipt;
-  std::optional<core::Bytes> opening;  // receipt::Opening, encoded; absent: no longer retained
-};
 
-using ToProvider =
-    std::variant<Challenge, Welcome, Dismiss, Task, Countersign, OpenRequest, Balance, Reveal,
-                 Outcomes, ChainStart, ChainBegin, ChainCountersign, Withdraw>;
-using ToGateway =
-    std::variant<Hello, Load, Commit, Deliver, Refuse, OpenReply, Reveal, Claims, Transact,
-                 ChainReady, ChainCommit, ChainDeliver, ChainRefuse, Pause, Resume>;
+using ToProvider = std::variant<Challenge, Welcome, Dismiss, Offer, Begin, Countersign, Withdraw,
+                                Balance, Reveal, Outcomes>;
+using ToGateway = std::variant<Hello, Load, Ready, Commit, Deliver, Refuse, Reveal, Claims,
+                               Transact, Pause, Resume>;
 
 /// What a provider signs to show that it holds the key of `address`.
 core::Digest hello_digest(const core::Digest& nonce, const crypto::Address& address);
