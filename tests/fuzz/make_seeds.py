@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes tests/fuzz/seeds anew: small inputs that the fuzz targets begin with.
 
-Needs python3-onnx, protoc and cjpeg (libjpeg-turbo-progs); the seeds themselves are in the
+Needs python3-onnx and cjpeg (libjpeg-turbo-progs); the seeds themselves are in the
 repository, so that no test needs these.
 """
 import json

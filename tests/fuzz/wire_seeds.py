@@ -1,45 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """Seeds of what comes off the wire, for make_seeds.py."""
-import subprocess
+import json
 
 from seed_files import ROOT, put
 
 
 def link_seeds():
-    digest, signature = "11" * 32, "22" * 65
-
-    def raw(text):
-        return '"' + "".join(f"\\x{text[i:i + 2]}" for i in range(0, len(text), 2)) + '"'
-    tensor = '{name: "x" dtype: 1 dims: 2 data: "12345678"}'
-    d = raw(digest)
-    at, sign = f"chain: {d} link: 7", f"signature: {raw(signature)}"
-    messages = {
-        "challenge": (0, f"challenge {{nonce: {raw(digest)}}}"),
-        "welcome": (0, f"welcome {{session_token: {raw(digest)}}}"),
-        "task": (0, f"task {{id: 7 model: {raw(digest)} input_salt: {raw(digest)} "
-                    f"inputs {tensor}}}"),
-        "countersign": (0, f"countersign {{items {{task: 7 signature: {raw(signature)}}}}}"),
-        "open_request": (0, f"open_request {{receipt: {raw(digest)}}}"),
-        "hello": (1, f'hello {{name: "p" version: "1" address: {raw("33" * 20)} '
-                     f"signature: {raw(signature)} cached_models: {raw(digest)} threads: 4}}"),
-        "load": (1, f"load {{queued: 1 cached_models: {raw(digest)}}}"),
-        "deliver": (1, f"deliver {{task: 7 output_salt: {raw(digest)} outputs {tensor}}}"),
-        "refuse": (1, 'refuse {task: 7 reason {code: ERROR_CODE_NOT_FOUND message: "no"}}'),
-        "chain_start": (0, f"chain_start {{model: {d} input_salt: {d} inputs {tensor}}}"),
-        "chain_begin": (0, f"chain_begin {{{at} value: {d}}}"),
-        "chain_countersign": (0, f"chain_countersign {{{at} {sign}}}"),
-        "chain_ready": (1, f"chain_ready {{chain: {d}}}"),
-        "chain_commit": (1, f"chain_commit {{{at} commitment: {d} round: 3 {sign}}}"),
-        "chain_deliver": (1, f"chain_deliver {{{at} output_salt: {d} outputs {tensor}}}"),
-        "chain_refuse": (1, f"chain_refuse {{chain: {d} reason {{code: ERROR_CODE_NOT_FOUND}}}}"),
-        "open_reply": (1, f'open_reply {{receipt: {raw(digest)} opening: "bytes"}}'),
-    }
-    for name, (side, text) in messages.items():
-        kind = ("GatewayMessage", "ProviderMessage")[side]
-        made = subprocess.run(
-            ["protoc", f"--encode=commensal.v1.{kind}", f"-I{ROOT}/proto",
-             "commensal/v1/link.proto"], input=text.encode(), capture_output=True, check=True)
-        put("link", name, bytes([side]) + made.stdout)
+    def part(field, data):  # of a protobuf message
+        size, length = len(data), b""
+        while size > 127:
+            length, size = length + bytes([size % 128 + 128]), size // 128
+        return bytes([field * 8 + 2]) + length + bytes([size]) + data
+    vectors = json.loads((ROOT / "tests/vectors/protocol/link.json").read_text())
+    for i, vector in enumerate(vectors):
+        frame = part(1, bytes.fromhex(vector["head"]))
+        for elements in vector["tensors"]:
+            frame += part(2, bytes.fromhex(elements))
+        put("link", f"{vector['name']}{i}", bytes([vector["to"] == "gateway"]) + frame)
 
 
 def http_seeds():

@@ -39,6 +39,26 @@ constexpr NounTraits kNouns[] = {
     {NounKind::kPanelMove, 1, "panel move"},
     {NounKind::kPanelDraw, 1, "panel draw"},
     {NounKind::kPanelEvent, 1, "panel event"},
+    {NounKind::kChallenge, 1, "challenge"},
+    {NounKind::kWelcome, 1, "welcome"},
+    {NounKind::kDismiss, 1, "dismiss"},
+    {NounKind::kOffer, 1, "offer"},
+    {NounKind::kBegin, 1, "begin"},
+    {NounKind::kCountersign, 1, "countersign"},
+    {NounKind::kWithdraw, 1, "withdraw"},
+    {NounKind::kBalance, 1, "balance"},
+    {NounKind::kReveal, 1, "reveal"},
+    {NounKind::kOutcomes, 1, "outcomes"},
+    {NounKind::kHello, 1, "hello"},
+    {NounKind::kLoad, 1, "load"},
+    {NounKind::kReady, 1, "ready"},
+    {NounKind::kCommit, 1, "commit"},
+    {NounKind::kDeliver, 1, "deliver"},
+    {NounKind::kRefuse, 1, "refuse"},
+    {NounKind::kClaims, 1, "claims"},
+    {NounKind::kTransact, 1, "transact"},
+    {NounKind::kPause, 1, "pause"},
+    {NounKind::kResume, 1, "resume"},
 };
 
 const NounTraits& traits_of(NounKind kind) {
@@ -75,6 +95,8 @@ std::size_t utf8_sequence_bytes(ByteView rest) {
   return 0;
 }
 
+bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
+
 }  // namespace
 
 std::string_view name_of(NounKind kind) { return traits_of(kind).name; }
@@ -86,6 +108,22 @@ bool is_utf8(std::string_view text) {
     rest = rest.subspan(size);
   }
   return true;
+}
+
+bool is_line(std::string_view text) {
+  return is_utf8(text) && std::none_of(text.begin(), text.end(), is_control);
+}
+
+std::string one_line(std::string_view text) {
+  std::size_t size = std::min(text.size(), kLineBytesMax);
+  while (size < text.size() && size > 0 && (text[size] & 0xc0) == 0x80) --size;
+  std::string line(text.substr(0, size));
+  std::replace_if(line.begin(), line.end(), is_control, ' ');
+  if (!is_utf8(line)) {
+    std::replace_if(
+        line.begin(), line.end(), [](char c) { return (c & 0x80) != 0; }, '?');
+  }
+  return line;
 }
 
 void Writer::integer(std::uint64_t value, int width_bytes) {
@@ -158,6 +196,13 @@ std::string_view Reader::text(std::size_t size_max) {
   return {};
 }
 
+std::string_view Reader::line(std::size_t size_max) {
+  const std::string_view line = text(size_max);
+  if (is_line(line)) return line;
+  refuse(ErrorCode::kInvalidArgument, "not one line");
+  return {};
+}
+
 void Reader::noun(NounKind kind) {
   const NounTraits& expected = traits_of(kind);
   const auto found = u8();
@@ -187,6 +232,28 @@ core::Result<void> Reader::finish() {
 void read_raw(Reader& reader, std::span<std::uint8_t> out) {
   const ByteView taken = reader.raw(out.size());
   std::copy(taken.begin(), taken.end(), out.begin());
+}
+
+void write(Writer& writer, const core::Error& error) {
+  writer.u8(static_cast<std::uint8_t>(error.code));
+  writer.text(one_line(error.message));
+}
+
+void read(Reader& reader, core::Error& error) {
+  const std::uint8_t code = reader.u8();
+  if (code > static_cast<std::uint8_t>(ErrorCode::kInternal)) {
+    reader.refuse(ErrorCode::kInvalidArgument, fmt::format("code {} is unknown", code));
+    return;
+  }
+  error = {static_cast<ErrorCode>(code), std::string(reader.line())};
+}
+
+bool read_presence(Reader& reader) {
+  const std::uint8_t value = reader.u8();
+  if (value <= 1) return value == 1;
+  reader.refuse(ErrorCode::kInvalidArgument,
+                fmt::format("{}, expected 0 (absent) or 1 (present)", value));
+  return false;
 }
 
 std::uint8_t read_enum(Reader& reader, std::span<const std::string_view> names) {

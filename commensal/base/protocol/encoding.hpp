@@ -18,7 +18,8 @@
 //  - hashes, addresses, signatures: their bytes, no length;
 //  - bytes and texts (UTF-8): u32 length, then the bytes; lists: u32 count, then the items;
 //  - a noun: one byte of kind and one of version (table of kinds in encoding.cpp), then its fields
-//    in the order of its `fields` function, which serves both directions.
+//    in the order of its `fields` function, which serves both directions; a part of one the same
+//    without kind and version; what may be absent: one byte, 0 or 1, then the value.
 // One value has one encoding: decoding refuses whatever encoding would not have written, bytes
 // left over included. Nouns are bounded by limits::kNounBytesMax.
 namespace commensal::protocol {
@@ -50,6 +51,27 @@ enum class NounKind : std::uint8_t {
   kPanelMove = 50,
   kPanelDraw = 51,
   kPanelEvent = 52,
+  // Between provider and gateway (serve/rpc/messages.hpp).
+  kChallenge = 64,
+  kWelcome = 65,
+  kDismiss = 66,
+  kOffer = 67,
+  kBegin = 68,
+  kCountersign = 69,
+  kWithdraw = 70,
+  kBalance = 71,
+  kReveal = 72,  // either way
+  kOutcomes = 73,
+  kHello = 80,
+  kLoad = 81,
+  kReady = 82,
+  kCommit = 83,
+  kDeliver = 84,
+  kRefuse = 85,
+  kClaims = 86,
+  kTransact = 87,
+  kPause = 88,
+  kResume = 89,
 };
 std::string_view name_of(NounKind kind);
 
@@ -71,6 +93,14 @@ template <class N>
 concept Noun = requires {
   requires std::is_same_v<decltype(N::kKind), const NounKind>;
 };
+
+bool is_utf8(std::string_view text);
+/// UTF-8 without control characters.
+bool is_line(std::string_view text);
+
+inline constexpr std::size_t kLineBytesMax = 512;  // gRPC puts lines into headers
+/// At most kLineBytesMax bytes that neither a terminal nor UTF-8 stumbles over.
+std::string one_line(std::string_view text);
 
 /// Collects an encoding. Never fails: sizes beyond 32 bits are our own bug.
 class Writer {
@@ -99,6 +129,12 @@ class Writer {
   Bytes bytes_;
 };
 
+/// A part of nouns: a struct with `fields`, and `validity` if need be, but no kind of its own.
+template <class P>
+concept Part = !Noun<P> && requires(Writer & writer, const P& part) {
+  P::fields(writer, part);
+};
+
 /// Takes an encoding apart. The first refusal sticks: from then on every read gives zero or
 /// nothing, so that a caller may read a whole noun and ask once, at the end.
 /// The bytes must outlive the reader and the views that it hands out.
@@ -119,6 +155,8 @@ class Reader {
   ByteView bytes(std::size_t size_max = limits::kNounBytesMax);
   /// Refused above `size_max` and where it is not UTF-8.
   std::string_view text(std::size_t size_max = limits::kTextBytesMax);
+  /// A text that is one line.
+  std::string_view line(std::size_t size_max = kLineBytesMax);
   void noun(NounKind kind);
   /// Reads `value` under this name, for errors.
   template <class T>
@@ -143,8 +181,6 @@ class Reader {
   std::optional<core::Error> error_;
 };
 
-bool is_utf8(std::string_view text);
-
 // How each type of field is written and read. Nouns of other rooms may add overloads beside their
 // types.
 
@@ -161,10 +197,21 @@ template <NamedEnum E>
 void write(Writer& writer, E value) {
   writer.u8(static_cast<std::uint8_t>(value));
 }
+/// As one line; the code is its place in core::ErrorCode.
+void write(Writer& writer, const core::Error& error);
 template <Noun N>
 void write(Writer& writer, const N& noun) {
   writer.noun(N::kKind);
   N::fields(writer, noun);
+}
+template <Part P>
+void write(Writer& writer, const P& part) {
+  P::fields(writer, part);
+}
+template <class T>
+void write(Writer& writer, const std::optional<T>& value) {
+  writer.u8(value ? 1 : 0);
+  if (value) write(writer, *value);
 }
 template <class T>
 void write(Writer& writer, const std::vector<T>& items) {
@@ -190,16 +237,34 @@ template <NamedEnum E>
 void read(Reader& reader, E& value) {
   value = static_cast<E>(read_enum(reader, enum_names(value)));
 }
+/// Refuses what its own `validity` refuses, if it has one.
+template <class T>
+void read_validity(Reader& reader, const T& value) {
+  if constexpr (requires { value.validity(); }) {
+    if (!reader.ok()) return;
+    if (const auto valid = value.validity(); !valid) {
+      reader.refuse(valid.error().code, valid.error().message);
+    }
+  }
+}
+void read(Reader& reader, core::Error& error);
 template <Noun N>
 void read(Reader& reader, N& noun) {
   reader.noun(N::kKind);
   N::fields(reader, noun);
-  if constexpr (requires { noun.validity(); }) {
-    if (!reader.ok()) return;
-    if (const auto valid = noun.validity(); !valid) {
-      reader.refuse(valid.error().code, valid.error().message);
-    }
-  }
+  read_validity(reader, noun);
+}
+template <Part P>
+void read(Reader& reader, P& part) {
+  P::fields(reader, part);
+  read_validity(reader, part);
+}
+/// True where a value follows.
+bool read_presence(Reader& reader);
+template <class T>
+void read(Reader& reader, std::optional<T>& value) {
+  value.reset();
+  if (read_presence(reader)) read(reader, value.emplace());
 }
 template <class T>
 void read(Reader& reader, std::vector<T>& items) {

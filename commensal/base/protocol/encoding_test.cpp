@@ -91,6 +91,36 @@ TEST(Encoding, TextIsUtf8) {
   EXPECT_EQ(refusal(reader.finish()), "thing: not UTF-8");
 }
 
+TEST(Encoding, MakesOneBoundedLine) {
+  EXPECT_EQ(one_line("a\nb\x1b[0m"), "a b [0m");
+  EXPECT_EQ(one_line("\xff\xfe."), "??.");
+  std::string umlauts;
+  for (int i = 0; i < 400; ++i) umlauts += "ü";
+  EXPECT_EQ(one_line(fmt::format(".{}", umlauts)), fmt::format(".{}", umlauts.substr(0, 510)));
+  EXPECT_TRUE(is_line(umlauts));
+  EXPECT_FALSE(is_line("a\tb"));
+  EXPECT_FALSE(is_line("\xff"));
+}
+
+TEST(Encoding, WritesErrorsAndWhatMayBeAbsent) {
+  Writer writer;
+  writer.field("", core::Error{core::ErrorCode::kNotFound, "no\nmodel"});
+  writer.field("", std::optional<std::uint16_t>(0x0102));
+  writer.field("", std::optional<std::uint16_t>());
+  EXPECT_EQ(core::to_hex(writer.written()), "01000000086e6f206d6f64656c01010200");
+  Reader reader(writer.written(), "thing");
+  core::Error error;
+  std::optional<std::uint16_t> present, absent = 7;
+  reader.field("error", error);
+  reader.field("present", present);
+  reader.field("absent", absent);
+  EXPECT_TRUE(reader.finish());
+  EXPECT_EQ(error.code, core::ErrorCode::kNotFound);
+  EXPECT_EQ(error.message, "no model");
+  EXPECT_EQ(present, 0x0102);
+  EXPECT_EQ(absent, std::nullopt);
+}
+
 TEST(Amount, ReadsWhatItWrites) {
   for (std::string_view text : {"0", "1", "18446744073709551615", "18446744073709551616",
                                 "340282366920938463463374607431768211455"}) {

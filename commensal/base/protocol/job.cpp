@@ -21,16 +21,6 @@ std::span<const std::string_view> enum_names(AuditorClass) {
   return kNames;
 }
 
-void write(Writer& writer, const Feed& feed) {
-  writer.field("output", feed.output);
-  writer.field("input", feed.input);
-}
-
-void read(Reader& reader, Feed& feed) {
-  reader.field("output", feed.output);
-  reader.field("input", feed.input);
-}
-
 core::Result<void> Job::validity() const {
   constexpr int kNoiseExponentMax = 100;
   if (steps == 0) return core::fail(ErrorCode::kInvalidArgument, "steps is 0, expected 1 or more");

@@ -24,10 +24,14 @@ std::span<const std::string_view> enum_names(StateRule);
 struct Feed {
   std::uint32_t output = 0;
   std::uint32_t input = 0;
+
+  template <class Archive, class Self>
+  static void fields(Archive& archive, Self& self) {
+    archive.field("output", self.output);
+    archive.field("input", self.input);
+  }
   bool operator==(const Feed&) const = default;
 };
-void write(Writer& writer, const Feed& feed);
-void read(Reader& reader, Feed& feed);
 
 /// From whom an auditor may be drawn.
 enum class AuditorClass : std::uint8_t { kPublic, kPrivacyClass, kOwnerList, kNobody };

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fmt/ranges.h>
 #include <gmock/gmock.h>
 
 #include <chrono>
@@ -50,7 +49,7 @@ std::string text_of(const ToGateway& message) {
   if (const auto* hello = std::get_if<Hello>(&message)) return "hello " + hello->name;
   if (const auto* load = std::get_if<Load>(&message)) return fmt::format("load {}", load->queued);
   if (const auto* deliver = std::get_if<Deliver>(&message)) {
-    return fmt::format("deliver {} {}", deliver->task,
+    return fmt::format("deliver {} {}", deliver->step,
                        core::to_hex(crypto::sha256(deliver->outputs.at(0).value.bytes())));
   }
   if (const auto* pause = std::get_if<Pause>(&message)) return "pause " + pause->reason;
@@ -64,12 +63,12 @@ std::string text_of(const ToProvider& message) {
     return "welcome " + welcome->session_token;
   if (const auto* dismiss = std::get_if<Dismiss>(&message))
     return "dismiss " + dismiss->reason.message;
-  if (const auto* task = std::get_if<Task>(&message)) {
-    return fmt::format("task {} {}", task->id,
-                       core::to_hex(crypto::sha256(task->inputs.at(0).value.bytes())));
+  if (const auto* offer = std::get_if<Offer>(&message)) {
+    return fmt::format("offer {} {}", offer->job.steps,
+                       core::to_hex(crypto::sha256(offer->inputs.at(0).value.bytes())));
   }
   if (const auto* withdraw = std::get_if<Withdraw>(&message))
-    return fmt::format("withdraw {}", fmt::join(withdraw->tasks, " "));
+    return fmt::format("withdraw {}", withdraw->jobs.size());
   return "other";
 }
 
@@ -229,15 +228,15 @@ TYPED_TEST(LinkContract, CarriesLargeTensorsBothWays) {
       {"x", tensor::Tensor::of<float>({5, 1000, 1000}, std::span<const float>(values))}};
   const std::string hash = core::to_hex(crypto::sha256(tensors[0].value.bytes()));
   this->on_loop([&] {
-    Task task;
-    task.id = 3;
-    task.inputs = tensors;
-    this->gateway.links.at(0)->send(task);
-    this->client->send(Deliver{4, {}, tensors});
+    Offer offer;
+    offer.job.steps = 3;
+    offer.inputs = tensors;
+    this->gateway.links.at(0)->send(offer);
+    this->client->send(Deliver{{}, 4, {}, tensors});
   });
   ASSERT_TRUE(provider->log.wait_for(2));
   ASSERT_TRUE(this->gateway.log.wait_for(2));
-  EXPECT_EQ(provider->log.lines().at(1), "task 3 " + hash);
+  EXPECT_EQ(provider->log.lines().at(1), "offer 3 " + hash);
   EXPECT_EQ(this->gateway.log.lines().at(1), "1 deliver 4 " + hash);
 }
 
@@ -245,14 +244,14 @@ TYPED_TEST(LinkContract, CarriesPausesAndWithdrawals) {
   const auto provider = this->attach();
   this->on_loop([this] {
     this->client->send(Pause{"the host needs it"});
-    this->gateway.links.at(0)->send(Withdraw{{3, 5}});
+    this->gateway.links.at(0)->send(Withdraw{{core::Digest{3}, core::Digest{5}}});
     this->client->send(Resume{});
     this->gateway.links.at(0)->send(Withdraw{});
   });
   ASSERT_TRUE(provider->log.wait_for(3));
   ASSERT_TRUE(this->gateway.log.wait_for(3));
   EXPECT_THAT(provider->log.lines(),
-              ::testing::ElementsAre("challenge", "withdraw 3 5", "withdraw "));
+              ::testing::ElementsAre("challenge", "withdraw 2", "withdraw 0"));
   EXPECT_THAT(this->gateway.log.lines(),
               ::testing::ElementsAre("1 open", "1 pause the host needs it", "1 resume"));
 }

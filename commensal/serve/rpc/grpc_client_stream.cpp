@@ -65,11 +65,11 @@ void ClientStream::begin(std::shared_ptr<ProviderPort> port) {
 }
 
 void ClientStream::send(const ToGateway& message) {
-  wire::ProviderMessage encoded = to_wire(message);
+  wire::Frame frame = to_frame(message);
   {
     const std::lock_guard lock(mutex_);
     if (ended_) return;
-    if (outbox_.push(std::move(encoded))) return pump_locked();
+    if (outbox_.push(std::move(frame))) return pump_locked();
   }
   cancel(core::Error{core::ErrorCode::kResourceExhausted,
                      "more was to be said than the stream can hold"});
@@ -95,7 +95,7 @@ void ClientStream::OnReadDone(bool ok) {
   core::Result<ToProvider> message = core::fail(core::ErrorCode::kUnavailable, "the stream ended");
   {
     const std::lock_guard lock(mutex_);
-    if (ok && !ended_) message = from_wire(std::move(incoming_));
+    if (ok && !ended_) message = from_frame<ToProvider>(std::move(incoming_));
     if (message) {
       turn_ = Turn::kDelivering;
     } else {
@@ -147,7 +147,7 @@ void ClientStream::OnDone(const grpc::Status& status) {
     self = std::move(self_);
     if (reason_) reason = *reason_;
   }
-  reason.message = one_line(fmt::format("gateway {}: {}", address_, reason.message));
+  reason.message = protocol::one_line(fmt::format("gateway {}: {}", address_, reason.message));
   loop_.post([self, reason = std::move(reason)] {
     if (const auto port = std::exchange(self->port_, nullptr)) port->on_close(reason);
   });

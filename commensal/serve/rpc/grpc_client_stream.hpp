@@ -6,7 +6,7 @@
 #include <grpcpp/support/client_callback.h>
 
 #include <commensal/base/core/loop.hpp>
-#include <commensal/serve/rpc/grpc_codec.hpp>
+#include <commensal/serve/rpc/frame.hpp>
 #include <commensal/serve/rpc/grpc_outbox.hpp>
 #include <commensal/serve/rpc/link.hpp>
 #include <condition_variable>
@@ -36,9 +36,8 @@ class StreamCount {
 /// gRPC lets go of a reactor when no operation is left, and the loop starts operations at times of
 /// its own; the hold that begin() takes bridges them. It is released exactly once, by whoever has
 /// the turn when the stream ends: the reading (kReading) or the loop with a message (kDelivering).
-class ClientStream final
-    : public grpc::ClientBidiReactor<wire::ProviderMessage, wire::GatewayMessage>,
-      public std::enable_shared_from_this<ClientStream> {
+class ClientStream final : public grpc::ClientBidiReactor<wire::Frame, wire::Frame>,
+                           public std::enable_shared_from_this<ClientStream> {
  public:
   ClientStream(core::Loop& loop, std::string address, std::shared_ptr<StreamCount> count);
 
@@ -67,11 +66,11 @@ class ClientStream final
   std::unique_ptr<wire::ProviderLink::Stub> stub_;
   grpc::ClientContext context_;
   std::shared_ptr<ProviderPort> port_;  // the loop's; empty: it hears nothing more
-  wire::GatewayMessage incoming_;       // gRPC's, between StartRead and OnReadDone
+  wire::Frame incoming_;                // gRPC's, between StartRead and OnReadDone
 
   std::mutex mutex_;  // guards what follows
   std::shared_ptr<ClientStream> self_;
-  Outbox<wire::ProviderMessage> outbox_;
+  Outbox outbox_;
   Turn turn_ = Turn::kReading;
   bool ended_ = false;
   std::optional<core::Error> reason_;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <commensal/v1/link.pb.h>
+
 #include <commensal/base/core/limits.hpp>
 #include <cstddef>
 #include <cstdint>
@@ -9,26 +11,25 @@
 namespace commensal::rpc {
 
 /// What waits to be written on one stream, in order; its head may be with gRPC already, which
-/// writes one message at a time. Bounded: a peer that does not read costs its stream, not memory.
+/// writes one frame at a time. Bounded: a peer that does not read costs its stream, not memory.
 /// Thread-safety: the stream's mutex.
-template <class Wire>
 class Outbox {
  public:
-  /// False where the message is beyond what the peer accepts, or the queue is full.
-  bool push(Wire message) {
-    const auto bytes = static_cast<std::int64_t>(message.ByteSizeLong());
+  /// False where the frame is beyond what the peer accepts, or the queue is full.
+  bool push(commensal::v1::Frame frame) {
+    const auto bytes = static_cast<std::int64_t>(frame.ByteSizeLong());
     if (bytes > limits::kRpcMessageBytesMax || bytes_ + bytes > kBytesMax) return false;
     if (items_.size() >= kItemsMax) return false;
     bytes_ += bytes;
-    items_.push_back({std::move(message), bytes});
+    items_.push_back({std::move(frame), bytes});
     return true;
   }
   bool empty() const { return items_.empty(); }
   bool writing() const { return writing_; }
   /// The head, which stays where it is until written().
-  const Wire* begin_writing() {
+  const commensal::v1::Frame* begin_writing() {
     writing_ = true;
-    return &items_.front().message;
+    return &items_.front().frame;
   }
   void written() {
     writing_ = false;
@@ -47,7 +48,7 @@ class Outbox {
   static constexpr std::size_t kItemsMax = 16 * limits::kProviderQueueMax;
 
   struct Item {
-    Wire message;
+    commensal::v1::Frame frame;
     std::int64_t bytes;
   };
   std::deque<Item> items_;

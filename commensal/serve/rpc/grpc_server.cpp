@@ -15,16 +15,20 @@ class LinkService final : public wire::ProviderLink::CallbackService {
   LinkService(std::shared_ptr<ServerHall> hall, GatewayPort& models)
       : hall_(std::move(hall)), models_(models) {}
 
-  grpc::ServerBidiReactor<wire::ProviderMessage, wire::GatewayMessage>* Attach(
+  grpc::ServerBidiReactor<wire::Frame, wire::Frame>* Attach(
       grpc::CallbackServerContext* context) override {
     return ServerStream::begin(hall_, context);
   }
 
   grpc::ServerWriteReactor<wire::ModelChunk>* FetchModel(
       grpc::CallbackServerContext*, const wire::FetchModelRequest* request) override {
-    const auto model = digest_from_wire("model", request->model());
-    if (!model) return new ModelStream(tl::unexpected(model.error()));
-    return new ModelStream(models_.model_path(request->session_token(), *model));
+    protocol::Reader reader(core::as_bytes(request->model()), "model");
+    core::Digest model;
+    read(reader, model);
+    if (const auto whole = reader.finish(); !whole) {
+      return new ModelStream(tl::unexpected(whole.error()));
+    }
+    return new ModelStream(models_.model_path(request->session_token(), model));
   }
 
  private:

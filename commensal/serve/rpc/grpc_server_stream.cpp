@@ -44,7 +44,7 @@ void ServerStream::OnReadDone(bool ok) {
   if (!ok) return end(grpc::Status::OK, true);
   core::Result<ToGateway> message = [this] {
     const std::lock_guard lock(mutex_);
-    return from_wire(std::move(incoming_));
+    return from_frame<ToGateway>(std::move(incoming_));
   }();
   if (!message) return end(to_status(message.error()), true);
   hall_->loop.post([self = shared_from_this(), message = *std::move(message)]() mutable {
@@ -62,11 +62,11 @@ void ServerStream::deliver(ToGateway message) {
 }
 
 void ServerStream::send(ToProvider message) {
-  wire::GatewayMessage encoded = to_wire(message);
+  wire::Frame frame = to_frame(message);
   {
     const std::lock_guard lock(mutex_);
     if (ended_) return;
-    if (outbox_.push(std::move(encoded))) return pump_locked();
+    if (outbox_.push(std::move(frame))) return pump_locked();
   }
   end({grpc::StatusCode::RESOURCE_EXHAUSTED, "more was to be said than the stream can hold"},
       false);

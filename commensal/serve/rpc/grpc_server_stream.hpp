@@ -5,7 +5,7 @@
 #include <grpcpp/support/server_callback.h>
 
 #include <commensal/base/core/loop.hpp>
-#include <commensal/serve/rpc/grpc_codec.hpp>
+#include <commensal/serve/rpc/frame.hpp>
 #include <commensal/serve/rpc/grpc_outbox.hpp>
 #include <commensal/serve/rpc/link.hpp>
 #include <fstream>
@@ -28,10 +28,9 @@ struct ServerHall {
 
 /// One provider's stream, with two faces: gRPC's threads call its reactions (On...), the loop its
 /// ProviderLink. gRPC holds it until OnDone, the gateway as long as it likes.
-class ServerStream final
-    : public grpc::ServerBidiReactor<wire::ProviderMessage, wire::GatewayMessage>,
-      public ProviderLink,
-      public std::enable_shared_from_this<ServerStream> {
+class ServerStream final : public grpc::ServerBidiReactor<wire::Frame, wire::Frame>,
+                           public ProviderLink,
+                           public std::enable_shared_from_this<ServerStream> {
  public:
   /// For gRPC, which keeps `context` until OnDone.
   static ServerStream* begin(std::shared_ptr<ServerHall> hall,
@@ -65,11 +64,11 @@ class ServerStream final
   bool opened_ = false;
   bool closed_ = false;
   // gRPC's, between StartRead and OnReadDone:
-  wire::ProviderMessage incoming_;
+  wire::Frame incoming_;
 
   std::mutex mutex_;  // guards what follows
   std::shared_ptr<ServerStream> self_;
-  Outbox<wire::GatewayMessage> outbox_;
+  Outbox outbox_;
   grpc::Status status_;
   bool ended_ = false;
   bool cancelling_ = false;  // `context_` is in use: Finish waits

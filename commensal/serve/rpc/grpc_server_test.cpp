@@ -4,8 +4,8 @@
 #include <grpc/support/time.h>
 
 #include <commensal/serve/rpc/asio_loop.hpp>
+#include <commensal/serve/rpc/frame.hpp>
 #include <commensal/serve/rpc/grpc_client.hpp>
-#include <commensal/serve/rpc/grpc_codec.hpp>
 #include <commensal/serve/rpc/grpc_server.hpp>
 #include <commensal/serve/rpc/grpc_transport.hpp>
 #include <functional>
@@ -61,10 +61,9 @@ class GrpcServerTest : public ::testing::Test {
     done.get_future().wait();
   }
   std::string address() const { return fmt::format("127.0.0.1:{}", server->port()); }
-  /// What a stream of bare protobuf messages ends with.
+  /// What a stream of bare frames ends with.
   grpc::Status say(
-      const std::function<
-          void(grpc::ClientReaderWriter<wire::ProviderMessage, wire::GatewayMessage>&)>& act) {
+      const std::function<void(grpc::ClientReaderWriter<wire::Frame, wire::Frame>&)>& act) {
     const auto stub = wire::ProviderLink::NewStub(open_channel(address()));
     grpc::ClientContext context;
     context.set_deadline(gpr_time_from_seconds(30, GPR_TIMESPAN));
@@ -85,14 +84,14 @@ class GrpcServerTest : public ::testing::Test {
 
 TEST_F(GrpcServerTest, EndsAStreamThatBreaksTheProtocol) {
   const grpc::Status status = say([](auto& stream) {
-    wire::ProviderMessage message;
-    message.mutable_load()->add_cached_models("short");
-    stream.Write(message);
-    wire::GatewayMessage reply;
+    wire::Frame frame = to_frame(ToGateway(Load{7, {core::Digest{}}}));
+    frame.mutable_head()->pop_back();
+    stream.Write(frame);
+    wire::Frame reply;
     EXPECT_FALSE(stream.Read(&reply));
   });
   EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
-  EXPECT_EQ(status.error_message(), "load.cached_models has 5 bytes, not 32");
+  EXPECT_EQ(status.error_message(), "load.cached_models: truncated: 31 bytes left, expected 32");
   gateway.closed.get_future().wait();
   stop();
   EXPECT_EQ(gateway.opens, 1);
@@ -101,7 +100,7 @@ TEST_F(GrpcServerTest, EndsAStreamThatBreaksTheProtocol) {
 
 TEST_F(GrpcServerTest, HearsAllThatAPeerSaidBeforeItLeft) {
   const grpc::Status status = say([](auto& stream) {
-    for (std::uint32_t i = 0; i < 100; ++i) stream.Write(to_wire(ToGateway(Load{i, {}})));
+    for (std::uint32_t i = 0; i < 100; ++i) stream.Write(to_frame(ToGateway(Load{i, {}})));
     stream.WritesDone();
   });
   EXPECT_TRUE(status.ok()) << status.error_message();
@@ -118,7 +117,7 @@ TEST_F(GrpcServerTest, EndsAStreamWhosePeerDoesNotRead) {
   auto closed = gateway.closed.get_future();
   const grpc::Status status = say([&closed](auto& stream) {
     closed.wait();
-    wire::GatewayMessage reply;
+    wire::Frame reply;
     while (stream.Read(&reply)) continue;
   });
   EXPECT_FALSE(status.ok());
@@ -134,7 +133,8 @@ TEST_F(GrpcServerTest, RefusesModelsByNameOnTheWire) {
     const auto reader = stub->FetchModel(&context, request);
     EXPECT_FALSE(reader->Read(&chunk));
     const grpc::Status status = reader->Finish();
-    EXPECT_EQ(status.error_message(), size == 32 ? "no models" : "model has 31 bytes, not 32");
+    EXPECT_EQ(status.error_message(),
+              size == 32 ? "no models" : "model: truncated: 31 bytes left, expected 32");
   }
 }
 

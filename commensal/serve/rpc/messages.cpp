@@ -1,8 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <commensal/base/core/limits.hpp>
 #include <commensal/base/crypto/sha256.hpp>
 #include <commensal/serve/rpc/messages.hpp>
 
 namespace commensal::rpc {
+namespace {
+
+/// A short line.
+core::Result<void> check_name(std::string_view field, const std::string& name) {
+  constexpr std::size_t kMax = limits::kNameBytesMax;
+  if (name.size() > kMax) {
+    return core::fail(core::ErrorCode::kInvalidArgument, "{} has {} bytes, at most {} are accepted",
+                      field, name.size(), kMax);
+  }
+  if (!protocol::is_line(name)) {
+    return core::fail(core::ErrorCode::kInvalidArgument, "{} is not one line", field);
+  }
+  return {};
+}
+
+}  // namespace
+
+core::Result<void> Hello::validity() const {
+  COMMENSAL_TRY(check_name("name", name));
+  return check_name("version", version);
+}
+
+core::Result<void> Outcomes::Item::validity() const { return check_name("event", event); }
 
 core::Digest hello_digest(const core::Digest& nonce, const crypto::Address& address) {
   return crypto::tagged_hash("commensal/hello/v1", nonce, address.bytes);

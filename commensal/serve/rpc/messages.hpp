@@ -22,6 +22,8 @@
 /// On a new stream a job of one step is gone; one of several begins with Offer again, which repeats
 /// nothing that is durable. Where answers earn tickets: Reveal (the gateway's, then the
 /// provider's), Claims, Outcomes. Load, Pause, Resume and Withdraw at any time after Hello.
+///
+/// On the wire they are nouns (frame.hpp): the order of `fields` is the encoding.
 namespace commensal::rpc {
 
 // Gateway to provider.
@@ -31,73 +33,179 @@ struct ChainPosition {
   protocol::ChainHead head;
   std::uint64_t round = 0;
   core::Digest value{};
+
+  template <class Archive, class Self>
+  static void fields(Archive& archive, Self& self) {
+    archive.field("head", self.head);
+    archive.field("round", self.round);
+    archive.field("value", self.value);
+  }
 };
 
 /// First word of the gateway: the provider proves its key by signing `nonce`.
 struct Challenge {
+  static constexpr protocol::NounKind kKind = protocol::NounKind::kChallenge;
+
   core::Digest nonce;
   std::optional<ChainPosition> chain;  // absent: answers earn no tickets here
+
+  template <class Archive, class Self>
+  static void fields(Archive& archive, Self& self) {
+    archive.field("nonce", self.nonce);
+    archive.field("chain", self.chain);
+  }
 };
 struct Welcome {
+  static constexpr protocol::NounKind kKind = protocol::NounKind::kWelcome;
+
   std::string session_token;  // for fetch_model
+
+  template <class Archive, class Self>
+  static void fields(Archive& archive, Self& self) {
+    archive.field("session_token", self.session_token);
+  }
 };
 /// What the gateway's ledger says of the provider's money; after every change of it.
 struct Balance {
+  static constexpr protocol::NounKind kKind = protocol::NounKind::kBalance;
+
   crypto::Address ledger;   // its operator
   std::uint64_t nonce = 0;  // of the provider's next transaction
   protocol::Amount available;
   protocol::Amount stake;
   protocol::Amount stake_wanted;      // with less there is no work
   std::uint64_t reveal_delay_ms = 0;  // the ledger's: to answer a demand for a reveal
+
+  template <class Archive, class Self>
+  static void fields(Archive& archive, Self& self) {
+    archive.field("ledger", self.ledger);
+    archive.field("nonce", self.nonce);
+    archive.field("available", self.available);
+    archive.field("stake", self.stake);
+    archive.field("stake_wanted", self.stake_wanted);
+    archive.field("reveal_delay_ms", self.reveal_delay_ms);
+  }
 };
 /// A value of the sender's hash chain. The gateway's closes the round and all before, the
 /// provider's draws them.
 struct Reveal {
+  static constexpr protocol::NounKind kKind = protocol::NounKind::kReveal;
+
   std::uint64_t round = 0;
   core::Digest value{};
+
+  template <class Archive, class Self>
+  static void fields(Archive& archive, Self& self) {
+    archive.field("round", self.round);
+    archive.field("value", self.value);
+  }
 };
 /// What became of tickets, in the words of ticket::Event.
 struct Outcomes {
+  static constexpr protocol::NounKind kKind = protocol::NounKind::kOutcomes;
+
   struct Item {
     core::Digest ticket{};
     std::string event;
     protocol::Amount amount;  // paid to the provider
+
+    template <class Archive, class Self>
+    static void fields(Archive& archive, Self& self) {
+      archive.field("ticket", self.ticket);
+      archive.field("event", self.event);
+      archive.field("amount", self.amount);
+    }
+    core::Result<void> validity() const;
   };
   std::vector<Item> items;
+
+  template <class Archive, class Self>
+  static void fields(Archive& archive, Self& self) {
+    archive.field("items", self.items);
+  }
 };
 /// The provider gets no more work on this link.
 struct Dismiss {
+  static constexpr protocol::NounKind kKind = protocol::NounKind::kDismiss;
+
   core::Error reason;
+
+  template <class Archive, class Self>
+  static void fields(Archive& archive, Self& self) {
+    archive.field("reason", self.reason);
+  }
 };
 struct Offer {
+  static constexpr protocol::NounKind kKind = protocol::NounKind::kOffer;
+
   protocol::Job job;
   core::Digest model;  // SHA-256 of the model file
   core::Digest input_salt;
   tensor::NamedTensors inputs;
+
+  template <class Archive, class Self>
+  static void fields(Archive& archive, Self& self) {
+    archive.field("job", self.job);
+    archive.field("model", self.model);
+    archive.field("input_salt", self.input_salt);
+    archive.field("inputs", self.inputs);
+  }
 };
 /// Compute this step of a job that is Ready.
 struct Begin {
+  static constexpr protocol::NounKind kKind = protocol::NounKind::kBegin;
+
   core::Digest job{};
   std::uint64_t step = 0;
   core::Digest value{};  // of the noise chain; zero without noise
+
+  template <class Archive, class Self>
+  static void fields(Archive& archive, Self& self) {
+    archive.field("job", self.job);
+    archive.field("step", self.step);
+    archive.field("value", self.value);
+  }
 };
 /// The client's signatures over commitments.
 struct Countersign {
+  static constexpr protocol::NounKind kKind = protocol::NounKind::kCountersign;
+
   struct Item {
     core::Digest job{};
     std::uint64_t step = 0;
     protocol::BatchSignature signature;
+
+    template <class Archive, class Self>
+    static void fields(Archive& archive, Self& self) {
+      archive.field("job", self.job);
+      archive.field("step", self.step);
+      archive.field("signature", self.signature);
+    }
   };
   std::vector<Item> items;
+
+  template <class Archive, class Self>
+  static void fields(Archive& archive, Self& self) {
+    archive.field("items", self.items);
+  }
 };
 /// The gateway expects these no longer: they need not be begun, and are not answered.
 struct Withdraw {
+  static constexpr protocol::NounKind kKind = protocol::NounKind::kWithdraw;
+
   std::vector<core::Digest> jobs;
+
+  template <class Archive, class Self>
+  static void fields(Archive& archive, Self& self) {
+    archive.field("jobs", self.jobs);
+  }
 };
 
 // Provider to gateway.
 
 struct Hello {
+  static constexpr protocol::NounKind kKind = protocol::NounKind::kHello;
+
   std::string name;
   std::string version;
   crypto::Address address;
@@ -106,56 +214,151 @@ struct Hello {
   std::uint32_t threads = 0;
   std::optional<ChainPosition> chain;  // for this gateway
   std::string paused;                  // as if Pause were said at once; empty: it is not
+
+  template <class Archive, class Self>
+  static void fields(Archive& archive, Self& self) {
+    archive.field("name", self.name);
+    archive.field("version", self.version);
+    archive.field("address", self.address);
+    archive.field("signature", self.signature);
+    archive.field("cached_models", self.cached_models);
+    archive.field("threads", self.threads);
+    archive.field("chain", self.chain);
+    archive.field("paused", self.paused);
+  }
+  core::Result<void> validity() const;
 };
 /// Tickets that have won.
 struct Claims {
+  static constexpr protocol::NounKind kKind = protocol::NounKind::kClaims;
+
   struct Item {
     protocol::Receipt receipt;
     core::Digest output_root{};  // these two open the commitment
     core::Digest output_salt{};
+
+    template <class Archive, class Self>
+    static void fields(Archive& archive, Self& self) {
+      archive.field("receipt", self.receipt);
+      archive.field("output_root", self.output_root);
+      archive.field("output_salt", self.output_salt);
+    }
   };
   std::vector<Item> items;
+
+  template <class Archive, class Self>
+  static void fields(Archive& archive, Self& self) {
+    archive.field("items", self.items);
+  }
 };
 /// A transaction of the gateway's ledger, signed by the provider (ledger::Transaction, encoded).
 struct Transact {
+  static constexpr protocol::NounKind kKind = protocol::NounKind::kTransact;
+
   core::Bytes transaction;
+
+  template <class Archive, class Self>
+  static void fields(Archive& archive, Self& self) {
+    archive.field("transaction", self.transaction);
+  }
 };
 /// Sent after every change of the queue or the cache.
 struct Load {
+  static constexpr protocol::NounKind kKind = protocol::NounKind::kLoad;
+
   std::uint32_t queued = 0;
   std::vector<core::Digest> cached_models;
+
+  template <class Archive, class Self>
+  static void fields(Archive& archive, Self& self) {
+    archive.field("queued", self.queued);
+    archive.field("cached_models", self.cached_models);
+  }
 };
 /// A job of several steps is at hand: a step may be begun or countersigned.
 struct Ready {
+  static constexpr protocol::NounKind kKind = protocol::NounKind::kReady;
+
   core::Digest job{};
+
+  template <class Archive, class Self>
+  static void fields(Archive& archive, Self& self) {
+    archive.field("job", self.job);
+  }
 };
 struct Commit {
+  static constexpr protocol::NounKind kKind = protocol::NounKind::kCommit;
+
   struct Item {
     core::Digest job{};
     std::uint64_t step = 0;
     core::Digest commitment{};
     std::uint64_t round = protocol::kNoDraw;  // of the beacon that draws its ticket
     protocol::BatchSignature signature;
+
+    template <class Archive, class Self>
+    static void fields(Archive& archive, Self& self) {
+      archive.field("job", self.job);
+      archive.field("step", self.step);
+      archive.field("commitment", self.commitment);
+      archive.field("round", self.round);
+      archive.field("signature", self.signature);
+    }
   };
   std::vector<Item> items;
+
+  template <class Archive, class Self>
+  static void fields(Archive& archive, Self& self) {
+    archive.field("items", self.items);
+  }
 };
 struct Deliver {
+  static constexpr protocol::NounKind kKind = protocol::NounKind::kDeliver;
+
   core::Digest job{};
   std::uint64_t step = 0;
   core::Digest output_salt{};
   tensor::NamedTensors outputs;
+
+  template <class Archive, class Self>
+  static void fields(Archive& archive, Self& self) {
+    archive.field("job", self.job);
+    archive.field("step", self.step);
+    archive.field("output_salt", self.output_salt);
+    archive.field("outputs", self.outputs);
+  }
 };
 struct Refuse {
+  static constexpr protocol::NounKind kKind = protocol::NounKind::kRefuse;
+
   core::Digest job{};
   core::Error reason;
+
+  template <class Archive, class Self>
+  static void fields(Archive& archive, Self& self) {
+    archive.field("job", self.job);
+    archive.field("reason", self.reason);
+  }
 };
 /// The provider's host needs the machine: the jobs at hand stand still and no other is begun until
 /// Resume. The link stays, and countersignatures and reveals are answered as ever. A second Pause
 /// only tells another reason.
 struct Pause {
+  static constexpr protocol::NounKind kKind = protocol::NounKind::kPause;
+
   std::string reason;  // one line
+
+  template <class Archive, class Self>
+  static void fields(Archive& archive, Self& self) {
+    archive.field("reason", self.reason);
+  }
 };
-struct Resume {};
+struct Resume {
+  static constexpr protocol::NounKind kKind = protocol::NounKind::kResume;
+
+  template <class Archive, class Self>
+  static void fields(Archive&, Self&) {}
+};
 
 using ToProvider = std::variant<Challenge, Welcome, Dismiss, Offer, Begin, Countersign, Withdraw,
                                 Balance, Reveal, Outcomes>;

@@ -61,19 +61,4 @@ struct Posting {
   bool operator==(const Posting&) const = default;
 };
 
-/// A part of a noun: has `fields`, but no kind of its own (protocol::Noun has both).
-template <class R>
-concept Record = !protocol::Noun<R> && requires(protocol::Writer & writer, const R& record) {
-  R::fields(writer, record);
-};
-
-template <Record R>
-void write(protocol::Writer& writer, const R& record) {
-  R::fields(writer, record);
-}
-template <Record R>
-void read(protocol::Reader& reader, R& record) {
-  R::fields(reader, record);
-}
-
 }  // namespace commensal::ledger

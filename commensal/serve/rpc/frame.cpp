@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <commensal/base/core/limits.hpp>
+#include <commensal/serve/rpc/frame.hpp>
+#include <type_traits>
+#include <utility>
+
+namespace commensal::rpc {
+namespace {
+
+using core::ErrorCode;
+using core::Result;
+using protocol::Reader;
+using protocol::Writer;
+using tensor::NamedTensors;
+
+/// The archive that a message is written by: elements of tensors go into the frame's tail, the
+/// rest is the business of the canonical Writer.
+class FrameWriter {
+ public:
+  template <class Message>
+  explicit FrameWriter(const Message& message) {
+    head_.noun(Message::kKind);
+    Message::fields(*this, message);
+    frame_.set_head(std::string(core::as_text(head_.written())));
+  }
+  template <class T>
+  void field(std::string_view name, const T& value) {
+    head_.field(name, value);
+  }
+  void field(std::string_view, const std::string& text) { head_.text(protocol::one_line(text)); }
+  void field(std::string_view, const NamedTensors& tensors) {
+    head_.count(tensors.size());
+    for (const auto& [name, value] : tensors) {
+      head_.text(name);
+      head_.u8(static_cast<std::uint8_t>(value.dtype()));
+      head_.u8(static_cast<std::uint8_t>(value.shape().rank()));
+      for (const std::int64_t dim : value.shape().dims()) {
+        head_.u64(static_cast<std::uint64_t>(dim));
+      }
+      frame_.add_tensors(value.bytes().data(), value.bytes().size());
+    }
+  }
+  wire::Frame take() && { return std::move(frame_); }
+
+ private:
+  Writer head_;
+  wire::Frame frame_;
+};
+
+/// What field() of a Reader gets, so that refusals name the field.
+struct Line {
+  std::string& text;
+};
+void read(Reader& reader, Line& line) { line.text = reader.line(); }
+
+struct Tail {
+  google::protobuf::RepeatedPtrField<std::string>& rest;
+  int taken = 0;
+};
+
+Result<tensor::TensorType> read_type(Reader& reader) {
+  COMMENSAL_ASSIGN(const tensor::DType dtype, tensor::dtype_from_onnx(reader.u8()));
+  std::vector<std::int64_t> dims(reader.u8());
+  for (std::int64_t& dim : dims) dim = static_cast<std::int64_t>(reader.u64());
+  COMMENSAL_ASSIGN(const tensor::Shape shape, tensor::Shape::of(dims));
+  return tensor::TensorType{dtype, shape};
+}
+
+/// The elements stay where protobuf put them; the heap aligns them for every type.
+Result<tensor::Tensor> read_tensor(Reader& reader, Tail& tail) {
+  auto type = read_type(reader);
+  COMMENSAL_TRY(reader.status());  // before what follows from zeros
+  if (!type) return tl::unexpected(type.error());
+  if (tail.taken == tail.rest.size()) {
+    return core::fail(ErrorCode::kInvalidArgument, "the frame has no elements of it");
+  }
+  std::string& elements = *tail.rest.Mutable(tail.taken++);
+  if (static_cast<std::int64_t>(elements.size()) != type->bytes()) {
+    return core::fail(ErrorCode::kInvalidArgument, "{} bytes for {}, which has {}", elements.size(),
+                      type->text(), type->bytes());
+  }
+  COMMENSAL_TRY(tensor::check_elements(type->dtype, core::as_bytes(elements)));
+  const auto owner = std::make_shared<const std::string>(std::move(elements));
+  return tensor::Tensor::view_of(*type, core::as_bytes(*owner), owner);
+}
+
+struct Tensors {
+  NamedTensors& tensors;
+  Tail& tail;
+};
+void read(Reader& reader, Tensors& to) {
+  for (std::size_t left = reader.count(limits::kInferTensorsMax); left > 0; --left) {
+    tensor::NamedTensor& made = to.tensors.emplace_back();
+    made.name = reader.line(limits::kTextBytesMax);
+    auto value = read_tensor(reader, to.tail);
+    if (!value) {
+      // Where the reader has refused already, its word stands.
+      return reader.refuse(value.error().code,
+                           fmt::format("'{}': {}", made.name, value.error().message));
+    }
+    made.value = *std::move(value);
+  }
+}
+
+/// The archive that a message is read by.
+class FrameReader {
+ public:
+  FrameReader(wire::Frame& frame, std::string_view what)
+      : head_(core::as_bytes(frame.head()), what), tail_{*frame.mutable_tensors()} {}
+
+  template <class T>
+  void field(std::string_view name, T& value) {
+    head_.field(name, value);
+  }
+  void field(std::string_view name, std::string& text) {
+    Line line{text};
+    head_.field(name, line);
+  }
+  void field(std::string_view name, NamedTensors& tensors) {
+    Tensors to{tensors, tail_};
+    head_.field(name, to);
+  }
+
+  template <class Message>
+  Result<Message> read() {
+    Message message;
+    head_.noun(Message::kKind);
+    Message::fields(*this, message);
+    read_validity(head_, message);
+    COMMENSAL_TRY(head_.finish());
+    if (const int left = tail_.rest.size() - tail_.taken; left > 0) {
+      head_.refuse(ErrorCode::kInvalidArgument, fmt::format("{} tensors left over", left));
+    }
+    COMMENSAL_TRY(head_.status());
+    return message;
+  }
+
+ private:
+  Reader head_;
+  Tail tail_;
+};
+
+template <class Message>
+struct Kinds;
+template <class... Kind>
+struct Kinds<std::variant<Kind...>> {
+  using Message = std::variant<Kind...>;
+
+  static bool have(std::uint8_t number) {
+    return ((static_cast<std::uint8_t>(Kind::kKind) == number) || ...);
+  }
+  /// Precondition: have(number).
+  static Result<Message> read(std::uint8_t number, wire::Frame& frame) {
+    Result<Message> made;
+    const auto try_kind = [&]<class One>(std::type_identity<One>) {
+      if (static_cast<std::uint8_t>(One::kKind) != number) return;
+      made = FrameReader(frame, name_of(One::kKind)).template read<One>();
+    };
+    (try_kind(std::type_identity<Kind>()), ...);
+    return made;
+  }
+};
+
+template <class Message, class Other>
+Result<Message> read_frame(wire::Frame&& frame) {
+  if (frame.head().empty()) {
+    return core::fail(ErrorCode::kInvalidArgument, "a frame without a message");
+  }
+  const auto kind = static_cast<std::uint8_t>(frame.head()[0]);
+  if (Kinds<Message>::have(kind)) return Kinds<Message>::read(kind, frame);
+  if (Kinds<Other>::have(kind)) {
+    return core::fail(ErrorCode::kInvalidArgument, "{}: a message for the other side",
+                      name_of(static_cast<protocol::NounKind>(kind)));
+  }
+  return core::fail(ErrorCode::kInvalidArgument, "a message of kind {}, which is unknown", kind);
+}
+
+}  // namespace
+
+wire::Frame to_frame(const ToProvider& message) {
+  return std::visit([](const auto& kind) { return FrameWriter(kind).take(); }, message);
+}
+
+wire::Frame to_frame(const ToGateway& message) {
+  return std::visit([](const auto& kind) { return FrameWriter(kind).take(); }, message);
+}
+
+template <>
+Result<ToProvider> from_frame<ToProvider>(wire::Frame&& frame) {
+  return read_frame<ToProvider, ToGateway>(std::move(frame));
+}
+
+template <>
+Result<ToGateway> from_frame<ToGateway>(wire::Frame&& frame) {
+  return read_frame<ToGateway, ToProvider>(std::move(frame));
+}
+
+}  // namespace commensal::rpc

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <commensal/v1/link.pb.h>
+
+#include <commensal/serve/rpc/messages.hpp>
+
+/// messages.hpp to frames of the stream and back: the canonical encoding of a message, as of every
+/// noun (base/protocol/encoding.hpp), with the elements of its tensors as a tail. Only this room's
+/// leaf sources include it. Pure functions.
+///
+/// In the head a list of tensors is: u32 count; of each the name (a text), dtype (u8, ONNX's
+/// number), rank (u8), dimensions (u64). The tail has the elements of all of them in that order.
+/// A message's own texts are single lines of at most protocol::kLineBytesMax bytes: others are made
+/// such when they are written, and refused when they are read.
+namespace commensal::rpc {
+
+namespace wire = ::commensal::v1;
+
+/// Copies elements once.
+wire::Frame to_frame(const ToProvider& message);
+wire::Frame to_frame(const ToGateway& message);
+
+/// `Message` is ToProvider or ToGateway. Trusts nothing: what to_frame would not have written is
+/// refused in one line that names message and field. Elements stay where protobuf put them.
+/// Errors: kInvalidArgument; kResourceExhausted beyond a bound; kUnsupported (version, dtype).
+template <class Message>
+core::Result<Message> from_frame(wire::Frame&& frame);
+
+}  // namespace commensal::rpc
