@@ -13,7 +13,7 @@ namespace {
 
 using core::Result;
 
-constexpr int kPauseMs = 50;  // where no link waits
+constexpr int kPauseMs = 50;  // where no audit waits
 
 struct Options {
   Connection connection;
@@ -21,20 +21,20 @@ struct Options {
   bool json = false;
 };
 
-/// Links that are audited one after the other, as the gateway gives them.
-class LinkAudits {
+/// Audits one after the other, as the gateway gives them.
+class Audits {
  public:
-  LinkAudits(client::Client client, core::Path folder)
+  Audits(client::Client client, core::Path folder)
       : client_(std::move(client)), folder_(std::move(folder)) {}
 
   /// Whether there was one.
   Result<bool> next() {
-    COMMENSAL_ASSIGN(const core::Bytes bytes, client_.take_link());
+    COMMENSAL_ASSIGN(const core::Bytes bytes, client_.take_audit());
     if (bytes.empty()) return false;
     COMMENSAL_ASSIGN(const auto given, chain::decode_assignment(bytes));
     COMMENSAL_ASSIGN(const core::Path model, model_file(given));
     COMMENSAL_ASSIGN(const core::Digest root, replayer_.replay(given.task, model));
-    COMMENSAL_TRY(client_.answer_link(protocol::job_id(given.task.job), given.task.step, root));
+    COMMENSAL_TRY(client_.answer_audit(given.receipt, root));
     ++done_;
     return true;
   }
@@ -46,7 +46,7 @@ class LinkAudits {
     if (std::filesystem::exists(path)) return path;
     COMMENSAL_ASSIGN(const core::Bytes bytes, client_.model_content(given.model, given.version));
     if (crypto::sha256(bytes) != given.content) {
-      return core::fail(core::ErrorCode::kDataLoss, "the file of '{}' is not the link's model",
+      return core::fail(core::ErrorCode::kDataLoss, "the file of '{}' is not the receipt's model",
                         given.model);
     }
     COMMENSAL_TRY(core::write_file_atomically(path, bytes));
@@ -64,23 +64,23 @@ Result<int> run(const Options& options) {
   COMMENSAL_ASSIGN(client::Client client, connect(options.connection));
   std::error_code failed;
   std::filesystem::create_directories(options.folder, failed);
-  LinkAudits audits(std::move(client), options.folder);
+  Audits audits(std::move(client), options.folder);
   if (options.json) {
     fmt::print("{}\n", nlohmann::json{{"auditing", true}}.dump());
   } else {
-    fmt::print("audits links until it is stopped\n");
+    fmt::print("audits until it is stopped\n");
   }
   std::fflush(stdout);
   std::string last_error;
   wait_for_signal(kPauseMs, [&] {
     Result<bool> found = true;
     // Not for ever: a signal is looked at in between.
-    for (int links = 0; found && *found && links < 100; ++links) found = audits.next();
+    for (int done = 0; found && *found && done < 100; ++done) found = audits.next();
     const std::string error = found ? "" : found.error().message;
     if (error != last_error && !error.empty()) fmt::print(stderr, "{}\n", error);
     last_error = error;
   });
-  fmt::print(stderr, "{} links audited\n", audits.done());
+  fmt::print(stderr, "{} audits done\n", audits.done());
   return 0;
 }
 

@@ -5,7 +5,7 @@
 #include <apps/key_options.hpp>
 #include <apps/money_options.hpp>
 #include <apps/service.hpp>
-#include <commensal/serve/gateway/daemon.hpp>
+#include <commensal/serve/daemon/gateway_daemon.hpp>
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -17,7 +17,7 @@ using core::Result;
 using Json = nlohmann::ordered_json;
 
 struct Options {
-  gateway::DaemonConfig daemon;
+  daemon::GatewayDaemonConfig daemon;
   std::string folder;
   KeyOptions key;
   std::string http = "127.0.0.1:8080";
@@ -68,7 +68,7 @@ Result<void> split_address(const std::string& text, std::string& host, std::uint
   return core::fail(core::ErrorCode::kInvalidArgument, "expected HOST:PORT, found '{}'", text);
 }
 
-void announce(const Options& options, const gateway::Daemon& daemon) {
+void announce(const Options& options, const daemon::GatewayDaemon& daemon) {
   const std::string url =
       fmt::format("http://{}:{}", options.daemon.http_address, daemon.http_port());
   if (options.json) {
@@ -92,7 +92,7 @@ Result<int> run(Options& options) {
   const std::string doubt = doubt_about(options.daemon.gateway.money);
   if (!doubt.empty()) fmt::print(stderr, "note: {}\n", doubt);
   EventLog log;
-  COMMENSAL_ASSIGN(const auto daemon, gateway::Daemon::start(options.daemon, &log));
+  COMMENSAL_ASSIGN(const auto daemon, daemon::GatewayDaemon::start(options.daemon, &log));
   announce(options, *daemon);
   wait_for_signal(1000, [] {});
   return 0;
@@ -123,9 +123,6 @@ Run declare_gateway(CLI::App& app) {
       ->capture_default_str();
   app.add_option("--pause-ms", gateway.pause_ms_max,
                  "A request waits at most so long for providers that pause for their hosts")
-      ->check(CLI::Range(1, 3'600'000))
-      ->capture_default_str();
-  app.add_option("--opening-ms", gateway.opening_ms_max, "Time to open an audited receipt")
       ->check(CLI::Range(1, 3'600'000))
       ->capture_default_str();
   declare_money(app, gateway.money);

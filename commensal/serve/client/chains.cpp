@@ -39,19 +39,18 @@ core::Result<core::Bytes> Client::chain_link(const core::Digest& id, std::uint64
   return get(fmt::format("{}/links/{}", target_of(id), link));
 }
 
-core::Result<core::Bytes> Client::take_link() {
+core::Result<core::Bytes> Client::take_audit() {
   HttpRequest request;
   request.method = "POST";
-  request.target = "/v1/audits/links";
+  request.target = "/v1/audits";
   COMMENSAL_ASSIGN(HttpResponse response, call(std::move(request)));
   return std::move(response.body);
 }
 
-core::Result<void> Client::answer_link(const core::Digest& chain, std::uint64_t link,
-                                       const core::Digest& root) {
+core::Result<void> Client::answer_audit(const core::Digest& receipt, const core::Digest& root) {
   const std::string body = fmt::format(R"({{"root":"{}"}})", core::to_hex(root));
-  COMMENSAL_TRY(post(fmt::format("/v1/audits/links/{}/{}", core::to_hex(chain), link),
-                     "application/json", core::as_bytes(body)));
+  COMMENSAL_TRY(post("/v1/audits/" + core::to_hex(receipt), "application/json",
+                     core::as_bytes(body)));
   return {};
 }
 

@@ -141,10 +141,9 @@ class Client {
   /// chain::ChainRecord and chain::LinkRecord, encoded.
   core::Result<core::Bytes> chain_record(const core::Digest& id);
   core::Result<core::Bytes> chain_link(const core::Digest& id, std::uint64_t link);
-  /// For auditors: chain::Assignment, encoded; empty where no link waits.
-  core::Result<core::Bytes> take_link();
-  core::Result<void> answer_link(const core::Digest& chain, std::uint64_t link,
-                                 const core::Digest& root);
+  /// For auditors: chain::Assignment, encoded; empty where no audit waits.
+  core::Result<core::Bytes> take_audit();
+  core::Result<void> answer_audit(const core::Digest& receipt, const core::Digest& root);
 
   /// The JSON text of any GET, for those who pass it on.
   core::Result<std::string> get_json(const std::string& target);

@@ -5,7 +5,8 @@
 
 namespace commensal::gateway {
 
-core::Result<void> AuditDesk::open(ReceiptBook& book) {
+core::Result<void> AuditDesk::open(ReceiptBook& book, const ledger::State& ledger) {
+  ledger_ = &ledger;
   if (!by_risk_) return {};
   COMMENSAL_ASSIGN(const auto records, book.list("", limits::kRiskReceiptsMax));
   for (const ReceiptRecord& record : records) {
@@ -36,24 +37,22 @@ void AuditDesk::on_change(const crypto::Address& provider) {
   if (!by_risk_) return;
   stale_.insert(provider);
   if (std::exchange(is_due_, true)) return;
-  world_.loop.after(kRefreshMs, [this, alive = std::weak_ptr(alive_)] {
-    if (!alive.expired()) refresh();
-  });
+  loop_.after(kRefreshMs, [this] { refresh(); });
 }
 
 void AuditDesk::refresh() {
   is_due_ = false;
   for (const crypto::Address& provider : std::exchange(stale_, {})) {
-    ask(facts_in(answers_, world_.ledger(), provider));
+    ask(facts_in(answers_, *ledger_, provider));
   }
 }
 
 double AuditDesk::ask(const RiskFacts& facts) {
   if (!by_risk_) return terms_.floor;
-  const auto now_ms = static_cast<std::uint64_t>(std::max<std::int64_t>(world_.clock.wall_ms(), 0));
+  const auto now_ms = static_cast<std::uint64_t>(std::max<std::int64_t>(clock_.wall_ms(), 0));
   const auto made = assess(facts, terms_, now_ms);
   if (!made) {
-    world_.report(made.error());
+    events_.report(made);
     return probability(facts.provider);
   }
   const double said = std::max(terms_.floor, made->audit_probability.value);

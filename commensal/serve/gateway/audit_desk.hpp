@@ -3,10 +3,9 @@
 
 #include <commensal/base/core/clock.hpp>
 #include <commensal/base/core/loop.hpp>
+#include <commensal/serve/gateway/events.hpp>
 #include <commensal/serve/gateway/risk_facts.hpp>
-#include <functional>
 #include <map>
-#include <memory>
 #include <set>
 
 namespace commensal::gateway {
@@ -19,20 +18,14 @@ class AuditDesk {
  public:
   static constexpr std::int64_t kRefreshMs = 1000;
 
-  struct World {
-    core::Loop& loop;
-    const core::Clock& clock;
-    std::function<const ledger::State&()> ledger;
-    std::function<void(const core::Error&)> report;
-  };
+  /// `by_risk` false: the floor is all. Loop, clock and queue outlive this object.
+  AuditDesk(core::Loop& loop, const core::Clock& clock, EventQueue& events, const DeskTerms& terms,
+            bool by_risk)
+      : loop_(loop), clock_(clock), events_(events), terms_(terms), by_risk_(by_risk) {}
 
-  /// `by_risk` false: the floor is all.
-  AuditDesk(World world, const DeskTerms& terms, bool by_risk)
-      : world_(std::move(world)), terms_(terms), by_risk_(by_risk) {}
-
-  /// Takes up the newest limits::kRiskReceiptsMax answers, oldest first; call once. Error: the
-  /// book's.
-  core::Result<void> open(ReceiptBook& book);
+  /// Takes up the newest limits::kRiskReceiptsMax answers, oldest first; call once, before the
+  /// rest. `ledger` outlives this object. Error: the book's.
+  core::Result<void> open(ReceiptBook& book, const ledger::State& ledger);
 
   void on_receipt(const ReceiptRecord& record);
   /// Its audit has an outcome.
@@ -55,14 +48,16 @@ class AuditDesk {
   };
   void refresh();
 
-  World world_;
+  core::Loop& loop_;
+  const core::Clock& clock_;
+  EventQueue& events_;
+  const ledger::State* ledger_ = nullptr;  // after open()
   const DeskTerms terms_;
   const bool by_risk_;
   std::deque<SeenAnswer> answers_;  // numbers ascend
   std::map<crypto::Address, Word> words_;
   std::set<crypto::Address> stale_;
   bool is_due_ = false;  // a refresh is on its way
-  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 
 }  // namespace commensal::gateway

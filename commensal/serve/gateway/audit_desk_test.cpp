@@ -21,11 +21,9 @@ class AuditDeskOf : public ::testing::Test {
     clock_.advance_ms(1'000'000);
   }
   std::unique_ptr<AuditDesk> desk(double floor, bool by_risk = true) {
-    auto made = std::make_unique<AuditDesk>(
-        AuditDesk::World{loop_, clock_, [this]() -> const ledger::State& { return state_; },
-                         [](const core::Error& error) { ADD_FAILURE() << error.message; }},
-        DeskTerms{.floor = floor}, by_risk);
-    EXPECT_TRUE(made->open(book_));
+    auto made = std::make_unique<AuditDesk>(loop_, clock_, events_, DeskTerms{.floor = floor},
+                                            by_risk);
+    EXPECT_TRUE(made->open(book_, state_));
     return made;
   }
   void deliver(AuditDesk& desk, std::optional<AuditState> audit,
@@ -61,6 +59,7 @@ class AuditDeskOf : public ::testing::Test {
 
   core::ManualClock clock_;
   core::ManualLoop loop_{clock_};
+  EventQueue events_{loop_, [](event::Any&) { ADD_FAILURE() << "an event"; }, [] {}};
   store::MemoryStore store_;
   ReceiptBook book_{store_};
   ledger::State state_;

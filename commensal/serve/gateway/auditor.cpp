@@ -1,134 +1,160 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
-#include <commensal/compute/graph/onnx/import.hpp>
 #include <commensal/serve/gateway/auditor.hpp>
+#include <commensal/verify/receipt/opening.hpp>
 #include <commensal/verify/receipt/replay.hpp>
-#include <list>
 
 namespace commensal::gateway {
 
-/// The part that runs off the loop: the sessions that were used last.
-struct Auditor::Replayer {
-  struct Loaded {
-    core::Digest model;
-    graph::Session session;
-    receipt::ModelRoots roots;
-  };
-  std::list<Loaded> loaded;  // youngest first
+using core::ErrorCode;
+using core::Result;
 
-  core::Result<Loaded*> model_at(const core::Digest& model, const core::Path& path) {
-    const auto found = std::find_if(loaded.begin(), loaded.end(),
-                                    [&](const Loaded& item) { return item.model == model; });
-    if (found != loaded.end()) {
-      loaded.splice(loaded.begin(), loaded, found);
-      return &loaded.front();
+namespace {
+
+constexpr std::int64_t kNsPerMs = 1'000'000;
+
+/// Whether auditors elsewhere may see the inputs.
+bool is_public(const ReceiptRecord& record) {
+  return record.receipt.job.auditors == protocol::AuditorClass::kPublic;
+}
+
+}  // namespace
+
+Auditor::Auditor(const World& world)
+    : world_(world), replayer_(std::make_shared<chain::Replayer>()) {}
+
+void Auditor::request(const core::Digest& receipt) {
+  Case& item = open_[receipt];
+  if (item.is_waiting || item.lease != 0) return;
+  item.is_waiting = true;
+  waiting_.push_back(receipt);
+  pump();
+}
+
+void Auditor::request_here(const core::Digest& receipt) {
+  open_[receipt].is_waiting = true;
+  own_.push_back(receipt);
+  pump();
+}
+
+Result<Auditor::Shown> Auditor::show(const core::Digest& receipt) const {
+  Shown shown;
+  COMMENSAL_ASSIGN(shown.record, world_.book.find(receipt));
+  const protocol::Receipt& signed_one = shown.record.receipt;
+  if (shown.record.is_chain_step()) {
+    COMMENSAL_ASSIGN(shown.audit, chain::audit_of(world_.store, protocol::job_id(signed_one.job),
+                                                  signed_one.step));
+    return shown;
+  }
+  COMMENSAL_ASSIGN(auto opening, receipt::decode_opening(shown.record.opening));
+  chain::LinkAudit& audit = shown.audit;
+  audit.body = signed_one.body();
+  audit.output_salt = opening.output_salt;
+  audit.task.job = std::move(opening.job);
+  audit.task.step = signed_one.step;
+  audit.task.input_salt = opening.input_salt;
+  audit.task.inputs = std::move(opening.inputs);
+  return shown;
+}
+
+Result<std::optional<chain::Assignment>> Auditor::take() {
+  asked_ms_ = world_.clock.monotonic_ns() / kNsPerMs;
+  while (!waiting_.empty()) {
+    const core::Digest receipt = waiting_.front();
+    waiting_.pop_front();
+    const auto item = open_.find(receipt);
+    if (item == open_.end()) continue;
+    COMMENSAL_ASSIGN(Shown shown, show(receipt));
+    if (!is_public(shown.record)) {
+      request_here(receipt);
+      continue;
     }
-    COMMENSAL_ASSIGN(const auto graph, graph::onnx::import_file(path));
-    COMMENSAL_ASSIGN(auto session, graph::Session::create(graph, {}));
-    if (loaded.size() >= limits::kEnginesMax) loaded.pop_back();
-    loaded.push_front({model, std::move(session), receipt::model_roots(*graph)});
-    return &loaded.front();
+    const std::uint64_t lease = ++leases_;
+    item->second = {lease, item->second.leases + 1, false};
+    world_.loop.after(kLeaseMs, [this, receipt, lease] { end_lease(receipt, lease); });
+    return chain::Assignment{receipt, std::move(shown.record.model), shown.record.version,
+                             shown.record.model_content, std::move(shown.audit.task)};
   }
-
-  core::Result<core::Digest> replay(const receipt::AuditTask& task, const core::Digest& model,
-                                    const core::Path& path) {
-    COMMENSAL_ASSIGN(Loaded* const ready, model_at(model, path));
-    return receipt::replay(task, ready->session, ready->roots);
-  }
-};
-
-Auditor::Auditor(core::Loop& loop, const crypto::SecretKey& key, const Roster& roster,
-                 const ModelHub& hub, std::int64_t opening_ms_max, Own own, Done done)
-    : loop_(loop),
-      key_(key),
-      roster_(roster),
-      hub_(hub),
-      opening_ms_max_(opening_ms_max),
-      own_(std::move(own)),
-      done_(std::move(done)),
-      replayer_(std::make_shared<Replayer>()) {}
-
-Auditor::~Auditor() = default;
-
-void Auditor::request(const ReceiptRecord& record) {
-  const auto opening = receipt::decode_opening(record.opening);
-  core::check(opening.has_value(), "a stored opening decodes");
-  const auto [item, is_new] =
-      cases_.try_emplace(record.id(), Case{.body = record.receipt.body(),
-                                           .provider = record.receipt.job.provider,
-                                           .model = record.model_content,
-                                           .output_salt = opening->output_salt});
-  if (is_new) ask(*item);
+  return std::nullopt;
 }
 
-void Auditor::ask(Cases::value_type& item) {
-  rpc::ProviderLink* const link = roster_.connected(item.second.provider);
-  if (link == nullptr) return;
-  link->send(rpc::OpenRequest{item.first});
-  loop_.after(opening_ms_max_,
-              [this, id = item.first, asked = ++item.second.asked, alive = std::weak_ptr(alive_)] {
-                if (alive.expired()) return;
-                const auto found = cases_.find(id);
-                if (found == cases_.end() || found->second.opened || found->second.asked != asked)
-                  return;
-                if (roster_.connected(found->second.provider) == nullptr) return;
-                conclude(id, receipt::judge_unavailable(
-                                 found->second.body,
-                                 fmt::format("not opened within {} ms", opening_ms_max_), key_));
-              });
+void Auditor::end_lease(const core::Digest& receipt, std::uint64_t lease) {
+  const auto item = open_.find(receipt);
+  if (item == open_.end() || item->second.lease != lease) return;
+  item->second.lease = 0;
+  if (item->second.leases < kLeasesMax) return request(receipt);
+  request_here(receipt);
 }
 
-void Auditor::on_connected(const crypto::Address& provider) {
-  for (auto& item : cases_) {
-    if (item.second.provider == provider && !item.second.opened) ask(item);
+Result<void> Auditor::answer(const core::Digest& receipt, const core::Digest& root) {
+  const auto item = open_.find(receipt);
+  if (item == open_.end()) {
+    return core::fail(ErrorCode::kNotFound, "no audit of receipt {} is open",
+                      core::to_hex(receipt));
   }
+  COMMENSAL_ASSIGN(const Shown shown, show(receipt));
+  item->second.lease = 0;
+  const auto verdict =
+      receipt::judge(shown.audit.body, root, shown.audit.output_salt, world_.key);
+  if (verdict.outcome != protocol::Outcome::kMatch) {
+    request_here(receipt);  // the auditor may be wrong
+    return {};
+  }
+  conclude(receipt, shown.audit, root);
+  return {};
 }
 
-void Auditor::on_open_reply(const crypto::Address& provider, const rpc::OpenReply& reply) {
-  const auto found = cases_.find(reply.receipt);
-  if (found == cases_.end() || found->second.opened || found->second.provider != provider) return;
-  Case& item = found->second;
-  const auto refuse = [&](std::string why) {
-    conclude(reply.receipt, receipt::judge_unavailable(item.body, std::move(why), key_));
+void Auditor::pump() {
+  const std::int64_t now_ms = world_.clock.monotonic_ns() / kNsPerMs;
+  const std::int64_t left_ms = asked_ms_ + kAbsentMs - now_ms;
+  if (left_ms <= 0) {
+    own_.insert(own_.end(), waiting_.begin(), waiting_.end());
+    waiting_.clear();
+  }
+  while (!is_replaying_ && !own_.empty()) {
+    const core::Digest receipt = own_.front();
+    own_.pop_front();
+    if (open_.contains(receipt)) replay(receipt);
+  }
+  if (waiting_.empty() || std::exchange(looks_later_, true)) return;
+  world_.loop.after(left_ms, [this] {
+    looks_later_ = false;
+    pump();
+  });
+}
+
+void Auditor::replay(const core::Digest& receipt) {
+  auto shown = show(receipt);
+  if (!shown) {
+    open_.erase(receipt);
+    return world_.events.report(shown);
+  }
+  is_replaying_ = true;
+  struct Work {
+    Shown shown;
+    Result<core::Digest> root;
   };
-  if (!reply.opening) return refuse("the provider no longer has the opening");
-  auto opening = receipt::decode_opening(*reply.opening);
-  if (!opening) return refuse(opening.error().message);
-  if (!opening->has_tensors()) {
-    auto own = own_(reply.receipt);
-    if (!own) return conclude(reply.receipt, tl::unexpected(own.error()));
-    opening->inputs = std::move(own->inputs);
-    opening->outputs = std::move(own->outputs);
-  }
-  if (auto fits = receipt::check_opening(*opening, item.body); !fits) {
-    return refuse(fits.error().message);
-  }
-  item.opened = true;
-  auto task = std::make_shared<receipt::AuditTask>(
-      receipt::AuditTask{std::move(opening->job), opening->input_salt, std::move(opening->inputs)});
-  auto root = std::make_shared<core::Result<core::Digest>>();
-  loop_.offload([replayer = replayer_, task, root, model = item.model,
-                 path = hub_.path_of(item.model)] { *root = replayer->replay(*task, model, path); },
-                [this, root, id = reply.receipt, alive = std::weak_ptr(alive_)] {
-                  if (alive.expired()) return;
-                  const auto open_case = cases_.find(id);
-                  if (open_case == cases_.end()) return;
-                  const Case& ready = open_case->second;
-                  if (!*root) return conclude(id, tl::unexpected(root->error()));
-                  conclude(id, receipt::judge(ready.body, **root, ready.output_salt, key_));
-                });
+  const auto work = std::make_shared<Work>(Work{*std::move(shown), core::Digest{}});
+  world_.loop.offload(
+      [work, replayer = replayer_, path = world_.hub.path_of(work->shown.record.model_content)] {
+        work->root = replayer->replay(work->shown.audit.task, path);
+      },
+      [this, work, receipt] {
+        is_replaying_ = false;
+        if (work->root) {
+          conclude(receipt, work->shown.audit, *work->root);
+        } else {
+          open_.erase(receipt);
+          world_.events.report(work->root);
+        }
+        pump();
+      });
 }
 
-void Auditor::conclude(core::Digest receipt, core::Result<protocol::Verdict> verdict) {
-  cases_.erase(receipt);
-  done_(receipt, std::move(verdict));
-}
-
-std::size_t Auditor::pending() const {
-  return static_cast<std::size_t>(
-      std::count_if(cases_.begin(), cases_.end(), [this](const Cases::value_type& item) {
-        return item.second.opened || roster_.connected(item.second.provider) != nullptr;
-      }));
+void Auditor::conclude(const core::Digest& receipt, const chain::LinkAudit& shown,
+                       const core::Digest& root) {
+  if (open_.erase(receipt) == 0) return;  // answered meanwhile
+  world_.events.push(event::Audited{
+      receipt, receipt::judge(shown.body, root, shown.output_salt, world_.key)});
 }
 
 }  // namespace commensal::gateway

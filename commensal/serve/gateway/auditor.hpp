@@ -1,64 +1,83 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <commensal/base/core/loop.hpp>
-#include <commensal/serve/gateway/hub.hpp>
+#include <commensal/base/core/clock.hpp>
+#include <commensal/serve/gateway/events.hpp>
 #include <commensal/serve/gateway/receipt_book.hpp>
-#include <commensal/serve/gateway/roster.hpp>
-#include <commensal/verify/receipt/opening.hpp>
-#include <functional>
-#include <map>
+#include <commensal/verify/chain/client.hpp>
+#include <commensal/verify/chain/replayer.hpp>
 #include <memory>
 
 namespace commensal::gateway {
 
-/// Full replays by the gateway itself: asks the provider to open a receipt, re-executes what it
-/// opened, off the loop, and judges. A provider that is away is asked when it comes back: only one
-/// that is connected and keeps silent is judged for its silence.
+/// The audits of receipts that were drawn, of single answers and of steps of chains alike: given to
+/// auditors elsewhere who ask for them, done here where none does, or where one that was given an
+/// audit is silent. All is replayed from the gateway's own copy, so that no provider evades an
+/// audit by being away.
+/// An auditor is not believed: a root that opens the commitment was computed, for neither the
+/// outputs nor their salt were shown; any other is computed again here before anybody is accused.
+/// Each audit ends with event::Audited; what goes wrong here is event::Failed and accuses nobody:
+/// the audit stays due, and is taken up at the next start.
 /// Thread-safety: the loop's thread.
 class Auditor {
  public:
-  /// Called once per audit that came to an end; an error is the auditor's own and accuses nobody.
-  using Done = std::function<void(const core::Digest& receipt, core::Result<protocol::Verdict>)>;
+  /// All of them outlive this object.
+  struct World {
+    core::Loop& loop;
+    const core::Clock& clock;
+    core::Store& store;           // the rows of chains
+    const crypto::SecretKey& key;  // signs verdicts
+    const ModelHub& hub;
+    ReceiptBook& book;
+    EventQueue& events;
+  };
+  explicit Auditor(const World& world);
 
-  /// The gateway's own opening of a receipt: providers need not keep the tensors of all.
-  using Own = std::function<core::Result<receipt::Opening>(const core::Digest& receipt)>;
-
-  Auditor(core::Loop& loop, const crypto::SecretKey& key, const Roster& roster, const ModelHub& hub,
-          std::int64_t opening_ms_max, Own own, Done done);
-  ~Auditor();
-
-  void request(const ReceiptRecord& record);
-  void on_connected(const crypto::Address& provider);
-  void on_open_reply(const crypto::Address& provider, const rpc::OpenReply& reply);
-  /// Audits under way whose provider can be asked, or has answered.
-  std::size_t pending() const;
+  /// An audit that the book has as drawn.
+  void request(const core::Digest& receipt);
+  /// The same, by this gateway and at once.
+  void request_here(const core::Digest& receipt);
+  /// For an auditor elsewhere: the next one, its own for kLeaseMs; nothing where none is open. What
+  /// only the gateway may see is never given away. Errors: those of the book.
+  core::Result<std::optional<chain::Assignment>> take();
+  /// Its answer. Errors: kNotFound (no such audit is open), those of the book.
+  core::Result<void> answer(const core::Digest& receipt, const core::Digest& root);
+  /// Audits that are due or under way.
+  std::size_t pending() const { return open_.size(); }
 
  private:
-  struct Replayer;
-  struct Case {
-    protocol::ReceiptBody body;
-    crypto::Address provider;
-    core::Digest model;
-    core::Digest output_salt;
-    std::uint64_t asked = 0;  // on how many links; a deadline counts for its own only
-    bool opened = false;
+  static constexpr std::int64_t kLeaseMs = 5'000;
+  static constexpr int kLeasesMax = 2;               // of one audit; then it is done here
+  static constexpr std::int64_t kAbsentMs = 10'000;  // an auditor that has not asked for so long
+
+  /// What an audit needs, from the gateway's own rows.
+  struct Shown {
+    chain::LinkAudit audit;
+    ReceiptRecord record;
   };
-  using Cases = std::map<core::Digest, Case>;
+  struct Case {
+    std::uint64_t lease = 0;  // to an auditor, by its number; 0: none
+    int leases = 0;
+    bool is_waiting = false;  // in waiting_ or own_
+  };
 
-  void ask(Cases::value_type& item);
-  void conclude(core::Digest receipt, core::Result<protocol::Verdict> verdict);
+  core::Result<Shown> show(const core::Digest& receipt) const;
+  void end_lease(const core::Digest& receipt, std::uint64_t lease);
+  /// Who is to do what waits: an auditor, soon, or this gateway.
+  void pump();
+  void replay(const core::Digest& receipt);
+  void conclude(const core::Digest& receipt, const chain::LinkAudit& shown,
+                const core::Digest& root);
 
-  core::Loop& loop_;
-  const crypto::SecretKey& key_;
-  const Roster& roster_;
-  const ModelHub& hub_;
-  const std::int64_t opening_ms_max_;
-  const Own own_;
-  const Done done_;
-  Cases cases_;  // by receipt id
-  std::shared_ptr<Replayer> replayer_;
-  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  World world_;
+  std::map<core::Digest, Case> open_;  // by receipt
+  std::deque<core::Digest> waiting_;   // for an auditor elsewhere
+  std::deque<core::Digest> own_;       // to be done here
+  std::uint64_t leases_ = 0;
+  bool is_replaying_ = false;
+  std::int64_t asked_ms_ = -kAbsentMs;  // when an auditor did last
+  bool looks_later_ = false;
+  std::shared_ptr<chain::Replayer> replayer_;  // off the loop
 };
 
 }  // namespace commensal::gateway

@@ -12,7 +12,7 @@ using protocol::Writer;
 
 namespace {
 
-constexpr std::string_view kChains = "chains", kAudits = "chain.audits";
+constexpr std::string_view kChains = "chains";
 constexpr int kProbabilityBits = 53;
 
 core::Bytes encode(const ChainEntry& entry) {
@@ -48,29 +48,6 @@ void read_entry(Reader& reader, ChainEntry& entry) {
   entry.reason = reader.text();
 }
 
-core::Bytes key_of(const core::Digest& chain, std::uint64_t step) {
-  Writer key;
-  key.raw(chain);
-  key.u64(step);
-  return std::move(key).take();
-}
-
-core::Bytes encode(const LinkAudit& audit) {
-  Writer writer;
-  writer.u8(kRecordVersion);
-  writer.u64(audit.step);
-  writer.u8(audit.verdict ? 1 : 0);
-  if (audit.verdict) writer.field("verdict", *audit.verdict);
-  return std::move(writer).take();
-}
-
-Result<LinkAudit> read_audit(core::ByteView value) {
-  return decode_record<LinkAudit>(value, "audit of a link", [](Reader& reader, LinkAudit& audit) {
-    audit.step = reader.u64();
-    if (reader.u8() == 1) reader.field("verdict", audit.verdict.emplace());
-  });
-}
-
 }  // namespace
 
 std::span<const std::string_view> enum_names(ChainState) {
@@ -92,8 +69,7 @@ Result<void> ChainBook::open() {
     entries_.emplace(entry->id, *std::move(entry));
     return true;
   }));
-  COMMENSAL_TRY(read);
-  return open_audits();
+  return read;
 }
 
 const ChainEntry* ChainBook::find(const core::Digest& chain) const {
@@ -112,58 +88,6 @@ Result<void> ChainBook::put(const ChainEntry& entry) {
   if (!entry.key.empty()) keys_[{entry.account, entry.key}] = entry.id;
   entries_.insert_or_assign(entry.id, entry);
   return {};
-}
-
-Result<void> ChainBook::put(const core::Digest& chain, const LinkAudit& audit) {
-  COMMENSAL_TRY(store_.apply({{std::string(kAudits), key_of(chain, audit.step), encode(audit)}}));
-  count(chain, audit);
-  return {};
-}
-
-Result<void> ChainBook::open_audits() {
-  Result<void> read;
-  COMMENSAL_TRY(store_.scan(kAudits, {}, [&](core::ByteView key, core::ByteView value) {
-    const auto audit = read_audit(value);
-    core::Digest chain;
-    if (!audit || key.size() <= chain.size()) {
-      read = audit
-                 ? core::fail(core::ErrorCode::kDataLoss, "an audit's key of {} bytes", key.size())
-                 : tl::unexpected(audit.error());
-      return false;
-    }
-    std::copy_n(key.begin(), chain.size(), chain.begin());
-    count(chain, *audit);
-    return true;
-  }));
-  return read;
-}
-
-void ChainBook::count(const core::Digest& chain, const LinkAudit& audit) {
-  LinkAudits& counts = audits_[chain];
-  if (!audit.verdict) {
-    counts.open.insert(audit.step);
-    return;
-  }
-  counts.open.erase(audit.step);
-  if (audit.verdict->outcome == protocol::Outcome::kMatch) {
-    ++counts.matched;
-  } else {
-    counts.mismatches.insert(audit.step);
-  }
-}
-
-const LinkAudits& ChainBook::audits(const core::Digest& chain) const {
-  static const LinkAudits kNone;
-  const auto found = audits_.find(chain);
-  return found == audits_.end() ? kNone : found->second;
-}
-
-Result<std::optional<LinkAudit>> ChainBook::audit(const core::Digest& chain,
-                                                  std::uint64_t step) const {
-  COMMENSAL_ASSIGN(const auto row, store_.get(kAudits, key_of(chain, step)));
-  if (!row) return std::nullopt;
-  COMMENSAL_ASSIGN(LinkAudit audit, read_audit(*row));
-  return audit;
 }
 
 }  // namespace commensal::gateway

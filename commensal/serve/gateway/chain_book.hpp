@@ -2,10 +2,9 @@
 #pragma once
 
 #include <commensal/base/core/store.hpp>
-#include <commensal/base/protocol/verdict.hpp>
+#include <commensal/base/crypto/address.hpp>
+#include <commensal/base/protocol/encoding.hpp>
 #include <map>
-#include <optional>
-#include <set>
 #include <string>
 
 namespace commensal::gateway {
@@ -35,21 +34,7 @@ struct ChainEntry {
   std::string reason;  // kFailed, kCaught: why
 };
 
-/// Of one link that was drawn for an audit; without a verdict it is yet to be done.
-struct LinkAudit {
-  std::uint64_t step = 0;
-  std::optional<protocol::Verdict> verdict;
-};
-
-/// Of one chain's links.
-struct LinkAudits {
-  std::set<std::uint64_t> open;  // drawn and not done
-  std::uint64_t matched = 0;
-  std::set<std::uint64_t> mismatches;
-};
-
-/// The gateway's rows about chains, beside those of chain::ChainRows: "chains": J -> ChainEntry;
-/// "chain.audits": J | i -> LinkAudit.
+/// The gateway's rows about chains, beside those of chain::ChainRows: "chains": J -> ChainEntry.
 /// Thread-safety: one thread, the store's.
 class ChainBook {
  public:
@@ -63,21 +48,11 @@ class ChainBook {
   const ChainEntry* find(const std::string& account, const std::string& key) const;
   /// Durable when it returns, or with the store's hold. Errors: the store's.
   core::Result<void> put(const ChainEntry& entry);
-  core::Result<void> put(const core::Digest& chain, const LinkAudit& audit);
-
-  /// Of a chain without audits: none.
-  const LinkAudits& audits(const core::Digest& chain) const;
-  /// Errors: the store's, kDataLoss.
-  core::Result<std::optional<LinkAudit>> audit(const core::Digest& chain, std::uint64_t step) const;
 
  private:
-  core::Result<void> open_audits();
-  void count(const core::Digest& chain, const LinkAudit& audit);
-
   core::Store& store_;
   std::map<core::Digest, ChainEntry> entries_;
   std::map<std::pair<std::string, std::string>, core::Digest> keys_;
-  std::map<core::Digest, LinkAudits> audits_;
 };
 
 }  // namespace commensal::gateway

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Chains from outside: made, looked at, waited for. chains_links.cpp drives them.
 #include <algorithm>
-#include <commensal/base/protocol/commitment.hpp>
 #include <commensal/compute/graph/onnx/import.hpp>
-#include <commensal/compute/kernels/numerics.hpp>
 #include <commensal/serve/gateway/chains.hpp>
 #include <commensal/serve/gateway/inputs.hpp>
 #include <commensal/serve/gateway/router.hpp>
@@ -17,9 +15,9 @@ using core::Result;
 using GraphPtr = std::shared_ptr<const graph::Graph>;
 
 /// A request that was found to make sense.
-struct Chains::Order {
+struct Chains::Plan {
   ChainRequest request;
-  ModelVersion model;
+  Order order;
   std::vector<protocol::Feed> feeds;
 };
 
@@ -71,38 +69,48 @@ Result<void> check_bounds(const ChainRequest& request) {
 
 }  // namespace
 
-Chains::Chains(World world)
-    : world_(std::move(world)),
-      book_(world_.store),
-      auditor_(
-          {.loop = world_.loop,
-           .clock = world_.clock,
-           .key = world_.auditor,
-           .hub = world_.hub,
-           .book = book_,
-           .show = [this](const core::Digest& chain,
-                          std::uint64_t step) { return show(chain, step); },
-           .done = [this](
-                       const core::Digest& chain, std::uint64_t step,
-                       protocol::Verdict verdict) { on_verdict(chain, step, std::move(verdict)); },
-           .report = world_.report}) {}
+Chains::Chains(const World& world) : world_(world), book_(world_.store) {}
 
 Result<void> Chains::open() {
   COMMENSAL_TRY(book_.open());
+  COMMENSAL_ASSIGN(const auto links,
+                   world_.book.select([](const auto& record) { return record.is_chain_step(); }));
+  for (const ReceiptRecord& record : links) count(record);
   for (const auto& [id, entry] : book_.entries()) {
     if (entry.state == ChainState::kRunning) load(entry);
-    for (const std::uint64_t step : book_.audits(id).open) auditor_.request(id, step);
   }
-  resume_winners();
   return {};
 }
 
-Result<std::shared_ptr<Chains::Order>> Chains::order_for(ChainRequest request) {
+void Chains::count(const ReceiptRecord& record) {
+  if (record.audit == AuditState::kNotDrawn) return;
+  LinkAudits& counts = audits_[protocol::job_id(record.receipt.job)];
+  const std::uint64_t step = record.receipt.step;
+  if (record.audit == AuditState::kDrawn) {
+    counts.open.insert(step);
+    return;
+  }
+  counts.open.erase(step);
+  if (record.audit == AuditState::kMatched) {
+    ++counts.matched;
+  } else {
+    counts.mismatches.insert(step);
+  }
+}
+
+const LinkAudits& Chains::audits(const core::Digest& chain) const {
+  static const LinkAudits kNone;
+  const auto found = audits_.find(chain);
+  return found == audits_.end() ? kNone : found->second;
+}
+
+Result<std::shared_ptr<Chains::Plan>> Chains::plan_for(ChainRequest request) {
   COMMENSAL_TRY(check_bounds(request));
-  auto order = std::make_shared<Order>();
-  COMMENSAL_ASSIGN(order->model, world_.hub.find(&request.account, request.model, request.version));
-  COMMENSAL_ASSIGN(request.inputs, order_inputs(order->model, std::move(request.inputs)));
-  COMMENSAL_ASSIGN(order->feeds, feeds_of(order->model, request));
+  auto plan = std::make_shared<Plan>();
+  Order& order = plan->order;
+  COMMENSAL_ASSIGN(order.model, world_.hub.find(&request.account, request.model, request.version));
+  COMMENSAL_ASSIGN(order.inputs, order_inputs(order.model, std::move(request.inputs)));
+  COMMENSAL_ASSIGN(plan->feeds, feeds_of(order.model, request));
   if (live_.size() + creating_.size() >= limits::kChainsLiveMax) {
     return core::fail(ErrorCode::kResourceExhausted, "{} chains are running, at most {} at a time",
                       live_.size(), limits::kChainsLiveMax);
@@ -112,8 +120,8 @@ Result<std::shared_ptr<Chains::Order>> Chains::order_for(ChainRequest request) {
                       book_.entries().size());
   }
   COMMENSAL_TRY(world_.lottery.cover());
-  order->request = std::move(request);
-  return order;
+  plan->request = std::move(request);
+  return plan;
 }
 
 void Chains::create(ChainRequest request, Created done) {
@@ -121,18 +129,18 @@ void Chains::create(ChainRequest request, Created done) {
     const ChainEntry* const known = book_.find(request.account.name, request.key);
     if (known != nullptr) return done(status_of(*known));
   }
-  auto order = order_for(std::move(request));
-  if (!order) return done(tl::unexpected(order.error()));
-  const ChainRequest& wanted = (*order)->request;
+  auto plan = plan_for(std::move(request));
+  if (!plan) return done(tl::unexpected(plan.error()));
+  const ChainRequest& wanted = (*plan)->request;
   const std::pair name(wanted.account.name, wanted.key);
   if (!wanted.key.empty() && !creating_.insert(name).second) {
     return done(core::fail(ErrorCode::kUnavailable, "this chain is being made: ask again"));
   }
-  with_graph((*order)->model.content,
-             [this, order = *order, name, done = std::move(done)](Result<GraphPtr> graph) {
+  with_graph((*plan)->order.model.content,
+             [this, plan = *plan, name, done = std::move(done)](Result<GraphPtr> graph) {
                creating_.erase(name);
                if (!graph) return done(tl::unexpected(graph.error()));
-               done(begin(*order, *graph));
+               done(begin(*plan, *graph));
              });
 }
 
@@ -147,8 +155,7 @@ void Chains::with_graph(const core::Digest& content, std::function<void(Result<G
         if (imported) *graph = GraphPtr(*std::move(imported));
         if (!imported) *graph = tl::unexpected(imported.error());
       },
-      [this, graph, content, then = std::move(then), alive = std::weak_ptr(alive_)] {
-        if (alive.expired()) return;
+      [this, graph, content, then = std::move(then)] {
         std::erase_if(graphs_, [](const auto& item) { return item.second.expired(); });
         if (*graph) graphs_[content] = **graph;
         then(*std::move(graph));
@@ -159,10 +166,11 @@ chain::ChainClient::World Chains::client_world(const ChainEntry& entry, GraphPtr
   return {world_.store, world_.key, std::move(graph), entry.noise_key};
 }
 
-Result<ChainStatus> Chains::begin(const Order& order, const GraphPtr& graph) {
-  COMMENSAL_TRY(noise::check_feeds(*graph, order.feeds));
-  const ChainRequest& request = order.request;
-  auto candidates = world_.roster.candidates(order.model, 0, {});
+Result<ChainStatus> Chains::begin(const Plan& plan, const GraphPtr& graph) {
+  COMMENSAL_TRY(noise::check_feeds(*graph, plan.feeds));
+  const ChainRequest& request = plan.request;
+  const ModelVersion& model = plan.order.model;
+  auto candidates = world_.roster.candidates(model, 0, {});
   // A chain stays with its provider, whose pauses come and go: one is chosen where nobody is free.
   const bool is_free =
       std::ranges::any_of(candidates, [](const auto& one) { return one.excluded.empty(); });
@@ -170,12 +178,12 @@ Result<ChainStatus> Chains::begin(const Order& order, const GraphPtr& graph) {
     if (one.is_paused && !is_free) one.excluded.clear();
     if (one.excluded.empty()) one.excluded = world_.lottery.reservation(one.address);
   }
-  COMMENSAL_ASSIGN(const std::size_t chosen, choose(candidates, order.model.name));
+  COMMENSAL_ASSIGN(const std::size_t chosen, choose(candidates, model.name));
   ChainEntry entry{.account = request.account.name,
                    .key = request.key,
-                   .model = order.model.name,
-                   .version = order.model.version,
-                   .content = order.model.content,
+                   .model = model.name,
+                   .version = model.version,
+                   .content = model.content,
                    .noise_key = world_.rng.next_digest(),
                    .provider = candidates[chosen].address,
                    .steps = request.steps,
@@ -183,19 +191,14 @@ Result<ChainStatus> Chains::begin(const Order& order, const GraphPtr& graph) {
                    .created_ms = world_.clock.wall_ms(),
                    .reason = {}};
   chain::ChainRecord record;
-  record.inputs = request.inputs;
+  record.inputs = plan.order.inputs;
   record.input_salt = world_.rng.next_digest();
   protocol::Job& job = record.job;
-  job.graph_root = order.model.graph_root;
-  job.weight_root = order.model.weight_root;
-  job.numerics_version = kernels::kNumericsVersion;
-  job.input_commitment =
-      protocol::commit_input(receipt::state_root(record.inputs), record.input_salt);
+  job = job_for(plan.order, record.input_salt, world_.key.address(), entry.provider,
+                world_.auditor);
   job.steps = request.steps;
-  job.client = world_.key.address();
-  job.provider = entry.provider;
   job.states = request.states;
-  job.feeds = order.feeds;
+  job.feeds = plan.feeds;
   if (request.noise_exponent) {
     job.noise = protocol::NoisePolicy::kCalibrated;
     job.noise_exponent = static_cast<std::uint8_t>(*request.noise_exponent);
@@ -231,7 +234,7 @@ void Chains::load(const ChainEntry& entry) {
 }
 
 ChainStatus Chains::status_of(const ChainEntry& entry) const {
-  ChainStatus status{entry, 0, {}, book_.audits(entry.id)};
+  ChainStatus status{entry, 0, {}, audits(entry.id)};
   const auto live = live_.find(entry.id);
   if (live != live_.end()) status.entry.reason = live->second->hindrance;
   chain::ChainRows rows(world_.store, entry.id);
@@ -284,8 +287,7 @@ Result<void> Chains::wait(const core::Digest& chain, std::int64_t wait_ms,
   const std::uint64_t id = ++last_waiter_;
   waiters_.emplace(id, Waiter{chain, std::move(then)});
   world_.loop.after(std::min(wait_ms, limits::kChainWaitMsMax),
-                    [this, id, alive = std::weak_ptr(alive_)] {
-                      if (alive.expired()) return;
+                    [this, id] {
                       auto waiter = waiters_.extract(id);
                       if (!waiter.empty()) waiter.mapped().then();
                     });

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <commensal/serve/gateway/link_auditor.hpp>
+#include <commensal/serve/gateway/chain_book.hpp>
 #include <commensal/serve/gateway/lottery.hpp>
-#include <commensal/serve/gateway/roster.hpp>
+#include <commensal/serve/gateway/till.hpp>
+#include <commensal/verify/chain/client.hpp>
 
 namespace commensal::gateway {
 
@@ -21,6 +22,13 @@ struct ChainRequest {
   double audit_probability = 0;  // of each link; link 1 of 10 or more besides
 };
 
+/// Of one chain's links, as far as the receipt book keeps them.
+struct LinkAudits {
+  std::set<std::uint64_t> open;  // drawn and not done
+  std::uint64_t matched = 0;
+  std::set<std::uint64_t> mismatches;
+};
+
 /// How a chain stands.
 struct ChainStatus {
   ChainEntry entry;
@@ -29,36 +37,34 @@ struct ChainStatus {
   LinkAudits audits;
 };
 
-/// The gateway's side of chains: chain::ChainClient of each, driven link by link over the
-/// provider's stream, with audits of links (LinkAuditor) and tickets. What it has signed and what
-/// was delivered is on disk before the next word, so that all running chains go on after a crash of
-/// either side, by themselves. A chain stays with its provider: while that is away, it waits.
+/// The gateway's side of jobs whose outputs are fed back: chain::ChainClient of each, driven link
+/// by link over the provider's stream. Each delivered link is a receipt in the book like any other
+/// (event::Delivered). What it has signed and what was delivered is on disk before the next word,
+/// so that all running chains go on after a crash of either side, by themselves. A chain stays with
+/// its provider: while that is away, it waits.
 /// Thread-safety: the loop's thread.
 class Chains {
  public:
   using LinkId = Roster::LinkId;
+  /// All of them outlive this object.
   struct World {
     core::Loop& loop;
     const core::Clock& clock;
     core::Rng& rng;
     store::JointStore& store;
-    const crypto::SecretKey& key;      // signs for the consumers' accounts
-    const crypto::SecretKey& auditor;  // signs verdicts
+    const crypto::SecretKey& key;  // signs for the consumers' accounts
+    crypto::Address auditor;       // of private models
     Roster& roster;
     ModelHub& hub;
     Lottery& lottery;
-    Bank& bank;
-    protocol::Amount price;  // of a link
+    ReceiptBook& book;
+    Till& till;
+    EventQueue& events;
     std::int64_t silence_ms_max = 0;
-    /// The ledger has decided about a ticket of its.
-    std::function<void(const crypto::Address& provider)> on_judged;
-    /// A link of its was found to be wrong.
-    std::function<void(const crypto::Address& provider, const std::string& why)> on_caught;
-    std::function<void(const core::Error&)> report;
   };
-  explicit Chains(World world);
+  explicit Chains(const World& world);
 
-  /// Takes up the running chains and the audits that are due; call once before the rest.
+  /// Takes up the running chains; call once before the rest.
   core::Result<void> open();
 
   using Created = std::function<void(core::Result<ChainStatus>)>;
@@ -76,13 +82,6 @@ class Chains {
   /// changes, or `wait_ms` have passed. Error: kResourceExhausted.
   core::Result<void> wait(const core::Digest& chain, std::int64_t wait_ms,
                           std::function<void()> then);
-  LinkAuditor& auditor() { return auditor_; }
-
-  /// Whether a winner that is open in the ledger is a link's, and was delivered.
-  bool has_winner(const core::Digest& receipt) const { return winner_of(receipt).has_value(); }
-  /// It has to be audited, if it was not yet; `at_once`: by this gateway. Precondition:
-  /// has_winner().
-  core::Result<void> audit_winner(const core::Digest& receipt, bool at_once);
 
   void on_connected(const crypto::Address& provider);
   /// It pauses no longer.
@@ -90,10 +89,13 @@ class Chains {
   void on_close(LinkId link);
   /// It gets no more work: its chains end here.
   void on_banned(const crypto::Address& provider, const std::string& why);
-  void on_ready(LinkId link, const rpc::ChainReady& message);
-  void on_commit(LinkId link, const rpc::ChainCommit& message);
-  void on_deliver(LinkId link, const rpc::ChainDeliver& message);
-  void on_refuse(LinkId link, const rpc::ChainRefuse& message);
+  /// An audit of one of its links was drawn, or has come to its end.
+  void on_audit(const ReceiptRecord& record);
+  /// Messages of providers; those about jobs that are no chains are passed over.
+  void on_ready(LinkId link, const rpc::Ready& message);
+  void on_commit(LinkId link, const rpc::Commit& message);
+  void on_deliver(LinkId link, const rpc::Deliver& message);
+  void on_refuse(LinkId link, const rpc::Refuse& message);
 
  private:
   enum class Phase : std::uint8_t { kAway, kStarting, kReady, kAsked };
@@ -111,10 +113,10 @@ class Chains {
     core::Digest chain{};
     std::function<void()> then;
   };
-  struct Order;
+  struct Plan;
 
-  core::Result<std::shared_ptr<Order>> order_for(ChainRequest request);
-  core::Result<ChainStatus> begin(const Order& order,
+  core::Result<std::shared_ptr<Plan>> plan_for(ChainRequest request);
+  core::Result<ChainStatus> begin(const Plan& plan,
                                   const std::shared_ptr<const graph::Graph>& graph);
   void load(const ChainEntry& entry);
   chain::ChainClient::World client_world(const ChainEntry& entry,
@@ -123,7 +125,8 @@ class Chains {
   void with_graph(const core::Digest& content,
                   std::function<void(core::Result<std::shared_ptr<const graph::Graph>>)> then);
   ChainStatus status_of(const ChainEntry& entry) const;
-  core::Result<LinkAuditor::Audit> show(const core::Digest& chain, std::uint64_t step) const;
+  const LinkAudits& audits(const core::Digest& chain) const;
+  void count(const ReceiptRecord& record);
 
   std::vector<LivePtr> chains_of(const crypto::Address& provider) const;
   /// The live chain that this stream may speak of.
@@ -137,26 +140,21 @@ class Chains {
   void again(Live& live, const core::Error& why);
   void fail(Live& live, ChainState state, const std::string& why);
   void finish(Live& live);
-  core::Result<void> keep_delivery(Live& live, const rpc::ChainDeliver& message);
-  void on_verdict(const core::Digest& chain, std::uint64_t step, protocol::Verdict verdict);
+  void commit(LinkId link, const rpc::Commit::Item& item);
+  core::Result<ReceiptRecord> keep_delivery(Live& live, const rpc::Deliver& message);
+  void close(const ChainEntry& entry);
   void wake(const core::Digest& chain);
   /// What the next link may cost and win is there.
   core::Result<void> afford(const Live& live) const;
-  void resume_winners();
-  using Place = std::pair<core::Digest, std::uint64_t>;
-  std::optional<Place> winner_of(const core::Digest& receipt) const;
-  core::Result<std::optional<Judgement>> judge(const core::Digest& chain, std::uint64_t step,
-                                               const protocol::Verdict& verdict);
 
   World world_;
   ChainBook book_;
-  LinkAuditor auditor_;
+  std::map<core::Digest, LinkAudits> audits_;
   std::map<core::Digest, LivePtr> live_;
   std::map<core::Digest, std::weak_ptr<const graph::Graph>> graphs_;  // by the file's content
   std::set<std::pair<std::string, std::string>> creating_;            // account, key
   std::map<std::uint64_t, Waiter> waiters_;
   std::uint64_t last_waiter_ = 0;
-  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 
 }  // namespace commensal::gateway

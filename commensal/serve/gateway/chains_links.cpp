@@ -71,7 +71,7 @@ void Chains::start(Live& live) {
   live.phase = Phase::kStarting;
   world_.roster.grant(live.link, live.entry.content);
   const chain::ChainRecord& record = live.client->record();
-  say(live, rpc::ChainStart{record.job, live.entry.content, record.input_salt, record.inputs});
+  say(live, rpc::Offer{record.job, live.entry.content, record.input_salt, record.inputs});
 }
 
 void Chains::say(Live& live, rpc::ToProvider message) {
@@ -85,9 +85,7 @@ void Chains::say(Live& live, rpc::ToProvider message) {
 void Chains::watch(const Live& live) {
   const Roster::Peer* const asked = world_.roster.at(live.link);
   const std::uint64_t pauses = asked != nullptr ? asked->pauses : 0;
-  world_.loop.after(world_.silence_ms_max, [this, id = live.entry.id, words = live.words, pauses,
-                                            alive = std::weak_ptr(alive_)] {
-    if (alive.expired()) return;
+  world_.loop.after(world_.silence_ms_max, [this, id = live.entry.id, words = live.words, pauses] {
     const auto found = live_.find(id);
     if (found == live_.end() || found->second->words != words) return;
     const Phase phase = found->second->phase;
@@ -101,17 +99,14 @@ void Chains::watch(const Live& live) {
 }
 
 void Chains::retry_later(const Live& live) {
-  world_.loop.after(kRetryMs,
-                    [this, id = live.entry.id, words = live.words, alive = std::weak_ptr(alive_)] {
-                      if (alive.expired()) return;
-                      const auto found = live_.find(id);
-                      if (found != live_.end() && found->second->words == words)
-                        start(*found->second);
-                    });
+  world_.loop.after(kRetryMs, [this, id = live.entry.id, words = live.words] {
+    const auto found = live_.find(id);
+    if (found != live_.end() && found->second->words == words) start(*found->second);
+  });
 }
 
-void Chains::on_ready(LinkId link, const rpc::ChainReady& message) {
-  Live* const live = at(link, message.chain);
+void Chains::on_ready(LinkId link, const rpc::Ready& message) {
+  Live* const live = at(link, message.job);
   if (live == nullptr || live->phase != Phase::kStarting) return;
   ask(*live);
 }
@@ -120,12 +115,12 @@ void Chains::on_ready(LinkId link, const rpc::ChainReady& message) {
 void Chains::ask(Live& live) {
   live.phase = Phase::kReady;
   ++live.words;
-  if (book_.audits(live.entry.id).open.size() >= limits::kLinkAuditsOpenMax) return;
+  if (audits(live.entry.id).open.size() >= limits::kLinkAuditsOpenMax) return;
   const Roster::Peer* const peer = world_.roster.at(live.link);
   if (peer != nullptr && is_paused(live, *peer)) return;
   if (const auto pending = live.client->pending()) {
     live.phase = Phase::kAsked;
-    return say(live, rpc::ChainCountersign{live.entry.id, pending->step, pending->signature});
+    return say(live, rpc::Countersign{{{live.entry.id, pending->step, pending->signature}}});
   }
   if (const auto afforded = afford(live); !afforded) {
     live.hindrance = afforded.error().message;
@@ -135,68 +130,70 @@ void Chains::ask(Live& live) {
   live.phase = Phase::kAsked;
   const auto begin = live.client->begin();
   if (!begin) return fail(live, ChainState::kFailed, begin.error().message);
-  say(live, rpc::ChainBegin{live.entry.id, begin->step, begin->value});
+  say(live, rpc::Begin{live.entry.id, begin->step, begin->value});
 }
 
-void Chains::on_commit(LinkId link, const rpc::ChainCommit& message) {
-  Live* const live = at(link, message.chain);
+void Chains::on_commit(LinkId link, const rpc::Commit& message) {
+  for (const rpc::Commit::Item& item : message.items) commit(link, item);
+}
+
+void Chains::commit(LinkId link, const rpc::Commit::Item& item) {
+  Live* const live = at(link, item.job);
   if (live == nullptr || live->phase != Phase::kAsked) return;
   // Without a round it earns nothing: that is its provider's affair.
-  if (message.round != protocol::kNoDraw) {
-    const auto fits = world_.lottery.check_round(live->client->job(), message.round);
+  if (item.round != protocol::kNoDraw) {
+    const auto fits = world_.lottery.check_round(live->client->job(), item.round);
     if (!fits) return again(*live, fits.error());  // it was closed meanwhile
   }
   Result<chain::Countersign> signature = chain::Countersign();
   const auto kept = world_.store.together([&]() -> Result<void> {
-    signature = live->client->on_commit(
-        {message.link, message.commitment, message.round, message.signature});
+    signature = live->client->on_commit({item.step, item.commitment, item.round, item.signature});
     if (!signature) return tl::unexpected(signature.error());
-    COMMENSAL_ASSIGN(const auto receipt, live->client->receipt(message.link));
+    COMMENSAL_ASSIGN(const auto receipt, live->client->receipt(item.step));
     return world_.lottery.owe({&receipt, 1});
   });
   if (!kept) return fail(*live, ChainState::kFailed, kept.error().message);
-  say(*live, rpc::ChainCountersign{message.chain, signature->step, signature->signature});
+  say(*live, rpc::Countersign{{{item.job, signature->step, signature->signature}}});
 }
 
-/// The delivered link and whether its audit was drawn are on disk together. It is drawn after the
-/// commitment was signed: the provider cannot know.
-Result<void> Chains::keep_delivery(Live& live, const rpc::ChainDeliver& message) {
-  return world_.bank.durably([&]() -> Result<void> {
-    COMMENSAL_TRY(live.client->on_deliver({message.link, message.output_salt, message.outputs}));
-    if (world_.price != protocol::Amount()) {
-      const protocol::ReceiptBody body{live.entry.id, message.link, {}, 0};
-      COMMENSAL_TRY(world_.bank.debit(live.entry.account, world_.price, live.entry.provider,
-                                      protocol::ticket_id(body)));
-    }
-    const bool is_first = message.link == 1 && live.entry.steps >= kLongChain;
-    if (!is_first && world_.rng.next_unit() >= live.entry.audit_probability) return {};
-    return book_.put(live.entry.id, LinkAudit{message.link, std::nullopt});
-  });
+/// The delivered link, its receipt, what it costs and whether its audit was drawn are on disk
+/// together. It is drawn after the commitment was signed: the provider cannot know.
+Result<ReceiptRecord> Chains::keep_delivery(Live& live, const rpc::Deliver& message) {
+  ReceiptRecord record;
+  COMMENSAL_ASSIGN(record.receipt, live.client->receipt(message.step));
+  record.account = live.entry.account;
+  record.model = live.entry.model;
+  record.version = live.entry.version;
+  record.model_content = live.entry.content;
+  record.delivered_ms = world_.clock.wall_ms();
+  const bool is_first = message.step == 1 && live.entry.steps >= kLongChain;
+  const bool is_drawn = is_first || world_.rng.next_unit() < live.entry.audit_probability;
+  record.audit = is_drawn ? AuditState::kDrawn : AuditState::kNotDrawn;
+  std::vector<ReceiptRecord> records = {std::move(record)};
+  COMMENSAL_TRY(world_.till.keep(records, [&] {
+    return live.client->on_deliver({message.step, message.output_salt, message.outputs});
+  }));
+  return std::move(records[0]);
 }
 
-void Chains::on_deliver(LinkId link, const rpc::ChainDeliver& message) {
-  Live* const live = at(link, message.chain);
+void Chains::on_deliver(LinkId link, const rpc::Deliver& message) {
+  Live* const live = at(link, message.job);
   if (live == nullptr || live->phase != Phase::kAsked) return;
-  if (const auto kept = keep_delivery(*live, message); !kept) {
-    return fail(*live, ChainState::kFailed, kept.error().message);
-  }
+  auto kept = keep_delivery(*live, message);
+  if (!kept) return fail(*live, ChainState::kFailed, kept.error().message);
   if (Roster::Peer* const peer = world_.roster.at(link)) {
     ++peer->served;
     peer->cached.insert(live->entry.content);
   }
-  const bool is_drawn = book_.audits(message.chain).open.contains(message.link);
-  const bool is_finished = live->client->is_finished();
-  if (is_finished) {
-    finish(*live);
-  } else {
-    ask(*live);
-    wake(message.chain);
-  }
-  if (is_drawn) auditor_.request(message.chain, message.link);
+  count(*kept);
+  world_.events.push(event::Delivered{*std::move(kept)});
+  if (live->client->is_finished()) return finish(*live);
+  ask(*live);
+  wake(message.job);
 }
 
-void Chains::on_refuse(LinkId link, const rpc::ChainRefuse& message) {
-  Live* const live = at(link, message.chain);
+void Chains::on_refuse(LinkId link, const rpc::Refuse& message) {
+  Live* const live = at(link, message.job);
   if (live == nullptr) return;
   // Else it is not the chain's fault: its provider has too much to do, say, or no room on its disk.
   if (std::ranges::count(kFinal, message.reason.code) > 0) {
@@ -213,54 +210,47 @@ void Chains::again(Live& live, const core::Error& why) {
   retry_later(live);
 }
 
+Result<void> Chains::afford(const Live& live) const {
+  COMMENSAL_TRY(world_.lottery.cover());
+  return world_.till.afford(live.entry.account, 1);
+}
+
+/// Its end, whatever it was.
+void Chains::close(const ChainEntry& entry) {
+  world_.events.report(book_.put(entry));
+  live_.erase(entry.id);
+  wake(entry.id);
+}
+
 void Chains::finish(Live& live) {
   ChainEntry entry = live.entry;
   entry.state = ChainState::kFinished;
-  if (const auto kept = book_.put(entry); !kept) world_.report(kept.error());
-  live_.erase(entry.id);
-  wake(entry.id);
+  close(entry);
 }
 
 void Chains::fail(Live& live, ChainState state, const std::string& why) {
   ChainEntry entry = live.entry;
   entry.state = state;
   entry.reason = why;
-  if (const auto kept = book_.put(entry); !kept) world_.report(kept.error());
-  live_.erase(entry.id);
-  wake(entry.id);
+  close(entry);
 }
 
-Result<LinkAuditor::Audit> Chains::show(const core::Digest& chain, std::uint64_t step) const {
-  return chain::audit_of(world_.store, chain, step);
-}
-
-void Chains::on_verdict(const core::Digest& chain, std::uint64_t step, protocol::Verdict verdict) {
-  const bool is_right = verdict.outcome == protocol::Outcome::kMatch;
-  const std::string why =
-      fmt::format("link {} of chain {}: {}", step, core::to_hex(chain), verdict.reason);
-  if (const auto kept = book_.put(chain, LinkAudit{step, verdict}); !kept) {
-    return world_.report(kept.error());
-  }
-  const auto judged = judge(chain, step, verdict);
-  if (!judged) world_.report(judged.error());
-  const auto found = live_.find(chain);
-  const LivePtr live = found == live_.end() ? nullptr : found->second;
-  if (is_right) {
-    if (live != nullptr && live->phase == Phase::kReady) ask(*live);
+void Chains::on_audit(const ReceiptRecord& record) {
+  count(record);
+  if (record.audit == AuditState::kDrawn) return;
+  const core::Digest chain = protocol::job_id(record.receipt.job);
+  const ChainEntry* const known = book_.find(chain);
+  if (known == nullptr) return;
+  if (record.audit == AuditState::kMatched) {
+    const auto live = live_.find(chain);
+    if (live != live_.end() && live->second->phase == Phase::kReady) ask(*live->second);
     return wake(chain);
   }
-  ChainEntry entry = *book_.find(chain);
-  if (live != nullptr) {
-    fail(*live, ChainState::kCaught, why);
-  } else {
-    entry.state = ChainState::kCaught;
-    entry.reason = why;
-    if (const auto kept = book_.put(entry); !kept) world_.report(kept.error());
-    wake(chain);
-  }
-  // Who has paid for a first mismatch goes on, elsewhere.
-  const bool is_penalised = judged && *judged && (*judged)->event == ticket::Event::kPenalise;
-  if (!is_penalised) world_.on_caught(entry.provider, why);
+  ChainEntry entry = *known;
+  entry.state = ChainState::kCaught;
+  entry.reason = fmt::format("link {} of chain {}: {}", record.receipt.step, core::to_hex(chain),
+                             record.verdict->reason);
+  close(entry);
 }
 
 }  // namespace commensal::gateway

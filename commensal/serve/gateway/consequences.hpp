@@ -2,11 +2,8 @@
 #pragma once
 
 #include <commensal/base/core/loop.hpp>
-#include <commensal/serve/gateway/dispatcher.hpp>
-#include <commensal/serve/gateway/receipt_book.hpp>
+#include <commensal/serve/gateway/answers.hpp>
 #include <deque>
-#include <functional>
-#include <memory>
 
 namespace commensal::gateway {
 
@@ -16,13 +13,13 @@ namespace commensal::gateway {
 /// Thread-safety: the loop's thread.
 class Consequences {
  public:
-  /// Makes a durable record of the new answer and links the old one to it.
-  using Replace = std::function<void(ReceiptRecord old, Answer answer)>;
-
-  Consequences(core::Loop& loop, ReceiptBook& book, ModelHub& hub, Dispatcher& dispatcher,
-               Replace replace);
+  /// All of them outlive this object.
+  Consequences(core::Loop& loop, ReceiptBook& book, Answers& answers)
+      : loop_(loop), book_(book), answers_(answers) {}
 
   void add(const core::Digest& receipt);
+  /// A new answer has come, or has not.
+  void on_replaced(const event::Replaced& event);
   std::size_t pending() const { return waiting_.size() + running_; }
 
  private:
@@ -32,12 +29,9 @@ class Consequences {
 
   core::Loop& loop_;
   ReceiptBook& book_;
-  ModelHub& hub_;
-  Dispatcher& dispatcher_;
-  const Replace replace_;
+  Answers& answers_;
   std::deque<core::Digest> waiting_;
   std::size_t running_ = 0;
-  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 
 }  // namespace commensal::gateway

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <commensal/serve/gateway/gateway_state.hpp>
-#include <commensal/serve/gateway/inputs.hpp>
 
 namespace commensal::gateway {
 
@@ -24,7 +23,6 @@ void Gateway::State::handle(LinkId link, const rpc::Hello& message) {
   }
   observer.on_provider_connected(address, message.name);
   tell_balance(address);
-  auditor.on_connected(address);
   chains.on_connected(address);
   desk.on_change(address);
   dispatcher.on_available();
@@ -73,41 +71,13 @@ core::Result<std::unique_ptr<Gateway>> Gateway::create(const GatewayWorld& world
 }
 
 void Gateway::infer(InferRequest request, InferDone done) {
-  auto model = state_->hub.find(&request.account, request.model, request.version);
-  if (!model) return done(tl::unexpected(model.error()));
-  auto inputs = order_inputs(*model, std::move(request.inputs));
-  if (!inputs) return done(tl::unexpected(inputs.error()));
-  if (auto admitted = state_->admit(request.account.name); !admitted) {
-    return done(tl::unexpected(admitted.error()));
-  }
-  ++state_->unpaid[request.account.name];
-  done = [state = state_.get(), account = request.account.name,
-          done = std::move(done)](core::Result<InferResponse> response) {
-    if (--state->unpaid[account] == 0) state->unpaid.erase(account);
-    done(std::move(response));
-  };
-  Order order{*model, *std::move(inputs)};
-  state_->dispatcher.submit(
-      std::move(order), [state = state_.get(), account = request.account.name, version = *model,
-                         done = std::move(done)](core::Result<Answer> answer) {
-        if (!answer) return done(tl::unexpected(answer.error()));
-        InferResponse response{.model = version,
-                               .outputs = answer->outputs,
-                               .receipt = {},
-                               .provider = answer->receipt.job.provider};
-        state->keep(state->record_of(account, version, *std::move(answer)),
-                    [response = std::move(response), done](core::Result<ReceiptRecord> saved) {
-                      if (!saved) return done(tl::unexpected(saved.error()));
-                      InferResponse complete = response;
-                      complete.receipt = saved->id();
-                      done(std::move(complete));
-                    });
-      });
+  state_->answers.submit(std::move(request), std::move(done));
 }
 
 Accounts& Gateway::accounts() { return state_->accounts; }
 ModelHub& Gateway::hub() { return state_->hub; }
 Chains& Gateway::chains() { return state_->chains; }
+Auditor& Gateway::auditor() { return state_->auditor; }
 ReceiptBook& Gateway::receipts() { return state_->book; }
 crypto::Address Gateway::address() const { return state_->world.key.address(); }
 
@@ -135,7 +105,8 @@ core::Result<ProviderRisk> Gateway::risk(const crypto::Address& provider) {
 }
 
 std::size_t Gateway::audits_pending() const {
-  return state_->auditor.pending() + state_->consequences.pending() + state_->finished.size();
+  return state_->auditor.pending() + state_->consequences.pending() + state_->answers.pending() +
+         state_->events.pending();
 }
 
 Gateway::LinkId Gateway::on_open(std::shared_ptr<rpc::ProviderLink> link) {

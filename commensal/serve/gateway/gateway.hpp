@@ -8,6 +8,8 @@
 #include <commensal/base/crypto/secp256k1.hpp>
 #include <commensal/compute/tensor/named.hpp>
 #include <commensal/serve/gateway/accounts.hpp>
+#include <commensal/serve/gateway/answers.hpp>
+#include <commensal/serve/gateway/chains.hpp>
 #include <commensal/serve/gateway/hub.hpp>
 #include <commensal/serve/gateway/lottery.hpp>
 #include <commensal/serve/gateway/observer.hpp>
@@ -22,7 +24,7 @@
 
 namespace commensal::gateway {
 
-class Chains;
+class Auditor;
 
 struct GatewayConfig {
   core::Path folder;                     // state: models/; the store lies beside it
@@ -30,7 +32,6 @@ struct GatewayConfig {
   bool audit_by_risk = false;            // ... or more, where the risk desk says so (AuditDesk)
   std::int64_t silence_ms_max = 10'000;  // a provider that holds a task longer loses it
   std::int64_t pause_ms_max = 60'000;    // a request waits, in all, for providers that pause
-  std::int64_t opening_ms_max = 10'000;  // to open a receipt that is audited
   int tries_max = 3;                     // providers tried for one request
   MoneyConfig money;
 };
@@ -43,19 +44,6 @@ struct GatewayWorld {
   core::Store& store;
   const crypto::SecretKey& key;  // signs for the consumers' accounts
   Observer* observer = nullptr;
-};
-
-struct InferRequest {
-  Account account;
-  std::string model;  // "owner/model"
-  std::uint32_t version = 0;
-  tensor::NamedTensors inputs;
-};
-struct InferResponse {
-  ModelVersion model;
-  tensor::NamedTensors outputs;
-  core::Digest receipt;
-  crypto::Address provider;
 };
 
 struct ProviderInfo {
@@ -82,8 +70,6 @@ struct ProviderRisk {
 /// call it. Thread-safety: the loop's thread, model_path excepted.
 class Gateway final : public rpc::GatewayPort {
  public:
-  using InferDone = std::function<void(core::Result<InferResponse>)>;
-
   /// Reads the state, takes up the audits that were due. Errors: kDataLoss.
   static core::Result<std::unique_ptr<Gateway>> create(const GatewayWorld& world,
                                                        const GatewayConfig& config);
@@ -98,6 +84,7 @@ class Gateway final : public rpc::GatewayPort {
   Accounts& accounts();
   ModelHub& hub();
   Chains& chains();
+  Auditor& auditor();
   ReceiptBook& receipts();
   std::vector<ProviderInfo> providers() const;
   /// Asks the desk about a provider, known or not. Error: the book's.

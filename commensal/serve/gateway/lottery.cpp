@@ -12,6 +12,7 @@ using core::fail;
 using core::Result;
 using ledger::AccountKind;
 using protocol::Amount;
+using ticket::Event;
 using ticket::State;
 
 namespace {
@@ -20,8 +21,8 @@ constexpr std::string_view kChain = "chain", kOwn = "own";
 
 }  // namespace
 
-Lottery::Lottery(World world, const MoneyConfig& config)
-    : world_(std::move(world)),
+Lottery::Lottery(const World& world, const MoneyConfig& config)
+    : world_(world),
       config_(config),
       address_(world_.key.address()),
       tickets_(world_.store, world_.clock,
@@ -141,7 +142,7 @@ Result<void> Lottery::owe(std::span<const protocol::Receipt> receipts) {
 std::size_t Lottery::pending() const {
   std::set<core::Digest> there;
   for (const auto& [provider, beacon] : beacons_) {
-    if (world_.is_there(provider)) there.insert(beacon.id());
+    if (is_there(provider)) there.insert(beacon.id());
   }
   std::size_t count = 0;
   for (const State state : {State::kCountersigned, State::kDrawn, State::kWon, State::kOpened}) {
@@ -149,6 +150,80 @@ std::size_t Lottery::pending() const {
       count += there.contains(one.beacon) ? 1 : 0;
   }
   return count;
+}
+
+void Lottery::tick() {
+  if (!is_on() || !tickets_.has(State::kCountersigned)) return;
+  const auto closed = close_round();
+  world_.events.report(closed);
+  if (!closed) return;
+  for (const auto& [provider, beacon] : beacons_) {
+    world_.events.report(punish_withholding(provider));
+    world_.events.report(tickets_.prune(beacon.id(), beacon.drawn_round()));
+  }
+}
+
+Result<void> Lottery::close_round() {
+  rpc::Reveal reveal{chain_->round() + 1, {}};
+  COMMENSAL_TRY(world_.bank.durably([&]() -> Result<void> {
+    COMMENSAL_ASSIGN(reveal.value, chain_->reveal(reveal.round));
+    for (auto& [provider, beacon] : beacons_) {
+      COMMENSAL_TRY(beacon.on_gateway_reveal(reveal.round, reveal.value));
+      COMMENSAL_TRY(tickets_.close(beacon.id(), reveal.round));
+    }
+    if (beacons_.empty()) return {};
+    COMMENSAL_TRY(world_.bank.submit(
+        ledger::Reveal{ledger::chain_key(chain_->head()), reveal.round, reveal.value}));
+    return {};
+  }));
+  show_chain();
+  for (const auto& [provider, beacon] : beacons_) world_.roster.tell(provider, reveal);
+  return {};
+}
+
+void Lottery::on_reveal(const crypto::Address& provider, const rpc::Reveal& reveal) {
+  world_.events.report(draw(provider, reveal));
+}
+
+Result<void> Lottery::draw(const crypto::Address& provider, const rpc::Reveal& reveal) {
+  const auto found = beacons_.find(provider);
+  if (found == beacons_.end()) return {};
+  beacon::TwoPartyBeacon& beacon = found->second;
+  if (reveal.round <= beacon.drawn_round()) return {};
+  COMMENSAL_TRY(beacon.on_provider_reveal(reveal.round, reveal.value));
+  return world_.bank.durably([&]() -> Result<void> {
+    const core::Digest chain = ledger::chain_key(beacon.provider().head());
+    COMMENSAL_TRY(world_.bank.submit(ledger::Reveal{chain, reveal.round, reveal.value}));
+    COMMENSAL_TRY(tickets_.draw(beacon));
+    return {};
+  });
+}
+
+/// A provider that is there and does not draw a closed round is asked through the ledger, where
+/// everybody can see it; if that does not help either, it pays for its silence.
+Result<void> Lottery::punish_withholding(const crypto::Address& provider) {
+  const beacon::TwoPartyBeacon& beacon = beacons_.at(provider);
+  if (beacon.drawn_round() + ticket::Deadlines{}.reveal_rounds_max > beacon.closed_round())
+    return {};
+  const core::Digest chain = ledger::chain_key(beacon.provider().head());
+  for (const ticket::Record& record : tickets_.in(State::kDrawn)) {
+    if (record.beacon != beacon.id()) continue;
+    COMMENSAL_ASSIGN(const protocol::Receipt receipt, tickets_.receipt(record.id()));
+    const auto* until = world_.bank.state().demands.find({chain, record.body.round});
+    const bool is_over =
+        until != nullptr && static_cast<std::uint64_t>(world_.clock.wall_ms()) > *until;
+    if (until != nullptr ? !is_over : !is_there(provider)) continue;
+    COMMENSAL_TRY(world_.bank.durably([&]() -> Result<void> {
+      if (!is_over) {
+        COMMENSAL_TRY(world_.bank.submit(ledger::Demand{receipt}));
+        return {};
+      }
+      COMMENSAL_TRY(world_.bank.submit(ledger::Default{receipt, {}}));
+      const ticket::Move move{record.id(), Event::kWithhold, {}};
+      return tickets_.move({&move, 1});
+    }));
+  }
+  return {};
 }
 
 }  // namespace commensal::gateway

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <commensal/base/core/manual_loop.hpp>
 #include <commensal/base/store/fault_store.hpp>
 #include <commensal/base/store/memory_store.hpp>
 #include <commensal/serve/gateway/lottery.hpp>
@@ -22,18 +23,8 @@ struct Life {
       : fault(disk, fault_at, store::Fault::kFailBefore),
         store(fault),
         bank(store, clock, pair.gateway_key, config.rules),
-        lottery({.store = store,
-                 .clock = clock,
-                 .rng = pair.rng(),
-                 .key = pair.gateway_key,
-                 .bank = bank,
-                 .send = [](const crypto::Address&, const rpc::ToProvider&) {},
-                 .is_there = [](const crypto::Address&) { return false; },
-                 .was_delivered = [](const core::Digest&) { return false; },
-                 .audit = [](const core::Digest&) { return core::Result<void>{}; },
-                 .audit_alone = [](const core::Digest&) { return core::Result<void>{}; },
-                 .report = [](const core::Error&) {}},
-                config) {}
+        roster(store, pair.rng()),
+        lottery({store, clock, pair.rng(), pair.gateway_key, bank, roster, events}, config) {}
 
   core::Result<void> open() {
     COMMENSAL_TRY(bank.open());
@@ -45,6 +36,9 @@ struct Life {
   store::FaultStore fault;
   store::JointStore store;
   Bank bank;
+  Roster roster;  // nobody is there
+  core::ManualLoop loop{clock};
+  EventQueue events{loop, [](event::Any&) {}, [] {}};
   Lottery lottery;
 };
 

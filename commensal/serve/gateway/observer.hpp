@@ -2,8 +2,7 @@
 #pragma once
 
 #include <commensal/base/core/result.hpp>
-#include <commensal/serve/gateway/lottery.hpp>
-#include <commensal/serve/gateway/receipt_book.hpp>
+#include <commensal/serve/gateway/winners.hpp>
 #include <string>
 
 namespace commensal::gateway {

@@ -35,7 +35,9 @@ bool awaits_audit(const ReceiptRecord& record) { return record.audit == AuditSta
 void add_record(const ReceiptRecord& record, core::Store::Batch& batch) {
   const core::Bytes number = newest_first_key(record.number);
   batch.push_back({std::string(kRecordSpace), number, encode(record, record.opening.size())});
-  batch.push_back({std::string(kOpeningSpace), number, record.opening});
+  if (!record.opening.empty()) {
+    batch.push_back({std::string(kOpeningSpace), number, record.opening});
+  }
   batch.push_back({std::string(kIdSpace), id_key(record.id()), number});
   batch.push_back({std::string(kAccountSpace), account_key(record.account, number), core::Bytes()});
 }
@@ -130,10 +132,17 @@ core::Result<ReceiptRecord> ReceiptBook::read(std::uint64_t number) {
   return std::move(stored.record);
 }
 
+bool ReceiptBook::contains(const core::Digest& id) const {
+  const auto key = store_.get(kIdSpace, id);
+  return key && *key;
+}
+
 core::Result<ReceiptRecord> ReceiptBook::find(const core::Digest& id) {
   COMMENSAL_ASSIGN(const std::optional<core::Bytes> key, store_.get(kIdSpace, id));
   if (!key) return core::fail(ErrorCode::kNotFound, "unknown receipt {}", core::to_hex(id));
   COMMENSAL_ASSIGN(ReceiptRecord record, read(number_of_key(*key)));
+  const auto kept = kept_.find(record.number);
+  if (kept == kept_.end() || kept->second.opening_bytes == 0) return record;
   COMMENSAL_ASSIGN(std::optional<core::Bytes> opening, store_.get(kOpeningSpace, *key));
   if (!opening)
     return core::fail(ErrorCode::kDataLoss, "the opening of receipt {} is missing",

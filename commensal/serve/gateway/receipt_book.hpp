@@ -38,10 +38,14 @@ struct ReceiptRecord {
   AuditState audit = AuditState::kNotDrawn;
   std::optional<protocol::Verdict> verdict;
   std::optional<core::Digest> replaced_by;  // receipt id of the re-execution
-  core::Bytes opening;  // receipt::Opening, encoded; only append() and find() handle it
+  /// receipt::Opening, encoded; only append() and find() handle it. Empty for a step of a chain,
+  /// whose rows (chain::ChainRows) hold what opens it.
+  core::Bytes opening;
   bool charged = true;  // to the account, on delivery; not kept
 
   core::Digest id() const;
+  /// A step of a chain; else a job of its own, with its inputs.
+  bool is_chain_step() const { return !receipt.job.feeds.empty(); }
 };
 
 struct BookLimits {
@@ -49,7 +53,7 @@ struct BookLimits {
   std::uint64_t opening_bytes_max = limits::kOpeningsBytesMax;  // of all openings together
 };
 
-/// Receipts, durable and bounded: beyond the limits the oldest go that await no audit.
+/// Receipts of all delivered steps, durable and bounded: beyond the limits the oldest go that await no audit.
 /// Thread-safety: one thread, the store's.
 class ReceiptBook {
  public:
@@ -62,6 +66,7 @@ class ReceiptBook {
   core::Result<void> append(std::vector<ReceiptRecord>& records);
   /// Writes what may change: audit, verdict, replaced_by. Error: kNotFound.
   core::Result<void> update(const ReceiptRecord& record);
+  bool contains(const core::Digest& id) const;
   /// By receipt id. Error: kNotFound.
   core::Result<ReceiptRecord> find(const core::Digest& id);
   /// Newest first, at most `count`; of one account, or of all where it is empty. Without openings.

@@ -53,6 +53,10 @@ class Roster {
   Peer* by_address(const crypto::Address& address);
   /// Its link; null where it is not connected or not known.
   rpc::ProviderLink* connected(const crypto::Address& address) const;
+  /// Says it to the provider, if it is there.
+  void tell(const crypto::Address& provider, rpc::ToProvider message) const {
+    if (rpc::ProviderLink* const link = connected(provider)) link->send(std::move(message));
+  }
   const std::map<crypto::Address, Peer>& peers() const { return peers_; }
 
   /// One candidate per known provider, in the order of peers(), for a request for `model`, which

@@ -64,7 +64,8 @@ core::Result<LinkTask> decode_link_task(core::ByteView bytes);
 
 /// What an auditor elsewhere is given: a task, and where the model's file is.
 struct Assignment {
-  std::string model;  // "owner/model"
+  core::Digest receipt{};  // its id: names the audit
+  std::string model;       // "owner/model"
   std::uint32_t version = 0;
   core::Digest content{};  // SHA-256 of the file
   LinkTask task;

@@ -102,6 +102,7 @@ Result<LinkTask> decode_link_task(core::ByteView bytes) {
 core::Bytes encode(const Assignment& assignment) {
   Writer writer;
   writer.u8(kVersion);
+  writer.field("receipt", assignment.receipt);
   writer.text(assignment.model);
   writer.u32(assignment.version);
   writer.field("content", assignment.content);
@@ -113,6 +114,7 @@ Result<Assignment> decode_assignment(core::ByteView bytes) {
   Reader reader(bytes, "assignment");
   Assignment assignment;
   read_version(reader);
+  reader.field("receipt", assignment.receipt);
   assignment.model = reader.text();
   assignment.version = reader.u32();
   reader.field("content", assignment.content);

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <commensal/base/store/state_folder.hpp>
+#include <commensal/serve/gateway/gateway.hpp>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace commensal::daemon {
+
+struct GatewayDaemonConfig {
+  core::Path folder;     // state: key, store, models, operator.token
+  store::KeyOpener key;  // nothing: the plain key file of the folder
+  std::string http_address = "127.0.0.1";
+  std::uint16_t http_port = 8080;  // 0: any that is free
+  std::string link_address = "127.0.0.1:8090";
+  gateway::GatewayConfig gateway;  // its folder is set from the above
+};
+
+/// A gateway in the real world: its folder, a loop on a thread of its own, HTTP for consumers,
+/// gRPC for providers. On its first start it makes the operator's account, whose token lies in
+/// FOLDER/operator.token (mode 0600). It runs from start() until it is destroyed.
+/// Thread-safety: the owner's thread.
+class GatewayDaemon {
+ public:
+  /// `observer`, if there is one, outlives the daemon and is called on the gateway's loop.
+  /// Errors: those of store::StateFolder, and kUnavailable for an address that is taken.
+  static core::Result<std::unique_ptr<GatewayDaemon>> start(
+      const GatewayDaemonConfig& config, gateway::Observer* observer = nullptr);
+  ~GatewayDaemon();
+
+  std::uint16_t http_port() const;
+  std::uint16_t link_port() const;
+  core::Path token_file() const;
+  /// Runs `question` on the gateway's loop and waits for it.
+  void ask(const std::function<void(gateway::Gateway&)>& question);
+
+ private:
+  struct State;
+  explicit GatewayDaemon(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace commensal::daemon

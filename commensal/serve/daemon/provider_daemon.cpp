@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <commensal/base/store/state_folder.hpp>
+#include <commensal/serve/daemon/provider_daemon.hpp>
+#include <commensal/serve/rpc/asio_loop.hpp>
+#include <commensal/serve/rpc/grpc_client.hpp>
+#include <future>
+
+namespace commensal::daemon {
+
+// The loop ends first and the rest after it, in the opposite order of these members.
+struct ProviderDaemon::State {
+  core::SystemRng rng;
+  core::SystemClock clock;
+  store::StateFolder folder;
+  std::unique_ptr<provider::EngineFactory> engines;
+  rpc::AsioLoop loop;
+  std::unique_ptr<rpc::GatewayClient> gateway;
+  std::shared_ptr<provider::Provider> provider;
+
+  State(store::StateFolder opened, std::unique_ptr<provider::EngineFactory> factory)
+      : folder(std::move(opened)), engines(std::move(factory)) {}
+  ~State() {
+    loop.stop();
+    loop.join();
+  }
+};
+
+ProviderDaemon::ProviderDaemon(std::unique_ptr<State> state) : state_(std::move(state)) {}
+ProviderDaemon::~ProviderDaemon() = default;
+
+core::Result<std::unique_ptr<ProviderDaemon>> ProviderDaemon::start(
+      const ProviderDaemonConfig& config, std::unique_ptr<provider::EngineFactory> engines) {
+  core::SystemRng rng;
+  COMMENSAL_ASSIGN(auto folder, store::StateFolder::open(config.folder, rng, config.key));
+  auto state = std::make_unique<State>(std::move(folder), std::move(engines));
+  state->gateway = rpc::make_grpc_client(state->loop, config.gateway);
+  const provider::ProviderWorld world{.loop = state->loop,
+                            .clock = state->clock,
+                            .rng = state->rng,
+                            .store = state->folder.store(),
+                            .key = state->folder.key(),
+                            .gateway = *state->gateway,
+                            .engines = *state->engines,
+                            .why_paused = config.why_paused};
+  const provider::ProviderConfig provider{.name = config.name,
+                                .folder = state->folder.path(),
+                                .threads = config.threads,
+                                .tasks_at_once = config.tasks_at_once,
+                                .purse = config.purse};
+  COMMENSAL_ASSIGN(state->provider, provider::Provider::create(world, provider));
+  state->loop.post([started = state->provider] { started->start(); });
+  state->loop.start();
+  return std::unique_ptr<ProviderDaemon>(new ProviderDaemon(std::move(state)));
+}
+
+crypto::Address ProviderDaemon::address() const { return state_->provider->address(); }
+
+provider::ProviderStatus ProviderDaemon::status() {
+  std::promise<provider::ProviderStatus> answer;
+  auto future = answer.get_future();
+  state_->loop.post([&] { answer.set_value(state_->provider->status()); });
+  return future.get();
+}
+
+}  // namespace commensal::daemon

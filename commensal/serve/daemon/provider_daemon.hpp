@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <commensal/base/store/state_folder.hpp>
+#include <commensal/serve/provider/provider.hpp>
+#include <memory>
+#include <string>
+
+namespace commensal::daemon {
+
+struct ProviderDaemonConfig {
+  core::Path folder;     // state: key, store, models
+  store::KeyOpener key;  // nothing: the plain key file of the folder
+  std::string gateway;   // "host:port" of its provider link
+  std::string name;
+  std::uint32_t threads = 1;      // told to the gateway
+  std::size_t tasks_at_once = 1;  // as ProviderConfig's
+  provider::PurseConfig purse;
+  /// As ProviderWorld's. Called on the daemon's own thread until the daemon is destroyed.
+  std::function<std::string()> why_paused = {};
+};
+
+/// A provider in the real world: its folder, a loop on a thread of its own, gRPC to the gateway.
+/// It runs from start() until it is destroyed. Thread-safety: the owner's thread.
+class ProviderDaemon {
+ public:
+  /// `engines` computes; an honest provider passes a SessionEngineFactory.
+  /// Errors: those of store::StateFolder and Provider::create.
+  static core::Result<std::unique_ptr<ProviderDaemon>> start(
+      const ProviderDaemonConfig& config, std::unique_ptr<provider::EngineFactory> engines);
+  ~ProviderDaemon();
+
+  crypto::Address address() const;
+  provider::ProviderStatus status();
+
+ private:
+  struct State;
+  explicit ProviderDaemon(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace commensal::daemon

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+// What follows from what happens: receipts are audited, verdicts go to the ledger, who is caught
+// gets no more work and its answers are computed again.
+#include <commensal/serve/gateway/gateway_state.hpp>
+
+namespace commensal::gateway {
+namespace {
+
+AuditState state_after(protocol::Outcome outcome) {
+  static constexpr AuditState kStates[] = {AuditState::kMatched, AuditState::kMismatched,
+                                           AuditState::kUnanswered};
+  return kStates[static_cast<int>(outcome)];
+}
+
+bool convicts(AuditState state) {
+  return state == AuditState::kMismatched || state == AuditState::kUnanswered;
+}
+
+}  // namespace
+
+// After a stop or a kill: the audits that were drawn, and the answers of caught providers. A kill
+// between a verdict and what follows from it is made good here.
+core::Result<void> Gateway::State::resume() {
+  COMMENSAL_TRY(bank.open());
+  COMMENSAL_TRY(lottery.open());
+  COMMENSAL_TRY(book.open());
+  COMMENSAL_TRY(roster.open());
+  COMMENSAL_TRY(desk.open(book, bank.state()));
+  COMMENSAL_TRY(chains.open());
+  for (const ticket::Record& one : lottery.tickets().in(ticket::State::kOpened)) {
+    const core::Digest receipt = protocol::receipt_id(one.body);
+    if (book.contains(receipt)) handle(event::AuditDue{receipt});
+  }
+  COMMENSAL_ASSIGN(const auto drawn, book.select([](const ReceiptRecord& record) {
+    return record.audit == AuditState::kDrawn || convicts(record.audit);
+  }));
+  for (const ReceiptRecord& record : drawn) {
+    if (record.audit == AuditState::kDrawn) {
+      auditor.request(record.id());
+    } else if (record.replaced_by) {
+      continue;  // it has had its consequences
+    } else if (is_penalised(record)) {
+      replace_later(record);
+    } else if (!is_banned(record.receipt.job.provider)) {
+      ban(record);
+    }
+  }
+  for (const auto& [address, peer] : roster.peers()) {
+    if (!peer.banned.empty()) replace_doubtful(address);
+  }
+  return {};
+}
+
+void Gateway::State::handle(const event::Delivered& event) {
+  const ReceiptRecord& record = event.record;
+  observer.on_receipt(record);
+  desk.on_receipt(record);
+  if (record.audit == AuditState::kDrawn) auditor.request(record.id());
+  // Its provider may have been caught while this answer was on its way.
+  if (is_banned(record.receipt.job.provider)) replace_later(record);
+}
+
+void Gateway::State::handle(const event::AuditDue& event) {
+  auto record = book.find(event.receipt);
+  if (!record) return events.report(record);
+  if (record->verdict) {  // audited before its draw
+    events.report(judge_winner(*record));
+    if (is_penalised(*record)) replace_later(*record);
+    return;
+  }
+  if (record->audit == AuditState::kNotDrawn) {
+    record->audit = AuditState::kDrawn;
+    if (auto kept = book.update(*record); !kept) return events.report(kept);
+    if (record->is_chain_step()) chains.on_audit(*record);
+  }
+  if (record->audit != AuditState::kDrawn && record->audit != AuditState::kReplaced) return;
+  event.at_once ? auditor.request_here(event.receipt) : auditor.request(event.receipt);
+}
+
+void Gateway::State::handle(const event::Audited& event) {
+  auto record = book.find(event.receipt);
+  if (!record || record->verdict) return;
+  record->audit = state_after(event.verdict.outcome);
+  record->verdict = event.verdict;
+  events.report(book.update(*record));
+  observer.on_verdict(*record);
+  desk.on_verdict(*record);
+  const auto judged = judge_winner(*record);
+  events.report(judged);
+  if (record->is_chain_step()) chains.on_audit(*record);
+  if (!judged || !convicts(record->audit)) return;
+  // Cards do flip bits: who has paid for a first mismatch goes on.
+  if (is_penalised(*record)) return replace_later(*record);
+  const crypto::Address& provider = record->receipt.job.provider;
+  if (!is_banned(provider)) {
+    ban(*record);
+    replace_doubtful(provider);
+  }
+}
+
+/// Takes a verdict to the ledger, if the receipt is an open winner there.
+core::Result<void> Gateway::State::judge_winner(const ReceiptRecord& record) {
+  COMMENSAL_ASSIGN(const auto judged, winners.judge(record.receipt, *record.verdict));
+  if (!judged) return {};
+  observer.on_judged(record, *judged);
+  desk.on_change(record.receipt.job.provider);
+  tell_balance(record.receipt.job.provider);
+  return {};
+}
+
+bool Gateway::State::is_penalised(const ReceiptRecord& record) const {
+  const core::Digest ticket = protocol::ticket_id(record.receipt.body());
+  const ticket::Record* const found = lottery.tickets().find(ticket);
+  return found != nullptr && found->state == ticket::State::kPenalised;
+}
+
+bool Gateway::State::is_banned(const crypto::Address& provider) {
+  const Roster::Peer* peer = roster.by_address(provider);
+  return peer != nullptr && !peer->banned.empty();
+}
+
+void Gateway::State::ban(const ReceiptRecord& record) {
+  const crypto::Address& provider = record.receipt.job.provider;
+  const std::string why =
+      fmt::format("receipt {}: {}", core::to_hex(record.id()), record.verdict->reason);
+  events.report(roster.ban(provider, why));
+  observer.on_provider_banned(provider, why);
+  chains.on_banned(provider, fmt::format("its provider was caught: {}", why));
+}
+
+/// A chain ends where a link of it was wrong; nothing of it is computed again.
+void Gateway::State::replace_later(const ReceiptRecord& record) {
+  if (!record.is_chain_step()) consequences.add(record.id());
+}
+
+void Gateway::State::replace_doubtful(const crypto::Address& provider) {
+  const auto doubtful = book.select([&](const ReceiptRecord& record) {
+    return record.receipt.job.provider == provider && !record.replaced_by &&
+           record.audit != AuditState::kMatched;
+  });
+  if (!doubtful) return events.report(doubtful);
+  for (const ReceiptRecord& record : *doubtful) replace_later(record);
+}
+
+void Gateway::State::tick() {
+  if (!lottery.is_on()) return;
+  loop.after(config.money.round_ms, [this] {
+    winners.tick();
+    lottery.tick();
+    tick();
+  });
+}
+
+}  // namespace commensal::gateway

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// What people and providers ask of the ledger, what they are told of it, and how tickets stand.
+#include <commensal/serve/gateway/affairs.hpp>
+#include <commensal/serve/gateway/gateway_state.hpp>
+
+namespace commensal::gateway {
+
+using core::ErrorCode;
+using core::fail;
+
+namespace {
+
+bool has_something(const ledger::State& state, const crypto::Address& owner) {
+  const auto row = state.balances.rows().lower_bound({owner, ledger::AccountKind::kAvailable});
+  return row != state.balances.rows().end() && row->first.owner == owner;
+}
+
+}  // namespace
+
+void Gateway::State::tell_balance(const crypto::Address& provider) {
+  rpc::ProviderLink* const link = roster.connected(provider);
+  if (!lottery.is_on() || link == nullptr) return;
+  const ledger::State& state = bank.state();
+  link->send(rpc::Balance{bank.address(), state.nonces.get(provider),
+                          state.balance(provider, ledger::AccountKind::kAvailable),
+                          state.balance(provider, ledger::AccountKind::kStake),
+                          config.money.stake_min, state.scalars.config.reveal_delay_ms});
+}
+
+void Gateway::State::handle(LinkId link, const rpc::Transact& message) {
+  const Roster::Peer* peer = roster.at(link);
+  if (peer == nullptr) return;
+  std::optional<rpc::Outcomes::Item> outcome;
+  events.report(bank.durably([&]() -> core::Result<void> {
+    COMMENSAL_ASSIGN(const auto sent, protocol::decode<ledger::Transaction>(message.transaction));
+    COMMENSAL_TRY(check_providers(sent, peer->address));
+    const auto booked = bank.relay(sent);
+    // Refused perhaps because it was booked before, and nobody heard of it.
+    if (const auto* claimed = std::get_if<ledger::Default>(&sent.body)) {
+      COMMENSAL_ASSIGN(outcome, winners.on_default(claimed->receipt));
+    }
+    if (!booked) return tl::unexpected(booked.error());
+    return {};
+  }));
+  if (outcome) peer->link->send(rpc::Outcomes{{*outcome}});
+  desk.on_change(peer->address);
+  tell_balance(peer->address);
+}
+
+const ledger::State& Gateway::ledger() const { return state_->bank.state(); }
+const ticket::TicketBook& Gateway::tickets() const { return state_->lottery.tickets(); }
+crypto::Address Gateway::auditor_address() const { return state_->auditor_key.address(); }
+std::size_t Gateway::tickets_pending() const { return state_->lottery.pending(); }
+
+crypto::Address Gateway::account_address(const std::string& account) const {
+  return state_->bank.address_of(account);
+}
+
+core::Result<void> Gateway::deposit(const crypto::Address& owner, const protocol::Amount& amount,
+                                    const core::Digest& reference) {
+  ledger::Deposit deposit;
+  deposit.owner = owner;
+  deposit.amount = amount;
+  deposit.reference = reference;
+  COMMENSAL_TRY(state_->bank.submit(std::move(deposit)));
+  COMMENSAL_TRY(state_->bank.commit());
+  state_->tell_balance(owner);
+  return {};
+}
+
+core::Result<void> Gateway::fund(ledger::AccountKind into, const protocol::Amount& amount) {
+  COMMENSAL_TRY(state_->bank.submit(ledger::Fund{into, amount}));
+  return state_->bank.commit();
+}
+
+core::Result<void> Gateway::grant(const crypto::Address& owner, const protocol::Amount& amount) {
+  COMMENSAL_TRY(state_->bank.submit(ledger::GrantCredit{owner, amount}));
+  return state_->bank.commit();
+}
+
+core::Result<void> Gateway::withdraw(const std::string& account, const protocol::Amount& amount) {
+  COMMENSAL_TRY(state_->bank.withdraw(account, amount));
+  return state_->bank.commit();
+}
+
+core::Result<crypto::Address> Gateway::transact(core::ByteView transaction) {
+  COMMENSAL_ASSIGN(const auto decoded, protocol::decode<ledger::Transaction>(transaction));
+  COMMENSAL_TRY(check_strangers(decoded));
+  if (!has_something(state_->bank.state(), decoded.sender)) {
+    return fail(ErrorCode::kPermissionDenied, "sender: {} has nothing in this ledger",
+                crypto::to_text(decoded.sender));
+  }
+  COMMENSAL_TRY(state_->bank.relay(decoded));
+  COMMENSAL_TRY(state_->bank.commit());
+  state_->tell_balance(decoded.sender);
+  return decoded.sender;
+}
+
+ticket::Summary Gateway::ticket_summary(const std::optional<crypto::Address>& provider) const {
+  const ledger::State& state = state_->bank.state();
+  std::set<core::Digest> beacons;
+  for (const auto& [id, row] : state.beacons.rows()) {
+    const ledger::ChainRow* const chain = state.chains.find(row.provider);
+    if (chain != nullptr && chain->head.owner == provider) beacons.insert(id);
+  }
+  const auto now_ms = static_cast<std::uint64_t>(state_->world.clock.wall_ms());
+  return ticket::summarise(tickets(), now_ms, [&](const ticket::Record& record) {
+    return !provider || beacons.contains(record.beacon);
+  });
+}
+
+const MoneyConfig& Gateway::money() const { return state_->config.money; }
+
+}  // namespace commensal::gateway

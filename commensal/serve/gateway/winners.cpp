@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <commensal/serve/gateway/winners.hpp>
+#include <commensal/trade/pay/ticket/odds.hpp>
+
+namespace commensal::gateway {
+
+using core::ErrorCode;
+using core::fail;
+using core::Result;
+using protocol::Amount;
+using ticket::Event;
+using ticket::State;
+
+namespace {
+
+/// Where claims end, and what led there.
+struct Ending {
+  State state;
+  Event event;
+};
+constexpr Ending kEndings[] = {{State::kPaid, Event::kPay},
+                               {State::kPenalised, Event::kPenalise},
+                               {State::kSlashed, Event::kSlash}};
+
+/// As its provider is told; nothing while it is not decided.
+std::optional<rpc::Outcomes::Item> outcome_of(const core::Digest& id,
+                                              const ticket::Record& record) {
+  const Ending* const ending = std::ranges::find(kEndings, record.state, &Ending::state);
+  if (ending == std::end(kEndings)) return std::nullopt;
+  return rpc::Outcomes::Item{id, std::string(protocol::name_of(ending->event)), record.paid};
+}
+
+}  // namespace
+
+void Winners::tick() {
+  if (!lottery_.is_on()) return;
+  look();
+  if (!lottery_.tickets().has(State::kCountersigned)) return;
+  for (const auto& [provider, beacon] : lottery_.beacons()) {
+    events_.report(punish_silence(beacon));
+  }
+}
+
+void Winners::on_claims(const crypto::Address& provider, const rpc::Claims& claims) {
+  const auto beacon = lottery_.beacons().find(provider);
+  if (beacon == lottery_.beacons().end()) return;
+  rpc::Outcomes known;
+  for (const rpc::Claims::Item& item : claims.items) {
+    const core::Digest id = protocol::ticket_id(item.receipt.body());
+    const ticket::Record* const record = lottery_.tickets().find(id);
+    if (record == nullptr || record->body != item.receipt.body()) continue;
+    if (auto outcome = outcome_of(id, *record)) known.items.push_back(*std::move(outcome));
+    if (record->state != State::kWon) continue;
+    events_.report(open_winner(beacon->second, item));
+  }
+  if (!known.items.empty()) roster_.tell(provider, std::move(known));
+}
+
+Result<void> Winners::open_winner(const beacon::TwoPartyBeacon& beacon,
+                                  const rpc::Claims::Item& item) {
+  protocol::Claim claim;
+  claim.receipt = item.receipt;
+  claim.output_root = item.output_root;
+  claim.output_salt = item.output_salt;
+  COMMENSAL_ASSIGN(claim.gateway_reveal, beacon.gateway().value_of(item.receipt.round));
+  COMMENSAL_ASSIGN(claim.provider_reveal, beacon.provider().value_of(item.receipt.round));
+  const core::Digest id = protocol::ticket_id(item.receipt.body());
+  COMMENSAL_TRY(bank_.durably([&]() -> Result<void> {
+    COMMENSAL_TRY(bank_.submit(ledger::Open{claim, {}}));
+    const ticket::Move move{id, Event::kOpen, {}};
+    return lottery_.tickets().move({&move, 1});
+  }));
+  const core::Digest receipt = protocol::receipt_id(item.receipt.body());
+  if (book_.contains(receipt)) {
+    events_.push(event::AuditDue{receipt});
+    return {};
+  }
+  return fail(ErrorCode::kNotFound, "winner {} was never delivered: it waits unaudited",
+              core::to_hex(receipt));
+}
+
+Result<std::optional<Judgement>> Winners::judge(const protocol::Receipt& receipt,
+                                                const protocol::Verdict& verdict) {
+  const core::Digest id = protocol::ticket_id(receipt.body());
+  const ticket::Record* const record = lottery_.is_on() ? lottery_.tickets().find(id) : nullptr;
+  if (record == nullptr || record->state != State::kOpened) return std::nullopt;
+  Judgement judgement;
+  COMMENSAL_TRY(bank_.durably([&]() -> Result<void> {
+    COMMENSAL_ASSIGN(const ledger::Entry entry,
+                     bank_.submit(ledger::Judge{receipt, verdict}));
+    COMMENSAL_ASSIGN(judgement, settle(id, entry));
+    return {};
+  }));
+  roster_.tell(receipt.job.provider, rpc::Outcomes{{*outcome_of(id, *lottery_.tickets().find(id))}});
+  return judgement;
+}
+
+Result<Judgement> Winners::settle(const core::Digest& ticket, const ledger::Entry& entry) {
+  const ledger::State& state = bank_.state();
+  const ledger::ClaimRow& claim = *state.claims.find(ticket);
+  Judgement made;
+  for (const ledger::Posting& posting : entry.postings) {
+    if (posting.from.owner != claim.provider) continue;
+    COMMENSAL_ASSIGN(made.taken, made.taken.plus(posting.amount));
+    if (posting.to == ledger::kBurnt) {
+      COMMENSAL_ASSIGN(made.burnt, made.burnt.plus(posting.amount));
+    } else if (posting.to.owner != claim.gateway) {
+      COMMENSAL_ASSIGN(made.bounty, made.bounty.plus(posting.amount));
+    }
+  }
+  const bool is_pattern =
+      state.audits.get(claim.provider).mismatches >= state.scalars.config.pattern_mismatches;
+  made.event = claim.status == ledger::ClaimStatus::kPaid ? Event::kPay
+               : is_pattern                               ? Event::kSlash
+                                                          : Event::kPenalise;
+  const bool paid = made.event == Event::kPay;
+  const ticket::Move moves[] = {{ticket, Event::kAudit, {}},
+                                {ticket, made.event, paid ? claim.face : Amount()}};
+  COMMENSAL_TRY(lottery_.tickets().move({moves, 1}));
+  COMMENSAL_TRY(lottery_.tickets().move({moves + 1, 1}));
+  return made;
+}
+
+/// Winners that their provider does not open although it goes on acknowledging rounds. Only where
+/// the answer was delivered: to one that was cut off in between our signature may never have come.
+Result<void> Winners::punish_silence(const beacon::TwoPartyBeacon& beacon) {
+  for (const ticket::Move& move : lottery_.tickets().overdue(beacon.id(), beacon.drawn_round())) {
+    if (move.event != Event::kSilence) continue;
+    COMMENSAL_ASSIGN(const protocol::Receipt receipt, lottery_.tickets().receipt(move.ticket));
+    if (!book_.contains(protocol::receipt_id(receipt.body()))) continue;
+    COMMENSAL_TRY(bank_.durably([&]() -> Result<void> {
+      COMMENSAL_TRY(bank_.submit(ledger::Silence{receipt}));
+      return lottery_.tickets().move({&move, 1});
+    }));
+  }
+  return {};
+}
+
+/// Once halfway, so that nobody is paid by staying away from its audit; then the ledger's rule.
+void Winners::look() {
+  const auto now_ms = static_cast<std::uint64_t>(clock_.wall_ms());
+  if (now_ms < next_look_ms_) return;
+  const ledger::State& state = bank_.state();
+  const std::uint64_t half_ms = state.scalars.config.audit_delay_ms / 2;
+  next_look_ms_ = now_ms + half_ms + 1;  // what is opened later is not due before
+  for (const ticket::Record& record : lottery_.tickets().in(State::kOpened)) {
+    const core::Digest id = record.id();
+    const core::Digest receipt = protocol::receipt_id(record.body);
+    const ledger::ClaimRow* const claim = state.claims.find(id);
+    const bool is_open = claim != nullptr && claim->status == ledger::ClaimStatus::kOpen;
+    if (!is_open || !book_.contains(receipt)) continue;
+    const std::uint64_t due_ms = claim->mature_ms, late_ms = due_ms - std::min(due_ms, half_ms);
+    if (now_ms < late_ms) {
+      next_look_ms_ = std::min(next_look_ms_, late_ms);
+    } else if (now_ms < due_ms) {
+      events_.push(event::AuditDue{receipt, true});
+      next_look_ms_ = std::min(next_look_ms_, due_ms);
+    } else {
+      events_.report(mature(id, *claim));
+    }
+  }
+}
+
+Result<void> Winners::mature(const core::Digest& ticket, const ledger::ClaimRow& claim) {
+  const crypto::Address provider = claim.provider;
+  const protocol::Amount face = claim.face;
+  COMMENSAL_TRY(bank_.durably([&]() -> Result<void> {
+    COMMENSAL_TRY(bank_.submit(ledger::Mature{ticket}));
+    for (const ticket::Move& move :
+         {ticket::Move{ticket, Event::kAudit, {}}, ticket::Move{ticket, Event::kPay, face}}) {
+      COMMENSAL_TRY(lottery_.tickets().move({&move, 1}));
+    }
+    return {};
+  }));
+  roster_.tell(provider, rpc::Outcomes{{{ticket, "pay", face}}});
+  return {};
+}
+
+Result<std::optional<rpc::Outcomes::Item>> Winners::on_default(const protocol::Receipt& receipt) {
+  const core::Digest id = protocol::ticket_id(receipt.body());
+  const ledger::ClaimRow* const claim = bank_.state().claims.find(id);
+  const ticket::Record* const record = lottery_.tickets().find(id);
+  const bool is_ours = claim != nullptr && record != nullptr &&
+                       claim->status == ledger::ClaimStatus::kDefaulted &&
+                       claim->gateway == bank_.address();
+  if (!is_ours) return std::nullopt;
+  if (record->state == State::kCountersigned) {
+    const ticket::Move move{id, Event::kDefault,
+                            ticket::expected_value(record->face_value, record->win_threshold)};
+    COMMENSAL_TRY(lottery_.tickets().move({&move, 1}));
+  }
+  if (record->state != State::kPaid) return std::nullopt;
+  return rpc::Outcomes::Item{id, std::string(protocol::name_of(Event::kDefault)), record->paid};
+}
+
+}  // namespace commensal::gateway

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <commensal/serve/gateway/lottery.hpp>
+#include <commensal/serve/gateway/receipt_book.hpp>
+
+namespace commensal::gateway {
+
+/// What a verdict on a winner led to.
+struct Judgement {
+  ticket::Event event = ticket::Event::kPay;  // or kPenalise, kSlash
+  protocol::Amount taken;                     // from the provider's stake
+  protocol::Amount burnt;                     // of that
+  protocol::Amount bounty;                    // of that, the auditor's
+};
+
+/// The tickets of a Lottery that have won: claimed, opened in the ledger, audited
+/// (event::AuditDue), judged; and what becomes of them where somebody is silent.
+/// Thread-safety: one thread, the store's.
+class Winners {
+ public:
+  /// All of them outlive this object.
+  Winners(const core::Clock& clock, Bank& bank, const Roster& roster, ReceiptBook& book,
+          EventQueue& events, Lottery& lottery)
+      : clock_(clock),
+        bank_(bank),
+        roster_(roster),
+        book_(book),
+        events_(events),
+        lottery_(lottery) {}
+
+  /// Looks for deadlines that have passed: of providers, and of verdicts.
+  void tick();
+  void on_claims(const crypto::Address& provider, const rpc::Claims& claims);
+  /// Nothing where the receipt is no open winner.
+  core::Result<std::optional<Judgement>> judge(const protocol::Receipt& receipt,
+                                               const protocol::Verdict& verdict);
+  /// The provider's Default may have been booked: what it has to be told, once all is durable.
+  core::Result<std::optional<rpc::Outcomes::Item>> on_default(const protocol::Receipt& receipt);
+
+ private:
+  core::Result<void> open_winner(const beacon::TwoPartyBeacon& beacon,
+                                 const rpc::Claims::Item& item);
+  core::Result<Judgement> settle(const core::Digest& ticket, const ledger::Entry& entry);
+  void look();
+  core::Result<void> mature(const core::Digest& ticket, const ledger::ClaimRow& claim);
+  core::Result<void> punish_silence(const beacon::TwoPartyBeacon& beacon);
+
+  const core::Clock& clock_;
+  Bank& bank_;
+  const Roster& roster_;
+  ReceiptBook& book_;
+  EventQueue& events_;
+  Lottery& lottery_;
+  std::uint64_t next_look_ms_ = 0;  // no open winner is due before
+};
+
+}  // namespace commensal::gateway

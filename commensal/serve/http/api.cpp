@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <charconv>
+#include <commensal/serve/http/api.hpp>
+
+namespace commensal::http {
+
+namespace {
+
+using core::Error;
+using core::ErrorCode;
+
+/// The route for `segments`, or why there is none: 405 names the methods that the path has.
+core::Result<const Route*> find_route(std::string_view method,
+                                      const std::vector<std::string>& segments, Params& params,
+                                      std::string& allowed) {
+  for (const std::span<const Route> table :
+       {inference_routes(), management_routes(), money_routes(), chain_routes()}) {
+    for (const Route& route : table) {
+      if (!match_path(route.pattern, segments, params)) continue;
+      if (route.method == method || (route.method == "GET" && method == "HEAD")) return &route;
+      if (allowed.find(route.method) != std::string::npos) continue;
+      allowed += fmt::format("{}{}", allowed.empty() ? "" : ", ", route.method);
+    }
+  }
+  return core::fail(ErrorCode::kNotFound, "nothing is here; the API begins at /v2 and /v1");
+}
+
+/// The token of "Bearer TOKEN". Error: kUnauthenticated.
+core::Result<std::string> token_of(std::string_view authorization) {
+  constexpr std::string_view kScheme = "bearer ";
+  const bool is_bearer =
+      authorization.size() > kScheme.size() &&
+      std::equal(kScheme.begin(), kScheme.end(), authorization.begin(),
+                 [](char a, char b) { return a == (b >= 'A' && b <= 'Z' ? b + 32 : b); });
+  if (is_bearer) return std::string(authorization.substr(kScheme.size()));
+  return core::fail(ErrorCode::kUnauthenticated,
+                    "a token is needed: send the header \"Authorization: Bearer TOKEN\"");
+}
+
+std::optional<Response> authorize(gateway::Gateway& gateway, const std::string& token, Call& call) {
+  auto account = gateway.accounts().authenticate(token);
+  if (!account) return error_response(account.error());
+  call.account = *std::move(account);
+  call.has_account = true;
+  if (call.route->auth == Auth::kOperator && call.account.role != gateway::Role::kOperator)
+    return error_response({ErrorCode::kPermissionDenied, "this is for operators only"});
+  return std::nullopt;
+}
+
+}  // namespace
+
+void admit(const Services& services, const Request& head,
+           std::function<void(CallPtr, std::optional<Response>)> done) {
+  auto target = Target::parse(head.target);
+  if (!target) return done(nullptr, error_response(target.error()));
+  auto call = std::make_shared<Call>();
+  std::string allowed;
+  const auto route = find_route(head.method, target->segments, call->params, allowed);
+  if (!route && !allowed.empty()) {
+    Response response =
+        error_response(405, fmt::format("{} is not served here: {}", head.method, allowed));
+    response.headers.emplace_back("Allow", allowed);
+    return done(nullptr, std::move(response));
+  }
+  if (!route) return done(nullptr, error_response(route.error()));
+  call->route = *route;
+  call->query = std::move(target->query);
+  call->json_bytes = head.json_bytes;
+  const Auth auth = call->route->auth;
+  if (auth == Auth::kNone || (auth == Auth::kOptional && head.authorization.empty()))
+    return done(std::move(call), std::nullopt);
+  auto token = token_of(head.authorization);
+  if (!token) return done(nullptr, error_response(token.error()));
+  services.loop.post([&gateway = services.gateway, token = *std::move(token),
+                      call = std::move(call), done = std::move(done)] {
+    std::optional<Response> refusal = authorize(gateway, token, *call);
+    done(call, std::move(refusal));
+  });
+}
+
+core::Result<std::uint32_t> version_of(const Call& call) {
+  const auto text = call.params.find("version");
+  if (text == call.params.end()) return 0;
+  std::uint32_t version = 0;
+  const char* end = text->second.data() + text->second.size();
+  const auto [stop, error] = std::from_chars(text->second.data(), end, version);
+  if (error != std::errc() || stop != end || version == 0)
+    return core::fail(core::ErrorCode::kNotFound, "unknown version '{}': versions are 1, 2, ...",
+                      text->second.substr(0, 32));
+  return version;
+}
+
+core::Result<gateway::ModelVersion> find_model(gateway::Gateway& gateway, const Call& call) {
+  COMMENSAL_ASSIGN(const std::uint32_t version, version_of(call));
+  return gateway.hub().find(call.asker(), call.params.at("model"), version);
+}
+
+}  // namespace commensal::http

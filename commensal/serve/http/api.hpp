@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <commensal/base/core/loop.hpp>
+#include <commensal/serve/gateway/gateway.hpp>
+#include <commensal/serve/http/message.hpp>
+#include <commensal/serve/http/router.hpp>
+#include <functional>
+#include <memory>
+#include <span>
+
+/// What the gateway answers to HTTP, without sockets: a table of routes, and the two steps in which
+/// a request is served (who is it? then, with its body, what does it get?).
+namespace commensal::http {
+
+using Task = std::function<void()>;
+/// Called once, on any thread.
+using Reply = std::function<void(Response)>;
+
+/// What handlers work with. Gateway and loop outlive all that runs on the loop.
+struct Services {
+  gateway::Gateway& gateway;
+  core::Loop& loop;
+  /// Runs a task where bodies are encoded: off the loop, soon.
+  std::function<void(Task)> codec;
+  /// Runs a task that may take seconds (importing a model), one at a time.
+  std::function<void(Task)> staging;
+};
+
+struct Route;
+
+/// One request under way.
+struct Call {
+  const Route* route = nullptr;
+  Params params;
+  Params query;
+  gateway::Account account;  // of the token; nameless without one
+  bool has_account = false;
+  std::optional<std::string> json_bytes;  // Inference-Header-Content-Length
+  core::Bytes body;
+
+  const gateway::Account* asker() const { return has_account ? &account : nullptr; }
+};
+using CallPtr = std::shared_ptr<Call>;
+
+enum class Auth : std::uint8_t {
+  kNone,      // the token is not looked at
+  kOptional,  // a token, if there is one, shows more
+  kAccount,
+  kOperator,
+};
+
+struct Route {
+  std::string_view method;
+  std::string_view pattern;
+  Auth auth;
+  std::int64_t body_bytes_max;
+  void (*handle)(const Services& services, CallPtr call, Reply reply);
+};
+
+/// Open Inference Protocol (inference_routes.cpp) and /v1 (management_routes.cpp,
+/// money_routes.cpp, chain_routes.cpp).
+std::span<const Route> inference_routes();
+std::span<const Route> management_routes();
+std::span<const Route> money_routes();
+std::span<const Route> chain_routes();
+
+/// Step one: finds the route and the account. HEAD is served as GET. `done` gets the call that
+/// handle() goes on with once its body is there, or the refusal; on this thread or on the loop.
+void admit(const Services& services, const Request& head,
+           std::function<void(CallPtr, std::optional<Response>)> done);
+
+/// {version} of the path; 0, the newest, where the path has none. Error: kNotFound.
+core::Result<std::uint32_t> version_of(const Call& call);
+/// {model} of the path, in that version, if the asker may see it. On the loop. Error: kNotFound.
+core::Result<gateway::ModelVersion> find_model(gateway::Gateway& gateway, const Call& call);
+
+/// A handler that needs the loop only.
+template <Response (*kAnswer)(gateway::Gateway&, const Call&)>
+void on_loop(const Services& services, CallPtr call, Reply reply) {
+  services.loop.post([&gateway = services.gateway, call = std::move(call),
+                      reply = std::move(reply)] { reply(kAnswer(gateway, *call)); });
+}
+
+}  // namespace commensal::http

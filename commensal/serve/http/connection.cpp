@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <array>
+#include <boost/asio/post.hpp>
+#include <boost/asio/write.hpp>
+#include <boost/beast/core/buffers_prefix.hpp>
+#include <boost/beast/http/read.hpp>
+#include <commensal/base/core/limits.hpp>
+#include <commensal/serve/http/connection.hpp>
+#include <commensal/serve/http/head.hpp>
+
+namespace commensal::http {
+
+namespace {
+
+namespace beast_http = beast::http;
+
+// How long and how much is still read and thrown away after a refusal, so that the client gets to
+// read it rather than a reset.
+constexpr std::int64_t kLingerMs = 2'000;
+constexpr std::int64_t kLingerBytesMax = 8 << 20;
+
+// Memory for a body is taken as it arrives, up to here at once.
+constexpr std::uint64_t kReserveBytesMax = 64 << 20;
+
+std::string text_of(beast::string_view text) { return {text.data(), text.size()}; }
+
+}  // namespace
+
+Connection::Connection(Socket socket, Shared& shared, Closed closed)
+    : socket_(std::move(socket)),
+      shared_(shared),
+      closed_(std::move(closed)),
+      timer_(socket_.get_executor()),
+      buffer_(limits::kHttpHeaderBytesMax + limits::kHttpPieceBytes),
+      unwritten_(std::array<asio::const_buffer, 3>()) {
+  Error ignored;
+  socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
+}
+
+template <class Then>
+auto Connection::from_loop(Then then) {
+  return [gate = shared_.gate, weak = weak_from_this(), then](auto... args) {
+    const std::lock_guard lock(gate->mutex);
+    if (gate->io == nullptr) return;
+    const auto self = weak.lock();
+    if (!self) return;
+    auto held = std::make_shared<std::tuple<decltype(args)...>>(std::move(args)...);
+    asio::post(self->socket_.get_executor(), [self, then, held] {
+      if (self->phase_ == Phase::kClosed) return;
+      std::apply([&](auto&... values) { ((*self).*then)(std::move(values)...); }, *held);
+    });
+  };
+}
+
+void Connection::start() {
+  asio::post(socket_.get_executor(), [self = shared_from_this()] { self->wait_for_request(); });
+}
+
+void Connection::stop(bool at_once) {
+  asio::post(socket_.get_executor(), [self = shared_from_this(), at_once] {
+    self->close_after_ = true;
+    if (at_once || self->phase_ == Phase::kIdle) self->close();
+  });
+}
+
+void Connection::allow(std::int64_t ms) {
+  timed_out_ = false;
+  timer_.expires_after(std::chrono::milliseconds(ms));
+  timer_.async_wait([weak = weak_from_this(), wait = ++waits_](Error error) {
+    const auto self = weak.lock();
+    if (error || !self || self->waits_ != wait) return;
+    self->timed_out_ = true;
+    Error ignored;
+    self->socket_.cancel(ignored);
+  });
+}
+
+void Connection::wait_for_request() {
+  head_.reset();
+  body_.reset();
+  call_.reset();
+  core::Bytes().swap(piece_);
+  phase_ = Phase::kIdle;
+  if (close_after_ || shared_.stopping) return close();
+  if (buffer_.size() > 0) return read_head();
+  allow(limits::kHttpIdleWaitMs);
+  socket_.async_read_some(buffer_.prepare(4096),
+                          [self = shared_from_this()](Error error, std::size_t size) {
+                            if (error) return self->close();
+                            self->buffer_.commit(size);
+                            self->read_head();
+                          });
+}
+
+void Connection::read_head() {
+  phase_ = Phase::kReading;
+  head_.emplace();
+  head_->header_limit(limits::kHttpHeaderBytesMax);
+  head_->body_limit(boost::none);  // on_admitted knows the route's
+  allow(limits::kHttpHeaderWaitMs);
+  beast_http::async_read_header(
+      socket_, buffer_, *head_,
+      [self = shared_from_this()](Error error, std::size_t) { self->on_head(error); });
+}
+
+bool Connection::failed(Error error) {
+  if (!error) return false;
+  is_head_ = false;
+  if (timed_out_) {
+    refuse(error_response(408, "the request took too long to arrive"));
+  } else if (const auto refusal = refusal_of(error)) {
+    refuse(error_response(refusal->status, refusal->message));
+  } else {
+    close();  // the client has left
+  }
+  return true;
+}
+
+void Connection::on_head(Error error) {
+  if (failed(error)) return;
+  const auto& head = head_->get();
+  is_head_ = head.method() == beast_http::verb::head;
+  if (auto refusal = refusal_of(head))
+    return refuse(error_response(refusal->status, refusal->message));
+  Request request;
+  request.method = text_of(head.method_string());
+  request.target = text_of(head.target());
+  request.authorization = text_of(head[beast_http::field::authorization]);
+  const auto json_bytes = head.find("Inference-Header-Content-Length");
+  if (json_bytes != head.end()) request.json_bytes = text_of(json_bytes->value());
+  phase_ = Phase::kAnswering;
+  admit(shared_.services, request, from_loop(&Connection::on_admitted));
+}
+
+void Connection::on_admitted(CallPtr call, std::optional<Response> refusal) {
+  if (refusal) return refuse(*std::move(refusal));
+  call_ = std::move(call);
+  const std::int64_t bytes_max = call_->route->body_bytes_max;
+  const auto length = head_->content_length();
+  if (length && std::cmp_greater(*length, bytes_max))
+    return refuse(error_response(
+        413,
+        fmt::format("the body has {} bytes, at most {} are accepted here", *length, bytes_max)));
+  phase_ = Phase::kReading;
+  const bool waits = beast::iequals(head_->get()[beast_http::field::expect], "100-continue");
+  body_.emplace(std::move(*head_));
+  body_->body_limit(static_cast<std::uint64_t>(bytes_max));
+  if (!waits || body_->is_done() || buffer_.size() > 0) return start_body();
+  static constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
+  allow(limits::kHttpPieceWaitMs);
+  asio::async_write(socket_, asio::buffer(kContinue),
+                    [self = shared_from_this()](Error error, std::size_t) {
+                      if (error) return self->close();
+                      self->start_body();
+                    });
+}
+
+void Connection::start_body() {
+  if (body_->is_done()) return answer();
+  piece_.resize(limits::kHttpPieceBytes);
+  const auto length = body_->content_length();
+  if (length) call_->body.reserve(std::min(*length, kReserveBytesMax));
+  read_piece();
+}
+
+void Connection::read_piece() {
+  auto& part = body_->get().body();
+  part.data = piece_.data();
+  part.size = piece_.size();
+  part.more = true;
+  allow(limits::kHttpPieceWaitMs);
+  beast_http::async_read(
+      socket_, buffer_, *body_,
+      [self = shared_from_this()](Error error, std::size_t) { self->on_piece(error); });
+}
+
+void Connection::on_piece(Error error) {
+  if (error == beast_http::error::need_buffer) error = {};
+  if (failed(error)) return;
+  const std::size_t size = piece_.size() - body_->get().body().size;
+  if (!charge(static_cast<std::int64_t>(size)))
+    return refuse(error_response(
+        {core::ErrorCode::kUnavailable, "too many large requests are being received: try again"}));
+  call_->body.insert(call_->body.end(), piece_.begin(),
+                     piece_.begin() + static_cast<std::ptrdiff_t>(size));
+  if (body_->is_done()) return answer();
+  read_piece();
+}
+
+bool Connection::charge(std::int64_t bytes) {
+  charged_bytes_ += bytes;
+  return shared_.body_bytes.fetch_add(bytes) + bytes <= limits::kHttpBodiesBytesMax;
+}
+
+void Connection::answer() {
+  phase_ = Phase::kAnswering;
+  ++waits_;  // from here it is the gateway that takes its time
+  timer_.cancel();
+  close_after_ = close_after_ || !body_->keep_alive();
+  call_->route->handle(shared_.services, call_, from_loop(&Connection::respond));
+}
+
+void Connection::refuse(Response response) {
+  // Unless the request has been read to its end, the rest of it is somewhere in the stream.
+  const bool is_read = !body_ && head_->is_done();
+  close_after_ = close_after_ || !is_read || !head_->keep_alive();
+  respond(std::move(response));
+}
+
+void Connection::respond(Response response) {
+  phase_ = Phase::kWriting;
+  shared_.body_bytes.fetch_sub(std::exchange(charged_bytes_, 0));
+  close_after_ = close_after_ || shared_.stopping;
+  response_ = std::move(response);
+  response_head_ = response_head(response_, !close_after_, shared_.clock.wall_ms());
+  std::array<asio::const_buffer, 3> parts = {asio::buffer(response_head_)};
+  if (!is_head_) {
+    parts[1] = asio::buffer(response_.text);
+    parts[2] = asio::buffer(response_.rest.data(), response_.rest.size());
+  }
+  unwritten_ = beast::buffers_suffix(parts);
+  write_piece();
+}
+
+void Connection::write_piece() {
+  allow(limits::kHttpPieceWaitMs);
+  socket_.async_write_some(beast::buffers_prefix(limits::kHttpPieceBytes, unwritten_),
+                           [self = shared_from_this()](Error error, std::size_t size) {
+                             if (error) return self->close();
+                             self->unwritten_.consume(size);
+                             if (beast::buffer_bytes(self->unwritten_) > 0)
+                               return self->write_piece();
+                             self->on_written();
+                           });
+}
+
+void Connection::on_written() {
+  response_ = {};
+  if (!close_after_) return wait_for_request();
+  linger();
+}
+
+void Connection::linger() {
+  phase_ = Phase::kLingering;
+  Error ignored;
+  socket_.shutdown(Socket::shutdown_send, ignored);
+  allow(kLingerMs);
+  drain();
+}
+
+void Connection::drain() {
+  buffer_.clear();
+  socket_.async_read_some(buffer_.prepare(1 << 16),
+                          [self = shared_from_this()](Error error, std::size_t size) {
+                            self->drained_bytes_ += static_cast<std::int64_t>(size);
+                            if (error || self->drained_bytes_ > kLingerBytesMax)
+                              return self->close();
+                            self->drain();
+                          });
+}
+
+void Connection::close() {
+  if (phase_ == Phase::kClosed) return;
+  phase_ = Phase::kClosed;
+  ++waits_;
+  timer_.cancel();
+  shared_.body_bytes.fetch_sub(std::exchange(charged_bytes_, 0));
+  Error ignored;
+  socket_.close(ignored);
+  closed_(shared_from_this());
+}
+
+}  // namespace commensal::http

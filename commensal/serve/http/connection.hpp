@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Within http/ only: this header shows Boost.
+#include <atomic>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/strand.hpp>
+#include <boost/beast/core/buffers_suffix.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/http/buffer_body.hpp>
+#include <boost/beast/http/empty_body.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <commensal/base/core/clock.hpp>
+#include <commensal/serve/http/api.hpp>
+#include <mutex>
+
+namespace commensal::http {
+
+namespace asio = boost::asio;
+namespace beast = boost::beast;
+
+/// The way from the gateway's loop back to the sockets' threads, closed before those end: what
+/// comes later is dropped.
+struct Gate {
+  std::mutex mutex;
+  asio::io_context* io = nullptr;  // null once closed
+};
+
+/// What all connections of a server share. Thread-safety: any thread.
+struct Shared {
+  const Services& services;
+  const core::Clock& clock;
+  std::shared_ptr<Gate> gate;
+  std::atomic<bool> stopping = false;
+  std::atomic<std::int64_t> body_bytes = 0;  // being received, of all connections
+};
+
+/// One client: reads a request, has it answered, writes the answer, and again. Everything happens
+/// on the socket's strand. Pipelined requests wait for their turn in the buffer.
+class Connection : public std::enable_shared_from_this<Connection> {
+ public:
+  using Socket = asio::ip::tcp::socket;
+  using Closed = std::function<void(const std::shared_ptr<Connection>&)>;
+
+  /// `closed` is called once; the server keeps the connection alive until then.
+  Connection(Socket socket, Shared& shared, Closed closed);
+
+  void start();
+  /// Closes it: now, if it waits for a request or `at_once`, else after its answer. Any thread.
+  void stop(bool at_once);
+
+ private:
+  using Error = beast::error_code;
+  enum class Phase : std::uint8_t { kIdle, kReading, kAnswering, kWriting, kLingering, kClosed };
+
+  void wait_for_request();
+  void read_head();
+  void on_head(Error error);
+  void on_admitted(CallPtr call, std::optional<Response> refusal);
+  void start_body();
+  void read_piece();
+  void on_piece(Error error);
+  bool charge(std::int64_t bytes);
+  void answer();
+  void refuse(Response response);
+  void respond(Response response);
+  void write_piece();
+  void on_written();
+  void linger();
+  void drain();
+  void close();
+
+  /// Runs `then`(this, args...) on the strand, from any thread, unless the server is gone.
+  template <class Then>
+  auto from_loop(Then then);
+  /// Whatever is awaited is cancelled after `ms`.
+  void allow(std::int64_t ms);
+  bool failed(Error error);
+
+  Socket socket_;
+  Shared& shared_;
+  Closed closed_;
+  asio::steady_timer timer_;
+  std::uint64_t waits_ = 0;
+  bool timed_out_ = false;
+  Phase phase_ = Phase::kIdle;
+  bool close_after_ = false;
+
+  beast::flat_buffer buffer_;
+  std::optional<beast::http::request_parser<beast::http::empty_body>> head_;
+  std::optional<beast::http::request_parser<beast::http::buffer_body>> body_;
+  core::Bytes piece_;
+  std::int64_t charged_bytes_ = 0;
+  CallPtr call_;
+  bool is_head_ = false;
+
+  std::string response_head_;
+  Response response_;
+  beast::buffers_suffix<std::array<asio::const_buffer, 3>> unwritten_;
+  std::int64_t drained_bytes_ = 0;
+};
+
+}  // namespace commensal::http

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <boost/beast/core/string.hpp>
+#include <boost/beast/http/error.hpp>
+#include <boost/beast/http/fields.hpp>
+#include <commensal/base/core/limits.hpp>
+#include <commensal/serve/http/head.hpp>
+#include <ctime>
+#include <iterator>
+
+namespace commensal::http {
+
+namespace {
+
+namespace beast = boost::beast;
+namespace beast_http = boost::beast::http;
+
+/// RFC 9110, section 5.6.7: "Sun, 06 Nov 1994 08:49:37 GMT".
+std::string http_date(std::int64_t now_ms) {
+  static constexpr std::string_view kDays[] = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
+  static constexpr std::string_view kMonths[] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
+                                                 "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+  const std::time_t seconds = now_ms / 1000;
+  std::tm utc{};
+  gmtime_r(&seconds, &utc);
+  return fmt::format("{}, {:02} {} {} {:02}:{:02}:{:02} GMT", kDays[utc.tm_wday], utc.tm_mday,
+                     kMonths[utc.tm_mon], 1900 + utc.tm_year, utc.tm_hour, utc.tm_min, utc.tm_sec);
+}
+
+}  // namespace
+
+std::optional<Refusal> refusal_of(const beast::error_code& error) {
+  if (error == beast_http::error::header_limit || error == beast_http::error::buffer_overflow)
+    return Refusal{431,
+                   fmt::format("the header has more than {} bytes", limits::kHttpHeaderBytesMax)};
+  if (error == beast_http::error::body_limit)
+    return Refusal{413, "the body is larger than what is accepted here"};
+  if (error == beast_http::error::bad_version) return Refusal{505, "HTTP/1.1 is spoken here"};
+  if (error == beast_http::error::end_of_stream || error == beast_http::error::partial_message ||
+      error.category() != make_error_code(beast_http::error::bad_method).category())
+    return std::nullopt;
+  return Refusal{400, fmt::format("this is no HTTP/1.1 request: {}", error.message())};
+}
+
+std::optional<Refusal> refusal_of(const beast_http::request_header<beast_http::fields>& head) {
+  if (head.version() != 10 && head.version() != 11) return Refusal{505, "HTTP/1.1 is spoken here"};
+  const auto transfer = head.find(beast_http::field::transfer_encoding);
+  if (transfer != head.end() && !beast::iequals(transfer->value(), "chunked"))
+    return Refusal{415, "the only transfer encoding that is understood is \"chunked\""};
+  const auto encoding = head.find(beast_http::field::content_encoding);
+  if (encoding != head.end() && !beast::iequals(encoding->value(), "identity"))
+    return Refusal{415, "compressed bodies are not understood: send it as it is"};
+  const auto expect = head.find(beast_http::field::expect);
+  if (expect != head.end() && !beast::iequals(expect->value(), "100-continue"))
+    return Refusal{417, "the only expectation that is met is \"100-continue\""};
+  return std::nullopt;
+}
+
+std::string response_head(const Response& response, bool keep_alive, std::int64_t now_ms) {
+  std::string head = fmt::format(
+      "HTTP/1.1 {} {}\r\nServer: commensal\r\nDate: {}\r\nContent-Type: {}\r\n"
+      "Content-Length: {}\r\nConnection: {}\r\n",
+      response.status, reason_phrase(response.status), http_date(now_ms), response.content_type,
+      response.text.size() + response.rest.size(), keep_alive ? "keep-alive" : "close");
+  for (const auto& [name, value] : response.headers)
+    fmt::format_to(std::back_inserter(head), "{}: {}\r\n", name, value);
+  return head + "\r\n";
+}
+
+}  // namespace commensal::http

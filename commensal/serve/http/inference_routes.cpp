@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <commensal/base/core/limits.hpp>
+#include <commensal/serve/http/api.hpp>
+#include <commensal/serve/http/json_text.hpp>
+#include <commensal/serve/http/oip.hpp>
+
+namespace commensal::http {
+
+namespace {
+
+using core::ErrorCode;
+using gateway::Gateway;
+using gateway::ModelVersion;
+
+Response server_metadata(Gateway&, const Call&) { return json_response(server_json()); }
+
+Response live(Gateway&, const Call&) { return json_response(R"({"live":true})"); }
+
+/// Why no provider could take a task of `model` (of any, if null) now; empty if one can.
+std::string why_not_ready(const Gateway& gateway, const ModelVersion* model) {
+  bool any = false;
+  std::string paused;
+  for (const gateway::ProviderInfo& provider : gateway.providers()) {
+    if (!provider.connected || !provider.banned.empty()) continue;
+    any = true;
+    const bool is_allowed = model == nullptr || !model->is_private ||
+                            std::ranges::find(model->allowed_providers, provider.address) !=
+                                model->allowed_providers.end();
+    if (is_allowed && provider.paused.empty()) return "";
+    if (is_allowed) paused = fmt::format("'{}' is paused ({})", provider.name, provider.paused);
+  }
+  if (!paused.empty()) return paused;
+  return any ? "no provider that the model's owner allows is connected"
+             : "no provider is connected";
+}
+
+Response ready(Gateway& gateway, const Call&) {
+  const std::string why = why_not_ready(gateway, nullptr);
+  if (!why.empty()) return error_response({ErrorCode::kUnavailable, why});
+  return json_response(R"({"ready":true})");
+}
+
+Response model_metadata(Gateway& gateway, const Call& call) {
+  const auto model = find_model(gateway, call);
+  if (!model) return error_response(model.error());
+  const auto newest = gateway.hub().find(call.asker(), model->name);
+  return json_response(metadata_json(*model, newest ? newest->version : model->version));
+}
+
+Response model_ready(Gateway& gateway, const Call& call) {
+  const auto model = find_model(gateway, call);
+  if (!model) return error_response(model.error());
+  const std::string why = why_not_ready(gateway, &*model);
+  if (!why.empty()) return error_response({ErrorCode::kUnavailable, why});
+  return json_response(fmt::format(R"({{"name":{},"ready":true}})", json_quote(model->name)));
+}
+
+Response repository_index(Gateway& gateway, const Call& call) {
+  const auto models = gateway.hub().list(call.asker());
+  if (!models) return error_response(models.error());
+  std::vector<IndexEntry> entries;
+  for (const ModelVersion& model : *models)
+    entries.push_back({model.name, model.version, why_not_ready(gateway, &model)});
+  return json_response(index_json(entries));
+}
+
+Response infer_response(core::Result<gateway::InferResponse> result, const InferBody& body) {
+  if (!result) return error_response(result.error());
+  const auto encoded = write_infer_answer({.model = result->model.name,
+                                           .version = result->model.version,
+                                           .id = body.id,
+                                           .receipt = core::to_hex(result->receipt),
+                                           .provider = crypto::to_text(result->provider),
+                                           .outputs = std::move(result->outputs)},
+                                          body);
+  if (!encoded) return error_response(encoded.error());
+  Response response = json_response(std::move(encoded->text));
+  if (encoded->json_bytes) {
+    response.content_type = "application/octet-stream";
+    response.headers.emplace_back("Inference-Header-Content-Length",
+                                  std::to_string(*encoded->json_bytes));
+  }
+  return response;
+}
+
+void infer(const Services& services, CallPtr call, Reply reply) {
+  auto version = version_of(*call);
+  if (!version) return reply(error_response(version.error()));
+  auto parsed = read_infer_body(call->body, call->json_bytes);
+  if (!parsed) return reply(error_response(parsed.error()));
+  core::Bytes().swap(call->body);
+  auto request = std::make_shared<gateway::InferRequest>(gateway::InferRequest{
+      call->account, call->params.at("model"), *version, std::move(parsed->inputs), {}});
+  for (const RequestedOutput& output : parsed->outputs) request->outputs.push_back(output.name);
+  auto body = std::make_shared<const InferBody>(*std::move(parsed));
+  services.loop.post([&gateway = services.gateway, codec = services.codec, request, body, reply] {
+    gateway.infer(
+        std::move(*request), [codec, body, reply](core::Result<gateway::InferResponse> result) {
+          auto shared = std::make_shared<core::Result<gateway::InferResponse>>(std::move(result));
+          codec([shared, body, reply] { reply(infer_response(std::move(*shared), *body)); });
+        });
+  });
+}
+
+constexpr std::int64_t kSmall = limits::kHttpSmallBodyBytesMax;
+constexpr std::int64_t kLarge = limits::kHttpBodyBytesMax;
+
+// {model} stands before {model}/ready: a model may be called "ready".
+constexpr Route kRoutes[] = {
+    {"GET", "/v2", Auth::kNone, kSmall, on_loop<server_metadata>},
+    {"GET", "/v2/health/live", Auth::kNone, kSmall, on_loop<live>},
+    {"GET", "/v2/health/ready", Auth::kNone, kSmall, on_loop<ready>},
+    {"POST", "/v2/repository/index", Auth::kOptional, kSmall, on_loop<repository_index>},
+    {"GET", "/v2/models/{model}", Auth::kOptional, kSmall, on_loop<model_metadata>},
+    {"GET", "/v2/models/{model}/versions/{version}", Auth::kOptional, kSmall,
+     on_loop<model_metadata>},
+    {"GET", "/v2/models/{model}/ready", Auth::kOptional, kSmall, on_loop<model_ready>},
+    {"GET", "/v2/models/{model}/versions/{version}/ready", Auth::kOptional, kSmall,
+     on_loop<model_ready>},
+    {"POST", "/v2/models/{model}/infer", Auth::kAccount, kLarge, infer},
+    {"POST", "/v2/models/{model}/versions/{version}/infer", Auth::kAccount, kLarge, infer},
+};
+
+}  // namespace
+
+std::span<const Route> inference_routes() { return kRoutes; }
+
+}  // namespace commensal::http

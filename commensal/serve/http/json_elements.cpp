@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <commensal/compute/tensor/float16.hpp>
+#include <commensal/compute/tensor/small.hpp>
+#include <commensal/serve/http/json_cursor.hpp>
+#include <commensal/serve/http/json_elements.hpp>
+#include <cstdlib>
+#include <cstring>
+#include <type_traits>
+
+namespace commensal::http {
+
+namespace {
+
+using tensor::Tensor;
+using tensor::TensorType;
+
+/// Types that are not numbers in C++: written as the numbers they stand for, and not read.
+template <class T>
+inline constexpr bool kIsStorage = !std::is_arithmetic_v<T>;
+
+std::size_t digits(std::string_view text, std::size_t at) {
+  const std::size_t begin = at;
+  while (at < text.size() && text[at] >= '0' && text[at] <= '9') ++at;
+  return at - begin;
+}
+
+/// number = [ "-" ] int [ "." digits ] [ ("e"|"E") [sign] digits ], RFC 8259 section 6. from_chars
+/// alone would also take "01", "1.", "inf" and "nan".
+bool is_json_number(std::string_view text) {
+  std::size_t at = text.starts_with('-') ? 1 : 0;
+  const std::size_t whole = digits(text, at);
+  if (whole == 0 || (whole > 1 && text[at] == '0')) return false;
+  at += whole;
+  if (at < text.size() && text[at] == '.') {
+    const std::size_t fraction = digits(text, at + 1);
+    if (fraction == 0) return false;
+    at += 1 + fraction;
+  }
+  if (at < text.size() && (text[at] == 'e' || text[at] == 'E')) {
+    ++at;
+    if (at < text.size() && (text[at] == '+' || text[at] == '-')) ++at;
+    const std::size_t exponent = digits(text, at);
+    if (exponent == 0) return false;
+    at += exponent;
+  }
+  return at == text.size();
+}
+
+/// What from_chars reports as out of range: rounds to zero or a subnormal number, or is too large.
+template <class T>
+bool read_extreme(std::string_view text, T& out) {
+  const std::string copy(text);
+  if constexpr (std::is_same_v<T, float>) {
+    out = std::strtof(copy.c_str(), nullptr);
+  } else {
+    out = std::strtod(copy.c_str(), nullptr);
+  }
+  return std::isfinite(out);
+}
+
+template <class T>
+bool read_element(std::string_view text, T& out) {
+  if constexpr (std::is_same_v<T, bool>) {
+    out = text == "true" || text == "1";
+    return out || text == "false" || text == "0";
+  } else if constexpr (kIsStorage<T>) {
+    return false;
+  } else {
+    if (!is_json_number(text)) return false;
+    const char* end = text.data() + text.size();
+    const auto [stop, error] = std::from_chars(text.data(), end, out);
+    if constexpr (std::is_floating_point_v<T>) {
+      if (error == std::errc::result_out_of_range) return read_extreme(text, out);
+    }
+    return error == std::errc() && stop == end;
+  }
+}
+
+template <class T>
+class ElementReader {
+ public:
+  ElementReader(JsonCursor& cursor, const TensorType& type, std::size_t text_bytes)
+      : cursor_(cursor), type_(type) {
+    // An element and what follows it take two bytes of text at least: more cannot come, and a
+    // shape alone takes no memory.
+    const auto most = static_cast<std::int64_t>(text_bytes / 2 + 1);
+    const std::int64_t count = std::min(most, type.shape.elements());
+    values_->resize(static_cast<std::size_t>(count) * sizeof(T));
+  }
+
+  core::Result<void> read_array(int level) {
+    if (level > limits::kRankMax)
+      return core::fail(core::ErrorCode::kInvalidArgument, "arrays are nested more than {} deep",
+                        limits::kRankMax);
+    return cursor_.array([&]() -> core::Result<void> {
+      if (cursor_.at_array()) return read_array(level + 1);
+      const std::string_view text = cursor_.token();
+      T value{};
+      if (!read_element(text, value)) return refuse(text);
+      if (count_ >= type_.shape.elements()) return wrong_count("more");
+      std::memcpy(values_->data() + static_cast<std::size_t>(count_) * sizeof(T), &value,
+                  sizeof(T));
+      ++count_;
+      return {};
+    });
+  }
+
+  core::Result<Tensor> finish() {
+    if (count_ != type_.shape.elements()) return wrong_count(fmt::format("{}", count_));
+    const core::ByteView view(*values_);
+    return Tensor::view_of(type_, view.first(static_cast<std::size_t>(type_.bytes())), values_);
+  }
+
+ private:
+  tl::unexpected<core::Error> wrong_count(std::string_view count) const {
+    return core::fail(core::ErrorCode::kInvalidArgument,
+                      "the shape {} has {} elements, \"data\" holds {}", type_.shape.text(),
+                      type_.shape.elements(), count);
+  }
+  tl::unexpected<core::Error> refuse(std::string_view text) const {
+    return core::fail(core::ErrorCode::kInvalidArgument, "\"data\": '{}' is no {}",
+                      text.substr(0, 32), tensor::traits(type_.dtype).oip);
+  }
+
+  JsonCursor& cursor_;
+  const TensorType& type_;
+  std::shared_ptr<core::Bytes> values_ = std::make_shared<core::Bytes>();
+  std::int64_t count_ = 0;
+};
+
+/// Writes one element at `at`, which has room for kElementCharsMax.
+inline constexpr std::size_t kElementCharsMax = 32;
+
+template <class T>
+char* write_element(char* at, T value) {
+  if constexpr (kIsStorage<T>) {
+    return write_element(at, tensor::to_float(value));
+  } else if constexpr (std::is_same_v<T, bool>) {
+    const std::string_view text = value ? "true" : "false";
+    return static_cast<char*>(std::memcpy(at, text.data(), text.size())) + text.size();
+  } else {
+    if constexpr (std::is_floating_point_v<T>) {
+      if (!std::isfinite(value)) return static_cast<char*>(std::memcpy(at, "null", 4)) + 4;
+    }
+    return std::to_chars(at, at + kElementCharsMax, value).ptr;
+  }
+}
+
+}  // namespace
+
+core::Result<Tensor> read_json_elements(std::string_view array, const TensorType& type) {
+  const bool is_number = tensor::with_type(type.dtype, []<class T>() { return !kIsStorage<T>; });
+  if (!is_number)
+    return core::fail(core::ErrorCode::kInvalidArgument,
+                      "{} has no JSON form: send it as binary data",
+                      tensor::traits(type.dtype).oip);
+  JsonCursor cursor(array);
+  return tensor::with_type(type.dtype, [&]<class T>() -> core::Result<Tensor> {
+    ElementReader<T> reader(cursor, type, array.size());
+    COMMENSAL_TRY(reader.read_array(1));
+    COMMENSAL_TRY(cursor.end());
+    return reader.finish();
+  });
+}
+
+void append_json_elements(std::string& out, const Tensor& tensor) {
+  tensor::with_type(tensor.dtype(), [&]<class T>() {
+    constexpr std::size_t kBatch = 4096;
+    const std::span<const T> values = tensor.data<T>();
+    out.push_back('[');
+    for (std::size_t first = 0; first < values.size(); first += kBatch) {
+      const auto batch = values.subspan(first, std::min(kBatch, values.size() - first));
+      const std::size_t before = out.size();
+      out.resize(before + batch.size() * (kElementCharsMax + 1));
+      char* at = out.data() + before;
+      for (const T value : batch) {
+        at = write_element(at, value);
+        *at++ = ',';
+      }
+      out.resize(static_cast<std::size_t>(at - out.data()));
+    }
+    if (!values.empty()) out.pop_back();
+    out.push_back(']');
+  });
+}
+
+}  // namespace commensal::http

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <commensal/base/core/version.hpp>
+#include <commensal/serve/http/json_text.hpp>
+#include <nlohmann/json.hpp>
+
+namespace commensal::http {
+
+namespace {
+
+using gateway::ModelVersion;
+using gateway::ReceiptRecord;
+using Json = nlohmann::ordered_json;
+
+std::string text_of(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+Json ports(const std::vector<gateway::ModelPort>& ports) {
+  Json list = Json::array();
+  for (const gateway::ModelPort& port : ports)
+    list.push_back({{"name", port.name},
+                    {"datatype", tensor::traits(port.declared.dtype).oip},
+                    {"shape", port.declared.dims}});
+  return list;
+}
+
+Json addresses(const std::vector<crypto::Address>& addresses) {
+  Json list = Json::array();
+  for (const crypto::Address& address : addresses) list.push_back(crypto::to_text(address));
+  return list;
+}
+
+Json model(const ModelVersion& version) {
+  return {{"name", version.name},
+          {"owner", version.owner},
+          {"version", version.version},
+          {"private", version.is_private},
+          {"allowed_providers", addresses(version.allowed_providers)},
+          {"content", core::to_hex(version.content)},
+          {"graph_root", core::to_hex(version.graph_root)},
+          {"weight_root", core::to_hex(version.weight_root)},
+          {"bytes", version.bytes},
+          {"created_ms", version.created_ms},
+          {"inputs", ports(version.inputs)},
+          {"outputs", ports(version.outputs)}};
+}
+
+Json job(const protocol::Job& job) {
+  Json beacons = Json::array();
+  for (const core::Digest& beacon : job.beacons) beacons.push_back(core::to_hex(beacon));
+  Json feeds = Json::array();
+  for (const protocol::Feed& feed : job.feeds) {
+    feeds.push_back({{"output", feed.output}, {"input", feed.input}});
+  }
+  return {{"id", core::to_hex(protocol::job_id(job))},
+          {"graph_root", core::to_hex(job.graph_root)},
+          {"weight_root", core::to_hex(job.weight_root)},
+          {"numerics_version", job.numerics_version},
+          {"input_commitment", core::to_hex(job.input_commitment)},
+          {"steps", job.steps},
+          {"client", crypto::to_text(job.client)},
+          {"provider", crypto::to_text(job.provider)},
+          {"face_value", protocol::to_text(job.face_value)},
+          {"win_threshold", core::to_hex(job.win_threshold)},
+          {"beacons", beacons},
+          {"noise", name_of(job.noise)},
+          {"noise_exponent", job.noise_exponent},
+          {"noise_anchor", core::to_hex(job.noise_anchor)},
+          {"states", name_of(job.states)},
+          {"feeds", feeds},
+          {"auditors", name_of(job.auditors)},
+          {"auditor_list", addresses(job.auditor_list)}};
+}
+
+Json signature(const protocol::BatchSignature& batch) {
+  return {{"signature", core::to_hex(batch.signature.bytes)},
+          {"index", batch.index},
+          {"count", batch.count}};
+}
+
+Json verdict(const std::optional<protocol::Verdict>& verdict) {
+  if (!verdict) return nullptr;
+  return {{"outcome", name_of(verdict->outcome)},
+          {"auditor", crypto::to_text(verdict->auditor)},
+          {"expected_commitment", core::to_hex(verdict->expected_commitment)},
+          {"recomputed_commitment", core::to_hex(verdict->recomputed_commitment)},
+          {"reason", verdict->reason},
+          {"signature", core::to_hex(verdict->signature.bytes)}};
+}
+
+Json receipt(const ReceiptRecord& record) {
+  return {{"id", core::to_hex(record.id())},
+          {"number", record.number},
+          {"account", record.account},
+          {"model", record.model},
+          {"version", record.version},
+          {"model_content", core::to_hex(record.model_content)},
+          {"delivered_ms", record.delivered_ms},
+          {"job", job(record.receipt.job)},
+          {"step", record.receipt.step},
+          {"commitment", core::to_hex(record.receipt.commitment)},
+          {"provider_signature", signature(record.receipt.provider)},
+          {"client_signature", signature(record.receipt.client)},
+          {"audit", name_of(record.audit)},
+          {"verdict", verdict(record.verdict)},
+          {"replaced_by",
+           record.replaced_by ? Json(core::to_hex(*record.replaced_by)) : Json(nullptr)}};
+}
+
+Json account(const gateway::Account& account) {
+  return {{"name", account.name}, {"role", gateway::name_of(account.role)}};
+}
+
+/// {"<name>": [...]} of what `make` makes of the items.
+template <class T, class Make>
+std::string list_of(std::string_view name, const std::vector<T>& items, Make make) {
+  Json list = Json::array();
+  for (const T& item : items) list.push_back(make(item));
+  return text_of({{name, list}});
+}
+
+}  // namespace
+
+std::string server_json() {
+  return text_of({{"name", "commensal"},
+                  {"version", core::kVersion},
+                  {"extensions", {"binary_tensor_data", "model_repository"}}});
+}
+
+std::string metadata_json(const ModelVersion& model, std::uint32_t newest) {
+  Json versions = Json::array();
+  for (std::uint32_t version = 1; version <= newest; ++version)
+    versions.push_back(std::to_string(version));
+  return text_of({{"name", model.name},
+                  {"versions", versions},
+                  {"platform", "commensal_onnx"},
+                  {"inputs", ports(model.inputs)},
+                  {"outputs", ports(model.outputs)}});
+}
+
+std::string index_json(const std::vector<IndexEntry>& entries) {
+  Json list = Json::array();
+  for (const IndexEntry& entry : entries)
+    list.push_back({{"name", entry.name},
+                    {"version", std::to_string(entry.version)},
+                    {"state", entry.why_not_ready.empty() ? "READY" : "UNAVAILABLE"},
+                    {"reason", entry.why_not_ready}});
+  return text_of(list);
+}
+
+std::string model_json(const ModelVersion& version) { return text_of(model(version)); }
+
+std::string models_json(const std::vector<ModelVersion>& models) {
+  return list_of("models", models, model);
+}
+
+std::string account_json(const gateway::Account& who, std::string_view token) {
+  Json json = account(who);
+  if (!token.empty()) json["token"] = token;
+  return text_of(json);
+}
+
+std::string accounts_json(const std::vector<gateway::Account>& accounts) {
+  return list_of("accounts", accounts, account);
+}
+
+std::string providers_json(const std::vector<gateway::ProviderInfo>& providers) {
+  return list_of("providers", providers, [](const gateway::ProviderInfo& provider) -> Json {
+    return {{"address", crypto::to_text(provider.address)},
+            {"name", provider.name},
+            {"connected", provider.connected},
+            {"banned", provider.banned},
+            {"paused", provider.paused},
+            {"queued", provider.queued},
+            {"served", provider.served},
+            {"cached_models", provider.cached_models},
+            {"audit_probability", provider.audit_probability}};
+  });
+}
+
+std::string facts_json(const gateway::ProviderRisk& risk) {
+  const gateway::RiskFacts& facts = risk.facts;
+  Json events = Json::array();
+  for (const risk::Event& event : facts.events)
+    events.push_back(core::to_hex(protocol::encode(event)));
+  return text_of({{"provider", crypto::to_text(facts.provider)},
+                  {"pay", facts.pay},
+                  {"audits",
+                   {{"by_risk", risk.by_risk},
+                    {"floor", risk.terms.floor},
+                    {"loss", risk.terms.loss},
+                    {"redo_cost", risk.terms.redo_cost},
+                    {"audit_cost", risk.terms.audit_cost},
+                    {"probability", risk.audit_probability}}},
+                  {"events", std::move(events)}});
+}
+
+std::string receipt_json(const ReceiptRecord& record) {
+  Json json = receipt(record);
+  json["receipt"] = core::to_hex(protocol::encode(record.receipt));
+  return text_of(json);
+}
+
+std::string receipts_json(const std::vector<ReceiptRecord>& records) {
+  return list_of("receipts", records, receipt);
+}
+
+}  // namespace commensal::http

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <charconv>
+#include <commensal/base/core/file.hpp>
+#include <commensal/base/core/limits.hpp>
+#include <commensal/serve/http/api.hpp>
+#include <commensal/serve/http/json_cursor.hpp>
+#include <commensal/serve/http/json_text.hpp>
+
+namespace commensal::http {
+
+namespace {
+
+using core::ErrorCode;
+using gateway::Gateway;
+using gateway::ModelVersion;
+using gateway::ReceiptRecord;
+
+std::string query_of(const Call& call, std::string_view name) {
+  const auto found = call.query.find(name);
+  return found == call.query.end() ? "" : found->second;
+}
+
+core::Result<gateway::PushOptions> push_options(const Call& call) {
+  gateway::PushOptions options;
+  const std::string is_private = query_of(call, "private");
+  if (!is_private.empty() && is_private != "0" && is_private != "1")
+    return core::fail(ErrorCode::kInvalidArgument, "private is 0 or 1");
+  options.is_private = is_private == "1";
+  const std::string allowed = query_of(call, "allow");
+  std::string_view list = allowed;
+  while (!list.empty()) {
+    const std::size_t comma = list.find(',');
+    COMMENSAL_ASSIGN(const crypto::Address address,
+                     crypto::address_from_text(list.substr(0, comma)));
+    options.allowed_providers.push_back(address);
+    list.remove_prefix(comma == std::string_view::npos ? list.size() : comma + 1);
+  }
+  return options;
+}
+
+void push_model(const Services& services, CallPtr call, Reply reply) {
+  auto options = push_options(*call);
+  if (!options) return reply(error_response(options.error()));
+  const std::string& name = call->params.at("model");
+  const auto allowed = gateway::ModelHub::check_push(call->account, name, *options);
+  if (!allowed) return reply(error_response(allowed.error()));
+  services.staging([&gateway = services.gateway, &loop = services.loop, call, name, reply,
+                    options = *std::move(options)] {
+    auto file = gateway.hub().stage(call->body);
+    if (!file) return reply(error_response(file.error()));
+    core::Bytes().swap(call->body);
+    loop.post([&gateway, call, name, reply, options, file = *std::move(file)] {
+      const auto version = gateway.hub().push(call->account, name, file, options);
+      if (!version) return reply(error_response(version.error()));
+      Response response = json_response(model_json(*version));
+      response.status = 201;
+      reply(std::move(response));
+    });
+  });
+}
+
+Response list_models(Gateway& gateway, const Call& call) {
+  const auto models = gateway.hub().list(call.asker());
+  if (!models) return error_response(models.error());
+  return json_response(models_json(*models));
+}
+
+Response show_model(Gateway& gateway, const Call& call) {
+  const auto model = find_model(gateway, call);
+  if (!model) return error_response(model.error());
+  return json_response(model_json(*model));
+}
+
+Response model_content(Gateway& gateway, const Call& call) {
+  const auto model = find_model(gateway, call);
+  if (!model) return error_response(model.error());
+  auto file = core::MappedFile::open(gateway.hub().path_of(model->content));
+  if (!file) return error_response(file.error());
+  Response response;
+  response.content_type = "application/octet-stream";
+  response.headers.emplace_back("ETag", fmt::format("\"{}\"", core::to_hex(model->content)));
+  response.rest = (*file)->bytes();
+  response.owner = *std::move(file);
+  return response;
+}
+
+Response create_account(Gateway& gateway, const Call& call) {
+  std::string name;
+  std::string role = "consumer";
+  JsonCursor cursor(core::as_text(call.body));
+  const auto parsed = cursor.object([&](std::string_view key) -> core::Result<void> {
+    if (key != "name" && key != "role")
+      return core::fail(ErrorCode::kInvalidArgument, "unknown member '{}': name, role",
+                        key.substr(0, limits::kNameBytesMax));
+    COMMENSAL_ASSIGN((key == "name" ? name : role), cursor.string());
+    return {};
+  });
+  if (!parsed) return error_response(parsed.error());
+  const auto known_role = gateway::role_from_text(role);
+  if (!known_role) return error_response(known_role.error());
+  const auto token = gateway.accounts().create(name, *known_role);
+  if (!token) return error_response(token.error());
+  Response response = json_response(account_json({name, *known_role}, *token));
+  response.status = 201;
+  return response;
+}
+
+Response list_accounts(Gateway& gateway, const Call&) {
+  const auto accounts = gateway.accounts().list();
+  if (!accounts) return error_response(accounts.error());
+  return json_response(accounts_json(*accounts));
+}
+
+Response who_am_i(Gateway&, const Call& call) {
+  return json_response(account_json(call.account, ""));
+}
+
+Response list_providers(Gateway& gateway, const Call&) {
+  return json_response(providers_json(gateway.providers()));
+}
+
+/// What is known of a provider, for the asker's own risk desk.
+Response show_facts(Gateway& gateway, const Call& call) {
+  const auto provider = crypto::address_from_text(call.params.at("provider"));
+  if (!provider) return error_response(provider.error());
+  const auto risk = gateway.risk(*provider);
+  if (!risk) return error_response(risk.error());
+  return json_response(facts_json(*risk));
+}
+
+bool is_operator(const Call& call) { return call.account.role == gateway::Role::kOperator; }
+
+Response list_receipts(Gateway& gateway, const Call& call) {
+  const std::string text = query_of(call, "count");
+  std::size_t count = 20;
+  const char* end = text.data() + text.size();
+  if (!text.empty()) {
+    const auto [stop, error] = std::from_chars(text.data(), end, count);
+    if (error != std::errc() || stop != end || count == 0 || count > limits::kReceiptsListedMax)
+      return error_response({ErrorCode::kInvalidArgument,
+                             fmt::format("count is 1 to {}", limits::kReceiptsListedMax)});
+  }
+  const std::string account = is_operator(call) ? query_of(call, "account") : call.account.name;
+  const auto records = gateway.receipts().list(account, count);
+  if (!records) return error_response(records.error());
+  return json_response(receipts_json(*records));
+}
+
+/// Somebody else's receipt is unknown, as a missing one is.
+core::Result<ReceiptRecord> find_receipt(Gateway& gateway, const Call& call) {
+  const std::string& text = call.params.at("receipt");
+  const auto id = core::digest_from_hex(text);
+  if (!id)
+    return core::fail(ErrorCode::kInvalidArgument, "a receipt's id has 64 hexadecimal digits");
+  auto record = gateway.receipts().find(*id);
+  if (record && !is_operator(call) && record->account != call.account.name)
+    return core::fail(ErrorCode::kNotFound, "unknown receipt {}", core::to_hex(*id));
+  return record;
+}
+
+Response show_receipt(Gateway& gateway, const Call& call) {
+  const auto record = find_receipt(gateway, call);
+  if (!record) return error_response(record.error());
+  return json_response(receipt_json(*record));
+}
+
+Response show_opening(Gateway& gateway, const Call& call) {
+  auto record = find_receipt(gateway, call);
+  if (!record) return error_response(record.error());
+  auto opening = std::make_shared<const core::Bytes>(std::move(record->opening));
+  Response response;
+  response.content_type = "application/octet-stream";
+  response.rest = *opening;
+  response.owner = std::move(opening);
+  return response;
+}
+
+constexpr std::int64_t kSmall = limits::kHttpSmallBodyBytesMax;
+constexpr std::int64_t kLarge = limits::kHttpBodyBytesMax;
+
+constexpr Route kRoutes[] = {
+    {"GET", "/v1/models", Auth::kOptional, kSmall, on_loop<list_models>},
+    {"PUT", "/v1/models/{model}", Auth::kAccount, kLarge, push_model},
+    {"GET", "/v1/models/{model}", Auth::kOptional, kSmall, on_loop<show_model>},
+    {"GET", "/v1/models/{model}/content", Auth::kOptional, kSmall, on_loop<model_content>},
+    {"GET", "/v1/models/{model}/versions/{version}", Auth::kOptional, kSmall, on_loop<show_model>},
+    {"GET", "/v1/models/{model}/versions/{version}/content", Auth::kOptional, kSmall,
+     on_loop<model_content>},
+    {"GET", "/v1/account", Auth::kAccount, kSmall, on_loop<who_am_i>},
+    {"POST", "/v1/accounts", Auth::kOperator, kSmall, on_loop<create_account>},
+    {"GET", "/v1/accounts", Auth::kOperator, kSmall, on_loop<list_accounts>},
+    {"GET", "/v1/providers", Auth::kAccount, kSmall, on_loop<list_providers>},
+    {"GET", "/v1/providers/{provider}/facts", Auth::kAccount, kSmall, on_loop<show_facts>},
+    {"GET", "/v1/receipts", Auth::kAccount, kSmall, on_loop<list_receipts>},
+    {"GET", "/v1/receipts/{receipt}", Auth::kAccount, kSmall, on_loop<show_receipt>},
+    {"GET", "/v1/receipts/{receipt}/opening", Auth::kAccount, kSmall, on_loop<show_opening>},
+};
+
+}  // namespace
+
+std::span<const Route> management_routes() { return kRoutes; }
+
+}  // namespace commensal::http

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <array>
+#include <commensal/base/core/check.hpp>
+#include <commensal/serve/http/message.hpp>
+#include <nlohmann/json.hpp>
+
+namespace commensal::http {
+
+namespace {
+
+using core::ErrorCode;
+
+struct StatusRow {
+  ErrorCode code;
+  int status;
+};
+constexpr std::array<StatusRow, 12> kStatuses = {{
+    {ErrorCode::kInvalidArgument, 400},
+    {ErrorCode::kNotFound, 404},
+    {ErrorCode::kAlreadyExists, 409},
+    {ErrorCode::kPermissionDenied, 403},
+    {ErrorCode::kUnauthenticated, 401},
+    {ErrorCode::kFailedPrecondition, 409},
+    {ErrorCode::kResourceExhausted, 429},
+    {ErrorCode::kUnsupported, 422},
+    {ErrorCode::kUnavailable, 503},
+    {ErrorCode::kDeadlineExceeded, 504},
+    {ErrorCode::kDataLoss, 500},
+    {ErrorCode::kInternal, 500},
+}};
+
+struct PhraseRow {
+  int status;
+  std::string_view phrase;
+  std::string_view header;  // one that this status asks for
+  std::string_view value;
+};
+constexpr std::array<PhraseRow, 19> kPhrases = {{
+    {200, "OK", "", ""},
+    {201, "Created", "", ""},
+    {400, "Bad Request", "", ""},
+    {401, "Unauthorized", "WWW-Authenticate", "Bearer realm=\"commensal\""},
+    {403, "Forbidden", "", ""},
+    {404, "Not Found", "", ""},
+    {405, "Method Not Allowed", "", ""},
+    {408, "Request Timeout", "", ""},
+    {409, "Conflict", "", ""},
+    {413, "Content Too Large", "", ""},
+    {415, "Unsupported Media Type", "", ""},
+    {417, "Expectation Failed", "", ""},
+    {422, "Unprocessable Content", "", ""},
+    {429, "Too Many Requests", "Retry-After", "1"},
+    {431, "Request Header Fields Too Large", "", ""},
+    {500, "Internal Server Error", "", ""},
+    {503, "Service Unavailable", "Retry-After", "1"},
+    {504, "Gateway Timeout", "", ""},
+    {505, "HTTP Version Not Supported", "", ""},
+}};
+
+const PhraseRow& phrase_row(int status) {
+  const auto row = std::ranges::find(kPhrases, status, &PhraseRow::status);
+  core::check(row != kPhrases.end(), "every status in use has a phrase");
+  return *row;
+}
+
+}  // namespace
+
+int status_of(ErrorCode code) {
+  const auto row = std::ranges::find(kStatuses, code, &StatusRow::code);
+  core::check(row != kStatuses.end(), "every error code has a status");
+  return row->status;
+}
+
+std::string_view reason_phrase(int status) { return phrase_row(status).phrase; }
+
+Response json_response(std::string text) {
+  Response response;
+  response.text = std::move(text);
+  return response;
+}
+
+Response error_response(int status, std::string_view message) {
+  const nlohmann::json body = {{"error", message}};
+  Response response =
+      json_response(body.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+  response.status = status;
+  const PhraseRow& row = phrase_row(status);
+  if (!row.header.empty()) response.headers.emplace_back(row.header, row.value);
+  return response;
+}
+
+Response error_response(const core::Error& error) {
+  return error_response(status_of(error.code), error.message);
+}
+
+}  // namespace commensal::http

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+// Money over HTTP: the operator's orders, what one has, how tickets stand.
+#include <commensal/base/core/limits.hpp>
+#include <commensal/base/crypto/sha256.hpp>
+#include <commensal/serve/http/api.hpp>
+#include <commensal/serve/http/json_cursor.hpp>
+#include <commensal/serve/http/money_json.hpp>
+#include <map>
+
+namespace commensal::http {
+
+namespace {
+
+using core::ErrorCode;
+using core::fail;
+using core::Result;
+using gateway::Gateway;
+using ledger::AccountKind;
+using protocol::Amount;
+
+struct Owner {
+  crypto::Address address;
+  std::string name;  // of an account of the gateway, or ""
+};
+
+/// "0x...", "@gateway", "@auditor" or the name of an account.
+Result<Owner> owner_from(Gateway& gateway, const std::string& text) {
+  if (text == "@gateway") return Owner{gateway.address(), ""};
+  if (text == "@auditor") return Owner{gateway.auditor_address(), ""};
+  if (text.starts_with("0x")) {
+    COMMENSAL_ASSIGN(const crypto::Address address, crypto::address_from_text(text));
+    return Owner{address, ""};
+  }
+  COMMENSAL_ASSIGN(const auto account, gateway.accounts().find(text));
+  if (account) return Owner{gateway.account_address(text), text};
+  return fail(ErrorCode::kNotFound, "unknown account '{}': a name, 0x..., @gateway or @auditor",
+              text.substr(0, limits::kNameBytesMax));
+}
+
+using Members = std::map<std::string, std::string, std::less<>>;
+
+/// A flat object of texts with just these members, each there.
+Result<Members> read_members(const Call& call, std::initializer_list<std::string_view> names) {
+  Members read;
+  const std::string expected = fmt::format("{}", fmt::join(names, ", "));
+  JsonCursor cursor(core::as_text(call.body));
+  COMMENSAL_TRY(cursor.object([&](std::string_view key) -> Result<void> {
+    if (std::find(names.begin(), names.end(), key) == names.end()) {
+      return fail(ErrorCode::kInvalidArgument, "unknown member '{}': {}",
+                  key.substr(0, limits::kNameBytesMax), expected);
+    }
+    COMMENSAL_ASSIGN(std::string value, cursor.string());
+    read.insert_or_assign(std::string(key), std::move(value));
+    return {};
+  }));
+  COMMENSAL_TRY(cursor.end());
+  for (const std::string_view name : names) {
+    if (read.contains(name)) continue;
+    return fail(ErrorCode::kInvalidArgument, "the member '{}' is missing: {}, all of them texts",
+                name, expected);
+  }
+  return read;
+}
+
+Result<Amount> amount_in(const Members& members) {
+  const std::string& text = members.find("amount")->second;
+  auto amount = protocol::amount_from_text(text);
+  if (amount && *amount != Amount()) return amount;
+  return fail(ErrorCode::kInvalidArgument,
+              "amount: '{}', expected an integer from 1 to 2^128 - 1, decimal digits in quotes",
+              text.substr(0, limits::kNameBytesMax));
+}
+
+Result<AccountKind> kind_in(const Members& members) {
+  static constexpr AccountKind kInto[] = {AccountKind::kEscrow, AccountKind::kPenaltyEscrow,
+                                          AccountKind::kCreditPool};
+  const std::string& text = members.find("into")->second;
+  for (const AccountKind kind : kInto) {
+    if (protocol::name_of(kind) == text) return kind;
+  }
+  return fail(ErrorCode::kInvalidArgument,
+              "into: '{}', expected escrow, penalty_escrow or credit_pool",
+              text.substr(0, limits::kNameBytesMax));
+}
+
+Response balances_response(Gateway& gateway, const Result<Owner>& owner, int status) {
+  if (!owner) return error_response(owner.error());
+  Response response = json_response(balances_json(gateway.ledger(), owner->address, owner->name));
+  response.status = status;
+  return response;
+}
+
+/// An order of the operator that ends in what somebody has now.
+template <Result<Owner> (*kOrder)(Gateway&, const Call&)>
+Response order(Gateway& gateway, const Call& call) {
+  return balances_response(gateway, kOrder(gateway, call), 201);
+}
+
+Result<Owner> deposit(Gateway& gateway, const Call& call) {
+  COMMENSAL_ASSIGN(const Members asked, read_members(call, {"owner", "amount", "reference"}));
+  COMMENSAL_ASSIGN(const Amount amount, amount_in(asked));
+  COMMENSAL_ASSIGN(Owner owner, owner_from(gateway, asked.at("owner")));
+  const std::string& reference = asked.at("reference");
+  if (reference.empty() || reference.size() > limits::kTextBytesMax) {
+    return fail(ErrorCode::kInvalidArgument,
+                "reference: expected 1 to {} bytes that name the payment, each counts once",
+                limits::kTextBytesMax);
+  }
+  COMMENSAL_TRY(
+      gateway.deposit(owner.address, amount,
+                      crypto::tagged_hash("commensal/deposit/v1", core::as_bytes(reference))));
+  return owner;
+}
+
+Result<Owner> withdraw(Gateway& gateway, const Call& call) {
+  COMMENSAL_ASSIGN(const Members asked, read_members(call, {"account", "amount"}));
+  COMMENSAL_ASSIGN(const Amount amount, amount_in(asked));
+  COMMENSAL_ASSIGN(Owner owner, owner_from(gateway, asked.at("account")));
+  if (owner.name.empty()) {
+    return fail(ErrorCode::kInvalidArgument,
+                "account: '{}' has a key of its own, which must sign (POST /v1/transactions)",
+                asked.at("account").substr(0, limits::kNameBytesMax));
+  }
+  COMMENSAL_TRY(gateway.withdraw(owner.name, amount));
+  return owner;
+}
+
+Result<Owner> lock(Gateway& gateway, const Call& call) {
+  COMMENSAL_ASSIGN(const Members asked, read_members(call, {"into", "amount"}));
+  COMMENSAL_ASSIGN(const Amount amount, amount_in(asked));
+  COMMENSAL_ASSIGN(const AccountKind into, kind_in(asked));
+  COMMENSAL_TRY(gateway.fund(into, amount));
+  return Owner{gateway.address(), ""};
+}
+
+Result<Owner> grant(Gateway& gateway, const Call& call) {
+  COMMENSAL_ASSIGN(const Members asked, read_members(call, {"owner", "amount"}));
+  COMMENSAL_ASSIGN(const Amount amount, amount_in(asked));
+  COMMENSAL_ASSIGN(Owner owner, owner_from(gateway, asked.at("owner")));
+  COMMENSAL_TRY(gateway.grant(owner.address, amount));
+  return owner;
+}
+
+Result<Owner> transact(Gateway& gateway, const Call& call) {
+  COMMENSAL_ASSIGN(const crypto::Address sender, gateway.transact(call.body));
+  return Owner{sender, ""};
+}
+
+/// Addresses are pseudonyms, which anybody may ask for; names are for their account and operators.
+Result<Owner> asked_owner(Gateway& gateway, const Call& call) {
+  const auto asked = call.query.find("owner");
+  const bool by_address = asked != call.query.end() && asked->second.starts_with("0x");
+  if (by_address) return owner_from(gateway, asked->second);
+  if (!call.has_account) {
+    return fail(ErrorCode::kUnauthenticated, "a token is needed, or ?owner=0x...");
+  }
+  const std::string& name = asked == call.query.end() ? call.account.name : asked->second;
+  if (name != call.account.name && call.account.role != gateway::Role::kOperator) {
+    return fail(ErrorCode::kPermissionDenied, "an account may ask for itself or for an address");
+  }
+  return owner_from(gateway, name);
+}
+
+Response show_balances(Gateway& gateway, const Call& call) {
+  return balances_response(gateway, asked_owner(gateway, call), 200);
+}
+
+Response show_ledger(Gateway& gateway, const Call&) {
+  return json_response(ledger_json(gateway.ledger(), gateway.money()));
+}
+
+Response show_tickets(Gateway& gateway, const Call& call) {
+  const auto asked = call.query.find("provider");
+  if (asked == call.query.end()) {
+    return json_response(
+        tickets_json(gateway.ticket_summary(std::nullopt), &gateway.tickets().totals()));
+  }
+  const auto provider = crypto::address_from_text(asked->second);
+  if (!provider) return error_response(provider.error());
+  return json_response(tickets_json(gateway.ticket_summary(*provider), nullptr));
+}
+
+constexpr std::int64_t kSmall = limits::kHttpSmallBodyBytesMax;
+
+constexpr Route kRoutes[] = {
+    {"GET", "/v1/ledger", Auth::kAccount, kSmall, on_loop<show_ledger>},
+    {"GET", "/v1/balances", Auth::kOptional, kSmall, on_loop<show_balances>},
+    {"GET", "/v1/tickets", Auth::kAccount, kSmall, on_loop<show_tickets>},
+    {"POST", "/v1/deposits", Auth::kOperator, kSmall, on_loop<order<deposit>>},
+    {"POST", "/v1/withdrawals", Auth::kOperator, kSmall, on_loop<order<withdraw>>},
+    {"POST", "/v1/locks", Auth::kOperator, kSmall, on_loop<order<lock>>},
+    {"POST", "/v1/credits", Auth::kOperator, kSmall, on_loop<order<grant>>},
+    {"POST", "/v1/transactions", Auth::kNone, kSmall, on_loop<order<transact>>},
+};
+
+}  // namespace
+
+std::span<const Route> money_routes() { return kRoutes; }
+
+}  // namespace commensal::http

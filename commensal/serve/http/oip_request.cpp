@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <charconv>
+#include <commensal/serve/http/json_cursor.hpp>
+#include <commensal/serve/http/json_elements.hpp>
+#include <commensal/serve/http/oip.hpp>
+#include <set>
+
+namespace commensal::http {
+
+namespace {
+
+using core::ErrorCode;
+using tensor::Tensor;
+using tensor::TensorType;
+
+/// One member of "inputs" before its elements are read: members come in any order.
+struct InputText {
+  std::string name;
+  std::string datatype;
+  std::optional<tensor::Shape> shape;
+  std::string_view data;
+  std::optional<std::int64_t> binary_bytes;
+};
+
+/// Parameters that would change the answer and are not offered here; all other unknown ones are
+/// ignored, as the protocol asks.
+constexpr std::string_view kRefusedParameters[] = {"shared_memory_region", "classification"};
+
+template <class Take>
+core::Result<void> read_parameters(JsonCursor& cursor, Take take) {
+  return cursor.object([&](std::string_view key) -> core::Result<void> {
+    for (const std::string_view refused : kRefusedParameters)
+      if (key == refused)
+        return core::fail(ErrorCode::kInvalidArgument, "the parameter '{}' is not supported", key);
+    COMMENSAL_ASSIGN(const bool taken, take(key));
+    if (!taken) COMMENSAL_TRY(cursor.value());
+    return {};
+  });
+}
+
+core::Result<tensor::Shape> read_shape(JsonCursor& cursor) {
+  std::vector<std::int64_t> dims;
+  COMMENSAL_TRY(cursor.array([&]() -> core::Result<void> {
+    COMMENSAL_ASSIGN(const std::int64_t dim, cursor.integer());
+    if (dims.size() >= limits::kRankMax)
+      return cursor.fail(fmt::format("at most {} dimensions", limits::kRankMax));
+    dims.push_back(dim);
+    return {};
+  }));
+  return tensor::Shape::of(dims);
+}
+
+core::Result<void> read_members(JsonCursor& cursor, InputText& input) {
+  return cursor.object([&](std::string_view key) -> core::Result<void> {
+    if (key == "name") {
+      COMMENSAL_ASSIGN(input.name, cursor.string());
+    } else if (key == "datatype") {
+      COMMENSAL_ASSIGN(input.datatype, cursor.string());
+    } else if (key == "shape") {
+      COMMENSAL_ASSIGN(input.shape, read_shape(cursor));
+    } else if (key == "data") {
+      COMMENSAL_ASSIGN(input.data, cursor.unchecked_value());
+    } else if (key == "parameters") {
+      return read_parameters(cursor, [&](std::string_view name) -> core::Result<bool> {
+        if (name != "binary_data_size") return false;
+        COMMENSAL_ASSIGN(input.binary_bytes, cursor.integer());
+        return true;
+      });
+    } else {
+      COMMENSAL_TRY(cursor.value());
+    }
+    return {};
+  });
+}
+
+core::Result<InputText> read_input(JsonCursor& cursor) {
+  InputText input;
+  core::Result<void> members = read_members(cursor, input);
+  if (!members && !input.name.empty())
+    return core::in_context(fmt::format("input '{}'", input.name), std::move(members).error());
+  COMMENSAL_TRY(members);
+  if (input.name.empty())
+    return core::fail(ErrorCode::kInvalidArgument, "an input needs a \"name\"");
+  return input;
+}
+
+core::Result<RequestedOutput> read_output(JsonCursor& cursor) {
+  RequestedOutput output;
+  COMMENSAL_TRY(cursor.object([&](std::string_view key) -> core::Result<void> {
+    if (key == "name") {
+      COMMENSAL_ASSIGN(output.name, cursor.string());
+    } else if (key == "parameters") {
+      return read_parameters(cursor, [&](std::string_view name) -> core::Result<bool> {
+        if (name != "binary_data") return false;
+        COMMENSAL_ASSIGN(output.binary, cursor.boolean());
+        return true;
+      });
+    } else {
+      COMMENSAL_TRY(cursor.value());
+    }
+    return {};
+  }));
+  if (output.name.empty())
+    return core::fail(ErrorCode::kInvalidArgument, "an output needs a \"name\"");
+  return output;
+}
+
+/// Appends what `read` makes of each item; `what` names them in errors.
+template <class T, class Read>
+core::Result<void> read_list(JsonCursor& cursor, std::vector<T>& out, std::string_view what,
+                             Read read) {
+  std::set<std::string, std::less<>> names;
+  return cursor.array([&]() -> core::Result<void> {
+    COMMENSAL_ASSIGN(T item, read(cursor));
+    if (!names.insert(item.name).second)
+      return core::fail(ErrorCode::kInvalidArgument, "{} '{}' is there twice", what, item.name);
+    if (out.size() >= limits::kInferTensorsMax)
+      return core::fail(ErrorCode::kInvalidArgument, "a request has at most {} {}s",
+                        limits::kInferTensorsMax, what);
+    out.push_back(std::move(item));
+    return {};
+  });
+}
+
+core::Result<std::vector<InputText>> read_head(std::string_view json, InferBody& body) {
+  std::vector<InputText> inputs;
+  JsonCursor cursor(json);
+  COMMENSAL_TRY(cursor.object([&](std::string_view key) -> core::Result<void> {
+    if (key == "id") {
+      COMMENSAL_ASSIGN(body.id, cursor.string());
+    } else if (key == "inputs") {
+      return read_list(cursor, inputs, "input", read_input);
+    } else if (key == "outputs") {
+      return read_list(cursor, body.outputs, "output", read_output);
+    } else if (key == "parameters") {
+      return read_parameters(cursor, [&](std::string_view name) -> core::Result<bool> {
+        if (name != "binary_data_output") return false;
+        COMMENSAL_ASSIGN(body.binary_outputs, cursor.boolean());
+        return true;
+      });
+    } else {
+      COMMENSAL_TRY(cursor.value());
+    }
+    return {};
+  }));
+  COMMENSAL_TRY(cursor.end());
+  return inputs;
+}
+
+/// The tensor of `input`, out of its JSON or out of the front of `binary`, which it shortens.
+core::Result<Tensor> read_tensor(const InputText& input, core::ByteView& binary) {
+  const auto dtype = tensor::dtype_from_oip(input.datatype);
+  if (!dtype)
+    return core::fail(ErrorCode::kInvalidArgument, "the datatype '{}' is not supported",
+                      input.datatype);
+  if (!input.shape) return core::fail(ErrorCode::kInvalidArgument, "\"shape\" is missing");
+  const TensorType type{*dtype, *input.shape};
+  if (input.data.empty() == !input.binary_bytes.has_value())
+    return core::fail(ErrorCode::kInvalidArgument,
+                      "one of \"data\" and the parameter \"binary_data_size\" is needed");
+  if (!input.binary_bytes) return read_json_elements(input.data, type);
+  if (*input.binary_bytes != type.bytes())
+    return core::fail(ErrorCode::kInvalidArgument, "{} has {} bytes, binary_data_size says {}",
+                      type.text(), type.bytes(), *input.binary_bytes);
+  if (std::cmp_less(binary.size(), type.bytes()))
+    return core::fail(ErrorCode::kInvalidArgument,
+                      "{} of binary data are left in the body, {} has {}", binary.size(),
+                      type.text(), type.bytes());
+  const auto size = static_cast<std::size_t>(type.bytes());
+  const Tensor tensor = Tensor::copy_of(type, binary.first(size));
+  COMMENSAL_TRY(tensor::check_elements(type.dtype, tensor.bytes()));
+  binary = binary.subspan(size);
+  return tensor;
+}
+
+core::Result<std::size_t> read_json_bytes(const std::string& text, std::size_t body_bytes) {
+  std::size_t value = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || stop != end || value == 0 || value > body_bytes)
+    return core::fail(ErrorCode::kInvalidArgument,
+                      "Inference-Header-Content-Length is '{}': expected 1 to {}, the size of the "
+                      "body",
+                      text.substr(0, 32), body_bytes);
+  return value;
+}
+
+}  // namespace
+
+core::Result<InferBody> read_infer_body(core::ByteView body,
+                                        const std::optional<std::string>& json_bytes) {
+  std::size_t json_size = body.size();
+  if (json_bytes) {
+    COMMENSAL_ASSIGN(json_size, read_json_bytes(*json_bytes, body.size()));
+  }
+  InferBody request;
+  COMMENSAL_ASSIGN(const std::vector<InputText> inputs,
+                   read_head(core::as_text(body.first(json_size)), request));
+  core::ByteView binary = body.subspan(json_size);
+  for (const InputText& input : inputs) {
+    auto tensor = read_tensor(input, binary);
+    if (!tensor)
+      return core::in_context(fmt::format("input '{}'", input.name), std::move(tensor).error());
+    request.inputs.push_back({input.name, *std::move(tensor)});
+  }
+  if (!binary.empty())
+    return core::fail(ErrorCode::kInvalidArgument,
+                      "{} bytes follow the last binary input of the body", binary.size());
+  return request;
+}
+
+}  // namespace commensal::http

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/thread_pool.hpp>
+#include <boost/asio/write.hpp>
+#include <commensal/base/core/limits.hpp>
+#include <commensal/serve/http/connection.hpp>
+#include <commensal/serve/http/server.hpp>
+#include <condition_variable>
+#include <set>
+#include <thread>
+
+namespace commensal::http {
+
+namespace {
+
+using asio::ip::tcp;
+
+// After an accept() that failed, for want of descriptors say, this long nothing is accepted.
+constexpr std::chrono::milliseconds kAcceptPause(100);
+
+std::function<void(Task)> through(const std::shared_ptr<Gate>& gate) {
+  return [gate](Task task) {
+    const std::lock_guard lock(gate->mutex);
+    if (gate->io != nullptr) asio::post(*gate->io, std::move(task));
+  };
+}
+
+}  // namespace
+
+struct HttpServer::State {
+  asio::io_context io;
+  asio::thread_pool staging{1};
+  std::shared_ptr<Gate> gate = std::make_shared<Gate>();
+  Services services;
+  Shared shared;
+  tcp::acceptor acceptor{asio::make_strand(io)};
+  asio::steady_timer pause{acceptor.get_executor()};
+  std::uint16_t port = 0;
+  std::optional<asio::executor_work_guard<asio::io_context::executor_type>> work;
+  std::vector<std::thread> threads;
+
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::set<std::shared_ptr<Connection>> connections;  // guarded by mutex
+
+  State(gateway::Gateway& gateway, core::Loop& loop, const core::Clock& clock)
+      : services{gateway, loop, through(gate),
+                 [this](Task task) { asio::post(staging, std::move(task)); }},
+        shared{.services = services, .clock = clock, .gate = gate} {
+    gate->io = &io;
+  }
+
+  core::Result<void> listen(const HttpOptions& options);
+  void run(int thread_count);
+  void accept();
+  void on_accept(beast::error_code error, tcp::socket socket);
+  void stop(std::int64_t grace_ms);
+  void stop_connections(bool at_once);
+  /// Whether none was left in time.
+  bool wait_until_gone(std::int64_t wait_ms);
+};
+
+core::Result<void> HttpServer::State::listen(const HttpOptions& options) {
+  beast::error_code error;
+  const asio::ip::address address = asio::ip::make_address(options.address, error);
+  if (error)
+    return core::fail(core::ErrorCode::kInvalidArgument, "'{}' is no IP address to listen on",
+                      options.address);
+  const tcp::endpoint endpoint(address, options.port);
+  const auto step = [&](auto action) {
+    if (!error) action();
+  };
+  step([&] { acceptor.open(endpoint.protocol(), error); });
+  step([&] { acceptor.set_option(tcp::acceptor::reuse_address(true), error); });
+  step([&] { acceptor.bind(endpoint, error); });
+  step([&] { acceptor.listen(limits::kConnectionsMax, error); });
+  step([&] { port = acceptor.local_endpoint(error).port(); });
+  if (error)
+    return core::fail(core::ErrorCode::kUnavailable, "cannot listen on {} port {}: {}",
+                      options.address, options.port, error.message());
+  return {};
+}
+
+void HttpServer::State::run(int thread_count) {
+  work.emplace(io.get_executor());
+  for (int i = 0; i < thread_count; ++i) threads.emplace_back([this] { io.run(); });
+  asio::post(acceptor.get_executor(), [this] { accept(); });
+}
+
+void HttpServer::State::accept() {
+  acceptor.async_accept(asio::make_strand(io), [this](beast::error_code error, tcp::socket socket) {
+    on_accept(error, std::move(socket));
+  });
+}
+
+void HttpServer::State::on_accept(beast::error_code error, tcp::socket socket) {
+  if (shared.stopping || error == asio::error::operation_aborted) return;
+  if (error) {
+    pause.expires_after(kAcceptPause);
+    pause.async_wait([this](beast::error_code cancelled) {
+      if (!cancelled) accept();
+    });
+    return;
+  }
+  const std::unique_lock lock(mutex);
+  // Beyond the limit: closed without a word, which costs nothing and which every client retries.
+  if (connections.size() < limits::kConnectionsMax) {
+    const auto connection = std::make_shared<Connection>(
+        std::move(socket), shared, [this](const std::shared_ptr<Connection>& closed) {
+          const std::lock_guard guard(mutex);
+          connections.erase(closed);
+          changed.notify_all();
+        });
+    connections.insert(connection);
+    connection->start();
+  }
+  accept();
+}
+
+void HttpServer::State::stop_connections(bool at_once) {
+  const std::lock_guard lock(mutex);
+  for (const auto& connection : connections) connection->stop(at_once);
+}
+
+bool HttpServer::State::wait_until_gone(std::int64_t wait_ms) {
+  std::unique_lock lock(mutex);
+  return changed.wait_for(lock, std::chrono::milliseconds(wait_ms),
+                          [this] { return connections.empty(); });
+}
+
+void HttpServer::State::stop(std::int64_t grace_ms) {
+  if (threads.empty()) return;
+  shared.stopping = true;
+  asio::post(acceptor.get_executor(), [this] {
+    beast::error_code ignored;
+    acceptor.close(ignored);
+    pause.cancel();
+  });
+  stop_connections(false);
+  if (!wait_until_gone(grace_ms)) stop_connections(true);
+  {
+    const std::lock_guard lock(gate->mutex);
+    gate->io = nullptr;
+  }
+  work.reset();
+  for (std::thread& thread : threads) thread.join();
+  threads.clear();
+  staging.stop();  // pushes that wait their turn are dropped: nobody was told of them
+  staging.join();
+}
+
+HttpServer::HttpServer(std::unique_ptr<State> state) : state_(std::move(state)) {}
+HttpServer::~HttpServer() { stop(0); }
+std::uint16_t HttpServer::port() const { return state_->port; }
+void HttpServer::stop(std::int64_t grace_ms) { state_->stop(grace_ms); }
+
+core::Result<std::unique_ptr<HttpServer>> HttpServer::start(gateway::Gateway& gateway,
+                                                            core::Loop& loop,
+                                                            const core::Clock& clock,
+                                                            const HttpOptions& options) {
+  core::check(options.threads >= 1 && options.threads <= limits::kThreadsMax,
+              "an HTTP server has at least one thread");
+  auto state = std::make_unique<State>(gateway, loop, clock);
+  COMMENSAL_TRY(state->listen(options));
+  state->run(options.threads);
+  return std::unique_ptr<HttpServer>(new HttpServer(std::move(state)));
+}
+
+}  // namespace commensal::http
