@@ -2,12 +2,13 @@
 #pragma once
 
 #include <commensal/base/core/file.hpp>
+#include <commensal/base/core/recently_used.hpp>
 #include <commensal/verify/chain/link.hpp>
-#include <list>
 
 namespace commensal::chain {
 
-/// An auditor of links: keeps the models that it used last. Thread-safety: one thread at a time.
+/// Replays steps of any job: keeps the models that it used last.
+/// Thread-safety: one thread at a time.
 class Replayer {
  public:
   /// replay() of the task; `model` is its file, imported where it is not kept.
@@ -15,13 +16,18 @@ class Replayer {
   core::Result<core::Digest> replay(const LinkTask& task, const core::Path& model);
 
  private:
+  struct Key {
+    receipt::ModelRoots roots;
+    std::vector<protocol::Feed> feeds;
+    bool operator==(const Key&) const = default;
+  };
   struct Loaded {
     receipt::ModelRoots roots;
     noise::NoisySession session;
   };
   core::Result<Loaded*> loaded(const protocol::Job& job, const core::Path& model);
 
-  std::list<Loaded> loaded_;  // youngest first
+  core::RecentlyUsed<Key, Loaded> loaded_{limits::kEnginesMax};
 };
 
 }  // namespace commensal::chain
