@@ -53,7 +53,8 @@ struct BookLimits {
   std::uint64_t opening_bytes_max = limits::kOpeningsBytesMax;  // of all openings together
 };
 
-/// Receipts of all delivered steps, durable and bounded: beyond the limits the oldest go that await no audit.
+/// Receipts of all delivered steps, durable and bounded: beyond the limits the oldest go that await
+/// no audit.
 /// Thread-safety: one thread, the store's.
 class ReceiptBook {
  public:

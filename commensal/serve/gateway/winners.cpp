@@ -92,7 +92,8 @@ Result<std::optional<Judgement>> Winners::judge(const protocol::Receipt& receipt
     COMMENSAL_ASSIGN(judgement, settle(id, entry));
     return {};
   }));
-  roster_.tell(receipt.job.provider, rpc::Outcomes{{*outcome_of(id, *lottery_.tickets().find(id))}});
+  const auto outcome = outcome_of(id, *lottery_.tickets().find(id));
+  roster_.tell(receipt.job.provider, rpc::Outcomes{{*outcome}});
   return judgement;
 }
 

@@ -167,6 +167,13 @@ Response show_receipt(Gateway& gateway, const Call& call) {
 Response show_opening(Gateway& gateway, const Call& call) {
   auto record = find_receipt(gateway, call);
   if (!record) return error_response(record.error());
+  if (record->is_chain_step()) {
+    return error_response(
+        {core::ErrorCode::kNotFound,
+         fmt::format("the receipt is of step {0} of a chain, which /v1/chains/{1}/record and "
+                     "/v1/chains/{1}/links/{0} open",
+                     record->receipt.step, core::to_hex(protocol::job_id(record->receipt.job)))});
+  }
   auto opening = std::make_shared<const core::Bytes>(std::move(record->opening));
   Response response;
   response.content_type = "application/octet-stream";
