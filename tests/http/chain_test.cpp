@@ -98,9 +98,9 @@ TEST_F(HttpChains, AreMadeFollowedAndShownToTheirOwnerOnly) {
 }
 
 TEST_F(HttpChains, AuditorsAreTheOperators) {
-  EXPECT_EQ(alice_.take_link().error().code, ErrorCode::kPermissionDenied);
-  EXPECT_EQ(root_.take_link()->size(), 0u);
-  EXPECT_EQ(root_.answer_link(core::Digest{}, 1, core::Digest{}).error().code,
+  EXPECT_EQ(alice_.take_audit().error().code, ErrorCode::kPermissionDenied);
+  EXPECT_EQ(root_.take_audit()->size(), 0u);
+  EXPECT_EQ(root_.answer_audit(core::Digest{}, core::Digest{}).error().code,
             ErrorCode::kNotFound);
 }
 
