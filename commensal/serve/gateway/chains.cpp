@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <commensal/compute/graph/onnx/import.hpp>
 #include <commensal/serve/gateway/chains.hpp>
-#include <commensal/serve/gateway/inputs.hpp>
 #include <commensal/serve/gateway/router.hpp>
-#include <commensal/verify/noise/noise.hpp>
 #include <commensal/verify/noise/targets.hpp>
 
 namespace commensal::gateway {
@@ -13,61 +11,6 @@ namespace commensal::gateway {
 using core::ErrorCode;
 using core::Result;
 using GraphPtr = std::shared_ptr<const graph::Graph>;
-
-/// A request that was found to make sense.
-struct Chains::Plan {
-  ChainRequest request;
-  Order order;
-  std::vector<protocol::Feed> feeds;
-};
-
-namespace {
-
-Result<std::uint32_t> place_of(const std::vector<ModelPort>& ports, std::string_view what,
-                               const std::string& name) {
-  const auto found = std::ranges::find(ports, name, &ModelPort::name);
-  if (found != ports.end()) return static_cast<std::uint32_t>(found - ports.begin());
-  return core::fail(ErrorCode::kInvalidArgument, "the model has no {} '{}'", what, name);
-}
-
-Result<std::vector<protocol::Feed>> feeds_of(const ModelVersion& model,
-                                             const ChainRequest& request) {
-  std::vector<protocol::Feed> feeds;
-  for (const auto& [output, input] : request.feeds) {
-    protocol::Feed feed;
-    COMMENSAL_ASSIGN(feed.output, place_of(model.outputs, "output", output));
-    COMMENSAL_ASSIGN(feed.input, place_of(model.inputs, "input", input));
-    feeds.push_back(feed);
-  }
-  if (feeds.empty()) {
-    return core::fail(ErrorCode::kInvalidArgument, "a chain feeds at least one output back");
-  }
-  std::ranges::sort(feeds, {}, &protocol::Feed::input);
-  return feeds;
-}
-
-Result<void> check_bounds(const ChainRequest& request) {
-  if (request.steps < 1 || request.steps > limits::kChainLinksMax) {
-    return core::fail(ErrorCode::kInvalidArgument, "{} steps, expected 1 to {}", request.steps,
-                      limits::kChainLinksMax);
-  }
-  if (request.noise_exponent &&
-      (*request.noise_exponent < 0 || *request.noise_exponent > noise::kExponentMax)) {
-    return core::fail(ErrorCode::kInvalidArgument, "noise {}, expected none or 0 to {}",
-                      *request.noise_exponent, noise::kExponentMax);
-  }
-  if (!(request.audit_probability >= 0 && request.audit_probability <= 1)) {
-    return core::fail(ErrorCode::kInvalidArgument, "an audit probability is 0 to 1");
-  }
-  if (request.key.size() > static_cast<std::size_t>(limits::kNameBytesMax) ||
-      !protocol::is_utf8(request.key)) {
-    return core::fail(ErrorCode::kInvalidArgument, "a key is at most {} bytes of UTF-8",
-                      limits::kNameBytesMax);
-  }
-  return {};
-}
-
-}  // namespace
 
 Chains::Chains(const World& world) : world_(world), book_(world_.store) {}
 
@@ -104,13 +47,8 @@ const LinkAudits& Chains::audits(const core::Digest& chain) const {
   return found == audits_.end() ? kNone : found->second;
 }
 
-Result<std::shared_ptr<Chains::Plan>> Chains::plan_for(ChainRequest request) {
-  COMMENSAL_TRY(check_bounds(request));
-  auto plan = std::make_shared<Plan>();
-  Order& order = plan->order;
-  COMMENSAL_ASSIGN(order.model, world_.hub.find(&request.account, request.model, request.version));
-  COMMENSAL_ASSIGN(order.inputs, order_inputs(order.model, std::move(request.inputs)));
-  COMMENSAL_ASSIGN(plan->feeds, feeds_of(order.model, request));
+/// There is room for one more, and what it may win is there.
+Result<void> Chains::admit() const {
   if (live_.size() + creating_.size() >= limits::kChainsLiveMax) {
     return core::fail(ErrorCode::kResourceExhausted, "{} chains are running, at most {} at a time",
                       live_.size(), limits::kChainsLiveMax);
@@ -119,9 +57,7 @@ Result<std::shared_ptr<Chains::Plan>> Chains::plan_for(ChainRequest request) {
     return core::fail(ErrorCode::kResourceExhausted, "the gateway keeps {} chains, its limit",
                       book_.entries().size());
   }
-  COMMENSAL_TRY(world_.lottery.cover());
-  plan->request = std::move(request);
-  return plan;
+  return world_.lottery.cover();
 }
 
 void Chains::create(ChainRequest request, Created done) {
@@ -129,15 +65,16 @@ void Chains::create(ChainRequest request, Created done) {
     const ChainEntry* const known = book_.find(request.account.name, request.key);
     if (known != nullptr) return done(status_of(*known));
   }
-  auto plan = plan_for(std::move(request));
-  if (!plan) return done(tl::unexpected(plan.error()));
-  const ChainRequest& wanted = (*plan)->request;
-  const std::pair name(wanted.account.name, wanted.key);
-  if (!wanted.key.empty() && !creating_.insert(name).second) {
+  auto made = plan_chain(std::move(request), world_.hub);
+  if (!made) return done(tl::unexpected(made.error()));
+  if (const auto admitted = admit(); !admitted) return done(tl::unexpected(admitted.error()));
+  const auto plan = std::make_shared<const ChainPlan>(*std::move(made));
+  const std::pair name(plan->request.account.name, plan->request.key);
+  if (!plan->request.key.empty() && !creating_.insert(name).second) {
     return done(core::fail(ErrorCode::kUnavailable, "this chain is being made: ask again"));
   }
-  with_graph((*plan)->order.model.content,
-             [this, plan = *plan, name, done = std::move(done)](Result<GraphPtr> graph) {
+  with_graph(plan->order.model.content,
+             [this, plan, name, done = std::move(done)](Result<GraphPtr> graph) {
                creating_.erase(name);
                if (!graph) return done(tl::unexpected(graph.error()));
                done(begin(*plan, *graph));
@@ -166,10 +103,7 @@ chain::ChainClient::World Chains::client_world(const ChainEntry& entry, GraphPtr
   return {world_.store, world_.key, std::move(graph), entry.noise_key};
 }
 
-Result<ChainStatus> Chains::begin(const Plan& plan, const GraphPtr& graph) {
-  COMMENSAL_TRY(noise::check_feeds(*graph, plan.feeds));
-  const ChainRequest& request = plan.request;
-  const ModelVersion& model = plan.order.model;
+Result<crypto::Address> Chains::choose_provider(const ModelVersion& model) const {
   auto candidates = world_.roster.candidates(model, 0, {});
   // A chain stays with its provider, whose pauses come and go: one is chosen where nobody is free.
   const bool is_free =
@@ -179,34 +113,29 @@ Result<ChainStatus> Chains::begin(const Plan& plan, const GraphPtr& graph) {
     if (one.excluded.empty()) one.excluded = world_.lottery.reservation(one.address);
   }
   COMMENSAL_ASSIGN(const std::size_t chosen, choose(candidates, model.name));
-  ChainEntry entry{.account = request.account.name,
-                   .key = request.key,
+  return candidates[chosen].address;
+}
+
+Result<ChainStatus> Chains::begin(const ChainPlan& plan, const GraphPtr& graph) {
+  COMMENSAL_TRY(noise::check_feeds(*graph, plan.feeds));
+  const ModelVersion& model = plan.order.model;
+  COMMENSAL_ASSIGN(const crypto::Address provider, choose_provider(model));
+  ChainEntry entry{.account = plan.request.account.name,
+                   .key = plan.request.key,
                    .model = model.name,
                    .version = model.version,
                    .content = model.content,
                    .noise_key = world_.rng.next_digest(),
-                   .provider = candidates[chosen].address,
-                   .steps = request.steps,
-                   .audit_probability = request.audit_probability,
+                   .provider = provider,
+                   .steps = plan.request.steps,
+                   .audit_probability = plan.request.audit_probability,
                    .created_ms = world_.clock.wall_ms(),
                    .reason = {}};
-  chain::ChainRecord record;
-  record.inputs = plan.order.inputs;
-  record.input_salt = world_.rng.next_digest();
-  protocol::Job& job = record.job;
-  job = job_for(plan.order, record.input_salt, world_.key.address(), entry.provider,
-                world_.auditor);
-  job.steps = request.steps;
-  job.states = request.states;
-  job.feeds = plan.feeds;
-  if (request.noise_exponent) {
-    job.noise = protocol::NoisePolicy::kCalibrated;
-    job.noise_exponent = static_cast<std::uint8_t>(*request.noise_exponent);
-    job.noise_anchor = chain::noise_chain(entry.noise_key, job.steps).anchor();
-  }
-  world_.lottery.stamp(job);
-  COMMENSAL_TRY(job.validity());
-  entry.id = protocol::job_id(job);
+  chain::ChainRecord record = record_of(plan, world_.rng.next_digest(), entry.noise_key,
+                                        world_.key.address(), provider, world_.auditor);
+  world_.lottery.stamp(record.job);
+  COMMENSAL_TRY(record.job.validity());
+  entry.id = protocol::job_id(record.job);
   auto live = std::make_shared<Live>();
   COMMENSAL_TRY(world_.store.together([&]() -> Result<void> {
     COMMENSAL_ASSIGN(auto client, chain::ChainClient::start(client_world(entry, graph), record));

@@ -2,25 +2,12 @@
 #pragma once
 
 #include <commensal/serve/gateway/chain_book.hpp>
+#include <commensal/serve/gateway/chain_plan.hpp>
 #include <commensal/serve/gateway/lottery.hpp>
 #include <commensal/serve/gateway/till.hpp>
 #include <commensal/verify/chain/client.hpp>
 
 namespace commensal::gateway {
-
-/// What a consumer asks for: `steps` links of a model, each on the outputs of the one before.
-struct ChainRequest {
-  Account account;
-  std::string key;  // the consumer's own name for it: the same again asks for the same chain
-  std::string model;
-  std::uint32_t version = 0;  // 0: the newest
-  tensor::NamedTensors inputs;
-  std::vector<std::pair<std::string, std::string>> feeds;  // output, input
-  std::uint64_t steps = 0;
-  std::optional<int> noise_exponent;  // none: without noise
-  protocol::StateRule states = protocol::StateRule::kFinite;
-  double audit_probability = 0;  // of each link; link 1 of 10 or more besides
-};
 
 /// Of one chain's links, as far as the receipt book keeps them.
 struct LinkAudits {
@@ -113,10 +100,9 @@ class Chains {
     core::Digest chain{};
     std::function<void()> then;
   };
-  struct Plan;
-
-  core::Result<std::shared_ptr<Plan>> plan_for(ChainRequest request);
-  core::Result<ChainStatus> begin(const Plan& plan,
+  core::Result<void> admit() const;
+  core::Result<crypto::Address> choose_provider(const ModelVersion& model) const;
+  core::Result<ChainStatus> begin(const ChainPlan& plan,
                                   const std::shared_ptr<const graph::Graph>& graph);
   void load(const ChainEntry& entry);
   chain::ChainClient::World client_world(const ChainEntry& entry,
