@@ -25,14 +25,10 @@ void tell(const Result<void>& done) {
 class IdleEngines final : public provider::EngineFactory {
  public:
   explicit IdleEngines(graph::SessionOptions options) : engines_(std::move(options)) {}
-  Result<std::unique_ptr<provider::Engine>> load(const core::Path& model_file) override {
+  Result<std::unique_ptr<chain::Engine>> load(const core::Path& model_file,
+                                              const std::vector<protocol::Feed>& feeds) override {
     tell(guest::run_when_idle());
-    return engines_.load(model_file);
-  }
-  Result<std::unique_ptr<chain::Engine>> load_chain(
-      const core::Path& model_file, const std::vector<protocol::Feed>& feeds) override {
-    tell(guest::run_when_idle());
-    return engines_.load_chain(model_file, feeds);
+    return engines_.load(model_file, feeds);
   }
 
  private:

@@ -2,11 +2,12 @@
 #include <commensal/compute/graph/onnx/import.hpp>
 #include <commensal/compute/tensor/float16.hpp>
 #include <commensal/lab/adversaries.hpp>
-#include <commensal/verify/receipt/replay.hpp>
 
 namespace commensal::lab {
 namespace {
 
+using chain::Values;
+using core::Result;
 using tensor::DType;
 using tensor::Tensor;
 
@@ -20,8 +21,8 @@ Tensor round_to_bf16(const Tensor& exact) {
 }
 
 /// Appends Cast(to) of `from` and returns the new value.
-core::Result<graph::ValueId> add_cast(graph::Graph& graph, graph::ValueId from, DType to,
-                                      graph::ValueId into = graph::kAbsent) {
+Result<graph::ValueId> add_cast(graph::Graph& graph, graph::ValueId from, DType to,
+                                graph::ValueId into = graph::kAbsent) {
   constexpr int kOpset = 13;
   COMMENSAL_ASSIGN(const auto* cast, kernels::find_operator("", "Cast", kOpset));
   if (into == graph::kAbsent) {
@@ -40,7 +41,7 @@ core::Result<graph::ValueId> add_cast(graph::Graph& graph, graph::ValueId from, 
 }
 
 /// The same network, with its weights and what each product layer gives held in bfloat16.
-core::Result<std::shared_ptr<const graph::Graph>> in_bf16(const graph::Graph& exact) {
+Result<std::shared_ptr<const graph::Graph>> in_bf16(const graph::Graph& exact) {
   auto cheap = std::make_shared<graph::Graph>(exact);
   for (auto& [id, value] : cheap->initialisers) value = round_to_bf16(value);
   std::vector<graph::Node> nodes = std::move(cheap->nodes);
@@ -61,18 +62,26 @@ core::Result<std::shared_ptr<const graph::Graph>> in_bf16(const graph::Graph& ex
   return cheap;
 }
 
-class Bf16Engine final : public provider::Engine {
+using Loaded = Result<std::unique_ptr<chain::Engine>>;
+using Feeds = std::vector<protocol::Feed>;
+
+Loaded no_chains() {
+  return core::fail(core::ErrorCode::kUnsupported, "this provider computes no chains");
+}
+
+class Bf16Engine final : public chain::Engine {
  public:
   Bf16Engine(graph::Session session, receipt::ModelRoots roots)
       : session_(std::move(session)), roots_(roots) {}
 
   const receipt::ModelRoots& roots() const override { return roots_; }
+  const graph::Graph& graph() const override { return session_.graph(); }
 
-  core::Result<tensor::NamedTensors> run(const tensor::NamedTensors& inputs) override {
-    COMMENSAL_ASSIGN(auto ordered, receipt::order_inputs(session_.graph(), inputs));
-    for (Tensor& value : ordered) value = round_to_bf16(value);
-    COMMENSAL_ASSIGN(auto outputs, session_.run(ordered));
-    return receipt::name_tensors(session_.graph(), session_.graph().outputs, std::move(outputs));
+  Result<Values> run(std::uint64_t, const Values& inputs, const std::optional<noise::Noise>&,
+                     graph::Tracer* tracer) override {
+    Values rounded;
+    for (const Tensor& value : inputs) rounded.push_back(round_to_bf16(value));
+    return session_.run(rounded, tracer);
   }
 
  private:
@@ -82,7 +91,8 @@ class Bf16Engine final : public provider::Engine {
 
 class Bf16Factory final : public provider::EngineFactory {
  public:
-  core::Result<std::unique_ptr<provider::Engine>> load(const core::Path& model_file) override {
+  Loaded load(const core::Path& model_file, const Feeds& feeds) override {
+    if (!feeds.empty()) return no_chains();
     COMMENSAL_ASSIGN(const auto exact, graph::onnx::import_file(model_file));
     COMMENSAL_ASSIGN(const auto cheap, in_bf16(*exact));
     COMMENSAL_ASSIGN(auto session, graph::Session::create(cheap, {}));
@@ -91,35 +101,37 @@ class Bf16Factory final : public provider::EngineFactory {
 };
 
 /// Learns the outputs' types from one honest run, and never runs again for that shape.
-class LazyEngine final : public provider::Engine {
+class LazyEngine final : public chain::Engine {
  public:
-  explicit LazyEngine(std::unique_ptr<provider::Engine> honest) : honest_(std::move(honest)) {}
+  explicit LazyEngine(std::unique_ptr<chain::Engine> honest) : honest_(std::move(honest)) {}
 
   const receipt::ModelRoots& roots() const override { return honest_->roots(); }
+  const graph::Graph& graph() const override { return honest_->graph(); }
 
-  core::Result<tensor::NamedTensors> run(const tensor::NamedTensors& inputs) override {
-    if (inputs.empty() || !(inputs[0].value.type() == seen_)) {
-      COMMENSAL_ASSIGN(zeros_, honest_->run(inputs));
-      seen_ = inputs[0].value.type();
-      for (auto& item : zeros_) {
-        const core::Bytes nothing(item.value.bytes().size(), 0);
-        item.value = Tensor::copy_of(item.value.type(), nothing);
+  Result<Values> run(std::uint64_t step, const Values& inputs,
+                     const std::optional<noise::Noise>& noise, graph::Tracer* tracer) override {
+    if (inputs.empty() || !(inputs[0].type() == seen_)) {
+      COMMENSAL_ASSIGN(zeros_, honest_->run(step, inputs, noise, tracer));
+      seen_ = inputs[0].type();
+      for (Tensor& value : zeros_) {
+        const core::Bytes nothing(value.bytes().size(), 0);
+        value = Tensor::copy_of(value.type(), nothing);
       }
     }
     return zeros_;
   }
 
  private:
-  std::unique_ptr<provider::Engine> honest_;
+  std::unique_ptr<chain::Engine> honest_;
   tensor::TensorType seen_;
-  tensor::NamedTensors zeros_;
+  Values zeros_;
 };
 
 class LazyFactory final : public provider::EngineFactory {
  public:
-  core::Result<std::unique_ptr<provider::Engine>> load(const core::Path& model_file) override {
-    provider::SessionEngineFactory honest({});
-    COMMENSAL_ASSIGN(auto engine, honest.load(model_file));
+  Loaded load(const core::Path& model_file, const Feeds& feeds) override {
+    if (!feeds.empty()) return no_chains();
+    COMMENSAL_ASSIGN(auto engine, provider::SessionEngineFactory({}).load(model_file, feeds));
     return std::make_unique<LazyEngine>(std::move(engine));
   }
 };
@@ -127,11 +139,8 @@ class LazyFactory final : public provider::EngineFactory {
 class ChainCheatFactory final : public provider::EngineFactory {
  public:
   explicit ChainCheatFactory(serial::Lies lies) : lies_(std::move(lies)) {}
-  core::Result<std::unique_ptr<provider::Engine>> load(const core::Path& model_file) override {
-    return provider::SessionEngineFactory({}).load(model_file);
-  }
-  core::Result<std::unique_ptr<chain::Engine>> load_chain(
-      const core::Path& model_file, const std::vector<protocol::Feed>& feeds) override {
+  Loaded load(const core::Path& model_file, const Feeds& feeds) override {
+    if (feeds.empty()) return provider::SessionEngineFactory({}).load(model_file, feeds);
     COMMENSAL_ASSIGN(const auto graph, graph::onnx::import_file(model_file));
     COMMENSAL_ASSIGN(auto engine, serial::CheatEngine::create(graph, {}, feeds, lies_));
     return std::unique_ptr<chain::Engine>(std::move(engine));

@@ -37,9 +37,10 @@ double now_s() {
 class IdleEngines final : public provider::EngineFactory {
  public:
   explicit IdleEngines(core::Pacer& pacer) : engines_({.threads = 1, .pacer = &pacer}) {}
-  Result<std::unique_ptr<provider::Engine>> load(const core::Path& model_file) override {
+  Result<std::unique_ptr<chain::Engine>> load(const core::Path& model_file,
+                                              const std::vector<protocol::Feed>& feeds) override {
     COMMENSAL_TRY(guest::run_when_idle());
-    return engines_.load(model_file);
+    return engines_.load(model_file, feeds);
   }
 
  private:
@@ -147,27 +148,27 @@ class Host {
 
 /// Gateway and providers on loopback; they end with the object, providers first.
 struct World {
-  std::unique_ptr<gateway::Daemon> gateway;
+  std::unique_ptr<daemon::GatewayDaemon> gateway;
   client::ClientOptions consumer;
-  std::vector<std::unique_ptr<provider::Daemon>> providers;
+  std::vector<std::unique_ptr<daemon::ProviderDaemon>> providers;
 
   Result<void> open(const core::Path& folder, Host& host) {
-    gateway::DaemonConfig config;
+    daemon::GatewayDaemonConfig config;
     config.folder = folder / "gateway";
     config.http_port = 0;
     config.link_address = "127.0.0.1:0";
     config.gateway.audit_probability = 0;  // the gateway's own work would be laid to the guest
-    COMMENSAL_ASSIGN(gateway, gateway::Daemon::start(config));
+    COMMENSAL_ASSIGN(gateway, daemon::GatewayDaemon::start(config));
     COMMENSAL_ASSIGN(consumer, make_consumer(*gateway));
     COMMENSAL_TRY(push_model(consumer, kModel, squeezenet(1)));
     for (const char* name : {"ada", "bob"}) {
-      provider::DaemonConfig one;
+      daemon::ProviderDaemonConfig one;
       one.folder = folder / name;
       one.gateway = fmt::format("127.0.0.1:{}", gateway->link_port());
       one.name = name;
       one.why_paused = host.why_paused();
       COMMENSAL_ASSIGN(auto daemon,
-                       provider::Daemon::start(one, std::make_unique<IdleEngines>(host.pacer())));
+                       daemon::ProviderDaemon::start(one, std::make_unique<IdleEngines>(host.pacer())));
       providers.push_back(std::move(daemon));
     }
     return wait_for_providers(*gateway, providers.size());

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <commensal/lab/attack/attack.hpp>
-#include <commensal/verify/chain/provider.hpp>
+#include <commensal/verify/chain/engine.hpp>
 
 namespace commensal::attack {
 

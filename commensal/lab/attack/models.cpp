@@ -52,7 +52,7 @@ Result<void> Models::load_digits(const core::Path& file) {
   COMMENSAL_ASSIGN(auditor_, graph::Session::create(digits_graph_, by_reference));
   COMMENSAL_ASSIGN(shorter_, graph::Session::create(with_weights(*digits_graph_, cut), {}));
   COMMENSAL_ASSIGN(smaller_, graph::Session::create(with_weights(*digits_graph_, thinned), {}));
-  COMMENSAL_ASSIGN(bfloat16_, lab::make_bf16_cheat()->load(file));
+  COMMENSAL_ASSIGN(bfloat16_, lab::make_bf16_cheat()->load(file, {}));
   return {};
 }
 
@@ -64,12 +64,13 @@ Result<void> Models::load_letters(const core::Path& file) {
 }
 
 Result<tensor::NamedTensors> Models::run(Digits which, const tensor::NamedTensors& picture) {
-  if (which == Digits::kBfloat16) return bfloat16_->run(picture);
   graph::Session& session = which == Digits::kShorter   ? *shorter_
                             : which == Digits::kSmaller ? *smaller_
                                                         : *digits_;
   COMMENSAL_ASSIGN(const auto inputs, receipt::order_inputs(session.graph(), picture));
-  COMMENSAL_ASSIGN(auto outputs, session.run(inputs));
+  COMMENSAL_ASSIGN(auto outputs, which == Digits::kBfloat16
+                                     ? bfloat16_->run(1, inputs, std::nullopt)
+                                     : session.run(inputs));
   return receipt::name_tensors(session.graph(), session.graph().outputs, std::move(outputs));
 }
 

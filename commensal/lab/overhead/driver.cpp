@@ -50,7 +50,7 @@ void Driver::run(std::size_t requests, std::size_t in_flight, Done done) {
   to_send_ = to_answer_ = requests;
   done_ = std::move(done);
   outcome_ = {};
-  for (std::size_t i = 0; i < in_flight; ++i) send_task();
+  for (std::size_t i = 0; i < in_flight; ++i) send_offer();
 }
 
 tensor::NamedTensors Driver::decoded(const Input& input) {
@@ -66,37 +66,36 @@ tensor::NamedTensors Driver::decoded(const Input& input) {
   return copies;
 }
 
-void Driver::send_task() {
+void Driver::send_offer() {
   if (to_send_ == 0) return;
   --to_send_;
   const Input& input = world_.inputs[next_ % world_.inputs.size()];
-  rpc::Task task;
-  task.id = next_++;
-  task.model = world_.model;
-  task.input_salt = world_.rng.next_digest();
-  task.inputs = decoded(input);
-  task.job.graph_root = world_.roots.graph;
-  task.job.weight_root = world_.roots.weights;
-  task.job.numerics_version = kernels::kNumericsVersion;
-  task.job.input_commitment = protocol::commit_input(input.root, task.input_salt);
-  task.job.client = key_.address();
-  task.job.provider = provider_;
+  ++next_;
+  rpc::Offer offer;
+  offer.model = world_.model;
+  offer.input_salt = world_.rng.next_digest();
+  offer.inputs = decoded(input);
+  offer.job.graph_root = world_.roots.graph;
+  offer.job.weight_root = world_.roots.weights;
+  offer.job.numerics_version = kernels::kNumericsVersion;
+  offer.job.input_commitment = protocol::commit_input(input.root, offer.input_salt);
+  offer.job.client = key_.address();
+  offer.job.provider = provider_;
   if (beacon_) {
-    task.job.face_value = protocol::Amount(kFace);
-    task.job.win_threshold =
+    offer.job.face_value = protocol::Amount(kFace);
+    offer.job.win_threshold =
         *ticket::threshold_for(protocol::Amount(kPrice), protocol::Amount(kFace));
-    task.job.beacons = {*beacon_};
-    sent_.emplace(task.id, Sent{task.job, protocol::job_id(task.job)});
+    offer.job.beacons = {*beacon_};
   }
-  link_->send(std::move(task));
+  link_->send(std::move(offer));
 }
 
 void Driver::handle(rpc::Commit commit) {
   std::vector<protocol::ReceiptBody> bodies;
   rpc::Countersign countersign;
   for (const rpc::Commit::Item& item : commit.items) {
-    bodies.push_back({sent_.at(item.task).job_id, 1, item.commitment, item.round});
-    countersign.items.push_back({item.task, {}});
+    bodies.push_back({item.job, item.step, item.commitment, item.round});
+    countersign.items.push_back({item.job, item.step, {}});
   }
   auto signatures = protocol::sign_batch(key_, protocol::Role::kClient, bodies);
   for (std::size_t i = 0; i < bodies.size(); ++i) {
@@ -126,19 +125,15 @@ void Driver::handle(rpc::Claims claims) {
   link_->send(std::move(outcomes));
 }
 
-void Driver::handle(rpc::Deliver delivery) {
-  sent_.erase(delivery.task);
-  answered();
-}
+void Driver::handle(rpc::Deliver) { answered(); }
 
 void Driver::handle(rpc::Refuse refusal) {
   if (outcome_) outcome_ = tl::unexpected(std::move(refusal.reason));
-  sent_.erase(refusal.task);
   answered();
 }
 
 void Driver::answered() {
-  send_task();
+  send_offer();
   if (--to_answer_ == 0) done_(outcome_);
 }
 

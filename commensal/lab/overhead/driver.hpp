@@ -10,7 +10,6 @@
 #include <commensal/verify/receipt/roots.hpp>
 #include <functional>
 #include <optional>
-#include <unordered_map>
 
 namespace commensal::lab {
 
@@ -54,20 +53,16 @@ class Driver final : public rpc::GatewayPort {
   }
 
  private:
-  struct Sent {
-    protocol::Job job;
-    core::Digest job_id{};
-  };
   void handle(rpc::Hello hello);
   void handle(rpc::Commit commit);
-  void handle(rpc::Deliver delivery);
+  void handle(rpc::Deliver);
   void handle(rpc::Refuse refusal);
   void handle(rpc::Claims claims);
   template <class Other>
   void handle(Other) {}
 
   tensor::NamedTensors decoded(const Input& input);
-  void send_task();
+  void send_offer();
   void answered();
   void close_round();
 
@@ -79,8 +74,7 @@ class Driver final : public rpc::GatewayPort {
   std::optional<core::Digest> beacon_;
   std::shared_ptr<rpc::ProviderLink> link_;
   bool connected_ = false;
-  std::unordered_map<rpc::TaskId, Sent> sent_;
-  rpc::TaskId next_ = 1;
+  std::uint64_t next_ = 1;
   std::size_t to_send_ = 0, to_answer_ = 0;
   Done done_;
   core::Result<void> outcome_;

@@ -1,32 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <commensal/base/protocol/commitment.hpp>
 #include <commensal/lab/overhead/plain_server.hpp>
+#include <commensal/verify/receipt/replay.hpp>
 
 namespace commensal::lab {
 
-core::Result<tensor::NamedTensors> PlainServer::answer(const rpc::Task& task) {
+core::Result<tensor::NamedTensors> PlainServer::answer(const rpc::Offer& offer) {
   if (opens_inputs_ &&
-      task.job.input_commitment !=
-          protocol::commit_input(receipt::state_root(task.inputs), task.input_salt)) {
+      offer.job.input_commitment !=
+          protocol::commit_input(receipt::state_root(offer.inputs), offer.input_salt)) {
     return core::fail(core::ErrorCode::kFailedPrecondition, "the inputs do not open c_0");
   }
-  return engine_.run(task.inputs);
+  const graph::Graph& graph = engine_.graph();
+  COMMENSAL_ASSIGN(const auto inputs, receipt::order_inputs(graph, offer.inputs));
+  COMMENSAL_ASSIGN(auto outputs, engine_.run(inputs));
+  return receipt::name_tensors(graph, graph.outputs, std::move(outputs));
 }
 
 void PlainServer::on_message(rpc::ToProvider message) {
   if (std::holds_alternative<rpc::Challenge>(message)) return gateway_.send(rpc::Hello{});
-  if (!std::holds_alternative<rpc::Task>(message)) return;
+  if (!std::holds_alternative<rpc::Offer>(message)) return;
   struct Work {
-    rpc::Task task;
+    core::Digest job{};
+    rpc::Offer offer;
     core::Result<tensor::NamedTensors> outputs;
   };
-  auto work = std::make_shared<Work>(Work{std::get<rpc::Task>(std::move(message)), {}});
-  loop_.offload([this, self = shared_from_this(), work] { work->outputs = answer(work->task); },
+  auto& offer = std::get<rpc::Offer>(message);
+  const core::Digest job = protocol::job_id(offer.job);
+  auto work = std::make_shared<Work>(Work{job, std::move(offer), {}});
+  loop_.offload([this, self = shared_from_this(), work] { work->outputs = answer(work->offer); },
                 [this, self = shared_from_this(), work] {
                   if (!work->outputs) {
-                    gateway_.send(rpc::Refuse{work->task.id, work->outputs.error()});
+                    gateway_.send(rpc::Refuse{work->job, work->outputs.error()});
                   } else {
-                    gateway_.send(rpc::Deliver{work->task.id, {}, *std::move(work->outputs)});
+                    gateway_.send(rpc::Deliver{work->job, 1, {}, *std::move(work->outputs)});
                   }
                 });
 }

@@ -23,7 +23,7 @@ class PlainServer final : public rpc::ProviderPort,
   void on_close(core::Error) override {}
 
  private:
-  core::Result<tensor::NamedTensors> answer(const rpc::Task& task);
+  core::Result<tensor::NamedTensors> answer(const rpc::Offer& offer);
 
   core::Loop& loop_;
   SharedEngine& engine_;

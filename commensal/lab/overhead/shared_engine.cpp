@@ -5,11 +5,13 @@
 namespace commensal::lab {
 namespace {
 
-class Lent final : public provider::Engine {
+class Lent final : public chain::Engine {
  public:
   explicit Lent(SharedEngine& engine) : engine_(engine) {}
   const receipt::ModelRoots& roots() const override { return engine_.roots(); }
-  core::Result<tensor::NamedTensors> run(const tensor::NamedTensors& inputs) override {
+  const graph::Graph& graph() const override { return engine_.graph(); }
+  core::Result<chain::Values> run(std::uint64_t, const chain::Values& inputs,
+                                  const std::optional<noise::Noise>&, graph::Tracer*) override {
     return engine_.run(inputs);
   }
 
@@ -19,17 +21,18 @@ class Lent final : public provider::Engine {
 
 }  // namespace
 
-core::Result<tensor::NamedTensors> SharedEngine::run(const tensor::NamedTensors& inputs) {
+core::Result<chain::Values> SharedEngine::run(const chain::Values& inputs) {
   if (first_ns_ == 0) first_ns_ = clock_.monotonic_ns();
   auto outputs = [&] {
     const core::CpuMeter meter(cpu_ns_);
-    return engine_->run(inputs);
+    return engine_->run(1, inputs, std::nullopt);
   }();
   last_ns_ = clock_.monotonic_ns();
   return outputs;
 }
 
-core::Result<std::unique_ptr<provider::Engine>> SharedEngineFactory::load(const core::Path&) {
+core::Result<std::unique_ptr<chain::Engine>> SharedEngineFactory::load(
+    const core::Path&, const std::vector<protocol::Feed>&) {
   return std::make_unique<Lent>(engine_);
 }
 

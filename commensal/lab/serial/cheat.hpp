@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <commensal/verify/chain/provider.hpp>
+#include <commensal/verify/chain/engine.hpp>
 #include <map>
 #include <set>
 #include <string>

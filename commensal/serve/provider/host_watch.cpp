@@ -12,8 +12,8 @@ void HostWatch::look() {
   const std::string now = why_paused_ ? why_paused_() : "";
   if (now == told_) return;
   told_ = now;
-  if (now.empty()) return send_(rpc::Resume{});
-  send_(rpc::Pause{now});
+  if (now.empty()) return gateway_.send(rpc::Resume{});
+  gateway_.send(rpc::Pause{now});
 }
 
 }  // namespace commensal::provider

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <commensal/serve/rpc/messages.hpp>
+#include <commensal/serve/rpc/link.hpp>
 #include <functional>
 #include <string>
 
@@ -12,8 +12,8 @@ namespace commensal::provider {
 class HostWatch {
  public:
   /// `why_paused` says why the guest stands still, "" while it runs; empty: it always does.
-  HostWatch(std::function<std::string()> why_paused, std::function<void(rpc::ToGateway)> send)
-      : why_paused_(std::move(why_paused)), send_(std::move(send)) {}
+  HostWatch(std::function<std::string()> why_paused, rpc::GatewayClient& gateway)
+      : why_paused_(std::move(why_paused)), gateway_(gateway) {}
 
   /// A link begins; what it is told at first, for Hello.
   const std::string& begin();
@@ -24,7 +24,7 @@ class HostWatch {
 
  private:
   std::function<std::string()> why_paused_;
-  std::function<void(rpc::ToGateway)> send_;
+  rpc::GatewayClient& gateway_;
   std::string told_;
 };
 

@@ -21,8 +21,6 @@ struct ProviderConfig {
   std::uint32_t threads = 1;
   std::size_t tasks_at_once = 1;  // of one model, that an engine may run together
   std::int64_t cache_bytes_max = std::int64_t{8} << 30;
-  std::int64_t retention_bytes_max = std::int64_t{8} << 30;           // on disk
-  std::int64_t retention_memory_bytes_max = std::int64_t{512} << 20;  // tensors not drawn yet
   std::int64_t commit_wait_ms_max = 500;  // of an answer for others to be signed with
   std::int64_t reconnect_ms_max = 10'000;
   PurseConfig purse;

@@ -3,9 +3,11 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <commensal/base/core/limits.hpp>
 #include <commensal/base/core/manual_loop.hpp>
 #include <commensal/base/protocol/commitment.hpp>
 #include <commensal/base/store/memory_store.hpp>
+#include <commensal/compute/graph/graph_maker.hpp>
 #include <commensal/compute/kernels/numerics.hpp>
 #include <commensal/serve/provider/provider.hpp>
 
@@ -37,30 +39,40 @@ class SlowLoop final : public core::Loop {
   std::deque<Task> works_;
 };
 
+constexpr const char* kInput = "x0";  // as GraphMaker names it
+
 /// Answers with what it is asked, and remembers how much that was at once.
 class EchoFactory final : public EngineFactory {
  public:
   std::vector<std::size_t> asked_at_once;
 
  private:
-  class Echo final : public Engine {
+  class Echo final : public chain::Engine {
    public:
-    explicit Echo(std::vector<std::size_t>& asked) : asked_(asked) {}
+    explicit Echo(std::vector<std::size_t>& asked) : asked_(asked) {
+      graph::GraphMaker maker;
+      maker.output(maker.input({1}));
+      graph_ = maker.finish();
+    }
     const receipt::ModelRoots& roots() const override { return roots_; }
-    core::Result<tensor::NamedTensors> run(const tensor::NamedTensors& inputs) override {
+    const graph::Graph& graph() const override { return *graph_; }
+    core::Result<chain::Values> run(std::uint64_t, const chain::Values& inputs,
+                                    const std::optional<noise::Noise>&, graph::Tracer*) override {
       return inputs;
     }
-    std::vector<core::Result<tensor::NamedTensors>> run_all(
-        std::span<const tensor::NamedTensors* const> requests) override {
+    std::vector<core::Result<chain::Values>> run_all(
+        std::span<const chain::Values> requests) override {
       asked_.push_back(requests.size());
       return Engine::run_all(requests);
     }
 
    private:
+    std::shared_ptr<const graph::Graph> graph_;
     receipt::ModelRoots roots_{};
     std::vector<std::size_t>& asked_;
   };
-  core::Result<std::unique_ptr<Engine>> load(const core::Path&) override {
+  core::Result<std::unique_ptr<chain::Engine>> load(const core::Path&,
+                                                    const std::vector<protocol::Feed>&) override {
     return std::make_unique<Echo>(asked_at_once);
   }
 };
@@ -96,16 +108,15 @@ class ProviderTest : public ::testing::Test {
 
   void ask(std::size_t count, std::uint8_t model = 0) {
     for (; count > 0; --count) {
-      rpc::Task task{};
-      task.model[0] = model;
-      task.id = ++asked_;
-      task.job.provider = key_.address();
-      task.job.numerics_version = kernels::kNumericsVersion;
-      const float value = static_cast<float>(asked_);
-      task.inputs = {{"x", tensor::Tensor::of<float>({1}, std::span(&value, 1))}};
-      task.job.input_commitment =
-          protocol::commit_input(receipt::state_root(task.inputs), task.input_salt);
-      provider_->on_message(std::move(task));
+      rpc::Offer offer{};
+      offer.model[0] = model;
+      offer.job.provider = key_.address();
+      offer.job.numerics_version = kernels::kNumericsVersion;
+      const float value = static_cast<float>(++asked_);
+      offer.inputs = {{kInput, tensor::Tensor::of<float>({1}, std::span(&value, 1))}};
+      offer.job.input_commitment =
+          protocol::commit_input(receipt::state_root(offer.inputs), offer.input_salt);
+      provider_->on_message(std::move(offer));
     }
     loop_.settle();
   }
@@ -198,6 +209,28 @@ TEST_F(ProviderTest, OneAtATimeUnlessToldOtherwise) {
   ask(3);
   loop_.work(3);
   EXPECT_EQ(engines_.asked_at_once, (Sizes{1, 1, 1}));
+}
+
+TEST_F(ProviderTest, AnOfferThatIsRepeatedIsComputedOnce) {
+  ask(1);
+  --asked_;
+  ask(1);  // in the queue
+  loop_.work(1);
+  --asked_;
+  ask(1);  // waiting for its signature
+  EXPECT_EQ(provider_->status().queued, 0u);
+  EXPECT_EQ(listener_.batches, Sizes{1});
+  EXPECT_EQ(listener_.refused, 0);
+}
+
+TEST_F(ProviderTest, WhatWaitsForASignatureCountsAsQueued) {
+  constexpr auto kMost = static_cast<std::size_t>(limits::kProviderQueueMax);
+  ask(kMost / 2);
+  loop_.work(kMost / 2);
+  ask(kMost / 2);
+  EXPECT_EQ(listener_.refused, 0);
+  ask(1);
+  EXPECT_EQ(listener_.refused, 1);
 }
 
 }  // namespace

@@ -29,8 +29,8 @@ std::optional<Event> event_named(std::string_view name) {
 
 }  // namespace
 
-Purse::Purse(World world, const PurseConfig& config)
-    : world_(std::move(world)),
+Purse::Purse(const World& world, const PurseConfig& config)
+    : world_(world),
       config_(config),
       tickets_(world_.store, world_.clock, {.tickets_max = config.tickets_max, .deadlines = {}}),
       recourse_(tickets_, world_.clock, config.reveal_ms_max) {}
@@ -116,12 +116,11 @@ Result<void> Purse::on_reveal(const rpc::Reveal& reveal) {
     COMMENSAL_TRY(tickets_.close(beacon_->id(), reveal.round));
     COMMENSAL_ASSIGN(own.value, chain_->reveal(own.round));
     COMMENSAL_TRY(beacon_->on_provider_reveal(own.round, own.value));
-    COMMENSAL_ASSIGN(const auto winners, tickets_.draw(*beacon_));
-    COMMENSAL_TRY(world_.on_drawn(beacon_->id(), own.round, winners));
+    COMMENSAL_TRY(tickets_.draw(*beacon_));
     COMMENSAL_TRY(tickets_.prune(beacon_->id(), own.round));
     return {};
   }));
-  world_.send(own);
+  world_.gateway.send(own);
   claim();
   return {};
 }
@@ -138,7 +137,7 @@ void Purse::claim() {
       claims.items.push_back({*std::move(receipt), record.output_root, record.output_salt});
     }
   }
-  if (!claims.items.empty()) world_.send(std::move(claims));
+  if (!claims.items.empty()) world_.gateway.send(std::move(claims));
 }
 
 Result<void> Purse::on_outcomes(const rpc::Outcomes& outcomes) {
@@ -176,7 +175,7 @@ void Purse::transact(ledger::Body body) {
   made.nonce = balance_->nonce;
   made.body = std::move(body);
   ledger::sign(world_.key, made);
-  world_.send(rpc::Transact{protocol::encode(made)});
+  world_.gateway.send(rpc::Transact{protocol::encode(made)});
 }
 
 void Purse::look() {

@@ -5,11 +5,10 @@
 #include <commensal/base/core/rng.hpp>
 #include <commensal/base/store/joint_store.hpp>
 #include <commensal/serve/provider/recourse.hpp>
-#include <commensal/serve/rpc/messages.hpp>
+#include <commensal/serve/rpc/link.hpp>
 #include <commensal/trade/pay/beacon/kept_chain.hpp>
 #include <commensal/trade/pay/beacon/two_party.hpp>
 #include <commensal/trade/pay/ticket/book.hpp>
-#include <functional>
 #include <optional>
 
 namespace commensal::provider {
@@ -33,14 +32,10 @@ class Purse {
     const core::Clock& clock;
     core::Rng& rng;
     const crypto::SecretKey& key;
-    std::function<void(rpc::ToGateway)> send;
-    /// All rounds up to this one are drawn; what it writes becomes durable with the draw.
-    std::function<core::Result<void>(const core::Digest& beacon, std::uint64_t round,
-                                     std::span<const core::Digest> winners)>
-        on_drawn;
+    rpc::GatewayClient& gateway;
   };
 
-  Purse(World world, const PurseConfig& config);
+  Purse(const World& world, const PurseConfig& config);
 
   /// Reads the tickets; call once before the rest. Error: kDataLoss.
   core::Result<void> open() { return tickets_.open(); }

@@ -4,15 +4,19 @@
 #include <commensal/base/protocol/commitment.hpp>
 #include <commensal/compute/kernels/numerics.hpp>
 #include <commensal/serve/provider/worker.hpp>
+#include <commensal/verify/receipt/replay.hpp>
 
 namespace commensal::provider {
-namespace {
 
+using chain::Values;
 using core::ErrorCode;
 using core::fail;
+using core::Result;
 
-core::Result<void> check_job(const rpc::Task& task, const receipt::ModelRoots& roots) {
-  const protocol::Job& job = task.job;
+namespace {
+
+Result<void> check_job(const rpc::Offer& offer, const receipt::ModelRoots& roots) {
+  const protocol::Job& job = offer.job;
   if (job.numerics_version != kernels::kNumericsVersion) {
     return fail(ErrorCode::kFailedPrecondition,
                 "the job asks for version {} of the numeric specification, this provider has {}",
@@ -22,7 +26,7 @@ core::Result<void> check_job(const rpc::Task& task, const receipt::ModelRoots& r
     return fail(ErrorCode::kFailedPrecondition, "the model is not the one that the job names");
   }
   if (job.input_commitment !=
-      protocol::commit_input(receipt::state_root(task.inputs), task.input_salt)) {
+      protocol::commit_input(receipt::state_root(offer.inputs), offer.input_salt)) {
     return fail(ErrorCode::kFailedPrecondition, "the inputs do not open the job's c_0");
   }
   return {};
@@ -30,56 +34,87 @@ core::Result<void> check_job(const rpc::Task& task, const receipt::ModelRoots& r
 
 }  // namespace
 
-core::Result<std::shared_ptr<Engine>> Worker::engine_for(const core::Digest& model,
-                                                         const std::string& session_token,
-                                                         const core::Path& model_path) {
-  const auto found = std::find_if(loaded_.begin(), loaded_.end(),
-                                  [&](const Loaded& item) { return item.model == model; });
+Result<std::shared_ptr<chain::Engine>> Worker::engine_for(const rpc::Offer& offer,
+                                                          const Place& place) {
+  const auto found = std::ranges::find_if(loaded_, [&](const Loaded& item) {
+    return item.model == offer.model && item.feeds == offer.job.feeds;
+  });
   if (found != loaded_.end()) {
     loaded_.splice(loaded_.begin(), loaded_, found);
     return loaded_.front().engine;
   }
-  if (!std::filesystem::exists(model_path)) {
-    COMMENSAL_TRY(gateway_.fetch_model(session_token, model, model_path.string()));
+  if (!std::filesystem::exists(place.model_path)) {
+    COMMENSAL_TRY(
+        gateway_.fetch_model(place.session_token, offer.model, place.model_path.string()));
   }
-  COMMENSAL_ASSIGN(auto engine, engines_.load(model_path));
+  COMMENSAL_ASSIGN(auto engine, engines_.load(place.model_path, offer.job.feeds));
   if (loaded_.size() >= limits::kEnginesMax) loaded_.pop_back();
-  loaded_.push_front({model, std::move(engine)});
+  loaded_.push_front({offer.model, offer.job.feeds, std::move(engine)});
   return loaded_.front().engine;
 }
 
-core::Result<Answer> Worker::run(const rpc::Task& task, const std::string& session_token,
-                                 const core::Path& model_path) {
-  const rpc::Task* const tasks[] = {&task};
-  return std::move(run_all(tasks, session_token, model_path)[0]);
+void Worker::add(TaskPtr task) {
+  const std::lock_guard lock(mutex_);
+  waiting_.push_back(std::move(task));
 }
 
-std::vector<core::Result<Answer>> Worker::run_all(std::span<const rpc::Task* const> tasks,
-                                                  const std::string& session_token,
-                                                  const core::Path& model_path) {
-  std::vector<core::Result<Answer>> answers(tasks.size(), Answer{});
-  const auto engine = engine_for(tasks[0]->model, session_token, model_path);
-  std::vector<const tensor::NamedTensors*> requests;
-  for (std::size_t i = 0; i < tasks.size(); ++i) {
-    const auto checked = engine ? check_job(*tasks[i], (*engine)->roots())
-                                : core::Result<void>(tl::unexpected(engine.error()));
+std::vector<TaskPtr> Worker::take(const core::Digest& model) {
+  const std::lock_guard lock(mutex_);
+  std::vector<TaskPtr> taken;
+  for (auto at = waiting_.begin(); at != waiting_.end() && taken.size() < at_once_;) {
+    const bool is_wanted = (*at)->offer.model == model || (*at)->is_withdrawn;
+    if (is_wanted && !(*at)->is_withdrawn) taken.push_back(*at);
+    at = is_wanted ? waiting_.erase(at) : at + 1;
+  }
+  return taken;
+}
+
+void Worker::finish(const TaskPtr& task, const Place& place) {
+  if (task->is_done) return;
+  if (task->is_withdrawn) {
+    const std::lock_guard lock(mutex_);
+    std::erase(waiting_, task);
+    return;
+  }
+  run_all(is_serial(task->offer.job) ? std::vector{task} : take(task->offer.model), place);
+}
+
+/// Of one model and feeds.
+void Worker::run_all(std::span<const TaskPtr> tasks, const Place& place) {
+  if (tasks.empty()) return;
+  const auto engine = engine_for(tasks[0]->offer, place);
+  std::vector<Task*> running;
+  std::vector<Values> requests;
+  for (const TaskPtr& task : tasks) {
+    const rpc::Offer& offer = task->offer;
+    task->is_done = true;
+    const auto checked = engine ? check_job(offer, (*engine)->roots())
+                                : Result<void>(tl::unexpected(engine.error()));
     if (checked) {
-      requests.push_back(&tasks[i]->inputs);
+      task->answer->engine = *engine;
     } else {
-      answers[i] = tl::unexpected(checked.error());
+      task->answer = tl::unexpected(checked.error());
+    }
+    if (!checked || is_serial(offer.job)) continue;
+    if (auto inputs = receipt::order_inputs((*engine)->graph(), offer.inputs)) {
+      running.push_back(task.get());
+      requests.push_back(*std::move(inputs));
+    } else {
+      task->answer = tl::unexpected(inputs.error());
     }
   }
-  if (requests.empty()) return answers;
+  if (requests.empty()) return;
   auto runs = (*engine)->run_all(requests);
-  auto run = runs.begin();
-  for (auto& answer : answers) {
-    if (!answer) continue;
-    answer = std::move(*run++).map([](tensor::NamedTensors&& outputs) {
-      const core::Digest root = receipt::state_root(outputs);
-      return Answer{std::move(outputs), root};
-    });
+  const graph::Graph& graph = (*engine)->graph();
+  for (std::size_t i = 0; i < running.size(); ++i) {
+    if (!runs[i]) {
+      running[i]->answer = tl::unexpected(runs[i].error());
+      continue;
+    }
+    Answer& answer = *running[i]->answer;
+    answer.outputs = receipt::name_tensors(graph, graph.outputs, *std::move(runs[i]));
+    answer.output_root = receipt::state_root(answer.outputs);
   }
-  return answers;
 }
 
 }  // namespace commensal::provider

@@ -1,51 +1,77 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <commensal/serve/provider/engine.hpp>
 #include <commensal/serve/rpc/link.hpp>
+#include <deque>
 #include <list>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <vector>
 
 namespace commensal::provider {
 
-/// What the worker makes of a task.
+/// What the worker makes of an offer: the engine, and for a job of one step what it computed.
 struct Answer {
+  std::shared_ptr<chain::Engine> engine;
   tensor::NamedTensors outputs;
-  core::Digest output_root;
+  core::Digest output_root{};
 };
 
+/// An offer on its way through the worker, to whom it belongs until it is done.
+struct Task {
+  core::Digest id{};
+  rpc::Offer offer;
+  core::Result<Answer> answer = Answer{};
+  std::atomic<bool> is_withdrawn = false;  // nobody waits for the answer: it is not computed
+  bool is_done = false;                    // the worker's alone
+};
+using TaskPtr = std::shared_ptr<Task>;
+
+/// Jobs that go round, step after step, and are kept on disk.
+inline bool is_serial(const protocol::Job& job) { return !job.feeds.empty(); }
+
 /// The part of a provider that runs off the loop: fetches models, keeps the engines that were used
-/// last, checks that a job is what it says, and computes.
-/// Thread-safety: one task at a time (core::Loop::offload).
+/// last, checks that a job is what it says, and computes jobs of one step: in order, and with the
+/// first one those that ask for the same model, `at_once` of them at most, wherever they stand in
+/// the queue. Thread-safety: one call of finish() at a time (core::Loop::offload).
 class Worker {
  public:
-  Worker(EngineFactory& engines, rpc::GatewayClient& gateway)
-      : engines_(engines), gateway_(gateway) {}
+  /// For fetch_model, and where the model's file lies or shall lie.
+  struct Place {
+    std::string session_token;
+    core::Path model_path;
+  };
 
-  /// `model_path` is where the model's file lies or shall lie.
-  /// Errors: kFailedPrecondition (the job's roots, c_0 or numeric version are not these), and what
+  Worker(EngineFactory& engines, rpc::GatewayClient& gateway, std::size_t at_once)
+      : engines_(engines), gateway_(gateway), at_once_(at_once) {}
+
+  /// A job of one step joins the queue. Thread-safety: any thread.
+  void add(TaskPtr task);
+  /// Sees to it that `task` is done; of one step, it was added. Errors in its answer:
+  /// kFailedPrecondition (the job's roots, c_0 or numeric version are not these), and what
   /// fetching, loading and running return.
-  core::Result<Answer> run(const rpc::Task& task, const std::string& session_token,
-                           const core::Path& model_path);
-  /// The same for tasks of one model, at least one, which the engine may run together.
-  std::vector<core::Result<Answer>> run_all(std::span<const rpc::Task* const> tasks,
-                                            const std::string& session_token,
-                                            const core::Path& model_path);
+  void finish(const TaskPtr& task, const Place& place);
 
  private:
   struct Loaded {
-    core::Digest model;
-    std::shared_ptr<Engine> engine;
+    core::Digest model{};
+    std::vector<protocol::Feed> feeds;
+    std::shared_ptr<chain::Engine> engine;
   };
-  core::Result<std::shared_ptr<Engine>> engine_for(const core::Digest& model,
-                                                   const std::string& session_token,
-                                                   const core::Path& model_path);
+  core::Result<std::shared_ptr<chain::Engine>> engine_for(const rpc::Offer& offer,
+                                                          const Place& place);
+  void run_all(std::span<const TaskPtr> tasks, const Place& place);
+  std::vector<TaskPtr> take(const core::Digest& model);
 
   EngineFactory& engines_;
   rpc::GatewayClient& gateway_;
+  const std::size_t at_once_;
   std::list<Loaded> loaded_;  // youngest first
+  std::mutex mutex_;
+  std::deque<TaskPtr> waiting_;  // guarded by mutex_
 };
 
 }  // namespace commensal::provider

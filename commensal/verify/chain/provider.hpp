@@ -2,45 +2,12 @@
 #pragma once
 
 #include <commensal/base/core/rng.hpp>
+#include <commensal/verify/chain/engine.hpp>
 #include <commensal/verify/chain/locate.hpp>
 #include <commensal/verify/chain/messages.hpp>
 #include <commensal/verify/chain/record.hpp>
 
 namespace commensal::chain {
-
-/// What computes a link: a session, or an adversary of the laboratory. Thread-safety: one thread.
-class Engine {
- public:
-  virtual ~Engine() = default;
-  /// Of the model that it was asked for.
-  virtual const receipt::ModelRoots& roots() const = 0;
-  virtual const graph::Graph& graph() const = 0;
-  virtual core::Result<Values> run(std::uint64_t step, const Values& inputs,
-                                   const std::optional<noise::Noise>& noise,
-                                   graph::Tracer* tracer = nullptr) = 0;
-  /// Whose nodes a tracer of that link sees; of the same structure as graph().
-  virtual const graph::Graph& graph_of(std::uint64_t step) const {
-    (void)step;
-    return graph();
-  }
-};
-
-class SessionEngine final : public Engine {
- public:
-  SessionEngine(noise::NoisySession session, const receipt::ModelRoots& roots)
-      : session_(std::move(session)), roots_(roots) {}
-  const receipt::ModelRoots& roots() const override { return roots_; }
-  const graph::Graph& graph() const override { return session_.graph(); }
-  core::Result<Values> run(std::uint64_t, const Values& inputs,
-                           const std::optional<noise::Noise>& noise,
-                           graph::Tracer* tracer) override {
-    return session_.run(inputs, noise, tracer);
-  }
-
- private:
-  noise::NoisySession session_;
-  receipt::ModelRoots roots_;
-};
 
 /// The provider's side of one chain. Before it commits, outputs and salt are durable; before it
 /// delivers, the client's signature is. After a crash, load() goes on where the store is: it

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The provider's side of chains between processes: what it refuses, and what it computes for
+// The provider's side of serial jobs between processes: what it refuses, and what it computes for
 // nothing where its gateway signs late.
 #include <gmock/gmock.h>
 #include <unistd.h>
 
 #include <commensal/base/core/manual_loop.hpp>
-#include <commensal/serve/provider/chains.hpp>
+#include <commensal/serve/provider/jobs.hpp>
 #include <commensal/verify/chain/chain_fixture.hpp>
 
 namespace commensal::provider {
@@ -34,11 +34,8 @@ class Listener final : public rpc::GatewayClient {
 class SmallFactory final : public EngineFactory {
  public:
   explicit SmallFactory(std::shared_ptr<const graph::Graph> graph) : graph_(std::move(graph)) {}
-  core::Result<std::unique_ptr<Engine>> load(const core::Path&) override {
-    return core::fail(core::ErrorCode::kUnsupported, "chains only");
-  }
-  core::Result<std::unique_ptr<chain::Engine>> load_chain(
-      const core::Path&, const std::vector<protocol::Feed>&) override {
+  core::Result<std::unique_ptr<chain::Engine>> load(const core::Path&,
+                                                    const std::vector<protocol::Feed>&) override {
     return chain::testing::engine_of(graph_);
   }
 
@@ -46,7 +43,7 @@ class SmallFactory final : public EngineFactory {
   std::shared_ptr<const graph::Graph> graph_;
 };
 
-class ProviderChains : public chain::testing::ChainTest {
+class ProviderSerialJobs : public chain::testing::ChainTest {
  protected:
   static constexpr std::uint64_t kMany = 48;
 
@@ -54,31 +51,30 @@ class ProviderChains : public chain::testing::ChainTest {
   struct Process {
     store::JointStore store;
     Purse purse;
-    Chains chains;
-    Process(ProviderChains& test)
+    std::shared_ptr<Jobs> jobs;
+    Process(ProviderSerialJobs& test)
         : store(test.provider_store_),
-          purse({store, test.clock_, test.rng_, test.provider_key_, [](rpc::ToGateway) {},
-                 [](const core::Digest&, std::uint64_t, std::span<const core::Digest>) {
-                   return core::Result<void>();
-                 }},
+          purse({store, test.clock_, test.rng_, test.provider_key_, test.money_},
                 {.stake = {}, .pay_min = {}, .chain_depth = 8}),
-          chains({test.loop_, test.rng_, store, test.provider_key_, test.listener_, test.engines_,
-                  test.cache_, purse, [] { return std::string(); }}) {}
+          jobs(
+              std::make_shared<Jobs>(Jobs::World{test.loop_, test.rng_, store, test.provider_key_,
+                                                 test.listener_, test.engines_, test.cache_, purse},
+                                     Jobs::Config())) {}
   };
 
-  ProviderChains() {
+  ProviderSerialJobs() {
     record_.job.steps = kMany;
     record_.job.noise_anchor = chain::noise_chain(noise_key_, kMany).anchor();
     record_.job.face_value = protocol::Amount(100);
     record_.job.win_threshold.fill(0x80);
     start_process();
   }
-  ~ProviderChains() override { std::filesystem::remove_all(folder_); }
+  ~ProviderSerialJobs() override { std::filesystem::remove_all(folder_); }
 
   void start_process() {
     process_ = std::make_unique<Process>(*this);
     EXPECT_TRUE(process_->purse.open());
-    EXPECT_TRUE(process_->chains.open());
+    EXPECT_TRUE(process_->jobs->open());
     std::optional<rpc::ChainPosition> gateway = rpc::ChainPosition{head_, closed_, {}};
     if (closed_ > 0) gateway->value = *chain_.reveal(closed_);
     const auto met = process_->purse.meet(gateway);
@@ -91,40 +87,45 @@ class ProviderChains : public chain::testing::ChainTest {
     ASSERT_TRUE(process_->purse.on_reveal({round, *chain_.reveal(round)}));
   }
   core::Digest id() const { return protocol::job_id(record_.job); }
-  void start_chain() {
-    process_->chains.handle(
-        rpc::ChainStart{record_.job, core::Digest{1}, record_.input_salt, record_.inputs});
+  void offer() {
+    process_->jobs->handle(
+        rpc::Offer{record_.job, core::Digest{1}, record_.input_salt, record_.inputs});
     loop_.run_until_idle();
   }
   void start_both() {
-    start_chain();
-    ASSERT_TRUE(listener_.last<rpc::ChainReady>()) << refused();
+    offer();
+    ASSERT_TRUE(listener_.last<rpc::Ready>()) << refused();
     auto client = chain::ChainClient::start(client_world(client_store_), record_);
     ASSERT_TRUE(client) << client.error().message;
     client_.emplace(*std::move(client));
   }
   void ask(const chain::Begin& begin) {
-    process_->chains.handle(rpc::ChainBegin{id(), begin.step, begin.value});
+    process_->jobs->handle(rpc::Begin{id(), begin.step, begin.value});
     loop_.run_until_idle();
   }
+  /// The last word, if it is a commitment.
+  std::optional<rpc::Commit::Item> committed() const {
+    const auto word = listener_.last<rpc::Commit>();
+    return word ? std::optional(word->items.at(0)) : std::nullopt;
+  }
   std::string refused() const {
-    const auto word = listener_.last<rpc::ChainRefuse>();
+    const auto word = listener_.last<rpc::Refuse>();
     return word ? word->reason.message : "";
   }
   /// The client signs the commitment that was said last, and takes what is delivered.
   bool sign() {
-    const auto word = listener_.last<rpc::ChainCommit>();
+    const auto word = committed();
     if (!word) return false;
     const auto signature =
-        client_->on_commit({word->link, word->commitment, word->round, word->signature});
+        client_->on_commit({word->step, word->commitment, word->round, word->signature});
     EXPECT_TRUE(signature) << signature.error().message;
     return show(*signature);
   }
   bool show(const chain::Countersign& signature) {
-    process_->chains.handle(rpc::ChainCountersign{id(), signature.step, signature.signature});
-    const auto word = listener_.last<rpc::ChainDeliver>();
+    process_->jobs->handle(rpc::Countersign{{{id(), signature.step, signature.signature}}});
+    const auto word = listener_.last<rpc::Deliver>();
     if (!word) return false;
-    EXPECT_TRUE(client_->on_deliver({word->link, word->output_salt, word->outputs}));
+    EXPECT_TRUE(client_->on_deliver({word->step, word->output_salt, word->outputs}));
     return true;
   }
 
@@ -136,7 +137,7 @@ class ProviderChains : public chain::testing::ChainTest {
   bool late_link() {
     const chain::Begin begin = *client_->begin();
     ask(begin);
-    const auto word = listener_.last<rpc::ChainCommit>();
+    const auto word = committed();
     EXPECT_TRUE(word) << refused();
     if (word) close(word->round);
     ask(begin);
@@ -145,10 +146,10 @@ class ProviderChains : public chain::testing::ChainTest {
   /// It signs in time, and shows the signature when the round is drawn.
   bool link_shown_late() {
     ask(*client_->begin());
-    const auto word = listener_.last<rpc::ChainCommit>();
+    const auto word = committed();
     EXPECT_TRUE(word) << refused();
     const auto signature =
-        client_->on_commit({word->link, word->commitment, word->round, word->signature});
+        client_->on_commit({word->step, word->commitment, word->round, word->signature});
     close(word->round);
     return show(*signature);
   }
@@ -161,7 +162,7 @@ class ProviderChains : public chain::testing::ChainTest {
       core::Path(::testing::TempDir()) / fmt::format("provider-chains-{}", ::getpid());
   core::ManualClock clock_;
   core::ManualLoop loop_{clock_};
-  Listener listener_;
+  Listener listener_, money_;
   SmallFactory engines_{graph_};
   ModelCache cache_ = *ModelCache::open(folder_, 1 << 20);
   beacon::ReverseChain chain_ = beacon::ReverseChain::make(rng_.next_digest(), 8);
@@ -172,29 +173,29 @@ class ProviderChains : public chain::testing::ChainTest {
   std::optional<chain::ChainClient> client_;
 };
 
-TEST_F(ProviderChains, EachLinkEarnsATicket) {
+TEST_F(ProviderSerialJobs, EachLinkEarnsATicket) {
   start_both();
   for (int i = 0; i < 4; ++i) ASSERT_TRUE(link_in_time()) << refused();
   EXPECT_EQ(tickets(), 4u);
   EXPECT_EQ(late().late, 0u);
 }
 
-TEST_F(ProviderChains, WhatDoesNotFitIsRefusedByName) {
+TEST_F(ProviderSerialJobs, WhatDoesNotFitIsRefusedByName) {
   ask({1, {}});
   EXPECT_THAT(refused(), HasSubstr("the chain is not at hand: start it"));
-  process_->chains.handle(rpc::ChainCountersign{id(), 1, {}});
+  process_->jobs->handle(rpc::Countersign{{{id(), 1, {}}}});
   EXPECT_THAT(refused(), HasSubstr("the chain is not at hand"));
   const protocol::Job job = record_.job;
   record_.job.provider = client_key_.address();
-  start_chain();
+  offer();
   EXPECT_THAT(refused(), HasSubstr("names another provider"));
   record_.job = job;
   record_.job.beacons = {core::Digest{9}};
-  start_chain();
+  offer();
   EXPECT_THAT(refused(), HasSubstr("not the beacon that we agreed on"));
   record_.job = job;
   record_.input_salt[0] ^= 1;
-  start_chain();
+  offer();
   EXPECT_THAT(refused(), HasSubstr("do not open the job's c_0"));
   record_.input_salt[0] ^= 1;
   start_both();
@@ -203,43 +204,43 @@ TEST_F(ProviderChains, WhatDoesNotFitIsRefusedByName) {
   EXPECT_THAT(refused(), HasSubstr("link 2 is begun where link 0 of 48"));
   ask({1, core::Digest{3}});
   EXPECT_THAT(refused(), HasSubstr("does not lead to the one before"));
-  process_->chains.handle(rpc::ChainCountersign{id(), 1, {}});
+  process_->jobs->handle(rpc::Countersign{{{id(), 1, {}}}});
   EXPECT_THAT(refused(), HasSubstr("link 1 is countersigned where link 0"));
   // Whoever was refused begins again, and nothing is lost.
-  start_chain();
+  offer();
   ASSERT_TRUE(link_in_time()) << refused();
 }
 
-TEST_F(ProviderChains, ARepeatedWordHasTheSameAnswer) {
+TEST_F(ProviderSerialJobs, ARepeatedWordHasTheSameAnswer) {
   start_both();
   const chain::Begin begin = *client_->begin();
   ask(begin);
-  const auto first = listener_.last<rpc::ChainCommit>();
+  const auto first = committed();
   ask(begin);
-  const auto again = listener_.last<rpc::ChainCommit>();
+  const auto again = committed();
   ASSERT_TRUE(first && again);
   EXPECT_EQ(first->commitment, again->commitment);
   EXPECT_EQ(first->round, again->round);
   start_process();
-  start_chain();
+  offer();
   ask(begin);
-  ASSERT_TRUE(listener_.last<rpc::ChainCommit>());
-  EXPECT_EQ(listener_.last<rpc::ChainCommit>()->commitment, first->commitment);
+  ASSERT_TRUE(committed());
+  EXPECT_EQ(committed()->commitment, first->commitment);
   EXPECT_TRUE(sign());
   EXPECT_EQ(tickets(), 1u);
 }
 
-TEST_F(ProviderChains, AChainThatIsAtWorkIsLeftAlone) {
+TEST_F(ProviderSerialJobs, AChainThatIsAtWorkIsLeftAlone) {
   start_both();
   const chain::Begin begin = *client_->begin();
-  process_->chains.handle(rpc::ChainBegin{id(), begin.step, begin.value});
-  process_->chains.handle(rpc::ChainBegin{id(), begin.step, begin.value});
+  process_->jobs->handle(rpc::Begin{id(), begin.step, begin.value});
+  process_->jobs->handle(rpc::Begin{id(), begin.step, begin.value});
   EXPECT_THAT(refused(), HasSubstr("the chain is at work"));
   loop_.run_until_idle();
-  EXPECT_TRUE(listener_.last<rpc::ChainCommit>());
+  EXPECT_TRUE(committed());
 }
 
-TEST_F(ProviderChains, OnlySoManyLinksAreComputedForNothing) {
+TEST_F(ProviderSerialJobs, OnlySoManyLinksAreComputedForNothing) {
   start_both();
   for (std::uint64_t i = 1; i <= limits::kLateLinksMax + 1; ++i) {  // one chain is at hand
     ASSERT_TRUE(late_link()) << refused();
@@ -248,40 +249,39 @@ TEST_F(ProviderChains, OnlySoManyLinksAreComputedForNothing) {
   EXPECT_EQ(tickets(), 0u);
   EXPECT_FALSE(late_link());
   EXPECT_THAT(refused(), HasSubstr("link 4: signed too late for its ticket, as 3 links before it"));
-  EXPECT_EQ(listener_.last<rpc::ChainRefuse>()->reason.code,
-            core::ErrorCode::kFailedPrecondition);
+  EXPECT_EQ(listener_.last<rpc::Refuse>()->reason.code, core::ErrorCode::kFailedPrecondition);
   // Nor is it to be had by asking again, or by starting the chain anew.
   ask(*client_->begin());
   EXPECT_THAT(refused(), HasSubstr("signed too late"));
-  start_chain();
+  offer();
   ask(*client_->begin());
   EXPECT_THAT(refused(), HasSubstr("signed too late"));
 }
 
-TEST_F(ProviderChains, ASignatureThatIsShownAfterTheDrawCountsAsWell) {
+TEST_F(ProviderSerialJobs, ASignatureThatIsShownAfterTheDrawCountsAsWell) {
   start_both();
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(link_shown_late()) << refused();
   EXPECT_EQ(late().late, 3u);
   EXPECT_FALSE(link_shown_late());
   EXPECT_THAT(refused(), HasSubstr("link 4: signed too late"));
   // The refusal put the chain aside; taking it up again changes nothing.
-  start_chain();
+  offer();
   EXPECT_FALSE(show(*client_->pending()));
   EXPECT_THAT(refused(), HasSubstr("link 4: signed too late"));
   EXPECT_EQ(late().late, 3u);
 }
 
-TEST_F(ProviderChains, ACrashOfTheProviderForgetsNothingAndIsNotHeldAgainstTheClient) {
+TEST_F(ProviderSerialJobs, ACrashOfTheProviderForgetsNothingAndIsNotHeldAgainstTheClient) {
   start_both();
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(late_link()) << refused();
   // This one is begun, and late because we were gone.
   const chain::Begin begin = *client_->begin();
   ask(begin);
-  const auto word = listener_.last<rpc::ChainCommit>();
+  const auto word = committed();
   ASSERT_TRUE(word);
   closed_ = word->round;
   start_process();
-  start_chain();
+  offer();
   ask(begin);
   ASSERT_TRUE(sign()) << refused();
   EXPECT_EQ(late().late, 3u);
@@ -289,7 +289,7 @@ TEST_F(ProviderChains, ACrashOfTheProviderForgetsNothingAndIsNotHeldAgainstTheCl
   EXPECT_THAT(refused(), HasSubstr("link 5: signed too late"));
 }
 
-TEST_F(ProviderChains, LinksWithTicketsMakeUpForLateOnes) {
+TEST_F(ProviderSerialJobs, LinksWithTicketsMakeUpForLateOnes) {
   start_both();
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(late_link()) << refused();
   for (std::uint64_t i = 0; i < limits::kLinksPerLate; ++i) {

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <commensal/base/core/limits_chains.hpp>
+#include <commensal/serve/provider/serial_jobs.hpp>
+
+namespace commensal::provider {
+
+using core::ErrorCode;
+using core::fail;
+using core::Result;
+
+namespace {
+
+/// The receipt of the last step so far, its client's signature perhaps missing.
+protocol::Receipt receipt_of(const chain::ChainProvider& provider) {
+  const chain::LinkRecord& link = provider.last();
+  return {provider.job(),  link.step,          link.body.commitment,
+          link.body.round, link.body.provider, link.body.client};
+}
+
+}  // namespace
+
+Result<void> SerialJobs::open() {
+  COMMENSAL_ASSIGN(kept_, chain::count_chains(world_.store));
+  return {};
+}
+
+SerialJobs::LivePtr SerialJobs::find(const core::Digest& job) const {
+  const auto found = live_.find(job);
+  return found == live_.end() ? nullptr : found->second;
+}
+
+Result<SerialJobs::LivePtr> SerialJobs::at_hand(const core::Digest& job) {
+  LivePtr live = find(job);
+  if (!live) return fail(ErrorCode::kUnavailable, "the chain is not at hand: start it");
+  if (live->is_busy) return fail(ErrorCode::kUnavailable, "the chain is at work");
+  live->used = ++uses_;
+  return live;
+}
+
+bool SerialJobs::is_known(const core::Digest& job) {
+  const auto is_there = chain::ChainRows(world_.store, job).is_there();
+  return is_there && *is_there;
+}
+
+Result<void> SerialJobs::make_room() {
+  if (live_.size() < limits::kChainsLiveMax) return {};
+  auto oldest = live_.end();
+  for (auto item = live_.begin(); item != live_.end(); ++item) {
+    if (item->second->is_busy) continue;
+    if (oldest == live_.end() || item->second->used < oldest->second->used) oldest = item;
+  }
+  if (oldest == live_.end()) {
+    return fail(ErrorCode::kUnavailable, "{} chains are at work, no more at a time", live_.size());
+  }
+  live_.erase(oldest);
+  return {};
+}
+
+Result<SerialJobs::LivePtr> SerialJobs::take_up(const core::Digest& job) {
+  COMMENSAL_ASSIGN(const bool is_known, chain::ChainRows(world_.store, job).is_there());
+  if (!is_known && kept_ >= limits::kChainsKeptMax) {
+    return fail(ErrorCode::kResourceExhausted, "the provider keeps {} chains, its limit", kept_);
+  }
+  COMMENSAL_TRY(make_room());
+  kept_ += is_known ? 0 : 1;
+  const auto live = std::make_shared<Live>();
+  live->id = job;
+  live->is_new = !is_known;
+  live->used = ++uses_;
+  live_.emplace(job, live);
+  return live;
+}
+
+void SerialJobs::drop(const core::Digest& job) {
+  const LivePtr live = find(job);
+  if (live == nullptr) return;
+  kept_ -= live->is_new ? 1 : 0;
+  live_.erase(job);
+}
+
+Result<void> SerialJobs::begin(Live& live, const rpc::Offer& offer,
+                               std::shared_ptr<chain::Engine> engine) {
+  live.engine = std::move(engine);
+  const chain::ChainProvider::World world{world_.store, world_.rng, world_.key, *live.engine};
+  if (!live.is_new) {
+    COMMENSAL_ASSIGN(auto loaded, chain::ChainProvider::load(world, live.id));
+    live.provider.emplace(std::move(loaded));
+    if (!at_work_.contains(live.id)) live.excused = live.provider->last().step;
+    return {};
+  }
+  COMMENSAL_ASSIGN(auto started,
+                   chain::ChainProvider::start(world, {offer.job, offer.input_salt, offer.inputs}));
+  live.provider.emplace(std::move(started));
+  live.is_new = false;
+  return {};
+}
+
+Result<std::optional<chain::Commit>> SerialJobs::asked(Live& live, const chain::Begin& begin) {
+  COMMENSAL_ASSIGN(const auto made, live.provider->asked(begin));
+  if (!made) return std::nullopt;
+  const std::uint64_t next = world_.purse.round_for(live.provider->job());
+  const bool is_late = made->round != protocol::kNoDraw && made->round + 2 <= next;
+  if (!is_late) return made;
+  chain::Commit again;
+  COMMENSAL_TRY(world_.store.together([&]() -> Result<void> {
+    COMMENSAL_TRY(note_late(live));
+    COMMENSAL_ASSIGN(again, live.provider->sign_again(protocol::kNoDraw));
+    return {};
+  }));
+  return again;
+}
+
+Result<void> SerialJobs::note_late(const Live& live) {
+  const std::uint64_t step = live.provider->last().step;
+  if (step == live.excused) return {};
+  const auto noted = late_.add(world_.purse.gateway(), limits::kLateLinksMax + live_.size());
+  return noted ? noted : core::in_context(fmt::format("link {}", step), noted.error());
+}
+
+Result<chain::Commit> SerialJobs::commit(Live& live, const chain::Begin& begin,
+                                         chain::Values outputs) {
+  chain::Commit made;
+  COMMENSAL_TRY(world_.store.together([&]() -> Result<void> {
+    chain::ChainProvider& provider = *live.provider;
+    at_work_.insert(live.id);
+    COMMENSAL_ASSIGN(
+        made, provider.commit(begin, world_.purse.round_for(provider.job()), std::move(outputs)));
+    const ticket::NewTicket ticket{receipt_of(provider),
+                                   receipt::state_root(provider.last().outputs),
+                                   provider.last().output_salt};
+    return world_.purse.commit({&ticket, 1});
+  }));
+  return made;
+}
+
+/// A signature that comes after its round was drawn: the ticket is void, and the step is late.
+Result<chain::Deliver> SerialJobs::take_signature(Live& live, const chain::Countersign& message) {
+  const chain::LinkRecord& link = live.provider->last();
+  const bool is_first = link.phase == chain::LinkPhase::kCommitted && message.step == link.step &&
+                        link.body.round != protocol::kNoDraw;
+  const ticket::Record* const ticket =
+      is_first ? world_.purse.tickets().find(protocol::ticket_id(receipt_of(*live.provider).body()))
+               : nullptr;
+  const bool counts = ticket != nullptr && ticket->state == ticket::State::kCommitted;
+  if (is_first && !counts) COMMENSAL_TRY(note_late(live));
+  COMMENSAL_ASSIGN(chain::Deliver made, live.provider->countersign(message));
+  if (!counts) return made;
+  const protocol::Receipt receipt = receipt_of(*live.provider);
+  COMMENSAL_TRY(world_.purse.countersign({&receipt, 1}));
+  COMMENSAL_TRY(late_.in_time(world_.purse.gateway()));
+  return made;
+}
+
+Result<chain::Deliver> SerialJobs::countersign(Live& live, const chain::Countersign& message) {
+  chain::Deliver made;
+  COMMENSAL_TRY(world_.store.together([&]() -> Result<void> {
+    COMMENSAL_ASSIGN(made, take_signature(live, message));
+    return {};
+  }));
+  return made;
+}
+
+}  // namespace commensal::provider
