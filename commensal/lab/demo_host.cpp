@@ -167,8 +167,8 @@ struct World {
       one.gateway = fmt::format("127.0.0.1:{}", gateway->link_port());
       one.name = name;
       one.why_paused = host.why_paused();
-      COMMENSAL_ASSIGN(auto daemon,
-                       daemon::ProviderDaemon::start(one, std::make_unique<IdleEngines>(host.pacer())));
+      COMMENSAL_ASSIGN(auto daemon, daemon::ProviderDaemon::start(
+                                        one, std::make_unique<IdleEngines>(host.pacer())));
       providers.push_back(std::move(daemon));
     }
     return wait_for_providers(*gateway, providers.size());
