@@ -26,7 +26,7 @@ class HostKeeping {
   void tell(const guest::Report& report) { seat_->tell(report); }
   /// One line whenever the guest starts, stops or is stopped; else every `every_s`.
   void show(double every_s);
-  /// Why the guest stands still, for provider::DaemonConfig::why_paused. One thread.
+  /// Why the guest stands still, for daemon::ProviderDaemonConfig::why_paused. One thread.
   std::string why_paused();
   /// Lets the guest's threads go, so that they can end.
   void release();

@@ -11,8 +11,8 @@
 #include <apps/provider_status.hpp>
 #include <apps/service.hpp>
 #include <array>
-#include <commensal/collocation/guest/metrics.hpp>
-#include <commensal/serve/provider/daemon.hpp>
+#include <commensal/collocation/machine/metrics.hpp>
+#include <commensal/serve/daemon/provider_daemon.hpp>
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -26,7 +26,7 @@ using Json = nlohmann::ordered_json;
 constexpr double kShowHostEveryS = 10;
 
 struct Options {
-  provider::DaemonConfig daemon;
+  daemon::ProviderDaemonConfig daemon;
   std::string folder;
   KeyOptions key;
   BackendOptions backend;
@@ -85,7 +85,7 @@ Result<int> run(Options& options) {
   std::unique_ptr<provider::EngineFactory> engines =
       host ? host->engines(session) : std::make_unique<provider::SessionEngineFactory>(session);
   COMMENSAL_ASSIGN(const auto daemon,
-                   provider::Daemon::start(options.daemon, std::move(engines)));
+                   daemon::ProviderDaemon::start(options.daemon, std::move(engines)));
   const std::string address = crypto::to_text(daemon->address());
   if (options.json) {
     Json said = {{"address", address}, {"gateway", options.daemon.gateway}};

@@ -6,7 +6,7 @@
 #include <apps/money_requests.hpp>
 #include <commensal/base/core/clock.hpp>
 #include <commensal/base/store/sqlite_store.hpp>
-#include <commensal/serve/gateway/http/money_json.hpp>
+#include <commensal/serve/http/money_json.hpp>
 #include <memory>
 
 namespace commensal::apps {

@@ -113,7 +113,7 @@ class Senders {
   std::vector<std::thread> threads_;
 };
 
-Result<void> wait_until_settled(gateway::Daemon& gateway, const std::function<void()>& tick) {
+Result<void> wait_until_settled(daemon::GatewayDaemon& gateway, const std::function<void()>& tick) {
   for (int i = 0; i < kSettleWaits; ++i) {
     std::size_t pending = 0;
     gateway.ask(

@@ -47,7 +47,7 @@ DemoTerms demo_terms(double audit_probability, int requests) {
   return terms;
 }
 
-core::Result<void> DemoPurses::fund(gateway::Daemon& gateway, const DemoTerms& terms,
+core::Result<void> DemoPurses::fund(daemon::GatewayDaemon& gateway, const DemoTerms& terms,
                                     const crypto::Address& consumer, std::size_t providers) {
   core::Result<void> done;
   gateway.ask([&](gateway::Gateway& live) {
@@ -80,7 +80,7 @@ core::Result<void> DemoPurses::fund(gateway::Daemon& gateway, const DemoTerms& t
   return core::fail(core::ErrorCode::kUnavailable, "the providers did not lock their stakes");
 }
 
-DemoPurses::Balances DemoPurses::balances_of(gateway::Daemon& gateway) {
+DemoPurses::Balances DemoPurses::balances_of(daemon::GatewayDaemon& gateway) {
   Balances found;
   gateway.ask([&](gateway::Gateway& live) { found = live.ledger().balances.rows(); });
   return found;
@@ -93,7 +93,7 @@ std::string DemoPurses::owner_of(const ledger::AccountId& account) const {
                                                                   : crypto::to_text(account.owner);
 }
 
-DemoMoney DemoPurses::report(gateway::Daemon& gateway, const DemoTerms& terms) const {
+DemoMoney DemoPurses::report(daemon::GatewayDaemon& gateway, const DemoTerms& terms) const {
   DemoMoney made;
   made.price = to_text(terms.gateway.price);
   made.face_value = to_text(terms.gateway.face_value);

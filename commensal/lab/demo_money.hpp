@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <commensal/serve/gateway/daemon.hpp>
-#include <commensal/serve/provider/daemon.hpp>
+#include <commensal/serve/daemon/gateway_daemon.hpp>
+#include <commensal/serve/daemon/provider_daemon.hpp>
 #include <map>
 #include <string>
 #include <vector>
@@ -43,15 +43,15 @@ class DemoPurses {
   void add(const std::string& name, const crypto::Address& address) { names_[address] = name; }
 
   /// Deposits for all, escrow for the gateway; waits until the providers have locked their stakes.
-  core::Result<void> fund(gateway::Daemon& gateway, const DemoTerms& terms,
+  core::Result<void> fund(daemon::GatewayDaemon& gateway, const DemoTerms& terms,
                           const crypto::Address& consumer, std::size_t providers);
   /// From the ledger of the running gateway.
-  DemoMoney report(gateway::Daemon& gateway, const DemoTerms& terms) const;
+  DemoMoney report(daemon::GatewayDaemon& gateway, const DemoTerms& terms) const;
 
  private:
   using Balances = std::map<ledger::AccountId, protocol::Amount>;
 
-  static Balances balances_of(gateway::Daemon& gateway);
+  static Balances balances_of(daemon::GatewayDaemon& gateway);
   std::string owner_of(const ledger::AccountId& account) const;
 
   std::map<crypto::Address, std::string> names_;

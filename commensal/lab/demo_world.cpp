@@ -19,7 +19,7 @@ core::Result<std::string> read_token(const core::Path& file) {
 
 }  // namespace
 
-core::Result<void> wait_for_providers(gateway::Daemon& gateway, std::size_t expected) {
+core::Result<void> wait_for_providers(daemon::GatewayDaemon& gateway, std::size_t expected) {
   for (int i = 0; i < kConnectWaits; ++i) {
     std::size_t connected = 0;
     gateway.ask([&](gateway::Gateway& live) {
@@ -31,7 +31,7 @@ core::Result<void> wait_for_providers(gateway::Daemon& gateway, std::size_t expe
   return core::fail(core::ErrorCode::kUnavailable, "the providers did not connect to the gateway");
 }
 
-core::Result<client::ClientOptions> make_consumer(const gateway::Daemon& gateway) {
+core::Result<client::ClientOptions> make_consumer(const daemon::GatewayDaemon& gateway) {
   client::ClientOptions options{.url = fmt::format("http://127.0.0.1:{}", gateway.http_port()),
                                 .token = ""};
   COMMENSAL_ASSIGN(options.token, read_token(gateway.token_file()));
@@ -133,26 +133,26 @@ void DemoRecorder::on_replaced(const gateway::ReceiptRecord&, const gateway::Rec
 
 core::Result<DemoWorld> DemoWorld::start(const DemoOptions& options, DemoRecorder& recorder) {
   DemoWorld world;
-  gateway::DaemonConfig gateway;
+  daemon::GatewayDaemonConfig gateway;
   gateway.folder = options.folder / "gateway";
   gateway.http_port = 0;
   gateway.link_address = "127.0.0.1:0";
   world.terms = demo_terms(options.audit_probability, options.requests);
   gateway.gateway.audit_probability = 0;  // beyond the winners, which always are
   gateway.gateway.money = world.terms.gateway;
-  COMMENSAL_ASSIGN(world.gateway, gateway::Daemon::start(gateway, &recorder));
+  COMMENSAL_ASSIGN(world.gateway, daemon::GatewayDaemon::start(gateway, &recorder));
 
   const auto honest = [] {
     return std::make_unique<provider::SessionEngineFactory>(graph::SessionOptions{});
   };
   const auto add = [&](const std::string& name, std::unique_ptr<provider::EngineFactory> engines,
                        bool is_honest) -> core::Result<void> {
-    provider::DaemonConfig config;
+    daemon::ProviderDaemonConfig config;
     config.folder = options.folder / name;
     config.gateway = fmt::format("127.0.0.1:{}", world.gateway->link_port());
     config.name = name;
     config.purse = world.terms.provider;
-    COMMENSAL_ASSIGN(auto daemon, provider::Daemon::start(config, std::move(engines)));
+    COMMENSAL_ASSIGN(auto daemon, daemon::ProviderDaemon::start(config, std::move(engines)));
     recorder.add_provider(daemon->address(), name, is_honest);
     world.purses.add(name, daemon->address());
     world.providers.push_back(std::move(daemon));

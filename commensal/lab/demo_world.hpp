@@ -3,8 +3,8 @@
 
 #include <commensal/lab/demo.hpp>
 #include <commensal/serve/client/client.hpp>
-#include <commensal/serve/gateway/daemon.hpp>
-#include <commensal/serve/provider/daemon.hpp>
+#include <commensal/serve/daemon/gateway_daemon.hpp>
+#include <commensal/serve/daemon/provider_daemon.hpp>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -38,8 +38,8 @@ class DemoRecorder final : public gateway::Observer {
 /// The gateway and the three providers on loopback, ready for requests: model pushed, all
 /// connected. They end with the object, providers first.
 struct DemoWorld {
-  std::unique_ptr<gateway::Daemon> gateway;
-  std::vector<std::unique_ptr<provider::Daemon>> providers;
+  std::unique_ptr<daemon::GatewayDaemon> gateway;
+  std::vector<std::unique_ptr<daemon::ProviderDaemon>> providers;
   client::ClientOptions consumer;  // of the account "demo", which owns the model
   DemoTerms terms;
   DemoPurses purses;
@@ -48,9 +48,9 @@ struct DemoWorld {
 };
 
 /// Until so many are connected. Error: kUnavailable.
-core::Result<void> wait_for_providers(gateway::Daemon& gateway, std::size_t expected);
+core::Result<void> wait_for_providers(daemon::GatewayDaemon& gateway, std::size_t expected);
 /// A new account "demo" of this gateway.
-core::Result<client::ClientOptions> make_consumer(const gateway::Daemon& gateway);
+core::Result<client::ClientOptions> make_consumer(const daemon::GatewayDaemon& gateway);
 core::Result<void> push_model(const client::ClientOptions& consumer, const std::string& name,
                               core::ByteView model);
 

@@ -2,7 +2,7 @@
 // Chains between the real programs: provider, gateway and auditor, killed at random moments.
 #include <commensal/compute/graph/onnx/import.hpp>
 #include <commensal/lab/adversaries.hpp>
-#include <commensal/serve/provider/daemon.hpp>
+#include <commensal/serve/daemon/provider_daemon.hpp>
 #include <commensal/verify/chain/record.hpp>
 #include <commensal/verify/receipt/replay.hpp>
 
@@ -55,12 +55,12 @@ class ChainSystem : public System {
             "one",
             "--json"};
   }
-  std::unique_ptr<provider::Daemon> start_cheat(serial::Lies lies) {
-    provider::DaemonConfig config;
+  std::unique_ptr<daemon::ProviderDaemon> start_cheat(serial::Lies lies) {
+    daemon::ProviderDaemonConfig config;
     config.folder = folder_.at("cheat");
     config.gateway = "127.0.0.1:" + link_port_;
     config.name = "cheat";
-    return *provider::Daemon::start(config, lab::make_chain_cheat(std::move(lies)));
+    return *daemon::ProviderDaemon::start(config, lab::make_chain_cheat(std::move(lies)));
   }
   bool is_running() {
     auto client = connect();

@@ -4,7 +4,7 @@
 #include <commensal/base/store/memory_store.hpp>
 #include <commensal/serve/client/client.hpp>
 #include <commensal/serve/gateway/gateway.hpp>
-#include <commensal/serve/gateway/http/server.hpp>
+#include <commensal/serve/http/server.hpp>
 #include <commensal/serve/provider/provider.hpp>
 #include <commensal/serve/rpc/asio_loop.hpp>
 #include <commensal/serve/rpc/direct.hpp>
