@@ -36,21 +36,14 @@ Result<void> check_job(const rpc::Offer& offer, const receipt::ModelRoots& roots
 
 Result<std::shared_ptr<chain::Engine>> Worker::engine_for(const rpc::Offer& offer,
                                                           const Place& place) {
-  const auto found = std::ranges::find_if(loaded_, [&](const Loaded& item) {
-    return item.model == offer.model && item.feeds == offer.job.feeds;
-  });
-  if (found != loaded_.end()) {
-    loaded_.splice(loaded_.begin(), loaded_, found);
-    return loaded_.front().engine;
-  }
+  const Key key{offer.model, offer.job.feeds};
+  if (const auto* const found = loaded_.find(key)) return *found;
   if (!std::filesystem::exists(place.model_path)) {
     COMMENSAL_TRY(
         gateway_.fetch_model(place.session_token, offer.model, place.model_path.string()));
   }
   COMMENSAL_ASSIGN(auto engine, engines_.load(place.model_path, offer.job.feeds));
-  if (loaded_.size() >= limits::kEnginesMax) loaded_.pop_back();
-  loaded_.push_front({offer.model, offer.job.feeds, std::move(engine)});
-  return loaded_.front().engine;
+  return loaded_.add(key, std::move(engine));
 }
 
 void Worker::add(TaskPtr task) {

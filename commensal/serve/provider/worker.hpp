@@ -2,10 +2,10 @@
 #pragma once
 
 #include <atomic>
+#include <commensal/base/core/recently_used.hpp>
 #include <commensal/serve/provider/engine.hpp>
 #include <commensal/serve/rpc/link.hpp>
 #include <deque>
-#include <list>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -56,10 +56,10 @@ class Worker {
   void finish(const TaskPtr& task, const Place& place);
 
  private:
-  struct Loaded {
+  struct Key {
     core::Digest model{};
     std::vector<protocol::Feed> feeds;
-    std::shared_ptr<chain::Engine> engine;
+    bool operator==(const Key&) const = default;
   };
   core::Result<std::shared_ptr<chain::Engine>> engine_for(const rpc::Offer& offer,
                                                           const Place& place);
@@ -69,7 +69,7 @@ class Worker {
   EngineFactory& engines_;
   rpc::GatewayClient& gateway_;
   const std::size_t at_once_;
-  std::list<Loaded> loaded_;  // youngest first
+  core::RecentlyUsed<Key, std::shared_ptr<chain::Engine>> loaded_{limits::kEnginesMax};
   std::mutex mutex_;
   std::deque<TaskPtr> waiting_;  // guarded by mutex_
 };
