@@ -11,7 +11,7 @@
 #include <apps/provider_status.hpp>
 #include <apps/service.hpp>
 #include <array>
-#include <commensal/collocation/machine/metrics.hpp>
+#include <commensal/collocation/guest/metrics.hpp>
 #include <commensal/serve/daemon/provider_daemon.hpp>
 #include <cstdio>
 #include <memory>
