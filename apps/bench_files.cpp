@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fcntl.h>
 #include <spawn.h>
 #include <sys/wait.h>
 
@@ -15,23 +16,6 @@ using core::Result;
 namespace {
 
 constexpr const char* kPython = "/usr/bin/python3";  // Debian's: the one that has torchvision
-
-// Exit status of a command whose standard output goes to standard error.
-int run_to_end(std::vector<std::string> command) {
-  std::vector<char*> pointers;
-  for (std::string& word : command) pointers.push_back(word.data());
-  pointers.push_back(nullptr);
-  posix_spawn_file_actions_t actions;
-  ::posix_spawn_file_actions_init(&actions);
-  ::posix_spawn_file_actions_adddup2(&actions, 2, 1);
-  pid_t pid = -1;
-  int status = -1;
-  const bool started =
-      ::posix_spawnp(&pid, pointers[0], &actions, nullptr, pointers.data(), environ) == 0;
-  ::posix_spawn_file_actions_destroy(&actions);
-  if (!started || ::waitpid(pid, &status, 0) != pid) return -1;
-  return status;
-}
 
 }  // namespace
 
@@ -51,6 +35,28 @@ Result<Path> source_file(const Path& name) {
   }
   return fail(ErrorCode::kNotFound, "no '{}' in any folder above '{}'; run a build in a clone",
               name.string(), program.string());
+}
+
+int run_to_end(std::vector<std::string> command, const Path& output) {
+  std::vector<char*> pointers;
+  for (std::string& word : command) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  ::posix_spawn_file_actions_init(&actions);
+  if (output.empty()) {
+    ::posix_spawn_file_actions_adddup2(&actions, 2, 1);
+  } else {
+    ::posix_spawn_file_actions_addopen(&actions, 1, output.c_str(), O_WRONLY | O_CREAT | O_TRUNC,
+                                       0600);
+    ::posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
+  }
+  pid_t pid = -1;
+  int status = -1;
+  const bool started =
+      ::posix_spawnp(&pid, pointers[0], &actions, nullptr, pointers.data(), environ) == 0;
+  ::posix_spawn_file_actions_destroy(&actions);
+  if (!started || ::waitpid(pid, &status, 0) != pid) return -1;
+  return status;
 }
 
 Path default_models_folder() {
@@ -78,7 +84,7 @@ Result<void> export_missing(const Path& folder, const std::vector<std::string>& 
               missing.front(), folder.string(), kPython, script.string(), folder.string());
 }
 
-Result<std::vector<std::string>> peer_command() {
+Result<std::vector<std::string>> onnxruntime_command() {
   COMMENSAL_ASSIGN(const Path worker, source_file("tests/peer/bench_worker.mjs"));
   if (std::filesystem::exists(worker.parent_path() / "node_modules/onnxruntime-node")) {
     return std::vector<std::string>{"node", worker.string()};

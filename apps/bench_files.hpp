@@ -22,8 +22,12 @@ core::Path default_models_folder();
 /// Errors, with a line that says what to run: kNotFound (the script), kFailedPrecondition.
 core::Result<void> export_missing(const core::Path& folder, const std::vector<std::string>& models);
 
-/// The command that starts the peer's worker. Error: kFailedPrecondition (it is not installed; says
-/// what to run).
-core::Result<std::vector<std::string>> peer_command();
+/// The command that starts ONNX Runtime's worker. Error: kFailedPrecondition (it is not installed;
+/// says what to run).
+core::Result<std::vector<std::string>> onnxruntime_command();
+
+/// Exit status of a command, -1 where it cannot be started. Its standard output goes to standard
+/// error, or into a file, its standard error nowhere then.
+int run_to_end(std::vector<std::string> command, const core::Path& output = {});
 
 }  // namespace commensal::apps

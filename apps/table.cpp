@@ -161,6 +161,7 @@ constexpr Command kTable[] = {
      declare_conformance},
     {"bench", "Measure this program: its runtime beside another one, tickets, ledger, verification",
      "commensal bench runtime --peer onnxruntime\n"
+     "commensal bench runtime --peer older/commensal --skip-load\n"
      "commensal bench runtime --threads 1 --batch 1 --models resnet18,vgg11 --skip-load\n"
      "commensal bench runtime --json\n"
      "commensal bench tickets --json\n"

@@ -3,6 +3,7 @@
 #include <apps/bench_files.hpp>
 #include <apps/bench_polite.hpp>
 #include <apps/command.hpp>
+#include <apps/older_build.hpp>
 #include <apps/progress.hpp>
 #include <commensal/base/core/temporary_folder.hpp>
 #include <commensal/lab/bench/report.hpp>
@@ -41,6 +42,27 @@ std::function<Result<lab::Runner>()> starter(std::vector<std::string> command) {
   };
 }
 
+// Who is started on the other side, and what must be so before a figure is taken.
+Result<void> find_peer(Options& options) {
+  lab::BenchOptions& bench = options.bench;
+  COMMENSAL_ASSIGN(const auto program, own_program());
+  bench.ours = starter({program.string(), "bench", "worker"});
+  if (options.peer == "onnxruntime") {
+    COMMENSAL_ASSIGN(const auto command, onnxruntime_command());
+    bench.theirs = starter(command);
+    return {};
+  }
+  COMMENSAL_ASSIGN(const auto command, older_build_command(options.peer));
+  bench.peer = lab::Peer::kOlderBuild;
+  bench.theirs = starter(command);
+  bench.check = [program, peer = core::Path(command.front()),
+                 threads = std::ranges::max(bench.threads)](
+                    const core::Path& model, const std::vector<lab::InputFile>& inputs) {
+    return same_outputs(program, peer, model, inputs, threads);
+  };
+  return {};
+}
+
 Result<int> bench_runtime(Options& options) {
   lab::BenchOptions& bench = options.bench;
   bench.folder = options.models_dir;
@@ -49,11 +71,8 @@ Result<int> bench_runtime(Options& options) {
   }
   if (options.skip_load) bench.load_repeats = 0;
   if (options.skip_latency) bench.repeats = 0;
+  COMMENSAL_TRY(find_peer(options));
   COMMENSAL_TRY(export_missing(bench.folder, bench.models));
-  COMMENSAL_ASSIGN(const auto peer, peer_command());
-  COMMENSAL_ASSIGN(const auto program, own_program());
-  bench.ours = starter({program.string(), "bench", "worker"});
-  bench.theirs = starter(peer);
   Progress progress("bench");
   bench.progress = [&progress](const std::string&, std::size_t done, std::size_t total) {
     progress.show(done, total);
@@ -166,8 +185,7 @@ void declare_tickets(CLI::App& app, Options& options) {
 }
 
 void declare_runtime(CLI::App& app, Options& options) {
-  app.add_option("--peer", options.peer, "The runtime to compare with")
-      ->check(CLI::IsMember({"onnxruntime"}))
+  app.add_option("--peer", options.peer, "onnxruntime, or the path of another build of this program")
       ->capture_default_str();
   app.add_option("--threads", options.bench.threads, "Numbers of threads")
       ->delimiter(',')
@@ -201,8 +219,8 @@ Run declare_bench(CLI::App& app) {
   app.require_subcommand(1);
   CLI::App* runtime = app.add_subcommand(
       "runtime",
-      "Latency, load time and memory beside another runtime; exit status 2 if a bar is "
-      "missed");
+      "Latency, load time and memory beside another runtime or an older build; exit status 2 if a "
+      "bar is missed");
   declare_runtime(*runtime, *options);
   CLI::App* tickets = app.add_subcommand(
       "tickets",

@@ -49,7 +49,7 @@ class ModelBench {
       COMMENSAL_TRY(load(report));
     }
     for (const std::int64_t batch : options_.repeats > 0 ? options_.batches : kNoBatches) {
-      COMMENSAL_ASSIGN(const auto inputs, write_inputs(*graph_, batch, scratch_));
+      COMMENSAL_ASSIGN(const auto inputs, checked_inputs(batch));
       if (!inputs) {
         report.notes.push_back(fmt::format("{} has a fixed batch, not {}", model_, batch));
         continue;
@@ -70,6 +70,12 @@ class ModelBench {
     if (options_.progress) {
       options_.progress(fmt::format("{} {}", model_, what), done_, options_.models.size());
     }
+  }
+
+  Result<std::optional<Inputs>> checked_inputs(std::int64_t batch) const {
+    COMMENSAL_ASSIGN(auto inputs, write_inputs(*graph_, batch, scratch_));
+    if (inputs && options_.check) COMMENSAL_TRY(options_.check(file_, *inputs));
+    return inputs;
   }
 
   Result<Pair> start(const Inputs& inputs) const {
@@ -102,7 +108,7 @@ class ModelBench {
 
   Result<void> load(BenchReport& report) const {
     show("load");
-    COMMENSAL_ASSIGN(const auto inputs, write_inputs(*graph_, 1, scratch_));
+    COMMENSAL_ASSIGN(const auto inputs, checked_inputs(1));
     if (!inputs) return {};
     Fresh ours, theirs;
     for (int i = 0; i < options_.load_repeats; ++i) {
@@ -128,11 +134,12 @@ class ModelBench {
     return std::clamp(static_cast<int>(kBlockSeconds / slower), kBlockRunsMin, kBlockRunsMax);
   }
 
-  static Result<std::vector<Timing>> block(Runner& runner, int runs) {
+  static Result<void> add_block(Runner& runner, int runs, Blocks& blocks) {
     std::this_thread::sleep_for(kRest);
     COMMENSAL_ASSIGN(auto timings, runner.run(runs + 1));
     timings.erase(timings.begin());
-    return timings;
+    blocks.push_back(std::move(timings));
+    return {};
   }
 
   // `repeats` more blocks of each side.
@@ -142,10 +149,10 @@ class ModelBench {
       if (threads == 1) {
         for (Runner* runner : {&pair.ours, &pair.theirs}) runner->keep_to_one_cpu(i);
       }
-      COMMENSAL_ASSIGN(auto a, block(pair.ours, runs));
-      COMMENSAL_ASSIGN(auto b, block(pair.theirs, runs));
-      ours.push_back(std::move(a));
-      theirs.push_back(std::move(b));
+      const auto ours_turn = [&] { return add_block(pair.ours, runs, ours); };
+      const auto theirs_turn = [&] { return add_block(pair.theirs, runs, theirs); };
+      COMMENSAL_TRY(i % 2 == 0 ? ours_turn() : theirs_turn());
+      COMMENSAL_TRY(i % 2 == 0 ? theirs_turn() : ours_turn());
     }
     return {};
   }
@@ -177,42 +184,60 @@ class ModelBench {
   std::shared_ptr<const graph::Graph> graph_;
 };
 
-void add_bar(std::vector<Bar>& bars, Bar bar, const std::vector<double>& ratios, bool worst) {
+using Ratios = std::vector<Ratio>;
+
+Ratios latency_of(const BenchReport& report, std::optional<int> threads = std::nullopt) {
+  Ratios ratios;
+  for (const LatencyRow& row : report.latency) {
+    if (!threads || row.threads == *threads) ratios.push_back(row.ratio);
+  }
+  return ratios;
+}
+
+void add_bar(std::vector<Bar>& bars, Bar bar, const Ratios& ratios,
+             double (*together)(std::span<const double>) = geometric_mean) {
   if (ratios.empty()) return;
-  bar.value = worst ? *std::ranges::max_element(ratios) : geometric_mean(ratios);
+  const auto of = [&](double Ratio::*member) {
+    std::vector<double> values;
+    for (const Ratio& ratio : ratios) values.push_back(ratio.*member);
+    return together(values);
+  };
+  bar.value = of(&Ratio::value);
+  bar.low = of(&Ratio::low);
+  bar.high = of(&Ratio::high);
   bars.push_back(std::move(bar));
 }
+
+double largest(std::span<const double> values) { return *std::ranges::max_element(values); }
 
 }  // namespace
 
 std::span<const std::string_view> bench_networks() { return kNetworks; }
 
 std::vector<Bar> bars_of(const BenchReport& report) {
-  const auto latency = [&report](int threads) {
-    std::vector<double> ratios;
-    for (const LatencyRow& row : report.latency) {
-      if (threads == 0 || row.threads == threads) ratios.push_back(row.ratio.value);
-    }
-    return ratios;
-  };
-  std::vector<double> loads, memory;
-  for (const LoadRow& row : report.loads) {
-    loads.push_back(row.ratio.value);
-    memory.push_back(row.memory_ratio);
-  }
   std::vector<Bar> bars;
-  add_bar(bars, {"latency_geomean_1t", "rows of 1 thread, all batches", 0, 0.85}, latency(1),
-          false);
-  add_bar(bars, {"latency_geomean_2t", "rows of 2 threads, all batches", 0, 0.90}, latency(2),
-          false);
-  add_bar(bars, {"latency_worst", "all rows", 0, 1.10}, latency(0), true);
-  add_bar(bars, {"load_geomean", "all models", 0, 1.00}, loads, false);
-  add_bar(bars, {"peak_memory_geomean", "all models", 0, 1.00}, memory, false);
+  if (report.peer == Peer::kOlderBuild) {
+    add_bar(bars, {"latency_geomean", "all rows", 1.02}, latency_of(report));
+    return bars;
+  }
+  Ratios loads, memory;
+  for (const LoadRow& row : report.loads) {
+    loads.push_back(row.ratio);
+    memory.push_back({row.memory_ratio, row.memory_ratio, row.memory_ratio});
+  }
+  add_bar(bars, {"latency_geomean_1t", "rows of 1 thread, all batches", 0.85},
+          latency_of(report, 1));
+  add_bar(bars, {"latency_geomean_2t", "rows of 2 threads, all batches", 0.90},
+          latency_of(report, 2));
+  add_bar(bars, {"latency_worst", "all rows", 1.10}, latency_of(report), largest);
+  add_bar(bars, {"load_geomean", "all models", 1.00}, loads);
+  add_bar(bars, {"peak_memory_geomean", "all models", 1.00}, memory);
   return bars;
 }
 
 Result<BenchReport> run_bench(const BenchOptions& options) {
   BenchReport report;
+  report.peer = options.peer;
   COMMENSAL_ASSIGN(const auto scratch, core::TemporaryFolder::make("commensal-bench"));
   for (std::size_t i = 0; i < options.models.size(); ++i) {
     ModelBench bench(options, options.models[i], scratch.path());

@@ -10,7 +10,11 @@ namespace commensal::lab {
 /// The networks that the project compares itself on, as models/torchvision exports them.
 std::span<const std::string_view> bench_networks();
 
+/// Who is on the other side: it decides what the bars are.
+enum class Peer { kOtherRuntime, kOlderBuild };
+
 struct BenchOptions {
+  Peer peer = Peer::kOtherRuntime;
   core::Path folder;                // of MODEL.onnx
   std::vector<std::string> models;  // names without .onnx
   std::vector<int> threads = {1, 2};
@@ -19,6 +23,8 @@ struct BenchOptions {
   int load_repeats = 5;  // fresh processes of each side, for load time and memory; 0: likewise
   /// Start a fresh process of each side.
   std::function<core::Result<Runner>()> ours, theirs;
+  /// Called with what is about to be measured; an error ends the bench. For sides that must agree.
+  std::function<core::Result<void>(const core::Path& model, const std::vector<InputFile>&)> check;
   /// Called before each measurement; for progress bars.
   std::function<void(const std::string& what, std::size_t done, std::size_t total)> progress;
 };
@@ -44,6 +50,7 @@ struct LoadRow {
 };
 
 struct BenchReport {
+  Peer peer = Peer::kOtherRuntime;
   std::vector<LatencyRow> latency;
   std::vector<LoadRow> loads;
   std::vector<std::string> notes;  // what was left out, and why
@@ -53,18 +60,20 @@ struct BenchReport {
 struct Bar {
   std::string name;
   std::string over;  // what was taken together
-  double value = 0;
   double limit = 0;
+  double value = 0;
+  double low = 0, high = 0;  // the same of the rows' quartiles
   bool ok() const { return value <= limit; }
 };
-/// Those that the report has figures for.
+/// Those that the report has figures for. Beside an older build: that nothing became slower, within
+/// what two builds of the same source differ by.
 std::vector<Bar> bars_of(const BenchReport& report);
 
 /// A block is as many runs as take about a tenth of a second, at least four, and one more, which
-/// warms the caches and is left out. Blocks of the two sides take turns, with rests in between in
-/// which threads that spin after a run come to sleep. A row that is not steady after `repeats`
+/// warms the caches and is left out. Blocks of the two sides take turns, each side first in every
+/// other one, with rests in between in which threads that spin after a run come to sleep. A row that is not steady after `repeats`
 /// blocks of each side gets as many again, twice at most: its spread decides, never its ratio.
-/// Errors: kNotFound (a model), and those of Runner, with the model's name.
+/// Errors: kNotFound (a model), those of Runner and of `check`, with the model's name.
 core::Result<BenchReport> run_bench(const BenchOptions& options);
 
 }  // namespace commensal::lab

@@ -107,6 +107,44 @@ TEST(Bench, HasBarsOnlyForWhatWasMeasured) {
   EXPECT_EQ(bars_of(*report).size(), 2u);  // one thread, worst
 }
 
+TEST(Bench, AnOlderBuildHasABarOfItsOwn) {
+  BenchOptions options = options_of(steady(0.5));
+  options.peer = Peer::kOlderBuild;
+  std::vector<std::string> checked;
+  options.check = [&](const core::Path& model, const std::vector<InputFile>& inputs) {
+    checked.push_back(model.filename().string() + " " + inputs.at(0).name);
+    return Result<void>();
+  };
+  const auto report = run_bench(options);
+  ASSERT_TRUE(report) << report.error().message;
+  const auto bars = bars_of(*report);
+  ASSERT_EQ(bars.size(), 1u);
+  EXPECT_EQ(bars[0].name, "latency_geomean");
+  EXPECT_DOUBLE_EQ(bars[0].value, 1);
+  EXPECT_DOUBLE_EQ(bars[0].low, 1);
+  EXPECT_TRUE(bars[0].ok());
+  EXPECT_EQ(checked, std::vector<std::string>(2, "digits.onnx image"));  // load, then latency
+}
+
+TEST(Bench, AnOlderBuildThatWasFasterMissesTheBar) {
+  BenchOptions options = options_of(steady(0.48));
+  options.peer = Peer::kOlderBuild;
+  const auto report = run_bench(options);
+  ASSERT_TRUE(report) << report.error().message;
+  EXPECT_FALSE(bars_of(*report).at(0).ok());
+  EXPECT_THAT(report_text(*report), HasSubstr("MISS latency_geomean"));
+}
+
+TEST(Bench, NothingIsMeasuredOfSidesThatDoNotAgree) {
+  BenchOptions options = options_of(steady(1.0));
+  options.check = [](const core::Path&, const std::vector<InputFile>&) -> Result<void> {
+    return core::fail(ErrorCode::kDataLoss, "other bits");
+  };
+  const auto report = run_bench(options);
+  ASSERT_FALSE(report);
+  EXPECT_EQ(report.error().message, "digits: other bits");
+}
+
 TEST(Bench, AFailureNamesTheModel) {
   const auto report = run_bench(options_of([]() -> Result<Runner> {
     return fake([](const Json&) { return R"({"error": "out of luck"})"; });

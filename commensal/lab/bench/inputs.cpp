@@ -77,4 +77,13 @@ Result<std::optional<std::vector<InputFile>>> write_inputs(const graph::Graph& g
   return files;
 }
 
+Result<tensor::Tensor> read_input(const InputFile& file) {
+  const DType dtype = file.dtype == "int64" ? DType::kInt64 : DType::kFloat32;
+  COMMENSAL_ASSIGN(const tensor::Shape shape, tensor::Shape::of(file.shape));
+  COMMENSAL_ASSIGN(const core::Bytes bytes, core::read_file(file.path));
+  const tensor::TensorType type{dtype, shape};
+  if (std::ssize(bytes) == type.bytes()) return tensor::Tensor::copy_of(type, bytes);
+  return fail(ErrorCode::kInvalidArgument, "{} bytes for {}", bytes.size(), type.text());
+}
+
 }  // namespace commensal::lab

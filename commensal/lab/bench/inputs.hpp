@@ -19,4 +19,7 @@ core::Result<std::optional<std::vector<InputFile>>> write_inputs(const graph::Gr
                                                                  std::int64_t batch,
                                                                  const core::Path& folder);
 
+/// One of those files. Errors: those of files, kInvalidArgument (its length).
+core::Result<tensor::Tensor> read_input(const InputFile& file);
+
 }  // namespace commensal::lab

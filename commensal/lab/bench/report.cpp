@@ -109,8 +109,9 @@ std::string report_text(const BenchReport& report) {
   if (!report.notes.empty()) text += '\n';
   text += "\nbars (ours/theirs, lower is better)\n";
   for (const Bar& bar : bars_of(report)) {
-    text += fmt::format("{:<4} {:<20} {:.3f} <= {:.2f}  ({})\n", bar.ok() ? "ok" : "MISS", bar.name,
-                        bar.value, bar.limit, bar.over);
+    text += fmt::format("{:<4} {:<20} {:.3f} <= {:.2f}  {:.3f}-{:.3f}  ({})\n",
+                        bar.ok() ? "ok" : "MISS", bar.name, bar.value, bar.limit, bar.low, bar.high,
+                        bar.over);
   }
   return text;
 }
@@ -132,6 +133,8 @@ std::string report_json(const BenchReport& report) {
   for (const Bar& bar : bars_of(report)) {
     json["bars"].push_back({{"name", bar.name},
                             {"value", bar.value},
+                            {"low", bar.low},
+                            {"high", bar.high},
                             {"limit", bar.limit},
                             {"ok", bar.ok()},
                             {"over", bar.over}});

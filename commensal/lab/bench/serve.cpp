@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <commensal/base/core/cpu_time.hpp>
-#include <commensal/base/core/file.hpp>
 #include <commensal/compute/graph/onnx/import.hpp>
 #include <commensal/compute/graph/session.hpp>
+#include <commensal/lab/bench/inputs.hpp>
 #include <commensal/lab/bench/serve.hpp>
 #include <istream>
 #include <map>
@@ -24,15 +24,8 @@ constexpr int kRunsMax = 1'000'000;
 
 double cpu_seconds() { return 1e-9 * static_cast<double>(core::process_cpu_ns()); }
 
-Result<Tensor> read_input(const Json& one) {
-  const tensor::DType dtype =
-      one.at("dtype") == "int64" ? tensor::DType::kInt64 : tensor::DType::kFloat32;
-  COMMENSAL_ASSIGN(const tensor::Shape shape,
-                   tensor::Shape::of(one.at("shape").get<std::vector<std::int64_t>>()));
-  COMMENSAL_ASSIGN(const core::Bytes bytes, core::read_file(one.at("file").get<std::string>()));
-  const tensor::TensorType type{dtype, shape};
-  if (static_cast<std::int64_t>(bytes.size()) == type.bytes()) return Tensor::copy_of(type, bytes);
-  return fail(ErrorCode::kInvalidArgument, "{} bytes for {}", bytes.size(), type.text());
+InputFile input_file(const Json& one) {
+  return {one.at("name"), one.at("dtype"), one.at("shape"), one.at("file")};
 }
 
 class Worker {
@@ -53,8 +46,9 @@ class Worker {
   Result<Json> feed(const Json& request) {
     given_.clear();
     for (const Json& one : request.at("inputs")) {
-      COMMENSAL_ASSIGN(Tensor value, read_input(one));
-      given_.insert_or_assign(one.at("name").get<std::string>(), std::move(value));
+      const InputFile file = input_file(one);
+      COMMENSAL_ASSIGN(Tensor value, read_input(file));
+      given_.insert_or_assign(file.name, std::move(value));
     }
     return order();
   }
