@@ -3,7 +3,7 @@
 
 #include <commensal/base/core/store.hpp>
 #include <commensal/lab/economy/world.hpp>
-#include <commensal/trade/pay/ledger/entry.hpp>
+#include <commensal/trade/pay/ledger/transaction.hpp>
 
 namespace commensal::economy {
 

@@ -2,7 +2,7 @@
 #include <cmath>
 #include <commensal/serve/http/money_json.hpp>
 #include <commensal/trade/pay/ticket/odds.hpp>
-#include <commensal/trade/pay/ticket/statistics.hpp>
+#include <commensal/trade/pay/ticket/summary.hpp>
 #include <nlohmann/json.hpp>
 
 namespace commensal::http {

@@ -33,12 +33,6 @@ Figure with(Figure figure, std::initializer_list<Term> more) {
 
 }  // namespace
 
-Result<void> Deterrent::validity() const {
-  return first_out_of_range({{"stake", stake, 0, kUnitsMax},
-                             {"escrowed", escrowed, 0, kUnitsMax},
-                             {"collusion", collusion, 0, 0.999999}});
-}
-
 Result<void> LazyCheat::validity() const {
   return first_out_of_range({{"step_cost", step_cost, 0, kUnitsMax},
                              {"cheat_cost", cheat_cost, 0, kUnitsMax},
@@ -87,26 +81,6 @@ Figure malice_probability(const Malice& malice, const Deterrent& deterrent) {
        {"c", malice.step_cost, "cost of an honest step"},
        {"c''", malice.absorbed_cost, "cost of a step in a cheap state"},
        {"v", malice.bribe, "what somebody outside pays for a wrong answer"}});
-}
-
-Result<void> Auditing::validity() const {
-  return first_out_of_range({{"fee", fee, 0, kUnitsMax},
-                             {"penalty", penalty, 0, kUnitsMax},
-                             {"audit_cost", audit_cost, 0, kUnitsMax}});
-}
-
-bool auditor_deterred(const Auditing& auditing, double trap_probability) {
-  return auditing.fee + trap_probability * auditing.penalty > auditing.audit_cost;
-}
-
-Figure trap_probability(const Auditing& auditing) {
-  return {"a lazy auditor needs traps >",
-          needed(auditing.audit_cost - auditing.fee, auditing.penalty),
-          "(audit cost - fee) / penalty",
-          "docs/verification.md",
-          {{"fee", auditing.fee, "for a verdict, whatever it says"},
-           {"penalty", auditing.penalty, "for passing what the client knows to be wrong"},
-           {"audit cost", auditing.audit_cost, "of computing the step again"}}};
 }
 
 Result<protocol::Amount> client_escrow(std::uint64_t winners_max, const protocol::Amount& face,

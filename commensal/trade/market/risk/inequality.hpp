@@ -16,9 +16,6 @@ struct Deterrent {
   double stake = 0;      // S: what is really lost, after all pardons
   double escrowed = 0;   // E: winnings that are held back and then forfeited
   double collusion = 0;  // alpha: probability that the auditor is the cheat's own; below 1
-
-  /// Error: kInvalidArgument, naming the field and its range. Likewise below.
-  Result<void> validity() const;
 };
 
 /// A step that is not computed, or computed more cheaply (quantised, a smaller model, garbage).
@@ -30,6 +27,7 @@ struct LazyCheat {
   /// auditor colludes, and no stake is needed to make it a loss.
   bool paid_unaudited = true;
 
+  /// Error: kInvalidArgument, naming the field and its range. Likewise below.
   Result<void> validity() const;
 };
 /// p (1 - alpha) (S + E + r) > c - c'; where only audited winners are paid:
@@ -51,18 +49,6 @@ struct Malice {
 /// p_link (1 - alpha) (S + E) > n (c - c'') + v.
 bool malice_deterred(const Malice& malice, const Deterrent& deterrent, double probability);
 Figure malice_probability(const Malice& malice, const Deterrent& deterrent);
-
-/// One who is paid to audit and might only say that all is well.
-struct Auditing {
-  double fee = 0;
-  double penalty = 0;     // for passing a trap
-  double audit_cost = 0;  // of doing it
-
-  Result<void> validity() const;
-};
-/// fee + P(trap) x penalty > audit cost.
-bool auditor_deterred(const Auditing& auditing, double trap_probability);
-Figure trap_probability(const Auditing& auditing);
 
 /// What a client must have locked so that its winners are paid: the largest number of simultaneous
 /// winners x r/p, which is the face value of a ticket, + the penalty. Error: kInvalidArgument

@@ -3,7 +3,6 @@
 
 #include <commensal/base/core/rng.hpp>
 #include <commensal/base/crypto/sha256.hpp>
-#include <commensal/trade/pay/beacon/block_hash.hpp>
 #include <commensal/trade/pay/beacon/chain.hpp>
 #include <commensal/trade/pay/beacon/two_party.hpp>
 
@@ -142,24 +141,6 @@ TEST_F(MoneyBeacon, CheckingARevealIsBounded) {
   const ChainTracker tracker(head);
   EXPECT_EQ(refusal(tracker.check(limits::kRevealGapMax + 1, {})),
             "round 1048577 is 1048577 rounds from round 0, at most 1048576 are accepted");
-}
-
-TEST(MoneyBlockBeacon, WaitsForItsBlockAndForTheBlocksOnTop) {
-  MemoryBlocks blocks;
-  BlockHashBeacon beacon(
-      blocks, {.chain_id = 1, .first_block = 100, .blocks_per_round = 10, .confirmations = 2});
-  EXPECT_EQ(refusal(beacon.open_round()), "there is no block yet");
-  core::CounterRng rng(5);
-  for (std::uint64_t height = 95; height <= 111; ++height) blocks.put(height, rng.next_digest());
-  EXPECT_EQ(beacon.open_round(), 2u);
-  EXPECT_EQ(beacon.value(1)->has_value(), false);
-  blocks.put(112, rng.next_digest());
-  EXPECT_TRUE(beacon.value(1)->has_value());
-  EXPECT_EQ(refusal(beacon.value(0)), "round 0 has no block");
-  EXPECT_FALSE(beacon.value(~std::uint64_t{0}));
-  BlockHashBeacon other(
-      blocks, {.chain_id = 2, .first_block = 100, .blocks_per_round = 10, .confirmations = 2});
-  EXPECT_NE(**beacon.value(1), **other.value(1));
 }
 
 }  // namespace

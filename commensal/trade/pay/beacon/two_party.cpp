@@ -8,7 +8,7 @@ TwoPartyBeacon::TwoPartyBeacon(ChainTracker gateway, ChainTracker provider)
       provider_(std::move(provider)),
       id_(protocol::beacon_id(gateway_.head(), provider_.head())) {}
 
-core::Result<std::optional<core::Digest>> TwoPartyBeacon::value(std::uint64_t round) {
+core::Result<std::optional<core::Digest>> TwoPartyBeacon::value(std::uint64_t round) const {
   if (round == 0) {
     return core::fail(core::ErrorCode::kInvalidArgument, "round 0, expected 1 or more");
   }

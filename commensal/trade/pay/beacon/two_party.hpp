@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <commensal/trade/pay/beacon/beacon.hpp>
 #include <commensal/trade/pay/beacon/tracker.hpp>
+#include <optional>
 
 namespace commensal::beacon {
 
-/// The beacon of a gateway and one of its providers, as either of them (or a ledger) follows it.
+/// Rounds 1, 2, ... of a value that nobody can choose, nor know while tickets of the round are still
+/// made: the beacon of a gateway and one of its providers, as either of them (or a ledger) follows it.
 /// A round goes through: open, closed by the gateway's reveal, drawn by the provider's.
 ///  - The gateway reveals first, when it cannot know what the provider holds: it has nothing to
 ///    choose by. From then on nobody may make tickets of that round or of earlier ones.
@@ -15,13 +16,16 @@ namespace commensal::beacon {
 /// A gateway's chain may serve all its providers, as long as it countersigns no ticket of a round
 /// that it has revealed to anyone. A provider needs a chain for each gateway.
 /// Thread-safety: one thread.
-class TwoPartyBeacon final : public Beacon {
+class TwoPartyBeacon {
  public:
   TwoPartyBeacon(ChainTracker gateway, ChainTracker provider);
 
-  core::Digest id() const override { return id_; }
-  core::Result<std::uint64_t> open_round() override { return gateway_.round() + 1; }
-  core::Result<std::optional<core::Digest>> value(std::uint64_t round) override;
+  /// What Job::beacons names.
+  const core::Digest& id() const { return id_; }
+  /// The first round that tickets may still be made for.
+  std::uint64_t open_round() const { return gateway_.round() + 1; }
+  /// Nothing while the round is not drawn. Errors: ChainTracker::value_of; kInvalidArgument (0).
+  core::Result<std::optional<core::Digest>> value(std::uint64_t round) const;
 
   /// Closes `round` and all before. Errors: ChainTracker::accept.
   core::Result<void> on_gateway_reveal(std::uint64_t round, const core::Digest& value);

@@ -84,10 +84,4 @@ core::Result<void> Context::by_operator() const {
                     crypto::to_text(sender()), crypto::to_text(config().operator_address));
 }
 
-core::Result<void> Context::signed_by(const Address& who, std::string_view role) const {
-  if (std::ranges::find(signers_, who) != signers_.end()) return {};
-  return core::fail(ErrorCode::kUnauthenticated, "signatures: none of the {} {}", role,
-                    crypto::to_text(who));
-}
-
 }  // namespace commensal::ledger

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <commensal/trade/pay/ledger/entry.hpp>
 #include <commensal/trade/pay/ledger/state.hpp>
+#include <commensal/trade/pay/ledger/transaction.hpp>
 
 namespace commensal::ledger {
 
 /// What a rule works with. Rules edit the state freely: what a refused transaction did is undone.
 class Context {
  public:
-  Context(State& state, Entry& entry, std::span<const Address> signers)
-      : state(state), entry_(entry), signers_(signers) {}
+  Context(State& state, Entry& entry) : state(state), entry_(entry) {}
 
   State& state;
 
@@ -29,12 +28,9 @@ class Context {
   core::Result<Amount> locked(const Address& owner, AccountKind kind) const;
 
   core::Result<void> by_operator() const;
-  /// Error: kUnauthenticated unless `who` signed too.
-  core::Result<void> signed_by(const Address& who, std::string_view role) const;
 
  private:
   Entry& entry_;
-  std::span<const Address> signers_;
 };
 
 /// Error: kInvalidArgument for zero.

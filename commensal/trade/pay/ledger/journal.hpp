@@ -2,8 +2,8 @@
 #pragma once
 
 #include <commensal/base/core/store.hpp>
-#include <commensal/trade/pay/ledger/entry.hpp>
 #include <commensal/trade/pay/ledger/state.hpp>
+#include <commensal/trade/pay/ledger/transaction.hpp>
 
 /// How a ledger lies in a store: shared by who writes it (Book) and who checks it (verify).
 namespace commensal::ledger {

@@ -3,6 +3,7 @@
 #include <commensal/trade/pay/ledger/invariants.hpp>
 #include <commensal/trade/pay/ledger/ledger.hpp>
 #include <commensal/trade/pay/ledger/rules.hpp>
+#include <optional>
 
 namespace commensal::ledger {
 
@@ -44,24 +45,24 @@ core::Result<void> Ledger::check_head(const Transaction& transaction, std::int64
   return {};
 }
 
-core::Result<std::vector<Address>> Ledger::signers(const Transaction& transaction) const {
+core::Result<void> Ledger::check_signatures(const Transaction& transaction) const {
   COMMENSAL_TRY(transaction.validity());
   const Digest digest = signing_digest(transaction);
-  std::vector<Address> signers;
+  std::optional<Address> first;
   for (const crypto::Signature& signature : transaction.signatures) {
     COMMENSAL_ASSIGN(const Address signer, signatures_.signer(digest, signature));
-    signers.push_back(signer);
+    if (!first) first = signer;
   }
-  if (signers.front() != transaction.sender) {
+  if (first != transaction.sender) {  // validity() wants one at least
     return fail(ErrorCode::kUnauthenticated, "signature: recovers to {}, expected the sender {}",
-                crypto::to_text(signers.front()), crypto::to_text(transaction.sender));
+                crypto::to_text(*first), crypto::to_text(transaction.sender));
   }
-  return signers;
+  return {};
 }
 
 core::Result<void> Ledger::run(Entry& entry) {
-  COMMENSAL_ASSIGN(const std::vector<Address> signers, signers(entry.transaction));
-  Context context(state_, entry, signers);
+  COMMENSAL_TRY(check_signatures(entry.transaction));
+  Context context(state_, entry);
   COMMENSAL_TRY(apply_rule(context, entry.transaction.body));
   state_.nonces.set(entry.transaction.sender, entry.transaction.nonce + 1);
   return {};

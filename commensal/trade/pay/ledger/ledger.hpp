@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <commensal/trade/pay/ledger/entry.hpp>
 #include <commensal/trade/pay/ledger/state.hpp>
+#include <commensal/trade/pay/ledger/transaction.hpp>
 
 namespace commensal::ledger {
 
@@ -26,7 +26,8 @@ class Ledger {
 
  private:
   core::Result<void> check_head(const Transaction& transaction, std::int64_t time_ms) const;
-  core::Result<std::vector<Address>> signers(const Transaction& transaction) const;
+  /// All must be well formed; the first is the sender's.
+  core::Result<void> check_signatures(const Transaction& transaction) const;
   core::Result<void> run(Entry& entry);
 
   const Signatures& signatures_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <commensal/base/crypto/eip712.hpp>
+#include <commensal/base/crypto/sha256.hpp>
 #include <commensal/trade/pay/ledger/transaction.hpp>
 #include <commensal/trade/pay/ledger/typed.hpp>
 #include <utility>
@@ -90,6 +91,10 @@ void sign(const crypto::SecretKey& key, Transaction& transaction) {
 core::Result<Address> Signatures::signer(const Digest& digest,
                                          const crypto::Signature& signature) const {
   return crypto::recover(digest, signature);
+}
+
+Digest entry_hash(core::ByteView encoded) {
+  return crypto::tagged_hash("commensal/ledger/entry/v1", encoded);
 }
 
 }  // namespace commensal::ledger

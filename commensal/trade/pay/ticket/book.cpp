@@ -175,7 +175,7 @@ Result<void> TicketBook::close(const Digest& beacon, std::uint64_t round) {
   return apply(changes);
 }
 
-Result<std::vector<Digest>> TicketBook::draw(beacon::Beacon& beacon) {
+Result<std::vector<Digest>> TicketBook::draw(const beacon::TwoPartyBeacon& beacon) {
   std::vector<Change> changes;
   std::vector<Digest> winners;
   std::uint64_t round = protocol::kNoDraw;

@@ -4,7 +4,7 @@
 #include <array>
 #include <commensal/base/core/clock.hpp>
 #include <commensal/base/core/store.hpp>
-#include <commensal/trade/pay/beacon/beacon.hpp>
+#include <commensal/trade/pay/beacon/two_party.hpp>
 #include <commensal/trade/pay/ticket/shelf.hpp>
 #include <functional>
 #include <map>
@@ -69,7 +69,7 @@ class TicketBook {
   /// The gateway has revealed `round`: what is countersigned up to it is drawn, the rest void.
   core::Result<void> close(const core::Digest& beacon, std::uint64_t round);
   /// Decides the tickets that are drawn, as far as the beacon knows its value; returns the winners.
-  core::Result<std::vector<core::Digest>> draw(beacon::Beacon& beacon);
+  core::Result<std::vector<core::Digest>> draw(const beacon::TwoPartyBeacon& beacon);
   /// What happens to tickets one by one. Errors: kNotFound, those of after().
   core::Result<void> move(std::span<const Move> moves);
 

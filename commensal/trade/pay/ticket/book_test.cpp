@@ -8,7 +8,7 @@
 #include <commensal/base/store/sqlite_store.hpp>
 #include <commensal/trade/pay/ticket/book.hpp>
 #include <commensal/trade/pay/ticket/pair_fixture.hpp>
-#include <commensal/trade/pay/ticket/statistics.hpp>
+#include <commensal/trade/pay/ticket/summary.hpp>
 #include <filesystem>
 #include <functional>
 

@@ -83,19 +83,6 @@ core::Result<CheckedClaim> check_ticket(const Receipt& receipt, const beacon::Ch
   return CheckedClaim{protocol::ticket_id(body), protocol::receipt_id(body), {}};
 }
 
-core::Result<CheckedClaim> check_withheld(const Receipt& receipt,
-                                          const beacon::ChainTracker& gateway,
-                                          const beacon::ChainTracker& provider,
-                                          std::uint64_t chain_id,
-                                          protocol::KnownSignatures* known) {
-  if (receipt.round <= gateway.round()) {
-    COMMENSAL_TRY(expect_beacon(receipt, gateway, provider));
-    return fail(ErrorCode::kFailedPrecondition,
-                "the gateway has revealed round {}: the ticket is drawn", receipt.round);
-  }
-  return check_ticket(receipt, gateway, provider, chain_id, known);
-}
-
 core::Result<CheckedClaim> in_claim(core::Result<CheckedClaim> checked) {
   if (!checked) return core::in_context("claim", checked.error());
   return checked;
@@ -121,14 +108,6 @@ core::Result<CheckedClaim> verify_ticket(const Receipt& receipt,
                                          const beacon::ChainTracker& provider,
                                          std::uint64_t chain_id, protocol::KnownSignatures* known) {
   return in_claim(check_ticket(receipt, gateway, provider, chain_id, known));
-}
-
-core::Result<CheckedClaim> verify_withheld(const Receipt& receipt,
-                                           const beacon::ChainTracker& gateway,
-                                           const beacon::ChainTracker& provider,
-                                           std::uint64_t chain_id,
-                                           protocol::KnownSignatures* known) {
-  return in_claim(check_withheld(receipt, gateway, provider, chain_id, known));
 }
 
 }  // namespace commensal::ticket

@@ -47,13 +47,4 @@ core::Result<CheckedClaim> verify_ticket(const protocol::Receipt& receipt,
                                          std::uint64_t chain_id = protocol::kEmbeddedLedger,
                                          protocol::KnownSignatures* known = nullptr);
 
-/// A countersigned ticket whose round the gateway has not revealed although it is over: it is worth
-/// expected_value() without a draw. Whether the round is over is for the caller to know.
-/// Errors as above, and kFailedPrecondition where the gateway has revealed the round.
-core::Result<CheckedClaim> verify_withheld(const protocol::Receipt& receipt,
-                                           const beacon::ChainTracker& gateway,
-                                           const beacon::ChainTracker& provider,
-                                           std::uint64_t chain_id = protocol::kEmbeddedLedger,
-                                           protocol::KnownSignatures* known = nullptr);
-
 }  // namespace commensal::ticket

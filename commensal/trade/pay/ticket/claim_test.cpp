@@ -141,16 +141,6 @@ TEST_F(MoneyClaim, EveryFlippedByteIsRefused) {
   }
 }
 
-TEST_F(MoneyClaim, AWithheldRoundIsClaimedWithoutADraw) {
-  beacon::ChainTracker gateway(pair_.gateway_head), provider(pair_.provider_head);
-  const auto checked = verify_withheld(steps_[1].receipt, gateway, provider);
-  ASSERT_TRUE(checked) << checked.error().message;
-  EXPECT_EQ(checked->ticket, protocol::ticket_id(steps_[1].receipt.body()));
-  ASSERT_TRUE(gateway.accept(6, *pair_.gateway_chain.reveal(6)));
-  EXPECT_EQ(refusal(verify_withheld(steps_[1].receipt, gateway, provider)),
-            "claim: the gateway has revealed round 6: the ticket is drawn");
-}
-
 TEST_F(MoneyClaim, SignaturesOfABatchAreRecoveredOnce) {
   protocol::KnownSignatures known;
   auto checked = [&](const protocol::Receipt& receipt) {

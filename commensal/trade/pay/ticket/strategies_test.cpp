@@ -8,7 +8,7 @@
 #include <commensal/base/store/memory_store.hpp>
 #include <commensal/trade/pay/ticket/book.hpp>
 #include <commensal/trade/pay/ticket/pair_fixture.hpp>
-#include <commensal/trade/pay/ticket/statistics.hpp>
+#include <commensal/trade/pay/ticket/summary.hpp>
 
 namespace commensal::ticket {
 namespace {
@@ -108,7 +108,7 @@ class Lottery {
   /// The tickets of a round that the gateway countersigns.
   std::vector<Ticket> commit(std::uint64_t round, const Digest& expected_beacon) {
     std::vector<Ticket> tickets;
-    if (round < *beacon_.open_round()) return tickets;  // TicketBook::commit refuses each
+    if (round < beacon_.open_round()) return tickets;  // TicketBook::commit refuses each
     for (std::uint64_t i = 0; i < kTicketsPerRound; ++i) {
       Ticket ticket{{pair_.rng().next_digest(), 1, pair_.rng().next_digest(), round}, {}};
       if (strategy_.commit == Commit::kGuessing) grind(ticket, expected_beacon);

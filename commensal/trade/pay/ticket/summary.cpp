@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <cmath>
 #include <commensal/trade/pay/ticket/odds.hpp>
-#include <commensal/trade/pay/ticket/statistics.hpp>
 #include <commensal/trade/pay/ticket/summary.hpp>
+#include <limits>
 
 namespace commensal::ticket {
 namespace {
@@ -36,6 +36,27 @@ struct Pace {
 };
 
 }  // namespace
+
+Statistics statistics(const Totals& totals) {
+  Statistics made;
+  made.expected = to_double(totals.expected);
+  made.deviation = std::sqrt(totals.variance);
+  made.won = to_double(totals.value_won);
+  if (made.deviation > 0) made.deviations = (made.won - made.expected) / made.deviation;
+  if (totals.paid > 0) {
+    made.wait_ms_mean = static_cast<double>(totals.wait_ms) / static_cast<double>(totals.paid);
+  }
+  if (totals.won > 0) {
+    made.tickets_per_payment =
+        static_cast<double>(totals.won + totals.lost) / static_cast<double>(totals.won);
+  }
+  return made;
+}
+
+double seconds_to_win(const core::Digest& threshold, double tickets_per_second) {
+  if (!(tickets_per_second > 0)) return std::numeric_limits<double>::infinity();
+  return tickets_per_win(threshold) / tickets_per_second;
+}
 
 Summary summarise(const TicketBook& book, std::uint64_t now_ms,
                   const std::function<bool(const Record&)>& is_meant) {
