@@ -3,14 +3,15 @@
 #include <gtest/gtest.h>
 
 #include <commensal/compute/graph/batching.hpp>
-#include <commensal/compute/graph/graph_maker.hpp>
 #include <commensal/compute/graph/onnx/import.hpp>
+#include <commensal/compute/graph/testing/graph_maker.hpp>
 #include <cstdlib>
 #include <functional>
 
 namespace commensal::graph {
 namespace {
 
+using namespace testing;
 using kernels::Attribute;
 using kernels::Attributes;
 using tensor::DType;

@@ -4,10 +4,10 @@
 #include <unistd.h>
 
 #include <commensal/base/core/limits.hpp>
-#include <commensal/base/core/manual_loop.hpp>
+#include <commensal/base/core/testing/manual_loop.hpp>
 #include <commensal/base/protocol/commitment.hpp>
 #include <commensal/base/store/memory_store.hpp>
-#include <commensal/compute/graph/graph_maker.hpp>
+#include <commensal/compute/graph/testing/graph_maker.hpp>
 #include <commensal/compute/kernels/numerics.hpp>
 #include <commensal/serve/provider/provider.hpp>
 
@@ -35,7 +35,7 @@ class SlowLoop final : public core::Loop {
   }
 
  private:
-  core::ManualLoop inner_;
+  core::testing::ManualLoop inner_;
   std::deque<Task> works_;
 };
 
@@ -50,7 +50,7 @@ class EchoFactory final : public EngineFactory {
   class Echo final : public chain::Engine {
    public:
     explicit Echo(std::vector<std::size_t>& asked) : asked_(asked) {
-      graph::GraphMaker maker;
+      graph::testing::GraphMaker maker;
       maker.output(maker.input({1}));
       graph_ = maker.finish();
     }
