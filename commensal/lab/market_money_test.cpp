@@ -169,9 +169,26 @@ TEST_F(MoneyTrip, WhoHasPaidForAFirstMismatchIsNotBannedByARestart) {
   EXPECT_TRUE(market->gateway().receipts().list("consumer", 10)->back().replaced_by);
 }
 
+TEST_F(MoneyTrip, ARequestGoesElsewhereWhenAProviderLeavesOrIsSilent) {
+  auto market = open(3, 0.1);
+  prepare(*market);
+  const std::size_t first = add(*market, "a");
+  ASSERT_TRUE(market->infer("digits", picture(0)));
+  add(*market, "b");
+  market->kill_provider(first);
+  market->break_provider_at(first, 0, Fault::kCrashBefore);
+  market->start_provider(first);
+  for (std::uint64_t i = 0; i < 6; ++i) {
+    const auto answer = market->infer("digits", picture(i));
+    ASSERT_TRUE(answer.has_value()) << answer.error().message;
+    EXPECT_NE(answer->provider, market->address_of(first));
+  }
+}
+
 TEST_F(MoneyTrip, AProviderThatDiesAtAnyWriteKeepsItsStakeAndItsWinners) {
   for (std::uint64_t write = 0; write < 16; ++write) {
-    for (const Fault fault : {Fault::kCrashBefore, Fault::kCrashAfter}) {
+    for (const Fault fault :
+         {Fault::kCrashBefore, Fault::kCrashAfter, Fault::kFailBefore, Fault::kFailAfter}) {
       SCOPED_TRACE(write);
       auto market = open(14, 0.5);
       prepare(*market);
@@ -190,6 +207,10 @@ TEST_F(MoneyTrip, AProviderThatDiesAtAnyWriteKeepsItsStakeAndItsWinners) {
       }
       market->rest_ms(60'000);
       check(*market, providers);
+      EXPECT_EQ(market->gateway().audits_pending(), 0u);
+      for (const auto& record : *market->gateway().receipts().list("", 100)) {
+        ASSERT_TRUE(!record.verdict || record.verdict->outcome == protocol::Outcome::kMatch);
+      }
       ASSERT_EQ(balance(*market, providers[0], AccountKind::kStake), terms_.provider.stake);
       ASSERT_EQ(balance(*market, providers[1], AccountKind::kStake), terms_.provider.stake);
     }

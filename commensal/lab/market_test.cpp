@@ -107,23 +107,11 @@ TEST_F(SimMarket, ACheatIsCaughtBannedAndItsAnswersAreReplaced) {
   }
 }
 
-TEST_F(SimMarket, ARequestGoesElsewhereWhenAProviderLeavesOrIsSilent) {
+TEST_F(SimMarket, AModelThatIsNotThereIsNotFound) {
   auto market = open(3, 0.0);
-  ASSERT_TRUE(market->push("digits", digits()));
-  const std::size_t first = market->add_provider("a");
   const auto none = market->infer("nothing", picture(0));
   ASSERT_FALSE(none);
   EXPECT_EQ(none.error().code, core::ErrorCode::kNotFound);
-  ASSERT_TRUE(market->infer("digits", picture(0)));
-  market->add_provider("b");
-  market->break_provider_at(first, 0, Fault::kCrashBefore);
-  market->kill_provider(first);
-  market->start_provider(first);
-  for (std::uint64_t i = 0; i < 6; ++i) {
-    const auto answer = market->infer("digits", picture(i));
-    ASSERT_TRUE(answer.has_value()) << answer.error().message;
-    EXPECT_NE(answer->provider, market->address_of(first));
-  }
 }
 
 TEST_F(SimMarket, SaysWhyWhenNobodyCanServe) {
@@ -178,33 +166,6 @@ TEST_F(SimMarket, AGatewayThatDiesAtAnyWriteLosesNothingAcknowledged) {
         EXPECT_TRUE(!caught || record.replaced_by.has_value()) << write;
       }
       ASSERT_TRUE(market->infer("digits", picture(77)));
-    }
-  }
-}
-
-TEST_F(SimMarket, AProviderThatDiesAtAnyWriteIsNeverAccused) {
-  for (std::uint64_t write = 0; write < 12; ++write) {
-    for (const Fault fault :
-         {Fault::kCrashBefore, Fault::kCrashAfter, Fault::kFailBefore, Fault::kFailAfter}) {
-      auto market = open(6, 1.0);
-      ASSERT_TRUE(market->push("digits", digits()));
-      const std::size_t shaky = market->add_provider("shaky");
-      const std::set<crypto::Address> honest = {market->address_of(shaky),
-                                                market->address_of(market->add_provider("b"))};
-      market->kill_provider(shaky);
-      market->break_provider_at(shaky, write, fault);
-      market->start_provider(shaky);
-      for (std::uint64_t i = 0; i < 12; ++i) {
-        ASSERT_TRUE(market->infer("digits", picture(i)));
-        if (i == 8) {
-          market->kill_provider(shaky);
-          market->start_provider(shaky);
-        }
-        check_invariants(*market, honest);
-      }
-      market->rest_ms(60'000);
-      check_invariants(*market, honest);
-      EXPECT_EQ(market->gateway().audits_pending(), 0u);
     }
   }
 }
