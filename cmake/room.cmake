@@ -1,19 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 include(GoogleTest)
 
-# commensal_room(FOLDER [WITHOUT folder ...] [LINK room|library ...] [PRIVATE library ...])
+# commensal_room(FOLDER [WITHOUT folder ...] [LINK room|library ...] [PRIVATE library ...]
+#                [TESTING room ...])
 # One room of the house: folder commensal/FOLDER, target commensal_<folder>, alias
 # commensal::<folder with ::>. Sources are found by suffix: *_test.cpp makes <target>_test (one
-# CTest label a file, see below), *_bench.cpp makes <target>_bench, *_fuzz.cpp is for tests/fuzz, the
-# rest is the library.
+# CTest label a file, see below), *_bench.cpp makes <target>_bench, *_fuzz.cpp is for tests/fuzz,
+# what else lies in a folder testing/ is test support and makes <target>_testing, the rest is the
+# library. Tests and benches link the test support; cmake/products.cmake proves that nothing else does.
 # LINK names other rooms (they contain a slash or are a room already) or libraries whose headers
-# may appear in the room's headers; PRIVATE names libraries that stay in leaf sources.
+# may appear in the room's headers; PRIVATE names libraries that stay in leaf sources; TESTING names
+# other rooms whose test support this one's tests use.
 # Rooms inside the folder are declared before it, and their sources stay theirs; WITHOUT names those
 # that must come after it.
 set_property(GLOBAL PROPERTY COMMENSAL_ROOMS "")
 set_property(GLOBAL PROPERTY COMMENSAL_ROOMS_LATER "")
 function(commensal_room folder)
-  cmake_parse_arguments(ROOM "" "" "WITHOUT;LINK;PRIVATE" ${ARGN})
+  cmake_parse_arguments(ROOM "" "" "WITHOUT;LINK;PRIVATE;TESTING" ${ARGN})
   string(REPLACE "/" "_" name "commensal_${folder}")
   string(REPLACE "/" "::" alias "commensal::${folder}")
   set(root "${PROJECT_SOURCE_DIR}/commensal/${folder}")
@@ -38,6 +41,9 @@ function(commensal_room folder)
   list(FILTER tests INCLUDE REGEX "_test\\.cpp$")
   list(FILTER benches INCLUDE REGEX "_bench\\.cpp$")
   list(FILTER sources EXCLUDE REGEX "_(test|bench|fuzz)\\.cpp$")
+  set(support ${sources})
+  list(FILTER support INCLUDE REGEX "/testing/")
+  list(FILTER sources EXCLUDE REGEX "/testing/")
 
   set(links)
   foreach(item IN LISTS ROOM_LINK)
@@ -60,12 +66,29 @@ function(commensal_room folder)
   endif()
   add_library(${alias} ALIAS ${name})
 
+  if(NOT COMMENSAL_TESTS AND NOT COMMENSAL_FUZZ)
+    return()
+  endif()
+  set(supports)
+  foreach(item IN LISTS ROOM_TESTING)
+    string(REPLACE "/" "_" target "commensal_${item}_testing")
+    list(APPEND supports ${target})
+  endforeach()
+  if(support)
+    add_library(${name}_testing STATIC ${support})
+    target_link_libraries(${name}_testing PUBLIC ${name} ${supports} PRIVATE ${ROOM_PRIVATE})
+  else()
+    add_library(${name}_testing INTERFACE)
+    target_link_libraries(${name}_testing INTERFACE ${name} ${supports})
+  endif()
+
   if(COMMENSAL_TESTS AND tests)
-    commensal_test(${name}_test SOURCES ${tests} LINK ${name} ${ROOM_PRIVATE})
+    commensal_test(${name}_test SOURCES ${tests} LINK ${name}_testing ${ROOM_PRIVATE})
   endif()
   if(COMMENSAL_TESTS AND benches AND TARGET benchmark::benchmark_main)
     add_executable(${name}_bench ${benches})
-    target_link_libraries(${name}_bench PRIVATE ${name} ${ROOM_PRIVATE} benchmark::benchmark_main)
+    target_link_libraries(${name}_bench PRIVATE ${name}_testing ${ROOM_PRIVATE}
+                                                benchmark::benchmark_main)
   endif()
 endfunction()
 

@@ -2,15 +2,16 @@
 // Chains on the whole trip in one thread, in virtual time: with money, with cheats, and with a
 // crash at every write of either side.
 #include <commensal/lab/adversaries.hpp>
-#include <commensal/lab/money_fixture.hpp>
+#include <commensal/lab/testing/money_fixture.hpp>
 #include <commensal/serve/gateway/chains.hpp>
 
 namespace commensal::lab {
 namespace {
 
+using namespace testing;
 using gateway::ChainState;
 using gateway::ChainStatus;
-using store::Fault;
+using store::testing::Fault;
 
 const char* const kLetters = COMMENSAL_SOURCE_DIR "/models/letters/letters.onnx";
 const gateway::Account kConsumer{.name = "consumer", .role = gateway::Role::kConsumer};

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 #include <commensal/lab/conformance.hpp>
-#include <commensal/lab/network_fixture.hpp>
+#include <commensal/lab/testing/network_fixture.hpp>
 
 namespace commensal::lab {
 namespace {

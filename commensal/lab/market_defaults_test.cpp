@@ -2,13 +2,14 @@
 // What happens when somebody keeps silent: a gateway that does not draw, an auditor without a
 // verdict, a provider that stays away from its audit.
 #include <commensal/lab/adversaries.hpp>
-#include <commensal/lab/money_fixture.hpp>
+#include <commensal/lab/testing/money_fixture.hpp>
 #include <commensal/trade/pay/ticket/odds.hpp>
 
 namespace commensal::lab {
 namespace {
 
-using store::Fault;
+using namespace testing;
+using store::testing::Fault;
 
 class MoneyDefaults : public MoneyTrip {
  protected:

@@ -3,13 +3,14 @@
 // every write of either side.
 #include <algorithm>
 #include <commensal/lab/adversaries.hpp>
-#include <commensal/lab/money_fixture.hpp>
+#include <commensal/lab/testing/money_fixture.hpp>
 #include <set>
 
 namespace commensal::lab {
 namespace {
 
-using store::Fault;
+using namespace testing;
+using store::testing::Fault;
 
 TEST_F(MoneyTrip, WinnersArePaidACheatLosesItsStakeAndNothingIsLost) {
   auto market = open(11, 0.3);

@@ -2,11 +2,12 @@
 // Providers that pause for their hosts: nothing is lost, and nobody is blamed.
 #include <gtest/gtest.h>
 
-#include <commensal/lab/market_fixture.hpp>
+#include <commensal/lab/testing/market_fixture.hpp>
 
 namespace commensal::lab {
 namespace {
 
+using namespace testing;
 using gateway::AuditState;
 
 constexpr const char* kWhy = "gross loss";

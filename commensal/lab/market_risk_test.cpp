@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // A gateway that asks its risk desk how often to audit, on the whole trip in one thread.
 #include <commensal/lab/adversaries.hpp>
-#include <commensal/lab/money_fixture.hpp>
+#include <commensal/lab/testing/money_fixture.hpp>
 
 namespace commensal::lab {
 namespace {
 
+using namespace testing;
 using gateway::AuditState;
 
 class MoneyRisk : public MoneyTrip {

@@ -4,16 +4,17 @@
 #include <gtest/gtest.h>
 
 #include <commensal/lab/adversaries.hpp>
-#include <commensal/lab/market_fixture.hpp>
+#include <commensal/lab/testing/market_fixture.hpp>
 #include <commensal/verify/receipt/opening.hpp>
 #include <set>
 
 namespace commensal::lab {
 namespace {
 
+using namespace testing;
 using gateway::AuditState;
 using gateway::ReceiptRecord;
-using store::Fault;
+using store::testing::Fault;
 
 class SimMarket : public ::testing::Test {
  protected:

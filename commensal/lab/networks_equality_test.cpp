@@ -3,7 +3,7 @@
 // of ref/ on one sample.
 #include <gtest/gtest.h>
 
-#include <commensal/lab/network_fixture.hpp>
+#include <commensal/lab/testing/network_fixture.hpp>
 
 namespace commensal::lab {
 namespace {

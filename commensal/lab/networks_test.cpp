@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <commensal/compute/io/npy.hpp>
 #include <commensal/lab/conformance.hpp>
-#include <commensal/lab/network_fixture.hpp>
+#include <commensal/lab/testing/network_fixture.hpp>
 
 namespace commensal::lab {
 namespace {

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <commensal/compute/kernels/numerics.hpp>
-#include <commensal/lab/network_fixture.hpp>
+#include <commensal/lab/testing/network_fixture.hpp>
 #include <nlohmann/json.hpp>
 
 namespace commensal::lab {

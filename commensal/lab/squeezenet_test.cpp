@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <commensal/lab/network_fixture.hpp>
 #include <commensal/lab/squeezenet.hpp>
+#include <commensal/lab/testing/network_fixture.hpp>
 
 namespace commensal::lab {
 namespace {

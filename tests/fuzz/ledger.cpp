@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <commensal/trade/pay/ledger/invariants.hpp>
 #include <commensal/trade/pay/ledger/journal.hpp>
-#include <commensal/trade/pay/ledger/testing.hpp>
+#include <commensal/trade/pay/ledger/testing/people.hpp>
 #include <tests/fuzz/fuzz.hpp>
 
 namespace {

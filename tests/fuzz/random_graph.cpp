@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <commensal/base/core/rng.hpp>
-#include <commensal/compute/kernels/samples.hpp>
+#include <commensal/compute/kernels/testing/samples.hpp>
 #include <map>
 #include <tests/fuzz/random_graph.hpp>
 
@@ -9,7 +9,7 @@ namespace {
 
 using kernels::Attribute;
 using kernels::Attributes;
-using kernels::Sample;
+using kernels::testing::Sample;
 using tensor::DType;
 using tensor::Shape;
 using tensor::Tensor;
@@ -23,7 +23,7 @@ const Sample& pick_sample(Choices& c) {
   using ByName = std::map<std::string, std::vector<Sample>>;
   static const ByName by_name = [] {
     ByName made;
-    for (Sample& one : kernels::all_samples()) made[one.name].push_back(std::move(one));
+    for (Sample& one : kernels::testing::all_samples()) made[one.name].push_back(std::move(one));
     return made;
   }();
   const auto& [name, samples] =

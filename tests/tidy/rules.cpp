@@ -60,6 +60,13 @@ void check_functions(const Source& source, string_view code, std::vector<Finding
   }
 }
 
+/// True for tests, benches, fuzz targets and what lies in a folder testing/: no product has it.
+bool is_for_tests(string_view path) {
+  return path.find("/testing/") != string_view::npos || path.starts_with("tests/") ||
+         path.ends_with("_test.cpp") || path.ends_with("_bench.cpp") ||
+         path.ends_with("_fuzz.cpp");
+}
+
 void check_includes(const Source& source, string_view code, const Arrows& arrows,
                     std::vector<Finding>& findings) {
   const string_view room = arrows.room_of(source.path);
@@ -75,6 +82,11 @@ void check_includes(const Source& source, string_view code, const Arrows& arrows
     const bool is_ours = target.starts_with(kOurs) && !is_foreign(target);
     if (is_ours && !arrows.allows(room, string_view(target).substr(kOurs.size()))) {
       report(std::string(room) + " may not include <" + target + ">");
+    }
+    if (!is_for_tests(source.path) &&
+        (target.find("/testing/") != std::string::npos || target.starts_with("gtest/") ||
+         target.starts_with("gmock/"))) {
+      report("<" + target + "> is for tests: no product includes it");
     }
     if (target.starts_with("hosts/") && room != "hosts") report("only hosts include <hosts/...>");
     if (target.starts_with("tests/") && room != "tests") report("only tests include <tests/...>");

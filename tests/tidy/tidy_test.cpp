@@ -153,6 +153,18 @@ TEST(LinterTest, AllowsWhatTheTableAllows) {
             "");
 }
 
+TEST(LinterTest, KeepsTestSupportToTests) {
+  constexpr std::string_view kUse = "#include <commensal/base/core/testing/x.hpp>\n";
+  for (const char* path : {"commensal/base/crypto/a_test.cpp", "commensal/base/crypto/a_bench.cpp",
+                           "commensal/base/crypto/testing/a.cpp", "tests/e2e/a.cpp"}) {
+    EXPECT_EQ(wrong(path, kUse), "") << path;
+  }
+  for (const char* include : {"commensal/base/core/testing/x.hpp", "gtest/gtest.h"}) {
+    EXPECT_THAT(wrong("commensal/base/crypto/a.cpp", "#include <" + std::string(include) + ">\n"),
+                HasSubstr("is for tests"));
+  }
+}
+
 TEST(LinterTest, FindsMissingHeads) {
   EXPECT_THAT(report(check({"apps/a.cpp", "int a;\n"}, small_house())), HasSubstr("SPDX"));
   EXPECT_THAT(report(check({"apps/a.c", "int a;\n"}, small_house())), HasSubstr("SPDX"));

@@ -6,15 +6,16 @@
 #include <algorithm>
 #include <commensal/base/core/limits.hpp>
 #include <commensal/base/core/rng.hpp>
-#include <commensal/base/store/fault_store.hpp>
 #include <commensal/base/store/joint_store.hpp>
 #include <commensal/base/store/memory_store.hpp>
 #include <commensal/base/store/sqlite_store.hpp>
+#include <commensal/base/store/testing/fault_store.hpp>
 #include <map>
 
 namespace commensal::store {
 namespace {
 
+using namespace testing;
 using core::Bytes;
 using core::ByteView;
 using core::Store;

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include <commensal/base/store/fault_store.hpp>
 #include <commensal/base/store/joint_store.hpp>
 #include <commensal/base/store/memory_store.hpp>
+#include <commensal/base/store/testing/fault_store.hpp>
 
 namespace commensal::store {
 namespace {
+
+using namespace testing;
 
 core::Bytes bytes(std::string_view text) { return {text.begin(), text.end()}; }
 

@@ -6,12 +6,13 @@
 #include <unistd.h>
 
 #include <commensal/base/core/rng.hpp>
-#include <commensal/base/store/killed_child.hpp>
 #include <commensal/base/store/sqlite_store.hpp>
+#include <commensal/base/store/testing/killed_child.hpp>
 
 namespace commensal::store {
 namespace {
 
+using namespace testing;
 using core::Bytes;
 using core::ByteView;
 using core::Path;

@@ -4,14 +4,15 @@
 
 #include <commensal/compute/graph/batching.hpp>
 #include <commensal/compute/graph/batching_rules.hpp>
-#include <commensal/compute/graph/graph_maker.hpp>
 #include <commensal/compute/graph/onnx/import.hpp>
+#include <commensal/compute/graph/testing/graph_maker.hpp>
 #include <cstdlib>
 #include <functional>
 
 namespace commensal::graph {
 namespace {
 
+using namespace testing;
 using kernels::Attribute;
 using kernels::Attributes;
 using tensor::DType;

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Concatenations whose inputs are made where they are wanted.
-#include <commensal/compute/graph/optimise/fusion_cases.hpp>
+#include <commensal/compute/graph/optimise/testing/fusion_cases.hpp>
 #include <commensal/compute/graph/tracer.hpp>
 
 namespace commensal::graph {
 namespace {
 
-using optimise::bytes_of;
-using optimise::with;
+using namespace testing;
+using kernels::testing::Draw;
+using optimise::testing::bytes_of;
+using optimise::testing::with;
 using tensor::Tensor;
 
 kernels::Attributes along(std::int64_t axis) { return with("axis", axis); }
@@ -26,8 +28,8 @@ struct InPlaceCounter final : Tracer {
 };
 
 Tensor random_like(const Declared& declared, std::uint64_t seed) {
-  kernels::Draw draw(seed, 5);
-  return kernels::random_of(draw, declared.dtype, *tensor::Shape::of(declared.dims));
+  Draw draw(seed, 5);
+  return kernels::testing::random_of(draw, declared.dtype, *tensor::Shape::of(declared.dims));
 }
 
 /// What ref/ gives is what comes out, run after run; returns how many Concats were in place.
@@ -107,7 +109,7 @@ TEST(EqualityInPlace, NotWhereRowsAlternateNorWhatComesFromOutside) {
 TEST(EqualityInPlace, RandomNetsOfConcats) {
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
     SCOPED_TRACE(seed);
-    kernels::Draw draw(seed, 11);
+    Draw draw(seed, 11);
     GraphMaker maker;
     const std::int64_t width = draw.number(0, 3) == 0 ? 5 : 16;  // of lines, or not
     std::vector<ValueId> values = {maker.input({2, width}), maker.input({3, width})};

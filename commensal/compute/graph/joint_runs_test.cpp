@@ -3,12 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <commensal/compute/graph/graph_maker.hpp>
 #include <commensal/compute/graph/joint_runs.hpp>
+#include <commensal/compute/graph/testing/graph_maker.hpp>
 
 namespace commensal::graph {
 namespace {
 
+using namespace testing;
 using tensor::Tensor;
 using Request = JointRuns::Request;
 

@@ -3,11 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <commensal/compute/graph/graph_maker.hpp>
 #include <commensal/compute/graph/session.hpp>
+#include <commensal/compute/graph/testing/graph_maker.hpp>
 
 namespace commensal::graph {
 namespace {
+
+using namespace testing;
 
 struct Counter final : core::Pacer {
   std::atomic<int> yields = 0;

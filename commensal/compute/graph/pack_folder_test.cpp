@@ -4,9 +4,9 @@
 #include <commensal/base/core/file.hpp>
 #include <commensal/base/core/rng.hpp>
 #include <commensal/base/crypto/sha256.hpp>
-#include <commensal/compute/graph/graph_maker.hpp>
 #include <commensal/compute/graph/pack_folder.hpp>
 #include <commensal/compute/graph/session.hpp>
+#include <commensal/compute/graph/testing/graph_maker.hpp>
 #include <cstring>
 #include <fstream>
 #include <thread>
@@ -24,7 +24,7 @@ Tensor random_tensor(const Shape& shape, std::uint64_t seed) {
   return Tensor::of<float>(shape, data);
 }
 
-class PackFolderTest : public testing::Test {
+class PackFolderTest : public ::testing::Test {
  protected:
   PackFolderTest() { fs::remove_all(folder_); }
   ~PackFolderTest() override { fs::remove_all(folder_); }
@@ -62,9 +62,9 @@ class PackFolderTest : public testing::Test {
   }
 
   const core::Path folder_ =
-      fs::path(testing::TempDir()) /
+      fs::path(::testing::TempDir()) /
       fmt::format("packs_{}_{}", ::getpid(),
-                  testing::UnitTest::GetInstance()->current_test_info()->name());
+                  ::testing::UnitTest::GetInstance()->current_test_info()->name());
 };
 
 TEST_F(PackFolderTest, SecondSessionFindsWhatTheFirstKept) {

@@ -3,13 +3,17 @@
 // with 1 to 8 threads, and in every batch in which batching.hpp allows to run them.
 #include <gtest/gtest.h>
 
-#include <commensal/compute/graph/random_graph.hpp>
 #include <commensal/compute/graph/session.hpp>
+#include <commensal/compute/graph/testing/random_graph.hpp>
 #include <set>
 
 namespace commensal::graph {
 namespace {
 
+using namespace testing;
+using kernels::testing::case_count;
+using kernels::testing::dims_of;
+using kernels::testing::shape_of;
 using tensor::Tensor;
 
 std::string text_of(const Graph& graph) {
@@ -70,7 +74,7 @@ std::string text_of(const SessionOptions& options) {
 TEST(EqualityRandomGraphs, EveryBackEndAndNumberOfThreads) {
   std::set<std::string_view> operators;
   std::int64_t nodes = 0, empty_outputs = 0;
-  const int cases = kernels::case_count(300);
+  const int cases = case_count(300);
   for (int seed = 0; seed < cases; ++seed) {
     RandomGraph made(static_cast<std::uint64_t>(seed), false);
     const auto graph = made.finish();
@@ -92,10 +96,10 @@ TEST(EqualityRandomGraphs, EveryBackEndAndNumberOfThreads) {
 
 /// Rows [first, first + count) of a tensor's first axis.
 Tensor rows_of(const Tensor& tensor, std::int64_t first, std::int64_t count) {
-  auto dims = kernels::dims_of(tensor);
+  auto dims = dims_of(tensor);
   const auto row = tensor.bytes().size() / static_cast<std::size_t>(dims[0]);
   dims[0] = count;
-  return Tensor::copy_of({tensor.dtype(), kernels::shape_of(dims)},
+  return Tensor::copy_of({tensor.dtype(), shape_of(dims)},
                          tensor.bytes().subspan(static_cast<std::size_t>(first) * row,
                                                 static_cast<std::size_t>(count) * row));
 }
@@ -128,7 +132,7 @@ bool check_batch(const std::shared_ptr<const Graph>& graph, const std::vector<Te
 
 TEST(EqualityRandomGraphs, EveryBatchThatTheAnalysisAllows) {
   std::set<std::string_view> operators;
-  const int cases = kernels::case_count(250);
+  const int cases = case_count(250);
   const auto back_ends = all_back_ends();
   int refused = 0;
   for (int seed = 0; seed < cases; ++seed) {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <commensal/compute/graph/lifetimes.hpp>
-#include <commensal/compute/graph/onnx/model_maker.hpp>
+#include <commensal/compute/graph/onnx/testing/model_maker.hpp>
 #include <commensal/compute/graph/session.hpp>
 
 namespace commensal::graph {

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <commensal/compute/graph/onnx/model_maker.hpp>
+#include <commensal/compute/graph/onnx/testing/model_maker.hpp>
 #include <commensal/compute/graph/session.hpp>
 #include <functional>
 
@@ -10,6 +10,7 @@
 namespace commensal::graph {
 namespace {
 
+using onnx::testing::add_initialiser;
 using onnx::testing::add_node;
 using onnx::testing::empty_model;
 using onnx::testing::import_model;
@@ -46,11 +47,10 @@ void set_graph(::onnx::NodeProto* node, const std::string& name, const Graph& gr
 }
 
 void add_constant(::onnx::ModelProto& model, const std::string& name, std::int64_t value) {
-  onnx::testing::add_initialiser(model, name, {}, ::onnx::TensorProto::INT64)
-      ->add_int64_data(value);
+  add_initialiser(model, name, {}, ::onnx::TensorProto::INT64)->add_int64_data(value);
 }
 void add_truth(::onnx::ModelProto& model, const std::string& name, bool value) {
-  onnx::testing::add_initialiser(model, name, {}, ::onnx::TensorProto::BOOL)->add_int32_data(value);
+  add_initialiser(model, name, {}, ::onnx::TensorProto::BOOL)->add_int32_data(value);
 }
 
 // The output may be of any size.
@@ -167,7 +167,7 @@ TEST(Values, TheNodesOfARunAreBounded) {
 TEST(Values, ScanSumsAlongAnAxis) {
   auto model = empty_model();
   free_output(model);
-  onnx::testing::add_initialiser(model, "zero", {2})->add_float_data(0);
+  add_initialiser(model, "zero", {2})->add_float_data(0);
   model.mutable_graph()->mutable_initializer(0)->add_float_data(0);
   auto* node = add_node(model, "Scan", {"zero", "x"}, {"last", "y"});
   set_graph(node, "body", graph_of({"sum", "column"}, {"next", "row"}, [](Graph& g) {

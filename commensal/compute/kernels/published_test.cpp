@@ -5,7 +5,7 @@
 //   COMMENSAL_WRITE_VECTORS=1 commensal_compute_kernels_test --gtest_filter='EqualityOfMachines.*'
 #include <gtest/gtest.h>
 
-#include <commensal/compute/kernels/samples.hpp>
+#include <commensal/compute/kernels/testing/samples.hpp>
 #include <cstdlib>
 #include <fstream>
 #include <map>
@@ -13,6 +13,8 @@
 
 namespace commensal::kernels {
 namespace {
+
+using namespace testing;
 
 // FNV-1a, 64 bits: nobody is to be kept from forging these.
 class Hash {

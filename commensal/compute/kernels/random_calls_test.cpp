@@ -5,13 +5,14 @@
 #include <gtest/gtest.h>
 
 #include <array>
-#include <commensal/compute/kernels/random_rare.hpp>
+#include <commensal/compute/kernels/testing/random_rare.hpp>
 #include <memory>
 #include <set>
 
 namespace commensal::kernels {
 namespace {
 
+using namespace testing;
 using tensor::DType;
 
 constexpr int kThreadsMost = 8;
@@ -199,7 +200,7 @@ std::set<std::string_view> check_recipes(std::initializer_list<std::string_view>
       if (!runner.infer() || runner.elements() > 200'000) continue;
       SCOPED_TRACE(fmt::format("{} {}", name, tries));
       check_call(runner, pools);
-      if (testing::Test::HasFailure()) return called;
+      if (::testing::Test::HasFailure()) return called;
       called.insert(runner.op().name);
       ++done;
     }

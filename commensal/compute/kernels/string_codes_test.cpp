@@ -2,12 +2,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <commensal/compute/kernels/samples.hpp>
 #include <commensal/compute/kernels/string_codes.hpp>
+#include <commensal/compute/kernels/testing/samples.hpp>
 
 namespace commensal::kernels {
 namespace {
 
+using namespace testing;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 

@@ -2,13 +2,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <commensal/compute/kernels/samples.hpp>
+#include <commensal/compute/kernels/testing/samples.hpp>
 #include <cstring>
 #include <set>
 
 namespace commensal::kernels {
 namespace {
 
+using namespace testing;
 using tensor::DType;
 
 std::string describe(const SampleCall& made) {

@@ -5,10 +5,12 @@
 // of transactions are CheapSignatures; receipts, chain heads and verdicts are really signed.
 #include <gtest/gtest.h>
 
-#include <commensal/lab/economy/economy.hpp>
+#include <commensal/lab/economy/testing/economy.hpp>
 
 namespace commensal::economy {
 namespace {
+
+using namespace testing;
 
 struct Month {
   Digest digest{};

@@ -2,7 +2,6 @@
 #include <commensal/base/store/sqlite_store.hpp>
 #include <commensal/lab/pay_bench/pay_bench.hpp>
 #include <commensal/trade/pay/ledger/book.hpp>
-#include <commensal/trade/pay/ledger/testing.hpp>
 
 namespace commensal::lab {
 namespace {
@@ -11,10 +10,18 @@ using core::Result;
 using ledger::Amount;
 using ledger::Book;
 using ledger::Transaction;
-using ledger::testing::Person;
 
 constexpr double kLimitPerS = 5000;
 constexpr std::size_t kConsumers = 64;
+
+/// Somebody with a key that follows from a number.
+struct Person {
+  crypto::SecretKey key;
+  crypto::Address address;
+
+  explicit Person(std::uint8_t number)
+      : key(*crypto::SecretKey::from_bytes(core::Digest{7, number})), address(key.address()) {}
+};
 
 /// A gateway that debits its consumers, as it does for every request.
 class Payments {
@@ -47,21 +54,25 @@ class Payments {
       ledger::Debit debit{
           payer.address, operator_.address, ledger::AccountKind::kAvailable, Amount(1 + i), {},
           core::Digest{}};
-      made.push_back(ledger::testing::unsigned_transaction(operator_.address, book.state(),
-                                                           operator_.address, debit));
-      made.back().nonce = nonce + i;
-      ledger::sign(operator_.key, made.back());
+      made.push_back(signed_by(operator_, nonce + i, debit));
     }
     return made;
   }
 
  private:
   Result<void> stage(Book& book, const Person& sender, ledger::Body body) {
-    Transaction made = ledger::testing::unsigned_transaction(operator_.address, book.state(),
-                                                             sender.address, std::move(body));
-    ledger::sign(sender.key, made);
-    COMMENSAL_TRY(book.stage(made, 0));
+    const std::uint64_t nonce = book.state().nonces.get(sender.address);
+    COMMENSAL_TRY(book.stage(signed_by(sender, nonce, std::move(body)), 0));
     return {};
+  }
+  Transaction signed_by(const Person& sender, std::uint64_t nonce, ledger::Body body) const {
+    Transaction made;
+    made.ledger = operator_.address;
+    made.sender = sender.address;
+    made.nonce = nonce;
+    made.body = std::move(body);
+    ledger::sign(sender.key, made);
+    return made;
   }
 
   Person operator_{1};

@@ -2,8 +2,8 @@
 // Long chains of the letter network (models/letters), with cheats in them.
 #include <gtest/gtest.h>
 
-#include <commensal/base/store/fault_store.hpp>
 #include <commensal/base/store/memory_store.hpp>
+#include <commensal/base/store/testing/fault_store.hpp>
 #include <commensal/compute/graph/onnx/import.hpp>
 #include <commensal/lab/serial/cheat.hpp>
 #include <commensal/lab/serial/world.hpp>
@@ -11,6 +11,7 @@
 namespace commensal::serial {
 namespace {
 
+using store::testing::Fault;
 using tensor::DType;
 using tensor::Tensor;
 
@@ -176,10 +177,10 @@ TEST(SimChain, GoesOnAfterACrashAtEveryWrite) {
   for (const bool of_client : {true, false}) {
     bool is_over = false;
     for (std::uint64_t at = 0; !is_over; ++at) {
-      for (const auto fault : {store::Fault::kCrashBefore, store::Fault::kCrashAfter}) {
+      for (const auto fault : {Fault::kCrashBefore, Fault::kCrashAfter}) {
         Stores stores;
         auto& below = of_client ? stores.client : stores.provider;
-        store::FaultStore faulty(below, at, fault);
+        store::testing::FaultStore faulty(below, at, fault);
         ChainWorld::Outside outside{of_client ? static_cast<core::Store&>(faulty) : stores.client,
                                     of_client ? static_cast<core::Store&>(stores.provider) : faulty,
                                     stores.clock, stores.rng};

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include <commensal/base/store/fault_store.hpp>
 #include <commensal/base/store/memory_store.hpp>
+#include <commensal/base/store/testing/fault_store.hpp>
 #include <commensal/serve/gateway/accounts.hpp>
 
 namespace commensal::gateway {
 namespace {
 
 using core::ErrorCode;
+using store::testing::Fault;
 
 TEST(Accounts, AreFoundByTheirTokenOnly) {
   store::MemoryStore store;
@@ -62,16 +63,16 @@ TEST(Accounts, TheStoreHoldsNoToken) {
 }
 
 TEST(Accounts, AreThereWithTheirTokenOrNotAtAll) {
-  for (const store::Fault fault : {store::Fault::kCrashBefore, store::Fault::kCrashAfter}) {
+  for (const Fault fault : {Fault::kCrashBefore, Fault::kCrashAfter}) {
     store::MemoryStore disk;
     core::CounterRng rng(1);
-    store::FaultStore breaking(disk, 0, fault);
+    store::testing::FaultStore breaking(disk, 0, fault);
     EXPECT_FALSE(Accounts(breaking, rng).create("alice", Role::kConsumer));
     core::CounterRng same(1);
     const std::string token = core::to_hex(same.next_digest());
     Accounts accounts(disk, rng);
     EXPECT_EQ(accounts.find("alice")->has_value(), accounts.authenticate(token).has_value());
-    EXPECT_EQ(accounts.find("alice")->has_value(), fault == store::Fault::kCrashAfter);
+    EXPECT_EQ(accounts.find("alice")->has_value(), fault == Fault::kCrashAfter);
   }
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include <commensal/base/core/manual_loop.hpp>
+#include <commensal/base/core/testing/manual_loop.hpp>
 #include <commensal/base/store/memory_store.hpp>
 #include <commensal/serve/gateway/audit_desk.hpp>
 
@@ -60,7 +60,7 @@ class AuditDeskOf : public ::testing::Test {
   static constexpr double kInequality = 1.1 * 250 / (0.95 * 2000);
 
   core::ManualClock clock_;
-  core::ManualLoop loop_{clock_};
+  core::testing::ManualLoop loop_{clock_};
   store::MemoryStore store_;
   ReceiptBook book_{store_};
   ledger::State state_;

@@ -2,14 +2,15 @@
 #include <gtest/gtest.h>
 
 #include <commensal/base/core/file.hpp>
-#include <commensal/base/store/fault_store.hpp>
 #include <commensal/base/store/memory_store.hpp>
+#include <commensal/base/store/testing/fault_store.hpp>
 #include <commensal/serve/gateway/hub.hpp>
 
 namespace commensal::gateway {
 namespace {
 
 using core::ErrorCode;
+using store::testing::Fault;
 
 core::Bytes digits() {
   return *core::read_file(core::Path(COMMENSAL_SOURCE_DIR) / "models/digits/digits.onnx");
@@ -122,10 +123,10 @@ TEST_F(Hub, RegistersNothingOfABrokenModel) {
 }
 
 TEST_F(Hub, AKillLeavesAModelWholeOrAbsent) {
-  for (const store::Fault fault : {store::Fault::kFailBefore, store::Fault::kFailAfter,
-                                   store::Fault::kCrashBefore, store::Fault::kCrashAfter}) {
+  for (const Fault fault :
+       {Fault::kFailBefore, Fault::kFailAfter, Fault::kCrashBefore, Fault::kCrashAfter}) {
     store::MemoryStore disk;
-    store::FaultStore breaking(disk, 0, fault);
+    store::testing::FaultStore breaking(disk, 0, fault);
     EXPECT_FALSE(ModelHub(breaking, folder_, clock_).push(alice_, "alice/digits", digits(), {}));
     ModelHub hub(disk, folder_, clock_);
     const auto models = hub.list(&root_);

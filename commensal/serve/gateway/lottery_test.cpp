@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include <commensal/base/store/fault_store.hpp>
 #include <commensal/base/store/memory_store.hpp>
+#include <commensal/base/store/testing/fault_store.hpp>
 #include <commensal/serve/gateway/lottery.hpp>
-#include <commensal/trade/pay/ticket/pair_fixture.hpp>
+#include <commensal/trade/pay/ticket/testing/pair.hpp>
 
 namespace commensal::gateway {
 namespace {
+
+using ticket::testing::Pair;
 
 MoneyConfig cheap() {
   MoneyConfig config;
@@ -18,8 +20,8 @@ MoneyConfig cheap() {
 
 /// A gateway's money on a disk that may fail, from one start to the next.
 struct Life {
-  Life(core::Store& disk, ticket::Pair& pair, std::uint64_t fault_at)
-      : fault(disk, fault_at, store::Fault::kFailBefore),
+  Life(core::Store& disk, Pair& pair, std::uint64_t fault_at)
+      : fault(disk, fault_at, store::testing::Fault::kFailBefore),
         store(fault),
         bank(store, clock, pair.gateway_key, config.rules),
         lottery({.store = store,
@@ -42,7 +44,7 @@ struct Life {
 
   const MoneyConfig config = cheap();
   core::ManualClock clock;
-  store::FaultStore fault;
+  store::testing::FaultStore fault;
   store::JointStore store;
   Bank bank;
   Lottery lottery;
@@ -52,7 +54,7 @@ TEST(MoneyLottery, ShowsNobodyARoundThatIsNotOnDisk) {
   for (std::uint64_t fault_at = 0, shown = 0; shown < 4; ++fault_at) {
     ASSERT_LT(fault_at, 20u);
     SCOPED_TRACE(fault_at);
-    ticket::Pair pair(6);
+    Pair pair(6);
     store::MemoryStore disk;
     Life life(disk, pair, fault_at);
     if (life.open()) {

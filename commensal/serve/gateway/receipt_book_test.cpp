@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include <commensal/base/store/fault_store.hpp>
 #include <commensal/base/store/memory_store.hpp>
+#include <commensal/base/store/testing/fault_store.hpp>
 #include <commensal/serve/gateway/receipt_book.hpp>
 #include <map>
 
 namespace commensal::gateway {
 namespace {
+
+using store::testing::Fault;
 
 /// The i-th of records that differ in everything a reader may ask for.
 ReceiptRecord a_record(std::uint8_t i, AuditState audit = AuditState::kNotDrawn) {
@@ -161,11 +163,11 @@ void expect_consistent(store::MemoryStore& disk) {
 }
 
 TEST(ReceiptBook, IsWholeAfterAFaultAtAnyWrite) {
-  for (const store::Fault fault : {store::Fault::kFailBefore, store::Fault::kFailAfter,
-                                   store::Fault::kCrashBefore, store::Fault::kCrashAfter}) {
+  for (const Fault fault :
+       {Fault::kFailBefore, Fault::kFailAfter, Fault::kCrashBefore, Fault::kCrashAfter}) {
     for (std::uint64_t at = 0; at < 10; ++at) {
       store::MemoryStore disk;
-      store::FaultStore breaking(disk, at, fault);
+      store::testing::FaultStore breaking(disk, at, fault);
       ReceiptBook book(breaking, {.records_max = 3, .opening_bytes_max = 1'000'000});
       ASSERT_TRUE(book.open());
       std::vector<ReceiptRecord> acknowledged;

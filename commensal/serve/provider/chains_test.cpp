@@ -4,9 +4,9 @@
 #include <gmock/gmock.h>
 #include <unistd.h>
 
-#include <commensal/base/core/manual_loop.hpp>
+#include <commensal/base/core/testing/manual_loop.hpp>
 #include <commensal/serve/provider/chains.hpp>
-#include <commensal/verify/chain/chain_fixture.hpp>
+#include <commensal/verify/chain/testing/chain_fixture.hpp>
 
 namespace commensal::provider {
 namespace {
@@ -160,7 +160,7 @@ class ProviderChains : public chain::testing::ChainTest {
   const core::Path folder_ =
       core::Path(::testing::TempDir()) / fmt::format("provider-chains-{}", ::getpid());
   core::ManualClock clock_;
-  core::ManualLoop loop_{clock_};
+  core::testing::ManualLoop loop_{clock_};
   Listener listener_;
   SmallFactory engines_{graph_};
   ModelCache cache_ = *ModelCache::open(folder_, 1 << 20);

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <commensal/base/core/manual_loop.hpp>
+#include <commensal/base/core/testing/manual_loop.hpp>
 #include <commensal/base/protocol/commitment.hpp>
 #include <commensal/base/store/memory_store.hpp>
 #include <commensal/compute/kernels/numerics.hpp>
@@ -33,7 +33,7 @@ class SlowLoop final : public core::Loop {
   }
 
  private:
-  core::ManualLoop inner_;
+  core::testing::ManualLoop inner_;
   std::deque<Task> works_;
 };
 

@@ -4,13 +4,15 @@
 #include <commensal/base/core/rng.hpp>
 #include <commensal/base/protocol/commitment.hpp>
 #include <commensal/base/protocol/ticket.hpp>
-#include <commensal/base/store/fault_store.hpp>
 #include <commensal/base/store/memory_store.hpp>
+#include <commensal/base/store/testing/fault_store.hpp>
 #include <commensal/serve/provider/retention.hpp>
 #include <commensal/verify/receipt/roots.hpp>
 
 namespace commensal::provider {
 namespace {
+
+using store::testing::Fault;
 
 constexpr std::int64_t kInputFloats = 1000;
 constexpr std::int64_t kTensorBytes = (kInputFloats + 1) * 4;  // of one opening
@@ -174,11 +176,11 @@ TEST_F(RetentionTest, ForgetsWhatNobodyMayAskForAnyMore) {
 
 // Broken off at each write: what was acknowledged is there after a restart, and nothing else is.
 TEST_F(RetentionTest, LosesNothingThatWasAcknowledged) {
-  for (const auto fault : {store::Fault::kFailBefore, store::Fault::kFailAfter,
-                           store::Fault::kCrashBefore, store::Fault::kCrashAfter}) {
+  for (const auto fault :
+       {Fault::kFailBefore, Fault::kFailAfter, Fault::kCrashBefore, Fault::kCrashAfter}) {
     for (std::uint64_t at = 0; at < 4; ++at) {
       store::MemoryStore disk;
-      store::FaultStore faulty(disk, at, fault);
+      store::testing::FaultStore faulty(disk, at, fault);
       Retention retention(faulty, {kPlenty, kPlenty});
       ASSERT_TRUE(retention.open());
       std::vector<Retention::Record> acknowledged;

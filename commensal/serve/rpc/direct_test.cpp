@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gmock/gmock.h>
 
-#include <commensal/base/core/manual_loop.hpp>
+#include <commensal/base/core/testing/manual_loop.hpp>
 #include <commensal/serve/rpc/direct.hpp>
 
 // What only the in-process twin can do; contract_test.cpp has the rest.
@@ -52,7 +52,7 @@ class DirectTest : public ::testing::Test {
   DirectTest() { server.listen(gateway); }
 
   core::ManualClock clock;
-  core::ManualLoop loop{clock};
+  core::testing::ManualLoop loop{clock};
   Log log;
   Gateway gateway{log};
   DirectServer server{loop};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gmock/gmock.h>
 
-#include <commensal/verify/chain/chain_fixture.hpp>
+#include <commensal/verify/chain/testing/chain_fixture.hpp>
 #include <commensal/verify/noise/noise.hpp>
 
 namespace commensal::chain::testing {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // A party breaks off at each of its writes, in each of the ways a write can go wrong; started again
 // on its store it goes on to the same final state, and nobody signs two commitments to one link.
-#include <commensal/base/store/fault_store.hpp>
-#include <commensal/verify/chain/chain_fixture.hpp>
+#include <commensal/base/store/testing/fault_store.hpp>
+#include <commensal/verify/chain/testing/chain_fixture.hpp>
 
 namespace commensal::chain::testing {
 namespace {
 
-using store::Fault;
+using store::testing::Fault;
 
 struct Case {
   bool of_client;
@@ -55,8 +55,8 @@ class ChainCrash : public ChainTest {
   Run run(const Case& one) {
     Run made;
     store::MemoryStore client_store, provider_store;
-    store::FaultStore faulty(one.of_client ? client_store : provider_store, one.fault_at,
-                             one.fault);
+    store::testing::FaultStore faulty(one.of_client ? client_store : provider_store, one.fault_at,
+                                      one.fault);
     core::Store& first_client = one.of_client ? static_cast<core::Store&>(faulty) : client_store;
     core::Store& first_provider =
         one.of_client ? static_cast<core::Store&>(provider_store) : faulty;

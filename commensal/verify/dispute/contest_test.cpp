@@ -2,13 +2,13 @@
 // The liar of the tests itself: it changes answers, never the model.
 #include <gtest/gtest.h>
 
-#include <commensal/compute/graph/graph_maker.hpp>
+#include <commensal/compute/graph/testing/graph_maker.hpp>
 #include <commensal/verify/dispute/contest.hpp>
 
 namespace commensal::dispute::testing {
 namespace {
 
-using graph::GraphMaker;
+using graph::testing::GraphMaker;
 
 constexpr std::size_t kHandedOn = 0, kEmpty = 1, kSum = 2;  // nodes, as they are made below
 

@@ -3,7 +3,7 @@
 // loses, whichever it is, and a verdict stands by itself.
 #include <gtest/gtest.h>
 
-#include <commensal/compute/graph/random_graph.hpp>
+#include <commensal/compute/graph/testing/random_graph.hpp>
 #include <commensal/compute/kernels/numerics.hpp>
 #include <commensal/verify/dispute/contest.hpp>
 #include <map>
@@ -14,6 +14,8 @@ namespace {
 using namespace testing;
 using arbiter::Ending;
 using arbiter::VerdictFile;
+using graph::testing::RandomGraph;
+using kernels::testing::Draw;
 
 struct Tally {
   int proved = 0, undecided = 0, late = 0, harmless = 0;
@@ -22,14 +24,14 @@ struct Tally {
 
 /// A graph and a lie that changes its outputs.
 struct Story {
-  std::unique_ptr<graph::RandomGraph> made;
+  std::unique_ptr<RandomGraph> made;
   std::unique_ptr<Case> one;
   std::unique_ptr<graph::Session> session;
   Lie lie;
   std::uint64_t from = 0;
 };
 
-Lie draw_lie(kernels::Draw& draw, const graph::Graph& graph, const std::vector<int>& sizes) {
+Lie draw_lie(Draw& draw, const graph::Graph& graph, const std::vector<int>& sizes) {
   Lie lie;
   lie.node =
       static_cast<std::size_t>(draw.number(0, static_cast<std::int64_t>(graph.nodes.size()) - 1));
@@ -52,8 +54,8 @@ struct Sizes final : graph::Tracer {
 
 Story story_of(std::uint64_t seed) {
   Story story;
-  kernels::Draw draw(seed, 95);
-  story.made = std::make_unique<graph::RandomGraph>(seed, false);
+  Draw draw(seed, 95);
+  story.made = std::make_unique<RandomGraph>(seed, false);
   story.one = std::make_unique<Case>(story.made->finish(), story.made->inputs());
   graph::SessionOptions options;
   if (seed % 2 == 0) options.backend = graph::Backend::kRef;
@@ -104,7 +106,7 @@ void count(const Referee& referee, Tally& tally) {
 
 TEST_F(Disputes, AnHonestSideNeverLoses) {
   Tally tally;
-  const int cases = kernels::case_count(150);
+  const int cases = kernels::testing::case_count(150);
   std::uint64_t bytes_max = 0;
   for (int seed = 0; seed < cases; ++seed) {
     const Story story = story_of(static_cast<std::uint64_t>(seed));

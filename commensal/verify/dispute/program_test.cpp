@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <commensal/compute/kernels/math/scalar.hpp>
-#include <commensal/compute/kernels/random_layers.hpp>
+#include <commensal/compute/kernels/testing/random_layers.hpp>
 #include <commensal/compute/tensor/tensor.hpp>
 #include <commensal/verify/arbiter/program.hpp>
 #include <commensal/verify/dispute/describe.hpp>
@@ -16,7 +16,14 @@ namespace {
 
 using arbiter::NodeCall;
 using arbiter::Program;
-using kernels::Sample;
+using kernels::testing::Blend;
+using kernels::testing::case_count;
+using kernels::testing::Draw;
+using kernels::testing::kRecipes;
+using kernels::testing::random_blend;
+using kernels::testing::random_of;
+using kernels::testing::random_shape;
+using kernels::testing::Sample;
 using tensor::Tensor;
 
 /// A sample as the kernels are called; its pointers stay valid as long as this lives.
@@ -82,7 +89,7 @@ struct Seen {
 
 // Each output's first, last and some random elements.
 void check_outputs(const NodeCall& call, const std::vector<Tensor>& inputs,
-                   const std::vector<Tensor>& outputs, kernels::Draw& draw, Seen& seen) {
+                   const std::vector<Tensor>& outputs, Draw& draw, Seen& seen) {
   for (std::size_t o = 0; o < outputs.size(); ++o) {
     NodeCall until = call;
     until.outputs.resize(o + 1);
@@ -113,7 +120,7 @@ void check_outputs(const NodeCall& call, const std::vector<Tensor>& inputs,
   }
 }
 
-void check(Sample sample, kernels::Draw& draw, Seen& seen) {
+void check(Sample sample, Draw& draw, Seen& seen) {
   if (has_strings(sample.inputs)) return;
   Running running(std::move(sample));
   if (!running.run()) return;
@@ -122,24 +129,22 @@ void check(Sample sample, kernels::Draw& draw, Seen& seen) {
 
 TEST(EqualityOfPrograms, OnRandomCalls) {
   Seen seen;
-  const int cases = kernels::case_count(20000);
+  const int cases = case_count(20000);
   for (int seed = 0; seed < cases; ++seed) {
-    kernels::Draw draw(static_cast<std::uint64_t>(seed), 92);
-    const auto blend = kernels::random_blend(draw);
-    const tensor::Shape shape =
-        kernels::random_shape(draw, static_cast<int>(draw.number(1, 4)), 300);
+    Draw draw(static_cast<std::uint64_t>(seed), 92);
+    const auto blend = random_blend(draw);
+    const tensor::Shape shape = random_shape(draw, static_cast<int>(draw.number(1, 4)), 300);
     using tensor::DType;
     constexpr DType kTypes[] = {DType::kFloat32, DType::kFloat32, DType::kFloat32, DType::kFloat64,
                                 DType::kInt32,   DType::kInt64,   DType::kUint32};
-    const Tensor x = kernels::random_of(draw, draw.of(kTypes), shape, blend);
-    const auto sample = draw.of(kernels::kRecipes).make(draw, x);
+    const Tensor x = random_of(draw, draw.of(kTypes), shape, blend);
+    const auto sample = draw.of(kRecipes).make(draw, x);
     if (sample) check(*sample, draw, seen);
     ASSERT_FALSE(HasFatalFailure()) << "seed " << seed;
   }
   // What no recipe draws.
-  kernels::Draw draw(1, 94);
-  const Tensor x =
-      kernels::random_of(draw, tensor::DType::kFloat32, {7, 11}, kernels::Blend::kSpecial);
+  Draw draw(1, 94);
+  const Tensor x = random_of(draw, tensor::DType::kFloat32, {7, 11}, Blend::kSpecial);
   kernels::Attributes by_tanh;
   by_tanh.set("approximate", std::string("tanh"));
   check({"Gelu", 20, {x}}, draw, seen);
@@ -157,14 +162,13 @@ TEST(EqualityOfPrograms, OnRandomCalls) {
 
 // The Winograd clause, both tiles, edges and pads; special values spread over tiles.
 TEST(EqualityOfPrograms, OnWinogradLayers) {
-  kernels::Draw draw(3, 93);
+  Draw draw(3, 93);
   Seen seen;
   for (const std::int64_t side : {5, 12, 13, 14, 17}) {
-    for (const auto blend : {kernels::Blend::kPlain, kernels::Blend::kSpecial}) {
-      const Tensor x =
-          kernels::random_of(draw, tensor::DType::kFloat32, {2, 18, side, side}, blend);
-      const Tensor w = kernels::random_of(draw, tensor::DType::kFloat32, {3, 18, 3, 3}, blend);
-      const Tensor b = kernels::random_of(draw, tensor::DType::kFloat32, {3}, blend);
+    for (const auto blend : {Blend::kPlain, Blend::kSpecial}) {
+      const Tensor x = random_of(draw, tensor::DType::kFloat32, {2, 18, side, side}, blend);
+      const Tensor w = random_of(draw, tensor::DType::kFloat32, {3, 18, 3, 3}, blend);
+      const Tensor b = random_of(draw, tensor::DType::kFloat32, {3}, blend);
       kernels::Attributes attributes;
       attributes.set("pads", std::vector<std::int64_t>{1, 0, 1, 2});
       check({"Conv", 17, {x, w, b}, attributes}, draw, seen);
@@ -207,7 +211,7 @@ TEST(EqualityOfFunctions, PowOnAGridAndOnSpecialPairs) {
                                         0xff800000, 0x7fc00000, 1,          0x80000001, 0x007fffff,
                                         0x7f7fffff, 0x3f000000, 0xc0400000, 0x40000000, 0xc0000000,
                                         0x4b800000, 0xcb7fffff, 0x4b7fffff, 0x40200000, 0x3f7fffff};
-  kernels::Draw draw(7, 96);
+  Draw draw(7, 96);
   for (int i = 0; i < 400; ++i) {
     numbers.push_back(
         static_cast<std::uint32_t>(draw.number(0, 0xffff) << 16 | draw.number(0, 0xffff)));

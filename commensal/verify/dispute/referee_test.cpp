@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <commensal/base/core/file.hpp>
-#include <commensal/compute/graph/graph_maker.hpp>
+#include <commensal/compute/graph/testing/graph_maker.hpp>
 #include <commensal/compute/kernels/numerics.hpp>
 #include <commensal/verify/dispute/contest.hpp>
 #include <cstdlib>
@@ -31,7 +31,7 @@ std::vector<std::int64_t> ints(std::initializer_list<std::int64_t> values) { ret
 
 /// Conv (Winograd), Add, Relu, Conv (direct), GlobalAveragePool, Flatten, Gemm, Softmax.
 std::shared_ptr<const graph::Graph> network() {
-  graph::GraphMaker maker;
+  graph::testing::GraphMaker maker;
   kernels::Attributes padded, strided, axis;
   padded.set("pads", ints({1, 1, 1, 1}));
   strided.set("strides", ints({2, 2}));

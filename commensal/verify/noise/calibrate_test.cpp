@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include <commensal/compute/graph/graph_maker.hpp>
+#include <commensal/compute/graph/testing/graph_maker.hpp>
 #include <commensal/verify/noise/answers.hpp>
 #include <commensal/verify/noise/calibrate.hpp>
 
 namespace commensal::noise {
 namespace {
 
-using graph::GraphMaker;
+using graph::testing::GraphMaker;
 using tensor::Tensor;
 
 void ignore(std::size_t, std::size_t) {}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include <commensal/compute/graph/graph_maker.hpp>
+#include <commensal/compute/graph/testing/graph_maker.hpp>
 #include <commensal/verify/noise/noise.hpp>
 #include <commensal/verify/noise/noisy_session.hpp>
 #include <commensal/verify/noise/targets.hpp>
@@ -9,7 +9,7 @@
 namespace commensal::noise {
 namespace {
 
-using graph::GraphMaker;
+using graph::testing::GraphMaker;
 using tensor::DType;
 using tensor::Tensor;
 using Places = std::vector<std::uint32_t>;

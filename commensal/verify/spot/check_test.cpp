@@ -3,13 +3,14 @@
 
 #include <cmath>
 #include <commensal/base/core/rng.hpp>
-#include <commensal/compute/graph/graph_maker.hpp>
 #include <commensal/compute/graph/session.hpp>
+#include <commensal/compute/graph/testing/graph_maker.hpp>
 #include <commensal/verify/spot/check.hpp>
 
 namespace commensal::spot {
 namespace {
 
+using graph::testing::GraphMaker;
 using tensor::Tensor;
 
 TEST(SpotChecks, AsManySamplesAsTheFormulaSays) {
@@ -42,7 +43,7 @@ TEST(SpotChecks, PlacesAreDistinctAndFollowFromTheSeed) {
 
 TEST(SpotChecks, CatchAtTheRateOfTheFormulaAndNeverAnHonestClaim) {
   constexpr std::int64_t kSide = 1000, kWrong = 50;  // a fraction of 5 %
-  graph::GraphMaker maker;
+  GraphMaker maker;
   const auto x = maker.input({kSide});
   maker.output(maker.node("Exp", {x}));
   const auto graph = maker.finish();
@@ -82,7 +83,7 @@ TEST(SpotChecks, CatchAtTheRateOfTheFormulaAndNeverAnHonestClaim) {
 }
 
 TEST(SpotChecks, AnotherTypeIsADifference) {
-  graph::GraphMaker maker;
+  GraphMaker maker;
   maker.output(maker.node("Exp", {maker.input({2})}));
   const std::vector<float> two = {0, 0}, three = {1, 1, 1};
   const std::vector<Tensor> inputs = {Tensor::of<float>({2}, two)};

@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <commensal/compute/graph/onnx/import.hpp>
-#include <commensal/compute/graph/random_graph.hpp>
 #include <commensal/compute/graph/session.hpp>
+#include <commensal/compute/graph/testing/random_graph.hpp>
 #include <commensal/verify/spot/cone.hpp>
 #include <commensal/verify/spot/sheet.hpp>
 #include <commensal/verify/spot/steering.hpp>
@@ -16,7 +16,12 @@ namespace commensal::spot {
 namespace {
 
 using graph::ValueId;
-using kernels::Draw;
+using kernels::testing::Blend;
+using kernels::testing::case_count;
+using kernels::testing::Draw;
+using kernels::testing::kRecipes;
+using kernels::testing::random_of;
+using kernels::testing::random_shape;
 using tensor::Tensor;
 
 std::vector<std::int64_t> some_places(Draw& draw, std::int64_t elements, std::int64_t count) {
@@ -37,9 +42,9 @@ void expect_bits(const ConeValues& got, const Tensor& full, std::span<const std:
 
 TEST(EqualityCones, OfRandomGraphs) {
   std::uint64_t in_part = 0, in_full = 0;
-  const int cases = kernels::case_count(120);
+  const int cases = case_count(120);
   for (int seed = 0; seed < cases; ++seed) {
-    graph::RandomGraph made(static_cast<std::uint64_t>(seed), false);
+    graph::testing::RandomGraph made(static_cast<std::uint64_t>(seed), false);
     const auto graph = made.finish();
     const auto expected = made.expected();
     Draw draw(static_cast<std::uint64_t>(seed), 5);
@@ -63,15 +68,15 @@ TEST(EqualityCones, OfRandomGraphs) {
 /// What an element reads, and of which type it is, follows from types and the inputs that steer.
 TEST(EqualityCones, NothingElseSteers) {
   std::set<std::string> operators;
-  const int cases = kernels::case_count(6000);
+  const int cases = case_count(6000);
   for (int seed = 0; seed < cases; ++seed) {
     Draw draw(static_cast<std::uint64_t>(seed), 6);
     const tensor::DType kinds[] = {tensor::DType::kFloat32, tensor::DType::kFloat32,
                                    tensor::DType::kInt64, tensor::DType::kUint8};
     const auto dtype = draw.of(kinds);
-    const auto shape = kernels::random_shape(draw, static_cast<int>(draw.number(1, 4)), 300);
-    const Tensor x = kernels::random_of(draw, dtype, shape, kernels::Blend::kPlain);
-    auto sample = draw.of(kernels::kRecipes).make(draw, x);
+    const auto shape = random_shape(draw, static_cast<int>(draw.number(1, 4)), 300);
+    const Tensor x = random_of(draw, dtype, shape, Blend::kPlain);
+    auto sample = draw.of(kRecipes).make(draw, x);
     if (!sample) continue;
     const auto op = kernels::find_operator("", sample->name, sample->opset);
     if (!op || (*op)->reads == nullptr) continue;
@@ -118,10 +123,10 @@ TEST(EqualityCones, NothingElseSteers) {
 /// Three convolutions, one by the Winograd clause, over a picture: an element needs a patch of it.
 struct Wide {
   explicit Wide(std::int64_t side) {
-    graph::GraphMaker maker;
+    graph::testing::GraphMaker maker;
     Draw draw(9, 9);
     const auto floats = [&](std::initializer_list<std::int64_t> dims) {
-      return kernels::random_of(draw, tensor::DType::kFloat32, dims, kernels::Blend::kPlain);
+      return random_of(draw, tensor::DType::kFloat32, dims, Blend::kPlain);
     };
     inputs.push_back(floats({1, 3, side, side}));
     const auto same = [] {
@@ -180,7 +185,7 @@ TEST(EqualityCones, OfSqueezeNet) {
   cut.nodes.erase(last, cut.nodes.end());
   Draw draw(2, 2);
   const std::vector<Tensor> inputs = {
-      kernels::random_of(draw, tensor::DType::kFloat32, {1, 3, 224, 224}, kernels::Blend::kPlain)};
+      random_of(draw, tensor::DType::kFloat32, {1, 3, 224, 224}, Blend::kPlain)};
   auto session = graph::Session::create(std::make_shared<const graph::Graph>(cut), {});
   ASSERT_TRUE(session);
   const auto full = session->run(inputs);

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <commensal/compute/graph/onnx/model_maker.hpp>
+#include <commensal/compute/graph/onnx/testing/model_maker.hpp>
 #include <filesystem>
 #include <fstream>
 

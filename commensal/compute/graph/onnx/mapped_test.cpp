@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <commensal/base/core/rng.hpp>
-#include <commensal/compute/graph/onnx/model_maker.hpp>
+#include <commensal/compute/graph/onnx/testing/model_maker.hpp>
 #include <commensal/compute/graph/session.hpp>
 
 namespace commensal::graph::onnx::testing {

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // A convolution and the depthwise one behind it, drawn from seeds, give ref/'s bits in one.
-#include <commensal/compute/graph/optimise/fusion_cases.hpp>
+#include <commensal/compute/graph/optimise/testing/fusion_cases.hpp>
 
 namespace commensal::graph::optimise {
 namespace {
 
+using namespace testing;
+using namespace graph::testing;
 using kernels::Attributes;
-using kernels::Draw;
+using kernels::testing::Draw;
 using tensor::Shape;
 using tensor::Tensor;
 
@@ -37,7 +39,7 @@ class Expansion {
     const std::int64_t before = side / 2, after = side > 1 ? draw_.number(side / 2, side - 1) : 0;
     attributes.set("pads", Ints{before, before, after, after});
     const auto random = [&](const Shape& shape) {
-      return maker_.constant(kernels::random_of(draw_, tensor::DType::kFloat32, shape));
+      return maker_.constant(kernels::testing::random_of(draw_, tensor::DType::kFloat32, shape));
     };
     std::vector<ValueId> inputs = {x, random({out, in / group, side, side})};
     if (draw_.one_in(2)) inputs.push_back(random({out}));
@@ -62,7 +64,7 @@ class Expansion {
 };
 
 TEST(EqualityExpansion, IsOneOperatorWithTheSameBits) {
-  for (int seed = 0; seed < kernels::case_count(12); ++seed) {
+  for (int seed = 0; seed < kernels::testing::case_count(12); ++seed) {
     SCOPED_TRACE(fmt::format("seed {}", seed));
     const Expansion made(static_cast<std::uint64_t>(seed));
     const std::ptrdiff_t found = expect_same(made.maker(), "BlockedExpand");

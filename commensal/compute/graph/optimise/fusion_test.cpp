@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // What transformers write in many operators and an optimised graph has in one.
-#include <commensal/compute/graph/optimise/fusion_cases.hpp>
+#include <commensal/compute/graph/optimise/testing/fusion_cases.hpp>
 
 namespace commensal::graph::optimise {
 namespace {
 
+using namespace testing;
+using namespace graph::testing;
 using tensor::Tensor;
 
 ValueId random_constant(GraphMaker& maker, const tensor::Shape& shape, std::uint64_t seed) {
-  kernels::Draw draw(seed, 3);
-  return maker.constant(kernels::random_of(draw, tensor::DType::kFloat32, shape));
+  kernels::testing::Draw draw(seed, 3);
+  return maker.constant(kernels::testing::random_of(draw, tensor::DType::kFloat32, shape));
 }
 
 ValueId layer_norm(GraphMaker& maker, ValueId x, std::int64_t n, bool swapped = false) {

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // What runs image by image gives the same bits, stops when it is told to, and is shown whole.
 #include <atomic>
-#include <commensal/compute/graph/optimise/fusion_cases.hpp>
+#include <commensal/compute/graph/optimise/testing/fusion_cases.hpp>
 
 namespace commensal::graph::optimise {
 namespace {
 
+using namespace testing;
+using namespace graph::testing;
 using kernels::Attributes;
 using tensor::Shape;
 using tensor::Tensor;
@@ -41,12 +43,13 @@ class Beginning {
     attributes.set("pads", Ints(4, side / 2));
     const Shape shape{out, in / group, side, side};
     return maker_.node(
-        "Conv", {x, maker_.constant(kernels::random_of(draw_, tensor::DType::kFloat32, shape))},
+        "Conv",
+        {x, maker_.constant(kernels::testing::random_of(draw_, tensor::DType::kFloat32, shape))},
         std::move(attributes));
   }
 
   GraphMaker maker_;
-  kernels::Draw draw_{11, 3};
+  kernels::testing::Draw draw_{11, 3};
 };
 
 TEST(EqualityImages, OneByOneAndAllTogether) {

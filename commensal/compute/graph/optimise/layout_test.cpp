@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pictures in blocks of channels: random small networks give ref/'s bits.
-#include <commensal/compute/graph/optimise/fusion_cases.hpp>
+#include <commensal/compute/graph/optimise/testing/fusion_cases.hpp>
 
 namespace commensal::graph::optimise {
 namespace {
 
+using namespace testing;
+using namespace graph::testing;
 using kernels::Attributes;
-using kernels::Draw;
+using kernels::testing::case_count;
+using kernels::testing::Draw;
 using tensor::Shape;
 using tensor::Tensor;
 
@@ -65,7 +68,7 @@ class Pictures {
   }
 
   Tensor random(const Shape& shape) {
-    return kernels::random_of(draw_, tensor::DType::kFloat32, shape);
+    return kernels::testing::random_of(draw_, tensor::DType::kFloat32, shape);
   }
 
   /// Any convolution that leaves a picture, or one that keeps the size.
@@ -177,11 +180,11 @@ class Pictures {
 
 TEST(EqualityLayout, RandomNetworksOfPictures) {
   std::ptrdiff_t blocked = 0;
-  for (int seed = 0; seed < kernels::case_count(40); ++seed) {
+  for (int seed = 0; seed < case_count(40); ++seed) {
     SCOPED_TRACE(fmt::format("seed {}", seed));
     blocked += expect_same(Pictures(static_cast<std::uint64_t>(seed)).make(), "BlockedConv");
   }
-  EXPECT_GT(blocked, kernels::case_count(40));  // it is blocked pictures that were compared
+  EXPECT_GT(blocked, case_count(40));  // it is blocked pictures that were compared
 }
 
 }  // namespace

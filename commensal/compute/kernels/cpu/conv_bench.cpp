@@ -2,12 +2,12 @@
 // Layers of known networks, one thread, constants packed: GFLOP/s of the direct sum's 2 M N K
 // operations, so that what Winograd saves shows as speed.
 #include <commensal/base/core/rng.hpp>
-#include <commensal/compute/kernels/cpu/bench_layers.hpp>
+#include <commensal/compute/kernels/cpu/testing/bench_layers.hpp>
 
 namespace commensal::kernels {
 namespace {
 
-using cpu::Layer;
+using cpu::testing::Layer;
 using tensor::Shape;
 
 Tensor random_tensor(const Shape& shape, std::uint64_t seed) {
@@ -29,9 +29,9 @@ Attributes attributes_of(const Layer& layer) {
 }
 
 void run_layer(benchmark::State& state, const Layer& layer, Isa isa) {
-  cpu::run_call(state, layer.op, attributes_of(layer),
-                {random_tensor(layer.x, 1), random_tensor(layer.w, 2)}, 1, isa, "GFLOP/s",
-                [&](const Shape& y) { return 2 * multiply_adds(layer, y); });
+  cpu::testing::run_call(state, layer.op, attributes_of(layer),
+                         {random_tensor(layer.x, 1), random_tensor(layer.w, 2)}, 1, isa, "GFLOP/s",
+                         [&](const Shape& y) { return 2 * multiply_adds(layer, y); });
 }
 
 const Layer kLayers[] = {
@@ -62,8 +62,8 @@ const Layer kPeak = {"peak: Gemm 256x256x48", "Gemm", {256, 256}, {48, 256}};
 void register_all() {
   for (const Isa isa : available_isas()) {
     const auto add = [isa](const Layer& layer) {
-      cpu::add_bench(isa, layer.name,
-                     [=](benchmark::State& state) { run_layer(state, layer, isa); });
+      cpu::testing::add_bench(isa, layer.name,
+                              [=](benchmark::State& state) { run_layer(state, layer, isa); });
     };
     add(kPeak);
     for (const Layer& layer : kLayers) add(layer);

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <commensal/compute/kernels/cpu/conv_cases.hpp>
+#include <commensal/compute/kernels/cpu/testing/conv_cases.hpp>
 
 namespace commensal::kernels::cpu {
 namespace {
+
+using namespace testing;
 
 TEST(EqualityConv, Direct) { check_convs(direct_convs(), expect_equal_to_ref); }
 TEST(EqualityConv, Depthwise) { check_convs(depthwise_convs(), expect_equal_to_ref); }

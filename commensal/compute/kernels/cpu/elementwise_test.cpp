@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <array>
-#include <commensal/compute/kernels/cpu/elementwise_cases.hpp>
+#include <commensal/compute/kernels/cpu/testing/elementwise_cases.hpp>
 
 namespace commensal::kernels::cpu {
 namespace {
 
+using namespace testing;
 using tensor::Shape;
 
 constexpr std::string_view kUnaryNames[] = {

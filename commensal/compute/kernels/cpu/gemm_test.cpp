@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <commensal/compute/kernels/cpu/gemm_cases.hpp>
+#include <commensal/compute/kernels/cpu/testing/gemm_cases.hpp>
 
 namespace commensal::kernels::cpu {
 namespace {
+
+using namespace testing;
 
 TEST(EqualityGemm, AllForms) { check_gemm_forms(expect_equal_to_ref); }
 TEST(EqualityGemm, EveryTail) { check_gemm_tails(expect_equal_to_ref); }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <commensal/compute/kernels/cpu/equality.hpp>
+#include <commensal/compute/kernels/cpu/testing/equality.hpp>
 
 namespace commensal::kernels::cpu {
 namespace {
 
+using namespace testing;
 using tensor::Shape;
 using Ints = std::vector<std::int64_t>;
 

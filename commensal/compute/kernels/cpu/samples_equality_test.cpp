@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every row that has a fast kernel, in every version that the samples call, against ref/.
-#include <commensal/compute/kernels/cpu/equality.hpp>
-#include <commensal/compute/kernels/samples.hpp>
+#include <commensal/compute/kernels/cpu/testing/equality.hpp>
+#include <commensal/compute/kernels/testing/samples.hpp>
 #include <numeric>
 #include <set>
 
 namespace commensal::kernels::cpu {
 namespace {
+
+using namespace testing;
+using namespace kernels::testing;
 
 TEST(EqualityOfSamples, EveryFastRowEqualsRef) {
   std::set<const Operator*> seen;

@@ -2,9 +2,9 @@
 // The CUDA kernels against ref/, bit for bit: on the emulation in every test run (label equality),
 // and on a card (label gpu), where COMMENSAL_CUDA_PLUGIN names the plug-in.
 #include <algorithm>
-#include <commensal/compute/kernels/cpu/conv_cases.hpp>
-#include <commensal/compute/kernels/cpu/elementwise_cases.hpp>
-#include <commensal/compute/kernels/cpu/gemm_cases.hpp>
+#include <commensal/compute/kernels/cpu/testing/conv_cases.hpp>
+#include <commensal/compute/kernels/cpu/testing/elementwise_cases.hpp>
+#include <commensal/compute/kernels/cpu/testing/gemm_cases.hpp>
 #include <commensal/compute/kernels/cuda/ops.hpp>
 #include <cstdlib>
 #include <optional>
@@ -12,15 +12,12 @@
 namespace commensal::kernels::cuda {
 namespace {
 
-using cpu::Case;
-using cpu::CheckCase;
-using cpu::random_tensor;
-using cpu::Values;
+using namespace cpu::testing;
 using tensor::Shape;
 
 enum class Where { kEmulated, kCard };
 
-class Cuda : public testing::TestWithParam<Where> {
+class Cuda : public ::testing::TestWithParam<Where> {
  protected:
   void SetUp() override {
     if (GetParam() == Where::kEmulated) return;
@@ -35,7 +32,7 @@ class Cuda : public testing::TestWithParam<Where> {
   CheckCase check() {
     return [this](const Case& test) {
       if (GetParam() == Where::kEmulated) device_.emplace(Device::emulated(++seed_));
-      cpu::CaseRunner(test).compare_with(
+      CaseRunner(test).compare_with(
           [&](const Operator& op, const Call& call, std::span<Tensor> outputs) {
             const DeviceFn kernel = kernel_for(op, call);
             EXPECT_NE(kernel, nullptr) << op.name;
@@ -50,29 +47,29 @@ class Cuda : public testing::TestWithParam<Where> {
   std::uint64_t seed_ = 0;
 };
 
-std::string name_of_where(const testing::TestParamInfo<Where>& info) {
+std::string name_of_where(const ::testing::TestParamInfo<Where>& info) {
   return info.param == Where::kEmulated ? "emulated" : "card";
 }
 INSTANTIATE_TEST_SUITE_P(EqualityEmulated, Cuda, testing::Values(Where::kEmulated), name_of_where);
 INSTANTIATE_TEST_SUITE_P(Gpu, Cuda, testing::Values(Where::kCard), name_of_where);
 
-TEST_P(Cuda, GemmInAllForms) { cpu::check_gemm_forms(check()); }
-TEST_P(Cuda, GemmOfEverySize) { cpu::check_gemm_tails(check()); }
-TEST_P(Cuda, GemmOfFewColumns) { cpu::check_narrow_gemms(check()); }
-TEST_P(Cuda, GemmOfSignedZeros) { cpu::check_gemm_zeros(check()); }
+TEST_P(Cuda, GemmInAllForms) { check_gemm_forms(check()); }
+TEST_P(Cuda, GemmOfEverySize) { check_gemm_tails(check()); }
+TEST_P(Cuda, GemmOfFewColumns) { check_narrow_gemms(check()); }
+TEST_P(Cuda, GemmOfSignedZeros) { check_gemm_zeros(check()); }
 // Beyond the blocks of a grid, in which the emulation is mean: blocks take several tiles.
 TEST_P(Cuda, GemmOfManyRows) {
-  cpu::check_gemm({600, 70, 20, false, false, 0.5f, 1, {70}, true}, Values::kPlain, check());
+  check_gemm({600, 70, 20, false, false, 0.5f, 1, {70}, true}, Values::kPlain, check());
 }
-TEST_P(Cuda, MatMul) { cpu::check_matmuls(check()); }
+TEST_P(Cuda, MatMul) { check_matmuls(check()); }
 
-TEST_P(Cuda, ConvDirect) { cpu::check_convs(cpu::direct_convs(), check()); }
-TEST_P(Cuda, ConvDepthwise) { cpu::check_convs(cpu::depthwise_convs(), check()); }
-TEST_P(Cuda, ConvByTheWinogradClause) { cpu::check_convs(cpu::winograd_convs(), check()); }
-TEST_P(Cuda, ConvBatchesOfOneToEight) { cpu::check_batched_convs(check()); }
-TEST_P(Cuda, ConvRandomShapes) { cpu::check_random_convs(60, check()); }
+TEST_P(Cuda, ConvDirect) { check_convs(direct_convs(), check()); }
+TEST_P(Cuda, ConvDepthwise) { check_convs(depthwise_convs(), check()); }
+TEST_P(Cuda, ConvByTheWinogradClause) { check_convs(winograd_convs(), check()); }
+TEST_P(Cuda, ConvBatchesOfOneToEight) { check_batched_convs(check()); }
+TEST_P(Cuda, ConvRandomShapes) { check_random_convs(60, check()); }
 
-TEST_P(Cuda, Softmax) { cpu::check_softmaxes(check()); }
+TEST_P(Cuda, Softmax) { check_softmaxes(check()); }
 
 TEST_P(Cuda, LayerNormalization) {
   for (const Values values : {Values::kPlain, Values::kSpecial, Values::kTiny}) {
@@ -112,17 +109,17 @@ TEST_P(Cuda, FunctionsOfOneElement) {
         "Cosh", "Erf",   "Exp",     "LeakyRelu", "Log",  "Relu",  "Sin",
         "Sinh", "Sqrt",  "Sigmoid", "Softplus",  "Tan",  "Tanh"}) {
     SCOPED_TRACE(name);
-    cpu::check_function(name, check());
+    check_function(name, check());
   }
 }
 
 TEST_P(Cuda, FunctionsOfTwoElements) {
   for (const std::string_view name : {"Add", "Div", "Max", "Min", "Mul", "Pow", "Sub"}) {
     SCOPED_TRACE(name);
-    cpu::check_broadcasts(name, check());
+    check_broadcasts(name, check());
     check()({.name = name,
              .attributes = {},
-             .inputs = {cpu::wide_values(20000), cpu::wide_values(20000)},
+             .inputs = {wide_values(20000), wide_values(20000)},
              .constants = {}});
   }
 }

@@ -2,12 +2,13 @@
 // What is wrong with a call is said in one line, and never by a crash.
 #include <gtest/gtest.h>
 
-#include <commensal/compute/kernels/samples.hpp>
+#include <commensal/compute/kernels/testing/samples.hpp>
 #include <limits>
 
 namespace commensal::kernels {
 namespace {
 
+using namespace testing;
 using tensor::Shape;
 using List = std::vector<std::int64_t>;
 

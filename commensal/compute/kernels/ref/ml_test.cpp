@@ -4,11 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <commensal/compute/kernels/samples.hpp>
+#include <commensal/compute/kernels/testing/samples.hpp>
 
 namespace commensal::kernels {
 namespace {
 
+using namespace testing;
 using tensor::Shape;
 using ::testing::ElementsAre;
 using ::testing::FloatNear;

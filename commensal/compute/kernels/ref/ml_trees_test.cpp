@@ -5,12 +5,13 @@
 
 #include <cmath>
 #include <commensal/base/core/rng.hpp>
-#include <commensal/compute/kernels/samples.hpp>
+#include <commensal/compute/kernels/testing/samples.hpp>
 #include <memory>
 
 namespace commensal::kernels {
 namespace {
 
+using namespace testing;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using Ints = std::vector<std::int64_t>;

@@ -4,11 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <commensal/compute/kernels/samples.hpp>
+#include <commensal/compute/kernels/testing/samples.hpp>
 
 namespace commensal::kernels {
 namespace {
 
+using namespace testing;
 using tensor::Shape;
 using List = std::vector<std::int64_t>;
 using Row = std::vector<float>;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include <commensal/compute/kernels/samples.hpp>
+#include <commensal/compute/kernels/testing/samples.hpp>
 #include <limits>
 
 namespace commensal::kernels {
 namespace {
 
+using namespace testing;
 using tensor::Shape;
 using u8 = std::uint8_t;
 using List = std::vector<std::int64_t>;

@@ -2,11 +2,12 @@
 // Recurrent, training and random operators by hand-computed cases.
 #include <gtest/gtest.h>
 
-#include <commensal/compute/kernels/samples.hpp>
+#include <commensal/compute/kernels/testing/samples.hpp>
 
 namespace commensal::kernels {
 namespace {
 
+using namespace testing;
 using tensor::Shape;
 using List = std::vector<std::int64_t>;
 

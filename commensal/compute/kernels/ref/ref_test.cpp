@@ -6,12 +6,13 @@
 #include <cmath>
 #include <commensal/base/core/rng.hpp>
 #include <commensal/compute/kernels/ref/arithmetic.hpp>
-#include <commensal/compute/kernels/samples.hpp>
+#include <commensal/compute/kernels/testing/samples.hpp>
 #include <limits>
 
 namespace commensal::kernels {
 namespace {
 
+using namespace testing;
 using tensor::DType;
 using tensor::Shape;
 using List = std::vector<std::int64_t>;

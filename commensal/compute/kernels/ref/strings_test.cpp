@@ -6,13 +6,14 @@
 #include <commensal/base/core/rng.hpp>
 #include <commensal/compute/kernels/ref/strings_pattern.hpp>
 #include <commensal/compute/kernels/ref/unicode.hpp>
-#include <commensal/compute/kernels/samples.hpp>
+#include <commensal/compute/kernels/testing/samples.hpp>
 #include <functional>
 #include <set>
 
 namespace commensal::kernels {
 namespace {
 
+using namespace testing;
 using ref::Pattern;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;

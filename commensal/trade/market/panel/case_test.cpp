@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include <commensal/trade/market/panel/case_fixture.hpp>
+#include <commensal/trade/market/panel/testing/case_fixture.hpp>
 
 namespace commensal::panel {
 namespace {
 
+using namespace testing;
 using core::ErrorCode;
 
 TEST(PanelCase, SilenceAndConsentLetTheClaimStand) {

@@ -2,10 +2,12 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <commensal/trade/market/panel/case_fixture.hpp>
+#include <commensal/trade/market/panel/testing/case_fixture.hpp>
 
 namespace commensal::panel {
 namespace {
+
+using namespace testing;
 
 /// Throws deeds at a case: most of them make sense at some time, few at this one.
 class Crowd {

@@ -3,8 +3,8 @@
 
 #include <commensal/base/core/rng.hpp>
 #include <commensal/base/crypto/sha256.hpp>
-#include <commensal/trade/pay/beacon/block_hash.hpp>
 #include <commensal/trade/pay/beacon/chain.hpp>
+#include <commensal/trade/pay/beacon/testing/memory_blocks.hpp>
 #include <commensal/trade/pay/beacon/two_party.hpp>
 
 namespace commensal::beacon {
@@ -145,7 +145,7 @@ TEST_F(MoneyBeacon, CheckingARevealIsBounded) {
 }
 
 TEST(MoneyBlockBeacon, WaitsForItsBlockAndForTheBlocksOnTop) {
-  MemoryBlocks blocks;
+  testing::MemoryBlocks blocks;
   BlockHashBeacon beacon(
       blocks, {.chain_id = 1, .first_block = 100, .blocks_per_round = 10, .confirmations = 2});
   EXPECT_EQ(refusal(beacon.open_round()), "there is no block yet");

@@ -22,17 +22,6 @@ core::Digest id_of(const BlockTerms& terms) {
 
 }  // namespace
 
-core::Result<std::uint64_t> MemoryBlocks::head() {
-  if (blocks_.empty()) return fail(ErrorCode::kUnavailable, "there is no block yet");
-  return blocks_.rbegin()->first;
-}
-
-core::Result<std::optional<core::Digest>> MemoryBlocks::hash_of(std::uint64_t height) {
-  const auto found = blocks_.find(height);
-  if (found == blocks_.end()) return std::nullopt;
-  return found->second;
-}
-
 BlockHashBeacon::BlockHashBeacon(BlockSource& source, const BlockTerms& terms)
     : source_(source), terms_(terms), id_(id_of(terms)) {
   core::check(terms.blocks_per_round > 0, "a round has a block at least");

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <commensal/trade/pay/beacon/beacon.hpp>
-#include <map>
 
 namespace commensal::beacon {
 
@@ -13,17 +12,6 @@ class BlockSource {
   virtual core::Result<std::uint64_t> head() = 0;
   /// Nothing where there is no such block.
   virtual core::Result<std::optional<core::Digest>> hash_of(std::uint64_t height) = 0;
-};
-
-/// The twin for tests: blocks that are put there.
-class MemoryBlocks final : public BlockSource {
- public:
-  void put(std::uint64_t height, const core::Digest& hash) { blocks_[height] = hash; }
-  core::Result<std::uint64_t> head() override;
-  core::Result<std::optional<core::Digest>> hash_of(std::uint64_t height) override;
-
- private:
-  std::map<std::uint64_t, core::Digest> blocks_;
 };
 
 struct BlockTerms {

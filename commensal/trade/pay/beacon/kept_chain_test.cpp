@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include <commensal/base/store/fault_store.hpp>
 #include <commensal/base/store/memory_store.hpp>
+#include <commensal/base/store/testing/fault_store.hpp>
 #include <commensal/trade/pay/beacon/kept_chain.hpp>
 #include <limits>
 
 namespace commensal::beacon {
 namespace {
+
+using store::testing::Fault;
 
 class MoneyKeptChain : public ::testing::Test {
  protected:
@@ -44,9 +46,10 @@ TEST_F(MoneyKeptChain, IsMadeOncePerKeyAndGoesOnWhereItWas) {
 }
 
 TEST_F(MoneyKeptChain, ShowsNothingThatIsNotOnDisk) {
-  for (const auto fault : {store::Fault::kFailBefore, store::Fault::kCrashBefore}) {
+  for (const auto fault : {Fault::kFailBefore, Fault::kCrashBefore}) {
     disk_ = store::MemoryStore();
-    store::FaultStore failing(disk_, 2, fault);  // made, one round revealed, then the fault
+    store::testing::FaultStore failing(disk_, 2,
+                                       fault);  // made, one round revealed, then the fault
     auto chain = open(failing);
     ASSERT_TRUE(chain) << chain.error().message;
     const auto first = chain->reveal(1);

@@ -4,13 +4,13 @@
 #include <gmock/gmock.h>
 
 #include <commensal/base/core/check.hpp>
-#include <commensal/base/store/fault_store.hpp>
-#include <commensal/base/store/killed_child.hpp>
 #include <commensal/base/store/memory_store.hpp>
 #include <commensal/base/store/sqlite_store.hpp>
+#include <commensal/base/store/testing/fault_store.hpp>
+#include <commensal/base/store/testing/killed_child.hpp>
 #include <commensal/trade/pay/ledger/book.hpp>
 #include <commensal/trade/pay/ledger/journal.hpp>
-#include <commensal/trade/pay/ledger/random_operations.hpp>
+#include <commensal/trade/pay/ledger/testing/random_operations.hpp>
 #include <commensal/trade/pay/ledger/verify.hpp>
 
 namespace commensal::ledger {
@@ -19,6 +19,9 @@ namespace {
 using core::Bytes;
 using core::ByteView;
 using core::Path;
+using store::testing::Fault;
+using store::testing::FaultStore;
+using store::testing::last_word_of_killed;
 using testing::CheapSignatures;
 using ::testing::HasSubstr;
 using testing::RandomOperations;
@@ -170,9 +173,8 @@ TYPED_TEST(MoneyBook, StagingIsBounded) {
 
 /// Runs groups until the k-th write breaks; then a new book on what is below must have all that was
 /// acknowledged, or that and the one batch in flight, and go on.
-void crash_at(core::Store& below, std::uint64_t seed, std::uint64_t k, store::Fault fault,
-              bool& broke) {
-  store::FaultStore faulty(below, k, fault);
+void crash_at(core::Store& below, std::uint64_t seed, std::uint64_t k, Fault fault, bool& broke) {
+  FaultStore faulty(below, k, fault);
   Clerk clerk(faulty, seed, {.snapshot_entries = 12});
   core::Result<void> went = clerk.open();
   for (int i = 0; went && i < 12; ++i) went = clerk.group(6);
@@ -185,7 +187,7 @@ void crash_at(core::Store& below, std::uint64_t seed, std::uint64_t k, store::Fa
   ASSERT_TRUE(book) << book.error().message;
   const std::uint64_t entries = book->state().scalars.entries;
   ASSERT_GE(entries, acknowledged.entries);
-  const bool written = fault == store::Fault::kCrashAfter || fault == store::Fault::kFailAfter;
+  const bool written = fault == Fault::kCrashAfter || fault == Fault::kFailAfter;
   if (broke && !written) {
     ASSERT_EQ(head_of(book->state()), acknowledged);
   }
@@ -203,8 +205,8 @@ void crash_at(core::Store& below, std::uint64_t seed, std::uint64_t k, store::Fa
 }
 
 TEST(MoneyCrash, AtEveryWriteNothingAcknowledgedIsLostAndNothingIsThereTwice) {
-  for (const store::Fault fault : {store::Fault::kFailBefore, store::Fault::kFailAfter,
-                                   store::Fault::kCrashBefore, store::Fault::kCrashAfter}) {
+  for (const Fault fault :
+       {Fault::kFailBefore, Fault::kFailAfter, Fault::kCrashBefore, Fault::kCrashAfter}) {
     bool broke = true;
     std::uint64_t k = 0;
     for (; broke; ++k) {
@@ -218,7 +220,7 @@ TEST(MoneyCrash, AtEveryWriteNothingAcknowledgedIsLostAndNothingIsThereTwice) {
 
 /// Appends to the journal until it is killed; returns the head that it acknowledged last.
 Head killed_after(const Path& path, std::uint64_t seed, std::uint32_t delay_us) {
-  return store::last_word_of_killed(Head{}, delay_us, [&](const auto& say) {
+  return last_word_of_killed(Head{}, delay_us, [&](const auto& say) {
     const auto store = store::open_sqlite_store(path);
     if (!store) return 1;
     Clerk clerk(**store, seed, {.snapshot_entries = 50});

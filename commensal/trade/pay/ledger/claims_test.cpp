@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tickets in the ledger, with real keys, receipts and hash chains.
-#include <commensal/trade/pay/ledger/claims_fixture.hpp>
 #include <commensal/trade/pay/ledger/punish.hpp>
+#include <commensal/trade/pay/ledger/testing/claims_fixture.hpp>
 
 namespace commensal::ledger {
 namespace {

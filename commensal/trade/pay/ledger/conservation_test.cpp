@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <commensal/trade/pay/ledger/invariants.hpp>
-#include <commensal/trade/pay/ledger/random_tickets.hpp>
+#include <commensal/trade/pay/ledger/testing/random_tickets.hpp>
 
 namespace commensal::ledger {
 namespace {

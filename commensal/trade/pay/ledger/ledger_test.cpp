@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <commensal/trade/pay/ledger/invariants.hpp>
-#include <commensal/trade/pay/ledger/testing.hpp>
+#include <commensal/trade/pay/ledger/testing/people.hpp>
 #include <memory>
 
 namespace commensal::ledger {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What an escrow lacks for a winner: its gateway has spent it on others, or on itself.
-#include <commensal/trade/pay/ledger/claims_fixture.hpp>
+#include <commensal/trade/pay/ledger/testing/claims_fixture.hpp>
 
 namespace commensal::ledger {
 namespace {

@@ -3,19 +3,21 @@
 #include <unistd.h>
 
 #include <cmath>
-#include <commensal/base/store/fault_store.hpp>
 #include <commensal/base/store/memory_store.hpp>
 #include <commensal/base/store/sqlite_store.hpp>
+#include <commensal/base/store/testing/fault_store.hpp>
 #include <commensal/trade/pay/ticket/book.hpp>
-#include <commensal/trade/pay/ticket/pair_fixture.hpp>
 #include <commensal/trade/pay/ticket/statistics.hpp>
+#include <commensal/trade/pay/ticket/testing/pair.hpp>
 #include <filesystem>
 #include <functional>
 
 namespace commensal::ticket {
 namespace {
 
+using namespace testing;
 using core::Digest;
+using store::testing::Fault;
 
 template <class Result>
 std::string refusal(const Result& result) {
@@ -302,10 +304,10 @@ TEST_F(MoneyBook, SurvivesACrashAtEveryWrite) {
   ASSERT_TRUE(reference.open());
   for (const auto& step : script) ASSERT_EQ(refusal(step(reference)), "accepted");
   for (std::uint64_t at = 0; at < script.size(); ++at) {
-    for (const auto fault : {store::Fault::kFailBefore, store::Fault::kFailAfter,
-                             store::Fault::kCrashBefore, store::Fault::kCrashAfter}) {
+    for (const auto fault :
+         {Fault::kFailBefore, Fault::kFailAfter, Fault::kCrashBefore, Fault::kCrashAfter}) {
       store::MemoryStore disk;
-      store::FaultStore faulty(disk, at, fault);
+      store::testing::FaultStore faulty(disk, at, fault);
       TicketBook book(faulty, clock_);
       ASSERT_TRUE(book.open());
       std::size_t done = 0;
@@ -314,7 +316,7 @@ TEST_F(MoneyBook, SurvivesACrashAtEveryWrite) {
       TicketBook next(disk, clock_);
       ASSERT_TRUE(next.open());
       // The batch that broke off is there or not; doing it again is refused or changes nothing.
-      const bool written = fault == store::Fault::kFailAfter || fault == store::Fault::kCrashAfter;
+      const bool written = fault == Fault::kFailAfter || fault == Fault::kCrashAfter;
       if (!written) {
         ASSERT_EQ(image_of(next), image_of(book));
       }

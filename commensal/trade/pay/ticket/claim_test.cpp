@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include <commensal/trade/pay/ticket/pair_fixture.hpp>
+#include <commensal/trade/pay/ticket/testing/pair.hpp>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
 namespace commensal::ticket {
 namespace {
 
+using namespace testing;
 using protocol::Claim;
 
 template <class Result>

@@ -7,12 +7,13 @@
 #include <cmath>
 #include <commensal/base/store/memory_store.hpp>
 #include <commensal/trade/pay/ticket/book.hpp>
-#include <commensal/trade/pay/ticket/pair_fixture.hpp>
 #include <commensal/trade/pay/ticket/statistics.hpp>
+#include <commensal/trade/pay/ticket/testing/pair.hpp>
 
 namespace commensal::ticket {
 namespace {
 
+using namespace testing;
 using core::Digest;
 
 constexpr std::uint64_t kRounds = 1000;

@@ -3,11 +3,13 @@
 
 #include <cmath>
 #include <commensal/base/store/memory_store.hpp>
-#include <commensal/trade/pay/ticket/pair_fixture.hpp>
 #include <commensal/trade/pay/ticket/summary.hpp>
+#include <commensal/trade/pay/ticket/testing/pair.hpp>
 
 namespace commensal::ticket {
 namespace {
+
+using namespace testing;
 
 std::uint64_t count(const Summary& summary, State state) {
   return summary.counts[static_cast<std::size_t>(state)];

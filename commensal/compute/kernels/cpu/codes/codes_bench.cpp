@@ -2,13 +2,15 @@
 // Products of 8-bit codes, one thread, constants packed: GOP/s of 2 M N K operations. Beside them
 // the products alone, out of the first-level cache, on every set of kernels: what can be reached.
 #include <commensal/base/core/rng.hpp>
-#include <commensal/compute/kernels/cpu/bench_layers.hpp>
 #include <commensal/compute/kernels/cpu/codes/lanes.hpp>
+#include <commensal/compute/kernels/cpu/testing/bench_layers.hpp>
 
 namespace commensal::kernels {
 namespace {
 
-using cpu::Layer;
+using cpu::testing::add_bench;
+using cpu::testing::Layer;
+using cpu::testing::run_call;
 using tensor::DType;
 using tensor::Shape;
 
@@ -45,8 +47,8 @@ std::vector<Tensor> inputs_of(const Layer& layer) {
 void run_layer(benchmark::State& state, const Layer& layer, Isa isa) {
   const std::vector<Tensor> inputs = inputs_of(layer);
   const Attributes attributes = layer.is_conv() ? layer.attributes() : Attributes{};
-  cpu::run_call(state, layer.op, attributes, inputs, inputs.size() == 4 ? 1 : 3, isa, "GOP/s",
-                [&](const Shape& y) { return operations(layer, y); });
+  run_call(state, layer.op, attributes, inputs, inputs.size() == 4 ? 1 : 3, isa, "GOP/s",
+           [&](const Shape& y) { return operations(layer, y); });
 }
 
 /// A product out of the first-level cache: 64 rows, 64 words, all columns of a tile.
@@ -93,9 +95,9 @@ const Layer kLayers[] = {
 
 void register_linear(Isa isa) {
   const auto add = [isa](const char* op, std::vector<Tensor> inputs) {
-    cpu::add_bench(isa, fmt::format("{} of 150528", op), [=](benchmark::State& state) {
-      cpu::run_call(state, op, {}, inputs, 0, isa, "GOP/s",
-                    [](const Shape& y) { return static_cast<double>(y.elements()); });
+    add_bench(isa, fmt::format("{} of 150528", op), [=](benchmark::State& state) {
+      run_call(state, op, {}, inputs, 0, isa, "GOP/s",
+               [](const Shape& y) { return static_cast<double>(y.elements()); });
     });
   };
   const Tensor x = random_floats({1, 3, 224, 224}), zero = one<std::uint8_t>(117);
@@ -112,8 +114,7 @@ void register_all() {
   }
   for (const Isa isa : available_isas()) {
     for (const Layer& layer : kLayers) {
-      cpu::add_bench(isa, layer.name,
-                     [=](benchmark::State& state) { run_layer(state, layer, isa); });
+      add_bench(isa, layer.name, [=](benchmark::State& state) { run_layer(state, layer, isa); });
     }
     register_linear(isa);
   }

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // 8-bit codes by cpu/ against ref/, bit for bit, in all combinations of uint8 and int8.
-#include <commensal/compute/kernels/cpu/conv_cases.hpp>
-#include <commensal/compute/kernels/random_values.hpp>
+#include <commensal/compute/kernels/cpu/testing/conv_cases.hpp>
+#include <commensal/compute/kernels/testing/random_values.hpp>
 
 namespace commensal::kernels::cpu {
 namespace {
 
+using namespace testing;
+using namespace kernels::testing;
 using tensor::DType;
 using tensor::Shape;
 
@@ -173,7 +175,7 @@ void check_code_convs(const std::vector<ConvCase>& cases) {
     for (const DType x : kBytes) {
       for (const DType w : kBytes) check_code_conv(draw, c, x, w);
     }
-    if (testing::Test::HasFailure()) return;
+    if (::testing::Test::HasFailure()) return;
   }
 }
 

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The internal operators against the chains of ref/'s that they stand for: all bits, on every
 // instruction set, on 1 to 3 threads.
-#include <commensal/compute/kernels/cpu/equality.hpp>
+#include <commensal/compute/kernels/cpu/testing/equality.hpp>
 #include <commensal/compute/kernels/cpu/transformer/attention_call.hpp>
 #include <commensal/compute/kernels/internal.hpp>
 
 namespace commensal::kernels::cpu {
 namespace {
 
+using namespace testing;
 using tensor::Shape;
 using Ints = std::vector<std::int64_t>;
 

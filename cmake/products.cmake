@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+# The proof that test support is not shipped: no target outside tests/ but tests and benches depends,
+# over any number of links, on a *_testing target or on GoogleTest, or compiles a file of a folder
+# testing/. What fails is the configuring.
+
+# commensal_reachable(OUT TARGET): TARGET and all targets that it links, directly or not.
+function(commensal_reachable out target)
+  set(found ${target})
+  set(rest ${target})
+  while(rest)
+    list(POP_FRONT rest at)
+    foreach(property LINK_LIBRARIES INTERFACE_LINK_LIBRARIES MANUALLY_ADDED_DEPENDENCIES)
+      get_target_property(links ${at} ${property})
+      string(REGEX MATCHALL "[A-Za-z0-9_.+:-]+" names "${links}")  # $<LINK_ONLY:x> holds x
+      foreach(name IN LISTS names)
+        string(REGEX REPLACE "^LINK_ONLY:" "" name "${name}")
+        if(TARGET "${name}")
+          get_target_property(real "${name}" ALIASED_TARGET)
+          if(real)
+            set(name ${real})
+          endif()
+          if(NOT name IN_LIST found)
+            list(APPEND found ${name})
+            list(APPEND rest ${name})
+          endif()
+        endif()
+      endforeach()
+    endforeach()
+  endwhile()
+  set(${out} ${found} PARENT_SCOPE)
+endfunction()
+
+# commensal_check_products(FOLDER ...): all targets made in these folders of the source tree.
+function(commensal_check_products)
+  set(products)
+  foreach(folder IN LISTS ARGN)
+    get_property(targets DIRECTORY "${PROJECT_SOURCE_DIR}/${folder}" PROPERTY BUILDSYSTEM_TARGETS)
+    list(APPEND products ${targets})
+  endforeach()
+  list(FILTER products EXCLUDE REGEX "_(test|bench|testing)$")
+  foreach(product IN LISTS products)
+    commensal_reachable(reached ${product})
+    list(FILTER reached INCLUDE REGEX "_testing$|^GTest::|^gtest|^gmock|^benchmark::")
+    get_target_property(sources ${product} SOURCES)
+    list(FILTER sources INCLUDE REGEX "/testing/")
+    if(reached OR sources)
+      message(FATAL_ERROR "${product} would ship test support: ${reached} ${sources}")
+    endif()
+  endforeach()
+  list(LENGTH products count)
+  message(STATUS "${count} targets ship no test support")
+endfunction()

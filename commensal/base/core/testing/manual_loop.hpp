@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <commensal/base/core/clock.hpp>
+#include <commensal/base/core/loop.hpp>
+#include <deque>
+#include <map>
+
+namespace commensal::core::testing {
+
+/// A loop in virtual time: nothing runs but in run_until_idle() and advance_ms(). Deterministic.
+/// Not thread-safe.
+class ManualLoop final : public Loop {
+ public:
+  explicit ManualLoop(ManualClock& clock) : clock_(clock) {}
+
+  void post(Task task) override { ready_.push_back(std::move(task)); }
+  void after(std::int64_t delay_ms, Task task) override {
+    timers_.emplace(clock_.monotonic_ns() + delay_ms * 1'000'000, std::move(task));
+  }
+  void offload(Task work, Task done) override {
+    post([work = std::move(work), done = std::move(done)] {
+      work();
+      done();
+    });
+  }
+
+  void run_until_idle() {
+    while (!ready_.empty()) {
+      const Task task = std::move(ready_.front());
+      ready_.pop_front();
+      task();
+    }
+  }
+  /// Moves the clock from timer to timer, running what is due.
+  void advance_ms(std::int64_t ms) {
+    const std::int64_t end = clock_.monotonic_ns() + ms * 1'000'000;
+    run_until_idle();
+    while (!timers_.empty() && timers_.begin()->first <= end) {
+      auto due = timers_.extract(timers_.begin());
+      step_to(due.key());
+      due.mapped()();
+      run_until_idle();
+    }
+    step_to(end);
+  }
+
+ private:
+  void step_to(std::int64_t when_ns) {
+    const std::int64_t left_ns = when_ns - clock_.monotonic_ns();
+    if (left_ns > 0) clock_.advance_ms((left_ns + 999'999) / 1'000'000);
+  }
+
+  ManualClock& clock_;
+  std::deque<Task> ready_;
+  std::multimap<std::int64_t, Task> timers_;
+};
+
+}  // namespace commensal::core::testing

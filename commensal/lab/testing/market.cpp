@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <commensal/base/core/check.hpp>
+#include <commensal/base/crypto/sha256.hpp>
+#include <commensal/lab/testing/market.hpp>
+#include <deque>
+#include <limits>
+
+namespace commensal::lab::testing {
+namespace {
+
+using store::testing::Fault;
+using store::testing::FaultStore;
+
+constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
+const gateway::Account kConsumer{.name = "consumer", .role = gateway::Role::kConsumer};
+
+void hash_space(crypto::Sha256& hash, core::Store& store, std::string_view space) {
+  const auto scanned = store.scan(space, {}, [&](core::ByteView key, core::ByteView value) {
+    hash.update(key).update(value);
+    return true;
+  });
+  core::check(scanned.has_value(), "a memory store is read");
+}
+
+}  // namespace
+
+/// The loop of a provider whose worker stands still while it pauses.
+class Market::PausedLoop final : public core::Loop {
+ public:
+  explicit PausedLoop(core::Loop& loop) : loop_(loop) {}
+
+  void post(Task task) override { loop_.post(std::move(task)); }
+  void after(std::int64_t delay_ms, Task task) override { loop_.after(delay_ms, std::move(task)); }
+  void offload(Task work, Task done) override {
+    works_.emplace_back(std::move(work), std::move(done));
+    loop_.post([this] { turn(); });
+  }
+  void pause(std::string why) {
+    why_ = std::move(why);
+    loop_.post([this] { turn(); });
+  }
+  const std::string& why() const { return why_; }
+  /// The provider is gone, and its work with it.
+  void forget() { works_.clear(); }
+
+ private:
+  void turn() {
+    while (why_.empty() && !works_.empty()) {
+      const auto [work, done] = std::move(works_.front());
+      works_.pop_front();
+      work();
+      done();
+    }
+  }
+
+  core::Loop& loop_;
+  std::deque<std::pair<Task, Task>> works_;
+  std::string why_;
+};
+
+struct Market::Member {
+  std::string name;
+  core::Path folder;
+  crypto::SecretKey key;
+  std::unique_ptr<provider::EngineFactory> engines;
+  PausedLoop loop;
+  store::MemoryStore store;
+  std::optional<std::pair<std::uint64_t, Fault>> fault;
+  std::unique_ptr<FaultStore> faults;
+  std::unique_ptr<rpc::DirectClient> client;
+  std::shared_ptr<provider::Provider> provider;
+
+  Member(std::string n, core::Path f, crypto::SecretKey k,
+         std::unique_ptr<provider::EngineFactory> e, core::Loop& l)
+      : name(std::move(n)),
+        folder(std::move(f)),
+        key(std::move(k)),
+        engines(std::move(e)),
+        loop(l) {}
+};
+
+Market::Market(std::uint64_t seed, core::Path folder, const gateway::GatewayConfig& config,
+               const provider::PurseConfig& purse)
+    : rng_(seed),
+      folder_(std::move(folder)),
+      config_(config),
+      purse_(purse),
+      key_(crypto::SecretKey::generate(rng_)) {
+  std::filesystem::remove_all(folder_);
+  config_.folder = folder_ / "gateway";
+}
+
+Market::~Market() {
+  for (std::size_t i = 0; i < members_.size(); ++i) kill_provider(i);
+  kill_gateway();
+  std::error_code ignored;
+  std::filesystem::remove_all(folder_, ignored);
+}
+
+core::Result<void> Market::start_gateway() {
+  const auto [write, fault] = gateway_fault_.value_or(std::pair{kNever, Fault::kCrashBefore});
+  gateway_fault_.reset();
+  gateway_faults_ = std::make_unique<FaultStore>(store_, write, fault);
+  const gateway::GatewayWorld world{
+      .loop = loop_, .clock = clock_, .rng = rng_, .store = *gateway_faults_, .key = key_};
+  COMMENSAL_ASSIGN(gateway_, gateway::Gateway::create(world, config_));
+  server_.listen(*gateway_);
+  return {};
+}
+
+void Market::kill_gateway() {
+  if (!gateway_) return;
+  server_.stop();
+  gateway_.reset();
+  // What was posted for it finds it gone; the providers hear of it.
+  loop_.run_until_idle();
+}
+
+void Market::break_gateway_at(std::uint64_t write, Fault fault) { gateway_fault_ = {write, fault}; }
+
+std::size_t Market::add_provider(const std::string& name,
+                                 std::unique_ptr<provider::EngineFactory> engines) {
+  if (!engines) {
+    engines = std::make_unique<provider::SessionEngineFactory>(graph::SessionOptions{});
+  }
+  members_.push_back(std::make_unique<Member>(
+      name, folder_ / name, crypto::SecretKey::generate(rng_), std::move(engines), loop_));
+  start_provider(members_.size() - 1);
+  return members_.size() - 1;
+}
+
+void Market::start_provider(std::size_t index) {
+  Member& member = *members_[index];
+  const auto [write, fault] = member.fault.value_or(std::pair{kNever, Fault::kCrashBefore});
+  member.fault.reset();
+  member.faults = std::make_unique<FaultStore>(member.store, write, fault);
+  member.client = std::make_unique<rpc::DirectClient>(server_);
+  const provider::ProviderWorld world{.loop = member.loop,
+                                      .clock = clock_,
+                                      .rng = rng_,
+                                      .store = *member.faults,
+                                      .key = member.key,
+                                      .gateway = *member.client,
+                                      .engines = *member.engines,
+                                      .why_paused = [&member] { return member.loop.why(); }};
+  auto made = provider::Provider::create(
+      world, {.name = member.name, .folder = member.folder, .purse = purse_});
+  core::check(made.has_value(), "a provider starts on what it has written");
+  member.provider = *std::move(made);
+  member.provider->start();
+  loop_.run_until_idle();
+}
+
+void Market::kill_provider(std::size_t index) {
+  Member& member = *members_[index];
+  if (!member.provider) return;
+  member.provider->stop();
+  member.client->cut();
+  loop_.run_until_idle();
+  member.loop.forget();
+  member.provider.reset();
+  member.client.reset();
+}
+
+void Market::break_provider_at(std::size_t index, std::uint64_t write, Fault fault) {
+  members_[index]->fault = {write, fault};
+}
+
+void Market::pause(std::size_t index, const std::string& why) { members_[index]->loop.pause(why); }
+
+void Market::pause_later(std::size_t index, const std::string& why, std::int64_t after_ms) {
+  loop_.after(after_ms, [this, index, why] { pause(index, why); });
+}
+
+void Market::cut(std::size_t index) {
+  if (members_[index]->client) members_[index]->client->cut();
+}
+
+const crypto::SecretKey& Market::key_of(std::size_t index) const { return members_[index]->key; }
+
+provider::ProviderStatus Market::status_of(std::size_t index) const {
+  return members_[index]->provider->status();
+}
+
+std::uint64_t Market::provider_writes(std::size_t index) const {
+  return members_[index]->faults->applies();
+}
+
+core::Result<gateway::ModelVersion> Market::push(const std::string& model, core::ByteView bytes,
+                                                 const gateway::PushOptions& options) {
+  return gateway_->hub().push(kConsumer, "consumer/" + model, bytes, options);
+}
+
+core::Result<gateway::InferResponse> Market::infer(const std::string& model,
+                                                   const tensor::NamedTensors& inputs,
+                                                   std::int64_t patience_ms) {
+  auto answer = std::make_shared<std::optional<core::Result<gateway::InferResponse>>>();
+  gateway_->infer(
+      {.account = kConsumer, .model = "consumer/" + model, .version = 0, .inputs = inputs},
+      [answer](core::Result<gateway::InferResponse> response) {
+        answer->emplace(std::move(response));
+      });
+  constexpr std::int64_t kStepMs = 10;
+  loop_.run_until_idle();
+  for (std::int64_t waited = 0; !*answer && waited < patience_ms; waited += kStepMs) {
+    loop_.advance_ms(kStepMs);
+  }
+  if (*answer) return **std::move(answer);
+  return core::fail(core::ErrorCode::kDeadlineExceeded, "no answer within {} ms", patience_ms);
+}
+
+void Market::rest_ms(std::int64_t ms) { loop_.advance_ms(ms); }
+
+core::Digest Market::state_hash() {
+  crypto::Sha256 hash;
+  for (const std::string_view space : {"receipts", "bans", "models", "ledger_journal", "tickets"}) {
+    hash_space(hash, store_, space);
+  }
+  for (const auto& member : members_) {
+    for (const std::string_view space : {"openings", "claims", "tickets"}) {
+      hash_space(hash, member->store, space);
+    }
+  }
+  return hash.finish();
+}
+
+}  // namespace commensal::lab::testing

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <commensal/base/core/testing/manual_loop.hpp>
+#include <commensal/base/store/memory_store.hpp>
+#include <commensal/base/store/testing/fault_store.hpp>
+#include <commensal/serve/gateway/gateway.hpp>
+#include <commensal/serve/provider/provider.hpp>
+#include <commensal/serve/rpc/direct.hpp>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace commensal::lab::testing {
+
+/// A gateway and its providers in one thread, in virtual time, from one seed: the very code of the
+/// daemons on a ManualLoop, memory stores and direct links. What runs twice from the same seed ends
+/// in the same state_hash(). Not thread-safe.
+class Market {
+ public:
+  /// State that is not in the stores (model files) goes into `folder`, which it empties first.
+  Market(std::uint64_t seed, core::Path folder, const gateway::GatewayConfig& config = {},
+         const provider::PurseConfig& purse = {});
+  ~Market();
+
+  /// Starts the gateway on its store; from now on, or until the fault that was set, it is there.
+  core::Result<void> start_gateway();
+  /// The gateway is gone, as after kill -9; its store stays.
+  void kill_gateway();
+  /// The gateway's next life ends at this write.
+  void break_gateway_at(std::uint64_t write, store::testing::Fault fault);
+
+  /// Index of the new provider, which dials at once.
+  std::size_t add_provider(const std::string& name,
+                           std::unique_ptr<provider::EngineFactory> engines = nullptr);
+  void kill_provider(std::size_t index);
+  void start_provider(std::size_t index);
+  void break_provider_at(std::size_t index, std::uint64_t write, store::testing::Fault fault);
+  /// Its guest stands still at once, and its provider says so as soon as it looks; "": it goes on.
+  void pause(std::size_t index, const std::string& why);
+  /// The same `after_ms` from now.
+  void pause_later(std::size_t index, const std::string& why, std::int64_t after_ms);
+  /// The network between gateway and provider breaks; the provider dials again later.
+  void cut(std::size_t index);
+  crypto::Address address_of(std::size_t index) const { return key_of(index).address(); }
+  const crypto::SecretKey& key_of(std::size_t index) const;
+  /// Of one that is running.
+  provider::ProviderStatus status_of(std::size_t index) const;
+
+  core::Result<gateway::ModelVersion> push(const std::string& model, core::ByteView bytes,
+                                           const gateway::PushOptions& options = {});
+  /// One request for the newest version of "consumer/<model>", driven until it is answered or
+  /// `patience_ms` have passed (then: kDeadlineExceeded).
+  core::Result<gateway::InferResponse> infer(const std::string& model,
+                                             const tensor::NamedTensors& inputs,
+                                             std::int64_t patience_ms = 120'000);
+  /// Lets audits, replacements and reconnections happen.
+  void rest_ms(std::int64_t ms);
+
+  gateway::Gateway& gateway() { return *gateway_; }
+  bool gateway_crashed() const { return gateway_faults_ && gateway_faults_->crashed(); }
+  std::uint64_t gateway_writes() const { return gateway_faults_ ? gateway_faults_->applies() : 0; }
+  std::uint64_t provider_writes(std::size_t index) const;
+  /// Over all that the stores hold.
+  core::Digest state_hash();
+
+ private:
+  class PausedLoop;
+  struct Member;
+
+  core::CounterRng rng_;
+  core::Path folder_;
+  gateway::GatewayConfig config_;
+  provider::PurseConfig purse_;
+  core::ManualClock clock_;
+  core::testing::ManualLoop loop_{clock_};
+  rpc::DirectServer server_{loop_};
+  crypto::SecretKey key_;
+  store::MemoryStore store_;
+  std::optional<std::pair<std::uint64_t, store::testing::Fault>> gateway_fault_;
+  std::unique_ptr<store::testing::FaultStore> gateway_faults_;
+  std::unique_ptr<gateway::Gateway> gateway_;
+  std::vector<std::unique_ptr<Member>> members_;
+};
+
+}  // namespace commensal::lab::testing
