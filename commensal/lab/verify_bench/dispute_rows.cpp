@@ -6,9 +6,13 @@
 namespace commensal::lab {
 namespace {
 
-using namespace dispute::testing;
 using arbiter::Ending;
+using arbiter::Referee;
+using arbiter::Side;
 using core::Result;
+using dispute::Case;
+using dispute::Liar;
+using dispute::Lie;
 using dispute::Player;
 
 constexpr double kInferencesMax = 3;
@@ -53,8 +57,8 @@ Result<std::optional<Player>> Table::liar(std::size_t node, const core::Digest& 
                                           core::Rng& rng) {
   for (int i = 0; i < kElementsTried; ++i) {
     const Lie lie{node, 0, static_cast<std::int64_t>(rng.next_u64() % 1000), 0x40, 3};
-    COMMENSAL_ASSIGN(
-        auto made, prepared(Side::kProvider, dispute::testing::lying(*case_.graph, lie, honest_)));
+    COMMENSAL_ASSIGN(auto made,
+                     prepared(Side::kProvider, dispute::lying(*case_.graph, lie, honest_)));
     if (made.output_root() != truth) return std::optional<Player>(std::move(made));
   }
   return std::nullopt;
@@ -70,8 +74,7 @@ Result<std::optional<Cost>> Table::play(std::size_t node, core::Rng& rng) {
   Liar lies(*std::move(bent), 777'777);
   core::ManualClock clock;
   COMMENSAL_ASSIGN(auto referee, Referee::open(case_.setup(lies.output_root()), clock));
-  const double played_s =
-      cpu_seconds([&] { dispute::play(referee, clock, lies, **tells); });
+  const double played_s = cpu_seconds([&] { dispute::play(referee, clock, lies, **tells); });
   if (referee.outcome()->ending != Ending::kProved) return std::nullopt;
   const auto bytes = referee.bytes_moved(Side::kProvider) + referee.bytes_moved(Side::kChallenger);
   return Cost{
