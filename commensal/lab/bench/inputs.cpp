@@ -2,7 +2,7 @@
 #include <commensal/base/core/rng.hpp>
 #include <commensal/lab/bench/inputs.hpp>
 
-namespace commensal::lab {
+namespace commensal::lab::bench {
 
 using core::ErrorCode;
 using core::fail;
@@ -77,4 +77,4 @@ Result<std::optional<std::vector<InputFile>>> write_inputs(const graph::Graph& g
   return files;
 }
 
-}  // namespace commensal::lab
+}  // namespace commensal::lab::bench

@@ -5,7 +5,7 @@
 #include <commensal/lab/bench/runner.hpp>
 #include <optional>
 
-namespace commensal::lab {
+namespace commensal::lab::bench {
 
 /// An input of `batch` samples for each of the graph's, as tests/peer/agree.py draws them: input k
 /// from stream k of seed 7, as u in [-1, 1); an int64 is 1 where u < 0, else 0. Free dimensions but
@@ -19,4 +19,4 @@ core::Result<std::optional<std::vector<InputFile>>> write_inputs(const graph::Gr
                                                                  std::int64_t batch,
                                                                  const core::Path& folder);
 
-}  // namespace commensal::lab
+}  // namespace commensal::lab::bench

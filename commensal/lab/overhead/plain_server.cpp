@@ -2,7 +2,7 @@
 #include <commensal/base/protocol/commitment.hpp>
 #include <commensal/lab/overhead/plain_server.hpp>
 
-namespace commensal::lab {
+namespace commensal::lab::overhead {
 
 core::Result<tensor::NamedTensors> PlainServer::answer(const rpc::Task& task) {
   if (opens_inputs_ &&
@@ -31,4 +31,4 @@ void PlainServer::on_message(rpc::ToProvider message) {
                 });
 }
 
-}  // namespace commensal::lab
+}  // namespace commensal::lab::overhead

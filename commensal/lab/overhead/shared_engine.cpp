@@ -2,7 +2,7 @@
 #include <commensal/base/core/cpu_time.hpp>
 #include <commensal/lab/overhead/shared_engine.hpp>
 
-namespace commensal::lab {
+namespace commensal::lab::overhead {
 namespace {
 
 class Lent final : public provider::Engine {
@@ -33,4 +33,4 @@ core::Result<std::unique_ptr<provider::Engine>> SharedEngineFactory::load(const 
   return std::make_unique<Lent>(engine_);
 }
 
-}  // namespace commensal::lab
+}  // namespace commensal::lab::overhead

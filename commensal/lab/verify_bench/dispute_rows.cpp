@@ -3,7 +3,7 @@
 #include <commensal/lab/verify_bench/subject.hpp>
 #include <commensal/verify/dispute/contest.hpp>
 
-namespace commensal::lab {
+namespace commensal::lab::verify_bench {
 namespace {
 
 using arbiter::Ending;
@@ -97,8 +97,8 @@ std::vector<std::size_t> operations(const graph::Graph& graph) {
 
 }  // namespace
 
-Result<std::vector<Row>> dispute_rows(const Subject& subject, int count, std::uint64_t seed,
-                                      bool has_limits) {
+Result<std::vector<bench::Row>> dispute_rows(const Subject& subject, int count, std::uint64_t seed,
+                                             bool has_limits) {
   COMMENSAL_ASSIGN(auto session, graph::Session::create(subject.graph, {.threads = 1}));
   Table table(subject, session);
   COMMENSAL_TRY(table.warm_up());
@@ -127,13 +127,13 @@ Result<std::vector<Row>> dispute_rows(const Subject& subject, int count, std::ui
       "or could not be proved",
       subject.name, inferences.size(), nodes.size(), tried - static_cast<int>(inferences.size()));
   const double most = *std::ranges::max_element(mib);
-  return std::vector<Row>{
-      row_at_most("dispute_inferences" + suffix, limit(kInferencesMax), inferences,
-                  "all runs and moves of one side; " + how),
-      row_at_most("dispute_inferences_worst" + suffix, std::nullopt, {worst.inferences},
-                  "the dearest of them, about " + worst.operation),
-      row_at_most("dispute_mib" + suffix, limit(kMibMax), {most},
-                  "the most of both sides; " + how)};
+  return std::vector<bench::Row>{
+      bench::row_at_most("dispute_inferences" + suffix, limit(kInferencesMax), inferences,
+                         "all runs and moves of one side; " + how),
+      bench::row_at_most("dispute_inferences_worst" + suffix, std::nullopt, {worst.inferences},
+                         "the dearest of them, about " + worst.operation),
+      bench::row_at_most("dispute_mib" + suffix, limit(kMibMax), {most},
+                         "the most of both sides; " + how)};
 }
 
-}  // namespace commensal::lab
+}  // namespace commensal::lab::verify_bench

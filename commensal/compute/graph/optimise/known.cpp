@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <commensal/base/core/limits_graphs.hpp>
 #include <commensal/compute/graph/optimise/known.hpp>
 #include <commensal/compute/kernels/thread_pool.hpp>
 #include <cstdlib>
@@ -12,8 +13,6 @@ using tensor::Tensor;
 using tensor::TensorType;
 
 namespace {
-
-constexpr std::int64_t kFoldedBytesMax = 16 << 20;
 
 /// An operator whose output types depend on the elements of some inputs (a bit each). Those that
 /// are neither here nor elementwise or a product are not inferred at all.
@@ -153,7 +152,7 @@ class Inference {
     for (std::size_t i = 0; i < node.outputs.size(); ++i) {
       const TensorType& made = call.outputs[i];
       if (tensor::traits(made.dtype).size == 0) return true;  // only a run can tell
-      all_known = all_known && made.bytes() <= kFoldedBytesMax;
+      all_known = all_known && made.bytes() <= limits::kFoldedBytesMax;
       if (node.outputs[i] != kAbsent) type(node.outputs[i]) = made;
     }
     return !all_known || fold(node, call);
