@@ -100,9 +100,9 @@ TEST(GovernorPromise, HoldsForRandomHosts) {
     const double slope = between(0.001, 1);
     const double wander = rng.next_unit();
     const double drift = between(0.001, 0.1);
-    const double period = between(60, 3000);
-    host.slope = [=](double t) { return slope * (1 + wander * std::sin(t / period)) / 2; };
-    host.alone = [=](double t) { return 50 * (1 + drift * std::sin(2 * t / period)); };
+    const double period_s = between(60, 3000);
+    host.slope = [=](double t) { return slope * (1 + wander * std::sin(t / period_s)) / 2; };
+    host.alone = [=](double t) { return 50 * (1 + drift * std::sin(2 * t / period_s)); };
     const Outcome outcome = run(host, kHour, 100 + static_cast<std::uint64_t>(i));
     expect_promise(outcome, fmt::format("host {}: slope {}, noise {}", i, slope, host.noise));
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <commensal/base/core/limits.hpp>
+#include <commensal/base/core/limits_serve.hpp>
 #include <commensal/serve/rpc/grpc_chains.hpp>
 #include <commensal/serve/rpc/grpc_parts.hpp>
 #include <commensal/serve/rpc/grpc_status.hpp>
@@ -128,7 +129,7 @@ Result<ToGateway> read(wire::Hello& from) {
   if (from.has_chain()) {
     COMMENSAL_TRY(take(to.chain.emplace(), "hello.chain", from.chain()));
   }
-  COMMENSAL_TRY(take(to.paused, "hello.paused", from.paused(), kErrorTextBytesMax));
+  COMMENSAL_TRY(take(to.paused, "hello.paused", from.paused(), limits::kRpcErrorTextBytesMax));
   return to;
 }
 
@@ -186,7 +187,7 @@ Result<ToProvider> read(const wire::Withdraw& from) {
 
 Result<ToGateway> read(const wire::Pause& from) {
   Pause to;
-  COMMENSAL_TRY(take(to.reason, "pause.reason", from.reason(), kErrorTextBytesMax));
+  COMMENSAL_TRY(take(to.reason, "pause.reason", from.reason(), limits::kRpcErrorTextBytesMax));
   return to;
 }
 

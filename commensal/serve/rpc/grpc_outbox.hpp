@@ -2,6 +2,7 @@
 #pragma once
 
 #include <commensal/base/core/limits.hpp>
+#include <commensal/base/core/limits_serve.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -17,7 +18,8 @@ class Outbox {
   /// False where the message is beyond what the peer accepts, or the queue is full.
   bool push(Wire message) {
     const auto bytes = static_cast<std::int64_t>(message.ByteSizeLong());
-    if (bytes > limits::kRpcMessageBytesMax || bytes_ + bytes > kBytesMax) return false;
+    if (bytes > limits::kRpcMessageBytesMax || bytes_ + bytes > limits::kRpcOutboxBytesMax)
+      return false;
     if (items_.size() >= kItemsMax) return false;
     bytes_ += bytes;
     items_.push_back({std::move(message), bytes});
@@ -43,7 +45,6 @@ class Outbox {
   }
 
  private:
-  static constexpr std::int64_t kBytesMax = 2 * limits::kRpcMessageBytesMax;
   static constexpr std::size_t kItemsMax = 16 * limits::kProviderQueueMax;
 
   struct Item {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <commensal/base/core/limits.hpp>
+#include <commensal/base/core/limits_serve.hpp>
 #include <commensal/serve/rpc/grpc_parts.hpp>
 #include <commensal/serve/rpc/grpc_status.hpp>
 
@@ -57,7 +58,7 @@ Result<void> take(core::Error& out, std::string_view field, const wire::Error& e
                       static_cast<int>(error.code()));
   }
   out.code = *code;
-  return take(out.message, field, error.message(), kErrorTextBytesMax);
+  return take(out.message, field, error.message(), limits::kRpcErrorTextBytesMax);
 }
 
 Result<void> take(std::vector<core::Digest>& out, std::string_view field,

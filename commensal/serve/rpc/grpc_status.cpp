@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <commensal/base/core/limits_serve.hpp>
 #include <commensal/base/protocol/encoding.hpp>
 #include <commensal/serve/rpc/grpc_status.hpp>
 
@@ -46,7 +47,7 @@ std::optional<ErrorCode> code_from_wire(int code) {
 }
 
 std::string one_line(std::string_view text) {
-  std::size_t size = std::min(text.size(), kErrorTextBytesMax);
+  std::size_t size = std::min(text.size(), limits::kRpcErrorTextBytesMax);
   while (size < text.size() && size > 0 && (text[size] & 0xc0) == 0x80) --size;
   std::string line(text.substr(0, size));
   std::replace_if(line.begin(), line.end(), is_control, ' ');

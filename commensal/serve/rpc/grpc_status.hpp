@@ -3,6 +3,7 @@
 
 #include <commensal/v1/link.pb.h>
 #include <grpcpp/support/status.h>
+#include <commensal/base/core/limits_serve.hpp>
 
 #include <commensal/base/core/result.hpp>
 #include <optional>
@@ -12,12 +13,10 @@
 /// Only this room's leaf sources include it. Pure functions.
 namespace commensal::rpc {
 
-inline constexpr std::size_t kErrorTextBytesMax = 512;  // gRPC puts it into a header
-
 commensal::v1::ErrorCode code_to_wire(core::ErrorCode code);
 std::optional<core::ErrorCode> code_from_wire(int code);
 
-/// At most kErrorTextBytesMax bytes that neither a terminal nor UTF-8 stumbles over.
+/// At most limits::kRpcErrorTextBytesMax bytes that neither a terminal nor UTF-8 stumbles over.
 std::string one_line(std::string_view text);
 
 grpc::Status to_status(const core::Error& error);
