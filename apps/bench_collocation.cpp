@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <apps/bench_collocation.hpp>
 #include <apps/bench_files.hpp>
-#include <commensal/lab/collocation/run.hpp>
 #include <commensal/lab/collocation/pairs.hpp>
+#include <commensal/lab/collocation/run.hpp>
 #include <cstdio>
 #include <memory>
 
@@ -13,7 +13,7 @@ namespace {
 using core::Result;
 
 struct Options {
-  lab::CollocationOptions bench;
+  lab::collocation::CollocationOptions bench;
   std::string models_dir = default_models_folder().string();
   std::string hosts_dir;
   std::string slices = "collocation.jsonl";
@@ -23,10 +23,12 @@ struct Options {
 };
 
 /// One pair, three arms, ten minutes.
-void make_quick(lab::CollocationOptions& bench) {
-  if (bench.pairs.empty()) bench.pairs = {std::string(lab::collocation_pairs().front().name)};
+void make_quick(lab::collocation::CollocationOptions& bench) {
+  if (bench.pairs.empty())
+    bench.pairs = {std::string(lab::collocation::collocation_pairs().front().name)};
   if (bench.arms.empty()) {
-    bench.arms = {std::string(lab::kControlArm), "sched_idle", std::string(lab::kOurArm)};
+    bench.arms = {std::string(lab::collocation::kControlArm), "sched_idle",
+                  std::string(lab::collocation::kOurArm)};
   }
   bench.blocks = 4;
   bench.others = 1;
@@ -39,7 +41,7 @@ Result<void> find_parts(Options& options) {
   options.bench.models_folder = options.models_dir;
   options.bench.slices_file = options.slices;
   std::vector<std::string> networks;
-  for (const lab::Pair& pair : lab::collocation_pairs()) {
+  for (const lab::collocation::Pair& pair : lab::collocation::collocation_pairs()) {
     const auto& wanted = options.bench.pairs;
     if (wanted.empty() || std::ranges::find(wanted, pair.name) != wanted.end())
       networks.emplace_back(pair.network);
@@ -53,22 +55,22 @@ Result<int> run(Options& options) {
   options.bench.progress = [](const std::string& what, std::size_t done, std::size_t total) {
     fmt::print(stderr, "{}/{} {}\n", done + 1, total, what);
   };
-  COMMENSAL_ASSIGN(const lab::Slices slices,
-                   lab::run_collocation(options.bench, core::SystemClock()));
-  const auto figures = lab::figures_of(slices);
-  const std::vector<lab::Row> rows = lab::rows_of(figures);
+  COMMENSAL_ASSIGN(const lab::collocation::Slices slices,
+                   lab::collocation::run_collocation(options.bench, core::SystemClock()));
+  const auto figures = lab::collocation::figures_of(slices);
+  const std::vector<lab::bench::Row> rows = lab::collocation::rows_of(figures);
   if (options.json) {
-    fmt::print("{}\n", lab::rows_json(rows));
+    fmt::print("{}\n", lab::bench::rows_json(rows));
   } else {
-    fmt::print("{}{}", lab::text_of(figures), lab::bars_text(rows));
+    fmt::print("{}{}", lab::collocation::text_of(figures), lab::collocation::bars_text(rows));
   }
   if (!options.charts.empty()) {
-    for (const auto& [name, svg] : lab::collocation_charts(slices)) {
+    for (const auto& [name, svg] : lab::collocation::collocation_charts(slices)) {
       const core::ByteView text = core::as_bytes(svg);
       COMMENSAL_TRY(core::replace_file(core::Path(options.charts) / name, {{text}}));
     }
   }
-  return std::ranges::all_of(rows, &lab::Row::ok) ? 0 : 2;
+  return std::ranges::all_of(rows, &lab::bench::Row::ok) ? 0 : 2;
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ namespace {
 using core::Result;
 
 struct Options {
-  lab::PoliteOptions bench;
+  lab::collocation::PoliteOptions bench;
   std::string models_dir = default_models_folder().string();
   std::string hosts_dir;
   bool json = false;
@@ -28,9 +28,11 @@ Result<int> run(Options& options) {
   options.bench.progress = [&](const std::string&, int done, int total) {
     progress.show(static_cast<std::size_t>(done), static_cast<std::size_t>(total));
   };
-  COMMENSAL_ASSIGN(const auto rows, lab::run_polite(options.bench, core::SystemClock()));
+  COMMENSAL_ASSIGN(const auto rows,
+                   lab::collocation::run_polite(options.bench, core::SystemClock()));
   progress.clear();
-  fmt::print("{}", options.json ? lab::polite_json(rows) + "\n" : lab::polite_text(rows));
+  fmt::print("{}", options.json ? lab::collocation::polite_json(rows) + "\n"
+                                : lab::collocation::polite_text(rows));
   return 0;
 }
 
@@ -38,7 +40,7 @@ Result<int> run(Options& options) {
 
 Run declare_bench_polite(CLI::App& app) {
   const auto options = std::make_shared<Options>();
-  lab::PoliteOptions& bench = options->bench;
+  lab::collocation::PoliteOptions& bench = options->bench;
   app.add_option("--hosts", bench.hosts, "Programs, each on one thread")
       ->delimiter(',')
       ->check(CLI::IsMember({"equihash", "streamer"}))

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <apps/connection.hpp>
+#include <commensal/base/core/limits_programs.hpp>
 #include <cstdlib>
 
 namespace commensal::apps {
 namespace {
 
 constexpr const char* kDefaultGateway = "http://127.0.0.1:8080";
-constexpr std::int64_t kTokenBytesMax = 4096;
 
 std::string environment(const char* name) {
   const char* value = std::getenv(name);
@@ -14,7 +14,7 @@ std::string environment(const char* name) {
 }
 
 core::Result<std::string> read_token(const core::Path& file) {
-  COMMENSAL_ASSIGN(const core::Bytes bytes, core::read_file(file, kTokenBytesMax));
+  COMMENSAL_ASSIGN(const core::Bytes bytes, core::read_file(file, limits::kTokenBytesMax));
   std::string token(core::as_text(bytes));
   while (!token.empty() && (token.back() == '\n' || token.back() == '\r')) token.pop_back();
   return token;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <apps/host_options.hpp>
 #include <apps/service.hpp>
+#include <commensal/base/core/limits_host.hpp>
 #include <commensal/collocation/guest/cgroup.hpp>
 #include <commensal/collocation/guest/scheduling.hpp>
 #include <commensal/collocation/probe/discover.hpp>
@@ -116,7 +117,7 @@ Result<std::unique_ptr<HostKeeping>> HostOptions::start(const std::string& name,
   guest::SeatOptions options{
       .folder = runtime_folder(),
       .host = spec,
-      .guest = {::getpid(), name.substr(0, guest::kNameBytesMax), weight, threads},
+      .guest = {::getpid(), name.substr(0, limits::kGuestNameBytesMax), weight, threads},
       .processors = processors(),
       .host_income_per_hour = income_per_hour,
       .say = [](const std::string& line) { fmt::print(stderr, "{}\n", line); }};

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <apps/key_options.hpp>
+#include <commensal/base/core/limits_programs.hpp>
 #include <commensal/trade/pay/keys/vault.hpp>
 #include <memory>
 
@@ -13,8 +14,6 @@ namespace {
 using core::ErrorCode;
 using core::fail;
 using core::Result;
-
-constexpr std::size_t kPasswordBytesMax = 1024;
 
 /// The terminal, which shows nothing of what is typed until it goes out of scope.
 class QuietTerminal {
@@ -42,9 +41,10 @@ Result<void> say(int fd, std::string_view text) {
 Result<keys::Password> ask(int fd, std::string_view question) {
   COMMENSAL_TRY(say(fd, question));
   std::string line;
-  line.reserve(kPasswordBytesMax);  // so that it is not copied about in memory
+  line.reserve(limits::kPasswordBytesMax);  // so that it is not copied about in memory
   const QuietTerminal quiet(fd);
-  for (char c = 0; line.size() < kPasswordBytesMax && ::read(fd, &c, 1) == 1 && c != '\n';) {
+  for (char c = 0;
+       line.size() < limits::kPasswordBytesMax && ::read(fd, &c, 1) == 1 && c != '\n';) {
     line.push_back(c);
   }
   COMMENSAL_TRY(say(fd, "\n"));

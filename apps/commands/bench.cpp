@@ -24,21 +24,21 @@ namespace {
 struct Options {
   std::string peer = "onnxruntime";
   std::string models_dir = default_models_folder().string();
-  lab::BenchOptions bench;
+  lab::bench::BenchOptions bench;
   bool skip_load = false;
   bool skip_latency = false;
-  lab::PayBenchOptions pay;
-  lab::VerifyBenchOptions verify;
-  lab::GuestsOptions guests;
+  lab::pay_bench::PayBenchOptions pay;
+  lab::verify_bench::VerifyBenchOptions verify;
+  lab::collocation::GuestsOptions guests;
   std::string svg;
   bool json = false;
 };
 
 // What starts a fresh worker.
-std::function<Result<lab::Runner>()> starter(std::vector<std::string> command) {
-  return [command = std::move(command)]() -> Result<lab::Runner> {
-    COMMENSAL_ASSIGN(auto channel, lab::start_process(command));
-    return lab::Runner(std::move(channel));
+std::function<Result<lab::bench::Runner>()> starter(std::vector<std::string> command) {
+  return [command = std::move(command)]() -> Result<lab::bench::Runner> {
+    COMMENSAL_ASSIGN(auto channel, lab::bench::start_process(command));
+    return lab::bench::Runner(std::move(channel));
   };
 }
 
@@ -64,10 +64,10 @@ Result<void> find_peer(Options& options) {
 }
 
 Result<int> bench_runtime(Options& options) {
-  lab::BenchOptions& bench = options.bench;
+  lab::bench::BenchOptions& bench = options.bench;
   bench.folder = options.models_dir;
   if (bench.models.empty()) {
-    bench.models.assign(lab::bench_networks().begin(), lab::bench_networks().end());
+    bench.models.assign(lab::bench::bench_networks().begin(), lab::bench::bench_networks().end());
   }
   if (options.skip_load) bench.load_repeats = 0;
   if (options.skip_latency) bench.repeats = 0;
@@ -77,16 +77,17 @@ Result<int> bench_runtime(Options& options) {
   bench.progress = [&progress](const std::string&, std::size_t done, std::size_t total) {
     progress.show(done, total);
   };
-  COMMENSAL_ASSIGN(const auto report, lab::run_bench(bench));
+  COMMENSAL_ASSIGN(const auto report, lab::bench::run_bench(bench));
   progress.clear();
   if (options.json) {
-    fmt::print("{}\n", lab::report_json(report));
+    fmt::print("{}\n", lab::bench::report_json(report));
   } else {
-    fmt::print("{}", lab::report_text(report));
+    fmt::print("{}", lab::bench::report_text(report));
   }
-  const auto bars = lab::bars_of(report);
-  return std::all_of(bars.begin(), bars.end(), [](const lab::Bar& bar) { return bar.ok(); }) ? 0
-                                                                                             : 2;
+  const auto bars = lab::bench::bars_of(report);
+  return std::all_of(bars.begin(), bars.end(), [](const lab::bench::Bar& bar) { return bar.ok(); })
+             ? 0
+             : 2;
 }
 
 Result<int> bench_tickets(Options& options) {
@@ -98,9 +99,10 @@ Result<int> bench_tickets(Options& options) {
     fmt::print(stderr, "provider_overhead_beyond_ingest is left out: {}\n", there.error().message);
     options.pay.model.clear();
   }
-  COMMENSAL_ASSIGN(const auto rows, lab::run_pay_bench(options.pay, core::SystemClock()));
-  fmt::print("{}\n", options.json ? lab::rows_json(rows) : lab::rows_text(rows));
-  return std::ranges::all_of(rows, &lab::Row::ok) ? 0 : 2;
+  COMMENSAL_ASSIGN(const auto rows,
+                   lab::pay_bench::run_pay_bench(options.pay, core::SystemClock()));
+  fmt::print("{}\n", options.json ? lab::bench::rows_json(rows) : lab::bench::rows_text(rows));
+  return std::ranges::all_of(rows, &lab::bench::Row::ok) ? 0 : 2;
 }
 
 Result<int> bench_verify(Options& options) {
@@ -109,25 +111,27 @@ Result<int> bench_verify(Options& options) {
   COMMENSAL_TRY(export_missing(options.models_dir, {"resnet50", "bert_l4_h256"}));
   options.verify.resnet = core::Path(options.models_dir) / "resnet50.onnx";
   options.verify.encoder = core::Path(options.models_dir) / "bert_l4_h256.onnx";
-  COMMENSAL_ASSIGN(const auto rows, lab::run_verify_bench(options.verify, core::SystemClock()));
-  fmt::print("{}\n", options.json ? lab::rows_json(rows) : lab::rows_text(rows));
-  return std::ranges::all_of(rows, &lab::Row::ok) ? 0 : 2;
+  COMMENSAL_ASSIGN(const auto rows,
+                   lab::verify_bench::run_verify_bench(options.verify, core::SystemClock()));
+  fmt::print("{}\n", options.json ? lab::bench::rows_json(rows) : lab::bench::rows_text(rows));
+  return std::ranges::all_of(rows, &lab::bench::Row::ok) ? 0 : 2;
 }
 
 Result<int> bench_guests(Options& options) {
-  lab::GuestsOptions& guests = options.guests;
+  lab::collocation::GuestsOptions& guests = options.guests;
   guests.folder = options.models_dir;
   if (guests.models.empty()) guests.models = {"squeezenet1_1", "mobilenet_v2", "resnet50"};
   COMMENSAL_TRY(export_missing(guests.folder, guests.models));
   COMMENSAL_ASSIGN(const auto program, own_program());
   guests.start = starter({program.string(), "bench", "worker"});
   core::SystemRng rng;
-  COMMENSAL_ASSIGN(const auto rows, lab::run_guests_bench(guests, rng));
+  COMMENSAL_ASSIGN(const auto rows, lab::collocation::run_guests_bench(guests, rng));
   if (!options.svg.empty()) {
-    COMMENSAL_TRY(
-        core::write_file_atomically(options.svg, core::as_bytes(lab::guests_svg(rows))));
+    COMMENSAL_TRY(core::write_file_atomically(options.svg,
+                                              core::as_bytes(lab::collocation::guests_svg(rows))));
   }
-  fmt::print("{}\n", options.json ? lab::guests_json(rows) : lab::guests_text(rows));
+  fmt::print("{}\n", options.json ? lab::collocation::guests_json(rows)
+                                  : lab::collocation::guests_text(rows));
   return 0;
 }
 
@@ -243,15 +247,15 @@ Run declare_bench(CLI::App& app) {
   declare_guests(*guests, *options);
   // What `runtime` starts: no user needs it, so it is in no list.
   CLI::App* worker = app.add_subcommand("worker")->group("");
-  return [options, worker, tickets, verify, collocation, run_collocation, polite,
-          run_polite, guests]() -> Result<int> {
+  return [options, worker, tickets, verify, collocation, run_collocation, polite, run_polite,
+          guests]() -> Result<int> {
     if (collocation->parsed()) return run_collocation();
     if (polite->parsed()) return run_polite();
     if (tickets->parsed()) return bench_tickets(*options);
     if (verify->parsed()) return bench_verify(*options);
     if (guests->parsed()) return bench_guests(*options);
     if (!worker->parsed()) return bench_runtime(*options);
-    lab::serve_runtime(std::cin, std::cout, core::SystemClock());
+    lab::bench::serve_runtime(std::cin, std::cout, core::SystemClock());
     return 0;
   };
 }

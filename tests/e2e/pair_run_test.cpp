@@ -9,7 +9,7 @@
 #include <commensal/lab/collocation/pair_run.hpp>
 #include <fstream>
 
-namespace commensal::lab {
+namespace commensal::lab::collocation {
 namespace {
 
 const Arm& arm(std::string_view name) {
@@ -19,13 +19,11 @@ const Arm& arm(std::string_view name) {
   return collocation_arms().front();
 }
 
-PairPlace place() {
-  return {COMMENSAL_HOSTS, core::Path(COMMENSAL_SOURCE_DIR) / "models/digits"};
-}
+PairPlace place() { return {COMMENSAL_HOSTS, core::Path(COMMENSAL_SOURCE_DIR) / "models/digits"}; }
 
 TEST(PairRun, MeasuresHostAndGuestByEveryRule) {
-  const Pair pair{"small", "equihash", {"--n", "96", "--k", "5"}, "equihash_bucket_passes_total",
-                  "digits"};
+  const Pair pair{
+      "small", "equihash", {"--n", "96", "--k", "5"}, "equihash_bucket_passes_total", "digits"};
   const core::SystemClock clock;
   core::CounterRng rng(1);
   PairRun run(pair, place(), clock, rng);
@@ -46,8 +44,8 @@ TEST(PairRun, MeasuresHostAndGuestByEveryRule) {
 }
 
 TEST(PairRun, StartsAServerAnewInEachSlice) {
-  const Pair pair{"server", "server", {}, "server_steps_total/server_busy_seconds_total", "digits",
-                  true};
+  const Pair pair{"server", "server", {}, "server_steps_total/server_busy_seconds_total",
+                  "digits", true};
   const core::SystemClock clock;
   core::CounterRng rng(1);
   PairRun run(pair, place(), clock, rng);
@@ -97,4 +95,4 @@ TEST(PairRun, SaysWhatIsMissing) {
 }
 
 }  // namespace
-}  // namespace commensal::lab
+}  // namespace commensal::lab::collocation

@@ -19,15 +19,22 @@ class Arrows {
 
   /// `target` as in an include, without "commensal/": "base/core/bytes.hpp", or a room's name.
   bool allows(std::string_view room, std::string_view target) const;
+  /// True if `seen`, what stands after the colon, holds `target`: a room without the rooms inside
+  /// it, a folder (of no room, or with "/" at its end) with all of them, or a file.
+  bool holds(std::string_view seen, std::string_view target) const;
 
-  /// Compares with the rooms and LINK lists of the root CMakeLists.txt.
-  std::vector<Finding> check_cmake(const Source& cmake) const;
+  /// The same for a whole room: one file of it that may be included is enough.
+  bool sees_some_of(std::string_view room, std::string_view other) const;
 
- private:
   struct Room {
     std::string name;
     std::vector<std::string> sees;
+    int line = 0;
   };
+  const std::vector<Room>& rooms() const { return rooms_; }
+  bool has(std::string_view room) const { return find(room) != nullptr; }
+
+ private:
   const Room* find(std::string_view name) const;
 
   std::vector<Room> rooms_;

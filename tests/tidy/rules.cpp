@@ -1,20 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <tests/tidy/functions.hpp>
 #include <tests/tidy/includes.hpp>
+#include <tests/tidy/names.hpp>
 #include <tests/tidy/rules.hpp>
 
 namespace commensal::tidy {
 namespace {
 
 using std::string_view;
-
-bool is_cpp(string_view path) {
-  return path.ends_with(".cpp") || path.ends_with(".hpp") || path.ends_with(".cu");
-}
-
-bool is_c(string_view path) { return path.ends_with(".c") || path.ends_with(".h"); }
 
 bool is_cmake(string_view path) {
   return path.ends_with(".cmake") || path.ends_with("CMakeLists.txt");
@@ -58,13 +54,6 @@ void check_functions(const Source& source, string_view code, std::vector<Finding
                         "a function of " + std::to_string(lines) + " lines, at most " +
                             std::to_string(kFunctionLinesMax)});
   }
-}
-
-/// True for tests, benches, fuzz targets and what lies in a folder testing/: no product has it.
-bool is_for_tests(string_view path) {
-  return path.find("/testing/") != string_view::npos || path.starts_with("tests/") ||
-         path.ends_with("_test.cpp") || path.ends_with("_bench.cpp") ||
-         path.ends_with("_fuzz.cpp");
 }
 
 void check_includes(const Source& source, string_view code, const Arrows& arrows,
@@ -153,9 +142,8 @@ void check_world(const Source& source, string_view code, std::vector<Finding>& f
 
 bool is_checked(const Source& source) {
   return is_cpp(source.path) || is_c(source.path) || is_cmake(source.path) ||
-         source.path.ends_with(".proto") ||
-         source.path.ends_with(".py") || source.path.ends_with("arrows.txt") ||
-         source.text.starts_with("#!");
+         source.path.ends_with(".proto") || source.path.ends_with(".py") ||
+         source.path.ends_with("arrows.txt") || source.text.starts_with("#!");
 }
 
 std::vector<Finding> check(const Source& source, const Arrows& arrows) {
@@ -169,6 +157,7 @@ std::vector<Finding> check(const Source& source, const Arrows& arrows) {
   check_guard(source, findings);
   check_functions(source, code, findings);
   check_world(source, code, findings);
+  std::ranges::move(check_names(source, code, arrows), std::back_inserter(findings));
   return findings;
 }
 

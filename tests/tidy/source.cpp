@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cctype>
+#include <sstream>
 #include <tests/tidy/source.hpp>
 
 namespace commensal::tidy {
@@ -116,5 +117,22 @@ std::string_view trimmed(std::string_view text) {
 }
 
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+
+std::vector<std::string> words_of(std::string_view text) {
+  std::istringstream stream{std::string(text)};
+  std::vector<std::string> words;
+  for (std::string word; stream >> word;) words.push_back(word);
+  return words;
+}
+
+bool is_cpp(std::string_view path) {
+  return path.ends_with(".cpp") || path.ends_with(".hpp") || path.ends_with(".cu");
+}
+
+bool is_c(std::string_view path) { return path.ends_with(".c") || path.ends_with(".h"); }
+
+bool within(std::string_view path, std::string_view folder) {
+  return path.starts_with(folder) && (path.size() == folder.size() || path[folder.size()] == '/');
+}
 
 }  // namespace commensal::tidy

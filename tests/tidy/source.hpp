@@ -35,5 +35,11 @@ std::vector<std::string_view> lines_of(std::string_view text);
 int line_at(std::string_view text, std::size_t offset);
 std::string_view trimmed(std::string_view text);
 bool is_word(char c);
+std::vector<std::string> words_of(std::string_view text);
+
+bool is_cpp(std::string_view path);
+bool is_c(std::string_view path);
+/// True if `path` is `folder` or lies under it.
+bool within(std::string_view path, std::string_view folder);
 
 }  // namespace commensal::tidy

@@ -10,6 +10,7 @@
 #include <iterator>
 #include <tests/tidy/arrows.hpp>
 #include <tests/tidy/functions.hpp>
+#include <tests/tidy/house.hpp>
 #include <tests/tidy/includes.hpp>
 #include <tests/tidy/rules.hpp>
 
@@ -37,41 +38,47 @@ std::string report(const std::vector<Finding>& findings) {
 class TreeTest : public testing::Test {
  protected:
   void SetUp() override {
-    arrows_ = Arrows::parse(read(root_, root_ / "tests/tidy/arrows.txt"), findings_);
+    arrows_ = Arrows::parse(table_, findings_);
     ASSERT_TRUE(findings_.empty()) << report(findings_);
+    for (const char* file : {"demo", "test", ".ci/run", "CMakeLists.txt"}) {
+      sources_.push_back(read(root_, root_ / file));
+    }
+    for (const char* folder : {"apps", "cmake", "commensal", "examples", "hosts", "models", "proto",
+                               "scripts", "tests"}) {
+      std::filesystem::recursive_directory_iterator at(root_ / folder);
+      for (const auto& entry : at) {
+        if (entry.path().filename() == "node_modules") at.disable_recursion_pending();
+        if (entry.is_regular_file()) sources_.push_back(read(root_, entry.path()));
+      }
+    }
+    std::ranges::sort(sources_, {}, &Source::path);
+    std::erase_if(sources_, [](const Source& source) { return !is_checked(source); });
+    ASSERT_GT(sources_.size(), 100U) << "the walk over the tree found too little";
   }
 
   const std::filesystem::path root_ = COMMENSAL_SOURCE_DIR;
+  const Source table_ = read(root_, root_ / "tests/tidy/arrows.txt");
   std::vector<Finding> findings_;
   Arrows arrows_;
+  std::vector<Source> sources_;
 };
 
 TEST_F(TreeTest, SourcesObeyTheRules) {
-  std::vector<Source> sources;
-  for (const char* file : {"demo", "test", ".ci/run", "CMakeLists.txt"}) {
-    sources.push_back(read(root_, root_ / file));
-  }
-  for (const char* folder : {"apps", "cmake", "commensal", "examples", "hosts", "models", "proto",
-                             "scripts", "tests"}) {
-    std::filesystem::recursive_directory_iterator at(root_ / folder);
-    for (const auto& entry : at) {
-      if (entry.path().filename() == "node_modules") at.disable_recursion_pending();
-      if (entry.is_regular_file()) sources.push_back(read(root_, entry.path()));
-    }
-  }
-  std::ranges::sort(sources, {}, &Source::path);
-  std::erase_if(sources, [](const Source& source) { return !is_checked(source); });
-  ASSERT_GT(sources.size(), 100U) << "the walk over the tree found too little";
-  for (const Source& source : sources)
+  for (const Source& source : sources_)
     std::ranges::move(check(source, arrows_), std::back_inserter(findings_));
-  std::ranges::move(check_leaf_headers(sources, arrows_), std::back_inserter(findings_));
+  std::ranges::move(check_leaf_headers(sources_, arrows_), std::back_inserter(findings_));
   EXPECT_TRUE(findings_.empty()) << report(findings_);
 }
 
-TEST_F(TreeTest, CMakeLinksFollowTheArrows) {
+TEST_F(TreeTest, EveryArrowIsNeeded) {
+  findings_ = check_arrows_used(uses_of(sources_, arrows_), arrows_, table_);
+  EXPECT_TRUE(findings_.empty()) << report(findings_);
+}
+
+TEST_F(TreeTest, CMakeLinksWhatIsIncluded) {
   const Source cmake = read(root_, root_ / "CMakeLists.txt");
   ASSERT_THAT(cmake.text, HasSubstr("commensal_room(base/core"));
-  findings_ = arrows_.check_cmake(cmake);
+  findings_ = check_links(cmake, uses_of(sources_, arrows_), arrows_);
   EXPECT_TRUE(findings_.empty()) << report(findings_);
 }
 
@@ -79,12 +86,11 @@ TEST_F(TreeTest, CMakeLinksFollowTheArrows) {
 
 Arrows small_house() {
   std::vector<Finding> findings;
-  Arrows arrows =
-      Arrows::parse({"arrows.txt",
-                     "base/core:\nbase/crypto: base/core\nbase: base/crypto\n"
-                     "verify: base/crypto/sha256.hpp\n"
-                     "apps: verify\ntests: base verify apps\n"},
-                    findings);
+  Arrows arrows = Arrows::parse({"arrows.txt",
+                                 "base/core:\nbase/crypto: base/core\nbase: base/crypto\n"
+                                 "verify: base/crypto/sha256.hpp\n"
+                                 "apps: verify\ntests: base/ verify apps\n"},
+                                findings);
   EXPECT_THAT(report(findings), IsEmpty());
   return arrows;
 }
@@ -151,18 +157,6 @@ TEST(LinterTest, AllowsWhatTheTableAllows) {
   EXPECT_EQ(wrong("commensal/verify/a.cpp",
                   "// #include \"x.hpp\"\nauto s = R\"(\n#include \"y\"\n)\";\n"),
             "");
-}
-
-TEST(LinterTest, KeepsTestSupportToTests) {
-  constexpr std::string_view kUse = "#include <commensal/base/core/testing/x.hpp>\n";
-  for (const char* path : {"commensal/base/crypto/a_test.cpp", "commensal/base/crypto/a_bench.cpp",
-                           "commensal/base/crypto/testing/a.cpp", "tests/e2e/a.cpp"}) {
-    EXPECT_EQ(wrong(path, kUse), "") << path;
-  }
-  for (const char* include : {"commensal/base/core/testing/x.hpp", "gtest/gtest.h"}) {
-    EXPECT_THAT(wrong("commensal/base/crypto/a.cpp", "#include <" + std::string(include) + ">\n"),
-                HasSubstr("is for tests"));
-  }
 }
 
 TEST(LinterTest, FindsMissingHeads) {
@@ -244,12 +238,99 @@ TEST(LinterTest, FindsBadTables) {
   EXPECT_THAT(report(findings), HasSubstr("arrows.txt:2: expected"));
 }
 
-TEST(LinterTest, FindsForbiddenLinks) {
-  const auto links = [](std::string text) {
-    return report(small_house().check_cmake({"CMakeLists.txt", std::move(text)}));
+TEST(LinterTest, KeepsTestSupportToTests) {
+  constexpr std::string_view kUse = "#include <commensal/base/core/testing/x.hpp>\n";
+  for (const char* path : {"commensal/base/crypto/a_test.cpp", "commensal/base/crypto/a_bench.cpp",
+                           "commensal/base/crypto/testing/a.cpp", "tests/e2e/a.cpp"}) {
+    EXPECT_EQ(wrong(path, kUse), "") << path;
+  }
+  for (const char* include : {"commensal/base/core/testing/x.hpp", "gtest/gtest.h"}) {
+    EXPECT_THAT(wrong("commensal/base/crypto/a.cpp", "#include <" + std::string(include) + ">\n"),
+                HasSubstr("is for tests"));
+  }
+}
+
+TEST(LinterTest, FindsNamespacesOfOtherRooms) {
+  const auto in = [](std::string path, std::string_view name) {
+    return wrong("commensal/" + path, "#pragma once\nnamespace " + std::string(name) + " {\n}\n");
   };
-  EXPECT_EQ(links("commensal_room(verify LINK base/crypto fmt::fmt)\n"), "");
-  EXPECT_THAT(links("commensal_room(verify\n  LINK base/core)\n"), HasSubstr("may not link"));
+  for (const char* name :
+       {"commensal::crypto", "commensal::base::crypto", "commensal::crypto::curves", "other"}) {
+    EXPECT_EQ(in("base/crypto/a.hpp", name), "") << name;
+  }
+  EXPECT_EQ(in("base/crypto/testing/a.hpp", "commensal::crypto::testing"), "");
+  EXPECT_EQ(in("base/core/limits_x.hpp", "commensal::limits"), "");
+  for (const char* name :
+       {"commensal::core", "commensal::base", "commensal::cryptology", "commensal::core::crypto"}) {
+    EXPECT_THAT(in("base/crypto/a.hpp", name), HasSubstr("is not that of room base/crypto"));
+  }
+  EXPECT_THAT(in("base/crypto/testing/a.hpp", "commensal::crypto"), HasSubstr("go together"));
+  EXPECT_THAT(in("base/crypto/a.hpp", "commensal::crypto::testing"), HasSubstr("go together"));
+  EXPECT_THAT(in("base/core/limits.hpp", "commensal::core"), HasSubstr("commensal::limits"));
+}
+
+TEST(LinterTest, FindsBoundsOutsideTheLimits) {
+  constexpr std::string_view kBound =
+      "#pragma once\ninline constexpr std::size_t kLineBytesMax = 1 << 10;\n";
+  EXPECT_THAT(wrong("commensal/verify/a.hpp", kBound), HasSubstr("kLineBytesMax is a bound"));
+  for (const char* path : {"commensal/base/core/limits_x.hpp", "commensal/verify/testing/a.hpp"}) {
+    EXPECT_EQ(wrong(path, kBound), "") << path;
+  }
+  EXPECT_EQ(wrong("commensal/verify/a.cpp", "const auto n = limits::kLineBytesMax;\n"), "");
+}
+
+TEST(LinterTest, FindsTimesWithoutUnits) {
+  for (const char* line :
+       {"int timeout = 3;", "f(double delay, int b);", "constexpr std::int64_t kIdlePeriodMax{4};",
+        "  std::uint32_t deadline_;", "int g(\n    std::int64_t patience)"}) {
+    EXPECT_THAT(wrong("commensal/verify/a.cpp", line), HasSubstr("does not end in its unit"))
+        << line;
+  }
+  for (const char* line : {"int timeout_ms = 3;", "double delay_s_max = 1;", "int periods = 4;",
+                           "constexpr std::int64_t kDelayNs = 4;", "bool elapsed(int n);",
+                           "std::chrono::seconds timeout;", "int deadline();"}) {
+    EXPECT_EQ(wrong("commensal/verify/a.cpp", line), "") << line;
+  }
+}
+
+std::vector<Source> small_tree() {
+  return {{"commensal/base/crypto/a.cpp", "#include <commensal/base/core/b.hpp>\n"},
+          {"commensal/verify/a_test.cpp", "#include <commensal/base/crypto/sha256.hpp>\n"},
+          {"apps/a.cpp", "#include <commensal/verify/b.hpp>\n"}};
+}
+
+TEST(LinterTest, FindsArrowsThatNothingNeeds) {
+  std::vector<Finding> findings;
+  const Source table{
+      "arrows.txt",
+      "base/core:\nbase/crypto: base/core\nverify: base/core base/crypto/sha256.hpp\n"
+      "trade: base\napps: base verify\n"};
+  const Arrows arrows = Arrows::parse(table, findings);
+  std::vector<Source> tree = small_tree();
+  tree.push_back({"commensal/trade/a.cpp", "#include <commensal/base/core/b.hpp>\n"});
+  const auto found = check_arrows_used(uses_of(tree, arrows), arrows, table);
+  EXPECT_EQ(report(found),
+            "arrows.txt:3: verify includes nothing of base/core\n"
+            "arrows.txt:4: trade includes nothing of base/crypto (in base)\n"
+            "arrows.txt:5: apps includes nothing of base\n");
+}
+
+TEST(LinterTest, HoldsLinksToIncludes) {
+  const auto links = [](const std::string& text) {
+    const std::vector<Source> tree = small_tree();
+    return report(
+        check_links({"CMakeLists.txt", text}, uses_of(tree, small_house()), small_house()));
+  };
+  const std::string good =
+      "commensal_room(base/core LINK fmt::fmt)\ncommensal_room(base/crypto LINK base/core)\n";
+  EXPECT_EQ(links(good + "commensal_room(verify LINK base/crypto fmt::fmt)\n"), "");
+  EXPECT_EQ(links(good + "commensal_room(verify TESTING base/crypto)\n"), "");
+  EXPECT_EQ(
+      links(good + "commensal_room(verify)\n"),
+      "CMakeLists.txt:3: verify includes base/crypto/sha256.hpp, but does not link its room\n");
+  EXPECT_EQ(links(good + "commensal_room(verify\n  LINK base/core base/crypto)\n"),
+            "CMakeLists.txt:3: verify may not link base/core\n"
+            "CMakeLists.txt:3: verify links base/core, but includes nothing of it\n");
   EXPECT_THAT(links("\ncommensal_room(trade/pay)\n"), HasSubstr(":2: this room is missing"));
 }
 

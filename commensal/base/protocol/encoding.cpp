@@ -115,7 +115,7 @@ bool is_line(std::string_view text) {
 }
 
 std::string one_line(std::string_view text) {
-  std::size_t size = std::min(text.size(), kLineBytesMax);
+  std::size_t size = std::min(text.size(), limits::kLineBytesMax);
   while (size < text.size() && size > 0 && (text[size] & 0xc0) == 0x80) --size;
   std::string line(text.substr(0, size));
   std::replace_if(line.begin(), line.end(), is_control, ' ');

@@ -3,6 +3,7 @@
 
 #include <commensal/base/core/bytes.hpp>
 #include <commensal/base/core/limits.hpp>
+#include <commensal/base/core/limits_serve.hpp>
 #include <commensal/base/crypto/address.hpp>
 #include <commensal/base/crypto/secp256k1.hpp>
 #include <cstdint>
@@ -98,8 +99,7 @@ bool is_utf8(std::string_view text);
 /// UTF-8 without control characters.
 bool is_line(std::string_view text);
 
-inline constexpr std::size_t kLineBytesMax = 512;  // gRPC puts lines into headers
-/// At most kLineBytesMax bytes that neither a terminal nor UTF-8 stumbles over.
+/// At most limits::kLineBytesMax bytes that neither a terminal nor UTF-8 stumbles over.
 std::string one_line(std::string_view text);
 
 /// Collects an encoding. Never fails: sizes beyond 32 bits are our own bug.
@@ -156,7 +156,7 @@ class Reader {
   /// Refused above `size_max` and where it is not UTF-8.
   std::string_view text(std::size_t size_max = limits::kTextBytesMax);
   /// A text that is one line.
-  std::string_view line(std::size_t size_max = kLineBytesMax);
+  std::string_view line(std::size_t size_max = limits::kLineBytesMax);
   void noun(NounKind kind);
   /// Reads `value` under this name, for errors.
   template <class T>

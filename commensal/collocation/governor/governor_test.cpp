@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include <commensal/collocation/governor/synthetic_host.hpp>
+#include <commensal/collocation/governor/testing/synthetic_host.hpp>
 #include <limits>
 #include <tuple>
 
@@ -47,9 +47,8 @@ std::vector<Named> odd_hosts() {
   add("bursts", [](SyntheticHost& host) {
     host.alone = [](double t) { return std::fmod(t, 7) < 2 ? 1000 : 600; };
   });
-  add("the guest's cost jumps", [](SyntheticHost& host) {
-    host.slope = [](double t) { return t < 1200 ? 0.002 : 0.1; };
-  });
+  add("the guest's cost jumps",
+      [](SyntheticHost& host) { host.slope = [](double t) { return t < 1200 ? 0.002 : 0.1; }; });
   add("the guest's cost wanders", [](SyntheticHost& host) {
     host.slope = [](double t) { return 0.02 * (1 + std::sin(t / 500)); };
   });
@@ -64,9 +63,8 @@ std::vector<Named> odd_hosts() {
   add("now and then it says twice the truth", [](SyntheticHost& host) {
     host.reported = [](double t) { return std::fmod(t, 89) < 4 ? 2.0 : 1.0; };
   });
-  add("it is heard every other minute", [](SyntheticHost& host) {
-    host.speaks = [](double t) { return std::fmod(t, 120) < 60; };
-  });
+  add("it is heard every other minute",
+      [](SyntheticHost& host) { host.speaks = [](double t) { return std::fmod(t, 120) < 60; }; });
   return hosts;
 }
 
@@ -102,9 +100,9 @@ TEST(GovernorPromise, HoldsForRandomHosts) {
     const double slope = between(0.001, 1);
     const double wander = rng.next_unit();
     const double drift = between(0.001, 0.1);
-    const double period = between(60, 3000);
-    host.slope = [=](double t) { return slope * (1 + wander * std::sin(t / period)) / 2; };
-    host.alone = [=](double t) { return 50 * (1 + drift * std::sin(2 * t / period)); };
+    const double period_s = between(60, 3000);
+    host.slope = [=](double t) { return slope * (1 + wander * std::sin(t / period_s)) / 2; };
+    host.alone = [=](double t) { return 50 * (1 + drift * std::sin(2 * t / period_s)); };
     const Outcome outcome = run(host, kHour, 100 + static_cast<std::uint64_t>(i));
     expect_promise(outcome, fmt::format("host {}: slope {}, noise {}", i, slope, host.noise));
   }
@@ -112,8 +110,10 @@ TEST(GovernorPromise, HoldsForRandomHosts) {
 
 // Nearly all that the promise leaves is harvested: at a set point of 0.5 % that is 0.005 / slope.
 TEST(GovernorHarvest, TakesWhatThePromiseLeaves) {
-  for (const auto& [slope, noise, least] : {std::tuple(0.0, 0.002, 0.90), {0.002, 0.01, 0.80},
-                                            {0.01, 0.002, 0.42}, {0.05, 0.01, 0.08},
+  for (const auto& [slope, noise, least] : {std::tuple(0.0, 0.002, 0.90),
+                                            {0.002, 0.01, 0.80},
+                                            {0.01, 0.002, 0.42},
+                                            {0.05, 0.01, 0.08},
                                             {0.2, 0.01, 0.020}}) {
     SyntheticHost host;
     host.noise = noise;

@@ -2,6 +2,7 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <commensal/base/core/limits_host.hpp>
 #include <commensal/collocation/guest/desk.hpp>
 #include <commensal/collocation/guest/share.hpp>
 
@@ -38,7 +39,7 @@ void Desk::listen(int wait_ms, double now_s, const std::function<std::string()>&
   if (::poll(ears.data(), ears.size(), wait_ms) > 0) {
     while (auto socket = accept_from(listener_)) {
       if (peers_.size() >= kPeersMax) continue;  // closed without a word
-      peers_.emplace_back(Lines(std::move(*socket), kLineBytesMax)).heard_s = now_s;
+      peers_.emplace_back(Lines(std::move(*socket), limits::kGuestLineBytesMax)).heard_s = now_s;
     }
     for (Peer& peer : peers_) hear(peer, now_s, status);
   }

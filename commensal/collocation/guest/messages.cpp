@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
+#include <commensal/base/core/limits_host.hpp>
 #include <commensal/collocation/guest/messages.hpp>
 #include <nlohmann/json.hpp>
 
@@ -64,7 +65,7 @@ Result<Said> parse(const std::string& line) {
 Result<Join> join_of(const Json& from) {
   Join made;
   COMMENSAL_ASSIGN(const double pid, number(from, "pid", 1, 1 << 30));
-  COMMENSAL_ASSIGN(made.name, text(from, "name", kNameBytesMax));
+  COMMENSAL_ASSIGN(made.name, text(from, "name", limits::kGuestNameBytesMax));
   COMMENSAL_ASSIGN(made.weight, number(from, "weight", 1, kWeightMax));
   COMMENSAL_ASSIGN(const double threads, number(from, "threads", 1, kThreadsMax));
   made.pid = static_cast<int>(pid);
@@ -87,8 +88,8 @@ Result<Report> report_of(const Json& from) {
 }
 
 Json json_of(const Join& join) {
-  return {{"pid", join.pid}, {"name", join.name}, {"weight", join.weight},
-          {"threads", join.threads}};
+  return {
+      {"pid", join.pid}, {"name", join.name}, {"weight", join.weight}, {"threads", join.threads}};
 }
 
 Json json_of(const Report& report) {
@@ -122,7 +123,7 @@ std::string line_of(const Ask&) { return text_of({{"ask", "status"}}); }
 Result<ToGuest> parse_to_guest(const std::string& line) {
   COMMENSAL_ASSIGN(const Said said, parse(line));
   if (said.what == "joined") {
-    COMMENSAL_ASSIGN(std::string host, text(said.content, "host", kLineBytesMax));
+    COMMENSAL_ASSIGN(std::string host, text(said.content, "host", limits::kGuestLineBytesMax));
     return Joined{std::move(host)};
   }
   if (said.what == "level") {
@@ -132,9 +133,7 @@ Result<ToGuest> parse_to_guest(const std::string& line) {
   return fail(ErrorCode::kInvalidArgument, "a guest knows no '{}'", said.what);
 }
 
-std::string line_of(const Joined& joined) {
-  return text_of({{"joined", {{"host", joined.host}}}});
-}
+std::string line_of(const Joined& joined) { return text_of({{"joined", {{"host", joined.host}}}}); }
 std::string line_of(const Level& level) { return text_of({{"level", level.level}}); }
 
 std::string line_of(const Status& status) {

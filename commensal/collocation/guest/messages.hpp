@@ -13,9 +13,6 @@
 /// (docs/collocation.md has the protocol). What is not known is null.
 namespace commensal::guest {
 
-inline constexpr std::size_t kLineBytesMax = 2048;          // of a guest
-inline constexpr std::size_t kStatusBytesMax = 64 * 1024;  // of the governor
-inline constexpr std::size_t kNameBytesMax = 64;
 inline constexpr double kWeightMax = 10'000;
 inline constexpr int kThreadsMax = 4096;
 

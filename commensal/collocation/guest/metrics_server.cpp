@@ -9,6 +9,7 @@
 #include <boost/beast/http/parser.hpp>
 #include <cerrno>
 #include <charconv>
+#include <commensal/base/core/limits_host.hpp>
 #include <commensal/collocation/guest/lines.hpp>
 #include <commensal/collocation/guest/metrics.hpp>
 #include <cstring>
@@ -23,7 +24,6 @@ using core::fail;
 using core::Result;
 
 constexpr std::int64_t kWaitNs = 2'000'000'000;
-constexpr std::size_t kHeadBytesMax = 8 << 10;
 constexpr int kListenMs = 100;  // how soon it ends
 
 Result<Descriptor> listen_on(const std::string& where) {
@@ -93,10 +93,10 @@ struct MetricsServer::State {
   void serve(const Descriptor& socket) const {
     const std::int64_t end_ns = clock.monotonic_ns() + kWaitNs;
     http::request_parser<http::empty_body> parser;
-    parser.header_limit(kHeadBytesMax);
+    parser.header_limit(limits::kMetricsHeadBytesMax);
     std::string held;
     boost::system::error_code error = http::error::need_more;
-    while (error == http::error::need_more && held.size() <= kHeadBytesMax) {
+    while (error == http::error::need_more && held.size() <= limits::kMetricsHeadBytesMax) {
       if (!wait(socket, POLLIN, end_ns)) return;
       char buffer[4096];
       const ssize_t got = ::recv(socket.get(), buffer, sizeof buffer, 0);
@@ -130,8 +130,7 @@ MetricsServer::~MetricsServer() = default;
 std::uint16_t MetricsServer::port() const { return port_of(state_->listener); }
 
 Result<std::unique_ptr<MetricsServer>> MetricsServer::start(
-    const std::string& where, const core::Clock& clock,
-    std::function<Result<std::string>()> text) {
+    const std::string& where, const core::Clock& clock, std::function<Result<std::string>()> text) {
   COMMENSAL_ASSIGN(Descriptor listener, listen_on(where));
   std::unique_ptr<State> state(new State{clock, std::move(text), std::move(listener)});
   state->thread =

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <commensal/base/core/limits_host.hpp>
 #include <commensal/collocation/guest/seat.hpp>
 
 namespace commensal::guest {
@@ -114,7 +115,7 @@ void Seat::take(const ToGuest& said) {
 }
 
 void Seat::join(const std::stop_token& stop) {
-  auto lines = Lines::connect(socket_of(options_.folder), kLineBytesMax);
+  auto lines = Lines::connect(socket_of(options_.folder), limits::kGuestLineBytesMax);
   if (!lines) return;  // it has not begun yet, or ends
   lines->send(line_of(options_.guest));
   double heard_s = now_s();
@@ -140,7 +141,7 @@ void Seat::join(const std::stop_token& stop) {
 }
 
 core::Result<std::string> ask_status(const core::Path& folder, const core::Clock& clock) {
-  COMMENSAL_ASSIGN(Lines lines, Lines::connect(socket_of(folder), kStatusBytesMax));
+  COMMENSAL_ASSIGN(Lines lines, Lines::connect(socket_of(folder), limits::kGuestStatusBytesMax));
   lines.send(line_of(Ask{}));
   const std::int64_t end_ns = clock.monotonic_ns() + static_cast<std::int64_t>(kAskS * 1e9);
   while (lines.is_open() && clock.monotonic_ns() < end_ns) {

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <commensal/base/core/limits_host.hpp>
 #include <commensal/base/core/temporary_folder.hpp>
 #include <commensal/collocation/guest/lines.hpp>
 #include <commensal/collocation/guest/metrics.hpp>
@@ -47,12 +48,11 @@ struct Guest {
       : seat(world(), options(folder, host, weight), lock(folder, first)) {}
 
   Seat::World world() {
-    return {clock, rng, pacer,
-            [](const std::string& spec) { return core::Result<std::string>(spec); },
-            [this](const std::string&) {
-              return core::Result<std::unique_ptr<probe::Probe>>(
-                  std::make_unique<SteadyProbe>(clock));
-            }};
+    return {
+        clock, rng, pacer, [](const std::string& spec) { return core::Result<std::string>(spec); },
+        [this](const std::string&) {
+          return core::Result<std::unique_ptr<probe::Probe>>(std::make_unique<SteadyProbe>(clock));
+        }};
   }
   SeatOptions options(const core::Path& folder, const std::string& host, double weight) {
     return {.folder = folder,
@@ -117,9 +117,7 @@ TEST_F(SeatTest, GuestsJoinOneGovernor) {
   ASSERT_TRUE(comes([&] { return first.seat.view().has_joined; }));
   Guest second(folder(), "process:2", 1);
   Guest third(folder(), "auto", 1);
-  ASSERT_TRUE(comes([&] {
-    return second.seat.view().has_joined && third.seat.view().has_joined;
-  }));
+  ASSERT_TRUE(comes([&] { return second.seat.view().has_joined && third.seat.view().has_joined; }));
   EXPECT_TRUE(first.seat.view().view.has_value());
   EXPECT_FALSE(second.seat.view().view.has_value());
   EXPECT_THAT(second.said(), HasSubstr("keeps process:1, not process:2"));
@@ -175,13 +173,13 @@ TEST_F(SeatTest, DeskDividesAndBearsAnything) {
   auto lock = Lock::try_take(folder()).value();
   auto desk = Desk::open(socket_of(folder()), "process:1", {1, "own", 1, 2}, 4).value();
   EXPECT_EQ(desk.capacity(), 2);
-  auto one = Lines::connect(socket_of(folder()), kLineBytesMax).value();
-  auto mad = Lines::connect(socket_of(folder()), kLineBytesMax).value();
-  auto loud = Lines::connect(socket_of(folder()), kLineBytesMax).value();
+  auto one = Lines::connect(socket_of(folder()), limits::kGuestLineBytesMax).value();
+  auto mad = Lines::connect(socket_of(folder()), limits::kGuestLineBytesMax).value();
+  auto loud = Lines::connect(socket_of(folder()), limits::kGuestLineBytesMax).value();
   one.send(line_of(Join{2, "one", 3, 2}));
   one.send(line_of(Report{.wants = true}));
   mad.send("nonsense");
-  loud.send(std::string(3 * kLineBytesMax, 'x'));
+  loud.send(std::string(3 * limits::kGuestLineBytesMax, 'x'));
   for (int i = 0; i < 3; ++i) desk.listen(10, 1, [] { return std::string(); });
   EXPECT_EQ(desk.capacity(), 4);
   EXPECT_DOUBLE_EQ(desk.share(1, 0.2, {.wants = true}), 0.1);
@@ -213,8 +211,7 @@ TEST(MetricsServerTest, ServesARealClient) {
   EXPECT_EQ(probe::http_get(endpoint, "/metrics", clock, 2000).value(), "commensal_guests 2\n");
   EXPECT_THAT(probe::http_get(endpoint, "/", clock, 2000).error().message, HasSubstr("404"));
   is_gone = true;
-  EXPECT_THAT(probe::http_get(endpoint, "/metrics", clock, 2000).error().message,
-              HasSubstr("503"));
+  EXPECT_THAT(probe::http_get(endpoint, "/metrics", clock, 2000).error().message, HasSubstr("503"));
   EXPECT_FALSE(MetricsServer::start("nowhere", clock, {}));
   EXPECT_FALSE(MetricsServer::start("127.0.0.1:99999", clock, {}));
 }

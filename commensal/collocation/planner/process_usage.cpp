@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <commensal/base/core/limits_host.hpp>
 #include <commensal/collocation/planner/process_usage.hpp>
 #include <commensal/collocation/probe/kernel_files.hpp>
 
@@ -14,8 +15,6 @@ using core::fail;
 using core::Result;
 using probe::read_small_file;
 
-constexpr std::size_t kStatBytesMax = std::size_t{1} << 20;
-constexpr std::size_t kStatusBytesMax = std::size_t{1} << 16;
 constexpr std::size_t kThreadsMax = 4096;  // whose switches are counted
 constexpr double kKibPerGib = 1024.0 * 1024;
 
@@ -66,11 +65,12 @@ ProcessMeter::ProcessMeter(const core::Clock& clock, int pid, core::Path proc)
       ticks_per_s_(static_cast<double>(sysconf(_SC_CLK_TCK))) {}
 
 Result<ProcessMeter::Look> ProcessMeter::look() const {
-  const auto text = read_small_file(own_ / "stat", kStatusBytesMax);
+  const auto text = read_small_file(own_ / "stat", limits::kProcessStatusBytesMax);
   if (!text) return fail(ErrorCode::kNotFound, "no process {}", pid_);
   COMMENSAL_ASSIGN(const probe::ProcessStat stat, probe::parse_process_stat(*text));
   if (stat.state == 'Z') return fail(ErrorCode::kNotFound, "process {} has ended", pid_);
-  COMMENSAL_ASSIGN(const std::string machine, read_small_file(proc_ / "stat", kStatBytesMax));
+  COMMENSAL_ASSIGN(const std::string machine,
+                   read_small_file(proc_ / "stat", limits::kMachineStatBytesMax));
   Look made;
   made.at_ns = clock_.monotonic_ns();
   made.name = stat.name;
@@ -82,7 +82,7 @@ Result<ProcessMeter::Look> ProcessMeter::look() const {
   std::error_code error;
   for (std::filesystem::directory_iterator at(own_ / "task", error), end;
        !error && at != end && made.threads.size() < kThreadsMax; at.increment(error)) {
-    const auto status = read_small_file(at->path() / "status", kStatusBytesMax);
+    const auto status = read_small_file(at->path() / "status", limits::kProcessStatusBytesMax);
     if (!status) continue;  // it ended meanwhile
     const auto voluntary = number_of(*status, "voluntary_ctxt_switches");
     const auto forced = number_of(*status, "nonvoluntary_ctxt_switches");
@@ -100,13 +100,13 @@ Result<void> ProcessMeter::begin() {
 }
 
 void ProcessMeter::read_memory(ProcessUsage& made) const {
-  if (const auto status = read_small_file(own_ / "status", kStatusBytesMax)) {
+  if (const auto status = read_small_file(own_ / "status", limits::kProcessStatusBytesMax)) {
     made.resident_gib = gib_of(*status, "VmRSS");
     made.resident_peak_gib = gib_of(*status, "VmHWM");
     const auto threads = number_of(*status, "Threads");
     if (threads) made.threads = static_cast<int>(std::min<std::uint64_t>(*threads, 1 << 30));
   }
-  if (const auto memory = read_small_file(proc_ / "meminfo", kStatusBytesMax)) {
+  if (const auto memory = read_small_file(proc_ / "meminfo", limits::kProcessStatusBytesMax)) {
     made.memory_gib = gib_of(*memory, "MemTotal");
     made.memory_left_gib = gib_of(*memory, "MemAvailable");
   }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <commensal/base/core/limits_host.hpp>
 #include <commensal/collocation/probe/cpu.hpp>
 #include <commensal/collocation/probe/kernel_files.hpp>
 
@@ -13,7 +14,6 @@ using core::ErrorCode;
 using core::fail;
 using core::Result;
 
-constexpr std::size_t kStatBytesMax = std::size_t{1} << 20;  // a line for every processor
 constexpr std::size_t kDomainsMax = 256;
 
 }  // namespace
@@ -39,7 +39,8 @@ Result<CpuTicks> parse_cpu_ticks(std::string_view stat) {
 }
 
 Result<CpuTicks> read_cpu_ticks(const core::Path& proc) {
-  COMMENSAL_ASSIGN(const std::string text, read_small_file(proc / "stat", kStatBytesMax));
+  COMMENSAL_ASSIGN(const std::string text,
+                   read_small_file(proc / "stat", limits::kMachineStatBytesMax));
   return parse_cpu_ticks(text);
 }
 

@@ -4,15 +4,16 @@
 
 #include <commensal/base/core/limits_probes.hpp>
 #include <commensal/collocation/probe/decode.hpp>
-#include <commensal/collocation/probe/fake_server_for_tests.hpp>
 #include <commensal/collocation/probe/kernel_files.hpp>
 #include <commensal/collocation/probe/kinds.hpp>
+#include <commensal/collocation/probe/testing/fake_server.hpp>
 
 namespace commensal::probe {
 namespace {
 
+using namespace testing;
 using core::ErrorCode;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 struct Format {
   const char* kind;

@@ -4,16 +4,17 @@
 
 #include <commensal/base/core/temporary_folder.hpp>
 #include <commensal/collocation/probe/discover.hpp>
-#include <commensal/collocation/probe/fake_server_for_tests.hpp>
+#include <commensal/collocation/probe/testing/fake_server.hpp>
 
 namespace commensal::probe {
 namespace {
 
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::SizeIs;
+using namespace testing;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
 
-class Discoveries : public testing::Test {
+class Discoveries : public ::testing::Test {
  protected:
   Discoveries() { std::filesystem::create_directories(world_.proc / "self"); }
 

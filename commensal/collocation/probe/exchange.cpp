@@ -9,6 +9,7 @@
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/string_body.hpp>
 #include <cerrno>
+#include <commensal/base/core/limits_host.hpp>
 #include <commensal/base/core/limits_probes.hpp>
 #include <commensal/collocation/probe/exchange.hpp>
 #include <cstring>
@@ -20,8 +21,6 @@ using core::ErrorCode;
 using core::fail;
 using core::Result;
 namespace http = boost::beast::http;
-
-constexpr std::uint32_t kHeadBytesMax = 1 << 14;
 
 /// A socket with a deadline for all that is done with it.
 class Socket {
@@ -131,7 +130,7 @@ Result<std::string> http_get(const Endpoint& endpoint, std::string_view target,
   COMMENSAL_TRY(socket.connect(endpoint));
   COMMENSAL_TRY(socket.send(request_of(endpoint, target)));
   http::response_parser<http::string_body> parser;
-  parser.header_limit(kHeadBytesMax);
+  parser.header_limit(limits::kProbeHeadBytesMax);
   parser.body_limit(limits::kProbeBodyBytesMax);
   parser.eager(true);
   std::string held;  // what the parser has not taken yet
@@ -152,7 +151,7 @@ Result<std::string> http_get(const Endpoint& endpoint, std::string_view target,
     const std::size_t taken = parser.put(boost::asio::buffer(held), error);
     held.erase(0, taken);
     if (error && error != http::error::need_more) return tl::unexpected(refusal_of(error));
-    if (held.size() > kHeadBytesMax)
+    if (held.size() > limits::kProbeHeadBytesMax)
       return fail(ErrorCode::kResourceExhausted, "the answer's head is too long");
   }
   if (parser.get().result_int() != 200)

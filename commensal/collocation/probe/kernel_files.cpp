@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <commensal/base/core/limits_host.hpp>
 #include <commensal/base/core/limits_probes.hpp>
 #include <commensal/collocation/probe/kernel_files.hpp>
 
@@ -38,8 +39,7 @@ core::Result<std::string> read_small_file(const core::Path& path, std::size_t by
 }
 
 std::optional<std::uint64_t> number_in(const core::Path& path) {
-  constexpr std::size_t kNumberBytesMax = 64;
-  const auto text = read_small_file(path, kNumberBytesMax);
+  const auto text = read_small_file(path, limits::kKernelNumberBytesMax);
   std::uint64_t value = 0;
   if (!text || std::from_chars(text->data(), text->data() + text->size(), value).ec != std::errc())
     return std::nullopt;
@@ -84,13 +84,12 @@ core::Result<ProcessStat> parse_process_stat(std::string_view text) {
 
 void for_processes(const core::Path& proc,
                    const std::function<void(int, const core::Path&, const ProcessStat&)>& visit) {
-  constexpr std::size_t kStatBytesMax = 4096;
   for_entries(proc, limits::kProbeProcessesMax, [&](const core::Path& folder) {
     int pid = 0;
     const std::string name = folder.filename().string();
     const auto read = std::from_chars(name.data(), name.data() + name.size(), pid);
     if (read.ec != std::errc() || read.ptr != name.data() + name.size()) return;
-    const auto text = read_small_file(folder / "stat", kStatBytesMax);
+    const auto text = read_small_file(folder / "stat", limits::kProcessStatBytesMax);
     const auto stat = text ? parse_process_stat(*text) : core::Result<ProcessStat>();
     if (text && stat) visit(pid, folder, *stat);
   });

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <commensal/base/core/limits_host.hpp>
 #include <commensal/base/core/limits_probes.hpp>
 #include <commensal/collocation/probe/decode.hpp>
 #include <commensal/collocation/probe/kernel_files.hpp>
@@ -82,16 +83,14 @@ class LogProbe final : public LocalProbe {
 class ProcessProbe final : public LocalProbe {
  public:
   ProcessProbe(const World& world, int pid)
-      : LocalProbe(world, {"seconds of CPU", Quantity::kWork, 0.01, 0, 10,
-                           Device::kProcessors}),
+      : LocalProbe(world, {"seconds of CPU", Quantity::kWork, 0.01, 0, 10, Device::kProcessors}),
         stat_(world.proc / std::to_string(pid) / "stat"),
         pid_(pid),
         ticks_per_s_(static_cast<double>(sysconf(_SC_CLK_TCK))) {}
 
  private:
   Result<Figure> read() override {
-    constexpr std::size_t kStatBytesMax = 4096;
-    const auto text = read_small_file(stat_, kStatBytesMax);
+    const auto text = read_small_file(stat_, limits::kProcessStatBytesMax);
     if (!text) return fail(ErrorCode::kUnavailable, "there is no process {}", pid_);
     COMMENSAL_ASSIGN(const ProcessStat stat, parse_process_stat(*text));
     if (stat.state == 'Z' || stat.state == 'X')

@@ -5,21 +5,22 @@
 
 #include <commensal/base/core/limits_probes.hpp>
 #include <commensal/base/core/temporary_folder.hpp>
-#include <commensal/collocation/probe/fake_server_for_tests.hpp>
 #include <commensal/collocation/probe/meter.hpp>
 #include <commensal/collocation/probe/probe.hpp>
+#include <commensal/collocation/probe/testing/fake_server.hpp>
 
 namespace commensal::probe {
 namespace {
 
-using testing::HasSubstr;
+using namespace testing;
+using ::testing::HasSubstr;
 
 void put(const core::Path& path, const std::string& text, bool at_end = false) {
   std::filesystem::create_directories(path.parent_path());
   std::ofstream(path, at_end ? std::ios::app : std::ios::trunc) << text;
 }
 
-class LocalProbes : public testing::Test {
+class LocalProbes : public ::testing::Test {
  protected:
   std::unique_ptr<Probe> made(const std::string& spec) {
     auto probe = open(spec, world_);

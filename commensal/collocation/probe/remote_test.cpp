@@ -5,17 +5,18 @@
 
 #include <commensal/base/core/limits_probes.hpp>
 #include <commensal/collocation/probe/exchange.hpp>
-#include <commensal/collocation/probe/fake_server_for_tests.hpp>
 #include <commensal/collocation/probe/kinds.hpp>
 #include <commensal/collocation/probe/probe.hpp>
+#include <commensal/collocation/probe/testing/fake_server.hpp>
 
 namespace commensal::probe {
 namespace {
 
-using testing::HasSubstr;
-using testing::StartsWith;
+using namespace testing;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
-class RemoteProbes : public testing::Test {
+class RemoteProbes : public ::testing::Test {
  protected:
   /// One sample of `spec` from a server that answers `answer`.
   Sample ask(const std::string& kind, const std::string& answer) {

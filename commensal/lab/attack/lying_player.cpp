@@ -26,9 +26,9 @@ Result<arbiter::Outcome> dispute_with_liar(Models& models, Stand& stand, const W
     constexpr int kTriesMax = 8;
     const std::size_t last = graph->nodes.size() - 1;
     const std::size_t place = tries < kTriesMax ? stand.rng().next_u64() % (last + 1) : last;
-    const dispute::testing::Lie lie{
-        .node = place, .element = static_cast<std::int64_t>(stand.rng().next_u64() >> 1)};
-    const Rerun bent = dispute::testing::lying(*graph, lie, honest);
+    const dispute::Lie lie{.node = place,
+                           .element = static_cast<std::int64_t>(stand.rng().next_u64() >> 1)};
+    const Rerun bent = dispute::lying(*graph, lie, honest);
     auto prepared = Player::prepare(hand(Side::kChallenger, stand.auditor(), bent), threads);
     if (!prepared) return tl::unexpected(prepared.error());
     liar.emplace(*std::move(prepared));

@@ -8,7 +8,7 @@
 #include <commensal/lab/bench/inputs.hpp>
 #include <thread>
 
-namespace commensal::lab {
+namespace commensal::lab::bench {
 
 using core::Result;
 using Inputs = std::vector<InputFile>;
@@ -247,4 +247,4 @@ Result<BenchReport> run_bench(const BenchOptions& options) {
   return report;
 }
 
-}  // namespace commensal::lab
+}  // namespace commensal::lab::bench

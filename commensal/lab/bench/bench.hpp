@@ -5,7 +5,7 @@
 #include <functional>
 
 /// Our runtime beside another one, in turn, on the same inputs, each in processes of its own.
-namespace commensal::lab {
+namespace commensal::lab::bench {
 
 /// The networks that the project compares itself on, as models/torchvision exports them.
 std::span<const std::string_view> bench_networks();
@@ -76,4 +76,4 @@ std::vector<Bar> bars_of(const BenchReport& report);
 /// Errors: kNotFound (a model), those of Runner and of `check`, with the model's name.
 core::Result<BenchReport> run_bench(const BenchOptions& options);
 
-}  // namespace commensal::lab
+}  // namespace commensal::lab::bench

@@ -10,7 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-namespace commensal::lab {
+namespace commensal::lab::bench {
 namespace {
 
 using core::ErrorCode;
@@ -218,4 +218,4 @@ TEST(BenchWorker, RefusesWhatItCannotServe) {
 }
 
 }  // namespace
-}  // namespace commensal::lab
+}  // namespace commensal::lab::bench

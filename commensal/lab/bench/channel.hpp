@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace commensal::lab {
+namespace commensal::lab::bench {
 
 /// A process that answers each line with a line.
 class Channel {
@@ -25,4 +25,4 @@ class Channel {
 /// Starts a program, its standard input and output being the channel; killed with the object.
 core::Result<std::unique_ptr<Channel>> start_process(const std::vector<std::string>& command);
 
-}  // namespace commensal::lab
+}  // namespace commensal::lab::bench

@@ -2,7 +2,7 @@
 #include <commensal/base/core/rng.hpp>
 #include <commensal/lab/bench/inputs.hpp>
 
-namespace commensal::lab {
+namespace commensal::lab::bench {
 
 using core::ErrorCode;
 using core::fail;
@@ -86,4 +86,4 @@ Result<tensor::Tensor> read_input(const InputFile& file) {
   return fail(ErrorCode::kInvalidArgument, "{} bytes for {}", bytes.size(), type.text());
 }
 
-}  // namespace commensal::lab
+}  // namespace commensal::lab::bench

@@ -5,7 +5,7 @@
 #include <commensal/lab/bench/runner.hpp>
 #include <optional>
 
-namespace commensal::lab {
+namespace commensal::lab::bench {
 
 /// An input of `batch` samples for each of the graph's, as tests/peer/agree.py draws them: input k
 /// from stream k of seed 7, as u in [-1, 1); an int64 is 1 where u < 0, else 0. Free dimensions but
@@ -22,4 +22,4 @@ core::Result<std::optional<std::vector<InputFile>>> write_inputs(const graph::Gr
 /// One of those files. Errors: those of files, kInvalidArgument (its length).
 core::Result<tensor::Tensor> read_input(const InputFile& file);
 
-}  // namespace commensal::lab
+}  // namespace commensal::lab::bench

@@ -9,11 +9,12 @@
 
 #include <array>
 #include <cerrno>
+#include <commensal/base/core/limits_programs.hpp>
 #include <commensal/lab/bench/channel.hpp>
 #include <filesystem>
 #include <fstream>
 
-namespace commensal::lab {
+namespace commensal::lab::bench {
 
 using core::ErrorCode;
 using core::fail;
@@ -22,7 +23,6 @@ using core::Result;
 namespace {
 
 constexpr int kSilenceSecondsMax = 600;
-constexpr std::size_t kAnswerBytesMax = 1 << 24;  // some thousand timings are far below
 
 [[noreturn]] void become(std::vector<std::string> command, int end) {
   ::dup2(end, STDIN_FILENO);
@@ -91,7 +91,7 @@ class ChildProcess final : public Channel {
     while (!line.ends_with('\n')) {
       const ssize_t got = ::recv(socket_, block.data(), block.size(), 0);
       if (got < 0 && errno == EINTR) continue;
-      if (got <= 0 || line.size() > kAnswerBytesMax) return gone();
+      if (got <= 0 || line.size() > limits::kBenchAnswerBytesMax) return gone();
       line.append(block.data(), static_cast<std::size_t>(got));
     }
     line.pop_back();
@@ -126,4 +126,4 @@ Result<std::unique_ptr<Channel>> start_process(const std::vector<std::string>& c
   return std::make_unique<ChildProcess>(pid, ends[0], command.front());
 }
 
-}  // namespace commensal::lab
+}  // namespace commensal::lab::bench

@@ -3,7 +3,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-namespace commensal::lab {
+namespace commensal::lab::bench {
 
 using Json = nlohmann::ordered_json;
 
@@ -142,4 +142,4 @@ std::string report_json(const BenchReport& report) {
   return json.dump(2);
 }
 
-}  // namespace commensal::lab
+}  // namespace commensal::lab::bench

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-namespace commensal::lab {
+namespace commensal::lab::bench {
 
 using Json = nlohmann::ordered_json;
 
@@ -66,4 +66,4 @@ std::string rows_json(const std::vector<Row>& rows) {
   return json.dump(2);
 }
 
-}  // namespace commensal::lab
+}  // namespace commensal::lab::bench

@@ -6,7 +6,7 @@
 #include <vector>
 
 /// What benchmarks print that measure several things, each against a limit of its own.
-namespace commensal::lab {
+namespace commensal::lab::bench {
 
 /// One figure: the median over repeats, and between which values the middle half of them lies.
 struct Row {
@@ -30,4 +30,4 @@ std::string rows_text(const std::vector<Row>& rows);
 /// "at_most" says which way it goes.
 std::string rows_json(const std::vector<Row>& rows);
 
-}  // namespace commensal::lab
+}  // namespace commensal::lab::bench

@@ -2,7 +2,7 @@
 #include <commensal/lab/bench/runner.hpp>
 #include <nlohmann/json.hpp>
 
-namespace commensal::lab {
+namespace commensal::lab::bench {
 
 using core::ErrorCode;
 using core::fail;
@@ -71,4 +71,4 @@ Result<std::vector<Timing>> Runner::run(int count) {
   return timings;
 }
 
-}  // namespace commensal::lab
+}  // namespace commensal::lab::bench

@@ -5,7 +5,7 @@
 #include <commensal/lab/bench/channel.hpp>
 #include <commensal/lab/bench/statistics.hpp>
 
-namespace commensal::lab {
+namespace commensal::lab::bench {
 
 /// An input as a file of its elements alone, little-endian.
 struct InputFile {
@@ -42,4 +42,4 @@ class Runner {
   std::unique_ptr<Channel> channel_;
 };
 
-}  // namespace commensal::lab
+}  // namespace commensal::lab::bench

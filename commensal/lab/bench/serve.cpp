@@ -10,7 +10,7 @@
 #include <optional>
 #include <ostream>
 
-namespace commensal::lab {
+namespace commensal::lab::bench {
 
 using core::ErrorCode;
 using core::fail;
@@ -121,4 +121,4 @@ void serve_runtime(std::istream& in, std::ostream& out, const core::Clock& clock
   }
 }
 
-}  // namespace commensal::lab
+}  // namespace commensal::lab::bench

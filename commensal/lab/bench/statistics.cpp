@@ -4,7 +4,7 @@
 #include <commensal/base/core/check.hpp>
 #include <commensal/lab/bench/statistics.hpp>
 
-namespace commensal::lab {
+namespace commensal::lab::bench {
 namespace {
 
 constexpr double kShareOfOneThread = 0.97;
@@ -93,4 +93,4 @@ Ratio ratio_of(const Side& ours, const Side& theirs) {
   return {value, quantile(pairs, 0.25), quantile(pairs, 0.75)};
 }
 
-}  // namespace commensal::lab
+}  // namespace commensal::lab::bench

@@ -15,7 +15,7 @@
 /// - it took more than 1.25 times its side's median.
 /// Where the first clause would reject more than two thirds, the machine is busy all the time: then
 /// only the second one is used, and the side is marked as busy.
-namespace commensal::lab {
+namespace commensal::lab::bench {
 
 struct Timing {
   double seconds = 0;
@@ -48,4 +48,4 @@ double median(std::vector<double> values);
 /// Of positive numbers; 1 for none.
 double geometric_mean(std::span<const double> values);
 
-}  // namespace commensal::lab
+}  // namespace commensal::lab::bench

@@ -4,7 +4,7 @@
 #include <array>
 #include <commensal/lab/bench/statistics.hpp>
 
-namespace commensal::lab {
+namespace commensal::lab::bench {
 namespace {
 
 Timing whole(double seconds) { return {seconds, seconds}; }
@@ -61,4 +61,4 @@ TEST(BenchStatistics, TheRatiosSpreadIsThatOfNeighbours) {
 }
 
 }  // namespace
-}  // namespace commensal::lab
+}  // namespace commensal::lab::bench

@@ -2,16 +2,16 @@
 #include <algorithm>
 #include <commensal/base/chart/panels.hpp>
 #include <commensal/lab/bench/statistics.hpp>
-#include <commensal/lab/collocation/run.hpp>
 #include <commensal/lab/collocation/pairs.hpp>
+#include <commensal/lab/collocation/run.hpp>
 
-namespace commensal::lab {
+namespace commensal::lab::collocation {
 namespace {
 
 constexpr std::size_t kBin = 20;  // points: 5 s; a picture is no wider
 
 /// The means of bins of the points' member, over `unit`.
-void add_bins(const Slice& slice, double Point::* member, double unit, chart::Line& line) {
+void add_bins(const Slice& slice, double Point::*member, double unit, chart::Line& line) {
   for (std::size_t at = 0; at < slice.points.size(); at += kBin) {
     const std::size_t end = std::min(at + kBin, slice.points.size());
     double sum = 0;
@@ -22,10 +22,8 @@ void add_bins(const Slice& slice, double Point::* member, double unit, chart::Li
 
 chart::Panel panel_of(const ArmFigures& arm, const Slices& slices, std::string_view pair,
                       double host_rate, double images_per_s) {
-  chart::Panel panel{arm.arm,
-                     fmt::format("kept {:.3f}, guest {:.3f}", arm.kept.mean, arm.harvest),
-                     {{}, {}},
-                     {}};
+  chart::Panel panel{
+      arm.arm, fmt::format("kept {:.3f}, guest {:.3f}", arm.kept.mean, arm.harvest), {{}, {}}, {}};
   std::vector<const Slice*> own;
   for (const Slice& slice : slices.slices) {
     if (slice.pair == pair && slice.arm == arm.arm) own.push_back(&slice);
@@ -57,11 +55,11 @@ std::vector<std::pair<std::string, std::string>> collocation_charts(const Slices
                           {}};
     for (const ArmFigures& arm : pair.arms) {
       picture.panels.push_back(
-          panel_of(arm, slices, pair.pair, median(rates), pair.alone_images_per_s));
+          panel_of(arm, slices, pair.pair, bench::median(rates), pair.alone_images_per_s));
     }
     made.emplace_back(pair.pair + ".svg", chart::panels_svg(picture));
   }
   return made;
 }
 
-}  // namespace commensal::lab
+}  // namespace commensal::lab::collocation

@@ -7,7 +7,7 @@
 #include <commensal/lab/collocation/laws.hpp>
 #include <optional>
 
-namespace commensal::lab {
+namespace commensal::lab::collocation {
 namespace {
 
 double seconds_of(const core::Clock& clock) {
@@ -129,4 +129,4 @@ std::unique_ptr<Control> make_control(Law law, const ControlWorld& world) {
   return std::make_unique<GovernorControl>(world);
 }
 
-}  // namespace commensal::lab
+}  // namespace commensal::lab::collocation

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-namespace commensal::lab {
+namespace commensal::lab::collocation {
 
 /// Done again and again while the slices of an arm last, on a thread of its own.
 struct Job {
@@ -40,4 +40,4 @@ struct ControlWorld {
 };
 std::unique_ptr<Control> make_control(Law law, const ControlWorld& world);
 
-}  // namespace commensal::lab
+}  // namespace commensal::lab::collocation

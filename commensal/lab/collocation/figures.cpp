@@ -7,7 +7,7 @@
 #include <numeric>
 #include <thread>
 
-namespace commensal::lab {
+namespace commensal::lab::collocation {
 namespace {
 
 using List = std::vector<const Slice*>;
@@ -95,7 +95,7 @@ std::optional<Share95> p99_of(const List& controls, const List& slices) {
   return share95(ratios);
 }
 
-double mean_of(const List& slices, double Slice::* member) {
+double mean_of(const List& slices, double Slice::*member) {
   double sum = 0, seconds = 0;
   for (const Slice* slice : slices) {
     sum += slice->*member * slice->seconds;
@@ -119,8 +119,8 @@ ArmFigures arm_of(std::string_view arm, const List& controls, const List& slices
   made.images_per_s = mean_of(slices, &Slice::images_per_s);
   if (alone > 0) made.harvest = made.images_per_s / alone;
   made.p99 = p99_of(controls, slices);
-  made.governor_cpu = mean_of(slices, &Slice::governor_cpu) /
-                      std::max(1U, std::thread::hardware_concurrency());
+  made.governor_cpu =
+      mean_of(slices, &Slice::governor_cpu) / std::max(1U, std::thread::hardware_concurrency());
   made.said = slices.back()->said;
   return made;
 }
@@ -168,4 +168,4 @@ std::vector<PairFigures> figures_of(const Slices& slices) {
   return made;
 }
 
-}  // namespace commensal::lab
+}  // namespace commensal::lab::collocation

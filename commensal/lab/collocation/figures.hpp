@@ -9,7 +9,7 @@
 
 /// What the slices say. A host's rate drifts by itself, so each slice is compared with what the
 /// controls around it say of its own time: linear between the nearest before and after.
-namespace commensal::lab {
+namespace commensal::lab::collocation {
 
 struct Share95 {
   double mean = 0, low = 0, high = 0;
@@ -22,7 +22,7 @@ Share95 share95(const std::vector<double>& values, const std::vector<double>& al
 struct ArmFigures {
   std::string arm;
   int slices = 0;
-  Share95 kept;             // host's rate over the controls'
+  Share95 kept;  // host's rate over the controls'
   /// The same from within the slices, of a rule that lets the guest rest now and then: the host
   /// with it against the host without it just before and after. It takes for granted that a guest
   /// that rests costs nothing, and is far less blurred by what the machine does by itself.
@@ -55,10 +55,10 @@ inline constexpr double kBesideS = 5;
 
 std::vector<PairFigures> figures_of(const Slices& slices);
 /// All rows; those with a limit are the project's bars.
-std::vector<Row> rows_of(const std::vector<PairFigures>& pairs);
+std::vector<bench::Row> rows_of(const std::vector<PairFigures>& pairs);
 /// The bars, a line each.
-std::string bars_text(const std::vector<Row>& rows);
+std::string bars_text(const std::vector<bench::Row>& rows);
 /// A table for each pair.
 std::string text_of(const std::vector<PairFigures>& pairs);
 
-}  // namespace commensal::lab
+}  // namespace commensal::lab::collocation

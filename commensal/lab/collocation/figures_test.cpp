@@ -7,7 +7,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-namespace commensal::lab {
+namespace commensal::lab::collocation {
 namespace {
 
 using testing::HasSubstr;
@@ -74,8 +74,7 @@ Slices drifting(double lost) {
     const double noise = block % 2 == 0 ? 0.001 : -0.001;
     made.slices.push_back(slice(kPair, kControlArm, block, at_s, rate(at_s), 0));
     at_s += 60;
-    made.slices.push_back(
-        slice(kPair, kOurArm, block, at_s, rate(at_s) * (1 - lost + noise), 2));
+    made.slices.push_back(slice(kPair, kOurArm, block, at_s, rate(at_s) * (1 - lost + noise), 2));
     at_s += 60;
     made.slices.push_back(slice(kPair, "sched_idle", block, at_s, rate(at_s) * 0.95, 19));
     at_s += 60;
@@ -111,8 +110,8 @@ TEST(Figures, OfFewSlicesScatterLikeTheControls) {
   EXPECT_EQ(share95({0.99}).low, -INFINITY);
 }
 
-bool is_ok(const std::vector<Row>& rows, const std::string& name) {
-  for (const Row& row : rows) {
+bool is_ok(const std::vector<bench::Row>& rows, const std::string& name) {
+  for (const bench::Row& row : rows) {
     if (row.limit && row.name.ends_with(name)) return row.ok();
   }
   ADD_FAILURE() << "no bar " << name;
@@ -202,4 +201,4 @@ TEST(Collocation, RefusesWhatItDoesNotKnow) {
 }
 
 }  // namespace
-}  // namespace commensal::lab
+}  // namespace commensal::lab::collocation

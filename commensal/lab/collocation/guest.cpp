@@ -11,7 +11,7 @@
 #include <cstring>
 #include <future>
 
-namespace commensal::lab {
+namespace commensal::lab::collocation {
 namespace {
 
 using core::ErrorCode;
@@ -34,7 +34,7 @@ struct Loaded {
 
 Result<Loaded> load(const core::Path& model, std::int64_t batch, core::Pacer& pacer) {
   COMMENSAL_ASSIGN(auto graph, graph::onnx::import_file(model));
-  COMMENSAL_ASSIGN(auto inputs, draw_inputs(*graph, batch));
+  COMMENSAL_ASSIGN(auto inputs, bench::draw_inputs(*graph, batch));
   if (!inputs) {
     return fail(ErrorCode::kUnsupported, "{} does not take batch {}", model.string(), batch);
   }
@@ -47,7 +47,7 @@ Result<Loaded> load(const core::Path& model, std::int64_t batch, core::Pacer& pa
 }  // namespace
 
 Result<std::unique_ptr<Guest>> Guest::start(const core::Path& model, Rank rank,
-                                             std::int64_t batch) {
+                                            std::int64_t batch) {
   std::unique_ptr<Guest> made(new Guest);
   Guest& self = *made;
   self.set_level(1);  // while it loads
@@ -55,15 +55,15 @@ Result<std::unique_ptr<Guest>> Guest::start(const core::Path& model, Rank rank,
   std::future<Result<void>> is_ready = ready.get_future();
   made->thread_ = std::jthread(
       [&self, &model, rank, batch, ready = std::move(ready)](const std::stop_token& stop) mutable {
-    if (const auto done = take_rank(rank); !done) return ready.set_value(done);
-    auto loaded = load(model, batch, self.pacer_);
-    if (!loaded) return ready.set_value(tl::unexpected(loaded.error()));
-    auto first = loaded->session.run(loaded->inputs);  // what is made on demand is made here
-    self.set_level(0);
-    ready.set_value(first ? Result<void>{} : tl::unexpected(first.error()));
-    while (first && !stop.stop_requested() && loaded->session.run(loaded->inputs))
-      self.images_.fetch_add(static_cast<std::uint64_t>(batch), std::memory_order_relaxed);
-  });
+        if (const auto done = take_rank(rank); !done) return ready.set_value(done);
+        auto loaded = load(model, batch, self.pacer_);
+        if (!loaded) return ready.set_value(tl::unexpected(loaded.error()));
+        auto first = loaded->session.run(loaded->inputs);  // what is made on demand is made here
+        self.set_level(0);
+        ready.set_value(first ? Result<void>{} : tl::unexpected(first.error()));
+        while (first && !stop.stop_requested() && loaded->session.run(loaded->inputs))
+          self.images_.fetch_add(static_cast<std::uint64_t>(batch), std::memory_order_relaxed);
+      });
   COMMENSAL_TRY(is_ready.get());
   return made;
 }
@@ -77,4 +77,4 @@ Guest::~Guest() {
   pacer_.stop();
 }
 
-}  // namespace commensal::lab
+}  // namespace commensal::lab::collocation

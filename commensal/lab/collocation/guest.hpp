@@ -9,7 +9,7 @@
 #include <memory>
 #include <thread>
 
-namespace commensal::lab {
+namespace commensal::lab::collocation {
 
 /// A network that runs without end on one thread, one batch after the other, as fast as its level
 /// allows; at first not at all.
@@ -38,4 +38,4 @@ class Guest {
   std::jthread thread_;  // last: it uses the others
 };
 
-}  // namespace commensal::lab
+}  // namespace commensal::lab::collocation

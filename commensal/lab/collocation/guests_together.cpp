@@ -11,7 +11,7 @@
 #include <future>
 #include <nlohmann/json.hpp>
 
-namespace commensal::lab {
+namespace commensal::lab::collocation {
 namespace {
 
 using core::Result;
@@ -19,21 +19,21 @@ using core::Result;
 constexpr int kCalibrationRuns = 4;
 
 /// Images a second of a slice.
-Result<double> rate_of(Runner& runner, int count) {
+Result<double> rate_of(bench::Runner& runner, int count) {
   COMMENSAL_ASSIGN(const auto timings, runner.run(count));
   double seconds = 0;
-  for (const Timing& timing : timings) seconds += timing.seconds;
+  for (const bench::Timing& timing : timings) seconds += timing.seconds;
   return static_cast<double>(count) / seconds;
 }
 
-Result<int> count_for(Runner& runner, double slice_s) {
+Result<int> count_for(bench::Runner& runner, double slice_s) {
   COMMENSAL_ASSIGN(const double rate, rate_of(runner, kCalibrationRuns));
   return std::max(kCalibrationRuns, static_cast<int>(std::lround(rate * slice_s)));
 }
 
 /// One network's processes: one that has both threads, two that have one each.
 struct Cast {
-  Runner whole, left, right;
+  bench::Runner whole, left, right;
   int whole_count = 0;
   int half_count = 0;
 
@@ -48,9 +48,10 @@ struct Cast {
   }
 };
 
-Result<Runner> ready(const GuestsOptions& options, const std::vector<InputFile>& inputs,
-                     const core::Path& model, int threads) {
-  COMMENSAL_ASSIGN(Runner runner, options.start());
+Result<bench::Runner> ready(const GuestsOptions& options,
+                            const std::vector<bench::InputFile>& inputs, const core::Path& model,
+                            int threads) {
+  COMMENSAL_ASSIGN(bench::Runner runner, options.start());
   COMMENSAL_TRY(runner.feed(inputs));
   COMMENSAL_TRY(runner.load(model, threads));
   return runner;
@@ -59,13 +60,13 @@ Result<Runner> ready(const GuestsOptions& options, const std::vector<InputFile>&
 Result<Cast> cast_of(const GuestsOptions& options, const core::Path& model,
                      const core::Path& folder) {
   COMMENSAL_ASSIGN(const auto graph, graph::onnx::import_file(model));
-  COMMENSAL_ASSIGN(const auto inputs, write_inputs(*graph, 1, folder));
+  COMMENSAL_ASSIGN(const auto inputs, bench::write_inputs(*graph, 1, folder));
   if (!inputs) {
     return core::fail(core::ErrorCode::kUnsupported, "the model wants another batch than 1");
   }
-  COMMENSAL_ASSIGN(Runner whole, ready(options, *inputs, model, 2));
-  COMMENSAL_ASSIGN(Runner left, ready(options, *inputs, model, 1));
-  COMMENSAL_ASSIGN(Runner right, ready(options, *inputs, model, 1));
+  COMMENSAL_ASSIGN(bench::Runner whole, ready(options, *inputs, model, 2));
+  COMMENSAL_ASSIGN(bench::Runner left, ready(options, *inputs, model, 1));
+  COMMENSAL_ASSIGN(bench::Runner right, ready(options, *inputs, model, 1));
   Cast cast{std::move(whole), std::move(left), std::move(right)};
   COMMENSAL_ASSIGN(cast.whole_count, count_for(cast.whole, options.slice_s));
   COMMENSAL_ASSIGN(cast.half_count, count_for(cast.left, options.slice_s));
@@ -87,12 +88,13 @@ Result<GuestsRow> measure(const GuestsOptions& options, const std::string& model
   COMMENSAL_ASSIGN(const auto whole, cast.whole.peak_bytes());
   COMMENSAL_ASSIGN(const auto left, cast.left.peak_bytes());
   COMMENSAL_ASSIGN(const auto right, cast.right.peak_bytes());
-  return GuestsRow{model,
-                   median(in_turn),
-                   median(together),
-                   {median(gains), quantile(gains, 0.25), quantile(gains, 0.75)},
-                   static_cast<double>(whole),
-                   static_cast<double>(left) + static_cast<double>(right)};
+  return GuestsRow{
+      model,
+      bench::median(in_turn),
+      bench::median(together),
+      {bench::median(gains), bench::quantile(gains, 0.25), bench::quantile(gains, 0.75)},
+      static_cast<double>(whole),
+      static_cast<double>(left) + static_cast<double>(right)};
 }
 
 }  // namespace
@@ -111,11 +113,11 @@ std::string guests_text(const std::vector<GuestsRow>& rows) {
   std::string text = fmt::format("{:<16} {:>12} {:>12} {:>22} {:>10} {:>12}\n", "images/s",
                                  "in turn", "together", "gain", "MiB", "MiB together");
   for (const GuestsRow& row : rows) {
-    text += fmt::format("{:<16} {:>12.1f} {:>12.1f} {:>22} {:>10.0f} {:>12.0f}\n", row.model,
-                        row.in_turn_per_s, row.together_per_s,
-                        fmt::format("{:.2f} ({:.2f} to {:.2f})", row.gain.value, row.gain.low,
-                                    row.gain.high),
-                        row.in_turn_bytes / (1 << 20), row.together_bytes / (1 << 20));
+    text += fmt::format(
+        "{:<16} {:>12.1f} {:>12.1f} {:>22} {:>10.0f} {:>12.0f}\n", row.model, row.in_turn_per_s,
+        row.together_per_s,
+        fmt::format("{:.2f} ({:.2f} to {:.2f})", row.gain.value, row.gain.low, row.gain.high),
+        row.in_turn_bytes / (1 << 20), row.together_bytes / (1 << 20));
   }
   return text;
 }
@@ -139,14 +141,14 @@ std::string guests_svg(const std::vector<GuestsRow>& rows) {
   std::vector<chart::Bar> bars;
   for (const GuestsRow& row : rows) {
     const double best = std::max(row.in_turn_per_s, row.together_per_s);
-    bars.push_back({row.model, row.in_turn_per_s / best,
-                    fmt::format("in turn: {:.4g}/s", row.in_turn_per_s)});
-    bars.push_back({"", row.together_per_s / best,
-                    fmt::format("together: {:.4g}/s", row.together_per_s)});
+    bars.push_back(
+        {row.model, row.in_turn_per_s / best, fmt::format("in turn: {:.4g}/s", row.in_turn_per_s)});
+    bars.push_back(
+        {"", row.together_per_s / best, fmt::format("together: {:.4g}/s", row.together_per_s)});
   }
   return chart::bars_svg("Two guests at the same time, or in turn",
                          "Images a second on two threads, as a share of the better way", bars,
                          {"reached", "less than the better way"});
 }
 
-}  // namespace commensal::lab
+}  // namespace commensal::lab::collocation

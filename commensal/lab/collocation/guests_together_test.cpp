@@ -5,14 +5,14 @@
 #include <commensal/lab/collocation/guests_together.hpp>
 #include <nlohmann/json.hpp>
 
-namespace commensal::lab {
+namespace commensal::lab::collocation {
 namespace {
 
 using Json = nlohmann::json;
 using testing::HasSubstr;
 
 /// Takes 10 ms an image on two threads and 16 ms on one.
-class FakeWorker final : public Channel {
+class FakeWorker final : public bench::Channel {
  public:
   core::Result<std::string> ask(const std::string& line) override {
     const Json request = Json::parse(line);
@@ -35,7 +35,7 @@ TEST(GuestsBench, ComparesThePairWithOneAfterTheOther) {
   GuestsOptions options;
   options.folder = std::string(COMMENSAL_SOURCE_DIR) + "/models/digits";
   options.models = {"digits"};
-  options.start = [] { return Runner(std::make_unique<FakeWorker>()); };
+  options.start = [] { return bench::Runner(std::make_unique<FakeWorker>()); };
   core::CounterRng rng(1);
   const auto rows = run_guests_bench(options, rng);
   ASSERT_TRUE(rows) << rows.error().message;
@@ -53,7 +53,7 @@ TEST(GuestsBench, NamesAModelThatIsNotThere) {
   GuestsOptions options;
   options.folder = "/nowhere";
   options.models = {"none"};
-  options.start = [] { return Runner(std::make_unique<FakeWorker>()); };
+  options.start = [] { return bench::Runner(std::make_unique<FakeWorker>()); };
   core::CounterRng rng(1);
   const auto rows = run_guests_bench(options, rng);
   ASSERT_FALSE(rows);
@@ -61,4 +61,4 @@ TEST(GuestsBench, NamesAModelThatIsNotThere) {
 }
 
 }  // namespace
-}  // namespace commensal::lab
+}  // namespace commensal::lab::collocation

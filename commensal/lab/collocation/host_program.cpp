@@ -8,10 +8,11 @@
 
 #include <array>
 #include <cerrno>
+#include <commensal/base/core/limits_programs.hpp>
 #include <commensal/lab/collocation/host_program.hpp>
 #include <nlohmann/json.hpp>
 
-namespace commensal::lab {
+namespace commensal::lab::collocation {
 namespace {
 
 using core::ErrorCode;
@@ -19,7 +20,6 @@ using core::fail;
 using core::Result;
 
 constexpr int kPatienceMs = 30'000;
-constexpr std::size_t kLineBytesMax = 1 << 16;
 
 /// In the child: only what is safe after a fork of a process with threads.
 [[noreturn]] void become(char* const* command, int out) {
@@ -47,8 +47,8 @@ Result<pid_t> spawn(std::vector<std::string> command, int out) {
 
 }  // namespace
 
-Result<std::unique_ptr<HostProgram>> HostProgram::start(
-    const core::Path& program, const std::vector<std::string>& arguments) {
+Result<std::unique_ptr<HostProgram>> HostProgram::start(const core::Path& program,
+                                                        const std::vector<std::string>& arguments) {
   std::vector<std::string> command = {program.string(), "--http", "127.0.0.1:0"};
   command.insert(command.end(), arguments.begin(), arguments.end());
   std::array<int, 2> ends{};
@@ -92,7 +92,7 @@ Result<std::string> HostProgram::stop() {
 
 Result<std::string> HostProgram::read_line() {
   std::string line;
-  while (line.size() < kLineBytesMax) {
+  while (line.size() < limits::kHostLineBytesMax) {
     pollfd wait{out_, POLLIN, 0};
     char c = 0;
     if (::poll(&wait, 1, kPatienceMs) <= 0 || ::read(out_, &c, 1) != 1) break;
@@ -103,4 +103,4 @@ Result<std::string> HostProgram::read_line() {
               kPatienceMs / 1000);
 }
 
-}  // namespace commensal::lab
+}  // namespace commensal::lab::collocation

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace commensal::lab {
+namespace commensal::lab::collocation {
 
 /// One of the programs in hosts/ at work, until it is stopped, or the object or the thread that
 /// started it ends. It serves what it has done at a port of its own.
@@ -38,4 +38,4 @@ class HostProgram {
   int port_ = 0;
 };
 
-}  // namespace commensal::lab
+}  // namespace commensal::lab::collocation

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <commensal/lab/collocation/laws.hpp>
 
-namespace commensal::lab {
+namespace commensal::lab::collocation {
 namespace {
 
 // TGS, all as its code has them.
@@ -90,4 +90,4 @@ void Tgs::follow(double error) {
   level_ = std::clamp(level_, kLeast, 1.0);
 }
 
-}  // namespace commensal::lab
+}  // namespace commensal::lab::collocation

@@ -7,7 +7,7 @@
 
 /// Laws of others that decide how fast a guest may run: functions of what they are told, without a
 /// clock. Levels are shares of the guest's full speed.
-namespace commensal::lab {
+namespace commensal::lab::collocation {
 
 /// Keeps the machine below a share of its processors, as Koordinator's CPU suppression does
 /// (documentation, "CPU Suppress"): the guest gets what of that share the others do not use, each
@@ -52,4 +52,4 @@ class Tgs {
   int missed_ = 0;  // samples in a row that lost much
 };
 
-}  // namespace commensal::lab
+}  // namespace commensal::lab::collocation

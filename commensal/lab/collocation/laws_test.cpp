@@ -3,7 +3,7 @@
 
 #include <commensal/lab/collocation/laws.hpp>
 
-namespace commensal::lab {
+namespace commensal::lab::collocation {
 namespace {
 
 TEST(Suppressor, LeavesAThirdOfTheMachineFree) {
@@ -54,4 +54,4 @@ TEST(Tgs, ProfilesAgainWhenTheHostIsAnother) {
 }
 
 }  // namespace
-}  // namespace commensal::lab
+}  // namespace commensal::lab::collocation

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-namespace commensal::lab {
+namespace commensal::lab::collocation {
 namespace {
 
 using core::ErrorCode;
@@ -180,4 +180,4 @@ Result<Slice> PairRun::watch(const Step& step, Control& control, Guest& guest, d
   return made;
 }
 
-}  // namespace commensal::lab
+}  // namespace commensal::lab::collocation

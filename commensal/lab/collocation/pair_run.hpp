@@ -9,7 +9,7 @@
 #include <commensal/lab/collocation/slice.hpp>
 #include <map>
 
-namespace commensal::lab {
+namespace commensal::lab::collocation {
 
 /// Reads whatever host is there now: a host that is started anew has another port.
 class CurrentProbe final : public probe::Probe {
@@ -69,4 +69,4 @@ class PairRun {
   std::map<std::string_view, std::unique_ptr<Control>> controls_;  // they see all of the above
 };
 
-}  // namespace commensal::lab
+}  // namespace commensal::lab::collocation

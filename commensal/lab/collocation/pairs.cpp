@@ -3,7 +3,7 @@
 #include <commensal/lab/collocation/pairs.hpp>
 #include <utility>
 
-namespace commensal::lab {
+namespace commensal::lab::collocation {
 namespace {
 
 template <class T>
@@ -18,13 +18,26 @@ void shuffle(std::vector<T>& values, core::Rng& rng) {
 
 std::span<const Pair> collocation_pairs() {
   static const Pair kPairs[] = {
-      {"equihash_1_resnet50", "equihash", {"--threads", "1"}, "equihash_bucket_passes_total",
+      {"equihash_1_resnet50",
+       "equihash",
+       {"--threads", "1"},
+       "equihash_bucket_passes_total",
        "resnet50"},
-      {"equihash_2_bert", "equihash", {"--threads", "2"}, "equihash_bucket_passes_total",
+      {"equihash_2_bert",
+       "equihash",
+       {"--threads", "2"},
+       "equihash_bucket_passes_total",
        "bert_l4_h256"},
-      {"server_resnet50", "server", {}, "server_steps_total/server_busy_seconds_total", "resnet50",
+      {"server_resnet50",
+       "server",
+       {},
+       "server_steps_total/server_busy_seconds_total",
+       "resnet50",
        true},
-      {"streamer_mobilenet_v2", "streamer", {"--threads", "1"}, "streamer_bytes_total",
+      {"streamer_mobilenet_v2",
+       "streamer",
+       {"--threads", "1"},
+       "streamer_bytes_total",
        "mobilenet_v2"},
   };
   return kPairs;
@@ -33,12 +46,9 @@ std::span<const Pair> collocation_pairs() {
 std::span<const Arm> collocation_arms() {
   // The two laws of others get the rank that costs a host least, as ours does: laws are compared.
   static constexpr Arm kArms[] = {
-      {kControlArm, Rank::kIdle, Law::kNone},
-      {"uncontrolled", Rank::kPlain, Law::kFull},
-      {"nice_19", Rank::kNice, Law::kFull},
-      {"sched_idle", Rank::kIdle, Law::kFull},
-      {"suppressor", Rank::kIdle, Law::kSuppressor},
-      {"tgs", Rank::kIdle, Law::kTgs},
+      {kControlArm, Rank::kIdle, Law::kNone},        {"uncontrolled", Rank::kPlain, Law::kFull},
+      {"nice_19", Rank::kNice, Law::kFull},          {"sched_idle", Rank::kIdle, Law::kFull},
+      {"suppressor", Rank::kIdle, Law::kSuppressor}, {"tgs", Rank::kIdle, Law::kTgs},
       {kOurArm, Rank::kIdle, Law::kGovernor},
   };
   return kArms;
@@ -66,4 +76,4 @@ std::vector<Step> make_order(const std::vector<const Arm*>& arms, int blocks, in
   return order;
 }
 
-}  // namespace commensal::lab
+}  // namespace commensal::lab::collocation

@@ -8,7 +8,7 @@
 #include <vector>
 
 /// What runs beside what, by which rule, and in which order.
-namespace commensal::lab {
+namespace commensal::lab::collocation {
 
 struct Pair {
   std::string_view name;
@@ -50,4 +50,4 @@ struct Step {
 std::vector<Step> make_order(const std::vector<const Arm*>& arms, int blocks, int others,
                              core::Rng& rng);
 
-}  // namespace commensal::lab
+}  // namespace commensal::lab::collocation

@@ -10,7 +10,7 @@
 #include <numeric>
 #include <thread>
 
-namespace commensal::lab {
+namespace commensal::lab::collocation {
 namespace {
 
 using core::ErrorCode;
@@ -74,8 +74,8 @@ class Run {
         ways_.push_back({network, batch, *std::move(guest), {}});
       }
     }
-    COMMENSAL_ASSIGN(host_, HostProgram::start(options_.hosts_folder / host_name_,
-                                               {"--threads", "1"}));
+    COMMENSAL_ASSIGN(host_,
+                     HostProgram::start(options_.hosts_folder / host_name_, {"--threads", "1"}));
     COMMENSAL_ASSIGN(probe_, probe::open(host_->probe_spec(metric_of(host_name_)), {clock_}));
     return {};
   }
@@ -175,4 +175,4 @@ std::string polite_json(const std::vector<PoliteRow>& rows) {
   return nlohmann::ordered_json{{"results", made}}.dump(2);
 }
 
-}  // namespace commensal::lab
+}  // namespace commensal::lab::collocation

@@ -11,11 +11,11 @@
 /// What a host loses for an image of its guest, by how the guest runs it. Stretches with the guest
 /// and without it take turns, and each with it is compared with its two neighbours, so that what
 /// drifts does not count; which way comes next is drawn.
-namespace commensal::lab {
+namespace commensal::lab::collocation {
 
 struct PoliteOptions {
-  core::Path hosts_folder;   // of the programs in hosts/
-  core::Path models_folder;  // of NAME.onnx
+  core::Path hosts_folder;                                    // of the programs in hosts/
+  core::Path models_folder;                                   // of NAME.onnx
   std::vector<std::string> hosts = {"equihash", "streamer"};  // one thread each
   std::vector<std::string> networks = {"resnet50", "mobilenet_v2", "squeezenet1_1", "bert_l4_h256"};
   /// Those that a network does not take are left out.
@@ -42,4 +42,4 @@ core::Result<std::vector<PoliteRow>> run_polite(const PoliteOptions& options,
 std::string polite_text(const std::vector<PoliteRow>& rows);
 std::string polite_json(const std::vector<PoliteRow>& rows);
 
-}  // namespace commensal::lab
+}  // namespace commensal::lab::collocation

@@ -7,7 +7,7 @@
 #include <commensal/lab/collocation/pairs.hpp>
 #include <iterator>
 
-namespace commensal::lab {
+namespace commensal::lab::collocation {
 namespace {
 
 constexpr double kPromise = 0.99;
@@ -26,16 +26,16 @@ int harvest_rank(const PairFigures& pair, const ArmFigures& ours) {
   return rank;
 }
 
-Row row(const PairFigures& pair, const char* name, double value, std::optional<double> limit,
-        bool at_most, std::string how) {
+bench::Row row(const PairFigures& pair, const char* name, double value, std::optional<double> limit,
+               bool at_most, std::string how) {
   return {pair.pair + "." + name, value, value, value, limit, std::move(how), at_most};
 }
 
 void add_bars(const PairFigures& pair, const ArmFigures& control, const ArmFigures& ours,
-              std::vector<Row>& rows) {
-  rows.push_back(row(pair, "kept_lower_95", ours.kept.low, kPromise, false,
-                     fmt::format("{} slices; the control against itself: {:.4f}", ours.slices,
-                                 control.kept.low)));
+              std::vector<bench::Row>& rows) {
+  rows.push_back(row(
+      pair, "kept_lower_95", ours.kept.low, kPromise, false,
+      fmt::format("{} slices; the control against itself: {:.4f}", ours.slices, control.kept.low)));
   if (ours.kept_within) {
     rows.push_back(row(pair, "kept_within_lower_95", ours.kept_within->low, kPromise, false,
                        fmt::format("mean {:.4f}, worst slice {:.4f}; against the guest's own rests",
@@ -63,8 +63,8 @@ std::string interval(const Share95& share) {
 
 }  // namespace
 
-std::vector<Row> rows_of(const std::vector<PairFigures>& pairs) {
-  std::vector<Row> rows;
+std::vector<bench::Row> rows_of(const std::vector<PairFigures>& pairs) {
+  std::vector<bench::Row> rows;
   for (const PairFigures& pair : pairs) {
     if (pair.stolen) {
       rows.push_back(row(pair, "stolen", pair.stolen->second, std::nullopt, false,
@@ -115,15 +115,15 @@ std::string text_of(const std::vector<PairFigures>& pairs) {
   return text;
 }
 
-std::string bars_text(const std::vector<Row>& rows) {
+std::string bars_text(const std::vector<bench::Row>& rows) {
   std::string text;
-  for (const Row& row : rows) {
+  for (const bench::Row& row : rows) {
     if (!row.limit) continue;
     fmt::format_to(std::back_inserter(text), "{:<5}{:<52}{:>9.4f} {} {:<7g} ({})\n",
-                   row.ok() ? "ok" : "MISS", row.name, row.value, row.at_most ? "<=" : ">=",
-                   *row.limit, row.how);
+                   row.ok() ? "ok" : "MISS", row.name, row.value,
+                   row.at_most ? "<=" : ">=", *row.limit, row.how);
   }
   return text;
 }
 
-}  // namespace commensal::lab
+}  // namespace commensal::lab::collocation

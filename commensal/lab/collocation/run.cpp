@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <commensal/lab/collocation/run.hpp>
+#include <commensal/base/core/limits_programs.hpp>
 #include <commensal/lab/collocation/pair_run.hpp>
+#include <commensal/lab/collocation/run.hpp>
 #include <fstream>
 
-namespace commensal::lab {
+namespace commensal::lab::collocation {
 namespace {
 
 using core::ErrorCode;
 using core::fail;
 using core::Result;
-
-constexpr std::int64_t kSlicesBytesMax = 64 << 20;
 
 /// Those of `all` whose names are wanted.
 template <class T>
@@ -30,7 +29,7 @@ Result<std::vector<const T*>> choose(std::span<const T> all, const std::vector<s
 }
 
 Result<Slices> read_file_of(const core::Path& path) {
-  const auto bytes = core::read_file(path, kSlicesBytesMax);
+  const auto bytes = core::read_file(path, limits::kSlicesBytesMax);
   if (bytes) return read_slices(core::as_text(*bytes));
   if (bytes.error().code == ErrorCode::kNotFound) return Slices{};
   return tl::unexpected(bytes.error());
@@ -107,4 +106,4 @@ Result<Slices> run_collocation(const CollocationOptions& options, const core::Cl
   return slices;
 }
 
-}  // namespace commensal::lab
+}  // namespace commensal::lab::collocation

@@ -10,7 +10,7 @@
 #include <vector>
 
 /// What a host keeps and a guest gets beside each other, by the rules of others and by ours.
-namespace commensal::lab {
+namespace commensal::lab::collocation {
 
 struct CollocationOptions {
   core::Path hosts_folder;         // of the programs of hosts/
@@ -36,4 +36,4 @@ core::Result<Slices> run_collocation(const CollocationOptions& options, const co
 /// after the other. Returns names of files and texts.
 std::vector<std::pair<std::string, std::string>> collocation_charts(const Slices& slices);
 
-}  // namespace commensal::lab
+}  // namespace commensal::lab::collocation

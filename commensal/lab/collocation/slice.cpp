@@ -3,7 +3,7 @@
 #include <commensal/lab/collocation/slice.hpp>
 #include <nlohmann/json.hpp>
 
-namespace commensal::lab {
+namespace commensal::lab::collocation {
 namespace {
 
 using core::ErrorCode;
@@ -19,11 +19,20 @@ Json to_json(const std::vector<Point>& points) {
 }
 
 Slice slice_of(const Json& json) {
-  Slice made{json.at("pair"),         json.at("index"),     json.at("arm"),
-             json.at("block"),        json.at("begin_s"),   json.at("seconds"),
-             json.at("host_rate"),    json.at("images_per_s"), json.at("guest_cpu"),
-             json.at("governor_cpu"), json.at("p99_ms"),    json.at("said"),
-             {},                      {}};
+  Slice made{json.at("pair"),
+             json.at("index"),
+             json.at("arm"),
+             json.at("block"),
+             json.at("begin_s"),
+             json.at("seconds"),
+             json.at("host_rate"),
+             json.at("images_per_s"),
+             json.at("guest_cpu"),
+             json.at("governor_cpu"),
+             json.at("p99_ms"),
+             json.at("said"),
+             {},
+             {}};
   if (json.contains("stolen")) made.stolen = json["stolen"].get<double>();
   for (const Json& point : json.at("points"))
     made.points.push_back({point.at(0), point.at(1), point.at(2)});
@@ -85,4 +94,4 @@ Result<Slices> read_slices(std::string_view text) {
   return made;
 }
 
-}  // namespace commensal::lab
+}  // namespace commensal::lab::collocation

@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
-namespace commensal::lab {
+namespace commensal::lab::collocation {
 
 /// What was seen over a quarter of a second.
 struct Point {
-  double host_rate = 0;     // work a second
+  double host_rate = 0;  // work a second
   double images_per_s = 0;
   double level = 0;  // of the guest, at the end
 };
@@ -55,4 +55,4 @@ std::string to_line(const Alone& alone);
 /// Error: kDataLoss, with the number of the line. A last line that is cut off is left out.
 core::Result<Slices> read_slices(std::string_view text);
 
-}  // namespace commensal::lab
+}  // namespace commensal::lab::collocation

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <commensal/lab/collocation/figures.hpp>
 
-namespace commensal::lab {
+namespace commensal::lab::collocation {
 namespace {
 
 using Points = std::vector<Point>;
@@ -56,4 +56,4 @@ std::optional<double> kept_within(const Slice& slice) {
   return 1 - lost / static_cast<double>(points.size());
 }
 
-}  // namespace commensal::lab
+}  // namespace commensal::lab::collocation

@@ -7,7 +7,7 @@
 #include <commensal/trade/pay/ticket/odds.hpp>
 #include <commensal/trade/pay/ticket/state.hpp>
 
-namespace commensal::lab {
+namespace commensal::lab::overhead {
 namespace {
 
 constexpr int kChainDepth = 16;  // more rounds than a benchmark lasts
@@ -137,4 +137,4 @@ void Driver::answered() {
   if (--to_answer_ == 0) done_(outcome_);
 }
 
-}  // namespace commensal::lab
+}  // namespace commensal::lab::overhead

@@ -11,7 +11,7 @@
 #include <functional>
 #include <optional>
 
-namespace commensal::lab {
+namespace commensal::lab::overhead {
 
 /// The least of a gateway that keeps one provider busy: it always has as many tasks under way as it
 /// was told, countersigns every batch at once and closes a round of the beacon now and then. The
@@ -83,4 +83,4 @@ class Driver final : public rpc::GatewayPort {
   std::uint64_t batches_ = 0, winners_ = 0;
 };
 
-}  // namespace commensal::lab
+}  // namespace commensal::lab::overhead

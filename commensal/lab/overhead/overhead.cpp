@@ -15,7 +15,7 @@
 #include <commensal/serve/rpc/direct.hpp>
 #include <future>
 
-namespace commensal::lab {
+namespace commensal::lab::overhead {
 namespace {
 
 using core::Result;
@@ -177,7 +177,7 @@ Share share_of(const std::vector<Round>& rounds, std::size_t a, std::size_t b,
     const double plain = figure == &Slice::wall_s ? round[0].wall_s : round[0].cpu_s;
     shares.push_back((round[a].*figure - round[b].*figure) / plain);
   }
-  return {median(shares), quantile(shares, 0.25), quantile(shares, 0.75)};
+  return {bench::median(shares), bench::quantile(shares, 0.25), bench::quantile(shares, 0.75)};
 }
 
 }  // namespace
@@ -201,7 +201,7 @@ Result<Overhead> measure_overhead(const OverheadOptions& options, const core::Cl
   std::vector<double> plain;
   for (const Round& round : rounds) plain.push_back(round[0].cpu_s);
   const double served = static_cast<double>(options.requests) * options.rounds;
-  return Overhead{.plain_s = median(plain),
+  return Overhead{.plain_s = bench::median(plain),
                   .batch = served / static_cast<double>(world.full().batches() - batches),
                   .winners = world.full().winners(),
                   .ingest = share_of(rounds, 1, 0, &Slice::cpu_s),
@@ -212,4 +212,4 @@ Result<Overhead> measure_overhead(const OverheadOptions& options, const core::Cl
                   .all = share_of(rounds, 2, 0, &Slice::cpu_s)};
 }
 
-}  // namespace commensal::lab
+}  // namespace commensal::lab::overhead

@@ -5,7 +5,7 @@
 #include <commensal/base/core/file.hpp>
 
 /// What receipts and tickets cost a provider.
-namespace commensal::lab {
+namespace commensal::lab::overhead {
 
 struct OverheadOptions {
   core::Path model;            // an ONNX file; its inputs are float32
@@ -28,8 +28,8 @@ struct Overhead {
   Share beyond_ingest;  // all else that receipts and tickets add: processor time of all threads
   Share beyond_ingest_outside;  // of that, what is not the model's own runs. These are the same
   Share beyond_ingest_inside;   // work on each side: what they take longer is caches, and drift
-  Share beyond_ingest_wall;  // and what the requests take longer, one after the other
-  Share all;                 // processor time of both
+  Share beyond_ingest_wall;     // and what the requests take longer, one after the other
+  Share all;                    // processor time of both
 };
 
 /// Drives three servers in turn with the same requests, each request with a picture that is not the
@@ -41,4 +41,4 @@ struct Overhead {
 /// Errors: those of the model, the store and the provider.
 core::Result<Overhead> measure_overhead(const OverheadOptions& options, const core::Clock& clock);
 
-}  // namespace commensal::lab
+}  // namespace commensal::lab::overhead

@@ -4,7 +4,7 @@
 
 #include <commensal/lab/overhead/overhead.hpp>
 
-namespace commensal::lab {
+namespace commensal::lab::overhead {
 namespace {
 
 // What it measures is no business of a test; that all three servers answer and sign is.
@@ -31,4 +31,4 @@ TEST(Overhead, SaysThatThereIsNoModel) {
 }
 
 }  // namespace
-}  // namespace commensal::lab
+}  // namespace commensal::lab::overhead

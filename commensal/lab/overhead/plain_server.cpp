@@ -3,7 +3,7 @@
 #include <commensal/lab/overhead/plain_server.hpp>
 #include <commensal/verify/receipt/replay.hpp>
 
-namespace commensal::lab {
+namespace commensal::lab::overhead {
 
 core::Result<tensor::NamedTensors> PlainServer::answer(const rpc::Offer& offer) {
   if (opens_inputs_ &&
@@ -38,4 +38,4 @@ void PlainServer::on_message(rpc::ToProvider message) {
                 });
 }
 
-}  // namespace commensal::lab
+}  // namespace commensal::lab::overhead

@@ -6,7 +6,7 @@
 #include <commensal/serve/rpc/link.hpp>
 #include <memory>
 
-namespace commensal::lab {
+namespace commensal::lab::overhead {
 
 /// What a provider would be without receipts: it computes on the loop's other thread and delivers.
 /// Where `opens_inputs`, it holds the inputs against the job's c_0 first, as providers do: that is
@@ -31,4 +31,4 @@ class PlainServer final : public rpc::ProviderPort,
   const bool opens_inputs_;
 };
 
-}  // namespace commensal::lab
+}  // namespace commensal::lab::overhead

@@ -2,7 +2,7 @@
 #include <commensal/base/core/cpu_time.hpp>
 #include <commensal/lab/overhead/shared_engine.hpp>
 
-namespace commensal::lab {
+namespace commensal::lab::overhead {
 namespace {
 
 class Lent final : public chain::Engine {
@@ -36,4 +36,4 @@ core::Result<std::unique_ptr<chain::Engine>> SharedEngineFactory::load(
   return std::make_unique<Lent>(engine_);
 }
 
-}  // namespace commensal::lab
+}  // namespace commensal::lab::overhead

@@ -4,7 +4,7 @@
 #include <commensal/base/core/clock.hpp>
 #include <commensal/serve/provider/engine.hpp>
 
-namespace commensal::lab {
+namespace commensal::lab::overhead {
 
 /// One engine for all that is compared, so that the same memory computes on each side; it notes
 /// when it began its first run and ended its last. Thread-safety: one thread at a time.
@@ -42,4 +42,4 @@ class SharedEngineFactory final : public provider::EngineFactory {
   SharedEngine& engine_;
 };
 
-}  // namespace commensal::lab
+}  // namespace commensal::lab::overhead

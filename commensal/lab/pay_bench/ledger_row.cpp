@@ -3,7 +3,7 @@
 #include <commensal/lab/pay_bench/pay_bench.hpp>
 #include <commensal/trade/pay/ledger/book.hpp>
 
-namespace commensal::lab {
+namespace commensal::lab::pay_bench {
 namespace {
 
 using core::Result;
@@ -81,7 +81,7 @@ class Payments {
 
 }  // namespace
 
-Result<Row> bench_ledger(const PayBenchOptions& options, const core::Clock& clock) {
+Result<bench::Row> bench_ledger(const PayBenchOptions& options, const core::Clock& clock) {
   COMMENSAL_ASSIGN(const auto store, store::open_sqlite_store(options.folder / "ledger.sqlite"));
   const ledger::Signatures signatures;
   COMMENSAL_ASSIGN(Book book, Book::open(*store, signatures));
@@ -99,11 +99,11 @@ Result<Row> bench_ledger(const PayBenchOptions& options, const core::Clock& cloc
     const double seconds = static_cast<double>(clock.monotonic_ns() - begin_ns) * 1e-9;
     rates.push_back(static_cast<double>(count) / seconds);
   }
-  return row_at_least(
+  return bench::row_at_least(
       "ledger_durable_commits_per_s", kLimitPerS, std::move(rates),
       fmt::format("debits, one signature each, SQLite with fsync after every {}, one "
                   "thread, {} repeats of {}",
                   options.group, options.repeats, options.group * options.groups));
 }
 
-}  // namespace commensal::lab
+}  // namespace commensal::lab::pay_bench

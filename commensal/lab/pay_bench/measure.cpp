@@ -3,11 +3,11 @@
 #include <commensal/lab/pay_bench/pay_bench.hpp>
 #include <set>
 
-namespace commensal::lab {
+namespace commensal::lab::pay_bench {
 
-core::Result<std::vector<Row>> run_pay_bench(const PayBenchOptions& options,
-                                             const core::Clock& clock) {
-  std::vector<Row> rows;
+core::Result<std::vector<bench::Row>> run_pay_bench(const PayBenchOptions& options,
+                                                    const core::Clock& clock) {
+  std::vector<bench::Row> rows;
   std::set<std::size_t> batches = {1, 4, 64, options.batch};
   for (const std::size_t batch : batches) {
     COMMENSAL_ASSIGN(rows.emplace_back(), bench_tickets(options, batch, clock));
@@ -19,4 +19,4 @@ core::Result<std::vector<Row>> run_pay_bench(const PayBenchOptions& options,
   return rows;
 }
 
-}  // namespace commensal::lab
+}  // namespace commensal::lab::pay_bench

@@ -6,7 +6,7 @@
 #include <commensal/lab/bench/rows.hpp>
 
 /// What money costs: tickets checked, entries made durable.
-namespace commensal::lab {
+namespace commensal::lab::pay_bench {
 
 struct PayBenchOptions {
   core::Path folder;        // for the ledger's database; emptied by who made it
@@ -20,21 +20,21 @@ struct PayBenchOptions {
 
 /// Entries per second that are on disk: signed transactions (ECDSA, recovered as ever), each one
 /// checked, applied and written to SQLite in groups, fsync after every group. Errors: the store's.
-core::Result<Row> bench_ledger(const PayBenchOptions& options, const core::Clock& clock);
+core::Result<bench::Row> bench_ledger(const PayBenchOptions& options, const core::Clock& clock);
 
 /// Claims per second that one thread checks: both signatures of the receipt, reveals, opening,
 /// draw; `batch` receipts share a signature of each side, which is recovered once. The row with
 /// options.batch has the limit. Errors: none.
-core::Result<Row> bench_tickets(const PayBenchOptions& options, std::size_t batch,
-                                const core::Clock& clock);
+core::Result<bench::Row> bench_tickets(const PayBenchOptions& options, std::size_t batch,
+                                       const core::Clock& clock);
 
 /// What receipts and tickets add to a request on options.model (lab/overhead), as shares of plain
 /// execution. Errors: those of measure_overhead.
-core::Result<std::vector<Row>> bench_provider(const PayBenchOptions& options,
-                                              const core::Clock& clock);
+core::Result<std::vector<bench::Row>> bench_provider(const PayBenchOptions& options,
+                                                     const core::Clock& clock);
 
 /// All rows. Errors: theirs.
-core::Result<std::vector<Row>> run_pay_bench(const PayBenchOptions& options,
-                                             const core::Clock& clock);
+core::Result<std::vector<bench::Row>> run_pay_bench(const PayBenchOptions& options,
+                                                    const core::Clock& clock);
 
-}  // namespace commensal::lab
+}  // namespace commensal::lab::pay_bench

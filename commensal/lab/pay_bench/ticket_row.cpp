@@ -6,7 +6,7 @@
 #include <commensal/trade/pay/ticket/claim.hpp>
 #include <commensal/trade/pay/ticket/odds.hpp>
 
-namespace commensal::lab {
+namespace commensal::lab::pay_bench {
 namespace {
 
 using core::Result;
@@ -98,8 +98,8 @@ Result<double> rate_of(const std::vector<protocol::Claim>& claims, const Winners
 
 }  // namespace
 
-Result<Row> bench_tickets(const PayBenchOptions& options, std::size_t batch,
-                          const core::Clock& clock) {
+Result<bench::Row> bench_tickets(const PayBenchOptions& options, std::size_t batch,
+                                 const core::Clock& clock) {
   const bool is_bar = batch == options.batch;
   Winners winners(batch);
   const auto made = winners.claims(batch);
@@ -107,7 +107,7 @@ Result<Row> bench_tickets(const PayBenchOptions& options, std::size_t batch,
   for (int i = 0; i < options.repeats; ++i) {
     COMMENSAL_ASSIGN(rates.emplace_back(), rate_of(made, winners, clock));
   }
-  return row_at_least(
+  return bench::row_at_least(
       is_bar ? "tickets_verified_per_s_core"
              : fmt::format("tickets_verified_per_s_core_batch_{}", batch),
       is_bar ? std::optional<double>(kLimitPerS) : std::nullopt, std::move(rates),
@@ -116,4 +116,4 @@ Result<Row> bench_tickets(const PayBenchOptions& options, std::size_t batch,
                   made.size(), batch));
 }
 
-}  // namespace commensal::lab
+}  // namespace commensal::lab::pay_bench

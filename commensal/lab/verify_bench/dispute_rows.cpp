@@ -3,12 +3,16 @@
 #include <commensal/lab/verify_bench/subject.hpp>
 #include <commensal/verify/dispute/contest.hpp>
 
-namespace commensal::lab {
+namespace commensal::lab::verify_bench {
 namespace {
 
-using namespace dispute::testing;
 using arbiter::Ending;
+using arbiter::Referee;
+using arbiter::Side;
 using core::Result;
+using dispute::Case;
+using dispute::Liar;
+using dispute::Lie;
 using dispute::Player;
 
 constexpr double kInferencesMax = 3;
@@ -53,8 +57,8 @@ Result<std::optional<Player>> Table::liar(std::size_t node, const core::Digest& 
                                           core::Rng& rng) {
   for (int i = 0; i < kElementsTried; ++i) {
     const Lie lie{node, 0, static_cast<std::int64_t>(rng.next_u64() % 1000), 0x40, 3};
-    COMMENSAL_ASSIGN(
-        auto made, prepared(Side::kProvider, dispute::testing::lying(*case_.graph, lie, honest_)));
+    COMMENSAL_ASSIGN(auto made,
+                     prepared(Side::kProvider, dispute::lying(*case_.graph, lie, honest_)));
     if (made.output_root() != truth) return std::optional<Player>(std::move(made));
   }
   return std::nullopt;
@@ -70,8 +74,7 @@ Result<std::optional<Cost>> Table::play(std::size_t node, core::Rng& rng) {
   Liar lies(*std::move(bent), 777'777);
   core::ManualClock clock;
   COMMENSAL_ASSIGN(auto referee, Referee::open(case_.setup(lies.output_root()), clock));
-  const double played_s =
-      cpu_seconds([&] { dispute::play(referee, clock, lies, **tells); });
+  const double played_s = cpu_seconds([&] { dispute::play(referee, clock, lies, **tells); });
   if (referee.outcome()->ending != Ending::kProved) return std::nullopt;
   const auto bytes = referee.bytes_moved(Side::kProvider) + referee.bytes_moved(Side::kChallenger);
   return Cost{
@@ -94,8 +97,8 @@ std::vector<std::size_t> operations(const graph::Graph& graph) {
 
 }  // namespace
 
-Result<std::vector<Row>> dispute_rows(const Subject& subject, int count, std::uint64_t seed,
-                                      bool has_limits) {
+Result<std::vector<bench::Row>> dispute_rows(const Subject& subject, int count, std::uint64_t seed,
+                                             bool has_limits) {
   COMMENSAL_ASSIGN(auto session, graph::Session::create(subject.graph, {.threads = 1}));
   Table table(subject, session);
   COMMENSAL_TRY(table.warm_up());
@@ -124,13 +127,13 @@ Result<std::vector<Row>> dispute_rows(const Subject& subject, int count, std::ui
       "or could not be proved",
       subject.name, inferences.size(), nodes.size(), tried - static_cast<int>(inferences.size()));
   const double most = *std::ranges::max_element(mib);
-  return std::vector<Row>{
-      row_at_most("dispute_inferences" + suffix, limit(kInferencesMax), inferences,
-                  "all runs and moves of one side; " + how),
-      row_at_most("dispute_inferences_worst" + suffix, std::nullopt, {worst.inferences},
-                  "the dearest of them, about " + worst.operation),
-      row_at_most("dispute_mib" + suffix, limit(kMibMax), {most},
-                  "the most of both sides; " + how)};
+  return std::vector<bench::Row>{
+      bench::row_at_most("dispute_inferences" + suffix, limit(kInferencesMax), inferences,
+                         "all runs and moves of one side; " + how),
+      bench::row_at_most("dispute_inferences_worst" + suffix, std::nullopt, {worst.inferences},
+                         "the dearest of them, about " + worst.operation),
+      bench::row_at_most("dispute_mib" + suffix, limit(kMibMax), {most},
+                         "the most of both sides; " + how)};
 }
 
-}  // namespace commensal::lab
+}  // namespace commensal::lab::verify_bench

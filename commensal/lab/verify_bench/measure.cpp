@@ -2,30 +2,30 @@
 #include <commensal/lab/overhead/overhead.hpp>
 #include <commensal/lab/verify_bench/subject.hpp>
 
-namespace commensal::lab {
+namespace commensal::lab::verify_bench {
 namespace {
 
 constexpr double kBeyondIngestMax = 0.003;
 constexpr double kOverheadMax = 0.015;
 constexpr std::size_t kRequests = 144;  // of a slice: enough for batches as large as they ever get
 
-using Rows = std::vector<Row>;
+using Rows = std::vector<bench::Row>;
 
 core::Result<Rows> provider_rows(const VerifyBenchOptions& options, const core::Clock& clock) {
-  OverheadOptions overhead;
+  overhead::OverheadOptions overhead;
   overhead.model = options.resnet;
   overhead.folder = options.folder;
   overhead.rounds = options.rounds;
   overhead.requests = kRequests;
-  COMMENSAL_ASSIGN(const Overhead found, measure_overhead(overhead, clock));
+  COMMENSAL_ASSIGN(const overhead::Overhead found, overhead::measure_overhead(overhead, clock));
   const std::string how = fmt::format(
       "{}, batch 1, one thread, {:.1f} ms plain; {} rounds of {} requests a side, {} under way, "
       "{:.1f} receipts a signature",
       options.resnet.stem().string(), found.plain_s * 1e3, options.rounds, overhead.requests,
       overhead.in_flight, found.batch);
-  const auto row = [&](const char* name, const Share& share, std::optional<double> limit,
+  const auto row = [&](const char* name, const overhead::Share& share, std::optional<double> limit,
                        const char* what) {
-    return Row{name, share.value, share.low, share.high, limit, what + how, true};
+    return bench::Row{name, share.value, share.low, share.high, limit, what + how, true};
   };
   return Rows{
       row("provider_overhead_beyond_ingest", found.beyond_ingest, kBeyondIngestMax,
@@ -40,7 +40,7 @@ core::Result<Rows> provider_rows(const VerifyBenchOptions& options, const core::
 }
 
 void append(Rows& rows, Rows more) {
-  for (Row& row : more) rows.push_back(std::move(row));
+  for (bench::Row& row : more) rows.push_back(std::move(row));
 }
 
 }  // namespace
@@ -61,4 +61,4 @@ core::Result<Rows> run_verify_bench(const VerifyBenchOptions& options, const cor
   return rows;
 }
 
-}  // namespace commensal::lab
+}  // namespace commensal::lab::verify_bench

@@ -7,7 +7,7 @@
 #include <commensal/verify/noise/noisy_session.hpp>
 #include <commensal/verify/receipt/replay.hpp>
 
-namespace commensal::lab {
+namespace commensal::lab::verify_bench {
 namespace {
 
 constexpr double kAuditProbability = 0.01;
@@ -50,7 +50,8 @@ class Audit {
 
 }  // namespace
 
-core::Result<std::vector<Row>> replay_rows(const Subject& subject, int rounds, double& audit) {
+core::Result<std::vector<bench::Row>> replay_rows(const Subject& subject, int rounds,
+                                                  double& audit) {
   COMMENSAL_ASSIGN(auto noisy, noise::NoisySession::create(subject.graph, {.threads = 1}));
   const noise::Noise noise{core::CounterRng(9).next_digest(), kNoiseExponent};
   Audit auditing(subject, noisy.session());
@@ -73,14 +74,14 @@ core::Result<std::vector<Row>> replay_rows(const Subject& subject, int rounds, d
     noise_shares.push_back(seconds[1] / seconds[0] - 1);
     audit_shares.push_back(seconds[2] / seconds[0]);
   }
-  audit = median(audit_shares);
+  audit = bench::median(audit_shares);
   for (double& share : audit_shares) share *= kAuditProbability;
   const std::string what = fmt::format("{}, batch 1, {} rounds in turn", subject.name, rounds);
-  return std::vector<Row>{
-      row_at_most("noise_share", std::nullopt, noise_shares, "noise on the inputs; " + what),
-      row_at_most(
+  return std::vector<bench::Row>{
+      bench::row_at_most("noise_share", std::nullopt, noise_shares, "noise on the inputs; " + what),
+      bench::row_at_most(
           "verification_share_full", kVerificationShareMax, audit_shares,
           "replay with openings, hashes and verdict, of one request in a hundred; " + what)};
 }
 
-}  // namespace commensal::lab
+}  // namespace commensal::lab::verify_bench

@@ -2,7 +2,7 @@
 #include <commensal/base/core/rng.hpp>
 #include <commensal/lab/verify_bench/subject.hpp>
 
-namespace commensal::lab {
+namespace commensal::lab::verify_bench {
 namespace {
 
 constexpr int kRequests = 1000;  // of one honest provider, from its first on
@@ -24,18 +24,19 @@ int replicated(core::Rng& rng) {
 
 }  // namespace
 
-std::vector<Row> rule_rows(double audit, std::uint64_t seed) {
+std::vector<bench::Row> rule_rows(double audit, std::uint64_t seed) {
   core::CounterRng rng(seed, 4);
   std::vector<double> adaptive;
   for (int host = 0; host < kHosts; ++host) adaptive.push_back(audit * replicated(rng) / kRequests);
-  return {
-      row_at_most("truebit_share", std::nullopt, {audit},
-                  "every request replayed by one verifier, no dispute, neither tax nor jackpot; "
-                  "the replay measured above"),
-      row_at_most("adaptive_replication_share", std::nullopt, adaptive,
-                  fmt::format("BOINC's rule over the first {} requests of {} honest providers; "
-                              "the replay measured above",
-                              kRequests, kHosts))};
+  return {bench::row_at_most(
+              "truebit_share", std::nullopt, {audit},
+              "every request replayed by one verifier, no dispute, neither tax nor jackpot; "
+              "the replay measured above"),
+          bench::row_at_most(
+              "adaptive_replication_share", std::nullopt, adaptive,
+              fmt::format("BOINC's rule over the first {} requests of {} honest providers; "
+                          "the replay measured above",
+                          kRequests, kHosts))};
 }
 
-}  // namespace commensal::lab
+}  // namespace commensal::lab::verify_bench

@@ -5,13 +5,13 @@
 #include <commensal/lab/bench/inputs.hpp>
 #include <commensal/lab/verify_bench/subject.hpp>
 
-namespace commensal::lab {
+namespace commensal::lab::verify_bench {
 
 core::Result<Subject> Subject::load(const core::Path& model) {
   Subject made;
   made.name = model.stem().string();
   COMMENSAL_ASSIGN(made.graph, graph::onnx::import_file(model));
-  COMMENSAL_ASSIGN(auto inputs, draw_inputs(*made.graph, 1));
+  COMMENSAL_ASSIGN(auto inputs, bench::draw_inputs(*made.graph, 1));
   if (!inputs) {
     return core::fail(core::ErrorCode::kUnsupported, "'{}' takes no batch of 1", model.string());
   }
@@ -37,4 +37,4 @@ double run_seconds(graph::Session& session, const Subject& subject) {
   return least;
 }
 
-}  // namespace commensal::lab
+}  // namespace commensal::lab::verify_bench

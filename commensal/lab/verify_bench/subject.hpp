@@ -7,7 +7,7 @@
 #include <commensal/lab/verify_bench/verify_bench.hpp>
 #include <functional>
 
-namespace commensal::lab {
+namespace commensal::lab::verify_bench {
 
 /// A network and one request of it.
 struct Subject {
@@ -28,11 +28,12 @@ double run_seconds(graph::Session& session, const Subject& subject);
 
 /// What noise adds to a step, and a full replay by an auditor; `audit` is the latter as a share of
 /// a step.
-core::Result<std::vector<Row>> replay_rows(const Subject& subject, int rounds, double& audit);
+core::Result<std::vector<bench::Row>> replay_rows(const Subject& subject, int rounds,
+                                                  double& audit);
 /// The rules of others for the same requests, by the measured cost of a replay.
-std::vector<Row> rule_rows(double audit, std::uint64_t seed);
+std::vector<bench::Row> rule_rows(double audit, std::uint64_t seed);
 /// Disputes about operators all over the network.
-core::Result<std::vector<Row>> dispute_rows(const Subject& subject, int count, std::uint64_t seed,
-                                            bool has_limits);
+core::Result<std::vector<bench::Row>> dispute_rows(const Subject& subject, int count,
+                                                   std::uint64_t seed, bool has_limits);
 
-}  // namespace commensal::lab
+}  // namespace commensal::lab::verify_bench

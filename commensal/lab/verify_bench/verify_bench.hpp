@@ -7,7 +7,7 @@
 
 /// What verification costs: the provider, the auditor, the sides of a dispute; and what the same
 /// requests would cost by the rules of others.
-namespace commensal::lab {
+namespace commensal::lab::verify_bench {
 
 struct VerifyBenchOptions {
   core::Path resnet;   // ONNX files: ResNet-50, to which the limits belong
@@ -20,7 +20,7 @@ struct VerifyBenchOptions {
 
 /// All rows. Times are processor time of one thread, shares are of plain execution measured in
 /// turn in the same run. Errors: those of the models, the store and the parties.
-core::Result<std::vector<Row>> run_verify_bench(const VerifyBenchOptions& options,
-                                                const core::Clock& clock);
+core::Result<std::vector<bench::Row>> run_verify_bench(const VerifyBenchOptions& options,
+                                                       const core::Clock& clock);
 
-}  // namespace commensal::lab
+}  // namespace commensal::lab::verify_bench

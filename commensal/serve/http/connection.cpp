@@ -5,6 +5,7 @@
 #include <boost/beast/core/buffers_prefix.hpp>
 #include <boost/beast/http/read.hpp>
 #include <commensal/base/core/limits.hpp>
+#include <commensal/base/core/limits_serve.hpp>
 #include <commensal/serve/http/connection.hpp>
 #include <commensal/serve/http/head.hpp>
 
@@ -14,13 +15,9 @@ namespace {
 
 namespace beast_http = beast::http;
 
-// How long and how much is still read and thrown away after a refusal, so that the client gets to
-// read it rather than a reset.
+// How long is still read and thrown away after a refusal, so that the client gets to read it rather
+// than a reset.
 constexpr std::int64_t kLingerMs = 2'000;
-constexpr std::int64_t kLingerBytesMax = 8 << 20;
-
-// Memory for a body is taken as it arrives, up to here at once.
-constexpr std::uint64_t kReserveBytesMax = 64 << 20;
 
 std::string text_of(beast::string_view text) { return {text.data(), text.size()}; }
 
@@ -159,7 +156,7 @@ void Connection::start_body() {
   if (body_->is_done()) return answer();
   piece_.resize(limits::kHttpPieceBytes);
   const auto length = body_->content_length();
-  if (length) call_->body.reserve(std::min(*length, kReserveBytesMax));
+  if (length) call_->body.reserve(std::min(*length, limits::kHttpReserveBytesMax));
   read_piece();
 }
 
@@ -253,7 +250,7 @@ void Connection::drain() {
   socket_.async_read_some(buffer_.prepare(1 << 16),
                           [self = shared_from_this()](Error error, std::size_t size) {
                             self->drained_bytes_ += static_cast<std::int64_t>(size);
-                            if (error || self->drained_bytes_ > kLingerBytesMax)
+                            if (error || self->drained_bytes_ > limits::kHttpLingerBytesMax)
                               return self->close();
                             self->drain();
                           });

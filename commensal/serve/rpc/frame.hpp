@@ -11,7 +11,7 @@
 ///
 /// In the head a list of tensors is: u32 count; of each the name (a text), dtype (u8, ONNX's
 /// number), rank (u8), dimensions (u64). The tail has the elements of all of them in that order.
-/// A message's own texts are single lines of at most protocol::kLineBytesMax bytes: others are made
+/// A message's own texts are single lines of at most limits::kLineBytesMax bytes: others are made
 /// such when they are written, and refused when they are read.
 namespace commensal::rpc {
 

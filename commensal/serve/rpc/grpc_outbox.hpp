@@ -4,6 +4,7 @@
 #include <commensal/v1/link.pb.h>
 
 #include <commensal/base/core/limits.hpp>
+#include <commensal/base/core/limits_serve.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -18,7 +19,8 @@ class Outbox {
   /// False where the frame is beyond what the peer accepts, or the queue is full.
   bool push(commensal::v1::Frame frame) {
     const auto bytes = static_cast<std::int64_t>(frame.ByteSizeLong());
-    if (bytes > limits::kRpcMessageBytesMax || bytes_ + bytes > kBytesMax) return false;
+    if (bytes > limits::kRpcMessageBytesMax || bytes_ + bytes > limits::kRpcOutboxBytesMax)
+      return false;
     if (items_.size() >= kItemsMax) return false;
     bytes_ += bytes;
     items_.push_back({std::move(frame), bytes});
@@ -44,7 +46,6 @@ class Outbox {
   }
 
  private:
-  static constexpr std::int64_t kBytesMax = 2 * limits::kRpcMessageBytesMax;
   static constexpr std::size_t kItemsMax = 16 * limits::kProviderQueueMax;
 
   struct Item {

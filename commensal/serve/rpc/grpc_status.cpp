@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <commensal/base/core/limits_serve.hpp>
 #include <commensal/base/protocol/encoding.hpp>
 #include <commensal/serve/rpc/grpc_status.hpp>
 

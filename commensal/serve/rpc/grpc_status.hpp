@@ -2,6 +2,7 @@
 #pragma once
 
 #include <grpcpp/support/status.h>
+#include <commensal/base/core/limits_serve.hpp>
 
 #include <commensal/base/core/result.hpp>
 

@@ -7,12 +7,8 @@
 #include <commensal/verify/receipt/replay.hpp>
 #include <functional>
 
-/// Disputes between an honest side and one that lies, for tests and the laboratory.
-namespace commensal::dispute::testing {
-
-using arbiter::Referee;
-using arbiter::Side;
-using tensor::Tensor;
+/// Disputes staged between an honest side and one that lies: what the laboratory and tests play.
+namespace commensal::dispute {
 
 inline crypto::SecretKey key_of(std::uint8_t which) {
   core::Digest secret{};
@@ -30,7 +26,8 @@ struct Lie {
 
 /// Whether an output's bytes are its own and some are there. What moves values may hand on an
 /// input's, and that may be a weight: whoever changed it would change the model, for everybody.
-inline bool is_own(const graph::Node& node, const kernels::Call& call, const Tensor& output) {
+inline bool is_own(const graph::Node& node, const kernels::Call& call,
+                   const tensor::Tensor& output) {
   if (output.elements() == 0) return false;
   const kernels::Kind kind = node.op->kind;
   if (kind == kernels::Kind::kElementwise || kind == kernels::Kind::kDotProduct ||
@@ -38,7 +35,7 @@ inline bool is_own(const graph::Node& node, const kernels::Call& call, const Ten
     return true;
   }
   const std::uint8_t* const begin = output.bytes().data();
-  for (const Tensor* input : call.inputs) {
+  for (const tensor::Tensor* input : call.inputs) {
     if (input == nullptr || input->elements() == 0) continue;
     const core::ByteView bytes = input->bytes();
     const std::less<> before;
@@ -53,10 +50,10 @@ class Tampering final : public graph::Tracer {
   Tampering(const graph::Graph& graph, const Lie& lie, graph::Tracer& inner)
       : graph_(graph), lie_(lie), inner_(inner) {}
   void after_node(const graph::Node& node, const kernels::Call& call,
-                  std::span<const Tensor> outputs) override {
+                  std::span<const tensor::Tensor> outputs) override {
     const bool is_here = &node == graph_.nodes.data() + lie_.node;
     if (is_here && is_own(node, call, outputs[lie_.output])) {
-      const Tensor& output = outputs[lie_.output];
+      const tensor::Tensor& output = outputs[lie_.output];
       const auto size = tensor::traits(output.dtype()).size;
       const std::int64_t element = lie_.element % output.shape().elements();
       const_cast<std::uint8_t*>(output.bytes().data())[element * size + lie_.byte % size] ^=
@@ -86,7 +83,7 @@ class Liar final : public Player {
 
  protected:
   std::vector<std::uint64_t> values_of(const arbiter::Program& program,
-                                       const std::vector<Tensor>& inputs,
+                                       const std::vector<tensor::Tensor>& inputs,
                                        std::uint64_t element) const override {
     auto values = Player::values_of(program, inputs, element);
     if (from_) {
@@ -104,16 +101,16 @@ class Liar final : public Player {
 struct Case {
   std::shared_ptr<const graph::Graph> graph;
   std::shared_ptr<const receipt::ModelLeaves> model;
-  std::vector<Tensor> inputs;
+  std::vector<tensor::Tensor> inputs;
   crypto::SecretKey provider = key_of(1), client = key_of(2), challenger = key_of(3);
 
-  Case(std::shared_ptr<const graph::Graph> given, std::vector<Tensor> x)
+  Case(std::shared_ptr<const graph::Graph> given, std::vector<tensor::Tensor> x)
       : graph(std::move(given)),
         model(std::make_shared<receipt::ModelLeaves>(receipt::model_leaves(*graph))),
         inputs(std::move(x)) {}
 
-  Hand hand(Side side, Rerun rerun) const {
-    return {side,   side == Side::kProvider ? &provider : &challenger,
+  Hand hand(arbiter::Side side, Rerun rerun) const {
+    return {side,   side == arbiter::Side::kProvider ? &provider : &challenger,
             graph,  model,
             inputs, std::move(rerun)};
   }
@@ -144,4 +141,4 @@ struct Case {
   }
 };
 
-}  // namespace commensal::dispute::testing
+}  // namespace commensal::dispute

@@ -5,10 +5,12 @@
 #include <commensal/compute/graph/testing/graph_maker.hpp>
 #include <commensal/verify/dispute/contest.hpp>
 
-namespace commensal::dispute::testing {
+namespace commensal::dispute {
 namespace {
 
+using arbiter::Side;
 using graph::testing::GraphMaker;
+using tensor::Tensor;
 
 constexpr std::size_t kHandedOn = 0, kEmpty = 1, kSum = 2;  // nodes, as they are made below
 
@@ -55,4 +57,4 @@ TEST_F(Lies, ChangeNoWeightThatIsHandedOnAndNothingWhereNothingIs) {
 }
 
 }  // namespace
-}  // namespace commensal::dispute::testing
+}  // namespace commensal::dispute

@@ -11,11 +11,13 @@
 namespace commensal::dispute {
 namespace {
 
-using namespace testing;
 using arbiter::Ending;
+using arbiter::Referee;
+using arbiter::Side;
 using arbiter::VerdictFile;
 using graph::testing::RandomGraph;
 using kernels::testing::Draw;
+using tensor::Tensor;
 
 struct Tally {
   int proved = 0, undecided = 0, late = 0, harmless = 0;

@@ -12,8 +12,10 @@
 namespace commensal::dispute {
 namespace {
 
-using namespace testing;
 using arbiter::Ending;
+using arbiter::Referee;
+using arbiter::Side;
+using tensor::Tensor;
 
 /// Of the processor, in this thread: the machine may have other work.
 double seconds_of(const std::function<void()>& work) {

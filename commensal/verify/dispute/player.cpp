@@ -8,8 +8,6 @@
 
 namespace commensal::dispute {
 
-using arbiter::Descent;
-using arbiter::LeafProof;
 using arbiter::Phase;
 using arbiter::Referee;
 using arbiter::TensorProof;
@@ -60,31 +58,6 @@ Rerun rerun_on(graph::Session& session, const std::vector<Tensor>& inputs) {
   };
 }
 
-ByteView Player::Tree::leaf(std::uint64_t index) const {
-  if (!leaves.empty()) return leaves[index];
-  const std::size_t begin = index * crypto::kMerkleLeafBytes;
-  return ByteView(bytes).subspan(begin, std::min(crypto::kMerkleLeafBytes, bytes.size() - begin));
-}
-
-LeafProof Player::Tree::prove(std::uint64_t index) const {
-  const ByteView shown = leaf(index);
-  auto proof = crypto::merkle_prove(hashes, index);
-  return {{shown.begin(), shown.end()}, proof.index, proof.count, std::move(proof.path)};
-}
-
-Player::Tree Player::tree_of(std::vector<Bytes> leaves) const {
-  Tree tree;
-  for (const Bytes& leaf : leaves) tree.hashes.push_back(crypto::leaf_hash(leaf));
-  tree.leaves = std::move(leaves);
-  return tree;
-}
-Player::Tree Player::tree_of(Bytes bytes) const {
-  Tree tree;
-  tree.hashes = leaf_hashes(bytes, *threads_);
-  tree.bytes = std::move(bytes);
-  return tree;
-}
-
 core::Result<Player> Player::prepare(Hand hand, kernels::ThreadPool& threads) {
   Player player(std::move(hand), threads);
   COMMENSAL_TRY(player.run());
@@ -98,10 +71,10 @@ core::Result<void> Player::run() {
   COMMENSAL_ASSIGN(checkpoints_, std::move(recorder).take());
   std::vector<Bytes> leaves;
   for (const arbiter::CheckpointLeaf& leaf : checkpoints_) leaves.push_back(arbiter::encode(leaf));
-  trace_tree_ = tree_of(std::move(leaves));
-  graph_tree_ = tree_of(hand_.model->graph);
-  weight_tree_ = tree_of(hand_.model->weights);
-  state_tree_ = tree_of(state_leaves(receipt::name_tensors(graph, graph.inputs, hand_.inputs)));
+  trace_tree_ = Tree(std::move(leaves));
+  graph_tree_ = Tree(hand_.model->graph);
+  weight_tree_ = Tree(hand_.model->weights);
+  state_tree_ = Tree(state_leaves(receipt::name_tensors(graph, graph.inputs, hand_.inputs)));
   output_root_ =
       receipt::state_root(receipt::name_tensors(graph, graph.outputs, std::move(outputs)));
   return {};
@@ -118,8 +91,8 @@ TensorProof Player::prove(graph::ValueId id, std::optional<std::uint64_t> checkp
   if (const auto weight = graph.initialisers.find(id); weight != graph.initialisers.end()) {
     proof.origin = arbiter::Origin::kWeight;
     proof.facts = facts_of(weight->second);
-    for (std::size_t i = 0; i < weight_tree_.leaves.size(); ++i) {
-      protocol::Reader leaf(weight_tree_.leaves[i], "weight");
+    for (std::size_t i = 0; i < weight_tree_.size(); ++i) {
+      protocol::Reader leaf(weight_tree_.leaf(i), "weight");
       if (leaf.u32() == proof.number) proof.holder = weight_tree_.prove(i);
     }
     return proof;
@@ -181,41 +154,30 @@ core::Result<Bytes> Player::body_of(const Referee& referee) {
     case Phase::kClaims:
       return claim(referee);
     case Phase::kCheckpoints:
-      return show(trace_tree_, referee.descent());
+      return trace_tree_.show(referee.descent());
     case Phase::kSegmentClaims:
       return segment_claim(referee);
     case Phase::kCarried:
       return carried(referee);
     case Phase::kNodes:
-      return show(segment_tree_, referee.descent());
+      return segment_tree_.show(referee.descent());
     case Phase::kFacts:
       return facts(referee);
     case Phase::kElements:
-      if (output_tree_.hashes.empty()) {
-        output_tree_ = tree_of(bytes_of(node_run(referee).outputs[referee.output()]));
+      if (output_tree_.size() == 0) {
+        output_tree_ = Tree(bytes_of(node_run(referee).outputs[referee.output()]), *threads_);
       }
-      return show(output_tree_, referee.descent());
+      return output_tree_.show(referee.descent());
     case Phase::kElementClaims:
       return element_claim(referee);
     case Phase::kSteps:
-      return show(steps_tree_, referee.descent());
+      return steps_tree_.show(referee.descent());
     case Phase::kOperands:
       return operands(referee);
     case Phase::kOver:
       break;
   }
   return core::fail(core::ErrorCode::kFailedPrecondition, "the dispute is over");
-}
-
-Bytes Player::show(const Tree& tree, const Descent& descent) const {
-  if (descent.is_at_leaf()) {
-    const ByteView leaf = tree.leaf(descent.first());
-    return {leaf.begin(), leaf.end()};
-  }
-  const auto below = std::span(tree.hashes).subspan(descent.first(), descent.span());
-  const std::uint64_t left = descent.left_span();
-  return encode_body(arbiter::Children{crypto::merkle_root(below.first(left)),
-                                       crypto::merkle_root(below.subspan(left))});
 }
 
 Bytes Player::claim(const Referee& referee) const {
@@ -226,7 +188,7 @@ Bytes Player::claim(const Referee& referee) const {
   claim.side = hand_.side;
   claim.input_root = referee.setup().input_root;
   claim.output_root = output_root_;
-  claim.trace_root = crypto::merkle_root(trace_tree_.hashes);
+  claim.trace_root = trace_tree_.root();
   claim.nodes = hand_.graph->nodes.size();
   body.claim = sign_claim(*hand_.key, claim);
   const std::uint64_t first = hand_.model->inputs + hand_.model->nodes;
@@ -247,11 +209,11 @@ core::Result<Bytes> Player::segment_claim(const Referee& referee) {
   }
   std::vector<Bytes> leaves;
   for (const auto& node : captured_->runs()) leaves.push_back(arbiter::encode(node.leaf));
-  segment_tree_ = tree_of(std::move(leaves));
+  segment_tree_ = Tree(std::move(leaves));
   arbiter::SegmentClaim claim;
   claim.claim_id = claim_id(word.claim);
   claim.segment = word.checkpoint.index;
-  claim.nodes_root = crypto::merkle_root(segment_tree_.hashes);
+  claim.nodes_root = segment_tree_.root();
   return encode_body(sign_claim(*hand_.key, claim));
 }
 
@@ -291,14 +253,14 @@ Bytes Player::element_claim(const Referee& referee) {
   const arbiter::Program& program = referee.program();
   const Tensor& output = node_run(referee).outputs[referee.output()];
   const std::uint64_t element = element_bits(output, static_cast<std::int64_t>(referee.element()));
-  steps_tree_ = tree_of(bytes_of(values_of(program, node_run(referee).inputs, element)));
+  steps_tree_ = Tree(bytes_of(values_of(program, node_run(referee).inputs, element)), *threads_);
   arbiter::ElementBody body;
   body.claim.claim_id = claim_id(referee.file().words[at(hand_.side)].claim);
   body.claim.node = arbiter::node_of(referee.file());
   body.claim.output = static_cast<std::uint32_t>(referee.output());
   body.claim.element = referee.element();
   body.claim.steps = program.steps();
-  body.claim.steps_root = crypto::merkle_root(steps_tree_.hashes);
+  body.claim.steps_root = steps_tree_.root();
   body.claim = sign_claim(*hand_.key, body.claim);
   body.last = steps_tree_.prove(arbiter::step_leaves(program.steps()) - 1);
   return encode_body(body);
@@ -317,7 +279,7 @@ Bytes Player::operands(const Referee& referee) const {
       continue;
     }
     const Tensor& input = node_run(referee).inputs[static_cast<std::size_t>(operand.input)];
-    const Tree tree = tree_of(bytes_of(input));
+    const Tree tree(bytes_of(input), *threads_);
     body.push_back(
         tree.prove(arbiter::leaf_of(static_cast<std::uint8_t>(input.dtype()), operand.value)));
   }

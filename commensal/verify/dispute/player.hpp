@@ -4,6 +4,7 @@
 #include <commensal/compute/graph/session.hpp>
 #include <commensal/verify/arbiter/referee.hpp>
 #include <commensal/verify/dispute/trace.hpp>
+#include <commensal/verify/dispute/tree.hpp>
 #include <commensal/verify/receipt/roots.hpp>
 #include <functional>
 
@@ -50,18 +51,6 @@ class Player {
                                                std::uint64_t element) const;
 
  private:
-  /// A tree of which parts are shown.
-  struct Tree {
-    core::Bytes bytes;                 // leaves of 1 KiB; empty where `leaves` has them
-    std::vector<core::Bytes> leaves;   // of any length
-    std::vector<core::Digest> hashes;  // of the leaves
-    core::ByteView leaf(std::uint64_t index) const;
-    arbiter::LeafProof prove(std::uint64_t index) const;
-  };
-  Tree tree_of(std::vector<core::Bytes> leaves) const;
-  Tree tree_of(core::Bytes bytes) const;
-
-  core::Bytes show(const Tree& tree, const arbiter::Descent& descent) const;
   core::Result<core::Bytes> body_of(const arbiter::Referee& referee);
   core::Bytes claim(const arbiter::Referee& referee) const;
   core::Result<core::Bytes> segment_claim(const arbiter::Referee& referee);

@@ -12,12 +12,14 @@
 namespace commensal::dispute {
 namespace {
 
-using namespace testing;
 using arbiter::Ending;
 using arbiter::Move;
 using arbiter::MoveKind;
 using arbiter::Phase;
+using arbiter::Referee;
+using arbiter::Side;
 using arbiter::VerdictFile;
+using tensor::Tensor;
 
 using Shape = tensor::Shape;
 Tensor drawn(std::uint64_t stream, const Shape& shape) {

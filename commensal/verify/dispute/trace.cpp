@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <commensal/base/crypto/leaf_hashes.hpp>
 #include <commensal/verify/dispute/describe.hpp>
 #include <commensal/verify/dispute/trace.hpp>
+#include <commensal/verify/dispute/tree.hpp>
 #include <functional>
 
 namespace commensal::dispute {
 namespace {
-
-constexpr std::size_t kLeafBytes = crypto::kMerkleLeafBytes;
 
 // The node's place in the graph; nothing for one of a graph inside it.
 std::optional<std::size_t> index_of(const graph::Graph& graph, const graph::Node& node) {
@@ -23,20 +21,6 @@ arbiter::TensorFacts facts_of(const tensor::Tensor& tensor, kernels::ThreadPool&
 }
 
 }  // namespace
-
-std::vector<core::Digest> leaf_hashes(core::ByteView bytes, kernels::ThreadPool& threads) {
-  const std::size_t count = (bytes.size() + kLeafBytes - 1) / kLeafBytes;
-  constexpr std::size_t kPiece = 64;  // leaves
-  std::vector<core::Digest> hashes(count);
-  const auto pieces = static_cast<std::int64_t>((count + kPiece - 1) / kPiece);
-  threads.run(pieces, [&](std::int64_t piece) {
-    const std::size_t first = static_cast<std::size_t>(piece) * kPiece;
-    const std::size_t leaves = std::min(kPiece, count - first), begin = first * kLeafBytes;
-    crypto::leaf_hashes(bytes.subspan(begin, std::min(leaves * kLeafBytes, bytes.size() - begin)),
-                        std::span(hashes).subspan(first, leaves));
-  });
-  return hashes;
-}
 
 // ---- checkpoints ------------------------------------------------------------------------
 

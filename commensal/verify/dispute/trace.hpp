@@ -10,9 +10,6 @@
 
 namespace commensal::dispute {
 
-/// Hashes of the 1 KiB leaves of `bytes`, on all threads of the pool.
-std::vector<core::Digest> leaf_hashes(core::ByteView bytes, kernels::ThreadPool& threads);
-
 /// Makes the checkpoints of a run: hashes the values that outlive their segment, as they come, and
 /// keeps none. Thread-safety: as Tracer.
 class CheckpointRecorder final : public graph::Tracer {

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <commensal/base/core/limits.hpp>
+#include <commensal/base/core/limits_graphs.hpp>
 #include <commensal/compute/graph/onnx/text.hpp>
 #include <cstdint>
 
 namespace commensal::graph::onnx {
 namespace {
-
-constexpr std::size_t kLineBytesMax = 300;
 
 bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
 
@@ -34,7 +33,7 @@ std::string one_line(std::string_view text) {
   const std::size_t begin = text.find_first_not_of(" \t\r\n");
   if (begin == std::string_view::npos) return "no reason given";
   std::string line(text.substr(begin, text.find('\n', begin) - begin));
-  line.resize(std::min(line.size(), kLineBytesMax));
+  line.resize(std::min(line.size(), limits::kShownLineBytesMax));
   line.resize(line.find_last_not_of(" \t\r.") + 1);
   for (char& c : line) {
     if (is_control(c) || static_cast<unsigned char>(c) >= 0x80) c = '?';

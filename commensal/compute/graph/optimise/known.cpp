@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <commensal/base/core/limits_graphs.hpp>
 #include <commensal/compute/graph/optimise/known.hpp>
 #include <commensal/compute/kernels/thread_pool.hpp>
 #include <cstdlib>
@@ -14,8 +15,6 @@ using tensor::Tensor;
 using tensor::TensorType;
 
 namespace {
-
-constexpr std::int64_t kFoldedBytesMax = 16 << 20;
 
 /// The inputs whose elements its output types depend on; none where it is not inferred at all.
 std::optional<Places> inputs_read(const kernels::Operator& op) {
@@ -101,7 +100,7 @@ class Inference {
     for (std::size_t i = 0; i < node.outputs.size(); ++i) {
       const TensorType& made = call.outputs[i];
       if (tensor::traits(made.dtype).size == 0) return true;  // only a run can tell
-      all_known = all_known && made.bytes() <= kFoldedBytesMax;
+      all_known = all_known && made.bytes() <= limits::kFoldedBytesMax;
       if (node.outputs[i] != kAbsent) type(node.outputs[i]) = made;
     }
     return !all_known || fold(node, call);

@@ -159,9 +159,9 @@ class MoneyStrategies : public ::testing::TestWithParam<Strategy> {};
 
 TEST_P(MoneyStrategies, GainNothing) {
   const Gain gain = Lottery(GetParam()).play();
-  const double interval = 2.576 * gain.error;  // 99 %, as there are many of them
+  const double margin = 2.576 * gain.error;  // 99 %, as there are many of them
   std::printf("| %-55s | %+7.2f | %+7.2f to %+7.2f |\n", std::string(GetParam().name).c_str(),
-              gain.mean, gain.mean - interval, gain.mean + interval);
+              gain.mean, gain.mean - margin, gain.mean + margin);
   if (GetParam().loses) {
     EXPECT_LT(gain.mean + kDeviationsMax * gain.error, 0);
   } else {

@@ -16,7 +16,7 @@
 #include <utility>
 
 /// For tests only.
-namespace commensal::probe {
+namespace commensal::probe::testing {
 
 /// A server on a free port of 127.0.0.1 that does whatever its script says with each connection.
 class FakeServer {
@@ -89,4 +89,4 @@ inline std::string bent(std::string text, const std::string& what, const std::st
   return at == std::string::npos ? "no " + what : text.replace(at, what.size(), with);
 }
 
-}  // namespace commensal::probe
+}  // namespace commensal::probe::testing

@@ -13,14 +13,14 @@ namespace commensal::governor::testing {
 struct SyntheticHost {
   using OfTime = std::function<double(double now_s)>;
 
-  double noise = 0.01;      // of the rate over one second, relative
-  double memory_s = 0.2;    // correlation time of the noise
-  double probe_s = 0.25;    // how often the probe speaks
-  double averaging_s = 0;   // over which it averages; 0: since it last spoke
-  double resolution = 0;    // the rate it says is a multiple of this
-  OfTime alone = [](double) { return 1000.0; };   // the rate without a guest
-  OfTime slope = [](double) { return 0.05; };     // share that a guest at full speed costs
-  OfTime reported = [](double) { return 1.0; };   // times the rate: what the probe says of it
+  double noise = 0.01;                           // of the rate over one second, relative
+  double memory_s = 0.2;                         // correlation time of the noise
+  double probe_s = 0.25;                         // how often the probe speaks
+  double averaging_s = 0;                        // over which it averages; 0: since it last spoke
+  double resolution = 0;                         // the rate it says is a multiple of this
+  OfTime alone = [](double) { return 1000.0; };  // the rate without a guest
+  OfTime slope = [](double) { return 0.05; };    // share that a guest at full speed costs
+  OfTime reported = [](double) { return 1.0; };  // times the rate: what the probe says of it
   std::function<bool(double now_s)> speaks = [](double) { return true; };
   std::function<bool(double now_s, double level)> throttled = [](double, double) { return false; };
 };

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+/// Bounds of what the planning of a graph holds and shows.
+namespace commensal::limits {
+
+inline constexpr std::int64_t kFoldedBytesMax = 16 << 20;  // of what is computed ahead, a value
+inline constexpr std::size_t kShownLineBytesMax = 300;     // of another library's message
+
+}  // namespace commensal::limits
