@@ -47,7 +47,7 @@ Result<std::vector<std::string>> older_build_command(const Path& program) {
                 name);
   }
   // Without its complaints: what is wrong is said here, in one line.
-  COMMENSAL_ASSIGN(const auto channel, lab::start_process({"/bin/sh", "-c",
+  COMMENSAL_ASSIGN(const auto channel, lab::bench::start_process({"/bin/sh", "-c",
                                                            "exec \"$0\" bench worker 2>/dev/null",
                                                            std::filesystem::absolute(program)}));
   const auto answer = channel->ask(kQuestion);
@@ -59,12 +59,12 @@ Result<std::vector<std::string>> older_build_command(const Path& program) {
 }
 
 Result<void> same_outputs(const Path& ours, const Path& theirs, const Path& model,
-                          const std::vector<lab::InputFile>& inputs, int threads) {
+                          const std::vector<lab::bench::InputFile>& inputs, int threads) {
   COMMENSAL_ASSIGN(const auto folder, core::TemporaryFolder::make("commensal-bench"));
   std::vector<std::string> arguments = {"run",    model.string(), "--threads",
                                         std::to_string(threads), "--hash"};
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    COMMENSAL_ASSIGN(const tensor::Tensor input, lab::read_input(inputs[i]));
+    COMMENSAL_ASSIGN(const tensor::Tensor input, lab::bench::read_input(inputs[i]));
     COMMENSAL_ASSIGN(const core::Bytes npy, io::write_npy(input));
     const Path file = folder.path() / fmt::format("{}.npy", i);
     COMMENSAL_TRY(core::write_file_atomically(file, npy));

@@ -44,7 +44,7 @@ std::function<Result<lab::bench::Runner>()> starter(std::vector<std::string> com
 
 // Who is started on the other side, and what must be so before a figure is taken.
 Result<void> find_peer(Options& options) {
-  lab::BenchOptions& bench = options.bench;
+  lab::bench::BenchOptions& bench = options.bench;
   COMMENSAL_ASSIGN(const auto program, own_program());
   bench.ours = starter({program.string(), "bench", "worker"});
   if (options.peer == "onnxruntime") {
@@ -53,11 +53,11 @@ Result<void> find_peer(Options& options) {
     return {};
   }
   COMMENSAL_ASSIGN(const auto command, older_build_command(options.peer));
-  bench.peer = lab::Peer::kOlderBuild;
+  bench.peer = lab::bench::Peer::kOlderBuild;
   bench.theirs = starter(command);
   bench.check = [program, peer = core::Path(command.front()),
                  threads = std::ranges::max(bench.threads)](
-                    const core::Path& model, const std::vector<lab::InputFile>& inputs) {
+                    const core::Path& model, const std::vector<lab::bench::InputFile>& inputs) {
     return same_outputs(program, peer, model, inputs, threads);
   };
   return {};

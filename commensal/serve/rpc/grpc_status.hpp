@@ -2,7 +2,6 @@
 #pragma once
 
 #include <grpcpp/support/status.h>
-#include <commensal/base/core/limits_serve.hpp>
 
 #include <commensal/base/core/result.hpp>
 
