@@ -40,7 +40,7 @@ std::string opsets_of(const OperatorEntry& entry) {
 
 std::vector<OperatorEntry> operator_list() {
   std::vector<OperatorEntry> list;
-  for (const kernels::Operator& row : kernels::operator_table()) {
+  for (const kernels::Operator& row : kernels::model_operators()) {
     const auto known = std::ranges::find_if(
         list, [&row](const OperatorEntry& entry) { return belongs_to(entry, row); });
     const bool is_new = known == list.end();

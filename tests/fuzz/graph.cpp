@@ -17,7 +17,7 @@ class Audit final : public graph::Tracer {
  public:
   void after_node(const graph::Node& node, const kernels::Call& call,
                   std::span<const Tensor> outputs) override {
-    if (node.op->element == nullptr) return;
+    if (node.op->judge->element == nullptr) return;
     for (std::size_t o = 0; o < outputs.size() && o < call.outputs.size(); ++o) {
       if (call.outputs[o].bytes() == 0 || outputs[o].type() != call.outputs[o]) continue;
       const std::int64_t count = outputs[o].elements();
@@ -30,13 +30,13 @@ class Audit final : public graph::Tracer {
  private:
   static void check_element(const graph::Node& node, const kernels::Call& call, int output,
                             std::int64_t index, const Tensor& made) {
-    const kernels::Scalar one = node.op->element(call, output, index);
+    const kernels::Scalar one = node.op->judge->element(call, output, index);
     const auto size = static_cast<std::size_t>(tensor::traits(made.dtype()).size);
     core::check(std::memcmp(&one.bits, made.bytes().data() + static_cast<std::size_t>(index) * size,
                             size) == 0,
                 node.op->name);
     std::vector<kernels::ElementRef> reads;
-    node.op->reads(call, output, index, reads);
+    node.op->judge->reads(call, output, index, reads);
     for (const kernels::ElementRef& read : reads) {
       core::check(
           call.has(read.input) && read.index >= 0 && read.index < call.in(read.input).elements(),

@@ -199,7 +199,7 @@ class Maker {
       node.inputs.push_back(input_of(sample.inputs.empty() ? Tensor{} : sample.inputs[0]));
     while (!node.inputs.empty() && node.inputs.back() == graph::kAbsent) node.inputs.pop_back();
     const auto count = static_cast<int>(node.inputs.size());
-    if (count < node.op->inputs_min || count > node.op->inputs_max) return;
+    if (count < node.op->inputs.min || count > node.op->inputs.max) return;
     const int outputs = c_.once_in(16) ? 1 + static_cast<int>(c_.below(4)) : sample.outputs;
     if (outputs > node.op->outputs_max) return;
     for (int i = 0; i < outputs; ++i) {

@@ -2,13 +2,15 @@
 #include <algorithm>
 #include <array>
 #include <commensal/compute/graph/batching.hpp>
-#include <commensal/compute/graph/batching_rules.hpp>
+#include <commensal/compute/kernels/batching/rules.hpp>
 #include <cstdlib>
 
 namespace commensal::graph {
 namespace {
 
 using kernels::Call;
+using kernels::Role;
+using kernels::RowCounts;
 using tensor::Shape;
 using tensor::Tensor;
 using tensor::TensorType;
@@ -104,7 +106,7 @@ class Analysis {
   }
 
   std::string step(const Node& node) {
-    if (!node.op->domain.empty() || node.op->infer == nullptr || node.op->ref == nullptr) {
+    if (!node.op->domain.empty() || node.op->judge->run == nullptr) {
       return "may mix the rows of a batch";
     }
     bool batched = false, depends = false;
@@ -114,7 +116,7 @@ class Analysis {
       batched = batched || fact(id).batched;
       depends = depends || fact(id).depends_on_rows();
     }
-    const bool is_shape = node.op->name == "Shape", is_size = node.op->name == "Size";
+    const bool is_shape = node.op->role == Role::kShape, is_size = node.op->role == Role::kSize;
     if (batched && !is_shape && !is_size) return batched_step(node);
     if (auto why = static_step(node, batched || depends); !why.empty()) return why;
     if (node.outputs[0] == kAbsent || (!batched && !depends)) return {};
@@ -146,7 +148,7 @@ class Analysis {
     for (std::size_t t = 0; t < kRows.size(); ++t) {
       std::vector<const Tensor*> arguments;
       Call call = call_of(node, t, arguments);
-      auto types = node.op->infer(call);
+      auto types = node.op->judge->infer(call);
       if (!types) return types.error().message;
       call.outputs = *std::move(types);
       std::vector<Tensor> outputs;
@@ -156,8 +158,8 @@ class Analysis {
         const TensorType& type = call.outputs[o];
         if (type.dtype == tensor::DType::kUndefined) return "has a shape that data decide";
         if (type.dtype == tensor::DType::kString) return "makes strings";
-        const bool folds = node.op->steps != nullptr && type.shape.elements() > 0;
-        const auto steps = folds ? node.op->steps(call, static_cast<int>(o), 0) : 1;
+        const bool folds = node.op->judge->steps != nullptr && type.shape.elements() > 0;
+        const auto steps = folds ? node.op->judge->steps(call, static_cast<int>(o), 0) : 1;
         ops += type.shape.elements() * std::max<std::int64_t>(steps, 1);
         if (ops > kOpsMax) return "is too large a constant to be judged";
         auto made = Tensor::allocate(arena, type);
@@ -166,7 +168,8 @@ class Analysis {
       }
       kernels::ThreadPool one(1);
       kernels::Workspace workspace{arena, one};
-      if (auto done = node.op->ref(call, outputs, workspace); !done) return done.error().message;
+      const auto done = node.op->judge->run(call, outputs, workspace);
+      if (!done) return done.error().message;
       for (std::size_t o = 0; o < outputs.size(); ++o) {
         if (node.outputs[o] == kAbsent) continue;
         if (!differs) fact(node.outputs[o]).values.fill(outputs[o]);
@@ -194,15 +197,13 @@ class Analysis {
   // Marks go where the elements go. That needs an operator whose output's shape does not hang on
   // the marked elements; all others make everything wild.
   void mark_outputs(const Node& node) {
-    constexpr std::string_view kMoving[] = {"Concat", "Gather",  "Identity", "Reshape",
-                                            "Slice",  "Squeeze", "Unsqueeze"};
-    constexpr std::string_view kComputing[] = {"Add", "Cast", "Div", "Mul", "Sub"};
-    const bool moves = std::ranges::find(kMoving, node.op->name) != std::end(kMoving);
-    bool follows = moves || std::ranges::find(kComputing, node.op->name) != std::end(kComputing);
+    const RowCounts counts = node.op->batching.counts;
+    const bool moves = counts == RowCounts::kFirst || counts == RowCounts::kEvery;
+    bool follows = counts != RowCounts::kLost;
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       if (node.inputs[i] == kAbsent) continue;
       const Fact& of = fact(node.inputs[i]);
-      const bool may_be_marked = i == 0 || !moves || node.op->name == "Concat";
+      const bool may_be_marked = i == 0 || counts != RowCounts::kFirst;
       if (of.wild || (!of.marks.empty() && !may_be_marked)) follows = false;
     }
     Fact& made = fact(node.outputs[0]);
@@ -231,7 +232,7 @@ class Analysis {
   // The worst mark among the elements that output element `e` reads.
   Mark mark_of(const Node& node, const Call& call, std::int64_t e) {
     std::vector<kernels::ElementRef> reads;
-    node.op->reads(call, 0, e, reads);
+    node.op->judge->reads(call, 0, e, reads);
     Mark worst = Mark::kNone;
     for (const kernels::ElementRef& read : reads) {
       const auto& marks = fact(node.inputs[static_cast<std::size_t>(read.input)]).marks;
@@ -241,13 +242,14 @@ class Analysis {
   }
 
   std::string batched_step(const Node& node) {
-    const BatchRule rule = batch_rule(*node.op);
+    const kernels::batching::Rule rule = node.op->batching.rule;
     if (rule == nullptr) return "may mix the rows of a batch";
-    const bool reshapes = node.op->name == "Reshape";
+    const bool reshapes = node.op->role == Role::kReshape;
     for (std::size_t t = 0; t < kRows.size(); ++t) {
       std::vector<const Tensor*> arguments;
       Call call = call_of(node, t, arguments);
-      Trial trial{node, call, {}, {}, kRows[t]};
+      kernels::batching::Trial trial{call, {}, {}, {}, kRows[t]};
+      for (const ValueId id : node.outputs) trial.is_asked.push_back(id != kAbsent);
       for (std::size_t i = 0; i < node.inputs.size(); ++i) {
         const ValueId id = node.inputs[i];
         trial.batched.push_back(id != kAbsent && fact(id).batched);
@@ -260,7 +262,7 @@ class Analysis {
         }
         for (const Mark mark : marks) trial.is_rows.push_back(mark == Mark::kIsRows);
       }
-      auto types = node.op->infer(call);
+      auto types = node.op->judge->infer(call);
       if (!types) return fmt::format("refuses {} rows: {}", kRows[t], types.error().message);
       call.outputs = *std::move(types);
       if (auto why = rule(trial); !why.empty()) return why;

@@ -7,9 +7,9 @@
 
 /// May requests be joined along axis 0 of every input, run once, and their outputs cut apart again,
 /// without a changed bit? The answer is yes where row i of every output is a function of row i of
-/// the inputs alone, whatever the number of rows. A rule for each operator (batching_rules.hpp)
-/// looks at the node and its shapes; what has no rule may mix rows, so the answer is never yes by
-/// mistake, but may be no without need.
+/// the inputs alone, whatever the number of rows. A rule for each operator
+/// (kernels/batching/rules.hpp) looks at the node and its shapes; what has no rule may mix rows, so
+/// the answer is never yes by mistake, but may be no without need.
 namespace commensal::graph {
 
 /// Empty: yes. Else one line that names the input, node or output which says no.

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <commensal/compute/graph/batching.hpp>
-#include <commensal/compute/graph/batching_rules.hpp>
 #include <commensal/compute/graph/onnx/import.hpp>
 #include <commensal/compute/graph/testing/graph_maker.hpp>
 #include <cstdlib>
@@ -307,8 +306,8 @@ TEST(Batching, InputsAndOutputs) {
 
 TEST(Batching, RulesNameOperatorsOfTheTable) {
   int rules = 0;
-  for (const kernels::Operator& row : kernels::operator_table()) {
-    if (batch_rule(row) != nullptr) ++rules;
+  for (const kernels::Operator& row : kernels::model_operators()) {
+    if (row.batching.rule != nullptr) ++rules;
   }
   EXPECT_GE(rules, 100) << "rows of the table that have a rule";
 }

@@ -5,6 +5,7 @@
 
 namespace commensal::graph {
 
+using kernels::Role;
 using tensor::Tensor;
 using tensor::TensorType;
 
@@ -23,7 +24,7 @@ std::optional<TensorType> declared_type(const Graph& graph, ValueId id) {
 
 /// Whether the output is one input after the other.
 bool is_sequence(const Node& node, const TensorType& out) {
-  if (node.op->name != "Concat" || !node.op->domain.empty()) return false;
+  if (node.op->role != Role::kConcat) return false;
   const auto given = node.attributes.integer("axis", 1);
   if (!given) return false;
   const auto axis = tensor::normalise_axis(*given, out.shape.rank());

@@ -33,20 +33,16 @@ Call call_of(const Node& node, std::span<const Tensor* const> inputs) {
 }
 
 bool is_required(const kernels::Operator& op, int input) {
-  return input < op.inputs_min || op.inputs_max == limits::kNodeInputsMax;
+  return input < op.inputs.min || op.inputs.max == limits::kNodeInputsMax;
 }
 
 bool is_tensor_or_nothing(const Value* value) { return value == nullptr || !value->is_sequence(); }
-
-bool is_by_image(const Node& node) {
-  return node.op->domain == "commensal" && node.op->name == "ByImage";
-}
 
 // Operators that compute see tensors only; those on values take what is left.
 bool runs_on_values(const kernels::Operator& op, std::span<const Value* const> inputs) {
   if (op.values == nullptr) return false;
   const auto is_tensor = [](const Value* value) { return value != nullptr && value->is_tensor(); };
-  return op.infer == nullptr || !std::ranges::all_of(inputs, is_tensor);
+  return op.judge->infer == nullptr || !std::ranges::all_of(inputs, is_tensor);
 }
 
 }  // namespace
@@ -57,7 +53,7 @@ namespace {
 /// inference checks elements too.
 std::vector<tensor::TensorType> planned_types(const Graph& graph, const Node& node) {
   std::vector<tensor::TensorType> types;
-  if (node.op->domain != "commensal") return types;
+  if (!node.op->is_internal()) return types;
   for (const ValueId id : node.outputs) {
     const Declared& declared = graph.values[static_cast<std::size_t>(id)].declared;
     const auto shape = tensor::Shape::of(declared.dims);
@@ -181,7 +177,7 @@ Result<Program::Values> Program::run_kernel(std::size_t index, std::span<const V
   call.inputs = codes.inputs();
   call.outputs = inferred_[index];
   if (call.outputs.empty()) {
-    COMMENSAL_ASSIGN(call.outputs, node.op->infer(call));
+    COMMENSAL_ASSIGN(call.outputs, node.op->judge->infer(call));
   }
   core::check(static_cast<int>(call.outputs.size()) == call.output_count,
               "an operator infers each of its outputs");
@@ -197,7 +193,7 @@ Result<Program::Values> Program::run_kernel(std::size_t index, std::span<const V
   kernels::Workspace workspace{machine.arena, machine.threads,
                                machine.isa.value_or(kernels::Isa::kAvx2), packed_[index].get()};
   const bool fast = machine.isa && node.op->cpu != nullptr;
-  COMMENSAL_TRY((fast ? node.op->cpu : node.op->ref)(call, outputs, workspace));
+  COMMENSAL_TRY((fast ? node.op->cpu : node.op->judge->run)(call, outputs, workspace));
   if (machine.tracer != nullptr) machine.tracer->after_node(node, call, outputs);
   outputs = codes.decoded(std::move(outputs));
   return Values(std::make_move_iterator(outputs.begin()), std::make_move_iterator(outputs.end()));
@@ -213,7 +209,7 @@ Result<Program::Values> Program::run_node(std::size_t index, const Values& value
   for (const ValueId id : node.inputs) {
     inputs.push_back(id == kAbsent ? nullptr : &values[static_cast<std::size_t>(id)]);
   }
-  if (is_by_image(node)) {
+  if (node.op->role == kernels::Role::kByImage) {
     return run_by_image(inner_[index][0], inputs, inferred_[index], machine);
   }
   if (!runs_on_values(*node.op, inputs)) return run_kernel(index, inputs, memory, machine);

@@ -5,36 +5,21 @@
 namespace commensal::graph {
 
 using kernels::Call;
-using kernels::Kind;
 using kernels::Operator;
 
 namespace {
 
-// Of every output: its input channels times the taps.
-std::int64_t steps_of_conv(const Call& call) {
-  const tensor::Shape& weights = call.in(1).shape();
-  return weights.rank() == 0 || weights[0] == 0 ? 0 : weights.elements() / weights[0];
-}
-
-std::int64_t steps_of_row(const Call& call) {
-  const tensor::Shape& shape = call.in(0).shape();
-  return shape.rank() == 0 ? 1 : shape[shape.rank() - 1];
-}
-
 // An element in the middle has all its steps; the first one may lie in a corner.
 std::int64_t steps_of_element(const Operator& op, const Call& call, int output,
                               std::int64_t elements) {
-  return std::max(op.steps(call, output, elements / 9 * 4),
-                  op.steps(call, output, elements / 7 * 3));
+  return std::max(op.judge->steps(call, output, elements / 9 * 4),
+                  op.judge->steps(call, output, elements / 7 * 3));
 }
 
 // The steps of one output's element, 0 where it is no reduction.
 std::int64_t steps_of(const Operator& op, const Call& call, int output, std::int64_t elements) {
-  if (op.name == "Conv") return steps_of_conv(call);
-  if (op.steps != nullptr) return steps_of_element(op, call, output, elements);
-  if (op.kind != Kind::kDotProduct) return 0;
-  // Operators of optimised graphs, which have no more than `infer` and `cpu`.
-  return op.name.ends_with("Conv") ? steps_of_conv(call) : steps_of_row(call);
+  if (op.cost != nullptr) return op.cost(call);
+  return op.judge->steps != nullptr ? steps_of_element(op, call, output, elements) : 0;
 }
 
 }  // namespace

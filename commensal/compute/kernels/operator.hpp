@@ -3,6 +3,7 @@
 
 #include <commensal/base/core/result.hpp>
 #include <commensal/compute/kernels/attributes.hpp>
+#include <commensal/compute/kernels/columns.hpp>
 #include <commensal/compute/kernels/pack_store.hpp>
 #include <commensal/compute/kernels/thread_pool.hpp>
 #include <commensal/compute/tensor/arena.hpp>
@@ -14,8 +15,8 @@
 #include <string_view>
 #include <vector>
 
-/// Operators are data: one row of the table (table.cpp), one small file in ref/ and, where speed
-/// asks for it, one in cpu/. The dispatch (graph/) knows nothing of their meaning.
+/// Operators are data: rows of the table (table_*.hpp), a small file in ref/ and, where speed asks
+/// for it, one in cpu/. Whatever else the program knows of an operator is a column of its row.
 namespace commensal::kernels {
 
 using tensor::Tensor;
@@ -83,12 +84,24 @@ using KernelFn = core::Result<void> (*)(const Call&, std::span<Tensor> outputs, 
 using PackFn = core::Result<std::shared_ptr<const Packed>> (*)(const Call&, Isa);
 /// Appends the input elements that output element `index` depends on, ascending, each once.
 using ReadsFn = void (*)(const Call&, int output, std::int64_t index, std::vector<ElementRef>&);
-/// Computes one output element exactly as `ref` does.
+/// Computes one output element exactly as `run` does.
 using ElementFn = Scalar (*)(const Call&, int output, std::int64_t index);
 /// The accumulator of that element after `steps` steps of its reduction; 0 steps is its start.
 using PartialFn = Scalar (*)(const Call&, int output, std::int64_t index, std::int64_t steps);
 /// Number of steps of that element's reduction.
 using StepsFn = std::int64_t (*)(const Call&, int output, std::int64_t index);
+
+/// An operator as the judge has it: what ref/ makes of one Plan (ref/plan.hpp). Operators of
+/// optimised graphs have `infer` only: they give the bits of what they stand for.
+struct Judge {
+  InferFn infer = nullptr;
+  KernelFn run = nullptr;
+  ReadsFn reads = nullptr;
+  ElementFn element = nullptr;
+  StepsFn steps = nullptr;  // with partial; null where there is no reduction
+  PartialFn partial = nullptr;
+};
+inline constexpr Judge kNoJudge = {};
 
 /// The graphs among a node's attributes, for the operators that run them.
 class Subgraphs {
@@ -128,52 +141,76 @@ struct ValueCall {
 /// Checks its inputs and returns all outputs.
 using ValuesFn = core::Result<std::vector<Value>> (*)(const ValueCall&);
 
-/// How an operator's outputs depend on its inputs; audits choose their method by it.
-enum class Kind {
-  kElementwise,  // element i of broadcast inputs
-  kMovement,     // copies elements, changes no bits
-  kDotProduct,   // fused multiply-add chains
-  kReduction,    // any other fold over several elements
-  kConstant,     // no inputs
-  kStructure,    // has `values` only
-};
+/// Steps of the reduction of an output element in the middle, roughly and at once.
+using CostFn = std::int64_t (*)(const Call&);
 
-/// How an operator takes tensors of strings.
-enum class Strings {
-  kRefused,
-  kCodes,  // it runs on int64 codes in their place: string_codes.hpp
-  kOwn,    // its kernel reads and makes them; such an output is left for it to assign
-};
+namespace batching {
+struct Trial;
+/// Why a node may mix rows; empty where row i of every output depends on row i of the batched
+/// inputs only. That the outputs have as many rows is for the caller to check.
+using Rule = std::string (*)(const Trial&);
+}  // namespace batching
 
-/// One row: a version range of one operator.
+/// The domain of operators that no model file can ask for: what an optimised graph has in place of
+/// several of the model's (graph/optimise).
+inline constexpr std::string_view kInternalDomain = "commensal";
+
+/// One row: a version range of one operator. What is not said is as it is here.
 struct Operator {
-  std::string_view domain;  // "" is the default ONNX domain
+  struct Count {
+    int min = 1, max = 1;
+  };
+  struct Batching {
+    batching::Rule rule = nullptr;  // null: it may mix rows
+    RowCounts counts = RowCounts::kLost;
+  };
+  struct Codes {  // which inputs and outputs are strings, if any is
+    Places inputs{1}, outputs{1};
+  };
+
   std::string_view name;
-  int since = 1;  // first opset
-  int until = 0;  // last opset, 0: still in force
-  int inputs_min = 0, inputs_max = 0;
+  std::string_view domain = {};  // "" is the default ONNX domain
+  int since = 1;                 // first opset
+  int until = 0;                 // last opset, 0: still in force
+  Count inputs = {};
   int outputs_max = 1;
   Kind kind = Kind::kElementwise;
-  Strings strings = Strings::kRefused;
-  InferFn infer = nullptr;
-  KernelFn ref = nullptr;
-  KernelFn cpu = nullptr;  // null: ref serves
+  const Judge* judge = &kNoJudge;
+  KernelFn cpu = nullptr;  // null: the judge serves
   PackFn pack = nullptr;
-  ReadsFn reads = nullptr;
-  ElementFn element = nullptr;  // null where the output is strings
-  StepsFn steps = nullptr;      // with partial; null where there is no reduction
-  PartialFn partial = nullptr;
-  ValuesFn values = nullptr;  // used where there is no `infer`, or an input is not a tensor
+  Cuda cuda = Cuda::kNone;
+  ValuesFn values = nullptr;  // used where the judge has no `infer`, or an input is not a tensor
+  Strings strings = Strings::kRefused;
+  Codes codes = {};  // with Strings::kCodes
+  Batching batching = {};
+  CostFn cost = nullptr;  // null: the judge's `steps` tell
+  Role role = Role::kNone;
+  /// The inputs whose elements decide the outputs' types. Absent: none of them if it is elementwise
+  /// or a dot product; all others are not inferred before they run.
+  std::optional<Places> shaping = {};
+  /// The inputs whose elements decide which elements of others are read, or the outputs' types.
+  /// Absent: none if it is elementwise or a dot product, else all but the first.
+  std::optional<Places> steering = {};
+  bool canonical = false;  // the only NaN among its floats is the canonical one
+  bool by_image = false;   // image i of the output is a function of image i of inputs in blocks
+
+  constexpr bool is_internal() const { return domain == kInternalDomain; }
 };
 
 /// Tensors for the types in `call.outputs`, undefined where the kernel makes them itself.
 core::Result<std::vector<Tensor>> allocate_outputs(const Call& call, tensor::Arena& arena);
 
-/// All rows, in alphabetical order.
+/// All rows, each operator's in the order of their opsets: those that a model may ask for in
+/// alphabetical order, then those of optimised graphs.
 std::span<const Operator> operator_table();
+/// Without those of optimised graphs.
+std::span<const Operator> model_operators();
 
-/// Error: kUnsupported, naming operator, domain and opset.
+/// Among model_operators(). Error: kUnsupported, naming operator, domain and opset.
 core::Result<const Operator*> find_operator(std::string_view domain, std::string_view name,
                                             int opset);
+
+/// Checked: there is such an operator in that opset.
+const Operator& operator_of(Role role, int opset);
 
 }  // namespace commensal::kernels

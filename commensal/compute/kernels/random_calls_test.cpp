@@ -73,7 +73,7 @@ class Runner {
   }
 
   bool infer() {
-    auto types = op_->infer(call_);
+    auto types = op_->judge->infer(call_);
     if (types) call_.outputs = *std::move(types);
     return types.has_value();
   }
@@ -132,7 +132,7 @@ class Runner {
         Scalar expected{outputs[o].dtype(), 0};
         std::memcpy(&expected.bits, outputs[o].bytes().data() + static_cast<std::size_t>(i) * size,
                     size);
-        const Scalar got = op_->element(call_, static_cast<int>(o), i);
+        const Scalar got = op_->judge->element(call_, static_cast<int>(o), i);
         ASSERT_EQ(got, expected) << text() << ": element " << i << " of output " << o << " is "
                                  << fmt::format("{:x}, alone {:x}", expected.bits, got.bits);
       }
@@ -158,7 +158,7 @@ std::string difference(const std::vector<Tensor>& got, const std::vector<Tensor>
 }
 
 void check_call(Runner& runner, std::span<const std::unique_ptr<ThreadPool>> pools) {
-  const auto expected = runner.run(runner.op().ref, *pools[0], Isa::kAvx2, nullptr);
+  const auto expected = runner.run(runner.op().judge->run, *pools[0], Isa::kAvx2, nullptr);
   runner.check_elements(expected);
   if (runner.op().cpu == nullptr) return;
   for (const Isa isa : available_isas()) {

@@ -6,57 +6,6 @@
 namespace commensal::kernels {
 namespace {
 
-// Bit i: input or output i holds strings, if the call is on strings at all.
-struct Row {
-  std::string_view name;
-  std::uint32_t inputs;
-  std::uint32_t outputs;
-};
-
-constexpr std::uint32_t kNone = 0, kFirst = 1, kSecond = 2, kBoth = 3, kThird = 4;
-constexpr std::uint32_t kAll = ~std::uint32_t{0};
-
-bool is_in(std::uint32_t set, std::size_t i) { return set == kAll || (i < 32 && (set >> i & 1)); }
-
-constexpr Row kRows[] = {
-    {"ArrayFeatureExtractor", kFirst, kFirst},
-    {"CenterCropPad", kFirst, kFirst},
-    {"Compress", kFirst, kFirst},
-    {"Concat", kAll, kFirst},
-    {"DepthToSpace", kFirst, kFirst},
-    {"Equal", kBoth, kNone},
-    {"Expand", kFirst, kFirst},
-    {"Flatten", kFirst, kFirst},
-    {"Gather", kFirst, kFirst},
-    {"GatherElements", kFirst, kFirst},
-    {"GatherND", kFirst, kFirst},
-    {"Identity", kFirst, kFirst},
-    {"OneHot", kThird, kFirst},
-    {"Pad", kFirst | kThird, kFirst},
-    {"Reshape", kFirst, kFirst},
-    {"ReverseSequence", kFirst, kFirst},
-    {"Scatter", kFirst | kThird, kFirst},
-    {"ScatterElements", kFirst | kThird, kFirst},
-    {"ScatterND", kFirst | kThird, kFirst},
-    {"Shape", kFirst, kNone},
-    {"Size", kFirst, kNone},
-    {"Slice", kFirst, kFirst},
-    {"SpaceToDepth", kFirst, kFirst},
-    {"Split", kFirst, kAll},
-    {"Squeeze", kFirst, kFirst},
-    {"Tile", kFirst, kFirst},
-    {"Transpose", kFirst, kFirst},
-    {"Unique", kFirst, kFirst},
-    {"Unsqueeze", kFirst, kFirst},
-    {"Where", kSecond | kThird, kFirst},
-};
-
-const Row* find(std::string_view domain, std::string_view name) {
-  const Row* row = std::ranges::find(kRows, name, &Row::name);
-  const bool is_ours = domain.empty() || domain == "ai.onnx.ml";
-  return is_ours && row != std::end(kRows) ? row : nullptr;
-}
-
 bool is_strings(const Tensor* tensor) {
   return tensor != nullptr && tensor->dtype() == tensor::DType::kString;
 }
@@ -71,10 +20,10 @@ Tensor coded(const Tensor& strings, const std::vector<std::string_view>& pool) {
 }
 
 // Codes are ranks: they may be moved and compared, never added up or mixed with numbers.
-core::Result<void> check_strings(const Row& row, const Call& call) {
+core::Result<void> check_strings(Places inputs, const Call& call) {
   for (std::size_t i = 0; i < call.inputs.size(); ++i) {
     const Tensor* input = call.inputs[i];
-    if (input == nullptr || is_strings(input) == is_in(row.inputs, i)) continue;
+    if (input == nullptr || is_strings(input) == inputs.has(i)) continue;
     return core::fail(core::ErrorCode::kInvalidArgument, "input {} must {}be strings here", i,
                       is_strings(input) ? "not " : "");
   }
@@ -85,10 +34,6 @@ core::Result<void> check_strings(const Row& row, const Call& call) {
 
 }  // namespace
 
-bool takes_codes(std::string_view domain, std::string_view name) {
-  return find(domain, name) != nullptr;
-}
-
 core::Result<StringCodes> StringCodes::of(const Operator& op, const Call& call) {
   StringCodes made;
   made.inputs_.assign(call.inputs.begin(), call.inputs.end());
@@ -96,9 +41,8 @@ core::Result<StringCodes> StringCodes::of(const Operator& op, const Call& call) 
   if (op.strings == Strings::kRefused) {
     return core::fail(core::ErrorCode::kUnsupported, "it takes no strings");
   }
-  const Row& row = *find(op.domain, op.name);
-  COMMENSAL_TRY(check_strings(row, call));
-  made.outputs_ = row.outputs;
+  COMMENSAL_TRY(check_strings(op.codes.inputs, call));
+  made.outputs_ = op.codes.outputs;
   made.pool_.push_back("");
   for (const Tensor* input : call.inputs) {
     if (!is_strings(input)) continue;
@@ -118,7 +62,7 @@ core::Result<StringCodes> StringCodes::of(const Operator& op, const Call& call) 
 std::vector<Tensor> StringCodes::decoded(std::vector<Tensor> outputs) const {
   if (pool_.empty()) return outputs;
   for (std::size_t i = 0; i < outputs.size(); ++i) {
-    if (!is_in(outputs_, i)) continue;
+    if (!outputs_.has(i)) continue;
     std::vector<std::string_view> texts;
     texts.reserve(static_cast<std::size_t>(outputs[i].elements()));
     for (const std::int64_t code : outputs[i].data<std::int64_t>()) {

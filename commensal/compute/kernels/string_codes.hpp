@@ -9,9 +9,6 @@
 /// means. So no kernel knows of strings.
 namespace commensal::kernels {
 
-/// Whether the operator runs on codes.
-bool takes_codes(std::string_view domain, std::string_view name);
-
 /// The inputs of one call, strings replaced by their codes. Refers to the strings of the
 /// call. Must not be moved while the span of inputs is in use.
 class StringCodes {
@@ -30,7 +27,7 @@ class StringCodes {
   std::vector<std::unique_ptr<const Tensor>> coded_;
   std::vector<std::string_view> pool_;  // sorted; empty where there are no strings
   std::vector<std::shared_ptr<const void>> owners_;
-  std::uint32_t outputs_ = 0;  // bit i: output i holds codes
+  Places outputs_;  // that hold codes
 };
 
 }  // namespace commensal::kernels

@@ -1,46 +1,62 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <commensal/compute/kernels/string_codes.hpp>
-#include <commensal/compute/kernels/table.hpp>
+#include <array>
+#include <commensal/base/core/check.hpp>
+#include <commensal/compute/kernels/table_arithmetic.hpp>
+#include <commensal/compute/kernels/table_attention.hpp>
+#include <commensal/compute/kernels/table_internal.hpp>
+#include <commensal/compute/kernels/table_losses.hpp>
+#include <commensal/compute/kernels/table_ml.hpp>
+#include <commensal/compute/kernels/table_movement.hpp>
+#include <commensal/compute/kernels/table_places.hpp>
+#include <commensal/compute/kernels/table_products.hpp>
+#include <commensal/compute/kernels/table_quantised.hpp>
+#include <commensal/compute/kernels/table_recurrent.hpp>
+#include <commensal/compute/kernels/table_reductions.hpp>
+#include <commensal/compute/kernels/table_signal.hpp>
+#include <commensal/compute/kernels/table_strings.hpp>
+#include <commensal/compute/kernels/table_structure.hpp>
+#include <commensal/compute/kernels/table_trig.hpp>
+#include <tuple>
 
 namespace commensal::kernels {
 namespace {
 
-Operator operator_of(const Row& row) {
-  Operator made;
-  made.domain = row.domain;
-  made.name = row.name;
-  made.since = row.since;
-  made.until = row.until;
-  made.inputs_min = row.inputs_min;
-  made.inputs_max = row.inputs_max;
-  made.outputs_max = row.outputs_max;
-  made.kind = row.kind;
-  made.strings = takes_codes(row.domain, row.name) ? Strings::kCodes : row.strings;
-  made.infer = row.columns.infer;
-  made.ref = row.columns.ref;
-  made.cpu = row.cpu.kernel;
-  made.pack = row.cpu.pack;
-  made.reads = row.columns.reads;
-  made.element = row.columns.element;
-  made.steps = row.columns.steps;
-  made.partial = row.columns.partial;
-  made.values = row.values;
-  return made;
+constexpr bool comes_before(const Operator& a, const Operator& b) {
+  return std::tuple(a.is_internal(), a.name, a.since) <
+         std::tuple(b.is_internal(), b.name, b.since);
 }
 
-std::vector<Operator> build_table() {
-  std::vector<Operator> table;
-  for (const auto& rows :
-       {product_rows(), arithmetic_rows(), movement_rows(), place_rows(), reduction_rows(),
-        loss_rows(), trig_rows(), quantised_rows(), recurrent_rows(), structure_rows(),
-        signal_rows(), attention_rows(), string_rows(), ml_rows()}) {
-    for (const Row& row : rows) table.push_back(operator_of(row));
+template <std::size_t... kSizes>
+constexpr auto joined(const Operator (&... groups)[kSizes]) {
+  std::array<Operator, (kSizes + ...)> all;
+  auto end = all.begin();
+  ((end = std::copy(std::begin(groups), std::end(groups), end)), ...);
+  std::sort(all.begin(), all.end(), comes_before);
+  return all;
+}
+
+constexpr auto kTable =
+    joined(kArithmeticRows, kAttentionRows, kLossRows, kMlRows, kMovementRows, kPlaceRows,
+           kProductRows, kQuantisedRows, kRecurrentRows, kReductionRows, kSignalRows, kStringRows,
+           kStructureRows, kTrigRows, kBlockedRows, kTransformerRows, kGraphRows);
+
+constexpr std::size_t kModelRows =
+    static_cast<std::size_t>(std::ranges::count(kTable, false, &Operator::is_internal));
+
+constexpr bool has_one_operator_a_role() {
+  for (const Operator& a : kTable) {
+    for (const Operator& b : kTable) {
+      const bool same = a.role == b.role && a.role != Role::kNone;
+      if (same && std::tie(a.domain, a.name) != std::tie(b.domain, b.name)) return false;
+    }
   }
-  std::sort(table.begin(), table.end(), [](const Operator& a, const Operator& b) {
-    return std::pair(a.name, a.since) < std::pair(b.name, b.since);
-  });
-  return table;
+  return true;
+}
+static_assert(has_one_operator_a_role());
+
+constexpr bool is_in_force(const Operator& op, int opset) {
+  return opset >= op.since && (op.until == 0 || opset <= op.until);
 }
 
 }  // namespace
@@ -55,23 +71,26 @@ core::Result<std::vector<Tensor>> allocate_outputs(const Call& call, tensor::Are
   return outputs;
 }
 
-std::span<const Operator> operator_table() {
-  static const std::vector<Operator> table = build_table();
-  return table;
-}
+std::span<const Operator> operator_table() { return kTable; }
+
+std::span<const Operator> model_operators() { return operator_table().first(kModelRows); }
 
 core::Result<const Operator*> find_operator(std::string_view domain, std::string_view name,
                                             int opset) {
   const std::string_view asked = domain == "ai.onnx" ? "" : domain;
-  for (const Operator& row : operator_table()) {
-    if (row.domain == asked && row.name == name && opset >= row.since &&
-        (row.until == 0 || opset <= row.until)) {
-      return &row;
-    }
+  for (const Operator& row : model_operators()) {
+    if (row.domain == asked && row.name == name && is_in_force(row, opset)) return &row;
   }
   return core::fail(core::ErrorCode::kUnsupported,
                     "operator {} of domain '{}' is not supported at opset {}", name,
                     asked.empty() ? "ai.onnx" : asked, opset);
+}
+
+const Operator& operator_of(Role role, int opset) {
+  const auto found = std::ranges::find_if(
+      kTable, [&](const Operator& row) { return row.role == role && is_in_force(row, opset); });
+  core::check(found != kTable.end(), "an operator of that role is in the table");
+  return *found;
 }
 
 }  // namespace commensal::kernels

@@ -53,18 +53,18 @@ std::vector<std::int64_t> some_elements(std::int64_t count, std::int64_t most) {
 }
 
 TEST(Table, IsInAlphabeticalOrderAndComplete) {
-  const auto table = operator_table();
+  const auto table = model_operators();
   for (std::size_t i = 0; i < table.size(); ++i) {
     const Operator& row = table[i];
-    const bool computes = row.infer != nullptr;
+    const bool computes = row.judge->infer != nullptr;
     EXPECT_TRUE(computes || row.values != nullptr) << row.name;
-    EXPECT_EQ(computes, row.ref != nullptr) << row.name;
+    EXPECT_EQ(computes, row.judge->run != nullptr) << row.name;
     EXPECT_EQ(computes, row.kind != Kind::kStructure) << row.name;
     const bool audited = computes && row.strings != Strings::kOwn;
-    EXPECT_TRUE(!audited || (row.reads && row.element)) << row.name;
-    EXPECT_EQ(row.steps == nullptr, row.partial == nullptr) << row.name;
-    EXPECT_TRUE(row.kind != Kind::kDotProduct || row.steps != nullptr) << row.name;
-    EXPECT_LE(row.inputs_min, row.inputs_max) << row.name;
+    EXPECT_TRUE(!audited || (row.judge->reads && row.judge->element)) << row.name;
+    EXPECT_EQ(row.judge->steps == nullptr, row.judge->partial == nullptr) << row.name;
+    EXPECT_TRUE(row.kind != Kind::kDotProduct || row.judge->steps != nullptr) << row.name;
+    EXPECT_LE(row.inputs.min, row.inputs.max) << row.name;
     if (i == 0) continue;
     EXPECT_LE(table[i - 1].name, row.name);
     const bool follows = table[i - 1].name == row.name;
@@ -75,7 +75,7 @@ TEST(Table, IsInAlphabeticalOrderAndComplete) {
 TEST(Table, HasASampleForEveryRow) {
   std::set<const Operator*> seen;
   for (const Sample& sample : all_samples()) seen.insert(&SampleCall(sample).op());
-  for (const Operator& row : operator_table()) {
+  for (const Operator& row : model_operators()) {
     // Those on values are tested through graphs: graph/values_test.cpp.
     EXPECT_TRUE(seen.contains(&row) || row.kind == Kind::kStructure) << row.name;
   }
@@ -93,12 +93,12 @@ TEST(Table, FindsByOpset) {
 
 TEST(Table, ElementEqualsRefBitForBit) {
   for_all_calls([](SampleCall& made) {
-    if (made.op().element == nullptr) return;  // makes strings
+    if (made.op().judge->element == nullptr) return;  // makes strings
     const auto outputs = made.run_ref();
     for (int o = 0; o < static_cast<int>(outputs.size()); ++o) {
       const Tensor& output = outputs[static_cast<std::size_t>(o)];
       for (const std::int64_t i : some_elements(output.elements(), 60)) {
-        ASSERT_EQ(made.op().element(made.call(), o, i), scalar_at(output, i))
+        ASSERT_EQ(made.op().judge->element(made.call(), o, i), scalar_at(output, i))
             << describe(made) << ", element " << i << " of output " << o;
       }
     }
@@ -125,14 +125,14 @@ Tensor perturbed(const Tensor& input, std::int64_t index) {
 
 void expect_sound_reads(SampleCall& made, int output, std::int64_t index) {
   std::vector<ElementRef> reads;
-  made.op().reads(made.call(), output, index, reads);
+  made.op().judge->reads(made.call(), output, index, reads);
   EXPECT_TRUE(std::is_sorted(reads.begin(), reads.end())) << describe(made);
   EXPECT_EQ(std::adjacent_find(reads.begin(), reads.end()), reads.end()) << describe(made);
   for (const ElementRef& one : reads) {
     ASSERT_TRUE(made.call().has(one.input)) << describe(made);
     ASSERT_LT(one.index, made.call().in(one.input).elements()) << describe(made);
   }
-  const Scalar before = made.op().element(made.call(), output, index);
+  const Scalar before = made.op().judge->element(made.call(), output, index);
   for (int i = 0; i < static_cast<int>(made.sample().inputs.size()); ++i) {
     if (!made.call().has(i)) continue;
     for (const std::int64_t e : some_elements(made.call().in(i).elements(), 12)) {
@@ -142,7 +142,7 @@ void expect_sound_reads(SampleCall& made, int output, std::int64_t index) {
       input = perturbed(input, e);
       SampleCall changed(other);
       ASSERT_TRUE(changed.infer().has_value()) << describe(made);
-      EXPECT_EQ(changed.op().element(changed.call(), output, index), before)
+      EXPECT_EQ(changed.op().judge->element(changed.call(), output, index), before)
           << describe(made) << ": element " << index << " of output " << output
           << " depends on element " << e << " of input " << i;
     }
@@ -153,7 +153,7 @@ TEST(Table, ReadsNamesAllThatAnElementDependsOn) {
   for (const Sample& sample : all_samples()) {
     SampleCall made(sample);
     ASSERT_TRUE(made.infer().has_value());
-    if (made.op().element == nullptr) continue;
+    if (made.op().judge->element == nullptr) continue;
     for (int o = 0; o < static_cast<int>(made.call().outputs.size()); ++o) {
       const std::int64_t count = made.call().outputs[static_cast<std::size_t>(o)].shape.elements();
       for (const std::int64_t i : some_elements(count, 5)) expect_sound_reads(made, o, i);
@@ -173,13 +173,13 @@ TEST(Table, PartialEndsWhereTheElementBegins) {
   for (const Sample& sample : all_samples()) {
     SampleCall made(sample);
     ASSERT_TRUE(made.infer().has_value());
-    if (made.op().steps == nullptr) continue;
-    const std::int64_t steps = made.op().steps(made.call(), 0, 0);
+    if (made.op().judge->steps == nullptr) continue;
+    const std::int64_t steps = made.op().judge->steps(made.call(), 0, 0);
     EXPECT_GE(steps, 0) << describe(made);
-    for (std::int64_t k = 0; k <= steps; ++k) made.op().partial(made.call(), 0, 0, k);
+    for (std::int64_t k = 0; k <= steps; ++k) made.op().judge->partial(made.call(), 0, 0, k);
     if (!plain.contains(sample.name)) continue;
-    const Scalar last = made.op().partial(made.call(), 0, 0, steps);
-    EXPECT_EQ(as_float(made.op().element(made.call(), 0, 0)), as_float(last) + 0.0f)
+    const Scalar last = made.op().judge->partial(made.call(), 0, 0, steps);
+    EXPECT_EQ(as_float(made.op().judge->element(made.call(), 0, 0)), as_float(last) + 0.0f)
         << describe(made);
     ++checked;
   }
@@ -193,9 +193,9 @@ TEST(Table, PartialTakesOneFusedStepAtATime) {
                           Tensor::of<float>({3, 1}, std::array{7.0f, 11.0f, 13.0f})}});
   ASSERT_TRUE(made.infer().has_value());
   const float expected[] = {0, 14, 47, 112};
-  ASSERT_EQ(made.op().steps(made.call(), 0, 0), 3);
+  ASSERT_EQ(made.op().judge->steps(made.call(), 0, 0), 3);
   for (int k = 0; k <= 3; ++k) {
-    EXPECT_EQ(as_float(made.op().partial(made.call(), 0, 0, k)), expected[k]);
+    EXPECT_EQ(as_float(made.op().judge->partial(made.call(), 0, 0, k)), expected[k]);
   }
 }
 

@@ -44,7 +44,7 @@ struct Running {
     const auto found = kernels::find_operator("", sample.name, sample.opset);
     if (!found || (*found)->infer == nullptr) return false;
     op = *found;
-    auto types = op->infer(call);
+    auto types = op->judge->infer(call);
     if (!types) return false;
     call.outputs = *std::move(types);
     for (const auto& type : call.outputs) {
@@ -54,7 +54,7 @@ struct Running {
       outputs.push_back(*Tensor::allocate(arena, type));
     }
     kernels::Workspace workspace{arena, one};
-    return op->ref(call, outputs, workspace).has_value();
+    return op->judge->run(call, outputs, workspace).has_value();
   }
   NodeCall describe() const {
     NodeCall made;

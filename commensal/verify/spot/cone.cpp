@@ -75,7 +75,8 @@ class Walk {
 
 bool Walk::can_be_parted(const Node& node) const {
   const kernels::Operator& op = *node.op;
-  if (op.infer == nullptr || op.element == nullptr || op.reads == nullptr) return false;
+  if (op.judge->infer == nullptr || op.judge->element == nullptr || op.judge->reads == nullptr)
+    return false;
   const auto known = [&](ValueId id) { return id == kAbsent || has_elements(type(id)); };
   return std::ranges::all_of(node.inputs, known) && std::ranges::all_of(node.outputs, known);
 }
@@ -133,7 +134,7 @@ Result<void> Walk::look_back(std::size_t n) {
     if (node.outputs[o] == kAbsent) continue;
     for (const std::int64_t index : at(node.outputs[o]).wanted) {
       read.clear();
-      node.op->reads(call, static_cast<int>(o), index, read);
+      node.op->judge->reads(call, static_cast<int>(o), index, read);
       for (const auto& [input, element] : read) {
         want(node.inputs[static_cast<std::size_t>(input)], element);
       }
@@ -200,7 +201,7 @@ Result<kernels::Call> Walk::call_of(const Node& node, std::vector<const Tensor*>
   call.attributes = &node.attributes;
   call.inputs = inputs;
   call.output_count = static_cast<int>(node.outputs.size());
-  COMMENSAL_ASSIGN(call.outputs, node.op->infer(call));
+  COMMENSAL_ASSIGN(call.outputs, node.op->judge->infer(call));
   return call;
 }
 
@@ -216,7 +217,7 @@ Result<void> Walk::compute(std::size_t n) {
       COMMENSAL_ASSIGN(value.part, Sheet::of(*type(node.outputs[o])));
     }
     for (const std::int64_t index : value.wanted) {
-      value.part->put(index, node.op->element(call, static_cast<int>(o), index).bits);
+      value.part->put(index, node.op->judge->element(call, static_cast<int>(o), index).bits);
     }
     work_.elements += value.wanted.size();
   }

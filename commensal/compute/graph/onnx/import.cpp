@@ -160,19 +160,19 @@ class Builder {
     if (opset == opsets_.end()) {
       return fail(ErrorCode::kInvalidArgument, "the model imports no opset of domain '{}'", domain);
     }
-    if (domain.empty() && proto.op_type() == "Constant") return add_constant(proto);
     Node node;
     node.name = name_of(proto, index);
     node.opset = opset->second;
     COMMENSAL_ASSIGN(node.op, kernels::find_operator(domain, proto.op_type(), opset->second));
+    if (node.op->role == kernels::Role::kConstant) return add_constant(proto);
     COMMENSAL_ASSIGN(node.attributes, to_attributes(proto, files_));
     COMMENSAL_TRY(add_subgraphs(proto, node));
     node.inputs = ids_of(proto.input(), &Builder::used);
     node.outputs = ids_of(proto.output(), &Builder::id_of);
     const auto inputs = static_cast<int>(node.inputs.size());
-    if (inputs < node.op->inputs_min || inputs > node.op->inputs_max) {
+    if (inputs < node.op->inputs.min || inputs > node.op->inputs.max) {
       return fail(ErrorCode::kInvalidArgument, "{} inputs, expected {} to {}", inputs,
-                  node.op->inputs_min, node.op->inputs_max);
+                  node.op->inputs.min, node.op->inputs.max);
     }
     if (node.outputs.empty()) return fail(ErrorCode::kInvalidArgument, "it makes nothing");
     if (static_cast<int>(node.outputs.size()) > node.op->outputs_max) {

@@ -35,8 +35,8 @@ struct Scaled {
   ScoreStep step;
 };
 std::optional<Scaled> scaled(const Rewriter& rewriter, ValueId id) {
-  for (const auto& [name, kind] : {std::pair("Mul", '*'), std::pair("Div", '/')}) {
-    const Node* node = made_by(rewriter, id, name);
+  for (const auto& [role, kind] : {std::pair(Role::kMul, '*'), std::pair(Role::kDiv, '/')}) {
+    const Node* node = made_by(rewriter, id, role);
     if (node == nullptr) continue;
     const auto found = with_number(rewriter, *node, kind == '*');
     if (!found || rewriter.type(found->value) == nullptr) return std::nullopt;
@@ -101,11 +101,11 @@ const Node* Matcher::add(const Node& node) {
 
 const Node* Matcher::scores(ValueId id) {
   if (!is_float(rewriter_, id)) return nullptr;
-  if (const Node* product = made_by(rewriter_, id, "MatMul")) {
+  if (const Node* product = made_by(rewriter_, id, Role::kMatMul)) {
     scores_dims_ = dims_of(rewriter_, id);
     return scores_dims_.size() >= 2 ? product : nullptr;
   }
-  if (const Node* node = made_by(rewriter_, id, "Reshape")) {
+  if (const Node* node = made_by(rewriter_, id, Role::kReshape)) {
     return own(node->inputs[0]) ? scores(node->inputs[0]) : nullptr;
   }
   if (const auto found = scaled(rewriter_, id)) {
@@ -113,7 +113,7 @@ const Node* Matcher::scores(ValueId id) {
     if (product != nullptr) call_.steps.push_back(found->step);
     return product;
   }
-  const Node* node = made_by(rewriter_, id, "Add");
+  const Node* node = made_by(rewriter_, id, Role::kAdd);
   return node == nullptr ? nullptr : add(*node);
 }
 
@@ -185,14 +185,14 @@ std::size_t Matcher::set_output(std::size_t last) {
   View view{y_, 0, dims, {}};
   const auto strides = tensor::strides_of(rewriter_.type(y_)->shape);
   view.strides.assign(strides.begin(), strides.begin() + static_cast<long>(dims.size()));
-  const auto next = [&](std::string_view name) -> std::optional<std::size_t> {
+  const auto next = [&](Role role) -> std::optional<std::size_t> {
     const auto user = rewriter_.only_user(y_);
-    const bool follows = user && is_plain(rewriter_.node(*user), name) &&
+    const bool follows = user && is(rewriter_.node(*user), role) &&
                          rewriter_.node(*user).inputs[0] == y_ &&
                          rewriter_.type(rewriter_.node(*user).outputs[0]) != nullptr;
     return follows ? user : std::nullopt;
   };
-  if (const auto user = next("Transpose")) {
+  if (const auto user = next(Role::kTranspose)) {
     const auto order = rewriter_.node(*user).attributes.integers("perm");
     if (order && order->size() == dims.size() && (*order).back() + 1 == std::ssize(dims)) {
       y_ = rewriter_.node(*user).outputs[0], last = *user;
@@ -202,7 +202,7 @@ std::size_t Matcher::set_output(std::size_t last) {
       }
     }
   }
-  if (const auto user = next("Reshape")) y_ = rewriter_.node(*user).outputs[0], last = *user;
+  if (const auto user = next(Role::kReshape)) y_ = rewriter_.node(*user).outputs[0], last = *user;
   call_.y = *heads_of(view);
   call_.shape = rewriter_.type(y_)->shape;
   return last;
@@ -210,8 +210,8 @@ std::size_t Matcher::set_output(std::size_t last) {
 
 std::optional<Matcher::Found> Matcher::match(std::size_t last) {
   const Node& node = rewriter_.node(last);
-  if (!is_plain(node, "MatMul") || !is_float(rewriter_, node.outputs[0])) return std::nullopt;
-  const Node* softmax = made_by(rewriter_, node.inputs[0], "Softmax");
+  if (!is(node, Role::kMatMul) || !is_float(rewriter_, node.outputs[0])) return std::nullopt;
+  const Node* softmax = made_by(rewriter_, node.inputs[0], Role::kSoftmax);
   if (softmax == nullptr || !own(node.inputs[0]) || !own(softmax->inputs[0])) return std::nullopt;
   const auto axis = softmax->attributes.integer("axis", softmax->opset < 13 ? 1 : -1);
   const Node* product = axis ? scores(softmax->inputs[0]) : nullptr;
@@ -228,7 +228,7 @@ std::optional<Matcher::Found> Matcher::match(std::size_t last) {
   const std::size_t index = set_output(last);
   std::vector<ValueId> inputs = {q_, k_, v_};
   inputs.insert(inputs.end(), biases_.begin(), biases_.end());
-  Node fused = internal_node("Attention", node, std::move(inputs), call_.attributes());
+  Node fused = internal_node(Role::kFusedAttention, node, std::move(inputs), call_.attributes());
   fused.outputs = {y_};
   return Found{index, std::move(fused)};
 }

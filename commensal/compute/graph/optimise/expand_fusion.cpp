@@ -5,7 +5,6 @@
 #include <commensal/compute/graph/optimise/match.hpp>
 #include <commensal/compute/graph/optimise/passes.hpp>
 #include <commensal/compute/kernels/cpu/blocked/weights.hpp>
-#include <commensal/compute/kernels/internal.hpp>
 
 namespace commensal::graph::optimise {
 
@@ -18,7 +17,7 @@ constexpr std::size_t kBias = 2, kResidual = 3;
 
 bool is_conv(const Node& node, ConvWay way) {
   const auto found = node.attributes.integer("way", -1);
-  return is_internal(node, "BlockedConv") && found && *found == static_cast<std::int64_t>(way) &&
+  return is(node, Role::kBlockedConv) && found && *found == static_cast<std::int64_t>(way) &&
          node.inputs.size() <= kResidual;
 }
 
@@ -50,7 +49,7 @@ void fuse(Rewriter& rewriter, std::size_t index) {
     return node.inputs.size() > kBias ? node.inputs[kBias] : kAbsent;
   };
   Node fused = second;
-  fused.op = &kernels::internal_operator("BlockedExpand");
+  fused.op = internal_operator(Role::kBlockedExpand);
   fused.inputs = {first.inputs[0], first.inputs[1], second.inputs[1], bias_of(first),
                   bias_of(second)};
   for (const auto& [name, value] : first.attributes.all()) {

@@ -67,9 +67,9 @@ TEST(EqualityExpansion, IsOneOperatorWithTheSameBits) {
   for (int seed = 0; seed < kernels::testing::case_count(12); ++seed) {
     SCOPED_TRACE(fmt::format("seed {}", seed));
     const Expansion made(static_cast<std::uint64_t>(seed));
-    const std::ptrdiff_t found = expect_same(made.maker(), "BlockedExpand");
+    const std::ptrdiff_t found = expect_same(made.maker(), Role::kBlockedExpand);
     // Of a batch it is run image by image.
-    EXPECT_EQ(found + expect_same(made.maker(), "ByImage"), 1);
+    EXPECT_EQ(found + expect_same(made.maker(), Role::kByImage), 1);
   }
 }
 

@@ -38,7 +38,7 @@ TEST(EqualityFusion, LayerNorm) {
     GraphMaker maker;
     const ValueId x = maker.input({2, 19, 96});
     maker.output(layer_norm(maker, layer_norm(maker, x, 96, swapped), 96));
-    expect_fused(maker, "LayerNormSteps", 2);
+    expect_fused(maker, Role::kLayerNormSteps, 2);
   }
 }
 
@@ -53,7 +53,7 @@ TEST(EqualityFusion, LayerNormOfAnotherPowerStays) {
   const ValueId ratio = maker.node("Div", {d, root});
   const ValueId product = maker.node("Mul", {ratio, random_constant(maker, {8}, 1)});
   maker.output(maker.node("Add", {product, random_constant(maker, {8}, 2)}));
-  expect_fused(maker, "LayerNormSteps", 0);
+  expect_fused(maker, Role::kLayerNormSteps, 0);
 }
 
 TEST(EqualityFusion, GeluBehindASum) {
@@ -61,7 +61,7 @@ TEST(EqualityFusion, GeluBehindASum) {
     GraphMaker maker;
     const ValueId x = maker.input({37, 64});
     maker.output(gelu(maker, maker.node("Add", {x, random_constant(maker, {64}, 1)}), swapped));
-    expect_fused(maker, "GeluSteps", 1);
+    expect_fused(maker, Role::kGeluSteps, 1);
   }
 }
 
@@ -85,7 +85,7 @@ TEST(EqualityFusion, AttentionOfThreeProjections) {
   s = maker.node("Softmax", {maker.node("Add", {s, mask})}, with("axis", std::int64_t{-1}));
   const ValueId y = transpose(maker, maker.node("MatMul", {s, v}), {0, 2, 1, 3});
   maker.output(reshape(maker, y, {2, 21, 24}));
-  expect_fused(maker, "Attention", 1);
+  expect_fused(maker, Role::kFusedAttention, 1);
 }
 
 /// One projection, its parts cut out by Slice; the batch in the second place; q scaled before.
@@ -104,7 +104,7 @@ TEST(EqualityFusion, AttentionOfSlices) {
       maker.node("Softmax", {maker.node("MatMul", {q, k})}, with("axis", std::int64_t{2}));
   const ValueId y = transpose(maker, maker.node("MatMul", {s, v}), {1, 0, 2});
   maker.output(reshape(maker, y, {29, 32}));
-  expect_fused(maker, "Attention", 1);
+  expect_fused(maker, Role::kFusedAttention, 1);
 }
 
 /// Windows: parts by Gather, a bias for each head, then behind a Reshape a mask for each window.
@@ -126,7 +126,7 @@ TEST(EqualityFusion, AttentionOfWindows) {
   s = maker.node_of("Dropout", {s, number_of(maker, 0)}, {}, 13)[0];
   const ValueId y = transpose(maker, maker.node("MatMul", {s, part(2)}), {0, 2, 1, 3});
   maker.output(reshape(maker, y, {4, 9, 16}));
-  expect_fused(maker, "Attention", 1);
+  expect_fused(maker, Role::kFusedAttention, 1);
 }
 
 /// What somebody else reads must be there: the weights themselves, or the scores.
@@ -138,7 +138,7 @@ TEST(EqualityFusion, AttentionThatIsLookedIntoStays) {
     const ValueId s = maker.node("Softmax", {scores}, with("axis", std::int64_t{-1}));
     maker.output(maker.node("MatMul", {s, q}));
     maker.output(weights ? s : scores);
-    expect_fused(maker, "Attention", 0);
+    expect_fused(maker, Role::kFusedAttention, 0);
   }
 }
 
@@ -149,14 +149,14 @@ TEST(EqualityFusion, AttentionAcross) {
   const ValueId s =
       across.node("Softmax", {across.node("MatMul", {a, b})}, with("axis", std::int64_t{1}));
   across.output(across.node("MatMul", {s, a}));
-  expect_fused(across, "Attention", 0);
+  expect_fused(across, Role::kFusedAttention, 0);
   GraphMaker repeated;
   const ValueId q = repeated.input({3, 1, 10, 8}), k = repeated.input({5, 8, 10});
   const ValueId v = repeated.input({10, 12});
   const ValueId w =
       repeated.node("Softmax", {repeated.node("MatMul", {q, k})}, with("axis", std::int64_t{-1}));
   repeated.output(repeated.node("MatMul", {w, v}));
-  expect_fused(repeated, "Attention", 1);
+  expect_fused(repeated, Role::kFusedAttention, 1);
 }
 
 /// Bias on either side, Gelu over an odd number of rows, a residual; rows of a slice.
@@ -172,7 +172,7 @@ TEST(EqualityFusion, ProductsByConstants) {
     const ValueId cut =
         maker.node("Slice", {x, maker.integers({1}), maker.integers({2}), maker.integers({1})});
     maker.output(maker.node("MatMul", {cut, random_constant(maker, {33, n}, 5)}));
-    expect_fused(maker, "RowsMatMul", 3);
+    expect_fused(maker, Role::kRowsMatMul, 3);
   }
 }
 
@@ -190,7 +190,7 @@ TEST(EqualityFusion, WhatDoesNothing) {
   x = maker.node("Slice", {x, maker.integers({-1}), maker.integers({-99}), maker.integers({1}),
                            maker.integers({-1})});
   maker.output(maker.node("Relu", {x}));
-  expect_fused(maker, "Attention", 0);
+  expect_fused(maker, Role::kFusedAttention, 0);
   const auto fused = optimised(*maker.finish(),
                                std::vector<tensor::TensorType>{{tensor::DType::kFloat32, {4, 6}}});
   EXPECT_EQ(fused->nodes.size(), 4U);  // Dropout, Add, Slice, Relu

@@ -2,6 +2,7 @@
 // Nodes that hand on what they get: Identity, Dropout that drops nothing, Pad that adds nothing,
 // Slice of everything.
 #include <algorithm>
+#include <commensal/compute/graph/optimise/match.hpp>
 #include <commensal/compute/graph/optimise/passes.hpp>
 
 namespace commensal::graph::optimise {
@@ -18,12 +19,8 @@ bool is_canonical(const Rewriter& rewriter, ValueId id) {
   const auto from = rewriter.producer(id);
   if (!from) return false;
   const Node& node = rewriter.node(*from);
-  const bool moves = node.op->name == "Reshape" || node.op->name == "Transpose";
-  if (moves && node.op->domain.empty()) return is_canonical(rewriter, node.inputs[0]);
-  constexpr std::string_view kComputes[] = {"Add", "Div",     "Gemm", "MatMul",
-                                            "Mul", "Softmax", "Sub"};
-  return node.op->domain.empty() &&
-         std::ranges::find(kComputes, node.op->name) != std::end(kComputes);
+  const bool moves = is(node, Role::kReshape) || is(node, Role::kTranspose);
+  return moves ? is_canonical(rewriter, node.inputs[0]) : node.op->canonical;
 }
 
 /// It trains only where its third input says so. (Before opset 7 an attribute did.) Training with a
@@ -60,16 +57,15 @@ bool cuts_nothing(const Rewriter& rewriter, const Node& node) {
 
 /// Whether the first output is the first input, and nobody reads another output.
 bool hands_on(const Rewriter& rewriter, const Node& node) {
-  if (!node.op->domain.empty() || node.outputs.empty() || node.outputs[0] == kAbsent) return false;
+  if (node.outputs.empty() || node.outputs[0] == kAbsent) return false;
   for (std::size_t i = 1; i < node.outputs.size(); ++i) {
     if (node.outputs[i] != kAbsent && rewriter.is_read(node.outputs[i])) return false;
   }
-  const std::string_view name = node.op->name;
-  if (name == "Identity") return true;
+  if (is(node, Role::kIdentity)) return true;
   if (rewriter.type(node.outputs[0]) == nullptr) return false;
-  return (name == "Dropout" && drops_nothing(rewriter, node)) ||
-         (name == "Pad" && pads_nothing(rewriter, node)) ||
-         (name == "Slice" && cuts_nothing(rewriter, node));
+  return (is(node, Role::kDropout) && drops_nothing(rewriter, node)) ||
+         (is(node, Role::kPad) && pads_nothing(rewriter, node)) ||
+         (is(node, Role::kSlice) && cuts_nothing(rewriter, node));
 }
 
 }  // namespace

@@ -3,10 +3,8 @@
 // that what one operator leaves for the next fits in a cache for one image and not for a batch.
 // Where weights are larger than pictures, a batch that reads them once is better off as it is.
 #include <algorithm>
-#include <array>
 #include <commensal/compute/graph/optimise/match.hpp>
 #include <commensal/compute/graph/optimise/passes.hpp>
-#include <commensal/compute/kernels/internal.hpp>
 #include <set>
 
 namespace commensal::graph::optimise {
@@ -14,13 +12,6 @@ namespace commensal::graph::optimise {
 using tensor::TensorType;
 
 namespace {
-
-// Of each of these, image i of the output is a function of image i of the inputs that are no
-// constants.
-constexpr auto kByImage = std::to_array<std::string_view>(
-    {"BlockedAveragePool", "BlockedBinary", "BlockedChannels", "BlockedConv", "BlockedExpand",
-     "BlockedGlobalAveragePool", "BlockedMaxPool", "BlockedNormalise", "BlockedToLast",
-     "FromBlocked", "LastToBlocked", "ToBlocked"});
 
 class Images {
  public:
@@ -52,12 +43,11 @@ class Images {
     const TensorType* made = rewriter_.type(node.outputs[0]);
     if (made == nullptr || made->shape.rank() == 0 || made->shape[0] != batch_) return false;
     const auto axis = node.attributes.integer("axis", 0);
-    const bool joins = is_plain(node, "Concat") && axis && *axis == 1;
-    const bool is_ours = node.op->domain == "commensal" &&
-                         std::ranges::find(kByImage, node.op->name) != kByImage.end();
+    const bool joins = is(node, Role::kConcat) && axis && *axis == 1;
     return std::ranges::all_of(node.inputs, [&](ValueId id) {
       if (id == kAbsent) return true;
-      if (joins || !is_ours) return is_batched(id) && (joins || is_elementwise(node, id, *made));
+      const bool is_plain = joins || !node.op->by_image;
+      if (is_plain) return is_batched(id) && (joins || is_elementwise(node, id, *made));
       return is_batched(id) || rewriter_.constant(id) != nullptr;
     });
   }
@@ -145,7 +135,7 @@ class Images {
   void cut(std::size_t end) {
     Node node;
     node.name = "by image";
-    node.op = &kernels::internal_operator("ByImage");
+    node.op = internal_operator(Role::kByImage);
     node.opset = 1;
     node.inputs = rewriter_.graph().inputs;
     node.outputs = left_by(end);

@@ -53,10 +53,10 @@ class Beginning {
 };
 
 TEST(EqualityImages, OneByOneAndAllTogether) {
-  EXPECT_EQ(expect_same(Beginning(1).maker(), "ByImage"), 0);
+  EXPECT_EQ(expect_same(Beginning(1).maker(), Role::kByImage), 0);
   for (const std::int64_t batch : {2, 3, 5}) {
     SCOPED_TRACE(batch);
-    EXPECT_EQ(expect_same(Beginning(batch).maker(), "ByImage"), 1);
+    EXPECT_EQ(expect_same(Beginning(batch).maker(), Role::kByImage), 1);
   }
 }
 
@@ -65,7 +65,7 @@ TEST(Images, LeaveLargeWeightsToTheBatch) {
   const auto made = optimised(
       *graph, std::vector{tensor::TensorType{tensor::DType::kFloat32, {4, 3, kSide, kSide}}});
   ASSERT_NE(made, nullptr);
-  ASSERT_TRUE(is_internal(made->nodes[0], "ByImage"));
+  ASSERT_TRUE(is(made->nodes[0], Role::kByImage));
   const Graph& body = *made->nodes[0].subgraphs[0].graph;
   EXPECT_GE(body.nodes.size(), 7u);
   const auto largest = [](const Graph& of) {
@@ -115,7 +115,7 @@ class Counter final : public Tracer {
  public:
   bool wants_plain_nodes() const override { return false; }
   void before_node(const Node& node, const kernels::Call&) override {
-    if (is_internal(node, "BlockedConv")) ++convolutions;
+    if (is(node, Role::kBlockedConv)) ++convolutions;
   }
   int convolutions = 0;
 };

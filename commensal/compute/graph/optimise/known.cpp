@@ -9,73 +9,22 @@ namespace commensal::graph::optimise {
 
 using kernels::Call;
 using kernels::Kind;
+using kernels::Places;
+using kernels::Role;
 using tensor::Tensor;
 using tensor::TensorType;
 
 namespace {
 
-/// An operator whose output types depend on the elements of some inputs (a bit each). Those that
-/// are neither here nor elementwise or a product are not inferred at all.
-struct Reader {
-  std::string_view name;
-  std::uint32_t inputs;
-};
-constexpr std::uint32_t kNone = 0, kSecond = 0b10, kAfterFirst = ~1u, kAll = ~0u;
-constexpr Reader kReaders[] = {
-    {"ArgMax", kNone},
-    {"ArgMin", kNone},
-    {"AveragePool", kNone},
-    {"BatchNormalization", kNone},
-    {"Concat", kNone},
-    {"ConstantOfShape", kAll},
-    {"DepthToSpace", kNone},
-    {"Dropout", kAfterFirst},
-    {"Expand", kSecond},
-    {"Flatten", kNone},
-    {"Gather", kNone},
-    {"GatherElements", kNone},
-    {"GlobalAveragePool", kNone},
-    {"GlobalMaxPool", kNone},
-    {"Identity", kNone},
-    {"InstanceNormalization", kNone},
-    {"LayerNormalization", kNone},
-    {"LogSoftmax", kNone},
-    {"MaxPool", kNone},
-    {"Pad", kAfterFirst},
-    {"Range", kAll},
-    {"ReduceL1", kSecond},
-    {"ReduceL2", kSecond},
-    {"ReduceMax", kSecond},
-    {"ReduceMean", kSecond},
-    {"ReduceMin", kSecond},
-    {"ReduceProd", kSecond},
-    {"ReduceSum", kSecond},
-    {"ReduceSumSquare", kSecond},
-    {"Reshape", kSecond},
-    {"ScatterElements", kNone},
-    {"ScatterND", kNone},
-    {"Shape", kNone},
-    {"Size", kNone},
-    {"Slice", kAfterFirst},
-    {"Softmax", kNone},
-    {"SpaceToDepth", kNone},
-    {"Split", kSecond},
-    {"Squeeze", kSecond},
-    {"Tile", kSecond},
-    {"Transpose", kNone},
-    {"Unsqueeze", kSecond},
-};
-std::optional<std::uint32_t> inputs_read(const kernels::Operator& op) {
-  if (op.infer == nullptr || !op.domain.empty()) return std::nullopt;
-  const auto found = std::ranges::find(kReaders, op.name, &Reader::name);
-  if (found != std::end(kReaders)) return found->inputs;
+/// The inputs whose elements its output types depend on; none where it is not inferred at all.
+std::optional<Places> inputs_read(const kernels::Operator& op) {
+  if (op.judge->infer == nullptr || !op.domain.empty()) return std::nullopt;
   const bool computes = op.kind == Kind::kElementwise || op.kind == Kind::kDotProduct;
-  return computes ? std::optional(kNone) : std::nullopt;
+  return !op.shaping && computes ? Places{} : op.shaping;
 }
 
-/// "Shape" and "Size" ask for the type only.
 bool depends_on_type_only(const kernels::Operator& op) {
-  return op.name == "Shape" || op.name == "Size";
+  return op.role == Role::kShape || op.role == Role::kSize;
 }
 
 /// A stand-in for elements that are not known: inference may check them (an index is in range), but
@@ -116,8 +65,8 @@ class Inference {
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       const ValueId id = node.inputs[i];
       if (id == kAbsent) {
-        const bool variadic = node.op->inputs_max == limits::kNodeInputsMax;
-        if (variadic || static_cast<int>(i) < node.op->inputs_min) return false;
+        const bool variadic = node.op->inputs.max == limits::kNodeInputsMax;
+        if (variadic || static_cast<int>(i) < node.op->inputs.min) return false;
         continue;
       }
       const auto constant = known_.constants.find(id);
@@ -125,8 +74,7 @@ class Inference {
         inputs[i] = &constant->second;
         continue;
       }
-      const bool is_read = i < 32 && (*read >> i & 1) != 0;
-      if (!type(id) || is_read) return true;
+      if (!type(id) || read->has(i)) return true;
       if (type(id)->dtype == tensor::DType::kString) return true;
       all_known = all_known && depends_on_type_only(*node.op);
       auto stand_in = zeros(*type(id));
@@ -146,7 +94,7 @@ class Inference {
     call.attributes = &node.attributes;
     call.inputs = inputs;
     call.output_count = static_cast<int>(node.outputs.size());
-    auto types = node.op->infer(call);
+    auto types = node.op->judge->infer(call);
     if (!types) return false;
     call.outputs = *std::move(types);
     for (std::size_t i = 0; i < node.outputs.size(); ++i) {
@@ -162,7 +110,7 @@ class Inference {
     auto outputs = kernels::allocate_outputs(call, arena_);
     if (!outputs) return false;
     kernels::Workspace workspace{arena_, threads_};
-    if (!node.op->ref(call, *outputs, workspace)) return false;
+    if (!node.op->judge->run(call, *outputs, workspace)) return false;
     for (std::size_t i = 0; i < node.outputs.size(); ++i) {
       if (node.outputs[i] != kAbsent)
         known_.constants.insert_or_assign(node.outputs[i], (*outputs)[i]);

@@ -26,10 +26,7 @@ TensorType BlockedLayout::blocked_type(ValueId id) const {
 void BlockedLayout::run() {
   for (std::size_t i = 0; i < rewriter_.size(); ++i) {
     const Node node = rewriter_.node(i);
-    const auto all = handlers();
-    const auto handler = std::ranges::find(all, node.op->name, &Handler::name);
-    const bool known = node.op->domain.empty() && handler != all.end();
-    if (!known || !(this->*handler->handle)(node)) keep(node);
+    if (!handle(node)) keep(node);
   }
   for (const ValueId id : rewriter_.graph().outputs) need_plain(id);
   rewriter_.set_nodes(std::move(nodes_));
@@ -53,7 +50,7 @@ ValueId BlockedLayout::need_blocked(ValueId id, const Node& like) {
   const auto found = blocked_.find(id);
   if (found != blocked_.end()) return found->second;
   const auto noted = channels_.find(id);
-  Node node = noted == channels_.end() ? internal_node("ToBlocked", like, {id})
+  Node node = noted == channels_.end() ? internal_node(Role::kToBlocked, like, {id})
                                        : gathered(noted->second, like);
   const ValueId made = add_blocked_value(id);
   node.outputs = {made};
@@ -65,7 +62,7 @@ void BlockedLayout::need_plain(ValueId id) {
   if (id == kAbsent || lacking_plain_.erase(id) == 0) return;
   Node node;
   node.name = rewriter_.graph().name_of(id);
-  node.op = &kernels::internal_operator("FromBlocked");
+  node.op = internal_operator(Role::kFromBlocked);
   node.attributes.set("channels", rewriter_.type(id)->shape[1]);
   node.inputs = {need_blocked(id, node)};
   node.outputs = {id};

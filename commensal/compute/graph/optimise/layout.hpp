@@ -3,7 +3,6 @@
 
 #include <commensal/compute/graph/optimise/passes.hpp>
 #include <commensal/compute/kernels/cpu/blocked/layout.hpp>
-#include <commensal/compute/kernels/internal.hpp>
 #include <map>
 #include <set>
 
@@ -18,13 +17,6 @@ class BlockedLayout {
   void run();
 
  private:
-  struct Handler {
-    std::string_view name;
-    bool (BlockedLayout::*handle)(const Node&);  // false: nothing was done
-  };
-  static const Handler kHandlers[];
-  static std::span<const Handler> handlers();
-
   /// Where a channel is to be found.
   struct Channel {
     ValueId blocked = kAbsent;
@@ -46,14 +38,12 @@ class BlockedLayout {
   bool others_are_constant(const Node& node) const;
 
   // layout_operators.cpp
-  bool average_pool(const Node& node) { return pool(node, "BlockedAveragePool"); }
+  bool handle(const Node& node);  // false: nothing was done
   bool binary(const Node& node);  // of two pictures, or of one and an element a channel
   bool conv(const Node& node);
-  bool each(const Node& node);  // of one picture
-  bool global_pool(const Node& node) { return pool(node, "BlockedGlobalAveragePool"); }
-  bool max_pool(const Node& node) { return pool(node, "BlockedMaxPool"); }
+  bool each(const Node& node);       // of one picture
   bool normalise(const Node& node);  // BatchNormalization
-  bool pool(const Node& node, std::string_view name);
+  bool pool(const Node& node, kernels::Role blocked);
   bool reduce_mean(const Node& node);  // over pixels
   bool transpose(const Node& node);    // to and from [N, H, W, C]
 

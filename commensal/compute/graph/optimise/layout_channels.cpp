@@ -33,7 +33,7 @@ Node BlockedLayout::gathered(const std::vector<Channel>& channels, const Node& l
     sources.push_back(found - inputs.begin());
     places.push_back(channel.channel);
   }
-  Node node = internal_node("BlockedChannels", like, std::move(inputs));
+  Node node = internal_node(Role::kBlockedChannels, like, std::move(inputs));
   node.attributes.set("sources", std::move(sources));
   node.attributes.set("channels", std::move(places));
   return node;
@@ -71,14 +71,14 @@ bool BlockedLayout::concat(const Node& node) {
 /// one stay behind, and nobody reads them any more.
 bool BlockedLayout::reshape(const Node& node) {
   const auto exchange = rewriter_.producer(node.inputs[0]);
-  if (!exchange || rewriter_.node(*exchange).op->name != "Transpose") return false;
+  if (!exchange || !is(rewriter_.node(*exchange), Role::kTranspose)) return false;
   const Node& transpose = rewriter_.node(*exchange);
   const auto order = transpose.attributes.integers("perm");
   const auto first = rewriter_.producer(transpose.inputs[0]);
   if (!order || *order != std::vector<std::int64_t>{0, 2, 1, 3, 4} || !first) return false;
   const Node& split = rewriter_.node(*first);
   const ValueId x = split.inputs[0], y = node.outputs[0];
-  if (split.op->name != "Reshape" || !is_picture(x) || !is_blocked(x) || !is_picture(y) ||
+  if (!is(split, Role::kReshape) || !is_picture(x) || !is_blocked(x) || !is_picture(y) ||
       rewriter_.type(split.outputs[0]) == nullptr) {
     return false;
   }

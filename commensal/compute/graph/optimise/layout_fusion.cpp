@@ -18,8 +18,8 @@ struct Bounds {
 /// Of Relu, or of a Clip with constant bounds that keep zeros as they are.
 std::optional<Bounds> bounds_of(const Rewriter& rewriter, const Node& node) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  if (is_plain(node, "Relu")) return Bounds{0, kInfinity};
-  if (!is_plain(node, "Clip") || node.opset < 11) return std::nullopt;
+  if (is(node, Role::kRelu)) return Bounds{0, kInfinity};
+  if (!is(node, Role::kClip) || node.opset < 11) return std::nullopt;
   Bounds bounds{-kInfinity, kInfinity};
   for (std::size_t i = 1; i < node.inputs.size(); ++i) {
     if (node.inputs[i] == kAbsent) continue;
@@ -40,8 +40,8 @@ void fuse_bounds(Rewriter& rewriter, std::size_t index) {
   const auto from = own_producer(rewriter, node.inputs[0]);
   if (!from) return;
   Node fused = rewriter.node(*from);
-  const bool normalises = is_internal(fused, "BlockedNormalise") && is_plain(node, "Relu");
-  if (!is_internal(fused, "BlockedConv") && !normalises) return;
+  const bool normalises = is(fused, Role::kBlockedNormalise) && is(node, Role::kRelu);
+  if (!is(fused, Role::kBlockedConv) && !normalises) return;
   if (fused.attributes.has("low") || fused.attributes.has("gate")) return;
   fused.attributes.set("low", bounds->low);
   fused.attributes.set("high", bounds->high);
@@ -51,7 +51,7 @@ void fuse_bounds(Rewriter& rewriter, std::size_t index) {
 
 void fuse_residual(Rewriter& rewriter, std::size_t index) {
   const Node& node = rewriter.node(index);
-  if (!is_plain(node, "Add") || rewriter.type(node.inputs[0]) == nullptr ||
+  if (!is(node, Role::kAdd) || rewriter.type(node.inputs[0]) == nullptr ||
       rewriter.type(node.inputs[1]) == nullptr ||
       *rewriter.type(node.inputs[0]) != *rewriter.type(node.inputs[1])) {
     return;
@@ -60,7 +60,7 @@ void fuse_residual(Rewriter& rewriter, std::size_t index) {
   std::optional<std::size_t> conv;
   for (const ValueId id : node.inputs) {
     const auto from = own_producer(rewriter, id);
-    if (!from || !is_internal(rewriter.node(*from), "BlockedConv")) continue;
+    if (!from || !is(rewriter.node(*from), Role::kBlockedConv)) continue;
     const Node& made = rewriter.node(*from);
     if (made.attributes.has("low") || made.attributes.has("gate")) continue;
     if (made.inputs.size() > kResidual) continue;
@@ -78,21 +78,21 @@ void fuse_residual(Rewriter& rewriter, std::size_t index) {
 /// x * f(x), where x is what a convolution makes and f(x) is used for nothing else.
 void fuse_gate(Rewriter& rewriter, std::size_t index) {
   const Node& node = rewriter.node(index);
-  if (!is_plain(node, "Mul")) return;
+  if (!is(node, Role::kMul)) return;
   for (const int i : {0, 1}) {
     const ValueId x = node.inputs[static_cast<std::size_t>(i)];
     const auto gate = own_producer(rewriter, node.inputs[static_cast<std::size_t>(1 - i)]);
     const auto from = rewriter.producer(x);
     if (!gate || !from || rewriter.uses(x) != 2) continue;
     const Node& function = rewriter.node(*gate);
-    const bool soft = is_plain(function, "Sigmoid"), hard = is_plain(function, "HardSigmoid");
+    const bool soft = is(function, Role::kSigmoid), hard = is(function, Role::kHardSigmoid);
     if ((!soft && !hard) || function.inputs[0] != x) continue;
     Node fused = rewriter.node(*from);
-    if (!is_internal(fused, "BlockedConv") || fused.attributes.has("low")) return;
+    if (!is(fused, Role::kBlockedConv) || fused.attributes.has("low")) return;
     const auto alpha = function.attributes.real("alpha", 0.2f);
     const auto beta = function.attributes.real("beta", 0.5f);
     if (!alpha || !beta) return;
-    fused.attributes.set("gate", std::string(function.op->name));
+    fused.attributes.set("gate", static_cast<std::int64_t>(function.op->role));
     fused.attributes.set("alpha", *alpha);
     fused.attributes.set("beta", *beta);
     fused.outputs = node.outputs;

@@ -33,7 +33,7 @@ bool BlockedLayout::conv(const Node& node) {
   const bool from_picture = plan->from_picture && !is_blocked(x);
   std::vector<ValueId> made_of = node.inputs;
   if (!from_picture) made_of[0] = need_blocked(x, node);
-  Node made = internal_node("BlockedConv", node, std::move(made_of), node.attributes);
+  Node made = internal_node(Role::kBlockedConv, node, std::move(made_of), node.attributes);
   made.attributes.set("way", plan->way);
   made.attributes.set("winograd_tile", plan->winograd_tile);
   if (from_picture) made.attributes.set("picture", std::int64_t{1});
@@ -64,14 +64,14 @@ bool BlockedLayout::binary(const Node& node) {
     emit_blocked(std::move(made), node);
     return true;
   }
-  const bool commutes = node.op->name == "Add" || node.op->name == "Mul";
+  const bool commutes = is(node, Role::kAdd) || is(node, Role::kMul);
   for (const bool swapped : {false, true}) {
     const ValueId x = swapped ? b : a, other = swapped ? a : b;
     if ((swapped && !commutes) || !whole(x) || !is_blocked(x)) continue;
     const auto lanes = per_channel(other, shape, node);
     if (!lanes) continue;
-    Node made = internal_node("BlockedBinary", node, {need_blocked(x, node), *lanes});
-    made.attributes.set("operator", std::string(node.op->name));
+    Node made = internal_node(Role::kBlockedBinary, node, {need_blocked(x, node), *lanes});
+    made.attributes.set("role", static_cast<std::int64_t>(node.op->role));
     emit_blocked(std::move(made), node);
     return true;
   }
@@ -90,15 +90,16 @@ bool BlockedLayout::normalise(const Node& node) {
   }
   std::vector<ValueId> inputs = node.inputs;
   inputs[0] = need_blocked(x, node);
-  emit_blocked(internal_node("BlockedNormalise", node, std::move(inputs), node.attributes), node);
+  emit_blocked(internal_node(Role::kBlockedNormalise, node, std::move(inputs), node.attributes),
+               node);
   return true;
 }
 
-bool BlockedLayout::pool(const Node& node, std::string_view name) {
+bool BlockedLayout::pool(const Node& node, Role blocked) {
   const ValueId x = node.inputs[0];
   if (!is_picture(x) || !is_blocked(x) || node.outputs.size() != 1) return false;
   if (!is_picture(node.outputs[0])) return false;
-  emit_blocked(internal_node(name, node, {need_blocked(x, node)}, node.attributes), node);
+  emit_blocked(internal_node(blocked, node, {need_blocked(x, node)}, node.attributes), node);
   return true;
 }
 
@@ -117,7 +118,7 @@ bool BlockedLayout::reduce_mean(const Node& node) {
   for (std::int64_t& axis : axes) axis += axis < 0 ? 4 : 0;
   std::ranges::sort(axes);
   if (axes != std::vector<std::int64_t>{2, 3}) return false;
-  Node mean = internal_node("BlockedGlobalAveragePool", node, {need_blocked(x, node)});
+  Node mean = internal_node(Role::kBlockedGlobalAveragePool, node, {need_blocked(x, node)});
   if (is_picture(y)) {
     emit_blocked(std::move(mean), node);
     return true;
@@ -126,7 +127,7 @@ bool BlockedLayout::reduce_mean(const Node& node) {
   const std::string& name = rewriter_.graph().name_of(y);
   mean.outputs = {rewriter_.add_value(
       name + " (blocked)", {DType::kFloat32, {shape[0], blocks_of(shape[1]), 1, 1, kBlock}})};
-  Node plain = internal_node("FromBlocked", node, mean.outputs);
+  Node plain = internal_node(Role::kFromBlocked, node, mean.outputs);
   plain.attributes.set("channels", shape[1]);
   plain.attributes.set("flat", std::int64_t{1});
   plain.outputs = node.outputs;
@@ -142,7 +143,7 @@ bool BlockedLayout::transpose(const Node& node) {
   const ValueId x = node.inputs[0], y = node.outputs[0];
   if (!order || !is_picture(x) || !is_picture(y)) return false;
   if (*order == Order{0, 2, 3, 1} && is_blocked(x)) {
-    Node made = internal_node("BlockedToLast", node, {need_blocked(x, node)});
+    Node made = internal_node(Role::kBlockedToLast, node, {need_blocked(x, node)});
     made.attributes.set("channels", rewriter_.type(x)->shape[1]);
     made.outputs = node.outputs;
     nodes_.push_back(std::move(made));
@@ -150,34 +151,48 @@ bool BlockedLayout::transpose(const Node& node) {
   }
   if (*order != Order{0, 3, 1, 2}) return false;
   need_plain(x);
-  emit_blocked(internal_node("LastToBlocked", node, {x}), node);
+  emit_blocked(internal_node(Role::kLastToBlocked, node, {x}), node);
   return true;
 }
 
-const BlockedLayout::Handler BlockedLayout::kHandlers[] = {
-    {"Add", &BlockedLayout::binary},
-    {"AveragePool", &BlockedLayout::average_pool},
-    {"BatchNormalization", &BlockedLayout::normalise},
-    {"Clip", &BlockedLayout::each},
-    {"Concat", &BlockedLayout::concat},
-    {"Conv", &BlockedLayout::conv},
-    {"Div", &BlockedLayout::binary},
-    {"GlobalAveragePool", &BlockedLayout::global_pool},
-    {"HardSigmoid", &BlockedLayout::each},
-    {"HardSwish", &BlockedLayout::each},
-    {"LeakyRelu", &BlockedLayout::each},
-    {"MaxPool", &BlockedLayout::max_pool},
-    {"Mul", &BlockedLayout::binary},
-    {"ReduceMean", &BlockedLayout::reduce_mean},
-    {"Relu", &BlockedLayout::each},
-    {"Reshape", &BlockedLayout::reshape},
-    {"Sigmoid", &BlockedLayout::each},
-    {"Slice", &BlockedLayout::slice},
-    {"Sub", &BlockedLayout::binary},
-    {"Tanh", &BlockedLayout::each},
-    {"Transpose", &BlockedLayout::transpose},
-};
-
-std::span<const BlockedLayout::Handler> BlockedLayout::handlers() { return kHandlers; }
+bool BlockedLayout::handle(const Node& node) {
+  switch (node.op->role) {
+    case Role::kAdd:
+    case Role::kDiv:
+    case Role::kMul:
+    case Role::kSub:
+      return binary(node);
+    case Role::kClip:
+    case Role::kHardSigmoid:
+    case Role::kHardSwish:
+    case Role::kLeakyRelu:
+    case Role::kRelu:
+    case Role::kSigmoid:
+    case Role::kTanh:
+      return each(node);
+    case Role::kAveragePool:
+      return pool(node, Role::kBlockedAveragePool);
+    case Role::kBatchNormalization:
+      return normalise(node);
+    case Role::kConcat:
+      return concat(node);
+    case Role::kConv:
+      return conv(node);
+    case Role::kGlobalAveragePool:
+      return pool(node, Role::kBlockedGlobalAveragePool);
+    case Role::kMaxPool:
+      return pool(node, Role::kBlockedMaxPool);
+    case Role::kReduceMean:
+      return reduce_mean(node);
+    case Role::kReshape:
+      return reshape(node);
+    case Role::kSlice:
+      return slice(node);
+    case Role::kTranspose:
+      return transpose(node);
+    default:
+      return false;
+  }
+}
 
 }  // namespace commensal::graph::optimise

@@ -182,7 +182,7 @@ TEST(EqualityLayout, RandomNetworksOfPictures) {
   std::ptrdiff_t blocked = 0;
   for (int seed = 0; seed < case_count(40); ++seed) {
     SCOPED_TRACE(fmt::format("seed {}", seed));
-    blocked += expect_same(Pictures(static_cast<std::uint64_t>(seed)).make(), "BlockedConv");
+    blocked += expect_same(Pictures(static_cast<std::uint64_t>(seed)).make(), Role::kBlockedConv);
   }
   EXPECT_GT(blocked, case_count(40));  // it is blocked pictures that were compared
 }

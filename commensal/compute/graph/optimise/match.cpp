@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <commensal/compute/graph/optimise/match.hpp>
-#include <commensal/compute/kernels/internal.hpp>
 
 namespace commensal::graph::optimise {
 
@@ -8,11 +7,11 @@ std::optional<std::size_t> own_producer(const Rewriter& rewriter, ValueId id) {
   return rewriter.only_user(id) ? rewriter.producer(id) : std::nullopt;
 }
 
-const Node* made_by(const Rewriter& rewriter, ValueId id, std::string_view name) {
+const Node* made_by(const Rewriter& rewriter, ValueId id, Role role) {
   const auto index = rewriter.producer(id);
   if (!index) return nullptr;
   const Node& node = rewriter.node(*index);
-  return is_plain(node, name) && node.outputs[0] == id ? &node : nullptr;
+  return is(node, role) && node.outputs[0] == id ? &node : nullptr;
 }
 
 std::optional<float> number(const Rewriter& rewriter, ValueId id) {
@@ -34,11 +33,11 @@ std::optional<WithNumber> with_number(const Rewriter& rewriter, const Node& node
   return std::nullopt;
 }
 
-Node internal_node(std::string_view name, const Node& like, std::vector<ValueId> inputs,
+Node internal_node(Role role, const Node& like, std::vector<ValueId> inputs,
                    kernels::Attributes attributes) {
   Node node;
   node.name = like.name;
-  node.op = &kernels::internal_operator(name);
+  node.op = internal_operator(role);
   node.opset = like.opset;
   node.attributes = std::move(attributes);
   node.inputs = std::move(inputs);

@@ -2,24 +2,19 @@
 #pragma once
 
 #include <commensal/compute/graph/optimise/rewriter.hpp>
-#include <string_view>
 
 /// Questions that passes ask of a graph when they look for a pattern.
 namespace commensal::graph::optimise {
 
-inline bool is_plain(const Node& node, std::string_view name) {
-  return node.op->domain.empty() && node.op->name == name;
-}
+using kernels::Role;
 
-inline bool is_internal(const Node& node, std::string_view name) {
-  return node.op->domain == "commensal" && node.op->name == name;
-}
+inline bool is(const Node& node, Role role) { return node.op->role == role; }
 
 /// The node that makes `id`, if `id` is read by one node only, once.
 std::optional<std::size_t> own_producer(const Rewriter& rewriter, ValueId id);
 
-/// The model's operator `name` that makes `id`; null if it is another one, or none.
-const Node* made_by(const Rewriter& rewriter, ValueId id, std::string_view name);
+/// The operator of that role whose first output is `id`; null if it is another one, or none.
+const Node* made_by(const Rewriter& rewriter, ValueId id, Role role);
 
 /// The only element of a binary32 constant.
 std::optional<float> number(const Rewriter& rewriter, ValueId id);
@@ -32,8 +27,13 @@ struct WithNumber {
 };
 std::optional<WithNumber> with_number(const Rewriter& rewriter, const Node& node, bool either);
 
-/// An operator of kernels::internal_table() in the place of `like`, with its outputs.
-Node internal_node(std::string_view name, const Node& like, std::vector<ValueId> inputs,
+/// One of the operators that no model has.
+inline const kernels::Operator* internal_operator(Role role) {
+  return &kernels::operator_of(role, 1);
+}
+
+/// Such an operator in the place of `like`, with its outputs.
+Node internal_node(Role role, const Node& like, std::vector<ValueId> inputs,
                    kernels::Attributes attributes = {});
 
 }  // namespace commensal::graph::optimise

@@ -10,7 +10,7 @@
 namespace commensal::graph::optimise {
 
 /// The graph for inputs of just these types, in the order of graph.inputs; it has the same inputs
-/// and outputs, and nodes of kernels::internal_table() among its own. Null if a node refuses its
+/// and outputs, and internal operators among its own. Null if a node refuses its
 /// inputs, so that nothing can be planned: the graph as it is will say why.
 std::shared_ptr<const Graph> optimised(const Graph& graph,
                                        std::span<const tensor::TensorType> inputs);

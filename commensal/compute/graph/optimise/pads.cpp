@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // AveragePool of a picture with zeros around it: the window's own padding, counted.
 #include <algorithm>
+#include <commensal/compute/graph/optimise/match.hpp>
 #include <commensal/compute/graph/optimise/passes.hpp>
 #include <numeric>
 
@@ -42,11 +43,11 @@ bool is_zero(const core::Result<std::int64_t>& value) { return value && *value =
 
 void absorb(Rewriter& rewriter, std::size_t index) {
   const Node& node = rewriter.node(index);
-  if (!node.op->domain.empty() || node.op->name != "AveragePool") return;
+  if (!is(node, Role::kAveragePool)) return;
   const auto from = rewriter.producer(node.inputs[0]);
   if (!from || !rewriter.only_user(node.inputs[0])) return;
   const Node& pad = rewriter.node(*from);
-  if (!pad.op->domain.empty() || pad.op->name != "Pad") return;
+  if (!is(pad, Role::kPad)) return;
   const auto added = spatial_pads(rewriter, pad);
   const auto own = node.attributes.integers("pads");
   const auto automatic = node.attributes.text("auto_pad", "NOTSET");

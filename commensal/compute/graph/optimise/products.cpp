@@ -40,7 +40,7 @@ void take_matmul(Rewriter& rewriter, std::size_t index) {
       !is_float32(rewriter.type(node.outputs[0]), 2))
     return;
   if (constant_matrix(rewriter, node.inputs[1]) == nullptr) return;
-  rewriter.replace(index, internal_node("RowsMatMul", node, node.inputs, {}));
+  rewriter.replace(index, internal_node(Role::kRowsMatMul, node, node.inputs, {}));
 }
 
 void take_gemm(Rewriter& rewriter, std::size_t index) {
@@ -57,7 +57,8 @@ void take_gemm(Rewriter& rewriter, std::size_t index) {
   if (biased && !is_bias(rewriter, node.inputs[kBias], matrix->shape()[*b != 0 ? 0 : 1])) return;
   kernels::Attributes attributes;
   attributes.set("transB", *b);
-  rewriter.replace(index, internal_node("RowsMatMul", node, node.inputs, std::move(attributes)));
+  rewriter.replace(index,
+                   internal_node(Role::kRowsMatMul, node, node.inputs, std::move(attributes)));
 }
 
 /// The product that `id` comes from and that nobody else reads, as long as nothing but a bias and
@@ -66,8 +67,8 @@ std::optional<Node> open_product(const Rewriter& rewriter, ValueId id) {
   const auto from = own_producer(rewriter, id);
   if (!from) return std::nullopt;
   const Node& node = rewriter.node(*from);
-  const bool open = is_internal(node, "RowsMatMul") && !node.attributes.has("low") &&
-                    !node.attributes.has("divisor");
+  const bool open =
+      is(node, Role::kRowsMatMul) && !node.attributes.has("low") && !node.attributes.has("divisor");
   return open ? std::optional(node) : std::nullopt;
 }
 
@@ -101,12 +102,12 @@ void fuse_end(Rewriter& rewriter, std::size_t index) {
   const Node node = rewriter.node(index);
   auto product = open_product(rewriter, node.inputs[0]);
   if (!product) return;
-  if (is_plain(node, "Relu")) {
+  if (is(node, Role::kRelu)) {
     product->attributes.set("low", 0.0f);
     product->attributes.set("high", std::numeric_limits<float>::infinity());
     return fuse(rewriter, index, node, *std::move(product));
   }
-  const bool is_gelu = is_internal(node, "GeluSteps");
+  const bool is_gelu = is(node, Role::kGeluSteps);
   const auto divisor = node.attributes.real("divisor", 1);
   if (!is_gelu || !divisor) return;
   product->attributes.set("divisor", *divisor);
@@ -117,15 +118,15 @@ void fuse_end(Rewriter& rewriter, std::size_t index) {
 
 void pack_products(Rewriter& rewriter) {
   for (std::size_t i = 0; i < rewriter.size(); ++i) {
-    if (is_plain(rewriter.node(i), "MatMul")) take_matmul(rewriter, i);
-    if (is_plain(rewriter.node(i), "Gemm")) take_gemm(rewriter, i);
+    if (is(rewriter.node(i), Role::kMatMul)) take_matmul(rewriter, i);
+    if (is(rewriter.node(i), Role::kGemm)) take_gemm(rewriter, i);
   }
 }
 
 void fuse_products(Rewriter& rewriter) {
   for (std::size_t i = 0; i < rewriter.size(); ++i) {
     if (rewriter.node(i).inputs.empty()) continue;
-    if (is_plain(rewriter.node(i), "Add")) {
+    if (is(rewriter.node(i), Role::kAdd)) {
       fuse_add(rewriter, i);
     } else {
       fuse_end(rewriter, i);

@@ -13,7 +13,7 @@ namespace {
 
 /// x where `id` is its mean over the last dimension, which stays as 1.
 std::optional<ValueId> mean_of(const Rewriter& rewriter, ValueId id) {
-  const Node* node = made_by(rewriter, id, "ReduceMean");
+  const Node* node = made_by(rewriter, id, Role::kReduceMean);
   if (node == nullptr) return std::nullopt;
   const TensorType* type = rewriter.type(node->inputs[0]);
   const auto keep = node->attributes.integer("keepdims", 1);
@@ -40,14 +40,14 @@ bool is_along(const Rewriter& rewriter, ValueId id, std::int64_t length) {
          constant->shape()[constant->shape().rank() - 1] == length;
 }
 
-/// What is left of a binary node when one operand is made by `name`.
+/// What is left of a binary node when one operand is made by `role`.
 struct Sides {
   const Node* made = nullptr;
   ValueId other = kAbsent;
 };
-std::optional<Sides> sides_of(const Rewriter& rewriter, const Node& node, std::string_view name) {
+std::optional<Sides> sides_of(const Rewriter& rewriter, const Node& node, Role role) {
   for (const std::size_t place : {0, 1}) {
-    const Node* made = made_by(rewriter, node.inputs[place], name);
+    const Node* made = made_by(rewriter, node.inputs[place], role);
     if (made != nullptr) return Sides{made, node.inputs[1 - place]};
   }
   return std::nullopt;
@@ -60,15 +60,15 @@ struct Normalised {
 
 /// d / sqrt(mean(pow(d, 2)) + epsilon) with d = x - mean(x).
 std::optional<Normalised> normalised(const Rewriter& rewriter, const Node& div) {
-  const Node* d = made_by(rewriter, div.inputs[0], "Sub");
-  const Node* root = made_by(rewriter, div.inputs[1], "Sqrt");
+  const Node* d = made_by(rewriter, div.inputs[0], Role::kSub);
+  const Node* root = made_by(rewriter, div.inputs[1], Role::kSqrt);
   if (d == nullptr || root == nullptr) return std::nullopt;
-  const Node* sum = made_by(rewriter, root->inputs[0], "Add");
+  const Node* sum = made_by(rewriter, root->inputs[0], Role::kAdd);
   if (sum == nullptr) return std::nullopt;
   const auto variance = with_number(rewriter, *sum, true);
   if (!variance) return std::nullopt;
   const auto powers = mean_of(rewriter, variance->value);
-  const Node* power = powers ? made_by(rewriter, *powers, "Pow") : nullptr;
+  const Node* power = powers ? made_by(rewriter, *powers, Role::kPow) : nullptr;
   if (power == nullptr || power->inputs[0] != d->outputs[0]) return std::nullopt;
   const auto two = number(rewriter, power->inputs[1]);
   const auto mean = mean_of(rewriter, d->inputs[1]);
@@ -78,10 +78,10 @@ std::optional<Normalised> normalised(const Rewriter& rewriter, const Node& div) 
 
 void fuse_layer_norm(Rewriter& rewriter, std::size_t index) {
   const Node& add = rewriter.node(index);
-  if (!is_plain(add, "Add")) return;
-  const auto product = sides_of(rewriter, add, "Mul");
+  if (!is(add, Role::kAdd)) return;
+  const auto product = sides_of(rewriter, add, Role::kMul);
   if (!product) return;
-  const auto ratio = sides_of(rewriter, *product->made, "Div");
+  const auto ratio = sides_of(rewriter, *product->made, Role::kDiv);
   if (!ratio) return;
   const auto found = normalised(rewriter, *ratio->made);
   if (!found) return;
@@ -94,17 +94,17 @@ void fuse_layer_norm(Rewriter& rewriter, std::size_t index) {
   }
   kernels::Attributes attributes;
   attributes.set("epsilon", found->epsilon);
-  rewriter.replace(index, internal_node("LayerNormSteps", add,
+  rewriter.replace(index, internal_node(Role::kLayerNormSteps, add,
                                         {found->x, ratio->other, product->other}, attributes));
 }
 
 /// divisor where `id` is erf(x / divisor) + 1.
 std::optional<float> divisor_of(const Rewriter& rewriter, ValueId id, ValueId x) {
-  const Node* sum = made_by(rewriter, id, "Add");
+  const Node* sum = made_by(rewriter, id, Role::kAdd);
   const auto above = sum == nullptr ? std::nullopt : with_number(rewriter, *sum, true);
   if (!above || above->number != 1) return std::nullopt;
-  const Node* erf = made_by(rewriter, above->value, "Erf");
-  const Node* div = erf == nullptr ? nullptr : made_by(rewriter, erf->inputs[0], "Div");
+  const Node* erf = made_by(rewriter, above->value, Role::kErf);
+  const Node* div = erf == nullptr ? nullptr : made_by(rewriter, erf->inputs[0], Role::kDiv);
   if (div == nullptr || div->inputs[0] != x) return std::nullopt;
   const auto divisor = with_number(rewriter, *div, false);
   return divisor ? std::optional(divisor->number) : std::nullopt;
@@ -113,10 +113,10 @@ std::optional<float> divisor_of(const Rewriter& rewriter, ValueId id, ValueId x)
 /// x * (erf(x / divisor) + 1) * 0.5
 void fuse_gelu(Rewriter& rewriter, std::size_t index) {
   const Node& last = rewriter.node(index);
-  if (!is_plain(last, "Mul")) return;
+  if (!is(last, Role::kMul)) return;
   const auto half = with_number(rewriter, last, true);
   const Node* product =
-      half && half->number == 0.5f ? made_by(rewriter, half->value, "Mul") : nullptr;
+      half && half->number == 0.5f ? made_by(rewriter, half->value, Role::kMul) : nullptr;
   if (product == nullptr) return;
   for (const std::size_t place : {0, 1}) {
     const ValueId x = product->inputs[place];
@@ -126,7 +126,7 @@ void fuse_gelu(Rewriter& rewriter, std::size_t index) {
     if (!divisor || !fits || type->dtype != DType::kFloat32) continue;
     kernels::Attributes attributes;
     attributes.set("divisor", *divisor);
-    rewriter.replace(index, internal_node("GeluSteps", last, {x}, attributes));
+    rewriter.replace(index, internal_node(Role::kGeluSteps, last, {x}, attributes));
     return;
   }
 }

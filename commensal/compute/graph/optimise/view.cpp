@@ -115,15 +115,27 @@ std::optional<View> follow_split(const Rewriter& rewriter, const Node& node, Val
   return view;
 }
 
-struct Follower {
-  std::string_view name;
-  Follow follow;
-};
-constexpr Follower kFollowers[] = {
-    {"Flatten", follow_reshape}, {"Gather", follow_gather},       {"Identity", follow_reshape},
-    {"Reshape", follow_reshape}, {"Slice", follow_slice},         {"Split", follow_split},
-    {"Squeeze", follow_reshape}, {"Transpose", follow_transpose}, {"Unsqueeze", follow_reshape},
-};
+/// Null: the operator's output is no view of its first input.
+Follow follow_of(Role role) {
+  switch (role) {
+    case Role::kFlatten:
+    case Role::kIdentity:
+    case Role::kReshape:
+    case Role::kSqueeze:
+    case Role::kUnsqueeze:
+      return follow_reshape;
+    case Role::kGather:
+      return follow_gather;
+    case Role::kSlice:
+      return follow_slice;
+    case Role::kSplit:
+      return follow_split;
+    case Role::kTranspose:
+      return follow_transpose;
+    default:
+      return nullptr;
+  }
+}
 
 }  // namespace
 
@@ -131,10 +143,9 @@ View view_of(const Rewriter& rewriter, ValueId id) {
   const auto index = rewriter.producer(id);
   if (!index) return whole(rewriter, id);
   const Node& node = rewriter.node(*index);
-  const auto follower = std::ranges::find(kFollowers, node.op->name, &Follower::name);
-  const bool moves = node.op->domain.empty() && follower != std::end(kFollowers);
-  if (!moves || rewriter.type(node.inputs[0]) == nullptr) return whole(rewriter, id);
-  auto followed = follower->follow(rewriter, node, id, view_of(rewriter, node.inputs[0]));
+  const Follow follow = follow_of(node.op->role);
+  if (follow == nullptr || rewriter.type(node.inputs[0]) == nullptr) return whole(rewriter, id);
+  auto followed = follow(rewriter, node, id, view_of(rewriter, node.inputs[0]));
   return followed ? *std::move(followed) : whole(rewriter, id);
 }
 

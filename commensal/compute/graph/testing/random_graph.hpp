@@ -122,7 +122,7 @@ class RandomGraph {
     call.attributes = &node.attributes;
     call.inputs = inputs;
     call.output_count = static_cast<int>(outputs.size());
-    auto types = node.op->infer(call);
+    auto types = node.op->judge->infer(call);
     if (!types) return false;
     call.outputs = *std::move(types);
     std::vector<tensor::Tensor> made;
@@ -132,7 +132,7 @@ class RandomGraph {
       made.push_back(*tensor::Tensor::allocate(arena_, type));
     }
     kernels::Workspace workspace{arena_, one_};
-    if (!node.op->ref(call, made, workspace)) return false;
+    if (!node.op->judge->run(call, made, workspace)) return false;
     for (std::size_t o = 0; o < outputs.size(); ++o) remember(outputs[o], std::move(made[o]));
     return true;
   }

@@ -100,7 +100,7 @@ core::Result<std::shared_ptr<const Packed>> pack_conv(const Call& call, Isa isa)
 core::Result<void> conv(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
   COMMENSAL_ASSIGN(const infer::Conv conv, infer::conv_of(call));
   if (conv.dtype != tensor::DType::kFloat32 || !TapLayout::suits(conv.window)) {
-    return ref::conv().ref(call, outputs, ws);
+    return ref::kConv.run(call, outputs, ws);
   }
   if (outputs[0].elements() == 0) return {};
   std::shared_ptr<const ConvWeights> made;  // where the weights are not constant
@@ -111,7 +111,7 @@ core::Result<void> conv(const Call& call, std::span<Tensor> outputs, Workspace& 
   if (conv.winograd_tile != 0) return winograd(conv, call, weights, outputs[0], ws);
   // Padded taps are skipped. Filling them with zeros is the same, but for weights like infinity.
   if (!weights.all_finite() && Geometry::of(conv.window).padded()) {
-    return ref::conv().ref(call, outputs, ws);
+    return ref::kConv.run(call, outputs, ws);
   }
   if (suits_depthwise(conv)) return depthwise(conv, call, outputs[0], ws);
   return direct(conv, call, weights, outputs[0], ws);

@@ -5,7 +5,6 @@
 #include <commensal/compute/kernels/cpu/ops.hpp>
 #include <commensal/compute/kernels/infer/broadcast.hpp>
 #include <commensal/compute/kernels/ref/ops.hpp>
-#include <commensal/compute/kernels/ref/ops_newer.hpp>
 #include <cstring>
 #include <limits>
 
@@ -32,9 +31,9 @@ core::Result<void> map(Unary what, const UnaryParameters& parameters, const Call
   return {};
 }
 
-core::Result<void> unary(Unary what, const ref::Columns& judge, const Call& call, Outputs outputs,
+core::Result<void> unary(Unary what, const Judge& judge, const Call& call, Outputs outputs,
                          Workspace& ws) {
-  if (call.in(0).dtype() != DType::kFloat32) return judge.ref(call, outputs, ws);
+  if (call.in(0).dtype() != DType::kFloat32) return judge.run(call, outputs, ws);
   return map(what, {}, call, outputs[0], ws);
 }
 
@@ -77,12 +76,12 @@ std::array<std::int64_t, 2> row_offsets(const infer::Broadcast& broadcast, int o
   return offsets;
 }
 
-core::Result<void> binary(Binary what, const ref::Columns& judge, const Call& call, Outputs outputs,
+core::Result<void> binary(Binary what, const Judge& judge, const Call& call, Outputs outputs,
                           Workspace& ws) {
   // Max and Min take any number of inputs, Pow an exponent of another type.
   const auto is_float32 = [](const Tensor* input) { return input->dtype() == DType::kFloat32; };
   if (call.inputs.size() != 2 || !std::ranges::all_of(call.inputs, is_float32)) {
-    return judge.ref(call, outputs, ws);
+    return judge.run(call, outputs, ws);
   }
   if (outputs[0].elements() == 0) return {};
   COMMENSAL_ASSIGN(const auto broadcast, infer::Broadcast::of(call));
@@ -118,7 +117,7 @@ core::Result<float> bound(const Call& call, std::string_view name, int input, fl
 }  // namespace
 
 core::Result<void> clip(const Call& call, Outputs outputs, Workspace& ws) {
-  if (call.in(0).dtype() != DType::kFloat32) return ref::clip().ref(call, outputs, ws);
+  if (call.in(0).dtype() != DType::kFloat32) return ref::kClip.run(call, outputs, ws);
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   COMMENSAL_ASSIGN(const float low, bound(call, "min", 1, -kInfinity));
   COMMENSAL_ASSIGN(const float high, bound(call, "max", 2, kInfinity));
@@ -127,11 +126,11 @@ core::Result<void> clip(const Call& call, Outputs outputs, Workspace& ws) {
 
 core::Result<void> gelu(const Call& call, Outputs outputs, Workspace& ws) {
   COMMENSAL_ASSIGN(const std::string way, call.attributes->text("approximate", "none"));
-  return unary(way == "tanh" ? Unary::kGeluTanh : Unary::kGelu, ref::gelu(), call, outputs, ws);
+  return unary(way == "tanh" ? Unary::kGeluTanh : Unary::kGelu, ref::kGelu, call, outputs, ws);
 }
 
 core::Result<void> hard_sigmoid(const Call& call, Outputs outputs, Workspace& ws) {
-  if (call.in(0).dtype() != DType::kFloat32) return ref::hard_sigmoid().ref(call, outputs, ws);
+  if (call.in(0).dtype() != DType::kFloat32) return ref::kHardSigmoid.run(call, outputs, ws);
   COMMENSAL_ASSIGN(const float alpha, call.attributes->real("alpha", 0.2f));
   COMMENSAL_ASSIGN(const float beta, call.attributes->real("beta", 0.5f));
   return map(Unary::kHardSigmoid, {alpha, beta}, call, outputs[0], ws);
@@ -144,7 +143,7 @@ core::Result<void> dropout(const Call& call, Outputs outputs, Workspace& ws) {
       scalar(1) && call.in(1).dtype() == DType::kFloat32 && call.in(1).data<float>()[0] == 0;
   const bool serves =
       call.in(0).dtype() == DType::kFloat32 && call.opset >= 12 && (!asks || drops_nothing);
-  if (!serves) return ref::dropout().ref(call, outputs, ws);
+  if (!serves) return ref::kDropout.run(call, outputs, ws);
   if (outputs.size() > 1) {
     const auto mask = outputs[1].mutable_data<bool>();
     std::ranges::fill(mask, true);
@@ -156,68 +155,68 @@ core::Result<void> dropout(const Call& call, Outputs outputs, Workspace& ws) {
 }
 
 core::Result<void> leaky_relu(const Call& call, Outputs outputs, Workspace& ws) {
-  if (call.in(0).dtype() != DType::kFloat32) return ref::leaky_relu().ref(call, outputs, ws);
+  if (call.in(0).dtype() != DType::kFloat32) return ref::kLeakyRelu.run(call, outputs, ws);
   COMMENSAL_ASSIGN(const float alpha, call.attributes->real("alpha", 0.01f));
   return map(Unary::kLeakyRelu, {alpha, 0}, call, outputs[0], ws);
 }
 
 core::Result<void> abs(const Call& call, Outputs outputs, Workspace& ws) {
-  return unary(Unary::kAbs, ref::abs(), call, outputs, ws);
+  return unary(Unary::kAbs, ref::kAbs, call, outputs, ws);
 }
 core::Result<void> erf(const Call& call, Outputs outputs, Workspace& ws) {
-  return unary(Unary::kErf, ref::erf(), call, outputs, ws);
+  return unary(Unary::kErf, ref::kErf, call, outputs, ws);
 }
 core::Result<void> exp(const Call& call, Outputs outputs, Workspace& ws) {
-  return unary(Unary::kExp, ref::exp(), call, outputs, ws);
+  return unary(Unary::kExp, ref::kExp, call, outputs, ws);
 }
 core::Result<void> hard_swish(const Call& call, Outputs outputs, Workspace& ws) {
-  return unary(Unary::kHardSwish, ref::hard_swish(), call, outputs, ws);
+  return unary(Unary::kHardSwish, ref::kHardSwish, call, outputs, ws);
 }
 core::Result<void> log(const Call& call, Outputs outputs, Workspace& ws) {
-  return unary(Unary::kLog, ref::log(), call, outputs, ws);
+  return unary(Unary::kLog, ref::kLog, call, outputs, ws);
 }
 core::Result<void> neg(const Call& call, Outputs outputs, Workspace& ws) {
-  return unary(Unary::kNeg, ref::neg(), call, outputs, ws);
+  return unary(Unary::kNeg, ref::kNeg, call, outputs, ws);
 }
 core::Result<void> reciprocal(const Call& call, Outputs outputs, Workspace& ws) {
-  return unary(Unary::kReciprocal, ref::reciprocal(), call, outputs, ws);
+  return unary(Unary::kReciprocal, ref::kReciprocal, call, outputs, ws);
 }
 core::Result<void> relu(const Call& call, Outputs outputs, Workspace& ws) {
-  return unary(Unary::kRelu, ref::relu(), call, outputs, ws);
+  return unary(Unary::kRelu, ref::kRelu, call, outputs, ws);
 }
 core::Result<void> sigmoid(const Call& call, Outputs outputs, Workspace& ws) {
-  return unary(Unary::kSigmoid, ref::sigmoid(), call, outputs, ws);
+  return unary(Unary::kSigmoid, ref::kSigmoid, call, outputs, ws);
 }
 core::Result<void> softplus(const Call& call, Outputs outputs, Workspace& ws) {
-  return unary(Unary::kSoftplus, ref::softplus(), call, outputs, ws);
+  return unary(Unary::kSoftplus, ref::kSoftplus, call, outputs, ws);
 }
 core::Result<void> sqrt(const Call& call, Outputs outputs, Workspace& ws) {
-  return unary(Unary::kSqrt, ref::sqrt(), call, outputs, ws);
+  return unary(Unary::kSqrt, ref::kSqrt, call, outputs, ws);
 }
 core::Result<void> tanh(const Call& call, Outputs outputs, Workspace& ws) {
-  return unary(Unary::kTanh, ref::tanh(), call, outputs, ws);
+  return unary(Unary::kTanh, ref::kTanh, call, outputs, ws);
 }
 
 core::Result<void> add(const Call& call, Outputs outputs, Workspace& ws) {
-  return binary(Binary::kAdd, ref::add(), call, outputs, ws);
+  return binary(Binary::kAdd, ref::kAdd, call, outputs, ws);
 }
 core::Result<void> div(const Call& call, Outputs outputs, Workspace& ws) {
-  return binary(Binary::kDiv, ref::div(), call, outputs, ws);
+  return binary(Binary::kDiv, ref::kDiv, call, outputs, ws);
 }
 core::Result<void> max(const Call& call, Outputs outputs, Workspace& ws) {
-  return binary(Binary::kMax, ref::max(), call, outputs, ws);
+  return binary(Binary::kMax, ref::kMax, call, outputs, ws);
 }
 core::Result<void> min(const Call& call, Outputs outputs, Workspace& ws) {
-  return binary(Binary::kMin, ref::min(), call, outputs, ws);
+  return binary(Binary::kMin, ref::kMin, call, outputs, ws);
 }
 core::Result<void> mul(const Call& call, Outputs outputs, Workspace& ws) {
-  return binary(Binary::kMul, ref::mul(), call, outputs, ws);
+  return binary(Binary::kMul, ref::kMul, call, outputs, ws);
 }
 core::Result<void> pow(const Call& call, Outputs outputs, Workspace& ws) {
-  return binary(Binary::kPow, ref::pow(), call, outputs, ws);
+  return binary(Binary::kPow, ref::kPow, call, outputs, ws);
 }
 core::Result<void> sub(const Call& call, Outputs outputs, Workspace& ws) {
-  return binary(Binary::kSub, ref::sub(), call, outputs, ws);
+  return binary(Binary::kSub, ref::kSub, call, outputs, ws);
 }
 
 }  // namespace commensal::kernels::cpu

@@ -116,7 +116,7 @@ core::Result<void> pad(const Call& call, std::span<Tensor> outputs, Workspace& w
   COMMENSAL_ASSIGN(const infer::Pad op, infer::pad_of(call));
   const bool is_filled = op.value_is_input || call.opset >= 11;
   if (op.mode != infer::PadMode::kConstant || !is_filled) {
-    return ref::pad().ref(call, outputs, ws);
+    return ref::kPad.run(call, outputs, ws);
   }
   StridedCopy copy = in_place(op.from.shape, op.from.shape);
   const auto strides = tensor::strides_of(op.to.shape);

@@ -7,7 +7,6 @@
 #include <commensal/compute/kernels/infer/normalise.hpp>
 #include <commensal/compute/kernels/infer/softmax.hpp>
 #include <commensal/compute/kernels/ref/ops.hpp>
-#include <commensal/compute/kernels/ref/ops_newer.hpp>
 #include <commensal/compute/kernels/ref/value.hpp>
 
 namespace commensal::kernels::cpu {
@@ -17,7 +16,7 @@ using tensor::DType;
 core::Result<void> batch_normalization(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
   COMMENSAL_ASSIGN(const infer::BatchNorm bn, infer::batch_norm_of(call));
   if (bn.trains || bn.type.dtype != DType::kFloat32 || bn.parameters != DType::kFloat32) {
-    return ref::batch_normalization().ref(call, outputs, ws);
+    return ref::kBatchNormalization.run(call, outputs, ws);
   }
   if (bn.type.shape.elements() == 0) return {};
   const UnaryFn normalise = kernels_for(ws.isa).unary[static_cast<std::size_t>(Unary::kNormalise)];
@@ -37,7 +36,7 @@ core::Result<void> batch_normalization(const Call& call, std::span<Tensor> outpu
 
 core::Result<void> layer_normalization(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
   if (call.in(0).dtype() != DType::kFloat32) {
-    return ref::layer_normalization().ref(call, outputs, ws);
+    return ref::kLayerNormalization.run(call, outputs, ws);
   }
   const tensor::Shape& shape = call.in(0).shape();
   COMMENSAL_ASSIGN(const std::int64_t given, call.attributes->integer("axis", -1));
@@ -69,7 +68,7 @@ core::Result<void> layer_normalization(const Call& call, std::span<Tensor> outpu
 core::Result<void> softmax(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
   COMMENSAL_ASSIGN(const infer::Softmax s, infer::softmax_of(call));
   if (s.type.dtype != DType::kFloat32 || s.view.inner_size != 1) {
-    return ref::softmax().ref(call, outputs, ws);
+    return ref::kSoftmax.run(call, outputs, ws);
   }
   const std::int64_t length = s.view.length, elements = s.type.shape.elements();
   if (elements == 0) return {};

@@ -68,7 +68,7 @@ core::Result<void> max_pool(const Call& call, std::span<Tensor> outputs, Workspa
     return max_pool_of_codes(pool, call, outputs[0], ws);
   }
   if (!is_float32(call) || outputs.size() > 1 || !TapLayout::suits(pool.window)) {
-    return ref::max_pool().ref(call, outputs, ws);
+    return ref::kMaxPool.run(call, outputs, ws);
   }
   return pool_planes(pool, call, outputs[0], ws, kernels_for(ws.isa).taps.maximum,
                      -std::numeric_limits<float>::infinity(), nullptr);
@@ -77,7 +77,7 @@ core::Result<void> max_pool(const Call& call, std::span<Tensor> outputs, Workspa
 core::Result<void> average_pool(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
   COMMENSAL_ASSIGN(const infer::Pool pool, infer::pool_of(call));
   if (!is_float32(call) || !TapLayout::suits(pool.window)) {
-    return ref::average_pool().ref(call, outputs, ws);
+    return ref::kAveragePool.run(call, outputs, ws);
   }
   const infer::Window& w = pool.window;
   std::vector<float> divisors;
@@ -90,7 +90,7 @@ core::Result<void> average_pool(const Call& call, std::span<Tensor> outputs, Wor
 
 core::Result<void> global_average_pool(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
   COMMENSAL_ASSIGN(const infer::Pool pool, infer::global_pool_of(call));
-  if (!is_float32(call)) return ref::global_average_pool().ref(call, outputs, ws);
+  if (!is_float32(call)) return ref::kGlobalAveragePool.run(call, outputs, ws);
   const CpuKernels& kernels = kernels_for(ws.isa);
   const float* x = call.in(0).data<float>().data();
   float* y = outputs[0].mutable_data<float>().data();

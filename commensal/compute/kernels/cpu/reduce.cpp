@@ -25,13 +25,13 @@ bool folds_rows(const ref::Folding& folding) {
 /// Sums over the axes that the input or attribute names (an input from opset `since` on), divided
 /// by `divisor`, or by their number of elements where it is 0.
 core::Result<void> reduce(const Call& call, std::span<Tensor> outputs, Workspace& ws,
-                          const ref::Columns& judge, int since, float divisor) {
+                          const Judge& judge, int since, float divisor) {
   COMMENSAL_ASSIGN(const auto axes, infer::list_from(call, "axes", 1, since));
   COMMENSAL_ASSIGN(const std::int64_t noop, call.attributes->integer("noop_with_empty_axes", 0));
   COMMENSAL_ASSIGN(const auto folding, ref::Folding::of(call, axes, true, noop != 0));
   const bool serves = call.in(0).dtype() == DType::kFloat32 && !folding.identity &&
                       call.in(0).elements() > 0 && folds_rows(folding);
-  if (!serves) return judge.ref(call, outputs, ws);
+  if (!serves) return judge.run(call, outputs, ws);
   const auto sum = kernels_for(ws.isa).sum;
   const float* x = call.in(0).data<float>().data();
   float* y = outputs[0].mutable_data<float>().data();
@@ -50,11 +50,11 @@ core::Result<void> reduce(const Call& call, std::span<Tensor> outputs, Workspace
 }  // namespace
 
 core::Result<void> reduce_mean(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
-  return reduce(call, outputs, ws, ref::reduce_mean(), 18, 0);
+  return reduce(call, outputs, ws, ref::kReduceMean, 18, 0);
 }
 
 core::Result<void> reduce_sum(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
-  return reduce(call, outputs, ws, ref::reduce_sum(), 13, 1);
+  return reduce(call, outputs, ws, ref::kReduceSum, 13, 1);
 }
 
 }  // namespace commensal::kernels::cpu

@@ -28,7 +28,7 @@ TEST(EqualityOfSamples, EveryFastRowEqualsRef) {
     }
     seen.insert(&op);
   }
-  for (const Operator& row : operator_table()) {
+  for (const Operator& row : model_operators()) {
     EXPECT_TRUE(row.cpu == nullptr || seen.contains(&row)) << row.name << " " << row.since;
   }
 }

@@ -47,66 +47,55 @@ constexpr int kSpatialMax = 3;
 bool few_dimensions(const Call& call) { return call.in(0).shape().rank() <= 2 + kSpatialMax; }
 bool two_inputs(const Call& call) { return call.inputs.size() == 2; }
 
-struct Row {
-  std::string_view name;
-  DeviceFn run = nullptr;
-  bool (*takes)(const Call&) = nullptr;  // null: any call of float32
-};
-
-constexpr Row kRows[] = {
-    {"Acos", run_unary<Function::kAcos>},
-    {"Acosh", run_unary<Function::kAcosh>},
-    {"Add", run_binary<Pairing::kAdd>},
-    {"Asin", run_unary<Function::kAsin>},
-    {"Asinh", run_unary<Function::kAsinh>},
-    {"Atan", run_unary<Function::kAtan>},
-    {"Atanh", run_unary<Function::kAtanh>},
-    {"Conv", run_conv, few_dimensions},
-    {"Cos", run_unary<Function::kCos>},
-    {"Cosh", run_unary<Function::kCosh>},
-    {"Div", run_binary<Pairing::kDiv>},
-    {"Erf", run_unary<Function::kErf>},
-    {"Exp", run_unary<Function::kExp>},
-    {"Gemm", run_gemm},
-    {"InstanceNormalization", run_instance_norm},
-    {"LayerNormalization", run_layer_norm},
-    {"LeakyRelu", run_unary<Function::kLeakyRelu>},
-    {"Log", run_unary<Function::kLog>},
-    {"MatMul", run_matmul},
-    {"Max", run_binary<Pairing::kMax>, two_inputs},
-    {"Min", run_binary<Pairing::kMin>, two_inputs},
-    {"Mul", run_binary<Pairing::kMul>},
-    {"Pow", run_binary<Pairing::kPow>},
-    {"Relu", run_unary<Function::kRelu>},
-    {"Sigmoid", run_unary<Function::kSigmoid>},
-    {"Sin", run_unary<Function::kSin>},
-    {"Sinh", run_unary<Function::kSinh>},
-    {"Softmax", run_softmax},
-    {"Softplus", run_unary<Function::kSoftplus>},
-    {"Sqrt", run_unary<Function::kSqrt>},
-    {"Sub", run_binary<Pairing::kSub>},
-    {"Tan", run_unary<Function::kTan>},
-    {"Tanh", run_unary<Function::kTanh>},
-};
+DeviceFn kernel_of(Cuda kernel, const Call& call) {
+  // clang-format off
+  switch (kernel) {
+    case Cuda::kNone: return nullptr;
+    case Cuda::kAcos: return run_unary<Function::kAcos>;
+    case Cuda::kAcosh: return run_unary<Function::kAcosh>;
+    case Cuda::kAdd: return run_binary<Pairing::kAdd>;
+    case Cuda::kAsin: return run_unary<Function::kAsin>;
+    case Cuda::kAsinh: return run_unary<Function::kAsinh>;
+    case Cuda::kAtan: return run_unary<Function::kAtan>;
+    case Cuda::kAtanh: return run_unary<Function::kAtanh>;
+    case Cuda::kConv: return few_dimensions(call) ? run_conv : nullptr;
+    case Cuda::kCos: return run_unary<Function::kCos>;
+    case Cuda::kCosh: return run_unary<Function::kCosh>;
+    case Cuda::kDiv: return run_binary<Pairing::kDiv>;
+    case Cuda::kErf: return run_unary<Function::kErf>;
+    case Cuda::kExp: return run_unary<Function::kExp>;
+    case Cuda::kGemm: return run_gemm;
+    case Cuda::kInstanceNorm: return run_instance_norm;
+    case Cuda::kLayerNorm: return run_layer_norm;
+    case Cuda::kLeakyRelu: return run_unary<Function::kLeakyRelu>;
+    case Cuda::kLog: return run_unary<Function::kLog>;
+    case Cuda::kMatMul: return run_matmul;
+    case Cuda::kMax: return two_inputs(call) ? run_binary<Pairing::kMax> : nullptr;
+    case Cuda::kMin: return two_inputs(call) ? run_binary<Pairing::kMin> : nullptr;
+    case Cuda::kMul: return run_binary<Pairing::kMul>;
+    case Cuda::kPow: return run_binary<Pairing::kPow>;
+    case Cuda::kRelu: return run_unary<Function::kRelu>;
+    case Cuda::kSigmoid: return run_unary<Function::kSigmoid>;
+    case Cuda::kSin: return run_unary<Function::kSin>;
+    case Cuda::kSinh: return run_unary<Function::kSinh>;
+    case Cuda::kSoftmax: return run_softmax;
+    case Cuda::kSoftplus: return run_unary<Function::kSoftplus>;
+    case Cuda::kSqrt: return run_unary<Function::kSqrt>;
+    case Cuda::kSub: return run_binary<Pairing::kSub>;
+    case Cuda::kTan: return run_unary<Function::kTan>;
+    case Cuda::kTanh: return run_unary<Function::kTanh>;
+  }
+  // clang-format on
+  return nullptr;
+}
 
 }  // namespace
 
 DeviceFn kernel_for(const Operator& op, const Call& call) {
-  if (!op.domain.empty()) return nullptr;
   for (const Tensor* input : call.inputs) {
     if (input != nullptr && input->dtype() != tensor::DType::kFloat32) return nullptr;
   }
-  for (const Row& row : kRows) {
-    if (row.name != op.name) continue;
-    return row.takes == nullptr || row.takes(call) ? row.run : nullptr;
-  }
-  return nullptr;
-}
-
-std::vector<std::string_view> operators() {
-  std::vector<std::string_view> names;
-  for (const Row& row : kRows) names.push_back(row.name);
-  return names;
+  return kernel_of(op.cuda, call);
 }
 
 }  // namespace commensal::kernels::cuda

@@ -213,16 +213,16 @@ struct Clip {
 
 }  // namespace
 
-Columns celu() { return elementwise<Celu>(); }
-Columns clip() { return elementwise<Clip>(); }
-Columns elu() { return elementwise<Elu>(); }
-Columns hard_sigmoid() { return elementwise<HardSigmoid>(); }
-Columns hard_swish() { return elementwise<HardSwish>(); }
-Columns leaky_relu() { return elementwise<LeakyRelu>(); }
-Columns prelu() { return elementwise<PRelu>(); }
-Columns relu() { return elementwise<Relu>(); }
-Columns selu() { return elementwise<Selu>(); }
-Columns shrink() { return elementwise<Shrink>(); }
-Columns thresholded_relu() { return elementwise<ThresholdedRelu>(); }
+constinit const Judge kCelu = elementwise<Celu>();
+constinit const Judge kClip = elementwise<Clip>();
+constinit const Judge kElu = elementwise<Elu>();
+constinit const Judge kHardSigmoid = elementwise<HardSigmoid>();
+constinit const Judge kHardSwish = elementwise<HardSwish>();
+constinit const Judge kLeakyRelu = elementwise<LeakyRelu>();
+constinit const Judge kPrelu = elementwise<PRelu>();
+constinit const Judge kRelu = elementwise<Relu>();
+constinit const Judge kSelu = elementwise<Selu>();
+constinit const Judge kShrink = elementwise<Shrink>();
+constinit const Judge kThresholdedRelu = elementwise<ThresholdedRelu>();
 
 }  // namespace commensal::kernels::ref

@@ -190,7 +190,7 @@ struct MaxRoiPool {
 
 }  // namespace
 
-Columns affine_grid() { return each<AffineGrid>(); }
-Columns max_roi_pool() { return each<MaxRoiPool>(); }
+constinit const Judge kAffineGrid = each<AffineGrid>();
+constinit const Judge kMaxRoiPool = each<MaxRoiPool>();
 
 }  // namespace commensal::kernels::ref

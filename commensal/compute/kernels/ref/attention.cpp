@@ -233,6 +233,6 @@ struct AttentionPlan {
 
 }  // namespace
 
-Columns attention() { return columns_of<AttentionPlan>(); }
+constinit const Judge kAttention = judge_of<AttentionPlan>();
 
 }  // namespace commensal::kernels::ref

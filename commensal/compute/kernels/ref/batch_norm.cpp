@@ -151,6 +151,6 @@ struct AnyBatchNorm {
 
 }  // namespace
 
-Columns batch_normalization() { return columns_of<AnyBatchNorm>(); }
+constinit const Judge kBatchNormalization = judge_of<AnyBatchNorm>();
 
 }  // namespace commensal::kernels::ref

@@ -106,14 +106,14 @@ struct ExtremeOp {
 
 }  // namespace
 
-Columns add() { return elementwise<Add>(); }
-Columns sub() { return elementwise<Sub>(); }
-Columns mul() { return elementwise<Mul>(); }
-Columns div() { return elementwise<Div>(); }
-Columns mod() { return elementwise<Mod>(); }
-Columns sum() { return elementwise<SumOp>(); }
-Columns mean() { return elementwise<Mean>(); }
-Columns max() { return elementwise<ExtremeOp<true>>(); }
-Columns min() { return elementwise<ExtremeOp<false>>(); }
+constinit const Judge kAdd = elementwise<Add>();
+constinit const Judge kSub = elementwise<Sub>();
+constinit const Judge kMul = elementwise<Mul>();
+constinit const Judge kDiv = elementwise<Div>();
+constinit const Judge kMod = elementwise<Mod>();
+constinit const Judge kSum = elementwise<SumOp>();
+constinit const Judge kMean = elementwise<Mean>();
+constinit const Judge kMax = elementwise<ExtremeOp<true>>();
+constinit const Judge kMin = elementwise<ExtremeOp<false>>();
 
 }  // namespace commensal::kernels::ref

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bits of integers: BitwiseAnd, BitwiseOr, BitwiseXor, BitwiseNot.
 #include <commensal/compute/kernels/ref/elementwise.hpp>
-#include <commensal/compute/kernels/ref/ops_newer.hpp>
+#include <commensal/compute/kernels/ref/ops.hpp>
 
 namespace commensal::kernels::ref {
 namespace {
@@ -37,9 +37,9 @@ struct BitwiseNot {
 
 }  // namespace
 
-Columns bitwise_and() { return elementwise<BitwiseAnd>(); }
-Columns bitwise_not() { return elementwise<BitwiseNot>(); }
-Columns bitwise_or() { return elementwise<BitwiseOr>(); }
-Columns bitwise_xor() { return elementwise<BitwiseXor>(); }
+constinit const Judge kBitwiseAnd = elementwise<BitwiseAnd>();
+constinit const Judge kBitwiseNot = elementwise<BitwiseNot>();
+constinit const Judge kBitwiseOr = elementwise<BitwiseOr>();
+constinit const Judge kBitwiseXor = elementwise<BitwiseXor>();
 
 }  // namespace commensal::kernels::ref

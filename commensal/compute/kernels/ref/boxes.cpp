@@ -229,7 +229,7 @@ struct RoiAlign {
 
 }  // namespace
 
-Columns non_max_suppression() { return columns_of<NmsPlan>(); }
-Columns roi_align() { return columns_of<WeightedPlan<RoiAlign>>(); }
+constinit const Judge kNonMaxSuppression = judge_of<NmsPlan>();
+constinit const Judge kRoiAlign = judge_of<WeightedPlan<RoiAlign>>();
 
 }  // namespace commensal::kernels::ref

@@ -234,8 +234,8 @@ struct RotaryEmbedding {
 
 }  // namespace
 
-Columns center_crop_pad() { return movement<CenterCropPad>(); }
-Columns rotary_embedding() { return each<RotaryEmbedding>(); }
-Columns tensor_scatter() { return movement<TensorScatter>(); }
+constinit const Judge kCenterCropPad = movement<CenterCropPad>();
+constinit const Judge kRotaryEmbedding = each<RotaryEmbedding>();
+constinit const Judge kTensorScatter = movement<TensorScatter>();
 
 }  // namespace commensal::kernels::ref

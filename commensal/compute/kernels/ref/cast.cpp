@@ -186,7 +186,7 @@ struct CastPlan {
 
 }  // namespace
 
-Columns cast() { return columns_of<CastPlan<false>>(); }
-Columns cast_like() { return columns_of<CastPlan<true>>(); }
+constinit const Judge kCast = judge_of<CastPlan<false>>();
+constinit const Judge kCastLike = judge_of<CastPlan<true>>();
 
 }  // namespace commensal::kernels::ref

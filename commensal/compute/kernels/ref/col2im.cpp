@@ -95,6 +95,6 @@ struct Col2Im {
 
 }  // namespace
 
-Columns col2im() { return each<Col2Im>(); }
+constinit const Judge kCol2im = each<Col2Im>();
 
 }  // namespace commensal::kernels::ref

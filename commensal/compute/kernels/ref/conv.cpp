@@ -153,6 +153,6 @@ struct ConvPlan {
 
 }  // namespace
 
-Columns conv() { return columns_of<ConvPlan>(); }
+constinit const Judge kConv = judge_of<ConvPlan>();
 
 }  // namespace commensal::kernels::ref

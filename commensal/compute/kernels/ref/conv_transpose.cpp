@@ -206,6 +206,6 @@ struct ConvTransposePlan {
 
 }  // namespace
 
-Columns conv_transpose() { return columns_of<ConvTransposePlan>(); }
+constinit const Judge kConvTranspose = judge_of<ConvTransposePlan>();
 
 }  // namespace commensal::kernels::ref

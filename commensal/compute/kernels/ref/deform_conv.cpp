@@ -183,6 +183,6 @@ struct DeformConv {
 
 }  // namespace
 
-Columns deform_conv() { return each<DeformConv>(); }
+constinit const Judge kDeformConv = each<DeformConv>();
 
 }  // namespace commensal::kernels::ref

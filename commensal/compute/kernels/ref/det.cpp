@@ -76,6 +76,6 @@ struct DetPlan {
 
 }  // namespace
 
-Columns det() { return columns_of<DetPlan>(); }
+constinit const Judge kDet = judge_of<DetPlan>();
 
 }  // namespace commensal::kernels::ref

@@ -90,6 +90,6 @@ struct Dropout {
 
 }  // namespace
 
-Columns dropout() { return each<Dropout>(); }
+constinit const Judge kDropout = each<Dropout>();
 
 }  // namespace commensal::kernels::ref

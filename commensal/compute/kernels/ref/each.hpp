@@ -3,7 +3,6 @@
 
 #include <commensal/compute/kernels/infer/checks.hpp>
 #include <commensal/compute/kernels/ref/ops.hpp>
-#include <commensal/compute/kernels/ref/ops_newer.hpp>
 #include <commensal/compute/kernels/ref/value.hpp>
 #include <utility>
 
@@ -68,8 +67,8 @@ struct EachPlan {
 };
 
 template <class Op>
-Columns each() {
-  return columns_of<EachPlan<Op>>();
+constexpr Judge each() {
+  return judge_of<EachPlan<Op>>();
 }
 
 }  // namespace commensal::kernels::ref

@@ -192,6 +192,6 @@ struct EinsumPlan {
 
 }  // namespace
 
-Columns einsum() { return columns_of<EinsumPlan>(); }
+constinit const Judge kEinsum = judge_of<EinsumPlan>();
 
 }  // namespace commensal::kernels::ref

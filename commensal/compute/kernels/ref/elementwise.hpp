@@ -126,8 +126,8 @@ struct ElementwisePlan {
 };
 
 template <class Op>
-Columns elementwise() {
-  return columns_of<ElementwisePlan<Op>>();
+constexpr Judge elementwise() {
+  return judge_of<ElementwisePlan<Op>>();
 }
 
 }  // namespace commensal::kernels::ref

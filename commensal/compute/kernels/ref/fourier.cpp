@@ -221,7 +221,7 @@ struct Stft {
 
 }  // namespace
 
-Columns dft() { return each<Dft>(); }
-Columns stft() { return each<Stft>(); }
+constinit const Judge kDft = each<Dft>();
+constinit const Judge kStft = each<Stft>();
 
 }  // namespace commensal::kernels::ref

@@ -21,24 +21,24 @@ struct Function {
 
 }  // namespace
 
-Columns acos() { return elementwise<Function<math::acos<Lane>, math::binary64::acos>>(); }
-Columns acosh() { return elementwise<Function<math::acosh<Lane>, math::binary64::acosh>>(); }
-Columns asin() { return elementwise<Function<math::asin<Lane>, math::binary64::asin>>(); }
-Columns asinh() { return elementwise<Function<math::asinh<Lane>, math::binary64::asinh>>(); }
-Columns atan() { return elementwise<Function<math::atan<Lane>, math::binary64::atan>>(); }
-Columns atanh() { return elementwise<Function<math::atanh<Lane>, math::binary64::atanh>>(); }
-Columns cos() { return elementwise<Function<math::cos<Lane>, math::binary64::cos>>(); }
-Columns cosh() { return elementwise<Function<math::cosh<Lane>, math::binary64::cosh>>(); }
-Columns erf() { return elementwise<Function<math::erf<Lane>, math::binary64::erf>>(); }
-Columns exp() { return elementwise<Function<math::exp<Lane>, math::binary64::exp>>(); }
-Columns log() { return elementwise<Function<math::log<Lane>, math::binary64::log>>(); }
-Columns sigmoid() { return elementwise<Function<math::sigmoid<Lane>, math::binary64::sigmoid>>(); }
-Columns sin() { return elementwise<Function<math::sin<Lane>, math::binary64::sin>>(); }
-Columns sinh() { return elementwise<Function<math::sinh<Lane>, math::binary64::sinh>>(); }
-Columns softplus() {
-  return elementwise<Function<math::softplus<Lane>, math::binary64::softplus>>();
-}
-Columns tan() { return elementwise<Function<math::tan<Lane>, math::binary64::tan>>(); }
-Columns tanh() { return elementwise<Function<math::tanh<Lane>, math::binary64::tanh>>(); }
+constinit const Judge kAcos = elementwise<Function<math::acos<Lane>, math::binary64::acos>>();
+constinit const Judge kAcosh = elementwise<Function<math::acosh<Lane>, math::binary64::acosh>>();
+constinit const Judge kAsin = elementwise<Function<math::asin<Lane>, math::binary64::asin>>();
+constinit const Judge kAsinh = elementwise<Function<math::asinh<Lane>, math::binary64::asinh>>();
+constinit const Judge kAtan = elementwise<Function<math::atan<Lane>, math::binary64::atan>>();
+constinit const Judge kAtanh = elementwise<Function<math::atanh<Lane>, math::binary64::atanh>>();
+constinit const Judge kCos = elementwise<Function<math::cos<Lane>, math::binary64::cos>>();
+constinit const Judge kCosh = elementwise<Function<math::cosh<Lane>, math::binary64::cosh>>();
+constinit const Judge kErf = elementwise<Function<math::erf<Lane>, math::binary64::erf>>();
+constinit const Judge kExp = elementwise<Function<math::exp<Lane>, math::binary64::exp>>();
+constinit const Judge kLog = elementwise<Function<math::log<Lane>, math::binary64::log>>();
+constinit const Judge kSigmoid =
+    elementwise<Function<math::sigmoid<Lane>, math::binary64::sigmoid>>();
+constinit const Judge kSin = elementwise<Function<math::sin<Lane>, math::binary64::sin>>();
+constinit const Judge kSinh = elementwise<Function<math::sinh<Lane>, math::binary64::sinh>>();
+constinit const Judge kSoftplus =
+    elementwise<Function<math::softplus<Lane>, math::binary64::softplus>>();
+constinit const Judge kTan = elementwise<Function<math::tan<Lane>, math::binary64::tan>>();
+constinit const Judge kTanh = elementwise<Function<math::tanh<Lane>, math::binary64::tanh>>();
 
 }  // namespace commensal::kernels::ref

@@ -2,7 +2,7 @@
 // Smooth activations: Gelu, Mish, Swish. Each line is evaluated as it is written.
 #include <commensal/compute/kernels/math/functions.hpp>
 #include <commensal/compute/kernels/ref/elementwise.hpp>
-#include <commensal/compute/kernels/ref/ops_newer.hpp>
+#include <commensal/compute/kernels/ref/ops.hpp>
 
 namespace commensal::kernels::ref {
 namespace {
@@ -53,8 +53,8 @@ struct Swish {
 
 }  // namespace
 
-Columns gelu() { return elementwise<Gelu>(); }
-Columns mish() { return elementwise<Mish>(); }
-Columns swish() { return elementwise<Swish>(); }
+constinit const Judge kGelu = elementwise<Gelu>();
+constinit const Judge kMish = elementwise<Mish>();
+constinit const Judge kSwish = elementwise<Swish>();
 
 }  // namespace commensal::kernels::ref

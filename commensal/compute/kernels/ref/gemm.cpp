@@ -147,7 +147,7 @@ struct MatMulPlan {
 
 }  // namespace
 
-Columns gemm() { return columns_of<GemmPlan>(); }
-Columns matmul() { return columns_of<MatMulPlan>(); }
+constinit const Judge kGemm = judge_of<GemmPlan>();
+constinit const Judge kMatmul = judge_of<MatMulPlan>();
 
 }  // namespace commensal::kernels::ref

@@ -215,11 +215,11 @@ struct EyeLikePlan {
 
 }  // namespace
 
-Columns constant() { return columns_of<KnownPlan<Constant>>(); }
-Columns constant_of_shape() { return columns_of<OfShapePlan>(); }
-Columns eye_like() { return columns_of<EyeLikePlan>(); }
-Columns range() { return columns_of<RangePlan>(); }
-Columns shape() { return columns_of<KnownPlan<ShapeOf>>(); }
-Columns size() { return columns_of<KnownPlan<SizeOf>>(); }
+constinit const Judge kConstant = judge_of<KnownPlan<Constant>>();
+constinit const Judge kConstantOfShape = judge_of<OfShapePlan>();
+constinit const Judge kEyeLike = judge_of<EyeLikePlan>();
+constinit const Judge kRange = judge_of<RangePlan>();
+constinit const Judge kShape = judge_of<KnownPlan<ShapeOf>>();
+constinit const Judge kSize = judge_of<KnownPlan<SizeOf>>();
 
 }  // namespace commensal::kernels::ref

@@ -144,6 +144,6 @@ struct GridSample {
 
 }  // namespace
 
-Columns grid_sample() { return columns_of<WeightedPlan<GridSample>>(); }
+constinit const Judge kGridSample = judge_of<WeightedPlan<GridSample>>();
 
 }  // namespace commensal::kernels::ref

@@ -75,8 +75,8 @@ struct GroupedPlan {
 };
 
 template <class Op>
-Columns grouped() {
-  return columns_of<GroupedPlan<Op>>();
+constexpr Judge grouped() {
+  return judge_of<GroupedPlan<Op>>();
 }
 
 /// Mean and variance in two passes: `mean = sum(x) / n`, `variance = sum(d * d) / n` with

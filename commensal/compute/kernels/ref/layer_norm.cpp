@@ -7,7 +7,6 @@
 #include <commensal/compute/kernels/infer/checks.hpp>
 #include <commensal/compute/kernels/ref/fold.hpp>
 #include <commensal/compute/kernels/ref/ops.hpp>
-#include <commensal/compute/kernels/ref/ops_newer.hpp>
 #include <commensal/compute/kernels/ref/value.hpp>
 
 namespace commensal::kernels::ref {
@@ -198,8 +197,8 @@ struct GroupNormPlan {
 
 }  // namespace
 
-Columns group_normalization() { return columns_of<GroupNormPlan<Form::kGroup>>(); }
-Columns instance_normalization() { return columns_of<GroupNormPlan<Form::kInstance>>(); }
-Columns layer_normalization() { return columns_of<GroupNormPlan<Form::kLayer>>(); }
+constinit const Judge kGroupNormalization = judge_of<GroupNormPlan<Form::kGroup>>();
+constinit const Judge kInstanceNormalization = judge_of<GroupNormPlan<Form::kInstance>>();
+constinit const Judge kLayerNormalization = judge_of<GroupNormPlan<Form::kLayer>>();
 
 }  // namespace commensal::kernels::ref

@@ -239,12 +239,12 @@ struct Blocks {
 
 }  // namespace
 
-Columns concat() { return movement<Concat>(); }
-Columns depth_to_space() { return movement<Blocks<true>>(); }
-Columns expand() { return movement<Expand>(); }
-Columns space_to_depth() { return movement<Blocks<false>>(); }
-Columns split() { return movement<Split>(); }
-Columns tile() { return movement<Tile>(); }
-Columns transpose() { return movement<Transpose>(); }
+constinit const Judge kConcat = movement<Concat>();
+constinit const Judge kDepthToSpace = movement<Blocks<true>>();
+constinit const Judge kExpand = movement<Expand>();
+constinit const Judge kSpaceToDepth = movement<Blocks<false>>();
+constinit const Judge kSplit = movement<Split>();
+constinit const Judge kTile = movement<Tile>();
+constinit const Judge kTranspose = movement<Transpose>();
 
 }  // namespace commensal::kernels::ref

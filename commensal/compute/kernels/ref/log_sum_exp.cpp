@@ -79,6 +79,6 @@ struct LogSumExpPlan {
 
 }  // namespace
 
-Columns reduce_log_sum_exp() { return columns_of<LogSumExpPlan>(); }
+constinit const Judge kReduceLogSumExp = judge_of<LogSumExpPlan>();
 
 }  // namespace commensal::kernels::ref

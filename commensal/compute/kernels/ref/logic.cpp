@@ -125,16 +125,16 @@ struct Pow {
 
 }  // namespace
 
-Columns bit_shift() { return elementwise<BitShift>(); }
-Columns equal() { return elementwise<Test<Equal>>(); }
-Columns greater() { return elementwise<Test<Greater>>(); }
-Columns greater_or_equal() { return elementwise<Test<GreaterOrEqual>>(); }
-Columns less() { return elementwise<Test<Less>>(); }
-Columns less_or_equal() { return elementwise<Test<LessOrEqual>>(); }
-Columns logical_and() { return elementwise<Test<And>>(); }
-Columns logical_or() { return elementwise<Test<Or>>(); }
-Columns logical_xor() { return elementwise<Test<Xor>>(); }
-Columns pow() { return elementwise<Pow>(); }
-Columns where() { return elementwise<Where>(); }
+constinit const Judge kBitShift = elementwise<BitShift>();
+constinit const Judge kEqual = elementwise<Test<Equal>>();
+constinit const Judge kGreater = elementwise<Test<Greater>>();
+constinit const Judge kGreaterOrEqual = elementwise<Test<GreaterOrEqual>>();
+constinit const Judge kLess = elementwise<Test<Less>>();
+constinit const Judge kLessOrEqual = elementwise<Test<LessOrEqual>>();
+constinit const Judge kLogicalAnd = elementwise<Test<And>>();
+constinit const Judge kLogicalOr = elementwise<Test<Or>>();
+constinit const Judge kLogicalXor = elementwise<Test<Xor>>();
+constinit const Judge kPow = elementwise<Pow>();
+constinit const Judge kWhere = elementwise<Where>();
 
 }  // namespace commensal::kernels::ref

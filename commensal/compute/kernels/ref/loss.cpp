@@ -259,7 +259,7 @@ struct LossPlan {
 
 }  // namespace
 
-Columns negative_log_likelihood_loss() { return columns_of<LossPlan<false>>(); }
-Columns softmax_cross_entropy_loss() { return columns_of<LossPlan<true>>(); }
+constinit const Judge kNegativeLogLikelihoodLoss = judge_of<LossPlan<false>>();
+constinit const Judge kSoftmaxCrossEntropyLoss = judge_of<LossPlan<true>>();
 
 }  // namespace commensal::kernels::ref

@@ -84,7 +84,7 @@ struct LpPool : PoolPlan {
 
 }  // namespace
 
-Columns global_lp_pool() { return each<LpPool<true>>(); }
-Columns lp_pool() { return each<LpPool<false>>(); }
+constinit const Judge kGlobalLpPool = each<LpPool<true>>();
+constinit const Judge kLpPool = each<LpPool<false>>();
 
 }  // namespace commensal::kernels::ref

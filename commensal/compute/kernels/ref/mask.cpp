@@ -138,8 +138,8 @@ struct GatherNd {
 
 }  // namespace
 
-Columns compress() { return movement<Compress>(); }
-Columns gather_nd() { return movement<GatherNd>(); }
-Columns trilu() { return movement<Trilu>(); }
+constinit const Judge kCompress = movement<Compress>();
+constinit const Judge kGatherNd = movement<GatherNd>();
+constinit const Judge kTrilu = movement<Trilu>();
 
 }  // namespace commensal::kernels::ref

@@ -308,10 +308,10 @@ struct ArrayFeatureExtractor {
 
 }  // namespace
 
-Columns array_feature_extractor() { return movement<ArrayFeatureExtractor>(); }
-Columns category_mapper() { return columns_of<MapPlan<CategoryMapper>>(); }
-Columns label_encoder() { return columns_of<MapPlan<LabelEncoder>>(); }
-Columns label_encoder_1() { return columns_of<MapPlan<LabelEncoder1>>(); }
-Columns one_hot_encoder() { return columns_of<OneHotEncoderPlan>(); }
+constinit const Judge kArrayFeatureExtractor = movement<ArrayFeatureExtractor>();
+constinit const Judge kCategoryMapper = judge_of<MapPlan<CategoryMapper>>();
+constinit const Judge kLabelEncoder = judge_of<MapPlan<LabelEncoder>>();
+constinit const Judge kLabelEncoder1 = judge_of<MapPlan<LabelEncoder1>>();
+constinit const Judge kOneHotEncoder = judge_of<OneHotEncoderPlan>();
 
 }  // namespace commensal::kernels::ref

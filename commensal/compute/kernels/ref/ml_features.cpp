@@ -313,10 +313,10 @@ struct FeatureVectorizerPlan {
 
 }  // namespace
 
-Columns binarizer() { return columns_of<EachPlan<Binarizer>>(); }
-Columns feature_vectorizer() { return columns_of<FeatureVectorizerPlan>(); }
-Columns imputer() { return columns_of<EachPlan<Imputer>>(); }
-Columns normalizer() { return columns_of<NormalizerPlan>(); }
-Columns scaler() { return columns_of<EachPlan<Scaler>>(); }
+constinit const Judge kBinarizer = judge_of<EachPlan<Binarizer>>();
+constinit const Judge kFeatureVectorizer = judge_of<FeatureVectorizerPlan>();
+constinit const Judge kImputer = judge_of<EachPlan<Imputer>>();
+constinit const Judge kNormalizer = judge_of<NormalizerPlan>();
+constinit const Judge kScaler = judge_of<EachPlan<Scaler>>();
 
 }  // namespace commensal::kernels::ref

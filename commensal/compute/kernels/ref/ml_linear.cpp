@@ -99,7 +99,7 @@ struct LinearScores {
 
 }  // namespace
 
-Columns linear_classifier() { return columns_of<ml::ScoredPlan<LinearScores<true>>>(); }
-Columns linear_regressor() { return columns_of<ml::ScoredPlan<LinearScores<false>>>(); }
+constinit const Judge kLinearClassifier = judge_of<ml::ScoredPlan<LinearScores<true>>>();
+constinit const Judge kLinearRegressor = judge_of<ml::ScoredPlan<LinearScores<false>>>();
 
 }  // namespace commensal::kernels::ref

@@ -7,30 +7,30 @@
 namespace commensal::kernels::ref {
 
 // ml_encode.cpp
-Columns array_feature_extractor();
-Columns category_mapper();
-Columns label_encoder();
-Columns label_encoder_1();
-Columns one_hot_encoder();
+extern const Judge kArrayFeatureExtractor;
+extern const Judge kCategoryMapper;
+extern const Judge kLabelEncoder;
+extern const Judge kLabelEncoder1;
+extern const Judge kOneHotEncoder;
 
 // ml_features.cpp
-Columns binarizer();
-Columns feature_vectorizer();
-Columns imputer();
-Columns normalizer();
-Columns scaler();
+extern const Judge kBinarizer;
+extern const Judge kFeatureVectorizer;
+extern const Judge kImputer;
+extern const Judge kNormalizer;
+extern const Judge kScaler;
 
 // ml_linear.cpp
-Columns linear_classifier();
-Columns linear_regressor();
+extern const Judge kLinearClassifier;
+extern const Judge kLinearRegressor;
 
 // ml_svm.cpp
-Columns svm_classifier();
-Columns svm_regressor();
+extern const Judge kSvmClassifier;
+extern const Judge kSvmRegressor;
 
 // ml_trees.cpp
-Columns tree_ensemble();
-Columns tree_ensemble_classifier();
-Columns tree_ensemble_regressor();
+extern const Judge kTreeEnsemble;
+extern const Judge kTreeEnsembleClassifier;
+extern const Judge kTreeEnsembleRegressor;
 
 }  // namespace commensal::kernels::ref

@@ -246,7 +246,7 @@ struct SvmClassifier {
 
 }  // namespace
 
-Columns svm_classifier() { return columns_of<ml::ScoredPlan<SvmClassifier>>(); }
-Columns svm_regressor() { return columns_of<ml::ScoredPlan<SvmRegressor>>(); }
+constinit const Judge kSvmClassifier = judge_of<ml::ScoredPlan<SvmClassifier>>();
+constinit const Judge kSvmRegressor = judge_of<ml::ScoredPlan<SvmRegressor>>();
 
 }  // namespace commensal::kernels::ref

@@ -131,8 +131,8 @@ struct TreeEnsemble : TreeScores {
 
 }  // namespace
 
-Columns tree_ensemble() { return columns_of<ml::ScoredPlan<TreeEnsemble>>(); }
-Columns tree_ensemble_classifier() { return columns_of<ml::ScoredPlan<TreeClassifier>>(); }
-Columns tree_ensemble_regressor() { return columns_of<ml::ScoredPlan<TreeRegressor>>(); }
+constinit const Judge kTreeEnsemble = judge_of<ml::ScoredPlan<TreeEnsemble>>();
+constinit const Judge kTreeEnsembleClassifier = judge_of<ml::ScoredPlan<TreeClassifier>>();
+constinit const Judge kTreeEnsembleRegressor = judge_of<ml::ScoredPlan<TreeRegressor>>();
 
 }  // namespace commensal::kernels::ref

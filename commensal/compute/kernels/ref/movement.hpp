@@ -73,8 +73,8 @@ struct MovementPlan {
 };
 
 template <class Op>
-Columns movement() {
-  return columns_of<MovementPlan<Op>>();
+constexpr Judge movement() {
+  return judge_of<MovementPlan<Op>>();
 }
 
 }  // namespace commensal::kernels::ref

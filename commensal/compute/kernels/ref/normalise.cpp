@@ -76,6 +76,6 @@ struct LrnPlan {
 
 }  // namespace
 
-Columns lrn() { return columns_of<LrnPlan>(); }
+constinit const Judge kLrn = judge_of<LrnPlan>();
 
 }  // namespace commensal::kernels::ref

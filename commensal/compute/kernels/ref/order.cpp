@@ -243,8 +243,8 @@ struct UniquePlan {
 
 }  // namespace
 
-Columns non_zero() { return columns_of<NonZeroPlan>(); }
-Columns top_k() { return columns_of<TopKPlan>(); }
-Columns unique() { return columns_of<UniquePlan>(); }
+constinit const Judge kNonZero = judge_of<NonZeroPlan>();
+constinit const Judge kTopK = judge_of<TopKPlan>();
+constinit const Judge kUnique = judge_of<UniquePlan>();
 
 }  // namespace commensal::kernels::ref

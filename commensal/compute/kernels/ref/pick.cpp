@@ -114,9 +114,9 @@ struct Pad : infer::Pad {
 
 }  // namespace
 
-Columns gather() { return columns_of<PickPlan<Gather>>(); }
-Columns gather_elements() { return columns_of<PickPlan<GatherElements>>(); }
-Columns pad() { return movement<Pad>(); }
-Columns slice() { return movement<Slice>(); }
+constinit const Judge kGather = judge_of<PickPlan<Gather>>();
+constinit const Judge kGatherElements = judge_of<PickPlan<GatherElements>>();
+constinit const Judge kPad = movement<Pad>();
+constinit const Judge kSlice = movement<Slice>();
 
 }  // namespace commensal::kernels::ref

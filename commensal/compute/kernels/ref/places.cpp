@@ -108,7 +108,7 @@ struct ReverseSequence {
 
 }  // namespace
 
-Columns one_hot() { return columns_of<OneHotPlan>(); }
-Columns reverse_sequence() { return movement<ReverseSequence>(); }
+constinit const Judge kOneHot = judge_of<OneHotPlan>();
+constinit const Judge kReverseSequence = movement<ReverseSequence>();
 
 }  // namespace commensal::kernels::ref

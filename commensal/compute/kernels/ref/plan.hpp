@@ -9,7 +9,7 @@
 /// The judge: plain loops that say what the bits are (docs/numerics.md).
 ///
 /// An operator is written as a Plan: a small value made from a Call, which checks everything and
-/// holds what was parsed. From it come all the audit columns of the table, so that they cannot
+/// holds what was parsed. From it comes the whole Judge, whose functions so cannot
 /// disagree on what a call means:
 ///   static core::Result<Plan> make(const Call&);
 ///   std::vector<TensorType> types() const;
@@ -21,16 +21,6 @@
 ///   std::int64_t steps(const Call&, int output, std::int64_t index) const;
 ///   Scalar partial(const Call&, int output, std::int64_t index, std::int64_t steps) const;
 namespace commensal::kernels::ref {
-
-/// The columns of a row that come from one Plan.
-struct Columns {
-  InferFn infer = nullptr;
-  KernelFn ref = nullptr;
-  ReadsFn reads = nullptr;
-  ElementFn element = nullptr;
-  StepsFn steps = nullptr;
-  PartialFn partial = nullptr;
-};
 
 template <class Plan>
 Plan checked_plan(const Call& call) {
@@ -45,13 +35,13 @@ concept Reduces = requires(const Plan& plan, const Call& call) {
 };
 
 template <class Plan>
-Columns columns_of() {
-  Columns made;
+constexpr Judge judge_of() {
+  Judge made;
   made.infer = [](const Call& call) -> core::Result<std::vector<TensorType>> {
     COMMENSAL_ASSIGN(const auto plan, Plan::make(call));
     return plan.types();
   };
-  made.ref = [](const Call& call, std::span<Tensor> outputs, Workspace&) -> core::Result<void> {
+  made.run = [](const Call& call, std::span<Tensor> outputs, Workspace&) -> core::Result<void> {
     COMMENSAL_ASSIGN(const auto plan, Plan::make(call));
     plan.run(call, outputs);
     return {};

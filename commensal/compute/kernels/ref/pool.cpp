@@ -123,9 +123,9 @@ struct MaxPlan : PoolPlan {
 
 }  // namespace
 
-Columns average_pool() { return columns_of<AveragePlan<false>>(); }
-Columns global_average_pool() { return columns_of<AveragePlan<true>>(); }
-Columns global_max_pool() { return columns_of<MaxPlan<true>>(); }
-Columns max_pool() { return columns_of<MaxPlan<false>>(); }
+constinit const Judge kAveragePool = judge_of<AveragePlan<false>>();
+constinit const Judge kGlobalAveragePool = judge_of<AveragePlan<true>>();
+constinit const Judge kGlobalMaxPool = judge_of<MaxPlan<true>>();
+constinit const Judge kMaxPool = judge_of<MaxPlan<false>>();
 
 }  // namespace commensal::kernels::ref

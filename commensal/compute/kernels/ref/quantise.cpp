@@ -230,8 +230,8 @@ struct DynamicPlan {
 
 }  // namespace
 
-Columns dequantize_linear() { return columns_of<DequantizePlan>(); }
-Columns dynamic_quantize_linear() { return columns_of<DynamicPlan>(); }
-Columns quantize_linear() { return columns_of<QuantizePlan>(); }
+constinit const Judge kDequantizeLinear = judge_of<DequantizePlan>();
+constinit const Judge kDynamicQuantizeLinear = judge_of<DynamicPlan>();
+constinit const Judge kQuantizeLinear = judge_of<QuantizePlan>();
 
 }  // namespace commensal::kernels::ref

@@ -200,9 +200,9 @@ struct ConvProduct : infer::CodeConv {
 
 }  // namespace
 
-Columns conv_integer() { return columns_of<Quantised<ConvProduct, false>>(); }
-Columns matmul_integer() { return columns_of<Quantised<MatMulProduct, false>>(); }
-Columns qlinear_conv() { return columns_of<Quantised<ConvProduct, true>>(); }
-Columns qlinear_matmul() { return columns_of<Quantised<MatMulProduct, true>>(); }
+constinit const Judge kConvInteger = judge_of<Quantised<ConvProduct, false>>();
+constinit const Judge kMatmulInteger = judge_of<Quantised<MatMulProduct, false>>();
+constinit const Judge kQlinearConv = judge_of<Quantised<ConvProduct, true>>();
+constinit const Judge kQlinearMatmul = judge_of<Quantised<MatMulProduct, true>>();
 
 }  // namespace commensal::kernels::ref

@@ -221,11 +221,11 @@ struct MultinomialPlan {
 
 }  // namespace
 
-Columns bernoulli() { return columns_of<BernoulliPlan>(); }
-Columns multinomial() { return columns_of<MultinomialPlan>(); }
-Columns random_normal() { return columns_of<DrawPlan<Normal, false>>(); }
-Columns random_normal_like() { return columns_of<DrawPlan<Normal, true>>(); }
-Columns random_uniform() { return columns_of<DrawPlan<Uniform, false>>(); }
-Columns random_uniform_like() { return columns_of<DrawPlan<Uniform, true>>(); }
+constinit const Judge kBernoulli = judge_of<BernoulliPlan>();
+constinit const Judge kMultinomial = judge_of<MultinomialPlan>();
+constinit const Judge kRandomNormal = judge_of<DrawPlan<Normal, false>>();
+constinit const Judge kRandomNormalLike = judge_of<DrawPlan<Normal, true>>();
+constinit const Judge kRandomUniform = judge_of<DrawPlan<Uniform, false>>();
+constinit const Judge kRandomUniformLike = judge_of<DrawPlan<Uniform, true>>();
 
 }  // namespace commensal::kernels::ref

@@ -388,8 +388,8 @@ struct RecurrentPlan {
 
 }  // namespace
 
-Columns gru() { return columns_of<RecurrentPlan<GruCell>>(); }
-Columns lstm() { return columns_of<RecurrentPlan<LstmCell>>(); }
-Columns rnn() { return columns_of<RecurrentPlan<RnnCell>>(); }
+constinit const Judge kGru = judge_of<RecurrentPlan<GruCell>>();
+constinit const Judge kLstm = judge_of<RecurrentPlan<LstmCell>>();
+constinit const Judge kRnn = judge_of<RecurrentPlan<RnnCell>>();
 
 }  // namespace commensal::kernels::ref

@@ -221,16 +221,16 @@ struct ArgPlan {
 
 }  // namespace
 
-Columns arg_max() { return columns_of<ArgPlan<true>>(); }
-Columns arg_min() { return columns_of<ArgPlan<false>>(); }
-Columns reduce_l1() { return columns_of<ReducePlan<ReduceL1>>(); }
-Columns reduce_l2() { return columns_of<ReducePlan<ReduceL2>>(); }
-Columns reduce_log_sum() { return columns_of<ReducePlan<ReduceLogSum>>(); }
-Columns reduce_max() { return columns_of<ReducePlan<ReduceExtreme<true>>>(); }
-Columns reduce_mean() { return columns_of<ReducePlan<ReduceMean>>(); }
-Columns reduce_min() { return columns_of<ReducePlan<ReduceExtreme<false>>>(); }
-Columns reduce_prod() { return columns_of<ReducePlan<ReduceProd>>(); }
-Columns reduce_sum() { return columns_of<ReducePlan<ReduceSum>>(); }
-Columns reduce_sum_square() { return columns_of<ReducePlan<ReduceSumSquare>>(); }
+constinit const Judge kArgMax = judge_of<ArgPlan<true>>();
+constinit const Judge kArgMin = judge_of<ArgPlan<false>>();
+constinit const Judge kReduceL1 = judge_of<ReducePlan<ReduceL1>>();
+constinit const Judge kReduceL2 = judge_of<ReducePlan<ReduceL2>>();
+constinit const Judge kReduceLogSum = judge_of<ReducePlan<ReduceLogSum>>();
+constinit const Judge kReduceMax = judge_of<ReducePlan<ReduceExtreme<true>>>();
+constinit const Judge kReduceMean = judge_of<ReducePlan<ReduceMean>>();
+constinit const Judge kReduceMin = judge_of<ReducePlan<ReduceExtreme<false>>>();
+constinit const Judge kReduceProd = judge_of<ReducePlan<ReduceProd>>();
+constinit const Judge kReduceSum = judge_of<ReducePlan<ReduceSum>>();
+constinit const Judge kReduceSumSquare = judge_of<ReducePlan<ReduceSumSquare>>();
 
 }  // namespace commensal::kernels::ref

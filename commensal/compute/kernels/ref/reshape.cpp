@@ -108,10 +108,10 @@ struct Unsqueeze : InOrder {
 
 }  // namespace
 
-Columns flatten() { return movement<Flatten>(); }
-Columns identity() { return movement<Identity>(); }
-Columns reshape() { return movement<Reshape>(); }
-Columns squeeze() { return movement<Squeeze>(); }
-Columns unsqueeze() { return movement<Unsqueeze>(); }
+constinit const Judge kFlatten = movement<Flatten>();
+constinit const Judge kIdentity = movement<Identity>();
+constinit const Judge kReshape = movement<Reshape>();
+constinit const Judge kSqueeze = movement<Squeeze>();
+constinit const Judge kUnsqueeze = movement<Unsqueeze>();
 
 }  // namespace commensal::kernels::ref

@@ -341,6 +341,6 @@ struct Resize {
 
 }  // namespace
 
-Columns resize() { return columns_of<WeightedPlan<Resize>>(); }
+constinit const Judge kResize = judge_of<WeightedPlan<Resize>>();
 
 }  // namespace commensal::kernels::ref

@@ -251,8 +251,8 @@ struct MaxUnpool : ScatterPlan {
 
 }  // namespace
 
-Columns max_unpool() { return columns_of<MaxUnpool>(); }
-Columns scatter_elements() { return columns_of<ScatterElements>(); }
-Columns scatter_nd() { return columns_of<ScatterNd>(); }
+constinit const Judge kMaxUnpool = judge_of<MaxUnpool>();
+constinit const Judge kScatterElements = judge_of<ScatterElements>();
+constinit const Judge kScatterNd = judge_of<ScatterNd>();
 
 }  // namespace commensal::kernels::ref

@@ -101,8 +101,8 @@ struct SoftmaxPlan {
 
 }  // namespace
 
-Columns hardmax() { return columns_of<SoftmaxPlan<Form::kHardmax>>(); }
-Columns log_softmax() { return columns_of<SoftmaxPlan<Form::kLogSoftmax>>(); }
-Columns softmax() { return columns_of<SoftmaxPlan<Form::kSoftmax>>(); }
+constinit const Judge kHardmax = judge_of<SoftmaxPlan<Form::kHardmax>>();
+constinit const Judge kLogSoftmax = judge_of<SoftmaxPlan<Form::kLogSoftmax>>();
+constinit const Judge kSoftmax = judge_of<SoftmaxPlan<Form::kSoftmax>>();
 
 }  // namespace commensal::kernels::ref

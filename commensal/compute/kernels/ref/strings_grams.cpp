@@ -228,6 +228,6 @@ struct GramsPlan {
 
 }  // namespace
 
-Columns tf_idf_vectorizer() { return columns_of<GramsPlan>(); }
+constinit const Judge kTfIdfVectorizer = judge_of<GramsPlan>();
 
 }  // namespace commensal::kernels::ref

@@ -7,12 +7,12 @@
 namespace commensal::kernels::ref {
 
 // strings_grams.cpp
-Columns tf_idf_vectorizer();
+extern const Judge kTfIdfVectorizer;
 
 // strings_text.cpp
-Columns regex_full_match();
-Columns string_concat();
-Columns string_normalizer();
-Columns string_split();
+extern const Judge kRegexFullMatch;
+extern const Judge kStringConcat;
+extern const Judge kStringNormalizer;
+extern const Judge kStringSplit;
 
 }  // namespace commensal::kernels::ref

@@ -255,9 +255,9 @@ struct MatchPlan {
 
 }  // namespace
 
-Columns regex_full_match() { return columns_of<MatchPlan>(); }
-Columns string_concat() { return columns_of<ConcatPlan>(); }
-Columns string_normalizer() { return columns_of<NormalizerPlan>(); }
-Columns string_split() { return columns_of<SplitPlan>(); }
+constinit const Judge kRegexFullMatch = judge_of<MatchPlan>();
+constinit const Judge kStringConcat = judge_of<ConcatPlan>();
+constinit const Judge kStringNormalizer = judge_of<NormalizerPlan>();
+constinit const Judge kStringSplit = judge_of<SplitPlan>();
 
 }  // namespace commensal::kernels::ref

@@ -168,8 +168,8 @@ struct TrainingPlan {
 
 }  // namespace
 
-Columns adagrad() { return columns_of<TrainingPlan<Adagrad>>(); }
-Columns adam() { return columns_of<TrainingPlan<Adam>>(); }
-Columns momentum() { return columns_of<TrainingPlan<Momentum>>(); }
+constinit const Judge kAdagrad = judge_of<TrainingPlan<Adagrad>>();
+constinit const Judge kAdam = judge_of<TrainingPlan<Adam>>();
+constinit const Judge kMomentum = judge_of<TrainingPlan<Momentum>>();
 
 }  // namespace commensal::kernels::ref

@@ -111,17 +111,17 @@ struct Softsign {
 
 }  // namespace
 
-Columns abs() { return elementwise<Abs>(); }
-Columns ceil() { return elementwise<Function<Ceil>>(); }
-Columns floor() { return elementwise<Function<Floor>>(); }
-Columns is_inf() { return elementwise<IsInf>(); }
-Columns is_nan() { return elementwise<IsNan>(); }
-Columns neg() { return elementwise<Neg>(); }
-Columns logical_not() { return elementwise<Not>(); }
-Columns reciprocal() { return elementwise<Function<Reciprocal>>(); }
-Columns round() { return elementwise<Function<Round>>(); }
-Columns sign() { return elementwise<Sign>(); }
-Columns softsign() { return elementwise<Function<Softsign>>(); }
-Columns sqrt() { return elementwise<Function<Sqrt>>(); }
+constinit const Judge kAbs = elementwise<Abs>();
+constinit const Judge kCeil = elementwise<Function<Ceil>>();
+constinit const Judge kFloor = elementwise<Function<Floor>>();
+constinit const Judge kIsInf = elementwise<IsInf>();
+constinit const Judge kIsNan = elementwise<IsNan>();
+constinit const Judge kNeg = elementwise<Neg>();
+constinit const Judge kLogicalNot = elementwise<Not>();
+constinit const Judge kReciprocal = elementwise<Function<Reciprocal>>();
+constinit const Judge kRound = elementwise<Function<Round>>();
+constinit const Judge kSign = elementwise<Sign>();
+constinit const Judge kSoftsign = elementwise<Function<Softsign>>();
+constinit const Judge kSqrt = elementwise<Function<Sqrt>>();
 
 }  // namespace commensal::kernels::ref

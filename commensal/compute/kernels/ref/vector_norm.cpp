@@ -182,8 +182,8 @@ struct LpNorm {
 
 }  // namespace
 
-Columns lp_normalization() { return grouped<LpNorm>(); }
-Columns mean_variance_normalization() { return grouped<MeanVariance>(); }
-Columns rms_normalization() { return grouped<RmsNorm>(); }
+constinit const Judge kLpNormalization = grouped<LpNorm>();
+constinit const Judge kMeanVarianceNormalization = grouped<MeanVariance>();
+constinit const Judge kRmsNormalization = grouped<RmsNorm>();
 
 }  // namespace commensal::kernels::ref

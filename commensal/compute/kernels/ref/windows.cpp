@@ -131,9 +131,9 @@ struct MelWeights {
 
 }  // namespace
 
-Columns blackman_window() { return each<Window<Blackman>>(); }
-Columns hamming_window() { return each<Window<Hamming>>(); }
-Columns hann_window() { return each<Window<Hann>>(); }
-Columns mel_weight_matrix() { return each<MelWeights>(); }
+constinit const Judge kBlackmanWindow = each<Window<Blackman>>();
+constinit const Judge kHammingWindow = each<Window<Hamming>>();
+constinit const Judge kHannWindow = each<Window<Hann>>();
+constinit const Judge kMelWeightMatrix = each<MelWeights>();
 
 }  // namespace commensal::kernels::ref

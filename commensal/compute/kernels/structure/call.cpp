@@ -44,22 +44,22 @@ Tensor scalar_of(std::int64_t value) {
 }
 Tensor scalar_of(bool value) { return Tensor::of<bool>({}, std::span<const bool>(&value, 1)); }
 
-Result<Tensor> invoke(const ValueCall& call, std::string_view name,
-                      const std::vector<Tensor>& inputs, Attributes attributes) {
+Result<Tensor> invoke(const ValueCall& call, Role role, const std::vector<Tensor>& inputs,
+                      Attributes attributes) {
   constexpr int kOpset = 13;
-  COMMENSAL_ASSIGN(const Operator* op, find_operator("", name, kOpset));
+  const Operator& op = operator_of(role, kOpset);
   std::vector<const Tensor*> given;
   for (const Tensor& input : inputs) given.push_back(&input);
   Call inner;
   inner.opset = kOpset;
   inner.attributes = &attributes;
   inner.inputs = given;
-  COMMENSAL_ASSIGN(const StringCodes codes, StringCodes::of(*op, inner));
+  COMMENSAL_ASSIGN(const StringCodes codes, StringCodes::of(op, inner));
   inner.inputs = codes.inputs();
-  COMMENSAL_ASSIGN(inner.outputs, op->infer(inner));
+  COMMENSAL_ASSIGN(inner.outputs, op.judge->infer(inner));
   COMMENSAL_ASSIGN(auto outputs, allocate_outputs(inner, call.arena));
   Workspace workspace{call.arena, call.threads};
-  COMMENSAL_TRY(op->ref(inner, outputs, workspace));
+  COMMENSAL_TRY(op.judge->run(inner, outputs, workspace));
   return codes.decoded(std::move(outputs)).front();
 }
 
@@ -67,7 +67,7 @@ Result<Tensor> concatenate(const ValueCall& call, const std::vector<Tensor>& par
                            std::int64_t axis) {
   Attributes attributes;
   attributes.set("axis", axis);
-  return invoke(call, "Concat", parts, std::move(attributes));
+  return invoke(call, Role::kConcat, parts, std::move(attributes));
 }
 
 Result<Tensor> stack(const ValueCall& call, const std::vector<Tensor>& parts, std::int64_t axis) {
@@ -92,7 +92,7 @@ Result<Tensor> part_at(const ValueCall& call, const Tensor& whole, std::int64_t 
                        std::int64_t index) {
   Attributes attributes;
   attributes.set("axis", axis);
-  return invoke(call, "Gather", {whole, scalar_of(index)}, std::move(attributes));
+  return invoke(call, Role::kGather, {whole, scalar_of(index)}, std::move(attributes));
 }
 
 }  // namespace commensal::kernels::structure

@@ -18,9 +18,9 @@ core::Result<bool> truth_of(const Value& value, std::string_view what);
 Tensor scalar_of(std::int64_t value);
 Tensor scalar_of(bool value);
 
-/// The only output of an operator of the default domain (in its form of opset 13) on `inputs`.
-core::Result<Tensor> invoke(const ValueCall& call, std::string_view op,
-                            const std::vector<Tensor>& inputs, Attributes attributes = {});
+/// The only output of the operator of that role (in its form of opset 13) on `inputs`.
+core::Result<Tensor> invoke(const ValueCall& call, Role role, const std::vector<Tensor>& inputs,
+                            Attributes attributes = {});
 
 /// One tensor of all, along a new axis or an old one.
 core::Result<Tensor> stack(const ValueCall& call, const std::vector<Tensor>& parts,

@@ -76,7 +76,7 @@ Result<std::vector<std::int64_t>> lengths_of(const ValueCall& call, std::int64_t
 Result<Tensor> slice(const ValueCall& call, const Tensor& whole, std::int64_t axis,
                      std::int64_t begin, std::int64_t end) {
   const auto one = [](std::int64_t value) { return scalar_of(value).reshaped({1}); };
-  return invoke(call, "Slice", {whole, one(begin), one(end), one(axis)});
+  return invoke(call, Role::kSlice, {whole, one(begin), one(end), one(axis)});
 }
 
 }  // namespace

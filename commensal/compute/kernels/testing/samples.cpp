@@ -321,7 +321,7 @@ SampleCall::SampleCall(Sample sample) : sample_(std::move(sample)) {
 }
 
 core::Result<void> SampleCall::infer() {
-  COMMENSAL_ASSIGN(call_.outputs, op_->infer(call_));
+  COMMENSAL_ASSIGN(call_.outputs, op_->judge->infer(call_));
   return {};
 }
 
@@ -330,7 +330,7 @@ std::vector<Tensor> SampleCall::run_ref() {
   ThreadPool threads(1);
   Workspace workspace{arena, threads};
   std::vector<Tensor> outputs = *allocate_outputs(call_, arena);
-  const auto done = op_->ref(call_, outputs, workspace);
+  const auto done = op_->judge->run(call_, outputs, workspace);
   core::check(done.has_value(), "infer accepted the sample");
   return outputs;
 }

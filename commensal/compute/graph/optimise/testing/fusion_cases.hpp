@@ -41,8 +41,8 @@ inline std::vector<std::uint8_t> bytes_of(const std::shared_ptr<const Graph>& gr
 }
 
 /// The rewritten graph gives ref/'s bits on every instruction set, on 1 to 3 threads, for inputs of
-/// every kind. Returns how many nodes of the internal operator `name` it has.
-inline std::ptrdiff_t expect_same(const graph::testing::GraphMaker& maker, std::string_view name) {
+/// every kind. Returns how many nodes of the operator of that role it has.
+inline std::ptrdiff_t expect_same(const graph::testing::GraphMaker& maker, Role role) {
   const auto graph = maker.finish();
   std::vector<tensor::TensorType> types;
   for (const ValueId id : graph->inputs) {
@@ -67,14 +67,12 @@ inline std::ptrdiff_t expect_same(const graph::testing::GraphMaker& maker, std::
       }
     }
   }
-  return std::ranges::count_if(fused->nodes,
-                               [&](const Node& node) { return is_internal(node, name); });
+  return std::ranges::count_if(fused->nodes, [&](const Node& node) { return is(node, role); });
 }
 
 /// The same, and there are `count` of them.
-inline void expect_fused(const graph::testing::GraphMaker& maker, std::string_view name,
-                         std::ptrdiff_t count) {
-  EXPECT_EQ(expect_same(maker, name), count);
+inline void expect_fused(const graph::testing::GraphMaker& maker, Role role, std::ptrdiff_t count) {
+  EXPECT_EQ(expect_same(maker, role), count);
 }
 
 }  // namespace commensal::graph::optimise::testing

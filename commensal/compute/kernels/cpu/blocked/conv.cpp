@@ -63,9 +63,9 @@ core::Result<BlockedConv> BlockedConv::of(const Call& call) {
   made.finish.clamps = call.attributes->has("low");
   COMMENSAL_ASSIGN(made.finish.low, call.attributes->real("low", 0));
   COMMENSAL_ASSIGN(made.finish.high, call.attributes->real("high", 0));
-  COMMENSAL_ASSIGN(const std::string gate, call.attributes->text("gate", ""));
-  if (gate == "Sigmoid") made.gate = Gate::kSigmoid;
-  if (gate == "HardSigmoid") made.gate = Gate::kHardSigmoid;
+  COMMENSAL_ASSIGN(const std::int64_t gate, call.attributes->integer("gate", 0));
+  if (gate == static_cast<std::int64_t>(Role::kSigmoid)) made.gate = Gate::kSigmoid;
+  if (gate == static_cast<std::int64_t>(Role::kHardSigmoid)) made.gate = Gate::kHardSigmoid;
   COMMENSAL_ASSIGN(made.alpha, call.attributes->real("alpha", 0));
   COMMENSAL_ASSIGN(made.beta, call.attributes->real("beta", 0));
   made.x = call.in(kX).data<float>().data();

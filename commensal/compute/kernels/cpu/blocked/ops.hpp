@@ -3,8 +3,7 @@
 
 #include <commensal/compute/kernels/operator.hpp>
 
-/// The internal operators on pictures in blocks of channels (layout.hpp): columns of
-/// blocked/table.cpp.
+/// The internal operators on pictures in blocks of channels (layout.hpp), for table_internal.hpp.
 namespace commensal::kernels::cpu {
 
 using Types = core::Result<std::vector<TensorType>>;
@@ -39,7 +38,8 @@ Types infer_blocked_to_last(const Call& call);
 Done blocked_to_last(const Call& call, Outputs outputs, Workspace& ws);
 
 // planes.cpp. Binary: X and one element for each channel, [N or 1, blocks, 1, 1, 16]; attribute
-// "operator". Normalise: X, scale, B, mean, var; attributes of BatchNormalization, low, high.
+// "role" (Add, Sub, Mul or Div). Normalise: X, scale, B, mean, var; attributes of
+// BatchNormalization, low, high.
 Types infer_blocked_same(const Call& call);
 Done blocked_binary(const Call& call, Outputs outputs, Workspace& ws);
 core::Result<std::shared_ptr<const Packed>> pack_blocked_normalise(const Call& call, Isa isa);

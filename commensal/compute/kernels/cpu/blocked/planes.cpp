@@ -11,13 +11,19 @@ namespace commensal::kernels::cpu {
 
 namespace {
 
-/// What the planner writes for `operator`.
-struct NamedBinary {
-  std::string_view name;
-  Binary what;
-};
-constexpr NamedBinary kNamedBinaries[] = {
-    {"Add", Binary::kAdd}, {"Div", Binary::kDiv}, {"Mul", Binary::kMul}, {"Sub", Binary::kSub}};
+/// Of what the planner writes for "role".
+Binary binary_of(std::int64_t role) {
+  switch (static_cast<Role>(role)) {
+    case Role::kAdd:
+      return Binary::kAdd;
+    case Role::kDiv:
+      return Binary::kDiv;
+    case Role::kMul:
+      return Binary::kMul;
+    default:
+      return Binary::kSub;
+  }
+}
 
 /// fma(x - mean, scale, bias), in whole blocks.
 struct Normaliser final : Packed {
@@ -33,10 +39,8 @@ struct Normaliser final : Packed {
 Types infer_blocked_same(const Call& call) { return std::vector{call.in(0).type()}; }
 
 Done blocked_binary(const Call& call, Outputs outputs, Workspace& ws) {
-  COMMENSAL_ASSIGN(const std::string name, call.attributes->text("operator", ""));
-  const auto found = std::ranges::find(kNamedBinaries, name, &NamedBinary::name);
-  core::check(found != std::end(kNamedBinaries), "the planner names an operator of the table");
-  const auto fn = blocked_kernels_for(ws.isa).binary[static_cast<std::size_t>(found->what)];
+  COMMENSAL_ASSIGN(const std::int64_t role, call.attributes->integer("role", 0));
+  const auto fn = blocked_kernels_for(ws.isa).binary[static_cast<std::size_t>(binary_of(role))];
   const BlockedShape shape = BlockedShape::of(call.in(0).shape());
   const std::int64_t channels_step = call.in(1).shape()[0] == 1 ? 0 : shape.blocks * kBlock;
   const float* const a = call.in(0).data<float>().data();

@@ -217,10 +217,10 @@ core::Result<std::shared_ptr<const Packed>> pack_qlinear_conv(const Call& call, 
   return pack(call, infer::kRequantised, isa);
 }
 core::Result<void> conv_integer(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
-  return conv(call, infer::kInteger, ref::conv_integer().ref, outputs, ws);
+  return conv(call, infer::kInteger, ref::kConvInteger.run, outputs, ws);
 }
 core::Result<void> qlinear_conv(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
-  return conv(call, infer::kRequantised, ref::qlinear_conv().ref, outputs, ws);
+  return conv(call, infer::kRequantised, ref::kQlinearConv.run, outputs, ws);
 }
 
 }  // namespace commensal::kernels::cpu

@@ -233,10 +233,10 @@ core::Result<std::shared_ptr<const Packed>> pack_qlinear_matmul(const Call& call
   return pack(call, infer::kRequantised, isa);
 }
 core::Result<void> matmul_integer(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
-  return matmul(call, infer::kInteger, ref::matmul_integer().ref, outputs, ws);
+  return matmul(call, infer::kInteger, ref::kMatmulInteger.run, outputs, ws);
 }
 core::Result<void> qlinear_matmul(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
-  return matmul(call, infer::kRequantised, ref::qlinear_matmul().ref, outputs, ws);
+  return matmul(call, infer::kRequantised, ref::kQlinearMatmul.run, outputs, ws);
 }
 
 }  // namespace commensal::kernels::cpu

@@ -46,7 +46,7 @@ inline void run_call(benchmark::State& state, std::string_view name, const Attri
     packed = *op.pack(call, isa);
   }
   call.inputs = inputs;
-  call.outputs = *op.infer(call);
+  call.outputs = *op.judge->infer(call);
   tensor::Arena arena(std::int64_t{1} << 32);
   ThreadPool threads(1);
   std::vector<Tensor> outputs = {*Tensor::allocate(arena, call.outputs[0])};

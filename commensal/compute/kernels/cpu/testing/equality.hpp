@@ -69,7 +69,7 @@ class CaseRunner {
     call_.attributes = &test.attributes;
     call_.inputs = inputs_;
     call_.output_count = test.outputs;
-    auto types = operator_->infer(call_);
+    auto types = operator_->judge->infer(call_);
     EXPECT_TRUE(types.has_value()) << (types ? "" : types.error().message);
     if (types) call_.outputs = *std::move(types);
   }
@@ -78,7 +78,7 @@ class CaseRunner {
   template <class Run>
   void compare_with(Run&& run) {
     ThreadPool one(1);
-    const std::vector<Tensor> expected = this->run(operator_->ref, one, Isa::kAvx2, nullptr);
+    const std::vector<Tensor> expected = this->run(operator_->judge->run, one, Isa::kAvx2, nullptr);
     std::vector<Tensor> got = fresh_outputs();
     const core::Result<void> done = run(*operator_, call_, std::span<Tensor>(got));
     ASSERT_TRUE(done.has_value()) << (done ? "" : done.error().message);
@@ -88,7 +88,7 @@ class CaseRunner {
   void compare() {
     ASSERT_NE(operator_->cpu, nullptr);
     ThreadPool one(1);
-    const std::vector<Tensor> expected = run(operator_->ref, one, Isa::kAvx2, nullptr);
+    const std::vector<Tensor> expected = run(operator_->judge->run, one, Isa::kAvx2, nullptr);
     for (const Isa isa : available_isas()) {
       const std::shared_ptr<const Packed> packed = pack(isa);
       for (int threads = 1; threads <= 4; ++threads) {

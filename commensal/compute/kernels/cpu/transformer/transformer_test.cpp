@@ -3,7 +3,7 @@
 // instruction set, on 1 to 3 threads.
 #include <commensal/compute/kernels/cpu/testing/equality.hpp>
 #include <commensal/compute/kernels/cpu/transformer/attention_call.hpp>
-#include <commensal/compute/kernels/internal.hpp>
+#include <commensal/compute/kernels/operator.hpp>
 
 namespace commensal::kernels::cpu {
 namespace {
@@ -22,12 +22,12 @@ Tensor by_ref(std::string_view name, const std::vector<Tensor>& inputs,
   call.opset = 13;
   call.attributes = &attributes;
   call.inputs = pointers;
-  call.outputs = *op.infer(call);
+  call.outputs = *op.judge->infer(call);
   tensor::Arena arena(std::int64_t{1} << 30);
   ThreadPool pool(1);
   auto outputs = *allocate_outputs(call, arena);
   Workspace ws{arena, pool, Isa::kAvx2, nullptr};
-  EXPECT_TRUE(op.ref(call, outputs, ws).has_value());
+  EXPECT_TRUE(op.judge->run(call, outputs, ws).has_value());
   return Tensor::copy_of(outputs[0].type(), outputs[0].bytes());
 }
 
@@ -39,21 +39,21 @@ Tensor turned(const Tensor& x, const Ints& order) {
   return by_ref("Transpose", {x}, attributes);
 }
 
-void expect_internal(std::string_view name, const std::vector<Tensor>& inputs,
-                     const Attributes& attributes, const Tensor& expected) {
-  const Operator& op = internal_operator(name);
+void expect_internal(Role role, const std::vector<Tensor>& inputs, const Attributes& attributes,
+                     const Tensor& expected) {
+  const Operator& op = operator_of(role, 1);
   std::vector<const Tensor*> pointers;
   for (const Tensor& input : inputs) pointers.push_back(&input);
   Call call;
   call.attributes = &attributes;
   call.inputs = pointers;
-  const auto types = op.infer(call);
+  const auto types = op.judge->infer(call);
   ASSERT_TRUE(types.has_value()) << types.error().message;
   call.outputs = *types;
   ASSERT_EQ(call.outputs[0], expected.type());
   for (const Isa isa : available_isas()) {
     for (int threads = 1; threads <= 3; ++threads) {
-      SCOPED_TRACE(fmt::format("{} {} threads={}", name, name_of(isa), threads));
+      SCOPED_TRACE(fmt::format("{} {} threads={}", op.name, name_of(isa), threads));
       tensor::Arena arena(std::int64_t{1} << 30);
       ThreadPool pool(threads);
       auto outputs = *allocate_outputs(call, arena);
@@ -80,7 +80,7 @@ TEST(EqualityTransformer, LayerNormSteps) {
       const Tensor scaled = by_ref("Mul", {by_ref("Div", {d, root}), scale});
       Attributes attributes;
       attributes.set("epsilon", 1e-5f);
-      expect_internal("LayerNormSteps", {x, scale, bias}, attributes,
+      expect_internal(Role::kLayerNormSteps, {x, scale, bias}, attributes,
                       by_ref("Add", {scaled, bias}));
     }
   }
@@ -94,7 +94,7 @@ TEST(EqualityTransformer, GeluSteps) {
       const Tensor product = by_ref("Mul", {x, by_ref("Add", {e, number(1)})});
       Attributes attributes;
       attributes.set("divisor", divisor);
-      expect_internal("GeluSteps", {x}, attributes, by_ref("Mul", {product, number(0.5f)}));
+      expect_internal(Role::kGeluSteps, {x}, attributes, by_ref("Mul", {product, number(0.5f)}));
     }
   }
 }
@@ -127,7 +127,8 @@ TEST(EqualityTransformer, AttentionOverSplitHeads) {
       a.y = view(s.queries, s.columns);
       a.steps = {{'/', 7, {}}, {'+', 0, {0, {s.keys, 0, 0, 1}}}};
       a.shape = {s.batch, s.queries, s.heads, s.columns};
-      expect_internal("Attention", {q, k, v, mask}, a.attributes(), turned(x, {0, 2, 1, 3}));
+      expect_internal(Role::kFusedAttention, {q, k, v, mask}, a.attributes(),
+                      turned(x, {0, 2, 1, 3}));
     }
   }
 }
@@ -159,7 +160,7 @@ TEST(EqualityTransformer, AttentionBehindMasks) {
         a.q = a.k = a.v = a.y = {0, {0, n * width, width, 1}};
         a.steps = {{'+', 0, {0, {0, 0, n, 1}}}};
         a.shape = {2, n, width};
-        expect_internal("Attention", {q, k, v, bias}, a.attributes(), x);
+        expect_internal(Role::kFusedAttention, {q, k, v, bias}, a.attributes(), x);
       }
     }
   }
@@ -191,7 +192,7 @@ TEST(EqualityTransformer, AttentionOverOneTensor) {
       a.q_steps = {{'*', 0.3f, {}}};
       a.steps = {{'+', 0, {0, {0, n * n, n, 1}}}, {'+', 0, {0, {n * n, 0, n, 1}}}};
       a.shape = {s.batch, s.heads, n, s.depth};
-      expect_internal("Attention", {qkv, qkv, qkv, first, second}, a.attributes(), x);
+      expect_internal(Role::kFusedAttention, {qkv, qkv, qkv, first, second}, a.attributes(), x);
     }
   }
 }

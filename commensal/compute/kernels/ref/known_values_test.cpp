@@ -53,7 +53,7 @@ Row values_of(const Tensor& tensor) {
 }
 Row first_of(const Sample& sample) { return values_of(outputs_of(sample).at(0)); }
 
-TEST(Newer, MaxRoiPoolTakesTheExtremeOfEachBin) {
+TEST(KnownValues, MaxRoiPoolTakesTheExtremeOfEachBin) {
   const Tensor regions = f32({2, 5}, {0, 1, 0, 2, 3, 0, 8, 8, 9, 9});
   const Row expected = {6, 7, 14, 15, 0, 0, 0, 0};  // the second region lies outside
   EXPECT_EQ(first_of({"MaxRoiPool",
@@ -63,7 +63,7 @@ TEST(Newer, MaxRoiPoolTakesTheExtremeOfEachBin) {
             expected);
 }
 
-TEST(Newer, PoolsAndNormsByP) {
+TEST(KnownValues, PoolsAndNormsByP) {
   const Tensor x = f32({1, 1, 2, 2}, {1, -2, 3, -4});
   EXPECT_EQ(first_of({"GlobalLpPool", 2, {x}, with({{"p", std::int64_t{1}}})}), Row{10});
   EXPECT_EQ(first_of({"GlobalLpPool", 2, {f32({1, 1, 2}, {3, -4})}}), Row{5});
@@ -72,7 +72,7 @@ TEST(Newer, PoolsAndNormsByP) {
   EXPECT_TRUE(std::isnan(normal[2]));  // 0 / 0, as ONNX's own tests have it
 }
 
-TEST(Newer, BatchNormalizationTrainsBeforeOpset14) {
+TEST(KnownValues, BatchNormalizationTrainsBeforeOpset14) {
   const Tensor x = f32({2, 2}, {1, 10, 3, 30}), one = f32({2}, {1, 1}), zero = zeros({2});
   const auto made = outputs_of({"BatchNormalization",
                                 9,
@@ -87,7 +87,7 @@ TEST(Newer, BatchNormalizationTrainsBeforeOpset14) {
   EXPECT_EQ(values_of(made[4]), (Row{1, 100}));
 }
 
-TEST(Newer, DropoutScalesWhatItsMaskKeeps) {
+TEST(KnownValues, DropoutScalesWhatItsMaskKeeps) {
   const Tensor x = counted({1000});
   const auto draw = [&](std::int64_t seed) {
     return outputs_of({"Dropout", 13, {x, scalar(0.75f), yes()}, with({{"seed", seed}}), 2});
@@ -104,7 +104,7 @@ TEST(Newer, DropoutScalesWhatItsMaskKeeps) {
   EXPECT_GT(differ, 200);  // the upper half of the seed counts
 }
 
-TEST(Newer, DftIsUndoneByItsInverse) {
+TEST(KnownValues, DftIsUndoneByItsInverse) {
   const Tensor x = counted({1, 7, 2});
   const Attributes at = with({{"axis", std::int64_t{1}}});
   const Tensor there = outputs_of({"DFT", 17, {x}, at}).at(0);
@@ -113,7 +113,7 @@ TEST(Newer, DftIsUndoneByItsInverse) {
   for (std::size_t i = 0; i < back.size(); ++i) EXPECT_NEAR(back[i], x.data<float>()[i], 1e-5f);
 }
 
-TEST(Newer, AttentionToOneKeyIsItsValue) {
+TEST(KnownValues, AttentionToOneKeyIsItsValue) {
   const Tensor v = f32({1, 1, 1, 3}, {0.1f, -7, 2});
   EXPECT_EQ(first_of({"Attention", 23, {counted({1, 1, 1, 2}), counted({1, 1, 1, 2}), v}}),
             values_of(v));
@@ -125,7 +125,7 @@ TEST(Newer, AttentionToOneKeyIsItsValue) {
   EXPECT_GT(y[1], 1);
 }
 
-TEST(Newer, TensorScatterGoesRoundInACircle) {
+TEST(KnownValues, TensorScatterGoesRoundInACircle) {
   const Row expected = {10, 2, 3, 4, 20, 30};
   EXPECT_EQ(first_of({"TensorScatter",
                       24,
@@ -143,7 +143,7 @@ void expect_refused(const Sample& sample) {
 
 constexpr std::int64_t kHuge = std::int64_t{1} << 62;
 
-TEST(Newer, RefusesSpectraThatMakeNoSense) {
+TEST(KnownValues, RefusesSpectraThatMakeNoSense) {
   const Tensor x = zeros({1, 8, 1}), step = scalar<std::int64_t>(1);
   for (const std::int64_t n : {std::int64_t{0}, std::int64_t{-1}, std::int64_t{9}, kHuge}) {
     expect_refused({"STFT", 17, {x, step, Tensor(), scalar(n)}});
@@ -163,7 +163,7 @@ TEST(Newer, RefusesSpectraThatMakeNoSense) {
   expect_refused({"Col2Im", 18, {zeros({1, 4, 9}), list({kHuge, 4}), list({2, 2})}});
 }
 
-TEST(Newer, RefusesPlacesThatAreNotThere) {
+TEST(KnownValues, RefusesPlacesThatAreNotThere) {
   const Tensor cache = zeros({2, 4, 1}), update = zeros({2, 2, 1});
   for (const List& writes : {List{3, 0}, List{-1, 0}, List{0}}) {
     expect_refused({"TensorScatter", 24, {cache, update, list(writes)}});
@@ -185,7 +185,7 @@ TEST(Newer, RefusesPlacesThatAreNotThere) {
       {"DeformConv", 19, {zeros({1, 1, 3, 3}), zeros({1, 1, 2, 2}), zeros({1, 8, 3, 3})}});
 }
 
-TEST(Newer, RefusesNormsAndHeadsThatDoNotFit) {
+TEST(KnownValues, RefusesNormsAndHeadsThatDoNotFit) {
   const Tensor x = zeros({2, 6, 3});
   expect_refused({"GroupNormalization",
                   21,

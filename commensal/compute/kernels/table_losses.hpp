@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <commensal/compute/kernels/table.hpp>
+
+/// Rows of the table: losses and the logarithm of a sum.
+namespace commensal::kernels {
+
+// clang-format off
+inline constexpr Operator kLossRows[] = {
+    {.name = "NegativeLogLikelihoodLoss", .since = 12, .inputs = {2, 3}, .kind = Kind::kReduction,
+     .judge = &ref::kNegativeLogLikelihoodLoss},
+    {.name = "ReduceLogSumExp", .until = 17, .kind = Kind::kReduction,
+     .judge = &ref::kReduceLogSumExp, .batching = {batching::reduce}},
+    {.name = "ReduceLogSumExp", .since = 18, .inputs = {1, 2}, .kind = Kind::kReduction,
+     .judge = &ref::kReduceLogSumExp, .batching = {batching::reduce}},
+    {.name = "SoftmaxCrossEntropyLoss", .since = 12, .inputs = {2, 3}, .outputs_max = 2,
+     .kind = Kind::kReduction, .judge = &ref::kSoftmaxCrossEntropyLoss},
+};
+// clang-format on
+
+}  // namespace commensal::kernels
