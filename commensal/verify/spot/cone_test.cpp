@@ -79,7 +79,7 @@ TEST(EqualityCones, NothingElseSteers) {
     auto sample = draw.of(kRecipes).make(draw, x);
     if (!sample) continue;
     const auto op = kernels::find_operator("", sample->name, sample->opset);
-    if (!op || (*op)->reads == nullptr) continue;
+    if (!op || (*op)->judge->reads == nullptr) continue;
     std::vector<const Tensor*> full, hollow;
     std::vector<Sheet> sheets;
     sheets.reserve(sample->inputs.size());
@@ -94,13 +94,13 @@ TEST(EqualityCones, NothingElseSteers) {
     }
     kernels::Call call{sample->opset, &sample->attributes, full, sample->outputs, {}, nullptr};
     kernels::Call blind{sample->opset, &sample->attributes, hollow, sample->outputs, {}, nullptr};
-    auto types = (*op)->infer(call);
+    auto types = (*op)->judge->infer(call);
     if (!types || std::ranges::any_of(*types, [](const tensor::TensorType& type) {
           return type.dtype == tensor::DType::kUndefined;
         })) {
       continue;
     }
-    auto blind_types = (*op)->infer(blind);
+    auto blind_types = (*op)->judge->infer(blind);
     SCOPED_TRACE(fmt::format("{}, seed {}", sample->name, seed));
     ASSERT_TRUE(blind_types) << blind_types.error().message;
     ASSERT_EQ(*types, *blind_types);
@@ -110,8 +110,8 @@ TEST(EqualityCones, NothingElseSteers) {
       const auto elements = (*types)[static_cast<std::size_t>(o)].shape.elements();
       for (const std::int64_t place : some_places(draw, elements, 3)) {
         std::vector<kernels::ElementRef> read, read_blind;
-        (*op)->reads(call, o, place, read);
-        (*op)->reads(blind, o, place, read_blind);
+        (*op)->judge->reads(call, o, place, read);
+        (*op)->judge->reads(blind, o, place, read_blind);
         ASSERT_EQ(read, read_blind);
       }
     }
