@@ -13,7 +13,7 @@ core::Result<std::vector<std::string>> older_build_command(const core::Path& pro
 /// Both programs run `model` once on `inputs`, on as many threads: their outputs must be the same
 /// bits. Errors: kDataLoss (they are not; the message has both), kUnavailable (a run failed).
 core::Result<void> same_outputs(const core::Path& ours, const core::Path& theirs,
-                                const core::Path& model, const std::vector<lab::bench::InputFile>& inputs,
-                                int threads);
+                                const core::Path& model,
+                                const std::vector<lab::bench::InputFile>& inputs, int threads);
 
 }  // namespace commensal::apps

@@ -189,7 +189,7 @@ void declare_tickets(CLI::App& app, Options& options) {
 }
 
 void declare_runtime(CLI::App& app, Options& options) {
-  app.add_option("--peer", options.peer, "onnxruntime, or the path of another build of this program")
+  app.add_option("--peer", options.peer, "onnxruntime, or the path of an older build of this")
       ->capture_default_str();
   app.add_option("--threads", options.bench.threads, "Numbers of threads")
       ->delimiter(',')

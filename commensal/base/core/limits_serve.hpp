@@ -10,6 +10,6 @@ inline constexpr std::int64_t kHttpLingerBytesMax = 8
                                                     << 20;  // read and thrown away after a refusal
 inline constexpr std::uint64_t kHttpReserveBytesMax = 64 << 20;  // of a body, before it arrives
 inline constexpr std::int64_t kRpcOutboxBytesMax = 2 * kRpcMessageBytesMax;  // of one stream
-inline constexpr std::size_t kLineBytesMax = 512;  // of text in messages; gRPC puts some into headers
+inline constexpr std::size_t kLineBytesMax = 512;  // of a message; gRPC puts some into headers
 
 }  // namespace commensal::limits

@@ -6,8 +6,8 @@
 
 namespace commensal::beacon {
 
-/// Rounds 1, 2, ... of a value that nobody can choose, nor know while tickets of the round are still
-/// made: the beacon of a gateway and one of its providers, as either of them (or a ledger) follows it.
+/// Rounds 1, 2, ... of a value that nobody can choose, nor know while tickets of the round are
+/// made: the beacon of a gateway and one of its providers, as either (or a ledger) follows it.
 /// A round goes through: open, closed by the gateway's reveal, drawn by the provider's.
 ///  - The gateway reveals first, when it cannot know what the provider holds: it has nothing to
 ///    choose by. From then on nobody may make tickets of that round or of earlier ones.
