@@ -71,9 +71,9 @@ std::vector<Bar> bars_of(const BenchReport& report);
 
 /// A block is as many runs as take about a tenth of a second, at least four, and one more, which
 /// warms the caches and is left out. Blocks of the two sides take turns, each side first in every
-/// other one, with rests in between in which threads that spin after a run come to sleep. A row that
-/// is not steady after `repeats` blocks of each side gets as many again, twice at most: its spread
-/// decides, never its ratio.
+/// other one, with rests in between in which threads that spin after a run come to sleep. A row
+/// that is not steady after `repeats` blocks of each side gets as many again, twice at most: its
+/// spread decides, never its ratio.
 /// Errors: kNotFound (a model), those of Runner and of `check`, with the model's name.
 core::Result<BenchReport> run_bench(const BenchOptions& options);
 

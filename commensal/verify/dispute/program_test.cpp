@@ -42,7 +42,7 @@ struct Running {
   /// False where the call is refused, or an output's shape depends on data.
   bool run() {
     const auto found = kernels::find_operator("", sample.name, sample.opset);
-    if (!found || (*found)->infer == nullptr) return false;
+    if (!found || (*found)->judge->infer == nullptr) return false;
     op = *found;
     auto types = op->judge->infer(call);
     if (!types) return false;
