@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <commensal/base/core/testing/manual_loop.hpp>
 #include <commensal/base/store/memory_store.hpp>
 #include <commensal/base/store/testing/fault_store.hpp>
 #include <commensal/serve/gateway/lottery.hpp>
