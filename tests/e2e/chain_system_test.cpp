@@ -185,18 +185,17 @@ TEST_F(ChainSystem, AnAuditorThatLiesAccusesNobody) {
   auto provider = start_provider("one");
   await_provider();
   auto client = connect();
-  ASSERT_TRUE(client.take_link());  // it is there
+  ASSERT_TRUE(client.take_audit());  // it is there
   Process consumer(chain("12", "16", "1"), folder_.at("consumer.log"));
   int lies = 0;
   for (int tries = 0; tries < 500 && lies < 12; ++tries) {
-    const auto given = client.take_link();
+    const auto given = client.take_audit();
     ASSERT_TRUE(given.has_value());
     if (given->empty()) {
       pause_ms(20);
       continue;
     }
-    const auto task = chain::decode_assignment(*given)->task;
-    EXPECT_TRUE(client.answer_link(protocol::job_id(task.job), task.step, Digest{1}));
+    EXPECT_TRUE(client.answer_audit(chain::decode_assignment(*given)->receipt, Digest{1}));
     ++lies;
   }
   int status = -1;
