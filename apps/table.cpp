@@ -115,7 +115,7 @@ constexpr Command kTable[] = {
      "commensal audit RECEIPT --state gateway-state --backend ref\n"
      "commensal audit answer.receipt --opening answer.opening --model model.onnx",
      declare_audit},
-    {"auditor", "Audit the links of a gateway's chains, as they are drawn, until it is stopped",
+    {"auditor", "Audit what a gateway has drawn, as they are drawn, until it is stopped",
      "commensal auditor --gateway http://127.0.0.1:8080 --token-file gateway-state/operator.token",
      declare_auditor},
     {"arbiter", "Check how a dispute ended: who was wrong, and in which operation; needs no model",

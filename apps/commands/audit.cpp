@@ -47,6 +47,11 @@ Result<Evidence> from_state(const core::Digest& id, const core::Path& folder) {
   gateway::ReceiptBook book(*store);
   COMMENSAL_TRY(book.open());
   COMMENSAL_ASSIGN(const gateway::ReceiptRecord record, book.find(id));
+  if (record.is_chain_step()) {
+    return core::fail(core::ErrorCode::kUnsupported,
+                      "the receipt is of step {} of a chain: its gateway's auditors replay those",
+                      record.receipt.step);
+  }
   Evidence evidence{.receipt = record.receipt, .opening = {}, .model = nullptr};
   COMMENSAL_ASSIGN(evidence.opening, receipt::decode_opening(record.opening));
   const core::SystemClock clock;

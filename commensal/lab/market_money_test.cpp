@@ -186,6 +186,7 @@ TEST_F(MoneyTrip, ARequestGoesElsewhereWhenAProviderLeavesOrIsSilent) {
 }
 
 TEST_F(MoneyTrip, AProviderThatDiesAtAnyWriteKeepsItsStakeAndItsWinners) {
+  audit_probability_ = 1;
   for (std::uint64_t write = 0; write < 16; ++write) {
     for (const Fault fault :
          {Fault::kCrashBefore, Fault::kCrashAfter, Fault::kFailBefore, Fault::kFailAfter}) {
@@ -209,7 +210,9 @@ TEST_F(MoneyTrip, AProviderThatDiesAtAnyWriteKeepsItsStakeAndItsWinners) {
       check(*market, providers);
       EXPECT_EQ(market->gateway().audits_pending(), 0u);
       for (const auto& record : *market->gateway().receipts().list("", 100)) {
-        ASSERT_TRUE(!record.verdict || record.verdict->outcome == protocol::Outcome::kMatch);
+        ASSERT_TRUE(protocol::verify_receipt(record.receipt));
+        ASSERT_TRUE(record.verdict);
+        ASSERT_EQ(record.verdict->outcome, protocol::Outcome::kMatch);
       }
       ASSERT_EQ(balance(*market, providers[0], AccountKind::kStake), terms_.provider.stake);
       ASSERT_EQ(balance(*market, providers[1], AccountKind::kStake), terms_.provider.stake);

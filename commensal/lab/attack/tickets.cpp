@@ -197,7 +197,7 @@ const Attack kTable[] = {
      "every ticket's Default was booked", Place::kDaemons, "1", 1, withheld_round},
     {"withheld-opening", "makes answers up, and shows no auditor its inputs and outputs",
      "who does not open is guilty", "a winner without a verdict matures",
-     "a verdict 'unavailable' was booked", Place::kDaemons, "1 - (1 - p)^n, p 0.5, n 8",
+     "a verdict 'unavailable' was booked", Place::kLedger, "1 - (1 - p)^n, p 0.5, n 8",
      some_win(kAnswers), withheld_opening},
     {"withheld-answer", "has commitments to nothing signed, and never delivers",
      "the auditor needs the client's inputs only; nothing opens the commitment",

@@ -35,7 +35,7 @@ struct Overhead {
 /// Drives three servers in turn with the same requests, each request with a picture that is not the
 /// last one's, on the same worker thread and engine of one thread: one that only computes and
 /// delivers; one that opens the job's c_0 as well; and a Provider with a SQLite store, which
-/// retains, commits, signs, is countersigned, draws its tickets and claims the winners. What the
+/// commits, signs, is countersigned, draws its tickets and claims the winners. What the
 /// gateway's side takes is left out. Wall time is that from the first execution to the end of the
 /// last one, which is what a queue waits for.
 /// Errors: those of the model, the store and the provider.

@@ -25,7 +25,7 @@ class MoneyTrip : public ::testing::Test {
     terms_.gateway.chain_depth = 12, terms_.provider.chain_depth = 12;
     if (change) change(terms_);
     gateway::GatewayConfig config;
-    config.audit_probability = 0;
+    config.audit_probability = audit_probability_;
     config.money = terms_.gateway;
     const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
     auto market = std::make_unique<Market>(seed, scratch(test->name()), config, terms_.provider);
@@ -71,6 +71,7 @@ class MoneyTrip : public ::testing::Test {
   }
 
   DemoTerms terms_;
+  double audit_probability_ = 0;  // of what open() opens
 };
 
 }  // namespace commensal::lab::testing

@@ -104,6 +104,27 @@ TEST_F(AuditDeskOf, AMismatchBringsTheAuditsBack) {
   EXPECT_NEAR(desk->probability(kProvider), kInequality, 1e-12);
 }
 
+TEST_F(AuditDeskOf, StepsOfChainsSayNothing) {
+  auto desk = this->desk(0.05);
+  deliver_many(*desk, 40, AuditState::kMatched);
+  const double before = desk->probability(kProvider);
+  ASSERT_GT(before, 0.05);
+  ReceiptRecord step;
+  step.receipt.job.provider = kProvider;
+  step.receipt.job.feeds = {{0, 0}};
+  step.receipt.step = 1;  // without a round: it earns nothing
+  step.account = "alice";
+  step.delivered_ms = clock_.wall_ms();
+  step.audit = AuditState::kMatched;
+  std::vector<ReceiptRecord> records = {step};
+  ASSERT_TRUE(book_.append(records));
+  desk->on_receipt(records[0]);
+  desk->on_verdict(records[0]);
+  wait();
+  EXPECT_EQ(desk->probability(kProvider), before);
+  EXPECT_EQ(this->desk(0.05)->probability(kProvider), before);
+}
+
 TEST_F(AuditDeskOf, IsAskedOnceInAWhileAndNotForEachAnswer) {
   const auto desk = this->desk(0.05);
   deliver_many(*desk, 300, AuditState::kMatched);

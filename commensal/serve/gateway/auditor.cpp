@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <commensal/serve/gateway/auditor.hpp>
 #include <commensal/verify/receipt/opening.hpp>
 #include <commensal/verify/receipt/replay.hpp>
@@ -12,9 +13,11 @@ namespace {
 
 constexpr std::int64_t kNsPerMs = 1'000'000;
 
-/// Whether auditors elsewhere may see the inputs.
-bool is_public(const ReceiptRecord& record) {
-  return record.receipt.job.auditors == protocol::AuditorClass::kPublic;
+/// Single answers are replayed here: an auditor elsewhere has nothing to lose yet, and their
+/// consumers were never asked whether others may see the inputs.
+bool may_be_given_away(const ReceiptRecord& record) {
+  return record.is_chain_step() &&
+         record.receipt.job.auditors == protocol::AuditorClass::kPublic;
 }
 
 }  // namespace
@@ -26,13 +29,14 @@ void Auditor::request(const core::Digest& receipt) {
   Case& item = open_[receipt];
   if (item.is_waiting || item.lease != 0) return;
   item.is_waiting = true;
+  item.since_ms = world_.clock.monotonic_ns() / kNsPerMs;
   waiting_.push_back(receipt);
   pump();
 }
 
 void Auditor::request_here(const core::Digest& receipt) {
   open_[receipt].is_waiting = true;
-  own_.push_back(receipt);
+  own_.push_front(receipt);  // whatever else waits: what is late would be paid unaudited
   pump();
 }
 
@@ -56,20 +60,26 @@ Result<Auditor::Shown> Auditor::show(const core::Digest& receipt) const {
   return shown;
 }
 
-Result<std::optional<chain::Assignment>> Auditor::take() {
+std::optional<chain::Assignment> Auditor::take() {
   asked_ms_ = world_.clock.monotonic_ns() / kNsPerMs;
   while (!waiting_.empty()) {
     const core::Digest receipt = waiting_.front();
     waiting_.pop_front();
     const auto item = open_.find(receipt);
     if (item == open_.end()) continue;
-    COMMENSAL_ASSIGN(Shown shown, show(receipt));
-    if (!is_public(shown.record)) {
+    auto found = show(receipt);
+    if (!found) {
+      open_.erase(item);
+      world_.events.report(found);
+      continue;
+    }
+    Shown& shown = *found;
+    if (!may_be_given_away(shown.record)) {
       request_here(receipt);
       continue;
     }
     const std::uint64_t lease = ++leases_;
-    item->second = {lease, item->second.leases + 1, false};
+    item->second = {lease, item->second.leases + 1, false, 0};
     world_.loop.after(kLeaseMs, [this, receipt, lease] { end_lease(receipt, lease); });
     return chain::Assignment{receipt, std::move(shown.record.model), shown.record.version,
                              shown.record.model_content, std::move(shown.audit.task)};
@@ -106,9 +116,13 @@ Result<void> Auditor::answer(const core::Digest& receipt, const core::Digest& ro
 void Auditor::pump() {
   const std::int64_t now_ms = world_.clock.monotonic_ns() / kNsPerMs;
   const std::int64_t left_ms = asked_ms_ + kAbsentMs - now_ms;
-  if (left_ms <= 0) {
-    own_.insert(own_.end(), waiting_.begin(), waiting_.end());
-    waiting_.clear();
+  // However busy auditors elsewhere are, nothing waits for them for ever.
+  while (!waiting_.empty()) {
+    const auto item = open_.find(waiting_.front());
+    const bool is_late = item == open_.end() || item->second.since_ms + kAbsentMs <= now_ms;
+    if (left_ms > 0 && !is_late) break;
+    own_.push_back(waiting_.front());
+    waiting_.pop_front();
   }
   while (!is_replaying_ && !own_.empty()) {
     const core::Digest receipt = own_.front();
@@ -116,7 +130,7 @@ void Auditor::pump() {
     if (open_.contains(receipt)) replay(receipt);
   }
   if (waiting_.empty() || std::exchange(looks_later_, true)) return;
-  world_.loop.after(left_ms, [this] {
+  world_.loop.after(std::max<std::int64_t>(left_ms, 1), [this] {
     looks_later_ = false;
     pump();
   });

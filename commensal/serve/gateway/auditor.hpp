@@ -10,12 +10,12 @@
 
 namespace commensal::gateway {
 
-/// The audits of receipts that were drawn, of single answers and of steps of chains alike: given to
-/// auditors elsewhere who ask for them, done here where none does, or where one that was given an
-/// audit is silent. All is replayed from the gateway's own copy, so that no provider evades an
-/// audit by being away.
-/// An auditor is not believed: a root that opens the commitment was computed, for neither the
-/// outputs nor their salt were shown; any other is computed again here before anybody is accused.
+/// The audits of receipts that were drawn, of single answers and of steps of chains alike, all from
+/// the gateway's own copy, so that no provider evades an audit by being away. Steps of chains are
+/// given to auditors elsewhere who ask for them; they are done here where none does, where one that
+/// was given an audit is silent, and where one has waited for kAbsentMs.
+/// An auditor is not believed where it accuses: a root that does not open the commitment is computed
+/// again here first.
 /// Each audit ends with event::Audited; what goes wrong here is event::Failed and accuses nobody:
 /// the audit stays due, and is taken up at the next start.
 /// Thread-safety: the loop's thread.
@@ -38,8 +38,8 @@ class Auditor {
   /// The same, by this gateway and at once.
   void request_here(const core::Digest& receipt);
   /// For an auditor elsewhere: the next one, its own for kLeaseMs; nothing where none is open. What
-  /// only the gateway may see is never given away. Errors: those of the book.
-  core::Result<std::optional<chain::Assignment>> take();
+  /// auditors elsewhere must not see is done here instead.
+  std::optional<chain::Assignment> take();
   /// Its answer. Errors: kNotFound (no such audit is open), those of the book.
   core::Result<void> answer(const core::Digest& receipt, const core::Digest& root);
   /// Audits that are due or under way.
@@ -59,6 +59,7 @@ class Auditor {
     std::uint64_t lease = 0;  // to an auditor, by its number; 0: none
     int leases = 0;
     bool is_waiting = false;  // in waiting_ or own_
+    std::int64_t since_ms = 0;
   };
 
   core::Result<Shown> show(const core::Digest& receipt) const;

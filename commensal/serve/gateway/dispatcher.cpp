@@ -123,6 +123,11 @@ std::unique_ptr<Dispatcher::Request> Dispatcher::take(Jobs::iterator job) {
   return request;
 }
 
+/// A commitment that is not signed must not wait there for its signature.
+void Dispatcher::forget(LinkId link, const core::Digest& job) {
+  if (Roster::Peer* const peer = roster_.at(link)) peer->link->send(rpc::Withdraw{{job}});
+}
+
 void Dispatcher::lose(Jobs::iterator job, Error error) {
   auto request = take(job);
   request->last_error = std::move(error);
@@ -144,6 +149,7 @@ void Dispatcher::on_commit(LinkId link, const rpc::Commit& message) {
     auto moved = lottery_.check_round(step.job(), item.round);
     if (moved) moved = step.commit(item.commitment, item.round, item.signature);
     if (!moved) {
+      forget(link, item.job);
       lose(job, moved.error());
       continue;
     }
@@ -163,7 +169,10 @@ void Dispatcher::on_commit(LinkId link, const rpc::Commit& message) {
     receipts.push_back(step.receipt());
   }
   if (const auto owed = lottery_.owe(receipts); !owed) {
-    for (const core::Digest& job : accepted) lose(job, owed.error());
+    for (const core::Digest& job : accepted) {
+      forget(link, job);
+      lose(job, owed.error());
+    }
     return;
   }
   peer->link->send(std::move(reply));

@@ -70,6 +70,7 @@ class Dispatcher {
   void lose(Jobs::iterator job, core::Error error);
   void lose(const core::Digest& job, const core::Error& error);
   std::unique_ptr<Request> take(Jobs::iterator job);
+  void forget(LinkId link, const core::Digest& job);
   void watch(const core::Digest& job);
   static bool may_be_silent(const Running& job, const Roster::Peer& peer);
   std::vector<Candidate> candidates(const Request& request) const;

@@ -66,7 +66,7 @@ struct ProviderRisk {
   double audit_probability = 0;  // by these facts, from now on
 };
 
-/// The gateway without its sockets: an event handler on its loop. HTTP (http/) and gRPC (rpc/)
+/// The gateway without its sockets: an event handler on its loop. serve/http and serve/rpc
 /// call it. Thread-safety: the loop's thread, model_path excepted.
 class Gateway final : public rpc::GatewayPort {
  public:

@@ -88,7 +88,7 @@ void Gateway::State::handle(const event::Audited& event) {
   const auto judged = judge_winner(*record);
   events.report(judged);
   if (record->is_chain_step()) chains.on_audit(*record);
-  if (!judged || !convicts(record->audit)) return;
+  if (!convicts(record->audit)) return;
   // Cards do flip bits: who has paid for a first mismatch goes on.
   if (is_penalised(*record)) return replace_later(*record);
   const crypto::Address& provider = record->receipt.job.provider;

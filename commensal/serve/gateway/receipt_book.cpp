@@ -39,6 +39,7 @@ void add_record(const ReceiptRecord& record, core::Store::Batch& batch) {
     batch.push_back({std::string(kOpeningSpace), number, record.opening});
   }
   batch.push_back({std::string(kIdSpace), id_key(record.id()), number});
+  if (record.is_chain_step()) return;
   batch.push_back({std::string(kAccountSpace), account_key(record.account, number), core::Bytes()});
 }
 
@@ -46,10 +47,17 @@ void add_record(const ReceiptRecord& record, core::Store::Batch& batch) {
 
 core::Digest ReceiptRecord::id() const { return protocol::receipt_id(receipt.body()); }
 
+void ReceiptBook::count(std::uint64_t number, const Kept& kept) {
+  kept_[number] = kept;
+  opening_bytes_ += kept.opening_bytes;
+  if (kept.is_chain_step) chain_steps_.insert(number);
+}
+
 core::Result<void> ReceiptBook::open() {
   last_number_ = 0;
   kept_.clear();
   opening_bytes_ = 0;
+  chain_steps_.clear();
   core::Result<void> status;
   COMMENSAL_TRY(store_.scan(kRecordSpace, {}, [&](core::ByteView, core::ByteView value) {
     const auto stored = decode_receipt_record(value);
@@ -57,25 +65,38 @@ core::Result<void> ReceiptBook::open() {
       status = tl::unexpected(stored.error());
       return false;
     }
-    kept_[stored->record.number] = {stored->opening_bytes, awaits_audit(stored->record)};
-    opening_bytes_ += stored->opening_bytes;
+    const ReceiptRecord& record = stored->record;
+    count(record.number, {stored->opening_bytes, awaits_audit(record), record.is_chain_step()});
     last_number_ = std::max(last_number_, stored->record.number);
     return true;
   }));
   return status;
 }
 
-std::vector<std::uint64_t> ReceiptBook::surplus(const std::map<std::uint64_t, Kept>& added) const {
-  std::size_t records = kept_.size() + added.size();
+std::set<std::uint64_t> ReceiptBook::surplus(const std::map<std::uint64_t, Kept>& added) const {
+  std::size_t records = kept_.size() + added.size(), chain_steps = chain_steps_.size();
   std::uint64_t bytes = opening_bytes_;
-  for (const auto& [number, kept] : added) bytes += kept.opening_bytes;
-  std::vector<std::uint64_t> numbers;
-  for (const auto& [number, kept] : kept_) {
-    if (records <= limits_.records_max && bytes <= limits_.opening_bytes_max) break;
-    if (kept.awaits_audit) continue;
-    numbers.push_back(number);
+  for (const auto& [number, kept] : added) {
+    bytes += kept.opening_bytes;
+    chain_steps += kept.is_chain_step ? 1 : 0;
+  }
+  std::set<std::uint64_t> numbers;
+  const auto fits = [&] {
+    return records <= limits_.records_max && bytes <= limits_.opening_bytes_max;
+  };
+  const auto drop = [&](std::uint64_t number, const Kept& kept) {
+    if (kept.awaits_audit || !numbers.insert(number).second) return;
     --records;
     bytes -= kept.opening_bytes;
+    chain_steps -= kept.is_chain_step ? 1 : 0;
+  };
+  for (const std::uint64_t number : chain_steps_) {
+    if (fits() || chain_steps <= limits_.records_max / 2) break;
+    drop(number, kept_.at(number));
+  }
+  for (const auto& [number, kept] : kept_) {
+    if (fits()) break;
+    drop(number, kept);
   }
   return numbers;
 }
@@ -97,9 +118,9 @@ core::Result<void> ReceiptBook::append(std::vector<ReceiptRecord>& records) {
   for (ReceiptRecord& record : records) {
     record.number = ++number;
     add_record(record, batch);
-    added[number] = {record.opening.size(), awaits_audit(record)};
+    added[number] = {record.opening.size(), awaits_audit(record), record.is_chain_step()};
   }
-  const std::vector<std::uint64_t> removed = surplus(added);
+  const std::set<std::uint64_t> removed = surplus(added);
   for (const std::uint64_t old : removed) COMMENSAL_TRY(add_removal(old, batch));
   // Numbers are not used again where apply() failed: it may have written all the same.
   last_number_ = number;
@@ -107,9 +128,9 @@ core::Result<void> ReceiptBook::append(std::vector<ReceiptRecord>& records) {
   for (const std::uint64_t old : removed) {
     opening_bytes_ -= kept_[old].opening_bytes;
     kept_.erase(old);
+    chain_steps_.erase(old);
   }
-  for (const auto& [key, kept] : added) opening_bytes_ += kept.opening_bytes;
-  kept_.merge(added);
+  for (const auto& [key, kept] : added) count(key, kept);
   return {};
 }
 
@@ -159,7 +180,8 @@ core::Result<std::vector<ReceiptRecord>> ReceiptBook::list(const std::string& ac
   COMMENSAL_TRY(store_.scan(all ? kRecordSpace : kAccountSpace, prefix,
                             [&](core::ByteView key, core::ByteView) {
                               if (numbers.size() >= count) return false;
-                              numbers.push_back(number_of_key(key.subspan(prefix.size())));
+                              const auto number = number_of_key(key.subspan(prefix.size()));
+                              if (!chain_steps_.contains(number)) numbers.push_back(number);
                               return true;
                             }));
   std::vector<ReceiptRecord> records;

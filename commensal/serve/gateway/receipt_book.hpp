@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -54,7 +55,8 @@ struct BookLimits {
 };
 
 /// Receipts of all delivered steps, durable and bounded: beyond the limits the oldest go that await
-/// no audit.
+/// no audit, those of chains first while they are more than half, so that no chain pushes out what
+/// others may have to show.
 /// Thread-safety: one thread, the store's.
 class ReceiptBook {
  public:
@@ -70,7 +72,8 @@ class ReceiptBook {
   bool contains(const core::Digest& id) const;
   /// By receipt id. Error: kNotFound.
   core::Result<ReceiptRecord> find(const core::Digest& id);
-  /// Newest first, at most `count`; of one account, or of all where it is empty. Without openings.
+  /// Newest first, at most `count`; of one account, or of all where it is empty. Without openings,
+  /// and without the steps of chains, which are looked up by their chain.
   core::Result<std::vector<ReceiptRecord>> list(const std::string& account, std::size_t count);
   /// All records for which `wanted` holds, oldest first. Without openings.
   core::Result<std::vector<ReceiptRecord>> select(
@@ -81,11 +84,13 @@ class ReceiptBook {
   struct Kept {
     std::uint64_t opening_bytes = 0;
     bool awaits_audit = false;
+    bool is_chain_step = false;
   };
+  void count(std::uint64_t number, const Kept& kept);
 
   core::Result<ReceiptRecord> read(std::uint64_t number);
   /// The numbers that have to go to make room for what `kept` will hold.
-  std::vector<std::uint64_t> surplus(const std::map<std::uint64_t, Kept>& added) const;
+  std::set<std::uint64_t> surplus(const std::map<std::uint64_t, Kept>& added) const;
   core::Result<void> add_removal(std::uint64_t number, core::Store::Batch& batch);
 
   core::Store& store_;
@@ -93,6 +98,7 @@ class ReceiptBook {
   std::uint64_t last_number_ = 0;
   std::map<std::uint64_t, Kept> kept_;  // by number
   std::uint64_t opening_bytes_ = 0;
+  std::set<std::uint64_t> chain_steps_;  // their numbers
 };
 
 }  // namespace commensal::gateway

@@ -41,6 +41,29 @@ std::vector<std::uint32_t> versions(const core::Result<std::vector<ReceiptRecord
 
 using Versions = std::vector<std::uint32_t>;
 
+TEST(ReceiptBook, AChainPushesOutItsOwnStepsFirst) {
+  store::MemoryStore store;
+  const BookLimits limits{.records_max = 4, .opening_bytes_max = 1'000'000};
+  auto book = std::make_unique<ReceiptBook>(store, limits);
+  ASSERT_TRUE(book->open());
+  append(*book, a_record(0));
+  append(*book, a_record(1));
+  for (std::uint8_t i = 2; i < 8; ++i) {
+    ReceiptRecord step = a_record(i);
+    step.receipt.job.feeds = {{0, 0}};
+    step.opening.clear();
+    append(*book, step);
+    EXPECT_TRUE(book->contains(step.id()));
+    book = std::make_unique<ReceiptBook>(store, limits);
+    ASSERT_TRUE(book->open());
+  }
+  EXPECT_TRUE(book->find(a_record(0).id()));
+  EXPECT_EQ(versions(book->list("", 9)), (Versions{1, 0}));
+  EXPECT_EQ(versions(book->list("alice", 9)), (Versions{0}));
+  EXPECT_EQ(versions(book->select([](const ReceiptRecord&) { return true; })),
+            (Versions{0, 1, 6, 7}));
+}
+
 TEST(ReceiptBook, GivesBackWhatItWasGiven) {
   store::MemoryStore store;
   ReceiptBook book(store);

@@ -269,7 +269,10 @@ void Jobs::handle(const rpc::Countersign& message) {
 
 void Jobs::countersign_serial(const rpc::Countersign::Item& item) {
   const auto live = serial_.at_hand(item.job);
-  if (!live) return refuse(item.job, live.error());
+  if (!live) {
+    if (serial_.is_known(item.job)) refuse(item.job, live.error());
+    return;
+  }
   auto made = serial_.countersign(**live, {item.step, item.signature});
   if (!made) {
     serial_.drop(item.job);

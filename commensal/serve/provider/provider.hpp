@@ -54,10 +54,8 @@ struct ProviderStatus {
   std::optional<rpc::Balance> balance;  // as the gateway's ledger has it
 };
 
-/// The provider without its sockets: an event handler on its loop. It dials out, serves tasks one
-/// after the other or some at once (off the loop), commits, delivers once it is countersigned, and
-/// opens on request.
-/// A task: accept -> run (offloaded) -> retain -> commit -> countersigned -> deliver.
+/// The provider without its sockets: an event handler on its loop. It dials out and meets its
+/// gateway; jobs.hpp has the way of every job through it.
 /// Thread-safety: the loop's thread.
 class Provider final : public rpc::ProviderPort, public std::enable_shared_from_this<Provider> {
  public:

@@ -68,7 +68,7 @@ std::string text_of(const ToProvider& message) {
                        core::to_hex(crypto::sha256(offer->inputs.at(0).value.bytes())));
   }
   if (const auto* withdraw = std::get_if<Withdraw>(&message))
-    return fmt::format("withdraw {}", withdraw->jobs.size());
+    return withdraw->jobs.empty() ? "withdraw" : "withdraw " + core::to_hex(withdraw->jobs.back());
   return "other";
 }
 
@@ -251,7 +251,7 @@ TYPED_TEST(LinkContract, CarriesPausesAndWithdrawals) {
   ASSERT_TRUE(provider->log.wait_for(3));
   ASSERT_TRUE(this->gateway.log.wait_for(3));
   EXPECT_THAT(provider->log.lines(),
-              ::testing::ElementsAre("challenge", "withdraw 2", "withdraw 0"));
+              ::testing::ElementsAre("challenge", "withdraw " + core::to_hex(core::Digest{5}), "withdraw"));
   EXPECT_THAT(this->gateway.log.lines(),
               ::testing::ElementsAre("1 open", "1 pause the host needs it", "1 resume"));
 }

@@ -54,10 +54,13 @@ core::Digest h(std::string_view text) { return crypto::sha256(core::as_bytes(tex
 
 template <class Message>
 void expect_vector(const std::string& name, const Message& message) {
+  bool is_there = false;
   for (const json& vector : load("link")) {
     if (vector["name"] != name) continue;
+    is_there = true;
     EXPECT_EQ(to_frame(message).SerializeAsString(), frame_of(vector).SerializeAsString()) << name;
   }
+  EXPECT_TRUE(is_there) << name;
 }
 
 TEST(LinkVectors, SayWhatTheirFieldsSay) {

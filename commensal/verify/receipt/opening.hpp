@@ -7,9 +7,8 @@
 
 namespace commensal::receipt {
 
-/// What a provider retains of a step and shows when it is asked: all that the commitments hide.
-/// A job of one step: `inputs` open c_0, `outputs` open c_1. Without outputs (a model has some) it
-/// has no tensors at all: then the client's own stand for them.
+/// All that the commitments of a job of one step hide, as its gateway keeps it: `inputs` open c_0,
+/// `outputs` open c_1.
 struct Opening {
   protocol::Job job;
   core::Digest model;  // SHA-256 of the model file: where the auditor finds it
@@ -18,7 +17,6 @@ struct Opening {
   core::Digest output_salt;
   tensor::NamedTensors inputs;
   tensor::NamedTensors outputs;
-  bool has_tensors() const { return !outputs.empty(); }
 };
 
 core::Bytes encode(const Opening& opening);
