@@ -14,8 +14,8 @@ namespace commensal::gateway {
 /// the gateway's own copy, so that no provider evades an audit by being away. Steps of chains are
 /// given to auditors elsewhere who ask for them; they are done here where none does, where one that
 /// was given an audit is silent, and where one has waited for kAbsentMs.
-/// An auditor is not believed where it accuses: a root that does not open the commitment is computed
-/// again here first.
+/// An auditor is not believed where it accuses: a root that does not open the commitment is
+/// computed again here first.
 /// Each audit ends with event::Audited; what goes wrong here is event::Failed and accuses nobody:
 /// the audit stays due, and is taken up at the next start.
 /// Thread-safety: the loop's thread.

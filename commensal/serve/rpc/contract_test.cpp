@@ -250,8 +250,8 @@ TYPED_TEST(LinkContract, CarriesPausesAndWithdrawals) {
   });
   ASSERT_TRUE(provider->log.wait_for(3));
   ASSERT_TRUE(this->gateway.log.wait_for(3));
-  EXPECT_THAT(provider->log.lines(),
-              ::testing::ElementsAre("challenge", "withdraw " + core::to_hex(core::Digest{5}), "withdraw"));
+  const std::string five = "withdraw " + core::to_hex(core::Digest{5});
+  EXPECT_THAT(provider->log.lines(), ::testing::ElementsAre("challenge", five, "withdraw"));
   EXPECT_THAT(this->gateway.log.lines(),
               ::testing::ElementsAre("1 open", "1 pause the host needs it", "1 resume"));
 }
