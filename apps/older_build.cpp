@@ -47,9 +47,10 @@ Result<std::vector<std::string>> older_build_command(const Path& program) {
                 name);
   }
   // Without its complaints: what is wrong is said here, in one line.
-  COMMENSAL_ASSIGN(const auto channel, lab::bench::start_process({"/bin/sh", "-c",
-                                                           "exec \"$0\" bench worker 2>/dev/null",
-                                                           std::filesystem::absolute(program)}));
+  COMMENSAL_ASSIGN(const auto channel,
+                   lab::bench::start_process({"/bin/sh", "-c",
+                                              "exec \"$0\" bench worker 2>/dev/null",
+                                              std::filesystem::absolute(program)}));
   const auto answer = channel->ask(kQuestion);
   if (answer && *answer == kAnswer) {
     return std::vector<std::string>{std::filesystem::absolute(program), "bench", "worker"};
