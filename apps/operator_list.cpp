@@ -4,7 +4,10 @@
 #include <algorithm>
 #include <apps/operator_list.hpp>
 #include <commensal/compute/kernels/operator.hpp>
+#include <map>
+#include <string_view>
 #include <tuple>
+#include <utility>
 
 namespace commensal::apps {
 namespace {
@@ -31,9 +34,12 @@ bool belongs_to(const OperatorEntry& entry, const kernels::Operator& row) {
   return entry.name == row.name && entry.domain == (row.domain.empty() ? "ai.onnx" : row.domain);
 }
 
-std::string opsets_of(const OperatorEntry& entry) {
-  return entry.until == 0 ? fmt::format("{}..", entry.since)
-                          : fmt::format("{}..{}", entry.since, entry.until);
+/// "**Add** 1": fast since opset 1. "Scatter 9-10 text": on strings too, until opset 10.
+std::string markdown_of(const OperatorEntry& entry) {
+  const std::string_view bold = entry.is_fast ? "**" : "";
+  return fmt::format("{0}{1}{0} {2}{3}{4}", bold, entry.name, entry.since,
+                     entry.until == 0 ? "" : fmt::format("-{}", entry.until),
+                     entry.takes_strings ? " text" : "");
 }
 
 }  // namespace
@@ -62,13 +68,14 @@ std::vector<OperatorEntry> operator_list() {
 }
 
 std::string operator_markdown() {
-  std::string text =
-      "| domain | operator | opsets | kind | strings | fast kernel |\n"
-      "|---|---|---|---|---|---|\n";
+  std::map<std::pair<std::string, std::string>, std::string> rows;  // by domain and kind
   for (const OperatorEntry& entry : operator_list()) {
-    text +=
-        fmt::format("| {} | {} | {} | {} | {} | {} |\n", entry.domain, entry.name, opsets_of(entry),
-                    entry.kind, entry.takes_strings ? "yes" : "", entry.is_fast ? "yes" : "");
+    std::string& row = rows[{entry.domain, entry.kind}];
+    row += (row.empty() ? "" : ", ") + markdown_of(entry);
+  }
+  std::string text = "| domain | kind | operators |\n|---|---|---|\n";
+  for (const auto& [group, row] : rows) {
+    text += fmt::format("| {} | {} | {} |\n", group.first, group.second, row);
   }
   return text;
 }

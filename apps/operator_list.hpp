@@ -20,7 +20,7 @@ struct OperatorEntry {
 /// Alphabetical, by domain, then by name.
 std::vector<OperatorEntry> operator_list();
 
-/// As a table in Markdown: what docs/operators.md holds.
+/// As a table in Markdown, a row for each domain and kind: what docs/operators.md holds.
 std::string operator_markdown();
 
 }  // namespace commensal::apps
