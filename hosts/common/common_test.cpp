@@ -2,9 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <hosts/common/testing/child.hpp>
 #include <hosts/common/http_server.hpp>
 #include <hosts/common/rate.hpp>
+#include <hosts/common/testing/child.hpp>
 
 namespace hosts::common {
 namespace {

@@ -4,9 +4,9 @@
 
 #include <fstream>
 #include <hosts/equihash/hashes.hpp>
-#include <hosts/equihash/testing/join.hpp>
 #include <hosts/equihash/miner.hpp>
 #include <hosts/equihash/solver.hpp>
+#include <hosts/equihash/testing/join.hpp>
 #include <hosts/equihash/verifier.hpp>
 #include <map>
 #include <sstream>
