@@ -7,7 +7,7 @@ namespace commensal::gateway {
 
 // What others may have this gateway book. Evidence proves itself to the ledger, but not that the
 // answer was ever delivered: claims, verdicts and draws are the gateway's to send. Pure functions;
-// docs/money.md, "Over HTTP".
+// docs/money.md, "Transactions".
 
 /// A stranger's, by its signature: it moves the sender's own money.
 /// Error: kPermissionDenied, naming what was expected.

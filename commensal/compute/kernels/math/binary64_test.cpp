@@ -35,7 +35,7 @@ struct Case {
   const char* name;
   Function function;
   Truth truth;
-  double ulp_max;  // the bound that docs/numerics.md states
+  double ulp_max;  // the function's stated bound
 };
 // Names the parameter in test lists.
 void PrintTo(const Case& one, std::ostream* out) { *out << one.name; }
