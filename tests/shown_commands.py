@@ -5,7 +5,7 @@
   shown_commands.py FOLDER
 
 Reads README.md, CONTRIBUTING.md and docs/*.md, and asks the programs in FOLDER (commensal,
-commensal-lab where it is there) for their --help. Prints what is wrong; exit status 1 if anything is.
+commensal-lab where it is there) for their --help. Prints what is wrong; then exit status 1.
 """
 import functools
 import pathlib

@@ -47,7 +47,7 @@ Result<Evidence> from_state(const core::Digest& id, const core::Path& folder) {
   gateway::ReceiptBook book(*store);
   COMMENSAL_TRY(book.open());
   COMMENSAL_ASSIGN(const gateway::ReceiptRecord record, book.find(id));
-  if (record.is_chain_step()) {
+  if (record.receipt.job.is_serial()) {
     return core::fail(core::ErrorCode::kUnsupported,
                       "the receipt is of step {} of a chain: its gateway's auditors replay those",
                       record.receipt.step);

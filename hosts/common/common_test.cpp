@@ -2,15 +2,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <hosts/common/child_for_tests.hpp>
 #include <hosts/common/http_server.hpp>
 #include <hosts/common/rate.hpp>
+#include <hosts/common/testing/child.hpp>
 
 namespace hosts::common {
 namespace {
 
-using testing::HasSubstr;
-using testing::StartsWith;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 constexpr std::int64_t kSecond = 1'000'000'000;
 
@@ -40,13 +40,13 @@ TEST(HttpServer, AnswersAndRefuses) {
   });
   ASSERT_TRUE(server) << server.error();
   const unsigned port = (*server)->port();
-  EXPECT_THAT(get(port, "/a?b"), StartsWith("HTTP/1.1 200 OK\r\n"));
-  EXPECT_EQ(body_of(get(port, "/a?b")), "you asked for /a?b");
-  EXPECT_THAT(ask(port, "POST / HTTP/1.1\r\n\r\n"), StartsWith("HTTP/1.1 400"));
-  EXPECT_THAT(ask(port, "\r\n\r\n"), StartsWith("HTTP/1.1 400"));
-  EXPECT_THAT(ask(port, std::string(3 * HttpServer::kHeadBytesMax, 'x')),
-              testing::AnyOf("", StartsWith("HTTP/1.1 400")));
-  EXPECT_EQ(body_of(get(port, "/still-there")), "you asked for /still-there");
+  EXPECT_THAT(testing::get(port, "/a?b"), StartsWith("HTTP/1.1 200 OK\r\n"));
+  EXPECT_EQ(testing::body_of(testing::get(port, "/a?b")), "you asked for /a?b");
+  EXPECT_THAT(testing::ask(port, "POST / HTTP/1.1\r\n\r\n"), StartsWith("HTTP/1.1 400"));
+  EXPECT_THAT(testing::ask(port, "\r\n\r\n"), StartsWith("HTTP/1.1 400"));
+  EXPECT_THAT(testing::ask(port, std::string(3 * HttpServer::kHeadBytesMax, 'x')),
+              ::testing::AnyOf("", StartsWith("HTTP/1.1 400")));
+  EXPECT_EQ(testing::body_of(testing::get(port, "/still-there")), "you asked for /still-there");
   const std::string taken = "127.0.0.1:" + std::to_string(port);
   const auto second = HttpServer::open(taken, nullptr);
   ASSERT_FALSE(second);

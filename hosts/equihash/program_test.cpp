@@ -8,7 +8,7 @@
 #include <chrono>
 #include <cstdio>
 #include <fstream>
-#include <hosts/common/child_for_tests.hpp>
+#include <hosts/common/testing/child.hpp>
 #include <hosts/equihash/summary.hpp>
 #include <nlohmann/json.hpp>
 #include <thread>
@@ -16,10 +16,10 @@
 namespace hosts::equihash {
 namespace {
 
-using common::Child;
+using common::testing::Child;
 using nlohmann::json;
-using testing::HasSubstr;
-using testing::StartsWith;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 TEST(XmrigSummary, HasItsFields) {
   Status status{{*make_params(200, 9), 2, 1}, {1000, 2, 3, 0}, 12.5, {100.5, {}, {}}, {}, 101};
@@ -40,17 +40,17 @@ TEST(EquihashProgram, ServesItsRateUntilItIsStopped) {
   Child child(HOSTS_PROGRAM, {"--n", "48", "--k", "5", "--threads", "2", "--http", "127.0.0.1:0",
                               "--counter", counter});
   const unsigned port = json::parse(child.read_line()).at("http_port");
-  const std::string answer = common::get(port, "/2/summary");
+  const std::string answer = common::testing::get(port, "/2/summary");
   EXPECT_THAT(answer, StartsWith("HTTP/1.1 200 OK\r\n"));
-  const json summary = json::parse(common::body_of(answer));
+  const json summary = json::parse(common::testing::body_of(answer));
   EXPECT_EQ(summary["hashrate"]["total"].size(), 3U);
   EXPECT_EQ(summary["hashrate"]["threads"].size(), 2U);
   EXPECT_EQ(summary["kind"], "miner");
-  EXPECT_THAT(common::get(port, "/elsewhere"), StartsWith("HTTP/1.1 404"));
+  EXPECT_THAT(common::testing::get(port, "/elsewhere"), StartsWith("HTTP/1.1 404"));
   // It serves before its threads have done anything; a machine may be slow, not that slow.
   const auto passes = [&] {
-    return json::parse(common::body_of(common::get(port, "/2/summary")))["results"]["hashes_total"]
-        .get<long>();
+    const std::string summary = common::testing::get(port, "/2/summary");
+    return json::parse(common::testing::body_of(summary))["results"]["hashes_total"].get<long>();
   };
   for (int asked = 0; passes() == 0 && asked < 100'000; ++asked) {
   }
@@ -60,7 +60,7 @@ TEST(EquihashProgram, ServesItsRateUntilItIsStopped) {
     return count;
   };
   while (counted() == 0) std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  EXPECT_THAT(common::get(port, "/metrics"), HasSubstr("\nequihash_bucket_passes_total "));
+  EXPECT_THAT(common::testing::get(port, "/metrics"), HasSubstr("\nequihash_bucket_passes_total "));
   child.signal(SIGTERM);
   const json last = json::parse(child.read_rest());
   EXPECT_EQ(child.wait(), 0);

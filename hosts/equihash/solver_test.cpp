@@ -4,9 +4,9 @@
 
 #include <fstream>
 #include <hosts/equihash/hashes.hpp>
-#include <hosts/equihash/join_for_tests.hpp>
 #include <hosts/equihash/miner.hpp>
 #include <hosts/equihash/solver.hpp>
+#include <hosts/equihash/testing/join.hpp>
 #include <hosts/equihash/verifier.hpp>
 #include <map>
 #include <sstream>
@@ -14,8 +14,8 @@
 namespace hosts::equihash {
 namespace {
 
-using testing::HasSubstr;
-using testing::SizeIs;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
 
 Found solve(const Params& params, std::span<const std::uint8_t> input, unsigned spare) {
   std::atomic<std::uint64_t> passes{0};
@@ -55,7 +55,7 @@ TEST(Solver, FindsWhatTheDefinitionFinds) {
       const Input input = input_of(5, 0, nonce);
       const Found found = solve(params, input, 64);
       if (found.rows_dropped > 0) continue;  // rare: rows that multiply
-      const auto expected = all_solutions(params, input);
+      const auto expected = testing::all_solutions(params, input);
       ASSERT_EQ(found.solutions, expected) << n << "," << k << " nonce " << nonce;
       found_in_all += expected.size();
       ++compared;

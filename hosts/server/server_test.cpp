@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <hosts/common/child_for_tests.hpp>
+#include <hosts/common/testing/child.hpp>
 #include <hosts/server/arrivals.hpp>
 #include <hosts/server/latencies.hpp>
 #include <nlohmann/json.hpp>
@@ -12,10 +12,10 @@
 namespace hosts::server {
 namespace {
 
-using common::Child;
+using common::testing::Child;
 using nlohmann::json;
-using testing::HasSubstr;
-using testing::StartsWith;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 TEST(Arrivals, AreOfTheirSeedAndAsManyAsPromised) {
   const Traffic traffic;
@@ -82,7 +82,7 @@ TEST(ServerProgram, ServesItsLatencies) {
   std::string body;
   do {  // until the first request is answered
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    body = common::body_of(common::get(port, "/metrics"));
+    body = common::testing::body_of(common::testing::get(port, "/metrics"));
   } while (body.find("server_requests_total 0\n") != std::string::npos);
   EXPECT_THAT(body, HasSubstr("# TYPE server_latency_ms gauge\n"));
   EXPECT_THAT(body, HasSubstr("server_latency_ms{quantile=\"0.99\"} "));

@@ -4,17 +4,17 @@
 
 #include <algorithm>
 #include <fstream>
-#include <hosts/common/child_for_tests.hpp>
+#include <hosts/common/testing/child.hpp>
 #include <hosts/streamer/triad.hpp>
 #include <nlohmann/json.hpp>
 
 namespace hosts::streamer {
 namespace {
 
-using common::Child;
+using common::testing::Child;
 using nlohmann::json;
-using testing::HasSubstr;
-using testing::StartsWith;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 TEST(Triad, ComputesAndCounts) {
   Triad triad(2, 3 * Triad::kChunkBytes);
@@ -30,9 +30,9 @@ TEST(StreamerProgram, CountsInAFileAndOverHttp) {
   const unsigned port = json::parse(child.read_line()).at("http_port");
   std::uint64_t counted = 0;
   while (counted == 0) std::ifstream(counter) >> counted;
-  const std::string body = common::body_of(common::get(port, "/metrics"));
+  const std::string body = common::testing::body_of(common::testing::get(port, "/metrics"));
   EXPECT_THAT(body, HasSubstr("# TYPE streamer_bytes_total counter\nstreamer_bytes_total "));
-  EXPECT_THAT(common::get(port, "/"), StartsWith("HTTP/1.1 404"));
+  EXPECT_THAT(common::testing::get(port, "/"), StartsWith("HTTP/1.1 404"));
   child.signal(SIGINT);
   const json last = json::parse(child.read_rest());
   EXPECT_EQ(child.wait(), 0);

@@ -89,7 +89,7 @@ Arrows small_house() {
   Arrows arrows = Arrows::parse({"arrows.txt",
                                  "base/core:\nbase/crypto: base/core\nbase: base/crypto\n"
                                  "verify: base/crypto/sha256.hpp\n"
-                                 "apps: verify\ntests: base/ verify apps\n"},
+                                 "apps: verify\nhosts:\ntests: base/ verify apps\n"},
                                 findings);
   EXPECT_THAT(report(findings), IsEmpty());
   return arrows;
@@ -248,6 +248,9 @@ TEST(LinterTest, KeepsTestSupportToTests) {
     EXPECT_THAT(wrong("commensal/base/crypto/a.cpp", "#include <" + std::string(include) + ">\n"),
                 HasSubstr("is for tests"));
   }
+  constexpr std::string_view kHostUse = "#include <hosts/common/testing/child.hpp>\n";
+  EXPECT_EQ(wrong("hosts/server/server_test.cpp", kHostUse), "");
+  EXPECT_THAT(wrong("hosts/server/main.cpp", kHostUse), HasSubstr("is for tests"));
 }
 
 TEST(LinterTest, FindsNamespacesOfOtherRooms) {

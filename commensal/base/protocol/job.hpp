@@ -81,6 +81,9 @@ struct Job {
     archive.field("auditors", self.auditors);
     archive.field("auditor_list", self.auditor_list);
   }
+  /// Outputs are fed back, step after step: a chain, which both parties keep on disk. Else a job of
+  /// one step.
+  bool is_serial() const { return !feeds.empty(); }
   /// Error: kInvalidArgument for fields that contradict each other.
   core::Result<void> validity() const;
   bool operator==(const Job&) const = default;

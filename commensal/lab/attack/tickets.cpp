@@ -138,6 +138,16 @@ Result<Trial> withheld_round(Models& models, Arm arm, std::uint64_t seed) {
   return trial;
 }
 
+/// The word of an auditor elsewhere, who has nothing but what the provider shows it.
+protocol::Verdict not_opened(const protocol::ReceiptBody& body, const crypto::SecretKey& auditor) {
+  protocol::Verdict verdict;
+  verdict.receipt_id = protocol::receipt_id(body);
+  verdict.outcome = protocol::Outcome::kUnavailable;
+  verdict.expected_commitment = body.commitment;
+  verdict.reason = "was not opened";
+  return protocol::sign_verdict(auditor, std::move(verdict));
+}
+
 /// All answers are made up; `is_judged` says how a winner's claim goes on.
 Result<Trial> unshown(Models& models, Arm arm, std::uint64_t seed, protocol::Outcome outcome) {
   COMMENSAL_ASSIGN(const auto stand, Stand::open(models, seed, Stand::terms(kWin)));
@@ -149,9 +159,9 @@ Result<Trial> unshown(Models& models, Arm arm, std::uint64_t seed, protocol::Out
     if (!work.won || arm != Arm::kDefended) continue;
     COMMENSAL_TRY(stand->claim(work));
     if (outcome == protocol::Outcome::kUnavailable) {
-      const auto verdict =
-          receipt::judge_unavailable(work.receipt.body(), "was not opened", stand->auditor().key);
-      COMMENSAL_TRY(stand->send(stand->auditor(), ledger::Judge{work.receipt, verdict}));
+      COMMENSAL_TRY(stand->send(
+          stand->auditor(),
+          ledger::Judge{work.receipt, not_opened(work.receipt.body(), stand->auditor().key)}));
       ++wrong;
     } else {
       COMMENSAL_ASSIGN(const bool is_right, stand->audit(work));

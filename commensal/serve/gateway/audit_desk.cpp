@@ -18,7 +18,7 @@ core::Result<void> AuditDesk::open(ReceiptBook& book, const ledger::State& ledge
 }
 
 void AuditDesk::on_receipt(const ReceiptRecord& record) {
-  if (!by_risk_ || record.is_chain_step()) return;
+  if (!by_risk_ || record.receipt.job.is_serial()) return;
   const SeenAnswer& seen = answers_.emplace_back(seen_of(record));
   if (answers_.size() > limits::kRiskReceiptsMax) answers_.pop_front();
   // What an answer earns decides on what cheating saves.

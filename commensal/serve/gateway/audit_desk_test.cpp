@@ -139,7 +139,7 @@ TEST_F(AuditDeskOf, IsAskedOnceInAWhileAndNotForEachAnswer) {
 TEST_F(AuditDeskOf, SaysWhatAnybodySaysOfTheFactsAndTheSameAfterARestart) {
   auto desk = this->desk(0.05);
   deliver_many(*desk, 40, AuditState::kMatched);
-  deliver_many(*desk, 1, AuditState::kUnanswered);
+  deliver_many(*desk, 1, AuditState::kMismatched);
   const auto facts = risk_facts(book_, state_, kProvider);
   ASSERT_TRUE(facts);
   const auto made = assess(*facts, desk->terms(), static_cast<std::uint64_t>(clock_.wall_ms()));

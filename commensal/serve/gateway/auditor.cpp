@@ -16,7 +16,7 @@ constexpr std::int64_t kNsPerMs = 1'000'000;
 /// Single answers are replayed here: an auditor elsewhere has nothing to lose yet, and their
 /// consumers were never asked whether others may see the inputs.
 bool may_be_given_away(const ReceiptRecord& record) {
-  return record.is_chain_step() &&
+  return record.receipt.job.is_serial() &&
          record.receipt.job.auditors == protocol::AuditorClass::kPublic;
 }
 
@@ -44,7 +44,7 @@ Result<Auditor::Shown> Auditor::show(const core::Digest& receipt) const {
   Shown shown;
   COMMENSAL_ASSIGN(shown.record, world_.book.find(receipt));
   const protocol::Receipt& signed_one = shown.record.receipt;
-  if (shown.record.is_chain_step()) {
+  if (shown.record.receipt.job.is_serial()) {
     COMMENSAL_ASSIGN(shown.audit, chain::audit_of(world_.store, protocol::job_id(signed_one.job),
                                                   signed_one.step));
     return shown;

@@ -17,7 +17,7 @@ Chains::Chains(const World& world) : world_(world), book_(world_.store) {}
 Result<void> Chains::open() {
   COMMENSAL_TRY(book_.open());
   COMMENSAL_ASSIGN(const auto links,
-                   world_.book.select([](const auto& record) { return record.is_chain_step(); }));
+                   world_.book.select([](const auto& one) { return one.receipt.job.is_serial(); }));
   for (const ReceiptRecord& record : links) count(record);
   for (const auto& [id, entry] : book_.entries()) {
     if (entry.state == ChainState::kRunning) load(entry);

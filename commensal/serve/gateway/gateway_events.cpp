@@ -6,15 +6,7 @@
 namespace commensal::gateway {
 namespace {
 
-AuditState state_after(protocol::Outcome outcome) {
-  static constexpr AuditState kStates[] = {AuditState::kMatched, AuditState::kMismatched,
-                                           AuditState::kUnanswered};
-  return kStates[static_cast<int>(outcome)];
-}
-
-bool convicts(AuditState state) {
-  return state == AuditState::kMismatched || state == AuditState::kUnanswered;
-}
+bool convicts(AuditState state) { return state == AuditState::kMismatched; }
 
 }  // namespace
 
@@ -71,7 +63,7 @@ void Gateway::State::handle(const event::AuditDue& event) {
   if (record->audit == AuditState::kNotDrawn) {
     record->audit = AuditState::kDrawn;
     if (auto kept = book.update(*record); !kept) return events.report(kept);
-    if (record->is_chain_step()) chains.on_audit(*record);
+    if (record->receipt.job.is_serial()) chains.on_audit(*record);
   }
   if (record->audit != AuditState::kDrawn && record->audit != AuditState::kReplaced) return;
   event.at_once ? auditor.request_here(event.receipt) : auditor.request(event.receipt);
@@ -80,14 +72,15 @@ void Gateway::State::handle(const event::AuditDue& event) {
 void Gateway::State::handle(const event::Audited& event) {
   auto record = book.find(event.receipt);
   if (!record || record->verdict) return;
-  record->audit = state_after(event.verdict.outcome);
+  const bool is_match = event.verdict.outcome == protocol::Outcome::kMatch;
+  record->audit = is_match ? AuditState::kMatched : AuditState::kMismatched;
   record->verdict = event.verdict;
   events.report(book.update(*record));
   observer.on_verdict(*record);
   desk.on_verdict(*record);
   const auto judged = judge_winner(*record);
   events.report(judged);
-  if (record->is_chain_step()) chains.on_audit(*record);
+  if (record->receipt.job.is_serial()) chains.on_audit(*record);
   if (!convicts(record->audit)) return;
   // Cards do flip bits: who has paid for a first mismatch goes on.
   if (is_penalised(*record)) return replace_later(*record);
@@ -130,7 +123,7 @@ void Gateway::State::ban(const ReceiptRecord& record) {
 
 /// A chain ends where a link of it was wrong; nothing of it is computed again.
 void Gateway::State::replace_later(const ReceiptRecord& record) {
-  if (!record.is_chain_step()) consequences.add(record.id());
+  if (!record.receipt.job.is_serial()) consequences.add(record.id());
 }
 
 void Gateway::State::replace_doubtful(const crypto::Address& provider) {

@@ -39,7 +39,7 @@ void add_record(const ReceiptRecord& record, core::Store::Batch& batch) {
     batch.push_back({std::string(kOpeningSpace), number, record.opening});
   }
   batch.push_back({std::string(kIdSpace), id_key(record.id()), number});
-  if (record.is_chain_step()) return;
+  if (record.receipt.job.is_serial()) return;
   batch.push_back({std::string(kAccountSpace), account_key(record.account, number), core::Bytes()});
 }
 
@@ -50,7 +50,7 @@ core::Digest ReceiptRecord::id() const { return protocol::receipt_id(receipt.bod
 void ReceiptBook::count(std::uint64_t number, const Kept& kept) {
   kept_[number] = kept;
   opening_bytes_ += kept.opening_bytes;
-  if (kept.is_chain_step) chain_steps_.insert(number);
+  if (kept.is_serial) chain_steps_.insert(number);
 }
 
 core::Result<void> ReceiptBook::open() {
@@ -66,8 +66,9 @@ core::Result<void> ReceiptBook::open() {
       return false;
     }
     const ReceiptRecord& record = stored->record;
-    count(record.number, {stored->opening_bytes, awaits_audit(record), record.is_chain_step()});
-    last_number_ = std::max(last_number_, stored->record.number);
+    count(record.number,
+          {stored->opening_bytes, awaits_audit(record), record.receipt.job.is_serial()});
+    last_number_ = std::max(last_number_, record.number);
     return true;
   }));
   return status;
@@ -78,7 +79,7 @@ std::set<std::uint64_t> ReceiptBook::surplus(const std::map<std::uint64_t, Kept>
   std::uint64_t bytes = opening_bytes_;
   for (const auto& [number, kept] : added) {
     bytes += kept.opening_bytes;
-    chain_steps += kept.is_chain_step ? 1 : 0;
+    chain_steps += kept.is_serial ? 1 : 0;
   }
   std::set<std::uint64_t> numbers;
   const auto fits = [&] {
@@ -88,7 +89,7 @@ std::set<std::uint64_t> ReceiptBook::surplus(const std::map<std::uint64_t, Kept>
     if (kept.awaits_audit || !numbers.insert(number).second) return;
     --records;
     bytes -= kept.opening_bytes;
-    chain_steps -= kept.is_chain_step ? 1 : 0;
+    chain_steps -= kept.is_serial ? 1 : 0;
   };
   for (const std::uint64_t number : chain_steps_) {
     if (fits() || chain_steps <= limits_.records_max / 2) break;
@@ -118,7 +119,7 @@ core::Result<void> ReceiptBook::append(std::vector<ReceiptRecord>& records) {
   for (ReceiptRecord& record : records) {
     record.number = ++number;
     add_record(record, batch);
-    added[number] = {record.opening.size(), awaits_audit(record), record.is_chain_step()};
+    added[number] = {record.opening.size(), awaits_audit(record), record.receipt.job.is_serial()};
   }
   const std::set<std::uint64_t> removed = surplus(added);
   for (const std::uint64_t old : removed) COMMENSAL_TRY(add_removal(old, batch));

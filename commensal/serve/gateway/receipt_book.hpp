@@ -20,7 +20,6 @@ enum class AuditState : std::uint8_t {
   kDrawn,       // an audit is due or runs
   kMatched,     // re-executed, same bits
   kMismatched,  // re-executed, other bits: the provider cheated or its hardware erred
-  kUnanswered,  // the provider did not open it
   kReplaced,    // not audited, but its provider was caught: see replaced_by
 };
 /// "not drawn", "drawn", ...: for people and, by number, for the store.
@@ -45,8 +44,6 @@ struct ReceiptRecord {
   bool charged = true;  // to the account, on delivery; not kept
 
   core::Digest id() const;
-  /// A step of a chain; else a job of its own, with its inputs.
-  bool is_chain_step() const { return !receipt.job.feeds.empty(); }
 };
 
 struct BookLimits {
@@ -84,7 +81,7 @@ class ReceiptBook {
   struct Kept {
     std::uint64_t opening_bytes = 0;
     bool awaits_audit = false;
-    bool is_chain_step = false;
+    bool is_serial = false;
   };
   void count(std::uint64_t number, const Kept& kept);
 

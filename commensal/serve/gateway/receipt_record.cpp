@@ -7,8 +7,8 @@ namespace commensal::gateway {
 
 namespace {
 
-constexpr std::array<std::string_view, 6> kAuditNames = {"not drawn",  "drawn",      "matched",
-                                                         "mismatched", "unanswered", "replaced"};
+constexpr std::array<std::string_view, 5> kAuditNames = {"not drawn", "drawn", "matched",
+                                                         "mismatched", "replaced"};
 
 template <class T>
 void write_optional(protocol::Writer& writer, const std::optional<T>& value) {

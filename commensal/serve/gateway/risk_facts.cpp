@@ -30,13 +30,8 @@ Amount stake_of(const ledger::State& state, const crypto::Address& provider) {
 }
 
 std::optional<Outcome> outcome_of(AuditState audit) {
-  static constexpr std::pair<AuditState, Outcome> kOutcomes[] = {
-      {AuditState::kMatched, Outcome::kMatch},
-      {AuditState::kMismatched, Outcome::kMismatch},
-      {AuditState::kUnanswered, Outcome::kUnavailable}};
-  for (const auto& [state, outcome] : kOutcomes) {
-    if (state == audit) return outcome;
-  }
+  if (audit == AuditState::kMatched) return Outcome::kMatch;
+  if (audit == AuditState::kMismatched) return Outcome::kMismatch;
   return {};
 }
 

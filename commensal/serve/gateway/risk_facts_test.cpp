@@ -43,7 +43,7 @@ TEST_F(RiskFactsOf, TellsAnswersAuditsAndStakeInOrder) {
   delivered(2000, AuditState::kMatched);
   delivered(1800, AuditState::kReplaced);  // a clock that was set back
   delivered(3000, AuditState::kMismatched);
-  delivered(4000, AuditState::kUnanswered);
+  delivered(4000, AuditState::kMismatched);
   const ReceiptRecord open = delivered(5000, AuditState::kDrawn);
   state_.balances.set({kProvider, ledger::AccountKind::kStake}, protocol::Amount(70));
   state_.announcements.set({kProvider, 3}, {ledger::AccountKind::kStake, protocol::Amount(30), 9});
@@ -56,7 +56,7 @@ TEST_F(RiskFactsOf, TellsAnswersAuditsAndStakeInOrder) {
   EXPECT_EQ(facts->pay, 250);
   const auto record = record_of(*facts, risk::Prior());
   ASSERT_TRUE(record) << record.error().message;
-  const risk::Record::Counts expected{9, 6, 1, 1, 1, 1000, 5000};
+  const risk::Record::Counts expected{9, 6, 1, 2, 0, 1000, 5000};
   EXPECT_EQ(record->counts(), expected);
   EXPECT_EQ(record->stake(), 100);
   EXPECT_EQ(record->escrowed(), 1000);

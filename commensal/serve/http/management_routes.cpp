@@ -167,7 +167,7 @@ Response show_receipt(Gateway& gateway, const Call& call) {
 Response show_opening(Gateway& gateway, const Call& call) {
   auto record = find_receipt(gateway, call);
   if (!record) return error_response(record.error());
-  if (record->is_chain_step()) {
+  if (record->receipt.job.is_serial()) {
     return error_response(
         {core::ErrorCode::kNotFound,
          fmt::format("the receipt is of step {0} of a chain, which /v1/chains/{1}/record and "

@@ -53,14 +53,14 @@ Result<void> Jobs::accept(const protocol::Job& job) const {
     return fail(ErrorCode::kFailedPrecondition, "the job names another provider, {}",
                 crypto::to_text(job.provider));
   }
-  if (!is_serial(job) && (job.steps != 1 || job.noise != protocol::NoisePolicy::kNone ||
-                          job.states != protocol::StateRule::kAny)) {
+  if (!job.is_serial() && (job.steps != 1 || job.noise != protocol::NoisePolicy::kNone ||
+                           job.states != protocol::StateRule::kAny)) {
     return fail(ErrorCode::kUnsupported,
                 "expected a job of one step without noise, rule of states and feeds");
   }
   COMMENSAL_TRY(world_.purse.accept(job));
   const std::size_t at_hand = queued_ + ready_.size() + unsigned_.size();
-  if (!is_serial(job) && at_hand >= static_cast<std::size_t>(limits::kProviderQueueMax)) {
+  if (!job.is_serial() && at_hand >= static_cast<std::size_t>(limits::kProviderQueueMax)) {
     return fail(ErrorCode::kResourceExhausted, "the provider's queue is full ({})", at_hand);
   }
   return {};
@@ -84,7 +84,7 @@ void Jobs::handle(rpc::Offer message) {
   const core::Digest id = protocol::job_id(message.job);
   if (closed_.empty() && is_repeated(id)) return;
   auto accepted = accept(message.job);
-  if (is_serial(message.job)) {
+  if (message.job.is_serial()) {
     if (accepted) accepted = serial_.take_up(id).map([](const auto&) {});
     // What was begun may go on later: the gateway has yet to draw a round, say.
     if (!accepted && (!closed_.empty() || serial_.is_known(id))) {
@@ -95,7 +95,7 @@ void Jobs::handle(rpc::Offer message) {
   const auto task = std::make_shared<Task>();
   task->id = id;
   task->offer = std::move(message);
-  if (!is_serial(task->offer.job)) {
+  if (!task->offer.job.is_serial()) {
     ++queued_;
     tasks_[id] = task;
     worker_->add(task);
@@ -108,7 +108,7 @@ void Jobs::compute(const TaskPtr& task) {
   offload([worker = worker_, task, place = std::move(place)] { worker->finish(task, place); },
           [this, task, stream = stream_] {
             world_.cache.touch(task->offer.model);
-            if (is_serial(task->offer.job)) {
+            if (task->offer.job.is_serial()) {
               make_ready(*task, stream);
             } else {
               computed(*task);

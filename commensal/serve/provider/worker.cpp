@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <commensal/base/core/limits.hpp>
 #include <commensal/base/protocol/commitment.hpp>
-#include <commensal/compute/kernels/numerics.hpp>
 #include <commensal/serve/provider/worker.hpp>
 #include <commensal/verify/receipt/replay.hpp>
 
@@ -17,14 +16,7 @@ namespace {
 
 Result<void> check_job(const rpc::Offer& offer, const receipt::ModelRoots& roots) {
   const protocol::Job& job = offer.job;
-  if (job.numerics_version != kernels::kNumericsVersion) {
-    return fail(ErrorCode::kFailedPrecondition,
-                "the job asks for version {} of the numeric specification, this provider has {}",
-                job.numerics_version, kernels::kNumericsVersion);
-  }
-  if (job.graph_root != roots.graph || job.weight_root != roots.weights) {
-    return fail(ErrorCode::kFailedPrecondition, "the model is not the one that the job names");
-  }
+  COMMENSAL_TRY(receipt::check_model(job, roots));
   if (job.input_commitment !=
       protocol::commit_input(receipt::state_root(offer.inputs), offer.input_salt)) {
     return fail(ErrorCode::kFailedPrecondition, "the inputs do not open the job's c_0");
@@ -69,7 +61,7 @@ void Worker::finish(const TaskPtr& task, const Place& place) {
     std::erase(waiting_, task);
     return;
   }
-  run_all(is_serial(task->offer.job) ? std::vector{task} : take(task->offer.model), place);
+  run_all(task->offer.job.is_serial() ? std::vector{task} : take(task->offer.model), place);
 }
 
 /// Of one model and feeds.
@@ -88,7 +80,7 @@ void Worker::run_all(std::span<const TaskPtr> tasks, const Place& place) {
     } else {
       task->answer = tl::unexpected(checked.error());
     }
-    if (!checked || is_serial(offer.job)) continue;
+    if (!checked || offer.job.is_serial()) continue;
     if (auto inputs = receipt::order_inputs((*engine)->graph(), offer.inputs)) {
       running.push_back(task.get());
       requests.push_back(*std::move(inputs));

@@ -30,9 +30,6 @@ struct Task {
 };
 using TaskPtr = std::shared_ptr<Task>;
 
-/// Jobs that go round, step after step, and are kept on disk.
-inline bool is_serial(const protocol::Job& job) { return !job.feeds.empty(); }
-
 /// The part of a provider that runs off the loop: fetches models, keeps the engines that were used
 /// last, checks that a job is what it says, and computes jobs of one step: in order, and with the
 /// first one those that ask for the same model, `at_once` of them at most, wherever they stand in

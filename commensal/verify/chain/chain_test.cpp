@@ -3,6 +3,8 @@
 
 #include <commensal/verify/chain/testing/chain_fixture.hpp>
 #include <commensal/verify/noise/noise.hpp>
+#include <fstream>
+#include <nlohmann/json.hpp>
 
 namespace commensal::chain::testing {
 namespace {
@@ -238,6 +240,24 @@ TEST_F(ChainTest, JobsThatDoNotFitAreRefused) {
   other.noise_key[0] ^= 1;
   EXPECT_EQ(refusal(ChainClient::start(other, record_)),
             "the noise key is not the one of the job's anchor");
+}
+
+// Made by tests/vectors/noise/generate.py, an implementation of its own.
+TEST(NoiseOfLinks, IsMadeOfTheirChainAsInTheVectors) {
+  std::ifstream file(COMMENSAL_SOURCE_DIR "/tests/vectors/noise/noise.json");
+  const auto vector = nlohmann::json::parse(file);
+  const auto digest = [&](const char* name) {
+    return *core::digest_from_hex(vector[name].get<std::string>());
+  };
+  auto chain = noise_chain(digest("key"), 8);
+  EXPECT_EQ(core::to_hex(chain.anchor()), vector["anchor"]);
+  protocol::Job job;
+  job.noise = protocol::NoisePolicy::kCalibrated;
+  for (const auto& [step, seed] : vector["seeds"].items()) {
+    const std::uint64_t i = std::stoull(step);
+    const auto noise = noise_of_link(job, digest("job"), i, *chain.reveal(i));
+    EXPECT_EQ(core::to_hex(noise->seed), seed) << step;
+  }
 }
 
 }  // namespace

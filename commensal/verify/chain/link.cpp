@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cmath>
 #include <commensal/base/protocol/commitment.hpp>
-#include <commensal/compute/kernels/numerics.hpp>
 #include <commensal/trade/pay/beacon/chain.hpp>
 #include <commensal/verify/chain/link.hpp>
 #include <commensal/verify/noise/noise.hpp>
@@ -72,22 +71,6 @@ Result<Values> order_outputs(const graph::Graph& graph, const tensor::NamedTenso
   }
   COMMENSAL_TRY(check_outputs(graph, values));
   return values;
-}
-
-Result<void> check_model(const LinkTask& task, const noise::NoisySession& session,
-                         const receipt::ModelRoots& roots) {
-  if (task.job.numerics_version != kernels::kNumericsVersion) {
-    return fail(ErrorCode::kFailedPrecondition,
-                "the job follows version {} of the numeric specification, this program version {}",
-                task.job.numerics_version, kernels::kNumericsVersion);
-  }
-  if (roots.graph != task.job.graph_root || roots.weights != task.job.weight_root) {
-    return fail(ErrorCode::kFailedPrecondition, "the model is not the one that the job names");
-  }
-  if (session.feeds() != task.job.feeds) {
-    return fail(ErrorCode::kFailedPrecondition, "the session feeds back other outputs");
-  }
-  return {};
 }
 
 /// inputs_of_link() by the task's own names. Error: kInvalidArgument.
@@ -211,7 +194,10 @@ Result<Digest> input_root_of(const LinkTask& task) {
 
 Result<Digest> replay(const LinkTask& task, noise::NoisySession& session,
                       const receipt::ModelRoots& roots, graph::Tracer* tracer) {
-  COMMENSAL_TRY(check_model(task, session, roots));
+  COMMENSAL_TRY(receipt::check_model(task.job, roots));
+  if (session.feeds() != task.job.feeds) {
+    return fail(ErrorCode::kFailedPrecondition, "the session feeds back other outputs");
+  }
   COMMENSAL_TRY(check_task(task));
   const graph::Graph& graph = session.graph();
   COMMENSAL_ASSIGN(const Values given, link_inputs(task, graph));

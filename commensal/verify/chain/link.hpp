@@ -11,7 +11,8 @@
 namespace commensal::chain {
 
 // Link i of a chain: Y_i = F(X_i + noise(seed_i)). X_i is the client's inputs, with the outputs of
-// link i-1 in the places that the job's feeds name. Pure functions; docs/verification.md, "Rollouts".
+// link i-1 in the places that the job's feeds name. Pure functions; docs/verification.md,
+// "Rollouts".
 
 using Values = std::vector<tensor::Tensor>;  // in the graph's order
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <commensal/base/protocol/commitment.hpp>
-#include <commensal/compute/kernels/numerics.hpp>
 #include <commensal/trade/pay/beacon/chain.hpp>
 #include <commensal/verify/chain/provider.hpp>
 #include <commensal/verify/noise/targets.hpp>
@@ -27,14 +26,7 @@ Result<void> check_job(const protocol::Job& job, const crypto::SecretKey& key,
     return fail(ErrorCode::kFailedPrecondition, "the job names another provider, {}",
                 crypto::to_text(job.provider));
   }
-  if (job.numerics_version != kernels::kNumericsVersion) {
-    return fail(ErrorCode::kFailedPrecondition,
-                "the job follows version {} of the numeric specification, this program version {}",
-                job.numerics_version, kernels::kNumericsVersion);
-  }
-  if (engine.roots() != receipt::ModelRoots{job.graph_root, job.weight_root}) {
-    return fail(ErrorCode::kFailedPrecondition, "the model is not the one that the job names");
-  }
+  COMMENSAL_TRY(receipt::check_model(job, engine.roots()));
   if (job.steps > limits::kChainLinksMax) {
     return fail(ErrorCode::kResourceExhausted, "a chain of {} links, at most {} are accepted",
                 job.steps, limits::kChainLinksMax);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <bit>
 #include <commensal/base/crypto/merkle.hpp>
+#include <commensal/compute/tensor/element.hpp>
 #include <commensal/verify/dispute/describe.hpp>
 #include <commensal/verify/receipt/roots.hpp>
 
@@ -54,17 +55,10 @@ std::optional<std::vector<std::int64_t>> list_of(const tensor::Tensor& tensor) {
   return std::vector<std::int64_t>(values.begin(), values.end());
 }
 
-std::uint64_t element_bits(const tensor::Tensor& tensor, std::int64_t index) {
-  const auto size = static_cast<std::size_t>(tensor::traits(tensor.dtype()).size);
-  const auto bytes = tensor.bytes().subspan(static_cast<std::size_t>(index) * size, size);
-  std::uint64_t bits = 0;
-  for (std::size_t i = size; i-- > 0;) bits = bits << 8 | bytes[i];
-  return bits;
-}
-
 arbiter::Fetch fetch_from(std::span<const tensor::Tensor> inputs) {
   return [inputs](int input, std::uint64_t index) {
-    return element_bits(inputs[static_cast<std::size_t>(input)], static_cast<std::int64_t>(index));
+    return tensor::element_bits(inputs[static_cast<std::size_t>(input)],
+                                static_cast<std::int64_t>(index));
   };
 }
 

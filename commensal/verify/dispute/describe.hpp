@@ -14,8 +14,6 @@ arbiter::NodeText node_text(const kernels::Operator& op, int opset,
 /// The elements where they are int64 and fill at most one leaf.
 std::optional<std::vector<std::int64_t>> list_of(const tensor::Tensor& tensor);
 
-/// The bits of an element, in the low bytes.
-std::uint64_t element_bits(const tensor::Tensor& tensor, std::int64_t index);
 /// Elements of `inputs`, which must outlive what is returned.
 arbiter::Fetch fetch_from(std::span<const tensor::Tensor> inputs);
 /// One step from the values of those before it.

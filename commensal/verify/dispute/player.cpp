@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <commensal/base/core/check.hpp>
+#include <commensal/compute/tensor/element.hpp>
 #include <commensal/verify/arbiter/parting.hpp>
 #include <commensal/verify/dispute/describe.hpp>
 #include <commensal/verify/dispute/player.hpp>
@@ -252,7 +253,8 @@ std::vector<std::uint64_t> Player::values_of(const arbiter::Program& program,
 Bytes Player::element_claim(const Referee& referee) {
   const arbiter::Program& program = referee.program();
   const Tensor& output = node_run(referee).outputs[referee.output()];
-  const std::uint64_t element = element_bits(output, static_cast<std::int64_t>(referee.element()));
+  const std::uint64_t element =
+      tensor::element_bits(output, static_cast<std::int64_t>(referee.element()));
   steps_tree_ = Tree(bytes_of(values_of(program, node_run(referee).inputs, element)), *threads_);
   arbiter::ElementBody body;
   body.claim.claim_id = claim_id(referee.file().words[at(hand_.side)].claim);

@@ -5,7 +5,7 @@
 
 #include <commensal/compute/kernels/math/scalar.hpp>
 #include <commensal/compute/kernels/testing/random_layers.hpp>
-#include <commensal/compute/tensor/tensor.hpp>
+#include <commensal/compute/tensor/element.hpp>
 #include <commensal/verify/arbiter/program.hpp>
 #include <commensal/verify/dispute/describe.hpp>
 #include <commensal/verify/scalar/functions.hpp>
@@ -105,7 +105,7 @@ void check_outputs(const NodeCall& call, const std::vector<Tensor>& inputs,
       ASSERT_TRUE(program) << call.node.name << ": " << program.error().message;
       const auto values = program->evaluate(fetch_from(inputs));
       ASSERT_EQ(values.size(), program->steps());
-      ASSERT_EQ(values.back(), element_bits(outputs[o], e))
+      ASSERT_EQ(values.back(), tensor::element_bits(outputs[o], e))
           << call.node.name << " opset " << call.node.opset << " " << until.outputs[o].text()
           << " element " << e;
       // Any step is found alone, and gives the same.

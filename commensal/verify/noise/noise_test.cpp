@@ -5,7 +5,6 @@
 #include <commensal/base/core/rng.hpp>
 #include <commensal/base/crypto/chacha20.hpp>
 #include <commensal/base/crypto/sha256.hpp>
-#include <commensal/trade/pay/beacon/chain.hpp>
 #include <commensal/verify/noise/noise.hpp>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -43,16 +42,6 @@ Tensor elements(DType dtype, const nlohmann::json& bits) {
     bytes.insert(bytes.end(), element.rbegin(), element.rend());
   }
   return Tensor::copy_of({dtype, {static_cast<std::int64_t>(bits.size())}}, bytes);
-}
-
-TEST(NoiseVectors, SeedsAlongTheirChain) {
-  const auto vector = vectors();
-  auto chain = beacon::ReverseChain::make(digest(vector["key"]), 3);
-  EXPECT_EQ(core::to_hex(chain.anchor()), vector["anchor"]);
-  for (const auto& [step, seed] : vector["seeds"].items()) {
-    const std::uint64_t i = std::stoull(step);
-    EXPECT_EQ(core::to_hex(seed_of(*chain.reveal(i), digest(vector["job"]), i)), seed) << step;
-  }
 }
 
 TEST(NoiseVectors, SumsOfEveryFormat) {

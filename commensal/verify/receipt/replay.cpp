@@ -22,16 +22,21 @@ std::string expected_inputs(const graph::Graph& graph) {
 
 }  // namespace
 
-core::Result<core::Digest> replay(const AuditTask& task, graph::Session& session,
-                                  const ModelRoots& roots) {
-  if (task.job.numerics_version != kernels::kNumericsVersion) {
+core::Result<void> check_model(const protocol::Job& job, const ModelRoots& roots) {
+  if (job.numerics_version != kernels::kNumericsVersion) {
     return fail(ErrorCode::kFailedPrecondition,
                 "the job follows version {} of the numeric specification, this program version {}",
-                task.job.numerics_version, kernels::kNumericsVersion);
+                job.numerics_version, kernels::kNumericsVersion);
   }
-  if (roots.graph != task.job.graph_root || roots.weights != task.job.weight_root) {
+  if (roots != ModelRoots{job.graph_root, job.weight_root}) {
     return fail(ErrorCode::kFailedPrecondition, "the model is not the one that the job names");
   }
+  return {};
+}
+
+core::Result<core::Digest> replay(const AuditTask& task, graph::Session& session,
+                                  const ModelRoots& roots) {
+  COMMENSAL_TRY(check_model(task.job, roots));
   if (protocol::commit_input(state_root(task.inputs), task.input_salt) !=
       task.job.input_commitment) {
     return fail(ErrorCode::kDataLoss, "the inputs do not open the job's c_0");
@@ -53,16 +58,6 @@ protocol::Verdict judge(const protocol::ReceiptBody& body, const core::Digest& r
   verdict.outcome = same ? protocol::Outcome::kMatch : protocol::Outcome::kMismatch;
   verdict.reason = same ? "re-executed to the same bits"
                         : "re-executed to other bits than the provider committed to";
-  return protocol::sign_verdict(auditor, std::move(verdict));
-}
-
-protocol::Verdict judge_unavailable(const protocol::ReceiptBody& body, std::string reason,
-                                    const crypto::SecretKey& auditor) {
-  protocol::Verdict verdict;
-  verdict.receipt_id = protocol::receipt_id(body);
-  verdict.outcome = protocol::Outcome::kUnavailable;
-  verdict.expected_commitment = body.commitment;
-  verdict.reason = std::move(reason);
   return protocol::sign_verdict(auditor, std::move(verdict));
 }
 

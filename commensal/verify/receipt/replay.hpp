@@ -20,6 +20,10 @@ struct AuditTask {
   tensor::NamedTensors inputs;
 };
 
+/// That a job is of the model with these roots, and of the numeric specification that this program
+/// follows. Error: kFailedPrecondition.
+core::Result<void> check_model(const protocol::Job& job, const ModelRoots& roots);
+
 /// Re-executes a step with the model of `session`, whose roots are `roots`, and returns root(Y).
 /// Errors: kFailedPrecondition (the model or the numeric specification is not the job's),
 /// kDataLoss (the inputs do not open c_0), and what Session::run returns.
@@ -30,10 +34,6 @@ core::Result<core::Digest> replay(const AuditTask& task, graph::Session& session
 /// holds, and signs the outcome as `auditor`.
 protocol::Verdict judge(const protocol::ReceiptBody& body, const core::Digest& replayed_root,
                         const core::Digest& output_salt, const crypto::SecretKey& auditor);
-
-/// The verdict on a provider that did not open its receipt, or not what it had signed.
-protocol::Verdict judge_unavailable(const protocol::ReceiptBody& body, std::string reason,
-                                    const crypto::SecretKey& auditor);
 
 /// What a re-execution by hand found.
 struct Recheck {

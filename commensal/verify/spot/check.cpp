@@ -2,6 +2,7 @@
 #include <array>
 #include <cmath>
 #include <commensal/base/crypto/sha256.hpp>
+#include <commensal/compute/tensor/element.hpp>
 #include <commensal/verify/spot/check.hpp>
 #include <commensal/verify/spot/sheet.hpp>
 #include <numeric>
@@ -86,7 +87,7 @@ core::Result<SpotReport> spot_check(const graph::Graph& graph,
   }
   report.checked = places.size();
   for (std::size_t i = 0; i < places.size() && !report.first; ++i) {
-    const std::uint64_t bits = element_bits(claimed, places[i]);
+    const std::uint64_t bits = tensor::element_bits(claimed, places[i]);
     if (bits != computed->values[i].bits) {
       report.first = SpotDifference{places[i], bits, computed->values[i].bits};
     }

@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <commensal/compute/graph/optimise/known.hpp>
 #include <commensal/compute/graph/session.hpp>
+#include <commensal/compute/tensor/element.hpp>
 #include <commensal/verify/spot/cone.hpp>
 #include <commensal/verify/spot/sheet.hpp>
-#include <commensal/verify/spot/steering.hpp>
 
 namespace commensal::spot {
 namespace {
@@ -250,12 +250,19 @@ Result<ConeValues> Walk::run(ValueId target, std::span<const std::int64_t> indic
     if (index >= tensor.elements()) {
       return fail(ErrorCode::kInvalidArgument, "element {} of {}", index, tensor.type().text());
     }
-    made.values.push_back({tensor.dtype(), element_bits(tensor, index)});
+    made.values.push_back({tensor.dtype(), tensor::element_bits(tensor, index)});
   }
   return made;
 }
 
 }  // namespace
+
+bool steers(const kernels::Operator& op, int input) {
+  using kernels::Kind;
+  if (!op.domain.empty()) return true;
+  if (op.steering) return op.steering->has(static_cast<std::size_t>(input));
+  return op.kind != Kind::kElementwise && op.kind != Kind::kDotProduct && input > 0;
+}
 
 Result<ConeValues> cone_values(const Graph& graph, std::span<const Tensor> inputs,
                                std::size_t output, std::span<const std::int64_t> indices,

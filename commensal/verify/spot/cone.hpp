@@ -41,4 +41,10 @@ core::Result<ConeValues> cone_values(const graph::Graph& graph,
                                      std::span<const std::int64_t> indices,
                                      const ConeOptions& options = {});
 
+/// Whether an operator's shapes, or what its elements read, may depend on the elements of this
+/// input: indices, axes, coordinates. Such an input must be there in full before anything is asked
+/// of the operator; of the others the elements that `reads` names suffice. Errs on the side of
+/// yes. Tests hold it to every row of the table. A pure function.
+bool steers(const kernels::Operator& op, int input);
+
 }  // namespace commensal::spot

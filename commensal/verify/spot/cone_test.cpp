@@ -6,9 +6,9 @@
 #include <commensal/compute/graph/onnx/import.hpp>
 #include <commensal/compute/graph/session.hpp>
 #include <commensal/compute/graph/testing/random_graph.hpp>
+#include <commensal/compute/tensor/element.hpp>
 #include <commensal/verify/spot/cone.hpp>
 #include <commensal/verify/spot/sheet.hpp>
-#include <commensal/verify/spot/steering.hpp>
 #include <cstdlib>
 #include <set>
 
@@ -36,7 +36,7 @@ void expect_bits(const ConeValues& got, const Tensor& full, std::span<const std:
   ASSERT_EQ(got.type, full.type());
   ASSERT_EQ(got.values.size(), places.size());
   for (std::size_t i = 0; i < places.size(); ++i) {
-    ASSERT_EQ(got.values[i].bits, element_bits(full, places[i])) << "element " << places[i];
+    ASSERT_EQ(got.values[i].bits, tensor::element_bits(full, places[i])) << "element " << places[i];
   }
 }
 

@@ -40,12 +40,4 @@ class Sheet {
   tensor::Tensor tensor_;
 };
 
-/// The bits of an element, in the low bytes. Precondition: it is there, and no string.
-inline std::uint64_t element_bits(const tensor::Tensor& tensor, std::int64_t index) {
-  const auto size = static_cast<std::size_t>(tensor::traits(tensor.dtype()).size);
-  std::uint64_t bits = 0;
-  std::memcpy(&bits, tensor.bytes().data() + static_cast<std::size_t>(index) * size, size);
-  return bits;
-}
-
 }  // namespace commensal::spot

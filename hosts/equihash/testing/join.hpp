@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <hosts/equihash/verifier.hpp>
 
-namespace hosts::equihash {
+namespace hosts::equihash::testing {
 
 /// Every solution, by the definition: all pairs of all nodes, level by level. For parameters with
 /// a few hundred strings of at most 64 bits.
@@ -40,4 +40,4 @@ inline std::vector<Indices> all_solutions(const Params& params,
   return solutions;
 }
 
-}  // namespace hosts::equihash
+}  // namespace hosts::equihash::testing

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-/// For tests only: a program of hosts/ as a child, and a request to its server.
-namespace hosts::common {
+/// A program of hosts/ as a child, and a request to its server.
+namespace hosts::common::testing {
 
 class Child {
  public:
@@ -99,4 +99,4 @@ inline std::string body_of(const std::string& answer) {
   return end == std::string::npos ? "" : answer.substr(end + 4);
 }
 
-}  // namespace hosts::common
+}  // namespace hosts::common::testing
