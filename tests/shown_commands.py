@@ -17,6 +17,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 PROGRAMS = ("commensal", "commensal-lab")
+EVERYBODYS_OPTIONS = {"--help", "--version"}
 OTHERS_OPTIONS = {"--quick", "--gtest_filter"}  # of ./test and of tests
 OPTION = re.compile(r"--[a-z][\w-]*")
 
@@ -76,7 +77,7 @@ class Programs:
         return bool(usage) and usage[1].split()[:len(known) + 1] == [*known, word]
 
     def all_options(self):
-        found = set(OTHERS_OPTIONS)
+        found = EVERYBODYS_OPTIONS | OTHERS_OPTIONS
         for name in self.names:
             for words in self.commands_below(name):
                 found |= set(OPTION.findall(self.help_of(*words)))
@@ -107,7 +108,7 @@ class Programs:
             return f"no action {rest[0]} of {' '.join(known)}"
         for word in rest:
             option = OPTION.match(word)
-            if option and option[0] not in OPTION.findall(shown):
+            if option and option[0] not in EVERYBODYS_OPTIONS.union(OPTION.findall(shown)):
                 return f"no option {option[0]} of {' '.join(known)}"
         return None
 
