@@ -103,8 +103,7 @@ Result<void> Auditor::answer(const core::Digest& receipt, const core::Digest& ro
   }
   COMMENSAL_ASSIGN(const Shown shown, show(receipt));
   item->second.lease = 0;
-  const auto verdict =
-      receipt::judge(shown.audit.body, root, shown.audit.output_salt, world_.key);
+  const auto verdict = receipt::judge(shown.audit.body, root, shown.audit.output_salt, world_.key);
   if (verdict.outcome != protocol::Outcome::kMatch) {
     request_here(receipt);  // the auditor may be wrong
     return {};
@@ -117,10 +116,11 @@ void Auditor::pump() {
   const std::int64_t now_ms = world_.clock.monotonic_ns() / kNsPerMs;
   const std::int64_t left_ms = asked_ms_ + kAbsentMs - now_ms;
   // However busy auditors elsewhere are, nothing waits for them for ever.
+  std::int64_t late_in_ms = 0;
   while (!waiting_.empty()) {
     const auto item = open_.find(waiting_.front());
-    const bool is_late = item == open_.end() || item->second.since_ms + kAbsentMs <= now_ms;
-    if (left_ms > 0 && !is_late) break;
+    late_in_ms = item == open_.end() ? 0 : item->second.since_ms + kAbsentMs - now_ms;
+    if (left_ms > 0 && late_in_ms > 0) break;
     own_.push_back(waiting_.front());
     waiting_.pop_front();
   }
@@ -130,7 +130,7 @@ void Auditor::pump() {
     if (open_.contains(receipt)) replay(receipt);
   }
   if (waiting_.empty() || std::exchange(looks_later_, true)) return;
-  world_.loop.after(std::max<std::int64_t>(left_ms, 1), [this] {
+  world_.loop.after(std::min(left_ms, late_in_ms), [this] {
     looks_later_ = false;
     pump();
   });
@@ -167,8 +167,8 @@ void Auditor::replay(const core::Digest& receipt) {
 void Auditor::conclude(const core::Digest& receipt, const chain::LinkAudit& shown,
                        const core::Digest& root) {
   if (open_.erase(receipt) == 0) return;  // answered meanwhile
-  world_.events.push(event::Audited{
-      receipt, receipt::judge(shown.body, root, shown.output_salt, world_.key)});
+  world_.events.push(
+      event::Audited{receipt, receipt::judge(shown.body, root, shown.output_salt, world_.key)});
 }
 
 }  // namespace commensal::gateway

@@ -27,6 +27,7 @@ class SlowLoop final : public core::Loop {
   void rest_ms(std::int64_t ms) { inner_.advance_ms(ms); }
   void work(std::size_t count) {
     for (; count > 0; --count) {
+      ASSERT_FALSE(works_.empty());
       const Task next = std::move(works_.front());
       works_.pop_front();
       next();
@@ -83,7 +84,10 @@ class Listener final : public rpc::GatewayClient {
   void attach(std::shared_ptr<rpc::ProviderPort>) override {}
   void send(rpc::ToGateway message) override {
     const auto* commit = std::get_if<rpc::Commit>(&message);
-    if (commit != nullptr) batches.push_back(commit->items.size());
+    if (commit != nullptr) {
+      batches.push_back(commit->items.size());
+      committed = commit->items.back().job;
+    }
     refused += std::holds_alternative<rpc::Refuse>(message) ? 1 : 0;
   }
   core::Result<void> fetch_model(const std::string&, const core::Digest&,
@@ -91,6 +95,7 @@ class Listener final : public rpc::GatewayClient {
     return {};
   }
   std::vector<std::size_t> batches;
+  core::Digest committed{};  // the last job
   int refused = 0;
 };
 
@@ -220,6 +225,23 @@ TEST_F(ProviderTest, AnOfferThatIsRepeatedIsComputedOnce) {
   ask(1);  // waiting for its signature
   EXPECT_EQ(provider_->status().queued, 0u);
   EXPECT_EQ(listener_.batches, Sizes{1});
+  EXPECT_EQ(listener_.refused, 0);
+}
+
+TEST_F(ProviderTest, AWithdrawnCommitmentWaitsForNoSignature) {
+  ask(1);
+  loop_.work(1);
+  provider_->on_message(rpc::Withdraw{{listener_.committed}});
+  --asked_;
+  ask(1);  // nothing is known of it any more
+  loop_.work(1);
+  EXPECT_EQ(listener_.batches, (Sizes{1, 1}));
+  EXPECT_EQ(listener_.refused, 0);
+}
+
+TEST_F(ProviderTest, ASignatureForAnUnknownJobIsPassedOver) {
+  provider_->on_message(rpc::Countersign{{{core::Digest{1}, 1, {}}}});
+  loop_.settle();
   EXPECT_EQ(listener_.refused, 0);
 }
 

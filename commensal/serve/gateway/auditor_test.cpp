@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who audits what, and in which order: steps of a chain of the letter network.
+#include <unistd.h>
+
+#include <commensal/base/core/testing/manual_loop.hpp>
+#include <commensal/compute/graph/onnx/import.hpp>
+#include <commensal/serve/gateway/auditor.hpp>
+#include <commensal/verify/chain/testing/chain_fixture.hpp>
+
+namespace commensal::gateway {
+namespace {
+
+const char* const kLetters = COMMENSAL_SOURCE_DIR "/models/letters/letters.onnx";
+
+class AuditorOf : public chain::testing::ChainTest {
+ protected:
+  using Steps = std::vector<std::uint64_t>;
+
+  AuditorOf() {
+    std::filesystem::create_directories(folder_);
+    std::filesystem::copy_file(kLetters, hub_.path_of(kContent));
+    graph_ = *graph::onnx::import_file(kLetters);
+    engine_ = chain::testing::engine_of(graph_);
+    const std::vector<std::int64_t> letter = {20};
+    const std::vector<float> state(160, 0);
+    record_.inputs = {{"letter", tensor::Tensor::of<std::int64_t>({1}, letter)},
+                      {"state", tensor::Tensor::of<float>({1, 160}, state)}};
+    protocol::Job& job = record_.job;
+    job.graph_root = engine_->roots().graph;
+    job.weight_root = engine_->roots().weights;
+    job.input_commitment =
+        protocol::commit_input(receipt::state_root(record_.inputs), record_.input_salt);
+  }
+  ~AuditorOf() override { std::filesystem::remove_all(folder_); }
+
+  void SetUp() override {
+    ASSERT_TRUE(book_.open());
+    auto client = *chain::ChainClient::start(client_world(client_store_), record_);
+    auto provider = *chain::ChainProvider::start(provider_world(provider_store_), record_);
+    for (std::uint64_t step = 1; step <= kLinks; ++step) {
+      const auto made = chain::testing::make_link(client, provider);
+      ASSERT_TRUE(made) << made.error().message;
+      keep(*client.receipt(step));
+    }
+  }
+  void keep(const protocol::Receipt& receipt) {
+    ReceiptRecord record;
+    record.receipt = receipt;
+    record.model_content = kContent;
+    record.audit = AuditState::kDrawn;
+    std::vector<ReceiptRecord> records = {record};
+    ASSERT_TRUE(book_.append(records));
+    steps_[record.id()] = receipt.step;
+    receipts_[receipt.step] = record.id();
+  }
+  /// A step whose chain is not in the store.
+  core::Digest keep_lost() {
+    protocol::Receipt receipt = book_.find(receipts_.at(1))->receipt;
+    receipt.job.steps += 1;
+    receipt.step = kLinks + 1;
+    keep(receipt);
+    return receipts_.at(receipt.step);
+  }
+  void request(const Steps& steps) {
+    for (const std::uint64_t step : steps) auditor_.request(receipts_.at(step));
+  }
+  /// An auditor elsewhere asks for work; 0: there is none.
+  std::uint64_t take() {
+    const auto taken = auditor_.take();
+    if (!taken) return 0;
+    auto session = *noise::NoisySession::create(graph_, {}, record_.job.feeds);
+    root_ = *chain::replay(taken->task, session, engine_->roots());
+    return steps_.at(taken->receipt);
+  }
+  void answer(std::uint64_t step) { ASSERT_TRUE(auditor_.answer(receipts_.at(step), root_)); }
+  void handle(const event::Any& event) {
+    failures_ += std::holds_alternative<event::Failed>(event) ? 1 : 0;
+    const auto* const audited = std::get_if<event::Audited>(&event);
+    if (audited == nullptr) return;
+    EXPECT_EQ(audited->verdict.outcome, protocol::Outcome::kMatch);
+    audited_.push_back(steps_.at(audited->receipt));
+  }
+
+  static constexpr core::Digest kContent{7};
+  const core::Path folder_ =
+      core::Path(::testing::TempDir()) / fmt::format("auditor-{}", ::getpid());
+  core::ManualClock clock_;
+  core::testing::ManualLoop loop_{clock_};
+  ModelHub hub_{client_store_, folder_, clock_};
+  ReceiptBook book_{client_store_};
+  EventQueue events_{loop_, [this](const event::Any& event) { handle(event); }, [] {}};
+  Auditor auditor_{{loop_, clock_, client_store_, client_key_, hub_, book_, events_}};
+  std::map<core::Digest, std::uint64_t> steps_;
+  std::map<std::uint64_t, core::Digest> receipts_;
+  core::Digest root_{};  // of what was taken last
+  Steps audited_;        // in this order
+  int failures_ = 0;
+};
+
+TEST_F(AuditorOf, WhatCannotBeShownHoldsUpNoOtherAudit) {
+  const core::Digest lost = keep_lost();
+  EXPECT_EQ(take(), 0u);
+  auditor_.request(lost);
+  request({2, 3});
+  EXPECT_EQ(take(), 2u);
+  answer(2);
+  EXPECT_EQ(take(), 3u);
+  answer(3);
+  loop_.run_until_idle();
+  EXPECT_EQ(audited_, (Steps{2, 3}));
+  EXPECT_EQ(failures_, 1);
+  EXPECT_EQ(auditor_.pending(), 0u);
+  EXPECT_EQ(book_.find(lost)->audit, AuditState::kDrawn) << "it is due at the next start";
+}
+
+TEST_F(AuditorOf, LateAuditsGoFirst) {
+  request({1, 2, 3});  // no auditor is elsewhere: the first is under way
+  auditor_.request_here(receipts_.at(4));
+  loop_.run_until_idle();
+  EXPECT_EQ(audited_, (Steps{1, 4, 2, 3}));
+  EXPECT_EQ(failures_, 0);
+}
+
+TEST_F(AuditorOf, NothingWaitsForBusyAuditorsForLong) {
+  EXPECT_EQ(take(), 0u);
+  loop_.advance_ms(1'000);
+  request({1, 2, 3, 4, 5});
+  for (std::uint64_t step = 1; step <= 3; ++step) {  // one every four seconds
+    EXPECT_EQ(take(), step);
+    answer(step);
+    loop_.advance_ms(step < 3 ? 4'000 : 1'999);
+  }
+  EXPECT_EQ(audited_, (Steps{1, 2, 3}));
+  loop_.advance_ms(1);  // ten seconds after they were asked for
+  EXPECT_EQ(audited_, (Steps{1, 2, 3, 4, 5}));
+  EXPECT_EQ(take(), 0u);
+}
+
+TEST_F(AuditorOf, WhoTakesAnAuditAndIsSilentLosesIt) {
+  EXPECT_EQ(take(), 0u);
+  request({1});
+  EXPECT_EQ(take(), 1u);
+  loop_.advance_ms(4'999);
+  EXPECT_EQ(take(), 0u);
+  loop_.advance_ms(1);
+  EXPECT_EQ(take(), 1u);
+  loop_.advance_ms(5'000);  // nobody is given it a third time
+  EXPECT_EQ(take(), 0u);
+  EXPECT_EQ(audited_, Steps{1});
+}
+
+}  // namespace
+}  // namespace commensal::gateway

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// What providers say wrongly, and whom it costs what.
+#include <gtest/gtest.h>
+
+#include <commensal/base/core/testing/manual_loop.hpp>
+#include <commensal/base/protocol/commitment.hpp>
+#include <commensal/base/store/memory_store.hpp>
+#include <commensal/serve/gateway/dispatcher.hpp>
+#include <commensal/verify/receipt/roots.hpp>
+
+namespace commensal::gateway {
+namespace {
+
+/// Remembers what the gateway said to one provider.
+class Heard final : public rpc::ProviderLink {
+ public:
+  void send(rpc::ToProvider message) override { words_.push_back(std::move(message)); }
+  void close() override {}
+  /// All words of this kind, in order.
+  template <class Kind>
+  std::vector<Kind> all() const {
+    std::vector<Kind> found;
+    for (const rpc::ToProvider& word : words_) {
+      if (const Kind* const one = std::get_if<Kind>(&word)) found.push_back(*one);
+    }
+    return found;
+  }
+
+ private:
+  std::vector<rpc::ToProvider> words_;
+};
+
+class DispatcherOf : public ::testing::Test {
+ protected:
+  static constexpr core::Digest kSalt{3};
+
+  void SetUp() override {
+    ASSERT_TRUE(bank_.open());
+    ASSERT_TRUE(lottery_.open());
+    link_ = roster_.admit(heard_);
+    rpc::Hello hello;
+    hello.address = provider_key_.address();
+    const core::Digest nonce = heard_->all<rpc::Challenge>().at(0).nonce;
+    hello.signature = crypto::sign(provider_key_, rpc::hello_digest(nonce, hello.address));
+    std::optional<Roster::LinkId> replaced;
+    ASSERT_TRUE(roster_.welcome(link_, hello, replaced));
+  }
+  /// What is offered for a new request; its output will be its input.
+  protocol::Job ask() {
+    const float value = static_cast<float>(asked_++);
+    inputs_ = {{"x", tensor::Tensor::of<float>({1}, std::span(&value, 1))}};
+    Order order;
+    order.model.name = "a/model";
+    order.inputs = inputs_;
+    dispatcher_.submit(std::move(order));
+    return heard_->all<rpc::Offer>().back().job;
+  }
+  rpc::Commit::Item commit(const protocol::Job& job, const crypto::SecretKey& signer,
+                           const core::Digest& salt = kSalt) const {
+    const core::Digest id = protocol::job_id(job);
+    const core::Digest c = protocol::commit_step(id, 1, receipt::state_root(inputs_), salt);
+    const protocol::ReceiptBody body{id, 1, c, protocol::kNoDraw};
+    const auto signatures = protocol::sign_batch(signer, protocol::Role::kProvider, {&body, 1});
+    return {id, 1, c, body.round, signatures[0]};
+  }
+  std::vector<core::Digest> signed_jobs() const {
+    std::vector<core::Digest> jobs;
+    for (const rpc::Countersign& word : heard_->all<rpc::Countersign>()) {
+      for (const auto& item : word.items) jobs.push_back(item.job);
+    }
+    return jobs;
+  }
+  std::vector<core::Digest> withdrawn() const {
+    std::vector<core::Digest> jobs;
+    for (const rpc::Withdraw& word : heard_->all<rpc::Withdraw>()) {
+      jobs.insert(jobs.end(), word.jobs.begin(), word.jobs.end());
+    }
+    return jobs;
+  }
+  void handle(event::Any& event) {
+    auto* const answered = std::get_if<event::Answered>(&event);
+    if (answered != nullptr) answers_.push_back(answered->answer.has_value());
+  }
+
+  using Jobs = std::vector<core::Digest>;
+  core::CounterRng rng_{1};
+  const crypto::SecretKey key_ = crypto::SecretKey::generate(rng_);
+  const crypto::SecretKey provider_key_ = crypto::SecretKey::generate(rng_);
+  core::ManualClock clock_;
+  core::testing::ManualLoop loop_{clock_};
+  store::MemoryStore disk_;
+  store::JointStore store_{disk_};
+  Bank bank_{store_, clock_, key_, {}};
+  Roster roster_{store_, rng_};
+  EventQueue events_{loop_, [this](event::Any& event) { handle(event); }, [] {}};
+  Lottery lottery_{{store_, clock_, rng_, key_, bank_, roster_, events_}, {}};  // off
+  Dispatcher dispatcher_{loop_, rng_, key_, roster_, lottery_, events_, {1'000, 1'000, 1, {}}};
+  std::shared_ptr<Heard> heard_ = std::make_shared<Heard>();
+  Roster::LinkId link_ = 0;
+  tensor::NamedTensors inputs_;  // of the last request
+  int asked_ = 0;
+  std::vector<bool> answers_;  // whether there was one
+};
+
+TEST_F(DispatcherOf, ACommitThatListsAJobTwiceSignsItOnceAndHurtsNoOther) {
+  const protocol::Job other = ask();
+  rpc::Commit message;
+  message.items.push_back(commit(other, provider_key_));
+  const protocol::Job job = ask();
+  message.items.insert(message.items.begin(), commit(job, provider_key_));
+  message.items.insert(message.items.begin() + 1, commit(job, provider_key_, core::Digest{4}));
+  dispatcher_.on_commit(link_, message);
+  EXPECT_EQ(signed_jobs(), (Jobs{protocol::job_id(job), protocol::job_id(other)}));
+  EXPECT_EQ(withdrawn(), Jobs{});
+  rpc::Deliver delivery{protocol::job_id(job), 1, kSalt, inputs_};
+  dispatcher_.on_deliver(link_, delivery);
+  loop_.run_until_idle();
+  EXPECT_EQ(answers_, std::vector<bool>{true}) << "the first word counts";
+}
+
+TEST_F(DispatcherOf, ACommitmentThatIsNotSignedIsWithdrawn) {
+  const protocol::Job good = ask(), bad = ask();
+  dispatcher_.on_commit(link_, {{commit(bad, key_), commit(good, provider_key_)}});
+  EXPECT_EQ(signed_jobs(), Jobs{protocol::job_id(good)});
+  EXPECT_EQ(withdrawn(), Jobs{protocol::job_id(bad)});
+  loop_.run_until_idle();
+  EXPECT_EQ(answers_, std::vector<bool>{false});
+}
+
+}  // namespace
+}  // namespace commensal::gateway
