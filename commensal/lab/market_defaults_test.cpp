@@ -144,5 +144,33 @@ TEST_F(MoneyDefaults, WhoStaysAwayFromItsAuditIsAuditedWithout) {
   EXPECT_GT(open_winners, 0);
 }
 
+// The ledger, or the ban, cannot be written when the verdict is there.
+TEST_F(MoneyDefaults, WhoIsCaughtIsBannedThoughTheLedgerFails) {
+  int caught = 0;
+  for (std::uint64_t write = 0; write < 24; ++write) {
+    SCOPED_TRACE(write);
+    auto market = open(26, 1);
+    prepare(*market);
+    index_ = add(*market, "cheat", make_bf16_cheat());
+    market->kill_gateway();
+    market->break_gateway_at(write, Fault::kFailBefore);
+    ASSERT_TRUE(market->start_gateway());
+    market->rest_ms(15'000);
+    (void)market->infer("digits", picture(1), 2'000);
+    market->rest_ms(5'000);
+    const auto records = market->gateway().receipts().list("", 10);
+    if (!records || records->empty() || records->back().audit != gateway::AuditState::kMismatched) {
+      continue;
+    }
+    const auto infos = market->gateway().providers();
+    const auto cheat =
+        std::ranges::find(infos, market->address_of(index_), &gateway::ProviderInfo::address);
+    ASSERT_NE(cheat, infos.end());
+    EXPECT_NE(cheat->banned, "");
+    ++caught;
+  }
+  EXPECT_GT(caught, 3);
+}
+
 }  // namespace
 }  // namespace commensal::lab

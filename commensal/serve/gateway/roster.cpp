@@ -156,15 +156,15 @@ std::vector<Candidate> Roster::candidates(const ModelVersion& model, std::uint64
 
 core::Result<void> Roster::ban(const crypto::Address& address, const std::string& why) {
   const core::ByteView text = core::as_bytes(why);
-  COMMENSAL_TRY(
-      store_.apply({{std::string(kBans), key_of(address), core::Bytes(text.begin(), text.end())}}));
+  auto kept =
+      store_.apply({{std::string(kBans), key_of(address), core::Bytes(text.begin(), text.end())}});
   Peer& peer = peers_[address];
   peer.banned = why;
   if (peer.link != nullptr) {
     peer.link->send(rpc::Dismiss{{ErrorCode::kPermissionDenied, why}});
     peer.link->close();
   }
-  return {};
+  return kept;
 }
 
 void Roster::grant(LinkId link, const core::Digest& model) {

@@ -63,7 +63,8 @@ class Roster {
   /// `demand` requests have asked for before, that the providers in `tried` shall not have again.
   std::vector<Candidate> candidates(const ModelVersion& model, std::uint64_t demand,
                                     const std::set<crypto::Address>& tried) const;
-  /// No more work for this key. The stream is dismissed; its tasks end with leave().
+  /// No more work for this key. The stream is dismissed; its tasks end with leave(). Error: the
+  /// store's; the ban holds all the same, until the next start.
   core::Result<void> ban(const crypto::Address& address, const std::string& why);
   /// The provider on this link has work for the model, so it may download it.
   void grant(LinkId link, const core::Digest& model);
