@@ -147,7 +147,7 @@ TEST_F(ChainSystem, WithoutNoiseItEndsAsInOneProcess) {
   const Json local =
       Json::parse(run({"chain", kLetters, "--state", "next=letter", "--state", "state_out=state",
                        "--steps", "40", "--noise", "none", "--json"},
-                      status));
+                      status, COMMENSAL_LAB_PROGRAM));
   EXPECT_EQ(local.at("final_state"), remote.at("final_state"));
 }
 

@@ -31,24 +31,29 @@ std::vector<std::string> chain(const std::string& folder, const std::string& out
           output};
 }
 
+std::string run_chain(const std::vector<std::string>& arguments, int& status) {
+  return run(arguments, status, COMMENSAL_LAB_PROGRAM);
+}
+
 TEST(Chain, GoesOnAfterKillsToTheSameState) {
   Folder folder;
   int status = 0;
-  const Json whole = Json::parse(run(chain(folder.at("whole"), "--json"), status));
+  const Json whole = Json::parse(run_chain(chain(folder.at("whole"), "--json"), status));
   ASSERT_EQ(status, 0);
   EXPECT_EQ(whole.at("links"), 60);
   EXPECT_EQ(whole.at("mismatches").size(), 0u);
   core::CounterRng rng(4);
   int kills = 0;
   for (std::string last; kills < 6; ++kills) {
-    Process process(chain(folder.at("broken"), "--stream"), folder.at("log"));
+    Process process(chain(folder.at("broken"), "--stream"), folder.at("log"),
+                    COMMENSAL_LAB_PROGRAM);
     const std::uint64_t lines = 1 + rng.next_u64() % 8;
     for (std::uint64_t i = 0; i < lines; ++i) last = process.read_line();
     if (last.empty()) break;
     process.kill();
   }
   EXPECT_GE(kills, 6);
-  const Json broken = Json::parse(run(chain(folder.at("broken"), "--json"), status));
+  const Json broken = Json::parse(run_chain(chain(folder.at("broken"), "--json"), status));
   EXPECT_EQ(status, 0);
   EXPECT_GE(broken.at("resumed_after").get<int>(), 6);
   EXPECT_EQ(broken.at("final_state"), whole.at("final_state"));
@@ -67,7 +72,7 @@ TEST(Chain, SingleCheatsAreLocatedAndAdjudicated) {
     command.push_back(word);
   }
   int status = 0;
-  const Json report = Json::parse(run(command, status));
+  const Json report = Json::parse(run_chain(command, status));
   EXPECT_EQ(status, 2);
   EXPECT_EQ(report.at("links"), 5'000);
   EXPECT_EQ(report.at("audits"), 5'000);

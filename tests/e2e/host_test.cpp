@@ -186,7 +186,7 @@ TEST(Demo, ShowsWhatAHostKeeps) {
   run({"demo", "--requests", "20", "--host-seconds", "10", "--json", folder.at("demo.json"),
        "--folder", folder.at("state"), "--model-folder",
        std::string(COMMENSAL_SOURCE_DIR) + "/models/digits"},
-      status);
+      status, COMMENSAL_LAB_PROGRAM);
   ASSERT_EQ(status, 0);
   const Json report = Json::parse(core::as_text(*core::read_file(folder.at("demo.json"))));
   // Other tests run here too: what is held is that the figures are there and make sense.

@@ -80,8 +80,9 @@ int Process::wait() {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-std::string run(const std::vector<std::string>& arguments, int& status) {
-  Process process(arguments, "/dev/null");
+std::string run(const std::vector<std::string>& arguments, int& status,
+                const std::string& program) {
+  Process process(arguments, "/dev/null", program);
   return process.read_all(status);
 }
 

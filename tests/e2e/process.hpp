@@ -35,8 +35,9 @@ class Process {
   int output_ = -1;
 };
 
-/// Runs the program to its end; returns its standard output.
-std::string run(const std::vector<std::string>& arguments, int& status);
+/// Runs the program under test, or another one, to its end; returns its standard output.
+std::string run(const std::vector<std::string>& arguments, int& status,
+                const std::string& program = "");
 
 /// A folder of this test's own, removed with the object.
 class Folder {

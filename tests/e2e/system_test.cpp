@@ -208,7 +208,7 @@ TEST(Demo, CatchesTheCheatAndAccusesNobodyElse) {
   int status = -1;
   run({"demo", "--json", folder.at("demo.json"), "--folder", folder.at("state"), "--host-seconds",
        "0", "--model-folder", std::string(COMMENSAL_SOURCE_DIR) + "/models/digits"},
-      status);
+      status, COMMENSAL_LAB_PROGRAM);
   ASSERT_EQ(status, 0);
   const Json report = Json::parse(core::as_text(*core::read_file(folder.at("demo.json"))));
   EXPECT_EQ(report.at("requests"), 300);

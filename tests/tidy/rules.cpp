@@ -79,8 +79,12 @@ void check_includes(const Source& source, string_view code, const Arrows& arrows
     }
     if (target.starts_with("hosts/") && room != "hosts") report("only hosts include <hosts/...>");
     if (target.starts_with("tests/") && room != "tests") report("only tests include <tests/...>");
-    if (target.starts_with("apps/") && room != "apps" && room != "tests") {
+    if (target.starts_with("apps/") && !room.starts_with("apps") && room != "tests") {
       report("only programs and tests include <apps/...>");
+    }
+    const bool is_of_apps = target.starts_with("apps/") && room.starts_with("apps/");
+    if (is_of_apps && !arrows.allows(room, target)) {
+      report(std::string(room) + " may not include <" + target + ">");
     }
   }
 }

@@ -89,7 +89,8 @@ Arrows small_house() {
   Arrows arrows = Arrows::parse({"arrows.txt",
                                  "base/core:\nbase/crypto: base/core\nbase: base/crypto\n"
                                  "verify: base/crypto/sha256.hpp\n"
-                                 "apps: verify\nhosts:\ntests: base/ verify apps\n"},
+                                 "apps: verify\napps/one: verify\napps/other: verify\nhosts:\n"
+                                 "tests: base/ verify apps\n"},
                                 findings);
   EXPECT_THAT(report(findings), IsEmpty());
   return arrows;
@@ -121,6 +122,7 @@ TEST(LinterTest, FindsForbiddenIncludes) {
       {"commensal/verify/a.cpp", "<../core/b.hpp>", "through ../"},
       {"commensal/verify/a.cpp", "<tests/e2e/b.hpp>", "only tests"},
       {"commensal/verify/a.cpp", "<apps/b.hpp>", "only programs"},
+      {"apps/one/a.cpp", "<apps/other/b.hpp>", "apps/one may not include <apps/other/b.hpp>"},
       {"commensal/base/a.cpp", "<commensal/base/core/b.hpp>", "base may not include"},
       {"commensal/market/a.cpp", "<vector>", "in no room"},
   });

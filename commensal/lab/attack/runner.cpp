@@ -31,7 +31,7 @@ Result<std::vector<const Attack*>> chosen(const Options& options) {
         attack_table(), [&](const Attack& attack) { return attack.name == name; });
     if (is_known) continue;
     return core::fail(core::ErrorCode::kNotFound,
-                      "attack: there is no '{}'; `commensal lab attack --list` lists them", name);
+                      "attack: there is no '{}'; `commensal-lab attack --list` lists them", name);
   }
   return rows;
 }

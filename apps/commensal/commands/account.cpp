@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <apps/commensal/connection.hpp>
+#include <apps/commensal/money_requests.hpp>
+#include <apps/common/command.hpp>
+#include <commensal/base/core/file.hpp>
+#include <commensal/base/core/rng.hpp>
+#include <memory>
+
+namespace commensal::apps {
+namespace {
+
+using core::Result;
+
+struct Options {
+  std::string action = "whoami";
+  std::string name;
+  std::string amount;
+  std::string reference;
+  bool is_operator = false;
+  std::string save;
+  Connection connection;
+  bool json = false;
+};
+
+void print_account(const client::AccountInfo& account) {
+  fmt::print("{:<32} {}\n", account.name, account.role);
+}
+
+Result<int> create(const Options& options, client::Client& client) {
+  if (options.name.empty()) {
+    return core::fail(core::ErrorCode::kInvalidArgument, "expected: account create NAME");
+  }
+  COMMENSAL_ASSIGN(
+      const client::AccountInfo account,
+      client.create_account(options.name, options.is_operator ? "operator" : "consumer"));
+  if (!options.save.empty()) {
+    const auto saved =
+        core::write_file_atomically(options.save, core::as_bytes(account.token + "\n"), 0600);
+    // The token cannot be shown again: rather on the terminal than nowhere.
+    if (!saved) fmt::print(stderr, "cannot write '{}': {}\n", options.save, saved.error().message);
+    if (saved && !options.json) {
+      print_account(account);
+      return 0;
+    }
+  }
+  if (options.json) {
+    Json json = {{"name", account.name}, {"role", account.role}, {"token", account.token}};
+    fmt::print("{}\n", json.dump(2));
+  } else {
+    fmt::print("{}\n", account.token);
+  }
+  return 0;
+}
+
+Result<int> list(const Options& options, client::Client& client) {
+  if (options.json) {
+    COMMENSAL_ASSIGN(const std::string text, client.get_json("/v1/accounts"));
+    fmt::print("{}\n", text);
+    return 0;
+  }
+  COMMENSAL_ASSIGN(const std::vector<client::AccountInfo> accounts, client.accounts());
+  for (const client::AccountInfo& account : accounts) print_account(account);
+  return 0;
+}
+
+Result<int> who_am_i(const Options& options, client::Client& client) {
+  if (options.json) {
+    COMMENSAL_ASSIGN(const std::string text, client.get_json("/v1/account"));
+    fmt::print("{}\n", text);
+    return 0;
+  }
+  COMMENSAL_ASSIGN(const client::AccountInfo account, client.who_am_i());
+  print_account(account);
+  return 0;
+}
+
+Result<int> show_balances(const Options& options, Result<Json> balances) {
+  if (!balances) return tl::unexpected(balances.error());
+  if (options.json) {
+    fmt::print("{}\n", balances->dump(2));
+  } else {
+    print_balances(*balances);
+  }
+  return 0;
+}
+
+Result<int> balance(const Options& options, client::Client& client) {
+  return show_balances(options, balances_of(client, options.name));
+}
+
+/// An order of the operator: where to, and what its first word is called there.
+struct Order {
+  std::string_view action;
+  const char* target;
+  const char* subject;
+};
+constexpr Order kOrders[] = {{"deposit", "/v1/deposits", "owner"},
+                             {"withdraw", "/v1/withdrawals", "account"},
+                             {"lock", "/v1/locks", "into"},
+                             {"grant", "/v1/credits", "owner"}};
+
+Result<int> order(const Options& options, client::Client& client) {
+  const auto* row = std::ranges::find(kOrders, options.action, &Order::action);
+  if (options.name.empty() || options.amount.empty()) {
+    return core::fail(core::ErrorCode::kInvalidArgument, "expected: account {} {} AMOUNT",
+                      row->action, row->subject);
+  }
+  Json body = {{row->subject, options.name}, {"amount", options.amount}};
+  if (row->action == "deposit") {
+    core::SystemRng rng;
+    const bool named = !options.reference.empty();
+    body["reference"] = named ? options.reference : core::to_hex(rng.next_digest());
+  }
+  return show_balances(options, post_json(client, row->target, body));
+}
+
+Result<int> totals(const Options& options, client::Client& client) {
+  COMMENSAL_ASSIGN(const std::string text, client.get_json("/v1/ledger"));
+  COMMENSAL_ASSIGN(const Json json, parse_answer(text));
+  if (options.json) {
+    fmt::print("{}\n", json.dump(2));
+  } else {
+    print_ledger(json);
+  }
+  return 0;
+}
+
+struct Action {
+  std::string_view name;
+  Result<int> (*run)(const Options& options, client::Client& client);
+};
+constexpr Action kActions[] = {{"create", create},   {"list", list},     {"whoami", who_am_i},
+                               {"balance", balance}, {"deposit", order}, {"withdraw", order},
+                               {"lock", order},      {"grant", order},   {"ledger", totals}};
+
+Result<int> account(const Options& options) {
+  COMMENSAL_ASSIGN(client::Client client, connect(options.connection));
+  for (const Action& action : kActions) {
+    if (action.name == options.action) return action.run(options, client);
+  }
+  return core::fail(core::ErrorCode::kInvalidArgument,
+                    "no action '{}'; there are create, list, whoami, balance, ledger, deposit, "
+                    "withdraw, lock, grant",
+                    options.action);
+}
+
+}  // namespace
+
+Run declare_account(CLI::App& app) {
+  const auto options = std::make_shared<Options>();
+  app.add_option("action", options->action,
+                 "whoami; balance [OWNER]; ledger (sums and terms). For operators: create NAME "
+                 "(prints the token), list, deposit OWNER AMOUNT, withdraw NAME AMOUNT (paid out), "
+                 "lock escrow|penalty_escrow|credit_pool AMOUNT (the gateway's own), "
+                 "grant OWNER AMOUNT (free credit)")
+      ->capture_default_str();
+  app.add_option("name", options->name,
+                 "Account [a-z0-9_-], a letter first; an OWNER is also 0x..., @gateway, @auditor");
+  app.add_option("amount", options->amount, "Units: an integer from 1 to 2^128 - 1");
+  app.add_option("--reference", options->reference,
+                 "Names the payment of a deposit; each is booked once (default: a random one)");
+  app.add_flag("--operator", options->is_operator, "The new account is an operator's");
+  app.add_option("--save", options->save, "Write the new token into this file (mode 0600)");
+  options->connection.declare(app);
+  app.add_flag("--json", options->json, "Print JSON");
+  return [options] { return account(*options); };
+}
+
+}  // namespace commensal::apps

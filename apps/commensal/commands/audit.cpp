@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <apps/commensal/connection.hpp>
+#include <apps/common/backend_options.hpp>
+#include <apps/common/command.hpp>
+#include <commensal/base/core/clock.hpp>
+#include <commensal/base/store/sqlite_store.hpp>
+#include <commensal/compute/graph/onnx/import.hpp>
+#include <commensal/serve/gateway/hub.hpp>
+#include <commensal/serve/gateway/receipt_book.hpp>
+#include <commensal/verify/receipt/replay.hpp>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+namespace commensal::apps {
+namespace {
+
+using core::Result;
+using Json = nlohmann::ordered_json;
+
+struct Options {
+  std::string receipt;  // an id or a file
+  std::string state;
+  std::string opening;
+  std::string model;
+  Connection connection;
+  BackendOptions backend;
+  bool json = false;
+};
+
+/// Everything a re-execution needs, wherever it came from.
+struct Evidence {
+  protocol::Receipt receipt;
+  receipt::Opening opening;
+  std::shared_ptr<const graph::Graph> model;
+};
+
+/// From a gateway's folder, without the gateway.
+Result<Evidence> from_state(const core::Digest& id, const core::Path& folder) {
+  const core::Path file = folder / "state.sqlite";
+  if (!std::filesystem::exists(file)) {
+    return core::fail(core::ErrorCode::kNotFound, "'{}' is not the folder of a gateway",
+                      folder.string());
+  }
+  COMMENSAL_ASSIGN(const auto store, store::open_sqlite_store(file));
+  gateway::ReceiptBook book(*store);
+  COMMENSAL_TRY(book.open());
+  COMMENSAL_ASSIGN(const gateway::ReceiptRecord record, book.find(id));
+  if (record.receipt.job.is_serial()) {
+    return core::fail(core::ErrorCode::kUnsupported,
+                      "the receipt is of step {} of a chain: its gateway's auditors replay those",
+                      record.receipt.step);
+  }
+  Evidence evidence{.receipt = record.receipt, .opening = {}, .model = nullptr};
+  COMMENSAL_ASSIGN(evidence.opening, receipt::decode_opening(record.opening));
+  const core::SystemClock clock;
+  const gateway::ModelHub hub(*store, folder / "models", clock);
+  COMMENSAL_ASSIGN(evidence.model, graph::onnx::import_file(hub.path_of(evidence.opening.model)));
+  return evidence;
+}
+
+/// From files that somebody handed over.
+Result<Evidence> from_files(const Options& options) {
+  if (options.opening.empty() || options.model.empty()) {
+    return core::fail(core::ErrorCode::kInvalidArgument,
+                      "a receipt's file needs --opening FILE and --model FILE beside it");
+  }
+  COMMENSAL_ASSIGN(const core::Bytes receipt, core::read_file(options.receipt));
+  COMMENSAL_ASSIGN(const core::Bytes opening, core::read_file(options.opening));
+  Evidence evidence;
+  COMMENSAL_ASSIGN(evidence.receipt, protocol::decode<protocol::Receipt>(receipt));
+  COMMENSAL_ASSIGN(evidence.opening, receipt::decode_opening(opening));
+  COMMENSAL_ASSIGN(evidence.model, graph::onnx::import_file(options.model));
+  return evidence;
+}
+
+/// From the gateway, over its public API; nothing that it says is believed.
+Result<Evidence> from_gateway(const core::Digest& id, const Options& options) {
+  COMMENSAL_ASSIGN(auto client, connect(options.connection));
+  COMMENSAL_ASSIGN(const auto info, client.receipt(id));
+  if (!info.receipt || protocol::receipt_id(info.receipt->body()) != id) {
+    return core::fail(core::ErrorCode::kDataLoss, "the gateway sent another receipt");
+  }
+  COMMENSAL_ASSIGN(const core::Bytes opening, client.opening(id));
+  Evidence evidence{.receipt = *info.receipt, .opening = {}, .model = nullptr};
+  COMMENSAL_ASSIGN(evidence.opening, receipt::decode_opening(opening));
+  if (!options.model.empty()) {
+    COMMENSAL_ASSIGN(evidence.model, graph::onnx::import_file(options.model));
+    return evidence;
+  }
+  COMMENSAL_ASSIGN(core::Bytes bytes, client.model_content(info.model, info.version));
+  const auto owner = std::make_shared<const core::Bytes>(std::move(bytes));
+  COMMENSAL_ASSIGN(evidence.model, graph::onnx::import_bytes(*owner, owner));
+  return evidence;
+}
+
+Result<Evidence> gather(const Options& options) {
+  const auto id = core::digest_from_hex(options.receipt);
+  if (!id) return from_files(options);
+  if (!options.state.empty()) return from_state(*id, options.state);
+  return from_gateway(*id, options);
+}
+
+Result<int> audit(const Options& options) {
+  COMMENSAL_ASSIGN(const Evidence evidence, gather(options));
+  const auto passed = [&](std::string_view check) {
+    if (!options.json) fmt::print("ok        {}\n", check);
+  };
+  COMMENSAL_ASSIGN(const receipt::Recheck found,
+                   receipt::recheck(evidence.receipt, evidence.opening, evidence.model,
+                                    options.backend.session(), passed));
+  const char* outcome = found.matches() ? "match" : "mismatch";
+  if (options.json) {
+    fmt::print("{}\n", Json({{"receipt", core::to_hex(found.receipt)},
+                             {"provider", crypto::to_text(evidence.receipt.job.provider)},
+                             {"outcome", outcome},
+                             {"committed", core::to_hex(found.expected)},
+                             {"recomputed", core::to_hex(found.recomputed)}})
+                           .dump(2));
+  } else {
+    fmt::print("committed  {}\nrecomputed {}\n{}\n", core::to_hex(found.expected),
+               core::to_hex(found.recomputed),
+               found.matches() ? "MATCH: the answer is right, to the last bit"
+                               : "MISMATCH: the provider committed to another answer");
+  }
+  return found.matches() ? 0 : 2;
+}
+
+}  // namespace
+
+Run declare_audit(CLI::App& app) {
+  const auto options = std::make_shared<Options>();
+  app.add_option("receipt", options->receipt, "A receipt's id, or a file with a receipt")
+      ->required();
+  app.add_option("--state", options->state, "Ask a gateway's folder, not the gateway");
+  app.add_option("--opening", options->opening, "File with the opening, for a receipt's file");
+  app.add_option("--model", options->model, "ONNX file (default: the gateway's)");
+  options->connection.declare(app);
+  options->backend.declare(app);
+  app.add_flag("--json", options->json, "Print JSON");
+  return [options] { return audit(*options); };
+}
+
+}  // namespace commensal::apps

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <apps/commensal/connection.hpp>
+#include <apps/commensal/service.hpp>
+#include <apps/common/command.hpp>
+#include <commensal/base/crypto/sha256.hpp>
+#include <commensal/verify/chain/replayer.hpp>
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+namespace commensal::apps {
+namespace {
+
+using core::Result;
+
+constexpr int kPauseMs = 50;  // where no audit waits
+
+struct Options {
+  Connection connection;
+  std::string folder;
+  bool json = false;
+};
+
+/// Audits one after the other, as the gateway gives them.
+class Audits {
+ public:
+  Audits(client::Client client, core::Path folder)
+      : client_(std::move(client)), folder_(std::move(folder)) {}
+
+  /// Whether there was one.
+  Result<bool> next() {
+    COMMENSAL_ASSIGN(const core::Bytes bytes, client_.take_audit());
+    if (bytes.empty()) return false;
+    COMMENSAL_ASSIGN(const auto given, chain::decode_assignment(bytes));
+    COMMENSAL_ASSIGN(const core::Path model, model_file(given));
+    COMMENSAL_ASSIGN(const core::Digest root, replayer_.replay(given.task, model));
+    COMMENSAL_TRY(client_.answer_audit(given.receipt, root));
+    ++done_;
+    return true;
+  }
+  std::uint64_t done() const { return done_; }
+
+ private:
+  Result<core::Path> model_file(const chain::Assignment& given) {
+    const core::Path path = folder_ / (core::to_hex(given.content) + ".onnx");
+    if (std::filesystem::exists(path)) return path;
+    COMMENSAL_ASSIGN(const core::Bytes bytes, client_.model_content(given.model, given.version));
+    if (crypto::sha256(bytes) != given.content) {
+      return core::fail(core::ErrorCode::kDataLoss, "the file of '{}' is not the receipt's model",
+                        given.model);
+    }
+    COMMENSAL_TRY(core::write_file_atomically(path, bytes));
+    return path;
+  }
+
+  client::Client client_;
+  core::Path folder_;
+  chain::Replayer replayer_;
+  std::uint64_t done_ = 0;
+};
+
+Result<int> run(const Options& options) {
+  hold_signals();
+  COMMENSAL_ASSIGN(client::Client client, connect(options.connection));
+  std::error_code failed;
+  std::filesystem::create_directories(options.folder, failed);
+  Audits audits(std::move(client), options.folder);
+  if (options.json) {
+    fmt::print("{}\n", nlohmann::json{{"auditing", true}}.dump());
+  } else {
+    fmt::print("audits until it is stopped\n");
+  }
+  std::fflush(stdout);
+  std::string last_error;
+  wait_for_signal(kPauseMs, [&] {
+    Result<bool> found = true;
+    // Not for ever: a signal is looked at in between.
+    for (int done = 0; found && *found && done < 100; ++done) found = audits.next();
+    const std::string error = found ? "" : found.error().message;
+    if (error != last_error && !error.empty()) fmt::print(stderr, "{}\n", error);
+    last_error = error;
+  });
+  fmt::print(stderr, "{} audits done\n", audits.done());
+  return 0;
+}
+
+}  // namespace
+
+Run declare_auditor(CLI::App& app) {
+  const auto options = std::make_shared<Options>();
+  options->folder = state_folder("auditor").string();
+  options->connection.declare(app);
+  app.add_option("--folder", options->folder, "For models that were fetched")
+      ->capture_default_str();
+  app.add_flag("--json", options->json, "Print one line of JSON once it is at work");
+  return [options] { return run(*options); };
+}
+
+}  // namespace commensal::apps

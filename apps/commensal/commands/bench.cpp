@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <apps/commensal/older_build.hpp>
+#include <apps/common/bench_files.hpp>
+#include <apps/common/bench_worker.hpp>
+#include <apps/common/command.hpp>
+#include <apps/common/progress.hpp>
+#include <commensal/lab/bench/report.hpp>
+#include <memory>
+
+namespace commensal::apps {
+
+using core::Result;
+
+namespace {
+
+struct Options {
+  std::string peer = "onnxruntime";
+  std::string models_dir = default_models_folder().string();
+  lab::bench::BenchOptions bench;
+  bool skip_load = false;
+  bool skip_latency = false;
+  bool json = false;
+};
+
+// Who is started on the other side, and what must be so before a figure is taken.
+Result<void> find_peer(Options& options) {
+  lab::bench::BenchOptions& bench = options.bench;
+  COMMENSAL_ASSIGN(const auto program, own_program());
+  bench.ours = worker_starter({program.string(), "bench", "worker"});
+  if (options.peer == "onnxruntime") {
+    COMMENSAL_ASSIGN(const auto command, onnxruntime_command());
+    bench.theirs = worker_starter(command);
+    return {};
+  }
+  COMMENSAL_ASSIGN(const auto command, older_build_command(options.peer));
+  bench.peer = lab::bench::Peer::kOlderBuild;
+  bench.theirs = worker_starter(command);
+  bench.check = [program, peer = core::Path(command.front()),
+                 threads = std::ranges::max(bench.threads)](
+                    const core::Path& model, const std::vector<lab::bench::InputFile>& inputs) {
+    return same_outputs(program, peer, model, inputs, threads);
+  };
+  return {};
+}
+
+Result<int> bench_runtime(Options& options) {
+  lab::bench::BenchOptions& bench = options.bench;
+  bench.folder = options.models_dir;
+  if (bench.models.empty()) {
+    bench.models.assign(lab::bench::bench_networks().begin(), lab::bench::bench_networks().end());
+  }
+  if (options.skip_load) bench.load_repeats = 0;
+  if (options.skip_latency) bench.repeats = 0;
+  COMMENSAL_TRY(find_peer(options));
+  COMMENSAL_TRY(export_missing(bench.folder, bench.models));
+  Progress progress("bench");
+  bench.progress = [&progress](const std::string&, std::size_t done, std::size_t total) {
+    progress.show(done, total);
+  };
+  COMMENSAL_ASSIGN(const auto report, lab::bench::run_bench(bench));
+  progress.clear();
+  if (options.json) {
+    fmt::print("{}\n", lab::bench::report_json(report));
+  } else {
+    fmt::print("{}", lab::bench::report_text(report));
+  }
+  const auto bars = lab::bench::bars_of(report);
+  return std::all_of(bars.begin(), bars.end(), [](const lab::bench::Bar& bar) { return bar.ok(); })
+             ? 0
+             : 2;
+}
+
+void declare_runtime(CLI::App& app, Options& options) {
+  app.add_option("--peer", options.peer, "onnxruntime, or the path of an older build of this")
+      ->capture_default_str();
+  app.add_option("--threads", options.bench.threads, "Numbers of threads")
+      ->delimiter(',')
+      ->check(CLI::Range(1, limits::kThreadsMax))
+      ->capture_default_str();
+  app.add_option("--batch", options.bench.batches, "Batch sizes")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 1024))
+      ->capture_default_str();
+  app.add_option("--models", options.bench.models, "Names; default: the project's 18 networks")
+      ->delimiter(',');
+  app.add_option("--models-dir", options.models_dir,
+                 "Folder of NAME.onnx; what is missing is exported into it")
+      ->capture_default_str();
+  app.add_option("--repeats", options.bench.repeats, "Blocks of runs of each side")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  app.add_option("--load-repeats", options.bench.load_repeats,
+                 "Fresh processes of each side, for load time and memory")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  app.add_flag("--skip-load", options.skip_load, "Measure latency only");
+  app.add_flag("--skip-latency", options.skip_latency, "Measure load time and memory only");
+  app.add_flag("--json", options.json, "Print JSON");
+}
+
+}  // namespace
+
+Run declare_bench(CLI::App& app) {
+  const auto options = std::make_shared<Options>();
+  app.require_subcommand(1);
+  CLI::App* runtime = app.add_subcommand(
+      "runtime",
+      "Latency, load time and memory beside another runtime or an older build; exit status 2 if a "
+      "bar is missed");
+  declare_runtime(*runtime, *options);
+  CLI::App* worker = declare_bench_worker(app);
+  return [options, worker]() -> Result<int> {
+    if (worker->parsed()) return run_bench_worker();
+    return bench_runtime(*options);
+  };
+}
+
+}  // namespace commensal::apps

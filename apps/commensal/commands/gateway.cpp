@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <apps/commensal/key_options.hpp>
+#include <apps/commensal/money_options.hpp>
+#include <apps/commensal/service.hpp>
+#include <apps/common/command.hpp>
+#include <commensal/serve/daemon/gateway_daemon.hpp>
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+namespace commensal::apps {
+namespace {
+
+using core::Result;
+using Json = nlohmann::ordered_json;
+
+struct Options {
+  daemon::GatewayDaemonConfig daemon;
+  std::string folder;
+  KeyOptions key;
+  std::string http = "127.0.0.1:8080";
+  std::string link = "127.0.0.1:8090";
+  bool json = false;
+};
+
+/// One line per event on stderr.
+class EventLog final : public gateway::Observer {
+ public:
+  void on_provider_connected(const crypto::Address& address, const std::string& name) override {
+    fmt::print(stderr, "provider {} connected ({})\n", crypto::to_text(address), name);
+  }
+  void on_provider_lost(const crypto::Address& address, const std::string& why) override {
+    fmt::print(stderr, "provider {} left: {}\n", crypto::to_text(address), why);
+  }
+  void on_provider_banned(const crypto::Address& address, const std::string& why) override {
+    fmt::print(stderr, "provider {} banned: {}\n", crypto::to_text(address), why);
+  }
+  void on_verdict(const gateway::ReceiptRecord& record) override {
+    fmt::print(stderr, "receipt {} audited: {}\n", core::to_hex(record.id()),
+               protocol::name_of(record.audit));
+  }
+  void on_judged(const gateway::ReceiptRecord& record,
+                 const gateway::Judgement& judgement) override {
+    fmt::print(stderr, "ticket of receipt {}: {}, {} of the stake taken\n",
+               core::to_hex(record.id()), protocol::name_of(judgement.event),
+               protocol::to_text(judgement.taken));
+  }
+  void on_replaced(const gateway::ReceiptRecord& old, const gateway::ReceiptRecord& now) override {
+    fmt::print(stderr, "receipt {} replaced by {}\n", core::to_hex(old.id()),
+               core::to_hex(now.id()));
+  }
+  void on_error(const core::Error& error) override {
+    fmt::print(stderr, "{}: {}\n", core::name_of(error.code), error.message);
+  }
+};
+
+Result<void> split_address(const std::string& text, std::string& host, std::uint16_t& port) {
+  const std::size_t colon = text.rfind(':');
+  int number = -1;
+  if (colon != std::string::npos && CLI::detail::lexical_cast(text.substr(colon + 1), number) &&
+      number >= 0 && number <= 65535) {
+    host = text.substr(0, colon);
+    port = static_cast<std::uint16_t>(number);
+    return {};
+  }
+  return core::fail(core::ErrorCode::kInvalidArgument, "expected HOST:PORT, found '{}'", text);
+}
+
+void announce(const Options& options, const daemon::GatewayDaemon& daemon) {
+  const std::string url =
+      fmt::format("http://{}:{}", options.daemon.http_address, daemon.http_port());
+  if (options.json) {
+    fmt::print("{}\n", Json({{"http", url},
+                             {"link_port", daemon.link_port()},
+                             {"operator_token_file", daemon.token_file().string()}})
+                           .dump());
+  } else {
+    fmt::print("consumers: {}\nproviders: {} (port {})\noperator's token: {}\n", url, options.link,
+               daemon.link_port(), daemon.token_file().string());
+  }
+  std::fflush(stdout);
+}
+
+Result<int> run(Options& options) {
+  hold_signals();
+  options.daemon.folder = options.folder;
+  options.daemon.key = options.key.opener();
+  options.daemon.link_address = options.link;
+  COMMENSAL_TRY(split_address(options.http, options.daemon.http_address, options.daemon.http_port));
+  const std::string doubt = doubt_about(options.daemon.gateway.money);
+  if (!doubt.empty()) fmt::print(stderr, "note: {}\n", doubt);
+  EventLog log;
+  COMMENSAL_ASSIGN(const auto daemon, daemon::GatewayDaemon::start(options.daemon, &log));
+  announce(options, *daemon);
+  wait_for_signal(1000, [] {});
+  return 0;
+}
+
+}  // namespace
+
+Run declare_gateway(CLI::App& app) {
+  const auto options = std::make_shared<Options>();
+  options->folder = state_folder("gateway").string();
+  gateway::GatewayConfig& gateway = options->daemon.gateway;
+  gateway.audit_by_risk = true;
+  app.add_option("--folder", options->folder, "State: key, store, models")->capture_default_str();
+  options->key.declare(app);
+  app.add_option("--http", options->http, "HOST:PORT for consumers; port 0: any")
+      ->capture_default_str();
+  app.add_option("--link", options->link, "HOST:PORT for providers; port 0: any")
+      ->capture_default_str();
+  app.add_option("--audit-probability", gateway.audit_probability,
+                 "Share of the receipts that are re-executed")
+      ->check(CLI::Range(0.0, 1.0))
+      ->capture_default_str();
+  app.add_flag("--audit-by-risk,!--no-audit-by-risk", gateway.audit_by_risk,
+               "Re-execute more of them where the risk desk says so (the default)");
+  app.add_option("--silence-ms", gateway.silence_ms_max,
+                 "A provider that holds a task longer loses it")
+      ->check(CLI::Range(1, 3'600'000))
+      ->capture_default_str();
+  app.add_option("--pause-ms", gateway.pause_ms_max,
+                 "A request waits at most so long for providers that pause for their hosts")
+      ->check(CLI::Range(1, 3'600'000))
+      ->capture_default_str();
+  declare_money(app, gateway.money);
+  app.add_flag("--json", options->json, "Print addresses as one line of JSON");
+  return [options] { return run(*options); };
+}
+
+}  // namespace commensal::apps

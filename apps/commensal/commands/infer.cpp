@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <apps/commensal/connection.hpp>
+#include <apps/common/command.hpp>
+#include <apps/common/inputs.hpp>
+#include <apps/common/outputs.hpp>
+#include <memory>
+
+namespace commensal::apps {
+namespace {
+
+using core::Result;
+using Json = nlohmann::ordered_json;
+
+struct Options {
+  std::string model;
+  std::uint32_t version = 0;
+  std::vector<std::string> inputs;
+  ImageOptions image;
+  std::string output_dir;
+  bool hash_only = false;
+  Connection connection;
+  bool json = false;
+};
+
+Result<client::Answer> ask(const Options& options) {
+  COMMENSAL_ASSIGN(client::Client client, connect(options.connection));
+  COMMENSAL_ASSIGN(const client::ModelInfo model, client.model(options.model));
+  const graph::Graph wanted = ports_graph(model);
+  COMMENSAL_ASSIGN(std::vector<tensor::Tensor> values,
+                   read_inputs(wanted, options.inputs, options.image));
+  tensor::NamedTensors inputs;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    inputs.push_back({model.inputs[i].name, std::move(values[i])});
+  }
+  return client.infer(options.model, options.version, inputs);
+}
+
+Result<int> infer(const Options& options) {
+  COMMENSAL_ASSIGN(const client::Answer answer, ask(options));
+  if (!options.output_dir.empty()) {
+    COMMENSAL_TRY(write_outputs(answer.outputs, options.output_dir));
+  }
+  const std::string receipt = core::to_hex(answer.receipt);
+  const std::string provider = crypto::to_text(answer.provider);
+  if (options.json) {
+    Json report = {{"model", answer.model},
+                   {"version", answer.version},
+                   {"receipt", receipt},
+                   {"provider", provider}};
+    report.update(outputs_json(answer.outputs));
+    fmt::print("{}\n", report.dump(2, ' ', false, Json::error_handler_t::replace));
+  } else if (options.hash_only) {
+    print_hashes(answer.outputs);
+  } else {
+    print_outputs(answer.outputs);
+    fmt::print("{} version {}, by provider {}\nreceipt {}\n", answer.model, answer.version,
+               provider, receipt);
+  }
+  return 0;
+}
+
+}  // namespace
+
+Run declare_infer(CLI::App& app) {
+  const auto options = std::make_shared<Options>();
+  app.add_option("model", options->model, "OWNER/MODEL")->required();
+  app.add_option("--version", options->version, "Of the model; 0: the newest")
+      ->capture_default_str();
+  app.add_option("--input", options->inputs,
+                 "[NAME=]FILE, once for each input; .npy, .npz[:member], .pb, .jpg, .png")
+      ->allow_extra_args(false);
+  app.add_option("--image-mean", options->image.mean, "Subtracted from every pixel value (0..255)")
+      ->capture_default_str();
+  app.add_option("--image-scale", options->image.scale, "What every pixel value is divided by")
+      ->capture_default_str();
+  app.add_option("--output-dir", options->output_dir, "Folder for the outputs, as NAME.npy");
+  app.add_flag("--hash", options->hash_only, "Print each output's SHA-256 only");
+  options->connection.declare(app);
+  app.add_flag("--json", options->json, "Print JSON");
+  return [options] { return infer(*options); };
+}
+
+}  // namespace commensal::apps

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/ranges.h>
+
+#include <apps/common/command.hpp>
+#include <commensal/compute/graph/batching.hpp>
+#include <commensal/compute/graph/onnx/import.hpp>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+namespace commensal::apps {
+
+using core::Result;
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+struct Options {
+  std::string model;
+  bool nodes = false;
+  bool json = false;
+};
+
+std::string operator_of(const graph::Node& node) {
+  return node.op->domain.empty() ? std::string(node.op->name)
+                                 : fmt::format("{}.{}", node.op->domain, node.op->name);
+}
+
+std::vector<std::string> names_of(const graph::Graph& graph,
+                                  const std::vector<graph::ValueId>& ids) {
+  std::vector<std::string> names;
+  for (const graph::ValueId id : ids) {
+    names.push_back(id == graph::kAbsent ? "" : graph.name_of(id));
+  }
+  return names;
+}
+
+Json values_of(const graph::Graph& graph, const std::vector<graph::ValueId>& ids) {
+  Json list = Json::array();
+  for (const graph::ValueId id : ids) {
+    const graph::ValueInfo& value = graph.values[static_cast<std::size_t>(id)];
+    Json shape = Json::array();
+    for (std::size_t i = 0; i < value.declared.dims.size(); ++i) {
+      const bool free = value.declared.dims[i] < 0;
+      shape.push_back(free ? Json(value.declared.symbols[i]) : Json(value.declared.dims[i]));
+    }
+    list.push_back({{"name", value.name},
+                    {"datatype", std::string(tensor::traits(value.declared.dtype).name)},
+                    {"shape", value.declared.ranked ? shape : Json()},
+                    {"text", value.declared.text()}});
+  }
+  return list;
+}
+
+Json describe(const graph::Graph& graph, const Options& options) {
+  Json report;
+  report["name"] = graph.name;
+  Json opsets = Json::object();
+  std::map<std::string, int> operators;
+  Json nodes = Json::array();
+  for (const graph::Node& node : graph.nodes) {
+    opsets[std::string(node.op->domain)] = node.opset;
+    ++operators[operator_of(node)];
+    nodes.push_back({{"name", node.name},
+                     {"operator", operator_of(node)},
+                     {"inputs", names_of(graph, node.inputs)},
+                     {"outputs", names_of(graph, node.outputs)}});
+  }
+  std::int64_t parameters = 0, bytes = 0;
+  for (const auto& [id, value] : graph.initialisers) {
+    parameters += value.elements();
+    bytes += value.type().bytes();
+  }
+  report["opsets"] = std::move(opsets);
+  report["inputs"] = values_of(graph, graph.inputs);
+  report["outputs"] = values_of(graph, graph.outputs);
+  report["parameters"] = parameters;
+  report["parameter_bytes"] = bytes;
+  const std::string objection = graph::batching_objection(graph);
+  report["may_be_batched"] = objection.empty();
+  report["batching_objection"] = objection.empty() ? Json() : Json(objection);
+  report["node_count"] = graph.nodes.size();
+  report["operators"] = operators;
+  if (options.nodes) report["nodes"] = std::move(nodes);
+  return report;
+}
+
+void print_text(const Json& report) {
+  fmt::print("{}\n", report["name"].get<std::string>());
+  for (const auto& [domain, opset] : report["opsets"].items()) {
+    fmt::print("opset       {} {}\n", opset.get<int>(), domain);
+  }
+  for (const char* side : {"input", "output"}) {
+    for (const Json& value : report[fmt::format("{}s", side)]) {
+      fmt::print("{:<11} {} {}\n", side, value["name"].get<std::string>(),
+                 value["text"].get<std::string>());
+    }
+  }
+  fmt::print("parameters  {} ({} bytes)\n", report["parameters"].get<std::int64_t>(),
+             report["parameter_bytes"].get<std::int64_t>());
+  const Json& objection = report["batching_objection"];
+  fmt::print("batches     {}\n", objection.is_null()
+                                     ? "requests may be joined along axis 0"
+                                     : fmt::format("no: {}", objection.get<std::string>()));
+  fmt::print("nodes       {}\n", report["node_count"].get<std::size_t>());
+  for (const auto& [name, count] : report["operators"].items()) {
+    fmt::print("  {:<24} {}\n", name, count.get<int>());
+  }
+  if (!report.contains("nodes")) return;
+  for (const Json& node : report["nodes"]) {
+    fmt::print("{} ({}): {} -> {}\n", node["name"].get<std::string>(),
+               node["operator"].get<std::string>(),
+               fmt::join(node["inputs"].get<std::vector<std::string>>(), ", "),
+               fmt::join(node["outputs"].get<std::vector<std::string>>(), ", "));
+  }
+}
+
+Result<int> inspect(const Options& options) {
+  auto imported = graph::onnx::import_file(options.model);
+  if (!imported) return core::in_context(fmt::format("'{}'", options.model), imported.error());
+  const Json report = describe(**imported, options);
+  if (options.json) {
+    fmt::print("{}\n", report.dump(2));
+  } else {
+    print_text(report);
+  }
+  return 0;
+}
+
+}  // namespace
+
+Run declare_inspect(CLI::App& app) {
+  const auto options = std::make_shared<Options>();
+  app.add_option("model", options->model, "ONNX file")->required();
+  app.add_flag("--nodes", options->nodes, "List the nodes too");
+  app.add_flag("--json", options->json, "Print JSON");
+  return [options] { return inspect(*options); };
+}
+
+}  // namespace commensal::apps

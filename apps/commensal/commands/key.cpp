@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <apps/commensal/key_options.hpp>
+#include <apps/common/command.hpp>
+#include <commensal/trade/pay/keys/vault.hpp>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+namespace commensal::apps {
+namespace {
+
+using core::ErrorCode;
+using core::fail;
+using core::Result;
+using Json = nlohmann::ordered_json;
+
+struct Options {
+  std::string action;
+  std::string keystore;
+  std::string password_file;
+  std::string from;
+  bool check = false;
+  bool json = false;
+};
+
+struct Shown {
+  crypto::Address address;
+  bool is_proved = false;  // unlocked, not just claimed by the file
+};
+
+Result<Shown> make(const Options& options) {
+  if (std::filesystem::exists(options.keystore)) {  // before a password is asked for
+    return fail(ErrorCode::kAlreadyExists, "'{}' is there already", options.keystore);
+  }
+  COMMENSAL_ASSIGN(const keys::Password password, get_password(options.password_file, true));
+  core::SystemRng rng;
+  const auto key = crypto::SecretKey::generate(rng);
+  COMMENSAL_TRY(keys::lock_file(options.keystore, key, password, rng, keys::Cost::kStandard));
+  return Shown{key.address(), true};
+}
+
+Result<Shown> show(const Options& options) {
+  if (options.check) {
+    COMMENSAL_ASSIGN(const keys::Password password, get_password(options.password_file, false));
+    COMMENSAL_ASSIGN(const auto key, keys::unlock_file(options.keystore, password));
+    return Shown{key.address(), true};
+  }
+  COMMENSAL_ASSIGN(const auto text, core::read_file(options.keystore, limits::kKeyFileBytesMax));
+  COMMENSAL_ASSIGN(const auto address, keys::claimed_address(core::as_text(text)));
+  if (address) return Shown{*address, false};
+  return fail(ErrorCode::kNotFound, "'{}' does not say its address: expected --check",
+              options.keystore);
+}
+
+Result<Shown> import_plain(const Options& options) {
+  if (options.from.empty()) {
+    return fail(ErrorCode::kInvalidArgument, "expected: key import KEYSTORE --from FILE");
+  }
+  const bool is_new = !std::filesystem::exists(options.keystore);
+  COMMENSAL_ASSIGN(const keys::Password password, get_password(options.password_file, is_new));
+  core::SystemRng rng;
+  COMMENSAL_ASSIGN(const auto key, keys::migrate(options.from, options.keystore, password, rng,
+                                                 keys::Cost::kStandard));
+  return Shown{key.address(), true};
+}
+
+struct Action {
+  std::string_view name;
+  Result<Shown> (*run)(const Options& options);
+};
+constexpr Action kActions[] = {{"new", make}, {"show", show}, {"import", import_plain}};
+
+Result<int> key(const Options& options) {
+  for (const Action& action : kActions) {
+    if (action.name != options.action) continue;
+    COMMENSAL_ASSIGN(const Shown shown, action.run(options));
+    const std::string address = crypto::to_text(shown.address);
+    if (options.json) {
+      fmt::print("{}\n", Json({{"address", address}, {"proved", shown.is_proved}}).dump());
+    } else {
+      fmt::print("{}\n", address);
+    }
+    return 0;
+  }
+  return fail(ErrorCode::kInvalidArgument, "no action '{}'; there are new, show, import",
+              options.action);
+}
+
+}  // namespace
+
+Run declare_key(CLI::App& app) {
+  const auto options = std::make_shared<Options>();
+  app.add_option("action", options->action,
+                 "new: make a key; show: its address; import: move a plain key file (64 "
+                 "hexadecimal digits) into the keystore and remove it")
+      ->required();
+  app.add_option("keystore", options->keystore, "Web3 Secret Storage, version 3 (mode 0600)")
+      ->required();
+  app.add_option("--from", options->from, "For import: the plain key file");
+  app.add_flag("--check", options->check, "For show: unlock it, rather than believe what it says");
+  app.add_option("--password-file", options->password_file,
+                 "Its first line is the password; default: asked for on the terminal");
+  app.add_flag("--json", options->json, "Print JSON");
+  return [options] { return key(*options); };
+}
+
+}  // namespace commensal::apps

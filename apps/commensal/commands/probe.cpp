@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <apps/commensal/host_options.hpp>
+#include <apps/common/command.hpp>
+#include <cmath>
+#include <commensal/base/core/clock.hpp>
+#include <commensal/collocation/probe/meter.hpp>
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+namespace commensal::apps {
+namespace {
+
+using core::ErrorCode;
+using core::fail;
+using core::Result;
+using Json = nlohmann::ordered_json;
+
+struct Options {
+  std::string spec;
+  double seconds = 10;
+  double every = 1;
+  bool json = false;
+};
+
+constexpr std::string_view name_of(probe::Quantity quantity) {
+  return quantity == probe::Quantity::kRate ? "rate" : "work";
+}
+
+Json json_of(const std::string& spec, const probe::Traits& traits) {
+  return {{"probe", spec},
+          {"unit", traits.unit},
+          {"quantity", name_of(traits.quantity)},
+          {"resolution_s", traits.resolution_s},
+          {"averaging_s", traits.averaging_s},
+          {"stale_after_s", traits.stale_after_s},
+          {"samples", Json::array()}};
+}
+
+Json json_of(const probe::Sample& sample, double at_s,
+             const std::optional<probe::RateSample>& reading) {
+  Json json = {{"at_s", at_s},
+               {"value", sample.state == probe::State::kInvalid ? Json() : Json(sample.value)},
+               {"state", probe::name_of(sample.state)},
+               {"rate", reading ? Json(reading->rate) : Json()}};
+  if (!sample.why.empty()) json["why"] = sample.why;
+  return json;
+}
+
+void print_head(const std::string& spec, const probe::Traits& traits) {
+  const bool is_rate = traits.quantity == probe::Quantity::kRate;
+  fmt::print("{}: {}, {}, renewed every {} s", spec, traits.unit,
+             is_rate ? "a rate" : "work so far", traits.resolution_s);
+  if (traits.averaging_s > 0) fmt::print(", a mean over {} s", traits.averaging_s);
+  fmt::print(", stale after {} s\n{:>10} {:>16} {:>16}  state\n", traits.stale_after_s, "seconds",
+             name_of(traits.quantity), "per second");
+}
+
+void print_line(const probe::Sample& sample, double at_s,
+                const std::optional<probe::RateSample>& reading) {
+  const bool has_value = sample.state != probe::State::kInvalid;
+  fmt::print("{:>10.2f} {:>16} {:>16}  {}{}{}\n", at_s,
+             has_value ? fmt::format("{:.8g}", sample.value) : "-",
+             reading ? fmt::format("{:.6g}", reading->rate) : "-", probe::name_of(sample.state),
+             sample.why.empty() ? "" : ": ", sample.why);
+  (void)std::fflush(stdout);
+}
+
+Result<int> run(const Options& options) {
+  const core::SystemClock clock;
+  const probe::World world{clock};
+  COMMENSAL_ASSIGN(const std::string spec, choose_host(options.spec, world));
+  COMMENSAL_ASSIGN(const auto host, probe::open(spec, world));
+  const probe::Traits& traits = host->traits();
+  probe::Meter meter(traits, std::max(options.every, traits.resolution_s));
+  Json json = json_of(spec, traits);
+  if (!options.json) print_head(spec, traits);
+  const std::int64_t began_ns = clock.monotonic_ns();
+  const auto every_ns = static_cast<std::int64_t>(options.every * 1e9);
+  const auto last = static_cast<std::int64_t>(std::floor(options.seconds / options.every));
+  bool was_fresh = false;
+  for (std::int64_t i = 0; i <= last; ++i) {
+    const std::int64_t wait_ns = began_ns + i * every_ns - clock.monotonic_ns();
+    if (wait_ns > 0) std::this_thread::sleep_for(std::chrono::nanoseconds(wait_ns));
+    const probe::Sample sample = host->sample();
+    const auto reading = meter.add(sample);
+    const double at_s = static_cast<double>(sample.at_ns - began_ns) * 1e-9;
+    was_fresh = was_fresh || sample.is_fresh();
+    if (options.json) {
+      json["samples"].push_back(json_of(sample, at_s, reading));
+    } else {
+      print_line(sample, at_s, reading);
+    }
+  }
+  if (options.json) fmt::print("{}\n", json.dump(2));
+  return was_fresh ? 0 : 1;
+}
+
+}  // namespace
+
+Run declare_probe(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  app.add_option("probe", options->spec,
+                 "KIND:WHERE, or auto: xmrig, lolminer, trex, nbminer, gminer or "
+                 "excavator:http://HOST:PORT, excavator:tcp://HOST:PORT, "
+                 "prometheus:http://HOST:PORT/metrics#METRIC, log:FILE#REGEX, counter:FILE, "
+                 "process:PID")
+      ->required();
+  app.add_option("--seconds", options->seconds, "How long to look")
+      ->check(CLI::Range(0.0, 86'400.0))
+      ->capture_default_str();
+  app.add_option("--every", options->every, "Seconds between looks")
+      ->check(CLI::Range(0.1, 3600.0))
+      ->capture_default_str();
+  app.add_flag("--json", options->json, "Print JSON, at the end");
+  return [options] { return run(*options); };
+}
+
+}  // namespace commensal::apps

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <apps/commensal/connection.hpp>
+#include <apps/common/command.hpp>
+#include <apps/common/progress.hpp>
+#include <commensal/base/core/file.hpp>
+#include <memory>
+
+namespace commensal::apps {
+namespace {
+
+using core::Result;
+
+struct Options {
+  std::string file;
+  std::string name;
+  bool is_private = false;
+  std::vector<std::string> allowed;
+  Connection connection;
+  bool json = false;
+};
+
+/// OWNER/MODEL, from what was given: the file's name and the account stand in for what was not.
+Result<std::string> full_name(const Options& options, client::Client& client) {
+  const std::string name =
+      options.name.empty() ? core::Path(options.file).stem().string() : options.name;
+  if (name.find('/') != std::string::npos) return name;
+  COMMENSAL_ASSIGN(const client::AccountInfo account, client.who_am_i());
+  return account.name + "/" + name;
+}
+
+Result<int> push(const Options& options) {
+  COMMENSAL_ASSIGN(const auto file,
+                   core::MappedFile::open(options.file, limits::kHttpBodyBytesMax));
+  client::PushRequest request;
+  request.bytes = file->bytes();
+  request.is_private = options.is_private;
+  for (const std::string& text : options.allowed) {
+    COMMENSAL_ASSIGN(const crypto::Address address, crypto::address_from_text(text));
+    request.allowed_providers.push_back(address);
+  }
+  COMMENSAL_ASSIGN(client::Client client, connect(options.connection));
+  COMMENSAL_ASSIGN(request.model, full_name(options, client));
+  Progress progress("push");
+  request.progress = [&progress](std::size_t done, std::size_t total) {
+    progress.show(done, total);
+  };
+  COMMENSAL_ASSIGN(const client::ModelInfo model, client.push(request));
+  progress.clear();
+  if (options.json) {
+    fmt::print("{}\n", model.json);
+  } else {
+    fmt::print("{} version {}{}\n  sha256  {}\n", model.name, model.version,
+               model.is_private ? " (private)" : "", core::to_hex(model.content));
+  }
+  return 0;
+}
+
+}  // namespace
+
+Run declare_push(CLI::App& app) {
+  const auto options = std::make_shared<Options>();
+  app.add_option("file", options->file, "ONNX file")->required();
+  app.add_option("name", options->name,
+                 "[OWNER/]MODEL (default: the file's name, and the account's)");
+  app.add_flag("--private", options->is_private,
+               "Only the owner sees it, and only allowed providers run it");
+  app.add_option("--allow", options->allowed, "Address of a provider that may run a private model")
+      ->allow_extra_args(false)
+      ->needs("--private");
+  options->connection.declare(app);
+  app.add_flag("--json", options->json, "Print JSON");
+  return [options] { return push(*options); };
+}
+
+}  // namespace commensal::apps

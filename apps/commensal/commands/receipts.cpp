@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/chrono.h>
+
+#include <apps/commensal/connection.hpp>
+#include <apps/common/command.hpp>
+#include <commensal/base/core/file.hpp>
+#include <memory>
+
+namespace commensal::apps {
+namespace {
+
+using client::ReceiptInfo;
+using core::Result;
+
+struct Options {
+  std::string receipt;
+  std::size_t count = 20;
+  std::string save;
+  std::string save_opening;
+  Connection connection;
+  bool json = false;
+};
+
+std::string time_of(std::int64_t ms) {
+  return fmt::format("{:%Y-%m-%d %H:%M:%S}Z", fmt::gmtime(static_cast<std::time_t>(ms / 1000)));
+}
+
+Result<int> list(const Options& options, client::Client& client) {
+  if (options.json) {
+    COMMENSAL_ASSIGN(const std::string text,
+                     client.get_json(fmt::format("/v1/receipts?count={}", options.count)));
+    fmt::print("{}\n", text);
+    return 0;
+  }
+  COMMENSAL_ASSIGN(const std::vector<ReceiptInfo> receipts, client.receipts(options.count));
+  fmt::print("{:<64}  {:<20}  {:<10}  {}\n", "RECEIPT", "DELIVERED", "AUDIT", "MODEL");
+  for (const ReceiptInfo& receipt : receipts) {
+    fmt::print("{:<64}  {:<20}  {:<10}  {}\n", core::to_hex(receipt.id),
+               time_of(receipt.delivered_ms), receipt.audit, receipt.model);
+  }
+  return 0;
+}
+
+void print_receipt(const ReceiptInfo& receipt) {
+  fmt::print("receipt      {}\nmodel        {} version {}\nmodel file   {}\n",
+             core::to_hex(receipt.id), receipt.model, receipt.version,
+             core::to_hex(receipt.model_content));
+  fmt::print("provider     {}\naccount      {}\ndelivered    {}\naudit        {}\n",
+             crypto::to_text(receipt.provider), receipt.account, time_of(receipt.delivered_ms),
+             receipt.audit);
+  if (!receipt.outcome.empty()) {
+    fmt::print("verdict      {}{}{}\n", receipt.outcome, receipt.reason.empty() ? "" : ": ",
+               receipt.reason);
+  }
+  if (receipt.replaced_by) fmt::print("replaced by  {}\n", core::to_hex(*receipt.replaced_by));
+  const auto valid = protocol::verify_receipt(*receipt.receipt);
+  fmt::print("signatures   {}\n", valid ? "valid, of provider and client" : valid.error().message);
+}
+
+Result<int> show(const Options& options, client::Client& client) {
+  const auto id = core::digest_from_hex(options.receipt);
+  if (!id) {
+    return core::fail(core::ErrorCode::kInvalidArgument,
+                      "a receipt's id has 64 hexadecimal digits, found '{}'", options.receipt);
+  }
+  COMMENSAL_ASSIGN(const ReceiptInfo receipt, client.receipt(*id));
+  if (!receipt.receipt) {
+    return core::fail(core::ErrorCode::kDataLoss, "the gateway did not send the receipt itself");
+  }
+  if (!options.save.empty()) {
+    COMMENSAL_TRY(core::write_file_atomically(options.save, protocol::encode(*receipt.receipt)));
+  }
+  if (!options.save_opening.empty()) {
+    COMMENSAL_ASSIGN(const core::Bytes opening, client.opening(*id));
+    COMMENSAL_TRY(core::write_file_atomically(options.save_opening, opening));
+  }
+  if (options.json) {
+    fmt::print("{}\n", receipt.json);
+  } else {
+    print_receipt(receipt);
+  }
+  return 0;
+}
+
+Result<int> receipts(const Options& options) {
+  COMMENSAL_ASSIGN(client::Client client, connect(options.connection));
+  return options.receipt.empty() ? list(options, client) : show(options, client);
+}
+
+}  // namespace
+
+Run declare_receipts(CLI::App& app) {
+  const auto options = std::make_shared<Options>();
+  auto* receipt =
+      app.add_option("receipt", options->receipt, "Show this one (default: list the newest)");
+  app.add_option("--count", options->count, "How many are listed")
+      ->check(CLI::Range(std::size_t{1}, limits::kReceiptsListedMax))
+      ->capture_default_str();
+  app.add_option("--save", options->save, "Write the signed receipt into this file")
+      ->needs(receipt);
+  app.add_option("--save-opening", options->save_opening,
+                 "Write into this file what opens it: inputs, outputs and salts")
+      ->needs(receipt);
+  options->connection.declare(app);
+  app.add_flag("--json", options->json, "Print JSON");
+  return [options] { return receipts(*options); };
+}
+
+}  // namespace commensal::apps

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <apps/common/backend_options.hpp>
+#include <apps/common/command.hpp>
+#include <apps/common/inputs.hpp>
+#include <apps/common/outputs.hpp>
+#include <commensal/compute/graph/onnx/import.hpp>
+#include <commensal/compute/profile/profiler.hpp>
+#include <memory>
+
+namespace commensal::apps {
+
+using core::Result;
+
+namespace {
+
+constexpr std::string_view kTableOnly = "table";
+constexpr int kProfiledRuns = 10;
+
+struct Options {
+  std::string model;
+  std::vector<std::string> inputs;
+  ImageOptions image;
+  BackendOptions backend;
+  std::string output_dir;
+  std::string profile;  // a file, or kTableOnly; empty for none
+  bool hash_only = false;
+  bool json = false;
+};
+
+// The table goes to standard error: the outputs keep standard output.
+Result<void> profile(const Options& options, graph::Session& session,
+                     std::span<const tensor::Value> inputs) {
+  const core::SystemClock clock;
+  profile::Profiler profiler(clock);
+  for (int i = 0; i <= kProfiledRuns; ++i) {
+    profiler.begin_run();
+    COMMENSAL_TRY(session.run_values(inputs, &profiler));
+    profiler.end_run();
+  }
+  kernels::Peak peak;
+  if (const auto isa = options.backend.isa_used()) {
+    kernels::ThreadPool threads(options.backend.threads);
+    COMMENSAL_ASSIGN(peak, kernels::measure_peak(*isa, threads, clock));
+  }
+  fmt::print(stderr, "{}", profile::profile_text(profile::profile_of(profiler, peak)));
+  if (options.profile == kTableOnly) return {};
+  return core::write_file_atomically(options.profile,
+                                     core::as_bytes(profile::trace_json(profiler)));
+}
+
+Result<int> run(const Options& options) {
+  auto imported = graph::onnx::import_file(options.model);
+  if (!imported) return core::in_context(fmt::format("'{}'", options.model), imported.error());
+  const graph::Graph& graph = **imported;
+  COMMENSAL_ASSIGN(const auto inputs, read_inputs(graph, options.inputs, options.image));
+  COMMENSAL_ASSIGN(auto session, graph::Session::create(*imported, options.backend.session()));
+  const std::vector<tensor::Value> given(inputs.begin(), inputs.end());
+  if (!options.profile.empty()) {
+    COMMENSAL_TRY(profile(options, session, given));
+  }
+  COMMENSAL_ASSIGN(const auto values, session.run_values(given));
+  const auto outputs = named_outputs(graph, values);
+  if (!options.output_dir.empty()) {
+    COMMENSAL_TRY(write_outputs(outputs, options.output_dir));
+  }
+  if (options.json) {
+    fmt::print("{}\n", outputs_json(outputs).dump(2));
+  } else if (options.hash_only) {
+    print_hashes(outputs);
+  } else {
+    print_outputs(outputs);
+  }
+  return 0;
+}
+
+}  // namespace
+
+Run declare_run(CLI::App& app) {
+  const auto options = std::make_shared<Options>();
+  app.add_option("model", options->model, "ONNX file")->required();
+  app.add_option("--input", options->inputs,
+                 "[NAME=]FILE, once for each input; .npy, .npz[:member], .pb, .jpg, .png")
+      ->allow_extra_args(false);
+  app.add_option("--image-mean", options->image.mean, "Subtracted from every pixel value (0..255)")
+      ->capture_default_str();
+  app.add_option("--image-scale", options->image.scale, "What every pixel value is divided by")
+      ->capture_default_str();
+  options->backend.declare(app);
+  app.add_option("--output-dir", options->output_dir, "Folder for the outputs, as NAME.npy");
+  app.add_flag(fmt::format("--profile{{{}}}", kTableOnly), options->profile,
+               "Run some times more and print each operator's time, GFLOP/s and GB/s on standard "
+               "error; --profile=FILE.json writes a trace for Chrome or Perfetto too");
+  app.add_flag("--hash", options->hash_only, "Print each output's SHA-256 only");
+  app.add_flag("--json", options->json, "Print JSON");
+  return [options] { return run(*options); };
+}
+
+}  // namespace commensal::apps

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <apps/commensal/connection.hpp>
+#include <apps/commensal/key_options.hpp>
+#include <apps/commensal/money_requests.hpp>
+#include <apps/commensal/service.hpp>
+#include <apps/common/command.hpp>
+#include <charconv>
+#include <commensal/trade/pay/keys/vault.hpp>
+#include <commensal/trade/pay/ledger/transaction.hpp>
+#include <memory>
+
+namespace commensal::apps {
+namespace {
+
+using core::ErrorCode;
+using core::fail;
+using core::Result;
+using protocol::Amount;
+
+struct Options {
+  std::string action = "show";
+  std::string what;
+  std::string folder;
+  std::string keystore;
+  std::string password_file;
+  Connection connection;
+  bool json = false;
+};
+
+/// Read only: the provider's daemon may be running on it.
+Result<crypto::SecretKey> key_of(const Options& options) {
+  const core::Path locked = options.keystore.empty()
+                                ? store::StateFolder::keystore_in(options.folder)
+                                : core::Path(options.keystore);
+  if (options.keystore.empty() && !std::filesystem::exists(locked)) {
+    return keys::read_plain_key(store::StateFolder::plain_key_in(options.folder));
+  }
+  COMMENSAL_ASSIGN(const keys::Password password, get_password(options.password_file, false));
+  return keys::unlock_file(locked, password);
+}
+
+Result<Amount> amount_of(const Options& options) {
+  auto amount = protocol::amount_from_text(options.what);
+  if (amount) return amount;
+  return fail(ErrorCode::kInvalidArgument, "expected: stake {} AMOUNT, found '{}'", options.action,
+              options.what);
+}
+
+Result<ledger::Body> lock(const Options& options) {
+  COMMENSAL_ASSIGN(const Amount amount, amount_of(options));
+  return ledger::Fund{ledger::AccountKind::kStake, amount};
+}
+
+Result<ledger::Body> announce(const Options& options) {
+  COMMENSAL_ASSIGN(const Amount amount, amount_of(options));
+  return ledger::AnnounceWithdrawal{ledger::AccountKind::kStake, amount};
+}
+
+Result<ledger::Body> withdraw(const Options& options) {
+  COMMENSAL_ASSIGN(const Amount amount, amount_of(options));
+  return ledger::Withdraw{amount};
+}
+
+Result<ledger::Body> complete(const Options& options) {
+  std::uint64_t number = 0;
+  const char* end = options.what.data() + options.what.size();
+  const auto [stop, error] = std::from_chars(options.what.data(), end, number);
+  if (error == std::errc() && stop == end) return ledger::CompleteWithdrawal{number};
+  return fail(ErrorCode::kInvalidArgument,
+              "expected: stake complete NUMBER, as 'stake show' lists them, found '{}'",
+              options.what);
+}
+
+struct Action {
+  std::string_view name;
+  Result<ledger::Body> (*body)(const Options& options);
+};
+constexpr Action kActions[] = {
+    {"lock", lock}, {"announce", announce}, {"complete", complete}, {"withdraw", withdraw}};
+
+/// Signed here, with the key's next number in this ledger.
+Result<Json> send(client::Client& client, const crypto::SecretKey& key, const Json& now,
+                  ledger::Body body) {
+  ledger::Transaction made;
+  COMMENSAL_ASSIGN(made.ledger, crypto::address_from_text(text_in(now, "ledger")));
+  made.sender = key.address();
+  made.nonce = now.value("nonce", std::uint64_t{0});
+  made.body = std::move(body);
+  ledger::sign(key, made);
+  COMMENSAL_ASSIGN(
+      const std::string text,
+      client.post("/v1/transactions", "application/octet-stream", protocol::encode(made)));
+  return parse_answer(text);
+}
+
+Result<int> stake(const Options& options) {
+  COMMENSAL_ASSIGN(const crypto::SecretKey key, key_of(options));
+  COMMENSAL_ASSIGN(client::Client client, connect(options.connection));
+  COMMENSAL_ASSIGN(Json now, balances_of(client, crypto::to_text(key.address())));
+  if (options.action != "show") {
+    const auto* row = std::ranges::find(kActions, options.action, &Action::name);
+    if (row == std::end(kActions)) {
+      return fail(ErrorCode::kInvalidArgument,
+                  "no action '{}'; there are show, lock, announce, complete, withdraw",
+                  options.action);
+    }
+    COMMENSAL_ASSIGN(ledger::Body body, row->body(options));
+    COMMENSAL_ASSIGN(now, send(client, key, now, std::move(body)));
+  }
+  if (options.json) {
+    fmt::print("{}\n", now.dump(2));
+  } else {
+    print_balances(now);
+  }
+  return 0;
+}
+
+}  // namespace
+
+Run declare_stake(CLI::App& app) {
+  const auto options = std::make_shared<Options>();
+  options->folder = state_folder("provider").string();
+  app.add_option("action", options->action,
+                 "show; lock AMOUNT; announce AMOUNT (it is free after the ledger's delay), "
+                 "complete NUMBER (then); withdraw AMOUNT (what is available leaves the ledger, "
+                 "and the operator pays it out)")
+      ->capture_default_str();
+  app.add_option("what", options->what, "An amount in units, or the number of an announcement");
+  app.add_option("--folder", options->folder, "Folder of the provider, for its key")
+      ->capture_default_str();
+  app.add_option("--keystore", options->keystore,
+                 "Key, locked; default: keystore.json in the folder, if it is there");
+  app.add_option("--password-file", options->password_file,
+                 "Its first line unlocks the keystore; default: asked for on the terminal");
+  options->connection.declare(app);
+  app.add_flag("--json", options->json, "Print JSON");
+  return [options] { return stake(*options); };
+}
+
+}  // namespace commensal::apps

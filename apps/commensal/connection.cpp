@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <apps/commensal/connection.hpp>
+#include <commensal/base/core/limits_programs.hpp>
+#include <cstdlib>
+
+namespace commensal::apps {
+namespace {
+
+constexpr const char* kDefaultGateway = "http://127.0.0.1:8080";
+
+std::string environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+core::Result<std::string> read_token(const core::Path& file) {
+  COMMENSAL_ASSIGN(const core::Bytes bytes, core::read_file(file, limits::kTokenBytesMax));
+  std::string token(core::as_text(bytes));
+  while (!token.empty() && (token.back() == '\n' || token.back() == '\r')) token.pop_back();
+  return token;
+}
+
+core::Result<std::string> find_token(const Connection& connection) {
+  if (!connection.token_file.empty()) return read_token(connection.token_file);
+  if (std::string token = environment("COMMENSAL_TOKEN"); !token.empty()) return token;
+  const core::Path file = default_token_file();
+  if (std::filesystem::exists(file)) return read_token(file);
+  return std::string();
+}
+
+}  // namespace
+
+core::Path default_token_file() {
+  const std::string config = environment("XDG_CONFIG_HOME");
+  const core::Path base =
+      config.empty() ? core::Path(environment("HOME")) / ".config" : core::Path(config);
+  return base / "commensal" / "token";
+}
+
+void Connection::declare(CLI::App& app) {
+  app.add_option("--gateway", gateway,
+                 fmt::format("http://HOST:PORT of the gateway (default: $COMMENSAL_GATEWAY, else "
+                             "{})",
+                             kDefaultGateway));
+  app.add_option("--token-file", token_file,
+                 "File with the account's token (default: $COMMENSAL_TOKEN, else "
+                 "~/.config/commensal/token)");
+}
+
+core::Result<client::Client> connect(const Connection& connection) {
+  client::ClientOptions options;
+  options.url = !connection.gateway.empty() ? connection.gateway : environment("COMMENSAL_GATEWAY");
+  if (options.url.empty()) options.url = kDefaultGateway;
+  COMMENSAL_ASSIGN(options.token, find_token(connection));
+  return client::Client::create(options);
+}
+
+graph::Graph ports_graph(const client::ModelInfo& model) {
+  graph::Graph graph;
+  const auto add = [&](const client::Port& port) {
+    graph.values.push_back({.name = port.name,
+                            .declared = {.dtype = port.dtype,
+                                         .ranked = true,
+                                         .dims = port.dims,
+                                         .symbols = std::vector<std::string>(port.dims.size())}});
+    return static_cast<graph::ValueId>(graph.values.size() - 1);
+  };
+  for (const client::Port& port : model.inputs) graph.inputs.push_back(add(port));
+  for (const client::Port& port : model.outputs) graph.outputs.push_back(add(port));
+  return graph;
+}
+
+}  // namespace commensal::apps

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <apps/commensal/money_options.hpp>
+#include <commensal/base/core/limits.hpp>
+#include <commensal/trade/pay/ticket/odds.hpp>
+
+namespace commensal::apps {
+namespace {
+
+using protocol::Amount;
+
+constexpr std::int64_t kRoundMsMax = 86'400'000;
+
+/// They are read once, when the ledger is founded.
+void declare_rules(CLI::App& app, ledger::Config& rules) {
+  const std::string group = "Rules of a new ledger (its first entry; they never change)";
+  const auto add = [&](const char* name, auto& value, const char* help) {
+    app.add_option(name, value, help)->capture_default_str()->group(group);
+  };
+  add("--withdrawal-delay-ms", rules.withdrawal_delay_ms, "Until locked money is free");
+  add("--reveal-delay-ms", rules.reveal_delay_ms, "Time to answer a demand for a reveal");
+  add("--audit-delay-ms", rules.audit_delay_ms, "Then a winner is paid without a verdict");
+  add("--opening-rounds", rules.opening_rounds, "Rounds that a winner has to be opened in");
+  add("--pattern-mismatches", rules.pattern_mismatches, "So many mismatches cost the whole stake");
+  const auto amount = [&](const char* name, Amount& value, const char* help) {
+    add_amount(app, name, value, help)->group(group);
+  };
+  amount("--auditor-fee", rules.auditor_fee, "For a verdict");
+  amount("--auditor-bounty", rules.auditor_bounty, "For a verdict that costs a stake");
+  amount("--penalty", rules.penalty, "Of a first mismatch, and the least of any offence");
+  amount("--credit-cap", rules.credit_cap, "Free credit, granted and in the pool");
+}
+
+}  // namespace
+
+CLI::Option* add_amount(CLI::App& app, const std::string& name, Amount& amount,
+                        const std::string& help) {
+  return app
+      .add_option_function<std::string>(
+          name,
+          [&amount, name](const std::string& text) {
+            const auto read = protocol::amount_from_text(text);
+            if (!read) throw CLI::ValidationError(name, read.error().message);
+            amount = *read;
+          },
+          help)
+      ->type_name("UNITS")
+      ->default_str(to_text(amount));
+}
+
+void declare_money(CLI::App& app, gateway::MoneyConfig& money) {
+  CLI::Option* const face = add_amount(
+      app, "--face-value", money.face_value,
+      "What a winning ticket pays its provider; 0: no money at all. Each winner is re-executed");
+  const auto only_with_it = [face](CLI::Option* option) { option->needs(face); };
+  only_with_it(add_amount(app, "--price", money.price, "What a request costs its account"));
+  only_with_it(add_amount(app, "--stake-min", money.stake_min,
+                          "A provider that has less at stake gets no work"));
+  only_with_it(
+      app.add_option("--win-probability", money.win_probability, "Share of the tickets that win")
+          ->check(CLI::Range(0.0, 1.0))
+          ->capture_default_str());
+  only_with_it(
+      app.add_option("--round-ms", money.round_ms, "Tickets are drawn so often, while some wait")
+          ->check(CLI::Range(std::int64_t{1}, kRoundMsMax))
+          ->capture_default_str());
+  only_with_it(app.add_option("--chain-depth", money.chain_depth,
+                              "A new gateway's hash chain lasts 2^DEPTH rounds; making it takes "
+                              "as many hashes")
+                   ->check(CLI::Range(1, limits::kChainDepthMax))
+                   ->capture_default_str());
+  declare_rules(app, money.rules);
+}
+
+void declare_purse(CLI::App& app, provider::PurseConfig& purse) {
+  add_amount(app, "--stake", purse.stake,
+             "Locked as soon as the gateway's ledger has so much for this provider");
+  add_amount(app, "--pay-min", purse.pay_min,
+             "Jobs whose ticket is worth less, before its draw, are refused");
+  app.add_option("--patience-ms", purse.reveal_ms_max,
+                 "A gateway that does not draw a ticket for so long is asked to, in its ledger; "
+                 "then the ticket's worth and a penalty are claimed")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{30} * 86'400'000))
+      ->capture_default_str();
+  app.add_option("--chain-depth", purse.chain_depth,
+                 "The hash chain for a new gateway lasts 2^DEPTH rounds")
+      ->check(CLI::Range(1, limits::kChainDepthMax))
+      ->capture_default_str();
+}
+
+std::string doubt_about(const gateway::MoneyConfig& money) {
+  const auto threshold = ticket::threshold_of(money.win_probability);
+  if (!threshold || money.face_value == Amount()) return "";
+  const auto won = money.face_value.plus(money.rules.auditor_fee);
+  if (!won) return "";
+  const Amount cost = ticket::expected_value(*won, *threshold);
+  if (money.price >= cost) return "";
+  return fmt::format(
+      "a request costs {} and its ticket, with the auditor's fee, {} on average: the gateway pays "
+      "the difference",
+      to_text(money.price), to_text(cost));
+}
+
+}  // namespace commensal::apps

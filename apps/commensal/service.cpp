@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <apps/commensal/service.hpp>
+#include <cstdlib>
+
+namespace commensal::apps {
+namespace {
+
+sigset_t stop_signals() {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGINT);
+  sigaddset(&set, SIGTERM);
+  return set;
+}
+
+}  // namespace
+
+core::Path state_folder(std::string_view name) {
+  const char* state = std::getenv("XDG_STATE_HOME");
+  const char* home = std::getenv("HOME");
+  const core::Path base = state != nullptr && *state != '\0' ? core::Path(state)
+                          : home != nullptr                  ? core::Path(home) / ".local" / "state"
+                                                             : core::Path(".");
+  return base / "commensal" / name;
+}
+
+core::Path runtime_folder() {
+  const char* runtime = std::getenv("XDG_RUNTIME_DIR");
+  if (runtime != nullptr && *runtime != '\0') return core::Path(runtime) / "commensal";
+  if (::access("/run/commensal", W_OK) == 0 || ::access("/run", W_OK) == 0) return "/run/commensal";
+  return fmt::format("/tmp/commensal-{}", ::geteuid());
+}
+
+void hold_signals() {
+  const sigset_t set = stop_signals();
+  pthread_sigmask(SIG_BLOCK, &set, nullptr);
+}
+
+void wait_for_signal(int every_ms, const std::function<void()>& tick) {
+  const sigset_t set = stop_signals();
+  const timespec wait{.tv_sec = every_ms / 1000, .tv_nsec = every_ms % 1000 * 1'000'000L};
+  while (sigtimedwait(&set, nullptr, &wait) < 0) tick();
+}
+
+}  // namespace commensal::apps

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <apps/commensal/table.hpp>
+
+namespace commensal::apps {
+
+Run declare_account(CLI::App& app);
+Run declare_arbiter(CLI::App& app);
+Run declare_audit(CLI::App& app);
+Run declare_auditor(CLI::App& app);
+Run declare_bench(CLI::App& app);
+Run declare_calibrate(CLI::App& app);
+Run declare_chain(CLI::App& app);
+Run declare_gateway(CLI::App& app);
+Run declare_infer(CLI::App& app);
+Run declare_inspect(CLI::App& app);
+Run declare_key(CLI::App& app);
+Run declare_ledger(CLI::App& app);
+Run declare_models(CLI::App& app);
+Run declare_operators(CLI::App& app);
+Run declare_plan(CLI::App& app);
+Run declare_probe(CLI::App& app);
+Run declare_profile(CLI::App& app);
+Run declare_provider(CLI::App& app);
+Run declare_push(CLI::App& app);
+Run declare_receipts(CLI::App& app);
+Run declare_risk(CLI::App& app);
+Run declare_run(CLI::App& app);
+Run declare_stake(CLI::App& app);
+Run declare_tickets(CLI::App& app);
+
+namespace {
+
+constexpr std::string_view kConsumers = "Consumers";
+constexpr std::string_view kProviders = "Providers";
+constexpr std::string_view kOperators = "Operators";
+constexpr std::string_view kAuditorsAndArbiters = "Auditors and arbiters";
+constexpr std::string_view kEverybody = "Everybody";
+
+constexpr Command kTable[] = {
+    {"push", kConsumers, "give a gateway a model", "Give a gateway a model to serve",
+     "commensal push digits.onnx\n"
+     "commensal push digits.onnx alice/digits --gateway http://gateway.example:8080\n"
+     "commensal push secret.onnx --private --allow 0x52908400098527886E0F7030069857D2E4169EE7",
+     declare_push},
+    {"models", kConsumers, "list, show, download them",
+     "List the models of a gateway, show one, or download it",
+     "commensal models\n"
+     "commensal models alice/digits --save digits.onnx\n"
+     "commensal models --json",
+     declare_models},
+    {"infer", kConsumers, "ask for a model's answer",
+     "Ask a gateway for a model's answer, with a receipt",
+     "commensal infer alice/digits --input image=eight.npy\n"
+     "commensal infer alice/faces --input crowd.jpg --image-mean 127 --image-scale 128\n"
+     "commensal infer alice/digits --input eight.npy --json",
+     declare_infer},
+    {"chain", kConsumers, "feed a model its outputs",
+     "Have a gateway run a model on its own outputs, link by link, and follow it",
+     "commensal chain operator/letters --state next=letter --state state_out=state\n"
+     "commensal chain alice/step --state y=x --input x=x.npy --steps 1000 --key monday\n"
+     "commensal chain alice/step --state y=x --noise none --audit-probability 1 --json",
+     declare_chain},
+    {"receipts", kConsumers, "what you were answered",
+     "List the receipts of an account, show one, or save it",
+     "commensal receipts --count 5\n"
+     "commensal receipts RECEIPT\n"
+     "commensal receipts RECEIPT --save answer.receipt --save-opening answer.opening",
+     declare_receipts},
+    {"account", kConsumers, "accounts and their money",
+     "Create and list accounts, put money into them, or say whose token this is",
+     "commensal account\n"
+     "commensal account create alice --token-file gateway-state/operator.token --save alice.token\n"
+     "commensal account deposit alice 1000000 --reference 'transfer 17'\n"
+     "commensal account deposit @gateway 20000000 --reference own-1\n"
+     "commensal account lock escrow 20000000\n"
+     "commensal account balance alice\n"
+     "commensal account list --json",
+     declare_account},
+    {"provider", kProviders, "serve with this machine", "Serve a gateway with this machine",
+     "commensal provider --gateway gateway.example:8090\n"
+     "commensal provider --gateway 127.0.0.1:8090 --threads 2 --name lab-7\n"
+     "commensal provider --gateway 127.0.0.1:8090 --folder provider-state --json\n"
+     "commensal provider --gateway 127.0.0.1:8090 --stake 1000000 --pay-min 5000\n"
+     "commensal provider --gateway 127.0.0.1:8090 --host xmrig:http://127.0.0.1:4067\n"
+     "commensal provider --gateway 127.0.0.1:8090 --host auto --weight 3 --guest-memory-max 4GiB\n"
+     "commensal provider status --watch",
+     declare_provider},
+    {"stake", kProviders, "lock or free your stake",
+     "Lock or free a provider's stake, signed with the provider's own key",
+     "commensal stake --folder provider-state\n"
+     "commensal stake announce 1000000 --folder provider-state\n"
+     "commensal stake complete 17 --folder provider-state",
+     declare_stake},
+    {"tickets", kProviders, "what your work has won",
+     "Say how tickets stand: won and lost, worth, time to the next payment",
+     "commensal tickets\n"
+     "commensal tickets --provider 0x9201c445a275aC0cd411C3814150831b38327C6F\n"
+     "commensal tickets --store provider-state --json",
+     declare_tickets},
+    {"probe", kProviders, "read a host's progress",
+     "Read a host's progress, as the governor does, and print it",
+     "commensal probe auto\n"
+     "commensal probe xmrig:http://127.0.0.1:4067 --seconds 60\n"
+     "commensal probe 'log:/var/log/train.log#step (\\d+)' --every 5\n"
+     "commensal probe process:1234 --seconds 5 --json",
+     declare_probe},
+    {"profile", kProviders, "what a busy device leaves",
+     "Say what a device that reads as busy leaves unused",
+     "commensal profile --kernel --device gtx-1080 --threads 1024 --registers 32 --shared 42756\n"
+     "commensal profile --kernel --device a100-40 --threads 256 --registers-per-block 16384\n"
+     "commensal profile --pid 4711 --seconds 10 --out host.yaml --svg host.svg\n"
+     "commensal profile --list",
+     declare_profile},
+    {"plan", kProviders, "how guests share a device",
+     "Say how guests should share a device, with a host or with each other, and why",
+     "commensal plan --guest examples/collocation/small.yaml "
+     "--guest examples/collocation/large.yaml\n"
+     "commensal plan --host miner.yaml --guest guest.yaml --device h100-80\n"
+     "commensal plan --host miner.yaml --guest a.yaml --guest b.yaml --json",
+     declare_plan},
+    {"bench", kProviders, "measure this machine",
+     "Measure this machine: networks of the project, beside another runtime or an older build",
+     "commensal bench runtime --peer onnxruntime\n"
+     "commensal bench runtime --peer older/commensal --skip-load\n"
+     "commensal bench runtime --threads 1 --batch 1 --models resnet18,vgg11 --skip-load\n"
+     "commensal bench runtime --json",
+     declare_bench},
+    {"gateway", kOperators, "serve consumers",
+     "Serve consumers over HTTP and hand their requests to providers",
+     "commensal gateway\n"
+     "commensal gateway --http 0.0.0.0:8080 --link 0.0.0.0:8090 --folder gateway-state\n"
+     "commensal gateway --audit-probability 0.01\n"
+     "commensal gateway --price 12000 --face-value 100000 --win-probability 0.1 "
+     "--stake-min 1000000",
+     declare_gateway},
+    {"ledger", kOperators, "check and show its money",
+     "Run a gateway's journal of money again, or show what everybody has",
+     "commensal ledger verify gateway-state\n"
+     "commensal ledger show gateway-state\n"
+     "commensal ledger show gateway-state --json",
+     declare_ledger},
+    {"risk", kOperators, "how far to trust a provider",
+     "Show what is known of a provider, what its answers are worth, how often to audit it",
+     "commensal risk PROVIDER\n"
+     "commensal risk PROVIDER --loss 500 --redo-cost 20 --audit-cost 5 --explain\n"
+     "commensal risk PROVIDER --store gateway-state --json",
+     declare_risk},
+    {"audit", kAuditorsAndArbiters, "check a receipt here",
+     "Check a receipt by re-executing it here; trusts neither gateway nor provider",
+     "commensal audit RECEIPT\n"
+     "commensal audit RECEIPT --state gateway-state --backend ref\n"
+     "commensal audit answer.receipt --opening answer.opening --model model.onnx",
+     declare_audit},
+    {"auditor", kAuditorsAndArbiters, "check what is drawn",
+     "Audit what a gateway has drawn, as they are drawn, until it is stopped",
+     "commensal auditor --gateway http://127.0.0.1:8080 --token-file gateway-state/operator.token",
+     declare_auditor},
+    {"arbiter", kAuditorsAndArbiters, "check how a dispute ended",
+     "Check how a dispute ended: who was wrong, and in which operation; needs no model",
+     "commensal arbiter check dispute.verdict\n"
+     "commensal arbiter check dispute.verdict --json\n"
+     "commensal arbiter operators",
+     declare_arbiter},
+    {"run", kEverybody, "run a model here",
+     "Run a model once on this machine and print its outputs and their SHA-256",
+     "commensal run model.onnx --input x=x.npy\n"
+     "commensal run faces.onnx --input crowd.jpg --image-mean 127 --image-scale 128 --json\n"
+     "commensal run model.onnx --input x=x.npy --backend ref --hash",
+     declare_run},
+    {"inspect", kEverybody, "look into a model", "Show what a model asks for, gives and is made of",
+     "commensal inspect model.onnx\n"
+     "commensal inspect model.onnx --nodes\n"
+     "commensal inspect model.onnx --json",
+     declare_inspect},
+    {"operators", kEverybody, "what models may use", "List the operators that models may use",
+     "commensal operators\n"
+     "commensal operators --json",
+     declare_operators},
+    {"calibrate", kEverybody, "the noise a model bears",
+     "Find the scale of noise that a model bears, for chains",
+     "commensal calibrate digits.onnx --data held_out_images.npy --labels held_out_labels.npy\n"
+     "commensal calibrate faces.onnx --data pictures --image-mean 127 --image-scale 128\n"
+     "commensal calibrate step.onnx --data x=x.npy --data h=h.npy --state h_out=h --json",
+     declare_calibrate},
+    {"key", kEverybody, "make and show keys",
+     "Make a locked key, show its address, or lock a plain one",
+     "commensal key new alice.json\n"
+     "commensal key show alice.json --check --password-file alice.password\n"
+     "commensal key import provider-state/keystore.json --from provider-state/key",
+     declare_key},
+    {"help", kEverybody, "show options and examples",
+     "Show what a command is for, its options and examples",
+     "commensal help\n"
+     "commensal help infer",
+     nullptr},
+    {"version", kEverybody, "of this program", "Print the version", "commensal version", nullptr},
+};
+
+constexpr Program kProgram = {
+    "commensal", "Commensal runs neural networks on busy hardware and proves the answers right.",
+    COMMENSAL_VERSION, kTable};
+
+}  // namespace
+
+const Program& commensal_program() { return kProgram; }
+
+}  // namespace commensal::apps

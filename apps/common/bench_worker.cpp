@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <apps/common/bench_worker.hpp>
+#include <commensal/lab/bench/serve.hpp>
+#include <iostream>
+#include <utility>
+
+namespace commensal::apps {
+
+using core::Result;
+
+std::function<Result<lab::bench::Runner>()> worker_starter(std::vector<std::string> command) {
+  return [command = std::move(command)]() -> Result<lab::bench::Runner> {
+    COMMENSAL_ASSIGN(auto channel, lab::bench::start_process(command));
+    return lab::bench::Runner(std::move(channel));
+  };
+}
+
+CLI::App* declare_bench_worker(CLI::App& bench) {
+  return bench.add_subcommand("worker")->group("");
+}
+
+Result<int> run_bench_worker() {
+  lab::bench::serve_runtime(std::cin, std::cout, core::SystemClock());
+  return 0;
+}
+
+}  // namespace commensal::apps

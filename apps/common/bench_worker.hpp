@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <commensal/lab/bench/runner.hpp>
+#include <string>
+#include <vector>
+
+/// The process that `bench` starts to measure in: this very program as `bench worker`.
+namespace commensal::apps {
+
+/// What starts a fresh worker by this command.
+std::function<core::Result<lab::bench::Runner>()> worker_starter(std::vector<std::string> command);
+
+/// No user needs it, so it is in no list.
+CLI::App* declare_bench_worker(CLI::App& bench);
+
+/// Answers on standard input and output until the input ends.
+core::Result<int> run_bench_worker();
+
+}  // namespace commensal::apps

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <apps/common/help.hpp>
+#include <apps/common/nearest.hpp>
+#include <apps/common/program.hpp>
+#include <cstdio>
+
+namespace commensal::apps {
+namespace {
+
+/// Breaks long lines; the program's own help is a page of its own.
+class Formatter : public CLI::Formatter {
+ public:
+  explicit Formatter(const Program& program) : program_(program) {}
+  std::string make_help(const CLI::App* app, std::string name,
+                        CLI::AppFormatMode mode) const override {
+    if (app->get_parent() == nullptr) return front_page(program_);
+    return wrapped(CLI::Formatter::make_help(app, std::move(name), mode));
+  }
+
+ private:
+  const Program& program_;
+};
+
+/// Subcommands show the examples that begin with their names.
+void show_examples(CLI::App& app, const std::string& path, std::string_view examples) {
+  if (const std::string its = examples_of(examples, path); !its.empty()) {
+    app.footer("Examples:" + its);
+  }
+  for (CLI::App* inner : app.get_subcommands({})) {
+    show_examples(*inner, path + " " + inner->get_name(), examples);
+  }
+}
+
+std::vector<std::string> subcommands_of(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* inner : app.get_subcommands({})) {
+    if (!inner->get_group().empty()) names.push_back(inner->get_name());
+  }
+  return names;
+}
+
+std::vector<std::string> options_of(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  return names;
+}
+
+std::string suggestion(std::string_view word, const std::vector<std::string>& known) {
+  const std::string meant = nearest(word, known);
+  return meant.empty() ? "" : fmt::format("; did you mean '{}'?", meant);
+}
+
+/// What was asked for and is not there, if that is what is wrong.
+std::string unknown_word(const CLI::App& app) {
+  const auto chosen = app.get_subcommands();
+  if (!chosen.empty()) return unknown_word(*chosen.front());
+  const auto rest = app.remaining();
+  if (rest.empty()) return "";
+  const std::string word = rest.front().substr(0, rest.front().find('='));
+  if (word.starts_with("-")) {
+    return fmt::format("no option '{}'{}", word, suggestion(word, options_of(app)));
+  }
+  const auto inner = subcommands_of(app);
+  if (inner.empty()) return fmt::format("'{}' is more than is expected", word);
+  return fmt::format("no command '{}'{}; there are {}", word, suggestion(word, inner),
+                     fmt::join(inner, ", "));
+}
+
+}  // namespace
+
+CommandLine::CommandLine(const Program& program)
+    : program_(program), app_(std::string(program.purpose), std::string(program.name)) {
+  app_.require_subcommand(1);
+  app_.set_version_flag("--version", std::string(program.version));
+  app_.formatter(std::make_shared<Formatter>(program));
+  for (const Command& command : program.commands) {
+    const std::string name(command.name);
+    CLI::App* sub = app_.add_subcommand(name, std::string(command.summary));
+    if (command.declare != nullptr) runs_[sub] = command.declare(*sub);
+    show_examples(*sub, fmt::format("{} {}", program.name, name), command.examples);
+  }
+}
+
+int CommandLine::parse_error(const CLI::ParseError& error) const {
+  std::string path(program_.name);
+  const CLI::App* at = &app_;
+  for (auto chosen = at->get_subcommands(); !chosen.empty(); chosen = at->get_subcommands()) {
+    at = chosen.front();
+    path += " " + at->get_name();
+  }
+  const std::string unknown = unknown_word(app_);
+  fmt::print(stderr, "{}: {} ({} --help shows what is expected)\n", path,
+             unknown.empty() ? error.what() : unknown, path);
+  return 1;
+}
+
+int CommandLine::run(std::vector<std::string> arguments) {
+  if (arguments.empty()) arguments.emplace_back("--help");
+  if (arguments.front() == "help") {
+    std::ranges::rotate(arguments, arguments.begin() + 1);
+    arguments.back() = "--help";
+  }
+  if (arguments.front() == "version" && arguments.size() == 1) arguments.front() = "--version";
+  const bool is_known = std::ranges::any_of(
+      program_.commands, [&](const Command& command) { return command.name == arguments.front(); });
+  if (!is_known && !arguments.front().starts_with("-")) arguments.resize(1);  // no help for these
+  std::ranges::reverse(arguments);                                            // as CLI11 wants them
+  try {
+    app_.parse(std::move(arguments));
+  } catch (const CLI::Success& asked) {  // --help, --version
+    return app_.exit(asked);
+  } catch (const CLI::ParseError& error) {
+    return parse_error(error);
+  }
+  const CLI::App* chosen = app_.get_subcommands().front();
+  const auto done = runs_.at(chosen)();
+  if (done) return *done;
+  fmt::print(stderr, "{} {}: {}\n", program_.name, chosen->get_name(), done.error().message);
+  return 1;
+}
+
+int run_program(const Program& program, int argc, char** argv) {
+  return CommandLine(program).run({argv + 1, argv + argc});
+}
+
+}  // namespace commensal::apps

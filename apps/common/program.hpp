@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <apps/common/command.hpp>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace commensal::apps {
+
+/// What a program of commands is made of.
+struct Program {
+  std::string_view name;
+  std::string_view purpose;  // one line
+  std::string_view version;
+  std::span<const Command> commands;  // those of a group stand together
+};
+
+/// A program's commands, declared. Not for several threads.
+class CommandLine {
+ public:
+  explicit CommandLine(const Program& program);
+
+  /// `arguments` without the program's name; `help` and `version` are commands as well. Prints, and
+  /// returns the exit status.
+  int run(std::vector<std::string> arguments);
+
+  CLI::App& app() { return app_; }
+
+ private:
+  int parse_error(const CLI::ParseError& error) const;
+
+  const Program& program_;
+  CLI::App app_;
+  std::map<const CLI::App*, Run> runs_;
+};
+
+/// For main().
+int run_program(const Program& program, int argc, char** argv);
+
+}  // namespace commensal::apps

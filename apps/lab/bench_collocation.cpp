@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <apps/common/bench_files.hpp>
+#include <apps/lab/bench_collocation.hpp>
+#include <commensal/lab/collocation/pairs.hpp>
+#include <commensal/lab/collocation/run.hpp>
+#include <cstdio>
+#include <memory>
+
+namespace commensal::apps {
+namespace {
+
+using core::Result;
+
+struct Options {
+  lab::collocation::CollocationOptions bench;
+  std::string models_dir = default_models_folder().string();
+  std::string hosts_dir;
+  std::string slices = "collocation.jsonl";
+  std::string charts;
+  bool quick = false;
+  bool json = false;
+};
+
+/// One pair, three arms, ten minutes.
+void make_quick(lab::collocation::CollocationOptions& bench) {
+  if (bench.pairs.empty())
+    bench.pairs = {std::string(lab::collocation::collocation_pairs().front().name)};
+  if (bench.arms.empty()) {
+    bench.arms = {std::string(lab::collocation::kControlArm), "sched_idle",
+                  std::string(lab::collocation::kOurArm)};
+  }
+  bench.blocks = 4;
+  bench.others = 1;
+}
+
+Result<void> find_parts(Options& options) {
+  COMMENSAL_ASSIGN(const core::Path program, own_program());
+  options.bench.hosts_folder =
+      options.hosts_dir.empty() ? program.parent_path() / "hosts" : core::Path(options.hosts_dir);
+  options.bench.models_folder = options.models_dir;
+  options.bench.slices_file = options.slices;
+  std::vector<std::string> networks;
+  for (const lab::collocation::Pair& pair : lab::collocation::collocation_pairs()) {
+    const auto& wanted = options.bench.pairs;
+    if (wanted.empty() || std::ranges::find(wanted, pair.name) != wanted.end())
+      networks.emplace_back(pair.network);
+  }
+  return export_missing(options.models_dir, networks);
+}
+
+Result<int> run(Options& options) {
+  if (options.quick) make_quick(options.bench);
+  COMMENSAL_TRY(find_parts(options));
+  options.bench.progress = [](const std::string& what, std::size_t done, std::size_t total) {
+    fmt::print(stderr, "{}/{} {}\n", done + 1, total, what);
+  };
+  COMMENSAL_ASSIGN(const lab::collocation::Slices slices,
+                   lab::collocation::run_collocation(options.bench, core::SystemClock()));
+  const auto figures = lab::collocation::figures_of(slices);
+  const std::vector<lab::bench::Row> rows = lab::collocation::rows_of(figures);
+  if (options.json) {
+    fmt::print("{}\n", lab::bench::rows_json(rows));
+  } else {
+    fmt::print("{}{}", lab::collocation::text_of(figures), lab::collocation::bars_text(rows));
+  }
+  if (!options.charts.empty()) {
+    for (const auto& [name, svg] : lab::collocation::collocation_charts(slices)) {
+      const core::ByteView text = core::as_bytes(svg);
+      COMMENSAL_TRY(core::replace_file(core::Path(options.charts) / name, {{text}}));
+    }
+  }
+  return std::ranges::all_of(rows, &lab::bench::Row::ok) ? 0 : 2;
+}
+
+}  // namespace
+
+Run declare_bench_collocation(CLI::App& app) {
+  const auto options = std::make_shared<Options>();
+  app.add_flag("--quick", options->quick, "One pair, three arms, 10 minutes");
+  app.add_option("--pairs", options->bench.pairs, "Names; default: all")->delimiter(',');
+  app.add_option("--arms", options->bench.arms, "Names; default: all")->delimiter(',');
+  app.add_option("--blocks", options->bench.blocks, "Slices of the control, and of ours, a pair")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  app.add_option("--others", options->bench.others, "Slices of each other arm, a pair")
+      ->check(CLI::Range(0, 1000))
+      ->capture_default_str();
+  app.add_option("--slice-seconds", options->bench.slice_s, "Of a slice")
+      ->check(CLI::Range(5, 3600))
+      ->capture_default_str();
+  app.add_option("--seed", options->bench.seed, "Of the order and of the governor's dice")
+      ->capture_default_str();
+  app.add_option("--slices", options->slices,
+                 "File of what was measured: a run that was cut off goes on from it")
+      ->capture_default_str();
+  app.add_option("--charts", options->charts, "Folder for a picture of each pair");
+  app.add_option("--models-dir", options->models_dir,
+                 "Folder of the networks; what is missing is exported into it")
+      ->capture_default_str();
+  app.add_option("--hosts-dir", options->hosts_dir,
+                 "Folder of the host programs; default: hosts beside this program");
+  app.add_flag("--json", options->json, "Print JSON");
+  return [options] { return run(*options); };
+}
+
+}  // namespace commensal::apps

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <apps/common/bench_files.hpp>
+#include <apps/common/progress.hpp>
+#include <apps/lab/bench_polite.hpp>
+#include <commensal/lab/collocation/polite.hpp>
+#include <cstdio>
+#include <memory>
+
+namespace commensal::apps {
+namespace {
+
+using core::Result;
+
+struct Options {
+  lab::collocation::PoliteOptions bench;
+  std::string models_dir = default_models_folder().string();
+  std::string hosts_dir;
+  bool json = false;
+};
+
+Result<int> run(Options& options) {
+  COMMENSAL_ASSIGN(const core::Path program, own_program());
+  options.bench.hosts_folder =
+      options.hosts_dir.empty() ? program.parent_path() / "hosts" : core::Path(options.hosts_dir);
+  options.bench.models_folder = options.models_dir;
+  COMMENSAL_TRY(export_missing(options.models_dir, options.bench.networks));
+  Progress progress("bench");
+  options.bench.progress = [&](const std::string&, int done, int total) {
+    progress.show(static_cast<std::size_t>(done), static_cast<std::size_t>(total));
+  };
+  COMMENSAL_ASSIGN(const auto rows,
+                   lab::collocation::run_polite(options.bench, core::SystemClock()));
+  progress.clear();
+  fmt::print("{}", options.json ? lab::collocation::polite_json(rows) + "\n"
+                                : lab::collocation::polite_text(rows));
+  return 0;
+}
+
+}  // namespace
+
+Run declare_bench_polite(CLI::App& app) {
+  const auto options = std::make_shared<Options>();
+  lab::collocation::PoliteOptions& bench = options->bench;
+  app.add_option("--hosts", bench.hosts, "Programs, each on one thread")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"equihash", "streamer"}))
+      ->capture_default_str();
+  app.add_option("--models", bench.networks, "Names of networks")
+      ->delimiter(',')
+      ->capture_default_str();
+  app.add_option("--batch", bench.batches, "Batch sizes")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 1024))
+      ->capture_default_str();
+  app.add_option("--rounds", bench.rounds, "Stretches of each network and batch size")
+      ->check(CLI::Range(2, 10'000))
+      ->capture_default_str();
+  app.add_option("--stretch-seconds", bench.stretch_s, "Of a stretch, with the guest or without")
+      ->check(CLI::Range(0.2, 600.0))
+      ->capture_default_str();
+  app.add_option("--seed", bench.seed, "Of the order")->capture_default_str();
+  app.add_option("--models-dir", options->models_dir,
+                 "Folder of NAME.onnx; what is missing is exported into it")
+      ->capture_default_str();
+  app.add_option("--hosts-dir", options->hosts_dir,
+                 "Folder of the host programs; default: hosts beside this program");
+  app.add_flag("--json", options->json, "Print JSON");
+  return [options] { return run(*options); };
+}
+
+}  // namespace commensal::apps

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <apps/common/bench_files.hpp>
+#include <apps/common/bench_worker.hpp>
+#include <apps/common/command.hpp>
+#include <apps/lab/bench_collocation.hpp>
+#include <apps/lab/bench_polite.hpp>
+#include <commensal/base/core/temporary_folder.hpp>
+#include <commensal/lab/collocation/guests_together.hpp>
+#include <commensal/lab/pay_bench/pay_bench.hpp>
+#include <commensal/lab/verify_bench/verify_bench.hpp>
+#include <memory>
+
+namespace commensal::apps {
+
+using core::Result;
+
+namespace {
+
+struct Options {
+  std::string models_dir = default_models_folder().string();
+  lab::pay_bench::PayBenchOptions pay;
+  lab::verify_bench::VerifyBenchOptions verify;
+  lab::collocation::GuestsOptions guests;
+  std::string svg;
+  bool json = false;
+};
+
+Result<int> bench_tickets(Options& options) {
+  // Where the program is started: a temporary folder may lie in memory, where fsync costs nothing.
+  COMMENSAL_ASSIGN(const auto folder, core::TemporaryFolder::make("commensal-bench", "."));
+  options.pay.folder = folder.path();
+  options.pay.model = core::Path(options.models_dir) / "squeezenet1_1.onnx";
+  if (const auto there = export_missing(options.models_dir, {"squeezenet1_1"}); !there) {
+    fmt::print(stderr, "provider_overhead_beyond_ingest is left out: {}\n", there.error().message);
+    options.pay.model.clear();
+  }
+  COMMENSAL_ASSIGN(const auto rows,
+                   lab::pay_bench::run_pay_bench(options.pay, core::SystemClock()));
+  fmt::print("{}\n", options.json ? lab::bench::rows_json(rows) : lab::bench::rows_text(rows));
+  return std::ranges::all_of(rows, &lab::bench::Row::ok) ? 0 : 2;
+}
+
+Result<int> bench_verify(Options& options) {
+  COMMENSAL_ASSIGN(const auto folder, core::TemporaryFolder::make("commensal-bench", "."));
+  options.verify.folder = folder.path();
+  COMMENSAL_TRY(export_missing(options.models_dir, {"resnet50", "bert_l4_h256"}));
+  options.verify.resnet = core::Path(options.models_dir) / "resnet50.onnx";
+  options.verify.encoder = core::Path(options.models_dir) / "bert_l4_h256.onnx";
+  COMMENSAL_ASSIGN(const auto rows,
+                   lab::verify_bench::run_verify_bench(options.verify, core::SystemClock()));
+  fmt::print("{}\n", options.json ? lab::bench::rows_json(rows) : lab::bench::rows_text(rows));
+  return std::ranges::all_of(rows, &lab::bench::Row::ok) ? 0 : 2;
+}
+
+Result<int> bench_guests(Options& options) {
+  lab::collocation::GuestsOptions& guests = options.guests;
+  guests.folder = options.models_dir;
+  if (guests.models.empty()) guests.models = {"squeezenet1_1", "mobilenet_v2", "resnet50"};
+  COMMENSAL_TRY(export_missing(guests.folder, guests.models));
+  COMMENSAL_ASSIGN(const auto program, own_program());
+  guests.start = worker_starter({program.string(), "bench", "worker"});
+  core::SystemRng rng;
+  COMMENSAL_ASSIGN(const auto rows, lab::collocation::run_guests_bench(guests, rng));
+  if (!options.svg.empty()) {
+    COMMENSAL_TRY(core::write_file_atomically(options.svg,
+                                              core::as_bytes(lab::collocation::guests_svg(rows))));
+  }
+  fmt::print("{}\n", options.json ? lab::collocation::guests_json(rows)
+                                  : lab::collocation::guests_text(rows));
+  return 0;
+}
+
+void declare_guests(CLI::App& app, Options& options) {
+  app.add_option("--models", options.guests.models,
+                 "Names, the smallest first; default: squeezenet1_1,mobilenet_v2,resnet50")
+      ->delimiter(',');
+  app.add_option("--models-dir", options.models_dir,
+                 "Folder of NAME.onnx; what is missing is exported into it")
+      ->capture_default_str();
+  app.add_option("--rounds", options.guests.rounds, "Slices of each way")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  app.add_option("--slice", options.guests.slice_s, "Seconds of a slice")
+      ->check(CLI::Range(0.1, 600.0))
+      ->capture_default_str();
+  app.add_option("--svg", options.svg, "Write a bar chart");
+  app.add_flag("--json", options.json, "Print JSON");
+}
+
+void declare_verify(CLI::App& app, Options& options) {
+  app.add_option(
+         "--models-dir", options.models_dir,
+         "Folder of resnet50.onnx and bert_l4_h256.onnx; what is missing is exported into it")
+      ->capture_default_str();
+  app.add_option("--rounds", options.verify.rounds, "Rounds of each measurement")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  app.add_option("--disputes", options.verify.disputes, "Disputes about each network")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  app.add_option("--seed", options.verify.seed, "What operators are drawn from")
+      ->capture_default_str();
+  app.add_flag("--json", options.json, "Print JSON");
+}
+
+void declare_tickets(CLI::App& app, Options& options) {
+  app.add_option("--repeats", options.pay.repeats, "Repeats of each measurement")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  app.add_option("--group", options.pay.group, "Entries in one write of the ledger")
+      ->check(CLI::Range(1, 1 << 14))
+      ->capture_default_str();
+  app.add_option("--batch", options.pay.batch, "Receipts under one signature")
+      ->check(CLI::Range(1, 1 << 12))
+      ->capture_default_str();
+  app.add_option("--models-dir", options.models_dir,
+                 "Folder of squeezenet1_1.onnx; it is exported into it if it is missing")
+      ->capture_default_str();
+  app.add_option("--rounds", options.pay.rounds,
+                 "Rounds of slices of requests: plain, hashed, with receipts and tickets")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  app.add_flag("--json", options.json, "Print JSON");
+}
+
+}  // namespace
+
+Run declare_lab_bench(CLI::App& app) {
+  const auto options = std::make_shared<Options>();
+  app.require_subcommand(1);
+  CLI::App* tickets = app.add_subcommand(
+      "tickets",
+      "Tickets verified and ledger entries made durable; exit status 2 if a bar is missed");
+  declare_tickets(*tickets, *options);
+  CLI::App* verify = app.add_subcommand(
+      "verify",
+      "What receipts, audits and disputes cost beside execution; exit status 2 if a bar is missed");
+  declare_verify(*verify, *options);
+  CLI::App* collocation = app.add_subcommand(
+      "collocation",
+      "What a host keeps and a guest gets, by our rule and others'; exit status 2 if a bar is "
+      "missed");
+  const Run run_collocation = declare_bench_collocation(*collocation);
+  CLI::App* polite = app.add_subcommand(
+      "polite", "What a host loses for an image of its guest, by the size of the guest's batches");
+  const Run run_polite = declare_bench_polite(*polite);
+  CLI::App* guests = app.add_subcommand(
+      "guests", "Two runs of a network at the same time, against one after the other");
+  declare_guests(*guests, *options);
+  CLI::App* worker = declare_bench_worker(app);
+  return [options, worker, tickets, verify, collocation, run_collocation, polite, run_polite,
+          guests]() -> Result<int> {
+    if (collocation->parsed()) return run_collocation();
+    if (polite->parsed()) return run_polite();
+    if (tickets->parsed()) return bench_tickets(*options);
+    if (verify->parsed()) return bench_verify(*options);
+    if (guests->parsed()) return bench_guests(*options);
+    return run_bench_worker();
+  };
+}
+
+}  // namespace commensal::apps

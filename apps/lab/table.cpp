@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <apps/lab/table.hpp>
+
+namespace commensal::apps {
+
+Run declare_attack(CLI::App& app);
+Run declare_conformance(CLI::App& app);
+Run declare_demo(CLI::App& app);
+Run declare_lab_bench(CLI::App& app);
+Run declare_lab_chain(CLI::App& app);
+
+namespace {
+
+constexpr std::string_view kAttacksAndSimulations = "Attacks and simulations";
+constexpr std::string_view kMeasurements = "Measurements";
+constexpr std::string_view kEverythingElse = "Everything else";
+
+constexpr Command kTable[] = {
+    {"demo", kAttacksAndSimulations, "a market that has a cheat",
+     "Run a gateway, two honest providers and a cheat on this machine, and catch the cheat",
+     "commensal-lab demo\n"
+     "commensal-lab demo --json report.json\n"
+     "commensal-lab demo --requests 100 --audit-probability 0.5",
+     declare_demo},
+    {"attack", kAttacksAndSimulations, "let adversaries try it",
+     "Let adversaries attack protocol, ledger and verification, each defence on and off; exit "
+     "status 2 if a bar is missed",
+     "commensal-lab attack --all --trials 200\n"
+     "commensal-lab attack garbage smaller-model --trials 1000 --seed 7 --json\n"
+     "commensal-lab attack --list",
+     declare_attack},
+    {"chain", kAttacksAndSimulations, "all parties of one chain",
+     "Compute a chain with all its parties in this process: provider, cheats, auditor, arbiter",
+     "commensal-lab chain letters.onnx --state next=letter --state state_out=state --steps 1000\n"
+     "commensal-lab chain step.onnx --state y=x --input x=x.npy --folder chain-state\n"
+     "commensal-lab chain step.onnx --state y=x --noise none --audit-probability 1 --json\n"
+     "commensal-lab chain step.onnx --state y=x --cheat 17=weight --keep-going",
+     declare_lab_chain},
+    {"bench", kMeasurements, "this project's own bars",
+     "Measure what this project promises: tickets, ledger, verification, hosts and guests",
+     "commensal-lab bench tickets --json\n"
+     "commensal-lab bench verify --rounds 5\n"
+     "commensal-lab bench collocation --quick\n"
+     "commensal-lab bench polite --models resnet50 --batch 1,8 --hosts equihash\n"
+     "commensal-lab bench guests --svg guests.svg",
+     declare_lab_bench},
+    {"conformance", kMeasurements, "ONNX's backend tests", "Run the ONNX project's backend tests",
+     "commensal-lab conformance onnx/backend/test/data/node\n"
+     "commensal-lab conformance onnx/backend/test/data --filter '*conv*' --backend ref\n"
+     "commensal-lab conformance onnx/backend/test/data --json",
+     declare_conformance},
+    {"help", kEverythingElse, "show options and examples",
+     "Show what a command is for, its options and examples",
+     "commensal-lab help\n"
+     "commensal-lab help attack",
+     nullptr},
+    {"version", kEverythingElse, "of this program", "Print the version", "commensal-lab version",
+     nullptr},
+};
+
+constexpr Program kProgram = {"commensal-lab",
+                              "The laboratory of Commensal: attacks, simulations, measurements.",
+                              COMMENSAL_VERSION, kTable};
+
+}  // namespace
+
+const Program& lab_program() { return kProgram; }
+
+}  // namespace commensal::apps
