@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Does every command that the documents show exist, with its subcommands and options?
+"""Does every command that the documents show exist, with its subcommands and options? Does every
+source file that they name?
 
   shown_commands.py FOLDER
 
@@ -20,6 +21,7 @@ PROGRAMS = ("commensal", "commensal-lab")
 EVERYBODYS_OPTIONS = {"--help", "--version"}
 OTHERS_OPTIONS = {"--quick", "--gtest_filter"}  # of ./test and of tests
 OPTION = re.compile(r"--[a-z][\w-]*")
+SOURCE = re.compile(r"[\w./*-]+\.(?:cpp|hpp|h|cu|py|proto|cmake|md)")  # `x.cpp`, `x_test.cpp`: any
 
 # What must be found, and what must not: each a page of one line.
 BAD = ("    commensal nonesuch", "    $ commensal run m.onnx --nonesuch",
@@ -119,6 +121,17 @@ class Programs:
         return found[0] if found and all(found) else None
 
 
+def lost_files(names, pages):
+    """The sources that pages name and nobody has: (page, name)."""
+    for page, text in pages:
+        for name in re.findall(r"`([^`\s]+)`", text):
+            if not SOURCE.fullmatch(name) or re.fullmatch(r"x[_.].*", name.rpartition("/")[2]):
+                continue
+            pattern = re.escape(name).replace(r"\*", "[^/\n]*")
+            if not re.search(rf"(?:^|/){pattern}$", names, re.M):
+                yield page, name
+
+
 def look(programs, options, text):
     """The number of commands that a page shows, and what is wrong: (line, what, code)."""
     count, wrong = 0, []
@@ -145,11 +158,17 @@ def main():
         assert bool(look(programs, options, page)[1]) == bad, f"this check errs: {page!r}"
     pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
     texts = [(str(page.relative_to(ROOT)), page.read_text(encoding="utf-8")) for page in pages]
+    folders = "apps cmake commensal docs examples hosts models proto tests".split()
+    names = "\n".join(str(file) for folder in folders for file in (ROOT / folder).rglob("*.*"))
+    assert list(lost_files(names, [("", "`core/nonesuch.hpp`")])), "this check errs: files"
+    lost = list(lost_files(names, texts))
+    for page, name in lost:
+        print(f"{page}: no file {name}")
     for name in programs.names:
         for words in programs.commands_below(name):
             examples = programs.help_of(*words).partition("Examples:")[2]
             texts.append((" ".join(words) + " --help", re.sub("^", "    ", examples, flags=re.M)))
-    count, failures = 0, 0
+    count, failures = 0, len(lost)
     for name, text in texts:
         shown, wrong = look(programs, options, text)
         count, failures = count + shown, failures + len(wrong)

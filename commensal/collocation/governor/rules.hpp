@@ -3,7 +3,7 @@
 
 namespace commensal::governor {
 
-/// What is promised and how it is kept; docs/collocation.md explains each. Losses are shares of the
+/// What is promised and how it is kept; docs/collocation.md explains it. Losses are shares of the
 /// rate that the host would have alone, times are seconds.
 struct Rules {
   double promise = 0.01;     // the host never loses more, shown with `confidence` over the window W
