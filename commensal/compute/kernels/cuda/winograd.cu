@@ -10,7 +10,7 @@ namespace {
 
 using L = CudaLanes;
 
-constexpr int kThreads = 128;
+constexpr int kWinogradThreads = 128;
 
 __device__ inline std::int64_t first_piece() {
   return std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
@@ -85,20 +85,21 @@ std::int64_t tiles_of(const WinogradTask& task) {
 
 void winograd_filters(Queue& queue, const WinogradTask& task) {
   const auto kernel = task.tile == 4 ? filter_kernel<4> : filter_kernel<2>;
-  launch(queue, kernel, blocks_for(task.out_channels * task.channels, kThreads, kBlocksMax),
-         kThreads, task);
+  launch(queue, kernel, blocks_for(task.out_channels * task.channels, kWinogradThreads, kBlocksMax),
+         kWinogradThreads, task);
 }
 
 void winograd_inputs(Queue& queue, const WinogradTask& task) {
   const auto kernel = task.tile == 4 ? input_kernel<4> : input_kernel<2>;
-  launch(queue, kernel, blocks_for(task.channels * tiles_of(task), kThreads, kBlocksMax), kThreads,
-         task);
+  launch(queue, kernel, blocks_for(task.channels * tiles_of(task), kWinogradThreads, kBlocksMax),
+         kWinogradThreads, task);
 }
 
 void winograd_outputs(Queue& queue, const WinogradTask& task) {
   const auto kernel = task.tile == 4 ? output_kernel<4> : output_kernel<2>;
-  launch(queue, kernel, blocks_for(task.out_channels * tiles_of(task), kThreads, kBlocksMax),
-         kThreads, task);
+  launch(queue, kernel,
+         blocks_for(task.out_channels * tiles_of(task), kWinogradThreads, kBlocksMax),
+         kWinogradThreads, task);
 }
 
 }  // namespace commensal::kernels::cuda

@@ -9,7 +9,7 @@ namespace commensal::kernels::math::binary64 {
 namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-using Wide = unsigned __int128;
+__extension__ using Wide = unsigned __int128;
 
 // 2 / pi, the binary point before the first bit.
 constexpr std::uint64_t kTwoOverPi[20] = {

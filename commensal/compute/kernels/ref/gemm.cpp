@@ -9,7 +9,7 @@ namespace commensal::kernels::ref {
 namespace {
 
 // One output's operands: A[a + i * a_step] and B[b + i * b_step], i in [0, k).
-struct Operands {
+struct GemmOperands {
   std::int64_t a = 0, a_step = 1, b = 0, b_step = 1, k = 0;
 
   void reads(std::vector<ElementRef>& out) const {
@@ -37,9 +37,9 @@ struct GemmPlan {
   }
   std::vector<TensorType> types() const { return {{g.dtype, *Shape::of(std::array{g.m, g.n})}}; }
 
-  Operands operands(std::int64_t index) const {
+  GemmOperands operands(std::int64_t index) const {
     const std::int64_t i = index / g.n, j = index % g.n;
-    Operands o;
+    GemmOperands o;
     o.a = g.transpose_a ? i : i * g.k;
     o.a_step = g.transpose_a ? g.m : 1;
     o.b = g.transpose_b ? j * g.k : j;
@@ -99,9 +99,9 @@ struct MatMulPlan {
   }
   std::vector<TensorType> types() const { return {{mm.dtype, mm.shape}}; }
 
-  Operands operands(std::int64_t index) const {
+  GemmOperands operands(std::int64_t index) const {
     const std::int64_t j = index % mm.n, i = index / mm.n % mm.m, batch = index / mm.n / mm.m;
-    Operands o;
+    GemmOperands o;
     o.a = (mm.a_matrix(batch) * mm.m + i) * mm.k;
     o.b = mm.b_matrix(batch) * mm.k * mm.n + j;
     o.b_step = mm.n;
@@ -132,7 +132,7 @@ struct MatMulPlan {
       const auto width = static_cast<std::size_t>(mm.n);
       std::vector<Compute<T>> acc(width);
       for (std::size_t base = 0; base < y.size(); base += width) {
-        const Operands o = operands(static_cast<std::int64_t>(base));
+        const GemmOperands o = operands(static_cast<std::int64_t>(base));
         std::fill(acc.begin(), acc.end(), Compute<T>{0});
         for (std::int64_t k = 0; k < mm.k; ++k) {
           step_row(a[o.a + k], b.data() + o.b + k * mm.n, 1, acc.data(), mm.n);

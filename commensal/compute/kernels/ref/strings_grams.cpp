@@ -19,7 +19,7 @@ using Elements = Types<std::int64_t, std::int32_t>;
 enum class Mode { kTf, kIdf, kTfIdf };
 
 // Equal elements get equal numbers; what the pool does not have is kUnknown.
-class Numbers {
+class WordNumbers {
  public:
   static constexpr std::uint32_t kUnknown = ~std::uint32_t{0};
 
@@ -80,7 +80,7 @@ struct GramsPlan {
   std::int64_t least = 1, most = 1, skips = 0;  // lengths and gaps
   Ints columns;                                 // of each n-gram of the pool
   std::vector<float> weights;
-  Numbers numbers;
+  WordNumbers numbers;
   GramTree tree;
   std::int64_t rows = 1, length = 0, width = 0;
   bool is_row = false;  // [C], not [N, C]

@@ -75,7 +75,7 @@ class PackedMatrix final : public Packed {
 };
 
 /// One call.
-struct Product {
+struct RowsProduct {
   std::int64_t rows = 0, depth = 0, columns = 0;
   const float* a = nullptr;
   float* c = nullptr;
@@ -83,8 +83,8 @@ struct Product {
   bool gelu = false;
   float divisor = 1;
 
-  static core::Result<Product> of(const Call& call, const PackedMatrix& b) {
-    Product p;
+  static core::Result<RowsProduct> of(const Call& call, const PackedMatrix& b) {
+    RowsProduct p;
     p.depth = b.panels.depth;
     p.rows = call.in(kA).elements() / std::max<std::int64_t>(p.depth, 1);
     p.a = call.in(kA).data<float>().data();
@@ -99,12 +99,12 @@ struct Product {
   }
 };
 
-struct Range {
+struct RowsRange {
   std::int64_t begin, end;
 };
 
 /// One panel of sums, and Gelu over each few rows while they are in the first-level cache.
-void multiply_with_gelu(const BlockedKernels& kernels, const Product& p, RowProduct g,
+void multiply_with_gelu(const BlockedKernels& kernels, const RowsProduct& p, RowProduct g,
                         GeluRowsFn gelu) {
   constexpr int kRows = 96;  // of three vectors: 18 KiB
   const int rows = g.rows, width = (g.vectors - 1) * kernels.lanes + g.last;
@@ -124,8 +124,8 @@ void multiply_with_gelu(const BlockedKernels& kernels, const Product& p, RowProd
 }
 
 /// Rows [rows.begin, rows.end) of the columns of panels [panels.begin, panels.end).
-void multiply_part(const BlockedKernels& kernels, const Product& p, const PackedMatrix& b,
-                   Range rows, Range panels, GeluRowsFn gelu) {
+void multiply_part(const BlockedKernels& kernels, const RowsProduct& p, const PackedMatrix& b,
+                   RowsRange rows, RowsRange panels, GeluRowsFn gelu) {
   std::int64_t c_vectors[8];
   for (int v = 0; v < 8; ++v) c_vectors[v] = v * kernels.lanes;
   RowProduct g;
@@ -184,7 +184,7 @@ core::Result<std::shared_ptr<const Packed>> pack_rows_matmul(const Call& call, I
 core::Result<void> rows_matmul(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
   const auto& b = static_cast<const PackedMatrix&>(*ws.packed);
   const BlockedKernels& kernels = blocked_kernels_for(ws.isa);
-  COMMENSAL_ASSIGN(Product p, Product::of(call, b));
+  COMMENSAL_ASSIGN(RowsProduct p, RowsProduct::of(call, b));
   p.c = outputs[0].mutable_data<float>().data();
   p.columns = outputs[0].shape()[outputs[0].shape().rank() - 1];
   const auto panels = static_cast<std::int64_t>(b.panels.panels.size());
@@ -201,8 +201,8 @@ core::Result<void> rows_matmul(const Call& call, std::span<Tensor> outputs, Work
   const GeluRowsFn gelu = gelu_rows_for(ws.isa);
   ws.threads.run(areas * cuts, [&](std::int64_t task) {
     const std::int64_t area = task / cuts, cut = task % cuts;
-    const Range rows{area * p.rows / areas, (area + 1) * p.rows / areas};
-    const Range part{cut * panels / cuts, (cut + 1) * panels / cuts};
+    const RowsRange rows{area * p.rows / areas, (area + 1) * p.rows / areas};
+    const RowsRange part{cut * panels / cuts, (cut + 1) * panels / cuts};
     multiply_part(kernels, p, b, rows, part, gelu);
   });
   return {};
