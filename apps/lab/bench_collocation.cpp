@@ -12,7 +12,7 @@ namespace {
 
 using core::Result;
 
-struct Options {
+struct BenchCollocationArguments {
   lab::collocation::CollocationOptions bench;
   std::string models_dir = default_models_folder().string();
   std::string hosts_dir;
@@ -34,7 +34,7 @@ void make_quick(lab::collocation::CollocationOptions& bench) {
   bench.others = 1;
 }
 
-Result<void> find_parts(Options& options) {
+Result<void> find_parts(BenchCollocationArguments& options) {
   COMMENSAL_ASSIGN(const core::Path program, own_program());
   options.bench.hosts_folder =
       options.hosts_dir.empty() ? program.parent_path() / "hosts" : core::Path(options.hosts_dir);
@@ -49,7 +49,7 @@ Result<void> find_parts(Options& options) {
   return export_missing(options.models_dir, networks);
 }
 
-Result<int> run(Options& options) {
+Result<int> run(BenchCollocationArguments& options) {
   if (options.quick) make_quick(options.bench);
   COMMENSAL_TRY(find_parts(options));
   options.bench.progress = [](const std::string& what, std::size_t done, std::size_t total) {
@@ -76,7 +76,7 @@ Result<int> run(Options& options) {
 }  // namespace
 
 Run declare_bench_collocation(CLI::App& app) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<BenchCollocationArguments>();
   app.add_flag("--quick", options->quick, "One pair, three arms, 10 minutes");
   app.add_option("--pairs", options->bench.pairs, "Names; default: all")->delimiter(',');
   app.add_option("--arms", options->bench.arms, "Names; default: all")->delimiter(',');

@@ -11,14 +11,14 @@ namespace {
 
 using core::Result;
 
-struct Options {
+struct BenchPoliteArguments {
   lab::collocation::PoliteOptions bench;
   std::string models_dir = default_models_folder().string();
   std::string hosts_dir;
   bool json = false;
 };
 
-Result<int> run(Options& options) {
+Result<int> run(BenchPoliteArguments& options) {
   COMMENSAL_ASSIGN(const core::Path program, own_program());
   options.bench.hosts_folder =
       options.hosts_dir.empty() ? program.parent_path() / "hosts" : core::Path(options.hosts_dir);
@@ -39,7 +39,7 @@ Result<int> run(Options& options) {
 }  // namespace
 
 Run declare_bench_polite(CLI::App& app) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<BenchPoliteArguments>();
   lab::collocation::PoliteOptions& bench = options->bench;
   app.add_option("--hosts", bench.hosts, "Programs, each on one thread")
       ->delimiter(',')

@@ -11,7 +11,7 @@ namespace {
 
 using core::Result;
 
-struct Options {
+struct AccountArguments {
   std::string action = "whoami";
   std::string name;
   std::string amount;
@@ -26,7 +26,7 @@ void print_account(const client::AccountInfo& account) {
   fmt::print("{:<32} {}\n", account.name, account.role);
 }
 
-Result<int> create(const Options& options, client::Client& client) {
+Result<int> create(const AccountArguments& options, client::Client& client) {
   if (options.name.empty()) {
     return core::fail(core::ErrorCode::kInvalidArgument, "expected: account create NAME");
   }
@@ -52,7 +52,7 @@ Result<int> create(const Options& options, client::Client& client) {
   return 0;
 }
 
-Result<int> list(const Options& options, client::Client& client) {
+Result<int> list(const AccountArguments& options, client::Client& client) {
   if (options.json) {
     COMMENSAL_ASSIGN(const std::string text, client.get_json("/v1/accounts"));
     fmt::print("{}\n", text);
@@ -63,7 +63,7 @@ Result<int> list(const Options& options, client::Client& client) {
   return 0;
 }
 
-Result<int> who_am_i(const Options& options, client::Client& client) {
+Result<int> who_am_i(const AccountArguments& options, client::Client& client) {
   if (options.json) {
     COMMENSAL_ASSIGN(const std::string text, client.get_json("/v1/account"));
     fmt::print("{}\n", text);
@@ -74,7 +74,7 @@ Result<int> who_am_i(const Options& options, client::Client& client) {
   return 0;
 }
 
-Result<int> show_balances(const Options& options, Result<Json> balances) {
+Result<int> show_balances(const AccountArguments& options, Result<Json> balances) {
   if (!balances) return tl::unexpected(balances.error());
   if (options.json) {
     fmt::print("{}\n", balances->dump(2));
@@ -84,7 +84,7 @@ Result<int> show_balances(const Options& options, Result<Json> balances) {
   return 0;
 }
 
-Result<int> balance(const Options& options, client::Client& client) {
+Result<int> balance(const AccountArguments& options, client::Client& client) {
   return show_balances(options, balances_of(client, options.name));
 }
 
@@ -99,7 +99,7 @@ constexpr Order kOrders[] = {{"deposit", "/v1/deposits", "owner"},
                              {"lock", "/v1/locks", "into"},
                              {"grant", "/v1/credits", "owner"}};
 
-Result<int> order(const Options& options, client::Client& client) {
+Result<int> order(const AccountArguments& options, client::Client& client) {
   const auto* row = std::ranges::find(kOrders, options.action, &Order::action);
   if (options.name.empty() || options.amount.empty()) {
     return core::fail(core::ErrorCode::kInvalidArgument, "expected: account {} {} AMOUNT",
@@ -114,7 +114,7 @@ Result<int> order(const Options& options, client::Client& client) {
   return show_balances(options, post_json(client, row->target, body));
 }
 
-Result<int> totals(const Options& options, client::Client& client) {
+Result<int> totals(const AccountArguments& options, client::Client& client) {
   COMMENSAL_ASSIGN(const std::string text, client.get_json("/v1/ledger"));
   COMMENSAL_ASSIGN(const Json json, parse_answer(text));
   if (options.json) {
@@ -127,13 +127,13 @@ Result<int> totals(const Options& options, client::Client& client) {
 
 struct Action {
   std::string_view name;
-  Result<int> (*run)(const Options& options, client::Client& client);
+  Result<int> (*run)(const AccountArguments& options, client::Client& client);
 };
 constexpr Action kActions[] = {{"create", create},   {"list", list},     {"whoami", who_am_i},
                                {"balance", balance}, {"deposit", order}, {"withdraw", order},
                                {"lock", order},      {"grant", order},   {"ledger", totals}};
 
-Result<int> account(const Options& options) {
+Result<int> account(const AccountArguments& options) {
   COMMENSAL_ASSIGN(client::Client client, connect(options.connection));
   for (const Action& action : kActions) {
     if (action.name == options.action) return action.run(options, client);
@@ -147,7 +147,7 @@ Result<int> account(const Options& options) {
 }  // namespace
 
 Run declare_account(CLI::App& app) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<AccountArguments>();
   app.add_option("action", options->action,
                  "whoami; balance [OWNER]; ledger (sums and terms). For operators: create NAME "
                  "(prints the token), list, deposit OWNER AMOUNT, withdraw NAME AMOUNT (paid out), "

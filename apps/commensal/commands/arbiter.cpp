@@ -16,7 +16,7 @@ namespace {
 using core::Result;
 using Json = nlohmann::ordered_json;
 
-struct Options {
+struct ArbiterArguments {
   std::string action;
   std::string file;
   std::string link;
@@ -57,7 +57,7 @@ Json json_of(const arbiter::VerdictFile& file, const arbiter::Finding& found,
 
 /// That the step of a chain was computed from what the link's task says: its state before, with the
 /// noise that its value makes.
-Result<void> check_link(const Options& options, const arbiter::VerdictFile& file) {
+Result<void> check_link(const ArbiterArguments& options, const arbiter::VerdictFile& file) {
   if (options.link.empty()) return {};
   COMMENSAL_ASSIGN(const core::Bytes bytes, core::read_file(options.link));
   COMMENSAL_ASSIGN(const auto task, chain::decode_link_task(bytes));
@@ -72,7 +72,7 @@ Result<void> check_link(const Options& options, const arbiter::VerdictFile& file
                     core::to_hex(file.words[0].claim.input_root), core::to_hex(root));
 }
 
-Result<int> check(const Options& options) {
+Result<int> check(const ArbiterArguments& options) {
   COMMENSAL_ASSIGN(const core::Bytes bytes, core::read_file(options.file));
   COMMENSAL_ASSIGN(const auto file, protocol::decode<arbiter::VerdictFile>(bytes));
   const core::SystemClock clock;
@@ -99,7 +99,7 @@ Result<int> check(const Options& options) {
   return 0;
 }
 
-Result<int> operators(const Options& options) {
+Result<int> operators(const ArbiterArguments& options) {
   Json all = Json::array();
   for (const arbiter::OperatorRow& row : arbiter::disputable_operators()) {
     const std::string opsets =
@@ -114,7 +114,7 @@ Result<int> operators(const Options& options) {
   return 0;
 }
 
-Result<int> arbiter_command(const Options& options) {
+Result<int> arbiter_command(const ArbiterArguments& options) {
   if (options.action == "operators") return operators(options);
   if (options.action == "check" && !options.file.empty()) return check(options);
   return core::fail(core::ErrorCode::kInvalidArgument,
@@ -124,7 +124,7 @@ Result<int> arbiter_command(const Options& options) {
 }  // namespace
 
 Run declare_arbiter(CLI::App& app) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<ArbiterArguments>();
   app.add_option("action", options->action,
                  "check: a verdict file; operators: those that can be disputed")
       ->required();

@@ -19,7 +19,7 @@ namespace {
 using core::Result;
 using Json = nlohmann::ordered_json;
 
-struct Options {
+struct AuditArguments {
   std::string receipt;  // an id or a file
   std::string state;
   std::string opening;
@@ -61,7 +61,7 @@ Result<Evidence> from_state(const core::Digest& id, const core::Path& folder) {
 }
 
 /// From files that somebody handed over.
-Result<Evidence> from_files(const Options& options) {
+Result<Evidence> from_files(const AuditArguments& options) {
   if (options.opening.empty() || options.model.empty()) {
     return core::fail(core::ErrorCode::kInvalidArgument,
                       "a receipt's file needs --opening FILE and --model FILE beside it");
@@ -76,7 +76,7 @@ Result<Evidence> from_files(const Options& options) {
 }
 
 /// From the gateway, over its public API; nothing that it says is believed.
-Result<Evidence> from_gateway(const core::Digest& id, const Options& options) {
+Result<Evidence> from_gateway(const core::Digest& id, const AuditArguments& options) {
   COMMENSAL_ASSIGN(auto client, connect(options.connection));
   COMMENSAL_ASSIGN(const auto info, client.receipt(id));
   if (!info.receipt || protocol::receipt_id(info.receipt->body()) != id) {
@@ -95,14 +95,14 @@ Result<Evidence> from_gateway(const core::Digest& id, const Options& options) {
   return evidence;
 }
 
-Result<Evidence> gather(const Options& options) {
+Result<Evidence> gather(const AuditArguments& options) {
   const auto id = core::digest_from_hex(options.receipt);
   if (!id) return from_files(options);
   if (!options.state.empty()) return from_state(*id, options.state);
   return from_gateway(*id, options);
 }
 
-Result<int> audit(const Options& options) {
+Result<int> audit(const AuditArguments& options) {
   COMMENSAL_ASSIGN(const Evidence evidence, gather(options));
   const auto passed = [&](std::string_view check) {
     if (!options.json) fmt::print("ok        {}\n", check);
@@ -130,7 +130,7 @@ Result<int> audit(const Options& options) {
 }  // namespace
 
 Run declare_audit(CLI::App& app) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<AuditArguments>();
   app.add_option("receipt", options->receipt, "A receipt's id, or a file with a receipt")
       ->required();
   app.add_option("--state", options->state, "Ask a gateway's folder, not the gateway");

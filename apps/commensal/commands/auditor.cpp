@@ -15,7 +15,7 @@ using core::Result;
 
 constexpr int kPauseMs = 50;  // where no audit waits
 
-struct Options {
+struct AuditorArguments {
   Connection connection;
   std::string folder;
   bool json = false;
@@ -59,7 +59,7 @@ class Audits {
   std::uint64_t done_ = 0;
 };
 
-Result<int> run(const Options& options) {
+Result<int> run(const AuditorArguments& options) {
   hold_signals();
   COMMENSAL_ASSIGN(client::Client client, connect(options.connection));
   std::error_code failed;
@@ -87,7 +87,7 @@ Result<int> run(const Options& options) {
 }  // namespace
 
 Run declare_auditor(CLI::App& app) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<AuditorArguments>();
   options->folder = state_folder("auditor").string();
   options->connection.declare(app);
   app.add_option("--folder", options->folder, "For models that were fetched")

@@ -13,7 +13,7 @@ using core::Result;
 
 namespace {
 
-struct Options {
+struct BenchArguments {
   std::string peer = "onnxruntime";
   std::string models_dir = default_models_folder().string();
   lab::bench::BenchOptions bench;
@@ -23,7 +23,7 @@ struct Options {
 };
 
 // Who is started on the other side, and what must be so before a figure is taken.
-Result<void> find_peer(Options& options) {
+Result<void> find_peer(BenchArguments& options) {
   lab::bench::BenchOptions& bench = options.bench;
   COMMENSAL_ASSIGN(const auto program, own_program());
   bench.ours = worker_starter({program.string(), "bench", "worker"});
@@ -43,7 +43,7 @@ Result<void> find_peer(Options& options) {
   return {};
 }
 
-Result<int> bench_runtime(Options& options) {
+Result<int> bench_runtime(BenchArguments& options) {
   lab::bench::BenchOptions& bench = options.bench;
   bench.folder = options.models_dir;
   if (bench.models.empty()) {
@@ -70,7 +70,7 @@ Result<int> bench_runtime(Options& options) {
              : 2;
 }
 
-void declare_runtime(CLI::App& app, Options& options) {
+void declare_runtime(CLI::App& app, BenchArguments& options) {
   app.add_option("--peer", options.peer, "onnxruntime, or the path of an older build of this")
       ->capture_default_str();
   app.add_option("--threads", options.bench.threads, "Numbers of threads")
@@ -101,7 +101,7 @@ void declare_runtime(CLI::App& app, Options& options) {
 }  // namespace
 
 Run declare_bench(CLI::App& app) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<BenchArguments>();
   app.require_subcommand(1);
   CLI::App* runtime = app.add_subcommand(
       "runtime",

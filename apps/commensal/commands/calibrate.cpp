@@ -19,7 +19,7 @@ using Json = nlohmann::ordered_json;
 using noise::Cached;
 using noise::Calibration;
 
-struct Options {
+struct CalibrateArguments {
   std::string model;
   std::vector<std::string> data;
   std::string labels;
@@ -95,7 +95,7 @@ Result<std::uint32_t> task_output(const graph::Graph& graph, const std::string& 
   return core::fail(core::ErrorCode::kUnsupported, "the model has no floating output");
 }
 
-Result<int> calibrate(const Options& options) {
+Result<int> calibrate(const CalibrateArguments& options) {
   auto imported = graph::onnx::import_file(options.model);
   if (!imported) return core::in_context(fmt::format("'{}'", options.model), imported.error());
   const graph::Graph& graph = **imported;
@@ -131,7 +131,7 @@ Result<int> calibrate(const Options& options) {
 }  // namespace
 
 Run declare_calibrate(CLI::App& app) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<CalibrateArguments>();
   app.add_option("model", options->model, "ONNX file")->required();
   app.add_option(
          "--data", options->data,

@@ -20,7 +20,7 @@ using core::ErrorCode;
 using core::Result;
 using Json = nlohmann::ordered_json;
 
-struct Options {
+struct ChainArguments {
   ChainJob job;
   Connection connection;
   std::string key;
@@ -43,7 +43,8 @@ auto insist(const Ask& ask) -> decltype(ask()) {
   }
 }
 
-Result<client::ChainOrder> order_for(const Options& options, const client::ModelInfo& model) {
+Result<client::ChainOrder> order_for(const ChainArguments& options,
+                                     const client::ModelInfo& model) {
   const ChainJob& job = options.job;
   const graph::Graph ports = ports_graph(model);
   client::ChainOrder order;
@@ -113,7 +114,7 @@ Result<void> save(const ChainJob& job, client::Client& client, const client::Cha
 }
 
 // Goes on asking while the gateway is away.
-Result<int> run(const Options& options) {
+Result<int> run(const ChainArguments& options) {
   const ChainJob& job = options.job;
   COMMENSAL_ASSIGN(client::Client client, connect(options.connection));
   COMMENSAL_ASSIGN(const auto model, insist([&] { return client.model(job.model); }));
@@ -131,7 +132,7 @@ Result<int> run(const Options& options) {
 }  // namespace
 
 Run declare_chain(CLI::App& app) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<ChainArguments>();
   options->job.declare(app, "OWNER/MODEL");
   options->connection.declare(app);
   app.add_option("--key", options->key, "A name for this chain; the same again goes on with it");

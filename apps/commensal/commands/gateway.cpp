@@ -16,7 +16,7 @@ namespace {
 using core::Result;
 using Json = nlohmann::ordered_json;
 
-struct Options {
+struct GatewayArguments {
   daemon::GatewayDaemonConfig daemon;
   std::string folder;
   KeyOptions key;
@@ -68,7 +68,7 @@ Result<void> split_address(const std::string& text, std::string& host, std::uint
   return core::fail(core::ErrorCode::kInvalidArgument, "expected HOST:PORT, found '{}'", text);
 }
 
-void announce(const Options& options, const daemon::GatewayDaemon& daemon) {
+void announce(const GatewayArguments& options, const daemon::GatewayDaemon& daemon) {
   const std::string url =
       fmt::format("http://{}:{}", options.daemon.http_address, daemon.http_port());
   if (options.json) {
@@ -83,7 +83,7 @@ void announce(const Options& options, const daemon::GatewayDaemon& daemon) {
   std::fflush(stdout);
 }
 
-Result<int> run(Options& options) {
+Result<int> run(GatewayArguments& options) {
   hold_signals();
   options.daemon.folder = options.folder;
   options.daemon.key = options.key.opener();
@@ -101,7 +101,7 @@ Result<int> run(Options& options) {
 }  // namespace
 
 Run declare_gateway(CLI::App& app) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<GatewayArguments>();
   options->folder = state_folder("gateway").string();
   gateway::GatewayConfig& gateway = options->daemon.gateway;
   gateway.audit_by_risk = true;

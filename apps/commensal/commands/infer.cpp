@@ -11,7 +11,7 @@ namespace {
 using core::Result;
 using Json = nlohmann::ordered_json;
 
-struct Options {
+struct InferArguments {
   std::string model;
   std::uint32_t version = 0;
   std::vector<std::string> inputs;
@@ -22,7 +22,7 @@ struct Options {
   bool json = false;
 };
 
-Result<client::Answer> ask(const Options& options) {
+Result<client::Answer> ask(const InferArguments& options) {
   COMMENSAL_ASSIGN(client::Client client, connect(options.connection));
   COMMENSAL_ASSIGN(const client::ModelInfo model, client.model(options.model));
   const graph::Graph wanted = ports_graph(model);
@@ -35,7 +35,7 @@ Result<client::Answer> ask(const Options& options) {
   return client.infer(options.model, options.version, inputs);
 }
 
-Result<int> infer(const Options& options) {
+Result<int> infer(const InferArguments& options) {
   COMMENSAL_ASSIGN(const client::Answer answer, ask(options));
   if (!options.output_dir.empty()) {
     COMMENSAL_TRY(write_outputs(answer.outputs, options.output_dir));
@@ -62,7 +62,7 @@ Result<int> infer(const Options& options) {
 }  // namespace
 
 Run declare_infer(CLI::App& app) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<InferArguments>();
   app.add_option("model", options->model, "OWNER/MODEL")->required();
   app.add_option("--version", options->version, "Of the model; 0: the newest")
       ->capture_default_str();

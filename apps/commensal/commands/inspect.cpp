@@ -15,7 +15,7 @@ using Json = nlohmann::ordered_json;
 
 namespace {
 
-struct Options {
+struct InspectArguments {
   std::string model;
   bool nodes = false;
   bool json = false;
@@ -52,7 +52,7 @@ Json values_of(const graph::Graph& graph, const std::vector<graph::ValueId>& ids
   return list;
 }
 
-Json describe(const graph::Graph& graph, const Options& options) {
+Json describe(const graph::Graph& graph, const InspectArguments& options) {
   Json report;
   report["name"] = graph.name;
   Json opsets = Json::object();
@@ -115,7 +115,7 @@ void print_text(const Json& report) {
   }
 }
 
-Result<int> inspect(const Options& options) {
+Result<int> inspect(const InspectArguments& options) {
   auto imported = graph::onnx::import_file(options.model);
   if (!imported) return core::in_context(fmt::format("'{}'", options.model), imported.error());
   const Json report = describe(**imported, options);
@@ -130,7 +130,7 @@ Result<int> inspect(const Options& options) {
 }  // namespace
 
 Run declare_inspect(CLI::App& app) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<InspectArguments>();
   app.add_option("model", options->model, "ONNX file")->required();
   app.add_flag("--nodes", options->nodes, "List the nodes too");
   app.add_flag("--json", options->json, "Print JSON");

@@ -15,7 +15,7 @@ using core::fail;
 using core::Result;
 using Json = nlohmann::ordered_json;
 
-struct Options {
+struct KeyArguments {
   std::string action;
   std::string keystore;
   std::string password_file;
@@ -29,7 +29,7 @@ struct Shown {
   bool is_proved = false;  // unlocked, not just claimed by the file
 };
 
-Result<Shown> make(const Options& options) {
+Result<Shown> make(const KeyArguments& options) {
   if (std::filesystem::exists(options.keystore)) {  // before a password is asked for
     return fail(ErrorCode::kAlreadyExists, "'{}' is there already", options.keystore);
   }
@@ -40,7 +40,7 @@ Result<Shown> make(const Options& options) {
   return Shown{key.address(), true};
 }
 
-Result<Shown> show(const Options& options) {
+Result<Shown> show(const KeyArguments& options) {
   if (options.check) {
     COMMENSAL_ASSIGN(const keys::Password password, get_password(options.password_file, false));
     COMMENSAL_ASSIGN(const auto key, keys::unlock_file(options.keystore, password));
@@ -53,7 +53,7 @@ Result<Shown> show(const Options& options) {
               options.keystore);
 }
 
-Result<Shown> import_plain(const Options& options) {
+Result<Shown> import_plain(const KeyArguments& options) {
   if (options.from.empty()) {
     return fail(ErrorCode::kInvalidArgument, "expected: key import KEYSTORE --from FILE");
   }
@@ -67,11 +67,11 @@ Result<Shown> import_plain(const Options& options) {
 
 struct Action {
   std::string_view name;
-  Result<Shown> (*run)(const Options& options);
+  Result<Shown> (*run)(const KeyArguments& options);
 };
 constexpr Action kActions[] = {{"new", make}, {"show", show}, {"import", import_plain}};
 
-Result<int> key(const Options& options) {
+Result<int> key(const KeyArguments& options) {
   for (const Action& action : kActions) {
     if (action.name != options.action) continue;
     COMMENSAL_ASSIGN(const Shown shown, action.run(options));
@@ -90,7 +90,7 @@ Result<int> key(const Options& options) {
 }  // namespace
 
 Run declare_key(CLI::App& app) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<KeyArguments>();
   app.add_option("action", options->action,
                  "new: make a key; show: its address; import: move a plain key file (64 "
                  "hexadecimal digits) into the keystore and remove it")

@@ -14,12 +14,12 @@ namespace {
 using core::Result;
 using Json = nlohmann::ordered_json;
 
-struct Options {
+struct LedgerArguments {
   std::string folder;
   bool json = false;
 };
 
-Result<ledger::Verified> verified(const Options& options) {
+Result<ledger::Verified> verified(const LedgerArguments& options) {
   const core::Path file = core::Path(options.folder) / "state.sqlite";
   if (!std::filesystem::exists(file)) {
     return core::fail(core::ErrorCode::kNotFound, "'{}' is not the folder of a gateway",
@@ -47,7 +47,7 @@ Json summary_of(const ledger::Verified& found) {
           {"snapshots", found.snapshots}};
 }
 
-Result<int> verify(const Options& options) {
+Result<int> verify(const LedgerArguments& options) {
   COMMENSAL_ASSIGN(const ledger::Verified found, verified(options));
   if (options.json) {
     fmt::print("{}\n", summary_of(found).dump(2));
@@ -63,7 +63,7 @@ Result<int> verify(const Options& options) {
   return 0;
 }
 
-Result<int> show(const Options& options) {
+Result<int> show(const LedgerArguments& options) {
   COMMENSAL_ASSIGN(const ledger::Verified found, verified(options));
   Json accounts = Json::array();
   for (const auto& [account, amount] : found.state.balances.rows()) {
@@ -90,7 +90,7 @@ Result<int> show(const Options& options) {
 }  // namespace
 
 Run declare_ledger(CLI::App& app) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<LedgerArguments>();
   app.require_subcommand(1);
   const auto declare = [&](const char* name, const char* what) {
     CLI::App* made = app.add_subcommand(name, what);

@@ -12,7 +12,7 @@ namespace {
 
 using core::Result;
 
-struct Options {
+struct ModelsArguments {
   std::string name;
   std::string save;
   Connection connection;
@@ -61,7 +61,7 @@ Result<int> list(client::Client& client, bool json) {
   return 0;
 }
 
-Result<int> models(const Options& options) {
+Result<int> models(const ModelsArguments& options) {
   COMMENSAL_ASSIGN(client::Client client, connect(options.connection));
   if (options.name.empty()) return list(client, options.json);
   COMMENSAL_ASSIGN(const client::ModelInfo model, client.model(options.name));
@@ -80,7 +80,7 @@ Result<int> models(const Options& options) {
 }  // namespace
 
 Run declare_models(CLI::App& app) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<ModelsArguments>();
   auto* name = app.add_option("name", options->name, "OWNER/MODEL: show this one (default: list)");
   app.add_option("--save", options->save, "Download the model into this file")->needs(name);
   options->connection.declare(app);

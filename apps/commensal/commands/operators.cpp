@@ -9,7 +9,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Options {
+struct OperatorsArguments {
   bool json = false;
   bool markdown = false;
 };
@@ -21,7 +21,7 @@ Json json_of(const OperatorEntry& entry) {
           {"fast", entry.is_fast}};
 }
 
-core::Result<int> run(const Options& options) {
+core::Result<int> run(const OperatorsArguments& options) {
   if (options.markdown) {
     fmt::print("{}", operator_markdown());
     return 0;
@@ -40,7 +40,7 @@ core::Result<int> run(const Options& options) {
 }  // namespace
 
 Run declare_operators(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<OperatorsArguments>();
   app.add_flag("--markdown", options->markdown, "Print the table of docs/operators.md");
   app.add_flag("--json", options->json, "Print JSON");
   return [options] { return run(*options); };

@@ -12,7 +12,7 @@ namespace {
 using core::Result;
 using Json = nlohmann::ordered_json;
 
-struct Options {
+struct PlanArguments {
   std::string host;
   std::vector<std::string> guests;
   std::string device = "auto";
@@ -84,7 +84,7 @@ void print(const planner::Plan& plan, const planner::Question& question) {
   fmt::print("\nPredicted from the profiles; docs/collocation.md says what is assumed.\n");
 }
 
-Result<int> run(const Options& options) {
+Result<int> run(const PlanArguments& options) {
   planner::Question question;
   question.device = options.device;
   if (!options.host.empty()) {
@@ -106,7 +106,7 @@ Result<int> run(const Options& options) {
 }  // namespace
 
 Run declare_plan(CLI::App& app) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<PlanArguments>();
   app.add_option("--host", options->host, "The profile of what runs there already (YAML)");
   app.add_option("--guest", options->guests, "The profile of a guest (YAML); may be repeated")
       ->required();

@@ -19,7 +19,7 @@ using core::fail;
 using core::Result;
 using Json = nlohmann::ordered_json;
 
-struct Options {
+struct ProbeArguments {
   std::string spec;
   double seconds = 10;
   double every = 1;
@@ -69,7 +69,7 @@ void print_line(const probe::Sample& sample, double at_s,
   (void)std::fflush(stdout);
 }
 
-Result<int> run(const Options& options) {
+Result<int> run(const ProbeArguments& options) {
   const core::SystemClock clock;
   const probe::World world{clock};
   COMMENSAL_ASSIGN(const std::string spec, choose_host(options.spec, world));
@@ -102,7 +102,7 @@ Result<int> run(const Options& options) {
 }  // namespace
 
 Run declare_probe(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ProbeArguments>();
   app.add_option("probe", options->spec,
                  "KIND:WHERE, or auto: xmrig, lolminer, trex, nbminer, gminer or "
                  "excavator:http://HOST:PORT, excavator:tcp://HOST:PORT, "

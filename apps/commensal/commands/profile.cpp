@@ -18,7 +18,7 @@ using core::fail;
 using core::Result;
 using Json = nlohmann::ordered_json;
 
-struct Options {
+struct ProfileArguments {
   bool kernel = false;
   bool lists = false;
   std::string device;
@@ -62,7 +62,7 @@ void list_devices(bool json) {
   fmt::print("{}\n", json ? list.dump(2) : "(SMs: multiprocessors; what follows GB: of one)");
 }
 
-Result<planner::Kernel> kernel_of(const Options& options) {
+Result<planner::Kernel> kernel_of(const ProfileArguments& options) {
   if (options.threads <= 0) {
     return fail(ErrorCode::kInvalidArgument, "--threads (of a block) is expected");
   }
@@ -134,7 +134,7 @@ Result<void> write_chart(const core::Path& path, const planner::Device& device,
   return core::write_file_atomically(path, core::as_bytes(svg));
 }
 
-Result<int> profile_kernel(const Options& options) {
+Result<int> profile_kernel(const ProfileArguments& options) {
   const planner::Device* device = planner::find_device(options.device);
   if (device == nullptr) {
     return fail(ErrorCode::kNotFound, "no device '{}'; --list prints them", options.device);
@@ -151,7 +151,7 @@ Result<int> profile_kernel(const Options& options) {
   return 0;
 }
 
-Result<int> run(const Options& options) {
+Result<int> run(const ProfileArguments& options) {
   if (options.lists) {
     list_devices(options.json);
     return 0;
@@ -173,7 +173,7 @@ Result<int> run(const Options& options) {
 }  // namespace
 
 Run declare_profile(CLI::App& app) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<ProfileArguments>();
   app.add_flag("--kernel", options->kernel, "Of a CUDA kernel: occupancy, and what limits it");
   app.add_option("--device", options->device, "The device that the kernel runs on");
   app.add_option("--threads", options->threads, "Threads of a block")

@@ -25,7 +25,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr double kShowHostEveryS = 10;
 
-struct Options {
+struct ProviderArguments {
   daemon::ProviderDaemonConfig daemon;
   std::string folder;
   KeyOptions key;
@@ -59,7 +59,7 @@ class LinkLog {
   provider::ProviderStatus last_;
 };
 
-Result<std::unique_ptr<guest::MetricsServer>> serve_metrics(const Options& options,
+Result<std::unique_ptr<guest::MetricsServer>> serve_metrics(const ProviderArguments& options,
                                                             const core::Clock& clock) {
   if (options.metrics.empty()) return nullptr;
   if (options.host.spec.empty()) {
@@ -71,7 +71,7 @@ Result<std::unique_ptr<guest::MetricsServer>> serve_metrics(const Options& optio
   });
 }
 
-Result<int> run(Options& options) {
+Result<int> run(ProviderArguments& options) {
   hold_signals();
   options.daemon.folder = options.folder;
   options.daemon.key = options.key.opener();
@@ -111,7 +111,7 @@ Result<int> run(Options& options) {
 }  // namespace
 
 Run declare_provider(CLI::App& app) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<ProviderArguments>();
   options->folder = state_folder("provider").string();
   options->daemon.gateway = "127.0.0.1:8090";
   options->daemon.name = host_name();

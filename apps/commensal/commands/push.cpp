@@ -10,7 +10,7 @@ namespace {
 
 using core::Result;
 
-struct Options {
+struct PushArguments {
   std::string file;
   std::string name;
   bool is_private = false;
@@ -20,7 +20,7 @@ struct Options {
 };
 
 /// OWNER/MODEL, from what was given: the file's name and the account stand in for what was not.
-Result<std::string> full_name(const Options& options, client::Client& client) {
+Result<std::string> full_name(const PushArguments& options, client::Client& client) {
   const std::string name =
       options.name.empty() ? core::Path(options.file).stem().string() : options.name;
   if (name.find('/') != std::string::npos) return name;
@@ -28,7 +28,7 @@ Result<std::string> full_name(const Options& options, client::Client& client) {
   return account.name + "/" + name;
 }
 
-Result<int> push(const Options& options) {
+Result<int> push(const PushArguments& options) {
   COMMENSAL_ASSIGN(const auto file,
                    core::MappedFile::open(options.file, limits::kHttpBodyBytesMax));
   client::PushRequest request;
@@ -58,7 +58,7 @@ Result<int> push(const Options& options) {
 }  // namespace
 
 Run declare_push(CLI::App& app) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<PushArguments>();
   app.add_option("file", options->file, "ONNX file")->required();
   app.add_option("name", options->name,
                  "[OWNER/]MODEL (default: the file's name, and the account's)");

@@ -12,7 +12,7 @@ namespace {
 using client::ReceiptInfo;
 using core::Result;
 
-struct Options {
+struct ReceiptsArguments {
   std::string receipt;
   std::size_t count = 20;
   std::string save;
@@ -25,7 +25,7 @@ std::string time_of(std::int64_t ms) {
   return fmt::format("{:%Y-%m-%d %H:%M:%S}Z", fmt::gmtime(static_cast<std::time_t>(ms / 1000)));
 }
 
-Result<int> list(const Options& options, client::Client& client) {
+Result<int> list(const ReceiptsArguments& options, client::Client& client) {
   if (options.json) {
     COMMENSAL_ASSIGN(const std::string text,
                      client.get_json(fmt::format("/v1/receipts?count={}", options.count)));
@@ -57,7 +57,7 @@ void print_receipt(const ReceiptInfo& receipt) {
   fmt::print("signatures   {}\n", valid ? "valid, of provider and client" : valid.error().message);
 }
 
-Result<int> show(const Options& options, client::Client& client) {
+Result<int> show(const ReceiptsArguments& options, client::Client& client) {
   const auto id = core::digest_from_hex(options.receipt);
   if (!id) {
     return core::fail(core::ErrorCode::kInvalidArgument,
@@ -82,7 +82,7 @@ Result<int> show(const Options& options, client::Client& client) {
   return 0;
 }
 
-Result<int> receipts(const Options& options) {
+Result<int> receipts(const ReceiptsArguments& options) {
   COMMENSAL_ASSIGN(client::Client client, connect(options.connection));
   return options.receipt.empty() ? list(options, client) : show(options, client);
 }
@@ -90,7 +90,7 @@ Result<int> receipts(const Options& options) {
 }  // namespace
 
 Run declare_receipts(CLI::App& app) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<ReceiptsArguments>();
   auto* receipt =
       app.add_option("receipt", options->receipt, "Show this one (default: list the newest)");
   app.add_option("--count", options->count, "How many are listed")

@@ -30,7 +30,7 @@ struct Known {
   std::optional<double> audited = {};
 };
 
-struct Options {
+struct RiskArguments {
   std::string provider;
   std::string folder;
   Connection connection;
@@ -41,7 +41,7 @@ struct Options {
   bool json = false;
 };
 
-Result<Known> facts_of_folder(const Options& options, const crypto::Address& provider) {
+Result<Known> facts_of_folder(const RiskArguments& options, const crypto::Address& provider) {
   const core::Path file = core::Path(options.folder) / "state.sqlite";
   if (!std::filesystem::exists(file)) {
     return fail(ErrorCode::kNotFound, "'{}' is not the folder of a gateway", options.folder);
@@ -76,7 +76,7 @@ Result<void> read_audits(const Json& json, Known& known) {
   return {};
 }
 
-Result<Known> facts_of_gateway(const Options& options, const crypto::Address& provider) {
+Result<Known> facts_of_gateway(const RiskArguments& options, const crypto::Address& provider) {
   COMMENSAL_ASSIGN(client::Client client, connect(options.connection));
   COMMENSAL_ASSIGN(const std::string text, client.get_json(fmt::format("/v1/providers/{}/facts",
                                                                        crypto::to_text(provider))));
@@ -155,7 +155,7 @@ void fill_in(const Known& known, risk::Policy& policy, risk::Use& use) {
   policy.malice.step_cost = policy.lazy.step_cost;
 }
 
-Result<int> show_risk(Options& options) {
+Result<int> show_risk(RiskArguments& options) {
   COMMENSAL_ASSIGN(const crypto::Address provider, crypto::address_from_text(options.provider));
   COMMENSAL_ASSIGN(const Known known, options.folder.empty() ? facts_of_gateway(options, provider)
                                                              : facts_of_folder(options, provider));
@@ -176,7 +176,7 @@ Result<int> show_risk(Options& options) {
   return 0;
 }
 
-void declare_numbers(CLI::App& app, Options& options) {
+void declare_numbers(CLI::App& app, RiskArguments& options) {
   risk::Policy& policy = options.policy;
   risk::Question& question = options.question;
   const struct {
@@ -214,7 +214,7 @@ void declare_numbers(CLI::App& app, Options& options) {
 }  // namespace
 
 Run declare_risk(CLI::App& app) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<RiskArguments>();
   options->policy.lazy.pay = options->policy.lazy.step_cost = options->policy.audit_floor = -1;
   risk::Use& use = options->question.use;
   use.loss = use.redo_cost = use.audit_cost = -1;

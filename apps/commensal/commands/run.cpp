@@ -16,7 +16,7 @@ namespace {
 constexpr std::string_view kTableOnly = "table";
 constexpr int kProfiledRuns = 10;
 
-struct Options {
+struct RunArguments {
   std::string model;
   std::vector<std::string> inputs;
   ImageOptions image;
@@ -28,7 +28,7 @@ struct Options {
 };
 
 // The table goes to standard error: the outputs keep standard output.
-Result<void> profile(const Options& options, graph::Session& session,
+Result<void> profile(const RunArguments& options, graph::Session& session,
                      std::span<const tensor::Value> inputs) {
   const core::SystemClock clock;
   profile::Profiler profiler(clock);
@@ -48,7 +48,7 @@ Result<void> profile(const Options& options, graph::Session& session,
                                      core::as_bytes(profile::trace_json(profiler)));
 }
 
-Result<int> run(const Options& options) {
+Result<int> run(const RunArguments& options) {
   auto imported = graph::onnx::import_file(options.model);
   if (!imported) return core::in_context(fmt::format("'{}'", options.model), imported.error());
   const graph::Graph& graph = **imported;
@@ -76,7 +76,7 @@ Result<int> run(const Options& options) {
 }  // namespace
 
 Run declare_run(CLI::App& app) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<RunArguments>();
   app.add_option("model", options->model, "ONNX file")->required();
   app.add_option("--input", options->inputs,
                  "[NAME=]FILE, once for each input; .npy, .npz[:member], .pb, .jpg, .png")

@@ -19,7 +19,7 @@ using core::fail;
 using core::Result;
 using protocol::Amount;
 
-struct Options {
+struct StakeArguments {
   std::string action = "show";
   std::string what;
   std::string folder;
@@ -30,7 +30,7 @@ struct Options {
 };
 
 /// Read only: the provider's daemon may be running on it.
-Result<crypto::SecretKey> key_of(const Options& options) {
+Result<crypto::SecretKey> key_of(const StakeArguments& options) {
   const core::Path locked = options.keystore.empty()
                                 ? store::StateFolder::keystore_in(options.folder)
                                 : core::Path(options.keystore);
@@ -41,29 +41,29 @@ Result<crypto::SecretKey> key_of(const Options& options) {
   return keys::unlock_file(locked, password);
 }
 
-Result<Amount> amount_of(const Options& options) {
+Result<Amount> amount_of(const StakeArguments& options) {
   auto amount = protocol::amount_from_text(options.what);
   if (amount) return amount;
   return fail(ErrorCode::kInvalidArgument, "expected: stake {} AMOUNT, found '{}'", options.action,
               options.what);
 }
 
-Result<ledger::Body> lock(const Options& options) {
+Result<ledger::Body> lock(const StakeArguments& options) {
   COMMENSAL_ASSIGN(const Amount amount, amount_of(options));
   return ledger::Fund{ledger::AccountKind::kStake, amount};
 }
 
-Result<ledger::Body> announce(const Options& options) {
+Result<ledger::Body> announce(const StakeArguments& options) {
   COMMENSAL_ASSIGN(const Amount amount, amount_of(options));
   return ledger::AnnounceWithdrawal{ledger::AccountKind::kStake, amount};
 }
 
-Result<ledger::Body> withdraw(const Options& options) {
+Result<ledger::Body> withdraw(const StakeArguments& options) {
   COMMENSAL_ASSIGN(const Amount amount, amount_of(options));
   return ledger::Withdraw{amount};
 }
 
-Result<ledger::Body> complete(const Options& options) {
+Result<ledger::Body> complete(const StakeArguments& options) {
   std::uint64_t number = 0;
   const char* end = options.what.data() + options.what.size();
   const auto [stop, error] = std::from_chars(options.what.data(), end, number);
@@ -75,7 +75,7 @@ Result<ledger::Body> complete(const Options& options) {
 
 struct Action {
   std::string_view name;
-  Result<ledger::Body> (*body)(const Options& options);
+  Result<ledger::Body> (*body)(const StakeArguments& options);
 };
 constexpr Action kActions[] = {
     {"lock", lock}, {"announce", announce}, {"complete", complete}, {"withdraw", withdraw}};
@@ -95,7 +95,7 @@ Result<Json> send(client::Client& client, const crypto::SecretKey& key, const Js
   return parse_answer(text);
 }
 
-Result<int> stake(const Options& options) {
+Result<int> stake(const StakeArguments& options) {
   COMMENSAL_ASSIGN(const crypto::SecretKey key, key_of(options));
   COMMENSAL_ASSIGN(client::Client client, connect(options.connection));
   COMMENSAL_ASSIGN(Json now, balances_of(client, crypto::to_text(key.address())));
@@ -120,7 +120,7 @@ Result<int> stake(const Options& options) {
 }  // namespace
 
 Run declare_stake(CLI::App& app) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<StakeArguments>();
   options->folder = state_folder("provider").string();
   app.add_option("action", options->action,
                  "show; lock AMOUNT; announce AMOUNT (it is free after the ledger's delay), "

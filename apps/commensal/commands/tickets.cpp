@@ -14,7 +14,7 @@ namespace {
 
 using core::Result;
 
-struct Options {
+struct TicketsArguments {
   std::string folder;
   std::string provider;
   Connection connection;
@@ -22,7 +22,7 @@ struct Options {
 };
 
 /// What the daemon of this folder keeps, gateway or provider; it may be running.
-Result<std::string> from_folder(const Options& options) {
+Result<std::string> from_folder(const TicketsArguments& options) {
   const core::Path file = core::Path(options.folder) / "state.sqlite";
   if (!std::filesystem::exists(file)) {
     return core::fail(core::ErrorCode::kNotFound, "'{}' is not the folder of a daemon",
@@ -37,13 +37,13 @@ Result<std::string> from_folder(const Options& options) {
   return http::tickets_json(summary, &book.totals());
 }
 
-Result<std::string> from_gateway(const Options& options) {
+Result<std::string> from_gateway(const TicketsArguments& options) {
   COMMENSAL_ASSIGN(client::Client client, connect(options.connection));
   return client.get_json("/v1/tickets" +
                          (options.provider.empty() ? "" : "?provider=" + options.provider));
 }
 
-Result<int> tickets(const Options& options) {
+Result<int> tickets(const TicketsArguments& options) {
   COMMENSAL_ASSIGN(const std::string text,
                    options.folder.empty() ? from_gateway(options) : from_folder(options));
   COMMENSAL_ASSIGN(const Json json, parse_answer(text));
@@ -58,7 +58,7 @@ Result<int> tickets(const Options& options) {
 }  // namespace
 
 Run declare_tickets(CLI::App& app) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<TicketsArguments>();
   auto* folder = app.add_option("--store", options->folder,
                                 "Folder of a daemon, gateway or provider, instead of a gateway "
                                 "that is asked");

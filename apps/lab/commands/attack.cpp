@@ -11,7 +11,7 @@ using core::Result;
 
 namespace {
 
-struct Options {
+struct AttackArguments {
   attack::Options attack;
   bool all = false;
   bool lists = false;
@@ -30,7 +30,7 @@ Result<core::Path> models_folder(const std::string& asked) {
                     "models/digits is not beside the program; --models names the folder models");
 }
 
-Result<int> attack_all(Options& options) {
+Result<int> attack_all(AttackArguments& options) {
   if (options.lists) {
     fmt::print("{}", attack::list_text());
     return 0;
@@ -53,7 +53,7 @@ Result<int> attack_all(Options& options) {
 }  // namespace
 
 Run declare_attack(CLI::App& app) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<AttackArguments>();
   app.add_option("NAME", options->attack.names, "Attacks to try");
   app.add_flag("--all", options->all, "Try all of them");
   app.add_flag("--list", options->lists, "Say what each does and what is against it");

@@ -16,7 +16,7 @@ using core::Result;
 
 namespace {
 
-struct Options {
+struct BenchArguments {
   std::string models_dir = default_models_folder().string();
   lab::pay_bench::PayBenchOptions pay;
   lab::verify_bench::VerifyBenchOptions verify;
@@ -25,7 +25,7 @@ struct Options {
   bool json = false;
 };
 
-Result<int> bench_tickets(Options& options) {
+Result<int> bench_tickets(BenchArguments& options) {
   // Where the program is started: a temporary folder may lie in memory, where fsync costs nothing.
   COMMENSAL_ASSIGN(const auto folder, core::TemporaryFolder::make("commensal-bench", "."));
   options.pay.folder = folder.path();
@@ -40,7 +40,7 @@ Result<int> bench_tickets(Options& options) {
   return std::ranges::all_of(rows, &lab::bench::Row::ok) ? 0 : 2;
 }
 
-Result<int> bench_verify(Options& options) {
+Result<int> bench_verify(BenchArguments& options) {
   COMMENSAL_ASSIGN(const auto folder, core::TemporaryFolder::make("commensal-bench", "."));
   options.verify.folder = folder.path();
   COMMENSAL_TRY(export_missing(options.models_dir, {"resnet50", "bert_l4_h256"}));
@@ -52,7 +52,7 @@ Result<int> bench_verify(Options& options) {
   return std::ranges::all_of(rows, &lab::bench::Row::ok) ? 0 : 2;
 }
 
-Result<int> bench_guests(Options& options) {
+Result<int> bench_guests(BenchArguments& options) {
   lab::collocation::GuestsOptions& guests = options.guests;
   guests.folder = options.models_dir;
   if (guests.models.empty()) guests.models = {"squeezenet1_1", "mobilenet_v2", "resnet50"};
@@ -70,7 +70,7 @@ Result<int> bench_guests(Options& options) {
   return 0;
 }
 
-void declare_guests(CLI::App& app, Options& options) {
+void declare_guests(CLI::App& app, BenchArguments& options) {
   app.add_option("--models", options.guests.models,
                  "Names, the smallest first; default: squeezenet1_1,mobilenet_v2,resnet50")
       ->delimiter(',');
@@ -87,7 +87,7 @@ void declare_guests(CLI::App& app, Options& options) {
   app.add_flag("--json", options.json, "Print JSON");
 }
 
-void declare_verify(CLI::App& app, Options& options) {
+void declare_verify(CLI::App& app, BenchArguments& options) {
   app.add_option(
          "--models-dir", options.models_dir,
          "Folder of resnet50.onnx and bert_l4_h256.onnx; what is missing is exported into it")
@@ -103,7 +103,7 @@ void declare_verify(CLI::App& app, Options& options) {
   app.add_flag("--json", options.json, "Print JSON");
 }
 
-void declare_tickets(CLI::App& app, Options& options) {
+void declare_tickets(CLI::App& app, BenchArguments& options) {
   app.add_option("--repeats", options.pay.repeats, "Repeats of each measurement")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
@@ -126,7 +126,7 @@ void declare_tickets(CLI::App& app, Options& options) {
 }  // namespace
 
 Run declare_lab_bench(CLI::App& app) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<BenchArguments>();
   app.require_subcommand(1);
   CLI::App* tickets = app.add_subcommand(
       "tickets",

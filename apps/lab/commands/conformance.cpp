@@ -13,7 +13,7 @@ using Json = nlohmann::ordered_json;
 
 namespace {
 
-struct Options {
+struct ConformanceArguments {
   std::string folder;
   std::string filter = "*";
   BackendOptions backend;
@@ -44,7 +44,7 @@ void print_text(const lab::ConformanceReport& report) {
              report.mismatched, report.unsupported);
 }
 
-Result<int> conformance(const Options& options) {
+Result<int> conformance(const ConformanceArguments& options) {
   lab::ConformanceOptions wanted;
   wanted.session = options.backend.session();
   wanted.filter = options.filter;
@@ -65,7 +65,7 @@ Result<int> conformance(const Options& options) {
 }  // namespace
 
 Run declare_conformance(CLI::App& app) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<ConformanceArguments>();
   app.add_option("folder", options->folder,
                  "Folder of backend tests, at any depth; exit status 2 if any is mismatched")
       ->required();

@@ -19,7 +19,7 @@ using core::Result;
 using lab::DemoReport;
 using Json = nlohmann::ordered_json;
 
-struct Options {
+struct DemoArguments {
   lab::DemoOptions demo;
   std::string folder;
   std::string model_folder;
@@ -224,7 +224,7 @@ void print_host(const lab::HostDemo& seen) {
 }
 
 /// Nothing where it cannot be shown; the rest of the demo stands by itself.
-std::optional<lab::HostDemo> run_beside_host(const Options& options) {
+std::optional<lab::HostDemo> run_beside_host(const DemoArguments& options) {
   if (options.host.guest_s <= 0) return std::nullopt;
   lab::HostDemoOptions host = options.host;
   host.program = find_host_program();
@@ -248,7 +248,7 @@ std::optional<lab::HostDemo> run_beside_host(const Options& options) {
   return *seen;
 }
 
-Result<int> run(Options& options) {
+Result<int> run(DemoArguments& options) {
   COMMENSAL_ASSIGN(options.demo.model_folder, find_model_folder(options.model_folder));
   COMMENSAL_ASSIGN(options.demo.folder, make_folder(options.folder));
   View view;
@@ -270,7 +270,7 @@ Result<int> run(Options& options) {
 }  // namespace
 
 Run declare_demo(CLI::App& app) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<DemoArguments>();
   app.add_option("--json", options->json, "Write the report to this file as well");
   app.add_option("--requests", options->demo.requests, "Pictures to send")
       ->check(CLI::Range(1, 400))
