@@ -98,28 +98,79 @@ TEST_F(MoneyChains, ACheatIsSlashedAndItsChainsEnd) {
   check(*market, {market->address_of(cheat)});
 }
 
-TEST_F(MoneyChains, WhoCannotPayWaitsUntilItCan) {
+TEST_F(MoneyChains, WhoCannotPayForAllStepsIsRefusedUntilItCan) {
   auto market = open(33, 0.3, [](DemoTerms& terms) {
     terms.consumer_deposit = *terms.gateway.price.times(Amount(5));
   });
   prepare_letters(*market);
   add(*market, "a");
-  std::optional<ChainStatus> made;
-  market->gateway().chains().create(letters(9, {}, 0), [&](core::Result<ChainStatus> status) {
-    ASSERT_TRUE(status) << status.error().message;
-    made = *status;
-  });
-  market->rest_ms(5'000);
-  ASSERT_TRUE(made);
-  const ChainStatus waiting = *market->gateway().chains().status(made->entry.id);
-  EXPECT_EQ(waiting.links, 5u);
-  EXPECT_EQ(waiting.entry.state, ChainState::kRunning);
-  EXPECT_NE(waiting.entry.reason.find("can't pay"), std::string::npos) << waiting.entry.reason;
   gateway::Gateway& live = market->gateway();
+  std::string refused;
+  live.chains().create(letters(9, {}, 0), [&](const core::Result<ChainStatus>& status) {
+    ASSERT_FALSE(status);
+    refused = status.error().message;
+  });
+  EXPECT_NE(refused.find("account 'consumer' can't pay"), std::string::npos) << refused;
   ASSERT_TRUE(
       live.deposit(live.account_address("consumer"), terms_.consumer_deposit, reference("more")));
-  market->rest_ms(5'000);
-  EXPECT_EQ(live.chains().status(made->entry.id)->entry.state, ChainState::kFinished);
+  const ChainStatus status = drive(*market, letters(9, {}, 0));
+  EXPECT_EQ(status.entry.state, ChainState::kFinished);
+  EXPECT_EQ(status.links, 9u);
+}
+
+TEST_F(MoneyChains, AChainWaitsWhereThePriceWasRaisedUntilItCanBePaid) {
+  auto market = open(35, 0.3, [](DemoTerms& terms) {
+    terms.consumer_deposit = *terms.gateway.price.times(Amount(9));
+  });
+  prepare_letters(*market);
+  add(*market, "a");
+  std::optional<core::Digest> id;
+  market->gateway().chains().create(letters(9, {}, 0), [&](core::Result<ChainStatus> status) {
+    ASSERT_TRUE(status) << status.error().message;
+    id = status->entry.id;
+  });
+  while (!id) market->rest_ms(1);
+  market->kill_gateway();
+  market->set_price(*terms_.gateway.price.times(Amount(4)));
+  ASSERT_TRUE(market->start_gateway());
+  market->rest_ms(30'000);
+  const ChainStatus waiting = *market->gateway().chains().status(*id);
+  EXPECT_EQ(waiting.entry.state, ChainState::kRunning);
+  EXPECT_LT(waiting.links, 9u);
+  EXPECT_NE(waiting.entry.reason.find("can't pay"), std::string::npos) << waiting.entry.reason;
+  gateway::Gateway& live = market->gateway();
+  ASSERT_TRUE(live.deposit(live.account_address("consumer"),
+                           *terms_.consumer_deposit.times(Amount(4)), reference("more")));
+  market->rest_ms(30'000);
+  EXPECT_EQ(live.chains().status(*id)->entry.state, ChainState::kFinished);
+}
+
+TEST_F(MoneyChains, OnTheBalanceOfOneOnlyOneIsMadeAndItIsNotPaidOut) {
+  auto market = open(36, 0.3, [](DemoTerms& terms) {
+    terms.consumer_deposit = terms.gateway.price;
+  });
+  prepare_letters(*market);
+  add(*market, "a");
+  gateway::Gateway& live = market->gateway();
+  std::vector<core::Digest> made;
+  int refused = 0;
+  for (int i = 0; i < 64; ++i) {
+    gateway::ChainRequest request = letters(1, {}, 0);
+    request.key = std::to_string(i);
+    live.chains().create(std::move(request), [&](const core::Result<ChainStatus>& status) {
+      if (status) return made.push_back(status->entry.id);
+      EXPECT_EQ(status.error().code, core::ErrorCode::kResourceExhausted);
+      EXPECT_NE(status.error().message.find("can't pay"), std::string::npos);
+      ++refused;
+    });
+  }
+  EXPECT_EQ(refused, 63);
+  const auto paid_out = live.withdraw("consumer", terms_.gateway.price);
+  ASSERT_FALSE(paid_out);
+  EXPECT_EQ(paid_out.error().code, core::ErrorCode::kFailedPrecondition);
+  market->rest_ms(10'000);
+  ASSERT_EQ(made.size(), 1u);
+  EXPECT_EQ(live.chains().status(made[0])->entry.state, ChainState::kFinished);
 }
 
 TEST_F(MoneyChains, ACrashAtAnyWriteOfEitherSideLeadsToTheSameState) {

@@ -28,6 +28,8 @@ class Market {
   core::Result<void> start_gateway();
   /// The gateway is gone, as after kill -9; its store stays.
   void kill_gateway();
+  /// From the next start on.
+  void set_price(const protocol::Amount& price) { config_.money.price = price; }
   /// The gateway's next life ends at this write.
   void break_gateway_at(std::uint64_t write, store::testing::Fault fault);
 

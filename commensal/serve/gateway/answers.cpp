@@ -35,16 +35,14 @@ Result<Order> Answers::order_for(InferRequest& request) {
 }
 
 /// That it can be paid for, and what it may win too.
-Result<void> Answers::admit(const std::string& account) const {
+Result<void> Answers::admit(const std::string& account) {
   COMMENSAL_TRY(world_.lottery.cover());
-  const auto found = unpaid_.find(account);
-  return world_.till.afford(account, (found == unpaid_.end() ? 0 : found->second) + 1);
+  return world_.till.reserve(account, 1);
 }
 
 void Answers::submit(InferRequest request, InferDone done) {
   auto order = order_for(request);
   if (!order) return done(tl::unexpected(order.error()));
-  ++unpaid_[request.account.name];
   Waiting waiting{request.account.name, order->model, std::move(done), {}};
   waiting_.emplace(world_.dispatcher.submit(*std::move(order)), std::move(waiting));
 }
@@ -74,7 +72,7 @@ void Answers::end(Waiting& waiting, Result<InferResponse> response) {
   if (waiting.replaces) {
     return world_.events.push(event::Replaced{*waiting.replaces, response.has_value()});
   }
-  if (--unpaid_[waiting.account] == 0) unpaid_.erase(waiting.account);
+  if (!response) world_.till.release(waiting.account, 1);
   waiting.done(std::move(response));
 }
 
@@ -106,13 +104,14 @@ void Answers::flush() {
   if (records_.empty()) return;
   std::vector<ReceiptRecord> records = std::exchange(records_, {});
   std::vector<Ready> ready = std::exchange(ready_, {});
-  const Result<void> saved = world_.till.keep(records);
+  const Result<Till::Outcomes> saved = world_.till.keep(records);
   world_.events.report(saved);
   for (std::size_t i = 0; i < records.size(); ++i) {
-    if (saved) {
+    const Result<void> outcome = saved ? (*saved)[i] : tl::unexpected(saved.error());
+    if (outcome) {
       settle(records[i], ready[i]);
     } else {
-      end(ready[i].waiting, tl::unexpected(saved.error()));
+      end(ready[i].waiting, tl::unexpected(outcome.error()));
     }
   }
 }

@@ -68,7 +68,7 @@ class Answers {
   };
 
   core::Result<Order> order_for(InferRequest& request);
-  core::Result<void> admit(const std::string& account) const;
+  core::Result<void> admit(const std::string& account);
   void end(Waiting& waiting, core::Result<InferResponse> response);
   ReceiptRecord record_of(const Waiting& waiting, Answer& answer);
   void settle(ReceiptRecord& record, Ready& ready);
@@ -76,7 +76,6 @@ class Answers {
 
   World world_;
   std::map<OrderId, Waiting> waiting_;
-  std::map<std::string, std::uint64_t> unpaid_;  // requests under way, by account
   // Of the same answers:
   std::vector<ReceiptRecord> records_;
   std::vector<Ready> ready_;

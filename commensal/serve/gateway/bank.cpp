@@ -8,6 +8,23 @@ namespace commensal::gateway {
 using ledger::AccountKind;
 using protocol::Amount;
 
+namespace {
+
+/// How often `price` goes into `amount`, at most `most` times.
+std::uint64_t times_within(const Amount& amount, const Amount& price, std::uint64_t most) {
+  std::uint64_t low = 0, high = most;
+  while (low < high) {
+    const std::uint64_t middle = high - (high - low) / 2;
+    const auto sum = price.times(Amount(middle));
+    const bool fits = sum && *sum <= amount;
+    low = fits ? middle : low;
+    high = fits ? high : middle - 1;
+  }
+  return low;
+}
+
+}  // namespace
+
 core::Result<void> Bank::open() {
   COMMENSAL_ASSIGN(auto book, ledger::Book::open(store_, signatures_));
   book_.emplace(std::move(book));
@@ -47,10 +64,15 @@ core::Result<ledger::Entry> Bank::relay(const ledger::Transaction& transaction) 
   return book_->stage(transaction, clock_.wall_ms());
 }
 
-bool Bank::can_pay(const std::string& account, const Amount& amount) const {
+/// Each debit is paid by one of the two balances, credit first.
+bool Bank::can_pay(const std::string& account, const Amount& price, std::uint64_t times,
+                   const Amount& spare) const {
   const crypto::Address payer = address_of(account);
-  return state().balance(payer, AccountKind::kAvailable) >= amount ||
-         state().balance(payer, AccountKind::kCredit) >= amount;
+  const auto left = state().balance(payer, AccountKind::kAvailable).minus(spare);
+  if (!left) return false;
+  const std::uint64_t by_credit =
+      times_within(state().balance(payer, AccountKind::kCredit), price, times);
+  return by_credit + times_within(*left, price, times) >= times;
 }
 
 core::Result<void> Bank::debit(const std::string& account, const Amount& amount,

@@ -52,8 +52,10 @@ class Bank {
                            const crypto::Address& provider, const core::Digest& request);
   /// What an account has leaves the ledger. Errors: as submit.
   core::Result<void> withdraw(const std::string& account, const protocol::Amount& amount);
-  /// Whether an account can pay `amount`.
-  bool can_pay(const std::string& account, const protocol::Amount& amount) const;
+  /// Whether an account can pay `price` so many times over (debit()), also without `spare` of what
+  /// it has available. Precondition: the price is not 0.
+  bool can_pay(const std::string& account, const protocol::Amount& price, std::uint64_t times,
+               const protocol::Amount& spare = {}) const;
 
   core::Result<void> commit();
   /// Runs `change`, then writes what it submitted and what it applied to the store in one batch.

@@ -47,8 +47,8 @@ const LinkAudits& Chains::audits(const core::Digest& chain) const {
   return found == audits_.end() ? kNone : found->second;
 }
 
-/// There is room for one more, and what it may win is there.
-Result<void> Chains::admit() const {
+/// There is room for one more, what it may win is there, and what it costs, which is set aside.
+Result<void> Chains::admit(const ChainRequest& request) {
   if (live_.size() + creating_.size() >= limits::kChainsLiveMax) {
     return core::fail(ErrorCode::kResourceExhausted, "{} chains are running, at most {} at a time",
                       live_.size(), limits::kChainsLiveMax);
@@ -57,7 +57,8 @@ Result<void> Chains::admit() const {
     return core::fail(ErrorCode::kResourceExhausted, "the gateway keeps {} chains, its limit",
                       book_.entries().size());
   }
-  return world_.lottery.cover();
+  COMMENSAL_TRY(world_.lottery.cover());
+  return world_.till.reserve(request.account.name, request.steps);
 }
 
 void Chains::create(ChainRequest request, Created done) {
@@ -67,17 +68,22 @@ void Chains::create(ChainRequest request, Created done) {
   }
   auto made = plan_chain(std::move(request), world_.hub);
   if (!made) return done(tl::unexpected(made.error()));
-  if (const auto admitted = admit(); !admitted) return done(tl::unexpected(admitted.error()));
   const auto plan = std::make_shared<const ChainPlan>(*std::move(made));
   const std::pair name(plan->request.account.name, plan->request.key);
-  if (!plan->request.key.empty() && !creating_.insert(name).second) {
+  if (!plan->request.key.empty() && creating_.contains(name)) {
     return done(core::fail(ErrorCode::kUnavailable, "this chain is being made: ask again"));
   }
+  if (const auto admitted = admit(plan->request); !admitted) {
+    return done(tl::unexpected(admitted.error()));
+  }
+  if (!plan->request.key.empty()) creating_.insert(name);
   with_graph(plan->order.model.content,
              [this, plan, name, done = std::move(done)](Result<GraphPtr> graph) {
                creating_.erase(name);
-               if (!graph) return done(tl::unexpected(graph.error()));
-               done(begin(*plan, *graph));
+               auto begun = graph ? begin(*plan, *graph)
+                                  : Result<ChainStatus>(tl::unexpected(graph.error()));
+               if (!begun) world_.till.release(name.first, plan->request.steps);
+               done(std::move(begun));
              });
 }
 
@@ -143,6 +149,7 @@ Result<ChainStatus> Chains::begin(const ChainPlan& plan, const GraphPtr& graph) 
     return book_.put(entry);
   }));
   live->entry = entry;
+  live->reserved = entry.steps;
   live_.emplace(entry.id, live);
   start(*live);
   return status_of(entry);
@@ -151,6 +158,8 @@ Result<ChainStatus> Chains::begin(const ChainPlan& plan, const GraphPtr& graph) 
 void Chains::load(const ChainEntry& entry) {
   auto live = std::make_shared<Live>();
   live->entry = entry;
+  live->reserved = entry.steps - std::min(entry.steps, status_of(entry).links);
+  world_.till.reserve_again(entry.account, live->reserved);
   live_.emplace(entry.id, live);
   with_graph(entry.content, [this, live](Result<GraphPtr> graph) {
     if (!graph) return fail(*live, ChainState::kFailed, graph.error().message);

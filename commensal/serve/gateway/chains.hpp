@@ -93,14 +93,15 @@ class Chains {
     LinkId link = 0;                           // of kStarting and later
     Phase phase = Phase::kAway;
     std::uint64_t words = 0;  // said so far: a deadline counts for its own only
-    std::string hindrance;    // why it waits, though its provider is there
+    std::uint64_t reserved = 0;  // steps that are not paid yet (Till)
+    std::string hindrance;       // why it waits, though its provider is there
   };
   using LivePtr = std::shared_ptr<Live>;
   struct Waiter {
     core::Digest chain{};
     std::function<void()> then;
   };
-  core::Result<void> admit() const;
+  core::Result<void> admit(const ChainRequest& request);
   core::Result<crypto::Address> choose_provider(const ModelVersion& model) const;
   core::Result<ChainStatus> begin(const ChainPlan& plan,
                                   const std::shared_ptr<const graph::Graph>& graph);
@@ -127,7 +128,9 @@ class Chains {
   void fail(Live& live, ChainState state, const std::string& why);
   void finish(Live& live);
   void commit(LinkId link, const rpc::Commit::Item& item);
-  core::Result<ReceiptRecord> keep_delivery(Live& live, const rpc::Deliver& message);
+  /// Nothing where it cannot be paid: it is asked for again, later.
+  core::Result<std::optional<ReceiptRecord>> keep_delivery(Live& live,
+                                                           const rpc::Deliver& message);
   void close(const ChainEntry& entry);
   void wake(const core::Digest& chain);
   /// What the next link may cost and win is there.

@@ -158,7 +158,10 @@ void Chains::commit(LinkId link, const rpc::Commit::Item& item) {
 
 /// The delivered link, its receipt, what it costs and whether its audit was drawn are on disk
 /// together. It is drawn after the commitment was signed: the provider cannot know.
-Result<ReceiptRecord> Chains::keep_delivery(Live& live, const rpc::Deliver& message) {
+Result<std::optional<ReceiptRecord>> Chains::keep_delivery(Live& live,
+                                                           const rpc::Deliver& message) {
+  COMMENSAL_ASSIGN(auto delivered,
+                   live.client->check({message.step, message.output_salt, message.outputs}));
   ReceiptRecord record;
   COMMENSAL_ASSIGN(record.receipt, live.client->receipt(message.step));
   record.account = live.entry.account;
@@ -170,9 +173,14 @@ Result<ReceiptRecord> Chains::keep_delivery(Live& live, const rpc::Deliver& mess
   const bool is_drawn = is_first || world_.rng.next_unit() < live.entry.audit_probability;
   record.audit = is_drawn ? AuditState::kDrawn : AuditState::kNotDrawn;
   std::vector<ReceiptRecord> records = {std::move(record)};
-  COMMENSAL_TRY(world_.till.keep(records, [&] {
-    return live.client->on_deliver({message.step, message.output_salt, message.outputs});
+  COMMENSAL_ASSIGN(const auto outcomes, world_.till.keep(records, [&] {
+    return live.client->keep(std::move(delivered));
   }));
+  if (!outcomes[0]) {
+    again(live, outcomes[0].error());
+    return std::nullopt;
+  }
+  --live.reserved;
   return std::move(records[0]);
 }
 
@@ -181,12 +189,13 @@ void Chains::on_deliver(LinkId link, const rpc::Deliver& message) {
   if (live == nullptr || live->phase != Phase::kAsked) return;
   auto kept = keep_delivery(*live, message);
   if (!kept) return fail(*live, ChainState::kFailed, kept.error().message);
+  if (!*kept) return;
   if (Roster::Peer* const peer = world_.roster.at(link)) {
     ++peer->served;
     peer->cached.insert(live->entry.content);
   }
-  count(*kept);
-  world_.events.push(event::Delivered{*std::move(kept)});
+  count(**kept);
+  world_.events.push(event::Delivered{**std::move(kept)});
   if (live->client->is_finished()) return finish(*live);
   ask(*live);
   wake(message.job);
@@ -212,13 +221,16 @@ void Chains::again(Live& live, const core::Error& why) {
 
 Result<void> Chains::afford(const Live& live) const {
   COMMENSAL_TRY(world_.lottery.cover());
-  return world_.till.afford(live.entry.account, 1);
+  return world_.till.afford(live.entry.account);
 }
 
 /// Its end, whatever it was.
 void Chains::close(const ChainEntry& entry) {
   world_.events.report(book_.put(entry));
-  live_.erase(entry.id);
+  if (const auto live = live_.find(entry.id); live != live_.end()) {
+    world_.till.release(entry.account, live->second->reserved);
+    live_.erase(live);
+  }
   wake(entry.id);
 }
 

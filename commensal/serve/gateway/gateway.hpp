@@ -109,7 +109,8 @@ class Gateway final : public rpc::GatewayPort {
   core::Result<void> fund(ledger::AccountKind into, const protocol::Amount& amount);
   /// Free credit out of the pool, to spend on requests only.
   core::Result<void> grant(const crypto::Address& owner, const protocol::Amount& amount);
-  /// What an account of this gateway has left is paid out: it leaves the ledger.
+  /// What an account of this gateway has left is paid out: it leaves the ledger. Errors:
+  /// kFailedPrecondition (it is set aside for what is under way), the ledger's.
   core::Result<void> withdraw(const std::string& account, const protocol::Amount& amount);
   /// A transaction that its sender has signed: a ledger::Transaction, encoded, about money of its
   /// own, of somebody who has some here. Durable when it returns. Errors: kInvalidArgument,

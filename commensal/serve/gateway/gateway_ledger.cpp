@@ -79,7 +79,7 @@ core::Result<void> Gateway::grant(const crypto::Address& owner, const protocol::
 }
 
 core::Result<void> Gateway::withdraw(const std::string& account, const protocol::Amount& amount) {
-  COMMENSAL_TRY(state_->bank.withdraw(account, amount));
+  COMMENSAL_TRY(state_->till.withdraw(account, amount));
   return state_->bank.commit();
 }
 

@@ -29,7 +29,7 @@ beacon::ReverseChain noise_chain(const core::Digest& key, std::uint64_t links) {
 ChainClient::ChainClient(const World& world, ChainRecord record, const core::Digest& job_id)
     : world_(world), record_(std::move(record)), job_id_(job_id), rows_(world.store, job_id) {}
 
-Result<void> ChainClient::check() {
+Result<void> ChainClient::check_record() {
   const protocol::Job& job = record_.job;
   COMMENSAL_TRY(job.validity());
   if (job.client != world_.key.address()) {
@@ -48,7 +48,7 @@ Result<void> ChainClient::check() {
 
 Result<ChainClient> ChainClient::start(const World& world, const ChainRecord& record) {
   ChainClient made(world, record, protocol::job_id(record.job));
-  COMMENSAL_TRY(made.check());
+  COMMENSAL_TRY(made.check_record());
   COMMENSAL_TRY(made.rows_.put(record));
   return made;
 }
@@ -56,7 +56,7 @@ Result<ChainClient> ChainClient::start(const World& world, const ChainRecord& re
 Result<ChainClient> ChainClient::load(const World& world, const core::Digest& job_id) {
   COMMENSAL_ASSIGN(ChainRecord record, ChainRows(world.store, job_id).chain());
   ChainClient made(world, std::move(record), job_id);
-  COMMENSAL_TRY(made.check());
+  COMMENSAL_TRY(made.check_record());
   COMMENSAL_ASSIGN(const std::uint64_t step, made.rows_.last());
   if (step == 0) return made;
   COMMENSAL_ASSIGN(LinkRecord last, made.rows_.link(step));
@@ -130,27 +130,36 @@ Result<Countersign> ChainClient::on_commit(const Commit& message) {
   return *pending();
 }
 
-Result<void> ChainClient::on_deliver(const Deliver& message) {
+Result<ChainClient::Delivery> ChainClient::check(const Deliver& message) const {
   if (!pending() || message.step != last_.step) {
     return fail(ErrorCode::kFailedPrecondition, "a delivery of link {} that is not awaited",
                 message.step);
   }
   const graph::Graph& graph = *world_.graph;
-  Values outputs;
-  for (const auto& item : message.outputs) outputs.push_back(item.value);
-  COMMENSAL_TRY(check_outputs(graph, outputs));
+  Delivery made;
+  for (const auto& item : message.outputs) made.outputs.push_back(item.value);
+  COMMENSAL_TRY(check_outputs(graph, made.outputs));
   receipt::Step step = *step_;
-  COMMENSAL_TRY(step.deliver(outputs_root(graph, outputs), message.output_salt));
-  COMMENSAL_TRY(check_state(record_.job, graph, message.step, outputs));
-  LinkRecord link = last_;
-  link.phase = LinkPhase::kDelivered;
-  link.output_salt = message.output_salt;
-  link.outputs = receipt::name_tensors(graph, graph.outputs, outputs);
-  COMMENSAL_TRY(rows_.put(link));
+  COMMENSAL_TRY(step.deliver(outputs_root(graph, made.outputs), message.output_salt));
+  COMMENSAL_TRY(check_state(record_.job, graph, message.step, made.outputs));
+  made.link = last_;
+  made.link.phase = LinkPhase::kDelivered;
+  made.link.output_salt = message.output_salt;
+  made.link.outputs = receipt::name_tensors(graph, graph.outputs, made.outputs);
+  return made;
+}
+
+Result<void> ChainClient::keep(Delivery delivery) {
+  COMMENSAL_TRY(rows_.put(delivery.link));
   step_.reset();
-  last_ = std::move(link);
-  outputs_ = std::move(outputs);
+  last_ = std::move(delivery.link);
+  outputs_ = std::move(delivery.outputs);
   return {};
+}
+
+Result<void> ChainClient::on_deliver(const Deliver& message) {
+  COMMENSAL_ASSIGN(Delivery delivery, check(message));
+  return keep(std::move(delivery));
 }
 
 Result<LinkAudit> audit_of(core::Store& store, const core::Digest& job_id, std::uint64_t step) {

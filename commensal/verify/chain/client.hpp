@@ -57,6 +57,16 @@ class ChainClient {
   /// Errors: kFailedPrecondition, kDataLoss, kInvalidArgument, the store's.
   core::Result<void> on_deliver(const Deliver& message);
 
+  // The same in two parts, for who pays in between:
+  struct Delivery {
+    LinkRecord link;
+    Values outputs;
+  };
+  /// Changes nothing. Errors: as on_deliver(), but not the store's.
+  core::Result<Delivery> check(const Deliver& message) const;
+  /// Precondition: the last check() gave it. Errors: the store's.
+  core::Result<void> keep(Delivery delivery);
+
   const protocol::Job& job() const { return record_.job; }
   const ChainRecord& record() const { return record_; }
   const core::Digest& job_id() const { return job_id_; }
@@ -71,7 +81,7 @@ class ChainClient {
 
  private:
   ChainClient(const World& world, ChainRecord record, const core::Digest& job_id);
-  core::Result<void> check();
+  core::Result<void> check_record();
   core::Result<void> resume(LinkRecord last);
 
   World world_;
