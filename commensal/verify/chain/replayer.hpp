@@ -4,6 +4,7 @@
 #include <commensal/base/core/file.hpp>
 #include <commensal/base/core/recently_used.hpp>
 #include <commensal/verify/chain/link.hpp>
+#include <commensal/verify/chain/loaded.hpp>
 
 namespace commensal::chain {
 
@@ -20,10 +21,6 @@ class Replayer {
     receipt::ModelRoots roots;
     std::vector<protocol::Feed> feeds;
     bool operator==(const Key&) const = default;
-  };
-  struct Loaded {
-    receipt::ModelRoots roots;
-    noise::NoisySession session;
   };
   core::Result<Loaded*> loaded(const protocol::Job& job, const core::Path& model);
 
