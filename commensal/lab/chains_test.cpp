@@ -173,6 +173,73 @@ TEST_F(MoneyChains, OnTheBalanceOfOneOnlyOneIsMadeAndItIsNotPaidOut) {
   EXPECT_EQ(live.chains().status(made[0])->entry.state, ChainState::kFinished);
 }
 
+TEST_F(MoneyChains, TheOldestThatAreOverMakeRoomWithTheirReceipts) {
+  chains_kept_max_ = 2;
+  auto market = open(37, 0.3);
+  prepare_letters(*market);
+  add(*market, "a");
+  std::vector<ChainStatus> made;
+  for (int i = 0; i < 5; ++i) {
+    gateway::ChainRequest request = letters(3, {}, 0.5);
+    request.key = std::to_string(i);
+    made.push_back(drive(*market, request));
+    EXPECT_EQ(made.back().entry.state, ChainState::kFinished) << made.back().entry.reason;
+    market->rest_ms(60'000);  // all tickets are decided
+  }
+  gateway::Gateway& live = market->gateway();
+  EXPECT_EQ(live.chains().list("", 9).size(), 2u);
+  EXPECT_EQ(live.chains().status(made[0].entry.id).error().code, core::ErrorCode::kNotFound);
+  EXPECT_FALSE(live.chains().link(made[0].entry.id, 1));
+  EXPECT_TRUE(live.chains().link(made[4].entry.id, 1));
+  EXPECT_EQ(live.receipts().select([](const auto&) { return true; })->size(), 6u);
+  market->kill_gateway();
+  ASSERT_TRUE(market->start_gateway());
+  EXPECT_EQ(market->gateway().chains().list("", 9).size(), 2u);
+}
+
+TEST_F(MoneyChains, AStepInHandCountsWhereTheNextJobIsPlaced) {
+  auto market = open(39, 0.3);
+  prepare_letters(*market);
+  add(*market, "a");
+  std::optional<core::Digest> id;
+  market->gateway().chains().create(letters(40, {}, 0), [&](core::Result<ChainStatus> status) {
+    ASSERT_TRUE(status) << status.error().message;
+    id = status->entry.id;
+  });
+  std::uint32_t most = 0;
+  for (int i = 0; i < 2'000; ++i) {
+    market->rest_ms(1);
+    most = std::max(most, market->gateway().providers()[0].queued);
+  }
+  EXPECT_EQ(most, 1u);
+  market->rest_ms(10'000);
+  EXPECT_EQ(market->gateway().chains().status(*id)->entry.state, ChainState::kFinished);
+  EXPECT_EQ(market->gateway().providers()[0].queued, 0u);
+}
+
+TEST_F(MoneyChains, ARunningChainMakesNoRoom) {
+  chains_kept_max_ = 1;
+  auto market = open(38, 0.3);
+  prepare_letters(*market);
+  add(*market, "a");
+  gateway::ChainRequest request = letters(200, 16, 0);
+  std::optional<core::Digest> running;
+  market->gateway().chains().create(request, [&](const core::Result<ChainStatus>& status) {
+    ASSERT_TRUE(status) << status.error().message;
+    running = status->entry.id;
+  });
+  while (!running) market->rest_ms(1);
+  request.key = "two";
+  std::string refused;
+  market->gateway().chains().create(request, [&](const core::Result<ChainStatus>& status) {
+    ASSERT_FALSE(status);
+    refused = status.error().message;
+  });
+  for (int i = 0; i < 100 && refused.empty(); ++i) market->rest_ms(1);
+  EXPECT_EQ(refused, "1 chains are kept, at most 1, and none of them is over");
+  EXPECT_TRUE(market->gateway().chains().status(*running));
+}
+
 TEST_F(MoneyChains, ACrashAtAnyWriteOfEitherSideLeadsToTheSameState) {
   const gateway::ChainRequest request = letters(5, {}, 0.3);
   core::Digest expected{};

@@ -50,6 +50,7 @@ TEST_F(MoneyTrip, WhoHasNoMoneyNoStakeOrNoEscrowIsToldSo) {
   ASSERT_FALSE(refused);
   EXPECT_NE(refused.error().message.find("escrow"), std::string::npos) << refused.error().message;
   gateway::Gateway& live = market->gateway();
+  EXPECT_EQ(live.why_not_ready(nullptr), refused.error().message);
   ASSERT_TRUE(live.deposit(live.address(), terms_.gateway_escrow, reference("gateway")));
   ASSERT_TRUE(live.fund(AccountKind::kEscrow, terms_.gateway_escrow));
   refused = market->infer("digits", picture(0), 1'000);
@@ -62,6 +63,9 @@ TEST_F(MoneyTrip, WhoHasNoMoneyNoStakeOrNoEscrowIsToldSo) {
   ASSERT_FALSE(refused);
   EXPECT_NE(refused.error().message.find("has a stake of 0, 1000000 are wanted"), std::string::npos)
       << refused.error().message;
+  const auto model = live.hub().find(nullptr, "consumer/digits", 0);
+  ASSERT_TRUE(model) << model.error().message;
+  EXPECT_EQ(live.why_not_ready(&*model), refused.error().message);
 }
 
 TEST_F(MoneyTrip, AProviderHasOnlyItsOwnAffairsBooked) {

@@ -66,8 +66,10 @@ TEST_F(HttpApi, DescribesServerAndModels) {
 }
 
 TEST_F(HttpApi, SaysWhyNothingIsReady) {
-  const std::string reason = "no provider is connected";
-  EXPECT_EQ(anyone_.ready().error().message, reason);
+  const std::string reason =
+      "no provider for 'alice/digits': none has ever connected to this gateway";
+  EXPECT_EQ(anyone_.ready().error().message,
+            "no provider for 'any model': none has ever connected to this gateway");
   EXPECT_EQ(anyone_.get_json("/v2/models/alice/digits/ready").error().code,
             ErrorCode::kUnavailable);
   const auto answer = alice_.infer("alice/digits", 0, picture(0));
@@ -184,7 +186,7 @@ TEST_F(HttpApi, PushesAndHidesModels) {
   const auto refused = bob_.infer("bob/secret", 0, picture(0));
   EXPECT_EQ(refused.error().code, ErrorCode::kUnavailable) << refused.error().message;
   EXPECT_EQ(bob_.get_json("/v2/models/bob/secret/ready").error().message,
-            "no provider that the model's owner allows is connected");
+            refused.error().message);
 }
 
 TEST_F(HttpApi, RefusesPushesThatMayNotBe) {

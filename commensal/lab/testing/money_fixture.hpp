@@ -27,6 +27,7 @@ class MoneyTrip : public ::testing::Test {
     gateway::GatewayConfig config;
     config.audit_probability = audit_probability_;
     config.money = terms_.gateway;
+    config.chains_kept_max = chains_kept_max_;
     const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
     auto market = std::make_unique<Market>(seed, scratch(test->name()), config, terms_.provider);
     EXPECT_TRUE(market->start_gateway());
@@ -72,6 +73,7 @@ class MoneyTrip : public ::testing::Test {
 
   DemoTerms terms_;
   double audit_probability_ = 0;  // of what open() opens
+  std::size_t chains_kept_max_ = limits::kChainsKeptMax;
 };
 
 }  // namespace commensal::lab::testing

@@ -82,6 +82,17 @@ const ChainEntry* ChainBook::find(const std::string& account, const std::string&
   return found == keys_.end() ? nullptr : find(found->second);
 }
 
+core::Store::Write ChainBook::removal(const core::Digest& chain) {
+  return {std::string(kChains), {chain.begin(), chain.end()}, std::nullopt};
+}
+
+void ChainBook::forget(const core::Digest& chain) {
+  const auto found = entries_.find(chain);
+  if (found == entries_.end()) return;
+  keys_.erase({found->second.account, found->second.key});
+  entries_.erase(found);
+}
+
 Result<void> ChainBook::put(const ChainEntry& entry) {
   COMMENSAL_TRY(
       store_.apply({{std::string(kChains), {entry.id.begin(), entry.id.end()}, encode(entry)}}));

@@ -48,6 +48,9 @@ class ChainBook {
   const ChainEntry* find(const std::string& account, const std::string& key) const;
   /// Durable when it returns, or with the store's hold. Errors: the store's.
   core::Result<void> put(const ChainEntry& entry);
+  /// What takes the entry off the disk; then forget() it.
+  static core::Store::Write removal(const core::Digest& chain);
+  void forget(const core::Digest& chain);
 
  private:
   core::Store& store_;

@@ -4,6 +4,8 @@
 #include <commensal/compute/graph/onnx/import.hpp>
 #include <commensal/serve/gateway/chains.hpp>
 #include <commensal/serve/gateway/router.hpp>
+#include <commensal/trade/pay/ticket/undecided.hpp>
+#include <commensal/verify/chain/retention.hpp>
 #include <commensal/verify/noise/targets.hpp>
 
 namespace commensal::gateway {
@@ -52,10 +54,6 @@ Result<void> Chains::admit(const ChainRequest& request) {
   if (live_.size() + creating_.size() >= limits::kChainsLiveMax) {
     return core::fail(ErrorCode::kResourceExhausted, "{} chains are running, at most {} at a time",
                       live_.size(), limits::kChainsLiveMax);
-  }
-  if (book_.entries().size() >= limits::kChainsKeptMax) {
-    return core::fail(ErrorCode::kResourceExhausted, "the gateway keeps {} chains, its limit",
-                      book_.entries().size());
   }
   COMMENSAL_TRY(world_.lottery.cover());
   return world_.till.reserve(request.account.name, request.steps);
@@ -122,6 +120,28 @@ Result<crypto::Address> Chains::choose_provider(const ModelVersion& model) const
   return candidates[chosen].address;
 }
 
+/// What is over goes with its steps' receipts, unless a ticket or an audit of it is undecided.
+Result<void> Chains::make_room() {
+  std::optional<std::set<core::Digest>> undecided;  // looked for at the bound only
+  chain::Retention retention;
+  retention.kept_max = world_.kept_max;
+  retention.may_go = [&](const core::Digest& chain) {
+    if (!undecided) undecided = ticket::undecided_jobs(world_.lottery.tickets());
+    return !live_.contains(chain) && audits(chain).open.empty() && !undecided->contains(chain);
+  };
+  retention.forget = [&](const core::Digest& chain) -> Result<core::Store::Batch> {
+    COMMENSAL_TRY(world_.book.drop_steps(chain));
+    return core::Store::Batch{ChainBook::removal(chain)};
+  };
+  COMMENSAL_ASSIGN(const auto gone, chain::make_room(world_.store, 1, retention));
+  for (const core::Digest& chain : gone) {
+    book_.forget(chain);
+    audits_.erase(chain);
+    wake(chain);
+  }
+  return {};
+}
+
 Result<ChainStatus> Chains::begin(const ChainPlan& plan, const GraphPtr& graph) {
   COMMENSAL_TRY(noise::check_feeds(*graph, plan.feeds));
   const ModelVersion& model = plan.order.model;
@@ -141,6 +161,7 @@ Result<ChainStatus> Chains::begin(const ChainPlan& plan, const GraphPtr& graph) 
                                         world_.key.address(), provider, world_.auditor);
   world_.lottery.stamp(record.job);
   COMMENSAL_TRY(record.job.validity());
+  COMMENSAL_TRY(make_room());
   entry.id = protocol::job_id(record.job);
   auto live = std::make_shared<Live>();
   COMMENSAL_TRY(world_.store.together([&]() -> Result<void> {

@@ -48,6 +48,7 @@ class Chains {
     Till& till;
     EventQueue& events;
     std::int64_t silence_ms_max = 0;
+    std::size_t kept_max = limits::kChainsKeptMax;  // the oldest that are over make room
   };
   explicit Chains(const World& world);
 
@@ -102,6 +103,7 @@ class Chains {
     std::function<void()> then;
   };
   core::Result<void> admit(const ChainRequest& request);
+  core::Result<void> make_room();
   core::Result<crypto::Address> choose_provider(const ModelVersion& model) const;
   core::Result<ChainStatus> begin(const ChainPlan& plan,
                                   const std::shared_ptr<const graph::Graph>& graph);
@@ -118,6 +120,8 @@ class Chains {
   std::vector<LivePtr> chains_of(const crypto::Address& provider) const;
   /// The live chain that this stream may speak of.
   Live* at(LinkId link, const core::Digest& chain);
+  /// What is asked of a provider counts where the next job is placed.
+  void set_phase(Live& live, Phase phase);
   static bool is_paused(Live& live, const Roster::Peer& peer);
   void start(Live& live);
   void ask(Live& live);

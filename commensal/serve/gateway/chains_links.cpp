@@ -45,12 +45,19 @@ void Chains::on_resume(const crypto::Address& provider) {
 
 void Chains::on_close(LinkId link) {
   for (const auto& [id, live] : live_) {
-    if (live->link == link) live->phase = Phase::kAway;
+    if (live->link == link) set_phase(*live, Phase::kAway);
   }
 }
 
 void Chains::on_banned(const crypto::Address& provider, const std::string& why) {
   for (const LivePtr& live : chains_of(provider)) fail(*live, ChainState::kFailed, why);
+}
+
+void Chains::set_phase(Live& live, Phase phase) {
+  Roster::Peer* const peer = world_.roster.at(live.link);
+  if (peer != nullptr && live.phase == Phase::kAsked && peer->in_flight > 0) --peer->in_flight;
+  if (peer != nullptr && phase == Phase::kAsked) ++peer->in_flight;
+  live.phase = phase;
 }
 
 /// Nothing new is asked of a provider that pauses; on_resume() goes on.
@@ -67,8 +74,8 @@ void Chains::start(Live& live) {
     return fail(live, ChainState::kFailed, fmt::format("its provider is banned: {}", peer->banned));
   }
   if (peer->link == nullptr || is_paused(live, *peer)) return;
+  set_phase(live, Phase::kStarting);
   live.link = peer->link_id;
-  live.phase = Phase::kStarting;
   world_.roster.grant(live.link, live.entry.content);
   const chain::ChainRecord& record = live.client->record();
   say(live, rpc::Offer{record.job, live.entry.content, record.input_salt, record.inputs});
@@ -113,13 +120,13 @@ void Chains::on_ready(LinkId link, const rpc::Ready& message) {
 
 /// The next word about the next link, unless too many links wait for their audits.
 void Chains::ask(Live& live) {
-  live.phase = Phase::kReady;
+  set_phase(live, Phase::kReady);
   ++live.words;
   if (audits(live.entry.id).open.size() >= limits::kLinkAuditsOpenMax) return;
   const Roster::Peer* const peer = world_.roster.at(live.link);
   if (peer != nullptr && is_paused(live, *peer)) return;
   if (const auto pending = live.client->pending()) {
-    live.phase = Phase::kAsked;
+    set_phase(live, Phase::kAsked);
     return say(live, rpc::Countersign{{{live.entry.id, pending->step, pending->signature}}});
   }
   if (const auto afforded = afford(live); !afforded) {
@@ -127,7 +134,7 @@ void Chains::ask(Live& live) {
     return retry_later(live);
   }
   live.hindrance.clear();
-  live.phase = Phase::kAsked;
+  set_phase(live, Phase::kAsked);
   const auto begin = live.client->begin();
   if (!begin) return fail(live, ChainState::kFailed, begin.error().message);
   say(live, rpc::Begin{live.entry.id, begin->step, begin->value});
@@ -213,7 +220,7 @@ void Chains::on_refuse(LinkId link, const rpc::Refuse& message) {
 
 /// Later, from the beginning of a stream.
 void Chains::again(Live& live, const core::Error& why) {
-  live.phase = Phase::kAway;
+  set_phase(live, Phase::kAway);
   live.hindrance = why.message;
   ++live.words;
   retry_later(live);
@@ -228,6 +235,7 @@ Result<void> Chains::afford(const Live& live) const {
 void Chains::close(const ChainEntry& entry) {
   world_.events.report(book_.put(entry));
   if (const auto live = live_.find(entry.id); live != live_.end()) {
+    set_phase(*live->second, Phase::kAway);
     world_.till.release(entry.account, live->second->reserved);
     live_.erase(live);
   }

@@ -39,9 +39,16 @@ void Dispatcher::end(const Request& request, core::Result<Answer> answer) {
   events_.push(event::Answered{request.id, std::move(answer)});
 }
 
-std::vector<Candidate> Dispatcher::candidates(const Request& request) const {
-  const ModelVersion& model = request.order.model;
-  auto list = roster_.candidates(model, demand_.at(model.content), request.tried);
+std::string Dispatcher::why_not_placed(const ModelVersion& model) const {
+  if (const auto covered = lottery_.cover(); !covered) return covered.error().message;
+  const auto chosen = choose(candidates(model, {}), model.name);
+  return chosen ? "" : chosen.error().message;
+}
+
+std::vector<Candidate> Dispatcher::candidates(const ModelVersion& model,
+                                              const std::set<crypto::Address>& tried) const {
+  const auto demand = demand_.find(model.content);
+  auto list = roster_.candidates(model, demand == demand_.end() ? 0 : demand->second, tried);
   for (Candidate& one : list) {
     if (one.excluded.empty()) one.excluded = lottery_.reservation(one.address);
   }

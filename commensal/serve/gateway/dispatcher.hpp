@@ -32,6 +32,8 @@ class Dispatcher {
              Lottery& lottery, EventQueue& events, Config config);
 
   OrderId submit(Order order);
+  /// Why an order for the model would not be placed now, as submit() would end it; "" if it would.
+  std::string why_not_placed(const ModelVersion& model) const;
 
   /// Messages of providers; those about jobs that are not this dispatcher's are passed over.
   void on_commit(LinkId link, const rpc::Commit& message);
@@ -73,7 +75,11 @@ class Dispatcher {
   void forget(LinkId link, const core::Digest& job);
   void watch(const core::Digest& job);
   static bool may_be_silent(const Running& job, const Roster::Peer& peer);
-  std::vector<Candidate> candidates(const Request& request) const;
+  std::vector<Candidate> candidates(const ModelVersion& model,
+                                    const std::set<crypto::Address>& tried) const;
+  std::vector<Candidate> candidates(const Request& request) const {
+    return candidates(request.order.model, request.tried);
+  }
   void wait(std::unique_ptr<Request> request);
   void give_up(const Request& request);
   void begin_patience(Request& request);

@@ -93,7 +93,8 @@ class DispatcherOf : public ::testing::Test {
   Bank bank_{store_, clock_, key_, {}};
   Roster roster_{store_, rng_};
   EventQueue events_{loop_, [this](event::Any& event) { handle(event); }, [] {}};
-  Lottery lottery_{{store_, clock_, rng_, key_, bank_, roster_, events_}, {}};  // off
+  ticket::TicketBook tickets_{store_, clock_};
+  Lottery lottery_{{store_, clock_, rng_, key_, bank_, roster_, events_, tickets_}, {}};  // off
   Dispatcher dispatcher_{loop_, rng_, key_, roster_, lottery_, events_, {1'000, 1'000, 1, {}}};
   std::shared_ptr<Heard> heard_ = std::make_shared<Heard>();
   Roster::LinkId link_ = 0;

@@ -74,6 +74,12 @@ void Gateway::infer(InferRequest request, InferDone done) {
   state_->answers.submit(std::move(request), std::move(done));
 }
 
+std::string Gateway::why_not_ready(const ModelVersion* model) const {
+  ModelVersion any;
+  any.name = "any model";
+  return state_->dispatcher.why_not_placed(model != nullptr ? *model : any);
+}
+
 Accounts& Gateway::accounts() { return state_->accounts; }
 ModelHub& Gateway::hub() { return state_->hub; }
 Chains& Gateway::chains() { return state_->chains; }

@@ -33,6 +33,7 @@ struct GatewayConfig {
   std::int64_t silence_ms_max = 10'000;  // a provider that holds a task longer loses it
   std::int64_t pause_ms_max = 60'000;    // a request waits, in all, for providers that pause
   int tries_max = 3;                     // providers tried for one request
+  std::size_t chains_kept_max = limits::kChainsKeptMax;  // the oldest that are over make room
   MoneyConfig money;
 };
 
@@ -80,6 +81,9 @@ class Gateway final : public rpc::GatewayPort {
   /// reason, or none that did not pause all the while; the escrow does not cover the tickets),
   /// kResourceExhausted (queues full, or the account can't pay the price).
   void infer(InferRequest request, InferDone done);
+  /// Why infer() would find no provider for the model now, or for a public one where it is null;
+  /// "" if it would.
+  std::string why_not_ready(const ModelVersion* model) const;
 
   Accounts& accounts();
   ModelHub& hub();

@@ -21,7 +21,7 @@ core::Result<void> Gateway::State::resume() {
   COMMENSAL_TRY(chains.open());
   for (const ticket::Record& one : lottery.tickets().in(ticket::State::kOpened)) {
     const core::Digest receipt = protocol::receipt_id(one.body);
-    if (book.contains(receipt)) handle(event::AuditDue{receipt});
+    if (book.contains(receipt)) events.push(event::AuditDue{receipt});
   }
   COMMENSAL_ASSIGN(const auto drawn, book.select([](const ReceiptRecord& record) {
     return record.audit == AuditState::kDrawn || convicts(record.audit);

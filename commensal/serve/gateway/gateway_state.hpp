@@ -5,6 +5,7 @@
 #include <commensal/serve/gateway/auditor.hpp>
 #include <commensal/serve/gateway/consequences.hpp>
 #include <commensal/serve/gateway/gateway.hpp>
+#include <commensal/trade/pay/ticket/undecided.hpp>
 
 /// The inside of Gateway, for its own sources only: gateway.cpp is its face and what providers say,
 /// gateway_events.cpp what follows from what happens, gateway_ledger.cpp what people ask of the
@@ -27,6 +28,7 @@ struct Gateway::State {
   Roster roster;
   // Money.
   Bank bank;
+  ticket::TicketBook tickets;
   Lottery lottery;
   Winners winners;
   Till till;
@@ -55,8 +57,9 @@ struct Gateway::State {
         book(store),
         roster(store, w.rng),
         bank(store, w.clock, w.key, c.money.rules),
-        lottery({store, w.clock, w.rng, w.key, bank, roster, events}, c.money),
-        winners(w.clock, bank, roster, book, events, lottery),
+        tickets(store, w.clock, Lottery::book_config(c.money)),
+        lottery({store, w.clock, w.rng, w.key, bank, roster, events, tickets}, c.money),
+        winners(w.clock, bank, roster, book, events, lottery, tickets),
         till(book, bank, c.money.price),
         auditor_key(bank.auditor_key()),
         desk(loop, w.clock, events, {.floor = c.audit_probability}, c.audit_by_risk),
@@ -64,9 +67,13 @@ struct Gateway::State {
                    {c.silence_ms_max, c.pause_ms_max, c.tries_max, auditor_key.address()}),
         answers({w.clock, w.rng, hub, book, lottery, till, dispatcher, desk, observer, events}),
         chains({loop, w.clock, w.rng, store, w.key, auditor_key.address(), roster, hub, lottery,
-                book, till, events, c.silence_ms_max}),
+                book, till, events, c.silence_ms_max, c.chains_kept_max}),
         auditor({loop, w.clock, store, auditor_key, hub, book, events}),
-        consequences(loop, book, answers) {}
+        consequences(loop, book, answers) {
+    book.keep_while([this](const core::Digest& ticket) {
+      return ticket::is_undecided(tickets, ticket);
+    });
+  }
 
   core::Result<void> resume();
   void tick();

@@ -24,14 +24,16 @@ constexpr std::string_view kChain = "chain", kOwn = "own";
 Lottery::Lottery(const World& world, const MoneyConfig& config)
     : world_(world),
       config_(config),
-      address_(world_.key.address()),
-      tickets_(world_.store, world_.clock,
-               {.deadlines = {.opening_rounds_max = config.rules.opening_rounds}}) {}
+      address_(world_.key.address()) {}
+
+ticket::BookConfig Lottery::book_config(const MoneyConfig& config) {
+  return {.deadlines = {.opening_rounds_max = config.rules.opening_rounds}};
+}
 
 Result<void> Lottery::open() {
   if (!is_on()) return {};
   COMMENSAL_ASSIGN(threshold_, ticket::threshold_of(config_.win_probability));
-  COMMENSAL_TRY(tickets_.open());
+  COMMENSAL_TRY(world_.tickets.open());
   COMMENSAL_ASSIGN(auto chain, beacon::KeptChain::open(world_.store, std::string(kChain),
                                                        {kOwn.begin(), kOwn.end()}, world_.key,
                                                        world_.rng, config_.chain_depth));
@@ -91,7 +93,7 @@ std::string Lottery::reservation(const crypto::Address& provider) const {
 Result<void> Lottery::cover() const {
   if (!is_on()) return {};
   // Winners are binomial: six deviations beyond the mean once in a thousand million.
-  const double n = static_cast<double>(tickets_.awaited() + 1), p = config_.win_probability;
+  const double n = static_cast<double>(world_.tickets.awaited() + 1), p = config_.win_probability;
   const double most = std::min(n, std::ceil(n * p + 6 * std::sqrt(n * p * (1 - p)) + 1));
   COMMENSAL_ASSIGN(const Amount each, config_.face_value.plus(config_.rules.auditor_fee));
   COMMENSAL_ASSIGN(const Amount needed, each.times(Amount(static_cast<std::uint64_t>(most))));
@@ -134,8 +136,8 @@ Result<void> Lottery::owe(std::span<const protocol::Receipt> receipts) {
   }
   if (tickets.empty()) return {};
   return world_.bank.durably([&]() -> Result<void> {
-    COMMENSAL_TRY(tickets_.commit(tickets, chain_->round() + 1));
-    return tickets_.countersign(drawn);
+    COMMENSAL_TRY(world_.tickets.commit(tickets, chain_->round() + 1));
+    return world_.tickets.countersign(drawn);
   });
 }
 
@@ -146,20 +148,20 @@ std::size_t Lottery::pending() const {
   }
   std::size_t count = 0;
   for (const State state : {State::kCountersigned, State::kDrawn, State::kWon, State::kOpened}) {
-    for (const ticket::Record& one : tickets_.in(state))
+    for (const ticket::Record& one : world_.tickets.in(state))
       count += there.contains(one.beacon) ? 1 : 0;
   }
   return count;
 }
 
 void Lottery::tick() {
-  if (!is_on() || !tickets_.has(State::kCountersigned)) return;
+  if (!is_on() || !world_.tickets.has(State::kCountersigned)) return;
   const auto closed = close_round();
   world_.events.report(closed);
   if (!closed) return;
   for (const auto& [provider, beacon] : beacons_) {
     world_.events.report(punish_withholding(provider));
-    world_.events.report(tickets_.prune(beacon.id(), beacon.drawn_round()));
+    world_.events.report(world_.tickets.prune(beacon.id(), beacon.drawn_round()));
   }
 }
 
@@ -169,7 +171,7 @@ Result<void> Lottery::close_round() {
     COMMENSAL_ASSIGN(reveal.value, chain_->reveal(reveal.round));
     for (auto& [provider, beacon] : beacons_) {
       COMMENSAL_TRY(beacon.on_gateway_reveal(reveal.round, reveal.value));
-      COMMENSAL_TRY(tickets_.close(beacon.id(), reveal.round));
+      COMMENSAL_TRY(world_.tickets.close(beacon.id(), reveal.round));
     }
     if (beacons_.empty()) return {};
     COMMENSAL_TRY(world_.bank.submit(
@@ -194,7 +196,7 @@ Result<void> Lottery::draw(const crypto::Address& provider, const rpc::Reveal& r
   return world_.bank.durably([&]() -> Result<void> {
     const core::Digest chain = ledger::chain_key(beacon.provider().head());
     COMMENSAL_TRY(world_.bank.submit(ledger::Reveal{chain, reveal.round, reveal.value}));
-    COMMENSAL_TRY(tickets_.draw(beacon));
+    COMMENSAL_TRY(world_.tickets.draw(beacon));
     return {};
   });
 }
@@ -206,9 +208,9 @@ Result<void> Lottery::punish_withholding(const crypto::Address& provider) {
   if (beacon.drawn_round() + ticket::Deadlines{}.reveal_rounds_max > beacon.closed_round())
     return {};
   const core::Digest chain = ledger::chain_key(beacon.provider().head());
-  for (const ticket::Record& record : tickets_.in(State::kDrawn)) {
+  for (const ticket::Record& record : world_.tickets.in(State::kDrawn)) {
     if (record.beacon != beacon.id()) continue;
-    COMMENSAL_ASSIGN(const protocol::Receipt receipt, tickets_.receipt(record.id()));
+    COMMENSAL_ASSIGN(const protocol::Receipt receipt, world_.tickets.receipt(record.id()));
     const auto* until = world_.bank.state().demands.find({chain, record.body.round});
     const bool is_over =
         until != nullptr && static_cast<std::uint64_t>(world_.clock.wall_ms()) > *until;
@@ -220,7 +222,7 @@ Result<void> Lottery::punish_withholding(const crypto::Address& provider) {
       }
       COMMENSAL_TRY(world_.bank.submit(ledger::Default{receipt, {}}));
       const ticket::Move move{record.id(), Event::kWithhold, {}};
-      return tickets_.move({&move, 1});
+      return world_.tickets.move({&move, 1});
     }));
   }
   return {};

@@ -28,9 +28,12 @@ class Lottery {
     Bank& bank;
     const Roster& roster;
     EventQueue& events;  // event::Failed
+    ticket::TicketBook& tickets;
   };
 
   Lottery(const World& world, const MoneyConfig& config);
+  /// Of the tickets that such a lottery is about.
+  static ticket::BookConfig book_config(const MoneyConfig& config);
 
   bool is_on() const { return config_.face_value != protocol::Amount(); }
   /// Reads the state; makes a hash chain at the first start. Errors: kDataLoss, kInvalidArgument.
@@ -58,8 +61,7 @@ class Lottery {
   /// With whom, and the beacon that their tickets are drawn by.
   using Beacons = std::map<crypto::Address, beacon::TwoPartyBeacon>;
   const Beacons& beacons() const { return beacons_; }
-  ticket::TicketBook& tickets() { return tickets_; }
-  const ticket::TicketBook& tickets() const { return tickets_; }
+  const ticket::TicketBook& tickets() const { return world_.tickets; }
   /// Tickets of providers that are there and on which nothing is decided.
   std::size_t pending() const;
 
@@ -77,7 +79,6 @@ class Lottery {
   const MoneyConfig config_;
   const crypto::Address address_;
   core::Digest threshold_{};
-  ticket::TicketBook tickets_;
   std::optional<beacon::KeptChain> chain_;  // after open()
   std::optional<rpc::ChainPosition> shown_;
   Beacons beacons_;

@@ -26,7 +26,9 @@ struct Life {
         store(fault),
         bank(store, clock, pair.gateway_key, config.rules),
         roster(store, pair.rng()),
-        lottery({store, clock, pair.rng(), pair.gateway_key, bank, roster, events}, config) {}
+        tickets(store, clock, Lottery::book_config(config)),
+        lottery({store, clock, pair.rng(), pair.gateway_key, bank, roster, events, tickets},
+                config) {}
 
   core::Result<void> open() {
     COMMENSAL_TRY(bank.open());
@@ -41,6 +43,7 @@ struct Life {
   Roster roster;  // nobody is there
   core::testing::ManualLoop loop{clock};
   EventQueue events{loop, [](event::Any&) {}, [] {}};
+  ticket::TicketBook tickets;
   Lottery lottery;
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <commensal/base/protocol/ticket.hpp>
 #include <commensal/serve/gateway/receipt_book.hpp>
 #include <commensal/serve/gateway/receipt_record.hpp>
 #include <commensal/serve/gateway/record.hpp>
@@ -50,7 +51,35 @@ core::Digest ReceiptRecord::id() const { return protocol::receipt_id(receipt.bod
 void ReceiptBook::count(std::uint64_t number, const Kept& kept) {
   kept_[number] = kept;
   opening_bytes_ += kept.opening_bytes;
-  if (kept.is_serial) chain_steps_.insert(number);
+  if (!kept.is_serial) return;
+  chain_steps_.insert(number);
+  steps_of_[kept.job].insert(number);
+}
+
+void ReceiptBook::discount(std::uint64_t number) {
+  const auto found = kept_.find(number);
+  opening_bytes_ -= found->second.opening_bytes;
+  if (found->second.is_serial) {
+    chain_steps_.erase(number);
+    const auto steps = steps_of_.find(found->second.job);
+    steps->second.erase(number);
+    if (steps->second.empty()) steps_of_.erase(steps);
+  }
+  kept_.erase(found);
+}
+
+ReceiptBook::Kept ReceiptBook::kept_of(const ReceiptRecord& record, std::uint64_t opening_bytes) {
+  const bool has_ticket = record.receipt.round != protocol::kNoDraw;
+  const bool is_serial = record.receipt.job.is_serial();
+  const protocol::ReceiptBody body =
+      has_ticket || is_serial ? record.receipt.body() : protocol::ReceiptBody();
+  return {opening_bytes, awaits_audit(record), is_serial,
+          is_serial ? body.job_id : core::Digest(),
+          has_ticket ? protocol::ticket_id(body) : core::Digest()};
+}
+
+bool ReceiptBook::is_undecided(const Kept& kept) const {
+  return is_undecided_ && kept.ticket != core::Digest() && is_undecided_(kept.ticket);
 }
 
 core::Result<void> ReceiptBook::open() {
@@ -58,6 +87,7 @@ core::Result<void> ReceiptBook::open() {
   kept_.clear();
   opening_bytes_ = 0;
   chain_steps_.clear();
+  steps_of_.clear();
   core::Result<void> status;
   COMMENSAL_TRY(store_.scan(kRecordSpace, {}, [&](core::ByteView, core::ByteView value) {
     const auto stored = decode_receipt_record(value);
@@ -66,8 +96,7 @@ core::Result<void> ReceiptBook::open() {
       return false;
     }
     const ReceiptRecord& record = stored->record;
-    count(record.number,
-          {stored->opening_bytes, awaits_audit(record), record.receipt.job.is_serial()});
+    count(record.number, kept_of(record, stored->opening_bytes));
     last_number_ = std::max(last_number_, record.number);
     return true;
   }));
@@ -86,7 +115,7 @@ std::set<std::uint64_t> ReceiptBook::surplus(const std::map<std::uint64_t, Kept>
     return records <= limits_.records_max && bytes <= limits_.opening_bytes_max;
   };
   const auto drop = [&](std::uint64_t number, const Kept& kept) {
-    if (kept.awaits_audit || !numbers.insert(number).second) return;
+    if (kept.awaits_audit || is_undecided(kept) || !numbers.insert(number).second) return;
     --records;
     bytes -= kept.opening_bytes;
     chain_steps -= kept.is_serial ? 1 : 0;
@@ -119,19 +148,32 @@ core::Result<void> ReceiptBook::append(std::vector<ReceiptRecord>& records) {
   for (ReceiptRecord& record : records) {
     record.number = ++number;
     add_record(record, batch);
-    added[number] = {record.opening.size(), awaits_audit(record), record.receipt.job.is_serial()};
+    added[number] = kept_of(record, record.opening.size());
   }
   const std::set<std::uint64_t> removed = surplus(added);
   for (const std::uint64_t old : removed) COMMENSAL_TRY(add_removal(old, batch));
   // Numbers are not used again where apply() failed: it may have written all the same.
   last_number_ = number;
   COMMENSAL_TRY(store_.apply(batch));
-  for (const std::uint64_t old : removed) {
-    opening_bytes_ -= kept_[old].opening_bytes;
-    kept_.erase(old);
-    chain_steps_.erase(old);
-  }
+  for (const std::uint64_t old : removed) discount(old);
   for (const auto& [key, kept] : added) count(key, kept);
+  return {};
+}
+
+core::Result<void> ReceiptBook::drop_steps(const core::Digest& chain) {
+  constexpr std::size_t kPortion = 1024;
+  for (auto steps = steps_of_.find(chain); steps != steps_of_.end();
+       steps = steps_of_.find(chain)) {
+    core::Store::Batch batch;
+    std::vector<std::uint64_t> numbers;
+    for (const std::uint64_t number : steps->second) {
+      if (numbers.size() == kPortion) break;
+      COMMENSAL_TRY(add_removal(number, batch));
+      numbers.push_back(number);
+    }
+    COMMENSAL_TRY(store_.apply(batch));
+    for (const std::uint64_t number : numbers) discount(number);
+  }
   return {};
 }
 

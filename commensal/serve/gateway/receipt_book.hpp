@@ -52,7 +52,7 @@ struct BookLimits {
 };
 
 /// Receipts of all delivered steps, durable and bounded: beyond the limits the oldest go that await
-/// no audit, those of chains first while they are more than half, so that no chain pushes out what
+/// no audit and whose ticket is decided, those of chains first while they are more than half, so that no chain pushes out what
 /// others may have to show.
 /// Thread-safety: one thread, the store's.
 class ReceiptBook {
@@ -60,12 +60,19 @@ class ReceiptBook {
   explicit ReceiptBook(core::Store& store, const BookLimits& limits = {})
       : store_(store), limits_(limits) {}
 
+  /// Whether a ticket is undecided, so that its receipt may be asked for; set before the first
+  /// append().
+  void keep_while(std::function<bool(const core::Digest& ticket)> is_undecided) {
+    is_undecided_ = std::move(is_undecided);
+  }
   /// Reads the highest number; call once before the rest.
   core::Result<void> open();
   /// Gives the records their numbers and writes all in one batch.
   core::Result<void> append(std::vector<ReceiptRecord>& records);
   /// Writes what may change: audit, verdict, replaced_by. Error: kNotFound.
   core::Result<void> update(const ReceiptRecord& record);
+  /// The receipts of a chain that is over, in portions.
+  core::Result<void> drop_steps(const core::Digest& chain);
   bool contains(const core::Digest& id) const;
   /// By receipt id. Error: kNotFound.
   core::Result<ReceiptRecord> find(const core::Digest& id);
@@ -82,7 +89,12 @@ class ReceiptBook {
     std::uint64_t opening_bytes = 0;
     bool awaits_audit = false;
     bool is_serial = false;
+    core::Digest job{};     // of a step of a chain
+    core::Digest ticket{};  // zero: none
   };
+  static Kept kept_of(const ReceiptRecord& record, std::uint64_t opening_bytes);
+  void discount(std::uint64_t number);
+  bool is_undecided(const Kept& kept) const;
   void count(std::uint64_t number, const Kept& kept);
 
   core::Result<ReceiptRecord> read(std::uint64_t number);
@@ -96,6 +108,8 @@ class ReceiptBook {
   std::map<std::uint64_t, Kept> kept_;  // by number
   std::uint64_t opening_bytes_ = 0;
   std::set<std::uint64_t> chain_steps_;  // their numbers
+  std::map<core::Digest, std::set<std::uint64_t>> steps_of_;  // the same by chain
+  std::function<bool(const core::Digest&)> is_undecided_;
 };
 
 }  // namespace commensal::gateway

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <commensal/base/protocol/ticket.hpp>
 #include <commensal/base/store/memory_store.hpp>
 #include <commensal/base/store/testing/fault_store.hpp>
 #include <commensal/serve/gateway/receipt_book.hpp>
@@ -62,6 +63,58 @@ TEST(ReceiptBook, AChainPushesOutItsOwnStepsFirst) {
   EXPECT_EQ(versions(book->list("alice", 9)), (Versions{0}));
   EXPECT_EQ(versions(book->select([](const ReceiptRecord&) { return true; })),
             (Versions{0, 1, 6, 7}));
+}
+
+TEST(ReceiptBook, NoReceiptGoesWhoseTicketIsUndecided) {
+  store::MemoryStore store;
+  const BookLimits limits{.records_max = 2, .opening_bytes_max = 1'000'000};
+  ReceiptRecord winner = a_record(0);
+  winner.receipt.round = 1;
+  bool is_undecided = true;
+  for (const bool restarted : {false, true}) {
+    ReceiptBook book(store, limits);
+    book.keep_while([&](const core::Digest& ticket) {
+      EXPECT_EQ(ticket, protocol::ticket_id(winner.receipt.body()));
+      return is_undecided;
+    });
+    ASSERT_TRUE(book.open());
+    if (!restarted) append(book, winner);
+    for (std::uint8_t i = 1; i < 5; ++i) {
+      append(book, a_record(static_cast<std::uint8_t>(restarted ? i + 5 : i)));
+    }
+    EXPECT_TRUE(book.contains(winner.id()));
+    EXPECT_EQ(book.list("", 9)->size(), 2u);
+  }
+  ReceiptBook book(store, limits);
+  book.keep_while([&](const core::Digest&) { return is_undecided; });
+  ASSERT_TRUE(book.open());
+  is_undecided = false;
+  append(book, a_record(20));
+  EXPECT_FALSE(book.contains(winner.id()));
+}
+
+TEST(ReceiptBook, DropsTheStepsOfAChainAndNothingElse) {
+  store::MemoryStore store;
+  ReceiptBook book(store);
+  ASSERT_TRUE(book.open());
+  append(book, a_record(0));
+  std::vector<ReceiptRecord> steps;
+  for (std::uint64_t step = 1; step < 4; ++step) {
+    ReceiptRecord record = a_record(1);
+    record.receipt.job.steps = 3;
+    record.receipt.job.feeds = {{0, 0}};
+    record.receipt.step = step;
+    record.opening.clear();
+    append(book, record);
+    steps.push_back(record);
+  }
+  ASSERT_TRUE(book.drop_steps(protocol::job_id(steps[0].receipt.job)));
+  for (const ReceiptRecord& step : steps) EXPECT_FALSE(book.contains(step.id()));
+  EXPECT_TRUE(book.contains(a_record(0).id()));
+  EXPECT_EQ(book.select([](const ReceiptRecord&) { return true; })->size(), 1u);
+  ReceiptBook again(store);
+  ASSERT_TRUE(again.open());
+  EXPECT_EQ(again.select([](const ReceiptRecord&) { return true; })->size(), 1u);
 }
 
 TEST(ReceiptBook, GivesBackWhatItWasGiven) {

@@ -81,6 +81,7 @@ core::Result<Roster::Peer*> Roster::welcome(LinkId link, const rpc::Hello& hello
     return fail(ErrorCode::kPermissionDenied, "this provider is banned: {}", peer.banned);
   }
   if (peer.link != nullptr) replaced = peer.link_id;
+  peer.in_flight = 0;  // what it had in hand went with its stream
   peer.link = stream->second.link;
   peer.link_id = link;
   peer.paused = hello.paused;

@@ -36,7 +36,7 @@ std::optional<rpc::Outcomes::Item> outcome_of(const core::Digest& id,
 void Winners::tick() {
   if (!lottery_.is_on()) return;
   look();
-  if (!lottery_.tickets().has(State::kCountersigned)) return;
+  if (!tickets_.has(State::kCountersigned)) return;
   for (const auto& [provider, beacon] : lottery_.beacons()) {
     events_.report(punish_silence(beacon));
   }
@@ -48,7 +48,7 @@ void Winners::on_claims(const crypto::Address& provider, const rpc::Claims& clai
   rpc::Outcomes known;
   for (const rpc::Claims::Item& item : claims.items) {
     const core::Digest id = protocol::ticket_id(item.receipt.body());
-    const ticket::Record* const record = lottery_.tickets().find(id);
+    const ticket::Record* const record = tickets_.find(id);
     if (record == nullptr || record->body != item.receipt.body()) continue;
     if (auto outcome = outcome_of(id, *record)) known.items.push_back(*std::move(outcome));
     if (record->state != State::kWon) continue;
@@ -69,7 +69,7 @@ Result<void> Winners::open_winner(const beacon::TwoPartyBeacon& beacon,
   COMMENSAL_TRY(bank_.durably([&]() -> Result<void> {
     COMMENSAL_TRY(bank_.submit(ledger::Open{claim, {}}));
     const ticket::Move move{id, Event::kOpen, {}};
-    return lottery_.tickets().move({&move, 1});
+    return tickets_.move({&move, 1});
   }));
   const core::Digest receipt = protocol::receipt_id(item.receipt.body());
   if (book_.contains(receipt)) {
@@ -83,7 +83,7 @@ Result<void> Winners::open_winner(const beacon::TwoPartyBeacon& beacon,
 Result<std::optional<Judgement>> Winners::judge(const protocol::Receipt& receipt,
                                                 const protocol::Verdict& verdict) {
   const core::Digest id = protocol::ticket_id(receipt.body());
-  const ticket::Record* const record = lottery_.is_on() ? lottery_.tickets().find(id) : nullptr;
+  const ticket::Record* const record = lottery_.is_on() ? tickets_.find(id) : nullptr;
   if (record == nullptr || record->state != State::kOpened) return std::nullopt;
   Judgement judgement;
   COMMENSAL_TRY(bank_.durably([&]() -> Result<void> {
@@ -92,7 +92,7 @@ Result<std::optional<Judgement>> Winners::judge(const protocol::Receipt& receipt
     COMMENSAL_ASSIGN(judgement, settle(id, entry));
     return {};
   }));
-  const auto outcome = outcome_of(id, *lottery_.tickets().find(id));
+  const auto outcome = outcome_of(id, *tickets_.find(id));
   roster_.tell(receipt.job.provider, rpc::Outcomes{{*outcome}});
   return judgement;
 }
@@ -118,21 +118,21 @@ Result<Judgement> Winners::settle(const core::Digest& ticket, const ledger::Entr
   const bool paid = made.event == Event::kPay;
   const ticket::Move moves[] = {{ticket, Event::kAudit, {}},
                                 {ticket, made.event, paid ? claim.face : Amount()}};
-  COMMENSAL_TRY(lottery_.tickets().move({moves, 1}));
-  COMMENSAL_TRY(lottery_.tickets().move({moves + 1, 1}));
+  COMMENSAL_TRY(tickets_.move({moves, 1}));
+  COMMENSAL_TRY(tickets_.move({moves + 1, 1}));
   return made;
 }
 
 /// Winners that their provider does not open although it goes on acknowledging rounds. Only where
 /// the answer was delivered: to one that was cut off in between our signature may never have come.
 Result<void> Winners::punish_silence(const beacon::TwoPartyBeacon& beacon) {
-  for (const ticket::Move& move : lottery_.tickets().overdue(beacon.id(), beacon.drawn_round())) {
+  for (const ticket::Move& move : tickets_.overdue(beacon.id(), beacon.drawn_round())) {
     if (move.event != Event::kSilence) continue;
-    COMMENSAL_ASSIGN(const protocol::Receipt receipt, lottery_.tickets().receipt(move.ticket));
+    COMMENSAL_ASSIGN(const protocol::Receipt receipt, tickets_.receipt(move.ticket));
     if (!book_.contains(protocol::receipt_id(receipt.body()))) continue;
     COMMENSAL_TRY(bank_.durably([&]() -> Result<void> {
       COMMENSAL_TRY(bank_.submit(ledger::Silence{receipt}));
-      return lottery_.tickets().move({&move, 1});
+      return tickets_.move({&move, 1});
     }));
   }
   return {};
@@ -145,7 +145,7 @@ void Winners::look() {
   const ledger::State& state = bank_.state();
   const std::uint64_t half_ms = state.scalars.config.audit_delay_ms / 2;
   next_look_ms_ = now_ms + half_ms + 1;  // what is opened later is not due before
-  for (const ticket::Record& record : lottery_.tickets().in(State::kOpened)) {
+  for (const ticket::Record& record : tickets_.in(State::kOpened)) {
     const core::Digest id = record.id();
     const core::Digest receipt = protocol::receipt_id(record.body);
     const ledger::ClaimRow* const claim = state.claims.find(id);
@@ -170,7 +170,7 @@ Result<void> Winners::mature(const core::Digest& ticket, const ledger::ClaimRow&
     COMMENSAL_TRY(bank_.submit(ledger::Mature{ticket}));
     for (const ticket::Move& move :
          {ticket::Move{ticket, Event::kAudit, {}}, ticket::Move{ticket, Event::kPay, face}}) {
-      COMMENSAL_TRY(lottery_.tickets().move({&move, 1}));
+      COMMENSAL_TRY(tickets_.move({&move, 1}));
     }
     return {};
   }));
@@ -181,7 +181,7 @@ Result<void> Winners::mature(const core::Digest& ticket, const ledger::ClaimRow&
 Result<std::optional<rpc::Outcomes::Item>> Winners::on_default(const protocol::Receipt& receipt) {
   const core::Digest id = protocol::ticket_id(receipt.body());
   const ledger::ClaimRow* const claim = bank_.state().claims.find(id);
-  const ticket::Record* const record = lottery_.tickets().find(id);
+  const ticket::Record* const record = tickets_.find(id);
   const bool is_ours = claim != nullptr && record != nullptr &&
                        claim->status == ledger::ClaimStatus::kDefaulted &&
                        claim->gateway == bank_.address();
@@ -189,7 +189,7 @@ Result<std::optional<rpc::Outcomes::Item>> Winners::on_default(const protocol::R
   if (record->state == State::kCountersigned) {
     const ticket::Move move{id, Event::kDefault,
                             ticket::expected_value(record->face_value, record->win_threshold)};
-    COMMENSAL_TRY(lottery_.tickets().move({&move, 1}));
+    COMMENSAL_TRY(tickets_.move({&move, 1}));
   }
   if (record->state != State::kPaid) return std::nullopt;
   return rpc::Outcomes::Item{id, std::string(protocol::name_of(Event::kDefault)), record->paid};

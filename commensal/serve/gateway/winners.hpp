@@ -21,13 +21,14 @@ class Winners {
  public:
   /// All of them outlive this object.
   Winners(const core::Clock& clock, Bank& bank, const Roster& roster, ReceiptBook& book,
-          EventQueue& events, Lottery& lottery)
+          EventQueue& events, const Lottery& lottery, ticket::TicketBook& tickets)
       : clock_(clock),
         bank_(bank),
         roster_(roster),
         book_(book),
         events_(events),
-        lottery_(lottery) {}
+        lottery_(lottery),
+        tickets_(tickets) {}
 
   /// Looks for deadlines that have passed: of providers, and of verdicts.
   void tick();
@@ -51,7 +52,8 @@ class Winners {
   const Roster& roster_;
   ReceiptBook& book_;
   EventQueue& events_;
-  Lottery& lottery_;
+  const Lottery& lottery_;
+  ticket::TicketBook& tickets_;
   std::uint64_t next_look_ms_ = 0;  // no open winner is due before
 };
 

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
 #include <commensal/base/core/limits.hpp>
 #include <commensal/serve/http/api.hpp>
 #include <commensal/serve/http/json_text.hpp>
@@ -17,26 +16,8 @@ Response server_metadata(Gateway&, const Call&) { return json_response(server_js
 
 Response live(Gateway&, const Call&) { return json_response(R"({"live":true})"); }
 
-/// Why no provider could take a task of `model` (of any, if null) now; empty if one can.
-std::string why_not_ready(const Gateway& gateway, const ModelVersion* model) {
-  bool any = false;
-  std::string paused;
-  for (const gateway::ProviderInfo& provider : gateway.providers()) {
-    if (!provider.connected || !provider.banned.empty()) continue;
-    any = true;
-    const bool is_allowed = model == nullptr || !model->is_private ||
-                            std::ranges::find(model->allowed_providers, provider.address) !=
-                                model->allowed_providers.end();
-    if (is_allowed && provider.paused.empty()) return "";
-    if (is_allowed) paused = fmt::format("'{}' is paused ({})", provider.name, provider.paused);
-  }
-  if (!paused.empty()) return paused;
-  return any ? "no provider that the model's owner allows is connected"
-             : "no provider is connected";
-}
-
 Response ready(Gateway& gateway, const Call&) {
-  const std::string why = why_not_ready(gateway, nullptr);
+  const std::string why = gateway.why_not_ready(nullptr);
   if (!why.empty()) return error_response({ErrorCode::kUnavailable, why});
   return json_response(R"({"ready":true})");
 }
@@ -51,7 +32,7 @@ Response model_metadata(Gateway& gateway, const Call& call) {
 Response model_ready(Gateway& gateway, const Call& call) {
   const auto model = find_model(gateway, call);
   if (!model) return error_response(model.error());
-  const std::string why = why_not_ready(gateway, &*model);
+  const std::string why = gateway.why_not_ready(&*model);
   if (!why.empty()) return error_response({ErrorCode::kUnavailable, why});
   return json_response(fmt::format(R"({{"name":{},"ready":true}})", json_quote(model->name)));
 }
@@ -61,7 +42,7 @@ Response repository_index(Gateway& gateway, const Call& call) {
   if (!models) return error_response(models.error());
   std::vector<IndexEntry> entries;
   for (const ModelVersion& model : *models)
-    entries.push_back({model.name, model.version, why_not_ready(gateway, &model)});
+    entries.push_back({model.name, model.version, gateway.why_not_ready(&model)});
   return json_response(index_json(entries));
 }
 

@@ -14,7 +14,7 @@ Jobs::Jobs(const World& world, const Config& config)
     : world_(world),
       config_(config),
       worker_(std::make_shared<Worker>(world.engines, world.gateway, config.at_once)),
-      serial_({world.rng, world.store, world.key, world.purse}) {}
+      serial_({world.rng, world.store, world.key, world.purse, config.serial_kept_max}) {}
 
 void Jobs::on_connect() {
   ++stream_;

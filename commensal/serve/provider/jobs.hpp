@@ -39,6 +39,7 @@ class Jobs final : public std::enable_shared_from_this<Jobs> {
   struct Config {
     std::size_t at_once = 1;  // of one model, that an engine may run together
     std::int64_t commit_wait_ms_max = 500;
+    std::size_t serial_kept_max = limits::kChainsKeptMax;  // in the store
   };
   struct Counts {
     std::uint32_t at_work = 0;  // off the loop, or waiting for that
@@ -47,8 +48,6 @@ class Jobs final : public std::enable_shared_from_this<Jobs> {
   };
   Jobs(const World& world, const Config& config);
 
-  /// Counts the serial jobs in the store; call once before the rest. Error: the store's.
-  core::Result<void> open() { return serial_.open(); }
   /// A new stream: jobs of one step are gone, serial ones are kept, but not answered on this one.
   void on_connect();
   /// For fetch_model, on the present stream.

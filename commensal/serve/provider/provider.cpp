@@ -129,7 +129,6 @@ core::Result<std::shared_ptr<Provider>> Provider::create(const ProviderWorld& wo
   COMMENSAL_ASSIGN(auto cache, ModelCache::open(config.folder / "models", config.cache_bytes_max));
   auto state = std::make_unique<State>(world, config, std::move(cache));
   COMMENSAL_TRY(state->purse.open());
-  COMMENSAL_TRY(state->jobs->open());
   return std::shared_ptr<Provider>(new Provider(std::move(state)));
 }
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <commensal/base/core/limits_chains.hpp>
 #include <commensal/serve/provider/serial_jobs.hpp>
+#include <commensal/trade/pay/ticket/undecided.hpp>
+#include <commensal/verify/chain/retention.hpp>
 
 namespace commensal::provider {
 
@@ -18,11 +21,6 @@ protocol::Receipt receipt_of(const chain::ChainProvider& provider) {
 }
 
 }  // namespace
-
-Result<void> SerialJobs::open() {
-  COMMENSAL_ASSIGN(kept_, chain::count_chains(world_.store));
-  return {};
-}
 
 SerialJobs::LivePtr SerialJobs::find(const core::Digest& job) const {
   const auto found = live_.find(job);
@@ -56,13 +54,45 @@ Result<void> SerialJobs::make_room() {
   return {};
 }
 
+bool SerialJobs::is_finished(const core::Digest& job) {
+  chain::ChainRows rows(world_.store, job);
+  const auto step = rows.last();
+  if (!step || *step == 0) return false;
+  const auto record = rows.chain();
+  const auto link = rows.link(*step);
+  return record && link && *step == record->job.steps &&
+         link->phase != chain::LinkPhase::kCommitted;
+}
+
+Result<void> SerialJobs::make_room_in_store() {
+  const auto is_new = [](const auto& item) { return item.second->is_new; };
+  const auto more = 1 + static_cast<std::size_t>(std::ranges::count_if(live_, is_new));
+  std::optional<std::set<core::Digest>> undecided;  // looked for at the bound only
+  const auto may_go = [&](const core::Digest& job) {
+    if (!undecided) undecided = ticket::undecided_jobs(world_.purse.tickets());
+    const LivePtr live = find(job);
+    return !undecided->contains(job) && (live == nullptr || !live->is_busy);
+  };
+  auto gone = chain::make_room(
+      world_.store, more,
+      {world_.kept_max, [&](const auto& job) { return may_go(job) && is_finished(job); }, {}});
+  if (!gone && gone.error().code == ErrorCode::kResourceExhausted) {
+    gone = chain::make_room(
+        world_.store, more,
+        {world_.kept_max, [&](const auto& job) { return may_go(job) && !find(job); }, {}});
+  }
+  COMMENSAL_TRY(gone);
+  for (const core::Digest& job : *gone) {
+    live_.erase(job);
+    at_work_.erase(job);
+  }
+  return {};
+}
+
 Result<SerialJobs::LivePtr> SerialJobs::take_up(const core::Digest& job) {
   COMMENSAL_ASSIGN(const bool is_known, chain::ChainRows(world_.store, job).is_there());
-  if (!is_known && kept_ >= limits::kChainsKeptMax) {
-    return fail(ErrorCode::kResourceExhausted, "the provider keeps {} chains, its limit", kept_);
-  }
+  if (!is_known) COMMENSAL_TRY(make_room_in_store());
   COMMENSAL_TRY(make_room());
-  kept_ += is_known ? 0 : 1;
   const auto live = std::make_shared<Live>();
   live->id = job;
   live->is_new = !is_known;
@@ -72,9 +102,6 @@ Result<SerialJobs::LivePtr> SerialJobs::take_up(const core::Digest& job) {
 }
 
 void SerialJobs::drop(const core::Digest& job) {
-  const LivePtr live = find(job);
-  if (live == nullptr) return;
-  kept_ -= live->is_new ? 1 : 0;
   live_.erase(job);
 }
 

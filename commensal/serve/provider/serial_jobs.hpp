@@ -23,6 +23,7 @@ class SerialJobs {
     store::JointStore& store;
     const crypto::SecretKey& key;
     Purse& purse;
+    std::size_t kept_max = limits::kChainsKeptMax;
   };
   /// A job at hand.
   struct Live {
@@ -39,9 +40,6 @@ class SerialJobs {
 
   explicit SerialJobs(const World& world) : world_(world), late_(world_.store) {}
 
-  /// Counts the jobs in the store; call once before the rest. Error: the store's.
-  core::Result<void> open();
-
   /// Null: it is not at hand.
   LivePtr find(const core::Digest& job) const;
   /// The same for who says something of it. Error: kUnavailable (it is not at hand, or busy).
@@ -49,9 +47,11 @@ class SerialJobs {
   /// Whether it was begun, now or earlier.
   bool is_known(const core::Digest& job);
 
-  /// Makes room where need be: whoever has not been asked for longest can be taken up again. The
-  /// job is busy until its user says otherwise. Errors: kResourceExhausted (the store's jobs),
-  /// kUnavailable (all are at work), the store's.
+  /// Makes room where need be. At hand: whoever has not been asked for longest can be taken up
+  /// again. In the store: the oldest goes whose last step is signed, or else the oldest that is not
+  /// at hand, as its gateway has few at work; none that has undecided tickets. The job is busy until
+  /// its user says otherwise. Errors: kResourceExhausted (the store's jobs), kUnavailable (all are
+  /// at work), the store's.
   core::Result<LivePtr> take_up(const core::Digest& job);
   /// With its engine, anew or from the store. Errors: chain::ChainProvider's; then drop it.
   core::Result<void> begin(Live& live, const rpc::Offer& offer,
@@ -71,6 +71,8 @@ class SerialJobs {
 
  private:
   core::Result<void> make_room();
+  core::Result<void> make_room_in_store();
+  bool is_finished(const core::Digest& job);
   /// The last step's ticket comes to nothing. Error: kFailedPrecondition, too many before it.
   core::Result<void> note_late(const Live& live);
   core::Result<chain::Deliver> take_signature(Live& live, const chain::Countersign& message);
@@ -78,7 +80,6 @@ class SerialJobs {
   World world_;
   LateLinks late_;
   std::uint64_t uses_ = 0;
-  std::size_t kept_ = 0;  // in the store, or about to be
   std::map<core::Digest, LivePtr> live_;
   std::set<core::Digest> at_work_;  // jobs with steps since we are there
 };

@@ -59,7 +59,7 @@ class ProviderSerialJobs : public chain::testing::ChainTest {
           jobs(
               std::make_shared<Jobs>(Jobs::World{test.loop_, test.rng_, store, test.provider_key_,
                                                  test.listener_, test.engines_, test.cache_, purse},
-                                     Jobs::Config())) {}
+                                     Jobs::Config{.serial_kept_max = test.kept_max_})) {}
   };
 
   ProviderSerialJobs() {
@@ -74,7 +74,6 @@ class ProviderSerialJobs : public chain::testing::ChainTest {
   void start_process() {
     process_ = std::make_unique<Process>(*this);
     EXPECT_TRUE(process_->purse.open());
-    EXPECT_TRUE(process_->jobs->open());
     std::optional<rpc::ChainPosition> gateway = rpc::ChainPosition{head_, closed_, {}};
     if (closed_ > 0) gateway->value = *chain_.reveal(closed_);
     const auto met = process_->purse.meet(gateway);
@@ -129,6 +128,7 @@ class ProviderSerialJobs : public chain::testing::ChainTest {
     return true;
   }
 
+  void make_single(std::uint64_t n);
   bool link_in_time() {
     ask(*client_->begin());
     return sign();
@@ -169,6 +169,7 @@ class ProviderSerialJobs : public chain::testing::ChainTest {
   protocol::ChainHead head_ =
       protocol::sign_chain_head(client_key_, {{}, chain_.anchor(), chain_.rounds(), {}});
   std::uint64_t closed_ = 0;
+  std::size_t kept_max_ = limits::kChainsKeptMax;
   std::unique_ptr<Process> process_;
   std::optional<chain::ChainClient> client_;
 };
@@ -178,6 +179,60 @@ TEST_F(ProviderSerialJobs, EachLinkEarnsATicket) {
   for (int i = 0; i < 4; ++i) ASSERT_TRUE(link_in_time()) << refused();
   EXPECT_EQ(tickets(), 4u);
   EXPECT_EQ(late().late, 0u);
+}
+
+/// The n-th job of one step, whose ticket loses.
+void ProviderSerialJobs::make_single(std::uint64_t n) {
+  record_.job.steps = 1;
+  record_.job.noise_anchor = chain::noise_chain(noise_key_, 1).anchor();
+  record_.job.face_value = protocol::Amount(100 + n);
+  record_.job.win_threshold = {};
+  record_.job.win_threshold.back() = 1;
+}
+
+TEST_F(ProviderSerialJobs, TheOldestThatAreOverMakeRoomForNewOnes) {
+  kept_max_ = 2;
+  start_process();
+  std::vector<core::Digest> ids;
+  for (std::uint64_t n = 0; n < 6; ++n) {
+    SCOPED_TRACE(n);
+    make_single(n);
+    ids.push_back(id());
+    start_both();
+    ASSERT_TRUE(link_in_time()) << refused();
+    if (n >= 2) {
+      EXPECT_FALSE(*chain::ChainRows(provider_store_, ids[n - 2]).is_there());
+    }
+    EXPECT_TRUE(*chain::ChainRows(provider_store_, ids[n]).is_there());
+    close(closed_ + 1);
+    EXPECT_EQ(tickets(), 0u);
+    client_store_ = {};
+  }
+  EXPECT_EQ(chain::chains_by_age(provider_store_)->size(), 2u);
+  EXPECT_EQ(chain::ChainRows(provider_store_, ids[0]).link(1).error().code,
+            core::ErrorCode::kNotFound);
+}
+
+TEST_F(ProviderSerialJobs, NoneGoesWhoseTicketsAreUndecidedOrThatIsAtHand) {
+  kept_max_ = 1;
+  start_process();
+  make_single(0);
+  const core::Digest first = id();
+  start_both();
+  ASSERT_TRUE(link_in_time()) << refused();
+  make_single(1);
+  offer();
+  EXPECT_THAT(refused(), HasSubstr("1 chains are kept, at most 1, and none of them is over"));
+  EXPECT_TRUE(*chain::ChainRows(provider_store_, first).is_there());
+  close(1);
+  offer();
+  ASSERT_TRUE(listener_.last<rpc::Ready>()) << refused();
+  make_single(2);  // the one before is at hand, and not finished
+  offer();
+  EXPECT_THAT(refused(), HasSubstr("none of them is over"));
+  start_process();  // it is not at hand, and none has ended
+  offer();
+  EXPECT_TRUE(listener_.last<rpc::Ready>()) << refused();
 }
 
 TEST_F(ProviderSerialJobs, WhatDoesNotFitIsRefusedByName) {

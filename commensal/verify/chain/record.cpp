@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <commensal/verify/chain/record.hpp>
 #include <commensal/verify/receipt/tensor_codec.hpp>
 
@@ -13,7 +14,8 @@ using protocol::Writer;
 
 // Larger than nouns may be, so they have frames of their own: version, then the fields.
 constexpr std::uint8_t kVersion = 1;
-constexpr std::string_view kJobs = "chain.job", kLinks = "chain.link", kLast = "chain.last";
+constexpr std::string_view kJobs = "chain.job", kLinks = "chain.link", kLast = "chain.last",
+                           kAge = "chain.age", kNumber = "chain.number";
 
 void write_signed(Writer& writer, const Signed& body) {
   writer.field("commitment", body.commitment);
@@ -169,17 +171,74 @@ Result<LinkRecord> decode_link_record(core::ByteView bytes) {
   return record;
 }
 
-Result<std::size_t> count_chains(core::Store& store) {
-  std::size_t count = 0;
-  COMMENSAL_TRY(store.scan(kJobs, {}, [&](core::ByteView, core::ByteView) {
-    ++count;
+namespace {
+
+core::Bytes number_bytes(std::uint64_t number) {
+  Writer writer;
+  writer.u64(number);
+  return std::move(writer).take();
+}
+
+/// Keys of "chain.age" begin with the newest.
+Result<void> scan_ages(core::Store& store, const core::Store::Visitor& visit) {
+  Result<void> read;
+  COMMENSAL_TRY(store.scan(kAge, {}, [&](core::ByteView key, core::ByteView value) {
+    if (key.size() == 8 && value.size() == core::Digest().size()) return visit(key, value);
+    read = fail(ErrorCode::kDataLoss, "a chain's age of {} and {} bytes", key.size(), value.size());
+    return false;
+  }));
+  return read;
+}
+
+Result<std::uint64_t> newest_number(core::Store& store) {
+  std::uint64_t newest = 0;
+  COMMENSAL_TRY(scan_ages(store, [&](core::ByteView key, core::ByteView) {
+    newest = ~Reader(key, "age").u64();
+    return false;
+  }));
+  return newest;
+}
+
+}  // namespace
+
+Result<std::vector<core::Digest>> chains_by_age(core::Store& store) {
+  std::vector<core::Digest> chains;
+  COMMENSAL_TRY(scan_ages(store, [&](core::ByteView, core::ByteView value) {
+    std::copy(value.begin(), value.end(), chains.emplace_back().begin());
     return true;
   }));
-  return count;
+  std::reverse(chains.begin(), chains.end());
+  return chains;
 }
 
 Result<void> ChainRows::put(const ChainRecord& record) {
-  return store_.apply({{std::string(kJobs), {job_id_.begin(), job_id_.end()}, encode(record)}});
+  const core::Bytes id(job_id_.begin(), job_id_.end());
+  COMMENSAL_ASSIGN(const std::uint64_t newest, newest_number(store_));
+  return store_.apply({{std::string(kJobs), id, encode(record)},
+                       {std::string(kAge), number_bytes(~(newest + 1)), id},
+                       {std::string(kNumber), id, number_bytes(newest + 1)}});
+}
+
+Result<void> ChainRows::erase(core::Store::Batch more) {
+  constexpr std::size_t kPortion = 4096;
+  COMMENSAL_ASSIGN(const std::uint64_t last, this->last());
+  COMMENSAL_ASSIGN(const auto number, store_.get(kNumber, job_id_));
+  core::Store::Batch links;
+  for (std::uint64_t step = 1; step <= last; ++step) {
+    links.push_back({std::string(kLinks), link_key(job_id_, step), std::nullopt});
+    if (links.size() < kPortion && step < last) continue;
+    COMMENSAL_TRY(store_.apply(links));
+    links.clear();
+  }
+  const core::Bytes id(job_id_.begin(), job_id_.end());
+  for (const std::string_view space : {kJobs, kLast, kNumber}) {
+    more.push_back({std::string(space), id, std::nullopt});
+  }
+  if (number) {
+    Reader reader(*number, "chain's number");
+    more.push_back({std::string(kAge), number_bytes(~reader.u64()), std::nullopt});
+  }
+  return store_.apply(more);
 }
 
 Result<void> ChainRows::put(const LinkRecord& record) {

@@ -34,10 +34,11 @@ core::Bytes encode(const LinkRecord& record);
 core::Result<ChainRecord> decode_chain_record(core::ByteView bytes);
 core::Result<LinkRecord> decode_link_record(core::ByteView bytes);
 
-/// The chains that a store holds. Error: the store's.
-core::Result<std::size_t> count_chains(core::Store& store);
+/// The chains that a store holds, the oldest first. Errors: the store's, kDataLoss.
+core::Result<std::vector<core::Digest>> chains_by_age(core::Store& store);
 
-/// "chain.job": J -> ChainRecord; "chain.link": J | i -> LinkRecord; "chain.last": J -> i.
+/// "chain.job": J -> ChainRecord; "chain.link": J | i -> LinkRecord; "chain.last": J -> i;
+/// "chain.age": ~n -> J and "chain.number": J -> n, chains as they were made.
 /// Thread-safety: the store's.
 class ChainRows {
  public:
@@ -54,6 +55,8 @@ class ChainRows {
   core::Result<LinkRecord> link(std::uint64_t step);
   /// 0 before the first.
   core::Result<std::uint64_t> last();
+  /// All of it: links in portions, then the rest in one batch with `more`.
+  core::Result<void> erase(core::Store::Batch more);
 
  private:
   core::Store& store_;
