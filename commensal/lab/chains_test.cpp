@@ -16,6 +16,38 @@ using store::testing::Fault;
 const char* const kLetters = COMMENSAL_SOURCE_DIR "/models/letters/letters.onnx";
 const gateway::Account kConsumer{.name = "consumer", .role = gateway::Role::kConsumer};
 
+/// Says when it computes a step.
+class Watched final : public provider::EngineFactory {
+ public:
+  explicit Watched(std::function<void()> watch) : watch_(std::move(watch)) {}
+  core::Result<std::unique_ptr<chain::Engine>> load(
+      const core::Path& file, const std::vector<protocol::Feed>& feeds) override {
+    COMMENSAL_ASSIGN(auto engine, honest_.load(file, feeds));
+    return std::make_unique<Engine>(std::move(engine), watch_);
+  }
+
+ private:
+  class Engine final : public chain::Engine {
+   public:
+    Engine(std::unique_ptr<chain::Engine> honest, const std::function<void()>& watch)
+        : honest_(std::move(honest)), watch_(watch) {}
+    const receipt::ModelRoots& roots() const override { return honest_->roots(); }
+    const graph::Graph& graph() const override { return honest_->graph(); }
+    core::Result<chain::Values> run(std::uint64_t step, const chain::Values& inputs,
+                                    const std::optional<noise::Noise>& noise,
+                                    graph::Tracer* tracer) override {
+      watch_();
+      return honest_->run(step, inputs, noise, tracer);
+    }
+
+   private:
+    std::unique_ptr<chain::Engine> honest_;
+    const std::function<void()>& watch_;
+  };
+  const std::function<void()> watch_;
+  provider::SessionEngineFactory honest_{graph::SessionOptions{}};
+};
+
 class MoneyChains : public MoneyTrip {
  protected:
   static gateway::ChainRequest letters(std::uint64_t steps, std::optional<int> noise,
@@ -128,15 +160,17 @@ TEST_F(MoneyChains, AChainWaitsWhereThePriceWasRaisedUntilItCanBePaid) {
   market->gateway().chains().create(letters(9, {}, 0), [&](core::Result<ChainStatus> status) {
     ASSERT_TRUE(status) << status.error().message;
     id = status->entry.id;
+    market->kill_provider(0);  // before its first step
   });
   while (!id) market->rest_ms(1);
   market->kill_gateway();
   market->set_price(*terms_.gateway.price.times(Amount(4)));
   ASSERT_TRUE(market->start_gateway());
+  market->start_provider(0);
   market->rest_ms(30'000);
   const ChainStatus waiting = *market->gateway().chains().status(*id);
   EXPECT_EQ(waiting.entry.state, ChainState::kRunning);
-  EXPECT_LT(waiting.links, 9u);
+  EXPECT_EQ(waiting.links, 2u);
   EXPECT_NE(waiting.entry.reason.find("can't pay"), std::string::npos) << waiting.entry.reason;
   gateway::Gateway& live = market->gateway();
   ASSERT_TRUE(live.deposit(live.account_address("consumer"),
@@ -200,20 +234,13 @@ TEST_F(MoneyChains, TheOldestThatAreOverMakeRoomWithTheirReceipts) {
 TEST_F(MoneyChains, AStepInHandCountsWhereTheNextJobIsPlaced) {
   auto market = open(39, 0.3);
   prepare_letters(*market);
-  add(*market, "a");
-  std::optional<core::Digest> id;
-  market->gateway().chains().create(letters(40, {}, 0), [&](core::Result<ChainStatus> status) {
-    ASSERT_TRUE(status) << status.error().message;
-    id = status->entry.id;
-  });
-  std::uint32_t most = 0;
-  for (int i = 0; i < 2'000; ++i) {
-    market->rest_ms(1);
-    most = std::max(most, market->gateway().providers()[0].queued);
-  }
-  EXPECT_EQ(most, 1u);
-  market->rest_ms(10'000);
-  EXPECT_EQ(market->gateway().chains().status(*id)->entry.state, ChainState::kFinished);
+  std::vector<std::uint32_t> queued;
+  add(*market, "a", std::make_unique<Watched>([&] {
+        queued.push_back(market->gateway().providers()[0].queued);
+      }));
+  const ChainStatus status = drive(*market, letters(4, {}, 0));
+  EXPECT_EQ(status.entry.state, ChainState::kFinished) << status.entry.reason;
+  EXPECT_EQ(queued, std::vector<std::uint32_t>(4, 1));
   EXPECT_EQ(market->gateway().providers()[0].queued, 0u);
 }
 
@@ -222,13 +249,15 @@ TEST_F(MoneyChains, ARunningChainMakesNoRoom) {
   auto market = open(38, 0.3);
   prepare_letters(*market);
   add(*market, "a");
-  gateway::ChainRequest request = letters(200, 16, 0);
+  gateway::ChainRequest request = letters(20, 16, 0);
   std::optional<core::Digest> running;
   market->gateway().chains().create(request, [&](const core::Result<ChainStatus>& status) {
     ASSERT_TRUE(status) << status.error().message;
     running = status->entry.id;
+    market->kill_provider(0);
   });
   while (!running) market->rest_ms(1);
+  add(*market, "b");
   request.key = "two";
   std::string refused;
   market->gateway().chains().create(request, [&](const core::Result<ChainStatus>& status) {

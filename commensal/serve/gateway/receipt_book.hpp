@@ -51,9 +51,9 @@ struct BookLimits {
   std::uint64_t opening_bytes_max = limits::kOpeningsBytesMax;  // of all openings together
 };
 
-/// Receipts of all delivered steps, durable and bounded: beyond the limits the oldest go that await
-/// no audit and whose ticket is decided, those of chains first while they are more than half, so that no chain pushes out what
-/// others may have to show.
+/// Receipts of all delivered steps, durable and bounded: beyond the limits the oldest go, of which
+/// no audit is awaited and no ticket undecided, those of chains first while they are over half,
+/// so that no chain pushes out what others may have to show.
 /// Thread-safety: one thread, the store's.
 class ReceiptBook {
  public:

@@ -49,8 +49,8 @@ class SerialJobs {
 
   /// Makes room where need be. At hand: whoever has not been asked for longest can be taken up
   /// again. In the store: the oldest goes whose last step is signed, or else the oldest that is not
-  /// at hand, as its gateway has few at work; none that has undecided tickets. The job is busy until
-  /// its user says otherwise. Errors: kResourceExhausted (the store's jobs), kUnavailable (all are
+  /// at hand, as its gateway has few at work; none with undecided tickets. The job is busy until
+  /// its user says so. Errors: kResourceExhausted (the store's jobs), kUnavailable (all are
   /// at work), the store's.
   core::Result<LivePtr> take_up(const core::Digest& job);
   /// With its engine, anew or from the store. Errors: chain::ChainProvider's; then drop it.

@@ -204,7 +204,7 @@ TEST_F(ProviderSerialJobs, TheOldestThatAreOverMakeRoomForNewOnes) {
       EXPECT_FALSE(*chain::ChainRows(provider_store_, ids[n - 2]).is_there());
     }
     EXPECT_TRUE(*chain::ChainRows(provider_store_, ids[n]).is_there());
-    close(closed_ + 1);
+    close(client_->receipt(1)->round);
     EXPECT_EQ(tickets(), 0u);
     client_store_ = {};
   }
@@ -224,7 +224,7 @@ TEST_F(ProviderSerialJobs, NoneGoesWhoseTicketsAreUndecidedOrThatIsAtHand) {
   offer();
   EXPECT_THAT(refused(), HasSubstr("1 chains are kept, at most 1, and none of them is over"));
   EXPECT_TRUE(*chain::ChainRows(provider_store_, first).is_there());
-  close(1);
+  close(client_->receipt(1)->round);
   offer();
   ASSERT_TRUE(listener_.last<rpc::Ready>()) << refused();
   make_single(2);  // the one before is at hand, and not finished
