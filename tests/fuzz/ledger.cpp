@@ -18,13 +18,6 @@ void read_noun(core::ByteView bytes) {
   core::check(std::ranges::equal(protocol::encode(*noun), bytes), "one value has one encoding");
 }
 
-void read_state(core::ByteView bytes) {
-  const auto state = ledger::decode_state(bytes);
-  if (!state) return;
-  core::check(std::ranges::equal(protocol::encode(*state), bytes), "one value has one encoding");
-  (void)ledger::check_all(*state);
-}
-
 void read_head(core::ByteView bytes) {
   const auto head = ledger::decode_head(bytes);
   if (!head) return;
@@ -63,7 +56,7 @@ void run_bodies(core::ByteView bytes) {
 }
 
 constexpr void (*kReaders[])(core::ByteView) = {
-    read_noun<ledger::Transaction>, read_noun<ledger::Entry>, read_state, read_head, run_bodies};
+    read_noun<ledger::Transaction>, read_noun<ledger::Entry>, read_head, run_bodies};
 
 }  // namespace
 

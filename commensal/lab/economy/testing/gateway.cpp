@@ -10,7 +10,6 @@ namespace {
 
 constexpr std::size_t kConsumers = 4;
 constexpr std::uint64_t kCreditPool = 50'000;
-constexpr std::uint64_t kSnapshotEntries = 512;
 
 ledger::Config rules_of(const Address& gateway) {
   ledger::Config config;
@@ -33,8 +32,7 @@ Gateway::Gateway(World& world, Manner manner)
 }
 
 Result<void> Gateway::load() {
-  COMMENSAL_ASSIGN(auto bank, ledger::Book::open(store(), world_.signatures,
-                                                 {.snapshot_entries = kSnapshotEntries}));
+  COMMENSAL_ASSIGN(auto bank, ledger::Book::open(store(), world_.signatures));
   bank_.emplace(std::move(bank));
   COMMENSAL_ASSIGN(chain_, kept("chain", {}, fresh_));
   return {};

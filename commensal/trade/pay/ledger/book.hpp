@@ -3,6 +3,7 @@
 
 #include <commensal/base/core/store.hpp>
 #include <commensal/trade/pay/ledger/ledger.hpp>
+#include <commensal/trade/pay/ledger/state_rows.hpp>
 #include <memory>
 #include <optional>
 
@@ -16,19 +17,17 @@ core::Result<std::optional<Config>> founding_rules(core::Store& store);
 /// writes all that was staged in one batch. Nothing staged may be acknowledged before commit() has
 /// returned. After a crash open() finds every committed entry, and perhaps the batch whose commit()
 /// did not return, whole.
-/// Spaces of the store: "ledger_journal" (sequence -> entry), "ledger_snapshots" (entries ->
-/// state), "ledger_head" (entries and hash, written with every batch: a journal cut off shows).
+/// Spaces of the store: "ledger_journal" (sequence -> entry), "ledger_state" (state_rows.hpp) and
+/// "ledger_head" (entries and hash: a journal cut off shows), written together in every batch.
 /// Thread-safety: one thread at a time.
 class Book {
  public:
   struct Options {
-    std::uint64_t snapshot_entries = 1 << 16;  // a snapshot after at least so many
     std::size_t staged_entries_max = 1 << 14;  // what one commit() may hold
   };
 
-  /// From the newest snapshot and the entries after it. `store` and `signatures` must outlive the
-  /// book. Errors: the store's; kDataLoss for a journal that does not fit together (verify() says
-  /// where).
+  /// From the rows of the state. `store` and `signatures` must outlive the book. Errors: the
+  /// store's; kDataLoss for a state that is not the journal's (verify() says where).
   static core::Result<Book> open(core::Store& store, const Signatures& signatures, Options options);
   static core::Result<Book> open(core::Store& store, const Signatures& signatures) {
     return open(store, signatures, Options{});
@@ -48,13 +47,13 @@ class Book {
   std::size_t staged() const { return staged_.size(); }
 
  private:
-  Book(core::Store& store, Ledger ledger, Options options, std::uint64_t snapshot_at)
-      : store_(&store), ledger_(std::move(ledger)), options_(options), snapshot_at_(snapshot_at) {}
+  Book(core::Store& store, Ledger ledger, Options options, const RowSum& sum)
+      : store_(&store), ledger_(std::move(ledger)), options_(options), sum_(sum) {}
 
   core::Store* store_;
   Ledger ledger_;
   Options options_;
-  std::uint64_t snapshot_at_;        // entries in the newest snapshot
+  RowSum sum_;                       // of the rows in the store
   std::vector<core::Bytes> staged_;  // encoded, the last one is that of the ledger's head
   bool broken_ = false;
 };

@@ -254,6 +254,9 @@ TEST_F(MoneyClaims, AProviderThatWithholdsAfterTheGatewayRevealedIsSlashed) {
   EXPECT_THAT(refusal(provider(), Demand{made.receipt}), HasSubstr("expected the other party"));
   accept(gateway(), Demand{made.receipt});
   now_ms_ += 101;
+  // Nobody reads a list here, so that it had no bound: an entry of it could not be read back.
+  EXPECT_THAT(refusal(gateway(), Default{made.receipt, std::vector<protocol::Endorsement>(7100)}),
+              HasSubstr("a provider's names none"));
   accept(gateway(), Default{made.receipt, {}});
   EXPECT_EQ(balance(provider_address(), AccountKind::kStake), 400u);
   EXPECT_EQ(balance(gateway_address()), 50u);

@@ -11,7 +11,7 @@ namespace commensal::ledger {
 /// negative values.)
 ///
 /// The first looks only at what changed since the last keep(), and at the postings that should
-/// explain it; the second adds everything up and is for tests, snapshots and verify. A breach is
+/// explain it; the second adds everything up and is for tests and verify. A breach is
 /// our own bug: the error says which sum is wrong, and callers stop.
 core::Result<void> check_changes(const State& state, std::span<const Posting> postings);
 core::Result<void> check_all(const State& state);

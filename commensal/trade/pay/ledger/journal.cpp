@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
-#include <commensal/base/crypto/sha256.hpp>
 #include <commensal/trade/pay/ledger/journal.hpp>
 #include <commensal/trade/pay/ledger/ledger.hpp>
 
@@ -9,8 +7,6 @@ namespace {
 
 using core::ErrorCode;
 using core::fail;
-
-constexpr std::size_t kDigestBytes = std::tuple_size_v<Digest>;
 
 tl::unexpected<core::Error> lost(std::string_view what, const core::Error& error) {
   return fail(ErrorCode::kDataLoss, "{}: {}", what, error.message);
@@ -56,28 +52,6 @@ core::Result<std::optional<Head>> read_head(core::Store& store) {
   }
   COMMENSAL_ASSIGN(const Head head, decode_head(*bytes));
   return head;
-}
-
-core::Bytes encode_snapshot(const State& state) {
-  core::Bytes bytes = protocol::encode(state);
-  const Digest digest = crypto::tagged_hash("commensal/ledger/state/v1", bytes);
-  bytes.insert(bytes.end(), digest.begin(), digest.end());
-  return bytes;
-}
-
-core::Result<State> decode_snapshot(core::ByteView bytes) {
-  if (bytes.size() < kDigestBytes) {
-    return fail(ErrorCode::kDataLoss, "snapshot: {} bytes, expected at least {}", bytes.size(),
-                kDigestBytes);
-  }
-  const core::ByteView state = bytes.first(bytes.size() - kDigestBytes);
-  if (!std::ranges::equal(crypto::tagged_hash("commensal/ledger/state/v1", state),
-                          bytes.last(kDigestBytes))) {
-    return fail(ErrorCode::kDataLoss, "snapshot: it does not have its hash");
-  }
-  auto decoded = decode_state(state);
-  if (!decoded) return lost("snapshot", decoded.error());
-  return decoded;
 }
 
 core::Result<void> replay(Ledger& ledger, core::ByteView encoded) {

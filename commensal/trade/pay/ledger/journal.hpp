@@ -9,7 +9,6 @@
 namespace commensal::ledger {
 
 inline constexpr std::string_view kJournalSpace = "ledger_journal";
-inline constexpr std::string_view kSnapshotSpace = "ledger_snapshots";
 inline constexpr std::string_view kHeadSpace = "ledger_head";
 
 /// Big-endian, so that keys are in the order of the journal.
@@ -34,10 +33,6 @@ core::Bytes encode_head(const Head& head);
 core::Result<Head> decode_head(core::ByteView bytes);
 /// Nothing where no ledger was founded.
 core::Result<std::optional<Head>> read_head(core::Store& store);
-
-/// A snapshot: the state and its digest, which a changed byte betrays.
-core::Bytes encode_snapshot(const State& state);
-core::Result<State> decode_snapshot(core::ByteView bytes);
 
 /// Runs `entry` again on `ledger`. Error: kDataLoss unless that gives the same bytes; the message
 /// names what differs.

@@ -65,6 +65,9 @@ core::Result<void> Ledger::run(Entry& entry) {
   Context context(state_, entry);
   COMMENSAL_TRY(apply_rule(context, entry.transaction.body));
   state_.nonces.set(entry.transaction.sender, entry.transaction.nonce + 1);
+  // The journal has to be read back, so its readers' bounds are the writer's.
+  const auto again = protocol::decode<Entry>(protocol::encode(entry));
+  if (!again) return core::in_context("it could not be read back", again.error());
   return {};
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <commensal/trade/pay/ledger/state.hpp>
+#include <commensal/trade/pay/ledger/state_rows.hpp>
 #include <commensal/trade/pay/ledger/transaction.hpp>
 
 namespace commensal::ledger {
@@ -23,6 +23,8 @@ class Ledger {
   core::Result<Entry> apply(const Transaction& transaction, std::int64_t time_ms);
 
   const State& state() const { return state_; }
+  /// ledger::take_writes of its state.
+  core::Store::Batch take_writes(RowSum& sum) { return ledger::take_writes(state_, sum); }
 
  private:
   core::Result<void> check_head(const Transaction& transaction, std::int64_t time_ms) const;

@@ -125,6 +125,10 @@ Result<void> rule(Context& context, const Default& body) {
       ticket::verify_ticket(body.receipt, pair.gateway, pair.provider, context.config().chain_id));
   close_ticket(context, body.receipt, checked, ClaimStatus::kDefaulted);
   if (missing.gateway) return gateway_default(context, body, checked.ticket);
+  if (!body.endorsements.empty()) {
+    return fail(ErrorCode::kInvalidArgument, "default: {} endorsements, a provider's names none",
+                body.endorsements.size());
+  }
   // Slashed once for each demand, whatever the number of tickets in the round.
   context.state.demands.erase(missing.key);
   const protocol::Job& job = body.receipt.job;

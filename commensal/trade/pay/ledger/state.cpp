@@ -8,12 +8,4 @@ Digest state_digest(const State& state) {
   return crypto::tagged_hash("commensal/ledger/state/v1", protocol::encode(state));
 }
 
-core::Result<State> decode_state(core::ByteView bytes) {
-  protocol::Reader reader(bytes, protocol::name_of(State::kKind));
-  State state;
-  protocol::read(reader, state);
-  COMMENSAL_TRY(reader.finish());
-  return state;
-}
-
 }  // namespace commensal::ledger

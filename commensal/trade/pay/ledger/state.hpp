@@ -43,7 +43,8 @@ struct AllowanceKey {
   auto operator<=>(const AllowanceKey&) const = default;
 };
 
-/// What a journal adds up to. Its encoding is a snapshot.
+/// What a journal adds up to. Its encoding is what state_digest() hashes; how it is stored:
+/// state_rows.hpp.
 struct State {
   static constexpr protocol::NounKind kKind = protocol::NounKind::kLedgerState;
 
@@ -108,8 +109,5 @@ struct State {
 
 /// H("commensal/ledger/state/v1", encoding): equal digests, equal states.
 Digest state_digest(const State& state);
-
-/// Reads what encode() wrote; not bounded by the size of a noun. Errors: protocol::decode's.
-core::Result<State> decode_state(core::ByteView bytes);
 
 }  // namespace commensal::ledger

@@ -4,6 +4,7 @@
 #include <commensal/base/protocol/encoding.hpp>
 #include <map>
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace commensal::ledger {
@@ -42,7 +43,12 @@ class Table {
 
   /// Since the last keep(), oldest first; a key may stand there more than once.
   const std::vector<Change>& changes() const { return changes_; }
-  void keep() { changes_.clear(); }
+  void keep() {
+    for (Change& change : changes_) {
+      unwritten_.try_emplace(std::move(change.key), std::move(change.before));
+    }
+    changes_.clear();
+  }
   void undo() {
     for (; !changes_.empty(); changes_.pop_back()) {
       Change& change = changes_.back();
@@ -54,9 +60,15 @@ class Table {
     }
   }
 
+  /// A row as it lies in a store: no change.
+  void load(const Key& key, Value value) { rows_.insert_or_assign(key, std::move(value)); }
+  /// The keys kept since the last call, each with what stood there then.
+  std::map<Key, std::optional<Value>> take_unwritten() { return std::exchange(unwritten_, {}); }
+
  private:
   std::map<Key, Value> rows_;
   std::vector<Change> changes_;
+  std::map<Key, std::optional<Value>> unwritten_;
 };
 
 /// Keys ascend, so that one table has one encoding.
@@ -66,22 +78,6 @@ void write(protocol::Writer& writer, const Table<Key, Value>& table) {
   for (const auto& [key, value] : table.rows()) {
     writer.field("key", key);
     writer.field("value", value);
-  }
-}
-
-template <class Key, class Value>
-void read(protocol::Reader& reader, Table<Key, Value>& table) {
-  table = {};
-  for (std::size_t left = reader.count(limits::kLedgerRowsMax); left > 0 && reader.ok(); --left) {
-    Key key{};
-    Value value{};
-    reader.field("key", key);
-    reader.field("value", value);
-    if (reader.ok() && !table.rows().empty() && !(table.rows().rbegin()->first < key)) {
-      reader.refuse(core::ErrorCode::kInvalidArgument, "keys do not ascend");
-    }
-    table.set(key, std::move(value));
-    table.keep();
   }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <commensal/trade/pay/ledger/invariants.hpp>
 #include <commensal/trade/pay/ledger/journal.hpp>
+#include <commensal/trade/pay/ledger/state_rows.hpp>
 #include <commensal/trade/pay/ledger/verify.hpp>
 
 namespace commensal::ledger {
@@ -27,47 +28,21 @@ Result<void> post(Balances& balances, std::span<const Posting> postings) {
   return {};
 }
 
-/// Snapshots by number of entries; few, for a book keeps only its newest.
-Result<std::map<std::uint64_t, core::Bytes>> read_snapshots(core::Store& store) {
-  std::map<std::uint64_t, core::Bytes> snapshots;
-  Result<void> status;
-  COMMENSAL_TRY(store.scan(kSnapshotSpace, {}, [&](core::ByteView key, core::ByteView value) {
-    const auto number = number_of(key);
-    if (!number) {
-      status = tl::unexpected(number.error());
-      return false;
-    }
-    snapshots[*number].assign(value.begin(), value.end());
-    return true;
-  }));
-  COMMENSAL_TRY(status);
-  return snapshots;
-}
-
 /// Runs a journal again, entry by entry.
 class Replay {
  public:
-  Replay(const Signatures& signatures, std::map<std::uint64_t, core::Bytes> snapshots)
-      : ledger_(signatures), snapshots_(std::move(snapshots)) {}
+  explicit Replay(const Signatures& signatures) : ledger_(signatures) {}
 
   Result<void> step(core::ByteView key, core::ByteView value) {
     COMMENSAL_ASSIGN(const std::uint64_t number, number_of(key));
     if (number != entries()) return fail(ErrorCode::kDataLoss, "it is missing");
     COMMENSAL_TRY(replay(ledger_, value));
     COMMENSAL_ASSIGN(const Entry entry, protocol::decode<Entry>(value));
-    COMMENSAL_TRY(post(balances_, entry.postings));
-    const auto snapshot = snapshots_.find(entries());
-    if (snapshot == snapshots_.end()) return {};
-    if (snapshot->second != encode_snapshot(ledger_.state())) {
-      return fail(ErrorCode::kDataLoss, "the snapshot after it is not what the journal adds up to");
-    }
-    ++matched_;
-    return {};
+    return post(balances_, entry.postings);
   }
 
   /// What must hold at the end.
-  /// Snapshots beyond the head are of a book that has been written to meanwhile.
-  Result<void> finish(const Head& head, bool grown) const {
+  Result<void> finish(const Head& head) const {
     if (head_of(ledger_.state()) != head) {
       return fail(ErrorCode::kDataLoss, "the head says {} entries up to {}, found {} up to {}",
                   head.entries, core::to_hex(head.hash), entries(),
@@ -76,24 +51,25 @@ class Replay {
     if (balances_ != ledger_.state().balances.rows()) {
       return fail(ErrorCode::kDataLoss, "the postings do not add up to the balances");
     }
-    const auto beyond = static_cast<std::uint64_t>(
-        std::distance(snapshots_.upper_bound(head.entries), snapshots_.end()));
-    if (matched_ + (grown ? beyond : 0) != snapshots_.size()) {
-      return fail(ErrorCode::kDataLoss, "a snapshot is of entries that are not there");
-    }
     return check_all(ledger_.state());
   }
 
   std::uint64_t entries() const { return ledger_.state().scalars.entries; }
-  std::uint64_t matched() const { return matched_; }
   const State& state() const { return ledger_.state(); }
 
  private:
   Ledger ledger_;
-  std::map<std::uint64_t, core::Bytes> snapshots_;
   Balances balances_;
-  std::uint64_t matched_ = 0;
 };
+
+/// Whether the stored state is `state`; false where it is of later entries.
+Result<bool> is_stored(core::Store& store, const State& state, bool grown) {
+  const auto stored = read_state(store);
+  if (stored && state_digest(stored->state) == state_digest(state)) return true;
+  if (grown) return false;
+  if (!stored) return tl::unexpected(stored.error());
+  return fail(ErrorCode::kDataLoss, "the stored state is not what the journal adds up to");
+}
 
 }  // namespace
 
@@ -101,8 +77,7 @@ Result<Verified> verify(core::Store& store, const Signatures& signatures,
                         const std::function<void(std::uint64_t, std::uint64_t)>& progress) {
   COMMENSAL_ASSIGN(const std::optional<Head> head, read_head(store));
   if (!head) return fail(ErrorCode::kNotFound, "there is no ledger here");
-  COMMENSAL_ASSIGN(auto snapshots, read_snapshots(store));
-  Replay run(signatures, std::move(snapshots));
+  Replay run(signatures);
   Result<void> status;
   bool beyond = false;
   COMMENSAL_TRY(store.scan(kJournalSpace, {}, [&](core::ByteView key, core::ByteView value) {
@@ -120,10 +95,13 @@ Result<Verified> verify(core::Store& store, const Signatures& signatures,
   if (beyond && !grown) {
     return fail(ErrorCode::kDataLoss, "entry {}: the head says that there is none", head->entries);
   }
-  if (const auto sound = run.finish(*head, grown); !sound) {
-    return core::in_context(fmt::format("after entry {}", run.entries()), sound.error());
-  }
-  return Verified{run.state(), state_digest(run.state()), run.entries(), run.matched()};
+  const auto in_place = [&](core::Error error) {
+    return core::in_context(fmt::format("after entry {}", run.entries()), std::move(error));
+  };
+  if (const auto sound = run.finish(*head); !sound) return in_place(sound.error());
+  const auto has_state = is_stored(store, run.state(), grown);
+  if (!has_state) return in_place(has_state.error());
+  return Verified{run.state(), state_digest(run.state()), run.entries(), *has_state};
 }
 
 }  // namespace commensal::ledger

@@ -11,12 +11,12 @@ struct Verified {
   State state;  // what the journal adds up to
   Digest digest{};
   std::uint64_t entries = 0;
-  std::uint64_t snapshots = 0;  // each of them equal to what the entries before it add up to
+  bool has_state = false;  // what is stored as the state is that too; false: written to meanwhile
 };
 
 /// Trusts nothing but the rules: every entry from the first on is run again, signatures included,
 /// and must give the same bytes; balances are also added up from the postings alone, and must be
-/// those of the state; snapshots and head must fit. `progress` is told the entries done so far.
+/// those of the state; the stored state and the head must fit. `progress` is told the entries done so far.
 /// Error: kDataLoss, "entry 17: ..." for the first that is wrong; kNotFound where there is no
 /// ledger; the store's.
 core::Result<Verified> verify(
