@@ -116,6 +116,31 @@ TEST_F(MoneyTrip, AProviderThatComesBackKnowsItsTickets) {
   EXPECT_EQ(market->status_of(index).tickets.value_paid, owed.value_paid);
 }
 
+// Rounds go on while tickets wait; who comes back has to know how far they are.
+TEST_F(MoneyTrip, RequestsGoOnAfterRestartsManyRoundsLater) {
+  auto market = open(16, 0.5);
+  prepare(*market);
+  const std::size_t index = add(*market, "a");
+  for (int lives = 0; lives < 3; ++lives) {
+    for (std::uint64_t i = 0; i < 10; ++i) {
+      const auto answer = market->infer("digits", picture(i));
+      ASSERT_TRUE(answer) << answer.error().message;
+      market->rest_ms(3'000);
+    }
+    if (lives % 2 == 0) {
+      market->kill_provider(index);
+      market->start_provider(index);
+    } else {
+      market->kill_gateway();
+      ASSERT_TRUE(market->start_gateway());
+    }
+    market->rest_ms(15'000);
+  }
+  const auto answer = market->infer("digits", picture(77));
+  EXPECT_TRUE(answer) << answer.error().message;
+  check(*market, {market->address_of(index)});
+}
+
 TEST_F(MoneyTrip, AGatewayThatDiesAtAnyWritePaysNothingTwice) {
   for (std::uint64_t write = 0; write < 48; write += 1) {
     const Fault fault = write % 2 == 0 ? Fault::kCrashBefore : Fault::kCrashAfter;

@@ -15,6 +15,7 @@ using ticket::State;
 namespace {
 
 constexpr std::string_view kChains = "chains";  // gateway -> our chain for it
+constexpr std::string_view kClosed = "closed";  // gateway -> its chain, as far as it was shown
 
 core::Bytes key_of(const crypto::Address& address) {
   return {address.bytes.begin(), address.bytes.end()};
@@ -45,6 +46,27 @@ Result<void> Purse::load_chain(const crypto::Address& gateway) {
   return {};
 }
 
+/// From where we left off: from the anchor, years of rounds are too far.
+Result<beacon::ChainTracker> Purse::load_closed(const protocol::ChainHead& head) {
+  COMMENSAL_ASSIGN(const auto bytes, world_.store.get(kClosed, key_of(head.owner)));
+  if (!bytes) return beacon::ChainTracker(head);
+  protocol::Reader reader(*bytes, "the gateway's rounds");
+  rpc::ChainPosition kept;
+  protocol::read(reader, kept);
+  if (const auto done = reader.finish(); !done) {
+    return fail(ErrorCode::kDataLoss, "{}", done.error().message);
+  }
+  if (kept.head != head) return beacon::ChainTracker(head);
+  return beacon::ChainTracker(head, kept.round, kept.value);
+}
+
+Result<void> Purse::keep_closed(const beacon::ChainTracker& gateway) {
+  protocol::Writer writer;
+  protocol::write(writer, rpc::ChainPosition{gateway.head(), gateway.round(), gateway.value()});
+  return world_.store.apply(
+      {{std::string(kClosed), key_of(gateway.head().owner), std::move(writer).take()}});
+}
+
 Result<std::optional<rpc::ChainPosition>> Purse::meet(
     const std::optional<rpc::ChainPosition>& gateway) {
   beacon_.reset();
@@ -52,8 +74,10 @@ Result<std::optional<rpc::ChainPosition>> Purse::meet(
   if (!gateway) return std::nullopt;
   COMMENSAL_TRY(protocol::verify_chain_head(gateway->head));
   COMMENSAL_TRY(load_chain(gateway->head.owner));
-  // A round may be drawn by us only after the gateway has closed it, which it says below.
-  beacon_.emplace(beacon::ChainTracker(gateway->head), chain_->tracker());
+  COMMENSAL_ASSIGN(beacon::ChainTracker closed, load_closed(gateway->head));
+  if (gateway->round > 0) COMMENSAL_TRY(closed.accept(gateway->round, gateway->value));
+  beacon_.emplace(closed, chain_->tracker());
+  // What was closed while we were away is drawn now.
   if (gateway->round > 0) COMMENSAL_TRY(on_reveal({gateway->round, gateway->value}));
   return rpc::ChainPosition{chain_->head(), chain_->round(), chain_->value()};
 }
@@ -113,6 +137,7 @@ Result<void> Purse::on_reveal(const rpc::Reveal& reveal) {
   COMMENSAL_TRY(beacon_->on_gateway_reveal(reveal.round, reveal.value));
   rpc::Reveal own{reveal.round, {}};
   COMMENSAL_TRY(world_.store.together([&]() -> Result<void> {
+    COMMENSAL_TRY(keep_closed(beacon_->gateway()));
     COMMENSAL_TRY(tickets_.close(beacon_->id(), reveal.round));
     COMMENSAL_ASSIGN(own.value, chain_->reveal(own.round));
     COMMENSAL_TRY(beacon_->on_provider_reveal(own.round, own.value));

@@ -71,6 +71,8 @@ class Purse {
 
  private:
   core::Result<void> load_chain(const crypto::Address& gateway);
+  core::Result<beacon::ChainTracker> load_closed(const protocol::ChainHead& head);
+  core::Result<void> keep_closed(const beacon::ChainTracker& gateway);
   void claim();
   /// Signs it with the next number and sends it; one at a time is under way.
   void transact(ledger::Body body);
