@@ -75,7 +75,8 @@ std::optional<chain::Assignment> Auditor::take() {
     }
     Shown& shown = *found;
     if (!may_be_given_away(shown.record)) {
-      request_here(receipt);
+      own_.push_back(receipt);  // behind what is late
+      pump();
       continue;
     }
     const std::uint64_t lease = ++leases_;

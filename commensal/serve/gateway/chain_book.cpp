@@ -29,7 +29,7 @@ core::Bytes encode(const ChainEntry& entry) {
   writer.u64(static_cast<std::uint64_t>(std::ldexp(entry.audit_probability, kProbabilityBits)));
   writer.u64(static_cast<std::uint64_t>(entry.created_ms));
   writer.field("state", entry.state);
-  writer.text(entry.reason);
+  writer.text(protocol::one_line(entry.reason));  // a peer may have had its say in it
   return std::move(writer).take();
 }
 

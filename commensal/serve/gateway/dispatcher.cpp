@@ -13,6 +13,23 @@ namespace {
 
 constexpr int kMovesMax = 3;  // long work must end somewhere, even if all providers pause by turns
 
+/// Before the answer is kept and paid for: names and types are the model's, whatever the values.
+core::Result<void> check_outputs(const ModelVersion& model, const tensor::NamedTensors& outputs) {
+  if (outputs.size() != model.outputs.size()) {
+    return core::fail(ErrorCode::kInternal, "the provider returned {} outputs, expected {}",
+                      outputs.size(), model.outputs.size());
+  }
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const ModelPort& port = model.outputs[i];
+    if (outputs[i].name != port.name || !port.declared.admits(tensor::Value(outputs[i].value))) {
+      return core::fail(ErrorCode::kInternal, "the provider returned '{}' {}, expected '{}' {}",
+                        protocol::one_line(outputs[i].name), outputs[i].value.type().text(),
+                        port.name, port.declared.text());
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 Dispatcher::Dispatcher(core::Loop& loop, core::Rng& rng, const crypto::SecretKey& key,
@@ -189,6 +206,9 @@ void Dispatcher::on_deliver(LinkId link, rpc::Deliver& message) {
   const auto job = find(link, message.job);
   if (job == jobs_.end()) return;
   Running& running = job->second;
+  if (const auto fits = check_outputs(running.request->order.model, message.outputs); !fits) {
+    return lose(job, fits.error());
+  }
   const core::Digest root = receipt::state_root(message.outputs);
   if (auto moved = running.step.deliver(root, message.output_salt); !moved) {
     return lose(job, moved.error());

@@ -51,6 +51,7 @@ class DispatcherOf : public ::testing::Test {
     inputs_ = {{"x", tensor::Tensor::of<float>({1}, std::span(&value, 1))}};
     Order order;
     order.model.name = "a/model";
+    order.model.outputs = {{"x", {tensor::DType::kFloat32, true, {1}, {""}}}};
     order.inputs = inputs_;
     dispatcher_.submit(std::move(order));
     return heard_->all<rpc::Offer>().back().job;
@@ -126,6 +127,26 @@ TEST_F(DispatcherOf, ACommitmentThatIsNotSignedIsWithdrawn) {
   EXPECT_EQ(withdrawn(), Jobs{protocol::job_id(bad)});
   loop_.run_until_idle();
   EXPECT_EQ(answers_, std::vector<bool>{false});
+}
+
+// What is delivered must be what was committed to, and of the model's names and types: else an answer
+// of any size would be kept, paid for, and push others out.
+TEST_F(DispatcherOf, AnAnswerOfOtherNamesOrTypesIsNone) {
+  const std::vector<float> many(1000, 1);
+  const std::vector<tensor::NamedTensors> wrong = {
+      {},
+      {{"y", tensor::Tensor::of<float>({1}, std::span(many.data(), 1))}},
+      {{"x", tensor::Tensor::of<float>({1000}, std::span(many))}},
+  };
+  for (const tensor::NamedTensors& outputs : wrong) {
+    const protocol::Job job = ask();
+    inputs_ = outputs;
+    dispatcher_.on_commit(link_, {{commit(job, provider_key_)}});
+    rpc::Deliver delivery{protocol::job_id(job), 1, kSalt, outputs};
+    dispatcher_.on_deliver(link_, delivery);
+    loop_.run_until_idle();
+  }
+  EXPECT_EQ(answers_, (std::vector<bool>{false, false, false}));
 }
 
 }  // namespace

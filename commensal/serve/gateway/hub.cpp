@@ -64,16 +64,27 @@ bool is_same(const ModelVersion& version, const ModelFile& file, const PushOptio
 
 core::Result<std::vector<ModelPort>> ports_of(const graph::Graph& graph,
                                               const std::vector<graph::ValueId>& ids) {
+  if (ids.size() > limits::kInferTensorsMax)
+    return core::fail(ErrorCode::kResourceExhausted, "{} inputs or outputs, at most {} can travel",
+                      ids.size(), limits::kInferTensorsMax);
   std::vector<ModelPort> ports;
+  std::size_t bytes = 0;
   for (const graph::ValueId id : ids) {
     const graph::ValueInfo& value = graph.values[static_cast<std::size_t>(id)];
     const auto is_sound = [](std::string_view text) {
-      return text.size() <= limits::kTextBytesMax && protocol::is_utf8(text);
+      return text.size() <= limits::kTextBytesMax && protocol::is_line(text);
     };
+    bytes += value.name.size();
+    for (const std::string& symbol : value.declared.symbols) bytes += symbol.size();
+    if (bytes > limits::kNounBytesMax)
+      return core::fail(ErrorCode::kResourceExhausted,
+                        "the names of inputs or outputs and of their dimensions have more than {} "
+                        "bytes together",
+                        limits::kNounBytesMax);
     if (!is_sound(value.name) || !std::ranges::all_of(value.declared.symbols, is_sound))
       return core::fail(ErrorCode::kInvalidArgument,
-                        "the names of inputs, outputs and their dimensions are UTF-8 of at most "
-                        "{} bytes",
+                        "the names of inputs, outputs and their dimensions are lines of UTF-8 of at "
+                        "most {} bytes",
                         limits::kTextBytesMax);
     if (tensor::traits(value.declared.dtype).oip.empty() || !value.declared.containers.empty())
       return core::fail(ErrorCode::kUnsupported, "'{}' is {}, which cannot travel", value.name,

@@ -185,14 +185,14 @@ Result<void> Purse::on_outcomes(const rpc::Outcomes& outcomes) {
 void Purse::on_balance(const rpc::Balance& balance) {
   balance_ = balance;
   under_way_ = false;
-  const protocol::Amount wanted = std::max(config_.stake, balance.stake_wanted);
-  const auto missing = wanted.minus(balance.stake);
-  const bool enough = config_.stake == protocol::Amount() || balance.stake >= wanted;
-  if (enough || !missing || balance.available < *missing) return look();
+  // Never more than its owner wants to have at stake, whatever the gateway asks for.
+  const auto missing = config_.stake.minus(balance.stake);
+  if (!missing || *missing == protocol::Amount() || balance.available < *missing) return look();
   transact(ledger::Fund{ledger::AccountKind::kStake, *missing});
 }
 
 void Purse::transact(ledger::Body body) {
+  if (balance_->ledger != gateway_) return;  // signatures for another ledger are none of its business
   under_way_ = true;
   ledger::Transaction made;
   made.ledger = balance_->ledger;
