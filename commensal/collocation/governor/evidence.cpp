@@ -34,14 +34,17 @@ void Evidence::measure() {
   double seconds = 0;
   double variance = 0;  // of the sum of losses, in seconds^2
   double sum = 0;
+  bool has_run = false;
   double window = rules_.window_min;
   for (auto cycle = cycles_.rbegin(); cycle != cycles_.rend() && seconds < window; ++cycle) {
     seconds += cycle->seconds;
     sum += cycle->loss * cycle->on_s;
+    has_run = has_run || cycle->on_s > 0;
     variance += cycle->sd * cycle->sd * cycle->on_s * cycle->on_s;
     window = std::max(rules_.window_min, variance / seconds / (sd_wanted * sd_wanted));
   }
   window_s_ = window;
+  over_s_ = has_run ? seconds : 0;
   if (seconds <= 0) return;
   loss_ = sum / seconds;
   sd_ = std::sqrt(variance) / seconds;

@@ -35,10 +35,10 @@ class Part {
 
 /// One stretch with the guest and one without.
 struct Cycle {
-  double seconds = 0;    // both
-  double on_s = 0;       // with the guest
-  double loss = 0;       // of the host's rate in these; below zero where it was faster
-  double sd = 0;         // standard deviation of `loss`
+  double seconds = 0;  // both
+  double on_s = 0;     // with the guest
+  double loss = 0;     // of the host's rate in these; below zero where it was faster
+  double sd = 0;       // standard deviation of `loss`
 };
 
 /// What the guest has cost in all, and how sure that is: means over the window W, the shortest over
@@ -52,6 +52,9 @@ class Evidence {
   void add_idle(double seconds);
 
   double window_s() const { return window_s_; }
+  /// What loss() is the mean of: at most W, or little more. Zero while nothing is known, since the
+  /// guest has not run yet.
+  double over_s() const { return over_s_; }
   /// Of the time in W; zero while nothing is known.
   double loss() const { return loss_; }
   /// Upper end, with the rules' confidence.
@@ -67,6 +70,7 @@ class Evidence {
   std::deque<Cycle> cycles_;
   double total_s_ = 0;  // of all cycles kept
   double window_s_ = 0;
+  double over_s_ = 0;
   double loss_ = 0;
   double sd_ = 0;
 };

@@ -8,10 +8,10 @@
 namespace commensal::governor {
 namespace {
 
-constexpr double kAhead = 1;         // seconds that a sample may seem to come from the future
-constexpr double kGrowth = 1.25;     // of a cycle in which nothing is to be feared
-constexpr double kCycleParts = 4;    // a cycle has at least so many of the shortest stretches
-constexpr double kHalfGone = 0.5;    // of a gross loss: the host lost it by itself
+constexpr double kAhead = 1;       // seconds that a sample may seem to come from the future
+constexpr double kGrowth = 1.25;   // of a cycle in which nothing is to be feared
+constexpr double kCycleParts = 4;  // a cycle has at least so many of the shortest stretches
+constexpr double kHalfGone = 0.5;  // of a gross loss: the host lost it by itself
 constexpr double kOverForgets = 0.95;
 constexpr double kFearedSd = 3;
 
@@ -72,9 +72,7 @@ bool Governor::accept(double now_s, const probe::RateSample& sample) {
   return true;
 }
 
-double Governor::part_s() const {
-  return std::max(rules_.part_min, 2 * over_s_ + rules_.settle);
-}
+double Governor::part_s() const { return std::max(rules_.part_min, 2 * over_s_ + rules_.settle); }
 
 void Governor::wait(double now_s, std::string_view why) {
   if (phase_ == Phase::kWaiting) return;
@@ -240,10 +238,11 @@ Status Governor::status() const {
   now.why = why_;
   now.level = phase_ == Phase::kOn ? plan_.level : 0;
   now.budget = budget_;
-  now.rate = last_ ? last_->rate : 0;
+  now.rate = last_ && phase_ != Phase::kWaiting ? last_->rate : 0;
   now.reference = before_ && !before_->empty() ? before_->mean() : 0;
   now.loss = evidence_.loss();
   now.loss_high = evidence_.loss_high();
+  now.over_s = evidence_.over_s();
   now.window_s = evidence_.window_s();
   now.is_shown = evidence_.is_full() && now.loss_high <= rules_.promise;
   now.slope = slope_.mean();

@@ -24,16 +24,17 @@ std::string_view name_of(Phase phase);
 /// For the operator's view. Losses are shares; rates in the host's unit.
 struct Status {
   Phase phase = Phase::kWaiting;
-  std::string_view why;      // the guest is off, or was stopped last
-  double level = 0;          // of the guest now, of full speed
-  double budget = 0;         // ... on average
-  double rate = 0;           // the host's, last seen
-  double reference = 0;      // ... without the guest, last measured
-  double loss = 0;           // of the last window W
-  double loss_high = 0;      // ... at the promised confidence
-  double window_s = 0;       // W
-  bool is_shown = false;     // W is full and loss_high within the promise
-  double slope = 0;          // loss that a guest at full speed would cost
+  std::string_view why;   // the guest is off, or was stopped last
+  double level = 0;       // of the guest now, of full speed
+  double budget = 0;      // ... on average
+  double rate = 0;        // the host's, last seen; 0: there is no signal
+  double reference = 0;   // ... without the guest, last measured
+  double loss = 0;        // over the last over_s
+  double loss_high = 0;   // ... at the promised confidence
+  double over_s = 0;      // what is known so far, up to W; 0: nothing yet
+  double window_s = 0;    // W, over which the promise is to be shown
+  bool is_shown = false;  // W is full and loss_high within the promise
+  double slope = 0;       // loss that a guest at full speed would cost
   double slope_sd = 0;
   long trips = 0;
   long changes = 0;  // cycles in which the host changed by itself

@@ -108,6 +108,26 @@ TEST(GovernorPromise, HoldsForRandomHosts) {
   }
 }
 
+// What is not known is not said: a plan of so many seconds is no measurement, a dead host has no
+// rate.
+TEST(GovernorStatus, SaysWhatIsKnown) {
+  core::CounterRng rng(1);
+  Governor governor(Rules{}, rng);
+  EXPECT_EQ(governor.status().over_s, 0);
+  double known_s = 0;
+  bool odd = false;  // a rate that never changes would count as frozen
+  for (double now_s = 0; now_s < 1200; now_s += 0.25) {
+    governor.tick(now_s, RateSample{now_s, 0.25, (odd = !odd) ? 1001.0 : 999.0});
+    if (known_s == 0 && governor.status().over_s > 0) known_s = now_s;
+    EXPECT_LE(governor.status().over_s, now_s);
+  }
+  EXPECT_GT(known_s, 10);
+  EXPECT_GT(governor.status().rate, 900);
+  for (double now_s = 1200; now_s < 1230; now_s += 0.25) governor.tick(now_s, std::nullopt);
+  EXPECT_EQ(governor.status().phase, Phase::kWaiting);
+  EXPECT_EQ(governor.status().rate, 0);
+}
+
 // Nearly all that the promise leaves is harvested: at a set point of 0.5 % that is 0.005 / slope.
 TEST(GovernorHarvest, TakesWhatThePromiseLeaves) {
   for (const auto& [slope, noise, least] : {std::tuple(0.0, 0.002, 0.90),

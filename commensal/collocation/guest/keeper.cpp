@@ -62,9 +62,8 @@ KeeperThreads::KeeperThreads(const Keeper::World& world, const governor::Rules& 
   looking_ = std::jthread([this](const std::stop_token& stop) {
     repeat(stop, keeper_.look_every_s(), [this] { keeper_.look(); });
   });
-  acting_ = std::jthread([this](const std::stop_token& stop) {
-    repeat(stop, kActEveryS, [this] { keeper_.act(); });
-  });
+  acting_ = std::jthread(
+      [this](const std::stop_token& stop) { repeat(stop, kActEveryS, [this] { keeper_.act(); }); });
 }
 
 KeeperThreads::~KeeperThreads() {
@@ -85,7 +84,9 @@ std::string Standstill::why(double level, const std::optional<governor::Status>&
       status && (status->phase == Phase::kWaiting || status->phase == Phase::kBackOff);
   if (!is_long && now_s - *since_s_ < kMomentS) return "";
   if (!status) return "the host comes first";
-  return status->why.empty() ? "the host is measured alone" : std::string(status->why);
+  if (!status->why.empty()) return std::string(status->why);
+  return status->over_s > 0 ? "the host is measured alone"
+                            : "the host is measured alone, which takes the first minutes";
 }
 
 }  // namespace commensal::guest

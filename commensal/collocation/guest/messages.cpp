@@ -140,7 +140,7 @@ std::string line_of(const Status& status) {
   const governor::Status& now = status.governor;
   Json guests = Json::array();
   for (const GuestStatus& guest : status.guests) guests.push_back(json_of(guest));
-  const bool has_window = now.window_s > 0;
+  const bool is_known = now.over_s > 0;
   const Json content = {
       {"host",
        {{"spec", status.host},
@@ -148,10 +148,11 @@ std::string line_of(const Status& status) {
         {"signal", status.signal},
         {"rate", measured(now.rate)},
         {"reference", measured(now.reference)},
-        {"loss", has_window ? Json(now.loss) : Json(nullptr)},
-        {"loss_upper", has_window ? Json(now.loss_high) : Json(nullptr)},
+        {"loss", is_known ? Json(now.loss) : Json(nullptr)},
+        {"loss_upper", is_known ? Json(now.loss_high) : Json(nullptr)},
         {"confidence", status.confidence},
         {"is_shown", now.is_shown},
+        {"over_s", measured(now.over_s)},
         {"window_s", measured(now.window_s)},
         {"changes", now.changes},
         {"income_per_hour", maybe(status.host_income_per_hour)}}},

@@ -70,7 +70,8 @@ Status status() {
   made.governor.reference = 1000;
   made.governor.loss = 0.0031;
   made.governor.loss_high = 0.0062;
-  made.governor.window_s = 60;
+  made.governor.over_s = 60;
+  made.governor.window_s = 1210;
   made.governor.trips = 2;
   made.guests.push_back({{7, "a", 3, 2}, {true, 12, 0.5, {}}, 0.25});
   made.guests.push_back({{8, "b", 1, 2}, {true, 4, {}, {}}, 0.5});
@@ -95,8 +96,11 @@ TEST(MachineMetrics, TellWhatIsKnown) {
 TEST(MachineMetrics, LeaveOutWhatIsNotKnown) {
   Status unknown = status();
   unknown.governor = {};
+  unknown.governor.window_s = 1210;  // a plan, no knowledge
   const std::string text = metrics_of(line_of(unknown)).value();
   EXPECT_THAT(text, Not(HasSubstr("commensal_host_rate")));
+  EXPECT_THAT(text, Not(HasSubstr("\ncommensal_host_loss ")));
+  EXPECT_THAT(text, Not(HasSubstr("\ncommensal_host_loss_upper ")));
   EXPECT_THAT(text, Not(HasSubstr("joules")));
   EXPECT_THAT(text, Not(HasSubstr("earnings")));
   EXPECT_THAT(text, Not(HasSubstr("requests_per_second{pid=\"8\"")));

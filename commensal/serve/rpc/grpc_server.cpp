@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <grpc/support/time.h>
 #include <grpcpp/server.h>
+#include <netdb.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
 
 #include <commensal/serve/rpc/grpc_server.hpp>
 #include <commensal/serve/rpc/grpc_server_stream.hpp>
 #include <commensal/serve/rpc/grpc_transport.hpp>
+#include <cstring>
 #include <utility>
 
 namespace commensal::rpc {
@@ -36,6 +42,30 @@ class LinkService final : public wire::ProviderLink::CallbackService {
   GatewayPort& models_;
 };
 
+/// gRPC does not say why it cannot listen: the system does.
+std::string why_not_listening(const std::string& address) {
+  const std::size_t colon = address.rfind(':');
+  if (colon == std::string::npos) return "expected HOST:PORT";
+  std::string host = address.substr(0, colon);
+  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
+  addrinfo hints{};
+  hints.ai_flags = AI_PASSIVE;
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  const int failed = ::getaddrinfo(host.c_str(), address.c_str() + colon + 1, &hints, &found);
+  if (failed != 0) return ::gai_strerror(failed);
+  const int listening = ::socket(found->ai_family, found->ai_socktype, 0);
+  const int one = 1;
+  ::setsockopt(listening, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
+  std::string why = "expected HOST:PORT that is free";
+  if (::bind(listening, found->ai_addr, found->ai_addrlen) != 0) {
+    why = errno == EADDRINUSE ? "the port is in use" : std::strerror(errno);
+  }
+  ::close(listening);
+  ::freeaddrinfo(found);
+  return why;
+}
+
 }  // namespace
 
 struct GrpcServer::State {
@@ -57,8 +87,8 @@ core::Result<std::unique_ptr<GrpcServer>> GrpcServer::start(GatewayPort& port, c
   builder.RegisterService(&state->service);
   state->server = builder.BuildAndStart();
   if (!state->server || state->port == 0) {
-    return core::fail(core::ErrorCode::kUnavailable,
-                      "cannot listen for providers on '{}': expected a free host:port", address);
+    return core::fail(core::ErrorCode::kUnavailable, "cannot listen for providers on '{}': {}",
+                      address, why_not_listening(address));
   }
   return std::unique_ptr<GrpcServer>(new GrpcServer(std::move(state)));
 }

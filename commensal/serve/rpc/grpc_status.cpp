@@ -30,6 +30,28 @@ constexpr CodeRow kCodes[] = {
     {ErrorCode::kUnavailable, StatusCode::CANCELLED},
 };
 
+/// What gRPC says when it cannot connect, and the same for people.
+struct Wording {
+  std::string_view theirs;
+  std::string_view ours;
+};
+constexpr Wording kWordings[] = {
+    {"http1.x server", "it speaks HTTP: expected the port for providers, not that for consumers"},
+    {"Connection refused", "nobody listens there"},
+    {"DNS resolution failed", "the name of the host is not known"},
+    {"failed to connect to all addresses", "it cannot be reached"},
+};
+
+std::string plain_words(const grpc::Status& status) {
+  const std::string& said = status.error_message();
+  if (status.error_code() == StatusCode::UNAVAILABLE) {
+    for (const Wording& row : kWordings) {
+      if (said.find(row.theirs) != std::string::npos) return std::string(row.ours);
+    }
+  }
+  return protocol::one_line(said);
+}
+
 }  // namespace
 
 grpc::Status to_status(const core::Error& error) {
@@ -42,8 +64,7 @@ core::Error from_status(const grpc::Status& status) {
   const auto* row =
       std::find_if(std::begin(kCodes), std::end(kCodes),
                    [&status](const CodeRow& one) { return one.theirs == status.error_code(); });
-  return {row == std::end(kCodes) ? ErrorCode::kInternal : row->ours,
-          protocol::one_line(status.error_message())};
+  return {row == std::end(kCodes) ? ErrorCode::kInternal : row->ours, plain_words(status)};
 }
 
 }  // namespace commensal::rpc

@@ -21,5 +21,23 @@ TEST(GrpcStatus, HasACounterpartForEveryError) {
   EXPECT_EQ(to_status({ErrorCode::kInternal, "a\nb"}).error_message(), "a b");
 }
 
+TEST(GrpcStatus, WhatGrpcSaysOfConnectionsIsPutPlainly) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"failed to connect to all addresses; last error: UNKNOWN: ipv4:127.0.0.1:8080: Trying to "
+       "connect an http1.x server",
+       "it speaks HTTP: expected the port for providers, not that for consumers"},
+      {"failed to connect to all addresses; last error: UNKNOWN: ipv4:127.0.0.1:1: Failed to "
+       "connect to remote host: Connection refused",
+       "nobody listens there"},
+      {"DNS resolution failed for x: C-ares status is not ARES_SUCCESS",
+       "the name of the host is not known"},
+      {"failed to connect to all addresses", "it cannot be reached"},
+      {"the queues are full", "the queues are full"},
+  };
+  for (const auto& [theirs, ours] : cases) {
+    EXPECT_EQ(from_status({grpc::StatusCode::UNAVAILABLE, theirs}).message, ours);
+  }
+}
+
 }  // namespace
 }  // namespace commensal::rpc

@@ -154,6 +154,12 @@ TEST(Import, TakesInitialisersThatAreInputsToo) {
                  "input 'w': its initialiser is float32[6], expected float32[2,3]");
 }
 
+TEST(HostileImport, AnEmptyFileIsNamedSo) {
+  const auto empty = import_bytes({}, nullptr);
+  ASSERT_FALSE(empty);
+  EXPECT_EQ(empty.error().message, "not an ONNX model: it is empty");
+}
+
 TEST(HostileImport, EveryTruncationIsRefused) {
   auto model = empty_model();
   add_node(model, "Add", {"x", "w"}, {"y"});

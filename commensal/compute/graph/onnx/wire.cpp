@@ -207,6 +207,7 @@ Result<core::Bytes> strip_graph(ByteView graph, std::vector<std::optional<ByteVi
 }  // namespace
 
 Result<Stripped> strip(ByteView model) {
+  if (model.empty()) return fail(ErrorCode::kInvalidArgument, "not an ONNX model: it is empty");
   COMMENSAL_TRY(check_nesting(model));
   Stripped stripped;
   bool seen = false;
