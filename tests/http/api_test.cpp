@@ -120,6 +120,60 @@ TEST_F(HttpApi, TakesABinaryRequestWithoutContentType) {
   EXPECT_EQ(json["outputs"][0]["parameters"]["binary_data_size"], response.body.size() - json_size);
 }
 
+TEST_F(HttpApi, ModelsAndAccountsAreRemovedByThoseWhoMay) {
+  const core::Bytes bytes = digits_model();
+  client::PushRequest secret;
+  secret.model = "bob/secret";
+  secret.bytes = bytes;
+  secret.is_private = true;
+  ASSERT_TRUE(bob_.push(secret));
+  const auto changed = bob_.allow("bob/secret", {world_.provider_address()});
+  ASSERT_TRUE(changed) << changed.error().message;
+  EXPECT_EQ(Json::parse(changed->json)["allowed_providers"].size(), 1u);
+  const std::pair<core::Result<void>, ErrorCode> refused[] = {
+      {anyone_.remove_model("alice/digits"), ErrorCode::kUnauthenticated},
+      {bob_.remove_model("alice/digits"), ErrorCode::kPermissionDenied},
+      {alice_.remove_model("bob/secret"), ErrorCode::kNotFound},
+      {alice_.remove_account("bob"), ErrorCode::kPermissionDenied},
+      {root_.remove_account("root"), ErrorCode::kAlreadyExists},  // as every 409 reads
+      {root_.remove_account("bob"), ErrorCode::kAlreadyExists},
+      {root_.remove_account("nobody"), ErrorCode::kNotFound}};
+  for (const auto& [result, code] : refused) {
+    ASSERT_FALSE(result);
+    EXPECT_EQ(result.error().code, code) << result.error().message;
+  }
+  EXPECT_EQ(root_.remove_account("bob").error().message,
+            "the account 'bob' has the model 'bob/secret'");
+  ASSERT_TRUE(bob_.remove_model("bob/secret"));
+  EXPECT_EQ(bob_.model("bob/secret").error().code, ErrorCode::kNotFound);
+  ASSERT_TRUE(root_.remove_account("bob"));
+  EXPECT_EQ(bob_.who_am_i().error().code, ErrorCode::kUnauthenticated);
+}
+
+TEST_F(HttpApi, TokensAreRenewedByTheirOwnersAndByOperators) {
+  client::Client old = world_.client(world_.alice);
+  const auto renewed = alice_.renew_token("");
+  ASSERT_TRUE(renewed) << renewed.error().message;
+  EXPECT_NE(renewed->token, world_.alice);
+  EXPECT_EQ(old.who_am_i().error().code, ErrorCode::kUnauthenticated);
+  EXPECT_EQ(alice_.who_am_i()->name, "alice");
+  EXPECT_EQ(bob_.renew_token("alice").error().code, ErrorCode::kPermissionDenied);
+  EXPECT_EQ(root_.renew_token("nobody").error().code, ErrorCode::kNotFound);
+  const auto forced = root_.renew_token("alice");
+  ASSERT_TRUE(forced) << forced.error().message;
+  EXPECT_EQ(alice_.who_am_i().error().code, ErrorCode::kUnauthenticated);
+  EXPECT_EQ(world_.client(forced->token).who_am_i()->name, "alice");
+}
+
+TEST_F(HttpApi, SaysWhichPathIsNotThereAndWhichTokenIsWanted) {
+  EXPECT_EQ(anyone_.get_json("/v2/models/alice/a/b").error().message,
+            "there is no GET /v2/models/alice/a/b: models are named OWNER/MODEL, paths begin with "
+            "/v2 or /v1");
+  EXPECT_EQ(anyone_.who_am_i().error().message,
+            "a token is needed, and there is none: --token-file FILE, $COMMENSAL_TOKEN or "
+            "~/.config/commensal/token");
+}
+
 TEST_F(HttpApi, NamesWhatWasExpectedOfInputsAndOutputs) {
   tensor::NamedTensors inputs = picture(0);
   inputs[0].name = "picture";
@@ -127,6 +181,10 @@ TEST_F(HttpApi, NamesWhatWasExpectedOfInputsAndOutputs) {
   EXPECT_EQ(named.error().code, ErrorCode::kInvalidArgument);
   EXPECT_NE(named.error().message.find("'image' float32["), std::string::npos)
       << named.error().message;
+  const auto empty =
+      alice_.infer("alice/digits", 0, {{"image", tensor::Tensor::of<float>({0, 1, 8, 8}, {})}});
+  EXPECT_EQ(empty.error().code, ErrorCode::kInvalidArgument);
+  EXPECT_NE(empty.error().message.find("'image' is a batch of 0"), std::string::npos);
   const double one[] = {1};
   const auto typed =
       alice_.infer("alice/digits", 0, {{"image", tensor::Tensor::of<double>({1}, one)}});

@@ -15,10 +15,12 @@ TEST(ClientUrl, IsTakenApart) {
   EXPECT_EQ(Url::parse("http://gateway:8080/")->host, "gateway");
   EXPECT_EQ(Url::parse("http://[::1]:8080")->host, "::1");
   EXPECT_EQ(Url::parse("http://[::1]")->port, "80");
+  EXPECT_EQ(Url::parse("gateway:8080")->port, "8080");
+  EXPECT_EQ(Url::parse("[::1]:8080")->host, "::1");
   EXPECT_EQ(Url::parse("https://gateway").error().code, ErrorCode::kUnsupported);
-  for (const char* text :
-       {"", "gateway", "ftp://x", "http://", "http://:80", "http://x:", "http://[::1",
-        "http://x:port", "http://x:123456", "http://x/path", "http://u@x", "http://x\r\nA: b"})
+  for (const char* text : {"", "gateway", "ftp://x", "ftp://x:1", "gateway/path:1", "http://",
+                           "http://:80", "http://x:", "http://[::1", "http://x:port",
+                           "http://x:123456", "http://x/path", "http://u@x", "http://x\r\nA: b"})
     EXPECT_EQ(Url::parse(text).error().code, ErrorCode::kInvalidArgument) << text;
 }
 

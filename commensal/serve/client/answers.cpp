@@ -141,7 +141,7 @@ core::Result<ModelInfo> model_of(const Json& json) {
   ModelInfo model{.name = members.text("name"),
                   .version = members.number<std::uint32_t>("version"),
                   .is_private = members.boolean("private"),
-                  .content = members.digest("content"),
+                  .content = members.digest("sha256"),
                   .bytes = members.number<std::int64_t>("bytes"),
                   .created_ms = members.number<std::int64_t>("created_ms"),
                   .inputs = {},
@@ -180,7 +180,7 @@ core::Result<ReceiptInfo> receipt_of(const Json& json) {
   info.account = members.text("account");
   info.model = members.text("model");
   info.version = members.number<std::uint32_t>("version");
-  info.model_content = members.digest("model_content");
+  info.model_content = members.digest("model_sha256");
   info.delivered_ms = members.number<std::int64_t>("delivered_ms");
   info.audit = members.text("audit");
   Members job(members.object("job"));

@@ -25,6 +25,14 @@ std::string escape(std::string_view text) {
   return out;
 }
 
+std::string joined_addresses(const std::vector<crypto::Address>& addresses) {
+  std::string list;
+  for (const crypto::Address& address : addresses) {
+    list += (list.empty() ? "" : ",") + crypto::to_text(address);
+  }
+  return list;
+}
+
 std::string receipt_target(const core::Digest& id) { return "/v1/receipts/" + core::to_hex(id); }
 
 std::string path_of(std::uint32_t version) {
@@ -44,14 +52,30 @@ core::Result<Client> Client::create(const ClientOptions& options) {
 core::Result<HttpResponse> Client::call(HttpRequest request) {
   request.token = token_;
   COMMENSAL_ASSIGN(HttpResponse response, transport_.send(request));
-  if (response.status < 200 || response.status > 299) return tl::unexpected(error_of(response));
-  return response;
+  if (response.status >= 200 && response.status <= 299) return response;
+  core::Error error = error_of(response);
+  // The gateway tells those who write HTTP by hand which header to send.
+  if (token_.empty() && error.message.find("Authorization: Bearer") != std::string::npos) {
+    error.message =
+        "a token is needed, and there is none: --token-file FILE, $COMMENSAL_TOKEN or "
+        "~/.config/commensal/token";
+  }
+  return tl::unexpected(std::move(error));
 }
 
-core::Result<core::Bytes> Client::get(const std::string& target) {
+core::Result<void> Client::remove(const std::string& target) {
+  HttpRequest request;
+  request.method = "DELETE";
+  request.target = target;
+  COMMENSAL_TRY(call(std::move(request)));
+  return {};
+}
+
+core::Result<core::Bytes> Client::get(const std::string& target, const Progress& received) {
   HttpRequest request;
   request.method = "GET";
   request.target = target;
+  request.received = received;
   COMMENSAL_ASSIGN(HttpResponse response, call(std::move(request)));
   return std::move(response.body);
 }
@@ -76,10 +100,8 @@ core::Result<ModelInfo> Client::push(const PushRequest& push) {
   request.method = "PUT";
   request.target = "/v1/models/" + escape(push.model);
   if (push.is_private) request.target += "?private=1";
-  for (std::size_t i = 0; i < push.allowed_providers.size(); ++i) {
-    const char* separator = i > 0 ? "," : (push.is_private ? "&allow=" : "?allow=");
-    request.target += separator + crypto::to_text(push.allowed_providers[i]);
-  }
+  const std::string allowed = joined_addresses(push.allowed_providers);
+  if (!allowed.empty()) request.target += (push.is_private ? "&allow=" : "?allow=") + allowed;
   request.content_type = "application/octet-stream";
   request.parts = {&push.bytes, 1};
   request.progress = push.progress;
@@ -97,10 +119,24 @@ core::Result<ModelInfo> Client::model(const std::string& name, std::uint32_t ver
   return read_model(body);
 }
 
-core::Result<core::Bytes> Client::model_content(const std::string& name, std::uint32_t version) {
+core::Result<void> Client::remove_model(const std::string& name) {
+  return remove("/v1/models/" + escape(name));
+}
+
+core::Result<ModelInfo> Client::allow(const std::string& name,
+                                      const std::vector<crypto::Address>& providers) {
+  const std::string target = "/v1/models/" + escape(name) + "/providers?allow=";
+  COMMENSAL_ASSIGN(const std::string made,
+                   post(target + joined_addresses(providers), "application/json", {}));
+  return read_model(core::as_bytes(made));
+}
+
+core::Result<core::Bytes> Client::model_content(const std::string& name, std::uint32_t version,
+                                                const Progress& received) {
   COMMENSAL_ASSIGN(const ModelInfo info, model(name, version));
-  COMMENSAL_ASSIGN(core::Bytes bytes,
-                   get("/v1/models/" + escape(name) + path_of(info.version) + "/content"));
+  COMMENSAL_ASSIGN(
+      core::Bytes bytes,
+      get("/v1/models/" + escape(name) + path_of(info.version) + "/content", received));
   if (crypto::sha256(bytes) != info.content)
     return core::fail(ErrorCode::kDataLoss, "the file of '{}' has another SHA-256 than {}", name,
                       core::to_hex(info.content));
@@ -138,6 +174,19 @@ core::Result<AccountInfo> Client::create_account(const std::string& name, const 
   COMMENSAL_ASSIGN(const std::string made,
                    post("/v1/accounts", "application/json", core::as_bytes(body)));
   return read_account(core::as_bytes(made));
+}
+
+core::Result<AccountInfo> Client::renew_token(const std::string& name) {
+  const std::string target =
+      name.empty() ? "/v1/account/token" : "/v1/accounts/" + escape(name) + "/token";
+  COMMENSAL_ASSIGN(const std::string made, post(target, "application/json", {}));
+  COMMENSAL_ASSIGN(AccountInfo account, read_account(core::as_bytes(made)));
+  if (name.empty()) token_ = account.token;
+  return account;
+}
+
+core::Result<void> Client::remove_account(const std::string& name) {
+  return remove("/v1/accounts/" + escape(name));
 }
 
 core::Result<std::vector<AccountInfo>> Client::accounts() {

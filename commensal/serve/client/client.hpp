@@ -28,7 +28,7 @@ struct ModelInfo {
   std::string name;  // "owner/model"
   std::uint32_t version = 0;
   bool is_private = false;
-  core::Digest content{};  // SHA-256 of the file
+  core::Digest content{};  // SHA-256 of the file: "sha256"
   std::int64_t bytes = 0;
   std::int64_t created_ms = 0;
   std::vector<Port> inputs;
@@ -116,8 +116,14 @@ class Client {
   core::Result<std::vector<ModelInfo>> models();
   /// `version` 0 is the newest, here and below.
   core::Result<ModelInfo> model(const std::string& name, std::uint32_t version = 0);
+  /// All its versions.
+  core::Result<void> remove_model(const std::string& name);
+  /// These providers, and no others, may run a private model.
+  core::Result<ModelInfo> allow(const std::string& name,
+                                const std::vector<crypto::Address>& providers);
   /// The file; its SHA-256 is checked against what the gateway says of the model.
-  core::Result<core::Bytes> model_content(const std::string& name, std::uint32_t version = 0);
+  core::Result<core::Bytes> model_content(const std::string& name, std::uint32_t version = 0,
+                                          const Progress& received = {});
 
   core::Result<Answer> infer(const std::string& model, std::uint32_t version,
                              const tensor::NamedTensors& inputs);
@@ -125,6 +131,9 @@ class Client {
   core::Result<AccountInfo> create_account(const std::string& name, const std::string& role);
   core::Result<std::vector<AccountInfo>> accounts();
   core::Result<AccountInfo> who_am_i();
+  /// A new token in place of all old ones; of another account for operators only, "" is one's own.
+  core::Result<AccountInfo> renew_token(const std::string& name);
+  core::Result<void> remove_account(const std::string& name);
 
   /// Newest first.
   core::Result<std::vector<ReceiptInfo>> receipts(std::size_t count);
@@ -155,7 +164,8 @@ class Client {
   Client(Transport transport, std::string token)
       : transport_(std::move(transport)), token_(std::move(token)) {}
   core::Result<HttpResponse> call(HttpRequest request);
-  core::Result<core::Bytes> get(const std::string& target);
+  core::Result<core::Bytes> get(const std::string& target, const Progress& received = {});
+  core::Result<void> remove(const std::string& target);
 
   Transport transport_;
   std::string token_;

@@ -50,8 +50,9 @@ core::Result<Url> Url::parse(std::string_view text) {
     return core::fail(ErrorCode::kInvalidArgument,
                       "'{}' is no URL of a gateway: expected http://HOST:PORT", text);
   };
-  if (!text.starts_with(kScheme)) return refuse();
-  std::string_view rest = text.substr(kScheme.size());
+  if (!text.starts_with(kScheme) && text.find("://") != std::string_view::npos) return refuse();
+  const bool has_scheme = text.starts_with(kScheme);
+  std::string_view rest = has_scheme ? text.substr(kScheme.size()) : text;
   if (rest.ends_with('/')) rest.remove_suffix(1);
   Url url{.host = "", .port = "80"};
   std::size_t host_end = rest.find(':');
@@ -64,6 +65,7 @@ core::Result<Url> Url::parse(std::string_view text) {
   } else {
     url.host = rest.substr(0, host_end);
   }
+  if (!has_scheme && host_end >= rest.size()) return refuse();
   if (host_end < rest.size()) url.port = rest.substr(host_end + 1);
   const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
   const bool port_fits = !url.port.empty() && url.port.size() <= 5 &&
@@ -103,7 +105,7 @@ struct Transport::State {
   core::Result<void> connect();
   void drop_if_stale();
   Error write(const HttpRequest& request);
-  core::Result<HttpResponse> read(Error write_error);
+  core::Result<HttpResponse> read(Error write_error, const Progress& received);
 };
 
 core::Result<void> Transport::State::connect() {
@@ -157,14 +159,19 @@ Error Transport::State::write(const HttpRequest& request) {
   return error;
 }
 
-core::Result<HttpResponse> Transport::State::read(Error write_error) {
+core::Result<HttpResponse> Transport::State::read(Error write_error, const Progress& received) {
   beast_http::response_parser<beast_http::vector_body<std::uint8_t>> parser;
   parser.header_limit(limits::kHttpHeaderBytesMax);
   parser.body_limit(static_cast<std::uint64_t>(limits::kHttpBodyBytesMax));
   Error error =
       step([&](auto done) { beast_http::async_read_header(*stream, buffer, parser, done); });
-  while (!error && !parser.is_done())
+  const auto total = static_cast<std::size_t>(parser.content_length().value_or(0));
+  while (!error && !parser.is_done()) {
     error = step([&](auto done) { beast_http::async_read_some(*stream, buffer, parser, done); });
+    const std::size_t missing =
+        static_cast<std::size_t>(parser.content_length_remaining().value_or(0));
+    if (received && total > 0) received(total - std::min(missing, total), total);
+  }
   if (error) {
     stream.reset();
     // A gateway that refuses early stops reading: why, it says in its answer, if that arrived.
@@ -195,7 +202,7 @@ Transport::~Transport() = default;
 core::Result<HttpResponse> Transport::send(const HttpRequest& request) {
   COMMENSAL_TRY(state_->connect());
   const Error error = state_->write(request);
-  return state_->read(error);
+  return state_->read(error, request.received);
 }
 
 }  // namespace commensal::client

@@ -17,7 +17,7 @@ using Progress = std::function<void(std::size_t done, std::size_t total)>;
 struct Url {
   std::string host;
   std::string port;
-  /// "http://HOST[:PORT]", HOST a name, an IPv4 address or an IPv6 one in brackets.
+  /// "http://HOST[:PORT]" or "HOST:PORT", HOST a name, an IPv4 address or an IPv6 one in brackets.
   /// Errors: kInvalidArgument; kUnsupported (https: TLS belongs to a proxy before the gateway).
   static core::Result<Url> parse(std::string_view text);
 };
@@ -29,7 +29,8 @@ struct HttpRequest {
   std::string content_type;               // where there is a body
   std::optional<std::size_t> json_bytes;  // Inference-Header-Content-Length
   std::span<const core::ByteView> parts;  // of the body, in order
-  Progress progress;
+  Progress progress;                      // of the body that is sent
+  Progress received;                      // of the answer's
 };
 struct HttpResponse {
   int status = 0;

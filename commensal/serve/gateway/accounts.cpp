@@ -12,8 +12,9 @@ namespace {
 
 using core::ErrorCode;
 
-constexpr std::string_view kAccountSpace = "accounts";  // name -> record
-constexpr std::string_view kTokenSpace = "tokens";      // SHA-256 of a token -> name
+constexpr std::string_view kAccountSpace = "accounts";         // name -> record
+constexpr std::string_view kTokenSpace = "tokens";             // SHA-256 of a token -> name
+constexpr std::string_view kFormerSpace = "accounts_removed";  // name -> nothing
 
 struct RoleName {
   Role role;
@@ -79,6 +80,11 @@ core::Result<std::string> Accounts::create(const std::string& name, Role role) {
                       limits::kNameBytesMax);
   COMMENSAL_ASSIGN(const std::optional<Account> there, find(name));
   if (there) return core::fail(ErrorCode::kAlreadyExists, "the account '{}' exists", name);
+  COMMENSAL_ASSIGN(const auto former, store_.get(kFormerSpace, core::as_bytes(name)));
+  if (former) {
+    return core::fail(ErrorCode::kAlreadyExists, "an account '{}' was removed; its name stays its",
+                      name);
+  }
   const std::string token = core::to_hex(rng_.next_digest());
   const core::Digest hash = crypto::sha256(core::as_bytes(token));
   COMMENSAL_TRY(store_.apply({
@@ -93,6 +99,14 @@ core::Result<std::string> Accounts::renew(const std::string& name) {
   if (!there) return core::fail(ErrorCode::kNotFound, "unknown account '{}'", name);
   const std::string token = core::to_hex(rng_.next_digest());
   const core::Digest hash = crypto::sha256(core::as_bytes(token));
+  COMMENSAL_ASSIGN(core::Store::Batch batch, without_tokens(name));
+  batch.push_back(
+      {std::string(kTokenSpace), core::Bytes(hash.begin(), hash.end()), bytes_of(name)});
+  COMMENSAL_TRY(store_.apply(batch));
+  return token;
+}
+
+core::Result<core::Store::Batch> Accounts::without_tokens(const std::string& name) {
   core::Store::Batch batch;
   COMMENSAL_TRY(store_.scan(kTokenSpace, {}, [&](core::ByteView key, core::ByteView owner) {
     if (core::as_text(owner) == name) {
@@ -100,10 +114,16 @@ core::Result<std::string> Accounts::renew(const std::string& name) {
     }
     return true;
   }));
-  batch.push_back(
-      {std::string(kTokenSpace), core::Bytes(hash.begin(), hash.end()), bytes_of(name)});
-  COMMENSAL_TRY(store_.apply(batch));
-  return token;
+  return batch;
+}
+
+core::Result<void> Accounts::remove(const std::string& name) {
+  COMMENSAL_ASSIGN(const std::optional<Account> there, find(name));
+  if (!there) return core::fail(ErrorCode::kNotFound, "unknown account '{}'", name);
+  COMMENSAL_ASSIGN(core::Store::Batch batch, without_tokens(name));
+  batch.push_back({std::string(kAccountSpace), bytes_of(name), {}});
+  batch.push_back({std::string(kFormerSpace), bytes_of(name), core::Bytes{kRecordVersion}});
+  return store_.apply(batch);
 }
 
 core::Result<Account> Accounts::authenticate(std::string_view token) {

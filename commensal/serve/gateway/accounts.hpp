@@ -27,16 +27,22 @@ class Accounts {
   Accounts(core::Store& store, core::Rng& rng) : store_(store), rng_(rng) {}
 
   /// Returns the token, which can't be shown again. Names: 1 to 64 of [a-z0-9_-], beginning with a
-  /// letter. Errors: kAlreadyExists, kInvalidArgument.
+  /// letter. Errors: kAlreadyExists (also for one that was removed), kInvalidArgument.
   core::Result<std::string> create(const std::string& name, Role role);
   /// A new token; the account's old ones stop working. Error: kNotFound.
   core::Result<std::string> renew(const std::string& name);
+  /// Its tokens stop working, and its name is nobody's again: receipts and the ledger still mean
+  /// who had it. Error: kNotFound.
+  core::Result<void> remove(const std::string& name);
   /// Error: kUnauthenticated.
   core::Result<Account> authenticate(std::string_view token);
   core::Result<std::vector<Account>> list();
   core::Result<std::optional<Account>> find(const std::string& name);
 
  private:
+  /// The writes that end all tokens of an account.
+  core::Result<core::Store::Batch> without_tokens(const std::string& name);
+
   core::Store& store_;
   core::Rng& rng_;
 };

@@ -45,6 +45,26 @@ TEST(Accounts, RefuseNamesThatAreTakenOrBroken) {
   EXPECT_FALSE(role_from_text("owner"));
 }
 
+TEST(Accounts, NewTokensEndOldOnesAndRemovedNamesStayTaken) {
+  store::MemoryStore store;
+  core::CounterRng rng(1);
+  Accounts accounts(store, rng);
+  const std::string first = *accounts.create("alice", Role::kConsumer);
+  const std::string bob = *accounts.create("bob", Role::kConsumer);
+  const auto second = accounts.renew("alice");
+  ASSERT_TRUE(second) << second.error().message;
+  EXPECT_FALSE(accounts.authenticate(first));
+  EXPECT_EQ(accounts.authenticate(*second)->name, "alice");
+  ASSERT_TRUE(accounts.remove("alice"));
+  EXPECT_EQ(accounts.authenticate(*second).error().code, ErrorCode::kUnauthenticated);
+  EXPECT_EQ(accounts.authenticate(bob)->name, "bob");
+  Accounts later(store, rng);
+  EXPECT_EQ(later.list()->size(), 1u);
+  EXPECT_EQ(later.create("alice", Role::kConsumer).error().code, ErrorCode::kAlreadyExists);
+  for (const auto& missing : {later.remove("alice"), later.remove("carol")})
+    EXPECT_EQ(missing.error().code, ErrorCode::kNotFound);
+}
+
 TEST(Accounts, TheStoreHoldsNoToken) {
   store::MemoryStore store;
   core::CounterRng rng(1);

@@ -5,6 +5,18 @@ namespace commensal::gateway {
 
 using core::ErrorCode;
 
+namespace {
+
+/// For people: "serving", or why it gets no work.
+std::string state_of(const Roster::Peer& peer, const std::string& reservation) {
+  if (!peer.banned.empty()) return "banned: " + peer.banned;
+  if (peer.link == nullptr) return "gone";
+  if (!peer.paused.empty()) return "paused: " + peer.paused;
+  return reservation.empty() ? "serving" : reservation;
+}
+
+}  // namespace
+
 void Gateway::State::handle(LinkId link, const rpc::Hello& message) {
   std::optional<LinkId> replaced;
   auto peer = roster.welcome(link, message, replaced);
@@ -87,16 +99,38 @@ Auditor& Gateway::auditor() { return state_->auditor; }
 ReceiptBook& Gateway::receipts() { return state_->book; }
 crypto::Address Gateway::address() const { return state_->world.key.address(); }
 
+core::Result<void> Gateway::remove_account(const std::string& name) {
+  const auto refuse = [&name](std::string_view why) {
+    return core::fail(core::ErrorCode::kFailedPrecondition, "the account '{}' {}", name, why);
+  };
+  COMMENSAL_ASSIGN(const auto account, accounts().find(name));
+  if (account && account->role == Role::kOperator) return refuse("is an operator's");
+  const Account gateway_itself{.name = "", .role = Role::kOperator};
+  COMMENSAL_ASSIGN(const std::vector<ModelVersion> models, hub().list(&gateway_itself));
+  for (const ModelVersion& model : models) {
+    if (model.owner == name) return refuse(fmt::format("has the model '{}'", model.name));
+  }
+  for (const ledger::AccountKind kind :
+       {ledger::AccountKind::kAvailable, ledger::AccountKind::kCredit}) {
+    const protocol::Amount left = ledger().balance(account_address(name), kind);
+    if (left == protocol::Amount()) continue;
+    return refuse(fmt::format("has {} left, {}", to_text(left), protocol::name_of(kind)));
+  }
+  return accounts().remove(name);
+}
+
 std::vector<ProviderInfo> Gateway::providers() const {
   std::vector<ProviderInfo> infos;
   for (const auto& [address, peer] : state_->roster.peers()) {
     infos.push_back({.address = address,
                      .name = peer.name,
+                     .state = state_of(peer, state_->lottery.reservation(address)),
                      .connected = peer.link != nullptr,
                      .banned = peer.banned,
                      .paused = peer.paused,
                      .queued = peer.in_flight,
                      .served = peer.served,
+                     .stake = ledger().balance(address, ledger::AccountKind::kStake),
                      .cached_models = peer.cached.size(),
                      .audit_probability = state_->desk.probability(address)});
   }

@@ -50,11 +50,13 @@ struct GatewayWorld {
 struct ProviderInfo {
   crypto::Address address;
   std::string name;
+  std::string state;  // "serving", or why not, in a line
   bool connected = false;
   std::string banned;  // why, or ""
   std::string paused;  // why, or ""
   std::uint32_t queued = 0;
   std::uint64_t served = 0;
+  protocol::Amount stake;
   std::size_t cached_models = 0;
   double audit_probability = 0;  // of its next answer, its ticket's win apart
 };
@@ -86,6 +88,9 @@ class Gateway final : public rpc::GatewayPort {
   std::string why_not_ready(const ModelVersion* model) const;
 
   Accounts& accounts();
+  /// Ends an account that has nothing left. Errors: kNotFound, kFailedPrecondition (models or money
+  /// of its own, or an operator's: those it made must still have somebody).
+  core::Result<void> remove_account(const std::string& name);
   ModelHub& hub();
   Chains& chains();
   Auditor& auditor();

@@ -16,6 +16,7 @@ using core::ErrorCode;
 
 // "owner/model", a zero byte, and the version so that the newest comes first -> record.
 constexpr std::string_view kModelSpace = "models";
+constexpr std::string_view kFormerSpace = "models_removed";  // "owner/model" -> its last version
 
 core::Bytes prefix_of(const std::string& name) {
   const core::ByteView view = core::as_bytes(name);
@@ -50,6 +51,22 @@ tl::unexpected<core::Error> unknown_model(const std::string& name, std::uint32_t
   if (version != 0)
     return core::fail(ErrorCode::kNotFound, "unknown model '{}' version {}", shown, version);
   return core::fail(ErrorCode::kNotFound, "unknown model '{}'", shown);
+}
+
+/// The last version that was removed under a name; 0 for none.
+core::Result<std::uint32_t> last_removed(core::Store& store, const std::string& name) {
+  COMMENSAL_ASSIGN(const auto value, store.get(kFormerSpace, core::as_bytes(name)));
+  if (!value) return 0;
+  return decode_record<std::uint32_t>(
+      *value, "removed model",
+      [](protocol::Reader& reader, std::uint32_t& version) { version = reader.u32(); });
+}
+
+core::Bytes encode_removed(std::uint32_t version) {
+  protocol::Writer writer;
+  writer.u8(kRecordVersion);
+  writer.u32(version);
+  return std::move(writer).take();
 }
 
 bool may_see(const Account* asker, const ModelVersion& version) {
@@ -147,9 +164,10 @@ core::Result<ModelVersion> ModelHub::push(const Account& owner, const std::strin
   COMMENSAL_TRY(check_push(owner, model, options));
   COMMENSAL_ASSIGN(std::optional<ModelVersion> last, newest(model));
   if (last && is_same(*last, file, options)) return *std::move(last);
+  COMMENSAL_ASSIGN(const std::uint32_t removed, last_removed(store_, model));
   ModelVersion version{.name = model,
                        .owner = owner.name,
-                       .version = last ? last->version + 1 : 1,
+                       .version = (last ? last->version : removed) + 1,
                        .is_private = options.is_private,
                        .allowed_providers = options.allowed_providers,
                        .content = file.content,
@@ -196,6 +214,66 @@ core::Result<ModelVersion> ModelHub::find(const Account* asker, const std::strin
   }
   if (!found || !may_see(asker, *found)) return unknown_model(name, version);
   return *std::move(found);
+}
+
+core::Result<std::vector<ModelVersion>> ModelHub::own_versions(const Account& asker,
+                                                               const std::string& name) {
+  COMMENSAL_ASSIGN(const ModelVersion last, find(&asker, name));
+  if (asker.role != Role::kOperator && asker.name != last.owner) {
+    return core::fail(ErrorCode::kPermissionDenied, "'{}' is {}'s: its owner or an operator may",
+                      name, last.owner);
+  }
+  std::vector<ModelVersion> versions;
+  core::Result<void> status;
+  COMMENSAL_TRY(
+      store_.scan(kModelSpace, prefix_of(name), [&](core::ByteView, core::ByteView value) {
+        auto version = decode_model_version(value);
+        if (!version) {
+          status = tl::unexpected(std::move(version).error());
+          return false;
+        }
+        versions.push_back(*std::move(version));
+        return true;
+      }));
+  COMMENSAL_TRY(status);
+  return versions;
+}
+
+core::Result<std::uint32_t> ModelHub::remove(const Account& asker, const std::string& name) {
+  COMMENSAL_ASSIGN(const std::vector<ModelVersion> versions, own_versions(asker, name));
+  core::Store::Batch batch;
+  for (const ModelVersion& version : versions) {
+    batch.push_back({std::string(kModelSpace), key_of(name, version.version), {}});
+  }
+  const core::ByteView key = core::as_bytes(name);
+  batch.push_back({std::string(kFormerSpace), core::Bytes(key.begin(), key.end()),
+                   encode_removed(versions.front().version)});
+  COMMENSAL_TRY(store_.apply(batch));
+  return static_cast<std::uint32_t>(versions.size());
+}
+
+core::Result<std::uint32_t> ModelHub::first_version(const std::string& name) const {
+  COMMENSAL_ASSIGN(const std::uint32_t removed, last_removed(store_, name));
+  return removed + 1;
+}
+
+core::Result<ModelVersion> ModelHub::allow(const Account& asker, const std::string& name,
+                                           const std::vector<crypto::Address>& providers) {
+  COMMENSAL_ASSIGN(std::vector<ModelVersion> versions, own_versions(asker, name));
+  const PushOptions options{.is_private = versions.front().is_private,
+                            .allowed_providers = providers};
+  COMMENSAL_TRY(check_push({versions.front().owner, Role::kConsumer}, name, options));
+  if (!options.is_private) {
+    return core::fail(ErrorCode::kInvalidArgument, "only a private model has a list of providers");
+  }
+  core::Store::Batch batch;
+  for (ModelVersion& version : versions) {
+    if (!version.is_private) continue;
+    version.allowed_providers = providers;
+    batch.push_back({std::string(kModelSpace), key_of(name, version.version), encode(version)});
+  }
+  COMMENSAL_TRY(store_.apply(batch));
+  return std::move(versions.front());
 }
 
 core::Result<std::vector<ModelVersion>> ModelHub::list(const Account* asker) {

@@ -78,10 +78,23 @@ class ModelHub {
                                   std::uint32_t version = 0);
   /// The newest versions that `asker` may see, by name.
   core::Result<std::vector<ModelVersion>> list(const Account* asker);
+  /// Takes all versions off the list. Their files stay, for audits of the answers that they gave,
+  /// and so does their count: the next version that is pushed has the next number. Returns how many
+  /// there were. Errors: kNotFound, kPermissionDenied (neither the owner nor an operator).
+  core::Result<std::uint32_t> remove(const Account& asker, const std::string& name);
+  /// The number of the oldest version that is there, if any is: later than those removed.
+  core::Result<std::uint32_t> first_version(const std::string& name) const;
+  /// From now on these providers, and no others, run the model, in every private version of it.
+  /// Returns the newest. Errors: those of remove, kInvalidArgument (not private, too many).
+  core::Result<ModelVersion> allow(const Account& asker, const std::string& name,
+                                   const std::vector<crypto::Address>& providers);
   core::Path path_of(const core::Digest& content) const;
 
  private:
   core::Result<std::optional<ModelVersion>> newest(const std::string& name);
+  /// All versions, newest first, of a model that `asker` may change.
+  core::Result<std::vector<ModelVersion>> own_versions(const Account& asker,
+                                                       const std::string& name);
 
   core::Store& store_;
   core::Path folder_;

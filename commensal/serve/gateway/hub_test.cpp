@@ -109,6 +109,41 @@ TEST_F(Hub, RefusesWhatMayNotBePushed) {
   EXPECT_EQ(files(), 0u);
 }
 
+TEST_F(Hub, RemovedModelsAreGoneButTheirNumbersAndFilesStay) {
+  ModelHub hub(store_, folder_, clock_);
+  ASSERT_TRUE(hub.push(alice_, "alice/digits", digits(), {}));
+  ASSERT_TRUE(hub.push(alice_, "alice/digits2", digits(), {}));
+  const PushOptions hidden{.is_private = true, .allowed_providers = {}};
+  const auto last = hub.push(alice_, "alice/digits", digits(), hidden);
+  EXPECT_EQ(hub.remove(bob_, "alice/digits2").error().code, ErrorCode::kPermissionDenied);
+  EXPECT_EQ(hub.remove(bob_, "alice/digits").error().code, ErrorCode::kNotFound);  // hidden
+  EXPECT_EQ(*hub.remove(alice_, "alice/digits"), 2u);
+  ModelHub later(store_, folder_, clock_);
+  EXPECT_EQ(later.find(&alice_, "alice/digits").error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(later.find(&alice_, "alice/digits", 1).error().code, ErrorCode::kNotFound);
+  EXPECT_TRUE(core::read_file(later.path_of(last->content)));
+  EXPECT_EQ(*later.remove(root_, "alice/digits2"), 1u);
+  EXPECT_TRUE(later.list(&root_)->empty());
+  EXPECT_EQ(later.push(alice_, "alice/digits", digits(), {})->version, 3u);
+  EXPECT_EQ(*later.first_version("alice/digits"), 3u);
+}
+
+TEST_F(Hub, AListOfProvidersIsChangedByOwnersAndOperators) {
+  const std::vector<crypto::Address> none, one = {crypto::Address{}};
+  ModelHub hub(store_, folder_, clock_);
+  ASSERT_TRUE(hub.push(alice_, "alice/open", digits(), {}));
+  ASSERT_TRUE(hub.push(alice_, "alice/secret", digits(), {true, none}));
+  EXPECT_EQ(hub.allow(alice_, "alice/secret", one)->allowed_providers, one);
+  EXPECT_EQ(ModelHub(store_, folder_, clock_).find(&alice_, "alice/secret")->allowed_providers,
+            one);
+  EXPECT_EQ(hub.allow(root_, "alice/secret", none)->allowed_providers, none);
+  EXPECT_EQ(hub.allow(bob_, "alice/secret", one).error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(hub.allow(bob_, "alice/open", one).error().code, ErrorCode::kPermissionDenied);
+  EXPECT_EQ(hub.allow(alice_, "alice/open", one).error().code, ErrorCode::kInvalidArgument);
+  EXPECT_EQ(hub.allow(alice_, "alice/open", none).error().code, ErrorCode::kInvalidArgument);
+  EXPECT_EQ(hub.find(&alice_, "alice/secret")->version, 1u);
+}
+
 TEST_F(Hub, RegistersNothingOfABrokenModel) {
   ModelHub hub(store_, folder_, clock_);
   const core::Bytes whole = digits();

@@ -13,6 +13,10 @@ std::string expected(const ModelVersion& model) {
   return text;
 }
 
+bool is_empty_batch(const graph::Declared& declared, const tensor::Shape& shape) {
+  return shape.rank() > 1 && shape[0] == 0 && declared.ranked && declared.dims[0] < 0;
+}
+
 }  // namespace
 
 core::Result<tensor::NamedTensors> order_inputs(const ModelVersion& model,
@@ -28,6 +32,10 @@ core::Result<tensor::NamedTensors> order_inputs(const ModelVersion& model,
     if (found == inputs.end()) return refuse(fmt::format("input '{}' is missing", port.name));
     if (!port.declared.admits(found->value.type())) {
       return refuse(fmt::format("input '{}' is {}", port.name, found->value.type().text()));
+    }
+    // Nothing would be computed of it, and yet be paid for.
+    if (is_empty_batch(port.declared, found->value.shape())) {
+      return refuse(fmt::format("input '{}' is a batch of 0", port.name));
     }
     ordered.push_back(std::move(*found));
     inputs.erase(found);

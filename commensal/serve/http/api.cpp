@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <charconv>
+#include <commensal/base/core/limits.hpp>
 #include <commensal/serve/http/api.hpp>
 
 namespace commensal::http {
@@ -22,7 +24,14 @@ core::Result<const Route*> find_route(std::string_view method,
       allowed += fmt::format("{}{}", allowed.empty() ? "" : ", ", route.method);
     }
   }
-  return core::fail(ErrorCode::kNotFound, "nothing is here; the API begins at /v2 and /v1");
+  std::string path;
+  for (const std::string& segment : segments) path += "/" + segment;
+  path.resize(std::min(path.size(), limits::kTextBytesMax));
+  std::ranges::replace_if(
+      path, [](char c) { return (c >= 0 && c < ' ') || c == 127; }, '?');
+  return core::fail(ErrorCode::kNotFound,
+                    "there is no {} {}: models are named OWNER/MODEL, paths begin with /v2 or /v1",
+                    method, path);
 }
 
 /// The token of "Bearer TOKEN". Error: kUnauthenticated.

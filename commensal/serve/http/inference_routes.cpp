@@ -26,7 +26,9 @@ Response model_metadata(Gateway& gateway, const Call& call) {
   const auto model = find_model(gateway, call);
   if (!model) return error_response(model.error());
   const auto newest = gateway.hub().find(call.asker(), model->name);
-  return json_response(metadata_json(*model, newest ? newest->version : model->version));
+  const auto oldest = gateway.hub().first_version(model->name);
+  return json_response(
+      metadata_json(*model, oldest.value_or(1), newest ? newest->version : model->version));
 }
 
 Response model_ready(Gateway& gateway, const Call& call) {

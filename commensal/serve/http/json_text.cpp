@@ -36,7 +36,7 @@ Json model(const ModelVersion& version) {
           {"version", version.version},
           {"private", version.is_private},
           {"allowed_providers", addresses(version.allowed_providers)},
-          {"content", core::to_hex(version.content)},
+          {"sha256", core::to_hex(version.content)},
           {"graph_root", core::to_hex(version.graph_root)},
           {"weight_root", core::to_hex(version.weight_root)},
           {"bytes", version.bytes},
@@ -94,7 +94,7 @@ Json receipt(const ReceiptRecord& record) {
           {"account", record.account},
           {"model", record.model},
           {"version", record.version},
-          {"model_content", core::to_hex(record.model_content)},
+          {"model_sha256", core::to_hex(record.model_content)},
           {"delivered_ms", record.delivered_ms},
           {"job", job(record.receipt.job)},
           {"step", record.receipt.step},
@@ -127,9 +127,9 @@ std::string server_json() {
                   {"extensions", {"binary_tensor_data", "model_repository"}}});
 }
 
-std::string metadata_json(const ModelVersion& model, std::uint32_t newest) {
+std::string metadata_json(const ModelVersion& model, std::uint32_t oldest, std::uint32_t newest) {
   Json versions = Json::array();
-  for (std::uint32_t version = 1; version <= newest; ++version)
+  for (std::uint32_t version = oldest; version <= newest; ++version)
     versions.push_back(std::to_string(version));
   return text_of({{"name", model.name},
                   {"versions", versions},
@@ -168,11 +168,13 @@ std::string providers_json(const std::vector<gateway::ProviderInfo>& providers) 
   return list_of("providers", providers, [](const gateway::ProviderInfo& provider) -> Json {
     return {{"address", crypto::to_text(provider.address)},
             {"name", provider.name},
+            {"state", provider.state},
             {"connected", provider.connected},
             {"banned", provider.banned},
             {"paused", provider.paused},
             {"queued", provider.queued},
             {"served", provider.served},
+            {"stake", protocol::to_text(provider.stake)},
             {"cached_models", provider.cached_models},
             {"audit_probability", provider.audit_probability}};
   });

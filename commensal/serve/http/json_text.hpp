@@ -15,7 +15,8 @@ namespace commensal::http {
 
 std::string server_json();
 /// `newest` is the model's newest version: all from 1 to it exist.
-std::string metadata_json(const gateway::ModelVersion& model, std::uint32_t newest);
+std::string metadata_json(const gateway::ModelVersion& model, std::uint32_t oldest,
+                          std::uint32_t newest);
 struct IndexEntry {
   std::string name;
   std::uint32_t version = 0;

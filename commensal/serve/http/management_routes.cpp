@@ -5,6 +5,7 @@
 #include <commensal/serve/http/api.hpp>
 #include <commensal/serve/http/json_cursor.hpp>
 #include <commensal/serve/http/json_text.hpp>
+#include <commensal/serve/http/oip.hpp>
 
 namespace commensal::http {
 
@@ -20,21 +21,26 @@ std::string query_of(const Call& call, std::string_view name) {
   return found == call.query.end() ? "" : found->second;
 }
 
+/// Addresses with commas between them.
+core::Result<std::vector<crypto::Address>> addresses_in(std::string_view list) {
+  std::vector<crypto::Address> addresses;
+  while (!list.empty()) {
+    const std::size_t comma = list.find(',');
+    COMMENSAL_ASSIGN(const crypto::Address address,
+                     crypto::address_from_text(list.substr(0, comma)));
+    addresses.push_back(address);
+    list.remove_prefix(comma == std::string_view::npos ? list.size() : comma + 1);
+  }
+  return addresses;
+}
+
 core::Result<gateway::PushOptions> push_options(const Call& call) {
   gateway::PushOptions options;
   const std::string is_private = query_of(call, "private");
   if (!is_private.empty() && is_private != "0" && is_private != "1")
     return core::fail(ErrorCode::kInvalidArgument, "private is 0 or 1");
   options.is_private = is_private == "1";
-  const std::string allowed = query_of(call, "allow");
-  std::string_view list = allowed;
-  while (!list.empty()) {
-    const std::size_t comma = list.find(',');
-    COMMENSAL_ASSIGN(const crypto::Address address,
-                     crypto::address_from_text(list.substr(0, comma)));
-    options.allowed_providers.push_back(address);
-    list.remove_prefix(comma == std::string_view::npos ? list.size() : comma + 1);
-  }
+  COMMENSAL_ASSIGN(options.allowed_providers, addresses_in(query_of(call, "allow")));
   return options;
 }
 
@@ -71,6 +77,22 @@ Response show_model(Gateway& gateway, const Call& call) {
   return json_response(model_json(*model));
 }
 
+Response remove_model(Gateway& gateway, const Call& call) {
+  const std::string& name = call.params.at("model");
+  const auto removed = gateway.hub().remove(call.account, name);
+  if (!removed) return error_response(removed.error());
+  return json_response(
+      fmt::format(R"({{"name":{},"versions_removed":{}}})", json_quote(name), *removed));
+}
+
+Response allow_providers(Gateway& gateway, const Call& call) {
+  const auto providers = addresses_in(query_of(call, "allow"));
+  if (!providers) return error_response(providers.error());
+  const auto model = gateway.hub().allow(call.account, call.params.at("model"), *providers);
+  if (!model) return error_response(model.error());
+  return json_response(model_json(*model));
+}
+
 Response model_content(Gateway& gateway, const Call& call) {
   const auto model = find_model(gateway, call);
   if (!model) return error_response(model.error());
@@ -103,6 +125,24 @@ Response create_account(Gateway& gateway, const Call& call) {
   Response response = json_response(account_json({name, *known_role}, *token));
   response.status = 201;
   return response;
+}
+
+Response remove_account(Gateway& gateway, const Call& call) {
+  const std::string& name = call.params.at("account");
+  const auto removed = gateway.remove_account(name);
+  if (!removed) return error_response(removed.error());
+  return json_response(fmt::format(R"({{"name":{},"removed":true}})", json_quote(name)));
+}
+
+/// {account} of the path, for operators; else the asker's own.
+Response renew_token(Gateway& gateway, const Call& call) {
+  const auto named = call.params.find("account");
+  const std::string& name = named == call.params.end() ? call.account.name : named->second;
+  const auto token = gateway.accounts().renew(name);
+  if (!token) return error_response(token.error());
+  const auto account = gateway.accounts().authenticate(*token);
+  if (!account) return error_response(account.error());
+  return json_response(account_json(*account, *token));
 }
 
 Response list_accounts(Gateway& gateway, const Call&) {
@@ -189,6 +229,8 @@ constexpr Route kRoutes[] = {
     {"GET", "/v1/models", Auth::kOptional, kSmall, on_loop<list_models>},
     {"PUT", "/v1/models/{model}", Auth::kAccount, kLarge, push_model},
     {"GET", "/v1/models/{model}", Auth::kOptional, kSmall, on_loop<show_model>},
+    {"DELETE", "/v1/models/{model}", Auth::kAccount, kSmall, on_loop<remove_model>},
+    {"POST", "/v1/models/{model}/providers", Auth::kAccount, kSmall, on_loop<allow_providers>},
     {"GET", "/v1/models/{model}/content", Auth::kOptional, kSmall, on_loop<model_content>},
     {"GET", "/v1/models/{model}/versions/{version}", Auth::kOptional, kSmall, on_loop<show_model>},
     {"GET", "/v1/models/{model}/versions/{version}/content", Auth::kOptional, kSmall,
@@ -196,6 +238,9 @@ constexpr Route kRoutes[] = {
     {"GET", "/v1/account", Auth::kAccount, kSmall, on_loop<who_am_i>},
     {"POST", "/v1/accounts", Auth::kOperator, kSmall, on_loop<create_account>},
     {"GET", "/v1/accounts", Auth::kOperator, kSmall, on_loop<list_accounts>},
+    {"DELETE", "/v1/accounts/{account}", Auth::kOperator, kSmall, on_loop<remove_account>},
+    {"POST", "/v1/account/token", Auth::kAccount, kSmall, on_loop<renew_token>},
+    {"POST", "/v1/accounts/{account}/token", Auth::kOperator, kSmall, on_loop<renew_token>},
     {"GET", "/v1/providers", Auth::kAccount, kSmall, on_loop<list_providers>},
     {"GET", "/v1/providers/{provider}/facts", Auth::kAccount, kSmall, on_loop<show_facts>},
     {"GET", "/v1/receipts", Auth::kAccount, kSmall, on_loop<list_receipts>},
