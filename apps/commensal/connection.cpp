@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <apps/commensal/connection.hpp>
 #include <commensal/base/core/limits_programs.hpp>
 #include <cstdlib>
@@ -53,6 +54,17 @@ core::Result<client::Client> connect(const Connection& connection) {
   if (options.url.empty()) options.url = kDefaultGateway;
   COMMENSAL_ASSIGN(options.token, find_token(connection));
   return client::Client::create(options);
+}
+
+core::Result<std::string> full_model_name(client::Client& client, const std::string& given) {
+  const auto slashes = std::count(given.begin(), given.end(), '/');
+  if (slashes == 1) return given;
+  if (slashes > 1 || given.empty()) {
+    return core::fail(core::ErrorCode::kInvalidArgument,
+                      "a model's name is OWNER/MODEL or, of one's own, MODEL; found '{}'", given);
+  }
+  COMMENSAL_ASSIGN(const client::AccountInfo account, client.who_am_i());
+  return account.name + "/" + given;
 }
 
 graph::Graph ports_graph(const client::ModelInfo& model) {

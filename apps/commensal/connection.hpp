@@ -22,6 +22,10 @@ struct Connection {
 /// Errors: those of reading the token's file and of Client::create.
 core::Result<client::Client> connect(const Connection& connection);
 
+/// OWNER/MODEL of what was given: where the owner is left out, it is the token's account.
+/// Errors: kInvalidArgument (more than one slash), those of who_am_i().
+core::Result<std::string> full_model_name(client::Client& client, const std::string& given);
+
 /// A graph with the model's inputs and outputs that does nothing: what files are read against.
 graph::Graph ports_graph(const client::ModelInfo& model);
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <apps/commensal/host_options.hpp>
+#include <apps/commensal/log.hpp>
 #include <apps/commensal/service.hpp>
 #include <commensal/base/core/limits_host.hpp>
 #include <commensal/collocation/guest/cgroup.hpp>
@@ -67,18 +68,23 @@ bool is_off(governor::Phase phase) {
   return phase == governor::Phase::kWaiting || phase == governor::Phase::kBackOff;
 }
 
-void show_host(const guest::View& now) {
-  const governor::Status& status = now.governor;
-  fmt::print(stderr,
-             "host {:.6g} {}/s, alone {:.6g}; lost {:.2f} % (at most {:.2f} %, over {:.0f} s); "
-             "guest {}, budget {:.1f} %{}{}\n",
-             status.rate, now.unit, status.reference, 100 * status.loss, 100 * status.loss_high,
-             status.window_s, governor::name_of(status.phase), 100 * status.budget,
-             status.why.empty() ? "" : ": ",
-             now.signal.empty() ? std::string(status.why) : now.signal);
-}
-
 }  // namespace
+
+std::string host_line(const guest::View& now) {
+  const governor::Status& status = now.governor;
+  const auto rate_of = [&now](double rate) {
+    return rate > 0 ? fmt::format("{:.6g} {}/s", rate, now.unit) : std::string("no rate");
+  };
+  const std::string lost =
+      status.over_s > 0 ? fmt::format("lost {:.2f} % (at most {:.2f} %, over {:.0f} s)",
+                                      100 * status.loss, 100 * status.loss_high, status.over_s)
+                        : std::string("what it loses is not known yet");
+  const std::string why = now.signal.empty() ? std::string(status.why) : now.signal;
+  return fmt::format("host {}, alone {}; {}; guest {}, budget {:.1f} %{}{}", rate_of(status.rate),
+                     status.reference > 0 ? rate_of(status.reference) : "not measured yet", lost,
+                     governor::name_of(status.phase), 100 * status.budget, why.empty() ? "" : ": ",
+                     why);
+}
 
 Result<std::string> choose_host(const std::string& spec, const probe::World& world) {
   if (spec != "auto") return spec;
@@ -102,7 +108,8 @@ void HostOptions::declare(CLI::App& app) {
       ->capture_default_str();
   app.add_option("--guest-memory-max", memory_bytes_max,
                  "Memory that this guest may have, such as 4GiB; beyond it, it is ended")
-      ->transform(CLI::AsSizeValue(false));
+      ->transform(CLI::AsSizeValue(false))
+      ->type_name("SIZE");
   app.add_option("--host-income-per-hour", income_per_hour,
                  "What the host earns, shown beside what guests earn; in the ledger's unit")
       ->check(CLI::NonNegativeNumber);
@@ -120,7 +127,7 @@ Result<std::unique_ptr<HostKeeping>> HostOptions::start(const std::string& name,
       .guest = {::getpid(), name.substr(0, limits::kGuestNameBytesMax), weight, threads},
       .processors = processors(),
       .host_income_per_hour = income_per_hour,
-      .say = [](const std::string& line) { fmt::print(stderr, "{}\n", line); }};
+      .say = [](const std::string& line) { say(line); }};
   if (spec != "auto") COMMENSAL_TRY(probe::open(spec, {clock}));
   COMMENSAL_ASSIGN(auto lock, guest::Lock::try_take(options.folder));
   if (lock) {  // what is wrong with the host is said at once
@@ -163,12 +170,12 @@ void HostKeeping::show(double every_s) {
   was_stopped_ = is_stopped;
   shown_s_ = now_s;
   if (seat.view) {
-    show_host(*seat.view);
+    say(host_line(*seat.view));
   } else if (seat.has_joined) {
-    fmt::print(stderr, "guest at {:.1f} % of full speed, by the machine's governor\n",
-               100 * seat.level);
+    say(fmt::format("guest at {:.1f} % of full speed, by the machine's governor",
+                    100 * seat.level));
   } else {
-    fmt::print(stderr, "guest stands still: it hears from no governor\n");
+    say("guest stands still: it hears from no governor");
   }
 }
 

@@ -16,6 +16,9 @@ namespace commensal::apps {
 /// standard error tells what else is there. Error: kNotFound.
 core::Result<std::string> choose_host(const std::string& spec, const probe::World& world);
 
+/// What the log says of the host now; what is not known is named so.
+std::string host_line(const guest::View& now);
+
 /// Everything that keeps a host while a guest runs in this process.
 class HostKeeping {
  public:

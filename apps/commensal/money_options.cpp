@@ -49,7 +49,7 @@ CLI::Option* add_amount(CLI::App& app, const std::string& name, Amount& amount,
       ->default_str(to_text(amount));
 }
 
-void declare_money(CLI::App& app, gateway::MoneyConfig& money) {
+CLI::Option* declare_money(CLI::App& app, gateway::MoneyConfig& money) {
   CLI::Option* const face = add_amount(
       app, "--face-value", money.face_value,
       "What a winning ticket pays its provider; 0: no money at all. Each winner is re-executed");
@@ -71,6 +71,7 @@ void declare_money(CLI::App& app, gateway::MoneyConfig& money) {
                    ->check(CLI::Range(1, limits::kChainDepthMax))
                    ->capture_default_str());
   declare_rules(app, money.rules);
+  return face;
 }
 
 void declare_purse(CLI::App& app, provider::PurseConfig& purse) {
@@ -89,17 +90,26 @@ void declare_purse(CLI::App& app, provider::PurseConfig& purse) {
       ->capture_default_str();
 }
 
-std::string doubt_about(const gateway::MoneyConfig& money) {
+std::vector<std::string> doubts_about(const gateway::MoneyConfig& money, const Amount& escrow) {
   const auto threshold = ticket::threshold_of(money.win_probability);
-  if (!threshold || money.face_value == Amount()) return "";
   const auto won = money.face_value.plus(money.rules.auditor_fee);
-  if (!won) return "";
+  if (!threshold || !won || money.face_value == Amount()) return {};
+  std::vector<std::string> doubts;
   const Amount cost = ticket::expected_value(*won, *threshold);
-  if (money.price >= cost) return "";
-  return fmt::format(
-      "a request costs {} and its ticket, with the auditor's fee, {} on average: the gateway pays "
-      "the difference",
-      to_text(money.price), to_text(cost));
+  if (money.price < cost) {
+    doubts.push_back(
+        fmt::format("a request costs {} and its ticket, with the auditor's fee, {} on average: the "
+                    "gateway pays "
+                    "the difference",
+                    to_text(money.price), to_text(cost)));
+  }
+  if (escrow < *won) {
+    doubts.push_back(fmt::format(
+        "nobody can be served: the escrow has {}, and one winning ticket takes {}; start with "
+        "--escrow UNITS, or use `account deposit @gateway` and `account lock escrow`",
+        to_text(escrow), to_text(*won)));
+  }
+  return doubts;
 }
 
 }  // namespace commensal::apps

@@ -14,7 +14,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr int kWatchMs = 1000;
-constexpr const char* kUnknown = "not known";
+constexpr const char* kUnknown = "not known yet";
 
 const Json& at(const Json& from, const char* key) {
   static const Json kNothing;
@@ -45,12 +45,14 @@ std::string host_part(const Json& host) {
   row(page, "  rate", number(at(host, "rate"), unit));
   row(page, "  alone", number(at(host, "reference"), unit));
   const bool is_shown = at(host, "is_shown") == true;
+  const Json& confidence = at(host, "confidence");
   row(page, "  lost",
-      fmt::format(
-          "{}, at most {} at {:.0f} % confidence, over {}{}", percent(at(host, "loss")),
-          percent(at(host, "loss_upper")),
-          at(host, "confidence").is_number() ? 100 * at(host, "confidence").get<double>() : 0,
-          number(at(host, "window_s"), " s"), is_shown ? "" : " (not shown yet)"));
+      at(host, "loss").is_number()
+          ? fmt::format("{}, at most {} at {:.0f} % confidence, over {}{}",
+                        percent(at(host, "loss")), percent(at(host, "loss_upper")),
+                        confidence.is_number() ? 100 * confidence.get<double>() : 0,
+                        number(at(host, "over_s"), " s"), is_shown ? "" : " (not shown yet)")
+          : kUnknown);
   row(page, "  earns", number(at(host, "income_per_hour"), " an hour"));
   if (!text(at(host, "signal")).empty()) row(page, "  no signal", text(at(host, "signal")));
   return page;

@@ -21,7 +21,7 @@ graph::Graph one_input(const graph::Graph& graph, std::size_t place) {
 }
 
 Result<std::vector<Tensor>> from_folder(const graph::Graph& input, const core::Path& folder,
-                                        const ImageOptions& image, std::size_t samples_max) {
+                                        const io::PictureRule& image, std::size_t samples_max) {
   std::vector<std::string> files;
   std::error_code failed;
   for (const auto& entry : std::filesystem::directory_iterator(folder, failed)) {
@@ -76,7 +76,7 @@ std::string path_of(const graph::Graph& graph, std::size_t place,
 
 Result<std::vector<std::vector<Tensor>>> read_samples(const graph::Graph& graph,
                                                       const std::vector<std::string>& given,
-                                                      const ImageOptions& image,
+                                                      const io::PictureRule& image,
                                                       std::size_t samples_max) {
   std::vector<std::vector<Tensor>> samples;
   for (std::size_t place = 0; place < graph.inputs.size(); ++place) {

@@ -11,7 +11,7 @@ namespace commensal::apps {
 /// axes as the file. Errors: kInvalidArgument (naming the inputs; samples of different number);
 /// those of read_inputs.
 core::Result<std::vector<std::vector<tensor::Tensor>>> read_samples(
-    const graph::Graph& graph, const std::vector<std::string>& given, const ImageOptions& image,
+    const graph::Graph& graph, const std::vector<std::string>& given, const io::PictureRule& image,
     std::size_t samples_max);
 
 /// An .npy file of integers, one a sample. Error: kInvalidArgument.

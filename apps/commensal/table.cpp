@@ -21,6 +21,7 @@ Run declare_plan(CLI::App& app);
 Run declare_probe(CLI::App& app);
 Run declare_profile(CLI::App& app);
 Run declare_provider(CLI::App& app);
+Run declare_providers(CLI::App& app);
 Run declare_push(CLI::App& app);
 Run declare_receipts(CLI::App& app);
 Run declare_risk(CLI::App& app);
@@ -42,16 +43,20 @@ constexpr Command kTable[] = {
      "commensal push digits.onnx alice/digits --gateway http://gateway.example:8080\n"
      "commensal push secret.onnx --private --allow 0x52908400098527886E0F7030069857D2E4169EE7",
      declare_push},
-    {"models", kConsumers, "list, show, download them",
-     "List the models of a gateway, show one, or download it",
+    {"models", kConsumers, "list, show, change them",
+     "List the models of a gateway, show, download, change or delete one",
      "commensal models\n"
      "commensal models alice/digits --save digits.onnx\n"
+     "commensal models alice/secret --allow 0x52908400098527886E0F7030069857D2E4169EE7\n"
+     "commensal models alice/digits --delete\n"
      "commensal models --json",
      declare_models},
     {"infer", kConsumers, "ask for a model's answer",
      "Ask a gateway for a model's answer, with a receipt",
      "commensal infer alice/digits --input image=eight.npy\n"
-     "commensal infer alice/faces --input crowd.jpg --image-mean 127 --image-scale 128\n"
+     "commensal infer alice/digits --input examples/three.pgm --softmax --top 2\n"
+     "commensal infer alice/birds --input crow.jpg --image-resize crop --labels birds.txt "
+     "--image-mean 123.7,116.3,103.5 --image-scale 58.4,57.1,57.4\n"
      "commensal infer alice/digits --input eight.npy --json",
      declare_infer},
     {"chain", kConsumers, "feed a model its outputs",
@@ -60,6 +65,11 @@ constexpr Command kTable[] = {
      "commensal chain alice/step --state y=x --input x=x.npy --steps 1000 --key monday\n"
      "commensal chain alice/step --state y=x --noise none --audit-probability 1 --json",
      declare_chain},
+    {"providers", kConsumers, "who computes",
+     "List the providers of a gateway: address, name, answers, stake, state",
+     "commensal providers\n"
+     "commensal providers --json",
+     declare_providers},
     {"receipts", kConsumers, "what you were answered",
      "List the receipts of an account, show one, or save it",
      "commensal receipts --count 5\n"
@@ -74,6 +84,8 @@ constexpr Command kTable[] = {
      "commensal account deposit @gateway 20000000 --reference own-1\n"
      "commensal account lock escrow 20000000\n"
      "commensal account balance alice\n"
+     "commensal account rotate --save alice.token\n"
+     "commensal account delete bob\n"
      "commensal account list --json",
      declare_account},
     {"provider", kProviders, "serve with this machine", "Serve a gateway with this machine",
@@ -131,7 +143,7 @@ constexpr Command kTable[] = {
      "commensal gateway --http 0.0.0.0:8080 --link 0.0.0.0:8090 --folder gateway-state\n"
      "commensal gateway --audit-probability 0.01\n"
      "commensal gateway --price 12000 --face-value 100000 --win-probability 0.1 "
-     "--stake-min 1000000",
+     "--stake-min 1000000 --escrow 20000000",
      declare_gateway},
     {"ledger", kOperators, "check and show its money",
      "Run a gateway's journal of money again, or show what everybody has",
@@ -164,7 +176,7 @@ constexpr Command kTable[] = {
     {"run", kEverybody, "run a model here",
      "Run a model once on this machine and print its outputs and their SHA-256",
      "commensal run model.onnx --input x=x.npy\n"
-     "commensal run faces.onnx --input crowd.jpg --image-mean 127 --image-scale 128 --json\n"
+     "commensal run faces.onnx --input crowd.jpg --image-resize pad --image-mean 127 --json\n"
      "commensal run model.onnx --input x=x.npy --backend ref --hash",
      declare_run},
     {"inspect", kEverybody, "look into a model", "Show what a model asks for, gives and is made of",

@@ -23,8 +23,16 @@ void BackendOptions::declare(CLI::App& app) {
   app.add_option("--threads", threads, "Threads of cpu")
       ->check(CLI::Range(1, limits::kThreadsMax))
       ->capture_default_str();
-  app.add_option("--memory-max", memory_bytes_max, "Bytes that tensors may take")
-      ->check(CLI::PositiveNumber)
+  app.add_option("--memory-max", memory_bytes_max,
+                 "Memory that tensors may take: bytes, or such as 4GiB")
+      ->transform(CLI::AsSizeValue(false))
+      ->check(CLI::Validator(
+          [](const std::string& bytes) {
+            std::int64_t value = 0;
+            const bool fits = CLI::detail::lexical_cast(bytes, value) && value > 0;
+            return fits ? std::string() : "expected at least one byte, such as 4GiB";
+          },
+          "SIZE"))
       ->capture_default_str();
   app.add_option("--cache", cache,
                  "Folder that packed weights are kept in for the next start; nobody else may "

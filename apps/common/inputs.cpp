@@ -21,7 +21,7 @@ struct Request {
   const graph::Declared* declared = nullptr;
   std::string file;
   std::string member;  // of an .npz
-  ImageOptions image;
+  io::PictureRule image;
 };
 
 Result<Tensor> read_picture(const Request& request) {
@@ -35,7 +35,10 @@ Result<Tensor> read_picture(const Request& request) {
   std::vector<std::int64_t> dims = declared.dims;
   for (std::size_t i = 0; i < dims.size(); ++i) dims[i] = dims[i] < 0 ? own[i] : dims[i];
   COMMENSAL_ASSIGN(const tensor::Shape shape, tensor::Shape::of(dims));
-  return io::image_tensor(image, shape, request.image.mean, request.image.scale);
+  auto made = io::image_tensor(image, shape, request.image);
+  if (made) return made;
+  return fail(made.error().code, "'{}': {} (--image-resize, --image-convert)", request.file,
+              made.error().message);
 }
 
 Result<Tensor> read_proto(const Request& request) {
@@ -55,8 +58,8 @@ struct Format {
 };
 
 constexpr Format kFormats[] = {
-    {".npy", read_array},   {".npz", read_archive},  {".pb", read_proto},
-    {".jpg", read_picture}, {".jpeg", read_picture}, {".png", read_picture},
+    {".npy", read_array},    {".npz", read_archive}, {".pb", read_proto},    {".jpg", read_picture},
+    {".jpeg", read_picture}, {".png", read_picture}, {".pgm", read_picture}, {".ppm", read_picture},
 };
 
 Result<Tensor> read(Request request) {
@@ -68,7 +71,7 @@ Result<Tensor> read(Request request) {
   for (const Format& format : kFormats) {
     if (request.file.ends_with(format.suffix)) return format.read(request);
   }
-  return fail(ErrorCode::kInvalidArgument, "'{}' is not .npy, .npz, .pb, .jpg or .png",
+  return fail(ErrorCode::kInvalidArgument, "'{}' is not .npy, .npz, .pb, .jpg, .png, .pgm or .ppm",
               request.file);
 }
 
@@ -81,10 +84,22 @@ std::string expected(const graph::Graph& graph) {
   return text;
 }
 
+/// An archive is asked for whatever nothing else fills.
+std::string take_archive(std::vector<std::string>& given) {
+  const auto found = std::ranges::find_if(given, [](const std::string& text) {
+    return text.ends_with(".npz") && text.find('=') == std::string::npos;
+  });
+  if (found == given.end()) return "";
+  std::string archive = std::move(*found);
+  given.erase(found);
+  return archive;
+}
+
 // Input name to file.
 Result<std::map<std::string, std::string>> assign(const graph::Graph& graph,
-                                                  const std::vector<std::string>& given) {
+                                                  std::vector<std::string> given) {
   std::map<std::string, std::string> files;
+  const std::string archive = take_archive(given);
   for (const std::string& text : given) {
     std::string name, file;
     for (const graph::ValueId id : graph.inputs) {
@@ -105,14 +120,26 @@ Result<std::map<std::string, std::string>> assign(const graph::Graph& graph,
       return fail(ErrorCode::kInvalidArgument, "the input '{}' is given twice", name);
     }
   }
+  for (const graph::ValueId id : graph.inputs) {
+    if (!archive.empty()) files.emplace(graph.name_of(id), archive);
+  }
   return files;
+}
+
+/// Nothing is computed of an empty batch, so that it is a mistake.
+Result<void> check_batch(const graph::Declared& declared, const Tensor& value) {
+  const bool has_batch =
+      value.shape().rank() > 1 && declared.ranked && !declared.dims.empty() && declared.dims[0] < 0;
+  if (!has_batch || value.shape()[0] > 0) return {};
+  return fail(ErrorCode::kInvalidArgument, "{} is a batch of 0, expected at least 1 sample",
+              value.type().text());
 }
 
 }  // namespace
 
 Result<std::vector<Tensor>> read_inputs(const graph::Graph& graph,
                                         const std::vector<std::string>& given,
-                                        const ImageOptions& image) {
+                                        const io::PictureRule& image) {
   COMMENSAL_ASSIGN(const auto files, assign(graph, given));
   std::vector<Tensor> inputs;
   for (const graph::ValueId id : graph.inputs) {
@@ -123,7 +150,8 @@ Result<std::vector<Tensor>> read_inputs(const graph::Graph& graph,
                   value.name, expected(graph));
     }
     auto made = read({value.name, &value.declared, file->second, "", image});
-    if (!made) return core::in_context(fmt::format("input '{}'", value.name), made.error());
+    auto checked = made ? check_batch(value.declared, *made) : tl::unexpected(made.error());
+    if (!checked) return core::in_context(fmt::format("input '{}'", value.name), checked.error());
     inputs.push_back(*std::move(made));
   }
   return inputs;

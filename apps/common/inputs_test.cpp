@@ -68,11 +68,42 @@ TEST_F(Inputs, BadRequestsSayWhatIsExpected) {
       {{"x=" + file("x.npy"), "x=" + file("x.npy")}, "given twice"},
       {{"x=" + file("x.npy"), "y=" + file("x.txt")}, "is not .npy"},
       {{"x=" + file("x.npy"), "y=" + file("none.npy")}, "input 'y': cannot open"},
+      {{file("none.npz")}, "input 'x': cannot open"},
+      {{file("none.npz"), "x=" + file("x.npy")}, "input 'y': cannot open"},
       {{"x=" + file("x.npy"), "y=" + file("none.jpg")}, "a picture fills float32[1,C,H,W]"},
   };
   for (const auto& row : cases) {
     const auto inputs = read_inputs(graph, row.given, {});
     ASSERT_FALSE(inputs.has_value()) << row.says;
+    EXPECT_THAT(inputs.error().message, HasSubstr(row.says));
+  }
+}
+
+TEST_F(Inputs, PicturesAreReadByTheRuleAndEmptyBatchesRefused) {
+  ASSERT_TRUE(core::write_file_atomically(folder_ / "three.pgm", core::as_bytes("P2 2 1 16 3 16")));
+  const Tensor none = Tensor::of<float>({0, 2}, std::vector<float>());
+  ASSERT_TRUE(core::write_file_atomically(folder_ / "none.npy", *io::write_npy(none)));
+  auto graph = graph_of({"x"});
+  const struct {
+    std::vector<std::int64_t> dims;
+    const char* file;
+    io::PictureRule rule;
+    std::string says;  // empty: it is read
+  } cases[] = {
+      {{1, 1, 1, 2}, "three.pgm", {}, ""},
+      {{-1, 1, -1, -1}, "three.pgm", {}, ""},
+      {{1, 1, 2, 2}, "three.pgm", {}, "three.pgm': the picture is 2 x 1, the model wants 2 x 2"},
+      {{1, 1, 2, 2}, "three.pgm", {}, "(--image-resize, --image-convert)"},
+      {{1, 1, 2, 2}, "three.pgm", {.resize = io::Resize::kPad}, ""},
+      {{-1, 2}, "none.npy", {}, "input 'x': float32[0,2] is a batch of 0"},
+      {{0, 2}, "none.npy", {}, ""},
+  };
+  for (const auto& row : cases) {
+    graph.values[0].declared.dims = row.dims;
+    graph.values[0].declared.symbols.resize(row.dims.size());
+    const auto inputs = read_inputs(graph, {file(row.file)}, row.rule);
+    EXPECT_EQ(inputs.has_value(), row.says.empty()) << row.says;
+    if (inputs.has_value()) continue;
     EXPECT_THAT(inputs.error().message, HasSubstr(row.says));
   }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <apps/common/outputs.hpp>
 #include <apps/common/summary.hpp>
 #include <commensal/compute/io/npy.hpp>
@@ -26,16 +27,36 @@ Json number(const std::string& text) {
   return parsed.is_discarded() ? Json(text) : parsed;
 }
 
-Json output_json(const tensor::Tensor& output) {
+/// Labels belong to outputs of as many elements.
+bool is_labelled(const tensor::Tensor& output, const Reading& reading) {
+  return !reading.labels.empty() && output.elements() == std::ssize(reading.labels);
+}
+
+std::string label_of(const tensor::Tensor& output, const Reading& reading, const Ranked& one) {
+  if (!is_labelled(output, reading)) return "";
+  return reading.labels[static_cast<std::size_t>(one.index)];
+}
+
+Json output_json(const tensor::Tensor& output, const Reading& reading) {
   Json entry;
-  entry["datatype"] = std::string(tensor::traits(output.dtype()).name);
+  entry["datatype"] = datatype_of(output.dtype());
   const auto dims = output.shape().dims();
   entry["shape"] = std::vector<std::int64_t>(dims.begin(), dims.end());
-  entry["first"] = Json::array();
-  for (const std::string& value : first_values(output, 8)) entry["first"].push_back(number(value));
+  entry["data"] = Json::array();
+  const auto all = static_cast<std::size_t>(output.elements());
+  if (output.dtype() == tensor::DType::kString) {
+    for (const std::string_view text : output.strings()) entry["data"].push_back(text);
+  } else {
+    for (const std::string& value : first_values(output, all)) {
+      entry["data"].push_back(number(value));
+    }
+  }
   entry["top"] = Json::array();
-  for (const Ranked& one : top_values(output, 5)) {
-    entry["top"].push_back({{"index", one.index}, {"value", number(one.value)}});
+  for (const Ranked& one : top_values(output, reading.top)) {
+    Json ranked = {{"index", one.index}, {"value", number(one.value)}};
+    if (reading.softmax) ranked["share"] = one.share;
+    if (is_labelled(output, reading)) ranked["label"] = label_of(output, reading, one);
+    entry["top"].push_back(std::move(ranked));
   }
   entry["sha256"] = hash_of(output);
   return entry;
@@ -60,24 +81,60 @@ tensor::NamedTensors named_outputs(const graph::Graph& graph,
   return outputs;
 }
 
-Json outputs_json(const tensor::NamedTensors& outputs) {
-  Json report;
-  report["sha256"] = Json::object();
-  report["outputs"] = Json::object();
+void Reading::declare(CLI::App& app) {
+  app.add_option("--top", top, "Name so many of the greatest elements of a vector")
+      ->check(CLI::Range(0, 1'000'000))
+      ->capture_default_str();
+  app.add_flag("--softmax", softmax, "Say what share of the whole each of them is, by softmax");
+  app.add_option("--labels", labels_file, "Text file with a line for each element: its name");
+}
+
+core::Result<void> load_labels(Reading& reading, const tensor::NamedTensors& outputs) {
+  if (reading.labels_file.empty()) return {};
+  COMMENSAL_ASSIGN(const core::Bytes bytes, core::read_file(reading.labels_file));
+  std::string_view rest = core::as_text(bytes);
+  while (!rest.empty()) {
+    const std::size_t end = std::min(rest.find('\n'), rest.size());
+    std::string_view line = rest.substr(0, end);
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    reading.labels.emplace_back(line);
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  const auto fits = [&](const tensor::NamedTensor& output) {
+    return is_labelled(output.value, reading);
+  };
+  if (std::ranges::any_of(outputs, fits)) return {};
+  return core::fail(core::ErrorCode::kInvalidArgument,
+                    "'{}' has {} labels, which fits no output: the first, '{}', has {} elements",
+                    reading.labels_file, reading.labels.size(),
+                    outputs.empty() ? "" : outputs[0].name,
+                    outputs.empty() ? 0 : outputs[0].value.elements());
+}
+
+std::string datatype_of(tensor::DType dtype) {
+  const tensor::DTypeTraits& known = tensor::traits(dtype);
+  std::string text(known.oip.empty() ? known.name : known.oip);
+  for (char& c : text) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+  return text;
+}
+
+Json outputs_json(const tensor::NamedTensors& outputs, const Reading& reading) {
+  Json report = Json::object();
   for (const tensor::NamedTensor& output : outputs) {
-    Json entry = output_json(output.value);
-    report["sha256"][output.name] = entry["sha256"];
-    report["outputs"][output.name] = std::move(entry);
+    report[output.name] = output_json(output.value, reading);
   }
   return report;
 }
 
-void print_outputs(const tensor::NamedTensors& outputs) {
+void print_outputs(const tensor::NamedTensors& outputs, const Reading& reading) {
   for (const tensor::NamedTensor& output : outputs) {
     fmt::print("{} {}\n", output.name, output.value.type().text());
     fmt::print("  first   {}\n", fmt::join(first_values(output.value, 8), " "));
-    for (const Ranked& one : top_values(output.value, 5)) {
-      fmt::print("  top     [{}] {}\n", one.index, one.value);
+    for (const Ranked& one : top_values(output.value, reading.top)) {
+      const std::string share = reading.softmax ? fmt::format("  {:.2f} %", 100 * one.share) : "";
+      const std::string label = label_of(output.value, reading, one);
+      fmt::print("  top     [{}] {}{}{}{}\n", one.index, one.value, share,
+                 label.empty() ? "" : "  ", label);
     }
     fmt::print("  sha256  {}\n", hash_of(output.value));
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <CLI/CLI.hpp>
 #include <commensal/base/core/file.hpp>
 #include <commensal/compute/graph/ir.hpp>
 #include <commensal/compute/tensor/named.hpp>
@@ -10,13 +11,29 @@ namespace commensal::apps {
 
 // What commands say of a model's outputs.
 
+/// How a vector of scores is read.
+struct Reading {
+  std::size_t top = 5;              // so many of the greatest are named
+  bool softmax = false;             // with their shares by softmax
+  std::string labels_file;          // a line for each element
+  std::vector<std::string> labels;  // of load_labels
+
+  void declare(CLI::App& app);
+};
+
+/// Reads the labels, if a file is named, and holds them to the outputs.
+/// Error: kInvalidArgument (no output has as many elements as there are labels).
+core::Result<void> load_labels(Reading& reading, const tensor::NamedTensors& outputs);
+
 /// Outputs under their names; item i of a sequence under "NAME[i]", what is nothing left out.
 tensor::NamedTensors named_outputs(const graph::Graph& graph,
                                    const std::vector<tensor::Value>& values);
 
-/// {"sha256": {name: hash}, "outputs": {name: {datatype, shape, first, top, sha256}}}
-nlohmann::ordered_json outputs_json(const tensor::NamedTensors& outputs);
-void print_outputs(const tensor::NamedTensors& outputs);
+/// {name: {datatype, shape, data, top, sha256}}, as docs/http.md has it.
+nlohmann::ordered_json outputs_json(const tensor::NamedTensors& outputs, const Reading& reading);
+void print_outputs(const tensor::NamedTensors& outputs, const Reading& reading);
+/// FP32, as the Open Inference Protocol spells it; types that it lacks likewise, as STRING.
+std::string datatype_of(tensor::DType dtype);
 /// One line each, as sha256sum writes them.
 void print_hashes(const tensor::NamedTensors& outputs);
 /// Each as NAME.npy in `folder`, which is made.

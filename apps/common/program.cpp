@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <apps/common/complaint.hpp>
 #include <apps/common/help.hpp>
 #include <apps/common/nearest.hpp>
 #include <apps/common/program.hpp>
@@ -86,7 +87,7 @@ CommandLine::CommandLine(const Program& program)
   }
 }
 
-int CommandLine::parse_error(const CLI::ParseError& error) const {
+int CommandLine::parse_error(const CLI::ParseError& error, bool in_json) const {
   std::string path(program_.name);
   const CLI::App* at = &app_;
   for (auto chosen = at->get_subcommands(); !chosen.empty(); chosen = at->get_subcommands()) {
@@ -94,8 +95,10 @@ int CommandLine::parse_error(const CLI::ParseError& error) const {
     path += " " + at->get_name();
   }
   const std::string unknown = unknown_word(app_);
-  fmt::print(stderr, "{}: {} ({} --help shows what is expected)\n", path,
-             unknown.empty() ? error.what() : unknown, path);
+  const std::string what = unknown.empty() ? error.what() : unknown;
+  complain(in_json, path,
+           {core::ErrorCode::kInvalidArgument,
+            fmt::format("{} ({} --help shows what is expected)", what, path)});
   return 1;
 }
 
@@ -105,6 +108,7 @@ int CommandLine::run(std::vector<std::string> arguments) {
     std::ranges::rotate(arguments, arguments.begin() + 1);
     arguments.back() = "--help";
   }
+  const bool in_json = std::ranges::find(arguments, "--json") != arguments.end();
   if (arguments.front() == "version" && arguments.size() == 1) arguments.front() = "--version";
   const bool is_known = std::ranges::any_of(
       program_.commands, [&](const Command& command) { return command.name == arguments.front(); });
@@ -115,12 +119,13 @@ int CommandLine::run(std::vector<std::string> arguments) {
   } catch (const CLI::Success& asked) {  // --help, --version
     return app_.exit(asked);
   } catch (const CLI::ParseError& error) {
-    return parse_error(error);
+    return parse_error(error, in_json);
   }
   const CLI::App* chosen = app_.get_subcommands().front();
   const auto done = runs_.at(chosen)();
   if (done) return *done;
-  fmt::print(stderr, "{} {}: {}\n", program_.name, chosen->get_name(), done.error().message);
+  complain(wants_json(*chosen), fmt::format("{} {}", program_.name, chosen->get_name()),
+           done.error());
   return 1;
 }
 

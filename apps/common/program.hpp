@@ -29,7 +29,7 @@ class CommandLine {
   CLI::App& app() { return app_; }
 
  private:
-  int parse_error(const CLI::ParseError& error) const;
+  int parse_error(const CLI::ParseError& error, bool in_json) const;
 
   const Program& program_;
   CLI::App app_;

@@ -93,10 +93,12 @@ std::vector<Ranked> top_values(const tensor::Tensor& tensor, std::size_t count) 
                       order.end(), [&](std::size_t a, std::size_t b) {
                         return rank(a) != rank(b) ? rank(a) > rank(b) : a < b;
                       });
+    double sum = 0;
+    for (std::size_t i = 0; i < order.size(); ++i) sum += std::exp(rank(i) - rank(order[0]));
     std::vector<Ranked> top;
     for (std::size_t i = 0; i < count; ++i) {
-      top.push_back(
-          {static_cast<std::int64_t>(order[i]), fmt::format("{}", number(data[order[i]]))});
+      top.push_back({static_cast<std::int64_t>(order[i]), fmt::format("{}", number(data[order[i]])),
+                     std::exp(rank(order[i]) - rank(order[0])) / sum});
     }
     return top;
   });

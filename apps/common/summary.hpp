@@ -16,6 +16,7 @@ std::vector<std::string> first_values(const tensor::Tensor& tensor, std::size_t 
 struct Ranked {
   std::int64_t index = 0;
   std::string value;
+  double share = 0;  // by softmax, computed in binary64
 };
 /// The `count` greatest elements, greatest first, of a tensor that is a vector but for dimensions
 /// of 1; empty for others and for those of fewer than two elements.

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <apps/common/outputs.hpp>
 #include <apps/common/summary.hpp>
 #include <limits>
 
@@ -37,6 +39,50 @@ TEST(Summary, RanksVectorsGreatestFirst) {
   EXPECT_EQ(top[2].value, "0.5");
   EXPECT_THAT(top_values(Tensor::of<float>({2, 2}, std::vector<float>(4)), 3), IsEmpty());
   EXPECT_THAT(top_values(Tensor::of<float>({}, std::vector<float>(1)), 3), IsEmpty());
+}
+
+TEST(Summary, SharesAreThoseOfTheSoftmax) {
+  const auto top = top_values(Tensor::of<float>({3}, std::vector<float>{1000, 1001, 999}), 3);
+  ASSERT_EQ(top.size(), 3u);
+  EXPECT_NEAR(top[0].share, 0.66524, 1e-5);
+  EXPECT_NEAR(top[1].share, 0.24473, 1e-5);
+  EXPECT_NEAR(top[2].share, 0.09003, 1e-5);
+}
+
+TEST(Outputs, JsonHasEveryValueInTheProtocolsSpelling) {
+  const tensor::NamedTensors outputs = {
+      {"y", Tensor::of<float>({1, 9}, std::vector<float>{1, 2, 3, 4, 5, 6, 7, 8, 9})},
+      {"words", Tensor::of_strings({1}, {"a"})}};
+  Reading reading{.top = 1, .softmax = true, .labels_file = "", .labels = {}};
+  for (int i = 0; i < 9; ++i) reading.labels.push_back(fmt::format("digit {}", i));
+  const auto json = outputs_json(outputs, reading);
+  EXPECT_EQ(json["y"]["datatype"], "FP32");
+  EXPECT_EQ(json["y"]["shape"], (std::vector<int>{1, 9}));
+  EXPECT_EQ(json["y"]["data"].size(), 9u);
+  EXPECT_EQ(json["y"]["data"][8], 9);
+  EXPECT_EQ(json["y"]["top"][0]["label"], "digit 8");
+  EXPECT_GT(json["y"]["top"][0]["share"], 0.6);
+  EXPECT_EQ(json["y"]["sha256"], hash_of(outputs[0].value));
+  EXPECT_EQ(json["words"]["datatype"], "STRING");
+  EXPECT_EQ(json["words"]["data"][0], "a");
+  EXPECT_THAT(json["words"]["top"], IsEmpty());
+}
+
+TEST(Outputs, LabelsMustFit) {
+  const auto* info = ::testing::UnitTest::GetInstance()->current_test_info();
+  const std::string file =
+      ::testing::TempDir() + fmt::format("commensal_{}_{}", info->name(), ::getpid());
+  ASSERT_TRUE(core::write_file_atomically(file, core::as_bytes("one\r\ntwo\n")));
+  const Tensor two = Tensor::of<float>({2}, std::vector<float>(2));
+  const Tensor three = Tensor::of<float>({3}, std::vector<float>(3));
+  Reading fits{.top = 5, .softmax = false, .labels_file = file, .labels = {}};
+  ASSERT_TRUE(load_labels(fits, {{"x", three}, {"y", two}}));
+  EXPECT_THAT(fits.labels, ElementsAre("one", "two"));
+  Reading other{.top = 5, .softmax = false, .labels_file = file, .labels = {}};
+  const auto refused = load_labels(other, {{"y", three}});
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message, ::testing::HasSubstr("has 2 labels, which fits no output"));
+  std::filesystem::remove(file);
 }
 
 TEST(Summary, PrintsElementsAsNumbers) {

@@ -127,6 +127,8 @@ def png(width, height, depth, colour, rows, extra=b""):
 def picture_seeds():
     def row(count, step):
         return bytes(i * step % 256 for i in range(count))
+    put("picture", "plain.pgm", b"P2\n# grey\n3 2\n16\n0 1 2\n3 4 16\n")
+    put("picture", "raw.ppm", b"P6 2 1 255\nabcdef")
     put("picture", "grey.png", png(5, 3, 8, 0, [row(5, 40)] * 3))
     put("picture", "rgb.png", png(4, 2, 8, 2, [row(12, 20)] * 2))
     put("picture", "rgba.png", png(2, 2, 8, 6, [row(8, 30)] * 2))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// JPEG and PNG, and the tensor that is made of a picture.
+// JPEG, PNG, PGM and PPM, and the tensor that is made of a picture.
 #include <commensal/compute/io/image.hpp>
 #include <tests/fuzz/fuzz.hpp>
 
@@ -11,7 +11,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                      static_cast<std::size_t>(image->height) *
                      static_cast<std::size_t>(image->channels);
   core::check(image->pixels.size() == bytes, "a picture has all its pixels");
-  const auto tensor = io::image_tensor(*image, {1, 3, 4, 5}, 127.5f, 128.0f);
-  core::check(tensor.has_value() && tensor->elements() == 60, "a picture becomes a tensor");
+  for (const io::Resize resize : {io::Resize::kStretch, io::Resize::kCrop, io::Resize::kPad}) {
+    const auto tensor = io::image_tensor(*image, {1, 3, 4, 5}, {.resize = resize, .convert = true});
+    core::check(tensor.has_value() && tensor->elements() == 60, "a picture becomes a tensor");
+  }
   return 0;
 }

@@ -26,28 +26,58 @@ void print_account(const client::AccountInfo& account) {
   fmt::print("{:<32} {}\n", account.name, account.role);
 }
 
+/// A token cannot be shown again: that it can be saved is made sure before there is one.
+Result<void> check_save(const AccountArguments& options) {
+  if (options.save.empty() || std::filesystem::exists(options.save)) return {};
+  return core::write_file_atomically(options.save, {}, 0600);
+}
+
+/// Saves a new token or, where no file was named or writing fails nevertheless, prints it.
+Result<int> give_token(const AccountArguments& options, const client::AccountInfo& account) {
+  Result<void> saved;
+  if (!options.save.empty()) {
+    saved = core::write_file_atomically(options.save, core::as_bytes(account.token + "\n"), 0600);
+  }
+  const bool is_hidden = saved && !options.save.empty();
+  Json json = {{"name", account.name}, {"role", account.role}};
+  if (!is_hidden) json["token"] = account.token;
+  if (options.json) {
+    fmt::print("{}\n", json.dump(2));
+  } else if (is_hidden) {
+    print_account(account);
+  } else {
+    fmt::print("{}\n", account.token);
+  }
+  if (!saved) return tl::unexpected(saved.error());
+  return 0;
+}
+
 Result<int> create(const AccountArguments& options, client::Client& client) {
   if (options.name.empty()) {
     return core::fail(core::ErrorCode::kInvalidArgument, "expected: account create NAME");
   }
+  COMMENSAL_TRY(check_save(options));
   COMMENSAL_ASSIGN(
       const client::AccountInfo account,
       client.create_account(options.name, options.is_operator ? "operator" : "consumer"));
-  if (!options.save.empty()) {
-    const auto saved =
-        core::write_file_atomically(options.save, core::as_bytes(account.token + "\n"), 0600);
-    // The token cannot be shown again: rather on the terminal than nowhere.
-    if (!saved) fmt::print(stderr, "cannot write '{}': {}\n", options.save, saved.error().message);
-    if (saved && !options.json) {
-      print_account(account);
-      return 0;
-    }
+  return give_token(options, account);
+}
+
+Result<int> rotate(const AccountArguments& options, client::Client& client) {
+  COMMENSAL_TRY(check_save(options));
+  COMMENSAL_ASSIGN(const client::AccountInfo account, client.renew_token(options.name));
+  return give_token(options, account);
+}
+
+Result<int> remove_account(const AccountArguments& options, client::Client& client) {
+  if (options.name.empty()) {
+    return core::fail(core::ErrorCode::kInvalidArgument, "expected: account delete NAME");
   }
+  COMMENSAL_TRY(client.remove_account(options.name));
   if (options.json) {
-    Json json = {{"name", account.name}, {"role", account.role}, {"token", account.token}};
-    fmt::print("{}\n", json.dump(2));
+    fmt::print("{}\n", Json({{"name", options.name}, {"removed", true}}).dump());
   } else {
-    fmt::print("{}\n", account.token);
+    fmt::print("{} is removed\n", options.name);
   }
   return 0;
 }
@@ -129,9 +159,10 @@ struct Action {
   std::string_view name;
   Result<int> (*run)(const AccountArguments& options, client::Client& client);
 };
-constexpr Action kActions[] = {{"create", create},   {"list", list},     {"whoami", who_am_i},
-                               {"balance", balance}, {"deposit", order}, {"withdraw", order},
-                               {"lock", order},      {"grant", order},   {"ledger", totals}};
+constexpr Action kActions[] = {
+    {"create", create}, {"list", list},       {"whoami", who_am_i}, {"delete", remove_account},
+    {"rotate", rotate}, {"balance", balance}, {"deposit", order},   {"withdraw", order},
+    {"lock", order},    {"grant", order},     {"ledger", totals}};
 
 Result<int> account(const AccountArguments& options) {
   COMMENSAL_ASSIGN(client::Client client, connect(options.connection));
@@ -139,8 +170,8 @@ Result<int> account(const AccountArguments& options) {
     if (action.name == options.action) return action.run(options, client);
   }
   return core::fail(core::ErrorCode::kInvalidArgument,
-                    "no action '{}'; there are create, list, whoami, balance, ledger, deposit, "
-                    "withdraw, lock, grant",
+                    "no action '{}'; there are create, list, whoami, rotate, delete, balance, "
+                    "ledger, deposit, withdraw, lock, grant",
                     options.action);
 }
 
@@ -149,8 +180,9 @@ Result<int> account(const AccountArguments& options) {
 Run declare_account(CLI::App& app) {
   const auto options = std::make_shared<AccountArguments>();
   app.add_option("action", options->action,
-                 "whoami; balance [OWNER]; ledger (sums and terms). For operators: create NAME "
-                 "(prints the token), list, deposit OWNER AMOUNT, withdraw NAME AMOUNT (paid out), "
+                 "whoami; rotate (a new token); balance [OWNER]; ledger (sums and terms). For "
+                 "operators: create NAME (prints the token), list, rotate NAME, delete NAME, "
+                 "deposit OWNER AMOUNT, withdraw NAME AMOUNT (paid out), "
                  "lock escrow|penalty_escrow|credit_pool AMOUNT (the gateway's own), "
                  "grant OWNER AMOUNT (free credit)")
       ->capture_default_str();

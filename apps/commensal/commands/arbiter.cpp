@@ -74,6 +74,9 @@ Result<void> check_link(const ArbiterArguments& options, const arbiter::VerdictF
 
 Result<int> check(const ArbiterArguments& options) {
   COMMENSAL_ASSIGN(const core::Bytes bytes, core::read_file(options.file));
+  if (bytes.empty() || bytes[0] != static_cast<std::uint8_t>(protocol::NounKind::kVerdictFile)) {
+    return core::fail(core::ErrorCode::kInvalidArgument, "'{}' is no verdict file", options.file);
+  }
   COMMENSAL_ASSIGN(const auto file, protocol::decode<arbiter::VerdictFile>(bytes));
   const core::SystemClock clock;
   const std::int64_t begin_ns = clock.monotonic_ns();
@@ -116,7 +119,11 @@ Result<int> operators(const ArbiterArguments& options) {
 
 Result<int> arbiter_command(const ArbiterArguments& options) {
   if (options.action == "operators") return operators(options);
-  if (options.action == "check" && !options.file.empty()) return check(options);
+  if (options.action == "check" && options.file.empty()) {
+    return core::fail(core::ErrorCode::kInvalidArgument,
+                      "expected: arbiter check FILE, a verdict file");
+  }
+  if (options.action == "check") return check(options);
   return core::fail(core::ErrorCode::kInvalidArgument,
                     "no action '{}'; there are check FILE and operators", options.action);
 }

@@ -4,6 +4,7 @@
 #include <apps/commensal/connection.hpp>
 #include <apps/common/backend_options.hpp>
 #include <apps/common/command.hpp>
+#include <apps/common/summary.hpp>
 #include <commensal/base/core/clock.hpp>
 #include <commensal/base/store/sqlite_store.hpp>
 #include <commensal/compute/graph/onnx/import.hpp>
@@ -97,9 +98,25 @@ Result<Evidence> from_gateway(const core::Digest& id, const AuditArguments& opti
 
 Result<Evidence> gather(const AuditArguments& options) {
   const auto id = core::digest_from_hex(options.receipt);
+  if (!id && !std::filesystem::exists(options.receipt)) {
+    return core::fail(
+        core::ErrorCode::kInvalidArgument,
+        "'{}' is neither a receipt's id, which has 64 hexadecimal digits (this has {} "
+        "characters), nor a file",
+        options.receipt, options.receipt.size());
+  }
   if (!id) return from_files(options);
   if (!options.state.empty()) return from_state(*id, options.state);
   return from_gateway(*id, options);
+}
+
+/// Of the outputs that were delivered, as `infer` showed them.
+Json output_hashes(const Evidence& evidence) {
+  Json hashes = Json::object();
+  for (const tensor::NamedTensor& output : evidence.opening.outputs) {
+    hashes[output.name] = {{"sha256", hash_of(output.value)}};
+  }
+  return hashes;
 }
 
 Result<int> audit(const AuditArguments& options) {
@@ -115,10 +132,14 @@ Result<int> audit(const AuditArguments& options) {
     fmt::print("{}\n", Json({{"receipt", core::to_hex(found.receipt)},
                              {"provider", crypto::to_text(evidence.receipt.job.provider)},
                              {"outcome", outcome},
+                             {"outputs", output_hashes(evidence)},
                              {"committed", core::to_hex(found.expected)},
                              {"recomputed", core::to_hex(found.recomputed)}})
                            .dump(2));
   } else {
+    for (const tensor::NamedTensor& output : evidence.opening.outputs) {
+      fmt::print("delivered  {}  {}\n", hash_of(output.value), output.name);
+    }
     fmt::print("committed  {}\nrecomputed {}\n{}\n", core::to_hex(found.expected),
                core::to_hex(found.recomputed),
                found.matches() ? "MATCH: the answer is right, to the last bit"

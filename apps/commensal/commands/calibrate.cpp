@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <apps/commensal/picture_options.hpp>
 #include <apps/commensal/samples.hpp>
 #include <apps/common/backend_options.hpp>
 #include <apps/common/command.hpp>
@@ -28,7 +29,7 @@ struct CalibrateArguments {
   std::size_t samples_max = 400;
   int seeds = 16;
   double agreement = 0.999;
-  ImageOptions image;
+  io::PictureRule image;
   BackendOptions backend;
   bool json = false;
 };
@@ -156,10 +157,7 @@ Run declare_calibrate(CLI::App& app) {
                  "Share of answers that must stay as they are without noise")
       ->check(CLI::Range(0.0, 1.0))
       ->capture_default_str();
-  app.add_option("--image-mean", options->image.mean, "Subtracted from every pixel value (0..255)")
-      ->capture_default_str();
-  app.add_option("--image-scale", options->image.scale, "What every pixel value is divided by")
-      ->capture_default_str();
+  declare_picture(app, options->image);
   options->backend.declare(app);
   app.add_flag("--json", options->json, "Print JSON");
   return [options] { return calibrate(*options); };

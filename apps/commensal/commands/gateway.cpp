@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <apps/commensal/key_options.hpp>
+#include <apps/commensal/log.hpp>
 #include <apps/commensal/money_options.hpp>
 #include <apps/commensal/service.hpp>
 #include <apps/common/command.hpp>
@@ -14,6 +15,7 @@ namespace commensal::apps {
 namespace {
 
 using core::Result;
+using ledger::AccountKind;
 using Json = nlohmann::ordered_json;
 
 struct GatewayArguments {
@@ -22,37 +24,36 @@ struct GatewayArguments {
   KeyOptions key;
   std::string http = "127.0.0.1:8080";
   std::string link = "127.0.0.1:8090";
+  protocol::Amount escrow;
   bool json = false;
 };
 
-/// One line per event on stderr.
+/// One line per event.
 class EventLog final : public gateway::Observer {
  public:
   void on_provider_connected(const crypto::Address& address, const std::string& name) override {
-    fmt::print(stderr, "provider {} connected ({})\n", crypto::to_text(address), name);
+    say(fmt::format("provider {} connected ({})", crypto::to_text(address), name));
   }
   void on_provider_lost(const crypto::Address& address, const std::string& why) override {
-    fmt::print(stderr, "provider {} left: {}\n", crypto::to_text(address), why);
+    say(fmt::format("provider {} left: {}", crypto::to_text(address), why));
   }
   void on_provider_banned(const crypto::Address& address, const std::string& why) override {
-    fmt::print(stderr, "provider {} banned: {}\n", crypto::to_text(address), why);
+    say(fmt::format("provider {} banned: {}", crypto::to_text(address), why));
   }
   void on_verdict(const gateway::ReceiptRecord& record) override {
-    fmt::print(stderr, "receipt {} audited: {}\n", core::to_hex(record.id()),
-               protocol::name_of(record.audit));
+    say(fmt::format("receipt {} audited: {}", core::to_hex(record.id()),
+                    protocol::name_of(record.audit)));
   }
   void on_judged(const gateway::ReceiptRecord& record,
                  const gateway::Judgement& judgement) override {
-    fmt::print(stderr, "ticket of receipt {}: {}, {} of the stake taken\n",
-               core::to_hex(record.id()), protocol::name_of(judgement.event),
-               protocol::to_text(judgement.taken));
+    say(fmt::format("ticket of receipt {}: {}, {} of the stake taken", core::to_hex(record.id()),
+                    protocol::name_of(judgement.event), protocol::to_text(judgement.taken)));
   }
   void on_replaced(const gateway::ReceiptRecord& old, const gateway::ReceiptRecord& now) override {
-    fmt::print(stderr, "receipt {} replaced by {}\n", core::to_hex(old.id()),
-               core::to_hex(now.id()));
+    say(fmt::format("receipt {} replaced by {}", core::to_hex(old.id()), core::to_hex(now.id())));
   }
   void on_error(const core::Error& error) override {
-    fmt::print(stderr, "{}: {}\n", core::name_of(error.code), error.message);
+    say(fmt::format("{}: {}", core::name_of(error.code), error.message));
   }
 };
 
@@ -66,6 +67,22 @@ Result<void> split_address(const std::string& text, std::string& host, std::uint
     return {};
   }
   return core::fail(core::ErrorCode::kInvalidArgument, "expected HOST:PORT, found '{}'", text);
+}
+
+/// Tops the gateway's escrow up: what its own account lacks for that is booked as a deposit, since
+/// its key is the ledger's operator.
+Result<void> fill_escrow(gateway::Gateway& gateway, const protocol::Amount& wanted) {
+  const ledger::State& ledger = gateway.ledger();
+  const protocol::Amount there = ledger.balance(gateway.address(), AccountKind::kEscrow);
+  if (there >= wanted) return {};
+  COMMENSAL_ASSIGN(const protocol::Amount lacking, wanted.minus(there));
+  const protocol::Amount own = ledger.balance(gateway.address(), AccountKind::kAvailable);
+  if (own < lacking) {
+    core::SystemRng rng;
+    COMMENSAL_ASSIGN(const protocol::Amount paid, lacking.minus(own));
+    COMMENSAL_TRY(gateway.deposit(gateway.address(), paid, rng.next_digest()));
+  }
+  return gateway.fund(AccountKind::kEscrow, lacking);
 }
 
 void announce(const GatewayArguments& options, const daemon::GatewayDaemon& daemon) {
@@ -89,10 +106,17 @@ Result<int> run(GatewayArguments& options) {
   options.daemon.key = options.key.opener();
   options.daemon.link_address = options.link;
   COMMENSAL_TRY(split_address(options.http, options.daemon.http_address, options.daemon.http_port));
-  const std::string doubt = doubt_about(options.daemon.gateway.money);
-  if (!doubt.empty()) fmt::print(stderr, "note: {}\n", doubt);
   EventLog log;
   COMMENSAL_ASSIGN(const auto daemon, daemon::GatewayDaemon::start(options.daemon, &log));
+  Result<void> funded;
+  std::vector<std::string> doubts;
+  daemon->ask([&](gateway::Gateway& gateway) {
+    funded = fill_escrow(gateway, options.escrow);
+    doubts = doubts_about(gateway.money(),
+                          gateway.ledger().balance(gateway.address(), AccountKind::kEscrow));
+  });
+  COMMENSAL_TRY(funded);
+  for (const std::string& doubt : doubts) fmt::print(stderr, "note: {}\n", doubt);
   announce(options, *daemon);
   wait_for_signal(1000, [] {});
   return 0;
@@ -125,7 +149,11 @@ Run declare_gateway(CLI::App& app) {
                  "A request waits at most so long for providers that pause for their hosts")
       ->check(CLI::Range(1, 3'600'000))
       ->capture_default_str();
-  declare_money(app, gateway.money);
+  CLI::Option* const face = declare_money(app, gateway.money);
+  add_amount(app, "--escrow", options->escrow,
+             "Top up the escrow, which pays winning tickets, to so much: what the gateway lacks is "
+             "booked as a deposit of its own")
+      ->needs(face);
   app.add_flag("--json", options->json, "Print addresses as one line of JSON");
   return [options] { return run(*options); };
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <apps/commensal/connection.hpp>
+#include <apps/commensal/picture_options.hpp>
+#include <apps/commensal/waiting.hpp>
 #include <apps/common/command.hpp>
 #include <apps/common/inputs.hpp>
 #include <apps/common/outputs.hpp>
@@ -15,7 +17,8 @@ struct InferArguments {
   std::string model;
   std::uint32_t version = 0;
   std::vector<std::string> inputs;
-  ImageOptions image;
+  io::PictureRule image;
+  Reading reading;
   std::string output_dir;
   bool hash_only = false;
   Connection connection;
@@ -24,7 +27,8 @@ struct InferArguments {
 
 Result<client::Answer> ask(const InferArguments& options) {
   COMMENSAL_ASSIGN(client::Client client, connect(options.connection));
-  COMMENSAL_ASSIGN(const client::ModelInfo model, client.model(options.model));
+  COMMENSAL_ASSIGN(const std::string name, full_model_name(client, options.model));
+  COMMENSAL_ASSIGN(const client::ModelInfo model, client.model(name, options.version));
   const graph::Graph wanted = ports_graph(model);
   COMMENSAL_ASSIGN(std::vector<tensor::Tensor> values,
                    read_inputs(wanted, options.inputs, options.image));
@@ -32,11 +36,13 @@ Result<client::Answer> ask(const InferArguments& options) {
   for (std::size_t i = 0; i < values.size(); ++i) {
     inputs.push_back({model.inputs[i].name, std::move(values[i])});
   }
-  return client.infer(options.model, options.version, inputs);
+  const Waiting waiting(options.connection, name);
+  return client.infer(name, options.version, inputs);
 }
 
-Result<int> infer(const InferArguments& options) {
+Result<int> infer(InferArguments& options) {
   COMMENSAL_ASSIGN(const client::Answer answer, ask(options));
+  COMMENSAL_TRY(load_labels(options.reading, answer.outputs));
   if (!options.output_dir.empty()) {
     COMMENSAL_TRY(write_outputs(answer.outputs, options.output_dir));
   }
@@ -47,12 +53,12 @@ Result<int> infer(const InferArguments& options) {
                    {"version", answer.version},
                    {"receipt", receipt},
                    {"provider", provider}};
-    report.update(outputs_json(answer.outputs));
+    report["outputs"] = outputs_json(answer.outputs, options.reading);
     fmt::print("{}\n", report.dump(2, ' ', false, Json::error_handler_t::replace));
   } else if (options.hash_only) {
     print_hashes(answer.outputs);
   } else {
-    print_outputs(answer.outputs);
+    print_outputs(answer.outputs, options.reading);
     fmt::print("{} version {}, by provider {}\nreceipt {}\n", answer.model, answer.version,
                provider, receipt);
   }
@@ -63,16 +69,15 @@ Result<int> infer(const InferArguments& options) {
 
 Run declare_infer(CLI::App& app) {
   const auto options = std::make_shared<InferArguments>();
-  app.add_option("model", options->model, "OWNER/MODEL")->required();
+  app.add_option("model", options->model, "[OWNER/]MODEL; without OWNER, one's own")->required();
   app.add_option("--version", options->version, "Of the model; 0: the newest")
       ->capture_default_str();
-  app.add_option("--input", options->inputs,
-                 "[NAME=]FILE, once for each input; .npy, .npz[:member], .pb, .jpg, .png")
+  app.add_option(
+         "--input", options->inputs,
+         "[NAME=]FILE, once for each input; .npy, .npz[:member], .pb, .jpg, .png, .pgm, .ppm")
       ->allow_extra_args(false);
-  app.add_option("--image-mean", options->image.mean, "Subtracted from every pixel value (0..255)")
-      ->capture_default_str();
-  app.add_option("--image-scale", options->image.scale, "What every pixel value is divided by")
-      ->capture_default_str();
+  declare_picture(app, options->image);
+  options->reading.declare(app);
   app.add_option("--output-dir", options->output_dir, "Folder for the outputs, as NAME.npy");
   app.add_flag("--hash", options->hash_only, "Print each output's SHA-256 only");
   options->connection.declare(app);

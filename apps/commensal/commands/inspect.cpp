@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <apps/common/command.hpp>
+#include <apps/common/outputs.hpp>
 #include <commensal/compute/graph/batching.hpp>
 #include <commensal/compute/graph/onnx/import.hpp>
 #include <map>
@@ -41,11 +43,10 @@ Json values_of(const graph::Graph& graph, const std::vector<graph::ValueId>& ids
     const graph::ValueInfo& value = graph.values[static_cast<std::size_t>(id)];
     Json shape = Json::array();
     for (std::size_t i = 0; i < value.declared.dims.size(); ++i) {
-      const bool free = value.declared.dims[i] < 0;
-      shape.push_back(free ? Json(value.declared.symbols[i]) : Json(value.declared.dims[i]));
+      shape.push_back(std::max<std::int64_t>(value.declared.dims[i], -1));
     }
     list.push_back({{"name", value.name},
-                    {"datatype", std::string(tensor::traits(value.declared.dtype).name)},
+                    {"datatype", datatype_of(value.declared.dtype)},
                     {"shape", value.declared.ranked ? shape : Json()},
                     {"text", value.declared.text()}});
   }

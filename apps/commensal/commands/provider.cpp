@@ -5,7 +5,9 @@
 #include <apps/commensal/guest_facts.hpp>
 #include <apps/commensal/host_options.hpp>
 #include <apps/commensal/key_options.hpp>
+#include <apps/commensal/log.hpp>
 #include <apps/commensal/money_options.hpp>
+#include <apps/commensal/provider_log.hpp>
 #include <apps/commensal/provider_status.hpp>
 #include <apps/commensal/service.hpp>
 #include <apps/common/backend_options.hpp>
@@ -42,23 +44,6 @@ std::string host_name() {
   return name.data();
 }
 
-/// One line on stderr whenever the link changes.
-class LinkLog {
- public:
-  void show(const provider::ProviderStatus& now) {
-    if (now.link == last_.link && now.link_message == last_.link_message && !first_) return;
-    static constexpr std::array<const char*, 3> kStates = {"connecting", "connected", "dismissed"};
-    fmt::print(stderr, "{}{}{}\n", kStates[static_cast<std::size_t>(now.link)],
-               now.link_message.empty() ? "" : ": ", now.link_message);
-    first_ = false;
-    last_ = now;
-  }
-
- private:
-  bool first_ = true;
-  provider::ProviderStatus last_;
-};
-
 Result<std::unique_ptr<guest::MetricsServer>> serve_metrics(const ProviderArguments& options,
                                                             const core::Clock& clock) {
   if (options.metrics.empty()) return nullptr;
@@ -73,6 +58,7 @@ Result<std::unique_ptr<guest::MetricsServer>> serve_metrics(const ProviderArgume
 
 Result<int> run(ProviderArguments& options) {
   hold_signals();
+  COMMENSAL_TRY(check_link_address(options.daemon.gateway));
   options.daemon.folder = options.folder;
   options.daemon.key = options.key.opener();
   options.daemon.threads = static_cast<std::uint32_t>(options.backend.threads);
@@ -92,14 +78,14 @@ Result<int> run(ProviderArguments& options) {
     if (metrics) said["metrics_port"] = metrics->port();
     fmt::print("{}\n", said.dump());
   } else {
-    fmt::print("provider {} serves {}\n", address, options.daemon.gateway);
+    fmt::print("provider {} connecting to {}\n", address, options.daemon.gateway);
   }
   std::fflush(stdout);
-  LinkLog log;
+  ProviderLog log(options.daemon.gateway);
   GuestFacts facts;
   wait_for_signal(200, [&] {
     const provider::ProviderStatus status = daemon->status();
-    log.show(status);
+    for (const std::string& line : log.add(status, clock.monotonic_ns() / 1'000'000)) say(line);
     if (!host) return;
     host->tell(facts.add(static_cast<double>(clock.monotonic_ns()) * 1e-9, status));
     host->show(kShowHostEveryS);

@@ -19,15 +19,6 @@ struct PushArguments {
   bool json = false;
 };
 
-/// OWNER/MODEL, from what was given: the file's name and the account stand in for what was not.
-Result<std::string> full_name(const PushArguments& options, client::Client& client) {
-  const std::string name =
-      options.name.empty() ? core::Path(options.file).stem().string() : options.name;
-  if (name.find('/') != std::string::npos) return name;
-  COMMENSAL_ASSIGN(const client::AccountInfo account, client.who_am_i());
-  return account.name + "/" + name;
-}
-
 Result<int> push(const PushArguments& options) {
   COMMENSAL_ASSIGN(const auto file,
                    core::MappedFile::open(options.file, limits::kHttpBodyBytesMax));
@@ -39,7 +30,10 @@ Result<int> push(const PushArguments& options) {
     request.allowed_providers.push_back(address);
   }
   COMMENSAL_ASSIGN(client::Client client, connect(options.connection));
-  COMMENSAL_ASSIGN(request.model, full_name(options, client));
+  COMMENSAL_ASSIGN(
+      request.model,
+      full_model_name(
+          client, options.name.empty() ? core::Path(options.file).stem().string() : options.name));
   Progress progress("push");
   request.progress = [&progress](std::size_t done, std::size_t total) {
     progress.show(done, total);

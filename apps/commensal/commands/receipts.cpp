@@ -42,7 +42,7 @@ Result<int> list(const ReceiptsArguments& options, client::Client& client) {
 }
 
 void print_receipt(const ReceiptInfo& receipt) {
-  fmt::print("receipt      {}\nmodel        {} version {}\nmodel file   {}\n",
+  fmt::print("receipt      {}\nmodel        {} version {}\nmodel sha256 {}\n",
              core::to_hex(receipt.id), receipt.model, receipt.version,
              core::to_hex(receipt.model_content));
   fmt::print("provider     {}\naccount      {}\ndelivered    {}\naudit        {}\n",

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <apps/commensal/picture_options.hpp>
 #include <apps/common/backend_options.hpp>
 #include <apps/common/command.hpp>
 #include <apps/common/inputs.hpp>
@@ -19,8 +20,9 @@ constexpr int kProfiledRuns = 10;
 struct RunArguments {
   std::string model;
   std::vector<std::string> inputs;
-  ImageOptions image;
+  io::PictureRule image;
   BackendOptions backend;
+  Reading reading;
   std::string output_dir;
   std::string profile;  // a file, or kTableOnly; empty for none
   bool hash_only = false;
@@ -48,7 +50,7 @@ Result<void> profile(const RunArguments& options, graph::Session& session,
                                      core::as_bytes(profile::trace_json(profiler)));
 }
 
-Result<int> run(const RunArguments& options) {
+Result<int> run(RunArguments& options) {
   auto imported = graph::onnx::import_file(options.model);
   if (!imported) return core::in_context(fmt::format("'{}'", options.model), imported.error());
   const graph::Graph& graph = **imported;
@@ -60,15 +62,17 @@ Result<int> run(const RunArguments& options) {
   }
   COMMENSAL_ASSIGN(const auto values, session.run_values(given));
   const auto outputs = named_outputs(graph, values);
+  COMMENSAL_TRY(load_labels(options.reading, outputs));
   if (!options.output_dir.empty()) {
     COMMENSAL_TRY(write_outputs(outputs, options.output_dir));
   }
   if (options.json) {
-    fmt::print("{}\n", outputs_json(outputs).dump(2));
+    const nlohmann::ordered_json report = {{"outputs", outputs_json(outputs, options.reading)}};
+    fmt::print("{}\n", report.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
   } else if (options.hash_only) {
     print_hashes(outputs);
   } else {
-    print_outputs(outputs);
+    print_outputs(outputs, options.reading);
   }
   return 0;
 }
@@ -78,14 +82,13 @@ Result<int> run(const RunArguments& options) {
 Run declare_run(CLI::App& app) {
   const auto options = std::make_shared<RunArguments>();
   app.add_option("model", options->model, "ONNX file")->required();
-  app.add_option("--input", options->inputs,
-                 "[NAME=]FILE, once for each input; .npy, .npz[:member], .pb, .jpg, .png")
+  app.add_option(
+         "--input", options->inputs,
+         "[NAME=]FILE, once for each input; .npy, .npz[:member], .pb, .jpg, .png, .pgm, .ppm")
       ->allow_extra_args(false);
-  app.add_option("--image-mean", options->image.mean, "Subtracted from every pixel value (0..255)")
-      ->capture_default_str();
-  app.add_option("--image-scale", options->image.scale, "What every pixel value is divided by")
-      ->capture_default_str();
+  declare_picture(app, options->image);
   options->backend.declare(app);
+  options->reading.declare(app);
   app.add_option("--output-dir", options->output_dir, "Folder for the outputs, as NAME.npy");
   app.add_flag(fmt::format("--profile{{{}}}", kTableOnly), options->profile,
                "Run some times more and print each operator's time, GFLOP/s and GB/s on standard "

@@ -185,9 +185,11 @@ void print_report(const DemoReport& report, const lab::DemoOptions& options) {
   }
   print_money(report.money);
   const std::string state = (options.folder / "gateway").string();
+  const std::string program =
+      (std::filesystem::read_symlink("/proc/self/exe").parent_path() / "commensal").string();
   fmt::print("\nCheck any answer yourself; it is re-executed here, from the receipt alone:\n");
   for (const std::string& id : {report.sample_receipt, report.cheat_receipt}) {
-    if (!id.empty()) fmt::print("  commensal audit {} --state {}\n", id, state);
+    if (!id.empty()) fmt::print("  {} audit {} --state {}\n", program, id, state);
   }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <commensal/base/core/file.hpp>
 #include <commensal/compute/tensor/tensor.hpp>
 
@@ -14,18 +15,36 @@ struct Image {
   core::Bytes pixels;
 };
 
-/// JPEG or PNG, told apart by their first bytes. A PNG's transparency is laid over black; 16 bits
-/// become 8. JPEG decodes with the exact integer transform, so that the pixels are the same on
-/// every machine. Sides up to limits::kImageSideMax.
+/// JPEG, PNG, PGM or PPM, told apart by their first bytes. A PNG's transparency is laid over black;
+/// 16 bits become 8. JPEG decodes with the exact integer transform, so that the pixels are the same
+/// on every machine. PGM and PPM, plain or raw, keep the numbers of their file, whatever number is
+/// its white (1 to 255). Sides up to limits::kImageSideMax.
 /// Errors: kInvalidArgument (not an image, damaged), kUnsupported (CMYK), kResourceExhausted.
 core::Result<Image> decode_image(core::ByteView bytes);
 core::Result<Image> read_image_file(const core::Path& path);
 
-/// float32[1,C,H,W] of (value - mean) / scale, where C is 1 (luma: 0.299 R + 0.587 G + 0.114 B) or
-/// 3. The picture is resized to W x H by bilinear interpolation with half-pixel centres, computed
-/// in binary32 (docs/numerics.md), without rounding to 8 bits.
-/// Error: kInvalidArgument (a shape that is not [1,1|3,H,W], a scale of 0).
+/// What becomes of a picture whose sides have other proportions than the model's.
+enum class Resize : std::uint8_t {
+  kRefuse,
+  kStretch,  // each side by itself
+  kCrop,     // the middle of it, of the model's proportions
+  kPad,      // the whole of it, between black bars
+};
+
+/// How pixels become numbers: (value - mean) / scale, for each channel.
+struct PictureRule {
+  Resize resize = Resize::kRefuse;
+  bool convert = false;  // grey out of colour, colour out of grey; else they are refused
+  std::array<float, 3> mean{0, 0, 0};
+  std::array<float, 3> scale{1, 1, 1};
+};
+
+/// float32[1,C,H,W] of the picture, where C is 1 (luma: 0.299 R + 0.587 G + 0.114 B) or 3. The
+/// picture is resized to W x H by bilinear interpolation with half-pixel centres, computed in
+/// binary32 (docs/numerics.md), without rounding to 8 bits.
+/// Error: kInvalidArgument (a shape that is not [1,1|3,H,W], proportions or colours that the rule
+/// does not cover, a mean that is no number, a scale that is none or 0).
 core::Result<tensor::Tensor> image_tensor(const Image& image, const tensor::Shape& shape,
-                                          float mean, float scale);
+                                          const PictureRule& rule);
 
 }  // namespace commensal::io

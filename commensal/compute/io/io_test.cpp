@@ -10,6 +10,7 @@
 #include <commensal/compute/io/npy.hpp>
 #include <commensal/compute/io/resize.hpp>
 #include <cstdlib>
+#include <limits>
 
 namespace commensal::io {
 namespace {
@@ -206,7 +207,8 @@ TEST(Image, DamagedFilesAreOneLine) {
       EXPECT_EQ(image.error().message.find('\n'), std::string::npos);
     }
   }
-  EXPECT_EQ(decode_image(core::as_bytes("GIF89a")).error().message, "neither JPEG nor PNG");
+  EXPECT_EQ(decode_image(core::as_bytes("GIF89a")).error().message,
+            "neither JPEG nor PNG nor PGM nor PPM");
 }
 
 TEST(Image, AbsurdSizesAreRefusedBeforeTheyAreDecoded) {
@@ -231,18 +233,102 @@ TEST(Resize, KeepsConstantsAndInterpolatesBetweenCentres) {
   EXPECT_THAT(resize_bilinear({2, 2, {7, 7, 7, 7}}, 3, 2).values, ::testing::Each(7.0f));
 }
 
+TEST(Image, ReadsPgmAndPpmWithTheNumbersOfTheFile) {
+  const struct {
+    std::string_view text;
+    int channels;
+    core::Bytes pixels;
+  } good[] = {
+      {"P2\n# by hand\n2 1\n16\n 0 16\n", 1, {0, 16}},
+      {"P5 2 1 255\n\x01\xff", 1, {1, 255}},
+      {"P3 1 1 9 1 2 3", 3, {1, 2, 3}},
+      {"P6 1 1 255 abc", 3, {'a', 'b', 'c'}},
+  };
+  for (const auto& row : good) {
+    const auto image = decode_image(core::as_bytes(row.text));
+    ASSERT_TRUE(image) << row.text << ": " << image.error().message;
+    EXPECT_EQ(image->channels, row.channels) << row.text;
+    EXPECT_EQ(image->pixels, row.pixels) << row.text;
+  }
+  const std::pair<std::string_view, std::string_view> bad[] = {
+      {"P2", "its width"},
+      {"P2 2 1 0 1 1", "its white"},
+      {"P5 2 1 65535 1234", "white"},
+      {"P2 2 1 16 3", "missing"},
+      {"P2 2 1 16 3 17", "brighter"},
+      {"P5 2 1 255 a", "cut short"},
+      {"P2 0 1 16", "an image of 0"},
+      {"P2 99999999999999999999 1 1 1", "an image of"},
+  };
+  for (const auto& [text, says] : bad) {
+    const auto image = decode_image(core::as_bytes(text));
+    ASSERT_FALSE(image) << text;
+    EXPECT_THAT(image.error().message, ::testing::HasSubstr(std::string(says))) << text;
+  }
+}
+
+PictureRule rule_of(Resize resize, bool convert, float mean = 0, float scale = 1) {
+  return {resize, convert, {mean, mean, mean}, {scale, scale, scale}};
+}
+
 TEST(ImageTensor, NormalisesIntoPlanes) {
   const Image image{2, 1, 3, {255, 0, 127, 127, 127, 127}};
-  const auto rgb = image_tensor(image, {1, 3, 1, 2}, 127, 128);
+  const auto rgb = image_tensor(image, {1, 3, 1, 2}, rule_of(Resize::kRefuse, false, 127, 128));
   ASSERT_TRUE(rgb) << rgb.error().message;
   EXPECT_THAT(rgb->data<float>(), ElementsAre(1, 0, -127.0f / 128, 0, 0, 0));
-  const auto luma = image_tensor(image, {1, 1, 1, 2}, 0, 1);
+  const auto luma = image_tensor(image, {1, 1, 1, 2}, rule_of(Resize::kRefuse, true));
   ASSERT_TRUE(luma);
   EXPECT_FLOAT_EQ(luma->data<float>()[0], 0.299f * 255 + 0.114f * 127);
-  EXPECT_FALSE(image_tensor(image, {2, 3, 1, 2}, 0, 1));
-  EXPECT_FALSE(image_tensor(image, {1, 4, 1, 2}, 0, 1));
-  EXPECT_FALSE(image_tensor(image, {3, 1, 2}, 0, 1));
-  EXPECT_FALSE(image_tensor(image, {1, 3, 1, 2}, 0, 0));
+  const PictureRule plain = rule_of(Resize::kStretch, true);
+  EXPECT_FALSE(image_tensor(image, {2, 3, 1, 2}, plain));
+  EXPECT_FALSE(image_tensor(image, {1, 4, 1, 2}, plain));
+  EXPECT_FALSE(image_tensor(image, {3, 1, 2}, plain));
+  EXPECT_FALSE(image_tensor(image, {1, 3, 1, 2}, rule_of(Resize::kStretch, true, 0, 0)));
+}
+
+TEST(ImageTensor, HasAMeanAndAScaleForEveryChannel) {
+  const Image image{1, 1, 3, {10, 20, 30}};
+  const auto rgb =
+      image_tensor(image, {1, 3, 1, 1}, {Resize::kRefuse, false, {1, 2, 3}, {9, 18, 27}});
+  ASSERT_TRUE(rgb) << rgb.error().message;
+  EXPECT_THAT(rgb->data<float>(), ElementsAre(1, 1, 1));
+}
+
+TEST(ImageTensor, NeverSquashesOrRecoloursUnasked) {
+  constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+  const Image wide{4, 2, 1, {1, 2, 3, 4, 5, 6, 7, 8}};
+  const Image colour{2, 2, 3, core::Bytes(12, 9)};
+  const struct {
+    const Image& image;
+    tensor::Shape shape;
+    PictureRule rule;
+    std::string says;  // empty: it is taken
+  } cases[] = {
+      {wide, {1, 1, 1, 2}, {}, ""},
+      {wide, {1, 1, 2, 2}, {}, "the picture is 4 x 2, the model wants 2 x 2: stretch, crop or pad"},
+      {wide, {1, 1, 2, 2}, rule_of(Resize::kStretch, false), ""},
+      {wide, {1, 3, 1, 2}, {}, "the picture is grey, the model wants colour"},
+      {wide, {1, 3, 1, 2}, rule_of(Resize::kRefuse, true), ""},
+      {colour, {1, 1, 2, 2}, {}, "the picture is coloured, the model wants grey"},
+      {wide, {1, 1, 1, 2}, rule_of(Resize::kRefuse, false, kNan), "a mean of nan"},
+      {wide, {1, 1, 1, 2}, rule_of(Resize::kRefuse, false, 0, kNan), "divided by nan"},
+  };
+  for (const auto& row : cases) {
+    const auto made = image_tensor(row.image, row.shape, row.rule);
+    EXPECT_EQ(made.has_value(), row.says.empty()) << row.says;
+    if (made.has_value()) continue;
+    EXPECT_THAT(made.error().message, ::testing::HasSubstr(row.says));
+  }
+}
+
+TEST(ImageTensor, CropsTheMiddleOrPadsWithBlack) {
+  const Image wide{4, 2, 1, {1, 2, 3, 4, 5, 6, 7, 8}};
+  const auto cropped = image_tensor(wide, {1, 1, 2, 2}, rule_of(Resize::kCrop, false));
+  ASSERT_TRUE(cropped) << cropped.error().message;
+  EXPECT_THAT(cropped->data<float>(), ElementsAre(2, 3, 6, 7));
+  const auto padded = image_tensor(wide, {1, 1, 4, 4}, rule_of(Resize::kPad, false));
+  ASSERT_TRUE(padded) << padded.error().message;
+  EXPECT_THAT(padded->data<float>(), ElementsAre(0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 0, 0, 0, 0));
 }
 
 }  // namespace

@@ -54,7 +54,8 @@ inline Tensor picture(const graph::Graph& graph, const core::Path& path, float m
   const auto& declared = graph.values[static_cast<std::size_t>(graph.inputs.at(0))].declared;
   const auto image = io::read_image_file(path);
   EXPECT_TRUE(image) << image.error().message;
-  return *io::image_tensor(*image, *tensor::Shape::of(declared.dims), mean, scale);
+  const io::PictureRule rule{io::Resize::kStretch, true, {mean, mean, mean}, {scale, scale, scale}};
+  return *io::image_tensor(*image, *tensor::Shape::of(declared.dims), rule);
 }
 
 /// Sample b of the batch is drawn from stream first + b.

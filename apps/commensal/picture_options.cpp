@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <apps/commensal/picture_options.hpp>
+#include <cmath>
+#include <map>
+
+namespace commensal::apps {
+namespace {
+
+/// "V", for all channels, or "R,G,B".
+std::array<float, 3> channels_from(const std::string& name, const std::string& text) {
+  std::vector<float> values;
+  for (const std::string& part : CLI::detail::split(text, ',')) {
+    float value = 0;
+    if (!CLI::detail::lexical_cast(part, value) || !std::isfinite(value)) {
+      throw CLI::ValidationError(name, fmt::format("'{}' is no number", part));
+    }
+    values.push_back(value);
+  }
+  if (values.size() == 1) return {values[0], values[0], values[0]};
+  if (values.size() == 3) return {values[0], values[1], values[2]};
+  throw CLI::ValidationError(
+      name, fmt::format("expected one number or three, R,G,B, found {}", values.size()));
+}
+
+void add_channels(CLI::App& app, const char* name, std::array<float, 3>& into, const char* help,
+                  const char* otherwise) {
+  app.add_option_function<std::string>(
+         name, [&into, name](const std::string& text) { into = channels_from(name, text); }, help)
+      ->type_name("V[,V,V]")
+      ->default_str(otherwise);
+}
+
+}  // namespace
+
+void declare_picture(CLI::App& app, io::PictureRule& rule) {
+  static const std::map<std::string, io::Resize> kRules = {{"refuse", io::Resize::kRefuse},
+                                                           {"stretch", io::Resize::kStretch},
+                                                           {"crop", io::Resize::kCrop},
+                                                           {"pad", io::Resize::kPad}};
+  app.add_option_function<std::string>(
+         "--image-resize", [&rule](const std::string& text) { rule.resize = kRules.at(text); },
+         "A picture of other proportions than the model's: stretch it, crop it to its middle, pad "
+         "it with black, or refuse it")
+      ->check(CLI::IsMember(kRules))
+      ->type_name("RULE")
+      ->default_str("refuse");
+  app.add_flag("--image-convert", rule.convert,
+               "Make grey of colour, or colour of grey, where the model wants the other");
+  add_channels(app, "--image-mean", rule.mean, "Subtracted from every pixel value (0..255)", "0");
+  add_channels(app, "--image-scale", rule.scale, "What every pixel value is divided by", "1");
+}
+
+}  // namespace commensal::apps

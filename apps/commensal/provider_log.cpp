@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <apps/commensal/provider_log.hpp>
+#include <charconv>
+
+namespace commensal::apps {
+namespace {
+
+constexpr std::int64_t kJobsEveryMs = 10'000;
+
+}  // namespace
+
+core::Result<void> check_link_address(const std::string& text) {
+  const std::size_t colon = text.rfind(':');
+  const std::string port = colon == std::string::npos ? "" : text.substr(colon + 1);
+  int number = 0;
+  const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), number);
+  const bool is_port =
+      error == std::errc() && end == port.data() + port.size() && number > 0 && number <= 65535;
+  if (is_port && colon > 0 && text.find('/') == std::string::npos) return {};
+  return core::fail(core::ErrorCode::kInvalidArgument,
+                    "--gateway '{}', expected HOST:PORT of the gateway's port for providers, such "
+                    "as 127.0.0.1:8090",
+                    text);
+}
+
+std::string ProviderLog::link_line(const provider::ProviderStatus& now) const {
+  const std::string why = now.link_message.empty() ? "" : ": " + now.link_message;
+  switch (now.link) {
+    case provider::LinkState::kConnected:
+      return fmt::format("connected to {}", gateway_);
+    case provider::LinkState::kDismissed:
+      return fmt::format("dismissed by {}{}", gateway_, why);
+    case provider::LinkState::kConnecting:
+      break;
+  }
+  return fmt::format("connecting to {}{}", gateway_, why);
+}
+
+std::string ProviderLog::money_line(const provider::ProviderStatus& now) const {
+  std::string line;
+  if (now.tickets.paid + now.tickets.penalised + now.tickets.slashed > 0) {
+    line = fmt::format("tickets: {} paid, {} in all; {} penalised, {} slashed; ", now.tickets.paid,
+                       to_text(now.tickets.value_paid), now.tickets.penalised, now.tickets.slashed);
+  }
+  if (!now.balance) return line;
+  line += fmt::format("available {}, stake {}", to_text(now.balance->available),
+                      to_text(now.balance->stake));
+  if (now.balance->stake < now.balance->stake_wanted) {
+    line += fmt::format(" of {} that the gateway wants: it sends no work before",
+                        to_text(now.balance->stake_wanted));
+  }
+  return line;
+}
+
+std::vector<std::string> ProviderLog::add(const provider::ProviderStatus& now,
+                                          std::int64_t now_ms) {
+  std::vector<std::string> lines;
+  const auto on_change = [&lines](std::string& last, std::string line) {
+    if (line == last) return;
+    last = std::move(line);
+    if (!last.empty()) lines.push_back(last);
+  };
+  on_change(link_, link_line(now));
+  on_change(paused_,
+            now.paused.empty() ? (paused_.empty() ? "" : "goes on") : "paused: " + now.paused);
+  on_change(money_, money_line(now));
+  const std::uint64_t answers = now.delivered - delivered_, refusals = now.refused - refused_;
+  if (answers + refusals == 0 || (told_ms_ > 0 && now_ms - told_ms_ < kJobsEveryMs)) return lines;
+  lines.push_back(fmt::format("{} answers since, {} in all; {} jobs refused, {} waiting", answers,
+                              now.delivered, now.refused, now.queued));
+  delivered_ = now.delivered;
+  refused_ = now.refused;
+  told_ms_ = now_ms;
+  return lines;
+}
+
+}  // namespace commensal::apps

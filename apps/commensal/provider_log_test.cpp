@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <apps/commensal/provider_log.hpp>
+
+namespace commensal::apps {
+namespace {
+
+using provider::LinkState;
+using provider::ProviderStatus;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+TEST(ProviderLog, TellsOfLinkJobsAndMoneyOnce) {
+  ProviderLog log("gate:8090");
+  ProviderStatus now;
+  EXPECT_THAT(log.add(now, 1), ElementsAre("connecting to gate:8090"));
+  now.link_message = "nobody is there";
+  EXPECT_THAT(log.add(now, 2), ElementsAre("connecting to gate:8090: nobody is there"));
+  now.link = LinkState::kConnected;
+  now.link_message = "";
+  EXPECT_THAT(log.add(now, 3), ElementsAre("connected to gate:8090"));
+  EXPECT_THAT(log.add(now, 4), IsEmpty());
+  now.paused = "the host is measured alone";
+  EXPECT_THAT(log.add(now, 5), ElementsAre("paused: the host is measured alone"));
+  now.paused = "";
+  EXPECT_THAT(log.add(now, 6), ElementsAre("goes on"));
+  now.delivered = 1;
+  EXPECT_THAT(log.add(now, 7), ElementsAre(HasSubstr("1 answers since, 1 in all")));
+  now.delivered = 5;
+  EXPECT_THAT(log.add(now, 8), IsEmpty());
+  EXPECT_THAT(log.add(now, 10'008), ElementsAre(HasSubstr("4 answers since, 5 in all")));
+  now.balance = rpc::Balance{};
+  now.balance->stake_wanted = protocol::Amount(100);
+  EXPECT_THAT(log.add(now, 10'009), ElementsAre(HasSubstr("stake 0 of 100")));
+  now.balance->stake = protocol::Amount(100);
+  now.tickets.paid = 2;
+  now.tickets.value_paid = protocol::Amount(70);
+  EXPECT_THAT(log.add(now, 10'010), ElementsAre(HasSubstr("2 paid, 70 in all")));
+}
+
+TEST(ProviderLog, AddressesAreHostAndPort) {
+  for (const char* good : {"127.0.0.1:8090", "gateway.example:1", "[::1]:8090"}) {
+    EXPECT_TRUE(check_link_address(good)) << good;
+  }
+  for (const char* bad : {"http://127.0.0.1:8090", "127.0.0.1", "127.0.0.1:", "host:0", ":8090",
+                          "host:65536", "host:port", ""}) {
+    const auto refused = check_link_address(bad);
+    ASSERT_FALSE(refused) << bad;
+    EXPECT_THAT(refused.error().message, HasSubstr("expected HOST:PORT"));
+  }
+}
+
+}  // namespace
+}  // namespace commensal::apps

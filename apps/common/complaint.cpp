@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <apps/common/complaint.hpp>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <string>
+
+namespace commensal::apps {
+
+void complain(bool in_json, std::string_view who, const core::Error& error) {
+  if (!in_json) {
+    fmt::print(stderr, "{}: {}\n", who, error.message);
+    return;
+  }
+  using Json = nlohmann::ordered_json;
+  const Json said = {
+      {"error", {{"code", std::string(core::name_of(error.code))}, {"message", error.message}}}};
+  fmt::print("{}\n", said.dump(-1, ' ', false, Json::error_handler_t::replace));
+}
+
+bool wants_json(const CLI::App& command) {
+  const CLI::Option* option = command.get_option_no_throw("--json");
+  const bool is_flag = option != nullptr && option->get_expected_max() == 0;
+  if (is_flag && option->count() > 0) return true;
+  const auto called = command.get_subcommands();
+  return std::ranges::any_of(called, [](const CLI::App* one) { return wants_json(*one); });
+}
+
+}  // namespace commensal::apps

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+// What somebody meets who follows README and makes the mistakes that one makes.
+#include <gmock/gmock.h>
+
+#include <tests/e2e/system.hpp>
+
+namespace commensal::e2e {
+namespace {
+
+using ::testing::HasSubstr;
+using Words = std::vector<std::string>;
+
+const std::string kThree = std::string(COMMENSAL_SOURCE_DIR) + "/examples/three.pgm";
+
+class Newcomer : public System {
+ protected:
+  /// What the program says on standard error.
+  std::string complaint(const Words& words, int& status) {
+    const std::string log = folder_.at("complaint");
+    std::filesystem::remove(log);
+    Process process(words, log);
+    process.read_all(status);
+    return log_of(log);
+  }
+  static std::string log_of(const std::string& file) {
+    const auto bytes = core::read_file(file);
+    return bytes ? std::string(core::as_text(*bytes)) : "";
+  }
+  /// Waits until the file has it, twenty seconds at most.
+  static void wait_for(const std::string& file, const std::string& text) {
+    for (int i = 0; i < 400 && log_of(file).find(text) == std::string::npos; ++i) pause_ms(50);
+    EXPECT_THAT(log_of(file), HasSubstr(text));
+  }
+  Words at_gateway(Words words, const std::string& token_file) const {
+    words.insert(words.end(), {"--gateway", url(), "--token-file", token_file});
+    return words;
+  }
+  std::string ask(const Words& words, const std::string& token_file) {
+    int status = -1;
+    std::string said = run(at_gateway(words, token_file), status);
+    EXPECT_EQ(status, 0) << words[0] << " " << words[1];
+    return said;
+  }
+  Json ask_json(Words words, const std::string& token_file) {
+    words.push_back("--json");
+    return Json::parse(ask(words, token_file), nullptr, false);
+  }
+  std::string file(const char* name, std::string_view content) const {
+    const std::string path = folder_.at(name);
+    EXPECT_TRUE(core::write_file_atomically(path, core::as_bytes(content)));
+    return path;
+  }
+};
+
+TEST_F(Newcomer, MistakesAreAnsweredInOneLineThatHelps) {
+  const std::string wide = file("wide.pgm", "P2 2 1 16 3 16");
+  const std::string empty = file("empty.onnx", "");
+  const struct {
+    Words words;
+    const char* says;
+  } cases[] = {
+      {{"run", kModel, "--input", kThree, "--memory-max", "0"}, "expected at least one byte"},
+      {{"run", kModel, "--input", kThree, "--image-mean", "nan"}, "'nan' is no number"},
+      {{"run", kModel, "--input", kThree, "--image-scale", "1,2"}, "one number or three"},
+      {{"run", kModel, "--input", wide}, "stretch, crop or pad it (--image-resize"},
+      {{"run", kModel, "--input", kThree, "--labels", wide}, "1 labels, which fits no output"},
+      {{"inspect", empty}, "not an ONNX model: it is empty"},
+      {{"arbiter", "check"}, "expected: arbiter check FILE"},
+      {{"arbiter", "check", kThree}, "is no verdict file"},
+      {{"audit", "896bbc47451d"}, "64 hexadecimal digits (this has 12 characters)"},
+      {{"provider", "--gateway", "http://127.0.0.1:8090"}, "expected HOST:PORT of the gateway's"},
+      {{"provider", "--gateway", "127.0.0.1"}, "expected HOST:PORT of the gateway's"},
+      {{"models", "--gateway", "gateway"}, "expected http://HOST:PORT"},
+  };
+  for (const auto& row : cases) {
+    int status = 0;
+    const std::string said = complaint(row.words, status);
+    EXPECT_EQ(status, 1) << row.says;
+    EXPECT_THAT(said, HasSubstr(row.says));
+    EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1) << said;
+    EXPECT_LT(said.size(), 300u);
+  }
+}
+
+TEST_F(Newcomer, ErrorsAreJsonWhereJsonIsAskedFor) {
+  for (const Words& words :
+       {Words{"inspect", folder_.at("none.onnx"), "--json"}, Words{"inspect", "--json"}}) {
+    int status = 0;
+    const Json said = Json::parse(run(words, status), nullptr, false);
+    EXPECT_EQ(status, 1);
+    EXPECT_TRUE(said.at("error").at("code").is_string());
+    EXPECT_NE(said.at("error").at("message"), "");
+  }
+}
+
+TEST_F(Newcomer, TheFirstStepsOfReadmeWork) {
+  start_gateway();
+  const auto provider = start_provider("one");
+  wait_for(folder_.at("one.log"), "connected to 127.0.0.1:" + link_port_);
+  const std::string token = folder_.at("alice.token");
+  ask({"account", "create", "alice", "--save", token}, token_file_);
+  ask({"push", kModel}, token);
+  const Json answer = ask_json({"infer", "digits", "--input", kThree, "--top", "1"}, token);
+  EXPECT_EQ(answer.at("model"), "alice/digits");
+  const Json& logits = answer.at("outputs").at("logits");
+  EXPECT_EQ(logits.at("datatype"), "FP32");
+  EXPECT_EQ(logits.at("data").size(), 10u);
+  EXPECT_EQ(logits.at("top").at(0).at("index"), 3);
+  const std::string receipt = answer.at("receipt");
+  const Json audit = ask_json({"audit", receipt}, token);
+  EXPECT_EQ(audit.at("outcome"), "match");
+  EXPECT_EQ(audit.at("outputs").at("logits").at("sha256"), logits.at("sha256"));
+  const Json providers = ask_json({"providers"}, token).at("providers");
+  EXPECT_EQ(providers.at(0).at("address"), address_);
+  EXPECT_EQ(providers.at(0).at("state"), "serving");
+  EXPECT_EQ(providers.at(0).at("served"), 1);
+  EXPECT_THAT(ask({"providers"}, token), HasSubstr(address_));
+  wait_for(folder_.at("one.log"), "1 answers since, 1 in all");
+}
+
+TEST_F(Newcomer, ModelsTokensAndAccountsCanBeChangedAndEnded) {
+  start_gateway();
+  const std::string alice = folder_.at("alice.token"), old = folder_.at("old.token");
+  ask({"account", "create", "alice", "--save", alice}, token_file_);
+  std::filesystem::copy_file(alice, old);
+  ask({"push", kModel, "secret", "--private"}, alice);
+  const std::string provider = "0x52908400098527886E0F7030069857D2E4169EE7";
+  EXPECT_EQ(ask_json({"models", "secret", "--allow", provider}, alice).at("allowed_providers"),
+            Json({provider}));
+  EXPECT_EQ(ask_json({"models", "secret", "--allow-none"}, alice).at("allowed_providers").size(),
+            0u);
+  ask({"account", "rotate", "--save", alice}, old);
+  int status = 0;
+  EXPECT_THAT(complaint(at_gateway({"models", "secret"}, old), status), HasSubstr("unknown token"));
+  EXPECT_THAT(complaint(at_gateway({"account", "delete", "alice"}, token_file_), status),
+              HasSubstr("has the model 'alice/secret'"));
+  ask({"models", "secret", "--delete"}, alice);
+  ask({"account", "delete", "alice"}, token_file_);
+  EXPECT_THAT(complaint(at_gateway({"account"}, alice), status), HasSubstr("unknown token"));
+  // A token that could not be saved is not made: neither is the account.
+  const std::string nowhere = folder_.at("none") + "/bob.token";
+  complaint(at_gateway({"account", "create", "bob", "--save", nowhere}, token_file_), status);
+  EXPECT_EQ(status, 1);
+  EXPECT_EQ(ask_json({"account", "list"}, token_file_).at("accounts").size(), 1u);
+}
+
+TEST_F(Newcomer, WrongPortsAreNamed) {
+  start_gateway();
+  int status = 0;
+  EXPECT_THAT(complaint({"gateway", "--folder", folder_.at("other"), "--http", "127.0.0.1:0",
+                         "--link", "127.0.0.1:" + link_port_},
+                        status),
+              HasSubstr("the port is in use"));
+  EXPECT_EQ(status, 1);
+  std::swap(link_port_, http_port_);
+  const auto lost = start_provider("lost");
+  wait_for(folder_.at("lost.log"), "expected the port for providers, not that for consumers");
+}
+
+TEST_F(Newcomer, AGatewaysMoneyIsSetUpByItsFlags) {
+  const Words money = {"--price",           "12000", "--face-value", "100000",
+                       "--win-probability", "0.1",   "--stake-min",  "1000",
+                       "--chain-depth",     "10"};
+  start_gateway(money);
+  EXPECT_THAT(log_of(folder_.at("gateway.log")), HasSubstr("nobody can be served"));
+  gateway_->kill();
+  std::filesystem::remove(folder_.at("gateway.log"));
+  Words funded = money;
+  funded.insert(funded.end(), {"--escrow", "20000000"});
+  for (int start = 0; start < 2; ++start) {  // the second finds it filled
+    start_gateway(funded);
+    EXPECT_EQ(log_of(folder_.at("gateway.log")), "");
+    const Json own = ask_json({"account", "balance", "@gateway"}, token_file_).at("balances");
+    EXPECT_EQ(own.at("escrow"), "20000000");
+    EXPECT_EQ(own.value("available", "0"), "0");
+    if (start == 0) gateway_->kill();
+  }
+  const auto provider = start_provider("one", {"--stake", "1000", "--chain-depth", "10"});
+  wait_for(folder_.at("one.log"), "stake 0 of 1000 that the gateway wants");
+  ask({"account", "deposit", address_, "1000"}, token_file_);
+  ask({"account", "deposit", "operator", "1000000"}, token_file_);
+  wait_for(folder_.at("one.log"), "stake 1000");
+  auto client = connect();
+  push(client);
+  insist(client, 1);
+  EXPECT_EQ(ask_json({"account", "balance"}, token_file_).at("balances").at("available"), "988000");
+}
+
+// Beside a host the first minutes go to measuring it: whoever waits is told.
+TEST_F(Newcomer, AWaitForAPausedProviderIsExplained) {
+  start_gateway();
+  auto client = connect();
+  push(client);
+  const auto provider = start_provider("one", {"--host", "process:" + std::to_string(::getpid())});
+  wait_for(folder_.at("one.log"), "paused: ");
+  const std::string log = folder_.at("waiting.log");
+  const Process asking(at_gateway({"infer", "digits", "--input", kThree}, token_file_), log);
+  wait_for(log, "waiting: 'one' is paused (");
+}
+
+}  // namespace
+}  // namespace commensal::e2e
