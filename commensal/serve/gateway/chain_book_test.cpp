@@ -7,11 +7,11 @@
 namespace commensal::gateway {
 namespace {
 
-// A provider's word may stand in it, and a book that cannot be read keeps the gateway from starting.
+// A provider's word may stand in it, and a book that cannot be read keeps the gateway from
+// starting.
 TEST(ChainBookTest, WhateverTheReasonIsItIsReadBack) {
-  for (const std::string& reason :
-       {std::string(), std::string("broken\nover lines\x01"), std::string(100'000, 'a'),
-        std::string(5000, '\xff')}) {
+  for (const std::string& reason : {std::string(), std::string("broken\nover lines\x01"),
+                                    std::string(100'000, 'a'), std::string(5000, '\xff')}) {
     store::MemoryStore store;
     ChainEntry entry;
     entry.id = core::Digest{1};

@@ -129,8 +129,8 @@ TEST_F(DispatcherOf, ACommitmentThatIsNotSignedIsWithdrawn) {
   EXPECT_EQ(answers_, std::vector<bool>{false});
 }
 
-// What is delivered must be what was committed to, and of the model's names and types: else an answer
-// of any size would be kept, paid for, and push others out.
+// What is delivered must be what was committed to, and of the model's names and types: else an
+// answer of any size would be kept, paid for, and push others out.
 TEST_F(DispatcherOf, AnAnswerOfOtherNamesOrTypesIsNone) {
   const std::vector<float> many(1000, 1);
   const std::vector<tensor::NamedTensors> wrong = {

@@ -99,10 +99,11 @@ core::Result<std::vector<ModelPort>> ports_of(const graph::Graph& graph,
                         "bytes together",
                         limits::kNounBytesMax);
     if (!is_sound(value.name) || !std::ranges::all_of(value.declared.symbols, is_sound))
-      return core::fail(ErrorCode::kInvalidArgument,
-                        "the names of inputs, outputs and their dimensions are lines of UTF-8 of at "
-                        "most {} bytes",
-                        limits::kTextBytesMax);
+      return core::fail(
+          ErrorCode::kInvalidArgument,
+          "the names of inputs, outputs and their dimensions are lines of UTF-8 of at "
+          "most {} bytes",
+          limits::kTextBytesMax);
     if (tensor::traits(value.declared.dtype).oip.empty() || !value.declared.containers.empty())
       return core::fail(ErrorCode::kUnsupported, "'{}' is {}, which cannot travel", value.name,
                         value.declared.text());

@@ -192,7 +192,8 @@ void Purse::on_balance(const rpc::Balance& balance) {
 }
 
 void Purse::transact(ledger::Body body) {
-  if (balance_->ledger != gateway_) return;  // signatures for another ledger are none of its business
+  if (balance_->ledger != gateway_)
+    return;  // signatures for another ledger are none of its business
   under_way_ = true;
   ledger::Transaction made;
   made.ledger = balance_->ledger;

@@ -20,13 +20,15 @@ Result<Book> Book::open(core::Store& store, const Signatures& signatures, Option
   COMMENSAL_ASSIGN(const std::optional<Head> head, read_head(store));
   COMMENSAL_ASSIGN(StoredState stored, read_state(store));
   if (head_of(stored.state) != head.value_or(Head{})) {
-    return fail(ErrorCode::kDataLoss, "ledger: its state is that after {} entries, its journal has {}",
+    return fail(ErrorCode::kDataLoss,
+                "ledger: its state is that after {} entries, its journal has {}",
                 stored.state.scalars.entries, head.value_or(Head{}).entries);
   }
   if (head) {
     COMMENSAL_ASSIGN(const auto last, store.get(kJournalSpace, key_of(head->entries - 1)));
     if (!last || entry_hash(*last) != head->hash) {
-      return fail(ErrorCode::kDataLoss, "ledger: entry {} is missing or another", head->entries - 1);
+      return fail(ErrorCode::kDataLoss, "ledger: entry {} is missing or another",
+                  head->entries - 1);
     }
   }
   return Book(store, Ledger(signatures, std::move(stored.state)), options, stored.sum);

@@ -345,9 +345,7 @@ class MoneyTampering : public ::testing::Test {
 
 TEST_F(MoneyTampering, EveryByteOfTheJournalCounts) { expect_every_byte_counts(kJournalSpace); }
 TEST_F(MoneyTampering, EveryByteOfTheHeadCounts) { expect_every_byte_counts(kHeadSpace); }
-TEST_F(MoneyTampering, EveryByteOfTheStoredStateCounts) {
-  expect_every_byte_counts(kStateSpace);
-}
+TEST_F(MoneyTampering, EveryByteOfTheStoredStateCounts) { expect_every_byte_counts(kStateSpace); }
 
 TEST_F(MoneyTampering, ABookIsNotOpenedOnARowThatIsBentGoneOrOld) {
   const auto refused = [&] {

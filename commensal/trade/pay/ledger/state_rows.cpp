@@ -56,7 +56,8 @@ Result<void> read_part(ByteView bytes, std::string_view what, Part& part) {
 }
 
 Result<void> read_row(State& state, ByteView key, ByteView value) {
-  Result<void> done = fail(ErrorCode::kDataLoss, "ledger: a row of table {}, which is none", key[0]);
+  Result<void> done =
+      fail(ErrorCode::kDataLoss, "ledger: a row of table {}, which is none", key[0]);
   std::uint8_t number = 0;
   state.each_table([&]<class Key, class Value>(Table<Key, Value>& table) {
     if (number++ != key[0]) return;

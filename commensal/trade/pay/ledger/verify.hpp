@@ -16,7 +16,8 @@ struct Verified {
 
 /// Trusts nothing but the rules: every entry from the first on is run again, signatures included,
 /// and must give the same bytes; balances are also added up from the postings alone, and must be
-/// those of the state; the stored state and the head must fit. `progress` is told the entries done so far.
+/// those of the state; the stored state and the head must fit. `progress` is told the entries done
+/// so far.
 /// Error: kDataLoss, "entry 17: ..." for the first that is wrong; kNotFound where there is no
 /// ledger; the store's.
 core::Result<Verified> verify(
