@@ -195,7 +195,8 @@ TEST_F(Newcomer, AWaitForAPausedProviderIsExplained) {
   wait_for(folder_.at("one.log"), "paused: ");
   const std::string log = folder_.at("waiting.log");
   const Process asking(at_gateway({"infer", "digits", "--input", kThree}, token_file_), log);
-  wait_for(log, "waiting: 'one' is paused (");
+  wait_for(log, "waiting: ");
+  EXPECT_THAT(log_of(log), HasSubstr("'one' is paused ("));
 }
 
 }  // namespace
