@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <commensal/lab/sim/terms.hpp>
 #include <commensal/serve/daemon/gateway_daemon.hpp>
 #include <commensal/serve/daemon/provider_daemon.hpp>
 #include <map>
@@ -8,17 +9,6 @@
 #include <vector>
 
 namespace commensal::lab {
-
-/// What the demo plays for, in play units.
-struct DemoTerms {
-  gateway::MoneyConfig gateway;
-  provider::PurseConfig provider;
-  protocol::Amount consumer_deposit;
-  protocol::Amount gateway_escrow;
-};
-/// A ticket wins with `audit_probability`, as every winner is audited. There is money for so many
-/// requests, whatever is drawn.
-DemoTerms demo_terms(double audit_probability, int requests);
 
 struct DemoBalance {
   std::string owner;
@@ -43,10 +33,10 @@ class DemoPurses {
   void add(const std::string& name, const crypto::Address& address) { names_[address] = name; }
 
   /// Deposits for all, escrow for the gateway; waits until the providers have locked their stakes.
-  core::Result<void> fund(daemon::GatewayDaemon& gateway, const DemoTerms& terms,
+  core::Result<void> fund(daemon::GatewayDaemon& gateway, const sim::Terms& terms,
                           const crypto::Address& consumer, std::size_t providers);
   /// From the ledger of the running gateway.
-  DemoMoney report(daemon::GatewayDaemon& gateway, const DemoTerms& terms) const;
+  DemoMoney report(daemon::GatewayDaemon& gateway, const sim::Terms& terms) const;
 
  private:
   using Balances = std::map<ledger::AccountId, protocol::Amount>;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <chrono>
-#include <commensal/lab/adversaries.hpp>
+#include <commensal/lab/sim/adversaries.hpp>
 #include <commensal/lab/demo_world.hpp>
 #include <thread>
 
@@ -137,7 +137,7 @@ core::Result<DemoWorld> DemoWorld::start(const DemoOptions& options, DemoRecorde
   gateway.folder = options.folder / "gateway";
   gateway.http_port = 0;
   gateway.link_address = "127.0.0.1:0";
-  world.terms = demo_terms(options.audit_probability, options.requests);
+  world.terms = sim::play_terms(options.audit_probability, options.requests);
   gateway.gateway.audit_probability = 0;  // beyond the winners, which always are
   gateway.gateway.money = world.terms.gateway;
   COMMENSAL_ASSIGN(world.gateway, daemon::GatewayDaemon::start(gateway, &recorder));
@@ -160,7 +160,7 @@ core::Result<DemoWorld> DemoWorld::start(const DemoOptions& options, DemoRecorde
   };
   COMMENSAL_TRY(add("ada", honest(), true));
   COMMENSAL_TRY(add("bob", honest(), true));
-  COMMENSAL_TRY(add("mallory", make_bf16_cheat(), false));
+  COMMENSAL_TRY(add("mallory", sim::make_bf16_cheat(), false));
   COMMENSAL_TRY(wait_for_providers(*world.gateway, world.providers.size()));
   COMMENSAL_ASSIGN(world.consumer, make_consumer(*world.gateway));
   crypto::Address consumer;

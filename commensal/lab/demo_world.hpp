@@ -41,7 +41,7 @@ struct DemoWorld {
   std::unique_ptr<daemon::GatewayDaemon> gateway;
   std::vector<std::unique_ptr<daemon::ProviderDaemon>> providers;
   client::ClientOptions consumer;  // of the account "demo", which owns the model
-  DemoTerms terms;
+  sim::Terms terms;
   DemoPurses purses;
 
   static core::Result<DemoWorld> start(const DemoOptions& options, DemoRecorder& recorder);

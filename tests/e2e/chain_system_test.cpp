@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Chains between the real programs: provider, gateway and auditor, killed at random moments.
 #include <commensal/compute/graph/onnx/import.hpp>
-#include <commensal/lab/adversaries.hpp>
+#include <commensal/lab/sim/adversaries.hpp>
 #include <commensal/serve/daemon/provider_daemon.hpp>
 #include <commensal/verify/chain/record.hpp>
 #include <commensal/verify/receipt/replay.hpp>
@@ -60,7 +60,7 @@ class ChainSystem : public System {
     config.folder = folder_.at("cheat");
     config.gateway = "127.0.0.1:" + link_port_;
     config.name = "cheat";
-    return *daemon::ProviderDaemon::start(config, lab::make_chain_cheat(std::move(lies)));
+    return *daemon::ProviderDaemon::start(config, sim::make_chain_cheat(std::move(lies)));
   }
   bool is_running() {
     auto client = connect();

@@ -14,6 +14,9 @@ class ManualLoop final : public Loop {
  public:
   explicit ManualLoop(ManualClock& clock) : clock_(clock) {}
 
+  /// Called whenever all is done that is due at a moment, in advance_ms().
+  void watch(Task after_each) { after_each_ = std::move(after_each); }
+
   void post(Task task) override { ready_.push_back(std::move(task)); }
   void after(std::int64_t delay_ms, Task task) override {
     timers_.emplace(clock_.monotonic_ns() + delay_ms * 1'000'000, std::move(task));
@@ -36,11 +39,13 @@ class ManualLoop final : public Loop {
   void advance_ms(std::int64_t ms) {
     const std::int64_t end = clock_.monotonic_ns() + ms * 1'000'000;
     run_until_idle();
+    look();
     while (!timers_.empty() && timers_.begin()->first <= end) {
       auto due = timers_.extract(timers_.begin());
       step_to(due.key());
       due.mapped()();
       run_until_idle();
+      look();
     }
     step_to(end);
   }
@@ -51,7 +56,12 @@ class ManualLoop final : public Loop {
     if (left_ns > 0) clock_.advance_ms((left_ns + 999'999) / 1'000'000);
   }
 
+  void look() const {
+    if (after_each_) after_each_();
+  }
+
   ManualClock& clock_;
+  Task after_each_;
   std::deque<Task> ready_;
   std::multimap<std::int64_t, Task> timers_;
 };

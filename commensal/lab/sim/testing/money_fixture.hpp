@@ -2,13 +2,13 @@
 #pragma once
 
 #include <commensal/base/crypto/sha256.hpp>
-#include <commensal/lab/demo_money.hpp>
-#include <commensal/lab/testing/market_fixture.hpp>
+#include <commensal/lab/sim/terms.hpp>
+#include <commensal/lab/sim/testing/market_fixture.hpp>
 #include <commensal/trade/pay/ledger/invariants.hpp>
 #include <functional>
 
 /// For tests of money in a market: everybody has some, on the demo's terms.
-namespace commensal::lab::testing {
+namespace commensal::sim::testing {
 
 using ledger::AccountKind;
 using protocol::Amount;
@@ -20,8 +20,8 @@ inline core::Digest reference(std::string_view text) {
 class MoneyTrip : public ::testing::Test {
  protected:
   std::unique_ptr<Market> open(std::uint64_t seed, double win_probability,
-                               const std::function<void(DemoTerms&)>& change = {}) {
-    terms_ = demo_terms(win_probability, 100);
+                               const std::function<void(Terms&)>& change = {}) {
+    terms_ = play_terms(win_probability, 100);
     terms_.gateway.chain_depth = 12, terms_.provider.chain_depth = 12;
     if (change) change(terms_);
     gateway::GatewayConfig config;
@@ -71,9 +71,9 @@ class MoneyTrip : public ::testing::Test {
     }
   }
 
-  DemoTerms terms_;
+  Terms terms_;
   double audit_probability_ = 0;  // of what open() opens
   std::size_t chains_kept_max_ = limits::kChainsKeptMax;
 };
 
-}  // namespace commensal::lab::testing
+}  // namespace commensal::sim::testing

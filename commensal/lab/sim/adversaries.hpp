@@ -7,7 +7,7 @@
 
 /// Providers that lie, for demonstrations, tests and simulations. None of it can be reached from
 /// the real provider: it takes an EngineFactory, and only lab/ has these.
-namespace commensal::lab {
+namespace commensal::sim {
 
 /// Keeps weights, inputs and what every product layer gives in bfloat16, at half the memory, and
 /// claims to have followed the numeric specification.
@@ -19,4 +19,4 @@ std::unique_ptr<provider::EngineFactory> make_lazy_cheat();
 /// Computes some links of chains with another weight; all else as it should.
 std::unique_ptr<provider::EngineFactory> make_chain_cheat(serial::Lies lies);
 
-}  // namespace commensal::lab
+}  // namespace commensal::sim

@@ -3,12 +3,12 @@
 // a crash at every write of either side.
 #include <gtest/gtest.h>
 
-#include <commensal/lab/adversaries.hpp>
-#include <commensal/lab/testing/market_fixture.hpp>
+#include <commensal/lab/sim/adversaries.hpp>
+#include <commensal/lab/sim/testing/market_fixture.hpp>
 #include <commensal/verify/receipt/opening.hpp>
 #include <set>
 
-namespace commensal::lab {
+namespace commensal::sim {
 namespace {
 
 using namespace testing;
@@ -191,4 +191,4 @@ TEST_F(SimMarket, TheSameSeedEndsInTheSameState) {
 }
 
 }  // namespace
-}  // namespace commensal::lab
+}  // namespace commensal::sim

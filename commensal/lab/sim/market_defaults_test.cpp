@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // What happens when somebody keeps silent: a gateway that does not draw, an auditor without a
 // verdict, a provider that stays away from its audit.
-#include <commensal/lab/adversaries.hpp>
-#include <commensal/lab/testing/money_fixture.hpp>
+#include <commensal/lab/sim/adversaries.hpp>
+#include <commensal/lab/sim/testing/money_fixture.hpp>
 #include <commensal/trade/pay/ticket/odds.hpp>
 
-namespace commensal::lab {
+namespace commensal::sim {
 namespace {
 
 using namespace testing;
@@ -15,7 +15,7 @@ class MoneyDefaults : public MoneyTrip {
  protected:
   /// Rounds are never closed; three tickets wait for theirs.
   std::unique_ptr<Market> open_withholding(std::uint64_t seed, std::int64_t round_ms) {
-    auto market = open(seed, 0.25, [&](DemoTerms& terms) {
+    auto market = open(seed, 0.25, [&](Terms& terms) {
       terms.gateway.round_ms = round_ms;
       terms.gateway.rules.reveal_delay_ms = 2'000;
       terms.provider.reveal_ms_max = 5'000;
@@ -38,6 +38,9 @@ class MoneyDefaults : public MoneyTrip {
               *worth.times(Amount(3))->plus(Amount(125'000)));
     EXPECT_EQ(state.balances.get(ledger::kBurnt), Amount(125'000));
     EXPECT_EQ(balance(market, market.gateway().address(), AccountKind::kPenaltyEscrow), Amount());
+    EXPECT_EQ(market.money().defaults_of_gateway, 3u);
+    const auto sound = market.check_money();
+    EXPECT_TRUE(sound) << sound.error().message;
     for (const ticket::Totals& totals :
          {market.gateway().tickets().totals(), market.status_of(index_).tickets}) {
       EXPECT_EQ(totals.paid, 3u);
@@ -95,7 +98,7 @@ TEST_F(MoneyDefaults, AGatewayThatIsOnlySlowDrawsAndPaysNoPenalty) {
 }
 
 TEST_F(MoneyDefaults, AWinnerThatNobodyJudgesIsPaidAfterTheDelay) {
-  auto market = open(24, 1, [](DemoTerms& terms) { terms.gateway.rules.audit_delay_ms = 10'000; });
+  auto market = open(24, 1, [](Terms& terms) { terms.gateway.rules.audit_delay_ms = 10'000; });
   prepare(*market);
   index_ = add(*market, "a");
   ASSERT_TRUE(market->infer("digits", picture(1)));
@@ -111,6 +114,7 @@ TEST_F(MoneyDefaults, AWinnerThatNobodyJudgesIsPaidAfterTheDelay) {
   EXPECT_EQ(balance(*market, market->gateway().auditor_address(), AccountKind::kAvailable),
             Amount());
   EXPECT_EQ(market->status_of(index_).tickets.paid, 1u);
+  EXPECT_EQ(market->money().matured, 1u);
   EXPECT_EQ(market->gateway().tickets_pending(), 0u);
   check(*market, {market->address_of(index_)});
 }
@@ -121,7 +125,7 @@ TEST_F(MoneyDefaults, WhoStaysAwayFromItsAuditIsAuditedWithout) {
   for (std::uint64_t write = 0; write < 24; ++write) {
     SCOPED_TRACE(write);
     auto market =
-        open(25, 1, [](DemoTerms& terms) { terms.gateway.rules.audit_delay_ms = 10'000; });
+        open(25, 1, [](Terms& terms) { terms.gateway.rules.audit_delay_ms = 10'000; });
     prepare(*market);
     index_ = add(*market, "cheat", make_bf16_cheat());
     market->kill_gateway();
@@ -173,4 +177,4 @@ TEST_F(MoneyDefaults, WhoIsCaughtIsBannedThoughTheLedgerFails) {
 }
 
 }  // namespace
-}  // namespace commensal::lab
+}  // namespace commensal::sim

@@ -2,11 +2,11 @@
 // Money on the whole trip, in one thread: what winners earn, what a cheat loses, and a crash at
 // every write of either side.
 #include <algorithm>
-#include <commensal/lab/adversaries.hpp>
-#include <commensal/lab/testing/money_fixture.hpp>
+#include <commensal/lab/sim/adversaries.hpp>
+#include <commensal/lab/sim/testing/money_fixture.hpp>
 #include <set>
 
-namespace commensal::lab {
+namespace commensal::sim {
 namespace {
 
 using namespace testing;
@@ -172,7 +172,7 @@ TEST_F(MoneyTrip, AGatewayThatDiesAtAnyWritePaysNothingTwice) {
 }
 
 TEST_F(MoneyTrip, WhoHasPaidForAFirstMismatchIsNotBannedByARestart) {
-  auto market = open(15, 1, [](DemoTerms& terms) { terms.gateway.rules.pattern_mismatches = 2; });
+  auto market = open(15, 1, [](Terms& terms) { terms.gateway.rules.pattern_mismatches = 2; });
   prepare(*market);
   const std::size_t index = add(*market, "cheat", make_bf16_cheat());
   const auto is_banned = [&] {
@@ -254,4 +254,4 @@ TEST_F(MoneyTrip, AProviderThatDiesAtAnyWriteKeepsItsStakeAndItsWinners) {
 }
 
 }  // namespace
-}  // namespace commensal::lab
+}  // namespace commensal::sim

@@ -4,6 +4,7 @@
 #include <commensal/base/core/testing/manual_loop.hpp>
 #include <commensal/base/store/memory_store.hpp>
 #include <commensal/base/store/testing/fault_store.hpp>
+#include <commensal/lab/sim/testing/inspector.hpp>
 #include <commensal/serve/gateway/gateway.hpp>
 #include <commensal/serve/provider/provider.hpp>
 #include <commensal/serve/rpc/direct.hpp>
@@ -12,11 +13,12 @@
 #include <string>
 #include <vector>
 
-namespace commensal::lab::testing {
+namespace commensal::sim::testing {
 
 /// A gateway and its providers in one thread, in virtual time, from one seed: the very code of the
 /// daemons on a ManualLoop, memory stores and direct links. What runs twice from the same seed ends
-/// in the same state_hash(). Not thread-safe.
+/// in the same state_hash(). After every step the gateway's money is inspected (MoneyInspector);
+/// what does not add up stops the test there. Not thread-safe.
 class Market {
  public:
   /// State that is not in the stores (model files) goes into `folder`, which it empties first.
@@ -66,10 +68,17 @@ class Market {
   std::uint64_t provider_writes(std::size_t index) const;
   /// Over all that the stores hold.
   core::Digest state_hash();
+  /// What the journal has told so far.
+  const MoneyCounts& money() const { return inspector_.counts(); }
+  /// For when nothing is on its way any more: the journal run again gives the gateway's state, and
+  /// it and the books of both sides say the same of every ticket. Errors: what is wrong.
+  core::Result<void> check_money();
 
  private:
   class PausedLoop;
   struct Member;
+
+  void inspect();
 
   core::CounterRng rng_;
   core::Path folder_;
@@ -80,10 +89,12 @@ class Market {
   rpc::DirectServer server_{loop_};
   crypto::SecretKey key_;
   store::MemoryStore store_;
+  MoneyInspector inspector_{store_};
   std::optional<std::pair<std::uint64_t, store::testing::Fault>> gateway_fault_;
+  std::uint64_t gateway_fault_at_ = 0;  // of this life: the write that goes wrong
   std::unique_ptr<store::testing::FaultStore> gateway_faults_;
   std::unique_ptr<gateway::Gateway> gateway_;
   std::vector<std::unique_ptr<Member>> members_;
 };
 
-}  // namespace commensal::lab::testing
+}  // namespace commensal::sim::testing

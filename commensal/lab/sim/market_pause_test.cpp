@@ -2,9 +2,9 @@
 // Providers that pause for their hosts: nothing is lost, and nobody is blamed.
 #include <gtest/gtest.h>
 
-#include <commensal/lab/testing/market_fixture.hpp>
+#include <commensal/lab/sim/testing/market_fixture.hpp>
 
-namespace commensal::lab {
+namespace commensal::sim {
 namespace {
 
 using namespace testing;
@@ -165,4 +165,4 @@ TEST_F(SimPause, TheSameSeedEndsInTheSameState) {
 }
 
 }  // namespace
-}  // namespace commensal::lab
+}  // namespace commensal::sim

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <commensal/compute/graph/onnx/import.hpp>
 #include <commensal/compute/tensor/float16.hpp>
-#include <commensal/lab/adversaries.hpp>
+#include <commensal/lab/sim/adversaries.hpp>
 
-namespace commensal::lab {
+namespace commensal::sim {
 namespace {
 
 using chain::Values;
@@ -164,4 +164,4 @@ std::unique_ptr<provider::EngineFactory> make_lazy_cheat() {
   return std::make_unique<LazyFactory>();
 }
 
-}  // namespace commensal::lab
+}  // namespace commensal::sim

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A gateway that asks its risk desk how often to audit, on the whole trip in one thread.
-#include <commensal/lab/adversaries.hpp>
-#include <commensal/lab/testing/money_fixture.hpp>
+#include <commensal/lab/sim/adversaries.hpp>
+#include <commensal/lab/sim/testing/money_fixture.hpp>
 
-namespace commensal::lab {
+namespace commensal::sim {
 namespace {
 
 using namespace testing;
@@ -14,7 +14,7 @@ class MoneyRisk : public MoneyTrip {
   static constexpr double kWin = 0.02;
 
   std::unique_ptr<Market> open_by_risk(std::uint64_t seed, double win = kWin, double floor = 0) {
-    terms_ = demo_terms(win, 100);
+    terms_ = play_terms(win, 100);
     terms_.gateway.chain_depth = 12, terms_.provider.chain_depth = 12;
     gateway::GatewayConfig config;
     config.audit_probability = floor;
@@ -80,4 +80,4 @@ TEST_F(MoneyRisk, AWinnerThatWasAuditedBeforeItsDrawIsPaidAtOnce) {
 }
 
 }  // namespace
-}  // namespace commensal::lab
+}  // namespace commensal::sim

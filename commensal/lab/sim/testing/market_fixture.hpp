@@ -4,10 +4,10 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <commensal/lab/testing/market.hpp>
+#include <commensal/lab/sim/testing/market.hpp>
 
 /// For tests of a market: the digit network and pictures for it.
-namespace commensal::lab::testing {
+namespace commensal::sim::testing {
 
 inline const core::Path kDigits = core::Path(COMMENSAL_SOURCE_DIR) / "models/digits/digits.onnx";
 
@@ -26,4 +26,4 @@ inline tensor::NamedTensors picture(std::uint64_t i) {
 
 inline core::Bytes digits() { return *core::read_file(kDigits); }
 
-}  // namespace commensal::lab::testing
+}  // namespace commensal::sim::testing

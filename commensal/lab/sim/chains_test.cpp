@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Chains on the whole trip in one thread, in virtual time: with money, with cheats, and with a
 // crash at every write of either side.
-#include <commensal/lab/adversaries.hpp>
-#include <commensal/lab/testing/money_fixture.hpp>
+#include <commensal/lab/sim/adversaries.hpp>
+#include <commensal/lab/sim/testing/money_fixture.hpp>
 #include <commensal/serve/gateway/chains.hpp>
 
-namespace commensal::lab {
+namespace commensal::sim {
 namespace {
 
 using namespace testing;
@@ -131,7 +131,7 @@ TEST_F(MoneyChains, ACheatIsSlashedAndItsChainsEnd) {
 }
 
 TEST_F(MoneyChains, WhoCannotPayForAllStepsIsRefusedUntilItCan) {
-  auto market = open(33, 0.3, [](DemoTerms& terms) {
+  auto market = open(33, 0.3, [](Terms& terms) {
     terms.consumer_deposit = *terms.gateway.price.times(Amount(5));
   });
   prepare_letters(*market);
@@ -151,7 +151,7 @@ TEST_F(MoneyChains, WhoCannotPayForAllStepsIsRefusedUntilItCan) {
 }
 
 TEST_F(MoneyChains, AChainWaitsWhereThePriceWasRaisedUntilItCanBePaid) {
-  auto market = open(35, 0.3, [](DemoTerms& terms) {
+  auto market = open(35, 0.3, [](Terms& terms) {
     terms.consumer_deposit = *terms.gateway.price.times(Amount(9));
   });
   prepare_letters(*market);
@@ -180,7 +180,7 @@ TEST_F(MoneyChains, AChainWaitsWhereThePriceWasRaisedUntilItCanBePaid) {
 }
 
 TEST_F(MoneyChains, OnTheBalanceOfOneOnlyOneIsMadeAndItIsNotPaidOut) {
-  auto market = open(36, 0.3, [](DemoTerms& terms) {
+  auto market = open(36, 0.3, [](Terms& terms) {
     terms.consumer_deposit = terms.gateway.price;
   });
   prepare_letters(*market);
@@ -308,4 +308,4 @@ TEST_F(MoneyChains, ACrashAtAnyWriteOfEitherSideLeadsToTheSameState) {
 }
 
 }  // namespace
-}  // namespace commensal::lab
+}  // namespace commensal::sim

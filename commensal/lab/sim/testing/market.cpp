@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <commensal/base/core/check.hpp>
 #include <commensal/base/crypto/sha256.hpp>
-#include <commensal/lab/testing/market.hpp>
+#include <commensal/lab/sim/testing/market.hpp>
 #include <deque>
 #include <limits>
 
-namespace commensal::lab::testing {
+namespace commensal::sim::testing {
 namespace {
 
 using store::testing::Fault;
@@ -88,6 +88,7 @@ Market::Market(std::uint64_t seed, core::Path folder, const gateway::GatewayConf
       key_(crypto::SecretKey::generate(rng_)) {
   std::filesystem::remove_all(folder_);
   config_.folder = folder_ / "gateway";
+  loop_.watch([this] { inspect(); });
 }
 
 Market::~Market() {
@@ -100,6 +101,7 @@ Market::~Market() {
 core::Result<void> Market::start_gateway() {
   const auto [write, fault] = gateway_fault_.value_or(std::pair{kNever, Fault::kCrashBefore});
   gateway_fault_.reset();
+  gateway_fault_at_ = write;
   gateway_faults_ = std::make_unique<FaultStore>(store_, write, fault);
   const gateway::GatewayWorld world{
       .loop = loop_, .clock = clock_, .rng = rng_, .store = *gateway_faults_, .key = key_};
@@ -211,6 +213,25 @@ core::Result<gateway::InferResponse> Market::infer(const std::string& model,
 
 void Market::rest_ms(std::int64_t ms) { loop_.advance_ms(ms); }
 
+void Market::inspect() {
+  if (!gateway_ || gateway_crashed()) return;
+  // After a write that failed it believes what is not on its disk, and refuses to go on.
+  const bool is_broken = gateway_writes() > gateway_fault_at_;
+  const auto sound = is_broken ? inspector_.read_on() : inspector_.inspect(gateway_->ledger());
+  if (!sound) core::check(false, sound.error().message);
+}
+
+core::Result<void> Market::check_money() {
+  COMMENSAL_TRY(inspector_.inspect(gateway_->ledger()));
+  COMMENSAL_TRY(inspector_.verify(gateway_->ledger()));
+  for (const auto& member : members_) {
+    const auto agreed =
+        expect_agreement(gateway_->ledger(), store_, member->store, member->key.address(), clock_);
+    if (!agreed) return core::in_context(member->name, agreed.error());
+  }
+  return {};
+}
+
 core::Digest Market::state_hash() {
   crypto::Sha256 hash;
   for (const std::string_view space : {"receipts", "bans", "models", "ledger_journal", "tickets"}) {
@@ -220,4 +241,4 @@ core::Digest Market::state_hash() {
   return hash.finish();
 }
 
-}  // namespace commensal::lab::testing
+}  // namespace commensal::sim::testing
