@@ -6,7 +6,7 @@
 #include <apps/common/bench_files.hpp>
 #include <commensal/base/core/temporary_folder.hpp>
 #include <commensal/compute/io/npy.hpp>
-#include <commensal/lab/bench/inputs.hpp>
+#include <commensal/lab/bench/runtime/inputs.hpp>
 
 namespace commensal::apps {
 

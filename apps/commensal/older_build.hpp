@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <commensal/lab/bench/runner.hpp>
+#include <commensal/lab/bench/runtime/runner.hpp>
 
 /// Another build of this program as the peer of `bench runtime`.
 namespace commensal::apps {

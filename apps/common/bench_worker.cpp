@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <apps/common/bench_worker.hpp>
-#include <commensal/lab/bench/serve.hpp>
+#include <commensal/lab/bench/runtime/serve.hpp>
 #include <iostream>
 #include <utility>
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
-#include <commensal/lab/bench/runner.hpp>
+#include <commensal/lab/bench/runtime/runner.hpp>
 #include <string>
 #include <vector>
 

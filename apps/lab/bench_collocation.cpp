@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <apps/common/bench_files.hpp>
+#include <apps/common/bench_report.hpp>
 #include <apps/lab/bench_collocation.hpp>
-#include <commensal/lab/collocation/pairs.hpp>
-#include <commensal/lab/collocation/run.hpp>
+#include <commensal/lab/bench/collocation/pairs.hpp>
+#include <commensal/lab/bench/collocation/run.hpp>
 #include <cstdio>
 #include <memory>
 
@@ -13,7 +14,7 @@ namespace {
 using core::Result;
 
 struct BenchCollocationArguments {
-  lab::collocation::CollocationOptions bench;
+  lab::bench::collocation::CollocationOptions bench;
   std::string models_dir = default_models_folder().string();
   std::string hosts_dir;
   std::string slices = "collocation.jsonl";
@@ -23,12 +24,12 @@ struct BenchCollocationArguments {
 };
 
 /// One pair, three arms, ten minutes.
-void make_quick(lab::collocation::CollocationOptions& bench) {
+void make_quick(lab::bench::collocation::CollocationOptions& bench) {
   if (bench.pairs.empty())
-    bench.pairs = {std::string(lab::collocation::collocation_pairs().front().name)};
+    bench.pairs = {std::string(lab::bench::collocation::collocation_pairs().front().name)};
   if (bench.arms.empty()) {
-    bench.arms = {std::string(lab::collocation::kControlArm), "sched_idle",
-                  std::string(lab::collocation::kOurArm)};
+    bench.arms = {std::string(lab::bench::collocation::kControlArm), "sched_idle",
+                  std::string(lab::bench::collocation::kOurArm)};
   }
   bench.blocks = 4;
   bench.others = 1;
@@ -41,7 +42,7 @@ Result<void> find_parts(BenchCollocationArguments& options) {
   options.bench.models_folder = options.models_dir;
   options.bench.slices_file = options.slices;
   std::vector<std::string> networks;
-  for (const lab::collocation::Pair& pair : lab::collocation::collocation_pairs()) {
+  for (const lab::bench::collocation::Pair& pair : lab::bench::collocation::collocation_pairs()) {
     const auto& wanted = options.bench.pairs;
     if (wanted.empty() || std::ranges::find(wanted, pair.name) != wanted.end())
       networks.emplace_back(pair.network);
@@ -55,22 +56,15 @@ Result<int> run(BenchCollocationArguments& options) {
   options.bench.progress = [](const std::string& what, std::size_t done, std::size_t total) {
     fmt::print(stderr, "{}/{} {}\n", done + 1, total, what);
   };
-  COMMENSAL_ASSIGN(const lab::collocation::Slices slices,
-                   lab::collocation::run_collocation(options.bench, core::SystemClock()));
-  const auto figures = lab::collocation::figures_of(slices);
-  const std::vector<lab::bench::Row> rows = lab::collocation::rows_of(figures);
-  if (options.json) {
-    fmt::print("{}\n", lab::bench::rows_json(rows));
-  } else {
-    fmt::print("{}{}", lab::collocation::text_of(figures), lab::collocation::bars_text(rows));
-  }
+  COMMENSAL_ASSIGN(const lab::bench::collocation::Slices slices,
+                   lab::bench::collocation::run_collocation(options.bench, core::SystemClock()));
   if (!options.charts.empty()) {
-    for (const auto& [name, svg] : lab::collocation::collocation_charts(slices)) {
+    for (const auto& [name, svg] : lab::bench::collocation::collocation_charts(slices)) {
       const core::ByteView text = core::as_bytes(svg);
       COMMENSAL_TRY(core::replace_file(core::Path(options.charts) / name, {{text}}));
     }
   }
-  return std::ranges::all_of(rows, &lab::bench::Row::ok) ? 0 : 2;
+  return print_report(report_of(lab::bench::collocation::figures_of(slices)), options.json);
 }
 
 }  // namespace

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <apps/common/bench_files.hpp>
+#include <apps/common/bench_report.hpp>
 #include <apps/common/progress.hpp>
 #include <apps/lab/bench_polite.hpp>
-#include <commensal/lab/collocation/polite.hpp>
+#include <commensal/lab/bench/collocation/polite.hpp>
 #include <cstdio>
 #include <memory>
 
@@ -12,7 +13,7 @@ namespace {
 using core::Result;
 
 struct BenchPoliteArguments {
-  lab::collocation::PoliteOptions bench;
+  lab::bench::collocation::PoliteOptions bench;
   std::string models_dir = default_models_folder().string();
   std::string hosts_dir;
   bool json = false;
@@ -29,18 +30,16 @@ Result<int> run(BenchPoliteArguments& options) {
     progress.show(static_cast<std::size_t>(done), static_cast<std::size_t>(total));
   };
   COMMENSAL_ASSIGN(const auto rows,
-                   lab::collocation::run_polite(options.bench, core::SystemClock()));
+                   lab::bench::collocation::run_polite(options.bench, core::SystemClock()));
   progress.clear();
-  fmt::print("{}", options.json ? lab::collocation::polite_json(rows) + "\n"
-                                : lab::collocation::polite_text(rows));
-  return 0;
+  return print_report(report_of(rows), options.json);
 }
 
 }  // namespace
 
 Run declare_bench_polite(CLI::App& app) {
   const auto options = std::make_shared<BenchPoliteArguments>();
-  lab::collocation::PoliteOptions& bench = options->bench;
+  lab::bench::collocation::PoliteOptions& bench = options->bench;
   app.add_option("--hosts", bench.hosts, "Programs, each on one thread")
       ->delimiter(',')
       ->check(CLI::IsMember({"equihash", "streamer"}))

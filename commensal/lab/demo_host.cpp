@@ -7,7 +7,7 @@
 #include <commensal/collocation/guest/keeper.hpp>
 #include <commensal/collocation/guest/scheduling.hpp>
 #include <commensal/collocation/probe/probe.hpp>
-#include <commensal/lab/collocation/host_program.hpp>
+#include <commensal/lab/bench/collocation/host_program.hpp>
 #include <commensal/lab/demo_host.hpp>
 #include <commensal/lab/demo_world.hpp>
 #include <commensal/lab/squeezenet.hpp>
@@ -104,7 +104,8 @@ class Host {
  public:
   static Result<std::unique_ptr<Host>> start(const core::Path& program) {
     std::unique_ptr<Host> made(new Host);
-    COMMENSAL_ASSIGN(made->program_, collocation::HostProgram::start(program, {"--threads", "1"}));
+    COMMENSAL_ASSIGN(made->program_,
+                     bench::collocation::HostProgram::start(program, {"--threads", "1"}));
     COMMENSAL_ASSIGN(made->probe_,
                      probe::open(made->program_->probe_spec(kPasses), {made->clock_}));
     return made;
@@ -140,7 +141,7 @@ class Host {
   core::SystemClock clock_;
   core::SystemRng rng_;
   guest::DutyPacer pacer_;
-  std::unique_ptr<collocation::HostProgram> program_;
+  std::unique_ptr<bench::collocation::HostProgram> program_;
   std::unique_ptr<probe::Probe> probe_;
   std::atomic<bool> is_kept_ = false;
   std::unique_ptr<guest::KeeperThreads> keeper_;

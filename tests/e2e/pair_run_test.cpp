@@ -6,10 +6,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <commensal/lab/collocation/pair_run.hpp>
+#include <commensal/lab/bench/collocation/pair_run.hpp>
 #include <fstream>
 
-namespace commensal::lab::collocation {
+namespace commensal::lab::bench::collocation {
 namespace {
 
 const Arm& arm(std::string_view name) {
@@ -95,4 +95,4 @@ TEST(PairRun, SaysWhatIsMissing) {
 }
 
 }  // namespace
-}  // namespace commensal::lab::collocation
+}  // namespace commensal::lab::bench::collocation

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <apps/commensal/older_build.hpp>
 #include <apps/common/bench_files.hpp>
+#include <apps/common/bench_report.hpp>
 #include <apps/common/bench_worker.hpp>
 #include <apps/common/command.hpp>
 #include <apps/common/progress.hpp>
-#include <commensal/lab/bench/report.hpp>
+#include <commensal/lab/bench/runtime/report.hpp>
 #include <memory>
 
 namespace commensal::apps {
@@ -57,17 +58,9 @@ Result<int> bench_runtime(BenchArguments& options) {
   bench.progress = [&progress](const std::string&, std::size_t done, std::size_t total) {
     progress.show(done, total);
   };
-  COMMENSAL_ASSIGN(const auto report, lab::bench::run_bench(bench));
+  COMMENSAL_ASSIGN(const auto compared, lab::bench::run_bench(bench));
   progress.clear();
-  if (options.json) {
-    fmt::print("{}\n", lab::bench::report_json(report));
-  } else {
-    fmt::print("{}", lab::bench::report_text(report));
-  }
-  const auto bars = lab::bench::bars_of(report);
-  return std::all_of(bars.begin(), bars.end(), [](const lab::bench::Bar& bar) { return bar.ok(); })
-             ? 0
-             : 2;
+  return print_report(lab::bench::report_of(compared), options.json);
 }
 
 void declare_runtime(CLI::App& app, BenchArguments& options) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <apps/common/bench_files.hpp>
+#include <apps/common/bench_report.hpp>
 #include <apps/common/command.hpp>
 #include <apps/common/progress.hpp>
 #include <commensal/lab/attack/report.hpp>
@@ -45,9 +46,7 @@ Result<int> attack_all(AttackArguments& options) {
   options.attack.progress = [&](std::size_t done, std::size_t all) { progress.show(done, all); };
   COMMENSAL_ASSIGN(const auto findings, attack::run_attacks(*models, options.attack));
   progress.clear();
-  fmt::print("{}\n", options.json ? attack::report_json(findings, options.attack)
-                                  : attack::report_text(findings, options.attack));
-  return std::ranges::all_of(attack::bars_of(findings), &attack::Bar::ok) ? 0 : 2;
+  return print_report(attack::report_of(findings, options.attack), options.json);
 }
 
 }  // namespace

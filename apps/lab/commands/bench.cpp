@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <apps/common/bench_files.hpp>
+#include <apps/common/bench_report.hpp>
 #include <apps/common/bench_worker.hpp>
 #include <apps/common/command.hpp>
 #include <apps/lab/bench_collocation.hpp>
 #include <apps/lab/bench_polite.hpp>
 #include <commensal/base/core/temporary_folder.hpp>
-#include <commensal/lab/collocation/guests_together.hpp>
-#include <commensal/lab/pay_bench/pay_bench.hpp>
-#include <commensal/lab/verify_bench/verify_bench.hpp>
+#include <commensal/lab/bench/collocation/guests_together.hpp>
+#include <commensal/lab/bench/pay/pay_bench.hpp>
+#include <commensal/lab/bench/verify/verify_bench.hpp>
 #include <memory>
 
 namespace commensal::apps {
@@ -18,9 +19,9 @@ namespace {
 
 struct BenchArguments {
   std::string models_dir = default_models_folder().string();
-  lab::pay_bench::PayBenchOptions pay;
-  lab::verify_bench::VerifyBenchOptions verify;
-  lab::collocation::GuestsOptions guests;
+  lab::bench::pay::PayBenchOptions pay;
+  lab::bench::verify::VerifyBenchOptions verify;
+  lab::bench::collocation::GuestsOptions guests;
   std::string svg;
   bool json = false;
 };
@@ -34,10 +35,9 @@ Result<int> bench_tickets(BenchArguments& options) {
     fmt::print(stderr, "provider_overhead_beyond_ingest is left out: {}\n", there.error().message);
     options.pay.model.clear();
   }
-  COMMENSAL_ASSIGN(const auto rows,
-                   lab::pay_bench::run_pay_bench(options.pay, core::SystemClock()));
-  fmt::print("{}\n", options.json ? lab::bench::rows_json(rows) : lab::bench::rows_text(rows));
-  return std::ranges::all_of(rows, &lab::bench::Row::ok) ? 0 : 2;
+  COMMENSAL_ASSIGN(const auto report,
+                   lab::bench::pay::run_pay_bench(options.pay, core::SystemClock()));
+  return print_report(report, options.json);
 }
 
 Result<int> bench_verify(BenchArguments& options) {
@@ -46,28 +46,25 @@ Result<int> bench_verify(BenchArguments& options) {
   COMMENSAL_TRY(export_missing(options.models_dir, {"resnet50", "bert_l4_h256"}));
   options.verify.resnet = core::Path(options.models_dir) / "resnet50.onnx";
   options.verify.encoder = core::Path(options.models_dir) / "bert_l4_h256.onnx";
-  COMMENSAL_ASSIGN(const auto rows,
-                   lab::verify_bench::run_verify_bench(options.verify, core::SystemClock()));
-  fmt::print("{}\n", options.json ? lab::bench::rows_json(rows) : lab::bench::rows_text(rows));
-  return std::ranges::all_of(rows, &lab::bench::Row::ok) ? 0 : 2;
+  COMMENSAL_ASSIGN(const auto report,
+                   lab::bench::verify::run_verify_bench(options.verify, core::SystemClock()));
+  return print_report(report, options.json);
 }
 
 Result<int> bench_guests(BenchArguments& options) {
-  lab::collocation::GuestsOptions& guests = options.guests;
+  lab::bench::collocation::GuestsOptions& guests = options.guests;
   guests.folder = options.models_dir;
   if (guests.models.empty()) guests.models = {"squeezenet1_1", "mobilenet_v2", "resnet50"};
   COMMENSAL_TRY(export_missing(guests.folder, guests.models));
   COMMENSAL_ASSIGN(const auto program, own_program());
   guests.start = worker_starter({program.string(), "bench", "worker"});
   core::SystemRng rng;
-  COMMENSAL_ASSIGN(const auto rows, lab::collocation::run_guests_bench(guests, rng));
+  COMMENSAL_ASSIGN(const auto rows, lab::bench::collocation::run_guests_bench(guests, rng));
   if (!options.svg.empty()) {
-    COMMENSAL_TRY(core::write_file_atomically(options.svg,
-                                              core::as_bytes(lab::collocation::guests_svg(rows))));
+    COMMENSAL_TRY(core::write_file_atomically(
+        options.svg, core::as_bytes(lab::bench::collocation::guests_svg(rows))));
   }
-  fmt::print("{}\n", options.json ? lab::collocation::guests_json(rows)
-                                  : lab::collocation::guests_text(rows));
-  return 0;
+  return print_report(report_of(rows), options.json);
 }
 
 void declare_guests(CLI::App& app, BenchArguments& options) {

@@ -20,12 +20,16 @@ std::vector<Finding> findings_of(const Options& options) {
   return findings ? *findings : std::vector<Finding>();
 }
 
-double bar(const std::vector<Bar>& bars, std::string_view name) {
-  for (const Bar& each : bars) {
+double bar(const std::vector<lab::bench::Row>& bars, std::string_view name) {
+  for (const lab::bench::Row& each : bars) {
     if (each.name == name) return each.value;
   }
   ADD_FAILURE() << name;
   return -1;
+}
+
+std::string json_of(std::span<const Finding> findings, const Options& options) {
+  return lab::bench::to_json(report_of(findings, options));
 }
 
 const Attack kAttack{"an attack", "", "", "", "", Place::kRooms, "0.5", 0.5, nullptr};
@@ -66,7 +70,7 @@ TEST(AttackStatistics, IntervalsOfMeans) {
 
 TEST(AttackBars, CountWhatIsWrong) {
   std::vector<Finding> findings(5, sound());
-  for (const Bar& each : bars_of(findings)) EXPECT_TRUE(each.ok()) << each.name;
+  for (const lab::bench::Row& each : bars_of(findings)) EXPECT_TRUE(each.ok()) << each.name;
   findings[0].arms[0].accused = 2;
   findings[1].arms[1].accused = 1;
   findings[1].arms[2].accused = 9;  // with the defence off: perhaps what the attack is about
@@ -115,9 +119,9 @@ TEST(SimAttack, AllOfThemBrieflyAndTheSameAgain) {
     EXPECT_EQ(finding.arm(Arm::kHonest).accused, 0u) << finding.attack->name;
     EXPECT_GT(finding.control_gain, finding.gain) << finding.attack->name;
   }
-  const std::string report = report_json(findings, options);
-  EXPECT_EQ(report_json(findings_of(options), options), report);
-  EXPECT_NE(report_json(findings_of({.names = {}, .trials = 3, .seed = 12}), options), report);
+  const std::string report = json_of(findings, options);
+  EXPECT_EQ(json_of(findings_of(options), options), report);
+  EXPECT_NE(json_of(findings_of({.names = {}, .trials = 3, .seed = 12}), options), report);
 }
 
 TEST(SimAttack, AnAttackDoesNotDependOnWhichOthersAreTried) {

@@ -2,11 +2,12 @@
 #include <cmath>
 #include <commensal/lab/attack/prices.hpp>
 #include <commensal/lab/attack/report.hpp>
-#include <nlohmann/json.hpp>
+#include <limits>
 
 namespace commensal::attack {
 
-using Json = nlohmann::ordered_json;
+using lab::bench::Fields;
+using lab::bench::Report;
 
 namespace {
 
@@ -44,42 +45,37 @@ std::string row_text(const Finding& finding) {
       finding.arm(Arm::kHonest).accused + arm.accused);
 }
 
-Json pair_of(const Interval& interval) {
-  const auto number = [](double value) { return std::isfinite(value) ? Json(value) : Json(); };
-  return {number(interval.low), number(interval.high)};
-}
+std::vector<double> pair_of(const Interval& interval) { return {interval.low, interval.high}; }
 
-Json arm_json(const ArmFigures& arm, std::uint64_t trials) {
+Fields fields_of(const ArmFigures& arm, std::uint64_t trials) {
   return {{"caught", arm.caught},   {"trials", trials},         {"profit", arm.profit},
           {"bad_answers", arm.bad}, {"bad_paid", arm.bad_paid}, {"honest_loss", arm.loss},
           {"accused", arm.accused}};
 }
 
-Json row_json(const Finding& finding) {
+Fields fields_of(const Finding& finding) {
   const Attack& attack = *finding.attack;
-  return {{"name", attack.name},
-          {"what", attack.what},
-          {"defence", attack.defence},
-          {"where", name_of(attack.place)},
-          {"control", attack.control},
-          {"caught_means", attack.caught},
-          {"formula", attack.formula},
-          {"formula_value", attack.rate ? Json(*attack.rate) : Json()},
+  const auto text = [](std::string_view words) { return std::string(words); };
+  return {{"name", text(attack.name)},
+          {"what", text(attack.what)},
+          {"defence", text(attack.defence)},
+          {"where", text(name_of(attack.place))},
+          {"control", text(attack.control)},
+          {"caught_means", text(attack.caught)},
+          {"formula", text(attack.formula)},
+          {"formula_value", attack.rate.value_or(std::numeric_limits<double>::quiet_NaN())},
           {"catch_rate", finding.rate()},
           {"catch_interval", pair_of(finding.catch_rate)},
           {"gain", finding.gain},
           {"gain_interval", pair_of(finding.gain_interval)},
           {"control_gain", finding.control_gain},
           {"control_gain_interval", pair_of(finding.control_gain_interval)},
-          {"arms",
-           {{"honest", arm_json(finding.arm(Arm::kHonest), finding.trials)},
-            {"defended", arm_json(finding.arm(Arm::kDefended), finding.trials)},
-            {"control", arm_json(finding.arm(Arm::kOpen), finding.trials)}}}};
+          {"arms", Fields{{"honest", fields_of(finding.arm(Arm::kHonest), finding.trials)},
+                          {"defended", fields_of(finding.arm(Arm::kDefended), finding.trials)},
+                          {"control", fields_of(finding.arm(Arm::kOpen), finding.trials)}}}};
 }
 
-}  // namespace
-
-std::string report_text(std::span<const Finding> findings, const Options& options) {
+std::string table_of(std::span<const Finding> findings, const Options& options) {
   std::string text = fmt::format(kHeading, options.trials, options.seed, price::kStep, price::kPay);
   text += fmt::format(
       "{:<5}{:<20} {:<8} {:>6} {:<15} {:>7} {:>8} {:<17} {:>8} {:<17} {:>5} {:>5} "
@@ -87,30 +83,21 @@ std::string report_text(std::span<const Finding> findings, const Options& option
       "", "attack", "where", "caught", "interval", "formula", "gain", "interval", "control",
       "interval", "bad", "paid", "loss", "accused");
   for (const Finding& finding : findings) text += row_text(finding);
-  text += "\n";
-  for (const Bar& bar : bars_of(findings)) {
-    text += fmt::format("{:<5}{:<30} {:>3.0f} <= {:.0f}  ({})\n", bar.ok() ? "ok" : "MISS",
-                        bar.name, bar.value, bar.limit, bar.over);
-  }
   return text;
 }
 
-std::string report_json(std::span<const Finding> findings, const Options& options) {
-  Json json = {{"trials", options.trials},
-               {"seed", options.seed},
-               {"familywise_error", kFamilyError},
-               {"results", Json::array()},
-               {"bars", Json::array()}};
-  for (const Finding& finding : findings) json["results"].push_back(row_json(finding));
-  for (const Bar& bar : bars_of(findings)) {
-    json["bars"].push_back({{"name", bar.name},
-                            {"value", bar.value},
-                            {"limit", bar.limit},
-                            {"at_most", true},
-                            {"ok", bar.ok()},
-                            {"over", bar.over}});
-  }
-  return json.dump(2);
+}  // namespace
+
+Report report_of(std::span<const Finding> findings, const Options& options) {
+  Report report;
+  report.head = {
+      {"trials", options.trials}, {"seed", options.seed}, {"familywise_error", kFamilyError}};
+  std::vector<Fields> results;
+  for (const Finding& finding : findings) results.push_back(fields_of(finding));
+  report.lists.emplace_back("results", std::move(results));
+  report.rows = bars_of(findings);
+  report.tables = table_of(findings, options);
+  return report;
 }
 
 std::string list_text() {

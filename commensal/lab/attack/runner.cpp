@@ -76,15 +76,16 @@ Result<Finding> run(Models& models, const Attack& attack, const Options& options
 }
 
 template <class Count>
-Bar bar(std::string_view name, std::span<const Finding> findings, const Count& count) {
-  Bar made{name, 0, 0, {}};
+lab::bench::Row bar(std::string_view name, std::span<const Finding> findings, const Count& count) {
+  lab::bench::Row made{.name = std::string(name), .limit = 0, .at_most = true};
   for (const Finding& finding : findings) {
     const double value = count(finding);
     made.value += value;
     if (value > 0)
-      made.over += fmt::format("{}{}", made.over.empty() ? "" : ", ", finding.attack->name);
+      made.how += fmt::format("{}{}", made.how.empty() ? "" : ", ", finding.attack->name);
   }
-  if (made.over.empty()) made.over = fmt::format("{} attacks", findings.size());
+  made.low = made.high = made.value;
+  if (made.how.empty()) made.how = fmt::format("{} attacks", findings.size());
   return made;
 }
 
@@ -110,7 +111,7 @@ Result<std::vector<Finding>> run_attacks(Models& models, const Options& options)
   return findings;
 }
 
-std::vector<Bar> bars_of(std::span<const Finding> findings) {
+std::vector<lab::bench::Row> bars_of(std::span<const Finding> findings) {
   return {bar("false_accusations", findings,
               [](const Finding& finding) {
                 // With the defence off the accusation may be what the attack is about.

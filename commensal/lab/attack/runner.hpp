@@ -4,6 +4,7 @@
 #include <array>
 #include <commensal/lab/attack/attack.hpp>
 #include <commensal/lab/attack/statistics.hpp>
+#include <commensal/lab/bench/report.hpp>
 #include <functional>
 #include <vector>
 
@@ -52,20 +53,12 @@ struct Finding {
   bool control_fails() const { return !(control_gain_interval.low > 0); }
 };
 
-/// One of the limits that the project sets itself.
-struct Bar {
-  std::string_view name;
-  double value = 0;
-  double limit = 0;
-  std::string over;  // what it counts
-  bool ok() const { return value <= limit; }
-};
-
 /// Plays `options.trials` trials of each attack, each arm once a trial, in one thread. Equal seeds
 /// give equal findings. Errors: kNotFound for an unknown name; what a trial returns, with the
 /// attack's name.
 Result<std::vector<Finding>> run_attacks(Models& models, const Options& options);
 
-std::vector<Bar> bars_of(std::span<const Finding> findings);
+/// The limits that the project sets itself.
+std::vector<lab::bench::Row> bars_of(std::span<const Finding> findings);
 
 }  // namespace commensal::attack

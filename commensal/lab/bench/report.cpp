@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
 #include <commensal/lab/bench/report.hpp>
-#include <map>
+#include <commensal/lab/bench/statistics.hpp>
 #include <nlohmann/json.hpp>
 
 namespace commensal::lab::bench {
@@ -9,136 +13,108 @@ using Json = nlohmann::ordered_json;
 
 namespace {
 
-constexpr double kMs = 1e3;
-constexpr double kMB = 1e-6;
+Row row(std::string name, std::optional<double> limit, const std::vector<double>& values,
+        std::string how, bool at_most) {
+  return {std::move(name), median(values), quantile(values, 0.25), quantile(values, 0.75), limit,
+          std::move(how),  at_most};
+}
 
-struct Geomean {
-  int threads;
-  std::int64_t batch;
-  double ratio;
-  std::size_t rows;
-};
-
-std::vector<Geomean> geomeans_of(const BenchReport& report) {
-  std::map<std::pair<std::int64_t, int>, std::vector<double>> groups;
-  for (const LatencyRow& row : report.latency) {
-    groups[{row.batch, row.threads}].push_back(row.ratio.value);
+Json json_of(const Fields& fields) {
+  Json made = Json::object();
+  for (const Field& field : fields) {
+    const std::string name(field.name);
+    std::visit(
+        [&](const auto& value) {
+          if constexpr (std::is_same_v<std::decay_t<decltype(value)>, Fields>) {
+            made[name] = json_of(value);
+          } else {
+            made[name] = value;
+          }
+        },
+        field.value);
   }
-  std::vector<Geomean> means;
-  for (const auto& [key, ratios] : groups) {
-    means.push_back({key.second, key.first, geometric_mean(ratios), ratios.size()});
-  }
-  return means;
+  return made;
 }
 
-std::string latency_text(const BenchReport& report) {
-  std::string text =
-      fmt::format("{:<20} {:>7} {:>5} {:>9} {:>9} {:>6}  {:<11} {}\n", "model", "threads", "batch",
-                  "ours ms", "theirs ms", "ratio", "quartiles", "rejected");
-  for (const LatencyRow& row : report.latency) {
-    text += fmt::format(
-        "{:<20} {:>7} {:>5} {:>9.3f} {:>9.3f} {:>6.3f}  {:.3f}-{:.3f} {}+{} of {}{}\n", row.model,
-        row.threads, row.batch, row.ours.median_s * kMs, row.theirs.median_s * kMs, row.ratio.value,
-        row.ratio.low, row.ratio.high, row.ours.rejected, row.theirs.rejected, row.ours.repeats,
-        row.ours.busy || row.theirs.busy ? " (busy machine)" : "");
-  }
-  for (const Geomean& mean : geomeans_of(report)) {
-    text += fmt::format("geometric mean       {:>7} {:>5} {:>26.3f}  of {}\n", mean.threads,
-                        mean.batch, mean.ratio, mean.rows);
-  }
-  return text;
+Json result_of(const Row& row) {
+  return {{"name", row.name},
+          {"value", row.value},
+          {"low", row.low},
+          {"high", row.high},
+          {"how", row.how}};
 }
 
-std::string load_text(const BenchReport& report) {
-  std::string text = fmt::format(
-      "\nLoad: until the first answer (until the session), 1 thread; memory: growth of its peak\n"
-      "{:<20} {:>17} {:>17} {:>6}  {:<11} {:>8} {:>9} {:>6}\n",
-      "model", "ours ms", "theirs ms", "ratio", "quartiles", "ours MB", "theirs MB", "ratio");
-  for (const LoadRow& row : report.loads) {
-    text += fmt::format(
-        "{:<20} {:>8.1f} ({:>6.1f}) {:>8.1f} ({:>6.1f}) {:>6.3f}  {:.3f}-{:.3f} {:>8.1f} {:>9.1f} "
-        "{:>6.3f}\n",
-        row.model, row.ours.answer_s * kMs, row.ours.session_s * kMs, row.theirs.answer_s * kMs,
-        row.theirs.session_s * kMs, row.ratio.value, row.ratio.low, row.ratio.high,
-        row.ours_bytes * kMB, row.theirs_bytes * kMB, row.memory_ratio);
-  }
-  return text;
+/// Rates have no use for decimals, ratios and shares for little else.
+std::string number(double value) {
+  return fmt::format("{:.{}f}", value, std::abs(value) < 100 ? 4 : 0);
 }
 
-Json side_json(const Side& side) {
-  return {{"median_ms", side.median_s * kMs},
-          {"repeats", side.repeats},
-          {"rejected", side.rejected},
-          {"busy", side.busy}};
-}
-
-Json ratio_json(const Ratio& ratio) {
-  return {{"value", ratio.value}, {"low", ratio.low}, {"high", ratio.high}};
-}
-
-Json latency_json(const LatencyRow& row) {
-  return {{"model", row.model},
-          {"threads", row.threads},
-          {"batch", row.batch},
-          {"ours", side_json(row.ours)},
-          {"theirs", side_json(row.theirs)},
-          {"ratio", ratio_json(row.ratio)}};
-}
-
-Json loading_json(const Loading& loading, double bytes) {
-  return {{"session_ms", loading.session_s * kMs},
-          {"answer_ms", loading.answer_s * kMs},
-          {"peak_growth_bytes", bytes}};
-}
-
-Json load_json(const LoadRow& row) {
-  return {{"model", row.model},
-          {"ours", loading_json(row.ours, row.ours_bytes)},
-          {"theirs", loading_json(row.theirs, row.theirs_bytes)},
-          {"ratio", ratio_json(row.ratio)},
-          {"memory_ratio", row.memory_ratio}};
+std::string line_of(const Row& row) {
+  const char* const mark = !row.limit ? "" : row.ok() ? "ok" : "MISS";
+  const std::string limit =
+      row.limit ? fmt::format("{} {}", row.at_most ? "<=" : ">=", number(*row.limit)) : "";
+  const bool is_one = row.low == row.value && row.high == row.value;
+  return fmt::format(
+      "{:<4} {:<36} {:>9} {:<10}{}  ({})\n", mark, row.name, number(row.value), limit,
+      is_one ? "" : fmt::format(" {} to {}", number(row.low), number(row.high)), row.how);
 }
 
 }  // namespace
 
-std::string report_text(const BenchReport& report) {
-  std::string text;
-  if (!report.latency.empty()) text += latency_text(report);
-  if (!report.loads.empty()) text += load_text(report);
-  for (const std::string& note : report.notes) text += fmt::format("\nleft out: {}", note);
-  if (!report.notes.empty()) text += '\n';
-  text += "\nbars (ours/theirs, lower is better)\n";
-  for (const Bar& bar : bars_of(report)) {
-    text += fmt::format("{:<4} {:<20} {:.3f} <= {:.2f}  {:.3f}-{:.3f}  ({})\n",
-                        bar.ok() ? "ok" : "MISS", bar.name, bar.value, bar.limit, bar.low, bar.high,
-                        bar.over);
+Row row_at_least(std::string name, std::optional<double> limit, std::vector<double> values,
+                 std::string how) {
+  return row(std::move(name), limit, values, std::move(how), false);
+}
+
+Row row_at_most(std::string name, std::optional<double> limit, std::vector<double> values,
+                std::string how) {
+  return row(std::move(name), limit, values, std::move(how), true);
+}
+
+bool Report::ok() const { return std::ranges::all_of(rows, &Row::ok); }
+
+Report report_of(std::vector<Row> rows) {
+  Report report;
+  report.rows = std::move(rows);
+  return report;
+}
+
+std::string to_text(const Report& report) {
+  std::string text = report.tables;
+  for (const Row& row : report.rows) {
+    if (!row.limit && report.tables.empty()) text += line_of(row);  // tables have it already
+  }
+  for (const std::string& note : report.notes) text += fmt::format("\nleft out: {}\n", note);
+  if (!text.empty()) text += "\n";
+  for (const Row& row : report.rows) {
+    if (row.limit) text += line_of(row);
   }
   return text;
 }
 
-std::string report_json(const BenchReport& report) {
-  Json json = {{"results", Json::array()},
-               {"loads", Json::array()},
-               {"geomeans", Json::array()},
-               {"bars", Json::array()},
-               {"notes", report.notes}};
-  for (const LatencyRow& row : report.latency) json["results"].push_back(latency_json(row));
-  for (const LoadRow& row : report.loads) json["loads"].push_back(load_json(row));
-  for (const Geomean& mean : geomeans_of(report)) {
-    json["geomeans"].push_back({{"threads", mean.threads},
-                                {"batch", mean.batch},
-                                {"ratio", mean.ratio},
-                                {"models", mean.rows}});
+std::string to_json(const Report& report) {
+  Json json = json_of(report.head);
+  json["results"] = Json::array();
+  for (const auto& [name, list] : report.lists) {
+    Json& into = json[std::string(name)] = Json::array();
+    for (const Fields& one : list) into.push_back(json_of(one));
   }
-  for (const Bar& bar : bars_of(report)) {
-    json["bars"].push_back({{"name", bar.name},
-                            {"value", bar.value},
-                            {"low", bar.low},
-                            {"high", bar.high},
-                            {"limit", bar.limit},
-                            {"ok", bar.ok()},
-                            {"over", bar.over}});
+  if (report.lists.empty()) {
+    for (const Row& row : report.rows) json["results"].push_back(result_of(row));
   }
+  json["bars"] = Json::array();
+  for (const Row& row : report.rows) {
+    if (!row.limit) continue;
+    json["bars"].push_back({{"name", row.name},
+                            {"value", row.value},
+                            {"low", row.low},
+                            {"high", row.high},
+                            {"limit", *row.limit},
+                            {"at_most", row.at_most},
+                            {"ok", row.ok()},
+                            {"over", row.how}});
+  }
+  json["notes"] = report.notes;
   return json.dump(2);
 }
 

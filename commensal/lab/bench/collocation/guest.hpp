@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <commensal/base/core/file.hpp>
+#include <commensal/collocation/guest/duty_pacer.hpp>
+#include <commensal/lab/bench/collocation/pairs.hpp>
+#include <cstdint>
+#include <memory>
+#include <thread>
+
+namespace commensal::lab::bench::collocation {
+
+/// A network that runs without end on one thread, one batch after the other, as fast as its level
+/// allows; at first not at all.
+class Guest {
+ public:
+  /// Returns when the network is loaded. `batch`: pictures that it runs at once. Errors: those of
+  /// the model; kUnsupported (the network does not take such a batch), kUnavailable (the rank).
+  static core::Result<std::unique_ptr<Guest>> start(const core::Path& model, Rank rank,
+                                                    std::int64_t batch = 1);
+  Guest(const Guest&) = delete;
+  Guest& operator=(const Guest&) = delete;
+  ~Guest();
+
+  void set_level(double level) { pacer_.set_level(level); }
+  double level() const { return pacer_.level(); }
+  guest::DutyPacer& pacer() { return pacer_; }
+  std::uint64_t images() const { return images_.load(std::memory_order_relaxed); }
+  /// Processor time so far.
+  double cpu_s();
+
+ private:
+  Guest() = default;
+
+  guest::DutyPacer pacer_;
+  std::atomic<std::uint64_t> images_ = 0;
+  std::jthread thread_;  // last: it uses the others
+};
+
+}  // namespace commensal::lab::bench::collocation

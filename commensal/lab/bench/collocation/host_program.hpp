@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/types.h>
+
+#include <commensal/base/core/file.hpp>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace commensal::lab::bench::collocation {
+
+/// One of the programs in hosts/ at work, until it is stopped, or the object or the thread that
+/// started it ends. It serves what it has done at a port of its own.
+/// Not thread-safe.
+class HostProgram {
+ public:
+  /// Errors: kNotFound (the program), kUnavailable (it ends or says nothing of a port).
+  static core::Result<std::unique_ptr<HostProgram>> start(
+      const core::Path& program, const std::vector<std::string>& arguments);
+  HostProgram(const HostProgram&) = delete;
+  HostProgram& operator=(const HostProgram&) = delete;
+  ~HostProgram();
+
+  /// How a probe reads `metric` of it.
+  std::string probe_spec(std::string_view metric) const;
+  pid_t pid() const { return pid_; }
+  /// Ends it and returns its last line, of JSON. Error: kUnavailable (it had ended before).
+  core::Result<std::string> stop();
+
+ private:
+  HostProgram(pid_t pid, int out) : pid_(pid), out_(out) {}
+  core::Result<std::string> read_line();
+
+  pid_t pid_;
+  int out_;
+  int port_ = 0;
+};
+
+}  // namespace commensal::lab::bench::collocation

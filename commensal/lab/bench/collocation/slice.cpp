@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <commensal/lab/bench/collocation/slice.hpp>
+#include <nlohmann/json.hpp>
+
+namespace commensal::lab::bench::collocation {
+namespace {
+
+using core::ErrorCode;
+using core::fail;
+using core::Result;
+using Json = nlohmann::ordered_json;
+
+Json to_json(const std::vector<Point>& points) {
+  Json made = Json::array();
+  for (const Point& point : points)
+    made.push_back({point.host_rate, point.images_per_s, point.level});
+  return made;
+}
+
+Slice slice_of(const Json& json) {
+  Slice made{json.at("pair"),
+             json.at("index"),
+             json.at("arm"),
+             json.at("block"),
+             json.at("begin_s"),
+             json.at("seconds"),
+             json.at("host_rate"),
+             json.at("images_per_s"),
+             json.at("guest_cpu"),
+             json.at("governor_cpu"),
+             json.at("p99_ms"),
+             json.at("said"),
+             {},
+             {}};
+  if (json.contains("stolen")) made.stolen = json["stolen"].get<double>();
+  for (const Json& point : json.at("points"))
+    made.points.push_back({point.at(0), point.at(1), point.at(2)});
+  return made;
+}
+
+}  // namespace
+
+std::string to_line(const Slice& slice) {
+  Json made = {{"pair", slice.pair},
+               {"index", slice.index},
+               {"arm", slice.arm},
+               {"block", slice.block},
+               {"begin_s", slice.begin_s},
+               {"seconds", slice.seconds},
+               {"host_rate", slice.host_rate},
+               {"images_per_s", slice.images_per_s},
+               {"guest_cpu", slice.guest_cpu},
+               {"governor_cpu", slice.governor_cpu},
+               {"p99_ms", slice.p99_ms},
+               {"said", slice.said},
+               {"points", to_json(slice.points)}};
+  if (slice.stolen) made["stolen"] = *slice.stolen;
+  return made.dump() + "\n";
+}
+
+std::string to_line(const Alone& alone) {
+  return Json({{"pair", alone.pair}, {"alone_images_per_s", alone.images_per_s}}).dump() + "\n";
+}
+
+const Alone* Slices::find_alone(std::string_view pair) const {
+  const auto found = std::ranges::find(alone, pair, &Alone::pair);
+  return found == alone.end() ? nullptr : &*found;
+}
+
+const Slice* Slices::find(std::string_view pair, int index) const {
+  const auto found = std::ranges::find_if(
+      slices, [&](const Slice& one) { return one.pair == pair && one.index == index; });
+  return found == slices.end() ? nullptr : &*found;
+}
+
+Result<Slices> read_slices(std::string_view text) {
+  Slices made;
+  for (int number = 1; !text.empty(); ++number) {
+    const std::size_t end = text.find('\n');
+    if (end == std::string_view::npos) return made;  // cut off while it was written
+    const Json json = Json::parse(text.substr(0, end), nullptr, false);
+    text.remove_prefix(end + 1);
+    try {
+      if (json.contains("alone_images_per_s")) {
+        made.alone.push_back({json.at("pair"), json.at("alone_images_per_s")});
+      } else {
+        made.slices.push_back(slice_of(json));
+      }
+    } catch (const Json::exception&) {
+      return fail(ErrorCode::kDataLoss, "line {} is no slice of this benchmark", number);
+    }
+  }
+  return made;
+}
+
+}  // namespace commensal::lab::bench::collocation

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <commensal/base/core/result.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace commensal::lab::bench::collocation {
+
+/// What was seen over a quarter of a second.
+struct Point {
+  double host_rate = 0;  // work a second
+  double images_per_s = 0;
+  double level = 0;  // of the guest, at the end
+};
+inline constexpr double kPointS = 0.25;
+
+/// One stretch of time of one arm.
+struct Slice {
+  std::string pair;
+  int index = 0;  // in the pair's order
+  std::string arm;
+  int block = 0;
+  double begin_s = 0;  // since 1970
+  double seconds = 0;
+  double host_rate = 0;
+  double images_per_s = 0;
+  double guest_cpu = 0;     // processors that the guest kept busy
+  double governor_cpu = 0;  // ... and that its rule did
+  double p99_ms = 0;        // of a server
+  std::string said;         // by the rule, at the end: where it stands and why
+  /// Share of the processors' time that a virtual machine's host kept for others, if known.
+  std::optional<double> stolen{};
+  std::vector<Point> points{};
+};
+
+/// The guest without a host.
+struct Alone {
+  std::string pair;
+  double images_per_s = 0;
+};
+
+/// All that was measured; a line of JSON each.
+struct Slices {
+  std::vector<Alone> alone;
+  std::vector<Slice> slices;
+
+  const Alone* find_alone(std::string_view pair) const;
+  const Slice* find(std::string_view pair, int index) const;
+};
+
+std::string to_line(const Slice& slice);
+std::string to_line(const Alone& alone);
+/// Error: kDataLoss, with the number of the line. A last line that is cut off is left out.
+core::Result<Slices> read_slices(std::string_view text);
+
+}  // namespace commensal::lab::bench::collocation

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <commensal/base/core/cpu_time.hpp>
+#include <commensal/lab/bench/overhead/shared_engine.hpp>
+
+namespace commensal::lab::bench::overhead {
+namespace {
+
+class Lent final : public chain::Engine {
+ public:
+  explicit Lent(SharedEngine& engine) : engine_(engine) {}
+  const receipt::ModelRoots& roots() const override { return engine_.roots(); }
+  const graph::Graph& graph() const override { return engine_.graph(); }
+  core::Result<chain::Values> run(std::uint64_t, const chain::Values& inputs,
+                                  const std::optional<noise::Noise>&, graph::Tracer*) override {
+    return engine_.run(inputs);
+  }
+
+ private:
+  SharedEngine& engine_;
+};
+
+}  // namespace
+
+core::Result<chain::Values> SharedEngine::run(const chain::Values& inputs) {
+  if (first_ns_ == 0) first_ns_ = clock_.monotonic_ns();
+  auto outputs = [&] {
+    const core::CpuMeter meter(cpu_ns_);
+    return engine_->run(1, inputs, std::nullopt);
+  }();
+  last_ns_ = clock_.monotonic_ns();
+  return outputs;
+}
+
+core::Result<std::unique_ptr<chain::Engine>> SharedEngineFactory::load(
+    const core::Path&, const std::vector<protocol::Feed>&) {
+  return std::make_unique<Lent>(engine_);
+}
+
+}  // namespace commensal::lab::bench::overhead

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <commensal/base/core/temporary_folder.hpp>
+#include <commensal/compute/graph/onnx/import.hpp>
+#include <commensal/lab/bench/runtime/bench.hpp>
+#include <commensal/lab/bench/runtime/inputs.hpp>
+#include <thread>
+
+namespace commensal::lab::bench {
+
+using core::Result;
+using Inputs = std::vector<InputFile>;
+using Blocks = std::vector<std::vector<Timing>>;
+
+namespace {
+
+constexpr auto kNetworks = std::to_array<std::string_view>(
+    {"alexnet", "squeezenet1_1", "resnet18", "resnet50", "mobilenet_v2", "mobilenet_v3_small",
+     "vgg11", "densenet121", "googlenet", "inception_v3", "shufflenet_v2_x1_0", "mnasnet1_0",
+     "efficientnet_b0", "regnet_y_400mf", "convnext_tiny", "vit_b_16", "swin_t", "bert_l4_h256"});
+
+constexpr double kBlockSeconds = 0.1;
+constexpr int kBlockRunsMin = 4, kBlockRunsMax = 200;
+constexpr int kRunsBeforePeak = 3;
+constexpr int kRoundsMax = 3;
+// The threads of ONNX Runtime spin for some 40 ms after a run: the other side must not pay for it.
+constexpr std::chrono::milliseconds kRest{60};
+
+struct Pair {
+  Runner ours, theirs;
+};
+
+/// One model of the bench, with its inputs on disk.
+class ModelBench {
+ public:
+  ModelBench(const BenchOptions& options, std::string model, const core::Path& scratch)
+      : options_(options),
+        model_(std::move(model)),
+        file_(options.folder / (model_ + ".onnx")),
+        scratch_(scratch) {}
+
+  Result<void> measure(Comparison& report, std::size_t done) {
+    done_ = done;
+    COMMENSAL_ASSIGN(graph_, graph::onnx::import_file(file_));
+    COMMENSAL_TRY(core::read_file(file_));  // into the page cache
+    if (options_.load_repeats > 0) {
+      COMMENSAL_TRY(load(report));
+    }
+    for (const std::int64_t batch : options_.repeats > 0 ? options_.batches : kNoBatches) {
+      COMMENSAL_ASSIGN(const auto inputs, checked_inputs(batch));
+      if (!inputs) {
+        report.notes.push_back(fmt::format("{} has a fixed batch, not {}", model_, batch));
+        continue;
+      }
+      for (const int threads : options_.threads) {
+        COMMENSAL_ASSIGN(LatencyRow row, latency(*inputs, threads));
+        row.batch = batch;
+        report.latency.push_back(std::move(row));
+      }
+    }
+    return {};
+  }
+
+ private:
+  static inline const std::vector<std::int64_t> kNoBatches;
+
+  void show(const std::string& what) const {
+    if (options_.progress) {
+      options_.progress(fmt::format("{} {}", model_, what), done_, options_.models.size());
+    }
+  }
+
+  Result<std::optional<Inputs>> checked_inputs(std::int64_t batch) const {
+    COMMENSAL_ASSIGN(auto inputs, write_inputs(*graph_, batch, scratch_));
+    if (inputs && options_.check) COMMENSAL_TRY(options_.check(file_, *inputs));
+    return inputs;
+  }
+
+  Result<Pair> start(const Inputs& inputs) const {
+    COMMENSAL_ASSIGN(Runner ours, options_.ours());
+    COMMENSAL_ASSIGN(Runner theirs, options_.theirs());
+    COMMENSAL_TRY(ours.feed(inputs));
+    COMMENSAL_TRY(theirs.feed(inputs));
+    return Pair{std::move(ours), std::move(theirs)};
+  }
+
+  struct Fresh {
+    std::vector<double> session_s, answer_s, bytes;
+    Loading loading() const { return {median(session_s), median(answer_s)}; }
+    Side side() const {
+      std::vector<std::optional<double>> blocks(answer_s.begin(), answer_s.end());
+      return {median(answer_s), std::move(blocks), static_cast<int>(answer_s.size()), 0, false};
+    }
+  };
+
+  Result<void> load_once(Runner runner, Fresh& into) const {
+    COMMENSAL_ASSIGN(const std::int64_t before, runner.peak_bytes());
+    COMMENSAL_ASSIGN(const Loading loading, runner.load(file_, 1));
+    COMMENSAL_TRY(runner.run(kRunsBeforePeak));
+    COMMENSAL_ASSIGN(const std::int64_t after, runner.peak_bytes());
+    into.session_s.push_back(loading.session_s);
+    into.answer_s.push_back(loading.answer_s);
+    into.bytes.push_back(static_cast<double>(after - before));
+    return {};
+  }
+
+  Result<void> load(Comparison& report) const {
+    show("load");
+    COMMENSAL_ASSIGN(const auto inputs, checked_inputs(1));
+    if (!inputs) return {};
+    Fresh ours, theirs;
+    for (int i = 0; i < options_.load_repeats; ++i) {
+      COMMENSAL_ASSIGN(Pair pair, start(*inputs));
+      COMMENSAL_TRY(load_once(std::move(pair.ours), ours));
+      COMMENSAL_TRY(load_once(std::move(pair.theirs), theirs));
+    }
+    LoadRow row{model_, ours.loading(), theirs.loading(), ratio_of(ours.side(), theirs.side())};
+    row.ours_bytes = median(ours.bytes);
+    row.theirs_bytes = median(theirs.bytes);
+    row.memory_ratio = row.ours_bytes / row.theirs_bytes;
+    report.loads.push_back(std::move(row));
+    return {};
+  }
+
+  // How many runs of the slower side fill a block.
+  static Result<int> block_runs(Pair& pair) {
+    double slower = 1e-6;
+    for (Runner* runner : {&pair.ours, &pair.theirs}) {
+      COMMENSAL_ASSIGN(const auto timings, runner->run(2));
+      slower = std::max(slower, timings.back().seconds);
+    }
+    return std::clamp(static_cast<int>(kBlockSeconds / slower), kBlockRunsMin, kBlockRunsMax);
+  }
+
+  static Result<void> add_block(Runner& runner, int runs, Blocks& blocks) {
+    std::this_thread::sleep_for(kRest);
+    COMMENSAL_ASSIGN(auto timings, runner.run(runs + 1));
+    timings.erase(timings.begin());
+    blocks.push_back(std::move(timings));
+    return {};
+  }
+
+  // `repeats` more blocks of each side.
+  Result<void> take_turns(Pair& pair, int threads, int runs, Blocks& ours, Blocks& theirs) const {
+    for (int i = 0; i < options_.repeats; ++i) {
+      // One of the processors may be slower, by what its machine does beside: both share each.
+      if (threads == 1) {
+        for (Runner* runner : {&pair.ours, &pair.theirs}) runner->keep_to_one_cpu(i);
+      }
+      const auto ours_turn = [&] { return add_block(pair.ours, runs, ours); };
+      const auto theirs_turn = [&] { return add_block(pair.theirs, runs, theirs); };
+      COMMENSAL_TRY(i % 2 == 0 ? ours_turn() : theirs_turn());
+      COMMENSAL_TRY(i % 2 == 0 ? theirs_turn() : ours_turn());
+    }
+    return {};
+  }
+
+  Result<LatencyRow> latency(const Inputs& inputs, int threads) const {
+    show(fmt::format("threads {}", threads));
+    COMMENSAL_ASSIGN(Pair pair, start(inputs));
+    COMMENSAL_TRY(pair.ours.load(file_, threads));
+    COMMENSAL_TRY(pair.theirs.load(file_, threads));
+    COMMENSAL_ASSIGN(const int runs, block_runs(pair));
+    Blocks ours, theirs;
+    LatencyRow row;
+    row.model = model_;
+    row.threads = threads;
+    do {
+      COMMENSAL_TRY(take_turns(pair, threads, runs, ours, theirs));
+      row.ours = settle(ours, threads);
+      row.theirs = settle(theirs, threads);
+      row.ratio = ratio_of(row.ours, row.theirs);
+    } while (!row.ratio.steady() && std::ssize(ours) < kRoundsMax * options_.repeats);
+    return row;
+  }
+
+  const BenchOptions& options_;
+  std::string model_;
+  core::Path file_;
+  core::Path scratch_;
+  std::size_t done_ = 0;
+  std::shared_ptr<const graph::Graph> graph_;
+};
+
+using Ratios = std::vector<Ratio>;
+
+Ratios latency_of(const Comparison& report, std::optional<int> threads = std::nullopt) {
+  Ratios ratios;
+  for (const LatencyRow& row : report.latency) {
+    if (!threads || row.threads == *threads) ratios.push_back(row.ratio);
+  }
+  return ratios;
+}
+
+void add_bar(std::vector<Row>& bars, const char* name, const char* over, double limit,
+             const Ratios& ratios, double (*together)(std::span<const double>) = geometric_mean) {
+  if (ratios.empty()) return;
+  const auto of = [&](double Ratio::*member) {
+    std::vector<double> values;
+    for (const Ratio& ratio : ratios) values.push_back(ratio.*member);
+    return together(values);
+  };
+  bars.push_back({name, of(&Ratio::value), of(&Ratio::low), of(&Ratio::high), limit, over, true});
+}
+
+double largest(std::span<const double> values) { return *std::ranges::max_element(values); }
+
+}  // namespace
+
+std::span<const std::string_view> bench_networks() { return kNetworks; }
+
+std::vector<Row> bars_of(const Comparison& report) {
+  std::vector<Row> bars;
+  if (report.peer == Peer::kOlderBuild) {
+    add_bar(bars, "latency_geomean", "all rows", 1.02, latency_of(report));
+    return bars;
+  }
+  Ratios loads, memory;
+  for (const LoadRow& row : report.loads) {
+    loads.push_back(row.ratio);
+    memory.push_back({row.memory_ratio, row.memory_ratio, row.memory_ratio});
+  }
+  add_bar(bars, "latency_geomean_1t", "rows of 1 thread, all batches", 0.85, latency_of(report, 1));
+  add_bar(bars, "latency_geomean_2t", "rows of 2 threads, all batches", 0.90,
+          latency_of(report, 2));
+  add_bar(bars, "latency_worst", "all rows", 1.10, latency_of(report), largest);
+  add_bar(bars, "load_geomean", "all models", 1.00, loads);
+  add_bar(bars, "peak_memory_geomean", "all models", 1.00, memory);
+  return bars;
+}
+
+Result<Comparison> run_bench(const BenchOptions& options) {
+  Comparison report;
+  report.peer = options.peer;
+  COMMENSAL_ASSIGN(const auto scratch, core::TemporaryFolder::make("commensal-bench"));
+  for (std::size_t i = 0; i < options.models.size(); ++i) {
+    ModelBench bench(options, options.models[i], scratch.path());
+    auto done = bench.measure(report, i);
+    if (!done) return core::in_context(options.models[i], done.error());
+  }
+  return report;
+}
+
+}  // namespace commensal::lab::bench

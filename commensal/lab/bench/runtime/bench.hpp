@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <commensal/lab/bench/report.hpp>
+#include <commensal/lab/bench/runtime/runner.hpp>
+#include <functional>
+
+/// Our runtime beside another one, in turn, on the same inputs, each in processes of its own.
+namespace commensal::lab::bench {
+
+/// The networks that the project compares itself on, as models/torchvision exports them.
+std::span<const std::string_view> bench_networks();
+
+/// Who is on the other side: it decides what the bars are.
+enum class Peer { kOtherRuntime, kOlderBuild };
+
+struct BenchOptions {
+  Peer peer = Peer::kOtherRuntime;
+  core::Path folder;                // of MODEL.onnx
+  std::vector<std::string> models;  // names without .onnx
+  std::vector<int> threads = {1, 2};
+  std::vector<std::int64_t> batches = {1, 8};
+  int repeats = 9;       // blocks of runs of each side, for latency; 0: none measured
+  int load_repeats = 5;  // fresh processes of each side, for load time and memory; 0: likewise
+  /// Start a fresh process of each side.
+  std::function<core::Result<Runner>()> ours, theirs;
+  /// Called with what is about to be measured; an error ends the bench. For sides that must agree.
+  std::function<core::Result<void>(const core::Path& model, const std::vector<InputFile>&)> check;
+  /// Called before each measurement; for progress bars.
+  std::function<void(const std::string& what, std::size_t done, std::size_t total)> progress;
+};
+
+/// Seconds of one run on a loaded model.
+struct LatencyRow {
+  std::string model;
+  int threads = 1;
+  std::int64_t batch = 1;
+  Side ours, theirs;
+  Ratio ratio;
+};
+
+/// On one thread, batch 1, medians over fresh processes; the file is in the page cache, nothing
+/// else of the model is anywhere.
+struct LoadRow {
+  std::string model;
+  Loading ours, theirs;
+  Ratio ratio;  // of answer_s
+  /// Growth of the most memory ever in RAM from before the load to after some runs.
+  double ours_bytes = 0, theirs_bytes = 0;
+  double memory_ratio = 0;
+};
+
+struct Comparison {
+  Peer peer = Peer::kOtherRuntime;
+  std::vector<LatencyRow> latency;
+  std::vector<LoadRow> loads;
+  std::vector<std::string> notes;  // what was left out, and why
+};
+
+/// The limits that the project sets itself, on ratios ours/theirs, where there are figures for
+/// them; beside each the same of the rows' quartiles. Beside an older build: that nothing became
+/// slower, within what two builds of the same source differ by.
+std::vector<Row> bars_of(const Comparison& report);
+
+/// A block is as many runs as take about a tenth of a second, at least four, and one more, which
+/// warms the caches and is left out. Blocks of the two sides take turns, each side first in every
+/// other one, with rests in between in which threads that spin after a run come to sleep. A row
+/// that is not steady after `repeats` blocks of each side gets as many again, twice at most: its
+/// spread decides, never its ratio.
+/// Errors: kNotFound (a model), those of Runner and of `check`, with the model's name.
+core::Result<Comparison> run_bench(const BenchOptions& options);
+
+}  // namespace commensal::lab::bench

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+// The bench without another runtime: what it asks, what it makes of the answers. No figure of this
+// machine is held to anything here.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <commensal/lab/bench/runtime/report.hpp>
+#include <commensal/lab/bench/runtime/serve.hpp>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+namespace commensal::lab::bench {
+namespace {
+
+using core::ErrorCode;
+using core::Result;
+using Json = nlohmann::json;
+using ::testing::HasSubstr;
+
+const core::Path kModels = core::Path(COMMENSAL_SOURCE_DIR) / "models/digits";
+
+/// Answers by a function; needs a thousand bytes more with every line.
+class FakeChannel final : public Channel {
+ public:
+  explicit FakeChannel(std::function<std::string(const Json&)> answer)
+      : answer_(std::move(answer)) {}
+  Result<std::string> ask(const std::string& line) override {
+    ++lines_;
+    return answer_(Json::parse(line));
+  }
+  void keep_to_one_cpu(int) override {}
+  Result<std::int64_t> peak_bytes() const override { return 1000 * lines_; }
+
+ private:
+  std::function<std::string(const Json&)> answer_;
+  std::int64_t lines_ = 0;
+};
+
+Runner fake(std::function<std::string(const Json&)> answer) {
+  return Runner(std::make_unique<FakeChannel>(std::move(answer)));
+}
+
+/// A runtime that takes `seconds` for everything.
+std::function<Result<Runner>()> steady(double seconds) {
+  return [seconds]() -> Result<Runner> {
+    return fake([seconds](const Json& request) -> std::string {
+      if (request.at("do") == "feed") return "{}";
+      if (request.at("do") == "load") {
+        return Json{{"session_seconds", seconds}, {"answer_seconds", 2 * seconds}}.dump();
+      }
+      const std::vector<double> all(request.at("count").get<std::size_t>(), seconds);
+      return Json{{"seconds", all}, {"cpu_seconds", all}}.dump();
+    });
+  };
+}
+
+BenchOptions options_of(std::function<Result<Runner>()> theirs) {
+  BenchOptions options;
+  options.folder = kModels;
+  options.models = {"digits"};
+  options.threads = {1, 2};
+  options.batches = {1};
+  options.repeats = 2;
+  options.load_repeats = 2;
+  options.ours = steady(0.5);
+  options.theirs = std::move(theirs);
+  return options;
+}
+
+double value_of(const std::vector<Row>& bars, const std::string& name) {
+  for (const Row& bar : bars) {
+    if (bar.name == name) return bar.value;
+  }
+  ADD_FAILURE() << "no bar " << name;
+  return 0;
+}
+
+TEST(Bench, MakesRatiosOfWhatTheSidesSay) {
+  const auto report = run_bench(options_of(steady(1.0)));
+  ASSERT_TRUE(report) << report.error().message;
+  ASSERT_EQ(report->latency.size(), 2u);
+  EXPECT_EQ(report->latency[1].threads, 2);
+  EXPECT_DOUBLE_EQ(report->latency[1].ratio.value, 0.5);
+  ASSERT_EQ(report->loads.size(), 1u);
+  EXPECT_DOUBLE_EQ(report->loads[0].theirs.answer_s, 2);
+  EXPECT_DOUBLE_EQ(report->loads[0].ours_bytes, 2000);  // two lines after the inputs
+
+  const auto bars = bars_of(*report);
+  EXPECT_EQ(bars.size(), 5u);
+  EXPECT_DOUBLE_EQ(value_of(bars, "latency_geomean_1t"), 0.5);
+  EXPECT_DOUBLE_EQ(value_of(bars, "latency_worst"), 0.5);
+  EXPECT_DOUBLE_EQ(value_of(bars, "peak_memory_geomean"), 1);
+
+  const Json json = Json::parse(to_json(report_of(*report)));
+  EXPECT_DOUBLE_EQ(json.at("results").at(0).at("ratio").at("value"), 0.5);
+  EXPECT_TRUE(json.at("bars").at(0).at("ok"));
+  EXPECT_THAT(to_text(report_of(*report)), HasSubstr("digits"));
+}
+
+TEST(Bench, HasBarsOnlyForWhatWasMeasured) {
+  BenchOptions options = options_of(steady(1.0));
+  options.load_repeats = 0;
+  options.threads = {1};
+  const auto report = run_bench(options);
+  ASSERT_TRUE(report) << report.error().message;
+  EXPECT_EQ(bars_of(*report).size(), 2u);  // one thread, worst
+}
+
+TEST(Bench, AnOlderBuildHasABarOfItsOwn) {
+  BenchOptions options = options_of(steady(0.5));
+  options.peer = Peer::kOlderBuild;
+  std::vector<std::string> checked;
+  options.check = [&](const core::Path& model, const std::vector<InputFile>& inputs) {
+    checked.push_back(model.filename().string() + " " + inputs.at(0).name);
+    return Result<void>();
+  };
+  const auto report = run_bench(options);
+  ASSERT_TRUE(report) << report.error().message;
+  const auto bars = bars_of(*report);
+  ASSERT_EQ(bars.size(), 1u);
+  EXPECT_EQ(bars[0].name, "latency_geomean");
+  EXPECT_DOUBLE_EQ(bars[0].value, 1);
+  EXPECT_DOUBLE_EQ(bars[0].low, 1);
+  EXPECT_TRUE(bars[0].ok());
+  EXPECT_EQ(checked, std::vector<std::string>(2, "digits.onnx image"));  // load, then latency
+}
+
+TEST(Bench, AnOlderBuildThatWasFasterMissesTheBar) {
+  BenchOptions options = options_of(steady(0.48));
+  options.peer = Peer::kOlderBuild;
+  const auto report = run_bench(options);
+  ASSERT_TRUE(report) << report.error().message;
+  EXPECT_FALSE(bars_of(*report).at(0).ok());
+  EXPECT_THAT(to_text(report_of(*report)), HasSubstr("MISS latency_geomean"));
+}
+
+TEST(Bench, NothingIsMeasuredOfSidesThatDoNotAgree) {
+  BenchOptions options = options_of(steady(1.0));
+  options.check = [](const core::Path&, const std::vector<InputFile>&) -> Result<void> {
+    return core::fail(ErrorCode::kDataLoss, "other bits");
+  };
+  const auto report = run_bench(options);
+  ASSERT_FALSE(report);
+  EXPECT_EQ(report.error().message, "digits: other bits");
+}
+
+TEST(Bench, AFailureNamesTheModel) {
+  const auto report = run_bench(options_of([]() -> Result<Runner> {
+    return fake([](const Json&) { return R"({"error": "out of luck"})"; });
+  }));
+  ASSERT_FALSE(report);
+  EXPECT_EQ(report.error().message, "digits: out of luck");
+}
+
+TEST(BenchProtocol, AnswersAreCheckedForWhatTheyLack) {
+  for (const char* answer : {"nonsense", "[]", "{}", R"({"seconds": [1], "cpu_seconds": [1]})",
+                             R"({"seconds": ["a", "b"], "cpu_seconds": [1, 1]})"}) {
+    Runner runner = fake([answer](const Json&) { return answer; });
+    const auto timings = runner.run(2);
+    ASSERT_FALSE(timings) << answer;
+    EXPECT_EQ(timings.error().code, ErrorCode::kInternal);
+  }
+}
+
+TEST(BenchProtocol, AProcessAnswersLineByLine) {
+  auto channel = start_process({"/bin/cat"});
+  ASSERT_TRUE(channel);
+  EXPECT_EQ(*(*channel)->ask("one"), "one");
+  EXPECT_EQ(*(*channel)->ask(std::string(100'000, 'x')), std::string(100'000, 'x'));
+  EXPECT_GT(*(*channel)->peak_bytes(), 0);
+}
+
+TEST(BenchProtocol, AProcessThatEndsIsAnError) {
+  for (const char* program : {"/bin/true", "/no/such/program"}) {
+    auto channel = start_process({program});
+    ASSERT_TRUE(channel);
+    const auto answer = (*channel)->ask("hello");
+    ASSERT_FALSE(answer);
+    EXPECT_EQ(answer.error().code, ErrorCode::kUnavailable);
+    EXPECT_THAT(answer.error().message, HasSubstr(program));
+  }
+}
+
+std::vector<Json> served(const std::string& lines) {
+  std::istringstream in(lines);
+  std::ostringstream out;
+  const core::SystemClock clock;
+  serve_runtime(in, out, clock);
+  std::vector<Json> answers;
+  std::istringstream made(out.str());
+  for (std::string line; std::getline(made, line);) answers.push_back(Json::parse(line));
+  return answers;
+}
+
+TEST(BenchWorker, LoadsAndRuns) {
+  const std::string file = ::testing::TempDir() + "/bench_input.bin";
+  ASSERT_TRUE(core::write_file_atomically(file, core::Bytes(8 * 8 * 4)));
+  const Json input = {
+      {"name", "image"}, {"dtype", "float32"}, {"shape", {1, 1, 8, 8}}, {"file", file}};
+  const Json feed = {{"do", "feed"}, {"inputs", {input}}};
+  const Json load = {{"do", "load"}, {"model", (kModels / "digits.onnx").string()}, {"threads", 1}};
+  const auto answers =
+      served(feed.dump() + '\n' + load.dump() + "\n{\"do\":\"run\",\"count\":3}\n");
+  ASSERT_EQ(answers.size(), 3u);
+  EXPECT_EQ(answers[0], Json::object());
+  EXPECT_GE(answers[1].at("answer_seconds"), answers[1].at("session_seconds"));
+  EXPECT_EQ(answers[2].at("seconds").size(), 3u);
+}
+
+TEST(BenchWorker, RefusesWhatItCannotServe) {
+  const auto answers = served(
+      "nonsense\n{}\n{\"do\":\"dance\"}\n{\"do\":\"run\",\"count\":1}\n"
+      "{\"do\":\"load\",\"model\":\"/no/such.onnx\",\"threads\":1}\n"
+      "{\"do\":\"feed\",\"inputs\":[{\"name\":\"x\"}]}\n");
+  ASSERT_EQ(answers.size(), 6u);
+  for (const Json& answer : answers) EXPECT_TRUE(answer.contains("error")) << answer;
+}
+
+}  // namespace
+}  // namespace commensal::lab::bench

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <commensal/base/core/file.hpp>
+#include <commensal/lab/bench/runtime/channel.hpp>
+#include <commensal/lab/bench/statistics.hpp>
+
+namespace commensal::lab::bench {
+
+/// An input as a file of its elements alone, little-endian.
+struct InputFile {
+  std::string name;
+  std::string dtype;  // "float32" or "int64"
+  std::vector<std::int64_t> shape;
+  std::string path;
+};
+
+struct Loading {
+  double session_s = 0;  // from the call until the session is made
+  double answer_s = 0;   // from the call until the first answer is there: some is made on demand
+};
+
+/// A runtime in another process, driven by one JSON object a line:
+///   {"do": "feed", "inputs": [{"name", "dtype", "shape", "file"}]}   -> {}
+///   {"do": "load", "model", "threads"}       -> {"session_seconds", "answer_seconds"}
+///   {"do": "run", "count"}                   -> {"seconds": [...], "cpu_seconds": [...]}
+/// Any answer may be {"error": "one line"} instead. `load` runs the model once.
+/// serve.hpp is the other end for our runtime, tests/peer/bench_worker.mjs for ONNX Runtime. Builds
+/// are compared with older ones: what is asked and answered stays as it is.
+class Runner {
+ public:
+  explicit Runner(std::unique_ptr<Channel> channel) : channel_(std::move(channel)) {}
+
+  /// Errors: kUnavailable (the process), kInternal (what it says).
+  core::Result<void> feed(const std::vector<InputFile>& inputs);
+  core::Result<Loading> load(const core::Path& model, int threads);
+  core::Result<std::vector<Timing>> run(int count);
+  core::Result<std::int64_t> peak_bytes() const { return channel_->peak_bytes(); }
+  void keep_to_one_cpu(int turn) { channel_->keep_to_one_cpu(turn); }
+
+ private:
+  std::unique_ptr<Channel> channel_;
+};
+
+}  // namespace commensal::lab::bench

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <commensal/base/core/cpu_time.hpp>
+#include <commensal/compute/graph/onnx/import.hpp>
+#include <commensal/compute/graph/session.hpp>
+#include <commensal/lab/bench/runtime/inputs.hpp>
+#include <commensal/lab/bench/runtime/serve.hpp>
+#include <istream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <ostream>
+
+namespace commensal::lab::bench {
+
+using core::ErrorCode;
+using core::fail;
+using core::Result;
+using Json = nlohmann::json;
+using tensor::Tensor;
+
+namespace {
+
+constexpr int kRunsMax = 1'000'000;
+
+double cpu_seconds() { return 1e-9 * static_cast<double>(core::process_cpu_ns()); }
+
+InputFile input_file(const Json& one) {
+  return {one.at("name"), one.at("dtype"), one.at("shape"), one.at("file")};
+}
+
+class Worker {
+ public:
+  explicit Worker(const core::Clock& clock) : clock_(clock) {}
+
+  Result<Json> answer(const Json& request) {
+    const std::string what = request.at("do");
+    if (what == "feed") return feed(request);
+    if (what == "load") return load(request);
+    if (what == "run") return run(request);
+    return fail(ErrorCode::kInvalidArgument, "no request '{}'", what);
+  }
+
+ private:
+  double seconds() const { return 1e-9 * static_cast<double>(clock_.monotonic_ns()); }
+
+  Result<Json> feed(const Json& request) {
+    given_.clear();
+    for (const Json& one : request.at("inputs")) {
+      const InputFile file = input_file(one);
+      COMMENSAL_ASSIGN(Tensor value, read_input(file));
+      given_.insert_or_assign(file.name, std::move(value));
+    }
+    return order();
+  }
+
+  // The inputs in the graph's order, once both are known.
+  Result<Json> order() {
+    inputs_.clear();
+    if (!session_) return Json::object();
+    for (const graph::ValueId id : session_->graph().inputs) {
+      const auto found = given_.find(session_->graph().name_of(id));
+      if (found == given_.end()) {
+        return fail(ErrorCode::kInvalidArgument, "no input '{}'", session_->graph().name_of(id));
+      }
+      inputs_.push_back(found->second);
+    }
+    return Json::object();
+  }
+
+  Result<Json> load(const Json& request) {
+    const double start = seconds();
+    COMMENSAL_ASSIGN(auto graph, graph::onnx::import_file(request.at("model").get<std::string>()));
+    graph::SessionOptions options;
+    options.threads = request.at("threads");
+    COMMENSAL_ASSIGN(auto session, graph::Session::create(std::move(graph), options));
+    session_ = std::move(session);
+    const double made = seconds();
+    COMMENSAL_TRY(order());
+    COMMENSAL_TRY(session_->run(inputs_));
+    return Json{{"session_seconds", made - start}, {"answer_seconds", seconds() - start}};
+  }
+
+  Result<Json> run(const Json& request) {
+    const int count = request.at("count");
+    if (!session_ || count < 1 || count > kRunsMax) {
+      return fail(ErrorCode::kInvalidArgument, "no model loaded, or {} runs", count);
+    }
+    std::vector<double> wall, cpu;
+    for (int i = 0; i < count; ++i) {
+      const double cpu_before = cpu_seconds();
+      const double before = seconds();
+      COMMENSAL_TRY(session_->run(inputs_));
+      wall.push_back(seconds() - before);
+      cpu.push_back(cpu_seconds() - cpu_before);
+    }
+    return Json{{"seconds", wall}, {"cpu_seconds", cpu}};
+  }
+
+  const core::Clock& clock_;
+  std::map<std::string, Tensor> given_;
+  std::vector<Tensor> inputs_;
+  std::optional<graph::Session> session_;
+};
+
+Json answer_to(Worker& worker, const std::string& line) {
+  try {
+    auto answer = worker.answer(Json::parse(line));
+    return answer ? *std::move(answer) : Json{{"error", answer.error().message}};
+  } catch (const Json::exception& error) {  // a request that is no JSON, or lacks something
+    return {{"error", error.what()}};
+  }
+}
+
+}  // namespace
+
+void serve_runtime(std::istream& in, std::ostream& out, const core::Clock& clock) {
+  Worker worker(clock);
+  for (std::string line; std::getline(in, line);) {
+    out << answer_to(worker, line).dump(-1, ' ', false, Json::error_handler_t::replace)
+        << std::endl;
+  }
+}
+
+}  // namespace commensal::lab::bench
