@@ -149,6 +149,10 @@ void print_hashes(const tensor::NamedTensors& outputs) {
 core::Result<void> write_outputs(const tensor::NamedTensors& outputs, const core::Path& folder) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
+  if (error) {
+    return core::fail(core::ErrorCode::kInvalidArgument, "cannot create the folder '{}': {}",
+                      folder.string(), error.message());
+  }
   for (const tensor::NamedTensor& output : outputs) {
     COMMENSAL_ASSIGN(const core::Bytes bytes, io::write_npy(output.value));
     COMMENSAL_TRY(core::write_file_atomically(folder / file_name_of(output.name), bytes));

@@ -137,6 +137,12 @@ TEST_F(Newcomer, ModelsTokensAndAccountsCanBeChangedAndEnded) {
   ask({"models", "secret", "--delete"}, alice);
   ask({"account", "delete", "alice"}, token_file_);
   EXPECT_THAT(complaint(at_gateway({"account"}, alice), status), HasSubstr("unknown token"));
+  // Another's token is not written over, nor is an account made whose token has no place.
+  EXPECT_THAT(
+      complaint(at_gateway({"account", "create", "bob", "--save", token_file_}, token_file_),
+                status),
+      HasSubstr("is there already, name another file"));
+  EXPECT_EQ(status, 1);
   // A token that could not be saved is not made: neither is the account.
   const std::string nowhere = folder_.at("none") + "/bob.token";
   complaint(at_gateway({"account", "create", "bob", "--save", nowhere}, token_file_), status);

@@ -67,9 +67,9 @@ TEST_F(HttpApi, DescribesServerAndModels) {
 
 TEST_F(HttpApi, SaysWhyNothingIsReady) {
   const std::string reason =
-      "no provider for 'alice/digits': none has ever connected to this gateway";
+      "no provider for 'alice/digits': none is connected to this gateway";
   EXPECT_EQ(anyone_.ready().error().message,
-            "no provider for 'any model': none has ever connected to this gateway");
+            "no provider for 'any model': none is connected to this gateway");
   EXPECT_EQ(anyone_.get_json("/v2/models/alice/digits/ready").error().code,
             ErrorCode::kUnavailable);
   const auto answer = alice_.infer("alice/digits", 0, picture(0));

@@ -26,10 +26,16 @@ void print_account(const client::AccountInfo& account) {
   fmt::print("{:<32} {}\n", account.name, account.role);
 }
 
-/// A token cannot be shown again: that it can be saved is made sure before there is one.
-Result<void> check_save(const AccountArguments& options) {
-  if (options.save.empty() || std::filesystem::exists(options.save)) return {};
-  return core::write_file_atomically(options.save, {}, 0600);
+/// A token cannot be shown again: that it can be saved, over no other one, is made sure before
+/// there is one.
+Result<void> check_save(const AccountArguments& options, bool replaces) {
+  if (options.save.empty()) return {};
+  std::error_code error;
+  const auto bytes = std::filesystem::file_size(options.save, error);
+  if (error) return core::write_file_atomically(options.save, {}, 0600);
+  if (replaces || bytes == 0) return {};  // empty: of a try that failed
+  return core::fail(core::ErrorCode::kAlreadyExists, "'{}' is there already, name another file",
+                    options.save);
 }
 
 /// Saves a new token or, where no file was named or writing fails nevertheless, prints it.
@@ -56,7 +62,7 @@ Result<int> create(const AccountArguments& options, client::Client& client) {
   if (options.name.empty()) {
     return core::fail(core::ErrorCode::kInvalidArgument, "expected: account create NAME");
   }
-  COMMENSAL_TRY(check_save(options));
+  COMMENSAL_TRY(check_save(options, false));
   COMMENSAL_ASSIGN(
       const client::AccountInfo account,
       client.create_account(options.name, options.is_operator ? "operator" : "consumer"));
@@ -64,7 +70,7 @@ Result<int> create(const AccountArguments& options, client::Client& client) {
 }
 
 Result<int> rotate(const AccountArguments& options, client::Client& client) {
-  COMMENSAL_TRY(check_save(options));
+  COMMENSAL_TRY(check_save(options, true));
   COMMENSAL_ASSIGN(const client::AccountInfo account, client.renew_token(options.name));
   return give_token(options, account);
 }

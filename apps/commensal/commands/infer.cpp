@@ -40,7 +40,16 @@ Result<client::Answer> ask(const InferArguments& options) {
   return client.infer(name, options.version, inputs);
 }
 
+/// Whether what is asked for can be used: before it costs anything.
+Result<void> check_uses(const InferArguments& options) {
+  if (!options.reading.labels_file.empty()) {
+    COMMENSAL_TRY(core::read_file(options.reading.labels_file));
+  }
+  return options.output_dir.empty() ? Result<void>{} : write_outputs({}, options.output_dir);
+}
+
 Result<int> infer(InferArguments& options) {
+  COMMENSAL_TRY(check_uses(options));
   COMMENSAL_ASSIGN(const client::Answer answer, ask(options));
   COMMENSAL_TRY(load_labels(options.reading, answer.outputs));
   if (!options.output_dir.empty()) {

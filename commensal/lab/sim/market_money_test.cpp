@@ -68,6 +68,21 @@ TEST_F(MoneyTrip, WhoHasNoMoneyNoStakeOrNoEscrowIsToldSo) {
   EXPECT_EQ(live.why_not_ready(&*model), refused.error().message);
 }
 
+TEST_F(MoneyTrip, AProviderThatWantsPayDoesNotWorkForNothing) {
+  auto market = open(18, 0.3, [](Terms& terms) {
+    terms.gateway.face_value = terms.gateway.price = terms.gateway.stake_min = Amount();
+    terms.provider.stake = Amount();
+    terms.provider.pay_min = Amount(5);
+  });
+  ASSERT_TRUE(market->push("digits", digits()));
+  market->add_provider("wants pay");
+  const auto refused = market->infer("digits", picture(0), 1'000);
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find("the gateway pays nothing, expected at least 5"),
+            std::string::npos)
+      << refused.error().message;
+}
+
 TEST_F(MoneyTrip, AProviderHasOnlyItsOwnAffairsBooked) {
   constexpr rpc::GatewayPort::LinkId kFirst = 1;
   auto market = open(18, 1);

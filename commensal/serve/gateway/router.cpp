@@ -34,7 +34,7 @@ core::Result<std::size_t> choose(std::span<const Candidate> candidates, std::str
   if (best != nullptr) return static_cast<std::size_t>(best - candidates.data());
   if (candidates.empty()) {
     return core::fail(core::ErrorCode::kUnavailable,
-                      "no provider for '{}': none has ever connected to this gateway", model);
+                      "no provider for '{}': none is connected to this gateway", model);
   }
   return core::fail(core::ErrorCode::kUnavailable, "no provider for '{}': {}", model,
                     reasons(candidates));

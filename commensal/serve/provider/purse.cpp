@@ -86,8 +86,12 @@ void Purse::resume() { claim(); }
 
 Result<void> Purse::accept(const protocol::Job& job) const {
   if (!beacon_) {
-    if (job.beacons.empty()) return {};
-    return fail(ErrorCode::kFailedPrecondition, "the job's beacon is unknown here");
+    if (!job.beacons.empty()) {
+      return fail(ErrorCode::kFailedPrecondition, "the job's beacon is unknown here");
+    }
+    if (config_.pay_min == protocol::Amount()) return {};
+    return fail(ErrorCode::kFailedPrecondition, "the gateway pays nothing, expected at least {}",
+                to_text(config_.pay_min));
   }
   if (job.beacons.size() != 1 || job.beacons[0] != beacon_->id()) {
     return fail(ErrorCode::kFailedPrecondition, "the job has not the beacon that we agreed on");
