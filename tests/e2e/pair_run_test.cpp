@@ -37,8 +37,12 @@ TEST(PairRun, MeasuresHostAndGuestByEveryRule) {
     EXPECT_EQ(slice->points.size(), 8U);
     const bool is_off = one.law == Law::kNone || one.law == Law::kTgs || one.law == Law::kGovernor;
     // The first seconds of TGS and of ours are the host's alone.
-    if (is_off) EXPECT_EQ(slice->images_per_s, 0) << one.name;
-    if (one.law == Law::kFull) EXPECT_GT(slice->images_per_s, 0) << one.name;
+    if (is_off) {
+      EXPECT_EQ(slice->images_per_s, 0) << one.name;
+    }
+    if (one.law == Law::kFull) {
+      EXPECT_GT(slice->images_per_s, 0) << one.name;
+    }
     EXPECT_EQ(slice->p99_ms, 0);
   }
 }

@@ -198,7 +198,11 @@ core::Result<gateway::InferResponse> Market::infer(const std::string& model,
                                                    std::int64_t patience_ms) {
   auto answer = std::make_shared<std::optional<core::Result<gateway::InferResponse>>>();
   gateway_->infer(
-      {.account = kConsumer, .model = "consumer/" + model, .version = 0, .inputs = inputs},
+      {.account = kConsumer,
+       .model = "consumer/" + model,
+       .version = 0,
+       .inputs = inputs,
+       .outputs = {}},
       [answer](core::Result<gateway::InferResponse> response) {
         answer->emplace(std::move(response));
       });
