@@ -62,9 +62,9 @@ TEST(BenchPeer, OtherBitsAreAnError) {
                                               "exec " COMMENSAL_PROGRAM " \"$@\"\n"),
                                folder);
   EXPECT_EQ(ran.status, 1);
-  EXPECT_EQ(ran.output, "");
-  EXPECT_THAT(ran.errors, HasSubstr("digits: the builds' outputs differ: ours "));
-  EXPECT_THAT(ran.errors, HasSubstr("theirs beef  logits"));
+  EXPECT_EQ(ran.errors, "");  // with --json an error is JSON, too
+  EXPECT_THAT(ran.output, HasSubstr("digits: the builds' outputs differ: ours "));
+  EXPECT_THAT(ran.output, HasSubstr("theirs beef  logits"));
 }
 
 TEST(BenchPeer, WhatIsNoBuildOfOursIsRefusedInOneLine) {
@@ -72,8 +72,8 @@ TEST(BenchPeer, WhatIsNoBuildOfOursIsRefusedInOneLine) {
   const auto refused = [&](const std::string& peer, const std::string& why) {
     const Ran ran = bench_beside(peer, folder);
     EXPECT_EQ(ran.status, 1) << peer;
-    EXPECT_THAT(ran.errors, HasSubstr(why));
-    EXPECT_EQ(std::ranges::count(ran.errors, '\n'), 1) << ran.errors;
+    EXPECT_THAT(ran.output, HasSubstr(why));
+    EXPECT_EQ(std::ranges::count(ran.output, '\n'), 1) << ran.output;
   };
   refused(folder.at("none"), "no program '");
   refused(std::string(COMMENSAL_SOURCE_DIR) + "/README.md", "no program '");
