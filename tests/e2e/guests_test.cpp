@@ -118,7 +118,7 @@ class Guests : public testing::Test {
   }
   static bool has_guests(std::size_t count) {
     const Json now = status();
-    return now.is_object() && now["guests"].size() == count;
+    return now.contains("guests") && now["guests"].size() == count;  // else it is an error
   }
   static std::string metrics(int port) {
     probe::Endpoint endpoint;
