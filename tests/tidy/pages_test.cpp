@@ -14,12 +14,6 @@ namespace {
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-std::string report(const std::vector<Finding>& findings) {
-  std::string text;
-  for (const Finding& finding : findings) text += to_string(finding) + "\n";
-  return text;
-}
-
 TEST(Pages, LinkToWhatIsThere) {
   const std::filesystem::path root = COMMENSAL_SOURCE_DIR;
   std::vector<std::filesystem::path> paths = {root / "README.md", root / "CONTRIBUTING.md"};

@@ -79,6 +79,12 @@ std::string to_string(const Finding& finding) {
   return finding.path + ":" + std::to_string(finding.line) + ": " + finding.what;
 }
 
+std::string report(const std::vector<Finding>& findings) {
+  std::string text;
+  for (const Finding& finding : findings) text += to_string(finding) + "\n";
+  return text;
+}
+
 std::string code_of(std::string_view text) { return Blanker(text).run(); }
 
 std::string without_directives(std::string_view code) {

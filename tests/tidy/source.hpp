@@ -17,6 +17,8 @@ struct Finding {
 };
 
 std::string to_string(const Finding& finding);
+/// All of them, a line each.
+std::string report(const std::vector<Finding>& findings);
 
 /// One file. `path` is relative to the repository's root and decides which rules hold.
 struct Source {

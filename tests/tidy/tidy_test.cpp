@@ -29,12 +29,6 @@ Source read(const std::filesystem::path& root, const std::filesystem::path& path
           std::string(std::istreambuf_iterator<char>(file), {})};
 }
 
-std::string report(const std::vector<Finding>& findings) {
-  std::string text;
-  for (const Finding& finding : findings) text += to_string(finding) + "\n";
-  return text;
-}
-
 class TreeTest : public testing::Test {
  protected:
   void SetUp() override {
