@@ -33,7 +33,7 @@ struct Trial {
 
 /// What a defence is part of today.
 enum class Place : std::uint8_t {
-  kDaemons,  // gateway and provider as they run
+  kDaemons,  // the code of their parties, the gateway played by hand
   kLedger,   // the rules of the ledger
   kRooms,    // a part of its own, tested, that no daemon calls yet
 };
