@@ -59,13 +59,13 @@ void free_output(::onnx::ModelProto& model) {
   for (auto& dim : *type->mutable_shape()->mutable_dim()) dim.clear_dim_value();
 }
 
-Tensor input() { return Tensor::of<float>({2, 3}, std::vector<float>{-1, 2, -3, 4, -5, 6}); }
+Tensor six_values() { return Tensor::of<float>({2, 3}, std::vector<float>{-1, 2, -3, 4, -5, 6}); }
 
 core::Result<std::vector<Tensor>> run(const ::onnx::ModelProto& model,
                                       SessionOptions options = {}) {
   COMMENSAL_ASSIGN(const auto graph, import_model(model));
   COMMENSAL_ASSIGN(auto session, Session::create(graph, options));
-  return session.run(std::vector{input()});
+  return session.run(std::vector{six_values()});
 }
 
 ::onnx::ModelProto branch_model(bool condition) {
@@ -152,7 +152,7 @@ TEST(Values, ALoopWithoutEndIsStopped) {
     bool pace(std::int64_t) override { return left-- > 0; }
   } pacer;
   auto session = *Session::create(*import_model(loop_model(0, "")), {});
-  const auto made = session.run(std::vector{input()}, nullptr, &pacer);
+  const auto made = session.run(std::vector{six_values()}, nullptr, &pacer);
   ASSERT_FALSE(made);
   EXPECT_EQ(made.error().code, core::ErrorCode::kUnavailable);
   EXPECT_THAT(made.error().message, HasSubstr("in body: "));

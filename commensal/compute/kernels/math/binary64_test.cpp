@@ -52,7 +52,7 @@ const Case kCases[] = {
     {"atanh", atanh, std::atanh, 1.4},
 };
 
-class Binary64Functions : public testing::TestWithParam<Case> {};
+class Binary64Functions : public ::testing::TestWithParam<Case> {};
 
 // Bit patterns spread over all doubles, and numbers where the functions do something.
 TEST_P(Binary64Functions, StayWithinTheStatedErrorOnASample) {
@@ -76,7 +76,7 @@ TEST_P(Binary64Functions, StayWithinTheStatedErrorOnASample) {
   EXPECT_LE(worst, GetParam().ulp_max) << "at " << at;
   RecordProperty("ulp", std::to_string(worst));
 }
-INSTANTIATE_TEST_SUITE_P(All, Binary64Functions, testing::ValuesIn(kCases));
+INSTANTIATE_TEST_SUITE_P(All, Binary64Functions, ::testing::ValuesIn(kCases));
 
 TEST(Binary64Angles, SurviveTheWorstArgumentsOfTheirReduction) {
   if (!kHasTruth) GTEST_SKIP() << "no longer type to compare with";

@@ -30,7 +30,7 @@ std::vector<std::uint32_t> bits_of(std::span<const float> values) {
   return made;
 }
 
-Tensor run(const Sample& sample, std::size_t output = 0) {
+Tensor run_ref(const Sample& sample, std::size_t output = 0) {
   SampleCall made(sample);
   const auto inferred = made.infer();
   EXPECT_TRUE(inferred.has_value()) << inferred.error().message;
@@ -38,7 +38,7 @@ Tensor run(const Sample& sample, std::size_t output = 0) {
 }
 
 void expect_values(const Sample& sample, const Shape& shape, const Values& expected) {
-  const Tensor output = run(sample);
+  const Tensor output = run_ref(sample);
   EXPECT_EQ(output.shape(), shape) << output.shape().text();
   EXPECT_EQ(bits_of(output.data<float>()), bits_of(expected)) << sample.name;
 }
@@ -101,7 +101,7 @@ TEST(RefConv, WinogradIsCloseToTheDirectSum) {
     for (int i = 0; i < x.elements(); ++i) in.push_back(core::counter_symmetric_f32(1, 0, i));
     for (int i = 0; i < w.elements(); ++i) weights.push_back(core::counter_symmetric_f32(1, 1, i));
     const Sample sample{"Conv", 11, {f32(x, in), f32(w, weights)}, with("pads", List{1, 1, 1, 1})};
-    const Tensor output = run(sample);
+    const Tensor output = run_ref(sample);
     for (std::int64_t i = 0; i < output.elements(); ++i) {
       const double truth = direct(sample, i / side / side, i / side % side, i % side);
       EXPECT_NEAR(output.data<float>()[static_cast<std::size_t>(i)], truth, 4e-5) << side;
@@ -121,7 +121,7 @@ TEST(RefGemm, AppliesAlphaThenBeta) {
 TEST(RefMatMul, WrapsIntegers) {
   const std::int32_t big = std::numeric_limits<std::int32_t>::max();
   const Tensor one = Tensor::of<std::int32_t>({1, 2}, std::array{big, 1});
-  const Tensor output = run({"MatMul", 13, {one, one.reshaped({2, 1})}});
+  const Tensor output = run_ref({"MatMul", 13, {one, one.reshaped({2, 1})}});
   EXPECT_EQ(output.data<std::int32_t>()[0], 2);
 }
 
@@ -136,7 +136,7 @@ TEST(RefPool, PropagatesNanAndOrdersZeros) {
                       }(),
                       2};
   expect_values(sample, {1, 1, 3}, {kNan, -1, 0.0f});
-  const Tensor indices = run(sample, 1);
+  const Tensor indices = run_ref(sample, 1);
   EXPECT_EQ(indices.data<std::int64_t>()[0], 1);
   EXPECT_EQ(indices.data<std::int64_t>()[1], 3);
   EXPECT_EQ(indices.data<std::int64_t>()[2], 5);
@@ -161,7 +161,7 @@ TEST(RefSum, AddsInThirtyTwoLanesThenATree) {
   // Here they meet in the tree only, where 1s that were added to them are lost.
   values[32] = 1;
   values[1] = -1e8f;
-  EXPECT_NE(run({"ReduceSum", 11, {f32({33}, values)}}).data<float>()[0], 31);
+  EXPECT_NE(run_ref({"ReduceSum", 11, {f32({33}, values)}}).data<float>()[0], 31);
 }
 
 TEST(RefSoftmax, FlattensBeforeOpset13) {
@@ -184,7 +184,7 @@ TEST(RefIntegers, DivideByZeroAndOverflow) {
   const std::int32_t low = std::numeric_limits<std::int32_t>::min();
   const Tensor x = Tensor::of<std::int32_t>({4}, std::array{7, low, -7, -7});
   const Tensor y = Tensor::of<std::int32_t>({4}, std::array{0, -1, 2, 0});
-  const Tensor quotient = run({"Div", 14, {x, y}}), rest = run({"Mod", 13, {x, y}});
+  const Tensor quotient = run_ref({"Div", 14, {x, y}}), rest = run_ref({"Mod", 13, {x, y}});
   const std::int32_t quotients[] = {0, low, -3, 0}, rests[] = {0, 0, 1, 0};
   for (std::size_t i = 0; i < 4; ++i) {
     EXPECT_EQ(quotient.data<std::int32_t>()[i], quotients[i]);
