@@ -78,7 +78,8 @@ function(commensal_unity target)
   target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
 endfunction()
 
-# commensal_unity_all(FOLDER): every library that is made in FOLDER or in folders that it adds.
+# commensal_unity_all(FOLDER): every library and program that is made in FOLDER or in
+# folders that it adds.
 function(commensal_unity_all folder)
   if(NOT COMMENSAL_UNITY)
     return()
@@ -86,7 +87,7 @@ function(commensal_unity_all folder)
   get_property(targets DIRECTORY "${folder}" PROPERTY BUILDSYSTEM_TARGETS)
   foreach(target IN LISTS targets)
     get_target_property(type ${target} TYPE)
-    if(type MATCHES "^(STATIC|OBJECT)_LIBRARY$" AND NOT target MATCHES "_testing$")
+    if(type MATCHES "^((STATIC|OBJECT)_LIBRARY|EXECUTABLE)$")
       commensal_unity(${target})
     endif()
   endforeach()
