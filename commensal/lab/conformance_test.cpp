@@ -67,7 +67,7 @@ INSTANTIATE_TEST_SUITE_P(Conformance, ConformanceSuite,
                          ::testing::Values(graph::Backend::kRef, graph::Backend::kCpu));
 
 TEST_F(ConformanceSuite, AFolderMayBeOneCase) {
-  const auto report = run_conformance(suite_ / "node" / "test_relu", {});
+  const auto report = run_conformance(suite_ / "node" / "test_relu", ConformanceOptions());
   ASSERT_TRUE(report) << report.error().message;
   ASSERT_EQ(report->total, 1);
   EXPECT_EQ(report->cases[0].name, "test_relu");
@@ -81,7 +81,7 @@ TEST_F(ConformanceSuite, AWrongAnswerIsSeen) {
   const core::Path data = copy / "test_data_set_0";
   std::filesystem::remove(data / "output_0.pb");
   std::filesystem::copy_file(data / "input_0.pb", data / "output_0.pb");
-  const auto report = run_conformance(copy, {});
+  const auto report = run_conformance(copy, ConformanceOptions());
   ASSERT_TRUE(report) << report.error().message;
   EXPECT_EQ(report->mismatched, 1);
   EXPECT_THAT(report->cases[0].detail, HasSubstr("elements differ"));
@@ -90,10 +90,10 @@ TEST_F(ConformanceSuite, AWrongAnswerIsSeen) {
 }
 
 TEST(ConformanceFolders, WithoutCasesAreRefused) {
-  const auto missing = run_conformance("no/such/folder", {});
+  const auto missing = run_conformance("no/such/folder", ConformanceOptions());
   ASSERT_FALSE(missing);
   EXPECT_EQ(missing.error().code, ErrorCode::kNotFound);
-  const auto empty = run_conformance(testing::source("models/digits"), {});
+  const auto empty = run_conformance(testing::source("models/digits"), ConformanceOptions());
   ASSERT_FALSE(empty);
   EXPECT_THAT(empty.error().message, HasSubstr("no ONNX backend test"));
 }
