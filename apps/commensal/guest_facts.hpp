@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <commensal/collocation/guest/seat.hpp>
+#include <commensal/collocation/guest/guest_client.hpp>
 #include <commensal/serve/provider/provider.hpp>
 #include <deque>
 #include <optional>

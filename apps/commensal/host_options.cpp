@@ -86,9 +86,9 @@ std::string host_line(const guest::View& now) {
                      why);
 }
 
-Result<std::string> choose_host(const std::string& spec, const probe::World& world) {
+Result<std::string> choose_host(const std::string& spec, const probe::Dependencies& deps) {
   if (spec != "auto") return spec;
-  const probe::Discovery made = probe::discover(world);
+  const probe::Discovery made = probe::discover(deps);
   for (const std::string& hint : made.hints) fmt::print(stderr, "{}\n", hint);
   for (const probe::Found& one : made.found) fmt::print(stderr, "{}: {}\n", one.spec, one.reason);
   if (made.found.empty()) {
@@ -121,7 +121,7 @@ Result<std::unique_ptr<HostKeeping>> HostOptions::start(const std::string& name,
   if (spec.empty()) return nullptr;
   std::unique_ptr<HostKeeping> made(new HostKeeping);
   const core::Clock& clock = made->clock_;
-  guest::SeatOptions options{
+  guest::GuestClientOptions options{
       .folder = runtime_folder(),
       .host = spec,
       .guest = {::getpid(), name.substr(0, limits::kGuestNameBytesMax), weight, threads},
@@ -133,17 +133,17 @@ Result<std::unique_ptr<HostKeeping>> HostOptions::start(const std::string& name,
   if (lock) {  // what is wrong with the host is said at once
     COMMENSAL_ASSIGN(options.host, choose_host(spec, {clock}));
   }
-  const probe::World world{clock};
-  const auto choose = [world](const std::string& one) { return choose_host(one, world); };
-  const auto open = [world](const std::string& one) -> Result<std::unique_ptr<probe::Probe>> {
-    COMMENSAL_ASSIGN(auto probe, probe::open(one, world));
+  const probe::Dependencies deps{clock};
+  const auto choose = [deps](const std::string& one) { return choose_host(one, deps); };
+  const auto open = [deps](const std::string& one) -> Result<std::unique_ptr<probe::Probe>> {
+    COMMENSAL_ASSIGN(auto probe, probe::open(one, deps));
     const probe::Device device = probe->traits().device;
     return probe::with_monitor(std::move(probe), probe::monitor_of(device));
   };
   // The governor must act at once whatever the machine is doing, so its threads come first.
-  made->seat_ = std::make_unique<guest::Seat>(
-      guest::Seat::World{clock, made->rng_, made->pacer_, choose, open}, std::move(options),
-      std::move(lock));
+  made->client_ = std::make_unique<guest::GuestClient>(
+      guest::GuestClient::Dependencies{clock, made->rng_, made->pacer_, choose, open},
+      std::move(options), std::move(lock));
   step_back();
   return made;
 }
@@ -156,7 +156,7 @@ std::unique_ptr<provider::EngineFactory> HostKeeping::engines(graph::SessionOpti
 std::string HostKeeping::why_paused() {
   const double now_s = static_cast<double>(clock_.monotonic_ns()) * 1e-9;
   std::optional<governor::Status> status;  // where the governor is in this process
-  if (const auto view = seat_->view().view) status = view->governor;
+  if (const auto view = client_->view().view) status = view->governor;
   return standstill_.why(pacer_.level(), status, now_s);
 }
 
@@ -164,16 +164,17 @@ void HostKeeping::release() { pacer_.stop(); }
 
 void HostKeeping::show(double every_s) {
   const double now_s = static_cast<double>(clock_.monotonic_ns()) * 1e-9;
-  const guest::SeatView seat = seat_->view();
-  const bool is_stopped = !seat.has_joined || (seat.view && is_off(seat.view->governor.phase));
+  const guest::GuestClientView client = client_->view();
+  const bool is_stopped =
+      !client.has_joined || (client.view && is_off(client.view->governor.phase));
   if (is_stopped == was_stopped_ && now_s - shown_s_ < every_s) return;
   was_stopped_ = is_stopped;
   shown_s_ = now_s;
-  if (seat.view) {
-    say(host_line(*seat.view));
-  } else if (seat.has_joined) {
+  if (client.view) {
+    say(host_line(*client.view));
+  } else if (client.has_joined) {
     say(fmt::format("guest at {:.1f} % of full speed, by the machine's governor",
-                    100 * seat.level));
+                    100 * client.level));
   } else {
     say("guest stands still: it hears from no governor");
   }

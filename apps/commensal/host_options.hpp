@@ -3,8 +3,8 @@
 
 #include <CLI/CLI.hpp>
 #include <commensal/base/core/clock.hpp>
+#include <commensal/collocation/guest/guest_client.hpp>
 #include <commensal/collocation/guest/keeper.hpp>
-#include <commensal/collocation/guest/seat.hpp>
 #include <commensal/serve/provider/engine.hpp>
 #include <memory>
 #include <optional>
@@ -14,7 +14,7 @@ namespace commensal::apps {
 
 /// What a spec stands for: itself, or for "auto" the first host that is found on this machine;
 /// standard error tells what else is there. Error: kNotFound.
-core::Result<std::string> choose_host(const std::string& spec, const probe::World& world);
+core::Result<std::string> choose_host(const std::string& spec, const probe::Dependencies& deps);
 
 /// What the log says of the host now; what is not known is named so.
 std::string host_line(const guest::View& now);
@@ -26,7 +26,7 @@ class HostKeeping {
   /// Those that speak to the gateway keep their rank, or a busy machine would cut the link.
   std::unique_ptr<provider::EngineFactory> engines(graph::SessionOptions options);
   /// What the machine's governor and its operator are told of this guest.
-  void tell(const guest::Report& report) { seat_->tell(report); }
+  void tell(const guest::Report& report) { client_->tell(report); }
   /// One line whenever the guest starts, stops or is stopped; else every `every_s`.
   void show(double every_s);
   /// Why the guest stands still, for daemon::ProviderDaemonConfig::why_paused. One thread.
@@ -42,7 +42,7 @@ class HostKeeping {
   core::SystemRng rng_;
   guest::DutyPacer pacer_;
   guest::Standstill standstill_;
-  std::unique_ptr<guest::Seat> seat_;  // last: its threads see all of the above
+  std::unique_ptr<guest::GuestClient> client_;  // last: its threads see all of the above
   bool was_stopped_ = true;
   double shown_s_ = 0;
 };

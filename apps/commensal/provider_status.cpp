@@ -4,7 +4,7 @@
 
 #include <apps/commensal/provider_status.hpp>
 #include <apps/commensal/service.hpp>
-#include <commensal/collocation/guest/seat.hpp>
+#include <commensal/collocation/guest/guest_client.hpp>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 

@@ -114,7 +114,7 @@ class Host {
   guest::DutyPacer& pacer() { return pacer_; }
   void keep() {
     keeper_ = std::make_unique<guest::KeeperThreads>(
-        guest::Keeper::World{clock_, rng_, *probe_, pacer_}, kRules);
+        guest::Keeper::Dependencies{clock_, rng_, *probe_, pacer_}, kRules);
     is_kept_ = true;
   }
   /// The guests are let go: what they have at hand fails, and nobody waits for it.

@@ -39,7 +39,7 @@ void run_bodies(core::ByteView bytes) {
   };
   ledger::Config config;
   config.operator_address = address(1);
-  send(address(1), ledger::Found{config});
+  send(address(1), ledger::Genesis{config});
   for (std::uint8_t i = 1; i < 4; ++i) {
     send(address(1), ledger::Deposit{address(i), ledger::Amount(1000), core::Digest{i}});
   }
@@ -55,8 +55,8 @@ void run_bodies(core::ByteView bytes) {
   core::check(ledger::check_all(ledger.state()).has_value(), "an invariant is broken");
 }
 
-constexpr void (*kReaders[])(core::ByteView) = {
-    read_noun<ledger::Transaction>, read_noun<ledger::Entry>, read_head, run_bodies};
+constexpr void (*kReaders[])(core::ByteView) = {read_noun<ledger::Transaction>,
+                                                read_noun<ledger::Entry>, read_head, run_bodies};
 
 }  // namespace
 

@@ -71,9 +71,9 @@ void print_line(const probe::Sample& sample, double at_s,
 
 Result<int> run(const ProbeArguments& options) {
   const core::SystemClock clock;
-  const probe::World world{clock};
-  COMMENSAL_ASSIGN(const std::string spec, choose_host(options.spec, world));
-  COMMENSAL_ASSIGN(const auto host, probe::open(spec, world));
+  const probe::Dependencies deps{clock};
+  COMMENSAL_ASSIGN(const std::string spec, choose_host(options.spec, deps));
+  COMMENSAL_ASSIGN(const auto host, probe::open(spec, deps));
   const probe::Traits& traits = host->traits();
   probe::Meter meter(traits, std::max(options.every, traits.resolution_s));
   Json json = json_of(spec, traits);

@@ -19,14 +19,14 @@ namespace {
 using core::ErrorCode;
 using core::fail;
 using core::Result;
-using gateway::DeskTerms;
+using gateway::AuditTerms;
 using gateway::RiskFacts;
 using Json = nlohmann::ordered_json;
 
 /// What is known, and where a gateway was asked, by what terms it audits and how often.
 struct Known {
   RiskFacts facts;
-  DeskTerms terms{.floor = risk::Policy().audit_floor, .loss = 0, .redo_cost = 0, .audit_cost = 0};
+  AuditTerms terms{.floor = risk::Policy().audit_floor, .loss = 0, .redo_cost = 0, .audit_cost = 0};
   std::optional<double> audited = {};
 };
 

@@ -124,13 +124,13 @@ Result<int> chain(const LocalChain& options) {
   core::Store& client = stores.client_folder ? stores.client_folder->store() : stores.client;
   core::Store& provider =
       stores.provider_folder ? stores.provider_folder->store() : stores.provider;
-  COMMENSAL_ASSIGN(const auto world,
+  COMMENSAL_ASSIGN(const auto deps,
                    serial::ChainWorld::open({client, provider, clock, rng}, std::move(wanted)));
   Progress progress("chain");
   const std::int64_t begun_ns = clock.monotonic_ns();
   std::size_t written = 0;
   Result<void> papers;
-  COMMENSAL_ASSIGN(const auto report, world->run([&](const serial::ChainReport& so_far) {
+  COMMENSAL_ASSIGN(const auto report, deps->run([&](const serial::ChainReport& so_far) {
     progress.show(so_far.steps, options.job.steps);
     for (; papers && !options.folder.empty() && written < so_far.caught.size(); ++written) {
       papers = serial::write_papers(so_far.caught[written], papers_folder(options));
@@ -149,7 +149,7 @@ Result<int> chain(const LocalChain& options) {
   const double seconds = static_cast<double>(clock.monotonic_ns() - begun_ns) * 1e-9;
   if (!options.job.output_dir.empty()) {
     COMMENSAL_TRY(
-        write_outputs(receipt::name_tensors(*graph, graph->outputs, world->client().outputs()),
+        write_outputs(receipt::name_tensors(*graph, graph->outputs, deps->client().outputs()),
                       options.job.output_dir));
   }
   if (options.job.json) {

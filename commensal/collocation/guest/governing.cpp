@@ -15,23 +15,23 @@ double confidence_of(double standard_errors) {
 
 }  // namespace
 
-core::Result<std::unique_ptr<Governing>> Governing::begin(const World& world,
+core::Result<std::unique_ptr<Governing>> Governing::begin(const Dependencies& deps,
                                                           const Options& options,
                                                           std::unique_ptr<probe::Probe> probe) {
-  COMMENSAL_ASSIGN(Desk desk,
-                   Desk::open(options.socket, options.host, options.own, options.processors));
+  COMMENSAL_ASSIGN(GovernorServer server, GovernorServer::open(options.socket, options.host,
+                                                               options.own, options.processors));
   return std::unique_ptr<Governing>(
-      new Governing(world, options, std::move(probe), std::move(desk)));
+      new Governing(deps, options, std::move(probe), std::move(server)));
 }
 
-Governing::Governing(const World& world, const Options& options,
-                     std::unique_ptr<probe::Probe> probe, Desk desk)
-    : world_(world),
+Governing::Governing(const Dependencies& deps, const Options& options,
+                     std::unique_ptr<probe::Probe> probe, GovernorServer server)
+    : deps_(deps),
       options_(options),
       probe_(std::move(probe)),
-      desk_(std::move(desk)),
-      capacity_(desk_.capacity()),
-      meter_(world.clock, "/proc/self/no-processes", "/sys"),  // only energy is asked for
+      server_(std::move(server)),
+      capacity_(server_.capacity()),
+      meter_(deps.clock, "/proc/self/no-processes", "/sys"),  // only energy is asked for
       energy_read_s_(now_s()) {
   (void)meter_.read();
   begin_anew();
@@ -39,7 +39,7 @@ Governing::Governing(const World& world, const Options& options,
 
 Governing::~Governing() = default;
 
-double Governing::now_s() const { return static_cast<double>(world_.clock.monotonic_ns()) * 1e-9; }
+double Governing::now_s() const { return static_cast<double>(deps_.clock.monotonic_ns()) * 1e-9; }
 
 void Governing::begin_anew() {
   if (looking_.joinable()) {
@@ -48,8 +48,8 @@ void Governing::begin_anew() {
   }
   {
     const std::lock_guard lock(mutex_);
-    keeper_ = std::make_unique<Keeper>(Keeper::World{world_.clock, world_.rng, *probe_, total_},
-                                       governor::Rules{});
+    keeper_ = std::make_unique<Keeper>(
+        Keeper::Dependencies{deps_.clock, deps_.rng, *probe_, total_}, governor::Rules{});
   }
   looking_ = std::jthread([this](const std::stop_token& stop) {
     repeat(stop, keeper_->look_every_s(), [this] { keeper_->look(); });
@@ -57,16 +57,16 @@ void Governing::begin_anew() {
 }
 
 double Governing::step(int wait_ms, const Report& own) {
-  if (capacity_ < desk_.capacity()) {  // the guests stand still since the step before
-    capacity_ = desk_.capacity();
+  if (capacity_ < server_.capacity()) {  // the guests stand still since the step before
+    capacity_ = server_.capacity();
     begin_anew();
   }
-  desk_.listen(wait_ms, now_s(), [this] { return status(); });
+  server_.listen(wait_ms, now_s(), [this] { return status(); });
   keeper_->act();
   read_energy(kEnergyEveryS);
   // More can run than what the governor knows the cost of: all of that it learns anew.
-  if (capacity_ < desk_.capacity()) total_.set_level(0);
-  return desk_.share(now_s(), total_.level(), own);
+  if (capacity_ < server_.capacity()) total_.set_level(0);
+  return server_.share(now_s(), total_.level(), own);
 }
 
 View Governing::view() const {
@@ -94,7 +94,7 @@ std::string Governing::status() {
                         .host_income_per_hour = options_.host_income_per_hour,
                         .energy_j = energy_j_,
                         .power_w = power_w_,
-                        .guests = desk_.guests()});
+                        .guests = server_.guests()});
 }
 
 }  // namespace commensal::guest

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <commensal/collocation/guest/desk.hpp>
+#include <commensal/collocation/guest/governor_server.hpp>
 #include <commensal/collocation/guest/keeper.hpp>
 #include <commensal/collocation/probe/cpu.hpp>
 #include <functional>
@@ -17,7 +17,7 @@ namespace commensal::guest {
 class Governing {
  public:
   /// All outlive it.
-  struct World {
+  struct Dependencies {
     const core::Clock& clock;
     core::Rng& rng;
   };
@@ -28,8 +28,9 @@ class Governing {
     double processors = 1;
     std::optional<double> host_income_per_hour{};
   };
-  /// Errors: those of Desk::open().
-  static core::Result<std::unique_ptr<Governing>> begin(const World& world, const Options& options,
+  /// Errors: those of GovernorServer::open().
+  static core::Result<std::unique_ptr<Governing>> begin(const Dependencies& deps,
+                                                        const Options& options,
                                                         std::unique_ptr<probe::Probe> probe);
   Governing(const Governing&) = delete;
   Governing& operator=(const Governing&) = delete;
@@ -41,27 +42,27 @@ class Governing {
   View view() const;
 
  private:
-  Governing(const World& world, const Options& options, std::unique_ptr<probe::Probe> probe,
-            Desk desk);
+  Governing(const Dependencies& deps, const Options& options, std::unique_ptr<probe::Probe> probe,
+            GovernorServer server);
   double now_s() const;
   void begin_anew();
   void read_energy(double least_s);
   std::string status();
 
-  World world_;
+  Dependencies deps_;
   Options options_;
   std::unique_ptr<probe::Probe> probe_;
-  Desk desk_;
-  DutyPacer total_;            // what the keeper lets all guests do together
-  double capacity_;            // that total_ is of
+  GovernorServer server_;
+  DutyPacer total_;  // what the keeper lets all guests do together
+  double capacity_;  // that total_ is of
   probe::CpuMeter meter_;
   double energy_read_s_;
   std::optional<double> energy_j_{};
   std::optional<double> power_w_{};
 
   mutable std::mutex mutex_;
-  std::unique_ptr<Keeper> keeper_;          // guarded where it is exchanged
-  std::jthread looking_;                    // last: it sees all of the above
+  std::unique_ptr<Keeper> keeper_;  // guarded where it is exchanged
+  std::jthread looking_;            // last: it sees all of the above
 };
 
 }  // namespace commensal::guest

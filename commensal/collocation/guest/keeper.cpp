@@ -29,17 +29,15 @@ void repeat(const std::stop_token& stop, double seconds, const std::function<voi
   }
 }
 
-Keeper::Keeper(const World& world, const governor::Rules& rules)
-    : world_(world),
-      meter_(world.probe.traits(), kLookEveryMinS / 2),
-      governor_(rules, world.rng) {}
+Keeper::Keeper(const Dependencies& deps, const governor::Rules& rules)
+    : deps_(deps), meter_(deps.probe.traits(), kLookEveryMinS / 2), governor_(rules, deps.rng) {}
 
 double Keeper::look_every_s() const {
-  return std::clamp(world_.probe.traits().resolution_s, kLookEveryMinS, kLookEveryMaxS);
+  return std::clamp(deps_.probe.traits().resolution_s, kLookEveryMinS, kLookEveryMaxS);
 }
 
 void Keeper::look() {
-  const probe::Sample sample = world_.probe.sample();
+  const probe::Sample sample = deps_.probe.sample();
   const auto rate = meter_.add(sample);
   const std::lock_guard lock(mutex_);
   signal_ = sample.why;
@@ -47,18 +45,18 @@ void Keeper::look() {
 }
 
 void Keeper::act() {
-  const double now_s = static_cast<double>(world_.clock.monotonic_ns()) * 1e-9;
+  const double now_s = static_cast<double>(deps_.clock.monotonic_ns()) * 1e-9;
   const std::lock_guard lock(mutex_);
-  world_.pacer.set_level(governor_.tick(now_s, std::exchange(unread_, std::nullopt)));
+  deps_.pacer.set_level(governor_.tick(now_s, std::exchange(unread_, std::nullopt)));
 }
 
 View Keeper::view() const {
   const std::lock_guard lock(mutex_);
-  return {governor_.status(), world_.probe.traits().unit, signal_};
+  return {governor_.status(), deps_.probe.traits().unit, signal_};
 }
 
-KeeperThreads::KeeperThreads(const Keeper::World& world, const governor::Rules& rules)
-    : keeper_(world, rules), pacer_(world.pacer) {
+KeeperThreads::KeeperThreads(const Keeper::Dependencies& deps, const governor::Rules& rules)
+    : keeper_(deps, rules), pacer_(deps.pacer) {
   looking_ = std::jthread([this](const std::stop_token& stop) {
     repeat(stop, keeper_.look_every_s(), [this] { keeper_.look(); });
   });

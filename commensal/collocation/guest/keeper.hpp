@@ -34,13 +34,13 @@ struct View {
 class Keeper {
  public:
   /// What it keeps; all outlive it.
-  struct World {
+  struct Dependencies {
     const core::Clock& clock;
     core::Rng& rng;
     probe::Probe& probe;
     DutyPacer& pacer;
   };
-  Keeper(const World& world, const governor::Rules& rules);
+  Keeper(const Dependencies& deps, const governor::Rules& rules);
 
   /// How often look() has something new to find, in seconds.
   double look_every_s() const;
@@ -49,7 +49,7 @@ class Keeper {
   View view() const;
 
  private:
-  World world_;
+  Dependencies deps_;
   probe::Meter meter_;
 
   mutable std::mutex mutex_;
@@ -62,7 +62,7 @@ class Keeper {
 /// A keeper at work, on two threads of its own, until it is destroyed; then the guests stand still.
 class KeeperThreads {
  public:
-  explicit KeeperThreads(const Keeper::World& world, const governor::Rules& rules = {});
+  explicit KeeperThreads(const Keeper::Dependencies& deps, const governor::Rules& rules = {});
   KeeperThreads(const KeeperThreads&) = delete;
   KeeperThreads& operator=(const KeeperThreads&) = delete;
   ~KeeperThreads();

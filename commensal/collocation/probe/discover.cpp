@@ -18,12 +18,12 @@ struct Process {
 };
 
 /// The spec of the miner behind a port, "" if it is none. A miner without a figure yet is one.
-std::string who_is_at(const Miner& miner, std::uint16_t port, const World& world) {
+std::string who_is_at(const Miner& miner, std::uint16_t port, const Dependencies& deps) {
   const bool schemes[] = {false, true};
   for (const bool is_tcp : schemes) {
     if (is_tcp && miner.line.empty()) continue;
     const Endpoint endpoint{is_tcp, "", "127.0.0.1", port, ""};
-    const auto text = ask(miner, endpoint, world.clock, kDoorWaitMs);
+    const auto text = ask(miner, endpoint, deps.clock, kDoorWaitMs);
     if (!text) continue;
     const auto figure = miner.decode(*text);
     if (figure || figure.error().code == ErrorCode::kUnavailable)
@@ -79,7 +79,7 @@ std::uint16_t port_of(const Miner& miner, const Process& process) {
   return 0;
 }
 
-void look_at(const Process& process, const World& world, Discovery& made,
+void look_at(const Process& process, const Dependencies& deps, Discovery& made,
              std::vector<Found>& by_cpu) {
   for (const Miner& miner : miners()) {
     if (std::ranges::find(miner.processes, process.name) == miner.processes.end()) continue;
@@ -109,20 +109,19 @@ std::vector<Door> well_known_doors() {
   return doors;
 }
 
-Discovery discover(const World& world, const std::vector<Door>& doors) {
+Discovery discover(const Dependencies& deps, const std::vector<Door>& doors) {
   Discovery made;
   for (const Door& door : doors) {
-    const std::string spec = who_is_at(*door.miner, door.port, world);
+    const std::string spec = who_is_at(*door.miner, door.port, deps);
     if (!spec.empty() && is_new(made, spec))
       made.found.push_back(
           {spec, fmt::format("port {} answers as {} does", door.port, door.miner->name)});
   }
   std::vector<Found> by_cpu;
-  for (const Process& process : processes_in(world.proc)) look_at(process, world, made, by_cpu);
+  for (const Process& process : processes_in(deps.proc)) look_at(process, deps, made, by_cpu);
   // A CPU miner that was found at its port needs no second signal.
   const bool has_cpu_miner = std::ranges::any_of(made.found, [](const Found& one) {
-    return find_miner(one.spec.substr(0, one.spec.find(':')))->traits.device ==
-           Device::kProcessors;
+    return find_miner(one.spec.substr(0, one.spec.find(':')))->traits.device == Device::kProcessors;
   });
   if (!has_cpu_miner) std::ranges::move(by_cpu, std::back_inserter(made.found));
   return made;

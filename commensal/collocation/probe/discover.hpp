@@ -27,6 +27,6 @@ std::vector<Door> well_known_doors();
 
 /// Looks for hosts on this machine: asks at `doors` on 127.0.0.1, then looks at the processes and
 /// at the ports that their own options name. Takes some tenths of a second; reads only.
-Discovery discover(const World& world, const std::vector<Door>& doors = well_known_doors());
+Discovery discover(const Dependencies& deps, const std::vector<Door>& doors = well_known_doors());
 
 }  // namespace commensal::probe

@@ -16,10 +16,10 @@ using ::testing::SizeIs;
 
 class Discoveries : public ::testing::Test {
  protected:
-  Discoveries() { std::filesystem::create_directories(world_.proc / "self"); }
+  Discoveries() { std::filesystem::create_directories(deps_.proc / "self"); }
 
   void run_process(int pid, const std::string& name, const std::vector<std::string>& arguments) {
-    const core::Path folder = world_.proc / std::to_string(pid);
+    const core::Path folder = deps_.proc / std::to_string(pid);
     std::filesystem::create_directories(folder);
     std::ofstream(folder / "stat") << bent(recorded("stat.txt"), "(a (b) c) d)", "(" + name + ")");
     std::ofstream line(folder / "cmdline");
@@ -28,7 +28,7 @@ class Discoveries : public ::testing::Test {
 
   const core::TemporaryFolder folder_ = *core::TemporaryFolder::make("discover");
   const core::SystemClock clock_;
-  const World world_{clock_, folder_.path() / "proc"};
+  const Dependencies deps_{clock_, folder_.path() / "proc"};
 };
 
 FakeServer::Script answers(const std::string& file) {
@@ -39,7 +39,7 @@ FakeServer::Script answers(const std::string& file) {
 
 TEST_F(Discoveries, FindNothingWhereNothingIs) {
   run_process(1, "init", {"/sbin/init"});
-  const Discovery made = discover(world_, {});
+  const Discovery made = discover(deps_, {});
   EXPECT_THAT(made.found, IsEmpty());
   EXPECT_THAT(made.hints, IsEmpty());
 }
@@ -54,19 +54,19 @@ TEST_F(Discoveries, TryTheDoors) {
                                    {find_miner("xmrig"), xmrig.port()},
                                    {find_miner("xmrig"), trex.port()},
                                    {find_miner("trex"), trex.port()}};
-  const Discovery made = discover(world_, doors);
+  const Discovery made = discover(deps_, doors);
   ASSERT_THAT(made.found, SizeIs(2));
   EXPECT_EQ(made.found[0].spec, "xmrig:" + xmrig.url());
   EXPECT_THAT(made.found[0].reason, HasSubstr("answers as xmrig does"));
   EXPECT_EQ(made.found[1].spec, "trex:" + trex.url());
-  for (const Found& one : made.found) EXPECT_TRUE((*open(one.spec, world_))->sample().is_fresh());
+  for (const Found& one : made.found) EXPECT_TRUE((*open(one.spec, deps_))->sample().is_fresh());
 }
 
 TEST_F(Discoveries, FindAMinerThatHasNoFigureYet) {
   FakeServer server([](int socket, const std::string&) {
     FakeServer::put(socket, http_text(bent(recorded("xmrig.json"), "[1207.19", "[null")));
   });
-  const Discovery made = discover(world_, {{find_miner("xmrig"), server.port()}});
+  const Discovery made = discover(deps_, {{find_miner("xmrig"), server.port()}});
   ASSERT_THAT(made.found, SizeIs(1));
 }
 
@@ -76,7 +76,7 @@ TEST_F(Discoveries, AskWhereAProcessSaysItListens) {
   run_process(12, "lolMiner", {"./lolMiner", "--algo", "ETHASH", "--apiport", port});
   run_process(13, "nbminer", {"./nbminer", "--api=0.0.0.0:1"});
   run_process(14, "xmrig", {"./xmrig", "--donate-level", "1"});
-  const Discovery made = discover(world_, {});
+  const Discovery made = discover(deps_, {});
   ASSERT_THAT(made.found, SizeIs(2));
   EXPECT_EQ(made.found[0].spec, "lolminer:" + lolminer.url());
   EXPECT_THAT(made.found[0].reason, HasSubstr("process 12"));
@@ -89,7 +89,7 @@ TEST_F(Discoveries, AskWhereAProcessSaysItListens) {
 TEST_F(Discoveries, PreferAnInterfaceToCpuTime) {
   FakeServer xmrig(answers("xmrig.json"));
   run_process(14, "xmrig", {"./xmrig", "--http-port=" + std::to_string(xmrig.port())});
-  const Discovery made = discover(world_, {{find_miner("xmrig"), xmrig.port()}});
+  const Discovery made = discover(deps_, {{find_miner("xmrig"), xmrig.port()}});
   ASSERT_THAT(made.found, SizeIs(1));
   EXPECT_EQ(made.found[0].spec, "xmrig:" + xmrig.url());
 }

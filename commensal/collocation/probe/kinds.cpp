@@ -57,7 +57,7 @@ constexpr Miner kMiners[] = {
 
 struct Other {
   string_view name;
-  core::Result<std::unique_ptr<Probe>> (*open)(const Spec& spec, const World& world);
+  core::Result<std::unique_ptr<Probe>> (*open)(const Spec& spec, const Dependencies& deps);
 };
 
 constexpr Other kOthers[] = {{"prometheus", open_prometheus},
@@ -74,11 +74,11 @@ const Miner* find_miner(string_view name) {
   return it == std::end(kMiners) ? nullptr : &*it;
 }
 
-core::Result<std::unique_ptr<Probe>> open(string_view text, const World& world) {
+core::Result<std::unique_ptr<Probe>> open(string_view text, const Dependencies& deps) {
   COMMENSAL_ASSIGN(const Spec spec, parse_spec(text));
-  if (const Miner* const miner = find_miner(spec.kind)) return open_miner(*miner, spec, world);
+  if (const Miner* const miner = find_miner(spec.kind)) return open_miner(*miner, spec, deps);
   const auto other = std::ranges::find(kOthers, spec.kind, &Other::name);
-  if (other != std::end(kOthers)) return other->open(spec, world);
+  if (other != std::end(kOthers)) return other->open(spec, deps);
   std::string known;
   for (const Miner& miner : kMiners) known += fmt::format(" {},", miner.name);
   for (const Other& one : kOthers) known += fmt::format(" {},", one.name);

@@ -30,15 +30,15 @@ core::Result<std::string> ask(const Miner& miner, const Endpoint& endpoint,
 
 /// What open() does for each kind. Errors of these: kInvalidArgument.
 core::Result<std::unique_ptr<Probe>> open_miner(const Miner& miner, const Spec& spec,
-                                                const World& world);
-core::Result<std::unique_ptr<Probe>> open_prometheus(const Spec& spec, const World& world);
+                                                const Dependencies& deps);
+core::Result<std::unique_ptr<Probe>> open_prometheus(const Spec& spec, const Dependencies& deps);
 /// counter: a file that holds one decimal number, the work so far.
-core::Result<std::unique_ptr<Probe>> open_counter(const Spec& spec, const World& world);
+core::Result<std::unique_ptr<Probe>> open_counter(const Spec& spec, const Dependencies& deps);
 /// log: the newest line that fits a regular expression (RE2's syntax); its first group is the
 /// figure. Follows the file through rotation, by name and by truncation.
-core::Result<std::unique_ptr<Probe>> open_log(const Spec& spec, const World& world);
+core::Result<std::unique_ptr<Probe>> open_log(const Spec& spec, const Dependencies& deps);
 /// process: user and system time of all threads, from /proc/PID/stat. A process that ends and whose
 /// number is given to another is not mistaken for it: its start time is part of its name.
-core::Result<std::unique_ptr<Probe>> open_process(const Spec& spec, const World& world);
+core::Result<std::unique_ptr<Probe>> open_process(const Spec& spec, const Dependencies& deps);
 
 }  // namespace commensal::probe

@@ -22,8 +22,8 @@ using core::Result;
 /// A probe that reads a figure without waiting.
 class LocalProbe : public Probe {
  public:
-  LocalProbe(const World& world, const Traits& traits)
-      : clock_(world.clock), traits_(traits), liveness_(traits.stale_after_s) {}
+  LocalProbe(const Dependencies& deps, const Traits& traits)
+      : clock_(deps.clock), traits_(traits), liveness_(traits.stale_after_s) {}
 
   const Traits& traits() const final { return traits_; }
 
@@ -44,8 +44,8 @@ class LocalProbe : public Probe {
 
 class CounterProbe final : public LocalProbe {
  public:
-  CounterProbe(const World& world, core::Path path)
-      : LocalProbe(world, {"units of the counter", Quantity::kWork, 1, 0, 30}),
+  CounterProbe(const Dependencies& deps, core::Path path)
+      : LocalProbe(deps, {"units of the counter", Quantity::kWork, 1, 0, 30}),
         path_(std::move(path)) {}
 
  private:
@@ -63,8 +63,8 @@ class CounterProbe final : public LocalProbe {
 
 class LogProbe final : public LocalProbe {
  public:
-  LogProbe(const World& world, Quantity quantity, LogTail tail)
-      : LocalProbe(world,
+  LogProbe(const Dependencies& deps, Quantity quantity, LogTail tail)
+      : LocalProbe(deps,
                    {"units of the log", quantity, 10, quantity == Quantity::kRate ? 10. : 0., 60}),
         tail_(std::move(tail)) {}
 
@@ -82,9 +82,9 @@ class LogProbe final : public LocalProbe {
 
 class ProcessProbe final : public LocalProbe {
  public:
-  ProcessProbe(const World& world, int pid)
-      : LocalProbe(world, {"seconds of CPU", Quantity::kWork, 0.01, 0, 10, Device::kProcessors}),
-        stat_(world.proc / std::to_string(pid) / "stat"),
+  ProcessProbe(const Dependencies& deps, int pid)
+      : LocalProbe(deps, {"seconds of CPU", Quantity::kWork, 0.01, 0, 10, Device::kProcessors}),
+        stat_(deps.proc / std::to_string(pid) / "stat"),
         pid_(pid),
         ticks_per_s_(static_cast<double>(sysconf(_SC_CLK_TCK))) {}
 
@@ -116,12 +116,12 @@ Result<void> refuse_detail(const Spec& spec) {
 
 }  // namespace
 
-Result<std::unique_ptr<Probe>> open_counter(const Spec& spec, const World& world) {
+Result<std::unique_ptr<Probe>> open_counter(const Spec& spec, const Dependencies& deps) {
   COMMENSAL_TRY(refuse_detail(spec));
-  return std::make_unique<CounterProbe>(world, spec.place);
+  return std::make_unique<CounterProbe>(deps, spec.place);
 }
 
-Result<std::unique_ptr<Probe>> open_log(const Spec& spec, const World& world) {
+Result<std::unique_ptr<Probe>> open_log(const Spec& spec, const Dependencies& deps) {
   if (!spec.detail)
     return fail(ErrorCode::kInvalidArgument,
                 "expected log:PATH#REGEX with one group, such as log:/var/log/a.log#step (\\d+)");
@@ -130,17 +130,17 @@ Result<std::unique_ptr<Probe>> open_log(const Spec& spec, const World& world) {
   if (pattern.starts_with("rate:")) quantity = Quantity::kRate;
   if (pattern.starts_with("rate:") || pattern.starts_with("work:")) pattern.remove_prefix(5);
   COMMENSAL_ASSIGN(LogTail tail, LogTail::open(spec.place, pattern));
-  return std::make_unique<LogProbe>(world, quantity, std::move(tail));
+  return std::make_unique<LogProbe>(deps, quantity, std::move(tail));
 }
 
-Result<std::unique_ptr<Probe>> open_process(const Spec& spec, const World& world) {
+Result<std::unique_ptr<Probe>> open_process(const Spec& spec, const Dependencies& deps) {
   COMMENSAL_TRY(refuse_detail(spec));
   int pid = 0;
   const char* const end = spec.place.data() + spec.place.size();
   const auto read = std::from_chars(spec.place.data(), end, pid);
   if (read.ec != std::errc() || read.ptr != end || pid <= 0)
     return fail(ErrorCode::kInvalidArgument, "expected process:PID, got '{}'", spec.place);
-  return std::make_unique<ProcessProbe>(world, pid);
+  return std::make_unique<ProcessProbe>(deps, pid);
 }
 
 }  // namespace commensal::probe

@@ -23,7 +23,7 @@ void put(const core::Path& path, const std::string& text, bool at_end = false) {
 class LocalProbes : public ::testing::Test {
  protected:
   std::unique_ptr<Probe> made(const std::string& spec) {
-    auto probe = open(spec, world_);
+    auto probe = open(spec, deps_);
     EXPECT_TRUE(probe) << probe.error().message;
     return std::move(*probe);
   }
@@ -31,7 +31,7 @@ class LocalProbes : public ::testing::Test {
   const core::TemporaryFolder folder_ = *core::TemporaryFolder::make("probe");
   const core::Path file_ = folder_.path() / "file";
   core::ManualClock clock_;
-  const World world_{clock_, folder_.path() / "proc"};
+  const Dependencies deps_{clock_, folder_.path() / "proc"};
 };
 
 TEST_F(LocalProbes, ReadACounter) {
@@ -142,7 +142,7 @@ TEST_F(LocalProbes, ReadAProcess) {
 }
 
 TEST_F(LocalProbes, ReadThisProcess) {
-  const World world{clock_};
+  const Dependencies deps{clock_};
   const auto probe = *open("process:" + std::to_string(getpid()), world);
   const Sample first = probe->sample();
   ASSERT_TRUE(first.is_fresh()) << first.why;
@@ -155,7 +155,7 @@ TEST_F(LocalProbes, ReadThisProcess) {
 
 TEST(Specs, RefuseInOneLine) {
   const core::ManualClock clock;
-  const World world{clock};
+  const Dependencies deps{clock};
   const std::pair<std::string, const char*> cases[] = {
       {"", "expected KIND:WHERE"},
       {"xmrig", "expected KIND:WHERE"},
@@ -185,7 +185,7 @@ TEST(Specs, RefuseInOneLine) {
       {"counter:" + std::string(2000, 'x'), "at most 1024 bytes"},
   };
   for (const auto& [spec, why] : cases) {
-    const auto probe = open(spec, world);
+    const auto probe = open(spec, deps);
     ASSERT_FALSE(probe) << spec;
     EXPECT_EQ(probe.error().code, core::ErrorCode::kInvalidArgument);
     EXPECT_THAT(probe.error().message, HasSubstr(why)) << spec;
@@ -193,7 +193,7 @@ TEST(Specs, RefuseInOneLine) {
   }
   for (const char* good : {"xmrig:http://localhost:4067", "xmrig:http://[::1]:4067/x",
                            "excavator:tcp://10.0.0.1:3456", "log:/x#a (b)", "counter:x"})
-    EXPECT_TRUE(open(good, world)) << good;
+    EXPECT_TRUE(open(good, deps)) << good;
 }
 
 TEST(Meter, MakesRatesOfCounters) {

@@ -10,7 +10,7 @@
 namespace commensal::probe {
 
 /// What probes live in. Both must outlive them.
-struct World {
+struct Dependencies {
   const core::Clock& clock;
   core::Path proc = "/proc";
 };
@@ -26,6 +26,6 @@ class Probe {
 
 /// A probe by its text, "KIND:WHERE" (spec.hpp has the grammar, kinds.hpp the kinds). Touches
 /// nothing yet. Error: kInvalidArgument, one line that says what was expected.
-core::Result<std::unique_ptr<Probe>> open(std::string_view spec, const World& world);
+core::Result<std::unique_ptr<Probe>> open(std::string_view spec, const Dependencies& deps);
 
 }  // namespace commensal::probe

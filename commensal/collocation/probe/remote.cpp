@@ -19,8 +19,8 @@ class RemoteProbe final : public Probe {
   using Ask = std::function<Result<std::string>()>;
   using Decode = std::function<Result<Figure>(std::string_view)>;
 
-  RemoteProbe(const World& world, const Traits& traits, Ask ask, Decode decode)
-      : clock_(world.clock),
+  RemoteProbe(const Dependencies& deps, const Traits& traits, Ask ask, Decode decode)
+      : clock_(deps.clock),
         traits_(traits),
         ask_(std::move(ask)),
         decode_(std::move(decode)),
@@ -57,7 +57,7 @@ Result<std::string> ask(const Miner& miner, const Endpoint& endpoint, const core
 }
 
 Result<std::unique_ptr<Probe>> open_miner(const Miner& miner, const Spec& spec,
-                                          const World& world) {
+                                          const Dependencies& deps) {
   if (spec.detail)
     return fail(ErrorCode::kInvalidArgument, "{} takes nothing after '#'", miner.name);
   COMMENSAL_ASSIGN(const Endpoint endpoint, parse_endpoint(spec.place));
@@ -65,14 +65,14 @@ Result<std::unique_ptr<Probe>> open_miner(const Miner& miner, const Spec& spec,
     return fail(ErrorCode::kInvalidArgument, "{} speaks HTTP: expected http://HOST:PORT",
                 miner.name);
   return std::make_unique<RemoteProbe>(
-      world, miner.traits,
-      [&miner, endpoint, &clock = world.clock] {
+      deps, miner.traits,
+      [&miner, endpoint, &clock = deps.clock] {
         return ask(miner, endpoint, clock, limits::kProbeWaitMs);
       },
       miner.decode);
 }
 
-Result<std::unique_ptr<Probe>> open_prometheus(const Spec& spec, const World& world) {
+Result<std::unique_ptr<Probe>> open_prometheus(const Spec& spec, const Dependencies& deps) {
   COMMENSAL_ASSIGN(Endpoint endpoint, parse_endpoint(spec.place));
   if (endpoint.is_tcp || !spec.detail)
     return fail(ErrorCode::kInvalidArgument,
@@ -82,8 +82,8 @@ Result<std::unique_ptr<Probe>> open_prometheus(const Spec& spec, const World& wo
   // A gauge is renewed whenever it is asked for, as far as anybody knows.
   const Traits traits{"units of the metric", selectors.figure.quantity, 1, 0, 30};
   return std::make_unique<RemoteProbe>(
-      world, traits,
-      [endpoint, &clock = world.clock] {
+      deps, traits,
+      [endpoint, &clock = deps.clock] {
         return http_get(endpoint, endpoint.target, clock, limits::kProbeWaitMs);
       },
       [selectors](std::string_view text) { return decode_prometheus(text, selectors); });

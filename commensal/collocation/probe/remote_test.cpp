@@ -24,11 +24,11 @@ class RemoteProbes : public ::testing::Test {
       request_ = request;
       FakeServer::put(socket, answer);
     });
-    return (*open(kind + ":" + server.url(), world_))->sample();
+    return (*open(kind + ":" + server.url(), deps_))->sample();
   }
 
   const core::SystemClock clock_;
-  const World world_{clock_};
+  const Dependencies deps_{clock_};
   std::string request_;
 };
 
@@ -53,7 +53,7 @@ TEST_F(RemoteProbes, SendATokenAndAnotherTarget) {
     FakeServer::put(socket, http_text(recorded("xmrig.json")));
   });
   const std::string url = bent(server.url(), "//", "//secret@") + "/1/summary";
-  EXPECT_TRUE((*open("xmrig:" + url, world_))->sample().is_fresh());
+  EXPECT_TRUE((*open("xmrig:" + url, deps_))->sample().is_fresh());
   EXPECT_THAT(request_, StartsWith("GET /1/summary HTTP/1.1\r\n"));
   EXPECT_THAT(request_, HasSubstr("\r\nAuthorization: Bearer secret\r\n"));
 }
@@ -66,7 +66,7 @@ TEST_F(RemoteProbes, ReadExcavatorOverTcp) {
     FakeServer::put(socket, line.substr(0, 100));
     FakeServer::put(socket, line.substr(100) + "\nmore");
   });
-  const Sample sample = (*open("excavator:" + bent(server.url(), "http", "tcp"), world_))->sample();
+  const Sample sample = (*open("excavator:" + bent(server.url(), "http", "tcp"), deps_))->sample();
   EXPECT_TRUE(sample.is_fresh()) << sample.why;
   EXPECT_DOUBLE_EQ(sample.value, 9199373.942307692);
   EXPECT_EQ(request_, "{\"id\":1,\"method\":\"algorithm.list\",\"params\":[]}\n");
@@ -77,7 +77,7 @@ TEST_F(RemoteProbes, ReadPrometheus) {
     FakeServer::put(socket, http_text(recorded("training.prom")));
   });
   const auto probe =
-      open("prometheus:" + server.url() + "/metrics#steps_total{job=\"train\"}", world_);
+      open("prometheus:" + server.url() + "/metrics#steps_total{job=\"train\"}", deps_);
   ASSERT_TRUE(probe) << probe.error().message;
   EXPECT_EQ((*probe)->traits().quantity, Quantity::kWork);
   EXPECT_EQ((*probe)->sample().value, 2350);
@@ -152,7 +152,7 @@ TEST_F(RemoteProbes, WaitForNobody) {
   {
     port = FakeServer([](int, const std::string&) {}).port();
   }
-  const Sample sample = (*open("xmrig:http://127.0.0.1:" + std::to_string(port), world_))->sample();
+  const Sample sample = (*open("xmrig:http://127.0.0.1:" + std::to_string(port), deps_))->sample();
   EXPECT_THAT(sample.why, HasSubstr("no connection to port"));
 }
 

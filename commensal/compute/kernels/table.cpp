@@ -4,11 +4,11 @@
 #include <commensal/base/core/check.hpp>
 #include <commensal/compute/kernels/table_arithmetic.hpp>
 #include <commensal/compute/kernels/table_attention.hpp>
+#include <commensal/compute/kernels/table_indexing.hpp>
 #include <commensal/compute/kernels/table_internal.hpp>
 #include <commensal/compute/kernels/table_losses.hpp>
 #include <commensal/compute/kernels/table_ml.hpp>
 #include <commensal/compute/kernels/table_movement.hpp>
-#include <commensal/compute/kernels/table_places.hpp>
 #include <commensal/compute/kernels/table_products.hpp>
 #include <commensal/compute/kernels/table_quantised.hpp>
 #include <commensal/compute/kernels/table_recurrent.hpp>
@@ -37,7 +37,7 @@ constexpr auto joined(const Operator (&... groups)[kSizes]) {
 }
 
 constexpr auto kTable =
-    joined(kArithmeticRows, kAttentionRows, kLossRows, kMlRows, kMovementRows, kPlaceRows,
+    joined(kArithmeticRows, kAttentionRows, kLossRows, kMlRows, kMovementRows, kIndexingRows,
            kProductRows, kQuantisedRows, kRecurrentRows, kReductionRows, kSignalRows, kStringRows,
            kStructureRows, kTrigRows, kBlockedRows, kTransformerRows, kGraphRows);
 

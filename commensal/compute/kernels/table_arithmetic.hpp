@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <commensal/compute/kernels/cpu/codes/ops.hpp>
+#include <commensal/compute/kernels/cpu/quantized/ops.hpp>
 #include <commensal/compute/kernels/table.hpp>
 
 /// Rows of the table: elementwise.

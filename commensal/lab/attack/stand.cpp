@@ -52,7 +52,7 @@ Result<std::unique_ptr<Stand>> Stand::open(Models& models, std::uint64_t seed, c
 Result<void> Stand::found(const Terms& terms) {
   ledger::Config config = terms.rules;
   config.operator_address = operator_->address;
-  COMMENSAL_TRY(send(*operator_, ledger::Found{config}));
+  COMMENSAL_TRY(send(*operator_, ledger::Genesis{config}));
   COMMENSAL_TRY(admit(*auditor_));
   COMMENSAL_TRY(deposit(gateway_->address, Amount(terms.escrow + terms.penalty_escrow)));
   COMMENSAL_TRY(fund(*gateway_, AccountKind::kEscrow, terms.escrow));

@@ -23,14 +23,14 @@ protocol::ChainHead head_of(const crypto::SecretKey& key, const beacon::ReverseC
 
 }  // namespace
 
-ChainTickets::ChainTickets(const World& world)
-    : world_(world),
-      client_chain_(hash_chain(world.client_seed, world.links / world.round_links + 1)),
-      provider_chain_(hash_chain(world.provider_seed, world.links / world.round_links + 1)),
-      beacon_(beacon::ChainTracker(head_of(world.client, client_chain_)),
-              beacon::ChainTracker(head_of(world.provider, provider_chain_))),
-      client_(world.client_store, world.clock),
-      provider_(world.provider_store, world.clock) {}
+ChainTickets::ChainTickets(const Dependencies& deps)
+    : deps_(deps),
+      client_chain_(hash_chain(deps.client_seed, deps.links / deps.round_links + 1)),
+      provider_chain_(hash_chain(deps.provider_seed, deps.links / deps.round_links + 1)),
+      beacon_(beacon::ChainTracker(head_of(deps.client, client_chain_)),
+              beacon::ChainTracker(head_of(deps.provider, provider_chain_))),
+      client_(deps.client_store, deps.clock),
+      provider_(deps.provider_store, deps.clock) {}
 
 Result<void> ChainTickets::open() {
   COMMENSAL_TRY(client_.open());
@@ -75,7 +75,7 @@ Result<void> ChainTickets::settle(ticket::TicketBook& book, const core::Digest& 
 Result<void> ChainTickets::draw_up_to(std::uint64_t step,
                                       const std::function<Result<bool>(std::uint64_t)>& is_right) {
   // The last round may be a short one.
-  const std::uint64_t round = step == world_.links ? round_of(step) : step / world_.round_links;
+  const std::uint64_t round = step == deps_.links ? round_of(step) : step / deps_.round_links;
   if (round <= settled_round_) return {};
   if (beacon_.closed_round() < round) {
     COMMENSAL_ASSIGN(const auto ours, client_chain_.reveal(round));

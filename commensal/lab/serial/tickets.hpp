@@ -14,7 +14,7 @@ namespace commensal::serial {
 /// Thread-safety: one thread.
 class ChainTickets {
  public:
-  struct World {
+  struct Dependencies {
     core::Store& client_store;
     core::Store& provider_store;
     const core::Clock& clock;
@@ -25,11 +25,11 @@ class ChainTickets {
     std::uint64_t round_links = 1;
     std::uint64_t links = 1;
   };
-  explicit ChainTickets(const World& world);
+  explicit ChainTickets(const Dependencies& deps);
   core::Result<void> open();
 
   core::Digest beacon_id() const { return beacon_.id(); }
-  std::uint64_t round_of(std::uint64_t step) const { return (step - 1) / world_.round_links + 1; }
+  std::uint64_t round_of(std::uint64_t step) const { return (step - 1) / deps_.round_links + 1; }
 
   core::Result<void> provider_commits(const ticket::NewTicket& ticket);
   /// The client signs a ticket that it has not seen before.
@@ -47,7 +47,7 @@ class ChainTickets {
  private:
   core::Result<void> settle(ticket::TicketBook& book, const core::Digest& ticket, bool is_right);
 
-  World world_;
+  Dependencies deps_;
   beacon::ReverseChain client_chain_, provider_chain_;
   beacon::TwoPartyBeacon beacon_;
   ticket::TicketBook client_, provider_;

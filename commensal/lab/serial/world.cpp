@@ -101,17 +101,17 @@ Result<Party> ChainWorld::opened(const World& world, const chain::ChainRecord& r
 }
 
 Result<void> ChainWorld::open_parties() {
-  tickets_.emplace(ChainTickets::World{
+  tickets_.emplace(ChainTickets::Dependencies{
       client_store_, provider_store_, outside_.clock, keys_.client, keys_.provider,
       derived("client rounds"), derived("provider rounds"), options_.round_links, options_.steps});
   COMMENSAL_TRY(tickets_->open());
   COMMENSAL_ASSIGN(const auto record, agreed());
   report_.job = protocol::job_id(record.job);
   chain::Engine& engine = options_.engine != nullptr ? *options_.engine : *honest_;
-  const chain::ChainClient::World asking{client_store_, keys_.client, options_.graph,
-                                         derived("noise")};
-  const chain::ChainProvider::World computing{provider_store_, outside_.rng, keys_.provider,
-                                              engine};
+  const chain::ChainClient::Dependencies asking{client_store_, keys_.client, options_.graph,
+                                                derived("noise")};
+  const chain::ChainProvider::Dependencies computing{provider_store_, outside_.rng, keys_.provider,
+                                                     engine};
   COMMENSAL_ASSIGN(auto client, opened<chain::ChainClient>(asking, record));
   COMMENSAL_ASSIGN(auto provider, opened<chain::ChainProvider>(computing, record));
   client_.emplace(std::move(client));

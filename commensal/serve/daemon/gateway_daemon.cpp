@@ -46,20 +46,20 @@ struct GatewayDaemon::State {
 GatewayDaemon::GatewayDaemon(std::unique_ptr<State> state) : state_(std::move(state)) {}
 GatewayDaemon::~GatewayDaemon() = default;
 
-core::Result<std::unique_ptr<GatewayDaemon>> GatewayDaemon::start(
-    const GatewayDaemonConfig& config, gateway::Observer* observer) {
+core::Result<std::unique_ptr<GatewayDaemon>> GatewayDaemon::start(const GatewayDaemonConfig& config,
+                                                                  gateway::Observer* observer) {
   core::SystemRng rng;
   COMMENSAL_ASSIGN(auto folder, store::StateFolder::open(config.folder, rng, config.key));
   auto state = std::make_unique<State>(std::move(folder));
-  const gateway::GatewayWorld world{.loop = state->loop,
-                           .clock = state->clock,
-                           .rng = state->rng,
-                           .store = state->folder.store(),
-                           .key = state->folder.key(),
-                           .observer = observer};
+  const gateway::GatewayWorld deps{.loop = state->loop,
+                                   .clock = state->clock,
+                                   .rng = state->rng,
+                                   .store = state->folder.store(),
+                                   .key = state->folder.key(),
+                                   .observer = observer};
   gateway::GatewayConfig gateway = config.gateway;
   gateway.folder = state->folder.path();
-  COMMENSAL_ASSIGN(state->gateway, gateway::Gateway::create(world, gateway));
+  COMMENSAL_ASSIGN(state->gateway, gateway::Gateway::create(deps, gateway));
   COMMENSAL_TRY(
       ensure_operator(state->gateway->accounts(), state->folder.path() / "operator.token"));
   state->loop.start();

@@ -29,25 +29,25 @@ ProviderDaemon::ProviderDaemon(std::unique_ptr<State> state) : state_(std::move(
 ProviderDaemon::~ProviderDaemon() = default;
 
 core::Result<std::unique_ptr<ProviderDaemon>> ProviderDaemon::start(
-      const ProviderDaemonConfig& config, std::unique_ptr<provider::EngineFactory> engines) {
+    const ProviderDaemonConfig& config, std::unique_ptr<provider::EngineFactory> engines) {
   core::SystemRng rng;
   COMMENSAL_ASSIGN(auto folder, store::StateFolder::open(config.folder, rng, config.key));
   auto state = std::make_unique<State>(std::move(folder), std::move(engines));
   state->gateway = rpc::make_grpc_client(state->loop, config.gateway);
-  const provider::ProviderWorld world{.loop = state->loop,
-                            .clock = state->clock,
-                            .rng = state->rng,
-                            .store = state->folder.store(),
-                            .key = state->folder.key(),
-                            .gateway = *state->gateway,
-                            .engines = *state->engines,
-                            .why_paused = config.why_paused};
+  const provider::ProviderWorld deps{.loop = state->loop,
+                                     .clock = state->clock,
+                                     .rng = state->rng,
+                                     .store = state->folder.store(),
+                                     .key = state->folder.key(),
+                                     .gateway = *state->gateway,
+                                     .engines = *state->engines,
+                                     .why_paused = config.why_paused};
   const provider::ProviderConfig provider{.name = config.name,
-                                .folder = state->folder.path(),
-                                .threads = config.threads,
-                                .tasks_at_once = config.tasks_at_once,
-                                .purse = config.purse};
-  COMMENSAL_ASSIGN(state->provider, provider::Provider::create(world, provider));
+                                          .folder = state->folder.path(),
+                                          .threads = config.threads,
+                                          .tasks_at_once = config.tasks_at_once,
+                                          .purse = config.purse};
+  COMMENSAL_ASSIGN(state->provider, provider::Provider::create(deps, provider));
   state->loop.post([started = state->provider] { started->start(); });
   state->loop.start();
   return std::unique_ptr<ProviderDaemon>(new ProviderDaemon(std::move(state)));

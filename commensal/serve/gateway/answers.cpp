@@ -27,7 +27,7 @@ Result<void> check_outputs(const ModelVersion& model, const std::vector<std::str
 
 Result<Order> Answers::order_for(InferRequest& request) {
   Order order;
-  COMMENSAL_ASSIGN(order.model, world_.hub.find(&request.account, request.model, request.version));
+  COMMENSAL_ASSIGN(order.model, deps_.hub.find(&request.account, request.model, request.version));
   COMMENSAL_TRY(check_outputs(order.model, request.outputs));
   COMMENSAL_ASSIGN(order.inputs, order_inputs(order.model, std::move(request.inputs)));
   COMMENSAL_TRY(admit(request.account.name));
@@ -36,24 +36,24 @@ Result<Order> Answers::order_for(InferRequest& request) {
 
 /// That it can be paid for, and what it may win too.
 Result<void> Answers::admit(const std::string& account) {
-  COMMENSAL_TRY(world_.lottery.cover());
-  return world_.till.reserve(account, 1);
+  COMMENSAL_TRY(deps_.lottery.cover());
+  return deps_.till.reserve(account, 1);
 }
 
 void Answers::submit(InferRequest request, InferDone done) {
   auto order = order_for(request);
   if (!order) return done(tl::unexpected(order.error()));
   Waiting waiting{request.account.name, order->model, std::move(done), {}};
-  waiting_.emplace(world_.dispatcher.submit(*std::move(order)), std::move(waiting));
+  waiting_.emplace(deps_.dispatcher.submit(*std::move(order)), std::move(waiting));
 }
 
 bool Answers::submit_again(const ReceiptRecord& old) {
   const Account gateway_itself{.name = "", .role = Role::kOperator};
-  auto model = world_.hub.find(&gateway_itself, old.model, old.version);
+  auto model = deps_.hub.find(&gateway_itself, old.model, old.version);
   auto opening = receipt::decode_opening(old.opening);
   if (!model || !opening) return false;
   Waiting waiting{old.account, *model, {}, old.id()};
-  waiting_.emplace(world_.dispatcher.submit({*std::move(model), std::move(opening->inputs)}),
+  waiting_.emplace(deps_.dispatcher.submit({*std::move(model), std::move(opening->inputs)}),
                    std::move(waiting));
   return true;
 }
@@ -70,9 +70,9 @@ void Answers::on_answered(event::Answered& event) {
 
 void Answers::end(Waiting& waiting, Result<InferResponse> response) {
   if (waiting.replaces) {
-    return world_.events.push(event::Replaced{*waiting.replaces, response.has_value()});
+    return deps_.events.push(event::Replaced{*waiting.replaces, response.has_value()});
   }
-  if (!response) world_.till.release(waiting.account, 1);
+  if (!response) deps_.till.release(waiting.account, 1);
   waiting.done(std::move(response));
 }
 
@@ -91,12 +91,11 @@ ReceiptRecord Answers::record_of(const Waiting& waiting, Answer& answer) {
   record.model = waiting.model.name;
   record.version = waiting.model.version;
   record.model_content = waiting.model.content;
-  record.delivered_ms = world_.clock.wall_ms();
+  record.delivered_ms = deps_.clock.wall_ms();
   record.charged = !waiting.replaces;
   // Drawn after the commitment was signed: the provider cannot know.
-  const double probability = world_.desk.probability(record.receipt.job.provider);
-  record.audit =
-      world_.rng.next_unit() < probability ? AuditState::kDrawn : AuditState::kNotDrawn;
+  const double probability = deps_.desk.probability(record.receipt.job.provider);
+  record.audit = deps_.rng.next_unit() < probability ? AuditState::kDrawn : AuditState::kNotDrawn;
   return record;
 }
 
@@ -104,8 +103,8 @@ void Answers::flush() {
   if (records_.empty()) return;
   std::vector<ReceiptRecord> records = std::exchange(records_, {});
   std::vector<Ready> ready = std::exchange(ready_, {});
-  const Result<Till::Outcomes> saved = world_.till.keep(records);
-  world_.events.report(saved);
+  const Result<Till::Outcomes> saved = deps_.till.keep(records);
+  deps_.events.report(saved);
   for (std::size_t i = 0; i < records.size(); ++i) {
     const Result<void> outcome = saved ? (*saved)[i] : tl::unexpected(saved.error());
     if (outcome) {
@@ -123,17 +122,17 @@ void Answers::settle(ReceiptRecord& record, Ready& ready) {
                          .outputs = std::move(ready.outputs),
                          .receipt = record.id(),
                          .provider = record.receipt.job.provider};
-  world_.events.push(event::Delivered{std::move(record)});
+  deps_.events.push(event::Delivered{std::move(record)});
   end(waiting, std::move(response));
 }
 
 void Answers::replace(const core::Digest& old, const ReceiptRecord& now) {
-  auto record = world_.book.find(old);
+  auto record = deps_.book.find(old);
   if (!record) return;
   record->replaced_by = now.id();
   if (!record->verdict) record->audit = AuditState::kReplaced;
-  world_.events.report(world_.book.update(*record));
-  world_.observer.on_replaced(*record, now);
+  deps_.events.report(deps_.book.update(*record));
+  deps_.observer.on_replaced(*record, now);
 }
 
 }  // namespace commensal::gateway

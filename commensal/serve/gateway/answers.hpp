@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <commensal/serve/gateway/audit_desk.hpp>
+#include <commensal/serve/gateway/audit_policy.hpp>
 #include <commensal/serve/gateway/dispatcher.hpp>
 #include <commensal/serve/gateway/observer.hpp>
 #include <commensal/serve/gateway/till.hpp>
@@ -30,7 +30,7 @@ using InferDone = std::function<void(core::Result<InferResponse>)>;
 class Answers {
  public:
   /// All of them outlive this object.
-  struct World {
+  struct Dependencies {
     const core::Clock& clock;
     core::Rng& rng;
     ModelHub& hub;
@@ -38,11 +38,11 @@ class Answers {
     Lottery& lottery;
     Till& till;
     Dispatcher& dispatcher;
-    const AuditDesk& desk;
+    const AuditPolicy& desk;
     Observer& observer;
     EventQueue& events;
   };
-  explicit Answers(const World& world) : world_(world) {}
+  explicit Answers(const Dependencies& deps) : deps_(deps) {}
 
   /// `done` is called once, after the receipt is durable. Errors: Gateway::infer's.
   void submit(InferRequest request, InferDone done);
@@ -74,7 +74,7 @@ class Answers {
   void settle(ReceiptRecord& record, Ready& ready);
   void replace(const core::Digest& old, const ReceiptRecord& now);
 
-  World world_;
+  Dependencies deps_;
   std::map<OrderId, Waiting> waiting_;
   // Of the same answers:
   std::vector<ReceiptRecord> records_;

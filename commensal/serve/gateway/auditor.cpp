@@ -22,14 +22,14 @@ bool may_be_given_away(const ReceiptRecord& record) {
 
 }  // namespace
 
-Auditor::Auditor(const World& world)
-    : world_(world), replayer_(std::make_shared<chain::Replayer>()) {}
+Auditor::Auditor(const Dependencies& deps)
+    : deps_(deps), replayer_(std::make_shared<chain::Replayer>()) {}
 
 void Auditor::request(const core::Digest& receipt) {
   Case& item = open_[receipt];
   if (item.is_waiting || item.lease != 0) return;
   item.is_waiting = true;
-  item.since_ms = world_.clock.monotonic_ns() / kNsPerMs;
+  item.since_ms = deps_.clock.monotonic_ns() / kNsPerMs;
   waiting_.push_back(receipt);
   pump();
 }
@@ -42,10 +42,10 @@ void Auditor::request_here(const core::Digest& receipt) {
 
 Result<Auditor::Shown> Auditor::show(const core::Digest& receipt) const {
   Shown shown;
-  COMMENSAL_ASSIGN(shown.record, world_.book.find(receipt));
+  COMMENSAL_ASSIGN(shown.record, deps_.book.find(receipt));
   const protocol::Receipt& signed_one = shown.record.receipt;
   if (shown.record.receipt.job.is_serial()) {
-    COMMENSAL_ASSIGN(shown.audit, chain::audit_of(world_.store, protocol::job_id(signed_one.job),
+    COMMENSAL_ASSIGN(shown.audit, chain::audit_of(deps_.store, protocol::job_id(signed_one.job),
                                                   signed_one.step));
     return shown;
   }
@@ -61,7 +61,7 @@ Result<Auditor::Shown> Auditor::show(const core::Digest& receipt) const {
 }
 
 std::optional<chain::Assignment> Auditor::take() {
-  asked_ms_ = world_.clock.monotonic_ns() / kNsPerMs;
+  asked_ms_ = deps_.clock.monotonic_ns() / kNsPerMs;
   while (!waiting_.empty()) {
     const core::Digest receipt = waiting_.front();
     waiting_.pop_front();
@@ -70,7 +70,7 @@ std::optional<chain::Assignment> Auditor::take() {
     auto found = show(receipt);
     if (!found) {
       open_.erase(item);
-      world_.events.report(found);
+      deps_.events.report(found);
       continue;
     }
     Shown& shown = *found;
@@ -81,7 +81,7 @@ std::optional<chain::Assignment> Auditor::take() {
     }
     const std::uint64_t lease = ++leases_;
     item->second = {lease, item->second.leases + 1, false, 0};
-    world_.loop.after(kLeaseMs, [this, receipt, lease] { end_lease(receipt, lease); });
+    deps_.loop.after(kLeaseMs, [this, receipt, lease] { end_lease(receipt, lease); });
     return chain::Assignment{receipt, std::move(shown.record.model), shown.record.version,
                              shown.record.model_content, std::move(shown.audit.task)};
   }
@@ -104,7 +104,7 @@ Result<void> Auditor::answer(const core::Digest& receipt, const core::Digest& ro
   }
   COMMENSAL_ASSIGN(const Shown shown, show(receipt));
   item->second.lease = 0;
-  const auto verdict = receipt::judge(shown.audit.body, root, shown.audit.output_salt, world_.key);
+  const auto verdict = receipt::judge(shown.audit.body, root, shown.audit.output_salt, deps_.key);
   if (verdict.outcome != protocol::Outcome::kMatch) {
     request_here(receipt);  // the auditor may be wrong
     return {};
@@ -114,7 +114,7 @@ Result<void> Auditor::answer(const core::Digest& receipt, const core::Digest& ro
 }
 
 void Auditor::pump() {
-  const std::int64_t now_ms = world_.clock.monotonic_ns() / kNsPerMs;
+  const std::int64_t now_ms = deps_.clock.monotonic_ns() / kNsPerMs;
   const std::int64_t left_ms = asked_ms_ + kAbsentMs - now_ms;
   // However busy auditors elsewhere are, nothing waits for them for ever.
   std::int64_t late_in_ms = 0;
@@ -131,7 +131,7 @@ void Auditor::pump() {
     if (open_.contains(receipt)) replay(receipt);
   }
   if (waiting_.empty() || std::exchange(looks_later_, true)) return;
-  world_.loop.after(std::min(left_ms, late_in_ms), [this] {
+  deps_.loop.after(std::min(left_ms, late_in_ms), [this] {
     looks_later_ = false;
     pump();
   });
@@ -141,7 +141,7 @@ void Auditor::replay(const core::Digest& receipt) {
   auto shown = show(receipt);
   if (!shown) {
     open_.erase(receipt);
-    return world_.events.report(shown);
+    return deps_.events.report(shown);
   }
   is_replaying_ = true;
   struct Work {
@@ -149,8 +149,8 @@ void Auditor::replay(const core::Digest& receipt) {
     Result<core::Digest> root;
   };
   const auto work = std::make_shared<Work>(Work{*std::move(shown), core::Digest{}});
-  world_.loop.offload(
-      [work, replayer = replayer_, path = world_.hub.path_of(work->shown.record.model_content)] {
+  deps_.loop.offload(
+      [work, replayer = replayer_, path = deps_.hub.path_of(work->shown.record.model_content)] {
         work->root = replayer->replay(work->shown.audit.task, path);
       },
       [this, work, receipt] {
@@ -159,7 +159,7 @@ void Auditor::replay(const core::Digest& receipt) {
           conclude(receipt, work->shown.audit, *work->root);
         } else {
           open_.erase(receipt);
-          world_.events.report(work->root);
+          deps_.events.report(work->root);
         }
         pump();
       });
@@ -168,8 +168,8 @@ void Auditor::replay(const core::Digest& receipt) {
 void Auditor::conclude(const core::Digest& receipt, const chain::LinkAudit& shown,
                        const core::Digest& root) {
   if (open_.erase(receipt) == 0) return;  // answered meanwhile
-  world_.events.push(
-      event::Audited{receipt, receipt::judge(shown.body, root, shown.output_salt, world_.key)});
+  deps_.events.push(
+      event::Audited{receipt, receipt::judge(shown.body, root, shown.output_salt, deps_.key)});
 }
 
 }  // namespace commensal::gateway

@@ -22,16 +22,16 @@ namespace commensal::gateway {
 class Auditor {
  public:
   /// All of them outlive this object.
-  struct World {
+  struct Dependencies {
     core::Loop& loop;
     const core::Clock& clock;
-    core::Store& store;           // the rows of chains
+    core::Store& store;            // the rows of chains
     const crypto::SecretKey& key;  // signs verdicts
     const ModelHub& hub;
     ReceiptBook& book;
     EventQueue& events;
   };
-  explicit Auditor(const World& world);
+  explicit Auditor(const Dependencies& deps);
 
   /// An audit that the book has as drawn.
   void request(const core::Digest& receipt);
@@ -70,7 +70,7 @@ class Auditor {
   void conclude(const core::Digest& receipt, const chain::LinkAudit& shown,
                 const core::Digest& root);
 
-  World world_;
+  Dependencies deps_;
   std::map<core::Digest, Case> open_;  // by receipt
   std::deque<core::Digest> waiting_;   // for an auditor elsewhere
   std::deque<core::Digest> own_;       // to be done here

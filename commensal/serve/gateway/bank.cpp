@@ -31,7 +31,7 @@ core::Result<void> Bank::open() {
   if (state().scalars.entries > 0) return {};
   ledger::Config rules = rules_;
   rules.operator_address = address_;
-  COMMENSAL_TRY(submit(ledger::Found{rules}));
+  COMMENSAL_TRY(submit(ledger::Genesis{rules}));
   COMMENSAL_TRY(submit(ledger::AdmitAuditor{auditor_key().address()}));
   return commit();
 }

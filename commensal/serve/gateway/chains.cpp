@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <commensal/compute/graph/onnx/import.hpp>
 #include <commensal/serve/gateway/chains.hpp>
-#include <commensal/serve/gateway/router.hpp>
+#include <commensal/serve/gateway/scheduler.hpp>
 #include <commensal/trade/pay/ticket/undecided.hpp>
 #include <commensal/verify/chain/retention.hpp>
 #include <commensal/verify/noise/targets.hpp>
@@ -14,12 +14,12 @@ using core::ErrorCode;
 using core::Result;
 using GraphPtr = std::shared_ptr<const graph::Graph>;
 
-Chains::Chains(const World& world) : world_(world), book_(world_.store) {}
+Chains::Chains(const Dependencies& deps) : deps_(deps), book_(deps_.store) {}
 
 Result<void> Chains::open() {
   COMMENSAL_TRY(book_.open());
   COMMENSAL_ASSIGN(const auto links,
-                   world_.book.select([](const auto& one) { return one.receipt.job.is_serial(); }));
+                   deps_.book.select([](const auto& one) { return one.receipt.job.is_serial(); }));
   for (const ReceiptRecord& record : links) count(record);
   for (const auto& [id, entry] : book_.entries()) {
     if (entry.state == ChainState::kRunning) load(entry);
@@ -55,8 +55,8 @@ Result<void> Chains::admit(const ChainRequest& request) {
     return core::fail(ErrorCode::kResourceExhausted, "{} chains are running, at most {} at a time",
                       live_.size(), limits::kChainsLiveMax);
   }
-  COMMENSAL_TRY(world_.lottery.cover());
-  return world_.till.reserve(request.account.name, request.steps);
+  COMMENSAL_TRY(deps_.lottery.cover());
+  return deps_.till.reserve(request.account.name, request.steps);
 }
 
 void Chains::create(ChainRequest request, Created done) {
@@ -64,7 +64,7 @@ void Chains::create(ChainRequest request, Created done) {
     const ChainEntry* const known = book_.find(request.account.name, request.key);
     if (known != nullptr) return done(status_of(*known));
   }
-  auto made = plan_chain(std::move(request), world_.hub);
+  auto made = plan_chain(std::move(request), deps_.hub);
   if (!made) return done(tl::unexpected(made.error()));
   const auto plan = std::make_shared<const ChainPlan>(*std::move(made));
   const std::pair name(plan->request.account.name, plan->request.key);
@@ -75,23 +75,22 @@ void Chains::create(ChainRequest request, Created done) {
     return done(tl::unexpected(admitted.error()));
   }
   if (!plan->request.key.empty()) creating_.insert(name);
-  with_graph(plan->order.model.content,
-             [this, plan, name, done = std::move(done)](Result<GraphPtr> graph) {
-               creating_.erase(name);
-               auto begun = graph ? begin(*plan, *graph)
-                                  : Result<ChainStatus>(tl::unexpected(graph.error()));
-               if (!begun) world_.till.release(name.first, plan->request.steps);
-               done(std::move(begun));
-             });
+  with_graph(plan->order.model.content, [this, plan, name,
+                                         done = std::move(done)](Result<GraphPtr> graph) {
+    creating_.erase(name);
+    auto begun = graph ? begin(*plan, *graph) : Result<ChainStatus>(tl::unexpected(graph.error()));
+    if (!begun) deps_.till.release(name.first, plan->request.steps);
+    done(std::move(begun));
+  });
 }
 
 void Chains::with_graph(const core::Digest& content, std::function<void(Result<GraphPtr>)> then) {
   if (GraphPtr known = graphs_[content].lock()) {
-    return world_.loop.post([known, then = std::move(then)] { then(known); });
+    return deps_.loop.post([known, then = std::move(then)] { then(known); });
   }
   const auto graph = std::make_shared<Result<GraphPtr>>();
-  world_.loop.offload(
-      [graph, path = world_.hub.path_of(content)] {
+  deps_.loop.offload(
+      [graph, path = deps_.hub.path_of(content)] {
         auto imported = graph::onnx::import_file(path);
         if (imported) *graph = GraphPtr(*std::move(imported));
         if (!imported) *graph = tl::unexpected(imported.error());
@@ -103,18 +102,19 @@ void Chains::with_graph(const core::Digest& content, std::function<void(Result<G
       });
 }
 
-chain::ChainClient::World Chains::client_world(const ChainEntry& entry, GraphPtr graph) const {
-  return {world_.store, world_.key, std::move(graph), entry.noise_key};
+chain::ChainClient::Dependencies Chains::client_world(const ChainEntry& entry,
+                                                      GraphPtr graph) const {
+  return {deps_.store, deps_.key, std::move(graph), entry.noise_key};
 }
 
 Result<crypto::Address> Chains::choose_provider(const ModelVersion& model) const {
-  auto candidates = world_.roster.candidates(model, 0, {});
+  auto candidates = deps_.roster.candidates(model, 0, {});
   // A chain stays with its provider, whose pauses come and go: one is chosen where nobody is free.
   const bool is_free =
       std::ranges::any_of(candidates, [](const auto& one) { return one.excluded.empty(); });
   for (Candidate& one : candidates) {
     if (one.is_paused && !is_free) one.excluded.clear();
-    if (one.excluded.empty()) one.excluded = world_.lottery.reservation(one.address);
+    if (one.excluded.empty()) one.excluded = deps_.lottery.reservation(one.address);
   }
   COMMENSAL_ASSIGN(const std::size_t chosen, choose(candidates, model.name));
   return candidates[chosen].address;
@@ -124,16 +124,16 @@ Result<crypto::Address> Chains::choose_provider(const ModelVersion& model) const
 Result<void> Chains::make_room() {
   std::optional<std::set<core::Digest>> undecided;  // looked for at the bound only
   chain::Retention retention;
-  retention.kept_max = world_.kept_max;
+  retention.kept_max = deps_.kept_max;
   retention.may_go = [&](const core::Digest& chain) {
-    if (!undecided) undecided = ticket::undecided_jobs(world_.lottery.tickets());
+    if (!undecided) undecided = ticket::undecided_jobs(deps_.lottery.tickets());
     return !live_.contains(chain) && audits(chain).open.empty() && !undecided->contains(chain);
   };
   retention.forget = [&](const core::Digest& chain) -> Result<core::Store::Batch> {
-    COMMENSAL_TRY(world_.book.drop_steps(chain));
+    COMMENSAL_TRY(deps_.book.drop_steps(chain));
     return core::Store::Batch{ChainBook::removal(chain)};
   };
-  COMMENSAL_ASSIGN(const auto gone, chain::make_room(world_.store, 1, retention));
+  COMMENSAL_ASSIGN(const auto gone, chain::make_room(deps_.store, 1, retention));
   for (const core::Digest& chain : gone) {
     book_.forget(chain);
     audits_.erase(chain);
@@ -151,20 +151,20 @@ Result<ChainStatus> Chains::begin(const ChainPlan& plan, const GraphPtr& graph) 
                    .model = model.name,
                    .version = model.version,
                    .content = model.content,
-                   .noise_key = world_.rng.next_digest(),
+                   .noise_key = deps_.rng.next_digest(),
                    .provider = provider,
                    .steps = plan.request.steps,
                    .audit_probability = plan.request.audit_probability,
-                   .created_ms = world_.clock.wall_ms(),
+                   .created_ms = deps_.clock.wall_ms(),
                    .reason = {}};
-  chain::ChainRecord record = record_of(plan, world_.rng.next_digest(), entry.noise_key,
-                                        world_.key.address(), provider, world_.auditor);
-  world_.lottery.stamp(record.job);
+  chain::ChainRecord record = record_of(plan, deps_.rng.next_digest(), entry.noise_key,
+                                        deps_.key.address(), provider, deps_.auditor);
+  deps_.lottery.stamp(record.job);
   COMMENSAL_TRY(record.job.validity());
   COMMENSAL_TRY(make_room());
   entry.id = protocol::job_id(record.job);
   auto live = std::make_shared<Live>();
-  COMMENSAL_TRY(world_.store.together([&]() -> Result<void> {
+  COMMENSAL_TRY(deps_.store.together([&]() -> Result<void> {
     COMMENSAL_ASSIGN(auto client, chain::ChainClient::start(client_world(entry, graph), record));
     live->client.emplace(std::move(client));
     return book_.put(entry);
@@ -180,7 +180,7 @@ void Chains::load(const ChainEntry& entry) {
   auto live = std::make_shared<Live>();
   live->entry = entry;
   live->reserved = entry.steps - std::min(entry.steps, status_of(entry).links);
-  world_.till.reserve_again(entry.account, live->reserved);
+  deps_.till.reserve_again(entry.account, live->reserved);
   live_.emplace(entry.id, live);
   with_graph(entry.content, [this, live](Result<GraphPtr> graph) {
     if (!graph) return fail(*live, ChainState::kFailed, graph.error().message);
@@ -196,7 +196,7 @@ ChainStatus Chains::status_of(const ChainEntry& entry) const {
   ChainStatus status{entry, 0, {}, audits(entry.id)};
   const auto live = live_.find(entry.id);
   if (live != live_.end()) status.entry.reason = live->second->hindrance;
-  chain::ChainRows rows(world_.store, entry.id);
+  chain::ChainRows rows(deps_.store, entry.id);
   const auto last = rows.last();
   for (std::uint64_t step = last.value_or(0); step > 0; --step) {
     const auto link = rows.link(step);
@@ -228,13 +228,13 @@ std::vector<ChainStatus> Chains::list(const std::string& account, std::size_t co
 }
 
 Result<chain::LinkRecord> Chains::link(const core::Digest& chain, std::uint64_t step) const {
-  COMMENSAL_ASSIGN(chain::LinkRecord link, chain::ChainRows(world_.store, chain).link(step));
+  COMMENSAL_ASSIGN(chain::LinkRecord link, chain::ChainRows(deps_.store, chain).link(step));
   if (link.phase == chain::LinkPhase::kDelivered) return link;
   return core::fail(ErrorCode::kNotFound, "link {} is not delivered", step);
 }
 
 Result<chain::ChainRecord> Chains::record(const core::Digest& chain) const {
-  return chain::ChainRows(world_.store, chain).chain();
+  return chain::ChainRows(deps_.store, chain).chain();
 }
 
 Result<void> Chains::wait(const core::Digest& chain, std::int64_t wait_ms,
@@ -245,11 +245,10 @@ Result<void> Chains::wait(const core::Digest& chain, std::int64_t wait_ms,
   }
   const std::uint64_t id = ++last_waiter_;
   waiters_.emplace(id, Waiter{chain, std::move(then)});
-  world_.loop.after(std::min(wait_ms, limits::kChainWaitMsMax),
-                    [this, id] {
-                      auto waiter = waiters_.extract(id);
-                      if (!waiter.empty()) waiter.mapped().then();
-                    });
+  deps_.loop.after(std::min(wait_ms, limits::kChainWaitMsMax), [this, id] {
+    auto waiter = waiters_.extract(id);
+    if (!waiter.empty()) waiter.mapped().then();
+  });
   return {};
 }
 

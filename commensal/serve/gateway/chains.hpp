@@ -34,7 +34,7 @@ class Chains {
  public:
   using LinkId = Roster::LinkId;
   /// All of them outlive this object.
-  struct World {
+  struct Dependencies {
     core::Loop& loop;
     const core::Clock& clock;
     core::Rng& rng;
@@ -50,7 +50,7 @@ class Chains {
     std::int64_t silence_ms_max = 0;
     std::size_t kept_max = limits::kChainsKeptMax;  // the oldest that are over make room
   };
-  explicit Chains(const World& world);
+  explicit Chains(const Dependencies& deps);
 
   /// Takes up the running chains; call once before the rest.
   core::Result<void> open();
@@ -93,7 +93,7 @@ class Chains {
     std::optional<chain::ChainClient> client;  // once the model is imported
     LinkId link = 0;                           // of kStarting and later
     Phase phase = Phase::kAway;
-    std::uint64_t words = 0;  // said so far: a deadline counts for its own only
+    std::uint64_t words = 0;     // said so far: a deadline counts for its own only
     std::uint64_t reserved = 0;  // steps that are not paid yet (Till)
     std::string hindrance;       // why it waits, though its provider is there
   };
@@ -108,8 +108,8 @@ class Chains {
   core::Result<ChainStatus> begin(const ChainPlan& plan,
                                   const std::shared_ptr<const graph::Graph>& graph);
   void load(const ChainEntry& entry);
-  chain::ChainClient::World client_world(const ChainEntry& entry,
-                                         std::shared_ptr<const graph::Graph> graph) const;
+  chain::ChainClient::Dependencies client_world(const ChainEntry& entry,
+                                                std::shared_ptr<const graph::Graph> graph) const;
   /// The graph, off the loop; one that a live chain has is shared.
   void with_graph(const core::Digest& content,
                   std::function<void(core::Result<std::shared_ptr<const graph::Graph>>)> then);
@@ -133,14 +133,13 @@ class Chains {
   void finish(Live& live);
   void commit(LinkId link, const rpc::Commit::Item& item);
   /// Nothing where it cannot be paid: it is asked for again, later.
-  core::Result<std::optional<ReceiptRecord>> keep_delivery(Live& live,
-                                                           const rpc::Deliver& message);
+  core::Result<std::optional<ReceiptRecord>> keep_delivery(Live& live, const rpc::Deliver& message);
   void close(const ChainEntry& entry);
   void wake(const core::Digest& chain);
   /// What the next link may cost and win is there.
   core::Result<void> afford(const Live& live) const;
 
-  World world_;
+  Dependencies deps_;
   ChainBook book_;
   std::map<core::Digest, LinkAudits> audits_;
   std::map<core::Digest, LivePtr> live_;

@@ -54,7 +54,7 @@ void Chains::on_banned(const crypto::Address& provider, const std::string& why) 
 }
 
 void Chains::set_phase(Live& live, Phase phase) {
-  Roster::Peer* const peer = world_.roster.at(live.link);
+  Roster::Peer* const peer = deps_.roster.at(live.link);
   if (peer != nullptr && live.phase == Phase::kAsked && peer->in_flight > 0) --peer->in_flight;
   if (peer != nullptr && phase == Phase::kAsked) ++peer->in_flight;
   live.phase = phase;
@@ -68,7 +68,7 @@ bool Chains::is_paused(Live& live, const Roster::Peer& peer) {
 
 /// From the beginning of a stream: the provider says that the chain is at hand, then links go on.
 void Chains::start(Live& live) {
-  const Roster::Peer* const peer = world_.roster.by_address(live.entry.provider);
+  const Roster::Peer* const peer = deps_.roster.by_address(live.entry.provider);
   if (!live.client || peer == nullptr) return;
   if (!peer->banned.empty()) {
     return fail(live, ChainState::kFailed, fmt::format("its provider is banned: {}", peer->banned));
@@ -76,7 +76,7 @@ void Chains::start(Live& live) {
   if (peer->link == nullptr || is_paused(live, *peer)) return;
   set_phase(live, Phase::kStarting);
   live.link = peer->link_id;
-  world_.roster.grant(live.link, live.entry.content);
+  deps_.roster.grant(live.link, live.entry.content);
   const chain::ChainRecord& record = live.client->record();
   say(live, rpc::Offer{record.job, live.entry.content, record.input_salt, record.inputs});
 }
@@ -84,20 +84,20 @@ void Chains::start(Live& live) {
 void Chains::say(Live& live, rpc::ToProvider message) {
   ++live.words;
   watch(live);
-  const Roster::Peer* const peer = world_.roster.at(live.link);
+  const Roster::Peer* const peer = deps_.roster.at(live.link);
   if (peer != nullptr && peer->link != nullptr) peer->link->send(std::move(message));
 }
 
 /// Who is silent loses the stream, and all that is on it begins again on the next one.
 void Chains::watch(const Live& live) {
-  const Roster::Peer* const asked = world_.roster.at(live.link);
+  const Roster::Peer* const asked = deps_.roster.at(live.link);
   const std::uint64_t pauses = asked != nullptr ? asked->pauses : 0;
-  world_.loop.after(world_.silence_ms_max, [this, id = live.entry.id, words = live.words, pauses] {
+  deps_.loop.after(deps_.silence_ms_max, [this, id = live.entry.id, words = live.words, pauses] {
     const auto found = live_.find(id);
     if (found == live_.end() || found->second->words != words) return;
     const Phase phase = found->second->phase;
     if (phase != Phase::kStarting && phase != Phase::kAsked) return;
-    const Roster::Peer* const peer = world_.roster.at(found->second->link);
+    const Roster::Peer* const peer = deps_.roster.at(found->second->link);
     if (peer == nullptr || peer->link == nullptr) return;
     const bool has_paused = !peer->paused.empty() || peer->pauses != pauses;
     if (has_paused) return watch(*found->second);
@@ -106,7 +106,7 @@ void Chains::watch(const Live& live) {
 }
 
 void Chains::retry_later(const Live& live) {
-  world_.loop.after(kRetryMs, [this, id = live.entry.id, words = live.words] {
+  deps_.loop.after(kRetryMs, [this, id = live.entry.id, words = live.words] {
     const auto found = live_.find(id);
     if (found != live_.end() && found->second->words == words) start(*found->second);
   });
@@ -123,7 +123,7 @@ void Chains::ask(Live& live) {
   set_phase(live, Phase::kReady);
   ++live.words;
   if (audits(live.entry.id).open.size() >= limits::kLinkAuditsOpenMax) return;
-  const Roster::Peer* const peer = world_.roster.at(live.link);
+  const Roster::Peer* const peer = deps_.roster.at(live.link);
   if (peer != nullptr && is_paused(live, *peer)) return;
   if (const auto pending = live.client->pending()) {
     set_phase(live, Phase::kAsked);
@@ -149,15 +149,15 @@ void Chains::commit(LinkId link, const rpc::Commit::Item& item) {
   if (live == nullptr || live->phase != Phase::kAsked) return;
   // Without a round it earns nothing: that is its provider's affair.
   if (item.round != protocol::kNoDraw) {
-    const auto fits = world_.lottery.check_round(live->client->job(), item.round);
+    const auto fits = deps_.lottery.check_round(live->client->job(), item.round);
     if (!fits) return again(*live, fits.error());  // it was closed meanwhile
   }
   Result<chain::Countersign> signature = chain::Countersign();
-  const auto kept = world_.store.together([&]() -> Result<void> {
+  const auto kept = deps_.store.together([&]() -> Result<void> {
     signature = live->client->on_commit({item.step, item.commitment, item.round, item.signature});
     if (!signature) return tl::unexpected(signature.error());
     COMMENSAL_ASSIGN(const auto receipt, live->client->receipt(item.step));
-    return world_.lottery.owe({&receipt, 1});
+    return deps_.lottery.owe({&receipt, 1});
   });
   if (!kept) return fail(*live, ChainState::kFailed, kept.error().message);
   say(*live, rpc::Countersign{{{item.job, signature->step, signature->signature}}});
@@ -175,12 +175,12 @@ Result<std::optional<ReceiptRecord>> Chains::keep_delivery(Live& live,
   record.model = live.entry.model;
   record.version = live.entry.version;
   record.model_content = live.entry.content;
-  record.delivered_ms = world_.clock.wall_ms();
+  record.delivered_ms = deps_.clock.wall_ms();
   const bool is_first = message.step == 1 && live.entry.steps >= kLongChain;
-  const bool is_drawn = is_first || world_.rng.next_unit() < live.entry.audit_probability;
+  const bool is_drawn = is_first || deps_.rng.next_unit() < live.entry.audit_probability;
   record.audit = is_drawn ? AuditState::kDrawn : AuditState::kNotDrawn;
   std::vector<ReceiptRecord> records = {std::move(record)};
-  COMMENSAL_ASSIGN(const auto outcomes, world_.till.keep(records, [&] {
+  COMMENSAL_ASSIGN(const auto outcomes, deps_.till.keep(records, [&] {
     return live.client->keep(std::move(delivered));
   }));
   if (!outcomes[0]) {
@@ -197,12 +197,12 @@ void Chains::on_deliver(LinkId link, const rpc::Deliver& message) {
   auto kept = keep_delivery(*live, message);
   if (!kept) return fail(*live, ChainState::kFailed, kept.error().message);
   if (!*kept) return;
-  if (Roster::Peer* const peer = world_.roster.at(link)) {
+  if (Roster::Peer* const peer = deps_.roster.at(link)) {
     ++peer->served;
     peer->cached.insert(live->entry.content);
   }
   count(**kept);
-  world_.events.push(event::Delivered{**std::move(kept)});
+  deps_.events.push(event::Delivered{**std::move(kept)});
   if (live->client->is_finished()) return finish(*live);
   ask(*live);
   wake(message.job);
@@ -227,16 +227,16 @@ void Chains::again(Live& live, const core::Error& why) {
 }
 
 Result<void> Chains::afford(const Live& live) const {
-  COMMENSAL_TRY(world_.lottery.cover());
-  return world_.till.afford(live.entry.account);
+  COMMENSAL_TRY(deps_.lottery.cover());
+  return deps_.till.afford(live.entry.account);
 }
 
 /// Its end, whatever it was.
 void Chains::close(const ChainEntry& entry) {
-  world_.events.report(book_.put(entry));
+  deps_.events.report(book_.put(entry));
   if (const auto live = live_.find(entry.id); live != live_.end()) {
     set_phase(*live->second, Phase::kAway);
-    world_.till.release(entry.account, live->second->reserved);
+    deps_.till.release(entry.account, live->second->reserved);
     live_.erase(live);
   }
   wake(entry.id);

@@ -65,7 +65,7 @@ void Gateway::State::handle(LinkId link, const rpc::Resume&) {
 Gateway::Gateway(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Gateway::~Gateway() = default;
 
-core::Result<std::unique_ptr<Gateway>> Gateway::create(const GatewayWorld& world,
+core::Result<std::unique_ptr<Gateway>> Gateway::create(const GatewayWorld& deps,
                                                        const GatewayConfig& config) {
   std::error_code failed;
   std::filesystem::create_directories(config.folder / "models", failed);
@@ -74,9 +74,9 @@ core::Result<std::unique_ptr<Gateway>> Gateway::create(const GatewayWorld& world
                       failed.message());
   }
   GatewayConfig known = config;
-  COMMENSAL_ASSIGN(const auto founded, ledger::founding_rules(world.store));
+  COMMENSAL_ASSIGN(const auto founded, ledger::founding_rules(deps.store));
   if (founded) known.money.rules = *founded;
-  auto state = std::make_unique<State>(world, known);
+  auto state = std::make_unique<State>(deps, known);
   COMMENSAL_TRY(state->resume());
   state->tick();
   return std::unique_ptr<Gateway>(new Gateway(std::move(state)));
@@ -97,7 +97,7 @@ ModelHub& Gateway::hub() { return state_->hub; }
 Chains& Gateway::chains() { return state_->chains; }
 Auditor& Gateway::auditor() { return state_->auditor; }
 ReceiptBook& Gateway::receipts() { return state_->book; }
-crypto::Address Gateway::address() const { return state_->world.key.address(); }
+crypto::Address Gateway::address() const { return state_->deps.key.address(); }
 
 core::Result<void> Gateway::remove_account(const std::string& name) {
   const auto refuse = [&name](std::string_view why) {
@@ -138,7 +138,7 @@ std::vector<ProviderInfo> Gateway::providers() const {
 }
 
 core::Result<ProviderRisk> Gateway::risk(const crypto::Address& provider) {
-  AuditDesk& desk = state_->desk;
+  AuditPolicy& desk = state_->desk;
   COMMENSAL_ASSIGN(RiskFacts facts, risk_facts(state_->book, ledger(), provider));
   const double probability = desk.ask(facts);
   return ProviderRisk{std::move(facts), desk.terms(), desk.by_risk(), probability};

@@ -29,7 +29,7 @@ class Auditor;
 struct GatewayConfig {
   core::Path folder;                     // state: models/; the store lies beside it
   double audit_probability = 0.1;        // of a full replay, per receipt
-  bool audit_by_risk = false;            // ... or more, where the risk desk says so (AuditDesk)
+  bool audit_by_risk = false;            // ... or more, where the risk desk says so (AuditPolicy)
   std::int64_t silence_ms_max = 10'000;  // a provider that holds a task longer loses it
   std::int64_t pause_ms_max = 60'000;    // a request waits, in all, for providers that pause
   int tries_max = 3;                     // providers tried for one request
@@ -64,7 +64,7 @@ struct ProviderInfo {
 /// What this gateway knows of a provider, and what its desk makes of that.
 struct ProviderRisk {
   RiskFacts facts;
-  DeskTerms terms;
+  AuditTerms terms;
   bool by_risk = false;          // else the terms' floor is all
   double audit_probability = 0;  // by these facts, from now on
 };
@@ -74,7 +74,7 @@ struct ProviderRisk {
 class Gateway final : public rpc::GatewayPort {
  public:
   /// Reads the state, takes up the audits that were due. Errors: kDataLoss.
-  static core::Result<std::unique_ptr<Gateway>> create(const GatewayWorld& world,
+  static core::Result<std::unique_ptr<Gateway>> create(const GatewayWorld& deps,
                                                        const GatewayConfig& config);
   ~Gateway() override;
 

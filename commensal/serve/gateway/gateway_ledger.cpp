@@ -103,7 +103,7 @@ ticket::Summary Gateway::ticket_summary(const std::optional<crypto::Address>& pr
     const ledger::ChainRow* const chain = state.chains.find(row.provider);
     if (chain != nullptr && chain->head.owner == provider) beacons.insert(id);
   }
-  const auto now_ms = static_cast<std::uint64_t>(state_->world.clock.wall_ms());
+  const auto now_ms = static_cast<std::uint64_t>(state_->deps.clock.wall_ms());
   return ticket::summarise(tickets(), now_ms, [&](const ticket::Record& record) {
     return !provider || beacons.contains(record.beacon);
   });

@@ -15,7 +15,7 @@ namespace commensal::gateway {
 /// Each part sees those before it, and nothing of those behind it (events.hpp).
 struct Gateway::State {
   core::ScopedLoop loop;
-  GatewayWorld world;
+  GatewayWorld deps;
   GatewayConfig config;
   Observer silent;
   Observer& observer;
@@ -33,7 +33,7 @@ struct Gateway::State {
   Winners winners;
   Till till;
   crypto::SecretKey auditor_key;
-  AuditDesk desk;
+  AuditPolicy desk;
   // Answers.
   Dispatcher dispatcher;
   Answers answers;
@@ -44,7 +44,7 @@ struct Gateway::State {
 
   State(const GatewayWorld& w, const GatewayConfig& c)
       : loop(w.loop),
-        world(w),
+        deps(w),
         config(c),
         observer(w.observer != nullptr ? *w.observer : silent),
         events(
@@ -70,9 +70,8 @@ struct Gateway::State {
                 book, till, events, c.silence_ms_max, c.chains_kept_max}),
         auditor({loop, w.clock, store, auditor_key, hub, book, events}),
         consequences(loop, book, answers) {
-    book.keep_while([this](const core::Digest& ticket) {
-      return ticket::is_undecided(tickets, ticket);
-    });
+    book.keep_while(
+        [this](const core::Digest& ticket) { return ticket::is_undecided(tickets, ticket); });
   }
 
   core::Result<void> resume();

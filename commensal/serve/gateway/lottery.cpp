@@ -21,10 +21,8 @@ constexpr std::string_view kChain = "chain", kOwn = "own";
 
 }  // namespace
 
-Lottery::Lottery(const World& world, const MoneyConfig& config)
-    : world_(world),
-      config_(config),
-      address_(world_.key.address()) {}
+Lottery::Lottery(const Dependencies& deps, const MoneyConfig& config)
+    : deps_(deps), config_(config), address_(deps_.key.address()) {}
 
 ticket::BookConfig Lottery::book_config(const MoneyConfig& config) {
   return {.deadlines = {.opening_rounds_max = config.rules.opening_rounds}};
@@ -33,10 +31,10 @@ ticket::BookConfig Lottery::book_config(const MoneyConfig& config) {
 Result<void> Lottery::open() {
   if (!is_on()) return {};
   COMMENSAL_ASSIGN(threshold_, ticket::threshold_of(config_.win_probability));
-  COMMENSAL_TRY(world_.tickets.open());
-  COMMENSAL_ASSIGN(auto chain, beacon::KeptChain::open(world_.store, std::string(kChain),
-                                                       {kOwn.begin(), kOwn.end()}, world_.key,
-                                                       world_.rng, config_.chain_depth));
+  COMMENSAL_TRY(deps_.tickets.open());
+  COMMENSAL_ASSIGN(auto chain, beacon::KeptChain::open(deps_.store, std::string(kChain),
+                                                       {kOwn.begin(), kOwn.end()}, deps_.key,
+                                                       deps_.rng, config_.chain_depth));
   chain_.emplace(std::move(chain));
   show_chain();
   return load_beacons();
@@ -44,7 +42,7 @@ Result<void> Lottery::open() {
 
 /// What the ledger knows of them is what counts.
 Result<void> Lottery::load_beacons() {
-  const ledger::State& state = world_.bank.state();
+  const ledger::State& state = deps_.bank.state();
   for (const auto& [id, row] : state.beacons.rows()) {
     const ledger::ChainRow* const own = state.chains.find(row.gateway);
     const ledger::ChainRow* const other = state.chains.find(row.provider);
@@ -67,9 +65,9 @@ Result<void> Lottery::meet(const crypto::Address& provider,
   const core::Digest id = protocol::beacon_id(chain_->head(), chain->head);
   const auto known = beacons_.find(provider);
   if (known == beacons_.end() || known->second.id() != id) {
-    if (world_.bank.state().beacons.find(id) == nullptr) {
-      COMMENSAL_TRY(world_.bank.durably([&]() -> Result<void> {
-        COMMENSAL_TRY(world_.bank.submit(ledger::RegisterBeacon{chain_->head(), chain->head}));
+    if (deps_.bank.state().beacons.find(id) == nullptr) {
+      COMMENSAL_TRY(deps_.bank.durably([&]() -> Result<void> {
+        COMMENSAL_TRY(deps_.bank.submit(ledger::RegisterBeacon{chain_->head(), chain->head}));
         return {};
       }));
     }
@@ -82,7 +80,7 @@ Result<void> Lottery::meet(const crypto::Address& provider,
 
 std::string Lottery::reservation(const crypto::Address& provider) const {
   if (!is_on()) return "";
-  const Amount stake = world_.bank.state().balance(provider, AccountKind::kStake);
+  const Amount stake = deps_.bank.state().balance(provider, AccountKind::kStake);
   if (stake < config_.stake_min) {
     return fmt::format("has a stake of {}, {} are wanted", to_text(stake),
                        to_text(config_.stake_min));
@@ -93,11 +91,11 @@ std::string Lottery::reservation(const crypto::Address& provider) const {
 Result<void> Lottery::cover() const {
   if (!is_on()) return {};
   // Winners are binomial: six deviations beyond the mean once in a thousand million.
-  const double n = static_cast<double>(world_.tickets.awaited() + 1), p = config_.win_probability;
+  const double n = static_cast<double>(deps_.tickets.awaited() + 1), p = config_.win_probability;
   const double most = std::min(n, std::ceil(n * p + 6 * std::sqrt(n * p * (1 - p)) + 1));
   COMMENSAL_ASSIGN(const Amount each, config_.face_value.plus(config_.rules.auditor_fee));
   COMMENSAL_ASSIGN(const Amount needed, each.times(Amount(static_cast<std::uint64_t>(most))));
-  const Amount escrow = world_.bank.state().balance(address_, AccountKind::kEscrow);
+  const Amount escrow = deps_.bank.state().balance(address_, AccountKind::kEscrow);
   if (escrow >= needed) return {};
   return fail(
       ErrorCode::kUnavailable,
@@ -135,9 +133,9 @@ Result<void> Lottery::owe(std::span<const protocol::Receipt> receipts) {
     drawn.push_back(receipt);
   }
   if (tickets.empty()) return {};
-  return world_.bank.durably([&]() -> Result<void> {
-    COMMENSAL_TRY(world_.tickets.commit(tickets, chain_->round() + 1));
-    return world_.tickets.countersign(drawn);
+  return deps_.bank.durably([&]() -> Result<void> {
+    COMMENSAL_TRY(deps_.tickets.commit(tickets, chain_->round() + 1));
+    return deps_.tickets.countersign(drawn);
   });
 }
 
@@ -148,43 +146,43 @@ std::size_t Lottery::pending() const {
   }
   std::size_t count = 0;
   for (const State state : {State::kCountersigned, State::kDrawn, State::kWon, State::kOpened}) {
-    for (const ticket::Record& one : world_.tickets.in(state))
+    for (const ticket::Record& one : deps_.tickets.in(state))
       count += there.contains(one.beacon) ? 1 : 0;
   }
   return count;
 }
 
 void Lottery::tick() {
-  if (!is_on() || !world_.tickets.has(State::kCountersigned)) return;
+  if (!is_on() || !deps_.tickets.has(State::kCountersigned)) return;
   const auto closed = close_round();
-  world_.events.report(closed);
+  deps_.events.report(closed);
   if (!closed) return;
   for (const auto& [provider, beacon] : beacons_) {
-    world_.events.report(punish_withholding(provider));
-    world_.events.report(world_.tickets.prune(beacon.id(), beacon.drawn_round()));
+    deps_.events.report(punish_withholding(provider));
+    deps_.events.report(deps_.tickets.prune(beacon.id(), beacon.drawn_round()));
   }
 }
 
 Result<void> Lottery::close_round() {
   rpc::Reveal reveal{chain_->round() + 1, {}};
-  COMMENSAL_TRY(world_.bank.durably([&]() -> Result<void> {
+  COMMENSAL_TRY(deps_.bank.durably([&]() -> Result<void> {
     COMMENSAL_ASSIGN(reveal.value, chain_->reveal(reveal.round));
     for (auto& [provider, beacon] : beacons_) {
       COMMENSAL_TRY(beacon.on_gateway_reveal(reveal.round, reveal.value));
-      COMMENSAL_TRY(world_.tickets.close(beacon.id(), reveal.round));
+      COMMENSAL_TRY(deps_.tickets.close(beacon.id(), reveal.round));
     }
     if (beacons_.empty()) return {};
-    COMMENSAL_TRY(world_.bank.submit(
+    COMMENSAL_TRY(deps_.bank.submit(
         ledger::Reveal{ledger::chain_key(chain_->head()), reveal.round, reveal.value}));
     return {};
   }));
   show_chain();
-  for (const auto& [provider, beacon] : beacons_) world_.roster.tell(provider, reveal);
+  for (const auto& [provider, beacon] : beacons_) deps_.roster.tell(provider, reveal);
   return {};
 }
 
 void Lottery::on_reveal(const crypto::Address& provider, const rpc::Reveal& reveal) {
-  world_.events.report(draw(provider, reveal));
+  deps_.events.report(draw(provider, reveal));
 }
 
 Result<void> Lottery::draw(const crypto::Address& provider, const rpc::Reveal& reveal) {
@@ -193,10 +191,10 @@ Result<void> Lottery::draw(const crypto::Address& provider, const rpc::Reveal& r
   beacon::TwoPartyBeacon& beacon = found->second;
   if (reveal.round <= beacon.drawn_round()) return {};
   COMMENSAL_TRY(beacon.on_provider_reveal(reveal.round, reveal.value));
-  return world_.bank.durably([&]() -> Result<void> {
+  return deps_.bank.durably([&]() -> Result<void> {
     const core::Digest chain = ledger::chain_key(beacon.provider().head());
-    COMMENSAL_TRY(world_.bank.submit(ledger::Reveal{chain, reveal.round, reveal.value}));
-    COMMENSAL_TRY(world_.tickets.draw(beacon));
+    COMMENSAL_TRY(deps_.bank.submit(ledger::Reveal{chain, reveal.round, reveal.value}));
+    COMMENSAL_TRY(deps_.tickets.draw(beacon));
     return {};
   });
 }
@@ -208,21 +206,21 @@ Result<void> Lottery::punish_withholding(const crypto::Address& provider) {
   if (beacon.drawn_round() + ticket::Deadlines{}.reveal_rounds_max > beacon.closed_round())
     return {};
   const core::Digest chain = ledger::chain_key(beacon.provider().head());
-  for (const ticket::Record& record : world_.tickets.in(State::kDrawn)) {
+  for (const ticket::Record& record : deps_.tickets.in(State::kDrawn)) {
     if (record.beacon != beacon.id()) continue;
-    COMMENSAL_ASSIGN(const protocol::Receipt receipt, world_.tickets.receipt(record.id()));
-    const auto* until = world_.bank.state().demands.find({chain, record.body.round});
+    COMMENSAL_ASSIGN(const protocol::Receipt receipt, deps_.tickets.receipt(record.id()));
+    const auto* until = deps_.bank.state().demands.find({chain, record.body.round});
     const bool is_over =
-        until != nullptr && static_cast<std::uint64_t>(world_.clock.wall_ms()) > *until;
+        until != nullptr && static_cast<std::uint64_t>(deps_.clock.wall_ms()) > *until;
     if (until != nullptr ? !is_over : !is_there(provider)) continue;
-    COMMENSAL_TRY(world_.bank.durably([&]() -> Result<void> {
+    COMMENSAL_TRY(deps_.bank.durably([&]() -> Result<void> {
       if (!is_over) {
-        COMMENSAL_TRY(world_.bank.submit(ledger::Demand{receipt}));
+        COMMENSAL_TRY(deps_.bank.submit(ledger::Demand{receipt}));
         return {};
       }
-      COMMENSAL_TRY(world_.bank.submit(ledger::Default{receipt, {}}));
+      COMMENSAL_TRY(deps_.bank.submit(ledger::Default{receipt, {}}));
       const ticket::Move move{record.id(), Event::kWithhold, {}};
-      return world_.tickets.move({&move, 1});
+      return deps_.tickets.move({&move, 1});
     }));
   }
   return {};

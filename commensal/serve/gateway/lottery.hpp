@@ -20,7 +20,7 @@ namespace commensal::gateway {
 class Lottery {
  public:
   /// All of them outlive this object.
-  struct World {
+  struct Dependencies {
     store::JointStore& store;
     const core::Clock& clock;
     core::Rng& rng;
@@ -31,7 +31,7 @@ class Lottery {
     ticket::TicketBook& tickets;
   };
 
-  Lottery(const World& world, const MoneyConfig& config);
+  Lottery(const Dependencies& deps, const MoneyConfig& config);
   /// Of the tickets that such a lottery is about.
   static ticket::BookConfig book_config(const MoneyConfig& config);
 
@@ -61,13 +61,13 @@ class Lottery {
   /// With whom, and the beacon that their tickets are drawn by.
   using Beacons = std::map<crypto::Address, beacon::TwoPartyBeacon>;
   const Beacons& beacons() const { return beacons_; }
-  const ticket::TicketBook& tickets() const { return world_.tickets; }
+  const ticket::TicketBook& tickets() const { return deps_.tickets; }
   /// Tickets of providers that are there and on which nothing is decided.
   std::size_t pending() const;
 
  private:
   bool is_there(const crypto::Address& provider) const {
-    return world_.roster.connected(provider) != nullptr;
+    return deps_.roster.connected(provider) != nullptr;
   }
   void show_chain() { shown_ = {chain_->head(), chain_->round(), chain_->value()}; }
   core::Result<void> load_beacons();
@@ -75,7 +75,7 @@ class Lottery {
   core::Result<void> draw(const crypto::Address& provider, const rpc::Reveal& reveal);
   core::Result<void> punish_withholding(const crypto::Address& provider);
 
-  World world_;
+  Dependencies deps_;
   const MoneyConfig config_;
   const crypto::Address address_;
   core::Digest threshold_{};

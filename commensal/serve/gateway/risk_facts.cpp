@@ -126,7 +126,7 @@ Result<risk::Record> record_of(const RiskFacts& facts, const risk::Prior& prior)
   return record;
 }
 
-risk::Policy policy_of(const RiskFacts& facts, const DeskTerms& terms) {
+risk::Policy policy_of(const RiskFacts& facts, const AuditTerms& terms) {
   constexpr double kFloorMin = 1e-9;  // of the desk
   risk::Policy policy;
   policy.audit_floor = std::max(terms.floor, kFloorMin);
@@ -136,7 +136,7 @@ risk::Policy policy_of(const RiskFacts& facts, const DeskTerms& terms) {
   return policy;
 }
 
-risk::Use use_of(const RiskFacts& facts, const DeskTerms& terms) {
+risk::Use use_of(const RiskFacts& facts, const AuditTerms& terms) {
   risk::Use use;
   use.loss = terms.loss * facts.pay;
   use.redo_cost = terms.redo_cost * facts.pay;
@@ -144,7 +144,7 @@ risk::Use use_of(const RiskFacts& facts, const DeskTerms& terms) {
   return use;
 }
 
-Result<risk::Assessment> assess(const RiskFacts& facts, const DeskTerms& terms,
+Result<risk::Assessment> assess(const RiskFacts& facts, const AuditTerms& terms,
                                 std::uint64_t now_ms) {
   COMMENSAL_ASSIGN(const risk::Record record, record_of(facts, risk::Prior()));
   return risk::assess(record, now_ms, policy_of(facts, terms), {{}, use_of(facts, terms), {}});

@@ -41,7 +41,7 @@ core::Result<risk::Record> record_of(const RiskFacts& facts, const risk::Prior& 
 
 /// What a gateway's desk assumes of who uses an answer, in multiples of what the answer earns: not
 /// measured, and stated wherever the desk is asked.
-struct DeskTerms {
+struct AuditTerms {
   double floor = 0.1;     // least probability of an audit
   double loss = 100;      // of using a wrong answer
   double redo_cost = 10;  // of having it computed by somebody trusted
@@ -49,10 +49,10 @@ struct DeskTerms {
 };
 /// What a step earns is the most that an honest one can cost; winners are audited before they are
 /// paid.
-risk::Policy policy_of(const RiskFacts& facts, const DeskTerms& terms);
-risk::Use use_of(const RiskFacts& facts, const DeskTerms& terms);
+risk::Policy policy_of(const RiskFacts& facts, const AuditTerms& terms);
+risk::Use use_of(const RiskFacts& facts, const AuditTerms& terms);
 /// Errors: those of record_of and risk::assess.
-core::Result<risk::Assessment> assess(const RiskFacts& facts, const DeskTerms& terms,
+core::Result<risk::Assessment> assess(const RiskFacts& facts, const AuditTerms& terms,
                                       std::uint64_t now_ms);
 
 }  // namespace commensal::gateway

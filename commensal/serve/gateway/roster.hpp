@@ -4,7 +4,7 @@
 #include <commensal/base/core/rng.hpp>
 #include <commensal/base/core/store.hpp>
 #include <commensal/serve/gateway/hub.hpp>
-#include <commensal/serve/gateway/router.hpp>
+#include <commensal/serve/gateway/scheduler.hpp>
 #include <commensal/serve/rpc/link.hpp>
 #include <map>
 #include <mutex>

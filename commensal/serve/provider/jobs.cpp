@@ -10,11 +10,11 @@ using core::ErrorCode;
 using core::fail;
 using core::Result;
 
-Jobs::Jobs(const World& world, const Config& config)
-    : world_(world),
+Jobs::Jobs(const Dependencies& deps, const Config& config)
+    : deps_(deps),
       config_(config),
-      worker_(std::make_shared<Worker>(world.engines, world.gateway, config.at_once)),
-      serial_({world.rng, world.store, world.key, world.purse, config.serial_kept_max}) {}
+      worker_(std::make_shared<Worker>(deps.engines, deps.gateway, config.at_once)),
+      serial_({deps.rng, deps.store, deps.key, deps.purse, config.serial_kept_max}) {}
 
 void Jobs::on_connect() {
   ++stream_;
@@ -27,15 +27,15 @@ void Jobs::on_connect() {
 
 void Jobs::refuse(const core::Digest& id, core::Error reason) {
   ++counts_.refused;
-  world_.gateway.send(rpc::Refuse{id, std::move(reason)});
+  deps_.gateway.send(rpc::Refuse{id, std::move(reason)});
 }
 
-void Jobs::report_load() { world_.gateway.send(rpc::Load{counts_.at_work, world_.cache.models()}); }
+void Jobs::report_load() { deps_.gateway.send(rpc::Load{counts_.at_work, deps_.cache.models()}); }
 
 /// `done` only if we are still there.
 void Jobs::offload(std::function<void()> work, std::function<void()> done) {
   ++counts_.at_work;
-  world_.loop.offload(std::move(work), [weak = weak_from_this(), done = std::move(done)] {
+  deps_.loop.offload(std::move(work), [weak = weak_from_this(), done = std::move(done)] {
     const auto self = weak.lock();
     if (!self) return;
     --self->counts_.at_work;
@@ -49,7 +49,7 @@ Result<void> Jobs::accept(const protocol::Job& job) const {
   if (!closed_.empty()) {
     return fail(ErrorCode::kFailedPrecondition, "no work for this gateway: {}", closed_);
   }
-  if (job.provider != world_.key.address()) {
+  if (job.provider != deps_.key.address()) {
     return fail(ErrorCode::kFailedPrecondition, "the job names another provider, {}",
                 crypto::to_text(job.provider));
   }
@@ -58,7 +58,7 @@ Result<void> Jobs::accept(const protocol::Job& job) const {
     return fail(ErrorCode::kUnsupported,
                 "expected a job of one step without noise, rule of states and feeds");
   }
-  COMMENSAL_TRY(world_.purse.accept(job));
+  COMMENSAL_TRY(deps_.purse.accept(job));
   const std::size_t at_hand = queued_ + ready_.size() + unsigned_.size();
   if (!job.is_serial() && at_hand >= static_cast<std::size_t>(limits::kProviderQueueMax)) {
     return fail(ErrorCode::kResourceExhausted, "the provider's queue is full ({})", at_hand);
@@ -72,7 +72,7 @@ bool Jobs::is_repeated(const core::Digest& id) {
     if (live->is_busy) {
       live->is_asked_again = true;
     } else {
-      world_.gateway.send(rpc::Ready{id});
+      deps_.gateway.send(rpc::Ready{id});
     }
     return true;
   }
@@ -104,10 +104,10 @@ void Jobs::handle(rpc::Offer message) {
 }
 
 void Jobs::compute(const TaskPtr& task) {
-  Worker::Place place{session_token_, world_.cache.path_of(task->offer.model)};
+  Worker::Place place{session_token_, deps_.cache.path_of(task->offer.model)};
   offload([worker = worker_, task, place = std::move(place)] { worker->finish(task, place); },
           [this, task, stream = stream_] {
-            world_.cache.touch(task->offer.model);
+            deps_.cache.touch(task->offer.model);
             if (task->offer.job.is_serial()) {
               make_ready(*task, stream);
             } else {
@@ -131,7 +131,7 @@ void Jobs::make_ready(Task& task, std::uint64_t stream) {
 
 void Jobs::set_free(SerialJobs::Live& live) {
   live.is_busy = false;
-  if (std::exchange(live.is_asked_again, false)) world_.gateway.send(rpc::Ready{live.id});
+  if (std::exchange(live.is_asked_again, false)) deps_.gateway.send(rpc::Ready{live.id});
 }
 
 void Jobs::computed(Task& task) {
@@ -141,7 +141,7 @@ void Jobs::computed(Task& task) {
     report_load();
     if (task.answer) {
       Computed done{.step = receipt::Step(std::move(task.offer.job), 1),
-                    .output_salt = world_.rng.next_digest(),
+                    .output_salt = deps_.rng.next_digest(),
                     .output_root = task.answer->output_root,
                     .outputs = std::move(task.answer->outputs)};
       done.commitment = protocol::commit_step(task.id, 1, done.output_root, done.output_salt);
@@ -189,7 +189,7 @@ void Jobs::handle(const rpc::Begin& message) {
 }
 
 void Jobs::send(const core::Digest& id, const chain::Commit& made) {
-  world_.gateway.send(rpc::Commit{{{id, made.step, made.commitment, made.round, made.signature}}});
+  deps_.gateway.send(rpc::Commit{{{id, made.step, made.commitment, made.round, made.signature}}});
 }
 
 /// Answers wait for each other as long as more tasks are ahead of us than answers wait, so that one
@@ -199,11 +199,11 @@ void Jobs::plan_flush() {
   if (flush_is_due_) return;
   if (ready_.size() >= queued_) {
     flush_is_due_ = true;
-    world_.loop.post([weak = weak_from_this()] {
+    deps_.loop.post([weak = weak_from_this()] {
       if (const auto self = weak.lock()) self->flush();
     });
   } else if (ready_.size() == 1) {
-    world_.loop.after(config_.commit_wait_ms_max, [weak = weak_from_this(), planned = flushes_] {
+    deps_.loop.after(config_.commit_wait_ms_max, [weak = weak_from_this(), planned = flushes_] {
       const auto self = weak.lock();
       if (self && self->flushes_ == planned) self->flush();
     });
@@ -218,10 +218,10 @@ void Jobs::flush() {
   std::vector<Computed> made = std::exchange(ready_, {});
   std::vector<protocol::ReceiptBody> bodies;
   for (const Computed& one : made) {
-    const std::uint64_t round = world_.purse.round_for(one.step.job());
+    const std::uint64_t round = deps_.purse.round_for(one.step.job());
     bodies.push_back({one.step.job_id(), 1, one.commitment, round});
   }
-  const auto signatures = protocol::sign_batch(world_.key, protocol::Role::kProvider, bodies);
+  const auto signatures = protocol::sign_batch(deps_.key, protocol::Role::kProvider, bodies);
   rpc::Commit commit;
   std::vector<ticket::NewTicket> tickets;
   for (std::size_t i = 0; i < made.size(); ++i) {
@@ -232,7 +232,7 @@ void Jobs::flush() {
                        one.output_root,
                        one.output_salt});
   }
-  if (const auto kept = world_.purse.commit(tickets); !kept) {
+  if (const auto kept = deps_.purse.commit(tickets); !kept) {
     for (const Computed& one : made) refuse(one.step.job_id(), kept.error());
     return;
   }
@@ -241,7 +241,7 @@ void Jobs::flush() {
     one.step.commit_own(one.commitment, bodies[i].round, signatures[i]);
     unsigned_.insert_or_assign(bodies[i].job_id, std::move(one));
   }
-  world_.gateway.send(std::move(commit));
+  deps_.gateway.send(std::move(commit));
 }
 
 void Jobs::handle(const rpc::Countersign& message) {
@@ -260,7 +260,7 @@ void Jobs::handle(const rpc::Countersign& message) {
     deliveries.push_back({item.job, 1, one.output_salt, std::move(one.outputs)});
     unsigned_.erase(found);
   }
-  if (const auto saved = world_.purse.countersign(receipts); !saved) {
+  if (const auto saved = deps_.purse.countersign(receipts); !saved) {
     for (const rpc::Deliver& delivery : deliveries) refuse(delivery.job, saved.error());
     return;
   }
@@ -283,7 +283,7 @@ void Jobs::countersign_serial(const rpc::Countersign::Item& item) {
 
 void Jobs::deliver(rpc::Deliver message) {
   ++counts_.delivered;
-  world_.gateway.send(std::move(message));
+  deps_.gateway.send(std::move(message));
 }
 
 }  // namespace commensal::provider

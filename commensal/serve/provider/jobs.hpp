@@ -26,7 +26,7 @@ namespace commensal::provider {
 class Jobs final : public std::enable_shared_from_this<Jobs> {
  public:
   /// It outlives the jobs.
-  struct World {
+  struct Dependencies {
     core::Loop& loop;
     core::Rng& rng;
     store::JointStore& store;
@@ -46,7 +46,7 @@ class Jobs final : public std::enable_shared_from_this<Jobs> {
     std::uint64_t delivered = 0;
     std::uint64_t refused = 0;
   };
-  Jobs(const World& world, const Config& config);
+  Jobs(const Dependencies& deps, const Config& config);
 
   /// A new stream: jobs of one step are gone, serial ones are kept, but not answered on this one.
   void on_connect();
@@ -87,7 +87,7 @@ class Jobs final : public std::enable_shared_from_this<Jobs> {
   void deliver(rpc::Deliver message);
   void report_load();
 
-  World world_;
+  Dependencies deps_;
   const Config config_;
   std::shared_ptr<Worker> worker_;  // shared with what is off the loop
   SerialJobs serial_;

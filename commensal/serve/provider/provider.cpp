@@ -17,7 +17,7 @@ constexpr std::string_view kVersion = "0.1.0";
 }  // namespace
 
 struct Provider::State {
-  ProviderWorld world;
+  ProviderWorld deps;
   ProviderConfig config;
   store::JointStore store;
   ModelCache cache;
@@ -33,13 +33,13 @@ struct Provider::State {
   std::string link_message;
 
   State(const ProviderWorld& w, const ProviderConfig& c, ModelCache opened)
-      : world(w),
+      : deps(w),
         config(c),
         store(w.store),
         cache(std::move(opened)),
         purse({store, w.clock, w.rng, w.key, w.gateway}, c.purse),
         jobs(std::make_shared<Jobs>(
-            Jobs::World{w.loop, w.rng, store, w.key, w.gateway, w.engines, cache, purse},
+            Jobs::Dependencies{w.loop, w.rng, store, w.key, w.gateway, w.engines, cache, purse},
             Jobs::Config{c.tasks_at_once, c.commit_wait_ms_max})),
         host(w.why_paused, w.gateway),
         address(w.key.address()) {}
@@ -66,7 +66,7 @@ void Provider::State::connect(Provider& self) {
   ++link_generation;
   jobs->on_connect();
   link = LinkState::kConnecting;
-  world.gateway.attach(self.shared_from_this());
+  deps.gateway.attach(self.shared_from_this());
 }
 
 void Provider::State::dismiss(std::string why) {
@@ -78,8 +78,8 @@ void Provider::State::dismiss(std::string why) {
 
 void Provider::State::repeat(Provider& self, std::int64_t every_ms,
                              std::function<void(State&)> look) {
-  world.loop.after(every_ms, [weak = self.weak_from_this(), generation = link_generation, every_ms,
-                              look = std::move(look)]() mutable {
+  deps.loop.after(every_ms, [weak = self.weak_from_this(), generation = link_generation, every_ms,
+                             look = std::move(look)]() mutable {
     const auto still = weak.lock();
     if (!still || still->state_->stopped || still->state_->link_generation != generation) return;
     look(*still->state_);
@@ -92,15 +92,15 @@ void Provider::State::handle(Provider& self, const rpc::Challenge& message) {
   hello.name = config.name;
   hello.version = kVersion;
   hello.address = address;
-  hello.signature = crypto::sign(world.key, rpc::hello_digest(message.nonce, address));
+  hello.signature = crypto::sign(deps.key, rpc::hello_digest(message.nonce, address));
   hello.cached_models = cache.models();
   hello.threads = config.threads;
   auto chain = purse.meet(message.chain);
   if (!chain) return dismiss(std::move(chain.error().message));
   hello.chain = *std::move(chain);
   hello.paused = host.begin();
-  world.gateway.send(std::move(hello));
-  if (world.why_paused) repeat(self, kWatchHostMs, [](State& state) { state.host.look(); });
+  deps.gateway.send(std::move(hello));
+  if (deps.why_paused) repeat(self, kWatchHostMs, [](State& state) { state.host.look(); });
 }
 
 void Provider::State::handle(Provider& self, rpc::Welcome message) {
@@ -124,10 +124,10 @@ void Provider::State::handle(Provider&, const rpc::Outcomes& message) {
 Provider::Provider(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Provider::~Provider() = default;
 
-core::Result<std::shared_ptr<Provider>> Provider::create(const ProviderWorld& world,
+core::Result<std::shared_ptr<Provider>> Provider::create(const ProviderWorld& deps,
                                                          const ProviderConfig& config) {
   COMMENSAL_ASSIGN(auto cache, ModelCache::open(config.folder / "models", config.cache_bytes_max));
-  auto state = std::make_unique<State>(world, config, std::move(cache));
+  auto state = std::make_unique<State>(deps, config, std::move(cache));
   COMMENSAL_TRY(state->purse.open());
   return std::shared_ptr<Provider>(new Provider(std::move(state)));
 }
@@ -163,7 +163,7 @@ void Provider::on_close(core::Error reason) {
   if (state_->stopped) return;
   const std::int64_t delay_ms = state_->reconnect_ms;
   state_->reconnect_ms = std::min(delay_ms * 2, state_->config.reconnect_ms_max);
-  state_->world.loop.after(delay_ms, [weak = weak_from_this()] {
+  state_->deps.loop.after(delay_ms, [weak = weak_from_this()] {
     const auto self = weak.lock();
     if (self && !self->state_->stopped) self->state_->connect(*self);
   });

@@ -59,7 +59,7 @@ struct ProviderStatus {
 /// Thread-safety: the loop's thread.
 class Provider final : public rpc::ProviderPort, public std::enable_shared_from_this<Provider> {
  public:
-  static core::Result<std::shared_ptr<Provider>> create(const ProviderWorld& world,
+  static core::Result<std::shared_ptr<Provider>> create(const ProviderWorld& deps,
                                                         const ProviderConfig& config);
   ~Provider() override;
 

@@ -102,12 +102,12 @@ class Listener final : public rpc::GatewayClient {
 class ProviderTest : public ::testing::Test {
  protected:
   explicit ProviderTest(std::size_t tasks_at_once = 1) {
-    const ProviderWorld world{loop_, clock_, rng_, store_, key_, listener_, engines_};
+    const ProviderWorld deps{loop_, clock_, rng_, store_, key_, listener_, engines_};
     ProviderConfig config;
     config.folder = folder_;
     config.commit_wait_ms_max = 100;
     config.tasks_at_once = tasks_at_once;
-    provider_ = *Provider::create(world, config);
+    provider_ = *Provider::create(deps, config);
   }
   ~ProviderTest() override { std::filesystem::remove_all(folder_); }
 

@@ -30,17 +30,17 @@ std::optional<Event> event_named(std::string_view name) {
 
 }  // namespace
 
-Purse::Purse(const World& world, const PurseConfig& config)
-    : world_(world),
+Purse::Purse(const Dependencies& deps, const PurseConfig& config)
+    : deps_(deps),
       config_(config),
-      tickets_(world_.store, world_.clock, {.tickets_max = config.tickets_max, .deadlines = {}}),
-      recourse_(tickets_, world_.clock, config.reveal_ms_max) {}
+      tickets_(deps_.store, deps_.clock, {.tickets_max = config.tickets_max, .deadlines = {}}),
+      recourse_(tickets_, deps_.clock, config.reveal_ms_max) {}
 
 Result<void> Purse::load_chain(const crypto::Address& gateway) {
   if (chain_ && gateway == gateway_) return {};
   COMMENSAL_ASSIGN(auto chain,
-                   beacon::KeptChain::open(world_.store, std::string(kChains), key_of(gateway),
-                                           world_.key, world_.rng, config_.chain_depth));
+                   beacon::KeptChain::open(deps_.store, std::string(kChains), key_of(gateway),
+                                           deps_.key, deps_.rng, config_.chain_depth));
   chain_.emplace(std::move(chain));
   gateway_ = gateway;
   return {};
@@ -48,7 +48,7 @@ Result<void> Purse::load_chain(const crypto::Address& gateway) {
 
 /// From where we left off: from the anchor, years of rounds are too far.
 Result<beacon::ChainTracker> Purse::load_closed(const protocol::ChainHead& head) {
-  COMMENSAL_ASSIGN(const auto bytes, world_.store.get(kClosed, key_of(head.owner)));
+  COMMENSAL_ASSIGN(const auto bytes, deps_.store.get(kClosed, key_of(head.owner)));
   if (!bytes) return beacon::ChainTracker(head);
   protocol::Reader reader(*bytes, "the gateway's rounds");
   rpc::ChainPosition kept;
@@ -63,7 +63,7 @@ Result<beacon::ChainTracker> Purse::load_closed(const protocol::ChainHead& head)
 Result<void> Purse::keep_closed(const beacon::ChainTracker& gateway) {
   protocol::Writer writer;
   protocol::write(writer, rpc::ChainPosition{gateway.head(), gateway.round(), gateway.value()});
-  return world_.store.apply(
+  return deps_.store.apply(
       {{std::string(kClosed), key_of(gateway.head().owner), std::move(writer).take()}});
 }
 
@@ -140,7 +140,7 @@ Result<void> Purse::on_reveal(const rpc::Reveal& reveal) {
   if (reveal.round <= beacon_->drawn_round()) return {};
   COMMENSAL_TRY(beacon_->on_gateway_reveal(reveal.round, reveal.value));
   rpc::Reveal own{reveal.round, {}};
-  COMMENSAL_TRY(world_.store.together([&]() -> Result<void> {
+  COMMENSAL_TRY(deps_.store.together([&]() -> Result<void> {
     COMMENSAL_TRY(keep_closed(beacon_->gateway()));
     COMMENSAL_TRY(tickets_.close(beacon_->id(), reveal.round));
     COMMENSAL_ASSIGN(own.value, chain_->reveal(own.round));
@@ -149,7 +149,7 @@ Result<void> Purse::on_reveal(const rpc::Reveal& reveal) {
     COMMENSAL_TRY(tickets_.prune(beacon_->id(), own.round));
     return {};
   }));
-  world_.gateway.send(own);
+  deps_.gateway.send(own);
   claim();
   return {};
 }
@@ -166,12 +166,12 @@ void Purse::claim() {
       claims.items.push_back({*std::move(receipt), record.output_root, record.output_salt});
     }
   }
-  if (!claims.items.empty()) world_.gateway.send(std::move(claims));
+  if (!claims.items.empty()) deps_.gateway.send(std::move(claims));
 }
 
 Result<void> Purse::on_outcomes(const rpc::Outcomes& outcomes) {
   // In one write: a ticket that a kill left audited would be claimed no more.
-  return world_.store.together([&]() -> Result<void> {
+  return deps_.store.together([&]() -> Result<void> {
     for (const rpc::Outcomes::Item& item : outcomes.items) {
       const auto event = event_named(item.event);
       const ticket::Record* const record = tickets_.find(item.ticket);
@@ -201,11 +201,11 @@ void Purse::transact(ledger::Body body) {
   under_way_ = true;
   ledger::Transaction made;
   made.ledger = balance_->ledger;
-  made.sender = world_.key.address();
+  made.sender = deps_.key.address();
   made.nonce = balance_->nonce;
   made.body = std::move(body);
-  ledger::sign(world_.key, made);
-  world_.gateway.send(rpc::Transact{protocol::encode(made)});
+  ledger::sign(deps_.key, made);
+  deps_.gateway.send(rpc::Transact{protocol::encode(made)});
 }
 
 void Purse::look() {

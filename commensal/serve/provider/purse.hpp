@@ -27,7 +27,7 @@ struct PurseConfig {
 /// Thread-safety: one thread, the store's.
 class Purse {
  public:
-  struct World {
+  struct Dependencies {
     store::JointStore& store;
     const core::Clock& clock;
     core::Rng& rng;
@@ -35,7 +35,7 @@ class Purse {
     rpc::GatewayClient& gateway;
   };
 
-  Purse(const World& world, const PurseConfig& config);
+  Purse(const Dependencies& deps, const PurseConfig& config);
 
   /// Reads the tickets; call once before the rest. Error: kDataLoss.
   core::Result<void> open() { return tickets_.open(); }
@@ -77,7 +77,7 @@ class Purse {
   /// Signs it with the next number and sends it; one at a time is under way.
   void transact(ledger::Body body);
 
-  World world_;
+  Dependencies deps_;
   const PurseConfig config_;
   ticket::TicketBook tickets_;
   Recourse recourse_;

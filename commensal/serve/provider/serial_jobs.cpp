@@ -36,7 +36,7 @@ Result<SerialJobs::LivePtr> SerialJobs::at_hand(const core::Digest& job) {
 }
 
 bool SerialJobs::is_known(const core::Digest& job) {
-  const auto is_there = chain::ChainRows(world_.store, job).is_there();
+  const auto is_there = chain::ChainRows(deps_.store, job).is_there();
   return is_there && *is_there;
 }
 
@@ -55,7 +55,7 @@ Result<void> SerialJobs::make_room() {
 }
 
 bool SerialJobs::is_finished(const core::Digest& job) {
-  chain::ChainRows rows(world_.store, job);
+  chain::ChainRows rows(deps_.store, job);
   const auto step = rows.last();
   if (!step || *step == 0) return false;
   const auto record = rows.chain();
@@ -69,17 +69,17 @@ Result<void> SerialJobs::make_room_in_store() {
   const auto more = 1 + static_cast<std::size_t>(std::ranges::count_if(live_, is_new));
   std::optional<std::set<core::Digest>> undecided;  // looked for at the bound only
   const auto may_go = [&](const core::Digest& job) {
-    if (!undecided) undecided = ticket::undecided_jobs(world_.purse.tickets());
+    if (!undecided) undecided = ticket::undecided_jobs(deps_.purse.tickets());
     const LivePtr live = find(job);
     return !undecided->contains(job) && (live == nullptr || !live->is_busy);
   };
   auto gone = chain::make_room(
-      world_.store, more,
-      {world_.kept_max, [&](const auto& job) { return may_go(job) && is_finished(job); }, {}});
+      deps_.store, more,
+      {deps_.kept_max, [&](const auto& job) { return may_go(job) && is_finished(job); }, {}});
   if (!gone && gone.error().code == ErrorCode::kResourceExhausted) {
     gone = chain::make_room(
-        world_.store, more,
-        {world_.kept_max, [&](const auto& job) { return may_go(job) && !find(job); }, {}});
+        deps_.store, more,
+        {deps_.kept_max, [&](const auto& job) { return may_go(job) && !find(job); }, {}});
   }
   COMMENSAL_TRY(gone);
   for (const core::Digest& job : *gone) {
@@ -90,7 +90,7 @@ Result<void> SerialJobs::make_room_in_store() {
 }
 
 Result<SerialJobs::LivePtr> SerialJobs::take_up(const core::Digest& job) {
-  COMMENSAL_ASSIGN(const bool is_known, chain::ChainRows(world_.store, job).is_there());
+  COMMENSAL_ASSIGN(const bool is_known, chain::ChainRows(deps_.store, job).is_there());
   if (!is_known) COMMENSAL_TRY(make_room_in_store());
   COMMENSAL_TRY(make_room());
   const auto live = std::make_shared<Live>();
@@ -101,22 +101,20 @@ Result<SerialJobs::LivePtr> SerialJobs::take_up(const core::Digest& job) {
   return live;
 }
 
-void SerialJobs::drop(const core::Digest& job) {
-  live_.erase(job);
-}
+void SerialJobs::drop(const core::Digest& job) { live_.erase(job); }
 
 Result<void> SerialJobs::begin(Live& live, const rpc::Offer& offer,
                                std::shared_ptr<chain::Engine> engine) {
   live.engine = std::move(engine);
-  const chain::ChainProvider::World world{world_.store, world_.rng, world_.key, *live.engine};
+  const chain::ChainProvider::Dependencies deps{deps_.store, deps_.rng, deps_.key, *live.engine};
   if (!live.is_new) {
-    COMMENSAL_ASSIGN(auto loaded, chain::ChainProvider::load(world, live.id));
+    COMMENSAL_ASSIGN(auto loaded, chain::ChainProvider::load(deps, live.id));
     live.provider.emplace(std::move(loaded));
     if (!at_work_.contains(live.id)) live.excused = live.provider->last().step;
     return {};
   }
   COMMENSAL_ASSIGN(auto started,
-                   chain::ChainProvider::start(world, {offer.job, offer.input_salt, offer.inputs}));
+                   chain::ChainProvider::start(deps, {offer.job, offer.input_salt, offer.inputs}));
   live.provider.emplace(std::move(started));
   live.is_new = false;
   return {};
@@ -125,11 +123,11 @@ Result<void> SerialJobs::begin(Live& live, const rpc::Offer& offer,
 Result<std::optional<chain::Commit>> SerialJobs::asked(Live& live, const chain::Begin& begin) {
   COMMENSAL_ASSIGN(const auto made, live.provider->asked(begin));
   if (!made) return std::nullopt;
-  const std::uint64_t next = world_.purse.round_for(live.provider->job());
+  const std::uint64_t next = deps_.purse.round_for(live.provider->job());
   const bool is_late = made->round != protocol::kNoDraw && made->round + 2 <= next;
   if (!is_late) return made;
   chain::Commit again;
-  COMMENSAL_TRY(world_.store.together([&]() -> Result<void> {
+  COMMENSAL_TRY(deps_.store.together([&]() -> Result<void> {
     COMMENSAL_TRY(note_late(live));
     COMMENSAL_ASSIGN(again, live.provider->sign_again(protocol::kNoDraw));
     return {};
@@ -140,22 +138,22 @@ Result<std::optional<chain::Commit>> SerialJobs::asked(Live& live, const chain::
 Result<void> SerialJobs::note_late(const Live& live) {
   const std::uint64_t step = live.provider->last().step;
   if (step == live.excused) return {};
-  const auto noted = late_.add(world_.purse.gateway(), limits::kLateLinksMax + live_.size());
+  const auto noted = late_.add(deps_.purse.gateway(), limits::kLateLinksMax + live_.size());
   return noted ? noted : core::in_context(fmt::format("link {}", step), noted.error());
 }
 
 Result<chain::Commit> SerialJobs::commit(Live& live, const chain::Begin& begin,
                                          chain::Values outputs) {
   chain::Commit made;
-  COMMENSAL_TRY(world_.store.together([&]() -> Result<void> {
+  COMMENSAL_TRY(deps_.store.together([&]() -> Result<void> {
     chain::ChainProvider& provider = *live.provider;
     at_work_.insert(live.id);
     COMMENSAL_ASSIGN(
-        made, provider.commit(begin, world_.purse.round_for(provider.job()), std::move(outputs)));
+        made, provider.commit(begin, deps_.purse.round_for(provider.job()), std::move(outputs)));
     const ticket::NewTicket ticket{receipt_of(provider),
                                    receipt::state_root(provider.last().outputs),
                                    provider.last().output_salt};
-    return world_.purse.commit({&ticket, 1});
+    return deps_.purse.commit({&ticket, 1});
   }));
   return made;
 }
@@ -166,21 +164,21 @@ Result<chain::Deliver> SerialJobs::take_signature(Live& live, const chain::Count
   const bool is_first = link.phase == chain::LinkPhase::kCommitted && message.step == link.step &&
                         link.body.round != protocol::kNoDraw;
   const ticket::Record* const ticket =
-      is_first ? world_.purse.tickets().find(protocol::ticket_id(receipt_of(*live.provider).body()))
+      is_first ? deps_.purse.tickets().find(protocol::ticket_id(receipt_of(*live.provider).body()))
                : nullptr;
   const bool counts = ticket != nullptr && ticket->state == ticket::State::kCommitted;
   if (is_first && !counts) COMMENSAL_TRY(note_late(live));
   COMMENSAL_ASSIGN(chain::Deliver made, live.provider->countersign(message));
   if (!counts) return made;
   const protocol::Receipt receipt = receipt_of(*live.provider);
-  COMMENSAL_TRY(world_.purse.countersign({&receipt, 1}));
-  COMMENSAL_TRY(late_.in_time(world_.purse.gateway()));
+  COMMENSAL_TRY(deps_.purse.countersign({&receipt, 1}));
+  COMMENSAL_TRY(late_.in_time(deps_.purse.gateway()));
   return made;
 }
 
 Result<chain::Deliver> SerialJobs::countersign(Live& live, const chain::Countersign& message) {
   chain::Deliver made;
-  COMMENSAL_TRY(world_.store.together([&]() -> Result<void> {
+  COMMENSAL_TRY(deps_.store.together([&]() -> Result<void> {
     COMMENSAL_ASSIGN(made, take_signature(live, message));
     return {};
   }));

@@ -18,7 +18,7 @@ namespace commensal::provider {
 /// computes nothing: provider::Jobs does. Thread-safety: the loop's thread.
 class SerialJobs {
  public:
-  struct World {
+  struct Dependencies {
     core::Rng& rng;
     store::JointStore& store;
     const crypto::SecretKey& key;
@@ -38,7 +38,7 @@ class SerialJobs {
   };
   using LivePtr = std::shared_ptr<Live>;
 
-  explicit SerialJobs(const World& world) : world_(world), late_(world_.store) {}
+  explicit SerialJobs(const Dependencies& deps) : deps_(deps), late_(deps_.store) {}
 
   /// Null: it is not at hand.
   LivePtr find(const core::Digest& job) const;
@@ -77,7 +77,7 @@ class SerialJobs {
   core::Result<void> note_late(const Live& live);
   core::Result<chain::Deliver> take_signature(Live& live, const chain::Countersign& message);
 
-  World world_;
+  Dependencies deps_;
   LateLinks late_;
   std::uint64_t uses_ = 0;
   std::map<core::Digest, LivePtr> live_;

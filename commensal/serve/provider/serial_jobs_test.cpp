@@ -56,10 +56,10 @@ class ProviderSerialJobs : public chain::testing::ChainTest {
         : store(test.provider_store_),
           purse({store, test.clock_, test.rng_, test.provider_key_, test.money_},
                 {.stake = {}, .pay_min = {}, .chain_depth = 8}),
-          jobs(
-              std::make_shared<Jobs>(Jobs::World{test.loop_, test.rng_, store, test.provider_key_,
-                                                 test.listener_, test.engines_, test.cache_, purse},
-                                     Jobs::Config{.serial_kept_max = test.kept_max_})) {}
+          jobs(std::make_shared<Jobs>(
+              Jobs::Dependencies{test.loop_, test.rng_, store, test.provider_key_, test.listener_,
+                                 test.engines_, test.cache_, purse},
+              Jobs::Config{.serial_kept_max = test.kept_max_})) {}
   };
 
   ProviderSerialJobs() {

@@ -134,20 +134,20 @@ class GrpcWorld {
   std::unique_ptr<GrpcServer> server_;
 };
 
-template <class World>
+template <class Dependencies>
 class LinkContract : public ::testing::Test {
  protected:
   void SetUp() override {
     on_loop([this] {
-      world = std::make_unique<World>(loop, gateway);
-      client = world->client();
+      deps = std::make_unique<Dependencies>(loop, gateway);
+      client = deps->client();
     });
   }
   void TearDown() override {
-    if (world) {
+    if (deps) {
       on_loop([this] {
         client.reset();
-        world->stop();
+        deps->stop();
       });
     }
     loop.stop();
@@ -178,7 +178,7 @@ class LinkContract : public ::testing::Test {
 
   Gateway gateway;
   AsioLoop loop;
-  std::unique_ptr<World> world;
+  std::unique_ptr<Dependencies> deps;
   std::unique_ptr<GatewayClient> client;
 };
 
@@ -268,7 +268,7 @@ TYPED_TEST(LinkContract, TellsBothEndsOnceThatTheGatewayClosed) {
   ASSERT_TRUE(provider->log.wait_for(3));
   ASSERT_TRUE(this->gateway.log.wait_for(2));
   this->on_loop([this] { this->client->send(Load{}); });  // dropped
-  this->on_loop([this] { this->world->stop(); });
+  this->on_loop([this] { this->deps->stop(); });
   this->on_loop([] {});
   EXPECT_THAT(provider->log.lines(),
               ::testing::ElementsAre("challenge", "dismiss goodbye", "close unavailable"));
@@ -300,7 +300,7 @@ TYPED_TEST(LinkContract, TellsTheGatewayThatAClientIsGone) {
 TYPED_TEST(LinkContract, TellsBothEndsThatTheServerStopped) {
   const auto provider = this->attach();
   this->on_loop([this] {
-    this->world->stop();
+    this->deps->stop();
     // Before stop() returns.
     EXPECT_THAT(this->gateway.log.lines(), ::testing::ElementsAre("1 open", "1 close"));
   });
@@ -344,7 +344,7 @@ TYPED_TEST(LinkContract, RefusesModelsAndLeavesNothingBehind) {
   EXPECT_EQ(
       client.fetch_model("token", corrupted, (folder / "no" / "folder").string()).error().code,
       ErrorCode::kDataLoss);
-  this->on_loop([this] { this->world->stop(); });
+  this->on_loop([this] { this->deps->stop(); });
   EXPECT_EQ(client.fetch_model("token", corrupted, target).error().code, ErrorCode::kUnavailable);
   std::filesystem::remove_all(folder);
 }
@@ -356,7 +356,7 @@ TYPED_TEST(LinkContract, ServesManyProvidersAtOnce) {
   this->on_loop([&] {
     for (int i = 0; i < kProviders; ++i) {
       providers.push_back(std::make_shared<Provider>());
-      clients.push_back(this->world->client());
+      clients.push_back(this->deps->client());
       clients.back()->attach(providers.back());
       for (std::uint32_t j = 0; j < 50; ++j) clients.back()->send(Load{j, {}});
     }
@@ -388,11 +388,11 @@ TYPED_TEST(LinkContract, SurvivesStoppingAtAnyMoment) {
   });
   this->loop.join();
   this->client.reset();
-  this->world->stop();
+  this->deps->stop();
   const auto lines = this->gateway.log.lines();
   EXPECT_EQ(std::count(lines.begin(), lines.end(), "1 close"), 1);
   EXPECT_EQ(lines.back(), "1 close");
-  this->world.reset();  // so that TearDown posts nothing to a loop that is gone
+  this->deps.reset();  // so that TearDown posts nothing to a loop that is gone
 }
 
 }  // namespace

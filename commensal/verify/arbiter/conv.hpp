@@ -19,9 +19,9 @@ int winograd_tile(const Conv& conv, bool is_float32);
 /// The program of one element by the clause: for each channel the transforms of the filter (in
 /// binary64) and of the tile's input, then one fused multiply-add for each point; then the
 /// transform back and the bias.
-void winograd(const Conv& conv, const Pen& pen, std::int64_t element, Operand bias);
+void winograd(const Conv& conv, const Emitter& emit, std::int64_t element, Operand bias);
 
 /// acc + bias, a bias of -0 counting as +0.
-Operand add_bias(const Pen& pen, Operand acc, Operand bias);
+Operand add_bias(const Emitter& emit, Operand acc, Operand bias);
 
 }  // namespace commensal::arbiter

@@ -8,8 +8,8 @@ namespace {
 
 using scalar::Op;
 
-void copy(Tape& tape, int input, std::int64_t element) {
-  tape.put(Op::kCopy, {element_of(input, element)});
+void copy(StepBuilder& steps, int input, std::int64_t element) {
+  steps.put(Op::kCopy, {element_of(input, element)});
 }
 
 // ---- in order ---------------------------------------------------------------------------
@@ -43,8 +43,8 @@ TypeResult flatten_type(const NodeCall& call, std::size_t output) {
   return shaped(call.inputs[0].dtype,
                 {product(std::span(from).first(cut)), product(std::span(from).subspan(cut))});
 }
-void same_place(const NodeCall&, std::size_t, std::int64_t element, Tape& tape) {
-  copy(tape, 0, element);
+void same_place(const NodeCall&, std::size_t, std::int64_t element, StepBuilder& steps) {
+  copy(steps, 0, element);
 }
 
 // ---- elsewhere --------------------------------------------------------------------------
@@ -72,11 +72,11 @@ TypeResult transpose_type(const NodeCall& call, std::size_t output) {
     dims.push_back(call.inputs[0].dim(static_cast<std::size_t>(d)));
   return shaped(call.inputs[0].dtype, dims);
 }
-void transpose(const NodeCall& call, std::size_t, std::int64_t element, Tape& tape) {
+void transpose(const NodeCall& call, std::size_t, std::int64_t element, StepBuilder& steps) {
   const Dims order = *order_of(call), at = split(element, dims_of(call.outputs[0]));
   Dims there(at.size());
   for (std::size_t d = 0; d < at.size(); ++d) there[static_cast<std::size_t>(order[d])] = at[d];
-  copy(tape, 0, join(there, dims_of(call.inputs[0])));
+  copy(steps, 0, join(there, dims_of(call.inputs[0])));
 }
 
 TypeResult concat_type(const NodeCall& call, std::size_t output) {
@@ -96,7 +96,7 @@ TypeResult concat_type(const NodeCall& call, std::size_t output) {
   }
   return shaped(call.inputs[0].dtype, made);
 }
-void concat(const NodeCall& call, std::size_t, std::int64_t element, Tape& tape) {
+void concat(const NodeCall& call, std::size_t, std::int64_t element, StepBuilder& steps) {
   const Dims to = dims_of(call.outputs[0]);
   const std::int64_t axis =
       normal_axis(call.node.integer("axis", 1), static_cast<std::int64_t>(to.size()));
@@ -105,7 +105,7 @@ void concat(const NodeCall& call, std::size_t, std::int64_t element, Tape& tape)
   for (std::size_t i = 0; i < call.inputs.size(); ++i) {
     const AxisView part = view_of(dims_of(call.inputs[i]), axis);
     if (along < part.length) {
-      copy(tape, static_cast<int>(i),
+      copy(steps, static_cast<int>(i),
            part.position(view.outer(element), along, view.inner(element)));
       return;
     }
@@ -134,7 +134,7 @@ TypeResult split_type(const NodeCall& call, std::size_t output) {
   }
   return std::optional<Shaped>();
 }
-void split_off(const NodeCall& call, std::size_t output, std::int64_t element, Tape& tape) {
+void split_off(const NodeCall& call, std::size_t output, std::int64_t element, StepBuilder& steps) {
   const Dims from = dims_of(call.inputs[0]);
   const std::int64_t axis =
       normal_axis(call.node.integer("axis", 0), static_cast<std::int64_t>(from.size()));
@@ -143,7 +143,7 @@ void split_off(const NodeCall& call, std::size_t output, std::int64_t element, T
   for (std::size_t o = 0; o < output; ++o) {
     along += call.outputs[o].dim(static_cast<std::size_t>(axis));
   }
-  copy(tape, 0, whole.position(part.outer(element), along, part.inner(element)));
+  copy(steps, 0, whole.position(part.outer(element), along, part.inner(element)));
 }
 
 // Broadcast to a shape that follows from data.
@@ -157,9 +157,9 @@ TypeResult expand_type(const NodeCall& call, std::size_t output) {
   }
   return std::optional<Shaped>();
 }
-void expand(const NodeCall& call, std::size_t, std::int64_t element, Tape& tape) {
+void expand(const NodeCall& call, std::size_t, std::int64_t element, StepBuilder& steps) {
   const Dims to = dims_of(call.outputs[0]), from = dims_of(call.inputs[0]);
-  copy(tape, 0, broadcast_source(element, to, from));
+  copy(steps, 0, broadcast_source(element, to, from));
 }
 
 // ---- Slice ------------------------------------------------------------------------------
@@ -211,11 +211,11 @@ TypeResult slice_type(const NodeCall& call, std::size_t output) {
   if (!slice) return unsupported("places that nobody can show");
   return shaped(call.inputs[0].dtype, slice->to);
 }
-void slice(const NodeCall& call, std::size_t, std::int64_t element, Tape& tape) {
+void slice(const NodeCall& call, std::size_t, std::int64_t element, StepBuilder& steps) {
   const Slice s = *slice_of(call);
   Dims at = split(element, s.to);
   for (std::size_t d = 0; d < at.size(); ++d) at[d] = s.start[d] + at[d] * s.step[d];
-  copy(tape, 0, join(at, dims_of(call.inputs[0])));
+  copy(steps, 0, join(at, dims_of(call.inputs[0])));
 }
 
 // ---- Gather -----------------------------------------------------------------------------
@@ -238,14 +238,14 @@ TypeResult gather_type(const NodeCall& call, std::size_t output) {
   dims.insert(dims.end(), data.begin() + axis + 1, data.end());
   return shaped(call.inputs[0].dtype, dims);
 }
-void gather(const NodeCall& call, std::size_t, std::int64_t element, Tape& tape) {
+void gather(const NodeCall& call, std::size_t, std::int64_t element, StepBuilder& steps) {
   const Dims data = dims_of(call.inputs[0]);
   const std::int64_t axis =
       normal_axis(call.node.integer("axis", 0), static_cast<std::int64_t>(data.size()));
   const AxisView from = view_of(data, axis);
   const AxisView to{call.inputs[1].elements(), from.inner_size};
   const std::int64_t index = (*call.lists[1])[static_cast<std::size_t>(to.along(element))];
-  copy(tape, 0,
+  copy(steps, 0,
        from.position(to.outer(element), normal_axis(index, from.length), to.inner(element)));
 }
 

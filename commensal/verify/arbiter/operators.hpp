@@ -20,7 +20,7 @@ tl::unexpected<core::Error> unsupported(fmt::format_string<Args...> format, Args
 }
 
 /// The operations of one type of numbers.
-struct Kit {
+struct OpSet {
   bool is_float = false;
   scalar::Op fma{}, add{}, sub{}, mul{};                      // of integers too
   scalar::Op div{}, sqrt{}, maximum{}, minimum{};             // of floats only
@@ -29,50 +29,50 @@ struct Kit {
   std::uint64_t (*of_real)(std::uint32_t) = nullptr;          // a binary32 attribute
 };
 /// Null where programs have no arithmetic for the type.
-const Kit* kit_of(const Shaped& type);
+const OpSet* op_set_of(const Shaped& type);
 inline bool is_float32(const Shaped& type) { return type.is(Element::kFloat32); }
 inline bool is_float(const Shaped& type) {
-  return kit_of(type) != nullptr && kit_of(type)->is_float;
+  return op_set_of(type) != nullptr && op_set_of(type)->is_float;
 }
 
-/// A tape in the hand of a program that computes in one type.
-struct Pen {
-  Tape& tape;
-  const Kit& kit;
+/// A steps in the hand of a program that computes in one type.
+struct Emitter {
+  StepBuilder& steps;
+  const OpSet& ops;
 
-  Operand put(scalar::Op op, std::initializer_list<Operand> x) const { return tape.put(op, x); }
-  Operand fma(Operand a, Operand b, Operand c) const { return put(kit.fma, {a, b, c}); }
-  Operand add(Operand a, Operand b) const { return put(kit.add, {a, b}); }
-  Operand sub(Operand a, Operand b) const { return put(kit.sub, {a, b}); }
-  Operand mul(Operand a, Operand b) const { return put(kit.mul, {a, b}); }
-  Operand div(Operand a, Operand b) const { return put(kit.div, {a, b}); }
-  Operand sqrt(Operand a) const { return put(kit.sqrt, {a}); }
-  Operand maximum(Operand a, Operand b) const { return put(kit.maximum, {a, b}); }
-  Operand minimum(Operand a, Operand b) const { return put(kit.minimum, {a, b}); }
+  Operand put(scalar::Op op, std::initializer_list<Operand> x) const { return steps.put(op, x); }
+  Operand fma(Operand a, Operand b, Operand c) const { return put(ops.fma, {a, b, c}); }
+  Operand add(Operand a, Operand b) const { return put(ops.add, {a, b}); }
+  Operand sub(Operand a, Operand b) const { return put(ops.sub, {a, b}); }
+  Operand mul(Operand a, Operand b) const { return put(ops.mul, {a, b}); }
+  Operand div(Operand a, Operand b) const { return put(ops.div, {a, b}); }
+  Operand sqrt(Operand a) const { return put(ops.sqrt, {a}); }
+  Operand maximum(Operand a, Operand b) const { return put(ops.maximum, {a, b}); }
+  Operand minimum(Operand a, Operand b) const { return put(ops.minimum, {a, b}); }
   Operand zero() const { return constant(0); }
-  Operand one() const { return constant(kit.one); }
-  Operand number(std::int64_t whole) const { return constant(kit.of_integer(whole)); }
-  Operand real(std::uint32_t bits) const { return constant(kit.of_real(bits)); }
+  Operand one() const { return constant(ops.one); }
+  Operand number(std::int64_t whole) const { return constant(ops.of_integer(whole)); }
+  Operand real(std::uint32_t bits) const { return constant(ops.of_real(bits)); }
 };
 
 /// The tree over the lanes and the last +0.
-Operand lane_tree(const Pen& pen, std::vector<Operand>& lanes);
+Operand lane_tree(const Emitter& emit, std::vector<Operand>& lanes);
 
 /// A sum in 32 interleaved lanes: term(i) of position i, i in [0, count).
 template <class Term>
-Operand lane_sum(const Pen& pen, std::int64_t count, Term&& term) {
-  std::vector<Operand> lanes(32, constant(pen.kit.minus_zero));
-  pen.tape.fold(count / 32, lanes, [&](std::int64_t block, std::span<Operand> state) {
+Operand lane_sum(const Emitter& emit, std::int64_t count, Term&& term) {
+  std::vector<Operand> lanes(32, constant(emit.ops.minus_zero));
+  emit.steps.fold(count / 32, lanes, [&](std::int64_t block, std::span<Operand> state) {
     for (std::int64_t l = 0; l < 32; ++l) {
       Operand& lane = state[static_cast<std::size_t>(l)];
-      lane = pen.add(lane, term(block * 32 + l));
+      lane = emit.add(lane, term(block * 32 + l));
     }
   });
   for (std::int64_t i = count / 32 * 32; i < count; ++i) {
     Operand& lane = lanes[static_cast<std::size_t>(i % 32)];
-    lane = pen.add(lane, term(i));
+    lane = emit.add(lane, term(i));
   }
-  return lane_tree(pen, lanes);
+  return lane_tree(emit, lanes);
 }
 
 }  // namespace commensal::arbiter

@@ -13,18 +13,18 @@ bool same_kit(const NodeCall& call) {
   for (const Shaped& input : call.inputs) {
     if (input.is_there() && input.dtype != call.inputs[0].dtype) return false;
   }
-  return call.has(0) && call.has(1) && kit_of(call.inputs[0]) != nullptr;
+  return call.has(0) && call.has(1) && op_set_of(call.inputs[0]) != nullptr;
 }
 
 // Where a chain's operands lie: A[a + i a_step] and B[b + i b_step], i in [0, k).
 struct Stride {
   std::int64_t a = 0, a_step = 1, b = 0, b_step = 1, k = 0;
 };
-Operand chain(const Pen& pen, const Stride& s) {
-  Operand acc[] = {pen.zero()};
-  pen.tape.fold(s.k, acc, [&](std::int64_t i, std::span<Operand> state) {
+Operand chain(const Emitter& emit, const Stride& s) {
+  Operand acc[] = {emit.zero()};
+  emit.steps.fold(s.k, acc, [&](std::int64_t i, std::span<Operand> state) {
     state[0] =
-        pen.fma(element_of(0, s.a + i * s.a_step), element_of(1, s.b + i * s.b_step), state[0]);
+        emit.fma(element_of(0, s.a + i * s.a_step), element_of(1, s.b + i * s.b_step), state[0]);
   });
   return acc[0];
 }
@@ -59,23 +59,23 @@ TypeResult gemm_type(const NodeCall& call, std::size_t output) {
   return shaped(call.inputs[0].dtype, y);
 }
 
-void gemm(const NodeCall& call, std::size_t, std::int64_t element, Tape& tape) {
-  const Pen pen{tape, *kit_of(call.outputs[0])};
+void gemm(const NodeCall& call, std::size_t, std::int64_t element, StepBuilder& steps) {
+  const Emitter emit{steps, *op_set_of(call.outputs[0])};
   constexpr std::uint32_t kOne = 0x3f800000;
   const Gemm g = gemm_of(call);
   const std::int64_t i = element / g.n, j = element % g.n;
   Stride s{i * g.k, 1, j, g.n, g.k};
   if (g.transposes_a) s.a = i, s.a_step = g.m;
   if (g.transposes_b) s.b = j * g.k, s.b_step = 1;
-  Operand acc = chain(pen, s);
+  Operand acc = chain(emit, s);
   const std::uint32_t alpha = call.node.real("alpha", kOne), beta = call.node.real("beta", kOne);
-  if (pen.kit.is_float && alpha != kOne) acc = pen.mul(pen.real(alpha), acc);
-  Operand last = pen.zero();
+  if (emit.ops.is_float && alpha != kOne) acc = emit.mul(emit.real(alpha), acc);
+  Operand last = emit.zero();
   if (call.has(2)) {
     last = element_of(2, broadcast_source(element, {g.m, g.n}, dims_of(call.inputs[2])));
-    if (pen.kit.is_float && beta != kOne) last = pen.mul(pen.real(beta), last);
+    if (emit.ops.is_float && beta != kOne) last = emit.mul(emit.real(beta), last);
   }
-  add_bias(pen, acc, last);
+  add_bias(emit, acc, last);
 }
 
 // ---- MatMul -----------------------------------------------------------------------------
@@ -116,8 +116,8 @@ TypeResult matmul_type(const NodeCall& call, std::size_t output) {
   return shaped(call.inputs[0].dtype, dims);
 }
 
-void matmul(const NodeCall& call, std::size_t, std::int64_t element, Tape& tape) {
-  const Pen pen{tape, *kit_of(call.outputs[0])};
+void matmul(const NodeCall& call, std::size_t, std::int64_t element, StepBuilder& steps) {
+  const Emitter emit{steps, *op_set_of(call.outputs[0])};
   const MatMul mm = *matmul_of(call);
   const std::int64_t j = element % mm.n(), i = element / mm.n() % mm.m();
   const std::int64_t batch = element / mm.n() / mm.m();
@@ -126,7 +126,7 @@ void matmul(const NodeCall& call, std::size_t, std::int64_t element, Tape& tape)
   };
   const std::int64_t a = (matrix(mm.a) * mm.m() + i) * mm.k();
   const std::int64_t b = matrix(mm.b) * mm.k() * mm.n() + j;
-  add_bias(pen, chain(pen, {a, 1, b, mm.n(), mm.k()}), pen.zero());
+  add_bias(emit, chain(emit, {a, 1, b, mm.n(), mm.k()}), emit.zero());
 }
 
 // ---- Conv -------------------------------------------------------------------------------
@@ -152,13 +152,13 @@ std::vector<Tap> taps_of(const Conv& conv, const Dims& at) {
   return taps;
 }
 
-void conv(const NodeCall& call, std::size_t, std::int64_t element, Tape& tape) {
-  const Pen pen{tape, *kit_of(call.outputs[0])};
+void conv(const NodeCall& call, std::size_t, std::int64_t element, StepBuilder& steps) {
+  const Emitter emit{steps, *op_set_of(call.outputs[0])};
   const Conv conv = *conv_of(call);
   const std::int64_t out = product(conv.window.out), plane = element / out;
   const std::int64_t channel = plane % conv.out_channels, image = plane / conv.out_channels;
-  const Operand bias = call.has(2) ? element_of(2, channel) : pen.zero();
-  if (conv.tile != 0) return winograd(conv, pen, element, bias);
+  const Operand bias = call.has(2) ? element_of(2, channel) : emit.zero();
+  if (conv.tile != 0) return winograd(conv, emit, element, bias);
   const std::int64_t depth = conv.channels / conv.group;
   const std::int64_t group = channel / (conv.out_channels / conv.group);
   const std::int64_t x_step = product(conv.window.in), w_step = conv.window.taps();
@@ -166,23 +166,23 @@ void conv(const NodeCall& call, std::size_t, std::int64_t element, Tape& tape) {
   const std::int64_t w = channel * depth * w_step;
   const std::vector<Tap> taps = taps_of(conv, split(element % out, conv.window.out));
   // By tap, then by channel: turn i is tap i / depth, channel i mod depth.
-  Operand acc[] = {pen.zero()};
-  tape.fold(static_cast<std::int64_t>(taps.size()) * depth, acc,
-            [&](std::int64_t i, std::span<Operand> state) {
-              const Tap& tap = taps[static_cast<std::size_t>(i / depth)];
-              const std::int64_t c = i % depth;
-              state[0] = pen.fma(element_of(1, w + tap.w + c * w_step),
-                                 element_of(0, x + tap.x + c * x_step), state[0]);
-            });
-  add_bias(pen, acc[0], bias);
+  Operand acc[] = {emit.zero()};
+  steps.fold(static_cast<std::int64_t>(taps.size()) * depth, acc,
+             [&](std::int64_t i, std::span<Operand> state) {
+               const Tap& tap = taps[static_cast<std::size_t>(i / depth)];
+               const std::int64_t c = i % depth;
+               state[0] = emit.fma(element_of(1, w + tap.w + c * w_step),
+                                   element_of(0, x + tap.x + c * x_step), state[0]);
+             });
+  add_bias(emit, acc[0], bias);
 }
 
 }  // namespace
 
-Operand add_bias(const Pen& pen, Operand acc, Operand bias) {
-  const bool is_none = bias == pen.zero();
+Operand add_bias(const Emitter& emit, Operand acc, Operand bias) {
+  const bool is_none = bias == emit.zero();
   // Adding +0 makes +0 of -0 and leaves the rest.
-  return pen.add(acc, is_none || !pen.kit.is_float ? bias : pen.add(bias, pen.zero()));
+  return emit.add(acc, is_none || !emit.ops.is_float ? bias : emit.add(bias, emit.zero()));
 }
 
 core::Result<Conv> conv_of(const NodeCall& call) {

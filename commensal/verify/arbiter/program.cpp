@@ -75,9 +75,9 @@ core::Result<Program> Program::of(NodeCall call, std::size_t output, std::uint64
   made.call_ = std::move(call);
   made.output_ = output;
   made.element_ = static_cast<std::int64_t>(element);
-  Tape tape = Tape::counting();
-  made.emit(tape);
-  made.steps_ = tape.steps();
+  StepBuilder steps = StepBuilder::counting();
+  made.emit(steps);
+  made.steps_ = steps.steps();
   if (made.steps_ == 0 || made.steps_ > limits::kDisputeStepsMax) {
     return fail(ErrorCode::kUnsupported, "a program of {} steps, 1 to {} are accepted", made.steps_,
                 limits::kDisputeStepsMax);
@@ -85,19 +85,19 @@ core::Result<Program> Program::of(NodeCall call, std::size_t output, std::uint64
   return made;
 }
 
-void Program::emit(Tape& tape) const { row_->emit(call_, output_, element_, tape); }
+void Program::emit(StepBuilder& steps) const { row_->emit(call_, output_, element_, steps); }
 
 Step Program::at(std::uint64_t step) const {
-  Tape tape = Tape::picking(step);
-  emit(tape);
-  core::check(tape.picked().has_value(), "only a step of the program is asked for");
-  return *tape.picked();
+  StepBuilder steps = StepBuilder::picking(step);
+  emit(steps);
+  core::check(steps.picked().has_value(), "only a step of the program is asked for");
+  return *steps.picked();
 }
 
 std::vector<std::uint64_t> Program::evaluate(Fetch fetch) const {
-  Tape tape = Tape::evaluating(std::move(fetch));
-  emit(tape);
-  return tape.values();
+  StepBuilder steps = StepBuilder::evaluating(std::move(fetch));
+  emit(steps);
+  return steps.values();
 }
 
 }  // namespace commensal::arbiter

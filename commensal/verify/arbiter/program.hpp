@@ -2,7 +2,7 @@
 #pragma once
 
 #include <commensal/verify/arbiter/node.hpp>
-#include <commensal/verify/arbiter/tape.hpp>
+#include <commensal/verify/arbiter/step_builder.hpp>
 
 /// Which operations make an output element: what an arbiter knows of operators. Written from
 /// docs/numerics.md without a line of the kernels, which tests hold it to.
@@ -28,7 +28,7 @@ class Program {
 
  private:
   friend struct OperatorRow;
-  void emit(Tape& tape) const;
+  void emit(StepBuilder& steps) const;
 
   NodeCall call_;
   std::size_t output_ = 0;
@@ -48,7 +48,7 @@ struct OperatorRow {
   std::string_view types;              // for people: which element types
   core::Result<std::optional<Shaped>> (*type)(const NodeCall&, std::size_t output) = nullptr;
   /// Precondition: `type` accepted the call and the element lies in the output.
-  void (*emit)(const NodeCall&, std::size_t output, std::int64_t element, Tape&) = nullptr;
+  void (*emit)(const NodeCall&, std::size_t output, std::int64_t element, StepBuilder&) = nullptr;
 };
 /// All rows, by name.
 std::span<const OperatorRow> disputable_operators();

@@ -48,56 +48,58 @@ TypeResult reduced_type(const NodeCall& call, std::size_t output) {
   return shaped(call.inputs[0].dtype, folding->to);
 }
 
-// kOf(pen, count, term): term(i) is the operand at position i.
+// kOf(emit, count, term): term(i) is the operand at position i.
 using Term = std::function<Operand(std::int64_t)>;
-template <std::uint32_t kSince, Operand (*kOf)(const Pen&, std::int64_t, const Term&)>
-void reduce(const NodeCall& call, std::size_t, std::int64_t element, Tape& tape) {
-  const Pen pen{tape, *kit_of(call.outputs[0])};
+template <std::uint32_t kSince, Operand (*kOf)(const Emitter&, std::int64_t, const Term&)>
+void reduce(const NodeCall& call, std::size_t, std::int64_t element, StepBuilder& steps) {
+  const Emitter emit{steps, *op_set_of(call.outputs[0])};
   const Folding f = *folding_of(call, kSince);
   if (f.is_identity) {
-    tape.put(Op::kCopy, {element_of(0, element)});
+    steps.put(Op::kCopy, {element_of(0, element)});
     return;
   }
   const Dims base = split(element, f.kept);
-  kOf(pen, f.count(), [&](std::int64_t i) {
+  kOf(emit, f.count(), [&](std::int64_t i) {
     Dims at = split(i, f.folded);
     for (std::size_t d = 0; d < at.size(); ++d) at[d] += base[d];
     return element_of(0, join(at, f.from));
   });
 }
 
-bool has_kit(const Shaped& type) { return kit_of(type) != nullptr; }
+bool has_op_set(const Shaped& type) { return op_set_of(type) != nullptr; }
 
-Operand square(const Pen& pen, Operand x) { return pen.mul(x, x); }
-Operand sum_of(const Pen& pen, std::int64_t n, const Term& term) { return lane_sum(pen, n, term); }
-Operand mean_of(const Pen& pen, std::int64_t n, const Term& term) {
-  return pen.div(lane_sum(pen, n, term), pen.number(n));
+Operand square(const Emitter& emit, Operand x) { return emit.mul(x, x); }
+Operand sum_of(const Emitter& emit, std::int64_t n, const Term& term) {
+  return lane_sum(emit, n, term);
 }
-Operand sum_of_squares(const Pen& pen, std::int64_t n, const Term& term) {
-  return lane_sum(pen, n, [&](std::int64_t i) { return square(pen, term(i)); });
+Operand mean_of(const Emitter& emit, std::int64_t n, const Term& term) {
+  return emit.div(lane_sum(emit, n, term), emit.number(n));
 }
-Operand l2_of(const Pen& pen, std::int64_t n, const Term& term) {
-  return pen.sqrt(sum_of_squares(pen, n, term));
+Operand sum_of_squares(const Emitter& emit, std::int64_t n, const Term& term) {
+  return lane_sum(emit, n, [&](std::int64_t i) { return square(emit, term(i)); });
 }
-Operand l1_of(const Pen& pen, std::int64_t n, const Term& term) {
-  return lane_sum(pen, n, [&](std::int64_t i) { return pen.put(Op::kAbs32, {term(i)}); });
+Operand l2_of(const Emitter& emit, std::int64_t n, const Term& term) {
+  return emit.sqrt(sum_of_squares(emit, n, term));
 }
-Operand folded(const Pen& pen, Op op, std::uint64_t start, std::int64_t n, const Term& term) {
+Operand l1_of(const Emitter& emit, std::int64_t n, const Term& term) {
+  return lane_sum(emit, n, [&](std::int64_t i) { return emit.put(Op::kAbs32, {term(i)}); });
+}
+Operand folded(const Emitter& emit, Op op, std::uint64_t start, std::int64_t n, const Term& term) {
   Operand state[] = {constant(start)};
-  if (n == 0) return pen.put(Op::kCopy, {state[0]});
-  pen.tape.fold(n, state, [&](std::int64_t i, std::span<Operand> running) {
-    running[0] = pen.put(op, {running[0], term(i)});
+  if (n == 0) return emit.put(Op::kCopy, {state[0]});
+  emit.steps.fold(n, state, [&](std::int64_t i, std::span<Operand> running) {
+    running[0] = emit.put(op, {running[0], term(i)});
   });
   return state[0];
 }
-Operand largest_of(const Pen& pen, std::int64_t n, const Term& term) {
-  return folded(pen, pen.kit.maximum, pen.kit.minus_infinity, n, term);
+Operand largest_of(const Emitter& emit, std::int64_t n, const Term& term) {
+  return folded(emit, emit.ops.maximum, emit.ops.minus_infinity, n, term);
 }
-Operand smallest_of(const Pen& pen, std::int64_t n, const Term& term) {
-  return folded(pen, pen.kit.minimum, pen.kit.minus_infinity & ~pen.kit.minus_zero, n, term);
+Operand smallest_of(const Emitter& emit, std::int64_t n, const Term& term) {
+  return folded(emit, emit.ops.minimum, emit.ops.minus_infinity & ~emit.ops.minus_zero, n, term);
 }
-Operand product_of(const Pen& pen, std::int64_t n, const Term& term) {
-  return folded(pen, pen.kit.mul, pen.kit.one, n, term);
+Operand product_of(const Emitter& emit, std::int64_t n, const Term& term) {
+  return folded(emit, emit.ops.mul, emit.ops.one, n, term);
 }
 
 // ---- pools ------------------------------------------------------------------------------
@@ -160,23 +162,23 @@ Pooled pooled(const NodeCall& call, std::int64_t element) {
 }
 
 template <bool kGlobal>
-void average_pool(const NodeCall& call, std::size_t, std::int64_t element, Tape& tape) {
-  const Pen pen{tape, *kit_of(call.outputs[0])};
+void average_pool(const NodeCall& call, std::size_t, std::int64_t element, StepBuilder& steps) {
+  const Emitter emit{steps, *op_set_of(call.outputs[0])};
   const Pooled p = pooled<kGlobal>(call, element);
-  std::vector<Operand> lanes(32, constant(pen.kit.minus_zero));
+  std::vector<Operand> lanes(32, constant(emit.ops.minus_zero));
   for (std::size_t i = 0; i < p.taps.size(); ++i) {
     Operand& lane = lanes[static_cast<std::size_t>(p.taps[i] % 32)];
-    lane = pen.add(lane, element_of(0, p.elements[i]));
+    lane = emit.add(lane, element_of(0, p.elements[i]));
   }
   const bool counts_pads = !kGlobal && call.node.integer("count_include_pad", 0) != 0;
-  pen.div(lane_tree(pen, lanes), pen.number(divisor(p.window, p.at, counts_pads)));
+  emit.div(lane_tree(emit, lanes), emit.number(divisor(p.window, p.at, counts_pads)));
 }
 
 template <bool kGlobal>
-void max_pool(const NodeCall& call, std::size_t, std::int64_t element, Tape& tape) {
-  const Pen pen{tape, *kit_of(call.outputs[0])};
+void max_pool(const NodeCall& call, std::size_t, std::int64_t element, StepBuilder& steps) {
+  const Emitter emit{steps, *op_set_of(call.outputs[0])};
   const Pooled p = pooled<kGlobal>(call, element);
-  largest_of(pen, static_cast<std::int64_t>(p.elements.size()), [&](std::int64_t i) {
+  largest_of(emit, static_cast<std::int64_t>(p.elements.size()), [&](std::int64_t i) {
     return element_of(0, p.elements[static_cast<std::size_t>(i)]);
   });
 }
@@ -212,33 +214,33 @@ struct Row {
   Operand largest;
   Operand at(std::int64_t i) const { return element_of(0, view.position(outer, i, inner)); }
 };
-Row row_of(const NodeCall& call, const Pen& pen, std::int64_t element) {
+Row row_of(const NodeCall& call, const Emitter& emit, std::int64_t element) {
   Row row;
   row.view = softmax_rows(call);
   row.outer = row.view.outer(element);
   row.inner = row.view.inner(element);
-  row.largest = largest_of(pen, row.view.length, [&](std::int64_t i) { return row.at(i); });
+  row.largest = largest_of(emit, row.view.length, [&](std::int64_t i) { return row.at(i); });
   return row;
 }
-Operand sum_of_exponentials(const Pen& pen, const Row& row) {
-  return lane_sum(pen, row.view.length, [&](std::int64_t i) {
-    return pen.put(Op::kExp32, {pen.sub(row.at(i), row.largest)});
+Operand sum_of_exponentials(const Emitter& emit, const Row& row) {
+  return lane_sum(emit, row.view.length, [&](std::int64_t i) {
+    return emit.put(Op::kExp32, {emit.sub(row.at(i), row.largest)});
   });
 }
 
-void softmax(const NodeCall& call, std::size_t, std::int64_t element, Tape& tape) {
-  const Pen pen{tape, *kit_of(call.outputs[0])};
-  const Row row = row_of(call, pen, element);
-  const Operand sum = sum_of_exponentials(pen, row);
-  const Operand less = pen.sub(element_of(0, element), row.largest);
-  pen.div(pen.put(Op::kExp32, {less}), sum);
+void softmax(const NodeCall& call, std::size_t, std::int64_t element, StepBuilder& steps) {
+  const Emitter emit{steps, *op_set_of(call.outputs[0])};
+  const Row row = row_of(call, emit, element);
+  const Operand sum = sum_of_exponentials(emit, row);
+  const Operand less = emit.sub(element_of(0, element), row.largest);
+  emit.div(emit.put(Op::kExp32, {less}), sum);
 }
-void log_softmax(const NodeCall& call, std::size_t, std::int64_t element, Tape& tape) {
-  const Pen pen{tape, *kit_of(call.outputs[0])};
-  const Row row = row_of(call, pen, element);
-  const Operand sum = sum_of_exponentials(pen, row);
-  const Operand less = pen.sub(element_of(0, element), row.largest);
-  pen.sub(less, pen.put(Op::kLog32, {sum}));
+void log_softmax(const NodeCall& call, std::size_t, std::int64_t element, StepBuilder& steps) {
+  const Emitter emit{steps, *op_set_of(call.outputs[0])};
+  const Row row = row_of(call, emit, element);
+  const Operand sum = sum_of_exponentials(emit, row);
+  const Operand less = emit.sub(element_of(0, element), row.largest);
+  emit.sub(less, emit.put(Op::kLog32, {sum}));
 }
 
 // ---- normalisation ----------------------------------------------------------------------
@@ -280,21 +282,21 @@ TypeResult grouped_type(const NodeCall& call, std::size_t output) {
 }
 
 template <GroupsOf kGroups>
-void group_norm(const NodeCall& call, std::size_t, std::int64_t element, Tape& tape) {
+void group_norm(const NodeCall& call, std::size_t, std::int64_t element, StepBuilder& steps) {
   constexpr std::uint32_t kEpsilon = 0x3727c5ac;  // 1e-5
-  const Pen pen{tape, *kit_of(call.outputs[0])};
+  const Emitter emit{steps, *op_set_of(call.outputs[0])};
   const Groups g = *kGroups(call);
   const std::int64_t first = element / g.size * g.size;
   const auto at = [&](std::int64_t i) { return element_of(0, first + i); };
-  const Operand mean = mean_of(pen, g.size, at);
+  const Operand mean = mean_of(emit, g.size, at);
   const Operand squares =
-      lane_sum(pen, g.size, [&](std::int64_t i) { return square(pen, pen.sub(at(i), mean)); });
-  const Operand variance = pen.div(squares, pen.number(g.size));
-  const Operand padded = pen.add(variance, constant(call.node.real("epsilon", kEpsilon)));
-  const Operand r = pen.div(pen.one(), pen.sqrt(padded));
-  const Operand d = pen.mul(pen.sub(element_of(0, element), mean), r);
+      lane_sum(emit, g.size, [&](std::int64_t i) { return square(emit, emit.sub(at(i), mean)); });
+  const Operand variance = emit.div(squares, emit.number(g.size));
+  const Operand padded = emit.add(variance, constant(call.node.real("epsilon", kEpsilon)));
+  const Operand r = emit.div(emit.one(), emit.sqrt(padded));
+  const Operand d = emit.mul(emit.sub(element_of(0, element), mean), r);
   const std::int64_t parameter = element / g.stretch % g.parameters;
-  pen.fma(d, element_of(1, parameter), call.has(2) ? element_of(2, parameter) : pen.zero());
+  emit.fma(d, element_of(1, parameter), call.has(2) ? element_of(2, parameter) : emit.zero());
 }
 
 TypeResult batch_norm_type(const NodeCall& call, std::size_t output) {
@@ -313,15 +315,15 @@ TypeResult batch_norm_type(const NodeCall& call, std::size_t output) {
   return call.inputs[0];
 }
 
-void batch_norm(const NodeCall& call, std::size_t, std::int64_t element, Tape& tape) {
+void batch_norm(const NodeCall& call, std::size_t, std::int64_t element, StepBuilder& steps) {
   constexpr std::uint32_t kEpsilon = 0x3727c5ac;  // 1e-5
-  const Pen pen{tape, *kit_of(call.outputs[0])};
+  const Emitter emit{steps, *op_set_of(call.outputs[0])};
   const Shaped& x = call.inputs[0];
   const std::int64_t plane = x.rank() > 2 ? x.elements(2, x.dims.size()) : 1;
   const std::int64_t c = element / plane % (x.rank() > 1 ? x.dim(1) : 1);
-  const Operand padded = pen.add(element_of(4, c), pen.real(call.node.real("epsilon", kEpsilon)));
-  const Operand scale = pen.div(element_of(1, c), pen.sqrt(padded));
-  pen.fma(pen.sub(element_of(0, element), element_of(3, c)), scale, element_of(2, c));
+  const Operand padded = emit.add(element_of(4, c), emit.real(call.node.real("epsilon", kEpsilon)));
+  const Operand scale = emit.div(element_of(1, c), emit.sqrt(padded));
+  emit.fma(emit.sub(element_of(0, element), element_of(3, c)), scale, element_of(2, c));
 }
 
 constexpr std::string_view kF = "float32", kFf = "float32, float64",
@@ -346,8 +348,8 @@ std::span<const OperatorRow> sum_rows() {
       {"ReduceMean", 1, 0, kFf, reduced_type<18, is_float>, reduce<18, mean_of>},
       {"ReduceMin", 1, 0, kFf, reduced_type<18, is_float>, reduce<18, smallest_of>},
       {"ReduceProd", 1, 0, kFf, reduced_type<18, is_float>, reduce<18, product_of>},
-      {"ReduceSum", 1, 0, kN, reduced_type<13, has_kit>, reduce<13, sum_of>},
-      {"ReduceSumSquare", 1, 0, kN, reduced_type<18, has_kit>, reduce<18, sum_of_squares>},
+      {"ReduceSum", 1, 0, kN, reduced_type<13, has_op_set>, reduce<13, sum_of>},
+      {"ReduceSumSquare", 1, 0, kN, reduced_type<18, has_op_set>, reduce<18, sum_of_squares>},
       {"Softmax", 1, 0, kF, softmax_type, softmax},
   };
   return kRows;

@@ -39,23 +39,23 @@ std::vector<Row> filter_rows(int tile) {
 using Grid = std::vector<Operand>;  // T x T, row-major
 
 // (g0 x + g1 y) + g2 z, in binary64.
-Operand entry(Tape& tape, const Row& g, Operand x, Operand y, Operand z) {
-  const Operand first = tape.put(Op::kMul64, {constant(g[0]), x});
-  const Operand both = tape.put(Op::kAdd64, {first, tape.put(Op::kMul64, {constant(g[1]), y})});
-  return tape.put(Op::kAdd64, {both, tape.put(Op::kMul64, {constant(g[2]), z})});
+Operand entry(StepBuilder& steps, const Row& g, Operand x, Operand y, Operand z) {
+  const Operand first = steps.put(Op::kMul64, {constant(g[0]), x});
+  const Operand both = steps.put(Op::kAdd64, {first, steps.put(Op::kMul64, {constant(g[1]), y})});
+  return steps.put(Op::kAdd64, {both, steps.put(Op::kMul64, {constant(g[2]), z})});
 }
 
-Grid filter(Tape& tape, const std::vector<Row>& rows, std::int64_t first_weight) {
+Grid filter(StepBuilder& steps, const std::vector<Row>& rows, std::int64_t first_weight) {
   std::vector<Operand> f, t;
-  for (int i = 0; i < 9; ++i) f.push_back(tape.put(Op::kWiden, {element_of(1, first_weight + i)}));
+  for (int i = 0; i < 9; ++i) f.push_back(steps.put(Op::kWiden, {element_of(1, first_weight + i)}));
   for (const Row& row : rows) {
-    for (std::size_t j = 0; j < 3; ++j) t.push_back(entry(tape, row, f[j], f[3 + j], f[6 + j]));
+    for (std::size_t j = 0; j < 3; ++j) t.push_back(entry(steps, row, f[j], f[3 + j], f[6 + j]));
   }
   Grid u;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     for (const Row& row : rows) {
-      const Operand sum = entry(tape, row, t[3 * i], t[3 * i + 1], t[3 * i + 2]);
-      u.push_back(tape.put(Op::kNarrow, {sum}));
+      const Operand sum = entry(steps, row, t[3 * i], t[3 * i + 1], t[3 * i + 2]);
+      u.push_back(steps.put(Op::kNarrow, {sum}));
     }
   }
   return u;
@@ -67,14 +67,14 @@ constexpr std::uint64_t kSum = 0xc0290000, kProduct = 0x3f610000, kA = 0x3f20000
                         kSign = 0x80000000;
 
 // One dimension of the input transform: T numbers become T.
-Grid input_row(const Pen& pen, const Grid& d) {
-  const auto with = [&pen](std::uint64_t c, Operand x, Operand y) {
-    return pen.fma(constant(c), x, y);
+Grid input_row(const Emitter& emit, const Grid& d) {
+  const auto with = [&emit](std::uint64_t c, Operand x, Operand y) {
+    return emit.fma(constant(c), x, y);
   };
   if (d.size() == 4) {
-    Grid o = {pen.sub(d[0], d[2]), pen.add(d[1], d[2])};
-    o.push_back(pen.sub(d[2], d[1]));
-    o.push_back(pen.sub(d[1], d[3]));
+    Grid o = {emit.sub(d[0], d[2]), emit.add(d[1], d[2])};
+    o.push_back(emit.sub(d[2], d[1]));
+    o.push_back(emit.sub(d[1], d[3]));
     return o;
   }
   Grid o = {with(kProduct, d[0], with(kSum, d[2], d[4]))};
@@ -89,32 +89,34 @@ Grid input_row(const Pen& pen, const Grid& d) {
 }
 
 // One dimension of the output transform: T numbers become T - 2.
-Grid output_row(const Pen& pen, const Grid& m) {
+Grid output_row(const Emitter& emit, const Grid& m) {
   if (m.size() == 4) {
-    return {pen.add(pen.add(m[0], m[1]), m[2]), pen.sub(pen.sub(m[1], m[2]), m[3])};
+    return {emit.add(emit.add(m[0], m[1]), m[2]), emit.sub(emit.sub(m[1], m[2]), m[3])};
   }
-  const auto product = [&pen](std::uint64_t c, Operand x) { return pen.mul(constant(c), x); };
-  const Operand sum_a = pen.add(m[1], m[2]), less_a = pen.sub(m[1], m[2]);
-  const Operand sum_b = pen.add(m[3], m[4]), less_b = pen.sub(m[3], m[4]);
-  return {pen.add(pen.add(m[0], sum_a), sum_b), pen.fma(constant(kB), less_b, product(kA, less_a)),
-          pen.fma(constant(kB2), sum_b, product(kA2, sum_a)),
-          pen.fma(constant(kB3), less_b, pen.fma(constant(kA3), less_a, m[5]))};
+  const auto product = [&emit](std::uint64_t c, Operand x) { return emit.mul(constant(c), x); };
+  const Operand sum_a = emit.add(m[1], m[2]), less_a = emit.sub(m[1], m[2]);
+  const Operand sum_b = emit.add(m[3], m[4]), less_b = emit.sub(m[3], m[4]);
+  return {emit.add(emit.add(m[0], sum_a), sum_b),
+          emit.fma(constant(kB), less_b, product(kA, less_a)),
+          emit.fma(constant(kB2), sum_b, product(kA2, sum_a)),
+          emit.fma(constant(kB3), less_b, emit.fma(constant(kA3), less_a, m[5]))};
 }
 
 // Both dimensions, columns first.
 template <class Transform>
-Grid transform(const Pen& pen, const Grid& d, std::size_t side, std::size_t to, Transform&& one) {
+Grid transform(const Emitter& emit, const Grid& d, std::size_t side, std::size_t to,
+               Transform&& one) {
   std::vector<Grid> columns;
   for (std::size_t x = 0; x < side; ++x) {
     Grid column;
     for (std::size_t y = 0; y < side; ++y) column.push_back(d[y * side + x]);
-    columns.push_back(one(pen, column));
+    columns.push_back(one(emit, column));
   }
   Grid made;
   for (std::size_t y = 0; y < to; ++y) {
     Grid row;
     for (std::size_t x = 0; x < side; ++x) row.push_back(columns[x][y]);
-    const Grid turned = one(pen, row);
+    const Grid turned = one(emit, row);
     made.insert(made.end(), turned.begin(), turned.end());
   }
   return made;
@@ -131,7 +133,7 @@ int winograd_tile(const Conv& conv, bool is_float32) {
   return w.out[0] >= 13 && w.out[1] >= 13 ? 4 : 2;
 }
 
-void winograd(const Conv& conv, const Pen& pen, std::int64_t element, Operand bias) {
+void winograd(const Conv& conv, const Emitter& emit, std::int64_t element, Operand bias) {
   const std::int64_t m = conv.tile, height = conv.window.out[0], width = conv.window.out[1];
   const std::int64_t column = element % width, row = element / width % height;
   const std::int64_t plane = element / (width * height);
@@ -145,19 +147,19 @@ void winograd(const Conv& conv, const Pen& pen, std::int64_t element, Operand bi
   }
   const std::vector<Row> rows = filter_rows(conv.tile);
   const std::int64_t in = product(conv.window.in);
-  Grid sums(side * side, pen.zero());
-  pen.tape.fold(conv.channels, sums, [&](std::int64_t c, std::span<Operand> state) {
-    const Grid u = filter(pen.tape, rows, (channel * conv.channels + c) * 9);
+  Grid sums(side * side, emit.zero());
+  emit.steps.fold(conv.channels, sums, [&](std::int64_t c, std::span<Operand> state) {
+    const Grid u = filter(emit.steps, rows, (channel * conv.channels + c) * 9);
     Grid d;
     for (const std::int64_t place : places) {
       const std::int64_t at = (image * conv.channels + c) * in + place;
-      d.push_back(place < 0 ? pen.zero() : element_of(0, at));
+      d.push_back(place < 0 ? emit.zero() : element_of(0, at));
     }
-    const Grid v = transform(pen, d, side, side, input_row);
-    for (std::size_t p = 0; p < v.size(); ++p) state[p] = pen.fma(u[p], v[p], state[p]);
+    const Grid v = transform(emit, d, side, side, input_row);
+    for (std::size_t p = 0; p < v.size(); ++p) state[p] = emit.fma(u[p], v[p], state[p]);
   });
-  const Grid y = transform(pen, sums, side, side - 2, output_row);
-  add_bias(pen, y[static_cast<std::size_t>(row % m * m + column % m)], bias);
+  const Grid y = transform(emit, sums, side, side - 2, output_row);
+  add_bias(emit, y[static_cast<std::size_t>(row % m * m + column % m)], bias);
 }
 
 }  // namespace commensal::arbiter

@@ -236,7 +236,7 @@ TEST_F(ChainTest, JobsThatDoNotFitAreRefused) {
               r.job.feeds = {{1, 0}};
             }),
             "output 'v7' is float32[1,4] and cannot be input 'x0', which is int64[1]");
-  ChainClient::World other = client_world(client_store_);
+  ChainClient::Dependencies other = client_world(client_store_);
   other.noise_key[0] ^= 1;
   EXPECT_EQ(refusal(ChainClient::start(other, record_)),
             "the noise key is not the one of the job's anchor");

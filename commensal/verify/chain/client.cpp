@@ -26,13 +26,13 @@ beacon::ReverseChain noise_chain(const core::Digest& key, std::uint64_t links) {
   return beacon::ReverseChain::make(key, depth);
 }
 
-ChainClient::ChainClient(const World& world, ChainRecord record, const core::Digest& job_id)
-    : world_(world), record_(std::move(record)), job_id_(job_id), rows_(world.store, job_id) {}
+ChainClient::ChainClient(const Dependencies& deps, ChainRecord record, const core::Digest& job_id)
+    : deps_(deps), record_(std::move(record)), job_id_(job_id), rows_(deps.store, job_id) {}
 
 Result<void> ChainClient::check_record() {
   const protocol::Job& job = record_.job;
   COMMENSAL_TRY(job.validity());
-  if (job.client != world_.key.address()) {
+  if (job.client != deps_.key.address()) {
     return fail(ErrorCode::kInvalidArgument, "the job names another client, {}",
                 crypto::to_text(job.client));
   }
@@ -41,21 +41,21 @@ Result<void> ChainClient::check_record() {
                 job.steps, limits::kChainLinksMax);
   }
   if (job.noise == protocol::NoisePolicy::kNone) return {};
-  noise_ = noise_chain(world_.noise_key, job.steps);
+  noise_ = noise_chain(deps_.noise_key, job.steps);
   if (noise_->anchor() == job.noise_anchor) return {};
   return fail(ErrorCode::kInvalidArgument, "the noise key is not the one of the job's anchor");
 }
 
-Result<ChainClient> ChainClient::start(const World& world, const ChainRecord& record) {
-  ChainClient made(world, record, protocol::job_id(record.job));
+Result<ChainClient> ChainClient::start(const Dependencies& deps, const ChainRecord& record) {
+  ChainClient made(deps, record, protocol::job_id(record.job));
   COMMENSAL_TRY(made.check_record());
   COMMENSAL_TRY(made.rows_.put(record));
   return made;
 }
 
-Result<ChainClient> ChainClient::load(const World& world, const core::Digest& job_id) {
-  COMMENSAL_ASSIGN(ChainRecord record, ChainRows(world.store, job_id).chain());
-  ChainClient made(world, std::move(record), job_id);
+Result<ChainClient> ChainClient::load(const Dependencies& deps, const core::Digest& job_id) {
+  COMMENSAL_ASSIGN(ChainRecord record, ChainRows(deps.store, job_id).chain());
+  ChainClient made(deps, std::move(record), job_id);
   COMMENSAL_TRY(made.check_record());
   COMMENSAL_ASSIGN(const std::uint64_t step, made.rows_.last());
   if (step == 0) return made;
@@ -122,7 +122,7 @@ Result<Countersign> ChainClient::on_commit(const Commit& message) {
   receipt::Step step(record_.job, message.step);
   COMMENSAL_TRY(step.commit(message.commitment, message.round, message.signature));
   const protocol::ReceiptBody body = step.body();
-  link.body.client = protocol::sign_batch(world_.key, protocol::Role::kClient, {&body, 1})[0];
+  link.body.client = protocol::sign_batch(deps_.key, protocol::Role::kClient, {&body, 1})[0];
   COMMENSAL_TRY(step.countersign(link.body.client));
   COMMENSAL_TRY(rows_.put(link));
   step_ = std::move(step);
@@ -135,7 +135,7 @@ Result<ChainClient::Delivery> ChainClient::check(const Deliver& message) const {
     return fail(ErrorCode::kFailedPrecondition, "a delivery of link {} that is not awaited",
                 message.step);
   }
-  const graph::Graph& graph = *world_.graph;
+  const graph::Graph& graph = *deps_.graph;
   Delivery made;
   for (const auto& item : message.outputs) made.outputs.push_back(item.value);
   COMMENSAL_TRY(check_outputs(graph, made.outputs));

@@ -27,7 +27,7 @@ core::Result<LinkAudit> audit_of(core::Store& store, const core::Digest& job_id,
 /// Thread-safety: one thread, the store's.
 class ChainClient {
  public:
-  struct World {
+  struct Dependencies {
     core::Store& store;
     const crypto::SecretKey& key;
     std::shared_ptr<const graph::Graph> graph;
@@ -37,9 +37,9 @@ class ChainClient {
 
   /// Errors: kInvalidArgument (a job that is not the client's, or not of this noise key), the
   /// store's.
-  static core::Result<ChainClient> start(const World& world, const ChainRecord& record);
+  static core::Result<ChainClient> start(const Dependencies& deps, const ChainRecord& record);
   /// Errors besides: kNotFound, kDataLoss.
-  static core::Result<ChainClient> load(const World& world, const core::Digest& job_id);
+  static core::Result<ChainClient> load(const Dependencies& deps, const core::Digest& job_id);
 
   /// Whether all links are delivered.
   bool is_finished() const;
@@ -75,16 +75,16 @@ class ChainClient {
 
   using Audit = LinkAudit;
   /// Errors: kNotFound, kDataLoss.
-  core::Result<Audit> audit(std::uint64_t step) { return audit_of(world_.store, job_id_, step); }
+  core::Result<Audit> audit(std::uint64_t step) { return audit_of(deps_.store, job_id_, step); }
   /// The link's receipt, which is its ticket. Errors: kNotFound, kDataLoss.
   core::Result<protocol::Receipt> receipt(std::uint64_t step);
 
  private:
-  ChainClient(const World& world, ChainRecord record, const core::Digest& job_id);
+  ChainClient(const Dependencies& deps, ChainRecord record, const core::Digest& job_id);
   core::Result<void> check_record();
   core::Result<void> resume(LinkRecord last);
 
-  World world_;
+  Dependencies deps_;
   ChainRecord record_;
   core::Digest job_id_;
   ChainRows rows_;

@@ -24,12 +24,12 @@ class ChainCrash : public ChainTest {
     int starts = 0;
   };
 
-  template <class Party, class World>
-  core::Result<Party> opened(const World& world) {
+  template <class Party, class Dependencies>
+  core::Result<Party> opened(const Dependencies& deps) {
     COMMENSAL_ASSIGN(const bool is_there,
-                     ChainRows(world.store, protocol::job_id(record_.job)).is_there());
-    return is_there ? Party::load(world, protocol::job_id(record_.job))
-                    : Party::start(world, record_);
+                     ChainRows(deps.store, protocol::job_id(record_.job)).is_there());
+    return is_there ? Party::load(deps, protocol::job_id(record_.job))
+                    : Party::start(deps, record_);
   }
 
   core::Result<void> life(core::Store& client_store, core::Store& provider_store, Run& run) {

@@ -41,10 +41,10 @@ Commit commit_of(const LinkRecord& link) {
 }  // namespace
 
 Result<void> ChainProvider::check() {
-  COMMENSAL_TRY(check_job(record_.job, world_.key, world_.engine));
-  COMMENSAL_ASSIGN(inputs_, receipt::order_inputs(world_.engine.graph(), record_.inputs));
+  COMMENSAL_TRY(check_job(record_.job, deps_.key, deps_.engine));
+  COMMENSAL_ASSIGN(inputs_, receipt::order_inputs(deps_.engine.graph(), record_.inputs));
   // In the graph's order, so that an arbiter without the model knows which input is fed.
-  const graph::Graph& graph = world_.engine.graph();
+  const graph::Graph& graph = deps_.engine.graph();
   if (receipt::state_root(record_.inputs) !=
       receipt::state_root(receipt::name_tensors(graph, graph.inputs, inputs_))) {
     return fail(ErrorCode::kInvalidArgument, "the inputs are not in the model's order");
@@ -57,16 +57,16 @@ Result<void> ChainProvider::check() {
   return {};
 }
 
-Result<ChainProvider> ChainProvider::start(const World& world, const ChainRecord& record) {
-  ChainProvider made(world, record, protocol::job_id(record.job));
+Result<ChainProvider> ChainProvider::start(const Dependencies& deps, const ChainRecord& record) {
+  ChainProvider made(deps, record, protocol::job_id(record.job));
   COMMENSAL_TRY(made.check());
   COMMENSAL_TRY(made.rows_.put(record));
   return made;
 }
 
-Result<ChainProvider> ChainProvider::load(const World& world, const core::Digest& job_id) {
-  COMMENSAL_ASSIGN(ChainRecord record, ChainRows(world.store, job_id).chain());
-  ChainProvider made(world, std::move(record), job_id);
+Result<ChainProvider> ChainProvider::load(const Dependencies& deps, const core::Digest& job_id) {
+  COMMENSAL_ASSIGN(ChainRecord record, ChainRows(deps.store, job_id).chain());
+  ChainProvider made(deps, std::move(record), job_id);
   COMMENSAL_TRY(made.check());
   COMMENSAL_ASSIGN(const std::uint64_t step, made.rows_.last());
   if (step == 0) return made;
@@ -103,22 +103,22 @@ Result<Commit> ChainProvider::begin(const Begin& begin, std::uint64_t round) {
 
 Result<Values> ChainProvider::compute(const Begin& begin) const {
   const Values given = inputs_of_link(record_.job, inputs_, begin.step > 1 ? &outputs_ : nullptr);
-  return world_.engine.run(begin.step, given,
-                           noise_of_link(record_.job, job_id_, begin.step, begin.value));
+  return deps_.engine.run(begin.step, given,
+                          noise_of_link(record_.job, job_id_, begin.step, begin.value));
 }
 
 Result<Commit> ChainProvider::commit(const Begin& begin, std::uint64_t round, Values outputs) {
-  const graph::Graph& graph = world_.engine.graph();
+  const graph::Graph& graph = deps_.engine.graph();
   COMMENSAL_TRY(check_state(record_.job, graph, begin.step, outputs));
   LinkRecord link;
   link.step = begin.step;
   link.value = begin.value;
-  link.output_salt = world_.rng.next_digest();
+  link.output_salt = deps_.rng.next_digest();
   link.body.commitment =
       protocol::commit_step(job_id_, link.step, outputs_root(graph, outputs), link.output_salt);
   link.body.round = round;
   const protocol::ReceiptBody body{job_id_, link.step, link.body.commitment, round};
-  link.body.provider = protocol::sign_batch(world_.key, protocol::Role::kProvider, {&body, 1})[0];
+  link.body.provider = protocol::sign_batch(deps_.key, protocol::Role::kProvider, {&body, 1})[0];
   link.outputs = receipt::name_tensors(graph, graph.outputs, outputs);
   COMMENSAL_TRY(rows_.put(link));
   last_ = std::move(link);
@@ -134,7 +134,7 @@ Result<Commit> ChainProvider::sign_again(std::uint64_t round) {
   LinkRecord link = last_;
   link.body.round = round;
   const protocol::ReceiptBody body{job_id_, link.step, link.body.commitment, round};
-  link.body.provider = protocol::sign_batch(world_.key, protocol::Role::kProvider, {&body, 1})[0];
+  link.body.provider = protocol::sign_batch(deps_.key, protocol::Role::kProvider, {&body, 1})[0];
   COMMENSAL_TRY(rows_.put(link));
   last_ = std::move(link);
   return commit_of(last_);
@@ -167,9 +167,9 @@ Result<std::vector<NodeRoot>> ChainProvider::trace(std::uint64_t step) {
     before = values_of(earlier.outputs);
   }
   NodeRoots roots;
-  COMMENSAL_TRY(
-      world_.engine.run(step, inputs_of_link(record_.job, inputs_, step > 1 ? &before : nullptr),
-                        noise_of_link(record_.job, job_id_, step, link.value), &roots));
+  COMMENSAL_TRY(deps_.engine.run(step,
+                                 inputs_of_link(record_.job, inputs_, step > 1 ? &before : nullptr),
+                                 noise_of_link(record_.job, job_id_, step, link.value), &roots));
   return roots.roots();
 }
 

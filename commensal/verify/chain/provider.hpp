@@ -16,7 +16,7 @@ namespace commensal::chain {
 /// Thread-safety: one thread, the store's.
 class ChainProvider {
  public:
-  struct World {
+  struct Dependencies {
     core::Store& store;
     core::Rng& rng;
     const crypto::SecretKey& key;
@@ -26,9 +26,9 @@ class ChainProvider {
   /// A new chain. Errors: kFailedPrecondition (not this provider, model or numeric specification),
   /// kInvalidArgument (feeds, inputs that do not open c_0), kResourceExhausted
   /// (limits::kChainLinksMax), the store's.
-  static core::Result<ChainProvider> start(const World& world, const ChainRecord& record);
+  static core::Result<ChainProvider> start(const Dependencies& deps, const ChainRecord& record);
   /// One that is in the store. Errors besides: kNotFound, kDataLoss.
-  static core::Result<ChainProvider> load(const World& world, const core::Digest& job_id);
+  static core::Result<ChainProvider> load(const Dependencies& deps, const core::Digest& job_id);
 
   /// Computes link `begin.step` and commits to it, as a ticket of `round`; the same commitment
   /// again if it has. Errors: kFailedPrecondition (another link's turn), kDataLoss (the value does
@@ -64,11 +64,11 @@ class ChainProvider {
   core::Result<std::vector<NodeRoot>> trace(std::uint64_t step);
 
  private:
-  ChainProvider(const World& world, ChainRecord record, const core::Digest& job_id)
-      : world_(world), record_(std::move(record)), job_id_(job_id), rows_(world.store, job_id) {}
+  ChainProvider(const Dependencies& deps, ChainRecord record, const core::Digest& job_id)
+      : deps_(deps), record_(std::move(record)), job_id_(job_id), rows_(deps.store, job_id) {}
   core::Result<void> check();
 
-  World world_;
+  Dependencies deps_;
   ChainRecord record_;
   core::Digest job_id_;
   ChainRows rows_;

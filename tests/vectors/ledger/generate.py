@@ -42,13 +42,13 @@ def receipts():
 
 AVAILABLE, CREDIT, ESCROW, STAKE = 0, 1, 2, 4
 BODIES = [
-    (0, "Found", [("address", "operatorAddress", OPERATOR), ("uint64", "chainId", 0),
-                  ("uint64", "withdrawalDelayMs", 1000), ("uint64", "revealDelayMs", 100),
-                  ("uint64", "auditDelayMs", 500), ("uint64", "openingRounds", 5),
-                  ("uint32", "patternMismatches", 2), ("uint32", "pardonMatches", 1000),
-                  ("uint128", "auditorFee", 3),
-                  ("uint128", "auditorBounty", 40), ("uint128", "penalty", 11),
-                  ("uint128", "creditCap", 2**100)]),
+    (0, "Genesis", [("address", "operatorAddress", OPERATOR), ("uint64", "chainId", 0),
+                    ("uint64", "withdrawalDelayMs", 1000), ("uint64", "revealDelayMs", 100),
+                    ("uint64", "auditDelayMs", 500), ("uint64", "openingRounds", 5),
+                    ("uint32", "patternMismatches", 2), ("uint32", "pardonMatches", 1000),
+                    ("uint128", "auditorFee", 3),
+                    ("uint128", "auditorBounty", 40), ("uint128", "penalty", 11),
+                    ("uint128", "creditCap", 2**100)]),
     (1, "Deposit", [("address", "owner", ALICE), ("uint128", "amount", 2**128 - 1),
                     ("bytes32", "reference", h("payment"))]),
     (2, "Withdraw", [("uint128", "amount", 12345678901234567890123)]),

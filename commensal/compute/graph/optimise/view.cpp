@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <commensal/compute/graph/optimise/match.hpp>
 #include <commensal/compute/graph/optimise/view.hpp>
-#include <commensal/compute/kernels/infer/pick.hpp>
+#include <commensal/compute/kernels/shape_inference/slice_gather.hpp>
 
 namespace commensal::graph::optimise {
 
@@ -77,7 +77,7 @@ std::optional<View> follow_transpose(const Rewriter&, const Node& node, ValueId,
 std::optional<View> follow_slice(const Rewriter& rewriter, const Node& node, ValueId, View view) {
   const ConstantCall call(rewriter, node);
   if (call.get() == nullptr) return std::nullopt;
-  const auto slice = kernels::infer::slice_of(*call.get());
+  const auto slice = kernels::shape_inference::slice_of(*call.get());
   if (!slice) return std::nullopt;
   for (std::size_t d = 0; d < view.dims.size(); ++d) {
     view.from += slice->start[d] * view.strides[d];
@@ -91,7 +91,7 @@ std::optional<View> follow_gather(const Rewriter& rewriter, const Node& node, Va
                                   View view) {
   const ConstantCall call(rewriter, node);
   if (call.get() == nullptr) return std::nullopt;
-  const auto gather = kernels::infer::gather_of(*call.get());
+  const auto gather = kernels::shape_inference::gather_of(*call.get());
   const auto axis = node.attributes.integer("axis", 0);
   if (!gather || !axis || gather->positions.size() != 1) return std::nullopt;
   const auto rank = static_cast<std::int64_t>(view.dims.size());
@@ -105,7 +105,7 @@ std::optional<View> follow_split(const Rewriter& rewriter, const Node& node, Val
                                  View view) {
   const ConstantCall call(rewriter, node);
   if (call.get() == nullptr) return std::nullopt;
-  const auto split = kernels::infer::split_of(*call.get());
+  const auto split = kernels::shape_inference::split_of(*call.get());
   if (!split) return std::nullopt;
   const auto output =
       static_cast<std::size_t>(std::ranges::find(node.outputs, made) - node.outputs.begin());

@@ -39,8 +39,9 @@ core::Result<std::shared_ptr<const ConvWeights>> weights_of(const Call& call, Is
 }
 
 /// The input planes of a whole batch, padded and split.
-core::Result<std::shared_ptr<float>> split_planes(const infer::Conv& conv, const TapLayout& layout,
-                                                  const float* x, Workspace& ws) {
+core::Result<std::shared_ptr<float>> split_planes(const shape_inference::Conv& conv,
+                                                  const TapLayout& layout, const float* x,
+                                                  Workspace& ws) {
   const CpuKernels& kernels = kernels_for(ws.isa);
   const std::int64_t planes = conv.batch * conv.channels, floats = layout.plane_floats();
   COMMENSAL_ASSIGN(std::shared_ptr<float> made,
@@ -51,8 +52,8 @@ core::Result<std::shared_ptr<float>> split_planes(const infer::Conv& conv, const
   return made;
 }
 
-core::Result<void> direct(const infer::Conv& conv, const Call& call, const ConvWeights& weights,
-                          Tensor& output, Workspace& ws) {
+core::Result<void> direct(const shape_inference::Conv& conv, const Call& call,
+                          const ConvWeights& weights, Tensor& output, Workspace& ws) {
   const CpuKernels& kernels = kernels_for(ws.isa);
   const TapLayout layout(conv.window);
   const bool in_place = layout.geometry.is_pointwise();
@@ -98,7 +99,7 @@ core::Result<std::shared_ptr<const Packed>> pack_conv(const Call& call, Isa isa)
 }
 
 core::Result<void> conv(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
-  COMMENSAL_ASSIGN(const infer::Conv conv, infer::conv_of(call));
+  COMMENSAL_ASSIGN(const shape_inference::Conv conv, shape_inference::conv_of(call));
   if (conv.dtype != tensor::DType::kFloat32 || !TapLayout::suits(conv.window)) {
     return ref::kConv.run(call, outputs, ws);
   }

@@ -5,11 +5,11 @@
 
 namespace commensal::kernels::cpu {
 
-bool suits_depthwise(const infer::Conv& conv) {
+bool suits_depthwise(const shape_inference::Conv& conv) {
   return conv.group_channels() == 1 && conv.group > 1 && TapLayout::suits(conv.window);
 }
 
-core::Result<void> depthwise(const infer::Conv& conv, const Call& call, Tensor& output,
+core::Result<void> depthwise(const shape_inference::Conv& conv, const Call& call, Tensor& output,
                              Workspace& ws) {
   const CpuKernels& kernels = kernels_for(ws.isa);
   const TapLayout layout(conv.window);

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <commensal/compute/kernels/cpu/lanes.hpp>
 #include <commensal/compute/kernels/cpu/ops.hpp>
-#include <commensal/compute/kernels/infer/broadcast.hpp>
 #include <commensal/compute/kernels/ref/ops.hpp>
+#include <commensal/compute/kernels/shape_inference/broadcast.hpp>
 #include <cstring>
 #include <limits>
 
@@ -43,7 +43,8 @@ struct RowWise {
   int outer_rank = 0;  // of the output's dimensions, those that choose the row
   int step[2] = {0, 0};
 
-  explicit RowWise(const infer::Broadcast& broadcast) : outer_rank(broadcast.shape().rank()) {
+  explicit RowWise(const shape_inference::Broadcast& broadcast)
+      : outer_rank(broadcast.shape().rank()) {
     bool decided = false;  // whether `step` is
     for (; outer_rank > 0; --outer_rank) {
       const std::int64_t extent = broadcast.shape()[outer_rank - 1];
@@ -62,7 +63,7 @@ struct RowWise {
 };
 
 /// Where row `row` begins in each input.
-std::array<std::int64_t, 2> row_offsets(const infer::Broadcast& broadcast, int outer_rank,
+std::array<std::int64_t, 2> row_offsets(const shape_inference::Broadcast& broadcast, int outer_rank,
                                         std::int64_t row) {
   std::array<std::int64_t, 2> offsets = {0, 0};
   for (int d = outer_rank - 1; d >= 0; --d) {
@@ -84,7 +85,7 @@ core::Result<void> binary(Binary what, const Judge& judge, const Call& call, Out
     return judge.run(call, outputs, ws);
   }
   if (outputs[0].elements() == 0) return {};
-  COMMENSAL_ASSIGN(const auto broadcast, infer::Broadcast::of(call));
+  COMMENSAL_ASSIGN(const auto broadcast, shape_inference::Broadcast::of(call));
   const RowWise rows(broadcast);
   const BinaryFn fn = kernels_for(ws.isa).binary[static_cast<std::size_t>(what)];
   const float* a = call.in(0).data<float>().data();

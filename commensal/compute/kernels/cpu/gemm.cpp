@@ -3,8 +3,8 @@
 #include <commensal/compute/kernels/cpu/ops.hpp>
 #include <commensal/compute/kernels/cpu/product.hpp>
 #include <commensal/compute/kernels/cpu/scratch.hpp>
-#include <commensal/compute/kernels/infer/gemm.hpp>
 #include <commensal/compute/kernels/ref/ops.hpp>
+#include <commensal/compute/kernels/shape_inference/gemm.hpp>
 #include <vector>
 
 namespace commensal::kernels::cpu {
@@ -81,7 +81,7 @@ core::Result<std::shared_ptr<const Packed>> pack_gemm(const Call& call, Isa isa)
 }
 
 core::Result<void> gemm(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
-  COMMENSAL_ASSIGN(const infer::Gemm g, infer::gemm_of(call));
+  COMMENSAL_ASSIGN(const shape_inference::Gemm g, shape_inference::gemm_of(call));
   if (g.dtype != DType::kFloat32) return ref::kGemm.run(call, outputs, ws);
   if (outputs[0].elements() == 0) return {};
   const MatrixColumns in_place(kernels_for(ws.isa), unpacked(call.in(1), ws),
@@ -115,7 +115,7 @@ core::Result<std::shared_ptr<const Packed>> pack_matmul(const Call& call, Isa is
 }
 
 core::Result<void> matmul(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
-  COMMENSAL_ASSIGN(infer::MatMul mm, infer::matmul_of(call));
+  COMMENSAL_ASSIGN(shape_inference::MatMul mm, shape_inference::matmul_of(call));
   if (mm.dtype != DType::kFloat32) return ref::kMatmul.run(call, outputs, ws);
   if (outputs[0].elements() == 0) return {};
   const CpuKernels& kernels = kernels_for(ws.isa);

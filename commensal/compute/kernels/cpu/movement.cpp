@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <commensal/compute/kernels/cpu/ops.hpp>
 #include <commensal/compute/kernels/cpu/strided.hpp>
-#include <commensal/compute/kernels/infer/pick.hpp>
 #include <commensal/compute/kernels/ref/ops.hpp>
+#include <commensal/compute/kernels/shape_inference/slice_gather.hpp>
 #include <cstring>
 #include <vector>
 
@@ -93,7 +93,7 @@ core::Result<void> expand(const Call& call, std::span<Tensor> outputs, Workspace
 }
 
 core::Result<void> gather(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
-  COMMENSAL_ASSIGN(const infer::Gather op, infer::gather_of(call));
+  COMMENSAL_ASSIGN(const shape_inference::Gather op, shape_inference::gather_of(call));
   const std::int64_t run = op.from.inner_size * size_of(outputs[0]);
   if (outputs[0].elements() == 0) return {};
   const auto places = static_cast<std::int64_t>(op.positions.size());
@@ -113,9 +113,9 @@ core::Result<void> gather(const Call& call, std::span<Tensor> outputs, Workspace
 }
 
 core::Result<void> pad(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
-  COMMENSAL_ASSIGN(const infer::Pad op, infer::pad_of(call));
+  COMMENSAL_ASSIGN(const shape_inference::Pad op, shape_inference::pad_of(call));
   const bool is_filled = op.value_is_input || call.opset >= 11;
-  if (op.mode != infer::PadMode::kConstant || !is_filled) {
+  if (op.mode != shape_inference::PadMode::kConstant || !is_filled) {
     return ref::kPad.run(call, outputs, ws);
   }
   StridedCopy copy = in_place(op.from.shape, op.from.shape);
@@ -139,7 +139,7 @@ core::Result<void> pad(const Call& call, std::span<Tensor> outputs, Workspace& w
 }
 
 core::Result<void> slice(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
-  COMMENSAL_ASSIGN(const infer::Slice op, infer::slice_of(call));
+  COMMENSAL_ASSIGN(const shape_inference::Slice op, shape_inference::slice_of(call));
   StridedCopy copy = in_place(op.from.shape, op.to.shape);
   for (std::size_t d = 0; d < copy.dims.size(); ++d) {
     copy.from += op.start[d] * copy.strides[d];
@@ -150,7 +150,7 @@ core::Result<void> slice(const Call& call, std::span<Tensor> outputs, Workspace&
 }
 
 core::Result<void> split(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
-  COMMENSAL_ASSIGN(const infer::Split op, infer::split_of(call));
+  COMMENSAL_ASSIGN(const shape_inference::Split op, shape_inference::split_of(call));
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     StridedCopy copy = in_place(op.from.shape, outputs[i].shape());
     copy.from = op.starts[i] * copy.strides[static_cast<std::size_t>(op.axis)];

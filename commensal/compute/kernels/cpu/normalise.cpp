@@ -4,17 +4,17 @@
 #include <cmath>
 #include <commensal/compute/kernels/cpu/lanes.hpp>
 #include <commensal/compute/kernels/cpu/ops.hpp>
-#include <commensal/compute/kernels/infer/normalise.hpp>
-#include <commensal/compute/kernels/infer/softmax.hpp>
 #include <commensal/compute/kernels/ref/ops.hpp>
 #include <commensal/compute/kernels/ref/value.hpp>
+#include <commensal/compute/kernels/shape_inference/normalise.hpp>
+#include <commensal/compute/kernels/shape_inference/softmax.hpp>
 
 namespace commensal::kernels::cpu {
 
 using tensor::DType;
 
 core::Result<void> batch_normalization(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
-  COMMENSAL_ASSIGN(const infer::BatchNorm bn, infer::batch_norm_of(call));
+  COMMENSAL_ASSIGN(const shape_inference::BatchNorm bn, shape_inference::batch_norm_of(call));
   if (bn.trains || bn.type.dtype != DType::kFloat32 || bn.parameters != DType::kFloat32) {
     return ref::kBatchNormalization.run(call, outputs, ws);
   }
@@ -66,7 +66,7 @@ core::Result<void> layer_normalization(const Call& call, std::span<Tensor> outpu
 }
 
 core::Result<void> softmax(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
-  COMMENSAL_ASSIGN(const infer::Softmax s, infer::softmax_of(call));
+  COMMENSAL_ASSIGN(const shape_inference::Softmax s, shape_inference::softmax_of(call));
   if (s.type.dtype != DType::kFloat32 || s.view.inner_size != 1) {
     return ref::kSoftmax.run(call, outputs, ws);
   }

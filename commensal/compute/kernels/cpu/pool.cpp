@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // MaxPool, AveragePool and the global ones.
-#include <commensal/compute/kernels/cpu/codes/lanes.hpp>
 #include <commensal/compute/kernels/cpu/ops.hpp>
+#include <commensal/compute/kernels/cpu/quantized/lanes.hpp>
 #include <commensal/compute/kernels/cpu/scratch.hpp>
 #include <commensal/compute/kernels/cpu/taps.hpp>
-#include <commensal/compute/kernels/infer/pool.hpp>
 #include <commensal/compute/kernels/ref/ops.hpp>
+#include <commensal/compute/kernels/shape_inference/pool.hpp>
 #include <limits>
 #include <vector>
 
@@ -16,7 +16,7 @@ namespace {
 bool is_float32(const Call& call) { return call.in(0).dtype() == tensor::DType::kFloat32; }
 
 /// Runs `fold` over all planes; `around` is what leaves a fold as it is.
-core::Result<void> pool_planes(const infer::Pool& pool, const Call& call, Tensor& output,
+core::Result<void> pool_planes(const shape_inference::Pool& pool, const Call& call, Tensor& output,
                                Workspace& ws, void (*fold)(const TapPlane&), float around,
                                const float* divisors) {
   const CpuKernels& kernels = kernels_for(ws.isa);
@@ -38,8 +38,8 @@ bool is_code(const Call& call) {
 }
 
 /// As numbers, which 8-bit codes are exactly; the maximum of nothing is the lowest code.
-core::Result<void> max_pool_of_codes(const infer::Pool& pool, const Call& call, Tensor& output,
-                                     Workspace& ws) {
+core::Result<void> max_pool_of_codes(const shape_inference::Pool& pool, const Call& call,
+                                     Tensor& output, Workspace& ws) {
   const CpuKernels& kernels = kernels_for(ws.isa);
   const CodeKernels& code_kernels = code_kernels_for(ws.isa);
   const TapLayout layout(pool.window);
@@ -63,7 +63,7 @@ core::Result<void> max_pool_of_codes(const infer::Pool& pool, const Call& call, 
 }  // namespace
 
 core::Result<void> max_pool(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
-  COMMENSAL_ASSIGN(const infer::Pool pool, infer::pool_of(call));
+  COMMENSAL_ASSIGN(const shape_inference::Pool pool, shape_inference::pool_of(call));
   if (is_code(call) && outputs.size() == 1 && TapLayout::suits(pool.window)) {
     return max_pool_of_codes(pool, call, outputs[0], ws);
   }
@@ -75,11 +75,11 @@ core::Result<void> max_pool(const Call& call, std::span<Tensor> outputs, Workspa
 }
 
 core::Result<void> average_pool(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
-  COMMENSAL_ASSIGN(const infer::Pool pool, infer::pool_of(call));
+  COMMENSAL_ASSIGN(const shape_inference::Pool pool, shape_inference::pool_of(call));
   if (!is_float32(call) || !TapLayout::suits(pool.window)) {
     return ref::kAveragePool.run(call, outputs, ws);
   }
-  const infer::Window& w = pool.window;
+  const shape_inference::Window& w = pool.window;
   std::vector<float> divisors;
   for (std::int64_t i = 0; i < w.out_elements(); ++i) {
     divisors.push_back(static_cast<float>(pool.divisor(w.split(i, w.out))));
@@ -89,7 +89,7 @@ core::Result<void> average_pool(const Call& call, std::span<Tensor> outputs, Wor
 }
 
 core::Result<void> global_average_pool(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
-  COMMENSAL_ASSIGN(const infer::Pool pool, infer::global_pool_of(call));
+  COMMENSAL_ASSIGN(const shape_inference::Pool pool, shape_inference::global_pool_of(call));
   if (!is_float32(call)) return ref::kGlobalAveragePool.run(call, outputs, ws);
   const CpuKernels& kernels = kernels_for(ws.isa);
   const float* x = call.in(0).data<float>().data();

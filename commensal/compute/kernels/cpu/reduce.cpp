@@ -26,7 +26,7 @@ bool folds_rows(const ref::Folding& folding) {
 /// by `divisor`, or by their number of elements where it is 0.
 core::Result<void> reduce(const Call& call, std::span<Tensor> outputs, Workspace& ws,
                           const Judge& judge, int since, float divisor) {
-  COMMENSAL_ASSIGN(const auto axes, infer::list_from(call, "axes", 1, since));
+  COMMENSAL_ASSIGN(const auto axes, shape_inference::list_from(call, "axes", 1, since));
   COMMENSAL_ASSIGN(const std::int64_t noop, call.attributes->integer("noop_with_empty_axes", 0));
   COMMENSAL_ASSIGN(const auto folding, ref::Folding::of(call, axes, true, noop != 0));
   const bool serves = call.in(0).dtype() == DType::kFloat32 && !folding.identity &&

@@ -17,7 +17,7 @@ std::int64_t reach(std::int64_t out, std::int64_t stride, std::int64_t kernel,
 
 }  // namespace
 
-Geometry Geometry::of(const infer::Window& w) {
+Geometry Geometry::of(const shape_inference::Window& w) {
   const auto x = static_cast<std::size_t>(w.rank - 1);
   Geometry g{.in_width = w.in[x],
              .out_width = w.out[x],
@@ -42,7 +42,7 @@ bool Geometry::is_pointwise() const {
   return kernel_height == 1 && kernel_width == 1 && stride_y == 1 && stride_x == 1 && !padded();
 }
 
-bool TapLayout::suits(const infer::Window& window) {
+bool TapLayout::suits(const shape_inference::Window& window) {
   constexpr std::int64_t kStrideMax = 64, kPadMax = 64, kTapsMax = 4096;
   if (window.rank > 2 || window.out_elements() == 0) return false;
   const Geometry g = Geometry::of(window);
@@ -51,7 +51,7 @@ bool TapLayout::suits(const infer::Window& window) {
          g.kernel_height * g.kernel_width <= kTapsMax;
 }
 
-TapLayout::TapLayout(const infer::Window& window) : geometry(Geometry::of(window)) {
+TapLayout::TapLayout(const shape_inference::Window& window) : geometry(Geometry::of(window)) {
   const Geometry& g = geometry;
   split.in_height = g.in_height, split.in_width = g.in_width;
   split.top = g.pad_top, split.left = g.pad_left;

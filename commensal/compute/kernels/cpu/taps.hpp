@@ -2,7 +2,7 @@
 #pragma once
 
 #include <commensal/compute/kernels/cpu/product.hpp>
-#include <commensal/compute/kernels/infer/window.hpp>
+#include <commensal/compute/kernels/shape_inference/window.hpp>
 #include <vector>
 
 /// Sliding windows of convolutions and pools: where their taps read.
@@ -15,7 +15,7 @@ struct Geometry {
   std::int64_t stride_y = 1, stride_x = 1, dilation_y = 1, dilation_x = 1;
   std::int64_t pad_top = 0, pad_left = 0, pad_bottom = 0, pad_right = 0;
 
-  static Geometry of(const infer::Window& window);
+  static Geometry of(const shape_inference::Window& window);
   bool padded() const;
   /// One tap, on the picture as it lies in memory.
   bool is_pointwise() const;
@@ -30,8 +30,8 @@ struct TapLayout {
   std::int64_t row_step = 0;
 
   /// Whether such a copy is not much larger than the plane.
-  static bool suits(const infer::Window& window);
-  explicit TapLayout(const infer::Window& window);
+  static bool suits(const shape_inference::Window& window);
+  explicit TapLayout(const shape_inference::Window& window);
 
   std::int64_t plane_floats() const { return split.parts * split.rows * split.width; }
   void fill(const CpuKernels& kernels, const float* plane, float around, float* to) const;

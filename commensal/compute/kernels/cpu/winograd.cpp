@@ -22,8 +22,8 @@ struct TileRows {
 /// each is transformed, multiplied point by point, and transformed back.
 class Winograd {
  public:
-  Winograd(const infer::Conv& conv, const Call& call, const ConvWeights& weights, Tensor& output,
-           Workspace& ws)
+  Winograd(const shape_inference::Conv& conv, const Call& call, const ConvWeights& weights,
+           Tensor& output, Workspace& ws)
       : conv_(conv),
         weights_(weights),
         ws_(ws),
@@ -71,7 +71,7 @@ class Winograd {
   }
 
   core::Result<void> transform_inputs(const std::vector<TileRows>& parts, std::int64_t tiles) {
-    const infer::Window& w = conv_.window;
+    const shape_inference::Window& w = conv_.window;
     std::int64_t rows_max = 0;
     for (const TileRows& part : parts) rows_max = std::max(rows_max, part.count);
     PlaneSplit split;
@@ -139,7 +139,7 @@ class Winograd {
   }
 
   // Constant after construction.
-  const infer::Conv& conv_;
+  const shape_inference::Conv& conv_;
   const ConvWeights& weights_;
   Workspace& ws_;
   const CpuKernels& kernels_;
@@ -158,8 +158,8 @@ class Winograd {
 
 }  // namespace
 
-core::Result<void> winograd(const infer::Conv& conv, const Call& call, const ConvWeights& weights,
-                            Tensor& output, Workspace& ws) {
+core::Result<void> winograd(const shape_inference::Conv& conv, const Call& call,
+                            const ConvWeights& weights, Tensor& output, Workspace& ws) {
   return Winograd(conv, call, weights, output, ws).run();
 }
 

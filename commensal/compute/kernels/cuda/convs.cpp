@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Conv: from a Call to tasks, by the direct order or by the Winograd clause, as the shape says.
 #include <commensal/compute/kernels/cuda/kernels.hpp>
-#include <commensal/compute/kernels/infer/conv.hpp>
+#include <commensal/compute/kernels/shape_inference/conv.hpp>
 #include <vector>
 
 namespace commensal::kernels::cuda {
@@ -13,13 +13,13 @@ struct Operands {
   Floats x, w, bias, y;
 };
 
-core::Result<void> direct(const infer::Conv& conv, const Operands& with, Device& device) {
+core::Result<void> direct(const shape_inference::Conv& conv, const Operands& with, Device& device) {
   ConvTask task{.x = with.x.get(), .w = with.w.get(), .bias = with.bias.get(), .y = with.y.get()};
   task.batch = conv.batch;
   task.groups = conv.group;
   task.channels = conv.group_channels();
   task.rows = conv.group_out_channels();
-  const infer::Window& window = conv.window;
+  const shape_inference::Window& window = conv.window;
   for (int d = 0; d < window.rank; ++d) {
     const int to = d + 3 - window.rank;
     const auto from = static_cast<std::size_t>(d);
@@ -34,7 +34,8 @@ core::Result<void> direct(const infer::Conv& conv, const Operands& with, Device&
   return {};
 }
 
-core::Result<void> by_winograd(const infer::Conv& conv, const Operands& with, Device& device) {
+core::Result<void> by_winograd(const shape_inference::Conv& conv, const Operands& with,
+                               Device& device) {
   WinogradTask task{.tile = conv.winograd_tile,
                     .x = with.x.get(),
                     .w = with.w.get(),
@@ -85,7 +86,7 @@ core::Result<void> by_winograd(const infer::Conv& conv, const Operands& with, De
 }  // namespace
 
 core::Result<void> run_conv(const Call& call, std::span<Tensor> outputs, Device& device) {
-  COMMENSAL_ASSIGN(const infer::Conv conv, infer::conv_of(call));
+  COMMENSAL_ASSIGN(const shape_inference::Conv conv, shape_inference::conv_of(call));
   if (outputs[0].elements() == 0) return {};
   Operands with;
   COMMENSAL_ASSIGN(with.x, device.upload(call.in(0)));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Softmax, LayerNormalization and InstanceNormalization, from a Call to a task.
 #include <commensal/compute/kernels/cuda/kernels.hpp>
-#include <commensal/compute/kernels/infer/softmax.hpp>
+#include <commensal/compute/kernels/shape_inference/softmax.hpp>
 
 namespace commensal::kernels::cuda {
 namespace {
@@ -39,7 +39,7 @@ core::Result<void> run_norm(NormTask task, const Call& call, std::span<Tensor> o
 }  // namespace
 
 core::Result<void> run_softmax(const Call& call, std::span<Tensor> outputs, Device& device) {
-  COMMENSAL_ASSIGN(const infer::Softmax s, infer::softmax_of(call));
+  COMMENSAL_ASSIGN(const shape_inference::Softmax s, shape_inference::softmax_of(call));
   if (outputs[0].elements() == 0) return {};
   COMMENSAL_ASSIGN(const Floats x, device.upload(call.in(0)));
   COMMENSAL_ASSIGN(const Floats y, device.floats(outputs[0].elements()));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <commensal/compute/kernels/cuda/kernels.hpp>
-#include <commensal/compute/kernels/infer/broadcast.hpp>
+#include <commensal/compute/kernels/shape_inference/broadcast.hpp>
 
 namespace commensal::kernels::cuda {
 namespace {
@@ -21,7 +21,8 @@ core::Result<void> run_unary(const Call& call, std::span<Tensor> outputs, Device
 
 template <Pairing kPairing>
 core::Result<void> run_binary(const Call& call, std::span<Tensor> outputs, Device& device) {
-  COMMENSAL_ASSIGN(const infer::Broadcast broadcast, infer::Broadcast::of(call));
+  COMMENSAL_ASSIGN(const shape_inference::Broadcast broadcast,
+                   shape_inference::Broadcast::of(call));
   if (outputs[0].elements() == 0) return {};
   COMMENSAL_ASSIGN(const auto a, device.upload(call.in(0)));
   COMMENSAL_ASSIGN(const auto b, device.upload(call.in(1)));

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Gemm and MatMul, from a Call to a ProductTask.
 #include <commensal/compute/kernels/cuda/kernels.hpp>
-#include <commensal/compute/kernels/infer/gemm.hpp>
+#include <commensal/compute/kernels/shape_inference/gemm.hpp>
 #include <vector>
 
 namespace commensal::kernels::cuda {
 
 core::Result<void> run_gemm(const Call& call, std::span<Tensor> outputs, Device& device) {
-  COMMENSAL_ASSIGN(const infer::Gemm g, infer::gemm_of(call));
+  COMMENSAL_ASSIGN(const shape_inference::Gemm g, shape_inference::gemm_of(call));
   if (outputs[0].elements() == 0) return {};
   COMMENSAL_ASSIGN(const auto a, device.upload(call.in(0)));
   COMMENSAL_ASSIGN(const auto b, device.upload(call.in(1)));
@@ -35,7 +35,7 @@ core::Result<void> run_gemm(const Call& call, std::span<Tensor> outputs, Device&
 }
 
 core::Result<void> run_matmul(const Call& call, std::span<Tensor> outputs, Device& device) {
-  COMMENSAL_ASSIGN(const infer::MatMul mm, infer::matmul_of(call));
+  COMMENSAL_ASSIGN(const shape_inference::MatMul mm, shape_inference::matmul_of(call));
   if (outputs[0].elements() == 0) return {};
   COMMENSAL_ASSIGN(const auto a, device.upload(call.in(0)));
   COMMENSAL_ASSIGN(const auto b, device.upload(call.in(1)));

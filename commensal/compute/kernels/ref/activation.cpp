@@ -40,14 +40,15 @@ struct LeakyRelu {
 
 struct PRelu {
   using In = Products;
-  static core::Result<infer::Broadcast> broadcast(const Call& call) {
+  static core::Result<shape_inference::Broadcast> broadcast(const Call& call) {
     // Before opset 7 the slope is one number or one a channel.
-    return call.opset < 7 ? infer::Broadcast::limited(call, 1) : infer::Broadcast::of(call);
+    return call.opset < 7 ? shape_inference::Broadcast::limited(call, 1)
+                          : shape_inference::Broadcast::of(call);
   }
   static core::Result<PRelu> make(const Call& call) {
-    COMMENSAL_TRY(infer::check_same_dtype(call, 1));
+    COMMENSAL_TRY(shape_inference::check_same_dtype(call, 1));
     if (call.opset < 7) {
-      COMMENSAL_TRY(infer::check_rank(call, 1, 1));
+      COMMENSAL_TRY(shape_inference::check_rank(call, 1, 1));
       return PRelu{};
     }
     COMMENSAL_ASSIGN(const Shape both, tensor::broadcast(call.in(0).shape(), call.in(1).shape()));
@@ -186,7 +187,7 @@ struct Clip {
     op.by_attribute = call.opset < 11;
     if (!op.by_attribute) {
       for (int i = 1; i <= 2; ++i) {
-        COMMENSAL_TRY(infer::check_same_dtype(call, i));
+        COMMENSAL_TRY(shape_inference::check_same_dtype(call, i));
         if (!call.has(i) || call.in(i).elements() == 1) continue;
         return core::fail(core::ErrorCode::kInvalidArgument, "input {} must be a scalar, not {}", i,
                           call.in(i).shape().text());

@@ -21,11 +21,11 @@ struct AffineGrid {
   bool align_corners = false;
 
   static core::Result<AffineGrid> make(const Call& call) {
-    COMMENSAL_TRY(infer::check_dtype<In>(call, 0));
+    COMMENSAL_TRY(shape_inference::check_dtype<In>(call, 0));
     AffineGrid op;
     op.dtype = call.in(0).dtype();
     COMMENSAL_ASSIGN(op.align_corners, call.attributes->integer("align_corners", 0));
-    COMMENSAL_ASSIGN(const auto size, infer::integer_list(call, 1));
+    COMMENSAL_ASSIGN(const auto size, shape_inference::integer_list(call, 1));
     op.axes = static_cast<int>(size.size()) - 2;
     const Shape& theta = call.in(0).shape();
     if ((op.axes != 2 && op.axes != 3) || theta.rank() != 3 || theta[0] != size[0] ||
@@ -96,9 +96,9 @@ struct MaxRoiPool {
   std::vector<Region> regions;
 
   static core::Result<MaxRoiPool> make(const Call& call) {
-    COMMENSAL_TRY(infer::check_dtype<In>(call, 0));
-    COMMENSAL_TRY(infer::check_same_dtype(call, 1));
-    COMMENSAL_TRY(infer::check_rank(call, 0, 4));
+    COMMENSAL_TRY(shape_inference::check_dtype<In>(call, 0));
+    COMMENSAL_TRY(shape_inference::check_same_dtype(call, 1));
+    COMMENSAL_TRY(shape_inference::check_rank(call, 0, 4));
     MaxRoiPool op;
     op.dtype = call.in(0).dtype();
     op.from = call.in(0).shape();

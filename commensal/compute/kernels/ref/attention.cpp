@@ -6,20 +6,20 @@
 //   p = Softmax of u over all keys, as that operator's,
 //   y = chain over the keys, fma(p_j, v_j, acc) from +0, plus +0.
 // All of it is binary32, rounded where it is an output.
-#include <commensal/compute/kernels/infer/attention.hpp>
-#include <commensal/compute/kernels/infer/checks.hpp>
 #include <commensal/compute/kernels/math/scalar.hpp>
 #include <commensal/compute/kernels/ref/arithmetic.hpp>
 #include <commensal/compute/kernels/ref/chain.hpp>
 #include <commensal/compute/kernels/ref/each.hpp>
 #include <commensal/compute/kernels/ref/fold.hpp>
+#include <commensal/compute/kernels/shape_inference/attention.hpp>
+#include <commensal/compute/kernels/shape_inference/checks.hpp>
 
 namespace commensal::kernels::ref {
 namespace {
 
 using Lane = math::ScalarLanes;
 using Row = std::vector<float>;
-using Attended = infer::Attention;
+using Attended = shape_inference::Attention;
 
 enum Output { kY, kPresentKey, kPresentValue, kShown };
 
@@ -30,7 +30,7 @@ struct AttentionPlan {
   Attended a;
 
   static core::Result<AttentionPlan> make(const Call& call) {
-    COMMENSAL_ASSIGN(auto made, infer::attention_of(call));
+    COMMENSAL_ASSIGN(auto made, shape_inference::attention_of(call));
     return AttentionPlan{std::move(made)};
   }
   std::vector<TensorType> types() const { return a.types; }

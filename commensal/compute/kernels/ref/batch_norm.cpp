@@ -2,18 +2,18 @@
 // BatchNormalization. At inference y = fma(x - mean, scale / sqrt(var + epsilon), B). In training
 // mean and variance are those of the batch, in two passes; the running ones are
 //   momentum * old + (1 - momentum) * of the batch.
-#include <commensal/compute/kernels/infer/normalise.hpp>
 #include <commensal/compute/kernels/ref/grouped.hpp>
+#include <commensal/compute/kernels/shape_inference/normalise.hpp>
 #include <variant>
 
 namespace commensal::kernels::ref {
 namespace {
 
 struct BatchNormPlan {
-  infer::BatchNorm bn;
+  shape_inference::BatchNorm bn;
 
   static core::Result<BatchNormPlan> make(const Call& call) {
-    COMMENSAL_ASSIGN(const auto bn, infer::batch_norm_of(call));
+    COMMENSAL_ASSIGN(const auto bn, shape_inference::batch_norm_of(call));
     return BatchNormPlan{bn};
   }
   std::vector<TensorType> types() const { return {bn.type}; }
@@ -54,10 +54,10 @@ struct TrainedBatchNorm {
   using In = Floats;
   DType dtype = DType::kUndefined;
   std::int64_t groups = 0, count = 1;
-  infer::BatchNorm bn;
+  shape_inference::BatchNorm bn;
 
   static core::Result<TrainedBatchNorm> make(const Call& call) {
-    COMMENSAL_ASSIGN(const auto bn, infer::batch_norm_of(call));
+    COMMENSAL_ASSIGN(const auto bn, shape_inference::batch_norm_of(call));
     const std::int64_t elements = bn.type.shape.elements();
     if (elements == 0) {
       return core::fail(core::ErrorCode::kInvalidArgument, "{} has nothing to normalise",
@@ -122,7 +122,7 @@ struct AnyBatchNorm {
   std::variant<BatchNormPlan, Trained> plan;
 
   static core::Result<AnyBatchNorm> make(const Call& call) {
-    COMMENSAL_ASSIGN(const auto bn, infer::batch_norm_of(call));
+    COMMENSAL_ASSIGN(const auto bn, shape_inference::batch_norm_of(call));
     if (!bn.trains) return AnyBatchNorm{BatchNormPlan{bn}};
     COMMENSAL_ASSIGN(const auto trained, Trained::make(call));
     return AnyBatchNorm{trained};

@@ -40,7 +40,7 @@ struct Mod {
   bool like_dividend = false;
 
   static core::Result<Mod> make(const Call& call) {
-    COMMENSAL_TRY(infer::check_same_dtype(call, 1));
+    COMMENSAL_TRY(shape_inference::check_same_dtype(call, 1));
     COMMENSAL_ASSIGN(const std::int64_t fmod, call.attributes->integer("fmod", 0));
     if (fmod == 0 && Floats::has(call.in(0).dtype())) {
       return core::fail(core::ErrorCode::kInvalidArgument, "floats need attribute 'fmod' to be 1");
@@ -65,8 +65,8 @@ Compute<T> sum_of(const Operands<T>& in) {
 }
 
 // Before opset 8 all inputs have one shape.
-core::Result<infer::Broadcast> broadcast_since_8(const Call& call) {
-  COMMENSAL_ASSIGN(auto made, infer::Broadcast::of(call));
+core::Result<shape_inference::Broadcast> broadcast_since_8(const Call& call) {
+  COMMENSAL_ASSIGN(auto made, shape_inference::Broadcast::of(call));
   for (const Tensor* input : call.inputs) {
     if (call.opset >= 8 || input->shape() == call.in(0).shape()) continue;
     return core::fail(core::ErrorCode::kInvalidArgument, "inputs {} and {} differ in shape",

@@ -32,10 +32,10 @@ struct NmsPlan {
 
   static core::Result<NmsPlan> make(const Call& call) {
     NmsPlan plan;
-    COMMENSAL_TRY(infer::check_dtype<Types<float>>(call, 0));
-    COMMENSAL_TRY(infer::check_dtype<Types<float>>(call, 1));
-    COMMENSAL_TRY(infer::check_rank(call, 0, 3));
-    COMMENSAL_TRY(infer::check_rank(call, 1, 3));
+    COMMENSAL_TRY(shape_inference::check_dtype<Types<float>>(call, 0));
+    COMMENSAL_TRY(shape_inference::check_dtype<Types<float>>(call, 1));
+    COMMENSAL_TRY(shape_inference::check_rank(call, 0, 3));
+    COMMENSAL_TRY(shape_inference::check_rank(call, 1, 3));
     const Shape &boxes = call.in(0).shape(), &scores = call.in(1).shape();
     if (boxes[2] != 4 || boxes[0] != scores[0] || boxes[1] != scores[2]) {
       return fail(ErrorCode::kInvalidArgument, "boxes {} and scores {} do not fit", boxes.text(),
@@ -43,12 +43,12 @@ struct NmsPlan {
     }
     COMMENSAL_ASSIGN(plan.centered, call.attributes->integer("center_point_box", 0));
     if (call.has(2)) {
-      COMMENSAL_ASSIGN(const auto most, infer::integer_list(call, 2));
+      COMMENSAL_ASSIGN(const auto most, shape_inference::integer_list(call, 2));
       if (most.size() == 1) plan.most = most[0];
     }
     for (const int input : {3, 4}) {
       if (!call.has(input)) continue;
-      COMMENSAL_TRY(infer::check_dtype<Types<float>>(call, input));
+      COMMENSAL_TRY(shape_inference::check_dtype<Types<float>>(call, input));
       if (call.in(input).elements() != 1) {
         return fail(ErrorCode::kInvalidArgument, "input {} must be one number", input);
       }
@@ -123,10 +123,10 @@ struct RoiAlign {
   std::vector<Region> regions;
 
   static core::Result<RoiAlign> make(const Call& call) {
-    COMMENSAL_TRY(infer::check_dtype<Floats>(call, 0));
-    COMMENSAL_TRY(infer::check_same_dtype(call, 1));
-    COMMENSAL_TRY(infer::check_dtype<Types<std::int64_t>>(call, 2));
-    COMMENSAL_TRY(infer::check_rank(call, 0, 4));
+    COMMENSAL_TRY(shape_inference::check_dtype<Floats>(call, 0));
+    COMMENSAL_TRY(shape_inference::check_same_dtype(call, 1));
+    COMMENSAL_TRY(shape_inference::check_dtype<Types<std::int64_t>>(call, 2));
+    COMMENSAL_TRY(shape_inference::check_rank(call, 0, 4));
     RoiAlign op;
     op.from = call.in(0).type();
     const Shape &x = op.from.shape, &rois = call.in(1).shape();
@@ -209,7 +209,7 @@ struct RoiAlign {
     return static_cast<float>(std::max<std::int64_t>(r.samples[0] * r.samples[1], 1));
   }
   void taps(std::int64_t index, Taps& out) const {
-    const infer::Dims at = infer::split(to.shape, index);
+    const shape_inference::Dims at = shape_inference::split(to.shape, index);
     const Region& r = region(index);
     const std::int64_t plane = r.image * from.shape[1] + at[1];
     for (std::int64_t y = 0; y < r.samples[0]; ++y) {

@@ -10,7 +10,7 @@ namespace {
 
 using core::ErrorCode;
 using core::fail;
-using infer::AxisView;
+using shape_inference::AxisView;
 
 // Moments write .. write + length - 1 of a batch entry are those of the update, in a circle if the
 // mode says so.
@@ -27,7 +27,7 @@ struct TensorScatter {
     TensorScatter op;
     op.type = call.in(0).type();
     const Shape& x = op.type.shape;
-    COMMENSAL_TRY(infer::check_same_dtype(call, 1));
+    COMMENSAL_TRY(shape_inference::check_same_dtype(call, 1));
     COMMENSAL_ASSIGN(const std::int64_t given, call.attributes->integer("axis", -2));
     COMMENSAL_ASSIGN(const int axis, tensor::normalise_axis(given, x.rank()));
     const Shape& update = call.in(1).shape();
@@ -36,7 +36,7 @@ struct TensorScatter {
                   update.text(), axis, x.text());
     }
     op.updates = update[axis];
-    COMMENSAL_ASSIGN(const Shape fitting, infer::with_dim(x, axis, op.updates));
+    COMMENSAL_ASSIGN(const Shape fitting, shape_inference::with_dim(x, axis, op.updates));
     if (update != fitting || op.updates > x[axis]) {
       return fail(ErrorCode::kInvalidArgument, "update {} does not fit {} along axis {}",
                   update.text(), x.text(), axis);
@@ -56,7 +56,7 @@ struct TensorScatter {
                                                            const TensorScatter& op) {
     const std::int64_t batch = op.type.shape[0];
     if (!call.has(2)) return std::vector<std::int64_t>{};
-    COMMENSAL_TRY(infer::check_dtype<Types<std::int64_t>>(call, 2));
+    COMMENSAL_TRY(shape_inference::check_dtype<Types<std::int64_t>>(call, 2));
     if (call.in(2).shape() != Shape{batch}) {
       return fail(ErrorCode::kInvalidArgument, "input 2 must be [{}], not {}", batch,
                   call.in(2).shape().text());
@@ -89,11 +89,11 @@ struct CenterCropPad {
   static core::Result<CenterCropPad> make(const Call& call) {
     CenterCropPad op;
     op.from = call.in(0).shape();
-    COMMENSAL_ASSIGN(const auto sizes, infer::integer_list(call, 1));
+    COMMENSAL_ASSIGN(const auto sizes, shape_inference::integer_list(call, 1));
     std::vector<std::int64_t> all;
     for (int d = 0; d < op.from.rank(); ++d) all.push_back(d);
     COMMENSAL_ASSIGN(const auto given, call.attributes->integers("axes", all));
-    COMMENSAL_TRY(infer::axes_of(given, op.from.rank()));
+    COMMENSAL_TRY(shape_inference::axes_of(given, op.from.rank()));
     if (sizes.size() != given.size()) {
       return fail(ErrorCode::kInvalidArgument, "input 1 must have {} entries, not {}", given.size(),
                   sizes.size());
@@ -101,21 +101,21 @@ struct CenterCropPad {
     Shape to = op.from;
     for (std::size_t i = 0; i < sizes.size(); ++i) {
       COMMENSAL_ASSIGN(const int axis, tensor::normalise_axis(given[i], op.from.rank()));
-      COMMENSAL_ASSIGN(to, infer::with_dim(to, axis, sizes[i]));
+      COMMENSAL_ASSIGN(to, shape_inference::with_dim(to, axis, sizes[i]));
     }
     op.type = {call.in(0).dtype(), to};
     return op;
   }
   std::vector<TensorType> types() const { return {type}; }
   ElementRef source(int, std::int64_t index) const {
-    infer::Dims at = infer::split(type.shape, index);
+    shape_inference::Dims at = shape_inference::split(type.shape, index);
     for (int d = 0; d < from.rank(); ++d) {
       const std::int64_t more = type.shape[d] - from[d];
       std::int64_t& place = at[static_cast<std::size_t>(d)];
       place += more > 0 ? -(more / 2) : -more / 2;
       if (place < 0 || place >= from[d]) return {kFill, 0};
     }
-    return {0, infer::join(from, at)};
+    return {0, shape_inference::join(from, at)};
   }
   std::uint64_t fill(int) const { return 0; }
 };
@@ -133,9 +133,9 @@ struct RotaryEmbedding {
 
   static core::Result<RotaryEmbedding> make(const Call& call) {
     RotaryEmbedding op;
-    COMMENSAL_TRY(infer::check_dtype<In>(call, 0));
-    COMMENSAL_TRY(infer::check_same_dtype(call, 1));
-    COMMENSAL_TRY(infer::check_same_dtype(call, 2));
+    COMMENSAL_TRY(shape_inference::check_dtype<In>(call, 0));
+    COMMENSAL_TRY(shape_inference::check_same_dtype(call, 1));
+    COMMENSAL_TRY(shape_inference::check_same_dtype(call, 2));
     op.dtype = call.in(0).dtype();
     COMMENSAL_TRY(op.read_shape(call));
     COMMENSAL_ASSIGN(op.turned, call.attributes->integer("rotary_embedding_dim", 0));
@@ -178,7 +178,7 @@ struct RotaryEmbedding {
     }
     columns = cache[rank - 1];
     if (!chosen) return {};
-    COMMENSAL_TRY(infer::check_dtype<Types<std::int64_t>>(call, 3));
+    COMMENSAL_TRY(shape_inference::check_dtype<Types<std::int64_t>>(call, 3));
     for (const std::int64_t row : call.in(3).data<std::int64_t>()) {
       if (row < 0 || row >= cache[0]) {
         return fail(ErrorCode::kInvalidArgument, "position {} in a cache of {}", row, cache[0]);

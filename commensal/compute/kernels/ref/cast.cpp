@@ -2,11 +2,11 @@
 // Cast and CastLike. From and to fp16, bf16 and the formats of 8 and 4 bits by way of binary32;
 // from and to text as cast_text.hpp says.
 #include <commensal/base/core/limits_operators.hpp>
-#include <commensal/compute/kernels/infer/checks.hpp>
 #include <commensal/compute/kernels/ref/arithmetic.hpp>
 #include <commensal/compute/kernels/ref/cast_text.hpp>
 #include <commensal/compute/kernels/ref/ops.hpp>
 #include <commensal/compute/kernels/ref/value.hpp>
+#include <commensal/compute/kernels/shape_inference/checks.hpp>
 #include <commensal/compute/tensor/small.hpp>
 
 namespace commensal::kernels::ref {

@@ -1,31 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 // Col2Im: each element of an image is the sum, in lanes, of what the blocks that cover it say; its
 // position is the place within the block, row-major.
-#include <commensal/compute/kernels/infer/window.hpp>
 #include <commensal/compute/kernels/ref/each.hpp>
 #include <commensal/compute/kernels/ref/fold.hpp>
+#include <commensal/compute/kernels/shape_inference/window.hpp>
 
 namespace commensal::kernels::ref {
 namespace {
 
 using core::ErrorCode;
 using core::fail;
-using infer::Dims;
+using shape_inference::Dims;
 
 struct Col2Im {
   using In = Numbers;
   DType dtype = DType::kUndefined;
-  infer::Window window;  // that would cut the image into the blocks
-  Shape to;              // [N, C, image...]
+  shape_inference::Window window;  // that would cut the image into the blocks
+  Shape to;                        // [N, C, image...]
 
   static core::Result<Col2Im> make(const Call& call) {
-    COMMENSAL_TRY(infer::check_dtype<In>(call, 0));
-    COMMENSAL_TRY(infer::check_rank(call, 0, 3));
+    COMMENSAL_TRY(shape_inference::check_dtype<In>(call, 0));
+    COMMENSAL_TRY(shape_inference::check_rank(call, 0, 3));
     Col2Im op;
     op.dtype = call.in(0).dtype();
     const Shape& x = call.in(0).shape();
-    COMMENSAL_ASSIGN(const auto image, infer::integer_list(call, 1));
-    COMMENSAL_ASSIGN(const auto block, infer::integer_list(call, 2));
+    COMMENSAL_ASSIGN(const auto image, shape_inference::integer_list(call, 1));
+    COMMENSAL_ASSIGN(const auto block, shape_inference::integer_list(call, 2));
     COMMENSAL_ASSIGN(const Shape taps, Shape::of(block));
     if (taps.elements() < 1 || x[1] % taps.elements() != 0) {
       return fail(ErrorCode::kInvalidArgument, "{} rows are no whole number of blocks {}", x[1],
@@ -34,7 +34,7 @@ struct Col2Im {
     std::vector<std::int64_t> dims = {x[0], x[1] / taps.elements()};
     dims.insert(dims.end(), image.begin(), image.end());
     COMMENSAL_ASSIGN(op.to, Shape::of(dims));
-    COMMENSAL_ASSIGN(op.window, infer::window_of(call, op.to, block));
+    COMMENSAL_ASSIGN(op.window, shape_inference::window_of(call, op.to, block));
     COMMENSAL_TRY(Shape::of({op.window.out.data(), block.size()}));  // bounds the product
     if (op.window.out_elements() != x[2]) {
       return fail(ErrorCode::kInvalidArgument, "{} columns, but the image holds {} blocks", x[2],

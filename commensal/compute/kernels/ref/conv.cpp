@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Conv: Y = B + X * W, one chain per output over k = (tap row-major) * C_group + channel,
 // ascending; taps in the padding are no steps at all.
-#include <commensal/compute/kernels/infer/conv.hpp>
 #include <commensal/compute/kernels/ref/chain.hpp>
 #include <commensal/compute/kernels/ref/ops.hpp>
 #include <commensal/compute/kernels/ref/value.hpp>
 #include <commensal/compute/kernels/ref/winograd.hpp>
+#include <commensal/compute/kernels/shape_inference/conv.hpp>
 
 namespace commensal::kernels::ref {
 namespace {
 
-using infer::Dims;
+using shape_inference::Dims;
 
 // Output element `index` and where its operands lie.
 struct Place {
@@ -21,13 +21,13 @@ struct Place {
 };
 
 struct ConvPlan {
-  infer::Conv conv;
+  shape_inference::Conv conv;
 
   static core::Result<ConvPlan> make(const Call& call) {
-    COMMENSAL_ASSIGN(const auto conv, infer::conv_of(call));
+    COMMENSAL_ASSIGN(const auto conv, shape_inference::conv_of(call));
     return ConvPlan{conv};
   }
-  std::vector<TensorType> types() const { return {infer::conv_type(conv)}; }
+  std::vector<TensorType> types() const { return {shape_inference::conv_type(conv)}; }
 
   Place place_of(std::int64_t index) const {
     const std::int64_t spatial = conv.window.out_elements();
@@ -111,7 +111,7 @@ struct ConvPlan {
   // enough to judge whole networks.
   template <class C>
   void row(const Place& start, const C* x, const C* w, C* acc) const {
-    const infer::Window& win = conv.window;
+    const shape_inference::Window& win = conv.window;
     const auto last = static_cast<std::size_t>(win.rank - 1);
     for (std::int64_t tap = 0; tap < win.taps(); ++tap) {
       const Dims tap_at = win.split(tap, win.kernel);

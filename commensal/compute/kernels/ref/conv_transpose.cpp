@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // ConvTranspose: each output gathers what Conv would have scattered: one chain over
 // k = (tap row-major) * C_group + channel, ascending; taps that meet no input are no steps.
-#include <commensal/compute/kernels/infer/checks.hpp>
-#include <commensal/compute/kernels/infer/window.hpp>
 #include <commensal/compute/kernels/ref/chain.hpp>
 #include <commensal/compute/kernels/ref/ops.hpp>
 #include <commensal/compute/kernels/ref/value.hpp>
+#include <commensal/compute/kernels/shape_inference/checks.hpp>
+#include <commensal/compute/kernels/shape_inference/window.hpp>
 
 namespace commensal::kernels::ref {
 namespace {
 
 using core::ErrorCode;
 using core::fail;
-using infer::Dims;
+using shape_inference::Dims;
 
 constexpr std::int64_t kPlaceMax = std::int64_t{1} << 31;
 
@@ -33,14 +33,14 @@ core::Result<std::vector<std::int64_t>> list_of(const Call& call, std::string_vi
 
 struct ConvTransposePlan {
   TensorType to;
-  infer::Window window;  // in: of X, out: of Y
+  shape_inference::Window window;  // in: of X, out: of Y
   std::int64_t channels = 0, out_channels = 0, group = 1;
   bool has_bias = false;
 
   static core::Result<ConvTransposePlan> make(const Call& call) {
-    COMMENSAL_TRY(infer::check_dtype<Floats>(call, 0));
-    COMMENSAL_TRY(infer::check_same_dtype(call, 1));
-    COMMENSAL_TRY(infer::check_same_dtype(call, 2));
+    COMMENSAL_TRY(shape_inference::check_dtype<Floats>(call, 0));
+    COMMENSAL_TRY(shape_inference::check_same_dtype(call, 1));
+    COMMENSAL_TRY(shape_inference::check_same_dtype(call, 2));
     const Shape &x = call.in(0).shape(), &w = call.in(1).shape();
     ConvTransposePlan plan;
     COMMENSAL_ASSIGN(plan.group, call.attributes->integer("group", 1));

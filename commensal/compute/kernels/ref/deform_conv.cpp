@@ -4,17 +4,17 @@
 // linearly between its four neighbours, fma(w, x, acc) from +0, leaving out those outside of the
 // image and those of weight 0, and multiplied by the mask, rounded.
 #include <algorithm>
-#include <commensal/compute/kernels/infer/conv.hpp>
 #include <commensal/compute/kernels/ref/chain.hpp>
 #include <commensal/compute/kernels/ref/each.hpp>
 #include <commensal/compute/kernels/ref/fold.hpp>
+#include <commensal/compute/kernels/shape_inference/conv.hpp>
 
 namespace commensal::kernels::ref {
 namespace {
 
 using core::ErrorCode;
 using core::fail;
-using infer::Dims;
+using shape_inference::Dims;
 
 constexpr int kX = 0, kWeights = 1, kOffset = 2, kBias = 3, kMask = 4;
 constexpr double kFar = 1 << 30;  // beyond every image, safe to convert
@@ -36,12 +36,12 @@ struct Neighbours {
 struct DeformConv {
   using In = Floats;
   DType dtype = DType::kUndefined;
-  infer::Conv conv;
+  shape_inference::Conv conv;
   std::int64_t offset_groups = 1;
 
   static core::Result<DeformConv> make(const Call& call) {
-    COMMENSAL_TRY(infer::check_dtype<In>(call, kX));
-    for (int i = 1; i <= 4; ++i) COMMENSAL_TRY(infer::check_same_dtype(call, i));
+    COMMENSAL_TRY(shape_inference::check_dtype<In>(call, kX));
+    for (int i = 1; i <= 4; ++i) COMMENSAL_TRY(shape_inference::check_same_dtype(call, i));
     DeformConv op;
     op.dtype = call.in(kX).dtype();
     if (call.in(kX).shape().rank() != 4) {
@@ -49,13 +49,13 @@ struct DeformConv {
                   "a deformable convolution over other than two spatial "
                   "dimensions");
     }
-    COMMENSAL_ASSIGN(op.conv, infer::conv_of(call, {kX, kWeights, kBias}));
+    COMMENSAL_ASSIGN(op.conv, shape_inference::conv_of(call, {kX, kWeights, kBias}));
     COMMENSAL_ASSIGN(op.offset_groups, call.attributes->integer("offset_group", 1));
     if (op.offset_groups < 1 || op.conv.channels % op.offset_groups != 0) {
       return fail(ErrorCode::kInvalidArgument, "{} channels cannot be cut into {} offset groups",
                   op.conv.channels, op.offset_groups);
     }
-    const infer::Window& w = op.conv.window;
+    const shape_inference::Window& w = op.conv.window;
     COMMENSAL_TRY(Shape::of(std::array{op.offset_groups, w.taps(), std::int64_t{2}}));
     const std::int64_t taps = op.offset_groups * w.taps();
     for (const auto& [input, planes] : {std::pair(kOffset, 2 * taps), std::pair(kMask, taps)}) {
@@ -67,7 +67,7 @@ struct DeformConv {
     }
     return op;
   }
-  std::vector<TensorType> types() const { return {infer::conv_type(conv)}; }
+  std::vector<TensorType> types() const { return {shape_inference::conv_type(conv)}; }
 
   // Which output an element is.
   struct Place {
@@ -105,7 +105,7 @@ struct DeformConv {
   void for_neighbours(const Call& call, const Place& p, std::int64_t tap, std::int64_t channel,
                       F&& f) const {
     using C = Compute<T>;
-    const infer::Window& w = conv.window;
+    const shape_inference::Window& w = conv.window;
     const Dims in_kernel = w.split(tap, w.kernel);
     const std::int64_t group = channel / (conv.channels / offset_groups);
     Neighbours<C> axis[2];

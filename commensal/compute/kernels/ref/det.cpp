@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Det: Gaussian elimination with partial pivoting, column by column.
 #include <cmath>
-#include <commensal/compute/kernels/infer/checks.hpp>
 #include <commensal/compute/kernels/ref/ops.hpp>
 #include <commensal/compute/kernels/ref/value.hpp>
+#include <commensal/compute/kernels/shape_inference/checks.hpp>
 
 namespace commensal::kernels::ref {
 namespace {
@@ -13,7 +13,7 @@ struct DetPlan {
   std::int64_t side = 0;
 
   static core::Result<DetPlan> make(const Call& call) {
-    COMMENSAL_TRY(infer::check_dtype<Floats>(call, 0));
+    COMMENSAL_TRY(shape_inference::check_dtype<Floats>(call, 0));
     const Shape& x = call.in(0).shape();
     const int rank = x.rank();
     if (rank < 2 || x[rank - 1] != x[rank - 2]) {

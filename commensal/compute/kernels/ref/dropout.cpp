@@ -21,7 +21,7 @@ struct Dropout {
   Words words;
 
   static core::Result<Dropout> make(const Call& call) {
-    COMMENSAL_TRY(infer::check_dtype<In>(call, 0));
+    COMMENSAL_TRY(shape_inference::check_dtype<In>(call, 0));
     Dropout op;
     op.dtype = call.in(0).dtype();
     op.shape = call.in(0).shape();
@@ -44,7 +44,7 @@ struct Dropout {
       return is_test == 0;
     }
     if (!call.has(2)) return false;
-    COMMENSAL_TRY(infer::check_dtype<Types<bool>>(call, 2));
+    COMMENSAL_TRY(shape_inference::check_dtype<Types<bool>>(call, 2));
     if (call.in(2).elements() == 1) return bool{call.in(2).data<bool>()[0]};
     return fail(ErrorCode::kInvalidArgument, "input 2 must be a scalar, not {}",
                 call.in(2).shape().text());
@@ -52,7 +52,7 @@ struct Dropout {
   static core::Result<float> ratio_of(const Call& call) {
     if (call.opset < 12) return call.attributes->real("ratio", 0.5f);
     if (!call.has(1)) return 0.5f;
-    COMMENSAL_TRY(infer::check_dtype<In>(call, 1));
+    COMMENSAL_TRY(shape_inference::check_dtype<In>(call, 1));
     if (call.in(1).elements() == 1) {
       return visit(In{}, call.in(1).dtype(),
                    [&]<class R>() { return static_cast<float>(load(call.in(1).data<R>()[0])); });

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Einsum: one chain per output over the labels that are summed, in alphabetical order, the last
 // one fastest: acc = fma(x_0 * x_1 * ... , x_last, acc) from +0 (one operand: times 1).
-#include <commensal/compute/kernels/infer/checks.hpp>
-#include <commensal/compute/kernels/infer/places.hpp>
 #include <commensal/compute/kernels/ref/arithmetic.hpp>
 #include <commensal/compute/kernels/ref/chain.hpp>
 #include <commensal/compute/kernels/ref/ops.hpp>
 #include <commensal/compute/kernels/ref/value.hpp>
+#include <commensal/compute/kernels/shape_inference/checks.hpp>
+#include <commensal/compute/kernels/shape_inference/indexing.hpp>
 #include <map>
 
 namespace commensal::kernels::ref {
@@ -49,7 +49,7 @@ struct EinsumPlan {
   std::map<char, std::int64_t> dims;
 
   static core::Result<EinsumPlan> make(const Call& call) {
-    COMMENSAL_TRY(infer::check_dtype<Products>(call, 0));
+    COMMENSAL_TRY(shape_inference::check_dtype<Products>(call, 0));
     COMMENSAL_ASSIGN(std::string equation, call.attributes->text("equation", ""));
     std::erase(equation, ' ');
     const std::size_t arrow = equation.find("->");
@@ -86,7 +86,7 @@ struct EinsumPlan {
     }
     for (int i = 0; i < static_cast<int>(count); ++i) {
       if (!call.has(i)) return fail(ErrorCode::kInvalidArgument, "input {} is absent", i);
-      COMMENSAL_TRY(infer::check_same_dtype(call, i));
+      COMMENSAL_TRY(shape_inference::check_same_dtype(call, i));
       const std::string_view term = terms.substr(0, terms.find(','));
       terms.remove_prefix(std::min(terms.size(), term.size() + 1));
       const Shape& shape = call.in(i).shape();

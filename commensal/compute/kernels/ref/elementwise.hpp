@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <commensal/compute/kernels/infer/broadcast.hpp>
-#include <commensal/compute/kernels/infer/checks.hpp>
 #include <commensal/compute/kernels/math/scalar.hpp>
 #include <commensal/compute/kernels/ref/ops.hpp>
 #include <commensal/compute/kernels/ref/value.hpp>
+#include <commensal/compute/kernels/shape_inference/broadcast.hpp>
+#include <commensal/compute/kernels/shape_inference/checks.hpp>
 
 /// Elementwise operators: output element i is a function of element i of each broadcast input.
 ///
@@ -13,7 +13,7 @@
 ///   using In = Types<...>;                      what input kTyped may be
 ///   static constexpr int kTyped = 0;            (optional) which input decides the type
 ///   static core::Result<Op> make(const Call&);  (optional) reads attributes, checks the rest
-///   static core::Result<infer::Broadcast> broadcast(const Call&);
+///   static core::Result<shape_inference::Broadcast> broadcast(const Call&);
 ///                                               (optional) where it is not numpy's
 ///   template <class T> auto value(const Operands<T>&) const;
 ///       returns Compute<T>, stored as T, or bool, stored as bool
@@ -26,7 +26,7 @@ using Lane = math::ScalarLanes;
 template <class T>
 class Operands {
  public:
-  Operands(const Call& call, const infer::Broadcast& broadcast)
+  Operands(const Call& call, const shape_inference::Broadcast& broadcast)
       : call_(call), broadcast_(broadcast) {}
 
   void move_to(std::int64_t index) { index_ = index; }
@@ -43,7 +43,7 @@ class Operands {
 
  private:
   const Call& call_;
-  const infer::Broadcast& broadcast_;
+  const shape_inference::Broadcast& broadcast_;
   std::int64_t index_ = 0;
 };
 
@@ -65,23 +65,23 @@ using Out = std::conditional_t<std::is_same_v<Result<Op, T>, bool>, bool, T>;
 template <class Op>
 struct ElementwisePlan {
   Op op;
-  infer::Broadcast broadcast;
+  shape_inference::Broadcast broadcast;
   DType dtype = DType::kUndefined;
 
   static core::Result<ElementwisePlan> make(const Call& call) {
     ElementwisePlan plan;
-    COMMENSAL_TRY(infer::check_dtype<typename Op::In>(call, typed_input<Op>()));
+    COMMENSAL_TRY(shape_inference::check_dtype<typename Op::In>(call, typed_input<Op>()));
     if constexpr (requires { Op::make(call); }) {
       COMMENSAL_ASSIGN(plan.op, Op::make(call));
     } else {
       for (int i = 1; i < static_cast<int>(call.inputs.size()); ++i) {
-        COMMENSAL_TRY(infer::check_same_dtype(call, i));
+        COMMENSAL_TRY(shape_inference::check_same_dtype(call, i));
       }
     }
     if constexpr (requires { Op::broadcast(call); }) {
       COMMENSAL_ASSIGN(plan.broadcast, Op::broadcast(call));
     } else {
-      COMMENSAL_ASSIGN(plan.broadcast, infer::Broadcast::of(call));
+      COMMENSAL_ASSIGN(plan.broadcast, shape_inference::Broadcast::of(call));
     }
     plan.dtype = call.in(typed_input<Op>()).dtype();
     return plan;

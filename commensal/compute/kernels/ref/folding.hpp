@@ -2,9 +2,9 @@
 #pragma once
 
 #include <algorithm>
-#include <commensal/compute/kernels/infer/checks.hpp>
-#include <commensal/compute/kernels/infer/places.hpp>
 #include <commensal/compute/kernels/ref/value.hpp>
+#include <commensal/compute/kernels/shape_inference/checks.hpp>
+#include <commensal/compute/kernels/shape_inference/indexing.hpp>
 
 namespace commensal::kernels::ref {
 
@@ -22,13 +22,13 @@ struct Folding {
     if (given.empty() && !noop) {
       for (std::int64_t d = 0; d < f.from.rank(); ++d) given.push_back(d);
     }
-    COMMENSAL_ASSIGN(const auto axes, infer::axes_of(given, f.from.rank()));
+    COMMENSAL_ASSIGN(const auto axes, shape_inference::axes_of(given, f.from.rank()));
     f.kept = f.folded = f.from;
     std::vector<std::int64_t> to;
     for (int d = 0; d < f.from.rank(); ++d) {
       const bool reduced = std::ranges::find(axes, d) != axes.end();
-      COMMENSAL_ASSIGN(f.kept, infer::with_dim(f.kept, d, reduced ? 1 : f.from[d]));
-      COMMENSAL_ASSIGN(f.folded, infer::with_dim(f.folded, d, reduced ? f.from[d] : 1));
+      COMMENSAL_ASSIGN(f.kept, shape_inference::with_dim(f.kept, d, reduced ? 1 : f.from[d]));
+      COMMENSAL_ASSIGN(f.folded, shape_inference::with_dim(f.folded, d, reduced ? f.from[d] : 1));
       if (!reduced || keep_dims) to.push_back(reduced ? 1 : f.from[d]);
     }
     COMMENSAL_ASSIGN(f.to, Shape::of(to));
@@ -39,11 +39,11 @@ struct Folding {
   /// Calls g(position, input index) in order.
   template <class G>
   void for_each(std::int64_t index, G&& g) const {
-    const infer::Dims base = infer::split(kept, index);
+    const shape_inference::Dims base = shape_inference::split(kept, index);
     for (std::int64_t i = 0; i < count(); ++i) {
-      infer::Dims at = infer::split(folded, i);
+      shape_inference::Dims at = shape_inference::split(folded, i);
       for (std::size_t d = 0; d < at.size(); ++d) at[d] += base[d];
-      g(i, infer::join(from, at));
+      g(i, shape_inference::join(from, at));
     }
   }
 };

@@ -3,9 +3,9 @@
 // one chain for each part: fma(re x_j, re w, acc), then, if x is complex, fma(-+ im x_j, im w,
 // acc). The factors come from math/turns.hpp. The inverse is divided by n at the end.
 #include <algorithm>
-#include <commensal/compute/kernels/infer/places.hpp>
 #include <commensal/compute/kernels/math/turns.hpp>
 #include <commensal/compute/kernels/ref/each.hpp>
+#include <commensal/compute/kernels/shape_inference/indexing.hpp>
 
 namespace commensal::kernels::ref {
 namespace {
@@ -63,7 +63,7 @@ core::Result<bool> is_complex(const Shape& x) {
 }
 
 core::Result<std::int64_t> one_integer(const Call& call, int input) {
-  COMMENSAL_ASSIGN(const auto list, infer::integer_list(call, input));
+  COMMENSAL_ASSIGN(const auto list, shape_inference::integer_list(call, input));
   if (list.size() == 1) return list[0];
   return fail(ErrorCode::kInvalidArgument, "input {} must be one integer", input);
 }
@@ -73,10 +73,10 @@ struct Dft {
   DType dtype = DType::kUndefined;
   Transform transform;
   Shape to;
-  infer::AxisView from_view, to_view;
+  shape_inference::AxisView from_view, to_view;
 
   static core::Result<Dft> make(const Call& call) {
-    COMMENSAL_TRY(infer::check_dtype<In>(call, 0));
+    COMMENSAL_TRY(shape_inference::check_dtype<In>(call, 0));
     Dft op;
     op.dtype = call.in(0).dtype();
     const Shape& x = call.in(0).shape();
@@ -90,10 +90,10 @@ struct Dft {
     }
     COMMENSAL_ASSIGN(op.transform, Transform::of(n, complex, inverse != 0, onesided != 0));
     op.transform.terms = std::min(n, x[axis]);
-    COMMENSAL_ASSIGN(const Shape cut, infer::with_dim(x, axis, op.transform.bins));
-    COMMENSAL_ASSIGN(op.to, infer::with_dim(cut, x.rank() - 1, 2));
-    op.from_view = infer::AxisView(x, axis);
-    op.to_view = infer::AxisView(op.to, axis);
+    COMMENSAL_ASSIGN(const Shape cut, shape_inference::with_dim(x, axis, op.transform.bins));
+    COMMENSAL_ASSIGN(op.to, shape_inference::with_dim(cut, x.rank() - 1, 2));
+    op.from_view = shape_inference::AxisView(x, axis);
+    op.to_view = shape_inference::AxisView(op.to, axis);
     return op;
   }
   // An attribute, from opset 20 on an input. The last axis holds the parts of a number.
@@ -153,9 +153,9 @@ struct Stft {
   Shape to;
 
   static core::Result<Stft> make(const Call& call) {
-    COMMENSAL_TRY(infer::check_dtype<In>(call, 0));
-    COMMENSAL_TRY(infer::check_same_dtype(call, 2));
-    COMMENSAL_TRY(infer::check_rank(call, 0, 3));
+    COMMENSAL_TRY(shape_inference::check_dtype<In>(call, 0));
+    COMMENSAL_TRY(shape_inference::check_same_dtype(call, 2));
+    COMMENSAL_TRY(shape_inference::check_rank(call, 0, 3));
     Stft op;
     op.dtype = call.in(0).dtype();
     const Shape& x = call.in(0).shape();

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Gemm and MatMul: one chain per output over k ascending.
-#include <commensal/compute/kernels/infer/gemm.hpp>
 #include <commensal/compute/kernels/ref/chain.hpp>
 #include <commensal/compute/kernels/ref/ops.hpp>
 #include <commensal/compute/kernels/ref/value.hpp>
+#include <commensal/compute/kernels/shape_inference/gemm.hpp>
 
 namespace commensal::kernels::ref {
 namespace {
@@ -29,10 +29,10 @@ struct GemmOperands {
 };
 
 struct GemmPlan {
-  infer::Gemm g;
+  shape_inference::Gemm g;
 
   static core::Result<GemmPlan> make(const Call& call) {
-    COMMENSAL_ASSIGN(const auto gemm, infer::gemm_of(call));
+    COMMENSAL_ASSIGN(const auto gemm, shape_inference::gemm_of(call));
     return GemmPlan{gemm};
   }
   std::vector<TensorType> types() const { return {{g.dtype, *Shape::of(std::array{g.m, g.n})}}; }
@@ -91,10 +91,10 @@ struct GemmPlan {
 };
 
 struct MatMulPlan {
-  infer::MatMul mm;
+  shape_inference::MatMul mm;
 
   static core::Result<MatMulPlan> make(const Call& call) {
-    COMMENSAL_ASSIGN(const auto matmul, infer::matmul_of(call));
+    COMMENSAL_ASSIGN(const auto matmul, shape_inference::matmul_of(call));
     return MatMulPlan{matmul};
   }
   std::vector<TensorType> types() const { return {{mm.dtype, mm.shape}}; }

@@ -2,11 +2,11 @@
 // Operators that make values from shapes and parameters: Constant, ConstantOfShape, Shape, Size,
 // Range, EyeLike.
 #include <algorithm>
-#include <commensal/compute/kernels/infer/checks.hpp>
-#include <commensal/compute/kernels/infer/places.hpp>
 #include <commensal/compute/kernels/ref/arithmetic.hpp>
 #include <commensal/compute/kernels/ref/ops.hpp>
 #include <commensal/compute/kernels/ref/value.hpp>
+#include <commensal/compute/kernels/shape_inference/checks.hpp>
+#include <commensal/compute/kernels/shape_inference/indexing.hpp>
 
 namespace commensal::kernels::ref {
 namespace {
@@ -95,7 +95,7 @@ struct OfShapePlan {
   std::uint64_t bits = 0;
 
   static core::Result<OfShapePlan> make(const Call& call) {
-    COMMENSAL_ASSIGN(const auto dims, infer::integer_list(call, 0));
+    COMMENSAL_ASSIGN(const auto dims, shape_inference::integer_list(call, 0));
     OfShapePlan plan;
     COMMENSAL_ASSIGN(plan.type.shape, Shape::of(dims));
     COMMENSAL_ASSIGN(const Tensor value, call.attributes->tensor("value"));
@@ -141,9 +141,9 @@ struct RangePlan {
     }
   }
   static core::Result<RangePlan> make(const Call& call) {
-    COMMENSAL_TRY(infer::check_dtype<In>(call, 0));
+    COMMENSAL_TRY(shape_inference::check_dtype<In>(call, 0));
     for (int i = 0; i < 3; ++i) {
-      COMMENSAL_TRY(infer::check_same_dtype(call, i));
+      COMMENSAL_TRY(shape_inference::check_same_dtype(call, i));
       if (call.in(i).elements() != 1) {
         return fail(ErrorCode::kInvalidArgument, "input {} must be a scalar", i);
       }
@@ -184,7 +184,7 @@ struct EyeLikePlan {
   std::int64_t diagonal = 0;
 
   static core::Result<EyeLikePlan> make(const Call& call) {
-    COMMENSAL_TRY(infer::check_rank(call, 0, 2));
+    COMMENSAL_TRY(shape_inference::check_rank(call, 0, 2));
     EyeLikePlan plan;
     plan.type = call.in(0).type();
     COMMENSAL_ASSIGN(plan.diagonal, call.attributes->integer("k", 0));

@@ -56,9 +56,9 @@ struct GridSample {
     COMMENSAL_ASSIGN(op.mode, named(call, "mode", "bilinear", kModes));
     COMMENSAL_ASSIGN(op.padding, named(call, "padding_mode", "zeros", kPaddings));
     COMMENSAL_ASSIGN(op.align_corners, call.attributes->integer("align_corners", 0));
-    COMMENSAL_TRY(infer::check_dtype<Everything>(call, 0));
-    if (op.mode != Mode::kNearest) COMMENSAL_TRY(infer::check_dtype<Floats>(call, 0));
-    COMMENSAL_TRY(infer::check_dtype<Floats>(call, 1));
+    COMMENSAL_TRY(shape_inference::check_dtype<Everything>(call, 0));
+    if (op.mode != Mode::kNearest) COMMENSAL_TRY(shape_inference::check_dtype<Floats>(call, 0));
+    COMMENSAL_TRY(shape_inference::check_dtype<Floats>(call, 1));
     const Shape &x = op.from.shape, &at = call.in(1).shape();
     op.axes = x.rank() - 2;
     bool fits =

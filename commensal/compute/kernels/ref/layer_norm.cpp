@@ -4,10 +4,10 @@
 //   mean = sum(x) / n, var = sum(d * d) / n with d = x - mean, r = 1 / sqrt(var + epsilon),
 //   y = fma(d * r, scale, bias), a missing bias counting as +0.
 #include <algorithm>
-#include <commensal/compute/kernels/infer/checks.hpp>
 #include <commensal/compute/kernels/ref/fold.hpp>
 #include <commensal/compute/kernels/ref/ops.hpp>
 #include <commensal/compute/kernels/ref/value.hpp>
+#include <commensal/compute/kernels/shape_inference/checks.hpp>
 
 namespace commensal::kernels::ref {
 namespace {
@@ -106,9 +106,9 @@ struct GroupNormPlan {
   Groups groups;
 
   static core::Result<GroupNormPlan> make(const Call& call) {
-    COMMENSAL_TRY(infer::check_dtype<Floats32>(call, 0));
-    COMMENSAL_TRY(infer::check_same_dtype(call, 1));
-    COMMENSAL_TRY(infer::check_same_dtype(call, 2));
+    COMMENSAL_TRY(shape_inference::check_dtype<Floats32>(call, 0));
+    COMMENSAL_TRY(shape_inference::check_same_dtype(call, 1));
+    COMMENSAL_TRY(shape_inference::check_same_dtype(call, 2));
     COMMENSAL_ASSIGN(Groups groups, groups_of(call, kForm));
     groups.type = call.in(0).type();
     COMMENSAL_ASSIGN(groups.epsilon, call.attributes->real("epsilon", 1e-5f));

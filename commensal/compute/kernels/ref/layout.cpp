@@ -2,17 +2,17 @@
 // Operators that put elements elsewhere: Transpose, Concat, Split, Expand, Tile, DepthToSpace,
 // SpaceToDepth.
 #include <algorithm>
-#include <commensal/compute/kernels/infer/pick.hpp>
 #include <commensal/compute/kernels/ref/arithmetic.hpp>
 #include <commensal/compute/kernels/ref/movement.hpp>
+#include <commensal/compute/kernels/shape_inference/slice_gather.hpp>
 
 namespace commensal::kernels::ref {
 namespace {
 
 using core::ErrorCode;
 using core::fail;
-using infer::AxisView;
-using infer::Dims;
+using shape_inference::AxisView;
+using shape_inference::Dims;
 
 std::size_t at_of(int axis) { return static_cast<std::size_t>(axis); }
 
@@ -28,7 +28,7 @@ struct Transpose {
     if (given.empty()) {
       for (int d = rank; d-- > 0;) given.push_back(d);
     }
-    COMMENSAL_ASSIGN(const auto sorted, infer::axes_of(given, rank));
+    COMMENSAL_ASSIGN(const auto sorted, shape_inference::axes_of(given, rank));
     if (static_cast<int>(sorted.size()) != rank) {
       return fail(ErrorCode::kInvalidArgument, "attribute 'perm' must order {} dimensions", rank);
     }
@@ -42,10 +42,10 @@ struct Transpose {
   }
   std::vector<TensorType> types() const { return {to}; }
   ElementRef source(int, std::int64_t index) const {
-    const Dims at = infer::split(to.shape, index);
+    const Dims at = shape_inference::split(to.shape, index);
     Dims there{};
     for (std::size_t d = 0; d < order.size(); ++d) there[at_of(order[d])] = at[d];
-    return {0, infer::join(from.shape, there)};
+    return {0, shape_inference::join(from.shape, there)};
   }
 };
 
@@ -64,10 +64,11 @@ struct Concat {
     Concat op;
     std::int64_t length = 0;
     for (int i = 0; i < static_cast<int>(call.inputs.size()); ++i) {
-      COMMENSAL_TRY(infer::check_same_dtype(call, i));
+      COMMENSAL_TRY(shape_inference::check_same_dtype(call, i));
       const Shape& shape = call.in(i).shape();
-      const bool fits = shape.rank() == first.rank() &&
-                        *infer::with_dim(shape, axis, 1) == *infer::with_dim(first, axis, 1);
+      const bool fits =
+          shape.rank() == first.rank() &&
+          *shape_inference::with_dim(shape, axis, 1) == *shape_inference::with_dim(first, axis, 1);
       if (!fits) {
         return fail(ErrorCode::kInvalidArgument, "{} and {} cannot be joined along axis {}",
                     first.text(), shape.text(), axis);
@@ -75,7 +76,7 @@ struct Concat {
       op.parts.emplace_back(shape, axis);
       length += shape[axis];
     }
-    COMMENSAL_ASSIGN(const Shape joined, infer::with_dim(first, axis, length));
+    COMMENSAL_ASSIGN(const Shape joined, shape_inference::with_dim(first, axis, length));
     op.to = {call.in(0).dtype(), joined};
     op.out = AxisView(joined, axis);
     return op;
@@ -89,17 +90,17 @@ struct Concat {
   }
 };
 
-struct Split : infer::Split {
+struct Split : shape_inference::Split {
   static constexpr int kFirstParameter = 1;
 
   static core::Result<Split> make(const Call& call) {
-    COMMENSAL_ASSIGN(infer::Split parsed, infer::split_of(call));
+    COMMENSAL_ASSIGN(shape_inference::Split parsed, shape_inference::split_of(call));
     return Split{std::move(parsed)};
   }
   std::vector<TensorType> types() const {
     std::vector<TensorType> made;
     for (const std::int64_t length : lengths) {
-      made.push_back({from.dtype, *infer::with_dim(from.shape, axis, length)});
+      made.push_back({from.dtype, *shape_inference::with_dim(from.shape, axis, length)});
     }
     return made;
   }
@@ -119,7 +120,7 @@ struct Expand {
   static core::Result<Expand> make(const Call& call) {
     Expand op;
     op.from = call.in(0).type();
-    COMMENSAL_ASSIGN(const auto dims, infer::integer_list(call, 1));
+    COMMENSAL_ASSIGN(const auto dims, shape_inference::integer_list(call, 1));
     COMMENSAL_ASSIGN(const Shape wanted, Shape::of(dims));
     COMMENSAL_ASSIGN(const Shape both, tensor::broadcast(op.from.shape, wanted));
     op.to = {op.from.dtype, both};
@@ -127,13 +128,13 @@ struct Expand {
   }
   std::vector<TensorType> types() const { return {to}; }
   ElementRef source(int, std::int64_t index) const {
-    const Dims at = infer::split(to.shape, index);
+    const Dims at = shape_inference::split(to.shape, index);
     const int shift = to.shape.rank() - from.shape.rank();
     Dims there{};
     for (int d = 0; d < from.shape.rank(); ++d) {
       there[at_of(d)] = from.shape[d] == 1 ? 0 : at[at_of(d + shift)];
     }
-    return {0, infer::join(from.shape, there)};
+    return {0, shape_inference::join(from.shape, there)};
   }
 };
 
@@ -143,10 +144,10 @@ struct Tile {
 
   // Before opset 6: how often (input 1) along which axis (input 2), as floats.
   static core::Result<std::vector<std::int64_t>> repeats(const Call& call) {
-    if (call.opset >= 6) return infer::integer_list(call, 1);
+    if (call.opset >= 6) return shape_inference::integer_list(call, 1);
     std::int64_t given[2] = {0, 0};
     for (int i = 1; i <= 2; ++i) {
-      COMMENSAL_TRY(infer::check_dtype<Floats>(call, i));
+      COMMENSAL_TRY(shape_inference::check_dtype<Floats>(call, i));
       if (call.in(i).elements() != 1) {
         return fail(ErrorCode::kInvalidArgument, "input {} must be one number, not {}", i,
                     call.in(i).shape().text());
@@ -183,9 +184,9 @@ struct Tile {
   }
   std::vector<TensorType> types() const { return {to}; }
   ElementRef source(int, std::int64_t index) const {
-    Dims at = infer::split(to.shape, index);
+    Dims at = shape_inference::split(to.shape, index);
     for (int d = 0; d < from.shape.rank(); ++d) at[at_of(d)] %= from.shape[d];
-    return {0, infer::join(from.shape, at)};
+    return {0, shape_inference::join(from.shape, at)};
   }
 };
 
@@ -197,7 +198,7 @@ struct Blocks {
   bool column_row_depth = false;  // mode CRD
 
   static core::Result<Blocks> make(const Call& call) {
-    COMMENSAL_TRY(infer::check_rank(call, 0, 4));
+    COMMENSAL_TRY(shape_inference::check_rank(call, 0, 4));
     Blocks op;
     op.from = op.to = call.in(0).type();
     COMMENSAL_ASSIGN(op.block, call.attributes->integer("blocksize", 0));
@@ -220,7 +221,7 @@ struct Blocks {
   }
   std::vector<TensorType> types() const { return {to}; }
   ElementRef source(int, std::int64_t index) const {
-    const Dims at = infer::split(to.shape, index);
+    const Dims at = shape_inference::split(to.shape, index);
     Dims there = at;
     if constexpr (kToSpace) {
       const std::int64_t place = at[2] % block * block + at[3] % block;
@@ -233,7 +234,7 @@ struct Blocks {
       there[2] = at[2] * block + place / block;
       there[3] = at[3] * block + place % block;
     }
-    return {0, infer::join(from.shape, there)};
+    return {0, shape_inference::join(from.shape, there)};
   }
 };
 

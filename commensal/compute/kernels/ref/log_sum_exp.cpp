@@ -13,8 +13,8 @@ struct LogSumExpPlan {
   DType dtype = DType::kUndefined;
 
   static core::Result<LogSumExpPlan> make(const Call& call) {
-    COMMENSAL_TRY(infer::check_dtype<Floats>(call, 0));
-    COMMENSAL_ASSIGN(const auto axes, infer::list_from(call, "axes", 1, 18));
+    COMMENSAL_TRY(shape_inference::check_dtype<Floats>(call, 0));
+    COMMENSAL_ASSIGN(const auto axes, shape_inference::list_from(call, "axes", 1, 18));
     COMMENSAL_ASSIGN(const std::int64_t keep, call.attributes->integer("keepdims", 1));
     COMMENSAL_ASSIGN(const std::int64_t noop, call.attributes->integer("noop_with_empty_axes", 0));
     COMMENSAL_ASSIGN(const Folding folding, Folding::of(call, axes, keep != 0, noop != 0));

@@ -55,7 +55,7 @@ struct BitShift {
   using In = Types<std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t>;
   bool left = false;
   static core::Result<BitShift> make(const Call& call) {
-    COMMENSAL_TRY(infer::check_same_dtype(call, 1));
+    COMMENSAL_TRY(shape_inference::check_same_dtype(call, 1));
     COMMENSAL_ASSIGN(const std::string direction, call.attributes->text("direction", ""));
     if (direction == "LEFT" || direction == "RIGHT") return BitShift{direction == "LEFT"};
     return core::fail(core::ErrorCode::kInvalidArgument,
@@ -75,7 +75,7 @@ struct Where {
   static constexpr int kTyped = 1;
   static constexpr bool kCopies = true;
   static core::Result<Where> make(const Call& call) {
-    COMMENSAL_TRY(infer::check_dtype<Types<bool>>(call, 0));
+    COMMENSAL_TRY(shape_inference::check_dtype<Types<bool>>(call, 0));
     if (call.in(1).dtype() == call.in(2).dtype()) return Where{};
     return core::fail(core::ErrorCode::kInvalidArgument, "inputs 1 and 2 must have one type");
   }
@@ -93,7 +93,7 @@ struct Pow {
   using In = Types<float, double, Float16, Bfloat16, std::int32_t, std::int64_t>;
   DType exponent = DType::kUndefined;
   static core::Result<Pow> make(const Call& call) {
-    COMMENSAL_TRY(infer::check_dtype<Numbers>(call, 1));
+    COMMENSAL_TRY(shape_inference::check_dtype<Numbers>(call, 1));
     return Pow{call.in(1).dtype()};
   }
   template <class C>

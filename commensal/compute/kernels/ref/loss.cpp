@@ -3,12 +3,12 @@
 // the log-likelihood of its target and w the target's weight (without weights, -l); a place whose
 // target is `ignore_index` has none. Summed in lanes over the places, row-major; the mean divides
 // by the sum of the weights (without weights, by the count) of the places that are not ignored.
-#include <commensal/compute/kernels/infer/checks.hpp>
-#include <commensal/compute/kernels/infer/places.hpp>
 #include <commensal/compute/kernels/math/scalar.hpp>
 #include <commensal/compute/kernels/ref/fold.hpp>
 #include <commensal/compute/kernels/ref/ops.hpp>
 #include <commensal/compute/kernels/ref/value.hpp>
+#include <commensal/compute/kernels/shape_inference/checks.hpp>
+#include <commensal/compute/kernels/shape_inference/indexing.hpp>
 #include <optional>
 
 namespace commensal::kernels::ref {
@@ -16,7 +16,7 @@ namespace {
 
 using core::ErrorCode;
 using core::fail;
-using infer::AxisView;
+using shape_inference::AxisView;
 using Lane = math::ScalarLanes;
 using Targets = Types<std::int32_t, std::int64_t>;
 
@@ -36,7 +36,7 @@ constexpr std::int64_t kIgnored = -1;
 
 // The targets, kIgnored where they are not to count.
 core::Result<std::vector<std::int64_t>> classes_of(const Call& call, std::int64_t classes) {
-  COMMENSAL_TRY(infer::check_dtype<Targets>(call, 1));
+  COMMENSAL_TRY(shape_inference::check_dtype<Targets>(call, 1));
   std::optional<std::int64_t> ignored;
   if (call.attributes->has("ignore_index")) {
     COMMENSAL_ASSIGN(ignored, call.attributes->integer("ignore_index", 0));
@@ -74,8 +74,8 @@ struct LossPlan {
   bool gives_log = false;
 
   static core::Result<LossPlan> make(const Call& call) {
-    COMMENSAL_TRY(infer::check_dtype<In>(call, 0));
-    COMMENSAL_TRY(infer::check_same_dtype(call, 2));
+    COMMENSAL_TRY(shape_inference::check_dtype<In>(call, 0));
+    COMMENSAL_TRY(shape_inference::check_same_dtype(call, 2));
     LossPlan plan;
     plan.type = call.in(0).type();
     const Shape& x = plan.type.shape;

@@ -2,11 +2,11 @@
 // LpPool and GlobalLpPool: the p-th root of the sum of |x| to the power of p over the window, in
 // lanes; the taps in the padding are no steps. p = 1 and p = 2 need no powers: |x|, and x * x under
 // the square root.
-#include <commensal/compute/kernels/infer/checks.hpp>
 #include <commensal/compute/kernels/math/functions.hpp>
 #include <commensal/compute/kernels/ref/each.hpp>
 #include <commensal/compute/kernels/ref/fold.hpp>
 #include <commensal/compute/kernels/ref/pooling.hpp>
+#include <commensal/compute/kernels/shape_inference/checks.hpp>
 
 namespace commensal::kernels::ref {
 namespace {
@@ -51,8 +51,9 @@ struct LpPool : PoolPlan {
   Power power;
 
   static core::Result<LpPool> make(const Call& call) {
-    COMMENSAL_TRY(infer::check_dtype<In>(call, 0));
-    COMMENSAL_ASSIGN(const auto pool, kGlobal ? infer::global_pool_of(call) : infer::pool_of(call));
+    COMMENSAL_TRY(shape_inference::check_dtype<In>(call, 0));
+    COMMENSAL_ASSIGN(const auto pool, kGlobal ? shape_inference::global_pool_of(call)
+                                              : shape_inference::pool_of(call));
     COMMENSAL_ASSIGN(const Power power, Power::of(call));
     return LpPool{{pool}, call.in(0).dtype(), power};
   }

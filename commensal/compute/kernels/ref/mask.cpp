@@ -7,7 +7,7 @@ namespace {
 
 using core::ErrorCode;
 using core::fail;
-using infer::Dims;
+using shape_inference::Dims;
 
 // +0 outside of the triangle.
 struct Trilu {
@@ -25,7 +25,7 @@ struct Trilu {
     }
     COMMENSAL_ASSIGN(op.upper, call.attributes->integer("upper", 1));
     if (!call.has(1)) return op;
-    COMMENSAL_ASSIGN(const auto k, infer::integer_list(call, 1));
+    COMMENSAL_ASSIGN(const auto k, shape_inference::integer_list(call, 1));
     if (k.size() != 1) return fail(ErrorCode::kInvalidArgument, "input 1 must be one number");
     op.diagonal = k[0];
     return op;
@@ -43,19 +43,19 @@ struct Trilu {
 struct Compress {
   static constexpr int kFirstParameter = 1;
   TensorType to;
-  infer::AxisView from;
+  shape_inference::AxisView from;
   std::vector<std::int64_t> kept;
 
   static core::Result<Compress> make(const Call& call) {
-    COMMENSAL_TRY(infer::check_dtype<Types<bool>>(call, 1));
-    COMMENSAL_TRY(infer::check_rank(call, 1, 1));
+    COMMENSAL_TRY(shape_inference::check_dtype<Types<bool>>(call, 1));
+    COMMENSAL_TRY(shape_inference::check_rank(call, 1, 1));
     const Shape& x = call.in(0).shape();
     const bool flat = !call.attributes->has("axis");
     const Shape whole = flat ? Shape{x.elements()} : x;
     COMMENSAL_ASSIGN(const std::int64_t given, call.attributes->integer("axis", 0));
     COMMENSAL_ASSIGN(const int axis, tensor::normalise_axis(given, whole.rank()));
     Compress op;
-    op.from = infer::AxisView(whole, axis);
+    op.from = shape_inference::AxisView(whole, axis);
     const auto mask = call.in(1).data<bool>();
     for (std::size_t i = 0; i < mask.size(); ++i) {
       if (mask[i]) op.kept.push_back(static_cast<std::int64_t>(i));
@@ -64,14 +64,15 @@ struct Compress {
       return fail(ErrorCode::kInvalidArgument, "a mask of {} over a dimension of {}", mask.size(),
                   whole[axis]);
     }
-    COMMENSAL_ASSIGN(const Shape shape,
-                     infer::with_dim(whole, axis, static_cast<std::int64_t>(op.kept.size())));
+    COMMENSAL_ASSIGN(
+        const Shape shape,
+        shape_inference::with_dim(whole, axis, static_cast<std::int64_t>(op.kept.size())));
     op.to = {call.in(0).dtype(), shape};
     return op;
   }
   std::vector<TensorType> types() const { return {to}; }
   ElementRef source(int, std::int64_t index) const {
-    infer::AxisView out = from;
+    shape_inference::AxisView out = from;
     out.length = static_cast<std::int64_t>(kept.size());
     return {0, from.position(out.outer(index), kept[static_cast<std::size_t>(out.along(index))],
                              out.inner(index))};
@@ -87,7 +88,7 @@ struct GatherNd {
   std::vector<std::int64_t> starts;  // where each slice begins
 
   static core::Result<GatherNd> make(const Call& call) {
-    COMMENSAL_TRY(infer::check_dtype<Types<std::int64_t>>(call, 1));
+    COMMENSAL_TRY(shape_inference::check_dtype<Types<std::int64_t>>(call, 1));
     const Shape &x = call.in(0).shape(), &at = call.in(1).shape();
     COMMENSAL_ASSIGN(const std::int64_t given, call.attributes->integer("batch_dims", 0));
     const bool sane = at.rank() > 0 && given >= 0 && given < at.rank() && given < x.rank() &&

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <commensal/compute/kernels/infer/checks.hpp>
 #include <commensal/compute/kernels/ref/ml_ops.hpp>
 #include <commensal/compute/kernels/ref/value.hpp>
+#include <commensal/compute/kernels/shape_inference/checks.hpp>
 #include <optional>
 #include <string>
 
@@ -88,7 +88,7 @@ struct ScoredPlan {
   int outputs = 1;
 
   static core::Result<ScoredPlan> make(const Call& call) {
-    COMMENSAL_TRY(infer::check_dtype<typename Scores::In>(call, 0));
+    COMMENSAL_TRY(shape_inference::check_dtype<typename Scores::In>(call, 0));
     COMMENSAL_ASSIGN(const Rows rows, Rows::of(call));
     Labels labels;
     if constexpr (kClassifies) {

@@ -227,7 +227,7 @@ struct OneHotEncoderPlan {
                   "one of the attributes 'cats_int64s' and 'cats_strings' must list categories");
     }
     const bool is_text = call.in(0).dtype() == DType::kString;
-    if (!is_text) COMMENSAL_TRY(infer::check_dtype<ml::Numbers>(call, 0));
+    if (!is_text) COMMENSAL_TRY(shape_inference::check_dtype<ml::Numbers>(call, 0));
     if (is_text == texts.empty()) {
       return fail(ErrorCode::kInvalidArgument, "input 0 is {}, the categories are not",
                   traits(call.in(0).dtype()).name);
@@ -278,8 +278,8 @@ struct ArrayFeatureExtractor {
   static constexpr int kFirstParameter = 1;
 
   static core::Result<ArrayFeatureExtractor> make(const Call& call) {
-    COMMENSAL_TRY(infer::check_dtype<ml::Numbers>(call, 0));
-    COMMENSAL_TRY(infer::check_dtype<Types<std::int64_t>>(call, 1));
+    COMMENSAL_TRY(shape_inference::check_dtype<ml::Numbers>(call, 0));
+    COMMENSAL_TRY(shape_inference::check_dtype<Types<std::int64_t>>(call, 1));
     const Shape& from = call.in(0).shape();
     if (from.rank() == 0) return fail(ErrorCode::kInvalidArgument, "input 0 has no dimension");
     ArrayFeatureExtractor op;

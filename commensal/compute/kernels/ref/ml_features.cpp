@@ -41,7 +41,7 @@ struct EachPlan {
   std::int64_t features = 0;
 
   static core::Result<EachPlan> make(const Call& call) {
-    COMMENSAL_TRY(infer::check_dtype<ml::Numbers>(call, 0));
+    COMMENSAL_TRY(shape_inference::check_dtype<ml::Numbers>(call, 0));
     const Shape& shape = call.in(0).shape();
     COMMENSAL_ASSIGN(auto op, Op::make(call, last_dim(shape)));
     return EachPlan{std::move(op), {Op::dtype(call.in(0).dtype()), shape}, last_dim(shape)};
@@ -163,7 +163,7 @@ struct NormalizerPlan {
   static core::Result<NormalizerPlan> make(const Call& call) {
     constexpr std::pair<std::string_view, Norm> kNames[] = {
         {"MAX", Norm::kMax}, {"L1", Norm::kL1}, {"L2", Norm::kL2}};
-    COMMENSAL_TRY(infer::check_dtype<ml::Numbers>(call, 0));
+    COMMENSAL_TRY(shape_inference::check_dtype<ml::Numbers>(call, 0));
     COMMENSAL_ASSIGN(const ml::Rows rows, ml::Rows::of(call));
     COMMENSAL_ASSIGN(const std::string asked, call.attributes->text("norm", "MAX"));
     for (const auto& [name, norm] : kNames) {
@@ -254,8 +254,8 @@ struct FeatureVectorizerPlan {
     plan.starts.push_back(0);
     for (int i = 0; i < static_cast<int>(call.inputs.size()); ++i) {
       if (!call.has(i)) return fail(ErrorCode::kInvalidArgument, "input {} is absent", i);
-      COMMENSAL_TRY(infer::check_dtype<ml::Numbers>(call, i));
-      COMMENSAL_TRY(infer::check_same_dtype(call, i));
+      COMMENSAL_TRY(shape_inference::check_dtype<ml::Numbers>(call, i));
+      COMMENSAL_TRY(shape_inference::check_same_dtype(call, i));
       const Shape& shape = call.in(i).shape();
       if (shape.rank() != 1 && shape.rank() != 2) {
         return fail(ErrorCode::kInvalidArgument, "input {} must be [N, C] or [C], not {}", i,

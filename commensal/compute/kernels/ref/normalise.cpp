@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // LRN: y = x / pow(bias + alpha / size * sum of squares, beta).
 #include <algorithm>
-#include <commensal/compute/kernels/infer/normalise.hpp>
 #include <commensal/compute/kernels/math/scalar.hpp>
 #include <commensal/compute/kernels/ref/fold.hpp>
 #include <commensal/compute/kernels/ref/ops.hpp>
 #include <commensal/compute/kernels/ref/value.hpp>
+#include <commensal/compute/kernels/shape_inference/normalise.hpp>
 
 namespace commensal::kernels::ref {
 namespace {
@@ -13,10 +13,10 @@ namespace {
 using Lane = math::ScalarLanes;
 
 struct LrnPlan {
-  infer::Lrn lrn;
+  shape_inference::Lrn lrn;
 
   static core::Result<LrnPlan> make(const Call& call) {
-    COMMENSAL_ASSIGN(const auto lrn, infer::lrn_of(call));
+    COMMENSAL_ASSIGN(const auto lrn, shape_inference::lrn_of(call));
     return LrnPlan{lrn};
   }
   std::vector<TensorType> types() const { return {lrn.type}; }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is found by comparing elements: TopK, NonZero, Unique.
-#include <commensal/compute/kernels/infer/checks.hpp>
-#include <commensal/compute/kernels/infer/places.hpp>
 #include <commensal/compute/kernels/ref/fold.hpp>
 #include <commensal/compute/kernels/ref/ops.hpp>
 #include <commensal/compute/kernels/ref/value.hpp>
+#include <commensal/compute/kernels/shape_inference/checks.hpp>
+#include <commensal/compute/kernels/shape_inference/indexing.hpp>
 #include <numeric>
 
 namespace commensal::kernels::ref {
@@ -12,7 +12,7 @@ namespace {
 
 using core::ErrorCode;
 using core::fail;
-using infer::AxisView;
+using shape_inference::AxisView;
 
 using Positions = std::vector<std::int64_t>;
 
@@ -26,7 +26,7 @@ struct TopKPlan {
   int output_count = 2;
 
   static core::Result<TopKPlan> make(const Call& call) {
-    COMMENSAL_TRY(infer::check_dtype<Numbers>(call, 0));
+    COMMENSAL_TRY(shape_inference::check_dtype<Numbers>(call, 0));
     TopKPlan plan;
     plan.from = call.in(0).type();
     plan.output_count = call.output_count;
@@ -35,7 +35,7 @@ struct TopKPlan {
     COMMENSAL_ASSIGN(plan.largest, call.attributes->integer("largest", 1));
     COMMENSAL_ASSIGN(std::int64_t k, call.attributes->integer("k", -1));
     if (call.opset >= 10) {
-      COMMENSAL_ASSIGN(const auto list, infer::integer_list(call, 1));
+      COMMENSAL_ASSIGN(const auto list, shape_inference::integer_list(call, 1));
       k = list.size() == 1 ? list[0] : -1;
     }
     plan.view = AxisView(plan.from.shape, axis);
@@ -43,7 +43,7 @@ struct TopKPlan {
       return fail(ErrorCode::kInvalidArgument, "k is {} for a dimension of {}", k,
                   plan.view.length);
     }
-    COMMENSAL_ASSIGN(const Shape shape, infer::with_dim(plan.from.shape, axis, k));
+    COMMENSAL_ASSIGN(const Shape shape, shape_inference::with_dim(plan.from.shape, axis, k));
     plan.values = {plan.from.dtype, shape};
     plan.kept = AxisView(shape, axis);
     return plan;
@@ -111,7 +111,7 @@ struct NonZeroPlan {
   Positions found;
 
   static core::Result<NonZeroPlan> make(const Call& call) {
-    COMMENSAL_TRY(infer::check_dtype<Everything>(call, 0));
+    COMMENSAL_TRY(shape_inference::check_dtype<Everything>(call, 0));
     NonZeroPlan plan;
     plan.from = call.in(0).shape().rank() == 0 ? Shape{1} : call.in(0).shape();
     visit(Everything{}, call.in(0).dtype(), [&]<class T>() {
@@ -128,7 +128,8 @@ struct NonZeroPlan {
   }
   std::vector<TensorType> types() const { return {to}; }
   std::int64_t value(std::int64_t index) const {
-    const infer::Dims at = infer::split(from, found[static_cast<std::size_t>(index % to.shape[1])]);
+    const shape_inference::Dims at =
+        shape_inference::split(from, found[static_cast<std::size_t>(index % to.shape[1])]);
     return at[static_cast<std::size_t>(index / to.shape[1])];
   }
   Scalar element(const Call&, int, std::int64_t index) const { return int64_scalar(value(index)); }
@@ -150,7 +151,7 @@ struct UniquePlan {
   Positions first, group, count;
 
   static core::Result<UniquePlan> make(const Call& call) {
-    COMMENSAL_TRY(infer::check_dtype<Everything>(call, 0));
+    COMMENSAL_TRY(shape_inference::check_dtype<Everything>(call, 0));
     UniquePlan plan;
     plan.from = call.in(0).type();
     plan.output_count = call.output_count;
@@ -166,8 +167,9 @@ struct UniquePlan {
     }
     visit(Everything{}, plan.from.dtype,
           [&]<class T>() { plan.find_groups<T>(call, whole.elements(0, axis), sorted != 0); });
-    COMMENSAL_ASSIGN(const Shape shape,
-                     infer::with_dim(whole, axis, static_cast<std::int64_t>(plan.first.size())));
+    COMMENSAL_ASSIGN(
+        const Shape shape,
+        shape_inference::with_dim(whole, axis, static_cast<std::int64_t>(plan.first.size())));
     plan.to = {plan.from.dtype, shape};
     plan.kept = AxisView(shape, axis);
     return plan;

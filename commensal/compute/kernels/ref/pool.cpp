@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 // MaxPool, AveragePool and the global ones. Taps are visited row-major; those in the padding are
 // no steps at all, but keep their positions (and so their lanes) in a sum.
-#include <commensal/compute/kernels/infer/checks.hpp>
 #include <commensal/compute/kernels/ref/fold.hpp>
 #include <commensal/compute/kernels/ref/ops.hpp>
 #include <commensal/compute/kernels/ref/pooling.hpp>
 #include <commensal/compute/kernels/ref/value.hpp>
+#include <commensal/compute/kernels/shape_inference/checks.hpp>
 
 namespace commensal::kernels::ref {
 namespace {
 
-using infer::Dims;
+using shape_inference::Dims;
 using MaxTypes = Types<float, double, Float16, Bfloat16, std::int8_t, std::uint8_t>;
 
 template <bool kGlobal>
 struct AveragePlan : PoolPlan {
   static core::Result<AveragePlan> make(const Call& call) {
-    COMMENSAL_TRY(infer::check_dtype<Floats>(call, 0));
-    COMMENSAL_ASSIGN(const auto pool, kGlobal ? infer::global_pool_of(call) : infer::pool_of(call));
+    COMMENSAL_TRY(shape_inference::check_dtype<Floats>(call, 0));
+    COMMENSAL_ASSIGN(const auto pool, kGlobal ? shape_inference::global_pool_of(call)
+                                              : shape_inference::pool_of(call));
     return AveragePlan{{pool}};
   }
   std::vector<TensorType> types() const { return {{pool.dtype, pool.shape}}; }
@@ -28,7 +29,7 @@ struct AveragePlan : PoolPlan {
     for_taps(index, [&](std::int64_t tap, std::int64_t at) {
       sum.add(tap, load(x[static_cast<std::size_t>(at)]));
     });
-    const infer::Window& w = pool.window;
+    const shape_inference::Window& w = pool.window;
     const std::int64_t count = pool.divisor(w.split(index % w.out_elements(), w.out));
     return store<T>(sum.total() / static_cast<Compute<T>>(count));
   }
@@ -64,8 +65,9 @@ struct MaxPlan : PoolPlan {
   bool indices = false;
 
   static core::Result<MaxPlan> make(const Call& call) {
-    COMMENSAL_TRY(infer::check_dtype<MaxTypes>(call, 0));
-    COMMENSAL_ASSIGN(const auto pool, kGlobal ? infer::global_pool_of(call) : infer::pool_of(call));
+    COMMENSAL_TRY(shape_inference::check_dtype<MaxTypes>(call, 0));
+    COMMENSAL_ASSIGN(const auto pool, kGlobal ? shape_inference::global_pool_of(call)
+                                              : shape_inference::pool_of(call));
     return MaxPlan{{pool}, call.output_count > 1};
   }
   std::vector<TensorType> types() const {
@@ -85,7 +87,7 @@ struct MaxPlan : PoolPlan {
   }
   // Index of the input element within all of X; for storage_order 1 its spatial part column-major.
   std::int64_t stored_index(std::int64_t position) const {
-    const infer::Window& w = pool.window;
+    const shape_inference::Window& w = pool.window;
     if (!pool.column_major || position < 0) return position;
     const std::int64_t plane = position / w.in_elements();
     const Dims at = w.split(position % w.in_elements(), w.in);

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <commensal/compute/kernels/infer/pool.hpp>
 #include <commensal/compute/kernels/ref/plan.hpp>
+#include <commensal/compute/kernels/shape_inference/pool.hpp>
 
 namespace commensal::kernels::ref {
 
 /// What the pools share: which elements a window holds.
 struct PoolPlan {
-  infer::Pool pool;
+  shape_inference::Pool pool;
 
   /// Calls f(tap position, input index) for each tap that is not padded, in order.
   template <class F>
   void for_taps(std::int64_t index, F&& f) const {
-    const infer::Window& w = pool.window;
+    const shape_inference::Window& w = pool.window;
     const std::int64_t plane = index / w.out_elements() * w.in_elements();
-    const infer::Dims at = w.split(index % w.out_elements(), w.out);
+    const shape_inference::Dims at = w.split(index % w.out_elements(), w.out);
     for (std::int64_t tap = 0; tap < w.taps(); ++tap) {
       const std::int64_t source = w.source(at, w.split(tap, w.kernel));
       if (source >= 0) f(tap, plane + source);

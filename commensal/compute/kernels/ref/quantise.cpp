@@ -2,16 +2,16 @@
 // QuantizeLinear: code = saturate(nearest_even(x / scale) + zero_point);
 // DequantizeLinear: x = (code - zero_point) * scale, the difference exact and rounded to binary32.
 // Codes of a floating format are the nearest numbers of it.
-#include <commensal/compute/kernels/infer/scale_place.hpp>
 #include <commensal/compute/kernels/ref/ops.hpp>
 #include <commensal/compute/kernels/ref/quantised.hpp>
+#include <commensal/compute/kernels/shape_inference/scale_index.hpp>
 
 namespace commensal::kernels::ref {
 namespace {
 
 using core::ErrorCode;
 using core::fail;
-using infer::ScalePlace;
+using shape_inference::ScaleIndex;
 using Reals = Types<float, Float16, Bfloat16, std::int32_t>;
 
 void read_scaled(const Call& call, std::int64_t index, std::int64_t at,
@@ -50,7 +50,7 @@ core::Result<DType> stated_dtype(const Call& call, std::string_view attribute, D
 }
 
 struct QuantizePlan {
-  ScalePlace place;
+  ScaleIndex place;
   TensorType type;
   CodeRange range;
   DType from = DType::kUndefined;
@@ -59,8 +59,8 @@ struct QuantizePlan {
 
   static core::Result<QuantizePlan> make(const Call& call) {
     QuantizePlan plan;
-    COMMENSAL_TRY(infer::check_dtype<Reals>(call, 0));
-    COMMENSAL_ASSIGN(plan.place, ScalePlace::of(call));
+    COMMENSAL_TRY(shape_inference::check_dtype<Reals>(call, 0));
+    COMMENSAL_ASSIGN(plan.place, ScaleIndex::of(call));
     plan.from = call.in(0).dtype();
     const DType fallback = call.has(2) ? call.in(2).dtype() : DType::kUint8;
     COMMENSAL_ASSIGN(const DType to, stated_dtype(call, "output_dtype", fallback));
@@ -117,14 +117,14 @@ struct QuantizePlan {
 };
 
 struct DequantizePlan {
-  ScalePlace place;
+  ScaleIndex place;
   TensorType type;
 
   static core::Result<DequantizePlan> make(const Call& call) {
     DequantizePlan plan;
     if (call.in(0).dtype() != DType::kInt32) COMMENSAL_TRY(range_of(call.in(0).dtype()));
-    COMMENSAL_TRY(infer::check_same_dtype(call, 2));
-    COMMENSAL_ASSIGN(plan.place, ScalePlace::of(call));
+    COMMENSAL_TRY(shape_inference::check_same_dtype(call, 2));
+    COMMENSAL_ASSIGN(plan.place, ScaleIndex::of(call));
     COMMENSAL_ASSIGN(const DType to, stated_dtype(call, "output_dtype", call.in(1).dtype()));
     plan.type = {to, call.in(0).shape()};
     if (Floats32::has(plan.type.dtype)) return plan;
@@ -168,7 +168,7 @@ struct DynamicPlan {
   int outputs = 1;
 
   static core::Result<DynamicPlan> make(const Call& call) {
-    COMMENSAL_TRY(infer::check_dtype<Types<float>>(call, 0));
+    COMMENSAL_TRY(shape_inference::check_dtype<Types<float>>(call, 0));
     return DynamicPlan{call.in(0).shape(), call.output_count};
   }
   std::vector<TensorType> types() const {

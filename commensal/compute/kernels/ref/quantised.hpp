@@ -3,9 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <commensal/compute/kernels/infer/checks.hpp>
 #include <commensal/compute/kernels/ref/arithmetic.hpp>
 #include <commensal/compute/kernels/ref/value.hpp>
+#include <commensal/compute/kernels/shape_inference/checks.hpp>
 
 /// Quantised numbers: code q stands for (q - zero_point) * scale.
 namespace commensal::kernels::ref {

@@ -3,19 +3,19 @@
 // (a - zero point of a) * (b - zero point of b), wrapping; the order of k is that of MatMul and
 // Conv, though no order can be told from the result. A tap in the padding is no step.
 // QLinear: y = saturate(nearest_even(acc * ((scale_a * scale_b) / scale_y)) + zero_point_y).
-#include <commensal/compute/kernels/infer/code_products.hpp>
 #include <commensal/compute/kernels/ref/chain.hpp>
 #include <commensal/compute/kernels/ref/ops.hpp>
 #include <commensal/compute/kernels/ref/quantised.hpp>
+#include <commensal/compute/kernels/shape_inference/quantized_products.hpp>
 
 namespace commensal::kernels::ref {
 namespace {
 
-using infer::Dims;
-using infer::kInteger;
-using infer::kRequantised;
-using Operand = infer::CodeOperand;
-using Roles = infer::CodeRoles;
+using shape_inference::Dims;
+using shape_inference::kInteger;
+using shape_inference::kRequantised;
+using Operand = shape_inference::CodeOperand;
+using Roles = shape_inference::CodeRoles;
 
 // Where one output finds its scales and zero points.
 struct Spots {
@@ -77,7 +77,7 @@ struct Quantised {
 
   static core::Result<Quantised> make(const Call& call) {
     for (const Operand& one : {kRoles.a, kRoles.b, kRoles.y}) {
-      COMMENSAL_TRY(infer::check_codes(call, one));
+      COMMENSAL_TRY(shape_inference::check_codes(call, one));
     }
     Quantised plan;
     COMMENSAL_ASSIGN(plan.product, Product::of(call, kRoles));
@@ -134,9 +134,9 @@ struct Quantised {
   }
 };
 
-struct MatMulProduct : infer::CodeMatMul {
+struct MatMulProduct : shape_inference::CodeMatMul {
   static core::Result<MatMulProduct> of(const Call& call, const Roles& roles) {
-    COMMENSAL_ASSIGN(const auto made, infer::CodeMatMul::of(call, roles));
+    COMMENSAL_ASSIGN(const auto made, shape_inference::CodeMatMul::of(call, roles));
     return MatMulProduct{made};
   }
   const Shape& shape() const { return mm.shape; }
@@ -161,12 +161,12 @@ struct MatMulProduct : infer::CodeMatMul {
   }
 };
 
-struct ConvProduct : infer::CodeConv {
+struct ConvProduct : shape_inference::CodeConv {
   static core::Result<ConvProduct> of(const Call& call, const Roles& roles) {
-    COMMENSAL_ASSIGN(const auto made, infer::CodeConv::of(call, roles));
+    COMMENSAL_ASSIGN(const auto made, shape_inference::CodeConv::of(call, roles));
     return ConvProduct{made};
   }
-  Shape shape() const { return infer::conv_type(conv).shape; }
+  Shape shape() const { return shape_inference::conv_type(conv).shape; }
   std::int64_t out_channel(std::int64_t index) const {
     return index / conv.window.out_elements() % conv.out_channels;
   }

@@ -4,12 +4,12 @@
 // (binary32, +0 if absent) as key. u(n) = (word n >> 8) * 2^-24, in [0, 1).
 #include <algorithm>
 #include <cmath>
-#include <commensal/compute/kernels/infer/checks.hpp>
 #include <commensal/compute/kernels/math/scalar.hpp>
 #include <commensal/compute/kernels/ref/arithmetic.hpp>
 #include <commensal/compute/kernels/ref/ops.hpp>
 #include <commensal/compute/kernels/ref/value.hpp>
 #include <commensal/compute/kernels/ref/words.hpp>
+#include <commensal/compute/kernels/shape_inference/checks.hpp>
 
 namespace commensal::kernels::ref {
 namespace {
@@ -125,7 +125,7 @@ struct BernoulliPlan {
 
   static core::Result<BernoulliPlan> make(const Call& call) {
     BernoulliPlan plan;
-    COMMENSAL_TRY(infer::check_dtype<Floats>(call, 0));
+    COMMENSAL_TRY(shape_inference::check_dtype<Floats>(call, 0));
     COMMENSAL_ASSIGN(plan.words, words_of(call));
     plan.type.shape = call.in(0).shape();
     plan.from = call.in(0).dtype();
@@ -172,8 +172,8 @@ struct MultinomialPlan {
 
   static core::Result<MultinomialPlan> make(const Call& call) {
     MultinomialPlan plan;
-    COMMENSAL_TRY(infer::check_dtype<Floats32>(call, 0));
-    COMMENSAL_TRY(infer::check_rank(call, 0, 2));
+    COMMENSAL_TRY(shape_inference::check_dtype<Floats32>(call, 0));
+    COMMENSAL_TRY(shape_inference::check_rank(call, 0, 2));
     COMMENSAL_ASSIGN(plan.words, words_of(call));
     COMMENSAL_ASSIGN(plan.samples, call.attributes->integer("sample_size", 1));
     plan.classes = call.in(0).shape()[1];

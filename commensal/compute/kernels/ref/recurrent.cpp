@@ -3,12 +3,12 @@
 // carried from step to step in binary32. A gate's sum is one chain over the input's elements and
 // then over the hidden state's, then the two biases are added, first that of the input.
 #include <algorithm>
-#include <commensal/compute/kernels/infer/checks.hpp>
 #include <commensal/compute/kernels/math/scalar.hpp>
 #include <commensal/compute/kernels/ref/chain.hpp>
 #include <commensal/compute/kernels/ref/ops.hpp>
 #include <commensal/compute/kernels/ref/recurrent_activation.hpp>
 #include <commensal/compute/kernels/ref/value.hpp>
+#include <commensal/compute/kernels/shape_inference/checks.hpp>
 
 #include <fmt/ranges.h>
 
@@ -181,7 +181,7 @@ core::Result<void> check_shape(const Call& call, int input,
 core::Result<void> read_lengths(const Call& call, Layer& layer) {
   layer.lengths.assign(static_cast<std::size_t>(layer.batch), layer.seq);
   if (!call.has(kLengths)) return {};
-  COMMENSAL_TRY(infer::check_dtype<Types<std::int32_t>>(call, kLengths));
+  COMMENSAL_TRY(shape_inference::check_dtype<Types<std::int32_t>>(call, kLengths));
   COMMENSAL_TRY(check_shape(call, kLengths, {layer.batch}));
   const auto lengths = call.in(kLengths).data<std::int32_t>();
   for (std::size_t b = 0; b < lengths.size(); ++b) {
@@ -234,12 +234,12 @@ core::Result<void> check_shapes(const Call& call, const Layer& layer, std::int64
 core::Result<Layer> layer_of(const Call& call, std::int64_t gates,
                              const std::vector<std::string>& activations) {
   Layer layer;
-  COMMENSAL_TRY(infer::check_dtype<Floats32>(call, 0));
+  COMMENSAL_TRY(shape_inference::check_dtype<Floats32>(call, 0));
   for (int i = 1; i < static_cast<int>(call.inputs.size()); ++i) {
-    if (i != kLengths) COMMENSAL_TRY(infer::check_same_dtype(call, i));
+    if (i != kLengths) COMMENSAL_TRY(shape_inference::check_same_dtype(call, i));
   }
-  COMMENSAL_TRY(infer::check_rank(call, kX, 3));
-  COMMENSAL_TRY(infer::check_rank(call, kR, 3));
+  COMMENSAL_TRY(shape_inference::check_rank(call, kX, 3));
+  COMMENSAL_TRY(shape_inference::check_rank(call, kR, 3));
   COMMENSAL_TRY(read_attributes(call, layer));
   const Shape& x = call.in(kX).shape();
   layer.seq = x[layer.batch_first ? 1 : 0];

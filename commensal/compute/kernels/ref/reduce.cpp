@@ -3,12 +3,12 @@
 // ReduceLogSum, ArgMax, ArgMin. The elements of one output are visited row-major over the reduced
 // axes; their positions in that order choose the lanes of a sum.
 #include <algorithm>
-#include <commensal/compute/kernels/infer/checks.hpp>
 #include <commensal/compute/kernels/math/functions.hpp>
 #include <commensal/compute/kernels/ref/arithmetic.hpp>
 #include <commensal/compute/kernels/ref/folding.hpp>
 #include <commensal/compute/kernels/ref/ops.hpp>
 #include <commensal/compute/kernels/ref/value.hpp>
+#include <commensal/compute/kernels/shape_inference/checks.hpp>
 
 namespace commensal::kernels::ref {
 namespace {
@@ -20,8 +20,9 @@ struct ReducePlan {
   DType dtype = DType::kUndefined;
 
   static core::Result<ReducePlan> make(const Call& call) {
-    COMMENSAL_TRY(infer::check_dtype<typename Op::In>(call, 0));
-    COMMENSAL_ASSIGN(const auto axes, infer::list_from(call, "axes", 1, Op::kAxesInputSince));
+    COMMENSAL_TRY(shape_inference::check_dtype<typename Op::In>(call, 0));
+    COMMENSAL_ASSIGN(const auto axes,
+                     shape_inference::list_from(call, "axes", 1, Op::kAxesInputSince));
     COMMENSAL_ASSIGN(const std::int64_t keep, call.attributes->integer("keepdims", 1));
     COMMENSAL_ASSIGN(const std::int64_t noop, call.attributes->integer("noop_with_empty_axes", 0));
     COMMENSAL_ASSIGN(const Folding folding, Folding::of(call, axes, keep != 0, noop != 0));
@@ -178,7 +179,7 @@ struct ArgPlan {
   bool last = false;
 
   static core::Result<ArgPlan> make(const Call& call) {
-    COMMENSAL_TRY(infer::check_dtype<Numbers>(call, 0));
+    COMMENSAL_TRY(shape_inference::check_dtype<Numbers>(call, 0));
     COMMENSAL_ASSIGN(const std::int64_t axis, call.attributes->integer("axis", 0));
     COMMENSAL_ASSIGN(const std::int64_t keep, call.attributes->integer("keepdims", 1));
     COMMENSAL_ASSIGN(const std::int64_t last, call.attributes->integer("select_last_index", 0));

@@ -25,7 +25,7 @@ struct Reshape : InOrder {
 
   static core::Result<Reshape> make(const Call& call) {
     const Shape& from = call.in(0).shape();
-    COMMENSAL_ASSIGN(auto dims, infer::list_from(call, "shape", 1, 5));
+    COMMENSAL_ASSIGN(auto dims, shape_inference::list_from(call, "shape", 1, 5));
     COMMENSAL_ASSIGN(const std::int64_t allow_zero, call.attributes->integer("allowzero", 0));
     std::ptrdiff_t open = -1;
     std::vector<std::int64_t> known;
@@ -73,8 +73,8 @@ struct Squeeze : InOrder {
 
   static core::Result<Squeeze> make(const Call& call) {
     const Shape& from = call.in(0).shape();
-    COMMENSAL_ASSIGN(const auto given, infer::list_from(call, "axes", 1, 13));
-    COMMENSAL_ASSIGN(const auto axes, infer::axes_of(given, from.rank()));
+    COMMENSAL_ASSIGN(const auto given, shape_inference::list_from(call, "axes", 1, 13));
+    COMMENSAL_ASSIGN(const auto axes, shape_inference::axes_of(given, from.rank()));
     std::vector<std::int64_t> dims;
     for (int d = 0; d < from.rank(); ++d) {
       const bool named = std::ranges::find(axes, d) != axes.end();
@@ -93,9 +93,9 @@ struct Unsqueeze : InOrder {
 
   static core::Result<Unsqueeze> make(const Call& call) {
     const Shape& from = call.in(0).shape();
-    COMMENSAL_ASSIGN(const auto given, infer::list_from(call, "axes", 1, 13));
+    COMMENSAL_ASSIGN(const auto given, shape_inference::list_from(call, "axes", 1, 13));
     const int rank = from.rank() + static_cast<int>(given.size());
-    COMMENSAL_ASSIGN(const auto axes, infer::axes_of(given, rank));
+    COMMENSAL_ASSIGN(const auto axes, shape_inference::axes_of(given, rank));
     std::vector<std::int64_t> dims;
     for (int d = 0, next = 0; d < rank; ++d) {
       const bool added = std::ranges::find(axes, d) != axes.end();

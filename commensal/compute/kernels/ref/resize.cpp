@@ -52,7 +52,7 @@ core::Result<T> named(const Call& call, std::string_view attribute, std::string_
 core::Result<std::vector<float>> real_list(const Call& call, int input) {
   std::vector<float> made;
   if (!call.has(input)) return made;
-  COMMENSAL_TRY(infer::check_dtype<Floats>(call, input));
+  COMMENSAL_TRY(shape_inference::check_dtype<Floats>(call, input));
   if (call.in(input).shape().rank() > 1 || call.in(input).elements() > limits::kNodeInputsMax) {
     return fail(ErrorCode::kInvalidArgument, "input {} must be a list of numbers", input);
   }
@@ -86,9 +86,9 @@ struct Resize {
   static core::Result<Resize> make(const Call& call) {
     Resize op;
     op.from = op.to = call.in(0).type();
-    COMMENSAL_TRY(infer::check_dtype<Everything>(call, 0));
+    COMMENSAL_TRY(shape_inference::check_dtype<Everything>(call, 0));
     COMMENSAL_ASSIGN(op.mode, named(call, "mode", "nearest", kModes));
-    if (op.mode != Mode::kNearest) COMMENSAL_TRY(infer::check_dtype<Floats>(call, 0));
+    if (op.mode != Mode::kNearest) COMMENSAL_TRY(shape_inference::check_dtype<Floats>(call, 0));
     for (const std::int64_t dim : op.from.shape.dims()) {
       op.axes.push_back({.in = dim, .out = dim, .length = static_cast<float>(dim)});
     }
@@ -136,13 +136,13 @@ struct Resize {
     COMMENSAL_ASSIGN(exclude_outside, call.attributes->integer("exclude_outside", 0));
     COMMENSAL_ASSIGN(antialias, call.attributes->integer("antialias", 0));
     COMMENSAL_ASSIGN(auto where, call.attributes->integers("axes", every_axis()));
-    COMMENSAL_TRY(infer::axes_of(where, from.shape.rank()));
+    COMMENSAL_TRY(shape_inference::axes_of(where, from.shape.rank()));
     for (auto& axis : where) axis = *tensor::normalise_axis(axis, from.shape.rank());
     if (coordinates == Coordinates::kCrop) COMMENSAL_TRY(set_crop(call, where));
     COMMENSAL_ASSIGN(const auto scales, real_list(call, 2));
     std::vector<std::int64_t> sizes;
     if (call.has(3)) {
-      COMMENSAL_ASSIGN(sizes, infer::integer_list(call, 3));
+      COMMENSAL_ASSIGN(sizes, shape_inference::integer_list(call, 3));
     }
     if (scales.empty() == sizes.empty() && !where.empty()) {
       return fail(ErrorCode::kInvalidArgument, "exactly one of scales and sizes must be given");
@@ -326,7 +326,7 @@ struct Resize {
   float divisor(std::int64_t) const { return 1; }
   void taps(std::int64_t index, Taps& out) const {
     const int outer = to.shape.rank() - inner_axes;
-    const infer::Dims at = infer::split(to.shape, index);
+    const shape_inference::Dims at = shape_inference::split(to.shape, index);
     std::vector<Taps> found(static_cast<std::size_t>(inner_axes));
     for (int d = outer; d < to.shape.rank(); ++d) {
       const auto axis = static_cast<std::size_t>(d);

@@ -1,29 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 // CumSum: each element adds those before it (after it: reverse) in order, from the first one on.
-#include <commensal/compute/kernels/infer/checks.hpp>
-#include <commensal/compute/kernels/infer/places.hpp>
 #include <commensal/compute/kernels/ref/arithmetic.hpp>
 #include <commensal/compute/kernels/ref/ops.hpp>
 #include <commensal/compute/kernels/ref/value.hpp>
+#include <commensal/compute/kernels/shape_inference/checks.hpp>
+#include <commensal/compute/kernels/shape_inference/indexing.hpp>
 
 namespace commensal::kernels::ref {
 namespace {
 
 struct CumSumPlan {
   TensorType type;
-  infer::AxisView view;
+  shape_inference::AxisView view;
   bool exclusive = false, reverse = false;
 
   static core::Result<CumSumPlan> make(const Call& call) {
-    COMMENSAL_TRY(infer::check_dtype<Products>(call, 0));
-    COMMENSAL_ASSIGN(const auto given, infer::integer_list(call, 1));
+    COMMENSAL_TRY(shape_inference::check_dtype<Products>(call, 0));
+    COMMENSAL_ASSIGN(const auto given, shape_inference::integer_list(call, 1));
     if (given.size() != 1) {
       return core::fail(core::ErrorCode::kInvalidArgument, "input 1 must be one axis");
     }
     CumSumPlan plan;
     plan.type = call.in(0).type();
     COMMENSAL_ASSIGN(const int axis, tensor::normalise_axis(given[0], plan.type.shape.rank()));
-    plan.view = infer::AxisView(plan.type.shape, axis);
+    plan.view = shape_inference::AxisView(plan.type.shape, axis);
     COMMENSAL_ASSIGN(plan.exclusive, call.attributes->integer("exclusive", 0));
     COMMENSAL_ASSIGN(plan.reverse, call.attributes->integer("reverse", 0));
     return plan;

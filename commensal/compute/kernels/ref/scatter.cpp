@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // ScatterElements, ScatterND, MaxUnpool: elements of one input put into places of another, in
 // row-major order of the updates, so that of several for one place the last one stays.
-#include <commensal/compute/kernels/infer/checks.hpp>
-#include <commensal/compute/kernels/infer/places.hpp>
-#include <commensal/compute/kernels/infer/window.hpp>
 #include <commensal/compute/kernels/ref/arithmetic.hpp>
 #include <commensal/compute/kernels/ref/ops.hpp>
 #include <commensal/compute/kernels/ref/value.hpp>
+#include <commensal/compute/kernels/shape_inference/checks.hpp>
+#include <commensal/compute/kernels/shape_inference/indexing.hpp>
+#include <commensal/compute/kernels/shape_inference/window.hpp>
 
 namespace commensal::kernels::ref {
 namespace {
 
 using core::ErrorCode;
 using core::fail;
-using infer::Dims;
+using shape_inference::Dims;
 
 enum class Join { kReplace, kAdd, kMul, kMax, kMin };
 
@@ -26,7 +26,7 @@ core::Result<Join> join_of(const Call& call) {
   COMMENSAL_ASSIGN(const std::string name, call.attributes->text("reduction", "none"));
   for (const auto& [text, join] : kJoins) {
     if (text != name) continue;
-    if (join != Join::kReplace) COMMENSAL_TRY(infer::check_dtype<Numbers>(call, 0));
+    if (join != Join::kReplace) COMMENSAL_TRY(shape_inference::check_dtype<Numbers>(call, 0));
     return join;
   }
   return fail(ErrorCode::kInvalidArgument, "attribute 'reduction' is '{}'", name);
@@ -121,9 +121,9 @@ struct ScatterElements : ScatterPlan {
   static core::Result<ScatterElements> make(const Call& call) {
     ScatterElements plan;
     plan.to = call.in(0).type();
-    COMMENSAL_TRY(infer::check_dtype<Everything>(call, 0));
-    COMMENSAL_TRY(infer::check_same_dtype(call, 2));
-    COMMENSAL_TRY((infer::check_dtype<Types<std::int32_t, std::int64_t>>(call, 1)));
+    COMMENSAL_TRY(shape_inference::check_dtype<Everything>(call, 0));
+    COMMENSAL_TRY(shape_inference::check_same_dtype(call, 2));
+    COMMENSAL_TRY((shape_inference::check_dtype<Types<std::int32_t, std::int64_t>>(call, 1)));
     COMMENSAL_ASSIGN(plan.join, join_of(call));
     COMMENSAL_ASSIGN(const std::int64_t given, call.attributes->integer("axis", 0));
     const Shape &x = call.in(0).shape(), &at = call.in(1).shape();
@@ -139,9 +139,9 @@ struct ScatterElements : ScatterPlan {
       entries.assign(call.in(1).data<T>().begin(), call.in(1).data<T>().end());
     });
     for (std::size_t i = 0; i < entries.size(); ++i) {
-      Dims place = infer::split(at, static_cast<std::int64_t>(i));
+      Dims place = shape_inference::split(at, static_cast<std::int64_t>(i));
       COMMENSAL_ASSIGN(place[static_cast<std::size_t>(axis)], position_in(entries[i], x[axis]));
-      plan.targets.push_back(infer::join(x, place));
+      plan.targets.push_back(shape_inference::join(x, place));
     }
     return plan;
   }
@@ -151,9 +151,9 @@ struct ScatterNd : ScatterPlan {
   static core::Result<ScatterNd> make(const Call& call) {
     ScatterNd plan;
     plan.to = call.in(0).type();
-    COMMENSAL_TRY(infer::check_dtype<Everything>(call, 0));
-    COMMENSAL_TRY(infer::check_same_dtype(call, 2));
-    COMMENSAL_TRY(infer::check_dtype<Types<std::int64_t>>(call, 1));
+    COMMENSAL_TRY(shape_inference::check_dtype<Everything>(call, 0));
+    COMMENSAL_TRY(shape_inference::check_same_dtype(call, 2));
+    COMMENSAL_TRY(shape_inference::check_dtype<Types<std::int64_t>>(call, 1));
     COMMENSAL_ASSIGN(plan.join, join_of(call));
     const Shape &x = call.in(0).shape(), &at = call.in(1).shape(), &u = call.in(2).shape();
     // Tuples of nothing would cost no memory, however many there are.
@@ -185,8 +185,8 @@ struct ScatterNd : ScatterPlan {
 // give; a larger `output_shape` holds that shape at its beginning.
 struct MaxUnpool : ScatterPlan {
   static core::Result<MaxUnpool> make(const Call& call) {
-    COMMENSAL_TRY(infer::check_dtype<Floats>(call, 0));
-    COMMENSAL_TRY(infer::check_dtype<Types<std::int64_t>>(call, 1));
+    COMMENSAL_TRY(shape_inference::check_dtype<Floats>(call, 0));
+    COMMENSAL_TRY(shape_inference::check_dtype<Types<std::int64_t>>(call, 1));
     const Shape& x = call.in(0).shape();
     if (call.in(1).shape() != x || x.rank() < 3) {
       return fail(ErrorCode::kInvalidArgument, "input {} and indices {} must have one shape",
@@ -195,7 +195,7 @@ struct MaxUnpool : ScatterPlan {
     COMMENSAL_ASSIGN(const Shape pooled, pooled_from(call));
     Shape whole = pooled;
     if (call.has(2)) {
-      COMMENSAL_ASSIGN(const auto dims, infer::integer_list(call, 2));
+      COMMENSAL_ASSIGN(const auto dims, shape_inference::integer_list(call, 2));
       COMMENSAL_ASSIGN(whole, Shape::of(dims));
       if (whole.rank() != x.rank() || whole[0] != x[0] || whole[1] != x[1]) {
         return fail(ErrorCode::kInvalidArgument, "output_shape {} does not fit input {}",
@@ -208,12 +208,12 @@ struct MaxUnpool : ScatterPlan {
     plan.to = {call.in(0).dtype(), whole};
     for (const std::int64_t index : call.in(1).data<std::int64_t>()) {
       COMMENSAL_ASSIGN(const std::int64_t place, position_in(index, pooled.elements()));
-      const Dims at = infer::split(pooled, place);
+      const Dims at = shape_inference::split(pooled, place);
       bool inside = true;
       for (int d = 0; d < whole.rank(); ++d) {
         inside = inside && at[static_cast<std::size_t>(d)] < whole[d];
       }
-      plan.targets.push_back(inside ? infer::join(whole, at) : -1);
+      plan.targets.push_back(inside ? shape_inference::join(whole, at) : -1);
     }
     return plan;
   }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Softmax: exp(x - m) / sum, m the row's maximum, the sum in lanes over exp(x - m).
 // LogSoftmax: (x - m) - log(sum). Hardmax: 1 at the first maximum.
-#include <commensal/compute/kernels/infer/checks.hpp>
-#include <commensal/compute/kernels/infer/softmax.hpp>
 #include <commensal/compute/kernels/math/functions.hpp>
 #include <commensal/compute/kernels/ref/fold.hpp>
 #include <commensal/compute/kernels/ref/ops.hpp>
 #include <commensal/compute/kernels/ref/value.hpp>
+#include <commensal/compute/kernels/shape_inference/checks.hpp>
+#include <commensal/compute/kernels/shape_inference/softmax.hpp>
 
 namespace commensal::kernels::ref {
 namespace {
@@ -24,10 +24,10 @@ struct RowFacts {
 
 template <Form kForm>
 struct SoftmaxPlan {
-  infer::Softmax s;
+  shape_inference::Softmax s;
 
   static core::Result<SoftmaxPlan> make(const Call& call) {
-    COMMENSAL_ASSIGN(const auto softmax, infer::softmax_of(call));
+    COMMENSAL_ASSIGN(const auto softmax, shape_inference::softmax_of(call));
     return SoftmaxPlan{softmax};
   }
   std::vector<TensorType> types() const { return {s.type}; }

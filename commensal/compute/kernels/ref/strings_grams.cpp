@@ -88,7 +88,7 @@ struct GramsPlan {
   static core::Result<GramsPlan> make(const Call& call) {
     GramsPlan plan;
     const Tensor& x = call.in(0);
-    if (x.dtype() != DType::kString) COMMENSAL_TRY(infer::check_dtype<Elements>(call, 0));
+    if (x.dtype() != DType::kString) COMMENSAL_TRY(shape_inference::check_dtype<Elements>(call, 0));
     COMMENSAL_ASSIGN(const ml::Rows rows, ml::Rows::of(call));
     plan.rows = rows.count;
     plan.length = rows.features;

@@ -3,12 +3,12 @@
 // are kept as they are.
 #include <algorithm>
 #include <commensal/base/core/limits_operators.hpp>
-#include <commensal/compute/kernels/infer/broadcast.hpp>
-#include <commensal/compute/kernels/infer/checks.hpp>
 #include <commensal/compute/kernels/ref/strings_ops.hpp>
 #include <commensal/compute/kernels/ref/strings_pattern.hpp>
 #include <commensal/compute/kernels/ref/unicode.hpp>
 #include <commensal/compute/kernels/ref/value.hpp>
+#include <commensal/compute/kernels/shape_inference/broadcast.hpp>
+#include <commensal/compute/kernels/shape_inference/checks.hpp>
 #include <optional>
 #include <set>
 
@@ -36,12 +36,12 @@ core::Result<void> check_made(std::int64_t strings) {
 }
 
 struct ConcatPlan {
-  infer::Broadcast broadcast;
+  shape_inference::Broadcast broadcast;
 
   static core::Result<ConcatPlan> make(const Call& call) {
     COMMENSAL_TRY(check_strings(call, 0));
     COMMENSAL_TRY(check_strings(call, 1));
-    COMMENSAL_ASSIGN(auto broadcast, infer::Broadcast::of(call));
+    COMMENSAL_ASSIGN(auto broadcast, shape_inference::Broadcast::of(call));
     const std::int64_t count = broadcast.shape().elements();
     COMMENSAL_TRY(check_made(count));
     std::int64_t bytes = 0;

@@ -4,10 +4,10 @@
 // after another; outputs are the new values without the gradients. Each line below is evaluated
 // as written, every operation rounded to binary32.
 #include <cmath>
-#include <commensal/compute/kernels/infer/checks.hpp>
 #include <commensal/compute/kernels/math/scalar.hpp>
 #include <commensal/compute/kernels/ref/ops.hpp>
 #include <commensal/compute/kernels/ref/value.hpp>
+#include <commensal/compute/kernels/shape_inference/checks.hpp>
 
 namespace commensal::kernels::ref {
 namespace {
@@ -128,14 +128,14 @@ struct TrainingPlan {
   static core::Result<void> check(const Call& call, const TrainingPlan& plan) {
     for (int i = 0; i < static_cast<int>(call.inputs.size()); ++i) {
       if (!call.has(i)) return fail(ErrorCode::kInvalidArgument, "input {} is absent", i);
-      if (i != 1) COMMENSAL_TRY(infer::check_dtype<Types<float>>(call, i));
+      if (i != 1) COMMENSAL_TRY(shape_inference::check_dtype<Types<float>>(call, i));
       const Shape& expected = call.in(i < 2 ? 0 : plan.input(0, (i - 2) % plan.tensors)).shape();
       if (i >= 2 ? call.in(i).shape() != expected : call.in(i).elements() != 1) {
         return fail(ErrorCode::kInvalidArgument, "input {} must be {}, not {}", i,
                     i < 2 ? "one number" : expected.text(), call.in(i).shape().text());
       }
     }
-    return infer::check_dtype<Types<std::int64_t>>(call, 1);
+    return shape_inference::check_dtype<Types<std::int64_t>>(call, 1);
   }
   std::vector<TensorType> types() const { return made; }
 

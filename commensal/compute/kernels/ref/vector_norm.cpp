@@ -4,10 +4,10 @@
 // MeanVarianceNormalization: y = (x - mean) / (sqrt(variance) + 1e-9).
 // LpNormalization: y = x / norm.
 #include <algorithm>
-#include <commensal/compute/kernels/infer/broadcast.hpp>
-#include <commensal/compute/kernels/infer/places.hpp>
 #include <commensal/compute/kernels/ref/folding.hpp>
 #include <commensal/compute/kernels/ref/grouped.hpp>
+#include <commensal/compute/kernels/shape_inference/broadcast.hpp>
+#include <commensal/compute/kernels/shape_inference/indexing.hpp>
 
 namespace commensal::kernels::ref {
 namespace {
@@ -26,12 +26,12 @@ struct RmsNorm {
   DType dtype = DType::kUndefined;
   std::int64_t groups = 0, count = 1;
   TensorType type;
-  infer::Broadcast broadcast;  // of the scale over X
+  shape_inference::Broadcast broadcast;  // of the scale over X
   float epsilon = 1e-5f;
 
   static core::Result<RmsNorm> make(const Call& call) {
-    COMMENSAL_TRY(infer::check_dtype<In>(call, 0));
-    COMMENSAL_TRY(infer::check_dtype<In>(call, 1));
+    COMMENSAL_TRY(shape_inference::check_dtype<In>(call, 0));
+    COMMENSAL_TRY(shape_inference::check_dtype<In>(call, 1));
     RmsNorm op;
     op.dtype = call.in(0).dtype();
     const Shape& x = call.in(0).shape();
@@ -45,7 +45,7 @@ struct RmsNorm {
       return fail(ErrorCode::kInvalidArgument, "{} has nothing to normalise", x.text());
     }
     op.groups = x.elements() / op.count;
-    COMMENSAL_ASSIGN(op.broadcast, infer::Broadcast::of(call));
+    COMMENSAL_ASSIGN(op.broadcast, shape_inference::Broadcast::of(call));
     if (op.broadcast.shape() != x || call.in(1).shape().rank() > x.rank() - axis) {
       return fail(ErrorCode::kInvalidArgument, "scale {} does not broadcast to the last {} of {}",
                   call.in(1).shape().text(), x.rank() - axis, x.text());
@@ -86,7 +86,7 @@ struct MeanVariance {
   Folding folding;
 
   static core::Result<MeanVariance> make(const Call& call) {
-    COMMENSAL_TRY(infer::check_dtype<In>(call, 0));
+    COMMENSAL_TRY(shape_inference::check_dtype<In>(call, 0));
     MeanVariance op;
     op.dtype = call.in(0).dtype();
     op.shape = call.in(0).shape();
@@ -101,17 +101,17 @@ struct MeanVariance {
   }
   std::vector<TensorType> types() const { return {{dtype, shape}}; }
   std::int64_t member(std::int64_t group, std::int64_t i) const {
-    infer::Dims at = infer::split(folding.folded, i);
-    const infer::Dims base = infer::split(folding.kept, group);
+    shape_inference::Dims at = shape_inference::split(folding.folded, i);
+    const shape_inference::Dims base = shape_inference::split(folding.kept, group);
     for (std::size_t d = 0; d < at.size(); ++d) at[d] += base[d];
-    return infer::join(shape, at);
+    return shape_inference::join(shape, at);
   }
   std::int64_t group_of(int, std::int64_t index) const {
-    infer::Dims at = infer::split(shape, index);
+    shape_inference::Dims at = shape_inference::split(shape, index);
     for (int d = 0; d < shape.rank(); ++d) {
       if (folding.kept[d] == 1) at[static_cast<std::size_t>(d)] = 0;
     }
-    return infer::join(folding.kept, at);
+    return shape_inference::join(folding.kept, at);
   }
 
   template <class C, class At>
@@ -133,11 +133,11 @@ struct LpNorm {
   DType dtype = DType::kUndefined;
   std::int64_t groups = 0, count = 1;
   Shape shape;
-  infer::AxisView view;
+  shape_inference::AxisView view;
   bool squares = true;
 
   static core::Result<LpNorm> make(const Call& call) {
-    COMMENSAL_TRY(infer::check_dtype<In>(call, 0));
+    COMMENSAL_TRY(shape_inference::check_dtype<In>(call, 0));
     LpNorm op;
     op.dtype = call.in(0).dtype();
     op.shape = call.in(0).shape();
@@ -148,7 +148,7 @@ struct LpNorm {
       return fail(ErrorCode::kInvalidArgument, "attribute 'p' must be 1 or 2, not {}", p);
     }
     op.squares = p == 2;
-    op.view = infer::AxisView(op.shape, axis);
+    op.view = shape_inference::AxisView(op.shape, axis);
     op.count = op.view.length;
     op.groups = op.shape.elements() / std::max<std::int64_t>(op.count, 1);
     return op;

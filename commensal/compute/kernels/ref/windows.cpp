@@ -24,7 +24,7 @@ core::Result<DType> stated_dtype(const Call& call) {
 }
 
 core::Result<std::int64_t> positive_integer(const Call& call, int input) {
-  COMMENSAL_ASSIGN(const auto list, infer::integer_list(call, input));
+  COMMENSAL_ASSIGN(const auto list, shape_inference::integer_list(call, input));
   if (list.size() == 1 && list[0] >= 1 && list[0] <= math::kTurnsMax) return list[0];
   return fail(ErrorCode::kInvalidArgument, "input {} must be one integer from 1 to {}", input,
               math::kTurnsMax);
@@ -96,7 +96,7 @@ struct MelWeights {
     return op;
   }
   static core::Result<float> mel_of(const Call& call, int input) {
-    COMMENSAL_TRY(infer::check_dtype<Floats>(call, input));
+    COMMENSAL_TRY(shape_inference::check_dtype<Floats>(call, input));
     if (call.in(input).elements() != 1) {
       return fail(ErrorCode::kInvalidArgument, "input {} must be a scalar", input);
     }

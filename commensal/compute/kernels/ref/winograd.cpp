@@ -7,9 +7,9 @@
 namespace commensal::kernels::ref {
 namespace {
 
-using infer::Conv;
 using math::ScalarLanes;
 using math::winograd_filter;
+using shape_inference::Conv;
 
 constexpr int kPointsMax = 36;
 

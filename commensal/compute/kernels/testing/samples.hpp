@@ -19,7 +19,7 @@ struct Sample {
 
 /// At least one for each row.
 std::vector<Sample> all_samples();
-std::vector<Sample> place_samples();      // samples_places_test.cpp; part of all_samples
+std::vector<Sample> place_samples();      // samples_indexing_test.cpp; part of all_samples
 std::vector<Sample> quantised_samples();  // samples_quantised_test.cpp; part of all_samples
 std::vector<Sample> loss_samples();       // samples_losses_test.cpp; likewise
 std::vector<Sample> signal_samples();     // samples_signal_test.cpp; likewise

@@ -17,10 +17,10 @@ constexpr std::uint64_t kPrice = 10;
 
 }  // namespace
 
-Driver::Driver(World world)
-    : world_(std::move(world)),
-      key_(crypto::SecretKey::generate(world_.rng)),
-      chain_(beacon::ReverseChain::make(world_.rng.next_digest(), kChainDepth)) {
+Driver::Driver(Dependencies deps)
+    : deps_(std::move(deps)),
+      key_(crypto::SecretKey::generate(deps_.rng)),
+      chain_(beacon::ReverseChain::make(deps_.rng.next_digest(), kChainDepth)) {
   head_.anchor = chain_.anchor();
   head_.rounds = chain_.rounds();
   head_ = protocol::sign_chain_head(key_, head_);
@@ -29,7 +29,7 @@ Driver::Driver(World world)
 rpc::GatewayPort::LinkId Driver::on_open(std::shared_ptr<rpc::ProviderLink> link) {
   link_ = std::move(link);
   link_->send(
-      rpc::Challenge{world_.rng.next_digest(), rpc::ChainPosition{head_, 0, chain_.anchor()}});
+      rpc::Challenge{deps_.rng.next_digest(), rpc::ChainPosition{head_, 0, chain_.anchor()}});
   return 1;
 }
 
@@ -69,14 +69,14 @@ tensor::NamedTensors Driver::decoded(const Input& input) {
 void Driver::send_offer() {
   if (to_send_ == 0) return;
   --to_send_;
-  const Input& input = world_.inputs[next_ % world_.inputs.size()];
+  const Input& input = deps_.inputs[next_ % deps_.inputs.size()];
   ++next_;
   rpc::Offer offer;
-  offer.model = world_.model;
-  offer.input_salt = world_.rng.next_digest();
+  offer.model = deps_.model;
+  offer.input_salt = deps_.rng.next_digest();
   offer.inputs = decoded(input);
-  offer.job.graph_root = world_.roots.graph;
-  offer.job.weight_root = world_.roots.weights;
+  offer.job.graph_root = deps_.roots.graph;
+  offer.job.weight_root = deps_.roots.weights;
   offer.job.numerics_version = kernels::kNumericsVersion;
   offer.job.input_commitment = protocol::commit_input(input.root, offer.input_salt);
   offer.job.client = key_.address();
@@ -107,7 +107,7 @@ void Driver::handle(rpc::Commit commit) {
 }
 
 void Driver::close_round() {
-  const std::int64_t now_ns = world_.clock.monotonic_ns();
+  const std::int64_t now_ns = deps_.clock.monotonic_ns();
   if (now_ns - round_closed_ns_ < kRoundNs) return;
   round_closed_ns_ = now_ns;
   const std::uint64_t round = chain_.round() + 1;

@@ -24,7 +24,7 @@ class Driver final : public rpc::GatewayPort {
     tensor::NamedTensors tensors;
     core::Digest root{};
   };
-  struct World {
+  struct Dependencies {
     core::Loop& loop;
     const core::Clock& clock;
     core::Rng& rng;
@@ -36,7 +36,7 @@ class Driver final : public rpc::GatewayPort {
   /// `done` is called once all are answered, with the first error if there was one.
   using Done = std::function<void(core::Result<void>)>;
 
-  explicit Driver(World world);
+  explicit Driver(Dependencies deps);
 
   bool is_connected() const { return connected_; }
   void run(std::size_t requests, std::size_t in_flight, Done done);
@@ -49,7 +49,7 @@ class Driver final : public rpc::GatewayPort {
   void on_message(LinkId link, rpc::ToGateway message) override;
   void on_close(LinkId) override { connected_ = false; }
   core::Result<std::string> model_path(const std::string&, const core::Digest&) override {
-    return world_.model_path;
+    return deps_.model_path;
   }
 
  private:
@@ -66,7 +66,7 @@ class Driver final : public rpc::GatewayPort {
   void answered();
   void close_round();
 
-  World world_;
+  Dependencies deps_;
   crypto::SecretKey key_;
   beacon::ReverseChain chain_;
   protocol::ChainHead head_;

@@ -128,13 +128,14 @@ Result<void> World::start() {
   for (std::size_t i = 0; i < kArms; ++i) {
     Arm& arm = arms_[i];
     on_loop([&] {
-      arm.driver = std::make_unique<Driver>(Driver::World{.loop = loop_,
-                                                          .clock = clock_,
-                                                          .rng = rng_,
-                                                          .inputs = inputs_,
-                                                          .roots = engine_->roots(),
-                                                          .model = model,
-                                                          .model_path = options_.model.string()});
+      arm.driver =
+          std::make_unique<Driver>(Driver::Dependencies{.loop = loop_,
+                                                        .clock = clock_,
+                                                        .rng = rng_,
+                                                        .inputs = inputs_,
+                                                        .roots = engine_->roots(),
+                                                        .model = model,
+                                                        .model_path = options_.model.string()});
       arm.server = std::make_unique<rpc::DirectServer>(loop_);
       arm.server->listen(*arm.driver);
       arm.client = std::make_unique<rpc::DirectClient>(*arm.server);

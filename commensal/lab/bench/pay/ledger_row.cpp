@@ -35,7 +35,7 @@ class Payments {
   Result<void> set_up(Book& book) {
     ledger::Config config;
     config.operator_address = operator_.address;
-    COMMENSAL_TRY(stage(book, operator_, ledger::Found{config}));
+    COMMENSAL_TRY(stage(book, operator_, ledger::Genesis{config}));
     for (std::uint8_t i = 0; i < consumers_.size(); ++i) {
       const Amount plenty(std::uint64_t{1} << 40);
       COMMENSAL_TRY(

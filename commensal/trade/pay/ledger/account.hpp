@@ -22,7 +22,7 @@ enum class AccountKind : std::uint8_t {
   kClaims,         // a gateway's: reserved for winners that are open
   kBurnt,          // nobody's, for ever
   kCreditPool,     // the operator's: free credit comes out of it
-  kOutside,        // the world: what came in less what went out; the one that others balance
+  kOutside,        // the deps: what came in less what went out; the one that others balance
 };
 std::span<const std::string_view> enum_names(AccountKind);
 

@@ -9,15 +9,15 @@
 namespace commensal::ledger {
 
 /// Begins a journal. By the operator.
-struct Found {
-  static constexpr std::string_view kName = "Found";
+struct Genesis {
+  static constexpr std::string_view kName = "Genesis";
   Config config;
 
   template <class Archive, class Self>
   static void fields(Archive& archive, Self& self) {
     Config::fields(archive, self.config);
   }
-  bool operator==(const Found&) const = default;
+  bool operator==(const Genesis&) const = default;
 };
 
 /// Money came in from outside. By the operator, who holds it.

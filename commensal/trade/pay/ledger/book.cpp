@@ -11,7 +11,7 @@ Result<std::optional<Config>> founding_rules(core::Store& store) {
   COMMENSAL_ASSIGN(const auto bytes, store.get(kJournalSpace, key_of(0)));
   if (!bytes) return std::nullopt;
   const auto first = protocol::decode<Entry>(*bytes);
-  const auto* found = first ? std::get_if<Found>(&first->transaction.body) : nullptr;
+  const auto* found = first ? std::get_if<Genesis>(&first->transaction.body) : nullptr;
   if (found != nullptr) return found->config;
   return fail(ErrorCode::kDataLoss, "ledger: the first entry does not found one");
 }

@@ -16,7 +16,7 @@ core::Result<void> apply_rule(Context& context, const Body& body) {
 
 core::Result<void> Ledger::check_head(const Transaction& transaction, std::int64_t time_ms) const {
   const State::Scalars& now = state_.scalars;
-  const auto* found = std::get_if<Found>(&transaction.body);
+  const auto* found = std::get_if<Genesis>(&transaction.body);
   if ((found != nullptr) != (now.entries == 0)) {
     return fail(ErrorCode::kFailedPrecondition, "a ledger is founded once, by its first entry");
   }

@@ -20,7 +20,7 @@ class MoneyLedger : public ::testing::Test {
     config.operator_address = operator_.address;
     config.withdrawal_delay_ms = 1000;
     config.credit_cap = Amount(500);
-    accept(operator_, Found{config});
+    accept(operator_, Genesis{config});
   }
 
   Transaction made(const Person& sender, Body body) {
@@ -195,7 +195,8 @@ TEST_F(MoneyLedger, TheClockDoesNotGoBack) {
 }
 
 TEST_F(MoneyLedger, IsFoundedOnce) {
-  EXPECT_THAT(refusal(operator_, Found{ledger_.state().scalars.config}), HasSubstr("founded once"));
+  EXPECT_THAT(refusal(operator_, Genesis{ledger_.state().scalars.config}),
+              HasSubstr("founded once"));
   Ledger fresh(signatures_);
   const auto early = fresh.apply(made(alice_, Withdraw{Amount(1)}), 0);
   ASSERT_FALSE(early);

@@ -6,7 +6,7 @@
 namespace commensal::ledger {
 
 // One overload a kind; what each moves is said in docs/money.md and beside the bodies.
-core::Result<void> rule(Context& context, const Found& body);
+core::Result<void> rule(Context& context, const Genesis& body);
 core::Result<void> rule(Context& context, const Deposit& body);
 core::Result<void> rule(Context& context, const Withdraw& body);
 core::Result<void> rule(Context& context, const Fund& body);

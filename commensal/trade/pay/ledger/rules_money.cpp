@@ -10,7 +10,7 @@ using core::ErrorCode;
 using core::fail;
 using core::Result;
 
-Result<void> rule(Context& context, const Found& body) {
+Result<void> rule(Context& context, const Genesis& body) {
   // Ledger::apply has seen to it that there is no entry before.
   if (context.sender() != body.config.operator_address) {
     return fail(ErrorCode::kPermissionDenied, "sender: {}, expected the operator {}",

@@ -9,7 +9,7 @@ namespace commensal::ledger {
 
 /// Every kind of transaction. A kind's place in this list is its number in the encoding: new ones
 /// go to the end.
-using Body = std::variant<Found, Deposit, Withdraw, Fund, AnnounceWithdrawal, CompleteWithdrawal,
+using Body = std::variant<Genesis, Deposit, Withdraw, Fund, AnnounceWithdrawal, CompleteWithdrawal,
                           Allow, Debit, GrantCredit, AdmitAuditor, RegisterBeacon, Reveal, Open,
                           Judge, Mature, Endorse, Settle, Silence, Demand, Default>;
 

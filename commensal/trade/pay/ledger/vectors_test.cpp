@@ -49,7 +49,7 @@ TEST(MoneyVectors, WhatDoesNotDecodeIsNamed) {
   EXPECT_EQ(refusal(bad), "transaction: 1 bytes left over");
   bad = good;
   bad[58] = 20;
-  EXPECT_EQ(refusal(bad), "transaction.body: kind 20, expected 0 (Found) to 19 (Default)");
+  EXPECT_EQ(refusal(bad), "transaction.body: kind 20, expected 0 (Genesis) to 19 (Default)");
   bad = good;
   bad[0] = 33;
   EXPECT_EQ(refusal(bad), "transaction: kind 33, expected 32 (transaction)");

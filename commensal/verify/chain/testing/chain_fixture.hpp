@@ -87,10 +87,10 @@ class ChainTest : public ::testing::Test {
     job.feeds = kFeeds;
   }
 
-  ChainClient::World client_world(core::Store& store) const {
+  ChainClient::Dependencies client_world(core::Store& store) const {
     return {store, client_key_, graph_, noise_key_};
   }
-  ChainProvider::World provider_world(core::Store& store) {
+  ChainProvider::Dependencies provider_world(core::Store& store) {
     return {store, rng_, provider_key_, *engine_};
   }
 

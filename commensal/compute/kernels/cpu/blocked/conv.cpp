@@ -15,7 +15,7 @@ namespace {
 enum Input { kX, kWeights, kBias, kResidual };
 
 /// The call as Conv would see it: X in its usual shape. The elements are not looked at.
-core::Result<infer::Conv> conv_of(const Call& call, bool from_picture) {
+core::Result<shape_inference::Conv> conv_of(const Call& call, bool from_picture) {
   const tensor::Shape& x = call.in(kX).shape();
   COMMENSAL_ASSIGN(const std::int64_t group, call.attributes->integer("group", 1));
   const std::int64_t channels = call.in(kWeights).shape()[1] * group;
@@ -28,7 +28,7 @@ core::Result<infer::Conv> conv_of(const Call& call, bool from_picture) {
   usual.opset = call.opset;
   usual.attributes = call.attributes;
   usual.inputs = inputs;
-  return infer::conv_of(usual);
+  return shape_inference::conv_of(usual);
 }
 
 struct PackedConv final : Packed {
@@ -45,7 +45,7 @@ std::optional<BlockedConvPlan> plan_blocked_conv(const Call& call) {
   if (call.in(kX).dtype() != tensor::DType::kFloat32 || call.in(kX).shape().rank() != 4) {
     return std::nullopt;
   }
-  const auto conv = infer::conv_of(call);
+  const auto conv = shape_inference::conv_of(call);
   if (!conv) return std::nullopt;
   const auto way = way_of(*conv);
   // +0 around a picture is as good as no tap only where weights are finite.

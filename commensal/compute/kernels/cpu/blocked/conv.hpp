@@ -8,7 +8,7 @@ namespace commensal::kernels::cpu {
 
 /// One call of a blocked convolution, the same for all its ways.
 struct BlockedConv {
-  infer::Conv conv;
+  shape_inference::Conv conv;
   bool from_picture = false;  // X is [N, C, H, W], of few channels
   RowFinish finish;           // bias in whole blocks, residual blocked as Y
   Gate gate = Gate::kNone;    // done to what `finish` gives

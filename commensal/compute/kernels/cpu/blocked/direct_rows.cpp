@@ -9,10 +9,10 @@ namespace commensal::kernels::cpu {
 
 namespace {
 
-bool is_padded(const infer::Window& w) {
+bool is_padded(const shape_inference::Window& w) {
   return w.pad_begin[0] + w.pad_begin[1] + w.pad_end[0] + w.pad_end[1] > 0;
 }
-std::int64_t padded(const infer::Window& w, std::size_t axis) {
+std::int64_t padded(const shape_inference::Window& w, std::size_t axis) {
   return w.in[axis] + w.pad_begin[axis] + w.pad_end[axis];
 }
 
@@ -20,7 +20,7 @@ std::int64_t padded(const infer::Window& w, std::size_t axis) {
 
 core::Result<DirectRows> DirectRows::of(const BlockedConv& call, Workspace& ws) {
   DirectRows made;
-  const infer::Window& window = call.conv.window;
+  const shape_inference::Window& window = call.conv.window;
   if (call.from_picture) {
     COMMENSAL_TRY(made.interleave(call, ws));
   } else if (is_padded(window)) {
@@ -39,7 +39,7 @@ core::Result<DirectRows> DirectRows::of(const BlockedConv& call, Workspace& ws) 
 
 /// Copies every block with zeros around it. (Weights are finite: +0 there is as good as skipping.)
 core::Result<void> DirectRows::pad(const BlockedConv& call, Workspace& ws) {
-  const infer::Window& window = call.conv.window;
+  const shape_inference::Window& window = call.conv.window;
   const BlockedShape in = call.in();
   const std::int64_t height = padded(window, 0), width = padded(window, 1) * kBlock;
   image_ = in.blocks * height * width, row_ = width, pixel_ = kBlock;
@@ -67,7 +67,7 @@ core::Result<void> DirectRows::pad(const BlockedConv& call, Workspace& ws) {
 
 /// From [C, H, W] to padded [H, W, C].
 core::Result<void> DirectRows::interleave(const BlockedConv& call, Workspace& ws) {
-  const infer::Window& window = call.conv.window;
+  const shape_inference::Window& window = call.conv.window;
   const BlockedKernels& kernels = blocked_kernels_for(ws.isa);
   const std::int64_t channels = call.conv.channels, height = padded(window, 0);
   const std::int64_t width = padded(window, 1) * channels;
@@ -87,7 +87,7 @@ core::Result<void> DirectRows::interleave(const BlockedConv& call, Workspace& ws
 }
 
 void DirectRows::list_runs(const BlockedConv& call) {
-  const infer::Window& window = call.conv.window;
+  const shape_inference::Window& window = call.conv.window;
   const std::int64_t channels = call.conv.channels;
   for (std::int64_t ky = 0; ky < window.kernel[0]; ++ky) {
     for (std::int64_t kx = 0; kx < window.kernel[1]; ++kx) {

@@ -74,7 +74,7 @@ class ExpandedRows {
 
   static std::int64_t places(const Pair& pair) { return pair.second.conv.window.kernel[0]; }
   static std::int64_t row_floats(const Pair& pair) {
-    const infer::Window& w = pair.second.conv.window;
+    const shape_inference::Window& w = pair.second.conv.window;
     return (w.pad_begin[1] + w.in[1] + w.pad_end[1]) * kBlock;
   }
   static std::int64_t block_floats(const Pair& pair) { return places(pair) * row_floats(pair); }
@@ -151,7 +151,7 @@ Done blocked_expand(const Call& call, Outputs outputs, Workspace& ws) {
   COMMENSAL_ASSIGN(Pair pair, Pair::of(call));
   pair.second.y = outputs[0].mutable_data<float>().data();
   COMMENSAL_ASSIGN(const DirectRows from, DirectRows::of(pair.first, ws));
-  const infer::Window& w = pair.second.conv.window;
+  const shape_inference::Window& w = pair.second.conv.window;
   const BlockedShape out = pair.second.out();
   const auto& panels = weights.first.panels().panels;
   const auto panel_count = static_cast<std::int64_t>(panels.size());

@@ -15,13 +15,13 @@ namespace {
 /// is in place y mod `places`.
 class RowRing {
  public:
-  RowRing(const infer::Window& window, const float* plane, float* scratch)
+  RowRing(const shape_inference::Window& window, const float* plane, float* scratch)
       : window_(window), plane_(plane), scratch_(scratch), next_(-window.pad_begin[0]) {}
 
-  static std::int64_t places(const infer::Window& w) {
+  static std::int64_t places(const shape_inference::Window& w) {
     return (w.kernel[0] - 1) * w.dilation[0] + 1;
   }
-  static std::int64_t width(const infer::Window& w) {
+  static std::int64_t width(const shape_inference::Window& w) {
     return (w.pad_begin[1] + w.in[1] + w.pad_end[1]) * kBlock;
   }
 
@@ -44,7 +44,7 @@ class RowRing {
     std::fill(to + left + kept, to + width(window_), 0.0f);
   }
 
-  const infer::Window& window_;
+  const shape_inference::Window& window_;
   const float* plane_;
   float* scratch_;
   std::int64_t next_;  // the first row that was not copied
@@ -55,7 +55,7 @@ class RowRing {
 core::Result<void> blocked_lanes(const BlockedConv& call, const BlockedWeights& weights,
                                  Workspace& ws) {
   const BlockedKernels& kernels = blocked_kernels_for(ws.isa);
-  const infer::Window& w = call.conv.window;
+  const shape_inference::Window& w = call.conv.window;
   const BlockedShape in = call.in(), out = call.out();
   const bool in_place = w.pad_begin[1] == 0 && w.pad_end[1] == 0;
   const Cut cut = Cut::of(out, in.blocks, ws.threads);

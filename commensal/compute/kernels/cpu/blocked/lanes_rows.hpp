@@ -46,7 +46,7 @@ class LanesRows {
  private:
   const BlockedKernels& kernels_;
   const BlockedConv& call_;
-  const infer::Window& window_;
+  const shape_inference::Window& window_;
   const std::int64_t to_;
   std::vector<const float*> lines_;
   LanesRow row_;

@@ -3,8 +3,8 @@
 
 #include <commensal/compute/kernels/cpu/blocked/lanes.hpp>
 #include <commensal/compute/kernels/cpu/lanes.hpp>
-#include <commensal/compute/kernels/infer/conv.hpp>
 #include <commensal/compute/kernels/operator.hpp>
+#include <commensal/compute/kernels/shape_inference/conv.hpp>
 
 /// Pictures with their channels in blocks: element (n, c, y, x) of [N, C, H, W] is element
 /// (n, c / 16, y, x, c % 16) of a tensor [N, ceil(C / 16), H, W, 16]. One block is a vector of

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <commensal/compute/kernels/cpu/blocked/cut.hpp>
 #include <commensal/compute/kernels/cpu/blocked/ops.hpp>
-#include <commensal/compute/kernels/infer/pool.hpp>
+#include <commensal/compute/kernels/shape_inference/pool.hpp>
 #include <commensal/compute/tensor/stand_in.hpp>
 
 namespace commensal::kernels::cpu {
@@ -11,7 +11,7 @@ namespace commensal::kernels::cpu {
 namespace {
 
 /// The pool as if each block were a channel.
-core::Result<infer::Pool> pool_of(const Call& call) {
+core::Result<shape_inference::Pool> pool_of(const Call& call) {
   const BlockedShape x = BlockedShape::of(call.in(0).shape());
   const TensorType plain{tensor::DType::kFloat32, {x.batch, x.blocks, x.height, x.width}};
   const Tensor picture = tensor::stand_in(plain);
@@ -19,7 +19,7 @@ core::Result<infer::Pool> pool_of(const Call& call) {
   Call usual = call;
   usual.inputs = inputs;
   usual.output_count = 1;
-  return infer::pool_of(usual);
+  return shape_inference::pool_of(usual);
 }
 
 /// Where the taps of an output position lie that are inside the picture.
@@ -27,7 +27,7 @@ struct Span {
   std::int64_t begin = 0, count = 0;  // taps
   std::int64_t at = 0;                // the first one's position in the picture
 };
-Span inside(const infer::Window& w, int d, std::int64_t out) {
+Span inside(const shape_inference::Window& w, int d, std::int64_t out) {
   const auto i = static_cast<std::size_t>(d);
   const std::int64_t first = out * w.stride[i] - w.pad_begin[i], step = w.dilation[i];
   const std::int64_t begin = first < 0 ? ceil_div(-first, step) : 0;
@@ -37,8 +37,8 @@ Span inside(const infer::Window& w, int d, std::int64_t out) {
 }
 
 Done pool_all(const Call& call, Outputs outputs, Workspace& ws, bool averages) {
-  COMMENSAL_ASSIGN(const infer::Pool pool, pool_of(call));
-  const infer::Window& w = pool.window;
+  COMMENSAL_ASSIGN(const shape_inference::Pool pool, pool_of(call));
+  const shape_inference::Window& w = pool.window;
   const BlockedKernels& kernels = blocked_kernels_for(ws.isa);
   const BlockedShape in = BlockedShape::of(call.in(0).shape());
   const BlockedShape out = BlockedShape::of(outputs[0].shape());
@@ -74,7 +74,7 @@ Done pool_all(const Call& call, Outputs outputs, Workspace& ws, bool averages) {
 }  // namespace
 
 Types infer_blocked_pool(const Call& call) {
-  COMMENSAL_ASSIGN(const infer::Pool pool, pool_of(call));
+  COMMENSAL_ASSIGN(const shape_inference::Pool pool, pool_of(call));
   const tensor::Shape& shape = pool.shape;
   return std::vector{BlockedShape{shape[0], shape[1], shape[2], shape[3]}.type()};
 }

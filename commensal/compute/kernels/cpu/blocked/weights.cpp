@@ -5,7 +5,7 @@
 
 namespace commensal::kernels::cpu {
 
-std::optional<ConvWay> way_of(const infer::Conv& conv) {
+std::optional<ConvWay> way_of(const shape_inference::Conv& conv) {
   if (conv.window.rank != 2 || conv.window.out_elements() == 0) return std::nullopt;
   if (conv.winograd_tile != 0) return ConvWay::kWinograd;
   if (conv.group == 1) return ConvWay::kDirect;

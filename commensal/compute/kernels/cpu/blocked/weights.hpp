@@ -17,7 +17,7 @@ enum class ConvWay {
 };
 
 /// None: there is no blocked kernel for it.
-std::optional<ConvWay> way_of(const infer::Conv& conv);
+std::optional<ConvWay> way_of(const shape_inference::Conv& conv);
 
 /// The constant weights and bias of a blocked convolution, in the form that its way wants.
 class BlockedWeights {

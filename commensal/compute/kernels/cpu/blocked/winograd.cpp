@@ -195,7 +195,7 @@ class Winograd {
 
   // Constant after construction.
   const BlockedConv& call_;
-  const infer::Window& window_;
+  const shape_inference::Window& window_;
   const BlockedWeights& weights_;
   const Panels& panels_;
   Workspace& ws_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <commensal/compute/kernels/cpu/transformer/attention_call.hpp>
-#include <commensal/compute/kernels/infer/checks.hpp>
+#include <commensal/compute/kernels/shape_inference/checks.hpp>
 
 namespace commensal::kernels::cpu {
 
@@ -88,7 +88,7 @@ core::Result<void> check_inside(const HeadsView& view, const std::array<std::int
 
 core::Result<AttentionCall> AttentionCall::of(const Call& call) {
   for (int i = 0; i < static_cast<int>(call.inputs.size()); ++i) {
-    COMMENSAL_TRY(infer::check_dtype<ref::Types<float>>(call, i));
+    COMMENSAL_TRY(shape_inference::check_dtype<ref::Types<float>>(call, i));
   }
   AttentionCall a;
   COMMENSAL_ASSIGN(const Ints sizes, call.attributes->integers("sizes"));

@@ -3,13 +3,14 @@
 #include <algorithm>
 #include <commensal/compute/kernels/cpu/lanes.hpp>
 #include <commensal/compute/kernels/cpu/transformer/ops.hpp>
-#include <commensal/compute/kernels/infer/checks.hpp>
+#include <commensal/compute/kernels/shape_inference/checks.hpp>
 
 namespace commensal::kernels::cpu {
 
 core::Result<std::vector<TensorType>> infer_layer_norm_steps(const Call& call) {
   const tensor::Shape& x = call.in(0).shape();
-  for (int i = 0; i < 3; ++i) COMMENSAL_TRY(infer::check_dtype<ref::Types<float>>(call, i));
+  for (int i = 0; i < 3; ++i)
+    COMMENSAL_TRY(shape_inference::check_dtype<ref::Types<float>>(call, i));
   for (int i = 1; i < 3; ++i) {
     if (x.rank() > 0 && call.in(i).elements() == x[x.rank() - 1]) continue;
     return core::fail(core::ErrorCode::kInvalidArgument, "input {} {} does not fit {}", i,
@@ -39,7 +40,7 @@ core::Result<void> layer_norm_steps(const Call& call, std::span<Tensor> outputs,
 }
 
 core::Result<std::vector<TensorType>> infer_gelu_steps(const Call& call) {
-  COMMENSAL_TRY(infer::check_dtype<ref::Types<float>>(call, 0));
+  COMMENSAL_TRY(shape_inference::check_dtype<ref::Types<float>>(call, 0));
   return std::vector<TensorType>{call.in(0).type()};
 }
 

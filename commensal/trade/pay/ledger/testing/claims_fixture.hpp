@@ -31,7 +31,7 @@ class ClaimsFixture : public ::testing::Test {
     config.penalty = Amount(11);
     config.auditor_fee = Amount(3);
     config.auditor_bounty = Amount(40);
-    accept(operator_.key, Found{config});
+    accept(operator_.key, Genesis{config});
     accept(operator_.key, AdmitAuditor{auditor_.address, 1});
     fund(gateway(), {{AccountKind::kEscrow, 1000}, {AccountKind::kPenaltyEscrow, 50}}, 1);
     fund(provider(), {{AccountKind::kStake, 500}}, 2);

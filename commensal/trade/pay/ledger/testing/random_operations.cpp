@@ -25,7 +25,7 @@ Transaction RandomOperations::make(const State& state, const Address& sender, Bo
 }
 
 Transaction RandomOperations::found(const Config& config) {
-  earlier_ = make(State{}, operator_address(), Found{config});
+  earlier_ = make(State{}, operator_address(), Genesis{config});
   return earlier_;
 }
 

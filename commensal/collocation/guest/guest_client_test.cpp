@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <commensal/base/core/limits_host.hpp>
+#include <commensal/base/core/temporary_folder.hpp>
+#include <commensal/collocation/guest/guest_client.hpp>
+#include <commensal/collocation/guest/lines.hpp>
+#include <commensal/collocation/guest/metrics.hpp>
+#include <commensal/collocation/probe/exchange.hpp>
+#include <nlohmann/json.hpp>
+
+namespace commensal::guest {
+namespace {
+
+using Json = nlohmann::json;
+using testing::HasSubstr;
+
+/// A host that goes on at the same pace whatever happens, but for noise.
+class SteadyProbe final : public probe::Probe {
+ public:
+  explicit SteadyProbe(const core::Clock& clock) : clock_(clock) {}
+  const probe::Traits& traits() const override { return traits_; }
+  probe::Sample sample() override {
+    const std::int64_t now_ns = clock_.monotonic_ns();
+    const double s = static_cast<double>(now_ns - last_ns_) * 1e-9;
+    last_ns_ = now_ns;
+    work_ += 1000 * s * (1 + 0.001 * noise_.next_unit());
+    return {now_ns, work_, probe::State::kFresh, {}};
+  }
+
+ private:
+  const core::Clock& clock_;
+  core::CounterRng noise_{3};
+  probe::Traits traits_{.unit = "passes", .quantity = probe::Quantity::kWork, .resolution_s = 0.1};
+  double work_ = 0;
+  std::int64_t last_ns_ = 0;
+};
+
+/// A guest with all that it needs.
+struct Guest {
+  Guest(const core::Path& folder, const std::string& host, double weight, bool first = false)
+      : client(deps(), options(folder, host, weight), lock(folder, first)) {}
+
+  GuestClient::Dependencies deps() {
+    return {
+        clock, rng, pacer, [](const std::string& spec) { return core::Result<std::string>(spec); },
+        [this](const std::string&) {
+          return core::Result<std::unique_ptr<probe::Probe>>(std::make_unique<SteadyProbe>(clock));
+        }};
+  }
+  GuestClientOptions options(const core::Path& folder, const std::string& host, double weight) {
+    return {.folder = folder,
+            .host = host,
+            .guest = {::getpid(), "guest", weight, 2},
+            .processors = 2,
+            .say = [this](const std::string& line) {
+              const std::lock_guard guard(mutex);
+              lines += line + "\n";
+            }};
+  }
+  static std::optional<Lock> lock(const core::Path& folder, bool first) {
+    return first ? Lock::try_take(folder).value() : std::nullopt;
+  }
+  std::string said() {
+    const std::lock_guard guard(mutex);
+    return lines;
+  }
+
+  core::SystemClock clock;
+  core::SystemRng rng;
+  DutyPacer pacer;
+  std::mutex mutex;
+  std::string lines;
+  GuestClient client;
+};
+
+template <class Truth>
+bool comes(const Truth& truth) {
+  for (int i = 0; i < 1000; ++i) {
+    if (truth()) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return false;
+}
+
+class GuestClientTest : public testing::Test {
+ protected:
+  core::Path folder() const { return made_.path() / "run"; }
+  Json status() const {
+    const auto line = ask_status(folder(), core::SystemClock());
+    return line ? Json::parse(*line).at("status") : Json();
+  }
+
+ private:
+  core::TemporaryFolder made_ = core::TemporaryFolder::make("client").value();
+};
+
+TEST_F(GuestClientTest, LockIsOfOne) {
+  {
+    const auto first = Lock::try_take(folder());
+    ASSERT_TRUE(first && first->has_value());
+    EXPECT_FALSE(Lock::try_take(folder()).value().has_value());
+  }
+  EXPECT_TRUE(Lock::try_take(folder()).value().has_value());
+  ASSERT_EQ(::chmod(folder().c_str(), 0777), 0);
+  EXPECT_EQ(Lock::try_take(folder()).error().code, core::ErrorCode::kPermissionDenied);
+}
+
+TEST_F(GuestClientTest, GuestsJoinOneGovernor) {
+  Guest first(folder(), "process:1", 3, true);
+  ASSERT_TRUE(comes([&] { return first.client.view().has_joined; }));
+  Guest second(folder(), "process:2", 1);  // one after the other: status lists them as they came
+  ASSERT_TRUE(comes([&] { return second.client.view().has_joined; }));
+  Guest third(folder(), "auto", 1);
+  ASSERT_TRUE(comes([&] { return third.client.view().has_joined; }));
+  EXPECT_TRUE(first.client.view().view.has_value());
+  EXPECT_FALSE(second.client.view().view.has_value());
+  EXPECT_THAT(second.said(), HasSubstr("keeps process:1, not process:2"));
+  EXPECT_THAT(third.said(), HasSubstr("keeps process:1\n"));
+  second.client.tell({.wants = true, .served = 17, .served_per_s = 0.5, .earned_per_hour = {}});
+  ASSERT_TRUE(comes([&] { return status()["guests"][1]["served"] == 17; }));
+  const Json now = status();
+  EXPECT_EQ(now["guests"].size(), 3U);
+  EXPECT_EQ(now["host"]["spec"], "process:1");
+  EXPECT_NEAR(now["host"]["confidence"].get<double>(), 0.95, 0.0001);
+  EXPECT_TRUE(now["guests"][1]["earned_per_hour"].is_null());
+}
+
+// The governor's process is killed while a guest runs: it stands still, takes over, keeps the host.
+TEST_F(GuestClientTest, GuestOfADeadGovernorStandsStillAndTakesOver) {
+  ASSERT_TRUE(Lock::try_take(folder()));  // the folder is there
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const auto lock = Lock::try_take(folder());
+    GovernorServer server = GovernorServer::open(socket_of(folder()), "process:1", {}, 2).value();
+    for (double s = 0;; s += 0.01) {
+      server.listen(10, s, [] { return std::string(); });
+      (void)server.share(s, 0.5, {});
+    }
+  }
+  ASSERT_TRUE(comes([&] { return Lines::connect(socket_of(folder()), 1).has_value(); }));
+  Guest guest(folder(), "process:2", 1);
+  EXPECT_TRUE(comes([&] { return guest.pacer.level() > 0; }));
+  const std::int64_t killed_ns = guest.clock.monotonic_ns();
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
+  ASSERT_TRUE(comes([&] { return guest.pacer.level() == 0; }));
+  EXPECT_LT(guest.clock.monotonic_ns() - killed_ns, 1'000'000'000);
+  ASSERT_TRUE(comes([&] { return guest.client.view().view.has_value(); }));
+  EXPECT_EQ(status()["host"]["spec"], "process:1");
+}
+
+// One that neither dies nor speaks is as good as gone.
+TEST_F(GuestClientTest, GuestOfASilentGovernorStandsStill) {
+  auto held = Lock::try_take(folder()).value();
+  auto server = GovernorServer::open(socket_of(folder()), "process:1", {}, 2).value();
+  Guest guest(folder(), "auto", 1);
+  ASSERT_TRUE(comes([&] {
+    server.listen(10, 0, [] { return std::string(); });
+    (void)server.share(0, 0.5, {});
+    return guest.pacer.level() > 0;
+  }));
+  EXPECT_TRUE(comes([&] { return guest.pacer.level() == 0; }));
+}
+
+// Levels go by weight, over the socket; who talks nonsense or too much is cut off.
+TEST_F(GuestClientTest, ServerDividesAndBearsAnything) {
+  auto lock = Lock::try_take(folder()).value();
+  auto server = GovernorServer::open(socket_of(folder()), "process:1", {1, "own", 1, 2}, 4).value();
+  EXPECT_EQ(server.capacity(), 2);
+  auto one = Lines::connect(socket_of(folder()), limits::kGuestLineBytesMax).value();
+  auto mad = Lines::connect(socket_of(folder()), limits::kGuestLineBytesMax).value();
+  auto loud = Lines::connect(socket_of(folder()), limits::kGuestLineBytesMax).value();
+  one.send(line_of(Join{2, "one", 3, 2}));
+  one.send(line_of(Report{.wants = true}));
+  mad.send("nonsense");
+  loud.send(std::string(3 * limits::kGuestLineBytesMax, 'x'));
+  for (int i = 0; i < 3; ++i) server.listen(10, 1, [] { return std::string(); });
+  EXPECT_EQ(server.capacity(), 4);
+  EXPECT_DOUBLE_EQ(server.share(1, 0.2, {.wants = true}), 0.1);
+  ASSERT_EQ(server.guests().size(), 2U);
+  one.receive();
+  EXPECT_EQ(std::get<Joined>(parse_to_guest(one.next().value()).value()).host, "process:1");
+  EXPECT_DOUBLE_EQ(std::get<Level>(parse_to_guest(one.next().value()).value()).level, 0.3);
+  mad.receive();
+  loud.receive();
+  EXPECT_FALSE(mad.is_open());
+  EXPECT_FALSE(loud.is_open());
+  server.listen(0, 20, [] { return std::string(); });  // one has said nothing for nineteen seconds
+  EXPECT_EQ(server.guests().size(), 1U);
+  EXPECT_EQ(server.capacity(), 4);
+}
+
+TEST(MetricsServerTest, ServesARealClient) {
+  const core::SystemClock clock;
+  bool is_gone = false;
+  const auto text = [&]() -> core::Result<std::string> {
+    if (is_gone) return core::fail(core::ErrorCode::kUnavailable, "gone");
+    return "commensal_guests 2\n";
+  };
+  const auto server = MetricsServer::start("127.0.0.1:0", clock, text);
+  ASSERT_TRUE(server) << server.error().message;
+  probe::Endpoint endpoint;
+  endpoint.host = "127.0.0.1";
+  endpoint.port = (*server)->port();
+  EXPECT_EQ(probe::http_get(endpoint, "/metrics", clock, 2000).value(), "commensal_guests 2\n");
+  EXPECT_THAT(probe::http_get(endpoint, "/", clock, 2000).error().message, HasSubstr("404"));
+  is_gone = true;
+  EXPECT_THAT(probe::http_get(endpoint, "/metrics", clock, 2000).error().message, HasSubstr("503"));
+  EXPECT_FALSE(MetricsServer::start("nowhere", clock, {}));
+  EXPECT_FALSE(MetricsServer::start("127.0.0.1:99999", clock, {}));
+}
+
+}  // namespace
+}  // namespace commensal::guest

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <commensal/compute/kernels/shape_inference/checks.hpp>
+#include <commensal/compute/kernels/shape_inference/pool.hpp>
+
+namespace commensal::kernels::shape_inference {
+namespace {
+
+using core::ErrorCode;
+using core::fail;
+using tensor::Shape;
+
+core::Result<Pool> pool_over(const Call& call, const Window& window) {
+  const Shape& x = call.in(0).shape();
+  Pool pool;
+  pool.window = window;
+  pool.dtype = call.in(0).dtype();
+  pool.planes = x[0] * x[1];
+  std::vector<std::int64_t> dims = {x[0], x[1]};
+  dims.insert(dims.end(), window.out.begin(), window.out.begin() + window.rank);
+  COMMENSAL_ASSIGN(pool.shape, Shape::of(dims));
+  return pool;
+}
+
+}  // namespace
+
+std::int64_t Pool::divisor(const Dims& at) const {
+  std::int64_t count = 1;
+  for (std::size_t d = 0; d < static_cast<std::size_t>(window.rank); ++d) {
+    const std::int64_t start = at[d] * window.stride[d] - window.pad_begin[d];
+    const std::int64_t low = count_pads ? -window.pad_begin[d] : 0;
+    const std::int64_t high = window.in[d] + (count_pads ? window.pad_end[d] : 0);
+    std::int64_t inside = 0;
+    for (std::int64_t k = 0; k < window.kernel[d]; ++k) {
+      const std::int64_t place = start + k * window.dilation[d];
+      inside += place >= low && place < high ? 1 : 0;
+    }
+    count *= inside;
+  }
+  return count;
+}
+
+core::Result<Pool> pool_of(const Call& call) {
+  const Shape& x = call.in(0).shape();
+  COMMENSAL_ASSIGN(const auto kernel, call.attributes->integers("kernel_shape"));
+  if (kernel.empty()) {
+    return fail(ErrorCode::kInvalidArgument, "attribute 'kernel_shape' is missing");
+  }
+  COMMENSAL_ASSIGN(const Window window, window_of(call, x, kernel));
+  COMMENSAL_ASSIGN(Pool pool, pool_over(call, window));
+  COMMENSAL_ASSIGN(pool.count_pads, call.attributes->integer("count_include_pad", 0));
+  COMMENSAL_ASSIGN(pool.column_major, call.attributes->integer("storage_order", 0));
+  return pool;
+}
+
+core::Result<Pool> global_pool_of(const Call& call) {
+  const Shape& x = call.in(0).shape();
+  if (x.rank() < 3) {
+    return fail(ErrorCode::kInvalidArgument, "input 0 must be [N, C, D...], not {}", x.text());
+  }
+  Window window;
+  window.rank = x.rank() - 2;
+  for (int d = 0; d < window.rank; ++d) {
+    const auto at = static_cast<std::size_t>(d);
+    window.in[at] = window.kernel[at] = x[d + 2];
+    window.out[at] = window.stride[at] = window.dilation[at] = 1;
+  }
+  return pool_over(call, window);
+}
+
+}  // namespace commensal::kernels::shape_inference

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is wrong with a call is said in one line, and never by a crash.
+#include <gtest/gtest.h>
+
+#include <commensal/compute/kernels/testing/samples.hpp>
+#include <limits>
+
+namespace commensal::kernels {
+namespace {
+
+using namespace testing;
+using tensor::Shape;
+using List = std::vector<std::int64_t>;
+
+Tensor zeros(const Shape& shape) {
+  return Tensor::of<float>(shape, std::vector<float>(static_cast<std::size_t>(shape.elements())));
+}
+// Costs nothing, whatever its dimensions.
+Tensor empty(const Shape& shape) { return Tensor::copy_of({tensor::DType::kInt64, shape}, {}); }
+Tensor list(const List& values) {
+  return Tensor::of<std::int64_t>({static_cast<std::int64_t>(values.size())}, values);
+}
+Attributes with(const char* name, Attribute value) {
+  Attributes made;
+  made.set(name, std::move(value));
+  return made;
+}
+
+struct Refused {
+  Sample sample;
+  std::string message;  // part of it
+};
+
+TEST(Infer, SaysInOneLineWhatIsWrong) {
+  const Tensor flags =
+      Tensor::copy_of({tensor::DType::kBool, Shape{2}}, std::vector<std::uint8_t>{0, 1});
+  const Refused cases[] = {
+      {{"Conv", 11, {zeros({1, 3, 5, 5}), zeros({2, 4, 3, 3})}}, "do not fit"},
+      {{"Conv", 11, {zeros({1, 3}), zeros({2, 3})}}, "one rank, 3 or more"},
+      {{"Conv", 11, {zeros({1, 1, 2, 2}), zeros({1, 1, 3, 3})}}, "does not fit spatial dimension"},
+      {{"Conv", 11, {zeros({1, 1, 2}), zeros({1, 1, 1}), zeros({3})}}, "bias must be [1]"},
+      {{"Conv", 11, {zeros({1, 1, 2}), zeros({1, 1, 1})}, with("strides", List{0})}, "'strides'"},
+      {{"Conv", 11, {zeros({1, 1, 2}), zeros({1, 1, 1})}, with("pads", List{1})}, "'pads'"},
+      {{"Conv", 11, {zeros({1, 1, 2}), zeros({1, 1, 1})}, with("group", 1.0f)},
+       "attribute 'group' must be an integer"},
+      {{"MaxPool", 11, {zeros({1, 1, 4})}}, "'kernel_shape' is missing"},
+      {{"MatMul", 13, {zeros({2, 3}), zeros({2, 3})}}, "cannot be multiplied"},
+      {{"Gemm", 13, {zeros({2, 3}), zeros({3, 2}), zeros({3})}}, "does not broadcast"},
+      {{"Gemm", 13, {zeros({2, 3, 1}), zeros({3, 2})}}, "must have rank 2"},
+      {{"Add", 14, {zeros({2}), zeros({3})}}, "do not broadcast"},
+      {{"Add", 14, {zeros({2}), flags}}, "must be float32 like input 0"},
+      {{"Exp", 13, {flags}}, "must be one of float32, float64, float16, bfloat16, not bool"},
+      {{"Reshape", 14, {zeros({2, 3}), list({4, 2})}}, "cannot be reshaped"},
+      {{"Reshape", 14, {zeros({2, 3}), list({-1, -1})}}, "negative"},
+      {{"Reshape", 14, {zeros({2, 3}), list({std::int64_t{1} << 62, 4})}}, "more than"},
+      {{"Transpose", 13, {zeros({2, 3})}, with("perm", List{0, 0})}, "named twice"},
+      {{"Concat", 13, {zeros({2, 3}), zeros({3, 3})}, with("axis", std::int64_t{1})}, "joined"},
+      {{"Concat", 13, {zeros({2})}}, "'axis' is missing"},
+      {{"Gather", 13, {zeros({2}), list({2})}}, "outside of a dimension"},
+      {{"Softmax", 13, {zeros({2})}, with("axis", std::int64_t{3})}, "outside"},
+      {{"Slice", 13, {zeros({2}), list({0}), list({1}), list({0}), list({0})}}, "step is 0"},
+      {{"Expand", 13, {zeros({2}), list({3})}}, "do not broadcast"},
+      {{"Tile", 13, {zeros({2}), list({std::numeric_limits<std::int64_t>::max()})}}, "repeats"},
+      {{"Pad", 13, {zeros({2}), list({-2, -1})}}, "do not fit"},
+      {{"Split", 13, {zeros({3})}, {}, 2}, "equal parts"},
+      {{"RNN", 14, {zeros({0, std::int64_t{1} << 39, 2}), zeros({1, 3, 2}), zeros({1, 3, 3})}},
+       "do not fit"},
+      {{"Gemm", 6, {zeros({1 << 30, 0}), zeros({0, 1 << 30}), zeros({1})}}, "more than"},
+      {{"Split", 13, {zeros({1}), list({1, 1})}, {}, 2}, "do not make up 1"},
+      {{"ConstantOfShape", 9, {list({-1})}}, "negative"},
+      {{"Cast", 13, {zeros({2})}, with("to", std::int64_t{14})}, "not supported"},
+      {{"Range", 11, {zeros({}), zeros({}), zeros({})}}, "without an end"},
+      {{"GatherND", 13, {zeros({2}), empty({std::int64_t{1} << 40, 0})}}, "do not fit"},
+      {{"ScatterND", 13, {empty({0}), empty({1 << 30, 0}), empty({1 << 30, 0})}}, "do not fit"},
+      {{"Unique", 11, {empty({1 << 30, 0})}, with("axis", std::int64_t{0}), 2}, "empty slices"},
+      {{"SpaceToDepth",
+        13,
+        {empty({0, std::int64_t{1} << 40, 0, 0})},
+        with("blocksize", std::int64_t{1} << 19)},
+       "do not fit"},
+      {{"BatchNormalization",
+        9,
+        {zeros({1, 2, 1}), zeros({2}), zeros({2}), zeros({1}), zeros({2})}},
+       "input 3 must be float32[2]"},
+  };
+  for (const Refused& one : cases) {
+    SampleCall made(one.sample);
+    const auto inferred = made.infer();
+    ASSERT_FALSE(inferred.has_value()) << one.sample.name << ": " << one.message;
+    const std::string& message = inferred.error().message;
+    EXPECT_NE(message.find(one.message), std::string::npos) << one.sample.name << ": " << message;
+    EXPECT_EQ(message.find('\n'), std::string::npos) << message;
+  }
+}
+
+TEST(Infer, BoundsTheArithmeticOfWindows) {
+  const std::int64_t huge = std::numeric_limits<std::int64_t>::max();
+  for (const char* name : {"pads", "dilations", "strides", "kernel_shape"}) {
+    Attributes attributes = with("kernel_shape", List{1});
+    attributes.set(name, name == std::string("pads") ? List{huge, huge} : List{huge});
+    SampleCall made(Sample{"MaxPool", 12, {zeros({1, 1, 4})}, attributes});
+    EXPECT_FALSE(made.infer().has_value()) << name;
+  }
+}
+
+TEST(Infer, SlicesByPythonsRulesAtTheEnds) {
+  const std::int64_t low = std::numeric_limits<std::int64_t>::min();
+  const std::int64_t high = std::numeric_limits<std::int64_t>::max();
+  const auto length = [](std::int64_t start, std::int64_t end, std::int64_t step) {
+    SampleCall made(
+        Sample{"Slice", 13, {zeros({5}), list({start}), list({end}), list({0}), list({step})}});
+    EXPECT_TRUE(made.infer().has_value());
+    return made.call().outputs[0].shape[0];
+  };
+  EXPECT_EQ(length(0, high, 1), 5);
+  EXPECT_EQ(length(low, high, 2), 3);
+  EXPECT_EQ(length(high, low, -1), 5);
+  EXPECT_EQ(length(-1, low, low), 1);
+  EXPECT_EQ(length(3, 1, 1), 0);
+  EXPECT_EQ(length(-2, -1, 1), 1);
+}
+
+TEST(Infer, ResolvesWindows) {
+  const auto out = [](Attributes attributes, std::int64_t dim) {
+    attributes.set("kernel_shape", List{3});
+    SampleCall made(Sample{"MaxPool", 12, {zeros({1, 1, dim})}, attributes});
+    EXPECT_TRUE(made.infer().has_value());
+    return made.call().outputs[0].shape[2];
+  };
+  EXPECT_EQ(out({}, 7), 5);
+  EXPECT_EQ(out(with("strides", List{2}), 6), 2);
+  Attributes ceil = with("strides", List{2});
+  ceil.set("ceil_mode", std::int64_t{1});
+  EXPECT_EQ(out(ceil, 6), 3);
+  Attributes same = with("strides", List{2});
+  same.set("auto_pad", std::string("SAME_LOWER"));
+  EXPECT_EQ(out(same, 5), 3);
+}
+
+}  // namespace
+}  // namespace commensal::kernels

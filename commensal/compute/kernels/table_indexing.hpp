@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <commensal/compute/kernels/table.hpp>
+
+/// Rows of the table: elements looked up by place.
+namespace commensal::kernels {
+
+// clang-format off
+inline constexpr Operator kIndexingRows[] = {
+    {.name = "AffineGrid", .since = 20, .inputs = {2, 2}, .kind = Kind::kReduction,
+     .judge = &ref::kAffineGrid},
+    {.name = "ConvTranspose", .inputs = {2, 3}, .kind = Kind::kDotProduct,
+     .judge = &ref::kConvTranspose, .batching = {batching::only_first}},
+    {.name = "DeformConv", .since = 19, .inputs = {3, 5}, .kind = Kind::kDotProduct,
+     .judge = &ref::kDeformConv, .steering = kAfterFirst},
+    {.name = "Det", .since = 11, .kind = Kind::kReduction, .judge = &ref::kDet},
+    {.name = "Einsum", .since = 12, .inputs = {1, kMany}, .kind = Kind::kDotProduct,
+     .judge = &ref::kEinsum},
+    {.name = "GridSample", .since = 16, .inputs = {2, 2}, .kind = Kind::kReduction,
+     .judge = &ref::kGridSample, .batching = {batching::grid_sample}},
+    {.name = "MaxRoiPool", .inputs = {2, 2}, .kind = Kind::kReduction, .judge = &ref::kMaxRoiPool},
+    {.name = "MaxUnpool", .since = 9, .inputs = {2, 3}, .kind = Kind::kReduction,
+     .judge = &ref::kMaxUnpool},
+    {.name = "NonMaxSuppression", .since = 10, .inputs = {2, 5}, .kind = Kind::kReduction,
+     .judge = &ref::kNonMaxSuppression},
+    {.name = "NonZero", .since = 9, .kind = Kind::kReduction, .judge = &ref::kNonZero},
+    {.name = "OneHot", .since = 9, .inputs = {3, 3}, .kind = Kind::kMovement,
+     .judge = &ref::kOneHot, .strings = Strings::kCodes, .codes = {kThird, kFirst},
+     .batching = {batching::one_hot}},
+    {.name = "Resize", .since = 10, .until = 10, .inputs = {2, 2}, .kind = Kind::kReduction,
+     .judge = &ref::kResize, .batching = {batching::resize}},
+    {.name = "Resize", .since = 11, .inputs = {1, 4}, .kind = Kind::kReduction,
+     .judge = &ref::kResize, .batching = {batching::resize}},
+    {.name = "ReverseSequence", .since = 10, .inputs = {2, 2}, .kind = Kind::kMovement,
+     .judge = &ref::kReverseSequence, .strings = Strings::kCodes},
+    {.name = "RoiAlign", .since = 10, .inputs = {3, 3}, .kind = Kind::kReduction,
+     .judge = &ref::kRoiAlign},
+    {.name = "Scatter", .since = 9, .until = 10, .inputs = {3, 3}, .kind = Kind::kReduction,
+     .judge = &ref::kScatterElements, .strings = Strings::kCodes,
+     .codes = {kFirstAndThird, kFirst}},
+    {.name = "ScatterElements", .since = 11, .inputs = {3, 3}, .kind = Kind::kReduction,
+     .judge = &ref::kScatterElements, .strings = Strings::kCodes,
+     .codes = {kFirstAndThird, kFirst}, .shaping = kNone},
+    {.name = "ScatterND", .since = 11, .inputs = {3, 3}, .kind = Kind::kReduction,
+     .judge = &ref::kScatterNd, .strings = Strings::kCodes, .codes = {kFirstAndThird, kFirst},
+     .shaping = kNone},
+    {.name = "TopK", .until = 9, .outputs_max = 2, .kind = Kind::kReduction, .judge = &ref::kTopK,
+     .batching = {batching::along_last}},
+    {.name = "TopK", .since = 10, .inputs = {2, 2}, .outputs_max = 2, .kind = Kind::kReduction,
+     .judge = &ref::kTopK, .batching = {batching::along_last}},
+    {.name = "Unique", .since = 11, .outputs_max = 4, .kind = Kind::kReduction,
+     .judge = &ref::kUnique, .strings = Strings::kCodes},
+    {.name = "Upsample", .since = 7, .until = 8, .kind = Kind::kReduction, .judge = &ref::kResize,
+     .batching = {batching::resize}},
+    {.name = "Upsample", .since = 9, .until = 9, .inputs = {2, 2}, .kind = Kind::kReduction,
+     .judge = &ref::kResize, .batching = {batching::resize}},
+};
+// clang-format on
+
+}  // namespace commensal::kernels

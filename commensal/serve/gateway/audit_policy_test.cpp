@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <commensal/base/core/testing/manual_loop.hpp>
+#include <commensal/base/store/memory_store.hpp>
+#include <commensal/serve/gateway/audit_policy.hpp>
+
+namespace commensal::gateway {
+namespace {
+
+const crypto::Address kProvider{{1}};
+const crypto::Address kOther{{2}};
+
+/// Answers that earn 250 each, of a provider that has 4000 at stake.
+class AuditDeskOf : public ::testing::Test {
+ protected:
+  AuditDeskOf() {
+    EXPECT_TRUE(book_.open());
+    state_.balances.set({kProvider, ledger::AccountKind::kStake}, protocol::Amount(4000));
+    state_.balances.set({kOther, ledger::AccountKind::kStake}, protocol::Amount(4000));
+    clock_.advance_ms(1'000'000);
+  }
+  std::unique_ptr<AuditPolicy> desk(double floor, bool by_risk = true) {
+    auto made =
+        std::make_unique<AuditPolicy>(loop_, clock_, events_, AuditTerms{.floor = floor}, by_risk);
+    EXPECT_TRUE(made->open(book_, state_));
+    return made;
+  }
+  void deliver(AuditPolicy& desk, std::optional<AuditState> audit,
+               const crypto::Address& provider = kProvider) {
+    ReceiptRecord record;
+    record.receipt.job.provider = provider;
+    ++count_;
+    record.receipt.job.input_commitment[0] = static_cast<std::uint8_t>(count_);
+    record.receipt.job.input_commitment[1] = static_cast<std::uint8_t>(count_ >> 8);
+    record.receipt.job.face_value = protocol::Amount(1000);
+    record.receipt.job.win_threshold[0] = 0x40;  // a quarter
+    record.receipt.step = 1;
+    record.receipt.round = 5;
+    record.account = "alice";
+    record.delivered_ms = clock_.wall_ms();
+    record.audit = audit ? AuditState::kDrawn : AuditState::kNotDrawn;
+    std::vector<ReceiptRecord> records = {record};
+    ASSERT_TRUE(book_.append(records));
+    desk.on_receipt(records[0]);
+    if (!audit) return;
+    records[0].audit = *audit;
+    ASSERT_TRUE(book_.update(records[0]));
+    desk.on_verdict(records[0]);
+  }
+  void deliver_many(AuditPolicy& desk, int count, AuditState audit) {
+    for (int i = 0; i < count; ++i) deliver(desk, audit);
+    wait();
+  }
+  void wait() { loop_.advance_ms(AuditPolicy::kRefreshMs); }
+
+  // (c - c'') / ((1 - alpha) S), with half of the stake lost; and the desk's margin.
+  static constexpr double kInequality = 1.1 * 250 / (0.95 * 2000);
+
+  core::ManualClock clock_;
+  core::testing::ManualLoop loop_{clock_};
+  EventQueue events_{loop_, [](event::Any&) { ADD_FAILURE() << "an event"; }, [] {}};
+  store::MemoryStore store_;
+  ReceiptBook book_{store_};
+  ledger::State state_;
+  std::uint32_t count_ = 0;
+};
+
+TEST_F(AuditDeskOf, ANewProviderIsAuditedUntilItIsKnown) {
+  const auto desk = this->desk(0.05);
+  EXPECT_EQ(desk->probability(kProvider), 0.05);  // nobody knows yet what it earns
+  deliver(*desk, {});
+  wait();
+  EXPECT_EQ(desk->probability(kProvider), 1);
+  deliver_many(*desk, 60, AuditState::kMatched);
+  EXPECT_NEAR(desk->probability(kProvider), kInequality, 1e-12);
+}
+
+TEST_F(AuditDeskOf, AnHonestOldOneSettlesAtTheInequalityOrTheFloor) {
+  const auto low = desk(0.05), high = desk(0.3);
+  for (AuditPolicy* desk : {low.get(), high.get()}) {
+    deliver_many(*desk, 300, AuditState::kMatched);
+  }
+  EXPECT_NEAR(low->probability(kProvider), kInequality, 1e-12);
+  EXPECT_EQ(high->probability(kProvider), 0.3);
+  // The stake is what the inequality rests on.
+  state_.balances.set({kProvider, ledger::AccountKind::kStake}, protocol::Amount(1000));
+  low->on_change(kProvider);
+  wait();
+  EXPECT_NEAR(low->probability(kProvider), 4 * kInequality, 1e-12);
+}
+
+TEST_F(AuditDeskOf, AMismatchBringsTheAuditsBack) {
+  const auto desk = this->desk(0.05);
+  deliver_many(*desk, 300, AuditState::kMatched);
+  for (int i = 0; i < 60; ++i) deliver(*desk, AuditState::kMatched, kOther);
+  deliver_many(*desk, 1, AuditState::kMismatched);
+  EXPECT_EQ(desk->probability(kProvider), 1);
+  EXPECT_NEAR(desk->probability(kOther), kInequality, 1e-12);
+  // For a while: evidence of better conduct has to outweigh it.
+  deliver_many(*desk, 5, AuditState::kMatched);
+  EXPECT_EQ(desk->probability(kProvider), 1);
+  deliver_many(*desk, 600, AuditState::kMatched);
+  EXPECT_NEAR(desk->probability(kProvider), kInequality, 1e-12);
+}
+
+TEST_F(AuditDeskOf, StepsOfChainsSayNothing) {
+  auto desk = this->desk(0.05);
+  deliver_many(*desk, 40, AuditState::kMatched);
+  const double before = desk->probability(kProvider);
+  ASSERT_GT(before, 0.05);
+  ReceiptRecord step;
+  step.receipt.job.provider = kProvider;
+  step.receipt.job.feeds = {{0, 0}};
+  step.receipt.step = 1;  // without a round: it earns nothing
+  step.account = "alice";
+  step.delivered_ms = clock_.wall_ms();
+  step.audit = AuditState::kMatched;
+  std::vector<ReceiptRecord> records = {step};
+  ASSERT_TRUE(book_.append(records));
+  desk->on_receipt(records[0]);
+  desk->on_verdict(records[0]);
+  wait();
+  EXPECT_EQ(desk->probability(kProvider), before);
+  EXPECT_EQ(this->desk(0.05)->probability(kProvider), before);
+}
+
+TEST_F(AuditDeskOf, IsAskedOnceInAWhileAndNotForEachAnswer) {
+  const auto desk = this->desk(0.05);
+  deliver_many(*desk, 300, AuditState::kMatched);
+  const double before = desk->probability(kProvider);
+  deliver(*desk, AuditState::kMismatched);
+  loop_.advance_ms(AuditPolicy::kRefreshMs - 1);
+  EXPECT_EQ(desk->probability(kProvider), before);
+  loop_.advance_ms(1);
+  EXPECT_EQ(desk->probability(kProvider), 1);
+}
+
+TEST_F(AuditDeskOf, SaysWhatAnybodySaysOfTheFactsAndTheSameAfterARestart) {
+  auto desk = this->desk(0.05);
+  deliver_many(*desk, 40, AuditState::kMatched);
+  deliver_many(*desk, 1, AuditState::kMismatched);
+  const auto facts = risk_facts(book_, state_, kProvider);
+  ASSERT_TRUE(facts);
+  const auto made = assess(*facts, desk->terms(), static_cast<std::uint64_t>(clock_.wall_ms()));
+  ASSERT_TRUE(made) << made.error().message;
+  EXPECT_EQ(desk->probability(kProvider), made->audit_probability.value);
+  const double before = desk->probability(kProvider);
+  desk = this->desk(0.05);
+  EXPECT_EQ(desk->probability(kProvider), before);
+  EXPECT_EQ(desk->ask(*facts), before);
+}
+
+TEST_F(AuditDeskOf, TheFloorIsAllWhereRiskHasNoSay) {
+  const auto desk = this->desk(0.05, false);
+  deliver_many(*desk, 3, AuditState::kMismatched);
+  EXPECT_EQ(desk->probability(kProvider), 0.05);
+  const auto facts = risk_facts(book_, state_, kProvider);
+  EXPECT_EQ(desk->ask(*facts), 0.05);
+}
+
+TEST_F(AuditDeskOf, AnswersWithoutTicketsAreAuditedByTheFloor) {
+  const auto desk = this->desk(0.05);
+  ReceiptRecord record;
+  record.receipt.job.provider = kProvider;
+  record.receipt.step = 1;
+  record.delivered_ms = 1;
+  std::vector<ReceiptRecord> records = {record};
+  ASSERT_TRUE(book_.append(records));
+  desk->on_receipt(records[0]);
+  wait();
+  EXPECT_EQ(desk->probability(kProvider), 0.05);
+}
+
+}  // namespace
+}  // namespace commensal::gateway

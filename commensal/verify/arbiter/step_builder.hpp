@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <commensal/base/core/check.hpp>
+#include <commensal/verify/scalar/table.hpp>
+#include <functional>
+#include <initializer_list>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace commensal::arbiter {
+
+/// Where an operation takes a number from.
+struct Operand {
+  enum class Kind : std::uint8_t { kConstant, kInput, kStep };
+  Kind kind = Kind::kConstant;
+  int input = 0;            // kInput: which of the node's
+  std::uint64_t value = 0;  // the bits; or the element's index; or the step's number
+  bool operator==(const Operand&) const = default;
+};
+inline Operand constant(std::uint64_t bits) { return {Operand::Kind::kConstant, 0, bits}; }
+inline Operand element_of(int input, std::int64_t index) {
+  return {Operand::Kind::kInput, input, static_cast<std::uint64_t>(index)};
+}
+
+/// One operation of a program.
+struct Step {
+  scalar::Op op = scalar::Op::kCopy;
+  std::array<Operand, scalar::kOperandsMax> operands{};
+};
+
+/// The bits of an input's element.
+using Fetch = std::function<std::uint64_t(int input, std::uint64_t index)>;
+
+/// What an operator's program writes its operations on, one after another: how one output element
+/// comes from the inputs, operation by operation. A program depends on types, attributes and small
+/// lists of integers, never on other data, so the same code counts its steps, names one of them and
+/// computes all of them.
+/// Thread-safety: one thread.
+class StepBuilder {
+ public:
+  static StepBuilder counting() { return StepBuilder(); }
+  static StepBuilder picking(std::uint64_t step) {
+    StepBuilder steps;
+    steps.wanted_ = step;
+    return steps;
+  }
+  /// Keeps the value of every step.
+  static StepBuilder evaluating(Fetch fetch) {
+    StepBuilder steps;
+    steps.fetch_ = std::move(fetch);
+    return steps;
+  }
+
+  Operand put(scalar::Op op, std::initializer_list<Operand> operands);
+
+  /// body(i, state) for i in [0, count): a loop whose every turn puts the same number of operations
+  /// and leaves each state where the turn before left it, only later. Turns that nobody asks for
+  /// are skipped, so that one step of millions is found at once.
+  template <class Body>
+  void fold(std::int64_t count, std::span<Operand> state, Body&& body) {
+    if (fetch_ || count <= 1) {
+      for (std::int64_t i = 0; i < count; ++i) body(i, state);
+      return;
+    }
+    const std::uint64_t base = next_;
+    body(std::int64_t{0}, state);
+    const std::uint64_t size = next_ - base;
+    std::vector<Operand> first(state.begin(), state.end());
+    const auto move_to = [&](std::int64_t turn) {  // the state that a turn leaves
+      for (std::size_t p = 0; p < first.size(); ++p) {
+        const bool moves = first[p].kind == Operand::Kind::kStep && first[p].value >= base;
+        state[p] = first[p];
+        if (moves) state[p].value += static_cast<std::uint64_t>(turn) * size;
+      }
+    };
+    const std::uint64_t all = size * static_cast<std::uint64_t>(count);
+    if (wanted_ && *wanted_ >= base + size && *wanted_ - base < all) {
+      const auto turn = static_cast<std::int64_t>((*wanted_ - base) / size);
+      move_to(turn - 1);
+      next_ = base + static_cast<std::uint64_t>(turn) * size;
+      body(turn, state);
+      core::check(next_ == base + static_cast<std::uint64_t>(turn + 1) * size,
+                  "all turns of a fold put as many operations");
+    }
+    move_to(count - 1);
+    next_ = base + all;
+  }
+
+  std::uint64_t steps() const { return next_; }
+  /// The step that was asked for, if there is one of that number.
+  const std::optional<Step>& picked() const { return picked_; }
+  const std::vector<std::uint64_t>& values() const { return values_; }
+
+ private:
+  std::uint64_t value_of(const Operand& operand) const;
+
+  std::uint64_t next_ = 0;
+  std::optional<std::uint64_t> wanted_;
+  std::optional<Step> picked_;
+  Fetch fetch_;
+  std::vector<std::uint64_t> values_;
+};
+
+inline std::uint64_t StepBuilder::value_of(const Operand& operand) const {
+  if (operand.kind == Operand::Kind::kConstant) return operand.value;
+  if (operand.kind == Operand::Kind::kInput) return fetch_(operand.input, operand.value);
+  return values_[operand.value];
+}
+
+inline Operand StepBuilder::put(scalar::Op op, std::initializer_list<Operand> operands) {
+  if (fetch_) {
+    std::array<std::uint64_t, scalar::kOperandsMax> values{};
+    std::ranges::transform(operands, values.begin(),
+                           [this](const Operand& operand) { return value_of(operand); });
+    values_.push_back(scalar::evaluate(op, {values.data(), operands.size()}));
+  } else if (wanted_ == next_) {
+    picked_ = Step{op, {}};
+    std::ranges::copy(operands, picked_->operands.begin());
+  }
+  return {Operand::Kind::kStep, 0, next_++};
+}
+
+}  // namespace commensal::arbiter
