@@ -27,8 +27,8 @@ void tell(const Result<void>& done) {
 class IdleEngines final : public provider::EngineFactory {
  public:
   explicit IdleEngines(graph::SessionOptions options) : engines_(std::move(options)) {}
-  Result<std::unique_ptr<chain::Engine>> load(const core::Path& model_file,
-                                              const std::vector<protocol::Feed>& feeds) override {
+  Result<std::unique_ptr<rollout::Engine>> load(const core::Path& model_file,
+                                                const std::vector<protocol::Feed>& feeds) override {
     tell(guest::run_when_idle());
     return engines_.load(model_file, feeds);
   }

@@ -23,7 +23,7 @@ std::string host_line(const guest::View& now);
 class HostKeeping {
  public:
   /// What computes for the guest: paced, and on threads that run only where nobody else wants to.
-  /// Those that speak to the gateway keep their rank, or a busy machine would cut the link.
+  /// Those that speak to the gateway keep their rank, or a busy machine would cut the stream.
   std::unique_ptr<provider::EngineFactory> engines(graph::SessionOptions options);
   /// What the machine's governor and its operator are told of this guest.
   void tell(const guest::Report& report) { client_->tell(report); }

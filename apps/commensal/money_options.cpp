@@ -65,10 +65,10 @@ CLI::Option* declare_money(CLI::App& app, gateway::MoneyConfig& money) {
       app.add_option("--round-ms", money.round_ms, "Tickets are drawn so often, while some wait")
           ->check(CLI::Range(std::int64_t{1}, kRoundMsMax))
           ->capture_default_str());
-  only_with_it(app.add_option("--chain-depth", money.chain_depth,
+  only_with_it(app.add_option("--hash-chain-depth", money.hash_chain_depth,
                               "A new gateway's hash chain lasts 2^DEPTH rounds; making it takes "
                               "as many hashes")
-                   ->check(CLI::Range(1, limits::kChainDepthMax))
+                   ->check(CLI::Range(1, limits::kHashChainDepthMax))
                    ->capture_default_str());
   declare_rules(app, money.rules);
   return face;
@@ -84,9 +84,9 @@ void declare_purse(CLI::App& app, provider::PurseConfig& purse) {
                  "then the ticket's worth and a penalty are claimed")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{30} * 86'400'000))
       ->capture_default_str();
-  app.add_option("--chain-depth", purse.chain_depth,
+  app.add_option("--hash-chain-depth", purse.hash_chain_depth,
                  "The hash chain for a new gateway lasts 2^DEPTH rounds")
-      ->check(CLI::Range(1, limits::kChainDepthMax))
+      ->check(CLI::Range(1, limits::kHashChainDepthMax))
       ->capture_default_str();
 }
 

@@ -11,7 +11,7 @@ constexpr std::int64_t kJobsEveryMs = 10'000;
 
 }  // namespace
 
-core::Result<void> check_link_address(const std::string& text) {
+core::Result<void> check_stream_address(const std::string& text) {
   const std::size_t colon = text.rfind(':');
   const std::string port = colon == std::string::npos ? "" : text.substr(colon + 1);
   int number = 0;
@@ -25,14 +25,14 @@ core::Result<void> check_link_address(const std::string& text) {
                     text);
 }
 
-std::string ProviderLog::link_line(const provider::ProviderStatus& now) const {
-  const std::string why = now.link_message.empty() ? "" : ": " + now.link_message;
-  switch (now.link) {
-    case provider::LinkState::kConnected:
+std::string ProviderLog::stream_line(const provider::ProviderStatus& now) const {
+  const std::string why = now.stream_message.empty() ? "" : ": " + now.stream_message;
+  switch (now.stream) {
+    case provider::StreamState::kConnected:
       return fmt::format("connected to {}", gateway_);
-    case provider::LinkState::kDismissed:
+    case provider::StreamState::kDismissed:
       return fmt::format("dismissed by {}{}", gateway_, why);
-    case provider::LinkState::kConnecting:
+    case provider::StreamState::kConnecting:
       break;
   }
   return fmt::format("connecting to {}{}", gateway_, why);
@@ -62,7 +62,7 @@ std::vector<std::string> ProviderLog::add(const provider::ProviderStatus& now,
     last = std::move(line);
     if (!last.empty()) lines.push_back(last);
   };
-  on_change(link_, link_line(now));
+  on_change(stream_, stream_line(now));
   on_change(paused_,
             now.paused.empty() ? (paused_.empty() ? "" : "goes on") : "paused: " + now.paused);
   on_change(money_, money_line(now));

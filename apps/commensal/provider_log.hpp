@@ -8,10 +8,10 @@
 namespace commensal::apps {
 
 /// Error: kInvalidArgument for what is not HOST:PORT of a gateway's port for providers.
-core::Result<void> check_link_address(const std::string& text);
+core::Result<void> check_stream_address(const std::string& text);
 
-/// What a provider's log says: a line whenever the link, the pause or the money changes, and, while
-/// it works, one every ten seconds about its jobs.
+/// What a provider's log says: a line whenever the stream, the pause or the money changes, and,
+/// while it works, one every ten seconds about its jobs.
 class ProviderLog {
  public:
   explicit ProviderLog(std::string gateway) : gateway_(std::move(gateway)) {}
@@ -19,11 +19,11 @@ class ProviderLog {
   std::vector<std::string> add(const provider::ProviderStatus& now, std::int64_t now_ms);
 
  private:
-  std::string link_line(const provider::ProviderStatus& now) const;
+  std::string stream_line(const provider::ProviderStatus& now) const;
   std::string money_line(const provider::ProviderStatus& now) const;
 
   std::string gateway_;
-  std::string link_;
+  std::string stream_;
   std::string paused_;
   std::string money_;
   std::uint64_t delivered_ = 0;  // as the log has it

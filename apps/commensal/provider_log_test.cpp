@@ -7,20 +7,20 @@
 namespace commensal::apps {
 namespace {
 
-using provider::LinkState;
 using provider::ProviderStatus;
+using provider::StreamState;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-TEST(ProviderLog, TellsOfLinkJobsAndMoneyOnce) {
+TEST(ProviderLog, TellsOfStreamJobsAndMoneyOnce) {
   ProviderLog log("gate:8090");
   ProviderStatus now;
   EXPECT_THAT(log.add(now, 1), ElementsAre("connecting to gate:8090"));
-  now.link_message = "nobody is there";
+  now.stream_message = "nobody is there";
   EXPECT_THAT(log.add(now, 2), ElementsAre("connecting to gate:8090: nobody is there"));
-  now.link = LinkState::kConnected;
-  now.link_message = "";
+  now.stream = StreamState::kConnected;
+  now.stream_message = "";
   EXPECT_THAT(log.add(now, 3), ElementsAre("connected to gate:8090"));
   EXPECT_THAT(log.add(now, 4), IsEmpty());
   now.paused = "the host is measured alone";
@@ -43,11 +43,11 @@ TEST(ProviderLog, TellsOfLinkJobsAndMoneyOnce) {
 
 TEST(ProviderLog, AddressesAreHostAndPort) {
   for (const char* good : {"127.0.0.1:8090", "gateway.example:1", "[::1]:8090"}) {
-    EXPECT_TRUE(check_link_address(good)) << good;
+    EXPECT_TRUE(check_stream_address(good)) << good;
   }
   for (const char* bad : {"http://127.0.0.1:8090", "127.0.0.1", "127.0.0.1:", "host:0", ":8090",
                           "host:65536", "host:port", ""}) {
-    const auto refused = check_link_address(bad);
+    const auto refused = check_stream_address(bad);
     ASSERT_FALSE(refused) << bad;
     EXPECT_THAT(refused.error().message, HasSubstr("expected HOST:PORT"));
   }

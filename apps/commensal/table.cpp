@@ -9,7 +9,7 @@ Run declare_audit(CLI::App& app);
 Run declare_auditor(CLI::App& app);
 Run declare_bench(CLI::App& app);
 Run declare_calibrate(CLI::App& app);
-Run declare_chain(CLI::App& app);
+Run declare_rollout(CLI::App& app);
 Run declare_gateway(CLI::App& app);
 Run declare_infer(CLI::App& app);
 Run declare_inspect(CLI::App& app);
@@ -59,12 +59,12 @@ constexpr Command kTable[] = {
      "--image-mean 123.7,116.3,103.5 --image-scale 58.4,57.1,57.4\n"
      "commensal infer alice/digits --input eight.npy --json",
      declare_infer},
-    {"chain", kConsumers, "feed a model its outputs",
-     "Have a gateway run a model on its own outputs, link by link, and follow it",
-     "commensal chain operator/letters --state next=letter --state state_out=state\n"
-     "commensal chain alice/step --state y=x --input x=x.npy --steps 1000 --key monday\n"
-     "commensal chain alice/step --state y=x --noise none --audit-probability 1 --json",
-     declare_chain},
+    {"rollout", kConsumers, "feed a model its outputs",
+     "Have a gateway run a model on its own outputs, step by step, and follow it",
+     "commensal rollout operator/letters --state next=letter --state state_out=state\n"
+     "commensal rollout alice/step --state y=x --input x=x.npy --steps 1000 --key monday\n"
+     "commensal rollout alice/step --state y=x --noise none --audit-probability 1 --json",
+     declare_rollout},
     {"providers", kConsumers, "who computes",
      "List the providers of a gateway: address, name, answers, stake, state",
      "commensal providers\n"
@@ -140,7 +140,7 @@ constexpr Command kTable[] = {
     {"gateway", kOperators, "serve consumers",
      "Serve consumers over HTTP and hand their requests to providers",
      "commensal gateway\n"
-     "commensal gateway --http 0.0.0.0:8080 --link 0.0.0.0:8090 --folder gateway-state\n"
+     "commensal gateway --http 0.0.0.0:8080 --providers 0.0.0.0:8090 --folder gateway-state\n"
      "commensal gateway --audit-probability 0.01\n"
      "commensal gateway --price 12000 --face-value 100000 --win-probability 0.1 "
      "--stake-min 1000000 --escrow 20000000",
@@ -189,7 +189,7 @@ constexpr Command kTable[] = {
      "commensal operators --json",
      declare_operators},
     {"calibrate", kEverybody, "the noise a model bears",
-     "Find the scale of noise that a model bears, for chains",
+     "Find the scale of noise that a model bears, for rollouts",
      "commensal calibrate digits.onnx --data held_out_images.npy --labels held_out_labels.npy\n"
      "commensal calibrate faces.onnx --data pictures --image-mean 127 --image-scale 128\n"
      "commensal calibrate step.onnx --data x=x.npy --data h=h.npy --state h_out=h --json",

@@ -8,7 +8,7 @@
 
 namespace commensal::apps {
 
-/// Reads "OUTPUT=INPUT" once for each feed of a chain. Ascending by input.
+/// Reads "OUTPUT=INPUT" once for each feed of a rollout. Ascending by input.
 /// Errors: kInvalidArgument, naming the outputs and inputs that there are.
 core::Result<std::vector<protocol::Feed>> read_feeds(const graph::Graph& graph,
                                                      const std::vector<std::string>& given);

@@ -7,7 +7,7 @@ Run declare_attack(CLI::App& app);
 Run declare_conformance(CLI::App& app);
 Run declare_demo(CLI::App& app);
 Run declare_lab_bench(CLI::App& app);
-Run declare_lab_chain(CLI::App& app);
+Run declare_lab_rollout(CLI::App& app);
 
 namespace {
 
@@ -29,13 +29,13 @@ constexpr Command kTable[] = {
      "commensal-lab attack garbage smaller-model --trials 1000 --seed 7 --json\n"
      "commensal-lab attack --list",
      declare_attack},
-    {"chain", kAttacksAndSimulations, "all parties of one chain",
-     "Compute a chain with all its parties in this process: provider, cheats, auditor, arbiter",
-     "commensal-lab chain letters.onnx --state next=letter --state state_out=state --steps 1000\n"
-     "commensal-lab chain step.onnx --state y=x --input x=x.npy --folder chain-state\n"
-     "commensal-lab chain step.onnx --state y=x --noise none --audit-probability 1 --json\n"
-     "commensal-lab chain step.onnx --state y=x --cheat 17=weight --keep-going",
-     declare_lab_chain},
+    {"rollout", kAttacksAndSimulations, "all parties of one rollout",
+     "Compute a rollout with all its parties in this process: provider, cheats, auditor, arbiter",
+     "commensal-lab rollout letters.onnx --state next=letter --state state_out=state --steps 1000\n"
+     "commensal-lab rollout step.onnx --state y=x --input x=x.npy --folder rollout-state\n"
+     "commensal-lab rollout step.onnx --state y=x --noise none --audit-probability 1 --json\n"
+     "commensal-lab rollout step.onnx --state y=x --cheat 17=weight --keep-going",
+     declare_lab_rollout},
     {"bench", kMeasurements, "this project's own bars",
      "Measure what this project promises: tickets, ledger, verification, hosts and guests",
      "commensal-lab bench tickets --json\n"

@@ -37,8 +37,8 @@ double now_s() {
 class IdleEngines final : public provider::EngineFactory {
  public:
   explicit IdleEngines(core::Pacer& pacer) : engines_({.threads = 1, .pacer = &pacer}) {}
-  Result<std::unique_ptr<chain::Engine>> load(const core::Path& model_file,
-                                              const std::vector<protocol::Feed>& feeds) override {
+  Result<std::unique_ptr<rollout::Engine>> load(const core::Path& model_file,
+                                                const std::vector<protocol::Feed>& feeds) override {
     COMMENSAL_TRY(guest::run_when_idle());
     return engines_.load(model_file, feeds);
   }
@@ -157,7 +157,7 @@ struct World {
     daemon::GatewayDaemonConfig config;
     config.folder = folder / "gateway";
     config.http_port = 0;
-    config.link_address = "127.0.0.1:0";
+    config.provider_address = "127.0.0.1:0";
     config.gateway.audit_probability = 0;  // the gateway's own work would be laid to the guest
     COMMENSAL_ASSIGN(gateway, daemon::GatewayDaemon::start(config));
     COMMENSAL_ASSIGN(consumer, make_consumer(*gateway));
@@ -165,7 +165,7 @@ struct World {
     for (const char* name : {"ada", "bob"}) {
       daemon::ProviderDaemonConfig one;
       one.folder = folder / name;
-      one.gateway = fmt::format("127.0.0.1:{}", gateway->link_port());
+      one.gateway = fmt::format("127.0.0.1:{}", gateway->provider_port());
       one.name = name;
       one.why_paused = host.why_paused();
       COMMENSAL_ASSIGN(auto daemon, daemon::ProviderDaemon::start(

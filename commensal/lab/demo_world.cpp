@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <chrono>
-#include <commensal/lab/sim/adversaries.hpp>
 #include <commensal/lab/demo_world.hpp>
+#include <commensal/lab/sim/adversaries.hpp>
 #include <thread>
 
 namespace commensal::lab {
@@ -136,7 +136,7 @@ core::Result<DemoWorld> DemoWorld::start(const DemoOptions& options, DemoRecorde
   daemon::GatewayDaemonConfig gateway;
   gateway.folder = options.folder / "gateway";
   gateway.http_port = 0;
-  gateway.link_address = "127.0.0.1:0";
+  gateway.provider_address = "127.0.0.1:0";
   world.terms = sim::play_terms(options.audit_probability, options.requests);
   gateway.gateway.audit_probability = 0;  // beyond the winners, which always are
   gateway.gateway.money = world.terms.gateway;
@@ -149,7 +149,7 @@ core::Result<DemoWorld> DemoWorld::start(const DemoOptions& options, DemoRecorde
                        bool is_honest) -> core::Result<void> {
     daemon::ProviderDaemonConfig config;
     config.folder = options.folder / name;
-    config.gateway = fmt::format("127.0.0.1:{}", world.gateway->link_port());
+    config.gateway = fmt::format("127.0.0.1:{}", world.gateway->provider_port());
     config.name = name;
     config.purse = world.terms.provider;
     COMMENSAL_ASSIGN(auto daemon, daemon::ProviderDaemon::start(config, std::move(engines)));

@@ -11,7 +11,7 @@ class MoneySystem : public System {
  protected:
   void start_paid_gateway() {
     start_gateway({"--price", "52000", "--face-value", "100000", "--win-probability", "0.5",
-                   "--stake-min", "1000000", "--round-ms", "50", "--chain-depth", "14",
+                   "--stake-min", "1000000", "--round-ms", "50", "--hash-chain-depth", "14",
                    "--auditor-fee", "1000", "--audit-probability", "0"});
   }
   /// The program's JSON, asked at the gateway as its operator.
@@ -53,8 +53,8 @@ TEST_F(MoneySystem, PricesTicketsAndStakesMoveAndNothingIsLost) {
   auto client = connect();
   push(client);
   fund();
-  const auto provider =
-      start_provider("one", {"--stake", "1000000", "--pay-min", "50000", "--chain-depth", "14"});
+  const auto provider = start_provider(
+      "one", {"--stake", "1000000", "--pay-min", "50000", "--hash-chain-depth", "14"});
   ask({"account", "deposit", address_, "1500000"});
   wait_for([&] { return balance(address_, "stake") == "1000000"; });
   for (std::uint64_t i = 0; i < kRequests; ++i) insist(client, i);
@@ -112,8 +112,8 @@ TEST_F(MoneySystem, WhatCannotBeIsRefusedInOneLine) {
   EXPECT_NE(complaint({"account", "withdraw", "operator", "99999999999"}).find("overdraft"),
             std::string::npos);
   // A provider that asks for more than a ticket is worth gets no work.
-  const auto dear =
-      start_provider("dear", {"--stake", "1000000", "--pay-min", "50001", "--chain-depth", "14"});
+  const auto dear = start_provider(
+      "dear", {"--stake", "1000000", "--pay-min", "50001", "--hash-chain-depth", "14"});
   ask({"account", "deposit", address_, "1000000"});
   wait_for([&] { return balance(address_, "stake") == "1000000"; });
   const auto refused = client.infer("operator/digits", 0, picture(1));

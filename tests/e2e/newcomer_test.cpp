@@ -96,7 +96,7 @@ TEST_F(Newcomer, ErrorsAreJsonWhereJsonIsAskedFor) {
 TEST_F(Newcomer, TheFirstStepsOfReadmeWork) {
   start_gateway();
   const auto provider = start_provider("one");
-  wait_for(folder_.at("one.log"), "connected to 127.0.0.1:" + link_port_);
+  wait_for(folder_.at("one.log"), "connected to 127.0.0.1:" + provider_port_);
   const std::string token = folder_.at("alice.token");
   ask({"account", "create", "alice", "--save", token}, token_file_);
   ask({"push", kModel}, token);
@@ -154,19 +154,19 @@ TEST_F(Newcomer, WrongPortsAreNamed) {
   start_gateway();
   int status = 0;
   EXPECT_THAT(complaint({"gateway", "--folder", folder_.at("other"), "--http", "127.0.0.1:0",
-                         "--link", "127.0.0.1:" + link_port_},
+                         "--providers", "127.0.0.1:" + provider_port_},
                         status),
               HasSubstr("the port is in use"));
   EXPECT_EQ(status, 1);
-  std::swap(link_port_, http_port_);
+  std::swap(provider_port_, http_port_);
   const auto lost = start_provider("lost");
   wait_for(folder_.at("lost.log"), "expected the port for providers, not that for consumers");
 }
 
 TEST_F(Newcomer, AGatewaysMoneyIsSetUpByItsFlags) {
-  const Words money = {"--price",           "12000", "--face-value", "100000",
-                       "--win-probability", "0.1",   "--stake-min",  "1000",
-                       "--chain-depth",     "10"};
+  const Words money = {
+      "--price",     "12000", "--face-value",       "100000", "--win-probability", "0.1",
+      "--stake-min", "1000",  "--hash-chain-depth", "10"};
   start_gateway(money);
   EXPECT_THAT(log_of(folder_.at("gateway.log")), HasSubstr("nobody can be served"));
   gateway_->kill();
@@ -181,7 +181,7 @@ TEST_F(Newcomer, AGatewaysMoneyIsSetUpByItsFlags) {
     EXPECT_EQ(own.value("available", "0"), "0");
     if (start == 0) gateway_->kill();
   }
-  const auto provider = start_provider("one", {"--stake", "1000", "--chain-depth", "10"});
+  const auto provider = start_provider("one", {"--stake", "1000", "--hash-chain-depth", "10"});
   wait_for(folder_.at("one.log"), "stake 0 of 1000 that the gateway wants");
   ask({"account", "deposit", address_, "1000"}, token_file_);
   ask({"account", "deposit", "operator", "1000000"}, token_file_);

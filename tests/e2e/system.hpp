@@ -38,22 +38,23 @@ class System : public ::testing::Test {
                                           folder_.at("gateway"),
                                           "--http",
                                           "127.0.0.1:" + http_port_,
-                                          "--link",
-                                          "127.0.0.1:" + link_port_,
+                                          "--providers",
+                                          "127.0.0.1:" + provider_port_,
                                           "--json"};
     arguments.insert(arguments.end(), more.begin(), more.end());
     gateway_ = std::make_unique<Process>(arguments, folder_.at("gateway.log"));
     const Json said = Json::parse(gateway_->read_line());
     const std::string url = said.at("http");
     http_port_ = url.substr(url.rfind(':') + 1);
-    link_port_ = std::to_string(said.at("link_port").get<int>());
+    provider_port_ = std::to_string(said.at("provider_port").get<int>());
     token_file_ = said.at("operator_token_file");
   }
   std::unique_ptr<Process> start_provider(const std::string& name,
                                           const std::vector<std::string>& more = {}) {
-    std::vector<std::string> arguments = {"provider", "--gateway",      "127.0.0.1:" + link_port_,
-                                          "--folder", folder_.at(name), "--name",
-                                          name,       "--json"};
+    std::vector<std::string> arguments = {
+        "provider", "--gateway",      "127.0.0.1:" + provider_port_,
+        "--folder", folder_.at(name), "--name",
+        name,       "--json"};
     arguments.insert(arguments.end(), more.begin(), more.end());
     auto provider = std::make_unique<Process>(arguments, folder_.at(name + ".log"));
     const std::string said = provider->read_line();
@@ -89,7 +90,7 @@ class System : public ::testing::Test {
   }
 
   Folder folder_;
-  std::string http_port_ = "0", link_port_ = "0", token_file_, last_error_;
+  std::string http_port_ = "0", provider_port_ = "0", token_file_, last_error_;
   std::string address_;  // of the provider that was started last
   std::unique_ptr<Process> gateway_;
 };

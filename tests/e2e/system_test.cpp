@@ -169,7 +169,7 @@ TEST_F(System, AProviderKilledOrSilentCostsNoAnswerAndIsNotAccused) {
       const auto info = client.receipt(id);
       ASSERT_TRUE(info.has_value());
       EXPECT_NE(info->audit, "mismatched");
-        open += info->audit == "drawn" ? 1 : 0;
+      open += info->audit == "drawn" ? 1 : 0;
     }
     if (open == 0) return;
     pause_ms(100);
@@ -183,7 +183,7 @@ TEST_F(System, KeysAreLockedOnceThereIsAPassword) {
   start_gateway();
   const std::string password = folder_.at("password");
   ASSERT_TRUE(core::write_file_atomically(password, core::as_bytes("correct horse\n"), 0600));
-  std::vector<std::string> arguments = {"provider", "--gateway",     "127.0.0.1:" + link_port_,
+  std::vector<std::string> arguments = {"provider", "--gateway",     "127.0.0.1:" + provider_port_,
                                         "--folder", folder_.at("p"), "--json"};
   const auto address = [&] {
     Process provider(arguments, folder_.at("p.log"));
@@ -206,11 +206,10 @@ TEST_F(System, KeysAreLockedOnceThereIsAPassword) {
 TEST(Demo, CatchesTheCheatAndAccusesNobodyElse) {
   const Folder folder;
   int status = -1;
-  const std::string said =
-      run({"demo", "--json", folder.at("demo.json"), "--folder", folder.at("state"),
-           "--host-seconds", "0", "--model-folder",
-           std::string(COMMENSAL_SOURCE_DIR) + "/models/digits"},
-          status, COMMENSAL_LAB_PROGRAM);
+  const std::string said = run(
+      {"demo", "--json", folder.at("demo.json"), "--folder", folder.at("state"), "--host-seconds",
+       "0", "--model-folder", std::string(COMMENSAL_SOURCE_DIR) + "/models/digits"},
+      status, COMMENSAL_LAB_PROGRAM);
   ASSERT_EQ(status, 0);
   const Json report = Json::parse(core::as_text(*core::read_file(folder.at("demo.json"))));
   EXPECT_EQ(report.at("requests"), 300);

@@ -16,7 +16,7 @@ import numpy
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 from seed_files import ROOT, SEEDS, put
-from wire_seeds import http_seeds, link_seeds
+from wire_seeds import http_seeds, stream_seeds
 
 
 def info(name, shape, kind=TensorProto.FLOAT):
@@ -166,7 +166,7 @@ def noun_seeds():
     put_noun("settlement", 8, ticket["settlement"])
 
 
-def chain_seeds():
+def rollout_seeds():
     def tensors(*items):
         return struct.pack(">I", len(items)) + b"".join(
             struct.pack(">I", len(name)) + name + struct.pack(">BBQ", 1, 1, len(data) // 4)
@@ -177,14 +177,14 @@ def chain_seeds():
     batch = b"\x03\x01" + bytes(65) + bytes(8) + struct.pack(">Q", 1) + bytes(4)
     signed = digest + step + batch * 2
     state = tensors((b"x", bytes(8)), (b"state", b"\0\0\x80\x3f"))
-    put("chain", "task", b"\0\1" + job + step + digest * 2 + state + b"\1" + signed + digest
+    put("rollout", "task", b"\0\1" + job + step + digest * 2 + state + b"\1" + signed + digest
         + state)
-    put("chain", "first", b"\0\1" + job + bytes(7) + b"\1" + digest * 2 + state + b"\0" + digest
+    put("rollout", "first", b"\0\1" + job + bytes(7) + b"\1" + digest * 2 + state + b"\0" + digest
         + tensors())
-    put("chain", "assignment", b"\3\1" + struct.pack(">I", 3) + b"a/b" + struct.pack(">I", 1)
+    put("rollout", "assignment", b"\3\1" + struct.pack(">I", 3) + b"a/b" + struct.pack(">I", 1)
         + digest + job + bytes(7) + b"\1" + digest * 2 + state + b"\0" + digest + tensors())
-    put("chain", "chain", b"\1\1" + job + digest + state)
-    put("chain", "link", b"\2\1" + step + b"\2" + digest + signed + digest + state)
+    put("rollout", "rollout", b"\1\1" + job + digest + state)
+    put("rollout", "step", b"\2\1" + step + b"\2" + digest + signed + digest + state)
 
 
 def ticket_seeds():
@@ -195,7 +195,7 @@ def ticket_seeds():
     chain = digests[0] + word(0) + digests[0] + struct.pack(">I", 2)
     for level in (1, 2):
         chain += word(1 << level) + word(1 << level) + word(level) + digests[level]
-    put("ticket", "chain", b"\0" + chain)
+    put("ticket", "hash_chain", b"\0" + chain)
     body = b"\x02\x02" + digests[1] + word(1) + digests[2] + word(7)
     record = (b"\4" + digests[0] + body + bytes(15) + b"\x64" + digests[3] + digests[4] + digests[0]
               + word(1000) + word(0) + bytes(16))
@@ -346,7 +346,7 @@ def probe_seeds():
     put("probe", "spec", b"\x08prometheus:http://token@[::1]:9100/metrics#a")
 
 
-for make in (onnx_seeds, array_seeds, picture_seeds, noun_seeds, chain_seeds, ticket_seeds,
-             market_seeds, keystore_seeds, ledger_seeds, link_seeds, http_seeds, graph_seeds,
+for make in (onnx_seeds, array_seeds, picture_seeds, noun_seeds, rollout_seeds, ticket_seeds,
+             market_seeds, keystore_seeds, ledger_seeds, stream_seeds, http_seeds, graph_seeds,
              dispute_seeds, probe_seeds):
     make()

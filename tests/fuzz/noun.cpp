@@ -20,7 +20,7 @@ void read(core::ByteView bytes) {
 
 constexpr void (*kReaders[])(core::ByteView) = {
     read<protocol::Job>,     read<protocol::ReceiptBody>, read<protocol::BatchSignature>,
-    read<protocol::Receipt>, read<protocol::Verdict>,     read<protocol::ChainHead>,
+    read<protocol::Receipt>, read<protocol::Verdict>,     read<protocol::HashChainHead>,
     read<protocol::Claim>,   read<protocol::Endorsement>, read<protocol::JointSettlement>};
 
 }  // namespace

@@ -2,7 +2,7 @@
 // What a ticket book and a hash chain read back from their store: the first byte chooses. What
 // decodes has this one encoding, and a chain that decodes ends every step.
 #include <algorithm>
-#include <commensal/trade/pay/beacon/chain.hpp>
+#include <commensal/trade/pay/beacon/hash_chain.hpp>
 #include <commensal/trade/pay/ticket/record.hpp>
 #include <tests/fuzz/fuzz.hpp>
 
@@ -15,7 +15,7 @@ void expect_same(const core::Bytes& encoded, core::ByteView bytes) {
 }
 
 void read_chain(core::ByteView bytes) {
-  auto chain = beacon::ReverseChain::decode(bytes);
+  auto chain = beacon::HashChain::decode(bytes);
   if (!chain) return;
   expect_same(chain->encode(), bytes);
   (void)chain->reveal(std::min(chain->rounds(), chain->round() + 40));

@@ -5,18 +5,18 @@ import json
 from seed_files import ROOT, put
 
 
-def link_seeds():
+def stream_seeds():
     def part(field, data):  # of a protobuf message
         size, length = len(data), b""
         while size > 127:
             length, size = length + bytes([size % 128 + 128]), size // 128
         return bytes([field * 8 + 2]) + length + bytes([size]) + data
-    vectors = json.loads((ROOT / "tests/vectors/protocol/link.json").read_text())
+    vectors = json.loads((ROOT / "tests/vectors/protocol/stream.json").read_text())
     for i, vector in enumerate(vectors):
         frame = part(1, bytes.fromhex(vector["head"]))
         for elements in vector["tensors"]:
             frame += part(2, bytes.fromhex(elements))
-        put("link", f"{vector['name']}{i}", bytes([vector["to"] == "gateway"]) + frame)
+        put("stream", f"{vector['name']}{i}", bytes([vector["to"] == "gateway"]) + frame)
 
 
 def http_seeds():
@@ -34,10 +34,10 @@ def http_seeds():
             b'"parameters":{"binary_data_size":4}}]}')
     put("http", "binary", request(head + b"\1\2\3\4",
                                   f"Inference-Header-Content-Length: {len(head)}\r\n"))
-    chain = (b'{"model":"a/m","steps":9,"feeds":[["y","x"]],"noise":12,"states":"movable",'
-             b'"audit_probability":1e-2,"key":"k",' + head[1:])
-    put("http", "chain", request(chain + b"\1\2\3\4",
-                                 f"Inference-Header-Content-Length: {len(chain)}\r\n"))
+    rollout = (b'{"model":"a/m","steps":9,"feeds":[["y","x"]],"noise":12,"states":"movable",'
+               b'"audit_probability":1e-2,"key":"k",' + head[1:])
+    put("http", "rollout", request(rollout + b"\1\2\3\4",
+                                   f"Inference-Header-Content-Length: {len(rollout)}\r\n"))
     put("http", "root", request(b'{"root":"' + b"7f" * 32 + b'"}'))
     put("http", "get", b"GET /v2/health/live HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")
     chunk = f"{len(one):x}\r\n".encode() + one + b"\r\n0\r\n\r\n"

@@ -36,7 +36,7 @@ World::World(const std::string& name)
   bob = must(gateway_->accounts().create("bob", gateway::Role::kConsumer));
   must(gateway_->hub().push({"alice", gateway::Role::kConsumer}, "alice/digits", digits_model(),
                             {}));
-  links_.listen(*gateway_);
+  streams_.listen(*gateway_);
   loop_.start();
   http_ = must(http::HttpServer::start(*gateway_, loop_, clock_, {}));
 }
@@ -48,7 +48,7 @@ World::~World() {
   loop_.join();
   provider_.reset();
   provider_client_.reset();
-  links_.stop();
+  streams_.stop();
   std::error_code ignored;
   std::filesystem::remove_all(folder_, ignored);
 }
@@ -56,7 +56,7 @@ World::~World() {
 void World::start_provider() {
   std::promise<void> started;
   loop_.post([&] {
-    provider_client_ = std::make_unique<rpc::DirectClient>(links_);
+    provider_client_ = std::make_unique<rpc::DirectClient>(streams_);
     provider_ =
         must(provider::Provider::create({.loop = loop_,
                                          .clock = clock_,

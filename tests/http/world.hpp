@@ -44,7 +44,7 @@ class World {
   crypto::SecretKey provider_key_;
   provider::SessionEngineFactory engines_{graph::SessionOptions{}};
   rpc::AsioLoop loop_;
-  rpc::DirectServer links_{loop_};
+  rpc::DirectServer streams_{loop_};
   std::unique_ptr<gateway::Gateway> gateway_;
   std::unique_ptr<rpc::DirectClient> provider_client_;
   std::shared_ptr<provider::Provider> provider_;

@@ -35,7 +35,7 @@ const messages = {
             {receiptId: h('receipt'), outcome: 1, auditor: auditor.address,
              expectedCommitment: h('c'), recomputedCommitment: h('d'),
              reason: 'other bits: 12 \u2260 13'}],
-  ChainHead: [client, [['address', 'owner'], ['bytes32', 'anchor'], ['uint64', 'rounds']],
+  HashChainHead: [client, [['address', 'owner'], ['bytes32', 'anchor'], ['uint64', 'rounds']],
               {owner: client.address, anchor: h('anchor'), rounds: 2 ** 25}],
   Endorsement: [provider,
                 [['bytes32', 'ticket'], ['uint64', 'index'], ['address', 'from'],

@@ -134,7 +134,7 @@ TEST(LinterTest, KeepsForeignHeadersInTheirRoom) {
          {std::string(user_path), "\n#include <commensal/base/core/outer.hpp>\n"}},
         small_house()));
   };
-  for (const char* header : {"<grpcpp/grpcpp.h>", "<commensal/v1/link.pb.h>", "<boost/asio.hpp>",
+  for (const char* header : {"<grpcpp/grpcpp.h>", "<commensal/v1/stream.pb.h>", "<boost/asio.hpp>",
                              "<onnx/onnx_pb.h>", "<sqlite3.h>", "<nlohmann/json.hpp>"}) {
     EXPECT_THAT(leaks(header, "commensal/verify/a.cpp"),
                 HasSubstr("a.cpp:2: commensal/base/core/outer.hpp shows a foreign library"));

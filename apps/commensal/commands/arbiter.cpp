@@ -6,7 +6,7 @@
 #include <commensal/base/core/file.hpp>
 #include <commensal/verify/arbiter/parting.hpp>
 #include <commensal/verify/arbiter/verdict.hpp>
-#include <commensal/verify/chain/link.hpp>
+#include <commensal/verify/rollout/step.hpp>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -19,7 +19,7 @@ using Json = nlohmann::ordered_json;
 struct ArbiterArguments {
   std::string action;
   std::string file;
-  std::string link;
+  std::string task;
   bool json = false;
 };
 
@@ -55,20 +55,20 @@ Json json_of(const arbiter::VerdictFile& file, const arbiter::Finding& found,
   return made;
 }
 
-/// That the step of a chain was computed from what the link's task says: its state before, with the
-/// noise that its value makes.
-Result<void> check_link(const ArbiterArguments& options, const arbiter::VerdictFile& file) {
-  if (options.link.empty()) return {};
-  COMMENSAL_ASSIGN(const core::Bytes bytes, core::read_file(options.link));
-  COMMENSAL_ASSIGN(const auto task, chain::decode_link_task(bytes));
+/// That the step of a rollout was computed from what the step's task says: its state before, with
+/// the noise that its value makes.
+Result<void> check_step(const ArbiterArguments& options, const arbiter::VerdictFile& file) {
+  if (options.task.empty()) return {};
+  COMMENSAL_ASSIGN(const core::Bytes bytes, core::read_file(options.task));
+  COMMENSAL_ASSIGN(const auto task, rollout::decode_step_task(bytes));
   if (!(task.job == file.receipt.job) || task.step != file.receipt.step) {
-    return core::fail(core::ErrorCode::kDataLoss, "'{}' is of another link than the verdict",
-                      options.link);
+    return core::fail(core::ErrorCode::kDataLoss, "'{}' is of another step than the verdict",
+                      options.task);
   }
-  COMMENSAL_ASSIGN(const core::Digest root, chain::input_root_of(task));
+  COMMENSAL_ASSIGN(const core::Digest root, rollout::input_root_of(task));
   if (root == file.words[0].claim.input_root) return {};
   return core::fail(core::ErrorCode::kDataLoss,
-                    "both sides name the input root {}, but the link's state and noise have {}",
+                    "both sides name the input root {}, but the step's state and noise have {}",
                     core::to_hex(file.words[0].claim.input_root), core::to_hex(root));
 }
 
@@ -81,11 +81,11 @@ Result<int> check(const ArbiterArguments& options) {
   const core::SystemClock clock;
   const std::int64_t begin_ns = clock.monotonic_ns();
   COMMENSAL_ASSIGN(const arbiter::Finding found, arbiter::judge(file));
-  COMMENSAL_TRY(check_link(options, file));
+  COMMENSAL_TRY(check_step(options, file));
   const std::int64_t took_us = (clock.monotonic_ns() - begin_ns) / 1000;
   const std::string_view inputs = arbiter::has_fixed_input(file.receipt.job) ? "opened by c_0"
-                                  : options.link.empty()                     ? "as both sides claim"
-                                                                             : "those of the link";
+                                  : options.task.empty()                     ? "as both sides claim"
+                                                                             : "those of the step";
   if (options.json) {
     Json made = json_of(file, found, inputs);
     made["file_bytes"] = bytes.size();
@@ -136,9 +136,10 @@ Run declare_arbiter(CLI::App& app) {
                  "check: a verdict file; operators: those that can be disputed")
       ->required();
   app.add_option("file", options->file, "A verdict file");
-  app.add_option("--link", options->link,
-                 "The task of a chain's link: check besides that the step began with its state and "
-                 "noise");
+  app.add_option(
+      "--task", options->task,
+      "The task of a rollout's step: check besides that the step began with its state and "
+      "noise");
   app.add_flag("--json", options->json, "Print JSON");
   return [options] { return arbiter_command(*options); };
 }

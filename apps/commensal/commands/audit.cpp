@@ -50,7 +50,7 @@ Result<Evidence> from_state(const core::Digest& id, const core::Path& folder) {
   COMMENSAL_ASSIGN(const gateway::ReceiptRecord record, book.find(id));
   if (record.receipt.job.is_serial()) {
     return core::fail(core::ErrorCode::kUnsupported,
-                      "the receipt is of step {} of a chain: its gateway's auditors replay those",
+                      "the receipt is of step {} of a rollout: its gateway's auditors replay those",
                       record.receipt.step);
   }
   Evidence evidence{.receipt = record.receipt, .opening = {}, .model = nullptr};

@@ -3,7 +3,7 @@
 #include <apps/commensal/service.hpp>
 #include <apps/common/command.hpp>
 #include <commensal/base/crypto/sha256.hpp>
-#include <commensal/verify/chain/replayer.hpp>
+#include <commensal/verify/rollout/replayer.hpp>
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -31,7 +31,7 @@ class Audits {
   Result<bool> next() {
     COMMENSAL_ASSIGN(const core::Bytes bytes, client_.take_audit());
     if (bytes.empty()) return false;
-    COMMENSAL_ASSIGN(const auto given, chain::decode_assignment(bytes));
+    COMMENSAL_ASSIGN(const auto given, rollout::decode_assignment(bytes));
     COMMENSAL_ASSIGN(const core::Path model, model_file(given));
     COMMENSAL_ASSIGN(const core::Digest root, replayer_.replay(given.task, model));
     COMMENSAL_TRY(client_.answer_audit(given.receipt, root));
@@ -41,7 +41,7 @@ class Audits {
   std::uint64_t done() const { return done_; }
 
  private:
-  Result<core::Path> model_file(const chain::Assignment& given) {
+  Result<core::Path> model_file(const rollout::Assignment& given) {
     const core::Path path = folder_ / (core::to_hex(given.content) + ".onnx");
     if (std::filesystem::exists(path)) return path;
     COMMENSAL_ASSIGN(const core::Bytes bytes, client_.model_content(given.model, given.version));
@@ -55,7 +55,7 @@ class Audits {
 
   client::Client client_;
   core::Path folder_;
-  chain::Replayer replayer_;
+  rollout::Replayer replayer_;
   std::uint64_t done_ = 0;
 };
 

@@ -142,7 +142,7 @@ Run declare_calibrate(CLI::App& app) {
       ->allow_extra_args(false);
   app.add_option("--labels", options->labels, ".npy of integers: the right answer to each sample");
   app.add_option("--state", options->state,
-                 "OUTPUT=INPUT: what a chain of this model feeds back, so that noise goes there")
+                 "OUTPUT=INPUT: what a rollout of this model feeds back, so that noise goes there")
       ->allow_extra_args(false);
   app.add_option("--output", options->output,
                  "Whose largest element along the last axis is the answer; default: the first "

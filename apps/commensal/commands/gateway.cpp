@@ -23,7 +23,7 @@ struct GatewayArguments {
   std::string folder;
   KeyOptions key;
   std::string http = "127.0.0.1:8080";
-  std::string link = "127.0.0.1:8090";
+  std::string providers = "127.0.0.1:8090";
   protocol::Amount escrow;
   bool json = false;
 };
@@ -90,12 +90,12 @@ void announce(const GatewayArguments& options, const daemon::GatewayDaemon& daem
       fmt::format("http://{}:{}", options.daemon.http_address, daemon.http_port());
   if (options.json) {
     fmt::print("{}\n", Json({{"http", url},
-                             {"link_port", daemon.link_port()},
+                             {"provider_port", daemon.provider_port()},
                              {"operator_token_file", daemon.token_file().string()}})
                            .dump());
   } else {
-    fmt::print("consumers: {}\nproviders: {} (port {})\noperator's token: {}\n", url, options.link,
-               daemon.link_port(), daemon.token_file().string());
+    fmt::print("consumers: {}\nproviders: {} (port {})\noperator's token: {}\n", url,
+               options.providers, daemon.provider_port(), daemon.token_file().string());
   }
   std::fflush(stdout);
 }
@@ -104,7 +104,7 @@ Result<int> run(GatewayArguments& options) {
   hold_signals();
   options.daemon.folder = options.folder;
   options.daemon.key = options.key.opener();
-  options.daemon.link_address = options.link;
+  options.daemon.provider_address = options.providers;
   COMMENSAL_TRY(split_address(options.http, options.daemon.http_address, options.daemon.http_port));
   EventLog log;
   COMMENSAL_ASSIGN(const auto daemon, daemon::GatewayDaemon::start(options.daemon, &log));
@@ -133,7 +133,7 @@ Run declare_gateway(CLI::App& app) {
   options->key.declare(app);
   app.add_option("--http", options->http, "HOST:PORT for consumers; port 0: any")
       ->capture_default_str();
-  app.add_option("--link", options->link, "HOST:PORT for providers; port 0: any")
+  app.add_option("--providers", options->providers, "HOST:PORT for providers; port 0: any")
       ->capture_default_str();
   app.add_option("--audit-probability", gateway.audit_probability,
                  "Share of the receipts that are re-executed")

@@ -64,11 +64,11 @@ std::string in_units(const planner::Profile& profile, double rate, std::string_v
                      profile.unit.empty() ? "units/s" : profile.unit + "/s");
 }
 
-void print(const planner::Plan& plan, const planner::Question& question) {
+void print(const planner::Plan& plan, const planner::PlanRequest& request) {
   fmt::print("{:<11} {:>14} {:>10} {:>8}   {}: {}\n", "mode", "GiB", "host loss", "worth",
              plan.device, "why not");
   for (std::size_t i = 0; i < plan.candidates.size(); ++i) {
-    print_row(plan.candidates[i], question.host.has_value(), i == plan.winner);
+    print_row(plan.candidates[i], request.host.has_value(), i == plan.winner);
   }
   const planner::Candidate& winner = plan.candidates[plan.winner];
   fmt::print("\n{}:\n", planner::name_of(winner.mode));
@@ -77,28 +77,28 @@ void print(const planner::Plan& plan, const planner::Question& question) {
     fmt::print("  {:<6} {:<24} {:<34} {:.3f} of alone{}\n", role, seat.name, seat.where, seat.rate,
                in_units(profile, seat.rate, plan.device));
   };
-  if (winner.host) print_seat("host", *winner.host, *question.host);
+  if (winner.host) print_seat("host", *winner.host, *request.host);
   for (std::size_t i = 0; i < winner.guests.size(); ++i) {
-    print_seat("guest", winner.guests[i], question.guests[i]);
+    print_seat("guest", winner.guests[i], request.guests[i]);
   }
   fmt::print("\nPredicted from the profiles; docs/collocation.md says what is assumed.\n");
 }
 
 Result<int> run(const PlanArguments& options) {
-  planner::Question question;
-  question.device = options.device;
+  planner::PlanRequest request;
+  request.device = options.device;
   if (!options.host.empty()) {
-    COMMENSAL_ASSIGN(question.host, planner::read_profile(options.host));
+    COMMENSAL_ASSIGN(request.host, planner::read_profile(options.host));
   }
   for (const std::string& path : options.guests) {
     COMMENSAL_ASSIGN(planner::Profile guest, planner::read_profile(path));
-    question.guests.push_back(std::move(guest));
+    request.guests.push_back(std::move(guest));
   }
-  COMMENSAL_ASSIGN(const planner::Plan plan, planner::make_plan(question));
+  COMMENSAL_ASSIGN(const planner::Plan plan, planner::make_plan(request));
   if (options.json) {
     fmt::print("{}\n", json_of(plan).dump(2));
   } else {
-    print(plan, question);
+    print(plan, request);
   }
   return 0;
 }

@@ -58,7 +58,7 @@ Result<std::unique_ptr<guest::MetricsServer>> serve_metrics(const ProviderArgume
 
 Result<int> run(ProviderArguments& options) {
   hold_signals();
-  COMMENSAL_TRY(check_link_address(options.daemon.gateway));
+  COMMENSAL_TRY(check_stream_address(options.daemon.gateway));
   options.daemon.folder = options.folder;
   options.daemon.key = options.key.opener();
   options.daemon.threads = static_cast<std::uint32_t>(options.backend.threads);
@@ -101,7 +101,7 @@ Run declare_provider(CLI::App& app) {
   options->folder = state_folder("provider").string();
   options->daemon.gateway = "127.0.0.1:8090";
   options->daemon.name = host_name();
-  app.add_option("--gateway", options->daemon.gateway, "HOST:PORT of the gateway's provider link")
+  app.add_option("--gateway", options->daemon.gateway, "HOST:PORT of the gateway's provider stream")
       ->capture_default_str();
   app.add_option("--folder", options->folder, "State: key, store, cached models")
       ->capture_default_str();

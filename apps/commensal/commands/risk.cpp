@@ -35,7 +35,7 @@ struct RiskArguments {
   std::string folder;
   Connection connection;
   risk::Policy policy;
-  risk::Question question;
+  risk::AnswerFacts answer;
   std::vector<double> bets;  // on right, on wrong, on right, ...
   bool explain = false;
   bool json = false;
@@ -161,13 +161,13 @@ Result<int> show_risk(RiskArguments& options) {
                                                              : facts_of_folder(options, provider));
   COMMENSAL_ASSIGN(const risk::Record record, gateway::record_of(known.facts, risk::Prior()));
   risk::Policy& policy = options.policy;
-  fill_in(known, policy, options.question.use);
+  fill_in(known, policy, options.answer.use);
   for (std::size_t i = 0; i + 1 < options.bets.size(); i += 2)
-    options.question.evidence.bets.push_back({options.bets[i], options.bets[i + 1], 0.5});
+    options.answer.evidence.bets.push_back({options.bets[i], options.bets[i + 1], 0.5});
   const core::SystemClock clock;
   const auto now_ms = static_cast<std::uint64_t>(std::max<std::int64_t>(clock.wall_ms(), 0));
   COMMENSAL_ASSIGN(const risk::Assessment made,
-                   risk::assess(record, now_ms, policy, options.question));
+                   risk::assess(record, now_ms, policy, options.answer));
   if (options.json) {
     print_json(known, made);
   } else {
@@ -178,24 +178,24 @@ Result<int> show_risk(RiskArguments& options) {
 
 void declare_numbers(CLI::App& app, RiskArguments& options) {
   risk::Policy& policy = options.policy;
-  risk::Question& question = options.question;
+  risk::AnswerFacts& answer = options.answer;
   const struct {
     const char* name;
     double* value;
     const char* what;
   } numbers[] = {
-      {"--loss", &question.use.loss,
+      {"--loss", &answer.use.loss,
        "What using a wrong answer costs you; negative: as the gateway assumes"},
-      {"--redo-cost", &question.use.redo_cost, "What a trusted computation of it costs; likewise"},
-      {"--audit-cost", &question.use.audit_cost, "What an audit costs; likewise"},
-      {"--face", &question.claim.face, "Face value of a claim that you are offered"},
-      {"--win", &question.claim.win, "Probability that it wins, if it is not drawn yet"},
-      {"--wait-days", &question.claim.wait_days, "Days until it is paid"},
-      {"--interest", &question.claim.interest_per_day, "Interest per day of waiting"},
+      {"--redo-cost", &answer.use.redo_cost, "What a trusted computation of it costs; likewise"},
+      {"--audit-cost", &answer.use.audit_cost, "What an audit costs; likewise"},
+      {"--face", &answer.claim.face, "Face value of a claim that you are offered"},
+      {"--win", &answer.claim.win, "Probability that it wins, if it is not drawn yet"},
+      {"--wait-days", &answer.claim.wait_days, "Days until it is paid"},
+      {"--interest", &answer.claim.interest_per_day, "Interest per day of waiting"},
       {"--pay", &policy.lazy.pay, "Pay of a step; negative: as on its newest ticket"},
       {"--step-cost", &policy.lazy.step_cost, "Cost of an honest step; negative: its pay"},
       {"--cheat-cost", &policy.lazy.cheat_cost, "Cost of a cheated step"},
-      {"--links", &policy.malice.links, "Links of a chain"},
+      {"--steps", &policy.malice.steps, "Steps of a rollout"},
       {"--absorbed-cost", &policy.malice.absorbed_cost, "Cost of a step in a cheap state"},
       {"--bribe", &policy.malice.bribe, "What somebody outside pays for a wrong answer"},
       {"--collusion", &policy.collusion, "Probability that an auditor colludes"},
@@ -216,7 +216,7 @@ void declare_numbers(CLI::App& app, RiskArguments& options) {
 Run declare_risk(CLI::App& app) {
   const auto options = std::make_shared<RiskArguments>();
   options->policy.lazy.pay = options->policy.lazy.step_cost = options->policy.audit_floor = -1;
-  risk::Use& use = options->question.use;
+  risk::Use& use = options->answer.use;
   use.loss = use.redo_cost = use.audit_cost = -1;
   options->policy.lazy.paid_unaudited = false;  // tickets: winners are audited
   app.add_option("provider", options->provider, "Its address")->required();

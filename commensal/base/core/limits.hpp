@@ -39,7 +39,7 @@ inline constexpr int kMerkleDepthMax = 40;
 
 // Tickets and beacons.
 inline constexpr std::size_t kSignaturesKnownMax = 1 << 12;  // batches that need no second check
-inline constexpr int kChainDepthMax = 26;                // a reverse hash chain has 2^depth rounds
+inline constexpr int kHashChainDepthMax = 26;            // a reverse hash chain has 2^depth rounds
 inline constexpr std::uint64_t kRevealGapMax = 1 << 20;  // hashes to check one reveal
 inline constexpr std::size_t kTicketsMax = 1 << 18;      // kept by one book
 inline constexpr std::size_t kEndorsementsMax = 64;      // of one claim

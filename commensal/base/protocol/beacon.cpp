@@ -7,20 +7,20 @@
 namespace commensal::protocol {
 namespace {
 
-constexpr std::uint64_t kRoundsMax = std::uint64_t{1} << limits::kChainDepthMax;
+constexpr std::uint64_t kRoundsMax = std::uint64_t{1} << limits::kHashChainDepthMax;
 
-Digest digest_of(const ChainHead& head, std::uint64_t chain_id) {
+Digest digest_of(const HashChainHead& head, std::uint64_t chain_id) {
   crypto::Eip712Domain domain;
   domain.chain_id = chain_id;
   return crypto::typed_digest(
-      domain, crypto::StructHash("ChainHead(address owner,bytes32 anchor,uint64 rounds)")
+      domain, crypto::StructHash("HashChainHead(address owner,bytes32 anchor,uint64 rounds)")
                   .address(head.owner)
                   .word(head.anchor)
                   .uint(head.rounds)
                   .finish());
 }
 
-void write_identity(Writer& writer, const ChainHead& head) {
+void write_identity(Writer& writer, const HashChainHead& head) {
   write(writer, head.owner);
   write(writer, head.anchor);
   write(writer, head.rounds);
@@ -28,30 +28,31 @@ void write_identity(Writer& writer, const ChainHead& head) {
 
 }  // namespace
 
-core::Result<void> ChainHead::validity() const {
+core::Result<void> HashChainHead::validity() const {
   if (rounds >= 1 && rounds <= kRoundsMax) return {};
   return core::fail(core::ErrorCode::kInvalidArgument, "{} rounds, expected 1 to {}", rounds,
                     kRoundsMax);
 }
 
-ChainHead sign_chain_head(const crypto::SecretKey& key, ChainHead head, std::uint64_t chain_id) {
+HashChainHead sign_hash_chain_head(const crypto::SecretKey& key, HashChainHead head,
+                                   std::uint64_t chain_id) {
   core::check(head.validity().has_value(), "a hash chain whose length is out of range");
   head.owner = key.address();
   head.signature = crypto::sign(key, digest_of(head, chain_id));
   return head;
 }
 
-core::Result<void> verify_chain_head(const ChainHead& head, std::uint64_t chain_id) {
+core::Result<void> verify_hash_chain_head(const HashChainHead& head, std::uint64_t chain_id) {
   if (const auto valid = head.validity(); !valid) {
-    return core::in_context("chain head", valid.error());
+    return core::in_context("hash chain head", valid.error());
   }
   const auto by_owner = verify_signer([&](std::uint64_t chain) { return digest_of(head, chain); },
                                       head.signature, head.owner, chain_id);
-  if (!by_owner) return core::in_context("chain head", by_owner.error());
+  if (!by_owner) return core::in_context("hash chain head", by_owner.error());
   return {};
 }
 
-Digest beacon_id(const ChainHead& gateway, const ChainHead& provider) {
+Digest beacon_id(const HashChainHead& gateway, const HashChainHead& provider) {
   Writer writer;
   write_identity(writer, gateway);
   write_identity(writer, provider);

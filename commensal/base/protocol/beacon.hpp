@@ -8,13 +8,13 @@ namespace commensal::protocol {
 
 /// The end of a reverse hash chain, as its owner registers it (trade/pay/beacon): the anchor stands
 /// for round 0, and what its owner reveals of round R leads to it by R hashes. Signed (EIP-712:
-/// ChainHead(address owner,bytes32 anchor,uint64 rounds)).
-struct ChainHead {
-  static constexpr NounKind kKind = NounKind::kChainHead;
+/// HashChainHead(address owner,bytes32 anchor,uint64 rounds)).
+struct HashChainHead {
+  static constexpr NounKind kKind = NounKind::kHashChainHead;
 
   crypto::Address owner;
   Digest anchor{};
-  std::uint64_t rounds = 1;  // the last round that it has a value for; 1 to 2^kChainDepthMax
+  std::uint64_t rounds = 1;  // the last round that it has a value for; 1 to 2^kHashChainDepthMax
   crypto::Signature signature;
 
   template <class Archive, class Self>
@@ -26,19 +26,19 @@ struct ChainHead {
   }
   /// Error: kInvalidArgument for a number of rounds out of range.
   core::Result<void> validity() const;
-  bool operator==(const ChainHead&) const = default;
+  bool operator==(const HashChainHead&) const = default;
 };
 
 /// Fills in owner and signature. Precondition: the rest is valid.
-ChainHead sign_chain_head(const crypto::SecretKey& key, ChainHead head,
-                          std::uint64_t chain_id = kEmbeddedLedger);
+HashChainHead sign_hash_chain_head(const crypto::SecretKey& key, HashChainHead head,
+                                   std::uint64_t chain_id = kEmbeddedLedger);
 /// Errors: kUnauthenticated, kInvalidArgument.
-core::Result<void> verify_chain_head(const ChainHead& head,
-                                     std::uint64_t chain_id = kEmbeddedLedger);
+core::Result<void> verify_hash_chain_head(const HashChainHead& head,
+                                          std::uint64_t chain_id = kEmbeddedLedger);
 
 /// What Job::beacons names: H("commensal/beacon-id/v1", gateway's owner | anchor | rounds as u64 |
 /// the provider's likewise).
-Digest beacon_id(const ChainHead& gateway, const ChainHead& provider);
+Digest beacon_id(const HashChainHead& gateway, const HashChainHead& provider);
 
 /// H("commensal/beacon/v1", round as u64 | gateway's reveal | provider's reveal): neither side can
 /// choose it, as both had to fix their reveals before, nor know it while the other's is hidden.

@@ -22,7 +22,7 @@ constexpr NounTraits kNouns[] = {
     {NounKind::kBatchSignature, 1, "batch signature"},
     {NounKind::kReceipt, 2, "receipt"},
     {NounKind::kVerdict, 1, "verdict"},
-    {NounKind::kChainHead, 1, "chain head"},
+    {NounKind::kHashChainHead, 1, "hash chain head"},
     {NounKind::kClaim, 1, "claim"},
     {NounKind::kEndorsement, 1, "endorsement"},
     {NounKind::kJointSettlement, 1, "joint settlement"},

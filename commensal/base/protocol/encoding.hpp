@@ -35,7 +35,7 @@ enum class NounKind : std::uint8_t {
   kBatchSignature = 3,
   kReceipt = 4,
   kVerdict = 5,
-  kChainHead = 6,
+  kHashChainHead = 6,
   kClaim = 7,
   kEndorsement = 8,
   kJointSettlement = 9,

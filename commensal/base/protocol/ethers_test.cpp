@@ -51,7 +51,7 @@ crypto::Signature sign_found(const crypto::SecretKey& key, const json& value,
 
 crypto::Signature sign_head(const crypto::SecretKey& key, const json& value,
                             std::uint64_t chain_id) {
-  return sign_chain_head(key, {{}, digest(value["anchor"]), value["rounds"], {}}, chain_id)
+  return sign_hash_chain_head(key, {{}, digest(value["anchor"]), value["rounds"], {}}, chain_id)
       .signature;
 }
 
@@ -78,7 +78,7 @@ crypto::Signature sign_settled(const crypto::SecretKey& key, const json& value,
 TEST(MoneyEthers, SignsWhatWeSign) {
   const std::map<std::string, Signer> signers = {{"ReceiptBatch", sign_receipt},
                                                  {"Verdict", sign_found},
-                                                 {"ChainHead", sign_head},
+                                                 {"HashChainHead", sign_head},
                                                  {"Endorsement", sign_passed_on},
                                                  {"JointSettlement", sign_settled}};
   const json vectors = load("ethers");

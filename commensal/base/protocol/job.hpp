@@ -8,11 +8,11 @@ namespace commensal::protocol {
 
 enum class NoisePolicy : std::uint8_t {
   kNone,        // a memoised right answer is no fraud
-  kCalibrated,  // every input of a chain is disturbed by a seed that the client reveals late
+  kCalibrated,  // every input of a rollout is disturbed by a seed that the client reveals late
 };
 std::span<const std::string_view> enum_names(NoisePolicy);
 
-/// Which states a chain may pass through; what is in no chain may be anything.
+/// Which states a rollout may pass through; what is in no rollout may be anything.
 enum class StateRule : std::uint8_t {
   kAny,
   kFinite,   // no NaN, no infinity: nothing that swallows what is added to it
@@ -54,10 +54,10 @@ struct Job {
   std::vector<Digest> beacons;
   NoisePolicy noise = NoisePolicy::kNone;
   std::uint8_t noise_exponent = 0;  // its scale is 2^-exponent, at most 100; 0 without noise
-  Digest noise_anchor{};  // v_0 of the chain that the seeds are made of (verify/noise); zero
+  Digest noise_anchor{};  // v_0 of the hash chain that the seeds are made of (verify/noise); zero
                           // without noise
   StateRule states = StateRule::kAny;
-  std::vector<Feed> feeds;  // of a chain, by ascending input; inputs without one stay the client's
+  std::vector<Feed> feeds;  // of a rollout, by input; inputs without one stay the client's
   AuditorClass auditors = AuditorClass::kPublic;
   std::vector<crypto::Address> auditor_list;  // empty unless auditors is kOwnerList
 
@@ -81,8 +81,8 @@ struct Job {
     archive.field("auditors", self.auditors);
     archive.field("auditor_list", self.auditor_list);
   }
-  /// Outputs are fed back, step after step: a chain, which both parties keep on disk. Else a job of
-  /// one step.
+  /// Outputs are fed back, step after step: a rollout, which both parties keep on disk. Else a job
+  /// of one step.
   bool is_serial() const { return !feeds.empty(); }
   /// Error: kInvalidArgument for fields that contradict each other.
   core::Result<void> validity() const;

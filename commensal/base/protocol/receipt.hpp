@@ -60,7 +60,7 @@ struct BatchSignature {
 };
 
 /// One for each body, in their order; none for none. Batches run across jobs and independent
-/// requests, never along a chain: the next step needs the signatures of the one before.
+/// requests, never along a rollout: the next step needs the signatures of the one before.
 std::vector<BatchSignature> sign_batch(const crypto::SecretKey& key, Role role,
                                        std::span<const ReceiptBody> bodies,
                                        std::uint64_t chain_id = kEmbeddedLedger);

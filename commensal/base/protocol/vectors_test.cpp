@@ -116,12 +116,12 @@ TEST(Vectors, Verdicts) {
 
 TEST(Vectors, Beacons) {
   const json vector = load("beacon");
-  const auto gateway = *decode<ChainHead>(hex(vector["gateway_head"]));
-  const auto provider = *decode<ChainHead>(hex(vector["provider_head"]));
-  EXPECT_EQ(to_hex(encode(sign_chain_head(secret_key(vector["gateway_key"]), gateway))),
+  const auto gateway = *decode<HashChainHead>(hex(vector["gateway_head"]));
+  const auto provider = *decode<HashChainHead>(hex(vector["provider_head"]));
+  EXPECT_EQ(to_hex(encode(sign_hash_chain_head(secret_key(vector["gateway_key"]), gateway))),
             vector["gateway_head"]);
-  EXPECT_TRUE(verify_chain_head(gateway));
-  EXPECT_TRUE(verify_chain_head(provider));
+  EXPECT_TRUE(verify_hash_chain_head(gateway));
+  EXPECT_TRUE(verify_hash_chain_head(provider));
   EXPECT_EQ(to_hex(beacon_id(gateway, provider)), vector["id"]);
   for (const json& round : vector["rounds"]) {
     EXPECT_EQ(

@@ -14,37 +14,37 @@ using core::Result;
 constexpr std::array<std::string_view, 5> kNames = {"none", "time slice", "MPS", "MIG", "nested"};
 constexpr double kWorthTie = 1e-9;  // what is worth more by less is worth the same
 
-Result<double> memory_of(const Question& question, std::string_view name) {
+Result<double> memory_of(const PlanRequest& request, std::string_view name) {
   if (name != "cpu") {
     const auto cuts = mig_profiles(name);
     if (!cuts.empty()) return std::ranges::max(cuts, {}, &MigProfile::memory_gib).memory_gib;
     return find_device(name)->memory_gib;
   }
   double least = 1e9;
-  for (const Profile& one : question.guests) least = std::min(least, *one.device_memory_gib);
-  if (question.host) least = std::min(least, *question.host->device_memory_gib);
+  for (const Profile& one : request.guests) least = std::min(least, *one.device_memory_gib);
+  if (request.host) least = std::min(least, *request.host->device_memory_gib);
   return least;
 }
 
-Result<Scene> scene_of(const Question& question) {
-  if (question.guests.empty() || question.guests.size() > limits::kPlanGuestsMax) {
-    return fail(ErrorCode::kInvalidArgument, "{} guests, expected 1 to {}", question.guests.size(),
+Result<Scene> scene_of(const PlanRequest& request) {
+  if (request.guests.empty() || request.guests.size() > limits::kPlanGuestsMax) {
+    return fail(ErrorCode::kInvalidArgument, "{} guests, expected 1 to {}", request.guests.size(),
                 limits::kPlanGuestsMax);
   }
   Scene scene;
-  scene.device = question.device == "auto" ? question.guests.front().device : question.device;
+  scene.device = request.device == "auto" ? request.guests.front().device : request.device;
   if (scene.device != "cpu" && find_device(scene.device) == nullptr) {
     return fail(ErrorCode::kInvalidArgument, "no device '{}'; 'commensal profile --list' has them",
                 scene.device);
   }
-  for (const Profile& guest : question.guests) {
+  for (const Profile& guest : request.guests) {
     COMMENSAL_ASSIGN(Profile seen, rebased(guest, scene.device));
     scene.guests.push_back(std::move(seen));
   }
-  if (question.host) {
-    COMMENSAL_ASSIGN(scene.host, rebased(*question.host, scene.device));
+  if (request.host) {
+    COMMENSAL_ASSIGN(scene.host, rebased(*request.host, scene.device));
   }
-  COMMENSAL_ASSIGN(scene.memory_gib, memory_of(question, scene.device));
+  COMMENSAL_ASSIGN(scene.memory_gib, memory_of(request, scene.device));
   if (scene.host && scene.host->memory_gib > scene.memory_gib) {
     return fail(ErrorCode::kInvalidArgument, "the host asks for {:.1f} GiB, {} has {:.1f}",
                 scene.host->memory_gib, scene.device, scene.memory_gib);
@@ -202,8 +202,8 @@ Candidate plan_mps(const Scene& scene) {
   return best;
 }
 
-Result<Plan> make_plan(const Question& question) {
-  COMMENSAL_ASSIGN(const Scene scene, scene_of(question));
+Result<Plan> make_plan(const PlanRequest& request) {
+  COMMENSAL_ASSIGN(const Scene scene, scene_of(request));
   Plan plan;
   plan.device = scene.device;
   plan.candidates = {plan_none(scene), plan_time_slice(scene), plan_mps(scene),

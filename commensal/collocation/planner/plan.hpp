@@ -39,7 +39,7 @@ struct Plan {
   std::size_t winner = 0;
 };
 
-struct Question {
+struct PlanRequest {
   std::optional<Profile> host{};
   std::vector<Profile> guests;  // 1 to kPlanGuestsMax
   std::string device;           // of devices(), "cpu", or "auto": that of the profiles
@@ -48,7 +48,7 @@ struct Question {
 /// Which mode gives the guests most while the host loses at most kSetPoint; the simpler of equals.
 /// Always one of them is possible: none at all. Pure.
 /// Errors: kInvalidArgument (no guest, too many, no such device); kFailedPrecondition (rebased).
-core::Result<Plan> make_plan(const Question& question);
+core::Result<Plan> make_plan(const PlanRequest& request);
 
 // For make_plan, and tests.
 

@@ -24,8 +24,8 @@ Profile profile(double busy, double compute, double bandwidth, double memory_gib
   return made;
 }
 
-Plan plan_of(const Question& question) {
-  const auto plan = make_plan(question);
+Plan plan_of(const PlanRequest& request) {
+  const auto plan = make_plan(request);
   EXPECT_TRUE(plan) << plan.error().message;
   return plan ? *plan : Plan{};
 }
@@ -146,7 +146,7 @@ Profile random_profile(core::Rng& rng) {
   return made;
 }
 
-void expect_sound(const Plan& plan, const Question& question) {
+void expect_sound(const Plan& plan, const PlanRequest& request) {
   const Candidate& winner = best(plan);
   EXPECT_TRUE(winner.is_possible);
   EXPECT_LE(winner.memory_gib, winner.memory_room);
@@ -155,7 +155,7 @@ void expect_sound(const Plan& plan, const Question& question) {
     EXPECT_LE(one.host_loss, kSetPoint + 1e-9) << name_of(one.mode);
     EXPECT_LE(one.worth, winner.worth + 1e-9);
     EXPECT_LE(one.memory_gib, one.memory_room + 1e-9);
-    EXPECT_EQ(one.guests.size(), question.guests.size());
+    EXPECT_EQ(one.guests.size(), request.guests.size());
     for (const Seat& seat : one.guests) {
       EXPECT_GE(seat.rate, 0);
       EXPECT_LE(seat.rate, 1 + 1e-9);
@@ -167,13 +167,13 @@ void expect_sound(const Plan& plan, const Question& question) {
 TEST(Planner, GivesNoMoreBesideAHostThatAsksForMore) {
   core::CounterRng rng(7);
   for (int trial = 0; trial < 300; ++trial) {
-    Question question{random_profile(rng), {}, "a100-40"};
+    PlanRequest request{random_profile(rng), {}, "a100-40"};
     for (std::uint64_t left = 1 + rng.next_u64() % 3; left > 0; --left) {
-      question.guests.push_back(random_profile(rng));
+      request.guests.push_back(random_profile(rng));
     }
-    const Plan plan = plan_of(question);
-    expect_sound(plan, question);
-    const Profile host = *question.host;
+    const Plan plan = plan_of(request);
+    expect_sound(plan, request);
+    const Profile host = *request.host;
     const double more = 1 + rng.next_unit();
     const auto capped = [&](double share) { return std::min(share * more, host.busy_share); };
     std::vector<Profile> greater(4, host);
@@ -185,7 +185,7 @@ TEST(Planner, GivesNoMoreBesideAHostThatAsksForMore) {
     greater[3].compute_share *= all;
     greater[3].bandwidth_share *= all;
     for (const Profile& one : greater) {
-      const Question harder{one, question.guests, "a100-40"};
+      const PlanRequest harder{one, request.guests, "a100-40"};
       EXPECT_LE(best(plan_of(harder)).worth, best(plan).worth + 1e-6) << "trial " << trial;
     }
   }
@@ -193,13 +193,13 @@ TEST(Planner, GivesNoMoreBesideAHostThatAsksForMore) {
 
 TEST(Planner, RefusesByName) {
   const Profile guest = profile(1, 1, 1, 1);
-  for (const auto& [question, what] :
-       {std::pair(Question{{}, {}, "auto"}, "0 guests, expected 1 to 5"),
-        {Question{{}, {6, guest}, "auto"}, "6 guests"},
-        {Question{{}, {guest}, "a1000"}, "no device 'a1000'"},
-        {Question{profile(1, 1, 1, 41), {guest}, "auto"}, "the host asks for 41.0 GiB"},
-        {Question{{}, {guest}, "cpu"}, "it: a profile of a100-40 says nothing of cpu"}}) {
-    const auto plan = make_plan(question);
+  for (const auto& [request, what] :
+       {std::pair(PlanRequest{{}, {}, "auto"}, "0 guests, expected 1 to 5"),
+        {PlanRequest{{}, {6, guest}, "auto"}, "6 guests"},
+        {PlanRequest{{}, {guest}, "a1000"}, "no device 'a1000'"},
+        {PlanRequest{profile(1, 1, 1, 41), {guest}, "auto"}, "the host asks for 41.0 GiB"},
+        {PlanRequest{{}, {guest}, "cpu"}, "it: a profile of a100-40 says nothing of cpu"}}) {
+    const auto plan = make_plan(request);
     ASSERT_FALSE(plan) << what;
     EXPECT_THAT(plan.error().message, StartsWith(what));
   }

@@ -84,7 +84,7 @@ void look_at(const Process& process, const Dependencies& deps, Discovery& made,
   for (const Miner& miner : miners()) {
     if (std::ranges::find(miner.processes, process.name) == miner.processes.end()) continue;
     const std::uint16_t port = port_of(miner, process);
-    const std::string spec = port == 0 ? "" : who_is_at(miner, port, world);
+    const std::string spec = port == 0 ? "" : who_is_at(miner, port, deps);
     const std::string who = fmt::format("'{}' runs as process {}", process.name, process.pid);
     if (!spec.empty()) {
       if (is_new(made, spec))

@@ -143,7 +143,7 @@ TEST_F(LocalProbes, ReadAProcess) {
 
 TEST_F(LocalProbes, ReadThisProcess) {
   const Dependencies deps{clock_};
-  const auto probe = *open("process:" + std::to_string(getpid()), world);
+  const auto probe = *open("process:" + std::to_string(getpid()), deps);
   const Sample first = probe->sample();
   ASSERT_TRUE(first.is_fresh()) << first.why;
   volatile double work = 0;

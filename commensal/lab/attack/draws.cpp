@@ -105,7 +105,7 @@ Result<Trial> grind_reveal(Models& models, Arm arm, std::uint64_t seed) {
     const auto wins =
         std::ranges::count_if(works, [&](const Work& work) { return would_win(work, beacon); });
     best = std::max(best, wins);
-    const ledger::Reveal reveal{ledger::chain_key(provider.head), stand->round(), value};
+    const ledger::Reveal reveal{ledger::hash_chain_key(provider.head), stand->round(), value};
     refused += stand->send(provider, reveal) ? 0 : 1;
   }
   if (arm == Arm::kOpen) {

@@ -7,7 +7,7 @@ namespace commensal::attack {
 
 // The rows of the table, family by family.
 std::span<const Attack> answer_attacks();
-std::span<const Attack> chain_attacks();
+std::span<const Attack> rollout_attacks();
 std::span<const Attack> ticket_attacks();
 std::span<const Attack> draw_attacks();
 std::span<const Attack> money_attacks();

@@ -5,7 +5,7 @@
 #include <commensal/lab/attack/lying_player.hpp>
 #include <commensal/lab/attack/prices.hpp>
 #include <commensal/lab/attack/stand.hpp>
-#include <commensal/lab/serial/world.hpp>
+#include <commensal/lab/serial/local_rollout.hpp>
 #include <commensal/trade/market/panel/case.hpp>
 
 namespace commensal::attack {
@@ -47,7 +47,7 @@ Result<Trial> framed_by_seed(Models& models, Arm arm, std::uint64_t seed) {
   core::CounterRng rng(seed);
   store::MemoryStore client_store, provider_store;
   core::ManualClock clock;
-  serial::ChainOptions options;
+  serial::RolloutOptions options;
   options.graph = models.letters_graph();
   options.feeds = Models::letters_feeds();
   options.inputs = Models::letters_inputs();
@@ -56,29 +56,29 @@ Result<Trial> framed_by_seed(Models& models, Arm arm, std::uint64_t seed) {
   options.audit_probability = 0;
   options.win_probability = 0;
   options.secret = rng.next_digest();
-  COMMENSAL_ASSIGN(const auto world,
-                   serial::ChainWorld::open({client_store, provider_store, clock, rng}, options));
-  COMMENSAL_TRY(world->run([](const serial::ChainReport&) {}));
-  COMMENSAL_ASSIGN(auto shown, world->client().audit(options.steps));
+  COMMENSAL_ASSIGN(const auto local,
+                   serial::LocalRollout::open({client_store, provider_store, clock, rng}, options));
+  COMMENSAL_TRY(local->run([](const serial::RolloutReport&) {}));
+  COMMENSAL_ASSIGN(auto shown, local->client().audit(options.steps));
   if (arm != Arm::kHonest) shown.task.value = rng.next_digest();
-  auto root = chain::replay(shown.task, models.letters(), models.letters_roots());
+  auto root = rollout::replay(shown.task, models.letters(), models.letters_roots());
   Trial trial;
   trial.caught = arm != Arm::kHonest && !root;
   if (arm == Arm::kOpen) {
     // Seeds that only the client could derive: the auditor runs what it is given.
-    chain::Values inputs;
+    rollout::Values inputs;
     for (const auto& item : shown.task.outputs_before) inputs.push_back(item.value);
     inputs.resize(Models::letters_feeds().size());
-    const auto noise =
-        chain::noise_of_link(shown.task.job, shown.body.job_id, shown.body.step, shown.task.value);
+    const auto noise = rollout::noise_of_step(shown.task.job, shown.body.job_id, shown.body.step,
+                                              shown.task.value);
     COMMENSAL_ASSIGN(const auto outputs, models.letters().run(inputs, noise));
-    root = chain::outputs_root(*models.letters_graph(), outputs);
+    root = rollout::outputs_root(*models.letters_graph(), outputs);
   }
   const crypto::SecretKey auditor = crypto::SecretKey::generate(rng);
   const bool is_guilty =
       root &&
       receipt::judge(shown.body, *root, shown.output_salt, auditor).outcome != Outcome::kMatch;
-  // The link is not paid, and half of the penalty is the client's.
+  // The step is not paid, and half of the penalty is the client's.
   const double saved = price::kPay + static_cast<double>(price::kPenalty) / 2;
   trial.profit = is_guilty ? saved : 0;
   trial.others = is_guilty ? -price::kPay - static_cast<double>(price::kPenalty) : 0;
@@ -218,7 +218,7 @@ const Attack kTable[] = {
      "a dispute down to one operation, which an arbiter computes",
      "the auditor's word counts, as in the ledger today", "the arbiter found the accuser wrong",
      Place::kRooms, "1", 1, framed},
-    {"framing-by-seed", "a client that shows the auditor of a link another seed",
+    {"framing-by-seed", "a client that shows the auditor of a step another seed",
      "seeds are a hash chain whose anchor stands in the job", "seeds without an anchor",
      "the auditor refused the task", Place::kRooms, "1", 1, framed_by_seed},
     {"forced-errors", "errs on purpose, and has its own auditor find it",

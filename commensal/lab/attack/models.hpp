@@ -50,7 +50,7 @@ class Models {
   receipt::ModelRoots digits_roots_, letters_roots_;
   std::shared_ptr<const receipt::ModelLeaves> digits_leaves_;
   std::optional<graph::Session> digits_, auditor_, shorter_, smaller_;
-  std::unique_ptr<chain::Engine> bfloat16_;
+  std::unique_ptr<rollout::Engine> bfloat16_;
   std::optional<noise::NoisySession> letters_;
 };
 

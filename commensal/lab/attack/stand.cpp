@@ -12,7 +12,7 @@ using ledger::AccountKind;
 
 namespace {
 
-constexpr int kChainDepth = 6;  // 64 rounds
+constexpr int kHashChainDepth = 6;  // 64 rounds
 
 ledger::Config default_rules() {
   ledger::Config config;
@@ -28,8 +28,8 @@ ledger::Config default_rules() {
 Party::Party(core::Rng& rng, crypto::SecretKey own)
     : key(std::move(own)),
       address(key.address()),
-      chain(beacon::ReverseChain::make(rng.next_digest(), kChainDepth)),
-      head(protocol::sign_chain_head(key, {{}, chain.anchor(), chain.rounds(), {}})) {}
+      chain(beacon::HashChain::make(rng.next_digest(), kHashChainDepth)),
+      head(protocol::sign_hash_chain_head(key, {{}, chain.anchor(), chain.rounds(), {}})) {}
 
 Stand::Terms Stand::terms(double win) {
   return {win, price::kEscrow, price::kPenaltyEscrow, price::kStake, default_rules()};

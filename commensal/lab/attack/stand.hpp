@@ -4,7 +4,7 @@
 #include <commensal/base/core/clock.hpp>
 #include <commensal/base/crypto/secp256k1.hpp>
 #include <commensal/lab/attack/attack.hpp>
-#include <commensal/trade/pay/beacon/chain.hpp>
+#include <commensal/trade/pay/beacon/hash_chain.hpp>
 #include <commensal/trade/pay/ledger/ledger.hpp>
 #include <commensal/verify/receipt/replay.hpp>
 #include <deque>
@@ -22,8 +22,8 @@ struct Party {
   Party(core::Rng& rng, crypto::SecretKey own);
   crypto::SecretKey key;
   Address address;
-  beacon::ReverseChain chain;
-  protocol::ChainHead head;
+  beacon::HashChain chain;
+  protocol::HashChainHead head;
 };
 
 /// What a provider makes of an input, and what that cost it.

@@ -70,7 +70,7 @@ Result<std::vector<Work>> Stand::serve(Party& gateway, Party& provider, std::siz
 
 Result<void> Stand::reveal(Party& who, std::uint64_t round) {
   COMMENSAL_ASSIGN(const Digest value, who.chain.reveal(round));
-  COMMENSAL_TRY(send(who, ledger::Reveal{ledger::chain_key(who.head), round, value}));
+  COMMENSAL_TRY(send(who, ledger::Reveal{ledger::hash_chain_key(who.head), round, value}));
   return {};
 }
 

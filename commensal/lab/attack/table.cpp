@@ -8,7 +8,7 @@ std::span<const Attack> attack_table() {
   static const std::vector<Attack> kAll = [] {
     std::vector<Attack> all;
     for (const auto family :
-         {answer_attacks(), chain_attacks(), ticket_attacks(), draw_attacks(), money_attacks(),
+         {answer_attacks(), rollout_attacks(), ticket_attacks(), draw_attacks(), money_attacks(),
           drain_attacks(), auditor_attacks(), framing_attacks(), trust_attacks()}) {
       all.insert(all.end(), family.begin(), family.end());
     }

@@ -46,12 +46,12 @@ Result<std::unique_ptr<CheatEngine>> CheatEngine::create(
   return made;
 }
 
-std::set<std::uint64_t> drawn_links(std::uint64_t steps, std::uint64_t count, std::uint64_t seed) {
-  core::check(count <= steps, "as many links as the chain has");
+std::set<std::uint64_t> drawn_steps(std::uint64_t steps, std::uint64_t count, std::uint64_t seed) {
+  core::check(count <= steps, "as many steps as the rollout has");
   core::CounterRng rng(seed);
-  std::set<std::uint64_t> links;
-  while (links.size() < count) links.insert(1 + rng.next_u64() % steps);
-  return links;
+  std::set<std::uint64_t> drawn;
+  while (drawn.size() < count) drawn.insert(1 + rng.next_u64() % steps);
+  return drawn;
 }
 
 }  // namespace commensal::serial

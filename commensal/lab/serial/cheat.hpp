@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <commensal/verify/chain/engine.hpp>
+#include <commensal/verify/rollout/engine.hpp>
 #include <map>
 #include <set>
 #include <string>
 
 namespace commensal::serial {
 
-/// By link: which weight of the model is another one there.
+/// By step: which weight of the model is another one there.
 using Lies = std::map<std::uint64_t, std::string>;
 
-/// A provider's engine that computes some links with another network: one of its weights is a
+/// A provider's engine that computes some steps with another network: one of its weights is a
 /// little larger. Thread-safety: one thread.
-class CheatEngine final : public chain::Engine {
+class CheatEngine final : public rollout::Engine {
  public:
   /// Errors: kInvalidArgument (no such float32 weight), those of NoisySession::create.
   static core::Result<std::unique_ptr<CheatEngine>> create(
@@ -25,9 +25,9 @@ class CheatEngine final : public chain::Engine {
   const graph::Graph& graph_of(std::uint64_t step) const override {
     return sessions_.at(weight_of(step)).graph();
   }
-  core::Result<chain::Values> run(std::uint64_t step, const chain::Values& inputs,
-                                  const std::optional<noise::Noise>& noise,
-                                  graph::Tracer* tracer) override {
+  core::Result<rollout::Values> run(std::uint64_t step, const rollout::Values& inputs,
+                                    const std::optional<noise::Noise>& noise,
+                                    graph::Tracer* tracer) override {
     return sessions_.at(weight_of(step)).run(inputs, noise, tracer);
   }
 
@@ -44,7 +44,7 @@ class CheatEngine final : public chain::Engine {
   std::map<std::string, noise::NoisySession> sessions_;  // by weight; "": as it should be
 };
 
-/// `count` links of 1..steps, from a seed. Precondition: count <= steps.
-std::set<std::uint64_t> drawn_links(std::uint64_t steps, std::uint64_t count, std::uint64_t seed);
+/// `count` steps of 1..steps, from a seed. Precondition: count <= steps.
+std::set<std::uint64_t> drawn_steps(std::uint64_t steps, std::uint64_t count, std::uint64_t seed);
 
 }  // namespace commensal::serial

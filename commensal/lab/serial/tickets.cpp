@@ -10,39 +10,39 @@ using core::Result;
 using ticket::Event;
 using ticket::State;
 
-beacon::ReverseChain hash_chain(const core::Digest& seed, std::uint64_t rounds) {
-  return beacon::ReverseChain::make(seed, std::max(1, static_cast<int>(std::bit_width(rounds))));
+beacon::HashChain hash_chain(const core::Digest& seed, std::uint64_t rounds) {
+  return beacon::HashChain::make(seed, std::max(1, static_cast<int>(std::bit_width(rounds))));
 }
 
-protocol::ChainHead head_of(const crypto::SecretKey& key, const beacon::ReverseChain& chain) {
-  protocol::ChainHead head;
+protocol::HashChainHead head_of(const crypto::SecretKey& key, const beacon::HashChain& chain) {
+  protocol::HashChainHead head;
   head.anchor = chain.anchor();
   head.rounds = chain.rounds();
-  return protocol::sign_chain_head(key, head);
+  return protocol::sign_hash_chain_head(key, head);
 }
 
 }  // namespace
 
-ChainTickets::ChainTickets(const Dependencies& deps)
+RolloutTickets::RolloutTickets(const Dependencies& deps)
     : deps_(deps),
-      client_chain_(hash_chain(deps.client_seed, deps.links / deps.round_links + 1)),
-      provider_chain_(hash_chain(deps.provider_seed, deps.links / deps.round_links + 1)),
-      beacon_(beacon::ChainTracker(head_of(deps.client, client_chain_)),
-              beacon::ChainTracker(head_of(deps.provider, provider_chain_))),
+      client_chain_(hash_chain(deps.client_seed, deps.steps / deps.steps_per_round + 1)),
+      provider_chain_(hash_chain(deps.provider_seed, deps.steps / deps.steps_per_round + 1)),
+      beacon_(beacon::HashChainTracker(head_of(deps.client, client_chain_)),
+              beacon::HashChainTracker(head_of(deps.provider, provider_chain_))),
       client_(deps.client_store, deps.clock),
       provider_(deps.provider_store, deps.clock) {}
 
-Result<void> ChainTickets::open() {
+Result<void> RolloutTickets::open() {
   COMMENSAL_TRY(client_.open());
   return provider_.open();
 }
 
-Result<void> ChainTickets::provider_commits(const ticket::NewTicket& ticket) {
+Result<void> RolloutTickets::provider_commits(const ticket::NewTicket& ticket) {
   if (provider_.find(protocol::ticket_id(ticket.receipt.body())) != nullptr) return {};
   return provider_.commit({&ticket, 1}, beacon_.closed_round() + 1);
 }
 
-Result<void> ChainTickets::client_signs(const protocol::Receipt& receipt) {
+Result<void> RolloutTickets::client_signs(const protocol::Receipt& receipt) {
   const ticket::NewTicket ticket{receipt, {}, {}};
   if (client_.find(protocol::ticket_id(receipt.body())) == nullptr) {
     COMMENSAL_TRY(client_.commit({&ticket, 1}, beacon_.closed_round() + 1));
@@ -50,14 +50,14 @@ Result<void> ChainTickets::client_signs(const protocol::Receipt& receipt) {
   return client_.countersign({&receipt, 1});
 }
 
-Result<void> ChainTickets::provider_countersigned(const protocol::Receipt& receipt) {
+Result<void> RolloutTickets::provider_countersigned(const protocol::Receipt& receipt) {
   const ticket::Record* const record = provider_.find(protocol::ticket_id(receipt.body()));
   if (record == nullptr || record->state != State::kCommitted) return {};
   return provider_.countersign({&receipt, 1});
 }
 
-Result<void> ChainTickets::settle(ticket::TicketBook& book, const core::Digest& ticket,
-                                  bool is_right) {
+Result<void> RolloutTickets::settle(ticket::TicketBook& book, const core::Digest& ticket,
+                                    bool is_right) {
   const std::pair<State, ticket::Move> moves[] = {
       {State::kWon, {ticket, Event::kOpen, {}}},
       {State::kOpened, {ticket, Event::kAudit, {}}},
@@ -72,10 +72,10 @@ Result<void> ChainTickets::settle(ticket::TicketBook& book, const core::Digest& 
   return {};
 }
 
-Result<void> ChainTickets::draw_up_to(std::uint64_t step,
-                                      const std::function<Result<bool>(std::uint64_t)>& is_right) {
+Result<void> RolloutTickets::draw_up_to(
+    std::uint64_t step, const std::function<Result<bool>(std::uint64_t)>& is_right) {
   // The last round may be a short one.
-  const std::uint64_t round = step == deps_.links ? round_of(step) : step / deps_.round_links;
+  const std::uint64_t round = step == deps_.steps ? round_of(step) : step / deps_.steps_per_round;
   if (round <= settled_round_) return {};
   if (beacon_.closed_round() < round) {
     COMMENSAL_ASSIGN(const auto ours, client_chain_.reveal(round));

@@ -6,8 +6,8 @@
 namespace commensal::sim {
 namespace {
 
-using chain::Values;
 using core::Result;
+using rollout::Values;
 using tensor::DType;
 using tensor::Tensor;
 
@@ -62,14 +62,14 @@ Result<std::shared_ptr<const graph::Graph>> in_bf16(const graph::Graph& exact) {
   return cheap;
 }
 
-using Loaded = Result<std::unique_ptr<chain::Engine>>;
+using Loaded = Result<std::unique_ptr<rollout::Engine>>;
 using Feeds = std::vector<protocol::Feed>;
 
-Loaded no_chains() {
-  return core::fail(core::ErrorCode::kUnsupported, "this provider computes no chains");
+Loaded no_rollouts() {
+  return core::fail(core::ErrorCode::kUnsupported, "this provider computes no rollouts");
 }
 
-class Bf16Engine final : public chain::Engine {
+class Bf16Engine final : public rollout::Engine {
  public:
   Bf16Engine(graph::Session session, receipt::ModelRoots roots)
       : session_(std::move(session)), roots_(roots) {}
@@ -92,7 +92,7 @@ class Bf16Engine final : public chain::Engine {
 class Bf16Factory final : public provider::EngineFactory {
  public:
   Loaded load(const core::Path& model_file, const Feeds& feeds) override {
-    if (!feeds.empty()) return no_chains();
+    if (!feeds.empty()) return no_rollouts();
     COMMENSAL_ASSIGN(const auto exact, graph::onnx::import_file(model_file));
     COMMENSAL_ASSIGN(const auto cheap, in_bf16(*exact));
     COMMENSAL_ASSIGN(auto session, graph::Session::create(cheap, {}));
@@ -101,9 +101,9 @@ class Bf16Factory final : public provider::EngineFactory {
 };
 
 /// Learns the outputs' types from one honest run, and never runs again for that shape.
-class LazyEngine final : public chain::Engine {
+class LazyEngine final : public rollout::Engine {
  public:
-  explicit LazyEngine(std::unique_ptr<chain::Engine> honest) : honest_(std::move(honest)) {}
+  explicit LazyEngine(std::unique_ptr<rollout::Engine> honest) : honest_(std::move(honest)) {}
 
   const receipt::ModelRoots& roots() const override { return honest_->roots(); }
   const graph::Graph& graph() const override { return honest_->graph(); }
@@ -122,7 +122,7 @@ class LazyEngine final : public chain::Engine {
   }
 
  private:
-  std::unique_ptr<chain::Engine> honest_;
+  std::unique_ptr<rollout::Engine> honest_;
   tensor::TensorType seen_;
   Values zeros_;
 };
@@ -130,20 +130,20 @@ class LazyEngine final : public chain::Engine {
 class LazyFactory final : public provider::EngineFactory {
  public:
   Loaded load(const core::Path& model_file, const Feeds& feeds) override {
-    if (!feeds.empty()) return no_chains();
+    if (!feeds.empty()) return no_rollouts();
     COMMENSAL_ASSIGN(auto engine, provider::SessionEngineFactory({}).load(model_file, feeds));
     return std::make_unique<LazyEngine>(std::move(engine));
   }
 };
 
-class ChainCheatFactory final : public provider::EngineFactory {
+class RolloutCheatFactory final : public provider::EngineFactory {
  public:
-  explicit ChainCheatFactory(serial::Lies lies) : lies_(std::move(lies)) {}
+  explicit RolloutCheatFactory(serial::Lies lies) : lies_(std::move(lies)) {}
   Loaded load(const core::Path& model_file, const Feeds& feeds) override {
     if (feeds.empty()) return provider::SessionEngineFactory({}).load(model_file, feeds);
     COMMENSAL_ASSIGN(const auto graph, graph::onnx::import_file(model_file));
     COMMENSAL_ASSIGN(auto engine, serial::CheatEngine::create(graph, {}, feeds, lies_));
-    return std::unique_ptr<chain::Engine>(std::move(engine));
+    return std::unique_ptr<rollout::Engine>(std::move(engine));
   }
 
  private:
@@ -152,8 +152,8 @@ class ChainCheatFactory final : public provider::EngineFactory {
 
 }  // namespace
 
-std::unique_ptr<provider::EngineFactory> make_chain_cheat(serial::Lies lies) {
-  return std::make_unique<ChainCheatFactory>(std::move(lies));
+std::unique_ptr<provider::EngineFactory> make_rollout_cheat(serial::Lies lies) {
+  return std::make_unique<RolloutCheatFactory>(std::move(lies));
 }
 
 std::unique_ptr<provider::EngineFactory> make_bf16_cheat() {

@@ -16,7 +16,7 @@ std::unique_ptr<provider::EngineFactory> make_bf16_cheat();
 /// Computes nothing: every output is zeros of the right shape and type.
 std::unique_ptr<provider::EngineFactory> make_lazy_cheat();
 
-/// Computes some links of chains with another weight; all else as it should.
-std::unique_ptr<provider::EngineFactory> make_chain_cheat(serial::Lies lies);
+/// Computes some steps of rollouts with another weight; all else as it should.
+std::unique_ptr<provider::EngineFactory> make_rollout_cheat(serial::Lies lies);
 
 }  // namespace commensal::sim

@@ -84,7 +84,7 @@ TEST_F(MoneyTrip, AProviderThatWantsPayDoesNotWorkForNothing) {
 }
 
 TEST_F(MoneyTrip, AProviderHasOnlyItsOwnAffairsBooked) {
-  constexpr rpc::GatewayPort::LinkId kFirst = 1;
+  constexpr rpc::GatewayPort::StreamId kFirst = 1;
   auto market = open(18, 1);
   prepare(*market);
   const std::size_t index = add(*market, "a");
@@ -111,7 +111,7 @@ TEST_F(MoneyTrip, AProviderHasOnlyItsOwnAffairsBooked) {
   EXPECT_EQ(sends(index, index, debit), 0u);
   const std::size_t other = add(*market, "b");
   const ledger::AnnounceWithdrawal announced{AccountKind::kStake, Amount(7)};
-  EXPECT_EQ(sends(other, other, announced), 0u) << "over another's link";
+  EXPECT_EQ(sends(other, other, announced), 0u) << "over another's stream";
   EXPECT_EQ(sends(index, index, announced), 1u);
 }
 

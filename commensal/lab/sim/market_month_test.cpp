@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A life of a market in which everything happens at random: gateway and providers are killed at
-// their writes, links break, somebody cheats, money comes in and leaves. Market itself inspects the
-// money after every step; here, that all that can happen did, that in the end everybody's books
+// their writes, streams break, somebody cheats, money comes in and leaves. Market itself inspects
+// the money after every step; here, that all that can happen did, that in the end everybody's books
 // agree, and that the same seed is the same life again.
 #include <commensal/lab/sim/adversaries.hpp>
 #include <commensal/lab/sim/testing/money_fixture.hpp>

@@ -30,8 +30,8 @@ class SimPause : public ::testing::Test {
     }
     return {};
   }
-  /// Nobody is banned, every answer that was audited was right, and no link was cut: who is cut off
-  /// is not connected for its first 100 ms.
+  /// Nobody is banned, every answer that was audited was right, and no stream was cut: who is cut
+  /// off is not connected for its first 100 ms.
   static void check_peace(Market& market, std::size_t count) {
     const auto records = market.gateway().receipts().select([](const auto&) { return true; });
     ASSERT_TRUE(records);

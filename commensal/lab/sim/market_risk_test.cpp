@@ -15,7 +15,7 @@ class MoneyRisk : public MoneyTrip {
 
   std::unique_ptr<Market> open_by_risk(std::uint64_t seed, double win = kWin, double floor = 0) {
     terms_ = play_terms(win, 100);
-    terms_.gateway.chain_depth = 12, terms_.provider.chain_depth = 12;
+    terms_.gateway.hash_chain_depth = 12, terms_.provider.hash_chain_depth = 12;
     gateway::GatewayConfig config;
     config.audit_probability = floor;
     config.audit_by_risk = true;

@@ -15,13 +15,13 @@ Terms play_terms(double audit_probability, int requests) {
   money.price = Amount(static_cast<std::uint64_t>(110'000 * audit_probability) + 1'000);
   money.stake_min = Amount(1'000'000);
   money.round_ms = 100;
-  money.chain_depth = 18;
+  money.hash_chain_depth = 18;
   money.rules.pattern_mismatches = 1;  // strict: the first mismatch is slashed
   money.rules.auditor_fee = Amount(1'000);
   money.rules.auditor_bounty = Amount(100'000);
   money.rules.penalty = Amount(100'000);
   terms.provider.stake = money.stake_min;
-  terms.provider.chain_depth = 18;
+  terms.provider.hash_chain_depth = 18;
   // The price of all; and winners, many more than expected, also of answers computed again.
   const auto count = static_cast<std::uint64_t>(requests);
   const double winners = 2.0 * requests * std::min(1.0, audit_probability + 0.2);

@@ -282,7 +282,7 @@ std::string infer_head(const tensor::NamedTensors& inputs) {
   return text_of(head);
 }
 
-std::string chain_head(const ChainOrder& order) {
+std::string rollout_head(const RolloutOrder& order) {
   Json head = Json::parse(infer_head(order.inputs));
   head.erase("parameters");
   head["model"] = order.model;
@@ -296,23 +296,23 @@ std::string chain_head(const ChainOrder& order) {
   return text_of(head);
 }
 
-core::Result<ChainInfo> read_chain(core::ByteView body) {
+core::Result<RolloutInfo> read_rollout(core::ByteView body) {
   COMMENSAL_ASSIGN(const Json json, parse(body));
   Members members(json);
-  ChainInfo info;
-  info.id = members.digest("chain");
+  RolloutInfo info;
+  info.id = members.digest("rollout");
   info.provider = members.address("provider");
   info.state = members.text("state");
   info.reason = members.text("reason");
-  info.links = members.number<std::uint64_t>("links");
+  info.steps_done = members.number<std::uint64_t>("steps_done");
   info.steps = members.number<std::uint64_t>("steps");
   info.final_state = members.digest("final_state");
   Members audits(members.object("audits"));
   info.audits_open = audits.number<std::uint64_t>("open");
   info.audits_matched = audits.number<std::uint64_t>("matched");
-  for (const Json& link : members.list("mismatches")) {
-    if (!link.is_number_unsigned()) return nonsense("\"mismatches\" is broken");
-    info.mismatches.push_back(link.get<std::uint64_t>());
+  for (const Json& step : members.list("mismatches")) {
+    if (!step.is_number_unsigned()) return nonsense("\"mismatches\" is broken");
+    info.mismatches.push_back(step.get<std::uint64_t>());
   }
   COMMENSAL_TRY(audits.status());
   COMMENSAL_TRY(members.status());

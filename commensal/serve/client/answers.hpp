@@ -22,9 +22,9 @@ core::Result<std::vector<ReceiptInfo>> read_receipts(core::ByteView body);
 std::string infer_head(const tensor::NamedTensors& inputs);
 core::Result<Answer> read_answer(const HttpResponse& response);
 
-core::Result<ChainInfo> read_chain(core::ByteView body);
+core::Result<RolloutInfo> read_rollout(core::ByteView body);
 /// The JSON before the tensors' bytes.
-std::string chain_head(const ChainOrder& order);
+std::string rollout_head(const RolloutOrder& order);
 
 std::string new_account(const std::string& name, const std::string& role);
 

@@ -75,11 +75,11 @@ struct ReceiptInfo {
   std::string json;                          // as the gateway sent it
 };
 
-/// A chain of links that is asked for.
-struct ChainOrder {
+/// A rollout that is asked for.
+struct RolloutOrder {
   std::string model;  // "owner/model"
   std::uint32_t version = 0;
-  std::string key;  // the same again asks for the same chain; "": always a new one
+  std::string key;  // the same again asks for the same rollout; "": always a new one
   std::uint64_t steps = 0;
   std::vector<std::pair<std::string, std::string>> feeds;  // output, input
   std::optional<int> noise;                                // exponent; none: without
@@ -88,16 +88,16 @@ struct ChainOrder {
   tensor::NamedTensors inputs;
 };
 
-struct ChainInfo {
+struct RolloutInfo {
   core::Digest id{};
   crypto::Address provider;
   std::string state;  // "running", "finished", "failed", "caught"
   std::string reason;
-  std::uint64_t links = 0;  // delivered
+  std::uint64_t steps_done = 0;  // delivered
   std::uint64_t steps = 0;
   core::Digest final_state{};  // root of the last one's outputs
   std::uint64_t audits_open = 0, audits_matched = 0;
-  std::vector<std::uint64_t> mismatches;  // links, the first of many
+  std::vector<std::uint64_t> mismatches;  // steps, the first of many
   bool is_over() const { return state != "running" && audits_open == 0; }
 };
 
@@ -142,15 +142,15 @@ class Client {
   core::Result<core::Bytes> opening(const core::Digest& id);
 
   /// Durable when it returns.
-  core::Result<ChainInfo> start_chain(const ChainOrder& order);
-  /// Returns as soon as more than `after` links are delivered, something else of it changes, or
+  core::Result<RolloutInfo> start_rollout(const RolloutOrder& order);
+  /// Returns as soon as more than `after` steps are delivered, something else of it changes, or
   /// `wait_ms` (at most 30 s) have passed.
-  core::Result<ChainInfo> chain(const core::Digest& id, std::uint64_t after = 0,
-                                std::int64_t wait_ms = 0);
-  /// chain::ChainRecord and chain::LinkRecord, encoded.
-  core::Result<core::Bytes> chain_record(const core::Digest& id);
-  core::Result<core::Bytes> chain_link(const core::Digest& id, std::uint64_t link);
-  /// For auditors: chain::Assignment, encoded; empty where no audit waits.
+  core::Result<RolloutInfo> rollout(const core::Digest& id, std::uint64_t after = 0,
+                                    std::int64_t wait_ms = 0);
+  /// rollout::RolloutRecord and rollout::StepRecord, encoded.
+  core::Result<core::Bytes> rollout_record(const core::Digest& id);
+  core::Result<core::Bytes> rollout_step(const core::Digest& id, std::uint64_t step);
+  /// For auditors: rollout::Assignment, encoded; empty where no audit waits.
   core::Result<core::Bytes> take_audit();
   core::Result<void> answer_audit(const core::Digest& receipt, const core::Digest& root);
 

@@ -31,13 +31,13 @@ struct GatewayDaemon::State {
   store::StateFolder folder;
   rpc::AsioLoop loop;
   std::unique_ptr<gateway::Gateway> gateway;
-  std::unique_ptr<rpc::GrpcServer> links;
+  std::unique_ptr<rpc::GrpcServer> providers;
   std::unique_ptr<http::HttpServer> http;
 
   explicit State(store::StateFolder opened) : folder(std::move(opened)) {}
   ~State() {
     if (http) http->stop();
-    if (links) links->stop();
+    if (providers) providers->stop();
     loop.stop();
     loop.join();
   }
@@ -51,20 +51,20 @@ core::Result<std::unique_ptr<GatewayDaemon>> GatewayDaemon::start(const GatewayD
   core::SystemRng rng;
   COMMENSAL_ASSIGN(auto folder, store::StateFolder::open(config.folder, rng, config.key));
   auto state = std::make_unique<State>(std::move(folder));
-  const gateway::GatewayWorld deps{.loop = state->loop,
-                                   .clock = state->clock,
-                                   .rng = state->rng,
-                                   .store = state->folder.store(),
-                                   .key = state->folder.key(),
-                                   .observer = observer};
+  const gateway::GatewayDependencies deps{.loop = state->loop,
+                                          .clock = state->clock,
+                                          .rng = state->rng,
+                                          .store = state->folder.store(),
+                                          .key = state->folder.key(),
+                                          .observer = observer};
   gateway::GatewayConfig gateway = config.gateway;
   gateway.folder = state->folder.path();
   COMMENSAL_ASSIGN(state->gateway, gateway::Gateway::create(deps, gateway));
   COMMENSAL_TRY(
       ensure_operator(state->gateway->accounts(), state->folder.path() / "operator.token"));
   state->loop.start();
-  COMMENSAL_ASSIGN(state->links,
-                   rpc::GrpcServer::start(*state->gateway, state->loop, config.link_address));
+  COMMENSAL_ASSIGN(state->providers,
+                   rpc::GrpcServer::start(*state->gateway, state->loop, config.provider_address));
   const http::HttpOptions http{.address = config.http_address, .port = config.http_port};
   COMMENSAL_ASSIGN(state->http,
                    http::HttpServer::start(*state->gateway, state->loop, state->clock, http));
@@ -72,7 +72,7 @@ core::Result<std::unique_ptr<GatewayDaemon>> GatewayDaemon::start(const GatewayD
 }
 
 std::uint16_t GatewayDaemon::http_port() const { return state_->http->port(); }
-std::uint16_t GatewayDaemon::link_port() const { return state_->links->port(); }
+std::uint16_t GatewayDaemon::provider_port() const { return state_->providers->port(); }
 core::Path GatewayDaemon::token_file() const { return state_->folder.path() / "operator.token"; }
 
 void GatewayDaemon::ask(const std::function<void(gateway::Gateway&)>& question) {

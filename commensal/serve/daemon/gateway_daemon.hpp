@@ -15,7 +15,7 @@ struct GatewayDaemonConfig {
   store::KeyOpener key;  // nothing: the plain key file of the folder
   std::string http_address = "127.0.0.1";
   std::uint16_t http_port = 8080;  // 0: any that is free
-  std::string link_address = "127.0.0.1:8090";
+  std::string provider_address = "127.0.0.1:8090";
   gateway::GatewayConfig gateway;  // its folder is set from the above
 };
 
@@ -27,12 +27,12 @@ class GatewayDaemon {
  public:
   /// `observer`, if there is one, outlives the daemon and is called on the gateway's loop.
   /// Errors: those of store::StateFolder, and kUnavailable for an address that is taken.
-  static core::Result<std::unique_ptr<GatewayDaemon>> start(
-      const GatewayDaemonConfig& config, gateway::Observer* observer = nullptr);
+  static core::Result<std::unique_ptr<GatewayDaemon>> start(const GatewayDaemonConfig& config,
+                                                            gateway::Observer* observer = nullptr);
   ~GatewayDaemon();
 
   std::uint16_t http_port() const;
-  std::uint16_t link_port() const;
+  std::uint16_t provider_port() const;
   core::Path token_file() const;
   /// Runs `question` on the gateway's loop and waits for it.
   void ask(const std::function<void(gateway::Gateway&)>& question);

@@ -34,14 +34,14 @@ core::Result<std::unique_ptr<ProviderDaemon>> ProviderDaemon::start(
   COMMENSAL_ASSIGN(auto folder, store::StateFolder::open(config.folder, rng, config.key));
   auto state = std::make_unique<State>(std::move(folder), std::move(engines));
   state->gateway = rpc::make_grpc_client(state->loop, config.gateway);
-  const provider::ProviderWorld deps{.loop = state->loop,
-                                     .clock = state->clock,
-                                     .rng = state->rng,
-                                     .store = state->folder.store(),
-                                     .key = state->folder.key(),
-                                     .gateway = *state->gateway,
-                                     .engines = *state->engines,
-                                     .why_paused = config.why_paused};
+  const provider::ProviderDependencies deps{.loop = state->loop,
+                                            .clock = state->clock,
+                                            .rng = state->rng,
+                                            .store = state->folder.store(),
+                                            .key = state->folder.key(),
+                                            .gateway = *state->gateway,
+                                            .engines = *state->engines,
+                                            .why_paused = config.why_paused};
   const provider::ProviderConfig provider{.name = config.name,
                                           .folder = state->folder.path(),
                                           .threads = config.threads,

@@ -11,12 +11,12 @@ namespace commensal::daemon {
 struct ProviderDaemonConfig {
   core::Path folder;     // state: key, store, models
   store::KeyOpener key;  // nothing: the plain key file of the folder
-  std::string gateway;   // "host:port" of its provider link
+  std::string gateway;   // "host:port" of its provider stream
   std::string name;
   std::uint32_t threads = 1;      // told to the gateway
   std::size_t tasks_at_once = 1;  // as ProviderConfig's
   provider::PurseConfig purse;
-  /// As ProviderWorld's. Called on the daemon's own thread until the daemon is destroyed.
+  /// As ProviderDependencies's. Called on the daemon's own thread until the daemon is destroyed.
   std::function<std::string()> why_paused = {};
 };
 

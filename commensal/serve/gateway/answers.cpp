@@ -94,7 +94,7 @@ ReceiptRecord Answers::record_of(const Waiting& waiting, Answer& answer) {
   record.delivered_ms = deps_.clock.wall_ms();
   record.charged = !waiting.replaces;
   // Drawn after the commitment was signed: the provider cannot know.
-  const double probability = deps_.desk.probability(record.receipt.job.provider);
+  const double probability = deps_.audit_policy.probability(record.receipt.job.provider);
   record.audit = deps_.rng.next_unit() < probability ? AuditState::kDrawn : AuditState::kNotDrawn;
   return record;
 }

@@ -38,7 +38,7 @@ class Answers {
     Lottery& lottery;
     Till& till;
     Dispatcher& dispatcher;
-    const AuditPolicy& desk;
+    const AuditPolicy& audit_policy;
     Observer& observer;
     EventQueue& events;
   };

@@ -27,7 +27,7 @@ class AuditPolicy {
   /// rest. `ledger` outlives this object. Error: the book's.
   core::Result<void> open(ReceiptBook& book, const ledger::State& ledger);
 
-  /// Steps of chains say nothing: their consumer chooses how often they are audited, and their
+  /// Steps of rollouts say nothing: their consumer chooses how often they are audited, and their
   /// provider whether they earn.
   void on_receipt(const ReceiptRecord& record);
   /// Its audit has an outcome.

@@ -12,21 +12,21 @@ const crypto::Address kProvider{{1}};
 const crypto::Address kOther{{2}};
 
 /// Answers that earn 250 each, of a provider that has 4000 at stake.
-class AuditDeskOf : public ::testing::Test {
+class AuditPolicyOf : public ::testing::Test {
  protected:
-  AuditDeskOf() {
+  AuditPolicyOf() {
     EXPECT_TRUE(book_.open());
     state_.balances.set({kProvider, ledger::AccountKind::kStake}, protocol::Amount(4000));
     state_.balances.set({kOther, ledger::AccountKind::kStake}, protocol::Amount(4000));
     clock_.advance_ms(1'000'000);
   }
-  std::unique_ptr<AuditPolicy> desk(double floor, bool by_risk = true) {
+  std::unique_ptr<AuditPolicy> policy(double floor, bool by_risk = true) {
     auto made =
         std::make_unique<AuditPolicy>(loop_, clock_, events_, AuditTerms{.floor = floor}, by_risk);
     EXPECT_TRUE(made->open(book_, state_));
     return made;
   }
-  void deliver(AuditPolicy& desk, std::optional<AuditState> audit,
+  void deliver(AuditPolicy& policy, std::optional<AuditState> audit,
                const crypto::Address& provider = kProvider) {
     ReceiptRecord record;
     record.receipt.job.provider = provider;
@@ -42,14 +42,14 @@ class AuditDeskOf : public ::testing::Test {
     record.audit = audit ? AuditState::kDrawn : AuditState::kNotDrawn;
     std::vector<ReceiptRecord> records = {record};
     ASSERT_TRUE(book_.append(records));
-    desk.on_receipt(records[0]);
+    policy.on_receipt(records[0]);
     if (!audit) return;
     records[0].audit = *audit;
     ASSERT_TRUE(book_.update(records[0]));
-    desk.on_verdict(records[0]);
+    policy.on_verdict(records[0]);
   }
-  void deliver_many(AuditPolicy& desk, int count, AuditState audit) {
-    for (int i = 0; i < count; ++i) deliver(desk, audit);
+  void deliver_many(AuditPolicy& policy, int count, AuditState audit) {
+    for (int i = 0; i < count; ++i) deliver(policy, audit);
     wait();
   }
   void wait() { loop_.advance_ms(AuditPolicy::kRefreshMs); }
@@ -66,20 +66,20 @@ class AuditDeskOf : public ::testing::Test {
   std::uint32_t count_ = 0;
 };
 
-TEST_F(AuditDeskOf, ANewProviderIsAuditedUntilItIsKnown) {
-  const auto desk = this->desk(0.05);
-  EXPECT_EQ(desk->probability(kProvider), 0.05);  // nobody knows yet what it earns
-  deliver(*desk, {});
+TEST_F(AuditPolicyOf, ANewProviderIsAuditedUntilItIsKnown) {
+  const auto policy = this->policy(0.05);
+  EXPECT_EQ(policy->probability(kProvider), 0.05);  // nobody knows yet what it earns
+  deliver(*policy, {});
   wait();
-  EXPECT_EQ(desk->probability(kProvider), 1);
-  deliver_many(*desk, 60, AuditState::kMatched);
-  EXPECT_NEAR(desk->probability(kProvider), kInequality, 1e-12);
+  EXPECT_EQ(policy->probability(kProvider), 1);
+  deliver_many(*policy, 60, AuditState::kMatched);
+  EXPECT_NEAR(policy->probability(kProvider), kInequality, 1e-12);
 }
 
-TEST_F(AuditDeskOf, AnHonestOldOneSettlesAtTheInequalityOrTheFloor) {
-  const auto low = desk(0.05), high = desk(0.3);
-  for (AuditPolicy* desk : {low.get(), high.get()}) {
-    deliver_many(*desk, 300, AuditState::kMatched);
+TEST_F(AuditPolicyOf, AnHonestOldOneSettlesAtTheInequalityOrTheFloor) {
+  const auto low = policy(0.05), high = policy(0.3);
+  for (AuditPolicy* policy : {low.get(), high.get()}) {
+    deliver_many(*policy, 300, AuditState::kMatched);
   }
   EXPECT_NEAR(low->probability(kProvider), kInequality, 1e-12);
   EXPECT_EQ(high->probability(kProvider), 0.3);
@@ -90,24 +90,24 @@ TEST_F(AuditDeskOf, AnHonestOldOneSettlesAtTheInequalityOrTheFloor) {
   EXPECT_NEAR(low->probability(kProvider), 4 * kInequality, 1e-12);
 }
 
-TEST_F(AuditDeskOf, AMismatchBringsTheAuditsBack) {
-  const auto desk = this->desk(0.05);
-  deliver_many(*desk, 300, AuditState::kMatched);
-  for (int i = 0; i < 60; ++i) deliver(*desk, AuditState::kMatched, kOther);
-  deliver_many(*desk, 1, AuditState::kMismatched);
-  EXPECT_EQ(desk->probability(kProvider), 1);
-  EXPECT_NEAR(desk->probability(kOther), kInequality, 1e-12);
+TEST_F(AuditPolicyOf, AMismatchBringsTheAuditsBack) {
+  const auto policy = this->policy(0.05);
+  deliver_many(*policy, 300, AuditState::kMatched);
+  for (int i = 0; i < 60; ++i) deliver(*policy, AuditState::kMatched, kOther);
+  deliver_many(*policy, 1, AuditState::kMismatched);
+  EXPECT_EQ(policy->probability(kProvider), 1);
+  EXPECT_NEAR(policy->probability(kOther), kInequality, 1e-12);
   // For a while: evidence of better conduct has to outweigh it.
-  deliver_many(*desk, 5, AuditState::kMatched);
-  EXPECT_EQ(desk->probability(kProvider), 1);
-  deliver_many(*desk, 600, AuditState::kMatched);
-  EXPECT_NEAR(desk->probability(kProvider), kInequality, 1e-12);
+  deliver_many(*policy, 5, AuditState::kMatched);
+  EXPECT_EQ(policy->probability(kProvider), 1);
+  deliver_many(*policy, 600, AuditState::kMatched);
+  EXPECT_NEAR(policy->probability(kProvider), kInequality, 1e-12);
 }
 
-TEST_F(AuditDeskOf, StepsOfChainsSayNothing) {
-  auto desk = this->desk(0.05);
-  deliver_many(*desk, 40, AuditState::kMatched);
-  const double before = desk->probability(kProvider);
+TEST_F(AuditPolicyOf, StepsOfRolloutsSayNothing) {
+  auto policy = this->policy(0.05);
+  deliver_many(*policy, 40, AuditState::kMatched);
+  const double before = policy->probability(kProvider);
   ASSERT_GT(before, 0.05);
   ReceiptRecord step;
   step.receipt.job.provider = kProvider;
@@ -118,58 +118,58 @@ TEST_F(AuditDeskOf, StepsOfChainsSayNothing) {
   step.audit = AuditState::kMatched;
   std::vector<ReceiptRecord> records = {step};
   ASSERT_TRUE(book_.append(records));
-  desk->on_receipt(records[0]);
-  desk->on_verdict(records[0]);
+  policy->on_receipt(records[0]);
+  policy->on_verdict(records[0]);
   wait();
-  EXPECT_EQ(desk->probability(kProvider), before);
-  EXPECT_EQ(this->desk(0.05)->probability(kProvider), before);
+  EXPECT_EQ(policy->probability(kProvider), before);
+  EXPECT_EQ(this->policy(0.05)->probability(kProvider), before);
 }
 
-TEST_F(AuditDeskOf, IsAskedOnceInAWhileAndNotForEachAnswer) {
-  const auto desk = this->desk(0.05);
-  deliver_many(*desk, 300, AuditState::kMatched);
-  const double before = desk->probability(kProvider);
-  deliver(*desk, AuditState::kMismatched);
+TEST_F(AuditPolicyOf, IsAskedOnceInAWhileAndNotForEachAnswer) {
+  const auto policy = this->policy(0.05);
+  deliver_many(*policy, 300, AuditState::kMatched);
+  const double before = policy->probability(kProvider);
+  deliver(*policy, AuditState::kMismatched);
   loop_.advance_ms(AuditPolicy::kRefreshMs - 1);
-  EXPECT_EQ(desk->probability(kProvider), before);
+  EXPECT_EQ(policy->probability(kProvider), before);
   loop_.advance_ms(1);
-  EXPECT_EQ(desk->probability(kProvider), 1);
+  EXPECT_EQ(policy->probability(kProvider), 1);
 }
 
-TEST_F(AuditDeskOf, SaysWhatAnybodySaysOfTheFactsAndTheSameAfterARestart) {
-  auto desk = this->desk(0.05);
-  deliver_many(*desk, 40, AuditState::kMatched);
-  deliver_many(*desk, 1, AuditState::kMismatched);
+TEST_F(AuditPolicyOf, SaysWhatAnybodySaysOfTheFactsAndTheSameAfterARestart) {
+  auto policy = this->policy(0.05);
+  deliver_many(*policy, 40, AuditState::kMatched);
+  deliver_many(*policy, 1, AuditState::kMismatched);
   const auto facts = risk_facts(book_, state_, kProvider);
   ASSERT_TRUE(facts);
-  const auto made = assess(*facts, desk->terms(), static_cast<std::uint64_t>(clock_.wall_ms()));
+  const auto made = assess(*facts, policy->terms(), static_cast<std::uint64_t>(clock_.wall_ms()));
   ASSERT_TRUE(made) << made.error().message;
-  EXPECT_EQ(desk->probability(kProvider), made->audit_probability.value);
-  const double before = desk->probability(kProvider);
-  desk = this->desk(0.05);
-  EXPECT_EQ(desk->probability(kProvider), before);
-  EXPECT_EQ(desk->ask(*facts), before);
+  EXPECT_EQ(policy->probability(kProvider), made->audit_probability.value);
+  const double before = policy->probability(kProvider);
+  policy = this->policy(0.05);
+  EXPECT_EQ(policy->probability(kProvider), before);
+  EXPECT_EQ(policy->ask(*facts), before);
 }
 
-TEST_F(AuditDeskOf, TheFloorIsAllWhereRiskHasNoSay) {
-  const auto desk = this->desk(0.05, false);
-  deliver_many(*desk, 3, AuditState::kMismatched);
-  EXPECT_EQ(desk->probability(kProvider), 0.05);
+TEST_F(AuditPolicyOf, TheFloorIsAllWhereRiskHasNoSay) {
+  const auto policy = this->policy(0.05, false);
+  deliver_many(*policy, 3, AuditState::kMismatched);
+  EXPECT_EQ(policy->probability(kProvider), 0.05);
   const auto facts = risk_facts(book_, state_, kProvider);
-  EXPECT_EQ(desk->ask(*facts), 0.05);
+  EXPECT_EQ(policy->ask(*facts), 0.05);
 }
 
-TEST_F(AuditDeskOf, AnswersWithoutTicketsAreAuditedByTheFloor) {
-  const auto desk = this->desk(0.05);
+TEST_F(AuditPolicyOf, AnswersWithoutTicketsAreAuditedByTheFloor) {
+  const auto policy = this->policy(0.05);
   ReceiptRecord record;
   record.receipt.job.provider = kProvider;
   record.receipt.step = 1;
   record.delivered_ms = 1;
   std::vector<ReceiptRecord> records = {record};
   ASSERT_TRUE(book_.append(records));
-  desk->on_receipt(records[0]);
+  policy->on_receipt(records[0]);
   wait();
-  EXPECT_EQ(desk->probability(kProvider), 0.05);
+  EXPECT_EQ(policy->probability(kProvider), 0.05);
 }
 
 }  // namespace

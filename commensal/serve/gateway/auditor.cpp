@@ -23,7 +23,7 @@ bool may_be_given_away(const ReceiptRecord& record) {
 }  // namespace
 
 Auditor::Auditor(const Dependencies& deps)
-    : deps_(deps), replayer_(std::make_shared<chain::Replayer>()) {}
+    : deps_(deps), replayer_(std::make_shared<rollout::Replayer>()) {}
 
 void Auditor::request(const core::Digest& receipt) {
   Case& item = open_[receipt];
@@ -45,12 +45,12 @@ Result<Auditor::Shown> Auditor::show(const core::Digest& receipt) const {
   COMMENSAL_ASSIGN(shown.record, deps_.book.find(receipt));
   const protocol::Receipt& signed_one = shown.record.receipt;
   if (shown.record.receipt.job.is_serial()) {
-    COMMENSAL_ASSIGN(shown.audit, chain::audit_of(deps_.store, protocol::job_id(signed_one.job),
-                                                  signed_one.step));
+    COMMENSAL_ASSIGN(shown.audit, rollout::audit_of(deps_.store, protocol::job_id(signed_one.job),
+                                                    signed_one.step));
     return shown;
   }
   COMMENSAL_ASSIGN(auto opening, receipt::decode_opening(shown.record.opening));
-  chain::LinkAudit& audit = shown.audit;
+  rollout::StepAudit& audit = shown.audit;
   audit.body = signed_one.body();
   audit.output_salt = opening.output_salt;
   audit.task.job = std::move(opening.job);
@@ -60,7 +60,7 @@ Result<Auditor::Shown> Auditor::show(const core::Digest& receipt) const {
   return shown;
 }
 
-std::optional<chain::Assignment> Auditor::take() {
+std::optional<rollout::Assignment> Auditor::take() {
   asked_ms_ = deps_.clock.monotonic_ns() / kNsPerMs;
   while (!waiting_.empty()) {
     const core::Digest receipt = waiting_.front();
@@ -82,8 +82,8 @@ std::optional<chain::Assignment> Auditor::take() {
     const std::uint64_t lease = ++leases_;
     item->second = {lease, item->second.leases + 1, false, 0};
     deps_.loop.after(kLeaseMs, [this, receipt, lease] { end_lease(receipt, lease); });
-    return chain::Assignment{receipt, std::move(shown.record.model), shown.record.version,
-                             shown.record.model_content, std::move(shown.audit.task)};
+    return rollout::Assignment{receipt, std::move(shown.record.model), shown.record.version,
+                               shown.record.model_content, std::move(shown.audit.task)};
   }
   return std::nullopt;
 }
@@ -165,7 +165,7 @@ void Auditor::replay(const core::Digest& receipt) {
       });
 }
 
-void Auditor::conclude(const core::Digest& receipt, const chain::LinkAudit& shown,
+void Auditor::conclude(const core::Digest& receipt, const rollout::StepAudit& shown,
                        const core::Digest& root) {
   if (open_.erase(receipt) == 0) return;  // answered meanwhile
   deps_.events.push(

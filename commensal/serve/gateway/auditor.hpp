@@ -4,28 +4,27 @@
 #include <commensal/base/core/clock.hpp>
 #include <commensal/serve/gateway/events.hpp>
 #include <commensal/serve/gateway/receipt_book.hpp>
-#include <commensal/verify/chain/client.hpp>
-#include <commensal/verify/chain/replayer.hpp>
+#include <commensal/verify/rollout/client.hpp>
+#include <commensal/verify/rollout/replayer.hpp>
 #include <memory>
 
 namespace commensal::gateway {
 
-/// The audits of receipts that were drawn, of single answers and of steps of chains alike, all from
-/// the gateway's own copy, so that no provider evades an audit by being away. Steps of chains are
-/// given to auditors elsewhere who ask for them; they are done here where none does, where one that
-/// was given an audit is silent, and where one has waited for kAbsentMs.
-/// An auditor is not believed where it accuses: a root that does not open the commitment is
-/// computed again here first.
-/// Each audit ends with event::Audited; what goes wrong here is event::Failed and accuses nobody:
-/// the audit stays due, and is taken up at the next start.
-/// Thread-safety: the loop's thread.
+/// The audits of receipts that were drawn, of single answers and of steps of rollouts alike, all
+/// from the gateway's own copy, so that no provider evades an audit by being away. Steps of
+/// rollouts are given to auditors elsewhere who ask for them; they are done here where none does,
+/// where one that was given an audit is silent, and where one has waited for kAbsentMs. An auditor
+/// is not believed where it accuses: a root that does not open the commitment is computed again
+/// here first. Each audit ends with event::Audited; what goes wrong here is event::Failed and
+/// accuses nobody: the audit stays due, and is taken up at the next start. Thread-safety: the
+/// loop's thread.
 class Auditor {
  public:
   /// All of them outlive this object.
   struct Dependencies {
     core::Loop& loop;
     const core::Clock& clock;
-    core::Store& store;            // the rows of chains
+    core::Store& store;            // the rows of rollouts
     const crypto::SecretKey& key;  // signs verdicts
     const ModelHub& hub;
     ReceiptBook& book;
@@ -39,7 +38,7 @@ class Auditor {
   void request_here(const core::Digest& receipt);
   /// For an auditor elsewhere: the next one, its own for kLeaseMs; nothing where none is open. What
   /// auditors elsewhere must not see is done here instead.
-  std::optional<chain::Assignment> take();
+  std::optional<rollout::Assignment> take();
   /// Its answer. Errors: kNotFound (no such audit is open), those of the book.
   core::Result<void> answer(const core::Digest& receipt, const core::Digest& root);
   /// Audits that are due or under way.
@@ -52,7 +51,7 @@ class Auditor {
 
   /// What an audit needs, from the gateway's own rows.
   struct Shown {
-    chain::LinkAudit audit;
+    rollout::StepAudit audit;
     ReceiptRecord record;
   };
   struct Case {
@@ -67,7 +66,7 @@ class Auditor {
   /// Who is to do what waits: an auditor, soon, or this gateway.
   void pump();
   void replay(const core::Digest& receipt);
-  void conclude(const core::Digest& receipt, const chain::LinkAudit& shown,
+  void conclude(const core::Digest& receipt, const rollout::StepAudit& shown,
                 const core::Digest& root);
 
   Dependencies deps_;
@@ -78,7 +77,7 @@ class Auditor {
   bool is_replaying_ = false;
   std::int64_t asked_ms_ = -kAbsentMs;  // when an auditor did last
   bool looks_later_ = false;
-  std::shared_ptr<chain::Replayer> replayer_;  // off the loop
+  std::shared_ptr<rollout::Replayer> replayer_;  // off the loop
 };
 
 }  // namespace commensal::gateway

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who audits what, and in which order: steps of a chain of the letter network.
+// Who audits what, and in which order: steps of a rollout of the letter network.
 #include <unistd.h>
 
 #include <commensal/base/core/testing/manual_loop.hpp>
 #include <commensal/compute/graph/onnx/import.hpp>
 #include <commensal/serve/gateway/auditor.hpp>
-#include <commensal/verify/chain/testing/chain_fixture.hpp>
+#include <commensal/verify/rollout/testing/rollout_fixture.hpp>
 
 namespace commensal::gateway {
 namespace {
 
 const char* const kLetters = COMMENSAL_SOURCE_DIR "/models/letters/letters.onnx";
 
-class AuditorOf : public chain::testing::ChainTest {
+class AuditorOf : public rollout::testing::RolloutTest {
  protected:
   using Steps = std::vector<std::uint64_t>;
 
@@ -20,7 +20,7 @@ class AuditorOf : public chain::testing::ChainTest {
     std::filesystem::create_directories(folder_);
     std::filesystem::copy_file(kLetters, hub_.path_of(kContent));
     graph_ = *graph::onnx::import_file(kLetters);
-    engine_ = chain::testing::engine_of(graph_);
+    engine_ = rollout::testing::engine_of(graph_);
     const std::vector<std::int64_t> letter = {20};
     const std::vector<float> state(160, 0);
     record_.inputs = {{"letter", tensor::Tensor::of<std::int64_t>({1}, letter)},
@@ -35,10 +35,10 @@ class AuditorOf : public chain::testing::ChainTest {
 
   void SetUp() override {
     ASSERT_TRUE(book_.open());
-    auto client = *chain::ChainClient::start(client_world(client_store_), record_);
-    auto provider = *chain::ChainProvider::start(provider_world(provider_store_), record_);
-    for (std::uint64_t step = 1; step <= kLinks; ++step) {
-      const auto made = chain::testing::make_link(client, provider);
+    auto client = *rollout::RolloutClient::start(client_deps(client_store_), record_);
+    auto provider = *rollout::RolloutProvider::start(provider_deps(provider_store_), record_);
+    for (std::uint64_t step = 1; step <= kSteps; ++step) {
+      const auto made = rollout::testing::make_step(client, provider);
       ASSERT_TRUE(made) << made.error().message;
       keep(*client.receipt(step));
     }
@@ -53,11 +53,11 @@ class AuditorOf : public chain::testing::ChainTest {
     steps_[record.id()] = receipt.step;
     receipts_[receipt.step] = record.id();
   }
-  /// A step whose chain is not in the store.
+  /// A step whose rollout is not in the store.
   core::Digest keep_lost() {
     protocol::Receipt receipt = book_.find(receipts_.at(1))->receipt;
     receipt.job.steps += 1;
-    receipt.step = kLinks + 1;
+    receipt.step = kSteps + 1;
     keep(receipt);
     return receipts_.at(receipt.step);
   }
@@ -69,7 +69,7 @@ class AuditorOf : public chain::testing::ChainTest {
     const auto taken = auditor_.take();
     if (!taken) return 0;
     auto session = *noise::NoisySession::create(graph_, {}, record_.job.feeds);
-    root_ = *chain::replay(taken->task, session, engine_->roots());
+    root_ = *rollout::replay(taken->task, session, engine_->roots());
     return steps_.at(taken->receipt);
   }
   void answer(std::uint64_t step) { ASSERT_TRUE(auditor_.answer(receipts_.at(step), root_)); }

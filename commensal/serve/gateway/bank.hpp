@@ -18,7 +18,7 @@ struct MoneyConfig {
   double win_probability = 0.01;  // each winner is audited
   protocol::Amount stake_min;     // of a provider that is given work
   std::int64_t round_ms = 1000;   // a round of the beacon is closed so often, while tickets wait
-  int chain_depth = 25;           // the hash chain has 2^depth rounds: more than a year
+  int hash_chain_depth = 25;      // the hash chain has 2^depth rounds: more than a year
   ledger::Config rules;  // of a new ledger, whose operator is filled in; an old one has its own
 };
 

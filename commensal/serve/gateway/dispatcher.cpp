@@ -100,13 +100,13 @@ void Dispatcher::dispatch(std::unique_ptr<Request> request) {
   receipt::Step step(offer.job, 1);
   const core::Digest id = step.job_id();
   jobs_.emplace(id, Running{.request = std::move(request),
-                            .link = peer.link_id,
+                            .stream = peer.stream_id,
                             .pauses = peer.pauses,
                             .step = std::move(step),
                             .input_salt = salt});
   watch(id);
-  roster_.grant(peer.link_id, offer.model);
-  peer.link->send(std::move(offer));
+  roster_.grant(peer.stream_id, offer.model);
+  peer.stream->send(std::move(offer));
 }
 
 /// A pause is no silence; but what is committed has no more to wait for.
@@ -120,26 +120,26 @@ void Dispatcher::watch(const core::Digest& id) {
   loop_.after(config_.silence_ms_max, [this, id] {
     const auto job = jobs_.find(id);
     if (job == jobs_.end()) return;
-    Roster::Peer* const peer = roster_.at(job->second.link);
+    Roster::Peer* const peer = roster_.at(job->second.stream);
     if (peer != nullptr && may_be_silent(job->second, *peer)) {
       job->second.pauses = peer->pauses;
       return watch(id);
     }
     // Whoever is silent loses everything it has in hand: the stream is closed, and with it every
     // other job it holds comes back at once.
-    if (peer != nullptr) peer->link->close();
+    if (peer != nullptr) peer->stream->close();
     lose(job, {ErrorCode::kDeadlineExceeded,
                fmt::format("no answer within {} ms", config_.silence_ms_max)});
   });
 }
 
-Dispatcher::Jobs::iterator Dispatcher::find(LinkId link, const core::Digest& id) {
+Dispatcher::Jobs::iterator Dispatcher::find(StreamId stream, const core::Digest& id) {
   const auto job = jobs_.find(id);
-  return job != jobs_.end() && job->second.link == link ? job : jobs_.end();
+  return job != jobs_.end() && job->second.stream == stream ? job : jobs_.end();
 }
 
 std::unique_ptr<Dispatcher::Request> Dispatcher::take(Jobs::iterator job) {
-  if (Roster::Peer* peer = roster_.at(job->second.link); peer != nullptr && peer->in_flight > 0) {
+  if (Roster::Peer* peer = roster_.at(job->second.stream); peer != nullptr && peer->in_flight > 0) {
     --peer->in_flight;
   }
   auto request = std::move(job->second.request);
@@ -148,8 +148,8 @@ std::unique_ptr<Dispatcher::Request> Dispatcher::take(Jobs::iterator job) {
 }
 
 /// A commitment that is not signed must not wait there for its signature.
-void Dispatcher::forget(LinkId link, const core::Digest& job) {
-  if (Roster::Peer* const peer = roster_.at(link)) peer->link->send(rpc::Withdraw{{job}});
+void Dispatcher::forget(StreamId stream, const core::Digest& job) {
+  if (Roster::Peer* const peer = roster_.at(stream)) peer->stream->send(rpc::Withdraw{{job}});
 }
 
 void Dispatcher::lose(Jobs::iterator job, Error error) {
@@ -162,25 +162,25 @@ void Dispatcher::lose(const core::Digest& id, const Error& error) {
   if (const auto job = jobs_.find(id); job != jobs_.end()) lose(job, error);
 }
 
-void Dispatcher::on_commit(LinkId link, const rpc::Commit& message) {
+void Dispatcher::on_commit(StreamId stream, const rpc::Commit& message) {
   std::vector<core::Digest> accepted;  // ids: losing one job may move any other
   std::vector<protocol::ReceiptBody> bodies;
   for (const rpc::Commit::Item& item : message.items) {
-    const auto job = find(link, item.job);
-    if (job == jobs_.end() || item.step != 1) continue;  // it came too late
+    const auto job = find(stream, item.job);
+    if (job == jobs_.end() || item.step != 1) continue;                     // it came too late
     if (std::ranges::find(accepted, item.job) != accepted.end()) continue;  // said twice
     receipt::Step& step = job->second.step;
     auto moved = lottery_.check_round(step.job(), item.round);
     if (moved) moved = step.commit(item.commitment, item.round, item.signature);
     if (!moved) {
-      forget(link, item.job);
+      forget(stream, item.job);
       lose(job, moved.error());
       continue;
     }
     accepted.push_back(item.job);
     bodies.push_back(step.body());
   }
-  Roster::Peer* peer = roster_.at(link);
+  Roster::Peer* peer = roster_.at(stream);
   if (accepted.empty() || peer == nullptr) return;
   const auto signatures = protocol::sign_batch(key_, protocol::Role::kClient, bodies);
   rpc::Countersign reply;
@@ -194,16 +194,16 @@ void Dispatcher::on_commit(LinkId link, const rpc::Commit& message) {
   }
   if (const auto owed = lottery_.owe(receipts); !owed) {
     for (const core::Digest& job : accepted) {
-      forget(link, job);
+      forget(stream, job);
       lose(job, owed.error());
     }
     return;
   }
-  peer->link->send(std::move(reply));
+  peer->stream->send(std::move(reply));
 }
 
-void Dispatcher::on_deliver(LinkId link, rpc::Deliver& message) {
-  const auto job = find(link, message.job);
+void Dispatcher::on_deliver(StreamId stream, rpc::Deliver& message) {
+  const auto job = find(stream, message.job);
   if (job == jobs_.end()) return;
   Running& running = job->second;
   if (const auto fits = check_outputs(running.request->order.model, message.outputs); !fits) {
@@ -218,7 +218,7 @@ void Dispatcher::on_deliver(LinkId link, rpc::Deliver& message) {
                 .output_salt = message.output_salt,
                 .inputs = {},
                 .outputs = std::move(message.outputs)};
-  if (Roster::Peer* peer = roster_.at(link)) {
+  if (Roster::Peer* peer = roster_.at(stream)) {
     ++peer->served;
     peer->cached.insert(running.request->order.model.content);
   }
@@ -228,8 +228,8 @@ void Dispatcher::on_deliver(LinkId link, rpc::Deliver& message) {
   place_next();
 }
 
-void Dispatcher::on_refuse(LinkId link, const rpc::Refuse& message) {
-  const auto job = find(link, message.job);
+void Dispatcher::on_refuse(StreamId stream, const rpc::Refuse& message) {
+  const auto job = find(stream, message.job);
   if (job == jobs_.end()) return;
   // What is wrong with the request is wrong with every provider.
   if (message.reason.code == ErrorCode::kInvalidArgument) {
@@ -238,12 +238,12 @@ void Dispatcher::on_refuse(LinkId link, const rpc::Refuse& message) {
   lose(job, message.reason);
 }
 
-void Dispatcher::on_pause(LinkId link) {
+void Dispatcher::on_pause(StreamId stream) {
   std::vector<core::Digest> at_hand;
   for (const auto& [id, running] : jobs_) {
     // What is committed needs no more computing.
     const bool is_open = running.step.phase() == receipt::Step::Phase::kOffered;
-    if (running.link == link && is_open) at_hand.push_back(id);
+    if (running.stream == stream && is_open) at_hand.push_back(id);
   }
   rpc::Withdraw withdrawn;
   std::vector<std::unique_ptr<Request>> moved;
@@ -258,21 +258,21 @@ void Dispatcher::on_pause(LinkId link) {
       continue;
     }
     ++request.moves;
-    request.tried.erase(roster_.at(link)->address);  // it did not fail
+    request.tried.erase(roster_.at(stream)->address);  // it did not fail
     withdrawn.jobs.push_back(id);
     (may_move ? moved : given_up).push_back(take(job));
   }
-  if (!withdrawn.jobs.empty()) roster_.at(link)->link->send(std::move(withdrawn));
+  if (!withdrawn.jobs.empty()) roster_.at(stream)->stream->send(std::move(withdrawn));
   for (auto& request : moved) dispatch(std::move(request));
   for (const auto& request : given_up) give_up(*request);
 }
 
 void Dispatcher::on_available() {
-  std::vector<LinkId> paused;
+  std::vector<StreamId> paused;
   for (const auto& [address, peer] : roster_.peers()) {
-    if (peer.link != nullptr && !peer.paused.empty()) paused.push_back(peer.link_id);
+    if (peer.stream != nullptr && !peer.paused.empty()) paused.push_back(peer.stream_id);
   }
-  for (const LinkId link : paused) on_pause(link);
+  for (const StreamId stream : paused) on_pause(stream);
   for (auto& request : std::exchange(waiting_, {})) dispatch(std::move(request));
 }
 
@@ -310,8 +310,8 @@ void Dispatcher::end_patience(OrderId id) {
       std::ranges::find_if(jobs_, [&](const auto& item) { return is_it(item.second.request); });
   if (job == jobs_.end()) return;
   job->second.request->is_late = true;
-  const Roster::Peer* const peer = roster_.at(job->second.link);
-  if (peer != nullptr && !peer->paused.empty()) on_pause(peer->link_id);
+  const Roster::Peer* const peer = roster_.at(job->second.stream);
+  if (peer != nullptr && !peer->paused.empty()) on_pause(peer->stream_id);
 }
 
 /// One place is free: whoever waits longest is tried, and waits on behind the others if in vain.
@@ -322,10 +322,10 @@ void Dispatcher::place_next() {
   dispatch(std::move(next));
 }
 
-void Dispatcher::on_close(LinkId link) {
+void Dispatcher::on_close(StreamId stream) {
   std::vector<core::Digest> lost;
   for (const auto& [id, running] : jobs_) {
-    if (running.link == link) lost.push_back(id);
+    if (running.stream == stream) lost.push_back(id);
   }
   for (const core::Digest& id : lost) lose(id, {ErrorCode::kUnavailable, "the provider left"});
 }

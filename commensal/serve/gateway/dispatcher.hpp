@@ -20,7 +20,7 @@ namespace commensal::gateway {
 /// Thread-safety: the loop's thread.
 class Dispatcher {
  public:
-  using LinkId = Roster::LinkId;
+  using StreamId = Roster::StreamId;
   struct Config {
     std::int64_t silence_ms_max = 0;
     std::int64_t pause_ms_max = 0;
@@ -36,13 +36,13 @@ class Dispatcher {
   std::string why_not_placed(const ModelVersion& model) const;
 
   /// Messages of providers; those about jobs that are not this dispatcher's are passed over.
-  void on_commit(LinkId link, const rpc::Commit& message);
-  void on_deliver(LinkId link, rpc::Deliver& message);
-  void on_refuse(LinkId link, const rpc::Refuse& message);
-  /// The link's jobs go elsewhere. Call after Roster::leave.
-  void on_close(LinkId link);
+  void on_commit(StreamId stream, const rpc::Commit& message);
+  void on_deliver(StreamId stream, rpc::Deliver& message);
+  void on_refuse(StreamId stream, const rpc::Refuse& message);
+  /// The stream's jobs go elsewhere. Call after Roster::leave.
+  void on_close(StreamId stream);
   /// Its provider pauses. Call once the roster knows.
-  void on_pause(LinkId link);
+  void on_pause(StreamId stream);
   /// A provider has connected or goes on after a pause.
   void on_available();
 
@@ -58,7 +58,7 @@ class Dispatcher {
   };
   struct Running {
     std::unique_ptr<Request> request;
-    LinkId link = 0;
+    StreamId stream = 0;
     std::uint64_t pauses = 0;  // of its provider when its silence was counted from last
     receipt::Step step;
     core::Digest input_salt;
@@ -67,12 +67,12 @@ class Dispatcher {
 
   void dispatch(std::unique_ptr<Request> request);
   void end(const Request& request, core::Result<Answer> answer);
-  Jobs::iterator find(LinkId link, const core::Digest& job);
+  Jobs::iterator find(StreamId stream, const core::Digest& job);
   /// Ends one try; the request goes to the next provider, or back with `error`.
   void lose(Jobs::iterator job, core::Error error);
   void lose(const core::Digest& job, const core::Error& error);
   std::unique_ptr<Request> take(Jobs::iterator job);
-  void forget(LinkId link, const core::Digest& job);
+  void forget(StreamId stream, const core::Digest& job);
   void watch(const core::Digest& job);
   static bool may_be_silent(const Running& job, const Roster::Peer& peer);
   std::vector<Candidate> candidates(const ModelVersion& model,

@@ -12,7 +12,7 @@ namespace commensal::gateway {
 namespace {
 
 /// Remembers what the gateway said to one provider.
-class Heard final : public rpc::ProviderLink {
+class Heard final : public rpc::ProviderStream {
  public:
   void send(rpc::ToProvider message) override { words_.push_back(std::move(message)); }
   void close() override {}
@@ -37,13 +37,13 @@ class DispatcherOf : public ::testing::Test {
   void SetUp() override {
     ASSERT_TRUE(bank_.open());
     ASSERT_TRUE(lottery_.open());
-    link_ = roster_.admit(heard_);
+    stream_ = roster_.admit(heard_);
     rpc::Hello hello;
     hello.address = provider_key_.address();
     const core::Digest nonce = heard_->all<rpc::Challenge>().at(0).nonce;
     hello.signature = crypto::sign(provider_key_, rpc::hello_digest(nonce, hello.address));
-    std::optional<Roster::LinkId> replaced;
-    ASSERT_TRUE(roster_.welcome(link_, hello, replaced));
+    std::optional<Roster::StreamId> replaced;
+    ASSERT_TRUE(roster_.welcome(stream_, hello, replaced));
   }
   /// What is offered for a new request; its output will be its input.
   protocol::Job ask() {
@@ -98,7 +98,7 @@ class DispatcherOf : public ::testing::Test {
   Lottery lottery_{{store_, clock_, rng_, key_, bank_, roster_, events_, tickets_}, {}};  // off
   Dispatcher dispatcher_{loop_, rng_, key_, roster_, lottery_, events_, {1'000, 1'000, 1, {}}};
   std::shared_ptr<Heard> heard_ = std::make_shared<Heard>();
-  Roster::LinkId link_ = 0;
+  Roster::StreamId stream_ = 0;
   tensor::NamedTensors inputs_;  // of the last request
   int asked_ = 0;
   std::vector<bool> answers_;  // whether there was one
@@ -111,18 +111,18 @@ TEST_F(DispatcherOf, ACommitThatListsAJobTwiceSignsItOnceAndHurtsNoOther) {
   const protocol::Job job = ask();
   message.items.insert(message.items.begin(), commit(job, provider_key_));
   message.items.insert(message.items.begin() + 1, commit(job, provider_key_, core::Digest{4}));
-  dispatcher_.on_commit(link_, message);
+  dispatcher_.on_commit(stream_, message);
   EXPECT_EQ(signed_jobs(), (Jobs{protocol::job_id(job), protocol::job_id(other)}));
   EXPECT_EQ(withdrawn(), Jobs{});
   rpc::Deliver delivery{protocol::job_id(job), 1, kSalt, inputs_};
-  dispatcher_.on_deliver(link_, delivery);
+  dispatcher_.on_deliver(stream_, delivery);
   loop_.run_until_idle();
   EXPECT_EQ(answers_, std::vector<bool>{true}) << "the first word counts";
 }
 
 TEST_F(DispatcherOf, ACommitmentThatIsNotSignedIsWithdrawn) {
   const protocol::Job good = ask(), bad = ask();
-  dispatcher_.on_commit(link_, {{commit(bad, key_), commit(good, provider_key_)}});
+  dispatcher_.on_commit(stream_, {{commit(bad, key_), commit(good, provider_key_)}});
   EXPECT_EQ(signed_jobs(), Jobs{protocol::job_id(good)});
   EXPECT_EQ(withdrawn(), Jobs{protocol::job_id(bad)});
   loop_.run_until_idle();
@@ -141,9 +141,9 @@ TEST_F(DispatcherOf, AnAnswerOfOtherNamesOrTypesIsNone) {
   for (const tensor::NamedTensors& outputs : wrong) {
     const protocol::Job job = ask();
     inputs_ = outputs;
-    dispatcher_.on_commit(link_, {{commit(job, provider_key_)}});
+    dispatcher_.on_commit(stream_, {{commit(job, provider_key_)}});
     rpc::Deliver delivery{protocol::job_id(job), 1, kSalt, outputs};
-    dispatcher_.on_deliver(link_, delivery);
+    dispatcher_.on_deliver(stream_, delivery);
     loop_.run_until_idle();
   }
   EXPECT_EQ(answers_, (std::vector<bool>{false, false, false}));

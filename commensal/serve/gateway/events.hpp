@@ -10,7 +10,7 @@
 #include <variant>
 
 /// Inside the gateway calls go one way: audits (auditor, consequences) see answers (dispatcher,
-/// chains, answers), these see money (bank, lottery, winners, till), all see the tables (roster,
+/// rollouts, answers), these see money (bank, lottery, winners, till), all see the tables (roster,
 /// hub, receipt book), and nobody sees those above. What the upper ones must hear is an event in
 /// one queue, which the gateway handles one after the other (gateway_events.cpp).
 namespace commensal::gateway {

@@ -10,62 +10,62 @@ namespace {
 /// For people: "serving", or why it gets no work.
 std::string state_of(const Roster::Peer& peer, const std::string& reservation) {
   if (!peer.banned.empty()) return "banned: " + peer.banned;
-  if (peer.link == nullptr) return "gone";
+  if (peer.stream == nullptr) return "gone";
   if (!peer.paused.empty()) return "paused: " + peer.paused;
   return reservation.empty() ? "serving" : reservation;
 }
 
 }  // namespace
 
-void Gateway::State::handle(LinkId link, const rpc::Hello& message) {
-  std::optional<LinkId> replaced;
-  auto peer = roster.welcome(link, message, replaced);
+void Gateway::State::handle(StreamId stream, const rpc::Hello& message) {
+  std::optional<StreamId> replaced;
+  auto peer = roster.welcome(stream, message, replaced);
   if (!peer) {
     observer.on_error(peer.error());
-    roster.refuse(link, peer.error());
+    roster.refuse(stream, peer.error());
     return;
   }
   if (replaced) dispatcher.on_close(*replaced);
-  if (replaced) chains.on_close(*replaced);
+  if (replaced) rollouts.on_close(*replaced);
   const crypto::Address address = (*peer)->address;
-  if (auto met = lottery.meet(address, message.chain); !met) {
+  if (auto met = lottery.meet(address, message.hash_chain); !met) {
     observer.on_error(met.error());
-    roster.refuse(link, met.error());
+    roster.refuse(stream, met.error());
     return;
   }
   observer.on_provider_connected(address, message.name);
   tell_balance(address);
-  chains.on_connected(address);
-  desk.on_change(address);
+  rollouts.on_connected(address);
+  audit_policy.on_change(address);
   dispatcher.on_available();
 }
 
-void Gateway::State::handle(LinkId link, const rpc::Load& message) {
-  if (Roster::Peer* peer = roster.at(link)) {
+void Gateway::State::handle(StreamId stream, const rpc::Load& message) {
+  if (Roster::Peer* peer = roster.at(stream)) {
     peer->cached = {message.cached_models.begin(), message.cached_models.end()};
   }
 }
 
-void Gateway::State::handle(LinkId link, const rpc::Pause& message) {
-  Roster::Peer* peer = roster.at(link);
+void Gateway::State::handle(StreamId stream, const rpc::Pause& message) {
+  Roster::Peer* peer = roster.at(stream);
   if (peer == nullptr) return;
   if (peer->paused.empty()) ++peer->pauses;
   peer->paused = message.reason.empty() ? "no reason given" : message.reason;
-  dispatcher.on_pause(link);
+  dispatcher.on_pause(stream);
 }
 
-void Gateway::State::handle(LinkId link, const rpc::Resume&) {
-  Roster::Peer* peer = roster.at(link);
+void Gateway::State::handle(StreamId stream, const rpc::Resume&) {
+  Roster::Peer* peer = roster.at(stream);
   if (peer == nullptr || peer->paused.empty()) return;
   peer->paused.clear();
-  chains.on_resume(peer->address);
+  rollouts.on_resume(peer->address);
   dispatcher.on_available();
 }
 
 Gateway::Gateway(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Gateway::~Gateway() = default;
 
-core::Result<std::unique_ptr<Gateway>> Gateway::create(const GatewayWorld& deps,
+core::Result<std::unique_ptr<Gateway>> Gateway::create(const GatewayDependencies& deps,
                                                        const GatewayConfig& config) {
   std::error_code failed;
   std::filesystem::create_directories(config.folder / "models", failed);
@@ -94,7 +94,7 @@ std::string Gateway::why_not_ready(const ModelVersion* model) const {
 
 Accounts& Gateway::accounts() { return state_->accounts; }
 ModelHub& Gateway::hub() { return state_->hub; }
-Chains& Gateway::chains() { return state_->chains; }
+Rollouts& Gateway::rollouts() { return state_->rollouts; }
 Auditor& Gateway::auditor() { return state_->auditor; }
 ReceiptBook& Gateway::receipts() { return state_->book; }
 crypto::Address Gateway::address() const { return state_->deps.key.address(); }
@@ -125,23 +125,23 @@ std::vector<ProviderInfo> Gateway::providers() const {
     infos.push_back({.address = address,
                      .name = peer.name,
                      .state = state_of(peer, state_->lottery.reservation(address)),
-                     .connected = peer.link != nullptr,
+                     .connected = peer.stream != nullptr,
                      .banned = peer.banned,
                      .paused = peer.paused,
                      .queued = peer.in_flight,
                      .served = peer.served,
                      .stake = ledger().balance(address, ledger::AccountKind::kStake),
                      .cached_models = peer.cached.size(),
-                     .audit_probability = state_->desk.probability(address)});
+                     .audit_probability = state_->audit_policy.probability(address)});
   }
   return infos;
 }
 
 core::Result<ProviderRisk> Gateway::risk(const crypto::Address& provider) {
-  AuditPolicy& desk = state_->desk;
+  AuditPolicy& audit_policy = state_->audit_policy;
   COMMENSAL_ASSIGN(RiskFacts facts, risk_facts(state_->book, ledger(), provider));
-  const double probability = desk.ask(facts);
-  return ProviderRisk{std::move(facts), desk.terms(), desk.by_risk(), probability};
+  const double probability = audit_policy.ask(facts);
+  return ProviderRisk{std::move(facts), audit_policy.terms(), audit_policy.by_risk(), probability};
 }
 
 std::size_t Gateway::audits_pending() const {
@@ -149,20 +149,20 @@ std::size_t Gateway::audits_pending() const {
          state_->events.pending();
 }
 
-Gateway::LinkId Gateway::on_open(std::shared_ptr<rpc::ProviderLink> link) {
-  return state_->roster.admit(std::move(link), state_->lottery.position());
+Gateway::StreamId Gateway::on_open(std::shared_ptr<rpc::ProviderStream> stream) {
+  return state_->roster.admit(std::move(stream), state_->lottery.position());
 }
 
-void Gateway::on_message(LinkId link, rpc::ToGateway message) {
-  std::visit([&](auto& word) { state_->handle(link, word); }, message);
+void Gateway::on_message(StreamId stream, rpc::ToGateway message) {
+  std::visit([&](auto& word) { state_->handle(stream, word); }, message);
 }
 
-void Gateway::on_close(LinkId link) {
-  const Roster::Peer* peer = state_->roster.at(link);
+void Gateway::on_close(StreamId stream) {
+  const Roster::Peer* peer = state_->roster.at(stream);
   if (peer != nullptr) state_->observer.on_provider_lost(peer->address, "the stream ended");
-  state_->roster.leave(link);
-  state_->dispatcher.on_close(link);
-  state_->chains.on_close(link);
+  state_->roster.leave(stream);
+  state_->dispatcher.on_close(stream);
+  state_->rollouts.on_close(stream);
 }
 
 core::Result<std::string> Gateway::model_path(const std::string& session_token,

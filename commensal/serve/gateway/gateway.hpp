@@ -9,13 +9,13 @@
 #include <commensal/compute/tensor/named.hpp>
 #include <commensal/serve/gateway/accounts.hpp>
 #include <commensal/serve/gateway/answers.hpp>
-#include <commensal/serve/gateway/chains.hpp>
 #include <commensal/serve/gateway/hub.hpp>
 #include <commensal/serve/gateway/lottery.hpp>
 #include <commensal/serve/gateway/observer.hpp>
 #include <commensal/serve/gateway/receipt_book.hpp>
 #include <commensal/serve/gateway/risk_facts.hpp>
-#include <commensal/serve/rpc/link.hpp>
+#include <commensal/serve/gateway/rollouts.hpp>
+#include <commensal/serve/rpc/stream.hpp>
 #include <commensal/trade/pay/ticket/summary.hpp>
 #include <functional>
 #include <memory>
@@ -33,12 +33,12 @@ struct GatewayConfig {
   std::int64_t silence_ms_max = 10'000;  // a provider that holds a task longer loses it
   std::int64_t pause_ms_max = 60'000;    // a request waits, in all, for providers that pause
   int tries_max = 3;                     // providers tried for one request
-  std::size_t chains_kept_max = limits::kChainsKeptMax;  // the oldest that are over make room
+  std::size_t rollouts_kept_max = limits::kRolloutsKeptMax;  // the oldest that are over make room
   MoneyConfig money;
 };
 
 /// The world, injected. The gateway's loop, store and key outlive it.
-struct GatewayWorld {
+struct GatewayDependencies {
   core::Loop& loop;
   const core::Clock& clock;
   core::Rng& rng;
@@ -74,7 +74,7 @@ struct ProviderRisk {
 class Gateway final : public rpc::GatewayPort {
  public:
   /// Reads the state, takes up the audits that were due. Errors: kDataLoss.
-  static core::Result<std::unique_ptr<Gateway>> create(const GatewayWorld& deps,
+  static core::Result<std::unique_ptr<Gateway>> create(const GatewayDependencies& deps,
                                                        const GatewayConfig& config);
   ~Gateway() override;
 
@@ -92,7 +92,7 @@ class Gateway final : public rpc::GatewayPort {
   /// of its own, or an operator's: those it made must still have somebody).
   core::Result<void> remove_account(const std::string& name);
   ModelHub& hub();
-  Chains& chains();
+  Rollouts& rollouts();
   Auditor& auditor();
   ReceiptBook& receipts();
   std::vector<ProviderInfo> providers() const;
@@ -130,9 +130,9 @@ class Gateway final : public rpc::GatewayPort {
   const MoneyConfig& money() const;
   crypto::Address address() const;
 
-  LinkId on_open(std::shared_ptr<rpc::ProviderLink> link) override;
-  void on_message(LinkId link, rpc::ToGateway message) override;
-  void on_close(LinkId link) override;
+  StreamId on_open(std::shared_ptr<rpc::ProviderStream> stream) override;
+  void on_message(StreamId stream, rpc::ToGateway message) override;
+  void on_close(StreamId stream) override;
   core::Result<std::string> model_path(const std::string& session_token,
                                        const core::Digest& model) override;
 

@@ -17,8 +17,8 @@ core::Result<void> Gateway::State::resume() {
   COMMENSAL_TRY(lottery.open());
   COMMENSAL_TRY(book.open());
   COMMENSAL_TRY(roster.open());
-  COMMENSAL_TRY(desk.open(book, bank.state()));
-  COMMENSAL_TRY(chains.open());
+  COMMENSAL_TRY(audit_policy.open(book, bank.state()));
+  COMMENSAL_TRY(rollouts.open());
   for (const ticket::Record& one : lottery.tickets().in(ticket::State::kOpened)) {
     const core::Digest receipt = protocol::receipt_id(one.body);
     if (book.contains(receipt)) events.push(event::AuditDue{receipt});
@@ -46,7 +46,7 @@ core::Result<void> Gateway::State::resume() {
 void Gateway::State::handle(const event::Delivered& event) {
   const ReceiptRecord& record = event.record;
   observer.on_receipt(record);
-  desk.on_receipt(record);
+  audit_policy.on_receipt(record);
   if (record.audit == AuditState::kDrawn) auditor.request(record.id());
   // Its provider may have been caught while this answer was on its way.
   if (is_banned(record.receipt.job.provider)) replace_later(record);
@@ -63,7 +63,7 @@ void Gateway::State::handle(const event::AuditDue& event) {
   if (record->audit == AuditState::kNotDrawn) {
     record->audit = AuditState::kDrawn;
     if (auto kept = book.update(*record); !kept) return events.report(kept);
-    if (record->receipt.job.is_serial()) chains.on_audit(*record);
+    if (record->receipt.job.is_serial()) rollouts.on_audit(*record);
   }
   if (record->audit != AuditState::kDrawn && record->audit != AuditState::kReplaced) return;
   event.at_once ? auditor.request_here(event.receipt) : auditor.request(event.receipt);
@@ -77,10 +77,10 @@ void Gateway::State::handle(const event::Audited& event) {
   record->verdict = event.verdict;
   events.report(book.update(*record));
   observer.on_verdict(*record);
-  desk.on_verdict(*record);
+  audit_policy.on_verdict(*record);
   const auto judged = judge_winner(*record);
   events.report(judged);
-  if (record->receipt.job.is_serial()) chains.on_audit(*record);
+  if (record->receipt.job.is_serial()) rollouts.on_audit(*record);
   if (!convicts(record->audit)) return;
   // Cards do flip bits: who has paid for a first mismatch goes on.
   if (is_penalised(*record)) return replace_later(*record);
@@ -96,7 +96,7 @@ core::Result<void> Gateway::State::judge_winner(const ReceiptRecord& record) {
   COMMENSAL_ASSIGN(const auto judged, winners.judge(record.receipt, *record.verdict));
   if (!judged) return {};
   observer.on_judged(record, *judged);
-  desk.on_change(record.receipt.job.provider);
+  audit_policy.on_change(record.receipt.job.provider);
   tell_balance(record.receipt.job.provider);
   return {};
 }
@@ -118,10 +118,10 @@ void Gateway::State::ban(const ReceiptRecord& record) {
       fmt::format("receipt {}: {}", core::to_hex(record.id()), record.verdict->reason);
   events.report(roster.ban(provider, why));
   observer.on_provider_banned(provider, why);
-  chains.on_banned(provider, fmt::format("its provider was caught: {}", why));
+  rollouts.on_banned(provider, fmt::format("its provider was caught: {}", why));
 }
 
-/// A chain ends where a link of it was wrong; nothing of it is computed again.
+/// A rollout ends where a step of it was wrong; nothing of it is computed again.
 void Gateway::State::replace_later(const ReceiptRecord& record) {
   if (!record.receipt.job.is_serial()) consequences.add(record.id());
 }

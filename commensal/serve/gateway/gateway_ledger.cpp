@@ -18,17 +18,17 @@ bool has_something(const ledger::State& state, const crypto::Address& owner) {
 }  // namespace
 
 void Gateway::State::tell_balance(const crypto::Address& provider) {
-  rpc::ProviderLink* const link = roster.connected(provider);
-  if (!lottery.is_on() || link == nullptr) return;
+  rpc::ProviderStream* const stream = roster.connected(provider);
+  if (!lottery.is_on() || stream == nullptr) return;
   const ledger::State& state = bank.state();
-  link->send(rpc::Balance{bank.address(), state.nonces.get(provider),
-                          state.balance(provider, ledger::AccountKind::kAvailable),
-                          state.balance(provider, ledger::AccountKind::kStake),
-                          config.money.stake_min, state.scalars.config.reveal_delay_ms});
+  stream->send(rpc::Balance{bank.address(), state.nonces.get(provider),
+                            state.balance(provider, ledger::AccountKind::kAvailable),
+                            state.balance(provider, ledger::AccountKind::kStake),
+                            config.money.stake_min, state.scalars.config.reveal_delay_ms});
 }
 
-void Gateway::State::handle(LinkId link, const rpc::Transact& message) {
-  const Roster::Peer* peer = roster.at(link);
+void Gateway::State::handle(StreamId stream, const rpc::Transact& message) {
+  const Roster::Peer* peer = roster.at(stream);
   if (peer == nullptr) return;
   std::optional<rpc::Outcomes::Item> outcome;
   events.report(bank.durably([&]() -> core::Result<void> {
@@ -42,8 +42,8 @@ void Gateway::State::handle(LinkId link, const rpc::Transact& message) {
     if (!booked) return tl::unexpected(booked.error());
     return {};
   }));
-  if (outcome) peer->link->send(rpc::Outcomes{{*outcome}});
-  desk.on_change(peer->address);
+  if (outcome) peer->stream->send(rpc::Outcomes{{*outcome}});
+  audit_policy.on_change(peer->address);
   tell_balance(peer->address);
 }
 
@@ -100,7 +100,7 @@ ticket::Summary Gateway::ticket_summary(const std::optional<crypto::Address>& pr
   const ledger::State& state = state_->bank.state();
   std::set<core::Digest> beacons;
   for (const auto& [id, row] : state.beacons.rows()) {
-    const ledger::ChainRow* const chain = state.chains.find(row.provider);
+    const ledger::HashChainRow* const chain = state.hash_chains.find(row.provider);
     if (chain != nullptr && chain->head.owner == provider) beacons.insert(id);
   }
   const auto now_ms = static_cast<std::uint64_t>(state_->deps.clock.wall_ms());

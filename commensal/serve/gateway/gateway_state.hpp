@@ -15,7 +15,7 @@ namespace commensal::gateway {
 /// Each part sees those before it, and nothing of those behind it (events.hpp).
 struct Gateway::State {
   core::ScopedLoop loop;
-  GatewayWorld deps;
+  GatewayDependencies deps;
   GatewayConfig config;
   Observer silent;
   Observer& observer;
@@ -33,16 +33,16 @@ struct Gateway::State {
   Winners winners;
   Till till;
   crypto::SecretKey auditor_key;
-  AuditPolicy desk;
+  AuditPolicy audit_policy;
   // Answers.
   Dispatcher dispatcher;
   Answers answers;
-  Chains chains;
+  Rollouts rollouts;
   // Audits.
   Auditor auditor;
   Consequences consequences;
 
-  State(const GatewayWorld& w, const GatewayConfig& c)
+  State(const GatewayDependencies& w, const GatewayConfig& c)
       : loop(w.loop),
         deps(w),
         config(c),
@@ -62,12 +62,13 @@ struct Gateway::State {
         winners(w.clock, bank, roster, book, events, lottery, tickets),
         till(book, bank, c.money.price),
         auditor_key(bank.auditor_key()),
-        desk(loop, w.clock, events, {.floor = c.audit_probability}, c.audit_by_risk),
+        audit_policy(loop, w.clock, events, {.floor = c.audit_probability}, c.audit_by_risk),
         dispatcher(loop, w.rng, w.key, roster, lottery, events,
                    {c.silence_ms_max, c.pause_ms_max, c.tries_max, auditor_key.address()}),
-        answers({w.clock, w.rng, hub, book, lottery, till, dispatcher, desk, observer, events}),
-        chains({loop, w.clock, w.rng, store, w.key, auditor_key.address(), roster, hub, lottery,
-                book, till, events, c.silence_ms_max, c.chains_kept_max}),
+        answers(
+            {w.clock, w.rng, hub, book, lottery, till, dispatcher, audit_policy, observer, events}),
+        rollouts({loop, w.clock, w.rng, store, w.key, auditor_key.address(), roster, hub, lottery,
+                  book, till, events, c.silence_ms_max, c.rollouts_kept_max}),
         auditor({loop, w.clock, store, auditor_key, hub, book, events}),
         consequences(loop, book, answers) {
     book.keep_while(
@@ -94,31 +95,31 @@ struct Gateway::State {
   void replace_doubtful(const crypto::Address& provider);
 
   // One overload per message of a provider.
-  void handle(LinkId link, const rpc::Hello& message);
-  void handle(LinkId link, const rpc::Load& message);
-  void handle(LinkId link, const rpc::Pause& message);
-  void handle(LinkId link, const rpc::Resume& message);
-  void handle(LinkId link, const rpc::Ready& message) { chains.on_ready(link, message); }
-  // A job is the dispatcher's or a chain's: each passes over those of the other.
-  void handle(LinkId link, const rpc::Commit& message) {
-    dispatcher.on_commit(link, message);
-    chains.on_commit(link, message);
+  void handle(StreamId stream, const rpc::Hello& message);
+  void handle(StreamId stream, const rpc::Load& message);
+  void handle(StreamId stream, const rpc::Pause& message);
+  void handle(StreamId stream, const rpc::Resume& message);
+  void handle(StreamId stream, const rpc::Ready& message) { rollouts.on_ready(stream, message); }
+  // A job is the dispatcher's or a rollout's: each passes over those of the other.
+  void handle(StreamId stream, const rpc::Commit& message) {
+    dispatcher.on_commit(stream, message);
+    rollouts.on_commit(stream, message);
   }
-  void handle(LinkId link, rpc::Deliver& message) {
-    dispatcher.on_deliver(link, message);
-    chains.on_deliver(link, message);
+  void handle(StreamId stream, rpc::Deliver& message) {
+    dispatcher.on_deliver(stream, message);
+    rollouts.on_deliver(stream, message);
   }
-  void handle(LinkId link, const rpc::Refuse& message) {
-    dispatcher.on_refuse(link, message);
-    chains.on_refuse(link, message);
+  void handle(StreamId stream, const rpc::Refuse& message) {
+    dispatcher.on_refuse(stream, message);
+    rollouts.on_refuse(stream, message);
   }
-  void handle(LinkId link, const rpc::Reveal& message) {
-    if (const Roster::Peer* peer = roster.at(link)) lottery.on_reveal(peer->address, message);
+  void handle(StreamId stream, const rpc::Reveal& message) {
+    if (const Roster::Peer* peer = roster.at(stream)) lottery.on_reveal(peer->address, message);
   }
-  void handle(LinkId link, const rpc::Claims& message) {
-    if (const Roster::Peer* peer = roster.at(link)) winners.on_claims(peer->address, message);
+  void handle(StreamId stream, const rpc::Claims& message) {
+    if (const Roster::Peer* peer = roster.at(stream)) winners.on_claims(peer->address, message);
   }
-  void handle(LinkId link, const rpc::Transact& message);
+  void handle(StreamId stream, const rpc::Transact& message);
 };
 
 }  // namespace commensal::gateway

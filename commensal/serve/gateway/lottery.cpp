@@ -17,7 +17,7 @@ using ticket::State;
 
 namespace {
 
-constexpr std::string_view kChain = "chain", kOwn = "own";
+constexpr std::string_view kHashChain = "hash_chain", kOwn = "own";
 
 }  // namespace
 
@@ -32,9 +32,9 @@ Result<void> Lottery::open() {
   if (!is_on()) return {};
   COMMENSAL_ASSIGN(threshold_, ticket::threshold_of(config_.win_probability));
   COMMENSAL_TRY(deps_.tickets.open());
-  COMMENSAL_ASSIGN(auto chain, beacon::KeptChain::open(deps_.store, std::string(kChain),
-                                                       {kOwn.begin(), kOwn.end()}, deps_.key,
-                                                       deps_.rng, config_.chain_depth));
+  COMMENSAL_ASSIGN(auto chain, beacon::StoredHashChain::open(deps_.store, std::string(kHashChain),
+                                                             {kOwn.begin(), kOwn.end()}, deps_.key,
+                                                             deps_.rng, config_.hash_chain_depth));
   chain_.emplace(std::move(chain));
   show_chain();
   return load_beacons();
@@ -44,8 +44,8 @@ Result<void> Lottery::open() {
 Result<void> Lottery::load_beacons() {
   const ledger::State& state = deps_.bank.state();
   for (const auto& [id, row] : state.beacons.rows()) {
-    const ledger::ChainRow* const own = state.chains.find(row.gateway);
-    const ledger::ChainRow* const other = state.chains.find(row.provider);
+    const ledger::HashChainRow* const own = state.hash_chains.find(row.gateway);
+    const ledger::HashChainRow* const other = state.hash_chains.find(row.provider);
     if (own == nullptr || other == nullptr || own->head != chain_->head()) continue;
     beacons_.insert_or_assign(
         other->head.owner,
@@ -55,13 +55,13 @@ Result<void> Lottery::load_beacons() {
 }
 
 Result<void> Lottery::meet(const crypto::Address& provider,
-                           const std::optional<rpc::ChainPosition>& chain) {
+                           const std::optional<rpc::HashChainPosition>& chain) {
   if (!is_on()) return {};
   if (!chain || chain->head.owner != provider) {
     return fail(ErrorCode::kInvalidArgument,
                 "the provider shows no hash chain of its own: answers earn tickets here");
   }
-  COMMENSAL_TRY(protocol::verify_chain_head(chain->head));
+  COMMENSAL_TRY(protocol::verify_hash_chain_head(chain->head));
   const core::Digest id = protocol::beacon_id(chain_->head(), chain->head);
   const auto known = beacons_.find(provider);
   if (known == beacons_.end() || known->second.id() != id) {
@@ -72,7 +72,7 @@ Result<void> Lottery::meet(const crypto::Address& provider,
       }));
     }
     beacons_.insert_or_assign(
-        provider, beacon::TwoPartyBeacon(chain_->tracker(), beacon::ChainTracker(chain->head)));
+        provider, beacon::TwoPartyBeacon(chain_->tracker(), beacon::HashChainTracker(chain->head)));
   }
   if (chain->round > 0) on_reveal(provider, {chain->round, chain->value});
   return {};
@@ -173,7 +173,7 @@ Result<void> Lottery::close_round() {
     }
     if (beacons_.empty()) return {};
     COMMENSAL_TRY(deps_.bank.submit(
-        ledger::Reveal{ledger::chain_key(chain_->head()), reveal.round, reveal.value}));
+        ledger::Reveal{ledger::hash_chain_key(chain_->head()), reveal.round, reveal.value}));
     return {};
   }));
   show_chain();
@@ -192,7 +192,7 @@ Result<void> Lottery::draw(const crypto::Address& provider, const rpc::Reveal& r
   if (reveal.round <= beacon.drawn_round()) return {};
   COMMENSAL_TRY(beacon.on_provider_reveal(reveal.round, reveal.value));
   return deps_.bank.durably([&]() -> Result<void> {
-    const core::Digest chain = ledger::chain_key(beacon.provider().head());
+    const core::Digest chain = ledger::hash_chain_key(beacon.provider().head());
     COMMENSAL_TRY(deps_.bank.submit(ledger::Reveal{chain, reveal.round, reveal.value}));
     COMMENSAL_TRY(deps_.tickets.draw(beacon));
     return {};
@@ -205,7 +205,7 @@ Result<void> Lottery::punish_withholding(const crypto::Address& provider) {
   const beacon::TwoPartyBeacon& beacon = beacons_.at(provider);
   if (beacon.drawn_round() + ticket::Deadlines{}.reveal_rounds_max > beacon.closed_round())
     return {};
-  const core::Digest chain = ledger::chain_key(beacon.provider().head());
+  const core::Digest chain = ledger::hash_chain_key(beacon.provider().head());
   for (const ticket::Record& record : deps_.tickets.in(State::kDrawn)) {
     if (record.beacon != beacon.id()) continue;
     COMMENSAL_ASSIGN(const protocol::Receipt receipt, deps_.tickets.receipt(record.id()));

@@ -6,7 +6,7 @@
 #include <commensal/serve/gateway/bank.hpp>
 #include <commensal/serve/gateway/events.hpp>
 #include <commensal/serve/gateway/roster.hpp>
-#include <commensal/trade/pay/beacon/kept_chain.hpp>
+#include <commensal/trade/pay/beacon/stored_hash_chain.hpp>
 #include <commensal/trade/pay/beacon/two_party.hpp>
 #include <commensal/trade/pay/ticket/book.hpp>
 #include <map>
@@ -40,10 +40,10 @@ class Lottery {
   core::Result<void> open();
 
   /// Of our hash chain, as far as it is on disk; nothing where answers earn no tickets.
-  const std::optional<rpc::ChainPosition>& position() const { return shown_; }
+  const std::optional<rpc::HashChainPosition>& position() const { return shown_; }
   /// Takes up the provider's chain where it is. Errors: kInvalidArgument, kUnauthenticated.
   core::Result<void> meet(const crypto::Address& provider,
-                          const std::optional<rpc::ChainPosition>& chain);
+                          const std::optional<rpc::HashChainPosition>& chain);
   /// Why a provider gets no work, or "".
   std::string reservation(const crypto::Address& provider) const;
   /// Whether the escrow covers what the tickets under way may win, and one more.
@@ -79,8 +79,8 @@ class Lottery {
   const MoneyConfig config_;
   const crypto::Address address_;
   core::Digest threshold_{};
-  std::optional<beacon::KeptChain> chain_;  // after open()
-  std::optional<rpc::ChainPosition> shown_;
+  std::optional<beacon::StoredHashChain> chain_;  // after open()
+  std::optional<rpc::HashChainPosition> shown_;
   Beacons beacons_;
 };
 

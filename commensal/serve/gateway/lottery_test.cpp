@@ -15,7 +15,7 @@ using ticket::testing::Pair;
 MoneyConfig cheap() {
   MoneyConfig config;
   config.face_value = protocol::Amount(1);
-  config.chain_depth = 6;
+  config.hash_chain_depth = 6;
   return config;
 }
 

@@ -52,7 +52,7 @@ void ReceiptBook::count(std::uint64_t number, const Kept& kept) {
   kept_[number] = kept;
   opening_bytes_ += kept.opening_bytes;
   if (!kept.is_serial) return;
-  chain_steps_.insert(number);
+  rollout_steps_.insert(number);
   steps_of_[kept.job].insert(number);
 }
 
@@ -60,7 +60,7 @@ void ReceiptBook::discount(std::uint64_t number) {
   const auto found = kept_.find(number);
   opening_bytes_ -= found->second.opening_bytes;
   if (found->second.is_serial) {
-    chain_steps_.erase(number);
+    rollout_steps_.erase(number);
     const auto steps = steps_of_.find(found->second.job);
     steps->second.erase(number);
     if (steps->second.empty()) steps_of_.erase(steps);
@@ -73,8 +73,7 @@ ReceiptBook::Kept ReceiptBook::kept_of(const ReceiptRecord& record, std::uint64_
   const bool is_serial = record.receipt.job.is_serial();
   const protocol::ReceiptBody body =
       has_ticket || is_serial ? record.receipt.body() : protocol::ReceiptBody();
-  return {opening_bytes, awaits_audit(record), is_serial,
-          is_serial ? body.job_id : core::Digest(),
+  return {opening_bytes, awaits_audit(record), is_serial, is_serial ? body.job_id : core::Digest(),
           has_ticket ? protocol::ticket_id(body) : core::Digest()};
 }
 
@@ -86,7 +85,7 @@ core::Result<void> ReceiptBook::open() {
   last_number_ = 0;
   kept_.clear();
   opening_bytes_ = 0;
-  chain_steps_.clear();
+  rollout_steps_.clear();
   steps_of_.clear();
   core::Result<void> status;
   COMMENSAL_TRY(store_.scan(kRecordSpace, {}, [&](core::ByteView, core::ByteView value) {
@@ -104,11 +103,11 @@ core::Result<void> ReceiptBook::open() {
 }
 
 std::set<std::uint64_t> ReceiptBook::surplus(const std::map<std::uint64_t, Kept>& added) const {
-  std::size_t records = kept_.size() + added.size(), chain_steps = chain_steps_.size();
+  std::size_t records = kept_.size() + added.size(), rollout_steps = rollout_steps_.size();
   std::uint64_t bytes = opening_bytes_;
   for (const auto& [number, kept] : added) {
     bytes += kept.opening_bytes;
-    chain_steps += kept.is_serial ? 1 : 0;
+    rollout_steps += kept.is_serial ? 1 : 0;
   }
   std::set<std::uint64_t> numbers;
   const auto fits = [&] {
@@ -118,10 +117,10 @@ std::set<std::uint64_t> ReceiptBook::surplus(const std::map<std::uint64_t, Kept>
     if (kept.awaits_audit || is_undecided(kept) || !numbers.insert(number).second) return;
     --records;
     bytes -= kept.opening_bytes;
-    chain_steps -= kept.is_serial ? 1 : 0;
+    rollout_steps -= kept.is_serial ? 1 : 0;
   };
-  for (const std::uint64_t number : chain_steps_) {
-    if (fits() || chain_steps <= limits_.records_max / 2) break;
+  for (const std::uint64_t number : rollout_steps_) {
+    if (fits() || rollout_steps <= limits_.records_max / 2) break;
     drop(number, kept_.at(number));
   }
   for (const auto& [number, kept] : kept_) {
@@ -160,10 +159,10 @@ core::Result<void> ReceiptBook::append(std::vector<ReceiptRecord>& records) {
   return {};
 }
 
-core::Result<void> ReceiptBook::drop_steps(const core::Digest& chain) {
+core::Result<void> ReceiptBook::drop_steps(const core::Digest& rollout) {
   constexpr std::size_t kPortion = 1024;
-  for (auto steps = steps_of_.find(chain); steps != steps_of_.end();
-       steps = steps_of_.find(chain)) {
+  for (auto steps = steps_of_.find(rollout); steps != steps_of_.end();
+       steps = steps_of_.find(rollout)) {
     core::Store::Batch batch;
     std::vector<std::uint64_t> numbers;
     for (const std::uint64_t number : steps->second) {
@@ -224,7 +223,7 @@ core::Result<std::vector<ReceiptRecord>> ReceiptBook::list(const std::string& ac
                             [&](core::ByteView key, core::ByteView) {
                               if (numbers.size() >= count) return false;
                               const auto number = number_of_key(key.subspan(prefix.size()));
-                              if (!chain_steps_.contains(number)) numbers.push_back(number);
+                              if (!rollout_steps_.contains(number)) numbers.push_back(number);
                               return true;
                             }));
   std::vector<ReceiptRecord> records;

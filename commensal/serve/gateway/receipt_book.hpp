@@ -38,8 +38,8 @@ struct ReceiptRecord {
   AuditState audit = AuditState::kNotDrawn;
   std::optional<protocol::Verdict> verdict;
   std::optional<core::Digest> replaced_by;  // receipt id of the re-execution
-  /// receipt::Opening, encoded; only append() and find() handle it. Empty for a step of a chain,
-  /// whose rows (chain::ChainRows) hold what opens it.
+  /// receipt::Opening, encoded; only append() and find() handle it. Empty for a step of a rollout,
+  /// whose rows (rollout::RolloutRows) hold what opens it.
   core::Bytes opening;
   bool charged = true;  // to the account, on delivery; not kept
 
@@ -52,8 +52,8 @@ struct BookLimits {
 };
 
 /// Receipts of all delivered steps, durable and bounded: beyond the limits the oldest go, of which
-/// no audit is awaited and no ticket undecided, those of chains first while they are over half,
-/// so that no chain pushes out what others may have to show.
+/// no audit is awaited and no ticket undecided, those of rollouts first while they are over half,
+/// so that no rollout pushes out what others may have to show.
 /// Thread-safety: one thread, the store's.
 class ReceiptBook {
  public:
@@ -71,13 +71,13 @@ class ReceiptBook {
   core::Result<void> append(std::vector<ReceiptRecord>& records);
   /// Writes what may change: audit, verdict, replaced_by. Error: kNotFound.
   core::Result<void> update(const ReceiptRecord& record);
-  /// The receipts of a chain that is over, in portions.
-  core::Result<void> drop_steps(const core::Digest& chain);
+  /// The receipts of a rollout that is over, in portions.
+  core::Result<void> drop_steps(const core::Digest& rollout);
   bool contains(const core::Digest& id) const;
   /// By receipt id. Error: kNotFound.
   core::Result<ReceiptRecord> find(const core::Digest& id);
   /// Newest first, at most `count`; of one account, or of all where it is empty. Without openings,
-  /// and without the steps of chains, which are looked up by their chain.
+  /// and without the steps of rollouts, which are looked up by their rollout.
   core::Result<std::vector<ReceiptRecord>> list(const std::string& account, std::size_t count);
   /// All records for which `wanted` holds, oldest first. Without openings.
   core::Result<std::vector<ReceiptRecord>> select(
@@ -89,7 +89,7 @@ class ReceiptBook {
     std::uint64_t opening_bytes = 0;
     bool awaits_audit = false;
     bool is_serial = false;
-    core::Digest job{};     // of a step of a chain
+    core::Digest job{};     // of a step of a rollout
     core::Digest ticket{};  // zero: none
   };
   static Kept kept_of(const ReceiptRecord& record, std::uint64_t opening_bytes);
@@ -107,8 +107,8 @@ class ReceiptBook {
   std::uint64_t last_number_ = 0;
   std::map<std::uint64_t, Kept> kept_;  // by number
   std::uint64_t opening_bytes_ = 0;
-  std::set<std::uint64_t> chain_steps_;  // their numbers
-  std::map<core::Digest, std::set<std::uint64_t>> steps_of_;  // the same by chain
+  std::set<std::uint64_t> rollout_steps_;                     // their numbers
+  std::map<core::Digest, std::set<std::uint64_t>> steps_of_;  // the same by rollout
   std::function<bool(const core::Digest&)> is_undecided_;
 };
 

@@ -42,7 +42,7 @@ std::vector<std::uint32_t> versions(const core::Result<std::vector<ReceiptRecord
 
 using Versions = std::vector<std::uint32_t>;
 
-TEST(ReceiptBook, AChainPushesOutItsOwnStepsFirst) {
+TEST(ReceiptBook, ARolloutPushesOutItsOwnStepsFirst) {
   store::MemoryStore store;
   const BookLimits limits{.records_max = 4, .opening_bytes_max = 1'000'000};
   auto book = std::make_unique<ReceiptBook>(store, limits);
@@ -93,7 +93,7 @@ TEST(ReceiptBook, NoReceiptGoesWhoseTicketIsUndecided) {
   EXPECT_FALSE(book.contains(winner.id()));
 }
 
-TEST(ReceiptBook, DropsTheStepsOfAChainAndNothingElse) {
+TEST(ReceiptBook, DropsTheStepsOfARolloutAndNothingElse) {
   store::MemoryStore store;
   ReceiptBook book(store);
   ASSERT_TRUE(book.open());

@@ -23,7 +23,7 @@ std::string exclusion(const Roster::Peer& peer, const ModelVersion& model,
       std::find(allowed.begin(), allowed.end(), peer.address) == allowed.end()) {
     return "is not on the allow-list of the model's owner";
   }
-  if (peer.link == nullptr) return "is not connected";
+  if (peer.stream == nullptr) return "is not connected";
   if (tried.contains(peer.address)) return "was tried and gave no answer";
   if (peer.in_flight >= static_cast<std::uint32_t>(limits::kProviderQueueMax)) {
     return "has a full queue";
@@ -47,29 +47,29 @@ core::Result<void> Roster::open() {
   });
 }
 
-Roster::LinkId Roster::admit(std::shared_ptr<rpc::ProviderLink> link,
-                             std::optional<rpc::ChainPosition> chain) {
-  const LinkId id = ++last_link_;
-  if (streams_.size() >= static_cast<std::size_t>(limits::kProvidersMax)) {
-    link->send(rpc::Dismiss{{ErrorCode::kResourceExhausted, "too many providers are connected"}});
-    link->close();
+Roster::StreamId Roster::admit(std::shared_ptr<rpc::ProviderStream> stream,
+                               std::optional<rpc::HashChainPosition> chain) {
+  const StreamId id = ++last_stream_;
+  if (sessions_.size() >= static_cast<std::size_t>(limits::kProvidersMax)) {
+    stream->send(rpc::Dismiss{{ErrorCode::kResourceExhausted, "too many providers are connected"}});
+    stream->close();
     return id;
   }
-  Stream& stream = streams_[id];
-  stream.link = std::move(link);
-  stream.nonce = rng_.next_digest();
-  stream.link->send(rpc::Challenge{stream.nonce, std::move(chain)});
+  Session& session = sessions_[id];
+  session.stream = std::move(stream);
+  session.nonce = rng_.next_digest();
+  session.stream->send(rpc::Challenge{session.nonce, std::move(chain)});
   return id;
 }
 
-core::Result<Roster::Peer*> Roster::welcome(LinkId link, const rpc::Hello& hello,
-                                            std::optional<LinkId>& replaced) {
-  const auto stream = streams_.find(link);
-  if (stream == streams_.end() || stream->second.address) {
+core::Result<Roster::Peer*> Roster::welcome(StreamId id, const rpc::Hello& hello,
+                                            std::optional<StreamId>& replaced) {
+  const auto session = sessions_.find(id);
+  if (session == sessions_.end() || session->second.address) {
     return fail(ErrorCode::kFailedPrecondition, "a hello out of order");
   }
   const auto signer =
-      crypto::recover(rpc::hello_digest(stream->second.nonce, hello.address), hello.signature);
+      crypto::recover(rpc::hello_digest(session->second.nonce, hello.address), hello.signature);
   if (!signer || *signer != hello.address) {
     return fail(ErrorCode::kUnauthenticated, "the hello is not signed by the key of {}",
                 crypto::to_text(hello.address));
@@ -80,51 +80,51 @@ core::Result<Roster::Peer*> Roster::welcome(LinkId link, const rpc::Hello& hello
   if (!peer.banned.empty()) {
     return fail(ErrorCode::kPermissionDenied, "this provider is banned: {}", peer.banned);
   }
-  if (peer.link != nullptr) replaced = peer.link_id;
+  if (peer.stream != nullptr) replaced = peer.stream_id;
   peer.in_flight = 0;  // what it had in hand went with its stream
-  peer.link = stream->second.link;
-  peer.link_id = link;
+  peer.stream = session->second.stream;
+  peer.stream_id = id;
   peer.paused = hello.paused;
   peer.cached = {hello.cached_models.begin(), hello.cached_models.end()};
-  stream->second.address = hello.address;
-  stream->second.token = core::to_hex(rng_.next_digest());
+  session->second.address = hello.address;
+  session->second.token = core::to_hex(rng_.next_digest());
   {
     const std::lock_guard lock(mutex_);
-    grants_.try_emplace(stream->second.token);
+    grants_.try_emplace(session->second.token);
   }
-  peer.link->send(rpc::Welcome{stream->second.token});
+  peer.stream->send(rpc::Welcome{session->second.token});
   return &peer;
 }
 
-void Roster::refuse(LinkId link, const core::Error& reason) {
-  const auto stream = streams_.find(link);
-  if (stream == streams_.end()) return;
-  stream->second.link->send(rpc::Dismiss{reason});
-  stream->second.link->close();
+void Roster::refuse(StreamId id, const core::Error& reason) {
+  const auto session = sessions_.find(id);
+  if (session == sessions_.end()) return;
+  session->second.stream->send(rpc::Dismiss{reason});
+  session->second.stream->close();
 }
 
-void Roster::leave(LinkId link) {
-  const auto stream = streams_.find(link);
-  if (stream == streams_.end()) return;
+void Roster::leave(StreamId id) {
+  const auto session = sessions_.find(id);
+  if (session == sessions_.end()) return;
   {
     const std::lock_guard lock(mutex_);
-    grants_.erase(stream->second.token);
+    grants_.erase(session->second.token);
   }
-  if (Peer* peer = at(link)) {
-    peer->link.reset();
+  if (Peer* peer = at(id)) {
+    peer->stream.reset();
     peer->in_flight = 0;
     peer->paused.clear();
     // Keys cost nothing to make: only those that have worked, or are banned, are remembered.
     if (peer->served == 0 && peer->banned.empty()) peers_.erase(peer->address);
   }
-  streams_.erase(stream);
+  sessions_.erase(session);
 }
 
-Roster::Peer* Roster::at(LinkId link) {
-  const auto stream = streams_.find(link);
-  if (stream == streams_.end() || !stream->second.address) return nullptr;
-  Peer* peer = by_address(*stream->second.address);
-  return peer != nullptr && peer->link_id == link ? peer : nullptr;
+Roster::Peer* Roster::at(StreamId id) {
+  const auto session = sessions_.find(id);
+  if (session == sessions_.end() || !session->second.address) return nullptr;
+  Peer* peer = by_address(*session->second.address);
+  return peer != nullptr && peer->stream_id == id ? peer : nullptr;
 }
 
 Roster::Peer* Roster::by_address(const crypto::Address& address) {
@@ -132,9 +132,9 @@ Roster::Peer* Roster::by_address(const crypto::Address& address) {
   return found == peers_.end() ? nullptr : &found->second;
 }
 
-rpc::ProviderLink* Roster::connected(const crypto::Address& address) const {
+rpc::ProviderStream* Roster::connected(const crypto::Address& address) const {
   const auto found = peers_.find(address);
-  return found == peers_.end() ? nullptr : found->second.link.get();
+  return found == peers_.end() ? nullptr : found->second.stream.get();
 }
 
 std::vector<Candidate> Roster::candidates(const ModelVersion& model, std::uint64_t demand,
@@ -161,27 +161,27 @@ core::Result<void> Roster::ban(const crypto::Address& address, const std::string
       store_.apply({{std::string(kBans), key_of(address), core::Bytes(text.begin(), text.end())}});
   Peer& peer = peers_[address];
   peer.banned = why;
-  if (peer.link != nullptr) {
-    peer.link->send(rpc::Dismiss{{ErrorCode::kPermissionDenied, why}});
-    peer.link->close();
+  if (peer.stream != nullptr) {
+    peer.stream->send(rpc::Dismiss{{ErrorCode::kPermissionDenied, why}});
+    peer.stream->close();
   }
   return kept;
 }
 
-void Roster::grant(LinkId link, const core::Digest& model) {
-  const auto stream = streams_.find(link);
-  if (stream == streams_.end()) return;
+void Roster::grant(StreamId id, const core::Digest& model) {
+  const auto session = sessions_.find(id);
+  if (session == sessions_.end()) return;
   const std::lock_guard lock(mutex_);
-  if (const auto session = grants_.find(stream->second.token); session != grants_.end()) {
-    session->second.insert(model);
+  if (const auto granted = grants_.find(session->second.token); granted != grants_.end()) {
+    granted->second.insert(model);
   }
 }
 
 core::Result<void> Roster::may_fetch(const std::string& token, const core::Digest& model) const {
   const std::lock_guard lock(mutex_);
-  const auto session = grants_.find(token);
-  if (session == grants_.end()) return fail(ErrorCode::kUnauthenticated, "unknown session");
-  if (!session->second.contains(model)) {
+  const auto granted = grants_.find(token);
+  if (granted == grants_.end()) return fail(ErrorCode::kUnauthenticated, "unknown session");
+  if (!granted->second.contains(model)) {
     return fail(ErrorCode::kNotFound, "no task of this session is for model {}",
                 core::to_hex(model));
   }

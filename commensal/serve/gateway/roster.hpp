@@ -5,7 +5,7 @@
 #include <commensal/base/core/store.hpp>
 #include <commensal/serve/gateway/hub.hpp>
 #include <commensal/serve/gateway/scheduler.hpp>
-#include <commensal/serve/rpc/link.hpp>
+#include <commensal/serve/rpc/stream.hpp>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -18,13 +18,13 @@ namespace commensal::gateway {
 /// Thread-safety: one thread, may_fetch excepted.
 class Roster {
  public:
-  using LinkId = rpc::GatewayPort::LinkId;
+  using StreamId = rpc::GatewayPort::StreamId;
 
   struct Peer {
     crypto::Address address;
     std::string name;
-    std::shared_ptr<rpc::ProviderLink> link;  // null: not connected
-    LinkId link_id = 0;
+    std::shared_ptr<rpc::ProviderStream> stream;  // null: not connected
+    StreamId stream_id = 0;
     std::string banned;        // why, or ""
     std::string paused;        // why, or ""
     std::uint64_t pauses = 0;  // so far: no silence is counted through one
@@ -38,24 +38,24 @@ class Roster {
   core::Result<void> open();
 
   /// A stream has opened: challenges it. Null beyond limits::kProvidersMax.
-  LinkId admit(std::shared_ptr<rpc::ProviderLink> link,
-               std::optional<rpc::ChainPosition> chain = {});
+  StreamId admit(std::shared_ptr<rpc::ProviderStream> stream,
+                 std::optional<rpc::HashChainPosition> chain = {});
   /// Its answer. A second stream of the same key takes the place of the first, whose id is
   /// returned in `replaced`.
   /// Errors: kUnauthenticated (signature), kPermissionDenied (banned), kFailedPrecondition.
-  core::Result<Peer*> welcome(LinkId link, const rpc::Hello& hello,
-                              std::optional<LinkId>& replaced);
+  core::Result<Peer*> welcome(StreamId id, const rpc::Hello& hello,
+                              std::optional<StreamId>& replaced);
   /// Dismisses a stream whose hello was not accepted.
-  void refuse(LinkId link, const core::Error& reason);
-  void leave(LinkId link);
+  void refuse(StreamId id, const core::Error& reason);
+  void leave(StreamId id);
 
-  Peer* at(LinkId link);
+  Peer* at(StreamId id);
   Peer* by_address(const crypto::Address& address);
-  /// Its link; null where it is not connected or not known.
-  rpc::ProviderLink* connected(const crypto::Address& address) const;
+  /// Its stream; null where it is not connected or not known.
+  rpc::ProviderStream* connected(const crypto::Address& address) const;
   /// Says it to the provider, if it is there.
   void tell(const crypto::Address& provider, rpc::ToProvider message) const {
-    if (rpc::ProviderLink* const link = connected(provider)) link->send(std::move(message));
+    if (rpc::ProviderStream* const stream = connected(provider)) stream->send(std::move(message));
   }
   const std::map<crypto::Address, Peer>& peers() const { return peers_; }
 
@@ -66,14 +66,14 @@ class Roster {
   /// No more work for this key. The stream is dismissed; its tasks end with leave(). Error: the
   /// store's; the ban holds all the same, until the next start.
   core::Result<void> ban(const crypto::Address& address, const std::string& why);
-  /// The provider on this link has work for the model, so it may download it.
-  void grant(LinkId link, const core::Digest& model);
+  /// The provider on this stream has work for the model, so it may download it.
+  void grant(StreamId id, const core::Digest& model);
   /// Errors: kUnauthenticated (no such session), kNotFound (not granted). Any thread.
   core::Result<void> may_fetch(const std::string& token, const core::Digest& model) const;
 
  private:
-  struct Stream {
-    std::shared_ptr<rpc::ProviderLink> link;
+  struct Session {
+    std::shared_ptr<rpc::ProviderStream> stream;
     core::Digest nonce;
     std::optional<crypto::Address> address;  // once it has proved it
     std::string token;
@@ -81,8 +81,8 @@ class Roster {
 
   core::Store& store_;
   core::Rng& rng_;
-  LinkId last_link_ = 0;
-  std::map<LinkId, Stream> streams_;
+  StreamId last_stream_ = 0;
+  std::map<StreamId, Session> sessions_;
   std::map<crypto::Address, Peer> peers_;
 
   mutable std::mutex mutex_;

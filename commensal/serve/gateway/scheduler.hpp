@@ -9,7 +9,7 @@
 
 namespace commensal::gateway {
 
-/// One provider as the router sees it.
+/// One provider as the scheduler sees it.
 struct Candidate {
   crypto::Address address;
   std::string name;

@@ -4,7 +4,7 @@
 #include <commensal/base/core/loop.hpp>
 #include <commensal/serve/gateway/gateway.hpp>
 #include <commensal/serve/http/message.hpp>
-#include <commensal/serve/http/router.hpp>
+#include <commensal/serve/http/routes.hpp>
 #include <functional>
 #include <memory>
 #include <span>
@@ -59,11 +59,11 @@ struct Route {
 };
 
 /// Open Inference Protocol (inference_routes.cpp) and /v1 (management_routes.cpp,
-/// money_routes.cpp, chain_routes.cpp).
+/// money_routes.cpp, rollout_routes.cpp).
 std::span<const Route> inference_routes();
 std::span<const Route> management_routes();
 std::span<const Route> money_routes();
-std::span<const Route> chain_routes();
+std::span<const Route> rollout_routes();
 
 /// Step one: finds the route and the account. HEAD is served as GET. `done` gets the call that
 /// handle() goes on with once its body is there, or the refusal; on this thread or on the loop.

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fuzz target (tests/fuzz), here because it sees Beast. A whole request as a client sends it: the
 // parser under the server's bounds, the refusals of its head, then the body as inputs of an
-// inference and as a chain.
+// inference and as a rollout.
 #include <boost/asio/buffer.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/string_body.hpp>
 #include <commensal/base/core/check.hpp>
 #include <commensal/base/core/limits.hpp>
-#include <commensal/serve/http/chain_body.hpp>
 #include <commensal/serve/http/head.hpp>
 #include <commensal/serve/http/oip.hpp>
+#include <commensal/serve/http/rollout_body.hpp>
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace commensal;
@@ -32,8 +32,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string& body = parser.get().body();
   const auto read = http::read_infer_body(core::as_bytes(body), json_bytes);
   core::check(read || read.error().message.find('\n') == std::string::npos, "an error is one line");
-  const auto chain = http::read_chain_body(core::as_bytes(body), json_bytes);
-  core::check(chain || chain.error().message.find('\n') == std::string::npos,
+  const auto rollout = http::read_rollout_body(core::as_bytes(body), json_bytes);
+  core::check(rollout || rollout.error().message.find('\n') == std::string::npos,
               "an error is one line");
   (void)http::read_root_body(core::as_bytes(body));
   return 0;

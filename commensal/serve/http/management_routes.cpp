@@ -210,8 +210,8 @@ Response show_opening(Gateway& gateway, const Call& call) {
   if (record->receipt.job.is_serial()) {
     return error_response(
         {core::ErrorCode::kNotFound,
-         fmt::format("the receipt is of step {0} of a chain, which /v1/chains/{1}/record and "
-                     "/v1/chains/{1}/links/{0} open",
+         fmt::format("the receipt is of step {0} of a rollout, which /v1/rollouts/{1}/record and "
+                     "/v1/rollouts/{1}/steps/{0} open",
                      record->receipt.step, core::to_hex(protocol::job_id(record->receipt.job)))});
   }
   auto opening = std::make_shared<const core::Bytes>(std::move(record->opening));

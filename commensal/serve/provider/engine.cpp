@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <commensal/serve/provider/engine.hpp>
-#include <commensal/verify/chain/loaded.hpp>
+#include <commensal/verify/rollout/loaded.hpp>
 
 namespace commensal::provider {
 
-core::Result<std::unique_ptr<chain::Engine>> SessionEngineFactory::load(
+core::Result<std::unique_ptr<rollout::Engine>> SessionEngineFactory::load(
     const core::Path& model_file, const std::vector<protocol::Feed>& feeds) {
-  COMMENSAL_ASSIGN(chain::Loaded made, chain::load(model_file, options_, feeds));
-  return std::make_unique<chain::SessionEngine>(std::move(made.session), made.roots);
+  COMMENSAL_ASSIGN(rollout::Loaded made, rollout::load(model_file, options_, feeds));
+  return std::make_unique<rollout::SessionEngine>(std::move(made.session), made.roots);
 }
 
 }  // namespace commensal::provider

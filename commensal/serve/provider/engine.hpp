@@ -3,7 +3,7 @@
 
 #include <commensal/base/core/file.hpp>
 #include <commensal/compute/graph/session.hpp>
-#include <commensal/verify/chain/engine.hpp>
+#include <commensal/verify/rollout/engine.hpp>
 #include <memory>
 #include <vector>
 
@@ -15,7 +15,7 @@ class EngineFactory {
  public:
   virtual ~EngineFactory() = default;
   /// For jobs that feed these outputs back; none: of one step.
-  virtual core::Result<std::unique_ptr<chain::Engine>> load(
+  virtual core::Result<std::unique_ptr<rollout::Engine>> load(
       const core::Path& model_file, const std::vector<protocol::Feed>& feeds) = 0;
 };
 
@@ -23,7 +23,7 @@ class EngineFactory {
 class SessionEngineFactory final : public EngineFactory {
  public:
   explicit SessionEngineFactory(graph::SessionOptions options) : options_(options) {}
-  core::Result<std::unique_ptr<chain::Engine>> load(
+  core::Result<std::unique_ptr<rollout::Engine>> load(
       const core::Path& model_file, const std::vector<protocol::Feed>& feeds) override;
 
  private:

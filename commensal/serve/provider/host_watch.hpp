@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <commensal/serve/rpc/link.hpp>
+#include <commensal/serve/rpc/stream.hpp>
 #include <functional>
 #include <string>
 
@@ -15,7 +15,7 @@ class HostWatch {
   HostWatch(std::function<std::string()> why_paused, rpc::GatewayClient& gateway)
       : why_paused_(std::move(why_paused)), gateway_(gateway) {}
 
-  /// A link begins; what it is told at first, for Hello.
+  /// A stream begins; what it is told at first, for Hello.
   const std::string& begin();
   /// Looks again, and says what has changed. To be called several times a second.
   void look();

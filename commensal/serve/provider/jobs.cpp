@@ -168,15 +168,15 @@ void Jobs::handle(const rpc::Begin& message) {
   const auto found = serial_.at_hand(message.job);
   if (!found) return refuse(message.job, found.error());
   const SerialJobs::LivePtr live = *found;
-  const chain::Begin begin{message.step, message.value};
+  const rollout::Begin begin{message.step, message.value};
   const auto made = serial_.asked(*live, begin);
   if (!made) return refuse(message.job, made.error());
   if (*made) return send(message.job, **made);
   live->is_busy = true;
-  const auto outputs = std::make_shared<Result<chain::Values>>();
+  const auto outputs = std::make_shared<Result<rollout::Values>>();
   offload([live, begin, outputs] { *outputs = live->provider->compute(begin); },
           [this, live, begin, outputs, stream = stream_] {
-            const auto committed = outputs->and_then([&](chain::Values& values) {
+            const auto committed = outputs->and_then([&](rollout::Values& values) {
               return serial_.commit(*live, begin, std::move(values));
             });
             if (!committed) serial_.drop(live->id);
@@ -188,7 +188,7 @@ void Jobs::handle(const rpc::Begin& message) {
           });
 }
 
-void Jobs::send(const core::Digest& id, const chain::Commit& made) {
+void Jobs::send(const core::Digest& id, const rollout::Commit& made) {
   deps_.gateway.send(rpc::Commit{{{id, made.step, made.commitment, made.round, made.signature}}});
 }
 

@@ -39,7 +39,7 @@ class Jobs final : public std::enable_shared_from_this<Jobs> {
   struct Config {
     std::size_t at_once = 1;  // of one model, that an engine may run together
     std::int64_t commit_wait_ms_max = 500;
-    std::size_t serial_kept_max = limits::kChainsKeptMax;  // in the store
+    std::size_t serial_kept_max = limits::kRolloutsKeptMax;  // in the store
   };
   struct Counts {
     std::uint32_t at_work = 0;  // off the loop, or waiting for that
@@ -82,7 +82,7 @@ class Jobs final : public std::enable_shared_from_this<Jobs> {
   void set_free(SerialJobs::Live& live);
   void plan_flush();
   void flush();
-  void send(const core::Digest& id, const chain::Commit& made);
+  void send(const core::Digest& id, const rollout::Commit& made);
   void countersign_serial(const rpc::Countersign::Item& item);
   void deliver(rpc::Deliver message);
   void report_load();

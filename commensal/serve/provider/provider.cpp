@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a provider meets its gateway, and what both say of money, of the host and of the link itself;
-// what they say of jobs goes to jobs.cpp.
+// How a provider meets its gateway, and what both say of money, of the host and of the stream
+// itself; what they say of jobs goes to jobs.cpp.
 #include <algorithm>
 #include <commensal/serve/provider/host_watch.hpp>
 #include <commensal/serve/provider/jobs.hpp>
@@ -17,7 +17,7 @@ constexpr std::string_view kVersion = "0.1.0";
 }  // namespace
 
 struct Provider::State {
-  ProviderWorld deps;
+  ProviderDependencies deps;
   ProviderConfig config;
   store::JointStore store;
   ModelCache cache;
@@ -26,13 +26,13 @@ struct Provider::State {
   HostWatch host;
   crypto::Address address;
 
-  std::uint64_t link_generation = 0;  // a timer that was set for an earlier link does nothing
+  std::uint64_t stream_generation = 0;  // a timer that was set for an earlier stream does nothing
   std::int64_t reconnect_ms = kReconnectMsMin;
   bool stopped = true;
-  LinkState link = LinkState::kConnecting;
-  std::string link_message;
+  StreamState stream = StreamState::kConnecting;
+  std::string stream_message;
 
-  State(const ProviderWorld& w, const ProviderConfig& c, ModelCache opened)
+  State(const ProviderDependencies& w, const ProviderConfig& c, ModelCache opened)
       : deps(w),
         config(c),
         store(w.store),
@@ -46,7 +46,7 @@ struct Provider::State {
 
   void connect(Provider& self);
   void dismiss(std::string why);
-  /// Calls `look` every so often while this link is up.
+  /// Calls `look` every so often while this stream is up.
   void repeat(Provider& self, std::int64_t every_ms, std::function<void(State&)> look);
 
   // One overload per message of the gateway.
@@ -63,25 +63,25 @@ struct Provider::State {
 };
 
 void Provider::State::connect(Provider& self) {
-  ++link_generation;
+  ++stream_generation;
   jobs->on_connect();
-  link = LinkState::kConnecting;
+  stream = StreamState::kConnecting;
   deps.gateway.attach(self.shared_from_this());
 }
 
 void Provider::State::dismiss(std::string why) {
   stopped = true;
-  link = LinkState::kDismissed;
+  stream = StreamState::kDismissed;
   jobs->close(why);
-  link_message = std::move(why);
+  stream_message = std::move(why);
 }
 
 void Provider::State::repeat(Provider& self, std::int64_t every_ms,
                              std::function<void(State&)> look) {
-  deps.loop.after(every_ms, [weak = self.weak_from_this(), generation = link_generation, every_ms,
+  deps.loop.after(every_ms, [weak = self.weak_from_this(), generation = stream_generation, every_ms,
                              look = std::move(look)]() mutable {
     const auto still = weak.lock();
-    if (!still || still->state_->stopped || still->state_->link_generation != generation) return;
+    if (!still || still->state_->stopped || still->state_->stream_generation != generation) return;
     look(*still->state_);
     still->state_->repeat(*still, every_ms, std::move(look));
   });
@@ -95,9 +95,9 @@ void Provider::State::handle(Provider& self, const rpc::Challenge& message) {
   hello.signature = crypto::sign(deps.key, rpc::hello_digest(message.nonce, address));
   hello.cached_models = cache.models();
   hello.threads = config.threads;
-  auto chain = purse.meet(message.chain);
+  auto chain = purse.meet(message.hash_chain);
   if (!chain) return dismiss(std::move(chain.error().message));
-  hello.chain = *std::move(chain);
+  hello.hash_chain = *std::move(chain);
   hello.paused = host.begin();
   deps.gateway.send(std::move(hello));
   if (deps.why_paused) repeat(self, kWatchHostMs, [](State& state) { state.host.look(); });
@@ -106,8 +106,8 @@ void Provider::State::handle(Provider& self, const rpc::Challenge& message) {
 void Provider::State::handle(Provider& self, rpc::Welcome message) {
   jobs->on_welcome(std::move(message.session_token));
   reconnect_ms = kReconnectMsMin;
-  link = LinkState::kConnected;
-  link_message.clear();
+  stream = StreamState::kConnected;
+  stream_message.clear();
   purse.resume();
   repeat(self, kLookMs, [](State& state) { state.purse.look(); });
 }
@@ -118,13 +118,13 @@ void Provider::State::handle(Provider&, const rpc::Reveal& message) {
 }
 
 void Provider::State::handle(Provider&, const rpc::Outcomes& message) {
-  if (const auto done = purse.on_outcomes(message); !done) link_message = done.error().message;
+  if (const auto done = purse.on_outcomes(message); !done) stream_message = done.error().message;
 }
 
 Provider::Provider(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Provider::~Provider() = default;
 
-core::Result<std::shared_ptr<Provider>> Provider::create(const ProviderWorld& deps,
+core::Result<std::shared_ptr<Provider>> Provider::create(const ProviderDependencies& deps,
                                                          const ProviderConfig& config) {
   COMMENSAL_ASSIGN(auto cache, ModelCache::open(config.folder / "models", config.cache_bytes_max));
   auto state = std::make_unique<State>(deps, config, std::move(cache));
@@ -141,8 +141,8 @@ void Provider::stop() { state_->stopped = true; }
 
 ProviderStatus Provider::status() const {
   const Jobs::Counts& counts = state_->jobs->counts();
-  return {.link = state_->link,
-          .link_message = state_->link_message,
+  return {.stream = state_->stream,
+          .stream_message = state_->stream_message,
           .paused = state_->host.paused(),
           .queued = counts.at_work,
           .delivered = counts.delivered,
@@ -157,9 +157,9 @@ void Provider::on_message(rpc::ToProvider message) {
 }
 
 void Provider::on_close(core::Error reason) {
-  if (state_->link == LinkState::kDismissed) return;
-  state_->link = LinkState::kConnecting;
-  state_->link_message = std::move(reason.message);
+  if (state_->stream == StreamState::kDismissed) return;
+  state_->stream = StreamState::kConnecting;
+  state_->stream_message = std::move(reason.message);
   if (state_->stopped) return;
   const std::int64_t delay_ms = state_->reconnect_ms;
   state_->reconnect_ms = std::min(delay_ms * 2, state_->config.reconnect_ms_max);

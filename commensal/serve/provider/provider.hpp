@@ -8,7 +8,7 @@
 #include <commensal/base/crypto/secp256k1.hpp>
 #include <commensal/serve/provider/engine.hpp>
 #include <commensal/serve/provider/purse.hpp>
-#include <commensal/serve/rpc/link.hpp>
+#include <commensal/serve/rpc/stream.hpp>
 #include <functional>
 #include <memory>
 #include <string>
@@ -27,7 +27,7 @@ struct ProviderConfig {
 };
 
 /// The world, injected; it outlives the provider.
-struct ProviderWorld {
+struct ProviderDependencies {
   core::Loop& loop;
   const core::Clock& clock;
   core::Rng& rng;
@@ -40,13 +40,13 @@ struct ProviderWorld {
   std::function<std::string()> why_paused = {};
 };
 
-enum class LinkState { kConnecting, kConnected, kDismissed };
+enum class StreamState { kConnecting, kConnected, kDismissed };
 
 /// What the owner of the machine sees.
 struct ProviderStatus {
-  LinkState link = LinkState::kConnecting;
-  std::string link_message;  // why it is not connected, or ""
-  std::string paused;        // why it pauses, as the gateway was told, or ""
+  StreamState stream = StreamState::kConnecting;
+  std::string stream_message;  // why it is not connected, or ""
+  std::string paused;          // why it pauses, as the gateway was told, or ""
   std::uint32_t queued = 0;
   std::uint64_t delivered = 0;
   std::uint64_t refused = 0;
@@ -59,7 +59,7 @@ struct ProviderStatus {
 /// Thread-safety: the loop's thread.
 class Provider final : public rpc::ProviderPort, public std::enable_shared_from_this<Provider> {
  public:
-  static core::Result<std::shared_ptr<Provider>> create(const ProviderWorld& deps,
+  static core::Result<std::shared_ptr<Provider>> create(const ProviderDependencies& deps,
                                                         const ProviderConfig& config);
   ~Provider() override;
 

@@ -48,7 +48,7 @@ class EchoFactory final : public EngineFactory {
   std::vector<std::size_t> asked_at_once;
 
  private:
-  class Echo final : public chain::Engine {
+  class Echo final : public rollout::Engine {
    public:
     explicit Echo(std::vector<std::size_t>& asked) : asked_(asked) {
       graph::testing::GraphMaker maker;
@@ -57,12 +57,12 @@ class EchoFactory final : public EngineFactory {
     }
     const receipt::ModelRoots& roots() const override { return roots_; }
     const graph::Graph& graph() const override { return *graph_; }
-    core::Result<chain::Values> run(std::uint64_t, const chain::Values& inputs,
-                                    const std::optional<noise::Noise>&, graph::Tracer*) override {
+    core::Result<rollout::Values> run(std::uint64_t, const rollout::Values& inputs,
+                                      const std::optional<noise::Noise>&, graph::Tracer*) override {
       return inputs;
     }
-    std::vector<core::Result<chain::Values>> run_all(
-        std::span<const chain::Values> requests) override {
+    std::vector<core::Result<rollout::Values>> run_all(
+        std::span<const rollout::Values> requests) override {
       asked_.push_back(requests.size());
       return Engine::run_all(requests);
     }
@@ -72,8 +72,8 @@ class EchoFactory final : public EngineFactory {
     receipt::ModelRoots roots_{};
     std::vector<std::size_t>& asked_;
   };
-  core::Result<std::unique_ptr<chain::Engine>> load(const core::Path&,
-                                                    const std::vector<protocol::Feed>&) override {
+  core::Result<std::unique_ptr<rollout::Engine>> load(const core::Path&,
+                                                      const std::vector<protocol::Feed>&) override {
     return std::make_unique<Echo>(asked_at_once);
   }
 };
@@ -102,7 +102,7 @@ class Listener final : public rpc::GatewayClient {
 class ProviderTest : public ::testing::Test {
  protected:
   explicit ProviderTest(std::size_t tasks_at_once = 1) {
-    const ProviderWorld deps{loop_, clock_, rng_, store_, key_, listener_, engines_};
+    const ProviderDependencies deps{loop_, clock_, rng_, store_, key_, listener_, engines_};
     ProviderConfig config;
     config.folder = folder_;
     config.commit_wait_ms_max = 100;

@@ -14,7 +14,7 @@ using ticket::State;
 
 namespace {
 
-constexpr std::string_view kChains = "chains";  // gateway -> our chain for it
+constexpr std::string_view kHashChains = "hash_chains";  // gateway -> our chain for it
 constexpr std::string_view kClosed = "closed";  // gateway -> its chain, as far as it was shown
 
 core::Bytes key_of(const crypto::Address& address) {
@@ -38,48 +38,48 @@ Purse::Purse(const Dependencies& deps, const PurseConfig& config)
 
 Result<void> Purse::load_chain(const crypto::Address& gateway) {
   if (chain_ && gateway == gateway_) return {};
-  COMMENSAL_ASSIGN(auto chain,
-                   beacon::KeptChain::open(deps_.store, std::string(kChains), key_of(gateway),
-                                           deps_.key, deps_.rng, config_.chain_depth));
+  COMMENSAL_ASSIGN(auto chain, beacon::StoredHashChain::open(deps_.store, std::string(kHashChains),
+                                                             key_of(gateway), deps_.key, deps_.rng,
+                                                             config_.hash_chain_depth));
   chain_.emplace(std::move(chain));
   gateway_ = gateway;
   return {};
 }
 
 /// From where we left off: from the anchor, years of rounds are too far.
-Result<beacon::ChainTracker> Purse::load_closed(const protocol::ChainHead& head) {
+Result<beacon::HashChainTracker> Purse::load_closed(const protocol::HashChainHead& head) {
   COMMENSAL_ASSIGN(const auto bytes, deps_.store.get(kClosed, key_of(head.owner)));
-  if (!bytes) return beacon::ChainTracker(head);
+  if (!bytes) return beacon::HashChainTracker(head);
   protocol::Reader reader(*bytes, "the gateway's rounds");
-  rpc::ChainPosition kept;
+  rpc::HashChainPosition kept;
   protocol::read(reader, kept);
   if (const auto done = reader.finish(); !done) {
     return fail(ErrorCode::kDataLoss, "{}", done.error().message);
   }
-  if (kept.head != head) return beacon::ChainTracker(head);
-  return beacon::ChainTracker(head, kept.round, kept.value);
+  if (kept.head != head) return beacon::HashChainTracker(head);
+  return beacon::HashChainTracker(head, kept.round, kept.value);
 }
 
-Result<void> Purse::keep_closed(const beacon::ChainTracker& gateway) {
+Result<void> Purse::keep_closed(const beacon::HashChainTracker& gateway) {
   protocol::Writer writer;
-  protocol::write(writer, rpc::ChainPosition{gateway.head(), gateway.round(), gateway.value()});
+  protocol::write(writer, rpc::HashChainPosition{gateway.head(), gateway.round(), gateway.value()});
   return deps_.store.apply(
       {{std::string(kClosed), key_of(gateway.head().owner), std::move(writer).take()}});
 }
 
-Result<std::optional<rpc::ChainPosition>> Purse::meet(
-    const std::optional<rpc::ChainPosition>& gateway) {
+Result<std::optional<rpc::HashChainPosition>> Purse::meet(
+    const std::optional<rpc::HashChainPosition>& gateway) {
   beacon_.reset();
   under_way_ = false;
   if (!gateway) return std::nullopt;
-  COMMENSAL_TRY(protocol::verify_chain_head(gateway->head));
+  COMMENSAL_TRY(protocol::verify_hash_chain_head(gateway->head));
   COMMENSAL_TRY(load_chain(gateway->head.owner));
-  COMMENSAL_ASSIGN(beacon::ChainTracker closed, load_closed(gateway->head));
+  COMMENSAL_ASSIGN(beacon::HashChainTracker closed, load_closed(gateway->head));
   if (gateway->round > 0) COMMENSAL_TRY(closed.accept(gateway->round, gateway->value));
   beacon_.emplace(closed, chain_->tracker());
   // What was closed while we were away is drawn now.
   if (gateway->round > 0) COMMENSAL_TRY(on_reveal({gateway->round, gateway->value}));
-  return rpc::ChainPosition{chain_->head(), chain_->round(), chain_->value()};
+  return rpc::HashChainPosition{chain_->head(), chain_->round(), chain_->value()};
 }
 
 void Purse::resume() { claim(); }

@@ -5,8 +5,8 @@
 #include <commensal/base/core/rng.hpp>
 #include <commensal/base/store/joint_store.hpp>
 #include <commensal/serve/provider/recourse.hpp>
-#include <commensal/serve/rpc/link.hpp>
-#include <commensal/trade/pay/beacon/kept_chain.hpp>
+#include <commensal/serve/rpc/stream.hpp>
+#include <commensal/trade/pay/beacon/stored_hash_chain.hpp>
 #include <commensal/trade/pay/beacon/two_party.hpp>
 #include <commensal/trade/pay/ticket/book.hpp>
 #include <optional>
@@ -18,7 +18,7 @@ struct PurseConfig {
   protocol::Amount stake;    // locked as soon as the ledger has so much for us
   protocol::Amount pay_min;  // a ticket's value before the draw; cheaper work is refused
   std::int64_t reveal_ms_max = 600'000;  // a ticket that is not drawn for so long is demanded
-  int chain_depth = 25;  // the hash chain for a gateway has 2^depth rounds: more than a year
+  int hash_chain_depth = 25;  // the hash chain for a gateway has 2^depth rounds: more than a year
   std::size_t tickets_max = limits::kTicketsMax;
 };
 
@@ -42,9 +42,9 @@ class Purse {
 
   /// The gateway's chain as it stands. Returns ours for it, made where there is none; nothing where
   /// the gateway has none. Errors: kInvalidArgument, kUnauthenticated, kDataLoss.
-  core::Result<std::optional<rpc::ChainPosition>> meet(
-      const std::optional<rpc::ChainPosition>& gateway);
-  /// After the link is up: what may not have arrived is said again.
+  core::Result<std::optional<rpc::HashChainPosition>> meet(
+      const std::optional<rpc::HashChainPosition>& gateway);
+  /// After the stream is up: what may not have arrived is said again.
   void resume();
 
   /// Errors: kFailedPrecondition (other terms than agreed on), kResourceExhausted (no room).
@@ -60,7 +60,7 @@ class Purse {
   core::Result<void> on_outcomes(const rpc::Outcomes& outcomes);
   /// Locks the stake that is wanted.
   void on_balance(const rpc::Balance& balance);
-  /// From time to time, while the link is up: takes steps against a gateway that does not draw.
+  /// From time to time, while the stream is up: takes steps against a gateway that does not draw.
   void look();
 
   /// Whose chain was met last.
@@ -71,8 +71,8 @@ class Purse {
 
  private:
   core::Result<void> load_chain(const crypto::Address& gateway);
-  core::Result<beacon::ChainTracker> load_closed(const protocol::ChainHead& head);
-  core::Result<void> keep_closed(const beacon::ChainTracker& gateway);
+  core::Result<beacon::HashChainTracker> load_closed(const protocol::HashChainHead& head);
+  core::Result<void> keep_closed(const beacon::HashChainTracker& gateway);
   void claim();
   /// Signs it with the next number and sends it; one at a time is under way.
   void transact(ledger::Body body);
@@ -82,7 +82,7 @@ class Purse {
   ticket::TicketBook tickets_;
   Recourse recourse_;
   crypto::Address gateway_;
-  std::optional<beacon::KeptChain> chain_;  // for gateway_
+  std::optional<beacon::StoredHashChain> chain_;  // for gateway_
   std::optional<beacon::TwoPartyBeacon> beacon_;
   std::optional<rpc::Balance> balance_;
   bool under_way_ = false;  // a transaction, until a balance follows it

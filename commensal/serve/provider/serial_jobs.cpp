@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <commensal/base/core/limits_chains.hpp>
+#include <commensal/base/core/limits_rollouts.hpp>
 #include <commensal/serve/provider/serial_jobs.hpp>
 #include <commensal/trade/pay/ticket/undecided.hpp>
-#include <commensal/verify/chain/retention.hpp>
+#include <commensal/verify/rollout/retention.hpp>
 
 namespace commensal::provider {
 
@@ -14,10 +14,10 @@ using core::Result;
 namespace {
 
 /// The receipt of the last step so far, its client's signature perhaps missing.
-protocol::Receipt receipt_of(const chain::ChainProvider& provider) {
-  const chain::LinkRecord& link = provider.last();
-  return {provider.job(),  link.step,          link.body.commitment,
-          link.body.round, link.body.provider, link.body.client};
+protocol::Receipt receipt_of(const rollout::RolloutProvider& provider) {
+  const rollout::StepRecord& record = provider.last();
+  return {provider.job(),    record.step,          record.body.commitment,
+          record.body.round, record.body.provider, record.body.client};
 }
 
 }  // namespace
@@ -29,39 +29,40 @@ SerialJobs::LivePtr SerialJobs::find(const core::Digest& job) const {
 
 Result<SerialJobs::LivePtr> SerialJobs::at_hand(const core::Digest& job) {
   LivePtr live = find(job);
-  if (!live) return fail(ErrorCode::kUnavailable, "the chain is not at hand: start it");
-  if (live->is_busy) return fail(ErrorCode::kUnavailable, "the chain is at work");
+  if (!live) return fail(ErrorCode::kUnavailable, "the rollout is not at hand: start it");
+  if (live->is_busy) return fail(ErrorCode::kUnavailable, "the rollout is at work");
   live->used = ++uses_;
   return live;
 }
 
 bool SerialJobs::is_known(const core::Digest& job) {
-  const auto is_there = chain::ChainRows(deps_.store, job).is_there();
+  const auto is_there = rollout::RolloutRows(deps_.store, job).is_there();
   return is_there && *is_there;
 }
 
 Result<void> SerialJobs::make_room() {
-  if (live_.size() < limits::kChainsLiveMax) return {};
+  if (live_.size() < limits::kRolloutsLiveMax) return {};
   auto oldest = live_.end();
   for (auto item = live_.begin(); item != live_.end(); ++item) {
     if (item->second->is_busy) continue;
     if (oldest == live_.end() || item->second->used < oldest->second->used) oldest = item;
   }
   if (oldest == live_.end()) {
-    return fail(ErrorCode::kUnavailable, "{} chains are at work, no more at a time", live_.size());
+    return fail(ErrorCode::kUnavailable, "{} rollouts are at work, no more at a time",
+                live_.size());
   }
   live_.erase(oldest);
   return {};
 }
 
 bool SerialJobs::is_finished(const core::Digest& job) {
-  chain::ChainRows rows(deps_.store, job);
+  rollout::RolloutRows rows(deps_.store, job);
   const auto step = rows.last();
   if (!step || *step == 0) return false;
-  const auto record = rows.chain();
-  const auto link = rows.link(*step);
-  return record && link && *step == record->job.steps &&
-         link->phase != chain::LinkPhase::kCommitted;
+  const auto agreed = rows.rollout();
+  const auto record = rows.step(*step);
+  return agreed && record && *step == agreed->job.steps &&
+         record->phase != rollout::StepPhase::kCommitted;
 }
 
 Result<void> SerialJobs::make_room_in_store() {
@@ -73,11 +74,11 @@ Result<void> SerialJobs::make_room_in_store() {
     const LivePtr live = find(job);
     return !undecided->contains(job) && (live == nullptr || !live->is_busy);
   };
-  auto gone = chain::make_room(
+  auto gone = rollout::make_room(
       deps_.store, more,
       {deps_.kept_max, [&](const auto& job) { return may_go(job) && is_finished(job); }, {}});
   if (!gone && gone.error().code == ErrorCode::kResourceExhausted) {
-    gone = chain::make_room(
+    gone = rollout::make_room(
         deps_.store, more,
         {deps_.kept_max, [&](const auto& job) { return may_go(job) && !find(job); }, {}});
   }
@@ -90,7 +91,7 @@ Result<void> SerialJobs::make_room_in_store() {
 }
 
 Result<SerialJobs::LivePtr> SerialJobs::take_up(const core::Digest& job) {
-  COMMENSAL_ASSIGN(const bool is_known, chain::ChainRows(deps_.store, job).is_there());
+  COMMENSAL_ASSIGN(const bool is_known, rollout::RolloutRows(deps_.store, job).is_there());
   if (!is_known) COMMENSAL_TRY(make_room_in_store());
   COMMENSAL_TRY(make_room());
   const auto live = std::make_shared<Live>();
@@ -104,29 +105,30 @@ Result<SerialJobs::LivePtr> SerialJobs::take_up(const core::Digest& job) {
 void SerialJobs::drop(const core::Digest& job) { live_.erase(job); }
 
 Result<void> SerialJobs::begin(Live& live, const rpc::Offer& offer,
-                               std::shared_ptr<chain::Engine> engine) {
+                               std::shared_ptr<rollout::Engine> engine) {
   live.engine = std::move(engine);
-  const chain::ChainProvider::Dependencies deps{deps_.store, deps_.rng, deps_.key, *live.engine};
+  const rollout::RolloutProvider::Dependencies deps{deps_.store, deps_.rng, deps_.key,
+                                                    *live.engine};
   if (!live.is_new) {
-    COMMENSAL_ASSIGN(auto loaded, chain::ChainProvider::load(deps, live.id));
+    COMMENSAL_ASSIGN(auto loaded, rollout::RolloutProvider::load(deps, live.id));
     live.provider.emplace(std::move(loaded));
     if (!at_work_.contains(live.id)) live.excused = live.provider->last().step;
     return {};
   }
-  COMMENSAL_ASSIGN(auto started,
-                   chain::ChainProvider::start(deps, {offer.job, offer.input_salt, offer.inputs}));
+  COMMENSAL_ASSIGN(auto started, rollout::RolloutProvider::start(
+                                     deps, {offer.job, offer.input_salt, offer.inputs}));
   live.provider.emplace(std::move(started));
   live.is_new = false;
   return {};
 }
 
-Result<std::optional<chain::Commit>> SerialJobs::asked(Live& live, const chain::Begin& begin) {
+Result<std::optional<rollout::Commit>> SerialJobs::asked(Live& live, const rollout::Begin& begin) {
   COMMENSAL_ASSIGN(const auto made, live.provider->asked(begin));
   if (!made) return std::nullopt;
   const std::uint64_t next = deps_.purse.round_for(live.provider->job());
   const bool is_late = made->round != protocol::kNoDraw && made->round + 2 <= next;
   if (!is_late) return made;
-  chain::Commit again;
+  rollout::Commit again;
   COMMENSAL_TRY(deps_.store.together([&]() -> Result<void> {
     COMMENSAL_TRY(note_late(live));
     COMMENSAL_ASSIGN(again, live.provider->sign_again(protocol::kNoDraw));
@@ -138,15 +140,15 @@ Result<std::optional<chain::Commit>> SerialJobs::asked(Live& live, const chain::
 Result<void> SerialJobs::note_late(const Live& live) {
   const std::uint64_t step = live.provider->last().step;
   if (step == live.excused) return {};
-  const auto noted = late_.add(deps_.purse.gateway(), limits::kLateLinksMax + live_.size());
-  return noted ? noted : core::in_context(fmt::format("link {}", step), noted.error());
+  const auto noted = late_.add(deps_.purse.gateway(), limits::kLateStepsMax + live_.size());
+  return noted ? noted : core::in_context(fmt::format("step {}", step), noted.error());
 }
 
-Result<chain::Commit> SerialJobs::commit(Live& live, const chain::Begin& begin,
-                                         chain::Values outputs) {
-  chain::Commit made;
+Result<rollout::Commit> SerialJobs::commit(Live& live, const rollout::Begin& begin,
+                                           rollout::Values outputs) {
+  rollout::Commit made;
   COMMENSAL_TRY(deps_.store.together([&]() -> Result<void> {
-    chain::ChainProvider& provider = *live.provider;
+    rollout::RolloutProvider& provider = *live.provider;
     at_work_.insert(live.id);
     COMMENSAL_ASSIGN(
         made, provider.commit(begin, deps_.purse.round_for(provider.job()), std::move(outputs)));
@@ -159,16 +161,17 @@ Result<chain::Commit> SerialJobs::commit(Live& live, const chain::Begin& begin,
 }
 
 /// A signature that comes after its round was drawn: the ticket is void, and the step is late.
-Result<chain::Deliver> SerialJobs::take_signature(Live& live, const chain::Countersign& message) {
-  const chain::LinkRecord& link = live.provider->last();
-  const bool is_first = link.phase == chain::LinkPhase::kCommitted && message.step == link.step &&
-                        link.body.round != protocol::kNoDraw;
+Result<rollout::Deliver> SerialJobs::take_signature(Live& live,
+                                                    const rollout::Countersign& message) {
+  const rollout::StepRecord& record = live.provider->last();
+  const bool is_first = record.phase == rollout::StepPhase::kCommitted &&
+                        message.step == record.step && record.body.round != protocol::kNoDraw;
   const ticket::Record* const ticket =
       is_first ? deps_.purse.tickets().find(protocol::ticket_id(receipt_of(*live.provider).body()))
                : nullptr;
   const bool counts = ticket != nullptr && ticket->state == ticket::State::kCommitted;
   if (is_first && !counts) COMMENSAL_TRY(note_late(live));
-  COMMENSAL_ASSIGN(chain::Deliver made, live.provider->countersign(message));
+  COMMENSAL_ASSIGN(rollout::Deliver made, live.provider->countersign(message));
   if (!counts) return made;
   const protocol::Receipt receipt = receipt_of(*live.provider);
   COMMENSAL_TRY(deps_.purse.countersign({&receipt, 1}));
@@ -176,8 +179,8 @@ Result<chain::Deliver> SerialJobs::take_signature(Live& live, const chain::Count
   return made;
 }
 
-Result<chain::Deliver> SerialJobs::countersign(Live& live, const chain::Countersign& message) {
-  chain::Deliver made;
+Result<rollout::Deliver> SerialJobs::countersign(Live& live, const rollout::Countersign& message) {
+  rollout::Deliver made;
   COMMENSAL_TRY(deps_.store.together([&]() -> Result<void> {
     COMMENSAL_ASSIGN(made, take_signature(live, message));
     return {};

@@ -3,19 +3,19 @@
 
 #include <commensal/base/core/rng.hpp>
 #include <commensal/base/store/joint_store.hpp>
-#include <commensal/serve/provider/late_links.hpp>
+#include <commensal/serve/provider/late_steps.hpp>
 #include <commensal/serve/provider/purse.hpp>
-#include <commensal/verify/chain/provider.hpp>
+#include <commensal/verify/rollout/provider.hpp>
 #include <map>
 #include <memory>
 #include <set>
 
 namespace commensal::provider {
 
-/// What is kept of jobs whose outputs are fed back: chain::ChainProvider of each that is at hand,
-/// and what is on disk of all. What was said of such a job is durable, together with its ticket, so
-/// that it goes on after a crash of either side, from Offer on a new stream. It sends nothing and
-/// computes nothing: provider::Jobs does. Thread-safety: the loop's thread.
+/// What is kept of jobs whose outputs are fed back: rollout::RolloutProvider of each that is at
+/// hand, and what is on disk of all. What was said of such a job is durable, together with its
+/// ticket, so that it goes on after a crash of either side, from Offer on a new stream. It sends
+/// nothing and computes nothing: provider::Jobs does. Thread-safety: the loop's thread.
 class SerialJobs {
  public:
   struct Dependencies {
@@ -23,16 +23,16 @@ class SerialJobs {
     store::JointStore& store;
     const crypto::SecretKey& key;
     Purse& purse;
-    std::size_t kept_max = limits::kChainsKeptMax;
+    std::size_t kept_max = limits::kRolloutsKeptMax;
   };
   /// A job at hand.
   struct Live {
     core::Digest id{};
-    std::shared_ptr<chain::Engine> engine;
-    std::optional<chain::ChainProvider> provider;  // once the engine is there
-    bool is_new = false;                           // not in the store yet
-    bool is_busy = true;                           // off the loop
-    bool is_asked_again = false;                   // meanwhile, on a new stream
+    std::shared_ptr<rollout::Engine> engine;
+    std::optional<rollout::RolloutProvider> provider;  // once the engine is there
+    bool is_new = false;                               // not in the store yet
+    bool is_busy = true;                               // off the loop
+    bool is_asked_again = false;                       // meanwhile, on a new stream
     std::uint64_t used = 0;
     std::uint64_t excused = 0;  // the step before we were gone: its delay may be ours
   };
@@ -53,21 +53,22 @@ class SerialJobs {
   /// its user says so. Errors: kResourceExhausted (the store's jobs), kUnavailable (all are
   /// at work), the store's.
   core::Result<LivePtr> take_up(const core::Digest& job);
-  /// With its engine, anew or from the store. Errors: chain::ChainProvider's; then drop it.
+  /// With its engine, anew or from the store. Errors: rollout::RolloutProvider's; then drop it.
   core::Result<void> begin(Live& live, const rpc::Offer& offer,
-                           std::shared_ptr<chain::Engine> engine);
+                           std::shared_ptr<rollout::Engine> engine);
   /// It stays in the store.
   void drop(const core::Digest& job);
 
   /// The commitment, if it has been made; nothing: the step is to be computed. One that the client
   /// has not signed for so long that its round is closed earns no ticket, and too many of those are
-  /// refused. Errors: chain::ChainProvider::asked's, kFailedPrecondition.
-  core::Result<std::optional<chain::Commit>> asked(Live& live, const chain::Begin& begin);
+  /// refused. Errors: rollout::RolloutProvider::asked's, kFailedPrecondition.
+  core::Result<std::optional<rollout::Commit>> asked(Live& live, const rollout::Begin& begin);
   /// Durable when it returns, with its ticket. After an error the job must be dropped: what failed
   /// to be written is in memory, and must not be said.
-  core::Result<chain::Commit> commit(Live& live, const chain::Begin& begin, chain::Values outputs);
+  core::Result<rollout::Commit> commit(Live& live, const rollout::Begin& begin,
+                                       rollout::Values outputs);
   /// Durable likewise; after an error the job must be dropped.
-  core::Result<chain::Deliver> countersign(Live& live, const chain::Countersign& message);
+  core::Result<rollout::Deliver> countersign(Live& live, const rollout::Countersign& message);
 
  private:
   core::Result<void> make_room();
@@ -75,10 +76,10 @@ class SerialJobs {
   bool is_finished(const core::Digest& job);
   /// The last step's ticket comes to nothing. Error: kFailedPrecondition, too many before it.
   core::Result<void> note_late(const Live& live);
-  core::Result<chain::Deliver> take_signature(Live& live, const chain::Countersign& message);
+  core::Result<rollout::Deliver> take_signature(Live& live, const rollout::Countersign& message);
 
   Dependencies deps_;
-  LateLinks late_;
+  LateSteps late_;
   std::uint64_t uses_ = 0;
   std::map<core::Digest, LivePtr> live_;
   std::set<core::Digest> at_work_;  // jobs with steps since we are there

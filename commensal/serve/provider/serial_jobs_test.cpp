@@ -6,7 +6,7 @@
 
 #include <commensal/base/core/testing/manual_loop.hpp>
 #include <commensal/serve/provider/jobs.hpp>
-#include <commensal/verify/chain/testing/chain_fixture.hpp>
+#include <commensal/verify/rollout/testing/rollout_fixture.hpp>
 
 namespace commensal::provider {
 namespace {
@@ -34,16 +34,16 @@ class Listener final : public rpc::GatewayClient {
 class SmallFactory final : public EngineFactory {
  public:
   explicit SmallFactory(std::shared_ptr<const graph::Graph> graph) : graph_(std::move(graph)) {}
-  core::Result<std::unique_ptr<chain::Engine>> load(const core::Path&,
-                                                    const std::vector<protocol::Feed>&) override {
-    return chain::testing::engine_of(graph_);
+  core::Result<std::unique_ptr<rollout::Engine>> load(const core::Path&,
+                                                      const std::vector<protocol::Feed>&) override {
+    return rollout::testing::engine_of(graph_);
   }
 
  private:
   std::shared_ptr<const graph::Graph> graph_;
 };
 
-class ProviderSerialJobs : public chain::testing::ChainTest {
+class ProviderSerialJobs : public rollout::testing::RolloutTest {
  protected:
   static constexpr std::uint64_t kMany = 48;
 
@@ -55,7 +55,7 @@ class ProviderSerialJobs : public chain::testing::ChainTest {
     Process(ProviderSerialJobs& test)
         : store(test.provider_store_),
           purse({store, test.clock_, test.rng_, test.provider_key_, test.money_},
-                {.stake = {}, .pay_min = {}, .chain_depth = 8}),
+                {.stake = {}, .pay_min = {}, .hash_chain_depth = 8}),
           jobs(std::make_shared<Jobs>(
               Jobs::Dependencies{test.loop_, test.rng_, store, test.provider_key_, test.listener_,
                                  test.engines_, test.cache_, purse},
@@ -64,7 +64,7 @@ class ProviderSerialJobs : public chain::testing::ChainTest {
 
   ProviderSerialJobs() {
     record_.job.steps = kMany;
-    record_.job.noise_anchor = chain::noise_chain(noise_key_, kMany).anchor();
+    record_.job.noise_anchor = rollout::noise_chain(noise_key_, kMany).anchor();
     record_.job.face_value = protocol::Amount(100);
     record_.job.win_threshold.fill(0x80);
     start_process();
@@ -74,16 +74,16 @@ class ProviderSerialJobs : public chain::testing::ChainTest {
   void start_process() {
     process_ = std::make_unique<Process>(*this);
     EXPECT_TRUE(process_->purse.open());
-    std::optional<rpc::ChainPosition> gateway = rpc::ChainPosition{head_, closed_, {}};
-    if (closed_ > 0) gateway->value = *chain_.reveal(closed_);
+    std::optional<rpc::HashChainPosition> gateway = rpc::HashChainPosition{head_, closed_, {}};
+    if (closed_ > 0) gateway->value = *hash_rollout_.reveal(closed_);
     const auto met = process_->purse.meet(gateway);
-    ASSERT_TRUE(met && *met) << (met ? "no chain" : met.error().message);
+    ASSERT_TRUE(met && *met) << (met ? "no rollout" : met.error().message);
     record_.job.beacons = {protocol::beacon_id(head_, (*met)->head)};
   }
   /// The gateway closes its rounds up to this one, and the provider draws them.
   void close(std::uint64_t round) {
     closed_ = round;
-    ASSERT_TRUE(process_->purse.on_reveal({round, *chain_.reveal(round)}));
+    ASSERT_TRUE(process_->purse.on_reveal({round, *hash_rollout_.reveal(round)}));
   }
   core::Digest id() const { return protocol::job_id(record_.job); }
   void offer() {
@@ -94,11 +94,11 @@ class ProviderSerialJobs : public chain::testing::ChainTest {
   void start_both() {
     offer();
     ASSERT_TRUE(listener_.last<rpc::Ready>()) << refused();
-    auto client = chain::ChainClient::start(client_world(client_store_), record_);
+    auto client = rollout::RolloutClient::start(client_deps(client_store_), record_);
     ASSERT_TRUE(client) << client.error().message;
     client_.emplace(*std::move(client));
   }
-  void ask(const chain::Begin& begin) {
+  void ask(const rollout::Begin& begin) {
     process_->jobs->handle(rpc::Begin{id(), begin.step, begin.value});
     loop_.run_until_idle();
   }
@@ -120,7 +120,7 @@ class ProviderSerialJobs : public chain::testing::ChainTest {
     EXPECT_TRUE(signature) << signature.error().message;
     return show(*signature);
   }
-  bool show(const chain::Countersign& signature) {
+  bool show(const rollout::Countersign& signature) {
     process_->jobs->handle(rpc::Countersign{{{id(), signature.step, signature.signature}}});
     const auto word = listener_.last<rpc::Deliver>();
     if (!word) return false;
@@ -129,13 +129,13 @@ class ProviderSerialJobs : public chain::testing::ChainTest {
   }
 
   void make_single(std::uint64_t n);
-  bool link_in_time() {
+  bool step_in_time() {
     ask(*client_->begin());
     return sign();
   }
-  /// The client lets the link's round pass, then begins it again.
-  bool late_link() {
-    const chain::Begin begin = *client_->begin();
+  /// The client lets the step's round pass, then begins it again.
+  bool late_step() {
+    const rollout::Begin begin = *client_->begin();
     ask(begin);
     const auto word = committed();
     EXPECT_TRUE(word) << refused();
@@ -144,7 +144,7 @@ class ProviderSerialJobs : public chain::testing::ChainTest {
     return sign();
   }
   /// It signs in time, and shows the signature when the round is drawn.
-  bool link_shown_late() {
+  bool step_shown_late() {
     ask(*client_->begin());
     const auto word = committed();
     EXPECT_TRUE(word) << refused();
@@ -153,30 +153,30 @@ class ProviderSerialJobs : public chain::testing::ChainTest {
     close(word->round);
     return show(*signature);
   }
-  LateLinks::Count late() { return *LateLinks(provider_store_).of(client_key_.address()); }
+  LateSteps::Count late() { return *LateSteps(provider_store_).of(client_key_.address()); }
   std::size_t tickets() const {
     return process_->purse.tickets().in(ticket::State::kCountersigned).size();
   }
 
   const core::Path folder_ =
-      core::Path(::testing::TempDir()) / fmt::format("provider-chains-{}", ::getpid());
+      core::Path(::testing::TempDir()) / fmt::format("provider-rollouts-{}", ::getpid());
   core::ManualClock clock_;
   core::testing::ManualLoop loop_{clock_};
   Listener listener_, money_;
   SmallFactory engines_{graph_};
   ModelCache cache_ = *ModelCache::open(folder_, 1 << 20);
-  beacon::ReverseChain chain_ = beacon::ReverseChain::make(rng_.next_digest(), 8);
-  protocol::ChainHead head_ =
-      protocol::sign_chain_head(client_key_, {{}, chain_.anchor(), chain_.rounds(), {}});
+  beacon::HashChain hash_rollout_ = beacon::HashChain::make(rng_.next_digest(), 8);
+  protocol::HashChainHead head_ = protocol::sign_hash_chain_head(
+      client_key_, {{}, hash_rollout_.anchor(), hash_rollout_.rounds(), {}});
   std::uint64_t closed_ = 0;
-  std::size_t kept_max_ = limits::kChainsKeptMax;
+  std::size_t kept_max_ = limits::kRolloutsKeptMax;
   std::unique_ptr<Process> process_;
-  std::optional<chain::ChainClient> client_;
+  std::optional<rollout::RolloutClient> client_;
 };
 
-TEST_F(ProviderSerialJobs, EachLinkEarnsATicket) {
+TEST_F(ProviderSerialJobs, EachStepEarnsATicket) {
   start_both();
-  for (int i = 0; i < 4; ++i) ASSERT_TRUE(link_in_time()) << refused();
+  for (int i = 0; i < 4; ++i) ASSERT_TRUE(step_in_time()) << refused();
   EXPECT_EQ(tickets(), 4u);
   EXPECT_EQ(late().late, 0u);
 }
@@ -184,7 +184,7 @@ TEST_F(ProviderSerialJobs, EachLinkEarnsATicket) {
 /// The n-th job of one step, whose ticket loses.
 void ProviderSerialJobs::make_single(std::uint64_t n) {
   record_.job.steps = 1;
-  record_.job.noise_anchor = chain::noise_chain(noise_key_, 1).anchor();
+  record_.job.noise_anchor = rollout::noise_chain(noise_key_, 1).anchor();
   record_.job.face_value = protocol::Amount(100 + n);
   record_.job.win_threshold = {};
   record_.job.win_threshold.back() = 1;
@@ -199,17 +199,17 @@ TEST_F(ProviderSerialJobs, TheOldestThatAreOverMakeRoomForNewOnes) {
     make_single(n);
     ids.push_back(id());
     start_both();
-    ASSERT_TRUE(link_in_time()) << refused();
+    ASSERT_TRUE(step_in_time()) << refused();
     if (n >= 2) {
-      EXPECT_FALSE(*chain::ChainRows(provider_store_, ids[n - 2]).is_there());
+      EXPECT_FALSE(*rollout::RolloutRows(provider_store_, ids[n - 2]).is_there());
     }
-    EXPECT_TRUE(*chain::ChainRows(provider_store_, ids[n]).is_there());
+    EXPECT_TRUE(*rollout::RolloutRows(provider_store_, ids[n]).is_there());
     close(client_->receipt(1)->round);
     EXPECT_EQ(tickets(), 0u);
     client_store_ = {};
   }
-  EXPECT_EQ(chain::chains_by_age(provider_store_)->size(), 2u);
-  EXPECT_EQ(chain::ChainRows(provider_store_, ids[0]).link(1).error().code,
+  EXPECT_EQ(rollout::rollouts_by_age(provider_store_)->size(), 2u);
+  EXPECT_EQ(rollout::RolloutRows(provider_store_, ids[0]).step(1).error().code,
             core::ErrorCode::kNotFound);
 }
 
@@ -219,11 +219,11 @@ TEST_F(ProviderSerialJobs, NoneGoesWhoseTicketsAreUndecidedOrThatIsAtHand) {
   make_single(0);
   const core::Digest first = id();
   start_both();
-  ASSERT_TRUE(link_in_time()) << refused();
+  ASSERT_TRUE(step_in_time()) << refused();
   make_single(1);
   offer();
-  EXPECT_THAT(refused(), HasSubstr("1 chains are kept, at most 1, and none of them is over"));
-  EXPECT_TRUE(*chain::ChainRows(provider_store_, first).is_there());
+  EXPECT_THAT(refused(), HasSubstr("1 rollouts are kept, at most 1, and none of them is over"));
+  EXPECT_TRUE(*rollout::RolloutRows(provider_store_, first).is_there());
   close(client_->receipt(1)->round);
   offer();
   ASSERT_TRUE(listener_.last<rpc::Ready>()) << refused();
@@ -237,9 +237,9 @@ TEST_F(ProviderSerialJobs, NoneGoesWhoseTicketsAreUndecidedOrThatIsAtHand) {
 
 TEST_F(ProviderSerialJobs, WhatDoesNotFitIsRefusedByName) {
   ask({1, {}});
-  EXPECT_THAT(refused(), HasSubstr("the chain is not at hand: start it"));
+  EXPECT_THAT(refused(), HasSubstr("the rollout is not at hand: start it"));
   process_->jobs->handle(rpc::Countersign{{{id(), 1, {}}}});
-  EXPECT_THAT(refused(), HasSubstr("the chain is not at hand"));
+  EXPECT_THAT(refused(), HasSubstr("the rollout is not at hand"));
   const protocol::Job job = record_.job;
   record_.job.provider = client_key_.address();
   offer();
@@ -254,21 +254,21 @@ TEST_F(ProviderSerialJobs, WhatDoesNotFitIsRefusedByName) {
   EXPECT_THAT(refused(), HasSubstr("do not open the job's c_0"));
   record_.input_salt[0] ^= 1;
   start_both();
-  chain::Begin begin = *client_->begin();
+  rollout::Begin begin = *client_->begin();
   ask({2, begin.value});
-  EXPECT_THAT(refused(), HasSubstr("link 2 is begun where link 0 of 48"));
+  EXPECT_THAT(refused(), HasSubstr("step 2 is begun where step 0 of 48"));
   ask({1, core::Digest{3}});
   EXPECT_THAT(refused(), HasSubstr("does not lead to the one before"));
   process_->jobs->handle(rpc::Countersign{{{id(), 1, {}}}});
-  EXPECT_THAT(refused(), HasSubstr("link 1 is countersigned where link 0"));
+  EXPECT_THAT(refused(), HasSubstr("step 1 is countersigned where step 0"));
   // Whoever was refused begins again, and nothing is lost.
   offer();
-  ASSERT_TRUE(link_in_time()) << refused();
+  ASSERT_TRUE(step_in_time()) << refused();
 }
 
 TEST_F(ProviderSerialJobs, ARepeatedWordHasTheSameAnswer) {
   start_both();
-  const chain::Begin begin = *client_->begin();
+  const rollout::Begin begin = *client_->begin();
   ask(begin);
   const auto first = committed();
   ask(begin);
@@ -285,27 +285,27 @@ TEST_F(ProviderSerialJobs, ARepeatedWordHasTheSameAnswer) {
   EXPECT_EQ(tickets(), 1u);
 }
 
-TEST_F(ProviderSerialJobs, AChainThatIsAtWorkIsLeftAlone) {
+TEST_F(ProviderSerialJobs, ARolloutThatIsAtWorkIsLeftAlone) {
   start_both();
-  const chain::Begin begin = *client_->begin();
+  const rollout::Begin begin = *client_->begin();
   process_->jobs->handle(rpc::Begin{id(), begin.step, begin.value});
   process_->jobs->handle(rpc::Begin{id(), begin.step, begin.value});
-  EXPECT_THAT(refused(), HasSubstr("the chain is at work"));
+  EXPECT_THAT(refused(), HasSubstr("the rollout is at work"));
   loop_.run_until_idle();
   EXPECT_TRUE(committed());
 }
 
-TEST_F(ProviderSerialJobs, OnlySoManyLinksAreComputedForNothing) {
+TEST_F(ProviderSerialJobs, OnlySoManyStepsAreComputedForNothing) {
   start_both();
-  for (std::uint64_t i = 1; i <= limits::kLateLinksMax + 1; ++i) {  // one chain is at hand
-    ASSERT_TRUE(late_link()) << refused();
+  for (std::uint64_t i = 1; i <= limits::kLateStepsMax + 1; ++i) {  // one rollout is at hand
+    ASSERT_TRUE(late_step()) << refused();
     EXPECT_EQ(late().late, i);
   }
   EXPECT_EQ(tickets(), 0u);
-  EXPECT_FALSE(late_link());
-  EXPECT_THAT(refused(), HasSubstr("link 4: signed too late for its ticket, as 3 links before it"));
+  EXPECT_FALSE(late_step());
+  EXPECT_THAT(refused(), HasSubstr("step 4: signed too late for its ticket, as 3 steps before it"));
   EXPECT_EQ(listener_.last<rpc::Refuse>()->reason.code, core::ErrorCode::kFailedPrecondition);
-  // Nor is it to be had by asking again, or by starting the chain anew.
+  // Nor is it to be had by asking again, or by starting the rollout anew.
   ask(*client_->begin());
   EXPECT_THAT(refused(), HasSubstr("signed too late"));
   offer();
@@ -315,22 +315,22 @@ TEST_F(ProviderSerialJobs, OnlySoManyLinksAreComputedForNothing) {
 
 TEST_F(ProviderSerialJobs, ASignatureThatIsShownAfterTheDrawCountsAsWell) {
   start_both();
-  for (int i = 0; i < 3; ++i) ASSERT_TRUE(link_shown_late()) << refused();
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(step_shown_late()) << refused();
   EXPECT_EQ(late().late, 3u);
-  EXPECT_FALSE(link_shown_late());
-  EXPECT_THAT(refused(), HasSubstr("link 4: signed too late"));
-  // The refusal put the chain aside; taking it up again changes nothing.
+  EXPECT_FALSE(step_shown_late());
+  EXPECT_THAT(refused(), HasSubstr("step 4: signed too late"));
+  // The refusal put the rollout aside; taking it up again changes nothing.
   offer();
   EXPECT_FALSE(show(*client_->pending()));
-  EXPECT_THAT(refused(), HasSubstr("link 4: signed too late"));
+  EXPECT_THAT(refused(), HasSubstr("step 4: signed too late"));
   EXPECT_EQ(late().late, 3u);
 }
 
 TEST_F(ProviderSerialJobs, ACrashOfTheProviderForgetsNothingAndIsNotHeldAgainstTheClient) {
   start_both();
-  for (int i = 0; i < 3; ++i) ASSERT_TRUE(late_link()) << refused();
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(late_step()) << refused();
   // This one is begun, and late because we were gone.
-  const chain::Begin begin = *client_->begin();
+  const rollout::Begin begin = *client_->begin();
   ask(begin);
   const auto word = committed();
   ASSERT_TRUE(word);
@@ -340,20 +340,20 @@ TEST_F(ProviderSerialJobs, ACrashOfTheProviderForgetsNothingAndIsNotHeldAgainstT
   ask(begin);
   ASSERT_TRUE(sign()) << refused();
   EXPECT_EQ(late().late, 3u);
-  EXPECT_FALSE(late_link());
-  EXPECT_THAT(refused(), HasSubstr("link 5: signed too late"));
+  EXPECT_FALSE(late_step());
+  EXPECT_THAT(refused(), HasSubstr("step 5: signed too late"));
 }
 
-TEST_F(ProviderSerialJobs, LinksWithTicketsMakeUpForLateOnes) {
+TEST_F(ProviderSerialJobs, StepsWithTicketsMakeUpForLateOnes) {
   start_both();
-  for (int i = 0; i < 3; ++i) ASSERT_TRUE(late_link()) << refused();
-  for (std::uint64_t i = 0; i < limits::kLinksPerLate; ++i) {
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(late_step()) << refused();
+  for (std::uint64_t i = 0; i < limits::kStepsPerLate; ++i) {
     ASSERT_EQ(late().late, 3u);
-    ASSERT_TRUE(link_in_time()) << refused();
+    ASSERT_TRUE(step_in_time()) << refused();
   }
   EXPECT_EQ(late().late, 2u);
-  ASSERT_TRUE(late_link()) << refused();
-  EXPECT_FALSE(late_link());
+  ASSERT_TRUE(late_step()) << refused();
+  EXPECT_FALSE(late_step());
   EXPECT_THAT(refused(), HasSubstr("signed too late"));
 }
 

@@ -7,10 +7,10 @@
 
 namespace commensal::provider {
 
-using chain::Values;
 using core::ErrorCode;
 using core::fail;
 using core::Result;
+using rollout::Values;
 
 namespace {
 
@@ -26,8 +26,8 @@ Result<void> check_job(const rpc::Offer& offer, const receipt::ModelRoots& roots
 
 }  // namespace
 
-Result<std::shared_ptr<chain::Engine>> Worker::engine_for(const rpc::Offer& offer,
-                                                          const Place& place) {
+Result<std::shared_ptr<rollout::Engine>> Worker::engine_for(const rpc::Offer& offer,
+                                                            const Place& place) {
   const Key key{offer.model, offer.job.feeds};
   if (const auto* const found = loaded_.find(key)) return *found;
   if (!std::filesystem::exists(place.model_path)) {

@@ -4,7 +4,7 @@
 #include <atomic>
 #include <commensal/base/core/recently_used.hpp>
 #include <commensal/serve/provider/engine.hpp>
-#include <commensal/serve/rpc/link.hpp>
+#include <commensal/serve/rpc/stream.hpp>
 #include <deque>
 #include <memory>
 #include <mutex>
@@ -15,7 +15,7 @@ namespace commensal::provider {
 
 /// What the worker makes of an offer: the engine, and for a job of one step what it computed.
 struct Answer {
-  std::shared_ptr<chain::Engine> engine;
+  std::shared_ptr<rollout::Engine> engine;
   tensor::NamedTensors outputs;
   core::Digest output_root{};
 };
@@ -58,15 +58,15 @@ class Worker {
     std::vector<protocol::Feed> feeds;
     bool operator==(const Key&) const = default;
   };
-  core::Result<std::shared_ptr<chain::Engine>> engine_for(const rpc::Offer& offer,
-                                                          const Place& place);
+  core::Result<std::shared_ptr<rollout::Engine>> engine_for(const rpc::Offer& offer,
+                                                            const Place& place);
   void run_all(std::span<const TaskPtr> tasks, const Place& place);
   std::vector<TaskPtr> take(const core::Digest& model);
 
   EngineFactory& engines_;
   rpc::GatewayClient& gateway_;
   const std::size_t at_once_;
-  core::RecentlyUsed<Key, std::shared_ptr<chain::Engine>> loaded_{limits::kEnginesMax};
+  core::RecentlyUsed<Key, std::shared_ptr<rollout::Engine>> loaded_{limits::kEnginesMax};
   std::mutex mutex_;
   std::deque<TaskPtr> waiting_;  // guarded by mutex_
 };

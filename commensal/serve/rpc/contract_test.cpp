@@ -13,7 +13,7 @@
 #include <mutex>
 #include <thread>
 
-// One suite for both twins of the link.
+// One suite for both twins of the stream.
 
 namespace commensal::rpc {
 namespace {
@@ -74,18 +74,18 @@ std::string text_of(const ToProvider& message) {
 
 class Gateway final : public GatewayPort {
  public:
-  LinkId on_open(std::shared_ptr<ProviderLink> link) override {
-    links.push_back(std::move(link));
-    links.back()->send(Challenge{});
-    const LinkId id = links.size();
+  StreamId on_open(std::shared_ptr<ProviderStream> stream) override {
+    streams.push_back(std::move(stream));
+    streams.back()->send(Challenge{});
+    const StreamId id = streams.size();
     log.add(fmt::format("{} open", id));
     return id;
   }
-  void on_message(LinkId id, ToGateway message) override {
+  void on_message(StreamId id, ToGateway message) override {
     log.add(fmt::format("{} {}", id, text_of(message)));
-    if (std::holds_alternative<Hello>(message)) links.at(id - 1)->send(Welcome{"token"});
+    if (std::holds_alternative<Hello>(message)) streams.at(id - 1)->send(Welcome{"token"});
   }
-  void on_close(LinkId id) override { log.add(fmt::format("{} close", id)); }
+  void on_close(StreamId id) override { log.add(fmt::format("{} close", id)); }
   core::Result<std::string> model_path(const std::string& token,
                                        const core::Digest& model) override {
     if (token != "token") return core::fail(ErrorCode::kUnauthenticated, "unknown session");
@@ -95,8 +95,8 @@ class Gateway final : public GatewayPort {
   }
 
   Log log;
-  std::vector<std::shared_ptr<ProviderLink>> links;  // the loop's
-  std::map<core::Digest, std::string> models;        // constant while links run
+  std::vector<std::shared_ptr<ProviderStream>> streams;  // the loop's
+  std::map<core::Digest, std::string> models;            // constant while streams run
 };
 
 class Provider final : public ProviderPort {
@@ -135,7 +135,7 @@ class GrpcWorld {
 };
 
 template <class Dependencies>
-class LinkContract : public ::testing::Test {
+class StreamContract : public ::testing::Test {
  protected:
   void SetUp() override {
     on_loop([this] {
@@ -153,7 +153,7 @@ class LinkContract : public ::testing::Test {
     loop.stop();
     loop.join();
   }
-  LinkContract() { loop.start(); }
+  StreamContract() { loop.start(); }
 
   void on_loop(const std::function<void()>& act) {
     std::promise<void> done;
@@ -170,7 +170,7 @@ class LinkContract : public ::testing::Test {
     return provider;
   }
   std::string model_file(const std::string& content) {
-    const std::string path = ::testing::TempDir() + "/commensal_link_" +
+    const std::string path = ::testing::TempDir() + "/commensal_stream_" +
                              core::to_hex(crypto::sha256(core::as_bytes(content))).substr(0, 16);
     EXPECT_TRUE(core::write_file_atomically(path, core::as_bytes(content)));
     return path;
@@ -189,9 +189,9 @@ struct WorldNames {
     return std::is_same_v<T, DirectWorld> ? "Direct" : "Grpc";
   }
 };
-TYPED_TEST_SUITE(LinkContract, Worlds, WorldNames);
+TYPED_TEST_SUITE(StreamContract, Worlds, WorldNames);
 
-TYPED_TEST(LinkContract, ShakesHandsInOrder) {
+TYPED_TEST(StreamContract, ShakesHandsInOrder) {
   const auto provider = this->attach();
   Hello hello;
   hello.name = "p";
@@ -201,13 +201,13 @@ TYPED_TEST(LinkContract, ShakesHandsInOrder) {
   EXPECT_THAT(this->gateway.log.lines(), ::testing::ElementsAre("1 open", "1 hello p"));
 }
 
-TYPED_TEST(LinkContract, KeepsAThousandMessagesInOrderBothWays) {
+TYPED_TEST(StreamContract, KeepsAThousandMessagesInOrderBothWays) {
   const auto provider = this->attach();
   constexpr int kCount = 1000;
   this->on_loop([this] {
     for (int i = 0; i < kCount; ++i) {
       this->client->send(Load{static_cast<std::uint32_t>(i), {}});
-      this->gateway.links.at(0)->send(Welcome{std::to_string(i)});
+      this->gateway.streams.at(0)->send(Welcome{std::to_string(i)});
     }
   });
   ASSERT_TRUE(provider->log.wait_for(1 + kCount));
@@ -220,7 +220,7 @@ TYPED_TEST(LinkContract, KeepsAThousandMessagesInOrderBothWays) {
   }
 }
 
-TYPED_TEST(LinkContract, CarriesLargeTensorsBothWays) {
+TYPED_TEST(StreamContract, CarriesLargeTensorsBothWays) {
   const auto provider = this->attach();
   std::vector<float> values(5'000'000);
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i);
@@ -231,7 +231,7 @@ TYPED_TEST(LinkContract, CarriesLargeTensorsBothWays) {
     Offer offer;
     offer.job.steps = 3;
     offer.inputs = tensors;
-    this->gateway.links.at(0)->send(offer);
+    this->gateway.streams.at(0)->send(offer);
     this->client->send(Deliver{{}, 4, {}, tensors});
   });
   ASSERT_TRUE(provider->log.wait_for(2));
@@ -240,13 +240,13 @@ TYPED_TEST(LinkContract, CarriesLargeTensorsBothWays) {
   EXPECT_EQ(this->gateway.log.lines().at(1), "1 deliver 4 " + hash);
 }
 
-TYPED_TEST(LinkContract, CarriesPausesAndWithdrawals) {
+TYPED_TEST(StreamContract, CarriesPausesAndWithdrawals) {
   const auto provider = this->attach();
   this->on_loop([this] {
     this->client->send(Pause{"the host needs it"});
-    this->gateway.links.at(0)->send(Withdraw{{core::Digest{3}, core::Digest{5}}});
+    this->gateway.streams.at(0)->send(Withdraw{{core::Digest{3}, core::Digest{5}}});
     this->client->send(Resume{});
-    this->gateway.links.at(0)->send(Withdraw{});
+    this->gateway.streams.at(0)->send(Withdraw{});
   });
   ASSERT_TRUE(provider->log.wait_for(3));
   ASSERT_TRUE(this->gateway.log.wait_for(3));
@@ -256,14 +256,14 @@ TYPED_TEST(LinkContract, CarriesPausesAndWithdrawals) {
               ::testing::ElementsAre("1 open", "1 pause the host needs it", "1 resume"));
 }
 
-TYPED_TEST(LinkContract, TellsBothEndsOnceThatTheGatewayClosed) {
+TYPED_TEST(StreamContract, TellsBothEndsOnceThatTheGatewayClosed) {
   const auto provider = this->attach();
   this->on_loop([&] {
-    auto& link = *this->gateway.links.at(0);
-    link.send(Dismiss{{ErrorCode::kPermissionDenied, "goodbye"}});
-    link.close();
-    link.close();
-    link.send(Welcome{"too late"});
+    auto& stream = *this->gateway.streams.at(0);
+    stream.send(Dismiss{{ErrorCode::kPermissionDenied, "goodbye"}});
+    stream.close();
+    stream.close();
+    stream.send(Welcome{"too late"});
   });
   ASSERT_TRUE(provider->log.wait_for(3));
   ASSERT_TRUE(this->gateway.log.wait_for(2));
@@ -275,7 +275,7 @@ TYPED_TEST(LinkContract, TellsBothEndsOnceThatTheGatewayClosed) {
   EXPECT_THAT(this->gateway.log.lines(), ::testing::ElementsAre("1 open", "1 close"));
 }
 
-TYPED_TEST(LinkContract, DropsTheOldStreamWithoutAWordWhenAttachedAgain) {
+TYPED_TEST(StreamContract, DropsTheOldStreamWithoutAWordWhenAttachedAgain) {
   const auto first = this->attach();
   const auto second = this->attach();
   ASSERT_TRUE(this->gateway.log.wait_for(3));
@@ -288,16 +288,16 @@ TYPED_TEST(LinkContract, DropsTheOldStreamWithoutAWordWhenAttachedAgain) {
   EXPECT_THAT(second->log.lines(), ::testing::ElementsAre("challenge"));
 }
 
-TYPED_TEST(LinkContract, TellsTheGatewayThatAClientIsGone) {
+TYPED_TEST(StreamContract, TellsTheGatewayThatAClientIsGone) {
   const auto provider = this->attach();
   this->on_loop([this] { this->client.reset(); });
   ASSERT_TRUE(this->gateway.log.wait_for(2));
-  this->on_loop([this] { this->gateway.links.at(0)->send(Welcome{"to nobody"}); });
+  this->on_loop([this] { this->gateway.streams.at(0)->send(Welcome{"to nobody"}); });
   EXPECT_THAT(this->gateway.log.lines(), ::testing::ElementsAre("1 open", "1 close"));
   EXPECT_THAT(provider->log.lines(), ::testing::ElementsAre("challenge"));
 }
 
-TYPED_TEST(LinkContract, TellsBothEndsThatTheServerStopped) {
+TYPED_TEST(StreamContract, TellsBothEndsThatTheServerStopped) {
   const auto provider = this->attach();
   this->on_loop([this] {
     this->deps->stop();
@@ -311,7 +311,7 @@ TYPED_TEST(LinkContract, TellsBothEndsThatTheServerStopped) {
   EXPECT_EQ(this->gateway.log.lines().size(), 2u);
 }
 
-TYPED_TEST(LinkContract, FetchesModels) {
+TYPED_TEST(StreamContract, FetchesModels) {
   const std::string content(3'500'000, 'm');
   const core::Digest model = crypto::sha256(core::as_bytes(content));
   this->gateway.models[model] = this->model_file(content);
@@ -323,12 +323,12 @@ TYPED_TEST(LinkContract, FetchesModels) {
   std::filesystem::remove(this->gateway.models[model]);
 }
 
-TYPED_TEST(LinkContract, RefusesModelsAndLeavesNothingBehind) {
+TYPED_TEST(StreamContract, RefusesModelsAndLeavesNothingBehind) {
   const core::Digest corrupted = crypto::sha256(core::as_bytes("right"));
   const core::Digest missing = crypto::sha256(core::as_bytes("missing"));
   this->gateway.models[corrupted] = this->model_file("wrong");
   this->gateway.models[missing] = this->model_file("wrong") + ".missing";
-  const core::Path folder = core::Path(::testing::TempDir()) / "commensal_link_folder";
+  const core::Path folder = core::Path(::testing::TempDir()) / "commensal_stream_folder";
   std::filesystem::remove_all(folder);
   std::filesystem::create_directory(folder);
   const std::string target = folder / "model.onnx";
@@ -349,7 +349,7 @@ TYPED_TEST(LinkContract, RefusesModelsAndLeavesNothingBehind) {
   std::filesystem::remove_all(folder);
 }
 
-TYPED_TEST(LinkContract, ServesManyProvidersAtOnce) {
+TYPED_TEST(StreamContract, ServesManyProvidersAtOnce) {
   constexpr int kProviders = 8;
   std::vector<std::unique_ptr<GatewayClient>> clients;
   std::vector<std::shared_ptr<Provider>> providers;
@@ -364,11 +364,11 @@ TYPED_TEST(LinkContract, ServesManyProvidersAtOnce) {
   EXPECT_TRUE(this->gateway.log.wait_for(kProviders * 51));
   this->on_loop([&] { clients.clear(); });
   EXPECT_TRUE(this->gateway.log.wait_for(kProviders * 52));
-  std::map<char, std::vector<std::string>> by_link;
+  std::map<char, std::vector<std::string>> by_stream;
   for (const std::string& line : this->gateway.log.lines())
-    by_link[line[0]].push_back(line.substr(2));
-  EXPECT_EQ(by_link.size(), static_cast<std::size_t>(kProviders));
-  for (const auto& [link, lines] : by_link) {
+    by_stream[line[0]].push_back(line.substr(2));
+  EXPECT_EQ(by_stream.size(), static_cast<std::size_t>(kProviders));
+  for (const auto& [stream, lines] : by_stream) {
     ASSERT_EQ(lines.size(), 52u);
     EXPECT_EQ(lines.front(), "open");
     for (std::size_t j = 0; j < 50; ++j) EXPECT_EQ(lines[j + 1], fmt::format("load {}", j));
@@ -376,13 +376,13 @@ TYPED_TEST(LinkContract, ServesManyProvidersAtOnce) {
   }
 }
 
-TYPED_TEST(LinkContract, SurvivesStoppingAtAnyMoment) {
+TYPED_TEST(StreamContract, SurvivesStoppingAtAnyMoment) {
   // Messages are under way in both directions when everything is torn down.
   const auto provider = this->attach();
   this->on_loop([this] {
     for (std::uint32_t i = 0; i < 200; ++i) {
       this->client->send(Load{i, {}});
-      this->gateway.links.at(0)->send(Welcome{std::to_string(i)});
+      this->gateway.streams.at(0)->send(Welcome{std::to_string(i)});
     }
     this->loop.stop();
   });

@@ -29,7 +29,7 @@ struct DirectStream : std::enable_shared_from_this<DirectStream> {
   std::shared_ptr<DirectPlace> place;
   std::shared_ptr<ProviderPort> provider;  // empty: it hears no more
   DirectFaults faults;
-  GatewayPort::LinkId id = 0;
+  GatewayPort::StreamId id = 0;
   bool opened = false;
   bool ending = false;  // nobody sends any more
   bool closed = false;  // the gateway has heard on_close
@@ -62,9 +62,9 @@ struct DirectStream : std::enable_shared_from_this<DirectStream> {
 
 namespace {
 
-class DirectLink final : public ProviderLink {
+class GatewayEnd final : public ProviderStream {
  public:
-  explicit DirectLink(std::shared_ptr<detail::DirectStream> stream) : stream_(std::move(stream)) {}
+  explicit GatewayEnd(std::shared_ptr<detail::DirectStream> stream) : stream_(std::move(stream)) {}
 
   void send(ToProvider message) override {
     if (stream_->ending || stream_->dropped()) return;
@@ -91,7 +91,7 @@ void detail::DirectStream::open() {
   if (place->port == nullptr) return close_provider("no gateway listens");
   opened = true;
   place->open.push_back(shared_from_this());
-  id = place->port->on_open(std::make_shared<DirectLink>(shared_from_this()));
+  id = place->port->on_open(std::make_shared<GatewayEnd>(shared_from_this()));
 }
 
 void detail::DirectStream::close_gateway() {

@@ -2,12 +2,12 @@
 #pragma once
 
 #include <commensal/base/core/loop.hpp>
-#include <commensal/serve/rpc/link.hpp>
+#include <commensal/serve/rpc/stream.hpp>
 #include <cstdint>
 #include <functional>
 #include <memory>
 
-/// The in-process twin of the gRPC link: words travel as tasks of one loop, so that a gateway and
+/// The in-process twin of the gRPC stream: words travel as tasks of one loop, so that a gateway and
 /// its providers run in one thread, in an order that follows from the order of calls alone.
 /// Thread-safety: the loop's thread, fetch_model excepted.
 namespace commensal::rpc {

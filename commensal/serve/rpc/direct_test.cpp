@@ -16,23 +16,23 @@ using Log = std::vector<std::string>;
 class Gateway final : public GatewayPort {
  public:
   explicit Gateway(Log& log) : log_(log) {}
-  LinkId on_open(std::shared_ptr<ProviderLink> opened) override {
-    link = std::move(opened);
+  StreamId on_open(std::shared_ptr<ProviderStream> opened) override {
+    stream = std::move(opened);
     log_.push_back(fmt::format("open {}", ++opened_));
     return opened_;
   }
-  void on_message(LinkId id, ToGateway message) override {
+  void on_message(StreamId id, ToGateway message) override {
     log_.push_back(fmt::format("{} load {}", id, std::get<Load>(message).queued));
   }
-  void on_close(LinkId id) override { log_.push_back(fmt::format("close {}", id)); }
+  void on_close(StreamId id) override { log_.push_back(fmt::format("close {}", id)); }
   core::Result<std::string> model_path(const std::string&, const core::Digest&) override {
     return core::fail(core::ErrorCode::kNotFound, "no models here");
   }
-  std::shared_ptr<ProviderLink> link;
+  std::shared_ptr<ProviderStream> stream;
 
  private:
   Log& log_;
-  LinkId opened_ = 0;
+  StreamId opened_ = 0;
 };
 
 class Provider final : public ProviderPort {
@@ -65,12 +65,12 @@ TEST_F(DirectTest, LosesWhatIsOnItsWayWhenTheConnectionIsCut) {
   client.send(Load{1, {}});
   loop.run_until_idle();
   client.send(Load{2, {}});
-  gateway.link->send(Welcome{"lost"});
+  gateway.stream->send(Welcome{"lost"});
   client.cut();
   client.cut();
   client.send(Load{3, {}});
-  gateway.link->send(Welcome{"dropped"});
-  gateway.link->close();
+  gateway.stream->send(Welcome{"dropped"});
+  gateway.stream->close();
   EXPECT_THAT(log, ElementsAre("open 1", "1 load 1"));  // nothing comes before the loop turns
   loop.run_until_idle();
   EXPECT_THAT(log, ElementsAre("open 1", "1 load 1", "close 1", "lost: the connection was cut"));
@@ -90,10 +90,10 @@ TEST_F(DirectTest, DelaysEveryWordByTheSameTime) {
   EXPECT_THAT(log, ElementsAre());
   loop.advance_ms(1);
   EXPECT_THAT(log, ElementsAre("open 1", "1 load 1"));
-  gateway.link->send(Welcome{"first"});
+  gateway.stream->send(Welcome{"first"});
   loop.advance_ms(5);
-  gateway.link->send(Welcome{"second"});
-  gateway.link->close();
+  gateway.stream->send(Welcome{"second"});
+  gateway.stream->close();
   loop.advance_ms(5);
   EXPECT_THAT(log, ElementsAre("open 1", "1 load 1", "close 1", "heard first"));
   loop.advance_ms(5);

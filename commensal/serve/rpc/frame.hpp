@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <commensal/v1/link.pb.h>
+#include <commensal/v1/stream.pb.h>
 
 #include <commensal/serve/rpc/messages.hpp>
 

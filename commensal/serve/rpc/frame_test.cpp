@@ -39,8 +39,8 @@ protocol::BatchSignature some_signature() {
   return signature;
 }
 
-ChainPosition some_chain() {
-  ChainPosition chain;
+HashChainPosition some_position() {
+  HashChainPosition chain;
   chain.head.anchor = digest_of(21);
   chain.head.rounds = 1024;
   chain.round = 5;
@@ -70,7 +70,7 @@ Deliver some_delivery() { return {digest_of(5), 17, digest_of(11), some_tensors(
 std::vector<ToProvider> all_to_provider() {
   return {
       Challenge{digest_of(1), std::nullopt},
-      Challenge{digest_of(1), some_chain()},
+      Challenge{digest_of(1), some_position()},
       Balance{
           {}, 3, protocol::Amount::from_words(1, 2), protocol::Amount(4), protocol::Amount(5), 6},
       Reveal{8, digest_of(9)},
@@ -90,7 +90,7 @@ Hello some_hello() {
               .signature = {},
               .cached_models = {digest_of(1), digest_of(2)},
               .threads = 4,
-              .chain = std::nullopt,
+              .hash_chain = std::nullopt,
               .paused = "the signal is stale"};
   hello.address.bytes.fill(6);
   hello.signature.bytes.fill(7);
@@ -98,10 +98,10 @@ Hello some_hello() {
 }
 
 std::vector<ToGateway> all_to_gateway() {
-  Hello with_chain = some_hello();
-  with_chain.chain = some_chain();
+  Hello with_hash_chain = some_hello();
+  with_hash_chain.hash_chain = some_position();
   return {some_hello(),
-          with_chain,
+          with_hash_chain,
           Load{3, {digest_of(8)}},
           Ready{digest_of(5)},
           Commit{{{digest_of(8), 1, digest_of(9), 10, some_signature()}}},
@@ -278,7 +278,7 @@ TEST(Frame, RefusesWhatItDoesNotKnow) {
   wire::Frame challenge = to_frame(ToProvider(Challenge{}));
   challenge.mutable_head()->back() = '\2';
   EXPECT_EQ(refusal<ToProvider>(std::move(challenge)),
-            "challenge.chain: 2, expected 0 (absent) or 1 (present)");
+            "challenge.hash_chain: 2, expected 0 (absent) or 1 (present)");
 }
 
 TEST(Frame, RefusesWhatMessagesThemselvesRefuse) {
@@ -288,10 +288,10 @@ TEST(Frame, RefusesWhatMessagesThemselvesRefuse) {
             "hello: version has 65 bytes, at most 64 are accepted");
   EXPECT_EQ(refusal<ToProvider>(to_frame(ToProvider(Outcomes{{{{}, "a\nb", {}}}}))),
             "outcomes.items: event is not one line");
-  Challenge challenge{{}, some_chain()};
-  challenge.chain->head.rounds = 0;
+  Challenge challenge{{}, some_position()};
+  challenge.hash_chain->head.rounds = 0;
   EXPECT_THAT(refusal<ToProvider>(to_frame(ToProvider(challenge))),
-              StartsWith("challenge.chain.head: "));
+              StartsWith("challenge.hash_chain.head: "));
 }
 
 TEST(Frame, MakesLinesOfWhatItIsToldToSay) {

@@ -30,7 +30,7 @@ class GrpcClient final : public GatewayClient {
 
   core::Result<void> fetch_model(const std::string& session_token, const core::Digest& model,
                                  const std::string& path) override {
-    const auto stub = wire::ProviderLink::NewStub(open_channel(address_));
+    const auto stub = wire::ProviderStream::NewStub(open_channel(address_));
     grpc::ClientContext context;
     wire::FetchModelRequest request;
     request.set_session_token(session_token);

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <commensal/base/core/loop.hpp>
-#include <commensal/serve/rpc/link.hpp>
+#include <commensal/serve/rpc/stream.hpp>
 #include <memory>
 #include <string>
 

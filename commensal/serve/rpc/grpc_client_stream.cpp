@@ -51,7 +51,7 @@ ClientStream::ClientStream(core::Loop& loop, std::string address,
     : loop_(loop),
       address_(std::move(address)),
       count_(std::move(count)),
-      stub_(wire::ProviderLink::NewStub(open_channel(address_))) {}
+      stub_(wire::ProviderStream::NewStub(open_channel(address_))) {}
 
 void ClientStream::begin(std::shared_ptr<ProviderPort> port) {
   port_ = std::move(port);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <commensal/v1/link.grpc.pb.h>
+#include <commensal/v1/stream.grpc.pb.h>
 #include <grpcpp/client_context.h>
 #include <grpcpp/support/client_callback.h>
 
 #include <commensal/base/core/loop.hpp>
 #include <commensal/serve/rpc/frame.hpp>
 #include <commensal/serve/rpc/grpc_outbox.hpp>
-#include <commensal/serve/rpc/link.hpp>
+#include <commensal/serve/rpc/stream.hpp>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
@@ -63,7 +63,7 @@ class ClientStream final : public grpc::ClientBidiReactor<wire::Frame, wire::Fra
   core::Loop& loop_;
   const std::string address_;
   const std::shared_ptr<StreamCount> count_;
-  std::unique_ptr<wire::ProviderLink::Stub> stub_;
+  std::unique_ptr<wire::ProviderStream::Stub> stub_;
   grpc::ClientContext context_;
   std::shared_ptr<ProviderPort> port_;  // the loop's; empty: it hears nothing more
   wire::Frame incoming_;                // gRPC's, between StartRead and OnReadDone

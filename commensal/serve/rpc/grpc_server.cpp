@@ -16,9 +16,9 @@
 namespace commensal::rpc {
 namespace {
 
-class LinkService final : public wire::ProviderLink::CallbackService {
+class StreamService final : public wire::ProviderStream::CallbackService {
  public:
-  LinkService(std::shared_ptr<ServerHall> hall, GatewayPort& models)
+  StreamService(std::shared_ptr<ServerHall> hall, GatewayPort& models)
       : hall_(std::move(hall)), models_(models) {}
 
   grpc::ServerBidiReactor<wire::Frame, wire::Frame>* Attach(
@@ -73,7 +73,7 @@ struct GrpcServer::State {
       : hall(new ServerHall{loop, &gateway, {}}), service(hall, gateway) {}
 
   std::shared_ptr<ServerHall> hall;
-  LinkService service;
+  StreamService service;
   int port = 0;
   std::unique_ptr<grpc::Server> server;
   bool stopped = false;

@@ -2,13 +2,13 @@
 #pragma once
 
 #include <commensal/base/core/loop.hpp>
-#include <commensal/serve/rpc/link.hpp>
+#include <commensal/serve/rpc/stream.hpp>
 #include <memory>
 #include <string>
 
 namespace commensal::rpc {
 
-/// A gateway's gRPC end: service commensal.v1.ProviderLink of proto/commensal/v1/link.proto.
+/// A gateway's gRPC end: service commensal.v1.ProviderStream of proto/commensal/v1/stream.proto.
 /// For each stream the port hears on_open, its messages in order, on_close; each once, on the loop.
 /// A provider has at most one message with the loop, the rest wait in TCP, so that none can flood
 /// it. A stream ends when its peer breaks the protocol or does not read what it is sent.

@@ -31,7 +31,7 @@ void ServerStream::open() {
   }
   opened_ = true;
   hall_->open.push_back(shared_from_this());
-  link_ = hall_->port->on_open(shared_from_this());
+  id_ = hall_->port->on_open(shared_from_this());
   read_next();
 }
 
@@ -57,7 +57,7 @@ void ServerStream::deliver(ToGateway message) {
     const std::lock_guard lock(mutex_);
     if (ended_) return;
   }
-  hall_->port->on_message(link_, std::move(message));
+  hall_->port->on_message(id_, std::move(message));
   read_next();
 }
 
@@ -88,7 +88,7 @@ void ServerStream::end(const grpc::Status& status, bool drain) {
 void ServerStream::tell_closed() {
   if (!opened_ || std::exchange(closed_, true)) return;
   std::erase(hall_->open, shared_from_this());
-  hall_->port->on_close(link_);
+  hall_->port->on_close(id_);
   // Last words are worth waiting for, but not for a peer that does not read them.
   hall_->loop.after(kDrainMs, [weak = weak_from_this()] {
     if (const auto self = weak.lock()) self->abort();

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <commensal/v1/link.grpc.pb.h>
+#include <commensal/v1/stream.grpc.pb.h>
 #include <grpcpp/support/server_callback.h>
 
 #include <commensal/base/core/loop.hpp>
 #include <commensal/serve/rpc/frame.hpp>
 #include <commensal/serve/rpc/grpc_outbox.hpp>
-#include <commensal/serve/rpc/link.hpp>
+#include <commensal/serve/rpc/stream.hpp>
 #include <fstream>
 #include <memory>
 #include <mutex>
@@ -27,9 +27,9 @@ struct ServerHall {
 };
 
 /// One provider's stream, with two faces: gRPC's threads call its reactions (On...), the loop its
-/// ProviderLink. gRPC holds it until OnDone, the gateway as long as it likes.
+/// ProviderStream. gRPC holds it until OnDone, the gateway as long as it likes.
 class ServerStream final : public grpc::ServerBidiReactor<wire::Frame, wire::Frame>,
-                           public ProviderLink,
+                           public ProviderStream,
                            public std::enable_shared_from_this<ServerStream> {
  public:
   /// For gRPC, which keeps `context` until OnDone.
@@ -60,7 +60,7 @@ class ServerStream final : public grpc::ServerBidiReactor<wire::Frame, wire::Fra
   const std::shared_ptr<ServerHall> hall_;
   grpc::CallbackServerContext* const context_;  // valid while not finished_
   // The loop's:
-  GatewayPort::LinkId link_ = 0;
+  GatewayPort::StreamId id_ = 0;
   bool opened_ = false;
   bool closed_ = false;
   // gRPC's, between StartRead and OnReadDone:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <commensal/v1/link.grpc.pb.h>
+#include <commensal/v1/stream.grpc.pb.h>
 #include <gmock/gmock.h>
 #include <grpc/support/time.h>
 
@@ -21,19 +21,19 @@ using core::ErrorCode;
 
 class Gateway final : public GatewayPort {
  public:
-  LinkId on_open(std::shared_ptr<ProviderLink> opened) override {
-    link = std::move(opened);
+  StreamId on_open(std::shared_ptr<ProviderStream> opened) override {
+    stream = std::move(opened);
     if (when_open) when_open();
     ++opens;
     return 1;
   }
-  void on_message(LinkId, ToGateway) override { ++messages; }
-  void on_close(LinkId) override { closed.set_value(); }
+  void on_message(StreamId, ToGateway) override { ++messages; }
+  void on_close(StreamId) override { closed.set_value(); }
   core::Result<std::string> model_path(const std::string&, const core::Digest&) override {
     return core::fail(ErrorCode::kNotFound, "no\nmodels");
   }
   std::function<void()> when_open;
-  std::shared_ptr<ProviderLink> link;
+  std::shared_ptr<ProviderStream> stream;
   int opens = 0;
   int messages = 0;
   std::promise<void> closed;  // throws where it is set twice
@@ -64,7 +64,7 @@ class GrpcServerTest : public ::testing::Test {
   /// What a stream of bare frames ends with.
   grpc::Status say(
       const std::function<void(grpc::ClientReaderWriter<wire::Frame, wire::Frame>&)>& act) {
-    const auto stub = wire::ProviderLink::NewStub(open_channel(address()));
+    const auto stub = wire::ProviderStream::NewStub(open_channel(address()));
     grpc::ClientContext context;
     context.set_deadline(gpr_time_from_seconds(30, GPR_TIMESPAN));
     const auto stream = stub->Attach(&context);
@@ -112,7 +112,7 @@ TEST_F(GrpcServerTest, HearsAllThatAPeerSaidBeforeItLeft) {
 TEST_F(GrpcServerTest, EndsAStreamWhosePeerDoesNotRead) {
   gateway.when_open = [this] {
     const std::string kilobyte(1000, 'x');
-    for (int i = 0; i < 20'000; ++i) gateway.link->send(Welcome{kilobyte});
+    for (int i = 0; i < 20'000; ++i) gateway.stream->send(Welcome{kilobyte});
   };
   auto closed = gateway.closed.get_future();
   const grpc::Status status = say([&closed](auto& stream) {
@@ -124,7 +124,7 @@ TEST_F(GrpcServerTest, EndsAStreamWhosePeerDoesNotRead) {
 }
 
 TEST_F(GrpcServerTest, RefusesModelsByNameOnTheWire) {
-  const auto stub = wire::ProviderLink::NewStub(open_channel(address()));
+  const auto stub = wire::ProviderStream::NewStub(open_channel(address()));
   for (const std::size_t size : {31u, 32u}) {
     grpc::ClientContext context;
     wire::FetchModelRequest request;
@@ -158,7 +158,7 @@ TEST_F(GrpcServerTest, IsFoundAgainAfterARestart) {
   EXPECT_THAT(error.message, ::testing::StartsWith("gateway " + where));
   EXPECT_EQ(error.message.find('\n'), std::string::npos);
 
-  gateway.when_open = [this] { gateway.link->send(Challenge{}); };
+  gateway.when_open = [this] { gateway.stream->send(Challenge{}); };
   const auto late = std::make_shared<Provider>();
   on_loop([&] {
     server = *GrpcServer::start(gateway, loop, where);

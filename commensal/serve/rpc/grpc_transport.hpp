@@ -7,9 +7,9 @@
 #include <memory>
 #include <string>
 
-/// What both ends of the link's TCP connection agree on: credentials, bounds, keepalive. Only this
-/// room's leaf sources include it.
-/// Connections are plaintext: for loopback, or for both sides of a proxy that speaks TLS.
+/// What both ends of the stream's TCP connection agree on: credentials, bounds, keepalive. Only
+/// this room's leaf sources include it. Connections are plaintext: for loopback, or for both sides
+/// of a proxy that speaks TLS.
 namespace commensal::rpc {
 
 /// A connection of its own, shared with no other channel. Connects when first used.

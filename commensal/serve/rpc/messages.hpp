@@ -29,8 +29,8 @@ namespace commensal::rpc {
 // Gateway to provider.
 
 /// A hash chain and the last value that its owner has revealed (the anchor: none yet).
-struct ChainPosition {
-  protocol::ChainHead head;
+struct HashChainPosition {
+  protocol::HashChainHead head;
   std::uint64_t round = 0;
   core::Digest value{};
 
@@ -47,12 +47,12 @@ struct Challenge {
   static constexpr protocol::NounKind kKind = protocol::NounKind::kChallenge;
 
   core::Digest nonce;
-  std::optional<ChainPosition> chain;  // absent: answers earn no tickets here
+  std::optional<HashChainPosition> hash_chain;  // absent: answers earn no tickets here
 
   template <class Archive, class Self>
   static void fields(Archive& archive, Self& self) {
     archive.field("nonce", self.nonce);
-    archive.field("chain", self.chain);
+    archive.field("hash_chain", self.hash_chain);
   }
 };
 struct Welcome {
@@ -124,7 +124,7 @@ struct Outcomes {
     archive.field("items", self.items);
   }
 };
-/// The provider gets no more work on this link.
+/// The provider gets no more work on this stream.
 struct Dismiss {
   static constexpr protocol::NounKind kKind = protocol::NounKind::kDismiss;
 
@@ -212,8 +212,8 @@ struct Hello {
   crypto::Signature signature;  // over hello_digest(nonce, address)
   std::vector<core::Digest> cached_models;
   std::uint32_t threads = 0;
-  std::optional<ChainPosition> chain;  // for this gateway
-  std::string paused;                  // as if Pause were said at once; empty: it is not
+  std::optional<HashChainPosition> hash_chain;  // for this gateway
+  std::string paused;                           // as if Pause were said at once; empty: it is not
 
   template <class Archive, class Self>
   static void fields(Archive& archive, Self& self) {
@@ -223,7 +223,7 @@ struct Hello {
     archive.field("signature", self.signature);
     archive.field("cached_models", self.cached_models);
     archive.field("threads", self.threads);
-    archive.field("chain", self.chain);
+    archive.field("hash_chain", self.hash_chain);
     archive.field("paused", self.paused);
   }
   core::Result<void> validity() const;
@@ -341,7 +341,7 @@ struct Refuse {
   }
 };
 /// The provider's host needs the machine: the jobs at hand stand still and no other is begun until
-/// Resume. The link stays, and countersignatures and reveals are answered as ever. A second Pause
+/// Resume. The stream stays, and countersignatures and reveals are answered as ever. A second Pause
 /// only tells another reason.
 struct Pause {
   static constexpr protocol::NounKind kKind = protocol::NounKind::kPause;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Golden vectors, made by tests/vectors/protocol/link.py, an implementation of its own.
+// Golden vectors, made by tests/vectors/protocol/stream.py, an implementation of its own.
 #include <gtest/gtest.h>
 
 #include <commensal/base/crypto/sha256.hpp>
@@ -32,7 +32,7 @@ wire::Frame frame_of(const json& vector) {
 template <class Message>
 void read_all(const std::string& side) {
   std::set<std::size_t> kinds;
-  for (const json& vector : load("link")) {
+  for (const json& vector : load("stream")) {
     if (vector["to"] != side) continue;
     const wire::Frame frame = frame_of(vector);
     const auto message = from_frame<Message>(wire::Frame(frame));
@@ -45,7 +45,7 @@ void read_all(const std::string& side) {
   EXPECT_EQ(kinds.size(), std::variant_size_v<Message>);
 }
 
-TEST(LinkVectors, ReadAndWriteEveryKindOfMessage) {
+TEST(StreamVectors, ReadAndWriteEveryKindOfMessage) {
   read_all<ToProvider>("provider");
   read_all<ToGateway>("gateway");
 }
@@ -55,7 +55,7 @@ core::Digest h(std::string_view text) { return crypto::sha256(core::as_bytes(tex
 template <class Message>
 void expect_vector(const std::string& name, const Message& message) {
   bool is_there = false;
-  for (const json& vector : load("link")) {
+  for (const json& vector : load("stream")) {
     if (vector["name"] != name) continue;
     is_there = true;
     EXPECT_EQ(to_frame(message).SerializeAsString(), frame_of(vector).SerializeAsString()) << name;
@@ -63,7 +63,7 @@ void expect_vector(const std::string& name, const Message& message) {
   EXPECT_TRUE(is_there) << name;
 }
 
-TEST(LinkVectors, SayWhatTheirFieldsSay) {
+TEST(StreamVectors, SayWhatTheirFieldsSay) {
   const float floats[] = {1.5f, -2.0f};
   const bool flag[] = {true};
   Offer offer;

@@ -7,7 +7,7 @@
 namespace commensal::arbiter {
 
 /// Whether the job binds what the step was computed from: it is one step, without noise. Elsewhere
-/// both claims must name one input root, which is for the chain to check.
+/// both claims must name one input root, which is for the rollout to check.
 bool has_fixed_input(const protocol::Job& job);
 /// The node that the words part in. Precondition: the file's matter is not kCarried.
 std::uint64_t node_of(const VerdictFile& file);

@@ -40,7 +40,7 @@ struct Outcome {
 /// What a dispute is about.
 struct Setup {
   protocol::Receipt receipt;
-  Digest input_root{};  // what the step was computed from; the chain vouches for it, if not c_0
+  Digest input_root{};  // what the step was computed from; the rollout vouches for it, if not c_0
   Digest input_salt{};  // where the job's c_0 fixes it (has_fixed_input), else zero
   Digest output_salt{};
   crypto::Address challenger;

@@ -7,17 +7,17 @@
 
 namespace commensal::noise {
 
-// Noise that a client adds to every state of a chain, so that no step can be computed before its
+// Noise that a client adds to every state of a rollout, so that no step can be computed before its
 // seed is known. Specified bit by bit in docs/verification.md, "Noise"; vectors and a second
 // implementation in tests/vectors/noise. Pure functions.
 
 /// Scales are 2^-exponent.
 inline constexpr int kExponentMax = 100;
 
-/// The seed of link i: H("commensal/noise-seed/v1", v_i | J | i as u64), where v_1 to v_n are
+/// The seed of step i: H("commensal/noise-seed/v1", v_i | J | i as u64), where v_1 to v_n are
 /// values of a reverse hash chain whose anchor v_0 is Job::noise_anchor
-/// (trade/pay/beacon/chain.hpp). The client shows v_i when link i is begun: it tells nothing of
-/// later ones, and whoever sees it knows by hashing it back that no other value was meant.
+/// (trade/pay/beacon/hash_chain.hpp). The client shows v_i when step i is begun: it tells nothing
+/// of later ones, and whoever sees it knows by hashing it back that no other value was meant.
 core::Digest seed_of(const core::Digest& value, const core::Digest& job_id, std::uint64_t step);
 
 /// In [-1, 1), exactly: the word's upper 24 bits minus 2^23, times 2^-23.

@@ -7,13 +7,13 @@
 
 namespace commensal::noise {
 
-/// What the client adds to one link's inputs.
+/// What the client adds to one step's inputs.
 struct Noise {
   core::Digest seed{};
   int exponent = 0;
 };
 
-/// A model that is run with noise and without: what provider and auditor of a chain both do.
+/// A model that is run with noise and without: what provider and auditor of a rollout both do.
 /// Thread-safety: one run() at a time.
 class NoisySession {
  public:

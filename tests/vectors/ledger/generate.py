@@ -61,7 +61,7 @@ BODIES = [
                   ("address", "provider", OPERATOR), ("bytes32", "request", h("request"))]),
     (8, "GrantCredit", [("address", "to", BOB), ("uint128", "amount", 9)]),
     (9, "AdmitAuditor", [("address", "auditor", BOB), ("uint8", "admitted", 1)]),
-    (11, "Reveal", [("bytes32", "chain", h("chain")), ("uint64", "round", 77),
+    (11, "Reveal", [("bytes32", "hashChain", h("chain")), ("uint64", "round", 77),
                     ("bytes32", "value", h("value"))]),
     (14, "Mature", [("bytes32", "ticket", h("ticket"))]),
     (17, "Silence", [("evidence", "receipt", receipts()[0])]),

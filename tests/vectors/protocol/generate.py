@@ -306,27 +306,27 @@ def verdict_vectors():
     return vectors
 
 
-def chain(seed, rounds):
+def revealed(seed, rounds):
     values = [seed]
     for _ in range(rounds):
         values.insert(0, tagged("commensal/chain/v1", values[0]))
     return values
 
 
-def chain_head(key, anchor, rounds):
-    message = struct_hash("ChainHead(address owner,bytes32 anchor,uint64 rounds)",
+def hash_chain_head(key, anchor, rounds):
+    message = struct_hash("HashChainHead(address owner,bytes32 anchor,uint64 rounds)",
                           word(int.from_bytes(address(key), "big")), anchor, word(rounds))
     return (b"\x06\x01" + address(key) + anchor + u(rounds, 8)
             + sign(key, typed_digest(0, message)))
 
 
 def beacon_vectors(rounds=64):
-    gateway, provider = chain(h("gateway seed"), rounds), chain(h("provider seed"), rounds)
+    gateway, provider = revealed(h("gateway seed"), rounds), revealed(h("provider seed"), rounds)
     return {"gateway_key": CLIENT_KEY.hex(), "provider_key": PROVIDER_KEY.hex(),
             "gateway_seed": h("gateway seed").hex(), "provider_seed": h("provider seed").hex(),
             "depth": rounds.bit_length() - 1,
-            "gateway_head": chain_head(CLIENT_KEY, gateway[0], rounds).hex(),
-            "provider_head": chain_head(PROVIDER_KEY, provider[0], rounds).hex(),
+            "gateway_head": hash_chain_head(CLIENT_KEY, gateway[0], rounds).hex(),
+            "provider_head": hash_chain_head(PROVIDER_KEY, provider[0], rounds).hex(),
             "id": tagged("commensal/beacon-id/v1", address(CLIENT_KEY), gateway[0], u(rounds, 8),
                          address(PROVIDER_KEY), provider[0], u(rounds, 8)).hex(),
             "rounds": [{"round": r, "gateway": gateway[r].hex(), "provider": provider[r].hex(),
@@ -335,7 +335,7 @@ def beacon_vectors(rounds=64):
 
 
 def winning_claim(rounds=64, at=33):
-    gateway, provider = chain(h("gateway seed"), rounds), chain(h("provider seed"), rounds)
+    gateway, provider = revealed(h("gateway seed"), rounds), revealed(h("provider seed"), rounds)
     beacon = bytes.fromhex(beacon_vectors(rounds)["id"])
     job = dict(jobs()[0], beacons=[beacon])
     job_id = tagged("commensal/job/v1", encode_job(job))

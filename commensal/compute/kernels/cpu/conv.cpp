@@ -23,13 +23,13 @@ core::Result<bool> winograd_applies(const Call& call) {
   const auto ones = [](const std::vector<std::int64_t>& list) {
     return std::ranges::all_of(list, [](std::int64_t v) { return v == 1; });
   };
-  const math::WinogradQuestion question = {.is_float32 = true,
-                                           .spatial_rank = w.rank() - 2,
-                                           .kernel_is_3x3 = w.rank() == 4 && w[2] == 3 &&
-                                                            w[3] == 3 && group == 1 &&
-                                                            ones(strides) && ones(dilations),
-                                           .channels = w[1]};
-  return math::winograd_tile(question) != 0;
+  const math::WinogradShape shape = {.is_float32 = true,
+                                     .spatial_rank = w.rank() - 2,
+                                     .kernel_is_3x3 = w.rank() == 4 && w[2] == 3 && w[3] == 3 &&
+                                                      group == 1 && ones(strides) &&
+                                                      ones(dilations),
+                                     .channels = w[1]};
+  return math::winograd_tile(shape) != 0;
 }
 
 core::Result<std::shared_ptr<const ConvWeights>> weights_of(const Call& call, Isa isa) {

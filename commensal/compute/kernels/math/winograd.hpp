@@ -6,7 +6,7 @@
 namespace commensal::kernels::math {
 
 /// The static shape of a convolution, as far as the Winograd clause asks for it.
-struct WinogradQuestion {
+struct WinogradShape {
   bool is_float32 = false;
   int spatial_rank = 0;
   bool kernel_is_3x3 = false;  // and strides, dilations and group are all 1
@@ -17,7 +17,7 @@ struct WinogradQuestion {
 
 /// Output pixels of a tile's side: 4 or 2 where the clause applies, else 0 (direct).
 /// Depends on nothing but the static shape: never on batch, data or instruction set.
-constexpr int winograd_tile(const WinogradQuestion& q) {
+constexpr int winograd_tile(const WinogradShape& q) {
   if (!q.is_float32 || q.spatial_rank != 2 || !q.kernel_is_3x3 || q.channels < 16) return 0;
   return q.out_height >= 13 && q.out_width >= 13 ? 4 : 2;
 }

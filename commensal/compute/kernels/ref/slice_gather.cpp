@@ -76,10 +76,10 @@ struct GatherElements {
 
 // What picks by one entry of its indices also reads that entry.
 template <class Op>
-struct PickPlan : MovementPlan<Op> {
-  static core::Result<PickPlan> make(const Call& call) {
+struct SliceGatherPlan : MovementPlan<Op> {
+  static core::Result<SliceGatherPlan> make(const Call& call) {
     COMMENSAL_ASSIGN(auto op, Op::make(call));
-    return PickPlan{{std::move(op)}};
+    return SliceGatherPlan{{std::move(op)}};
   }
   void reads(const Call& call, int output, std::int64_t index, std::vector<ElementRef>& out) const {
     MovementPlan<Op>::reads(call, output, index, out);
@@ -114,8 +114,8 @@ struct Pad : shape_inference::Pad {
 
 }  // namespace
 
-constinit const Judge kGather = judge_of<PickPlan<Gather>>();
-constinit const Judge kGatherElements = judge_of<PickPlan<GatherElements>>();
+constinit const Judge kGather = judge_of<SliceGatherPlan<Gather>>();
+constinit const Judge kGatherElements = judge_of<SliceGatherPlan<GatherElements>>();
 constinit const Judge kPad = movement<Pad>();
 constinit const Judge kSlice = movement<Slice>();
 

@@ -26,8 +26,8 @@ class Fixed final : public Control {
 
 class SuppressorControl final : public Control {
  public:
-  explicit SuppressorControl(const ControlWorld& world)
-      : world_(world), law_(static_cast<int>(std::thread::hardware_concurrency()), 1) {}
+  explicit SuppressorControl(const ControlDependencies& deps)
+      : deps_(deps), law_(static_cast<int>(std::thread::hardware_concurrency()), 1) {}
 
   void begin() override { last_.reset(); }
   std::vector<Job> jobs() override {
@@ -44,28 +44,28 @@ class SuppressorControl final : public Control {
   void look() {
     const auto ticks = probe::read_cpu_ticks();
     if (!ticks) return;
-    const Look now{*ticks, world_.guest.cpu_s(), seconds_of(world_.clock)};
+    const Look now{*ticks, deps_.guest.cpu_s(), seconds_of(deps_.clock)};
     if (last_ && now.ticks.all > last_->ticks.all) {
       const double all = static_cast<double>(now.ticks.all - last_->ticks.all);
       const double busy = static_cast<double>(now.ticks.busy - last_->ticks.busy) / all *
                           std::thread::hardware_concurrency();
       const double guest = (now.guest_s - last_->guest_s) / (now.at_s - last_->at_s);
-      world_.guest.set_level(law_.level(busy - guest));
+      deps_.guest.set_level(law_.level(busy - guest));
     }
     last_ = now;
   }
 
-  ControlWorld world_;
+  ControlDependencies deps_;
   Suppressor law_;
   std::optional<Look> last_;
 };
 
 class TgsControl final : public Control {
  public:
-  explicit TgsControl(const ControlWorld& world)
-      : world_(world), meter_(world.probe.traits(), kLookEveryS / 2) {}
+  explicit TgsControl(const ControlDependencies& deps)
+      : deps_(deps), meter_(deps.probe.traits(), kLookEveryS / 2) {}
 
-  void begin() override { meter_ = probe::Meter(world_.probe.traits(), kLookEveryS / 2); }
+  void begin() override { meter_ = probe::Meter(deps_.probe.traits(), kLookEveryS / 2); }
   std::vector<Job> jobs() override {
     return {{kLookEveryS, [this] { look(); }}};
   }
@@ -75,12 +75,12 @@ class TgsControl final : public Control {
 
   void look() {
     std::optional<probe::RateSample> sample;
-    if (const auto reading = meter_.add(world_.probe.sample()))
+    if (const auto reading = meter_.add(deps_.probe.sample()))
       sample = probe::RateSample{reading->at_s, reading->over_s, reading->rate, false};
-    world_.guest.set_level(law_.tick(seconds_of(world_.clock), sample));
+    deps_.guest.set_level(law_.tick(seconds_of(deps_.clock), sample));
   }
 
-  ControlWorld world_;
+  ControlDependencies deps_;
   probe::Meter meter_;
   Tgs law_;
 };
@@ -88,8 +88,8 @@ class TgsControl final : public Control {
 /// Ours, as a provider has it.
 class GovernorControl final : public Control {
  public:
-  explicit GovernorControl(const ControlWorld& world)
-      : keeper_({world.clock, world.rng, world.probe, world.guest.pacer()}, {}) {}
+  explicit GovernorControl(const ControlDependencies& deps)
+      : keeper_({deps.clock, deps.rng, deps.probe, deps.guest.pacer()}, {}) {}
 
   // The silence since the last slice comes before what is seen now.
   void begin() override { keeper_.act(); }
@@ -113,20 +113,20 @@ class GovernorControl final : public Control {
 
 }  // namespace
 
-std::unique_ptr<Control> make_control(Law law, const ControlWorld& world) {
+std::unique_ptr<Control> make_control(Law law, const ControlDependencies& deps) {
   switch (law) {
     case Law::kNone:
-      return std::make_unique<Fixed>(world.guest, 0);
+      return std::make_unique<Fixed>(deps.guest, 0);
     case Law::kFull:
-      return std::make_unique<Fixed>(world.guest, 1);
+      return std::make_unique<Fixed>(deps.guest, 1);
     case Law::kSuppressor:
-      return std::make_unique<SuppressorControl>(world);
+      return std::make_unique<SuppressorControl>(deps);
     case Law::kTgs:
-      return std::make_unique<TgsControl>(world);
+      return std::make_unique<TgsControl>(deps);
     case Law::kGovernor:
       break;
   }
-  return std::make_unique<GovernorControl>(world);
+  return std::make_unique<GovernorControl>(deps);
 }
 
 }  // namespace commensal::lab::bench::collocation

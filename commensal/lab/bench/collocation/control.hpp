@@ -32,12 +32,12 @@ class Control {
 };
 
 /// What rules see; all of it outlives them.
-struct ControlWorld {
+struct ControlDependencies {
   const core::Clock& clock;
   core::Rng& rng;
   probe::Probe& probe;
   Guest& guest;
 };
-std::unique_ptr<Control> make_control(Law law, const ControlWorld& world);
+std::unique_ptr<Control> make_control(Law law, const ControlDependencies& deps);
 
 }  // namespace commensal::lab::bench::collocation

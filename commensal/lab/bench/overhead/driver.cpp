@@ -10,7 +10,7 @@
 namespace commensal::lab::bench::overhead {
 namespace {
 
-constexpr int kChainDepth = 16;  // more rounds than a benchmark lasts
+constexpr int kHashChainDepth = 16;  // more rounds than a benchmark lasts
 constexpr std::int64_t kRoundNs = 1'000'000'000;
 constexpr std::uint64_t kFace = 1000;  // of a ticket; it wins once in a hundred times
 constexpr std::uint64_t kPrice = 10;
@@ -20,29 +20,29 @@ constexpr std::uint64_t kPrice = 10;
 Driver::Driver(Dependencies deps)
     : deps_(std::move(deps)),
       key_(crypto::SecretKey::generate(deps_.rng)),
-      chain_(beacon::ReverseChain::make(deps_.rng.next_digest(), kChainDepth)) {
+      chain_(beacon::HashChain::make(deps_.rng.next_digest(), kHashChainDepth)) {
   head_.anchor = chain_.anchor();
   head_.rounds = chain_.rounds();
-  head_ = protocol::sign_chain_head(key_, head_);
+  head_ = protocol::sign_hash_chain_head(key_, head_);
 }
 
-rpc::GatewayPort::LinkId Driver::on_open(std::shared_ptr<rpc::ProviderLink> link) {
-  link_ = std::move(link);
-  link_->send(
-      rpc::Challenge{deps_.rng.next_digest(), rpc::ChainPosition{head_, 0, chain_.anchor()}});
+rpc::GatewayPort::StreamId Driver::on_open(std::shared_ptr<rpc::ProviderStream> stream) {
+  stream_ = std::move(stream);
+  stream_->send(
+      rpc::Challenge{deps_.rng.next_digest(), rpc::HashChainPosition{head_, 0, chain_.anchor()}});
   return 1;
 }
 
-void Driver::on_message(LinkId, rpc::ToGateway message) {
+void Driver::on_message(StreamId, rpc::ToGateway message) {
   const core::CpuMeter meter(own_cpu_ns_);
   std::visit([this](auto&& word) { handle(std::move(word)); }, std::move(message));
 }
 
 void Driver::handle(rpc::Hello hello) {
   provider_ = hello.address;
-  if (hello.chain) beacon_ = protocol::beacon_id(head_, hello.chain->head);
+  if (hello.hash_chain) beacon_ = protocol::beacon_id(head_, hello.hash_chain->head);
   connected_ = true;
-  link_->send(rpc::Welcome{});
+  stream_->send(rpc::Welcome{});
 }
 
 void Driver::run(std::size_t requests, std::size_t in_flight, Done done) {
@@ -87,7 +87,7 @@ void Driver::send_offer() {
         *ticket::threshold_for(protocol::Amount(kPrice), protocol::Amount(kFace));
     offer.job.beacons = {*beacon_};
   }
-  link_->send(std::move(offer));
+  stream_->send(std::move(offer));
 }
 
 void Driver::handle(rpc::Commit commit) {
@@ -102,7 +102,7 @@ void Driver::handle(rpc::Commit commit) {
     countersign.items[i].signature = std::move(signatures[i]);
   }
   ++batches_;
-  link_->send(std::move(countersign));
+  stream_->send(std::move(countersign));
   close_round();
 }
 
@@ -111,7 +111,7 @@ void Driver::close_round() {
   if (now_ns - round_closed_ns_ < kRoundNs) return;
   round_closed_ns_ = now_ns;
   const std::uint64_t round = chain_.round() + 1;
-  if (const auto value = chain_.reveal(round)) link_->send(rpc::Reveal{round, *value});
+  if (const auto value = chain_.reveal(round)) stream_->send(rpc::Reveal{round, *value});
 }
 
 void Driver::handle(rpc::Claims claims) {
@@ -122,7 +122,7 @@ void Driver::handle(rpc::Claims claims) {
                               item.receipt.job.face_value});
   }
   winners_ += claims.items.size();
-  link_->send(std::move(outcomes));
+  stream_->send(std::move(outcomes));
 }
 
 void Driver::handle(rpc::Deliver) { answered(); }

@@ -5,8 +5,8 @@
 #include <commensal/base/core/loop.hpp>
 #include <commensal/base/core/rng.hpp>
 #include <commensal/base/crypto/secp256k1.hpp>
-#include <commensal/serve/rpc/link.hpp>
-#include <commensal/trade/pay/beacon/chain.hpp>
+#include <commensal/serve/rpc/stream.hpp>
+#include <commensal/trade/pay/beacon/hash_chain.hpp>
 #include <commensal/verify/receipt/roots.hpp>
 #include <functional>
 #include <optional>
@@ -45,9 +45,9 @@ class Driver final : public rpc::GatewayPort {
   std::uint64_t batches() const { return batches_; }
   std::uint64_t winners() const { return winners_; }
 
-  LinkId on_open(std::shared_ptr<rpc::ProviderLink> link) override;
-  void on_message(LinkId link, rpc::ToGateway message) override;
-  void on_close(LinkId) override { connected_ = false; }
+  StreamId on_open(std::shared_ptr<rpc::ProviderStream> stream) override;
+  void on_message(StreamId stream, rpc::ToGateway message) override;
+  void on_close(StreamId) override { connected_ = false; }
   core::Result<std::string> model_path(const std::string&, const core::Digest&) override {
     return deps_.model_path;
   }
@@ -68,11 +68,11 @@ class Driver final : public rpc::GatewayPort {
 
   Dependencies deps_;
   crypto::SecretKey key_;
-  beacon::ReverseChain chain_;
-  protocol::ChainHead head_;
+  beacon::HashChain chain_;
+  protocol::HashChainHead head_;
   crypto::Address provider_;
   std::optional<core::Digest> beacon_;
-  std::shared_ptr<rpc::ProviderLink> link_;
+  std::shared_ptr<rpc::ProviderStream> stream_;
   bool connected_ = false;
   std::uint64_t next_ = 1;
   std::size_t to_send_ = 0, to_answer_ = 0;

@@ -22,7 +22,7 @@ using core::Result;
 
 constexpr std::uint64_t kSeed = 11;
 constexpr std::uint64_t kInputs = 48;  // 28 MB of pictures: more than the caches keep
-constexpr int kChainDepth = 16;
+constexpr int kHashChainDepth = 16;
 constexpr std::size_t kArms = 3;  // plain, with ingest, with everything
 
 struct Slice {
@@ -56,7 +56,7 @@ Result<std::vector<Driver::Input>> make_inputs(const graph::Graph& graph) {
   return inputs;
 }
 
-/// The three servers, each behind a link and a driver of its own, on one loop.
+/// The three servers, each behind a stream and a driver of its own, on one loop.
 class World {
  public:
   World(const OverheadOptions& options, const core::Clock& clock)
@@ -100,16 +100,16 @@ class World {
 Result<void> World::start_provider(Arm& arm) {
   COMMENSAL_ASSIGN(store_, store::open_sqlite_store(options_.folder / "provider.sqlite"));
   engines_ = std::make_unique<SharedEngineFactory>(*engine_);
-  const provider::ProviderWorld world{.loop = loop_,
-                                      .clock = clock_,
-                                      .rng = rng_,
-                                      .store = *store_,
-                                      .key = key_,
-                                      .gateway = *arm.client,
-                                      .engines = *engines_};
+  const provider::ProviderDependencies world{.loop = loop_,
+                                             .clock = clock_,
+                                             .rng = rng_,
+                                             .store = *store_,
+                                             .key = key_,
+                                             .gateway = *arm.client,
+                                             .engines = *engines_};
   provider::ProviderConfig config;
   config.folder = options_.folder;
-  config.purse.chain_depth = kChainDepth;
+  config.purse.hash_chain_depth = kHashChainDepth;
   COMMENSAL_ASSIGN(const auto provider, provider::Provider::create(world, config));
   arm.port = provider;
   on_loop([&] { provider->start(); });

@@ -3,7 +3,7 @@
 
 #include <commensal/base/core/loop.hpp>
 #include <commensal/lab/bench/overhead/shared_engine.hpp>
-#include <commensal/serve/rpc/link.hpp>
+#include <commensal/serve/rpc/stream.hpp>
 #include <memory>
 
 namespace commensal::lab::bench::overhead {

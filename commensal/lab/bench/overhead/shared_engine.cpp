@@ -5,13 +5,13 @@
 namespace commensal::lab::bench::overhead {
 namespace {
 
-class Lent final : public chain::Engine {
+class Lent final : public rollout::Engine {
  public:
   explicit Lent(SharedEngine& engine) : engine_(engine) {}
   const receipt::ModelRoots& roots() const override { return engine_.roots(); }
   const graph::Graph& graph() const override { return engine_.graph(); }
-  core::Result<chain::Values> run(std::uint64_t, const chain::Values& inputs,
-                                  const std::optional<noise::Noise>&, graph::Tracer*) override {
+  core::Result<rollout::Values> run(std::uint64_t, const rollout::Values& inputs,
+                                    const std::optional<noise::Noise>&, graph::Tracer*) override {
     return engine_.run(inputs);
   }
 
@@ -21,7 +21,7 @@ class Lent final : public chain::Engine {
 
 }  // namespace
 
-core::Result<chain::Values> SharedEngine::run(const chain::Values& inputs) {
+core::Result<rollout::Values> SharedEngine::run(const rollout::Values& inputs) {
   if (first_ns_ == 0) first_ns_ = clock_.monotonic_ns();
   auto outputs = [&] {
     const core::CpuMeter meter(cpu_ns_);
@@ -31,7 +31,7 @@ core::Result<chain::Values> SharedEngine::run(const chain::Values& inputs) {
   return outputs;
 }
 
-core::Result<std::unique_ptr<chain::Engine>> SharedEngineFactory::load(
+core::Result<std::unique_ptr<rollout::Engine>> SharedEngineFactory::load(
     const core::Path&, const std::vector<protocol::Feed>&) {
   return std::make_unique<Lent>(engine_);
 }

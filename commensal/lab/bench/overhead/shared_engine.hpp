@@ -10,12 +10,12 @@ namespace commensal::lab::bench::overhead {
 /// when it began its first run and ended its last. Thread-safety: one thread at a time.
 class SharedEngine {
  public:
-  SharedEngine(std::unique_ptr<chain::Engine> engine, const core::Clock& clock)
+  SharedEngine(std::unique_ptr<rollout::Engine> engine, const core::Clock& clock)
       : engine_(std::move(engine)), clock_(clock) {}
 
   const receipt::ModelRoots& roots() const { return engine_->roots(); }
   const graph::Graph& graph() const { return engine_->graph(); }
-  core::Result<chain::Values> run(const chain::Values& inputs);
+  core::Result<rollout::Values> run(const rollout::Values& inputs);
 
   void forget() { first_ns_ = last_ns_ = cpu_ns_ = 0; }
   /// From the beginning of the first run since forget() to the end of the last.
@@ -24,7 +24,7 @@ class SharedEngine {
   std::int64_t cpu_ns() const { return cpu_ns_; }
 
  private:
-  std::unique_ptr<chain::Engine> engine_;
+  std::unique_ptr<rollout::Engine> engine_;
   const core::Clock& clock_;
   std::int64_t first_ns_ = 0;
   std::int64_t last_ns_ = 0;
@@ -35,8 +35,8 @@ class SharedEngine {
 class SharedEngineFactory final : public provider::EngineFactory {
  public:
   explicit SharedEngineFactory(SharedEngine& engine) : engine_(engine) {}
-  core::Result<std::unique_ptr<chain::Engine>> load(const core::Path&,
-                                                    const std::vector<protocol::Feed>&) override;
+  core::Result<std::unique_ptr<rollout::Engine>> load(const core::Path&,
+                                                      const std::vector<protocol::Feed>&) override;
 
  private:
   SharedEngine& engine_;

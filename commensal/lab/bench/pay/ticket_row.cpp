@@ -2,7 +2,7 @@
 #include <commensal/base/core/rng.hpp>
 #include <commensal/base/protocol/commitment.hpp>
 #include <commensal/lab/bench/pay/pay_bench.hpp>
-#include <commensal/trade/pay/beacon/chain.hpp>
+#include <commensal/trade/pay/beacon/hash_chain.hpp>
 #include <commensal/trade/pay/ticket/claim.hpp>
 #include <commensal/trade/pay/ticket/odds.hpp>
 
@@ -13,19 +13,19 @@ using core::Result;
 
 constexpr double kLimitPerS = 25'000;
 constexpr std::uint64_t kRound = 5;
-constexpr int kChainDepth = 10;
+constexpr int kHashChainDepth = 10;
 constexpr std::size_t kTickets = 4096;  // in one repeat
 
 /// A side of the trade, from a seed: its key and its chain of hashes.
 struct Side {
   crypto::SecretKey key;
-  beacon::ReverseChain chain;
-  protocol::ChainHead head;
+  beacon::HashChain chain;
+  protocol::HashChainHead head;
 
   explicit Side(core::Rng& rng)
       : key(crypto::SecretKey::generate(rng)),
-        chain(beacon::ReverseChain::make(rng.next_digest(), kChainDepth)),
-        head(protocol::sign_chain_head(key, {{}, chain.anchor(), chain.rounds(), {}})) {}
+        chain(beacon::HashChain::make(rng.next_digest(), kHashChainDepth)),
+        head(protocol::sign_hash_chain_head(key, {{}, chain.anchor(), chain.rounds(), {}})) {}
 };
 
 /// A gateway, a provider and the winners of one round between them, each of a job of its own.
@@ -33,8 +33,8 @@ class Winners {
  public:
   explicit Winners(std::uint64_t seed) : rng_(seed), gateway_(rng_), provider_(rng_) {}
 
-  const protocol::ChainHead& gateway() const { return gateway_.head; }
-  const protocol::ChainHead& provider() const { return provider_.head; }
+  const protocol::HashChainHead& gateway() const { return gateway_.head; }
+  const protocol::HashChainHead& provider() const { return provider_.head; }
 
   /// `batch` of them under one signature of each side.
   std::vector<protocol::Claim> claims(std::size_t batch) {
@@ -85,7 +85,7 @@ class Winners {
 /// Tickets a second on this thread: everything that verify_claim checks.
 Result<double> rate_of(const std::vector<protocol::Claim>& claims, const Winners& winners,
                        const core::Clock& clock) {
-  const beacon::ChainTracker gateway(winners.gateway()), provider(winners.provider());
+  const beacon::HashChainTracker gateway(winners.gateway()), provider(winners.provider());
   const ticket::ClaimTerms terms{kRound, kRound, 10};
   protocol::KnownSignatures known;
   const std::int64_t before = clock.monotonic_ns();

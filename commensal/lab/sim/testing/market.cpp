@@ -103,7 +103,7 @@ core::Result<void> Market::start_gateway() {
   gateway_fault_.reset();
   gateway_fault_at_ = write;
   gateway_faults_ = std::make_unique<FaultStore>(store_, write, fault);
-  const gateway::GatewayWorld world{
+  const gateway::GatewayDependencies world{
       .loop = loop_, .clock = clock_, .rng = rng_, .store = *gateway_faults_, .key = key_};
   COMMENSAL_ASSIGN(gateway_, gateway::Gateway::create(world, config_));
   server_.listen(*gateway_);
@@ -137,14 +137,14 @@ void Market::start_provider(std::size_t index) {
   member.fault.reset();
   member.faults = std::make_unique<FaultStore>(member.store, write, fault);
   member.client = std::make_unique<rpc::DirectClient>(server_);
-  const provider::ProviderWorld world{.loop = member.loop,
-                                      .clock = clock_,
-                                      .rng = rng_,
-                                      .store = *member.faults,
-                                      .key = member.key,
-                                      .gateway = *member.client,
-                                      .engines = *member.engines,
-                                      .why_paused = [&member] { return member.loop.why(); }};
+  const provider::ProviderDependencies world{.loop = member.loop,
+                                             .clock = clock_,
+                                             .rng = rng_,
+                                             .store = *member.faults,
+                                             .key = member.key,
+                                             .gateway = *member.client,
+                                             .engines = *member.engines,
+                                             .why_paused = [&member] { return member.loop.why(); }};
   auto made = provider::Provider::create(
       world, {.name = member.name, .folder = member.folder, .purse = purse_});
   core::check(made.has_value(), "a provider starts on what it has written");
@@ -197,15 +197,14 @@ core::Result<gateway::InferResponse> Market::infer(const std::string& model,
                                                    const tensor::NamedTensors& inputs,
                                                    std::int64_t patience_ms) {
   auto answer = std::make_shared<std::optional<core::Result<gateway::InferResponse>>>();
-  gateway_->infer(
-      {.account = kConsumer,
-       .model = "consumer/" + model,
-       .version = 0,
-       .inputs = inputs,
-       .outputs = {}},
-      [answer](core::Result<gateway::InferResponse> response) {
-        answer->emplace(std::move(response));
-      });
+  gateway_->infer({.account = kConsumer,
+                   .model = "consumer/" + model,
+                   .version = 0,
+                   .inputs = inputs,
+                   .outputs = {}},
+                  [answer](core::Result<gateway::InferResponse> response) {
+                    answer->emplace(std::move(response));
+                  });
   constexpr std::int64_t kStepMs = 10;
   loop_.run_until_idle();
   for (std::int64_t waited = 0; !*answer && waited < patience_ms; waited += kStepMs) {

@@ -16,9 +16,9 @@
 namespace commensal::sim::testing {
 
 /// A gateway and its providers in one thread, in virtual time, from one seed: the very code of the
-/// daemons on a ManualLoop, memory stores and direct links. What runs twice from the same seed ends
-/// in the same state_hash(). After every step the gateway's money is inspected (MoneyInspector);
-/// what does not add up stops the test there. Not thread-safe.
+/// daemons on a ManualLoop, memory stores and direct streams. What runs twice from the same seed
+/// ends in the same state_hash(). After every step the gateway's money is inspected
+/// (MoneyInspector); what does not add up stops the test there. Not thread-safe.
 class Market {
  public:
   /// State that is not in the stores (model files) goes into `folder`, which it empties first.

@@ -22,12 +22,12 @@ class MoneyTrip : public ::testing::Test {
   std::unique_ptr<Market> open(std::uint64_t seed, double win_probability,
                                const std::function<void(Terms&)>& change = {}) {
     terms_ = play_terms(win_probability, 100);
-    terms_.gateway.chain_depth = 12, terms_.provider.chain_depth = 12;
+    terms_.gateway.hash_chain_depth = 12, terms_.provider.hash_chain_depth = 12;
     if (change) change(terms_);
     gateway::GatewayConfig config;
     config.audit_probability = audit_probability_;
     config.money = terms_.gateway;
-    config.chains_kept_max = chains_kept_max_;
+    config.rollouts_kept_max = rollouts_kept_max_;
     const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
     auto market = std::make_unique<Market>(seed, scratch(test->name()), config, terms_.provider);
     EXPECT_TRUE(market->start_gateway());
@@ -73,7 +73,7 @@ class MoneyTrip : public ::testing::Test {
 
   Terms terms_;
   double audit_probability_ = 0;  // of what open() opens
-  std::size_t chains_kept_max_ = limits::kChainsKeptMax;
+  std::size_t rollouts_kept_max_ = limits::kRolloutsKeptMax;
 };
 
 }  // namespace commensal::sim::testing

@@ -15,7 +15,7 @@ core::Result<void> Policy::validity() const {
   return malice.validity();
 }
 
-core::Result<void> Question::validity() const {
+core::Result<void> AnswerFacts::validity() const {
   COMMENSAL_TRY(evidence.validity());
   COMMENSAL_TRY(use.validity());
   return claim.validity();
@@ -53,15 +53,15 @@ Figure audit_probability(const Record& record, const Policy& policy, double valu
 }
 
 core::Result<Assessment> assess(const Record& record, std::uint64_t now_ms, const Policy& policy,
-                                const Question& question) {
+                                const AnswerFacts& facts) {
   COMMENSAL_TRY(policy.validity());
-  COMMENSAL_TRY(question.validity());
+  COMMENSAL_TRY(facts.validity());
   const Deterrent deterrent = deterrent_of(record, policy);
   Assessment made;
   made.cheating_rate = record.cheating_rate(now_ms);
-  made.right = probability_right(made.cheating_rate.value, question.evidence);
-  made.value_of_audit = value_of_audit(made.right.value, question.use);
-  made.claim_price = claim_price(made.right.value, question.claim);
+  made.right = probability_right(made.cheating_rate.value, facts.evidence);
+  made.value_of_audit = value_of_audit(made.right.value, facts.use);
+  made.claim_price = claim_price(made.right.value, facts.claim);
   made.lazy = lazy_probability(policy.lazy, deterrent);
   made.malice = malice_probability(policy.malice, deterrent);
   made.audit_probability = audit_probability(record, policy, made.value_of_audit.value);

@@ -22,7 +22,7 @@ struct Policy {
 };
 
 /// One answer that somebody asks about.
-struct Question {
+struct AnswerFacts {
   Evidence evidence;
   Use use;
   ClaimOffer claim;
@@ -49,9 +49,9 @@ std::vector<const Figure*> figures_of(const Assessment& assessment);
 /// of the audit, which only raises it. Precondition: all are valid.
 Figure audit_probability(const Record& record, const Policy& policy, double value_of_audit);
 
-/// Errors: kInvalidArgument, kResourceExhausted, of policy or question.
+/// Errors: kInvalidArgument, kResourceExhausted, of policy or facts.
 core::Result<Assessment> assess(const Record& record, std::uint64_t now_ms, const Policy& policy,
-                                const Question& question);
+                                const AnswerFacts& facts);
 
 /// What a caught cheat of this provider loses.
 Deterrent deterrent_of(const Record& record, const Policy& policy);

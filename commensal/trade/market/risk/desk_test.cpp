@@ -41,7 +41,7 @@ class Story {
   }
 };
 
-/// Steps cost 1, cheating saves all of it, one link in a hundred steps into a cheap state.
+/// Steps cost 1, cheating saves all of it, one step in a hundred steps into a cheap state.
 Policy policy() {
   Policy made;
   made.lazy = {1, 0, 1.2, true};
@@ -49,8 +49,8 @@ Policy policy() {
   return made;
 }
 
-Assessment assessed(const Story& story, const Policy& policy, const Question& question = {}) {
-  auto made = assess(story.record, story.now_ms, policy, question);
+Assessment assessed(const Story& story, const Policy& policy, const AnswerFacts& facts = {}) {
+  auto made = assess(story.record, story.now_ms, policy, facts);
   EXPECT_TRUE(made) << made.error().message;
   return *made;
 }
@@ -68,13 +68,13 @@ TEST(RiskDesk, MoreStakeNeedsFewerAudits) {
 
 TEST(RiskDesk, AMismatchRaisesTheRateAndTheAuditsOfWhatMatters) {
   Story story(1'000'000);
-  Question question;
-  question.use = {100, 2, 0.5, 1};
+  AnswerFacts facts;
+  facts.use = {100, 2, 0.5, 1};
   story.audited(Outcome::kMatch, 300);
-  const Assessment before = assessed(story, policy(), question);
+  const Assessment before = assessed(story, policy(), facts);
   EXPECT_LT(before.audit_probability.value, 1);
   story.audited(Outcome::kMismatch);
-  const Assessment after = assessed(story, policy(), question);
+  const Assessment after = assessed(story, policy(), facts);
   EXPECT_GT(after.cheating_rate.value, before.cheating_rate.value);
   EXPECT_LT(after.right.value, before.right.value);
   EXPECT_GT(after.value_of_audit.value, 0);
@@ -86,10 +86,10 @@ TEST(RiskDesk, NoHistoryTalksItBelowTheInequality) {
   for (int trial = 0; trial < 300; ++trial) {
     Story story(static_cast<std::uint64_t>(std::exp2(24 * rng.next_unit())));
     Policy rules = policy();
-    rules.malice.links = 1 + std::floor(1000 * rng.next_unit());
+    rules.malice.steps = 1 + std::floor(1000 * rng.next_unit());
     rules.collusion = 0.5 * rng.next_unit();
-    Question question;
-    question.use = {100 * rng.next_unit(), 10 * rng.next_unit(), rng.next_unit(), 1};
+    AnswerFacts facts;
+    facts.use = {100 * rng.next_unit(), 10 * rng.next_unit(), rng.next_unit(), 1};
     // Builds trust, then cheats for as long as it is let.
     const int trust = static_cast<int>(200 * rng.next_unit());
     const double cheats = rng.next_unit();
@@ -97,7 +97,7 @@ TEST(RiskDesk, NoHistoryTalksItBelowTheInequality) {
       const bool wrong = i >= trust && rng.next_unit() < cheats;
       story.audited(wrong ? Outcome::kMismatch : Outcome::kMatch);
       if (i % 10 != 0) continue;
-      const double loss = value_of_audit(0.99, question.use).value;
+      const double loss = value_of_audit(0.99, facts.use).value;
       const double p = audit_probability(story.record, rules, loss).value;
       const Deterrent deterrent = deterrent_of(story.record, rules);
       const bool deters =
@@ -130,10 +130,10 @@ TEST(RiskDesk, ATrustBuildersDamageIsBoundedByTheAudits) {
 TEST(RiskDesk, EveryFigureExplainsItself) {
   Story story(5000);
   story.audited(Outcome::kMatch, 3);
-  Question question;
-  question.evidence.replicas = {{true, 0.01, 0.01}};
-  question.claim.face = 100;
-  const Assessment made = assessed(story, policy(), question);
+  AnswerFacts facts;
+  facts.evidence.replicas = {{true, 0.01, 0.01}};
+  facts.claim.face = 100;
+  const Assessment made = assessed(story, policy(), facts);
   for (const Figure* figure : figures_of(made)) {
     EXPECT_FALSE(figure->name.empty());
     EXPECT_FALSE(figure->formula.empty());
@@ -151,9 +151,9 @@ TEST(RiskDesk, RefusesRulesAndQuestionsOutOfRange) {
   Policy rules = policy();
   rules.margin = 1;
   EXPECT_EQ(assess(story.record, 0, rules, {}).error().code, core::ErrorCode::kInvalidArgument);
-  Question question;
-  question.use.catches = 2;
-  EXPECT_EQ(assess(story.record, 0, policy(), question).error().message,
+  AnswerFacts facts;
+  facts.use.catches = 2;
+  EXPECT_EQ(assess(story.record, 0, policy(), facts).error().message,
             "catches: 2, expected 0 to 1");
 }
 

@@ -8,7 +8,7 @@ namespace commensal::risk {
 namespace {
 
 /// Money and costs stay so small that no product of them leaves the range of a double.
-constexpr double kLinksMax = 1e15;
+constexpr double kStepsMax = 1e15;
 
 /// The infimum of the p with p * loss > gain.
 double needed(double gain, double loss) {
@@ -61,23 +61,23 @@ Figure lazy_probability(const LazyCheat& cheat, const Deterrent& deterrent) {
 }
 
 Result<void> Malice::validity() const {
-  return first_out_of_range({{"links", links, 1, kLinksMax},
+  return first_out_of_range({{"steps", steps, 1, kStepsMax},
                              {"step_cost", step_cost, 0, kUnitsMax},
                              {"absorbed_cost", absorbed_cost, 0, kUnitsMax},
                              {"bribe", bribe, 0, kUnitsMax}});
 }
 
 bool malice_deterred(const Malice& malice, const Deterrent& deterrent, double probability) {
-  const double gain = malice.links * (malice.step_cost - malice.absorbed_cost) + malice.bribe;
+  const double gain = malice.steps * (malice.step_cost - malice.absorbed_cost) + malice.bribe;
   return gain < 0 || probability * at_stake(deterrent) > gain;
 }
 
 Figure malice_probability(const Malice& malice, const Deterrent& deterrent) {
-  const double gain = malice.links * (malice.step_cost - malice.absorbed_cost) + malice.bribe;
+  const double gain = malice.steps * (malice.step_cost - malice.absorbed_cost) + malice.bribe;
   return with(
       {"malice needs p >", needed(gain, at_stake(deterrent)),
        "(n (c - c'') + v) / ((1 - alpha) (S + E))", "docs/verification.md", terms_of(deterrent)},
-      {{"n", malice.links, "links of the chain"},
+      {{"n", malice.steps, "steps of the rollout"},
        {"c", malice.step_cost, "cost of an honest step"},
        {"c''", malice.absorbed_cost, "cost of a step in a cheap state"},
        {"v", malice.bribe, "what somebody outside pays for a wrong answer"}});

@@ -36,17 +36,17 @@ bool lazy_deterred(const LazyCheat& cheat, const Deterrent& deterrent, double pr
 /// The infimum of the probabilities that deter; infinite where none does.
 Figure lazy_probability(const LazyCheat& cheat, const Deterrent& deterrent);
 
-/// One false link into a cheap state from which all later ones are honestly cheap, or an answer
+/// One false step into a cheap state from which all later ones are honestly cheap, or an answer
 /// that somebody outside pays to have wrong.
 struct Malice {
-  double links = 1;          // n, of the chain
+  double steps = 1;          // n, of the rollout
   double step_cost = 0;      // c
-  double absorbed_cost = 0;  // c'': of a link in the cheap state
+  double absorbed_cost = 0;  // c'': of a step in the cheap state
   double bribe = 0;          // v
 
   Result<void> validity() const;
 };
-/// p_link (1 - alpha) (S + E) > n (c - c'') + v.
+/// p_step (1 - alpha) (S + E) > n (c - c'') + v.
 bool malice_deterred(const Malice& malice, const Deterrent& deterrent, double probability);
 Figure malice_probability(const Malice& malice, const Deterrent& deterrent);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <commensal/trade/pay/beacon/chain.hpp>
+#include <commensal/trade/pay/beacon/hash_chain.hpp>
 #include <commensal/trade/pay/beacon/tracker.hpp>
 
 namespace commensal::beacon {
@@ -18,21 +18,21 @@ core::Result<void> expect_near(std::uint64_t round, std::uint64_t known) {
 
 }  // namespace
 
-core::Result<void> ChainTracker::check(std::uint64_t round, const core::Digest& value) const {
+core::Result<void> HashChainTracker::check(std::uint64_t round, const core::Digest& value) const {
   if (round == 0 || round > head_.rounds) {
     return fail(ErrorCode::kInvalidArgument, "round {}, expected 1 to {} of the chain of {}", round,
                 head_.rounds, crypto::to_text(head_.owner));
   }
   COMMENSAL_TRY(expect_near(round, round_));
-  const bool holds = round >= round_ ? chain_back(value, round - round_) == value_
-                                     : chain_back(value_, round_ - round) == value;
+  const bool holds = round >= round_ ? hash_back(value, round - round_) == value_
+                                     : hash_back(value_, round_ - round) == value;
   if (holds) return {};
   return fail(ErrorCode::kInvalidArgument,
               "the reveal of round {} does not hash to the chain of {}", round,
               crypto::to_text(head_.owner));
 }
 
-core::Result<void> ChainTracker::accept(std::uint64_t round, const core::Digest& value) {
+core::Result<void> HashChainTracker::accept(std::uint64_t round, const core::Digest& value) {
   COMMENSAL_TRY(check(round, value));
   if (round > round_) {
     round_ = round;
@@ -41,14 +41,14 @@ core::Result<void> ChainTracker::accept(std::uint64_t round, const core::Digest&
   return {};
 }
 
-core::Result<core::Digest> ChainTracker::value_of(std::uint64_t round) const {
+core::Result<core::Digest> HashChainTracker::value_of(std::uint64_t round) const {
   if (round > round_) {
     return fail(ErrorCode::kFailedPrecondition,
                 "round {} is not revealed yet by {}, whose latest is {}", round,
                 crypto::to_text(head_.owner), round_);
   }
   COMMENSAL_TRY(expect_near(round, round_));
-  return chain_back(value_, round_ - round);
+  return hash_back(value_, round_ - round);
 }
 
 }  // namespace commensal::beacon

@@ -9,14 +9,16 @@ namespace commensal::beacon {
 /// A reveal costs as many hashes as rounds lie between it and the latest one, at most
 /// limits::kRevealGapMax: whoever was away longer sends values in between.
 /// Thread-safety: one thread.
-class ChainTracker {
+class HashChainTracker {
  public:
   /// Preconditions: the head is valid and its signature was verified; `value` is v_round of it.
-  explicit ChainTracker(const protocol::ChainHead& head) : ChainTracker(head, 0, head.anchor) {}
-  ChainTracker(const protocol::ChainHead& head, std::uint64_t round, const core::Digest& value)
+  explicit HashChainTracker(const protocol::HashChainHead& head)
+      : HashChainTracker(head, 0, head.anchor) {}
+  HashChainTracker(const protocol::HashChainHead& head, std::uint64_t round,
+                   const core::Digest& value)
       : head_(head), round_(round), value_(value) {}
 
-  const protocol::ChainHead& head() const { return head_; }
+  const protocol::HashChainHead& head() const { return head_; }
   /// The latest round known; 0 before the first.
   std::uint64_t round() const { return round_; }
   const core::Digest& value() const { return value_; }
@@ -31,7 +33,7 @@ class ChainTracker {
   core::Result<core::Digest> value_of(std::uint64_t round) const;
 
  private:
-  protocol::ChainHead head_;
+  protocol::HashChainHead head_;
   std::uint64_t round_;
   core::Digest value_;
 };

@@ -3,7 +3,7 @@
 
 namespace commensal::beacon {
 
-TwoPartyBeacon::TwoPartyBeacon(ChainTracker gateway, ChainTracker provider)
+TwoPartyBeacon::TwoPartyBeacon(HashChainTracker gateway, HashChainTracker provider)
     : gateway_(std::move(gateway)),
       provider_(std::move(provider)),
       id_(protocol::beacon_id(gateway_.head(), provider_.head())) {}

@@ -18,16 +18,17 @@ namespace commensal::beacon {
 /// Thread-safety: one thread.
 class TwoPartyBeacon {
  public:
-  TwoPartyBeacon(ChainTracker gateway, ChainTracker provider);
+  TwoPartyBeacon(HashChainTracker gateway, HashChainTracker provider);
 
   /// What Job::beacons names.
   const core::Digest& id() const { return id_; }
   /// The first round that tickets may still be made for.
   std::uint64_t open_round() const { return gateway_.round() + 1; }
-  /// Nothing while the round is not drawn. Errors: ChainTracker::value_of; kInvalidArgument (0).
+  /// Nothing while the round is not drawn. Errors: HashChainTracker::value_of; kInvalidArgument
+  /// (0).
   core::Result<std::optional<core::Digest>> value(std::uint64_t round) const;
 
-  /// Closes `round` and all before. Errors: ChainTracker::accept.
+  /// Closes `round` and all before. Errors: HashChainTracker::accept.
   core::Result<void> on_gateway_reveal(std::uint64_t round, const core::Digest& value);
   /// Draws `round` and all before. Errors: as above; kFailedPrecondition where the gateway has not
   /// revealed that round.
@@ -36,12 +37,12 @@ class TwoPartyBeacon {
   /// The last round closed, and the last drawn (both 0 at first).
   std::uint64_t closed_round() const { return gateway_.round(); }
   std::uint64_t drawn_round() const { return provider_.round(); }
-  const ChainTracker& gateway() const { return gateway_; }
-  const ChainTracker& provider() const { return provider_; }
+  const HashChainTracker& gateway() const { return gateway_; }
+  const HashChainTracker& provider() const { return provider_; }
 
  private:
-  ChainTracker gateway_;
-  ChainTracker provider_;
+  HashChainTracker gateway_;
+  HashChainTracker provider_;
   core::Digest id_;
 };
 

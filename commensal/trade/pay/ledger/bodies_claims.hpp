@@ -13,8 +13,8 @@ namespace commensal::ledger {
 /// Two parties' hash chains draw their tickets from now on. The heads are signed by their owners.
 struct RegisterBeacon {
   static constexpr std::string_view kName = "RegisterBeacon";
-  protocol::ChainHead gateway;
-  protocol::ChainHead provider;
+  protocol::HashChainHead gateway;
+  protocol::HashChainHead provider;
 
   template <class Archive, class Self>
   static void fields(Archive& archive, Self& self) {
@@ -28,13 +28,13 @@ struct RegisterBeacon {
 /// its acknowledgement of the round, which deadlines count by.
 struct Reveal {
   static constexpr std::string_view kName = "Reveal";
-  Digest chain{};  // chain_key
+  Digest hash_chain{};  // hash_chain_key
   std::uint64_t round = 0;
   Digest value{};
 
   template <class Archive, class Self>
   static void fields(Archive& archive, Self& self) {
-    archive.field("chain", self.chain);
+    archive.field("hash_chain", self.hash_chain);
     archive.field("round", self.round);
     archive.field("value", self.value);
   }

@@ -46,9 +46,9 @@ struct ClaimRow {
   }
 };
 
-/// A registered hash chain and the latest value known of it (beacon::ChainTracker).
-struct ChainRow {
-  protocol::ChainHead head;
+/// A registered hash chain and the latest value known of it (beacon::HashChainTracker).
+struct HashChainRow {
+  protocol::HashChainHead head;
   std::uint64_t round = 0;
   Digest value{};
 
@@ -60,7 +60,7 @@ struct ChainRow {
   }
 };
 /// H("commensal/ledger/chain/v1", owner | anchor | rounds as u64).
-Digest chain_key(const protocol::ChainHead& head);
+Digest hash_chain_key(const protocol::HashChainHead& head);
 
 /// The keys of its two chains.
 struct BeaconRow {
@@ -88,12 +88,12 @@ struct AuditRecord {
 
 /// A reveal that somebody has asked for.
 struct DemandKey {
-  Digest chain{};
+  Digest hash_chain{};
   std::uint64_t round = 0;
 
   template <class Archive, class Self>
   static void fields(Archive& archive, Self& self) {
-    archive.field("chain", self.chain);
+    archive.field("hash_chain", self.hash_chain);
     archive.field("round", self.round);
   }
   auto operator<=>(const DemandKey&) const = default;

@@ -269,10 +269,10 @@ TEST_F(MoneyClaims, AProviderThatWithholdsAfterTheGatewayRevealedIsSlashed) {
 TEST_F(MoneyClaims, BeaconsAndReveals) {
   EXPECT_THAT(refusal(provider(), RegisterBeacon{pair_.gateway_head, pair_.provider_head}),
               HasSubstr("is registered already"));
-  protocol::ChainHead forged = pair_.gateway_head;
+  protocol::HashChainHead forged = pair_.gateway_head;
   forged.anchor[0] ^= 1;
   EXPECT_THAT(refusal(provider(), RegisterBeacon{forged, pair_.provider_head}),
-              HasSubstr("chain head"));
+              HasSubstr("hash chain head"));
   EXPECT_THAT(refusal(provider(), Reveal{Digest{1}, 1, {}}), HasSubstr("is not registered"));
   Reveal bent = gateway_reveals(5);
   bent.value[0] ^= 1;

@@ -13,11 +13,11 @@ using core::Result;
 
 namespace {
 
-Result<void> register_chain(Context& context, const protocol::ChainHead& head) {
-  const Digest key = chain_key(head);
-  if (context.state.chains.find(key) != nullptr) return {};
-  COMMENSAL_TRY(protocol::verify_chain_head(head, context.config().chain_id));
-  context.state.chains.set(key, {head, 0, head.anchor});
+Result<void> register_hash_chain(Context& context, const protocol::HashChainHead& head) {
+  const Digest key = hash_chain_key(head);
+  if (context.state.hash_chains.find(key) != nullptr) return {};
+  COMMENSAL_TRY(protocol::verify_hash_chain_head(head, context.config().chain_id));
+  context.state.hash_chains.set(key, {head, 0, head.anchor});
   return {};
 }
 
@@ -31,14 +31,14 @@ Result<void> rule(Context& context, const RegisterBeacon& body) {
   if (context.state.beacons.find(id) != nullptr) {
     return fail(ErrorCode::kAlreadyExists, "beacon: {} is registered already", core::to_hex(id));
   }
-  COMMENSAL_TRY(register_chain(context, body.gateway));
-  COMMENSAL_TRY(register_chain(context, body.provider));
-  context.state.beacons.set(id, {chain_key(body.gateway), chain_key(body.provider)});
+  COMMENSAL_TRY(register_hash_chain(context, body.gateway));
+  COMMENSAL_TRY(register_hash_chain(context, body.provider));
+  context.state.beacons.set(id, {hash_chain_key(body.gateway), hash_chain_key(body.provider)});
   return {};
 }
 
 Result<void> rule(Context& context, const Reveal& body) {
-  return accept_reveal(context, body.chain, body.round, body.value);
+  return accept_reveal(context, body.hash_chain, body.round, body.value);
 }
 
 Result<void> rule(Context& context, const Open& body) {

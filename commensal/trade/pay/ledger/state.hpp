@@ -73,7 +73,7 @@ struct State {
   Table<OwnedKey, Announcement> announcements;
   Table<AllowanceKey, Amount> allowances;
   Table<Address, std::uint8_t> auditors;
-  Table<Digest, ChainRow> chains;           // by chain_key
+  Table<Digest, HashChainRow> hash_chains;  // by hash_chain_key
   Table<Digest, BeaconRow> beacons;         // by protocol::beacon_id
   Table<DemandKey, std::uint64_t> demands;  // until when, in ms
   Table<Digest, ClaimRow> claims;           // by protocol::ticket_id
@@ -88,7 +88,7 @@ struct State {
     archive.field("announcements", self.announcements);
     archive.field("allowances", self.allowances);
     archive.field("auditors", self.auditors);
-    archive.field("chains", self.chains);
+    archive.field("hash_chains", self.hash_chains);
     archive.field("beacons", self.beacons);
     archive.field("demands", self.demands);
     archive.field("claims", self.claims);
@@ -102,7 +102,7 @@ struct State {
   template <class Visit>
   void each_table(Visit&& visit) {
     visit(balances), visit(nonces), visit(deposits), visit(announcements), visit(allowances),
-        visit(auditors), visit(chains), visit(beacons), visit(demands), visit(claims),
+        visit(auditors), visit(hash_chains), visit(beacons), visit(demands), visit(claims),
         visit(audits);
   }
 };

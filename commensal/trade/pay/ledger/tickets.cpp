@@ -9,12 +9,12 @@ using core::ErrorCode;
 using core::fail;
 using core::Result;
 
-Result<beacon::ChainTracker> tracker_of(const Context& context, const Digest& chain) {
-  const ChainRow* row = context.state.chains.find(chain);
+Result<beacon::HashChainTracker> tracker_of(const Context& context, const Digest& chain) {
+  const HashChainRow* row = context.state.hash_chains.find(chain);
   if (row == nullptr) {
-    return fail(ErrorCode::kNotFound, "chain: {} is not registered", core::to_hex(chain));
+    return fail(ErrorCode::kNotFound, "the hash chain {} is not registered", core::to_hex(chain));
   }
-  return beacon::ChainTracker(row->head, row->round, row->value);
+  return beacon::HashChainTracker(row->head, row->round, row->value);
 }
 
 }  // namespace
@@ -25,7 +25,7 @@ std::span<const std::string_view> enum_names(ClaimStatus) {
   return kNames;
 }
 
-Digest chain_key(const protocol::ChainHead& head) {
+Digest hash_chain_key(const protocol::HashChainHead& head) {
   protocol::Writer writer;
   writer.u64(head.rounds);
   return crypto::tagged_hash("commensal/ledger/chain/v1", head.owner.bytes, head.anchor,
@@ -39,18 +39,18 @@ Result<Pair> pair_of(const Context& context, const protocol::Receipt& receipt) {
     return fail(ErrorCode::kNotFound, "beacon: {} is not registered",
                 beacons.empty() ? "no beacon" : core::to_hex(beacons[0]));
   }
-  COMMENSAL_ASSIGN(beacon::ChainTracker gateway, tracker_of(context, row->gateway));
-  COMMENSAL_ASSIGN(beacon::ChainTracker provider, tracker_of(context, row->provider));
+  COMMENSAL_ASSIGN(beacon::HashChainTracker gateway, tracker_of(context, row->gateway));
+  COMMENSAL_ASSIGN(beacon::HashChainTracker provider, tracker_of(context, row->provider));
   return Pair{*row, std::move(gateway), std::move(provider)};
 }
 
 Result<void> accept_reveal(Context& context, const Digest& chain, std::uint64_t round,
                            const Digest& value) {
-  COMMENSAL_ASSIGN(beacon::ChainTracker tracker, tracker_of(context, chain));
+  COMMENSAL_ASSIGN(beacon::HashChainTracker tracker, tracker_of(context, chain));
   const std::uint64_t before = tracker.round();
   COMMENSAL_TRY(tracker.accept(round, value));
   if (tracker.round() == before) return {};
-  context.state.chains.set(chain, {tracker.head(), tracker.round(), tracker.value()});
+  context.state.hash_chains.set(chain, {tracker.head(), tracker.round(), tracker.value()});
   const auto& demands = context.state.demands.rows();
   for (auto row = demands.lower_bound({chain, 0});
        row != demands.end() && row->first <= DemandKey{chain, round};) {

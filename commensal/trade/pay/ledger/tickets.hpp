@@ -11,13 +11,13 @@ namespace commensal::ledger {
 /// The two chains that draw a ticket.
 struct Pair {
   BeaconRow keys;
-  beacon::ChainTracker gateway;
-  beacon::ChainTracker provider;
+  beacon::HashChainTracker gateway;
+  beacon::HashChainTracker provider;
 };
 /// Error: kNotFound where the job's beacon is not registered.
 core::Result<Pair> pair_of(const Context& context, const protocol::Receipt& receipt);
 
-/// Remembers a reveal and meets the demands for it. Errors: ChainTracker's, kNotFound.
+/// Remembers a reveal and meets the demands for it. Errors: HashChainTracker's, kNotFound.
 core::Result<void> accept_reveal(Context& context, const Digest& chain, std::uint64_t round,
                                  const Digest& value);
 

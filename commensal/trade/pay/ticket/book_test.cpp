@@ -74,8 +74,8 @@ class MoneyBook : public ::testing::Test {
   }
 
   Pair pair_{11};
-  beacon::TwoPartyBeacon beacon_{beacon::ChainTracker(pair_.gateway_head),
-                                 beacon::ChainTracker(pair_.provider_head)};
+  beacon::TwoPartyBeacon beacon_{beacon::HashChainTracker(pair_.gateway_head),
+                                 beacon::HashChainTracker(pair_.provider_head)};
   core::ManualClock clock_;
   store::MemoryStore store_;
   TicketBook book_{store_, clock_, {.tickets_max = 64, .deadlines = {2, 3, 5, 10}}};

@@ -14,8 +14,8 @@ using protocol::Receipt;
 using protocol::ReceiptBody;
 
 /// The job's own parties, and the beacon of their two chains.
-core::Result<void> expect_beacon(const Receipt& receipt, const beacon::ChainTracker& gateway,
-                                 const beacon::ChainTracker& provider) {
+core::Result<void> expect_beacon(const Receipt& receipt, const beacon::HashChainTracker& gateway,
+                                 const beacon::HashChainTracker& provider) {
   const Job& job = receipt.job;
   if (receipt.round == protocol::kNoDraw) {
     return fail(ErrorCode::kInvalidArgument, "the receipt takes part in no draw (its round is 0)");
@@ -55,8 +55,8 @@ core::Result<core::Digest> expect_won(const Claim& claim, const ReceiptBody& bod
               core::to_hex(drawn), core::to_hex(claim.receipt.job.win_threshold));
 }
 
-core::Result<CheckedClaim> check_claim(const Claim& claim, const beacon::ChainTracker& gateway,
-                                       const beacon::ChainTracker& provider,
+core::Result<CheckedClaim> check_claim(const Claim& claim, const beacon::HashChainTracker& gateway,
+                                       const beacon::HashChainTracker& provider,
                                        const ClaimTerms& terms, protocol::KnownSignatures* known) {
   const Receipt& receipt = claim.receipt;
   COMMENSAL_TRY(expect_beacon(receipt, gateway, provider));
@@ -74,8 +74,9 @@ core::Result<CheckedClaim> check_claim(const Claim& claim, const beacon::ChainTr
   return CheckedClaim{protocol::ticket_id(body), protocol::receipt_id(body), drawn};
 }
 
-core::Result<CheckedClaim> check_ticket(const Receipt& receipt, const beacon::ChainTracker& gateway,
-                                        const beacon::ChainTracker& provider,
+core::Result<CheckedClaim> check_ticket(const Receipt& receipt,
+                                        const beacon::HashChainTracker& gateway,
+                                        const beacon::HashChainTracker& provider,
                                         std::uint64_t chain_id, protocol::KnownSignatures* known) {
   COMMENSAL_TRY(expect_beacon(receipt, gateway, provider));
   const ReceiptBody body = receipt.body();
@@ -97,15 +98,15 @@ core::Digest draw(const core::Digest& beacon, const ReceiptBody& body) {
                              body.commitment);
 }
 
-core::Result<CheckedClaim> verify_claim(const Claim& claim, const beacon::ChainTracker& gateway,
-                                        const beacon::ChainTracker& provider,
+core::Result<CheckedClaim> verify_claim(const Claim& claim, const beacon::HashChainTracker& gateway,
+                                        const beacon::HashChainTracker& provider,
                                         const ClaimTerms& terms, protocol::KnownSignatures* known) {
   return in_claim(check_claim(claim, gateway, provider, terms, known));
 }
 
 core::Result<CheckedClaim> verify_ticket(const Receipt& receipt,
-                                         const beacon::ChainTracker& gateway,
-                                         const beacon::ChainTracker& provider,
+                                         const beacon::HashChainTracker& gateway,
+                                         const beacon::HashChainTracker& provider,
                                          std::uint64_t chain_id, protocol::KnownSignatures* known) {
   return in_claim(check_ticket(receipt, gateway, provider, chain_id, known));
 }

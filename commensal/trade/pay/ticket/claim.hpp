@@ -34,16 +34,16 @@ struct CheckedClaim {
 /// reveal that does not hash; an opening that does not open; lost), kFailedPrecondition (early),
 /// kDeadlineExceeded (expired), kUnauthenticated (signatures).
 core::Result<CheckedClaim> verify_claim(const protocol::Claim& claim,
-                                        const beacon::ChainTracker& gateway,
-                                        const beacon::ChainTracker& provider,
+                                        const beacon::HashChainTracker& gateway,
+                                        const beacon::HashChainTracker& provider,
                                         const ClaimTerms& terms,
                                         protocol::KnownSignatures* known = nullptr);
 
 /// That both parties signed a ticket of the beacon of these two chains, whatever became of its
 /// draw. Errors: as verify_claim's, of receipt and beacon.
 core::Result<CheckedClaim> verify_ticket(const protocol::Receipt& receipt,
-                                         const beacon::ChainTracker& gateway,
-                                         const beacon::ChainTracker& provider,
+                                         const beacon::HashChainTracker& gateway,
+                                         const beacon::HashChainTracker& provider,
                                          std::uint64_t chain_id = protocol::kEmbeddedLedger,
                                          protocol::KnownSignatures* known = nullptr);
 

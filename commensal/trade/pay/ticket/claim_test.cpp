@@ -23,8 +23,8 @@ class MoneyClaim : public ::testing::Test {
     good_ = pair_.claim(steps_[0]);
   }
   auto check(const Claim& claim) {
-    return verify_claim(claim, beacon::ChainTracker(pair_.gateway_head),
-                        beacon::ChainTracker(pair_.provider_head), terms_);
+    return verify_claim(claim, beacon::HashChainTracker(pair_.gateway_head),
+                        beacon::HashChainTracker(pair_.provider_head), terms_);
   }
   std::string refused(const Claim& claim) { return refusal(check(claim)); }
 
@@ -57,10 +57,10 @@ TEST(MoneyVectors, AClaimIsDrawnFromItsChains) {
   };
   const auto beacon = load("beacon"), vector = load("ticket")["claim"];
   const auto tracker = [&](const char* head) {
-    return beacon::ChainTracker(*protocol::decode<protocol::ChainHead>(hex(beacon[head])));
+    return beacon::HashChainTracker(*protocol::decode<protocol::HashChainHead>(hex(beacon[head])));
   };
   const auto seed = *core::digest_from_hex(beacon["gateway_seed"].get<std::string>());
-  auto chain = beacon::ReverseChain::make(seed, beacon["depth"]);
+  auto chain = beacon::HashChain::make(seed, beacon["depth"]);
   for (const auto& round : beacon["rounds"]) {
     EXPECT_EQ(core::to_hex(*chain.reveal(round["round"])), round["gateway"]);
   }

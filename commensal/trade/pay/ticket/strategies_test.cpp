@@ -151,8 +151,8 @@ class Lottery {
   const Strategy strategy_;
   Pair pair_;
   const Digest threshold_;
-  beacon::TwoPartyBeacon beacon_{beacon::ChainTracker(pair_.gateway_head),
-                                 beacon::ChainTracker(pair_.provider_head)};
+  beacon::TwoPartyBeacon beacon_{beacon::HashChainTracker(pair_.gateway_head),
+                                 beacon::HashChainTracker(pair_.provider_head)};
 };
 
 class MoneyStrategies : public ::testing::TestWithParam<Strategy> {};
@@ -182,8 +182,8 @@ TEST(MoneyClaims, ACommitmentThatIsNotCountersignedClaimsNothing) {
   pair.sign(other);
   other[0].receipt.client = signed_one[0].receipt.client;
   const auto check = [&](const Pair::Step& step) {
-    return verify_claim(pair.claim(step), beacon::ChainTracker(pair.gateway_head),
-                        beacon::ChainTracker(pair.provider_head), {3, 3, 10});
+    return verify_claim(pair.claim(step), beacon::HashChainTracker(pair.gateway_head),
+                        beacon::HashChainTracker(pair.provider_head), {3, 3, 10});
   };
   EXPECT_TRUE(check(signed_one[0]));
   EXPECT_EQ(check(other[0]).error().message.find("claim: receipt: client signature: recovers to"),
@@ -194,8 +194,8 @@ TEST(MoneyClaims, ACommitmentThatIsNotCountersignedClaimsNothing) {
 // bound of what was expected.
 TEST(MoneyPayout, LiesWithinItsBound) {
   Pair pair(23, 8);
-  beacon::TwoPartyBeacon beacon{beacon::ChainTracker(pair.gateway_head),
-                                beacon::ChainTracker(pair.provider_head)};
+  beacon::TwoPartyBeacon beacon{beacon::HashChainTracker(pair.gateway_head),
+                                beacon::HashChainTracker(pair.provider_head)};
   store::MemoryStore store;
   core::ManualClock clock;
   TicketBook book(store, clock, {.deadlines = {.kept_rounds = 1}});

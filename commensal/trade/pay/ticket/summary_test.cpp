@@ -44,8 +44,8 @@ TEST(MoneySummary, SaysWhatTicketsAreWorthAndWhenTheNextOnePays) {
     ASSERT_TRUE(book.countersign({&steps[0].receipt, 1}));
     clock.advance_ms(500);
   }
-  beacon::TwoPartyBeacon beacon{beacon::ChainTracker(pair.gateway_head),
-                                beacon::ChainTracker(pair.provider_head)};
+  beacon::TwoPartyBeacon beacon{beacon::HashChainTracker(pair.gateway_head),
+                                beacon::HashChainTracker(pair.provider_head)};
   ASSERT_TRUE(beacon.on_gateway_reveal(1, *pair.gateway_chain.reveal(1)));
   ASSERT_TRUE(beacon.on_provider_reveal(1, *pair.provider_chain.reveal(1)));
   ASSERT_TRUE(book.close(beacon.id(), 1));

@@ -94,9 +94,9 @@ class ClaimsFixture : public ::testing::Test {
                               {}};
     return {made.receipt, protocol::sign_verdict(auditor, verdict)};
   }
-  Reveal reveal_of(beacon::ReverseChain& chain, const protocol::ChainHead& head,
+  Reveal reveal_of(beacon::HashChain& chain, const protocol::HashChainHead& head,
                    std::uint64_t round) const {
-    return {chain_key(head), round, *chain.reveal(round)};
+    return {hash_chain_key(head), round, *chain.reveal(round)};
   }
   Reveal gateway_reveals(std::uint64_t round) {
     return reveal_of(pair_.gateway_chain, pair_.gateway_head, round);

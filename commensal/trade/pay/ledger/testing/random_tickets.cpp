@@ -11,8 +11,8 @@ constexpr std::size_t kTickets = 200;
 constexpr int kDepth = 14;  // 16,384 rounds: enough for a run
 constexpr std::uint64_t kFunds = 1'000'000;
 
-std::uint64_t known_round(const State& state, const protocol::ChainHead& head) {
-  const ChainRow* row = state.chains.find(chain_key(head));
+std::uint64_t known_round(const State& state, const protocol::HashChainHead& head) {
+  const HashChainRow* row = state.hash_chains.find(hash_chain_key(head));
   return row == nullptr ? 0 : row->round;
 }
 
@@ -96,11 +96,11 @@ RandomTickets::Sent RandomTickets::refill(const State& state, const Address& gat
 Body RandomTickets::reveal(const State& state, std::size_t at) {
   Pair& pair = pairs_[at];
   const bool gateway = below(2) == 0;
-  beacon::ReverseChain& chain = gateway ? pair.gateway_chain : pair.provider_chain;
-  const protocol::ChainHead& head = gateway ? pair.gateway_head : pair.provider_head;
+  beacon::HashChain& chain = gateway ? pair.gateway_chain : pair.provider_chain;
+  const protocol::HashChainHead& head = gateway ? pair.gateway_head : pair.provider_head;
   const std::uint64_t round = known_round(state, head) + 1 + below(2);
-  if (round > head.rounds) return Reveal{chain_key(head), round, {}};
-  return Reveal{chain_key(head), round, *chain.reveal(round)};
+  if (round > head.rounds) return Reveal{hash_chain_key(head), round, {}};
+  return Reveal{hash_chain_key(head), round, *chain.reveal(round)};
 }
 
 void RandomTickets::bend(Body& body) {

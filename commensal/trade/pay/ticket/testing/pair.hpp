@@ -3,7 +3,7 @@
 
 #include <commensal/base/core/rng.hpp>
 #include <commensal/base/protocol/commitment.hpp>
-#include <commensal/trade/pay/beacon/chain.hpp>
+#include <commensal/trade/pay/beacon/hash_chain.hpp>
 #include <commensal/trade/pay/beacon/two_party.hpp>
 #include <commensal/trade/pay/ticket/claim.hpp>
 #include <commensal/trade/pay/ticket/odds.hpp>
@@ -66,11 +66,11 @@ class Pair {
   core::Rng& rng() { return rng_; }
   crypto::SecretKey gateway_key = crypto::SecretKey::generate(rng_);
   crypto::SecretKey provider_key = crypto::SecretKey::generate(rng_);
-  beacon::ReverseChain gateway_chain = beacon::ReverseChain::make(rng_.next_digest(), depth_);
-  beacon::ReverseChain provider_chain = beacon::ReverseChain::make(rng_.next_digest(), depth_);
-  protocol::ChainHead gateway_head = protocol::sign_chain_head(
+  beacon::HashChain gateway_chain = beacon::HashChain::make(rng_.next_digest(), depth_);
+  beacon::HashChain provider_chain = beacon::HashChain::make(rng_.next_digest(), depth_);
+  protocol::HashChainHead gateway_head = protocol::sign_hash_chain_head(
       gateway_key, {{}, gateway_chain.anchor(), gateway_chain.rounds(), {}});
-  protocol::ChainHead provider_head = protocol::sign_chain_head(
+  protocol::HashChainHead provider_head = protocol::sign_hash_chain_head(
       provider_key, {{}, provider_chain.anchor(), provider_chain.rounds(), {}});
 };
 

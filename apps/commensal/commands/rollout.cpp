@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <apps/commensal/connection.hpp>
+#include <apps/common/command.hpp>
+#include <apps/common/feeds.hpp>
+#include <apps/common/outputs.hpp>
+#include <apps/common/progress.hpp>
+#include <apps/common/rollout_job.hpp>
+#include <chrono>
+#include <commensal/base/core/rng.hpp>
+#include <commensal/verify/rollout/record.hpp>
+#include <cstdio>
+#include <memory>
+#include <thread>
+
+namespace commensal::apps {
+namespace {
+
+using core::ErrorCode;
+using core::Result;
+using Json = nlohmann::ordered_json;
+
+struct RolloutArguments {
+  RolloutJob job;
+  Connection connection;
+  std::string key;
+};
+
+constexpr std::int64_t kWaitMs = 2'000;      // for news, at a time
+constexpr int kPauseMs = 200;                // between questions to a gateway that is away
+constexpr std::int64_t kAwayMsMax = 60'000;  // a gateway that is away for longer is given up
+
+/// Asks until the gateway is there to answer.
+template <class Ask>
+auto insist(const Ask& ask) -> decltype(ask()) {
+  for (std::int64_t away_ms = 0;; away_ms += kPauseMs) {
+    auto answer = ask();
+    const bool is_away = !answer && (answer.error().code == ErrorCode::kUnavailable ||
+                                     answer.error().code == ErrorCode::kDeadlineExceeded ||
+                                     answer.error().code == ErrorCode::kDataLoss);
+    if (!is_away || away_ms >= kAwayMsMax) return answer;
+    std::this_thread::sleep_for(std::chrono::milliseconds(kPauseMs));
+  }
+}
+
+Result<client::RolloutOrder> order_for(const RolloutArguments& options,
+                                       const client::ModelInfo& model) {
+  const RolloutJob& job = options.job;
+  const graph::Graph ports = ports_graph(model);
+  client::RolloutOrder order;
+  order.model = model.name;
+  order.version = model.version;
+  core::SystemRng rng;
+  order.key = options.key.empty() ? core::to_hex(rng.next_digest()).substr(0, 32) : options.key;
+  order.steps = job.steps;
+  COMMENSAL_ASSIGN(const auto feeds, read_feeds(ports, job.state));
+  for (const protocol::Feed& feed : feeds) {
+    order.feeds.emplace_back(model.outputs[feed.output].name, model.inputs[feed.input].name);
+  }
+  COMMENSAL_ASSIGN(order.noise, read_noise(job.noise));
+  COMMENSAL_TRY(read_state_rule(job.states));
+  order.states = !order.noise && job.states == "movable" ? "finite" : job.states;
+  order.audit_probability = job.audit_probability;
+  COMMENSAL_ASSIGN(order.inputs, rollout_inputs(ports, job.inputs));
+  return order;
+}
+
+void stream(const client::RolloutInfo& info) {
+  fmt::print("{}\n", Json{{"step", info.steps_done},
+                          {"state", core::to_hex(info.final_state)},
+                          {"audits", info.audits_matched + info.mismatches.size()},
+                          {"mismatches", info.mismatches.size()}}
+                         .dump());
+  std::fflush(stdout);
+}
+
+void print(const RolloutJob& job, const client::RolloutInfo& info) {
+  if (job.json) {
+    fmt::print("{}\n", Json{{"job", core::to_hex(info.id)},
+                            {"provider", crypto::to_text(info.provider)},
+                            {"state", info.state},
+                            {"reason", info.reason},
+                            {"steps_done", info.steps_done},
+                            {"final_state", core::to_hex(info.final_state)},
+                            {"audits", info.audits_matched + info.mismatches.size()},
+                            {"mismatches", info.mismatches}}
+                           .dump(2));
+  } else if (!job.streams) {
+    fmt::print("{} of {} steps, {}{}{}\njob {}\nfinal state {}\n{} audits, {} mismatches\n",
+               info.steps_done, info.steps, info.state, info.reason.empty() ? "" : ": ",
+               info.reason, core::to_hex(info.id), core::to_hex(info.final_state),
+               info.audits_matched + info.mismatches.size(), info.mismatches.size());
+  }
+}
+
+Result<client::RolloutInfo> follow(const RolloutJob& job, client::Client& client,
+                                   client::RolloutInfo info) {
+  Progress progress("rollout");
+  while (!info.is_over()) {
+    const std::uint64_t seen = info.steps_done;
+    COMMENSAL_ASSIGN(info, insist([&] { return client.rollout(info.id, seen, kWaitMs); }));
+    progress.show(info.steps_done, info.steps);
+    if (job.streams && info.steps_done > seen) stream(info);
+  }
+  return info;
+}
+
+Result<void> save(const RolloutJob& job, client::Client& client, const client::RolloutInfo& info) {
+  if (job.output_dir.empty() || info.steps_done == 0) return {};
+  COMMENSAL_ASSIGN(const core::Bytes bytes,
+                   insist([&] { return client.rollout_step(info.id, info.steps_done); }));
+  COMMENSAL_ASSIGN(const auto record, rollout::decode_step_record(bytes));
+  return write_outputs(record.outputs, job.output_dir);
+}
+
+// Goes on asking while the gateway is away.
+Result<int> run(const RolloutArguments& options) {
+  const RolloutJob& job = options.job;
+  COMMENSAL_ASSIGN(client::Client client, connect(options.connection));
+  COMMENSAL_ASSIGN(const auto model, insist([&] { return client.model(job.model); }));
+  COMMENSAL_ASSIGN(const auto order, order_for(options, model));
+  COMMENSAL_ASSIGN(auto begun, insist([&] { return client.start_rollout(order); }));
+  COMMENSAL_ASSIGN(const auto info, follow(job, client, std::move(begun)));
+  COMMENSAL_TRY(save(job, client, info));
+  print(job, info);
+  if (!info.mismatches.empty()) return 2;
+  if (info.state == "finished") return 0;
+  return core::fail(ErrorCode::kFailedPrecondition, "step {} was not made: {}", info.steps_done + 1,
+                    info.reason);
+}
+
+}  // namespace
+
+Run declare_rollout(CLI::App& app) {
+  const auto options = std::make_shared<RolloutArguments>();
+  options->job.declare(app, "OWNER/MODEL");
+  options->connection.declare(app);
+  app.add_option("--key", options->key, "A name for this rollout; the same again goes on with it");
+  return [options] { return run(*options); };
+}
+
+}  // namespace commensal::apps

@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rollouts on the whole trip in one thread, in virtual time: with money, with cheats, and with a
+// crash at every write of either side.
+#include <commensal/lab/sim/adversaries.hpp>
+#include <commensal/lab/sim/testing/money_fixture.hpp>
+#include <commensal/serve/gateway/rollouts.hpp>
+
+namespace commensal::sim {
+namespace {
+
+using namespace testing;
+using gateway::RolloutState;
+using gateway::RolloutStatus;
+using store::testing::Fault;
+
+const char* const kLetters = COMMENSAL_SOURCE_DIR "/models/letters/letters.onnx";
+const gateway::Account kConsumer{.name = "consumer", .role = gateway::Role::kConsumer};
+
+/// Says when it computes a step.
+class Watched final : public provider::EngineFactory {
+ public:
+  explicit Watched(std::function<void()> watch) : watch_(std::move(watch)) {}
+  core::Result<std::unique_ptr<rollout::Engine>> load(
+      const core::Path& file, const std::vector<protocol::Feed>& feeds) override {
+    COMMENSAL_ASSIGN(auto engine, honest_.load(file, feeds));
+    return std::make_unique<Engine>(std::move(engine), watch_);
+  }
+
+ private:
+  class Engine final : public rollout::Engine {
+   public:
+    Engine(std::unique_ptr<rollout::Engine> honest, const std::function<void()>& watch)
+        : honest_(std::move(honest)), watch_(watch) {}
+    const receipt::ModelRoots& roots() const override { return honest_->roots(); }
+    const graph::Graph& graph() const override { return honest_->graph(); }
+    core::Result<rollout::Values> run(std::uint64_t step, const rollout::Values& inputs,
+                                      const std::optional<noise::Noise>& noise,
+                                      graph::Tracer* tracer) override {
+      watch_();
+      return honest_->run(step, inputs, noise, tracer);
+    }
+
+   private:
+    std::unique_ptr<rollout::Engine> honest_;
+    const std::function<void()>& watch_;
+  };
+  const std::function<void()> watch_;
+  provider::SessionEngineFactory honest_{graph::SessionOptions{}};
+};
+
+class MoneyRollouts : public MoneyTrip {
+ protected:
+  static gateway::RolloutRequest letters(std::uint64_t steps, std::optional<int> noise,
+                                         double audits) {
+    const std::vector<std::int64_t> letter = {20};
+    const std::vector<float> state(160, 0);
+    return {.account = kConsumer,
+            .key = "one",
+            .model = "consumer/letters",
+            .version = 0,
+            .inputs = {{"letter", tensor::Tensor::of<std::int64_t>({1}, letter)},
+                       {"state", tensor::Tensor::of<float>({1, 160}, state)}},
+            .feeds = {{"next", "letter"}, {"state_out", "state"}},
+            .steps = steps,
+            .noise_exponent = noise,
+            .states = noise ? protocol::StateRule::kMovable : protocol::StateRule::kFinite,
+            .audit_probability = audits};
+  }
+  void prepare_letters(Market& market) {
+    prepare(market);
+    ASSERT_TRUE(market.push("letters", *core::read_file(kLetters)));
+  }
+  /// Asks, and asks again with the same key, until it is over: whoever crashes comes back.
+  static RolloutStatus drive(Market& market, const gateway::RolloutRequest& request) {
+    std::string last;
+    for (int rounds = 0; rounds < 400; ++rounds) {
+      if (market.gateway_crashed()) {
+        market.kill_gateway();
+        EXPECT_TRUE(market.start_gateway());
+        market.rest_ms(12'000);  // until the provider dials again
+      }
+      std::optional<core::Result<RolloutStatus>> status;
+      market.gateway().rollouts().create(
+          request, [&](core::Result<RolloutStatus> made) { status = std::move(made); });
+      market.rest_ms(100);
+      if (!status || market.gateway_crashed()) continue;
+      if (!*status) last = status->error().message;
+      if (!*status || (*status)->entry.state == RolloutState::kRunning) continue;
+      if ((*status)->audits.open.empty()) return **status;
+    }
+    ADD_FAILURE() << "no end: " << last;
+    return {};
+  }
+};
+
+TEST_F(MoneyRollouts, EveryStepIsPaidForAndItsTicketDrawn) {
+  auto market = open(31, 0.3);
+  prepare_letters(*market);
+  const std::vector<crypto::Address> providers = {market->address_of(add(*market, "a"))};
+  const RolloutStatus status = drive(*market, letters(40, 16, 0.1));
+  EXPECT_EQ(status.entry.state, RolloutState::kFinished) << status.entry.reason;
+  EXPECT_EQ(status.steps_done, 40u);
+  EXPECT_TRUE(status.audits.mismatches.empty());
+  market->rest_ms(10'000);
+  check(*market, providers);
+  EXPECT_EQ(market->gateway().tickets_pending(), 0u);
+  const ticket::Totals& totals = market->gateway().tickets().totals();
+  EXPECT_EQ(totals.issued, 40u);
+  EXPECT_GT(totals.won, 3u);
+  EXPECT_EQ(totals.paid, totals.won);
+  EXPECT_EQ(market->status_of(0).tickets.paid, totals.paid);
+  EXPECT_EQ(
+      balance(*market, market->gateway().account_address("consumer"), AccountKind::kAvailable),
+      *terms_.consumer_deposit.minus(*terms_.gateway.price.times(Amount(40))));
+}
+
+TEST_F(MoneyRollouts, ACheatIsSlashedAndItsRolloutsEnd) {
+  auto market = open(32, 0.3);
+  prepare_letters(*market);
+  const std::size_t cheat =
+      add(*market, "cheat", make_rollout_cheat({{7, "gates"}, {8, "gates"}, {9, "gates"}}));
+  const RolloutStatus status = drive(*market, letters(200, 16, 1));
+  EXPECT_EQ(status.entry.state, RolloutState::kCaught);
+  EXPECT_EQ(*status.audits.mismatches.begin(), 7u);
+  EXPECT_NE(status.entry.reason.find("step 7 of rollout"), std::string::npos);
+  for (const auto& info : market->gateway().providers()) {
+    EXPECT_NE(info.banned, "") << info.name;
+  }
+  market->rest_ms(60'000);
+  check(*market, {market->address_of(cheat)});
+}
+
+TEST_F(MoneyRollouts, WhoCannotPayForAllStepsIsRefusedUntilItCan) {
+  auto market = open(33, 0.3, [](Terms& terms) {
+    terms.consumer_deposit = *terms.gateway.price.times(Amount(5));
+  });
+  prepare_letters(*market);
+  add(*market, "a");
+  gateway::Gateway& live = market->gateway();
+  std::string refused;
+  live.rollouts().create(letters(9, {}, 0), [&](const core::Result<RolloutStatus>& status) {
+    ASSERT_FALSE(status);
+    refused = status.error().message;
+  });
+  EXPECT_NE(refused.find("account 'consumer' can't pay"), std::string::npos) << refused;
+  ASSERT_TRUE(
+      live.deposit(live.account_address("consumer"), terms_.consumer_deposit, reference("more")));
+  const RolloutStatus status = drive(*market, letters(9, {}, 0));
+  EXPECT_EQ(status.entry.state, RolloutState::kFinished);
+  EXPECT_EQ(status.steps_done, 9u);
+}
+
+TEST_F(MoneyRollouts, ARolloutWaitsWhereThePriceWasRaisedUntilItCanBePaid) {
+  auto market = open(35, 0.3, [](Terms& terms) {
+    terms.consumer_deposit = *terms.gateway.price.times(Amount(9));
+  });
+  prepare_letters(*market);
+  add(*market, "a");
+  std::optional<core::Digest> id;
+  market->gateway().rollouts().create(letters(9, {}, 0), [&](core::Result<RolloutStatus> status) {
+    ASSERT_TRUE(status) << status.error().message;
+    id = status->entry.id;
+    market->kill_provider(0);  // before its first step
+  });
+  while (!id) market->rest_ms(1);
+  market->kill_gateway();
+  market->set_price(*terms_.gateway.price.times(Amount(4)));
+  ASSERT_TRUE(market->start_gateway());
+  market->start_provider(0);
+  market->rest_ms(30'000);
+  const RolloutStatus waiting = *market->gateway().rollouts().status(*id);
+  EXPECT_EQ(waiting.entry.state, RolloutState::kRunning);
+  EXPECT_EQ(waiting.steps_done, 2u);
+  EXPECT_NE(waiting.entry.reason.find("can't pay"), std::string::npos) << waiting.entry.reason;
+  gateway::Gateway& live = market->gateway();
+  ASSERT_TRUE(live.deposit(live.account_address("consumer"),
+                           *terms_.consumer_deposit.times(Amount(4)), reference("more")));
+  market->rest_ms(30'000);
+  EXPECT_EQ(live.rollouts().status(*id)->entry.state, RolloutState::kFinished);
+}
+
+TEST_F(MoneyRollouts, OnTheBalanceOfOneOnlyOneIsMadeAndItIsNotPaidOut) {
+  auto market = open(36, 0.3, [](Terms& terms) { terms.consumer_deposit = terms.gateway.price; });
+  prepare_letters(*market);
+  add(*market, "a");
+  gateway::Gateway& live = market->gateway();
+  std::vector<core::Digest> made;
+  int refused = 0;
+  for (int i = 0; i < 64; ++i) {
+    gateway::RolloutRequest request = letters(1, {}, 0);
+    request.key = std::to_string(i);
+    live.rollouts().create(std::move(request), [&](const core::Result<RolloutStatus>& status) {
+      if (status) return made.push_back(status->entry.id);
+      EXPECT_EQ(status.error().code, core::ErrorCode::kResourceExhausted);
+      EXPECT_NE(status.error().message.find("can't pay"), std::string::npos);
+      ++refused;
+    });
+  }
+  EXPECT_EQ(refused, 63);
+  const auto paid_out = live.withdraw("consumer", terms_.gateway.price);
+  ASSERT_FALSE(paid_out);
+  EXPECT_EQ(paid_out.error().code, core::ErrorCode::kFailedPrecondition);
+  market->rest_ms(10'000);
+  ASSERT_EQ(made.size(), 1u);
+  EXPECT_EQ(live.rollouts().status(made[0])->entry.state, RolloutState::kFinished);
+}
+
+TEST_F(MoneyRollouts, TheOldestThatAreOverMakeRoomWithTheirReceipts) {
+  rollouts_kept_max_ = 2;
+  auto market = open(37, 0.3);
+  prepare_letters(*market);
+  add(*market, "a");
+  std::vector<RolloutStatus> made;
+  for (int i = 0; i < 5; ++i) {
+    gateway::RolloutRequest request = letters(3, {}, 0.5);
+    request.key = std::to_string(i);
+    made.push_back(drive(*market, request));
+    EXPECT_EQ(made.back().entry.state, RolloutState::kFinished) << made.back().entry.reason;
+    market->rest_ms(60'000);  // all tickets are decided
+  }
+  gateway::Gateway& live = market->gateway();
+  EXPECT_EQ(live.rollouts().list("", 9).size(), 2u);
+  EXPECT_EQ(live.rollouts().status(made[0].entry.id).error().code, core::ErrorCode::kNotFound);
+  EXPECT_FALSE(live.rollouts().step(made[0].entry.id, 1));
+  EXPECT_TRUE(live.rollouts().step(made[4].entry.id, 1));
+  EXPECT_EQ(live.receipts().select([](const auto&) { return true; })->size(), 6u);
+  market->kill_gateway();
+  ASSERT_TRUE(market->start_gateway());
+  EXPECT_EQ(market->gateway().rollouts().list("", 9).size(), 2u);
+}
+
+TEST_F(MoneyRollouts, AStepInHandCountsWhereTheNextJobIsPlaced) {
+  auto market = open(39, 0.3);
+  prepare_letters(*market);
+  std::vector<std::uint32_t> queued;
+  add(*market, "a", std::make_unique<Watched>([&] {
+    queued.push_back(market->gateway().providers()[0].queued);
+  }));
+  const RolloutStatus status = drive(*market, letters(4, {}, 0));
+  EXPECT_EQ(status.entry.state, RolloutState::kFinished) << status.entry.reason;
+  EXPECT_EQ(queued, std::vector<std::uint32_t>(4, 1));
+  EXPECT_EQ(market->gateway().providers()[0].queued, 0u);
+}
+
+TEST_F(MoneyRollouts, ARunningRolloutMakesNoRoom) {
+  rollouts_kept_max_ = 1;
+  auto market = open(38, 0.3);
+  prepare_letters(*market);
+  add(*market, "a");
+  gateway::RolloutRequest request = letters(20, 16, 0);
+  std::optional<core::Digest> running;
+  market->gateway().rollouts().create(request, [&](const core::Result<RolloutStatus>& status) {
+    ASSERT_TRUE(status) << status.error().message;
+    running = status->entry.id;
+    market->kill_provider(0);
+  });
+  while (!running) market->rest_ms(1);
+  add(*market, "b");
+  request.key = "two";
+  std::string refused;
+  market->gateway().rollouts().create(request, [&](const core::Result<RolloutStatus>& status) {
+    ASSERT_FALSE(status);
+    refused = status.error().message;
+  });
+  for (int i = 0; i < 100 && refused.empty(); ++i) market->rest_ms(1);
+  EXPECT_EQ(refused, "1 rollouts are kept, at most 1, and none of them is over");
+  EXPECT_TRUE(market->gateway().rollouts().status(*running));
+}
+
+TEST_F(MoneyRollouts, ACrashAtAnyWriteOfEitherSideLeadsToTheSameState) {
+  const gateway::RolloutRequest request = letters(5, {}, 0.3);
+  core::Digest expected{};
+  for (const bool of_gateway : {true, false}) {
+    for (std::uint64_t write = 0; write < 28; ++write) {
+      for (const Fault fault : {Fault::kCrashBefore, Fault::kCrashAfter}) {
+        SCOPED_TRACE(fmt::format("{} {}", of_gateway ? "gateway" : "provider", write));
+        auto market = open(34, 0.5);
+        prepare_letters(*market);
+        const std::vector<crypto::Address> providers = {market->address_of(add(*market, "a"))};
+        if (of_gateway) {
+          market->kill_gateway();
+          market->break_gateway_at(write, fault);
+          (void)market->start_gateway();
+        } else {
+          market->kill_provider(0);
+          market->break_provider_at(0, write, fault);
+          market->start_provider(0);
+          market->gateway().rollouts().create(request, [](const core::Result<RolloutStatus>&) {});
+          market->rest_ms(1'000);
+          market->kill_provider(0);
+          market->start_provider(0);
+        }
+        market->rest_ms(12'000);
+        const RolloutStatus status = drive(*market, request);
+        ASSERT_EQ(status.entry.state, RolloutState::kFinished) << status.entry.reason;
+        ASSERT_EQ(status.steps_done, 5u);
+        ASSERT_TRUE(status.audits.mismatches.empty());
+        if (expected == core::Digest{}) expected = status.final_root;
+        ASSERT_EQ(status.final_root, expected);
+        market->rest_ms(60'000);
+        check(*market, providers);
+        ASSERT_EQ(balance(*market, providers[0], AccountKind::kStake), terms_.provider.stake);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace commensal::sim

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <commensal/serve/client/answers.hpp>
+#include <commensal/serve/client/client.hpp>
+
+namespace commensal::client {
+
+namespace {
+
+std::string target_of(const core::Digest& rollout) {
+  return "/v1/rollouts/" + core::to_hex(rollout);
+}
+
+}  // namespace
+
+core::Result<RolloutInfo> Client::start_rollout(const RolloutOrder& order) {
+  HttpRequest request;
+  request.method = "POST";
+  request.target = "/v1/rollouts";
+  request.content_type = "application/octet-stream";
+  const std::string head = rollout_head(order);
+  request.json_bytes = head.size();
+  std::vector<core::ByteView> parts = {core::as_bytes(head)};
+  for (const tensor::NamedTensor& input : order.inputs) parts.push_back(input.value.bytes());
+  request.parts = parts;
+  COMMENSAL_ASSIGN(const HttpResponse response, call(std::move(request)));
+  return read_rollout(response.body);
+}
+
+core::Result<RolloutInfo> Client::rollout(const core::Digest& id, std::uint64_t after,
+                                          std::int64_t wait_ms) {
+  COMMENSAL_ASSIGN(const core::Bytes body,
+                   get(fmt::format("{}?after={}&wait_ms={}", target_of(id), after, wait_ms)));
+  return read_rollout(body);
+}
+
+core::Result<core::Bytes> Client::rollout_record(const core::Digest& id) {
+  return get(target_of(id) + "/record");
+}
+
+core::Result<core::Bytes> Client::rollout_step(const core::Digest& id, std::uint64_t step) {
+  return get(fmt::format("{}/steps/{}", target_of(id), step));
+}
+
+core::Result<core::Bytes> Client::take_audit() {
+  HttpRequest request;
+  request.method = "POST";
+  request.target = "/v1/audits";
+  COMMENSAL_ASSIGN(HttpResponse response, call(std::move(request)));
+  return std::move(response.body);
+}
+
+core::Result<void> Client::answer_audit(const core::Digest& receipt, const core::Digest& root) {
+  const std::string body = fmt::format(R"({{"root":"{}"}})", core::to_hex(root));
+  COMMENSAL_TRY(
+      post("/v1/audits/" + core::to_hex(receipt), "application/json", core::as_bytes(body)));
+  return {};
+}
+
+}  // namespace commensal::client

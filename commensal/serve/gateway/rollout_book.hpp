@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <commensal/base/core/store.hpp>
+#include <commensal/base/crypto/address.hpp>
+#include <commensal/base/protocol/encoding.hpp>
+#include <map>
+#include <string>
+
+namespace commensal::gateway {
+
+enum class RolloutState : std::uint8_t {
+  kRunning,
+  kFinished,  // all steps are delivered
+  kFailed,    // a party refuses to go on
+  kCaught,    // an audit has found a step that is wrong
+};
+std::span<const std::string_view> enum_names(RolloutState);
+
+/// What the gateway knows of a rollout besides its steps (rollout::RolloutRows).
+struct RolloutEntry {
+  core::Digest id{};    // of its job
+  std::string account;  // whose it is
+  std::string key;      // the consumer's own name for it, or ""
+  std::string model;    // "owner/model"
+  std::uint32_t version = 0;
+  core::Digest content{};    // SHA-256 of the model's file
+  core::Digest noise_key{};  // rollout::noise_chain
+  crypto::Address provider;
+  std::uint64_t steps = 0;
+  double audit_probability = 0;
+  std::int64_t created_ms = 0;
+  RolloutState state = RolloutState::kRunning;
+  std::string reason;  // kFailed, kCaught: why
+};
+
+/// The gateway's rows about rollouts, beside those of rollout::RolloutRows: "rollouts": J ->
+/// RolloutEntry. Thread-safety: one thread, the store's.
+class RolloutBook {
+ public:
+  explicit RolloutBook(core::Store& store) : store_(store) {}
+
+  /// Reads the entries; call once before the rest. Error: kDataLoss.
+  core::Result<void> open();
+
+  const std::map<core::Digest, RolloutEntry>& entries() const { return entries_; }
+  const RolloutEntry* find(const core::Digest& rollout) const;
+  const RolloutEntry* find(const std::string& account, const std::string& key) const;
+  /// Durable when it returns, or with the store's hold. Errors: the store's.
+  core::Result<void> put(const RolloutEntry& entry);
+  /// What takes the entry off the disk; then forget() it.
+  static core::Store::Write removal(const core::Digest& rollout);
+  void forget(const core::Digest& rollout);
+
+ private:
+  core::Store& store_;
+  std::map<core::Digest, RolloutEntry> entries_;
+  std::map<std::pair<std::string, std::string>, core::Digest> keys_;
+};
+
+}  // namespace commensal::gateway

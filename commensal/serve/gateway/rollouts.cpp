@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rollouts from outside: made, looked at, waited for. rollouts_steps.cpp drives them.
+#include <algorithm>
+#include <commensal/compute/graph/onnx/import.hpp>
+#include <commensal/serve/gateway/rollouts.hpp>
+#include <commensal/serve/gateway/scheduler.hpp>
+#include <commensal/trade/pay/ticket/undecided.hpp>
+#include <commensal/verify/noise/targets.hpp>
+#include <commensal/verify/rollout/retention.hpp>
+
+namespace commensal::gateway {
+
+using core::ErrorCode;
+using core::Result;
+using GraphPtr = std::shared_ptr<const graph::Graph>;
+
+Rollouts::Rollouts(const Dependencies& deps) : deps_(deps), book_(deps_.store) {}
+
+Result<void> Rollouts::open() {
+  COMMENSAL_TRY(book_.open());
+  COMMENSAL_ASSIGN(const auto steps,
+                   deps_.book.select([](const auto& one) { return one.receipt.job.is_serial(); }));
+  for (const ReceiptRecord& record : steps) count(record);
+  for (const auto& [id, entry] : book_.entries()) {
+    if (entry.state == RolloutState::kRunning) load(entry);
+  }
+  return {};
+}
+
+void Rollouts::count(const ReceiptRecord& record) {
+  if (record.audit == AuditState::kNotDrawn) return;
+  StepAudits& counts = audits_[protocol::job_id(record.receipt.job)];
+  const std::uint64_t step = record.receipt.step;
+  if (record.audit == AuditState::kDrawn) {
+    counts.open.insert(step);
+    return;
+  }
+  counts.open.erase(step);
+  if (record.audit == AuditState::kMatched) {
+    ++counts.matched;
+  } else {
+    counts.mismatches.insert(step);
+  }
+}
+
+const StepAudits& Rollouts::audits(const core::Digest& rollout) const {
+  static const StepAudits kNone;
+  const auto found = audits_.find(rollout);
+  return found == audits_.end() ? kNone : found->second;
+}
+
+/// There is room for one more, what it may win is there, and what it costs, which is set aside.
+Result<void> Rollouts::admit(const RolloutRequest& request) {
+  if (live_.size() + creating_.size() >= limits::kRolloutsLiveMax) {
+    return core::fail(ErrorCode::kResourceExhausted,
+                      "{} rollouts are running, at most {} at a time", live_.size(),
+                      limits::kRolloutsLiveMax);
+  }
+  COMMENSAL_TRY(deps_.lottery.cover());
+  return deps_.till.reserve(request.account.name, request.steps);
+}
+
+void Rollouts::create(RolloutRequest request, Created done) {
+  if (!request.key.empty()) {
+    const RolloutEntry* const known = book_.find(request.account.name, request.key);
+    if (known != nullptr) return done(status_of(*known));
+  }
+  auto made = plan_rollout(std::move(request), deps_.hub);
+  if (!made) return done(tl::unexpected(made.error()));
+  const auto plan = std::make_shared<const RolloutPlan>(*std::move(made));
+  const std::pair name(plan->request.account.name, plan->request.key);
+  if (!plan->request.key.empty() && creating_.contains(name)) {
+    return done(core::fail(ErrorCode::kUnavailable, "this rollout is being made: ask again"));
+  }
+  if (const auto admitted = admit(plan->request); !admitted) {
+    return done(tl::unexpected(admitted.error()));
+  }
+  if (!plan->request.key.empty()) creating_.insert(name);
+  with_graph(plan->order.model.content,
+             [this, plan, name, done = std::move(done)](Result<GraphPtr> graph) {
+               creating_.erase(name);
+               auto begun = graph ? begin(*plan, *graph)
+                                  : Result<RolloutStatus>(tl::unexpected(graph.error()));
+               if (!begun) deps_.till.release(name.first, plan->request.steps);
+               done(std::move(begun));
+             });
+}
+
+void Rollouts::with_graph(const core::Digest& content, std::function<void(Result<GraphPtr>)> then) {
+  if (GraphPtr known = graphs_[content].lock()) {
+    return deps_.loop.post([known, then = std::move(then)] { then(known); });
+  }
+  const auto graph = std::make_shared<Result<GraphPtr>>();
+  deps_.loop.offload(
+      [graph, path = deps_.hub.path_of(content)] {
+        auto imported = graph::onnx::import_file(path);
+        if (imported) *graph = GraphPtr(*std::move(imported));
+        if (!imported) *graph = tl::unexpected(imported.error());
+      },
+      [this, graph, content, then = std::move(then)] {
+        std::erase_if(graphs_, [](const auto& item) { return item.second.expired(); });
+        if (*graph) graphs_[content] = **graph;
+        then(*std::move(graph));
+      });
+}
+
+rollout::RolloutClient::Dependencies Rollouts::client_deps(const RolloutEntry& entry,
+                                                           GraphPtr graph) const {
+  return {deps_.store, deps_.key, std::move(graph), entry.noise_key};
+}
+
+Result<crypto::Address> Rollouts::choose_provider(const ModelVersion& model) const {
+  auto candidates = deps_.roster.candidates(model, 0, {});
+  // A rollout stays with its provider, whose pauses come and go: one is chosen where nobody is
+  // free.
+  const bool is_free =
+      std::ranges::any_of(candidates, [](const auto& one) { return one.excluded.empty(); });
+  for (Candidate& one : candidates) {
+    if (one.is_paused && !is_free) one.excluded.clear();
+    if (one.excluded.empty()) one.excluded = deps_.lottery.reservation(one.address);
+  }
+  COMMENSAL_ASSIGN(const std::size_t chosen, choose(candidates, model.name));
+  return candidates[chosen].address;
+}
+
+/// What is over goes with its steps' receipts, unless a ticket or an audit of it is undecided.
+Result<void> Rollouts::make_room() {
+  std::optional<std::set<core::Digest>> undecided;  // looked for at the bound only
+  rollout::Retention retention;
+  retention.kept_max = deps_.kept_max;
+  retention.may_go = [&](const core::Digest& rollout) {
+    if (!undecided) undecided = ticket::undecided_jobs(deps_.lottery.tickets());
+    return !live_.contains(rollout) && audits(rollout).open.empty() &&
+           !undecided->contains(rollout);
+  };
+  retention.forget = [&](const core::Digest& rollout) -> Result<core::Store::Batch> {
+    COMMENSAL_TRY(deps_.book.drop_steps(rollout));
+    return core::Store::Batch{RolloutBook::removal(rollout)};
+  };
+  COMMENSAL_ASSIGN(const auto gone, rollout::make_room(deps_.store, 1, retention));
+  for (const core::Digest& rollout : gone) {
+    book_.forget(rollout);
+    audits_.erase(rollout);
+    wake(rollout);
+  }
+  return {};
+}
+
+Result<RolloutStatus> Rollouts::begin(const RolloutPlan& plan, const GraphPtr& graph) {
+  COMMENSAL_TRY(noise::check_feeds(*graph, plan.feeds));
+  const ModelVersion& model = plan.order.model;
+  COMMENSAL_ASSIGN(const crypto::Address provider, choose_provider(model));
+  RolloutEntry entry{.account = plan.request.account.name,
+                     .key = plan.request.key,
+                     .model = model.name,
+                     .version = model.version,
+                     .content = model.content,
+                     .noise_key = deps_.rng.next_digest(),
+                     .provider = provider,
+                     .steps = plan.request.steps,
+                     .audit_probability = plan.request.audit_probability,
+                     .created_ms = deps_.clock.wall_ms(),
+                     .reason = {}};
+  rollout::RolloutRecord record = record_of(plan, deps_.rng.next_digest(), entry.noise_key,
+                                            deps_.key.address(), provider, deps_.auditor);
+  deps_.lottery.stamp(record.job);
+  COMMENSAL_TRY(record.job.validity());
+  COMMENSAL_TRY(make_room());
+  entry.id = protocol::job_id(record.job);
+  auto live = std::make_shared<Live>();
+  COMMENSAL_TRY(deps_.store.together([&]() -> Result<void> {
+    COMMENSAL_ASSIGN(auto client, rollout::RolloutClient::start(client_deps(entry, graph), record));
+    live->client.emplace(std::move(client));
+    return book_.put(entry);
+  }));
+  live->entry = entry;
+  live->reserved = entry.steps;
+  live_.emplace(entry.id, live);
+  start(*live);
+  return status_of(entry);
+}
+
+void Rollouts::load(const RolloutEntry& entry) {
+  auto live = std::make_shared<Live>();
+  live->entry = entry;
+  live->reserved = entry.steps - std::min(entry.steps, status_of(entry).steps_done);
+  deps_.till.reserve_again(entry.account, live->reserved);
+  live_.emplace(entry.id, live);
+  with_graph(entry.content, [this, live](Result<GraphPtr> graph) {
+    if (!graph) return fail(*live, RolloutState::kFailed, graph.error().message);
+    auto client = rollout::RolloutClient::load(client_deps(live->entry, *graph), live->entry.id);
+    if (!client) return fail(*live, RolloutState::kFailed, client.error().message);
+    live->client.emplace(*std::move(client));
+    if (live->client->is_finished()) return finish(*live);
+    start(*live);
+  });
+}
+
+RolloutStatus Rollouts::status_of(const RolloutEntry& entry) const {
+  RolloutStatus status{entry, 0, {}, audits(entry.id)};
+  const auto live = live_.find(entry.id);
+  if (live != live_.end()) status.entry.reason = live->second->hindrance;
+  rollout::RolloutRows rows(deps_.store, entry.id);
+  const auto last = rows.last();
+  for (std::uint64_t step = last.value_or(0); step > 0; --step) {
+    const auto record = rows.step(step);
+    if (!record) break;
+    if (record->phase != rollout::StepPhase::kDelivered) continue;  // the last one only
+    status.steps_done = step;
+    status.final_root = receipt::state_root(record->outputs);
+    break;
+  }
+  return status;
+}
+
+Result<RolloutStatus> Rollouts::status(const core::Digest& rollout) const {
+  const RolloutEntry* const entry = book_.find(rollout);
+  if (entry != nullptr) return status_of(*entry);
+  return core::fail(ErrorCode::kNotFound, "unknown rollout {}", core::to_hex(rollout));
+}
+
+std::vector<RolloutStatus> Rollouts::list(const std::string& account, std::size_t count) const {
+  std::vector<const RolloutEntry*> entries;
+  for (const auto& [id, entry] : book_.entries()) {
+    if (account.empty() || entry.account == account) entries.push_back(&entry);
+  }
+  std::ranges::stable_sort(entries, std::ranges::greater(), &RolloutEntry::created_ms);
+  if (entries.size() > count) entries.resize(count);
+  std::vector<RolloutStatus> list;
+  for (const RolloutEntry* entry : entries) list.push_back(status_of(*entry));
+  return list;
+}
+
+Result<rollout::StepRecord> Rollouts::step(const core::Digest& rollout, std::uint64_t step) const {
+  COMMENSAL_ASSIGN(rollout::StepRecord record,
+                   rollout::RolloutRows(deps_.store, rollout).step(step));
+  if (record.phase == rollout::StepPhase::kDelivered) return record;
+  return core::fail(ErrorCode::kNotFound, "step {} is not delivered", step);
+}
+
+Result<rollout::RolloutRecord> Rollouts::record(const core::Digest& rollout) const {
+  return rollout::RolloutRows(deps_.store, rollout).rollout();
+}
+
+Result<void> Rollouts::wait(const core::Digest& rollout, std::int64_t wait_ms,
+                            std::function<void()> then) {
+  if (waiters_.size() >= limits::kRolloutWaitersMax) {
+    return core::fail(ErrorCode::kResourceExhausted, "{} requests wait for rollouts, its limit",
+                      waiters_.size());
+  }
+  const std::uint64_t id = ++last_waiter_;
+  waiters_.emplace(id, Waiter{rollout, std::move(then)});
+  deps_.loop.after(std::min(wait_ms, limits::kRolloutWaitMsMax), [this, id] {
+    auto waiter = waiters_.extract(id);
+    if (!waiter.empty()) waiter.mapped().then();
+  });
+  return {};
+}
+
+void Rollouts::wake(const core::Digest& rollout) {
+  std::vector<std::function<void()>> ready;
+  for (auto item = waiters_.begin(); item != waiters_.end();) {
+    const auto next = std::next(item);
+    if (item->second.rollout == rollout) {
+      ready.push_back(std::move(item->second.then));
+      waiters_.erase(item);
+    }
+    item = next;
+  }
+  for (const auto& then : ready) then();
+}
+
+}  // namespace commensal::gateway

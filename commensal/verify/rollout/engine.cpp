@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <commensal/verify/rollout/engine.hpp>
+
+namespace commensal::rollout {
+
+std::vector<core::Result<Values>> Engine::run_all(std::span<const Values> requests) {
+  std::vector<core::Result<Values>> answers;
+  for (const Values& inputs : requests) answers.push_back(run(1, inputs, std::nullopt));
+  return answers;
+}
+
+}  // namespace commensal::rollout

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <commensal/compute/graph/joint_runs.hpp>
+#include <commensal/verify/rollout/step.hpp>
+#include <span>
+#include <vector>
+
+namespace commensal::rollout {
+
+/// A model, ready to compute the steps of jobs: a session, or an adversary of the laboratory.
+/// Inputs and outputs are in the graph's order. Thread-safety: one thread at a time.
+class Engine {
+ public:
+  virtual ~Engine() = default;
+  /// Of the model that it was asked for.
+  virtual const receipt::ModelRoots& roots() const = 0;
+  virtual const graph::Graph& graph() const = 0;
+  /// One step. Errors: kInvalidArgument (inputs), kResourceExhausted, those of noise::NoisySession.
+  virtual core::Result<Values> run(std::uint64_t step, const Values& inputs,
+                                   const std::optional<noise::Noise>& noise,
+                                   graph::Tracer* tracer = nullptr) = 0;
+  /// Several jobs of one step, without noise, each answered as by run(); by default one after the
+  /// other. An engine that can reads its weights once for all of them.
+  virtual std::vector<core::Result<Values>> run_all(std::span<const Values> requests);
+  /// Whose nodes a tracer of that step sees; of the same structure as graph().
+  virtual const graph::Graph& graph_of(std::uint64_t step) const {
+    (void)step;
+    return graph();
+  }
+};
+
+/// The honest one: what the numeric specification says.
+class SessionEngine final : public Engine {
+ public:
+  SessionEngine(noise::NoisySession session, const receipt::ModelRoots& roots)
+      : session_(std::move(session)), roots_(roots) {}
+  const receipt::ModelRoots& roots() const override { return roots_; }
+  const graph::Graph& graph() const override { return session_.graph(); }
+  core::Result<Values> run(std::uint64_t, const Values& inputs,
+                           const std::optional<noise::Noise>& noise,
+                           graph::Tracer* tracer) override {
+    return session_.run(inputs, noise, tracer);
+  }
+  std::vector<core::Result<Values>> run_all(std::span<const Values> requests) override {
+    return joint_.run(requests);
+  }
+
+ private:
+  noise::NoisySession session_;
+  graph::JointRuns joint_{session_.session()};
+  receipt::ModelRoots roots_;
+};
+
+}  // namespace commensal::rollout

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <commensal/compute/graph/onnx/import.hpp>
+#include <commensal/verify/rollout/loaded.hpp>
+
+namespace commensal::rollout {
+
+core::Result<Loaded> load(const core::Path& model_file, const graph::SessionOptions& options,
+                          const std::vector<protocol::Feed>& feeds) {
+  COMMENSAL_ASSIGN(const auto graph, graph::onnx::import_file(model_file));
+  COMMENSAL_ASSIGN(auto session, noise::NoisySession::create(graph, options, feeds));
+  return Loaded{receipt::model_roots(*graph), std::move(session)};
+}
+
+}  // namespace commensal::rollout

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <commensal/base/core/file.hpp>
+#include <commensal/verify/noise/noisy_session.hpp>
+#include <commensal/verify/receipt/roots.hpp>
+#include <vector>
+
+namespace commensal::rollout {
+
+/// A model out of its file, ready to run jobs that feed these outputs back.
+struct Loaded {
+  receipt::ModelRoots roots;
+  noise::NoisySession session;
+};
+/// Errors: those of importing the model and of NoisySession::create.
+core::Result<Loaded> load(const core::Path& model_file, const graph::SessionOptions& options,
+                          const std::vector<protocol::Feed>& feeds);
+
+}  // namespace commensal::rollout

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rollouts between the real programs: provider, gateway and auditor, killed at random moments.
+#include <commensal/compute/graph/onnx/import.hpp>
+#include <commensal/lab/sim/adversaries.hpp>
+#include <commensal/serve/daemon/provider_daemon.hpp>
+#include <commensal/verify/receipt/replay.hpp>
+#include <commensal/verify/rollout/record.hpp>
+
+#include <tests/e2e/system.hpp>
+
+namespace commensal::e2e {
+namespace {
+
+using Digest = core::Digest;
+
+const std::string kLetters = std::string(COMMENSAL_SOURCE_DIR) + "/models/letters/letters.onnx";
+
+class RolloutSystem : public System {
+ protected:
+  void push_letters() {
+    auto client = connect();
+    const core::Bytes model = *core::read_file(kLetters);
+    client::PushRequest request;
+    request.model = "operator/letters";
+    request.bytes = model;
+    ASSERT_TRUE(client.push(request).has_value());
+  }
+  std::unique_ptr<Process> start_auditor() {
+    auto auditor = std::make_unique<Process>(
+        std::vector<std::string>{"auditor", "--gateway", url(), "--token-file", token_file_,
+                                 "--folder", folder_.at("auditor"), "--json"},
+        folder_.at("auditor.log"));
+    EXPECT_NE(auditor->read_line(), "");
+    return auditor;
+  }
+  std::vector<std::string> rollout(const std::string& steps, const std::string& noise,
+                                   const std::string& audits) const {
+    return {"rollout",
+            "operator/letters",
+            "--gateway",
+            url(),
+            "--state",
+            "next=letter",
+            "--token-file",
+            token_file_,
+            "--state",
+            "state_out=state",
+            "--steps",
+            steps,
+            "--noise",
+            noise,
+            "--audit-probability",
+            audits,
+            "--key",
+            "one",
+            "--json"};
+  }
+  std::unique_ptr<daemon::ProviderDaemon> start_cheat(serial::Lies lies) {
+    daemon::ProviderDaemonConfig config;
+    config.folder = folder_.at("cheat");
+    config.gateway = "127.0.0.1:" + provider_port_;
+    config.name = "cheat";
+    return *daemon::ProviderDaemon::start(config, sim::make_rollout_cheat(std::move(lies)));
+  }
+  bool is_running() {
+    auto client = connect();
+    const Json rollouts = Json::parse(*client.get_json("/v1/rollouts")).at("rollouts");
+    return rollouts.empty() || rollouts[0].at("state") == "running";
+  }
+  void await_provider() {
+    auto client = connect();
+    for (int tries = 0; tries < 200 && !client.ready(); ++tries) pause_ms(50);
+  }
+};
+
+/// The rollout run here, from its inputs and the noise that it was shown: its final state.
+Digest recomputed(client::Client& client, const client::RolloutInfo& info) {
+  const auto record = *rollout::decode_rollout_record(*client.rollout_record(info.id));
+  EXPECT_EQ(protocol::job_id(record.job), info.id);
+  const auto graph = *graph::onnx::import_file(kLetters);
+  auto session = *noise::NoisySession::create(graph, {}, record.job.feeds);
+  const auto inputs = *receipt::order_inputs(*graph, record.inputs);
+  rollout::Values state;
+  for (std::uint64_t step = 1; step <= record.job.steps; ++step) {
+    const auto shown = *rollout::decode_step_record(*client.rollout_step(info.id, step));
+    const auto noise = rollout::noise_of_step(record.job, info.id, step, shown.value);
+    state = *session.run(rollout::inputs_of_step(record.job, inputs, step > 1 ? &state : nullptr),
+                         noise);
+  }
+  return rollout::outputs_root(*graph, state);
+}
+
+TEST_F(RolloutSystem, GoesOnUnderKillsOfProviderGatewayAndAuditor) {
+  start_gateway();
+  push_letters();
+  auto provider = start_provider("one");
+  auto auditor = start_auditor();
+  await_provider();
+  // COMMENSAL_CASES=4: 10,000 steps.
+  const char* const cases = std::getenv("COMMENSAL_CASES");
+  const int times = cases == nullptr ? 1 : std::max(1, std::atoi(cases));
+  const int steps = 2500 * times;
+  Process consumer(rollout(std::to_string(steps), "16", "0.1"), folder_.at("consumer.log"));
+  core::CounterRng rng(23);
+  int kills = 0;
+  for (; kills < 12 * times && (kills == 0 || is_running()); ++kills) {
+    pause_ms(100 + static_cast<int>(rng.next_u32() % 150));
+    switch (rng.next_u32() % 3) {
+      case 0:
+        provider->kill();
+        provider = start_provider("one");
+        break;
+      case 1:
+        gateway_->kill();
+        start_gateway();
+        break;
+      default:
+        auditor->kill();
+        auditor = start_auditor();
+    }
+  }
+  EXPECT_GE(kills, 6 * times);
+  int status = -1;
+  const Json said = Json::parse(consumer.read_all(status));
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(said.at("steps_done"), steps);
+  EXPECT_EQ(said.at("state"), "finished");
+  EXPECT_TRUE(said.at("mismatches").empty());
+  auto client = connect();
+  const auto info = client.rollout(*core::digest_from_hex(said.at("job").get<std::string>()));
+  ASSERT_TRUE(info.has_value());
+  EXPECT_EQ(core::to_hex(info->final_state), said.at("final_state"));
+  EXPECT_EQ(info->final_state, recomputed(client, *info));
+}
+
+TEST_F(RolloutSystem, WithoutNoiseItEndsAsInOneProcess) {
+  start_gateway();
+  push_letters();
+  const auto provider = start_provider("one");
+  await_provider();
+  int status = -1;
+  const Json remote = Json::parse(run(rollout("40", "none", "1"), status));
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(remote.at("audits"), 40);  // by the gateway itself: no auditor is there
+  // The same key asks for the same rollout.
+  EXPECT_EQ(Json::parse(run(rollout("40", "none", "1"), status)), remote);
+  const Json local =
+      Json::parse(run({"rollout", kLetters, "--state", "next=letter", "--state", "state_out=state",
+                       "--steps", "40", "--noise", "none", "--json"},
+                      status, COMMENSAL_LAB_PROGRAM));
+  EXPECT_EQ(local.at("final_state"), remote.at("final_state"));
+}
+
+TEST_F(RolloutSystem, AStepThatIsWrongIsFoundAndItsProviderBanned) {
+  start_gateway();
+  push_letters();
+  const auto cheat = start_cheat({{57, "gates"}});
+  const auto auditor = start_auditor();
+  await_provider();
+  int status = -1;
+  const Json said = Json::parse(run(rollout("5000", "16", "1"), status));
+  EXPECT_EQ(status, 2);
+  EXPECT_EQ(said.at("state"), "caught");
+  EXPECT_EQ(said.at("mismatches"), Json::array({57}));
+  EXPECT_NE(said.at("reason").get<std::string>().find("step 57 of rollout"), std::string::npos);
+  // What the cheat may get ahead of its audits is bounded.
+  EXPECT_LT(said.at("steps_done").get<int>(), 57 + 300);
+  auto client = connect();
+  EXPECT_FALSE(client.ready());
+  const auto again = client.start_rollout({.model = "operator/letters",
+                                           .version = 0,
+                                           .key = "",
+                                           .steps = 2,
+                                           .feeds = {{"state_out", "state"}},
+                                           .noise = {},
+                                           .states = "finite",
+                                           .audit_probability = 0,
+                                           .inputs = {}});
+  EXPECT_FALSE(again);
+}
+
+TEST_F(RolloutSystem, AnAuditorThatLiesAccusesNobody) {
+  start_gateway();
+  push_letters();
+  auto provider = start_provider("one");
+  await_provider();
+  auto client = connect();
+  ASSERT_TRUE(client.take_audit());  // it is there
+  Process consumer(rollout("12", "16", "1"), folder_.at("consumer.log"));
+  int lies = 0;
+  for (int tries = 0; tries < 500 && lies < 12; ++tries) {
+    const auto given = client.take_audit();
+    ASSERT_TRUE(given.has_value());
+    if (given->empty()) {
+      pause_ms(20);
+      continue;
+    }
+    EXPECT_TRUE(client.answer_audit(rollout::decode_assignment(*given)->receipt, Digest{1}));
+    ++lies;
+  }
+  int status = -1;
+  const Json said = Json::parse(consumer.read_all(status));
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(lies, 12);
+  EXPECT_EQ(said.at("audits"), 12);
+  EXPECT_TRUE(said.at("mismatches").empty());
+}
+
+}  // namespace
+}  // namespace commensal::e2e

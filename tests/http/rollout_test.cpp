@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rollouts by way of HTTP: who may see what, and what is refused.
+#include <gmock/gmock.h>
+
+#include <commensal/base/core/file.hpp>
+#include <commensal/verify/rollout/record.hpp>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include <tests/http/raw_client.hpp>
+#include <tests/http/world.hpp>
+
+namespace commensal::tests {
+namespace {
+
+using core::ErrorCode;
+using ::testing::HasSubstr;
+using Json = nlohmann::json;
+
+class HttpRollouts : public ::testing::Test {
+ protected:
+  HttpRollouts() {
+    const core::Bytes model = *core::read_file(COMMENSAL_SOURCE_DIR "/models/letters/letters.onnx");
+    client::PushRequest request;
+    request.model = "alice/letters";
+    request.bytes = model;
+    core::check(alice_.push(request).has_value(), "a model is pushed");
+  }
+  static client::RolloutOrder order() {
+    const std::vector<std::int64_t> letter = {20};
+    const std::vector<float> state(160, 0);
+    return {.model = "alice/letters",
+            .version = 0,
+            .key = "",
+            .steps = 12,
+            .feeds = {{"next", "letter"}, {"state_out", "state"}},
+            .noise = 16,
+            .states = "movable",
+            .audit_probability = 1,
+            .inputs = {{"letter", tensor::Tensor::of<std::int64_t>({1}, letter)},
+                       {"state", tensor::Tensor::of<float>({1, 160}, state)}}};
+  }
+  core::Result<client::RolloutInfo> insist(const client::RolloutOrder& wanted) {
+    auto made = alice_.start_rollout(wanted);
+    for (int tries = 0; !made && made.error().code == ErrorCode::kUnavailable && tries < 200;
+         ++tries) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      made = alice_.start_rollout(wanted);
+    }
+    return made;
+  }
+  RawResponse post(const std::string& body) {
+    RawClient raw(world_.port());
+    raw.send(
+        fmt::format("POST /v1/rollouts HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {}\r\n"
+                    "Content-Length: {}\r\n\r\n{}",
+                    world_.alice, body.size(), body));
+    return raw.receive();
+  }
+
+  World world_{::testing::UnitTest::GetInstance()->current_test_info()->name()};
+  client::Client alice_ = world_.client(world_.alice);
+  client::Client bob_ = world_.client(world_.bob);
+  client::Client root_ = world_.client(world_.root);
+};
+
+TEST_F(HttpRollouts, AreMadeFollowedAndShownToTheirOwnerOnly) {
+  world_.start_provider();
+  client::RolloutOrder wanted = order();
+  wanted.key = "mine";
+  const auto made = insist(wanted);
+  ASSERT_TRUE(made) << made.error().message;
+  EXPECT_EQ(alice_.start_rollout(wanted)->id, made->id);
+  auto info = alice_.rollout(made->id);
+  for (int tries = 0; info && !info->is_over() && tries < 200; ++tries) {
+    info = alice_.rollout(made->id, info->steps_done, 500);
+  }
+  ASSERT_TRUE(info) << info.error().message;
+  EXPECT_EQ(info->state, "finished");
+  EXPECT_EQ(info->steps_done, 12u);
+  EXPECT_EQ(info->audits_matched, 12u);
+  const auto record = rollout::decode_step_record(*alice_.rollout_step(info->id, 12));
+  ASSERT_TRUE(record.has_value());
+  EXPECT_EQ(receipt::state_root(record->outputs), info->final_state);
+  EXPECT_EQ(alice_.rollout_step(info->id, 13).error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(rollout::decode_rollout_record(*alice_.rollout_record(info->id))->job.steps, 12u);
+
+  EXPECT_EQ(bob_.rollout(info->id).error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(bob_.rollout_step(info->id, 1).error().code, ErrorCode::kNotFound);
+  EXPECT_TRUE(root_.rollout(info->id).has_value());
+  EXPECT_EQ(Json::parse(*bob_.get_json("/v1/rollouts")).at("rollouts").size(), 0u);
+  EXPECT_EQ(Json::parse(*alice_.get_json("/v1/rollouts")).at("rollouts").size(), 1u);
+  EXPECT_EQ(world_.client("").rollout(info->id).error().code, ErrorCode::kUnauthenticated);
+  // Another account's key is another key.
+  wanted.model = "alice/letters";
+  EXPECT_NE(bob_.start_rollout(wanted)->id, info->id);
+}
+
+TEST_F(HttpRollouts, AuditorsAreTheOperators) {
+  EXPECT_EQ(alice_.take_audit().error().code, ErrorCode::kPermissionDenied);
+  EXPECT_EQ(root_.take_audit()->size(), 0u);
+  EXPECT_EQ(root_.answer_audit(core::Digest{}, core::Digest{}).error().code, ErrorCode::kNotFound);
+}
+
+TEST_F(HttpRollouts, WithoutAProviderTheReasonIsSaid) {
+  const auto made = alice_.start_rollout(order());
+  ASSERT_FALSE(made);
+  EXPECT_EQ(made.error().code, ErrorCode::kUnavailable);
+  EXPECT_THAT(made.error().message, HasSubstr("none is connected"));
+}
+
+TEST_F(HttpRollouts, WhatMakesNoSenseIsRefusedByName) {
+  struct Case {
+    std::string_view says;
+    std::function<void(client::RolloutOrder&)> spoil;
+  };
+  const Case cases[] = {
+      {"\"model\", \"steps\" and \"inputs\" are needed", [](auto& one) { one.steps = 0; }},
+      {"expected 0 to 1048576", [](auto& one) { one.steps = std::uint64_t{1} << 21; }},
+      {"unknown model", [](auto& one) { one.model = "alice/none"; }},
+      {"feeds at least one", [](auto& one) { one.feeds.clear(); }},
+      {"no output 'nothing'", [](auto& one) { one.feeds[0].first = "nothing"; }},
+      {"no input 'nothing'", [](auto& one) { one.feeds[0].second = "nothing"; }},
+      {"cannot be input 'state'", [](auto& one) { one.feeds[0].second = "state"; }},
+      {"expected none or 0 to 100", [](auto& one) { one.noise = 101; }},
+      {"states is movable, but noise is none", [](auto& one) { one.noise.reset(); }},
+      {"expected any, finite or movable", [](auto& one) { one.states = "solid"; }},
+      {"a number from 0 to 1", [](auto& one) { one.audit_probability = 1.5; }},
+      {"a key is at most 64 bytes", [](auto& one) { one.key = std::string(65, 'k'); }},
+      {"input 'state' is missing", [](auto& one) { one.inputs.pop_back(); }},
+      {"unknown input 'x'",
+       [](auto& one) {
+         one.inputs.push_back({"x", one.inputs[0].value});
+       }},
+  };
+  world_.start_provider();
+  ASSERT_TRUE(insist(order()));
+  for (const Case& bad : cases) {
+    client::RolloutOrder wanted = order();
+    bad.spoil(wanted);
+    const auto made = alice_.start_rollout(wanted);
+    ASSERT_FALSE(made) << bad.says;
+    EXPECT_THAT(made.error().message, HasSubstr(bad.says));
+  }
+  for (const char* const body : {"", "{", "[]", "{\"steps\":1}", "{\"other\":1}",
+                                 "{\"feeds\":[[\"a\"]]}", "{\"steps\":-1}"}) {
+    EXPECT_EQ(post(body).status, 400) << body;
+  }
+  const std::string rollout = "/v1/rollouts/" + std::string(64, '0');
+  for (const std::string& target : {std::string("/v1/rollouts/12"), rollout + "?after=x",
+                                    rollout + "?wait_ms=99999999", rollout + "/steps/x"}) {
+    EXPECT_FALSE(alice_.get_json(target)) << target;
+  }
+}
+
+}  // namespace
+}  // namespace commensal::tests

@@ -1,0 +1,79 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Writes stream.json beside itself: a message of every kind that provider and gateway say to each
+other, as generate.py would write it (an implementation of its own, not the C++)."""
+import json
+import pathlib
+import struct
+
+from generate import (AUDITOR_KEY, CLIENT_KEY, PROVIDER_KEY, address, hash_chain_head,
+                      encode_batch_signature, encode_job, h, jobs, leaf, listed, u)
+
+INPUTS = [("x", 1, [2, 1], struct.pack("<2f", 1.5, -2)), ("flag", 9, [], b"\1"),
+          ("none", 7, [0, 3], b"")]  # name, number of the type in ONNX, dimensions, elements
+
+
+def text(value):
+    return u(len(value.encode()), 4) + value.encode()
+
+
+def tensors(items):
+    return listed([text(name) + u(dtype, 1) + u(len(dims), 1) + b"".join(u(d, 8) for d in dims)
+                   for name, dtype, dims, _ in items])
+
+
+def error(code, message):  # its place in core::ErrorCode
+    return u(code, 1) + text(message)
+
+
+def to_provider():
+    job = encode_job(jobs()[1])
+    batch = encode_batch_signature(bytes(range(65)), 1, [leaf(b"a"), leaf(b"b")])
+    position = hash_chain_head(CLIENT_KEY, h("anchor"), 64) + u(9, 8) + h("revealed")
+    yield "challenge", 64, h("nonce") + b"\0", ()
+    yield "challenge", 64, h("nonce") + b"\1" + position, ()
+    yield "welcome", 65, text("token"), ()
+    yield "dismiss", 66, error(3, "a receipt did not hold"), ()
+    yield "offer", 67, job + h("model") + h("salt") + tensors(INPUTS), INPUTS
+    yield "begin", 68, h("job") + u(17, 8) + h("value"), ()
+    yield "countersign", 69, listed([h("job") + u(17, 8) + batch] * 2), ()
+    yield "withdraw", 70, listed([h("job"), h("job 2")]), ()
+    yield "balance", 71, (address(AUDITOR_KEY) + u(3, 8) + u(2**127, 16) + u(4, 16) + u(5, 16)
+                          + u(6, 8)), ()
+    yield "reveal", 72, u(2**32 + 7, 8) + h("value"), ()
+    yield "outcomes", 73, listed([h("ticket") + text("pay") + u(7, 16),
+                                  h("ticket 2") + text("slash") + u(0, 16)]), ()
+
+
+def to_gateway():
+    batch = encode_batch_signature(bytes(range(65)), 1, [leaf(b"a"), leaf(b"b")])
+    position = hash_chain_head(PROVIDER_KEY, h("anchor"), 64) + u(0, 8) + h("anchor")
+    hello = (text("k\u00f6ln-1") + text("0.1.0") + address(PROVIDER_KEY) + bytes(range(65))
+             + listed([h("model"), h("model 2")]) + u(4, 4))
+    receipt = (b"\x04\x02" + encode_job(jobs()[0]) + u(1, 8) + h("commitment") + u(7, 8)
+               + batch * 2)
+    yield "hello", 80, hello + b"\1" + position + text(""), ()
+    yield "hello", 80, hello + b"\0" + text("the signal is stale"), ()
+    yield "load", 81, u(3, 4) + listed([h("model")]), ()
+    yield "ready", 82, h("job"), ()
+    yield "commit", 83, listed([h("job") + u(17, 8) + h("commitment") + u(7, 8) + batch]), ()
+    yield "deliver", 84, h("job") + u(17, 8) + h("salt") + tensors(INPUTS[:1]), INPUTS[:1]
+    yield "refuse", 85, h("job") + error(6, "queue full"), ()
+    yield "claims", 86, listed([receipt + h("output root") + h("output salt")]), ()
+    yield "transact", 87, u(3, 4) + b"\1\2\3", ()
+    yield "reveal", 72, u(2**32 + 7, 8) + h("value"), ()
+    yield "pause", 88, text("the host needs it"), ()
+    yield "resume", 89, b"", ()
+
+
+def main():
+    vectors = [{"name": name, "to": to, "head": (bytes([kind, 1]) + fields).hex(),
+                "tensors": [elements.hex() for _, _, _, elements in carried]}
+               for to, messages in (("provider", to_provider()), ("gateway", to_gateway()))
+               for name, kind, fields, carried in messages]
+    path = pathlib.Path(__file__).parent / "stream.json"
+    path.write_text(json.dumps(vectors, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
