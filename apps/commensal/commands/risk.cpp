@@ -90,7 +90,9 @@ Result<Known> facts_of_gateway(const RiskArguments& options, const crypto::Addre
   Known known{.facts = {provider, {}, pay->get<double>()}};
   COMMENSAL_TRY(read_audits(json, known));
   for (const Json& event : *events) {
-    if (!event.is_string()) return fail(ErrorCode::kDataLoss, "an event that is no text");
+    if (!event.is_string())
+      return fail(ErrorCode::kDataLoss,
+                  "the gateway's events are no texts: it is of another version");
     COMMENSAL_ASSIGN(const core::Bytes bytes, core::from_hex(event.get_ref<const std::string&>()));
     COMMENSAL_ASSIGN(known.facts.events.emplace_back(), protocol::decode<risk::Event>(bytes));
   }

@@ -207,8 +207,8 @@ void Reader::noun(NounKind kind) {
   const NounTraits& expected = traits_of(kind);
   const auto found = u8();
   if (ok() && found != static_cast<std::uint8_t>(kind)) {
-    refuse(ErrorCode::kInvalidArgument,
-           fmt::format("kind {}, expected {} ({})", found, static_cast<int>(kind), expected.name));
+    refuse(ErrorCode::kInvalidArgument, fmt::format("not a {}: kind {}, expected {}", expected.name,
+                                                    found, static_cast<int>(kind)));
   }
   const auto version = u8();
   if (ok() && version != expected.version) {

@@ -122,12 +122,13 @@ core::Result<void> settle_schema(sqlite3* database) {
   if (id == 0 && version == 0 && tables == 0) return execute(database, kSchema, "create tables");
   if (id != kApplicationId) {
     return core::fail(ErrorCode::kFailedPrecondition,
-                      "store: this is the database of another program");
+                      "store: the file is the database of another program");
   }
   if (version != kSchemaVersion) {
-    return core::fail(ErrorCode::kFailedPrecondition,
-                      "store: the database has schema {}, this program knows {}", version,
-                      kSchemaVersion);
+    return core::fail(
+        ErrorCode::kFailedPrecondition,
+        "store: another version of commensal wrote it (schema {}, expected {}): use a new folder",
+        version, kSchemaVersion);
   }
   return {};
 }

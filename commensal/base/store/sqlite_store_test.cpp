@@ -51,7 +51,7 @@ TEST_F(SqliteStoreTest, RefusesWhatIsNotItsOwn) {
   const Path newer = folder_ / "newer.db";
   ASSERT_TRUE(open_sqlite_store(newer));
   execute(newer, "PRAGMA user_version=2");
-  EXPECT_NE(refusal(newer).find("the database has schema 2, this program knows 1"),
+  EXPECT_NE(refusal(newer).find("another version of commensal wrote it (schema 2, expected 1)"),
             std::string::npos);
 
   EXPECT_EQ(open_sqlite_store(folder_ / "no" / "folder.db").error().code,

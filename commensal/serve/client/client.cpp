@@ -45,7 +45,8 @@ core::Result<Client> Client::create(const ClientOptions& options) {
   COMMENSAL_ASSIGN(Url url, Url::parse(options.url));
   const auto is_plain = [](char c) { return c > ' ' && c < 127; };
   if (!std::all_of(options.token.begin(), options.token.end(), is_plain))
-    return core::fail(ErrorCode::kInvalidArgument, "a token is one word");
+    return core::fail(ErrorCode::kInvalidArgument,
+                      "a token is one word: no spaces, no line breaks within");
   return Client(Transport(std::move(url), options.wait_ms), options.token);
 }
 

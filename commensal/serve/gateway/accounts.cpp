@@ -131,7 +131,9 @@ core::Result<Account> Accounts::authenticate(std::string_view token) {
   COMMENSAL_ASSIGN(const std::optional<core::Bytes> name, store_.get(kTokenSpace, hash));
   if (!name) return core::fail(ErrorCode::kUnauthenticated, "unknown token");
   COMMENSAL_ASSIGN(std::optional<Account> account, find(std::string(core::as_text(*name))));
-  if (!account) return core::fail(ErrorCode::kDataLoss, "a token without its account");
+  if (!account)
+    return core::fail(ErrorCode::kDataLoss,
+                      "this token's account is gone: ask the operator for another");
   return *std::move(account);
 }
 

@@ -105,7 +105,8 @@ core::Result<std::vector<ModelPort>> ports_of(const graph::Graph& graph,
           "most {} bytes",
           limits::kTextBytesMax);
     if (tensor::traits(value.declared.dtype).oip.empty() || !value.declared.containers.empty())
-      return core::fail(ErrorCode::kUnsupported, "'{}' is {}, which cannot travel", value.name,
+      return core::fail(ErrorCode::kUnsupported,
+                        "'{}' is {}: the Open Inference Protocol has no such type", value.name,
                         value.declared.text());
     ports.push_back({value.name, value.declared});
   }

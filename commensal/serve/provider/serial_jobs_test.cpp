@@ -251,7 +251,7 @@ TEST_F(ProviderSerialJobs, WhatDoesNotFitIsRefusedByName) {
   record_.job = job;
   record_.input_salt[0] ^= 1;
   offer();
-  EXPECT_THAT(refused(), HasSubstr("do not open the job's c_0"));
+  EXPECT_THAT(refused(), HasSubstr("are not those that the job was made with"));
   record_.input_salt[0] ^= 1;
   start_both();
   rollout::Begin begin = *client_->begin();

@@ -19,7 +19,8 @@ Result<void> check_job(const rpc::Offer& offer, const receipt::ModelRoots& roots
   COMMENSAL_TRY(receipt::check_model(job, roots));
   if (job.input_commitment !=
       protocol::commit_input(receipt::state_root(offer.inputs), offer.input_salt)) {
-    return fail(ErrorCode::kFailedPrecondition, "the inputs do not open the job's c_0");
+    return fail(ErrorCode::kFailedPrecondition,
+                "the inputs are not those that the job was made with");
   }
   return {};
 }

@@ -47,7 +47,7 @@ core::Result<void> check_claims(const VerdictFile& file) {
   if (a.input_root != b.input_root) return unproven("the sides start from different inputs");
   if (has_fixed_input(file.receipt.job) &&
       protocol::commit_input(a.input_root, file.input_salt) != file.receipt.job.input_commitment) {
-    return unproven("the inputs do not open the job's c_0");
+    return unproven("the inputs are not those that the job was made with");
   }
   return {};
 }

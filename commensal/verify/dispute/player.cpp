@@ -206,7 +206,8 @@ core::Result<Bytes> Player::segment_claim(const Referee& referee) {
   const auto run = hand_.rerun(*captured_, captured_.get());
   if (!captured_->is_done()) {
     if (!run) return tl::unexpected(run.error());
-    return core::fail(core::ErrorCode::kInternal, "the second run is not the first");
+    return core::fail(core::ErrorCode::kInternal,
+                      "the model ran twice and differed: no dispute about it can be played");
   }
   std::vector<Bytes> leaves;
   for (const auto& node : captured_->runs()) leaves.push_back(arbiter::encode(node.leaf));

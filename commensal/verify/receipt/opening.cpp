@@ -47,15 +47,15 @@ core::Result<void> check_opening(const Opening& opening, const protocol::Receipt
     return core::fail(core::ErrorCode::kDataLoss, "the opening does not open the receipt: {}",
                       what);
   };
-  if (protocol::job_id(opening.job) != body.job_id) return refuse("another job");
-  if (opening.commitment != body.commitment) return refuse("another commitment");
+  if (protocol::job_id(opening.job) != body.job_id) return refuse("it is of another job");
+  if (opening.commitment != body.commitment) return refuse("it has another commitment");
   if (protocol::commit_input(state_root(opening.inputs), opening.input_salt) !=
       opening.job.input_commitment) {
-    return refuse("the inputs do not give c_0");
+    return refuse("its inputs are not those that the job was made with");
   }
   if (protocol::commit_step(body.job_id, body.step, state_root(opening.outputs),
                             opening.output_salt) != body.commitment) {
-    return refuse(fmt::format("the outputs do not give c_{}", body.step));
+    return refuse(fmt::format("its outputs are not those that step {} committed to", body.step));
   }
   return {};
 }

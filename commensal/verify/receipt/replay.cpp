@@ -39,7 +39,7 @@ core::Result<core::Digest> replay(const AuditTask& task, graph::Session& session
   COMMENSAL_TRY(check_model(task.job, roots));
   if (protocol::commit_input(state_root(task.inputs), task.input_salt) !=
       task.job.input_commitment) {
-    return fail(ErrorCode::kDataLoss, "the inputs do not open the job's c_0");
+    return fail(ErrorCode::kDataLoss, "the inputs are not those that the job was made with");
   }
   const graph::Graph& graph = session.graph();
   COMMENSAL_ASSIGN(const auto inputs, order_inputs(graph, task.inputs));

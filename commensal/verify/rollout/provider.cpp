@@ -51,7 +51,7 @@ Result<void> RolloutProvider::check() {
   }
   if (protocol::commit_input(receipt::state_root(record_.inputs), record_.input_salt) !=
       record_.job.input_commitment) {
-    return fail(ErrorCode::kInvalidArgument, "the inputs do not open the job's c_0");
+    return fail(ErrorCode::kInvalidArgument, "the inputs are not those that the job was made with");
   }
   last_.value = record_.job.noise_anchor;
   return {};

@@ -257,14 +257,15 @@ Result<bool> RolloutRows::is_there() {
 
 Result<RolloutRecord> RolloutRows::rollout() {
   COMMENSAL_ASSIGN(const auto row, store_.get(kJobs, job_id_));
-  if (!row) return fail(ErrorCode::kNotFound, "no rollout of job {}", core::to_hex(job_id_));
+  if (!row) return fail(ErrorCode::kNotFound, "unknown rollout {}", core::to_hex(job_id_));
   return undamaged(decode_rollout_record(*row));
 }
 
 Result<StepRecord> RolloutRows::step(std::uint64_t step) {
   COMMENSAL_ASSIGN(const auto row, store_.get(kSteps, step_key(job_id_, step)));
   if (!row) {
-    return fail(ErrorCode::kNotFound, "no step {} of job {}", step, core::to_hex(job_id_));
+    return fail(ErrorCode::kNotFound, "step {} of rollout {} has not been made", step,
+                core::to_hex(job_id_));
   }
   return undamaged(decode_step_record(*row));
 }

@@ -229,7 +229,7 @@ TEST_F(RolloutTest, JobsThatDoNotFitAreRefused) {
   EXPECT_EQ(started([](RolloutRecord& r) { r.job.graph_root[0] ^= 1; }),
             "the model is not the one that the job names");
   EXPECT_EQ(started([](RolloutRecord& r) { r.input_salt[0] ^= 1; }),
-            "the inputs do not open the job's c_0");
+            "the inputs are not those that the job was made with");
   EXPECT_EQ(started([](RolloutRecord& r) { r.job.steps = (1 << 20) + 1; }),
             "a rollout of 1048577 steps, at most 1048576 are accepted");
   EXPECT_EQ(started([](RolloutRecord& r) {

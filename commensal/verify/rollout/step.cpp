@@ -40,10 +40,11 @@ std::int64_t first_beyond(const Tensor& tensor, double bound) {
 Result<void> check_before(const StepTask& task, const Digest& job_id) {
   if (task.step == 1) {
     if (!task.signed_before && task.outputs_before.empty()) return {};
-    return fail(ErrorCode::kInvalidArgument, "step 1 with a step before it");
+    return fail(ErrorCode::kInvalidArgument, "step 1 has none before it, but the task shows one");
   }
   if (!task.signed_before) {
-    return fail(ErrorCode::kInvalidArgument, "step {} without the step before it", task.step);
+    return fail(ErrorCode::kInvalidArgument, "step {}: the task lacks the step before it",
+                task.step);
   }
   const Signed& before = *task.signed_before;
   const protocol::ReceiptBody body{job_id, task.step - 1, before.commitment, before.round};
@@ -150,7 +151,7 @@ Digest outputs_root(const graph::Graph& graph, const Values& outputs) {
 Result<void> check_task(const StepTask& task) {
   COMMENSAL_TRY(task.job.validity());
   if (task.step < 1 || task.step > task.job.steps) {
-    return fail(ErrorCode::kInvalidArgument, "step {} of a rollout of {}", task.step,
+    return fail(ErrorCode::kInvalidArgument, "step {}, expected 1 to {}", task.step,
                 task.job.steps);
   }
   if (task.step > limits::kRolloutStepsMax) {

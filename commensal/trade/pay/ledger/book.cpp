@@ -13,7 +13,8 @@ Result<std::optional<Config>> founding_rules(core::Store& store) {
   const auto first = protocol::decode<Entry>(*bytes);
   const auto* found = first ? std::get_if<Genesis>(&first->transaction.body) : nullptr;
   if (found != nullptr) return found->config;
-  return fail(ErrorCode::kDataLoss, "ledger: the first entry does not found one");
+  return fail(ErrorCode::kDataLoss,
+              "ledger: the first entry is no Genesis: the journal is damaged");
 }
 
 Result<Book> Book::open(core::Store& store, const Signatures& signatures, Options options) {
@@ -35,9 +36,10 @@ Result<Book> Book::open(core::Store& store, const Signatures& signatures, Option
 }
 
 Result<Entry> Book::stage(const Transaction& transaction, std::int64_t time_ms) {
-  if (broken_) return fail(ErrorCode::kUnavailable, "ledger: a write failed, open it again");
+  if (broken_) return fail(ErrorCode::kUnavailable, "ledger: a write failed: restart the gateway");
   if (staged_.size() >= options_.staged_entries_max) {
-    return fail(ErrorCode::kResourceExhausted, "ledger: {} entries await their write",
+    return fail(ErrorCode::kResourceExhausted,
+                "ledger: {} entries wait to be written, no more at a time; try again",
                 staged_.size());
   }
   COMMENSAL_ASSIGN(Entry entry, ledger_.apply(transaction, time_ms));
@@ -46,7 +48,7 @@ Result<Entry> Book::stage(const Transaction& transaction, std::int64_t time_ms) 
 }
 
 Result<void> Book::commit() {
-  if (broken_) return fail(ErrorCode::kUnavailable, "ledger: a write failed, open it again");
+  if (broken_) return fail(ErrorCode::kUnavailable, "ledger: a write failed: restart the gateway");
   if (staged_.empty()) return {};
   core::Store::Batch batch = ledger_.take_writes(sum_);
   std::uint64_t number = state().scalars.entries - staged_.size();

@@ -202,7 +202,7 @@ TYPED_TEST(MoneyBook, StagingIsBounded) {
                            1);
     last = entry ? "accepted" : entry.error().message;
   }
-  EXPECT_THAT(last, HasSubstr("3 entries await their write"));
+  EXPECT_THAT(last, HasSubstr("3 entries wait to be written, no more at a time; try again"));
 }
 
 /// Runs groups until the k-th write breaks; then a new book on what is below must have all that was
@@ -378,11 +378,11 @@ TEST_F(MoneyTampering, MissingAndForeignRowsAreFound) {
   EXPECT_THAT(Book::open(store_, kSignatures).error().message, HasSubstr("is missing or another"));
   put(kJournalSpace, key_of(entries_ - 1), last);
   put(kJournalSpace, key_of(entries_), last);
-  EXPECT_THAT(finding(), HasSubstr("the head says that there is none"));
+  EXPECT_THAT(finding(), HasSubstr("it lies behind the end of the journal"));
   put(kJournalSpace, key_of(entries_), std::nullopt);
   const Bytes third = row(3);
   put(kJournalSpace, key_of(3), std::nullopt);
-  EXPECT_THAT(finding(), StartsWith("entry 3: it is missing"));
+  EXPECT_THAT(finding(), StartsWith("entry 3: the journal lacks it"));
   put(kJournalSpace, key_of(3), third);
   put(kStateSpace, Bytes{200, 1}, Bytes{1});
   EXPECT_THAT(finding(), HasSubstr("a row of table 200, which is none"));

@@ -21,16 +21,17 @@ core::Result<void> Ledger::check_head(const Transaction& transaction, std::int64
     return fail(ErrorCode::kFailedPrecondition, "a ledger is founded once, by its first entry");
   }
   if (time_ms < 0 || static_cast<std::uint64_t>(time_ms) < now.time_ms) {
-    return fail(ErrorCode::kFailedPrecondition, "clock: it went back from {} ms to {} ms",
-                now.time_ms, time_ms);
+    return fail(ErrorCode::kFailedPrecondition,
+                "clock: the machine's clock went back from {} ms to {} ms", now.time_ms, time_ms);
   }
   const Config& config = found != nullptr ? found->config : now.config;
   if (transaction.chain_id != config.chain_id) {
-    return fail(ErrorCode::kUnauthenticated, "chain: made for chain {}, this is chain {}",
+    return fail(ErrorCode::kUnauthenticated, "chain id: signed for {}, this ledger has {}",
                 transaction.chain_id, config.chain_id);
   }
   if (transaction.ledger != config.operator_address) {
-    return fail(ErrorCode::kUnauthenticated, "ledger: made for that of {}, this is that of {}",
+    return fail(ErrorCode::kUnauthenticated,
+                "ledger: signed for that of {}, this is the ledger of {}",
                 crypto::to_text(transaction.ledger), crypto::to_text(config.operator_address));
   }
   const std::uint64_t expected = state_.nonces.get(transaction.sender);

@@ -17,7 +17,7 @@ class Ledger {
 
   /// The next line of the journal. After an error the state is what it was. `time_ms` is the
   /// operator's clock.
-  /// Errors, by name: "clock" (it went back), "chain" and "ledger" (made for another one),
+  /// Errors, by name: "clock" (it went back), "chain id" and "ledger" (made for another one),
   /// "replay" or "nonce", "signature" and "signatures" (malleable, foreign, missing), "overdraft",
   /// and what the rule of the kind asks for.
   core::Result<Entry> apply(const Transaction& transaction, std::int64_t time_ms);

@@ -153,10 +153,10 @@ TEST_F(MoneyLedger, RefusesWhatIsNotSignedForItNow) {
   const Transaction good = made(alice_, Withdraw{Amount(1)});
   Transaction bad = good;
   bad.chain_id = 1;
-  EXPECT_THAT(refusal(bad), HasSubstr("chain: made for chain 1, this is chain 0"));
+  EXPECT_THAT(refusal(bad), HasSubstr("chain id: signed for 1, this ledger has 0"));
   bad = good;
   bad.ledger = bob_.address;
-  EXPECT_THAT(refusal(bad), HasSubstr("ledger: made for that of"));
+  EXPECT_THAT(refusal(bad), HasSubstr("ledger: signed for that of"));
   bad = good;
   bad.nonce = 1;
   EXPECT_THAT(refusal(bad), HasSubstr("is too early, expected 0"));
@@ -187,7 +187,7 @@ TEST_F(MoneyLedger, TheClockDoesNotGoBack) {
   deposit(alice_, 100);
   --now_ms_;
   EXPECT_THAT(refusal(alice_, Withdraw{Amount(1)}),
-              HasSubstr("clock: it went back from 10 ms to 9 ms"));
+              HasSubstr("clock: the machine's clock went back from 10 ms to 9 ms"));
   now_ms_ = -5;
   EXPECT_THAT(refusal(alice_, Withdraw{Amount(1)}), HasSubstr("clock"));
   now_ms_ = 10;

@@ -55,8 +55,8 @@ Result<void> rule(Context& context, const Silence& body) {
   const std::uint64_t acknowledged = pair.provider.round();
   if (acknowledged < round || acknowledged - round <= allowed) {
     return fail(ErrorCode::kFailedPrecondition,
-                "silence: the provider has acknowledged round {}, its deadline is the one after {} "
-                "more than {}",
+                "silence: the provider may still open: it has acknowledged round {}, and has {} "
+                "rounds after round {}",
                 acknowledged, allowed, round);
   }
   COMMENSAL_TRY(expect_won(pair, body.receipt));

@@ -35,7 +35,7 @@ class Replay {
 
   Result<void> step(core::ByteView key, core::ByteView value) {
     COMMENSAL_ASSIGN(const std::uint64_t number, number_of(key));
-    if (number != entries()) return fail(ErrorCode::kDataLoss, "it is missing");
+    if (number != entries()) return fail(ErrorCode::kDataLoss, "the journal lacks it");
     COMMENSAL_TRY(replay(ledger_, value));
     COMMENSAL_ASSIGN(const Entry entry, protocol::decode<Entry>(value));
     return post(balances_, entry.postings);
@@ -76,7 +76,7 @@ Result<bool> is_stored(core::Store& store, const State& state, bool grown) {
 Result<Verified> verify(core::Store& store, const Signatures& signatures,
                         const std::function<void(std::uint64_t, std::uint64_t)>& progress) {
   COMMENSAL_ASSIGN(const std::optional<Head> head, read_head(store));
-  if (!head) return fail(ErrorCode::kNotFound, "there is no ledger here");
+  if (!head) return fail(ErrorCode::kNotFound, "this gateway has never kept a ledger");
   Replay run(signatures);
   Result<void> status;
   bool beyond = false;
@@ -93,7 +93,8 @@ Result<Verified> verify(core::Store& store, const Signatures& signatures,
   COMMENSAL_ASSIGN(const std::optional<Head> later, read_head(store));
   const bool grown = later != head;
   if (beyond && !grown) {
-    return fail(ErrorCode::kDataLoss, "entry {}: the head says that there is none", head->entries);
+    return fail(ErrorCode::kDataLoss, "entry {}: it lies behind the end of the journal",
+                head->entries);
   }
   const auto in_place = [&](core::Error error) {
     return core::in_context(fmt::format("after entry {}", run.entries()), std::move(error));
