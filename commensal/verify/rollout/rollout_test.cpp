@@ -133,12 +133,12 @@ TEST_F(Parties, TasksThatAreNotWhatBothSignedAreRefused) {
   EXPECT_EQ(bent([](StepTask& task) { task.salt_before[0] ^= 1; }),
             "step 3: the state before does not open c_2");
   EXPECT_EQ(bent([](StepTask& task) { task.signed_before.reset(); }),
-            "step 3 without the step before it");
+            "step 3: the task lacks the step before it");
   EXPECT_THAT(bent([](StepTask& task) {
                 std::swap(task.signed_before->provider, task.signed_before->client);
               }),
               ::testing::StartsWith("provider signature: "));
-  EXPECT_EQ(bent([](StepTask& task) { task.step = 6; }), "step 6 of a rollout of 5");
+  EXPECT_EQ(bent([](StepTask& task) { task.step = 6; }), "step 6, expected 1 to 5");
   EXPECT_EQ(bent([](StepTask& task) { task.step = 1; }),
             "step 1: the noise's value does not lead to its anchor");
   EXPECT_EQ(bent([](StepTask& task) { task.job.weight_root[0] ^= 1; }),
