@@ -12,6 +12,7 @@ namespace commensal::rpc {
 namespace {
 
 using nlohmann::json;
+using protocol::Amount;
 
 json load(const std::string& name) {
   std::ifstream file(COMMENSAL_SOURCE_DIR "/tests/vectors/protocol/" + name + ".json");
@@ -52,40 +53,106 @@ TEST(StreamVectors, ReadAndWriteEveryKindOfMessage) {
 
 core::Digest h(std::string_view text) { return crypto::sha256(core::as_bytes(text)); }
 
-template <class Message>
-void expect_vector(const std::string& name, const Message& message) {
-  bool is_there = false;
-  for (const json& vector : load("stream")) {
-    if (vector["name"] != name) continue;
-    is_there = true;
-    EXPECT_EQ(to_frame(message).SerializeAsString(), frame_of(vector).SerializeAsString()) << name;
-  }
-  EXPECT_TRUE(is_there) << name;
+protocol::BatchSignature batch() {
+  protocol::BatchSignature made;
+  for (std::uint8_t i = 0; i < 65; ++i) made.signature.bytes[i] = i;
+  made.index = 1;
+  made.count = 2;
+  made.path = {crypto::sha256(core::as_bytes(std::string_view("\0a", 2)))};
+  return made;
 }
 
-TEST(StreamVectors, SayWhatTheirFieldsSay) {
+template <class Noun>
+Noun noun(const json& hex) {
+  return *protocol::decode<Noun>(core::as_bytes(bytes_of(hex)));
+}
+
+crypto::Address address_of(std::string_view name) {
+  return crypto::SecretKey::from_bytes(h(name))->address();
+}
+
+/// Those whose fields are what stream.py says, as C++ makes them, in stream.json's order.
+std::vector<ToProvider> to_provider() {
   const float floats[] = {1.5f, -2.0f};
   const bool flag[] = {true};
   Offer offer;
-  offer.job =
-      *protocol::decode<protocol::Job>(core::as_bytes(bytes_of(load("job").at(1).at("encoding"))));
+  offer.job = noun<protocol::Job>(load("job").at(1).at("encoding"));
   offer.model = h("model");
   offer.input_salt = h("salt");
   offer.inputs = {{"x", tensor::Tensor::of<float>({2, 1}, floats)},
                   {"flag", tensor::Tensor::of<bool>({}, flag)},
                   {"none", tensor::Tensor::of<std::int64_t>({0, 3}, {})}};
-  expect_vector("offer", ToProvider(offer));
-  expect_vector("reveal", ToProvider(Reveal{(1ull << 32) + 7, h("value")}));
+  const HashChainPosition position{
+      protocol::sign_hash_chain_head(*crypto::SecretKey::from_bytes(h("client")),
+                                     {{}, h("anchor"), 64, {}}),
+      9, h("revealed")};
+  const Countersign::Item item{h("job"), 17, batch()};
+  return {
+      Challenge{h("nonce"), {}},
+      Challenge{h("nonce"), position},
+      Welcome{"token"},
+      Dismiss{{core::ErrorCode::kPermissionDenied, "a receipt did not hold"}},
+      offer,
+      Begin{h("job"), 17, h("value")},
+      Countersign{{item, item}},
+      Withdraw{{h("job"), h("job 2")}},
+      Balance{address_of("auditor"), 3, Amount::from_words(1ull << 63, 0), Amount(4), Amount(5), 6},
+      Reveal{(1ull << 32) + 7, h("value")},
+      Outcomes{{{h("ticket"), "pay", Amount(7)}, {h("ticket 2"), "slash", Amount(0)}}}};
+}
 
-  Commit::Item item{h("job"), 17, h("commitment"), 7, {}};
-  for (std::uint8_t i = 0; i < 65; ++i) item.signature.signature.bytes[i] = i;
-  item.signature.index = 1;
-  item.signature.count = 2;
-  item.signature.path = {crypto::sha256(core::as_bytes(std::string_view("\0a", 2)))};
-  expect_vector("commit", ToGateway(Commit{{item}}));
-  expect_vector("deliver", ToGateway(Deliver{h("job"), 17, h("salt"), {offer.inputs[0]}}));
-  expect_vector("refuse",
-                ToGateway(Refuse{h("job"), {core::ErrorCode::kResourceExhausted, "queue full"}}));
+std::vector<ToGateway> to_gateway() {
+  Hello hello;
+  hello.name = "k\u00f6ln-1";
+  hello.version = "0.1.0";
+  hello.address = address_of("provider");
+  hello.signature = batch().signature;
+  hello.cached_models = {h("model"), h("model 2")};
+  hello.threads = 4;
+  Hello paused = hello;
+  hello.hash_chain = HashChainPosition{
+      protocol::sign_hash_chain_head(*crypto::SecretKey::from_bytes(h("provider")),
+                                     {{}, h("anchor"), 64, {}}),
+      0, h("anchor")};
+  paused.paused = "the signal is stale";
+  const float floats[] = {1.5f, -2.0f};
+  Claims::Item claim;
+  claim.receipt.job = noun<protocol::Job>(load("job").at(0).at("encoding"));
+  claim.receipt.step = 1;
+  claim.receipt.commitment = h("commitment");
+  claim.receipt.round = 7;
+  claim.receipt.provider = claim.receipt.client = batch();
+  claim.output_root = h("output root");
+  claim.output_salt = h("output salt");
+  return {hello,
+          paused,
+          Load{3, {h("model")}},
+          Ready{h("job")},
+          Commit{{{h("job"), 17, h("commitment"), 7, batch()}}},
+          Deliver{h("job"), 17, h("salt"), {{"x", tensor::Tensor::of<float>({2, 1}, floats)}}},
+          Refuse{h("job"), {core::ErrorCode::kResourceExhausted, "queue full"}},
+          Claims{{claim}},
+          Transact{{1, 2, 3}},
+          Reveal{(1ull << 32) + 7, h("value")},
+          Pause{"the host needs it"},
+          Resume{}};
+}
+
+template <class Message>
+void expect_vectors(const std::string& side, const std::vector<Message>& messages) {
+  std::size_t at = 0;
+  for (const json& vector : load("stream")) {
+    if (vector["to"] != side) continue;
+    ASSERT_LT(at, messages.size());
+    EXPECT_EQ(to_frame(messages[at++]).SerializeAsString(), frame_of(vector).SerializeAsString())
+        << vector["name"];
+  }
+  EXPECT_EQ(at, messages.size());
+}
+
+TEST(StreamVectors, SayWhatTheirFieldsSay) {
+  expect_vectors("provider", to_provider());
+  expect_vectors("gateway", to_gateway());
 }
 
 }  // namespace

@@ -1,15 +1,15 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes transactions.json: signed transactions of a ledger, one of each plain kind and some with
-evidence, encoded and signed by an implementation of its own (that of ../protocol)."""
+"""Writes transactions.json, or with --check compares it: signed transactions of a ledger, one of
+each plain kind and some with evidence, by an implementation of its own (that of ../protocol)."""
 import json
 import pathlib
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "protocol"))
-from generate import (address, h, keccak256, listed, sign, struct_hash, tagged, u,  # noqa: E402
-                      word)
+from generate import (address, h, keccak256, keep, listed, sign, struct_hash,  # noqa: E402
+                      tagged, u, word)
 
 KEYS = [bytes([9]) * 31 + bytes([i]) for i in range(1, 4)]
 OPERATOR, ALICE, BOB = (address(key) for key in KEYS)
@@ -87,8 +87,7 @@ def vector(number, name, fields, key, nonce, chain_id):
 def main():
     vectors = [vector(number, name, fields, KEYS[i % 3], i * 3, 0 if i % 5 else 31337)
                for i, (number, name, fields) in enumerate(BODIES)]
-    text = json.dumps(vectors, indent=1) + "\n"
-    (HERE / "transactions.json").write_text(text, encoding="utf-8")
+    keep(HERE, {"transactions.json": vectors})
 
 
 if __name__ == "__main__":

@@ -6,13 +6,15 @@ An implementation of its own, from RFC 8439 and IEEE 754, with the Python standa
 fractions only, so that the C++ is not compared with itself.
 """
 import hashlib
-import json
 import pathlib
 import struct
 import sys
 from fractions import Fraction
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+from vector_files import keep  # noqa: E402
+
 MASK = 0xFFFFFFFF
 
 
@@ -146,12 +148,7 @@ def main():
     # RFC 8439, section 2.3.2.
     tail = [1, 0x09000000, 0x4A000000, 0]
     assert block(bytes(range(32)), tail)[0] == 0xE4E7F110, "ChaCha20 is not RFC 8439's"
-    text = json.dumps(vectors(), indent=1) + "\n"
-    if sys.argv[1:] == ["--check"]:
-        if (HERE / "noise.json").read_text() != text:
-            sys.exit("noise.json is not what this script writes")
-        return
-    (HERE / "noise.json").write_text(text)
+    keep(HERE, {"noise.json": vectors()})
 
 
 if __name__ == "__main__":

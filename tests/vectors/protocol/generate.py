@@ -1,15 +1,19 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the golden vectors of base/protocol beside itself.
+"""Writes the golden vectors of base/protocol beside itself, or with --check compares them.
 
 An implementation of its own, from the texts (Keccak submission, SEC 2, RFC 6979, RFC 6962,
 EIP-712) and the Python standard library only, so that the C++ is not compared with itself.
 """
 import hashlib
 import hmac
-import json
 import pathlib
 import struct
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+from vector_files import keep  # noqa: E402
 
 # Keccak-256.
 ROTATIONS = [[0, 36, 3, 41, 18], [1, 44, 10, 45, 2], [62, 6, 43, 15, 61],
@@ -382,12 +386,9 @@ def ticket_vectors():
 def main():
     assert keccak256(b"").hex() == (
         "c5d2460186f7233c927e7db2dcc703c0e500b653ca82273b7bfad8045d85a470")
-    folder = pathlib.Path(__file__).parent
-    for name, vectors in (("job", job_vectors()), ("commitment", commitment_vectors()),
-                          ("receipt", receipt_vectors()), ("verdict", verdict_vectors()),
-                          ("beacon", beacon_vectors()), ("ticket", ticket_vectors())):
-        text = json.dumps(vectors, indent=1, ensure_ascii=False) + "\n"
-        (folder / f"{name}.json").write_text(text, encoding="utf-8")
+    keep(HERE, {"job.json": job_vectors(), "commitment.json": commitment_vectors(),
+                "receipt.json": receipt_vectors(), "verdict.json": verdict_vectors(),
+                "beacon.json": beacon_vectors(), "ticket.json": ticket_vectors()})
 
 
 if __name__ == "__main__":

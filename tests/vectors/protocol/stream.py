@@ -1,13 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes stream.json beside itself: a message of every kind that provider and gateway say to each
-other, as generate.py would write it (an implementation of its own, not the C++)."""
-import json
-import pathlib
+"""Writes stream.json beside itself, or with --check compares it: a message of every kind that
+provider and gateway say to each other, as generate.py would write it (not the C++)."""
 import struct
 
-from generate import (AUDITOR_KEY, CLIENT_KEY, PROVIDER_KEY, address, hash_chain_head,
-                      encode_batch_signature, encode_job, h, jobs, leaf, listed, u)
+from generate import (AUDITOR_KEY, CLIENT_KEY, HERE, PROVIDER_KEY, address, encode_batch_signature,
+                      encode_job, h, hash_chain_head, jobs, keep, leaf, listed, u)
 
 INPUTS = [("x", 1, [2, 1], struct.pack("<2f", 1.5, -2)), ("flag", 9, [], b"\1"),
           ("none", 7, [0, 3], b"")]  # name, number of the type in ONNX, dimensions, elements
@@ -71,8 +69,7 @@ def main():
                 "tensors": [elements.hex() for _, _, _, elements in carried]}
                for to, messages in (("provider", to_provider()), ("gateway", to_gateway()))
                for name, kind, fields, carried in messages]
-    path = pathlib.Path(__file__).parent / "stream.json"
-    path.write_text(json.dumps(vectors, indent=1) + "\n", encoding="utf-8")
+    keep(HERE, {"stream.json": vectors})
 
 
 if __name__ == "__main__":
