@@ -107,7 +107,8 @@ Result<Trial> withheld_reveal(Models& models, Arm arm, std::uint64_t seed) {
     COMMENSAL_TRY(stand->send(stand->gateway(), ledger::Default{receipt, {}}));
   }
   trial = score.finish(works);
-  trial.caught = withholds && arm == Arm::kDefended;
+  const ledger::ClaimRow* claim = stand->state().claims.find(works.front().id());
+  trial.caught = claim != nullptr && claim->status == ledger::ClaimStatus::kDefaulted;
   trial.accused = wrong;
   return trial;
 }

@@ -29,7 +29,7 @@ class Auditor;
 struct GatewayConfig {
   core::Path folder;                     // state: models/; the store lies beside it
   double audit_probability = 0.1;        // of a full replay, per receipt
-  bool audit_by_risk = false;            // ... or more, where the risk desk says so (AuditPolicy)
+  bool audit_by_risk = true;             // ... or more, where the risk desk says so (AuditPolicy)
   std::int64_t silence_ms_max = 10'000;  // a provider that holds a task longer loses it
   std::int64_t pause_ms_max = 60'000;    // a request waits, in all, for providers that pause
   int tries_max = 3;                     // providers tried for one request

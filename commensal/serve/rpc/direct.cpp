@@ -3,6 +3,7 @@
 #include <commensal/base/core/check.hpp>
 #include <commensal/base/core/file.hpp>
 #include <commensal/serve/rpc/direct.hpp>
+#include <commensal/serve/rpc/frame.hpp>
 #include <commensal/serve/rpc/model_download.hpp>
 #include <deque>
 #include <mutex>
@@ -68,8 +69,10 @@ class GatewayEnd final : public ProviderStream {
 
   void send(ToProvider message) override {
     if (stream_->ending || stream_->dropped()) return;
-    stream_->travel(stream_->down, [message = std::move(message)](auto& stream) mutable {
-      if (const auto provider = stream.provider) provider->on_message(std::move(message));
+    stream_->travel(stream_->down, [frame = to_frame(message)](auto& stream) mutable {
+      auto read = from_frame<ToProvider>(std::move(frame));
+      if (!read) return stream.break_off(read.error().message);
+      if (const auto provider = stream.provider) provider->on_message(*std::move(read));
     });
   }
   void close() override {
@@ -161,9 +164,11 @@ void DirectClient::attach(std::shared_ptr<ProviderPort> port) {
 
 void DirectClient::send(ToGateway message) {
   if (!stream_ || stream_->ending || stream_->dropped()) return;
-  stream_->travel(stream_->up, [message = std::move(message)](auto& stream) mutable {
+  stream_->travel(stream_->up, [frame = to_frame(message)](auto& stream) mutable {
     if (stream.ending) return;
-    stream.place->port->on_message(stream.id, std::move(message));
+    auto read = from_frame<ToGateway>(std::move(frame));
+    if (!read) return stream.break_off(read.error().message);
+    stream.place->port->on_message(stream.id, *std::move(read));
   });
 }
 

@@ -7,9 +7,9 @@
 #include <functional>
 #include <memory>
 
-/// The in-process twin of the gRPC stream: words travel as tasks of one loop, so that a gateway and
-/// its providers run in one thread, in an order that follows from the order of calls alone.
-/// Thread-safety: the loop's thread, fetch_model excepted.
+/// The in-process twin of the gRPC stream: frames, as on the wire, travel as tasks of one loop, so
+/// that a gateway and its providers run in one thread, in an order that follows from the order of
+/// calls alone. Thread-safety: the loop's thread, fetch_model excepted.
 namespace commensal::rpc {
 
 namespace detail {

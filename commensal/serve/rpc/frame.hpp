@@ -26,5 +26,9 @@ wire::Frame to_frame(const ToGateway& message);
 /// Errors: kInvalidArgument; kResourceExhausted beyond a bound; kUnsupported (version, dtype).
 template <class Message>
 core::Result<Message> from_frame(wire::Frame&& frame);
+template <>
+core::Result<ToProvider> from_frame<ToProvider>(wire::Frame&& frame);
+template <>
+core::Result<ToGateway> from_frame<ToGateway>(wire::Frame&& frame);
 
 }  // namespace commensal::rpc

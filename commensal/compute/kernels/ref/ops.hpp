@@ -174,13 +174,13 @@ extern const Judge kNonZero;
 extern const Judge kTopK;
 extern const Judge kUnique;
 
-// pick.cpp
+// slice_gather.cpp
 extern const Judge kGather;
 extern const Judge kGatherElements;
 extern const Judge kPad;
 extern const Judge kSlice;
 
-// places.cpp
+// indexing.cpp
 extern const Judge kOneHot;
 extern const Judge kReverseSequence;
 
