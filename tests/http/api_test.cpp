@@ -299,7 +299,7 @@ TEST_F(HttpApi, ShowsReceiptsToTheirOwner) {
   const auto facts = Json::parse(*alice_.get_json("/v1/providers/" + address + "/facts"));
   EXPECT_EQ(facts["provider"], address);
   EXPECT_EQ(facts["events"].size(), 4u);  // stake, one answer, its audit, escrow
-  EXPECT_EQ(facts["audits"]["by_risk"], false);
+  EXPECT_EQ(facts["audits"]["by_risk"], true);
   EXPECT_EQ(facts["audits"]["probability"], 1);
   EXPECT_EQ(providers["providers"][0]["audit_probability"], 1);
   EXPECT_EQ(alice_.get_json("/v1/providers/12/facts").error().code, ErrorCode::kInvalidArgument);
