@@ -112,7 +112,7 @@ CLI::App* StatusOptions::declare(CLI::App& provider) {
 core::Result<int> StatusOptions::run() const {
   const core::SystemClock clock;
   const auto show = [&]() -> core::Result<int> {
-    COMMENSAL_ASSIGN(const std::string line, guest::ask_status(runtime_folder(), clock));
+    COMMENSAL_ASSIGN(const std::string line, guest::ask_status(guest::runtime_folder(), clock));
     COMMENSAL_ASSIGN(const std::string page, status_page(line));
     const bool is_screen = watch && ::isatty(STDOUT_FILENO) == 1;
     if (is_screen) fmt::print("\x1b[H\x1b[2J");

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fmt/format.h>
 #include <signal.h>
-#include <unistd.h>
 
 #include <apps/commensal/service.hpp>
 #include <cstdlib>
@@ -26,13 +24,6 @@ core::Path state_folder(std::string_view name) {
                           : home != nullptr                  ? core::Path(home) / ".local" / "state"
                                                              : core::Path(".");
   return base / "commensal" / name;
-}
-
-core::Path runtime_folder() {
-  const char* runtime = std::getenv("XDG_RUNTIME_DIR");
-  if (runtime != nullptr && *runtime != '\0') return core::Path(runtime) / "commensal";
-  if (::access("/run/commensal", W_OK) == 0 || ::access("/run", W_OK) == 0) return "/run/commensal";
-  return fmt::format("/tmp/commensal-{}", ::geteuid());
 }
 
 void hold_signals() {

@@ -11,10 +11,6 @@ namespace commensal::apps {
 /// Specification).
 core::Path state_folder(std::string_view name);
 
-/// Where processes of this user on this machine find each other: $XDG_RUNTIME_DIR/commensal, else
-/// /run/commensal if this user may make it, else /tmp/commensal-UID.
-core::Path runtime_folder();
-
 /// Blocks SIGINT and SIGTERM for this thread and all it starts. Call before any thread is made.
 void hold_signals();
 

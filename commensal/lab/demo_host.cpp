@@ -4,9 +4,8 @@
 #include <cmath>
 #include <commensal/base/core/clock.hpp>
 #include <commensal/base/core/rng.hpp>
-#include <commensal/collocation/guest/keeper.hpp>
-#include <commensal/collocation/guest/scheduling.hpp>
-#include <commensal/collocation/probe/probe.hpp>
+#include <commensal/base/core/temporary_folder.hpp>
+#include <commensal/collocation/guest/guest_process.hpp>
 #include <commensal/lab/bench/collocation/host_program.hpp>
 #include <commensal/lab/demo_host.hpp>
 #include <commensal/lab/demo_world.hpp>
@@ -16,6 +15,7 @@
 namespace commensal::lab {
 namespace {
 
+using bench::collocation::HostProgram;
 using core::ErrorCode;
 using core::Result;
 
@@ -32,20 +32,6 @@ double now_s() {
   const core::SystemClock clock;
   return static_cast<double>(clock.monotonic_ns()) * 1e-9;
 }
-
-/// Computes where nobody else wants to, and as fast as the pacer lets it.
-class IdleEngines final : public provider::EngineFactory {
- public:
-  explicit IdleEngines(core::Pacer& pacer) : engines_({.threads = 1, .pacer = &pacer}) {}
-  Result<std::unique_ptr<rollout::Engine>> load(const core::Path& model_file,
-                                                const std::vector<protocol::Feed>& feeds) override {
-    COMMENSAL_TRY(guest::run_when_idle());
-    return engines_.load(model_file, feeds);
-  }
-
- private:
-  provider::SessionEngineFactory engines_;
-};
 
 tensor::NamedTensors picture(std::uint64_t number) {
   std::vector<float> pixels(3 * 224 * 224);
@@ -99,53 +85,10 @@ Result<void> wait_for(const std::function<bool()>& is_so, double seconds, const 
   return core::fail(ErrorCode::kUnavailable, "{} within {} s", what, seconds);
 }
 
-/// The solver, and who keeps it.
-class Host {
- public:
-  static Result<std::unique_ptr<Host>> start(const core::Path& program) {
-    std::unique_ptr<Host> made(new Host);
-    COMMENSAL_ASSIGN(made->program_,
-                     bench::collocation::HostProgram::start(program, {"--threads", "1"}));
-    COMMENSAL_ASSIGN(made->probe_,
-                     probe::open(made->program_->probe_spec(kPasses), {made->clock_}));
-    return made;
-  }
-
-  guest::DutyPacer& pacer() { return pacer_; }
-  void keep() {
-    keeper_ = std::make_unique<guest::KeeperThreads>(
-        guest::Keeper::Dependencies{clock_, rng_, *probe_, pacer_}, kRules);
-    is_kept_ = true;
-  }
-  /// The guests are let go: what they have at hand fails, and nobody waits for it.
-  void release() {
-    is_kept_ = false;
-    pacer_.stop();
-  }
-  /// Error: kUnavailable (it had ended before).
-  Result<void> stop() {
-    COMMENSAL_TRY(program_->stop());
-    return {};
-  }
-  governor::Status status() const { return keeper_->view().governor; }
-  /// For one provider.
-  std::function<std::string()> why_paused() {
-    return [this, standstill = std::make_shared<guest::Standstill>()]() -> std::string {
-      return is_kept_ ? standstill->why(pacer_.level(), status(), now_s()) : "";
-    };
-  }
-
- private:
-  Host() = default;
-
-  core::SystemClock clock_;
-  core::SystemRng rng_;
-  guest::DutyPacer pacer_;
-  std::unique_ptr<bench::collocation::HostProgram> program_;
-  std::unique_ptr<probe::Probe> probe_;
-  std::atomic<bool> is_kept_ = false;
-  std::unique_ptr<guest::KeeperThreads> keeper_;
-};
+governor::Status status_of(const guest::GuestProcess& guest) {
+  const auto view = guest.view().view;
+  return view ? view->governor : governor::Status{};
+}
 
 /// Gateway and providers on loopback; they end with the object, providers first.
 struct World {
@@ -153,7 +96,7 @@ struct World {
   client::ClientOptions consumer;
   std::vector<std::unique_ptr<daemon::ProviderDaemon>> providers;
 
-  Result<void> open(const core::Path& folder, Host& host) {
+  Result<void> open(const core::Path& folder, guest::GuestProcess& guest) {
     daemon::GatewayDaemonConfig config;
     config.folder = folder / "gateway";
     config.http_port = 0;
@@ -167,22 +110,24 @@ struct World {
       one.folder = folder / name;
       one.gateway = fmt::format("127.0.0.1:{}", gateway->provider_port());
       one.name = name;
-      one.why_paused = host.why_paused();
-      COMMENSAL_ASSIGN(auto daemon, daemon::ProviderDaemon::start(
-                                        one, std::make_unique<IdleEngines>(host.pacer())));
+      one.why_paused = guest.why_paused();
+      auto engines = std::make_unique<provider::SessionEngineFactory>(
+          graph::SessionOptions{.threads = 1, .pacer = guest.pacer()},
+          [&guest] { guest.ready_thread(); });
+      COMMENSAL_ASSIGN(auto daemon, daemon::ProviderDaemon::start(one, std::move(engines)));
       providers.push_back(std::move(daemon));
     }
     return wait_for_providers(*gateway, providers.size());
   }
 
   /// Models are fetched and made ready before anybody looks at the host.
-  Result<void> warm_up(Host& host) const {
-    host.pacer().set_level(1);
+  Result<void> warm_up(guest::DutyPacer& pacer) const {
+    pacer.set_level(1);
     COMMENSAL_ASSIGN(auto client, client::Client::create(consumer));
     for (std::uint64_t i = 0; i < 2 * providers.size(); ++i) {
       COMMENSAL_TRY(client.infer(kModel, 0, picture(i)));
     }
-    host.pacer().set_level(0);
+    pacer.set_level(0);
     return {};
   }
 };
@@ -211,13 +156,19 @@ double confidence_of(const governor::Status& status, const governor::Rules& rule
 Result<HostDemo> run_host_demo(const HostDemoOptions& options,
                                const std::function<void(const std::string&)>& watch) {
   std::filesystem::create_directories(options.folder);
-  COMMENSAL_ASSIGN(const auto host, Host::start(options.program));
+  COMMENSAL_ASSIGN(const auto host, HostProgram::start(options.program, {"--threads", "1"}));
+  COMMENSAL_ASSIGN(const auto meeting, core::TemporaryFolder::make("commensal-demo"));
+  guest::GuestProcess guest({.client = {.folder = meeting.path() / "run",
+                                        .host = host->probe_spec(kPasses),
+                                        .guest = {.name = "demo", .threads = 2},
+                                        .rules = kRules},
+                             .is_whole = false});
   World world;
-  COMMENSAL_TRY(world.open(options.folder, *host));
-  COMMENSAL_TRY(world.warm_up(*host));
+  COMMENSAL_TRY(world.open(options.folder, guest));
+  COMMENSAL_TRY(world.warm_up(*guest.pacer()));
   watch("the host is looked at alone");
-  host->keep();
-  COMMENSAL_TRY(wait_for([&] { return host->status().level > 0; }, kAloneS,
+  COMMENSAL_TRY(guest.join());
+  COMMENSAL_TRY(wait_for([&] { return status_of(guest).level > 0; }, kAloneS,
                          "the host's own rate was not known"));
   Stream stream(world.consumer);
   stream.start();
@@ -228,13 +179,13 @@ Result<HostDemo> run_host_demo(const HostDemoOptions& options,
   const double counted_s = now_s();
   const std::uint64_t before = stream.answered();
   std::this_thread::sleep_for(std::chrono::duration<double>(options.guest_s));
-  HostDemo report = report_of(host->status());
+  HostDemo report = report_of(status_of(guest));
   report.images = stream.answered() - before;
   report.guest_s = now_s() - counted_s;
   report.measured_s = now_s() - begin_s;
   report.images_per_s = static_cast<double>(report.images) / report.guest_s;
   stream.stop();
-  host->release();
+  guest.release();  // what is at hand fails, and nobody waits for it
   COMMENSAL_TRY(host->stop());
   return report;
 }

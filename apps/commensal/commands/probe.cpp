@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include <apps/commensal/host_options.hpp>
 #include <apps/common/command.hpp>
 #include <cmath>
 #include <commensal/base/core/clock.hpp>
+#include <commensal/collocation/probe/discover.hpp>
 #include <commensal/collocation/probe/meter.hpp>
 #include <cstdio>
 #include <memory>
@@ -72,7 +72,8 @@ void print_line(const probe::Sample& sample, double at_s,
 Result<int> run(const ProbeArguments& options) {
   const core::SystemClock clock;
   const probe::Dependencies deps{clock};
-  COMMENSAL_ASSIGN(const std::string spec, choose_host(options.spec, deps));
+  const auto say = [](const std::string& line) { fmt::print(stderr, "{}\n", line); };
+  COMMENSAL_ASSIGN(const std::string spec, probe::choose(options.spec, deps, say));
   COMMENSAL_ASSIGN(const auto host, probe::open(spec, deps));
   const probe::Traits& traits = host->traits();
   probe::Meter meter(traits, std::max(options.every, traits.resolution_s));

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <apps/commensal/guest_facts.hpp>
 #include <apps/commensal/host_options.hpp>
 #include <apps/commensal/key_options.hpp>
 #include <apps/commensal/log.hpp>
@@ -32,7 +31,7 @@ struct ProviderArguments {
   std::string folder;
   KeyOptions key;
   BackendOptions backend;
-  HostOptions host;
+  guest::GuestProcessOptions guest;
   std::string metrics;  // where they are served; empty: nowhere
   StatusOptions status;
   bool json = false;
@@ -47,13 +46,33 @@ std::string host_name() {
 Result<std::unique_ptr<guest::MetricsServer>> serve_metrics(const ProviderArguments& options,
                                                             const core::Clock& clock) {
   if (options.metrics.empty()) return nullptr;
-  if (options.host.spec.empty()) {
+  if (options.guest.client.host.empty()) {
     return core::fail(core::ErrorCode::kInvalidArgument, "--metrics is about a host: --host");
   }
-  return guest::MetricsServer::start(options.metrics, clock, [&clock]() -> Result<std::string> {
-    COMMENSAL_ASSIGN(const std::string line, guest::ask_status(runtime_folder(), clock));
-    return guest::metrics_of(line);
-  });
+  return guest::serve_governor(options.metrics, guest::runtime_folder(), clock);
+}
+
+guest::Work work_of(const provider::ProviderStatus& status) {
+  guest::Work work{status.queued, status.delivered, {}};
+  const protocol::Amount& expected = status.tickets.expected;
+  if (status.tickets.issued > 0) {
+    work.earned =
+        static_cast<double>(expected.high()) * 0x1p64 + static_cast<double>(expected.low());
+  }
+  return work;
+}
+
+void announce(const ProviderArguments& options, const crypto::Address& address,
+              const guest::MetricsServer* metrics) {
+  const std::string text = crypto::to_text(address);
+  if (options.json) {
+    Json said = {{"address", text}, {"gateway", options.daemon.gateway}};
+    if (metrics != nullptr) said["metrics_port"] = metrics->port();
+    fmt::print("{}\n", said.dump());
+  } else {
+    fmt::print("provider {} connecting to {}\n", text, options.daemon.gateway);
+  }
+  std::fflush(stdout);
 }
 
 Result<int> run(ProviderArguments& options) {
@@ -62,35 +81,29 @@ Result<int> run(ProviderArguments& options) {
   options.daemon.folder = options.folder;
   options.daemon.key = options.key.opener();
   options.daemon.threads = static_cast<std::uint32_t>(options.backend.threads);
-  COMMENSAL_ASSIGN(const auto host,
-                   options.host.start(options.daemon.name, options.backend.threads));
-  if (host) options.daemon.why_paused = [keeping = host.get()] { return keeping->why_paused(); };
+  options.guest.client.guest.name = options.daemon.name;
+  options.guest.client.guest.threads = options.backend.threads;
+  options.guest.client.say = [](const std::string& line) { say(line); };
+  guest::GuestProcess guest(options.guest);
+  COMMENSAL_TRY(guest.join());
+  options.daemon.why_paused = guest.why_paused();
   const core::SystemClock clock;
   COMMENSAL_ASSIGN(const auto metrics, serve_metrics(options, clock));
-  const graph::SessionOptions session = options.backend.session();
-  std::unique_ptr<provider::EngineFactory> engines =
-      host ? host->engines(session) : std::make_unique<provider::SessionEngineFactory>(session);
+  graph::SessionOptions session = options.backend.session();
+  session.pacer = guest.pacer();
   COMMENSAL_ASSIGN(const auto daemon,
-                   daemon::ProviderDaemon::start(options.daemon, std::move(engines)));
-  const std::string address = crypto::to_text(daemon->address());
-  if (options.json) {
-    Json said = {{"address", address}, {"gateway", options.daemon.gateway}};
-    if (metrics) said["metrics_port"] = metrics->port();
-    fmt::print("{}\n", said.dump());
-  } else {
-    fmt::print("provider {} connecting to {}\n", address, options.daemon.gateway);
-  }
-  std::fflush(stdout);
+                   daemon::ProviderDaemon::start(options.daemon,
+                                                 std::make_unique<provider::SessionEngineFactory>(
+                                                     session, [&guest] { guest.ready_thread(); })));
+  announce(options, daemon->address(), metrics.get());
   ProviderLog log(options.daemon.gateway);
-  GuestFacts facts;
   wait_for_signal(200, [&] {
     const provider::ProviderStatus status = daemon->status();
     for (const std::string& line : log.add(status, clock.monotonic_ns() / 1'000'000)) say(line);
-    if (!host) return;
-    host->tell(facts.add(static_cast<double>(clock.monotonic_ns()) * 1e-9, status));
-    host->show(kShowHostEveryS);
+    guest.tell(work_of(status));
+    if (const auto line = guest.news(kShowHostEveryS)) say(*line);
   });
-  if (host) host->release();
+  guest.release();
   return 0;
 }
 
@@ -114,7 +127,7 @@ Run declare_provider(CLI::App& app) {
       ->check(CLI::Range(1, 64))
       ->capture_default_str();
   declare_purse(app, options->daemon.purse);
-  options->host.declare(app);
+  declare_guest(app, options->guest);
   app.add_option("--metrics", options->metrics,
                  "ADDRESS:PORT that serves /metrics, what the machine's governor says, to "
                  "Prometheus");

@@ -49,7 +49,7 @@ void Governing::begin_anew() {
   {
     const std::lock_guard lock(mutex_);
     keeper_ = std::make_unique<Keeper>(
-        Keeper::Dependencies{deps_.clock, deps_.rng, *probe_, total_}, governor::Rules{});
+        Keeper::Dependencies{deps_.clock, deps_.rng, *probe_, total_}, options_.rules);
   }
   looking_ = std::jthread([this](const std::stop_token& stop) {
     repeat(stop, keeper_->look_every_s(), [this] { keeper_->look(); });
@@ -89,7 +89,7 @@ std::string Governing::status() {
   return line_of(Status{.host = options_.host,
                         .unit = std::string(now.unit),
                         .signal = now.signal,
-                        .confidence = confidence_of(governor::Rules{}.confidence),
+                        .confidence = confidence_of(options_.rules.confidence),
                         .governor = now.governor,
                         .host_income_per_hour = options_.host_income_per_hour,
                         .energy_j = energy_j_,

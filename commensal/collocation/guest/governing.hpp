@@ -27,6 +27,7 @@ class Governing {
     Join own;
     double processors = 1;
     std::optional<double> host_income_per_hour{};
+    governor::Rules rules{};
   };
   /// Errors: those of GovernorServer::open().
   static core::Result<std::unique_ptr<Governing>> begin(const Dependencies& deps,

@@ -77,12 +77,20 @@ void GuestClient::run(const std::stop_token& stop) {
   }
 }
 
+core::Result<std::string> GuestClient::choose_host() const {
+  if (options_.host == "auto" && !kept_.empty()) {
+    const auto probe = deps_.open_probe(kept_);
+    if (probe && (*probe)->sample().state != probe::State::kInvalid) return kept_;
+  }
+  return deps_.choose_host(options_.host);
+}
+
 core::Result<std::unique_ptr<Governing>> GuestClient::begin_to_govern() {
-  COMMENSAL_ASSIGN(options_.host, deps_.choose_host(options_.host));
-  COMMENSAL_ASSIGN(auto probe, deps_.open_probe(options_.host));
+  COMMENSAL_ASSIGN(kept_, choose_host());
+  COMMENSAL_ASSIGN(auto probe, deps_.open_probe(kept_));
   return Governing::begin({deps_.clock, deps_.rng},
-                          {socket_of(options_.folder), options_.host, options_.guest,
-                           options_.processors, options_.host_income_per_hour},
+                          {socket_of(options_.folder), kept_, options_.guest, options_.processors,
+                           options_.host_income_per_hour, options_.rules},
                           std::move(probe));
 }
 
@@ -97,7 +105,7 @@ void GuestClient::govern(const std::stop_token& stop) {
     governing_ = std::move(*begun);
     has_joined_ = true;
   }
-  say_once("this process is the machine's governor and keeps " + options_.host);
+  say_once("this process is the machine's governor and keeps " + kept_);
   while (!stop.stop_requested()) deps_.pacer.set_level(governing_->step(kStepMs, report()));
 }
 
@@ -106,7 +114,7 @@ void GuestClient::take(const ToGuest& said) {
     const bool is_other = options_.host != "auto" && options_.host != joined->host;
     say_once("joined the machine's governor, which keeps " + joined->host +
              (is_other ? ", not " + options_.host : ""));
-    options_.host = joined->host;
+    kept_ = joined->host;
     const std::lock_guard lock(mutex_);
     has_joined_ = true;
   } else {

@@ -16,10 +16,11 @@ namespace commensal::guest {
 
 struct GuestClientOptions {
   core::Path folder;  // of the machine's governor
-  std::string host;   // spec of the probe, or "auto": whatever the governor keeps
+  std::string host;   // spec of the probe; "auto": whatever the governor keeps, or is found
   Join guest;
   double processors = 1;  // of the machine
   std::optional<double> host_income_per_hour{};
+  governor::Rules rules{};  // where it governs
   /// One line for the operator, on the client's thread.
   std::function<void(const std::string&)> say = [](const std::string&) {};
 };
@@ -33,8 +34,9 @@ struct GuestClientView {
 
 /// A guest's place on its machine. One guest of all is the governor, which looks at the host; the
 /// others join it over a socket and run as fast as it says. When it is gone, or silent for three
-/// seconds, they stand still at once; one of them takes the lock, keeps the same host and begins
-/// anew. At work on threads of its own until it is destroyed; then the guest stands still.
+/// seconds, they stand still at once; one of them takes the lock and begins anew: with the host
+/// that it was given, or with "auto" the same one while it is there. At work on threads of its own
+/// until it is destroyed; then the guest stands still.
 class GuestClient {
  public:
   /// All outlive it.
@@ -61,6 +63,7 @@ class GuestClient {
   void run(const std::stop_token& stop);
   void govern(const std::stop_token& stop);
   core::Result<std::unique_ptr<Governing>> begin_to_govern();
+  core::Result<std::string> choose_host() const;
   void join(const std::stop_token& stop);
   void take(const ToGuest& said);
   void stand_still();
@@ -71,6 +74,7 @@ class GuestClient {
   Dependencies deps_;
   GuestClientOptions options_;
   std::optional<Lock> lock_;
+  std::string kept_;  // the host of the governor that it heard last
   std::string said_;
   double wanted_s_ = -1e9;  // when it had something to do last
 

@@ -132,8 +132,12 @@ TEST_F(GuestClientTest, GuestsJoinOneGovernor) {
   EXPECT_TRUE(now["guests"][1]["earned_per_hour"].is_null());
 }
 
-// The governor's process is killed while a guest runs: it stands still, takes over, keeps the host.
-TEST_F(GuestClientTest, GuestOfADeadGovernorStandsStillAndTakesOver) {
+class TakeOver : public GuestClientTest,
+                 public testing::WithParamInterface<std::pair<const char*, const char*>> {};
+
+// The governor's process is killed while a guest runs: it stands still, takes over, and keeps the
+// host that it was told, or if it was told none, the same.
+TEST_P(TakeOver, GuestOfADeadGovernorStandsStillAndTakesOver) {
   ASSERT_TRUE(Lock::try_take(folder()));  // the folder is there
   const pid_t child = ::fork();
   if (child == 0) {
@@ -145,7 +149,7 @@ TEST_F(GuestClientTest, GuestOfADeadGovernorStandsStillAndTakesOver) {
     }
   }
   ASSERT_TRUE(comes([&] { return Lines::connect(socket_of(folder()), 1).has_value(); }));
-  Guest guest(folder(), "process:2", 1);
+  Guest guest(folder(), GetParam().first, 1);
   EXPECT_TRUE(comes([&] { return guest.pacer.level() > 0; }));
   const std::int64_t killed_ns = guest.clock.monotonic_ns();
   ::kill(child, SIGKILL);
@@ -153,8 +157,11 @@ TEST_F(GuestClientTest, GuestOfADeadGovernorStandsStillAndTakesOver) {
   ASSERT_TRUE(comes([&] { return guest.pacer.level() == 0; }));
   EXPECT_LT(guest.clock.monotonic_ns() - killed_ns, 1'000'000'000);
   ASSERT_TRUE(comes([&] { return guest.client.view().view.has_value(); }));
-  EXPECT_EQ(status()["host"]["spec"], "process:1");
+  EXPECT_EQ(status()["host"]["spec"], GetParam().second);
 }
+INSTANTIATE_TEST_SUITE_P(Hosts, TakeOver,
+                         testing::Values(std::pair("process:2", "process:2"),
+                                         std::pair("auto", "process:1")));
 
 // One that neither dies nor speaks is as good as gone.
 TEST_F(GuestClientTest, GuestOfASilentGovernorStandsStill) {

@@ -10,7 +10,6 @@ namespace {
 
 constexpr double kLookEveryMinS = 0.25;  // more often would cost more than it tells
 constexpr double kLookEveryMaxS = 1;
-constexpr double kActEveryS = 0.05;
 constexpr double kMomentS = 2;
 
 }  // namespace
@@ -53,21 +52,6 @@ void Keeper::act() {
 View Keeper::view() const {
   const std::lock_guard lock(mutex_);
   return {governor_.status(), deps_.probe.traits().unit, signal_};
-}
-
-KeeperThreads::KeeperThreads(const Keeper::Dependencies& deps, const governor::Rules& rules)
-    : keeper_(deps, rules), pacer_(deps.pacer) {
-  looking_ = std::jthread([this](const std::stop_token& stop) {
-    repeat(stop, keeper_.look_every_s(), [this] { keeper_.look(); });
-  });
-  acting_ = std::jthread(
-      [this](const std::stop_token& stop) { repeat(stop, kActEveryS, [this] { keeper_.act(); }); });
-}
-
-KeeperThreads::~KeeperThreads() {
-  acting_.request_stop();
-  acting_.join();
-  pacer_.set_level(0);
 }
 
 std::string Standstill::why(double level, const std::optional<governor::Status>& status,

@@ -59,22 +59,6 @@ class Keeper {
   std::string signal_ = "not looked at yet";
 };
 
-/// A keeper at work, on two threads of its own, until it is destroyed; then the guests stand still.
-class KeeperThreads {
- public:
-  explicit KeeperThreads(const Keeper::Dependencies& deps, const governor::Rules& rules = {});
-  KeeperThreads(const KeeperThreads&) = delete;
-  KeeperThreads& operator=(const KeeperThreads&) = delete;
-  ~KeeperThreads();
-  View view() const { return keeper_.view(); }
-
- private:
-  Keeper keeper_;
-  DutyPacer& pacer_;
-  std::jthread looking_;
-  std::jthread acting_;
-};
-
 /// Whether guests that stand still should say so. The stretches without them by which the governor
 /// measures are not worth a word where they are short: who waits for an answer would hardly know.
 /// Thread-safety: none.

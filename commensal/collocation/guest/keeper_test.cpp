@@ -118,22 +118,5 @@ TEST_F(KeeperTest, SaysThatTheGuestStandsStillUnlessItIsForAMoment) {
   EXPECT_EQ(standstill.why(0, std::nullopt, 1e9), "the host comes first");
 }
 
-// Real threads and the real clock: they begin and end, and leave the guest standing.
-TEST(KeeperThreadsTest, EndWithTheGuestAtRest) {
-  const core::SystemClock clock;
-  core::CounterRng dice(1);
-  DutyPacer pacer;
-  FakeProbe probe(clock, pacer);
-  pacer.set_level(1);
-  {
-    const KeeperThreads keeper({clock, dice, probe, pacer});
-    for (int i = 0; keeper.view().governor.rate <= 0 && i < 1000; ++i) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    }
-    EXPECT_NEAR(keeper.view().governor.rate, 1000, 50);
-  }
-  EXPECT_EQ(pacer.level(), 0);
-}
-
 }  // namespace
 }  // namespace commensal::guest

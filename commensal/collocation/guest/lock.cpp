@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <commensal/collocation/guest/lock.hpp>
+#include <cstdlib>
 #include <cstring>
 
 namespace commensal::guest {
@@ -43,6 +44,13 @@ core::Result<std::optional<Lock>> Lock::try_take(const core::Path& folder) {
   if (errno == EWOULDBLOCK) return std::optional<Lock>();
   return core::fail(ErrorCode::kUnavailable, "cannot lock {}: {}", path.string(),
                     std::strerror(errno));
+}
+
+core::Path runtime_folder() {
+  const char* runtime = std::getenv("XDG_RUNTIME_DIR");
+  if (runtime != nullptr && *runtime != '\0') return core::Path(runtime) / "commensal";
+  if (::access("/run/commensal", W_OK) == 0 || ::access("/run", W_OK) == 0) return "/run/commensal";
+  return fmt::format("/tmp/commensal-{}", ::geteuid());
 }
 
 }  // namespace commensal::guest

@@ -21,6 +21,10 @@ class Lock {
   Descriptor file_;
 };
 
+/// Where processes of this user on this machine find each other: $XDG_RUNTIME_DIR/commensal, else
+/// /run/commensal if this user may make it, else /tmp/commensal-UID.
+core::Path runtime_folder();
+
 /// Where the governor of that folder is spoken to.
 inline core::Path socket_of(const core::Path& folder) { return folder / "governor.sock"; }
 

@@ -33,4 +33,9 @@ class MetricsServer {
   std::unique_ptr<State> state_;
 };
 
+/// ... of what the governor of that folder says when it is asked.
+core::Result<std::unique_ptr<MetricsServer>> serve_governor(const std::string& where,
+                                                            const core::Path& folder,
+                                                            const core::Clock& clock);
+
 }  // namespace commensal::guest

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <charconv>
 #include <commensal/base/core/limits_host.hpp>
+#include <commensal/collocation/guest/guest_client.hpp>
 #include <commensal/collocation/guest/lines.hpp>
 #include <commensal/collocation/guest/metrics.hpp>
 #include <cstring>
@@ -136,6 +137,15 @@ Result<std::unique_ptr<MetricsServer>> MetricsServer::start(
   state->thread =
       std::jthread([made = state.get()](const std::stop_token& stop) { made->run(stop); });
   return std::unique_ptr<MetricsServer>(new MetricsServer(std::move(state)));
+}
+
+Result<std::unique_ptr<MetricsServer>> serve_governor(const std::string& where,
+                                                      const core::Path& folder,
+                                                      const core::Clock& clock) {
+  return MetricsServer::start(where, clock, [folder, &clock]() -> Result<std::string> {
+    COMMENSAL_ASSIGN(const std::string line, ask_status(folder, clock));
+    return metrics_of(line);
+  });
 }
 
 }  // namespace commensal::guest

@@ -127,4 +127,16 @@ Discovery discover(const Dependencies& deps, const std::vector<Door>& doors) {
   return made;
 }
 
+core::Result<std::string> choose(const std::string& spec, const Dependencies& deps,
+                                 const std::function<void(const std::string&)>& say) {
+  if (spec != "auto") return spec;
+  const Discovery made = discover(deps);
+  for (const std::string& hint : made.hints) say(hint);
+  for (const Found& one : made.found) say(fmt::format("{}: {}", one.spec, one.reason));
+  if (!made.found.empty()) return made.found.front().spec;
+  return core::fail(core::ErrorCode::kNotFound,
+                    "no host found on this machine: name one, such as xmrig:http://127.0.0.1:4067 "
+                    "or process:PID");
+}
+
 }  // namespace commensal::probe

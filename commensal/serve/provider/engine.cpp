@@ -6,6 +6,7 @@ namespace commensal::provider {
 
 core::Result<std::unique_ptr<rollout::Engine>> SessionEngineFactory::load(
     const core::Path& model_file, const std::vector<protocol::Feed>& feeds) {
+  if (ready_thread_) ready_thread_();
   COMMENSAL_ASSIGN(rollout::Loaded made, rollout::load(model_file, options_, feeds));
   return std::make_unique<rollout::SessionEngine>(std::move(made.session), made.roots);
 }

@@ -4,6 +4,7 @@
 #include <commensal/base/core/file.hpp>
 #include <commensal/compute/graph/session.hpp>
 #include <commensal/verify/rollout/engine.hpp>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -22,12 +23,17 @@ class EngineFactory {
 /// The honest one: what the numeric specification says.
 class SessionEngineFactory final : public EngineFactory {
  public:
-  explicit SessionEngineFactory(graph::SessionOptions options) : options_(options) {}
+  /// `ready_thread` is called on the thread that is to load and run an engine; an engine's own
+  /// threads are its children.
+  explicit SessionEngineFactory(graph::SessionOptions options,
+                                std::function<void()> ready_thread = {})
+      : options_(options), ready_thread_(std::move(ready_thread)) {}
   core::Result<std::unique_ptr<rollout::Engine>> load(
       const core::Path& model_file, const std::vector<protocol::Feed>& feeds) override;
 
  private:
   graph::SessionOptions options_;
+  std::function<void()> ready_thread_;
 };
 
 }  // namespace commensal::provider

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <commensal/collocation/guest/guest_client.hpp>
-#include <commensal/serve/provider/provider.hpp>
+#include <commensal/collocation/guest/messages.hpp>
 #include <deque>
 #include <optional>
 
-namespace commensal::apps {
+namespace commensal::guest {
 
 /// How fast something grows, over the newest `window_s` seconds or as long as it is known.
 class Pace {
@@ -26,14 +25,21 @@ class Pace {
   Point last_{};
 };
 
-/// What a provider's own state says of it as a guest.
-class GuestFacts {
+/// What a guest has to do and has done so far.
+struct Work {
+  std::uint64_t waiting = 0;
+  std::uint64_t served = 0;
+  std::optional<double> earned{};  // in the ledger's unit; nothing where nobody pays, or not yet
+};
+
+/// What such figures say of a guest. Thread-safety: none.
+class Facts {
  public:
-  guest::Report add(double now_s, const provider::ProviderStatus& status);
+  Report add(double now_s, const Work& work);
 
  private:
   Pace served_{60};
   Pace earned_{3600};
 };
 
-}  // namespace commensal::apps
+}  // namespace commensal::guest

@@ -2,28 +2,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <apps/commensal/host_options.hpp>
 #include <apps/commensal/provider_status.hpp>
+#include <commensal/collocation/guest/messages.hpp>
 
 namespace commensal::apps {
 namespace {
 
 using ::testing::HasSubstr;
-
-TEST(HostLine, NamesWhatIsNotKnown) {
-  guest::View now;
-  now.unit = "sol";
-  now.governor.window_s = 1210;  // a plan, no knowledge
-  EXPECT_THAT(host_line(now), HasSubstr("host no rate, alone not measured yet; what it loses is "
-                                        "not known yet; guest "));
-  now.governor.rate = 990;
-  now.governor.reference = 1000;
-  now.governor.loss = 0.0031;
-  now.governor.loss_high = 0.0062;
-  now.governor.over_s = 60;
-  EXPECT_THAT(host_line(now), HasSubstr("host 990 sol/s, alone 1000 sol/s; lost 0.31 % (at most "
-                                        "0.62 %, over 60 s); guest "));
-}
 
 TEST(StatusPage, NamesWhatIsNotKnown) {
   guest::Status status;
