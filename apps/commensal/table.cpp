@@ -91,7 +91,7 @@ constexpr Command kTable[] = {
     {"provider", kProviders, "serve with this machine", "Serve a gateway with this machine",
      "commensal provider --gateway gateway.example:8090\n"
      "commensal provider --gateway 127.0.0.1:8090 --threads 2 --name lab-7\n"
-     "commensal provider --gateway 127.0.0.1:8090 --folder provider-state --json\n"
+     "commensal provider --gateway 127.0.0.1:8090 --data-dir provider-state --json\n"
      "commensal provider --gateway 127.0.0.1:8090 --stake 1000000 --pay-min 5000\n"
      "commensal provider --gateway 127.0.0.1:8090 --host xmrig:http://127.0.0.1:4067\n"
      "commensal provider --gateway 127.0.0.1:8090 --host auto --weight 3 --guest-memory-max 4GiB\n"
@@ -99,15 +99,15 @@ constexpr Command kTable[] = {
      declare_provider},
     {"stake", kProviders, "lock or free your stake",
      "Lock or free a provider's stake, signed with the provider's own key",
-     "commensal stake --folder provider-state\n"
-     "commensal stake announce 1000000 --folder provider-state\n"
-     "commensal stake complete 17 --folder provider-state",
+     "commensal stake --data-dir provider-state\n"
+     "commensal stake announce 1000000 --data-dir provider-state\n"
+     "commensal stake complete 17 --data-dir provider-state",
      declare_stake},
     {"tickets", kProviders, "what your work has won",
      "Say how tickets stand: won and lost, worth, time to the next payment",
      "commensal tickets\n"
      "commensal tickets --provider 0x9201c445a275aC0cd411C3814150831b38327C6F\n"
-     "commensal tickets --store provider-state --json",
+     "commensal tickets --data-dir provider-state --json",
      declare_tickets},
     {"probe", kProviders, "read a host's progress",
      "Read a host's progress, as the governor does, and print it",
@@ -140,27 +140,27 @@ constexpr Command kTable[] = {
     {"gateway", kOperators, "serve consumers",
      "Serve consumers over HTTP and hand their requests to providers",
      "commensal gateway\n"
-     "commensal gateway --http 0.0.0.0:8080 --providers 0.0.0.0:8090 --folder gateway-state\n"
+     "commensal gateway --http 0.0.0.0:8080 --providers 0.0.0.0:8090 --data-dir gateway-state\n"
      "commensal gateway --audit-probability 0.01\n"
      "commensal gateway --price 12000 --face-value 100000 --win-probability 0.1 "
      "--stake-min 1000000 --escrow 20000000",
      declare_gateway},
     {"ledger", kOperators, "check and show its money",
      "Run a gateway's journal of money again, or show what everybody has",
-     "commensal ledger verify gateway-state\n"
-     "commensal ledger show gateway-state\n"
-     "commensal ledger show gateway-state --json",
+     "commensal ledger verify --data-dir gateway-state\n"
+     "commensal ledger show\n"
+     "commensal ledger show --data-dir gateway-state --json",
      declare_ledger},
     {"risk", kOperators, "how far to trust a provider",
      "Show what is known of a provider, what its answers are worth, how often to audit it",
      "commensal risk PROVIDER\n"
      "commensal risk PROVIDER --loss 500 --redo-cost 20 --audit-cost 5 --explain\n"
-     "commensal risk PROVIDER --store gateway-state --json",
+     "commensal risk PROVIDER --data-dir gateway-state --json",
      declare_risk},
     {"audit", kAuditorsAndArbiters, "check a receipt here",
      "Check a receipt by re-executing it here; trusts neither gateway nor provider",
      "commensal audit RECEIPT\n"
-     "commensal audit RECEIPT --state gateway-state --backend ref\n"
+     "commensal audit RECEIPT --data-dir gateway-state --backend ref\n"
      "commensal audit answer.receipt --opening answer.opening --model model.onnx",
      declare_audit},
     {"auditor", kAuditorsAndArbiters, "check what is drawn",

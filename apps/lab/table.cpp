@@ -32,7 +32,7 @@ constexpr Command kTable[] = {
     {"rollout", kAttacksAndSimulations, "all parties of one rollout",
      "Compute a rollout with all its parties in this process: provider, cheats, auditor, arbiter",
      "commensal-lab rollout letters.onnx --state next=letter --state state_out=state --steps 1000\n"
-     "commensal-lab rollout step.onnx --state y=x --input x=x.npy --folder rollout-state\n"
+     "commensal-lab rollout step.onnx --state y=x --input x=x.npy --data-dir rollout-state\n"
      "commensal-lab rollout step.onnx --state y=x --noise none --audit-probability 1 --json\n"
      "commensal-lab rollout step.onnx --state y=x --cheat 17=weight --keep-going",
      declare_lab_rollout},

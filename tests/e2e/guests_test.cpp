@@ -94,9 +94,9 @@ class Guests : public testing::Test {
   /// A provider whose gateway is not there: as a guest it is none the less.
   std::unique_ptr<Process> start(const std::string& name, const std::string& host,
                                  const std::vector<std::string>& more = {}) {
-    std::vector<std::string> arguments = {"provider", "--gateway", "127.0.0.1:1", "--json",
-                                          "--folder", folder_.at(name), "--name", name,
-                                          "--host", host, "--threads", "1"};
+    std::vector<std::string> arguments = {
+        "provider", "--gateway", "127.0.0.1:1", "--json", "--data-dir", folder_.at(name),
+        "--name",   name,        "--host",      host,     "--threads",  "1"};
     arguments.insert(arguments.end(), more.begin(), more.end());
     auto made = std::make_unique<Process>(arguments, folder_.at(name + ".log"));
     said_ = Json::parse(made->read_line(), nullptr, false);
@@ -141,8 +141,9 @@ class Guests : public testing::Test {
 
 TEST_F(Guests, AreOneCompanyThatItsOperatorSees) {
   const Host host;
-  const auto first = start("first", host.spec(), {"--weight", "3", "--metrics", "127.0.0.1:0",
-                                                  "--host-income-per-hour", "12.5"});
+  const auto first =
+      start("first", host.spec(),
+            {"--weight", "3", "--metrics", "127.0.0.1:0", "--host-income-per-hour", "12.5"});
   const int port = said_.at("metrics_port");
   const auto second = start("second", "process:1");
   ASSERT_TRUE(comes([] { return has_guests(2); }));

@@ -184,7 +184,7 @@ TEST(Demo, ShowsWhatAHostKeeps) {
   const Folder folder;
   int status = -1;
   run({"demo", "--requests", "20", "--host-seconds", "10", "--json", folder.at("demo.json"),
-       "--folder", folder.at("state"), "--model-folder",
+       "--data-dir", folder.at("state"), "--model-folder",
        std::string(COMMENSAL_SOURCE_DIR) + "/models/digits"},
       status, COMMENSAL_LAB_PROGRAM);
   ASSERT_EQ(status, 0);

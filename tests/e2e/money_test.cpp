@@ -77,22 +77,22 @@ TEST_F(MoneySystem, PricesTicketsAndStakesMoveAndNothingIsLost) {
   EXPECT_GT(risk.at("gateway_audit_probability").get<double>(), 0);
   // The provider's own book agrees.
   wait_for([&] {
-    const Json own = ask({"tickets", "--store", folder_.at("one")});
+    const Json own = ask({"tickets", "--data-dir", folder_.at("one")});
     return own.at("ever").at("value_paid") == tickets.at("ever").at("value_paid");
   });
   EXPECT_EQ(ask({"tickets", "--provider", address_}).at("tickets"), tickets.at("tickets"));
 
-  const Json left = ask({"stake", "announce", "400000", "--folder", folder_.at("one")});
+  const Json left = ask({"stake", "announce", "400000", "--data-dir", folder_.at("one")});
   EXPECT_EQ(left.at("balances").at("withdrawing"), "400000");
   const std::string number = left.at("announcements")[0].at("number").dump();
-  EXPECT_NE(complaint({"stake", "complete", number, "--folder", folder_.at("one")})
+  EXPECT_NE(complaint({"stake", "complete", number, "--data-dir", folder_.at("one")})
                 .find("announcement: released at"),
             std::string::npos);
 
   gateway_->kill();
   int status = -1;
   const Json checked =
-      Json::parse(run({"ledger", "verify", folder_.at("gateway"), "--json"}, status));
+      Json::parse(run({"ledger", "verify", "--data-dir", folder_.at("gateway"), "--json"}, status));
   EXPECT_EQ(status, 0);
   EXPECT_GT(checked.at("entries"), kRequests);
 }

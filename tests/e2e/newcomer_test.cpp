@@ -153,7 +153,7 @@ TEST_F(Newcomer, ModelsTokensAndAccountsCanBeChangedAndEnded) {
 TEST_F(Newcomer, WrongPortsAreNamed) {
   start_gateway();
   int status = 0;
-  EXPECT_THAT(complaint({"gateway", "--folder", folder_.at("other"), "--http", "127.0.0.1:0",
+  EXPECT_THAT(complaint({"gateway", "--data-dir", folder_.at("other"), "--http", "127.0.0.1:0",
                          "--providers", "127.0.0.1:" + provider_port_},
                         status),
               HasSubstr("the port is in use"));

@@ -28,7 +28,7 @@ class RolloutSystem : public System {
   std::unique_ptr<Process> start_auditor() {
     auto auditor = std::make_unique<Process>(
         std::vector<std::string>{"auditor", "--gateway", url(), "--token-file", token_file_,
-                                 "--folder", folder_.at("auditor"), "--json"},
+                                 "--data-dir", folder_.at("auditor"), "--json"},
         folder_.at("auditor.log"));
     EXPECT_NE(auditor->read_line(), "");
     return auditor;

@@ -22,7 +22,7 @@ std::vector<std::string> rollout(const std::string& folder, const std::string& o
           "state_out=state",
           "--steps",
           "60",
-          "--folder",
+          "--data-dir",
           folder,
           "--audit-probability",
           "0.1",

@@ -34,7 +34,7 @@ class System : public ::testing::Test {
  protected:
   void start_gateway(const std::vector<std::string>& more = {}) {
     std::vector<std::string> arguments = {"gateway",
-                                          "--folder",
+                                          "--data-dir",
                                           folder_.at("gateway"),
                                           "--http",
                                           "127.0.0.1:" + http_port_,
@@ -52,9 +52,9 @@ class System : public ::testing::Test {
   std::unique_ptr<Process> start_provider(const std::string& name,
                                           const std::vector<std::string>& more = {}) {
     std::vector<std::string> arguments = {
-        "provider", "--gateway",      "127.0.0.1:" + provider_port_,
-        "--folder", folder_.at(name), "--name",
-        name,       "--json"};
+        "provider",   "--gateway",      "127.0.0.1:" + provider_port_,
+        "--data-dir", folder_.at(name), "--name",
+        name,         "--json"};
     arguments.insert(arguments.end(), more.begin(), more.end());
     auto provider = std::make_unique<Process>(arguments, folder_.at(name + ".log"));
     const std::string said = provider->read_line();

@@ -183,8 +183,9 @@ TEST_F(System, KeysAreLockedOnceThereIsAPassword) {
   start_gateway();
   const std::string password = folder_.at("password");
   ASSERT_TRUE(core::write_file_atomically(password, core::as_bytes("correct horse\n"), 0600));
-  std::vector<std::string> arguments = {"provider", "--gateway",     "127.0.0.1:" + provider_port_,
-                                        "--folder", folder_.at("p"), "--json"};
+  std::vector<std::string> arguments = {
+      "provider",   "--gateway",     "127.0.0.1:" + provider_port_,
+      "--data-dir", folder_.at("p"), "--json"};
   const auto address = [&] {
     Process provider(arguments, folder_.at("p.log"));
     const std::string said = provider.read_line();
@@ -207,7 +208,7 @@ TEST(Demo, CatchesTheCheatAndAccusesNobodyElse) {
   const Folder folder;
   int status = -1;
   const std::string said = run(
-      {"demo", "--json", folder.at("demo.json"), "--folder", folder.at("state"), "--host-seconds",
+      {"demo", "--json", folder.at("demo.json"), "--data-dir", folder.at("state"), "--host-seconds",
        "0", "--model-folder", std::string(COMMENSAL_SOURCE_DIR) + "/models/digits"},
       status, COMMENSAL_LAB_PROGRAM);
   ASSERT_EQ(status, 0);
@@ -219,10 +220,10 @@ TEST(Demo, CatchesTheCheatAndAccusesNobodyElse) {
   EXPECT_GT(report.at("requests_per_second").get<double>(), 0);
   // The command that it prints works as it stands there.
   const std::string receipt = report.at("cheat").at("receipt");
-  const std::size_t audit = said.find(" audit " + receipt + " --state " + folder.at("state"));
+  const std::size_t audit = said.find(" audit " + receipt + " --data-dir " + folder.at("state"));
   ASSERT_NE(audit, std::string::npos) << said;
   const std::size_t program = said.find_first_not_of(' ', said.rfind('\n', audit) + 1);
-  run({"audit", receipt, "--state", folder.at("state/gateway")}, status,
+  run({"audit", receipt, "--data-dir", folder.at("state/gateway")}, status,
       said.substr(program, audit - program));
   EXPECT_EQ(status, 2);
 }

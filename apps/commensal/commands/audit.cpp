@@ -154,7 +154,7 @@ Run declare_audit(CLI::App& app) {
   const auto options = std::make_shared<AuditArguments>();
   app.add_option("receipt", options->receipt, "A receipt's id, or a file with a receipt")
       ->required();
-  app.add_option("--state", options->state, "Ask a gateway's folder, not the gateway");
+  app.add_option("--data-dir", options->state, "Ask a gateway's folder, not the gateway");
   app.add_option("--opening", options->opening, "File with the opening, for a receipt's file");
   app.add_option("--model", options->model, "ONNX file (default: the gateway's)");
   options->connection.declare(app);

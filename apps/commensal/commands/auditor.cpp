@@ -90,7 +90,7 @@ Run declare_auditor(CLI::App& app) {
   const auto options = std::make_shared<AuditorArguments>();
   options->folder = state_folder("auditor").string();
   options->connection.declare(app);
-  app.add_option("--folder", options->folder, "For models that were fetched")
+  app.add_option("--data-dir", options->folder, "For models that were fetched")
       ->capture_default_str();
   app.add_flag("--json", options->json, "Print one line of JSON once it is at work");
   return [options] { return run(*options); };

@@ -128,7 +128,7 @@ Run declare_gateway(CLI::App& app) {
   const auto options = std::make_shared<GatewayArguments>();
   options->folder = state_folder("gateway").string();
   gateway::GatewayConfig& gateway = options->daemon.gateway;
-  app.add_option("--folder", options->folder, "State: key, store, models")->capture_default_str();
+  app.add_option("--data-dir", options->folder, "State: key, store, models")->capture_default_str();
   options->key.declare(app);
   app.add_option("--http", options->http, "HOST:PORT for consumers; port 0: any")
       ->capture_default_str();

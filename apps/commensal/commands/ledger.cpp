@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <apps/commensal/service.hpp>
 #include <apps/common/command.hpp>
 #include <apps/common/progress.hpp>
 #include <commensal/base/store/sqlite_store.hpp>
@@ -58,7 +59,7 @@ Result<int> verify(const LedgerArguments& options) {
   fmt::print("head         {}\nstate        {}\n", core::to_hex(found.state.scalars.head),
              core::to_hex(found.digest));
   fmt::print("stored       {}\n", found.has_state ? "equal to what the journal adds up to"
-                                                   : "not looked at: it was written to meanwhile");
+                                                  : "not looked at: it was written to meanwhile");
   fmt::print("conserved    {} came in and did not leave; the accounts add up to it\n",
              protocol::to_text(found.state.balances.get(ledger::kOutside)));
   return 0;
@@ -92,10 +93,11 @@ Result<int> show(const LedgerArguments& options) {
 
 Run declare_ledger(CLI::App& app) {
   const auto options = std::make_shared<LedgerArguments>();
+  options->folder = state_folder("gateway").string();
   app.require_subcommand(1);
   const auto declare = [&](const char* name, const char* what) {
     CLI::App* made = app.add_subcommand(name, what);
-    made->add_option("folder", options->folder, "Folder of a gateway")->required();
+    made->add_option("--data-dir", options->folder, "Of a gateway")->capture_default_str();
     made->add_flag("--json", options->json, "Print JSON");
     return made;
   };

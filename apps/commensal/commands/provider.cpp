@@ -116,7 +116,7 @@ Run declare_provider(CLI::App& app) {
   options->daemon.name = host_name();
   app.add_option("--gateway", options->daemon.gateway, "HOST:PORT of the gateway's provider stream")
       ->capture_default_str();
-  app.add_option("--folder", options->folder, "State: key, store, cached models")
+  app.add_option("--data-dir", options->folder, "State: key, store, cached models")
       ->capture_default_str();
   options->key.declare(app);
   app.add_option("--name", options->daemon.name, "For the gateway's lists")->capture_default_str();

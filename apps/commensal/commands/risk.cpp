@@ -222,7 +222,7 @@ Run declare_risk(CLI::App& app) {
   use.loss = use.redo_cost = use.audit_cost = -1;
   options->policy.lazy.paid_unaudited = false;  // tickets: winners are audited
   app.add_option("provider", options->provider, "Its address")->required();
-  app.add_option("--store", options->folder,
+  app.add_option("--data-dir", options->folder,
                  "Folder of a gateway, instead of a gateway that is asked");
   declare_numbers(app, *options);
   app.add_flag("--explain", options->explain, "Print what each number is made of");

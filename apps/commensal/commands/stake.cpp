@@ -128,7 +128,7 @@ Run declare_stake(CLI::App& app) {
                  "and the operator pays it out)")
       ->capture_default_str();
   app.add_option("what", options->what, "An amount in units, or the number of an announcement");
-  app.add_option("--folder", options->folder, "Folder of the provider, for its key")
+  app.add_option("--data-dir", options->folder, "Folder of the provider, for its key")
       ->capture_default_str();
   app.add_option("--keystore", options->keystore,
                  "Key, locked; default: keystore.json in the folder, if it is there");

@@ -59,7 +59,7 @@ Result<int> tickets(const TicketsArguments& options) {
 
 Run declare_tickets(CLI::App& app) {
   const auto options = std::make_shared<TicketsArguments>();
-  auto* folder = app.add_option("--store", options->folder,
+  auto* folder = app.add_option("--data-dir", options->folder,
                                 "Folder of a daemon, gateway or provider, instead of a gateway "
                                 "that is asked");
   app.add_option("--provider", options->provider, "Address: only the tickets of this provider")

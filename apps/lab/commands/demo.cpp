@@ -189,7 +189,7 @@ void print_report(const DemoReport& report, const lab::DemoOptions& options) {
       (std::filesystem::read_symlink("/proc/self/exe").parent_path() / "commensal").string();
   fmt::print("\nCheck any answer yourself; it is re-executed here, from the receipt alone:\n");
   for (const std::string& id : {report.sample_receipt, report.cheat_receipt}) {
-    if (!id.empty()) fmt::print("  {} audit {} --state {}\n", program, id, state);
+    if (!id.empty()) fmt::print("  {} audit {} --data-dir {}\n", program, id, state);
   }
 }
 
@@ -285,7 +285,7 @@ Run declare_demo(CLI::App& app) {
                  "Beside a host, pictures are counted for so long; 0: without that part")
       ->check(CLI::Range(0.0, 3600.0))
       ->capture_default_str();
-  app.add_option("--folder", options->folder, "State of the demo (default: a new one in /tmp)");
+  app.add_option("--data-dir", options->folder, "State of the demo (default: a new one in /tmp)");
   app.add_option("--model-folder", options->model_folder,
                  "Where digits.onnx and its pictures are (default: beside the program)");
   return [options] { return run(*options); };

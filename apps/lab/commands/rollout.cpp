@@ -169,7 +169,7 @@ Run declare_lab_rollout(CLI::App& app) {
   app.add_option("--win-probability", options->win_probability, "Of every step's ticket")
       ->check(CLI::Range(0.0, 1.0))
       ->capture_default_str();
-  app.add_option("--folder", options->folder,
+  app.add_option("--data-dir", options->folder,
                  "Keep both parties' states here; the same command goes on after a crash");
   app.add_option("--seed", options->seed,
                  "Keys, salts of the inputs, noise and draws follow from it; 0: from the system")
