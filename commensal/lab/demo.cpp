@@ -137,7 +137,7 @@ Result<int> count_correct(client::Client& client, const std::vector<Held>& held,
       continue;
     }
     COMMENSAL_ASSIGN(const core::Bytes bytes, client.opening(*info.replaced_by));
-    COMMENSAL_ASSIGN(const auto opening, receipt::decode_opening(bytes));
+    COMMENSAL_ASSIGN(const auto opening, protocol::decode<receipt::Opening>(bytes));
     correct += digit_of(opening.outputs) == pictures.label(static_cast<std::int64_t>(i)) ? 1 : 0;
   }
   return correct;

@@ -75,19 +75,19 @@ class RolloutSystem : public System {
 
 /// The rollout run here, from its inputs and the noise that it was shown: its final state.
 Digest recomputed(client::Client& client, const client::RolloutInfo& info) {
-  const auto record = *rollout::decode_rollout_record(*client.rollout_record(info.id));
+  const auto record = *protocol::decode<rollout::RolloutRecord>(*client.rollout_record(info.id));
   EXPECT_EQ(protocol::job_id(record.job), info.id);
   const auto graph = *graph::onnx::import_file(kLetters);
   auto session = *noise::NoisySession::create(graph, {}, record.job.feeds);
   const auto inputs = *receipt::order_inputs(*graph, record.inputs);
-  rollout::Values state;
+  receipt::Values state;
   for (std::uint64_t step = 1; step <= record.job.steps; ++step) {
-    const auto shown = *rollout::decode_step_record(*client.rollout_step(info.id, step));
-    const auto noise = rollout::noise_of_step(record.job, info.id, step, shown.value);
-    state = *session.run(rollout::inputs_of_step(record.job, inputs, step > 1 ? &state : nullptr),
+    const auto shown = *protocol::decode<rollout::StepRecord>(*client.rollout_step(info.id, step));
+    const auto noise = receipt::noise_of_step(record.job, info.id, step, shown.value);
+    state = *session.run(receipt::inputs_of_step(record.job, inputs, step > 1 ? &state : nullptr),
                          noise);
   }
-  return rollout::outputs_root(*graph, state);
+  return receipt::outputs_root(*graph, state);
 }
 
 TEST_F(RolloutSystem, GoesOnUnderKillsOfProviderGatewayAndAuditor) {
@@ -195,7 +195,8 @@ TEST_F(RolloutSystem, AnAuditorThatLiesAccusesNobody) {
       pause_ms(20);
       continue;
     }
-    EXPECT_TRUE(client.answer_audit(rollout::decode_assignment(*given)->receipt, Digest{1}));
+    EXPECT_TRUE(
+        client.answer_audit(protocol::decode<receipt::Assignment>(*given)->receipt, Digest{1}));
     ++lies;
   }
   int status = -1;

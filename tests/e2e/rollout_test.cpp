@@ -80,9 +80,9 @@ TEST(Rollout, SingleCheatsAreLocatedAndAdjudicated) {
   std::string task;
   for (const Json& wrong : report.at("mismatches")) {
     found[wrong.at("step")] = wrong.at("operator");
-    const std::string last = std::exchange(task, wrong.at("task_file"));
+    const std::string last = std::exchange(task, wrong.at("opening_file"));
     const std::vector<std::string> check = {"arbiter", "check", wrong.at("verdict_file"), "--json",
-                                            "--task"};
+                                            "--opening"};
     auto with_task = check;
     with_task.push_back(task);
     const Json ruling = Json::parse(run(with_task, status));

@@ -175,16 +175,16 @@ def rollout_seeds():
     job = bytes.fromhex(vectors[1]["encoding"])
     digest, step = bytes(range(32)), struct.pack(">Q", 2)
     batch = b"\x03\x01" + bytes(65) + bytes(8) + struct.pack(">Q", 1) + bytes(4)
-    signed = digest + step + batch * 2
+    receipt = b"\x04\x02" + job + bytes(7) + b"\1" + digest + step + batch * 2
     state = tensors((b"x", bytes(8)), (b"state", b"\0\0\x80\x3f"))
-    put("rollout", "task", b"\0\1" + job + step + digest * 2 + state + b"\1" + signed + digest
-        + state)
-    put("rollout", "first", b"\0\1" + job + bytes(7) + b"\1" + digest * 2 + state + b"\0" + digest
-        + tensors())
-    put("rollout", "assignment", b"\3\1" + struct.pack(">I", 3) + b"a/b" + struct.pack(">I", 1)
-        + digest + job + bytes(7) + b"\1" + digest * 2 + state + b"\0" + digest + tensors())
+    task = job + step + digest * 2 + state + b"\1" + receipt + digest + state
+    first = job + bytes(7) + b"\1" + digest * 2 + state + b"\0" + digest + tensors()
+    put("rollout", "task", b"\0\1" + task + digest + state)
+    put("rollout", "first", b"\0\1" + first + digest + state)
+    put("rollout", "assignment", b"\3\1" + digest + struct.pack(">I", 3) + b"a/b"
+        + struct.pack(">I", 1) + digest + first)
     put("rollout", "rollout", b"\1\1" + job + digest + state)
-    put("rollout", "step", b"\2\1" + step + b"\2" + digest + signed + digest + state)
+    put("rollout", "step", b"\2\1" + b"\2" + receipt + digest * 2 + state)
 
 
 def ticket_seeds():

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is kept and shown of rollouts: the first byte chooses. What decodes has this one encoding,
-// and checking it takes any values.
+// What is kept and shown of jobs and their steps: the first byte chooses. What decodes has this one
+// encoding, and checking it takes any values.
 #include <algorithm>
+#include <commensal/verify/receipt/replay.hpp>
 #include <commensal/verify/rollout/record.hpp>
 #include <tests/fuzz/fuzz.hpp>
 
@@ -10,23 +11,18 @@ namespace {
 using namespace commensal;
 
 template <class T>
-void same(const core::Result<T>& decoded, core::ByteView bytes) {
+void read(core::ByteView bytes) {
+  const auto decoded = protocol::decode<T>(bytes);
   if (!decoded) return;
-  core::check(std::ranges::equal(rollout::encode(*decoded), bytes), "one value has one encoding");
+  core::check(std::ranges::equal(protocol::encode(*decoded), bytes), "one value has one encoding");
+  if constexpr (std::is_same_v<T, receipt::Opening>) {
+    if (decoded->task.step < 1000) (void)receipt::input_root_of(decoded->task);
+  }
 }
 
-void read_task(core::ByteView bytes) {
-  const auto task = rollout::decode_step_task(bytes);
-  same(task, bytes);
-  if (task && task->step < 1000) (void)rollout::input_root_of(*task);
-}
-void read_rollout(core::ByteView bytes) { same(rollout::decode_rollout_record(bytes), bytes); }
-void read_step(core::ByteView bytes) { same(rollout::decode_step_record(bytes), bytes); }
-
-void read_assignment(core::ByteView bytes) { same(rollout::decode_assignment(bytes), bytes); }
-
-constexpr void (*kReaders[])(core::ByteView) = {read_task, read_rollout, read_step,
-                                                read_assignment};
+constexpr void (*kReaders[])(core::ByteView) = {
+    read<receipt::Opening>, read<rollout::RolloutRecord>, read<rollout::StepRecord>,
+    read<receipt::Assignment>};
 
 }  // namespace
 

@@ -66,8 +66,7 @@ TEST_F(HttpApi, DescribesServerAndModels) {
 }
 
 TEST_F(HttpApi, SaysWhyNothingIsReady) {
-  const std::string reason =
-      "no provider for 'alice/digits': none is connected to this gateway";
+  const std::string reason = "no provider for 'alice/digits': none is connected to this gateway";
   EXPECT_EQ(anyone_.ready().error().message,
             "no provider for 'any model': none is connected to this gateway");
   EXPECT_EQ(anyone_.get_json("/v2/models/alice/digits/ready").error().code,
@@ -243,8 +242,7 @@ TEST_F(HttpApi, PushesAndHidesModels) {
   world_.start_provider();
   const auto refused = bob_.infer("bob/secret", 0, picture(0));
   EXPECT_EQ(refused.error().code, ErrorCode::kUnavailable) << refused.error().message;
-  EXPECT_EQ(bob_.get_json("/v2/models/bob/secret/ready").error().message,
-            refused.error().message);
+  EXPECT_EQ(bob_.get_json("/v2/models/bob/secret/ready").error().message, refused.error().message);
 }
 
 TEST_F(HttpApi, RefusesPushesThatMayNotBe) {
@@ -281,7 +279,7 @@ TEST_F(HttpApi, ShowsReceiptsToTheirOwner) {
   EXPECT_TRUE(protocol::verify_receipt(*info.receipt));
   const auto opening = alice_.opening(answer->receipt);
   ASSERT_TRUE(opening);
-  const auto decoded = receipt::decode_opening(*opening);
+  const auto decoded = protocol::decode<receipt::Opening>(*opening);
   ASSERT_TRUE(decoded) << decoded.error().message;
   EXPECT_TRUE(receipt::check_opening(*decoded, info.receipt->body()));
   ASSERT_EQ(alice_.receipts(10)->size(), 1u);

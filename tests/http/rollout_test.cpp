@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 
 #include <commensal/base/core/file.hpp>
+#include <commensal/compute/graph/onnx/import.hpp>
+#include <commensal/verify/receipt/replay.hpp>
 #include <commensal/verify/rollout/record.hpp>
 #include <functional>
 #include <nlohmann/json.hpp>
@@ -80,11 +82,24 @@ TEST_F(HttpRollouts, AreMadeFollowedAndShownToTheirOwnerOnly) {
   EXPECT_EQ(info->state, "finished");
   EXPECT_EQ(info->steps_done, 12u);
   EXPECT_EQ(info->audits_matched, 12u);
-  const auto record = rollout::decode_step_record(*alice_.rollout_step(info->id, 12));
+  const auto record = protocol::decode<rollout::StepRecord>(*alice_.rollout_step(info->id, 12));
   ASSERT_TRUE(record.has_value());
   EXPECT_EQ(receipt::state_root(record->outputs), info->final_state);
+  // Any step's receipt is opened as a single answer's is, and checked by the same call.
+  const protocol::Receipt& last = record->step.receipt();
+  const core::Digest id = protocol::receipt_id(last.body());
+  const auto opening = protocol::decode<receipt::Opening>(*alice_.opening(id));
+  ASSERT_TRUE(opening) << opening.error().message;
+  const auto found = receipt::recheck(
+      last, *opening,
+      *graph::onnx::import_file(COMMENSAL_SOURCE_DIR "/models/letters/letters.onnx"), {},
+      [](std::string_view) {});
+  ASSERT_TRUE(found) << found.error().message;
+  EXPECT_TRUE(found->matches());
+  EXPECT_EQ(bob_.opening(id).error().code, ErrorCode::kNotFound);
   EXPECT_EQ(alice_.rollout_step(info->id, 13).error().code, ErrorCode::kNotFound);
-  EXPECT_EQ(rollout::decode_rollout_record(*alice_.rollout_record(info->id))->job.steps, 12u);
+  EXPECT_EQ(protocol::decode<rollout::RolloutRecord>(*alice_.rollout_record(info->id))->job.steps,
+            12u);
 
   EXPECT_EQ(bob_.rollout(info->id).error().code, ErrorCode::kNotFound);
   EXPECT_EQ(bob_.rollout_step(info->id, 1).error().code, ErrorCode::kNotFound);

@@ -6,7 +6,7 @@
 #include <commensal/base/core/file.hpp>
 #include <commensal/verify/arbiter/parting.hpp>
 #include <commensal/verify/arbiter/verdict.hpp>
-#include <commensal/verify/rollout/step.hpp>
+#include <commensal/verify/receipt/replay.hpp>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -19,7 +19,7 @@ using Json = nlohmann::ordered_json;
 struct ArbiterArguments {
   std::string action;
   std::string file;
-  std::string task;
+  std::string opening;
   bool json = false;
 };
 
@@ -55,17 +55,18 @@ Json json_of(const arbiter::VerdictFile& file, const arbiter::Finding& found,
   return made;
 }
 
-/// That the step of a rollout was computed from what the step's task says: its state before, with
-/// the noise that its value makes.
+/// That the step was computed from what its opening says: its state before, with the noise that
+/// its value makes.
 Result<void> check_step(const ArbiterArguments& options, const arbiter::VerdictFile& file) {
-  if (options.task.empty()) return {};
-  COMMENSAL_ASSIGN(const core::Bytes bytes, core::read_file(options.task));
-  COMMENSAL_ASSIGN(const auto task, rollout::decode_step_task(bytes));
+  if (options.opening.empty()) return {};
+  COMMENSAL_ASSIGN(const core::Bytes bytes, core::read_file(options.opening));
+  COMMENSAL_ASSIGN(const auto opening, protocol::decode<receipt::Opening>(bytes));
+  const receipt::StepTask& task = opening.task;
   if (!(task.job == file.receipt.job) || task.step != file.receipt.step) {
     return core::fail(core::ErrorCode::kDataLoss, "'{}' is of another step than the verdict",
-                      options.task);
+                      options.opening);
   }
-  COMMENSAL_ASSIGN(const core::Digest root, rollout::input_root_of(task));
+  COMMENSAL_ASSIGN(const core::Digest root, receipt::input_root_of(task));
   if (root == file.words[0].claim.input_root) return {};
   return core::fail(core::ErrorCode::kDataLoss,
                     "both sides name the input root {}, but the step's state and noise have {}",
@@ -84,7 +85,7 @@ Result<int> check(const ArbiterArguments& options) {
   COMMENSAL_TRY(check_step(options, file));
   const std::int64_t took_us = (clock.monotonic_ns() - begin_ns) / 1000;
   const std::string_view inputs = arbiter::has_fixed_input(file.receipt.job) ? "opened by c_0"
-                                  : options.task.empty()                     ? "as both sides claim"
+                                  : options.opening.empty()                  ? "as both sides claim"
                                                                              : "those of the step";
   if (options.json) {
     Json made = json_of(file, found, inputs);
@@ -136,10 +137,8 @@ Run declare_arbiter(CLI::App& app) {
                  "check: a verdict file; operators: those that can be disputed")
       ->required();
   app.add_option("file", options->file, "A verdict file");
-  app.add_option(
-      "--task", options->task,
-      "The task of a rollout's step: check besides that the step began with its state and "
-      "noise");
+  app.add_option("--opening", options->opening,
+                 "The opening of the step: check besides that it began with its state and noise");
   app.add_flag("--json", options->json, "Print JSON");
   return [options] { return arbiter_command(*options); };
 }

@@ -48,16 +48,11 @@ Result<Evidence> from_state(const core::Digest& id, const core::Path& folder) {
   gateway::ReceiptBook book(*store);
   COMMENSAL_TRY(book.open());
   COMMENSAL_ASSIGN(const gateway::ReceiptRecord record, book.find(id));
-  if (record.receipt.job.is_serial()) {
-    return core::fail(core::ErrorCode::kUnsupported,
-                      "the receipt is of step {} of a rollout: its gateway's auditors replay those",
-                      record.receipt.step);
-  }
   Evidence evidence{.receipt = record.receipt, .opening = {}, .model = nullptr};
-  COMMENSAL_ASSIGN(evidence.opening, receipt::decode_opening(record.opening));
+  COMMENSAL_ASSIGN(evidence.opening, book.opening(record));
   const core::SystemClock clock;
   const gateway::ModelHub hub(*store, folder / "models", clock);
-  COMMENSAL_ASSIGN(evidence.model, graph::onnx::import_file(hub.path_of(evidence.opening.model)));
+  COMMENSAL_ASSIGN(evidence.model, graph::onnx::import_file(hub.path_of(record.model_content)));
   return evidence;
 }
 
@@ -71,7 +66,7 @@ Result<Evidence> from_files(const AuditArguments& options) {
   COMMENSAL_ASSIGN(const core::Bytes opening, core::read_file(options.opening));
   Evidence evidence;
   COMMENSAL_ASSIGN(evidence.receipt, protocol::decode<protocol::Receipt>(receipt));
-  COMMENSAL_ASSIGN(evidence.opening, receipt::decode_opening(opening));
+  COMMENSAL_ASSIGN(evidence.opening, protocol::decode<receipt::Opening>(opening));
   COMMENSAL_ASSIGN(evidence.model, graph::onnx::import_file(options.model));
   return evidence;
 }
@@ -85,7 +80,7 @@ Result<Evidence> from_gateway(const core::Digest& id, const AuditArguments& opti
   }
   COMMENSAL_ASSIGN(const core::Bytes opening, client.opening(id));
   Evidence evidence{.receipt = *info.receipt, .opening = {}, .model = nullptr};
-  COMMENSAL_ASSIGN(evidence.opening, receipt::decode_opening(opening));
+  COMMENSAL_ASSIGN(evidence.opening, protocol::decode<receipt::Opening>(opening));
   if (!options.model.empty()) {
     COMMENSAL_ASSIGN(evidence.model, graph::onnx::import_file(options.model));
     return evidence;

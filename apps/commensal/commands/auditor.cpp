@@ -31,7 +31,7 @@ class Audits {
   Result<bool> next() {
     COMMENSAL_ASSIGN(const core::Bytes bytes, client_.take_audit());
     if (bytes.empty()) return false;
-    COMMENSAL_ASSIGN(const auto given, rollout::decode_assignment(bytes));
+    COMMENSAL_ASSIGN(const auto given, protocol::decode<receipt::Assignment>(bytes));
     COMMENSAL_ASSIGN(const core::Path model, model_file(given));
     COMMENSAL_ASSIGN(const core::Digest root, replayer_.replay(given.task, model));
     COMMENSAL_TRY(client_.answer_audit(given.receipt, root));
@@ -41,7 +41,7 @@ class Audits {
   std::uint64_t done() const { return done_; }
 
  private:
-  Result<core::Path> model_file(const rollout::Assignment& given) {
+  Result<core::Path> model_file(const receipt::Assignment& given) {
     const core::Path path = folder_ / (core::to_hex(given.content) + ".onnx");
     if (std::filesystem::exists(path)) return path;
     COMMENSAL_ASSIGN(const core::Bytes bytes, client_.model_content(given.model, given.version));

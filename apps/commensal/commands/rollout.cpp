@@ -109,7 +109,7 @@ Result<void> save(const RolloutJob& job, client::Client& client, const client::R
   if (job.output_dir.empty() || info.steps_done == 0) return {};
   COMMENSAL_ASSIGN(const core::Bytes bytes,
                    insist([&] { return client.rollout_step(info.id, info.steps_done); }));
-  COMMENSAL_ASSIGN(const auto record, rollout::decode_step_record(bytes));
+  COMMENSAL_ASSIGN(const auto record, protocol::decode<rollout::StepRecord>(bytes));
   return write_outputs(record.outputs, job.output_dir);
 }
 

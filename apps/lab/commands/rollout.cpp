@@ -71,7 +71,7 @@ Json json_of(const LocalRolloutJob& options, const serial::CaughtStep& wrong) {
                {"ending", arbiter::name_of(outcome.ending)},
                {"ruling", outcome.reason}};
   if (options.folder.empty()) return made;
-  made["task_file"] = serial::task_file(papers_folder(options), wrong.step).string();
+  made["opening_file"] = serial::opening_file(papers_folder(options), wrong.step).string();
   if (!wrong.ruling.file.empty()) {
     made["verdict_file"] = serial::verdict_file(papers_folder(options), wrong.step).string();
   }

@@ -11,6 +11,12 @@ namespace commensal::tensor {
 struct NamedTensor {
   std::string name;
   Tensor value;
+
+  template <class Archive, class Self>
+  static void fields(Archive& archive, Self& self) {
+    archive.field("name", self.name);
+    archive.field("value", self.value);
+  }
 };
 using NamedTensors = std::vector<NamedTensor>;
 

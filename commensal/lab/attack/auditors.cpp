@@ -45,11 +45,6 @@ Outcome compared(const Stand& stand, const Work& work, const Digest& root) {
   return receipt::judge(work.receipt.body(), root, work.output_salt, stand.auditor().key).outcome;
 }
 
-Result<Digest> replayed(Stand& stand, const Work& work) {
-  return receipt::replay({work.receipt.job, work.input_salt, work.inputs}, stand.models().auditor(),
-                         stand.models().digits_roots());
-}
-
 std::uint64_t mismatches_of(const Stand& stand, const Party& provider) {
   const ledger::AuditRecord* record = stand.state().audits.find(provider.address);
   return record == nullptr ? 0 : record->mismatches;
@@ -65,7 +60,7 @@ Result<Trial> lazy(Models& models, Arm arm, std::uint64_t seed) {
   for (const Work& work : docket.works) {
     Digest root{};
     if (arm == Arm::kHonest) {
-      COMMENSAL_ASSIGN(root, replayed(stand, work));
+      COMMENSAL_ASSIGN(root, stand.replay(work));
     } else {
       // Without a salt the root would stand in the commitment, for anyone to return.
       root = arm == Arm::kOpen ? work.output_root : stand.rng().next_digest();
@@ -77,7 +72,7 @@ Result<Trial> lazy(Models& models, Arm arm, std::uint64_t seed) {
       continue;
     }
     // A second auditor, before anybody is accused; who is refuted has no fee.
-    COMMENSAL_ASSIGN(const Digest again, replayed(stand, work));
+    COMMENSAL_ASSIGN(const Digest again, stand.replay(work));
     const Outcome found = compared(stand, work, again);
     COMMENSAL_TRY(stand.judge(work, *docket.second, found));
     exposed += found == Outcome::kMatch ? 1 : 0;
@@ -106,7 +101,7 @@ Result<Trial> parrot(Models& models, Arm arm, std::uint64_t seed) {
     }
     Digest root = shown.output_root;
     if (arm == Arm::kHonest) {
-      COMMENSAL_ASSIGN(root, replayed(stand, shown));
+      COMMENSAL_ASSIGN(root, stand.replay(shown));
     }
     score.cost += arm == Arm::kHonest ? price::kStep : price::kGarbage;
     const bool is_passed = compared(stand, shown, root) == Outcome::kMatch;
@@ -193,7 +188,7 @@ Result<Trial> colluding(Models& models, Arm arm, std::uint64_t seed) {
     std::size_t speaker = auditors.front();
     for (const std::size_t auditor : auditors) {
       if (auditor < kColluding && arm != Arm::kHonest) continue;  // all is well, it says
-      COMMENSAL_ASSIGN(const Digest root, replayed(*stand, work));
+      COMMENSAL_ASSIGN(const Digest root, stand->replay(work));
       if (compared(*stand, work, root) == Outcome::kMatch) continue;
       outcome = Outcome::kMismatch;
       speaker = auditor;

@@ -59,25 +59,26 @@ Result<Trial> framed_by_seed(Models& models, Arm arm, std::uint64_t seed) {
   COMMENSAL_ASSIGN(const auto local,
                    serial::LocalRollout::open({client_store, provider_store, clock, rng}, options));
   COMMENSAL_TRY(local->run([](const serial::RolloutReport&) {}));
-  COMMENSAL_ASSIGN(auto shown, local->client().audit(options.steps));
+  COMMENSAL_ASSIGN(auto shown, local->client().opening(options.steps));
+  COMMENSAL_ASSIGN(const auto receipt, local->client().receipt(options.steps));
   if (arm != Arm::kHonest) shown.task.value = rng.next_digest();
-  auto root = rollout::replay(shown.task, models.letters(), models.letters_roots());
+  auto root = receipt::replay(shown.task, models.letters(), models.letters_roots());
   Trial trial;
   trial.caught = arm != Arm::kHonest && !root;
   if (arm == Arm::kOpen) {
     // Seeds that only the client could derive: the auditor runs what it is given.
-    rollout::Values inputs;
+    receipt::Values inputs;
     for (const auto& item : shown.task.outputs_before) inputs.push_back(item.value);
     inputs.resize(Models::letters_feeds().size());
-    const auto noise = rollout::noise_of_step(shown.task.job, shown.body.job_id, shown.body.step,
-                                              shown.task.value);
+    const auto noise = receipt::noise_of_step(shown.task.job, protocol::job_id(shown.task.job),
+                                              shown.task.step, shown.task.value);
     COMMENSAL_ASSIGN(const auto outputs, models.letters().run(inputs, noise));
-    root = rollout::outputs_root(*models.letters_graph(), outputs);
+    root = receipt::outputs_root(*models.letters_graph(), outputs);
   }
   const crypto::SecretKey auditor = crypto::SecretKey::generate(rng);
   const bool is_guilty =
       root &&
-      receipt::judge(shown.body, *root, shown.output_salt, auditor).outcome != Outcome::kMatch;
+      receipt::judge(receipt.body(), *root, shown.output_salt, auditor).outcome != Outcome::kMatch;
   // The step is not paid, and half of the penalty is the client's.
   const double saved = price::kPay + static_cast<double>(price::kPenalty) / 2;
   trial.profit = is_guilty ? saved : 0;
@@ -173,9 +174,7 @@ Result<void> hear(Stand& stand, Hearing& hearing, panel::Case& made, const Work&
                   const Party& member) {
   COMMENSAL_TRY(hearing.move(stand.gateway(), panel::MoveKind::kObject));
   COMMENSAL_TRY(hearing.draw(stand.rng().next_digest()));
-  COMMENSAL_ASSIGN(const Digest root,
-                   receipt::replay({work.receipt.job, work.input_salt, work.inputs},
-                                   stand.models().auditor(), stand.models().digits_roots()));
+  COMMENSAL_ASSIGN(const Digest root, stand.replay(work));
   const auto verdict = receipt::judge(work.receipt.body(), root, work.output_salt, member.key);
   const panel::Ruling ruling =
       verdict.outcome == Outcome::kMatch ? panel::Ruling::kForHolder : panel::Ruling::kForClient;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <bit>
 #include <commensal/compute/graph/onnx/import.hpp>
-#include <commensal/lab/sim/adversaries.hpp>
 #include <commensal/lab/attack/models.hpp>
+#include <commensal/lab/sim/adversaries.hpp>
 #include <commensal/verify/receipt/replay.hpp>
 
 namespace commensal::attack {
@@ -49,7 +49,7 @@ Result<void> Models::load_digits(const core::Path& file) {
   graph::SessionOptions by_reference;
   by_reference.backend = graph::Backend::kRef;
   COMMENSAL_ASSIGN(digits_, graph::Session::create(digits_graph_, {}));
-  COMMENSAL_ASSIGN(auditor_, graph::Session::create(digits_graph_, by_reference));
+  COMMENSAL_ASSIGN(auditor_, noise::NoisySession::create(digits_graph_, by_reference));
   COMMENSAL_ASSIGN(shorter_, graph::Session::create(with_weights(*digits_graph_, cut), {}));
   COMMENSAL_ASSIGN(smaller_, graph::Session::create(with_weights(*digits_graph_, thinned), {}));
   COMMENSAL_ASSIGN(bfloat16_, sim::make_bf16_cheat()->load(file, {}));

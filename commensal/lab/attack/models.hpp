@@ -26,7 +26,7 @@ class Models {
   static tensor::NamedTensors garbage(const tensor::NamedTensors& outputs, core::Rng& rng);
 
   /// The auditor's own session; runs the reference kernels, not the fast ones.
-  graph::Session& auditor() { return *auditor_; }
+  noise::NoisySession& auditor() { return *auditor_; }
   graph::Session& digits() { return *digits_; }
   const std::shared_ptr<const graph::Graph>& digits_graph() const { return digits_graph_; }
   const receipt::ModelRoots& digits_roots() const { return digits_roots_; }
@@ -49,9 +49,9 @@ class Models {
   std::shared_ptr<const graph::Graph> digits_graph_, letters_graph_;
   receipt::ModelRoots digits_roots_, letters_roots_;
   std::shared_ptr<const receipt::ModelLeaves> digits_leaves_;
-  std::optional<graph::Session> digits_, auditor_, shorter_, smaller_;
+  std::optional<graph::Session> digits_, shorter_, smaller_;
   std::unique_ptr<rollout::Engine> bfloat16_;
-  std::optional<noise::NoisySession> letters_;
+  std::optional<noise::NoisySession> auditor_, letters_;
 };
 
 }  // namespace commensal::attack

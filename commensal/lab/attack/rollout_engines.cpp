@@ -6,7 +6,7 @@
 
 namespace commensal::attack {
 
-using rollout::Values;
+using receipt::Values;
 using tensor::Tensor;
 
 Result<Values> RolloutEngine::run(std::uint64_t step, const Values& inputs,
@@ -17,7 +17,7 @@ Result<Values> RolloutEngine::run(std::uint64_t step, const Values& inputs,
   cost_ += was_computed ? price::kStep : price::kGarbage;
   COMMENSAL_ASSIGN(const Values right, models_.letters().run(inputs, noise));
   const bool is_right =
-      rollout::outputs_root(graph(), values) == rollout::outputs_root(graph(), right);
+      receipt::outputs_root(graph(), values) == receipt::outputs_root(graph(), right);
   bad_ += is_right ? 0 : 1;
   return std::move(values);
 }

@@ -13,7 +13,7 @@ class RolloutEngine : public rollout::Engine {
   explicit RolloutEngine(Models& models) : models_(models) {}
   const receipt::ModelRoots& roots() const override { return models_.letters_roots(); }
   const graph::Graph& graph() const override { return models_.letters().graph(); }
-  Result<rollout::Values> run(std::uint64_t step, const rollout::Values& inputs,
+  Result<receipt::Values> run(std::uint64_t step, const receipt::Values& inputs,
                               const std::optional<noise::Noise>& noise,
                               graph::Tracer* tracer) override;
 
@@ -23,8 +23,8 @@ class RolloutEngine : public rollout::Engine {
 
  protected:
   /// The answer, and whether it was computed.
-  virtual Result<std::pair<rollout::Values, bool>> answer(
-      std::uint64_t step, const rollout::Values& inputs,
+  virtual Result<std::pair<receipt::Values, bool>> answer(
+      std::uint64_t step, const receipt::Values& inputs,
       const std::optional<noise::Noise>& noise) = 0;
   Models& models_;
 
@@ -38,8 +38,8 @@ class HonestEngine final : public RolloutEngine {
   using RolloutEngine::RolloutEngine;
 
  protected:
-  Result<std::pair<rollout::Values, bool>> answer(
-      std::uint64_t step, const rollout::Values& inputs,
+  Result<std::pair<receipt::Values, bool>> answer(
+      std::uint64_t step, const receipt::Values& inputs,
       const std::optional<noise::Noise>& noise) override;
 };
 
@@ -57,16 +57,16 @@ class MemoEngine final : public RolloutEngine {
   static Result<MemoEngine> always(Models& models, Target target);
 
  protected:
-  Result<std::pair<rollout::Values, bool>> answer(
-      std::uint64_t step, const rollout::Values& inputs,
+  Result<std::pair<receipt::Values, bool>> answer(
+      std::uint64_t step, const receipt::Values& inputs,
       const std::optional<noise::Noise>& noise) override;
 
  private:
   using RolloutEngine::RolloutEngine;
-  static rollout::Values state(Target target);
-  Result<void> follow(rollout::Values state, std::uint64_t steps);
+  static receipt::Values state(Target target);
+  Result<void> follow(receipt::Values state, std::uint64_t steps);
 
-  std::vector<rollout::Values> memory_;  // of steps 1, 2, ...; the last one stands for all later
+  std::vector<receipt::Values> memory_;  // of steps 1, 2, ...; the last one stands for all later
 };
 
 /// A provider without RolloutProvider's conscience, step by step against a real client that forbids

@@ -17,7 +17,7 @@ namespace commensal::attack {
 namespace {
 
 using core::Digest;
-using rollout::Values;
+using receipt::Values;
 
 Values values_of(const tensor::NamedTensors& named) {
   Values values;
@@ -60,20 +60,21 @@ Result<Values> make_step(rollout::RolloutClient& client, const rollout::RolloutR
   COMMENSAL_ASSIGN(const auto begin, client.begin());
   const protocol::Job& job = record.job;
   const Values inputs =
-      rollout::inputs_of_step(job, values_of(record.inputs), begin.step > 1 ? &before : nullptr);
-  const auto noise = rollout::noise_of_step(job, client.job_id(), begin.step, begin.value);
+      receipt::inputs_of_step(job, values_of(record.inputs), begin.step > 1 ? &before : nullptr);
+  const auto noise = receipt::noise_of_step(job, client.job_id(), begin.step, begin.value);
   COMMENSAL_ASSIGN(auto outputs, engine.run(begin.step, inputs, noise, nullptr));
   const Digest salt = parties.rng.next_digest();
-  const Digest root = rollout::outputs_root(engine.graph(), outputs);
-  rollout::Commit commit{
-      begin.step, protocol::commit_step(client.job_id(), begin.step, root, salt), 1, {}};
+  const Digest root = receipt::outputs_root(engine.graph(), outputs);
+  receipt::Commit commit{
+      begin.job, begin.step, protocol::commit_step(client.job_id(), begin.step, root, salt), 1, {}};
   const std::vector<protocol::ReceiptBody> bodies = {
       {client.job_id(), begin.step, commit.commitment, commit.round}};
   commit.signature =
       protocol::sign_batch(parties.provider, protocol::Role::kProvider, bodies).front();
   COMMENSAL_TRY(client.on_commit(commit));
-  COMMENSAL_TRY(client.on_deliver(
-      {begin.step, salt, receipt::name_tensors(engine.graph(), engine.graph().outputs, outputs)}));
+  COMMENSAL_TRY(
+      client.on_deliver({begin.job, begin.step, salt,
+                         receipt::name_tensors(engine.graph(), engine.graph().outputs, outputs)}));
   return outputs;
 }
 
@@ -121,12 +122,12 @@ Result<Trial> play_naive(Models& models, std::uint64_t steps, double win, double
     std::vector<float> chosen;
     for (const float each : added[1].data<float>()) chosen.push_back(0 - each);
     const Values input = {target[0], tensor::Tensor::of<float>({1, 160}, chosen)};
-    const Digest root = rollout::outputs_root(*models.letters_graph(), known);
+    const Digest root = receipt::outputs_root(*models.letters_graph(), known);
     const Digest commitment = protocol::commit_step(job, step, root, rng.next_digest());
     trial.profit -= price::kGarbage;
     if (!ticket::wins(ticket::draw(beacon, {job, step, commitment, 1}), threshold)) continue;
     COMMENSAL_ASSIGN(const Values replayed, models.letters().run(input, noise));
-    const bool is_right = rollout::outputs_root(*models.letters_graph(), replayed) == root;
+    const bool is_right = receipt::outputs_root(*models.letters_graph(), replayed) == root;
     trial.caught = trial.caught || !is_right;
     trial.profit += is_right ? face : 0;
   }

@@ -107,6 +107,8 @@ class Stand {
 
   Result<void> claim(const Work& winner);
   /// The auditor runs it again and judges; false: another answer than was committed to.
+  /// root(Y) as an auditor finds it.
+  Result<Digest> replay(const Work& work);
   Result<bool> audit(const Work& winner);
   /// Nobody judges: the claim becomes due.
   Result<void> mature(const Work& winner);

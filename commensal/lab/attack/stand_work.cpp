@@ -114,10 +114,16 @@ Result<std::size_t> Stand::claim_what_is_covered(std::span<const Work> works, st
   return refused;
 }
 
+Result<Digest> Stand::replay(const Work& work) {
+  receipt::StepTask task;
+  task.job = work.receipt.job;
+  task.input_salt = work.input_salt;
+  task.inputs = work.inputs;
+  return receipt::replay(task, models_.auditor(), models_.digits_roots());
+}
+
 Result<bool> Stand::audit(const Work& winner) {
-  const receipt::AuditTask task{winner.receipt.job, winner.input_salt, winner.inputs};
-  COMMENSAL_ASSIGN(const Digest root,
-                   receipt::replay(task, models_.auditor(), models_.digits_roots()));
+  COMMENSAL_ASSIGN(const Digest root, replay(winner));
   auto verdict = receipt::judge(winner.receipt.body(), root, winner.output_salt, auditor_->key);
   const bool is_right = verdict.outcome == protocol::Outcome::kMatch;
   COMMENSAL_TRY(send(*auditor_, ledger::Judge{winner.receipt, std::move(verdict)}));

@@ -13,18 +13,18 @@ using core::ErrorCode;
 using core::Result;
 
 /// What F was given, noise included.
-Result<rollout::Values> given(const Quarrel& quarrel) {
-  const rollout::StepTask& task = quarrel.shown.task;
-  COMMENSAL_ASSIGN(auto inputs, rollout::task_inputs(task, quarrel.by_auditor.graph()));
+Result<receipt::Values> given(const Quarrel& quarrel) {
+  const receipt::StepTask& task = quarrel.shown.task;
+  COMMENSAL_ASSIGN(auto inputs, receipt::task_inputs(task, quarrel.by_auditor.graph()));
   const auto noise =
-      rollout::noise_of_step(task.job, quarrel.shown.body.job_id, task.step, task.value);
+      receipt::noise_of_step(task.job, protocol::job_id(task.job), task.step, task.value);
   return noise ? quarrel.by_auditor.disturbed(inputs, *noise) : inputs;
 }
 
 Result<Referee> opened(const Quarrel& quarrel, const core::Clock& clock) {
   arbiter::Setup setup;
   setup.receipt = quarrel.receipt;
-  COMMENSAL_ASSIGN(setup.input_root, rollout::input_root_of(quarrel.shown.task));
+  COMMENSAL_ASSIGN(setup.input_root, receipt::input_root_of(quarrel.shown.task));
   if (arbiter::has_fixed_input(setup.receipt.job)) setup.input_salt = quarrel.shown.task.input_salt;
   setup.output_salt = quarrel.shown.output_salt;
   setup.challenger = quarrel.auditor.address();
@@ -52,7 +52,7 @@ Result<Ruling> rule(const Quarrel& quarrel) {
   common.model = std::make_shared<const receipt::ModelLeaves>(receipt::model_leaves(graph));
   kernels::ThreadPool threads(1);
   const std::uint64_t step = quarrel.shown.task.step;
-  const rollout::Values inputs = common.inputs;
+  const receipt::Values inputs = common.inputs;
   const dispute::Rerun lying = [&](graph::Tracer& tracer, core::Pacer*) {
     return quarrel.by_provider.run(step, inputs, std::nullopt, &tracer);
   };

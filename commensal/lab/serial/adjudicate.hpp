@@ -10,7 +10,7 @@ namespace commensal::serial {
 /// A step on which provider and auditor differ: what the arbiter is told, and both sides.
 struct Quarrel {
   const protocol::Receipt& receipt;  // of the step
-  const rollout::RolloutClient::Audit& shown;
+  const receipt::Opening& shown;
   /// Each runs the step again as its side did.
   rollout::Engine& by_provider;
   noise::NoisySession& by_auditor;
@@ -25,7 +25,7 @@ struct Ruling {
 };
 
 /// Plays the dispute move by move. What both sides ran on is the step's state with its noise, which
-/// anybody has from the step's task (rollout::input_root_of).
+/// anybody has from the step's task (receipt::input_root_of).
 /// Where no dispute is possible (noise inside the graph, a model without a trace) it is undecided.
 /// Errors: those of the runs.
 core::Result<Ruling> adjudicate(const Quarrel& quarrel);

@@ -25,7 +25,7 @@ class CheatEngine final : public rollout::Engine {
   const graph::Graph& graph_of(std::uint64_t step) const override {
     return sessions_.at(weight_of(step)).graph();
   }
-  core::Result<rollout::Values> run(std::uint64_t step, const rollout::Values& inputs,
+  core::Result<receipt::Values> run(std::uint64_t step, const receipt::Values& inputs,
                                     const std::optional<noise::Noise>& noise,
                                     graph::Tracer* tracer) override {
     return sessions_.at(weight_of(step)).run(inputs, noise, tracer);

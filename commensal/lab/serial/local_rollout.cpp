@@ -118,26 +118,22 @@ Result<void> LocalRollout::open_parties() {
   COMMENSAL_ASSIGN(auto provider, opened<rollout::RolloutProvider>(computing, record));
   client_.emplace(std::move(client));
   provider_.emplace(std::move(provider));
-  report_.resumed_after = client_->last().step;
+  report_.resumed_after = client_->last().step.index();
   return {};
 }
 
-Result<rollout::Commit> LocalRollout::commit(const rollout::Begin& begin) {
-  return durably(provider_store_, [&]() -> Result<rollout::Commit> {
+Result<receipt::Commit> LocalRollout::commit(const receipt::Begin& begin) {
+  return durably(provider_store_, [&]() -> Result<receipt::Commit> {
     COMMENSAL_ASSIGN(auto made, provider_->begin(begin, tickets_->round_of(begin.step)));
     const rollout::StepRecord& record = provider_->last();
-    const protocol::Receipt receipt{provider_->job(), made.step,      made.commitment,
-                                    made.round,       made.signature, {}};
-    std::vector<tensor::Tensor> outputs;
-    for (const auto& item : record.outputs) outputs.push_back(item.value);
     COMMENSAL_TRY(tickets_->provider_commits(
-        {receipt, rollout::outputs_root(*options_.graph, outputs), record.output_salt}));
+        {record.step.receipt(), receipt::state_root(record.outputs), record.output_salt}));
     return made;
   });
 }
 
-Result<rollout::Countersign> LocalRollout::countersign(const rollout::Commit& commit) {
-  return durably(client_store_, [&]() -> Result<rollout::Countersign> {
+Result<receipt::Countersign> LocalRollout::countersign(const receipt::Commit& commit) {
+  return durably(client_store_, [&]() -> Result<receipt::Countersign> {
     COMMENSAL_ASSIGN(auto made, client_->on_commit(commit));
     COMMENSAL_ASSIGN(const auto receipt, client_->receipt(commit.step));
     COMMENSAL_TRY(tickets_->client_signs(receipt));
@@ -145,15 +141,13 @@ Result<rollout::Countersign> LocalRollout::countersign(const rollout::Commit& co
   });
 }
 
-Result<void> LocalRollout::deliver(const rollout::Countersign& countersign) {
-  COMMENSAL_ASSIGN(const auto delivery, durably(provider_store_, [&]() -> Result<rollout::Deliver> {
-                     COMMENSAL_ASSIGN(auto made, provider_->countersign(countersign));
-                     const rollout::Signed& body = provider_->last().body;
-                     COMMENSAL_TRY(tickets_->provider_countersigned(
-                         {provider_->job(), countersign.step, body.commitment, body.round,
-                          body.provider, body.client}));
-                     return made;
-                   }));
+Result<void> LocalRollout::deliver(const receipt::Countersign& countersign) {
+  COMMENSAL_ASSIGN(
+      const auto delivery, durably(provider_store_, [&]() -> Result<receipt::Deliver> {
+        COMMENSAL_ASSIGN(auto made, provider_->countersign(countersign));
+        COMMENSAL_TRY(tickets_->provider_countersigned(provider_->last().step.receipt()));
+        return made;
+      }));
   return client_->on_deliver(delivery);
 }
 
@@ -176,24 +170,25 @@ bool LocalRollout::is_drawn_for_audit(std::uint64_t step) const {
 Result<bool> LocalRollout::audit(std::uint64_t step) {
   const auto is_caught = [&](const CaughtStep& record) { return record.step == step; };
   if (std::ranges::any_of(report_.caught, is_caught)) return false;  // drawn, and a winner
-  COMMENSAL_ASSIGN(const auto shown, client_->audit(step));
-  COMMENSAL_ASSIGN(const Digest root, rollout::replay(shown.task, auditing_, roots_));
+  COMMENSAL_ASSIGN(const auto shown, client_->opening(step));
+  COMMENSAL_ASSIGN(const Digest root, receipt::replay(shown.task, auditing_, roots_));
   ++report_.audits;
-  auto verdict = receipt::judge(shown.body, root, shown.output_salt, keys_.auditor);
+  COMMENSAL_ASSIGN(const auto receipt, client_->receipt(step));
+  auto verdict = receipt::judge(receipt.body(), root, shown.output_salt, keys_.auditor);
   if (verdict.outcome == protocol::Outcome::kMatch) return true;
   COMMENSAL_ASSIGN(auto caught, catch_step(shown, std::move(verdict)));
   report_.caught.push_back(std::move(caught));
   return false;
 }
 
-Result<CaughtStep> LocalRollout::catch_step(const rollout::RolloutClient::Audit& shown,
+Result<CaughtStep> LocalRollout::catch_step(const receipt::Opening& shown,
                                             protocol::Verdict verdict) {
   const std::uint64_t step = shown.task.step;
   rollout::NodeRoots ours;
-  COMMENSAL_TRY(rollout::replay(shown.task, auditing_, roots_, &ours));
+  COMMENSAL_TRY(receipt::replay(shown.task, auditing_, roots_, &ours));
   COMMENSAL_ASSIGN(const auto theirs, provider_->trace(step));
   const auto place = rollout::first_difference(ours.roots(), theirs);
-  CaughtStep caught{step, std::move(verdict), {}, {}, rollout::encode(shown.task)};
+  CaughtStep caught{step, std::move(verdict), {}, {}, protocol::encode(shown)};
   if (place && *place < ours.roots().size()) caught.node = ours.roots()[*place].node;
   COMMENSAL_ASSIGN(const auto receipt, client_->receipt(step));
   rollout::Engine& engine = options_.engine != nullptr ? *options_.engine : *honest_;
@@ -208,20 +203,20 @@ Result<void> LocalRollout::after_step(std::uint64_t step) {
   }
   COMMENSAL_TRY(tickets_->draw_up_to(step, [&](std::uint64_t winner) { return audit(winner); }));
   report_.steps = step;
-  report_.final_root = rollout::outputs_root(*options_.graph, client_->outputs());
+  report_.final_root = receipt::outputs_root(*options_.graph, client_->outputs());
   report_.tickets = tickets_->totals();
   return {};
 }
 
 Result<RolloutReport> LocalRollout::run(const std::function<void(const RolloutReport&)>& shown) {
   // What a crash may have cut off behind a delivery.
-  if (client_->last().step > 0 && !client_->pending()) {
-    COMMENSAL_TRY(after_step(client_->last().step));
+  if (client_->last().step.index() > 0 && !client_->pending()) {
+    COMMENSAL_TRY(after_step(client_->last().step.index()));
   }
   while (!client_->is_finished()) {
     if (options_.stops_at_mismatch && !report_.caught.empty()) break;
     COMMENSAL_TRY(make_step());
-    COMMENSAL_TRY(after_step(client_->last().step));
+    COMMENSAL_TRY(after_step(client_->last().step.index()));
     shown(report_);
   }
   return report_;

@@ -37,14 +37,14 @@ struct RolloutOptions {
 struct CaughtStep {
   std::uint64_t step = 0;
   protocol::Verdict verdict;
-  std::string node;  // the first operator on which provider and auditor differ
-  Ruling ruling;     // of the dispute about it
-  core::Bytes task;  // rollout::StepTask, encoded: what tells the arbiter the step's inputs
+  std::string node;     // the first operator on which provider and auditor differ
+  Ruling ruling;        // of the dispute about it
+  core::Bytes opening;  // receipt::Opening, encoded: what tells the arbiter the step's inputs
 };
 
-/// Where a caught step's papers go: FOLDER/step-N.task, and FOLDER/step-N.verdict where the dispute
-/// was proved.
-core::Path task_file(const core::Path& folder, std::uint64_t step);
+/// Where a caught step's papers go: FOLDER/step-N.opening, and FOLDER/step-N.verdict where the
+/// dispute was proved.
+core::Path opening_file(const core::Path& folder, std::uint64_t step);
 core::Path verdict_file(const core::Path& folder, std::uint64_t step);
 /// Makes the folder if need be. Errors: those of writing files.
 core::Result<void> write_papers(const CaughtStep& wrong, const core::Path& folder);
@@ -94,13 +94,12 @@ class LocalRollout {
   core::Result<Party> opened(const Dependencies& deps, const rollout::RolloutRecord& record);
   core::Result<void> open_parties();
   core::Result<void> make_step();
-  core::Result<rollout::Commit> commit(const rollout::Begin& begin);
-  core::Result<rollout::Countersign> countersign(const rollout::Commit& commit);
-  core::Result<void> deliver(const rollout::Countersign& countersign);
+  core::Result<receipt::Commit> commit(const receipt::Begin& begin);
+  core::Result<receipt::Countersign> countersign(const receipt::Commit& commit);
+  core::Result<void> deliver(const receipt::Countersign& countersign);
   core::Result<void> after_step(std::uint64_t step);
   core::Result<bool> audit(std::uint64_t step);
-  core::Result<CaughtStep> catch_step(const rollout::RolloutClient::Audit& shown,
-                                      protocol::Verdict verdict);
+  core::Result<CaughtStep> catch_step(const receipt::Opening& shown, protocol::Verdict verdict);
   bool is_drawn_for_audit(std::uint64_t step) const;
   core::Digest derived(std::string_view what) const;
 

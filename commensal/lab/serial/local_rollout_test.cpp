@@ -104,9 +104,9 @@ std::string ruling_of(const CaughtStep& wrong) {
   if (!file) return wrong.ruling.outcome.reason + file.error().message;
   const auto found = arbiter::judge(*file);
   if (!found) return found.error().message;
-  const auto task = rollout::decode_step_task(wrong.task);
+  const auto task = protocol::decode<receipt::Opening>(wrong.opening);
   if (!task) return task.error().message;
-  const auto input_root = rollout::input_root_of(*task);
+  const auto input_root = receipt::input_root_of(task->task);
   if (!input_root) return input_root.error().message;
   EXPECT_EQ(file->receipt.step, wrong.step);
   EXPECT_EQ(file->words[0].claim.input_root, *input_root);

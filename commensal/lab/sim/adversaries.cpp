@@ -7,7 +7,7 @@ namespace commensal::sim {
 namespace {
 
 using core::Result;
-using rollout::Values;
+using receipt::Values;
 using tensor::DType;
 using tensor::Tensor;
 

@@ -35,7 +35,7 @@ class SimMarket : public ::testing::Test {
   static void check_invariants(Market& market, const std::set<crypto::Address>& honest) {
     for (const ReceiptRecord& record : all(market)) {
       ASSERT_TRUE(protocol::verify_receipt(record.receipt));
-      const auto opening = receipt::decode_opening(record.opening);
+      const auto opening = market.gateway().receipts().opening(record);
       ASSERT_TRUE(opening.has_value());
       ASSERT_TRUE(receipt::check_opening(*opening, record.receipt.body()));
       if (honest.contains(record.receipt.job.provider)) {
@@ -99,7 +99,8 @@ TEST_F(SimMarket, ACheatIsCaughtBannedAndItsAnswersAreReplaced) {
       const auto now = market->gateway().receipts().find(*record.replaced_by);
       ASSERT_TRUE(now.has_value());
       EXPECT_TRUE(honest.contains(now->receipt.job.provider));
-      EXPECT_EQ(receipt::decode_opening(now->opening)->inputs[0].value.bytes().size(), 256u);
+      EXPECT_EQ(market->gateway().receipts().opening(*now)->task.inputs[0].value.bytes().size(),
+                256u);
       ++replaced;
     }
     EXPECT_GT(replaced, 0u);

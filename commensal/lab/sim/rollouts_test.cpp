@@ -33,7 +33,7 @@ class Watched final : public provider::EngineFactory {
         : honest_(std::move(honest)), watch_(watch) {}
     const receipt::ModelRoots& roots() const override { return honest_->roots(); }
     const graph::Graph& graph() const override { return honest_->graph(); }
-    core::Result<rollout::Values> run(std::uint64_t step, const rollout::Values& inputs,
+    core::Result<receipt::Values> run(std::uint64_t step, const receipt::Values& inputs,
                                       const std::optional<noise::Noise>& noise,
                                       graph::Tracer* tracer) override {
       watch_();

@@ -150,7 +150,7 @@ class Client {
   /// rollout::RolloutRecord and rollout::StepRecord, encoded.
   core::Result<core::Bytes> rollout_record(const core::Digest& id);
   core::Result<core::Bytes> rollout_step(const core::Digest& id, std::uint64_t step);
-  /// For auditors: rollout::Assignment, encoded; empty where no audit waits.
+  /// For auditors: receipt::Assignment, encoded; empty where no audit waits.
   core::Result<core::Bytes> take_audit();
   core::Result<void> answer_audit(const core::Digest& receipt, const core::Digest& root);
 

@@ -4,6 +4,7 @@
 #include <commensal/base/protocol/receipt.hpp>
 #include <commensal/compute/tensor/named.hpp>
 #include <commensal/serve/gateway/hub.hpp>
+#include <commensal/verify/receipt/opening.hpp>
 
 namespace commensal::gateway {
 
@@ -19,10 +20,7 @@ struct Order {
 /// A delivered answer: it opens the commitment that both sides have signed.
 struct Answer {
   protocol::Receipt receipt;
-  core::Digest input_salt;
-  core::Digest output_salt;
-  tensor::NamedTensors inputs;
-  tensor::NamedTensors outputs;
+  receipt::Opening opening;
 };
 
 /// What all jobs of a gateway have in common, from the order's model and inputs on; one step, no

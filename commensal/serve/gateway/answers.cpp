@@ -50,10 +50,10 @@ void Answers::submit(InferRequest request, InferDone done) {
 bool Answers::submit_again(const ReceiptRecord& old) {
   const Account gateway_itself{.name = "", .role = Role::kOperator};
   auto model = deps_.hub.find(&gateway_itself, old.model, old.version);
-  auto opening = receipt::decode_opening(old.opening);
+  auto opening = deps_.book.opening(old);
   if (!model || !opening) return false;
   Waiting waiting{old.account, *model, {}, old.id()};
-  waiting_.emplace(deps_.dispatcher.submit({*std::move(model), std::move(opening->inputs)}),
+  waiting_.emplace(deps_.dispatcher.submit({*std::move(model), std::move(opening->task.inputs)}),
                    std::move(waiting));
   return true;
 }
@@ -63,7 +63,7 @@ void Answers::on_answered(event::Answered& event) {
   if (found.empty()) return;
   Waiting& waiting = found.mapped();
   if (!event.answer) return end(waiting, tl::unexpected(event.answer.error()));
-  tensor::NamedTensors outputs = event.answer->outputs;  // views: no elements are copied
+  tensor::NamedTensors outputs = event.answer->opening.outputs;  // views: no elements are copied
   records_.push_back(record_of(waiting, *event.answer));
   ready_.push_back({std::move(waiting), std::move(outputs)});
 }
@@ -78,14 +78,7 @@ void Answers::end(Waiting& waiting, Result<InferResponse> response) {
 
 ReceiptRecord Answers::record_of(const Waiting& waiting, Answer& answer) {
   ReceiptRecord record;
-  receipt::Opening opening{.job = answer.receipt.job,
-                           .model = waiting.model.content,
-                           .commitment = answer.receipt.commitment,
-                           .input_salt = answer.input_salt,
-                           .output_salt = answer.output_salt,
-                           .inputs = std::move(answer.inputs),
-                           .outputs = std::move(answer.outputs)};
-  record.opening = receipt::encode(opening);
+  record.opening = protocol::encode(answer.opening);
   record.receipt = std::move(answer.receipt);
   record.account = waiting.account;
   record.model = waiting.model.name;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <commensal/serve/gateway/auditor.hpp>
-#include <commensal/verify/receipt/opening.hpp>
 #include <commensal/verify/receipt/replay.hpp>
 
 namespace commensal::gateway {
@@ -41,26 +40,12 @@ void Auditor::request_here(const core::Digest& receipt) {
 }
 
 Result<Auditor::Shown> Auditor::show(const core::Digest& receipt) const {
-  Shown shown;
-  COMMENSAL_ASSIGN(shown.record, deps_.book.find(receipt));
-  const protocol::Receipt& signed_one = shown.record.receipt;
-  if (shown.record.receipt.job.is_serial()) {
-    COMMENSAL_ASSIGN(shown.audit, rollout::audit_of(deps_.store, protocol::job_id(signed_one.job),
-                                                    signed_one.step));
-    return shown;
-  }
-  COMMENSAL_ASSIGN(auto opening, receipt::decode_opening(shown.record.opening));
-  rollout::StepAudit& audit = shown.audit;
-  audit.body = signed_one.body();
-  audit.output_salt = opening.output_salt;
-  audit.task.job = std::move(opening.job);
-  audit.task.step = signed_one.step;
-  audit.task.input_salt = opening.input_salt;
-  audit.task.inputs = std::move(opening.inputs);
-  return shown;
+  COMMENSAL_ASSIGN(ReceiptRecord record, deps_.book.find(receipt));
+  COMMENSAL_ASSIGN(auto opening, deps_.book.opening(record));
+  return Shown{std::move(record), std::move(opening)};
 }
 
-std::optional<rollout::Assignment> Auditor::take() {
+std::optional<receipt::Assignment> Auditor::take() {
   asked_ms_ = deps_.clock.monotonic_ns() / kNsPerMs;
   while (!waiting_.empty()) {
     const core::Digest receipt = waiting_.front();
@@ -82,8 +67,8 @@ std::optional<rollout::Assignment> Auditor::take() {
     const std::uint64_t lease = ++leases_;
     item->second = {lease, item->second.leases + 1, false, 0};
     deps_.loop.after(kLeaseMs, [this, receipt, lease] { end_lease(receipt, lease); });
-    return rollout::Assignment{receipt, std::move(shown.record.model), shown.record.version,
-                               shown.record.model_content, std::move(shown.audit.task)};
+    return receipt::Assignment{receipt, std::move(shown.record.model), shown.record.version,
+                               shown.record.model_content, std::move(shown.opening.task)};
   }
   return std::nullopt;
 }
@@ -104,12 +89,12 @@ Result<void> Auditor::answer(const core::Digest& receipt, const core::Digest& ro
   }
   COMMENSAL_ASSIGN(const Shown shown, show(receipt));
   item->second.lease = 0;
-  const auto verdict = receipt::judge(shown.audit.body, root, shown.audit.output_salt, deps_.key);
+  auto verdict = judge(shown, root);
   if (verdict.outcome != protocol::Outcome::kMatch) {
     request_here(receipt);  // the auditor may be wrong
     return {};
   }
-  conclude(receipt, shown.audit, root);
+  conclude(receipt, std::move(verdict));
   return {};
 }
 
@@ -151,12 +136,12 @@ void Auditor::replay(const core::Digest& receipt) {
   const auto work = std::make_shared<Work>(Work{*std::move(shown), core::Digest{}});
   deps_.loop.offload(
       [work, replayer = replayer_, path = deps_.hub.path_of(work->shown.record.model_content)] {
-        work->root = replayer->replay(work->shown.audit.task, path);
+        work->root = replayer->replay(work->shown.opening.task, path);
       },
       [this, work, receipt] {
         is_replaying_ = false;
         if (work->root) {
-          conclude(receipt, work->shown.audit, *work->root);
+          conclude(receipt, judge(work->shown, *work->root));
         } else {
           open_.erase(receipt);
           deps_.events.report(work->root);
@@ -165,11 +150,13 @@ void Auditor::replay(const core::Digest& receipt) {
       });
 }
 
-void Auditor::conclude(const core::Digest& receipt, const rollout::StepAudit& shown,
-                       const core::Digest& root) {
+protocol::Verdict Auditor::judge(const Shown& shown, const core::Digest& root) const {
+  return receipt::judge(shown.record.receipt.body(), root, shown.opening.output_salt, deps_.key);
+}
+
+void Auditor::conclude(const core::Digest& receipt, protocol::Verdict verdict) {
   if (open_.erase(receipt) == 0) return;  // answered meanwhile
-  deps_.events.push(
-      event::Audited{receipt, receipt::judge(shown.body, root, shown.output_salt, deps_.key)});
+  deps_.events.push(event::Audited{receipt, std::move(verdict)});
 }
 
 }  // namespace commensal::gateway

@@ -4,7 +4,6 @@
 #include <commensal/base/core/clock.hpp>
 #include <commensal/serve/gateway/events.hpp>
 #include <commensal/serve/gateway/receipt_book.hpp>
-#include <commensal/verify/rollout/client.hpp>
 #include <commensal/verify/rollout/replayer.hpp>
 #include <memory>
 
@@ -24,7 +23,6 @@ class Auditor {
   struct Dependencies {
     core::Loop& loop;
     const core::Clock& clock;
-    core::Store& store;            // the rows of rollouts
     const crypto::SecretKey& key;  // signs verdicts
     const ModelHub& hub;
     ReceiptBook& book;
@@ -38,7 +36,7 @@ class Auditor {
   void request_here(const core::Digest& receipt);
   /// For an auditor elsewhere: the next one, its own for kLeaseMs; nothing where none is open. What
   /// auditors elsewhere must not see is done here instead.
-  std::optional<rollout::Assignment> take();
+  std::optional<receipt::Assignment> take();
   /// Its answer. Errors: kNotFound (no such audit is open), those of the book.
   core::Result<void> answer(const core::Digest& receipt, const core::Digest& root);
   /// Audits that are due or under way.
@@ -51,8 +49,8 @@ class Auditor {
 
   /// What an audit needs, from the gateway's own rows.
   struct Shown {
-    rollout::StepAudit audit;
     ReceiptRecord record;
+    receipt::Opening opening;
   };
   struct Case {
     std::uint64_t lease = 0;  // to an auditor, by its number; 0: none
@@ -66,8 +64,8 @@ class Auditor {
   /// Who is to do what waits: an auditor, soon, or this gateway.
   void pump();
   void replay(const core::Digest& receipt);
-  void conclude(const core::Digest& receipt, const rollout::StepAudit& shown,
-                const core::Digest& root);
+  protocol::Verdict judge(const Shown& shown, const core::Digest& root) const;
+  void conclude(const core::Digest& receipt, protocol::Verdict verdict);
 
   Dependencies deps_;
   std::map<core::Digest, Case> open_;  // by receipt

@@ -69,7 +69,7 @@ class AuditorOf : public rollout::testing::RolloutTest {
     const auto taken = auditor_.take();
     if (!taken) return 0;
     auto session = *noise::NoisySession::create(graph_, {}, record_.job.feeds);
-    root_ = *rollout::replay(taken->task, session, engine_->roots());
+    root_ = *receipt::replay(taken->task, session, engine_->roots());
     return steps_.at(taken->receipt);
   }
   void answer(std::uint64_t step) { ASSERT_TRUE(auditor_.answer(receipts_.at(step), root_)); }
@@ -89,7 +89,7 @@ class AuditorOf : public rollout::testing::RolloutTest {
   ModelHub hub_{client_store_, folder_, clock_};
   ReceiptBook book_{client_store_};
   EventQueue events_{loop_, [this](const event::Any& event) { handle(event); }, [] {}};
-  Auditor auditor_{{loop_, clock_, client_store_, client_key_, hub_, book_, events_}};
+  Auditor auditor_{{loop_, clock_, client_key_, hub_, book_, events_}};
   std::map<core::Digest, std::uint64_t> steps_;
   std::map<std::uint64_t, core::Digest> receipts_;
   core::Digest root_{};  // of what was taken last

@@ -213,17 +213,18 @@ void Dispatcher::on_deliver(StreamId stream, rpc::Deliver& message) {
   if (auto moved = running.step.deliver(root, message.output_salt); !moved) {
     return lose(job, moved.error());
   }
-  Answer answer{.receipt = running.step.receipt(),
-                .input_salt = running.input_salt,
-                .output_salt = message.output_salt,
-                .inputs = {},
-                .outputs = std::move(message.outputs)};
+  Answer answer;
+  answer.receipt = running.step.receipt();
+  answer.opening.task.job = running.step.job();
+  answer.opening.task.input_salt = running.input_salt;
+  answer.opening.output_salt = message.output_salt;
+  answer.opening.outputs = std::move(message.outputs);
   if (Roster::Peer* peer = roster_.at(stream)) {
     ++peer->served;
     peer->cached.insert(running.request->order.model.content);
   }
   const auto request = take(job);
-  answer.inputs = std::move(request->order.inputs);
+  answer.opening.task.inputs = std::move(request->order.inputs);
   end(*request, std::move(answer));
   place_next();
 }

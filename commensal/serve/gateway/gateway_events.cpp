@@ -63,7 +63,7 @@ void Gateway::State::handle(const event::AuditDue& event) {
   if (record->audit == AuditState::kNotDrawn) {
     record->audit = AuditState::kDrawn;
     if (auto kept = book.update(*record); !kept) return events.report(kept);
-    if (record->receipt.job.is_serial()) rollouts.on_audit(*record);
+    rollouts.on_audit(*record);
   }
   if (record->audit != AuditState::kDrawn && record->audit != AuditState::kReplaced) return;
   event.at_once ? auditor.request_here(event.receipt) : auditor.request(event.receipt);
@@ -80,7 +80,7 @@ void Gateway::State::handle(const event::Audited& event) {
   audit_policy.on_verdict(*record);
   const auto judged = judge_winner(*record);
   events.report(judged);
-  if (record->receipt.job.is_serial()) rollouts.on_audit(*record);
+  rollouts.on_audit(*record);
   if (!convicts(record->audit)) return;
   // Cards do flip bits: who has paid for a first mismatch goes on.
   if (is_penalised(*record)) return replace_later(*record);

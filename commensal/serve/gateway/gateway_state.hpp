@@ -69,7 +69,7 @@ struct Gateway::State {
             {w.clock, w.rng, hub, book, lottery, till, dispatcher, audit_policy, observer, events}),
         rollouts({loop, w.clock, w.rng, store, w.key, auditor_key.address(), roster, hub, lottery,
                   book, till, events, c.silence_ms_max, c.rollouts_kept_max}),
-        auditor({loop, w.clock, store, auditor_key, hub, book, events}),
+        auditor({loop, w.clock, auditor_key, hub, book, events}),
         consequences(loop, book, answers) {
     book.keep_while(
         [this](const core::Digest& ticket) { return ticket::is_undecided(tickets, ticket); });

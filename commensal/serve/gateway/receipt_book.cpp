@@ -4,6 +4,7 @@
 #include <commensal/serve/gateway/receipt_book.hpp>
 #include <commensal/serve/gateway/receipt_record.hpp>
 #include <commensal/serve/gateway/record.hpp>
+#include <commensal/verify/rollout/record.hpp>
 
 namespace commensal::gateway {
 
@@ -203,15 +204,19 @@ bool ReceiptBook::contains(const core::Digest& id) const {
 core::Result<ReceiptRecord> ReceiptBook::find(const core::Digest& id) {
   COMMENSAL_ASSIGN(const std::optional<core::Bytes> key, store_.get(kIdSpace, id));
   if (!key) return core::fail(ErrorCode::kNotFound, "unknown receipt {}", core::to_hex(id));
-  COMMENSAL_ASSIGN(ReceiptRecord record, read(number_of_key(*key)));
+  return read(number_of_key(*key));
+}
+
+core::Result<receipt::Opening> ReceiptBook::opening(const ReceiptRecord& record) {
   const auto kept = kept_.find(record.number);
-  if (kept == kept_.end() || kept->second.opening_bytes == 0) return record;
-  COMMENSAL_ASSIGN(std::optional<core::Bytes> opening, store_.get(kOpeningSpace, *key));
-  if (!opening)
+  if (kept == kept_.end() || kept->second.opening_bytes == 0) {
+    return rollout::opening_of(store_, protocol::job_id(record.receipt.job), record.receipt.step);
+  }
+  COMMENSAL_ASSIGN(const auto bytes, store_.get(kOpeningSpace, newest_first_key(record.number)));
+  if (!bytes)
     return core::fail(ErrorCode::kDataLoss, "the opening of receipt {} is missing",
-                      core::to_hex(id));
-  record.opening = *std::move(opening);
-  return record;
+                      core::to_hex(record.id()));
+  return protocol::decode_stored<receipt::Opening>(*bytes);
 }
 
 core::Result<std::vector<ReceiptRecord>> ReceiptBook::list(const std::string& account,

@@ -5,6 +5,7 @@
 #include <commensal/base/core/store.hpp>
 #include <commensal/base/protocol/receipt.hpp>
 #include <commensal/base/protocol/verdict.hpp>
+#include <commensal/verify/receipt/opening.hpp>
 #include <functional>
 #include <map>
 #include <optional>
@@ -38,8 +39,8 @@ struct ReceiptRecord {
   AuditState audit = AuditState::kNotDrawn;
   std::optional<protocol::Verdict> verdict;
   std::optional<core::Digest> replaced_by;  // receipt id of the re-execution
-  /// receipt::Opening, encoded; only append() and find() handle it. Empty for a step of a rollout,
-  /// whose rows (rollout::RolloutRows) hold what opens it.
+  /// receipt::Opening, encoded, for append(); opening() has it later. Empty where the job's own
+  /// rows (rollout::RolloutRows) hold it.
   core::Bytes opening;
   bool charged = true;  // to the account, on delivery; not kept
 
@@ -74,8 +75,10 @@ class ReceiptBook {
   /// The receipts of a rollout that is over, in portions.
   core::Result<void> drop_steps(const core::Digest& rollout);
   bool contains(const core::Digest& id) const;
-  /// By receipt id. Error: kNotFound.
+  /// By receipt id, without its opening. Error: kNotFound.
   core::Result<ReceiptRecord> find(const core::Digest& id);
+  /// What opens it, wherever it lies. Errors: kNotFound (it is no longer kept), kDataLoss.
+  core::Result<receipt::Opening> opening(const ReceiptRecord& record);
   /// Newest first, at most `count`; of one account, or of all where it is empty. Without openings,
   /// and without the steps of rollouts, which are looked up by their rollout.
   core::Result<std::vector<ReceiptRecord>> list(const std::string& account, std::size_t count);

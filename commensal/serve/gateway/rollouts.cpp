@@ -205,7 +205,7 @@ RolloutStatus Rollouts::status_of(const RolloutEntry& entry) const {
   for (std::uint64_t step = last.value_or(0); step > 0; --step) {
     const auto record = rows.step(step);
     if (!record) break;
-    if (record->phase != rollout::StepPhase::kDelivered) continue;  // the last one only
+    if (record->step.phase() != receipt::StepPhase::kDelivered) continue;  // the last one only
     status.steps_done = step;
     status.final_root = receipt::state_root(record->outputs);
     break;
@@ -234,7 +234,7 @@ std::vector<RolloutStatus> Rollouts::list(const std::string& account, std::size_
 Result<rollout::StepRecord> Rollouts::step(const core::Digest& rollout, std::uint64_t step) const {
   COMMENSAL_ASSIGN(rollout::StepRecord record,
                    rollout::RolloutRows(deps_.store, rollout).step(step));
-  if (record.phase == rollout::StepPhase::kDelivered) return record;
+  if (record.step.phase() == receipt::StepPhase::kDelivered) return record;
   return core::fail(ErrorCode::kNotFound, "step {} is not delivered", step);
 }
 

@@ -76,7 +76,7 @@ class Rollouts {
   void on_close(StreamId stream);
   /// It gets no more work: its rollouts end here.
   void on_banned(const crypto::Address& provider, const std::string& why);
-  /// An audit of one of its steps was drawn, or has come to its end.
+  /// An audit was drawn, or has come to its end; one that is of no rollout is passed over.
   void on_audit(const ReceiptRecord& record);
   /// Messages of providers; those about jobs that are no rollouts are passed over.
   void on_ready(StreamId stream, const rpc::Ready& message);

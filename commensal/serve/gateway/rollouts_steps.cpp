@@ -128,7 +128,7 @@ void Rollouts::ask(Live& live) {
   if (peer != nullptr && is_paused(live, *peer)) return;
   if (const auto pending = live.client->pending()) {
     set_phase(live, Phase::kAsked);
-    return say(live, rpc::Countersign{{{live.entry.id, pending->step, pending->signature}}});
+    return say(live, rpc::Countersign{{*pending}});
   }
   if (const auto afforded = afford(live); !afforded) {
     live.hindrance = afforded.error().message;
@@ -138,7 +138,7 @@ void Rollouts::ask(Live& live) {
   set_phase(live, Phase::kAsked);
   const auto begin = live.client->begin();
   if (!begin) return fail(live, RolloutState::kFailed, begin.error().message);
-  say(live, rpc::Begin{live.entry.id, begin->step, begin->value});
+  say(live, *begin);
 }
 
 void Rollouts::on_commit(StreamId stream, const rpc::Commit& message) {
@@ -153,23 +153,22 @@ void Rollouts::commit(StreamId stream, const rpc::Commit::Item& item) {
     const auto fits = deps_.lottery.check_round(live->client->job(), item.round);
     if (!fits) return again(*live, fits.error());  // it was closed meanwhile
   }
-  Result<rollout::Countersign> signature = rollout::Countersign();
+  Result<receipt::Countersign> signature = receipt::Countersign();
   const auto kept = deps_.store.together([&]() -> Result<void> {
-    signature = live->client->on_commit({item.step, item.commitment, item.round, item.signature});
+    signature = live->client->on_commit(item);
     if (!signature) return tl::unexpected(signature.error());
     COMMENSAL_ASSIGN(const auto receipt, live->client->receipt(item.step));
     return deps_.lottery.owe({&receipt, 1});
   });
   if (!kept) return fail(*live, RolloutState::kFailed, kept.error().message);
-  say(*live, rpc::Countersign{{{item.job, signature->step, signature->signature}}});
+  say(*live, rpc::Countersign{{*std::move(signature)}});
 }
 
 /// The delivered step, its receipt, what it costs and whether its audit was drawn are on disk
 /// together. It is drawn after the commitment was signed: the provider cannot know.
 Result<std::optional<ReceiptRecord>> Rollouts::keep_delivery(Live& live,
                                                              const rpc::Deliver& message) {
-  COMMENSAL_ASSIGN(auto delivered,
-                   live.client->check({message.step, message.output_salt, message.outputs}));
+  COMMENSAL_ASSIGN(auto delivered, live.client->check(message));
   ReceiptRecord record;
   COMMENSAL_ASSIGN(record.receipt, live.client->receipt(message.step));
   record.account = live.entry.account;
@@ -258,11 +257,11 @@ void Rollouts::fail(Live& live, RolloutState state, const std::string& why) {
 }
 
 void Rollouts::on_audit(const ReceiptRecord& record) {
-  count(record);
-  if (record.audit == AuditState::kDrawn) return;
   const core::Digest rollout = protocol::job_id(record.receipt.job);
   const RolloutEntry* const known = book_.find(rollout);
   if (known == nullptr) return;
+  count(record);
+  if (record.audit == AuditState::kDrawn) return;
   if (record.audit == AuditState::kMatched) {
     const auto live = live_.find(rollout);
     if (live != live_.end() && live->second->phase == Phase::kReady) ask(*live->second);

@@ -87,8 +87,7 @@ Result<std::optional<Judgement>> Winners::judge(const protocol::Receipt& receipt
   if (record == nullptr || record->state != State::kOpened) return std::nullopt;
   Judgement judgement;
   COMMENSAL_TRY(bank_.durably([&]() -> Result<void> {
-    COMMENSAL_ASSIGN(const ledger::Entry entry,
-                     bank_.submit(ledger::Judge{receipt, verdict}));
+    COMMENSAL_ASSIGN(const ledger::Entry entry, bank_.submit(ledger::Judge{receipt, verdict}));
     COMMENSAL_ASSIGN(judgement, settle(id, entry));
     return {};
   }));

@@ -207,19 +207,9 @@ Response show_receipt(Gateway& gateway, const Call& call) {
 Response show_opening(Gateway& gateway, const Call& call) {
   auto record = find_receipt(gateway, call);
   if (!record) return error_response(record.error());
-  if (record->receipt.job.is_serial()) {
-    return error_response(
-        {core::ErrorCode::kNotFound,
-         fmt::format("the receipt is of step {0} of a rollout, which /v1/rollouts/{1}/record and "
-                     "/v1/rollouts/{1}/steps/{0} open",
-                     record->receipt.step, core::to_hex(protocol::job_id(record->receipt.job)))});
-  }
-  auto opening = std::make_shared<const core::Bytes>(std::move(record->opening));
-  Response response;
-  response.content_type = "application/octet-stream";
-  response.rest = *opening;
-  response.owner = std::move(opening);
-  return response;
+  const auto opening = gateway.receipts().opening(*record);
+  if (!opening) return error_response(opening.error());
+  return bytes_response(protocol::encode(*opening));
 }
 
 constexpr std::int64_t kSmall = limits::kHttpSmallBodyBytesMax;

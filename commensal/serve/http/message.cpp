@@ -74,6 +74,15 @@ int status_of(ErrorCode code) {
 
 std::string_view reason_phrase(int status) { return phrase_row(status).phrase; }
 
+Response bytes_response(core::Bytes bytes) {
+  auto owner = std::make_shared<const core::Bytes>(std::move(bytes));
+  Response response;
+  response.content_type = "application/octet-stream";
+  response.rest = *owner;
+  response.owner = std::move(owner);
+  return response;
+}
+
 Response json_response(std::string text) {
   Response response;
   response.text = std::move(text);

@@ -48,15 +48,6 @@ Result<RolloutStatus> find_rollout(Gateway& gateway, const Call& call) {
   return status;
 }
 
-Response bytes_response(core::Bytes bytes) {
-  auto owner = std::make_shared<const core::Bytes>(std::move(bytes));
-  Response response;
-  response.content_type = "application/octet-stream";
-  response.rest = *owner;
-  response.owner = std::move(owner);
-  return response;
-}
-
 Response status_response(const Result<RolloutStatus>& status, int code = 200) {
   if (!status) return error_response(status.error());
   Response response = json_response(rollout_json(*status));
@@ -110,7 +101,7 @@ Response show_record(Gateway& gateway, const Call& call) {
   if (!status) return error_response(status.error());
   const auto record = gateway.rollouts().record(status->entry.id);
   if (!record) return error_response(record.error());
-  return bytes_response(rollout::encode(*record));
+  return bytes_response(protocol::encode(*record));
 }
 
 /// rollout::StepRecord, encoded: what was signed and delivered.
@@ -121,13 +112,13 @@ Response show_step(Gateway& gateway, const Call& call) {
   if (!step) return error_response(step.error());
   const auto record = gateway.rollouts().step(status->entry.id, *step);
   if (!record) return error_response(record.error());
-  return bytes_response(rollout::encode(*record));
+  return bytes_response(protocol::encode(*record));
 }
 
-/// rollout::Assignment, encoded; an empty body where nothing waits.
+/// receipt::Assignment, encoded; an empty body where nothing waits.
 Response take_audit(Gateway& gateway, const Call&) {
   const auto taken = gateway.auditor().take();
-  return bytes_response(taken ? rollout::encode(*taken) : core::Bytes());
+  return bytes_response(taken ? protocol::encode(*taken) : core::Bytes());
 }
 
 Response answer_audit(Gateway& gateway, const Call& call) {

@@ -168,29 +168,26 @@ void Jobs::handle(const rpc::Begin& message) {
   const auto found = serial_.at_hand(message.job);
   if (!found) return refuse(message.job, found.error());
   const SerialJobs::LivePtr live = *found;
-  const rollout::Begin begin{message.step, message.value};
-  const auto made = serial_.asked(*live, begin);
+  const auto made = serial_.asked(*live, message);
   if (!made) return refuse(message.job, made.error());
-  if (*made) return send(message.job, **made);
+  if (*made) return send(**made);
   live->is_busy = true;
-  const auto outputs = std::make_shared<Result<rollout::Values>>();
-  offload([live, begin, outputs] { *outputs = live->provider->compute(begin); },
-          [this, live, begin, outputs, stream = stream_] {
-            const auto committed = outputs->and_then([&](rollout::Values& values) {
+  const auto outputs = std::make_shared<Result<receipt::Values>>();
+  offload([live, begin = message, outputs] { *outputs = live->provider->compute(begin); },
+          [this, live, begin = message, outputs, stream = stream_] {
+            const auto committed = outputs->and_then([&](receipt::Values& values) {
               return serial_.commit(*live, begin, std::move(values));
             });
             if (!committed) serial_.drop(live->id);
             if (stream == stream_ && !live->is_asked_again) {
               if (!committed) refuse(live->id, committed.error());
-              if (committed) send(live->id, *committed);
+              if (committed) send(*committed);
             }
             set_free(*live);
           });
 }
 
-void Jobs::send(const core::Digest& id, const rollout::Commit& made) {
-  deps_.gateway.send(rpc::Commit{{{id, made.step, made.commitment, made.round, made.signature}}});
-}
+void Jobs::send(receipt::Commit made) { deps_.gateway.send(rpc::Commit{{std::move(made)}}); }
 
 /// Answers wait for each other as long as more tasks are ahead of us than answers wait, so that one
 /// signature and one write serve many; the worker has enough to do meanwhile. Who sends one task at
@@ -273,12 +270,12 @@ void Jobs::countersign_serial(const rpc::Countersign::Item& item) {
     if (serial_.is_known(item.job)) refuse(item.job, live.error());
     return;
   }
-  auto made = serial_.countersign(**live, {item.step, item.signature});
+  auto made = serial_.countersign(**live, item);
   if (!made) {
     serial_.drop(item.job);
     return refuse(item.job, made.error());
   }
-  deliver({item.job, made->step, made->output_salt, std::move(made->outputs)});
+  deliver(*std::move(made));
 }
 
 void Jobs::deliver(rpc::Deliver message) {

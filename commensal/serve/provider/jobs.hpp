@@ -82,7 +82,7 @@ class Jobs final : public std::enable_shared_from_this<Jobs> {
   void set_free(SerialJobs::Live& live);
   void plan_flush();
   void flush();
-  void send(const core::Digest& id, const rollout::Commit& made);
+  void send(receipt::Commit made);
   void countersign_serial(const rpc::Countersign::Item& item);
   void deliver(rpc::Deliver message);
   void report_load();

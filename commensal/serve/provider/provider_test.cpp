@@ -57,12 +57,12 @@ class EchoFactory final : public EngineFactory {
     }
     const receipt::ModelRoots& roots() const override { return roots_; }
     const graph::Graph& graph() const override { return *graph_; }
-    core::Result<rollout::Values> run(std::uint64_t, const rollout::Values& inputs,
+    core::Result<receipt::Values> run(std::uint64_t, const receipt::Values& inputs,
                                       const std::optional<noise::Noise>&, graph::Tracer*) override {
       return inputs;
     }
-    std::vector<core::Result<rollout::Values>> run_all(
-        std::span<const rollout::Values> requests) override {
+    std::vector<core::Result<receipt::Values>> run_all(
+        std::span<const receipt::Values> requests) override {
       asked_.push_back(requests.size());
       return Engine::run_all(requests);
     }

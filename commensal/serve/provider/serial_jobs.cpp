@@ -11,17 +11,6 @@ using core::ErrorCode;
 using core::fail;
 using core::Result;
 
-namespace {
-
-/// The receipt of the last step so far, its client's signature perhaps missing.
-protocol::Receipt receipt_of(const rollout::RolloutProvider& provider) {
-  const rollout::StepRecord& record = provider.last();
-  return {provider.job(),    record.step,          record.body.commitment,
-          record.body.round, record.body.provider, record.body.client};
-}
-
-}  // namespace
-
 SerialJobs::LivePtr SerialJobs::find(const core::Digest& job) const {
   const auto found = live_.find(job);
   return found == live_.end() ? nullptr : found->second;
@@ -62,7 +51,7 @@ bool SerialJobs::is_finished(const core::Digest& job) {
   const auto agreed = rows.rollout();
   const auto record = rows.step(*step);
   return agreed && record && *step == agreed->job.steps &&
-         record->phase != rollout::StepPhase::kCommitted;
+         record->step.phase() != receipt::StepPhase::kCommitted;
 }
 
 Result<void> SerialJobs::make_room_in_store() {
@@ -112,7 +101,7 @@ Result<void> SerialJobs::begin(Live& live, const rpc::Offer& offer,
   if (!live.is_new) {
     COMMENSAL_ASSIGN(auto loaded, rollout::RolloutProvider::load(deps, live.id));
     live.provider.emplace(std::move(loaded));
-    if (!at_work_.contains(live.id)) live.excused = live.provider->last().step;
+    if (!at_work_.contains(live.id)) live.excused = live.provider->last().step.index();
     return {};
   }
   COMMENSAL_ASSIGN(auto started, rollout::RolloutProvider::start(
@@ -122,13 +111,13 @@ Result<void> SerialJobs::begin(Live& live, const rpc::Offer& offer,
   return {};
 }
 
-Result<std::optional<rollout::Commit>> SerialJobs::asked(Live& live, const rollout::Begin& begin) {
+Result<std::optional<receipt::Commit>> SerialJobs::asked(Live& live, const receipt::Begin& begin) {
   COMMENSAL_ASSIGN(const auto made, live.provider->asked(begin));
   if (!made) return std::nullopt;
   const std::uint64_t next = deps_.purse.round_for(live.provider->job());
   const bool is_late = made->round != protocol::kNoDraw && made->round + 2 <= next;
   if (!is_late) return made;
-  rollout::Commit again;
+  receipt::Commit again;
   COMMENSAL_TRY(deps_.store.together([&]() -> Result<void> {
     COMMENSAL_TRY(note_late(live));
     COMMENSAL_ASSIGN(again, live.provider->sign_again(protocol::kNoDraw));
@@ -138,21 +127,21 @@ Result<std::optional<rollout::Commit>> SerialJobs::asked(Live& live, const rollo
 }
 
 Result<void> SerialJobs::note_late(const Live& live) {
-  const std::uint64_t step = live.provider->last().step;
+  const std::uint64_t step = live.provider->last().step.index();
   if (step == live.excused) return {};
   const auto noted = late_.add(deps_.purse.gateway(), limits::kLateStepsMax + live_.size());
   return noted ? noted : core::in_context(fmt::format("step {}", step), noted.error());
 }
 
-Result<rollout::Commit> SerialJobs::commit(Live& live, const rollout::Begin& begin,
-                                           rollout::Values outputs) {
-  rollout::Commit made;
+Result<receipt::Commit> SerialJobs::commit(Live& live, const receipt::Begin& begin,
+                                           receipt::Values outputs) {
+  receipt::Commit made;
   COMMENSAL_TRY(deps_.store.together([&]() -> Result<void> {
     rollout::RolloutProvider& provider = *live.provider;
     at_work_.insert(live.id);
     COMMENSAL_ASSIGN(
         made, provider.commit(begin, deps_.purse.round_for(provider.job()), std::move(outputs)));
-    const ticket::NewTicket ticket{receipt_of(provider),
+    const ticket::NewTicket ticket{provider.last().step.receipt(),
                                    receipt::state_root(provider.last().outputs),
                                    provider.last().output_salt};
     return deps_.purse.commit({&ticket, 1});
@@ -161,26 +150,25 @@ Result<rollout::Commit> SerialJobs::commit(Live& live, const rollout::Begin& beg
 }
 
 /// A signature that comes after its round was drawn: the ticket is void, and the step is late.
-Result<rollout::Deliver> SerialJobs::take_signature(Live& live,
-                                                    const rollout::Countersign& message) {
-  const rollout::StepRecord& record = live.provider->last();
-  const bool is_first = record.phase == rollout::StepPhase::kCommitted &&
-                        message.step == record.step && record.body.round != protocol::kNoDraw;
+Result<receipt::Deliver> SerialJobs::take_signature(Live& live,
+                                                    const receipt::Countersign& message) {
+  const receipt::Step& step = live.provider->last().step;
+  const bool is_first = step.phase() == receipt::StepPhase::kCommitted &&
+                        message.step == step.index() && step.receipt().round != protocol::kNoDraw;
   const ticket::Record* const ticket =
-      is_first ? deps_.purse.tickets().find(protocol::ticket_id(receipt_of(*live.provider).body()))
-               : nullptr;
+      is_first ? deps_.purse.tickets().find(protocol::ticket_id(step.body())) : nullptr;
   const bool counts = ticket != nullptr && ticket->state == ticket::State::kCommitted;
   if (is_first && !counts) COMMENSAL_TRY(note_late(live));
-  COMMENSAL_ASSIGN(rollout::Deliver made, live.provider->countersign(message));
+  COMMENSAL_ASSIGN(receipt::Deliver made, live.provider->countersign(message));
   if (!counts) return made;
-  const protocol::Receipt receipt = receipt_of(*live.provider);
+  const protocol::Receipt receipt = live.provider->last().step.receipt();
   COMMENSAL_TRY(deps_.purse.countersign({&receipt, 1}));
   COMMENSAL_TRY(late_.in_time(deps_.purse.gateway()));
   return made;
 }
 
-Result<rollout::Deliver> SerialJobs::countersign(Live& live, const rollout::Countersign& message) {
-  rollout::Deliver made;
+Result<receipt::Deliver> SerialJobs::countersign(Live& live, const receipt::Countersign& message) {
+  receipt::Deliver made;
   COMMENSAL_TRY(deps_.store.together([&]() -> Result<void> {
     COMMENSAL_ASSIGN(made, take_signature(live, message));
     return {};

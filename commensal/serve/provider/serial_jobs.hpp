@@ -62,13 +62,13 @@ class SerialJobs {
   /// The commitment, if it has been made; nothing: the step is to be computed. One that the client
   /// has not signed for so long that its round is closed earns no ticket, and too many of those are
   /// refused. Errors: rollout::RolloutProvider::asked's, kFailedPrecondition.
-  core::Result<std::optional<rollout::Commit>> asked(Live& live, const rollout::Begin& begin);
+  core::Result<std::optional<receipt::Commit>> asked(Live& live, const receipt::Begin& begin);
   /// Durable when it returns, with its ticket. After an error the job must be dropped: what failed
   /// to be written is in memory, and must not be said.
-  core::Result<rollout::Commit> commit(Live& live, const rollout::Begin& begin,
-                                       rollout::Values outputs);
+  core::Result<receipt::Commit> commit(Live& live, const receipt::Begin& begin,
+                                       receipt::Values outputs);
   /// Durable likewise; after an error the job must be dropped.
-  core::Result<rollout::Deliver> countersign(Live& live, const rollout::Countersign& message);
+  core::Result<receipt::Deliver> countersign(Live& live, const receipt::Countersign& message);
 
  private:
   core::Result<void> make_room();
@@ -76,7 +76,7 @@ class SerialJobs {
   bool is_finished(const core::Digest& job);
   /// The last step's ticket comes to nothing. Error: kFailedPrecondition, too many before it.
   core::Result<void> note_late(const Live& live);
-  core::Result<rollout::Deliver> take_signature(Live& live, const rollout::Countersign& message);
+  core::Result<receipt::Deliver> take_signature(Live& live, const receipt::Countersign& message);
 
   Dependencies deps_;
   LateSteps late_;

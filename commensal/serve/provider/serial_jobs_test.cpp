@@ -98,8 +98,8 @@ class ProviderSerialJobs : public rollout::testing::RolloutTest {
     ASSERT_TRUE(client) << client.error().message;
     client_.emplace(*std::move(client));
   }
-  void ask(const rollout::Begin& begin) {
-    process_->jobs->handle(rpc::Begin{id(), begin.step, begin.value});
+  void ask(const receipt::Begin& begin) {
+    process_->jobs->handle(begin);
     loop_.run_until_idle();
   }
   /// The last word, if it is a commitment.
@@ -115,16 +115,15 @@ class ProviderSerialJobs : public rollout::testing::RolloutTest {
   bool sign() {
     const auto word = committed();
     if (!word) return false;
-    const auto signature =
-        client_->on_commit({word->step, word->commitment, word->round, word->signature});
+    const auto signature = client_->on_commit(*word);
     EXPECT_TRUE(signature) << signature.error().message;
     return show(*signature);
   }
-  bool show(const rollout::Countersign& signature) {
-    process_->jobs->handle(rpc::Countersign{{{id(), signature.step, signature.signature}}});
+  bool show(const receipt::Countersign& signature) {
+    process_->jobs->handle(rpc::Countersign{{signature}});
     const auto word = listener_.last<rpc::Deliver>();
     if (!word) return false;
-    EXPECT_TRUE(client_->on_deliver({word->step, word->output_salt, word->outputs}));
+    EXPECT_TRUE(client_->on_deliver(*word));
     return true;
   }
 
@@ -135,7 +134,7 @@ class ProviderSerialJobs : public rollout::testing::RolloutTest {
   }
   /// The client lets the step's round pass, then begins it again.
   bool late_step() {
-    const rollout::Begin begin = *client_->begin();
+    const receipt::Begin begin = *client_->begin();
     ask(begin);
     const auto word = committed();
     EXPECT_TRUE(word) << refused();
@@ -148,8 +147,7 @@ class ProviderSerialJobs : public rollout::testing::RolloutTest {
     ask(*client_->begin());
     const auto word = committed();
     EXPECT_TRUE(word) << refused();
-    const auto signature =
-        client_->on_commit({word->step, word->commitment, word->round, word->signature});
+    const auto signature = client_->on_commit(*word);
     close(word->round);
     return show(*signature);
   }
@@ -254,10 +252,10 @@ TEST_F(ProviderSerialJobs, WhatDoesNotFitIsRefusedByName) {
   EXPECT_THAT(refused(), HasSubstr("are not those that the job was made with"));
   record_.input_salt[0] ^= 1;
   start_both();
-  rollout::Begin begin = *client_->begin();
-  ask({2, begin.value});
+  receipt::Begin begin = *client_->begin();
+  ask({id(), 2, begin.value});
   EXPECT_THAT(refused(), HasSubstr("step 2 is begun where step 0 of 48"));
-  ask({1, core::Digest{3}});
+  ask({id(), 1, core::Digest{3}});
   EXPECT_THAT(refused(), HasSubstr("does not lead to the one before"));
   process_->jobs->handle(rpc::Countersign{{{id(), 1, {}}}});
   EXPECT_THAT(refused(), HasSubstr("step 1 is countersigned where step 0"));
@@ -268,7 +266,7 @@ TEST_F(ProviderSerialJobs, WhatDoesNotFitIsRefusedByName) {
 
 TEST_F(ProviderSerialJobs, ARepeatedWordHasTheSameAnswer) {
   start_both();
-  const rollout::Begin begin = *client_->begin();
+  const receipt::Begin begin = *client_->begin();
   ask(begin);
   const auto first = committed();
   ask(begin);
@@ -287,9 +285,9 @@ TEST_F(ProviderSerialJobs, ARepeatedWordHasTheSameAnswer) {
 
 TEST_F(ProviderSerialJobs, ARolloutThatIsAtWorkIsLeftAlone) {
   start_both();
-  const rollout::Begin begin = *client_->begin();
-  process_->jobs->handle(rpc::Begin{id(), begin.step, begin.value});
-  process_->jobs->handle(rpc::Begin{id(), begin.step, begin.value});
+  const receipt::Begin begin = *client_->begin();
+  process_->jobs->handle(begin);
+  process_->jobs->handle(begin);
   EXPECT_THAT(refused(), HasSubstr("the rollout is at work"));
   loop_.run_until_idle();
   EXPECT_TRUE(committed());
@@ -330,7 +328,7 @@ TEST_F(ProviderSerialJobs, ACrashOfTheProviderForgetsNothingAndIsNotHeldAgainstT
   start_both();
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(late_step()) << refused();
   // This one is begun, and late because we were gone.
-  const rollout::Begin begin = *client_->begin();
+  const receipt::Begin begin = *client_->begin();
   ask(begin);
   const auto word = committed();
   ASSERT_TRUE(word);

@@ -10,7 +10,7 @@ namespace commensal::provider {
 using core::ErrorCode;
 using core::fail;
 using core::Result;
-using rollout::Values;
+using receipt::Values;
 
 namespace {
 

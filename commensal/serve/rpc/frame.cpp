@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <commensal/base/core/limits.hpp>
+#include <commensal/compute/tensor/codec.hpp>
 #include <commensal/serve/rpc/frame.hpp>
 #include <type_traits>
 #include <utility>
@@ -32,11 +33,7 @@ class FrameWriter {
     head_.count(tensors.size());
     for (const auto& [name, value] : tensors) {
       head_.text(name);
-      head_.u8(static_cast<std::uint8_t>(value.dtype()));
-      head_.u8(static_cast<std::uint8_t>(value.shape().rank()));
-      for (const std::int64_t dim : value.shape().dims()) {
-        head_.u64(static_cast<std::uint64_t>(dim));
-      }
+      write(head_, value.type());
       frame_.add_tensors(value.bytes().data(), value.bytes().size());
     }
   }
@@ -58,30 +55,20 @@ struct Tail {
   int taken = 0;
 };
 
-Result<tensor::TensorType> read_type(Reader& reader) {
-  COMMENSAL_ASSIGN(const tensor::DType dtype, tensor::dtype_from_onnx(reader.u8()));
-  std::vector<std::int64_t> dims(reader.u8());
-  for (std::int64_t& dim : dims) dim = static_cast<std::int64_t>(reader.u64());
-  COMMENSAL_ASSIGN(const tensor::Shape shape, tensor::Shape::of(dims));
-  return tensor::TensorType{dtype, shape};
-}
-
 /// The elements stay where protobuf put them; the heap aligns them for every type.
 Result<tensor::Tensor> read_tensor(Reader& reader, Tail& tail) {
-  auto type = read_type(reader);
-  COMMENSAL_TRY(reader.status());  // before what follows from zeros
-  if (!type) return tl::unexpected(type.error());
+  COMMENSAL_ASSIGN(const tensor::TensorType type, tensor::read_type(reader));
   if (tail.taken == tail.rest.size()) {
     return core::fail(ErrorCode::kInvalidArgument, "the frame has no elements of it");
   }
   std::string& elements = *tail.rest.Mutable(tail.taken++);
-  if (static_cast<std::int64_t>(elements.size()) != type->bytes()) {
+  if (static_cast<std::int64_t>(elements.size()) != type.bytes()) {
     return core::fail(ErrorCode::kInvalidArgument, "{} bytes for {}, which has {}", elements.size(),
-                      type->text(), type->bytes());
+                      type.text(), type.bytes());
   }
-  COMMENSAL_TRY(tensor::check_elements(type->dtype, core::as_bytes(elements)));
+  COMMENSAL_TRY(tensor::check_elements(type.dtype, core::as_bytes(elements)));
   const auto owner = std::make_shared<const std::string>(std::move(elements));
-  return tensor::Tensor::view_of(*type, core::as_bytes(*owner), owner);
+  return tensor::Tensor::view_of(type, core::as_bytes(*owner), owner);
 }
 
 struct Tensors {

@@ -4,8 +4,7 @@
 #include <commensal/base/core/result.hpp>
 #include <commensal/base/protocol/beacon.hpp>
 #include <commensal/base/protocol/job.hpp>
-#include <commensal/base/protocol/receipt.hpp>
-#include <commensal/compute/tensor/named.hpp>
+#include <commensal/verify/receipt/messages.hpp>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -152,36 +151,12 @@ struct Offer {
   }
 };
 /// Compute this step of a job that is Ready.
-struct Begin {
-  static constexpr protocol::NounKind kKind = protocol::NounKind::kBegin;
-
-  core::Digest job{};
-  std::uint64_t step = 0;
-  core::Digest value{};  // of the noise chain; zero without noise
-
-  template <class Archive, class Self>
-  static void fields(Archive& archive, Self& self) {
-    archive.field("job", self.job);
-    archive.field("step", self.step);
-    archive.field("value", self.value);
-  }
-};
+using receipt::Begin;
 /// The client's signatures over commitments.
 struct Countersign {
   static constexpr protocol::NounKind kKind = protocol::NounKind::kCountersign;
 
-  struct Item {
-    core::Digest job{};
-    std::uint64_t step = 0;
-    protocol::BatchSignature signature;
-
-    template <class Archive, class Self>
-    static void fields(Archive& archive, Self& self) {
-      archive.field("job", self.job);
-      archive.field("step", self.step);
-      archive.field("signature", self.signature);
-    }
-  };
+  using Item = receipt::Countersign;
   std::vector<Item> items;
 
   template <class Archive, class Self>
@@ -286,25 +261,11 @@ struct Ready {
     archive.field("job", self.job);
   }
 };
+/// The provider's commitments, each signed.
 struct Commit {
   static constexpr protocol::NounKind kKind = protocol::NounKind::kCommit;
 
-  struct Item {
-    core::Digest job{};
-    std::uint64_t step = 0;
-    core::Digest commitment{};
-    std::uint64_t round = protocol::kNoDraw;  // of the beacon that draws its ticket
-    protocol::BatchSignature signature;
-
-    template <class Archive, class Self>
-    static void fields(Archive& archive, Self& self) {
-      archive.field("job", self.job);
-      archive.field("step", self.step);
-      archive.field("commitment", self.commitment);
-      archive.field("round", self.round);
-      archive.field("signature", self.signature);
-    }
-  };
+  using Item = receipt::Commit;
   std::vector<Item> items;
 
   template <class Archive, class Self>
@@ -312,22 +273,7 @@ struct Commit {
     archive.field("items", self.items);
   }
 };
-struct Deliver {
-  static constexpr protocol::NounKind kKind = protocol::NounKind::kDeliver;
-
-  core::Digest job{};
-  std::uint64_t step = 0;
-  core::Digest output_salt{};
-  tensor::NamedTensors outputs;
-
-  template <class Archive, class Self>
-  static void fields(Archive& archive, Self& self) {
-    archive.field("job", self.job);
-    archive.field("step", self.step);
-    archive.field("output_salt", self.output_salt);
-    archive.field("outputs", self.outputs);
-  }
-};
+using receipt::Deliver;
 struct Refuse {
   static constexpr protocol::NounKind kKind = protocol::NounKind::kRefuse;
 

@@ -49,7 +49,7 @@ const ElementRow* row_of(std::uint8_t dtype) {
   return nullptr;
 }
 
-// The header of a tensor's root, as verify/receipt/tensor_codec writes it.
+// The header of a tensor's root, as compute/tensor/codec.hpp writes it.
 void write_header(Writer& writer, const Shaped& type) {
   writer.u8(type.dtype);
   writer.u8(static_cast<std::uint8_t>(type.dims.size()));

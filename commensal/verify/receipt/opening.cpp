@@ -1,58 +1,75 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <commensal/base/core/limits_rollouts.hpp>
 #include <commensal/base/protocol/commitment.hpp>
+#include <commensal/trade/pay/beacon/hash_chain.hpp>
 #include <commensal/verify/receipt/opening.hpp>
 #include <commensal/verify/receipt/roots.hpp>
-#include <commensal/verify/receipt/tensor_codec.hpp>
 
 namespace commensal::receipt {
 namespace {
 
-// Larger than a noun may be, so it has a frame of its own: version, then the fields.
-constexpr std::uint8_t kVersion = 1;
+using core::Digest;
+using core::ErrorCode;
+using core::fail;
+using core::Result;
+
+Result<void> check_before(const StepTask& task) {
+  if (task.step == 1) {
+    if (!task.before && task.outputs_before.empty() && task.salt_before == Digest{}) return {};
+    return fail(ErrorCode::kInvalidArgument, "step 1 has none before it, but the task shows one");
+  }
+  if (!task.before) {
+    return fail(ErrorCode::kInvalidArgument, "step {}: the task lacks the step before it",
+                task.step);
+  }
+  const protocol::Receipt& before = *task.before;
+  if (!(before.job == task.job) || before.step != task.step - 1) {
+    return fail(ErrorCode::kInvalidArgument, "step {}: the receipt before it is of another step",
+                task.step);
+  }
+  const protocol::ReceiptBody body = before.body();
+  COMMENSAL_TRY(protocol::verify_receipt(before, body, protocol::kEmbeddedLedger, nullptr));
+  const Digest root = state_root(task.outputs_before);
+  if (protocol::commit_step(body.job_id, before.step, root, task.salt_before) !=
+      before.commitment) {
+    return fail(ErrorCode::kDataLoss, "step {}: the state before does not open c_{}", task.step,
+                before.step);
+  }
+  return {};
+}
 
 }  // namespace
 
-core::Bytes encode(const Opening& opening) {
-  protocol::Writer writer;
-  writer.u8(kVersion);
-  writer.field("job", opening.job);
-  writer.field("model", opening.model);
-  writer.field("commitment", opening.commitment);
-  writer.field("input_salt", opening.input_salt);
-  writer.field("output_salt", opening.output_salt);
-  write_tensors(writer, opening.inputs);
-  write_tensors(writer, opening.outputs);
-  return std::move(writer).take();
-}
-
-core::Result<Opening> decode_opening(core::ByteView bytes) {
-  protocol::Reader reader(bytes, "opening");
-  Opening opening;
-  if (reader.u8() != kVersion) {
-    reader.refuse(core::ErrorCode::kInvalidArgument, "unknown version");
+Result<void> check_task(const StepTask& task) {
+  COMMENSAL_TRY(task.job.validity());
+  if (task.step < 1 || task.step > task.job.steps) {
+    return fail(ErrorCode::kInvalidArgument, "step {}, expected 1 to {}", task.step,
+                task.job.steps);
   }
-  reader.field("job", opening.job);
-  reader.field("model", opening.model);
-  reader.field("commitment", opening.commitment);
-  reader.field("input_salt", opening.input_salt);
-  reader.field("output_salt", opening.output_salt);
-  opening.inputs = read_tensors(reader);
-  opening.outputs = read_tensors(reader);
-  COMMENSAL_TRY(reader.finish());
-  return opening;
+  if (task.step > limits::kRolloutStepsMax) {
+    return fail(ErrorCode::kResourceExhausted, "step {}, at most {} are accepted", task.step,
+                limits::kRolloutStepsMax);
+  }
+  const bool has_noise = task.job.noise != protocol::NoisePolicy::kNone;
+  if (has_noise ? beacon::hash_back(task.value, task.step) != task.job.noise_anchor
+                : task.value != Digest{}) {
+    return fail(ErrorCode::kDataLoss, "step {}: the noise's value does not lead to its anchor",
+                task.step);
+  }
+  if (protocol::commit_input(state_root(task.inputs), task.input_salt) !=
+      task.job.input_commitment) {
+    return fail(ErrorCode::kDataLoss, "step {}: the inputs do not open c_0", task.step);
+  }
+  return check_before(task);
 }
 
-core::Result<void> check_opening(const Opening& opening, const protocol::ReceiptBody& body) {
+Result<void> check_opening(const Opening& opening, const protocol::ReceiptBody& body) {
   const auto refuse = [](std::string_view what) {
-    return core::fail(core::ErrorCode::kDataLoss, "the opening does not open the receipt: {}",
-                      what);
+    return fail(ErrorCode::kDataLoss, "the opening does not open the receipt: {}", what);
   };
-  if (protocol::job_id(opening.job) != body.job_id) return refuse("it is of another job");
-  if (opening.commitment != body.commitment) return refuse("it has another commitment");
-  if (protocol::commit_input(state_root(opening.inputs), opening.input_salt) !=
-      opening.job.input_commitment) {
-    return refuse("its inputs are not those that the job was made with");
-  }
+  if (protocol::job_id(opening.task.job) != body.job_id) return refuse("it is of another job");
+  if (opening.task.step != body.step) return refuse("it is of another step");
+  COMMENSAL_TRY(check_task(opening.task));
   if (protocol::commit_step(body.job_id, body.step, state_root(opening.outputs),
                             opening.output_salt) != body.commitment) {
     return refuse(fmt::format("its outputs are not those that step {} committed to", body.step));

@@ -1,30 +1,86 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <commensal/base/protocol/job.hpp>
 #include <commensal/base/protocol/receipt.hpp>
-#include <commensal/compute/tensor/named.hpp>
+#include <commensal/base/protocol/record.hpp>
+#include <commensal/compute/tensor/codec.hpp>
 
+/// What opens the commitments of a step. A job of one step is a rollout of one: the same types, the
+/// same checks. All are records (protocol::encode, protocol::decode).
 namespace commensal::receipt {
 
-/// All that the commitments of a job of one step hide, as its gateway keeps it: `inputs` open c_0,
-/// `outputs` open c_1.
-struct Opening {
+/// All that an auditor is shown of a step: the openings of c_0 and c_(i-1), and the value that
+/// seed_i is made of. Neither Y_i nor salt_i, so that it can answer only by computing.
+struct StepTask {
+  static constexpr std::string_view kRecord = "step task";
+
   protocol::Job job;
-  core::Digest model;  // SHA-256 of the model file: where the auditor finds it
-  core::Digest commitment;
-  core::Digest input_salt;
-  core::Digest output_salt;
-  tensor::NamedTensors inputs;
-  tensor::NamedTensors outputs;
+  std::uint64_t step = 1;
+  core::Digest value{};  // v_i of the job's noise chain; zero without noise
+  core::Digest input_salt{};
+  tensor::NamedTensors inputs;  // these two open c_0
+  // Of step i-1; nothing of it for step 1.
+  std::optional<protocol::Receipt> before;
+  core::Digest salt_before{};
+  tensor::NamedTensors outputs_before;
+
+  template <class Archive, class Self>
+  static void fields(Archive& archive, Self& self) {
+    archive.field("job", self.job);
+    archive.field("step", self.step);
+    archive.field("value", self.value);
+    archive.field("input_salt", self.input_salt);
+    archive.field("inputs", self.inputs);
+    archive.field("before", self.before);
+    archive.field("salt_before", self.salt_before);
+    archive.field("outputs_before", self.outputs_before);
+  }
 };
 
-core::Bytes encode(const Opening& opening);
-/// Error: kInvalidArgument, naming the field.
-core::Result<Opening> decode_opening(core::ByteView bytes);
+/// All that the commitments of a step hide, as its client keeps it: `output_salt` and `outputs`
+/// open c_i, `task` what it was computed from. The file that goes with a receipt.
+struct Opening {
+  static constexpr std::string_view kRecord = "opening";
 
-/// Whether the opening opens exactly what was signed: the receipt's job id, c_0 and c_1.
-/// Error: kDataLoss, naming what does not open.
+  StepTask task;
+  core::Digest output_salt{};
+  tensor::NamedTensors outputs;
+
+  template <class Archive, class Self>
+  static void fields(Archive& archive, Self& self) {
+    archive.field("task", self.task);
+    archive.field("output_salt", self.output_salt);
+    archive.field("outputs", self.outputs);
+  }
+};
+
+/// What an auditor elsewhere is given: a task, and where the model's file is.
+struct Assignment {
+  static constexpr std::string_view kRecord = "assignment";
+
+  core::Digest receipt{};  // its id: names the audit
+  std::string model;       // "owner/model"
+  std::uint32_t version = 0;
+  core::Digest content{};  // SHA-256 of the file
+  StepTask task;
+
+  template <class Archive, class Self>
+  static void fields(Archive& archive, Self& self) {
+    archive.field("receipt", self.receipt);
+    archive.field("model", self.model);
+    archive.field("version", self.version);
+    archive.field("content", self.content);
+    archive.field("task", self.task);
+  }
+};
+
+/// That everything in the task is what both parties have agreed on: the inputs open c_0, the value
+/// leads back to the job's anchor, both have signed c_(i-1), and what lies before opens it.
+/// Errors: kInvalidArgument, kDataLoss (does not open), kUnauthenticated; the message names it.
+core::Result<void> check_task(const StepTask& task);
+
+/// Whether the opening opens exactly what was signed: check_task(), and the receipt's job id, step
+/// and c_i. Errors: check_task()'s, kDataLoss, naming what does not open.
 core::Result<void> check_opening(const Opening& opening, const protocol::ReceiptBody& body);
 
 }  // namespace commensal::receipt

@@ -1,15 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cmath>
 #include <commensal/base/core/check.hpp>
 #include <commensal/base/protocol/commitment.hpp>
 #include <commensal/compute/kernels/numerics.hpp>
+#include <commensal/verify/noise/noise.hpp>
+#include <commensal/verify/noise/number.hpp>
 #include <commensal/verify/receipt/replay.hpp>
 
 namespace commensal::receipt {
 namespace {
 
+using core::Digest;
 using core::ErrorCode;
 using core::fail;
+using core::Result;
+using tensor::DType;
+using tensor::Tensor;
+
+struct FloatFormat {
+  DType dtype;
+  int digits;  // of the significand, the hidden one included
+};
+constexpr FloatFormat kFormats[] = {
+    {DType::kFloat32, 24}, {DType::kFloat64, 53}, {DType::kFloat16, 11}, {DType::kBfloat16, 8}};
+
+/// The first element whose magnitude is not below `bound`; -1 where there is none.
+std::int64_t first_beyond(const Tensor& tensor, double bound) {
+  std::int64_t found = -1;
+  tensor::with_type(tensor.dtype(), [&]<class T>() {
+    const auto elements = tensor.data<T>();
+    const auto at = std::ranges::find_if(
+        elements, [&](const T& x) { return !(std::abs(noise::number(x)) < bound); });
+    if (at != elements.end()) found = at - elements.begin();
+  });
+  return found;
+}
 
 std::string expected_inputs(const graph::Graph& graph) {
   std::string text;
@@ -20,9 +46,148 @@ std::string expected_inputs(const graph::Graph& graph) {
   return text;
 }
 
+/// The outputs of a step in the graph's order.
+Result<Values> order_outputs(const graph::Graph& graph, const tensor::NamedTensors& named) {
+  Values values;
+  for (std::size_t i = 0; i < named.size(); ++i) {
+    if (i >= graph.outputs.size() || named[i].name != graph.name_of(graph.outputs[i])) {
+      return fail(ErrorCode::kInvalidArgument, "output {} is '{}', not an output of the model", i,
+                  named[i].name);
+    }
+    values.push_back(named[i].value);
+  }
+  COMMENSAL_TRY(check_outputs(graph, values));
+  return values;
+}
+
+/// inputs_of_step() by the task's own names. Error: kInvalidArgument.
+Result<tensor::NamedTensors> fed(const StepTask& task) {
+  tensor::NamedTensors given = task.inputs;
+  if (task.step == 1) return given;
+  for (const protocol::Feed& feed : task.job.feeds) {
+    if (feed.input >= given.size() || feed.output >= task.outputs_before.size()) {
+      return fail(ErrorCode::kInvalidArgument, "step {}: no output {} or no input {} to feed it to",
+                  task.step, feed.output, feed.input);
+    }
+    given[feed.input].value = task.outputs_before[feed.output].value;
+  }
+  return given;
+}
+
+/// noise::noisy_inputs, without a graph.
+bool takes_noise(const protocol::Job& job, std::uint32_t place) {
+  return job.feeds.empty() ||
+         std::ranges::find(job.feeds, place, &protocol::Feed::input) != job.feeds.end();
+}
+
 }  // namespace
 
-core::Result<void> check_model(const protocol::Job& job, const ModelRoots& roots) {
+Values inputs_of_step(const protocol::Job& job, const Values& inputs, const Values* previous) {
+  Values made = inputs;
+  if (previous == nullptr) return made;
+  for (const protocol::Feed& feed : job.feeds) made[feed.input] = (*previous)[feed.output];
+  return made;
+}
+
+std::optional<noise::Noise> noise_of_step(const protocol::Job& job, const Digest& job_id,
+                                          std::uint64_t step, const Digest& value) {
+  if (job.noise == protocol::NoisePolicy::kNone) return std::nullopt;
+  return noise::Noise{noise::seed_of(value, job_id, step), job.noise_exponent};
+}
+
+Result<void> check_state(const protocol::Job& job, const graph::Graph& graph, std::uint64_t step,
+                         const Values& outputs) {
+  if (job.states == protocol::StateRule::kAny) return {};
+  const bool is_movable = job.states == protocol::StateRule::kMovable;
+  for (const protocol::Feed& feed : job.feeds) {
+    const Tensor& state = outputs[feed.output];
+    const auto* format = std::ranges::find(kFormats, state.dtype(), &FloatFormat::dtype);
+    if (format == std::end(kFormats)) continue;
+    const double bound = is_movable ? std::ldexp(1.0, format->digits - job.noise_exponent)
+                                    : std::numeric_limits<double>::infinity();
+    const std::int64_t beyond = first_beyond(state, bound);
+    if (beyond < 0) continue;
+    return fail(ErrorCode::kInvalidArgument, "step {}: element {} of state '{}' is not {}", step,
+                beyond, graph.name_of(graph.outputs[feed.output]),
+                is_movable ? fmt::format("below 2^{}, where noise moves it",
+                                         format->digits - job.noise_exponent)
+                           : std::string("finite"));
+  }
+  return {};
+}
+
+Result<void> check_outputs(const graph::Graph& graph, const Values& outputs) {
+  if (outputs.size() != graph.outputs.size()) {
+    return fail(ErrorCode::kInvalidArgument, "{} outputs, expected {}", outputs.size(),
+                graph.outputs.size());
+  }
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const graph::ValueInfo& value = graph.values[static_cast<std::size_t>(graph.outputs[i])];
+    if (value.declared.admits(tensor::Value(outputs[i]))) continue;
+    return fail(ErrorCode::kInvalidArgument, "output '{}' is {}, expected {}", value.name,
+                outputs[i].type().text(), value.declared.text());
+  }
+  return {};
+}
+
+Digest outputs_root(const graph::Graph& graph, const Values& outputs) {
+  return state_root(name_tensors(graph, graph.outputs, outputs));
+}
+
+tensor::NamedTensors name_tensors(const graph::Graph& graph, const std::vector<graph::ValueId>& ids,
+                                  std::vector<tensor::Tensor> values) {
+  core::check(ids.size() == values.size(), "one value for each id");
+  tensor::NamedTensors named;
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    named.push_back({graph.name_of(ids[i]), std::move(values[i])});
+  }
+  return named;
+}
+
+Result<Values> order_inputs(const graph::Graph& graph, const tensor::NamedTensors& tensors) {
+  Values ordered;
+  for (const graph::ValueId id : graph.inputs) {
+    const auto found = std::find_if(tensors.begin(), tensors.end(), [&](const auto& item) {
+      return item.name == graph.name_of(id);
+    });
+    if (found == tensors.end()) {
+      return fail(ErrorCode::kInvalidArgument, "input '{}' is missing; expected {}",
+                  graph.name_of(id), expected_inputs(graph));
+    }
+    ordered.push_back(found->value);
+  }
+  if (tensors.size() != ordered.size()) {
+    return fail(ErrorCode::kInvalidArgument, "{} inputs, expected {}: {}", tensors.size(),
+                ordered.size(), expected_inputs(graph));
+  }
+  return ordered;
+}
+
+Result<Values> task_inputs(const StepTask& task, const graph::Graph& graph) {
+  COMMENSAL_ASSIGN(const Values inputs, order_inputs(graph, task.inputs));
+  if (task.step == 1) return inputs;
+  COMMENSAL_ASSIGN(const Values before, order_outputs(graph, task.outputs_before));
+  return inputs_of_step(task.job, inputs, &before);
+}
+
+Result<Digest> input_root_of(const StepTask& task) {
+  COMMENSAL_TRY(check_task(task));
+  COMMENSAL_ASSIGN(tensor::NamedTensors given, fed(task));
+  const auto noise = noise_of_step(task.job, protocol::job_id(task.job), task.step, task.value);
+  if (!noise) return state_root(given);
+  bool is_moved = false;
+  for (std::uint32_t place = 0; place < given.size(); ++place) {
+    Tensor& value = given[place].value;
+    if (!takes_noise(task.job, place) || !noise::is_disturbable(value.dtype())) continue;
+    COMMENSAL_ASSIGN(value, noise::add(value, noise->seed, place, noise->exponent));
+    is_moved = true;
+  }
+  if (is_moved) return state_root(given);
+  return fail(ErrorCode::kUnsupported, "step {}: its noise goes onto a value inside the graph",
+              task.step);
+}
+
+Result<void> check_model(const protocol::Job& job, const ModelRoots& roots) {
   if (job.numerics_version != kernels::kNumericsVersion) {
     return fail(ErrorCode::kFailedPrecondition,
                 "the job follows version {} of the numeric specification, this program version {}",
@@ -34,17 +199,18 @@ core::Result<void> check_model(const protocol::Job& job, const ModelRoots& roots
   return {};
 }
 
-core::Result<core::Digest> replay(const AuditTask& task, graph::Session& session,
-                                  const ModelRoots& roots) {
+Result<Digest> replay(const StepTask& task, noise::NoisySession& session, const ModelRoots& roots,
+                      graph::Tracer* tracer) {
   COMMENSAL_TRY(check_model(task.job, roots));
-  if (protocol::commit_input(state_root(task.inputs), task.input_salt) !=
-      task.job.input_commitment) {
-    return fail(ErrorCode::kDataLoss, "the inputs are not those that the job was made with");
+  if (session.feeds() != task.job.feeds) {
+    return fail(ErrorCode::kFailedPrecondition, "the session feeds back other outputs");
   }
+  COMMENSAL_TRY(check_task(task));
   const graph::Graph& graph = session.graph();
-  COMMENSAL_ASSIGN(const auto inputs, order_inputs(graph, task.inputs));
-  COMMENSAL_ASSIGN(auto outputs, session.run(inputs));
-  return state_root(name_tensors(graph, graph.outputs, std::move(outputs)));
+  COMMENSAL_ASSIGN(const Values given, task_inputs(task, graph));
+  const auto noise = noise_of_step(task.job, protocol::job_id(task.job), task.step, task.value);
+  COMMENSAL_ASSIGN(const auto outputs, session.run(given, noise, tracer));
+  return outputs_root(graph, outputs);
 }
 
 protocol::Verdict judge(const protocol::ReceiptBody& body, const core::Digest& replayed_root,
@@ -61,54 +227,22 @@ protocol::Verdict judge(const protocol::ReceiptBody& body, const core::Digest& r
   return protocol::sign_verdict(auditor, std::move(verdict));
 }
 
-core::Result<Recheck> recheck(const protocol::Receipt& receipt, const Opening& opening,
-                              const std::shared_ptr<const graph::Graph>& model,
-                              const graph::SessionOptions& options,
-                              const std::function<void(std::string_view)>& passed) {
+Result<Recheck> recheck(const protocol::Receipt& receipt, const Opening& opening,
+                        const std::shared_ptr<const graph::Graph>& model,
+                        const graph::SessionOptions& options,
+                        const std::function<void(std::string_view)>& passed) {
   COMMENSAL_TRY(protocol::verify_receipt(receipt));
   passed("provider and client have signed the receipt");
   const protocol::ReceiptBody body = receipt.body();
   COMMENSAL_TRY(check_opening(opening, body));
   passed("inputs and outputs open what was signed");
-  COMMENSAL_ASSIGN(auto session, graph::Session::create(model, options));
-  COMMENSAL_ASSIGN(
-      const core::Digest root,
-      replay({receipt.job, opening.input_salt, opening.inputs}, session, model_roots(*model)));
+  COMMENSAL_ASSIGN(auto session, noise::NoisySession::create(model, options, receipt.job.feeds));
+  COMMENSAL_ASSIGN(const Digest root, replay(opening.task, session, model_roots(*model)));
   passed("graph and weights are those of the job; re-executed");
   return Recheck{
       .receipt = protocol::receipt_id(body),
       .expected = receipt.commitment,
       .recomputed = protocol::commit_step(body.job_id, body.step, root, opening.output_salt)};
-}
-
-tensor::NamedTensors name_tensors(const graph::Graph& graph, const std::vector<graph::ValueId>& ids,
-                                  std::vector<tensor::Tensor> values) {
-  core::check(ids.size() == values.size(), "one value for each id");
-  tensor::NamedTensors named;
-  for (std::size_t i = 0; i < ids.size(); ++i) {
-    named.push_back({graph.name_of(ids[i]), std::move(values[i])});
-  }
-  return named;
-}
-
-core::Result<std::vector<tensor::Tensor>> order_inputs(const graph::Graph& graph,
-                                                       const tensor::NamedTensors& tensors) {
-  std::vector<tensor::Tensor> ordered;
-  for (const graph::ValueId id : graph.inputs) {
-    const auto found = std::find_if(tensors.begin(), tensors.end(), [&](const auto& item) {
-      return item.name == graph.name_of(id);
-    });
-    if (found == tensors.end()) {
-      return fail(ErrorCode::kInvalidArgument, "input '{}' is missing; expected {}",
-                  graph.name_of(id), expected_inputs(graph));
-    }
-    ordered.push_back(found->value);
-  }
-  if (tensors.size() != ordered.size()) {
-    return fail(ErrorCode::kInvalidArgument, "{} inputs, expected {}: {}", tensors.size(),
-                ordered.size(), expected_inputs(graph));
-  }
-  return ordered;
 }
 
 }  // namespace commensal::receipt

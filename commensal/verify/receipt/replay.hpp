@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <commensal/base/core/limits_rollouts.hpp>
 #include <commensal/base/crypto/secp256k1.hpp>
-#include <commensal/base/protocol/receipt.hpp>
 #include <commensal/base/protocol/verdict.hpp>
-#include <commensal/compute/graph/session.hpp>
+#include <commensal/verify/noise/noisy_session.hpp>
 #include <commensal/verify/receipt/opening.hpp>
 #include <commensal/verify/receipt/roots.hpp>
 #include <functional>
@@ -12,23 +12,60 @@
 
 namespace commensal::receipt {
 
-/// Everything an auditor is shown: never the output's salt nor the output, so that it cannot copy
-/// the answer but must compute it.
-struct AuditTask {
-  protocol::Job job;
-  core::Digest input_salt;
-  tensor::NamedTensors inputs;
-};
+// Step i of a job: Y_i = F(X_i + noise(seed_i)). X_i is the client's inputs, with the outputs of
+// step i-1 in the places that the job's feeds name. Pure functions; docs/verification.md,
+// "Rollouts".
+
+using Values = std::vector<tensor::Tensor>;  // in the graph's order
+
+/// X_i before noise. `previous` are the outputs of step i-1, null for step 1.
+/// Precondition: feeds, inputs and outputs fit the graph (noise::check_feeds, Session::run).
+Values inputs_of_step(const protocol::Job& job, const Values& inputs, const Values* previous);
+
+/// The noise of a step whose chain value the client has shown; none where the job has none.
+std::optional<noise::Noise> noise_of_step(const protocol::Job& job, const core::Digest& job_id,
+                                          std::uint64_t step, const core::Digest& value);
+
+/// That the fed outputs are states that the job allows. kMovable: a floating format of p binary
+/// digits may hold less than 2^(p - exponent) in magnitude, where neighbours are at most
+/// 2^-exponent apart. Error: kInvalidArgument, naming step, output and element.
+core::Result<void> check_state(const protocol::Job& job, const graph::Graph& graph,
+                               std::uint64_t step, const Values& outputs);
+
+/// That outputs from elsewhere are as many and of the types that the graph declares.
+/// Error: kInvalidArgument, naming the output.
+core::Result<void> check_outputs(const graph::Graph& graph, const Values& outputs);
+
+/// root(Y) of outputs in the graph's order.
+core::Digest outputs_root(const graph::Graph& graph, const Values& outputs);
+
+/// Tensors in the order of `ids`, named as the graph names them.
+tensor::NamedTensors name_tensors(const graph::Graph& graph, const std::vector<graph::ValueId>& ids,
+                                  std::vector<tensor::Tensor> values);
+/// The values of `tensors` in the order of `graph.inputs`.
+/// Error: kInvalidArgument, naming what is missing, unknown or twice there, and what was expected.
+core::Result<Values> order_inputs(const graph::Graph& graph, const tensor::NamedTensors& tensors);
+
+/// X_i before noise, in the graph's order. Errors: kInvalidArgument (names or types that are not
+/// the graph's).
+core::Result<Values> task_inputs(const StepTask& task, const graph::Graph& graph);
+
+/// check_task(), then the root of X_i with its noise: what a dispute about the step begins with.
+/// Needs no model: names and types are the task's. Precondition: the inputs are in the graph's
+/// order, as RolloutProvider demands.
+/// Errors besides: kUnsupported where noise goes onto a value inside the graph.
+core::Result<core::Digest> input_root_of(const StepTask& task);
 
 /// That a job is of the model with these roots, and of the numeric specification that this program
 /// follows. Error: kFailedPrecondition.
 core::Result<void> check_model(const protocol::Job& job, const ModelRoots& roots);
 
-/// Re-executes a step with the model of `session`, whose roots are `roots`, and returns root(Y).
-/// Errors: kFailedPrecondition (the model or the numeric specification is not the job's),
-/// kDataLoss (the inputs do not open c_0), and what Session::run returns.
-core::Result<core::Digest> replay(const AuditTask& task, graph::Session& session,
-                                  const ModelRoots& roots);
+/// check_task(), then runs the step with the model of `session`, whose roots are `roots`, and
+/// returns root(Y_i).
+/// Errors besides: kFailedPrecondition (not the job's model, feeds or numeric specification), those
+/// of the run.
+core::Result<core::Digest> replay(const StepTask& task, noise::NoisySession& session,
+                                  const ModelRoots& roots, graph::Tracer* tracer = nullptr);
 
 /// Compares the auditor's root with what the provider committed to, by the salt that the client
 /// holds, and signs the outcome as `auditor`.
@@ -52,13 +89,5 @@ core::Result<Recheck> recheck(const protocol::Receipt& receipt, const Opening& o
                               const std::shared_ptr<const graph::Graph>& model,
                               const graph::SessionOptions& options,
                               const std::function<void(std::string_view)>& passed);
-
-/// Tensors in the order of `ids`, named as the graph names them.
-tensor::NamedTensors name_tensors(const graph::Graph& graph, const std::vector<graph::ValueId>& ids,
-                                  std::vector<tensor::Tensor> values);
-/// The values of `tensors` in the order of `graph.inputs`.
-/// Error: kInvalidArgument, naming what is missing, unknown or twice there, and what was expected.
-core::Result<std::vector<tensor::Tensor>> order_inputs(const graph::Graph& graph,
-                                                       const tensor::NamedTensors& tensors);
 
 }  // namespace commensal::receipt

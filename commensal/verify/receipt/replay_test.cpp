@@ -5,7 +5,6 @@
 #include <commensal/base/protocol/commitment.hpp>
 #include <commensal/compute/kernels/numerics.hpp>
 #include <commensal/verify/receipt/replay.hpp>
-#include <commensal/verify/receipt/tensor_codec.hpp>
 
 namespace commensal::receipt {
 namespace {
@@ -79,34 +78,44 @@ class AuditTest : public ::testing::Test {
   AuditTest() {
     graph_ = small_graph("sum", 0.5f);
     roots_ = model_roots(*graph_);
-    opening_.inputs = {{"x", floats({2, 2}, {1, -2, 3, 4})}};
+    StepTask& task = opening_.task;
+    task.inputs = {{"x", floats({2, 2}, {1, -2, 3, 4})}};
     opening_.outputs = {{"y", floats({2, 2}, {1.5f, 0, 3.5f, 3.5f})}};
-    opening_.input_salt = rng_.next_digest();
+    task.input_salt = rng_.next_digest();
     opening_.output_salt = rng_.next_digest();
-    protocol::Job& job = opening_.job;
-    job.graph_root = roots_.graph;
-    job.weight_root = roots_.weights;
-    job.numerics_version = kernels::kNumericsVersion;
-    job.input_commitment = protocol::commit_input(state_root(opening_.inputs), opening_.input_salt);
+    task.job.graph_root = roots_.graph;
+    task.job.weight_root = roots_.weights;
+    task.job.numerics_version = kernels::kNumericsVersion;
+    task.job.input_commitment = protocol::commit_input(state_root(task.inputs), task.input_salt);
+    task.job.client = client_.address();
+    task.job.provider = provider_.address();
     sign_commitment();
   }
   void sign_commitment() {
-    body_.job_id = protocol::job_id(opening_.job);
-    body_.step = 1;
-    body_.commitment =
-        protocol::commit_step(body_.job_id, 1, state_root(opening_.outputs), opening_.output_salt);
-    opening_.commitment = body_.commitment;
+    const core::Digest job = protocol::job_id(opening_.task.job);
+    body_ = {job, 1,
+             protocol::commit_step(job, 1, state_root(opening_.outputs), opening_.output_salt)};
   }
+  protocol::Receipt receipt() const {
+    return {opening_.task.job,
+            1,
+            body_.commitment,
+            body_.round,
+            protocol::sign_batch(provider_, protocol::Role::kProvider, {&body_, 1})[0],
+            protocol::sign_batch(client_, protocol::Role::kClient, {&body_, 1})[0]};
+  }
+  noise::NoisySession session() const { return *noise::NoisySession::create(graph_, {}); }
   protocol::Verdict audit() {
-    auto session = graph::Session::create(graph_, {});
-    const auto root =
-        replay({opening_.job, opening_.input_salt, opening_.inputs}, *session, roots_);
+    auto session = this->session();
+    const auto root = replay(opening_.task, session, roots_);
     EXPECT_TRUE(root.has_value()) << root.error().message;
     return judge(body_, *root, opening_.output_salt, auditor_);
   }
 
   core::CounterRng rng_{2};
   crypto::SecretKey auditor_ = crypto::SecretKey::generate(rng_);
+  crypto::SecretKey client_ = crypto::SecretKey::generate(rng_);
+  crypto::SecretKey provider_ = crypto::SecretKey::generate(rng_);
   std::shared_ptr<graph::Graph> graph_;
   ModelRoots roots_;
   Opening opening_;
@@ -129,14 +138,27 @@ TEST_F(AuditTest, OneBitOffIsAMismatch) {
 }
 
 TEST_F(AuditTest, OtherInputsOrAnotherModelAreNotReplayed) {
-  auto session = graph::Session::create(graph_, {});
-  AuditTask task{opening_.job, opening_.input_salt, {{"x", floats({2, 2}, {1, -2, 3, 5})}}};
-  EXPECT_EQ(replay(task, *session, roots_).error().code, core::ErrorCode::kDataLoss);
-  task.inputs = opening_.inputs;
+  auto session = this->session();
+  StepTask task = opening_.task;
+  task.inputs = {{"x", floats({2, 2}, {1, -2, 3, 5})}};
+  EXPECT_EQ(replay(task, session, roots_).error().code, core::ErrorCode::kDataLoss);
+  task.inputs = opening_.task.inputs;
   const ModelRoots other = model_roots(*small_graph("sum", 0.25f));
-  EXPECT_EQ(replay(task, *session, other).error().code, core::ErrorCode::kFailedPrecondition);
+  EXPECT_EQ(replay(task, session, other).error().code, core::ErrorCode::kFailedPrecondition);
   task.job.numerics_version += 1;
-  EXPECT_EQ(replay(task, *session, roots_).error().code, core::ErrorCode::kFailedPrecondition);
+  EXPECT_EQ(replay(task, session, roots_).error().code, core::ErrorCode::kFailedPrecondition);
+}
+
+TEST_F(AuditTest, AnybodyChecksAReceiptWithItsOpening) {
+  std::vector<std::string> passed;
+  const auto note = [&](std::string_view check) { passed.emplace_back(check); };
+  const auto found = recheck(receipt(), opening_, graph_, {}, note);
+  ASSERT_TRUE(found.has_value()) << found.error().message;
+  EXPECT_TRUE(found->matches());
+  EXPECT_EQ(passed.size(), 3u);
+  protocol::Receipt unsigned_one = receipt();
+  std::swap(unsigned_one.client, unsigned_one.provider);
+  EXPECT_FALSE(recheck(unsigned_one, opening_, graph_, {}, note));
 }
 
 TEST_F(AuditTest, AnOpeningIsBoundToItsReceipt) {
@@ -144,29 +166,34 @@ TEST_F(AuditTest, AnOpeningIsBoundToItsReceipt) {
   other.outputs[0].value = floats({2, 2}, {0, 0, 0, 0});
   EXPECT_EQ(check_opening(other, body_).error().code, core::ErrorCode::kDataLoss);
   other = opening_;
-  other.input_salt[0] ^= 1;
+  other.task.input_salt[0] ^= 1;
   EXPECT_FALSE(check_opening(other, body_));
   other = opening_;
-  other.job.steps = 2;
+  other.task.job.steps = 2;
   EXPECT_FALSE(check_opening(other, body_));
+  other = opening_;
+  other.task.value[0] ^= 1;
+  EXPECT_FALSE(check_opening(other, body_)) << "a value without noise";
+  other = opening_;
+  other.task.salt_before[0] ^= 1;
+  EXPECT_FALSE(check_opening(other, body_)) << "nothing is before step 1";
 }
 
 TEST_F(AuditTest, AnOpeningTravelsWholeOrNotAtAll) {
-  const core::Bytes bytes = encode(opening_);
-  const auto back = decode_opening(bytes);
+  const core::Bytes bytes = protocol::encode(opening_);
+  const auto back = protocol::decode<Opening>(bytes);
   ASSERT_TRUE(back.has_value()) << back.error().message;
   EXPECT_TRUE(check_opening(*back, body_));
-  EXPECT_EQ(encode(*back), bytes);
+  EXPECT_EQ(protocol::encode(*back), bytes);
   for (std::size_t size = 0; size < bytes.size(); ++size) {
-    EXPECT_FALSE(decode_opening(core::ByteView(bytes).first(size))) << size;
+    EXPECT_FALSE(protocol::decode<Opening>(core::ByteView(bytes).first(size))) << size;
   }
   // A flipped bit is refused by the decoder or no longer opens the receipt.
   for (std::size_t i = 0; i < bytes.size(); ++i) {
     core::Bytes flipped = bytes;
     flipped[i] ^= 0x10;
-    const auto decoded = decode_opening(flipped);
-    const bool only_model = decoded && decoded->model != opening_.model;
-    EXPECT_TRUE(!decoded || only_model || !check_opening(*decoded, body_)) << i;
+    const auto decoded = protocol::decode<Opening>(flipped);
+    EXPECT_TRUE(!decoded || !check_opening(*decoded, body_)) << i;
   }
 }
 

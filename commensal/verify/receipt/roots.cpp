@@ -4,7 +4,7 @@
 #include <bit>
 #include <commensal/base/crypto/merkle.hpp>
 #include <commensal/base/crypto/sha256.hpp>
-#include <commensal/verify/receipt/tensor_codec.hpp>
+#include <commensal/compute/tensor/codec.hpp>
 #include <string_view>
 #include <unordered_map>
 
@@ -121,7 +121,7 @@ Digest root_over(const std::vector<core::Bytes>& leaves) {
 
 Digest tensor_root(const tensor::Tensor& tensor) {
   Writer header;
-  write_type(header, tensor.type());
+  write(header, tensor.type());
   if (tensor.dtype() == tensor::DType::kString) {
     Writer elements;
     for (const std::string_view text : tensor.strings()) elements.bytes(core::as_bytes(text));

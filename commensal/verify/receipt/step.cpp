@@ -8,10 +8,21 @@ namespace commensal::receipt {
 using core::ErrorCode;
 using core::fail;
 
-std::string_view name_of(Step::Phase phase) {
+std::span<const std::string_view> enum_names(StepPhase) {
   static constexpr std::string_view kNames[] = {"offered", "committed", "countersigned",
                                                 "delivered"};
-  return kNames[static_cast<int>(phase)];
+  return kNames;
+}
+
+void write(protocol::Writer& writer, const Step& step) {
+  writer.field("phase", step.phase_);
+  writer.field("receipt", step.receipt_);
+}
+
+void read(protocol::Reader& reader, Step& step) {
+  reader.field("phase", step.phase_);
+  reader.field("receipt", step.receipt_);
+  if (reader.ok()) step.job_id_ = protocol::job_id(step.receipt_.job);
 }
 
 Step::Step(protocol::Job job, std::uint64_t index) : job_id_(protocol::job_id(job)) {
@@ -22,7 +33,7 @@ Step::Step(protocol::Job job, std::uint64_t index) : job_id_(protocol::job_id(jo
 core::Result<void> Step::expect(Phase phase, std::string_view move) const {
   if (phase_ == phase) return {};
   return fail(ErrorCode::kFailedPrecondition, "step {}: {} where the step is {}, not {}",
-              receipt_.step, move, name_of(phase_), name_of(phase));
+              receipt_.step, move, protocol::name_of(phase_), protocol::name_of(phase));
 }
 
 protocol::ReceiptBody Step::body() const {
@@ -31,7 +42,7 @@ protocol::ReceiptBody Step::body() const {
 }
 
 const protocol::Receipt& Step::receipt() const {
-  core::check(phase_ >= Phase::kCountersigned, "a receipt has both signatures");
+  core::check(phase_ != Phase::kOffered, "a receipt follows a commitment");
   return receipt_;
 }
 
@@ -47,7 +58,7 @@ core::Result<void> Step::commit(const core::Digest& commitment, std::uint64_t ro
 
 void Step::commit_own(const core::Digest& commitment, std::uint64_t round,
                       const protocol::BatchSignature& provider) {
-  core::check(phase_ == Phase::kOffered, "a step is committed to once");
+  core::check(phase_ <= Phase::kCommitted, "what both have signed stands");
   receipt_.commitment = commitment;
   receipt_.round = round;
   receipt_.provider = provider;

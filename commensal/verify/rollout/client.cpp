@@ -11,19 +11,6 @@ using core::ErrorCode;
 using core::fail;
 using core::Result;
 
-namespace {
-
-protocol::Receipt receipt_of(const protocol::Job& job, const StepRecord& record) {
-  return {job,
-          record.step,
-          record.body.commitment,
-          record.body.round,
-          record.body.provider,
-          record.body.client};
-}
-
-}  // namespace
-
 beacon::HashChain noise_chain(const core::Digest& key, std::uint64_t steps) {
   core::check(steps >= 1 && steps <= limits::kRolloutStepsMax, "a rollout has 1 to 2^20 steps");
   const int depth = std::max(1, static_cast<int>(std::bit_width(steps - 1)));
@@ -64,91 +51,72 @@ Result<RolloutClient> RolloutClient::load(const Dependencies& deps, const core::
   COMMENSAL_TRY(made.check_record());
   COMMENSAL_ASSIGN(const std::uint64_t step, made.rows_.last());
   if (step == 0) return made;
-  COMMENSAL_ASSIGN(StepRecord last, made.rows_.step(step));
-  COMMENSAL_TRY(made.resume(std::move(last)));
+  COMMENSAL_ASSIGN(made.last_, made.rows_.step(step));
+  const bool is_delivered = made.last_.step.phase() == receipt::StepPhase::kDelivered;
+  if (!is_delivered && step == 1) return made;
+  COMMENSAL_ASSIGN(const StepRecord delivered, made.rows_.step(is_delivered ? step : step - 1));
+  for (const auto& item : delivered.outputs) made.outputs_.push_back(item.value);
   return made;
 }
 
-Result<void> RolloutClient::resume(StepRecord last) {
-  if (last.phase == StepPhase::kDelivered) {
-    for (const auto& item : last.outputs) outputs_.push_back(item.value);
-  } else {
-    step_.emplace(record_.job, last.step);
-    COMMENSAL_TRY(step_->commit(last.body.commitment, last.body.round, last.body.provider));
-    COMMENSAL_TRY(step_->countersign(last.body.client));
-    if (last.step > 1) {
-      COMMENSAL_ASSIGN(const StepRecord before, rows_.step(last.step - 1));
-      for (const auto& item : before.outputs) outputs_.push_back(item.value);
-    }
-  }
-  last_ = std::move(last);
-  return {};
-}
-
 bool RolloutClient::is_finished() const {
-  return last_.step == record_.job.steps && last_.phase == StepPhase::kDelivered;
+  return last_.step.index() == record_.job.steps &&
+         last_.step.phase() == receipt::StepPhase::kDelivered;
 }
 
-std::optional<Countersign> RolloutClient::pending() const {
-  if (last_.step == 0 || last_.phase != StepPhase::kCountersigned) return std::nullopt;
-  return Countersign{last_.step, last_.body.client};
+std::optional<receipt::Countersign> RolloutClient::pending() const {
+  if (last_.step.phase() != receipt::StepPhase::kCountersigned) return std::nullopt;
+  return receipt::Countersign{job_id_, last_.step.index(), last_.step.receipt().client};
 }
 
-Result<Begin> RolloutClient::begin() {
+Result<receipt::Begin> RolloutClient::begin() {
   if (pending()) {
     return fail(ErrorCode::kFailedPrecondition, "step {} is countersigned and not delivered",
-                last_.step);
+                last_.step.index());
   }
   if (is_finished()) {
     return fail(ErrorCode::kFailedPrecondition, "all {} steps are delivered", record_.job.steps);
   }
-  Begin begin{last_.step + 1, {}};
+  receipt::Begin begin{job_id_, last_.step.index() + 1, {}};
   if (noise_) {
     COMMENSAL_ASSIGN(begin.value, noise_->reveal(begin.step));
   }
-  step_.emplace(record_.job, begin.step);
+  begun_ = begin.step;
   return begin;
 }
 
-Result<Countersign> RolloutClient::on_commit(const Commit& message) {
-  if (!step_ || message.step != last_.step + 1 || pending()) {
+Result<receipt::Countersign> RolloutClient::on_commit(const receipt::Commit& message) {
+  if (begun_ == 0 || message.step != begun_ || message.job != job_id_) {
     return fail(ErrorCode::kFailedPrecondition, "a commitment to step {} that was not begun",
                 message.step);
   }
   StepRecord record;
-  record.step = message.step;
-  record.phase = StepPhase::kCountersigned;
   if (noise_) {
-    COMMENSAL_ASSIGN(record.value, noise_->reveal(record.step));
+    COMMENSAL_ASSIGN(record.value, noise_->reveal(message.step));
   }
-  record.body.commitment = message.commitment;
-  record.body.round = message.round;
-  record.body.provider = message.signature;
-  receipt::Step step(record_.job, message.step);
+  receipt::Step& step = record.step = receipt::Step(record_.job, message.step);
   COMMENSAL_TRY(step.commit(message.commitment, message.round, message.signature));
   const protocol::ReceiptBody body = step.body();
-  record.body.client = protocol::sign_batch(deps_.key, protocol::Role::kClient, {&body, 1})[0];
-  COMMENSAL_TRY(step.countersign(record.body.client));
+  COMMENSAL_TRY(
+      step.countersign(protocol::sign_batch(deps_.key, protocol::Role::kClient, {&body, 1})[0]));
   COMMENSAL_TRY(rows_.put(record));
-  step_ = std::move(step);
+  begun_ = 0;
   last_ = std::move(record);
   return *pending();
 }
 
-Result<RolloutClient::Delivery> RolloutClient::check(const Deliver& message) const {
-  if (!pending() || message.step != last_.step) {
+Result<RolloutClient::Delivery> RolloutClient::check(const receipt::Deliver& message) const {
+  if (!pending() || message.step != last_.step.index() || message.job != job_id_) {
     return fail(ErrorCode::kFailedPrecondition, "a delivery of step {} that is not awaited",
                 message.step);
   }
   const graph::Graph& graph = *deps_.graph;
-  Delivery made;
+  Delivery made{.record = last_, .outputs = {}};
   for (const auto& item : message.outputs) made.outputs.push_back(item.value);
-  COMMENSAL_TRY(check_outputs(graph, made.outputs));
-  receipt::Step step = *step_;
-  COMMENSAL_TRY(step.deliver(outputs_root(graph, made.outputs), message.output_salt));
-  COMMENSAL_TRY(check_state(record_.job, graph, message.step, made.outputs));
-  made.record = last_;
-  made.record.phase = StepPhase::kDelivered;
+  COMMENSAL_TRY(receipt::check_outputs(graph, made.outputs));
+  COMMENSAL_TRY(
+      made.record.step.deliver(receipt::outputs_root(graph, made.outputs), message.output_salt));
+  COMMENSAL_TRY(receipt::check_state(record_.job, graph, message.step, made.outputs));
   made.record.output_salt = message.output_salt;
   made.record.outputs = receipt::name_tensors(graph, graph.outputs, made.outputs);
   return made;
@@ -156,44 +124,19 @@ Result<RolloutClient::Delivery> RolloutClient::check(const Deliver& message) con
 
 Result<void> RolloutClient::keep(Delivery delivery) {
   COMMENSAL_TRY(rows_.put(delivery.record));
-  step_.reset();
   last_ = std::move(delivery.record);
   outputs_ = std::move(delivery.outputs);
   return {};
 }
 
-Result<void> RolloutClient::on_deliver(const Deliver& message) {
+Result<void> RolloutClient::on_deliver(const receipt::Deliver& message) {
   COMMENSAL_ASSIGN(Delivery delivery, check(message));
   return keep(std::move(delivery));
 }
 
-Result<StepAudit> audit_of(core::Store& store, const core::Digest& job_id, std::uint64_t step) {
-  RolloutRows rows(store, job_id);
-  COMMENSAL_ASSIGN(const StepRecord record, rows.step(step));
-  if (record.phase != StepPhase::kDelivered) {
-    return fail(ErrorCode::kNotFound, "step {} is not delivered", step);
-  }
-  COMMENSAL_ASSIGN(RolloutRecord agreed, rows.rollout());
-  StepAudit made;
-  made.body = {job_id, step, record.body.commitment, record.body.round};
-  made.output_salt = record.output_salt;
-  made.task.job = std::move(agreed.job);
-  made.task.step = step;
-  made.task.value = record.value;
-  made.task.input_salt = agreed.input_salt;
-  made.task.inputs = std::move(agreed.inputs);
-  if (step > 1) {
-    COMMENSAL_ASSIGN(StepRecord before, rows.step(step - 1));
-    made.task.signed_before = before.body;
-    made.task.salt_before = before.output_salt;
-    made.task.outputs_before = std::move(before.outputs);
-  }
-  return made;
-}
-
 Result<protocol::Receipt> RolloutClient::receipt(std::uint64_t step) {
   COMMENSAL_ASSIGN(const StepRecord record, rows_.step(step));
-  return receipt_of(record_.job, record);
+  return record.step.receipt();
 }
 
 }  // namespace commensal::rollout

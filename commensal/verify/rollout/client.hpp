@@ -3,22 +3,11 @@
 
 #include <commensal/base/core/rng.hpp>
 #include <commensal/trade/pay/beacon/hash_chain.hpp>
-#include <commensal/verify/receipt/step.hpp>
-#include <commensal/verify/rollout/messages.hpp>
+#include <commensal/verify/receipt/messages.hpp>
+#include <commensal/verify/receipt/replay.hpp>
 #include <commensal/verify/rollout/record.hpp>
 
 namespace commensal::rollout {
-
-/// What an auditor of a delivered step is shown; with it, what the step's parties have signed and
-/// the salt by which its answer is compared (receipt::judge).
-struct StepAudit {
-  StepTask task;
-  protocol::ReceiptBody body;
-  core::Digest output_salt{};
-};
-/// From the client's store. Errors: kNotFound, kDataLoss.
-core::Result<StepAudit> audit_of(core::Store& store, const core::Digest& job_id,
-                                 std::uint64_t step);
 
 /// The client's side of one rollout: step by step begin(), on_commit(), on_deliver(). It signs no
 /// second commitment to a step: before it sends its signature, that is durable; before it begins
@@ -46,24 +35,24 @@ class RolloutClient {
   /// The step that is being made, or was made last; step 0 before the first.
   const StepRecord& last() const { return last_; }
   /// A signature that is durable and has perhaps not been answered: to be sent instead of begin().
-  std::optional<Countersign> pending() const;
+  std::optional<receipt::Countersign> pending() const;
 
   /// The next step, or again the one that is begun. Error: kFailedPrecondition where a delivery is
   /// awaited, or all is done.
-  core::Result<Begin> begin();
+  core::Result<receipt::Begin> begin();
   /// Checks the provider's signature. Errors: kFailedPrecondition, kUnauthenticated, the store's.
-  core::Result<Countersign> on_commit(const Commit& message);
+  core::Result<receipt::Countersign> on_commit(const receipt::Commit& message);
   /// Checks that it opens the commitment, fits the graph and is a state that the job allows.
   /// Errors: kFailedPrecondition, kDataLoss, kInvalidArgument, the store's.
-  core::Result<void> on_deliver(const Deliver& message);
+  core::Result<void> on_deliver(const receipt::Deliver& message);
 
   // The same in two parts, for who pays in between:
   struct Delivery {
     StepRecord record;
-    Values outputs;
+    receipt::Values outputs;
   };
   /// Changes nothing. Errors: as on_deliver(), but not the store's.
-  core::Result<Delivery> check(const Deliver& message) const;
+  core::Result<Delivery> check(const receipt::Deliver& message) const;
   /// Precondition: the last check() gave it. Errors: the store's.
   core::Result<void> keep(Delivery delivery);
 
@@ -71,18 +60,18 @@ class RolloutClient {
   const RolloutRecord& record() const { return record_; }
   const core::Digest& job_id() const { return job_id_; }
   /// Of the last delivered step, in the graph's order; none before it.
-  const Values& outputs() const { return outputs_; }
+  const receipt::Values& outputs() const { return outputs_; }
 
-  using Audit = StepAudit;
-  /// Errors: kNotFound, kDataLoss.
-  core::Result<Audit> audit(std::uint64_t step) { return audit_of(deps_.store, job_id_, step); }
+  /// What an auditor of a delivered step is shown. Errors: kNotFound, kDataLoss.
+  core::Result<receipt::Opening> opening(std::uint64_t step) {
+    return opening_of(deps_.store, job_id_, step);
+  }
   /// The step's receipt, which is its ticket. Errors: kNotFound, kDataLoss.
   core::Result<protocol::Receipt> receipt(std::uint64_t step);
 
  private:
   RolloutClient(const Dependencies& deps, RolloutRecord record, const core::Digest& job_id);
   core::Result<void> check_record();
-  core::Result<void> resume(StepRecord last);
 
   Dependencies deps_;
   RolloutRecord record_;
@@ -90,8 +79,8 @@ class RolloutClient {
   RolloutRows rows_;
   std::optional<beacon::HashChain> noise_;  // none without noise
   StepRecord last_;
-  std::optional<receipt::Step> step_;  // of the step that is begun
-  Values outputs_;
+  std::uint64_t begun_ = 0;  // the step that was asked for and is not committed to; 0: none
+  receipt::Values outputs_;
 };
 
 /// The reverse hash chain that a job's noise is made of: its anchor is Job::noise_anchor. `key`

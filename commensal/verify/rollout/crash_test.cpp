@@ -48,7 +48,7 @@ class RolloutCrash : public RolloutTest {
       COMMENSAL_ASSIGN(const auto delivery, provider.countersign(*pending));
       COMMENSAL_TRY(client.on_deliver(delivery));
     }
-    run.final_root = outputs_root(*graph_, client.outputs());
+    run.final_root = receipt::outputs_root(*graph_, client.outputs());
     return {};
   }
 

@@ -3,9 +3,10 @@
 
 namespace commensal::rollout {
 
-std::vector<core::Result<Values>> Engine::run_all(std::span<const Values> requests) {
-  std::vector<core::Result<Values>> answers;
-  for (const Values& inputs : requests) answers.push_back(run(1, inputs, std::nullopt));
+std::vector<core::Result<receipt::Values>> Engine::run_all(
+    std::span<const receipt::Values> requests) {
+  std::vector<core::Result<receipt::Values>> answers;
+  for (const receipt::Values& inputs : requests) answers.push_back(run(1, inputs, std::nullopt));
   return answers;
 }
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <commensal/compute/graph/joint_runs.hpp>
-#include <commensal/verify/rollout/step.hpp>
+#include <commensal/verify/receipt/replay.hpp>
 #include <span>
 #include <vector>
 
@@ -17,12 +17,13 @@ class Engine {
   virtual const receipt::ModelRoots& roots() const = 0;
   virtual const graph::Graph& graph() const = 0;
   /// One step. Errors: kInvalidArgument (inputs), kResourceExhausted, those of noise::NoisySession.
-  virtual core::Result<Values> run(std::uint64_t step, const Values& inputs,
-                                   const std::optional<noise::Noise>& noise,
-                                   graph::Tracer* tracer = nullptr) = 0;
+  virtual core::Result<receipt::Values> run(std::uint64_t step, const receipt::Values& inputs,
+                                            const std::optional<noise::Noise>& noise,
+                                            graph::Tracer* tracer = nullptr) = 0;
   /// Several jobs of one step, without noise, each answered as by run(); by default one after the
   /// other. An engine that can reads its weights once for all of them.
-  virtual std::vector<core::Result<Values>> run_all(std::span<const Values> requests);
+  virtual std::vector<core::Result<receipt::Values>> run_all(
+      std::span<const receipt::Values> requests);
   /// Whose nodes a tracer of that step sees; of the same structure as graph().
   virtual const graph::Graph& graph_of(std::uint64_t step) const {
     (void)step;
@@ -37,12 +38,13 @@ class SessionEngine final : public Engine {
       : session_(std::move(session)), roots_(roots) {}
   const receipt::ModelRoots& roots() const override { return roots_; }
   const graph::Graph& graph() const override { return session_.graph(); }
-  core::Result<Values> run(std::uint64_t, const Values& inputs,
-                           const std::optional<noise::Noise>& noise,
-                           graph::Tracer* tracer) override {
+  core::Result<receipt::Values> run(std::uint64_t, const receipt::Values& inputs,
+                                    const std::optional<noise::Noise>& noise,
+                                    graph::Tracer* tracer) override {
     return session_.run(inputs, noise, tracer);
   }
-  std::vector<core::Result<Values>> run_all(std::span<const Values> requests) override {
+  std::vector<core::Result<receipt::Values>> run_all(
+      std::span<const receipt::Values> requests) override {
     return joint_.run(requests);
   }
 

@@ -13,8 +13,8 @@ using core::Result;
 
 namespace {
 
-Values values_of(const tensor::NamedTensors& named) {
-  Values values;
+receipt::Values values_of(const tensor::NamedTensors& named) {
+  receipt::Values values;
   for (const tensor::NamedTensor& item : named) values.push_back(item.value);
   return values;
 }
@@ -34,8 +34,14 @@ Result<void> check_job(const protocol::Job& job, const crypto::SecretKey& key,
   return noise::check_feeds(engine.graph(), job.feeds);
 }
 
-Commit commit_of(const StepRecord& record) {
-  return {record.step, record.body.commitment, record.body.round, record.body.provider};
+/// A step, where one is; for people.
+std::string_view state_of(const receipt::Step& step) {
+  return step.index() == 0 ? "not there yet" : protocol::name_of(step.phase());
+}
+
+receipt::Commit commit_of(const receipt::Step& step) {
+  const protocol::Receipt& made = step.receipt();
+  return {step.job_id(), made.step, made.commitment, made.round, made.provider};
 }
 
 }  // namespace
@@ -77,15 +83,16 @@ Result<RolloutProvider> RolloutProvider::load(const Dependencies& deps,
   return made;
 }
 
-Result<std::optional<Commit>> RolloutProvider::asked(const Begin& begin) const {
-  const bool is_repeated = begin.step == last_.step && last_.step > 0 &&
-                           last_.phase == StepPhase::kCommitted && begin.value == last_.value;
-  if (is_repeated) return commit_of(last_);
-  const bool is_free = last_.step == 0 || last_.phase != StepPhase::kCommitted;
-  if (begin.step != last_.step + 1 || !is_free || begin.step > record_.job.steps) {
+Result<std::optional<receipt::Commit>> RolloutProvider::asked(const receipt::Begin& begin) const {
+  const receipt::Step& last = last_.step;
+  const bool is_open = last.phase() == receipt::StepPhase::kCommitted;
+  const bool is_ours = begin.job == job_id_;
+  if (is_open && is_ours && begin.step == last.index() && begin.value == last_.value) {
+    return commit_of(last);
+  }
+  if (is_open || !is_ours || begin.step != last.index() + 1 || begin.step > record_.job.steps) {
     return fail(ErrorCode::kFailedPrecondition, "step {} is begun where step {} of {} is {}",
-                begin.step, last_.step, record_.job.steps,
-                last_.step == 0 ? "not there yet" : protocol::name_of(last_.phase));
+                begin.step, last.index(), record_.job.steps, state_of(last));
   }
   const bool has_noise = record_.job.noise != protocol::NoisePolicy::kNone;
   if (has_noise ? beacon::hash_back(begin.value, 1) != last_.value
@@ -96,82 +103,79 @@ Result<std::optional<Commit>> RolloutProvider::asked(const Begin& begin) const {
   return std::nullopt;
 }
 
-Result<Commit> RolloutProvider::begin(const Begin& begin, std::uint64_t round) {
+Result<receipt::Commit> RolloutProvider::begin(const receipt::Begin& begin, std::uint64_t round) {
   COMMENSAL_ASSIGN(const auto made, asked(begin));
   if (made) return *made;
-  COMMENSAL_ASSIGN(Values outputs, compute(begin));
+  COMMENSAL_ASSIGN(receipt::Values outputs, compute(begin));
   return commit(begin, round, std::move(outputs));
 }
 
-Result<Values> RolloutProvider::compute(const Begin& begin) const {
-  const Values given = inputs_of_step(record_.job, inputs_, begin.step > 1 ? &outputs_ : nullptr);
+Result<receipt::Values> RolloutProvider::compute(const receipt::Begin& begin) const {
+  const receipt::Values given =
+      receipt::inputs_of_step(record_.job, inputs_, begin.step > 1 ? &outputs_ : nullptr);
   return deps_.engine.run(begin.step, given,
-                          noise_of_step(record_.job, job_id_, begin.step, begin.value));
+                          receipt::noise_of_step(record_.job, job_id_, begin.step, begin.value));
 }
 
-Result<Commit> RolloutProvider::commit(const Begin& begin, std::uint64_t round, Values outputs) {
+Result<receipt::Commit> RolloutProvider::commit(const receipt::Begin& begin, std::uint64_t round,
+                                                receipt::Values outputs) {
   const graph::Graph& graph = deps_.engine.graph();
-  COMMENSAL_TRY(check_state(record_.job, graph, begin.step, outputs));
+  COMMENSAL_TRY(receipt::check_state(record_.job, graph, begin.step, outputs));
   StepRecord record;
-  record.step = begin.step;
+  record.step = receipt::Step(record_.job, begin.step);
   record.value = begin.value;
   record.output_salt = deps_.rng.next_digest();
-  record.body.commitment =
-      protocol::commit_step(job_id_, record.step, outputs_root(graph, outputs), record.output_salt);
-  record.body.round = round;
-  const protocol::ReceiptBody body{job_id_, record.step, record.body.commitment, round};
-  record.body.provider = protocol::sign_batch(deps_.key, protocol::Role::kProvider, {&body, 1})[0];
+  const core::Digest commitment = protocol::commit_step(
+      job_id_, begin.step, receipt::outputs_root(graph, outputs), record.output_salt);
   record.outputs = receipt::name_tensors(graph, graph.outputs, outputs);
-  COMMENSAL_TRY(rows_.put(record));
-  last_ = std::move(record);
+  COMMENSAL_ASSIGN(const receipt::Commit made, sign(std::move(record), commitment, round));
   outputs_ = std::move(outputs);
-  return commit_of(last_);
+  return made;
 }
 
-Result<Commit> RolloutProvider::sign_again(std::uint64_t round) {
-  if (last_.step == 0 || last_.phase != StepPhase::kCommitted) {
-    return fail(ErrorCode::kFailedPrecondition, "step {} waits for no signature of the client",
-                last_.step);
-  }
-  StepRecord record = last_;
-  record.body.round = round;
-  const protocol::ReceiptBody body{job_id_, record.step, record.body.commitment, round};
-  record.body.provider = protocol::sign_batch(deps_.key, protocol::Role::kProvider, {&body, 1})[0];
+Result<receipt::Commit> RolloutProvider::sign(StepRecord record, const core::Digest& commitment,
+                                              std::uint64_t round) {
+  const protocol::ReceiptBody body{job_id_, record.step.index(), commitment, round};
+  record.step.commit_own(commitment, round,
+                         protocol::sign_batch(deps_.key, protocol::Role::kProvider, {&body, 1})[0]);
   COMMENSAL_TRY(rows_.put(record));
   last_ = std::move(record);
-  return commit_of(last_);
+  return commit_of(last_.step);
 }
 
-Result<Deliver> RolloutProvider::countersign(const Countersign& message) {
-  if (message.step != last_.step || last_.step == 0) {
-    return fail(ErrorCode::kFailedPrecondition, "step {} is countersigned where step {} is {}",
-                message.step, last_.step,
-                last_.step == 0 ? "not there yet" : protocol::name_of(last_.phase));
+Result<receipt::Commit> RolloutProvider::sign_again(std::uint64_t round) {
+  if (last_.step.phase() != receipt::StepPhase::kCommitted) {
+    return fail(ErrorCode::kFailedPrecondition, "step {} waits for no signature of the client",
+                last_.step.index());
   }
-  if (last_.phase == StepPhase::kCommitted) {
-    const protocol::ReceiptBody body{job_id_, last_.step, last_.body.commitment, last_.body.round};
-    COMMENSAL_TRY(protocol::verify_batch_signature(message.signature, body, protocol::Role::kClient,
-                                                   record_.job.client));
+  return sign(last_, last_.step.receipt().commitment, round);
+}
+
+Result<receipt::Deliver> RolloutProvider::countersign(const receipt::Countersign& message) {
+  if (message.step != last_.step.index() || message.step == 0 || message.job != job_id_) {
+    return fail(ErrorCode::kFailedPrecondition, "step {} is countersigned where step {} is {}",
+                message.step, last_.step.index(), state_of(last_.step));
+  }
+  if (last_.step.phase() == receipt::StepPhase::kCommitted) {
     StepRecord record = last_;
-    record.body.client = message.signature;
-    record.phase = StepPhase::kCountersigned;
+    COMMENSAL_TRY(record.step.countersign(message.signature));
     COMMENSAL_TRY(rows_.put(record));
     last_ = std::move(record);
   }
-  return Deliver{last_.step, last_.output_salt, last_.outputs};
+  return receipt::Deliver{job_id_, message.step, last_.output_salt, last_.outputs};
 }
 
 Result<std::vector<NodeRoot>> RolloutProvider::trace(std::uint64_t step) {
   COMMENSAL_ASSIGN(const StepRecord record, rows_.step(step));
-  Values before;
+  receipt::Values before;
   if (step > 1) {
     COMMENSAL_ASSIGN(const StepRecord earlier, rows_.step(step - 1));
     before = values_of(earlier.outputs);
   }
   NodeRoots roots;
-  COMMENSAL_TRY(deps_.engine.run(step,
-                                 inputs_of_step(record_.job, inputs_, step > 1 ? &before : nullptr),
-                                 noise_of_step(record_.job, job_id_, step, record.value), &roots));
+  COMMENSAL_TRY(deps_.engine.run(
+      step, receipt::inputs_of_step(record_.job, inputs_, step > 1 ? &before : nullptr),
+      receipt::noise_of_step(record_.job, job_id_, step, record.value), &roots));
   return roots.roots();
 }
 

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <commensal/base/core/rng.hpp>
+#include <commensal/verify/receipt/messages.hpp>
 #include <commensal/verify/rollout/engine.hpp>
 #include <commensal/verify/rollout/locate.hpp>
-#include <commensal/verify/rollout/messages.hpp>
 #include <commensal/verify/rollout/record.hpp>
 
 namespace commensal::rollout {
@@ -34,25 +34,26 @@ class RolloutProvider {
   /// again if it has. Errors: kFailedPrecondition (another step's turn), kDataLoss (the value does
   /// not follow from the one before), kInvalidArgument (the state that comes out is forbidden),
   /// those of the run and the store.
-  core::Result<Commit> begin(const Begin& begin, std::uint64_t round);
+  core::Result<receipt::Commit> begin(const receipt::Begin& begin, std::uint64_t round);
 
   // The same in three parts, for who computes on another thread:
   /// The commitment, if it has been made; nothing where the step is to be computed. Errors:
   /// begin()'s about order and value.
-  core::Result<std::optional<Commit>> asked(const Begin& begin) const;
+  core::Result<std::optional<receipt::Commit>> asked(const receipt::Begin& begin) const;
   /// Touches the engine, nothing else: on any thread, while no other call is made.
-  core::Result<Values> compute(const Begin& begin) const;
+  core::Result<receipt::Values> compute(const receipt::Begin& begin) const;
   /// Precondition: asked(begin) gave nothing, and compute(begin) these outputs.
   /// Errors: kInvalidArgument (the state is forbidden), the store's.
-  core::Result<Commit> commit(const Begin& begin, std::uint64_t round, Values outputs);
+  core::Result<receipt::Commit> commit(const receipt::Begin& begin, std::uint64_t round,
+                                       receipt::Values outputs);
 
   /// The last commitment once more, as a ticket of another round: where the one that it was signed
   /// for has closed before the client signed. Errors: kFailedPrecondition (there is none, or it is
   /// countersigned), the store's.
-  core::Result<Commit> sign_again(std::uint64_t round);
+  core::Result<receipt::Commit> sign_again(std::uint64_t round);
 
   /// Errors: kFailedPrecondition, kUnauthenticated, the store's.
-  core::Result<Deliver> countersign(const Countersign& message);
+  core::Result<receipt::Deliver> countersign(const receipt::Countersign& message);
 
   const protocol::Job& job() const { return record_.job; }
   const core::Digest& job_id() const { return job_id_; }
@@ -67,14 +68,17 @@ class RolloutProvider {
   RolloutProvider(const Dependencies& deps, RolloutRecord record, const core::Digest& job_id)
       : deps_(deps), record_(std::move(record)), job_id_(job_id), rows_(deps.store, job_id) {}
   core::Result<void> check();
+  /// Durable when it returns.
+  core::Result<receipt::Commit> sign(StepRecord record, const core::Digest& commitment,
+                                     std::uint64_t round);
 
   Dependencies deps_;
   RolloutRecord record_;
   core::Digest job_id_;
   RolloutRows rows_;
-  Values inputs_;
+  receipt::Values inputs_;
   StepRecord last_;
-  Values outputs_;  // of last_
+  receipt::Values outputs_;  // of last_
 };
 
 }  // namespace commensal::rollout

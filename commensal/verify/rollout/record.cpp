@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <commensal/verify/receipt/tensor_codec.hpp>
 #include <commensal/verify/rollout/record.hpp>
 
 namespace commensal::rollout {
@@ -12,28 +11,8 @@ using core::Result;
 using protocol::Reader;
 using protocol::Writer;
 
-// Larger than nouns may be, so they have frames of their own: version, then the fields.
-constexpr std::uint8_t kVersion = 1;
 constexpr std::string_view kJobs = "rollout.job", kSteps = "rollout.step", kLast = "rollout.last",
                            kAge = "rollout.age", kNumber = "rollout.number";
-
-void write_signed(Writer& writer, const Signed& body) {
-  writer.field("commitment", body.commitment);
-  writer.field("round", body.round);
-  writer.field("provider", body.provider);
-  writer.field("client", body.client);
-}
-
-void read_signed(Reader& reader, Signed& body) {
-  reader.field("commitment", body.commitment);
-  reader.field("round", body.round);
-  reader.field("provider", body.provider);
-  reader.field("client", body.client);
-}
-
-void read_version(Reader& reader) {
-  if (reader.u8() != kVersion) reader.refuse(ErrorCode::kInvalidArgument, "unknown version");
-}
 
 core::Bytes step_key(const core::Digest& job_id, std::uint64_t step) {
   Writer key;
@@ -41,137 +20,6 @@ core::Bytes step_key(const core::Digest& job_id, std::uint64_t step) {
   key.u64(step);
   return std::move(key).take();
 }
-
-/// What a store holds was written by this program: anything else is damage.
-template <class T>
-Result<T> undamaged(Result<T> decoded) {
-  if (decoded) return decoded;
-  return fail(ErrorCode::kDataLoss, "{}", decoded.error().message);
-}
-
-}  // namespace
-
-std::span<const std::string_view> enum_names(StepPhase) {
-  static constexpr std::string_view kNames[] = {"committed", "countersigned", "delivered"};
-  return kNames;
-}
-
-namespace {
-
-void write_task(Writer& writer, const StepTask& task) {
-  writer.field("job", task.job);
-  writer.field("step", task.step);
-  writer.field("value", task.value);
-  writer.field("input_salt", task.input_salt);
-  receipt::write_tensors(writer, task.inputs);
-  writer.u8(task.signed_before ? 1 : 0);
-  if (task.signed_before) write_signed(writer, *task.signed_before);
-  writer.field("salt_before", task.salt_before);
-  receipt::write_tensors(writer, task.outputs_before);
-}
-
-void read_task(Reader& reader, StepTask& task) {
-  reader.field("job", task.job);
-  reader.field("step", task.step);
-  reader.field("value", task.value);
-  reader.field("input_salt", task.input_salt);
-  task.inputs = receipt::read_tensors(reader);
-  const std::uint8_t has_before = reader.u8();
-  if (has_before > 1) reader.refuse(ErrorCode::kInvalidArgument, "expected 0 or 1");
-  if (has_before == 1) read_signed(reader, task.signed_before.emplace());
-  reader.field("salt_before", task.salt_before);
-  task.outputs_before = receipt::read_tensors(reader);
-}
-
-}  // namespace
-
-core::Bytes encode(const StepTask& task) {
-  Writer writer;
-  writer.u8(kVersion);
-  write_task(writer, task);
-  return std::move(writer).take();
-}
-
-Result<StepTask> decode_step_task(core::ByteView bytes) {
-  Reader reader(bytes, "step task");
-  StepTask task;
-  read_version(reader);
-  read_task(reader, task);
-  COMMENSAL_TRY(reader.finish());
-  return task;
-}
-
-core::Bytes encode(const Assignment& assignment) {
-  Writer writer;
-  writer.u8(kVersion);
-  writer.field("receipt", assignment.receipt);
-  writer.text(assignment.model);
-  writer.u32(assignment.version);
-  writer.field("content", assignment.content);
-  write_task(writer, assignment.task);
-  return std::move(writer).take();
-}
-
-Result<Assignment> decode_assignment(core::ByteView bytes) {
-  Reader reader(bytes, "assignment");
-  Assignment assignment;
-  read_version(reader);
-  reader.field("receipt", assignment.receipt);
-  assignment.model = reader.text();
-  assignment.version = reader.u32();
-  reader.field("content", assignment.content);
-  read_task(reader, assignment.task);
-  COMMENSAL_TRY(reader.finish());
-  return assignment;
-}
-
-core::Bytes encode(const RolloutRecord& record) {
-  Writer writer;
-  writer.u8(kVersion);
-  writer.field("job", record.job);
-  writer.field("input_salt", record.input_salt);
-  receipt::write_tensors(writer, record.inputs);
-  return std::move(writer).take();
-}
-
-Result<RolloutRecord> decode_rollout_record(core::ByteView bytes) {
-  Reader reader(bytes, "rollout");
-  RolloutRecord record;
-  read_version(reader);
-  reader.field("job", record.job);
-  reader.field("input_salt", record.input_salt);
-  record.inputs = receipt::read_tensors(reader);
-  COMMENSAL_TRY(reader.finish());
-  return record;
-}
-
-core::Bytes encode(const StepRecord& record) {
-  Writer writer;
-  writer.u8(kVersion);
-  writer.field("step", record.step);
-  writer.field("phase", record.phase);
-  writer.field("value", record.value);
-  write_signed(writer, record.body);
-  writer.field("output_salt", record.output_salt);
-  receipt::write_tensors(writer, record.outputs);
-  return std::move(writer).take();
-}
-
-Result<StepRecord> decode_step_record(core::ByteView bytes) {
-  Reader reader(bytes, "step");
-  StepRecord record;
-  read_version(reader);
-  reader.field("step", record.step);
-  reader.field("phase", record.phase);
-  reader.field("value", record.value);
-  read_signed(reader, record.body);
-  reader.field("output_salt", record.output_salt);
-  record.outputs = receipt::read_tensors(reader);
-  COMMENSAL_TRY(reader.finish());
-  return record;
-}
-
-namespace {
 
 core::Bytes number_bytes(std::uint64_t number) {
   Writer writer;
@@ -215,7 +63,7 @@ Result<std::vector<core::Digest>> rollouts_by_age(core::Store& store) {
 Result<void> RolloutRows::put(const RolloutRecord& record) {
   const core::Bytes id(job_id_.begin(), job_id_.end());
   COMMENSAL_ASSIGN(const std::uint64_t newest, newest_number(store_));
-  return store_.apply({{std::string(kJobs), id, encode(record)},
+  return store_.apply({{std::string(kJobs), id, protocol::encode(record)},
                        {std::string(kAge), number_bytes(~(newest + 1)), id},
                        {std::string(kNumber), id, number_bytes(newest + 1)}});
 }
@@ -244,9 +92,9 @@ Result<void> RolloutRows::erase(core::Store::Batch more) {
 
 Result<void> RolloutRows::put(const StepRecord& record) {
   Writer last;
-  last.u64(record.step);
+  last.u64(record.step.index());
   return store_.apply(
-      {{std::string(kSteps), step_key(job_id_, record.step), encode(record)},
+      {{std::string(kSteps), step_key(job_id_, record.step.index()), protocol::encode(record)},
        {std::string(kLast), {job_id_.begin(), job_id_.end()}, std::move(last).take()}});
 }
 
@@ -258,7 +106,7 @@ Result<bool> RolloutRows::is_there() {
 Result<RolloutRecord> RolloutRows::rollout() {
   COMMENSAL_ASSIGN(const auto row, store_.get(kJobs, job_id_));
   if (!row) return fail(ErrorCode::kNotFound, "unknown rollout {}", core::to_hex(job_id_));
-  return undamaged(decode_rollout_record(*row));
+  return protocol::decode_stored<RolloutRecord>(*row);
 }
 
 Result<StepRecord> RolloutRows::step(std::uint64_t step) {
@@ -267,7 +115,7 @@ Result<StepRecord> RolloutRows::step(std::uint64_t step) {
     return fail(ErrorCode::kNotFound, "step {} of rollout {} has not been made", step,
                 core::to_hex(job_id_));
   }
-  return undamaged(decode_step_record(*row));
+  return protocol::decode_stored<StepRecord>(*row);
 }
 
 Result<std::uint64_t> RolloutRows::last() {
@@ -275,8 +123,33 @@ Result<std::uint64_t> RolloutRows::last() {
   if (!row) return 0;
   Reader reader(*row, "last step");
   const std::uint64_t step = reader.u64();
-  COMMENSAL_TRY(undamaged(reader.finish()));
-  return step;
+  if (reader.finish()) return step;
+  return fail(ErrorCode::kDataLoss, "a last step of {} bytes", row->size());
+}
+
+Result<receipt::Opening> opening_of(core::Store& store, const core::Digest& job_id,
+                                    std::uint64_t step) {
+  RolloutRows rows(store, job_id);
+  COMMENSAL_ASSIGN(StepRecord record, rows.step(step));
+  if (record.step.phase() != receipt::StepPhase::kDelivered) {
+    return fail(ErrorCode::kNotFound, "step {} is not delivered", step);
+  }
+  COMMENSAL_ASSIGN(RolloutRecord agreed, rows.rollout());
+  receipt::Opening made;
+  made.task.job = std::move(agreed.job);
+  made.task.step = step;
+  made.task.value = record.value;
+  made.task.input_salt = agreed.input_salt;
+  made.task.inputs = std::move(agreed.inputs);
+  if (step > 1) {
+    COMMENSAL_ASSIGN(StepRecord before, rows.step(step - 1));
+    made.task.before = before.step.receipt();
+    made.task.salt_before = before.output_salt;
+    made.task.outputs_before = std::move(before.outputs);
+  }
+  made.output_salt = record.output_salt;
+  made.outputs = std::move(record.outputs);
+  return made;
 }
 
 }  // namespace commensal::rollout

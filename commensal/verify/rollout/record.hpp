@@ -2,37 +2,52 @@
 #pragma once
 
 #include <commensal/base/core/store.hpp>
-#include <commensal/verify/rollout/step.hpp>
+#include <commensal/verify/receipt/opening.hpp>
+#include <commensal/verify/receipt/step.hpp>
 
 namespace commensal::rollout {
 
-// What either party keeps of a rollout, and in which rows of its store.
+// What either party keeps of a rollout, and in which rows of its store: records
+// (protocol::encode, protocol::decode).
 
 /// Everything that both parties know before step 1.
 struct RolloutRecord {
+  static constexpr std::string_view kRecord = "rollout";
+
   protocol::Job job;
   core::Digest input_salt{};
   tensor::NamedTensors inputs;
+
+  template <class Archive, class Self>
+  static void fields(Archive& archive, Self& self) {
+    archive.field("job", self.job);
+    archive.field("input_salt", self.input_salt);
+    archive.field("inputs", self.inputs);
+  }
 };
 
-/// How far a step has got: one party's own view (verify/receipt/step.hpp has the whole order).
-enum class StepPhase : std::uint8_t { kCommitted, kCountersigned, kDelivered };
-std::span<const std::string_view> enum_names(StepPhase);
-
+/// One party's own view of a step.
 struct StepRecord {
-  std::uint64_t step = 0;
-  StepPhase phase = StepPhase::kCommitted;
+  static constexpr std::string_view kRecord = "step";
+
+  receipt::Step step;
   core::Digest value{};  // of the noise chain
-  Signed body;           // the client's signature from kCountersigned on
   core::Digest output_salt{};
   tensor::NamedTensors outputs;  // of the provider always, of the client once they are delivered
+
+  template <class Archive, class Self>
+  static void fields(Archive& archive, Self& self) {
+    archive.field("step", self.step);
+    archive.field("value", self.value);
+    archive.field("output_salt", self.output_salt);
+    archive.field("outputs", self.outputs);
+  }
 };
 
-core::Bytes encode(const RolloutRecord& record);
-core::Bytes encode(const StepRecord& record);
-/// Error: kInvalidArgument, naming the field.
-core::Result<RolloutRecord> decode_rollout_record(core::ByteView bytes);
-core::Result<StepRecord> decode_step_record(core::ByteView bytes);
+/// What an auditor of a delivered step is shown, and what its answer is compared by.
+/// Errors: kNotFound, kDataLoss.
+core::Result<receipt::Opening> opening_of(core::Store& store, const core::Digest& job_id,
+                                          std::uint64_t step);
 
 /// The rollouts that a store holds, the oldest first. Errors: the store's, kDataLoss.
 core::Result<std::vector<core::Digest>> rollouts_by_age(core::Store& store);

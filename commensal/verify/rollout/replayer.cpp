@@ -10,9 +10,10 @@ core::Result<Loaded*> Replayer::loaded(const protocol::Job& job, const core::Pat
   return &loaded_.add(key, std::move(made));
 }
 
-core::Result<core::Digest> Replayer::replay(const StepTask& task, const core::Path& model) {
+core::Result<core::Digest> Replayer::replay(const receipt::StepTask& task,
+                                            const core::Path& model) {
   COMMENSAL_ASSIGN(Loaded* const ready, loaded(task.job, model));
-  return rollout::replay(task, ready->session, ready->roots);
+  return receipt::replay(task, ready->session, ready->roots);
 }
 
 }  // namespace commensal::rollout

@@ -3,8 +3,8 @@
 
 #include <commensal/base/core/file.hpp>
 #include <commensal/base/core/recently_used.hpp>
+#include <commensal/verify/receipt/replay.hpp>
 #include <commensal/verify/rollout/loaded.hpp>
-#include <commensal/verify/rollout/step.hpp>
 
 namespace commensal::rollout {
 
@@ -14,7 +14,7 @@ class Replayer {
  public:
   /// replay() of the task; `model` is its file, imported where it is not kept.
   /// Errors: as replay(), those of importing the model.
-  core::Result<core::Digest> replay(const StepTask& task, const core::Path& model);
+  core::Result<core::Digest> replay(const receipt::StepTask& task, const core::Path& model);
 
  private:
   struct Key {

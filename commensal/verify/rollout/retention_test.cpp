@@ -17,7 +17,7 @@ class Retained : public testing::RolloutTest {
     EXPECT_TRUE(rows.put(record));
     for (std::uint64_t step = 1; step <= steps; ++step) {
       StepRecord record;
-      record.step = step;
+      record.step = receipt::Step(record_.job, step);
       EXPECT_TRUE(rows.put(record));
     }
     return id;

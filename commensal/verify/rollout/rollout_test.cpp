@@ -39,12 +39,13 @@ TEST_F(Parties, EveryStepFollowsFromTheOneBefore) {
   // By hand, from the inputs on.
   auto session = auditor();
   auto noises = noise_chain(noise_key_, kSteps);
-  Values state = {record_.inputs[0].value, record_.inputs[1].value};
+  receipt::Values state = {record_.inputs[0].value, record_.inputs[1].value};
   for (std::uint64_t i = 1; i <= kSteps; ++i) {
     const core::Digest seed = noise::seed_of(*noises.reveal(i), client_->job_id(), i);
     state = *session.run(state, noise::Noise{seed, 12});
   }
-  EXPECT_EQ(outputs_root(*graph_, client_->outputs()), outputs_root(*graph_, state));
+  EXPECT_EQ(receipt::outputs_root(*graph_, client_->outputs()),
+            receipt::outputs_root(*graph_, state));
 }
 
 TEST_F(Parties, AuditsReproduceEveryStepAndItsReceiptVerifies) {
@@ -52,14 +53,14 @@ TEST_F(Parties, AuditsReproduceEveryStepAndItsReceiptVerifies) {
   auto session = auditor();
   const auto roots = receipt::model_roots(*graph_);
   for (std::uint64_t i = 1; i <= kSteps; ++i) {
-    const auto shown = client_->audit(i);
+    const auto shown = client_->opening(i);
     ASSERT_TRUE(shown);
-    const auto decoded = decode_step_task(encode(shown->task));
+    const auto decoded = protocol::decode<receipt::StepTask>(protocol::encode(shown->task));
     ASSERT_TRUE(decoded) << decoded.error().message;
-    const auto root = replay(*decoded, session, roots);
+    const auto root = receipt::replay(*decoded, session, roots);
     ASSERT_TRUE(root) << root.error().message;
     EXPECT_EQ(protocol::commit_step(client_->job_id(), i, *root, shown->output_salt),
-              shown->body.commitment);
+              client_->receipt(i)->commitment);
     const auto receipt = client_->receipt(i);
     ASSERT_TRUE(receipt);
     EXPECT_TRUE(protocol::verify_receipt(*receipt));
@@ -69,19 +70,20 @@ TEST_F(Parties, AuditsReproduceEveryStepAndItsReceiptVerifies) {
 
 TEST_F(Parties, RefuseWhatIsOutOfOrder) {
   make(1);
-  EXPECT_EQ(refusal(provider_->begin({3, {}}, 7)),
+  EXPECT_EQ(refusal(provider_->begin({client_->job_id(), 3, {}}, 7)),
             "step 3 is begun where step 1 of 5 is countersigned");
-  EXPECT_EQ(refusal(provider_->begin({2, rng_.next_digest()}, 7)),
+  EXPECT_EQ(refusal(provider_->begin({client_->job_id(), 2, rng_.next_digest()}, 7)),
             "step 2: the noise's value does not lead to the one before");
-  EXPECT_EQ(refusal(provider_->countersign({2, {}})),
+  EXPECT_EQ(refusal(provider_->countersign({client_->job_id(), 2, {}})),
             "step 2 is countersigned where step 1 is countersigned");
-  EXPECT_EQ(refusal(client_->on_commit({2, {}, 7, {}})),
+  EXPECT_EQ(refusal(client_->on_commit({client_->job_id(), 2, {}, 7, {}})),
             "a commitment to step 2 that was not begun");
-  EXPECT_EQ(refusal(client_->on_deliver({2, {}, {}})), "a delivery of step 2 that is not awaited");
+  EXPECT_EQ(refusal(client_->on_deliver({client_->job_id(), 2, {}, {}})),
+            "a delivery of step 2 that is not awaited");
   const auto begin = client_->begin();
   ASSERT_TRUE(begin);
   auto commit = *provider_->begin(*begin, 7);
-  EXPECT_THAT(refusal(provider_->countersign({2, commit.signature})),
+  EXPECT_THAT(refusal(provider_->countersign({client_->job_id(), 2, commit.signature})),
               ::testing::StartsWith("client signature: "));
   auto forged = commit;
   forged.round = 8;
@@ -120,43 +122,42 @@ TEST_F(Parties, TasksThatAreNotWhatBothSignedAreRefused) {
   make(3);
   auto session = auditor();
   const auto roots = receipt::model_roots(*graph_);
-  const StepTask good = client_->audit(3)->task;
-  const auto bent = [&](const std::function<void(StepTask&)>& bend) {
-    StepTask task = good;
+  const receipt::StepTask good = client_->opening(3)->task;
+  const auto bent = [&](const std::function<void(receipt::StepTask&)>& bend) {
+    receipt::StepTask task = good;
     bend(task);
-    return refusal(replay(task, session, roots));
+    return refusal(receipt::replay(task, session, roots));
   };
-  EXPECT_EQ(bent([](StepTask& task) { task.value[0] ^= 1; }),
+  EXPECT_EQ(bent([](receipt::StepTask& task) { task.value[0] ^= 1; }),
             "step 3: the noise's value does not lead to its anchor");
-  EXPECT_EQ(bent([](StepTask& task) { task.input_salt[0] ^= 1; }),
+  EXPECT_EQ(bent([](receipt::StepTask& task) { task.input_salt[0] ^= 1; }),
             "step 3: the inputs do not open c_0");
-  EXPECT_EQ(bent([](StepTask& task) { task.salt_before[0] ^= 1; }),
+  EXPECT_EQ(bent([](receipt::StepTask& task) { task.salt_before[0] ^= 1; }),
             "step 3: the state before does not open c_2");
-  EXPECT_EQ(bent([](StepTask& task) { task.signed_before.reset(); }),
+  EXPECT_EQ(bent([](receipt::StepTask& task) { task.before.reset(); }),
             "step 3: the task lacks the step before it");
-  EXPECT_THAT(bent([](StepTask& task) {
-                std::swap(task.signed_before->provider, task.signed_before->client);
-              }),
-              ::testing::StartsWith("provider signature: "));
-  EXPECT_EQ(bent([](StepTask& task) { task.step = 6; }), "step 6, expected 1 to 5");
-  EXPECT_EQ(bent([](StepTask& task) { task.step = 1; }),
+  EXPECT_THAT(
+      bent([](receipt::StepTask& task) { std::swap(task.before->provider, task.before->client); }),
+      ::testing::StartsWith("receipt: provider signature: "));
+  EXPECT_EQ(bent([](receipt::StepTask& task) { task.step = 6; }), "step 6, expected 1 to 5");
+  EXPECT_EQ(bent([](receipt::StepTask& task) { task.step = 1; }),
             "step 1: the noise's value does not lead to its anchor");
-  EXPECT_EQ(bent([](StepTask& task) { task.job.weight_root[0] ^= 1; }),
+  EXPECT_EQ(bent([](receipt::StepTask& task) { task.job.weight_root[0] ^= 1; }),
             "the model is not the one that the job names");
-  EXPECT_EQ(bent([](StepTask& task) { task.job.feeds.pop_back(); }),
+  EXPECT_EQ(bent([](receipt::StepTask& task) { task.job.feeds.pop_back(); }),
             "the session feeds back other outputs");
 }
 
 TEST_F(Parties, EncodingsHaveOneForm) {
   make(2);
-  const core::Bytes task = encode(client_->audit(2)->task);
-  EXPECT_EQ(encode(*decode_step_task(task)), task);
-  const core::Bytes record = encode(*provider_->step(2));
-  EXPECT_EQ(encode(*decode_step_record(record)), record);
-  const core::Bytes rollout = encode(record_);
-  EXPECT_EQ(encode(*decode_rollout_record(rollout)), rollout);
+  const core::Bytes task = protocol::encode(client_->opening(2)->task);
+  EXPECT_EQ(protocol::encode(*protocol::decode<receipt::StepTask>(task)), task);
+  const core::Bytes record = protocol::encode(*provider_->step(2));
+  EXPECT_EQ(protocol::encode(*protocol::decode<StepRecord>(record)), record);
+  const core::Bytes rollout = protocol::encode(record_);
+  EXPECT_EQ(protocol::encode(*protocol::decode<RolloutRecord>(rollout)), rollout);
   for (std::size_t size = 0; size < task.size(); ++size) {
-    EXPECT_FALSE(decode_step_task(core::ByteView(task).first(size)));
+    EXPECT_FALSE(protocol::decode<receipt::StepTask>(core::ByteView(task).first(size)));
   }
 }
 
@@ -169,9 +170,9 @@ TEST_F(Parties, ALyingStepIsLocatedToItsOperator) {
     Liar(Engine& t, Engine& l) : truth(t), lie(l) {}
     const receipt::ModelRoots& roots() const override { return truth.roots(); }
     const graph::Graph& graph() const override { return truth.graph(); }
-    core::Result<Values> run(std::uint64_t step, const Values& inputs,
-                             const std::optional<noise::Noise>& noise,
-                             graph::Tracer* tracer) override {
+    core::Result<receipt::Values> run(std::uint64_t step, const receipt::Values& inputs,
+                                      const std::optional<noise::Noise>& noise,
+                                      graph::Tracer* tracer) override {
       return (step == 2 ? lie : truth).run(step, inputs, noise, tracer);
     }
   } liar(*honest, *engine_);
@@ -181,12 +182,12 @@ TEST_F(Parties, ALyingStepIsLocatedToItsOperator) {
   auto session = auditor();
   const auto roots = receipt::model_roots(*graph_);
   for (std::uint64_t i = 1; i <= kSteps; ++i) {
-    const auto shown = *client_->audit(i);
+    const auto shown = *client_->opening(i);
     NodeRoots ours;
-    const auto root = replay(shown.task, session, roots, &ours);
+    const auto root = receipt::replay(shown.task, session, roots, &ours);
     ASSERT_TRUE(root);
     const bool matches = protocol::commit_step(client_->job_id(), i, *root, shown.output_salt) ==
-                         shown.body.commitment;
+                         client_->receipt(i)->commitment;
     EXPECT_EQ(matches, i != 2) << i;
     const auto place = first_difference(ours.roots(), *provider_->trace(i));
     EXPECT_EQ(place.has_value(), i == 2);
@@ -200,22 +201,22 @@ TEST_F(RolloutTest, StatesThatSwallowNoiseAreRefused) {
   const auto state_of = [](float x) {
     const std::vector<std::int64_t> letter = {0};
     const std::vector<float> state = {0, 1, x, -1};
-    return Values{Tensor::of<std::int64_t>({1}, letter), Tensor::of<float>({1, 4}, state)};
+    return receipt::Values{Tensor::of<std::int64_t>({1}, letter), Tensor::of<float>({1, 4}, state)};
   };
   protocol::Job job = record_.job;
-  EXPECT_TRUE(check_state(job, *graph_, 3, state_of(4095)));
-  EXPECT_EQ(refusal(check_state(job, *graph_, 3, state_of(-4096))),
+  EXPECT_TRUE(receipt::check_state(job, *graph_, 3, state_of(4095)));
+  EXPECT_EQ(refusal(receipt::check_state(job, *graph_, 3, state_of(-4096))),
             "step 3: element 2 of state 'v7' is not below 2^12, where noise moves it");
   job.states = protocol::StateRule::kFinite;
-  EXPECT_TRUE(check_state(job, *graph_, 3, state_of(-4096)));
+  EXPECT_TRUE(receipt::check_state(job, *graph_, 3, state_of(-4096)));
   const float nan = std::numeric_limits<float>::quiet_NaN();
-  EXPECT_EQ(refusal(check_state(job, *graph_, 3, state_of(nan))),
+  EXPECT_EQ(refusal(receipt::check_state(job, *graph_, 3, state_of(nan))),
             "step 3: element 2 of state 'v7' is not finite");
-  EXPECT_EQ(
-      refusal(check_state(job, *graph_, 3, state_of(-std::numeric_limits<float>::infinity()))),
-      "step 3: element 2 of state 'v7' is not finite");
+  EXPECT_EQ(refusal(receipt::check_state(job, *graph_, 3,
+                                         state_of(-std::numeric_limits<float>::infinity()))),
+            "step 3: element 2 of state 'v7' is not finite");
   job.states = protocol::StateRule::kAny;
-  EXPECT_TRUE(check_state(job, *graph_, 3, state_of(nan)));
+  EXPECT_TRUE(receipt::check_state(job, *graph_, 3, state_of(nan)));
 }
 
 TEST_F(RolloutTest, JobsThatDoNotFitAreRefused) {
@@ -255,7 +256,7 @@ TEST(NoiseOfSteps, IsMadeOfTheirRolloutAsInTheVectors) {
   job.noise = protocol::NoisePolicy::kCalibrated;
   for (const auto& [step, seed] : vector["seeds"].items()) {
     const std::uint64_t i = std::stoull(step);
-    const auto noise = noise_of_step(job, digest("job"), i, *hash_chain.reveal(i));
+    const auto noise = receipt::noise_of_step(job, digest("job"), i, *hash_chain.reveal(i));
     EXPECT_EQ(core::to_hex(noise->seed), seed) << step;
   }
 }

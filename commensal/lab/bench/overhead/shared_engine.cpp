@@ -10,7 +10,7 @@ class Lent final : public rollout::Engine {
   explicit Lent(SharedEngine& engine) : engine_(engine) {}
   const receipt::ModelRoots& roots() const override { return engine_.roots(); }
   const graph::Graph& graph() const override { return engine_.graph(); }
-  core::Result<rollout::Values> run(std::uint64_t, const rollout::Values& inputs,
+  core::Result<receipt::Values> run(std::uint64_t, const receipt::Values& inputs,
                                     const std::optional<noise::Noise>&, graph::Tracer*) override {
     return engine_.run(inputs);
   }
@@ -21,7 +21,7 @@ class Lent final : public rollout::Engine {
 
 }  // namespace
 
-core::Result<rollout::Values> SharedEngine::run(const rollout::Values& inputs) {
+core::Result<receipt::Values> SharedEngine::run(const receipt::Values& inputs) {
   if (first_ns_ == 0) first_ns_ = clock_.monotonic_ns();
   auto outputs = [&] {
     const core::CpuMeter meter(cpu_ns_);

@@ -15,7 +15,7 @@ class SharedEngine {
 
   const receipt::ModelRoots& roots() const { return engine_->roots(); }
   const graph::Graph& graph() const { return engine_->graph(); }
-  core::Result<rollout::Values> run(const rollout::Values& inputs);
+  core::Result<receipt::Values> run(const receipt::Values& inputs);
 
   void forget() { first_ns_ = last_ns_ = cpu_ns_ = 0; }
   /// From the beginning of the first run since forget() to the end of the last.

@@ -17,7 +17,7 @@ constexpr int kNoiseExponent = 14;
 /// A request as its auditor sees it, and all that the auditor does with it.
 class Audit {
  public:
-  Audit(const Subject& subject, graph::Session& session)
+  Audit(const Subject& subject, noise::NoisySession& session)
       : session_(session), roots_(receipt::model_roots(*subject.graph)) {
     core::CounterRng rng(3);
     auditor_ = crypto::SecretKey::generate(rng);
@@ -40,10 +40,10 @@ class Audit {
   }
 
  private:
-  graph::Session& session_;
+  noise::NoisySession& session_;
   receipt::ModelRoots roots_;
   std::optional<crypto::SecretKey> auditor_;
-  receipt::AuditTask task_;
+  receipt::StepTask task_;
   protocol::ReceiptBody body_;
   core::Digest output_salt_{};
 };
@@ -54,7 +54,7 @@ core::Result<std::vector<bench::Row>> replay_rows(const Subject& subject, int ro
                                                   double& audit) {
   COMMENSAL_ASSIGN(auto noisy, noise::NoisySession::create(subject.graph, {.threads = 1}));
   const noise::Noise noise{core::CounterRng(9).next_digest(), kNoiseExponent};
-  Audit auditing(subject, noisy.session());
+  Audit auditing(subject, noisy);
   const auto outcome = [](const auto& ran) -> core::Result<void> {
     return ran ? core::Result<void>{} : tl::unexpected(ran.error());
   };
