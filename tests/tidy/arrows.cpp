@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <iterator>
 #include <tests/tidy/arrows.hpp>
 
 namespace commensal::tidy {
@@ -14,8 +15,13 @@ Arrows Arrows::parse(const Source& table, std::vector<Finding>& findings) {
       findings.push_back({table.path, number, "expected \"room: what it may include\""});
       continue;
     }
-    Room room{std::string(line.substr(0, colon)), words_of(line.substr(colon + 1)), number};
-    for (std::string_view seen : room.sees) {
+    const std::string_view lists = line.substr(colon + 1);
+    const std::size_t bar = std::min(lists.find('|'), lists.size());
+    Room room{std::string(line.substr(0, colon)), words_of(lists.substr(0, bar)),
+              words_of(lists.substr(std::min(bar + 1, lists.size()))), number};
+    std::vector<std::string> all = room.sees;
+    std::ranges::copy(room.tests_see, std::back_inserter(all));
+    for (std::string_view seen : all) {
       if (seen.ends_with('/')) seen.remove_suffix(1);
       const bool is_earlier = std::ranges::any_of(arrows.rooms_, [&](const Room& earlier) {
         return within(seen, earlier.name) || within(earlier.name, seen);
@@ -47,20 +53,21 @@ bool Arrows::holds(std::string_view seen, std::string_view target) const {
   return has(seen) ? room_of(target) == seen : within(target, seen);
 }
 
-bool Arrows::allows(std::string_view name, std::string_view target) const {
+bool Arrows::allows(std::string_view name, std::string_view target, bool by_tests) const {
   if (room_of(target) == name) return true;
   const Room* room = find(name);
-  return room != nullptr && std::ranges::any_of(room->sees, [&](const std::string& seen) {
-           return holds(seen, target);
-         });
+  if (room == nullptr) return false;
+  const auto held = [&](const std::string& seen) { return holds(seen, target); };
+  return std::ranges::any_of(room->sees, held) ||
+         (by_tests && std::ranges::any_of(room->tests_see, held));
 }
 
 bool Arrows::sees_some_of(std::string_view name, std::string_view other) const {
-  if (allows(name, other)) return true;
+  if (allows(name, other, true)) return true;
   const Room* room = find(name);
-  return room != nullptr && std::ranges::any_of(room->sees, [&](const std::string& seen) {
-           return within(seen, other);
-         });
+  const auto held = [&](const std::string& seen) { return within(seen, other); };
+  return room != nullptr &&
+         (std::ranges::any_of(room->sees, held) || std::ranges::any_of(room->tests_see, held));
 }
 
 }  // namespace commensal::tidy

@@ -18,17 +18,19 @@ class Arrows {
   std::string_view room_of(std::string_view path) const;
 
   /// `target` as in an include, without "commensal/": "base/core/bytes.hpp", or a room's name.
-  bool allows(std::string_view room, std::string_view target) const;
+  /// `by_tests`: of what only tests may include too.
+  bool allows(std::string_view room, std::string_view target, bool by_tests = false) const;
   /// True if `seen`, what stands after the colon, holds `target`: a room without the rooms inside
   /// it, a folder (of no room, or with "/" at its end) with all of them, or a file.
   bool holds(std::string_view seen, std::string_view target) const;
 
-  /// The same for a whole room: one file of it that may be included is enough.
+  /// The same for a whole room, by tests or not: one file of it that may be included is enough.
   bool sees_some_of(std::string_view room, std::string_view other) const;
 
   struct Room {
     std::string name;
     std::vector<std::string> sees;
+    std::vector<std::string> tests_see;  // besides
     int line = 0;
   };
   const std::vector<Room>& rooms() const { return rooms_; }

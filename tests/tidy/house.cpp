@@ -79,29 +79,42 @@ std::vector<Use> uses_of(const std::vector<Source>& sources, const Arrows& arrow
   return uses;
 }
 
+namespace {
+
+/// Which of the arrows `sees` of a room no include of `used` needs.
+void check_used(const Arrows& arrows, const Arrows::Room& room,
+                const std::vector<std::string>& sees, const Rooms& used, const Source& table,
+                std::vector<Finding>& findings) {
+  const bool is_end = room.name == "lab" || room.name.starts_with("apps") || room.name == "tests";
+  for (const std::string& seen : sees) {
+    const auto held = [&](string_view target) { return arrows.holds(seen, target); };
+    const std::string what = room.name + " includes nothing of ";
+    if (std::ranges::none_of(used, held)) findings.push_back({table.path, room.line, what + seen});
+    for (const Arrows::Room& inner : arrows.rooms()) {
+      if (is_end || inner.name == seen || !held(inner.name)) continue;
+      const bool is_used = std::ranges::any_of(
+          used, [&](string_view target) { return arrows.room_of(target) == inner.name; });
+      if (!is_used) {
+        findings.push_back({table.path, room.line, what + inner.name + " (in " + seen + ")"});
+      }
+    }
+  }
+}
+
+}  // namespace
+
 std::vector<Finding> check_arrows_used(const std::vector<Use>& uses, const Arrows& arrows,
                                        const Source& table) {
   std::vector<Finding> findings;
   for (const Arrows::Room& room : arrows.rooms()) {
-    Rooms used;
+    const bool is_of_tests = room.name == "tests" || room.name == "apps";
+    Rooms used, used_by_tests;
     for (const Use& use : uses) {
-      if (use.room == room.name) used.insert(use.target);
+      if (use.room != room.name) continue;
+      (use.by_tests && !is_of_tests ? used_by_tests : used).insert(use.target);
     }
-    const bool is_end = room.name == "lab" || room.name.starts_with("apps") || room.name == "tests";
-    for (const std::string& seen : room.sees) {
-      const auto held = [&](string_view target) { return arrows.holds(seen, target); };
-      const std::string what = room.name + " includes nothing of ";
-      if (std::ranges::none_of(used, held))
-        findings.push_back({table.path, room.line, what + seen});
-      for (const Arrows::Room& inner : arrows.rooms()) {
-        if (is_end || inner.name == seen || !held(inner.name)) continue;
-        const bool is_used = std::ranges::any_of(
-            used, [&](string_view target) { return arrows.room_of(target) == inner.name; });
-        if (!is_used) {
-          findings.push_back({table.path, room.line, what + inner.name + " (in " + seen + ")"});
-        }
-      }
-    }
+    check_used(arrows, room, room.sees, used, table, findings);
+    check_used(arrows, room, room.tests_see, used_by_tests, table, findings);
   }
   return findings;
 }

@@ -15,8 +15,9 @@ struct Use {
 };
 std::vector<Use> uses_of(const std::vector<Source>& sources, const Arrows& arrows);
 
-/// An arrow that no include needs; an arrow to a folder of several rooms of which some are not
-/// needed, but for the ends of the house (lab, apps, tests).
+/// An arrow that no include of the room's own sources needs (of its tests, for theirs); an arrow to
+/// a folder of several rooms of which some are not needed, but for the ends of the house (lab,
+/// apps, tests).
 std::vector<Finding> check_arrows_used(const std::vector<Use>& uses, const Arrows& arrows,
                                        const Source& table);
 

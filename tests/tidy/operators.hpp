@@ -13,8 +13,8 @@ namespace commensal::tidy {
 /// The names of all rows among the sources.
 std::set<std::string, std::less<>> operator_names(const std::vector<Source>& sources);
 
-/// Where a file of the product compares an operator's name, or where one of compute/ or verify/
-/// spells one out. The arbiter may: it has no table to ask.
+/// Where a file of the product compares an operator's name or spells one out. The arbiter may: it
+/// has no table to ask; and the laboratory, where it finds a row to make a node of.
 std::vector<Finding> check_operator_names(const Source& source,
                                           const std::set<std::string, std::less<>>& names);
 

@@ -59,7 +59,12 @@ TEST(LinterTest, FindsASecondTable) {
   EXPECT_THAT(wrong("commensal/verify/spot/a.hpp", table), HasSubstr("ask its row"));
   EXPECT_EQ(wrong("commensal/compute/kernels/testing/a.hpp", table), "");
   EXPECT_EQ(wrong("commensal/verify/arbiter/a.cpp", table), "");
-  EXPECT_EQ(wrong("commensal/lab/a.cpp", table), "");
+  for (const char* path : {"commensal/lab/a.cpp", "commensal/serve/a/a.cpp", "apps/a.cpp"}) {
+    EXPECT_THAT(wrong(path, table), HasSubstr("ask its row")) << path;
+  }
+  const std::string found = "auto* row = find_operator(\"\", \"Add\", 13);";
+  EXPECT_EQ(wrong("commensal/lab/a.cpp", found), "");
+  EXPECT_THAT(wrong("commensal/verify/spot/a.cpp", found), HasSubstr("ask its row"));
 }
 
 }  // namespace

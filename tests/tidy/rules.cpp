@@ -69,7 +69,8 @@ void check_includes(const Source& source, string_view code, const Arrows& arrows
     if (include.mark == '"') report("include <" + target + ">, not \"" + target + "\"");
     if (target.find("../") != std::string::npos) report("an include goes through ../");
     const bool is_ours = target.starts_with(kOurs) && !is_foreign(target);
-    if (is_ours && !arrows.allows(room, string_view(target).substr(kOurs.size()))) {
+    if (is_ours &&
+        !arrows.allows(room, string_view(target).substr(kOurs.size()), is_for_tests(source.path))) {
       report(std::string(room) + " may not include <" + target + ">");
     }
     if (!is_for_tests(source.path) &&
@@ -83,7 +84,7 @@ void check_includes(const Source& source, string_view code, const Arrows& arrows
       report("only programs and tests include <apps/...>");
     }
     const bool is_of_apps = target.starts_with("apps/") && room.starts_with("apps/");
-    if (is_of_apps && !arrows.allows(room, target)) {
+    if (is_of_apps && !arrows.allows(room, target, is_for_tests(source.path))) {
       report(std::string(room) + " may not include <" + target + ">");
     }
   }

@@ -292,6 +292,22 @@ TEST(LinterTest, FindsTimesWithoutUnits) {
   }
 }
 
+TEST(LinterTest, KeepsSomeArrowsToTests) {
+  std::vector<Finding> findings;
+  const Source table{"arrows.txt", "base/core:\nbase/store:\nverify: base/core | base/store\n"};
+  const Arrows arrows = Arrows::parse(table, findings);
+  const Source own{"commensal/verify/a.cpp",
+                   std::string(kSpdx) + "#include <commensal/base/store/b.hpp>\n"};
+  Source test = own;
+  test.path = "commensal/verify/a_test.cpp";
+  EXPECT_THAT(report(check(own, arrows)), HasSubstr("verify may not include"));
+  EXPECT_EQ(report(check(test, arrows)), "");
+  EXPECT_EQ(report(check_arrows_used(uses_of({test}, arrows), arrows, table)),
+            "arrows.txt:3: verify includes nothing of base/core\n");
+  EXPECT_THAT(report(check_arrows_used(uses_of({own}, arrows), arrows, table)),
+              HasSubstr("verify includes nothing of base/store"));
+}
+
 std::vector<Source> small_tree() {
   return {{"commensal/base/crypto/a.cpp", "#include <commensal/base/core/b.hpp>\n"},
           {"commensal/verify/a_test.cpp", "#include <commensal/base/crypto/sha256.hpp>\n"},
@@ -302,7 +318,7 @@ TEST(LinterTest, FindsArrowsThatNothingNeeds) {
   std::vector<Finding> findings;
   const Source table{
       "arrows.txt",
-      "base/core:\nbase/crypto: base/core\nverify: base/core base/crypto/sha256.hpp\n"
+      "base/core:\nbase/crypto: base/core\nverify: base/core | base/crypto/sha256.hpp\n"
       "trade: base\napps: base verify\n"};
   const Arrows arrows = Arrows::parse(table, findings);
   std::vector<Source> tree = small_tree();
