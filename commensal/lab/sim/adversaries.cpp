@@ -150,11 +150,20 @@ class RolloutCheatFactory final : public provider::EngineFactory {
   serial::Lies lies_;
 };
 
+class Refuser final : public provider::EngineFactory {
+ public:
+  Loaded load(const core::Path&, const Feeds&) override {
+    return core::fail(core::ErrorCode::kInvalidArgument, "this request is wrong");
+  }
+};
+
 }  // namespace
 
 std::unique_ptr<provider::EngineFactory> make_rollout_cheat(serial::Lies lies) {
   return std::make_unique<RolloutCheatFactory>(std::move(lies));
 }
+
+std::unique_ptr<provider::EngineFactory> make_refuser() { return std::make_unique<Refuser>(); }
 
 std::unique_ptr<provider::EngineFactory> make_bf16_cheat() {
   return std::make_unique<Bf16Factory>();

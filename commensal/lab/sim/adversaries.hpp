@@ -16,6 +16,9 @@ std::unique_ptr<provider::EngineFactory> make_bf16_cheat();
 /// Computes nothing: every output is zeros of the right shape and type.
 std::unique_ptr<provider::EngineFactory> make_lazy_cheat();
 
+/// Refuses every job at once, as if the request were wrong.
+std::unique_ptr<provider::EngineFactory> make_refuser();
+
 /// Computes some steps of rollouts with another weight; all else as it should.
 std::unique_ptr<provider::EngineFactory> make_rollout_cheat(serial::Lies lies);
 

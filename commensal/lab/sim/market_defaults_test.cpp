@@ -124,8 +124,7 @@ TEST_F(MoneyDefaults, WhoStaysAwayFromItsAuditIsAuditedWithout) {
   int open_winners = 0;
   for (std::uint64_t write = 0; write < 24; ++write) {
     SCOPED_TRACE(write);
-    auto market =
-        open(25, 1, [](Terms& terms) { terms.gateway.rules.audit_delay_ms = 10'000; });
+    auto market = open(25, 1, [](Terms& terms) { terms.gateway.rules.audit_delay_ms = 10'000; });
     prepare(*market);
     index_ = add(*market, "cheat", make_bf16_cheat());
     market->kill_gateway();

@@ -107,6 +107,29 @@ TEST_F(SimMarket, ACheatIsCaughtBannedAndItsAnswersAreReplaced) {
   }
 }
 
+// Who refuses everything at once has always the shortest queue and has served least.
+TEST_F(SimMarket, WhoRefusesEverythingNeitherWinsTheChoicesNorEndsARequest) {
+  auto market = open(5, 0.0);
+  ASSERT_TRUE(market->push("digits", digits()));
+  const auto honest = market->address_of(market->add_provider("honest"));
+  for (const char* name : {"r1", "r2"}) market->add_provider(name, make_refuser());
+  for (std::uint64_t i = 0; i < 100; ++i) {
+    const auto answer = market->infer("digits", picture(i));
+    ASSERT_TRUE(answer.has_value()) << answer.error().message;
+    ASSERT_EQ(answer->provider, honest);
+  }
+}
+
+TEST_F(SimMarket, WhereItIsTheOnlyOneItsWordIsTold) {
+  auto market = open(6, 0.0);
+  ASSERT_TRUE(market->push("digits", digits()));
+  market->add_provider("only", make_refuser());
+  const auto answer = market->infer("digits", picture(0));
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(answer.error().code, core::ErrorCode::kInvalidArgument);
+  EXPECT_EQ(answer.error().message, "this request is wrong");
+}
+
 TEST_F(SimMarket, AModelThatIsNotThereIsNotFound) {
   auto market = open(3, 0.0);
   const auto none = market->infer("nothing", picture(0));

@@ -13,6 +13,7 @@ using OrderId = std::uint64_t;
 
 /// What is asked of a provider. The inputs are in the order of the model's (order_inputs).
 struct Order {
+  std::string account;  // whose it is; "": the gateway's own
   ModelVersion model;
   tensor::NamedTensors inputs;
 };

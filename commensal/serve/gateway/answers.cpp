@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <commensal/serve/gateway/answers.hpp>
-#include <commensal/serve/gateway/inputs.hpp>
+#include <commensal/serve/gateway/ports.hpp>
 #include <commensal/verify/receipt/opening.hpp>
 
 namespace commensal::gateway {
@@ -27,6 +27,7 @@ Result<void> check_outputs(const ModelVersion& model, const std::vector<std::str
 
 Result<Order> Answers::order_for(InferRequest& request) {
   Order order;
+  order.account = request.account.name;
   COMMENSAL_ASSIGN(order.model, deps_.hub.find(&request.account, request.model, request.version));
   COMMENSAL_TRY(check_outputs(order.model, request.outputs));
   COMMENSAL_ASSIGN(order.inputs, order_inputs(order.model, std::move(request.inputs)));
@@ -53,8 +54,9 @@ bool Answers::submit_again(const ReceiptRecord& old) {
   auto opening = deps_.book.opening(old);
   if (!model || !opening) return false;
   Waiting waiting{old.account, *model, {}, old.id()};
-  waiting_.emplace(deps_.dispatcher.submit({*std::move(model), std::move(opening->task.inputs)}),
-                   std::move(waiting));
+  waiting_.emplace(
+      deps_.dispatcher.submit({"", *std::move(model), std::move(opening->task.inputs)}),
+      std::move(waiting));
   return true;
 }
 

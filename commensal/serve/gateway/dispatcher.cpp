@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <commensal/base/core/limits.hpp>
+#include <commensal/base/core/limits_gateway.hpp>
 #include <commensal/serve/gateway/dispatcher.hpp>
+#include <commensal/serve/gateway/ports.hpp>
 #include <commensal/verify/receipt/roots.hpp>
 
 namespace commensal::gateway {
@@ -13,28 +14,13 @@ namespace {
 
 constexpr int kMovesMax = 3;  // long work must end somewhere, even if all providers pause by turns
 
-/// Before the answer is kept and paid for: names and types are the model's, whatever the values.
-core::Result<void> check_outputs(const ModelVersion& model, const tensor::NamedTensors& outputs) {
-  if (outputs.size() != model.outputs.size()) {
-    return core::fail(ErrorCode::kInternal, "the provider returned {} outputs, expected {}",
-                      outputs.size(), model.outputs.size());
-  }
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
-    const ModelPort& port = model.outputs[i];
-    if (outputs[i].name != port.name || !port.declared.admits(tensor::Value(outputs[i].value))) {
-      return core::fail(ErrorCode::kInternal, "the provider returned '{}' {}, expected '{}' {}",
-                        protocol::one_line(outputs[i].name), outputs[i].value.type().text(),
-                        port.name, port.declared.text());
-    }
-  }
-  return {};
-}
-
 }  // namespace
 
-Dispatcher::Dispatcher(core::Loop& loop, core::Rng& rng, const crypto::SecretKey& key,
-                       Roster& roster, Lottery& lottery, EventQueue& events, Config config)
+Dispatcher::Dispatcher(core::Loop& loop, const core::Clock& clock, core::Rng& rng,
+                       const crypto::SecretKey& key, Roster& roster, Lottery& lottery,
+                       EventQueue& events, Config config)
     : loop_(loop),
+      clock_(clock),
       rng_(rng),
       key_(key),
       roster_(roster),
@@ -44,7 +30,8 @@ Dispatcher::Dispatcher(core::Loop& loop, core::Rng& rng, const crypto::SecretKey
       address_(key.address()) {}
 
 OrderId Dispatcher::submit(Order order) {
-  ++demand_[order.model.content];
+  ++demand_[order.model.content].requests;
+  explore_budget_ = std::min(kExploreBurst, explore_budget_ + kExploreShare);
   auto request = std::make_unique<Request>();
   request->id = ++last_order_;
   request->order = std::move(order);
@@ -65,7 +52,8 @@ std::string Dispatcher::why_not_placed(const ModelVersion& model) const {
 std::vector<Candidate> Dispatcher::candidates(const ModelVersion& model,
                                               const std::set<crypto::Address>& tried) const {
   const auto demand = demand_.find(model.content);
-  auto list = roster_.candidates(model, demand == demand_.end() ? 0 : demand->second, tried);
+  auto list = roster_.candidates(model, demand == demand_.end() ? 0 : demand->second.requests,
+                                 tried, now_ms());
   for (Candidate& one : list) {
     if (one.excluded.empty()) one.excluded = lottery_.reservation(one.address);
   }
@@ -73,22 +61,37 @@ std::vector<Candidate> Dispatcher::candidates(const ModelVersion& model,
 }
 
 void Dispatcher::dispatch(std::unique_ptr<Request> request) {
-  const Order& order = request->order;
   const auto candidates = this->candidates(*request);
-  const auto chosen = choose(candidates, order.model.name);
+  if (place(request, candidates)) return;
   const bool may_try = static_cast<int>(request->tried.size()) < config_.tries_max;
-  const bool may_wait = std::ranges::any_of(candidates, &Candidate::is_paused);
-  if (!chosen && may_try && may_wait) return wait(std::move(request));
-  if (!chosen || !may_try) {
-    Error error = chosen ? request->last_error : chosen.error();
-    if (!request->last_error.message.empty()) {
-      error = {ErrorCode::kUnavailable,
-               fmt::format("'{}' failed on {} provider(s), the last one: {}", order.model.name,
-                           request->tried.size(), request->last_error.message)};
-    }
-    return end(*request, tl::unexpected(std::move(error)));
+  if (may_try && std::ranges::any_of(candidates, &Candidate::may_come)) {
+    return wait(std::move(request));
   }
-  Roster::Peer& peer = *roster_.by_address(candidates[*chosen].address);
+  if (request->is_called_invalid) {  // and nobody says otherwise
+    return end(*request, tl::unexpected(request->last_error));
+  }
+  const std::string& model = request->order.model.name;
+  if (request->last_error.message.empty()) {
+    return end(*request, tl::unexpected(choose(candidates, model).error()));
+  }
+  end(*request,
+      core::fail(ErrorCode::kUnavailable, "'{}' failed on {} provider(s), the last one: {}", model,
+                 request->tried.size(), request->last_error.message));
+}
+
+/// Offers it to the best of these, if it may have one more try; else it stays where it is.
+bool Dispatcher::place(std::unique_ptr<Request>& request, std::span<const Candidate> candidates) {
+  if (static_cast<int>(request->tried.size()) >= config_.tries_max) return false;
+  const bool explores = request->tried.empty() && explore_budget_ >= 1;
+  const auto chosen = choose(candidates, request->order.model.name, explores);
+  if (!chosen) return false;
+  if (candidates[*chosen].is_new) explore_budget_ = std::max(0.0, explore_budget_ - 1);
+  offer(std::move(request), *roster_.by_address(candidates[*chosen].address));
+  return true;
+}
+
+void Dispatcher::offer(std::unique_ptr<Request> request, Roster::Peer& peer) {
+  const Order& order = request->order;
   const core::Digest salt = rng_.next_digest();
   rpc::Offer offer{.job = job_for(order, salt, address_, peer.address, config_.auditor),
                    .model = order.model.content,
@@ -96,14 +99,17 @@ void Dispatcher::dispatch(std::unique_ptr<Request> request) {
                    .inputs = order.inputs};
   lottery_.stamp(offer.job);
   request->tried.insert(peer.address);
-  ++peer.in_flight;
   receipt::Step step(offer.job, 1);
   const core::Digest id = step.job_id();
   jobs_.emplace(id, Running{.request = std::move(request),
                             .stream = peer.stream_id,
                             .pauses = peer.pauses,
                             .step = std::move(step),
-                            .input_salt = salt});
+                            .input_salt = salt,
+                            .since_ms = now_ms(),
+                            .ahead = peer.in_flight,
+                            .was_cached = peer.cached.contains(offer.model)});
+  ++peer.in_flight;
   watch(id);
   roster_.grant(peer.stream_id, offer.model);
   peer.stream->send(std::move(offer));
@@ -128,8 +134,10 @@ void Dispatcher::watch(const core::Digest& id) {
     // Whoever is silent loses everything it has in hand: the stream is closed, and with it every
     // other job it holds comes back at once.
     if (peer != nullptr) peer->stream->close();
-    lose(job, {ErrorCode::kDeadlineExceeded,
-               fmt::format("no answer within {} ms", config_.silence_ms_max)});
+    lose(job,
+         {ErrorCode::kDeadlineExceeded,
+          fmt::format("no answer within {} ms", config_.silence_ms_max)},
+         Fault::kProviders);
   });
 }
 
@@ -152,14 +160,37 @@ void Dispatcher::forget(StreamId stream, const core::Digest& job) {
   if (Roster::Peer* const peer = roster_.at(stream)) peer->stream->send(rpc::Withdraw{{job}});
 }
 
-void Dispatcher::lose(Jobs::iterator job, Error error) {
+void Dispatcher::lose(Jobs::iterator job, Error error, Fault fault) {
+  const crypto::Address provider = job->second.step.job().provider;
+  if (Roster::Peer* const peer = roster_.by_address(provider)) {
+    peer->health.on_failure();
+    if (fault == Fault::kProviders) peer->health.on_fault(now_ms());
+  }
   auto request = take(job);
   request->last_error = std::move(error);
   dispatch(std::move(request));
+  place_next();
 }
 
 void Dispatcher::lose(const core::Digest& id, const Error& error) {
-  if (const auto job = jobs_.find(id); job != jobs_.end()) lose(job, error);
+  if (const auto job = jobs_.find(id); job != jobs_.end()) lose(job, error, Fault::kOpen);
+}
+
+/// Against what is usual for its model, by job; nothing is told by one whose provider had to fetch
+/// the model or has paused.
+void Dispatcher::measure(const Running& running, Health& health) {
+  constexpr double kNewest = 1.0 / 16;
+  const Roster::Peer* const peer = roster_.at(running.stream);
+  double& usual = demand_[running.request->order.model.content].usual_ms;
+  double slowness = 1;
+  if (running.was_cached && peer != nullptr && peer->pauses == running.pauses) {
+    constexpr double kTickMs = 1;  // less is no difference
+    const auto took = static_cast<double>(now_ms() - running.since_ms);
+    const double each = kTickMs + took / (1.0 + running.ahead);
+    if (usual > 0) slowness = each / usual;
+    usual = usual > 0 ? usual + kNewest * (each - usual) : each;
+  }
+  health.on_answer(slowness);
 }
 
 void Dispatcher::on_commit(StreamId stream, const rpc::Commit& message) {
@@ -174,7 +205,7 @@ void Dispatcher::on_commit(StreamId stream, const rpc::Commit& message) {
     if (moved) moved = step.commit(item.commitment, item.round, item.signature);
     if (!moved) {
       forget(stream, item.job);
-      lose(job, moved.error());
+      lose(job, moved.error(), Fault::kProviders);
       continue;
     }
     accepted.push_back(item.job);
@@ -207,11 +238,11 @@ void Dispatcher::on_deliver(StreamId stream, rpc::Deliver& message) {
   if (job == jobs_.end()) return;
   Running& running = job->second;
   if (const auto fits = check_outputs(running.request->order.model, message.outputs); !fits) {
-    return lose(job, fits.error());
+    return lose(job, fits.error(), Fault::kProviders);
   }
   const core::Digest root = receipt::state_root(message.outputs);
   if (auto moved = running.step.deliver(root, message.output_salt); !moved) {
-    return lose(job, moved.error());
+    return lose(job, moved.error(), Fault::kProviders);
   }
   Answer answer;
   answer.receipt = running.step.receipt();
@@ -221,9 +252,13 @@ void Dispatcher::on_deliver(StreamId stream, rpc::Deliver& message) {
   answer.opening.outputs = std::move(message.outputs);
   if (Roster::Peer* peer = roster_.at(stream)) {
     ++peer->served;
+    measure(running, peer->health);
     peer->cached.insert(running.request->order.model.content);
   }
   const auto request = take(job);
+  for (const crypto::Address& refuser : request->refused) {  // it could be answered
+    if (Roster::Peer* const peer = roster_.by_address(refuser)) peer->health.on_fault(now_ms());
+  }
   answer.opening.task.inputs = std::move(request->order.inputs);
   end(*request, std::move(answer));
   place_next();
@@ -232,11 +267,18 @@ void Dispatcher::on_deliver(StreamId stream, rpc::Deliver& message) {
 void Dispatcher::on_refuse(StreamId stream, const rpc::Refuse& message) {
   const auto job = find(stream, message.job);
   if (job == jobs_.end()) return;
-  // What is wrong with the request is wrong with every provider.
-  if (message.reason.code == ErrorCode::kInvalidArgument) {
-    return end(*take(job), tl::unexpected(message.reason));
+  Request& request = *job->second.request;
+  const crypto::Address provider = job->second.step.job().provider;
+  request.is_called_invalid = message.reason.code == ErrorCode::kInvalidArgument;
+  const Roster::Peer* const peer = roster_.by_address(provider);
+  // Where two say so that have answered before, what is wrong is the request.
+  if (request.is_called_invalid && peer != nullptr && !peer->health.is_new() &&
+      ++request.called_invalid == 2) {
+    end(*take(job), tl::unexpected(message.reason));
+    return place_next();
   }
-  lose(job, message.reason);
+  request.refused.insert(provider);
+  lose(job, message.reason, Fault::kOpen);
 }
 
 void Dispatcher::on_pause(StreamId stream) {
@@ -274,14 +316,16 @@ void Dispatcher::on_available() {
     if (peer.stream != nullptr && !peer.paused.empty()) paused.push_back(peer.stream_id);
   }
   for (const StreamId stream : paused) on_pause(stream);
-  for (auto& request : std::exchange(waiting_, {})) dispatch(std::move(request));
+  place_next();
 }
 
 void Dispatcher::wait(std::unique_ptr<Request> request) {
-  const bool is_full = waiting_.size() >= static_cast<std::size_t>(limits::kProviderQueueMax);
+  const std::string account = request->order.account;
+  const bool is_full = waiting_.size() >= limits::kRequestsWaitingMax ||
+                       waiting_.size_of(account) >= limits::kAccountRequestsWaitingMax;
   if (request->is_late || is_full) return give_up(*request);
   begin_patience(*request);
-  waiting_.push_back(std::move(request));
+  waiting_.push(account, std::move(request));
 }
 
 void Dispatcher::give_up(const Request& request) {
@@ -290,7 +334,8 @@ void Dispatcher::give_up(const Request& request) {
   const std::string why =
       place ? fmt::format("the providers for '{}' pause by turns", model) : place.error().message;
   const std::string waited = fmt::format("no answer within {} ms", config_.pause_ms_max);
-  end(request, core::fail(ErrorCode::kUnavailable, "{}; {}, try again later", why,
+  const ErrorCode code = request.is_late ? ErrorCode::kUnavailable : ErrorCode::kResourceExhausted;
+  end(request, core::fail(code, "{}; {}, try again later", why,
                           request.is_late ? waited : "too many requests wait"));
 }
 
@@ -301,11 +346,9 @@ void Dispatcher::begin_patience(Request& request) {
 
 void Dispatcher::end_patience(OrderId id) {
   const auto is_it = [id](const auto& request) { return request->id == id; };
-  if (const auto found = std::ranges::find_if(waiting_, is_it); found != waiting_.end()) {
-    auto request = std::move(*found);
-    waiting_.erase(found);
-    request->is_late = true;
-    return dispatch(std::move(request));
+  if (auto request = waiting_.take(is_it)) {
+    (*request)->is_late = true;
+    return dispatch(*std::move(request));
   }
   const auto job =
       std::ranges::find_if(jobs_, [&](const auto& item) { return is_it(item.second.request); });
@@ -315,12 +358,23 @@ void Dispatcher::end_patience(OrderId id) {
   if (peer != nullptr && !peer->paused.empty()) on_pause(peer->stream_id);
 }
 
-/// One place is free: whoever waits longest is tried, and waits on behind the others if in vain.
+/// Somebody may be free: accounts have their turns until a few in a row have waited in vain (the
+/// next event is the others').
 void Dispatcher::place_next() {
-  if (waiting_.empty()) return;
-  auto next = std::move(waiting_.front());
-  waiting_.pop_front();
-  dispatch(std::move(next));
+  constexpr std::size_t kInVainMax = 4;
+  for (std::size_t in_vain = 0; in_vain < std::min(kInVainMax, waiting_.accounts());) {
+    auto request = *waiting_.pop();
+    const auto candidates = this->candidates(*request);
+    if (place(request, candidates)) {
+      in_vain = 0;
+    } else if (std::ranges::none_of(candidates, &Candidate::may_come)) {
+      dispatch(std::move(request));  // to its end
+    } else {
+      const std::string account = request->order.account;
+      waiting_.push(account, std::move(request));
+      ++in_vain;
+    }
+  }
 }
 
 void Dispatcher::on_close(StreamId stream) {
@@ -329,6 +383,7 @@ void Dispatcher::on_close(StreamId stream) {
     if (running.stream == stream) lost.push_back(id);
   }
   for (const core::Digest& id : lost) lose(id, {ErrorCode::kUnavailable, "the provider left"});
+  place_next();
 }
 
 }  // namespace commensal::gateway

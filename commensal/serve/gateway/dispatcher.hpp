@@ -3,10 +3,10 @@
 
 #include <commensal/base/core/rng.hpp>
 #include <commensal/serve/gateway/events.hpp>
+#include <commensal/serve/gateway/fair_queue.hpp>
 #include <commensal/serve/gateway/lottery.hpp>
 #include <commensal/serve/gateway/roster.hpp>
 #include <commensal/verify/receipt/step.hpp>
-#include <deque>
 #include <map>
 #include <memory>
 #include <set>
@@ -16,7 +16,8 @@ namespace commensal::gateway {
 /// Brings orders, jobs of one step, to providers and answers back: one receipt::Step per try,
 /// countersignatures in batches, another provider where one is silent, leaves, refuses or breaks
 /// the protocol. What a provider that pauses has not answered goes to another one, or waits where
-/// there is none. Each order ends with event::Answered.
+/// there is none; what nobody has room for waits too, and accounts take turns. What providers do
+/// with their jobs is written into their Health. Each order ends with event::Answered.
 /// Thread-safety: the loop's thread.
 class Dispatcher {
  public:
@@ -28,8 +29,9 @@ class Dispatcher {
     crypto::Address auditor;  // of private models
   };
 
-  Dispatcher(core::Loop& loop, core::Rng& rng, const crypto::SecretKey& key, Roster& roster,
-             Lottery& lottery, EventQueue& events, Config config);
+  Dispatcher(core::Loop& loop, const core::Clock& clock, core::Rng& rng,
+             const crypto::SecretKey& key, Roster& roster, Lottery& lottery, EventQueue& events,
+             Config config);
 
   OrderId submit(Order order);
   /// Why an order for the model would not be placed now, as submit() would end it; "" if it would.
@@ -51,6 +53,9 @@ class Dispatcher {
     OrderId id = 0;
     Order order;
     std::set<crypto::Address> tried;
+    std::set<crypto::Address> refused;  // of those
+    bool is_called_invalid = false;     // by the last of these
+    int called_invalid = 0;             // by so many that have answered before
     core::Error last_error;
     int moves = 0;            // away from providers that paused
     bool is_waiting = false;  // for a provider that pauses: since then its patience runs out
@@ -62,19 +67,33 @@ class Dispatcher {
     std::uint64_t pauses = 0;  // of its provider when its silence was counted from last
     receipt::Step step;
     core::Digest input_salt;
+    std::int64_t since_ms = 0;
+    std::uint32_t ahead = 0;  // jobs that its provider had before it; 0 too where it was measured
+    bool was_cached = false;  // its provider had the model
+  };
+  /// Of one model, so far.
+  struct Demand {
+    std::uint64_t requests = 0;
+    double usual_ms = 0;  // that a provider takes, per job; 0: not known
   };
   using Jobs = std::map<core::Digest, Running>;  // by id
 
   void dispatch(std::unique_ptr<Request> request);
+  bool place(std::unique_ptr<Request>& request, std::span<const Candidate> candidates);
+  void offer(std::unique_ptr<Request> request, Roster::Peer& peer);
   void end(const Request& request, core::Result<Answer> answer);
   Jobs::iterator find(StreamId stream, const core::Digest& job);
-  /// Ends one try; the request goes to the next provider, or back with `error`.
-  void lose(Jobs::iterator job, core::Error error);
+  /// Ends one try; the request goes to the next provider, or back with `error`. Is it for certain
+  /// the provider's fault, it is avoided.
+  enum class Fault : bool { kOpen, kProviders };
+  void lose(Jobs::iterator job, core::Error error, Fault fault);
   void lose(const core::Digest& job, const core::Error& error);
+  void measure(const Running& running, Health& health);
   std::unique_ptr<Request> take(Jobs::iterator job);
   void forget(StreamId stream, const core::Digest& job);
   void watch(const core::Digest& job);
   static bool may_be_silent(const Running& job, const Roster::Peer& peer);
+  std::int64_t now_ms() const { return clock_.monotonic_ns() / 1'000'000; }
   std::vector<Candidate> candidates(const ModelVersion& model,
                                     const std::set<crypto::Address>& tried) const;
   std::vector<Candidate> candidates(const Request& request) const {
@@ -87,6 +106,7 @@ class Dispatcher {
   void place_next();
 
   core::Loop& loop_;
+  const core::Clock& clock_;
   core::Rng& rng_;
   const crypto::SecretKey& key_;
   Roster& roster_;
@@ -96,8 +116,9 @@ class Dispatcher {
   const crypto::Address address_;
   OrderId last_order_ = 0;
   Jobs jobs_;
-  std::deque<std::unique_ptr<Request>> waiting_;  // for a provider that does not pause
-  std::map<core::Digest, std::uint64_t> demand_;  // requests so far, by model
+  FairQueue<std::unique_ptr<Request>> waiting_;  // for a provider that is free
+  double explore_budget_ = kExploreBurst;        // of choices that try somebody new
+  std::map<core::Digest, Demand> demand_;        // by model
 };
 
 }  // namespace commensal::gateway

@@ -2,6 +2,7 @@
 // What providers say wrongly, and whom it costs what.
 #include <gtest/gtest.h>
 
+#include <commensal/base/core/limits_gateway.hpp>
 #include <commensal/base/core/testing/manual_loop.hpp>
 #include <commensal/base/protocol/commitment.hpp>
 #include <commensal/base/store/memory_store.hpp>
@@ -46,10 +47,11 @@ class DispatcherOf : public ::testing::Test {
     ASSERT_TRUE(roster_.welcome(stream_, hello, replaced));
   }
   /// What is offered for a new request; its output will be its input.
-  protocol::Job ask() {
+  protocol::Job ask(const std::string& account = "") {
     const float value = static_cast<float>(asked_++);
     inputs_ = {{"x", tensor::Tensor::of<float>({1}, std::span(&value, 1))}};
     Order order;
+    order.account = account;
     order.model.name = "a/model";
     order.model.outputs = {{"x", {tensor::DType::kFloat32, true, {1}, {""}}}};
     order.inputs = inputs_;
@@ -96,7 +98,8 @@ class DispatcherOf : public ::testing::Test {
   EventQueue events_{loop_, [this](event::Any& event) { handle(event); }, [] {}};
   ticket::TicketBook tickets_{store_, clock_};
   Lottery lottery_{{store_, clock_, rng_, key_, bank_, roster_, events_, tickets_}, {}};  // off
-  Dispatcher dispatcher_{loop_, rng_, key_, roster_, lottery_, events_, {1'000, 1'000, 1, {}}};
+  Dispatcher dispatcher_{loop_,   clock_,   rng_,    key_,
+                         roster_, lottery_, events_, {1'000, 1'000, 1, {}}};
   std::shared_ptr<Heard> heard_ = std::make_shared<Heard>();
   Roster::StreamId stream_ = 0;
   tensor::NamedTensors inputs_;  // of the last request
@@ -127,6 +130,34 @@ TEST_F(DispatcherOf, ACommitmentThatIsNotSignedIsWithdrawn) {
   EXPECT_EQ(withdrawn(), Jobs{protocol::job_id(bad)});
   loop_.run_until_idle();
   EXPECT_EQ(answers_, std::vector<bool>{false});
+}
+
+// One account's flood: what the provider has no room for waits, and the other's turn is the second.
+TEST_F(DispatcherOf, AccountsTakeTurnsWhereTheProviderIsBusy) {
+  for (std::uint32_t i = 0; i < limits::kProviderJobsMax + 100; ++i) ask("greedy");
+  const auto offers = [&] { return heard_->all<rpc::Offer>(); };
+  ASSERT_EQ(offers().size(), limits::kProviderJobsMax);
+  ask("modest");
+  const float modest = inputs_[0].value.data<float>()[0];
+  for (std::size_t i = 0; i < 2; ++i) {
+    dispatcher_.on_refuse(
+        stream_, {protocol::job_id(offers()[i].job), {core::ErrorCode::kUnavailable, "not now"}});
+  }
+  ASSERT_EQ(offers().size(), limits::kProviderJobsMax + 2);
+  EXPECT_EQ(offers().back().inputs[0].value.data<float>()[0], modest);
+}
+
+TEST_F(DispatcherOf, OneAccountMayLetOnlySoManyWait) {
+  constexpr std::size_t kRoom = limits::kProviderJobsMax + limits::kAccountRequestsWaitingMax;
+  for (std::size_t i = 0; i < kRoom; ++i) ask("greedy");
+  loop_.run_until_idle();
+  EXPECT_EQ(answers_.size(), 0u);
+  ask("greedy");
+  loop_.run_until_idle();
+  EXPECT_EQ(answers_, std::vector<bool>{false});
+  ask("modest");
+  loop_.run_until_idle();
+  EXPECT_EQ(answers_.size(), 1u) << "there is room for others";
 }
 
 // What is delivered must be what was committed to, and of the model's names and types: else an

@@ -63,7 +63,7 @@ struct Gateway::State {
         till(book, bank, c.money.price),
         auditor_key(bank.auditor_key()),
         audit_policy(loop, w.clock, events, {.floor = c.audit_probability}, c.audit_by_risk),
-        dispatcher(loop, w.rng, w.key, roster, lottery, events,
+        dispatcher(loop, w.clock, w.rng, w.key, roster, lottery, events,
                    {c.silence_ms_max, c.pause_ms_max, c.tries_max, auditor_key.address()}),
         answers(
             {w.clock, w.rng, hub, book, lottery, till, dispatcher, audit_policy, observer, events}),

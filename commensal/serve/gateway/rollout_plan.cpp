@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <commensal/base/core/limits_rollouts.hpp>
-#include <commensal/serve/gateway/inputs.hpp>
+#include <commensal/serve/gateway/ports.hpp>
 #include <commensal/serve/gateway/rollout_plan.hpp>
 #include <commensal/verify/noise/noise.hpp>
 #include <commensal/verify/rollout/client.hpp>

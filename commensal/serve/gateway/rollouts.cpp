@@ -110,13 +110,13 @@ rollout::RolloutClient::Dependencies Rollouts::client_deps(const RolloutEntry& e
 }
 
 Result<crypto::Address> Rollouts::choose_provider(const ModelVersion& model) const {
-  auto candidates = deps_.roster.candidates(model, 0, {});
+  auto candidates = deps_.roster.candidates(model, 0, {}, deps_.clock.monotonic_ns() / 1'000'000);
   // A rollout stays with its provider, whose pauses come and go: one is chosen where nobody is
   // free.
   const bool is_free =
       std::ranges::any_of(candidates, [](const auto& one) { return one.excluded.empty(); });
   for (Candidate& one : candidates) {
-    if (one.is_paused && !is_free) one.excluded.clear();
+    if (one.may_come && !is_free) one.excluded.clear();
     if (one.excluded.empty()) one.excluded = deps_.lottery.reservation(one.address);
   }
   COMMENSAL_ASSIGN(const std::size_t chosen, choose(candidates, model.name));

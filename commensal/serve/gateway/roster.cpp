@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <commensal/base/core/limits.hpp>
+#include <commensal/base/core/limits_gateway.hpp>
 #include <commensal/serve/gateway/roster.hpp>
 
 namespace commensal::gateway {
@@ -25,9 +26,6 @@ std::string exclusion(const Roster::Peer& peer, const ModelVersion& model,
   }
   if (peer.stream == nullptr) return "is not connected";
   if (tried.contains(peer.address)) return "was tried and gave no answer";
-  if (peer.in_flight >= static_cast<std::uint32_t>(limits::kProviderQueueMax)) {
-    return "has a full queue";
-  }
   return "";
 }
 
@@ -138,19 +136,26 @@ rpc::ProviderStream* Roster::connected(const crypto::Address& address) const {
 }
 
 std::vector<Candidate> Roster::candidates(const ModelVersion& model, std::uint64_t demand,
-                                          const std::set<crypto::Address>& tried) const {
+                                          const std::set<crypto::Address>& tried,
+                                          std::int64_t now_ms) const {
   std::vector<Candidate> list;
   for (const auto& [address, peer] : peers_) {
     std::string excluded = exclusion(peer, model, tried);
-    const bool is_paused = excluded.empty() && !peer.paused.empty();
-    if (is_paused) excluded = fmt::format("is paused ({})", peer.paused);
+    const bool is_there = excluded.empty();
+    if (is_there && !peer.paused.empty()) excluded = fmt::format("is paused ({})", peer.paused);
+    if (is_there && peer.in_flight >= limits::kProviderJobsMax) excluded = "has enough to do";
+    const bool may_come = is_there && !excluded.empty();
+    const Health& health = peer.health;
     list.push_back({.address = address,
                     .name = peer.name,
                     .excluded = std::move(excluded),
-                    .is_paused = is_paused,
+                    .may_come = may_come,
                     .load_cost = peer.cached.contains(model.content) ? 0 : load_cost(demand),
                     .queued = peer.in_flight,
-                    .served = peer.served});
+                    .served = peer.served,
+                    .effort = health.effort(),
+                    .is_new = health.is_new(),
+                    .avoided_until_ms = health.is_avoided(now_ms) ? health.avoided_until_ms() : 0});
   }
   return list;
 }

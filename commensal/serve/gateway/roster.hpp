@@ -3,6 +3,7 @@
 
 #include <commensal/base/core/rng.hpp>
 #include <commensal/base/core/store.hpp>
+#include <commensal/serve/gateway/health.hpp>
 #include <commensal/serve/gateway/hub.hpp>
 #include <commensal/serve/gateway/scheduler.hpp>
 #include <commensal/serve/rpc/stream.hpp>
@@ -31,6 +32,7 @@ class Roster {
     std::set<core::Digest> cached;
     std::uint32_t in_flight = 0;  // tasks of this gateway
     std::uint64_t served = 0;
+    Health health;
   };
 
   Roster(core::Store& store, core::Rng& rng) : store_(store), rng_(rng) {}
@@ -60,9 +62,11 @@ class Roster {
   const std::map<crypto::Address, Peer>& peers() const { return peers_; }
 
   /// One candidate per known provider, in the order of peers(), for a request for `model`, which
-  /// `demand` requests have asked for before, that the providers in `tried` shall not have again.
+  /// `demand` requests have asked for before, that the providers in `tried` shall not have again;
+  /// who is avoided is so at `now_ms` (monotonic).
   std::vector<Candidate> candidates(const ModelVersion& model, std::uint64_t demand,
-                                    const std::set<crypto::Address>& tried) const;
+                                    const std::set<crypto::Address>& tried,
+                                    std::int64_t now_ms) const;
   /// No more work for this key. The stream is dismissed; its tasks end with leave(). Error: the
   /// store's; the ban holds all the same, until the next start.
   core::Result<void> ban(const crypto::Address& address, const std::string& why);

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cmath>
 #include <commensal/serve/gateway/scheduler.hpp>
 #include <tuple>
 
@@ -7,8 +9,23 @@ namespace {
 
 constexpr std::size_t kReasonsMax = 5;
 
-auto rank(const Candidate& item) {
-  return std::tuple(item.queued + item.load_cost, item.served, item.address);
+constexpr std::uint32_t kBusyQueue = 8;  // from then on somebody new may help
+
+double wait_of(const Candidate& item) { return (1.0 + item.queued + item.load_cost) * item.effort; }
+
+/// Nobody's fault, well known and soon free.
+bool is_at_hand(const Candidate& item) {
+  return item.excluded.empty() && item.avoided_until_ms == 0 && !item.is_new &&
+         item.queued < kBusyQueue;
+}
+
+/// The lowest is the best.
+auto rank(const Candidate& item, bool explores, bool has_known) {
+  const bool is_tried_out = item.is_new && explores && item.queued == 0;
+  const int tier = is_tried_out ? 0 : item.is_new && has_known ? 2 : 1;
+  return std::tuple(item.avoided_until_ms, tier,
+                    static_cast<int>(std::floor(2 * std::log2(wait_of(item)))), item.served,
+                    item.address);
 }
 
 std::string reasons(std::span<const Candidate> candidates) {
@@ -25,11 +42,14 @@ std::string reasons(std::span<const Candidate> candidates) {
 
 }  // namespace
 
-core::Result<std::size_t> choose(std::span<const Candidate> candidates, std::string_view model) {
+core::Result<std::size_t> choose(std::span<const Candidate> candidates, std::string_view model,
+                                 bool explores) {
+  const bool has_known = std::ranges::any_of(candidates, is_at_hand);
   const Candidate* best = nullptr;
   for (const Candidate& item : candidates) {
     if (!item.excluded.empty()) continue;
-    if (best == nullptr || rank(item) < rank(*best)) best = &item;
+    if (best == nullptr || rank(item, explores, has_known) < rank(*best, explores, has_known))
+      best = &item;
   }
   if (best != nullptr) return static_cast<std::size_t>(best - candidates.data());
   if (candidates.empty()) {

@@ -14,10 +14,13 @@ struct Candidate {
   crypto::Address address;
   std::string name;
   std::string excluded;         // why it must not have this request, or ""
-  bool is_paused = false;       // ... for which there is no other reason
+  bool may_come = false;        // ... but it will be free again: it pauses or has enough to do
   std::uint32_t load_cost = 0;  // of a model it has not cached, in requests: load_cost()
   std::uint32_t queued = 0;
   std::uint64_t served = 0;
+  double effort = 1;                  // Health::effort()
+  bool is_new = false;                // it has never answered
+  std::int64_t avoided_until_ms = 0;  // 0: it is not
 };
 
 /// What fetching a model that is not cached counts for, in requests that wait. It falls with the
@@ -27,10 +30,17 @@ constexpr std::uint32_t load_cost(std::uint64_t demand) {
   return static_cast<std::uint32_t>(8 / (2 + demand));
 }
 
-/// The index of the best candidate: a short queue first, with what fetching the model counts for;
-/// then the one that has served least, so that equals share evenly; then the lowest address.
-/// A pure function.
+/// How often somebody new is tried where others are known: one request in so many, and a few at
+/// once. Who comes and fails, under a thousand names, costs no more than that.
+constexpr double kExploreShare = 1.0 / 16;
+constexpr double kExploreBurst = 8;
+
+/// The index of the best candidate. In this order: who is not avoided for its faults; who is known,
+/// unless `explores` or all of them are busy; the shortest wait by what was measured (queue, with
+/// what fetching the model counts for, times effort), in steps of sqrt 2, so that equals share
+/// evenly; who has served least; the lowest address. A pure function.
 /// Error: kUnavailable, one line with the reason for every provider (the first few of many).
-core::Result<std::size_t> choose(std::span<const Candidate> candidates, std::string_view model);
+core::Result<std::size_t> choose(std::span<const Candidate> candidates, std::string_view model,
+                                 bool explores = false);
 
 }  // namespace commensal::gateway

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+namespace commensal::gateway {
+
+/// What a gateway has measured of one provider's work. A value; time comes from outside, in
+/// monotonic milliseconds. What lies back counts less: each job weighs 31/32 of the next.
+class Health {
+ public:
+  static constexpr std::int64_t kAvoidedMsMin = 1'000;
+  static constexpr std::int64_t kAvoidedMsMax = 300'000;
+
+  /// It answered, and took `slowness` times as long as the model's jobs usually do.
+  void on_answer(double slowness);
+  /// A job came to nothing, whoever is to blame for it.
+  void on_failure();
+  /// That was its fault: it is the last choice for a while, twice as long each time in a row.
+  void on_fault(std::int64_t now_ms);
+
+  /// It has never answered.
+  bool is_new() const { return is_new_; }
+  bool is_avoided(std::int64_t now_ms) const { return now_ms < avoided_until_ms_; }
+  std::int64_t avoided_until_ms() const { return avoided_until_ms_; }
+  /// How long its jobs take, counted as often as it takes to get an answer; 1 is usual.
+  double effort() const;
+
+ private:
+  double answers_ = 0;  // these two decay
+  double tries_ = 0;
+  double slowness_ = 1;
+  bool is_new_ = true;
+  std::uint32_t faults_in_row_ = 0;
+  std::int64_t avoided_until_ms_ = 0;
+};
+
+}  // namespace commensal::gateway

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who gets the next request, and what is remembered of who had one.
+#include <gtest/gtest.h>
+
+#include <commensal/serve/gateway/fair_queue.hpp>
+#include <commensal/serve/gateway/health.hpp>
+#include <commensal/serve/gateway/scheduler.hpp>
+
+namespace commensal::gateway {
+namespace {
+
+Candidate candidate(std::uint8_t id) {
+  Candidate one;
+  one.address.bytes[0] = id;
+  one.name = std::string(1, static_cast<char>('a' + id));
+  return one;
+}
+
+TEST(Scheduler, EqualsShareAndTheShortestWaitIsFirst) {
+  std::vector<Candidate> list = {candidate(0), candidate(1)};
+  list[0].served = 5;
+  list[1].served = 4;
+  EXPECT_EQ(choose(list, "m"), 1u) << "served less";
+  list[1].queued = 2;
+  EXPECT_EQ(choose(list, "m"), 0u) << "a shorter queue";
+  list[0].effort = 10;
+  EXPECT_EQ(choose(list, "m"), 1u) << "a short queue of who takes ten times as long is no shorter";
+  list[0].effort = 1.1;
+  list[1].queued = 0;
+  EXPECT_EQ(choose(list, "m"), 1u) << "nearly equal: who has served less";
+  list[1].excluded = "is banned";
+  EXPECT_EQ(choose(list, "m"), 0u);
+}
+
+// The fault: who refuses everything at once has the shortest queue and has served least.
+TEST(Scheduler, WhoHasServedLeastIsNotFirstForThatAlone) {
+  Health refuser, worker;
+  for (int i = 0; i < 40; ++i) {
+    refuser.on_failure();
+    worker.on_answer(1);
+  }
+  std::vector<Candidate> list = {candidate(0), candidate(1)};
+  list[0].effort = refuser.effort();
+  list[0].is_new = refuser.is_new();
+  list[1].effort = worker.effort();
+  list[1].served = 40;
+  list[1].queued = 6;
+  EXPECT_EQ(choose(list, "m"), 1u);
+  list[0].is_new = false;
+  EXPECT_EQ(choose(list, "m"), 1u);
+}
+
+TEST(Scheduler, WhoIsNewIsTriedWhileThereIsABudgetOrTheOthersAreBusy) {
+  std::vector<Candidate> list = {candidate(0), candidate(1)};
+  list[0].is_new = true;
+  list[0].effort = Health().effort();
+  list[1].served = 100;
+  EXPECT_EQ(choose(list, "m"), 1u);
+  EXPECT_EQ(choose(list, "m", true), 0u);
+  list[0].queued = 1;
+  EXPECT_EQ(choose(list, "m", true), 1u) << "one job at a time";
+  list[1].queued = 50;
+  EXPECT_EQ(choose(list, "m"), 0u);
+  list[1].excluded = "is not connected";
+  EXPECT_EQ(choose(list, "m"), 0u) << "there is nobody else";
+}
+
+TEST(Scheduler, WhoIsAvoidedIsTheLastChoiceButOne) {
+  std::vector<Candidate> list = {candidate(0), candidate(1), candidate(2)};
+  list[0].avoided_until_ms = 900;
+  list[1].avoided_until_ms = 500;
+  list[2].queued = 60;
+  EXPECT_EQ(choose(list, "m"), 2u);
+  list[2].excluded = "was tried";
+  EXPECT_EQ(choose(list, "m"), 1u) << "whose time is over first";
+}
+
+TEST(Health, FaultsInARowAreAvoidedTwiceAsLongAndAnAnswerEndsThat) {
+  Health health;
+  std::int64_t wait = Health::kAvoidedMsMin;
+  for (int i = 0; i < 40; ++i) {
+    health.on_fault(1'000);
+    EXPECT_TRUE(health.is_avoided(1'000 + wait - 1));
+    EXPECT_FALSE(health.is_avoided(1'000 + wait));
+    wait = std::min(2 * wait, Health::kAvoidedMsMax);
+  }
+  health.on_answer(1);
+  EXPECT_FALSE(health.is_avoided(0));
+  health.on_fault(0);
+  EXPECT_FALSE(health.is_avoided(Health::kAvoidedMsMin));
+}
+
+TEST(Health, EffortFollowsTheTimeAndTheShareOfAnswers) {
+  Health usual, slow, half;
+  for (int i = 0; i < 200; ++i) {
+    usual.on_answer(1);
+    slow.on_answer(3);
+    half.on_answer(1);
+    half.on_failure();
+  }
+  EXPECT_NEAR(usual.effort(), 1, 0.05);
+  EXPECT_NEAR(slow.effort(), 3, 0.2);
+  EXPECT_NEAR(half.effort(), 2, 0.2);
+  for (int i = 0; i < 100; ++i) slow.on_answer(1);
+  EXPECT_NEAR(slow.effort(), 1, 0.1) << "who mends is taken for mended";
+}
+
+TEST(FairQueue, AccountsTakeTurnsHoweverMuchOneHas) {
+  FairQueue<int> queue;
+  for (int i = 0; i < 100; ++i) queue.push("greedy", i);
+  queue.push("modest", 1000);
+  queue.push("other", 2000);
+  queue.push("modest", 1001);
+  std::vector<int> order;
+  for (int i = 0; i < 6; ++i) order.push_back(*queue.pop());
+  EXPECT_EQ(order, (std::vector<int>{0, 1000, 2000, 1, 1001, 2}));
+  EXPECT_EQ(queue.size(), 97u);
+  EXPECT_EQ(queue.accounts(), 1u);
+  EXPECT_EQ(queue.take([](int item) { return item == 50; }), 50);
+  EXPECT_EQ(queue.take([](int item) { return item == 50; }), std::nullopt);
+  EXPECT_EQ(queue.size_of("greedy"), 96u);
+  while (queue.pop()) {
+  }
+  EXPECT_EQ(queue.accounts(), 0u);
+  EXPECT_EQ(queue.size(), 0u);
+}
+
+}  // namespace
+}  // namespace commensal::gateway
