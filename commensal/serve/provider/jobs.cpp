@@ -13,7 +13,8 @@ using core::Result;
 Jobs::Jobs(const Dependencies& deps, const Config& config)
     : deps_(deps),
       config_(config),
-      worker_(std::make_shared<Worker>(deps.engines, deps.gateway, config.at_once)),
+      worker_(
+          std::make_shared<Worker>(deps.engines, deps.gateway, deps.key.address(), config.at_once)),
       serial_({deps.rng, deps.store, deps.key, deps.purse, config.serial_kept_max}) {}
 
 void Jobs::on_connect() {
@@ -48,15 +49,6 @@ void Jobs::offload(std::function<void()> work, std::function<void()> done) {
 Result<void> Jobs::accept(const protocol::Job& job) const {
   if (!closed_.empty()) {
     return fail(ErrorCode::kFailedPrecondition, "no work for this gateway: {}", closed_);
-  }
-  if (job.provider != deps_.key.address()) {
-    return fail(ErrorCode::kFailedPrecondition, "the job names another provider, {}",
-                crypto::to_text(job.provider));
-  }
-  if (!job.is_serial() && (job.steps != 1 || job.noise != protocol::NoisePolicy::kNone ||
-                           job.states != protocol::StateRule::kAny)) {
-    return fail(ErrorCode::kUnsupported,
-                "expected a job of one step without noise, rule of states and feeds");
   }
   COMMENSAL_TRY(deps_.purse.accept(job));
   const std::size_t at_hand = queued_ + ready_.size() + unsigned_.size();

@@ -1,31 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <commensal/base/core/limits.hpp>
-#include <commensal/base/protocol/commitment.hpp>
 #include <commensal/serve/provider/worker.hpp>
 #include <commensal/verify/receipt/replay.hpp>
 
 namespace commensal::provider {
 
-using core::ErrorCode;
-using core::fail;
 using core::Result;
 using receipt::Values;
-
-namespace {
-
-Result<void> check_job(const rpc::Offer& offer, const receipt::ModelRoots& roots) {
-  const protocol::Job& job = offer.job;
-  COMMENSAL_TRY(receipt::check_model(job, roots));
-  if (job.input_commitment !=
-      protocol::commit_input(receipt::state_root(offer.inputs), offer.input_salt)) {
-    return fail(ErrorCode::kFailedPrecondition,
-                "the inputs are not those that the job was made with");
-  }
-  return {};
-}
-
-}  // namespace
 
 Result<std::shared_ptr<rollout::Engine>> Worker::engine_for(const rpc::Offer& offer,
                                                             const Place& place) {
@@ -74,20 +56,20 @@ void Worker::run_all(std::span<const TaskPtr> tasks, const Place& place) {
   for (const TaskPtr& task : tasks) {
     const rpc::Offer& offer = task->offer;
     task->is_done = true;
-    const auto checked = engine ? check_job(offer, (*engine)->roots())
-                                : Result<void>(tl::unexpected(engine.error()));
-    if (checked) {
-      task->answer->engine = *engine;
-    } else {
-      task->answer = tl::unexpected(checked.error());
+    if (!engine) {
+      task->answer = tl::unexpected(engine.error());
+      continue;
     }
-    if (!checked || offer.job.is_serial()) continue;
-    if (auto inputs = receipt::order_inputs((*engine)->graph(), offer.inputs)) {
-      running.push_back(task.get());
-      requests.push_back(*std::move(inputs));
-    } else {
+    task->answer->engine = *engine;
+    if (offer.job.is_serial()) continue;  // rollout::RolloutProvider checks it
+    auto inputs = receipt::check_job(offer.job, offer.input_salt, offer.inputs, provider_,
+                                     (*engine)->graph(), (*engine)->roots());
+    if (!inputs) {
       task->answer = tl::unexpected(inputs.error());
+      continue;
     }
+    running.push_back(task.get());
+    requests.push_back(*std::move(inputs));
   }
   if (requests.empty()) return;
   auto runs = (*engine)->run_all(requests);

@@ -31,7 +31,7 @@ struct Task {
 using TaskPtr = std::shared_ptr<Task>;
 
 /// The part of a provider that runs off the loop: fetches models, keeps the engines that were used
-/// last, checks that a job is what it says, and computes jobs of one step: in order, and with the
+/// last, and checks (receipt::check_job) and computes jobs of one step: in order, and with the
 /// first one those that ask for the same model, `at_once` of them at most, wherever they stand in
 /// the queue. Thread-safety: one call of finish() at a time (core::Loop::offload).
 class Worker {
@@ -42,14 +42,14 @@ class Worker {
     core::Path model_path;
   };
 
-  Worker(EngineFactory& engines, rpc::GatewayClient& gateway, std::size_t at_once)
-      : engines_(engines), gateway_(gateway), at_once_(at_once) {}
+  Worker(EngineFactory& engines, rpc::GatewayClient& gateway, const crypto::Address& provider,
+         std::size_t at_once)
+      : engines_(engines), gateway_(gateway), provider_(provider), at_once_(at_once) {}
 
   /// A job of one step joins the queue. Thread-safety: any thread.
   void add(TaskPtr task);
-  /// Sees to it that `task` is done; of one step, it was added. Errors in its answer:
-  /// kFailedPrecondition (the job's roots, c_0 or numeric version are not these), and what
-  /// fetching, loading and running return.
+  /// Sees to it that `task` is done; of one step, it was added. Errors in its answer: those of
+  /// receipt::check_job, and what fetching, loading and running return.
   void finish(const TaskPtr& task, const Place& place);
 
  private:
@@ -65,6 +65,7 @@ class Worker {
 
   EngineFactory& engines_;
   rpc::GatewayClient& gateway_;
+  const crypto::Address provider_;
   const std::size_t at_once_;
   core::RecentlyUsed<Key, std::shared_ptr<rollout::Engine>> loaded_{limits::kEnginesMax};
   std::mutex mutex_;

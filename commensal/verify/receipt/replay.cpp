@@ -6,6 +6,7 @@
 #include <commensal/compute/kernels/numerics.hpp>
 #include <commensal/verify/noise/noise.hpp>
 #include <commensal/verify/noise/number.hpp>
+#include <commensal/verify/noise/targets.hpp>
 #include <commensal/verify/receipt/replay.hpp>
 
 namespace commensal::receipt {
@@ -197,6 +198,38 @@ Result<void> check_model(const protocol::Job& job, const ModelRoots& roots) {
     return fail(ErrorCode::kFailedPrecondition, "the model is not the one that the job names");
   }
   return {};
+}
+
+Result<Values> check_job(const protocol::Job& job, const Digest& input_salt,
+                         const tensor::NamedTensors& inputs, const crypto::Address& provider,
+                         const graph::Graph& graph, const ModelRoots& roots) {
+  COMMENSAL_TRY(job.validity());
+  if (job.provider != provider) {
+    return fail(ErrorCode::kFailedPrecondition, "the job names another provider, {}",
+                crypto::to_text(job.provider));
+  }
+  if (!job.is_serial() && (job.steps != 1 || job.noise != protocol::NoisePolicy::kNone ||
+                           job.states != protocol::StateRule::kAny)) {
+    return fail(ErrorCode::kUnsupported,
+                "expected a job of one step without noise, rule of states and feeds");
+  }
+  if (job.steps > limits::kRolloutStepsMax) {
+    return fail(ErrorCode::kResourceExhausted, "a rollout of {} steps, at most {} are accepted",
+                job.steps, limits::kRolloutStepsMax);
+  }
+  COMMENSAL_TRY(check_model(job, roots));
+  COMMENSAL_TRY(noise::check_feeds(graph, job.feeds));
+  COMMENSAL_ASSIGN(Values ordered, order_inputs(graph, inputs));
+  // In the graph's order, so that an arbiter without the model knows which input is fed.
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i].name == graph.name_of(graph.inputs[i])) continue;
+    return fail(ErrorCode::kInvalidArgument, "the inputs are not in the model's order");
+  }
+  if (protocol::commit_input(state_root(inputs), input_salt) != job.input_commitment) {
+    return fail(ErrorCode::kFailedPrecondition,
+                "the inputs are not those that the job was made with");
+  }
+  return ordered;
 }
 
 Result<Digest> replay(const StepTask& task, noise::NoisySession& session, const ModelRoots& roots,

@@ -60,6 +60,15 @@ core::Result<core::Digest> input_root_of(const StepTask& task);
 /// follows. Error: kFailedPrecondition.
 core::Result<void> check_model(const protocol::Job& job, const ModelRoots& roots);
 
+/// What a provider makes sure of before it computes anything of a job that it was offered: the job
+/// makes sense, names `provider` and this model, asks for what providers do (n steps of a rollout,
+/// or one step without noise), and `inputs`, in the graph's order, open its c_0. Returns them.
+/// Errors: kInvalidArgument, kFailedPrecondition (not this provider, model or numeric
+/// specification, or other inputs), kUnsupported, kResourceExhausted (limits::kRolloutStepsMax).
+core::Result<Values> check_job(const protocol::Job& job, const core::Digest& input_salt,
+                               const tensor::NamedTensors& inputs, const crypto::Address& provider,
+                               const graph::Graph& graph, const ModelRoots& roots);
+
 /// check_task(), then runs the step with the model of `session`, whose roots are `roots`, and
 /// returns root(Y_i).
 /// Errors besides: kFailedPrecondition (not the job's model, feeds or numeric specification), those

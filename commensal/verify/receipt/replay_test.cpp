@@ -149,6 +149,27 @@ TEST_F(AuditTest, OtherInputsOrAnotherModelAreNotReplayed) {
   EXPECT_EQ(replay(task, session, roots_).error().code, core::ErrorCode::kFailedPrecondition);
 }
 
+TEST_F(AuditTest, AProviderChecksAJobBeforeItComputes) {
+  const auto checked = [&](const std::function<void(StepTask&)>& bend) {
+    StepTask task = opening_.task;
+    bend(task);
+    const auto made =
+        check_job(task.job, task.input_salt, task.inputs, provider_.address(), *graph_, roots_);
+    return made ? "accepted" : made.error().message;
+  };
+  EXPECT_EQ(checked([](StepTask&) {}), "accepted");
+  EXPECT_EQ(checked([](StepTask& task) { task.job.steps = 2; }),
+            "expected a job of one step without noise, rule of states and feeds");
+  EXPECT_EQ(checked([](StepTask& task) { task.job.provider = {}; }).find("the job names another"),
+            0u);
+  EXPECT_EQ(checked([](StepTask& task) { task.job.graph_root[0] ^= 1; }),
+            "the model is not the one that the job names");
+  EXPECT_EQ(checked([](StepTask& task) { task.input_salt[0] ^= 1; }),
+            "the inputs are not those that the job was made with");
+  EXPECT_EQ(checked([](StepTask& task) { task.inputs[0].name = "z"; }).find("input 'x' is missing"),
+            0u);
+}
+
 TEST_F(AuditTest, AnybodyChecksAReceiptWithItsOpening) {
   std::vector<std::string> passed;
   const auto note = [&](std::string_view check) { passed.emplace_back(check); };

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <commensal/base/protocol/commitment.hpp>
 #include <commensal/trade/pay/beacon/hash_chain.hpp>
-#include <commensal/verify/noise/targets.hpp>
 #include <commensal/verify/receipt/replay.hpp>
 #include <commensal/verify/rollout/provider.hpp>
 
@@ -19,21 +18,6 @@ receipt::Values values_of(const tensor::NamedTensors& named) {
   return values;
 }
 
-Result<void> check_job(const protocol::Job& job, const crypto::SecretKey& key,
-                       const Engine& engine) {
-  COMMENSAL_TRY(job.validity());
-  if (job.provider != key.address()) {
-    return fail(ErrorCode::kFailedPrecondition, "the job names another provider, {}",
-                crypto::to_text(job.provider));
-  }
-  COMMENSAL_TRY(receipt::check_model(job, engine.roots()));
-  if (job.steps > limits::kRolloutStepsMax) {
-    return fail(ErrorCode::kResourceExhausted, "a rollout of {} steps, at most {} are accepted",
-                job.steps, limits::kRolloutStepsMax);
-  }
-  return noise::check_feeds(engine.graph(), job.feeds);
-}
-
 /// A step, where one is; for people.
 std::string_view state_of(const receipt::Step& step) {
   return step.index() == 0 ? "not there yet" : protocol::name_of(step.phase());
@@ -47,18 +31,9 @@ receipt::Commit commit_of(const receipt::Step& step) {
 }  // namespace
 
 Result<void> RolloutProvider::check() {
-  COMMENSAL_TRY(check_job(record_.job, deps_.key, deps_.engine));
-  COMMENSAL_ASSIGN(inputs_, receipt::order_inputs(deps_.engine.graph(), record_.inputs));
-  // In the graph's order, so that an arbiter without the model knows which input is fed.
-  const graph::Graph& graph = deps_.engine.graph();
-  if (receipt::state_root(record_.inputs) !=
-      receipt::state_root(receipt::name_tensors(graph, graph.inputs, inputs_))) {
-    return fail(ErrorCode::kInvalidArgument, "the inputs are not in the model's order");
-  }
-  if (protocol::commit_input(receipt::state_root(record_.inputs), record_.input_salt) !=
-      record_.job.input_commitment) {
-    return fail(ErrorCode::kInvalidArgument, "the inputs are not those that the job was made with");
-  }
+  COMMENSAL_ASSIGN(
+      inputs_, receipt::check_job(record_.job, record_.input_salt, record_.inputs,
+                                  deps_.key.address(), deps_.engine.graph(), deps_.engine.roots()));
   last_.value = record_.job.noise_anchor;
   return {};
 }
