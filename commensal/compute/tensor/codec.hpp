@@ -7,10 +7,22 @@
 /// base/protocol, which this room does not see: they find these functions beside the types.
 namespace commensal::tensor {
 
-/// dtype (u8, ONNX's number), rank (u8), dimensions (u64 each).
+/// u8, ONNX's number.
+template <class Writer>
+void write(Writer& writer, DType dtype) {
+  writer.u8(static_cast<std::uint8_t>(dtype));
+}
+template <class Reader>
+void read(Reader& reader, DType& dtype) {
+  const auto made = dtype_from_onnx(reader.u8());
+  if (made) dtype = *made;
+  if (!made) reader.refuse(made.error().code, made.error().message);
+}
+
+/// dtype, rank (u8), dimensions (u64 each).
 template <class Writer>
 void write(Writer& writer, const TensorType& type) {
-  writer.u8(static_cast<std::uint8_t>(type.dtype));
+  write(writer, type.dtype);
   writer.u8(static_cast<std::uint8_t>(type.shape.rank()));
   for (const std::int64_t dim : type.shape.dims()) writer.u64(static_cast<std::uint64_t>(dim));
 }

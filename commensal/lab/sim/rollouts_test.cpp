@@ -79,14 +79,12 @@ class MoneyRollouts : public MoneyTrip {
         EXPECT_TRUE(market.start_gateway());
         market.rest_ms(12'000);  // until the provider dials again
       }
-      std::optional<core::Result<RolloutStatus>> status;
-      market.gateway().rollouts().create(
-          request, [&](core::Result<RolloutStatus> made) { status = std::move(made); });
+      const auto status = market.gateway().rollouts().create(request);
       market.rest_ms(100);
-      if (!status || market.gateway_crashed()) continue;
-      if (!*status) last = status->error().message;
-      if (!*status || (*status)->entry.state == RolloutState::kRunning) continue;
-      if ((*status)->audits.open.empty()) return **status;
+      if (market.gateway_crashed()) continue;
+      if (!status) last = status.error().message;
+      if (!status || status->entry.state == RolloutState::kRunning) continue;
+      if (status->audits.open.empty()) return *status;
     }
     ADD_FAILURE() << "no end: " << last;
     return {};
@@ -137,11 +135,9 @@ TEST_F(MoneyRollouts, WhoCannotPayForAllStepsIsRefusedUntilItCan) {
   prepare_letters(*market);
   add(*market, "a");
   gateway::Gateway& live = market->gateway();
-  std::string refused;
-  live.rollouts().create(letters(9, {}, 0), [&](const core::Result<RolloutStatus>& status) {
-    ASSERT_FALSE(status);
-    refused = status.error().message;
-  });
+  const auto unpaid = live.rollouts().create(letters(9, {}, 0));
+  ASSERT_FALSE(unpaid);
+  const std::string refused = unpaid.error().message;
   EXPECT_NE(refused.find("account 'consumer' can't pay"), std::string::npos) << refused;
   ASSERT_TRUE(
       live.deposit(live.account_address("consumer"), terms_.consumer_deposit, reference("more")));
@@ -156,19 +152,16 @@ TEST_F(MoneyRollouts, ARolloutWaitsWhereThePriceWasRaisedUntilItCanBePaid) {
   });
   prepare_letters(*market);
   add(*market, "a");
-  std::optional<core::Digest> id;
-  market->gateway().rollouts().create(letters(9, {}, 0), [&](core::Result<RolloutStatus> status) {
-    ASSERT_TRUE(status) << status.error().message;
-    id = status->entry.id;
-    market->kill_provider(0);  // before its first step
-  });
-  while (!id) market->rest_ms(1);
+  const auto made = market->gateway().rollouts().create(letters(9, {}, 0));
+  ASSERT_TRUE(made) << made.error().message;
+  market->kill_provider(0);  // before its first step
+  const core::Digest id = made->entry.id;
   market->kill_gateway();
   market->set_price(*terms_.gateway.price.times(Amount(4)));
   ASSERT_TRUE(market->start_gateway());
   market->start_provider(0);
   market->rest_ms(30'000);
-  const RolloutStatus waiting = *market->gateway().rollouts().status(*id);
+  const RolloutStatus waiting = *market->gateway().rollouts().status(id);
   EXPECT_EQ(waiting.entry.state, RolloutState::kRunning);
   EXPECT_EQ(waiting.steps_done, 2u);
   EXPECT_NE(waiting.entry.reason.find("can't pay"), std::string::npos) << waiting.entry.reason;
@@ -176,7 +169,7 @@ TEST_F(MoneyRollouts, ARolloutWaitsWhereThePriceWasRaisedUntilItCanBePaid) {
   ASSERT_TRUE(live.deposit(live.account_address("consumer"),
                            *terms_.consumer_deposit.times(Amount(4)), reference("more")));
   market->rest_ms(30'000);
-  EXPECT_EQ(live.rollouts().status(*id)->entry.state, RolloutState::kFinished);
+  EXPECT_EQ(live.rollouts().status(id)->entry.state, RolloutState::kFinished);
 }
 
 TEST_F(MoneyRollouts, OnTheBalanceOfOneOnlyOneIsMadeAndItIsNotPaidOut) {
@@ -189,12 +182,14 @@ TEST_F(MoneyRollouts, OnTheBalanceOfOneOnlyOneIsMadeAndItIsNotPaidOut) {
   for (int i = 0; i < 64; ++i) {
     gateway::RolloutRequest request = letters(1, {}, 0);
     request.key = std::to_string(i);
-    live.rollouts().create(std::move(request), [&](const core::Result<RolloutStatus>& status) {
-      if (status) return made.push_back(status->entry.id);
-      EXPECT_EQ(status.error().code, core::ErrorCode::kResourceExhausted);
-      EXPECT_NE(status.error().message.find("can't pay"), std::string::npos);
-      ++refused;
-    });
+    const auto status = live.rollouts().create(std::move(request));
+    if (status) {
+      made.push_back(status->entry.id);
+      continue;
+    }
+    EXPECT_EQ(status.error().code, core::ErrorCode::kResourceExhausted);
+    EXPECT_NE(status.error().message.find("can't pay"), std::string::npos);
+    ++refused;
   }
   EXPECT_EQ(refused, 63);
   const auto paid_out = live.withdraw("consumer", terms_.gateway.price);
@@ -248,23 +243,15 @@ TEST_F(MoneyRollouts, ARunningRolloutMakesNoRoom) {
   prepare_letters(*market);
   add(*market, "a");
   gateway::RolloutRequest request = letters(20, 16, 0);
-  std::optional<core::Digest> running;
-  market->gateway().rollouts().create(request, [&](const core::Result<RolloutStatus>& status) {
-    ASSERT_TRUE(status) << status.error().message;
-    running = status->entry.id;
-    market->kill_provider(0);
-  });
-  while (!running) market->rest_ms(1);
+  const auto running = market->gateway().rollouts().create(request);
+  ASSERT_TRUE(running) << running.error().message;
+  market->kill_provider(0);
   add(*market, "b");
   request.key = "two";
-  std::string refused;
-  market->gateway().rollouts().create(request, [&](const core::Result<RolloutStatus>& status) {
-    ASSERT_FALSE(status);
-    refused = status.error().message;
-  });
-  for (int i = 0; i < 100 && refused.empty(); ++i) market->rest_ms(1);
-  EXPECT_EQ(refused, "1 rollouts are kept, at most 1, and none of them is over");
-  EXPECT_TRUE(market->gateway().rollouts().status(*running));
+  const auto refused = market->gateway().rollouts().create(request);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().message, "1 rollouts are kept, at most 1, and none of them is over");
+  EXPECT_TRUE(market->gateway().rollouts().status(running->entry.id));
 }
 
 TEST_F(MoneyRollouts, ACrashAtAnyWriteOfEitherSideLeadsToTheSameState) {
@@ -285,7 +272,7 @@ TEST_F(MoneyRollouts, ACrashAtAnyWriteOfEitherSideLeadsToTheSameState) {
           market->kill_provider(0);
           market->break_provider_at(0, write, fault);
           market->start_provider(0);
-          market->gateway().rollouts().create(request, [](const core::Result<RolloutStatus>&) {});
+          market->gateway().rollouts().create(request);
           market->rest_ms(1'000);
           market->kill_provider(0);
           market->start_provider(0);

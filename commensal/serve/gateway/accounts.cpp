@@ -4,7 +4,6 @@
 #include <commensal/base/core/limits.hpp>
 #include <commensal/base/crypto/sha256.hpp>
 #include <commensal/serve/gateway/accounts.hpp>
-#include <commensal/serve/gateway/record.hpp>
 
 namespace commensal::gateway {
 
@@ -15,15 +14,6 @@ using core::ErrorCode;
 constexpr std::string_view kAccountSpace = "accounts";         // name -> record
 constexpr std::string_view kTokenSpace = "tokens";             // SHA-256 of a token -> name
 constexpr std::string_view kFormerSpace = "accounts_removed";  // name -> nothing
-
-struct RoleName {
-  Role role;
-  std::string_view name;
-};
-constexpr std::array<RoleName, 2> kRoles = {{
-    {Role::kConsumer, "consumer"},
-    {Role::kOperator, "operator"},
-}};
 
 bool is_account_name(std::string_view name) {
   const auto is_letter = [](char c) { return c >= 'a' && c <= 'z'; };
@@ -39,38 +29,21 @@ core::Bytes bytes_of(std::string_view text) {
   return {view.begin(), view.end()};
 }
 
-core::Bytes encode(const Account& account) {
-  protocol::Writer writer;
-  writer.u8(kRecordVersion);
-  writer.text(account.name);
-  writer.text(name_of(account.role));
-  return std::move(writer).take();
-}
-
-core::Result<Account> decode(core::ByteView value) {
-  return decode_record<Account>(value, "account", [](protocol::Reader& reader, Account& account) {
-    account.name = reader.text();
-    const auto role = role_from_text(reader.text());
-    if (role) {
-      account.role = *role;
-    } else {
-      reader.refuse(ErrorCode::kDataLoss, role.error().message);
-    }
-  });
-}
-
 }  // namespace
 
-std::string_view name_of(Role role) {
-  return std::ranges::find(kRoles, role, &RoleName::role)->name;
+std::span<const std::string_view> enum_names(Role) {
+  static constexpr std::string_view kNames[] = {"consumer", "operator"};
+  return kNames;
 }
 
+std::string_view name_of(Role role) { return protocol::name_of(role); }
+
 core::Result<Role> role_from_text(std::string_view text) {
-  const auto row = std::ranges::find(kRoles, text, &RoleName::name);
-  if (row == kRoles.end())
-    return core::fail(ErrorCode::kInvalidArgument, "unknown role '{}': consumer or operator",
-                      text.substr(0, limits::kNameBytesMax));
-  return row->role;
+  for (const Role role : {Role::kConsumer, Role::kOperator}) {
+    if (name_of(role) == text) return role;
+  }
+  return core::fail(ErrorCode::kInvalidArgument, "unknown role '{}': consumer or operator",
+                    text.substr(0, limits::kNameBytesMax));
 }
 
 core::Result<std::string> Accounts::create(const std::string& name, Role role) {
@@ -88,7 +61,7 @@ core::Result<std::string> Accounts::create(const std::string& name, Role role) {
   const std::string token = core::to_hex(rng_.next_digest());
   const core::Digest hash = crypto::sha256(core::as_bytes(token));
   COMMENSAL_TRY(store_.apply({
-      {std::string(kAccountSpace), bytes_of(name), encode({name, role})},
+      {std::string(kAccountSpace), bytes_of(name), protocol::encode(Account{name, role})},
       {std::string(kTokenSpace), core::Bytes(hash.begin(), hash.end()), bytes_of(name)},
   }));
   return token;
@@ -122,7 +95,7 @@ core::Result<void> Accounts::remove(const std::string& name) {
   if (!there) return core::fail(ErrorCode::kNotFound, "unknown account '{}'", name);
   COMMENSAL_ASSIGN(core::Store::Batch batch, without_tokens(name));
   batch.push_back({std::string(kAccountSpace), bytes_of(name), {}});
-  batch.push_back({std::string(kFormerSpace), bytes_of(name), core::Bytes{kRecordVersion}});
+  batch.push_back({std::string(kFormerSpace), bytes_of(name), core::Bytes{1}});
   return store_.apply(batch);
 }
 
@@ -141,7 +114,7 @@ core::Result<std::vector<Account>> Accounts::list() {
   std::vector<Account> accounts;
   core::Result<void> status;
   COMMENSAL_TRY(store_.scan(kAccountSpace, {}, [&](core::ByteView, core::ByteView value) {
-    auto account = decode(value);
+    auto account = protocol::decode_stored<Account>(value);
     if (!account) {
       status = tl::unexpected(std::move(account).error());
       return false;
@@ -157,7 +130,7 @@ core::Result<std::optional<Account>> Accounts::find(const std::string& name) {
   COMMENSAL_ASSIGN(const std::optional<core::Bytes> value,
                    store_.get(kAccountSpace, core::as_bytes(name)));
   if (!value) return std::nullopt;
-  COMMENSAL_ASSIGN(Account account, decode(*value));
+  COMMENSAL_ASSIGN(Account account, protocol::decode_stored<Account>(*value));
   return account;
 }
 

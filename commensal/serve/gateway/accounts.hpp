@@ -3,21 +3,31 @@
 
 #include <commensal/base/core/rng.hpp>
 #include <commensal/base/core/store.hpp>
+#include <commensal/base/protocol/record.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace commensal::gateway {
 
-enum class Role { kConsumer, kOperator };
-
+enum class Role : std::uint8_t { kConsumer, kOperator };
+/// "consumer", "operator".
+std::span<const std::string_view> enum_names(Role);
 std::string_view name_of(Role role);
-/// "consumer" or "operator". Error: kInvalidArgument.
+/// Error: kInvalidArgument.
 core::Result<Role> role_from_text(std::string_view text);
 
 struct Account {
+  static constexpr std::string_view kRecord = "account";
+
   std::string name;
   Role role = Role::kConsumer;
+
+  template <class Archive, class Self>
+  static void fields(Archive& archive, Self& self) {
+    archive.field("name", self.name);
+    archive.field("role", self.role);
+  }
 };
 
 /// Who may ask for what. A token is 32 random bytes in hexadecimal; only its SHA-256 is stored.

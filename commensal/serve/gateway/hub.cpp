@@ -4,8 +4,7 @@
 #include <commensal/base/crypto/sha256.hpp>
 #include <commensal/compute/graph/onnx/import.hpp>
 #include <commensal/serve/gateway/hub.hpp>
-#include <commensal/serve/gateway/model_record.hpp>
-#include <commensal/serve/gateway/record.hpp>
+#include <commensal/serve/gateway/numbered_key.hpp>
 #include <commensal/verify/receipt/roots.hpp>
 
 namespace commensal::gateway {
@@ -54,19 +53,22 @@ tl::unexpected<core::Error> unknown_model(const std::string& name, std::uint32_t
 }
 
 /// The last version that was removed under a name; 0 for none.
+struct Removed {
+  static constexpr std::string_view kRecord = "removed model";
+
+  std::uint32_t version = 0;
+
+  template <class Archive, class Self>
+  static void fields(Archive& archive, Self& self) {
+    archive.field("version", self.version);
+  }
+};
+
 core::Result<std::uint32_t> last_removed(core::Store& store, const std::string& name) {
   COMMENSAL_ASSIGN(const auto value, store.get(kFormerSpace, core::as_bytes(name)));
   if (!value) return 0;
-  return decode_record<std::uint32_t>(
-      *value, "removed model",
-      [](protocol::Reader& reader, std::uint32_t& version) { version = reader.u32(); });
-}
-
-core::Bytes encode_removed(std::uint32_t version) {
-  protocol::Writer writer;
-  writer.u8(kRecordVersion);
-  writer.u32(version);
-  return std::move(writer).take();
+  COMMENSAL_ASSIGN(const Removed removed, protocol::decode_stored<Removed>(*value));
+  return removed.version;
 }
 
 bool may_see(const Account* asker, const ModelVersion& version) {
@@ -179,8 +181,8 @@ core::Result<ModelVersion> ModelHub::push(const Account& owner, const std::strin
                        .created_ms = clock_.wall_ms(),
                        .inputs = file.inputs,
                        .outputs = file.outputs};
-  COMMENSAL_TRY(
-      store_.apply({{std::string(kModelSpace), key_of(model, version.version), encode(version)}}));
+  COMMENSAL_TRY(store_.apply(
+      {{std::string(kModelSpace), key_of(model, version.version), protocol::encode(version)}}));
   return version;
 }
 
@@ -195,7 +197,7 @@ core::Result<std::optional<ModelVersion>> ModelHub::newest(const std::string& na
   core::Result<std::optional<ModelVersion>> found = std::nullopt;
   COMMENSAL_TRY(
       store_.scan(kModelSpace, prefix_of(name), [&](core::ByteView, core::ByteView value) {
-        found = decode_model_version(value);
+        found = protocol::decode_stored<ModelVersion>(value);
         return false;
       }));
   return found;
@@ -211,7 +213,7 @@ core::Result<ModelVersion> ModelHub::find(const Account* asker, const std::strin
     COMMENSAL_ASSIGN(const std::optional<core::Bytes> value,
                      store_.get(kModelSpace, key_of(name, version)));
     if (value) {
-      COMMENSAL_ASSIGN(found, decode_model_version(*value));
+      COMMENSAL_ASSIGN(found, protocol::decode_stored<ModelVersion>(*value));
     }
   }
   if (!found || !may_see(asker, *found)) return unknown_model(name, version);
@@ -229,7 +231,7 @@ core::Result<std::vector<ModelVersion>> ModelHub::own_versions(const Account& as
   core::Result<void> status;
   COMMENSAL_TRY(
       store_.scan(kModelSpace, prefix_of(name), [&](core::ByteView, core::ByteView value) {
-        auto version = decode_model_version(value);
+        auto version = protocol::decode_stored<ModelVersion>(value);
         if (!version) {
           status = tl::unexpected(std::move(version).error());
           return false;
@@ -249,7 +251,7 @@ core::Result<std::uint32_t> ModelHub::remove(const Account& asker, const std::st
   }
   const core::ByteView key = core::as_bytes(name);
   batch.push_back({std::string(kFormerSpace), core::Bytes(key.begin(), key.end()),
-                   encode_removed(versions.front().version)});
+                   protocol::encode(Removed{versions.front().version})});
   COMMENSAL_TRY(store_.apply(batch));
   return static_cast<std::uint32_t>(versions.size());
 }
@@ -272,7 +274,8 @@ core::Result<ModelVersion> ModelHub::allow(const Account& asker, const std::stri
   for (ModelVersion& version : versions) {
     if (!version.is_private) continue;
     version.allowed_providers = providers;
-    batch.push_back({std::string(kModelSpace), key_of(name, version.version), encode(version)});
+    batch.push_back(
+        {std::string(kModelSpace), key_of(name, version.version), protocol::encode(version)});
   }
   COMMENSAL_TRY(store_.apply(batch));
   return std::move(versions.front());
@@ -286,7 +289,7 @@ core::Result<std::vector<ModelVersion>> ModelHub::list(const Account* asker) {
     const std::string name(core::as_text(key.first(key.size() - newest_first_key(0).size() - 1)));
     if (name == last_name) return true;  // the newest has been here
     last_name = name;
-    auto version = decode_model_version(value);
+    auto version = protocol::decode_stored<ModelVersion>(value);
     if (!version) {
       status = tl::unexpected(std::move(version).error());
       return false;

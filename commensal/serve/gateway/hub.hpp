@@ -5,7 +5,9 @@
 #include <commensal/base/core/file.hpp>
 #include <commensal/base/core/store.hpp>
 #include <commensal/base/crypto/secp256k1.hpp>
+#include <commensal/base/protocol/record.hpp>
 #include <commensal/compute/graph/ir.hpp>
+#include <commensal/compute/tensor/codec.hpp>
 #include <commensal/serve/gateway/accounts.hpp>
 #include <optional>
 #include <string>
@@ -16,10 +18,21 @@ namespace commensal::gateway {
 struct ModelPort {
   std::string name;
   graph::Declared declared;
+
+  template <class Archive, class Self>
+  static void fields(Archive& archive, Self& self) {
+    archive.field("name", self.name);
+    archive.field("dtype", self.declared.dtype);
+    archive.field("ranked", self.declared.ranked);
+    archive.field("dims", self.declared.dims);
+    archive.field("symbols", self.declared.symbols);
+  }
 };
 
 /// One version of a model: immutable, addressed by its content.
 struct ModelVersion {
+  static constexpr std::string_view kRecord = "model";
+
   std::string name;  // "owner/model"
   std::string owner;
   std::uint32_t version = 0;  // 1, 2, ...
@@ -32,6 +45,22 @@ struct ModelVersion {
   std::int64_t created_ms = 0;
   std::vector<ModelPort> inputs;
   std::vector<ModelPort> outputs;
+
+  template <class Archive, class Self>
+  static void fields(Archive& archive, Self& self) {
+    archive.field("name", self.name);
+    archive.field("owner", self.owner);
+    archive.field("version", self.version);
+    archive.field("is_private", self.is_private);
+    archive.field("allowed_providers", self.allowed_providers);
+    archive.field("content", self.content);
+    archive.field("graph_root", self.graph_root);
+    archive.field("weight_root", self.weight_root);
+    archive.field("bytes", self.bytes);
+    archive.field("created_ms", self.created_ms);
+    archive.field("inputs", self.inputs);
+    archive.field("outputs", self.outputs);
+  }
 };
 
 struct PushOptions {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <commensal/base/protocol/ticket.hpp>
+#include <commensal/serve/gateway/numbered_key.hpp>
 #include <commensal/serve/gateway/receipt_book.hpp>
-#include <commensal/serve/gateway/receipt_record.hpp>
-#include <commensal/serve/gateway/record.hpp>
 #include <commensal/verify/rollout/record.hpp>
 
 namespace commensal::gateway {
@@ -36,7 +35,7 @@ bool awaits_audit(const ReceiptRecord& record) { return record.audit == AuditSta
 
 void add_record(const ReceiptRecord& record, core::Store::Batch& batch) {
   const core::Bytes number = newest_first_key(record.number);
-  batch.push_back({std::string(kRecordSpace), number, encode(record, record.opening.size())});
+  batch.push_back({std::string(kRecordSpace), number, protocol::encode(record)});
   if (!record.opening.empty()) {
     batch.push_back({std::string(kOpeningSpace), number, record.opening});
   }
@@ -46,6 +45,13 @@ void add_record(const ReceiptRecord& record, core::Store::Batch& batch) {
 }
 
 }  // namespace
+
+std::span<const std::string_view> enum_names(AuditState) {
+  static constexpr std::string_view kNames[] = {"not drawn", "drawn", "matched", "mismatched",
+                                                "replaced"};
+  return kNames;
+}
+std::string_view name_of(AuditState state) { return protocol::name_of(state); }
 
 core::Digest ReceiptRecord::id() const { return protocol::receipt_id(receipt.body()); }
 
@@ -69,12 +75,13 @@ void ReceiptBook::discount(std::uint64_t number) {
   kept_.erase(found);
 }
 
-ReceiptBook::Kept ReceiptBook::kept_of(const ReceiptRecord& record, std::uint64_t opening_bytes) {
+ReceiptBook::Kept ReceiptBook::kept_of(const ReceiptRecord& record) {
   const bool has_ticket = record.receipt.round != protocol::kNoDraw;
   const bool is_serial = record.receipt.job.is_serial();
   const protocol::ReceiptBody body =
       has_ticket || is_serial ? record.receipt.body() : protocol::ReceiptBody();
-  return {opening_bytes, awaits_audit(record), is_serial, is_serial ? body.job_id : core::Digest(),
+  return {record.opening_bytes, awaits_audit(record), is_serial,
+          is_serial ? body.job_id : core::Digest(),
           has_ticket ? protocol::ticket_id(body) : core::Digest()};
 }
 
@@ -90,14 +97,13 @@ core::Result<void> ReceiptBook::open() {
   steps_of_.clear();
   core::Result<void> status;
   COMMENSAL_TRY(store_.scan(kRecordSpace, {}, [&](core::ByteView, core::ByteView value) {
-    const auto stored = decode_receipt_record(value);
-    if (!stored) {
-      status = tl::unexpected(stored.error());
+    const auto record = protocol::decode_stored<ReceiptRecord>(value);
+    if (!record) {
+      status = tl::unexpected(record.error());
       return false;
     }
-    const ReceiptRecord& record = stored->record;
-    count(record.number, kept_of(record, stored->opening_bytes));
-    last_number_ = std::max(last_number_, record.number);
+    count(record->number, kept_of(*record));
+    last_number_ = std::max(last_number_, record->number);
     return true;
   }));
   return status;
@@ -147,8 +153,9 @@ core::Result<void> ReceiptBook::append(std::vector<ReceiptRecord>& records) {
   std::uint64_t number = last_number_;
   for (ReceiptRecord& record : records) {
     record.number = ++number;
+    record.opening_bytes = record.opening.size();
     add_record(record, batch);
-    added[number] = kept_of(record, record.opening.size());
+    added[number] = kept_of(record);
   }
   const std::set<std::uint64_t> removed = surplus(added);
   for (const std::uint64_t old : removed) COMMENSAL_TRY(add_removal(old, batch));
@@ -182,8 +189,8 @@ core::Result<void> ReceiptBook::update(const ReceiptRecord& record) {
   if (kept == kept_.end())
     return core::fail(ErrorCode::kNotFound, "receipt {} is no longer kept",
                       core::to_hex(record.id()));
-  COMMENSAL_TRY(store_.apply({{std::string(kRecordSpace), newest_first_key(record.number),
-                               encode(record, kept->second.opening_bytes)}}));
+  COMMENSAL_TRY(store_.apply(
+      {{std::string(kRecordSpace), newest_first_key(record.number), protocol::encode(record)}}));
   kept->second.awaits_audit = awaits_audit(record);
   return {};
 }
@@ -192,8 +199,7 @@ core::Result<ReceiptRecord> ReceiptBook::read(std::uint64_t number) {
   COMMENSAL_ASSIGN(const std::optional<core::Bytes> value,
                    store_.get(kRecordSpace, newest_first_key(number)));
   if (!value) return core::fail(ErrorCode::kDataLoss, "receipt number {} is missing", number);
-  COMMENSAL_ASSIGN(StoredReceipt stored, decode_receipt_record(*value));
-  return std::move(stored.record);
+  return protocol::decode_stored<ReceiptRecord>(*value);
 }
 
 bool ReceiptBook::contains(const core::Digest& id) const {
@@ -208,8 +214,7 @@ core::Result<ReceiptRecord> ReceiptBook::find(const core::Digest& id) {
 }
 
 core::Result<receipt::Opening> ReceiptBook::opening(const ReceiptRecord& record) {
-  const auto kept = kept_.find(record.number);
-  if (kept == kept_.end() || kept->second.opening_bytes == 0) {
+  if (record.opening_bytes == 0) {
     return rollout::opening_of(store_, protocol::job_id(record.receipt.job), record.receipt.step);
   }
   COMMENSAL_ASSIGN(const auto bytes, store_.get(kOpeningSpace, newest_first_key(record.number)));
@@ -244,12 +249,12 @@ core::Result<std::vector<ReceiptRecord>> ReceiptBook::select(
   std::vector<ReceiptRecord> records;
   core::Result<void> status;
   COMMENSAL_TRY(store_.scan(kRecordSpace, {}, [&](core::ByteView, core::ByteView value) {
-    auto stored = decode_receipt_record(value);
-    if (!stored) {
-      status = tl::unexpected(std::move(stored).error());
+    auto record = protocol::decode_stored<ReceiptRecord>(value);
+    if (!record) {
+      status = tl::unexpected(std::move(record).error());
       return false;
     }
-    if (wanted(stored->record)) records.push_back(std::move(stored->record));
+    if (wanted(*record)) records.push_back(*std::move(record));
     return true;
   }));
   COMMENSAL_TRY(status);

@@ -29,6 +29,8 @@ std::string_view name_of(AuditState state);
 
 /// All that the gateway keeps of one answer.
 struct ReceiptRecord {
+  static constexpr std::string_view kRecord = "receipt record";
+
   std::uint64_t number = 0;  // 1, 2, ... in the order of delivery
   protocol::Receipt receipt;
   std::string account;
@@ -42,8 +44,23 @@ struct ReceiptRecord {
   /// receipt::Opening, encoded, for append(); opening() has it later. Empty where the job's own
   /// rows (rollout::RolloutRows) hold it.
   core::Bytes opening;
-  bool charged = true;  // to the account, on delivery; not kept
+  std::uint64_t opening_bytes = 0;  // of the kept one
+  bool charged = true;              // to the account, on delivery; not kept
 
+  template <class Archive, class Self>
+  static void fields(Archive& archive, Self& self) {
+    archive.field("number", self.number);
+    archive.field("receipt", self.receipt);
+    archive.field("account", self.account);
+    archive.field("model", self.model);
+    archive.field("version", self.version);
+    archive.field("model_content", self.model_content);
+    archive.field("delivered_ms", self.delivered_ms);
+    archive.field("audit", self.audit);
+    archive.field("verdict", self.verdict);
+    archive.field("replaced_by", self.replaced_by);
+    archive.field("opening_bytes", self.opening_bytes);
+  }
   core::Digest id() const;
 };
 
@@ -95,7 +112,7 @@ class ReceiptBook {
     core::Digest job{};     // of a step of a rollout
     core::Digest ticket{};  // zero: none
   };
-  static Kept kept_of(const ReceiptRecord& record, std::uint64_t opening_bytes);
+  static Kept kept_of(const ReceiptRecord& record);
   void discount(std::uint64_t number);
   bool is_undecided(const Kept& kept) const;
   void count(std::uint64_t number, const Kept& kept);

@@ -2,8 +2,7 @@
 #pragma once
 
 #include <commensal/base/core/store.hpp>
-#include <commensal/base/crypto/address.hpp>
-#include <commensal/base/protocol/encoding.hpp>
+#include <commensal/serve/gateway/hub.hpp>
 #include <map>
 #include <string>
 
@@ -19,7 +18,9 @@ std::span<const std::string_view> enum_names(RolloutState);
 
 /// What the gateway knows of a rollout besides its steps (rollout::RolloutRows).
 struct RolloutEntry {
-  core::Digest id{};    // of its job
+  static constexpr std::string_view kRecord = "rollout";
+
+  core::Digest id{};    // of its job: the key
   std::string account;  // whose it is
   std::string key;      // the consumer's own name for it, or ""
   std::string model;    // "owner/model"
@@ -32,6 +33,27 @@ struct RolloutEntry {
   std::int64_t created_ms = 0;
   RolloutState state = RolloutState::kRunning;
   std::string reason;  // kFailed, kCaught: why
+  // The model's, which may have been removed since.
+  std::vector<ModelPort> inputs;
+  std::vector<ModelPort> outputs;
+
+  template <class Archive, class Self>
+  static void fields(Archive& archive, Self& self) {
+    archive.field("account", self.account);
+    archive.field("key", self.key);
+    archive.field("model", self.model);
+    archive.field("version", self.version);
+    archive.field("content", self.content);
+    archive.field("noise_key", self.noise_key);
+    archive.field("provider", self.provider);
+    archive.field("steps", self.steps);
+    archive.field("audit_probability", self.audit_probability);
+    archive.field("created_ms", self.created_ms);
+    archive.field("state", self.state);
+    archive.field("reason", self.reason);
+    archive.field("inputs", self.inputs);
+    archive.field("outputs", self.outputs);
+  }
 };
 
 /// The gateway's rows about rollouts, beside those of rollout::RolloutRows: "rollouts": J ->

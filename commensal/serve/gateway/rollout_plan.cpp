@@ -4,6 +4,7 @@
 #include <commensal/serve/gateway/ports.hpp>
 #include <commensal/serve/gateway/rollout_plan.hpp>
 #include <commensal/verify/noise/noise.hpp>
+#include <commensal/verify/noise/targets.hpp>
 #include <commensal/verify/rollout/client.hpp>
 
 namespace commensal::gateway {
@@ -59,6 +60,20 @@ Result<void> check_bounds(const RolloutRequest& request) {
 
 }  // namespace
 
+std::shared_ptr<const graph::Graph> outline_of(const std::vector<ModelPort>& inputs,
+                                               const std::vector<ModelPort>& outputs) {
+  auto graph = std::make_shared<graph::Graph>();
+  const auto add = [&](const std::vector<ModelPort>& ports, std::vector<graph::ValueId>& ids) {
+    for (const ModelPort& port : ports) {
+      ids.push_back(static_cast<graph::ValueId>(graph->values.size()));
+      graph->values.push_back({port.name, port.declared});
+    }
+  };
+  add(inputs, graph->inputs);
+  add(outputs, graph->outputs);
+  return graph;
+}
+
 Result<RolloutPlan> plan_rollout(RolloutRequest request, ModelHub& hub) {
   COMMENSAL_TRY(check_bounds(request));
   RolloutPlan plan;
@@ -66,6 +81,8 @@ Result<RolloutPlan> plan_rollout(RolloutRequest request, ModelHub& hub) {
   COMMENSAL_ASSIGN(order.model, hub.find(&request.account, request.model, request.version));
   COMMENSAL_ASSIGN(order.inputs, order_inputs(order.model, std::move(request.inputs)));
   COMMENSAL_ASSIGN(plan.feeds, feeds_of(order.model, request));
+  COMMENSAL_TRY(
+      noise::check_feeds(*outline_of(order.model.inputs, order.model.outputs), plan.feeds));
   plan.request = std::move(request);
   return plan;
 }

@@ -28,6 +28,11 @@ struct RolloutPlan {
   std::vector<protocol::Feed> feeds;
 };
 
+/// What a rollout's client needs to know of a model: a graph that has these inputs and outputs, and
+/// nothing between them.
+std::shared_ptr<const graph::Graph> outline_of(const std::vector<ModelPort>& inputs,
+                                               const std::vector<ModelPort>& outputs);
+
 /// Errors: kNotFound (model), kInvalidArgument, naming what was expected.
 core::Result<RolloutPlan> plan_rollout(RolloutRequest request, ModelHub& hub);
 

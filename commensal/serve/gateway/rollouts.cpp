@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rollouts from outside: made, looked at, waited for. rollouts_steps.cpp drives them.
 #include <algorithm>
-#include <commensal/compute/graph/onnx/import.hpp>
 #include <commensal/serve/gateway/rollouts.hpp>
 #include <commensal/serve/gateway/scheduler.hpp>
 #include <commensal/trade/pay/ticket/undecided.hpp>
-#include <commensal/verify/noise/targets.hpp>
 #include <commensal/verify/rollout/retention.hpp>
 
 namespace commensal::gateway {
 
 using core::ErrorCode;
 using core::Result;
-using GraphPtr = std::shared_ptr<const graph::Graph>;
 
 Rollouts::Rollouts(const Dependencies& deps) : deps_(deps), book_(deps_.store) {}
 
@@ -51,7 +48,7 @@ const StepAudits& Rollouts::audits(const core::Digest& rollout) const {
 
 /// There is room for one more, what it may win is there, and what it costs, which is set aside.
 Result<void> Rollouts::admit(const RolloutRequest& request) {
-  if (live_.size() + creating_.size() >= limits::kRolloutsLiveMax) {
+  if (live_.size() >= limits::kRolloutsLiveMax) {
     return core::fail(ErrorCode::kResourceExhausted,
                       "{} rollouts are running, at most {} at a time", live_.size(),
                       limits::kRolloutsLiveMax);
@@ -60,53 +57,20 @@ Result<void> Rollouts::admit(const RolloutRequest& request) {
   return deps_.till.reserve(request.account.name, request.steps);
 }
 
-void Rollouts::create(RolloutRequest request, Created done) {
+Result<RolloutStatus> Rollouts::create(RolloutRequest request) {
   if (!request.key.empty()) {
     const RolloutEntry* const known = book_.find(request.account.name, request.key);
-    if (known != nullptr) return done(status_of(*known));
+    if (known != nullptr) return status_of(*known);
   }
-  auto made = plan_rollout(std::move(request), deps_.hub);
-  if (!made) return done(tl::unexpected(made.error()));
-  const auto plan = std::make_shared<const RolloutPlan>(*std::move(made));
-  const std::pair name(plan->request.account.name, plan->request.key);
-  if (!plan->request.key.empty() && creating_.contains(name)) {
-    return done(core::fail(ErrorCode::kUnavailable, "this rollout is being made: ask again"));
-  }
-  if (const auto admitted = admit(plan->request); !admitted) {
-    return done(tl::unexpected(admitted.error()));
-  }
-  if (!plan->request.key.empty()) creating_.insert(name);
-  with_graph(plan->order.model.content,
-             [this, plan, name, done = std::move(done)](Result<GraphPtr> graph) {
-               creating_.erase(name);
-               auto begun = graph ? begin(*plan, *graph)
-                                  : Result<RolloutStatus>(tl::unexpected(graph.error()));
-               if (!begun) deps_.till.release(name.first, plan->request.steps);
-               done(std::move(begun));
-             });
+  COMMENSAL_ASSIGN(const RolloutPlan plan, plan_rollout(std::move(request), deps_.hub));
+  COMMENSAL_TRY(admit(plan.request));
+  auto begun = begin(plan);
+  if (!begun) deps_.till.release(plan.request.account.name, plan.request.steps);
+  return begun;
 }
 
-void Rollouts::with_graph(const core::Digest& content, std::function<void(Result<GraphPtr>)> then) {
-  if (GraphPtr known = graphs_[content].lock()) {
-    return deps_.loop.post([known, then = std::move(then)] { then(known); });
-  }
-  const auto graph = std::make_shared<Result<GraphPtr>>();
-  deps_.loop.offload(
-      [graph, path = deps_.hub.path_of(content)] {
-        auto imported = graph::onnx::import_file(path);
-        if (imported) *graph = GraphPtr(*std::move(imported));
-        if (!imported) *graph = tl::unexpected(imported.error());
-      },
-      [this, graph, content, then = std::move(then)] {
-        std::erase_if(graphs_, [](const auto& item) { return item.second.expired(); });
-        if (*graph) graphs_[content] = **graph;
-        then(*std::move(graph));
-      });
-}
-
-rollout::RolloutClient::Dependencies Rollouts::client_deps(const RolloutEntry& entry,
-                                                           GraphPtr graph) const {
-  return {deps_.store, deps_.key, std::move(graph), entry.noise_key};
+rollout::RolloutClient::Dependencies Rollouts::client_deps(const RolloutEntry& entry) const {
+  return {deps_.store, deps_.key, outline_of(entry.inputs, entry.outputs), entry.noise_key};
 }
 
 Result<crypto::Address> Rollouts::choose_provider(const ModelVersion& model) const {
@@ -146,8 +110,7 @@ Result<void> Rollouts::make_room() {
   return {};
 }
 
-Result<RolloutStatus> Rollouts::begin(const RolloutPlan& plan, const GraphPtr& graph) {
-  COMMENSAL_TRY(noise::check_feeds(*graph, plan.feeds));
+Result<RolloutStatus> Rollouts::begin(const RolloutPlan& plan) {
   const ModelVersion& model = plan.order.model;
   COMMENSAL_ASSIGN(const crypto::Address provider, choose_provider(model));
   RolloutEntry entry{.account = plan.request.account.name,
@@ -160,7 +123,9 @@ Result<RolloutStatus> Rollouts::begin(const RolloutPlan& plan, const GraphPtr& g
                      .steps = plan.request.steps,
                      .audit_probability = plan.request.audit_probability,
                      .created_ms = deps_.clock.wall_ms(),
-                     .reason = {}};
+                     .reason = {},
+                     .inputs = model.inputs,
+                     .outputs = model.outputs};
   rollout::RolloutRecord record = record_of(plan, deps_.rng.next_digest(), entry.noise_key,
                                             deps_.key.address(), provider, deps_.auditor);
   deps_.lottery.stamp(record.job);
@@ -169,7 +134,7 @@ Result<RolloutStatus> Rollouts::begin(const RolloutPlan& plan, const GraphPtr& g
   entry.id = protocol::job_id(record.job);
   auto live = std::make_shared<Live>();
   COMMENSAL_TRY(deps_.store.together([&]() -> Result<void> {
-    COMMENSAL_ASSIGN(auto client, rollout::RolloutClient::start(client_deps(entry, graph), record));
+    COMMENSAL_ASSIGN(auto client, rollout::RolloutClient::start(client_deps(entry), record));
     live->client.emplace(std::move(client));
     return book_.put(entry);
   }));
@@ -186,14 +151,11 @@ void Rollouts::load(const RolloutEntry& entry) {
   live->reserved = entry.steps - std::min(entry.steps, status_of(entry).steps_done);
   deps_.till.reserve_again(entry.account, live->reserved);
   live_.emplace(entry.id, live);
-  with_graph(entry.content, [this, live](Result<GraphPtr> graph) {
-    if (!graph) return fail(*live, RolloutState::kFailed, graph.error().message);
-    auto client = rollout::RolloutClient::load(client_deps(live->entry, *graph), live->entry.id);
-    if (!client) return fail(*live, RolloutState::kFailed, client.error().message);
-    live->client.emplace(*std::move(client));
-    if (live->client->is_finished()) return finish(*live);
-    start(*live);
-  });
+  auto client = rollout::RolloutClient::load(client_deps(entry), entry.id);
+  if (!client) return fail(*live, RolloutState::kFailed, client.error().message);
+  live->client.emplace(*std::move(client));
+  if (live->client->is_finished()) return finish(*live);
+  start(*live);
 }
 
 RolloutStatus Rollouts::status_of(const RolloutEntry& entry) const {

@@ -54,10 +54,9 @@ class Rollouts {
   /// Takes up the running rollouts; call once before the rest.
   core::Result<void> open();
 
-  using Created = std::function<void(core::Result<RolloutStatus>)>;
-  /// `done` is called once, when the rollout is durable. Errors: kNotFound (model),
-  /// kInvalidArgument, kUnavailable (no provider, with the reason), kResourceExhausted (bounds).
-  void create(RolloutRequest request, Created done);
+  /// Durable when it returns. Errors: kNotFound (model), kInvalidArgument, kUnavailable (no
+  /// provider, with the reason), kResourceExhausted (bounds).
+  core::Result<RolloutStatus> create(RolloutRequest request);
   /// Error: kNotFound.
   core::Result<RolloutStatus> status(const core::Digest& rollout) const;
   /// Of an account, or of all (""), the newest first, at most `count`.
@@ -89,8 +88,8 @@ class Rollouts {
   /// A running rollout.
   struct Live {
     RolloutEntry entry;
-    std::optional<rollout::RolloutClient> client;  // once the model is imported
-    StreamId stream = 0;                           // of kStarting and later
+    std::optional<rollout::RolloutClient> client;
+    StreamId stream = 0;  // of kStarting and later
     Phase phase = Phase::kAway;
     std::uint64_t words = 0;     // said so far: a deadline counts for its own only
     std::uint64_t reserved = 0;  // steps that are not paid yet (Till)
@@ -104,14 +103,9 @@ class Rollouts {
   core::Result<void> admit(const RolloutRequest& request);
   core::Result<void> make_room();
   core::Result<crypto::Address> choose_provider(const ModelVersion& model) const;
-  core::Result<RolloutStatus> begin(const RolloutPlan& plan,
-                                    const std::shared_ptr<const graph::Graph>& graph);
+  core::Result<RolloutStatus> begin(const RolloutPlan& plan);
   void load(const RolloutEntry& entry);
-  rollout::RolloutClient::Dependencies client_deps(const RolloutEntry& entry,
-                                                   std::shared_ptr<const graph::Graph> graph) const;
-  /// The graph, off the loop; one that a live rollout has is shared.
-  void with_graph(const core::Digest& content,
-                  std::function<void(core::Result<std::shared_ptr<const graph::Graph>>)> then);
+  rollout::RolloutClient::Dependencies client_deps(const RolloutEntry& entry) const;
   RolloutStatus status_of(const RolloutEntry& entry) const;
   const StepAudits& audits(const core::Digest& rollout) const;
   void count(const ReceiptRecord& record);
@@ -142,8 +136,6 @@ class Rollouts {
   RolloutBook book_;
   std::map<core::Digest, StepAudits> audits_;
   std::map<core::Digest, LivePtr> live_;
-  std::map<core::Digest, std::weak_ptr<const graph::Graph>> graphs_;  // by the file's content
-  std::set<std::pair<std::string, std::string>> creating_;            // account, key
   std::map<std::uint64_t, Waiter> waiters_;
   std::uint64_t last_waiter_ = 0;
 };

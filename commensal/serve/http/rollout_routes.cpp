@@ -62,9 +62,7 @@ void create_rollout(const Services& services, CallPtr call, Reply reply) {
   request->account = call->account;
   services.loop.post([&gateway = services.gateway, request = *std::move(request),
                       reply = std::move(reply)]() mutable {
-    gateway.rollouts().create(std::move(request), [reply](const Result<RolloutStatus>& status) {
-      reply(status_response(status, 201));
-    });
+    reply(status_response(gateway.rollouts().create(std::move(request)), 201));
   });
 }
 

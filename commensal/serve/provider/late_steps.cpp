@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <commensal/base/core/limits_rollouts.hpp>
-#include <commensal/base/protocol/encoding.hpp>
+#include <commensal/base/protocol/record.hpp>
 #include <commensal/serve/provider/late_steps.hpp>
 
 namespace commensal::provider {
@@ -21,19 +21,11 @@ core::Bytes key_of(const crypto::Address& gateway) {
 Result<LateSteps::Count> LateSteps::of(const crypto::Address& gateway) const {
   COMMENSAL_ASSIGN(const auto value, store_.get(kSpace, key_of(gateway)));
   if (!value) return Count{};
-  protocol::Reader reader(*value, "late steps");
-  Count count{reader.u64(), reader.u64()};
-  if (auto read = reader.finish(); !read) {
-    return core::fail(ErrorCode::kDataLoss, "{}", read.error().message);
-  }
-  return count;
+  return protocol::decode_stored<Count>(*value);
 }
 
 Result<void> LateSteps::put(const crypto::Address& gateway, const Count& count) {
-  protocol::Writer writer;
-  writer.u64(count.late);
-  writer.u64(count.in_time);
-  return store_.apply({{std::string(kSpace), key_of(gateway), std::move(writer).take()}});
+  return store_.apply({{std::string(kSpace), key_of(gateway), protocol::encode(count)}});
 }
 
 Result<void> LateSteps::add(const crypto::Address& gateway, std::uint64_t most) {

@@ -17,8 +17,16 @@ class LateSteps {
   explicit LateSteps(core::Store& store) : store_(store) {}
 
   struct Count {
+    static constexpr std::string_view kRecord = "late steps";
+
     std::uint64_t late = 0;     // not made up for
     std::uint64_t in_time = 0;  // since, towards the next one
+
+    template <class Archive, class Self>
+    static void fields(Archive& archive, Self& self) {
+      archive.field("late", self.late);
+      archive.field("in_time", self.in_time);
+    }
   };
   /// Errors: the store's; kDataLoss.
   core::Result<Count> of(const crypto::Address& gateway) const;

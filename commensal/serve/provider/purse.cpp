@@ -50,21 +50,15 @@ Result<void> Purse::load_chain(const crypto::Address& gateway) {
 Result<beacon::HashChainTracker> Purse::load_closed(const protocol::HashChainHead& head) {
   COMMENSAL_ASSIGN(const auto bytes, deps_.store.get(kClosed, key_of(head.owner)));
   if (!bytes) return beacon::HashChainTracker(head);
-  protocol::Reader reader(*bytes, "the gateway's rounds");
-  rpc::HashChainPosition kept;
-  protocol::read(reader, kept);
-  if (const auto done = reader.finish(); !done) {
-    return fail(ErrorCode::kDataLoss, "{}", done.error().message);
-  }
+  COMMENSAL_ASSIGN(const auto kept, protocol::decode_stored<rpc::HashChainPosition>(*bytes));
   if (kept.head != head) return beacon::HashChainTracker(head);
   return beacon::HashChainTracker(head, kept.round, kept.value);
 }
 
 Result<void> Purse::keep_closed(const beacon::HashChainTracker& gateway) {
-  protocol::Writer writer;
-  protocol::write(writer, rpc::HashChainPosition{gateway.head(), gateway.round(), gateway.value()});
+  const rpc::HashChainPosition kept{gateway.head(), gateway.round(), gateway.value()};
   return deps_.store.apply(
-      {{std::string(kClosed), key_of(gateway.head().owner), std::move(writer).take()}});
+      {{std::string(kClosed), key_of(gateway.head().owner), protocol::encode(kept)}});
 }
 
 Result<std::optional<rpc::HashChainPosition>> Purse::meet(

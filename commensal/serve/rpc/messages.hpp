@@ -4,6 +4,7 @@
 #include <commensal/base/core/result.hpp>
 #include <commensal/base/protocol/beacon.hpp>
 #include <commensal/base/protocol/job.hpp>
+#include <commensal/base/protocol/record.hpp>
 #include <commensal/verify/receipt/messages.hpp>
 #include <cstdint>
 #include <optional>
@@ -29,6 +30,8 @@ namespace commensal::rpc {
 
 /// A hash chain and the last value that its owner has revealed (the anchor: none yet).
 struct HashChainPosition {
+  static constexpr std::string_view kRecord = "hash chain position";
+
   protocol::HashChainHead head;
   std::uint64_t round = 0;
   core::Digest value{};

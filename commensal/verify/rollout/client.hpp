@@ -19,7 +19,7 @@ class RolloutClient {
   struct Dependencies {
     core::Store& store;
     const crypto::SecretKey& key;
-    std::shared_ptr<const graph::Graph> graph;
+    std::shared_ptr<const graph::Graph> graph;  // its inputs and outputs are looked at, no more
     /// v_n of the noise chain, see noise_chain(); any value for a job without noise.
     core::Digest noise_key{};
   };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <commensal/base/core/check.hpp>
-#include <commensal/serve/gateway/record.hpp>
+#include <commensal/base/protocol/encoding.hpp>
+#include <commensal/serve/gateway/numbered_key.hpp>
 
 namespace commensal::gateway {
 
