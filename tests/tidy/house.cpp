@@ -119,6 +119,35 @@ std::vector<Finding> check_arrows_used(const std::vector<Use>& uses, const Arrow
   return findings;
 }
 
+std::vector<Finding> check_layers(const std::vector<Source>& sources, string_view folder,
+                                  const Source& table) {
+  std::map<std::string, int, std::less<>> layers;
+  int number = 0;
+  for (const string_view line : lines_of(table.text)) {
+    ++number;
+    if (trimmed(line).empty() || line.starts_with('#')) continue;
+    for (const std::string& file : words_of(line.substr(line.find(':') + 1))) layers[file] = number;
+  }
+  const auto layer_of = [&](string_view path) {
+    const string_view name = path.substr(folder.size());
+    const auto found = layers.find(name.substr(0, name.find('.')));
+    return found == layers.end() ? 0 : found->second;
+  };
+  std::vector<Finding> findings;
+  for (const Source& source : sources) {
+    if (!source.path.starts_with(folder) || is_for_tests(source.path)) continue;
+    const int own = layer_of(source.path);
+    if (own == 0) findings.push_back({source.path, 1, "in no layer of " + table.path});
+    for (const Include& include : includes_of(source.text, code_of(source.text))) {
+      if (!include.target.starts_with(folder) || layer_of(include.target) <= own) continue;
+      findings.push_back(
+          {source.path, include.line,
+           std::string(include.target) + " is in a higher layer (" + table.path + ")"});
+    }
+  }
+  return findings;
+}
+
 std::vector<Finding> check_links(const Source& cmake, const std::vector<Use>& uses,
                                  const Arrows& arrows) {
   std::vector<Finding> findings;

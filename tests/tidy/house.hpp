@@ -21,6 +21,11 @@ std::vector<Use> uses_of(const std::vector<Source>& sources, const Arrows& arrow
 std::vector<Finding> check_arrows_used(const std::vector<Use>& uses, const Arrows& arrows,
                                        const Source& table);
 
+/// The order inside a folder, which ends in "/": a file in no layer of `table` (its format is told
+/// there), and an include of a file in a higher one.
+std::vector<Finding> check_layers(const std::vector<Source>& sources, std::string_view folder,
+                                  const Source& table);
+
 /// The rooms and LINK lists of the root CMakeLists.txt against table and includes: a room links
 /// only what it may include, what it includes is linked, over other rooms or not (by tests: or
 /// named by TESTING), and each room after LINK is one that it includes something of.

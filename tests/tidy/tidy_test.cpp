@@ -69,6 +69,12 @@ TEST_F(TreeTest, EveryArrowIsNeeded) {
   EXPECT_TRUE(findings_.empty()) << report(findings_);
 }
 
+TEST_F(TreeTest, InsideTheGatewayCallsGoOneWay) {
+  findings_ = check_layers(sources_, "commensal/serve/gateway/",
+                           read(root_, root_ / "tests/tidy/layers.txt"));
+  EXPECT_TRUE(findings_.empty()) << report(findings_);
+}
+
 TEST_F(TreeTest, CMakeLinksWhatIsIncluded) {
   const Source cmake = read(root_, root_ / "CMakeLists.txt");
   ASSERT_THAT(cmake.text, HasSubstr("commensal_room(base/core"));
@@ -328,6 +334,22 @@ TEST(LinterTest, FindsArrowsThatNothingNeeds) {
             "arrows.txt:3: verify includes nothing of base/core\n"
             "arrows.txt:4: trade includes nothing of base/crypto (in base)\n"
             "arrows.txt:5: apps includes nothing of base\n");
+}
+
+TEST(LinterTest, FindsIncludesOfAHigherLayer) {
+  const std::string up = "\n#include <commensal/a/up.hpp>\n",
+                    down = "#include <commensal/a/low.hpp>\n#include <commensal/b/x.hpp>\n";
+  const auto found =
+      check_layers({{"commensal/a/low.cpp", up},
+                    {"commensal/a/low_test.cpp", up},
+                    {"commensal/a/up.cpp", up + down},
+                    {"commensal/a/new.cpp", down},
+                    {"commensal/b/x.cpp", up}},
+                   "commensal/a/", {"layers.txt", "# order\nfirst: low\nnext: up\n"});
+  EXPECT_EQ(report(found),
+            "commensal/a/low.cpp:2: commensal/a/up.hpp is in a higher layer (layers.txt)\n"
+            "commensal/a/new.cpp:1: in no layer of layers.txt\n"
+            "commensal/a/new.cpp:1: commensal/a/low.hpp is in a higher layer (layers.txt)\n");
 }
 
 TEST(LinterTest, HoldsLinksToIncludes) {
