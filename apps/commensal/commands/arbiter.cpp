@@ -4,6 +4,7 @@
 #include <apps/common/command.hpp>
 #include <commensal/base/core/clock.hpp>
 #include <commensal/base/core/file.hpp>
+#include <commensal/base/protocol/noun_in.hpp>
 #include <commensal/verify/arbiter/parting.hpp>
 #include <commensal/verify/arbiter/verdict.hpp>
 #include <commensal/verify/receipt/replay.hpp>
@@ -76,7 +77,10 @@ Result<void> check_step(const ArbiterArguments& options, const arbiter::VerdictF
 Result<int> check(const ArbiterArguments& options) {
   COMMENSAL_ASSIGN(const core::Bytes bytes, core::read_file(options.file));
   if (bytes.empty() || bytes[0] != static_cast<std::uint8_t>(protocol::NounKind::kVerdictFile)) {
-    return core::fail(core::ErrorCode::kInvalidArgument, "'{}' is no verdict file", options.file);
+    const std::string noun = protocol::noun_in(bytes);
+    return core::fail(core::ErrorCode::kInvalidArgument,
+                      "'{}': this is {}, expected a verdict file", options.file,
+                      noun.empty() ? "something else" : noun);
   }
   COMMENSAL_ASSIGN(const auto file, protocol::decode<arbiter::VerdictFile>(bytes));
   const core::SystemClock clock;

@@ -65,8 +65,20 @@ Result<Evidence> from_files(const AuditArguments& options) {
   COMMENSAL_ASSIGN(const core::Bytes receipt, core::read_file(options.receipt));
   COMMENSAL_ASSIGN(const core::Bytes opening, core::read_file(options.opening));
   Evidence evidence;
-  COMMENSAL_ASSIGN(evidence.receipt, protocol::decode<protocol::Receipt>(receipt));
-  COMMENSAL_ASSIGN(evidence.opening, protocol::decode<receipt::Opening>(opening));
+  auto read = protocol::decode<protocol::Receipt>(receipt);
+  if (!read && protocol::decode<receipt::Opening>(receipt)) {
+    return core::fail(core::ErrorCode::kInvalidArgument,
+                      "'{}': this is an opening, expected a receipt", options.receipt);
+  }
+  if (!read) return core::in_context(options.receipt, read.error());
+  auto opened = protocol::decode<receipt::Opening>(opening);
+  if (!opened && protocol::decode<protocol::Receipt>(opening)) {
+    return core::fail(core::ErrorCode::kInvalidArgument,
+                      "'{}': this is a receipt, expected an opening", options.opening);
+  }
+  if (!opened) return core::in_context(options.opening, opened.error());
+  evidence.receipt = *std::move(read);
+  evidence.opening = *std::move(opened);
   COMMENSAL_ASSIGN(evidence.model, graph::onnx::import_file(options.model));
   return evidence;
 }

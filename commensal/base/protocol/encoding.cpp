@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <commensal/base/core/check.hpp>
 #include <commensal/base/protocol/encoding.hpp>
+#include <commensal/base/protocol/noun_in.hpp>
 #include <limits>
 
 namespace commensal::protocol {
@@ -95,9 +96,22 @@ std::size_t utf8_sequence_bytes(ByteView rest) {
   return 0;
 }
 
+std::string with_article(std::string_view name) {
+  const bool has_vowel = std::string_view("aeiou").find(name.front()) != std::string_view::npos;
+  return fmt::format("{} {}", has_vowel ? "an" : "a", name);
+}
+
 bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
 
 }  // namespace
+
+std::string noun_in(ByteView bytes) {
+  const auto* const row = std::ranges::find_if(kNouns, [&](const NounTraits& one) {
+    return bytes.size() > 1 && bytes[0] == static_cast<std::uint8_t>(one.kind) &&
+           bytes[1] == one.version;
+  });
+  return row == std::end(kNouns) ? "" : with_article(row->name);
+}
 
 std::string_view name_of(NounKind kind) { return traits_of(kind).name; }
 
@@ -207,8 +221,12 @@ void Reader::noun(NounKind kind) {
   const NounTraits& expected = traits_of(kind);
   const auto found = u8();
   if (ok() && found != static_cast<std::uint8_t>(kind)) {
-    refuse(ErrorCode::kInvalidArgument, fmt::format("not a {}: kind {}, expected {}", expected.name,
-                                                    found, static_cast<int>(kind)));
+    const std::uint8_t start[] = {found, rest_.empty() ? std::uint8_t{0} : rest_[0]};
+    const std::string noun = noun_in(start);
+    refuse(ErrorCode::kInvalidArgument,
+           noun.empty()
+               ? fmt::format("this is not {}", with_article(expected.name))
+               : fmt::format("this is {}, expected {}", noun, with_article(expected.name)));
   }
   const auto version = u8();
   if (ok() && version != expected.version) {

@@ -70,7 +70,7 @@ TEST(Encoding, KindAndVersionComeFirst) {
   EXPECT_EQ(bytes[0], 1);
   EXPECT_EQ(bytes[1], 2);
   bytes[0] = 4;
-  EXPECT_EQ(decode<Job>(bytes).error().message, "job: not a job: kind 4, expected 1");
+  EXPECT_EQ(decode<Job>(bytes).error().message, "job: this is a receipt, expected a job");
   bytes[0] = 1;
   bytes[1] = 1;
   EXPECT_EQ(decode<Job>(bytes).error().message, "job: version 1, expected 2");

@@ -271,7 +271,7 @@ TEST(Frame, RefusesWhatItDoesNotKnow) {
   EXPECT_EQ(with(Resume{}, 1, '\2'), "resume: version 2, expected 1");
   EXPECT_EQ(with(Refuse{}, 2 + 32, '\x63'), "refuse.reason: code 99 is unknown");
   EXPECT_EQ(with(Commit{{{}}}, 2 + 4 + 32 + 8 + 32 + 8, '\x63'),
-            "commit.items.signature: not a batch signature: kind 99, expected 3");
+            "commit.items.signature: this is not a batch signature");
   EXPECT_EQ(with(Pause{"a.b"}, 2 + 4 + 1, '\n'), "pause.reason: not one line");
   EXPECT_EQ(with(Load{}, 2 + 4 + 1, '\2'),
             "load.cached_models: 131072 items, at most 65536 are accepted");

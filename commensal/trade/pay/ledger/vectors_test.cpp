@@ -52,7 +52,7 @@ TEST(MoneyVectors, WhatDoesNotDecodeIsNamed) {
   EXPECT_EQ(refusal(bad), "transaction.body: kind 20, expected 0 (Genesis) to 19 (Default)");
   bad = good;
   bad[0] = 33;
-  EXPECT_EQ(refusal(bad), "transaction: not a transaction: kind 33, expected 32");
+  EXPECT_EQ(refusal(bad), "transaction: this is an entry, expected a transaction");
 }
 
 }  // namespace
