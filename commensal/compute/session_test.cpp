@@ -83,7 +83,7 @@ TEST(Model, TellsWhatItDeclares) {
   EXPECT_EQ(image.dtype, DType::kFloat32);
   EXPECT_THAT(image.shape.value(), ElementsAre(-1, 1, 8, 8));
   EXPECT_THAT(image.symbols, ElementsAre("N", "", "", ""));
-  EXPECT_EQ(image.text, "float32[N,1,8,8]");
+  EXPECT_EQ(image.text, "float32[-1,1,8,8]");
   EXPECT_EQ(loaded->outputs()[0].name, "logits");
   EXPECT_EQ(loaded->parameter_count(), 15338U);
   EXPECT_EQ(loaded->node_count(), 10U);
@@ -189,18 +189,18 @@ std::string refusal(std::initializer_list<TensorView> inputs) {
 TEST(Session, SaysWhatItExpected) {
   alignas(8) const std::array<float, 4> x = {};
   const std::span<const std::byte> raw = std::as_bytes(std::span(x));
-  EXPECT_EQ(refusal({}), "0 inputs, expected 1: x float32[N,2]");
+  EXPECT_EQ(refusal({}), "0 inputs, expected 1: x float32[-1,2]");
   EXPECT_THAT(refusal({view<float>({2, 2}, x), view<float>({2, 2}, x)}),
               HasSubstr("2 inputs, expected 1"));
-  EXPECT_EQ(refusal({view<float>({4}, x)}), "input 'x' is float32[4], expected float32[N,2]");
+  EXPECT_EQ(refusal({view<float>({4}, x)}), "input 'x' is float32[4], expected float32[-1,2]");
   EXPECT_EQ(refusal({{DType::kInt32, {2, 2}, raw}}),
-            "input 'x' is int32[2,2], expected float32[N,2]");
+            "input 'x' is int32[2,2], expected float32[-1,2]");
   EXPECT_EQ(refusal({view<float>({1, 2}, x)}),
             "input 'x' has 16 bytes, expected 8 for float32[1,2]");
   EXPECT_EQ(refusal({{DType::kFloat32, {1, 2}, raw.subspan(1, 8)}}),
             "input 'x' begins at an odd address, expected one divisible by 4");
   EXPECT_EQ(refusal({{static_cast<DType>(8), {1}, raw}}),
-            "input 'x' has element type 8, expected float32[N,2]");
+            "input 'x' has element type 8, expected float32[-1,2]");
   EXPECT_THAT(refusal({view<float>({-2, 2}, x)}), HasSubstr("input 'x': "));
   const std::array two = {std::byte{2}}, sixteen = {std::byte{16}};
   EXPECT_EQ(refusal({{DType::kBool, {1}, two}}), "input 'x': a bool that is neither 0 nor 1");

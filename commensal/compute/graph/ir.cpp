@@ -13,11 +13,7 @@ std::string shape_text(const Declared& declared) {
   const auto& dims = declared.dims;
   for (std::size_t i = 0; i < dims.size(); ++i) {
     if (i > 0) text += ',';
-    if (dims[i] >= 0) {
-      text += std::to_string(dims[i]);
-    } else {
-      text += declared.symbols[i].empty() ? "?" : declared.symbols[i];
-    }
+    text += std::to_string(std::max<std::int64_t>(dims[i], -1));
   }
   return text + ']';
 }

@@ -67,7 +67,7 @@ TEST(NoiseTargets, FeedsMustFit) {
   const auto graph = recurrent();
   EXPECT_TRUE(check_feeds(*graph, {{0, 0}, {1, 1}}));
   EXPECT_EQ(check_feeds(*graph, {{1, 0}}).error().message,
-            "output 'v4' is float32[?] and cannot be input 'x0', which is int64[?]");
+            "output 'v4' is float32[-1] and cannot be input 'x0', which is int64[-1]");
   EXPECT_EQ(check_feeds(*graph, {{0, 2}}).error().message,
             "a feed from output 0 to input 2 of a model with 2 outputs, 2 inputs");
 }

@@ -223,7 +223,7 @@ TEST(Inputs, AreOrderedAndNamed) {
   EXPECT_TRUE(order_inputs(*graph, {{"x", floats({1, 2}, {1, 2})}}));
   const auto missing = order_inputs(*graph, {{"z", floats({1, 2}, {1, 2})}});
   ASSERT_FALSE(missing);
-  EXPECT_NE(missing.error().message.find("'x' float32[N,2]"), std::string::npos)
+  EXPECT_NE(missing.error().message.find("'x' float32[-1,2]"), std::string::npos)
       << missing.error().message;
   EXPECT_FALSE(order_inputs(*graph, {{"x", floats({1}, {1})}, {"z", floats({1}, {1})}}));
 }

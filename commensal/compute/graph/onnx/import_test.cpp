@@ -47,7 +47,7 @@ TEST(Import, KeepsSymbolsOfFreeDimensions) {
   ASSERT_TRUE(graph) << graph.error().message;
   const Declared& declared =
       (*graph)->values[static_cast<std::size_t>((*graph)->inputs[0])].declared;
-  EXPECT_EQ(declared.text(), "float32[N,?]");
+  EXPECT_EQ(declared.text(), "float32[-1,-1]");
   EXPECT_TRUE(declared.admits({tensor::DType::kFloat32, {5, 7}}));
   EXPECT_FALSE(declared.admits({tensor::DType::kFloat32, {5}}));
   EXPECT_FALSE(declared.admits({tensor::DType::kFloat64, {5, 7}}));
