@@ -14,19 +14,29 @@ std::string environment(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-core::Result<std::string> read_token(const core::Path& file) {
-  COMMENSAL_ASSIGN(const core::Bytes bytes, core::read_file(file, limits::kTokenBytesMax));
-  std::string token(core::as_text(bytes));
+core::Result<void> read_token(const core::Path& file, client::ClientOptions& options) {
+  const auto bytes = core::read_file(file, limits::kTokenBytesMax);
+  if (!bytes) return core::in_context(options.token_source, bytes.error());
+  std::string& token = options.token = core::as_text(*bytes);
   while (!token.empty() && (token.back() == '\n' || token.back() == '\r')) token.pop_back();
-  return token;
+  if (!token.empty()) return {};
+  return core::fail(core::ErrorCode::kInvalidArgument, "{}: the file is empty",
+                    options.token_source);
 }
 
-core::Result<std::string> find_token(const Connection& connection) {
-  if (!connection.token_file.empty()) return read_token(connection.token_file);
-  if (std::string token = environment("COMMENSAL_TOKEN"); !token.empty()) return token;
+core::Result<void> find_token(const Connection& connection, client::ClientOptions& options) {
+  if (!connection.token_file.empty()) {
+    options.token_source = fmt::format("--token-file '{}'", connection.token_file);
+    return read_token(connection.token_file, options);
+  }
+  options.token = environment("COMMENSAL_TOKEN");
+  options.token_source = "$COMMENSAL_TOKEN";
+  if (!options.token.empty()) return {};
   const core::Path file = default_token_file();
-  if (std::filesystem::exists(file)) return read_token(file);
-  return std::string();
+  options.token_source = fmt::format("'{}'", file.string());
+  if (std::filesystem::exists(file)) return read_token(file, options);
+  options.token_source.clear();
+  return {};
 }
 
 }  // namespace
@@ -52,7 +62,7 @@ core::Result<client::Client> connect(const Connection& connection) {
   client::ClientOptions options;
   options.url = !connection.gateway.empty() ? connection.gateway : environment("COMMENSAL_GATEWAY");
   if (options.url.empty()) options.url = kDefaultGateway;
-  COMMENSAL_ASSIGN(options.token, find_token(connection));
+  COMMENSAL_TRY(find_token(connection, options));
   return client::Client::create(options);
 }
 

@@ -134,8 +134,8 @@ TEST_F(HttpApi, ModelsAndAccountsAreRemovedByThoseWhoMay) {
       {bob_.remove_model("alice/digits"), ErrorCode::kPermissionDenied},
       {alice_.remove_model("bob/secret"), ErrorCode::kNotFound},
       {alice_.remove_account("bob"), ErrorCode::kPermissionDenied},
-      {root_.remove_account("root"), ErrorCode::kAlreadyExists},  // as every 409 reads
-      {root_.remove_account("bob"), ErrorCode::kAlreadyExists},
+      {root_.remove_account("root"), ErrorCode::kFailedPrecondition},
+      {root_.remove_account("bob"), ErrorCode::kFailedPrecondition},
       {root_.remove_account("nobody"), ErrorCode::kNotFound}};
   for (const auto& [result, code] : refused) {
     ASSERT_FALSE(result);

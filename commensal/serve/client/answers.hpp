@@ -7,7 +7,7 @@
 /// sends is no more trusted than anything else that is read from outside.
 namespace commensal::client {
 
-/// The gateway's error: its status as a code, its line as the message.
+/// The gateway's error: its own code, or that of its status where it names none; and its line.
 core::Error error_of(const HttpResponse& response);
 
 // Errors of all that follow: kDataLoss.

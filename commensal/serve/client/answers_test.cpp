@@ -84,6 +84,16 @@ TEST(Answers, OfRefusalsCarryCodeAndLine) {
                                       }()});
   EXPECT_EQ(error.code, ErrorCode::kUnavailable);
   EXPECT_EQ(error.message, "no one");
+  const std::pair<std::string, ErrorCode> cases[] = {
+      {R"({"error":"x"})", ErrorCode::kAlreadyExists},
+      {R"({"error":"x","code":"failed-precondition"})", ErrorCode::kFailedPrecondition},
+      {R"({"error":"x","code":"nonsense"})", ErrorCode::kAlreadyExists},
+      {R"({"error":"x","code":7})", ErrorCode::kAlreadyExists}};
+  for (const auto& [text, code] : cases) {  // both are 409 to HTTP
+    EXPECT_EQ(error_of({.status = 409, .json_bytes = {}, .body = {text.begin(), text.end()}}).code,
+              code)
+        << text;
+  }
   EXPECT_EQ(error_of({.status = 502, .json_bytes = {}, .body = {}}).message,
             "the gateway answered with status 502");
 }

@@ -46,8 +46,11 @@ core::Result<Client> Client::create(const ClientOptions& options) {
   const auto is_plain = [](char c) { return c > ' ' && c < 127; };
   if (!std::all_of(options.token.begin(), options.token.end(), is_plain))
     return core::fail(ErrorCode::kInvalidArgument,
-                      "a token is one word: no spaces, no line breaks within");
-  return Client(Transport(std::move(url), options.wait_ms), options.token);
+                      "a token is one word: no spaces, no line breaks within{}",
+                      options.token_source.empty() ? "" : " (from " + options.token_source + ")");
+  Client made(Transport(std::move(url), options.wait_ms), options.token);
+  made.token_source_ = options.token_source;
+  return made;
 }
 
 core::Result<HttpResponse> Client::call(HttpRequest request) {
@@ -60,6 +63,9 @@ core::Result<HttpResponse> Client::call(HttpRequest request) {
     error.message =
         "a token is needed, and there is none: --token-file FILE, $COMMENSAL_TOKEN or "
         "~/.config/commensal/token";
+  }
+  if (error.code == ErrorCode::kUnauthenticated && !token_source_.empty()) {
+    error.message += fmt::format(" (from {})", token_source_);
   }
   return tl::unexpected(std::move(error));
 }

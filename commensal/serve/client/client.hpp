@@ -15,6 +15,7 @@ namespace commensal::client {
 struct ClientOptions {
   std::string url;                 // "http://HOST:PORT"
   std::string token;               // of an account, or "": public things only
+  std::string token_source = {};   // where it is from, for who is told that it is not valid
   std::int64_t wait_ms = 120'000;  // for the next byte
 };
 
@@ -169,6 +170,7 @@ class Client {
 
   Transport transport_;
   std::string token_;
+  std::string token_source_;
 };
 
 }  // namespace commensal::client

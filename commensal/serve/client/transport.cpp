@@ -113,6 +113,10 @@ core::Result<void> Transport::State::connect() {
   if (stream) return {};
   Error error;
   const auto endpoints = tcp::resolver(io).resolve(url.host, url.port, error);
+  if (error == asio::error::host_not_found) {
+    return core::fail(ErrorCode::kNotFound, "no host '{}' is known: expected http://HOST:PORT",
+                      url.host);
+  }
   if (error) return tl::unexpected(explain("cannot find", error));
   stream.emplace(io);
   buffer.clear();

@@ -89,8 +89,9 @@ Response json_response(std::string text) {
   return response;
 }
 
-Response error_response(int status, std::string_view message) {
-  const nlohmann::json body = {{"error", message}};
+namespace {
+
+Response refusal(int status, const nlohmann::ordered_json& body) {
   Response response =
       json_response(body.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
   response.status = status;
@@ -99,8 +100,15 @@ Response error_response(int status, std::string_view message) {
   return response;
 }
 
+}  // namespace
+
+Response error_response(int status, std::string_view message) {
+  return refusal(status, {{"error", message}});
+}
+
 Response error_response(const core::Error& error) {
-  return error_response(status_of(error.code), error.message);
+  return refusal(status_of(error.code),
+                 {{"error", error.message}, {"code", core::name_of(error.code)}});
 }
 
 }  // namespace commensal::http

@@ -66,7 +66,9 @@ TEST(Message, ErrorsCarryTheirLineAndTheirHeaders) {
   const Response response =
       error_response({core::ErrorCode::kUnauthenticated, "a token is needed: \"Bearer T\"\xff"});
   EXPECT_EQ(response.status, 401);
-  EXPECT_EQ(response.text, "{\"error\":\"a token is needed: \\\"Bearer T\\\"\xef\xbf\xbd\"}");
+  EXPECT_EQ(response.text,
+            "{\"error\":\"a token is needed: \\\"Bearer T\\\"\xef\xbf\xbd\","
+            "\"code\":\"unauthenticated\"}");
   ASSERT_EQ(response.headers.size(), 1u);
   EXPECT_EQ(response.headers[0].first, "WWW-Authenticate");
   EXPECT_EQ(error_response({core::ErrorCode::kNotFound, ""}).status, 404);

@@ -40,15 +40,24 @@ constexpr Wording kWordings[] = {
     {"Connection refused", "nobody listens there"},
     {"DNS resolution failed", "the name of the host is not known"},
     {"failed to connect to all addresses", "it cannot be reached"},
+    {"Cancelling all calls", "it has ended"},
+    {"Socket closed", "it has ended"},
+    {"End of TCP stream", "it has ended"},
+    {"GOAWAY", "it has ended"},
+    {"Connection reset", "the connection broke"},
+    {"Broken pipe", "the connection broke"},
+    {"Stream removed", "the connection broke"},
+    {"RST_STREAM", "the connection broke"},
+    {"keepalive", "it has not answered for a while"},
+    {"Deadline Exceeded", "no answer in time"},
 };
 
 std::string plain_words(const grpc::Status& status) {
   const std::string& said = status.error_message();
-  if (status.error_code() == StatusCode::UNAVAILABLE) {
-    for (const Wording& row : kWordings) {
-      if (said.find(row.theirs) != std::string::npos) return std::string(row.ours);
-    }
+  for (const Wording& row : kWordings) {
+    if (said.find(row.theirs) != std::string::npos) return std::string(row.ours);
   }
+  if (status.error_code() == StatusCode::CANCELLED) return "it has ended";  // never said by us
   return protocol::one_line(said);
 }
 

@@ -32,11 +32,18 @@ TEST(GrpcStatus, WhatGrpcSaysOfConnectionsIsPutPlainly) {
       {"DNS resolution failed for x: C-ares status is not ARES_SUCCESS",
        "the name of the host is not known"},
       {"failed to connect to all addresses", "it cannot be reached"},
+      {"Cancelling all calls", "it has ended"},
+      {"Socket closed", "it has ended"},
+      {"recvmsg:Connection reset by peer", "the connection broke"},
+      {"Stream removed", "the connection broke"},
       {"the queues are full", "the queues are full"},
   };
   for (const auto& [theirs, ours] : cases) {
     EXPECT_EQ(from_status({grpc::StatusCode::UNAVAILABLE, theirs}).message, ours);
   }
+  EXPECT_EQ(from_status({grpc::StatusCode::UNKNOWN, "Stream removed"}).message,
+            "the connection broke");
+  EXPECT_EQ(from_status(grpc::Status::CANCELLED).message, "it has ended");
 }
 
 }  // namespace
