@@ -8,6 +8,8 @@ namespace commensal::apps {
 namespace {
 
 constexpr std::int64_t kJobsEveryMs = 10'000;
+constexpr std::int64_t kFetchEveryMs = 5'000;
+constexpr std::size_t kHexDigits = 12;  // of a model's hash: enough to know it by
 
 }  // namespace
 
@@ -38,6 +40,21 @@ std::string ProviderLog::stream_line(const provider::ProviderStatus& now) const 
   return fmt::format("connecting to {}{}", gateway_, why);
 }
 
+/// The same as before while there is nothing new to say.
+std::string ProviderLog::fetch_line(const provider::ProviderStatus& now, std::int64_t now_ms) {
+  const provider::Fetch& fetch = now.fetch;
+  const bool is_new = fetch.number != fetches_;
+  if (fetch.number == 0) return "";
+  if (!is_new && !fetch.is_over && now_ms - fetch_told_ms_ < kFetchEveryMs) return fetch_;
+  fetches_ = fetch.number;
+  fetch_told_ms_ = now_ms;
+  const std::string model = core::to_hex(fetch.model).substr(0, kHexDigits);
+  const double mib = static_cast<double>(fetch.bytes) / (1 << 20);
+  if (!fetch.is_over) return fmt::format("fetches model {}: {:.1f} MiB so far", model, mib);
+  if (fetch.failed.empty()) return fmt::format("fetched model {}, {:.1f} MiB", model, mib);
+  return fmt::format("model {} did not come: {}", model, fetch.failed);
+}
+
 std::string ProviderLog::money_line(const provider::ProviderStatus& now) const {
   std::string line;
   if (now.tickets.paid + now.tickets.penalised + now.tickets.slashed > 0) {
@@ -65,6 +82,7 @@ std::vector<std::string> ProviderLog::add(const provider::ProviderStatus& now,
   on_change(stream_, stream_line(now));
   on_change(paused_,
             now.paused.empty() ? (paused_.empty() ? "" : "goes on") : "paused: " + now.paused);
+  on_change(fetch_, fetch_line(now, now_ms));
   on_change(money_, money_line(now));
   const std::uint64_t answers = now.delivered - delivered_, refusals = now.refused - refused_;
   if (answers + refusals == 0 || (told_ms_ > 0 && now_ms - told_ms_ < kJobsEveryMs)) return lines;

@@ -20,12 +20,16 @@ class ProviderLog {
 
  private:
   std::string stream_line(const provider::ProviderStatus& now) const;
+  std::string fetch_line(const provider::ProviderStatus& now, std::int64_t now_ms);
   std::string money_line(const provider::ProviderStatus& now) const;
 
   std::string gateway_;
   std::string stream_;
   std::string paused_;
   std::string money_;
+  std::string fetch_;
+  std::uint64_t fetches_ = 0;  // begun, as the log has it
+  std::int64_t fetch_told_ms_ = 0;
   std::uint64_t delivered_ = 0;  // as the log has it
   std::uint64_t refused_ = 0;
   std::int64_t told_ms_ = 0;

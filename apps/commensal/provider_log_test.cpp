@@ -41,6 +41,23 @@ TEST(ProviderLog, TellsOfStreamJobsAndMoneyOnce) {
   EXPECT_THAT(log.add(now, 10'010), ElementsAre(HasSubstr("2 paid, 70 in all")));
 }
 
+TEST(ProviderLog, TellsOfModelsOnTheirWay) {
+  ProviderLog log("gate:8090");
+  ProviderStatus now;
+  (void)log.add(now, 1);
+  now.fetch = {.number = 1, .model = core::Digest{0xab}, .bytes = 3 << 20, .failed = {}};
+  EXPECT_THAT(log.add(now, 2), ElementsAre("fetches model ab0000000000: 3.0 MiB so far"));
+  now.fetch.bytes = 9 << 20;
+  EXPECT_THAT(log.add(now, 3), IsEmpty());
+  EXPECT_THAT(log.add(now, 5'003), ElementsAre("fetches model ab0000000000: 9.0 MiB so far"));
+  now.fetch.is_over = true;
+  EXPECT_THAT(log.add(now, 5'004), ElementsAre("fetched model ab0000000000, 9.0 MiB"));
+  EXPECT_THAT(log.add(now, 20'000), IsEmpty());
+  now.fetch = {.number = 2, .model = {}, .is_over = true, .failed = "the connection broke"};
+  EXPECT_THAT(log.add(now, 20'001),
+              ElementsAre("model 000000000000 did not come: the connection broke"));
+}
+
 TEST(ProviderLog, AddressesAreHostAndPort) {
   for (const char* good : {"127.0.0.1:8090", "gateway.example:1", "[::1]:8090"}) {
     EXPECT_TRUE(check_stream_address(good)) << good;

@@ -12,7 +12,10 @@ std::string state_of(const Roster::Peer& peer, const std::string& reservation) {
   if (!peer.banned.empty()) return "banned: " + peer.banned;
   if (peer.stream == nullptr) return "gone";
   if (!peer.paused.empty()) return "paused: " + peer.paused;
-  return reservation.empty() ? "serving" : reservation;
+  if (!reservation.empty()) return reservation;
+  const Roster::Peer::Refusals& refusals = peer.refusals;
+  if (refusals.count == 0 || peer.served > refusals.served) return "serving";
+  return fmt::format("refused its last {} job(s): {}", refusals.count, refusals.why);
 }
 
 }  // namespace
@@ -52,6 +55,15 @@ void Gateway::State::handle(StreamId stream, const rpc::Pause& message) {
   if (peer->paused.empty()) ++peer->pauses;
   peer->paused = message.reason.empty() ? "no reason given" : message.reason;
   dispatcher.on_pause(stream);
+}
+
+void Gateway::State::handle(StreamId stream, const rpc::Refuse& message) {
+  if (Roster::Peer* const peer = roster.at(stream)) {
+    const std::uint64_t before = peer->served > peer->refusals.served ? 0 : peer->refusals.count;
+    peer->refusals = {before + 1, message.reason.message, peer->served};
+  }
+  dispatcher.on_refuse(stream, message);
+  rollouts.on_refuse(stream, message);
 }
 
 void Gateway::State::handle(StreamId stream, const rpc::Resume&) {

@@ -109,10 +109,7 @@ struct Gateway::State {
     dispatcher.on_deliver(stream, message);
     rollouts.on_deliver(stream, message);
   }
-  void handle(StreamId stream, const rpc::Refuse& message) {
-    dispatcher.on_refuse(stream, message);
-    rollouts.on_refuse(stream, message);
-  }
+  void handle(StreamId stream, const rpc::Refuse& message);
   void handle(StreamId stream, const rpc::Reveal& message) {
     if (const Roster::Peer* peer = roster.at(stream)) lottery.on_reveal(peer->address, message);
   }

@@ -22,7 +22,8 @@ std::string exclusion(const Roster::Peer& peer, const ModelVersion& model,
   if (!peer.banned.empty()) return fmt::format("is banned ({})", peer.banned);
   if (model.is_private &&
       std::find(allowed.begin(), allowed.end(), peer.address) == allowed.end()) {
-    return "is not on the allow-list of the model's owner";
+    return fmt::format("({}) is not on the allow-list of the model's owner",
+                       crypto::to_text(peer.address));
   }
   if (peer.stream == nullptr) return "is not connected";
   if (tried.contains(peer.address)) return "was tried and gave no answer";

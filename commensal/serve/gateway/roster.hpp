@@ -33,6 +33,12 @@ class Roster {
     std::uint32_t in_flight = 0;  // tasks of this gateway
     std::uint64_t served = 0;
     Health health;
+    struct Refusals {
+      std::uint64_t count = 0;
+      std::string why;           // the last one
+      std::uint64_t served = 0;  // ... before it
+    };
+    Refusals refusals;  // in a row, unless it has served more since
   };
 
   Roster(core::Store& store, core::Rng& rng) : store_(store), rng_(rng) {}

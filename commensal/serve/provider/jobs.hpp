@@ -61,6 +61,7 @@ class Jobs final : public std::enable_shared_from_this<Jobs> {
   void handle(const rpc::Withdraw& message);
 
   const Counts& counts() const { return counts_; }
+  Fetch fetch() const { return worker_->fetch(); }
 
  private:
   /// A single step that has been computed.

@@ -147,6 +147,7 @@ ProviderStatus Provider::status() const {
           .queued = counts.at_work,
           .delivered = counts.delivered,
           .refused = counts.refused,
+          .fetch = state_->jobs->fetch(),
           .tickets = state_->purse.tickets().totals(),
           .balance = state_->purse.balance()};
 }

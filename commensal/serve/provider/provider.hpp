@@ -8,6 +8,7 @@
 #include <commensal/base/crypto/secp256k1.hpp>
 #include <commensal/serve/provider/engine.hpp>
 #include <commensal/serve/provider/purse.hpp>
+#include <commensal/serve/provider/worker.hpp>
 #include <commensal/serve/rpc/stream.hpp>
 #include <functional>
 #include <memory>
@@ -50,6 +51,7 @@ struct ProviderStatus {
   std::uint32_t queued = 0;
   std::uint64_t delivered = 0;
   std::uint64_t refused = 0;
+  Fetch fetch;  // the last model that was fetched
   ticket::Totals tickets;
   std::optional<rpc::Balance> balance;  // as the gateway's ledger has it
 };

@@ -90,8 +90,8 @@ class Listener final : public rpc::GatewayClient {
     }
     refused += std::holds_alternative<rpc::Refuse>(message) ? 1 : 0;
   }
-  core::Result<void> fetch_model(const std::string&, const core::Digest&,
-                                 const std::string&) override {
+  core::Result<void> fetch_model(const std::string&, const core::Digest&, const std::string&,
+                                 const rpc::Received&) override {
     return {};
   }
   std::vector<std::size_t> batches;

@@ -18,8 +18,8 @@ class Listener final : public rpc::GatewayClient {
  public:
   void attach(std::shared_ptr<rpc::ProviderPort>) override {}
   void send(rpc::ToGateway message) override { said.push_back(std::move(message)); }
-  core::Result<void> fetch_model(const std::string&, const core::Digest&,
-                                 const std::string&) override {
+  core::Result<void> fetch_model(const std::string&, const core::Digest&, const std::string&,
+                                 const rpc::Received&) override {
     return {};
   }
   /// The last word, if it is of this kind.

@@ -14,11 +14,31 @@ Result<std::shared_ptr<rollout::Engine>> Worker::engine_for(const rpc::Offer& of
   const Key key{offer.model, offer.job.feeds};
   if (const auto* const found = loaded_.find(key)) return *found;
   if (!std::filesystem::exists(place.model_path)) {
-    COMMENSAL_TRY(
-        gateway_.fetch_model(place.session_token, offer.model, place.model_path.string()));
+    COMMENSAL_TRY(fetch_model(offer.model, place));
   }
   COMMENSAL_ASSIGN(auto engine, engines_.load(place.model_path, offer.job.feeds));
   return loaded_.add(key, std::move(engine));
+}
+
+Fetch Worker::fetch() const {
+  const std::lock_guard lock(mutex_);
+  return fetch_;
+}
+
+Result<void> Worker::fetch_model(const core::Digest& model, const Place& place) {
+  {
+    const std::lock_guard lock(mutex_);
+    fetch_ = {.number = fetch_.number + 1, .model = model, .failed = {}};
+  }
+  const auto fetched = gateway_.fetch_model(place.session_token, model, place.model_path.string(),
+                                            [this](std::int64_t bytes) {
+                                              const std::lock_guard lock(mutex_);
+                                              fetch_.bytes = bytes;
+                                            });
+  const std::lock_guard lock(mutex_);
+  fetch_.is_over = true;
+  if (!fetched) fetch_.failed = fetched.error().message;
+  return fetched;
 }
 
 void Worker::add(TaskPtr task) {

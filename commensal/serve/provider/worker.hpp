@@ -30,6 +30,15 @@ struct Task {
 };
 using TaskPtr = std::shared_ptr<Task>;
 
+/// A model's way to this provider.
+struct Fetch {
+  std::uint64_t number = 0;  // how many there have been, this one included; 0: none
+  core::Digest model{};
+  std::int64_t bytes = 0;  // that have come
+  bool is_over = false;
+  std::string failed;  // why, or ""
+};
+
 /// The part of a provider that runs off the loop: fetches models, keeps the engines that were used
 /// last, and checks (receipt::check_job) and computes jobs of one step: in order, and with the
 /// first one those that ask for the same model, `at_once` of them at most, wherever they stand in
@@ -51,6 +60,8 @@ class Worker {
   /// Sees to it that `task` is done; of one step, it was added. Errors in its answer: those of
   /// receipt::check_job, and what fetching, loading and running return.
   void finish(const TaskPtr& task, const Place& place);
+  /// The last one. Any thread.
+  Fetch fetch() const;
 
  private:
   struct Key {
@@ -62,14 +73,16 @@ class Worker {
                                                             const Place& place);
   void run_all(std::span<const TaskPtr> tasks, const Place& place);
   std::vector<TaskPtr> take(const core::Digest& model);
+  core::Result<void> fetch_model(const core::Digest& model, const Place& place);
 
   EngineFactory& engines_;
   rpc::GatewayClient& gateway_;
   const crypto::Address provider_;
   const std::size_t at_once_;
   core::RecentlyUsed<Key, std::shared_ptr<rollout::Engine>> loaded_{limits::kEnginesMax};
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::deque<TaskPtr> waiting_;  // guarded by mutex_
+  Fetch fetch_;                  // guarded by mutex_
 };
 
 }  // namespace commensal::provider

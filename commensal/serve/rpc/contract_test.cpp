@@ -316,9 +316,12 @@ TYPED_TEST(StreamContract, FetchesModels) {
   const core::Digest model = crypto::sha256(core::as_bytes(content));
   this->gateway.models[model] = this->model_file(content);
   const std::string target = this->gateway.models[model] + ".fetched";
-  const auto fetched = this->client->fetch_model("token", model, target);
+  std::int64_t received = 0;
+  const auto fetched = this->client->fetch_model("token", model, target,
+                                                 [&](std::int64_t bytes) { received = bytes; });
   ASSERT_TRUE(fetched) << fetched.error().message;
   EXPECT_EQ(core::as_text(*core::read_file(target)), content);
+  EXPECT_EQ(received, 3'500'000);
   std::filesystem::remove(target);
   std::filesystem::remove(this->gateway.models[model]);
 }
@@ -332,20 +335,18 @@ TYPED_TEST(StreamContract, RefusesModelsAndLeavesNothingBehind) {
   std::filesystem::remove_all(folder);
   std::filesystem::create_directory(folder);
   const std::string target = folder / "model.onnx";
-  auto& client = *this->client;
-  EXPECT_EQ(client.fetch_model("forged", corrupted, target).error().code,
-            ErrorCode::kUnauthenticated);
-  EXPECT_EQ(client.fetch_model("token", core::Digest{}, target).error().code, ErrorCode::kNotFound);
-  EXPECT_EQ(client.fetch_model("token", missing, target).error().code, ErrorCode::kDataLoss);
-  const auto wrong = client.fetch_model("token", corrupted, target);
-  EXPECT_EQ(wrong.error().code, ErrorCode::kDataLoss);
-  EXPECT_THAT(wrong.error().message, ::testing::HasSubstr("SHA-256"));
+  const auto fetch = [&](const char* token, const core::Digest& model, const std::string& path) {
+    return this->client->fetch_model(token, model, path, [](std::int64_t) {}).error();
+  };
+  EXPECT_EQ(fetch("forged", corrupted, target).code, ErrorCode::kUnauthenticated);
+  EXPECT_EQ(fetch("token", core::Digest{}, target).code, ErrorCode::kNotFound);
+  EXPECT_EQ(fetch("token", missing, target).code, ErrorCode::kDataLoss);
+  EXPECT_EQ(fetch("token", corrupted, target).code, ErrorCode::kDataLoss);
+  EXPECT_THAT(fetch("token", corrupted, target).message, ::testing::HasSubstr("SHA-256"));
   EXPECT_TRUE(std::filesystem::is_empty(folder));
-  EXPECT_EQ(
-      client.fetch_model("token", corrupted, (folder / "no" / "folder").string()).error().code,
-      ErrorCode::kDataLoss);
+  EXPECT_EQ(fetch("token", corrupted, folder / "no" / "folder").code, ErrorCode::kDataLoss);
   this->on_loop([this] { this->deps->stop(); });
-  EXPECT_EQ(client.fetch_model("token", corrupted, target).error().code, ErrorCode::kUnavailable);
+  EXPECT_EQ(fetch("token", corrupted, target).code, ErrorCode::kUnavailable);
   std::filesystem::remove_all(folder);
 }
 

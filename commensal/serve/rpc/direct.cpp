@@ -177,7 +177,8 @@ void DirectClient::cut() {
 }
 
 core::Result<void> DirectClient::fetch_model(const std::string& session_token,
-                                             const core::Digest& model, const std::string& path) {
+                                             const core::Digest& model, const std::string& path,
+                                             const Received& received) {
   core::Result<std::string> source =
       core::fail(core::ErrorCode::kUnavailable, "no gateway listens");
   {
@@ -191,6 +192,7 @@ core::Result<void> DirectClient::fetch_model(const std::string& session_token,
   }
   ModelDownload download(path);
   COMMENSAL_TRY(download.append((*file)->bytes()));
+  received(static_cast<std::int64_t>((*file)->bytes().size()));
   return download.finish(model);
 }
 

@@ -53,7 +53,7 @@ class DirectClient final : public GatewayClient {
   void attach(std::shared_ptr<ProviderPort> port) override;
   void send(ToGateway message) override;
   core::Result<void> fetch_model(const std::string& session_token, const core::Digest& model,
-                                 const std::string& path) override;
+                                 const std::string& path, const Received& received) override;
   /// The network breaks: both ends hear on_close, what is on its way is lost.
   void cut();
 

@@ -29,7 +29,7 @@ class GrpcClient final : public GatewayClient {
   }
 
   core::Result<void> fetch_model(const std::string& session_token, const core::Digest& model,
-                                 const std::string& path) override {
+                                 const std::string& path, const Received& received) override {
     const auto stub = wire::ProviderStream::NewStub(open_channel(address_));
     grpc::ClientContext context;
     wire::FetchModelRequest request;
@@ -38,8 +38,11 @@ class GrpcClient final : public GatewayClient {
     const auto reader = stub->FetchModel(&context, request);
     ModelDownload download(path);
     core::Result<void> stored;
+    std::int64_t bytes = 0;
     for (wire::ModelChunk chunk; stored && reader->Read(&chunk);) {
       stored = download.append(core::as_bytes(chunk.data()));
+      bytes += static_cast<std::int64_t>(chunk.data().size());
+      received(bytes);
     }
     if (!stored) context.TryCancel();
     const grpc::Status status = reader->Finish();

@@ -45,6 +45,8 @@ class ProviderPort {
   virtual void on_close(core::Error reason) = 0;
 };
 
+using Received = std::function<void(std::int64_t bytes)>;
+
 /// How a provider reaches its gateway.
 class GatewayClient {
  public:
@@ -53,10 +55,12 @@ class GatewayClient {
   /// was open is dropped without a word.
   virtual void attach(std::shared_ptr<ProviderPort> port) = 0;
   virtual void send(ToGateway message) = 0;
-  /// Downloads a model into `path` and checks its SHA-256. Blocks; off the loop.
+  /// Downloads a model into `path` and checks its SHA-256; `received` is told now and then how many
+  /// bytes have come. Blocks; off the loop.
   /// Errors: kUnauthenticated, kNotFound, kUnavailable, kDataLoss (hash).
   virtual core::Result<void> fetch_model(const std::string& session_token,
-                                         const core::Digest& model, const std::string& path) = 0;
+                                         const core::Digest& model, const std::string& path,
+                                         const Received& received) = 0;
 };
 
 }  // namespace commensal::rpc
