@@ -35,7 +35,6 @@ constexpr std::string_view kConsumers = "Consumers";
 constexpr std::string_view kProviders = "Providers";
 constexpr std::string_view kOperators = "Operators";
 constexpr std::string_view kAuditorsAndArbiters = "Auditors and arbiters";
-constexpr std::string_view kEverybody = "Everybody";
 
 constexpr Command kTable[] = {
     {"push", kConsumers, "give a gateway a model", "Give a gateway a model to serve",
@@ -200,12 +199,6 @@ constexpr Command kTable[] = {
      "commensal key show alice.json --check --password-file alice.password\n"
      "commensal key import provider-state/keystore.json --from provider-state/key",
      declare_key},
-    {"help", kEverybody, "show options and examples",
-     "Show what a command is for, its options and examples",
-     "commensal help\n"
-     "commensal help infer",
-     nullptr},
-    {"version", kEverybody, "of this program", "Print the version", "commensal version", nullptr},
 };
 
 constexpr Program kProgram = {

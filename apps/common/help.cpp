@@ -42,7 +42,9 @@ std::string front_page(const Program& program) {
                   program.purpose, program.name);
   std::string_view group;
   bool is_left = true;
-  for (const Command& command : program.commands) {
+  std::vector<Command> commands(program.commands.begin(), program.commands.end());
+  commands.insert(commands.end(), std::begin(kOwnCommands), std::end(kOwnCommands));
+  for (const Command& command : commands) {
     if (command.group != group) {
       group = command.group;
       text += fmt::format("{}{}\n", is_left ? "" : "\n", group);

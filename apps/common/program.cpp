@@ -80,10 +80,14 @@ CommandLine::CommandLine(const Program& program)
   app_.set_version_flag("--version", std::string(program.version));
   app_.formatter(std::make_shared<Formatter>(program));
   for (const Command& command : program.commands) {
-    const std::string name(command.name);
-    CLI::App* sub = app_.add_subcommand(name, std::string(command.summary));
-    if (command.declare != nullptr) runs_[sub] = command.declare(*sub);
-    show_examples(*sub, fmt::format("{} {}", program.name, name), command.examples);
+    CLI::App* sub = app_.add_subcommand(std::string(command.name), std::string(command.summary));
+    runs_[sub] = command.declare(*sub);
+    show_examples(*sub, fmt::format("{} {}", program.name, command.name), command.examples);
+  }
+  for (const Command& own : kOwnCommands) {
+    const std::string example = fmt::format("{} {}", program.name, own.examples);
+    CLI::App* sub = app_.add_subcommand(std::string(own.name), std::string(own.summary));
+    show_examples(*sub, example, example);
   }
 }
 
@@ -110,8 +114,9 @@ int CommandLine::run(std::vector<std::string> arguments) {
   }
   const bool in_json = std::ranges::find(arguments, "--json") != arguments.end();
   if (arguments.front() == "version" && arguments.size() == 1) arguments.front() = "--version";
-  const bool is_known = std::ranges::any_of(
-      program_.commands, [&](const Command& command) { return command.name == arguments.front(); });
+  const bool is_known = std::ranges::any_of(app_.get_subcommands({}), [&](const CLI::App* one) {
+    return one->get_name() == arguments.front();
+  });
   if (!is_known && !arguments.front().starts_with("-")) arguments.resize(1);  // no help for these
   std::ranges::reverse(arguments);                                            // as CLI11 wants them
   try {

@@ -14,7 +14,15 @@ struct Program {
   std::string_view name;
   std::string_view purpose;  // one line
   std::string_view version;
-  std::span<const Command> commands;  // those of a group stand together
+  std::span<const Command> commands;  // those of a group stand together; without kOwnCommands
+};
+
+/// What every program has besides.
+inline constexpr std::string_view kEverybody = "Everybody";
+inline constexpr Command kOwnCommands[] = {
+    {"help", kEverybody, "show options and examples",
+     "Show what a command is for, its options and examples", "help", nullptr},
+    {"version", kEverybody, "of this program", "Print the version", "version", nullptr},
 };
 
 /// A program's commands, declared. Not for several threads.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <apps/common/bench_files.hpp>
 #include <apps/common/bench_report.hpp>
 #include <apps/lab/bench_collocation.hpp>
+#include <apps/lab/bench_place.hpp>
 #include <commensal/lab/bench/collocation/pairs.hpp>
 #include <commensal/lab/bench/collocation/run.hpp>
 #include <cstdio>
@@ -15,12 +15,10 @@ using core::Result;
 
 struct BenchCollocationArguments {
   lab::bench::collocation::CollocationOptions bench;
-  std::string models_dir = default_models_folder().string();
-  std::string hosts_dir;
+  BenchPlace place;
   std::string slices = "collocation.jsonl";
   std::string charts;
   bool quick = false;
-  bool json = false;
 };
 
 /// One pair, three arms, ten minutes.
@@ -36,10 +34,6 @@ void make_quick(lab::bench::collocation::CollocationOptions& bench) {
 }
 
 Result<void> find_parts(BenchCollocationArguments& options) {
-  COMMENSAL_ASSIGN(const core::Path program, own_program());
-  options.bench.hosts_folder =
-      options.hosts_dir.empty() ? program.parent_path() / "hosts" : core::Path(options.hosts_dir);
-  options.bench.models_folder = options.models_dir;
   options.bench.slices_file = options.slices;
   std::vector<std::string> networks;
   for (const lab::bench::collocation::Pair& pair : lab::bench::collocation::collocation_pairs()) {
@@ -47,7 +41,8 @@ Result<void> find_parts(BenchCollocationArguments& options) {
     if (wanted.empty() || std::ranges::find(wanted, pair.name) != wanted.end())
       networks.emplace_back(pair.network);
   }
-  return export_missing(options.models_dir, networks);
+  COMMENSAL_ASSIGN(options.bench.place, options.place.find(networks));
+  return {};
 }
 
 Result<int> run(BenchCollocationArguments& options) {
@@ -64,7 +59,7 @@ Result<int> run(BenchCollocationArguments& options) {
       COMMENSAL_TRY(core::replace_file(core::Path(options.charts) / name, {{text}}));
     }
   }
-  return print_report(report_of(lab::bench::collocation::figures_of(slices)), options.json);
+  return print_report(report_of(lab::bench::collocation::figures_of(slices)), options.place.json);
 }
 
 }  // namespace
@@ -89,12 +84,7 @@ Run declare_bench_collocation(CLI::App& app) {
                  "File of what was measured: a run that was cut off goes on from it")
       ->capture_default_str();
   app.add_option("--charts", options->charts, "Folder for a picture of each pair");
-  app.add_option("--models-dir", options->models_dir,
-                 "Folder of the networks; what is missing is exported into it")
-      ->capture_default_str();
-  app.add_option("--hosts-dir", options->hosts_dir,
-                 "Folder of the host programs; default: hosts beside this program");
-  app.add_flag("--json", options->json, "Print JSON");
+  options->place.declare(app);
   return [options] { return run(*options); };
 }
 

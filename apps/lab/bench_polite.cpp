@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <apps/common/bench_files.hpp>
 #include <apps/common/bench_report.hpp>
 #include <apps/common/progress.hpp>
+#include <apps/lab/bench_place.hpp>
 #include <apps/lab/bench_polite.hpp>
 #include <commensal/lab/bench/collocation/polite.hpp>
 #include <cstdio>
@@ -14,17 +14,11 @@ using core::Result;
 
 struct BenchPoliteArguments {
   lab::bench::collocation::PoliteOptions bench;
-  std::string models_dir = default_models_folder().string();
-  std::string hosts_dir;
-  bool json = false;
+  BenchPlace place;
 };
 
 Result<int> run(BenchPoliteArguments& options) {
-  COMMENSAL_ASSIGN(const core::Path program, own_program());
-  options.bench.hosts_folder =
-      options.hosts_dir.empty() ? program.parent_path() / "hosts" : core::Path(options.hosts_dir);
-  options.bench.models_folder = options.models_dir;
-  COMMENSAL_TRY(export_missing(options.models_dir, options.bench.networks));
+  COMMENSAL_ASSIGN(options.bench.place, options.place.find(options.bench.networks));
   Progress progress("bench");
   options.bench.progress = [&](const std::string&, int done, int total) {
     progress.show(static_cast<std::size_t>(done), static_cast<std::size_t>(total));
@@ -32,7 +26,7 @@ Result<int> run(BenchPoliteArguments& options) {
   COMMENSAL_ASSIGN(const auto rows,
                    lab::bench::collocation::run_polite(options.bench, core::SystemClock()));
   progress.clear();
-  return print_report(report_of(rows), options.json);
+  return print_report(report_of(rows), options.place.json);
 }
 
 }  // namespace
@@ -58,12 +52,7 @@ Run declare_bench_polite(CLI::App& app) {
       ->check(CLI::Range(0.2, 600.0))
       ->capture_default_str();
   app.add_option("--seed", bench.seed, "Of the order")->capture_default_str();
-  app.add_option("--models-dir", options->models_dir,
-                 "Folder of NAME.onnx; what is missing is exported into it")
-      ->capture_default_str();
-  app.add_option("--hosts-dir", options->hosts_dir,
-                 "Folder of the host programs; default: hosts beside this program");
-  app.add_flag("--json", options->json, "Print JSON");
+  options->place.declare(app);
   return [options] { return run(*options); };
 }
 

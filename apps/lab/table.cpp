@@ -13,7 +13,6 @@ namespace {
 
 constexpr std::string_view kAttacksAndSimulations = "Attacks and simulations";
 constexpr std::string_view kMeasurements = "Measurements";
-constexpr std::string_view kEverythingElse = "Everything else";
 
 constexpr Command kTable[] = {
     {"demo", kAttacksAndSimulations, "a market that has a cheat",
@@ -49,13 +48,6 @@ constexpr Command kTable[] = {
      "commensal-lab conformance onnx/backend/test/data --filter '*conv*' --backend ref\n"
      "commensal-lab conformance onnx/backend/test/data --json",
      declare_conformance},
-    {"help", kEverythingElse, "show options and examples",
-     "Show what a command is for, its options and examples",
-     "commensal-lab help\n"
-     "commensal-lab help attack",
-     nullptr},
-    {"version", kEverythingElse, "of this program", "Print the version", "commensal-lab version",
-     nullptr},
 };
 
 constexpr Program kProgram = {"commensal-lab",

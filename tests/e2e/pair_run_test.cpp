@@ -19,7 +19,7 @@ const Arm& arm(std::string_view name) {
   return collocation_arms().front();
 }
 
-PairPlace place() { return {COMMENSAL_HOSTS, core::Path(COMMENSAL_SOURCE_DIR) / "models/digits"}; }
+Place place() { return {COMMENSAL_HOSTS, core::Path(COMMENSAL_SOURCE_DIR) / "models/digits"}; }
 
 TEST(PairRun, MeasuresHostAndGuestByEveryRule) {
   const Pair pair{

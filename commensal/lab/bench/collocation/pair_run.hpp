@@ -22,18 +22,12 @@ class CurrentProbe final : public probe::Probe {
   std::unique_ptr<probe::Probe> inner_;
 };
 
-/// Where a pair's parts are.
-struct PairPlace {
-  core::Path hosts_folder;   // of the programs
-  core::Path models_folder;  // of NETWORK.onnx
-};
-
 /// A pair at work: one host, a guest of each rank, a rule of each arm, from the first slice to the
 /// last. Not thread-safe.
 class PairRun {
  public:
   /// `clock` and `rng` outlive it.
-  PairRun(const Pair& pair, PairPlace place, const core::Clock& clock, core::Rng& rng)
+  PairRun(const Pair& pair, Place place, const core::Clock& clock, core::Rng& rng)
       : pair_(pair), place_(std::move(place)), clock_(clock), rng_(rng) {}
 
   /// The guest without a host, for `seconds`; to be called first. Errors: those of the model.
@@ -58,7 +52,7 @@ class PairRun {
   void sleep_until(double at_s) const;
 
   const Pair& pair_;
-  PairPlace place_;
+  Place place_;
   const core::Clock& clock_;
   core::Rng& rng_;
   std::map<Rank, std::unique_ptr<Guest>> guests_;

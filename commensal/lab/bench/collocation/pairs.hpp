@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <commensal/base/core/file.hpp>
 #include <commensal/base/core/rng.hpp>
 #include <span>
 #include <string>
@@ -9,6 +10,12 @@
 
 /// What runs beside what, by which rule, and in which order.
 namespace commensal::lab::bench::collocation {
+
+/// Where hosts and guests come from.
+struct Place {
+  core::Path hosts_folder;   // of the programs of hosts/
+  core::Path models_folder;  // of NETWORK.onnx
+};
 
 struct Pair {
   std::string_view name;

@@ -66,15 +66,15 @@ class Run {
   Result<void> start() {
     for (const std::string& network : options_.networks) {
       for (const std::int64_t batch : options_.batches) {
-        const core::Path model = options_.models_folder / (network + ".onnx");
+        const core::Path model = options_.place.models_folder / (network + ".onnx");
         auto guest = Guest::start(model, Rank::kIdle, batch);
         if (!guest && guest.error().code == ErrorCode::kUnsupported) continue;
         if (!guest) return tl::unexpected(guest.error());
         ways_.push_back({network, batch, *std::move(guest), {}});
       }
     }
-    COMMENSAL_ASSIGN(host_,
-                     HostProgram::start(options_.hosts_folder / host_name_, {"--threads", "1"}));
+    COMMENSAL_ASSIGN(
+        host_, HostProgram::start(options_.place.hosts_folder / host_name_, {"--threads", "1"}));
     COMMENSAL_ASSIGN(probe_, probe::open(host_->probe_spec(metric_of(host_name_)), {clock_}));
     return {};
   }

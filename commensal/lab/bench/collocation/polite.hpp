@@ -4,6 +4,7 @@
 #include <commensal/base/core/clock.hpp>
 #include <commensal/base/core/file.hpp>
 #include <commensal/lab/bench/collocation/figures.hpp>
+#include <commensal/lab/bench/collocation/pairs.hpp>
 #include <functional>
 #include <string>
 #include <vector>
@@ -14,8 +15,7 @@
 namespace commensal::lab::bench::collocation {
 
 struct PoliteOptions {
-  core::Path hosts_folder;                                    // of the programs in hosts/
-  core::Path models_folder;                                   // of NAME.onnx
+  Place place;
   std::vector<std::string> hosts = {"equihash", "streamer"};  // one thread each
   std::vector<std::string> networks = {"resnet50", "mobilenet_v2", "squeezenet1_1", "bert_l4_h256"};
   /// Those that a network does not take are left out.

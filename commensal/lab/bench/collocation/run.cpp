@@ -55,7 +55,7 @@ class PairBench {
         slices_(slices),
         order_dice_(options.seed, 2 * stream_of(pair)),
         dice_(options.seed, 2 * stream_of(pair) + 1),
-        run_(pair, {options.hosts_folder, options.models_folder}, clock, dice_) {}
+        run_(pair, options.place, clock, dice_) {}
 
   Result<void> run(const std::vector<const Arm*>& arms, std::size_t done, std::size_t total) {
     const std::vector<Step> order = make_order(arms, options_.blocks, options_.others, order_dice_);

@@ -4,6 +4,7 @@
 #include <commensal/base/core/clock.hpp>
 #include <commensal/base/core/file.hpp>
 #include <commensal/lab/bench/collocation/figures.hpp>
+#include <commensal/lab/bench/collocation/pairs.hpp>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -13,8 +14,7 @@
 namespace commensal::lab::bench::collocation {
 
 struct CollocationOptions {
-  core::Path hosts_folder;         // of the programs of hosts/
-  core::Path models_folder;        // of NETWORK.onnx
+  Place place;
   core::Path slices_file;          // every slice is added to it; what it has is not measured again
   std::vector<std::string> pairs;  // names; empty: all
   std::vector<std::string> arms;   // likewise; the control and ours are needed for bars
