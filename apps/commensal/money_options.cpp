@@ -4,12 +4,15 @@
 #include <apps/commensal/money_options.hpp>
 #include <commensal/base/core/limits.hpp>
 #include <commensal/trade/pay/ticket/odds.hpp>
+#include <nlohmann/json.hpp>
 
 namespace commensal::apps {
 namespace {
 
 using protocol::Amount;
+using Json = nlohmann::ordered_json;
 
+constexpr const char* kTermsFile = "terms.json";
 constexpr std::int64_t kRoundMsMax = 86'400'000;
 
 /// They are read once, when the ledger is founded.
@@ -88,6 +91,42 @@ void declare_purse(CLI::App& app, provider::PurseConfig& purse) {
                  "The hash chain for a new gateway lasts 2^DEPTH rounds")
       ->check(CLI::Range(1, limits::kHashChainDepthMax))
       ->capture_default_str();
+}
+
+core::Result<void> remember_terms(const core::Path& folder, const gateway::MoneyConfig& money) {
+  const Json terms = {{"face_value", to_text(money.face_value)},
+                      {"price", to_text(money.price)},
+                      {"stake_min", to_text(money.stake_min)},
+                      {"win_probability", money.win_probability},
+                      {"round_ms", money.round_ms}};
+  return core::write_file_atomically(folder / kTermsFile, core::as_bytes(terms.dump(2) + "\n"));
+}
+
+core::Result<bool> recall_terms(const core::Path& folder, gateway::MoneyConfig& money) {
+  const core::Path file = folder / kTermsFile;
+  if (!std::filesystem::exists(file)) return false;
+  COMMENSAL_ASSIGN(const core::Bytes bytes, core::read_file(file, limits::kHttpSmallBodyBytesMax));
+  const Json terms = Json::parse(bytes, nullptr, false);
+  const auto amount = [&](const char* name) {
+    const bool is_text = terms.is_object() && terms.contains(name) && terms[name].is_string();
+    return protocol::amount_from_text(is_text ? terms[name].get<std::string>() : "");
+  };
+  const auto face = amount("face_value"), price = amount("price"), stake = amount("stake_min");
+  const Json chance = terms.is_object() ? terms.value("win_probability", Json()) : Json();
+  const Json round = terms.is_object() ? terms.value("round_ms", Json()) : Json();
+  const bool is_whole = face && price && stake && chance.is_number() && chance >= 0 &&
+                        chance <= 1 && round.is_number_integer() && round >= 1 &&
+                        round <= kRoundMsMax;
+  if (!is_whole) {
+    return core::fail(core::ErrorCode::kDataLoss, "'{}' is broken: remove it and give the flags",
+                      file.string());
+  }
+  money.face_value = *face;
+  money.price = *price;
+  money.stake_min = *stake;
+  money.win_probability = chance;
+  money.round_ms = round;
+  return money.face_value != Amount();
 }
 
 std::vector<std::string> doubts_about(const gateway::MoneyConfig& money, const Amount& escrow) {

@@ -126,6 +126,7 @@ core::Result<int> StatusOptions::run() const {
   wait_for_signal(kWatchMs, [&] {
     const auto shown = show();  // a governor may go and another come
     if (!shown) fmt::print(stderr, "{}\n", shown.error().message);
+    return true;
   });
   return 0;
 }

@@ -31,10 +31,11 @@ void hold_signals() {
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
 }
 
-void wait_for_signal(int every_ms, const std::function<void()>& tick) {
+void wait_for_signal(int every_ms, const std::function<bool()>& tick) {
   const sigset_t set = stop_signals();
   const timespec wait{.tv_sec = every_ms / 1000, .tv_nsec = every_ms % 1000 * 1'000'000L};
-  while (sigtimedwait(&set, nullptr, &wait) < 0) tick();
+  while (sigtimedwait(&set, nullptr, &wait) < 0 && tick()) {
+  }
 }
 
 }  // namespace commensal::apps

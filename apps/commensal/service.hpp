@@ -14,7 +14,7 @@ core::Path state_folder(std::string_view name);
 /// Blocks SIGINT and SIGTERM for this thread and all it starts. Call before any thread is made.
 void hold_signals();
 
-/// Sleeps until SIGINT or SIGTERM arrives, calling `tick` every `every_ms`.
-void wait_for_signal(int every_ms, const std::function<void()>& tick);
+/// Sleeps until SIGINT or SIGTERM arrives, calling `tick` every `every_ms` while it says true.
+void wait_for_signal(int every_ms, const std::function<bool()>& tick);
 
 }  // namespace commensal::apps

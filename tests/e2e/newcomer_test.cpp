@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What somebody meets who follows README and makes the mistakes that one makes.
 #include <gmock/gmock.h>
+#include <signal.h>
 
 #include <tests/e2e/system.hpp>
 
@@ -66,7 +67,7 @@ TEST_F(Newcomer, MistakesAreAnsweredInOneLineThatHelps) {
       {{"run", kModel, "--input", kThree, "--labels", wide}, "1 labels, which fits no output"},
       {{"inspect", empty}, "not an ONNX model: it is empty"},
       {{"arbiter", "check"}, "expected: arbiter check FILE"},
-      {{"arbiter", "check", kThree}, "is no verdict file"},
+      {{"arbiter", "check", kThree}, "this is something else, expected a verdict file"},
       {{"audit", "896bbc47451d"}, "64 hexadecimal digits (this has 12 characters)"},
       {{"provider", "--gateway", "http://127.0.0.1:8090"}, "expected HOST:PORT of the gateway's"},
       {{"provider", "--gateway", "127.0.0.1"}, "expected HOST:PORT of the gateway's"},
@@ -190,6 +191,117 @@ TEST_F(Newcomer, AGatewaysMoneyIsSetUpByItsFlags) {
   push(client);
   insist(client, 1);
   EXPECT_EQ(ask_json({"account", "balance"}, token_file_).at("balances").at("available"), "988000");
+}
+
+TEST_F(Newcomer, AGatewayKeepsItsTermsOverARestart) {
+  start_gateway({"--price", "12000", "--face-value", "100000", "--win-probability", "0.1",
+                 "--hash-chain-depth", "10"});
+  gateway_->kill();
+  std::filesystem::remove(folder_.at("gateway.log"));
+  start_gateway();
+  EXPECT_THAT(log_of(folder_.at("gateway.log")), HasSubstr("as at the last start, a request costs "
+                                                           "12000"));
+  EXPECT_EQ(ask_json({"account", "ledger"}, token_file_).at("terms").at("price"), "12000");
+  gateway_->kill();
+  for (const Words& last : {Words{"--face-value", "0"}, Words{}}) {
+    start_gateway(last);
+    EXPECT_EQ(ask_json({"account", "ledger"}, token_file_).at("terms").at("face_value"), "0");
+    gateway_->kill();
+  }
+}
+
+TEST_F(Newcomer, AnAuditorEndsOnWhatCannotGetBetter) {
+  start_gateway();
+  const std::string alice = folder_.at("alice.token"), wrong = file("wrong.token", "wrong\n");
+  ask({"account", "create", "alice", "--save", alice}, token_file_);
+  const auto auditor = [&](const std::string& token, const std::string& gateway) {
+    int status = 0;
+    const std::string said = complaint({"auditor", "--data-dir", folder_.at("auditor"), "--gateway",
+                                        gateway, "--token-file", token},
+                                       status);
+    EXPECT_EQ(status, 1);
+    EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1) << said;
+    return said;
+  };
+  EXPECT_THAT(auditor(alice, url()), HasSubstr("this is for operators only"));
+  EXPECT_THAT(auditor(wrong, url()), HasSubstr("unknown token (from --token-file '" + wrong));
+  EXPECT_THAT(auditor(wrong, "http://nowhere.invalid:80"), HasSubstr("no host 'nowhere.invalid'"));
+}
+
+TEST_F(Newcomer, MoneyForAnAddressThatNobodyHasSeenIsConfirmed) {
+  start_gateway(
+      {"--price", "2", "--face-value", "10", "--hash-chain-depth", "10", "--escrow", "1000"});
+  const Words stranger = {"account", "deposit", "0x52908400098527886e0f7030069857d2e4169ee8", "5"};
+  int status = 0;
+  EXPECT_THAT(complaint(at_gateway(stranger, token_file_), status),
+              HasSubstr("has never seen 0x52908400098527886E0F7030069857D2e4169ee8"));
+  EXPECT_EQ(status, 1);
+  EXPECT_THAT(complaint(at_gateway({"account", "deposit",
+                                    "0x52908400098527886E0F7030069857D2e4169eE8", "5"},
+                                   token_file_),
+                        status),
+              HasSubstr("does not match its checksum"));
+  Words sure = stranger;
+  sure.push_back("--yes");
+  ask(sure, token_file_);
+  ask(stranger, token_file_);  // it is known now
+  const auto provider = start_provider("one", {"--hash-chain-depth", "10"});
+  wait_for(folder_.at("one.log"), "connected to");
+  ask({"account", "deposit", address_, "5"}, token_file_);
+}
+
+TEST_F(Newcomer, WhoRefusesEverythingIsShownSo) {
+  start_gateway(
+      {"--price", "2", "--face-value", "10", "--hash-chain-depth", "10", "--escrow", "1000000"});
+  ask({"account", "deposit", "operator", "1000"}, token_file_);
+  const auto provider =
+      start_provider("dear", {"--hash-chain-depth", "10", "--pay-min", "1000000"});
+  wait_for(folder_.at("dear.log"), "connected to");
+  ask({"push", kModel}, token_file_);
+  int status = 0;
+  complaint(at_gateway({"infer", "digits", "--input", kThree}, token_file_), status);
+  EXPECT_EQ(status, 1);
+  EXPECT_THAT(ask({"providers"}, token_file_), HasSubstr("refused its last 1 job(s): its ticket"));
+}
+
+TEST_F(Newcomer, FilesAndCodesAreCalledByTheirNames) {
+  start_gateway();
+  const auto provider = start_provider("one");
+  wait_for(folder_.at("one.log"), "connected to");
+  ask({"push", kModel}, token_file_);
+  const Json answer = ask_json({"infer", "digits", "--input", kThree}, token_file_);
+  wait_for(folder_.at("one.log"), "fetched model");
+  const std::string receipt = folder_.at("a.receipt"), opening = folder_.at("a.opening");
+  ask({"receipts", answer.at("receipt"), "--save", receipt, "--save-opening", opening},
+      token_file_);
+  const struct {
+    Words words;
+    const char* says;
+  } cases[] = {
+      {{"audit", opening, "--opening", receipt, "--model", kModel},
+       "this is an opening, expected a receipt"},
+      {{"audit", receipt, "--opening", receipt, "--model", kModel},
+       "this is a receipt, expected an opening"},
+      {{"audit", kThree, "--opening", opening, "--model", kModel}, "this is not a receipt"},
+      {{"arbiter", "check", receipt}, "this is a receipt, expected a verdict file"},
+      {{"account", "depsoit"}, "did you mean 'deposit'?"},
+  };
+  for (const auto& row : cases) {
+    int status = 0;
+    EXPECT_THAT(complaint(row.words, status), HasSubstr(row.says));
+    EXPECT_EQ(status, 1);
+  }
+  // Both are 409 to HTTP.
+  const auto code = [&](const Words& words) {
+    int status = 0;
+    return Json::parse(run(at_gateway(words, token_file_), status)).at("error").at("code");
+  };
+  EXPECT_EQ(code({"account", "create", "operator", "--json"}), "already-exists");
+  EXPECT_EQ(code({"account", "delete", "operator", "--json"}), "failed-precondition");
+  gateway_->signal(SIGTERM);
+  gateway_->wait();
+  wait_for(folder_.at("one.log"), "connecting to 127.0.0.1:" + provider_port_ + ": gateway");
+  EXPECT_EQ(log_of(folder_.at("one.log")).find("Cancelling"), std::string::npos);
 }
 
 // Beside a host the first minutes go to measuring it: whoever waits is told.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <apps/commensal/connection.hpp>
 #include <apps/commensal/money_requests.hpp>
+#include <apps/common/action.hpp>
 #include <apps/common/command.hpp>
 #include <commensal/base/core/file.hpp>
 #include <commensal/base/core/rng.hpp>
@@ -17,6 +18,7 @@ struct AccountArguments {
   std::string amount;
   std::string reference;
   bool is_operator = false;
+  bool is_sure = false;
   std::string save;
   Connection connection;
   bool json = false;
@@ -124,6 +126,22 @@ Result<int> balance(const AccountArguments& options, client::Client& client) {
   return show_balances(options, balances_of(client, options.name));
 }
 
+/// Whoever mistypes an address gives its money to nobody: one that this gateway has never seen, as
+/// a provider or in its ledger, has to be confirmed.
+Result<void> check_owner(const AccountArguments& options, client::Client& client) {
+  if (!options.name.starts_with("0x") || options.is_sure) return {};
+  COMMENSAL_ASSIGN(const Json known, balances_of(client, options.name));
+  if (!known.value("balances", Json()).empty() || known.value("nonce", 0) > 0) return {};
+  COMMENSAL_ASSIGN(const std::string text, client.get_json("/v1/providers"));
+  COMMENSAL_ASSIGN(const Json all, parse_answer(text));
+  for (const Json& one : all.value("providers", Json::array())) {
+    if (text_in(one, "address") == text_in(known, "owner")) return {};
+  }
+  return core::fail(core::ErrorCode::kFailedPrecondition,
+                    "this gateway has never seen {}: look at it again; --yes if it is right",
+                    text_in(known, "owner"));
+}
+
 /// An order of the operator: where to, and what its first word is called there.
 struct Order {
   std::string_view action;
@@ -141,6 +159,7 @@ Result<int> order(const AccountArguments& options, client::Client& client) {
     return core::fail(core::ErrorCode::kInvalidArgument, "expected: account {} {} AMOUNT",
                       row->action, row->subject);
   }
+  COMMENSAL_TRY(check_owner(options, client));
   Json body = {{row->subject, options.name}, {"amount", options.amount}};
   if (row->action == "deposit") {
     core::SystemRng rng;
@@ -171,14 +190,9 @@ constexpr Action kActions[] = {
     {"lock", order},    {"grant", order},     {"ledger", totals}};
 
 Result<int> account(const AccountArguments& options) {
+  COMMENSAL_ASSIGN(const Action* const action, find_action<Action>(kActions, options.action));
   COMMENSAL_ASSIGN(client::Client client, connect(options.connection));
-  for (const Action& action : kActions) {
-    if (action.name == options.action) return action.run(options, client);
-  }
-  return core::fail(core::ErrorCode::kInvalidArgument,
-                    "no action '{}'; there are create, list, whoami, rotate, delete, balance, "
-                    "ledger, deposit, withdraw, lock, grant",
-                    options.action);
+  return action->run(options, client);
 }
 
 }  // namespace
@@ -197,6 +211,7 @@ Run declare_account(CLI::App& app) {
   app.add_option("amount", options->amount, "Units: an integer from 1 to 2^128 - 1");
   app.add_option("--reference", options->reference,
                  "Names the payment of a deposit; each is booked once (default: a random one)");
+  app.add_flag("--yes", options->is_sure, "Money may go to an address that was never seen here");
   app.add_flag("--operator", options->is_operator, "The new account is an operator's");
   app.add_option("--save", options->save, "Write the new token into this file (mode 0600)");
   options->connection.declare(app);

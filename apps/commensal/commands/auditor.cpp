@@ -21,22 +21,35 @@ struct AuditorArguments {
   bool json = false;
 };
 
+/// What does not get better by itself: the wrong token, role or address.
+bool is_final(core::ErrorCode code) {
+  using enum core::ErrorCode;
+  return code == kUnauthenticated || code == kPermissionDenied || code == kNotFound ||
+         code == kUnsupported || code == kDataLoss;
+}
+
 /// Audits one after the other, as the gateway gives them.
 class Audits {
  public:
   Audits(client::Client client, core::Path folder)
       : client_(std::move(client)), folder_(std::move(folder)) {}
 
-  /// Whether there was one.
-  Result<bool> next() {
-    COMMENSAL_ASSIGN(const core::Bytes bytes, client_.take_audit());
-    if (bytes.empty()) return false;
+  /// Whether there is one.
+  Result<bool> find() {
+    if (next_.empty()) {
+      COMMENSAL_ASSIGN(next_, client_.take_audit());
+    }
+    return !next_.empty();
+  }
+  /// The one that was found.
+  Result<void> audit() {
+    const core::Bytes bytes = std::exchange(next_, {});
     COMMENSAL_ASSIGN(const auto given, protocol::decode<receipt::Assignment>(bytes));
     COMMENSAL_ASSIGN(const core::Path model, model_file(given));
     COMMENSAL_ASSIGN(const core::Digest root, replayer_.replay(given.task, model));
     COMMENSAL_TRY(client_.answer_audit(given.receipt, root));
     ++done_;
-    return true;
+    return {};
   }
   std::uint64_t done() const { return done_; }
 
@@ -55,6 +68,7 @@ class Audits {
 
   client::Client client_;
   core::Path folder_;
+  core::Bytes next_;
   rollout::Replayer replayer_;
   std::uint64_t done_ = 0;
 };
@@ -65,6 +79,9 @@ Result<int> run(const AuditorArguments& options) {
   std::error_code failed;
   std::filesystem::create_directories(options.folder, failed);
   Audits audits(std::move(client), options.folder);
+  Result<bool> found = audits.find();
+  const auto is_over = [&] { return !found && is_final(found.error().code); };
+  if (is_over()) return tl::unexpected(found.error());
   if (options.json) {
     fmt::print("{}\n", nlohmann::json{{"auditing", true}}.dump());
   } else {
@@ -73,14 +90,21 @@ Result<int> run(const AuditorArguments& options) {
   std::fflush(stdout);
   std::string last_error;
   wait_for_signal(kPauseMs, [&] {
-    Result<bool> found = true;
+    found = audits.find();
+    Result<void> done;
     // Not for ever: a signal is looked at in between.
-    for (int done = 0; found && *found && done < 100; ++done) found = audits.next();
-    const std::string error = found ? "" : found.error().message;
+    for (int i = 0; done && found && *found && i < 100; ++i) {
+      done = audits.audit();
+      found = audits.find();
+    }
+    if (is_over()) return false;
+    const std::string error = done ? found ? "" : found.error().message : done.error().message;
     if (error != last_error && !error.empty()) fmt::print(stderr, "{}\n", error);
     last_error = error;
+    return true;
   });
   fmt::print(stderr, "{} audits done\n", audits.done());
+  if (is_over()) return tl::unexpected(found.error());
   return 0;
 }
 

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <apps/commensal/key_options.hpp>
+#include <apps/common/action.hpp>
 #include <apps/common/command.hpp>
 #include <commensal/trade/pay/keys/vault.hpp>
 #include <memory>
@@ -72,19 +73,15 @@ struct Action {
 constexpr Action kActions[] = {{"new", make}, {"show", show}, {"import", import_plain}};
 
 Result<int> key(const KeyArguments& options) {
-  for (const Action& action : kActions) {
-    if (action.name != options.action) continue;
-    COMMENSAL_ASSIGN(const Shown shown, action.run(options));
-    const std::string address = crypto::to_text(shown.address);
-    if (options.json) {
-      fmt::print("{}\n", Json({{"address", address}, {"proved", shown.is_proved}}).dump());
-    } else {
-      fmt::print("{}\n", address);
-    }
-    return 0;
+  COMMENSAL_ASSIGN(const Action* const action, find_action<Action>(kActions, options.action));
+  COMMENSAL_ASSIGN(const Shown shown, action->run(options));
+  const std::string address = crypto::to_text(shown.address);
+  if (options.json) {
+    fmt::print("{}\n", Json({{"address", address}, {"proved", shown.is_proved}}).dump());
+  } else {
+    fmt::print("{}\n", address);
   }
-  return fail(ErrorCode::kInvalidArgument, "no action '{}'; there are new, show, import",
-              options.action);
+  return 0;
 }
 
 }  // namespace

@@ -102,6 +102,7 @@ Result<int> run(ProviderArguments& options) {
     for (const std::string& line : log.add(status, clock.monotonic_ns() / 1'000'000)) say(line);
     guest.tell(work_of(status));
     if (const auto line = guest.news(kShowHostEveryS)) say(*line);
+    return true;
   });
   guest.release();
   return 0;

@@ -5,6 +5,7 @@
 #include <apps/commensal/key_options.hpp>
 #include <apps/commensal/money_requests.hpp>
 #include <apps/commensal/service.hpp>
+#include <apps/common/action.hpp>
 #include <apps/common/command.hpp>
 #include <charconv>
 #include <commensal/trade/pay/keys/vault.hpp>
@@ -75,10 +76,13 @@ Result<ledger::Body> complete(const StakeArguments& options) {
 
 struct Action {
   std::string_view name;
-  Result<ledger::Body> (*body)(const StakeArguments& options);
+  Result<ledger::Body> (*body)(const StakeArguments& options);  // null: nothing is sent
 };
-constexpr Action kActions[] = {
-    {"lock", lock}, {"announce", announce}, {"complete", complete}, {"withdraw", withdraw}};
+constexpr Action kActions[] = {{"show", nullptr},
+                               {"lock", lock},
+                               {"announce", announce},
+                               {"complete", complete},
+                               {"withdraw", withdraw}};
 
 /// Signed here, with the key's next number in this ledger.
 Result<Json> send(client::Client& client, const crypto::SecretKey& key, const Json& now,
@@ -96,17 +100,12 @@ Result<Json> send(client::Client& client, const crypto::SecretKey& key, const Js
 }
 
 Result<int> stake(const StakeArguments& options) {
+  COMMENSAL_ASSIGN(const Action* const action, find_action<Action>(kActions, options.action));
   COMMENSAL_ASSIGN(const crypto::SecretKey key, key_of(options));
   COMMENSAL_ASSIGN(client::Client client, connect(options.connection));
   COMMENSAL_ASSIGN(Json now, balances_of(client, crypto::to_text(key.address())));
-  if (options.action != "show") {
-    const auto* row = std::ranges::find(kActions, options.action, &Action::name);
-    if (row == std::end(kActions)) {
-      return fail(ErrorCode::kInvalidArgument,
-                  "no action '{}'; there are show, lock, announce, complete, withdraw",
-                  options.action);
-    }
-    COMMENSAL_ASSIGN(ledger::Body body, row->body(options));
+  if (action->body != nullptr) {
+    COMMENSAL_ASSIGN(ledger::Body body, action->body(options));
     COMMENSAL_ASSIGN(now, send(client, key, now, std::move(body)));
   }
   if (options.json) {
