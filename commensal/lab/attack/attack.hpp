@@ -7,9 +7,9 @@
 #include <span>
 #include <string_view>
 
-/// The laboratory: adversaries that attack the real protocol, ledger and verification on a
-/// simulated clock, each beside the same work done honestly, and beside the same attack with the
-/// defence off (docs/verification.md, "Laboratory").
+/// The laboratory: adversaries that attack protocol, ledger and verification on a simulated clock
+/// (what of them is real in a row, its `place` says), each beside the same work done honestly, and
+/// beside the same attack with the defence off (docs/verification.md, "Laboratory").
 namespace commensal::attack {
 
 using core::Result;
@@ -35,7 +35,8 @@ struct Trial {
 enum class Place : std::uint8_t {
   kDaemons,  // the code of their parties, the gateway played by hand
   kLedger,   // the rules of the ledger
-  kRooms,    // a part of its own, tested, that no daemon calls yet
+  kRooms,    // code of a room, played without the daemons
+  kDesign,   // nothing but the laboratory: the daemons lack it, or its money is counted by hand
 };
 
 /// A row of the table.

@@ -2,10 +2,12 @@
 // The laboratory itself: its statistics, its bars, and that a seed is all it depends on.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <commensal/base/crypto/sha256.hpp>
 #include <commensal/lab/attack/report.hpp>
 #include <set>
+#include <utility>
 
 namespace commensal::attack {
 namespace {
@@ -84,6 +86,22 @@ TEST(AttackBars, CountWhatIsWrong) {
   EXPECT_EQ(bar(bars, "controls_that_fail_to_succeed"), 1);
 }
 
+TEST(AttackBars, LeaveDesignsAside) {
+  Attack design = kAttack;
+  design.place = Place::kDesign;
+  Finding finding = sound();
+  finding.attack = &design;
+  finding.arms[1].accused = 1;
+  finding.gain_interval = {1, 3};
+  finding.catch_rate = {0.6, 0.7};
+  finding.control_gain_interval = {-1, 2};
+  const std::vector<Finding> findings = {sound(), finding};
+  for (const lab::bench::Row& each : bars_of(findings)) {
+    EXPECT_TRUE(each.ok()) << each.name;
+    EXPECT_EQ(each.how, "1 attacks, 1 designs aside");
+  }
+}
+
 TEST(AttackTable, EveryRowSaysWhatItIs) {
   std::set<std::string_view> names;
   for (const Attack& attack : attack_table()) {
@@ -105,7 +123,7 @@ TEST(AttackTable, AnUnknownNameIsRefused) {
   EXPECT_NE(findings.error().message.find("there is no 'telepathy'"), std::string::npos);
 }
 
-// Few trials: wide intervals, so that whether a control is seen to pay is for the long run.
+// Every row runs, and an honest trial harms nobody. Three trials bound no rate and no gain.
 TEST(SimAttack, AllOfThemBrieflyAndTheSameAgain) {
   const Options options{.names = {}, .trials = 3, .seed = 11};
   const auto findings = findings_of(options);
@@ -115,6 +133,7 @@ TEST(SimAttack, AllOfThemBrieflyAndTheSameAgain) {
   EXPECT_EQ(bar(bars, "attacks_profitable"), 0);
   EXPECT_EQ(bar(bars, "catch_rates_outside_interval"), 0);
   for (const Finding& finding : findings) {
+    EXPECT_EQ(finding.arm(Arm::kDefended).accused, 0u) << finding.attack->name;
     EXPECT_EQ(finding.arm(Arm::kHonest).bad, 0) << finding.attack->name;
     EXPECT_EQ(finding.arm(Arm::kHonest).accused, 0u) << finding.attack->name;
     EXPECT_GT(finding.control_gain, finding.gain) << finding.attack->name;
@@ -122,6 +141,55 @@ TEST(SimAttack, AllOfThemBrieflyAndTheSameAgain) {
   const std::string report = json_of(findings, options);
   EXPECT_EQ(json_of(findings_of(options), options), report);
   EXPECT_NE(json_of(findings_of({.names = {}, .trials = 3, .seed = 12}), options), report);
+}
+
+// Attacks whose trials are cheap, so that there can be enough of them for the bars to say
+// something.
+constexpr std::uint64_t kEnough = 60;
+constexpr std::string_view kCheap[] = {
+    "bfloat16",       "selective-claims", "grind-salt",      "grind-reveal",  "withheld-reveal",
+    "withheld-round", "free-credit",      "framing-by-seed", "self-settling", "forced-errors"};
+
+TEST(SimAttack, CheapOnesOftenEnoughToFail) {
+  const auto findings =
+      findings_of({.names = {std::begin(kCheap), std::end(kCheap)}, .trials = kEnough, .seed = 21});
+  ASSERT_EQ(findings.size(), std::size(kCheap));
+  for (const lab::bench::Row& each : bars_of(findings)) {
+    EXPECT_TRUE(each.ok()) << each.name << ": " << each.how;
+  }
+}
+
+/// That attack on a system that lacks its defence, and does not know.
+template <std::size_t kAt>
+Result<Trial> undefended(Models& models, Arm arm, std::uint64_t seed) {
+  const auto row = std::ranges::find(attack_table(), kCheap[kAt], &Attack::name);
+  return row->play(models, arm == Arm::kDefended ? Arm::kOpen : arm, seed);
+}
+
+template <std::size_t... kAt>
+std::vector<Attack> undefended_ones(std::index_sequence<kAt...>) {
+  std::vector<Attack> made;
+  for (const Attack& each : attack_table()) {
+    const auto at = std::ranges::find(kCheap, each.name);
+    if (at == std::end(kCheap)) continue;
+    static constexpr decltype(Attack::play) kPlays[] = {&undefended<kAt>...};
+    made.push_back(each);
+    made.back().play = kPlays[at - std::begin(kCheap)];
+  }
+  return made;
+}
+
+TEST(SimAttack, FailTheBarsWithoutTheirDefence) {
+  const auto attacks = undefended_ones(std::make_index_sequence<std::size(kCheap)>());
+  const auto findings =
+      findings_of({.attacks = attacks, .names = {}, .trials = kEnough, .seed = 22});
+  ASSERT_EQ(findings.size(), std::size(kCheap));
+  for (const Finding& finding : findings) {
+    EXPECT_TRUE(finding.is_profitable()) << finding.attack->name;
+  }
+  for (const lab::bench::Row& each : bars_of(findings)) {
+    EXPECT_EQ(each.ok(), each.name == "controls_that_fail_to_succeed") << each.name;
+  }
 }
 
 TEST(SimAttack, AnAttackDoesNotDependOnWhichOthersAreTried) {

@@ -204,15 +204,15 @@ Result<Trial> colluding(Models& models, Arm arm, std::uint64_t seed) {
 const Attack kTable[] = {
     {"lazy-auditor", "an auditor that says all is well without computing",
      "it must return the root itself, which a salted commitment does not show",
-     "commitments without a salt", "a second auditor refuted every answer of its", Place::kRooms,
+     "commitments without a salt", "a second auditor refuted every answer of its", Place::kDesign,
      "1", 1, lazy},
     {"parrot-auditor", "likewise, but somebody told it the root",
      "traps: a quarter of what it is shown is wrong, and the client knows", "no traps",
-     "it passed a trap", Place::kRooms, "1 - (1 - t)^n, t 0.25, n 6",
+     "it passed a trap", Place::kDesign, "1 - (1 - t)^n, t 0.25, n 6",
      1 - std::pow(1 - kTrap, static_cast<double>(kAudits)), parrot},
     {"colluding-auditor", "makes answers up; 3 of the 10 auditors are its own",
      "the beacon draws the auditor, and a second one with probability 0.25",
-     "the provider chooses its auditor", "a mismatch was judged", Place::kRooms,
+     "the provider chooses its auditor", "a mismatch was judged", Place::kDesign,
      "1 - (1 - p q)^n, q = 1 - m/M (1 - s + s (m-1)/(M-1)), p 0.5, n 4",
      1 - std::pow(1 - kWin * found_by_somebody(), static_cast<double>(kAnswers)), colluding},
 };

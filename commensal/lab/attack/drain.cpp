@@ -126,13 +126,13 @@ Result<Trial> drained_penalty(Models& models, Arm arm, std::uint64_t seed) {
 
 const Attack kTable[] = {
     {"drained-escrow", "a gateway that gives its escrow to its own second key after the draw",
-     "what the escrow lacks comes out of the penalty escrow, and as much is burnt",
-     "no penalty escrow", "every winner was paid all the same", Place::kLedger, "1", 1,
+     "what the escrow lacks comes out of a penalty escrow, if one is demanded; as much is burnt",
+     "no penalty escrow", "every winner was paid all the same", Place::kDesign, "1", 1,
      drained_escrow},
     {"drained-penalty", "drains its escrow, and its penalty escrow by a winner of its own",
-     "half of a penalty escrow is burnt, and it is twice what all tickets may win",
+     "half of a penalty escrow is burnt; it is twice what all tickets may win, if it is demanded",
      "a penalty escrow of one winner", "as much was burnt as the winners were worth",
-     Place::kLedger, "1", 1, drained_penalty},
+     Place::kDesign, "1", 1, drained_penalty},
 };
 
 }  // namespace

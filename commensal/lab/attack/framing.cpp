@@ -216,7 +216,7 @@ const Attack kTable[] = {
     {"framing", "a gateway whose own auditor calls a right answer wrong",
      "a dispute down to one operation, which an arbiter computes",
      "the auditor's word counts, as in the ledger today", "the arbiter found the accuser wrong",
-     Place::kRooms, "1", 1, framed},
+     Place::kDesign, "1", 1, framed},
     {"framing-by-seed", "a client that shows the auditor of a step another seed",
      "seeds are a hash chain whose anchor stands in the job", "seeds without an anchor",
      "the auditor refused the task", Place::kRooms, "1", 1, framed_by_seed},

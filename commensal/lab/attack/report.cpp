@@ -12,7 +12,7 @@ using lab::bench::Report;
 namespace {
 
 std::string_view name_of(Place place) {
-  static constexpr std::string_view kNames[] = {"daemons", "ledger", "rooms"};
+  static constexpr std::string_view kNames[] = {"daemons", "ledger", "rooms", "design"};
   return kNames[static_cast<std::size_t>(place)];
 }
 
@@ -23,7 +23,9 @@ constexpr std::string_view kHeading =
     "(Student's t, Bonferroni over all attacks); caught: exact interval of the same kind\n"
     "(Clopper-Pearson) beside its formula's value; bad: wrong answers delivered in a trial and,\n"
     "of those, paid for; loss: of the honest parties, in units a trial; where the defence is:\n"
-    "the running daemons, the ledger's rules, or rooms that no daemon calls yet.\n\n";
+    "the daemons' parts, the ledger's rules, rooms without the daemons, or a design that only "
+    "this\n"
+    "laboratory plays, which counts for no bar.\n\n";
 
 std::string between(const Interval& interval, int digits) {
   return fmt::format("{:.{}f} to {:.{}f}", interval.low, digits, interval.high, digits);

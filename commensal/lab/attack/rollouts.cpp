@@ -45,7 +45,7 @@ serial::RolloutOptions options_of(Models& models, const Setting& setting, core::
   return options;
 }
 
-/// What the ledger takes for so many mismatches: a penalty for the first, all of the stake for more
+/// By hand, as no ledger is here: a penalty for the first mismatch, all of the stake for more
 /// (trade/pay/ledger/punish.cpp; `pardon-waiting` and others play that on the ledger itself).
 double punishment(std::size_t mismatches) {
   if (mismatches == 0) return 0;
@@ -127,15 +127,15 @@ constexpr std::string_view kNoNoise = "rollouts without noise";
 
 const Attack kTable[] = {
     {"memoised", "hands out what it computed once for the same request", kNoise, kNoNoise, kCaught,
-     Place::kRooms, "1 - (1 - p)^(n-1), p 0.1, n 40", caught_within(kSteps - 1), memoised},
+     Place::kDesign, "1 - (1 - p)^(n-1), p 0.1, n 40", caught_within(kSteps - 1), memoised},
     {"chosen-inputs", "picks its inputs so that input + noise is one it knows the answer of",
      "only states are committed to: step i begins where step i-1 ended",
-     "the naive protocol: the provider commits to X_i too", kCaught, Place::kRooms,
+     "the naive protocol: the provider commits to X_i too", kCaught, Place::kDesign,
      "1 - (1 - p)^(n-1), p 0.1, n 40", caught_within(kSteps - 1), chosen_inputs},
     {"teleport-zeros", "one false step into zeros, then steps that it knows by heart", kNoise,
-     kNoNoise, kCaught, Place::kRooms, "1 - (1 - p)^(n-1), p 0.1, n 40", caught_within(kSteps - 1),
+     kNoNoise, kCaught, Place::kDesign, "1 - (1 - p)^(n-1), p 0.1, n 40", caught_within(kSteps - 1),
      teleported<MemoEngine::Target::kZeros>},
-    {"teleport-constant", "likewise, into a constant", kNoise, kNoNoise, kCaught, Place::kRooms,
+    {"teleport-constant", "likewise, into a constant", kNoise, kNoNoise, kCaught, Place::kDesign,
      "1 - (1 - p)^(n-1), p 0.1, n 40", caught_within(kSteps - 1),
      teleported<MemoEngine::Target::kConstant>},
     {"teleport-nan", "one false step into NaN, which swallows the noise",

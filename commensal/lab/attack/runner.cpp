@@ -21,14 +21,14 @@ std::uint64_t seed_of(std::uint64_t seed, const Attack& attack, std::uint64_t tr
 
 Result<std::vector<const Attack*>> chosen(const Options& options) {
   std::vector<const Attack*> rows;
-  for (const Attack& attack : attack_table()) {
+  for (const Attack& attack : options.attacks) {
     const bool is_asked_for = options.names.empty() ||
                               std::ranges::find(options.names, attack.name) != options.names.end();
     if (is_asked_for) rows.push_back(&attack);
   }
   for (const std::string& name : options.names) {
     const bool is_known = std::ranges::any_of(
-        attack_table(), [&](const Attack& attack) { return attack.name == name; });
+        options.attacks, [&](const Attack& attack) { return attack.name == name; });
     if (is_known) continue;
     return core::fail(core::ErrorCode::kNotFound,
                       "attack: there is no '{}'; `commensal-lab attack --list` lists them", name);
@@ -78,14 +78,19 @@ Result<Finding> run(Models& models, const Attack& attack, const Options& options
 template <class Count>
 lab::bench::Row bar(std::string_view name, std::span<const Finding> findings, const Count& count) {
   lab::bench::Row made{.name = std::string(name), .limit = 0, .at_most = true};
+  std::size_t counted = 0;
   for (const Finding& finding : findings) {
+    if (finding.attack->place == Place::kDesign) continue;
+    ++counted;
     const double value = count(finding);
     made.value += value;
     if (value > 0)
       made.how += fmt::format("{}{}", made.how.empty() ? "" : ", ", finding.attack->name);
   }
   made.low = made.high = made.value;
-  if (made.how.empty()) made.how = fmt::format("{} attacks", findings.size());
+  if (made.how.empty()) {
+    made.how = fmt::format("{} attacks, {} designs aside", counted, findings.size() - counted);
+  }
   return made;
 }
 

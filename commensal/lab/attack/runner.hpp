@@ -16,7 +16,8 @@ inline constexpr double kFamilyError = 0.001;
 inline constexpr std::size_t kIntervalsPerAttack = 3;  // catch rate, gain, the control's gain
 
 struct Options {
-  std::vector<std::string> names;  // of attacks; empty: all
+  std::span<const Attack> attacks = attack_table();
+  std::vector<std::string> names;  // of these; empty: all
   std::uint64_t trials = 200;
   std::uint64_t seed = 1;
   /// Called before each attack.
@@ -58,7 +59,7 @@ struct Finding {
 /// attack's name.
 Result<std::vector<Finding>> run_attacks(Models& models, const Options& options);
 
-/// The limits that the project sets itself.
+/// The limits that the project sets itself, for what it has: not for Place::kDesign.
 std::vector<lab::bench::Row> bars_of(std::span<const Finding> findings);
 
 }  // namespace commensal::attack
