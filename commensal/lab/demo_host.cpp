@@ -6,11 +6,13 @@
 #include <commensal/base/core/rng.hpp>
 #include <commensal/base/core/temporary_folder.hpp>
 #include <commensal/collocation/guest/guest_process.hpp>
+#include <commensal/collocation/probe/probe.hpp>
 #include <commensal/lab/bench/collocation/host_program.hpp>
 #include <commensal/lab/demo_host.hpp>
 #include <commensal/lab/demo_world.hpp>
 #include <commensal/lab/squeezenet.hpp>
 #include <thread>
+#include <utility>
 
 namespace commensal::lab {
 namespace {
@@ -24,6 +26,7 @@ constexpr const char* kPasses = "equihash_bucket_passes_total";
 constexpr auto kLook = std::chrono::milliseconds(50);
 constexpr double kAloneS = 45;     // more than the governor's first look at the host takes
 constexpr double kLearningS = 20;  // what a guest costs; pictures are answered, but not counted
+constexpr double kAfterS = 15;     // the host alone again
 constexpr int kPeople = 4;         // who ask, each one picture after the other
 /// Cycles are shorter than an operator's, so that there are enough of them in a minute.
 constexpr governor::Rules kRules{.cycle = 4};
@@ -75,6 +78,28 @@ class Stream {
   std::atomic<std::uint64_t> answered_ = 0;
   std::atomic<bool> is_over_ = false;
   std::vector<std::thread> people_;
+};
+
+/// The host's own count of its work, read beside the governor.
+class OwnCount {
+ public:
+  Result<void> open(const std::string& spec) {
+    COMMENSAL_ASSIGN(probe_, probe::open(spec, {clock_}));
+    return rate().map([](double) {});
+  }
+  /// Work a second since the last call.
+  Result<double> rate() {
+    const probe::Sample before = std::exchange(last_, probe_->sample());
+    if (last_.is_fresh()) {
+      return (last_.value - before.value) * 1e9 / static_cast<double>(last_.at_ns - before.at_ns);
+    }
+    return core::fail(ErrorCode::kUnavailable, "the host's counter: {}", last_.why);
+  }
+
+ private:
+  core::SystemClock clock_;
+  std::unique_ptr<probe::Probe> probe_;
+  probe::Sample last_;
 };
 
 Result<void> wait_for(const std::function<bool()>& is_so, double seconds, const char* what) {
@@ -167,9 +192,12 @@ Result<HostDemo> run_host_demo(const HostDemoOptions& options,
   COMMENSAL_TRY(world.open(options.folder, guest));
   COMMENSAL_TRY(world.warm_up(*guest.pacer()));
   watch("the host is looked at alone");
+  OwnCount own;
+  COMMENSAL_TRY(own.open(host->probe_spec(kPasses)));
   COMMENSAL_TRY(guest.join());
   COMMENSAL_TRY(wait_for([&] { return status_of(guest).level > 0; }, kAloneS,
                          "the host's own rate was not known"));
+  COMMENSAL_ASSIGN(const double own_before, own.rate());
   Stream stream(world.consumer);
   stream.start();
   const double begin_s = now_s();
@@ -183,9 +211,14 @@ Result<HostDemo> run_host_demo(const HostDemoOptions& options,
   report.images = stream.answered() - before;
   report.guest_s = now_s() - counted_s;
   report.measured_s = now_s() - begin_s;
+  report.own_before = own_before;
   report.images_per_s = static_cast<double>(report.images) / report.guest_s;
   stream.stop();
   guest.release();  // what is at hand fails, and nobody waits for it
+  watch("the host is alone again");
+  COMMENSAL_ASSIGN(report.own_beside, own.rate());
+  std::this_thread::sleep_for(std::chrono::duration<double>(kAfterS));
+  COMMENSAL_ASSIGN(report.own_after, own.rate());
   COMMENSAL_TRY(host->stop());
   return report;
 }

@@ -19,8 +19,10 @@ struct HostDemoOptions {
 /// How a host and the providers beside it got on.
 struct HostDemo {
   double host_rate = 0;   // bucket passes a second without the guest, as last measured
-  double kept = 0;        // its rate over what it would have been alone, guests on and off
+  double kept = 0;        // its rate over what it would have been alone, as the governor estimates
   double confidence = 0;  // that `kept` is at least 0.99, in [0, 1]; 0: nothing was measured
+  // Bucket passes a second by the host's own counter: alone, over `measured_s`, alone again.
+  double own_before = 0, own_beside = 0, own_after = 0;
   double measured_s = 0;  // from the first stretch with the guest on, all of which both count
   double guest_s = 0;     // the newest part of it, which the pictures are counted in
   std::uint64_t images = 0;
@@ -33,8 +35,9 @@ struct HostDemo {
 /// An Equihash solver of one thread, as a process of its own, beside two providers and a gateway in
 /// this one. The host is looked at alone first, about a quarter of a minute; then SqueezeNet
 /// requests stream without end while the governor holds the providers, and for half a minute of
-/// that, once it has learnt what they cost, the pictures are counted. `watch` is told what goes on,
-/// in words. Errors: kUnavailable (the host does not work), whatever a part refuses.
+/// that, once it has learnt what they cost, the pictures are counted; in the end the host is alone
+/// again. `watch` is told what goes on, in words. Errors: kUnavailable (the host does not work),
+/// whatever a part refuses.
 core::Result<HostDemo> run_host_demo(const HostDemoOptions& options,
                                      const std::function<void(const std::string&)>& watch);
 

@@ -73,6 +73,7 @@ DemoMoney DemoPurses::report(daemon::GatewayDaemon& gateway, const sim::Terms& t
   made.price = to_text(terms.gateway.price);
   made.face_value = to_text(terms.gateway.face_value);
   gateway.ask([&](gateway::Gateway& live) {
+    made.rules = live.ledger().scalars.config;
     const ticket::Totals& totals = live.tickets().totals();
     made.tickets_issued = totals.issued;
     made.tickets_won = totals.won;

@@ -19,6 +19,7 @@ struct DemoBalance {
 /// What the ledger says at the end.
 struct DemoMoney {
   std::string price, face_value;
+  ledger::Config rules;  // that the demo's ledger was founded with
   std::uint64_t tickets_issued = 0, tickets_won = 0, tickets_paid = 0;
   std::string tickets_expected, tickets_value_won;  // of those that were drawn
   protocol::Amount cheat_slashed, cheat_burnt, auditor_won;

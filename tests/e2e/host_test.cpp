@@ -194,6 +194,9 @@ TEST(Demo, ShowsWhatAHostKeeps) {
   EXPECT_GT(host.at("passes_per_s").get<double>(), 1000);
   EXPECT_GT(host.at("kept").get<double>(), 0.5);
   EXPECT_LT(host.at("kept").get<double>(), 1.5);
+  for (const char* stretch : {"own_before_per_s", "own_beside_per_s", "own_after_per_s"}) {
+    EXPECT_GT(host.at(stretch).get<double>(), 1000) << stretch;
+  }
   EXPECT_GE(host.at("confidence").get<double>(), 0);
   EXPECT_LE(host.at("confidence").get<double>(), 1);
   EXPECT_GE(report.at("guest").at("images_per_s").get<double>(), 0);

@@ -154,6 +154,11 @@ void print_money(const lab::DemoMoney& money) {
       "\nA request costs {}, a winning ticket pays {}: {} tickets, {} won, worth {}, expected {}\n",
       money.price, money.face_value, money.tickets_issued, money.tickets_won,
       money.tickets_value_won, money.tickets_expected);
+  const ledger::Config defaults;
+  fmt::print(
+      "In this demo mismatch {} of a winner takes the stake; by default mismatch {} does, and one "
+      "before costs {}\n",
+      money.rules.pattern_mismatches, defaults.pattern_mismatches, to_text(defaults.penalty));
   for (const lab::DemoBalance& item : money.balances) {
     if (item.before == item.after) continue;
     fmt::print("  {:<9} {:<12} {:>9} -> {:>9}\n", item.owner, item.account, item.before,
@@ -202,6 +207,9 @@ Json json_of_host(const std::optional<lab::HostDemo>& seen) {
            {{"kept", figure(&lab::HostDemo::kept)},
             {"confidence", figure(&lab::HostDemo::confidence)},
             {"passes_per_s", figure(&lab::HostDemo::host_rate)},
+            {"own_before_per_s", figure(&lab::HostDemo::own_before)},
+            {"own_beside_per_s", figure(&lab::HostDemo::own_beside)},
+            {"own_after_per_s", figure(&lab::HostDemo::own_after)},
             {"measured_s", figure(&lab::HostDemo::measured_s)}}},
           {"guest",
            {{"images_per_s", figure(&lab::HostDemo::images_per_s)},
@@ -214,12 +222,14 @@ void print_host(const lab::HostDemo& seen) {
   constexpr double kSure = 0.95;
   fmt::print(
       "an Equihash solver (1 thread, {:.0f} bucket passes/s alone) kept {:.2f} % of its rate over "
-      "{:.0f} s;\n"
+      "{:.0f} s, as the governor estimates;\n"
       "that it keeps 99 % is {} in that time (confidence {:.3f})\n"
       "beside it two providers read {:.1f} SqueezeNet pictures/s ({} in {:.0f} s)\n",
       seen.host_rate, 100 * seen.kept, seen.measured_s,
       seen.confidence < kSure ? "NOT shown" : "shown", seen.confidence, seen.images_per_s,
       seen.images, seen.guest_s);
+  fmt::print("by its own counter: {:.0f} passes/s alone, {:.0f} beside them, {:.0f} alone again\n",
+             seen.own_before, seen.own_beside, seen.own_after);
   fmt::print(
       "a guest at full speed would cost it {:.1f} %, so that it may run {:.0f} % of the time\n",
       100 * std::max(0.0, seen.cost), 100 * seen.budget);
