@@ -5,6 +5,7 @@
 // table). Controls lack the one rule that a strategy fails by: they must gain.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <commensal/base/store/memory_store.hpp>
 #include <commensal/trade/pay/ledger/punish.hpp>
