@@ -16,6 +16,9 @@ class JointStore final : public core::Store {
  public:
   explicit JointStore(core::Store& below) : below_(below) {}
 
+  /// Why nothing is written any more, if so.
+  const std::optional<core::Error>& broken() const { return broken_; }
+
   void hold() { ++holds_; }
   /// Writes what was held, in one batch; of holds inside holds the outermost does. Error: the
   /// store's.

@@ -65,21 +65,19 @@ core::Result<crypto::SecretKey> load_or_make_key(const core::Path& folder, core:
   return crypto::SecretKey::from_bytes(*bytes);
 }
 
-/// Receipts and claims are of use to the key that signed them only.
-core::Result<void> expect_owner(core::Store& store, const core::Path& folder,
-                                const crypto::Address& owner) {
-  constexpr std::string_view kSpace = "folder", kKey = "owner";
-  const std::string now = crypto::to_text(owner);
-  COMMENSAL_ASSIGN(const auto before, store.get(kSpace, core::as_bytes(kKey)));
+/// Receipts and claims are of use to the key that signed them only, and a gateway's to no provider.
+core::Result<void> expect(core::Store& store, const core::Path& folder, std::string_view what,
+                          std::string_view now) {
+  constexpr std::string_view kSpace = "folder";
+  COMMENSAL_ASSIGN(const auto before, store.get(kSpace, core::as_bytes(what)));
   if (!before) {
-    const auto key = core::as_bytes(kKey), value = core::as_bytes(now);
+    const auto key = core::as_bytes(what), value = core::as_bytes(now);
     return store.apply({{std::string(kSpace), core::Bytes(key.begin(), key.end()),
                          core::Bytes(value.begin(), value.end())}});
   }
   if (core::as_text(*before) == now) return {};
-  return fail(ErrorCode::kFailedPrecondition,
-              "the folder '{}' belongs to {}, the key is that of {}", folder.string(),
-              core::as_text(*before), now);
+  return fail(ErrorCode::kFailedPrecondition, "the folder '{}' has the {} {}, expected {}",
+              folder.string(), what, core::as_text(*before), now);
 }
 
 }  // namespace
@@ -91,13 +89,14 @@ StateFolder::StateFolder(core::Path path, std::shared_ptr<const void> lock, cryp
       key_(std::move(key)),
       store_(std::move(store)) {}
 
-core::Result<StateFolder> StateFolder::open(const core::Path& path, core::Rng& rng,
-                                            const KeyOpener& open_key) {
+core::Result<StateFolder> StateFolder::open(const core::Path& path, std::string_view role,
+                                            core::Rng& rng, const KeyOpener& open_key) {
   COMMENSAL_TRY(make_folder(path));
   COMMENSAL_ASSIGN(auto lock, lock_folder(path));
   COMMENSAL_ASSIGN(auto key, open_key ? open_key(path) : load_or_make_key(path, rng));
   COMMENSAL_ASSIGN(auto store, open_sqlite_store(path / "state.sqlite"));
-  COMMENSAL_TRY(expect_owner(*store, path, key.address()));
+  COMMENSAL_TRY(expect(*store, path, "role", role));
+  COMMENSAL_TRY(expect(*store, path, "owner", crypto::to_text(key.address())));
   return StateFolder(path, std::move(lock), std::move(key), std::move(store));
 }
 

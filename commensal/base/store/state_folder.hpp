@@ -15,16 +15,16 @@ using KeyOpener = std::function<core::Result<crypto::SecretKey>(const core::Path
 
 /// What a daemon keeps on disk: its folder (made on the first start, its owner's alone), its key
 /// and its store (FOLDER/state.sqlite). The folder is locked as long as the object lives: two
-/// daemons on one folder would spoil each other. The store belongs to the first key that it was
-/// opened with.
+/// daemons on one folder would spoil each other. The store belongs to the first key and role that
+/// it was opened with.
 class StateFolder {
  public:
   /// Without `open_key` the key lies in FOLDER/key, 64 hexadecimal digits, mode 0600, and is made
   /// on the first start. Errors: those of open_key; kFailedPrecondition (another process holds the
-  /// folder; another key than before; a keystore, but nothing to open it with), kInvalidArgument
-  /// (the key file is not a key), kDataLoss, kPermissionDenied.
-  static core::Result<StateFolder> open(const core::Path& path, core::Rng& rng,
-                                        const KeyOpener& open_key = {});
+  /// folder; another key or role than before; a keystore, but nothing to open it with),
+  /// kInvalidArgument (the key file is not a key), kDataLoss, kPermissionDenied.
+  static core::Result<StateFolder> open(const core::Path& path, std::string_view role,
+                                        core::Rng& rng, const KeyOpener& open_key = {});
   /// The keystore of a folder whose key is locked.
   static core::Path keystore_in(const core::Path& path) { return path / "keystore.json"; }
   static core::Path plain_key_in(const core::Path& path) { return path / "key"; }

@@ -158,6 +158,27 @@ TEST_F(SimMarket, SaysWhyWhenNobodyCanServe) {
   EXPECT_NE(bad.error().message.find("'image' float32[-1,1,8,8]"), std::string::npos);
 }
 
+// A full disk: whoever asks is told, at once, and a new gateway on the same store goes on.
+TEST_F(SimMarket, AGatewayWhoseStoreFailedSaysThatItIsNotReady) {
+  auto market = open(7, 0.0);
+  ASSERT_TRUE(market->push("digits", digits()));
+  market->add_provider("a");
+  ASSERT_TRUE(market->infer("digits", picture(0)));
+  EXPECT_EQ(market->gateway().why_not_ready(nullptr), "");
+  market->kill_gateway();
+  market->break_gateway_at(1, Fault::kFailBefore);
+  ASSERT_TRUE(market->start_gateway());
+  market->rest_ms(10'000);  // its provider dials again
+  for (std::uint64_t i = 0; i < 3; ++i) (void)market->infer("digits", picture(i));
+  EXPECT_NE(market->gateway().why_not_ready(nullptr).find("cannot write any more"),
+            std::string::npos);
+  ASSERT_TRUE(market->gateway().failure().has_value());
+  market->kill_gateway();
+  ASSERT_TRUE(market->start_gateway());
+  market->rest_ms(10'000);
+  EXPECT_TRUE(market->infer("digits", picture(1)));
+}
+
 TEST_F(SimMarket, AGatewayThatDiesAtAnyWriteLosesNothingAcknowledged) {
   for (std::uint64_t write = 0; write < 40; ++write) {
     for (const Fault fault : {Fault::kCrashBefore, Fault::kCrashAfter}) {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <commensal/base/core/check.hpp>
 #include <commensal/base/crypto/sha256.hpp>
 #include <commensal/serve/gateway/bank.hpp>
@@ -47,6 +48,10 @@ crypto::Address Bank::address_of(const std::string& account) const {
   return key_of(account).address();
 }
 
+std::int64_t Bank::now_ms() const {
+  return std::max(clock_.wall_ms(), static_cast<std::int64_t>(state().scalars.time_ms));
+}
+
 core::Result<ledger::Entry> Bank::stage(const crypto::SecretKey& key, ledger::Body body) {
   ledger::Transaction made;
   made.chain_id = rules_.chain_id;
@@ -55,13 +60,13 @@ core::Result<ledger::Entry> Bank::stage(const crypto::SecretKey& key, ledger::Bo
   made.nonce = state().nonces.get(made.sender);
   made.body = std::move(body);
   ledger::sign(key, made);
-  return book_->stage(made, clock_.wall_ms());
+  return book_->stage(made, now_ms());
 }
 
 core::Result<ledger::Entry> Bank::submit(ledger::Body body) { return stage(key_, std::move(body)); }
 
 core::Result<ledger::Entry> Bank::relay(const ledger::Transaction& transaction) {
-  return book_->stage(transaction, clock_.wall_ms());
+  return book_->stage(transaction, now_ms());
 }
 
 /// Each debit is paid by one of the two balances, credit first.

@@ -63,6 +63,8 @@ class Bank {
   core::Result<void> durably(const std::function<core::Result<void>()>& change);
 
  private:
+  /// Where the machine's clock was set back, the ledger's stands until it has caught up.
+  std::int64_t now_ms() const;
   core::Result<ledger::Entry> stage(const crypto::SecretKey& key, ledger::Body body);
   crypto::SecretKey derived_key(std::string_view use, std::string_view name) const;
   crypto::SecretKey key_of(const std::string& account) const {

@@ -98,7 +98,10 @@ void Gateway::infer(InferRequest request, InferDone done) {
   state_->answers.submit(std::move(request), std::move(done));
 }
 
+std::optional<core::Error> Gateway::failure() const { return state_->store.broken(); }
+
 std::string Gateway::why_not_ready(const ModelVersion* model) const {
+  if (const auto failed = failure()) return "the gateway cannot write any more: " + failed->message;
   ModelVersion any;
   any.name = "any model";
   return state_->dispatcher.why_not_placed(model != nullptr ? *model : any);

@@ -83,6 +83,9 @@ class Gateway final : public rpc::GatewayPort {
   /// reason, or none that did not pause all the while; the escrow does not cover the tickets),
   /// kResourceExhausted (queues full, or the account can't pay the price).
   void infer(InferRequest request, InferDone done);
+  /// What has gone wrong for good, if anything: a write that the store refused. What is in memory
+  /// is ahead of it; only a new gateway on the same store goes on from what was acknowledged.
+  std::optional<core::Error> failure() const;
   /// Why infer() would find no provider for the model now, or for a public one where it is null;
   /// "" if it would.
   std::string why_not_ready(const ModelVersion* model) const;

@@ -159,7 +159,7 @@ core::Result<ModelFile> ModelHub::stage(core::ByteView bytes) const {
   if (error)
     return core::fail(ErrorCode::kDataLoss, "cannot create the folder of models: {}",
                       error.message());
-  COMMENSAL_TRY(core::write_file_atomically(path, bytes));
+  COMMENSAL_TRY(core::write_file_atomically(path, bytes, 0600));
   return file;
 }
 

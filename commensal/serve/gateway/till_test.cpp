@@ -55,6 +55,20 @@ class TillOf : public ::testing::Test {
   std::uint8_t made_ = 0;
 };
 
+TEST_F(TillOf, AClockThatWasSetBackStopsNoBooking) {
+  clock_.advance_ms(10'000);
+  give("alice", 10);
+  clock_.advance_ms(-5'000);
+  give("bob", 10);
+  EXPECT_EQ(bank_.state().scalars.time_ms, 10'000u);
+  const auto outcomes = [&] {
+    std::vector<ReceiptRecord> records = {delivered("alice")};
+    return till_.keep(records);
+  }();
+  ASSERT_TRUE(outcomes) << outcomes.error().message;
+  EXPECT_EQ(left("alice"), Amount());
+}
+
 TEST_F(TillOf, OneThatCannotPayCostsTheOthersOfItsBatchNothing) {
   give("alice", 30), give("bob", 5), give("carol", 10);
   std::vector<ReceiptRecord> records = {delivered("alice"), delivered("bob"), delivered("carol"),

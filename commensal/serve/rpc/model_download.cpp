@@ -60,7 +60,7 @@ core::Result<void> ModelDownload::finish(const core::Digest& expected) {
                       core::to_hex(expected));
   }
   // mkostemp makes files for the owner alone; a cached model is for whoever may enter its folder.
-  if (::fchmod(file_, 0644) != 0 || ::fsync(file_) != 0) return cannot_write(path_);
+  if (::fchmod(file_, 0600) != 0 || ::fsync(file_) != 0) return cannot_write(path_);
   if (::rename(temporary_.c_str(), path_.c_str()) != 0) return cannot_write(path_);
   temporary_.clear();
   return {};
