@@ -31,7 +31,6 @@ Dispatcher::Dispatcher(core::Loop& loop, const core::Clock& clock, core::Rng& rn
 
 OrderId Dispatcher::submit(Order order) {
   ++demand_[order.model.content].requests;
-  explore_budget_ = std::min(kExploreBurst, explore_budget_ + kExploreShare);
   auto request = std::make_unique<Request>();
   request->id = ++last_order_;
   request->order = std::move(order);
@@ -108,7 +107,7 @@ void Dispatcher::offer(std::unique_ptr<Request> request, Roster::Peer& peer) {
                             .input_salt = salt,
                             .since_ms = now_ms(),
                             .ahead = peer.in_flight,
-                            .was_cached = peer.cached.contains(offer.model)});
+                            .was_warm = peer.warm.contains(offer.model)});
   ++peer.in_flight;
   watch(id);
   roster_.grant(peer.stream_id, offer.model);
@@ -163,8 +162,8 @@ void Dispatcher::forget(StreamId stream, const core::Digest& job) {
 void Dispatcher::lose(Jobs::iterator job, Error error, Fault fault) {
   const crypto::Address provider = job->second.step.job().provider;
   if (Roster::Peer* const peer = roster_.by_address(provider)) {
-    peer->health.on_failure();
     if (fault == Fault::kProviders) peer->health.on_fault(now_ms());
+    if (fault == Fault::kOpen && is_public(*job->second.request)) peer->health.on_refusal();
   }
   auto request = take(job);
   request->last_error = std::move(error);
@@ -176,21 +175,22 @@ void Dispatcher::lose(const core::Digest& id, const Error& error) {
   if (const auto job = jobs_.find(id); job != jobs_.end()) lose(job, error, Fault::kOpen);
 }
 
-/// Against what is usual for its model, by job; nothing is told by one whose provider had to fetch
-/// the model or has paused.
-void Dispatcher::measure(const Running& running, Health& health) {
-  constexpr double kNewest = 1.0 / 16;
-  const Roster::Peer* const peer = roster_.at(running.stream);
-  double& usual = demand_[running.request->order.model.content].usual_ms;
+/// What an answer says of its provider: its time against what is usual for the model, by job; none
+/// of one that had to fetch the model or has paused.
+void Dispatcher::count(const Running& running, Roster::Peer& peer) {
+  const core::Digest& model = running.request->order.model.content;
   double slowness = 1;
-  if (running.was_cached && peer != nullptr && peer->pauses == running.pauses) {
-    constexpr double kTickMs = 1;  // less is no difference
-    const auto took = static_cast<double>(now_ms() - running.since_ms);
-    const double each = kTickMs + took / (1.0 + running.ahead);
-    if (usual > 0) slowness = each / usual;
-    usual = usual > 0 ? usual + kNewest * (each - usual) : each;
+  if (running.was_warm && peer.pauses == running.pauses) {
+    slowness = demand_[model].usual.slowness_of(now_ms() - running.since_ms, running.ahead);
   }
-  health.on_answer(slowness);
+  peer.warm.insert(model);
+  if (!peer.health.is_new()) {
+    explore_budget_ = std::min(kExploreBurst, explore_budget_ + kExploreShare);
+  }
+  peer.health.on_answer(slowness);
+  for (const crypto::Address& refuser : running.request->refused) {  // it could be answered
+    if (Roster::Peer* const other = roster_.by_address(refuser)) other->health.on_fault(now_ms());
+  }
 }
 
 void Dispatcher::on_commit(StreamId stream, const rpc::Commit& message) {
@@ -252,13 +252,10 @@ void Dispatcher::on_deliver(StreamId stream, rpc::Deliver& message) {
   answer.opening.outputs = std::move(message.outputs);
   if (Roster::Peer* peer = roster_.at(stream)) {
     ++peer->served;
-    measure(running, peer->health);
+    if (is_public(*running.request)) count(running, *peer);
     peer->cached.insert(running.request->order.model.content);
   }
   const auto request = take(job);
-  for (const crypto::Address& refuser : request->refused) {  // it could be answered
-    if (Roster::Peer* const peer = roster_.by_address(refuser)) peer->health.on_fault(now_ms());
-  }
   answer.opening.task.inputs = std::move(request->order.inputs);
   end(*request, std::move(answer));
   place_next();
@@ -269,11 +266,12 @@ void Dispatcher::on_refuse(StreamId stream, const rpc::Refuse& message) {
   if (job == jobs_.end()) return;
   Request& request = *job->second.request;
   const crypto::Address provider = job->second.step.job().provider;
+  Roster::Peer* const peer = roster_.by_address(provider);
   request.is_called_invalid = message.reason.code == ErrorCode::kInvalidArgument;
-  const Roster::Peer* const peer = roster_.by_address(provider);
   // Where two say so that have answered before, what is wrong is the request.
   if (request.is_called_invalid && peer != nullptr && !peer->health.is_new() &&
       ++request.called_invalid == 2) {
+    peer->health.on_refusal();
     end(*take(job), tl::unexpected(message.reason));
     return place_next();
   }
@@ -305,7 +303,11 @@ void Dispatcher::on_pause(StreamId stream) {
     withdrawn.jobs.push_back(id);
     (may_move ? moved : given_up).push_back(take(job));
   }
-  if (!withdrawn.jobs.empty()) roster_.at(stream)->stream->send(std::move(withdrawn));
+  if (!withdrawn.jobs.empty()) {
+    Roster::Peer& peer = *roster_.at(stream);
+    peer.stream->send(std::move(withdrawn));
+    peer.health.on_fault(now_ms());  // it took what it did not do, and may soon do so again
+  }
   for (auto& request : moved) dispatch(std::move(request));
   for (const auto& request : given_up) give_up(*request);
 }
@@ -358,20 +360,29 @@ void Dispatcher::end_patience(OrderId id) {
   if (peer != nullptr && !peer->paused.empty()) on_pause(peer->stream_id);
 }
 
-/// Somebody may be free: accounts have their turns until a few in a row have waited in vain (the
-/// next event is the others').
 void Dispatcher::place_next() {
-  constexpr std::size_t kInVainMax = 4;
-  for (std::size_t in_vain = 0; in_vain < std::min(kInVainMax, waiting_.accounts());) {
+  turns_left_ = waiting_.accounts();
+  if (!is_placing_) place_some();
+}
+
+/// The loop goes on between a few in vain and the next.
+void Dispatcher::place_some() {
+  constexpr int kInVainMax = 4;
+  is_placing_ = false;
+  for (int in_vain = 0; turns_left_ > 0 && waiting_.accounts() > 0;) {
+    if (in_vain == kInVainMax) {
+      is_placing_ = true;
+      return loop_.post([this] { place_some(); });
+    }
     auto request = *waiting_.pop();
     const auto candidates = this->candidates(*request);
-    if (place(request, candidates)) {
-      in_vain = 0;
-    } else if (std::ranges::none_of(candidates, &Candidate::may_come)) {
+    if (place(request, candidates)) continue;
+    --turns_left_;
+    if (std::ranges::none_of(candidates, &Candidate::may_come)) {
       dispatch(std::move(request));  // to its end
     } else {
       const std::string account = request->order.account;
-      waiting_.push(account, std::move(request));
+      waiting_.put_back(account, std::move(request));
       ++in_vain;
     }
   }

@@ -61,6 +61,8 @@ class Dispatcher {
     bool is_waiting = false;  // for a provider that pauses: since then its patience runs out
     bool is_late = false;     // it has
   };
+  /// Whose outcomes say something of a provider.
+  static bool is_public(const Request& request) { return !request.order.model.is_private; }
   struct Running {
     std::unique_ptr<Request> request;
     StreamId stream = 0;
@@ -69,12 +71,12 @@ class Dispatcher {
     core::Digest input_salt;
     std::int64_t since_ms = 0;
     std::uint32_t ahead = 0;  // jobs that its provider had before it; 0 too where it was measured
-    bool was_cached = false;  // its provider had the model
+    bool was_warm = false;    // its provider had answered the model before
   };
   /// Of one model, so far.
   struct Demand {
     std::uint64_t requests = 0;
-    double usual_ms = 0;  // that a provider takes, per job; 0: not known
+    UsualTime usual;
   };
   using Jobs = std::map<core::Digest, Running>;  // by id
 
@@ -88,7 +90,7 @@ class Dispatcher {
   enum class Fault : bool { kOpen, kProviders };
   void lose(Jobs::iterator job, core::Error error, Fault fault);
   void lose(const core::Digest& job, const core::Error& error);
-  void measure(const Running& running, Health& health);
+  void count(const Running& running, Roster::Peer& peer);
   std::unique_ptr<Request> take(Jobs::iterator job);
   void forget(StreamId stream, const core::Digest& job);
   void watch(const core::Digest& job);
@@ -103,7 +105,9 @@ class Dispatcher {
   void give_up(const Request& request);
   void begin_patience(Request& request);
   void end_patience(OrderId id);
+  /// Somebody may be free: each account that waits has a turn, a few at once.
   void place_next();
+  void place_some();
 
   core::Loop& loop_;
   const core::Clock& clock_;
@@ -117,6 +121,8 @@ class Dispatcher {
   OrderId last_order_ = 0;
   Jobs jobs_;
   FairQueue<std::unique_ptr<Request>> waiting_;  // for a provider that is free
+  std::size_t turns_left_ = 0;                   // of the accounts that wait, since place_next()
+  bool is_placing_ = false;                      // place_some() is posted
   double explore_budget_ = kExploreBurst;        // of choices that try somebody new
   std::map<core::Digest, Demand> demand_;        // by model
 };

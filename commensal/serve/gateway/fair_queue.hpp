@@ -20,6 +20,13 @@ class FairQueue {
     line.push_back(std::move(item));
     ++size_;
   }
+  /// What was popped, in vain: the account's first again, at its next turn.
+  void put_back(const std::string& account, Item item) {
+    auto& line = lines_[account];
+    if (line.empty()) turns_.push_back(account);
+    line.push_front(std::move(item));
+    ++size_;
+  }
   /// The oldest of whose turn it is; nothing where nothing waits.
   std::optional<Item> pop() {
     if (turns_.empty()) return std::nullopt;

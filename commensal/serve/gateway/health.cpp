@@ -7,30 +7,39 @@ namespace {
 
 constexpr double kKept = 31.0 / 32;         // of what lies back, a job
 constexpr double kSlownessShare = 1.0 / 8;  // of the newest
-constexpr double kSlownessMax = 64;         // one answer's, so that none is remembered for ever
+// Of one answer: none is remembered for ever, and who alone knows what is usual gains little.
+constexpr double kSlownessMin = 0.5, kSlownessMax = 64;
+constexpr double kDoubt = 1.0 / 8;  // of one refusal
 
 }  // namespace
 
 void Health::on_answer(double slowness) {
-  slowness_ += kSlownessShare * (std::clamp(slowness, 1 / kSlownessMax, kSlownessMax) - slowness_);
+  slowness_ += kSlownessShare * (std::clamp(slowness, kSlownessMin, kSlownessMax) - slowness_);
   answers_ = answers_ * kKept + 1;
   tries_ = tries_ * kKept + 1;
+  doubt_ /= 2;
   is_new_ = false;
-  faults_in_row_ = 0;
-  avoided_until_ms_ = 0;
+  if (faults_in_row_ > 0) --faults_in_row_;
 }
 
-void Health::on_failure() {
-  answers_ *= kKept;
-  tries_ = tries_ * kKept + 1;
-}
+void Health::on_refusal() { doubt_ = std::min(1.0, doubt_ + kDoubt); }
 
 void Health::on_fault(std::int64_t now_ms) {
+  answers_ *= kKept;
+  tries_ = tries_ * kKept + 1;
   const std::int64_t wait = kAvoidedMsMin << std::min(faults_in_row_, 20u);
   avoided_until_ms_ = now_ms + std::min(wait, kAvoidedMsMax);
   ++faults_in_row_;
 }
 
-double Health::effort() const { return slowness_ * (tries_ + 1) / (answers_ + 1); }
+double Health::effort() const { return slowness_ * (1 + doubt_) * (tries_ + 1) / (answers_ + 1); }
+
+double UsualTime::slowness_of(std::int64_t took_ms, std::uint32_t ahead) {
+  constexpr double kNewest = 1.0 / 16, kTickMs = 1;  // less is no difference
+  const double each = kTickMs + static_cast<double>(took_ms) / (1.0 + ahead);
+  const double slowness = ms_ > 0 ? each / ms_ : 1;
+  ms_ = ms_ > 0 ? ms_ + kNewest * (each - ms_) : each;
+  return slowness;
+}
 
 }  // namespace commensal::gateway

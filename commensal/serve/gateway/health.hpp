@@ -5,18 +5,22 @@
 
 namespace commensal::gateway {
 
-/// What a gateway has measured of one provider's work. A value; time comes from outside, in
-/// monotonic milliseconds. What lies back counts less: each job weighs 31/32 of the next.
+/// What a gateway has measured of one provider's work on public models (on a private one its owner
+/// could have it say anything). A value; time comes from outside, in monotonic milliseconds. What
+/// lies back counts less: each job weighs 31/32 of the next.
 class Health {
  public:
   static constexpr std::int64_t kAvoidedMsMin = 1'000;
   static constexpr std::int64_t kAvoidedMsMax = 300'000;
 
-  /// It answered, and took `slowness` times as long as the model's jobs usually do.
+  /// It answered, and took `slowness` times as long as the model's jobs usually do. Shortens what
+  /// it is avoided for next time; not what it is avoided for now.
   void on_answer(double slowness);
-  /// A job came to nothing, whoever is to blame for it.
-  void on_failure();
-  /// That was its fault: it is the last choice for a while, twice as long each time in a row.
+  /// It refused, or put off what it had, and nobody knows who is to blame: counts little, however
+  /// often, so that nobody's reputation hangs on what it is asked.
+  void on_refusal();
+  /// A job came to nothing by its fault: it is the last choice for a while, twice as long each time
+  /// in a row.
   void on_fault(std::int64_t now_ms);
 
   /// It has never answered.
@@ -29,10 +33,22 @@ class Health {
  private:
   double answers_ = 0;  // these two decay
   double tries_ = 0;
+  double doubt_ = 0;  // 0 to 1
   double slowness_ = 1;
   bool is_new_ = true;
   std::uint32_t faults_in_row_ = 0;
   std::int64_t avoided_until_ms_ = 0;
+};
+
+/// How long a model's jobs take. A value.
+class UsualTime {
+ public:
+  /// One job took this long behind `ahead` others of its provider: how slow that was, against what
+  /// is usual, which it becomes part of.
+  double slowness_of(std::int64_t took_ms, std::uint32_t ahead);
+
+ private:
+  double ms_ = 0;  // per job; 0: not known
 };
 
 }  // namespace commensal::gateway

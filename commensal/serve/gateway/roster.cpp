@@ -81,6 +81,7 @@ core::Result<Roster::Peer*> Roster::welcome(StreamId id, const rpc::Hello& hello
   }
   if (peer.stream != nullptr) replaced = peer.stream_id;
   peer.in_flight = 0;  // what it had in hand went with its stream
+  peer.warm.clear();
   peer.stream = session->second.stream;
   peer.stream_id = id;
   peer.paused = hello.paused;
@@ -113,6 +114,7 @@ void Roster::leave(StreamId id) {
     peer->stream.reset();
     peer->in_flight = 0;
     peer->paused.clear();
+    peer->warm.clear();
     // Keys cost nothing to make: only those that have worked, or are banned, are remembered.
     if (peer->served == 0 && peer->banned.empty()) peers_.erase(peer->address);
   }

@@ -39,6 +39,7 @@ class Roster {
       std::uint64_t served = 0;  // ... before it
     };
     Refusals refusals;  // in a row, unless it has served more since
+    std::set<core::Digest> warm;  // models that it has answered on this stream
   };
 
   Roster(core::Store& store, core::Rng& rng) : store_(store), rng_(rng) {}

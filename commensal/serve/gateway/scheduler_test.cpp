@@ -36,7 +36,7 @@ TEST(Scheduler, EqualsShareAndTheShortestWaitIsFirst) {
 TEST(Scheduler, WhoHasServedLeastIsNotFirstForThatAlone) {
   Health refuser, worker;
   for (int i = 0; i < 40; ++i) {
-    refuser.on_failure();
+    refuser.on_refusal();
     worker.on_answer(1);
   }
   std::vector<Candidate> list = {candidate(0), candidate(1)};
@@ -47,6 +47,7 @@ TEST(Scheduler, WhoHasServedLeastIsNotFirstForThatAlone) {
   list[1].queued = 6;
   EXPECT_EQ(choose(list, "m"), 1u);
   list[0].is_new = false;
+  list[1].queued = 0;
   EXPECT_EQ(choose(list, "m"), 1u);
 }
 
@@ -85,9 +86,19 @@ TEST(Health, FaultsInARowAreAvoidedTwiceAsLongAndAnAnswerEndsThat) {
     wait = std::min(2 * wait, Health::kAvoidedMsMax);
   }
   health.on_answer(1);
-  EXPECT_FALSE(health.is_avoided(0));
+  EXPECT_TRUE(health.is_avoided(1'000)) << "one answer, perhaps to itself, makes nothing good";
+  for (int i = 0; i < 40; ++i) health.on_answer(1);
   health.on_fault(0);
   EXPECT_FALSE(health.is_avoided(Health::kAvoidedMsMin));
+}
+
+// A consumer can have anybody refuse, by what it asks for.
+TEST(Health, RefusalsThatNobodyCanJudgeCountForLittle) {
+  Health health;
+  for (int i = 0; i < 20; ++i) health.on_answer(1);
+  for (int i = 0; i < 1000; ++i) health.on_refusal();
+  EXPECT_LE(health.effort(), 2);
+  EXPECT_FALSE(health.is_avoided(0));
 }
 
 TEST(Health, EffortFollowsTheTimeAndTheShareOfAnswers) {
@@ -96,11 +107,13 @@ TEST(Health, EffortFollowsTheTimeAndTheShareOfAnswers) {
     usual.on_answer(1);
     slow.on_answer(3);
     half.on_answer(1);
-    half.on_failure();
+    half.on_fault(0);
   }
   EXPECT_NEAR(usual.effort(), 1, 0.05);
   EXPECT_NEAR(slow.effort(), 3, 0.2);
   EXPECT_NEAR(half.effort(), 2, 0.2);
+  for (int i = 0; i < 1000; ++i) half.on_answer(1e-9);
+  EXPECT_GE(half.effort(), 0.5) << "who alone says what is usual gains little";
   for (int i = 0; i < 100; ++i) slow.on_answer(1);
   EXPECT_NEAR(slow.effort(), 1, 0.1) << "who mends is taken for mended";
 }
