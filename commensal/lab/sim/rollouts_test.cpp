@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rollouts on the whole trip in one thread, in virtual time: with money, with cheats, and with a
 // crash at every write of either side.
+#include <commensal/base/core/limits_gateway.hpp>
 #include <commensal/lab/sim/adversaries.hpp>
 #include <commensal/lab/sim/testing/money_fixture.hpp>
 #include <commensal/serve/gateway/rollouts.hpp>
@@ -126,6 +127,24 @@ TEST_F(MoneyRollouts, ACheatIsSlashedAndItsRolloutsEnd) {
   }
   market->rest_ms(60'000);
   check(*market, {market->address_of(cheat)});
+}
+
+// Else the price of all steps would be set aside for ever.
+TEST_F(MoneyRollouts, EndsWhereItsProviderGoesAwayForGood) {
+  auto market = open(36, 0.3);
+  prepare_letters(*market);
+  const std::size_t only = add(*market, "only");
+  const auto made = market->gateway().rollouts().create(letters(200, 16, 0.1));
+  ASSERT_TRUE(made) << made.error().message;
+  market->kill_provider(only);
+  market->rest_ms(limits::kRolloutAwayMsMax / 2);
+  const auto status = [&] { return *market->gateway().rollouts().status(made->entry.id); };
+  EXPECT_EQ(status().entry.state, RolloutState::kRunning);
+  market->kill_gateway();
+  ASSERT_TRUE(market->start_gateway());
+  market->rest_ms(limits::kRolloutAwayMsMax + 1000);
+  EXPECT_EQ(status().entry.state, RolloutState::kFailed);
+  EXPECT_EQ(status().entry.reason, "its provider was away for 60 minutes");
 }
 
 TEST_F(MoneyRollouts, WhoCannotPayForAllStepsIsRefusedUntilItCan) {

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <commensal/serve/gateway/consequences.hpp>
 
 namespace commensal::gateway {
 namespace {
 
 constexpr std::size_t kAtOnce = 4;
-constexpr std::int64_t kRetryMs = 1000;
+constexpr std::int64_t kRetryMs = 1000, kRetryMsMax = 300'000;
 
 }  // namespace
 
@@ -24,24 +25,26 @@ void Consequences::pump() {
 }
 
 void Consequences::retry_later(const core::Digest& receipt) {
-  loop_.after(kRetryMs, [this, receipt] {
-    --running_;
-    add(receipt);
-  });
+  const int before = tries_[receipt]++;
+  const std::int64_t wait_ms = std::min(kRetryMs << std::min(before, 10), kRetryMsMax);
+  loop_.after(wait_ms, [this, receipt] { add(receipt); });
 }
 
 void Consequences::start(const core::Digest& receipt) {
   const auto old = book_.find(receipt);
-  if (!old || old->replaced_by) {  // beyond the book's limit by now, or caught twice
-    --running_;
-    return;
-  }
-  if (!answers_.submit_again(*old)) retry_later(receipt);
+  const bool is_open = old && !old->replaced_by;  // or beyond the book's limit, or caught twice
+  if (is_open && answers_.submit_again(*old)) return;
+  --running_;
+  tries_.erase(receipt);
 }
 
 void Consequences::on_replaced(const event::Replaced& event) {
-  if (!event.is_done) return retry_later(event.old);
   --running_;
+  if (event.is_done) {
+    tries_.erase(event.old);
+  } else {
+    retry_later(event.old);
+  }
   pump();
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <commensal/base/core/limits.hpp>
+#include <commensal/base/core/limits_gateway.hpp>
 #include <commensal/base/crypto/sha256.hpp>
 #include <commensal/compute/graph/onnx/import.hpp>
 #include <commensal/serve/gateway/hub.hpp>
@@ -95,11 +96,11 @@ core::Result<std::vector<ModelPort>> ports_of(const graph::Graph& graph,
     };
     bytes += value.name.size();
     for (const std::string& symbol : value.declared.symbols) bytes += symbol.size();
-    if (bytes > limits::kNounBytesMax)
+    if (bytes > limits::kPortNamesBytesMax)
       return core::fail(ErrorCode::kResourceExhausted,
                         "the names of inputs or outputs and of their dimensions have more than {} "
                         "bytes together",
-                        limits::kNounBytesMax);
+                        limits::kPortNamesBytesMax);
     if (!is_sound(value.name) || !std::ranges::all_of(value.declared.symbols, is_sound))
       return core::fail(
           ErrorCode::kInvalidArgument,
@@ -113,6 +114,18 @@ core::Result<std::vector<ModelPort>> ports_of(const graph::Graph& graph,
     ports.push_back({value.name, value.declared});
   }
   return ports;
+}
+
+/// That one more version of a model may be kept: all of them are read and written at once where its
+/// providers change or it is deleted.
+core::Result<void> check_room(core::Store& store, const std::string& name) {
+  std::size_t versions = 0;
+  COMMENSAL_TRY(store.scan(kModelSpace, prefix_of(name),
+                           [&](core::ByteView, core::ByteView) { return ++versions > 0; }));
+  if (versions < limits::kModelVersionsMax) return {};
+  return core::fail(ErrorCode::kResourceExhausted,
+                    "'{}' has {} versions, the most that are kept: delete the model first", name,
+                    versions);
 }
 
 }  // namespace
@@ -168,6 +181,7 @@ core::Result<ModelVersion> ModelHub::push(const Account& owner, const std::strin
   COMMENSAL_TRY(check_push(owner, model, options));
   COMMENSAL_ASSIGN(std::optional<ModelVersion> last, newest(model));
   if (last && is_same(*last, file, options)) return *std::move(last);
+  COMMENSAL_TRY(check_room(store_, model));
   COMMENSAL_ASSIGN(const std::uint32_t removed, last_removed(store_, model));
   ModelVersion version{.name = model,
                        .owner = owner.name,

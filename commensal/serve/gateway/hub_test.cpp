@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <commensal/base/core/file.hpp>
+#include <commensal/base/core/limits_gateway.hpp>
 #include <commensal/base/store/memory_store.hpp>
 #include <commensal/base/store/testing/fault_store.hpp>
 #include <commensal/serve/gateway/hub.hpp>
@@ -77,6 +78,23 @@ TEST_F(Hub, CountsVersionsAndKeepsThemAll) {
   EXPECT_EQ(hub.find(&alice_, "alice/digits", 3).error().code, ErrorCode::kNotFound);
   ASSERT_EQ(hub.list(&alice_)->size(), 2u);
   EXPECT_EQ((*hub.list(&alice_))[0].version, 2u);
+}
+
+// All versions are read and written at once where the providers change or the model goes.
+TEST_F(Hub, BoundsTheVersionsOfAModel) {
+  ModelHub hub(store_, folder_, clock_);
+  const auto file = hub.stage(digits());
+  ASSERT_TRUE(file);
+  PushOptions options{.is_private = true, .allowed_providers = {}};
+  for (std::size_t i = 0; i < limits::kModelVersionsMax; ++i) {
+    options.allowed_providers = {crypto::Address{{static_cast<std::uint8_t>(i % 2)}}};
+    ASSERT_TRUE(hub.push(alice_, "alice/digits", *file, options)) << i;
+  }
+  options.allowed_providers = {};
+  EXPECT_EQ(hub.push(alice_, "alice/digits", *file, options).error().message,
+            "'alice/digits' has 1000 versions, the most that are kept: delete the model first");
+  ASSERT_TRUE(hub.remove(alice_, "alice/digits"));
+  EXPECT_TRUE(hub.push(alice_, "alice/digits", *file, options));
 }
 
 TEST_F(Hub, APrivateModelDoesNotExistForOthers) {

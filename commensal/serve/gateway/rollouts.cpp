@@ -155,6 +155,8 @@ void Rollouts::load(const RolloutEntry& entry) {
   if (!client) return fail(*live, RolloutState::kFailed, client.error().message);
   live->client.emplace(*std::move(client));
   if (live->client->is_finished()) return finish(*live);
+  live->is_missed = true;
+  watch_absence(*live);
   start(*live);
 }
 

@@ -91,9 +91,11 @@ class Rollouts {
     std::optional<rollout::RolloutClient> client;
     StreamId stream = 0;  // of kStarting and later
     Phase phase = Phase::kAway;
-    std::uint64_t words = 0;     // said so far: a deadline counts for its own only
-    std::uint64_t reserved = 0;  // steps that are not paid yet (Till)
-    std::string hindrance;       // why it waits, though its provider is there
+    std::uint64_t delivered = 0;  // steps, in this life of the gateway
+    bool is_missed = false;       // its provider went away; nothing was delivered since
+    std::uint64_t words = 0;      // said so far: a deadline counts for its own only
+    std::uint64_t reserved = 0;   // steps that are not paid yet (Till)
+    std::string hindrance;        // why it waits, though its provider is there
   };
   using LivePtr = std::shared_ptr<Live>;
   struct Waiter {
@@ -120,6 +122,7 @@ class Rollouts {
   void ask(Live& live);
   void say(Live& live, rpc::ToProvider message);
   void watch(const Live& live);
+  void watch_absence(const Live& live);
   void retry_later(const Live& live);
   void again(Live& live, const core::Error& why);
   void fail(Live& live, RolloutState state, const std::string& why);

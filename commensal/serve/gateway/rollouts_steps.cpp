@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rollouts step by step: what is said to their providers, and what becomes of the answers.
 #include <algorithm>
+#include <commensal/base/core/limits_gateway.hpp>
 #include <commensal/serve/gateway/rollouts.hpp>
 
 namespace commensal::gateway {
@@ -58,6 +59,21 @@ void Rollouts::set_phase(Live& live, Phase phase) {
   if (peer != nullptr && live.phase == Phase::kAsked && peer->in_flight > 0) --peer->in_flight;
   if (peer != nullptr && phase == Phase::kAsked) ++peer->in_flight;
   live.phase = phase;
+  if (phase == Phase::kAway && !std::exchange(live.is_missed, true)) watch_absence(live);
+}
+
+/// Who goes away for good, or comes and never delivers, must not keep the consumer's money.
+void Rollouts::watch_absence(const Live& live) {
+  deps_.loop.after(limits::kRolloutAwayMsMax, [this, id = live.entry.id, steps = live.delivered] {
+    const auto found = live_.find(id);
+    if (found == live_.end() || found->second->delivered != steps) return;
+    Live& live = *found->second;
+    const Roster::Peer* const peer = deps_.roster.by_address(live.entry.provider);
+    const bool is_paused = peer != nullptr && peer->stream != nullptr && !peer->paused.empty();
+    if (live.phase == Phase::kReady || is_paused) return watch_absence(live);
+    fail(live, RolloutState::kFailed,
+         fmt::format("its provider was away for {} minutes", limits::kRolloutAwayMsMax / 60'000));
+  });
 }
 
 /// Nothing new is asked of a provider that pauses; on_resume() goes on.
@@ -199,8 +215,11 @@ void Rollouts::on_deliver(StreamId stream, const rpc::Deliver& message) {
   if (!*kept) return;
   if (Roster::Peer* const peer = deps_.roster.at(stream)) {
     ++peer->served;
+    peer->health.on_answer(1);
     peer->cached.insert(live->entry.content);
   }
+  ++live->delivered;
+  live->is_missed = false;
   count(**kept);
   deps_.events.push(event::Delivered{**std::move(kept)});
   if (live->client->is_finished()) return finish(*live);
@@ -211,6 +230,7 @@ void Rollouts::on_deliver(StreamId stream, const rpc::Deliver& message) {
 void Rollouts::on_refuse(StreamId stream, const rpc::Refuse& message) {
   Live* const live = at(stream, message.job);
   if (live == nullptr) return;
+  if (Roster::Peer* const peer = deps_.roster.at(stream)) peer->health.on_refusal();
   // Else it is not the rollout's fault: its provider has too much to do, say, or no room on its
   // disk.
   if (std::ranges::count(kFinal, message.reason.code) > 0) {

@@ -242,8 +242,11 @@ Result<Digest> replay(const StepTask& task, noise::NoisySession& session, const 
   const graph::Graph& graph = session.graph();
   COMMENSAL_ASSIGN(const Values given, task_inputs(task, graph));
   const auto noise = noise_of_step(task.job, protocol::job_id(task.job), task.step, task.value);
-  COMMENSAL_ASSIGN(const auto outputs, session.run(given, noise, tracer));
-  return outputs_root(graph, outputs);
+  const auto outputs = session.run(given, noise, tracer);
+  if (outputs) return outputs_root(graph, *outputs);
+  // That a model refuses its inputs is a result like any other: whoever answered has not run it.
+  if (outputs.error().code == ErrorCode::kInvalidArgument) return kRefused;
+  return tl::unexpected(outputs.error());
 }
 
 protocol::Verdict judge(const protocol::ReceiptBody& body, const core::Digest& replayed_root,

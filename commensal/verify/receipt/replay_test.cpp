@@ -137,6 +137,19 @@ TEST_F(AuditTest, OneBitOffIsAMismatch) {
   EXPECT_EQ(audit().outcome, protocol::Outcome::kMismatch);
 }
 
+// Honest providers refuse what the model refuses; an answer to it must not go free for that its
+// audit has nothing to compare with.
+TEST_F(AuditTest, AnAnswerToWhatTheModelRefusesIsAMismatch) {
+  StepTask& task = opening_.task;
+  task.inputs = {{"x", floats({2, 7}, std::vector<float>(14, 1))}};
+  task.job.input_commitment = protocol::commit_input(state_root(task.inputs), task.input_salt);
+  sign_commitment();
+  auto session = this->session();
+  EXPECT_EQ(session.run(Values{task.inputs[0].value}, {}).error().code,
+            core::ErrorCode::kInvalidArgument);
+  EXPECT_EQ(audit().outcome, protocol::Outcome::kMismatch);
+}
+
 TEST_F(AuditTest, OtherInputsOrAnotherModelAreNotReplayed) {
   auto session = this->session();
   StepTask task = opening_.task;
