@@ -135,8 +135,16 @@ Result<int> run(GatewayArguments& options) {
   COMMENSAL_TRY(funded);
   for (const std::string& doubt : doubts) fmt::print(stderr, "note: {}\n", doubt);
   announce(options, *daemon);
-  wait_for_signal(1000, [] { return true; });
-  return 0;
+  std::optional<core::Error> failure;
+  wait_for_signal(1000, [&] {
+    daemon->ask([&](gateway::Gateway& gateway) { failure = gateway.failure(); });
+    return !failure;
+  });
+  if (!failure) return 0;
+  return core::fail(failure->code,
+                    "{}: start the gateway again; nothing that was acknowledged is "
+                    "lost",
+                    failure->message);
 }
 
 }  // namespace

@@ -60,7 +60,7 @@ Decision decided(std::vector<double> scores, std::int64_t labels);
 Decision decided_pair(double first, double second);
 
 /// The accumulators that an output element comes from, by number: [first, last).
-struct Rollouts {
+struct Accumulators {
   std::int64_t first = 0, last = 0;
 };
 
@@ -73,8 +73,8 @@ struct Rollouts {
 ///   Decision decide(const Call&, std::int64_t row) const;
 ///   void reads(std::int64_t row, const Call&, std::vector<ElementRef>&) const;
 ///   std::int64_t chains() const;                    accumulators of a row
-///   Chains rollouts_of(std::int64_t column) const;
-///   std::int64_t rollout_steps(const Call&, std::int64_t row, std::int64_t chain) const;
+///   Accumulators accumulators_of(std::int64_t column) const;
+///   std::int64_t accumulator_terms(const Call&, std::int64_t row, std::int64_t chain) const;
 ///   Scalar chain_partial(const Call&, std::int64_t row, std::int64_t chain, std::int64_t k) const;
 ///   static constexpr const char* kLabels;           the list of integer labels; null: none
 template <class Scores>
@@ -141,26 +141,26 @@ struct ScoredPlan {
 
   // A label comes from all accumulators of its row, one after another, and so does a score that
   // the transform mixes with others.
-  Rollouts rollouts_of(int output, std::int64_t index) const {
+  Accumulators accumulators_of(int output, std::int64_t index) const {
     const bool mixes =
         scores.transform == Transform::kSoftmax || scores.transform == Transform::kSoftmaxZero;
     if (output != kScoresOutput || mixes) return {0, scores.chains()};
-    return scores.rollouts_of(index % scores.width());
+    return scores.accumulators_of(index % scores.width());
   }
   std::int64_t steps(const Call& call, int output, std::int64_t index) const {
-    const Rollouts chains = rollouts_of(output, index);
+    const Accumulators sums = accumulators_of(output, index);
     std::int64_t steps = 0;
-    for (std::int64_t c = chains.first; c < chains.last; ++c) {
-      steps += scores.rollout_steps(call, row_of(output, index), c);
+    for (std::int64_t c = sums.first; c < sums.last; ++c) {
+      steps += scores.accumulator_terms(call, row_of(output, index), c);
     }
     return steps;
   }
   Scalar partial(const Call& call, int output, std::int64_t index, std::int64_t steps) const {
     const std::int64_t row = row_of(output, index);
-    const Rollouts chains = rollouts_of(output, index);
-    std::int64_t chain = chains.first;
-    for (; chain + 1 < chains.last; ++chain) {
-      const std::int64_t length = scores.rollout_steps(call, row, chain);
+    const Accumulators sums = accumulators_of(output, index);
+    std::int64_t chain = sums.first;
+    for (; chain + 1 < sums.last; ++chain) {
+      const std::int64_t length = scores.accumulator_terms(call, row, chain);
       if (steps <= length) break;
       steps -= length;
     }

@@ -11,7 +11,7 @@ namespace {
 using core::ErrorCode;
 using core::fail;
 using ml::Decision;
-using ml::Rollouts;
+using ml::Accumulators;
 using ml::Rows;
 using ml::Transform;
 
@@ -85,11 +85,11 @@ struct LinearScores {
     for (std::int64_t i = 0; i < features; ++i) out.push_back({0, row * features + i});
   }
   std::int64_t chains() const { return sums; }
-  Rollouts rollouts_of(std::int64_t column) const {
+  Accumulators accumulators_of(std::int64_t column) const {
     const std::int64_t chain = sums == 1 ? 0 : column;
     return {chain, chain + 1};
   }
-  std::int64_t rollout_steps(const Call&, std::int64_t, std::int64_t) const { return features; }
+  std::int64_t accumulator_terms(const Call&, std::int64_t, std::int64_t) const { return features; }
   Scalar chain_partial(const Call& call, std::int64_t row, std::int64_t chain,
                        std::int64_t steps) const {
     return wide ? scalar_of(store<double>(sum<double>(call, row, chain, steps)))

@@ -12,7 +12,7 @@ namespace {
 using core::ErrorCode;
 using core::fail;
 using ml::Decision;
-using ml::Rollouts;
+using ml::Accumulators;
 using ml::Rows;
 using ml::Transform;
 using Lane = math::ScalarLanes;
@@ -66,7 +66,7 @@ struct SvmRegressor {
     return acc;
   }
   Decision decide(const Call& call, std::int64_t row) const {
-    const float score = sum(call, row, rollout_steps(call, row, 0)) + rho;
+    const float score = sum(call, row, accumulator_terms(call, row, 0)) + rho;
     if (one_class) return {{score > 0 ? 1.0 : -1.0}, -1};
     return {{score}, -1};
   }
@@ -74,8 +74,8 @@ struct SvmRegressor {
     for (std::int64_t i = 0; i < features; ++i) out.push_back({0, row * features + i});
   }
   std::int64_t chains() const { return 1; }
-  Rollouts rollouts_of(std::int64_t) const { return {0, 1}; }
-  std::int64_t rollout_steps(const Call&, std::int64_t, std::int64_t) const {
+  Accumulators accumulators_of(std::int64_t) const { return {0, 1}; }
+  std::int64_t accumulator_terms(const Call&, std::int64_t, std::int64_t) const {
     return supports > 0 ? supports : features;
   }
   Scalar chain_partial(const Call& call, std::int64_t row, std::int64_t, std::int64_t steps) const {
@@ -222,12 +222,12 @@ struct SvmClassifier {
     for (std::int64_t i = 0; i < features; ++i) out.push_back({0, row * features + i});
   }
   std::int64_t chains() const { return has_vectors() ? pairs() : classes; }
-  Rollouts rollouts_of(std::int64_t column) const {
+  Accumulators accumulators_of(std::int64_t column) const {
     if (!prob_a.empty()) return {0, chains()};
     const std::int64_t chain = chains() == 1 ? 0 : column;
     return {chain, chain + 1};
   }
-  std::int64_t rollout_steps(const Call&, std::int64_t, std::int64_t chain) const {
+  std::int64_t accumulator_terms(const Call&, std::int64_t, std::int64_t chain) const {
     if (!has_vectors()) return features;
     const auto [i, j] = pair_of(chain);
     const auto a = static_cast<std::size_t>(i), b = static_cast<std::size_t>(j);

@@ -11,7 +11,7 @@ using core::ErrorCode;
 using core::fail;
 using ml::Decision;
 using ml::Forest;
-using ml::Rollouts;
+using ml::Accumulators;
 using ml::Rows;
 using ml::Transform;
 using ml::Vote;
@@ -28,8 +28,8 @@ struct TreeScores {
     forest.reads(call, row, features, out);
   }
   std::int64_t chains() const { return forest.targets; }
-  Rollouts rollouts_of(std::int64_t column) const { return {column, column + 1}; }
-  std::int64_t rollout_steps(const Call& call, std::int64_t row, std::int64_t chain) const {
+  Accumulators accumulators_of(std::int64_t column) const { return {column, column + 1}; }
+  std::int64_t accumulator_terms(const Call& call, std::int64_t row, std::int64_t chain) const {
     return std::ranges::count_if(forest.votes_for(call, row, features),
                                  [&](const Vote& vote) { return vote.target == chain; });
   }
@@ -86,7 +86,7 @@ struct TreeClassifier : TreeScores {
         forest.wide ? 1 - score : static_cast<double>(1 - static_cast<float>(score));
     return ml::decided_pair(rest, score);
   }
-  Rollouts rollouts_of(std::int64_t column) const {
+  Accumulators accumulators_of(std::int64_t column) const {
     const std::int64_t chain = pairs ? voted : column;
     return {chain, chain + 1};
   }
