@@ -35,6 +35,53 @@ void declare_rules(CLI::App& app, ledger::Config& rules) {
   amount("--credit-cap", rules.credit_cap, "Free credit, granted and in the pool");
 }
 
+std::string text_of(const Amount& amount) { return to_text(amount); }
+template <class Number>
+std::string text_of(Number number) {
+  return fmt::format("{}", number);
+}
+
+/// By their options, in one order.
+std::vector<std::pair<std::string, std::string>> rules_of(const ledger::Config& rules) {
+  return {{"--withdrawal-delay-ms", text_of(rules.withdrawal_delay_ms)},
+          {"--reveal-delay-ms", text_of(rules.reveal_delay_ms)},
+          {"--audit-delay-ms", text_of(rules.audit_delay_ms)},
+          {"--opening-rounds", text_of(rules.opening_rounds)},
+          {"--pattern-mismatches", text_of(rules.pattern_mismatches)},
+          {"--auditor-fee", text_of(rules.auditor_fee)},
+          {"--auditor-bounty", text_of(rules.auditor_bounty)},
+          {"--penalty", text_of(rules.penalty)},
+          {"--credit-cap", text_of(rules.credit_cap)}};
+}
+
+/// Takes them from the folder; whether there were any, with a price.
+core::Result<bool> recall_terms(const core::Path& folder, gateway::MoneyConfig& money) {
+  const core::Path file = folder / kTermsFile;
+  if (!std::filesystem::exists(file)) return false;
+  COMMENSAL_ASSIGN(const core::Bytes bytes, core::read_file(file, limits::kHttpSmallBodyBytesMax));
+  const Json terms = Json::parse(bytes, nullptr, false);
+  const auto amount = [&](const char* name) {
+    const bool is_text = terms.is_object() && terms.contains(name) && terms[name].is_string();
+    return protocol::amount_from_text(is_text ? terms[name].get<std::string>() : "");
+  };
+  const auto face = amount("face_value"), price = amount("price"), stake = amount("stake_min");
+  const Json chance = terms.is_object() ? terms.value("win_probability", Json()) : Json();
+  const Json round = terms.is_object() ? terms.value("round_ms", Json()) : Json();
+  const bool is_whole = face && price && stake && chance.is_number() && chance >= 0 &&
+                        chance <= 1 && round.is_number_integer() && round >= 1 &&
+                        round <= kRoundMsMax;
+  if (!is_whole) {
+    return core::fail(core::ErrorCode::kDataLoss, "'{}' is broken: remove it and give the flags",
+                      file.string());
+  }
+  money.face_value = *face;
+  money.price = *price;
+  money.stake_min = *stake;
+  money.win_probability = chance;
+  money.round_ms = round;
+  return money.face_value != Amount();
+}
+
 }  // namespace
 
 CLI::Option* add_amount(CLI::App& app, const std::string& name, Amount& amount,
@@ -52,29 +99,23 @@ CLI::Option* add_amount(CLI::App& app, const std::string& name, Amount& amount,
       ->default_str(to_text(amount));
 }
 
-CLI::Option* declare_money(CLI::App& app, gateway::MoneyConfig& money) {
-  CLI::Option* const face = add_amount(
-      app, "--face-value", money.face_value,
-      "What a winning ticket pays its provider; 0: no money at all. Each winner is re-executed");
-  const auto only_with_it = [face](CLI::Option* option) { option->needs(face); };
-  only_with_it(add_amount(app, "--price", money.price, "What a request costs its account"));
-  only_with_it(add_amount(app, "--stake-min", money.stake_min,
-                          "A provider that has less at stake gets no work"));
-  only_with_it(
-      app.add_option("--win-probability", money.win_probability, "Share of the tickets that win")
-          ->check(CLI::Range(0.0, 1.0))
-          ->capture_default_str());
-  only_with_it(
-      app.add_option("--round-ms", money.round_ms, "Tickets are drawn so often, while some wait")
-          ->check(CLI::Range(std::int64_t{1}, kRoundMsMax))
-          ->capture_default_str());
-  only_with_it(app.add_option("--hash-chain-depth", money.hash_chain_depth,
-                              "A new gateway's hash chain lasts 2^DEPTH rounds; making it takes "
-                              "as many hashes")
-                   ->check(CLI::Range(1, limits::kHashChainDepthMax))
-                   ->capture_default_str());
+void declare_money(CLI::App& app, gateway::MoneyConfig& money) {
+  add_amount(app, "--face-value", money.face_value,
+             "What a winning ticket pays its provider; 0: no money at all. Each winner is "
+             "re-executed");
+  add_amount(app, "--price", money.price, "What a request costs its account");
+  add_amount(app, "--stake-min", money.stake_min, "A provider that has less at stake gets no work");
+  app.add_option("--win-probability", money.win_probability, "Share of the tickets that win")
+      ->check(CLI::Range(0.0, 1.0))
+      ->capture_default_str();
+  app.add_option("--round-ms", money.round_ms, "Tickets are drawn so often, while some wait")
+      ->check(CLI::Range(std::int64_t{1}, kRoundMsMax))
+      ->capture_default_str();
+  app.add_option("--hash-chain-depth", money.hash_chain_depth,
+                 "A new gateway's hash chain lasts 2^DEPTH rounds; making it takes as many hashes")
+      ->check(CLI::Range(1, limits::kHashChainDepthMax))
+      ->capture_default_str();
   declare_rules(app, money.rules);
-  return face;
 }
 
 void declare_purse(CLI::App& app, provider::PurseConfig& purse) {
@@ -102,31 +143,48 @@ core::Result<void> remember_terms(const core::Path& folder, const gateway::Money
   return core::write_file_atomically(folder / kTermsFile, core::as_bytes(terms.dump(2) + "\n"));
 }
 
-core::Result<bool> recall_terms(const core::Path& folder, gateway::MoneyConfig& money) {
-  const core::Path file = folder / kTermsFile;
-  if (!std::filesystem::exists(file)) return false;
-  COMMENSAL_ASSIGN(const core::Bytes bytes, core::read_file(file, limits::kHttpSmallBodyBytesMax));
-  const Json terms = Json::parse(bytes, nullptr, false);
-  const auto amount = [&](const char* name) {
-    const bool is_text = terms.is_object() && terms.contains(name) && terms[name].is_string();
-    return protocol::amount_from_text(is_text ? terms[name].get<std::string>() : "");
+core::Result<std::string> settle_terms(const CLI::App& app, const core::Path& folder,
+                                       gateway::MoneyConfig& money) {
+  gateway::MoneyConfig kept;
+  COMMENSAL_ASSIGN(const bool is_paid, recall_terms(folder, kept));
+  const auto is_given = [&app](const char* name) { return app.get_option(name)->count() > 0; };
+  const bool ends = is_given("--face-value") && money.face_value == Amount();
+  if (ends || (!is_paid && is_given("--face-value"))) return "";
+  std::string taken;
+  const auto settle = [&](const char* name, auto& now, const auto& before) -> core::Result<void> {
+    if (is_given(name) && !is_paid) {
+      return core::fail(core::ErrorCode::kInvalidArgument,
+                        "{} needs --face-value: without it there is no money", name);
+    }
+    if (is_given(name) || !is_paid || now == before) return {};
+    now = before;
+    taken += fmt::format("{}{} {}", taken.empty() ? "" : ", ", name, text_of(before));
+    return {};
   };
-  const auto face = amount("face_value"), price = amount("price"), stake = amount("stake_min");
-  const Json chance = terms.is_object() ? terms.value("win_probability", Json()) : Json();
-  const Json round = terms.is_object() ? terms.value("round_ms", Json()) : Json();
-  const bool is_whole = face && price && stake && chance.is_number() && chance >= 0 &&
-                        chance <= 1 && round.is_number_integer() && round >= 1 &&
-                        round <= kRoundMsMax;
-  if (!is_whole) {
-    return core::fail(core::ErrorCode::kDataLoss, "'{}' is broken: remove it and give the flags",
-                      file.string());
+  COMMENSAL_TRY(settle("--face-value", money.face_value, kept.face_value));
+  COMMENSAL_TRY(settle("--price", money.price, kept.price));
+  COMMENSAL_TRY(settle("--stake-min", money.stake_min, kept.stake_min));
+  COMMENSAL_TRY(settle("--win-probability", money.win_probability, kept.win_probability));
+  COMMENSAL_TRY(settle("--round-ms", money.round_ms, kept.round_ms));
+  if (!is_paid && is_given("--escrow")) {
+    return core::fail(core::ErrorCode::kInvalidArgument,
+                      "--escrow needs --face-value: without it there is no money");
   }
-  money.face_value = *face;
-  money.price = *price;
-  money.stake_min = *stake;
-  money.win_probability = chance;
-  money.round_ms = round;
-  return money.face_value != Amount();
+  return taken.empty() ? "" : "as at the last start: " + taken;
+}
+
+core::Result<void> check_rules(const CLI::App& app, const ledger::Config& asked,
+                               const ledger::Config& kept) {
+  const auto before = rules_of(kept);
+  const auto now = rules_of(asked);
+  for (std::size_t i = 0; i < now.size(); ++i) {
+    const auto& [name, value] = now[i];
+    if (app.get_option(name)->count() == 0 || value == before[i].second) continue;
+    return core::fail(core::ErrorCode::kFailedPrecondition,
+                      "{} {}: this ledger was made with {}, and its rules never change", name,
+                      value, before[i].second);
+  }
+  return {};
 }
 
 std::vector<std::string> doubts_about(const gateway::MoneyConfig& money, const Amount& escrow) {

@@ -12,9 +12,8 @@ namespace commensal::apps {
 CLI::Option* add_amount(CLI::App& app, const std::string& name, protocol::Amount& amount,
                         const std::string& help);
 
-/// What answers cost and earn at a gateway; off without --face-value, the option that is returned.
-/// `money` outlives the app.
-CLI::Option* declare_money(CLI::App& app, gateway::MoneyConfig& money);
+/// What answers cost and earn at a gateway; off without --face-value. `money` outlives the app.
+void declare_money(CLI::App& app, gateway::MoneyConfig& money);
 /// What a provider locks and asks for. `purse` outlives the app.
 void declare_purse(CLI::App& app, provider::PurseConfig& purse);
 
@@ -22,8 +21,14 @@ void declare_purse(CLI::App& app, provider::PurseConfig& purse);
 /// gateway's folder, so that a restart without the flags does not serve for nothing.
 /// Errors: those of files; kDataLoss.
 core::Result<void> remember_terms(const core::Path& folder, const gateway::MoneyConfig& money);
-/// Takes them from there. Returns whether there were any, with a price.
-core::Result<bool> recall_terms(const core::Path& folder, gateway::MoneyConfig& money);
+/// Fills in from there what was not given, once the line is parsed. Returns a note that says what
+/// was; "" for nothing. Errors: those of files; kDataLoss; kInvalidArgument (a term where neither
+/// says that there is money).
+core::Result<std::string> settle_terms(const CLI::App& app, const core::Path& folder,
+                                       gateway::MoneyConfig& money);
+/// That the rules that were given are those of the ledger there is. Error: kFailedPrecondition.
+core::Result<void> check_rules(const CLI::App& app, const ledger::Config& asked,
+                               const ledger::Config& kept);
 
 /// What is doubtful about these terms, with so much in the gateway's escrow: they cost it money, or
 /// nobody can be served. A line each.

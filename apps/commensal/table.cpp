@@ -163,7 +163,7 @@ constexpr Command kTable[] = {
      "commensal audit answer.receipt --opening answer.opening --model model.onnx",
      declare_audit},
     {"auditor", kAuditorsAndArbiters, "check what is drawn",
-     "Audit what a gateway has drawn, as they are drawn, until it is stopped",
+     "Audit what a gateway has drawn of public models' rollouts (single answers it audits itself)",
      "commensal auditor --gateway http://127.0.0.1:8080 --token-file gateway-state/operator.token",
      declare_auditor},
     {"arbiter", kAuditorsAndArbiters, "check how a dispute ended",

@@ -72,6 +72,8 @@ TEST_F(Newcomer, MistakesAreAnsweredInOneLineThatHelps) {
       {{"provider", "--gateway", "http://127.0.0.1:8090"}, "expected HOST:PORT of the gateway's"},
       {{"provider", "--gateway", "127.0.0.1"}, "expected HOST:PORT of the gateway's"},
       {{"models", "--gateway", "gateway"}, "expected http://HOST:PORT"},
+      {{"models", "--gateway", "http://127.0.0.1:84016"}, "expected http://HOST:PORT"},
+      {{"gateway", "--data-dir", folder_.at("poor"), "--price", "5"}, "--price needs --face-value"},
   };
   for (const auto& row : cases) {
     int status = 0;
@@ -199,10 +201,23 @@ TEST_F(Newcomer, AGatewayKeepsItsTermsOverARestart) {
   gateway_->kill();
   std::filesystem::remove(folder_.at("gateway.log"));
   start_gateway();
-  EXPECT_THAT(log_of(folder_.at("gateway.log")), HasSubstr("as at the last start, a request costs "
-                                                           "12000"));
+  EXPECT_THAT(log_of(folder_.at("gateway.log")),
+              HasSubstr("as at the last start: --face-value 100000, --price 12000, "
+                        "--win-probability 0.1"));
   EXPECT_EQ(ask_json({"account", "ledger"}, token_file_).at("terms").at("price"), "12000");
   gateway_->kill();
+  start_gateway({"--price", "500", "--escrow", "200000"});  // the others stay
+  const Json terms = ask_json({"account", "ledger"}, token_file_).at("terms");
+  EXPECT_EQ(terms.at("price"), "500");
+  EXPECT_EQ(terms.at("face_value"), "100000");
+  gateway_->kill();
+  int status = 0;
+  EXPECT_THAT(
+      complaint({"gateway", "--data-dir", folder_.at("gateway"), "--http", "127.0.0.1:0",
+                 "--providers", "127.0.0.1:0", "--penalty", "500"},
+                status),
+      HasSubstr("--penalty 500: this ledger was made with 100, and its rules never change"));
+  EXPECT_EQ(status, 1);
   for (const Words& last : {Words{"--face-value", "0"}, Words{}}) {
     start_gateway(last);
     EXPECT_EQ(ask_json({"account", "ledger"}, token_file_).at("terms").at("face_value"), "0");
@@ -226,6 +241,18 @@ TEST_F(Newcomer, AnAuditorEndsOnWhatCannotGetBetter) {
   EXPECT_THAT(auditor(alice, url()), HasSubstr("this is for operators only"));
   EXPECT_THAT(auditor(wrong, url()), HasSubstr("unknown token (from --token-file '" + wrong));
   EXPECT_THAT(auditor(wrong, "http://nowhere.invalid:80"), HasSubstr("no host 'nowhere.invalid'"));
+}
+
+TEST_F(Newcomer, ARolloutWithoutAProviderSaysSoAtOnce) {
+  start_gateway();
+  ask({"push", COMMENSAL_SOURCE_DIR "/models/letters/letters.onnx"}, token_file_);
+  int status = 0;
+  EXPECT_THAT(
+      complaint({"rollout", "letters", "--state", "next=letter", "--state", "state_out=state",
+                 "--steps", "3", "--gateway", url(), "--token-file", token_file_},
+                status),
+      HasSubstr("no provider for 'operator/letters'"));
+  EXPECT_EQ(status, 1);
 }
 
 TEST_F(Newcomer, MoneyForAnAddressThatNobodyHasSeenIsConfirmed) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <apps/commensal/connection.hpp>
+#include <apps/commensal/log.hpp>
 #include <apps/commensal/service.hpp>
 #include <apps/common/command.hpp>
 #include <commensal/base/crypto/sha256.hpp>
@@ -48,6 +49,8 @@ class Audits {
     COMMENSAL_ASSIGN(const core::Path model, model_file(given));
     COMMENSAL_ASSIGN(const core::Digest root, replayer_.replay(given.task, model));
     COMMENSAL_TRY(client_.answer_audit(given.receipt, root));
+    say(fmt::format("receipt {}: step {} of {} computed again", core::to_hex(given.receipt),
+                    given.task.step, given.model));
     ++done_;
     return {};
   }

@@ -25,7 +25,7 @@ struct GatewayArguments {
   std::string http = "127.0.0.1:8080";
   std::string providers = "127.0.0.1:8090";
   protocol::Amount escrow;
-  CLI::Option* face = nullptr;  // --face-value
+  const CLI::App* app = nullptr;
   bool json = false;
 };
 
@@ -86,20 +86,6 @@ Result<void> fill_escrow(gateway::Gateway& gateway, const protocol::Amount& want
   return gateway.fund(AccountKind::kEscrow, lacking);
 }
 
-/// Without --face-value, as at the last start.
-Result<void> settle_terms(GatewayArguments& options) {
-  gateway::MoneyConfig& money = options.daemon.gateway.money;
-  if (options.face->count() > 0) return {};
-  COMMENSAL_ASSIGN(const bool is_paid, recall_terms(options.folder, money));
-  if (is_paid) {
-    fmt::print(stderr,
-               "note: as at the last start, a request costs {}, a winning ticket pays {} (--price, "
-               "--face-value; 0: no money)\n",
-               protocol::to_text(money.price), protocol::to_text(money.face_value));
-  }
-  return {};
-}
-
 void announce(const GatewayArguments& options, const daemon::GatewayDaemon& daemon) {
   const std::string url =
       fmt::format("http://{}:{}", options.daemon.http_address, daemon.http_port());
@@ -121,10 +107,17 @@ Result<int> run(GatewayArguments& options) {
   options.daemon.key = options.key.opener();
   options.daemon.provider_address = options.providers;
   COMMENSAL_TRY(split_address(options.http, options.daemon.http_address, options.daemon.http_port));
-  COMMENSAL_TRY(settle_terms(options));
+  gateway::MoneyConfig& money = options.daemon.gateway.money;
+  COMMENSAL_ASSIGN(const std::string note, settle_terms(*options.app, options.folder, money));
+  if (!note.empty()) fmt::print(stderr, "note: {}\n", note);
   EventLog log;
   COMMENSAL_ASSIGN(const auto daemon, daemon::GatewayDaemon::start(options.daemon, &log));
-  COMMENSAL_TRY(remember_terms(options.folder, options.daemon.gateway.money));
+  Result<void> fits;
+  daemon->ask([&](gateway::Gateway& gateway) {
+    fits = check_rules(*options.app, money.rules, gateway.ledger().scalars.config);
+  });
+  COMMENSAL_TRY(fits);
+  COMMENSAL_TRY(remember_terms(options.folder, money));
   Result<void> funded;
   std::vector<std::string> doubts;
   daemon->ask([&](gateway::Gateway& gateway) {
@@ -173,11 +166,11 @@ Run declare_gateway(CLI::App& app) {
                  "A request waits at most so long for providers that pause for their hosts")
       ->check(CLI::Range(1, 3'600'000))
       ->capture_default_str();
-  options->face = declare_money(app, gateway.money);
+  options->app = &app;
+  declare_money(app, gateway.money);
   add_amount(app, "--escrow", options->escrow,
              "Top up the escrow, which pays winning tickets, to so much: what the gateway lacks is "
-             "booked as a deposit of its own")
-      ->needs(options->face);
+             "booked as a deposit of its own");
   app.add_flag("--json", options->json, "Print addresses as one line of JSON");
   return [options] { return run(*options); };
 }

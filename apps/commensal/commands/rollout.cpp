@@ -113,13 +113,14 @@ Result<void> save(const RolloutJob& job, client::Client& client, const client::R
   return write_outputs(record.outputs, job.output_dir);
 }
 
-// Goes on asking while the gateway is away.
+// Once it has begun, goes on asking while the gateway is away.
 Result<int> run(const RolloutArguments& options) {
   const RolloutJob& job = options.job;
   COMMENSAL_ASSIGN(client::Client client, connect(options.connection));
-  COMMENSAL_ASSIGN(const auto model, insist([&] { return client.model(job.model); }));
+  COMMENSAL_ASSIGN(const std::string name, full_model_name(client, job.model));
+  COMMENSAL_ASSIGN(const auto model, client.model(name));
   COMMENSAL_ASSIGN(const auto order, order_for(options, model));
-  COMMENSAL_ASSIGN(auto begun, insist([&] { return client.start_rollout(order); }));
+  COMMENSAL_ASSIGN(auto begun, client.start_rollout(order));
   COMMENSAL_ASSIGN(const auto info, follow(job, client, std::move(begun)));
   COMMENSAL_TRY(save(job, client, info));
   print(job, info);
@@ -133,7 +134,7 @@ Result<int> run(const RolloutArguments& options) {
 
 Run declare_rollout(CLI::App& app) {
   const auto options = std::make_shared<RolloutArguments>();
-  options->job.declare(app, "OWNER/MODEL");
+  options->job.declare(app, "MODEL or OWNER/MODEL, as it was pushed");
   options->connection.declare(app);
   app.add_option("--key", options->key, "A name for this rollout; the same again goes on with it");
   return [options] { return run(*options); };

@@ -68,8 +68,9 @@ core::Result<Url> Url::parse(std::string_view text) {
   if (!has_scheme && host_end >= rest.size()) return refuse();
   if (host_end < rest.size()) url.port = rest.substr(host_end + 1);
   const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
-  const bool port_fits = !url.port.empty() && url.port.size() <= 5 &&
+  const bool is_number = !url.port.empty() && url.port.size() <= 5 &&
                          std::all_of(url.port.begin(), url.port.end(), is_digit);
+  const bool port_fits = is_number && std::stoi(url.port) >= 1 && std::stoi(url.port) <= 65'535;
   if (url.host.empty() || url.host.find_first_of("/?#@ \r\n") != std::string::npos || !port_fits)
     return refuse();
   return url;
