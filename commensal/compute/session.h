@@ -83,7 +83,7 @@ typedef struct commensal_tensor {
 /* What a model declares of an input or output; it belongs to the model. */
 typedef struct commensal_port {
   const char *name;
-  const char *text;    /* "float32[N,1,8,8]" */
+  const char *text;    /* "float32[-1,1,8,8]" */
   int32_t dtype;       /* COMMENSAL_UNDEFINED: the model does not say */
   int32_t rank;        /* -1: not even the rank is declared */
   const int64_t *dims; /* -1: free */

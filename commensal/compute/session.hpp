@@ -170,7 +170,7 @@ struct Port {
   /// Absent where not even the rank is declared; -1: free.
   std::optional<std::vector<std::int64_t>> shape;
   std::vector<std::string> symbols;  // the names of free dimensions, "" where there is none
-  std::string text;                  // "float32[N,1,8,8]"
+  std::string text;                  // "float32[-1,1,8,8]"
 };
 
 /// A model that was read and checked. Copying copies a pointer. Thread-safety: any thread.

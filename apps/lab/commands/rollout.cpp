@@ -36,8 +36,10 @@ Result<void> open_stores(Stores& stores, const LocalRolloutJob& options, core::R
   const core::Path folder = options.folder;
   std::error_code failed;
   std::filesystem::create_directories(folder, failed);
-  COMMENSAL_ASSIGN(stores.client_folder, store::StateFolder::open(folder / "client", "client", rng));
-  COMMENSAL_ASSIGN(stores.provider_folder, store::StateFolder::open(folder / "provider", "provider", rng));
+  COMMENSAL_ASSIGN(stores.client_folder,
+                   store::StateFolder::open(folder / "client", "client", rng));
+  COMMENSAL_ASSIGN(stores.provider_folder,
+                   store::StateFolder::open(folder / "provider", "provider", rng));
   core::Store& kept = stores.client_folder->store();
   COMMENSAL_ASSIGN(const auto there, kept.get(kSecrets, {}));
   if (there && there->size() == stores.secret.size()) {

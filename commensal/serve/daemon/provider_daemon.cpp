@@ -31,7 +31,8 @@ ProviderDaemon::~ProviderDaemon() = default;
 core::Result<std::unique_ptr<ProviderDaemon>> ProviderDaemon::start(
     const ProviderDaemonConfig& config, std::unique_ptr<provider::EngineFactory> engines) {
   core::SystemRng rng;
-  COMMENSAL_ASSIGN(auto folder, store::StateFolder::open(config.folder, "provider", rng, config.key));
+  COMMENSAL_ASSIGN(auto folder,
+                   store::StateFolder::open(config.folder, "provider", rng, config.key));
   auto state = std::make_unique<State>(std::move(folder), std::move(engines));
   state->gateway = rpc::make_grpc_client(state->loop, config.gateway);
   const provider::ProviderDependencies deps{.loop = state->loop,
