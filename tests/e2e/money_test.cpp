@@ -55,7 +55,7 @@ TEST_F(MoneySystem, PricesTicketsAndStakesMoveAndNothingIsLost) {
   fund();
   const auto provider = start_provider(
       "one", {"--stake", "1000000", "--pay-min", "50000", "--hash-chain-depth", "14"});
-  ask({"account", "deposit", address_, "1500000"});
+  ask({"account", "deposit", address_, "1500000", "--yes"});
   wait_for([&] { return balance(address_, "stake") == "1000000"; });
   for (std::uint64_t i = 0; i < kRequests; ++i) insist(client, i);
   EXPECT_EQ(balance("operator", "available"), std::to_string(10'000'000 - kRequests * 52'000));
@@ -114,7 +114,7 @@ TEST_F(MoneySystem, WhatCannotBeIsRefusedInOneLine) {
   // A provider that asks for more than a ticket is worth gets no work.
   const auto dear = start_provider(
       "dear", {"--stake", "1000000", "--pay-min", "50001", "--hash-chain-depth", "14"});
-  ask({"account", "deposit", address_, "1000000"});
+  ask({"account", "deposit", address_, "1000000", "--yes"});
   wait_for([&] { return balance(address_, "stake") == "1000000"; });
   const auto refused = client.infer("operator/digits", 0, picture(1));
   ASSERT_FALSE(refused);
