@@ -70,7 +70,7 @@ class Dispatcher {
     receipt::Step step;
     core::Digest input_salt;
     std::int64_t since_ms = 0;
-    std::uint32_t ahead = 0;  // jobs that its provider had before it; 0 too where it was measured
+    std::uint32_t ahead = 0;  // jobs that its provider had in hand before it
     bool was_warm = false;    // its provider had answered the model before
   };
   /// Of one model, so far.

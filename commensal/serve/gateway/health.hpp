@@ -5,9 +5,10 @@
 
 namespace commensal::gateway {
 
-/// What a gateway has measured of one provider's work on public models (on a private one its owner
-/// could have it say anything). A value; time comes from outside, in monotonic milliseconds. What
-/// lies back counts less: each job weighs 31/32 of the next.
+/// What a gateway has measured of one provider's work. Of single answers those on public models
+/// count (on a private one its owner could have it say anything), faults always. A value; time
+/// comes from outside, in monotonic milliseconds. What lies back counts less: each job weighs 31/32
+/// of the next.
 class Health {
  public:
   static constexpr std::int64_t kAvoidedMsMin = 1'000;
