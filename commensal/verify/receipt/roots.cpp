@@ -4,6 +4,7 @@
 #include <bit>
 #include <commensal/base/crypto/merkle.hpp>
 #include <commensal/base/crypto/sha256.hpp>
+#include <commensal/base/protocol/encoding.hpp>
 #include <commensal/compute/tensor/codec.hpp>
 #include <string_view>
 #include <unordered_map>
