@@ -39,6 +39,19 @@ core::Result<void> find_token(const Connection& connection, client::ClientOption
   return {};
 }
 
+core::Result<tls::Trust> find_trust(const Connection& connection) {
+  tls::Trust trust;
+  const std::string pins = connection.pins.empty() ? environment("COMMENSAL_PIN") : connection.pins;
+  for (const std::string& pin : CLI::detail::split(pins, ',')) {
+    if (pins.empty()) break;
+    const auto digest = core::digest_from_hex(pin);
+    if (!digest) return tl::unexpected(core::in_context("--pin", digest.error()));
+    trust.pins.push_back(*digest);
+  }
+  trust.ca_file = connection.ca_file.empty() ? environment("COMMENSAL_CA") : connection.ca_file;
+  return trust;
+}
+
 }  // namespace
 
 core::Path default_token_file() {
@@ -50,12 +63,19 @@ core::Path default_token_file() {
 
 void Connection::declare(CLI::App& app) {
   app.add_option("--gateway", gateway,
-                 fmt::format("http://HOST:PORT of the gateway (default: $COMMENSAL_GATEWAY, else "
-                             "{})",
+                 fmt::format("https://HOST:PORT or http://HOST:PORT of the gateway (default: "
+                             "$COMMENSAL_GATEWAY, else {})",
                              kDefaultGateway));
   app.add_option("--token-file", token_file,
                  "File with the account's token (default: $COMMENSAL_TOKEN, else "
                  "~/.config/commensal/token)");
+  app.add_option(
+      "--pin", pins,
+      "Of https: SHA-256 of the gateway's public key, 64 hexadecimal digits, which must be "
+      "its; several with commas between (default: $COMMENSAL_PIN)");
+  app.add_option("--ca", ca_file,
+                 "Of https without --pin: file of the authorities to believe (default: "
+                 "$COMMENSAL_CA, else the system's)");
 }
 
 core::Result<client::Client> connect(const Connection& connection) {
@@ -63,6 +83,7 @@ core::Result<client::Client> connect(const Connection& connection) {
   options.url = !connection.gateway.empty() ? connection.gateway : environment("COMMENSAL_GATEWAY");
   if (options.url.empty()) options.url = kDefaultGateway;
   COMMENSAL_TRY(find_token(connection, options));
+  COMMENSAL_ASSIGN(options.trust, find_trust(connection));
   return client::Client::create(options);
 }
 

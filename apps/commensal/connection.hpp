@@ -10,16 +10,19 @@
 namespace commensal::apps {
 
 /// Where the gateway is and who asks: --gateway and --token-file, else COMMENSAL_GATEWAY and
-/// COMMENSAL_TOKEN, else $XDG_CONFIG_HOME/commensal/token (~/.config/commensal/token) and
-/// http://127.0.0.1:8080. A token is never an argument: arguments are seen by everybody.
+/// COMMENSAL_TOKEN (likewise --pin, --ca, COMMENSAL_PIN, COMMENSAL_CA), else
+/// $XDG_CONFIG_HOME/commensal/token (~/.config/commensal/token) and http://127.0.0.1:8080. A token
+/// is never an argument: arguments are seen by everybody.
 struct Connection {
   std::string gateway;
   std::string token_file;
+  std::string pins;     // of https: SHA-256 of public keys, with commas between
+  std::string ca_file;  // of https
 
   void declare(CLI::App& app);
 };
 
-/// Errors: those of reading the token's file and of Client::create.
+/// Errors: kInvalidArgument (pins), those of reading the token's file and of Client::create.
 core::Result<client::Client> connect(const Connection& connection);
 
 /// OWNER/MODEL of what was given: where the owner is left out, it is the token's account.

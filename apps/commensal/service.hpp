@@ -14,6 +14,9 @@ core::Path state_folder(std::string_view name);
 /// Blocks SIGINT and SIGTERM for this thread and all it starts. Call before any thread is made.
 void hold_signals();
 
+/// As many open files and connections as the system lets this user have.
+void raise_file_limit();
+
 /// Sleeps until SIGINT or SIGTERM arrives, calling `tick` every `every_ms` while it says true.
 void wait_for_signal(int every_ms, const std::function<bool()>& tick);
 

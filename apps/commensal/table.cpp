@@ -140,6 +140,7 @@ constexpr Command kTable[] = {
      "Serve consumers over HTTP and hand their requests to providers",
      "commensal gateway\n"
      "commensal gateway --http 0.0.0.0:8080 --providers 0.0.0.0:8090 --data-dir gateway-state\n"
+     "commensal gateway --http 0.0.0.0:443 --tls-cert fullchain.pem --tls-key privkey.pem\n"
      "commensal gateway --audit-probability 0.01\n"
      "commensal gateway --price 12000 --face-value 100000 --win-probability 0.1 "
      "--stake-min 1000000 --escrow 20000000",
@@ -194,9 +195,10 @@ constexpr Command kTable[] = {
      "commensal calibrate step.onnx --data x=x.npy --data h=h.npy --state h_out=h --json",
      declare_calibrate},
     {"key", kEverybody, "make and show keys",
-     "Make a locked key, show its address, or lock a plain one",
+     "Make a locked key, show its address, or lock a plain one; make a certificate",
      "commensal key new alice.json\n"
      "commensal key show alice.json --check --password-file alice.password\n"
+     "commensal key certificate gateway-state --host gateway.example --host 10.0.0.1\n"
      "commensal key import provider-state/keystore.json --from provider-state/key",
      declare_key},
 };

@@ -71,8 +71,8 @@ TEST_F(Newcomer, MistakesAreAnsweredInOneLineThatHelps) {
       {{"audit", "896bbc47451d"}, "64 hexadecimal digits (this has 12 characters)"},
       {{"provider", "--gateway", "http://127.0.0.1:8090"}, "expected HOST:PORT of the gateway's"},
       {{"provider", "--gateway", "127.0.0.1"}, "expected HOST:PORT of the gateway's"},
-      {{"models", "--gateway", "gateway"}, "expected http://HOST:PORT"},
-      {{"models", "--gateway", "http://127.0.0.1:84016"}, "expected http://HOST:PORT"},
+      {{"models", "--gateway", "gateway"}, "expected https://HOST:PORT or http"},
+      {{"models", "--gateway", "http://127.0.0.1:84016"}, "expected https://HOST:PORT or http"},
       {{"gateway", "--data-dir", folder_.at("poor"), "--price", "5"}, "--price needs --face-value"},
   };
   for (const auto& row : cases) {

@@ -35,9 +35,9 @@ class System : public ::testing::Test {
   void start_gateway(const std::vector<std::string>& more = {}) {
     std::vector<std::string> arguments = {"gateway",
                                           "--data-dir",
-                                          folder_.at("gateway"),
+                                          folder_.at(data_),
                                           "--http",
-                                          "127.0.0.1:" + http_port_,
+                                          http_host_ + ":" + http_port_,
                                           "--providers",
                                           "127.0.0.1:" + provider_port_,
                                           "--json"};
@@ -48,6 +48,8 @@ class System : public ::testing::Test {
     http_port_ = url.substr(url.rfind(':') + 1);
     provider_port_ = std::to_string(said.at("provider_port").get<int>());
     token_file_ = said.at("operator_token_file");
+    gateway_key_ = said.at("gateway_key");
+    pin_ = said.at("pin");
   }
   std::unique_ptr<Process> start_provider(const std::string& name,
                                           const std::vector<std::string>& more = {}) {
@@ -56,17 +58,19 @@ class System : public ::testing::Test {
         "--data-dir", folder_.at(name), "--name",
         name,         "--json"};
     arguments.insert(arguments.end(), more.begin(), more.end());
+    if (scheme_ == "https://") arguments.push_back("--tls");
     auto provider = std::make_unique<Process>(arguments, folder_.at(name + ".log"));
     const std::string said = provider->read_line();
     EXPECT_NE(said, "");
     if (!said.empty()) address_ = Json::parse(said).at("address");
     return provider;
   }
-  std::string url() const { return "http://127.0.0.1:" + http_port_; }
+  std::string url() const { return scheme_ + "127.0.0.1:" + http_port_; }
   client::Client connect() {
     const core::Bytes token = *core::read_file(token_file_);
     client::ClientOptions options{.url = url(), .token = std::string(core::as_text(token))};
     options.token.pop_back();
+    if (!pin_.empty()) options.trust.pins = {*core::digest_from_hex(pin_)};
     return *client::Client::create(options);
   }
   void push(client::Client& client) {
@@ -91,6 +95,8 @@ class System : public ::testing::Test {
 
   Folder folder_;
   std::string http_port_ = "0", provider_port_ = "0", token_file_, last_error_;
+  std::string data_ = "gateway", scheme_ = "http://", http_host_ = "127.0.0.1";
+  std::string gateway_key_, pin_;
   std::string address_;  // of the provider that was started last
   std::unique_ptr<Process> gateway_;
 };

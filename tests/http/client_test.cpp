@@ -17,7 +17,12 @@ TEST(ClientUrl, IsTakenApart) {
   EXPECT_EQ(Url::parse("http://[::1]")->port, "80");
   EXPECT_EQ(Url::parse("gateway:8080")->port, "8080");
   EXPECT_EQ(Url::parse("[::1]:8080")->host, "::1");
-  EXPECT_EQ(Url::parse("https://gateway").error().code, ErrorCode::kUnsupported);
+  EXPECT_EQ(Url::parse("https://gateway")->port, "443");
+  EXPECT_EQ(Url::parse("https://[::1]:8443")->port, "8443");
+  for (const char* text : {"https://gateway", "https://127.0.0.1:1", "gateway:8080", "10.0.0.1:80"})
+    EXPECT_TRUE(Url::parse(text)->is_secure) << text;
+  for (const char* text : {"http://gateway", "127.0.0.1:8080", "[::1]:8080", "localhost:80"})
+    EXPECT_FALSE(Url::parse(text)->is_secure) << text;
   for (const char* text : {"", "gateway", "ftp://x", "ftp://x:1", "gateway/path:1", "http://",
                            "http://:80", "http://x:", "http://[::1", "http://x:port",
                            "http://x:123456", "http://x/path", "http://u@x", "http://x\r\nA: b"})

@@ -20,8 +20,9 @@ T must(core::Result<T> result) {
 
 }  // namespace
 
-World::World(const std::string& name)
-    : folder_(std::filesystem::temp_directory_path() /
+World::World(const std::string& name, std::shared_ptr<tls::Identity> identity)
+    : identity_(std::move(identity)),
+      folder_(std::filesystem::temp_directory_path() /
               fmt::format("commensal-http-{}-{}", name, ::getpid())),
       key_(crypto::SecretKey::generate(rng_)),
       provider_key_(crypto::SecretKey::generate(rng_)) {
@@ -38,7 +39,7 @@ World::World(const std::string& name)
                             {}));
   streams_.listen(*gateway_);
   loop_.start();
-  http_ = must(http::HttpServer::start(*gateway_, loop_, clock_, {}));
+  http_ = must(http::HttpServer::start(*gateway_, loop_, clock_, {.identity = identity_}));
 }
 
 World::~World() {
@@ -88,7 +89,9 @@ void World::free_loop() {
 }
 
 client::Client World::client(const std::string& token) const {
-  return must(client::Client::create({.url = url(), .token = token, .wait_ms = 20'000}));
+  client::ClientOptions options{.url = url(), .token = token, .wait_ms = 20'000};
+  if (identity_) options.trust.pins = {identity_->current()->key_hash};
+  return must(client::Client::create(options));
 }
 
 core::Bytes digits_model() {

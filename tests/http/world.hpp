@@ -17,7 +17,8 @@ namespace commensal::tests {
 /// "bob", the model "alice/digits", and a provider that comes when it is called.
 class World {
  public:
-  explicit World(const std::string& name);
+  /// With an identity it speaks TLS, which client() trusts by its pin.
+  explicit World(const std::string& name, std::shared_ptr<tls::Identity> identity = nullptr);
   ~World();
 
   void start_provider();
@@ -28,13 +29,16 @@ class World {
   void free_loop();
 
   std::uint16_t port() const { return http_->port(); }
-  std::string url() const { return fmt::format("http://127.0.0.1:{}", port()); }
+  std::string url() const {
+    return fmt::format("{}://127.0.0.1:{}", identity_ ? "https" : "http", port());
+  }
   client::Client client(const std::string& token) const;
   crypto::Address provider_address() const { return provider_key_.address(); }
 
   std::string root, alice, bob;  // tokens
 
  private:
+  const std::shared_ptr<tls::Identity> identity_;
   core::Path folder_;
   core::SystemClock clock_;
   core::SystemRng rng_;

@@ -87,22 +87,30 @@ Result<void> fill_escrow(gateway::Gateway& gateway, const protocol::Amount& want
 }
 
 void announce(const GatewayArguments& options, const daemon::GatewayDaemon& daemon) {
-  const std::string url =
-      fmt::format("http://{}:{}", options.daemon.http_address, daemon.http_port());
+  const std::string url = fmt::format("{}://{}:{}", daemon.is_http_secure() ? "https" : "http",
+                                      options.daemon.http_address, daemon.http_port());
+  const std::string pin = daemon.key_hash() ? core::to_hex(*daemon.key_hash()) : "";
+  const std::string key = crypto::to_text(daemon.address());
   if (options.json) {
     fmt::print("{}\n", Json({{"http", url},
                              {"provider_port", daemon.provider_port()},
-                             {"operator_token_file", daemon.token_file().string()}})
+                             {"operator_token_file", daemon.token_file().string()},
+                             {"gateway_key", key},
+                             {"pin", pin}})
                            .dump());
   } else {
-    fmt::print("consumers: {}\nproviders: {} (port {})\noperator's token: {}\n", url,
-               options.providers, daemon.provider_port(), daemon.token_file().string());
+    fmt::print("consumers: {}\nproviders: {} (port {}{})\noperator's token: {}\n", url,
+               options.providers, daemon.provider_port(),
+               daemon.are_providers_secure() ? ", TLS" : "", daemon.token_file().string());
+    fmt::print("for providers: --gateway-key {}\n", key);
+    if (!pin.empty()) fmt::print("for consumers: --pin {}\n", pin);
   }
   std::fflush(stdout);
 }
 
 Result<int> run(GatewayArguments& options) {
   hold_signals();
+  raise_file_limit();  // silent connections are not to be the gateway's last
   options.daemon.folder = options.folder;
   options.daemon.key = options.key.opener();
   options.daemon.provider_address = options.providers;
@@ -140,6 +148,31 @@ Result<int> run(GatewayArguments& options) {
                     failure->message);
 }
 
+void declare_encryption(CLI::App& app, daemon::GatewayDaemonConfig& daemon) {
+  const auto set = [&daemon](tls::Encryption to) {
+    return [&daemon, to](std::int64_t) { daemon.encryption = to; };
+  };
+  CLI::Option* const always =
+      app.add_flag_function("--tls", set(tls::Encryption::kAlways),
+                            "TLS on loopback too; beyond it ports speak TLS anyway, with a "
+                            "certificate that signs itself, "
+                            "made and kept in the data folder, unless another is given");
+  CLI::Option* const certificate =
+      app.add_option(
+             "--tls-cert", daemon.tls_certificate,
+             "Certificate, or chain with the own one first (PEM); read again when it changes")
+          ->check(CLI::ExistingFile);
+  CLI::Option* const key = app.add_option("--tls-key", daemon.tls_key, "Its private key (PEM)")
+                               ->check(CLI::ExistingFile);
+  certificate->needs(key);
+  key->needs(certificate);
+  app.add_flag_function("--plain", set(tls::Encryption::kNever),
+                        "No TLS, beyond loopback neither: everybody on the way reads and changes "
+                        "what is sent, tokens included")
+      ->excludes(always)
+      ->excludes(certificate);
+}
+
 }  // namespace
 
 Run declare_gateway(CLI::App& app) {
@@ -152,6 +185,7 @@ Run declare_gateway(CLI::App& app) {
       ->capture_default_str();
   app.add_option("--providers", options->providers, "HOST:PORT for providers; port 0: any")
       ->capture_default_str();
+  declare_encryption(app, options->daemon);
   app.add_option("--audit-probability", gateway.audit_probability,
                  "Share of the receipts that are re-executed")
       ->check(CLI::Range(0.0, 1.0))

@@ -14,6 +14,7 @@
 #include <array>
 #include <commensal/collocation/guest/metrics.hpp>
 #include <commensal/serve/daemon/provider_daemon.hpp>
+#include <commensal/serve/tls/certificate.hpp>
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -33,6 +34,7 @@ struct ProviderArguments {
   BackendOptions backend;
   guest::GuestProcessOptions guest;
   std::string metrics;  // where they are served; empty: nowhere
+  bool plain_metrics = false;
   StatusOptions status;
   bool json = false;
 };
@@ -48,6 +50,13 @@ Result<std::unique_ptr<guest::MetricsServer>> serve_metrics(const ProviderArgume
   if (options.metrics.empty()) return nullptr;
   if (options.guest.client.host.empty()) {
     return core::fail(core::ErrorCode::kInvalidArgument, "--metrics is about a host: --host");
+  }
+  if (!options.plain_metrics &&
+      !tls::is_loopback(options.metrics.substr(0, options.metrics.rfind(':')))) {
+    return core::fail(core::ErrorCode::kInvalidArgument,
+                      "--metrics {}: beyond loopback everybody could read them, without TLS: "
+                      "--plain-metrics if that is meant",
+                      options.metrics);
   }
   return guest::serve_governor(options.metrics, guest::runtime_folder(), clock);
 }
@@ -115,11 +124,26 @@ Run declare_provider(CLI::App& app) {
   options->folder = state_folder("provider").string();
   options->daemon.gateway = "127.0.0.1:8090";
   options->daemon.name = host_name();
-  app.add_option("--gateway", options->daemon.gateway, "HOST:PORT of the gateway's provider stream")
+  app.add_option("--gateway", options->daemon.gateway,
+                 "HOST:PORT of the gateway's provider stream, with TLS unless it is on loopback")
       ->capture_default_str();
   app.add_option("--data-dir", options->folder, "State: key, store, cached models")
       ->capture_default_str();
   options->key.declare(app);
+  const auto encrypt = [options](tls::Encryption how) {
+    return [options, how](std::int64_t) { options->daemon.encryption = how; };
+  };
+  app.add_flag_function("--tls", encrypt(tls::Encryption::kAlways), "TLS on loopback too")
+      ->excludes(app.add_flag_function("--plain", encrypt(tls::Encryption::kNever),
+                                       "No TLS, beyond loopback neither"));
+  app.add_option_function<std::string>(
+      "--gateway-key",
+      [options](const std::string& text) {
+        auto key = crypto::address_from_text(text);
+        if (!key) throw CLI::ValidationError("--gateway-key", key.error().message);
+        options->daemon.gateway_key = *key;
+      },
+      "The gateway's key, 0x...: no other is served (default: the one that answered first)");
   app.add_option("--name", options->daemon.name, "For the gateway's lists")->capture_default_str();
   options->backend.declare(app);
   app.add_option("--batch-max", options->daemon.tasks_at_once,
@@ -132,6 +156,8 @@ Run declare_provider(CLI::App& app) {
   app.add_option("--metrics", options->metrics,
                  "ADDRESS:PORT that serves /metrics, what the machine's governor says, to "
                  "Prometheus");
+  app.add_flag("--plain-metrics", options->plain_metrics,
+               "Serve them beyond loopback too, though without TLS");
   app.add_flag("--json", options->json, "Print the address as one line of JSON");
   const CLI::App* status = options->status.declare(app);
   return [options, status] { return status->parsed() ? options->status.run() : run(*options); };

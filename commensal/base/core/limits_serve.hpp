@@ -10,6 +10,14 @@ inline constexpr std::int64_t kHttpLingerBytesMax = 8
                                                     << 20;  // read and thrown away after a refusal
 inline constexpr std::uint64_t kHttpReserveBytesMax = 64 << 20;  // of a body, before it arrives
 inline constexpr std::int64_t kRpcOutboxBytesMax = 2 * kRpcMessageBytesMax;  // of one stream
+// What a provider may do before it has proved its key (Hello): so long, so many, from one address.
+inline constexpr std::int64_t kHelloWaitMs = 10'000;
+inline constexpr std::size_t kStrangersMax = 128;
+inline constexpr std::size_t kStrangersPerAddressMax = 32;
+inline constexpr std::int64_t kRpcFrameBytesMax = 1 << 20;  // larger messages are cut up
+inline constexpr std::int64_t kRpcWireBytesMax = kRpcFrameBytesMax + (1 << 16);  // in protobuf
+inline constexpr std::size_t kRpcQuotaBytes = std::size_t{1} << 30;  // of all connections, in gRPC
+inline constexpr std::int64_t kPemBytesMax = 1 << 18;                // of a chain of certificates
 inline constexpr std::size_t kLineBytesMax = 512;  // of a message; gRPC puts some into headers
 
 }  // namespace commensal::limits

@@ -48,7 +48,7 @@ core::Result<Client> Client::create(const ClientOptions& options) {
     return core::fail(ErrorCode::kInvalidArgument,
                       "a token is one word: no spaces, no line breaks within{}",
                       options.token_source.empty() ? "" : " (from " + options.token_source + ")");
-  Client made(Transport(std::move(url), options.wait_ms), options.token);
+  Client made(Transport(std::move(url), options.wait_ms, options.trust), options.token);
   made.token_source_ = options.token_source;
   return made;
 }

@@ -13,10 +13,11 @@
 namespace commensal::client {
 
 struct ClientOptions {
-  std::string url;                 // "http://HOST:PORT"
+  std::string url;                 // as Url::parse
   std::string token;               // of an account, or "": public things only
   std::string token_source = {};   // where it is from, for who is told that it is not valid
   std::int64_t wait_ms = 120'000;  // for the next byte
+  tls::Trust trust = {};           // of https
 };
 
 struct Port {

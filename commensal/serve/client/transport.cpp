@@ -4,6 +4,7 @@
 #include <boost/asio/connect.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/ssl/stream.hpp>
 #include <boost/asio/write.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/core/tcp_stream.hpp>
@@ -12,6 +13,8 @@
 #include <boost/beast/http/vector_body.hpp>
 #include <commensal/base/core/limits.hpp>
 #include <commensal/serve/client/transport.hpp>
+#include <commensal/serve/tls/certificate.hpp>
+#include <commensal/serve/tls/either_stream.hpp>
 
 namespace commensal::client {
 
@@ -24,7 +27,8 @@ using asio::ip::tcp;
 using core::ErrorCode;
 using Error = beast::error_code;
 
-constexpr std::string_view kScheme = "http://";
+constexpr std::string_view kPlain = "http://";
+constexpr std::string_view kSecure = "https://";
 
 std::string head_of(const HttpRequest& request, const Url& url, std::size_t body_bytes) {
   const bool is_ipv6 = url.host.find(':') != std::string::npos;
@@ -42,19 +46,18 @@ std::string head_of(const HttpRequest& request, const Url& url, std::size_t body
 }  // namespace
 
 core::Result<Url> Url::parse(std::string_view text) {
-  if (text.starts_with("https://"))
-    return core::fail(ErrorCode::kUnsupported,
-                      "https is not spoken: '{}' (TLS belongs to a proxy before the gateway)",
-                      text);
   const auto refuse = [&] {
     return core::fail(ErrorCode::kInvalidArgument,
-                      "'{}' is no URL of a gateway: expected http://HOST:PORT", text);
+                      "'{}' is no URL of a gateway: expected https://HOST:PORT or http://HOST:PORT",
+                      text);
   };
-  if (!text.starts_with(kScheme) && text.find("://") != std::string_view::npos) return refuse();
-  const bool has_scheme = text.starts_with(kScheme);
-  std::string_view rest = has_scheme ? text.substr(kScheme.size()) : text;
+  const bool is_plain = text.starts_with(kPlain);
+  const bool is_secure = text.starts_with(kSecure);
+  const bool has_scheme = is_plain || is_secure;
+  if (!has_scheme && text.find("://") != std::string_view::npos) return refuse();
+  std::string_view rest = text.substr(is_plain ? kPlain.size() : is_secure ? kSecure.size() : 0);
   if (rest.ends_with('/')) rest.remove_suffix(1);
-  Url url{.host = "", .port = "80"};
+  Url url{.host = "", .port = is_secure ? "443" : "80", .is_secure = is_secure};
   std::size_t host_end = rest.find(':');
   if (rest.starts_with('[')) {
     const std::size_t bracket = rest.find(']');
@@ -73,23 +76,29 @@ core::Result<Url> Url::parse(std::string_view text) {
   const bool port_fits = is_number && std::stoi(url.port) >= 1 && std::stoi(url.port) <= 65'535;
   if (url.host.empty() || url.host.find_first_of("/?#@ \r\n") != std::string::npos || !port_fits)
     return refuse();
+  url.is_secure = is_secure || (!has_scheme && !tls::is_loopback(url.host));
   return url;
 }
 
 struct Transport::State {
+  using Socket = beast::tcp_stream;
+
   Url url;
   std::chrono::milliseconds wait;
+  tls::Trust trust;
   asio::io_context io{1};
-  std::optional<beast::tcp_stream> stream;
+  std::optional<asio::ssl::context> context;  // made when it is needed
+  std::optional<tls::EitherStream<Socket, asio::ssl::stream<Socket&>>> stream;
   beast::flat_buffer buffer{limits::kHttpHeaderBytesMax};
 
-  State(Url to, std::int64_t wait_ms) : url(std::move(to)), wait(wait_ms) {}
+  State(Url to, std::int64_t wait_ms, tls::Trust whom)
+      : url(std::move(to)), wait(wait_ms), trust(std::move(whom)) {}
 
   /// Runs one operation, started by start(handler), to its end.
   template <class Start>
   Error step(Start start) {
     Error result;
-    stream->expires_after(wait);
+    stream->socket().expires_after(wait);
     start([&result](Error error, auto&&...) { result = error; });
     io.restart();
     io.run();
@@ -104,6 +113,7 @@ struct Transport::State {
   }
 
   core::Result<void> connect();
+  core::Result<void> secure();
   void drop_if_stale();
   Error write(const HttpRequest& request);
   core::Result<HttpResponse> read(Error write_error, const Progress& received);
@@ -121,12 +131,39 @@ core::Result<void> Transport::State::connect() {
   if (error) return tl::unexpected(explain("cannot find", error));
   stream.emplace(io);
   buffer.clear();
-  error = step([&](auto done) { stream->async_connect(endpoints, done); });
+  error = step([&](auto done) { stream->socket().async_connect(endpoints, done); });
   if (error) {
     stream.reset();
     return tl::unexpected(explain("cannot reach", error));
   }
-  stream->socket().set_option(tcp::no_delay(true), error);
+  stream->socket().socket().set_option(tcp::no_delay(true), error);
+  if (!url.is_secure) return {};
+  auto secured = secure();
+  if (!secured) stream.reset();
+  return secured;
+}
+
+core::Result<void> Transport::State::secure() {
+  if (!context) {
+    COMMENSAL_ASSIGN(ssl_ctx_st* const made, tls::new_client_context(trust));
+    context.emplace(made);
+  }
+  auto& secured = stream->secure(*context);
+  ssl_st* const connection = secured.native_handle();
+  tls::expect_host(connection, trust, url.host);
+  const Error error =
+      step([&](auto done) { secured.async_handshake(asio::ssl::stream_base::client, done); });
+  const auto distrust = [this](std::string_view why) {
+    return core::fail(ErrorCode::kUnauthenticated, "cannot trust the gateway at {}:{}: {}",
+                      url.host, url.port, why);
+  };
+  if (const std::string why = tls::why_distrusted(connection); error && !why.empty()) {
+    return distrust(why + ": expected its public key (--pin) or its authority's file (--ca)");
+  }
+  if (error) return tl::unexpected(explain("no TLS with", error));
+  if (const auto pinned = tls::check_pins(connection, trust); !pinned) {
+    return distrust(pinned.error().message);
+  }
   return {};
 }
 
@@ -134,9 +171,10 @@ core::Result<void> Transport::State::connect() {
 void Transport::State::drop_if_stale() {
   if (!stream) return;
   Error error;
-  stream->socket().non_blocking(true, error);
+  tcp::socket& socket = stream->socket().socket();
+  socket.non_blocking(true, error);
   std::array<char, 1> byte{};
-  stream->socket().receive(asio::buffer(byte), tcp::socket::message_peek, error);
+  socket.receive(asio::buffer(byte), tcp::socket::message_peek, error);
   if (error != asio::error::would_block) stream.reset();
 }
 
@@ -198,8 +236,8 @@ core::Result<HttpResponse> Transport::State::read(Error write_error, const Progr
   return response;
 }
 
-Transport::Transport(Url url, std::int64_t wait_ms)
-    : state_(std::make_unique<State>(std::move(url), wait_ms)) {}
+Transport::Transport(Url url, std::int64_t wait_ms, tls::Trust trust)
+    : state_(std::make_unique<State>(std::move(url), wait_ms, std::move(trust))) {}
 Transport::Transport(Transport&&) noexcept = default;
 Transport& Transport::operator=(Transport&&) noexcept = default;
 Transport::~Transport() = default;

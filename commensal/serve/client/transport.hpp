@@ -2,6 +2,7 @@
 #pragma once
 
 #include <commensal/base/core/bytes.hpp>
+#include <commensal/serve/tls/trust.hpp>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -17,8 +18,9 @@ using Progress = std::function<void(std::size_t done, std::size_t total)>;
 struct Url {
   std::string host;
   std::string port;
-  /// "http://HOST[:PORT]" or "HOST:PORT", HOST a name, an IPv4 address or an IPv6 one in brackets.
-  /// Errors: kInvalidArgument; kUnsupported (https: TLS belongs to a proxy before the gateway).
+  bool is_secure = false;
+  /// "https://HOST[:PORT]", "http://HOST[:PORT]" or "HOST:PORT" (http on loopback, else https),
+  /// HOST a name, an IPv4 address or an IPv6 one in brackets. Error: kInvalidArgument.
   static core::Result<Url> parse(std::string_view text);
 };
 
@@ -39,16 +41,18 @@ struct HttpResponse {
 };
 
 /// One HTTP/1.1 connection, opened when it is needed and kept for the next request. Blocks; every
-/// step that brings no byte within `wait_ms` ends it. A request is never sent twice.
+/// step that brings no byte within `wait_ms` ends it. A request is never sent twice. With https
+/// nothing is said to a gateway that `trust` does not cover.
 /// Thread-safety: one thread at a time.
 class Transport {
  public:
-  Transport(Url url, std::int64_t wait_ms);
+  Transport(Url url, std::int64_t wait_ms, tls::Trust trust = {});
   Transport(Transport&&) noexcept;
   Transport& operator=(Transport&&) noexcept;
   ~Transport();
 
-  /// Errors: kUnavailable (no connection, or lost), kDeadlineExceeded, kDataLoss (no HTTP).
+  /// Errors: kUnavailable (no connection, or lost), kDeadlineExceeded, kDataLoss (no HTTP),
+  /// kUnauthenticated (not trusted), kInvalidArgument (the trust's file).
   core::Result<HttpResponse> send(const HttpRequest& request);
 
  private:

@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <unistd.h>
+
+#include <array>
 #include <commensal/base/store/state_folder.hpp>
 #include <commensal/serve/daemon/gateway_daemon.hpp>
 #include <commensal/serve/http/server.hpp>
 #include <commensal/serve/rpc/asio_loop.hpp>
 #include <commensal/serve/rpc/grpc_server.hpp>
+#include <commensal/serve/tls/certificate.hpp>
 #include <future>
+#include <utility>
 
 namespace commensal::daemon {
 namespace {
@@ -22,6 +27,27 @@ core::Result<void> ensure_operator(gateway::Accounts& accounts, const core::Path
   return core::write_file_atomically(token_file, core::as_bytes(token + "\n"), 0600);
 }
 
+constexpr std::int64_t kLookAtFilesMs = 1'000;
+
+std::string host_of(const std::string& address) { return address.substr(0, address.rfind(':')); }
+
+core::Result<std::shared_ptr<tls::Identity>> open_identity(const GatewayDaemonConfig& config,
+                                                           const core::Path& folder,
+                                                           std::int64_t now_ms) {
+  if (!config.tls_certificate.empty()) {
+    return tls::Identity::open(config.tls_certificate, config.tls_key);
+  }
+  std::vector<std::string> hosts = {"localhost", "127.0.0.1", "::1"};
+  std::array<char, 256> own{};
+  if (::gethostname(own.data(), own.size() - 1) == 0) hosts.emplace_back(own.data());
+  for (std::string host : {config.http_address, host_of(config.provider_address)}) {
+    if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
+    const bool is_any = host.empty() || host == "0.0.0.0" || host == "::";
+    if (!is_any && !tls::is_loopback(host)) hosts.push_back(host);
+  }
+  return tls::Identity::open_or_make(folder, hosts, now_ms);
+}
+
 }  // namespace
 
 // The sockets end first, then the loop, then the rest, in the opposite order of these members.
@@ -30,6 +56,10 @@ struct GatewayDaemon::State {
   core::SystemClock clock;
   store::StateFolder folder;
   rpc::AsioLoop loop;
+  std::shared_ptr<tls::Identity> identity;  // null: no port speaks TLS
+  bool http_secure = false;
+  bool providers_secure = false;
+  std::string reload_failed;  // the loop's: the last reason
   std::unique_ptr<gateway::Gateway> gateway;
   std::unique_ptr<rpc::GrpcServer> providers;
   std::unique_ptr<http::HttpServer> http;
@@ -37,11 +67,42 @@ struct GatewayDaemon::State {
   explicit State(store::StateFolder opened) : folder(std::move(opened)) {}
   ~State() {
     if (http) http->stop();
-    if (providers) providers->stop();
+    if (providers) on_loop([this] { providers->stop(); });
     loop.stop();
     loop.join();
   }
+
+  void on_loop(const std::function<void()>& act) {
+    std::promise<void> done;
+    loop.post([&] {
+      act();
+      done.set_value();
+    });
+    done.get_future().get();
+  }
+  core::Result<void> secure(const GatewayDaemonConfig& config, gateway::Observer* observer);
+  void look_at_files(gateway::Observer* observer);
 };
+
+core::Result<void> GatewayDaemon::State::secure(const GatewayDaemonConfig& config,
+                                                gateway::Observer* observer) {
+  http_secure = tls::is_encrypted(config.encryption, config.http_address);
+  providers_secure = tls::is_encrypted(config.encryption, host_of(config.provider_address));
+  if (!http_secure && !providers_secure) return {};
+  COMMENSAL_ASSIGN(identity, open_identity(config, folder.path(), clock.wall_ms()));
+  look_at_files(observer);
+  return {};
+}
+
+void GatewayDaemon::State::look_at_files(gateway::Observer* observer) {
+  loop.after(kLookAtFilesMs, [this, observer] {
+    const auto reloaded = identity->reload();
+    const std::string failed = reloaded ? "" : reloaded.error().message;
+    const bool is_news = failed != std::exchange(reload_failed, failed) && !reloaded;
+    if (is_news && observer != nullptr) observer->on_error(reloaded.error());
+    look_at_files(observer);
+  });
+}
 
 GatewayDaemon::GatewayDaemon(std::unique_ptr<State> state) : state_(std::move(state)) {}
 GatewayDaemon::~GatewayDaemon() = default;
@@ -63,26 +124,32 @@ core::Result<std::unique_ptr<GatewayDaemon>> GatewayDaemon::start(const GatewayD
   COMMENSAL_ASSIGN(state->gateway, gateway::Gateway::create(deps, gateway));
   COMMENSAL_TRY(
       ensure_operator(state->gateway->accounts(), state->folder.path() / "operator.token"));
+  COMMENSAL_TRY(state->secure(config, observer));
   state->loop.start();
   COMMENSAL_ASSIGN(state->providers,
-                   rpc::GrpcServer::start(*state->gateway, state->loop, config.provider_address));
-  const http::HttpOptions http{.address = config.http_address, .port = config.http_port};
+                   rpc::GrpcServer::start(*state->gateway, state->loop, config.provider_address,
+                                          state->providers_secure ? state->identity : nullptr));
+  const http::HttpOptions http{.address = config.http_address,
+                               .port = config.http_port,
+                               .identity = state->http_secure ? state->identity : nullptr};
   COMMENSAL_ASSIGN(state->http,
                    http::HttpServer::start(*state->gateway, state->loop, state->clock, http));
   return std::unique_ptr<GatewayDaemon>(new GatewayDaemon(std::move(state)));
 }
 
 std::uint16_t GatewayDaemon::http_port() const { return state_->http->port(); }
+bool GatewayDaemon::is_http_secure() const { return state_->http_secure; }
+bool GatewayDaemon::are_providers_secure() const { return state_->providers_secure; }
+std::optional<core::Digest> GatewayDaemon::key_hash() const {
+  if (!state_->identity) return std::nullopt;
+  return state_->identity->current()->key_hash;
+}
 std::uint16_t GatewayDaemon::provider_port() const { return state_->providers->port(); }
+crypto::Address GatewayDaemon::address() const { return state_->gateway->address(); }
 core::Path GatewayDaemon::token_file() const { return state_->folder.path() / "operator.token"; }
 
 void GatewayDaemon::ask(const std::function<void(gateway::Gateway&)>& question) {
-  std::promise<void> answered;
-  state_->loop.post([&] {
-    question(*state_->gateway);
-    answered.set_value();
-  });
-  answered.get_future().get();
+  state_->on_loop([&] { question(*state_->gateway); });
 }
 
 }  // namespace commensal::daemon

@@ -3,9 +3,11 @@
 
 #include <commensal/base/store/state_folder.hpp>
 #include <commensal/serve/gateway/gateway.hpp>
+#include <commensal/serve/tls/certificate.hpp>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace commensal::daemon {
@@ -16,24 +18,35 @@ struct GatewayDaemonConfig {
   std::string http_address = "127.0.0.1";
   std::uint16_t http_port = 8080;  // 0: any that is free
   std::string provider_address = "127.0.0.1:8090";
+  /// Which ports speak TLS: by default those that other machines can reach.
+  tls::Encryption encryption = tls::Encryption::kBeyondLoopback;
+  core::Path tls_certificate;  // PEM; empty: FOLDER/tls-cert.pem and tls-key.pem, made if need be
+  core::Path tls_key;
   gateway::GatewayConfig gateway;  // its folder is set from the above
 };
 
 /// A gateway in the real world: its folder, a loop on a thread of its own, HTTP for consumers,
 /// gRPC for providers. On its first start it makes the operator's account, whose token lies in
-/// FOLDER/operator.token (mode 0600). It runs from start() until it is destroyed.
-/// Thread-safety: the owner's thread.
+/// FOLDER/operator.token (mode 0600). It runs from start() until it is destroyed. A certificate
+/// that is replaced in its files is shown to new connections within a second. Thread-safety: the
+/// owner's thread.
 class GatewayDaemon {
  public:
   /// `observer`, if there is one, outlives the daemon and is called on the gateway's loop.
-  /// Errors: those of store::StateFolder, and kUnavailable for an address that is taken.
+  /// Errors: those of store::StateFolder and tls::Identity, kUnavailable for an address that is
+  /// taken.
   static core::Result<std::unique_ptr<GatewayDaemon>> start(const GatewayDaemonConfig& config,
                                                             gateway::Observer* observer = nullptr);
   ~GatewayDaemon();
 
   std::uint16_t http_port() const;
+  bool is_http_secure() const;
+  bool are_providers_secure() const;
+  /// What consumers may pin the certificate by; none where no port speaks TLS.
+  std::optional<core::Digest> key_hash() const;
   std::uint16_t provider_port() const;
   core::Path token_file() const;
+  crypto::Address address() const;
   /// Runs `question` on the gateway's loop and waits for it.
   void ask(const std::function<void(gateway::Gateway&)>& question);
 

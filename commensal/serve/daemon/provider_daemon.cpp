@@ -3,9 +3,15 @@
 #include <commensal/serve/daemon/provider_daemon.hpp>
 #include <commensal/serve/rpc/asio_loop.hpp>
 #include <commensal/serve/rpc/grpc_client.hpp>
+#include <commensal/serve/tls/certificate.hpp>
 #include <future>
 
 namespace commensal::daemon {
+namespace {
+
+std::string_view host_of(std::string_view address) { return address.substr(0, address.rfind(':')); }
+
+}  // namespace
 
 // The loop ends first and the rest after it, in the opposite order of these members.
 struct ProviderDaemon::State {
@@ -34,7 +40,12 @@ core::Result<std::unique_ptr<ProviderDaemon>> ProviderDaemon::start(
   COMMENSAL_ASSIGN(auto folder,
                    store::StateFolder::open(config.folder, "provider", rng, config.key));
   auto state = std::make_unique<State>(std::move(folder), std::move(engines));
-  state->gateway = rpc::make_grpc_client(state->loop, config.gateway);
+  std::shared_ptr<tls::Identity> identity;
+  if (tls::is_encrypted(config.encryption, host_of(config.gateway))) {
+    COMMENSAL_ASSIGN(identity,
+                     tls::Identity::open_or_make(state->folder.path(), {}, state->clock.wall_ms()));
+  }
+  state->gateway = rpc::make_grpc_client(state->loop, config.gateway, std::move(identity));
   const provider::ProviderDependencies deps{.loop = state->loop,
                                             .clock = state->clock,
                                             .rng = state->rng,
@@ -45,6 +56,8 @@ core::Result<std::unique_ptr<ProviderDaemon>> ProviderDaemon::start(
                                             .why_paused = config.why_paused};
   const provider::ProviderConfig provider{.name = config.name,
                                           .folder = state->folder.path(),
+                                          .gateway = config.gateway,
+                                          .gateway_key = config.gateway_key,
                                           .threads = config.threads,
                                           .tasks_at_once = config.tasks_at_once,
                                           .purse = config.purse};

@@ -3,6 +3,7 @@
 
 #include <commensal/base/store/state_folder.hpp>
 #include <commensal/serve/provider/provider.hpp>
+#include <commensal/serve/tls/certificate.hpp>
 #include <memory>
 #include <string>
 
@@ -11,7 +12,9 @@ namespace commensal::daemon {
 struct ProviderDaemonConfig {
   core::Path folder;     // state: key, store, models
   store::KeyOpener key;  // nothing: the plain key file of the folder
-  std::string gateway;   // "host:port" of its provider stream
+  std::string gateway;   // HOST:PORT of its provider stream
+  tls::Encryption encryption = tls::Encryption::kBeyondLoopback;
+  std::optional<crypto::Address> gateway_key = {};  // as ProviderConfig's
   std::string name;
   std::uint32_t threads = 1;      // told to the gateway
   std::size_t tasks_at_once = 1;  // as ProviderConfig's

@@ -42,7 +42,8 @@ class DispatcherOf : public ::testing::Test {
     rpc::Hello hello;
     hello.address = provider_key_.address();
     const core::Digest nonce = heard_->all<rpc::Challenge>().at(0).nonce;
-    hello.signature = crypto::sign(provider_key_, rpc::hello_digest(nonce, hello.address));
+    hello.signature =
+        crypto::sign(provider_key_, rpc::hello_digest(nonce, hello.address, key_.address(), {}));
     std::optional<Roster::StreamId> replaced;
     ASSERT_TRUE(roster_.welcome(stream_, hello, replaced));
   }
@@ -94,7 +95,7 @@ class DispatcherOf : public ::testing::Test {
   store::MemoryStore disk_;
   store::JointStore store_{disk_};
   Bank bank_{store_, clock_, key_, {}};
-  Roster roster_{store_, rng_};
+  Roster roster_{store_, rng_, key_};
   EventQueue events_{loop_, [this](event::Any& event) { handle(event); }, [] {}};
   ticket::TicketBook tickets_{store_, clock_};
   Lottery lottery_{{store_, clock_, rng_, key_, bank_, roster_, events_, tickets_}, {}};  // off

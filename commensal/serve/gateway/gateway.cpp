@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <commensal/base/core/limits_serve.hpp>
 #include <commensal/serve/gateway/gateway_state.hpp>
 
 namespace commensal::gateway {
@@ -164,8 +165,13 @@ std::size_t Gateway::audits_pending() const {
          state_->events.pending();
 }
 
-Gateway::StreamId Gateway::on_open(std::shared_ptr<rpc::ProviderStream> stream) {
-  return state_->roster.admit(std::move(stream), state_->lottery.position());
+Gateway::StreamId Gateway::on_open(std::shared_ptr<rpc::ProviderStream> stream,
+                                   const rpc::Channel& channel, const std::string& from) {
+  const StreamId id =
+      state_->roster.admit(std::move(stream), channel, from, state_->lottery.position());
+  state_->loop.after(limits::kHelloWaitMs,
+                     [state = state_.get(), id] { state->roster.end_wait(id); });
+  return id;
 }
 
 void Gateway::on_message(StreamId stream, rpc::ToGateway message) {
@@ -181,8 +187,9 @@ void Gateway::on_close(StreamId stream) {
 }
 
 core::Result<std::string> Gateway::model_path(const std::string& session_token,
-                                              const core::Digest& model) {
-  COMMENSAL_TRY(state_->roster.may_fetch(session_token, model));
+                                              const core::Digest& model,
+                                              const core::Digest& provider_certificate) {
+  COMMENSAL_TRY(state_->roster.may_fetch(session_token, model, provider_certificate));
   return state_->hub.path_of(model).string();
 }
 

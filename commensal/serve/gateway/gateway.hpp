@@ -133,11 +133,12 @@ class Gateway final : public rpc::GatewayPort {
   const MoneyConfig& money() const;
   crypto::Address address() const;
 
-  StreamId on_open(std::shared_ptr<rpc::ProviderStream> stream) override;
+  StreamId on_open(std::shared_ptr<rpc::ProviderStream> stream, const rpc::Channel& channel,
+                   const std::string& from) override;
   void on_message(StreamId stream, rpc::ToGateway message) override;
   void on_close(StreamId stream) override;
-  core::Result<std::string> model_path(const std::string& session_token,
-                                       const core::Digest& model) override;
+  core::Result<std::string> model_path(const std::string& session_token, const core::Digest& model,
+                                       const core::Digest& provider_certificate) override;
 
  private:
   struct State;

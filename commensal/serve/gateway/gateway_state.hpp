@@ -55,7 +55,7 @@ struct Gateway::State {
         accounts(store, w.rng),
         hub(store, c.folder / "models", w.clock),
         book(store),
-        roster(store, w.rng),
+        roster(store, w.rng, w.key),
         bank(store, w.clock, w.key, c.money.rules),
         tickets(store, w.clock, Lottery::book_config(c.money)),
         lottery({store, w.clock, w.rng, w.key, bank, roster, events, tickets}, c.money),

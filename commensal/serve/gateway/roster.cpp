@@ -2,7 +2,9 @@
 #include <algorithm>
 #include <commensal/base/core/limits.hpp>
 #include <commensal/base/core/limits_gateway.hpp>
+#include <commensal/base/core/limits_serve.hpp>
 #include <commensal/serve/gateway/roster.hpp>
+#include <utility>
 
 namespace commensal::gateway {
 namespace {
@@ -47,18 +49,47 @@ core::Result<void> Roster::open() {
 }
 
 Roster::StreamId Roster::admit(std::shared_ptr<rpc::ProviderStream> stream,
+                               const rpc::Channel& channel, const std::string& from,
                                std::optional<rpc::HashChainPosition> chain) {
   const StreamId id = ++last_stream_;
-  if (sessions_.size() >= static_cast<std::size_t>(limits::kProvidersMax)) {
-    stream->send(rpc::Dismiss{{ErrorCode::kResourceExhausted, "too many providers are connected"}});
-    stream->close();
-    return id;
-  }
+  make_room(from);
+  strangers_[from].insert(id);
   Session& session = sessions_[id];
   session.stream = std::move(stream);
   session.nonce = rng_.next_digest();
-  session.stream->send(rpc::Challenge{session.nonce, std::move(chain)});
+  session.channel = channel;
+  session.from = from;
+  const crypto::Address own = key_.address();
+  session.stream->send(rpc::Challenge{
+      session.nonce, own, crypto::sign(key_, rpc::challenge_digest(session.nonce, own, channel)),
+      std::move(chain)});
   return id;
+}
+
+void Roster::make_room(const std::string& from) {
+  const std::set<StreamId>* most = nullptr;
+  for (const auto& [address, streams] : strangers_) {
+    if (most == nullptr || streams.size() > most->size()) most = &streams;
+  }
+  const auto here = strangers_.find(from);
+  const bool full_here =
+      here != strangers_.end() && here->second.size() >= limits::kStrangersPerAddressMax;
+  if (full_here) return end_wait(*here->second.begin());
+  if (strangers() >= limits::kStrangersMax) end_wait(*most->begin());
+}
+
+std::size_t Roster::strangers() const {
+  std::size_t count = 0;
+  for (const auto& [address, streams] : strangers_) count += streams.size();
+  return count;
+}
+
+void Roster::end_wait(StreamId id) {
+  const auto session = sessions_.find(id);
+  if (session == sessions_.end() || session->second.address) return;
+  const auto stream = session->second.stream;
+  leave(id);
+  stream->close();
 }
 
 core::Result<Roster::Peer*> Roster::welcome(StreamId id, const rpc::Hello& hello,
@@ -67,11 +98,19 @@ core::Result<Roster::Peer*> Roster::welcome(StreamId id, const rpc::Hello& hello
   if (session == sessions_.end() || session->second.address) {
     return fail(ErrorCode::kFailedPrecondition, "a hello out of order");
   }
-  const auto signer =
-      crypto::recover(rpc::hello_digest(session->second.nonce, hello.address), hello.signature);
+  const auto signer = crypto::recover(rpc::hello_digest(session->second.nonce, hello.address,
+                                                        key_.address(), session->second.channel),
+                                      hello.signature);
   if (!signer || *signer != hello.address) {
-    return fail(ErrorCode::kUnauthenticated, "the hello is not signed by the key of {}",
+    return fail(ErrorCode::kUnauthenticated,
+                "the hello is not signed by the key of {} for this gateway and connection",
                 crypto::to_text(hello.address));
+  }
+  const bool is_full =
+      std::cmp_greater_equal(sessions_.size() - strangers(), limits::kProvidersMax);
+  if (is_full && connected(hello.address) == nullptr) {
+    return fail(ErrorCode::kResourceExhausted, "{} providers are connected, as many as may be",
+                limits::kProvidersMax);
   }
   Peer& peer = peers_[hello.address];
   peer.address = hello.address;
@@ -80,6 +119,7 @@ core::Result<Roster::Peer*> Roster::welcome(StreamId id, const rpc::Hello& hello
     return fail(ErrorCode::kPermissionDenied, "this provider is banned: {}", peer.banned);
   }
   if (peer.stream != nullptr) replaced = peer.stream_id;
+  forget_stranger(session->first, session->second.from);
   peer.in_flight = 0;  // what it had in hand went with its stream
   peer.warm.clear();
   peer.stream = session->second.stream;
@@ -90,22 +130,32 @@ core::Result<Roster::Peer*> Roster::welcome(StreamId id, const rpc::Hello& hello
   session->second.token = core::to_hex(rng_.next_digest());
   {
     const std::lock_guard lock(mutex_);
-    grants_.try_emplace(session->second.token);
+    grants_[session->second.token].certificate = session->second.channel.provider;
   }
   peer.stream->send(rpc::Welcome{session->second.token});
   return &peer;
 }
 
+void Roster::forget_stranger(StreamId id, const std::string& from) {
+  const auto here = strangers_.find(from);
+  if (here == strangers_.end()) return;
+  here->second.erase(id);
+  if (here->second.empty()) strangers_.erase(here);
+}
+
 void Roster::refuse(StreamId id, const core::Error& reason) {
   const auto session = sessions_.find(id);
   if (session == sessions_.end()) return;
-  session->second.stream->send(rpc::Dismiss{reason});
+  // For want of room it is not sent away for good: it dials again.
+  const bool is_final = reason.code != ErrorCode::kResourceExhausted;
+  if (is_final) session->second.stream->send(rpc::Dismiss{reason});
   session->second.stream->close();
 }
 
 void Roster::leave(StreamId id) {
   const auto session = sessions_.find(id);
   if (session == sessions_.end()) return;
+  forget_stranger(id, session->second.from);
   {
     const std::lock_guard lock(mutex_);
     grants_.erase(session->second.token);
@@ -181,15 +231,18 @@ void Roster::grant(StreamId id, const core::Digest& model) {
   if (session == sessions_.end()) return;
   const std::lock_guard lock(mutex_);
   if (const auto granted = grants_.find(session->second.token); granted != grants_.end()) {
-    granted->second.insert(model);
+    granted->second.models.insert(model);
   }
 }
 
-core::Result<void> Roster::may_fetch(const std::string& token, const core::Digest& model) const {
+core::Result<void> Roster::may_fetch(const std::string& token, const core::Digest& model,
+                                     const core::Digest& provider_certificate) const {
   const std::lock_guard lock(mutex_);
   const auto granted = grants_.find(token);
-  if (granted == grants_.end()) return fail(ErrorCode::kUnauthenticated, "unknown session");
-  if (!granted->second.contains(model)) {
+  if (granted == grants_.end() || granted->second.certificate != provider_certificate) {
+    return fail(ErrorCode::kUnauthenticated, "unknown session");
+  }
+  if (!granted->second.models.contains(model)) {
     return fail(ErrorCode::kNotFound, "no task of this session is for model {}",
                 core::to_hex(model));
   }

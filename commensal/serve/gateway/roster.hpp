@@ -42,16 +42,23 @@ class Roster {
     std::set<core::Digest> warm;  // models that it has answered on this stream
   };
 
-  Roster(core::Store& store, core::Rng& rng) : store_(store), rng_(rng) {}
+  Roster(core::Store& store, core::Rng& rng, const crypto::SecretKey& key)
+      : store_(store), rng_(rng), key_(key) {}
   /// Reads the bans; call once before the rest. Error: kDataLoss.
   core::Result<void> open();
 
-  /// A stream has opened: challenges it. Null beyond limits::kProvidersMax.
-  StreamId admit(std::shared_ptr<rpc::ProviderStream> stream,
-                 std::optional<rpc::HashChainPosition> chain = {});
+  /// A stream has opened: challenges it. Until its hello it is a stranger's. Beyond
+  /// limits::kStrangersPerAddressMax the oldest stranger from there makes room, beyond
+  /// kStrangersMax the oldest from where most are: who says hello at once gets in, however many are
+  /// silent.
+  StreamId admit(std::shared_ptr<rpc::ProviderStream> stream, const rpc::Channel& channel = {},
+                 const std::string& from = "", std::optional<rpc::HashChainPosition> chain = {});
+  /// limits::kHelloWaitMs are over: closes the stream if nobody has said hello.
+  void end_wait(StreamId id);
   /// Its answer. A second stream of the same key takes the place of the first, whose id is
   /// returned in `replaced`.
-  /// Errors: kUnauthenticated (signature), kPermissionDenied (banned), kFailedPrecondition.
+  /// Errors: kUnauthenticated (signature: of this gateway, channel and challenge),
+  /// kPermissionDenied (banned), kFailedPrecondition, kResourceExhausted (limits::kProvidersMax).
   core::Result<Peer*> welcome(StreamId id, const rpc::Hello& hello,
                               std::optional<StreamId>& replaced);
   /// Dismisses a stream whose hello was not accepted.
@@ -79,25 +86,40 @@ class Roster {
   core::Result<void> ban(const crypto::Address& address, const std::string& why);
   /// The provider on this stream has work for the model, so it may download it.
   void grant(StreamId id, const core::Digest& model);
-  /// Errors: kUnauthenticated (no such session), kNotFound (not granted). Any thread.
-  core::Result<void> may_fetch(const std::string& token, const core::Digest& model) const;
+  /// Errors: kUnauthenticated (no such session, or not by the certificate of its stream), kNotFound
+  /// (not granted). Any thread.
+  core::Result<void> may_fetch(const std::string& token, const core::Digest& model,
+                               const core::Digest& provider_certificate) const;
 
  private:
   struct Session {
     std::shared_ptr<rpc::ProviderStream> stream;
     core::Digest nonce;
+    rpc::Channel channel;
+    std::string from;
     std::optional<crypto::Address> address;  // once it has proved it
     std::string token;
   };
 
+  struct Grant {
+    core::Digest certificate{};
+    std::set<core::Digest> models;
+  };
+
+  std::size_t strangers() const;
+  void make_room(const std::string& from);
+  void forget_stranger(StreamId id, const std::string& from);
+
   core::Store& store_;
   core::Rng& rng_;
+  const crypto::SecretKey& key_;
   StreamId last_stream_ = 0;
   std::map<StreamId, Session> sessions_;
+  std::map<std::string, std::set<StreamId>> strangers_;  // by address
   std::map<crypto::Address, Peer> peers_;
 
   mutable std::mutex mutex_;
-  std::map<std::string, std::set<core::Digest>> grants_;  // by session token; guarded by mutex_
+  std::map<std::string, Grant> grants_;  // by session token; guarded by mutex_
 };
 
 }  // namespace commensal::gateway

@@ -24,14 +24,14 @@ std::string text_of(beast::string_view text) { return {text.data(), text.size()}
 }  // namespace
 
 Connection::Connection(Socket socket, Shared& shared, Closed closed)
-    : socket_(std::move(socket)),
+    : stream_(std::move(socket)),
       shared_(shared),
       closed_(std::move(closed)),
-      timer_(socket_.get_executor()),
+      timer_(stream_.get_executor()),
       buffer_(limits::kHttpHeaderBytesMax + limits::kHttpPieceBytes),
       unwritten_(std::array<asio::const_buffer, 3>()) {
   Error ignored;
-  socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
+  stream_.socket().set_option(asio::ip::tcp::no_delay(true), ignored);
 }
 
 template <class Then>
@@ -42,7 +42,7 @@ auto Connection::from_loop(Then then) {
     const auto self = weak.lock();
     if (!self) return;
     auto held = std::make_shared<std::tuple<decltype(args)...>>(std::move(args)...);
-    asio::post(self->socket_.get_executor(), [self, then, held] {
+    asio::post(self->stream_.get_executor(), [self, then, held] {
       if (self->phase_ == Phase::kClosed) return;
       std::apply([&](auto&... values) { ((*self).*then)(std::move(values)...); }, *held);
     });
@@ -50,11 +50,11 @@ auto Connection::from_loop(Then then) {
 }
 
 void Connection::start() {
-  asio::post(socket_.get_executor(), [self = shared_from_this()] { self->wait_for_request(); });
+  asio::post(stream_.get_executor(), [self = shared_from_this()] { self->shake_hands(); });
 }
 
 void Connection::stop(bool at_once) {
-  asio::post(socket_.get_executor(), [self = shared_from_this(), at_once] {
+  asio::post(stream_.get_executor(), [self = shared_from_this(), at_once] {
     self->close_after_ = true;
     if (at_once || self->phase_ == Phase::kIdle) self->close();
   });
@@ -68,8 +68,19 @@ void Connection::allow(std::int64_t ms) {
     if (error || !self || self->waits_ != wait) return;
     self->timed_out_ = true;
     Error ignored;
-    self->socket_.cancel(ignored);
+    self->stream_.socket().cancel(ignored);
   });
+}
+
+void Connection::shake_hands() {
+  if (!shared_.identity) return wait_for_request();
+  asio::ssl::context context(shared_.identity->new_server_context());
+  allow(limits::kHttpHeaderWaitMs);
+  stream_.secure(context).async_handshake(asio::ssl::stream_base::server,
+                                          [self = shared_from_this()](Error error) {
+                                            if (error) return self->close();
+                                            self->wait_for_request();
+                                          });
 }
 
 void Connection::wait_for_request() {
@@ -81,7 +92,7 @@ void Connection::wait_for_request() {
   if (close_after_ || shared_.stopping) return close();
   if (buffer_.size() > 0) return read_head();
   allow(limits::kHttpIdleWaitMs);
-  socket_.async_read_some(buffer_.prepare(4096),
+  stream_.async_read_some(buffer_.prepare(4096),
                           [self = shared_from_this()](Error error, std::size_t size) {
                             if (error) return self->close();
                             self->buffer_.commit(size);
@@ -96,7 +107,7 @@ void Connection::read_head() {
   head_->body_limit(boost::none);  // on_admitted knows the route's
   allow(limits::kHttpHeaderWaitMs);
   beast_http::async_read_header(
-      socket_, buffer_, *head_,
+      stream_, buffer_, *head_,
       [self = shared_from_this()](Error error, std::size_t) { self->on_head(error); });
 }
 
@@ -145,7 +156,7 @@ void Connection::on_admitted(CallPtr call, std::optional<Response> refusal) {
   if (!waits || body_->is_done() || buffer_.size() > 0) return start_body();
   static constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
   allow(limits::kHttpPieceWaitMs);
-  asio::async_write(socket_, asio::buffer(kContinue),
+  asio::async_write(stream_, asio::buffer(kContinue),
                     [self = shared_from_this()](Error error, std::size_t) {
                       if (error) return self->close();
                       self->start_body();
@@ -167,7 +178,7 @@ void Connection::read_piece() {
   part.more = true;
   allow(limits::kHttpPieceWaitMs);
   beast_http::async_read(
-      socket_, buffer_, *body_,
+      stream_, buffer_, *body_,
       [self = shared_from_this()](Error error, std::size_t) { self->on_piece(error); });
 }
 
@@ -221,7 +232,7 @@ void Connection::respond(Response response) {
 
 void Connection::write_piece() {
   allow(limits::kHttpPieceWaitMs);
-  socket_.async_write_some(beast::buffers_prefix(limits::kHttpPieceBytes, unwritten_),
+  stream_.async_write_some(beast::buffers_prefix(limits::kHttpPieceBytes, unwritten_),
                            [self = shared_from_this()](Error error, std::size_t size) {
                              if (error) return self->close();
                              self->unwritten_.consume(size);
@@ -239,21 +250,27 @@ void Connection::on_written() {
 
 void Connection::linger() {
   phase_ = Phase::kLingering;
+  if (!stream_.tls()) return end_writing();
+  allow(kLingerMs);
+  stream_.tls()->async_shutdown([self = shared_from_this()](Error) { self->end_writing(); });
+}
+
+void Connection::end_writing() {
+  if (phase_ == Phase::kClosed) return;
   Error ignored;
-  socket_.shutdown(Socket::shutdown_send, ignored);
+  stream_.socket().shutdown(Socket::shutdown_send, ignored);
   allow(kLingerMs);
   drain();
 }
 
 void Connection::drain() {
   buffer_.clear();
-  socket_.async_read_some(buffer_.prepare(1 << 16),
-                          [self = shared_from_this()](Error error, std::size_t size) {
-                            self->drained_bytes_ += static_cast<std::int64_t>(size);
-                            if (error || self->drained_bytes_ > limits::kHttpLingerBytesMax)
-                              return self->close();
-                            self->drain();
-                          });
+  stream_.socket().async_read_some(
+      buffer_.prepare(1 << 16), [self = shared_from_this()](Error error, std::size_t size) {
+        self->drained_bytes_ += static_cast<std::int64_t>(size);
+        if (error || self->drained_bytes_ > limits::kHttpLingerBytesMax) return self->close();
+        self->drain();
+      });
 }
 
 void Connection::close() {
@@ -263,7 +280,7 @@ void Connection::close() {
   timer_.cancel();
   shared_.body_bytes.fetch_sub(std::exchange(charged_bytes_, 0));
   Error ignored;
-  socket_.close(ignored);
+  stream_.socket().close(ignored);
   closed_(shared_from_this());
 }
 

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/ssl/stream.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/strand.hpp>
 #include <boost/beast/core/buffers_suffix.hpp>
@@ -14,6 +15,8 @@
 #include <boost/beast/http/parser.hpp>
 #include <commensal/base/core/clock.hpp>
 #include <commensal/serve/http/api.hpp>
+#include <commensal/serve/tls/certificate.hpp>
+#include <commensal/serve/tls/either_stream.hpp>
 #include <mutex>
 
 namespace commensal::http {
@@ -33,6 +36,7 @@ struct Shared {
   const Services& services;
   const core::Clock& clock;
   std::shared_ptr<Gate> gate;
+  std::shared_ptr<const tls::Identity> identity;  // null: no TLS
   std::atomic<bool> stopping = false;
   std::atomic<std::int64_t> body_bytes = 0;  // being received, of all connections
 };
@@ -55,6 +59,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   using Error = beast::error_code;
   enum class Phase : std::uint8_t { kIdle, kReading, kAnswering, kWriting, kLingering, kClosed };
 
+  void shake_hands();
   void wait_for_request();
   void read_head();
   void on_head(Error error);
@@ -69,6 +74,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void write_piece();
   void on_written();
   void linger();
+  void end_writing();
   void drain();
   void close();
 
@@ -79,7 +85,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void allow(std::int64_t ms);
   bool failed(Error error);
 
-  Socket socket_;
+  tls::EitherStream<Socket, asio::ssl::stream<Socket&>> stream_;
   Shared& shared_;
   Closed closed_;
   asio::steady_timer timer_;

@@ -46,7 +46,7 @@ struct HttpServer::State {
   State(gateway::Gateway& gateway, core::Loop& loop, const core::Clock& clock)
       : services{gateway, loop, through(gate),
                  [this](Task task) { asio::post(staging, std::move(task)); }},
-        shared{.services = services, .clock = clock, .gate = gate} {
+        shared{.services = services, .clock = clock, .gate = gate, .identity = {}} {
     gate->io = &io;
   }
 
@@ -161,6 +161,7 @@ core::Result<std::unique_ptr<HttpServer>> HttpServer::start(gateway::Gateway& ga
   core::check(options.threads >= 1 && options.threads <= limits::kThreadsMax,
               "an HTTP server has at least one thread");
   auto state = std::make_unique<State>(gateway, loop, clock);
+  state->shared.identity = options.identity;
   COMMENSAL_TRY(state->listen(options));
   state->run(options.threads);
   return std::unique_ptr<HttpServer>(new HttpServer(std::move(state)));

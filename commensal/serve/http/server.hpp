@@ -4,6 +4,7 @@
 #include <commensal/base/core/clock.hpp>
 #include <commensal/base/core/loop.hpp>
 #include <commensal/serve/gateway/gateway.hpp>
+#include <commensal/serve/tls/certificate.hpp>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -12,8 +13,9 @@ namespace commensal::http {
 
 struct HttpOptions {
   std::string address = "127.0.0.1";
-  std::uint16_t port = 0;  // 0: any that is free
-  int threads = 2;         // that read and write, parse and encode bodies
+  std::uint16_t port = 0;                              // 0: any that is free
+  std::shared_ptr<const tls::Identity> identity = {};  // TLS 1.3; null: none
+  int threads = 2;  // that read and write, parse and encode bodies
 };
 
 /// Serves the gateway over HTTP/1.1 (RFC 9112) with keep-alive, on threads of its own; every call

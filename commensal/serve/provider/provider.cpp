@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <commensal/serve/provider/host_watch.hpp>
 #include <commensal/serve/provider/jobs.hpp>
+#include <commensal/serve/provider/known_gateways.hpp>
 #include <commensal/serve/provider/provider.hpp>
 
 namespace commensal::provider {
@@ -21,6 +22,7 @@ struct Provider::State {
   ProviderConfig config;
   store::JointStore store;
   ModelCache cache;
+  KnownGateways gateways;
   Purse purse;
   std::shared_ptr<Jobs> jobs;
   HostWatch host;
@@ -37,6 +39,7 @@ struct Provider::State {
         config(c),
         store(w.store),
         cache(std::move(opened)),
+        gateways(store, c.gateway, c.gateway_key),
         purse({store, w.clock, w.rng, w.key, w.gateway}, c.purse),
         jobs(std::make_shared<Jobs>(
             Jobs::Dependencies{w.loop, w.rng, store, w.key, w.gateway, w.engines, cache, purse},
@@ -88,11 +91,16 @@ void Provider::State::repeat(Provider& self, std::int64_t every_ms,
 }
 
 void Provider::State::handle(Provider& self, const rpc::Challenge& message) {
+  const rpc::Channel channel = deps.gateway.channel();
+  if (auto met = gateways.meet(message, channel); !met) {
+    return self.on_close(std::move(met.error()));  // it hears no hello; another may answer next
+  }
   rpc::Hello hello;
   hello.name = config.name;
   hello.version = kVersion;
   hello.address = address;
-  hello.signature = crypto::sign(deps.key, rpc::hello_digest(message.nonce, address));
+  hello.signature =
+      crypto::sign(deps.key, rpc::hello_digest(message.nonce, address, message.gateway, channel));
   hello.cached_models = cache.models();
   hello.threads = config.threads;
   auto chain = purse.meet(message.hash_chain);
@@ -164,9 +172,10 @@ void Provider::on_close(core::Error reason) {
   if (state_->stopped) return;
   const std::int64_t delay_ms = state_->reconnect_ms;
   state_->reconnect_ms = std::min(delay_ms * 2, state_->config.reconnect_ms_max);
-  state_->deps.loop.after(delay_ms, [weak = weak_from_this()] {
+  state_->deps.loop.after(delay_ms, [weak = weak_from_this(), of = state_->stream_generation] {
     const auto self = weak.lock();
-    if (self && !self->state_->stopped) self->state_->connect(*self);
+    if (!self || self->state_->stopped || self->state_->stream_generation != of) return;
+    self->state_->connect(*self);
   });
 }
 

@@ -18,7 +18,9 @@ namespace commensal::provider {
 
 struct ProviderConfig {
   std::string name;
-  core::Path folder;  // state: models/
+  core::Path folder;                                // state: models/
+  std::string gateway = {};                         // the address that is dialled
+  std::optional<crypto::Address> gateway_key = {};  // none: as the first time (KnownGateways)
   std::uint32_t threads = 1;
   std::size_t tasks_at_once = 1;  // of one model, that an engine may run together
   std::int64_t cache_bytes_max = std::int64_t{8} << 30;

@@ -90,6 +90,7 @@ class Listener final : public rpc::GatewayClient {
     }
     refused += std::holds_alternative<rpc::Refuse>(message) ? 1 : 0;
   }
+  rpc::Channel channel() const override { return {}; }
   core::Result<void> fetch_model(const std::string&, const core::Digest&, const std::string&,
                                  const rpc::Received&) override {
     return {};

@@ -18,6 +18,7 @@ class Listener final : public rpc::GatewayClient {
  public:
   void attach(std::shared_ptr<rpc::ProviderPort>) override {}
   void send(rpc::ToGateway message) override { said.push_back(std::move(message)); }
+  rpc::Channel channel() const override { return {}; }
   core::Result<void> fetch_model(const std::string&, const core::Digest&, const std::string&,
                                  const rpc::Received&) override {
     return {};

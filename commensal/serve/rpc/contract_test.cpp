@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gmock/gmock.h>
 
-#include <chrono>
 #include <commensal/base/core/file.hpp>
 #include <commensal/base/crypto/sha256.hpp>
 #include <commensal/serve/rpc/asio_loop.hpp>
-#include <commensal/serve/rpc/direct.hpp>
-#include <commensal/serve/rpc/grpc_client.hpp>
-#include <commensal/serve/rpc/grpc_server.hpp>
-#include <condition_variable>
+#include <commensal/serve/rpc/testing/stream_worlds.hpp>
 #include <future>
-#include <mutex>
 #include <thread>
 
 // One suite for both twins of the stream.
@@ -18,121 +13,7 @@
 namespace commensal::rpc {
 namespace {
 
-using core::ErrorCode;
-
-/// What happened, as text, in the order of happening; written on the loop, read by the test.
-class Log {
- public:
-  void add(std::string line) {
-    const std::lock_guard lock(mutex_);
-    lines_.push_back(std::move(line));
-    changed_.notify_all();
-  }
-  std::vector<std::string> lines() const {
-    const std::lock_guard lock(mutex_);
-    return lines_;
-  }
-  /// False when it took too long.
-  bool wait_for(std::size_t count) {
-    std::unique_lock lock(mutex_);
-    return changed_.wait_for(lock, std::chrono::seconds(30),
-                             [&] { return lines_.size() >= count; });
-  }
-
- private:
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  std::vector<std::string> lines_;
-};
-
-std::string text_of(const ToGateway& message) {
-  if (const auto* hello = std::get_if<Hello>(&message)) return "hello " + hello->name;
-  if (const auto* load = std::get_if<Load>(&message)) return fmt::format("load {}", load->queued);
-  if (const auto* deliver = std::get_if<Deliver>(&message)) {
-    return fmt::format("deliver {} {}", deliver->step,
-                       core::to_hex(crypto::sha256(deliver->outputs.at(0).value.bytes())));
-  }
-  if (const auto* pause = std::get_if<Pause>(&message)) return "pause " + pause->reason;
-  if (std::holds_alternative<Resume>(message)) return "resume";
-  return "other";
-}
-
-std::string text_of(const ToProvider& message) {
-  if (std::holds_alternative<Challenge>(message)) return "challenge";
-  if (const auto* welcome = std::get_if<Welcome>(&message))
-    return "welcome " + welcome->session_token;
-  if (const auto* dismiss = std::get_if<Dismiss>(&message))
-    return "dismiss " + dismiss->reason.message;
-  if (const auto* offer = std::get_if<Offer>(&message)) {
-    return fmt::format("offer {} {}", offer->job.steps,
-                       core::to_hex(crypto::sha256(offer->inputs.at(0).value.bytes())));
-  }
-  if (const auto* withdraw = std::get_if<Withdraw>(&message))
-    return withdraw->jobs.empty() ? "withdraw" : "withdraw " + core::to_hex(withdraw->jobs.back());
-  return "other";
-}
-
-class Gateway final : public GatewayPort {
- public:
-  StreamId on_open(std::shared_ptr<ProviderStream> stream) override {
-    streams.push_back(std::move(stream));
-    streams.back()->send(Challenge{});
-    const StreamId id = streams.size();
-    log.add(fmt::format("{} open", id));
-    return id;
-  }
-  void on_message(StreamId id, ToGateway message) override {
-    log.add(fmt::format("{} {}", id, text_of(message)));
-    if (std::holds_alternative<Hello>(message)) streams.at(id - 1)->send(Welcome{"token"});
-  }
-  void on_close(StreamId id) override { log.add(fmt::format("{} close", id)); }
-  core::Result<std::string> model_path(const std::string& token,
-                                       const core::Digest& model) override {
-    if (token != "token") return core::fail(ErrorCode::kUnauthenticated, "unknown session");
-    const auto found = models.find(model);
-    if (found == models.end()) return core::fail(ErrorCode::kNotFound, "unknown model");
-    return found->second;
-  }
-
-  Log log;
-  std::vector<std::shared_ptr<ProviderStream>> streams;  // the loop's
-  std::map<core::Digest, std::string> models;            // constant while streams run
-};
-
-class Provider final : public ProviderPort {
- public:
-  void on_message(ToProvider message) override { log.add(text_of(message)); }
-  void on_close(core::Error reason) override {
-    EXPECT_EQ(reason.message.find('\n'), std::string::npos);
-    log.add(fmt::format("close {}", core::name_of(reason.code)));
-  }
-  Log log;
-};
-
-/// One gateway on one loop, and clients for it; both twins offer the same.
-class DirectWorld {
- public:
-  DirectWorld(core::Loop& loop, Gateway& gateway) : server_(loop) { server_.listen(gateway); }
-  std::unique_ptr<GatewayClient> client() { return std::make_unique<DirectClient>(server_); }
-  void stop() { server_.stop(); }
-
- private:
-  DirectServer server_;
-};
-
-class GrpcWorld {
- public:
-  GrpcWorld(core::Loop& loop, Gateway& gateway)
-      : loop_(loop), server_(*GrpcServer::start(gateway, loop, "127.0.0.1:0")) {}
-  std::unique_ptr<GatewayClient> client() {
-    return make_grpc_client(loop_, fmt::format("127.0.0.1:{}", server_->port()));
-  }
-  void stop() { server_->stop(); }
-
- private:
-  core::Loop& loop_;
-  std::unique_ptr<GrpcServer> server_;
-};
+using namespace testing;
 
 template <class Dependencies>
 class StreamContract : public ::testing::Test {
@@ -182,10 +63,31 @@ class StreamContract : public ::testing::Test {
   std::unique_ptr<GatewayClient> client;
 };
 
-using Worlds = ::testing::Types<DirectWorld, GrpcWorld>;
+class TlsWorld {
+ public:
+  TlsWorld(core::Loop& loop, Gateway& gateway)
+      : loop_(loop), server_(*GrpcServer::start(gateway, loop, "127.0.0.1:0", identity())) {}
+  std::unique_ptr<GatewayClient> client() {
+    return make_grpc_client(loop_, fmt::format("127.0.0.1:{}", server_->port()), identity());
+  }
+  void stop() { server_->stop(); }
+
+ private:
+  std::shared_ptr<const tls::Identity> identity() {
+    core::TemporaryFolder& folder = *folders_.emplace_back(core::TemporaryFolder::make("tls"));
+    return *tls::Identity::open_or_make(folder.path(), {}, core::SystemClock().wall_ms());
+  }
+
+  core::Loop& loop_;
+  std::deque<core::Result<core::TemporaryFolder>> folders_;
+  std::unique_ptr<GrpcServer> server_;
+};
+
+using Worlds = ::testing::Types<DirectWorld, GrpcWorld, TlsWorld>;
 struct WorldNames {
   template <class T>
   static std::string GetName(int) {
+    if (std::is_same_v<T, TlsWorld>) return "Tls";
     return std::is_same_v<T, DirectWorld> ? "Direct" : "Grpc";
   }
 };
@@ -199,6 +101,18 @@ TYPED_TEST(StreamContract, ShakesHandsInOrder) {
   ASSERT_TRUE(provider->log.wait_for(2));
   EXPECT_THAT(provider->log.lines(), ::testing::ElementsAre("challenge", "welcome token"));
   EXPECT_THAT(this->gateway.log.lines(), ::testing::ElementsAre("1 open", "1 hello p"));
+}
+
+TYPED_TEST(StreamContract, ShowsBothEndsOneChannel) {
+  const auto provider = this->attach();
+  this->on_loop([this] {
+    const Channel channel = this->client->channel();
+    EXPECT_EQ(channel, this->gateway.channel);
+    const bool has_certificates = !std::is_same_v<TypeParam, GrpcWorld>;
+    EXPECT_EQ(channel.gateway != core::Digest(), has_certificates);
+    EXPECT_EQ(channel.provider != core::Digest(), has_certificates);
+    EXPECT_TRUE(!has_certificates || channel.gateway != channel.provider);
+  });
 }
 
 TYPED_TEST(StreamContract, KeepsAThousandMessagesInOrderBothWays) {
@@ -227,6 +141,8 @@ TYPED_TEST(StreamContract, CarriesLargeTensorsBothWays) {
   const tensor::NamedTensors tensors = {
       {"x", tensor::Tensor::of<float>({5, 1000, 1000}, std::span<const float>(values))}};
   const std::string hash = core::to_hex(crypto::sha256(tensors[0].value.bytes()));
+  this->on_loop([&] { this->client->send(Hello{}); });
+  ASSERT_TRUE(provider->log.wait_for(2));  // welcome: before it, messages are small
   this->on_loop([&] {
     Offer offer;
     offer.job.steps = 3;
@@ -234,10 +150,10 @@ TYPED_TEST(StreamContract, CarriesLargeTensorsBothWays) {
     this->gateway.streams.at(0)->send(offer);
     this->client->send(Deliver{{}, 4, {}, tensors});
   });
-  ASSERT_TRUE(provider->log.wait_for(2));
-  ASSERT_TRUE(this->gateway.log.wait_for(2));
-  EXPECT_EQ(provider->log.lines().at(1), "offer 3 " + hash);
-  EXPECT_EQ(this->gateway.log.lines().at(1), "1 deliver 4 " + hash);
+  ASSERT_TRUE(provider->log.wait_for(3));
+  ASSERT_TRUE(this->gateway.log.wait_for(3));
+  EXPECT_EQ(provider->log.lines().at(2), "offer 3 " + hash);
+  EXPECT_EQ(this->gateway.log.lines().at(2), "1 deliver 4 " + hash);
 }
 
 TYPED_TEST(StreamContract, CarriesPausesAndWithdrawals) {
@@ -316,10 +232,12 @@ TYPED_TEST(StreamContract, FetchesModels) {
   const core::Digest model = crypto::sha256(core::as_bytes(content));
   this->gateway.models[model] = this->model_file(content);
   const std::string target = this->gateway.models[model] + ".fetched";
+  this->attach();
   std::int64_t received = 0;
   const auto fetched = this->client->fetch_model("token", model, target,
                                                  [&](std::int64_t bytes) { received = bytes; });
   ASSERT_TRUE(fetched) << fetched.error().message;
+  EXPECT_EQ(this->gateway.fetched_with, this->client->channel().provider);
   EXPECT_EQ(core::as_text(*core::read_file(target)), content);
   EXPECT_EQ(received, 3'500'000);
   std::filesystem::remove(target);

@@ -30,6 +30,7 @@ struct DirectStream : std::enable_shared_from_this<DirectStream> {
   std::shared_ptr<DirectPlace> place;
   std::shared_ptr<ProviderPort> provider;  // empty: it hears no more
   DirectFaults faults;
+  Channel channel;
   GatewayPort::StreamId id = 0;
   bool opened = false;
   bool ending = false;  // nobody sends any more
@@ -94,7 +95,7 @@ void detail::DirectStream::open() {
   if (place->port == nullptr) return close_provider("no gateway listens");
   opened = true;
   place->open.push_back(shared_from_this());
-  id = place->port->on_open(std::make_shared<GatewayEnd>(shared_from_this()));
+  id = place->port->on_open(std::make_shared<GatewayEnd>(shared_from_this()), channel, "");
 }
 
 void detail::DirectStream::close_gateway() {
@@ -141,8 +142,8 @@ void DirectServer::stop() {
   place_->port = nullptr;
 }
 
-DirectClient::DirectClient(DirectServer& server, DirectFaults faults)
-    : place_(server.place_), faults_(std::move(faults)) {}
+DirectClient::DirectClient(DirectServer& server, DirectFaults faults, Channel channel)
+    : place_(server.place_), faults_(std::move(faults)), channel_(channel) {}
 
 DirectClient::~DirectClient() { drop(); }
 
@@ -159,6 +160,7 @@ void DirectClient::attach(std::shared_ptr<ProviderPort> port) {
   stream_->place = place_;
   stream_->provider = std::move(port);
   stream_->faults = faults_;
+  stream_->channel = channel_;
   stream_->travel(stream_->up, [](detail::DirectStream& stream) { stream.open(); });
 }
 
@@ -183,7 +185,9 @@ core::Result<void> DirectClient::fetch_model(const std::string& session_token,
       core::fail(core::ErrorCode::kUnavailable, "no gateway listens");
   {
     const std::lock_guard lock(place_->port_mutex);
-    if (place_->port != nullptr) source = place_->port->model_path(session_token, model);
+    if (place_->port != nullptr) {
+      source = place_->port->model_path(session_token, model, channel_.provider);
+    }
   }
   if (!source) return tl::unexpected(source.error());
   const auto file = core::MappedFile::open(*source, limits::kModelBytesMax);

@@ -44,7 +44,7 @@ struct DirectFaults {
 
 class DirectClient final : public GatewayClient {
  public:
-  explicit DirectClient(DirectServer& server, DirectFaults faults = {});
+  explicit DirectClient(DirectServer& server, DirectFaults faults = {}, Channel channel = {});
   DirectClient(const DirectClient&) = delete;
   DirectClient& operator=(const DirectClient&) = delete;
   /// Drops the stream without a word to the provider's port.
@@ -52,6 +52,7 @@ class DirectClient final : public GatewayClient {
 
   void attach(std::shared_ptr<ProviderPort> port) override;
   void send(ToGateway message) override;
+  Channel channel() const override { return channel_; }
   core::Result<void> fetch_model(const std::string& session_token, const core::Digest& model,
                                  const std::string& path, const Received& received) override;
   /// The network breaks: both ends hear on_close, what is on its way is lost.
@@ -63,6 +64,7 @@ class DirectClient final : public GatewayClient {
   std::shared_ptr<detail::DirectPlace> place_;
   std::shared_ptr<detail::DirectStream> stream_;
   DirectFaults faults_;
+  Channel channel_;
 };
 
 }  // namespace commensal::rpc

@@ -16,7 +16,8 @@ using Log = std::vector<std::string>;
 class Gateway final : public GatewayPort {
  public:
   explicit Gateway(Log& log) : log_(log) {}
-  StreamId on_open(std::shared_ptr<ProviderStream> opened) override {
+  StreamId on_open(std::shared_ptr<ProviderStream> opened, const Channel&,
+                   const std::string&) override {
     stream = std::move(opened);
     log_.push_back(fmt::format("open {}", ++opened_));
     return opened_;
@@ -25,7 +26,8 @@ class Gateway final : public GatewayPort {
     log_.push_back(fmt::format("{} load {}", id, std::get<Load>(message).queued));
   }
   void on_close(StreamId id) override { log_.push_back(fmt::format("close {}", id)); }
-  core::Result<std::string> model_path(const std::string&, const core::Digest&) override {
+  core::Result<std::string> model_path(const std::string&, const core::Digest&,
+                                       const core::Digest&) override {
     return core::fail(core::ErrorCode::kNotFound, "no models here");
   }
   std::shared_ptr<ProviderStream> stream;

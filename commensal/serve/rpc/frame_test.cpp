@@ -69,8 +69,8 @@ Deliver some_delivery() { return {digest_of(5), 17, digest_of(11), some_tensors(
 
 std::vector<ToProvider> all_to_provider() {
   return {
-      Challenge{digest_of(1), std::nullopt},
-      Challenge{digest_of(1), some_position()},
+      Challenge{digest_of(1), {}, {}, std::nullopt},
+      Challenge{digest_of(1), {}, {}, some_position()},
       Balance{
           {}, 3, protocol::Amount::from_words(1, 2), protocol::Amount(4), protocol::Amount(5), 6},
       Reveal{8, digest_of(9)},
@@ -288,7 +288,7 @@ TEST(Frame, RefusesWhatMessagesThemselvesRefuse) {
             "hello: version has 65 bytes, at most 64 are accepted");
   EXPECT_EQ(refusal<ToProvider>(to_frame(ToProvider(Outcomes{{{{}, "a\nb", {}}}}))),
             "outcomes.items: event is not one line");
-  Challenge challenge{{}, some_position()};
+  Challenge challenge{{}, {}, {}, some_position()};
   challenge.hash_chain->head.rounds = 0;
   EXPECT_THAT(refusal<ToProvider>(to_frame(ToProvider(challenge))),
               StartsWith("challenge.hash_chain.head: "));

@@ -10,7 +10,8 @@ namespace {
 
 class GrpcClient final : public GatewayClient {
  public:
-  GrpcClient(core::Loop& loop, std::string address) : loop_(loop), address_(std::move(address)) {}
+  GrpcClient(core::Loop& loop, std::string address, std::shared_ptr<const tls::Identity> identity)
+      : loop_(loop), address_(std::move(address)), identity_(std::move(identity)) {}
   GrpcClient(const GrpcClient&) = delete;
   GrpcClient& operator=(const GrpcClient&) = delete;
   ~GrpcClient() override {
@@ -20,7 +21,7 @@ class GrpcClient final : public GatewayClient {
 
   void attach(std::shared_ptr<ProviderPort> port) override {
     if (stream_) stream_->drop();
-    stream_ = std::make_shared<ClientStream>(loop_, address_, streams_);
+    stream_ = std::make_shared<ClientStream>(loop_, address_, identity_.get(), streams_);
     stream_->begin(std::move(port));
   }
 
@@ -28,9 +29,11 @@ class GrpcClient final : public GatewayClient {
     if (stream_) stream_->send(message);
   }
 
+  Channel channel() const override { return stream_ ? stream_->channel() : Channel(); }
+
   core::Result<void> fetch_model(const std::string& session_token, const core::Digest& model,
                                  const std::string& path, const Received& received) override {
-    const auto stub = wire::ProviderStream::NewStub(open_channel(address_));
+    const auto stub = wire::ProviderStream::NewStub(open_channel(address_, identity_.get()));
     grpc::ClientContext context;
     wire::FetchModelRequest request;
     request.set_session_token(session_token);
@@ -56,14 +59,16 @@ class GrpcClient final : public GatewayClient {
  private:
   core::Loop& loop_;
   const std::string address_;
+  const std::shared_ptr<const tls::Identity> identity_;
   const std::shared_ptr<StreamCount> streams_ = std::make_shared<StreamCount>();
   std::shared_ptr<ClientStream> stream_;
 };
 
 }  // namespace
 
-std::unique_ptr<GatewayClient> make_grpc_client(core::Loop& loop, const std::string& address) {
-  return std::make_unique<GrpcClient>(loop, address);
+std::unique_ptr<GatewayClient> make_grpc_client(core::Loop& loop, const std::string& address,
+                                                std::shared_ptr<const tls::Identity> identity) {
+  return std::make_unique<GrpcClient>(loop, address, std::move(identity));
 }
 
 }  // namespace commensal::rpc

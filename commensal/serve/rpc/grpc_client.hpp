@@ -3,6 +3,7 @@
 
 #include <commensal/base/core/loop.hpp>
 #include <commensal/serve/rpc/stream.hpp>
+#include <commensal/serve/tls/certificate.hpp>
 #include <memory>
 #include <string>
 
@@ -13,6 +14,9 @@ namespace commensal::rpc {
 /// kUnavailable, and when to try again is the caller's affair.
 /// The loop outlives the client. attach, send and the destructor belong to the loop (or to its
 /// owner, when it has ended); fetch_model to any thread, and ends before the client does.
-std::unique_ptr<GatewayClient> make_grpc_client(core::Loop& loop, const std::string& address);
+/// With an identity, which it shows, it speaks TLS, with whoever answers: channel() says with whom.
+std::unique_ptr<GatewayClient> make_grpc_client(
+    core::Loop& loop, const std::string& address,
+    std::shared_ptr<const tls::Identity> identity = nullptr);
 
 }  // namespace commensal::rpc

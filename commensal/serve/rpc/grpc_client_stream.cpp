@@ -46,12 +46,14 @@ class ClientStream::Delivery {
   bool delivered_ = false;
 };
 
-ClientStream::ClientStream(core::Loop& loop, std::string address,
+ClientStream::ClientStream(core::Loop& loop, std::string address, const tls::Identity* identity,
                            std::shared_ptr<StreamCount> count)
     : loop_(loop),
       address_(std::move(address)),
       count_(std::move(count)),
-      stub_(wire::ProviderStream::NewStub(open_channel(address_))) {}
+      stub_(wire::ProviderStream::NewStub(open_channel(address_, identity))) {
+  if (identity != nullptr) channel_.provider = identity->current()->key_hash;
+}
 
 void ClientStream::begin(std::shared_ptr<ProviderPort> port) {
   port_ = std::move(port);
@@ -92,10 +94,19 @@ void ClientStream::cancel(std::optional<core::Error> reason) {
 }
 
 void ClientStream::OnReadDone(bool ok) {
+  if (ok && !std::exchange(met_, true)) channel_.gateway = peer_key_hash(*context_.auth_context());
   core::Result<ToProvider> message = core::fail(core::ErrorCode::kUnavailable, "the stream ended");
   {
     const std::lock_guard lock(mutex_);
-    if (ok && !ended_) message = from_frame<ToProvider>(std::move(incoming_));
+    if (ok && !ended_) {
+      auto whole = assembly_.add(std::move(incoming_), limits::kRpcMessageBytesMax);
+      if (whole && !*whole) return StartRead(&incoming_);
+      if (whole) {
+        message = from_frame<ToProvider>(*std::move(*whole));
+      } else {
+        message = tl::unexpected(whole.error());
+      }
+    }
     if (message) {
       turn_ = Turn::kDelivering;
     } else {

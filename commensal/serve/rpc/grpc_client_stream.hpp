@@ -9,6 +9,7 @@
 #include <commensal/serve/rpc/frame.hpp>
 #include <commensal/serve/rpc/grpc_outbox.hpp>
 #include <commensal/serve/rpc/stream.hpp>
+#include <commensal/serve/tls/certificate.hpp>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
@@ -39,10 +40,13 @@ class StreamCount {
 class ClientStream final : public grpc::ClientBidiReactor<wire::Frame, wire::Frame>,
                            public std::enable_shared_from_this<ClientStream> {
  public:
-  ClientStream(core::Loop& loop, std::string address, std::shared_ptr<StreamCount> count);
+  ClientStream(core::Loop& loop, std::string address, const tls::Identity* identity,
+               std::shared_ptr<StreamCount> count);
 
   void begin(std::shared_ptr<ProviderPort> port);
   void send(const ToGateway& message);
+  /// The loop's, once a message has come.
+  Channel channel() const { return channel_; }
   /// The port hears nothing more.
   void drop();
 
@@ -67,6 +71,9 @@ class ClientStream final : public grpc::ClientBidiReactor<wire::Frame, wire::Fra
   grpc::ClientContext context_;
   std::shared_ptr<ProviderPort> port_;  // the loop's; empty: it hears nothing more
   wire::Frame incoming_;                // gRPC's, between StartRead and OnReadDone
+  Assembly assembly_;                   // likewise
+  Channel channel_;                     // gRPC's until the first message is with the loop
+  bool met_ = false;                    // gRPC's: channel_ is known
 
   std::mutex mutex_;  // guards what follows
   std::shared_ptr<ClientStream> self_;

@@ -5,6 +5,7 @@
 
 #include <commensal/base/core/limits.hpp>
 #include <commensal/base/core/limits_serve.hpp>
+#include <commensal/serve/rpc/grpc_pieces.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -16,14 +17,17 @@ namespace commensal::rpc {
 /// Thread-safety: the stream's mutex.
 class Outbox {
  public:
-  /// False where the frame is beyond what the peer accepts, or the queue is full.
+  /// In pieces, where it is large. False where the frame is beyond what the peer accepts, or the
+  /// queue is full.
   bool push(commensal::v1::Frame frame) {
     const auto bytes = static_cast<std::int64_t>(frame.ByteSizeLong());
     if (bytes > limits::kRpcMessageBytesMax || bytes_ + bytes > limits::kRpcOutboxBytesMax)
       return false;
     if (items_.size() >= kItemsMax) return false;
     bytes_ += bytes;
-    items_.push_back({std::move(frame), bytes});
+    auto pieces = pieces_of(std::move(frame));
+    for (auto& piece : pieces) items_.push_back({std::move(piece), 0});
+    items_.back().bytes = bytes;  // given back when the last of them is written
     return true;
   }
   bool empty() const { return items_.empty(); }

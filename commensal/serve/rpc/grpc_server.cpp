@@ -27,14 +27,15 @@ class StreamService final : public wire::ProviderStream::CallbackService {
   }
 
   grpc::ServerWriteReactor<wire::ModelChunk>* FetchModel(
-      grpc::CallbackServerContext*, const wire::FetchModelRequest* request) override {
+      grpc::CallbackServerContext* context, const wire::FetchModelRequest* request) override {
     protocol::Reader reader(core::as_bytes(request->model()), "model");
     core::Digest model;
     read(reader, model);
     if (const auto whole = reader.finish(); !whole) {
       return new ModelStream(tl::unexpected(whole.error()));
     }
-    return new ModelStream(models_.model_path(request->session_token(), model));
+    return new ModelStream(models_.model_path(request->session_token(), model,
+                                              peer_key_hash(*context->auth_context())));
   }
 
  private:
@@ -69,21 +70,23 @@ std::string why_not_listening(const std::string& address) {
 }  // namespace
 
 struct GrpcServer::State {
-  State(GatewayPort& gateway, core::Loop& loop)
-      : hall(new ServerHall{loop, &gateway, {}}), service(hall, gateway) {}
+  State(GatewayPort& gateway, core::Loop& loop, std::shared_ptr<const tls::Identity> identity)
+      : hall(new ServerHall{loop, std::move(identity), &gateway, {}}), service(hall, gateway) {}
 
   std::shared_ptr<ServerHall> hall;
   StreamService service;
   int port = 0;
+  std::shared_ptr<const void> credentials;
   std::unique_ptr<grpc::Server> server;
   bool stopped = false;
 };
 
-core::Result<std::unique_ptr<GrpcServer>> GrpcServer::start(GatewayPort& port, core::Loop& loop,
-                                                            const std::string& address) {
-  auto state = std::make_unique<State>(port, loop);
+core::Result<std::unique_ptr<GrpcServer>> GrpcServer::start(
+    GatewayPort& port, core::Loop& loop, const std::string& address,
+    std::shared_ptr<const tls::Identity> identity) {
+  auto state = std::make_unique<State>(port, loop, identity);
   grpc::ServerBuilder builder;
-  configure_server(builder, address, &state->port);
+  state->credentials = configure_server(builder, address, &state->port, std::move(identity));
   builder.RegisterService(&state->service);
   state->server = builder.BuildAndStart();
   if (!state->server || state->port == 0) {

@@ -3,6 +3,7 @@
 
 #include <commensal/base/core/loop.hpp>
 #include <commensal/serve/rpc/stream.hpp>
+#include <commensal/serve/tls/certificate.hpp>
 #include <memory>
 #include <string>
 
@@ -12,13 +13,15 @@ namespace commensal::rpc {
 /// For each stream the port hears on_open, its messages in order, on_close; each once, on the loop.
 /// A provider has at most one message with the loop, the rest wait in TCP, so that none can flood
 /// it. A stream ends when its peer breaks the protocol or does not read what it is sent.
+/// With an identity it speaks TLS, with whoever shows a certificate.
 /// Port and loop outlive the server; model_path must not wait for the loop.
 class GrpcServer {
  public:
   /// `address` is "host:port"; port 0 takes a free one.
   /// Error: kUnavailable where the address cannot be listened on.
-  static core::Result<std::unique_ptr<GrpcServer>> start(GatewayPort& port, core::Loop& loop,
-                                                         const std::string& address);
+  static core::Result<std::unique_ptr<GrpcServer>> start(
+      GatewayPort& port, core::Loop& loop, const std::string& address,
+      std::shared_ptr<const tls::Identity> identity = nullptr);
   GrpcServer(const GrpcServer&) = delete;
   GrpcServer& operator=(const GrpcServer&) = delete;
   /// As stop().

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <commensal/base/core/limits.hpp>
+#include <commensal/base/core/limits_serve.hpp>
 #include <commensal/serve/rpc/grpc_server_stream.hpp>
 #include <commensal/serve/rpc/grpc_status.hpp>
+#include <commensal/serve/rpc/grpc_transport.hpp>
 #include <utility>
 
 namespace commensal::rpc {
@@ -9,8 +11,16 @@ namespace {
 
 constexpr std::int64_t kDrainMs = 5'000;
 constexpr std::size_t kChunkBytes = 1 << 20;
+// More than the port admits: it makes room for whom it has not refused yet.
+constexpr std::size_t kOpenMax = limits::kProvidersMax + 4 * limits::kStrangersMax;
 
 }  // namespace
+
+ServerStream::ServerStream(std::shared_ptr<ServerHall> hall, grpc::CallbackServerContext* context)
+    : hall_(std::move(hall)),
+      context_(context),
+      from_(address_of_peer(context->peer())),
+      provider_key_hash_(peer_key_hash(*context->auth_context())) {}
 
 ServerStream* ServerStream::begin(std::shared_ptr<ServerHall> hall,
                                   grpc::CallbackServerContext* context) {
@@ -24,14 +34,16 @@ ServerStream* ServerStream::begin(std::shared_ptr<ServerHall> hall,
 }
 
 void ServerStream::open() {
-  const bool full = hall_->open.size() >= limits::kConnectionsMax;
+  const bool full = hall_->open.size() >= kOpenMax;
   if (hall_->port == nullptr || full) {
     const char* why = full ? "the gateway has no room for more providers" : "the gateway stopped";
     return end({grpc::StatusCode::UNAVAILABLE, why}, false);
   }
   opened_ = true;
   hall_->open.push_back(shared_from_this());
-  id_ = hall_->port->on_open(shared_from_this());
+  Channel channel;
+  if (hall_->identity) channel = {hall_->identity->current()->key_hash, provider_key_hash_};
+  id_ = hall_->port->on_open(shared_from_this(), channel, from_);
   read_next();
 }
 
@@ -42,10 +54,11 @@ void ServerStream::read_next() {
 
 void ServerStream::OnReadDone(bool ok) {
   if (!ok) return end(grpc::Status::OK, true);
-  core::Result<ToGateway> message = [this] {
-    const std::lock_guard lock(mutex_);
-    return from_frame<ToGateway>(std::move(incoming_));
-  }();
+  auto whole = assembly_.add(std::move(incoming_),
+                             welcomed_ ? limits::kRpcMessageBytesMax : limits::kRpcFrameBytesMax);
+  if (!whole) return end(to_status(whole.error()), true);
+  if (!*whole) return read_next();
+  auto message = from_frame<ToGateway>(*std::move(*whole));
   if (!message) return end(to_status(message.error()), true);
   hall_->loop.post([self = shared_from_this(), message = *std::move(message)]() mutable {
     self->deliver(std::move(message));
@@ -62,6 +75,7 @@ void ServerStream::deliver(ToGateway message) {
 }
 
 void ServerStream::send(ToProvider message) {
+  if (std::holds_alternative<Welcome>(message)) welcomed_ = true;
   wire::Frame frame = to_frame(message);
   {
     const std::lock_guard lock(mutex_);

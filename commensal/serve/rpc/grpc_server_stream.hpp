@@ -4,10 +4,12 @@
 #include <commensal/v1/stream.grpc.pb.h>
 #include <grpcpp/support/server_callback.h>
 
+#include <atomic>
 #include <commensal/base/core/loop.hpp>
 #include <commensal/serve/rpc/frame.hpp>
 #include <commensal/serve/rpc/grpc_outbox.hpp>
 #include <commensal/serve/rpc/stream.hpp>
+#include <commensal/serve/tls/certificate.hpp>
 #include <fstream>
 #include <memory>
 #include <mutex>
@@ -21,6 +23,7 @@ class ServerStream;
 /// What the streams of one server share.
 struct ServerHall {
   core::Loop& loop;
+  const std::shared_ptr<const tls::Identity> identity;  // null: no TLS
   // The loop's:
   GatewayPort* port;  // null: stopped
   std::vector<std::shared_ptr<ServerStream>> open;
@@ -35,8 +38,7 @@ class ServerStream final : public grpc::ServerBidiReactor<wire::Frame, wire::Fra
   /// For gRPC, which keeps `context` until OnDone.
   static ServerStream* begin(std::shared_ptr<ServerHall> hall,
                              grpc::CallbackServerContext* context);
-  ServerStream(std::shared_ptr<ServerHall> hall, grpc::CallbackServerContext* context)
-      : hall_(std::move(hall)), context_(context) {}
+  ServerStream(std::shared_ptr<ServerHall> hall, grpc::CallbackServerContext* context);
 
   void send(ToProvider message) override;
   void close() override;
@@ -59,13 +61,17 @@ class ServerStream final : public grpc::ServerBidiReactor<wire::Frame, wire::Fra
 
   const std::shared_ptr<ServerHall> hall_;
   grpc::CallbackServerContext* const context_;  // valid while not finished_
+  const std::string from_;
+  const core::Digest provider_key_hash_;
   // The loop's:
   GatewayPort::StreamId id_ = 0;
   bool opened_ = false;
   bool closed_ = false;
   // gRPC's, between StartRead and OnReadDone:
   wire::Frame incoming_;
+  Assembly assembly_;
 
+  std::atomic<bool> welcomed_ = false;
   std::mutex mutex_;  // guards what follows
   std::shared_ptr<ServerStream> self_;
   Outbox outbox_;

@@ -2,7 +2,11 @@
 #include <commensal/v1/stream.grpc.pb.h>
 #include <gmock/gmock.h>
 #include <grpc/support/time.h>
+#include <grpcpp/create_channel.h>
+#include <grpcpp/security/credentials.h>
 
+#include <commensal/base/core/clock.hpp>
+#include <commensal/base/core/temporary_folder.hpp>
 #include <commensal/serve/rpc/asio_loop.hpp>
 #include <commensal/serve/rpc/frame.hpp>
 #include <commensal/serve/rpc/grpc_client.hpp>
@@ -21,7 +25,8 @@ using core::ErrorCode;
 
 class Gateway final : public GatewayPort {
  public:
-  StreamId on_open(std::shared_ptr<ProviderStream> opened) override {
+  StreamId on_open(std::shared_ptr<ProviderStream> opened, const Channel&,
+                   const std::string&) override {
     stream = std::move(opened);
     if (when_open) when_open();
     ++opens;
@@ -29,7 +34,8 @@ class Gateway final : public GatewayPort {
   }
   void on_message(StreamId, ToGateway) override { ++messages; }
   void on_close(StreamId) override { closed.set_value(); }
-  core::Result<std::string> model_path(const std::string&, const core::Digest&) override {
+  core::Result<std::string> model_path(const std::string&, const core::Digest&,
+                                       const core::Digest&) override {
     return core::fail(ErrorCode::kNotFound, "no\nmodels");
   }
   std::function<void()> when_open;
@@ -136,6 +142,77 @@ TEST_F(GrpcServerTest, RefusesModelsByNameOnTheWire) {
     EXPECT_EQ(status.error_message(),
               size == 32 ? "no models" : "model: truncated: 31 bytes left, expected 32");
   }
+}
+
+TEST_F(GrpcServerTest, TakesNoLargeMessageOfAStranger) {
+  const auto size_of_refused = [this](std::size_t bytes, std::uint64_t more) {
+    return say([&](auto& stream) {
+      wire::Frame frame;
+      frame.add_tensors(std::string(bytes, 'x'));
+      frame.set_more(more);
+      stream.Write(frame);
+      wire::Frame reply;
+      while (stream.Read(&reply)) continue;
+    });
+  };
+  // By gRPC before it is in memory, and in pieces at the first.
+  EXPECT_EQ(size_of_refused(2 << 20, 0).error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  gateway.closed.get_future().wait();
+  gateway.closed = {};
+  const grpc::Status status = size_of_refused(1 << 19, 1 << 20);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_EQ(status.error_message(),
+            "a message of more than 1048576 bytes, the most that is accepted here");
+}
+
+TEST_F(GrpcServerTest, SpeaksToNobodyWithoutACertificate) {
+  const auto folder = *core::TemporaryFolder::make("tls");
+  const auto identity =
+      *tls::Identity::open_or_make(folder.path(), {}, core::SystemClock().wall_ms());
+  on_loop([&] { server = *GrpcServer::start(gateway, loop, "127.0.0.1:0", identity); });
+  const auto attach = [this](const std::shared_ptr<grpc::ChannelCredentials>& credentials) {
+    const auto stub = wire::ProviderStream::NewStub(grpc::CreateChannel(address(), credentials));
+    grpc::ClientContext context;
+    context.set_deadline(gpr_time_from_seconds(30, GPR_TIMESPAN));
+    const auto stream = stub->Attach(&context);
+    wire::Frame reply;
+    EXPECT_FALSE(stream->Read(&reply));
+    return stream->Finish().error_code();
+  };
+  EXPECT_EQ(attach(grpc::InsecureChannelCredentials()), grpc::StatusCode::UNAVAILABLE);
+  grpc::SslCredentialsOptions no_certificate;
+  no_certificate.pem_root_certs = identity->current()->pem.certificate;
+  EXPECT_EQ(attach(grpc::SslCredentials(no_certificate)), grpc::StatusCode::UNAVAILABLE);
+  stop();
+  EXPECT_EQ(gateway.opens, 0);
+}
+
+TEST_F(GrpcServerTest, ShowsNewConnectionsANewCertificate) {
+  const auto folder = *core::TemporaryFolder::make("tls");
+  const std::int64_t now_ms = core::SystemClock().wall_ms();
+  const auto identity = *tls::Identity::open_or_make(folder.path(), {}, now_ms);
+  const auto of_provider = *core::TemporaryFolder::make("tls");
+  on_loop([&] { server = *GrpcServer::start(gateway, loop, "127.0.0.1:0", identity); });
+  gateway.when_open = [this] { gateway.stream->send(Challenge{}); };
+  const auto client = make_grpc_client(
+      loop, address(), *tls::Identity::open_or_make(of_provider.path(), {}, now_ms));
+  for (int i = 0; i < 3; ++i) {
+    const auto provider = std::make_shared<Provider>();
+    on_loop([&] { client->attach(provider); });
+    if (i > 0) gateway.closed.get_future().wait();  // the one before
+    gateway.closed = {};
+    provider->heard.get_future().wait();
+    on_loop([&] { EXPECT_EQ(client->channel().gateway, identity->current()->key_hash); });
+    ASSERT_TRUE(tls::Identity::write(folder.path(), *tls::make_certificate({}, now_ms)));
+    EXPECT_TRUE(*identity->reload());
+  }
+  stop();
+}
+
+TEST(AddressOfPeer, LeavesOutPortAndHost) {
+  EXPECT_EQ(address_of_peer("ipv4:10.0.0.1:4711"), "ipv4:10.0.0.1");
+  EXPECT_EQ(address_of_peer("ipv6:%5B2001:db8:1:2:3::4%5D:4711"), "ipv6:20010db800010002");
+  EXPECT_EQ(address_of_peer("ipv6:[2001:db8:1:2:5::6]:80"), "ipv6:20010db800010002");
 }
 
 TEST_F(GrpcServerTest, SaysWhatItCannotListenOn) {

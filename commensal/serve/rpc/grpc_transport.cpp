@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <arpa/inet.h>
+#include <grpc/grpc.h>
+#include <grpc/grpc_security.h>
 #include <grpc/support/log.h>
 #include <grpcpp/create_channel.h>
 #include <grpcpp/security/credentials.h>
 #include <grpcpp/security/server_credentials.h>
+#include <grpcpp/security/tls_certificate_provider.h>
+#include <grpcpp/security/tls_credentials_options.h>
 #include <grpcpp/support/channel_arguments.h>
 
 #include <commensal/base/core/limits.hpp>
+#include <commensal/base/core/limits_serve.hpp>
 #include <commensal/serve/rpc/grpc_transport.hpp>
 #include <cstdlib>
 
@@ -24,14 +30,17 @@ constexpr Argument kBoth[] = {
     {GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10'000},
     {GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1},
     {GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0},
-    {GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH, limits::kRpcMessageBytesMax},
-    {GRPC_ARG_MAX_SEND_MESSAGE_LENGTH, limits::kRpcMessageBytesMax},
+    {GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH, limits::kRpcWireBytesMax},
+    {GRPC_ARG_MAX_SEND_MESSAGE_LENGTH, limits::kRpcWireBytesMax},
 };
 constexpr Argument kServer[] = {
     {GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 5'000},
     // Two gateways on one port would share its providers by chance.
     {GRPC_ARG_ALLOW_REUSEPORT, 0},
     {GRPC_ARG_MAX_CONCURRENT_STREAMS, 16},  // per connection; a provider needs two
+    // Connections that say nothing end, before and after their handshakes.
+    {GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, static_cast<int>(limits::kHelloWaitMs)},
+    {GRPC_ARG_MAX_CONNECTION_IDLE_MS, static_cast<int>(limits::kHelloWaitMs)},
 };
 constexpr Argument kClient[] = {
     // The provider's daemon decides when to try again, not the channel.
@@ -46,25 +55,103 @@ void silence_grpc() {
   gpr_set_log_verbosity(static_cast<gpr_log_severity>(GPR_LOG_SEVERITY_ERROR + 1));
 }
 
+/// TLS that asks the identity for its certificate at each new connection, which gRPC offers to C
+/// only.
+class ReloadingCredentials final : public grpc::ServerCredentials {
+ public:
+  explicit ReloadingCredentials(std::shared_ptr<const tls::Identity> identity)
+      : identity_(std::move(identity)),
+        credentials_(grpc_ssl_server_credentials_create_with_options(
+            grpc_ssl_server_credentials_create_options_using_config_fetcher(
+                GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_BUT_DONT_VERIFY, fetch, this))) {}
+  ReloadingCredentials(const ReloadingCredentials&) = delete;
+  ReloadingCredentials& operator=(const ReloadingCredentials&) = delete;
+  ~ReloadingCredentials() override { grpc_server_credentials_release(credentials_); }
+  void SetAuthMetadataProcessor(
+      const std::shared_ptr<grpc::AuthMetadataProcessor>& /*processor*/) override {}
+
+ private:
+  int AddPortToServer(const std::string& address, grpc_server* server) override {
+    return grpc_server_add_http2_port(server, address.c_str(), credentials_);
+  }
+  // gRPC calls it for one connection at a time.
+  static grpc_ssl_certificate_config_reload_status fetch(
+      void* of, grpc_ssl_server_certificate_config** config) {
+    auto& self = *static_cast<ReloadingCredentials*>(of);
+    auto now = self.identity_->current();
+    if (now == self.shown_) return GRPC_SSL_CERTIFICATE_CONFIG_RELOAD_UNCHANGED;
+    const grpc_ssl_pem_key_cert_pair pair{now->pem.key.c_str(), now->pem.certificate.c_str()};
+    // gRPC wants authorities, though it is told to hold nobody against them.
+    *config = grpc_ssl_server_certificate_config_create(pair.cert_chain, &pair, 1);
+    self.shown_ = std::move(now);
+    return GRPC_SSL_CERTIFICATE_CONFIG_RELOAD_NEW;
+  }
+
+  const std::shared_ptr<const tls::Identity> identity_;
+  std::shared_ptr<const tls::Certificate> shown_;
+  grpc_server_credentials* const credentials_;
+};
+
+std::shared_ptr<grpc::ChannelCredentials> client_credentials(const tls::Identity* identity) {
+  if (identity == nullptr) return grpc::InsecureChannelCredentials();
+  namespace experimental = grpc::experimental;
+  const auto own = identity->current();
+  experimental::TlsChannelCredentialsOptions options;
+  options.set_certificate_provider(std::make_shared<experimental::StaticDataCertificateProvider>(
+      std::vector<experimental::IdentityKeyCertPair>{{own->pem.key, own->pem.certificate}}));
+  options.watch_identity_key_cert_pairs();
+  options.set_verify_server_certs(false);
+  options.set_check_call_host(false);
+  options.set_certificate_verifier(std::make_shared<experimental::NoOpCertificateVerifier>());
+  return experimental::TlsCredentials(options);
+}
+
 }  // namespace
 
-std::shared_ptr<grpc::Channel> open_channel(const std::string& address) {
+std::shared_ptr<grpc::Channel> open_channel(const std::string& address,
+                                            const tls::Identity* identity) {
   silence_grpc();
   grpc::ChannelArguments arguments;
   for (const Argument& argument : kBoth) arguments.SetInt(argument.name, argument.value);
   for (const Argument& argument : kClient) arguments.SetInt(argument.name, argument.value);
-  return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
+  return grpc::CreateCustomChannel(address, client_credentials(identity), arguments);
 }
 
-void configure_server(grpc::ServerBuilder& builder, const std::string& address, int* port) {
+std::shared_ptr<const void> configure_server(grpc::ServerBuilder& builder,
+                                             const std::string& address, int* port,
+                                             std::shared_ptr<const tls::Identity> identity) {
   silence_grpc();
   for (const Argument& argument : kBoth) builder.AddChannelArgument(argument.name, argument.value);
   for (const Argument& argument : kServer) {
     builder.AddChannelArgument(argument.name, argument.value);
   }
   // The builder's own bound would override the argument's.
-  builder.SetMaxReceiveMessageSize(static_cast<int>(limits::kRpcMessageBytesMax));
-  builder.AddListeningPort(address, grpc::InsecureServerCredentials(), port);
+  builder.SetMaxReceiveMessageSize(static_cast<int>(limits::kRpcWireBytesMax));
+  builder.SetResourceQuota(grpc::ResourceQuota("providers").Resize(limits::kRpcQuotaBytes));
+  std::shared_ptr<grpc::ServerCredentials> credentials = grpc::InsecureServerCredentials();
+  if (identity) credentials = std::make_shared<ReloadingCredentials>(std::move(identity));
+  builder.AddListeningPort(address, credentials, port);
+  return credentials;
+}
+
+core::Digest peer_key_hash(const grpc::AuthContext& context) {
+  const auto shown = context.FindPropertyValues(GRPC_X509_PEM_CERT_PROPERTY_NAME);
+  if (shown.empty()) return {};
+  return tls::key_hash({shown[0].data(), shown[0].size()}).value_or(core::Digest());
+}
+
+std::string address_of_peer(const std::string& peer) {
+  const std::size_t from = peer.find(':');
+  const std::size_t port = peer.rfind(':');
+  if (!peer.starts_with("ipv6:") || port <= from) return peer.substr(0, port);
+  std::string host = peer.substr(from + 1, port - from - 1);
+  if (host.starts_with("%5B")) host = host.substr(3);
+  host = host.substr(host.starts_with('[') ? 1 : 0);
+  host = host.substr(0, host.find_first_of("]%"));
+  in6_addr address{};
+  if (::inet_pton(AF_INET6, host.c_str(), &address) != 1) return host;
+  if (IN6_IS_ADDR_V4MAPPED(&address)) return host;
+  return "ipv6:" + core::to_hex({address.s6_addr, 8});
 }
 
 }  // namespace commensal::rpc

@@ -2,20 +2,36 @@
 #pragma once
 
 #include <grpcpp/channel.h>
+#include <grpcpp/security/auth_context.h>
 #include <grpcpp/server_builder.h>
 
+#include <commensal/serve/tls/certificate.hpp>
 #include <memory>
 #include <string>
 
 /// What both ends of the stream's TCP connection agree on: credentials, bounds, keepalive. Only
-/// this room's leaf sources include it. Connections are plaintext: for loopback, or for both sides
-/// of a proxy that speaks TLS.
+/// this room's leaf sources include it.
+///
+/// With TLS (1.2 at least) each end shows its certificate and takes any of the other's: who that
+/// is, Challenge and Hello say, whose signatures cover both certificates.
 namespace commensal::rpc {
 
-/// A connection of its own, shared with no other channel. Connects when first used.
-std::shared_ptr<grpc::Channel> open_channel(const std::string& address);
+/// A connection of its own, shared with no other channel. Connects when first used; with TLS where
+/// there is an identity.
+std::shared_ptr<grpc::Channel> open_channel(const std::string& address,
+                                            const tls::Identity* identity = nullptr);
 
-/// `port` is written when the server starts.
-void configure_server(grpc::ServerBuilder& builder, const std::string& address, int* port);
+/// `port` is written when the server starts. What is returned outlives the server; each new
+/// connection is shown the certificate that is the identity's then.
+std::shared_ptr<const void> configure_server(grpc::ServerBuilder& builder,
+                                             const std::string& address, int* port,
+                                             std::shared_ptr<const tls::Identity> identity);
+
+/// tls::key_hash() of the certificate that the peer has shown; zeros without TLS.
+core::Digest peer_key_hash(const grpc::AuthContext& context);
+
+/// The address in gRPC's name of a peer, without port. Of IPv6 the network (/64), since whoever has
+/// one address there has all of them.
+std::string address_of_peer(const std::string& peer);
 
 }  // namespace commensal::rpc

@@ -28,8 +28,16 @@ core::Result<void> Hello::validity() const {
 
 core::Result<void> Outcomes::Item::validity() const { return check_name("event", event); }
 
-core::Digest hello_digest(const core::Digest& nonce, const crypto::Address& address) {
-  return crypto::tagged_hash("commensal/hello/v1", nonce, address.bytes);
+core::Digest challenge_digest(const core::Digest& nonce, const crypto::Address& gateway,
+                              const Channel& channel) {
+  return crypto::tagged_hash("commensal/challenge/v1", nonce, gateway.bytes, channel.gateway,
+                             channel.provider);
+}
+
+core::Digest hello_digest(const core::Digest& nonce, const crypto::Address& address,
+                          const crypto::Address& gateway, const Channel& channel) {
+  return crypto::tagged_hash("commensal/hello/v1", nonce, address.bytes, gateway.bytes,
+                             channel.gateway, channel.provider);
 }
 
 }  // namespace commensal::rpc

@@ -26,6 +26,14 @@
 /// On the wire they are nouns (frame.hpp): the order of `fields` is the encoding.
 namespace commensal::rpc {
 
+/// The TLS connection below a stream, the same seen from both ends: SHA-256 of the public keys of
+/// both certificates (tls::key_hash); zeros without TLS.
+struct Channel {
+  core::Digest gateway{};
+  core::Digest provider{};
+  bool operator==(const Channel&) const = default;
+};
+
 // Gateway to provider.
 
 /// A hash chain and the last value that its owner has revealed (the anchor: none yet).
@@ -44,16 +52,20 @@ struct HashChainPosition {
   }
 };
 
-/// First word of the gateway: the provider proves its key by signing `nonce`.
+/// First word of the gateway, which proves its key; the provider proves its own by signing `nonce`.
 struct Challenge {
   static constexpr protocol::NounKind kKind = protocol::NounKind::kChallenge;
 
-  core::Digest nonce;
+  core::Digest nonce{};
+  crypto::Address gateway;
+  crypto::Signature signature;                  // over challenge_digest(nonce, gateway, channel)
   std::optional<HashChainPosition> hash_chain;  // absent: answers earn no tickets here
 
   template <class Archive, class Self>
   static void fields(Archive& archive, Self& self) {
     archive.field("nonce", self.nonce);
+    archive.field("gateway", self.gateway);
+    archive.field("signature", self.signature);
     archive.field("hash_chain", self.hash_chain);
   }
 };
@@ -187,7 +199,7 @@ struct Hello {
   std::string name;
   std::string version;
   crypto::Address address;
-  crypto::Signature signature;  // over hello_digest(nonce, address)
+  crypto::Signature signature;  // over hello_digest(nonce, address, gateway, channel)
   std::vector<core::Digest> cached_models;
   std::uint32_t threads = 0;
   std::optional<HashChainPosition> hash_chain;  // for this gateway
@@ -314,7 +326,12 @@ using ToProvider = std::variant<Challenge, Welcome, Dismiss, Offer, Begin, Count
 using ToGateway = std::variant<Hello, Load, Ready, Commit, Deliver, Refuse, Reveal, Claims,
                                Transact, Pause, Resume>;
 
-/// What a provider signs to show that it holds the key of `address`.
-core::Digest hello_digest(const core::Digest& nonce, const crypto::Address& address);
+/// What a gateway signs to show that it holds the key of `gateway` and ends this channel itself.
+core::Digest challenge_digest(const core::Digest& nonce, const crypto::Address& gateway,
+                              const Channel& channel);
+/// What a provider signs to show that it holds the key of `address`: to this gateway on this
+/// channel and to nobody else, whoever passes it on.
+core::Digest hello_digest(const core::Digest& nonce, const crypto::Address& address,
+                          const crypto::Address& gateway, const Channel& channel);
 
 }  // namespace commensal::rpc

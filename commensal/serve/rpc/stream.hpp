@@ -12,7 +12,8 @@
 /// given, fetch_model excepted. send() and close() may be called from that loop only.
 namespace commensal::rpc {
 
-/// The gateway's end of one provider's stream.
+/// The gateway's end of one provider's stream. Until Welcome is sent, a message of the provider is
+/// one frame (limits::kRpcFrameBytesMax), then it has at most limits::kRpcMessageBytesMax.
 class ProviderStream {
  public:
   virtual ~ProviderStream() = default;
@@ -27,14 +28,18 @@ class GatewayPort {
   using StreamId = std::uint64_t;
 
   virtual ~GatewayPort() = default;
-  virtual StreamId on_open(std::shared_ptr<ProviderStream> stream) = 0;
+  /// `from` is the address that the peer calls from, without its port; "" where there is none.
+  virtual StreamId on_open(std::shared_ptr<ProviderStream> stream, const Channel& channel,
+                           const std::string& from) = 0;
   virtual void on_message(StreamId stream, ToGateway message) = 0;
   /// The stream has ended, whoever ended it. Last call for this stream.
   virtual void on_close(StreamId stream) = 0;
-  /// Path of the model's file, if the holder of the token may have it. Any thread.
-  /// Errors: kUnauthenticated, kNotFound.
+  /// Path of the model's file, if the holder of the token may have it and calls with the provider's
+  /// certificate of the stream that it was given on. Any thread. Errors: kUnauthenticated,
+  /// kNotFound.
   virtual core::Result<std::string> model_path(const std::string& session_token,
-                                               const core::Digest& model) = 0;
+                                               const core::Digest& model,
+                                               const core::Digest& provider_certificate) = 0;
 };
 
 /// The provider's end of its stream.
@@ -55,6 +60,8 @@ class GatewayClient {
   /// was open is dropped without a word.
   virtual void attach(std::shared_ptr<ProviderPort> port) = 0;
   virtual void send(ToGateway message) = 0;
+  /// Below the stream on which the last word came.
+  virtual Channel channel() const = 0;
   /// Downloads a model into `path` and checks its SHA-256; `received` is told now and then how many
   /// bytes have come. Blocks; off the loop.
   /// Errors: kUnauthenticated, kNotFound, kUnavailable, kDataLoss (hash).

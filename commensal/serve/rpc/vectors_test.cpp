@@ -87,9 +87,10 @@ std::vector<ToProvider> to_provider() {
                                      {{}, h("anchor"), 64, {}}),
       9, h("revealed")};
   const Countersign::Item item{h("job"), 17, batch()};
+  const crypto::Address gateway = address_of("client");
   return {
-      Challenge{h("nonce"), {}},
-      Challenge{h("nonce"), position},
+      Challenge{h("nonce"), gateway, batch().signature, {}},
+      Challenge{h("nonce"), gateway, batch().signature, position},
       Welcome{"token"},
       Dismiss{{core::ErrorCode::kPermissionDenied, "a receipt did not hold"}},
       offer,

@@ -28,8 +28,9 @@ def to_provider():
     job = encode_job(jobs()[1])
     batch = encode_batch_signature(bytes(range(65)), 1, [leaf(b"a"), leaf(b"b")])
     position = hash_chain_head(CLIENT_KEY, h("anchor"), 64) + u(9, 8) + h("revealed")
-    yield "challenge", 64, h("nonce") + b"\0", ()
-    yield "challenge", 64, h("nonce") + b"\1" + position, ()
+    challenge = h("nonce") + address(CLIENT_KEY) + bytes(range(65))
+    yield "challenge", 64, challenge + b"\0", ()
+    yield "challenge", 64, challenge + b"\1" + position, ()
     yield "welcome", 65, text("token"), ()
     yield "dismiss", 66, error(3, "a receipt did not hold"), ()
     yield "offer", 67, job + h("model") + h("salt") + tensors(INPUTS), INPUTS

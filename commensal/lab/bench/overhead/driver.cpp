@@ -26,10 +26,14 @@ Driver::Driver(Dependencies deps)
   head_ = protocol::sign_hash_chain_head(key_, head_);
 }
 
-rpc::GatewayPort::StreamId Driver::on_open(std::shared_ptr<rpc::ProviderStream> stream) {
+rpc::GatewayPort::StreamId Driver::on_open(std::shared_ptr<rpc::ProviderStream> stream,
+                                           const rpc::Channel& channel, const std::string&) {
   stream_ = std::move(stream);
-  stream_->send(
-      rpc::Challenge{deps_.rng.next_digest(), rpc::HashChainPosition{head_, 0, chain_.anchor()}});
+  const core::Digest nonce = deps_.rng.next_digest();
+  const crypto::Address own = key_.address();
+  stream_->send(rpc::Challenge{nonce, own,
+                               crypto::sign(key_, rpc::challenge_digest(nonce, own, channel)),
+                               rpc::HashChainPosition{head_, 0, chain_.anchor()}});
   return 1;
 }
 

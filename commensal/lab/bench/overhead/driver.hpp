@@ -45,10 +45,12 @@ class Driver final : public rpc::GatewayPort {
   std::uint64_t batches() const { return batches_; }
   std::uint64_t winners() const { return winners_; }
 
-  StreamId on_open(std::shared_ptr<rpc::ProviderStream> stream) override;
+  StreamId on_open(std::shared_ptr<rpc::ProviderStream> stream, const rpc::Channel& channel,
+                   const std::string& from) override;
   void on_message(StreamId stream, rpc::ToGateway message) override;
   void on_close(StreamId) override { connected_ = false; }
-  core::Result<std::string> model_path(const std::string&, const core::Digest&) override {
+  core::Result<std::string> model_path(const std::string&, const core::Digest&,
+                                       const core::Digest&) override {
     return deps_.model_path;
   }
 

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whom the gateway takes for a provider, and who waits how long for that.
+#include <gmock/gmock.h>
+
+#include <commensal/base/core/limits_serve.hpp>
+#include <commensal/base/store/memory_store.hpp>
+#include <commensal/serve/gateway/roster.hpp>
+
+namespace commensal::gateway {
+namespace {
+
+using core::ErrorCode;
+
+class Stream final : public rpc::ProviderStream {
+ public:
+  void send(rpc::ToProvider message) override { said.push_back(std::move(message)); }
+  void close() override { is_closed = true; }
+  rpc::Challenge challenge() const { return std::get<rpc::Challenge>(said.at(0)); }
+  std::vector<rpc::ToProvider> said;
+  bool is_closed = false;
+};
+
+class RosterTest : public ::testing::Test {
+ protected:
+  std::pair<Roster::StreamId, std::shared_ptr<Stream>> open(Roster& roster,
+                                                            const rpc::Channel& channel,
+                                                            const std::string& from) {
+    auto stream = std::make_shared<Stream>();
+    return {roster.admit(stream, channel, from), stream};
+  }
+  core::Result<void> welcome(Roster& roster, Roster::StreamId id, const rpc::Hello& hello) {
+    std::optional<Roster::StreamId> replaced;
+    COMMENSAL_TRY(roster.welcome(id, hello, replaced));
+    return {};
+  }
+  rpc::Hello hello(const rpc::Challenge& challenge, const rpc::Channel& channel) {
+    rpc::Hello made;
+    made.address = provider_.address();
+    made.signature = crypto::sign(
+        provider_, rpc::hello_digest(challenge.nonce, made.address, challenge.gateway, channel));
+    return made;
+  }
+
+  core::SystemRng rng_;
+  store::MemoryStore store_;
+  crypto::SecretKey own_ = crypto::SecretKey::generate(rng_);
+  crypto::SecretKey provider_ = crypto::SecretKey::generate(rng_);
+  Roster roster_{store_, rng_, own_};
+  const rpc::Channel channel_{{1}, {2}};
+};
+
+TEST_F(RosterTest, ProvesItsKeyForTheChannel) {
+  const auto challenge = open(roster_, channel_, "a").second->challenge();
+  EXPECT_EQ(challenge.gateway, own_.address());
+  const auto digest = rpc::challenge_digest(challenge.nonce, own_.address(), channel_);
+  EXPECT_EQ(*crypto::recover(digest, challenge.signature), own_.address());
+}
+
+TEST_F(RosterTest, TakesAHelloForNobodyElseAndNoOtherConnection) {
+  const auto [id, stream] = open(roster_, channel_, "a");
+  const rpc::Challenge mine = stream->challenge();
+  // A gateway that the provider dials has passed our nonce on in a challenge of its own.
+  rpc::Challenge relayed = mine;
+  relayed.gateway = crypto::SecretKey::generate(rng_).address();
+  EXPECT_EQ(welcome(roster_, id, hello(relayed, channel_)).error().code,
+            ErrorCode::kUnauthenticated);
+  // Or the challenge itself, on a connection of its own.
+  for (const rpc::Channel& other : {rpc::Channel{{3}, {2}}, rpc::Channel{{1}, {3}}, {}}) {
+    EXPECT_EQ(welcome(roster_, id, hello(mine, other)).error().code, ErrorCode::kUnauthenticated);
+  }
+  EXPECT_TRUE(welcome(roster_, id, hello(mine, channel_)));
+}
+
+TEST_F(RosterTest, SilentStreamsLockNobodyOut) {
+  for (const std::string from : {"10.0.0.1", "10.0.0.2"}) {  // the attacker's, and then the same
+    std::size_t open_streams = 0;
+    std::vector<std::shared_ptr<Stream>> silent;
+    for (int i = 0; i < 1024; ++i) silent.push_back(open(roster_, channel_, "10.0.0.2").second);
+    for (const auto& stream : silent) open_streams += stream->is_closed ? 0 : 1;
+    EXPECT_LE(open_streams, limits::kStrangersPerAddressMax);
+    const auto [id, stream] = open(roster_, channel_, from);
+    EXPECT_TRUE(welcome(roster_, id, hello(stream->challenge(), channel_)));
+    EXPECT_FALSE(stream->is_closed);
+    // Known now: no number of strangers takes its place.
+    for (int i = 0; i < 1024; ++i) open(roster_, channel_, from);
+    EXPECT_FALSE(stream->is_closed);
+    EXPECT_NE(roster_.at(id), nullptr);
+  }
+}
+
+TEST_F(RosterTest, TheAddressWithTheMostStrangersMakesRoom) {
+  const auto honest = open(roster_, channel_, "honest");
+  std::vector<std::shared_ptr<Stream>> silent;
+  for (int i = 0; i < 1024; ++i) {
+    silent.push_back(open(roster_, channel_, fmt::format("bot {}", i % 32)).second);
+  }
+  std::size_t open_streams = 0;
+  for (const auto& stream : silent) open_streams += stream->is_closed ? 0 : 1;
+  EXPECT_LE(open_streams, limits::kStrangersMax);
+  EXPECT_TRUE(welcome(roster_, honest.first, hello(honest.second->challenge(), channel_)));
+}
+
+TEST_F(RosterTest, EndsTheWaitForAHello) {
+  const auto silent = open(roster_, channel_, "a");
+  const auto known = open(roster_, channel_, "a");
+  ASSERT_TRUE(welcome(roster_, known.first, hello(known.second->challenge(), channel_)));
+  roster_.end_wait(silent.first);
+  roster_.end_wait(known.first);
+  EXPECT_TRUE(silent.second->is_closed);
+  EXPECT_FALSE(known.second->is_closed);
+  EXPECT_EQ(
+      welcome(roster_, silent.first, hello(silent.second->challenge(), channel_)).error().code,
+      ErrorCode::kFailedPrecondition);
+}
+
+TEST_F(RosterTest, AModelIsFetchedWithTheCertificateOfTheStream) {
+  const auto [id, stream] = open(roster_, channel_, "a");
+  ASSERT_TRUE(welcome(roster_, id, hello(stream->challenge(), channel_)));
+  const std::string token = std::get<rpc::Welcome>(stream->said.at(1)).session_token;
+  roster_.grant(id, core::Digest{7});
+  EXPECT_TRUE(roster_.may_fetch(token, core::Digest{7}, channel_.provider));
+  EXPECT_EQ(roster_.may_fetch(token, core::Digest{7}, core::Digest{3}).error().code,
+            ErrorCode::kUnauthenticated);
+}
+
+}  // namespace
+}  // namespace commensal::gateway
