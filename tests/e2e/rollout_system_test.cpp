@@ -75,7 +75,7 @@ class RolloutSystem : public System {
 
 /// The rollout run here, from its inputs and the noise that it was shown: its final state.
 Digest recomputed(client::Client& client, const client::RolloutInfo& info) {
-  const auto record = *protocol::decode<rollout::RolloutRecord>(*client.rollout_record(info.id));
+  const auto record = *protocol::decode<rollout::JobRecord>(*client.rollout_record(info.id));
   EXPECT_EQ(protocol::job_id(record.job), info.id);
   const auto graph = *graph::onnx::import_file(kLetters);
   auto session = *noise::NoisySession::create(graph, {}, record.job.feeds);

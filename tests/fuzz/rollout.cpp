@@ -20,9 +20,9 @@ void read(core::ByteView bytes) {
   }
 }
 
-constexpr void (*kReaders[])(core::ByteView) = {
-    read<receipt::Opening>, read<rollout::RolloutRecord>, read<rollout::StepRecord>,
-    read<receipt::Assignment>};
+constexpr void (*kReaders[])(core::ByteView) = {read<receipt::Opening>, read<rollout::JobRecord>,
+                                                read<rollout::StepRecord>,
+                                                read<receipt::Assignment>};
 
 }  // namespace
 

@@ -98,8 +98,7 @@ TEST_F(HttpRollouts, AreMadeFollowedAndShownToTheirOwnerOnly) {
   EXPECT_TRUE(found->matches());
   EXPECT_EQ(bob_.opening(id).error().code, ErrorCode::kNotFound);
   EXPECT_EQ(alice_.rollout_step(info->id, 13).error().code, ErrorCode::kNotFound);
-  EXPECT_EQ(protocol::decode<rollout::RolloutRecord>(*alice_.rollout_record(info->id))->job.steps,
-            12u);
+  EXPECT_EQ(protocol::decode<rollout::JobRecord>(*alice_.rollout_record(info->id))->job.steps, 12u);
 
   EXPECT_EQ(bob_.rollout(info->id).error().code, ErrorCode::kNotFound);
   EXPECT_EQ(bob_.rollout_step(info->id, 1).error().code, ErrorCode::kNotFound);

@@ -52,7 +52,6 @@ constexpr NounTraits kNouns[] = {
     {NounKind::kOutcomes, 1, "outcomes"},
     {NounKind::kHello, 1, "hello"},
     {NounKind::kLoad, 1, "load"},
-    {NounKind::kReady, 1, "ready"},
     {NounKind::kCommit, 1, "commit"},
     {NounKind::kDeliver, 1, "deliver"},
     {NounKind::kRefuse, 1, "refuse"},

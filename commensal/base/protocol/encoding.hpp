@@ -65,7 +65,6 @@ enum class NounKind : std::uint8_t {
   kOutcomes = 73,
   kHello = 80,
   kLoad = 81,
-  kReady = 82,
   kCommit = 83,
   kDeliver = 84,
   kRefuse = 85,

@@ -6,6 +6,17 @@ namespace commensal::protocol {
 
 using core::ErrorCode;
 
+std::span<const std::string_view> enum_names(JobKind) {
+  static constexpr std::string_view kNames[] = {"answer", "rollout"};
+  return kNames;
+}
+
+const JobTraits& traits_of(JobKind kind) {
+  static constexpr JobTraits kTraits[] = {{.is_joint = true, .is_movable = true},
+                                          {.is_kept = true}};
+  return kTraits[static_cast<std::size_t>(kind)];
+}
+
 std::span<const std::string_view> enum_names(NoisePolicy) {
   static constexpr std::string_view kNames[] = {"none", "calibrated"};
   return kNames;

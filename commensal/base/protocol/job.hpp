@@ -6,6 +6,21 @@
 
 namespace commensal::protocol {
 
+/// What a job is. Tables and switches go by it; jobs of further kinds take the same way.
+enum class JobKind : std::uint8_t {
+  kAnswer,   // one step on the client's inputs
+  kRollout,  // steps whose outputs are fed back
+};
+std::span<const std::string_view> enum_names(JobKind);
+
+/// What follows from a kind for whoever carries a job.
+struct JobTraits {
+  bool is_kept = false;   // on disk by both parties, step by step: it outlives streams and crashes
+  bool is_joint = false;  // steps of several jobs may be computed together
+  bool is_movable = false;  // another provider may do it instead, or once more
+};
+const JobTraits& traits_of(JobKind kind);
+
 enum class NoisePolicy : std::uint8_t {
   kNone,        // a memoised right answer is no fraud
   kCalibrated,  // every input of a rollout is disturbed by a seed that the client reveals late
@@ -42,6 +57,7 @@ std::span<const std::string_view> enum_names(AuditorClass);
 struct Job {
   static constexpr NounKind kKind = NounKind::kJob;
 
+  JobKind kind = JobKind::kAnswer;
   Digest graph_root{};
   Digest weight_root{};
   std::uint32_t numerics_version = 0;
@@ -63,6 +79,7 @@ struct Job {
 
   template <class Archive, class Self>
   static void fields(Archive& archive, Self& self) {
+    archive.field("kind", self.kind);
     archive.field("graph_root", self.graph_root);
     archive.field("weight_root", self.weight_root);
     archive.field("numerics_version", self.numerics_version);
@@ -81,9 +98,7 @@ struct Job {
     archive.field("auditors", self.auditors);
     archive.field("auditor_list", self.auditor_list);
   }
-  /// Outputs are fed back, step after step: a rollout, which both parties keep on disk. Else a job
-  /// of one step.
-  bool is_serial() const { return !feeds.empty(); }
+  const JobTraits& traits() const { return traits_of(kind); }
   /// Error: kInvalidArgument for fields that contradict each other.
   core::Result<void> validity() const;
   bool operator==(const Job&) const = default;

@@ -31,6 +31,7 @@ crypto::SecretKey secret_key(const json& text) { return *crypto::SecretKey::from
 
 Job job_of(const json& fields) {
   Job job;
+  job.kind = static_cast<JobKind>(fields["kind"].get<int>());
   job.graph_root = digest(fields["graph_root"]);
   job.weight_root = digest(fields["weight_root"]);
   job.numerics_version = fields["numerics_version"];

@@ -7,7 +7,7 @@
 namespace commensal::attack {
 
 /// What computes steps of the letter network, with its bill. The auditor's run of a dispute
-/// (RolloutProvider::trace) is not on it. Thread-safety: one thread.
+/// (ProviderJob::trace) is not on it. Thread-safety: one thread.
 class RolloutEngine : public rollout::Engine {
  public:
   explicit RolloutEngine(Models& models) : models_(models) {}
@@ -69,7 +69,7 @@ class MemoEngine final : public RolloutEngine {
   std::vector<receipt::Values> memory_;  // of steps 1, 2, ...; the last one stands for all later
 };
 
-/// A provider without RolloutProvider's conscience, step by step against a real client that forbids
+/// A provider without ProviderJob's conscience, step by step against a real client that forbids
 /// states that noise cannot move. Caught: the client refuses one.
 Result<Trial> play_past_provider(Models& models, RolloutEngine& engine, std::uint64_t steps,
                                  int exponent, std::uint64_t seed);

@@ -32,12 +32,12 @@ struct Parties {
   Digest noise_key = rng.next_digest();
 };
 
-rollout::RolloutRecord record_of(Models& models, Parties& parties, std::uint64_t steps,
-                                 int exponent) {
-  rollout::RolloutRecord record;
+rollout::JobRecord record_of(Models& models, Parties& parties, std::uint64_t steps, int exponent) {
+  rollout::JobRecord record;
   record.inputs = Models::letters_inputs();
   record.input_salt = parties.rng.next_digest();
   protocol::Job& job = record.job;
+  job.kind = protocol::JobKind::kRollout;
   job.graph_root = models.letters_roots().graph;
   job.weight_root = models.letters_roots().weights;
   job.numerics_version = kernels::kNumericsVersion;
@@ -55,7 +55,7 @@ rollout::RolloutRecord record_of(Models& models, Parties& parties, std::uint64_t
 }
 
 /// One step, all signatures right. Error: the client's refusal of what is delivered.
-Result<Values> make_step(rollout::RolloutClient& client, const rollout::RolloutRecord& record,
+Result<Values> make_step(rollout::ClientJob& client, const rollout::JobRecord& record,
                          RolloutEngine& engine, Parties& parties, const Values& before) {
   COMMENSAL_ASSIGN(const auto begin, client.begin());
   const protocol::Job& job = record.job;
@@ -83,10 +83,10 @@ Result<Values> make_step(rollout::RolloutClient& client, const rollout::RolloutR
 Result<Trial> play_past_provider(Models& models, RolloutEngine& engine, std::uint64_t steps,
                                  int exponent, std::uint64_t seed) {
   Parties parties{.rng = core::CounterRng(seed)};
-  const rollout::RolloutRecord record = record_of(models, parties, steps, exponent);
+  const rollout::JobRecord record = record_of(models, parties, steps, exponent);
   store::MemoryStore store;
   COMMENSAL_ASSIGN(auto client,
-                   rollout::RolloutClient::start(
+                   rollout::ClientJob::start(
                        {store, parties.client, models.letters_graph(), parties.noise_key}, record));
   Values before;
   std::uint64_t delivered = 0;

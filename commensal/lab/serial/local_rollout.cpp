@@ -69,11 +69,12 @@ Result<std::unique_ptr<LocalRollout>> LocalRollout::open(const Outside& outside,
   return made;
 }
 
-Result<rollout::RolloutRecord> LocalRollout::agreed() const {
-  rollout::RolloutRecord record;
+Result<rollout::JobRecord> LocalRollout::agreed() const {
+  rollout::JobRecord record;
   record.inputs = options_.inputs;
   record.input_salt = derived("input salt");
   protocol::Job& job = record.job;
+  job.kind = protocol::JobKind::kRollout;
   job.graph_root = roots_.graph;
   job.weight_root = roots_.weights;
   job.numerics_version = kernels::kNumericsVersion;
@@ -95,10 +96,12 @@ Result<rollout::RolloutRecord> LocalRollout::agreed() const {
   return record;
 }
 
-template <class Party, class Dependencies>
-Result<Party> LocalRollout::opened(const Dependencies& deps, const rollout::RolloutRecord& record) {
-  COMMENSAL_ASSIGN(const bool is_known, rollout::RolloutRows(deps.store, report_.job).is_there());
-  return is_known ? Party::load(deps, report_.job) : Party::start(deps, record);
+Result<bool> LocalRollout::is_known(core::Store& store) const {
+  return rollout::JobRows(store, report_.job).is_there();
+}
+
+rollout::Engine& LocalRollout::engine() {
+  return options_.engine != nullptr ? *options_.engine : *honest_;
 }
 
 Result<void> LocalRollout::open_parties() {
@@ -109,22 +112,28 @@ Result<void> LocalRollout::open_parties() {
   COMMENSAL_TRY(tickets_->open());
   COMMENSAL_ASSIGN(const auto record, agreed());
   report_.job = protocol::job_id(record.job);
-  rollout::Engine& engine = options_.engine != nullptr ? *options_.engine : *honest_;
-  const rollout::RolloutClient::Dependencies asking{client_store_, keys_.client, options_.graph,
-                                                    derived("noise")};
-  const rollout::RolloutProvider::Dependencies computing{provider_store_, outside_.rng,
-                                                         keys_.provider, engine};
-  COMMENSAL_ASSIGN(auto client, opened<rollout::RolloutClient>(asking, record));
-  COMMENSAL_ASSIGN(auto provider, opened<rollout::RolloutProvider>(computing, record));
+  const rollout::ClientJob::Dependencies asking{client_store_, keys_.client, options_.graph,
+                                                derived("noise")};
+  const rollout::ProviderJob::Dependencies computing{outside_.rng, keys_.provider,
+                                                     &provider_store_};
+  COMMENSAL_ASSIGN(const bool is_asked, is_known(client_store_));
+  COMMENSAL_ASSIGN(auto client, is_asked ? rollout::ClientJob::load(asking, report_.job)
+                                         : rollout::ClientJob::start(asking, record));
   client_.emplace(std::move(client));
-  provider_.emplace(std::move(provider));
+  COMMENSAL_ASSIGN(const bool is_begun, is_known(provider_store_));
+  if (is_begun) {
+    COMMENSAL_ASSIGN(auto provider, rollout::ProviderJob::load(computing, report_.job));
+    provider_.emplace(std::move(provider));
+  } else {
+    provider_.emplace(computing, record);
+  }
   report_.resumed_after = client_->last().step.index();
   return {};
 }
 
 Result<receipt::Commit> LocalRollout::commit(const receipt::Begin& begin) {
   return durably(provider_store_, [&]() -> Result<receipt::Commit> {
-    COMMENSAL_ASSIGN(auto made, provider_->begin(begin, tickets_->round_of(begin.step)));
+    COMMENSAL_ASSIGN(auto made, provider_->begin(begin, engine(), tickets_->round_of(begin.step)));
     const rollout::StepRecord& record = provider_->last();
     COMMENSAL_TRY(tickets_->provider_commits(
         {record.step.receipt(), receipt::state_root(record.outputs), record.output_salt}));
@@ -186,14 +195,13 @@ Result<CaughtStep> LocalRollout::catch_step(const receipt::Opening& shown,
   const std::uint64_t step = shown.task.step;
   rollout::NodeRoots ours;
   COMMENSAL_TRY(receipt::replay(shown.task, auditing_, roots_, &ours));
-  COMMENSAL_ASSIGN(const auto theirs, provider_->trace(step));
+  COMMENSAL_ASSIGN(const auto theirs, provider_->trace(step, engine()));
   const auto place = rollout::first_difference(ours.roots(), theirs);
   CaughtStep caught{step, std::move(verdict), {}, {}, protocol::encode(shown)};
   if (place && *place < ours.roots().size()) caught.node = ours.roots()[*place].node;
   COMMENSAL_ASSIGN(const auto receipt, client_->receipt(step));
-  rollout::Engine& engine = options_.engine != nullptr ? *options_.engine : *honest_;
-  COMMENSAL_ASSIGN(caught.ruling,
-                   adjudicate({receipt, shown, engine, auditing_, keys_.provider, keys_.auditor}));
+  COMMENSAL_ASSIGN(caught.ruling, adjudicate({receipt, shown, engine(), auditing_, keys_.provider,
+                                              keys_.auditor}));
   return caught;
 }
 

@@ -70,7 +70,7 @@ class LocalRollout {
     const core::Clock& clock;
     core::Rng& rng;  // salts
   };
-  /// `outside` must outlive the object. Errors: those of RolloutClient and RolloutProvider.
+  /// `outside` must outlive the object. Errors: those of ClientJob and ProviderJob.
   static core::Result<std::unique_ptr<LocalRollout>> open(const Outside& outside,
                                                           RolloutOptions options);
 
@@ -78,8 +78,8 @@ class LocalRollout {
   /// Errors: what a party refuses, the stores'.
   core::Result<RolloutReport> run(const std::function<void(const RolloutReport&)>& shown);
 
-  rollout::RolloutClient& client() { return *client_; }
-  rollout::RolloutProvider& provider() { return *provider_; }
+  rollout::ClientJob& client() { return *client_; }
+  rollout::ProviderJob& provider() { return *provider_; }
 
  private:
   struct Keys {
@@ -89,9 +89,9 @@ class LocalRollout {
                std::unique_ptr<rollout::Engine> honest, noise::NoisySession auditing,
                const receipt::ModelRoots& roots);
   /// What both parties agree on before step 1.
-  core::Result<rollout::RolloutRecord> agreed() const;
-  template <class Party, class Dependencies>
-  core::Result<Party> opened(const Dependencies& deps, const rollout::RolloutRecord& record);
+  core::Result<rollout::JobRecord> agreed() const;
+  core::Result<bool> is_known(core::Store& store) const;
+  rollout::Engine& engine();
   core::Result<void> open_parties();
   core::Result<void> make_step();
   core::Result<receipt::Commit> commit(const receipt::Begin& begin);
@@ -111,8 +111,8 @@ class LocalRollout {
   noise::NoisySession auditing_;
   receipt::ModelRoots roots_;
   std::optional<RolloutTickets> tickets_;
-  std::optional<rollout::RolloutClient> client_;
-  std::optional<rollout::RolloutProvider> provider_;
+  std::optional<rollout::ClientJob> client_;
+  std::optional<rollout::ProviderJob> provider_;
   RolloutReport report_;
 };
 

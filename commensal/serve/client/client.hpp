@@ -149,7 +149,7 @@ class Client {
   /// `wait_ms` (at most 30 s) have passed.
   core::Result<RolloutInfo> rollout(const core::Digest& id, std::uint64_t after = 0,
                                     std::int64_t wait_ms = 0);
-  /// rollout::RolloutRecord and rollout::StepRecord, encoded.
+  /// rollout::JobRecord and rollout::StepRecord, encoded.
   core::Result<core::Bytes> rollout_record(const core::Digest& id);
   core::Result<core::Bytes> rollout_step(const core::Digest& id, std::uint64_t step);
   /// For auditors: receipt::Assignment, encoded; empty where no audit waits.

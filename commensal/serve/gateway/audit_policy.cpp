@@ -18,7 +18,7 @@ core::Result<void> AuditPolicy::open(ReceiptBook& book, const ledger::State& led
 }
 
 void AuditPolicy::on_receipt(const ReceiptRecord& record) {
-  if (!by_risk_ || record.receipt.job.is_serial()) return;
+  if (!by_risk_ || record.receipt.job.traits().is_kept) return;
   const SeenAnswer& seen = answers_.emplace_back(seen_of(record));
   if (answers_.size() > limits::kRiskReceiptsMax) answers_.pop_front();
   // What an answer earns decides on what cheating saves.

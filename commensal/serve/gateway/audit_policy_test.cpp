@@ -111,7 +111,7 @@ TEST_F(AuditPolicyOf, StepsOfRolloutsSayNothing) {
   ASSERT_GT(before, 0.05);
   ReceiptRecord step;
   step.receipt.job.provider = kProvider;
-  step.receipt.job.feeds = {{0, 0}};
+  step.receipt.job.kind = protocol::JobKind::kRollout;
   step.receipt.step = 1;  // without a round: it earns nothing
   step.account = "alice";
   step.delivered_ms = clock_.wall_ms();

@@ -15,7 +15,7 @@ constexpr std::int64_t kNsPerMs = 1'000'000;
 /// Single answers are replayed here: an auditor elsewhere has nothing to lose yet, and their
 /// consumers were never asked whether others may see the inputs.
 bool may_be_given_away(const ReceiptRecord& record) {
-  return record.receipt.job.is_serial() &&
+  return record.receipt.job.traits().is_kept &&
          record.receipt.job.auditors == protocol::AuditorClass::kPublic;
 }
 

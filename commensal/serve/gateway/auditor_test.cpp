@@ -35,10 +35,10 @@ class AuditorOf : public rollout::testing::RolloutTest {
 
   void SetUp() override {
     ASSERT_TRUE(book_.open());
-    auto client = *rollout::RolloutClient::start(client_deps(client_store_), record_);
-    auto provider = *rollout::RolloutProvider::start(provider_deps(provider_store_), record_);
+    auto client = *rollout::ClientJob::start(client_deps(client_store_), record_);
+    rollout::ProviderJob provider(provider_deps(provider_store_), record_);
     for (std::uint64_t step = 1; step <= kSteps; ++step) {
-      const auto made = rollout::testing::make_step(client, provider);
+      const auto made = rollout::testing::make_step(client, provider, *engine_);
       ASSERT_TRUE(made) << made.error().message;
       keep(*client.receipt(step));
     }

@@ -123,7 +123,7 @@ void Gateway::State::ban(const ReceiptRecord& record) {
 
 /// A rollout ends where a step of it was wrong; nothing of it is computed again.
 void Gateway::State::replace_later(const ReceiptRecord& record) {
-  if (!record.receipt.job.is_serial()) consequences.add(record.id());
+  if (record.receipt.job.traits().is_movable) consequences.add(record.id());
 }
 
 void Gateway::State::replace_doubtful(const crypto::Address& provider) {

@@ -99,7 +99,6 @@ struct Gateway::State {
   void handle(StreamId stream, const rpc::Load& message);
   void handle(StreamId stream, const rpc::Pause& message);
   void handle(StreamId stream, const rpc::Resume& message);
-  void handle(StreamId stream, const rpc::Ready& message) { rollouts.on_ready(stream, message); }
   // A job is the dispatcher's or a rollout's: each passes over those of the other.
   void handle(StreamId stream, const rpc::Commit& message) {
     dispatcher.on_commit(stream, message);

@@ -40,7 +40,7 @@ void add_record(const ReceiptRecord& record, core::Store::Batch& batch) {
     batch.push_back({std::string(kOpeningSpace), number, record.opening});
   }
   batch.push_back({std::string(kIdSpace), id_key(record.id()), number});
-  if (record.receipt.job.is_serial()) return;
+  if (record.receipt.job.traits().is_kept) return;
   batch.push_back({std::string(kAccountSpace), account_key(record.account, number), core::Bytes()});
 }
 
@@ -58,7 +58,7 @@ core::Digest ReceiptRecord::id() const { return protocol::receipt_id(receipt.bod
 void ReceiptBook::count(std::uint64_t number, const Kept& kept) {
   kept_[number] = kept;
   opening_bytes_ += kept.opening_bytes;
-  if (!kept.is_serial) return;
+  if (!kept.is_kept) return;
   rollout_steps_.insert(number);
   steps_of_[kept.job].insert(number);
 }
@@ -66,7 +66,7 @@ void ReceiptBook::count(std::uint64_t number, const Kept& kept) {
 void ReceiptBook::discount(std::uint64_t number) {
   const auto found = kept_.find(number);
   opening_bytes_ -= found->second.opening_bytes;
-  if (found->second.is_serial) {
+  if (found->second.is_kept) {
     rollout_steps_.erase(number);
     const auto steps = steps_of_.find(found->second.job);
     steps->second.erase(number);
@@ -77,11 +77,11 @@ void ReceiptBook::discount(std::uint64_t number) {
 
 ReceiptBook::Kept ReceiptBook::kept_of(const ReceiptRecord& record) {
   const bool has_ticket = record.receipt.round != protocol::kNoDraw;
-  const bool is_serial = record.receipt.job.is_serial();
+  const bool is_kept = record.receipt.job.traits().is_kept;
   const protocol::ReceiptBody body =
-      has_ticket || is_serial ? record.receipt.body() : protocol::ReceiptBody();
-  return {record.opening_bytes, awaits_audit(record), is_serial,
-          is_serial ? body.job_id : core::Digest(),
+      has_ticket || is_kept ? record.receipt.body() : protocol::ReceiptBody();
+  return {record.opening_bytes, awaits_audit(record), is_kept,
+          is_kept ? body.job_id : core::Digest(),
           has_ticket ? protocol::ticket_id(body) : core::Digest()};
 }
 
@@ -114,7 +114,7 @@ std::set<std::uint64_t> ReceiptBook::surplus(const std::map<std::uint64_t, Kept>
   std::uint64_t bytes = opening_bytes_;
   for (const auto& [number, kept] : added) {
     bytes += kept.opening_bytes;
-    rollout_steps += kept.is_serial ? 1 : 0;
+    rollout_steps += kept.is_kept ? 1 : 0;
   }
   std::set<std::uint64_t> numbers;
   const auto fits = [&] {
@@ -124,7 +124,7 @@ std::set<std::uint64_t> ReceiptBook::surplus(const std::map<std::uint64_t, Kept>
     if (kept.awaits_audit || is_undecided(kept) || !numbers.insert(number).second) return;
     --records;
     bytes -= kept.opening_bytes;
-    rollout_steps -= kept.is_serial ? 1 : 0;
+    rollout_steps -= kept.is_kept ? 1 : 0;
   };
   for (const std::uint64_t number : rollout_steps_) {
     if (fits() || rollout_steps <= limits_.records_max / 2) break;

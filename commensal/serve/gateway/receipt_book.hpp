@@ -42,7 +42,7 @@ struct ReceiptRecord {
   std::optional<protocol::Verdict> verdict;
   std::optional<core::Digest> replaced_by;  // receipt id of the re-execution
   /// receipt::Opening, encoded, for append(); opening() has it later. Empty where the job's own
-  /// rows (rollout::RolloutRows) hold it.
+  /// rows (rollout::JobRows) hold it.
   core::Bytes opening;
   std::uint64_t opening_bytes = 0;  // of the kept one
   bool charged = true;              // to the account, on delivery; not kept
@@ -108,7 +108,7 @@ class ReceiptBook {
   struct Kept {
     std::uint64_t opening_bytes = 0;
     bool awaits_audit = false;
-    bool is_serial = false;
+    bool is_kept = false;
     core::Digest job{};     // of a step of a rollout
     core::Digest ticket{};  // zero: none
   };

@@ -58,7 +58,7 @@ TEST(ReceiptBook, ARolloutPushesOutItsOwnStepsFirst) {
   append(*book, a_record(1));
   for (std::uint8_t i = 2; i < 8; ++i) {
     ReceiptRecord step = a_record(i);
-    step.receipt.job.feeds = {{0, 0}};
+    step.receipt.job.kind = protocol::JobKind::kRollout;
     step.opening.clear();
     append(*book, step);
     EXPECT_TRUE(book->contains(step.id()));
@@ -109,7 +109,7 @@ TEST(ReceiptBook, DropsTheStepsOfARolloutAndNothingElse) {
   for (std::uint64_t step = 1; step < 4; ++step) {
     ReceiptRecord record = a_record(1);
     record.receipt.job.steps = 3;
-    record.receipt.job.feeds = {{0, 0}};
+    record.receipt.job.kind = protocol::JobKind::kRollout;
     record.receipt.step = step;
     record.opening.clear();
     append(book, record);

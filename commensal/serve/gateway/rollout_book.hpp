@@ -16,7 +16,7 @@ enum class RolloutState : std::uint8_t {
 };
 std::span<const std::string_view> enum_names(RolloutState);
 
-/// What the gateway knows of a rollout besides its steps (rollout::RolloutRows).
+/// What the gateway knows of a rollout besides its steps (rollout::JobRows).
 struct RolloutEntry {
   static constexpr std::string_view kRecord = "rollout";
 
@@ -56,7 +56,7 @@ struct RolloutEntry {
   }
 };
 
-/// The gateway's rows about rollouts, beside those of rollout::RolloutRows: "rollouts": J ->
+/// The gateway's rows about rollouts, beside those of rollout::JobRows: "rollouts": J ->
 /// RolloutEntry. Thread-safety: one thread, the store's.
 class RolloutBook {
  public:

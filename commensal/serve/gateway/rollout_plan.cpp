@@ -87,15 +87,16 @@ Result<RolloutPlan> plan_rollout(RolloutRequest request, ModelHub& hub) {
   return plan;
 }
 
-rollout::RolloutRecord record_of(const RolloutPlan& plan, const core::Digest& input_salt,
-                                 const core::Digest& noise_key, const crypto::Address& client,
-                                 const crypto::Address& provider, const crypto::Address& auditor) {
+rollout::JobRecord record_of(const RolloutPlan& plan, const core::Digest& input_salt,
+                             const core::Digest& noise_key, const crypto::Address& client,
+                             const crypto::Address& provider, const crypto::Address& auditor) {
   const RolloutRequest& request = plan.request;
-  rollout::RolloutRecord record;
+  rollout::JobRecord record;
   record.inputs = plan.order.inputs;
   record.input_salt = input_salt;
   protocol::Job& job = record.job;
   job = job_for(plan.order, input_salt, client, provider, auditor);
+  job.kind = protocol::JobKind::kRollout;
   job.steps = request.steps;
   job.states = request.states;
   job.feeds = plan.feeds;

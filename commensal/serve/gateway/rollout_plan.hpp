@@ -37,8 +37,8 @@ std::shared_ptr<const graph::Graph> outline_of(const std::vector<ModelPort>& inp
 core::Result<RolloutPlan> plan_rollout(RolloutRequest request, ModelHub& hub);
 
 /// Its job without money, and what opens c_0. `noise_key`: as rollout::noise_chain's.
-rollout::RolloutRecord record_of(const RolloutPlan& plan, const core::Digest& input_salt,
-                                 const core::Digest& noise_key, const crypto::Address& client,
-                                 const crypto::Address& provider, const crypto::Address& auditor);
+rollout::JobRecord record_of(const RolloutPlan& plan, const core::Digest& input_salt,
+                             const core::Digest& noise_key, const crypto::Address& client,
+                             const crypto::Address& provider, const crypto::Address& auditor);
 
 }  // namespace commensal::gateway

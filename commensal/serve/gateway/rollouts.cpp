@@ -15,8 +15,9 @@ Rollouts::Rollouts(const Dependencies& deps) : deps_(deps), book_(deps_.store) {
 
 Result<void> Rollouts::open() {
   COMMENSAL_TRY(book_.open());
-  COMMENSAL_ASSIGN(const auto steps,
-                   deps_.book.select([](const auto& one) { return one.receipt.job.is_serial(); }));
+  COMMENSAL_ASSIGN(const auto steps, deps_.book.select([](const auto& one) {
+    return one.receipt.job.traits().is_kept;
+  }));
   for (const ReceiptRecord& record : steps) count(record);
   for (const auto& [id, entry] : book_.entries()) {
     if (entry.state == RolloutState::kRunning) load(entry);
@@ -69,7 +70,7 @@ Result<RolloutStatus> Rollouts::create(RolloutRequest request) {
   return begun;
 }
 
-rollout::RolloutClient::Dependencies Rollouts::client_deps(const RolloutEntry& entry) const {
+rollout::ClientJob::Dependencies Rollouts::client_deps(const RolloutEntry& entry) const {
   return {deps_.store, deps_.key, outline_of(entry.inputs, entry.outputs), entry.noise_key};
 }
 
@@ -126,15 +127,15 @@ Result<RolloutStatus> Rollouts::begin(const RolloutPlan& plan) {
                      .reason = {},
                      .inputs = model.inputs,
                      .outputs = model.outputs};
-  rollout::RolloutRecord record = record_of(plan, deps_.rng.next_digest(), entry.noise_key,
-                                            deps_.key.address(), provider, deps_.auditor);
+  rollout::JobRecord record = record_of(plan, deps_.rng.next_digest(), entry.noise_key,
+                                        deps_.key.address(), provider, deps_.auditor);
   deps_.lottery.stamp(record.job);
   COMMENSAL_TRY(record.job.validity());
   COMMENSAL_TRY(make_room());
   entry.id = protocol::job_id(record.job);
   auto live = std::make_shared<Live>();
   COMMENSAL_TRY(deps_.store.together([&]() -> Result<void> {
-    COMMENSAL_ASSIGN(auto client, rollout::RolloutClient::start(client_deps(entry), record));
+    COMMENSAL_ASSIGN(auto client, rollout::ClientJob::start(client_deps(entry), record));
     live->client.emplace(std::move(client));
     return book_.put(entry);
   }));
@@ -151,7 +152,7 @@ void Rollouts::load(const RolloutEntry& entry) {
   live->reserved = entry.steps - std::min(entry.steps, status_of(entry).steps_done);
   deps_.till.reserve_again(entry.account, live->reserved);
   live_.emplace(entry.id, live);
-  auto client = rollout::RolloutClient::load(client_deps(entry), entry.id);
+  auto client = rollout::ClientJob::load(client_deps(entry), entry.id);
   if (!client) return fail(*live, RolloutState::kFailed, client.error().message);
   live->client.emplace(*std::move(client));
   if (live->client->is_finished()) return finish(*live);
@@ -164,7 +165,7 @@ RolloutStatus Rollouts::status_of(const RolloutEntry& entry) const {
   RolloutStatus status{entry, 0, {}, audits(entry.id)};
   const auto live = live_.find(entry.id);
   if (live != live_.end()) status.entry.reason = live->second->hindrance;
-  rollout::RolloutRows rows(deps_.store, entry.id);
+  rollout::JobRows rows(deps_.store, entry.id);
   const auto last = rows.last();
   for (std::uint64_t step = last.value_or(0); step > 0; --step) {
     const auto record = rows.step(step);
@@ -196,14 +197,13 @@ std::vector<RolloutStatus> Rollouts::list(const std::string& account, std::size_
 }
 
 Result<rollout::StepRecord> Rollouts::step(const core::Digest& rollout, std::uint64_t step) const {
-  COMMENSAL_ASSIGN(rollout::StepRecord record,
-                   rollout::RolloutRows(deps_.store, rollout).step(step));
+  COMMENSAL_ASSIGN(rollout::StepRecord record, rollout::JobRows(deps_.store, rollout).step(step));
   if (record.step.phase() == receipt::StepPhase::kDelivered) return record;
   return core::fail(ErrorCode::kNotFound, "step {} is not delivered", step);
 }
 
-Result<rollout::RolloutRecord> Rollouts::record(const core::Digest& rollout) const {
-  return rollout::RolloutRows(deps_.store, rollout).rollout();
+Result<rollout::JobRecord> Rollouts::record(const core::Digest& rollout) const {
+  return rollout::JobRows(deps_.store, rollout).rollout();
 }
 
 Result<void> Rollouts::wait(const core::Digest& rollout, std::int64_t wait_ms,

@@ -24,7 +24,7 @@ struct RolloutStatus {
   StepAudits audits;
 };
 
-/// The gateway's side of jobs whose outputs are fed back: rollout::RolloutClient of each, driven
+/// The gateway's side of jobs whose outputs are fed back: rollout::ClientJob of each, driven
 /// step by step over the provider's stream. Each delivered step is a receipt in the book like any
 /// other (event::Delivered). What it has signed and what was delivered is on disk before the next
 /// word, so that all running rollouts go on after a crash of either side, by themselves. A rollout
@@ -63,7 +63,7 @@ class Rollouts {
   std::vector<RolloutStatus> list(const std::string& account, std::size_t count) const;
   /// What was delivered of a step. Errors: kNotFound, kDataLoss.
   core::Result<rollout::StepRecord> step(const core::Digest& rollout, std::uint64_t step) const;
-  core::Result<rollout::RolloutRecord> record(const core::Digest& rollout) const;
+  core::Result<rollout::JobRecord> record(const core::Digest& rollout) const;
   /// `then` is called once, as soon as a step is delivered, the rollout's state or one of its
   /// audits changes, or `wait_ms` have passed. Error: kResourceExhausted.
   core::Result<void> wait(const core::Digest& rollout, std::int64_t wait_ms,
@@ -78,19 +78,19 @@ class Rollouts {
   /// An audit was drawn, or has come to its end; one that is of no rollout is passed over.
   void on_audit(const ReceiptRecord& record);
   /// Messages of providers; those about jobs that are no rollouts are passed over.
-  void on_ready(StreamId stream, const rpc::Ready& message);
   void on_commit(StreamId stream, const rpc::Commit& message);
   void on_deliver(StreamId stream, const rpc::Deliver& message);
   void on_refuse(StreamId stream, const rpc::Refuse& message);
 
  private:
-  enum class Phase : std::uint8_t { kAway, kStarting, kReady, kAsked };
+  enum class Phase : std::uint8_t { kAway, kReady, kAsked };
   /// A running rollout.
   struct Live {
     RolloutEntry entry;
-    std::optional<rollout::RolloutClient> client;
-    StreamId stream = 0;  // of kStarting and later
+    std::optional<rollout::ClientJob> client;
+    StreamId stream = 0;  // of kReady and later
     Phase phase = Phase::kAway;
+    bool is_offered = false;      // on this stream
     std::uint64_t delivered = 0;  // steps, in this life of the gateway
     bool is_missed = false;       // its provider went away; nothing was delivered since
     std::uint64_t words = 0;      // said so far: a deadline counts for its own only
@@ -107,7 +107,7 @@ class Rollouts {
   core::Result<crypto::Address> choose_provider(const ModelVersion& model) const;
   core::Result<RolloutStatus> begin(const RolloutPlan& plan);
   void load(const RolloutEntry& entry);
-  rollout::RolloutClient::Dependencies client_deps(const RolloutEntry& entry) const;
+  rollout::ClientJob::Dependencies client_deps(const RolloutEntry& entry) const;
   RolloutStatus status_of(const RolloutEntry& entry) const;
   const StepAudits& audits(const core::Digest& rollout) const;
   void count(const ReceiptRecord& record);

@@ -82,7 +82,7 @@ bool Rollouts::is_paused(Live& live, const Roster::Peer& peer) {
   return !peer.paused.empty();
 }
 
-/// From the beginning of a stream: the provider says that the rollout is at hand, then steps go on.
+/// From the beginning of a stream.
 void Rollouts::start(Live& live) {
   const Roster::Peer* const peer = deps_.roster.by_address(live.entry.provider);
   if (!live.client || peer == nullptr) return;
@@ -91,11 +91,10 @@ void Rollouts::start(Live& live) {
                 fmt::format("its provider is banned: {}", peer->banned));
   }
   if (peer->stream == nullptr || is_paused(live, *peer)) return;
-  set_phase(live, Phase::kStarting);
+  set_phase(live, Phase::kAway);
   live.stream = peer->stream_id;
-  deps_.roster.grant(live.stream, live.entry.content);
-  const rollout::RolloutRecord& record = live.client->record();
-  say(live, rpc::Offer{record.job, live.entry.content, record.input_salt, record.inputs});
+  live.is_offered = false;
+  ask(live);
 }
 
 void Rollouts::say(Live& live, rpc::ToProvider message) {
@@ -112,8 +111,7 @@ void Rollouts::watch(const Live& live) {
   deps_.loop.after(deps_.silence_ms_max, [this, id = live.entry.id, words = live.words, pauses] {
     const auto found = live_.find(id);
     if (found == live_.end() || found->second->words != words) return;
-    const Phase phase = found->second->phase;
-    if (phase != Phase::kStarting && phase != Phase::kAsked) return;
+    if (found->second->phase != Phase::kAsked) return;
     const Roster::Peer* const peer = deps_.roster.at(found->second->stream);
     if (peer == nullptr || peer->stream == nullptr) return;
     const bool has_paused = !peer->paused.empty() || peer->pauses != pauses;
@@ -127,12 +125,6 @@ void Rollouts::retry_later(const Live& live) {
     const auto found = live_.find(id);
     if (found != live_.end() && found->second->words == words) start(*found->second);
   });
-}
-
-void Rollouts::on_ready(StreamId stream, const rpc::Ready& message) {
-  Live* const live = at(stream, message.job);
-  if (live == nullptr || live->phase != Phase::kStarting) return;
-  ask(*live);
 }
 
 /// The next word about the next step, unless too many steps wait for their audits.
@@ -154,7 +146,11 @@ void Rollouts::ask(Live& live) {
   set_phase(live, Phase::kAsked);
   const auto begin = live.client->begin();
   if (!begin) return fail(live, RolloutState::kFailed, begin.error().message);
-  say(live, *begin);
+  if (std::exchange(live.is_offered, true)) return say(live, *begin);
+  deps_.roster.grant(live.stream, live.entry.content);
+  const rollout::JobRecord& record = live.client->record();
+  say(live, rpc::Offer{record.job, live.entry.content, record.input_salt, record.inputs,
+                       begin->step, begin->value});
 }
 
 void Rollouts::on_commit(StreamId stream, const rpc::Commit& message) {

@@ -57,6 +57,7 @@ Json job(const protocol::Job& job) {
           {"weight_root", core::to_hex(job.weight_root)},
           {"numerics_version", job.numerics_version},
           {"input_commitment", core::to_hex(job.input_commitment)},
+          {"kind", name_of(job.kind)},
           {"steps", job.steps},
           {"client", crypto::to_text(job.client)},
           {"provider", crypto::to_text(job.provider)},

@@ -93,7 +93,7 @@ void show_rollout(const Services& services, CallPtr call, Reply reply) {
       });
 }
 
-/// rollout::RolloutRecord, encoded: the job, and what opens c_0.
+/// rollout::JobRecord, encoded: the job, and what opens c_0.
 Response show_record(Gateway& gateway, const Call& call) {
   const auto status = find_rollout(gateway, call);
   if (!status) return error_response(status.error());

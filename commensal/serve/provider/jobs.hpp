@@ -2,27 +2,23 @@
 #pragma once
 
 #include <commensal/base/core/loop.hpp>
+#include <commensal/serve/provider/live_jobs.hpp>
 #include <commensal/serve/provider/model_cache.hpp>
-#include <commensal/serve/provider/serial_jobs.hpp>
-#include <commensal/serve/provider/worker.hpp>
-#include <commensal/verify/receipt/step.hpp>
 #include <functional>
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 namespace commensal::provider {
 
-/// The way of every job through the provider:
+/// The way of every step of every job through the provider:
 ///
-///   Offer -> accepted -> queued -> fetched, checked and computed off the loop -> signed and
-///   durable with its ticket -> Commit -> Countersign, durable -> Deliver
+///   Offer or Begin -> queued -> fetched, checked and computed off the loop -> signed and durable
+///   with its ticket -> Commit -> Countersign, durable -> Deliver
 ///
-/// A serial job is Ready where one of a single step is computed at once, and each Begin computes
-/// the next step of it. Single steps that are ready together share one signature and one write; a
-/// serial job's step has its own. Whatever does not fit is answered with Refuse and changes
-/// nothing. Thread-safety: the loop's thread.
+/// What is ready together shares one signature and one write. Whatever does not fit is answered
+/// with Refuse and changes nothing; the same question has the same answer. Kinds of jobs differ in
+/// what their traits say (protocol::JobTraits). Thread-safety: the loop's thread.
 class Jobs final : public std::enable_shared_from_this<Jobs> {
  public:
   /// It outlives the jobs.
@@ -39,7 +35,7 @@ class Jobs final : public std::enable_shared_from_this<Jobs> {
   struct Config {
     std::size_t at_once = 1;  // of one model, that an engine may run together
     std::int64_t commit_wait_ms_max = 500;
-    std::size_t serial_kept_max = limits::kRolloutsKeptMax;  // in the store
+    std::size_t kept_max = limits::kRolloutsKeptMax;  // jobs in the store
   };
   struct Counts {
     std::uint32_t at_work = 0;  // off the loop, or waiting for that
@@ -48,7 +44,7 @@ class Jobs final : public std::enable_shared_from_this<Jobs> {
   };
   Jobs(const Dependencies& deps, const Config& config);
 
-  /// A new stream: jobs of one step are gone, serial ones are kept, but not answered on this one.
+  /// A new stream: jobs that are not kept are gone, the others are not answered on this one.
   void on_connect();
   /// For fetch_model, on the present stream.
   void on_welcome(std::string session_token) { session_token_ = std::move(session_token); }
@@ -64,44 +60,28 @@ class Jobs final : public std::enable_shared_from_this<Jobs> {
   Fetch fetch() const { return worker_->fetch(); }
 
  private:
-  /// A single step that has been computed.
-  struct Computed {
-    receipt::Step step;
-    core::Digest output_salt{};
-    core::Digest output_root{};
-    core::Digest commitment{};
-    tensor::NamedTensors outputs;
-  };
-
-  bool is_repeated(const core::Digest& id);
-  core::Result<void> accept(const protocol::Job& job) const;
+  core::Result<LiveJobPtr> accept(rpc::Offer& message);
   void refuse(const core::Digest& id, core::Error reason);
-  void offload(std::function<void()> work, std::function<void()> done);
-  void compute(const TaskPtr& task);
-  void make_ready(Task& task, std::uint64_t stream);
-  void computed(Task& task);
-  void set_free(SerialJobs::Live& live);
+  void ask(const LiveJobPtr& live, const receipt::Begin& begin);
+  void compute(const LiveJobPtr& live);
+  void computed(const LiveJobPtr& live, Task& task);
+  void forget(const LiveJobPtr& live);
   void plan_flush();
   void flush();
-  void send(receipt::Commit made);
-  void countersign_serial(const rpc::Countersign::Item& item);
-  void deliver(rpc::Deliver message);
   void report_load();
 
   Dependencies deps_;
   const Config config_;
   std::shared_ptr<Worker> worker_;  // shared with what is off the loop
-  SerialJobs serial_;
+  LiveJobs live_;
   std::string session_token_;
   std::string closed_;  // why no work is accepted, or ""
   std::uint64_t stream_ = 0;
-  std::uint32_t queued_ = 0;  // single steps, withdrawn ones too until they have had their turn
+  std::uint32_t queued_ = 0;     // joint ones, withdrawn ones too until they have had their turn
+  std::uint32_t withdrawn_ = 0;  // of those
   bool flush_is_due_ = false;
   std::uint64_t flushes_ = 0;
-  protocol::KnownSignatures known_;            // of the client
-  std::map<core::Digest, TaskPtr> tasks_;      // of one step, not computed yet
-  std::vector<Computed> ready_;                // computed, neither signed nor durable
-  std::map<core::Digest, Computed> unsigned_;  // waiting for the client's signature
+  std::vector<LiveJobPtr> ready_;  // computed, neither signed nor durable
   Counts counts_;
 };
 

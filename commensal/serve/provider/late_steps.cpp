@@ -40,10 +40,15 @@ Result<void> LateSteps::add(const crypto::Address& gateway, std::uint64_t most) 
   return put(gateway, count);
 }
 
-Result<void> LateSteps::in_time(const crypto::Address& gateway) {
+Result<void> LateSteps::in_time(const crypto::Address& gateway, std::uint64_t steps) {
+  if (steps == 0) return {};
   COMMENSAL_ASSIGN(Count count, of(gateway));
   if (count.late == 0) return {};
-  if (++count.in_time == limits::kStepsPerLate) count = {count.late - 1, 0};
+  count.in_time += steps;
+  for (; count.late > 0 && count.in_time >= limits::kStepsPerLate; --count.late) {
+    count.in_time -= limits::kStepsPerLate;
+  }
+  if (count.late == 0) count.in_time = 0;
   return put(gateway, count);
 }
 

@@ -32,8 +32,8 @@ class LateSteps {
   core::Result<Count> of(const crypto::Address& gateway) const;
   /// One more. Error besides: kFailedPrecondition, nothing written, where there are `most` already.
   core::Result<void> add(const crypto::Address& gateway, std::uint64_t most);
-  /// A step with a ticket that counts. Errors: as of().
-  core::Result<void> in_time(const crypto::Address& gateway);
+  /// So many steps with tickets that count. Errors: as of().
+  core::Result<void> in_time(const crypto::Address& gateway, std::uint64_t steps);
 
  private:
   core::Result<void> put(const crypto::Address& gateway, const Count& count);

@@ -87,6 +87,7 @@ class Listener final : public rpc::GatewayClient {
     if (commit != nullptr) {
       batches.push_back(commit->items.size());
       committed = commit->items.back().job;
+      commitment = commit->items.back().commitment;
     }
     refused += std::holds_alternative<rpc::Refuse>(message) ? 1 : 0;
   }
@@ -96,7 +97,8 @@ class Listener final : public rpc::GatewayClient {
     return {};
   }
   std::vector<std::size_t> batches;
-  core::Digest committed{};  // the last job
+  core::Digest committed{};   // the last job
+  core::Digest commitment{};  // to its step
   int refused = 0;
 };
 
@@ -222,10 +224,13 @@ TEST_F(ProviderTest, AnOfferThatIsRepeatedIsComputedOnce) {
   --asked_;
   ask(1);  // in the queue
   loop_.work(1);
+  const core::Digest commitment = listener_.commitment;
   --asked_;
-  ask(1);  // waiting for its signature
+  ask(1);  // waiting for its signature: the same again
   EXPECT_EQ(provider_->status().queued, 0u);
-  EXPECT_EQ(listener_.batches, Sizes{1});
+  EXPECT_EQ(engines_.asked_at_once, Sizes{1});
+  EXPECT_EQ(listener_.batches, (Sizes{1, 1}));
+  EXPECT_EQ(listener_.commitment, commitment);
   EXPECT_EQ(listener_.refused, 0);
 }
 

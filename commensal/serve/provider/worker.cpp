@@ -2,21 +2,19 @@
 #include <algorithm>
 #include <commensal/base/core/limits.hpp>
 #include <commensal/serve/provider/worker.hpp>
-#include <commensal/verify/receipt/replay.hpp>
 
 namespace commensal::provider {
 
 using core::Result;
 using receipt::Values;
 
-Result<std::shared_ptr<rollout::Engine>> Worker::engine_for(const rpc::Offer& offer,
-                                                            const Place& place) {
-  const Key key{offer.model, offer.job.feeds};
+Result<std::shared_ptr<rollout::Engine>> Worker::engine_for(const Task& task, const Place& place) {
+  const Key key = key_of(task);
   if (const auto* const found = loaded_.find(key)) return *found;
   if (!std::filesystem::exists(place.model_path)) {
-    COMMENSAL_TRY(fetch_model(offer.model, place));
+    COMMENSAL_TRY(fetch_model(task.model, place));
   }
-  COMMENSAL_ASSIGN(auto engine, engines_.load(place.model_path, offer.job.feeds));
+  COMMENSAL_ASSIGN(auto engine, engines_.load(place.model_path, key.feeds));
   return loaded_.add(key, std::move(engine));
 }
 
@@ -46,13 +44,19 @@ void Worker::add(TaskPtr task) {
   waiting_.push_back(std::move(task));
 }
 
-std::vector<TaskPtr> Worker::take(const core::Digest& model) {
+/// The first, and what may be computed together with it.
+std::vector<TaskPtr> Worker::take(const TaskPtr& first) {
   const std::lock_guard lock(mutex_);
+  const Key key = key_of(*first);
+  const auto is_wanted = [&](const TaskPtr& one) {
+    return one == first || (first->is_joint() && one->is_joint() && key_of(*one) == key);
+  };
   std::vector<TaskPtr> taken;
   for (auto at = waiting_.begin(); at != waiting_.end() && taken.size() < at_once_;) {
-    const bool is_wanted = (*at)->offer.model == model || (*at)->is_withdrawn;
-    if (is_wanted && !(*at)->is_withdrawn) taken.push_back(*at);
-    at = is_wanted ? waiting_.erase(at) : at + 1;
+    const bool is_withdrawn = (*at)->is_withdrawn;
+    const bool goes = is_withdrawn || is_wanted(*at);
+    if (goes && !is_withdrawn) taken.push_back(*at);
+    at = goes ? waiting_.erase(at) : at + 1;
   }
   return taken;
 }
@@ -64,44 +68,35 @@ void Worker::finish(const TaskPtr& task, const Place& place) {
     std::erase(waiting_, task);
     return;
   }
-  run_all(task->offer.job.is_serial() ? std::vector{task} : take(task->offer.model), place);
+  run_all(take(task), place);
 }
 
 /// Of one model and feeds.
 void Worker::run_all(std::span<const TaskPtr> tasks, const Place& place) {
   if (tasks.empty()) return;
-  const auto engine = engine_for(tasks[0]->offer, place);
-  std::vector<Task*> running;
+  const auto engine = engine_for(*tasks[0], place);
+  std::vector<Task*> joint;
   std::vector<Values> requests;
   for (const TaskPtr& task : tasks) {
-    const rpc::Offer& offer = task->offer;
     task->is_done = true;
     if (!engine) {
       task->answer = tl::unexpected(engine.error());
-      continue;
-    }
-    task->answer->engine = *engine;
-    if (offer.job.is_serial()) continue;  // rollout::RolloutProvider checks it
-    auto inputs = receipt::check_job(offer.job, offer.input_salt, offer.inputs, provider_,
-                                     (*engine)->graph(), (*engine)->roots());
-    if (!inputs) {
+    } else if (!task->is_joint()) {
+      task->answer = task->job->compute(task->begin, **engine);
+    } else if (auto inputs = task->job->inputs_of(task->begin, **engine)) {
+      joint.push_back(task.get());
+      requests.push_back(std::move(inputs->values));
+    } else {
       task->answer = tl::unexpected(inputs.error());
-      continue;
     }
-    running.push_back(task.get());
-    requests.push_back(*std::move(inputs));
   }
   if (requests.empty()) return;
   auto runs = (*engine)->run_all(requests);
-  const graph::Graph& graph = (*engine)->graph();
-  for (std::size_t i = 0; i < running.size(); ++i) {
-    if (!runs[i]) {
-      running[i]->answer = tl::unexpected(runs[i].error());
-      continue;
-    }
-    Answer& answer = *running[i]->answer;
-    answer.outputs = receipt::name_tensors(graph, graph.outputs, *std::move(runs[i]));
-    answer.output_root = receipt::state_root(answer.outputs);
+  for (std::size_t i = 0; i < joint.size(); ++i) {
+    Task& task = *joint[i];
+    task.answer = runs[i].and_then([&](Values& outputs) {
+      return task.job->outputs_of(task.begin, **engine, std::move(outputs));
+    });
   }
 }
 

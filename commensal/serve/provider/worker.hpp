@@ -5,6 +5,7 @@
 #include <commensal/base/core/recently_used.hpp>
 #include <commensal/serve/provider/engine.hpp>
 #include <commensal/serve/rpc/stream.hpp>
+#include <commensal/verify/rollout/provider.hpp>
 #include <deque>
 #include <memory>
 #include <mutex>
@@ -13,20 +14,16 @@
 
 namespace commensal::provider {
 
-/// What the worker makes of an offer: the engine, and for a job of one step what it computed.
-struct Answer {
-  std::shared_ptr<rollout::Engine> engine;
-  tensor::NamedTensors outputs;
-  core::Digest output_root{};
-};
-
-/// An offer on its way through the worker, to whom it belongs until it is done.
+/// A step on its way through the worker, to whom its job belongs until it is done.
 struct Task {
-  core::Digest id{};
-  rpc::Offer offer;
-  core::Result<Answer> answer = Answer{};
+  core::Digest model{};  // SHA-256 of its file
+  receipt::Begin begin;
+  std::shared_ptr<rollout::ProviderJob> job;
+  core::Result<rollout::ProviderJob::Computed> answer;
   std::atomic<bool> is_withdrawn = false;  // nobody waits for the answer: it is not computed
   bool is_done = false;                    // the worker's alone
+
+  bool is_joint() const { return job->job().traits().is_joint; }
 };
 using TaskPtr = std::shared_ptr<Task>;
 
@@ -40,9 +37,9 @@ struct Fetch {
 };
 
 /// The part of a provider that runs off the loop: fetches models, keeps the engines that were used
-/// last, and checks (receipt::check_job) and computes jobs of one step: in order, and with the
-/// first one those that ask for the same model, `at_once` of them at most, wherever they stand in
-/// the queue. Thread-safety: one call of finish() at a time (core::Loop::offload).
+/// last, and checks and computes steps: in order, and together with a joint one
+/// (protocol::JobTraits) those that ask for the same model, `at_once` of them at most, wherever
+/// they stand in the queue. Thread-safety: one call of finish() at a time (core::Loop::offload).
 class Worker {
  public:
   /// For fetch_model, and where the model's file lies or shall lie.
@@ -51,14 +48,13 @@ class Worker {
     core::Path model_path;
   };
 
-  Worker(EngineFactory& engines, rpc::GatewayClient& gateway, const crypto::Address& provider,
-         std::size_t at_once)
-      : engines_(engines), gateway_(gateway), provider_(provider), at_once_(at_once) {}
+  Worker(EngineFactory& engines, rpc::GatewayClient& gateway, std::size_t at_once)
+      : engines_(engines), gateway_(gateway), at_once_(at_once) {}
 
-  /// A job of one step joins the queue. Thread-safety: any thread.
+  /// Joins the queue. Thread-safety: any thread.
   void add(TaskPtr task);
-  /// Sees to it that `task` is done; of one step, it was added. Errors in its answer: those of
-  /// receipt::check_job, and what fetching, loading and running return.
+  /// Sees to it that `task`, which was added, is done. Errors in its answer: those of
+  /// rollout::ProviderJob::compute, and what fetching and loading return.
   void finish(const TaskPtr& task, const Place& place);
   /// The last one. Any thread.
   Fetch fetch() const;
@@ -69,15 +65,14 @@ class Worker {
     std::vector<protocol::Feed> feeds;
     bool operator==(const Key&) const = default;
   };
-  core::Result<std::shared_ptr<rollout::Engine>> engine_for(const rpc::Offer& offer,
-                                                            const Place& place);
+  static Key key_of(const Task& task) { return {task.model, task.job->job().feeds}; }
+  core::Result<std::shared_ptr<rollout::Engine>> engine_for(const Task& task, const Place& place);
   void run_all(std::span<const TaskPtr> tasks, const Place& place);
-  std::vector<TaskPtr> take(const core::Digest& model);
+  std::vector<TaskPtr> take(const TaskPtr& first);
   core::Result<void> fetch_model(const core::Digest& model, const Place& place);
 
   EngineFactory& engines_;
   rpc::GatewayClient& gateway_;
-  const crypto::Address provider_;
   const std::size_t at_once_;
   core::RecentlyUsed<Key, std::shared_ptr<rollout::Engine>> loaded_{limits::kEnginesMax};
   mutable std::mutex mutex_;

@@ -59,7 +59,7 @@ protocol::Receipt some_receipt() {
 }
 
 Offer some_offer() {
-  Offer offer{{}, digest_of(2), digest_of(3), some_tensors()};
+  Offer offer{{}, digest_of(2), digest_of(3), some_tensors(), 2, digest_of(4)};
   offer.job.steps = 3;
   offer.job.feeds = {{0, 1}};
   return offer;
@@ -103,7 +103,6 @@ std::vector<ToGateway> all_to_gateway() {
   return {some_hello(),
           with_hash_chain,
           Load{3, {digest_of(8)}},
-          Ready{digest_of(5)},
           Commit{{{digest_of(8), 1, digest_of(9), 10, some_signature()}}},
           some_delivery(),
           Refuse{digest_of(12), {ErrorCode::kResourceExhausted, "queue full"}},

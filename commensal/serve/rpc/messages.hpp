@@ -15,13 +15,14 @@
 /// What a provider and a gateway say to each other on one stream. The order: Challenge, Hello,
 /// Welcome; then jobs, any number at once, each named by its id (protocol::job_id):
 ///
-///   Offer                    a job of one step: compute it
-///   Offer, Ready, Begin      a job whose outputs are fed back: Begin asks for each step
-///   Commit, Countersign, Deliver      of a step; or Refuse at any point
+///   Offer                          a job, and which step of it to compute
+///   Begin                          a later step of it
+///   Commit, Countersign, Deliver   of a step; or Refuse at any point
 ///
-/// On a new stream a job of one step is gone; one of several begins with Offer again, which repeats
-/// nothing that is durable. Where answers earn tickets: Reveal (the gateway's, then the
-/// provider's), Claims, Outcomes. Load, Pause, Resume and Withdraw at any time after Hello.
+/// On a new stream a job is gone unless its kind is kept (protocol::JobTraits): that goes on with
+/// Offer or with its last Countersign, which repeat nothing that is durable. Where answers earn
+/// tickets: Reveal (the gateway's, then the provider's), Claims, Outcomes. Load, Pause, Resume and
+/// Withdraw at any time after Hello.
 ///
 /// On the wire they are nouns (frame.hpp): the order of `fields` is the encoding.
 namespace commensal::rpc {
@@ -156,6 +157,8 @@ struct Offer {
   core::Digest model;  // SHA-256 of the model file
   core::Digest input_salt;
   tensor::NamedTensors inputs;
+  std::uint64_t step = 1;  // as Begin's
+  core::Digest value{};
 
   template <class Archive, class Self>
   static void fields(Archive& archive, Self& self) {
@@ -163,9 +166,11 @@ struct Offer {
     archive.field("model", self.model);
     archive.field("input_salt", self.input_salt);
     archive.field("inputs", self.inputs);
+    archive.field("step", self.step);
+    archive.field("value", self.value);
   }
 };
-/// Compute this step of a job that is Ready.
+/// Compute this step of a job that was offered on this stream.
 using receipt::Begin;
 /// The client's signatures over commitments.
 struct Countersign {
@@ -265,17 +270,6 @@ struct Load {
     archive.field("cached_models", self.cached_models);
   }
 };
-/// A job of several steps is at hand: a step may be begun or countersigned.
-struct Ready {
-  static constexpr protocol::NounKind kKind = protocol::NounKind::kReady;
-
-  core::Digest job{};
-
-  template <class Archive, class Self>
-  static void fields(Archive& archive, Self& self) {
-    archive.field("job", self.job);
-  }
-};
 /// The provider's commitments, each signed.
 struct Commit {
   static constexpr protocol::NounKind kKind = protocol::NounKind::kCommit;
@@ -323,8 +317,8 @@ struct Resume {
 
 using ToProvider = std::variant<Challenge, Welcome, Dismiss, Offer, Begin, Countersign, Withdraw,
                                 Balance, Reveal, Outcomes>;
-using ToGateway = std::variant<Hello, Load, Ready, Commit, Deliver, Refuse, Reveal, Claims,
-                               Transact, Pause, Resume>;
+using ToGateway =
+    std::variant<Hello, Load, Commit, Deliver, Refuse, Reveal, Claims, Transact, Pause, Resume>;
 
 /// What a gateway signs to show that it holds the key of `gateway` and ends this channel itself.
 core::Digest challenge_digest(const core::Digest& nonce, const crypto::Address& gateway,

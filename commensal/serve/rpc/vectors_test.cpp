@@ -82,6 +82,8 @@ std::vector<ToProvider> to_provider() {
   offer.inputs = {{"x", tensor::Tensor::of<float>({2, 1}, floats)},
                   {"flag", tensor::Tensor::of<bool>({}, flag)},
                   {"none", tensor::Tensor::of<std::int64_t>({0, 3}, {})}};
+  offer.step = 17;
+  offer.value = h("value");
   const HashChainPosition position{
       protocol::sign_hash_chain_head(*crypto::SecretKey::from_bytes(h("client")),
                                      {{}, h("anchor"), 64, {}}),
@@ -128,7 +130,6 @@ std::vector<ToGateway> to_gateway() {
   return {hello,
           paused,
           Load{3, {h("model")}},
-          Ready{h("job")},
           Commit{{{h("job"), 17, h("commitment"), 7, batch()}}},
           Deliver{h("job"), 17, h("salt"), {{"x", tensor::Tensor::of<float>({2, 1}, floats)}}},
           Refuse{h("job"), {core::ErrorCode::kResourceExhausted, "queue full"}},

@@ -208,8 +208,9 @@ Result<Values> check_job(const protocol::Job& job, const Digest& input_salt,
     return fail(ErrorCode::kFailedPrecondition, "the job names another provider, {}",
                 crypto::to_text(job.provider));
   }
-  if (!job.is_serial() && (job.steps != 1 || job.noise != protocol::NoisePolicy::kNone ||
-                           job.states != protocol::StateRule::kAny)) {
+  if (job.kind == protocol::JobKind::kAnswer &&
+      (job.steps != 1 || job.noise != protocol::NoisePolicy::kNone || !job.feeds.empty() ||
+       job.states != protocol::StateRule::kAny)) {
     return fail(ErrorCode::kUnsupported,
                 "expected a job of one step without noise, rule of states and feeds");
   }

@@ -52,7 +52,7 @@ core::Result<Values> task_inputs(const StepTask& task, const graph::Graph& graph
 
 /// check_task(), then the root of X_i with its noise: what a dispute about the step begins with.
 /// Needs no model: names and types are the task's. Precondition: the inputs are in the graph's
-/// order, as RolloutProvider demands.
+/// order, as ProviderJob demands.
 /// Errors besides: kUnsupported where noise goes onto a value inside the graph.
 core::Result<core::Digest> input_root_of(const StepTask& task);
 

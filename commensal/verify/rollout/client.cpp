@@ -17,11 +17,10 @@ beacon::HashChain noise_chain(const core::Digest& key, std::uint64_t steps) {
   return beacon::HashChain::make(key, depth);
 }
 
-RolloutClient::RolloutClient(const Dependencies& deps, RolloutRecord record,
-                             const core::Digest& job_id)
+ClientJob::ClientJob(const Dependencies& deps, JobRecord record, const core::Digest& job_id)
     : deps_(deps), record_(std::move(record)), job_id_(job_id), rows_(deps.store, job_id) {}
 
-Result<void> RolloutClient::check_record() {
+Result<void> ClientJob::check_record() {
   const protocol::Job& job = record_.job;
   COMMENSAL_TRY(job.validity());
   if (job.client != deps_.key.address()) {
@@ -38,16 +37,16 @@ Result<void> RolloutClient::check_record() {
   return fail(ErrorCode::kInvalidArgument, "the noise key is not the one of the job's anchor");
 }
 
-Result<RolloutClient> RolloutClient::start(const Dependencies& deps, const RolloutRecord& record) {
-  RolloutClient made(deps, record, protocol::job_id(record.job));
+Result<ClientJob> ClientJob::start(const Dependencies& deps, const JobRecord& record) {
+  ClientJob made(deps, record, protocol::job_id(record.job));
   COMMENSAL_TRY(made.check_record());
   COMMENSAL_TRY(made.rows_.put(record));
   return made;
 }
 
-Result<RolloutClient> RolloutClient::load(const Dependencies& deps, const core::Digest& job_id) {
-  COMMENSAL_ASSIGN(RolloutRecord record, RolloutRows(deps.store, job_id).rollout());
-  RolloutClient made(deps, std::move(record), job_id);
+Result<ClientJob> ClientJob::load(const Dependencies& deps, const core::Digest& job_id) {
+  COMMENSAL_ASSIGN(JobRecord record, JobRows(deps.store, job_id).rollout());
+  ClientJob made(deps, std::move(record), job_id);
   COMMENSAL_TRY(made.check_record());
   COMMENSAL_ASSIGN(const std::uint64_t step, made.rows_.last());
   if (step == 0) return made;
@@ -59,17 +58,17 @@ Result<RolloutClient> RolloutClient::load(const Dependencies& deps, const core::
   return made;
 }
 
-bool RolloutClient::is_finished() const {
+bool ClientJob::is_finished() const {
   return last_.step.index() == record_.job.steps &&
          last_.step.phase() == receipt::StepPhase::kDelivered;
 }
 
-std::optional<receipt::Countersign> RolloutClient::pending() const {
+std::optional<receipt::Countersign> ClientJob::pending() const {
   if (last_.step.phase() != receipt::StepPhase::kCountersigned) return std::nullopt;
   return receipt::Countersign{job_id_, last_.step.index(), last_.step.receipt().client};
 }
 
-Result<receipt::Begin> RolloutClient::begin() {
+Result<receipt::Begin> ClientJob::begin() {
   if (pending()) {
     return fail(ErrorCode::kFailedPrecondition, "step {} is countersigned and not delivered",
                 last_.step.index());
@@ -85,7 +84,7 @@ Result<receipt::Begin> RolloutClient::begin() {
   return begin;
 }
 
-Result<receipt::Countersign> RolloutClient::on_commit(const receipt::Commit& message) {
+Result<receipt::Countersign> ClientJob::on_commit(const receipt::Commit& message) {
   if (begun_ == 0 || message.step != begun_ || message.job != job_id_) {
     return fail(ErrorCode::kFailedPrecondition, "a commitment to step {} that was not begun",
                 message.step);
@@ -105,7 +104,7 @@ Result<receipt::Countersign> RolloutClient::on_commit(const receipt::Commit& mes
   return *pending();
 }
 
-Result<RolloutClient::Delivery> RolloutClient::check(const receipt::Deliver& message) const {
+Result<ClientJob::Delivery> ClientJob::check(const receipt::Deliver& message) const {
   if (!pending() || message.step != last_.step.index() || message.job != job_id_) {
     return fail(ErrorCode::kFailedPrecondition, "a delivery of step {} that is not awaited",
                 message.step);
@@ -122,19 +121,19 @@ Result<RolloutClient::Delivery> RolloutClient::check(const receipt::Deliver& mes
   return made;
 }
 
-Result<void> RolloutClient::keep(Delivery delivery) {
+Result<void> ClientJob::keep(Delivery delivery) {
   COMMENSAL_TRY(rows_.put(delivery.record));
   last_ = std::move(delivery.record);
   outputs_ = std::move(delivery.outputs);
   return {};
 }
 
-Result<void> RolloutClient::on_deliver(const receipt::Deliver& message) {
+Result<void> ClientJob::on_deliver(const receipt::Deliver& message) {
   COMMENSAL_ASSIGN(Delivery delivery, check(message));
   return keep(std::move(delivery));
 }
 
-Result<protocol::Receipt> RolloutClient::receipt(std::uint64_t step) {
+Result<protocol::Receipt> ClientJob::receipt(std::uint64_t step) {
   COMMENSAL_ASSIGN(const StepRecord record, rows_.step(step));
   return record.step.receipt();
 }

@@ -14,7 +14,7 @@ namespace commensal::rollout {
 /// the next step, the delivered state is. After a crash, load() goes on where the store is.
 /// A call out of order or that does not fit is refused by name and changes nothing.
 /// Thread-safety: one thread, the store's.
-class RolloutClient {
+class ClientJob {
  public:
   struct Dependencies {
     core::Store& store;
@@ -26,9 +26,9 @@ class RolloutClient {
 
   /// Errors: kInvalidArgument (a job that is not the client's, or not of this noise key), the
   /// store's.
-  static core::Result<RolloutClient> start(const Dependencies& deps, const RolloutRecord& record);
+  static core::Result<ClientJob> start(const Dependencies& deps, const JobRecord& record);
   /// Errors besides: kNotFound, kDataLoss.
-  static core::Result<RolloutClient> load(const Dependencies& deps, const core::Digest& job_id);
+  static core::Result<ClientJob> load(const Dependencies& deps, const core::Digest& job_id);
 
   /// Whether all steps are delivered.
   bool is_finished() const;
@@ -57,7 +57,7 @@ class RolloutClient {
   core::Result<void> keep(Delivery delivery);
 
   const protocol::Job& job() const { return record_.job; }
-  const RolloutRecord& record() const { return record_; }
+  const JobRecord& record() const { return record_; }
   const core::Digest& job_id() const { return job_id_; }
   /// Of the last delivered step, in the graph's order; none before it.
   const receipt::Values& outputs() const { return outputs_; }
@@ -70,13 +70,13 @@ class RolloutClient {
   core::Result<protocol::Receipt> receipt(std::uint64_t step);
 
  private:
-  RolloutClient(const Dependencies& deps, RolloutRecord record, const core::Digest& job_id);
+  ClientJob(const Dependencies& deps, JobRecord record, const core::Digest& job_id);
   core::Result<void> check_record();
 
   Dependencies deps_;
-  RolloutRecord record_;
+  JobRecord record_;
   core::Digest job_id_;
-  RolloutRows rows_;
+  JobRows rows_;
   std::optional<beacon::HashChain> noise_;  // none without noise
   StepRecord last_;
   std::uint64_t begun_ = 0;  // the step that was asked for and is not committed to; 0: none

@@ -24,23 +24,29 @@ class RolloutCrash : public RolloutTest {
     int starts = 0;
   };
 
-  template <class Party, class Dependencies>
-  core::Result<Party> opened(const Dependencies& deps) {
-    COMMENSAL_ASSIGN(const bool is_there,
-                     RolloutRows(deps.store, protocol::job_id(record_.job)).is_there());
-    return is_there ? Party::load(deps, protocol::job_id(record_.job))
-                    : Party::start(deps, record_);
+  core::Result<bool> is_there(core::Store& store) const {
+    return JobRows(store, protocol::job_id(record_.job)).is_there();
+  }
+  core::Result<ClientJob> client_on(core::Store& store) const {
+    COMMENSAL_ASSIGN(const bool is_known, is_there(store));
+    return is_known ? ClientJob::load(client_deps(store), protocol::job_id(record_.job))
+                    : ClientJob::start(client_deps(store), record_);
+  }
+  core::Result<ProviderJob> provider_on(core::Store& store) {
+    COMMENSAL_ASSIGN(const bool is_known, is_there(store));
+    if (!is_known) return ProviderJob(provider_deps(store), record_);
+    return ProviderJob::load(provider_deps(store), protocol::job_id(record_.job));
   }
 
   core::Result<void> life(core::Store& client_store, core::Store& provider_store, Run& run) {
     ++run.starts;
-    COMMENSAL_ASSIGN(auto client, opened<RolloutClient>(client_deps(client_store)));
-    COMMENSAL_ASSIGN(auto provider, opened<RolloutProvider>(provider_deps(provider_store)));
+    COMMENSAL_ASSIGN(auto client, client_on(client_store));
+    COMMENSAL_ASSIGN(auto provider, provider_on(provider_store));
     while (!client.is_finished()) {
       auto pending = client.pending();
       if (!pending) {
         COMMENSAL_ASSIGN(const auto begin, client.begin());
-        COMMENSAL_ASSIGN(const auto commit, provider.begin(begin, 7));
+        COMMENSAL_ASSIGN(const auto commit, provider.begin(begin, *engine_, 7));
         const auto [known, is_new] = run.committed.try_emplace(commit.step, commit.commitment);
         EXPECT_EQ(known->second, commit.commitment) << "two commitments to step " << commit.step;
         COMMENSAL_ASSIGN(pending, client.on_commit(commit));

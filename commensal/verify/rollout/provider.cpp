@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <commensal/base/core/check.hpp>
 #include <commensal/base/protocol/commitment.hpp>
 #include <commensal/trade/pay/beacon/hash_chain.hpp>
 #include <commensal/verify/receipt/replay.hpp>
@@ -28,37 +29,29 @@ receipt::Commit commit_of(const receipt::Step& step) {
   return {step.job_id(), made.step, made.commitment, made.round, made.provider};
 }
 
+protocol::BatchSignature sign(const crypto::SecretKey& key, const protocol::ReceiptBody& body) {
+  return protocol::sign_batch(key, protocol::Role::kProvider, {&body, 1})[0];
+}
+
 }  // namespace
 
-Result<void> RolloutProvider::check() {
-  COMMENSAL_ASSIGN(
-      inputs_, receipt::check_job(record_.job, record_.input_salt, record_.inputs,
-                                  deps_.key.address(), deps_.engine.graph(), deps_.engine.roots()));
+ProviderJob::ProviderJob(const Dependencies& deps, JobRecord record)
+    : deps_(deps), record_(std::move(record)), job_id_(protocol::job_id(record_.job)) {
   last_.value = record_.job.noise_anchor;
-  return {};
 }
 
-Result<RolloutProvider> RolloutProvider::start(const Dependencies& deps,
-                                               const RolloutRecord& record) {
-  RolloutProvider made(deps, record, protocol::job_id(record.job));
-  COMMENSAL_TRY(made.check());
-  COMMENSAL_TRY(made.rows_.put(record));
-  return made;
-}
-
-Result<RolloutProvider> RolloutProvider::load(const Dependencies& deps,
-                                              const core::Digest& job_id) {
-  COMMENSAL_ASSIGN(RolloutRecord record, RolloutRows(deps.store, job_id).rollout());
-  RolloutProvider made(deps, std::move(record), job_id);
-  COMMENSAL_TRY(made.check());
-  COMMENSAL_ASSIGN(const std::uint64_t step, made.rows_.last());
+Result<ProviderJob> ProviderJob::load(const Dependencies& deps, const core::Digest& job_id) {
+  JobRows rows(*deps.store, job_id);
+  COMMENSAL_ASSIGN(JobRecord record, rows.rollout());
+  ProviderJob made(deps, std::move(record));
+  made.is_stored_ = true;
+  COMMENSAL_ASSIGN(const std::uint64_t step, rows.last());
   if (step == 0) return made;
-  COMMENSAL_ASSIGN(made.last_, made.rows_.step(step));
-  made.outputs_ = values_of(made.last_.outputs);
+  COMMENSAL_ASSIGN(made.last_, rows.step(step));
   return made;
 }
 
-Result<std::optional<receipt::Commit>> RolloutProvider::asked(const receipt::Begin& begin) const {
+Result<std::optional<receipt::Commit>> ProviderJob::asked(const receipt::Begin& begin) const {
   const receipt::Step& last = last_.step;
   const bool is_open = last.phase() == receipt::StepPhase::kCommitted;
   const bool is_ours = begin.job == job_id_;
@@ -78,79 +71,128 @@ Result<std::optional<receipt::Commit>> RolloutProvider::asked(const receipt::Beg
   return std::nullopt;
 }
 
-Result<receipt::Commit> RolloutProvider::begin(const receipt::Begin& begin, std::uint64_t round) {
-  COMMENSAL_ASSIGN(const auto made, asked(begin));
-  if (made) return *made;
-  COMMENSAL_ASSIGN(receipt::Values outputs, compute(begin));
-  return commit(begin, round, std::move(outputs));
+Result<void> ProviderJob::check(const Engine& engine) {
+  if (is_checked_) return {};
+  COMMENSAL_ASSIGN(inputs_,
+                   receipt::check_job(record_.job, record_.input_salt, record_.inputs,
+                                      deps_.key.address(), engine.graph(), engine.roots()));
+  is_checked_ = true;
+  return {};
 }
 
-Result<receipt::Values> RolloutProvider::compute(const receipt::Begin& begin) const {
-  const receipt::Values given =
-      receipt::inputs_of_step(record_.job, inputs_, begin.step > 1 ? &outputs_ : nullptr);
-  return deps_.engine.run(begin.step, given,
-                          receipt::noise_of_step(record_.job, job_id_, begin.step, begin.value));
+Result<ProviderJob::Inputs> ProviderJob::inputs_of(const receipt::Begin& begin,
+                                                   const Engine& engine) {
+  COMMENSAL_TRY(check(engine));
+  const receipt::Values before = values_of(last_.outputs);
+  return Inputs{receipt::inputs_of_step(record_.job, inputs_, begin.step > 1 ? &before : nullptr),
+                receipt::noise_of_step(record_.job, job_id_, begin.step, begin.value)};
 }
 
-Result<receipt::Commit> RolloutProvider::commit(const receipt::Begin& begin, std::uint64_t round,
-                                                receipt::Values outputs) {
-  const graph::Graph& graph = deps_.engine.graph();
+Result<ProviderJob::Computed> ProviderJob::outputs_of(const receipt::Begin& begin,
+                                                      const Engine& engine,
+                                                      receipt::Values outputs) const {
+  const graph::Graph& graph = engine.graph();
   COMMENSAL_TRY(receipt::check_state(record_.job, graph, begin.step, outputs));
-  StepRecord record;
-  record.step = receipt::Step(record_.job, begin.step);
-  record.value = begin.value;
-  record.output_salt = deps_.rng.next_digest();
-  const core::Digest commitment = protocol::commit_step(
-      job_id_, begin.step, receipt::outputs_root(graph, outputs), record.output_salt);
-  record.outputs = receipt::name_tensors(graph, graph.outputs, outputs);
-  COMMENSAL_ASSIGN(const receipt::Commit made, sign(std::move(record), commitment, round));
-  outputs_ = std::move(outputs);
+  Computed made{begin, receipt::name_tensors(graph, graph.outputs, std::move(outputs)), {}};
+  made.root = receipt::state_root(made.outputs);
   return made;
 }
 
-Result<receipt::Commit> RolloutProvider::sign(StepRecord record, const core::Digest& commitment,
-                                              std::uint64_t round) {
-  const protocol::ReceiptBody body{job_id_, record.step.index(), commitment, round};
-  record.step.commit_own(commitment, round,
-                         protocol::sign_batch(deps_.key, protocol::Role::kProvider, {&body, 1})[0]);
-  COMMENSAL_TRY(rows_.put(record));
+Result<ProviderJob::Computed> ProviderJob::compute(const receipt::Begin& begin, Engine& engine) {
+  COMMENSAL_ASSIGN(const Inputs inputs, inputs_of(begin, engine));
+  COMMENSAL_ASSIGN(receipt::Values outputs, engine.run(begin.step, inputs.values, inputs.noise));
+  return outputs_of(begin, engine, std::move(outputs));
+}
+
+void ProviderJob::hold(Computed computed) {
+  Held& held = held_.emplace();
+  held.root = computed.root;
+  held.record.step = receipt::Step(record_.job, computed.begin.step);
+  held.record.value = computed.begin.value;
+  held.record.output_salt = deps_.rng.next_digest();
+  held.record.outputs = std::move(computed.outputs);
+  held.commitment =
+      protocol::commit_step(job_id_, computed.begin.step, held.root, held.record.output_salt);
+}
+
+protocol::ReceiptBody ProviderJob::body(std::uint64_t round) const {
+  core::check(held_.has_value(), "what is signed was computed");
+  return {job_id_, held_->record.step.index(), held_->commitment, round};
+}
+
+Result<receipt::Commit> ProviderJob::commit(std::uint64_t round,
+                                            const protocol::BatchSignature& signature) {
+  core::check(held_.has_value(), "what is committed to was computed");
+  StepRecord record = held_->record;
+  record.step.commit_own(held_->commitment, round, signature);
+  COMMENSAL_ASSIGN(const receipt::Commit made, keep(std::move(record)));
+  held_.reset();
+  return made;
+}
+
+Result<receipt::Commit> ProviderJob::keep(StepRecord record) {
+  if (deps_.store != nullptr) {
+    JobRows rows(*deps_.store, job_id_);
+    if (!is_stored_) COMMENSAL_TRY(rows.put(record_));
+    is_stored_ = true;
+    COMMENSAL_TRY(rows.put(record));
+  }
   last_ = std::move(record);
   return commit_of(last_.step);
 }
 
-Result<receipt::Commit> RolloutProvider::sign_again(std::uint64_t round) {
+Result<receipt::Commit> ProviderJob::begin(const receipt::Begin& begin, Engine& engine,
+                                           std::uint64_t round) {
+  COMMENSAL_ASSIGN(const auto made, asked(begin));
+  if (made) return *made;
+  COMMENSAL_ASSIGN(Computed computed, compute(begin, engine));
+  hold(std::move(computed));
+  return commit(round, sign(deps_.key, body(round)));
+}
+
+Result<receipt::Commit> ProviderJob::sign_again(std::uint64_t round) {
   if (last_.step.phase() != receipt::StepPhase::kCommitted) {
     return fail(ErrorCode::kFailedPrecondition, "step {} waits for no signature of the client",
                 last_.step.index());
   }
-  return sign(last_, last_.step.receipt().commitment, round);
+  protocol::ReceiptBody body = last_.step.body();
+  body.round = round;
+  StepRecord record = last_;
+  record.step.commit_own(body.commitment, round, sign(deps_.key, body));
+  return keep(std::move(record));
 }
 
-Result<receipt::Deliver> RolloutProvider::countersign(const receipt::Countersign& message) {
+Result<receipt::Deliver> ProviderJob::countersign(const receipt::Countersign& message,
+                                                  protocol::KnownSignatures* known) {
   if (message.step != last_.step.index() || message.step == 0 || message.job != job_id_) {
     return fail(ErrorCode::kFailedPrecondition, "step {} is countersigned where step {} is {}",
                 message.step, last_.step.index(), state_of(last_.step));
   }
   if (last_.step.phase() == receipt::StepPhase::kCommitted) {
     StepRecord record = last_;
-    COMMENSAL_TRY(record.step.countersign(message.signature));
-    COMMENSAL_TRY(rows_.put(record));
-    last_ = std::move(record);
+    COMMENSAL_TRY(record.step.countersign(message.signature, known));
+    COMMENSAL_TRY(keep(std::move(record)));
   }
   return receipt::Deliver{job_id_, message.step, last_.output_salt, last_.outputs};
 }
 
-Result<std::vector<NodeRoot>> RolloutProvider::trace(std::uint64_t step) {
-  COMMENSAL_ASSIGN(const StepRecord record, rows_.step(step));
+Result<StepRecord> ProviderJob::step(std::uint64_t step) const {
+  core::check(deps_.store != nullptr, "steps of a job that is kept");
+  return JobRows(*deps_.store, job_id_).step(step);
+}
+
+Result<std::vector<NodeRoot>> ProviderJob::trace(std::uint64_t step, Engine& engine) {
+  COMMENSAL_TRY(check(engine));
+  COMMENSAL_ASSIGN(const StepRecord record, this->step(step));
   receipt::Values before;
   if (step > 1) {
-    COMMENSAL_ASSIGN(const StepRecord earlier, rows_.step(step - 1));
+    COMMENSAL_ASSIGN(const StepRecord earlier, this->step(step - 1));
     before = values_of(earlier.outputs);
   }
   NodeRoots roots;
-  COMMENSAL_TRY(deps_.engine.run(
-      step, receipt::inputs_of_step(record_.job, inputs_, step > 1 ? &before : nullptr),
-      receipt::noise_of_step(record_.job, job_id_, step, record.value), &roots));
+  COMMENSAL_TRY(
+      engine.run(step, receipt::inputs_of_step(record_.job, inputs_, step > 1 ? &before : nullptr),
+                 receipt::noise_of_step(record_.job, job_id_, step, record.value), &roots));
   return roots.roots();
 }
 

@@ -60,7 +60,7 @@ Result<std::vector<core::Digest>> rollouts_by_age(core::Store& store) {
   return rollouts;
 }
 
-Result<void> RolloutRows::put(const RolloutRecord& record) {
+Result<void> JobRows::put(const JobRecord& record) {
   const core::Bytes id(job_id_.begin(), job_id_.end());
   COMMENSAL_ASSIGN(const std::uint64_t newest, newest_number(store_));
   return store_.apply({{std::string(kJobs), id, protocol::encode(record)},
@@ -68,7 +68,7 @@ Result<void> RolloutRows::put(const RolloutRecord& record) {
                        {std::string(kNumber), id, number_bytes(newest + 1)}});
 }
 
-Result<void> RolloutRows::erase(core::Store::Batch more) {
+Result<void> JobRows::erase(core::Store::Batch more) {
   constexpr std::size_t kPortion = 4096;
   COMMENSAL_ASSIGN(const std::uint64_t last, this->last());
   COMMENSAL_ASSIGN(const auto number, store_.get(kNumber, job_id_));
@@ -90,7 +90,7 @@ Result<void> RolloutRows::erase(core::Store::Batch more) {
   return store_.apply(more);
 }
 
-Result<void> RolloutRows::put(const StepRecord& record) {
+Result<void> JobRows::put(const StepRecord& record) {
   Writer last;
   last.u64(record.step.index());
   return store_.apply(
@@ -98,18 +98,18 @@ Result<void> RolloutRows::put(const StepRecord& record) {
        {std::string(kLast), {job_id_.begin(), job_id_.end()}, std::move(last).take()}});
 }
 
-Result<bool> RolloutRows::is_there() {
+Result<bool> JobRows::is_there() {
   COMMENSAL_ASSIGN(const auto row, store_.get(kJobs, job_id_));
   return row.has_value();
 }
 
-Result<RolloutRecord> RolloutRows::rollout() {
+Result<JobRecord> JobRows::rollout() {
   COMMENSAL_ASSIGN(const auto row, store_.get(kJobs, job_id_));
   if (!row) return fail(ErrorCode::kNotFound, "unknown rollout {}", core::to_hex(job_id_));
-  return protocol::decode_stored<RolloutRecord>(*row);
+  return protocol::decode_stored<JobRecord>(*row);
 }
 
-Result<StepRecord> RolloutRows::step(std::uint64_t step) {
+Result<StepRecord> JobRows::step(std::uint64_t step) {
   COMMENSAL_ASSIGN(const auto row, store_.get(kSteps, step_key(job_id_, step)));
   if (!row) {
     return fail(ErrorCode::kNotFound, "step {} of rollout {} has not been made", step,
@@ -118,7 +118,7 @@ Result<StepRecord> RolloutRows::step(std::uint64_t step) {
   return protocol::decode_stored<StepRecord>(*row);
 }
 
-Result<std::uint64_t> RolloutRows::last() {
+Result<std::uint64_t> JobRows::last() {
   COMMENSAL_ASSIGN(const auto row, store_.get(kLast, job_id_));
   if (!row) return 0;
   Reader reader(*row, "last step");
@@ -129,12 +129,12 @@ Result<std::uint64_t> RolloutRows::last() {
 
 Result<receipt::Opening> opening_of(core::Store& store, const core::Digest& job_id,
                                     std::uint64_t step) {
-  RolloutRows rows(store, job_id);
+  JobRows rows(store, job_id);
   COMMENSAL_ASSIGN(StepRecord record, rows.step(step));
   if (record.step.phase() != receipt::StepPhase::kDelivered) {
     return fail(ErrorCode::kNotFound, "step {} is not delivered", step);
   }
-  COMMENSAL_ASSIGN(RolloutRecord agreed, rows.rollout());
+  COMMENSAL_ASSIGN(JobRecord agreed, rows.rollout());
   receipt::Opening made;
   made.task.job = std::move(agreed.job);
   made.task.step = step;

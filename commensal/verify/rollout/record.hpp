@@ -11,7 +11,7 @@ namespace commensal::rollout {
 // (protocol::encode, protocol::decode).
 
 /// Everything that both parties know before step 1.
-struct RolloutRecord {
+struct JobRecord {
   static constexpr std::string_view kRecord = "rollout";
 
   protocol::Job job;
@@ -52,21 +52,21 @@ core::Result<receipt::Opening> opening_of(core::Store& store, const core::Digest
 /// The rollouts that a store holds, the oldest first. Errors: the store's, kDataLoss.
 core::Result<std::vector<core::Digest>> rollouts_by_age(core::Store& store);
 
-/// "rollout.job": J -> RolloutRecord; "rollout.step": J | i -> StepRecord; "rollout.last": J -> i;
+/// "rollout.job": J -> JobRecord; "rollout.step": J | i -> StepRecord; "rollout.last": J -> i;
 /// "rollout.age": ~n -> J and "rollout.number": J -> n, rollouts as they were made.
 /// Thread-safety: the store's.
-class RolloutRows {
+class JobRows {
  public:
   /// `store` must outlive this object.
-  RolloutRows(core::Store& store, const core::Digest& job_id) : store_(store), job_id_(job_id) {}
+  JobRows(core::Store& store, const core::Digest& job_id) : store_(store), job_id_(job_id) {}
 
-  core::Result<void> put(const RolloutRecord& record);
+  core::Result<void> put(const JobRecord& record);
   /// Durable when it returns.
   core::Result<void> put(const StepRecord& record);
   /// Whether the rollout is in the store.
   core::Result<bool> is_there();
   /// Errors: kNotFound, kDataLoss.
-  core::Result<RolloutRecord> rollout();
+  core::Result<JobRecord> rollout();
   core::Result<StepRecord> step(std::uint64_t step);
   /// 0 before the first.
   core::Result<std::uint64_t> last();

@@ -16,7 +16,7 @@ Result<std::vector<core::Digest>> make_room(core::Store& store, std::size_t more
     if (retention.forget) {
       COMMENSAL_ASSIGN(rest, retention.forget(rollout));
     }
-    COMMENSAL_TRY(RolloutRows(store, rollout).erase(std::move(rest)));
+    COMMENSAL_TRY(JobRows(store, rollout).erase(std::move(rest)));
     gone.push_back(rollout);
   }
   if (kept.size() - gone.size() + more <= retention.kept_max) return gone;

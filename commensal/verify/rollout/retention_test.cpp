@@ -10,10 +10,10 @@ class Retained : public testing::RolloutTest {
  protected:
   /// The n-th rollout, with so many steps.
   core::Digest keep(core::Store& store, std::uint64_t n, std::uint64_t steps) {
-    RolloutRecord record = record_;
+    JobRecord record = record_;
     record.job.face_value = protocol::Amount(n);
     const core::Digest id = protocol::job_id(record.job);
-    RolloutRows rows(store, id);
+    JobRows rows(store, id);
     EXPECT_TRUE(rows.put(record));
     for (std::uint64_t step = 1; step <= steps; ++step) {
       StepRecord record;
@@ -36,11 +36,11 @@ TEST_F(Retained, TheOldestGoesThatMayWithAllItsRows) {
   const auto gone = make_room(store, 1, all_but({ids[0]}, 4));
   ASSERT_TRUE(gone);
   EXPECT_EQ(*gone, (std::vector{ids[1]}));
-  EXPECT_FALSE(*RolloutRows(store, ids[1]).is_there());
-  EXPECT_EQ(*RolloutRows(store, ids[1]).last(), 0u);
-  EXPECT_FALSE(RolloutRows(store, ids[1]).step(1));
-  EXPECT_FALSE(RolloutRows(store, ids[1]).step(5'000));
-  EXPECT_TRUE(RolloutRows(store, ids[0]).step(5'000));
+  EXPECT_FALSE(*JobRows(store, ids[1]).is_there());
+  EXPECT_EQ(*JobRows(store, ids[1]).last(), 0u);
+  EXPECT_FALSE(JobRows(store, ids[1]).step(1));
+  EXPECT_FALSE(JobRows(store, ids[1]).step(5'000));
+  EXPECT_TRUE(JobRows(store, ids[0]).step(5'000));
   ids.erase(ids.begin() + 1);
   ids.push_back(keep(store, 9, 1));
   EXPECT_EQ(*rollouts_by_age(store), ids);
@@ -62,7 +62,7 @@ TEST_F(Retained, OneThatACrashCutShortGoesNextTime) {
     store::testing::FaultStore fault(disk, write, store::testing::Fault::kCrashBefore);
     EXPECT_FALSE(make_room(fault, 1, all_but({}, 1)));
     EXPECT_EQ(*make_room(disk, 1, all_but({}, 1)), (std::vector{old}));
-    EXPECT_FALSE(RolloutRows(disk, old).step(5'000));
+    EXPECT_FALSE(JobRows(disk, old).step(5'000));
     EXPECT_TRUE(rollouts_by_age(disk)->empty());
   }
 }

@@ -13,23 +13,21 @@ namespace {
 class Parties : public RolloutTest {
  protected:
   void SetUp() override {
-    auto client = RolloutClient::start(client_deps(client_store_), record_);
+    auto client = ClientJob::start(client_deps(client_store_), record_);
     ASSERT_TRUE(client) << client.error().message;
-    auto provider = RolloutProvider::start(provider_deps(provider_store_), record_);
-    ASSERT_TRUE(provider) << provider.error().message;
     client_.emplace(*std::move(client));
-    provider_.emplace(*std::move(provider));
+    provider_.emplace(provider_deps(provider_store_), record_);
   }
   void make(int steps) {
     for (int i = 0; i < steps; ++i) {
-      const auto made = make_step(*client_, *provider_);
+      const auto made = make_step(*client_, *provider_, *engine_);
       ASSERT_TRUE(made) << made.error().message;
     }
   }
   noise::NoisySession auditor() { return *noise::NoisySession::create(graph_, {}, kFeeds); }
 
-  std::optional<RolloutClient> client_;
-  std::optional<RolloutProvider> provider_;
+  std::optional<ClientJob> client_;
+  std::optional<ProviderJob> provider_;
 };
 
 TEST_F(Parties, EveryStepFollowsFromTheOneBefore) {
@@ -70,9 +68,9 @@ TEST_F(Parties, AuditsReproduceEveryStepAndItsReceiptVerifies) {
 
 TEST_F(Parties, RefuseWhatIsOutOfOrder) {
   make(1);
-  EXPECT_EQ(refusal(provider_->begin({client_->job_id(), 3, {}}, 7)),
+  EXPECT_EQ(refusal(provider_->begin({client_->job_id(), 3, {}}, *engine_, 7)),
             "step 3 is begun where step 1 of 5 is countersigned");
-  EXPECT_EQ(refusal(provider_->begin({client_->job_id(), 2, rng_.next_digest()}, 7)),
+  EXPECT_EQ(refusal(provider_->begin({client_->job_id(), 2, rng_.next_digest()}, *engine_, 7)),
             "step 2: the noise's value does not lead to the one before");
   EXPECT_EQ(refusal(provider_->countersign({client_->job_id(), 2, {}})),
             "step 2 is countersigned where step 1 is countersigned");
@@ -82,7 +80,7 @@ TEST_F(Parties, RefuseWhatIsOutOfOrder) {
             "a delivery of step 2 that is not awaited");
   const auto begin = client_->begin();
   ASSERT_TRUE(begin);
-  auto commit = *provider_->begin(*begin, 7);
+  auto commit = *provider_->begin(*begin, *engine_, 7);
   EXPECT_THAT(refusal(provider_->countersign({client_->job_id(), 2, commit.signature})),
               ::testing::StartsWith("client signature: "));
   auto forged = commit;
@@ -109,7 +107,8 @@ TEST_F(Parties, RefuseWhatIsOutOfOrder) {
 TEST_F(Parties, RepeatedQuestionsHaveTheSameAnswer) {
   make(1);
   const auto begin = *client_->begin();
-  const auto first = *provider_->begin(begin, 7), again = *provider_->begin(begin, 7);
+  const auto first = *provider_->begin(begin, *engine_, 7),
+             again = *provider_->begin(begin, *engine_, 7);
   EXPECT_EQ(first.commitment, again.commitment);
   EXPECT_EQ(first.signature, again.signature);
   const auto signature = *client_->on_commit(first);
@@ -155,7 +154,7 @@ TEST_F(Parties, EncodingsHaveOneForm) {
   const core::Bytes record = protocol::encode(*provider_->step(2));
   EXPECT_EQ(protocol::encode(*protocol::decode<StepRecord>(record)), record);
   const core::Bytes rollout = protocol::encode(record_);
-  EXPECT_EQ(protocol::encode(*protocol::decode<RolloutRecord>(rollout)), rollout);
+  EXPECT_EQ(protocol::encode(*protocol::decode<JobRecord>(rollout)), rollout);
   for (std::size_t size = 0; size < task.size(); ++size) {
     EXPECT_FALSE(protocol::decode<receipt::StepTask>(core::ByteView(task).first(size)));
   }
@@ -177,8 +176,11 @@ TEST_F(Parties, ALyingStepIsLocatedToItsOperator) {
     }
   } liar(*honest, *engine_);
   store::MemoryStore store;
-  provider_.emplace(*RolloutProvider::start({store, rng_, provider_key_, liar}, record_));
-  make(kSteps);
+  provider_.emplace(provider_deps(store), record_);
+  for (int i = 0; i < kSteps; ++i) {
+    const auto made = make_step(*client_, *provider_, liar);
+    ASSERT_TRUE(made) << made.error().message;
+  }
   auto session = auditor();
   const auto roots = receipt::model_roots(*graph_);
   for (std::uint64_t i = 1; i <= kSteps; ++i) {
@@ -189,7 +191,7 @@ TEST_F(Parties, ALyingStepIsLocatedToItsOperator) {
     const bool matches = protocol::commit_step(client_->job_id(), i, *root, shown.output_salt) ==
                          client_->receipt(i)->commitment;
     EXPECT_EQ(matches, i != 2) << i;
-    const auto place = first_difference(ours.roots(), *provider_->trace(i));
+    const auto place = first_difference(ours.roots(), *provider_->trace(i, liar));
     EXPECT_EQ(place.has_value(), i == 2);
     if (place) {
       EXPECT_EQ(ours.roots()[*place].node, "MatMul_1");
@@ -220,26 +222,28 @@ TEST_F(RolloutTest, StatesThatSwallowNoiseAreRefused) {
 }
 
 TEST_F(RolloutTest, JobsThatDoNotFitAreRefused) {
-  const auto started = [&](const std::function<void(RolloutRecord&)>& bend) {
-    RolloutRecord record = record_;
+  auto noises = noise_chain(noise_key_, kSteps);
+  const auto started = [&](const std::function<void(JobRecord&)>& bend) {
+    JobRecord record = record_;
     bend(record);
     store::MemoryStore store;
-    return refusal(RolloutProvider::start(provider_deps(store), record));
+    ProviderJob job(provider_deps(store), record);
+    return refusal(job.compute({job.job_id(), 1, *noises.reveal(1)}, *engine_));
   };
-  EXPECT_EQ(started([](RolloutRecord&) {}), "accepted");
-  EXPECT_EQ(started([](RolloutRecord& r) { r.job.graph_root[0] ^= 1; }),
+  EXPECT_EQ(started([](JobRecord&) {}), "accepted");
+  EXPECT_EQ(started([](JobRecord& r) { r.job.graph_root[0] ^= 1; }),
             "the model is not the one that the job names");
-  EXPECT_EQ(started([](RolloutRecord& r) { r.input_salt[0] ^= 1; }),
+  EXPECT_EQ(started([](JobRecord& r) { r.input_salt[0] ^= 1; }),
             "the inputs are not those that the job was made with");
-  EXPECT_EQ(started([](RolloutRecord& r) { r.job.steps = (1 << 20) + 1; }),
+  EXPECT_EQ(started([](JobRecord& r) { r.job.steps = (1 << 20) + 1; }),
             "a rollout of 1048577 steps, at most 1048576 are accepted");
-  EXPECT_EQ(started([](RolloutRecord& r) {
+  EXPECT_EQ(started([](JobRecord& r) {
               r.job.feeds = {{1, 0}};
             }),
             "output 'v7' is float32[1,4] and cannot be input 'x0', which is int64[1]");
-  RolloutClient::Dependencies other = client_deps(client_store_);
+  ClientJob::Dependencies other = client_deps(client_store_);
   other.noise_key[0] ^= 1;
-  EXPECT_EQ(refusal(RolloutClient::start(other, record_)),
+  EXPECT_EQ(refusal(ClientJob::start(other, record_)),
             "the noise key is not the one of the job's anchor");
 }
 

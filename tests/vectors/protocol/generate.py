@@ -187,13 +187,13 @@ def listed(items):
     return u(len(items), 4) + b"".join(items)
 
 
-JOB = ["graph_root", "weight_root", "numerics_version", "input_commitment", "steps", "client",
-       "provider", "face_value", "win_threshold", "beacons", "noise", "noise_exponent",
+JOB = ["kind", "graph_root", "weight_root", "numerics_version", "input_commitment", "steps",
+       "client", "provider", "face_value", "win_threshold", "beacons", "noise", "noise_exponent",
        "noise_anchor", "states", "feeds", "auditors", "auditor_list"]
 
 
 def field(name, value):
-    widths = {"numerics_version": 4, "steps": 8, "face_value": 16, "noise": 1,
+    widths = {"kind": 1, "numerics_version": 4, "steps": 8, "face_value": 16, "noise": 1,
               "noise_exponent": 1, "states": 1, "auditors": 1}
     if name == "feeds":
         return listed([u(output, 4) + u(into, 4) for output, into in value])
@@ -231,13 +231,13 @@ ROUND = 2**32 + 7  # of the beacon
 
 
 def jobs():
-    plain = dict(graph_root=h("graph"), weight_root=h("weights"), numerics_version=1,
+    plain = dict(kind=0, graph_root=h("graph"), weight_root=h("weights"), numerics_version=1,
                  input_commitment=tagged("commensal/input/v1", h("input root"), h("input salt")),
                  steps=1, client=address(CLIENT_KEY), provider=address(PROVIDER_KEY),
                  face_value=10**18, win_threshold=b"\xff" * 32, beacons=[], noise=0,
                  noise_exponent=0, noise_anchor=bytes(32), states=0, feeds=[], auditors=0,
                  auditor_list=[])
-    chain = dict(plain, numerics_version=0x01020304, steps=2**63 + 5, face_value=2**128 - 1,
+    chain = dict(plain, kind=1, numerics_version=0x01020304, steps=2**63 + 5, face_value=2**128 - 1,
                  win_threshold=u(2**248, 32), beacons=[h("beacon 1"), h("beacon 2")], noise=1,
                  noise_exponent=17, noise_anchor=h("noise key"), states=2,
                  feeds=[[1, 0], [0, 2**32 - 2]], auditors=2,

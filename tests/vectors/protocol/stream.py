@@ -33,7 +33,8 @@ def to_provider():
     yield "challenge", 64, challenge + b"\1" + position, ()
     yield "welcome", 65, text("token"), ()
     yield "dismiss", 66, error(3, "a receipt did not hold"), ()
-    yield "offer", 67, job + h("model") + h("salt") + tensors(INPUTS), INPUTS
+    yield "offer", 67, (job + h("model") + h("salt") + tensors(INPUTS) + u(17, 8)
+                        + h("value")), INPUTS
     yield "begin", 68, h("job") + u(17, 8) + h("value"), ()
     yield "countersign", 69, listed([h("job") + u(17, 8) + batch] * 2), ()
     yield "withdraw", 70, listed([h("job"), h("job 2")]), ()
@@ -54,7 +55,6 @@ def to_gateway():
     yield "hello", 80, hello + b"\1" + position + text(""), ()
     yield "hello", 80, hello + b"\0" + text("the signal is stale"), ()
     yield "load", 81, u(3, 4) + listed([h("model")]), ()
-    yield "ready", 82, h("job"), ()
     yield "commit", 83, listed([h("job") + u(17, 8) + h("commitment") + u(7, 8) + batch]), ()
     yield "deliver", 84, h("job") + u(17, 8) + h("salt") + tensors(INPUTS[:1]), INPUTS[:1]
     yield "refuse", 85, h("job") + error(6, "queue full"), ()

@@ -72,6 +72,7 @@ class RolloutTest : public ::testing::Test {
     record_.input_salt = rng_.next_digest();
     protocol::Job& job = record_.job;
     const receipt::ModelRoots roots = receipt::model_roots(*graph_);
+    job.kind = protocol::JobKind::kRollout;
     job.graph_root = roots.graph;
     job.weight_root = roots.weights;
     job.numerics_version = kernels::kNumericsVersion;
@@ -87,11 +88,11 @@ class RolloutTest : public ::testing::Test {
     job.feeds = kFeeds;
   }
 
-  RolloutClient::Dependencies client_deps(core::Store& store) const {
+  ClientJob::Dependencies client_deps(core::Store& store) const {
     return {store, client_key_, graph_, noise_key_};
   }
-  RolloutProvider::Dependencies provider_deps(core::Store& store) {
-    return {store, rng_, provider_key_, *engine_};
+  ProviderJob::Dependencies provider_deps(core::Store& store) {
+    return {rng_, provider_key_, &store};
   }
 
   core::CounterRng rng_{5};
@@ -100,16 +101,16 @@ class RolloutTest : public ::testing::Test {
   core::Digest noise_key_ = rng_.next_digest();
   std::shared_ptr<const graph::Graph> graph_ = recurrent();
   std::unique_ptr<Engine> engine_ = engine_of(graph_);
-  RolloutRecord record_;
+  JobRecord record_;
   store::MemoryStore client_store_, provider_store_;
 };
 
 /// One step, in order. Error: the first refusal.
-inline core::Result<void> make_step(RolloutClient& client, RolloutProvider& provider) {
+inline core::Result<void> make_step(ClientJob& client, ProviderJob& provider, Engine& engine) {
   auto pending = client.pending();
   if (!pending) {
     COMMENSAL_ASSIGN(const auto begin, client.begin());
-    COMMENSAL_ASSIGN(const auto commit, provider.begin(begin, 7));
+    COMMENSAL_ASSIGN(const auto commit, provider.begin(begin, engine, 7));
     COMMENSAL_ASSIGN(pending, client.on_commit(commit));
   }
   COMMENSAL_ASSIGN(const auto delivery, provider.countersign(*pending));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The provider's side of serial jobs between processes: what it refuses, and what it computes for
-// nothing where its gateway signs late.
+// Jobs that are kept, between processes: what is refused, and what is computed for nothing where
+// the gateway signs late.
 #include <gmock/gmock.h>
 #include <unistd.h>
 
@@ -44,7 +44,7 @@ class SmallFactory final : public EngineFactory {
   std::shared_ptr<const graph::Graph> graph_;
 };
 
-class ProviderSerialJobs : public rollout::testing::RolloutTest {
+class LiveJobsTest : public rollout::testing::RolloutTest {
  protected:
   static constexpr std::uint64_t kMany = 48;
 
@@ -53,24 +53,24 @@ class ProviderSerialJobs : public rollout::testing::RolloutTest {
     store::JointStore store;
     Purse purse;
     std::shared_ptr<Jobs> jobs;
-    Process(ProviderSerialJobs& test)
+    Process(LiveJobsTest& test)
         : store(test.provider_store_),
           purse({store, test.clock_, test.rng_, test.provider_key_, test.money_},
                 {.stake = {}, .pay_min = {}, .hash_chain_depth = 8}),
           jobs(std::make_shared<Jobs>(
               Jobs::Dependencies{test.loop_, test.rng_, store, test.provider_key_, test.listener_,
                                  test.engines_, test.cache_, purse},
-              Jobs::Config{.serial_kept_max = test.kept_max_})) {}
+              Jobs::Config{.kept_max = test.kept_max_})) {}
   };
 
-  ProviderSerialJobs() {
+  LiveJobsTest() {
     record_.job.steps = kMany;
     record_.job.noise_anchor = rollout::noise_chain(noise_key_, kMany).anchor();
     record_.job.face_value = protocol::Amount(100);
     record_.job.win_threshold.fill(0x80);
     start_process();
   }
-  ~ProviderSerialJobs() override { std::filesystem::remove_all(folder_); }
+  ~LiveJobsTest() override { std::filesystem::remove_all(folder_); }
 
   void start_process() {
     process_ = std::make_unique<Process>(*this);
@@ -87,20 +87,30 @@ class ProviderSerialJobs : public rollout::testing::RolloutTest {
     ASSERT_TRUE(process_->purse.on_reveal({round, *hash_rollout_.reveal(round)}));
   }
   core::Digest id() const { return protocol::job_id(record_.job); }
-  void offer() {
-    process_->jobs->handle(
-        rpc::Offer{record_.job, core::Digest{1}, record_.input_salt, record_.inputs});
-    loop_.run_until_idle();
+  rpc::Offer offer_of(const receipt::Begin& begin) const {
+    return {record_.job,    core::Digest{1}, record_.input_salt,
+            record_.inputs, begin.step,      begin.value};
   }
-  void start_both() {
-    offer();
-    ASSERT_TRUE(listener_.last<rpc::Ready>()) << refused();
-    auto client = rollout::RolloutClient::start(client_deps(client_store_), record_);
+  /// The step that the client asks for next, by an Offer.
+  void offer() { offer(*client_->begin()); }
+  void offer(const receipt::Begin& begin) { say(offer_of(begin)); }
+  /// The first step of a job that no client has kept.
+  void offer_anew() {
+    offer({id(), 1, *rollout::noise_chain(noise_key_, record_.job.steps).reveal(1)});
+  }
+  void start_client() {
+    auto client = rollout::ClientJob::start(client_deps(client_store_), record_);
     ASSERT_TRUE(client) << client.error().message;
     client_.emplace(*std::move(client));
   }
-  void ask(const receipt::Begin& begin) {
-    process_->jobs->handle(begin);
+  void start_both() {
+    start_client();
+    offer();
+    ASSERT_TRUE(committed()) << refused();
+  }
+  void ask(const receipt::Begin& begin) { say(begin); }
+  void say(auto message) {
+    process_->jobs->handle(std::move(message));
     loop_.run_until_idle();
   }
   /// The last word, if it is a commitment.
@@ -127,8 +137,14 @@ class ProviderSerialJobs : public rollout::testing::RolloutTest {
     EXPECT_TRUE(client_->on_deliver(*word));
     return true;
   }
-
-  void make_single(std::uint64_t n);
+  /// The n-th rollout of one step, whose ticket loses.
+  void make_single(std::uint64_t n) {
+    record_.job.steps = 1;
+    record_.job.noise_anchor = rollout::noise_chain(noise_key_, 1).anchor();
+    record_.job.face_value = protocol::Amount(100 + n);
+    record_.job.win_threshold = {};
+    record_.job.win_threshold.back() = 1;
+  }
   bool step_in_time() {
     ask(*client_->begin());
     return sign();
@@ -170,26 +186,17 @@ class ProviderSerialJobs : public rollout::testing::RolloutTest {
   std::uint64_t closed_ = 0;
   std::size_t kept_max_ = limits::kRolloutsKeptMax;
   std::unique_ptr<Process> process_;
-  std::optional<rollout::RolloutClient> client_;
+  std::optional<rollout::ClientJob> client_;
 };
 
-TEST_F(ProviderSerialJobs, EachStepEarnsATicket) {
+TEST_F(LiveJobsTest, EachStepEarnsATicket) {
   start_both();
   for (int i = 0; i < 4; ++i) ASSERT_TRUE(step_in_time()) << refused();
   EXPECT_EQ(tickets(), 4u);
   EXPECT_EQ(late().late, 0u);
 }
 
-/// The n-th job of one step, whose ticket loses.
-void ProviderSerialJobs::make_single(std::uint64_t n) {
-  record_.job.steps = 1;
-  record_.job.noise_anchor = rollout::noise_chain(noise_key_, 1).anchor();
-  record_.job.face_value = protocol::Amount(100 + n);
-  record_.job.win_threshold = {};
-  record_.job.win_threshold.back() = 1;
-}
-
-TEST_F(ProviderSerialJobs, TheOldestThatAreOverMakeRoomForNewOnes) {
+TEST_F(LiveJobsTest, TheOldestThatAreOverMakeRoomForNewOnes) {
   kept_max_ = 2;
   start_process();
   std::vector<core::Digest> ids;
@@ -200,19 +207,19 @@ TEST_F(ProviderSerialJobs, TheOldestThatAreOverMakeRoomForNewOnes) {
     start_both();
     ASSERT_TRUE(step_in_time()) << refused();
     if (n >= 2) {
-      EXPECT_FALSE(*rollout::RolloutRows(provider_store_, ids[n - 2]).is_there());
+      EXPECT_FALSE(*rollout::JobRows(provider_store_, ids[n - 2]).is_there());
     }
-    EXPECT_TRUE(*rollout::RolloutRows(provider_store_, ids[n]).is_there());
+    EXPECT_TRUE(*rollout::JobRows(provider_store_, ids[n]).is_there());
     close(client_->receipt(1)->round);
     EXPECT_EQ(tickets(), 0u);
     client_store_ = {};
   }
   EXPECT_EQ(rollout::rollouts_by_age(provider_store_)->size(), 2u);
-  EXPECT_EQ(rollout::RolloutRows(provider_store_, ids[0]).step(1).error().code,
+  EXPECT_EQ(rollout::JobRows(provider_store_, ids[0]).step(1).error().code,
             core::ErrorCode::kNotFound);
 }
 
-TEST_F(ProviderSerialJobs, NoneGoesWhoseTicketsAreUndecidedOrThatIsAtHand) {
+TEST_F(LiveJobsTest, NoneGoesWhoseTicketsAreUndecidedOrThatIsAtHand) {
   kept_max_ = 1;
   start_process();
   make_single(0);
@@ -220,52 +227,58 @@ TEST_F(ProviderSerialJobs, NoneGoesWhoseTicketsAreUndecidedOrThatIsAtHand) {
   start_both();
   ASSERT_TRUE(step_in_time()) << refused();
   make_single(1);
-  offer();
+  offer_anew();
   EXPECT_THAT(refused(), HasSubstr("1 rollouts are kept, at most 1, and none of them is over"));
-  EXPECT_TRUE(*rollout::RolloutRows(provider_store_, first).is_there());
+  EXPECT_TRUE(*rollout::JobRows(provider_store_, first).is_there());
   close(client_->receipt(1)->round);
-  offer();
-  ASSERT_TRUE(listener_.last<rpc::Ready>()) << refused();
-  make_single(2);  // the one before is at hand, and not finished
-  offer();
+  offer_anew();
+  ASSERT_TRUE(committed()) << refused();
+  close(committed()->round);  // never signed: its ticket is void
+  make_single(2);             // the one before is at hand, and not finished
+  offer_anew();
   EXPECT_THAT(refused(), HasSubstr("none of them is over"));
   start_process();  // it is not at hand, and none has ended
-  offer();
-  EXPECT_TRUE(listener_.last<rpc::Ready>()) << refused();
+  offer_anew();
+  EXPECT_TRUE(committed()) << refused();
 }
 
-TEST_F(ProviderSerialJobs, WhatDoesNotFitIsRefusedByName) {
+TEST_F(LiveJobsTest, WhatDoesNotFitIsRefusedByName) {
   ask({1, {}});
-  EXPECT_THAT(refused(), HasSubstr("the rollout is not at hand: start it"));
+  EXPECT_THAT(refused(), HasSubstr("the job is not at hand: offer it"));
+  const auto said = listener_.said.size();
   process_->jobs->handle(rpc::Countersign{{{id(), 1, {}}}});
-  EXPECT_THAT(refused(), HasSubstr("the rollout is not at hand"));
+  EXPECT_EQ(listener_.said.size(), said);  // of a job that was withdrawn, say
   const protocol::Job job = record_.job;
   record_.job.provider = client_key_.address();
-  offer();
+  offer_anew();
   EXPECT_THAT(refused(), HasSubstr("names another provider"));
   record_.job = job;
   record_.job.beacons = {core::Digest{9}};
-  offer();
+  offer_anew();
   EXPECT_THAT(refused(), HasSubstr("not the beacon that we agreed on"));
   record_.job = job;
   record_.input_salt[0] ^= 1;
-  offer();
+  offer_anew();
   EXPECT_THAT(refused(), HasSubstr("are not those that the job was made with"));
   record_.input_salt[0] ^= 1;
-  start_both();
-  receipt::Begin begin = *client_->begin();
-  ask({id(), 2, begin.value});
+  start_client();
+  const receipt::Begin begin = *client_->begin();
+  offer({id(), 2, begin.value});
   EXPECT_THAT(refused(), HasSubstr("step 2 is begun where step 0 of 48"));
-  ask({id(), 1, core::Digest{3}});
+  offer({id(), 1, core::Digest{3}});
   EXPECT_THAT(refused(), HasSubstr("does not lead to the one before"));
-  process_->jobs->handle(rpc::Countersign{{{id(), 1, {}}}});
-  EXPECT_THAT(refused(), HasSubstr("step 1 is countersigned where step 0"));
+  offer();
+  ASSERT_TRUE(committed()) << refused();
+  ask({id(), 2, begin.value});
+  EXPECT_THAT(refused(), HasSubstr("step 2 is begun where step 1 of 48"));
+  process_->jobs->handle(rpc::Countersign{{{id(), 2, {}}}});
+  EXPECT_THAT(refused(), HasSubstr("step 2 is countersigned where step 1"));
   // Whoever was refused begins again, and nothing is lost.
   offer();
   ASSERT_TRUE(step_in_time()) << refused();
 }
 
-TEST_F(ProviderSerialJobs, ARepeatedWordHasTheSameAnswer) {
+TEST_F(LiveJobsTest, ARepeatedWordHasTheSameAnswer) {
   start_both();
   const receipt::Begin begin = *client_->begin();
   ask(begin);
@@ -284,17 +297,47 @@ TEST_F(ProviderSerialJobs, ARepeatedWordHasTheSameAnswer) {
   EXPECT_EQ(tickets(), 1u);
 }
 
-TEST_F(ProviderSerialJobs, ARolloutThatIsAtWorkIsLeftAlone) {
-  start_both();
+TEST_F(LiveJobsTest, AJobThatIsAtWorkIsLeftAlone) {
+  start_client();
   const receipt::Begin begin = *client_->begin();
-  process_->jobs->handle(begin);
-  process_->jobs->handle(begin);
-  EXPECT_THAT(refused(), HasSubstr("the rollout is at work"));
+  process_->jobs->handle(offer_of(begin));
+  process_->jobs->handle(begin);  // the same: it has one answer
+  EXPECT_TRUE(listener_.said.empty());
+  process_->jobs->handle(receipt::Begin{id(), 2, {}});
+  EXPECT_THAT(refused(), HasSubstr("the job is at work"));
+  listener_.said.clear();
   loop_.run_until_idle();
   EXPECT_TRUE(committed());
+  const auto is_commit = [](const auto& word) { return std::holds_alternative<rpc::Commit>(word); };
+  EXPECT_EQ(std::ranges::count_if(listener_.said, is_commit), 1);
 }
 
-TEST_F(ProviderSerialJobs, OnlySoManyStepsAreComputedForNothing) {
+TEST_F(LiveJobsTest, ASignatureIsAnsweredOutOfTheStoreWithoutTheModel) {
+  start_both();
+  const auto signature = client_->on_commit(*committed());
+  ASSERT_TRUE(signature);
+  start_process();
+  EXPECT_TRUE(show(*signature)) << refused();
+  EXPECT_EQ(tickets(), 1u);
+  ask(*client_->begin());  // who has not offered it on this stream
+  EXPECT_THAT(refused(), HasSubstr("the job is not at hand: offer it"));
+  offer();
+  EXPECT_TRUE(sign()) << refused();
+}
+
+TEST_F(LiveJobsTest, WhatWasAskedForOnAnEarlierStreamIsDoneAndNotSaid) {
+  start_client();
+  const receipt::Begin begin = *client_->begin();
+  process_->jobs->handle(offer_of(begin));
+  process_->jobs->on_connect();
+  loop_.run_until_idle();
+  EXPECT_FALSE(committed());
+  EXPECT_EQ(*rollout::JobRows(provider_store_, id()).last(), 1u);
+  offer();
+  EXPECT_TRUE(sign()) << refused();
+}
+
+TEST_F(LiveJobsTest, OnlySoManyStepsAreComputedForNothing) {
   start_both();
   for (std::uint64_t i = 1; i <= limits::kLateStepsMax + 1; ++i) {  // one rollout is at hand
     ASSERT_TRUE(late_step()) << refused();
@@ -304,28 +347,26 @@ TEST_F(ProviderSerialJobs, OnlySoManyStepsAreComputedForNothing) {
   EXPECT_FALSE(late_step());
   EXPECT_THAT(refused(), HasSubstr("step 4: signed too late for its ticket, as 3 steps before it"));
   EXPECT_EQ(listener_.last<rpc::Refuse>()->reason.code, core::ErrorCode::kFailedPrecondition);
-  // Nor is it to be had by asking again, or by starting the rollout anew.
+  // Nor is it to be had by asking again, or by a new offer.
   ask(*client_->begin());
   EXPECT_THAT(refused(), HasSubstr("signed too late"));
   offer();
-  ask(*client_->begin());
   EXPECT_THAT(refused(), HasSubstr("signed too late"));
 }
 
-TEST_F(ProviderSerialJobs, ASignatureThatIsShownAfterTheDrawCountsAsWell) {
+TEST_F(LiveJobsTest, ASignatureThatIsShownAfterTheDrawCountsAsWell) {
   start_both();
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(step_shown_late()) << refused();
   EXPECT_EQ(late().late, 3u);
   EXPECT_FALSE(step_shown_late());
   EXPECT_THAT(refused(), HasSubstr("step 4: signed too late"));
   // The refusal put the rollout aside; taking it up again changes nothing.
-  offer();
   EXPECT_FALSE(show(*client_->pending()));
   EXPECT_THAT(refused(), HasSubstr("step 4: signed too late"));
   EXPECT_EQ(late().late, 3u);
 }
 
-TEST_F(ProviderSerialJobs, ACrashOfTheProviderForgetsNothingAndIsNotHeldAgainstTheClient) {
+TEST_F(LiveJobsTest, ACrashOfTheProviderForgetsNothingAndIsNotHeldAgainstTheClient) {
   start_both();
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(late_step()) << refused();
   // This one is begun, and late because we were gone.
@@ -343,7 +384,7 @@ TEST_F(ProviderSerialJobs, ACrashOfTheProviderForgetsNothingAndIsNotHeldAgainstT
   EXPECT_THAT(refused(), HasSubstr("step 5: signed too late"));
 }
 
-TEST_F(ProviderSerialJobs, StepsWithTicketsMakeUpForLateOnes) {
+TEST_F(LiveJobsTest, StepsWithTicketsMakeUpForLateOnes) {
   start_both();
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(late_step()) << refused();
   for (std::uint64_t i = 0; i < limits::kStepsPerLate; ++i) {
