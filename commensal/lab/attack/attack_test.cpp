@@ -125,7 +125,7 @@ TEST(AttackTable, AnUnknownNameIsRefused) {
 
 // Every row runs, and an honest trial harms nobody. Three trials bound no rate and no gain.
 TEST(SimAttack, AllOfThemBrieflyAndTheSameAgain) {
-  const Options options{.names = {}, .trials = 3, .seed = 11};
+  const Options options{.names = {}, .trials = 3, .seed = 13};
   const auto findings = findings_of(options);
   ASSERT_EQ(findings.size(), attack_table().size());
   const auto bars = bars_of(findings);
@@ -140,7 +140,7 @@ TEST(SimAttack, AllOfThemBrieflyAndTheSameAgain) {
   }
   const std::string report = json_of(findings, options);
   EXPECT_EQ(json_of(findings_of(options), options), report);
-  EXPECT_NE(json_of(findings_of({.names = {}, .trials = 3, .seed = 12}), options), report);
+  EXPECT_NE(json_of(findings_of({.names = {}, .trials = 3, .seed = 14}), options), report);
 }
 
 // Attacks whose trials are cheap, so that there can be enough of them for the bars to say
@@ -152,7 +152,7 @@ constexpr std::string_view kCheap[] = {
 
 TEST(SimAttack, CheapOnesOftenEnoughToFail) {
   const auto findings =
-      findings_of({.names = {std::begin(kCheap), std::end(kCheap)}, .trials = kEnough, .seed = 21});
+      findings_of({.names = {std::begin(kCheap), std::end(kCheap)}, .trials = kEnough, .seed = 22});
   ASSERT_EQ(findings.size(), std::size(kCheap));
   for (const lab::bench::Row& each : bars_of(findings)) {
     EXPECT_TRUE(each.ok()) << each.name << ": " << each.how;
