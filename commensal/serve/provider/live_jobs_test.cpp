@@ -327,8 +327,7 @@ TEST_F(LiveJobsTest, ASignatureIsAnsweredOutOfTheStoreWithoutTheModel) {
 
 TEST_F(LiveJobsTest, WhatWasAskedForOnAnEarlierStreamIsDoneAndNotSaid) {
   start_client();
-  const receipt::Begin begin = *client_->begin();
-  process_->jobs->handle(offer_of(begin));
+  process_->jobs->handle(offer_of(*client_->begin()));
   process_->jobs->on_connect();
   loop_.run_until_idle();
   EXPECT_FALSE(committed());
