@@ -20,7 +20,8 @@ T must(core::Result<T> result) {
 
 }  // namespace
 
-World::World(const std::string& name, std::shared_ptr<tls::Identity> identity)
+World::World(const std::string& name, std::shared_ptr<tls::Identity> identity,
+             const gateway::QuotaConfig& quotas)
     : identity_(std::move(identity)),
       folder_(std::filesystem::temp_directory_path() /
               fmt::format("commensal-http-{}-{}", name, ::getpid())),
@@ -30,6 +31,7 @@ World::World(const std::string& name, std::shared_ptr<tls::Identity> identity)
   gateway::GatewayConfig config;
   config.folder = folder_ / "gateway";
   config.audit_probability = 1;
+  config.quotas = quotas;
   gateway_ = must(gateway::Gateway::create(
       {.loop = loop_, .clock = clock_, .rng = rng_, .store = store_, .key = key_}, config));
   root = must(gateway_->accounts().create("root", gateway::Role::kOperator));

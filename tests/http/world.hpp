@@ -13,12 +13,25 @@
 
 namespace commensal::tests {
 
+/// The system's, and whatever it is put forward by.
+class LeapingClock final : public core::Clock {
+ public:
+  std::int64_t monotonic_ns() const override { return system_.monotonic_ns() + ahead_ns_; }
+  std::int64_t wall_ms() const override { return system_.wall_ms() + ahead_ns_ / 1'000'000; }
+  void leap_ms(std::int64_t ms) { ahead_ns_ += ms * 1'000'000; }
+
+ private:
+  core::SystemClock system_;
+  std::atomic<std::int64_t> ahead_ns_ = 0;
+};
+
 /// A gateway behind its HTTP server, in real time, with accounts "root" (operator), "alice" and
 /// "bob", the model "alice/digits", and a provider that comes when it is called.
 class World {
  public:
   /// With an identity it speaks TLS, which client() trusts by its pin.
-  explicit World(const std::string& name, std::shared_ptr<tls::Identity> identity = nullptr);
+  explicit World(const std::string& name, std::shared_ptr<tls::Identity> identity = nullptr,
+                 const gateway::QuotaConfig& quotas = {});
   ~World();
 
   void start_provider();
@@ -28,6 +41,8 @@ class World {
   void hold_loop();
   void free_loop();
 
+  LeapingClock& clock() { return clock_; }
+  std::int64_t bytes_held() const { return gateway_->quotas().memory().held(); }
   std::uint16_t port() const { return http_->port(); }
   std::string url() const {
     return fmt::format("{}://127.0.0.1:{}", identity_ ? "https" : "http", port());
@@ -40,7 +55,7 @@ class World {
  private:
   const std::shared_ptr<tls::Identity> identity_;
   core::Path folder_;
-  core::SystemClock clock_;
+  LeapingClock clock_;
   core::SystemRng rng_;
   store::MemoryStore store_;
   store::MemoryStore provider_store_;

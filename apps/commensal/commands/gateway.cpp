@@ -173,6 +173,28 @@ void declare_encryption(CLI::App& app, daemon::GatewayDaemonConfig& daemon) {
       ->excludes(certificate);
 }
 
+void declare_quotas(CLI::App& app, gateway::QuotaConfig& quotas) {
+  app.add_option("--account-requests", quotas.requests_per_s,
+                 "Requests a second of one account, on average")
+      ->check(CLI::Range(0.1, 1e6))
+      ->capture_default_str();
+  app.add_option("--account-models", quotas.models.models_max,
+                 "Models of one account, deleted ones included")
+      ->check(CLI::Range(1, 1'000'000))
+      ->capture_default_str();
+  app.add_option("--account-disk", quotas.models.bytes_max,
+                 "Bytes of one account's models, deleted ones included")
+      ->transform(CLI::AsSizeValue(false))
+      ->capture_default_str();
+  app.add_option("--account-rollouts", quotas.rollouts_max, "Running rollouts of one account")
+      ->check(CLI::Range(1, 64))
+      ->capture_default_str();
+  app.add_option("--memory", quotas.memory_bytes_max,
+                 "Bytes of requests and answers under way; a quarter for one account")
+      ->transform(CLI::AsSizeValue(false))
+      ->capture_default_str();
+}
+
 }  // namespace
 
 Run declare_gateway(CLI::App& app) {
@@ -200,6 +222,7 @@ Run declare_gateway(CLI::App& app) {
                  "A request waits at most so long for providers that pause for their hosts")
       ->check(CLI::Range(1, 3'600'000))
       ->capture_default_str();
+  declare_quotas(app, gateway.quotas);
   options->app = &app;
   declare_money(app, gateway.money);
   add_amount(app, "--escrow", options->escrow,

@@ -109,6 +109,7 @@ std::string Gateway::why_not_ready(const ModelVersion* model) const {
 }
 
 Accounts& Gateway::accounts() { return state_->accounts; }
+Quotas& Gateway::quotas() { return state_->quotas; }
 ModelHub& Gateway::hub() { return state_->hub; }
 Rollouts& Gateway::rollouts() { return state_->rollouts; }
 Auditor& Gateway::auditor() { return state_->auditor; }

@@ -12,6 +12,7 @@
 #include <commensal/serve/gateway/hub.hpp>
 #include <commensal/serve/gateway/lottery.hpp>
 #include <commensal/serve/gateway/observer.hpp>
+#include <commensal/serve/gateway/quotas.hpp>
 #include <commensal/serve/gateway/receipt_book.hpp>
 #include <commensal/serve/gateway/risk_facts.hpp>
 #include <commensal/serve/gateway/rollouts.hpp>
@@ -35,6 +36,7 @@ struct GatewayConfig {
   int tries_max = 3;                     // providers tried for one request
   std::size_t rollouts_kept_max = limits::kRolloutsKeptMax;  // the oldest that are over make room
   MoneyConfig money;
+  QuotaConfig quotas;
 };
 
 /// The world, injected. The gateway's loop, store and key outlive it.
@@ -91,6 +93,7 @@ class Gateway final : public rpc::GatewayPort {
   std::string why_not_ready(const ModelVersion* model) const;
 
   Accounts& accounts();
+  Quotas& quotas();
   /// Ends an account that has nothing left. Errors: kNotFound, kFailedPrecondition (models or money
   /// of its own, or an operator's: those it made must still have somebody).
   core::Result<void> remove_account(const std::string& name);

@@ -23,6 +23,7 @@ struct Gateway::State {
   // Tables.
   store::JointStore store;
   Accounts accounts;
+  Quotas quotas;
   ModelHub hub;
   ReceiptBook book;
   Roster roster;
@@ -53,7 +54,8 @@ struct Gateway::State {
             [this] { answers.flush(); }),
         store(w.store),
         accounts(store, w.rng),
-        hub(store, c.folder / "models", w.clock),
+        quotas(c.quotas),
+        hub(store, c.folder / "models", w.clock, c.quotas.models),
         book(store),
         roster(store, w.rng, w.key),
         bank(store, w.clock, w.key, c.money.rules),
@@ -68,7 +70,8 @@ struct Gateway::State {
         answers(
             {w.clock, w.rng, hub, book, lottery, till, dispatcher, audit_policy, observer, events}),
         rollouts({loop, w.clock, w.rng, store, w.key, auditor_key.address(), roster, hub, lottery,
-                  book, till, events, c.silence_ms_max, c.rollouts_kept_max}),
+                  book, till, events, c.silence_ms_max, c.rollouts_kept_max,
+                  c.quotas.rollouts_max}),
         auditor({loop, w.clock, auditor_key, hub, book, events}),
         consequences(loop, book, answers) {
     book.keep_while(

@@ -18,6 +18,8 @@ using core::ErrorCode;
 constexpr std::string_view kModelSpace = "models";
 constexpr std::string_view kFormerSpace = "models_removed";  // "owner/model" -> its last version
 
+const std::size_t kKeyTail = newest_first_key(0).size() + 1;  // of a version's key, behind its name
+
 core::Bytes prefix_of(const std::string& name) {
   const core::ByteView view = core::as_bytes(name);
   core::Bytes key(view.begin(), view.end());
@@ -53,23 +55,42 @@ tl::unexpected<core::Error> unknown_model(const std::string& name, std::uint32_t
   return core::fail(ErrorCode::kNotFound, "unknown model '{}'", shown);
 }
 
-/// The last version that was removed under a name; 0 for none.
+/// What was removed under a name: its last version (0: none), and what its files hold.
 struct Removed {
   static constexpr std::string_view kRecord = "removed model";
 
   std::uint32_t version = 0;
+  std::int64_t bytes = 0;
 
   template <class Archive, class Self>
   static void fields(Archive& archive, Self& self) {
     archive.field("version", self.version);
+    archive.field("bytes", self.bytes);
   }
 };
 
-core::Result<std::uint32_t> last_removed(core::Store& store, const std::string& name) {
+core::Result<Removed> last_removed(core::Store& store, const std::string& name) {
   COMMENSAL_ASSIGN(const auto value, store.get(kFormerSpace, core::as_bytes(name)));
-  if (!value) return 0;
-  COMMENSAL_ASSIGN(const Removed removed, protocol::decode_stored<Removed>(*value));
-  return removed.version;
+  if (!value) return Removed{};
+  return protocol::decode_stored<Removed>(*value);
+}
+
+/// Calls take(name, record) for what of a space is an owner's.
+template <class Record, class Take>
+core::Result<void> for_each_of(core::Store& store, std::string_view space, const std::string& owner,
+                               std::size_t key_tail, const Take& take) {
+  core::Result<void> status;
+  COMMENSAL_TRY(
+      store.scan(space, core::as_bytes(owner + "/"), [&](core::ByteView key, core::ByteView value) {
+        const auto record = protocol::decode_stored<Record>(value);
+        if (!record) {
+          status = tl::unexpected(record.error());
+          return false;
+        }
+        take(std::string(core::as_text(key.first(key.size() - key_tail))), *record);
+        return true;
+      }));
+  return status;
 }
 
 bool may_see(const Account* asker, const ModelVersion& version) {
@@ -153,6 +174,47 @@ core::Result<void> ModelHub::check_push(const Account& owner, const std::string&
   return {};
 }
 
+core::Result<ModelHub::Usage*> ModelHub::usage(const std::string& owner) {
+  const auto known = usage_.find(owner);
+  if (known != usage_.end()) return &known->second;
+  Usage usage;
+  COMMENSAL_TRY(for_each_of<ModelVersion>(store_, kModelSpace, owner, kKeyTail,
+                                          [&](const std::string& name, const ModelVersion& one) {
+                                            usage.models.insert(name);
+                                            usage.bytes += one.bytes;
+                                          }));
+  COMMENSAL_TRY(for_each_of<Removed>(store_, kFormerSpace, owner, 0,
+                                     [&](const std::string& name, const Removed& one) {
+                                       usage.models.insert(name);
+                                       usage.bytes += one.bytes;
+                                     }));
+  return &usage_.emplace(owner, std::move(usage)).first->second;
+}
+
+core::Result<void> ModelHub::reserve(const Account& owner, const std::string& model,
+                                     std::int64_t bytes) {
+  COMMENSAL_ASSIGN(Usage* const there, usage(owner.name));
+  const bool is_bounded = owner.role != Role::kOperator;
+  if (is_bounded && !there->models.contains(model) && there->models.size() >= bounds_.models_max) {
+    return core::fail(ErrorCode::kResourceExhausted,
+                      "'{}' has {} models, the most of one account (deleted ones count)",
+                      owner.name, there->models.size());
+  }
+  const std::int64_t left = bounds_.bytes_max - there->bytes - there->reserved;
+  if (is_bounded && bytes > left) {
+    return core::fail(ErrorCode::kResourceExhausted,
+                      "the model has {} bytes, and '{}' may keep {} more (deleted models count)",
+                      bytes, owner.name, std::max<std::int64_t>(left, 0));
+  }
+  there->reserved += bytes;
+  return {};
+}
+
+void ModelHub::release(const Account& owner, std::int64_t bytes) {
+  const auto known = usage_.find(owner.name);
+  if (known != usage_.end()) known->second.reserved -= bytes;
+}
+
 core::Result<ModelFile> ModelHub::stage(core::ByteView bytes) const {
   // The graph's views of `bytes` end with this call: nobody needs to own them.
   COMMENSAL_ASSIGN(const auto graph, graph::onnx::import_bytes(bytes, nullptr));
@@ -182,10 +244,11 @@ core::Result<ModelVersion> ModelHub::push(const Account& owner, const std::strin
   COMMENSAL_ASSIGN(std::optional<ModelVersion> last, newest(model));
   if (last && is_same(*last, file, options)) return *std::move(last);
   COMMENSAL_TRY(check_room(store_, model));
-  COMMENSAL_ASSIGN(const std::uint32_t removed, last_removed(store_, model));
+  COMMENSAL_ASSIGN(Usage* const there, usage(owner.name));
+  COMMENSAL_ASSIGN(const Removed removed, last_removed(store_, model));
   ModelVersion version{.name = model,
                        .owner = owner.name,
-                       .version = (last ? last->version : removed) + 1,
+                       .version = (last ? last->version : removed.version) + 1,
                        .is_private = options.is_private,
                        .allowed_providers = options.allowed_providers,
                        .content = file.content,
@@ -197,14 +260,20 @@ core::Result<ModelVersion> ModelHub::push(const Account& owner, const std::strin
                        .outputs = file.outputs};
   COMMENSAL_TRY(store_.apply(
       {{std::string(kModelSpace), key_of(model, version.version), protocol::encode(version)}}));
+  there->models.insert(model);
+  there->bytes += version.bytes;
   return version;
 }
 
 core::Result<ModelVersion> ModelHub::push(const Account& owner, const std::string& model,
                                           core::ByteView bytes, const PushOptions& options) {
   COMMENSAL_TRY(check_push(owner, model, options));
-  COMMENSAL_ASSIGN(const ModelFile file, stage(bytes));
-  return push(owner, model, file, options);
+  const auto size = static_cast<std::int64_t>(bytes.size());
+  COMMENSAL_TRY(reserve(owner, model, size));
+  const auto file = stage(bytes);
+  release(owner, size);
+  if (!file) return tl::unexpected(file.error());
+  return push(owner, model, *file, options);
 }
 
 core::Result<std::optional<ModelVersion>> ModelHub::newest(const std::string& name) {
@@ -259,20 +328,23 @@ core::Result<std::vector<ModelVersion>> ModelHub::own_versions(const Account& as
 
 core::Result<std::uint32_t> ModelHub::remove(const Account& asker, const std::string& name) {
   COMMENSAL_ASSIGN(const std::vector<ModelVersion> versions, own_versions(asker, name));
+  COMMENSAL_ASSIGN(Removed removed, last_removed(store_, name));
+  removed.version = versions.front().version;
   core::Store::Batch batch;
   for (const ModelVersion& version : versions) {
+    removed.bytes += version.bytes;
     batch.push_back({std::string(kModelSpace), key_of(name, version.version), {}});
   }
   const core::ByteView key = core::as_bytes(name);
-  batch.push_back({std::string(kFormerSpace), core::Bytes(key.begin(), key.end()),
-                   protocol::encode(Removed{versions.front().version})});
+  batch.push_back(
+      {std::string(kFormerSpace), core::Bytes(key.begin(), key.end()), protocol::encode(removed)});
   COMMENSAL_TRY(store_.apply(batch));
   return static_cast<std::uint32_t>(versions.size());
 }
 
 core::Result<std::uint32_t> ModelHub::first_version(const std::string& name) const {
-  COMMENSAL_ASSIGN(const std::uint32_t removed, last_removed(store_, name));
-  return removed + 1;
+  COMMENSAL_ASSIGN(const Removed removed, last_removed(store_, name));
+  return removed.version + 1;
 }
 
 core::Result<ModelVersion> ModelHub::allow(const Account& asker, const std::string& name,
@@ -300,7 +372,7 @@ core::Result<std::vector<ModelVersion>> ModelHub::list(const Account* asker) {
   std::string last_name;
   core::Result<void> status;
   COMMENSAL_TRY(store_.scan(kModelSpace, {}, [&](core::ByteView key, core::ByteView value) {
-    const std::string name(core::as_text(key.first(key.size() - newest_first_key(0).size() - 1)));
+    const std::string name(core::as_text(key.first(key.size() - kKeyTail)));
     if (name == last_name) return true;  // the newest has been here
     last_name = name;
     auto version = protocol::decode_stored<ModelVersion>(value);

@@ -9,7 +9,9 @@
 #include <commensal/compute/graph/ir.hpp>
 #include <commensal/compute/tensor/codec.hpp>
 #include <commensal/serve/gateway/accounts.hpp>
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -78,19 +80,30 @@ struct ModelFile {
   std::vector<ModelPort> outputs;
 };
 
+/// What one owner may have in a hub, operators apart. What was deleted counts: its files stay.
+struct ModelBounds {
+  std::uint32_t models_max = 256;                   // by name
+  std::int64_t bytes_max = std::int64_t{20} << 30;  // of all versions
+};
+
 /// Models on disk: files by content under `folder`/<sha256>.onnx, records in the store. A version
 /// is there whole or not at all: the record is written after the file is durable. A model's name is
 /// "owner/model", its second half 1 to 64 of [A-Za-z0-9._-] beginning with a letter or digit.
 /// Thread-safety: one thread, the store's; check_push, stage and path_of any thread.
 class ModelHub {
  public:
-  ModelHub(core::Store& store, core::Path folder, const core::Clock& clock)
-      : store_(store), folder_(std::move(folder)), clock_(clock) {}
+  ModelHub(core::Store& store, core::Path folder, const core::Clock& clock,
+           const ModelBounds& bounds = {})
+      : store_(store), folder_(std::move(folder)), clock_(clock), bounds_(bounds) {}
 
   /// Whether `owner` may push under this name. Errors: kInvalidArgument, kPermissionDenied
   /// (another's name).
   static core::Result<void> check_push(const Account& owner, const std::string& model,
                                        const PushOptions& options);
+  /// Sets room aside for a model's file before it is staged; release() it once it is pushed or not.
+  /// Errors: kResourceExhausted (bounds), kDataLoss.
+  core::Result<void> reserve(const Account& owner, const std::string& model, std::int64_t bytes);
+  void release(const Account& owner, std::int64_t bytes);
   /// Imports the model, so that nothing broken is ever registered, and makes its file durable. May
   /// take seconds. Errors: kInvalidArgument and kUnsupported (the importer's one line), kDataLoss.
   core::Result<ModelFile> stage(core::ByteView bytes) const;
@@ -120,6 +133,13 @@ class ModelHub {
   core::Path path_of(const core::Digest& content) const;
 
  private:
+  /// What an owner has.
+  struct Usage {
+    std::set<std::string> models;
+    std::int64_t bytes = 0;  // of the versions
+    std::int64_t reserved = 0;
+  };
+  core::Result<Usage*> usage(const std::string& owner);
   core::Result<std::optional<ModelVersion>> newest(const std::string& name);
   /// All versions, newest first, of a model that `asker` may change.
   core::Result<std::vector<ModelVersion>> own_versions(const Account& asker,
@@ -128,6 +148,8 @@ class ModelHub {
   core::Store& store_;
   core::Path folder_;
   const core::Clock& clock_;
+  const ModelBounds bounds_;
+  std::map<std::string, Usage> usage_;  // by owner, as far as anybody asked
 };
 
 }  // namespace commensal::gateway

@@ -97,6 +97,28 @@ TEST_F(Hub, BoundsTheVersionsOfAModel) {
   EXPECT_TRUE(hub.push(alice_, "alice/digits", *file, options));
 }
 
+TEST_F(Hub, BoundsWhatOneOwnerHasDeletedModelsIncluded) {
+  const core::Bytes bytes = digits();
+  const auto size = static_cast<std::int64_t>(bytes.size());
+  const ModelBounds bounds{.models_max = 2, .bytes_max = 3 * size};
+  ModelHub hub(store_, folder_, clock_, bounds);
+  ASSERT_TRUE(hub.push(alice_, "alice/a", bytes, {}));
+  ASSERT_TRUE(hub.push(alice_, "alice/b", bytes, {}));
+  EXPECT_EQ(hub.push(alice_, "alice/c", bytes, {}).error().code, ErrorCode::kResourceExhausted);
+  ASSERT_TRUE(hub.remove(alice_, "alice/a"));
+  ModelHub later(store_, folder_, clock_, bounds);
+  EXPECT_EQ(later.push(alice_, "alice/c", bytes, {}).error().code, ErrorCode::kResourceExhausted);
+  ASSERT_TRUE(later.reserve(alice_, "alice/a", size));
+  EXPECT_EQ(later.reserve(alice_, "alice/a", 1).error().code, ErrorCode::kResourceExhausted);
+  later.release(alice_, size);
+  ASSERT_TRUE(later.push(alice_, "alice/a", bytes, {}));
+  EXPECT_EQ(later.reserve(alice_, "alice/a", 1).error().code, ErrorCode::kResourceExhausted);
+  EXPECT_TRUE(later.push(bob_, "bob/a", bytes, {}));
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_TRUE(later.push(root_, fmt::format("root/{}", i), bytes, {}));
+  }
+}
+
 TEST_F(Hub, APrivateModelDoesNotExistForOthers) {
   ModelHub hub(store_, folder_, clock_);
   ASSERT_TRUE(

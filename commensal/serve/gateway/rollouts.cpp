@@ -54,6 +54,13 @@ Result<void> Rollouts::admit(const RolloutRequest& request) {
                       "{} rollouts are running, at most {} at a time", live_.size(),
                       limits::kRolloutsLiveMax);
   }
+  const auto own = std::ranges::count_if(
+      live_, [&](const auto& one) { return one.second->entry.account == request.account.name; });
+  if (request.account.role != Role::kOperator && std::cmp_greater_equal(own, deps_.account_max)) {
+    return core::fail(ErrorCode::kResourceExhausted,
+                      "'{}' has {} rollouts running, the most of one account: wait for one",
+                      request.account.name, own);
+  }
   COMMENSAL_TRY(deps_.lottery.cover());
   return deps_.till.reserve(request.account.name, request.steps);
 }

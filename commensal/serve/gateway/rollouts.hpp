@@ -48,6 +48,7 @@ class Rollouts {
     EventQueue& events;
     std::int64_t silence_ms_max = 0;
     std::size_t kept_max = limits::kRolloutsKeptMax;  // the oldest that are over make room
+    std::size_t account_max = limits::kRolloutsLiveMax;  // running, of one account
   };
   explicit Rollouts(const Dependencies& deps);
 

@@ -46,13 +46,19 @@ core::Result<std::string> token_of(std::string_view authorization) {
                     "a token is needed: send the header \"Authorization: Bearer TOKEN\"");
 }
 
-std::optional<Response> authorize(gateway::Gateway& gateway, const std::string& token, Call& call) {
+std::optional<Response> authorize(gateway::Gateway& gateway, const core::Clock& clock,
+                                  const std::string& token, Call& call) {
   auto account = gateway.accounts().authenticate(token);
   if (!account) return error_response(account.error());
   call.account = *std::move(account);
   call.has_account = true;
   if (call.route->auth == Auth::kOperator && call.account.role != gateway::Role::kOperator)
     return error_response({ErrorCode::kPermissionDenied, "this is for operators only"});
+  const auto admitted = gateway.quotas().admit(call.account, clock.monotonic_ns());
+  if (!admitted) return error_response(admitted.error());
+  auto memory = gateway.quotas().memory().lease(call.account.name);
+  if (!memory) return error_response(memory.error());
+  call.memory = *std::move(memory);
   return std::nullopt;
 }
 
@@ -80,9 +86,9 @@ void admit(const Services& services, const Request& head,
     return done(std::move(call), std::nullopt);
   auto token = token_of(head.authorization);
   if (!token) return done(nullptr, error_response(token.error()));
-  services.loop.post([&gateway = services.gateway, token = *std::move(token),
-                      call = std::move(call), done = std::move(done)] {
-    std::optional<Response> refusal = authorize(gateway, token, *call);
+  services.loop.post([&gateway = services.gateway, &clock = services.clock,
+                      token = *std::move(token), call = std::move(call), done = std::move(done)] {
+    std::optional<Response> refusal = authorize(gateway, clock, token, *call);
     done(call, std::move(refusal));
   });
 }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <commensal/base/core/clock.hpp>
 #include <commensal/base/core/loop.hpp>
+#include <commensal/base/core/memory_budget.hpp>
 #include <commensal/serve/gateway/gateway.hpp>
 #include <commensal/serve/http/message.hpp>
 #include <commensal/serve/http/routes.hpp>
@@ -17,10 +19,11 @@ using Task = std::function<void()>;
 /// Called once, on any thread.
 using Reply = std::function<void(Response)>;
 
-/// What handlers work with. Gateway and loop outlive all that runs on the loop.
+/// What handlers work with. It and what it refers to outlive all that runs on the loop.
 struct Services {
   gateway::Gateway& gateway;
   core::Loop& loop;
+  const core::Clock& clock;
   /// Runs a task where bodies are encoded: off the loop, soon.
   std::function<void(Task)> codec;
   /// Runs a task that may take seconds (importing a model), one at a time.
@@ -38,6 +41,7 @@ struct Call {
   bool has_account = false;
   std::optional<std::string> json_bytes;  // Inference-Header-Content-Length
   core::Bytes body;
+  core::MemoryBudget::Lease memory;  // for the body, what is made of it, and the answer
 
   const gateway::Account* asker() const { return has_account ? &account : nullptr; }
 };

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <array>
 #include <boost/asio/post.hpp>
 #include <boost/asio/write.hpp>
@@ -18,6 +19,13 @@ namespace beast_http = beast::http;
 // How long is still read and thrown away after a refusal, so that the client gets to read it rather
 // than a reset.
 constexpr std::int64_t kLingerMs = 2'000;
+constexpr std::int64_t kCancelAgainMs = 50;
+
+/// In our memory.
+std::int64_t bytes_of(const Response& response) {
+  return static_cast<std::int64_t>(response.text.size() +
+                                   (response.is_file ? 0 : response.rest.size()));
+}
 
 std::string text_of(beast::string_view text) { return {text.data(), text.size()}; }
 
@@ -62,17 +70,49 @@ void Connection::stop(bool at_once) {
 
 void Connection::allow(std::int64_t ms) {
   timed_out_ = false;
+  cancel_after(ms, ++waits_);
+}
+
+void Connection::cancel_after(std::int64_t ms, std::uint64_t wait) {
   timer_.expires_after(std::chrono::milliseconds(ms));
-  timer_.async_wait([weak = weak_from_this(), wait = ++waits_](Error error) {
+  timer_.async_wait([weak = weak_from_this(), wait](Error error) {
     const auto self = weak.lock();
     if (error || !self || self->waits_ != wait) return;
     self->timed_out_ = true;
     Error ignored;
     self->stream_.socket().cancel(ignored);
+    // What is awaited may be between two reads just now, and would not notice.
+    self->cancel_after(kCancelAgainMs, wait);
   });
 }
 
+void Connection::wait_for_somebody(bool waits) {
+  waiting_since_ns_ = waits ? shared_.clock.monotonic_ns() : kBusy;
+}
+
+std::optional<std::int64_t> Connection::waiting_since_ns() const {
+  const std::int64_t since_ns = waiting_since_ns_;
+  if (since_ns == kBusy) return std::nullopt;
+  return since_ns;
+}
+
+void Connection::make_room() {
+  waiting_since_ns_ = kBusy;
+  asio::post(stream_.get_executor(), [self = shared_from_this()] {
+    const bool waits = self->phase_ == Phase::kIdle || self->phase_ == Phase::kReading;
+    if (waits && !self->call_) self->close();
+  });
+}
+
+void Connection::allow_piece() {
+  const std::int64_t took_ms = (shared_.clock.monotonic_ns() - transfer_.begun_ns) / 1'000'000;
+  const std::int64_t earned_ms = transfer_.bytes * 1000 / limits::kHttpBytesPerSecondMin;
+  allow(std::clamp<std::int64_t>(limits::kHttpPieceWaitMs + earned_ms - took_ms, 0,
+                                 limits::kHttpPieceWaitMs));
+}
+
 void Connection::shake_hands() {
+  wait_for_somebody(true);
   if (!shared_.identity) return wait_for_request();
   asio::ssl::context context(shared_.identity->new_server_context());
   allow(limits::kHttpHeaderWaitMs);
@@ -89,6 +129,7 @@ void Connection::wait_for_request() {
   call_.reset();
   core::Bytes().swap(piece_);
   phase_ = Phase::kIdle;
+  wait_for_somebody(true);
   if (close_after_ || shared_.stopping) return close();
   if (buffer_.size() > 0) return read_head();
   allow(limits::kHttpIdleWaitMs);
@@ -142,6 +183,7 @@ void Connection::on_head(Error error) {
 
 void Connection::on_admitted(CallPtr call, std::optional<Response> refusal) {
   if (refusal) return refuse(*std::move(refusal));
+  wait_for_somebody(false);
   call_ = std::move(call);
   const std::int64_t bytes_max = call_->route->body_bytes_max;
   const auto length = head_->content_length();
@@ -168,6 +210,7 @@ void Connection::start_body() {
   piece_.resize(limits::kHttpPieceBytes);
   const auto length = body_->content_length();
   if (length) call_->body.reserve(std::min(*length, limits::kHttpReserveBytesMax));
+  begin_transfer();
   read_piece();
 }
 
@@ -176,7 +219,7 @@ void Connection::read_piece() {
   part.data = piece_.data();
   part.size = piece_.size();
   part.more = true;
-  allow(limits::kHttpPieceWaitMs);
+  allow_piece();
   beast_http::async_read(
       stream_, buffer_, *body_,
       [self = shared_from_this()](Error error, std::size_t) { self->on_piece(error); });
@@ -186,18 +229,13 @@ void Connection::on_piece(Error error) {
   if (error == beast_http::error::need_buffer) error = {};
   if (failed(error)) return;
   const std::size_t size = piece_.size() - body_->get().body().size;
-  if (!charge(static_cast<std::int64_t>(size)))
-    return refuse(error_response(
-        {core::ErrorCode::kUnavailable, "too many large requests are being received: try again"}));
+  transfer_.bytes += static_cast<std::int64_t>(size);
+  const auto held = call_->memory.set(transfer_.bytes);
+  if (!held) return refuse(error_response(held.error()));
   call_->body.insert(call_->body.end(), piece_.begin(),
                      piece_.begin() + static_cast<std::ptrdiff_t>(size));
   if (body_->is_done()) return answer();
   read_piece();
-}
-
-bool Connection::charge(std::int64_t bytes) {
-  charged_bytes_ += bytes;
-  return shared_.body_bytes.fetch_add(bytes) + bytes <= limits::kHttpBodiesBytesMax;
 }
 
 void Connection::answer() {
@@ -217,9 +255,9 @@ void Connection::refuse(Response response) {
 
 void Connection::respond(Response response) {
   phase_ = Phase::kWriting;
-  shared_.body_bytes.fetch_sub(std::exchange(charged_bytes_, 0));
   close_after_ = close_after_ || shared_.stopping;
   response_ = std::move(response);
+  if (call_) call_->memory.note(bytes_of(response_));
   response_head_ = response_head(response_, !close_after_, shared_.clock.wall_ms());
   std::array<asio::const_buffer, 3> parts = {asio::buffer(response_head_)};
   if (!is_head_) {
@@ -227,15 +265,17 @@ void Connection::respond(Response response) {
     parts[2] = asio::buffer(response_.rest.data(), response_.rest.size());
   }
   unwritten_ = beast::buffers_suffix(parts);
+  begin_transfer();
   write_piece();
 }
 
 void Connection::write_piece() {
-  allow(limits::kHttpPieceWaitMs);
+  allow_piece();
   stream_.async_write_some(beast::buffers_prefix(limits::kHttpPieceBytes, unwritten_),
                            [self = shared_from_this()](Error error, std::size_t size) {
                              if (error) return self->close();
                              self->unwritten_.consume(size);
+                             self->transfer_.bytes += static_cast<std::int64_t>(size);
                              if (beast::buffer_bytes(self->unwritten_) > 0)
                                return self->write_piece();
                              self->on_written();
@@ -278,7 +318,6 @@ void Connection::close() {
   phase_ = Phase::kClosed;
   ++waits_;
   timer_.cancel();
-  shared_.body_bytes.fetch_sub(std::exchange(charged_bytes_, 0));
   Error ignored;
   stream_.socket().close(ignored);
   closed_(shared_from_this());

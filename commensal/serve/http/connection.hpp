@@ -38,7 +38,6 @@ struct Shared {
   std::shared_ptr<Gate> gate;
   std::shared_ptr<const tls::Identity> identity;  // null: no TLS
   std::atomic<bool> stopping = false;
-  std::atomic<std::int64_t> body_bytes = 0;  // being received, of all connections
 };
 
 /// One client: reads a request, has it answered, writes the answer, and again. Everything happens
@@ -54,8 +53,14 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void start();
   /// Closes it: now, if it waits for a request or `at_once`, else after its answer. Any thread.
   void stop(bool at_once);
+  /// Since when it has waited for a request of somebody known (monotonic); nothing while it has
+  /// one, or is to leave. Any thread.
+  std::optional<std::int64_t> waiting_since_ns() const;
+  /// Closes it if it still waits. Any thread.
+  void make_room();
 
  private:
+  static constexpr std::int64_t kBusy = -1;
   using Error = beast::error_code;
   enum class Phase : std::uint8_t { kIdle, kReading, kAnswering, kWriting, kLingering, kClosed };
 
@@ -67,7 +72,6 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void start_body();
   void read_piece();
   void on_piece(Error error);
-  bool charge(std::int64_t bytes);
   void answer();
   void refuse(Response response);
   void respond(Response response);
@@ -83,6 +87,12 @@ class Connection : public std::enable_shared_from_this<Connection> {
   auto from_loop(Then then);
   /// Whatever is awaited is cancelled after `ms`.
   void allow(std::int64_t ms);
+  void cancel_after(std::int64_t ms, std::uint64_t wait);
+  /// A body of either way begins.
+  void begin_transfer() { transfer_ = {shared_.clock.monotonic_ns(), 0}; }
+  /// The same for its next piece: soon, and at limits::kHttpBytesPerSecondMin on the whole.
+  void allow_piece();
+  void wait_for_somebody(bool waits);
   bool failed(Error error);
 
   tls::EitherStream<Socket, asio::ssl::stream<Socket&>> stream_;
@@ -98,7 +108,12 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::optional<beast::http::request_parser<beast::http::empty_body>> head_;
   std::optional<beast::http::request_parser<beast::http::buffer_body>> body_;
   core::Bytes piece_;
-  std::int64_t charged_bytes_ = 0;
+  struct Transfer {
+    std::int64_t begun_ns = 0;
+    std::int64_t bytes = 0;
+  };
+  Transfer transfer_;
+  std::atomic<std::int64_t> waiting_since_ns_ = kBusy;
   CallPtr call_;
   bool is_head_ = false;
 

@@ -44,24 +44,38 @@ core::Result<gateway::PushOptions> push_options(const Call& call) {
   return options;
 }
 
+/// Off the loop, then on it. Room was reserved.
+void stage_model(const Services& services, const CallPtr& call, const Reply& reply,
+                 const gateway::PushOptions& options) {
+  services.staging([&gateway = services.gateway, &loop = services.loop, call, reply, options] {
+    auto file = gateway.hub().stage(call->body);
+    const auto bytes = static_cast<std::int64_t>(call->body.size());
+    core::Bytes().swap(call->body);
+    loop.post([&gateway, call, reply, options, bytes, file = std::move(file)] {
+      gateway.hub().release(call->account, bytes);
+      if (!file) return reply(error_response(file.error()));
+      const auto version =
+          gateway.hub().push(call->account, call->params.at("model"), *file, options);
+      if (!version) return reply(error_response(version.error()));
+      Response response = json_response(model_json(*version));
+      response.status = 201;
+      reply(std::move(response));
+    });
+  });
+}
+
 void push_model(const Services& services, CallPtr call, Reply reply) {
   auto options = push_options(*call);
   if (!options) return reply(error_response(options.error()));
   const std::string& name = call->params.at("model");
   const auto allowed = gateway::ModelHub::check_push(call->account, name, *options);
   if (!allowed) return reply(error_response(allowed.error()));
-  services.staging([&gateway = services.gateway, &loop = services.loop, call, name, reply,
-                    options = *std::move(options)] {
-    auto file = gateway.hub().stage(call->body);
-    if (!file) return reply(error_response(file.error()));
-    core::Bytes().swap(call->body);
-    loop.post([&gateway, call, name, reply, options, file = *std::move(file)] {
-      const auto version = gateway.hub().push(call->account, name, file, options);
-      if (!version) return reply(error_response(version.error()));
-      Response response = json_response(model_json(*version));
-      response.status = 201;
-      reply(std::move(response));
-    });
+  services.loop.post([&services, call, reply = std::move(reply), options = *std::move(options)] {
+    const auto bytes = static_cast<std::int64_t>(call->body.size());
+    const auto room =
+        services.gateway.hub().reserve(call->account, call->params.at("model"), bytes);
+    if (!room) return reply(error_response(room.error()));
+    stage_model(services, call, reply, options);
   });
 }
 
@@ -102,6 +116,7 @@ Response model_content(Gateway& gateway, const Call& call) {
   response.content_type = "application/octet-stream";
   response.headers.emplace_back("ETag", fmt::format("\"{}\"", core::to_hex(model->content)));
   response.rest = (*file)->bytes();
+  response.is_file = true;
   response.owner = *std::move(file);
   return response;
 }

@@ -30,6 +30,7 @@ struct Response {
   /// Sent after `text`; `owner` keeps it alive.
   core::ByteView rest;
   std::shared_ptr<const void> owner;
+  bool is_file = false;  // `rest` is mapped: it takes no memory of ours
 };
 
 /// HTTP status of an error; the one table of it is in message.cpp.

@@ -6,6 +6,7 @@
 #include <commensal/serve/http/connection.hpp>
 #include <commensal/serve/http/server.hpp>
 #include <condition_variable>
+#include <limits>
 #include <set>
 #include <thread>
 
@@ -44,7 +45,7 @@ struct HttpServer::State {
   std::set<std::shared_ptr<Connection>> connections;  // guarded by mutex
 
   State(gateway::Gateway& gateway, core::Loop& loop, const core::Clock& clock)
-      : services{gateway, loop, through(gate),
+      : services{gateway, loop, clock, through(gate),
                  [this](Task task) { asio::post(staging, std::move(task)); }},
         shared{.services = services, .clock = clock, .gate = gate, .identity = {}} {
     gate->io = &io;
@@ -56,6 +57,8 @@ struct HttpServer::State {
   void on_accept(beast::error_code error, tcp::socket socket);
   void stop(std::int64_t grace_ms);
   void stop_connections(bool at_once);
+  /// For one more. Under `mutex`.
+  bool make_room();
   /// Whether none was left in time.
   bool wait_until_gone(std::int64_t wait_ms);
 };
@@ -103,8 +106,9 @@ void HttpServer::State::on_accept(beast::error_code error, tcp::socket socket) {
     return;
   }
   const std::unique_lock lock(mutex);
-  // Beyond the limit: closed without a word, which costs nothing and which every client retries.
-  if (connections.size() < limits::kConnectionsMax) {
+  // Beyond the limit: who has waited longest without a word of somebody known makes room. Where all
+  // are at work the new one is closed, which costs nothing and which every client retries.
+  if (connections.size() < limits::kConnectionsMax || make_room()) {
     const auto connection = std::make_shared<Connection>(
         std::move(socket), shared, [this](const std::shared_ptr<Connection>& closed) {
           const std::lock_guard guard(mutex);
@@ -115,6 +119,22 @@ void HttpServer::State::on_accept(beast::error_code error, tcp::socket socket) {
     connection->start();
   }
   accept();
+}
+
+bool HttpServer::State::make_room() {
+  // Those that were told to leave may take a moment to.
+  if (connections.size() >= 2 * limits::kConnectionsMax) return false;
+  std::shared_ptr<Connection> oldest;
+  std::int64_t since_ns = std::numeric_limits<std::int64_t>::max();
+  for (const auto& one : connections) {
+    const auto waits = one->waiting_since_ns();
+    if (!waits || *waits >= since_ns) continue;
+    since_ns = *waits;
+    oldest = one;
+  }
+  if (!oldest) return false;
+  oldest->make_room();
+  return true;
 }
 
 void HttpServer::State::stop_connections(bool at_once) {

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <commensal/base/core/memory_budget.hpp>
+#include <map>
+#include <mutex>
+
+namespace commensal::core {
+
+struct MemoryBudget::Lease::State {
+  struct Owner {
+    std::int64_t bytes = 0;
+    int leases = 0;
+  };
+
+  explicit State(const Bounds& of_all) : bounds(of_all) {}
+
+  void change(const std::string& name, std::int64_t by) {
+    owners[name].bytes += by;
+    held += by;
+    peak = std::max(peak, held);
+  }
+
+  const Bounds bounds;
+  mutable std::mutex mutex;
+  std::map<std::string, Owner> owners;  // those with leases
+  std::int64_t held = 0;
+  std::int64_t peak = 0;
+};
+
+MemoryBudget::Lease& MemoryBudget::Lease::operator=(Lease&& other) noexcept {
+  std::swap(state_, other.state_);
+  std::swap(owner_, other.owner_);
+  std::swap(bytes_, other.bytes_);
+  return *this;
+}
+
+MemoryBudget::Lease::~Lease() {
+  if (!state_) return;
+  const std::lock_guard lock(state_->mutex);
+  state_->change(owner_, -bytes_);
+  const auto owner = state_->owners.find(owner_);
+  if (--owner->second.leases == 0) state_->owners.erase(owner);
+}
+
+Result<void> MemoryBudget::Lease::set(std::int64_t bytes) {
+  if (!state_) return {};
+  const std::lock_guard lock(state_->mutex);
+  const std::int64_t more = bytes - bytes_;
+  const Bounds& bounds = state_->bounds;
+  if (more > 0 && state_->owners[owner_].bytes + more > bounds.owner_bytes_max) {
+    return fail(ErrorCode::kResourceExhausted,
+                "requests and answers of '{}' hold {} bytes, {} more than the {} that one may "
+                "have under way: wait for some of them",
+                owner_, state_->owners[owner_].bytes,
+                state_->owners[owner_].bytes + more - bounds.owner_bytes_max,
+                bounds.owner_bytes_max);
+  }
+  if (more > 0 && state_->held + more > bounds.bytes_max) {
+    return fail(ErrorCode::kUnavailable, "requests and answers hold {} of {} bytes: try again soon",
+                state_->held, bounds.bytes_max);
+  }
+  state_->change(owner_, more);
+  bytes_ = bytes;
+  return {};
+}
+
+void MemoryBudget::Lease::note(std::int64_t bytes) {
+  if (!state_) return;
+  const std::lock_guard lock(state_->mutex);
+  state_->change(owner_, bytes - bytes_);
+  bytes_ = bytes;
+}
+
+MemoryBudget::MemoryBudget(const Bounds& bounds) : state_(std::make_shared<Lease::State>(bounds)) {}
+
+Result<MemoryBudget::Lease> MemoryBudget::lease(std::string owner) {
+  const std::lock_guard lock(state_->mutex);
+  const auto known = state_->owners.find(owner);
+  if (known != state_->owners.end() && known->second.leases >= state_->bounds.owner_leases_max) {
+    return fail(ErrorCode::kResourceExhausted,
+                "'{}' has {} requests under way, the most of one: wait for some of them", owner,
+                known->second.leases);
+  }
+  ++state_->owners[owner].leases;
+  Lease made;
+  made.state_ = state_;
+  made.owner_ = std::move(owner);
+  return made;
+}
+
+std::int64_t MemoryBudget::held() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->held;
+}
+
+std::int64_t MemoryBudget::peak() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->peak;
+}
+
+}  // namespace commensal::core

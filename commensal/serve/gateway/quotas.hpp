@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <commensal/base/core/memory_budget.hpp>
+#include <commensal/serve/gateway/accounts.hpp>
+#include <commensal/serve/gateway/hub.hpp>
+#include <map>
+#include <string>
+
+namespace commensal::gateway {
+
+/// What one account of a gateway may have. An operator's has no bounds but those of memory.
+struct QuotaConfig {
+  double requests_per_s = 2'000;  // on average; as many may come at once as in two seconds
+  ModelBounds models;
+  std::uint32_t rollouts_max = 16;                        // running
+  std::int64_t memory_bytes_max = std::int64_t{4} << 30;  // of all accounts' requests and answers
+};
+
+/// Who may have how much: see QuotaConfig. Refusals are kResourceExhausted and say when to come
+/// again or what to give up. Thread-safety: the loop's thread, memory() any.
+class Quotas {
+ public:
+  explicit Quotas(const QuotaConfig& config);
+
+  /// One more request, at this time (monotonic).
+  core::Result<void> admit(const Account& account, std::int64_t now_ns);
+  /// Requests and answers under way; a quarter is the most of one account, in a quarter of the
+  /// connections.
+  core::MemoryBudget& memory() { return memory_; }
+  const QuotaConfig& config() const { return config_; }
+
+ private:
+  struct Bucket {
+    double tokens = 0;
+    std::int64_t at_ns = 0;
+  };
+
+  const QuotaConfig config_;
+  core::MemoryBudget memory_;
+  std::map<std::string, Bucket> buckets_;  // by account
+};
+
+}  // namespace commensal::gateway

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// What one account, or nobody in particular, may have of the server.
+#include <gtest/gtest.h>
+
+#include <commensal/base/core/limits.hpp>
+#include <deque>
+#include <thread>
+
+#include <tests/http/raw_client.hpp>
+#include <tests/http/world.hpp>
+
+namespace commensal::tests {
+namespace {
+
+constexpr std::string_view kAccount = "GET /v1/account HTTP/1.1\r\n";
+
+std::string header(const std::string& token) {
+  return "Host: x\r\nAuthorization: Bearer " + token + "\r\n";
+}
+
+std::string upload(const std::string& token, std::size_t bytes) {
+  return "POST /v2/models/alice/digits/infer HTTP/1.1\r\n" + header(token) +
+         fmt::format("Content-Length: {}\r\n\r\n", bytes);
+}
+
+int status_of(const World& world, const std::string& token) {
+  RawClient raw(world.port());
+  raw.send(std::string(kAccount) + header(token) + "\r\n");
+  return raw.receive().status;
+}
+
+/// Until so many bytes are held, or some seconds have passed.
+void wait_for_bytes(const World& world, std::int64_t bytes) {
+  for (int i = 0; i < 2'000 && world.bytes_held() != bytes; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+}
+
+TEST(HttpQuota, AnAccountSendsSoManyRequestsASecond) {
+  World world("rate", nullptr, {.requests_per_s = 2, .models = {}});
+  RawClient raw(world.port());
+  const std::string request = std::string(kAccount) + header(world.alice) + "\r\n";
+  for (int i = 0; i < 4; ++i) {
+    raw.send(request);
+    EXPECT_EQ(raw.receive().status, 200) << i;
+  }
+  raw.send(request);
+  const RawResponse refused = raw.receive();
+  EXPECT_EQ(refused.status, 429);
+  EXPECT_EQ(refused.headers.at("retry-after"), "1");
+  EXPECT_NE(refused.body.find("2 requests a second"), std::string::npos) << refused.body;
+  EXPECT_EQ(status_of(world, world.bob), 200);
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(status_of(world, world.root), 200);
+  world.clock().leap_ms(1'000);
+  EXPECT_EQ(status_of(world, world.alice), 200);
+}
+
+TEST(HttpQuota, AnAccountsBodiesTakeAQuarterOfTheMemoryAtMost) {
+  World world("memory", nullptr, {.models = {}, .memory_bytes_max = 4 << 20});
+  std::optional<RawClient> slow(world.port());
+  slow->send(upload(world.alice, 900'000) + std::string(800'000, ' '));
+  wait_for_bytes(world, 800'000);
+  RawClient more(world.port());
+  more.send(upload(world.alice, 500'000) + std::string(500'000, ' '));
+  const RawResponse refused = more.receive();
+  EXPECT_EQ(refused.status, 429) << refused.body;
+  EXPECT_NE(refused.body.find("wait for some"), std::string::npos) << refused.body;
+  RawClient other(world.port());
+  other.send(upload(world.bob, 500'000) + std::string(500'000, ' '));
+  EXPECT_EQ(other.receive().status, 400);  // no JSON
+  slow.reset();
+  wait_for_bytes(world, 0);
+  EXPECT_EQ(world.bytes_held(), 0);
+  RawClient again(world.port());
+  again.send(upload(world.alice, 500'000) + std::string(500'000, ' '));
+  EXPECT_EQ(again.receive().status, 400);
+}
+
+TEST(HttpQuota, AnswersCountUntilTheyAreRead) {
+  World world("answers", nullptr, {.models = {}, .memory_bytes_max = 4 << 20});
+  world.start_provider();
+  const auto answer = world.client(world.alice).infer("alice/digits", 0, picture(1));
+  ASSERT_TRUE(answer) << answer.error().message;
+  wait_for_bytes(world, 0);
+  EXPECT_EQ(world.bytes_held(), 0);
+}
+
+TEST(HttpQuota, AnAccountHasAQuarterOfTheConnections) {
+  World world("slots");
+  std::deque<RawClient> held;
+  for (int i = 0; i < limits::kConnectionsMax / 4; ++i) {
+    held.emplace_back(world.port());
+    held.back().send(upload(world.alice, 10) + "x");
+  }
+  wait_for_bytes(world, limits::kConnectionsMax / 4);
+  EXPECT_EQ(status_of(world, world.alice), 429);
+  EXPECT_EQ(status_of(world, world.bob), 200);
+  held.pop_back();
+  wait_for_bytes(world, limits::kConnectionsMax / 4 - 1);
+  EXPECT_EQ(status_of(world, world.alice), 200);
+}
+
+TEST(HttpQuota, WhoIsSilentMakesRoom) {
+  World world("silent");
+  std::deque<RawClient> silent;
+  for (int i = 0; i < limits::kConnectionsMax; ++i) {
+    silent.emplace_back(world.port());
+    if (i % 2 == 0) silent.back().send("GET /v2 HT");
+  }
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(status_of(world, world.bob), 200) << i;
+  EXPECT_TRUE(silent.front().is_closed());
+}
+
+TEST(HttpQuota, BodiesMustComeAtSomeRate) {
+  World world("trickle");
+  RawClient raw(world.port());
+  raw.send(upload(world.alice, 1'000'000));
+  raw.send(std::string(300'000, ' '));
+  wait_for_bytes(world, limits::kHttpPieceBytes);
+  EXPECT_EQ(world.bytes_held(), static_cast<std::int64_t>(limits::kHttpPieceBytes));
+  world.clock().leap_ms(60'000);  // for this piece and the next 38 would be enough
+  raw.send(std::string(300'000, ' '));
+  EXPECT_EQ(raw.receive().status, 408);
+}
+
+TEST(HttpQuota, AnAccountKeepsSoManyModels) {
+  World world("models", nullptr, {.models = {.models_max = 2, .bytes_max = 1 << 20}});
+  const core::Bytes bytes = digits_model();
+  client::Client alice = world.client(world.alice);
+  ASSERT_TRUE(alice.push({.model = "alice/second", .bytes = bytes, .progress = {}}));
+  const auto third = alice.push({.model = "alice/third", .bytes = bytes, .progress = {}});
+  ASSERT_FALSE(third);
+  EXPECT_EQ(third.error().code, core::ErrorCode::kResourceExhausted);
+  EXPECT_TRUE(world.client(world.bob).push({.model = "bob/first", .bytes = bytes, .progress = {}}));
+}
+
+}  // namespace
+}  // namespace commensal::tests
