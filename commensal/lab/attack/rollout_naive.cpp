@@ -85,9 +85,9 @@ Result<Trial> play_past_provider(Models& models, RolloutEngine& engine, std::uin
   Parties parties{.rng = core::CounterRng(seed)};
   const rollout::JobRecord record = record_of(models, parties, steps, exponent);
   store::MemoryStore store;
-  COMMENSAL_ASSIGN(auto client,
-                   rollout::ClientJob::start(
-                       {store, parties.client, models.letters_graph(), parties.noise_key}, record));
+  COMMENSAL_ASSIGN(auto client, rollout::ClientJob::start({parties.client, models.letters_graph(),
+                                                           parties.noise_key, &store},
+                                                          record));
   Values before;
   std::uint64_t delivered = 0;
   Trial trial;

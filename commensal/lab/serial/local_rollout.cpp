@@ -112,8 +112,8 @@ Result<void> LocalRollout::open_parties() {
   COMMENSAL_TRY(tickets_->open());
   COMMENSAL_ASSIGN(const auto record, agreed());
   report_.job = protocol::job_id(record.job);
-  const rollout::ClientJob::Dependencies asking{client_store_, keys_.client, options_.graph,
-                                                derived("noise")};
+  const rollout::ClientJob::Dependencies asking{keys_.client, options_.graph, derived("noise"),
+                                                &client_store_};
   const rollout::ProviderJob::Dependencies computing{outside_.rng, keys_.provider,
                                                      &provider_store_};
   COMMENSAL_ASSIGN(const bool is_asked, is_known(client_store_));

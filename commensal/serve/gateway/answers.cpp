@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <commensal/serve/gateway/answers.hpp>
 #include <commensal/serve/gateway/ports.hpp>
-#include <commensal/verify/receipt/opening.hpp>
 
 namespace commensal::gateway {
 
@@ -54,20 +53,27 @@ bool Answers::submit_again(const ReceiptRecord& old) {
   auto opening = deps_.book.opening(old);
   if (!model || !opening) return false;
   Waiting waiting{old.account, *model, {}, old.id()};
-  waiting_.emplace(
-      deps_.dispatcher.submit({"", *std::move(model), std::move(opening->task.inputs)}),
-      std::move(waiting));
+  waiting_.emplace(deps_.dispatcher.submit(
+                       {old.account, *std::move(model), std::move(opening->task.inputs), true}),
+                   std::move(waiting));
   return true;
 }
 
-void Answers::on_answered(event::Answered& event) {
+void Answers::on_unanswered(event::Unanswered& event) {
   auto found = waiting_.extract(event.order);
+  if (!found.empty()) end(found.mapped(), tl::unexpected(std::move(event.error)));
+}
+
+void Answers::on_kept(event::StepKept& event) {
+  auto found = waiting_.extract(event.work->order);
   if (found.empty()) return;
   Waiting& waiting = found.mapped();
-  if (!event.answer) return end(waiting, tl::unexpected(event.answer.error()));
-  tensor::NamedTensors outputs = event.answer->opening.outputs;  // views: no elements are copied
-  records_.push_back(record_of(waiting, *event.answer));
-  ready_.push_back({std::move(waiting), std::move(outputs)});
+  if (!event.record) return end(waiting, tl::unexpected(event.record.error()));
+  if (waiting.replaces) replace(*waiting.replaces, *event.record);
+  end(waiting, InferResponse{.model = std::move(waiting.model),
+                             .outputs = std::move(event.outputs),
+                             .receipt = event.record->id(),
+                             .provider = event.record->receipt.job.provider});
 }
 
 void Answers::end(Waiting& waiting, Result<InferResponse> response) {
@@ -76,49 +82,6 @@ void Answers::end(Waiting& waiting, Result<InferResponse> response) {
   }
   if (!response) deps_.till.release(waiting.account, 1);
   waiting.done(std::move(response));
-}
-
-ReceiptRecord Answers::record_of(const Waiting& waiting, Answer& answer) {
-  ReceiptRecord record;
-  record.opening = protocol::encode(answer.opening);
-  record.receipt = std::move(answer.receipt);
-  record.account = waiting.account;
-  record.model = waiting.model.name;
-  record.version = waiting.model.version;
-  record.model_content = waiting.model.content;
-  record.delivered_ms = deps_.clock.wall_ms();
-  record.charged = !waiting.replaces;
-  // Drawn after the commitment was signed: the provider cannot know.
-  const double probability = deps_.audit_policy.probability(record.receipt.job.provider);
-  record.audit = deps_.rng.next_unit() < probability ? AuditState::kDrawn : AuditState::kNotDrawn;
-  return record;
-}
-
-void Answers::flush() {
-  if (records_.empty()) return;
-  std::vector<ReceiptRecord> records = std::exchange(records_, {});
-  std::vector<Ready> ready = std::exchange(ready_, {});
-  const Result<Till::Outcomes> saved = deps_.till.keep(records);
-  deps_.events.report(saved);
-  for (std::size_t i = 0; i < records.size(); ++i) {
-    const Result<void> outcome = saved ? (*saved)[i] : tl::unexpected(saved.error());
-    if (outcome) {
-      settle(records[i], ready[i]);
-    } else {
-      end(ready[i].waiting, tl::unexpected(outcome.error()));
-    }
-  }
-}
-
-void Answers::settle(ReceiptRecord& record, Ready& ready) {
-  Waiting& waiting = ready.waiting;
-  if (waiting.replaces) replace(*waiting.replaces, record);
-  InferResponse response{.model = std::move(waiting.model),
-                         .outputs = std::move(ready.outputs),
-                         .receipt = record.id(),
-                         .provider = record.receipt.job.provider};
-  deps_.events.push(event::Delivered{std::move(record)});
-  end(waiting, std::move(response));
 }
 
 void Answers::replace(const core::Digest& old, const ReceiptRecord& now) {

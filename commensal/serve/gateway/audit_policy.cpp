@@ -65,4 +65,11 @@ double AuditPolicy::probability(const crypto::Address& provider) const {
   return word == words_.end() ? terms_.floor : word->second.probability;
 }
 
+bool AuditPolicy::draws(const protocol::Receipt& receipt, std::optional<double> chosen,
+                        core::Rng& rng) const {
+  constexpr std::uint64_t kManySteps = 10;
+  if (chosen && receipt.step == 1 && receipt.job.steps >= kManySteps) return true;
+  return rng.next_unit() < chosen.value_or(probability(receipt.job.provider));
+}
+
 }  // namespace commensal::gateway

@@ -3,6 +3,7 @@
 
 #include <commensal/base/core/clock.hpp>
 #include <commensal/base/core/loop.hpp>
+#include <commensal/base/core/rng.hpp>
 #include <commensal/serve/gateway/events.hpp>
 #include <commensal/serve/gateway/risk_facts.hpp>
 #include <map>
@@ -37,6 +38,9 @@ class AuditPolicy {
 
   /// That an answer of this provider is audited, its ticket's win apart.
   double probability(const crypto::Address& provider) const;
+  /// Whether the step that this receipt is of is audited, drawn now: of a job whose consumer has
+  /// chosen how often, so often, and its first step where there are many.
+  bool draws(const protocol::Receipt& receipt, std::optional<double> chosen, core::Rng& rng) const;
   /// Asks the desk now: what it says of these facts holds from now on.
   double ask(const RiskFacts& facts);
 

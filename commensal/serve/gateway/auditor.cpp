@@ -12,13 +12,6 @@ namespace {
 
 constexpr std::int64_t kNsPerMs = 1'000'000;
 
-/// Single answers are replayed here: an auditor elsewhere has nothing to lose yet, and their
-/// consumers were never asked whether others may see the inputs.
-bool may_be_given_away(const ReceiptRecord& record) {
-  return record.receipt.job.traits().is_kept &&
-         record.receipt.job.auditors == protocol::AuditorClass::kPublic;
-}
-
 }  // namespace
 
 Auditor::Auditor(const Dependencies& deps)
@@ -59,7 +52,7 @@ std::optional<receipt::Assignment> Auditor::take() {
       continue;
     }
     Shown& shown = *found;
-    if (!may_be_given_away(shown.record)) {
+    if (shown.record.receipt.job.auditors != protocol::AuditorClass::kPublic) {
       own_.push_back(receipt);  // behind what is late
       pump();
       continue;

@@ -9,14 +9,13 @@
 
 namespace commensal::gateway {
 
-/// The audits of receipts that were drawn, of single answers and of steps of rollouts alike, all
-/// from the gateway's own copy, so that no provider evades an audit by being away. Steps of
-/// rollouts are given to auditors elsewhere who ask for them; they are done here where none does,
-/// where one that was given an audit is silent, and where one has waited for kAbsentMs. An auditor
-/// is not believed where it accuses: a root that does not open the commitment is computed again
-/// here first. Each audit ends with event::Audited; what goes wrong here is event::Failed and
-/// accuses nobody: the audit stays due, and is taken up at the next start. Thread-safety: the
-/// loop's thread.
+/// The audits of receipts that were drawn, of all jobs alike, all from the gateway's own copy, so
+/// that no provider evades an audit by being away. Those of jobs whose auditors are public are
+/// given to auditors elsewhere who ask for them; they are done here where none does, where one that
+/// was given an audit is silent, and where one has waited for kAbsentMs. An auditor is not believed
+/// where it accuses: a root that does not open the commitment is computed again here first. Each
+/// audit ends with event::Audited; what goes wrong here is event::Failed and accuses nobody: the
+/// audit stays due, and is taken up at the next start. Thread-safety: the loop's thread.
 class Auditor {
  public:
   /// All of them outlive this object.

@@ -2,8 +2,6 @@
 #include <algorithm>
 #include <commensal/base/core/limits_gateway.hpp>
 #include <commensal/serve/gateway/dispatcher.hpp>
-#include <commensal/serve/gateway/ports.hpp>
-#include <commensal/verify/receipt/roots.hpp>
 
 namespace commensal::gateway {
 
@@ -17,7 +15,7 @@ constexpr int kMovesMax = 3;  // long work must end somewhere, even if all provi
 }  // namespace
 
 Dispatcher::Dispatcher(core::Loop& loop, const core::Clock& clock, core::Rng& rng,
-                       const crypto::SecretKey& key, Roster& roster, Lottery& lottery,
+                       const crypto::SecretKey& key, Roster& roster, Lottery& lottery, Steps& steps,
                        EventQueue& events, Config config)
     : loop_(loop),
       clock_(clock),
@@ -25,6 +23,7 @@ Dispatcher::Dispatcher(core::Loop& loop, const core::Clock& clock, core::Rng& rn
       key_(key),
       roster_(roster),
       lottery_(lottery),
+      steps_(steps),
       events_(events),
       config_(config),
       address_(key.address()) {}
@@ -38,8 +37,8 @@ OrderId Dispatcher::submit(Order order) {
   return last_order_;
 }
 
-void Dispatcher::end(const Request& request, core::Result<Answer> answer) {
-  events_.push(event::Answered{request.id, std::move(answer)});
+void Dispatcher::end(const Request& request, Error why) {
+  events_.push(event::Unanswered{request.id, std::move(why)});
 }
 
 std::string Dispatcher::why_not_placed(const ModelVersion& model) const {
@@ -59,7 +58,7 @@ std::vector<Candidate> Dispatcher::candidates(const ModelVersion& model,
   return list;
 }
 
-void Dispatcher::dispatch(std::unique_ptr<Request> request) {
+void Dispatcher::dispatch(RequestPtr request) {
   const auto candidates = this->candidates(*request);
   if (place(request, candidates)) return;
   const bool may_try = static_cast<int>(request->tried.size()) < config_.tries_max;
@@ -67,19 +66,19 @@ void Dispatcher::dispatch(std::unique_ptr<Request> request) {
     return wait(std::move(request));
   }
   if (request->is_called_invalid) {  // and nobody says otherwise
-    return end(*request, tl::unexpected(request->last_error));
+    return end(*request, request->last_error);
   }
   const std::string& model = request->order.model.name;
   if (request->last_error.message.empty()) {
-    return end(*request, tl::unexpected(choose(candidates, model).error()));
+    return end(*request, choose(candidates, model).error());
   }
-  end(*request,
-      core::fail(ErrorCode::kUnavailable, "'{}' failed on {} provider(s), the last one: {}", model,
-                 request->tried.size(), request->last_error.message));
+  end(*request, {ErrorCode::kUnavailable,
+                 fmt::format("'{}' failed on {} provider(s), the last one: {}", model,
+                             request->tried.size(), request->last_error.message)});
 }
 
 /// Offers it to the best of these, if it may have one more try; else it stays where it is.
-bool Dispatcher::place(std::unique_ptr<Request>& request, std::span<const Candidate> candidates) {
+bool Dispatcher::place(RequestPtr& request, std::span<const Candidate> candidates) {
   if (static_cast<int>(request->tried.size()) >= config_.tries_max) return false;
   const bool explores = request->tried.empty() && explore_budget_ >= 1;
   const auto chosen = choose(candidates, request->order.model.name, explores);
@@ -89,209 +88,99 @@ bool Dispatcher::place(std::unique_ptr<Request>& request, std::span<const Candid
   return true;
 }
 
-void Dispatcher::offer(std::unique_ptr<Request> request, Roster::Peer& peer) {
+void Dispatcher::offer(RequestPtr request, Roster::Peer& peer) {
   const Order& order = request->order;
-  const core::Digest salt = rng_.next_digest();
-  rpc::Offer offer{.job = job_for(order, salt, address_, peer.address, config_.auditor),
-                   .model = order.model.content,
-                   .input_salt = salt,
-                   .inputs = order.inputs};
-  lottery_.stamp(offer.job);
+  rollout::JobRecord record;
+  record.input_salt = rng_.next_digest();
+  record.inputs = order.inputs;
+  record.job = job_for(order, record.input_salt, address_, peer.address, config_.auditor);
+  lottery_.stamp(record.job);
   request->tried.insert(peer.address);
-  receipt::Step step(offer.job, 1);
-  const core::Digest id = step.job_id();
-  jobs_.emplace(id, Running{.request = std::move(request),
-                            .stream = peer.stream_id,
-                            .pauses = peer.pauses,
-                            .step = std::move(step),
-                            .input_salt = salt,
-                            .since_ms = now_ms(),
-                            .ahead = peer.in_flight,
-                            .was_warm = peer.warm.contains(offer.model)});
-  ++peer.in_flight;
-  watch(id);
-  roster_.grant(peer.stream_id, offer.model);
-  peer.stream->send(std::move(offer));
+  auto client = rollout::ClientJob::start(
+      {key_, outline_of(order.model.inputs, order.model.outputs), {}, nullptr}, std::move(record));
+  core::check(client.has_value(), "a job that this gateway has made");
+  const auto work = std::make_shared<Work>(Work{.client = *std::move(client),
+                                                .account = order.account,
+                                                .model = order.model.name,
+                                                .version = order.model.version,
+                                                .content = order.model.content,
+                                                .order = request->id,
+                                                .is_charged = !order.is_again,
+                                                .audit_probability = {},
+                                                .is_late = request->is_late});
+  running_.emplace(work->id(), std::move(request));
+  steps_.ask(work, peer);
 }
 
-/// A pause is no silence; but what is committed has no more to wait for.
-bool Dispatcher::may_be_silent(const Running& task, const Roster::Peer& peer) {
-  const bool is_open = task.step.phase() == receipt::Step::Phase::kOffered;
-  const bool has_paused = !peer.paused.empty() || peer.pauses != task.pauses;
-  return is_open && has_paused && !task.request->is_late;
+Dispatcher::RequestPtr Dispatcher::take(const core::Digest& job) {
+  auto found = running_.extract(job);
+  return found.empty() ? nullptr : std::move(found.mapped());
 }
 
-void Dispatcher::watch(const core::Digest& id) {
-  loop_.after(config_.silence_ms_max, [this, id] {
-    const auto job = jobs_.find(id);
-    if (job == jobs_.end()) return;
-    Roster::Peer* const peer = roster_.at(job->second.stream);
-    if (peer != nullptr && may_be_silent(job->second, *peer)) {
-      job->second.pauses = peer->pauses;
-      return watch(id);
-    }
-    // Whoever is silent loses everything it has in hand: the stream is closed, and with it every
-    // other job it holds comes back at once.
-    if (peer != nullptr) peer->stream->close();
-    lose(job,
-         {ErrorCode::kDeadlineExceeded,
-          fmt::format("no answer within {} ms", config_.silence_ms_max)},
-         Fault::kProviders);
-  });
-}
-
-Dispatcher::Jobs::iterator Dispatcher::find(StreamId stream, const core::Digest& id) {
-  const auto job = jobs_.find(id);
-  return job != jobs_.end() && job->second.stream == stream ? job : jobs_.end();
-}
-
-std::unique_ptr<Dispatcher::Request> Dispatcher::take(Jobs::iterator job) {
-  if (Roster::Peer* peer = roster_.at(job->second.stream); peer != nullptr && peer->in_flight > 0) {
-    --peer->in_flight;
+/// Another provider, or back with the error.
+void Dispatcher::on_lost(event::StepLost& lost) {
+  RequestPtr request = take(lost.work->id());
+  if (!request) return;
+  const crypto::Address& provider = lost.work->job().provider;
+  if (lost.loss == Loss::kRefused && is_invalid(*request, provider, lost.error)) {
+    end(*request, std::move(lost.error));
+    return place_next();
   }
-  auto request = std::move(job->second.request);
-  jobs_.erase(job);
-  return request;
-}
-
-/// A commitment that is not signed must not wait there for its signature.
-void Dispatcher::forget(StreamId stream, const core::Digest& job) {
-  if (Roster::Peer* const peer = roster_.at(stream)) peer->stream->send(rpc::Withdraw{{job}});
-}
-
-void Dispatcher::lose(Jobs::iterator job, Error error, Fault fault) {
-  const crypto::Address provider = job->second.step.job().provider;
-  if (Roster::Peer* const peer = roster_.by_address(provider)) {
-    if (fault == Fault::kProviders) peer->health.on_fault(now_ms());
-    if (fault == Fault::kOpen && is_public(*job->second.request)) peer->health.on_refusal();
-  }
-  auto request = take(job);
-  request->last_error = std::move(error);
+  const bool is_open = lost.loss != Loss::kBroken && lost.loss != Loss::kSilent;
+  Roster::Peer* const peer = roster_.by_address(provider);
+  if (is_open && peer != nullptr && is_public(*request)) peer->health.on_refusal();
+  request->last_error = std::move(lost.error);
   dispatch(std::move(request));
   place_next();
 }
 
-void Dispatcher::lose(const core::Digest& id, const Error& error) {
-  if (const auto job = jobs_.find(id); job != jobs_.end()) lose(job, error, Fault::kOpen);
+bool Dispatcher::is_invalid(Request& request, const crypto::Address& refuser, const Error& reason) {
+  Roster::Peer* const peer = roster_.by_address(refuser);
+  request.is_called_invalid = reason.code == ErrorCode::kInvalidArgument;
+  // Where two say so that have answered before, what is wrong is the request.
+  if (request.is_called_invalid && peer != nullptr && !peer->health.is_new() &&
+      ++request.called_invalid == 2) {
+    peer->health.on_refusal();
+    return true;
+  }
+  request.refused.insert(refuser);
+  return false;
 }
 
 /// What an answer says of its provider: its time against what is usual for the model, by job; none
 /// of one that had to fetch the model or has paused.
-void Dispatcher::count(const Running& running, Roster::Peer& peer) {
-  const core::Digest& model = running.request->order.model.content;
+void Dispatcher::count(const Request& request, const Trip& trip, Roster::Peer& peer) {
+  const core::Digest& model = request.order.model.content;
   double slowness = 1;
-  if (running.was_warm && peer.pauses == running.pauses) {
-    slowness = demand_[model].usual.slowness_of(now_ms() - running.since_ms, running.ahead);
+  if (trip.was_warm && !trip.has_paused) {
+    slowness = demand_[model].usual.slowness_of(trip.took_ms, trip.ahead);
   }
   peer.warm.insert(model);
   if (!peer.health.is_new()) {
     explore_budget_ = std::min(kExploreBurst, explore_budget_ + kExploreShare);
   }
   peer.health.on_answer(slowness);
-  for (const crypto::Address& refuser : running.request->refused) {  // it could be answered
+  for (const crypto::Address& refuser : request.refused) {  // it could be answered
     if (Roster::Peer* const other = roster_.by_address(refuser)) other->health.on_fault(now_ms());
   }
 }
 
-void Dispatcher::on_commit(StreamId stream, const rpc::Commit& message) {
-  std::vector<core::Digest> accepted;  // ids: losing one job may move any other
-  std::vector<protocol::ReceiptBody> bodies;
-  for (const rpc::Commit::Item& item : message.items) {
-    const auto job = find(stream, item.job);
-    if (job == jobs_.end() || item.step != 1) continue;                     // it came too late
-    if (std::ranges::find(accepted, item.job) != accepted.end()) continue;  // said twice
-    receipt::Step& step = job->second.step;
-    auto moved = lottery_.check_round(step.job(), item.round);
-    if (moved) moved = step.commit(item.commitment, item.round, item.signature);
-    if (!moved) {
-      forget(stream, item.job);
-      lose(job, moved.error(), Fault::kProviders);
-      continue;
-    }
-    accepted.push_back(item.job);
-    bodies.push_back(step.body());
-  }
-  Roster::Peer* peer = roster_.at(stream);
-  if (accepted.empty() || peer == nullptr) return;
-  const auto signatures = protocol::sign_batch(key_, protocol::Role::kClient, bodies);
-  rpc::Countersign reply;
-  std::vector<protocol::Receipt> receipts;
-  for (std::size_t i = 0; i < accepted.size(); ++i) {
-    receipt::Step& step = jobs_.at(accepted[i]).step;
-    const auto moved = step.countersign(signatures[i]);
-    core::check(moved.has_value(), "a gateway accepts its own signature");
-    reply.items.push_back({accepted[i], 1, signatures[i]});
-    receipts.push_back(step.receipt());
-  }
-  if (const auto owed = lottery_.owe(receipts); !owed) {
-    for (const core::Digest& job : accepted) {
-      forget(stream, job);
-      lose(job, owed.error());
-    }
-    return;
-  }
-  peer->stream->send(std::move(reply));
-}
-
-void Dispatcher::on_deliver(StreamId stream, rpc::Deliver& message) {
-  const auto job = find(stream, message.job);
-  if (job == jobs_.end()) return;
-  Running& running = job->second;
-  if (const auto fits = check_outputs(running.request->order.model, message.outputs); !fits) {
-    return lose(job, fits.error(), Fault::kProviders);
-  }
-  const core::Digest root = receipt::state_root(message.outputs);
-  if (auto moved = running.step.deliver(root, message.output_salt); !moved) {
-    return lose(job, moved.error(), Fault::kProviders);
-  }
-  Answer answer;
-  answer.receipt = running.step.receipt();
-  answer.opening.task.job = running.step.job();
-  answer.opening.task.input_salt = running.input_salt;
-  answer.opening.output_salt = message.output_salt;
-  answer.opening.outputs = std::move(message.outputs);
-  if (Roster::Peer* peer = roster_.at(stream)) {
-    ++peer->served;
-    if (is_public(*running.request)) count(running, *peer);
-    peer->cached.insert(running.request->order.model.content);
-  }
-  const auto request = take(job);
-  answer.opening.task.inputs = std::move(request->order.inputs);
-  end(*request, std::move(answer));
+void Dispatcher::on_made(const event::StepMade& made) {
+  const RequestPtr request = take(made.work->id());
+  Roster::Peer* const peer = roster_.at(made.trip.stream);
+  if (request && peer != nullptr && is_public(*request)) count(*request, made.trip, *peer);
   place_next();
 }
 
-void Dispatcher::on_refuse(StreamId stream, const rpc::Refuse& message) {
-  const auto job = find(stream, message.job);
-  if (job == jobs_.end()) return;
-  Request& request = *job->second.request;
-  const crypto::Address provider = job->second.step.job().provider;
-  Roster::Peer* const peer = roster_.by_address(provider);
-  request.is_called_invalid = message.reason.code == ErrorCode::kInvalidArgument;
-  // Where two say so that have answered before, what is wrong is the request.
-  if (request.is_called_invalid && peer != nullptr && !peer->health.is_new() &&
-      ++request.called_invalid == 2) {
-    peer->health.on_refusal();
-    end(*take(job), tl::unexpected(message.reason));
-    return place_next();
-  }
-  request.refused.insert(provider);
-  lose(job, message.reason, Fault::kOpen);
-}
-
 void Dispatcher::on_pause(StreamId stream) {
-  std::vector<core::Digest> at_hand;
-  for (const auto& [id, running] : jobs_) {
-    // What is committed needs no more computing.
-    const bool is_open = running.step.phase() == receipt::Step::Phase::kOffered;
-    if (running.stream == stream && is_open) at_hand.push_back(id);
-  }
-  rpc::Withdraw withdrawn;
-  std::vector<std::unique_ptr<Request>> moved;
-  std::vector<std::unique_ptr<Request>> given_up;
-  for (const core::Digest& id : at_hand) {
-    const auto job = jobs_.find(id);
-    Request& request = *job->second.request;
+  std::vector<core::Digest> withdrawn;
+  std::vector<RequestPtr> moved;
+  std::vector<RequestPtr> given_up;
+  // What is committed to needs no more computing.
+  for (const WorkPtr& work : steps_.uncommitted(stream)) {
+    const auto found = running_.find(work->id());
+    if (found == running_.end()) continue;  // a rollout's
+    Request& request = *found->second;
     const bool has_other = choose(candidates(request), request.order.model.name).has_value();
     const bool may_move = has_other && request.moves < kMovesMax;
     if (!may_move && !request.is_late) {
@@ -299,14 +188,14 @@ void Dispatcher::on_pause(StreamId stream) {
       continue;
     }
     ++request.moves;
-    request.tried.erase(roster_.at(stream)->address);  // it did not fail
-    withdrawn.jobs.push_back(id);
-    (may_move ? moved : given_up).push_back(take(job));
+    request.tried.erase(work->job().provider);  // it did not fail
+    withdrawn.push_back(work->id());
+    (may_move ? moved : given_up).push_back(take(work->id()));
   }
-  if (!withdrawn.jobs.empty()) {
-    Roster::Peer& peer = *roster_.at(stream);
-    peer.stream->send(std::move(withdrawn));
-    peer.health.on_fault(now_ms());  // it took what it did not do, and may soon do so again
+  if (!withdrawn.empty()) {
+    steps_.withdraw(stream, withdrawn);
+    // It took what it did not do, and may soon do so again.
+    roster_.at(stream)->health.on_fault(now_ms());
   }
   for (auto& request : moved) dispatch(std::move(request));
   for (const auto& request : given_up) give_up(*request);
@@ -321,8 +210,8 @@ void Dispatcher::on_available() {
   place_next();
 }
 
-void Dispatcher::wait(std::unique_ptr<Request> request) {
-  const std::string account = request->order.account;
+void Dispatcher::wait(RequestPtr request) {
+  const std::string account = turn_of(*request);
   const bool is_full = waiting_.size() >= limits::kRequestsWaitingMax ||
                        waiting_.size_of(account) >= limits::kAccountRequestsWaitingMax;
   if (request->is_late || is_full) return give_up(*request);
@@ -337,8 +226,8 @@ void Dispatcher::give_up(const Request& request) {
       place ? fmt::format("the providers for '{}' pause by turns", model) : place.error().message;
   const std::string waited = fmt::format("no answer within {} ms", config_.pause_ms_max);
   const ErrorCode code = request.is_late ? ErrorCode::kUnavailable : ErrorCode::kResourceExhausted;
-  end(request, core::fail(code, "{}; {}, try again later", why,
-                          request.is_late ? waited : "too many requests wait"));
+  end(request, {code, fmt::format("{}; {}, try again later", why,
+                                  request.is_late ? waited : "too many requests wait")});
 }
 
 void Dispatcher::begin_patience(Request& request) {
@@ -353,11 +242,10 @@ void Dispatcher::end_patience(OrderId id) {
     return dispatch(*std::move(request));
   }
   const auto job =
-      std::ranges::find_if(jobs_, [&](const auto& item) { return is_it(item.second.request); });
-  if (job == jobs_.end()) return;
-  job->second.request->is_late = true;
-  const Roster::Peer* const peer = roster_.at(job->second.stream);
-  if (peer != nullptr && !peer->paused.empty()) on_pause(peer->stream_id);
+      std::ranges::find_if(running_, [&](const auto& one) { return is_it(one.second); });
+  if (job == running_.end()) return;
+  job->second->is_late = true;
+  if (const auto stream = steps_.end_patience(job->first)) on_pause(*stream);
 }
 
 void Dispatcher::place_next() {
@@ -381,20 +269,11 @@ void Dispatcher::place_some() {
     if (std::ranges::none_of(candidates, &Candidate::may_come)) {
       dispatch(std::move(request));  // to its end
     } else {
-      const std::string account = request->order.account;
+      const std::string account = turn_of(*request);
       waiting_.put_back(account, std::move(request));
       ++in_vain;
     }
   }
-}
-
-void Dispatcher::on_close(StreamId stream) {
-  std::vector<core::Digest> lost;
-  for (const auto& [id, running] : jobs_) {
-    if (running.stream == stream) lost.push_back(id);
-  }
-  for (const core::Digest& id : lost) lose(id, {ErrorCode::kUnavailable, "the provider left"});
-  place_next();
 }
 
 }  // namespace commensal::gateway

@@ -82,8 +82,12 @@ class DispatcherOf : public ::testing::Test {
     return jobs;
   }
   void handle(event::Any& event) {
-    auto* const answered = std::get_if<event::Answered>(&event);
-    if (answered != nullptr) answers_.push_back(answered->answer.has_value());
+    if (auto* const made = std::get_if<event::StepMade>(&event)) {
+      answers_.push_back(true);
+      dispatcher_.on_made(*made);
+    }
+    if (auto* const lost = std::get_if<event::StepLost>(&event)) dispatcher_.on_lost(*lost);
+    if (std::holds_alternative<event::Unanswered>(event)) answers_.push_back(false);
   }
 
   using Jobs = std::vector<core::Digest>;
@@ -99,8 +103,9 @@ class DispatcherOf : public ::testing::Test {
   EventQueue events_{loop_, [this](event::Any& event) { handle(event); }, [] {}};
   ticket::TicketBook tickets_{store_, clock_};
   Lottery lottery_{{store_, clock_, rng_, key_, bank_, roster_, events_, tickets_}, {}};  // off
-  Dispatcher dispatcher_{loop_,   clock_,   rng_,    key_,
-                         roster_, lottery_, events_, {1'000, 1'000, 1, {}}};
+  Steps steps_{{loop_, clock_, store_, key_, roster_, lottery_, events_}, 1'000};
+  Dispatcher dispatcher_{loop_,    clock_, rng_,    key_,          roster_,
+                         lottery_, steps_, events_, {1'000, 1, {}}};
   std::shared_ptr<Heard> heard_ = std::make_shared<Heard>();
   Roster::StreamId stream_ = 0;
   tensor::NamedTensors inputs_;  // of the last request
@@ -115,18 +120,18 @@ TEST_F(DispatcherOf, ACommitThatListsAJobTwiceSignsItOnceAndHurtsNoOther) {
   const protocol::Job job = ask();
   message.items.insert(message.items.begin(), commit(job, provider_key_));
   message.items.insert(message.items.begin() + 1, commit(job, provider_key_, core::Digest{4}));
-  dispatcher_.on_commit(stream_, message);
+  steps_.on_commit(stream_, message);
   EXPECT_EQ(signed_jobs(), (Jobs{protocol::job_id(job), protocol::job_id(other)}));
   EXPECT_EQ(withdrawn(), Jobs{});
   rpc::Deliver delivery{protocol::job_id(job), 1, kSalt, inputs_};
-  dispatcher_.on_deliver(stream_, delivery);
+  steps_.on_deliver(stream_, delivery);
   loop_.run_until_idle();
   EXPECT_EQ(answers_, std::vector<bool>{true}) << "the first word counts";
 }
 
 TEST_F(DispatcherOf, ACommitmentThatIsNotSignedIsWithdrawn) {
   const protocol::Job good = ask(), bad = ask();
-  dispatcher_.on_commit(stream_, {{commit(bad, key_), commit(good, provider_key_)}});
+  steps_.on_commit(stream_, {{commit(bad, key_), commit(good, provider_key_)}});
   EXPECT_EQ(signed_jobs(), Jobs{protocol::job_id(good)});
   EXPECT_EQ(withdrawn(), Jobs{protocol::job_id(bad)});
   loop_.run_until_idle();
@@ -141,9 +146,10 @@ TEST_F(DispatcherOf, AccountsTakeTurnsWhereTheProviderIsBusy) {
   ask("modest");
   const float modest = inputs_[0].value.data<float>()[0];
   for (std::size_t i = 0; i < 2; ++i) {
-    dispatcher_.on_refuse(
+    steps_.on_refuse(
         stream_, {protocol::job_id(offers()[i].job), {core::ErrorCode::kUnavailable, "not now"}});
   }
+  loop_.run_until_idle();
   ASSERT_EQ(offers().size(), limits::kProviderJobsMax + 2);
   EXPECT_EQ(offers().back().inputs[0].value.data<float>()[0], modest);
 }
@@ -173,9 +179,9 @@ TEST_F(DispatcherOf, AnAnswerOfOtherNamesOrTypesIsNone) {
   for (const tensor::NamedTensors& outputs : wrong) {
     const protocol::Job job = ask();
     inputs_ = outputs;
-    dispatcher_.on_commit(stream_, {{commit(job, provider_key_)}});
+    steps_.on_commit(stream_, {{commit(job, provider_key_)}});
     rpc::Deliver delivery{protocol::job_id(job), 1, kSalt, outputs};
-    dispatcher_.on_deliver(stream_, delivery);
+    steps_.on_deliver(stream_, delivery);
     loop_.run_until_idle();
   }
   EXPECT_EQ(answers_, (std::vector<bool>{false, false, false}));

@@ -3,29 +3,64 @@
 
 #include <commensal/base/core/loop.hpp>
 #include <commensal/base/protocol/verdict.hpp>
-#include <commensal/serve/gateway/answer.hpp>
 #include <commensal/serve/gateway/receipt_book.hpp>
+#include <commensal/serve/gateway/work.hpp>
 #include <deque>
 #include <functional>
 #include <variant>
 
-/// Inside the gateway calls go one way: audits (auditor, consequences) see answers (dispatcher,
-/// rollouts, answers), these see money (bank, lottery, winners, till), all see the tables (roster,
-/// hub, receipt book), and nobody sees those above. What the upper ones must hear is an event in
-/// one queue, which the gateway handles one after the other (gateway_events.cpp).
+/// Inside the gateway calls go one way: audits (auditor, consequences) see answers (steps,
+/// dispatcher, rollouts, deliveries, answers), these see money (bank, lottery, winners, till), all
+/// see the tables (roster, hub, receipt book), and nobody sees those above. What the upper ones
+/// must hear is an event in one queue, which the gateway handles one after the other
+/// (gateway_events.cpp).
 namespace commensal::gateway {
+
+/// A step's way to its provider and back.
+struct Trip {
+  rpc::GatewayPort::StreamId stream = 0;
+  std::uint64_t pauses = 0;  // of the provider when its silence was counted from last
+  std::int64_t since_ms = 0;
+  std::uint32_t ahead = 0;   // jobs that the provider had in hand before it
+  bool was_warm = false;     // the provider had answered the model before
+  std::int64_t took_ms = 0;  // once it is over
+  bool has_paused = false;
+};
+
+/// Why a step came back undone.
+enum class Loss : std::uint8_t {
+  kLeft,     // the stream ended
+  kSilent,   // nobody answered in time: the stream was closed
+  kRefused,  // the provider said no
+  kBroken,   // the provider broke the protocol
+  kOurs,     // nothing of it is the provider's fault
+};
 
 namespace event {
 
-/// Answers: an order has come to its end. Errors: kUnavailable with the reason, kInvalidArgument as
-/// the provider said it.
-struct Answered {
-  OrderId order = 0;
-  core::Result<Answer> answer;
+/// Steps: a step was delivered, and opens what was signed.
+struct StepMade {
+  WorkPtr work;
+  rollout::ClientJob::Delivery delivery;
+  Trip trip;
 };
-/// Answers: a step was delivered, and its receipt is durable.
-struct Delivered {
-  ReceiptRecord record;
+/// Steps: one was not.
+struct StepLost {
+  WorkPtr work;
+  Loss loss = Loss::kOurs;
+  core::Error error;
+};
+/// Deliveries: its receipt is durable and paid for, or why not.
+struct StepKept {
+  WorkPtr work;
+  core::Result<ReceiptRecord> record;
+  tensor::NamedTensors outputs;
+};
+/// Dispatcher: nobody answers an order. Errors: kUnavailable with the reason, kInvalidArgument as
+/// the provider said it.
+struct Unanswered {
+  OrderId order = 0;
+  core::Error error;
 };
 /// Answers: an answer that was to be computed again is there, durable, or could not be had now.
 struct Replaced {
@@ -48,7 +83,8 @@ struct Failed {
   core::Error error;
 };
 
-using Any = std::variant<Answered, Delivered, Replaced, AuditDue, Audited, Failed>;
+using Any =
+    std::variant<StepMade, StepLost, StepKept, Unanswered, Replaced, AuditDue, Audited, Failed>;
 
 }  // namespace event
 

@@ -29,8 +29,7 @@ void Gateway::State::handle(StreamId stream, const rpc::Hello& message) {
     roster.refuse(stream, peer.error());
     return;
   }
-  if (replaced) dispatcher.on_close(*replaced);
-  if (replaced) rollouts.on_close(*replaced);
+  if (replaced) close(*replaced);
   const crypto::Address address = (*peer)->address;
   if (auto met = lottery.meet(address, message.hash_chain); !met) {
     observer.on_error(met.error());
@@ -39,9 +38,15 @@ void Gateway::State::handle(StreamId stream, const rpc::Hello& message) {
   }
   observer.on_provider_connected(address, message.name);
   tell_balance(address);
-  rollouts.on_connected(address);
+  rollouts.on_available(address);
   audit_policy.on_change(address);
   dispatcher.on_available();
+}
+
+void Gateway::State::close(StreamId stream) {
+  steps.on_close(stream);
+  dispatcher.on_close();
+  rollouts.on_close();
 }
 
 void Gateway::State::handle(StreamId stream, const rpc::Load& message) {
@@ -63,15 +68,14 @@ void Gateway::State::handle(StreamId stream, const rpc::Refuse& message) {
     const std::uint64_t before = peer->served > peer->refusals.served ? 0 : peer->refusals.count;
     peer->refusals = {before + 1, message.reason.message, peer->served};
   }
-  dispatcher.on_refuse(stream, message);
-  rollouts.on_refuse(stream, message);
+  steps.on_refuse(stream, message);
 }
 
 void Gateway::State::handle(StreamId stream, const rpc::Resume&) {
   Roster::Peer* peer = roster.at(stream);
   if (peer == nullptr || peer->paused.empty()) return;
   peer->paused.clear();
-  rollouts.on_resume(peer->address);
+  rollouts.on_available(peer->address);
   dispatcher.on_available();
 }
 
@@ -162,7 +166,7 @@ core::Result<ProviderRisk> Gateway::risk(const crypto::Address& provider) {
 }
 
 std::size_t Gateway::audits_pending() const {
-  return state_->auditor.pending() + state_->consequences.pending() + state_->answers.pending() +
+  return state_->auditor.pending() + state_->consequences.pending() + state_->deliveries.pending() +
          state_->events.pending();
 }
 
@@ -183,8 +187,7 @@ void Gateway::on_close(StreamId stream) {
   const Roster::Peer* peer = state_->roster.at(stream);
   if (peer != nullptr) state_->observer.on_provider_lost(peer->address, "the stream ended");
   state_->roster.leave(stream);
-  state_->dispatcher.on_close(stream);
-  state_->rollouts.on_close(stream);
+  state_->close(stream);
 }
 
 core::Result<std::string> Gateway::model_path(const std::string& session_token,

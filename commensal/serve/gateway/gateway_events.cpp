@@ -43,8 +43,31 @@ core::Result<void> Gateway::State::resume() {
   return {};
 }
 
-void Gateway::State::handle(const event::Delivered& event) {
-  const ReceiptRecord& record = event.record;
+void Gateway::State::handle(event::StepMade& event) {
+  if (event.work->order != 0) {
+    dispatcher.on_made(event);
+  } else {
+    rollouts.on_made(event);
+  }
+  deliveries.on_made(event);
+}
+
+void Gateway::State::handle(event::StepLost& event) {
+  if (event.work->order != 0) {
+    dispatcher.on_lost(event);
+  } else {
+    rollouts.on_lost(event);
+  }
+}
+
+void Gateway::State::handle(event::StepKept& event) {
+  if (event.work->order != 0) {
+    answers.on_kept(event);
+  } else {
+    rollouts.on_kept(event);
+  }
+  if (!event.record) return;
+  const ReceiptRecord& record = *event.record;
   observer.on_receipt(record);
   audit_policy.on_receipt(record);
   if (record.audit == AuditState::kDrawn) auditor.request(record.id());

@@ -4,6 +4,7 @@
 #include <commensal/base/core/scoped_loop.hpp>
 #include <commensal/serve/gateway/auditor.hpp>
 #include <commensal/serve/gateway/consequences.hpp>
+#include <commensal/serve/gateway/deliveries.hpp>
 #include <commensal/serve/gateway/gateway.hpp>
 #include <commensal/trade/pay/ticket/undecided.hpp>
 
@@ -36,9 +37,11 @@ struct Gateway::State {
   crypto::SecretKey auditor_key;
   AuditPolicy audit_policy;
   // Answers.
+  Steps steps;
   Dispatcher dispatcher;
-  Answers answers;
   Rollouts rollouts;
+  Deliveries deliveries;
+  Answers answers;
   // Audits.
   Auditor auditor;
   Consequences consequences;
@@ -51,7 +54,7 @@ struct Gateway::State {
         events(
             loop,
             [this](event::Any& event) { std::visit([this](auto& kind) { handle(kind); }, event); },
-            [this] { answers.flush(); }),
+            [this] { deliveries.flush(); }),
         store(w.store),
         accounts(store, w.rng),
         quotas(c.quotas),
@@ -65,13 +68,13 @@ struct Gateway::State {
         till(book, bank, c.money.price),
         auditor_key(bank.auditor_key()),
         audit_policy(loop, w.clock, events, {.floor = c.audit_probability}, c.audit_by_risk),
-        dispatcher(loop, w.clock, w.rng, w.key, roster, lottery, events,
-                   {c.silence_ms_max, c.pause_ms_max, c.tries_max, auditor_key.address()}),
-        answers(
-            {w.clock, w.rng, hub, book, lottery, till, dispatcher, audit_policy, observer, events}),
+        steps({loop, w.clock, store, w.key, roster, lottery, events}, c.silence_ms_max),
+        dispatcher(loop, w.clock, w.rng, w.key, roster, lottery, steps, events,
+                   {c.pause_ms_max, c.tries_max, auditor_key.address()}),
         rollouts({loop, w.clock, w.rng, store, w.key, auditor_key.address(), roster, hub, lottery,
-                  book, till, events, c.silence_ms_max, c.rollouts_kept_max,
-                  c.quotas.rollouts_max}),
+                  book, till, events, steps, c.rollouts_kept_max, c.quotas.rollouts_max}),
+        deliveries(w.clock, w.rng, till, audit_policy, events),
+        answers({hub, book, lottery, till, dispatcher, observer, events}),
         auditor({loop, w.clock, auditor_key, hub, book, events}),
         consequences(loop, book, answers) {
     book.keep_while(
@@ -81,10 +84,13 @@ struct Gateway::State {
   core::Result<void> resume();
   void tick();
   void tell_balance(const crypto::Address& provider);
+  void close(StreamId stream);
 
   // One overload per event.
-  void handle(event::Answered& event) { answers.on_answered(event); }
-  void handle(const event::Delivered& event);
+  void handle(event::StepMade& event);
+  void handle(event::StepLost& event);
+  void handle(event::StepKept& event);
+  void handle(event::Unanswered& event) { answers.on_unanswered(event); }
   void handle(const event::Replaced& event) { consequences.on_replaced(event); }
   void handle(const event::AuditDue& event);
   void handle(const event::Audited& event);
@@ -102,15 +108,8 @@ struct Gateway::State {
   void handle(StreamId stream, const rpc::Load& message);
   void handle(StreamId stream, const rpc::Pause& message);
   void handle(StreamId stream, const rpc::Resume& message);
-  // A job is the dispatcher's or a rollout's: each passes over those of the other.
-  void handle(StreamId stream, const rpc::Commit& message) {
-    dispatcher.on_commit(stream, message);
-    rollouts.on_commit(stream, message);
-  }
-  void handle(StreamId stream, rpc::Deliver& message) {
-    dispatcher.on_deliver(stream, message);
-    rollouts.on_deliver(stream, message);
-  }
+  void handle(StreamId stream, const rpc::Commit& message) { steps.on_commit(stream, message); }
+  void handle(StreamId stream, const rpc::Deliver& message) { steps.on_deliver(stream, message); }
   void handle(StreamId stream, const rpc::Refuse& message);
   void handle(StreamId stream, const rpc::Reveal& message) {
     if (const Roster::Peer* peer = roster.at(stream)) lottery.on_reveal(peer->address, message);

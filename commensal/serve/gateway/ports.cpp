@@ -45,21 +45,4 @@ core::Result<tensor::NamedTensors> order_inputs(const ModelVersion& model,
   return ordered;
 }
 
-core::Result<void> check_outputs(const ModelVersion& model, const tensor::NamedTensors& outputs) {
-  if (outputs.size() != model.outputs.size()) {
-    return core::fail(core::ErrorCode::kInternal, "the provider returned {} outputs, expected {}",
-                      outputs.size(), model.outputs.size());
-  }
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
-    const ModelPort& port = model.outputs[i];
-    if (outputs[i].name != port.name || !port.declared.admits(tensor::Value(outputs[i].value))) {
-      return core::fail(core::ErrorCode::kInternal,
-                        "the provider returned '{}' {}, expected '{}' {}",
-                        protocol::one_line(outputs[i].name), outputs[i].value.type().text(),
-                        port.name, port.declared.text());
-    }
-  }
-  return {};
-}
-
 }  // namespace commensal::gateway

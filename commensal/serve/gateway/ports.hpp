@@ -11,8 +11,4 @@ namespace commensal::gateway {
 core::Result<tensor::NamedTensors> order_inputs(const ModelVersion& model,
                                                 tensor::NamedTensors inputs);
 
-/// That a provider's outputs have the model's names and types, whatever their values: before they
-/// are kept and paid for. Error: kInternal, naming what came and what was expected.
-core::Result<void> check_outputs(const ModelVersion& model, const tensor::NamedTensors& outputs);
-
 }  // namespace commensal::gateway

@@ -28,6 +28,7 @@ Result<void> RolloutBook::open() {
     }
     std::copy(key.begin(), key.end(), entry->id.begin());
     if (!entry->key.empty()) keys_[{entry->account, entry->key}] = entry->id;
+    of_job_[entry->job] = entry->id;
     entries_.emplace(entry->id, *std::move(entry));
     return true;
   }));
@@ -44,6 +45,11 @@ const RolloutEntry* RolloutBook::find(const std::string& account, const std::str
   return found == keys_.end() ? nullptr : find(found->second);
 }
 
+const RolloutEntry* RolloutBook::of_job(const core::Digest& job) const {
+  const auto found = of_job_.find(job);
+  return found == of_job_.end() ? nullptr : find(found->second);
+}
+
 core::Store::Write RolloutBook::removal(const core::Digest& rollout) {
   return {std::string(kRollouts), {rollout.begin(), rollout.end()}, std::nullopt};
 }
@@ -52,6 +58,7 @@ void RolloutBook::forget(const core::Digest& rollout) {
   const auto found = entries_.find(rollout);
   if (found == entries_.end()) return;
   keys_.erase({found->second.account, found->second.key});
+  of_job_.erase(found->second.job);
   entries_.erase(found);
 }
 
@@ -61,6 +68,8 @@ Result<void> RolloutBook::put(const RolloutEntry& entry) {
   COMMENSAL_TRY(store_.apply(
       {{std::string(kRollouts), {entry.id.begin(), entry.id.end()}, protocol::encode(kept)}}));
   if (!entry.key.empty()) keys_[{entry.account, entry.key}] = entry.id;
+  if (const RolloutEntry* const before = find(entry.id)) of_job_.erase(before->job);
+  of_job_[entry.job] = entry.id;
   entries_.insert_or_assign(entry.id, entry);
   return {};
 }

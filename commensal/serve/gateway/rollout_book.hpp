@@ -20,7 +20,8 @@ std::span<const std::string_view> enum_names(RolloutState);
 struct RolloutEntry {
   static constexpr std::string_view kRecord = "rollout";
 
-  core::Digest id{};    // of its job: the key
+  core::Digest id{};    // of its first job: the key
+  core::Digest job{};   // its present one, after a provider would not begin the first
   std::string account;  // whose it is
   std::string key;      // the consumer's own name for it, or ""
   std::string model;    // "owner/model"
@@ -39,6 +40,7 @@ struct RolloutEntry {
 
   template <class Archive, class Self>
   static void fields(Archive& archive, Self& self) {
+    archive.field("job", self.job);
     archive.field("account", self.account);
     archive.field("key", self.key);
     archive.field("model", self.model);
@@ -68,6 +70,7 @@ class RolloutBook {
   const std::map<core::Digest, RolloutEntry>& entries() const { return entries_; }
   const RolloutEntry* find(const core::Digest& rollout) const;
   const RolloutEntry* find(const std::string& account, const std::string& key) const;
+  const RolloutEntry* of_job(const core::Digest& job) const;
   /// Durable when it returns, or with the store's hold. Errors: the store's.
   core::Result<void> put(const RolloutEntry& entry);
   /// What takes the entry off the disk; then forget() it.
@@ -78,6 +81,7 @@ class RolloutBook {
   core::Store& store_;
   std::map<core::Digest, RolloutEntry> entries_;
   std::map<std::pair<std::string, std::string>, core::Digest> keys_;
+  std::map<core::Digest, core::Digest> of_job_;  // present ones only
 };
 
 }  // namespace commensal::gateway

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <commensal/base/core/limits_rollouts.hpp>
+#include <commensal/base/protocol/commitment.hpp>
 #include <commensal/serve/gateway/ports.hpp>
 #include <commensal/serve/gateway/rollout_plan.hpp>
 #include <commensal/verify/noise/noise.hpp>
@@ -60,20 +61,6 @@ Result<void> check_bounds(const RolloutRequest& request) {
 
 }  // namespace
 
-std::shared_ptr<const graph::Graph> outline_of(const std::vector<ModelPort>& inputs,
-                                               const std::vector<ModelPort>& outputs) {
-  auto graph = std::make_shared<graph::Graph>();
-  const auto add = [&](const std::vector<ModelPort>& ports, std::vector<graph::ValueId>& ids) {
-    for (const ModelPort& port : ports) {
-      ids.push_back(static_cast<graph::ValueId>(graph->values.size()));
-      graph->values.push_back({port.name, port.declared});
-    }
-  };
-  add(inputs, graph->inputs);
-  add(outputs, graph->outputs);
-  return graph;
-}
-
 Result<RolloutPlan> plan_rollout(RolloutRequest request, ModelHub& hub) {
   COMMENSAL_TRY(check_bounds(request));
   RolloutPlan plan;
@@ -97,12 +84,29 @@ rollout::JobRecord record_of(const RolloutPlan& plan, const core::Digest& input_
   protocol::Job& job = record.job;
   job = job_for(plan.order, input_salt, client, provider, auditor);
   job.kind = protocol::JobKind::kRollout;
+  // Its consumer knows that others replay its steps, unless the model is not theirs to see.
+  if (!plan.order.model.is_private) {
+    job.auditors = protocol::AuditorClass::kPublic;
+    job.auditor_list.clear();
+  }
   job.steps = request.steps;
   job.states = request.states;
   job.feeds = plan.feeds;
   if (request.noise_exponent) {
     job.noise = protocol::NoisePolicy::kCalibrated;
     job.noise_exponent = static_cast<std::uint8_t>(*request.noise_exponent);
+    job.noise_anchor = rollout::noise_chain(noise_key, job.steps).anchor();
+  }
+  return record;
+}
+
+rollout::JobRecord record_for(rollout::JobRecord record, const core::Digest& input_salt,
+                              const core::Digest& noise_key, const crypto::Address& provider) {
+  protocol::Job& job = record.job;
+  record.input_salt = input_salt;
+  job.input_commitment = protocol::commit_input(receipt::state_root(record.inputs), input_salt);
+  job.provider = provider;
+  if (job.noise != protocol::NoisePolicy::kNone) {
     job.noise_anchor = rollout::noise_chain(noise_key, job.steps).anchor();
   }
   return record;

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <commensal/serve/gateway/answer.hpp>
-#include <commensal/verify/rollout/record.hpp>
-#include <optional>
+#include <commensal/serve/gateway/work.hpp>
 
 namespace commensal::gateway {
 
@@ -28,11 +26,6 @@ struct RolloutPlan {
   std::vector<protocol::Feed> feeds;
 };
 
-/// What a rollout's client needs to know of a model: a graph that has these inputs and outputs, and
-/// nothing between them.
-std::shared_ptr<const graph::Graph> outline_of(const std::vector<ModelPort>& inputs,
-                                               const std::vector<ModelPort>& outputs);
-
 /// Errors: kNotFound (model), kInvalidArgument, naming what was expected.
 core::Result<RolloutPlan> plan_rollout(RolloutRequest request, ModelHub& hub);
 
@@ -40,5 +33,9 @@ core::Result<RolloutPlan> plan_rollout(RolloutRequest request, ModelHub& hub);
 rollout::JobRecord record_of(const RolloutPlan& plan, const core::Digest& input_salt,
                              const core::Digest& noise_key, const crypto::Address& client,
                              const crypto::Address& provider, const crypto::Address& auditor);
+/// The same job for another provider, who can tell nothing from it of what the first was shown;
+/// without money.
+rollout::JobRecord record_for(rollout::JobRecord record, const core::Digest& input_salt,
+                              const core::Digest& noise_key, const crypto::Address& provider);
 
 }  // namespace commensal::gateway

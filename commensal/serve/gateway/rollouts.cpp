@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rollouts from outside: made, looked at, waited for. rollouts_steps.cpp drives them.
+// Rollouts from outside: made, looked at, waited for. rollouts_turns.cpp drives them.
 #include <algorithm>
 #include <commensal/serve/gateway/rollouts.hpp>
 #include <commensal/serve/gateway/scheduler.hpp>
@@ -41,9 +41,9 @@ void Rollouts::count(const ReceiptRecord& record) {
   }
 }
 
-const StepAudits& Rollouts::audits(const core::Digest& rollout) const {
+const StepAudits& Rollouts::audits(const core::Digest& job) const {
   static const StepAudits kNone;
-  const auto found = audits_.find(rollout);
+  const auto found = audits_.find(job);
   return found == audits_.end() ? kNone : found->second;
 }
 
@@ -78,11 +78,13 @@ Result<RolloutStatus> Rollouts::create(RolloutRequest request) {
 }
 
 rollout::ClientJob::Dependencies Rollouts::client_deps(const RolloutEntry& entry) const {
-  return {deps_.store, deps_.key, outline_of(entry.inputs, entry.outputs), entry.noise_key};
+  return {deps_.key, outline_of(entry.inputs, entry.outputs), entry.noise_key, &deps_.store};
 }
 
-Result<crypto::Address> Rollouts::choose_provider(const ModelVersion& model) const {
-  auto candidates = deps_.roster.candidates(model, 0, {}, deps_.clock.monotonic_ns() / 1'000'000);
+Result<crypto::Address> Rollouts::choose_provider(const ModelVersion& model,
+                                                  const std::set<crypto::Address>& tried) const {
+  auto candidates =
+      deps_.roster.candidates(model, 0, tried, deps_.clock.monotonic_ns() / 1'000'000);
   // A rollout stays with its provider, whose pauses come and go: one is chosen where nobody is
   // free.
   const bool is_free =
@@ -100,19 +102,23 @@ Result<void> Rollouts::make_room() {
   std::optional<std::set<core::Digest>> undecided;  // looked for at the bound only
   rollout::Retention retention;
   retention.kept_max = deps_.kept_max;
-  retention.may_go = [&](const core::Digest& rollout) {
+  retention.may_go = [&](const core::Digest& job) {
     if (!undecided) undecided = ticket::undecided_jobs(deps_.lottery.tickets());
-    return !live_.contains(rollout) && audits(rollout).open.empty() &&
-           !undecided->contains(rollout);
+    return of_job(job) == nullptr && audits(job).open.empty() && !undecided->contains(job);
   };
-  retention.forget = [&](const core::Digest& rollout) -> Result<core::Store::Batch> {
-    COMMENSAL_TRY(deps_.book.drop_steps(rollout));
-    return core::Store::Batch{RolloutBook::removal(rollout)};
+  retention.forget = [&](const core::Digest& job) -> Result<core::Store::Batch> {
+    COMMENSAL_TRY(deps_.book.drop_steps(job));
+    const RolloutEntry* const entry = book_.of_job(job);
+    return entry == nullptr ? core::Store::Batch()
+                            : core::Store::Batch{RolloutBook::removal(entry->id)};
   };
   COMMENSAL_ASSIGN(const auto gone, rollout::make_room(deps_.store, 1, retention));
-  for (const core::Digest& rollout : gone) {
+  for (const core::Digest& job : gone) {
+    audits_.erase(job);
+    const RolloutEntry* const entry = book_.of_job(job);
+    if (entry == nullptr) continue;
+    const core::Digest rollout = entry->id;
     book_.forget(rollout);
-    audits_.erase(rollout);
     wake(rollout);
   }
   return {};
@@ -120,7 +126,7 @@ Result<void> Rollouts::make_room() {
 
 Result<RolloutStatus> Rollouts::begin(const RolloutPlan& plan) {
   const ModelVersion& model = plan.order.model;
-  COMMENSAL_ASSIGN(const crypto::Address provider, choose_provider(model));
+  COMMENSAL_ASSIGN(const crypto::Address provider, choose_provider(model, {}));
   RolloutEntry entry{.account = plan.request.account.name,
                      .key = plan.request.key,
                      .model = model.name,
@@ -139,40 +145,53 @@ Result<RolloutStatus> Rollouts::begin(const RolloutPlan& plan) {
   deps_.lottery.stamp(record.job);
   COMMENSAL_TRY(record.job.validity());
   COMMENSAL_TRY(make_room());
-  entry.id = protocol::job_id(record.job);
-  auto live = std::make_shared<Live>();
-  COMMENSAL_TRY(deps_.store.together([&]() -> Result<void> {
-    COMMENSAL_ASSIGN(auto client, rollout::ClientJob::start(client_deps(entry), record));
-    live->client.emplace(std::move(client));
-    return book_.put(entry);
-  }));
-  live->entry = entry;
-  live->reserved = entry.steps;
+  entry.id = entry.job = protocol::job_id(record.job);
+  COMMENSAL_ASSIGN(const WorkPtr work, start(entry, std::move(record)));
+  const auto live = std::make_shared<Live>(
+      Live{.entry = entry, .work = work, .reserved = entry.steps, .hindrance = {}, .tried = {}});
   live_.emplace(entry.id, live);
-  start(*live);
+  go_on(*live);
   return status_of(entry);
 }
 
+/// Durable when it returns.
+Result<WorkPtr> Rollouts::start(const RolloutEntry& entry, rollout::JobRecord record) {
+  WorkPtr work;
+  COMMENSAL_TRY(deps_.store.together([&]() -> Result<void> {
+    COMMENSAL_ASSIGN(auto client, rollout::ClientJob::start(client_deps(entry), std::move(record)));
+    work = work_of(entry, std::move(client));
+    return book_.put(entry);
+  }));
+  return work;
+}
+
+WorkPtr Rollouts::work_of(const RolloutEntry& entry, rollout::ClientJob client) const {
+  return std::make_shared<Work>(Work{.client = std::move(client),
+                                     .account = entry.account,
+                                     .model = entry.model,
+                                     .version = entry.version,
+                                     .content = entry.content,
+                                     .audit_probability = entry.audit_probability});
+}
+
 void Rollouts::load(const RolloutEntry& entry) {
-  auto live = std::make_shared<Live>();
+  const auto live = std::make_shared<Live>();
   live->entry = entry;
   live->reserved = entry.steps - std::min(entry.steps, status_of(entry).steps_done);
   deps_.till.reserve_again(entry.account, live->reserved);
   live_.emplace(entry.id, live);
-  auto client = rollout::ClientJob::load(client_deps(entry), entry.id);
+  auto client = rollout::ClientJob::load(client_deps(entry), entry.job);
   if (!client) return fail(*live, RolloutState::kFailed, client.error().message);
-  live->client.emplace(*std::move(client));
-  if (live->client->is_finished()) return finish(*live);
-  live->is_missed = true;
-  watch_absence(*live);
-  start(*live);
+  live->work = work_of(entry, *std::move(client));
+  if (live->work->client.is_finished()) return finish(*live);
+  go_on(*live);
 }
 
 RolloutStatus Rollouts::status_of(const RolloutEntry& entry) const {
-  RolloutStatus status{entry, 0, {}, audits(entry.id)};
+  RolloutStatus status{entry, 0, {}, audits(entry.job)};
   const auto live = live_.find(entry.id);
   if (live != live_.end()) status.entry.reason = live->second->hindrance;
-  rollout::JobRows rows(deps_.store, entry.id);
+  rollout::JobRows rows(deps_.store, entry.job);
   const auto last = rows.last();
   for (std::uint64_t step = last.value_or(0); step > 0; --step) {
     const auto record = rows.step(step);
@@ -204,13 +223,16 @@ std::vector<RolloutStatus> Rollouts::list(const std::string& account, std::size_
 }
 
 Result<rollout::StepRecord> Rollouts::step(const core::Digest& rollout, std::uint64_t step) const {
-  COMMENSAL_ASSIGN(rollout::StepRecord record, rollout::JobRows(deps_.store, rollout).step(step));
+  COMMENSAL_ASSIGN(const RolloutStatus found, status(rollout));
+  COMMENSAL_ASSIGN(rollout::StepRecord record,
+                   rollout::JobRows(deps_.store, found.entry.job).step(step));
   if (record.step.phase() == receipt::StepPhase::kDelivered) return record;
   return core::fail(ErrorCode::kNotFound, "step {} is not delivered", step);
 }
 
 Result<rollout::JobRecord> Rollouts::record(const core::Digest& rollout) const {
-  return rollout::JobRows(deps_.store, rollout).rollout();
+  COMMENSAL_ASSIGN(const RolloutStatus found, status(rollout));
+  return rollout::JobRows(deps_.store, found.entry.job).rollout();
 }
 
 Result<void> Rollouts::wait(const core::Digest& rollout, std::int64_t wait_ms,

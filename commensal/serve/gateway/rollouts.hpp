@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <commensal/serve/gateway/lottery.hpp>
 #include <commensal/serve/gateway/rollout_book.hpp>
 #include <commensal/serve/gateway/rollout_plan.hpp>
+#include <commensal/serve/gateway/steps.hpp>
 #include <commensal/serve/gateway/till.hpp>
-#include <commensal/verify/rollout/client.hpp>
 
 namespace commensal::gateway {
 
@@ -24,11 +23,10 @@ struct RolloutStatus {
   StepAudits audits;
 };
 
-/// The gateway's side of jobs whose outputs are fed back: rollout::ClientJob of each, driven
-/// step by step over the provider's stream. Each delivered step is a receipt in the book like any
-/// other (event::Delivered). What it has signed and what was delivered is on disk before the next
-/// word, so that all running rollouts go on after a crash of either side, by themselves. A rollout
-/// stays with its provider: while that is away, it waits. Thread-safety: the loop's thread.
+/// Which rollouts there are, and when the next step of each is asked for: jobs that stay with their
+/// provider once it has begun. While that is away they wait; they go on after a crash of either
+/// side by themselves. Steps takes each step to its provider and back, Deliveries into the book.
+/// Thread-safety: the loop's thread.
 class Rollouts {
  public:
   using StreamId = Roster::StreamId;
@@ -39,14 +37,14 @@ class Rollouts {
     core::Rng& rng;
     store::JointStore& store;
     const crypto::SecretKey& key;  // signs for the consumers' accounts
-    crypto::Address auditor;       // of private models
+    crypto::Address auditor;       // the gateway's own
     Roster& roster;
     ModelHub& hub;
     Lottery& lottery;
     ReceiptBook& book;
     Till& till;
     EventQueue& events;
-    std::int64_t silence_ms_max = 0;
+    Steps& steps;
     std::size_t kept_max = limits::kRolloutsKeptMax;  // the oldest that are over make room
     std::size_t account_max = limits::kRolloutsLiveMax;  // running, of one account
   };
@@ -70,33 +68,32 @@ class Rollouts {
   core::Result<void> wait(const core::Digest& rollout, std::int64_t wait_ms,
                           std::function<void()> then);
 
-  void on_connected(const crypto::Address& provider);
-  /// It pauses no longer.
-  void on_resume(const crypto::Address& provider);
-  void on_close(StreamId stream);
+  /// It has connected, or pauses no longer.
+  void on_available(const crypto::Address& provider);
+  /// A provider has left. Call after Roster::leave.
+  void on_close();
   /// It gets no more work: its rollouts end here.
   void on_banned(const crypto::Address& provider, const std::string& why);
   /// An audit was drawn, or has come to its end; one that is of no rollout is passed over.
   void on_audit(const ReceiptRecord& record);
-  /// Messages of providers; those about jobs that are no rollouts are passed over.
-  void on_commit(StreamId stream, const rpc::Commit& message);
-  void on_deliver(StreamId stream, const rpc::Deliver& message);
-  void on_refuse(StreamId stream, const rpc::Refuse& message);
+  /// Of a rollout's job.
+  void on_made(const event::StepMade& made);
+  void on_lost(const event::StepLost& lost);
+  void on_kept(const event::StepKept& kept);
 
  private:
-  enum class Phase : std::uint8_t { kAway, kReady, kAsked };
   /// A running rollout.
   struct Live {
     RolloutEntry entry;
-    std::optional<rollout::ClientJob> client;
-    StreamId stream = 0;  // of kReady and later
-    Phase phase = Phase::kAway;
-    bool is_offered = false;      // on this stream
-    std::uint64_t delivered = 0;  // steps, in this life of the gateway
-    bool is_missed = false;       // its provider went away; nothing was delivered since
-    std::uint64_t words = 0;      // said so far: a deadline counts for its own only
-    std::uint64_t reserved = 0;   // steps that are not paid yet (Till)
-    std::string hindrance;        // why it waits, though its provider is there
+    WorkPtr work;
+    bool is_asked = false;            // a step is on its way
+    bool is_ours = false;             // what it waits for is not its provider
+    std::uint64_t delivered = 0;      // steps, in this life of the gateway
+    bool is_missed = false;           // its provider went away; nothing was delivered since
+    std::uint64_t turns = 0;          // so far: what was planned for later counts in its own only
+    std::uint64_t reserved = 0;       // steps that are not paid yet (Till)
+    std::string hindrance;            // why it waits, though its provider is there
+    std::set<crypto::Address> tried;  // would not begin it
   };
   using LivePtr = std::shared_ptr<Live>;
   struct Waiter {
@@ -105,40 +102,39 @@ class Rollouts {
   };
   core::Result<void> admit(const RolloutRequest& request);
   core::Result<void> make_room();
-  core::Result<crypto::Address> choose_provider(const ModelVersion& model) const;
+  core::Result<crypto::Address> choose_provider(const ModelVersion& model,
+                                                const std::set<crypto::Address>& tried) const;
   core::Result<RolloutStatus> begin(const RolloutPlan& plan);
+  core::Result<WorkPtr> start(const RolloutEntry& entry, rollout::JobRecord record);
   void load(const RolloutEntry& entry);
+  WorkPtr work_of(const RolloutEntry& entry, rollout::ClientJob client) const;
   rollout::ClientJob::Dependencies client_deps(const RolloutEntry& entry) const;
   RolloutStatus status_of(const RolloutEntry& entry) const;
-  const StepAudits& audits(const core::Digest& rollout) const;
+  const StepAudits& audits(const core::Digest& job) const;
   void count(const ReceiptRecord& record);
 
+  /// The live rollout that the job is of.
+  LivePtr of_job(const core::Digest& job) const;
   std::vector<LivePtr> rollouts_of(const crypto::Address& provider) const;
-  /// The live rollout that this stream may speak of.
-  Live* at(StreamId stream, const core::Digest& rollout);
-  /// What is asked of a provider counts where the next job is placed.
-  void set_phase(Live& live, Phase phase);
-  static bool is_paused(Live& live, const Roster::Peer& peer);
-  void start(Live& live);
-  void ask(Live& live);
-  void say(Live& live, rpc::ToProvider message);
-  void watch(const Live& live);
-  void watch_absence(const Live& live);
-  void retry_later(const Live& live);
-  void again(Live& live, const core::Error& why);
-  void fail(Live& live, RolloutState state, const std::string& why);
-  void finish(Live& live);
-  void commit(StreamId stream, const rpc::Commit::Item& item);
-  /// Nothing where it cannot be paid: it is asked for again, later.
-  core::Result<std::optional<ReceiptRecord>> keep_delivery(Live& live, const rpc::Deliver& message);
-  void close(const RolloutEntry& entry);
-  void wake(const core::Digest& rollout);
+  /// Asks for the next step, unless something is in the way: then who takes that away, or a timer,
+  /// calls this again.
+  void go_on(Live& live);
   /// What the next step may cost and win is there.
   core::Result<void> afford(const Live& live) const;
+  void miss(Live& live);
+  void watch_absence(const Live& live);
+  void retry_later(Live& live);
+  void again(Live& live, const core::Error& why);
+  core::Result<void> move(Live& live);
+  void refused(Live& live, const core::Error& why);
+  void fail(Live& live, RolloutState state, const std::string& why);
+  void finish(Live& live);
+  void close(const RolloutEntry& entry);
+  void wake(const core::Digest& rollout);
 
   Dependencies deps_;
   RolloutBook book_;
-  std::map<core::Digest, StepAudits> audits_;
+  std::map<core::Digest, StepAudits> audits_;  // by job
   std::map<core::Digest, LivePtr> live_;
   std::map<std::uint64_t, Waiter> waiters_;
   std::uint64_t last_waiter_ = 0;

@@ -62,8 +62,7 @@ Result<void> Till::charge(const ReceiptRecord& record) {
   return bank_.debit(record.account, price_, record.receipt.job.provider, record.id());
 }
 
-Result<Till::Outcomes> Till::keep(std::vector<ReceiptRecord>& records,
-                                  const std::function<Result<void>()>& also) {
+Result<Till::Outcomes> Till::keep(std::vector<ReceiptRecord>& records, const Also& also) {
   Outcomes outcomes(records.size());
   const auto each = [&](const auto& of_paid) {
     for (std::size_t i = 0; i < records.size(); ++i) {
@@ -79,7 +78,7 @@ Result<Till::Outcomes> Till::keep(std::vector<ReceiptRecord>& records,
     auto next = paid.begin();
     each([&](ReceiptRecord& record) { record = std::move(*next++); });
     COMMENSAL_TRY(kept);
-    return also ? also() : Result<void>();
+    return also ? also(outcomes) : Result<void>();
   }));
   each([&](const ReceiptRecord& record) {
     if (record.charged) release(record.account, 1);

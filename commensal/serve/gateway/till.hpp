@@ -31,12 +31,13 @@ class Till {
 
   /// Of each record by itself: why it was not kept.
   using Outcomes = std::vector<core::Result<void>>;
+  using Also = std::function<core::Result<void>(const Outcomes&)>;
   /// Debits each record's account, out of what was reserved; who was debited has used up one step
   /// and gets the record into the book, with its number. All is written in one batch, with what
-  /// `also` applies to the store if any record was paid. Errors of a record: kResourceExhausted,
-  /// the ledger's; its reservation stays. Errors of all: those of `also` and the store.
-  core::Result<Outcomes> keep(std::vector<ReceiptRecord>& records,
-                              const std::function<core::Result<void>()>& also = {});
+  /// `also` applies to the store, by the outcomes, if any record was paid. Errors of a record:
+  /// kResourceExhausted, the ledger's; its reservation stays. Errors of all: those of `also` and
+  /// the store.
+  core::Result<Outcomes> keep(std::vector<ReceiptRecord>& records, const Also& also = {});
 
  private:
   bool is_free() const { return price_ == protocol::Amount(); }

@@ -93,7 +93,7 @@ TEST_F(TillOf, WhatIsAppliedBesideOneThatCannotPayIsNot) {
   give("bob", 5);
   std::vector<ReceiptRecord> records = {delivered("bob")};
   bool is_applied = false;
-  const auto outcomes = till_.keep(records, [&]() -> core::Result<void> {
+  const auto outcomes = till_.keep(records, [&](const Till::Outcomes&) -> core::Result<void> {
     is_applied = true;
     return {};
   });

@@ -18,7 +18,7 @@ beacon::HashChain noise_chain(const core::Digest& key, std::uint64_t steps) {
 }
 
 ClientJob::ClientJob(const Dependencies& deps, JobRecord record, const core::Digest& job_id)
-    : deps_(deps), record_(std::move(record)), job_id_(job_id), rows_(deps.store, job_id) {}
+    : deps_(deps), record_(std::move(record)), job_id_(job_id) {}
 
 Result<void> ClientJob::check_record() {
   const protocol::Job& job = record_.job;
@@ -37,25 +37,31 @@ Result<void> ClientJob::check_record() {
   return fail(ErrorCode::kInvalidArgument, "the noise key is not the one of the job's anchor");
 }
 
-Result<ClientJob> ClientJob::start(const Dependencies& deps, const JobRecord& record) {
-  ClientJob made(deps, record, protocol::job_id(record.job));
+Result<ClientJob> ClientJob::start(const Dependencies& deps, JobRecord record) {
+  const core::Digest id = protocol::job_id(record.job);
+  ClientJob made(deps, std::move(record), id);
   COMMENSAL_TRY(made.check_record());
-  COMMENSAL_TRY(made.rows_.put(record));
+  if (deps.store != nullptr) COMMENSAL_TRY(JobRows(*deps.store, id).put(made.record_));
   return made;
 }
 
 Result<ClientJob> ClientJob::load(const Dependencies& deps, const core::Digest& job_id) {
-  COMMENSAL_ASSIGN(JobRecord record, JobRows(deps.store, job_id).rollout());
+  JobRows rows(*deps.store, job_id);
+  COMMENSAL_ASSIGN(JobRecord record, rows.rollout());
   ClientJob made(deps, std::move(record), job_id);
   COMMENSAL_TRY(made.check_record());
-  COMMENSAL_ASSIGN(const std::uint64_t step, made.rows_.last());
+  COMMENSAL_ASSIGN(const std::uint64_t step, rows.last());
   if (step == 0) return made;
-  COMMENSAL_ASSIGN(made.last_, made.rows_.step(step));
+  COMMENSAL_ASSIGN(made.last_, rows.step(step));
   const bool is_delivered = made.last_.step.phase() == receipt::StepPhase::kDelivered;
   if (!is_delivered && step == 1) return made;
-  COMMENSAL_ASSIGN(const StepRecord delivered, made.rows_.step(is_delivered ? step : step - 1));
+  COMMENSAL_ASSIGN(const StepRecord delivered, rows.step(is_delivered ? step : step - 1));
   for (const auto& item : delivered.outputs) made.outputs_.push_back(item.value);
   return made;
+}
+
+Result<void> ClientJob::put(const StepRecord& record) {
+  return deps_.store == nullptr ? Result<void>() : JobRows(*deps_.store, job_id_).put(record);
 }
 
 bool ClientJob::is_finished() const {
@@ -84,7 +90,7 @@ Result<receipt::Begin> ClientJob::begin() {
   return begin;
 }
 
-Result<receipt::Countersign> ClientJob::on_commit(const receipt::Commit& message) {
+Result<protocol::ReceiptBody> ClientJob::commit(const receipt::Commit& message) {
   if (begun_ == 0 || message.step != begun_ || message.job != job_id_) {
     return fail(ErrorCode::kFailedPrecondition, "a commitment to step {} that was not begun",
                 message.step);
@@ -93,14 +99,30 @@ Result<receipt::Countersign> ClientJob::on_commit(const receipt::Commit& message
   if (noise_) {
     COMMENSAL_ASSIGN(record.value, noise_->reveal(message.step));
   }
-  receipt::Step& step = record.step = receipt::Step(record_.job, message.step);
-  COMMENSAL_TRY(step.commit(message.commitment, message.round, message.signature));
-  const protocol::ReceiptBody body = step.body();
-  COMMENSAL_TRY(
-      step.countersign(protocol::sign_batch(deps_.key, protocol::Role::kClient, {&body, 1})[0]));
-  COMMENSAL_TRY(rows_.put(record));
+  record.step = receipt::Step(record_.job, message.step);
+  COMMENSAL_TRY(record.step.commit(message.commitment, message.round, message.signature));
+  signed_ = std::move(record);
+  return signed_.step.body();
+}
+
+const protocol::Receipt& ClientJob::countersign(const protocol::BatchSignature& signature,
+                                                protocol::KnownSignatures* known) {
+  const auto moved = signed_.step.countersign(signature, known);
+  core::check(moved.has_value(), "a client accepts its own signature");
+  return signed_.step.receipt();
+}
+
+Result<void> ClientJob::keep_signature() {
+  COMMENSAL_TRY(put(signed_));
   begun_ = 0;
-  last_ = std::move(record);
+  last_ = std::exchange(signed_, {});
+  return {};
+}
+
+Result<receipt::Countersign> ClientJob::on_commit(const receipt::Commit& message) {
+  COMMENSAL_ASSIGN(const protocol::ReceiptBody body, commit(message));
+  countersign(protocol::sign_batch(deps_.key, protocol::Role::kClient, {&body, 1})[0]);
+  COMMENSAL_TRY(keep_signature());
   return *pending();
 }
 
@@ -110,31 +132,51 @@ Result<ClientJob::Delivery> ClientJob::check(const receipt::Deliver& message) co
                 message.step);
   }
   const graph::Graph& graph = *deps_.graph;
-  Delivery made{.record = last_, .outputs = {}};
-  for (const auto& item : message.outputs) made.outputs.push_back(item.value);
-  COMMENSAL_TRY(receipt::check_outputs(graph, made.outputs));
-  COMMENSAL_TRY(
-      made.record.step.deliver(receipt::outputs_root(graph, made.outputs), message.output_salt));
-  COMMENSAL_TRY(receipt::check_state(record_.job, graph, message.step, made.outputs));
-  made.record.output_salt = message.output_salt;
-  made.record.outputs = receipt::name_tensors(graph, graph.outputs, made.outputs);
+  Delivery made{.record = last_};
+  receipt::Values outputs;
+  for (const auto& item : message.outputs) outputs.push_back(item.value);
+  COMMENSAL_TRY(receipt::check_outputs(graph, outputs));
+  StepRecord& record = made.record;
+  record.outputs = receipt::name_tensors(graph, graph.outputs, outputs);
+  record.output_salt = message.output_salt;
+  COMMENSAL_TRY(record.step.deliver(receipt::state_root(record.outputs), record.output_salt));
+  COMMENSAL_TRY(receipt::check_state(record_.job, graph, message.step, outputs));
   return made;
 }
 
-Result<void> ClientJob::keep(Delivery delivery) {
-  COMMENSAL_TRY(rows_.put(delivery.record));
-  last_ = std::move(delivery.record);
-  outputs_ = std::move(delivery.outputs);
+Result<void> ClientJob::keep(const Delivery& delivery) {
+  COMMENSAL_TRY(put(delivery.record));
+  last_ = delivery.record;
+  outputs_.clear();
+  for (const auto& item : last_.outputs) outputs_.push_back(item.value);
   return {};
 }
 
 Result<void> ClientJob::on_deliver(const receipt::Deliver& message) {
-  COMMENSAL_ASSIGN(Delivery delivery, check(message));
-  return keep(std::move(delivery));
+  COMMENSAL_ASSIGN(const Delivery delivery, check(message));
+  return keep(delivery);
 }
 
-Result<protocol::Receipt> ClientJob::receipt(std::uint64_t step) {
-  COMMENSAL_ASSIGN(const StepRecord record, rows_.step(step));
+receipt::Opening ClientJob::opening_of(const Delivery& delivery) const {
+  core::check(record_.job.steps == 1, "a job of several steps is opened out of the store");
+  receipt::Opening made;
+  made.task.job = record_.job;
+  made.task.value = delivery.record.value;
+  made.task.input_salt = record_.input_salt;
+  made.task.inputs = record_.inputs;
+  made.output_salt = delivery.record.output_salt;
+  made.outputs = delivery.record.outputs;
+  return made;
+}
+
+Result<receipt::Opening> ClientJob::opening(std::uint64_t step) const {
+  core::check(deps_.store != nullptr, "steps of a job that is kept");
+  return rollout::opening_of(*deps_.store, job_id_, step);
+}
+
+Result<protocol::Receipt> ClientJob::receipt(std::uint64_t step) const {
+  core::check(deps_.store != nullptr, "steps of a job that is kept");
+  COMMENSAL_ASSIGN(const StepRecord record, JobRows(*deps_.store, job_id_).step(step));
   return record.step.receipt();
 }
 

@@ -9,24 +9,25 @@
 
 namespace commensal::rollout {
 
-/// The client's side of one rollout: step by step begin(), on_commit(), on_deliver(). It signs no
-/// second commitment to a step: before it sends its signature, that is durable; before it begins
-/// the next step, the delivered state is. After a crash, load() goes on where the store is.
+/// The client's side of one job, of one step or of many: step by step begin(), on_commit(),
+/// on_deliver(). It signs no second commitment to a step. Of a job that is kept, its signature is
+/// in the store before it is sent, and the delivered state before the next step is begun: after a
+/// crash, load() goes on where the store is.
 /// A call out of order or that does not fit is refused by name and changes nothing.
 /// Thread-safety: one thread, the store's.
 class ClientJob {
  public:
   struct Dependencies {
-    core::Store& store;
     const crypto::SecretKey& key;
     std::shared_ptr<const graph::Graph> graph;  // its inputs and outputs are looked at, no more
     /// v_n of the noise chain, see noise_chain(); any value for a job without noise.
     core::Digest noise_key{};
+    core::Store* store = nullptr;  // of a job that is kept
   };
 
   /// Errors: kInvalidArgument (a job that is not the client's, or not of this noise key), the
   /// store's.
-  static core::Result<ClientJob> start(const Dependencies& deps, const JobRecord& record);
+  static core::Result<ClientJob> start(const Dependencies& deps, JobRecord record);
   /// Errors besides: kNotFound, kDataLoss.
   static core::Result<ClientJob> load(const Dependencies& deps, const core::Digest& job_id);
 
@@ -46,15 +47,23 @@ class ClientJob {
   /// Errors: kFailedPrecondition, kDataLoss, kInvalidArgument, the store's.
   core::Result<void> on_deliver(const receipt::Deliver& message);
 
-  // The same in two parts, for who pays in between:
+  // The first in three parts, for who signs several at once and owes for them:
+  /// What is to be signed. Errors: as on_commit(), but not the store's.
+  core::Result<protocol::ReceiptBody> commit(const receipt::Commit& message);
+  /// Precondition: commit() gave what this signs. The receipt, which nobody may see yet.
+  const protocol::Receipt& countersign(const protocol::BatchSignature& signature,
+                                       protocol::KnownSignatures* known = nullptr);
+  /// Precondition: countersign(). The signature is durable. Errors: the store's.
+  core::Result<void> keep_signature();
+
+  // The second in two parts, for who pays in between:
   struct Delivery {
     StepRecord record;
-    receipt::Values outputs;
   };
   /// Changes nothing. Errors: as on_deliver(), but not the store's.
   core::Result<Delivery> check(const receipt::Deliver& message) const;
   /// Precondition: the last check() gave it. Errors: the store's.
-  core::Result<void> keep(Delivery delivery);
+  core::Result<void> keep(const Delivery& delivery);
 
   const protocol::Job& job() const { return record_.job; }
   const JobRecord& record() const { return record_; }
@@ -62,24 +71,27 @@ class ClientJob {
   /// Of the last delivered step, in the graph's order; none before it.
   const receipt::Values& outputs() const { return outputs_; }
 
-  /// What an auditor of a delivered step is shown. Errors: kNotFound, kDataLoss.
-  core::Result<receipt::Opening> opening(std::uint64_t step) {
-    return opening_of(deps_.store, job_id_, step);
-  }
-  /// The step's receipt, which is its ticket. Errors: kNotFound, kDataLoss.
-  core::Result<protocol::Receipt> receipt(std::uint64_t step);
+  /// What opens the only step of a job of one.
+  receipt::Opening opening_of(const Delivery& delivery) const;
+  /// What an auditor of a delivered step of a job that is kept is shown. Errors: kNotFound,
+  /// kDataLoss.
+  core::Result<receipt::Opening> opening(std::uint64_t step) const;
+  /// The receipt of a step of a job that is kept, which is its ticket. Errors: kNotFound,
+  /// kDataLoss.
+  core::Result<protocol::Receipt> receipt(std::uint64_t step) const;
 
  private:
   ClientJob(const Dependencies& deps, JobRecord record, const core::Digest& job_id);
   core::Result<void> check_record();
+  core::Result<void> put(const StepRecord& record);
 
   Dependencies deps_;
   JobRecord record_;
   core::Digest job_id_;
-  JobRows rows_;
   std::optional<beacon::HashChain> noise_;  // none without noise
   StepRecord last_;
   std::uint64_t begun_ = 0;  // the step that was asked for and is not committed to; 0: none
+  StepRecord signed_;        // that one, from commit() to keep_signature()
   receipt::Values outputs_;
 };
 

@@ -89,7 +89,7 @@ class RolloutTest : public ::testing::Test {
   }
 
   ClientJob::Dependencies client_deps(core::Store& store) const {
-    return {store, client_key_, graph_, noise_key_};
+    return {client_key_, graph_, noise_key_, &store};
   }
   ProviderJob::Dependencies provider_deps(core::Store& store) {
     return {rng_, provider_key_, &store};

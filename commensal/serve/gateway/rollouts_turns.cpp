@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rollouts step by step: when the next one is asked for, and what follows from what became of it.
+#include <algorithm>
+#include <commensal/base/core/limits_gateway.hpp>
+#include <commensal/serve/gateway/rollouts.hpp>
+
+namespace commensal::gateway {
+
+using core::ErrorCode;
+using core::Result;
+
+namespace {
+
+constexpr std::int64_t kRetryMs = 500;
+/// What a provider refuses a rollout for good with.
+constexpr ErrorCode kFinal[] = {ErrorCode::kInvalidArgument, ErrorCode::kFailedPrecondition,
+                                ErrorCode::kUnsupported, ErrorCode::kUnauthenticated};
+
+}  // namespace
+
+Rollouts::LivePtr Rollouts::of_job(const core::Digest& job) const {
+  const RolloutEntry* const entry = book_.of_job(job);
+  const auto found = entry == nullptr ? live_.end() : live_.find(entry->id);
+  return found == live_.end() ? nullptr : found->second;
+}
+
+std::vector<Rollouts::LivePtr> Rollouts::rollouts_of(const crypto::Address& provider) const {
+  std::vector<LivePtr> rollouts;
+  for (const auto& [id, live] : live_) {
+    if (live->entry.provider == provider) rollouts.push_back(live);
+  }
+  return rollouts;
+}
+
+void Rollouts::on_available(const crypto::Address& provider) {
+  for (const LivePtr& live : rollouts_of(provider)) go_on(*live);
+}
+
+void Rollouts::on_close() {
+  for (const auto& [id, live] : live_) {
+    if (!live->is_asked && deps_.roster.connected(live->entry.provider) == nullptr) miss(*live);
+  }
+}
+
+void Rollouts::on_banned(const crypto::Address& provider, const std::string& why) {
+  for (const LivePtr& live : rollouts_of(provider)) fail(*live, RolloutState::kFailed, why);
+}
+
+void Rollouts::go_on(Live& live) {
+  if (live.is_asked) return;
+  ++live.turns;
+  live.is_ours = false;
+  Roster::Peer* const peer = deps_.roster.by_address(live.entry.provider);
+  if (peer != nullptr && !peer->banned.empty()) {
+    return fail(live, RolloutState::kFailed,
+                fmt::format("its provider is banned: {}", peer->banned));
+  }
+  if (peer == nullptr || peer->stream == nullptr) return miss(live);
+  if (!peer->paused.empty()) {
+    live.hindrance = fmt::format("its provider pauses: {}", peer->paused);
+    return;
+  }
+  live.is_ours = true;
+  if (audits(live.entry.job).open.size() >= limits::kStepAuditsOpenMax) return;
+  if (!live.work->client.pending()) {
+    if (const auto afforded = afford(live); !afforded) {
+      live.hindrance = afforded.error().message;
+      return retry_later(live);
+    }
+  }
+  live.is_ours = false;
+  live.hindrance.clear();
+  live.is_asked = true;
+  deps_.steps.ask(live.work, *peer);
+}
+
+Result<void> Rollouts::afford(const Live& live) const {
+  COMMENSAL_TRY(deps_.lottery.cover());
+  return deps_.till.afford(live.entry.account);
+}
+
+void Rollouts::miss(Live& live) {
+  if (!std::exchange(live.is_missed, true)) watch_absence(live);
+}
+
+/// Who goes away for good, or comes and never delivers, must not keep the consumer's money.
+void Rollouts::watch_absence(const Live& live) {
+  deps_.loop.after(limits::kRolloutAwayMsMax, [this, id = live.entry.id, steps = live.delivered] {
+    const auto found = live_.find(id);
+    if (found == live_.end() || found->second->delivered != steps) return;
+    Live& live = *found->second;
+    const Roster::Peer* const peer = deps_.roster.by_address(live.entry.provider);
+    const bool is_there = peer != nullptr && peer->stream != nullptr;
+    if (is_there && (live.is_ours || !peer->paused.empty())) return watch_absence(live);
+    fail(live, RolloutState::kFailed,
+         fmt::format("its provider was away for {} minutes", limits::kRolloutAwayMsMax / 60'000));
+  });
+}
+
+void Rollouts::retry_later(Live& live) {
+  deps_.loop.after(kRetryMs, [this, id = live.entry.id, turns = live.turns] {
+    const auto found = live_.find(id);
+    if (found != live_.end() && found->second->turns == turns) go_on(*found->second);
+  });
+}
+
+void Rollouts::again(Live& live, const core::Error& why) {
+  live.hindrance = why.message;
+  miss(live);
+  retry_later(live);
+}
+
+void Rollouts::on_lost(const event::StepLost& lost) {
+  const LivePtr live = of_job(lost.work->id());
+  if (!live) return;
+  live->is_asked = false;
+  Roster::Peer* const peer = deps_.roster.by_address(live->entry.provider);
+  switch (lost.loss) {
+    case Loss::kLeft:
+    case Loss::kSilent:
+      return go_on(*live);  // it may be back
+    case Loss::kBroken:
+      return refused(*live, lost.error);
+    case Loss::kRefused:
+      if (peer != nullptr) peer->health.on_refusal();
+      // Else it is not the rollout's fault: its provider has too much to do, say, or no room on its
+      // disk.
+      if (std::ranges::count(kFinal, lost.error.code) > 0) return refused(*live, lost.error);
+      return again(*live, lost.error);
+    case Loss::kOurs:
+      return again(*live, lost.error);
+  }
+}
+
+/// For good: somebody else begins it, if it was not begun.
+void Rollouts::refused(Live& live, const core::Error& why) {
+  const bool is_begun = live.work->client.last().step.index() > 0;
+  if (is_begun || !move(live)) fail(live, RolloutState::kFailed, why.message);
+}
+
+/// To another provider, as another job. Errors: there is none, the store's.
+Result<void> Rollouts::move(Live& live) {
+  const Account gateway_itself{.name = "", .role = Role::kOperator};
+  COMMENSAL_ASSIGN(const ModelVersion model,
+                   deps_.hub.find(&gateway_itself, live.entry.model, live.entry.version));
+  live.tried.insert(live.entry.provider);
+  RolloutEntry entry = live.entry;
+  COMMENSAL_ASSIGN(entry.provider, choose_provider(model, live.tried));
+  entry.noise_key = deps_.rng.next_digest();
+  rollout::JobRecord record = record_for(live.work->client.record(), deps_.rng.next_digest(),
+                                         entry.noise_key, entry.provider);
+  deps_.lottery.stamp(record.job);
+  entry.job = protocol::job_id(record.job);
+  COMMENSAL_TRY(deps_.store.together([&]() -> Result<void> {
+    COMMENSAL_TRY(rollout::JobRows(deps_.store, live.entry.job).erase({}));
+    COMMENSAL_ASSIGN(live.work, start(entry, std::move(record)));
+    return {};
+  }));
+  live.entry = std::move(entry);
+  go_on(live);
+  return {};
+}
+
+void Rollouts::on_made(const event::StepMade& made) {
+  if (Roster::Peer* const peer = deps_.roster.at(made.trip.stream)) peer->health.on_answer(1);
+}
+
+void Rollouts::on_kept(const event::StepKept& kept) {
+  const LivePtr live = of_job(kept.work->id());
+  if (!live) return;
+  live->is_asked = false;
+  if (!kept.record) return again(*live, kept.record.error());
+  --live->reserved;
+  ++live->delivered;
+  live->is_missed = false;
+  count(*kept.record);
+  if (live->work->client.is_finished()) return finish(*live);
+  go_on(*live);
+  wake(live->entry.id);
+}
+
+/// Its end, whatever it was.
+void Rollouts::close(const RolloutEntry& entry) {
+  deps_.events.report(book_.put(entry));
+  deps_.steps.withdraw(entry.job);
+  if (const auto live = live_.find(entry.id); live != live_.end()) {
+    deps_.till.release(entry.account, live->second->reserved);
+    live_.erase(live);
+  }
+  wake(entry.id);
+}
+
+void Rollouts::finish(Live& live) {
+  RolloutEntry entry = live.entry;
+  entry.state = RolloutState::kFinished;
+  close(entry);
+}
+
+void Rollouts::fail(Live& live, RolloutState state, const std::string& why) {
+  RolloutEntry entry = live.entry;
+  entry.state = state;
+  entry.reason = why;
+  close(entry);
+}
+
+void Rollouts::on_audit(const ReceiptRecord& record) {
+  const core::Digest job = protocol::job_id(record.receipt.job);
+  const RolloutEntry* const known = book_.of_job(job);
+  if (known == nullptr) return;
+  count(record);
+  if (record.audit == AuditState::kDrawn) return;
+  if (record.audit == AuditState::kMatched) {
+    const core::Digest rollout = known->id;
+    if (const LivePtr live = of_job(job)) go_on(*live);
+    return wake(rollout);
+  }
+  RolloutEntry entry = *known;
+  entry.state = RolloutState::kCaught;
+  entry.reason = fmt::format("step {} of rollout {}: {}", record.receipt.step,
+                             core::to_hex(entry.id), record.verdict->reason);
+  close(entry);
+}
+
+}  // namespace commensal::gateway

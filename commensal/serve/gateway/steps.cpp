@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <commensal/serve/gateway/steps.hpp>
+
+namespace commensal::gateway {
+
+using core::Error;
+using core::ErrorCode;
+using core::Result;
+
+void Steps::ask(const WorkPtr& work, Roster::Peer& peer) {
+  rollout::ClientJob& client = work->client;
+  const std::uint64_t number = ++asked_;
+  const auto pending = client.pending();
+  const auto [at, is_new] =
+      running_.emplace(work->id(), Running{.work = work,
+                                           .trip = {.stream = peer.stream_id,
+                                                    .pauses = peer.pauses,
+                                                    .since_ms = now_ms(),
+                                                    .ahead = peer.in_flight,
+                                                    .was_warm = peer.warm.contains(work->content)},
+                                           .number = number,
+                                           .is_committed = pending.has_value()});
+  core::check(is_new, "a job has one step at a time");
+  ++peer.in_flight;
+  watch(work->id(), number);
+  if (pending) return peer.stream->send(rpc::Countersign{{*pending}});
+  const auto begin = client.begin();
+  core::check(begin.has_value(), "a job that is asked for has a step left");
+  if (std::exchange(work->offered_on, peer.stream_id) == peer.stream_id) {
+    return peer.stream->send(*begin);
+  }
+  deps_.roster.grant(peer.stream_id, work->content);
+  const rollout::JobRecord& record = client.record();
+  peer.stream->send(rpc::Offer{record.job, work->content, record.input_salt, record.inputs,
+                               begin->step, begin->value});
+}
+
+std::vector<WorkPtr> Steps::uncommitted(StreamId stream) const {
+  std::vector<WorkPtr> found;
+  for (const auto& [id, running] : running_) {
+    if (running.trip.stream == stream && !running.is_committed) found.push_back(running.work);
+  }
+  return found;
+}
+
+Steps::Running* Steps::find(StreamId stream, const core::Digest& job) {
+  const auto found = running_.find(job);
+  return found != running_.end() && found->second.trip.stream == stream ? &found->second : nullptr;
+}
+
+Steps::Running Steps::take(const core::Digest& job) {
+  const auto found = running_.find(job);
+  Running running = std::move(found->second);
+  running_.erase(found);
+  Roster::Peer* const peer = deps_.roster.at(running.trip.stream);
+  if (peer != nullptr && peer->in_flight > 0) --peer->in_flight;
+  return running;
+}
+
+void Steps::lose(const core::Digest& job, Loss loss, Error error) {
+  Running running = take(job);
+  if (loss == Loss::kBroken || loss == Loss::kSilent) {
+    Roster::Peer* const peer = deps_.roster.by_address(running.work->job().provider);
+    if (peer != nullptr) peer->health.on_fault(now_ms());
+  }
+  deps_.events.push(event::StepLost{std::move(running.work), loss, std::move(error)});
+}
+
+std::optional<Steps::StreamId> Steps::end_patience(const core::Digest& job) {
+  const auto found = running_.find(job);
+  if (found == running_.end()) return std::nullopt;
+  found->second.work->is_late = true;
+  const Roster::Peer* const peer = deps_.roster.at(found->second.trip.stream);
+  if (peer == nullptr || peer->paused.empty()) return std::nullopt;
+  return peer->stream_id;
+}
+
+void Steps::withdraw(StreamId stream, const std::vector<core::Digest>& jobs) {
+  for (const core::Digest& job : jobs) take(job);
+  Roster::Peer* const peer = deps_.roster.at(stream);
+  if (peer != nullptr && !jobs.empty()) peer->stream->send(rpc::Withdraw{jobs});
+}
+
+void Steps::withdraw(const core::Digest& job) {
+  const auto found = running_.find(job);
+  if (found != running_.end()) withdraw(found->second.trip.stream, {job});
+}
+
+/// A pause is no silence; but what is committed to has no more to wait for.
+bool Steps::may_be_silent(const Running& running, const Roster::Peer& peer) {
+  const bool has_paused = !peer.paused.empty() || peer.pauses != running.trip.pauses;
+  return !running.is_committed && has_paused && !running.work->is_late;
+}
+
+void Steps::watch(const core::Digest& job, std::uint64_t number) {
+  deps_.loop.after(silence_ms_max_, [this, job, number] {
+    const auto found = running_.find(job);
+    if (found == running_.end() || found->second.number != number) return;
+    Roster::Peer* const peer = deps_.roster.at(found->second.trip.stream);
+    if (peer != nullptr && may_be_silent(found->second, *peer)) {
+      found->second.trip.pauses = peer->pauses;
+      return watch(job, number);
+    }
+    // Whoever is silent loses everything it has in hand: the stream is closed, and with it every
+    // other job it holds comes back at once.
+    if (peer != nullptr) peer->stream->close();
+    lose(job, Loss::kSilent,
+         {ErrorCode::kDeadlineExceeded, fmt::format("no answer within {} ms", silence_ms_max_)});
+  });
+}
+
+/// Without a round it earns nothing: where nobody else can take the job over, that is its
+/// provider's affair.
+Loss Steps::loss_of_round(const protocol::Job& job) {
+  return job.traits().is_movable ? Loss::kBroken : Loss::kOurs;
+}
+
+void Steps::on_commit(StreamId stream, const rpc::Commit& message) {
+  std::vector<core::Digest> accepted;  // ids: losing one job may move any other
+  std::vector<protocol::ReceiptBody> bodies;
+  for (const rpc::Commit::Item& item : message.items) {
+    Running* const running = find(stream, item.job);
+    if (running == nullptr || running->is_committed) continue;  // it came too late, or twice
+    const protocol::Job& job = running->work->job();
+    const bool may_forgo = item.round == protocol::kNoDraw && !job.traits().is_movable;
+    const auto fits = may_forgo ? Result<void>() : deps_.lottery.check_round(job, item.round);
+    const auto body = fits.and_then([&] { return running->work->client.commit(item); });
+    if (body) {
+      running->is_committed = true;
+      accepted.push_back(item.job);
+      bodies.push_back(*body);
+      continue;
+    }
+    // A commitment that is not signed must not wait there for its signature.
+    if (Roster::Peer* const peer = deps_.roster.at(stream)) {
+      peer->stream->send(rpc::Withdraw{{item.job}});
+    }
+    lose(item.job, fits ? Loss::kBroken : loss_of_round(job), body.error());
+  }
+  if (!accepted.empty()) countersign(stream, accepted, bodies);
+}
+
+void Steps::countersign(StreamId stream, const std::vector<core::Digest>& jobs,
+                        const std::vector<protocol::ReceiptBody>& bodies) {
+  const auto signatures = protocol::sign_batch(deps_.key, protocol::Role::kClient, bodies);
+  rpc::Countersign reply;
+  std::vector<protocol::Receipt> receipts;
+  const auto client_of = [&](const core::Digest& job) -> rollout::ClientJob& {
+    return running_.at(job).work->client;
+  };
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    receipts.push_back(client_of(jobs[i]).countersign(signatures[i], &known_));
+    reply.items.push_back({jobs[i], bodies[i].step, signatures[i]});
+  }
+  const auto kept = deps_.store.together([&]() -> Result<void> {
+    COMMENSAL_TRY(deps_.lottery.owe(receipts));
+    for (const core::Digest& job : jobs) COMMENSAL_TRY(client_of(job).keep_signature());
+    return {};
+  });
+  Roster::Peer* const peer = deps_.roster.at(stream);
+  if (kept) {
+    if (peer != nullptr) peer->stream->send(std::move(reply));
+    return;
+  }
+  if (peer != nullptr) peer->stream->send(rpc::Withdraw{jobs});
+  for (const core::Digest& job : jobs) lose(job, Loss::kOurs, kept.error());
+}
+
+void Steps::on_deliver(StreamId stream, const rpc::Deliver& message) {
+  Running* const running = find(stream, message.job);
+  if (running == nullptr) return;
+  auto delivery = running->work->client.check(message);
+  if (!delivery) return lose(message.job, Loss::kBroken, delivery.error());
+  Running made = take(message.job);
+  if (Roster::Peer* const peer = deps_.roster.at(stream)) {
+    ++peer->served;
+    peer->cached.insert(made.work->content);
+    made.trip.took_ms = now_ms() - made.trip.since_ms;
+    made.trip.has_paused = peer->pauses != made.trip.pauses;
+  }
+  deps_.events.push(event::StepMade{std::move(made.work), *std::move(delivery), made.trip});
+}
+
+void Steps::on_refuse(StreamId stream, const rpc::Refuse& message) {
+  if (find(stream, message.job) != nullptr) lose(message.job, Loss::kRefused, message.reason);
+}
+
+void Steps::on_close(StreamId stream) {
+  std::vector<core::Digest> lost;
+  for (const auto& [id, running] : running_) {
+    if (running.trip.stream == stream) lost.push_back(id);
+  }
+  for (const core::Digest& id : lost) {
+    lose(id, Loss::kLeft, {ErrorCode::kUnavailable, "the provider left"});
+  }
+}
+
+}  // namespace commensal::gateway

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <commensal/serve/gateway/events.hpp>
+#include <commensal/serve/gateway/lottery.hpp>
+#include <commensal/serve/gateway/roster.hpp>
+#include <commensal/serve/gateway/work.hpp>
+#include <map>
+#include <vector>
+
+namespace commensal::gateway {
+
+/// What is said to providers of steps, and what they answer, whatever the jobs' kind:
+///
+///   ask() -> Offer, or Begin of a later step -> Commit, checked -> countersigned, owed, durable ->
+///   Countersign -> Deliver, checked -> event::StepMade
+///
+/// or event::StepLost. What comes together shares one signature and one write. Who is to be asked,
+/// and what follows from a loss, is for Dispatcher and Rollouts. Thread-safety: the loop's thread.
+class Steps {
+ public:
+  using StreamId = Roster::StreamId;
+  /// All of them outlive this object.
+  struct Dependencies {
+    core::Loop& loop;
+    const core::Clock& clock;
+    store::JointStore& store;
+    const crypto::SecretKey& key;  // signs for the consumers' accounts
+    Roster& roster;
+    Lottery& lottery;
+    EventQueue& events;
+  };
+  Steps(const Dependencies& deps, std::int64_t silence_ms_max)
+      : deps_(deps), silence_ms_max_(silence_ms_max) {}
+
+  /// Asks a provider that is there for the job's next step, or for what its last signature opens.
+  /// Precondition: the job is not at hand here, and not finished.
+  void ask(const WorkPtr& work, Roster::Peer& peer);
+  /// Jobs at hand of a stream that are not committed to yet.
+  std::vector<WorkPtr> uncommitted(StreamId stream) const;
+  /// A pause of its provider excuses the job no longer. Its stream, if that one pauses now.
+  std::optional<StreamId> end_patience(const core::Digest& job);
+  /// Nobody waits for these any longer, and no event tells of them.
+  void withdraw(StreamId stream, const std::vector<core::Digest>& jobs);
+  /// The same of one, if it is at hand.
+  void withdraw(const core::Digest& job);
+
+  /// Messages of providers; those about jobs that are not at hand are passed over.
+  void on_commit(StreamId stream, const rpc::Commit& message);
+  void on_deliver(StreamId stream, const rpc::Deliver& message);
+  void on_refuse(StreamId stream, const rpc::Refuse& message);
+  /// Call after Roster::leave.
+  void on_close(StreamId stream);
+
+ private:
+  struct Running {
+    WorkPtr work;
+    Trip trip;
+    std::uint64_t number = 0;  // of its question: a silence counts for its own only
+    bool is_committed = false;
+  };
+  using Jobs = std::map<core::Digest, Running>;
+
+  Running* find(StreamId stream, const core::Digest& job);
+  core::Result<protocol::ReceiptBody> accept(Running& running, const receipt::Commit& item);
+  /// Not broken but by us where its round has closed meanwhile, as after a pause of ours.
+  static Loss loss_of_round(const protocol::Job& job);
+  void countersign(StreamId stream, const std::vector<core::Digest>& jobs,
+                   const std::vector<protocol::ReceiptBody>& bodies);
+  Running take(const core::Digest& job);
+  void lose(const core::Digest& job, Loss loss, core::Error error);
+  void watch(const core::Digest& job, std::uint64_t number);
+  static bool may_be_silent(const Running& running, const Roster::Peer& peer);
+  std::int64_t now_ms() const { return deps_.clock.monotonic_ns() / 1'000'000; }
+
+  Dependencies deps_;
+  const std::int64_t silence_ms_max_;
+  std::uint64_t asked_ = 0;
+  Jobs running_;                     // by id
+  protocol::KnownSignatures known_;  // of our own
+};
+
+}  // namespace commensal::gateway

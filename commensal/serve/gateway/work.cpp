@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <commensal/base/protocol/commitment.hpp>
+#include <commensal/compute/kernels/numerics.hpp>
+#include <commensal/serve/gateway/work.hpp>
+#include <commensal/verify/receipt/roots.hpp>
+
+namespace commensal::gateway {
+
+std::shared_ptr<const graph::Graph> outline_of(const std::vector<ModelPort>& inputs,
+                                               const std::vector<ModelPort>& outputs) {
+  auto graph = std::make_shared<graph::Graph>();
+  const auto add = [&](const std::vector<ModelPort>& ports, std::vector<graph::ValueId>& ids) {
+    for (const ModelPort& port : ports) {
+      ids.push_back(static_cast<graph::ValueId>(graph->values.size()));
+      graph->values.push_back({port.name, port.declared});
+    }
+  };
+  add(inputs, graph->inputs);
+  add(outputs, graph->outputs);
+  return graph;
+}
+
+protocol::Job job_for(const Order& order, const core::Digest& input_salt,
+                      const crypto::Address& client, const crypto::Address& provider,
+                      const crypto::Address& auditor) {
+  protocol::Job job;
+  job.graph_root = order.model.graph_root;
+  job.weight_root = order.model.weight_root;
+  job.numerics_version = kernels::kNumericsVersion;
+  job.input_commitment = protocol::commit_input(receipt::state_root(order.inputs), input_salt);
+  job.client = client;
+  job.provider = provider;
+  // An auditor elsewhere has nothing to lose yet, and consumers of answers were never asked whether
+  // others may see their inputs.
+  job.auditors = protocol::AuditorClass::kOwnerList;
+  job.auditor_list = {auditor};
+  return job;
+}
+
+}  // namespace commensal::gateway
