@@ -49,6 +49,21 @@ class Watched final : public provider::EngineFactory {
   provider::SessionEngineFactory honest_{graph::SessionOptions{}};
 };
 
+/// Refuses so many models for good, whoever of its providers is asked first; then it is honest.
+class Refusing final : public provider::EngineFactory {
+ public:
+  explicit Refusing(std::shared_ptr<int> left) : left_(std::move(left)) {}
+  core::Result<std::unique_ptr<rollout::Engine>> load(
+      const core::Path& file, const std::vector<protocol::Feed>& feeds) override {
+    if ((*left_)-- > 0) return core::fail(core::ErrorCode::kUnsupported, "not this one");
+    return honest_.load(file, feeds);
+  }
+
+ private:
+  const std::shared_ptr<int> left_;
+  provider::SessionEngineFactory honest_{graph::SessionOptions{}};
+};
+
 class MoneyRollouts : public MoneyTrip {
  protected:
   static gateway::RolloutRequest letters(std::uint64_t steps, std::optional<int> noise,
@@ -254,6 +269,41 @@ TEST_F(MoneyRollouts, AStepInHandCountsWhereTheNextJobIsPlaced) {
   EXPECT_EQ(status.entry.state, RolloutState::kFinished) << status.entry.reason;
   EXPECT_EQ(queued, std::vector<std::uint32_t>(4, 1));
   EXPECT_EQ(market->gateway().providers()[0].queued, 0u);
+}
+
+TEST_F(MoneyRollouts, WhoWillNotBeginItGivesWayToAnother) {
+  auto market = open(40, 0.3);
+  prepare_letters(*market);
+  const auto refusals = std::make_shared<int>(1);
+  for (const char* name : {"a", "b"}) add(*market, name, std::make_unique<Refusing>(refusals));
+  const auto made = market->gateway().rollouts().create(letters(4, 16, 0));
+  ASSERT_TRUE(made) << made.error().message;
+  market->rest_ms(1'000);
+  market->kill_gateway();
+  ASSERT_TRUE(market->start_gateway());
+  market->rest_ms(12'000);
+  const RolloutStatus status = drive(*market, letters(4, 16, 0));
+  EXPECT_EQ(status.entry.state, RolloutState::kFinished) << status.entry.reason;
+  EXPECT_EQ(status.entry.id, made->entry.id);
+  EXPECT_NE(status.entry.provider, made->entry.provider);
+  EXPECT_EQ(status.steps_done, 4u);
+  const auto record = market->gateway().rollouts().record(made->entry.id);
+  ASSERT_TRUE(record) << record.error().message;
+  EXPECT_EQ(record->job.provider, status.entry.provider);
+  EXPECT_NE(record->job.noise_anchor, core::Digest{});
+  EXPECT_EQ(
+      balance(*market, market->gateway().account_address("consumer"), AccountKind::kAvailable),
+      *terms_.consumer_deposit.minus(*terms_.gateway.price.times(Amount(4))));
+}
+
+TEST_F(MoneyRollouts, WhereAllRefuseItForGoodItEnds) {
+  auto market = open(41, 0.3);
+  prepare_letters(*market);
+  const auto refusals = std::make_shared<int>(2);
+  for (const char* name : {"a", "b"}) add(*market, name, std::make_unique<Refusing>(refusals));
+  const RolloutStatus status = drive(*market, letters(4, 16, 0));
+  EXPECT_EQ(status.entry.state, RolloutState::kFailed);
+  EXPECT_EQ(status.entry.reason, "not this one");
 }
 
 TEST_F(MoneyRollouts, ARunningRolloutMakesNoRoom) {
