@@ -34,6 +34,7 @@ class Heard final : public rpc::ProviderStream {
 class DispatcherOf : public ::testing::Test {
  protected:
   static constexpr core::Digest kSalt{3};
+  static constexpr crypto::Address kAuditor{{7}};
 
   void SetUp() override {
     ASSERT_TRUE(bank_.open());
@@ -104,8 +105,8 @@ class DispatcherOf : public ::testing::Test {
   ticket::TicketBook tickets_{store_, clock_};
   Lottery lottery_{{store_, clock_, rng_, key_, bank_, roster_, events_, tickets_}, {}};  // off
   Steps steps_{{loop_, clock_, store_, key_, roster_, lottery_, events_}, 1'000};
-  Dispatcher dispatcher_{loop_,    clock_, rng_,    key_,          roster_,
-                         lottery_, steps_, events_, {1'000, 1, {}}};
+  Dispatcher dispatcher_{
+      loop_, clock_, rng_, key_, roster_, lottery_, steps_, events_, {1'000, 1, kAuditor}};
   std::shared_ptr<Heard> heard_ = std::make_shared<Heard>();
   Roster::StreamId stream_ = 0;
   tensor::NamedTensors inputs_;  // of the last request
@@ -136,6 +137,13 @@ TEST_F(DispatcherOf, ACommitmentThatIsNotSignedIsWithdrawn) {
   EXPECT_EQ(withdrawn(), Jobs{protocol::job_id(bad)});
   loop_.run_until_idle();
   EXPECT_EQ(answers_, std::vector<bool>{false});
+}
+
+TEST_F(DispatcherOf, AnAnswersJobNamesTheGatewaysOwnAuditorOnly) {
+  const protocol::Job job = ask();
+  EXPECT_EQ(job.kind, protocol::JobKind::kAnswer);
+  EXPECT_EQ(job.auditors, protocol::AuditorClass::kOwnerList);
+  EXPECT_EQ(job.auditor_list, std::vector{kAuditor});
 }
 
 // One account's flood: what the provider has no room for waits, and the other's turn is the second.

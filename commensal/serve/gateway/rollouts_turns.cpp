@@ -162,15 +162,26 @@ Result<void> Rollouts::move(Live& live) {
 }
 
 void Rollouts::on_made(const event::StepMade& made) {
+  // One that is closed has released this step too, which is to be paid all the same.
+  if (const LivePtr live = of_job(made.work->id())) {
+    --live->reserved;
+  } else {
+    deps_.till.reserve_again(made.work->account, 1);
+  }
   if (Roster::Peer* const peer = deps_.roster.at(made.trip.stream)) peer->health.on_answer(1);
 }
 
 void Rollouts::on_kept(const event::StepKept& kept) {
   const LivePtr live = of_job(kept.work->id());
-  if (!live) return;
+  if (!live) {
+    if (!kept.record) deps_.till.release(kept.work->account, 1);
+    return;
+  }
   live->is_asked = false;
-  if (!kept.record) return again(*live, kept.record.error());
-  --live->reserved;
+  if (!kept.record) {
+    ++live->reserved;
+    return again(*live, kept.record.error());
+  }
   ++live->delivered;
   live->is_missed = false;
   count(*kept.record);

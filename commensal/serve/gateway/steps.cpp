@@ -60,6 +60,7 @@ Steps::Running Steps::take(const core::Digest& job) {
 
 void Steps::lose(const core::Digest& job, Loss loss, Error error) {
   Running running = take(job);
+  running.work->offered_on = 0;  // it may be at hand there no longer
   if (loss == Loss::kBroken || loss == Loss::kSilent) {
     Roster::Peer* const peer = deps_.roster.by_address(running.work->job().provider);
     if (peer != nullptr) peer->health.on_fault(now_ms());
