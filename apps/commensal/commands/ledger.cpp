@@ -41,7 +41,7 @@ Json summary_of(const ledger::Verified& found) {
   const ledger::State::Scalars& scalars = found.state.scalars;
   return {{"entries", found.entries},
           {"head", core::to_hex(scalars.head)},
-          {"state", core::to_hex(found.digest)},
+          {"state", core::to_hex(found.root)},
           {"operator", crypto::to_text(scalars.config.operator_address)},
           {"chain_id", scalars.config.chain_id},
           {"time_ms", scalars.time_ms},
@@ -57,7 +57,7 @@ Result<int> verify(const LedgerArguments& options) {
   fmt::print("entries      {}, each one run again: signatures, rules, postings, hashes\n",
              found.entries);
   fmt::print("head         {}\nstate        {}\n", core::to_hex(found.state.scalars.head),
-             core::to_hex(found.digest));
+             core::to_hex(found.root));
   fmt::print("stored       {}\n", found.has_state ? "equal to what the journal adds up to"
                                                   : "not looked at: it was written to meanwhile");
   fmt::print("conserved    {} came in and did not leave; the accounts add up to it\n",

@@ -154,7 +154,7 @@ Result<void> Stand::idle(std::uint64_t rounds) {
 void Stand::forget_claims() {
   ledger::State state = ledger_->state();
   state.claims = {};
-  ledger_.emplace(signatures_, std::move(state));
+  ledger_.emplace(signatures_, ledger::with_sum(std::move(state)));
 }
 
 Result<void> Stand::mature(const Work& winner) {

@@ -68,6 +68,7 @@ BODIES = [
     (18, "Demand", [("evidence", "receipt", receipts()[-1])]),
     (19, "Default", [("evidence", "receipt", receipts()[0]),
                      ("evidence", "endorsements", listed([]))]),
+    (20, "Checkpoint", [("bytes32", "root", h("root"))]),
 ]
 
 

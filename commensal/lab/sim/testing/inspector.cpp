@@ -94,7 +94,7 @@ Result<void> MoneyInspector::inspect(const ledger::State& state) {
 
 Result<void> MoneyInspector::verify(const ledger::State& state) {
   COMMENSAL_ASSIGN(const auto verified, ledger::verify(disk_, ledger::Signatures()));
-  if (verified.digest == ledger::state_digest(state)) return {};
+  if (verified.root == ledger::state_root(state)) return {};
   return fail(ErrorCode::kInternal, "the journal adds up to another state");
 }
 

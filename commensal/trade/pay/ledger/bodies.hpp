@@ -152,4 +152,17 @@ struct AdmitAuditor {
   bool operator==(const AdmitAuditor&) const = default;
 };
 
+/// The state that the journal before it adds up to: who has it can run the journal from here on.
+/// What nothing can be asked about any more leaves the state. By the operator.
+struct Checkpoint {
+  static constexpr std::string_view kName = "Checkpoint";
+  Digest root{};  // state_root
+
+  template <class Archive, class Self>
+  static void fields(Archive& archive, Self& self) {
+    archive.field("root", self.root);
+  }
+  bool operator==(const Checkpoint&) const = default;
+};
+
 }  // namespace commensal::ledger

@@ -93,7 +93,11 @@ class Clerk {
   core::Result<void> commit() {
     COMMENSAL_TRY(book_->commit());
     acknowledged_ = head_of(book_->state());
-    return {};
+    if (!book_->checkpoint_is_due()) return {};
+    const auto made =
+        operations_.make(book_->state(), operations_.operator_address(), Checkpoint{book_->root()});
+    if (!book_->stage(made, now_ms_)) std::abort();
+    return commit();
   }
   Book& book() { return *book_; }
   Head acknowledged_;
@@ -121,15 +125,15 @@ TYPED_TEST(MoneyBook, ComesBackAsItWas) {
     Clerk clerk(this->store(), 1, {});
     ASSERT_TRUE(clerk.open());
     for (int i = 0; i < 30; ++i) ASSERT_TRUE(clerk.group(10));
-    digest = state_digest(clerk.book().state());
+    digest = state_root(clerk.book().state());
   }
   this->twin_.reopen();
   const auto book = Book::open(this->store(), kSignatures);
   ASSERT_TRUE(book) << book.error().message;
-  EXPECT_EQ(state_digest(book->state()), digest);
+  EXPECT_EQ(state_root(book->state()), digest);
   const auto verified = verify(this->store(), kSignatures);
   ASSERT_TRUE(verified) << verified.error().message;
-  EXPECT_EQ(verified->digest, digest);
+  EXPECT_EQ(verified->root, digest);
   EXPECT_EQ(verified->entries, book->state().scalars.entries);
   EXPECT_TRUE(verified->has_state);
   const auto rules = founding_rules(this->store());
@@ -205,11 +209,73 @@ TYPED_TEST(MoneyBook, StagingIsBounded) {
   EXPECT_THAT(last, HasSubstr("3 entries wait to be written, no more at a time; try again"));
 }
 
+std::size_t rows_in(core::Store& store, std::string_view space) {
+  std::size_t rows = 0;
+  EXPECT_TRUE(store.scan(space, {}, [&](ByteView, ByteView) { return ++rows > 0; }));
+  return rows;
+}
+
+// A journal that only grew, and a state that only grew with it, would end the ledger one day.
+TYPED_TEST(MoneyBook, KeepsTheJournalFromACheckpointOnAndNoMore) {
+  constexpr Book::Options kOptions{.checkpoint_entries = 50};
+  Digest root{};
+  {
+    Clerk clerk(this->store(), 6, kOptions);
+    ASSERT_TRUE(clerk.open());
+    std::size_t most = 0, most_before = 0;
+    for (int i = 0; i < 150; ++i) {
+      ASSERT_TRUE(clerk.group(10));
+      most = std::max(most, rows_in(this->store(), kJournalSpace));
+      most_before = std::max(most_before, rows_in(this->store(), kBeforeSpace));
+    }
+    EXPECT_LE(most, 2 * 50u + 2 * 11);
+    EXPECT_LE(most_before, 600u);
+    EXPECT_GT(clerk.book().from(), 1300u);
+    root = clerk.book().root();
+    EXPECT_EQ(root, state_root(clerk.book().state()));
+  }
+  this->twin_.reopen();
+  const auto verified = verify(this->store(), kSignatures);
+  ASSERT_TRUE(verified) << verified.error().message;
+  EXPECT_EQ(verified->root, root);
+  EXPECT_TRUE(verified->has_state);
+  EXPECT_GT(verified->from, 1300u);
+  const auto rules = founding_rules(this->store());
+  EXPECT_TRUE(rules && *rules && (**rules).withdrawal_delay_ms == 500);
+  // And on, as if nothing had been.
+  Clerk next(this->store(), 7, kOptions);
+  ASSERT_TRUE(next.open());
+  for (int i = 0; i < 30; ++i) ASSERT_TRUE(next.group(7));
+  EXPECT_LE(rows_in(this->store(), kJournalSpace), 2 * 50u + 2 * 8);
+  const auto again = verify(this->store(), kSignatures);
+  EXPECT_TRUE(again && again->root == next.book().root());
+}
+
+TYPED_TEST(MoneyBook, ACheckpointComesFirstInItsWrite) {
+  Clerk clerk(this->store(), 8, {});
+  ASSERT_TRUE(clerk.open());
+  RandomOperations operations(8, 8);
+  const auto stage = [&](Body body) {
+    const auto entry = clerk.book().stage(
+        operations.make(clerk.book().state(), operations.operator_address(), std::move(body)), 1);
+    return entry ? "accepted" : entry.error().message;
+  };
+  EXPECT_EQ(stage(Deposit{operations.people()[1], Amount(5), Digest{1}}), "accepted");
+  EXPECT_THAT(stage(Checkpoint{clerk.book().root()}), HasSubstr("comes first in its write"));
+  ASSERT_TRUE(clerk.book().commit());
+  EXPECT_EQ(stage(Checkpoint{clerk.book().root()}), "accepted");
+  EXPECT_EQ(stage(Deposit{operations.people()[1], Amount(5), Digest{2}}), "accepted");
+  ASSERT_TRUE(clerk.book().commit());
+  const auto verified = verify(this->store(), kSignatures);
+  EXPECT_TRUE(verified && verified->root == clerk.book().root());
+}
+
 /// Runs groups until the k-th write breaks; then a new book on what is below must have all that was
 /// acknowledged, or that and the one batch in flight, and go on.
-void crash_at(core::Store& below, std::uint64_t seed, std::uint64_t k, Fault fault, bool& broke) {
+void crash_at(core::Store& below, std::uint64_t seed, std::uint64_t k, Fault fault,
+              Book::Options options, bool& broke) {
   FaultStore faulty(below, k, fault);
-  Clerk clerk(faulty, seed, {});
+  Clerk clerk(faulty, seed, options);
   core::Result<void> went = clerk.open();
   for (int i = 0; went && i < 12; ++i) went = clerk.group(6);
   broke = !went.has_value();
@@ -231,25 +297,36 @@ void crash_at(core::Store& below, std::uint64_t seed, std::uint64_t k, Fault fau
     ASSERT_EQ(entry_hash(*last), acknowledged.hash);
     const auto verified = verify(below, kSignatures);
     ASSERT_TRUE(verified) << verified.error().message;
-    ASSERT_EQ(verified->digest, state_digest(book->state()));
+    ASSERT_EQ(verified->root, state_root(book->state()));
   }
-  Clerk next(below, seed + 1000, {});
+  Clerk next(below, seed + 1000, options);
   ASSERT_TRUE(next.open());
   ASSERT_TRUE(next.group(6));
+  const auto verified = verify(below, kSignatures);
+  ASSERT_TRUE(verified) << verified.error().message;
+  ASSERT_EQ(verified->root, state_root(next.book().state()));
 }
 
-TEST(MoneyCrash, AtEveryWriteNothingAcknowledgedIsLostAndNothingIsThereTwice) {
+void crash_at_every_write(Book::Options options, std::uint64_t runs) {
   for (const Fault fault :
        {Fault::kFailBefore, Fault::kFailAfter, Fault::kCrashBefore, Fault::kCrashAfter}) {
     bool broke = true;
     std::uint64_t k = 0;
     for (; broke; ++k) {
       store::MemoryStore below;
-      crash_at(below, 11, k, fault, broke);
-      if (HasFatalFailure()) return;
+      crash_at(below, 11, k, fault, options, broke);
+      if (::testing::Test::HasFatalFailure()) return;
     }
-    EXPECT_EQ(k, 14u);  // the founding, twelve groups, and the run without a fault
+    EXPECT_EQ(k, runs);
   }
+}
+
+TEST(MoneyCrash, AtEveryWriteNothingAcknowledgedIsLostAndNothingIsThereTwice) {
+  crash_at_every_write({}, 14);  // the founding, twelve groups, and the run without a fault
+}
+
+TEST(MoneyCrash, NorWhereTheJournalIsCutMeanwhile) {
+  crash_at_every_write({.checkpoint_entries = 10}, 20);  // and six checkpoints
 }
 
 /// Appends to the journal until it is killed; returns the head that it acknowledged last.
@@ -257,7 +334,7 @@ Head killed_after(const Path& path, std::uint64_t seed, std::uint32_t delay_us) 
   return last_word_of_killed(Head{}, delay_us, [&](const auto& say) {
     const auto store = store::open_sqlite_store(path);
     if (!store) return 1;
-    Clerk clerk(**store, seed, {});
+    Clerk clerk(**store, seed, {.checkpoint_entries = 100});
     if (!clerk.open()) return 2;
     while (clerk.group(8)) say(clerk.acknowledged_);
     return 3;
@@ -289,11 +366,12 @@ TEST(MoneyCrash, AKillAtAnyMomentLosesNothingAcknowledged) {
 
 class MoneyTampering : public ::testing::Test {
  protected:
-  MoneyTampering() {
-    Clerk clerk(store_, 21, {});
+  explicit MoneyTampering(Book::Options options = {}, int groups = 4) {
+    Clerk clerk(store_, 21, options);
     EXPECT_TRUE(clerk.open());
-    for (int i = 0; i < 4; ++i) EXPECT_TRUE(clerk.group(5));
+    for (int i = 0; i < groups; ++i) EXPECT_TRUE(clerk.group(5));
     entries_ = clerk.book().state().scalars.entries;
+    from_ = clerk.book().from();
   }
   void put(std::string_view space, Bytes key, std::optional<Bytes> value) {
     ASSERT_TRUE(store_.apply({{std::string(space), std::move(key), std::move(value)}}));
@@ -320,6 +398,9 @@ class MoneyTampering : public ::testing::Test {
     ASSERT_FALSE(rows.empty());
     core::CounterRng rng(3);
     for (const auto& [key, value] : rows) {
+      if (space != kStateSpace &&
+          *number_of(ByteView(key).first(std::min<std::size_t>(key.size(), 8))) < from_)
+        continue;
       for (std::size_t at = 0; at < value.size(); ++at) {
         Bytes bent = value;
         bent[at] = static_cast<std::uint8_t>(bent[at] ^ (1u << (rng.next_u32() % 8)));
@@ -341,11 +422,23 @@ class MoneyTampering : public ::testing::Test {
 
   store::MemoryStore store_;
   std::uint64_t entries_ = 0;
+  std::uint64_t from_ = 0;
 };
 
 TEST_F(MoneyTampering, EveryByteOfTheJournalCounts) { expect_every_byte_counts(kJournalSpace); }
 TEST_F(MoneyTampering, EveryByteOfTheHeadCounts) { expect_every_byte_counts(kHeadSpace); }
 TEST_F(MoneyTampering, EveryByteOfTheStoredStateCounts) { expect_every_byte_counts(kStateSpace); }
+
+class MoneyCutTampering : public MoneyTampering {
+ protected:
+  MoneyCutTampering() : MoneyTampering({.checkpoint_entries = 8}, 6) { EXPECT_GT(from_, 0u); }
+};
+
+TEST_F(MoneyCutTampering, EveryByteOfTheJournalCounts) { expect_every_byte_counts(kJournalSpace); }
+TEST_F(MoneyCutTampering, EveryByteOfTheHeadCounts) { expect_every_byte_counts(kHeadSpace); }
+TEST_F(MoneyCutTampering, EveryByteOfWhatIsKeptOfCheckpointsCounts) {
+  expect_every_byte_counts(kBeforeSpace);
+}
 
 TEST_F(MoneyTampering, ABookIsNotOpenedOnARowThatIsBentGoneOrOld) {
   const auto refused = [&] {

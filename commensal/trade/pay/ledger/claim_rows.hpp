@@ -17,8 +17,8 @@ enum class ClaimStatus : std::uint8_t {
 };
 std::span<const std::string_view> enum_names(ClaimStatus);
 
-/// A ticket that the ledger has decided on or is about to; never removed, so that none is paid
-/// twice.
+/// A ticket that the ledger has decided on or is about to. A final one stays until nothing about
+/// its ticket is accepted any more (tickets.hpp: is_over), so that none is paid twice.
 struct ClaimRow {
   ClaimStatus status = ClaimStatus::kOpen;
   Digest receipt{};     // protocol::receipt_id
@@ -30,6 +30,8 @@ struct ClaimRow {
   Amount face;                     // reserved while it is open
   Amount fee;                      // likewise
   std::uint64_t mature_ms = 0;     // from then on it is paid without a verdict
+  Digest beacon{};                 // of the job
+  std::uint64_t round = 0;
 
   template <class Archive, class Self>
   static void fields(Archive& archive, Self& self) {
@@ -43,6 +45,8 @@ struct ClaimRow {
     archive.field("face", self.face);
     archive.field("fee", self.fee);
     archive.field("mature_ms", self.mature_ms);
+    archive.field("beacon", self.beacon);
+    archive.field("round", self.round);
   }
 };
 

@@ -81,11 +81,13 @@ Result<void> add_changed_parts(const State& state, Sums& parts) {
     if (old) sum.take(old->amount);
   }
   for (const auto& [ticket, old] : before(state.claims)) {
-    if (old && old->status != ClaimStatus::kOpen) {
+    const ClaimRow* now = state.claims.find(ticket);
+    const bool was_final = old && old->status != ClaimStatus::kOpen;
+    if (was_final && now == nullptr) continue;  // forgotten
+    if (was_final) {
       return breach(fmt::format("ticket {} was final and changed", core::to_hex(ticket)));
     }
-    const ClaimRow* now = state.claims.find(ticket);
-    if (now == nullptr) return breach("a ticket was forgotten");
+    if (now == nullptr) return breach("a ticket that was open was forgotten");
     reserve(parts, *now, &Sum::add);
     if (old) reserve(parts, *old, &Sum::take);
   }

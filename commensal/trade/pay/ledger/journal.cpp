@@ -27,7 +27,35 @@ core::Result<std::uint64_t> number_of(core::ByteView key) {
   return number;
 }
 
-Head head_of(const State& state) { return {state.scalars.entries, state.scalars.head}; }
+Head head_of(const State& state, std::uint64_t from) {
+  return {state.scalars.entries, state.scalars.head, from};
+}
+
+core::Bytes before_key(std::uint64_t checkpoint, core::ByteView row) {
+  protocol::Writer writer;
+  writer.u64(checkpoint);
+  writer.raw(row);
+  return std::move(writer).take();
+}
+
+core::Bytes before_value(const std::optional<core::Bytes>& value) {
+  protocol::Writer writer;
+  write(writer, value);
+  return std::move(writer).take();
+}
+
+core::Result<BeforeRow> decode_before(core::ByteView key, core::ByteView value) {
+  BeforeRow row;
+  protocol::Reader name(key, "an earlier row's name"), before(value, "an earlier row");
+  row.checkpoint = name.u64();
+  const core::ByteView rest = name.raw(name.remaining());
+  row.key.assign(rest.begin(), rest.end());
+  protocol::read(before, row.value);
+  for (protocol::Reader* reader : {&name, &before}) {
+    if (const auto done = reader->finish(); !done) return lost("ledger", done.error());
+  }
+  return row;
+}
 
 core::Bytes encode_head(const Head& head) {
   protocol::Writer writer;
@@ -40,6 +68,10 @@ core::Result<Head> decode_head(core::ByteView bytes) {
   Head head;
   read(reader, head);
   if (const auto done = reader.finish(); !done) return lost("ledger", done.error());
+  if (head.from > 0 && head.from >= head.entries) {
+    return fail(ErrorCode::kDataLoss, "ledger: the journal begins with {} of {} entries", head.from,
+                head.entries);
+  }
   return head;
 }
 

@@ -61,8 +61,30 @@ core::Result<void> Ledger::check_signatures(const Transaction& transaction) cons
   return {};
 }
 
+Root Ledger::root() const {
+  Root root{state_.scalars, sum_};
+  add_to(root.sum, changes_of(state_));
+  return root;
+}
+
+std::vector<RowChange> Ledger::take_changes() {
+  std::vector<RowChange> changes = ledger::take_changes(state_);
+  add_to(sum_, changes);
+  return changes;
+}
+
+/// Before anything is changed: it speaks of the state as it is.
+core::Result<void> Ledger::check_root(const Checkpoint& body) const {
+  const Digest found = root_digest(root());
+  if (body.root == found) return {};
+  return fail(ErrorCode::kInvalidArgument, "root: {}, but the state has {}",
+              core::to_hex(body.root), core::to_hex(found));
+}
+
 core::Result<void> Ledger::run(Entry& entry) {
   COMMENSAL_TRY(check_signatures(entry.transaction));
+  const auto* point = std::get_if<Checkpoint>(&entry.transaction.body);
+  if (point != nullptr) COMMENSAL_TRY(check_root(*point));
   Context context(state_, entry);
   COMMENSAL_TRY(apply_rule(context, entry.transaction.body));
   state_.nonces.set(entry.transaction.sender, entry.transaction.nonce + 1);

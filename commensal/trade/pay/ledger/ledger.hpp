@@ -12,8 +12,8 @@ class Ledger {
  public:
   /// `signatures` must outlive the ledger.
   explicit Ledger(const Signatures& signatures) : signatures_(signatures) {}
-  Ledger(const Signatures& signatures, State state)
-      : signatures_(signatures), state_(std::move(state)) {}
+  Ledger(const Signatures& signatures, StoredState stored)
+      : signatures_(signatures), state_(std::move(stored.state)), sum_(stored.sum) {}
 
   /// The next line of the journal. After an error the state is what it was. `time_ms` is the
   /// operator's clock.
@@ -23,17 +23,21 @@ class Ledger {
   core::Result<Entry> apply(const Transaction& transaction, std::int64_t time_ms);
 
   const State& state() const { return state_; }
-  /// ledger::take_writes of its state.
-  core::Store::Batch take_writes(RowSum& sum) { return ledger::take_writes(state_, sum); }
+  /// What a Checkpoint would state now. O(what changed since take_changes()).
+  Root root() const;
+  /// ledger::take_changes of its state.
+  std::vector<RowChange> take_changes();
 
  private:
   core::Result<void> check_head(const Transaction& transaction, std::int64_t time_ms) const;
   /// All must be well formed; the first is the sender's.
   core::Result<void> check_signatures(const Transaction& transaction) const;
+  core::Result<void> check_root(const Checkpoint& body) const;
   core::Result<void> run(Entry& entry);
 
   const Signatures& signatures_;
   State state_;
+  RowSum sum_;  // of the rows as at the last take_changes()
 };
 
 }  // namespace commensal::ledger

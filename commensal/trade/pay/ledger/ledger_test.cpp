@@ -37,9 +37,9 @@ class MoneyLedger : public ::testing::Test {
   }
   /// The message; the state must not have changed.
   std::string refusal(const Transaction& transaction) {
-    const Digest before = state_digest(ledger_.state());
+    const Digest before = state_root(ledger_.state());
     const auto entry = ledger_.apply(transaction, now_ms_);
-    EXPECT_EQ(state_digest(ledger_.state()), before);
+    EXPECT_EQ(state_root(ledger_.state()), before);
     return entry ? "accepted" : entry.error().message;
   }
   std::string refusal(const Person& sender, Body body) {

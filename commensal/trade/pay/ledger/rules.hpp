@@ -26,5 +26,6 @@ core::Result<void> rule(Context& context, const Settle& body);
 core::Result<void> rule(Context& context, const Silence& body);
 core::Result<void> rule(Context& context, const Demand& body);
 core::Result<void> rule(Context& context, const Default& body);
+core::Result<void> rule(Context& context, const Checkpoint& body);
 
 }  // namespace commensal::ledger

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tickets that have won: opened, judged, paid, passed on, settled.
 #include <algorithm>
+#include <commensal/base/core/limits_kept.hpp>
 #include <commensal/trade/pay/ledger/punish.hpp>
 #include <commensal/trade/pay/ledger/rules.hpp>
 #include <commensal/trade/pay/ledger/tickets.hpp>
@@ -16,8 +17,16 @@ namespace {
 Result<void> register_hash_chain(Context& context, const protocol::HashChainHead& head) {
   const Digest key = hash_chain_key(head);
   if (context.state.hash_chains.find(key) != nullptr) return {};
+  // Kept for ever: one that was forgotten could be registered anew, and its tickets paid again.
+  const std::uint32_t count = context.state.chains_of.get(head.owner);
+  if (count >= limits::kLedgerChainsMax ||
+      context.state.hash_chains.rows().size() >= limits::kLedgerAllChainsMax) {
+    return fail(ErrorCode::kResourceExhausted, "hash chains: {} of {} are registered, at most {}",
+                count, crypto::to_text(head.owner), limits::kLedgerChainsMax);
+  }
   COMMENSAL_TRY(protocol::verify_hash_chain_head(head, context.config().chain_id));
   context.state.hash_chains.set(key, {head, 0, head.anchor});
+  context.state.chains_of.set(head.owner, count + 1);
   return {};
 }
 
@@ -45,8 +54,8 @@ Result<void> rule(Context& context, const Open& body) {
   const protocol::Receipt& receipt = body.claim.receipt;
   const Config& config = context.config();
   const Digest ticket = protocol::ticket_id(receipt.body());
-  COMMENSAL_TRY(expect_new(context, ticket));
   COMMENSAL_ASSIGN(const Pair known, pair_of(context, receipt));
+  COMMENSAL_TRY(expect_new(context, known, receipt));
   COMMENSAL_TRY(
       accept_reveal(context, known.keys.gateway, receipt.round, body.claim.gateway_reveal));
   COMMENSAL_TRY(
@@ -67,9 +76,9 @@ Result<void> rule(Context& context, const Open& body) {
     return fail(ErrorCode::kInvalidArgument, "clock: {} ms leaves no room for the delay",
                 context.time_ms());
   }
-  context.state.claims.set(
-      ticket, {ClaimStatus::kOpen, checked.receipt, receipt.commitment, job.client, job.provider,
-               holder, body.endorsements.size(), job.face_value, fee, mature_ms});
+  context.state.claims.set(ticket, {ClaimStatus::kOpen, checked.receipt, receipt.commitment,
+                                    job.client, job.provider, holder, body.endorsements.size(),
+                                    job.face_value, fee, mature_ms, known.id, receipt.round});
   return {};
 }
 
@@ -178,7 +187,11 @@ namespace {
 Result<ClaimRow> unopened(const Context& context, const Settle& body, const Digest& ticket) {
   const protocol::Receipt& receipt = body.receipt;
   COMMENSAL_TRY(protocol::verify_receipt(receipt, context.config().chain_id));
+  COMMENSAL_ASSIGN(const Pair pair, pair_of(context, receipt));
+  COMMENSAL_TRY(expect_new(context, pair, receipt));
   ClaimRow claim;
+  claim.beacon = pair.id;
+  claim.round = receipt.round;
   claim.receipt = protocol::receipt_id(receipt.body());
   claim.commitment = receipt.commitment;
   claim.gateway = receipt.job.client;

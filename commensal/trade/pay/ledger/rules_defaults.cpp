@@ -14,7 +14,7 @@ using core::Result;
 namespace {
 
 /// A final row: nothing of this ticket can be claimed any more.
-void close_ticket(Context& context, const protocol::Receipt& receipt,
+void close_ticket(Context& context, const Pair& pair, const protocol::Receipt& receipt,
                   const ticket::CheckedClaim& checked, ClaimStatus status) {
   ClaimRow claim;
   claim.status = status;
@@ -22,6 +22,8 @@ void close_ticket(Context& context, const protocol::Receipt& receipt,
   claim.commitment = receipt.commitment;
   claim.gateway = receipt.job.client;
   claim.provider = claim.holder = receipt.job.provider;
+  claim.beacon = pair.id;
+  claim.round = receipt.round;
   context.state.claims.set(checked.ticket, claim);
 }
 
@@ -49,7 +51,7 @@ Result<Missing> missing_reveal(const Pair& pair, std::uint64_t round) {
 
 Result<void> rule(Context& context, const Silence& body) {
   COMMENSAL_ASSIGN(const Pair pair, pair_of(context, body.receipt));
-  COMMENSAL_TRY(expect_new(context, protocol::ticket_id(body.receipt.body())));
+  COMMENSAL_TRY(expect_new(context, pair, body.receipt));
   const std::uint64_t round = body.receipt.round;
   const std::uint64_t allowed = context.config().opening_rounds;
   const std::uint64_t acknowledged = pair.provider.round();
@@ -63,7 +65,7 @@ Result<void> rule(Context& context, const Silence& body) {
   COMMENSAL_ASSIGN(
       const ticket::CheckedClaim checked,
       ticket::verify_ticket(body.receipt, pair.gateway, pair.provider, context.config().chain_id));
-  close_ticket(context, body.receipt, checked, ClaimStatus::kSilent);
+  close_ticket(context, pair, body.receipt, checked, ClaimStatus::kSilent);
   const protocol::Job& job = body.receipt.job;
   COMMENSAL_TRY(punish(context, Offence::kSilence, job.provider, job.client));
   return {};
@@ -110,7 +112,7 @@ Result<void> gateway_default(Context& context, const Default& body, const Digest
 
 Result<void> rule(Context& context, const Default& body) {
   COMMENSAL_ASSIGN(const Pair pair, pair_of(context, body.receipt));
-  COMMENSAL_TRY(expect_new(context, protocol::ticket_id(body.receipt.body())));
+  COMMENSAL_TRY(expect_new(context, pair, body.receipt));
   COMMENSAL_ASSIGN(const Missing missing, missing_reveal(pair, body.receipt.round));
   const auto* deadline_ms = context.state.demands.find(missing.key);
   if (deadline_ms == nullptr || context.time_ms() <= *deadline_ms) {
@@ -123,7 +125,7 @@ Result<void> rule(Context& context, const Default& body) {
   COMMENSAL_ASSIGN(
       const ticket::CheckedClaim checked,
       ticket::verify_ticket(body.receipt, pair.gateway, pair.provider, context.config().chain_id));
-  close_ticket(context, body.receipt, checked, ClaimStatus::kDefaulted);
+  close_ticket(context, pair, body.receipt, checked, ClaimStatus::kDefaulted);
   if (missing.gateway) return gateway_default(context, body, checked.ticket);
   if (!body.endorsements.empty()) {
     return fail(ErrorCode::kInvalidArgument, "default: {} endorsements, a provider's names none",

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Plain money: in, out, locked, spent.
 #include <algorithm>
+#include <commensal/base/core/limits_kept.hpp>
 #include <commensal/trade/pay/ledger/rules.hpp>
 #include <limits>
 
@@ -127,9 +128,18 @@ Result<void> rule(Context& context, const Allow& body) {
   const AllowanceKey key{context.sender(), body.spender};
   if (body.amount == Amount{}) {
     context.state.allowances.erase(key);
-  } else {
-    context.state.allowances.set(key, body.amount);
+    return {};
   }
+  const auto& rows = context.state.allowances.rows();
+  std::size_t count = rows.contains(key) ? 0 : 1;
+  for (auto row = rows.lower_bound({key.owner, {}}); row != rows.end(); ++row, ++count) {
+    if (row->first.owner != key.owner) break;
+  }
+  if (count > limits::kLedgerAllowancesMax) {
+    return fail(ErrorCode::kResourceExhausted, "allowances: at most {} at a time",
+                limits::kLedgerAllowancesMax);
+  }
+  context.state.allowances.set(key, body.amount);
   return {};
 }
 

@@ -43,18 +43,16 @@ struct AllowanceKey {
   auto operator<=>(const AllowanceKey&) const = default;
 };
 
-/// What a journal adds up to. Its encoding is what state_digest() hashes; how it is stored:
-/// state_rows.hpp.
+/// What a journal adds up to. How it is stored and hashed: state_rows.hpp.
 struct State {
-  static constexpr protocol::NounKind kKind = protocol::NounKind::kLedgerState;
-
   /// What a refused transaction puts back by copying; the rest is in tables.
   struct Scalars {
-    std::uint64_t entries = 0;  // in the journal so far
-    std::uint64_t time_ms = 0;  // of the last one
-    Digest head{};              // its hash
-    Config config;              // of the first one
-    Amount credit;              // granted and not yet spent
+    std::uint64_t entries = 0;     // in the journal so far
+    std::uint64_t time_ms = 0;     // of the last one
+    Digest head{};                 // its hash
+    Config config;                 // of the first one
+    Amount credit;                 // granted and not yet spent
+    std::uint64_t checkpoint = 0;  // the last Checkpoint's entry; 0: none yet
 
     template <class Archive, class Self>
     static void fields(Archive& archive, Self& self) {
@@ -63,6 +61,7 @@ struct State {
       archive.field("head", self.head);
       archive.field("config", self.config);
       archive.field("credit", self.credit);
+      archive.field("checkpoint", self.checkpoint);
     }
   };
 
@@ -74,26 +73,11 @@ struct State {
   Table<AllowanceKey, Amount> allowances;
   Table<Address, std::uint8_t> auditors;
   Table<Digest, HashChainRow> hash_chains;  // by hash_chain_key
+  Table<Address, std::uint32_t> chains_of;  // how many an owner has registered
   Table<Digest, BeaconRow> beacons;         // by protocol::beacon_id
   Table<DemandKey, std::uint64_t> demands;  // until when, in ms
   Table<Digest, ClaimRow> claims;           // by protocol::ticket_id
   Table<Address, AuditRecord> audits;       // of providers with mismatches
-
-  template <class Archive, class Self>
-  static void fields(Archive& archive, Self& self) {
-    archive.field("scalars", self.scalars);
-    archive.field("balances", self.balances);
-    archive.field("nonces", self.nonces);
-    archive.field("deposits", self.deposits);
-    archive.field("announcements", self.announcements);
-    archive.field("allowances", self.allowances);
-    archive.field("auditors", self.auditors);
-    archive.field("hash_chains", self.hash_chains);
-    archive.field("beacons", self.beacons);
-    archive.field("demands", self.demands);
-    archive.field("claims", self.claims);
-    archive.field("audits", self.audits);
-  }
 
   Amount balance(const Address& owner, AccountKind kind) const {
     return balances.get({owner, kind});
@@ -101,13 +85,21 @@ struct State {
   /// Calls `visit` with every table, for what is done to all of them.
   template <class Visit>
   void each_table(Visit&& visit) {
-    visit(balances), visit(nonces), visit(deposits), visit(announcements), visit(allowances),
-        visit(auditors), visit(hash_chains), visit(beacons), visit(demands), visit(claims),
-        visit(audits);
+    each_of(*this, visit);
+  }
+  template <class Visit>
+  void each_table(Visit&& visit) const {
+    each_of(*this, visit);
+  }
+
+ private:
+  template <class Self, class Visit>
+  static void each_of(Self& self, Visit& visit) {
+    visit(self.balances), visit(self.nonces), visit(self.deposits), visit(self.announcements),
+        visit(self.allowances), visit(self.auditors), visit(self.hash_chains),
+        visit(self.chains_of), visit(self.beacons), visit(self.demands), visit(self.claims),
+        visit(self.audits);
   }
 };
-
-/// H("commensal/ledger/state/v1", encoding): equal digests, equal states.
-Digest state_digest(const State& state);
 
 }  // namespace commensal::ledger

@@ -11,10 +11,11 @@ namespace commensal::ledger {
 
 inline constexpr std::string_view kStateSpace = "ledger_state";
 
-/// Sum, modulo 2^256, of the rows' hashes: the order does not matter, so it follows each write at
-/// the price of the rows written. It finds what a medium breaks or loses; whoever can write to the
-/// store can write it too (verify() trusts the journal alone).
-/// Source: Bellare and Micciancio, "A New Paradigm for Collision-Free Hashing" (1997), AdHash.
+/// Sum of the rows' hashes, each 1,024 numbers of 16 bits, number by number: the order does not
+/// matter, so it follows each write at the price of the rows written, and nobody finds two sets of
+/// rows of one sum.
+/// Source: Lewi, Kim, Maykov and Weis, "Securing Update Propagation with Homomorphic Hashing"
+/// (2019), LtHash16; a row's numbers are ChaCha20's stream under its SHA-256.
 class RowSum {
  public:
   void add(core::ByteView key, core::ByteView value);
@@ -22,23 +23,59 @@ class RowSum {
 
   template <class Archive, class Self>
   static void fields(Archive& archive, Self& self) {
-    archive.field("sum", self.sum_);
+    for (auto& number : self.numbers_) archive.field("sum", number);
   }
   bool operator==(const RowSum&) const = default;
 
  private:
-  Digest sum_{};  // little-endian
+  std::array<std::uint16_t, 1024> numbers_{};
 };
 
-/// The writes that bring a store from the last call's state to this one; `sum` follows.
-core::Store::Batch take_writes(State& state, RowSum& sum);
+/// What lies under the empty key, and what a Checkpoint's root is the hash of.
+struct Root {
+  State::Scalars scalars;
+  RowSum sum;
+
+  template <class Archive, class Self>
+  static void fields(Archive& archive, Self& self) {
+    archive.field("scalars", self.scalars);
+    archive.field("sum", self.sum);
+  }
+};
+core::Bytes encode_root(const Root& root);
+/// Error: kDataLoss.
+core::Result<Root> decode_root(core::ByteView bytes);
+/// H("commensal/ledger/root/v1", encoding): equal roots, equal states.
+Digest root_digest(const Root& root);
+/// The same of a state as it is, all of it added up: O(rows).
+Digest state_root(const State& state);
+
+/// A row that changed. Absent: there was none, there is none.
+struct RowChange {
+  core::Bytes key;
+  std::optional<core::Bytes> before;
+  std::optional<core::Bytes> now;
+};
+/// What changed since the last take_changes().
+std::vector<RowChange> changes_of(const State& state);
+/// The same, and from now on it counts as written.
+std::vector<RowChange> take_changes(State& state);
+void add_to(RowSum& sum, const std::vector<RowChange>& changes);
+
+/// Rows by key, that of what belongs to no table too; as a store has them.
+using Rows = std::map<core::Bytes, core::Bytes>;
+core::Result<Rows> read_rows(core::Store& store);
 
 struct StoredState {
   State state;
   RowSum sum;
 };
-/// The state that the store holds; that before any entry where it holds none. Errors: the store's;
-/// kDataLoss for a row that does not decode, and for rows that are not those written.
+/// Of a state that was made otherwise: all of it added up, O(rows).
+StoredState with_sum(State state);
+/// The state that rows are; that before any entry where there are none. Errors: kDataLoss for a row
+/// that does not decode, and for rows that are not those written.
+core::Result<StoredState> state_of(const Rows& rows);
+/// The same of what the store holds, row by row. Errors: the store's too.
 core::Result<StoredState> read_state(core::Store& store);
 
 }  // namespace commensal::ledger

@@ -62,7 +62,8 @@ class Table {
 
   /// A row as it lies in a store: no change.
   void load(const Key& key, Value value) { rows_.insert_or_assign(key, std::move(value)); }
-  /// The keys kept since the last call, each with what stood there then.
+  /// The keys kept since the last take_unwritten(), each with what stood there then.
+  const std::map<Key, std::optional<Value>>& unwritten() const { return unwritten_; }
   std::map<Key, std::optional<Value>> take_unwritten() { return std::exchange(unwritten_, {}); }
 
  private:
@@ -70,15 +71,5 @@ class Table {
   std::vector<Change> changes_;
   std::map<Key, std::optional<Value>> unwritten_;
 };
-
-/// Keys ascend, so that one table has one encoding.
-template <class Key, class Value>
-void write(protocol::Writer& writer, const Table<Key, Value>& table) {
-  writer.count(table.rows().size());
-  for (const auto& [key, value] : table.rows()) {
-    writer.field("key", key);
-    writer.field("value", value);
-  }
-}
 
 }  // namespace commensal::ledger

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <commensal/base/crypto/sha256.hpp>
 #include <commensal/trade/pay/ledger/tickets.hpp>
 
@@ -41,7 +42,7 @@ Result<Pair> pair_of(const Context& context, const protocol::Receipt& receipt) {
   }
   COMMENSAL_ASSIGN(beacon::HashChainTracker gateway, tracker_of(context, row->gateway));
   COMMENSAL_ASSIGN(beacon::HashChainTracker provider, tracker_of(context, row->provider));
-  return Pair{*row, std::move(gateway), std::move(provider)};
+  return Pair{beacons[0], *row, std::move(gateway), std::move(provider)};
 }
 
 Result<void> accept_reveal(Context& context, const Digest& chain, std::uint64_t round,
@@ -59,11 +60,24 @@ Result<void> accept_reveal(Context& context, const Digest& chain, std::uint64_t 
   return {};
 }
 
-Result<void> expect_new(const Context& context, const Digest& ticket) {
-  const ClaimRow* row = context.state.claims.find(ticket);
-  if (row == nullptr) return {};
-  return fail(ErrorCode::kAlreadyExists, "ticket: {} is {} already", core::to_hex(ticket),
-              protocol::name_of(row->status));
+bool is_over(const Config& config, std::uint64_t gateways_round, std::uint64_t providers_round,
+             std::uint64_t round) {
+  const std::uint64_t revealed = std::min(gateways_round, providers_round);
+  return revealed > round && (revealed - round - 1) / 2 >= config.opening_rounds;
+}
+
+Result<void> expect_new(const Context& context, const Pair& pair,
+                        const protocol::Receipt& receipt) {
+  const Digest ticket = protocol::ticket_id(receipt.body());
+  if (const ClaimRow* row = context.state.claims.find(ticket)) {
+    return fail(ErrorCode::kAlreadyExists, "ticket: {} is {} already", core::to_hex(ticket),
+                protocol::name_of(row->status));
+  }
+  const std::uint64_t gateways = pair.gateway.round(), providers = pair.provider.round();
+  if (!is_over(context.config(), gateways, providers, receipt.round)) return {};
+  return fail(ErrorCode::kDeadlineExceeded,
+              "ticket: round {} is over for good, both have revealed round {}", receipt.round,
+              std::min(gateways, providers));
 }
 
 Result<ClaimRow> open_claim(const Context& context, const Digest& ticket) {

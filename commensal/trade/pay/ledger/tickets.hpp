@@ -10,6 +10,7 @@ namespace commensal::ledger {
 
 /// The two chains that draw a ticket.
 struct Pair {
+  Digest id{};  // of their beacon
   BeaconRow keys;
   beacon::HashChainTracker gateway;
   beacon::HashChainTracker provider;
@@ -21,8 +22,15 @@ core::Result<Pair> pair_of(const Context& context, const protocol::Receipt& rece
 core::Result<void> accept_reveal(Context& context, const Digest& chain, std::uint64_t round,
                                  const Digest& value);
 
-/// Error: kAlreadyExists for a ticket that the ledger knows.
-core::Result<void> expect_new(const Context& context, const Digest& ticket);
+/// Whether both have revealed so many rounds after this one that whatever could be said of its
+/// tickets had its time: nothing more is accepted, so that what became of them may be forgotten.
+/// As many rounds as a winner has to be opened in, and again as many to accuse who did not.
+bool is_over(const Config& config, std::uint64_t gateways_round, std::uint64_t providers_round,
+             std::uint64_t round);
+
+/// Errors: kAlreadyExists for a ticket that the ledger knows, kDeadlineExceeded where is_over.
+core::Result<void> expect_new(const Context& context, const Pair& pair,
+                              const protocol::Receipt& receipt);
 /// Error: kNotFound, or kAlreadyExists where it is final.
 core::Result<ClaimRow> open_claim(const Context& context, const Digest& ticket);
 

@@ -11,7 +11,7 @@ namespace commensal::ledger {
 /// go to the end.
 using Body = std::variant<Genesis, Deposit, Withdraw, Fund, AnnounceWithdrawal, CompleteWithdrawal,
                           Allow, Debit, GrantCredit, AdmitAuditor, RegisterBeacon, Reveal, Open,
-                          Judge, Mature, Endorse, Settle, Silence, Demand, Default>;
+                          Judge, Mature, Endorse, Settle, Silence, Demand, Default, Checkpoint>;
 
 std::string_view name_of(const Body& body);
 

@@ -56,9 +56,9 @@ class ClaimsFixture : public ::testing::Test {
     ASSERT_TRUE(sound) << sound.error().message;
   }
   std::string refusal(const crypto::SecretKey& sender, Body body) {
-    const Digest before = state_digest(ledger_.state());
+    const Digest before = state_root(ledger_.state());
     const auto entry = send(sender, std::move(body));
-    EXPECT_EQ(state_digest(ledger_.state()), before);
+    EXPECT_EQ(state_root(ledger_.state()), before);
     return entry ? "accepted" : entry.error().message;
   }
   void fund(const crypto::SecretKey& key, std::map<AccountKind, std::uint64_t> parts,

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the state forgets, and when.
+#include <commensal/trade/pay/ledger/rules.hpp>
+#include <commensal/trade/pay/ledger/tickets.hpp>
+
+namespace commensal::ledger {
+namespace {
+
+std::uint64_t round_of(const State& state, const Digest& chain) {
+  const HashChainRow* row = state.hash_chains.find(chain);
+  return row == nullptr ? 0 : row->round;
+}
+
+bool may_go(const Context& context, const ClaimRow& claim) {
+  if (claim.status == ClaimStatus::kOpen) return false;
+  const BeaconRow* beacon = context.state.beacons.find(claim.beacon);
+  return beacon != nullptr && is_over(context.config(), round_of(context.state, beacon->gateway),
+                                      round_of(context.state, beacon->provider), claim.round);
+}
+
+}  // namespace
+
+/// That the root is the state's was checked by Ledger::apply.
+core::Result<void> rule(Context& context, const Checkpoint&) {
+  COMMENSAL_TRY(context.by_operator());
+  context.state.scalars.checkpoint = context.sequence();
+  const auto& claims = context.state.claims.rows();
+  for (auto row = claims.begin(); row != claims.end();) {
+    const auto& [ticket, claim] = *row++;
+    if (may_go(context, claim)) context.state.claims.erase(Digest(ticket));
+  }
+  return {};
+}
+
+}  // namespace commensal::ledger
