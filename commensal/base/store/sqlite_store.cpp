@@ -17,15 +17,19 @@ using core::ErrorCode;
 using core::Path;
 
 constexpr int kBusyWaitMs = 5000;
+// Of the file's pages: more that are empty are given back to the disk, some with each batch.
+constexpr int kEmptyPagesMin = 256;
+constexpr int kEmptyShare = 4;
+constexpr char kGiveBack[] = "PRAGMA incremental_vacuum(256)";
 constexpr int kApplicationId = 0x436d736c;  // "Cmsl" in the file's header: tells our files apart
-constexpr int kSchemaVersion = 1;
+constexpr int kSchemaVersion = 2;
 // Rows live in the tree of their key: one look-up instead of two.
 constexpr char kSchema[] =
     "CREATE TABLE entries(space TEXT NOT NULL, key BLOB NOT NULL, value BLOB NOT NULL,"
     " PRIMARY KEY(space, key)) WITHOUT ROWID;"
     "PRAGMA application_id=1131246444;"
-    "PRAGMA user_version=1;";
-static_assert(kApplicationId == 1131246444 && kSchemaVersion == 1);
+    "PRAGMA user_version=2;";
+static_assert(kApplicationId == 1131246444 && kSchemaVersion == 2);
 
 struct DatabaseDeleter {
   void operator()(sqlite3* database) const { sqlite3_close(database); }
@@ -165,9 +169,16 @@ class SqliteStore final : public core::Store {
     database_.reset(made);
     if (status != SQLITE_OK) return failure(made, "open it");
     sqlite3_busy_timeout(made, kBusyWaitMs);
+    // Of a new file; one that there is stays as it is.
+    COMMENSAL_TRY(execute(made, "PRAGMA auto_vacuum=INCREMENTAL", "set it up"));
     // Before anything is written: the file may be somebody else's.
     COMMENSAL_TRY(in_transaction(made, [made] { return settle_schema(made); }));
-    COMMENSAL_TRY(execute(made, "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL", "set it up"));
+    COMMENSAL_TRY(execute(made,
+                          "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;"
+                          "PRAGMA journal_size_limit=16777216",
+                          "set it up"));
+    COMMENSAL_TRY(empty_pages_.prepare(made, "PRAGMA freelist_count"));
+    COMMENSAL_TRY(pages_.prepare(made, "PRAGMA page_count"));
     COMMENSAL_TRY(get_.prepare(made, "SELECT value FROM entries WHERE space=?1 AND key=?2"));
     COMMENSAL_TRY(
         put_.prepare(made, "INSERT OR REPLACE INTO entries(space,key,value) VALUES(?1,?2,?3)"));
@@ -195,7 +206,7 @@ class SqliteStore final : public core::Store {
     if (batch.empty()) return {};
     return in_transaction(database_.get(), [&]() -> core::Result<void> {
       for (const Write& write : batch) COMMENSAL_TRY(apply_one(write));
-      return {};
+      return give_back();
     });
   }
 
@@ -223,8 +234,19 @@ class SqliteStore final : public core::Store {
     return {};
   }
 
+  /// What was deleted leaves empty pages, for what comes next; many more than that may need go.
+  core::Result<void> give_back() {
+    const auto number = [](Statement& statement) {
+      auto use = statement.use();
+      return use.step() == SQLITE_ROW ? use.integer(0) : 0;
+    };
+    const int empty = number(empty_pages_);
+    if (empty <= kEmptyPagesMin || empty <= number(pages_) / kEmptyShare) return {};
+    return execute(database_.get(), kGiveBack, "give pages back");
+  }
+
   Database database_;  // first: statements go before it
-  Statement get_, put_, remove_, scan_;
+  Statement get_, put_, remove_, scan_, empty_pages_, pages_;
   bool scanning_ = false;
 };
 

@@ -50,13 +50,35 @@ TEST_F(SqliteStoreTest, RefusesWhatIsNotItsOwn) {
 
   const Path newer = folder_ / "newer.db";
   ASSERT_TRUE(open_sqlite_store(newer));
-  execute(newer, "PRAGMA user_version=2");
-  EXPECT_NE(refusal(newer).find("another version of commensal wrote it (schema 2, expected 1)"),
+  execute(newer, "PRAGMA user_version=3");
+  EXPECT_NE(refusal(newer).find("another version of commensal wrote it (schema 3, expected 2)"),
             std::string::npos);
 
   EXPECT_EQ(open_sqlite_store(folder_ / "no" / "folder.db").error().code,
             core::ErrorCode::kNotFound);
   EXPECT_FALSE(open_sqlite_store(folder_));
+}
+
+// What is deleted makes room for what comes next, and much of it is the disk's again.
+TEST_F(SqliteStoreTest, AFileOfWhichMuchIsDeletedShrinks) {
+  const auto store = *open_sqlite_store(path_);
+  const auto bytes = [&] { return std::filesystem::file_size(path_); };
+  const auto key = [](int i) {
+    return Bytes{static_cast<std::uint8_t>(i >> 8), static_cast<std::uint8_t>(i)};
+  };
+  constexpr int kRows = 2000;
+  for (int i = 0; i < kRows; ++i) ASSERT_TRUE(store->apply({{"a", key(i), Bytes(4000)}}));
+  // In a window that moves on it grows no more.
+  for (int i = kRows; i < 2 * kRows; ++i) {
+    ASSERT_TRUE(store->apply({{"a", key(i), Bytes(4000)}, {"a", key(i - kRows), std::nullopt}}));
+  }
+  const auto full = bytes();
+  EXPECT_LT(full, 12'000'000u);
+  for (int i = kRows; i < 2 * kRows; ++i) ASSERT_TRUE(store->apply({{"a", key(i), std::nullopt}}));
+  for (int i = 0; i < 20; ++i) ASSERT_TRUE(store->apply({{"b", key(i), Bytes(1)}}));
+  const Path wal = path_.string() + "-wal";
+  EXPECT_LT(std::filesystem::file_size(wal), 17'000'000u);
+  EXPECT_LT(bytes(), full / 2);
 }
 
 TEST_F(SqliteStoreTest, IsPrivateToItsOwner) {
