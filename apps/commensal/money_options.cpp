@@ -115,6 +115,11 @@ void declare_money(CLI::App& app, gateway::MoneyConfig& money) {
                  "A new gateway's hash chain lasts 2^DEPTH rounds; making it takes as many hashes")
       ->check(CLI::Range(1, limits::kHashChainDepthMax))
       ->capture_default_str();
+  app.add_option("--journal-entries", money.checkpoint_entries,
+                 "The ledger's journal is cut at a checkpoint after so many entries; the last but "
+                 "one is kept too")
+      ->check(CLI::Range(std::uint64_t{64}, std::uint64_t{1} << 32))
+      ->capture_default_str();
   declare_rules(app, money.rules);
 }
 

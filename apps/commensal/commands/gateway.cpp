@@ -223,6 +223,17 @@ Run declare_gateway(CLI::App& app) {
       ->check(CLI::Range(1, 3'600'000))
       ->capture_default_str();
   declare_quotas(app, gateway.quotas);
+  app.add_option("--receipts", gateway.receipts.records_max,
+                 "Receipts that are kept; beyond that the oldest of the account that has most go")
+      ->check(CLI::Range(std::size_t{1}, std::size_t{1} << 26))
+      ->capture_default_str();
+  app.add_option("--openings-bytes", gateway.receipts.opening_bytes_max,
+                 "Likewise of the inputs and outputs that are kept with them")
+      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 50))
+      ->capture_default_str();
+  app.add_option("--receipt-age-ms", gateway.receipts.age_ms_max, "Receipts go when they are older")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 42))
+      ->capture_default_str();
   options->app = &app;
   declare_money(app, gateway.money);
   add_amount(app, "--escrow", options->escrow,

@@ -40,6 +40,7 @@ Result<ledger::Verified> verified(const LedgerArguments& options) {
 Json summary_of(const ledger::Verified& found) {
   const ledger::State::Scalars& scalars = found.state.scalars;
   return {{"entries", found.entries},
+          {"from", found.from},
           {"head", core::to_hex(scalars.head)},
           {"state", core::to_hex(found.root)},
           {"operator", crypto::to_text(scalars.config.operator_address)},
@@ -54,8 +55,9 @@ Result<int> verify(const LedgerArguments& options) {
     fmt::print("{}\n", summary_of(found).dump(2));
     return 0;
   }
-  fmt::print("entries      {}, each one run again: signatures, rules, postings, hashes\n",
-             found.entries);
+  fmt::print("entries      {}, {} run again: signatures, rules, postings, hashes\n", found.entries,
+             found.from == 0 ? "each one"
+                             : fmt::format("those from the checkpoint at {} on", found.from));
   fmt::print("head         {}\nstate        {}\n", core::to_hex(found.state.scalars.head),
              core::to_hex(found.root));
   fmt::print("stored       {}\n", found.has_state ? "equal to what the journal adds up to"

@@ -7,11 +7,14 @@
 /// How much is kept of what grows with every request, and of what peers make others keep.
 namespace commensal::limits {
 
+inline constexpr std::int64_t kReceiptAgeMs = std::int64_t{30} * 86'400'000;
+inline constexpr std::size_t kProvidersRememberedMax = 4096;  // that have worked, and are gone
+
 // Between two checkpoints of a ledger; its journal holds at most twice as many, and what waits to
 // be removed.
 inline constexpr std::uint64_t kCheckpointEntries = std::uint64_t{1} << 20;
-inline constexpr std::size_t kLedgerAllowancesMax = 64;   // of one owner, at a time
-inline constexpr std::uint32_t kLedgerChainsMax = 16;     // hash chains of one owner, ever
+inline constexpr std::size_t kLedgerAllowancesMax = 64;  // of one owner, at a time
+inline constexpr std::uint32_t kLedgerChainsMax = 16;    // hash chains of one owner, ever
 inline constexpr std::size_t kLedgerAllChainsMax = std::size_t{1} << 18;  // of all owners
 
 }  // namespace commensal::limits

@@ -42,14 +42,6 @@ void read(Reader& reader, D& value) {
   value = std::bit_cast<double>(reader.u64());
 }
 
-template <Record R>
-Bytes encode(const R& record) {
-  Writer writer;
-  writer.u8(kRecordVersion);
-  write(writer, record);
-  return std::move(writer).take();
-}
-
 /// Errors: as decode() of nouns.
 template <Record R>
 core::Result<R> decode(ByteView bytes) {
@@ -63,6 +55,20 @@ core::Result<R> decode(ByteView bytes) {
   read(reader, record);
   COMMENSAL_TRY(reader.finish());
   return record;
+}
+
+/// The one way to bytes of a record: what decode() would refuse is never written, or its reader
+/// would fail for ever. Error: decode()'s.
+template <Record R>
+core::Result<Bytes> encode_stored(const R& record) {
+  Writer writer;
+  writer.u8(kRecordVersion);
+  write(writer, record);
+  Bytes bytes = std::move(writer).take();
+  if (const auto again = decode<R>(bytes); !again) {
+    return core::in_context("it could not be read back", again.error());
+  }
+  return bytes;
 }
 
 /// What a store holds was written by this program: anything else is damage.

@@ -197,7 +197,8 @@ Result<CaughtStep> LocalRollout::catch_step(const receipt::Opening& shown,
   COMMENSAL_TRY(receipt::replay(shown.task, auditing_, roots_, &ours));
   COMMENSAL_ASSIGN(const auto theirs, provider_->trace(step, engine()));
   const auto place = rollout::first_difference(ours.roots(), theirs);
-  CaughtStep caught{step, std::move(verdict), {}, {}, protocol::encode(shown)};
+  COMMENSAL_ASSIGN(core::Bytes opening, protocol::encode_stored(shown));
+  CaughtStep caught{step, std::move(verdict), {}, {}, std::move(opening)};
   if (place && *place < ours.roots().size()) caught.node = ours.roots()[*place].node;
   COMMENSAL_ASSIGN(const auto receipt, client_->receipt(step));
   COMMENSAL_ASSIGN(caught.ruling, adjudicate({receipt, shown, engine(), auditing_, keys_.provider,

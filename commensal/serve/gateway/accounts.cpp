@@ -60,8 +60,9 @@ core::Result<std::string> Accounts::create(const std::string& name, Role role) {
   }
   const std::string token = core::to_hex(rng_.next_digest());
   const core::Digest hash = crypto::sha256(core::as_bytes(token));
+  COMMENSAL_ASSIGN(core::Bytes row, protocol::encode_stored(Account{name, role}));
   COMMENSAL_TRY(store_.apply({
-      {std::string(kAccountSpace), bytes_of(name), protocol::encode(Account{name, role})},
+      {std::string(kAccountSpace), bytes_of(name), std::move(row)},
       {std::string(kTokenSpace), core::Bytes(hash.begin(), hash.end()), bytes_of(name)},
   }));
   return token;

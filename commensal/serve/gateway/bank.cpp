@@ -27,7 +27,8 @@ std::uint64_t times_within(const Amount& amount, const Amount& price, std::uint6
 }  // namespace
 
 core::Result<void> Bank::open() {
-  COMMENSAL_ASSIGN(auto book, ledger::Book::open(store_, signatures_));
+  COMMENSAL_ASSIGN(auto book, ledger::Book::open(store_, signatures_,
+                                                 {.checkpoint_entries = checkpoint_entries_}));
   book_.emplace(std::move(book));
   if (state().scalars.entries > 0) return {};
   ledger::Config rules = rules_;
@@ -101,7 +102,12 @@ core::Result<void> Bank::withdraw(const std::string& account, const Amount& amou
   return {};
 }
 
-core::Result<void> Bank::commit() { return book_->commit(); }
+core::Result<void> Bank::commit() {
+  COMMENSAL_TRY(book_->commit());
+  if (!book_->checkpoint_is_due()) return {};
+  COMMENSAL_TRY(submit(ledger::Checkpoint{book_->root()}));
+  return book_->commit();
+}
 
 core::Result<void> Bank::durably(const std::function<core::Result<void>()>& change) {
   return store_.together([&]() -> core::Result<void> {

@@ -19,6 +19,7 @@ struct MoneyConfig {
   protocol::Amount stake_min;     // of a provider that is given work
   std::int64_t round_ms = 1000;   // a round of the beacon is closed so often, while tickets wait
   int hash_chain_depth = 25;      // the hash chain has 2^depth rounds: more than a year
+  std::uint64_t checkpoint_entries = limits::kCheckpointEntries;  // the journal keeps 1 to 2 of it
   ledger::Config rules;  // of a new ledger, whose operator is filled in; an old one has its own
 };
 
@@ -30,8 +31,13 @@ class Bank {
  public:
   /// All must outlive this object.
   Bank(store::JointStore& store, const core::Clock& clock, const crypto::SecretKey& key,
-       const ledger::Config& rules)
-      : store_(store), clock_(clock), key_(key), address_(key.address()), rules_(rules) {}
+       const ledger::Config& rules, std::uint64_t checkpoint_entries = limits::kCheckpointEntries)
+      : store_(store),
+        clock_(clock),
+        key_(key),
+        address_(key.address()),
+        rules_(rules),
+        checkpoint_entries_(checkpoint_entries) {}
 
   /// Founds the ledger at the first start. Error: kDataLoss.
   core::Result<void> open();
@@ -57,6 +63,7 @@ class Bank {
   bool can_pay(const std::string& account, const protocol::Amount& price, std::uint64_t times,
                const protocol::Amount& spare = {}) const;
 
+  /// Where one is due, a Checkpoint too.
   core::Result<void> commit();
   /// Runs `change`, then writes what it submitted and what it applied to the store in one batch.
   /// Error: the first; what was submitted before it is written all the same.
@@ -76,6 +83,7 @@ class Bank {
   const crypto::SecretKey& key_;
   const crypto::Address address_;
   ledger::Config rules_;
+  const std::uint64_t checkpoint_entries_;
   ledger::Signatures signatures_;
   std::optional<ledger::Book> book_;
 };

@@ -5,12 +5,32 @@ namespace commensal::gateway {
 
 using core::Result;
 
+namespace {
+
+/// What is kept step by step opens itself: a row of its own, beside which the rest is small.
+Result<void> check_row(const tensor::NamedTensors& outputs) {
+  std::uint64_t bytes = limits::kNounBytesMax;
+  for (const tensor::NamedTensor& output : outputs) bytes += output.value.bytes().size();
+  if (bytes <= limits::kStoreValueBytesMax) return {};
+  return core::fail(core::ErrorCode::kResourceExhausted,
+                    "a step's outputs of {} bytes, less than {} are kept", bytes,
+                    limits::kStoreValueBytesMax);
+}
+
+}  // namespace
+
 void Deliveries::on_made(event::StepMade& made) {
-  records_.push_back(record_of(made));
+  auto record = record_of(made);
+  if (!record) {  // it fails by itself, not what is written beside it
+    events_.push(event::StepKept{std::move(made.work), std::move(record),
+                                 std::move(made.delivery.record.outputs)});
+    return;
+  }
+  records_.push_back(*std::move(record));
   ready_.push_back(std::move(made));
 }
 
-ReceiptRecord Deliveries::record_of(const event::StepMade& made) {
+Result<ReceiptRecord> Deliveries::record_of(const event::StepMade& made) {
   const Work& work = *made.work;
   ReceiptRecord record;
   record.receipt = made.delivery.record.step.receipt();
@@ -23,9 +43,11 @@ ReceiptRecord Deliveries::record_of(const event::StepMade& made) {
   // Drawn after the commitment was signed: the provider cannot know.
   const bool is_drawn = audit_policy_.draws(record.receipt, work.audit_probability, rng_);
   record.audit = is_drawn ? AuditState::kDrawn : AuditState::kNotDrawn;
-  // What is kept step by step opens itself.
-  if (!work.job().traits().is_kept) {
-    record.opening = protocol::encode(work.client.opening_of(made.delivery));
+  if (work.job().traits().is_kept) {
+    COMMENSAL_TRY(check_row(made.delivery.record.outputs));
+  } else {
+    COMMENSAL_ASSIGN(record.opening,
+                     protocol::encode_stored(work.client.opening_of(made.delivery)));
   }
   return record;
 }

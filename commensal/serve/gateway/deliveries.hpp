@@ -22,7 +22,8 @@ class Deliveries {
   std::size_t pending() const { return ready_.size(); }
 
  private:
-  ReceiptRecord record_of(const event::StepMade& made);
+  /// Error: it is more than can be kept.
+  core::Result<ReceiptRecord> record_of(const event::StepMade& made);
 
   const core::Clock& clock_;
   core::Rng& rng_;

@@ -35,6 +35,7 @@ struct GatewayConfig {
   std::int64_t pause_ms_max = 60'000;    // a request waits, in all, for providers that pause
   int tries_max = 3;                     // providers tried for one request
   std::size_t rollouts_kept_max = limits::kRolloutsKeptMax;  // the oldest that are over make room
+  BookLimits receipts;
   MoneyConfig money;
   QuotaConfig quotas;
 };

@@ -10,14 +10,18 @@ using core::fail;
 
 namespace {
 
-bool has_something(const ledger::State& state, const crypto::Address& owner) {
-  const auto row = state.balances.rows().lower_bound({owner, ledger::AccountKind::kAvailable});
-  return row != state.balances.rows().end() && row->first.owner == owner;
+/// Keys cost nothing, and each that sends something is kept for ever.
+core::Result<void> check_owns(const ledger::State& state, const crypto::Address& sender) {
+  const auto row = state.balances.rows().lower_bound({sender, ledger::AccountKind::kAvailable});
+  if (row != state.balances.rows().end() && row->first.owner == sender) return {};
+  return fail(ErrorCode::kPermissionDenied, "sender: {} has nothing in this ledger",
+              crypto::to_text(sender));
 }
 
 }  // namespace
 
 void Gateway::State::tell_balance(const crypto::Address& provider) {
+  events.report(lottery.on_stake(provider));
   rpc::ProviderStream* const stream = roster.connected(provider);
   if (!lottery.is_on() || stream == nullptr) return;
   const ledger::State& state = bank.state();
@@ -34,6 +38,7 @@ void Gateway::State::handle(StreamId stream, const rpc::Transact& message) {
   events.report(bank.durably([&]() -> core::Result<void> {
     COMMENSAL_ASSIGN(const auto sent, protocol::decode<ledger::Transaction>(message.transaction));
     COMMENSAL_TRY(check_providers(sent, peer->address));
+    if (check_strangers(sent)) COMMENSAL_TRY(check_owns(bank.state(), sent.sender));
     const auto booked = bank.relay(sent);
     // Refused perhaps because it was booked before, and nobody heard of it.
     if (const auto* claimed = std::get_if<ledger::Default>(&sent.body)) {
@@ -86,10 +91,7 @@ core::Result<void> Gateway::withdraw(const std::string& account, const protocol:
 core::Result<crypto::Address> Gateway::transact(core::ByteView transaction) {
   COMMENSAL_ASSIGN(const auto decoded, protocol::decode<ledger::Transaction>(transaction));
   COMMENSAL_TRY(check_strangers(decoded));
-  if (!has_something(state_->bank.state(), decoded.sender)) {
-    return fail(ErrorCode::kPermissionDenied, "sender: {} has nothing in this ledger",
-                crypto::to_text(decoded.sender));
-  }
+  COMMENSAL_TRY(check_owns(state_->bank.state(), decoded.sender));
   COMMENSAL_TRY(state_->bank.relay(decoded));
   COMMENSAL_TRY(state_->bank.commit());
   state_->tell_balance(decoded.sender);

@@ -258,8 +258,9 @@ core::Result<ModelVersion> ModelHub::push(const Account& owner, const std::strin
                        .created_ms = clock_.wall_ms(),
                        .inputs = file.inputs,
                        .outputs = file.outputs};
-  COMMENSAL_TRY(store_.apply(
-      {{std::string(kModelSpace), key_of(model, version.version), protocol::encode(version)}}));
+  COMMENSAL_ASSIGN(core::Bytes row, protocol::encode_stored(version));
+  COMMENSAL_TRY(
+      store_.apply({{std::string(kModelSpace), key_of(model, version.version), std::move(row)}}));
   there->models.insert(model);
   there->bytes += version.bytes;
   return version;
@@ -336,8 +337,9 @@ core::Result<std::uint32_t> ModelHub::remove(const Account& asker, const std::st
     batch.push_back({std::string(kModelSpace), key_of(name, version.version), {}});
   }
   const core::ByteView key = core::as_bytes(name);
+  COMMENSAL_ASSIGN(core::Bytes former, protocol::encode_stored(removed));
   batch.push_back(
-      {std::string(kFormerSpace), core::Bytes(key.begin(), key.end()), protocol::encode(removed)});
+      {std::string(kFormerSpace), core::Bytes(key.begin(), key.end()), std::move(former)});
   COMMENSAL_TRY(store_.apply(batch));
   return static_cast<std::uint32_t>(versions.size());
 }
@@ -360,8 +362,8 @@ core::Result<ModelVersion> ModelHub::allow(const Account& asker, const std::stri
   for (ModelVersion& version : versions) {
     if (!version.is_private) continue;
     version.allowed_providers = providers;
-    batch.push_back(
-        {std::string(kModelSpace), key_of(name, version.version), protocol::encode(version)});
+    COMMENSAL_ASSIGN(core::Bytes row, protocol::encode_stored(version));
+    batch.push_back({std::string(kModelSpace), key_of(name, version.version), std::move(row)});
   }
   COMMENSAL_TRY(store_.apply(batch));
   return std::move(versions.front());

@@ -63,18 +63,49 @@ Result<void> Lottery::meet(const crypto::Address& provider,
   }
   COMMENSAL_TRY(protocol::verify_hash_chain_head(chain->head));
   const core::Digest id = protocol::beacon_id(chain_->head(), chain->head);
+  if (deps_.bank.state().beacons.find(id) != nullptr || has_stake(provider)) {
+    return take_up(provider, *chain);
+  }
+  beacons_.erase(provider);
+  if (waiting_.size() >= static_cast<std::size_t>(limits::kProvidersMax)) {
+    std::erase_if(waiting_, [this](const auto& one) { return !is_there(one.first); });
+  }
+  waiting_.insert_or_assign(provider, *chain);
+  return {};
+}
+
+bool Lottery::has_stake(const crypto::Address& provider) const {
+  return deps_.bank.state().balance(provider, AccountKind::kStake) >= config_.stake_min;
+}
+
+Result<void> Lottery::on_stake(const crypto::Address& provider) {
+  const auto found = waiting_.find(provider);
+  if (found == waiting_.end() || !has_stake(provider)) return {};
+  const rpc::HashChainPosition chain = found->second;
+  waiting_.erase(found);
+  COMMENSAL_TRY(take_up(provider, chain));
+  // Nobody has told it of the rounds that were closed meanwhile.
+  if (shown_->round > chain.round) {
+    deps_.roster.tell(provider, rpc::Reveal{shown_->round, shown_->value});
+  }
+  return {};
+}
+
+Result<void> Lottery::take_up(const crypto::Address& provider,
+                              const rpc::HashChainPosition& chain) {
+  const core::Digest id = protocol::beacon_id(chain_->head(), chain.head);
   const auto known = beacons_.find(provider);
   if (known == beacons_.end() || known->second.id() != id) {
     if (deps_.bank.state().beacons.find(id) == nullptr) {
       COMMENSAL_TRY(deps_.bank.durably([&]() -> Result<void> {
-        COMMENSAL_TRY(deps_.bank.submit(ledger::RegisterBeacon{chain_->head(), chain->head}));
+        COMMENSAL_TRY(deps_.bank.submit(ledger::RegisterBeacon{chain_->head(), chain.head}));
         return {};
       }));
     }
     beacons_.insert_or_assign(
-        provider, beacon::TwoPartyBeacon(chain_->tracker(), beacon::HashChainTracker(chain->head)));
+        provider, beacon::TwoPartyBeacon(chain_->tracker(), beacon::HashChainTracker(chain.head)));
   }
-  if (chain->round > 0) on_reveal(provider, {chain->round, chain->value});
+  if (chain.round > 0) on_reveal(provider, {chain.round, chain.value});
   return {};
 }
 

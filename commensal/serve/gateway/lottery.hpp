@@ -41,9 +41,12 @@ class Lottery {
 
   /// Of our hash chain, as far as it is on disk; nothing where answers earn no tickets.
   const std::optional<rpc::HashChainPosition>& position() const { return shown_; }
-  /// Takes up the provider's chain where it is. Errors: kInvalidArgument, kUnauthenticated.
+  /// Takes up the provider's chain where it is; one that is new to the ledger only of who has its
+  /// stake there, as keys and chains cost nothing. Errors: kInvalidArgument, kUnauthenticated.
   core::Result<void> meet(const crypto::Address& provider,
                           const std::optional<rpc::HashChainPosition>& chain);
+  /// After what changed a provider's stake: takes up the chain that it has shown before.
+  core::Result<void> on_stake(const crypto::Address& provider);
   /// Why a provider gets no work, or "".
   std::string reservation(const crypto::Address& provider) const;
   /// Whether the escrow covers what the tickets under way may win, and one more.
@@ -71,6 +74,8 @@ class Lottery {
   }
   void show_chain() { shown_ = {chain_->head(), chain_->round(), chain_->value()}; }
   core::Result<void> load_beacons();
+  bool has_stake(const crypto::Address& provider) const;
+  core::Result<void> take_up(const crypto::Address& provider, const rpc::HashChainPosition& chain);
   core::Result<void> close_round();
   core::Result<void> draw(const crypto::Address& provider, const rpc::Reveal& reveal);
   core::Result<void> punish_withholding(const crypto::Address& provider);
@@ -82,6 +87,7 @@ class Lottery {
   std::optional<beacon::StoredHashChain> chain_;  // after open()
   std::optional<rpc::HashChainPosition> shown_;
   Beacons beacons_;
+  std::map<crypto::Address, rpc::HashChainPosition> waiting_;  // for their providers' stakes
 };
 
 }  // namespace commensal::gateway

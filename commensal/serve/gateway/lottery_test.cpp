@@ -21,8 +21,9 @@ MoneyConfig cheap() {
 
 /// A gateway's money on a disk that may fail, from one start to the next.
 struct Life {
-  Life(core::Store& disk, Pair& pair, std::uint64_t fault_at)
-      : fault(disk, fault_at, store::testing::Fault::kFailBefore),
+  Life(core::Store& disk, Pair& pair, std::uint64_t fault_at, const MoneyConfig& c = cheap())
+      : config(c),
+        fault(disk, fault_at, store::testing::Fault::kFailBefore),
         store(fault),
         bank(store, clock, pair.gateway_key, config.rules),
         roster(store, pair.rng(), pair.gateway_key),
@@ -35,7 +36,7 @@ struct Life {
     return lottery.open();
   }
 
-  const MoneyConfig config = cheap();
+  const MoneyConfig config;
   core::ManualClock clock;
   store::testing::FaultStore fault;
   store::JointStore store;
@@ -66,6 +67,43 @@ TEST(MoneyLottery, ShowsNobodyARoundThatIsNotOnDisk) {
     ASSERT_GE(again.lottery.position()->round, shown);
     EXPECT_EQ(shown == 4, fault_at == 7);  // the ledger, the chain, the ticket, four rounds
   }
+}
+
+// A Hello costs nothing, with a fresh key or chain each time: what has no stake leaves no trace.
+TEST(MoneyLottery, TakesUpAFreshHashChainOnlyOfWhoHasItsStake) {
+  MoneyConfig config = cheap();
+  config.stake_min = protocol::Amount(100);
+  Pair pair(6);
+  store::MemoryStore disk;
+  Life life(disk, pair, ~std::uint64_t{0}, config);
+  ASSERT_TRUE(life.open());
+  const std::uint64_t before = life.bank.state().scalars.entries;
+  const auto meet = [&](const crypto::SecretKey& key) {
+    const auto head = protocol::sign_hash_chain_head(key, {{}, pair.rng().next_digest(), 64, {}});
+    return life.lottery.meet(key.address(), rpc::HashChainPosition{head, 0, head.anchor});
+  };
+  for (int i = 0; i < 20; ++i) {
+    ASSERT_TRUE(meet(crypto::SecretKey::generate(pair.rng())));
+    ASSERT_TRUE(meet(pair.provider_key));
+  }
+  EXPECT_EQ(life.bank.state().scalars.entries, before);
+  const crypto::Address provider = pair.provider_key.address();
+  EXPECT_EQ(life.lottery.reservation(provider), "has a stake of 0, 100 are wanted");
+  ASSERT_TRUE(life.bank.submit(ledger::Deposit{provider, protocol::Amount(100), core::Digest{}}));
+  ASSERT_TRUE(life.lottery.on_stake(provider));
+  EXPECT_EQ(life.bank.state().beacons.rows().size(), 0u);
+  ledger::Transaction fund;
+  fund.ledger = life.bank.address();
+  fund.sender = provider;
+  fund.body = ledger::Fund{ledger::AccountKind::kStake, protocol::Amount(100)};
+  ledger::sign(pair.provider_key, fund);
+  ASSERT_TRUE(life.bank.relay(fund));
+  ASSERT_TRUE(life.lottery.on_stake(provider));
+  EXPECT_EQ(life.bank.state().beacons.rows().size(), 1u);
+  EXPECT_EQ(life.lottery.reservation(provider), "");
+  // A stake does not pay for chains without end either.
+  for (int i = 0; i < 40; ++i) (void)meet(pair.provider_key);
+  EXPECT_EQ(life.bank.state().beacons.rows().size(), std::size_t{limits::kLedgerChainsMax});
 }
 
 }  // namespace

@@ -33,15 +33,17 @@ core::Bytes id_key(const core::Digest& id) { return {id.begin(), id.end()}; }
 
 bool awaits_audit(const ReceiptRecord& record) { return record.audit == AuditState::kDrawn; }
 
-void add_record(const ReceiptRecord& record, core::Store::Batch& batch) {
+core::Result<void> add_record(const ReceiptRecord& record, core::Store::Batch& batch) {
   const core::Bytes number = newest_first_key(record.number);
-  batch.push_back({std::string(kRecordSpace), number, protocol::encode(record)});
+  COMMENSAL_ASSIGN(core::Bytes row, protocol::encode_stored(record));
+  batch.push_back({std::string(kRecordSpace), number, std::move(row)});
   if (!record.opening.empty()) {
     batch.push_back({std::string(kOpeningSpace), number, record.opening});
   }
   batch.push_back({std::string(kIdSpace), id_key(record.id()), number});
-  if (record.receipt.job.traits().is_kept) return;
+  if (record.receipt.job.traits().is_kept) return {};
   batch.push_back({std::string(kAccountSpace), account_key(record.account, number), core::Bytes()});
+  return {};
 }
 
 }  // namespace
@@ -58,6 +60,9 @@ core::Digest ReceiptRecord::id() const { return protocol::receipt_id(receipt.bod
 void ReceiptBook::count(std::uint64_t number, const Kept& kept) {
   kept_[number] = kept;
   opening_bytes_ += kept.opening_bytes;
+  Owned& owned = owned_[kept.account];
+  owned.numbers.insert(number);
+  owned.opening_bytes += kept.opening_bytes;
   if (!kept.is_kept) return;
   rollout_steps_.insert(number);
   steps_of_[kept.job].insert(number);
@@ -66,6 +71,10 @@ void ReceiptBook::count(std::uint64_t number, const Kept& kept) {
 void ReceiptBook::discount(std::uint64_t number) {
   const auto found = kept_.find(number);
   opening_bytes_ -= found->second.opening_bytes;
+  const auto owned = owned_.find(found->second.account);
+  owned->second.numbers.erase(number);
+  owned->second.opening_bytes -= found->second.opening_bytes;
+  if (owned->second.numbers.empty()) owned_.erase(owned);
   if (found->second.is_kept) {
     rollout_steps_.erase(number);
     const auto steps = steps_of_.find(found->second.job);
@@ -80,7 +89,11 @@ ReceiptBook::Kept ReceiptBook::kept_of(const ReceiptRecord& record) {
   const bool is_kept = record.receipt.job.traits().is_kept;
   const protocol::ReceiptBody body =
       has_ticket || is_kept ? record.receipt.body() : protocol::ReceiptBody();
-  return {record.opening_bytes, awaits_audit(record), is_kept,
+  return {record.opening_bytes,
+          record.delivered_ms,
+          record.account,
+          awaits_audit(record),
+          is_kept,
           is_kept ? body.job_id : core::Digest(),
           has_ticket ? protocol::ticket_id(body) : core::Digest()};
 }
@@ -93,6 +106,7 @@ core::Result<void> ReceiptBook::open() {
   last_number_ = 0;
   kept_.clear();
   opening_bytes_ = 0;
+  owned_.clear();
   rollout_steps_.clear();
   steps_of_.clear();
   core::Result<void> status;
@@ -109,32 +123,98 @@ core::Result<void> ReceiptBook::open() {
   return status;
 }
 
+/// Chooses what goes before something is added.
+class ReceiptBook::Trim {
+ public:
+  Trim(const ReceiptBook& book, const std::map<std::uint64_t, Kept>& added)
+      : book_(book),
+        records_(book.kept_.size() + added.size()),
+        steps_(book.rollout_steps_.size()),
+        bytes_(book.opening_bytes_),
+        most_(kRemovedMin + kRemovedPerRecord * added.size()) {
+    for (const auto& [number, kept] : added) {
+      bytes_ += kept.opening_bytes;
+      steps_ += kept.is_kept ? 1 : 0;
+      now_ms_ = std::max(now_ms_, kept.delivered_ms);
+    }
+  }
+  void drop_old() {
+    for (const auto& [number, kept] : book_.kept_) {
+      if (is_done() || kept.delivered_ms >= now_ms_ - book_.limits_.age_ms_max) return;
+      drop(number, kept);
+    }
+  }
+  void drop_steps() {
+    for (const std::uint64_t number : book_.rollout_steps_) {
+      if (fits() || is_done() || steps_ <= book_.limits_.records_max / 2) return;
+      drop(number, book_.kept_.at(number));
+    }
+  }
+  void drop_of_largest() {
+    if (fits()) return;
+    std::vector<Share> shares;
+    for (const auto& [account, owned] : book_.owned_) {
+      shares.push_back(
+          {owned.numbers.size(), owned.opening_bytes, owned.numbers.begin(), owned.numbers.end()});
+    }
+    const auto is_less = [this](const Share& a, const Share& b) {
+      const bool by_count = records_ > book_.limits_.records_max;
+      const std::uint64_t left = by_count ? a.records : a.bytes;
+      const std::uint64_t right = by_count ? b.records : b.bytes;
+      return left != right ? left < right : *a.next > *b.next;
+    };
+    while (!shares.empty() && !fits() && !is_done()) {
+      const auto largest = std::ranges::max_element(shares, is_less);
+      const std::uint64_t number = *largest->next++;
+      const Kept& kept = book_.kept_.at(number);
+      if (numbers_.contains(number) || drop(number, kept)) {
+        --largest->records;
+        largest->bytes -= kept.opening_bytes;
+      }
+      if (largest->next == largest->end) shares.erase(largest);
+    }
+  }
+  std::set<std::uint64_t> take() && { return std::move(numbers_); }
+
+ private:
+  // With lower limits than before there may be very many: no write takes them all.
+  static constexpr std::size_t kRemovedMin = 256;
+  static constexpr std::size_t kRemovedPerRecord = 4;
+
+  struct Share {
+    std::size_t records;
+    std::uint64_t bytes;
+    std::set<std::uint64_t>::const_iterator next, end;
+  };
+
+  bool fits() const {
+    return records_ <= book_.limits_.records_max && bytes_ <= book_.limits_.opening_bytes_max;
+  }
+  bool is_done() const { return numbers_.size() >= most_; }
+  bool drop(std::uint64_t number, const Kept& kept) {
+    if (kept.awaits_audit || book_.is_undecided(kept) || !numbers_.insert(number).second) {
+      return false;
+    }
+    --records_;
+    bytes_ -= kept.opening_bytes;
+    steps_ -= kept.is_kept ? 1 : 0;
+    return true;
+  }
+
+  const ReceiptBook& book_;
+  std::size_t records_, steps_;
+  std::uint64_t bytes_;
+  const std::size_t most_;
+  std::int64_t now_ms_ = 0;
+  std::set<std::uint64_t> numbers_;
+};
+
 std::set<std::uint64_t> ReceiptBook::surplus(const std::map<std::uint64_t, Kept>& added) const {
-  std::size_t records = kept_.size() + added.size(), rollout_steps = rollout_steps_.size();
-  std::uint64_t bytes = opening_bytes_;
-  for (const auto& [number, kept] : added) {
-    bytes += kept.opening_bytes;
-    rollout_steps += kept.is_kept ? 1 : 0;
-  }
-  std::set<std::uint64_t> numbers;
-  const auto fits = [&] {
-    return records <= limits_.records_max && bytes <= limits_.opening_bytes_max;
-  };
-  const auto drop = [&](std::uint64_t number, const Kept& kept) {
-    if (kept.awaits_audit || is_undecided(kept) || !numbers.insert(number).second) return;
-    --records;
-    bytes -= kept.opening_bytes;
-    rollout_steps -= kept.is_kept ? 1 : 0;
-  };
-  for (const std::uint64_t number : rollout_steps_) {
-    if (fits() || rollout_steps <= limits_.records_max / 2) break;
-    drop(number, kept_.at(number));
-  }
-  for (const auto& [number, kept] : kept_) {
-    if (fits()) break;
-    drop(number, kept);
-  }
-  return numbers;
+  Trim trim(*this, added);
+  trim.drop_old();
+  trim.drop_steps();
+  trim.drop_of_largest();
+  return std::move(trim).take();
 }
 
 core::Result<void> ReceiptBook::add_removal(std::uint64_t number, core::Store::Batch& batch) {
@@ -154,7 +234,7 @@ core::Result<void> ReceiptBook::append(std::vector<ReceiptRecord>& records) {
   for (ReceiptRecord& record : records) {
     record.number = ++number;
     record.opening_bytes = record.opening.size();
-    add_record(record, batch);
+    COMMENSAL_TRY(add_record(record, batch));
     added[number] = kept_of(record);
   }
   const std::set<std::uint64_t> removed = surplus(added);
@@ -189,8 +269,9 @@ core::Result<void> ReceiptBook::update(const ReceiptRecord& record) {
   if (kept == kept_.end())
     return core::fail(ErrorCode::kNotFound, "receipt {} is no longer kept",
                       core::to_hex(record.id()));
-  COMMENSAL_TRY(store_.apply(
-      {{std::string(kRecordSpace), newest_first_key(record.number), protocol::encode(record)}}));
+  COMMENSAL_ASSIGN(core::Bytes row, protocol::encode_stored(record));
+  COMMENSAL_TRY(
+      store_.apply({{std::string(kRecordSpace), newest_first_key(record.number), std::move(row)}}));
   kept->second.awaits_audit = awaits_audit(record);
   return {};
 }

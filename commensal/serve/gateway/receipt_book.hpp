@@ -2,6 +2,7 @@
 #pragma once
 
 #include <commensal/base/core/limits.hpp>
+#include <commensal/base/core/limits_kept.hpp>
 #include <commensal/base/core/store.hpp>
 #include <commensal/base/protocol/receipt.hpp>
 #include <commensal/base/protocol/verdict.hpp>
@@ -67,11 +68,13 @@ struct ReceiptRecord {
 struct BookLimits {
   std::size_t records_max = limits::kReceiptsMax;
   std::uint64_t opening_bytes_max = limits::kOpeningsBytesMax;  // of all openings together
+  std::int64_t age_ms_max = limits::kReceiptAgeMs;
 };
 
-/// Receipts of all delivered steps, durable and bounded: beyond the limits the oldest go, of which
-/// no audit is awaited and no ticket undecided, those of rollouts first while they are over half,
-/// so that no rollout pushes out what others may have to show.
+/// Receipts of all delivered steps, durable and bounded. With each write go those beyond the age,
+/// and beyond the other limits the oldest of the account that has most, those of rollouts first
+/// while they are over half: nobody pushes out what others may have to show. None goes of which an
+/// audit is awaited or a ticket undecided.
 /// Thread-safety: one thread, the store's.
 class ReceiptBook {
  public:
@@ -107,11 +110,19 @@ class ReceiptBook {
   /// What trimming needs to know of a record without reading it.
   struct Kept {
     std::uint64_t opening_bytes = 0;
+    std::int64_t delivered_ms = 0;
+    std::string account;
     bool awaits_audit = false;
     bool is_kept = false;
     core::Digest job{};     // of a step of a rollout
     core::Digest ticket{};  // zero: none
   };
+  /// What an account has here.
+  struct Owned {
+    std::set<std::uint64_t> numbers;
+    std::uint64_t opening_bytes = 0;
+  };
+  class Trim;
   static Kept kept_of(const ReceiptRecord& record);
   void discount(std::uint64_t number);
   bool is_undecided(const Kept& kept) const;
@@ -127,6 +138,7 @@ class ReceiptBook {
   std::uint64_t last_number_ = 0;
   std::map<std::uint64_t, Kept> kept_;  // by number
   std::uint64_t opening_bytes_ = 0;
+  std::map<std::string, Owned> owned_;                        // by account
   std::set<std::uint64_t> rollout_steps_;                     // their numbers
   std::map<core::Digest, std::set<std::uint64_t>> steps_of_;  // the same by rollout
   std::function<bool(const core::Digest&)> is_undecided_;

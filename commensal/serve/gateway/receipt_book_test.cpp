@@ -17,7 +17,7 @@ receipt::Opening an_opening(std::uint8_t i) {
   opening.output_salt.fill(i);
   return opening;
 }
-const std::size_t kOpeningBytes = protocol::encode(an_opening(0)).size();
+const std::size_t kOpeningBytes = protocol::encode_stored(an_opening(0))->size();
 
 /// The i-th of records that differ in everything a reader may ask for.
 ReceiptRecord a_record(std::uint8_t i, AuditState audit = AuditState::kNotDrawn) {
@@ -31,7 +31,7 @@ ReceiptRecord a_record(std::uint8_t i, AuditState audit = AuditState::kNotDrawn)
   record.version = i;
   record.delivered_ms = 1'000 + i;
   record.audit = audit;
-  record.opening = protocol::encode(an_opening(i));
+  record.opening = *protocol::encode_stored(an_opening(i));
   return record;
 }
 
@@ -70,6 +70,38 @@ TEST(ReceiptBook, ARolloutPushesOutItsOwnStepsFirst) {
   EXPECT_EQ(versions(book->list("alice", 9)), (Versions{0}));
   EXPECT_EQ(versions(book->select([](const ReceiptRecord&) { return true; })),
             (Versions{0, 1, 6, 7}));
+}
+
+TEST(ReceiptBook, BeyondTheLimitTheOldestOfTheAccountThatHasMostGo) {
+  store::MemoryStore store;
+  ReceiptBook book(store, {.records_max = 10, .opening_bytes_max = 1'000'000});
+  ASSERT_TRUE(book.open());
+  for (std::uint8_t i = 0; i < 8; i += 2) append(book, a_record(i));  // alice's
+  std::vector<ReceiptRecord> flood;
+  for (int i = 0; i < 120; ++i) flood.push_back(a_record(static_cast<std::uint8_t>(2 * i + 1)));
+  for (std::size_t i = 0; i < flood.size(); ++i) {
+    std::vector<ReceiptRecord> one = {flood[i]};
+    ASSERT_TRUE(book.append(one));
+  }
+  EXPECT_EQ(versions(book.list("alice", 20)), (Versions{6, 4, 2, 0}));
+  EXPECT_EQ(book.list("alicex", 20)->size(), 6u);
+  EXPECT_EQ(book.list("", 20)->front().version, flood.back().version);
+}
+
+TEST(ReceiptBook, WhatIsOlderThanItsAgeGoesWithTheNextWrite) {
+  store::MemoryStore store;
+  ReceiptBook book(store, {.age_ms_max = 1000});
+  ASSERT_TRUE(book.open());
+  append(book, a_record(0, AuditState::kDrawn));  // its audit is still to come
+  append(book, a_record(1));
+  ReceiptRecord later = a_record(2);
+  later.delivered_ms = 1'000 + 1 + 1000;
+  append(book, later);
+  EXPECT_EQ(versions(book.list("", 9)), (Versions{2, 1, 0}));
+  later = a_record(3);
+  later.delivered_ms = 1'000 + 2 + 1000;
+  append(book, later);
+  EXPECT_EQ(versions(book.list("", 9)), (Versions{3, 2, 0}));
 }
 
 TEST(ReceiptBook, NoReceiptGoesWhoseTicketIsUndecided) {

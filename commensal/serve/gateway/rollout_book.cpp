@@ -65,8 +65,9 @@ void RolloutBook::forget(const core::Digest& rollout) {
 Result<void> RolloutBook::put(const RolloutEntry& entry) {
   RolloutEntry kept = entry;
   kept.reason = protocol::one_line(entry.reason);  // a peer may have had its say in it
-  COMMENSAL_TRY(store_.apply(
-      {{std::string(kRollouts), {entry.id.begin(), entry.id.end()}, protocol::encode(kept)}}));
+  COMMENSAL_ASSIGN(core::Bytes row, protocol::encode_stored(kept));
+  COMMENSAL_TRY(
+      store_.apply({{std::string(kRollouts), {entry.id.begin(), entry.id.end()}, std::move(row)}}));
   if (!entry.key.empty()) keys_[{entry.account, entry.key}] = entry.id;
   if (const RolloutEntry* const before = find(entry.id)) of_job_.erase(before->job);
   of_job_[entry.job] = entry.id;

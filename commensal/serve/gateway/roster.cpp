@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <commensal/base/core/limits.hpp>
 #include <commensal/base/core/limits_gateway.hpp>
+#include <commensal/base/core/limits_kept.hpp>
 #include <commensal/base/core/limits_serve.hpp>
 #include <commensal/serve/gateway/roster.hpp>
 #include <utility>
@@ -167,8 +168,20 @@ void Roster::leave(StreamId id) {
     peer->warm.clear();
     // Keys cost nothing to make: only those that have worked, or are banned, are remembered.
     if (peer->served == 0 && peer->banned.empty()) peers_.erase(peer->address);
+    forget_one();
   }
   sessions_.erase(session);
+}
+
+/// Beyond so many, who is gone and has worked least.
+void Roster::forget_one() {
+  if (peers_.size() <= limits::kProvidersRememberedMax) return;
+  auto least = peers_.end();
+  for (auto peer = peers_.begin(); peer != peers_.end(); ++peer) {
+    if (peer->second.stream != nullptr || !peer->second.banned.empty()) continue;
+    if (least == peers_.end() || peer->second.served < least->second.served) least = peer;
+  }
+  if (least != peers_.end()) peers_.erase(least);
 }
 
 Roster::Peer* Roster::at(StreamId id) {

@@ -109,6 +109,7 @@ class Roster {
   std::size_t strangers() const;
   void make_room(const std::string& from);
   void forget_stranger(StreamId id, const std::string& from);
+  void forget_one();
 
   core::Store& store_;
   core::Rng& rng_;

@@ -224,7 +224,7 @@ Response show_opening(Gateway& gateway, const Call& call) {
   if (!record) return error_response(record.error());
   const auto opening = gateway.receipts().opening(*record);
   if (!opening) return error_response(opening.error());
-  return bytes_response(protocol::encode(*opening));
+  return bytes_response(protocol::encode_stored(*opening));
 }
 
 constexpr std::int64_t kSmall = limits::kHttpSmallBodyBytesMax;

@@ -74,8 +74,9 @@ int status_of(ErrorCode code) {
 
 std::string_view reason_phrase(int status) { return phrase_row(status).phrase; }
 
-Response bytes_response(core::Bytes bytes) {
-  auto owner = std::make_shared<const core::Bytes>(std::move(bytes));
+Response bytes_response(core::Result<core::Bytes> bytes) {
+  if (!bytes) return error_response(bytes.error());
+  auto owner = std::make_shared<const core::Bytes>(*std::move(bytes));
   Response response;
   response.content_type = "application/octet-stream";
   response.rest = *owner;

@@ -39,7 +39,7 @@ std::string_view reason_phrase(int status);
 
 Response json_response(std::string text);
 /// Of application/octet-stream.
-Response bytes_response(core::Bytes bytes);
+Response bytes_response(core::Result<core::Bytes> bytes);
 /// {"error": "<one line>"} with the status of the error's code, and the headers that this status
 /// asks for (WWW-Authenticate, Retry-After).
 Response error_response(const core::Error& error);

@@ -99,7 +99,7 @@ Response show_record(Gateway& gateway, const Call& call) {
   if (!status) return error_response(status.error());
   const auto record = gateway.rollouts().record(status->entry.id);
   if (!record) return error_response(record.error());
-  return bytes_response(protocol::encode(*record));
+  return bytes_response(protocol::encode_stored(*record));
 }
 
 /// rollout::StepRecord, encoded: what was signed and delivered.
@@ -110,13 +110,13 @@ Response show_step(Gateway& gateway, const Call& call) {
   if (!step) return error_response(step.error());
   const auto record = gateway.rollouts().step(status->entry.id, *step);
   if (!record) return error_response(record.error());
-  return bytes_response(protocol::encode(*record));
+  return bytes_response(protocol::encode_stored(*record));
 }
 
 /// receipt::Assignment, encoded; an empty body where nothing waits.
 Response take_audit(Gateway& gateway, const Call&) {
   const auto taken = gateway.auditor().take();
-  return bytes_response(taken ? protocol::encode(*taken) : core::Bytes());
+  return bytes_response(taken ? protocol::encode_stored(*taken) : core::Bytes());
 }
 
 Response answer_audit(Gateway& gateway, const Call& call) {

@@ -25,7 +25,8 @@ Result<LateSteps::Count> LateSteps::of(const crypto::Address& gateway) const {
 }
 
 Result<void> LateSteps::put(const crypto::Address& gateway, const Count& count) {
-  return store_.apply({{std::string(kSpace), key_of(gateway), protocol::encode(count)}});
+  COMMENSAL_ASSIGN(core::Bytes row, protocol::encode_stored(count));
+  return store_.apply({{std::string(kSpace), key_of(gateway), std::move(row)}});
 }
 
 Result<void> LateSteps::add(const crypto::Address& gateway, std::uint64_t most) {

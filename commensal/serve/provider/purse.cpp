@@ -57,8 +57,8 @@ Result<beacon::HashChainTracker> Purse::load_closed(const protocol::HashChainHea
 
 Result<void> Purse::keep_closed(const beacon::HashChainTracker& gateway) {
   const rpc::HashChainPosition kept{gateway.head(), gateway.round(), gateway.value()};
-  return deps_.store.apply(
-      {{std::string(kClosed), key_of(gateway.head().owner), protocol::encode(kept)}});
+  COMMENSAL_ASSIGN(core::Bytes row, protocol::encode_stored(kept));
+  return deps_.store.apply({{std::string(kClosed), key_of(gateway.head().owner), std::move(row)}});
 }
 
 Result<std::optional<rpc::HashChainPosition>> Purse::meet(

@@ -214,11 +214,11 @@ TEST_F(AuditTest, AnOpeningIsBoundToItsReceipt) {
 }
 
 TEST_F(AuditTest, AnOpeningTravelsWholeOrNotAtAll) {
-  const core::Bytes bytes = protocol::encode(opening_);
+  const core::Bytes bytes = *protocol::encode_stored(opening_);
   const auto back = protocol::decode<Opening>(bytes);
   ASSERT_TRUE(back.has_value()) << back.error().message;
   EXPECT_TRUE(check_opening(*back, body_));
-  EXPECT_EQ(protocol::encode(*back), bytes);
+  EXPECT_EQ(*protocol::encode_stored(*back), bytes);
   for (std::size_t size = 0; size < bytes.size(); ++size) {
     EXPECT_FALSE(protocol::decode<Opening>(core::ByteView(bytes).first(size))) << size;
   }

@@ -63,7 +63,8 @@ Result<std::vector<core::Digest>> rollouts_by_age(core::Store& store) {
 Result<void> JobRows::put(const JobRecord& record) {
   const core::Bytes id(job_id_.begin(), job_id_.end());
   COMMENSAL_ASSIGN(const std::uint64_t newest, newest_number(store_));
-  return store_.apply({{std::string(kJobs), id, protocol::encode(record)},
+  COMMENSAL_ASSIGN(core::Bytes bytes, protocol::encode_stored(record));
+  return store_.apply({{std::string(kJobs), id, std::move(bytes)},
                        {std::string(kAge), number_bytes(~(newest + 1)), id},
                        {std::string(kNumber), id, number_bytes(newest + 1)}});
 }
@@ -93,8 +94,9 @@ Result<void> JobRows::erase(core::Store::Batch more) {
 Result<void> JobRows::put(const StepRecord& record) {
   Writer last;
   last.u64(record.step.index());
+  COMMENSAL_ASSIGN(core::Bytes bytes, protocol::encode_stored(record));
   return store_.apply(
-      {{std::string(kSteps), step_key(job_id_, record.step.index()), protocol::encode(record)},
+      {{std::string(kSteps), step_key(job_id_, record.step.index()), std::move(bytes)},
        {std::string(kLast), {job_id_.begin(), job_id_.end()}, std::move(last).take()}});
 }
 

@@ -53,7 +53,7 @@ TEST_F(Parties, AuditsReproduceEveryStepAndItsReceiptVerifies) {
   for (std::uint64_t i = 1; i <= kSteps; ++i) {
     const auto shown = client_->opening(i);
     ASSERT_TRUE(shown);
-    const auto decoded = protocol::decode<receipt::StepTask>(protocol::encode(shown->task));
+    const auto decoded = protocol::decode<receipt::StepTask>(*protocol::encode_stored(shown->task));
     ASSERT_TRUE(decoded) << decoded.error().message;
     const auto root = receipt::replay(*decoded, session, roots);
     ASSERT_TRUE(root) << root.error().message;
@@ -149,12 +149,12 @@ TEST_F(Parties, TasksThatAreNotWhatBothSignedAreRefused) {
 
 TEST_F(Parties, EncodingsHaveOneForm) {
   make(2);
-  const core::Bytes task = protocol::encode(client_->opening(2)->task);
-  EXPECT_EQ(protocol::encode(*protocol::decode<receipt::StepTask>(task)), task);
-  const core::Bytes record = protocol::encode(*provider_->step(2));
-  EXPECT_EQ(protocol::encode(*protocol::decode<StepRecord>(record)), record);
-  const core::Bytes rollout = protocol::encode(record_);
-  EXPECT_EQ(protocol::encode(*protocol::decode<JobRecord>(rollout)), rollout);
+  const core::Bytes task = *protocol::encode_stored(client_->opening(2)->task);
+  EXPECT_EQ(*protocol::encode_stored(*protocol::decode<receipt::StepTask>(task)), task);
+  const core::Bytes record = *protocol::encode_stored(*provider_->step(2));
+  EXPECT_EQ(*protocol::encode_stored(*protocol::decode<StepRecord>(record)), record);
+  const core::Bytes rollout = *protocol::encode_stored(record_);
+  EXPECT_EQ(*protocol::encode_stored(*protocol::decode<JobRecord>(rollout)), rollout);
   for (std::size_t size = 0; size < task.size(); ++size) {
     EXPECT_FALSE(protocol::decode<receipt::StepTask>(core::ByteView(task).first(size)));
   }

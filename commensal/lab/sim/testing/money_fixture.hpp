@@ -23,6 +23,7 @@ class MoneyTrip : public ::testing::Test {
                                const std::function<void(Terms&)>& change = {}) {
     terms_ = play_terms(win_probability, 100);
     terms_.gateway.hash_chain_depth = 12, terms_.provider.hash_chain_depth = 12;
+    terms_.gateway.checkpoint_entries = 64;
     if (change) change(terms_);
     gateway::GatewayConfig config;
     config.audit_probability = audit_probability_;
