@@ -115,6 +115,9 @@ void declare_money(CLI::App& app, gateway::MoneyConfig& money) {
                  "A new gateway's hash chain lasts 2^DEPTH rounds; making it takes as many hashes")
       ->check(CLI::Range(1, limits::kHashChainDepthMax))
       ->capture_default_str();
+  app.add_option("--tickets", money.tickets_max, "Tickets that are kept, drawn or not")
+      ->check(CLI::Range(std::size_t{64}, std::size_t{1} << 24))
+      ->capture_default_str();
   app.add_option("--journal-entries", money.checkpoint_entries,
                  "The ledger's journal is cut at a checkpoint after so many entries; the last but "
                  "one is kept too")
@@ -126,6 +129,10 @@ void declare_money(CLI::App& app, gateway::MoneyConfig& money) {
 void declare_purse(CLI::App& app, provider::PurseConfig& purse) {
   add_amount(app, "--stake", purse.stake,
              "Locked as soon as the gateway's ledger has so much for this provider");
+  app.add_option("--tickets", purse.tickets_max,
+                 "Tickets that are kept; at the limit there is no new work")
+      ->check(CLI::Range(std::size_t{64}, std::size_t{1} << 24))
+      ->capture_default_str();
   add_amount(app, "--pay-min", purse.pay_min,
              "Jobs whose ticket is worth less, before its draw, are refused");
   app.add_option("--patience-ms", purse.reveal_ms_max,

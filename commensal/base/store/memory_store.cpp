@@ -44,4 +44,12 @@ core::Result<void> MemoryStore::scan(std::string_view space, ByteView prefix,
   return {};
 }
 
+std::size_t MemoryStore::bytes() const {
+  std::size_t bytes = 0;
+  for (const auto& [name, space] : spaces_) {
+    for (const auto& [key, value] : space) bytes += key.size() + value.size();
+  }
+  return bytes;
+}
+
 }  // namespace commensal::store

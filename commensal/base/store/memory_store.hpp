@@ -16,6 +16,9 @@ class MemoryStore final : public core::Store {
   core::Result<void> scan(std::string_view space, core::ByteView prefix,
                           const Visitor& visit) override;
 
+  /// Of all keys and values.
+  std::size_t bytes() const;
+
  private:
   /// Unsigned bytes; looks up without a copy.
   struct KeyOrder {

@@ -19,6 +19,7 @@ struct MoneyConfig {
   protocol::Amount stake_min;     // of a provider that is given work
   std::int64_t round_ms = 1000;   // a round of the beacon is closed so often, while tickets wait
   int hash_chain_depth = 25;      // the hash chain has 2^depth rounds: more than a year
+  std::size_t tickets_max = limits::kTicketsMax;
   std::uint64_t checkpoint_entries = limits::kCheckpointEntries;  // the journal keeps 1 to 2 of it
   ledger::Config rules;  // of a new ledger, whose operator is filled in; an old one has its own
 };

@@ -25,7 +25,8 @@ Lottery::Lottery(const Dependencies& deps, const MoneyConfig& config)
     : deps_(deps), config_(config), address_(deps_.key.address()) {}
 
 ticket::BookConfig Lottery::book_config(const MoneyConfig& config) {
-  return {.deadlines = {.opening_rounds_max = config.rules.opening_rounds}};
+  return {.tickets_max = config.tickets_max,
+          .deadlines = {.opening_rounds_max = config.rules.opening_rounds}};
 }
 
 Result<void> Lottery::open() {

@@ -12,7 +12,7 @@ TEST(RolloutRecords, WhatIsWrittenIsRead) {
   expect_written_is_read<JobRecord>();
   expect_written_is_read<receipt::StepTask>();
   expect_written_is_read<receipt::Opening>();
-  expect_written_is_read<receipt::Assignment>();
+  expect_written_is_read<receipt::Assignment>(4000);
   expect_written_is_read<StepRecord>();
 }
 

@@ -235,6 +235,8 @@ core::Result<void> Market::check_money() {
   return {};
 }
 
+std::size_t Market::stored_bytes(std::size_t index) const { return members_[index]->store.bytes(); }
+
 core::Digest Market::state_hash() {
   crypto::Sha256 hash;
   for (const std::string_view space : {"receipts", "bans", "models", "ledger_journal", "tickets"}) {

@@ -66,6 +66,9 @@ class Market {
   bool gateway_crashed() const { return gateway_faults_ && gateway_faults_->crashed(); }
   std::uint64_t gateway_writes() const { return gateway_faults_ ? gateway_faults_->applies() : 0; }
   std::uint64_t provider_writes(std::size_t index) const;
+  /// Bytes of the rows in the gateway's store; of a provider's.
+  std::size_t stored_bytes() const { return store_.bytes(); }
+  std::size_t stored_bytes(std::size_t index) const;
   /// Over all that the stores hold.
   core::Digest state_hash();
   /// What the journal has told so far.

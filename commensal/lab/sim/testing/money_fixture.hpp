@@ -29,6 +29,7 @@ class MoneyTrip : public ::testing::Test {
     config.audit_probability = audit_probability_;
     config.money = terms_.gateway;
     config.rollouts_kept_max = rollouts_kept_max_;
+    config.receipts = receipts_;
     const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
     auto market = std::make_unique<Market>(seed, scratch(test->name()), config, terms_.provider);
     EXPECT_TRUE(market->start_gateway());
@@ -75,6 +76,7 @@ class MoneyTrip : public ::testing::Test {
   Terms terms_;
   double audit_probability_ = 0;  // of what open() opens
   std::size_t rollouts_kept_max_ = limits::kRolloutsKeptMax;
+  gateway::BookLimits receipts_;
 };
 
 }  // namespace commensal::sim::testing
