@@ -11,7 +11,7 @@
 #include <commensal/trade/pay/ledger/book.hpp>
 #include <commensal/trade/pay/ledger/journal.hpp>
 #include <commensal/trade/pay/ledger/state_rows.hpp>
-#include <commensal/trade/pay/ledger/testing/random_operations.hpp>
+#include <commensal/trade/pay/ledger/testing/clerk.hpp>
 #include <commensal/trade/pay/ledger/verify.hpp>
 
 namespace commensal::ledger {
@@ -23,12 +23,10 @@ using core::Path;
 using store::testing::Fault;
 using store::testing::FaultStore;
 using store::testing::last_word_of_killed;
-using testing::CheapSignatures;
+using testing::Clerk;
 using ::testing::HasSubstr;
+using testing::kSignatures;
 using testing::RandomOperations;
-using ::testing::StartsWith;
-
-const CheapSignatures kSignatures;
 
 class Memory {
  public:
@@ -60,54 +58,6 @@ class Sqlite {
   Path folder_ = Path(::testing::TempDir()) /
                  fmt::format("commensal_ledger_{}_{}", ::getpid(), fmt::ptr(this));
   std::unique_ptr<core::Store> store_;
-};
-
-Config config_of(const RandomOperations& operations) {
-  Config config;
-  config.operator_address = operations.operator_address();
-  config.withdrawal_delay_ms = 500;
-  return config;
-}
-
-/// Operations against a book, and how many of them it made durable.
-class Clerk {
- public:
-  Clerk(core::Store& store, std::uint64_t seed, Book::Options options)
-      : store_(store), options_(options), operations_(seed, 8) {}
-
-  core::Result<void> open() {
-    COMMENSAL_ASSIGN(Book book, Book::open(store_, kSignatures, options_));
-    book_.emplace(std::move(book));
-    if (book_->state().scalars.entries != 0) return {};
-    if (!book_->stage(operations_.found(config_of(operations_)), 0)) std::abort();
-    return commit();
-  }
-  /// Stages `count` operations that fit, among others that do not, and writes them.
-  core::Result<void> group(std::size_t count) {
-    now_ms_ = static_cast<std::int64_t>(book_->state().scalars.time_ms) + 50;
-    while (book_->staged() < count) {
-      (void)book_->stage(operations_.next(book_->state()), now_ms_);
-    }
-    return commit();
-  }
-  core::Result<void> commit() {
-    COMMENSAL_TRY(book_->commit());
-    acknowledged_ = head_of(book_->state());
-    if (!book_->checkpoint_is_due()) return {};
-    const auto made =
-        operations_.make(book_->state(), operations_.operator_address(), Checkpoint{book_->root()});
-    if (!book_->stage(made, now_ms_)) std::abort();
-    return commit();
-  }
-  Book& book() { return *book_; }
-  Head acknowledged_;
-
- private:
-  core::Store& store_;
-  Book::Options options_;
-  RandomOperations operations_;
-  std::optional<Book> book_;
-  std::int64_t now_ms_ = 0;
 };
 
 template <class Twin>
@@ -362,131 +312,6 @@ TEST(MoneyCrash, AKillAtAnyMomentLosesNothingAcknowledged) {
   const auto verified = verify(twin.store(), kSignatures);
   ASSERT_TRUE(verified) << verified.error().message;
   EXPECT_EQ(verified->entries, before);
-}
-
-class MoneyTampering : public ::testing::Test {
- protected:
-  explicit MoneyTampering(Book::Options options = {}, int groups = 4) {
-    Clerk clerk(store_, 21, options);
-    EXPECT_TRUE(clerk.open());
-    for (int i = 0; i < groups; ++i) EXPECT_TRUE(clerk.group(5));
-    entries_ = clerk.book().state().scalars.entries;
-    from_ = clerk.book().from();
-  }
-  void put(std::string_view space, Bytes key, std::optional<Bytes> value) {
-    ASSERT_TRUE(store_.apply({{std::string(space), std::move(key), std::move(value)}}));
-  }
-  Bytes row(std::uint64_t number) {
-    Bytes found;
-    EXPECT_TRUE(store_.scan(kJournalSpace, key_of(number), [&](ByteView, ByteView value) {
-      found.assign(value.begin(), value.end());
-      return true;
-    }));
-    return found;
-  }
-  std::string finding() {
-    const auto verified = verify(store_, kSignatures);
-    return verified ? "nothing" : verified.error().message;
-  }
-  /// Every value of a space, byte by byte.
-  void expect_every_byte_counts(std::string_view space) {
-    std::map<Bytes, Bytes> rows;
-    ASSERT_TRUE(store_.scan(space, {}, [&](ByteView key, ByteView value) {
-      rows[Bytes(key.begin(), key.end())].assign(value.begin(), value.end());
-      return true;
-    }));
-    ASSERT_FALSE(rows.empty());
-    core::CounterRng rng(3);
-    for (const auto& [key, value] : rows) {
-      if (space != kStateSpace &&
-          *number_of(ByteView(key).first(std::min<std::size_t>(key.size(), 8))) < from_)
-        continue;
-      for (std::size_t at = 0; at < value.size(); ++at) {
-        Bytes bent = value;
-        bent[at] = static_cast<std::uint8_t>(bent[at] ^ (1u << (rng.next_u32() % 8)));
-        put(space, key, bent);
-        const std::string found = finding();
-        ASSERT_NE(found, "nothing") << space << " byte " << at;
-        if (space == kJournalSpace) {
-          // Found at the entry itself, unless only its hash changed: then at the next one, or head.
-          const std::uint64_t number = *number_of(key);
-          ASSERT_TRUE(found.starts_with(fmt::format("entry {}: ", number)) ||
-                      found.starts_with(fmt::format("entry {}: previous", number + 1)) ||
-                      found.starts_with(fmt::format("after entry {}: the head", number + 1)))
-              << "entry " << number << " byte " << at << ": " << found;
-        }
-      }
-      put(space, key, value);
-    }
-  }
-
-  store::MemoryStore store_;
-  std::uint64_t entries_ = 0;
-  std::uint64_t from_ = 0;
-};
-
-TEST_F(MoneyTampering, EveryByteOfTheJournalCounts) { expect_every_byte_counts(kJournalSpace); }
-TEST_F(MoneyTampering, EveryByteOfTheHeadCounts) { expect_every_byte_counts(kHeadSpace); }
-TEST_F(MoneyTampering, EveryByteOfTheStoredStateCounts) { expect_every_byte_counts(kStateSpace); }
-
-class MoneyCutTampering : public MoneyTampering {
- protected:
-  MoneyCutTampering() : MoneyTampering({.checkpoint_entries = 8}, 6) { EXPECT_GT(from_, 0u); }
-};
-
-TEST_F(MoneyCutTampering, EveryByteOfTheJournalCounts) { expect_every_byte_counts(kJournalSpace); }
-TEST_F(MoneyCutTampering, EveryByteOfTheHeadCounts) { expect_every_byte_counts(kHeadSpace); }
-TEST_F(MoneyCutTampering, EveryByteOfWhatIsKeptOfCheckpointsCounts) {
-  expect_every_byte_counts(kBeforeSpace);
-}
-
-TEST_F(MoneyTampering, ABookIsNotOpenedOnARowThatIsBentGoneOrOld) {
-  const auto refused = [&] {
-    const auto book = Book::open(store_, kSignatures);
-    return book ? "nothing" : book.error().message;
-  };
-  EXPECT_EQ(refused(), "nothing");
-  std::map<Bytes, Bytes> rows;
-  ASSERT_TRUE(store_.scan(kStateSpace, {}, [&](ByteView key, ByteView value) {
-    rows[Bytes(key.begin(), key.end())].assign(value.begin(), value.end());
-    return true;
-  }));
-  for (const auto& [key, value] : rows) {
-    Bytes bent = value;
-    bent.back() ^= 1;
-    put(kStateSpace, key, bent);
-    EXPECT_THAT(refused(), StartsWith("ledger: "));
-    put(kStateSpace, key, std::nullopt);
-    EXPECT_THAT(refused(), StartsWith("ledger: "));
-    put(kStateSpace, key, value);
-  }
-  EXPECT_EQ(refused(), "nothing");
-}
-
-TEST_F(MoneyTampering, MissingAndForeignRowsAreFound) {
-  EXPECT_EQ(finding(), "nothing");
-  const Bytes last = row(entries_ - 1);
-  put(kJournalSpace, key_of(entries_ - 1), std::nullopt);
-  EXPECT_THAT(finding(), HasSubstr("the head says"));
-  EXPECT_THAT(Book::open(store_, kSignatures).error().message, HasSubstr("is missing or another"));
-  put(kJournalSpace, key_of(entries_ - 1), last);
-  put(kJournalSpace, key_of(entries_), last);
-  EXPECT_THAT(finding(), HasSubstr("it lies behind the end of the journal"));
-  put(kJournalSpace, key_of(entries_), std::nullopt);
-  const Bytes third = row(3);
-  put(kJournalSpace, key_of(3), std::nullopt);
-  EXPECT_THAT(finding(), StartsWith("entry 3: the journal lacks it"));
-  put(kJournalSpace, key_of(3), third);
-  put(kStateSpace, Bytes{200, 1}, Bytes{1});
-  EXPECT_THAT(finding(), HasSubstr("a row of table 200, which is none"));
-  put(kStateSpace, Bytes{200, 1}, std::nullopt);
-  put(kHeadSpace, {}, std::nullopt);
-  EXPECT_THAT(finding(), HasSubstr("the journal has no head"));
-}
-
-TEST_F(MoneyTampering, NothingToVerifyIsNamed) {
-  store::MemoryStore empty;
-  EXPECT_EQ(verify(empty, kSignatures).error().code, core::ErrorCode::kNotFound);
 }
 
 }  // namespace
