@@ -68,6 +68,7 @@ struct ReceiptRecord {
 struct BookLimits {
   std::size_t records_max = limits::kReceiptsMax;
   std::uint64_t opening_bytes_max = limits::kOpeningsBytesMax;  // of all openings together
+  std::uint64_t opening_max = limits::kStoreValueBytesMax;      // of one
   std::int64_t age_ms_max = limits::kReceiptAgeMs;
 };
 
@@ -86,6 +87,7 @@ class ReceiptBook {
   void keep_while(std::function<bool(const core::Digest& ticket)> is_undecided) {
     is_undecided_ = std::move(is_undecided);
   }
+  const BookLimits& limits() const { return limits_; }
   /// Reads the highest number; call once before the rest.
   core::Result<void> open();
   /// Gives the records their numbers and writes all in one batch.

@@ -89,6 +89,24 @@ TEST_F(TillOf, OneThatCannotPayCostsTheOthersOfItsBatchNothing) {
   EXPECT_EQ(left("carol"), Amount());
 }
 
+TEST_F(TillOf, AnAnswerThatIsTooLargeToKeepCostsTheOthersOfItsBatchNothing) {
+  for (const char* account : {"alice", "bob", "carol"}) give(account, 10);
+  ReceiptBook book(store_, {.opening_max = 1000});
+  ASSERT_TRUE(book.open());
+  Till till(book, bank_, kPrice);
+  std::vector<ReceiptRecord> records = {delivered("alice"), delivered("bob"), delivered("carol")};
+  records[1].opening.assign(1001, 1);
+  const auto outcomes = till.keep(records);
+  ASSERT_TRUE(outcomes) << outcomes.error().message;
+  EXPECT_TRUE((*outcomes)[0] && (*outcomes)[2]);
+  EXPECT_EQ((*outcomes)[1].error().code, ErrorCode::kResourceExhausted);
+  EXPECT_EQ(left("alice"), Amount());
+  EXPECT_EQ(left("bob"), Amount(10));
+  EXPECT_EQ(left("carol"), Amount());
+  EXPECT_FALSE(book.contains(records[1].id()));
+  EXPECT_TRUE(book.contains(records[0].id()) && book.contains(records[2].id()));
+}
+
 TEST_F(TillOf, WhatIsAppliedBesideOneThatCannotPayIsNot) {
   give("bob", 5);
   std::vector<ReceiptRecord> records = {delivered("bob")};

@@ -109,7 +109,11 @@ Shelf::Uses& Shelf::uses(Plan& plan, const Round& round) const {
   return at->second;
 }
 
-void Shelf::add_row(Plan& plan, const Round& round, std::span<const Item> items) const {
+Result<void> Shelf::add_row(Plan& plan, const Round& round, std::span<const Item> items) const {
+  core::Bytes bytes = encode_row(items);
+  if (const auto again = decode_row(bytes); !again) {
+    return core::in_context("it could not be read back", again.error());
+  }
   const Row row = plan.next++;
   Uses& now = uses(plan, round);
   std::size_t& own = now[row];
@@ -130,16 +134,18 @@ void Shelf::add_row(Plan& plan, const Round& round, std::span<const Item> items)
     plan.places.emplace_back(item.ticket, place);
   }
   plan.batch.push_back(
-      {std::string(kRows), key_of(round.first, round.second, row), encode_row(items)});
+      {std::string(kRows), key_of(round.first, round.second, row), std::move(bytes)});
+  return {};
 }
 
-void Shelf::add(Plan& plan, const std::map<Round, std::vector<Item>>& rounds) const {
+Result<void> Shelf::add(Plan& plan, const std::map<Round, std::vector<Item>>& rounds) const {
   for (const auto& [round, items] : rounds) {
     for (std::size_t at = 0; at < items.size(); at += kRowItemsMax) {
       const std::size_t count = std::min(kRowItemsMax, items.size() - at);
-      add_row(plan, round, std::span(items).subspan(at, count));
+      COMMENSAL_TRY(add_row(plan, round, std::span(items).subspan(at, count)));
     }
   }
+  return {};
 }
 
 void Shelf::drop_outdated(Plan& plan) const {
@@ -178,7 +184,7 @@ Result<void> Shelf::write(const std::vector<Item>& items, core::Store::Batch mor
   }
   Plan plan = begin();
   plan.batch = std::move(more);
-  add(plan, rounds);
+  COMMENSAL_TRY(add(plan, rounds));
   return apply(std::move(plan));
 }
 
@@ -205,8 +211,9 @@ Result<void> Shelf::rewrite(const std::vector<Rest>& rounds) {
   for (const auto& [round, items] : left) {
     for (const Item& item : items) before.insert(places_.extract(item.ticket));
   }
-  add(plan, left);
-  if (const auto written = apply(std::move(plan)); !written) {
+  auto written = add(plan, left);
+  if (written) written = apply(std::move(plan));
+  if (!written) {
     places_.merge(before);
     return written;
   }

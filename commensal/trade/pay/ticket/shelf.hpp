@@ -61,8 +61,8 @@ class Shelf {
 
   Plan begin() const;
   Uses& uses(Plan& plan, const Round& round) const;
-  void add_row(Plan& plan, const Round& round, std::span<const Item> items) const;
-  void add(Plan& plan, const std::map<Round, std::vector<Item>>& rounds) const;
+  core::Result<void> add_row(Plan& plan, const Round& round, std::span<const Item> items) const;
+  core::Result<void> add(Plan& plan, const std::map<Round, std::vector<Item>>& rounds) const;
   void drop_outdated(Plan& plan) const;
   core::Result<void> apply(Plan plan);
   core::Result<void> read_row(core::ByteView key, core::ByteView value,
