@@ -20,6 +20,13 @@ class RandomPart {
   }
 
  private:
+  static constexpr int kTries = 100;  // for what would be refused for other reasons than its size
+
+  template <class T>
+  static bool is_valid(const T& value) {
+    if constexpr (requires { value.validity(); }) return value.validity().has_value();
+    return true;
+  }
   std::uint64_t below(std::uint64_t bound) { return rng_.next_u64() % bound; }
   /// Few, seldom as many as are accepted or one more.
   std::size_t size(std::size_t most) {
@@ -36,7 +43,10 @@ class RandomPart {
     } else if constexpr (NamedEnum<T>) {
       value = static_cast<T>(below(enum_names(value).size()));
     } else if constexpr (requires { T::fields(*this, value); }) {
-      T::fields(*this, value);
+      for (int tries = 0; tries < kTries; ++tries) {
+        T::fields(*this, value);
+        if (is_valid(value)) return;
+      }
     }
   }
   void fill(Digest& value) { rng_.fill(value); }
