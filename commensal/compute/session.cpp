@@ -24,6 +24,7 @@ ErrorCode code_of(core::ErrorCode code) {
     case core::ErrorCode::kPermissionDenied:
       return ErrorCode::kPermissionDenied;
     case core::ErrorCode::kResourceExhausted:
+    case core::ErrorCode::kOverBudget:
       return ErrorCode::kResourceExhausted;
     case core::ErrorCode::kUnsupported:
       return ErrorCode::kUnsupported;

@@ -52,7 +52,7 @@ core::Result<std::vector<Tensor>> run(const fuzz::RandomGraph& made, graph::Back
   options.memory_bytes_max = fuzz::kMemoryBytesMax;
   COMMENSAL_ASSIGN(graph::Session session, graph::Session::create(made.graph, options));
   fuzz::Bound bound;
-  return session.run(made.inputs, tracer, &bound);
+  return session.run(made.inputs, {.tracer = tracer, .pacer = &bound});
 }
 
 // Names the node that makes a graph's output.

@@ -38,7 +38,7 @@ bool run(const std::shared_ptr<const graph::Graph>& graph, graph::Backend backen
     inputs.push_back(input_for(graph->values[static_cast<std::size_t>(id)].declared));
   }
   fuzz::Bound bound;
-  return session->run_values(inputs, nullptr, &bound).has_value();
+  return session->run_values(inputs, {.pacer = &bound}).has_value();
 }
 
 }  // namespace

@@ -36,7 +36,7 @@ Result<void> profile(const RunArguments& options, graph::Session& session,
   profile::Profiler profiler(clock);
   for (int i = 0; i <= kProfiledRuns; ++i) {
     profiler.begin_run();
-    COMMENSAL_TRY(session.run_values(inputs, &profiler));
+    COMMENSAL_TRY(session.run_values(inputs, {.tracer = &profiler}));
     profiler.end_run();
   }
   kernels::Peak peak;

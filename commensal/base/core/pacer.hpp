@@ -14,8 +14,8 @@ class Pacer {
   /// Thread-safety: called from the threads that run the graph, never from several at once.
   virtual bool pace(std::int64_t work_ops) = 0;
   /// Between pieces of one kernel, each of at most some milliseconds. Thread-safety: called by all
-  /// threads that run the graph, at once.
-  virtual void yield() {}
+  /// threads that run the graph, at once. False: give up, what is computed is thrown away.
+  virtual bool yield() { return true; }
 };
 
 }  // namespace commensal::core

@@ -23,6 +23,8 @@ enum class ErrorCode {
   kUnavailable,
   kDeadlineExceeded,
   kDataLoss,
+  kCancelled,   // by who asked for it
+  kOverBudget,  // it takes more computing than was granted
   kInternal,
 };
 
@@ -40,8 +42,7 @@ using Result = tl::expected<T, Error>;
 
 template <class... Args>
 tl::unexpected<Error> fail(ErrorCode code, fmt::format_string<Args...> format, Args&&... args) {
-  return tl::unexpected<Error>(
-      Error{code, fmt::format(format, std::forward<Args>(args)...)});
+  return tl::unexpected<Error>(Error{code, fmt::format(format, std::forward<Args>(args)...)});
 }
 
 /// Puts the place in front of a message: "node 'conv1' (Conv): " + message.
@@ -55,15 +56,15 @@ inline tl::unexpected<Error> in_context(std::string_view place, Error error) {
 #define COMMENSAL_CONCAT(a, b) COMMENSAL_CONCAT_INNER(a, b)
 
 /// Returns from the enclosing function with the error of `expression`, if it has one.
-#define COMMENSAL_TRY(expression)                                             \
-  do {                                                                        \
-    auto try_result_ = (expression);                                          \
-    if (!try_result_) return tl::unexpected(std::move(try_result_).error());  \
+#define COMMENSAL_TRY(expression)                                            \
+  do {                                                                       \
+    auto try_result_ = (expression);                                         \
+    if (!try_result_) return tl::unexpected(std::move(try_result_).error()); \
   } while (false)
 
 /// Declares `declaration` from the value of `expression`, or returns with its error.
-#define COMMENSAL_ASSIGN(declaration, expression)                             \
-  auto COMMENSAL_CONCAT(assign_, __LINE__) = (expression);                    \
-  if (!COMMENSAL_CONCAT(assign_, __LINE__))                                   \
+#define COMMENSAL_ASSIGN(declaration, expression)                                  \
+  auto COMMENSAL_CONCAT(assign_, __LINE__) = (expression);                         \
+  if (!COMMENSAL_CONCAT(assign_, __LINE__))                                        \
     return tl::unexpected(std::move(COMMENSAL_CONCAT(assign_, __LINE__)).error()); \
   declaration = *std::move(COMMENSAL_CONCAT(assign_, __LINE__))

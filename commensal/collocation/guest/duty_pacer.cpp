@@ -32,18 +32,17 @@ void DutyPacer::stop() {
   changed_.notify_all();
 }
 
-bool DutyPacer::pace(std::int64_t) {
-  yield();
-  return !stopped_;
-}
+bool DutyPacer::pace(std::int64_t) { return yield(); }
 
-void DutyPacer::yield() {
+bool DutyPacer::yield() {
+  if (stopped_.load(std::memory_order_relaxed)) return false;
   const double level = level_.load(std::memory_order_relaxed);
-  if (level >= 1 || stopped_.load(std::memory_order_relaxed)) return;
+  if (level >= 1) return true;
   const std::int64_t worked_ns = core::thread_cpu_ns() - slice_begin_ns;
-  if (level > 0 && worked_ns < kSliceNs) return;
+  if (level > 0 && worked_ns < kSliceNs) return true;
   rest(level, std::min(worked_ns, kSliceNsMax));
   slice_begin_ns = core::thread_cpu_ns();
+  return !stopped_;
 }
 
 void DutyPacer::rest(double level, std::int64_t worked_ns) {

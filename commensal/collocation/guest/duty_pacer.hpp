@@ -24,7 +24,7 @@ class DutyPacer final : public core::Pacer {
   void stop();
 
   bool pace(std::int64_t work_ops) override;
-  void yield() override;
+  bool yield() override;
 
  private:
   void rest(double level, std::int64_t worked_ns);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <commensal/compute/graph/by_image.hpp>
-#include <mutex>
 
 namespace commensal::graph {
 
@@ -25,23 +24,6 @@ Tensor image_of(const Tensor& all, std::int64_t image) {
   return Tensor::view_of(type, all.bytes().subspan(static_cast<std::size_t>(image) * bytes, bytes),
                          all.owner());
 }
-
-/// The run's pacer for several threads, one at a time.
-class SharedPacer final : public core::Pacer {
- public:
-  explicit SharedPacer(core::Pacer& pacer) : pacer_(pacer) {}
-  bool pace(std::int64_t work_ops) override {
-    const std::lock_guard lock(mutex_);
-    goes_on_ = goes_on_ && pacer_.pace(work_ops);
-    return goes_on_;
-  }
-  void yield() override { pacer_.yield(); }
-
- private:
-  std::mutex mutex_;
-  core::Pacer& pacer_;
-  bool goes_on_ = true;  // who was told to stop is not asked again
-};
 
 class Batch {
  public:
@@ -70,16 +52,14 @@ class Batch {
   /// The images before `count`, each on one thread.
   Result<void> run_apart(std::int64_t count, const Machine& machine) {
     const auto workers = static_cast<int>(std::min<std::int64_t>(machine.threads.threads(), count));
-    std::optional<SharedPacer> pacer;
-    if (machine.pacer != nullptr) pacer.emplace(*machine.pacer);
     std::vector<Result<void>> done(static_cast<std::size_t>(workers));
     kernels::Shares shares(count, workers);
     machine.threads.run(workers, [&](std::int64_t worker) {
       kernels::ThreadPool one(1);
-      const kernels::ThreadPool::Burst burst(one, pacer ? &*pacer : nullptr);
+      const kernels::ThreadPool::Burst burst(one, &machine.control);
       std::int64_t node_runs_left = machine.node_runs_left;
-      const Machine alone{machine.arena, one, machine.isa, nullptr, pacer ? &*pacer : nullptr,
-                          node_runs_left};
+      const Machine alone{machine.arena,   one,           machine.isa, nullptr,
+                          machine.control, node_runs_left};
       Result<void>& mine = done[static_cast<std::size_t>(worker)];
       shares.work(static_cast<int>(worker), [&](std::int64_t image) {
         if (mine) mine = run(image, alone);

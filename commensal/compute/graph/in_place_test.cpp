@@ -46,7 +46,7 @@ int expect_right(const GraphMaker& maker) {
     const auto expected = bytes_of(graph, inputs, {.backend = Backend::kRef});
     counter = {};
     std::vector<std::uint8_t> made;
-    const auto outputs = session->run(inputs, &counter);
+    const auto outputs = session->run(inputs, {.tracer = &counter});
     EXPECT_TRUE(outputs.has_value());
     for (const Tensor& output : *outputs) {
       made.insert(made.end(), output.bytes().begin(), output.bytes().end());

@@ -76,7 +76,8 @@ bool JointRuns::joins(const Request& request) {
   return joins;
 }
 
-std::vector<JointRuns::Answer> JointRuns::run_joined(std::span<const Request> requests) {
+std::vector<JointRuns::Answer> JointRuns::run_joined(std::span<const Request> requests,
+                                                     RunOptions options) {
   if (requests.size() < 2 || !joins(requests[0])) return {};
   Request inputs;
   for (std::size_t i = 0; i < requests[0].size(); ++i) {
@@ -84,7 +85,9 @@ std::vector<JointRuns::Answer> JointRuns::run_joined(std::span<const Request> re
     if (!input) return {};
     inputs.push_back(*std::move(input));
   }
-  const auto outputs = session_.run(inputs);
+  const auto count = static_cast<std::int64_t>(requests.size());
+  options.ops_max = options.ops_max > kNoBudget / count ? kNoBudget : options.ops_max * count;
+  const auto outputs = session_.run(inputs, options);
   if (!outputs) return {};
   std::vector<Answer> answers(requests.size(), std::vector<Tensor>());
   for (const Tensor& output : *outputs) {
@@ -98,17 +101,18 @@ std::vector<JointRuns::Answer> JointRuns::run_joined(std::span<const Request> re
   return answers;
 }
 
-std::vector<JointRuns::Answer> JointRuns::run(std::span<const Request> requests) {
+std::vector<JointRuns::Answer> JointRuns::run(std::span<const Request> requests,
+                                              const RunOptions& options) {
   std::vector<Answer> answers;
   while (!requests.empty()) {
     const auto types = types_of(requests[0]);
-    const auto other = std::ranges::find_if(
-        requests, [&](const Request& one) { return types_of(one) != types; });
+    const auto other =
+        std::ranges::find_if(requests, [&](const Request& one) { return types_of(one) != types; });
     const auto alike = requests.first(static_cast<std::size_t>(other - requests.begin()));
     requests = requests.subspan(alike.size());
-    auto made = run_joined(alike);
+    auto made = run_joined(alike, options);
     if (made.empty()) {
-      for (const Request& one : alike) made.push_back(session_.run(one));
+      for (const Request& one : alike) made.push_back(session_.run(one, options));
     }
     std::ranges::move(made, std::back_inserter(answers));
   }

@@ -20,7 +20,9 @@ class JointRuns {
   explicit JointRuns(Session& session) : session_(session) {}
 
   /// The answer to each request, as Session::run would have given it.
-  std::vector<Answer> run(std::span<const Request> requests);
+  /// Of `options` the budget is each request's own, a pacer and being cancelled are all of theirs,
+  /// and nothing is traced.
+  std::vector<Answer> run(std::span<const Request> requests, const RunOptions& options = {});
 
  private:
   /// What was found of requests of such types.
@@ -30,7 +32,7 @@ class JointRuns {
   };
   bool joins(const Request& request);
   /// Nothing: they have to run alone.
-  std::vector<Answer> run_joined(std::span<const Request> requests);
+  std::vector<Answer> run_joined(std::span<const Request> requests, RunOptions options);
 
   Session& session_;
   std::list<Judged> judged_;  // youngest first

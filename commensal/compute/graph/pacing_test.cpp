@@ -14,7 +14,10 @@ using namespace testing;
 struct Counter final : core::Pacer {
   std::atomic<int> yields = 0;
   bool pace(std::int64_t) override { return true; }
-  void yield() override { ++yields; }
+  bool yield() override {
+    ++yields;
+    return true;
+  }
 };
 
 int yields_of(const std::shared_ptr<const Graph>& graph, const tensor::Shape& shape, int threads) {
@@ -56,7 +59,7 @@ TEST(Pacing, IsOfTheCallIfItHasOne) {
   options.pacer = &of_session;
   auto session = *Session::create(maker.finish(), options);
   const auto input = std::vector{tensor::Tensor::of<float>({4}, std::vector<float>(4, 1.0f))};
-  EXPECT_TRUE(session.run(input, nullptr, &of_call));
+  EXPECT_TRUE(session.run(input, {.pacer = &of_call}));
   EXPECT_EQ(of_session.yields, 0);
   EXPECT_GT(of_call.yields, 0);
 }

@@ -12,29 +12,30 @@ constexpr std::size_t kPlannedMax = 8;
 
 }  // namespace
 
-Prepared::ProgramResult Prepared::plain() {
+Prepared::ProgramResult Prepared::plain(const kernels::ThreadPool* host) {
   const std::lock_guard lock(mutex_);
-  return plain_locked();
+  return plain_locked(host);
 }
 
-Prepared::ProgramResult Prepared::plain_locked() {
+Prepared::ProgramResult Prepared::plain_locked(const kernels::ThreadPool* host) {
   if (plain_ == nullptr) {
-    COMMENSAL_ASSIGN(Program made, Program::make(graph_, isa_, cache_));
+    COMMENSAL_ASSIGN(Program made, Program::make(graph_, isa_, cache_, host));
     plain_ = std::make_shared<const Program>(std::move(made));
   }
   return plain_;
 }
 
-Prepared::ProgramResult Prepared::planned(const std::vector<tensor::TensorType>& inputs) {
+Prepared::ProgramResult Prepared::planned(const std::vector<tensor::TensorType>& inputs,
+                                          const kernels::ThreadPool* host) {
   const std::lock_guard lock(mutex_);
   const auto found = std::ranges::find(planned_, inputs, &Planned::inputs);
   if (found != planned_.end()) return found->program;
   Planned planned{inputs, nullptr};
-  if (auto graph = optimise::optimised(*graph_, inputs)) {
-    COMMENSAL_ASSIGN(Program made, Program::make(std::move(graph), isa_, cache_));
+  if (auto graph = optimise::optimised(*graph_, inputs, host)) {
+    COMMENSAL_ASSIGN(Program made, Program::make(std::move(graph), isa_, cache_, host));
     planned.program = std::make_shared<const Program>(std::move(made));
   } else {
-    COMMENSAL_ASSIGN(planned.program, plain_locked());
+    COMMENSAL_ASSIGN(planned.program, plain_locked(host));
   }
   planned_.push_front(std::move(planned));
   if (planned_.size() > kPlannedMax) planned_.pop_back();

@@ -24,12 +24,14 @@ class Prepared {
 
   using ProgramResult = core::Result<std::shared_ptr<const Program>>;
   /// Node by node as the model has it. Error: what `pack` refuses.
-  ProgramResult plain();
+  /// `host`: a pool that long work yields to, and that may throw Stopped; null: none.
+  ProgramResult plain(const kernels::ThreadPool* host = nullptr);
   /// Optimised for inputs of these types; the plain one where nothing can be planned.
-  ProgramResult planned(const std::vector<tensor::TensorType>& inputs);
+  ProgramResult planned(const std::vector<tensor::TensorType>& inputs,
+                        const kernels::ThreadPool* host = nullptr);
 
  private:
-  ProgramResult plain_locked();
+  ProgramResult plain_locked(const kernels::ThreadPool* host);
 
   const std::shared_ptr<const Graph> graph_;
   const std::optional<kernels::Isa> isa_;

@@ -128,20 +128,21 @@ Program::Program(Program&&) noexcept = default;
 Program::~Program() = default;
 
 Result<Program> Program::make(std::shared_ptr<const Graph> graph, std::optional<kernels::Isa> isa,
-                              PackCache& cache) {
+                              PackCache& cache, const kernels::ThreadPool* host) {
   Program made(std::move(graph));
-  if (isa) COMMENSAL_TRY(made.pack_constants(*isa, cache));
+  if (isa) COMMENSAL_TRY(made.pack_constants(*isa, cache, host));
   for (const Node& node : made.graph_->nodes) {
     std::vector<Program>& inner = made.inner_.emplace_back();
     for (const Subgraph& subgraph : node.subgraphs) {
-      COMMENSAL_ASSIGN(Program program, make(subgraph.graph, isa, cache));
+      COMMENSAL_ASSIGN(Program program, make(subgraph.graph, isa, cache, host));
       inner.push_back(std::move(program));
     }
   }
   return made;
 }
 
-Result<void> Program::pack_constants(kernels::Isa isa, PackCache& cache) {
+Result<void> Program::pack_constants(kernels::Isa isa, PackCache& cache,
+                                     const kernels::ThreadPool* host) {
   for (std::size_t i = 0; i < graph_->nodes.size(); ++i) {
     const Node& node = graph_->nodes[i];
     if (node.op->cpu == nullptr || node.op->pack == nullptr) continue;
@@ -150,7 +151,10 @@ Result<void> Program::pack_constants(kernels::Isa isa, PackCache& cache) {
       const auto found = graph_->initialisers.find(id);
       constants.push_back(found == graph_->initialisers.end() ? nullptr : &found->second);
     }
-    auto made = cache.packed(node, call_of(node, constants), isa);
+    Call call = call_of(node, constants);
+    call.pulse = kernels::Pulse(host);
+    if (host != nullptr) host->yield();
+    auto made = cache.packed(node, call, isa);
     if (!made) return core::in_context(place_of(node), made.error());
     packed_[i] = *std::move(made);
   }
@@ -173,6 +177,7 @@ Result<Program::Values> Program::run_kernel(std::size_t index, std::span<const V
     tensors.push_back(is_there ? &input->tensor() : nullptr);
   }
   Call call = call_of(node, tensors);
+  call.pulse = kernels::Pulse(&machine.threads);
   COMMENSAL_ASSIGN(const auto codes, kernels::StringCodes::of(*node.op, call));
   call.inputs = codes.inputs();
   call.outputs = inferred_[index];
@@ -181,9 +186,7 @@ Result<Program::Values> Program::run_kernel(std::size_t index, std::span<const V
   }
   core::check(static_cast<int>(call.outputs.size()) == call.output_count,
               "an operator infers each of its outputs");
-  if (machine.pacer != nullptr && !machine.pacer->pace(work_of(*node.op, call).ops)) {
-    return fail(ErrorCode::kUnavailable, "the host needs its machine: stopped");
-  }
+  COMMENSAL_TRY(machine.control.begin(machine.control.counts() ? work_of(*node.op, call).ops : 0));
   if (machine.tracer != nullptr) machine.tracer->before_node(node, call);
   if (const auto joined = memory.joined(node, call.outputs[0], tensors)) {
     if (machine.tracer != nullptr) machine.tracer->after_node(node, call, {&*joined, 1});
@@ -195,7 +198,7 @@ Result<Program::Values> Program::run_kernel(std::size_t index, std::span<const V
   const bool fast = machine.isa && node.op->cpu != nullptr;
   COMMENSAL_TRY((fast ? node.op->cpu : node.op->judge->run)(call, outputs, workspace));
   if (machine.tracer != nullptr) machine.tracer->after_node(node, call, outputs);
-  outputs = codes.decoded(std::move(outputs));
+  outputs = codes.decoded(std::move(outputs), call.pulse);
   return Values(std::make_move_iterator(outputs.begin()), std::make_move_iterator(outputs.end()));
 }
 
@@ -213,9 +216,7 @@ Result<Program::Values> Program::run_node(std::size_t index, const Values& value
     return run_by_image(inner_[index][0], inputs, inferred_[index], machine);
   }
   if (!runs_on_values(*node.op, inputs)) return run_kernel(index, inputs, memory, machine);
-  if (machine.pacer != nullptr && !machine.pacer->pace(0)) {
-    return fail(ErrorCode::kUnavailable, "the host needs its machine: stopped");
-  }
+  COMMENSAL_TRY(machine.control.begin(0));
   NodeSubgraphs subgraphs(node, inner_[index], values, machine);
   auto made = node.op->values({.attributes = &node.attributes,
                                .inputs = inputs,

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <commensal/base/core/pacer.hpp>
 #include <commensal/compute/graph/in_place.hpp>
 #include <commensal/compute/graph/ir.hpp>
 #include <commensal/compute/graph/pack_cache.hpp>
-#include <commensal/compute/graph/tracer.hpp>
+#include <commensal/compute/graph/run_control.hpp>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -17,8 +16,8 @@ struct Machine {
   tensor::Arena& arena;
   kernels::ThreadPool& threads;
   std::optional<kernels::Isa> isa;  // none: ref/ serves
-  Tracer* tracer = nullptr;         // sees the nodes of subgraphs too, each time they run
-  core::Pacer* pacer = nullptr;
+  Tracer* tracer;                   // sees the nodes of subgraphs too, each time they run
+  RunControl& control;
   std::int64_t& node_runs_left;  // loops in loops end here
 };
 
@@ -27,7 +26,8 @@ struct Machine {
 class Program {
  public:
   static core::Result<Program> make(std::shared_ptr<const Graph> graph,
-                                    std::optional<kernels::Isa> isa, PackCache& cache);
+                                    std::optional<kernels::Isa> isa, PackCache& cache,
+                                    const kernels::ThreadPool* host = nullptr);
   Program(Program&&) noexcept;
   ~Program();
 
@@ -46,7 +46,8 @@ class Program {
   using Values = std::vector<tensor::Value>;
 
   explicit Program(std::shared_ptr<const Graph> graph);
-  core::Result<void> pack_constants(kernels::Isa isa, PackCache& cache);
+  core::Result<void> pack_constants(kernels::Isa isa, PackCache& cache,
+                                    const kernels::ThreadPool* host);
   core::Result<Values> run_node(std::size_t index, const Values& values, InPlace::Memory& memory,
                                 const Machine& machine) const;
   core::Result<Values> run_kernel(std::size_t index, std::span<const tensor::Value* const> inputs,

@@ -47,21 +47,23 @@ struct Session::State {
 
   /// What runs such inputs.
   Prepared::ProgramResult program_for(std::span<const Value> inputs, const Tracer* tracer) {
-    if (!optimise || (tracer != nullptr && tracer->wants_plain_nodes())) return prepared->plain();
+    if (!optimise || (tracer != nullptr && tracer->wants_plain_nodes())) {
+      return prepared->plain(&threads);
+    }
     std::vector<tensor::TensorType> types;
     for (const Value& input : inputs) {
       if (!input.is_tensor() || input.tensor().dtype() == tensor::DType::kString) {
-        return prepared->plain();
+        return prepared->plain(&threads);
       }
       types.push_back(input.tensor().type());
     }
-    return prepared->planned(types);
+    return prepared->planned(types, &threads);
   }
 
   /// What can be made before the inputs are there: all of it if the model fixes their types.
   Result<void> prepare() {
     if (!optimise) {
-      COMMENSAL_TRY(prepared->plain());
+      COMMENSAL_TRY(prepared->plain(&threads));
       return {};
     }
     std::vector<tensor::TensorType> types;
@@ -71,8 +73,17 @@ struct Session::State {
       if (!declared.ranked || !declared.containers.empty() || !shape) return {};
       types.push_back({declared.dtype, *shape});
     }
-    COMMENSAL_TRY(prepared->planned(types));
+    COMMENSAL_TRY(prepared->planned(types, &threads));
     return {};
+  }
+
+  /// What `work` returns, the pool's pacer being the control; its reason where it ends that.
+  template <class Work>
+  auto under(RunControl& control, const Work& work) -> decltype(work()) {
+    const kernels::ThreadPool::Burst burst(threads, &control);
+    auto made = kernels::unless_stopped(work);
+    if (!made) return tl::unexpected(control.why());
+    return *std::move(made);
   }
 };
 
@@ -101,26 +112,30 @@ Result<Session> Session::create(std::shared_ptr<Prepared> prepared, const Sessio
                 options.memory_bytes_max);
   }
   auto state = std::make_unique<State>(std::move(prepared), options);
-  COMMENSAL_TRY(state->prepare());
+  RunControl control({.cancel = options.cancel});
+  COMMENSAL_TRY(state->under(control, [&] { return state->prepare(); }));
   return Session(std::move(state));
 }
 
-Result<std::vector<Value>> Session::run_values(std::span<const Value> inputs, Tracer* tracer,
-                                               core::Pacer* pacer) {
+Result<std::vector<Value>> Session::run_values(std::span<const Value> inputs,
+                                               const RunOptions& options) {
   COMMENSAL_TRY(check_inputs(graph(), inputs));
-  COMMENSAL_ASSIGN(const auto program, state_->program_for(inputs, tracer));
-  std::int64_t node_runs_left = state_->node_runs_max;
-  if (pacer == nullptr) pacer = state_->pacer;
-  const kernels::ThreadPool::Burst burst(state_->threads, pacer);
-  return program->run(
-      {inputs.begin(), inputs.end()},
-      {state_->arena, state_->threads, state_->prepared->isa(), tracer, pacer, node_runs_left});
+  RunOptions mine = options;
+  if (mine.pacer == nullptr) mine.pacer = state_->pacer;
+  RunControl control(mine);
+  return state_->under(control, [&]() -> Result<std::vector<Value>> {
+    COMMENSAL_ASSIGN(const auto program, state_->program_for(inputs, options.tracer));
+    std::int64_t node_runs_left = state_->node_runs_max;
+    return program->run({inputs.begin(), inputs.end()},
+                        {state_->arena, state_->threads, state_->prepared->isa(), options.tracer,
+                         control, node_runs_left});
+  });
 }
 
-Result<std::vector<Tensor>> Session::run(std::span<const Tensor> inputs, Tracer* tracer,
-                                         core::Pacer* pacer) {
+Result<std::vector<Tensor>> Session::run(std::span<const Tensor> inputs,
+                                         const RunOptions& options) {
   const std::vector<Value> values(inputs.begin(), inputs.end());
-  COMMENSAL_ASSIGN(const auto made, run_values(values, tracer, pacer));
+  COMMENSAL_ASSIGN(const auto made, run_values(values, options));
   std::vector<Tensor> outputs;
   for (const Value& value : made) {
     if (!value.is_tensor() || value.tensor().dtype() == tensor::DType::kString) {

@@ -2,10 +2,9 @@
 #pragma once
 
 #include <commensal/base/core/limits.hpp>
-#include <commensal/base/core/pacer.hpp>
 #include <commensal/compute/graph/ir.hpp>
 #include <commensal/compute/graph/prepared.hpp>
-#include <commensal/compute/graph/tracer.hpp>
+#include <commensal/compute/graph/run_options.hpp>
 #include <memory>
 #include <optional>
 #include <span>
@@ -24,6 +23,7 @@ struct SessionOptions {
   /// Where packed weights are kept for other processes; null: nowhere.
   std::shared_ptr<const PackFolder> packs = nullptr;
   core::Pacer* pacer = nullptr;  // of runs that are given none; outlives the session
+  std::stop_token cancel = {};   // of what makes a session ready; runs have one of their own
   bool optimise = true;  // of the cpu back end: plans graphs for their inputs; changes no bit
 };
 
@@ -31,7 +31,7 @@ struct SessionOptions {
 /// Thread-safety: one run() at a time per session.
 class Session {
  public:
-  /// Errors: kUnsupported (the isa is not there), kInvalidArgument (threads).
+  /// Errors: kUnsupported (the isa is not there), kInvalidArgument (threads), kCancelled.
   static core::Result<Session> create(std::shared_ptr<const Graph> graph,
                                       const SessionOptions& options);
   /// A session more of a model that another one has prepared: weights are packed once. The back
@@ -48,15 +48,13 @@ class Session {
 
   /// `inputs` in the order of graph().inputs; returns outputs in the order of graph().outputs.
   /// Errors: kInvalidArgument (naming input or node and what was expected), kResourceExhausted
-  /// (memory), kUnavailable (the pacer said stop), kUnsupported (an output is not a tensor of
-  /// numbers).
+  /// (memory, turns of loops), kCancelled, kOverBudget, kUnavailable (the pacer said stop),
+  /// kUnsupported (an output is not a tensor of numbers).
   core::Result<std::vector<tensor::Tensor>> run(std::span<const tensor::Tensor> inputs,
-                                                Tracer* tracer = nullptr,
-                                                core::Pacer* pacer = nullptr);
+                                                const RunOptions& options = {});
   /// The same for graphs whose inputs or outputs are strings, sequences or optionals too.
   core::Result<std::vector<tensor::Value>> run_values(std::span<const tensor::Value> inputs,
-                                                      Tracer* tracer = nullptr,
-                                                      core::Pacer* pacer = nullptr);
+                                                      const RunOptions& options = {});
 
  private:
   struct State;

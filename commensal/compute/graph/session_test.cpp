@@ -133,7 +133,7 @@ class Recorder : public Tracer, public core::Pacer {
 TEST(Session, TracerAndPacerSeeEveryNode) {
   Session session = session_of(small_graph());
   Recorder recorder;
-  ASSERT_TRUE(session.run(std::vector{input()}, &recorder, &recorder));
+  ASSERT_TRUE(session.run(std::vector{input()}, {.tracer = &recorder, .pacer = &recorder}));
   EXPECT_THAT(recorder.seen,
               ElementsAre("pace", "before first", "after first", "pace", "before second",
                           "after second", "pace", "before sum", "after sum"));
@@ -143,10 +143,31 @@ TEST(Session, StopsWhenThePacerSaysSo) {
   Session session = session_of(small_graph());
   Recorder recorder;
   recorder.allowed = 1;
-  const auto stopped = session.run(std::vector{input()}, nullptr, &recorder);
+  const auto stopped = session.run(std::vector{input()}, {.pacer = &recorder});
   ASSERT_FALSE(stopped);
   EXPECT_EQ(stopped.error().code, ErrorCode::kUnavailable);
   EXPECT_EQ(recorder.seen.size(), 2u);
+}
+
+TEST(Session, EndsWhereItIsCancelled) {
+  Session session = session_of(small_graph());
+  std::stop_source source;
+  EXPECT_TRUE(session.run(std::vector{input()}, {.cancel = source.get_token()}));
+  source.request_stop();
+  const auto stopped = session.run(std::vector{input()}, {.cancel = source.get_token()});
+  ASSERT_FALSE(stopped);
+  EXPECT_EQ(stopped.error().code, ErrorCode::kCancelled);
+  EXPECT_TRUE(session.run(std::vector{input()}));  // of that run only
+}
+
+TEST(Session, EndsWhereItsBudgetIsUsedUp) {
+  Session session = session_of(small_graph());  // three nodes of six operations
+  EXPECT_TRUE(session.run(std::vector{input()}, {.ops_max = 18}));
+  const auto stopped = session.run(std::vector{input()}, {.ops_max = 17});
+  ASSERT_FALSE(stopped);
+  EXPECT_EQ(stopped.error().code, ErrorCode::kOverBudget);
+  EXPECT_THAT(stopped.error().message,
+              HasSubstr("the compute budget of 17 operations is used up"));
 }
 
 TEST(Session, RefusesOptionsThatCannotBe) {
@@ -154,8 +175,7 @@ TEST(Session, RefusesOptionsThatCannotBe) {
             ErrorCode::kInvalidArgument);
   EXPECT_EQ(Session::create(small_graph(), {.memory_bytes_max = 0}).error().code,
             ErrorCode::kInvalidArgument);
-  for (const kernels::Isa isa :
-       {kernels::Isa::kAvx2, kernels::Isa::kAvx512, kernels::Isa::kNeon}) {
+  for (const kernels::Isa isa : {kernels::Isa::kAvx2, kernels::Isa::kAvx512, kernels::Isa::kNeon}) {
     const auto isas = kernels::available_isas();
     const bool there = std::find(isas.begin(), isas.end(), isa) != isas.end();
     const auto made = Session::create(small_graph(), {.isa = isa});

@@ -152,7 +152,7 @@ TEST(Values, ALoopWithoutEndIsStopped) {
     bool pace(std::int64_t) override { return left-- > 0; }
   } pacer;
   auto session = *Session::create(*import_model(loop_model(0, "")), {});
-  const auto made = session.run(std::vector{six_values()}, nullptr, &pacer);
+  const auto made = session.run(std::vector{six_values()}, {.pacer = &pacer});
   ASSERT_FALSE(made);
   EXPECT_EQ(made.error().code, core::ErrorCode::kUnavailable);
   EXPECT_THAT(made.error().message, HasSubstr("in body: "));

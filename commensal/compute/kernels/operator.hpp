@@ -5,7 +5,7 @@
 #include <commensal/compute/kernels/attributes.hpp>
 #include <commensal/compute/kernels/columns.hpp>
 #include <commensal/compute/kernels/pack_store.hpp>
-#include <commensal/compute/kernels/thread_pool.hpp>
+#include <commensal/compute/kernels/pulse.hpp>
 #include <commensal/compute/tensor/arena.hpp>
 #include <commensal/compute/tensor/tensor.hpp>
 #include <commensal/compute/tensor/value.hpp>
@@ -31,7 +31,8 @@ struct Call {
   std::span<const Tensor* const> inputs;
   int output_count = 1;
   std::vector<TensorType> outputs;
-  PackStore* store = nullptr;  // of `pack`; null: nothing is kept
+  PackStore* store = nullptr;           // of `pack`; null: nothing is kept
+  mutable Pulse pulse;         // of plain loops, on the thread that runs the call
 
   bool has(int i) const { return i < static_cast<int>(inputs.size()) && in_ptr(i) != nullptr; }
   const Tensor& in(int i) const { return *in_ptr(i); }

@@ -20,7 +20,7 @@ class StringCodes {
   /// What the kernel is called with; without strings, the inputs as they were given.
   std::span<const Tensor* const> inputs() const { return inputs_; }
   /// The kernel's outputs, those that hold codes turned into strings.
-  std::vector<Tensor> decoded(std::vector<Tensor> outputs) const;
+  std::vector<Tensor> decoded(std::vector<Tensor> outputs, Pulse& pulse) const;
 
  private:
   std::vector<const Tensor*> inputs_;

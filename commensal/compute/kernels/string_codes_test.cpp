@@ -25,7 +25,7 @@ core::Result<std::vector<Tensor>> run(const Sample& sample) {
   COMMENSAL_ASSIGN(const auto codes, StringCodes::of(made.op(), made.call()));
   made.call().inputs = codes.inputs();
   COMMENSAL_TRY(made.infer());
-  return codes.decoded(made.run_ref());
+  return codes.decoded(made.run_ref(), made.call().pulse);
 }
 
 TEST(StringCodes, CarryStringsThroughAMove) {

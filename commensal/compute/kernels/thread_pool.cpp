@@ -16,12 +16,17 @@ struct Job {
   Shares shares;
   core::Pacer* pacer;
   int callers_cpu = current_cpu();
+  std::atomic<bool> is_stopped = false;
 
   void work(int worker) {
-    shares.work(worker, [&](std::int64_t i) {
-      if (pacer != nullptr) pacer->yield();
-      task(i);
-    });
+    try {
+      shares.work(worker, [&](std::int64_t i) {
+        if (pacer != nullptr && !pacer->yield()) throw Stopped();
+        task(i);
+      });
+    } catch (const Stopped&) {  // the others are told so too
+      is_stopped = true;
+    }
   }
 };
 
@@ -120,7 +125,7 @@ ThreadPool::Burst::~Burst() {
 int ThreadPool::threads() const { return static_cast<int>(state_->workers.size()) + 1; }
 
 void ThreadPool::yield() const {
-  if (state_->pacer != nullptr) state_->pacer->yield();
+  if (state_->pacer != nullptr && !state_->pacer->yield()) throw Stopped();
 }
 
 void ThreadPool::run(std::int64_t count, const std::function<void(std::int64_t)>& task) {
@@ -139,8 +144,10 @@ void ThreadPool::run(std::int64_t count, const std::function<void(std::int64_t)>
   // qemu 7.2 lets the load below pass a plain store of 64-bit Arm.)
   state_->job.exchange(nullptr);
   const auto all_left = [&] { return state_->inside.load() == 0; };
-  if (State::comes_true(all_left)) return;
-  while (const int left = state_->inside.load()) state_->inside.wait(left);
+  if (!State::comes_true(all_left)) {
+    while (const int left = state_->inside.load()) state_->inside.wait(left);
+  }
+  if (mine.is_stopped) throw Stopped();
 }
 
 }  // namespace commensal::kernels

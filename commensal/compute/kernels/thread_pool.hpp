@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace commensal::kernels {
@@ -36,6 +37,20 @@ class Shares {
   std::vector<Share> shares_;
 };
 
+/// Thrown by a ThreadPool whose pacer says to give up, so that a kernel ends wherever it is. Who
+/// gives a pacer to a burst catches it, by unless_stopped().
+struct Stopped {};
+
+/// What `kernel` returns; nothing if it was stopped.
+template <class Kernel>
+auto unless_stopped(const Kernel& kernel) -> std::optional<decltype(kernel())> {
+  try {
+    return kernel();
+  } catch (const Stopped&) {
+    return std::nullopt;
+  }
+}
+
 /// Threads that sleep when there is nothing to do: the host owns the machine. Between the jobs of a
 /// burst, which follow each other closely, they look out for the next one for at most 50
 /// microseconds before they sleep. The caller's thread takes part, so a pool of 1 has no thread of
@@ -51,8 +66,9 @@ class ThreadPool {
   int threads() const;
 
   /// While one lives, jobs are expected to follow each other. They nest. `pacer`: each thread
-  /// yields to it before each task; it outlives the burst. An inner burst without one keeps that of
-  /// the outer.
+  /// yields to it before each task; it outlives the burst. Once it says to give up, tasks are
+  /// skipped, and run() and yield() throw Stopped. An inner burst without one keeps that of the
+  /// outer.
   class Burst {
    public:
     explicit Burst(ThreadPool& pool, core::Pacer* pacer = nullptr);
@@ -67,6 +83,7 @@ class ThreadPool {
 
   /// Calls task(i) once for every i in [0, count), in any order, on any of the threads; returns
   /// when all are done. Tasks write disjoint outputs, so the bits do not depend on the split.
+  /// A task throws nothing but Stopped.
   void run(std::int64_t count, const std::function<void(std::int64_t)>& task);
 
   /// For a task that takes longer than some milliseconds: yields to the burst's pacer in between.

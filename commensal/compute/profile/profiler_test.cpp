@@ -37,7 +37,7 @@ class ProfilerTest : public ::testing::Test {
         tensor::Tensor::of<float>(*tensor::Shape::of({{1, 1, 8, 8}}), pixels)};
     for (int run = 0; run < 3; ++run) {
       profiler_.begin_run();
-      ASSERT_TRUE(session->run(inputs, &profiler_));
+      ASSERT_TRUE(session->run(inputs, {.tracer = &profiler_}));
       profiler_.end_run();
     }
   }

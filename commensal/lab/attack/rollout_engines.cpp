@@ -10,8 +10,9 @@ using receipt::Values;
 using tensor::Tensor;
 
 Result<Values> RolloutEngine::run(std::uint64_t step, const Values& inputs,
-                                  const std::optional<noise::Noise>& noise, graph::Tracer* tracer) {
-  if (tracer != nullptr) return models_.letters().run(inputs, noise, tracer);
+                                  const std::optional<noise::Noise>& noise,
+                                  const graph::RunOptions& options) {
+  if (options.tracer != nullptr) return models_.letters().run(inputs, noise, options);
   COMMENSAL_ASSIGN(auto made, answer(step, inputs, noise));
   auto& [values, was_computed] = made;
   cost_ += was_computed ? price::kStep : price::kGarbage;

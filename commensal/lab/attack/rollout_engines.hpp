@@ -15,7 +15,7 @@ class RolloutEngine : public rollout::Engine {
   const graph::Graph& graph() const override { return models_.letters().graph(); }
   Result<receipt::Values> run(std::uint64_t step, const receipt::Values& inputs,
                               const std::optional<noise::Noise>& noise,
-                              graph::Tracer* tracer) override;
+                              const graph::RunOptions& options) override;
 
   double cost() const { return cost_; }
   /// Steps whose answer was not F(X + noise).

@@ -54,7 +54,7 @@ Result<Ruling> rule(const Quarrel& quarrel) {
   const std::uint64_t step = quarrel.shown.task.step;
   const receipt::Values inputs = common.inputs;
   const dispute::Rerun lying = [&](graph::Tracer& tracer, core::Pacer*) {
-    return quarrel.by_provider.run(step, inputs, std::nullopt, &tracer);
+    return quarrel.by_provider.run(step, inputs, std::nullopt, {.tracer = &tracer});
   };
   COMMENSAL_ASSIGN(auto provider, player(common, Side::kProvider, quarrel.provider,
                                          quarrel.by_provider.graph_of(step), lying, threads));

@@ -27,8 +27,8 @@ class CheatEngine final : public rollout::Engine {
   }
   core::Result<receipt::Values> run(std::uint64_t step, const receipt::Values& inputs,
                                     const std::optional<noise::Noise>& noise,
-                                    graph::Tracer* tracer) override {
-    return sessions_.at(weight_of(step)).run(inputs, noise, tracer);
+                                    const graph::RunOptions& options) override {
+    return sessions_.at(weight_of(step)).run(inputs, noise, options);
   }
 
  private:

@@ -194,7 +194,7 @@ Result<CaughtStep> LocalRollout::catch_step(const receipt::Opening& shown,
                                             protocol::Verdict verdict) {
   const std::uint64_t step = shown.task.step;
   rollout::NodeRoots ours;
-  COMMENSAL_TRY(receipt::replay(shown.task, auditing_, roots_, &ours));
+  COMMENSAL_TRY(receipt::replay(shown.task, auditing_, roots_, {.tracer = &ours}));
   COMMENSAL_ASSIGN(const auto theirs, provider_->trace(step, engine()));
   const auto place = rollout::first_difference(ours.roots(), theirs);
   COMMENSAL_ASSIGN(core::Bytes opening, protocol::encode_stored(shown));

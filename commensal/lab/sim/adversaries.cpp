@@ -78,10 +78,10 @@ class Bf16Engine final : public rollout::Engine {
   const graph::Graph& graph() const override { return session_.graph(); }
 
   Result<Values> run(std::uint64_t, const Values& inputs, const std::optional<noise::Noise>&,
-                     graph::Tracer* tracer) override {
+                     const graph::RunOptions& options) override {
     Values rounded;
     for (const Tensor& value : inputs) rounded.push_back(round_to_bf16(value));
-    return session_.run(rounded, tracer);
+    return session_.run(rounded, options);
   }
 
  private:
@@ -109,9 +109,10 @@ class LazyEngine final : public rollout::Engine {
   const graph::Graph& graph() const override { return honest_->graph(); }
 
   Result<Values> run(std::uint64_t step, const Values& inputs,
-                     const std::optional<noise::Noise>& noise, graph::Tracer* tracer) override {
+                     const std::optional<noise::Noise>& noise,
+                     const graph::RunOptions& options) override {
     if (inputs.empty() || !(inputs[0].type() == seen_)) {
-      COMMENSAL_ASSIGN(zeros_, honest_->run(step, inputs, noise, tracer));
+      COMMENSAL_ASSIGN(zeros_, honest_->run(step, inputs, noise, options));
       seen_ = inputs[0].type();
       for (Tensor& value : zeros_) {
         const core::Bytes nothing(value.bytes().size(), 0);

@@ -36,9 +36,9 @@ class Watched final : public provider::EngineFactory {
     const graph::Graph& graph() const override { return honest_->graph(); }
     core::Result<receipt::Values> run(std::uint64_t step, const receipt::Values& inputs,
                                       const std::optional<noise::Noise>& noise,
-                                      graph::Tracer* tracer) override {
+                                      const graph::RunOptions& options) override {
       watch_();
-      return honest_->run(step, inputs, noise, tracer);
+      return honest_->run(step, inputs, noise, options);
     }
 
    private:

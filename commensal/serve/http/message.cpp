@@ -15,7 +15,7 @@ struct StatusRow {
   ErrorCode code;
   int status;
 };
-constexpr std::array<StatusRow, 12> kStatuses = {{
+constexpr std::array<StatusRow, 14> kStatuses = {{
     {ErrorCode::kInvalidArgument, 400},
     {ErrorCode::kNotFound, 404},
     {ErrorCode::kAlreadyExists, 409},
@@ -27,6 +27,8 @@ constexpr std::array<StatusRow, 12> kStatuses = {{
     {ErrorCode::kUnavailable, 503},
     {ErrorCode::kDeadlineExceeded, 504},
     {ErrorCode::kDataLoss, 500},
+    {ErrorCode::kCancelled, 503},
+    {ErrorCode::kOverBudget, 422},
     {ErrorCode::kInternal, 500},
 }};
 

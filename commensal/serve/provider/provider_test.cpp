@@ -58,13 +58,14 @@ class EchoFactory final : public EngineFactory {
     const receipt::ModelRoots& roots() const override { return roots_; }
     const graph::Graph& graph() const override { return *graph_; }
     core::Result<receipt::Values> run(std::uint64_t, const receipt::Values& inputs,
-                                      const std::optional<noise::Noise>&, graph::Tracer*) override {
+                                      const std::optional<noise::Noise>&,
+                                      const graph::RunOptions&) override {
       return inputs;
     }
-    std::vector<core::Result<receipt::Values>> run_all(
-        std::span<const receipt::Values> requests) override {
+    std::vector<core::Result<receipt::Values>> run_all(std::span<const receipt::Values> requests,
+                                                       const graph::RunOptions& options) override {
       asked_.push_back(requests.size());
-      return Engine::run_all(requests);
+      return Engine::run_all(requests, options);
     }
 
    private:

@@ -26,6 +26,8 @@ constexpr CodeRow kCodes[] = {
     {ErrorCode::kUnavailable, StatusCode::UNAVAILABLE},
     {ErrorCode::kDeadlineExceeded, StatusCode::DEADLINE_EXCEEDED},
     {ErrorCode::kDataLoss, StatusCode::DATA_LOSS},
+    {ErrorCode::kCancelled, StatusCode::ABORTED},
+    {ErrorCode::kOverBudget, StatusCode::OUT_OF_RANGE},
     {ErrorCode::kInternal, StatusCode::INTERNAL},
     {ErrorCode::kUnavailable, StatusCode::CANCELLED},
 };

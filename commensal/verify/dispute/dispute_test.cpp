@@ -64,7 +64,7 @@ Story story_of(std::uint64_t seed) {
   story.session =
       std::make_unique<graph::Session>(*graph::Session::create(story.one->graph, options));
   Sizes sizes(*story.one->graph);
-  EXPECT_TRUE(story.session->run(story.one->inputs, &sizes));
+  EXPECT_TRUE(story.session->run(story.one->inputs, {.tracer = &sizes}));
   story.lie = draw_lie(draw, *story.one->graph, sizes.sizes);
   if (sizes.sizes[story.lie.node] == 0) story.lie.mask = 0;
   story.from = static_cast<std::uint64_t>(draw.number(0, 1 << 20));

@@ -55,7 +55,7 @@ Bytes bytes_of(const std::vector<std::uint64_t>& values) {
 
 Rerun rerun_on(graph::Session& session, const std::vector<Tensor>& inputs) {
   return [&session, &inputs](graph::Tracer& tracer, core::Pacer* pacer) {
-    return session.run(inputs, &tracer, pacer);
+    return session.run(inputs, {.tracer = &tracer, .pacer = pacer});
   };
 }
 

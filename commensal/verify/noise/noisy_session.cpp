@@ -56,10 +56,11 @@ Result<std::vector<Tensor>> NoisySession::disturbed(std::span<const Tensor> inpu
   return sums;
 }
 
-Result<void> NoisySession::find_inner(std::span<const Tensor> inputs) {
+Result<void> NoisySession::find_inner(std::span<const Tensor> inputs, graph::RunOptions options) {
   if (inner_) return {};
   TypeWatch types(graph());
-  COMMENSAL_TRY(session_.run(inputs, &types));
+  options.tracer = &types;
+  COMMENSAL_TRY(session_.run(inputs, options));
   const ValueId target = inner_target(graph(), [&](ValueId id) { return types.of(id); });
   if (target == graph::kAbsent) {
     return core::fail(core::ErrorCode::kUnsupported,
@@ -75,18 +76,18 @@ Result<void> NoisySession::find_inner(std::span<const Tensor> inputs) {
 
 Result<std::vector<Tensor>> NoisySession::run(std::span<const Tensor> inputs,
                                               const std::optional<Noise>& noise,
-                                              graph::Tracer* tracer) {
-  if (!noise) return session_.run(inputs, tracer);
+                                              const graph::RunOptions& options) {
+  if (!noise) return session_.run(inputs, options);
   if (!noisy_inputs_.empty()) {
     COMMENSAL_ASSIGN(const auto sums, disturbed(inputs, *noise));
-    return session_.run(sums, tracer);
+    return session_.run(sums, options);
   }
-  COMMENSAL_TRY(find_inner(inputs));
-  COMMENSAL_ASSIGN(const auto value, inner_->before.run(inputs, tracer));
+  COMMENSAL_TRY(find_inner(inputs, options));
+  COMMENSAL_ASSIGN(const auto value, inner_->before.run(inputs, options));
   std::vector<Tensor> all(inputs.begin(), inputs.end());
   all.push_back({});
   COMMENSAL_ASSIGN(all.back(), add(value[0], noise->seed, kInnerTensor, noise->exponent));
-  return inner_->after.run(all, tracer);
+  return inner_->after.run(all, options);
 }
 
 }  // namespace commensal::noise

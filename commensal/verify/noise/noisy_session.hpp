@@ -30,7 +30,7 @@ class NoisySession {
   /// on its inputs.
   core::Result<std::vector<tensor::Tensor>> run(std::span<const tensor::Tensor> inputs,
                                                 const std::optional<Noise>& noise,
-                                                graph::Tracer* tracer = nullptr);
+                                                const graph::RunOptions& options = {});
   /// inputs + noise where noise goes onto inputs: what a trace of F begins with.
   core::Result<std::vector<tensor::Tensor>> disturbed(std::span<const tensor::Tensor> inputs,
                                                       const Noise& noise) const;
@@ -52,7 +52,7 @@ class NoisySession {
         feeds_(std::move(feeds)),
         noisy_inputs_(std::move(noisy_inputs)) {}
   /// Element types are known only once the graph has run.
-  core::Result<void> find_inner(std::span<const tensor::Tensor> inputs);
+  core::Result<void> find_inner(std::span<const tensor::Tensor> inputs, graph::RunOptions options);
 
   graph::Session session_;
   graph::SessionOptions options_;

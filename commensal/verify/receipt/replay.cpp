@@ -234,7 +234,7 @@ Result<Values> check_job(const protocol::Job& job, const Digest& input_salt,
 }
 
 Result<Digest> replay(const StepTask& task, noise::NoisySession& session, const ModelRoots& roots,
-                      graph::Tracer* tracer) {
+                      const graph::RunOptions& options) {
   COMMENSAL_TRY(check_model(task.job, roots));
   if (session.feeds() != task.job.feeds) {
     return fail(ErrorCode::kFailedPrecondition, "the session feeds back other outputs");
@@ -243,7 +243,7 @@ Result<Digest> replay(const StepTask& task, noise::NoisySession& session, const 
   const graph::Graph& graph = session.graph();
   COMMENSAL_ASSIGN(const Values given, task_inputs(task, graph));
   const auto noise = noise_of_step(task.job, protocol::job_id(task.job), task.step, task.value);
-  const auto outputs = session.run(given, noise, tracer);
+  const auto outputs = session.run(given, noise, options);
   if (outputs) return outputs_root(graph, *outputs);
   // That a model refuses its inputs is a result like any other: whoever answered has not run it.
   if (outputs.error().code == ErrorCode::kInvalidArgument) return kRefused;

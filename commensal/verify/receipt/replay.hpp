@@ -77,7 +77,7 @@ inline constexpr core::Digest kRefused{};
 /// Errors besides: kFailedPrecondition (not the job's model, feeds or numeric specification), those
 /// of the run but kInvalidArgument.
 core::Result<core::Digest> replay(const StepTask& task, noise::NoisySession& session,
-                                  const ModelRoots& roots, graph::Tracer* tracer = nullptr);
+                                  const ModelRoots& roots, const graph::RunOptions& options = {});
 
 /// Compares the auditor's root with what the provider committed to, by the salt that the client
 /// holds, and signs the outcome as `auditor`.

@@ -4,9 +4,11 @@
 namespace commensal::rollout {
 
 std::vector<core::Result<receipt::Values>> Engine::run_all(
-    std::span<const receipt::Values> requests) {
+    std::span<const receipt::Values> requests, const graph::RunOptions& options) {
   std::vector<core::Result<receipt::Values>> answers;
-  for (const receipt::Values& inputs : requests) answers.push_back(run(1, inputs, std::nullopt));
+  for (const receipt::Values& inputs : requests) {
+    answers.push_back(run(1, inputs, std::nullopt, options));
+  }
   return answers;
 }
 

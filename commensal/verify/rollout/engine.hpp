@@ -16,14 +16,15 @@ class Engine {
   /// Of the model that it was asked for.
   virtual const receipt::ModelRoots& roots() const = 0;
   virtual const graph::Graph& graph() const = 0;
-  /// One step. Errors: kInvalidArgument (inputs), kResourceExhausted, those of noise::NoisySession.
+  /// One step. Errors: those of graph::Session::run and noise::NoisySession.
   virtual core::Result<receipt::Values> run(std::uint64_t step, const receipt::Values& inputs,
                                             const std::optional<noise::Noise>& noise,
-                                            graph::Tracer* tracer = nullptr) = 0;
+                                            const graph::RunOptions& options = {}) = 0;
   /// Several jobs of one step, without noise, each answered as by run(); by default one after the
-  /// other. An engine that can reads its weights once for all of them.
+  /// other. An engine that can reads its weights once for all of them. `options` are as those of
+  /// graph::JointRuns.
   virtual std::vector<core::Result<receipt::Values>> run_all(
-      std::span<const receipt::Values> requests);
+      std::span<const receipt::Values> requests, const graph::RunOptions& options = {});
   /// Whose nodes a tracer of that step sees; of the same structure as graph().
   virtual const graph::Graph& graph_of(std::uint64_t step) const {
     (void)step;
@@ -40,12 +41,12 @@ class SessionEngine final : public Engine {
   const graph::Graph& graph() const override { return session_.graph(); }
   core::Result<receipt::Values> run(std::uint64_t, const receipt::Values& inputs,
                                     const std::optional<noise::Noise>& noise,
-                                    graph::Tracer* tracer) override {
-    return session_.run(inputs, noise, tracer);
+                                    const graph::RunOptions& options) override {
+    return session_.run(inputs, noise, options);
   }
-  std::vector<core::Result<receipt::Values>> run_all(
-      std::span<const receipt::Values> requests) override {
-    return joint_.run(requests);
+  std::vector<core::Result<receipt::Values>> run_all(std::span<const receipt::Values> requests,
+                                                     const graph::RunOptions& options) override {
+    return joint_.run(requests, options);
   }
 
  private:

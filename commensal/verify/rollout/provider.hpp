@@ -47,7 +47,8 @@ class ProviderJob {
   /// Precondition: asked(begin) gave nothing. On any thread, while no other call is made; the
   /// engine is the model's. Errors: those of receipt::check_job, of the run, kInvalidArgument (the
   /// state that comes out is forbidden).
-  core::Result<Computed> compute(const receipt::Begin& begin, Engine& engine);
+  core::Result<Computed> compute(const receipt::Begin& begin, Engine& engine,
+                                 const graph::RunOptions& options = {});
   // The same in two parts, for who runs several jobs together:
   core::Result<Inputs> inputs_of(const receipt::Begin& begin, const Engine& engine);
   core::Result<Computed> outputs_of(const receipt::Begin& begin, const Engine& engine,

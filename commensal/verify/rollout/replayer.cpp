@@ -10,10 +10,10 @@ core::Result<Loaded*> Replayer::loaded(const protocol::Job& job, const core::Pat
   return &loaded_.add(key, std::move(made));
 }
 
-core::Result<core::Digest> Replayer::replay(const receipt::StepTask& task,
-                                            const core::Path& model) {
+core::Result<core::Digest> Replayer::replay(const receipt::StepTask& task, const core::Path& model,
+                                            const graph::RunOptions& options) {
   COMMENSAL_ASSIGN(Loaded* const ready, loaded(task.job, model));
-  return receipt::replay(task, ready->session, ready->roots);
+  return receipt::replay(task, ready->session, ready->roots, options);
 }
 
 }  // namespace commensal::rollout

@@ -14,7 +14,8 @@ class Replayer {
  public:
   /// replay() of the task; `model` is its file, imported where it is not kept.
   /// Errors: as replay(), those of importing the model.
-  core::Result<core::Digest> replay(const receipt::StepTask& task, const core::Path& model);
+  core::Result<core::Digest> replay(const receipt::StepTask& task, const core::Path& model,
+                                    const graph::RunOptions& options = {});
 
  private:
   struct Key {

@@ -171,8 +171,8 @@ TEST_F(Parties, ALyingStepIsLocatedToItsOperator) {
     const graph::Graph& graph() const override { return truth.graph(); }
     core::Result<receipt::Values> run(std::uint64_t step, const receipt::Values& inputs,
                                       const std::optional<noise::Noise>& noise,
-                                      graph::Tracer* tracer) override {
-      return (step == 2 ? lie : truth).run(step, inputs, noise, tracer);
+                                      const graph::RunOptions& options) override {
+      return (step == 2 ? lie : truth).run(step, inputs, noise, options);
     }
   } liar(*honest, *engine_);
   store::MemoryStore store;
@@ -186,7 +186,7 @@ TEST_F(Parties, ALyingStepIsLocatedToItsOperator) {
   for (std::uint64_t i = 1; i <= kSteps; ++i) {
     const auto shown = *client_->opening(i);
     NodeRoots ours;
-    const auto root = receipt::replay(shown.task, session, roots, &ours);
+    const auto root = receipt::replay(shown.task, session, roots, {.tracer = &ours});
     ASSERT_TRUE(root);
     const bool matches = protocol::commit_step(client_->job_id(), i, *root, shown.output_salt) ==
                          client_->receipt(i)->commitment;

@@ -102,12 +102,12 @@ TEST(Images, StopWhenThePacerSaysSo) {
       {4, 3, kSide, kSide}, std::vector<float>(static_cast<std::size_t>(12 * kSide * kSide)))};
   for (const int after : {0, 1, 7, 20}) {
     Stopper stopper(after);
-    const auto stopped = session->run(inputs, nullptr, &stopper);
+    const auto stopped = session->run(inputs, {.pacer = &stopper});
     ASSERT_FALSE(stopped) << after;
     EXPECT_EQ(stopped.error().code, core::ErrorCode::kUnavailable);
   }
   Stopper never(1000);
-  EXPECT_TRUE(session->run(inputs, nullptr, &never));
+  EXPECT_TRUE(session->run(inputs, {.pacer = &never}));
 }
 
 /// Counts the convolutions of the optimised graph.
@@ -127,7 +127,7 @@ TEST(Images, AreSeenByATracerOneAfterTheOther) {
   const std::vector<Tensor> inputs = {Tensor::of<float>(
       {3, 3, kSide, kSide}, std::vector<float>(static_cast<std::size_t>(9 * kSide * kSide)))};
   Counter counter;
-  ASSERT_TRUE(session->run(inputs, &counter));
+  ASSERT_TRUE(session->run(inputs, {.tracer = &counter}));
   EXPECT_EQ(counter.convolutions, 3 * 4 + 2);
 }
 

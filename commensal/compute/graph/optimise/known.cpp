@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <commensal/base/core/limits_graphs.hpp>
 #include <commensal/compute/graph/optimise/known.hpp>
+#include <commensal/compute/graph/work.hpp>
 #include <commensal/compute/kernels/thread_pool.hpp>
 #include <cstdlib>
 
@@ -38,7 +39,8 @@ std::optional<Tensor> zeros(const TensorType& type) {
 
 class Inference {
  public:
-  Inference(const Graph& graph, std::span<const TensorType> inputs) : graph_(graph) {
+  Inference(const Graph& graph, std::span<const TensorType> inputs, const kernels::ThreadPool* host)
+      : graph_(graph), host_(host) {
     known_.types.resize(graph.values.size());
     known_.constants = graph.initialisers;
     for (const auto& [id, value] : graph.initialisers) type(id) = value.type();
@@ -94,6 +96,7 @@ class Inference {
     call.attributes = &node.attributes;
     call.inputs = inputs;
     call.output_count = static_cast<int>(node.outputs.size());
+    call.pulse = kernels::Pulse(host_);
     auto types = node.op->judge->infer(call);
     if (!types) return false;
     call.outputs = *std::move(types);
@@ -107,6 +110,9 @@ class Inference {
   }
 
   bool fold(const Node& node, const Call& call) {
+    const std::int64_t ops = work_of(*node.op, call).ops;
+    if (ops > ops_left_) return true;  // it is left to each run
+    ops_left_ -= ops;
     auto outputs = kernels::allocate_outputs(call, arena_);
     if (!outputs) return false;
     kernels::Workspace workspace{arena_, threads_};
@@ -119,6 +125,8 @@ class Inference {
   }
 
   const Graph& graph_;
+  const kernels::ThreadPool* const host_;  // yielded to
+  std::int64_t ops_left_ = limits::kFoldedOpsMax;
   Known known_;
   tensor::Arena arena_{limits::kMemoryBytesDefault};
   kernels::ThreadPool threads_{1};
@@ -126,8 +134,9 @@ class Inference {
 
 }  // namespace
 
-std::optional<Known> known_of(const Graph& graph, std::span<const TensorType> inputs) {
-  return Inference(graph, inputs).run();
+std::optional<Known> known_of(const Graph& graph, std::span<const TensorType> inputs,
+                              const kernels::ThreadPool* host) {
+  return Inference(graph, inputs, host).run();
 }
 
 }  // namespace commensal::graph::optimise

@@ -19,6 +19,7 @@ struct Known {
 /// Infers, node by node, and runs in ref/ what has only known elements for inputs, as long as a
 /// result is no larger than a few MiB. None if a node refuses its inputs: then the run must say so.
 /// `inputs` in the order of graph.inputs.
-std::optional<Known> known_of(const Graph& graph, std::span<const tensor::TensorType> inputs);
+std::optional<Known> known_of(const Graph& graph, std::span<const tensor::TensorType> inputs,
+                              const kernels::ThreadPool* host = nullptr);
 
 }  // namespace commensal::graph::optimise

@@ -16,11 +16,13 @@ constexpr Pass kPasses[] = {
 }  // namespace
 
 std::shared_ptr<const Graph> optimised(const Graph& graph,
-                                       std::span<const tensor::TensorType> inputs) {
-  auto known = known_of(graph, inputs);
+                                       std::span<const tensor::TensorType> inputs,
+                                       const kernels::ThreadPool* host) {
+  auto known = known_of(graph, inputs, host);
   if (!known) return nullptr;
   Rewriter rewriter(graph, *std::move(known));
   for (const Pass pass : kPasses) {
+    if (host != nullptr) host->yield();
     pass(rewriter);
     rewriter.sweep();
   }

@@ -13,6 +13,7 @@ namespace commensal::graph::optimise {
 /// and outputs, and internal operators among its own. Null if a node refuses its
 /// inputs, so that nothing can be planned: the graph as it is will say why.
 std::shared_ptr<const Graph> optimised(const Graph& graph,
-                                       std::span<const tensor::TensorType> inputs);
+                                       std::span<const tensor::TensorType> inputs,
+                                       const kernels::ThreadPool* host = nullptr);
 
 }  // namespace commensal::graph::optimise

@@ -71,9 +71,10 @@ core::Result<void> concat(const Call& call, std::span<Tensor> outputs, Workspace
     const Tensor& input = call.in(static_cast<int>(i));
     const std::int64_t bytes = input.shape()[axis] * inner;
     if (bytes == 0) return;
+    Pulse pulse(&ws.threads);
     for (std::int64_t row = 0; row < rows; ++row) {
-      std::memcpy(to + row * row_bytes + begins[static_cast<std::size_t>(i)],
-                  input.bytes().data() + row * bytes, static_cast<std::size_t>(bytes));
+      copy(pulse, to + row * row_bytes + begins[static_cast<std::size_t>(i)],
+           input.bytes().data() + row * bytes, static_cast<std::size_t>(bytes));
     }
   });
   return {};
@@ -103,10 +104,11 @@ core::Result<void> gather(const Call& call, std::span<Tensor> outputs, Workspace
   const std::int64_t runs_a_task = std::max<std::int64_t>(kTaskBytes / run, 1);
   ws.threads.run((runs + runs_a_task - 1) / runs_a_task, [&](std::int64_t task) {
     const std::int64_t end = std::min(runs, (task + 1) * runs_a_task);
+    Pulse pulse(&ws.threads);
     for (std::int64_t i = task * runs_a_task; i < end; ++i) {
       const std::int64_t along = op.positions[static_cast<std::size_t>(i % places)];
-      std::memcpy(to + i * run, from + (i / places * op.from.length + along) * run,
-                  static_cast<std::size_t>(run));
+      copy(pulse, to + i * run, from + (i / places * op.from.length + along) * run,
+           static_cast<std::size_t>(run));
     }
   });
   return {};

@@ -30,7 +30,10 @@ core::Result<void> run_with_scratch(Workspace& ws, std::int64_t count, std::int6
   Shares shares(count, static_cast<int>(slots));
   ws.threads.run(slots, [&](std::int64_t slot) {
     float* const scratch = scratches[static_cast<std::size_t>(slot)].get();
-    shares.work(static_cast<int>(slot), [&](std::int64_t i) { task(i, scratch); });
+    shares.work(static_cast<int>(slot), [&](std::int64_t i) {
+      ws.threads.yield();
+      task(i, scratch);
+    });
   });
   return {};
 }

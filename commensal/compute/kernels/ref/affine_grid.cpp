@@ -62,8 +62,7 @@ struct AffineGrid {
       const int axis = axes - k;  // of `to`; 0 is the batch
       const C at = k < axes ? place<C>(rest % to[axis], to[axis]) : C{1};
       if (k < axes) rest /= to[axis];
-      acc =
-          std::fma(load(call.in(0).data<T>()[static_cast<std::size_t>(entry(index, k))]), at, acc);
+      acc = std::fma(load(paced<T>(call, 0)[static_cast<std::size_t>(entry(index, k))]), at, acc);
     }
     return acc;
   }
@@ -113,7 +112,7 @@ struct MaxRoiPool {
     COMMENSAL_ASSIGN(op.to, Shape::of(std::array{rois[0], op.from[1], pooled[0], pooled[1]}));
     std::vector<float> given;
     visit(In{}, op.dtype, [&]<class T>() {
-      for (const T x : call.in(1).data<T>()) given.push_back(static_cast<float>(load(x)));
+      for (const T x : paced<T>(call, 1)) given.push_back(static_cast<float>(load(x)));
     });
     for (std::size_t r = 0; r < given.size(); r += 5) {
       COMMENSAL_ASSIGN(const Region one, region(op.from[0], &given[r], scale));
@@ -164,7 +163,7 @@ struct MaxRoiPool {
   Compute<T> fold(const Call& call, std::int64_t index, std::int64_t steps) const {
     Extreme<Compute<T>, true> best(steps);
     for_elements(index, [&](std::int64_t at) {
-      best.add(at, load(call.in(0).data<T>()[static_cast<std::size_t>(at)]));
+      best.add(at, load(paced<T>(call, 0)[static_cast<std::size_t>(at)]));
     });
     return best.position() < 0 ? Compute<T>{0} : best.value();
   }

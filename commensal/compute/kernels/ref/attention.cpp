@@ -40,10 +40,13 @@ struct AttentionPlan {
     Row row;
     visit(Floats32{}, call.in(first.input).dtype(), [&]<class T>() {
       const auto data =
-          call.in(first.input)
-              .data<T>()
+          paced<T>(call, first.input)
+              .all()
               .subspan(static_cast<std::size_t>(first.index), static_cast<std::size_t>(count));
-      for (const T x : data) row.push_back(load(x));
+      for (const T x : data) {
+        call.pulse();
+        row.push_back(load(x));
+      }
     });
     return row;
   }
@@ -53,7 +56,7 @@ struct AttentionPlan {
     if (!call.has(Attended::kMask)) return 0;
     const auto at = static_cast<std::size_t>(a.mask_at(n, head, query, key));
     return visit(Everything{}, call.in(Attended::kMask).dtype(), [&]<class M>() {
-      const auto x = load(call.in(Attended::kMask).data<M>()[at]);
+      const auto x = load(paced<M>(call, Attended::kMask)[at]);
       if constexpr (std::is_same_v<M, bool>) {
         return x ? 0.0f : kExcluded;
       } else {
@@ -68,23 +71,28 @@ struct AttentionPlan {
     Row row;
     for (std::int64_t key = 0; key < a.keys(); ++key) {
       const Row k = widened(call, a.kv_at(false, n, a.kv_head(head), key), a.width);
-      row.push_back(a.scale * chain(0.0f, q.data(), 1, k.data(), 1, a.width));
+      row.push_back(a.scale * chain(call.pulse, 0.0f, q.data(), 1, k.data(), 1, a.width));
     }
     if (stage == Stage::kProduct) return row;
     for (std::int64_t key = 0; key < a.keys(); ++key) {
       float& x = row[static_cast<std::size_t>(key)];
+      call.pulse(4);
       x = a.excluded(n, query, key) ? -std::numeric_limits<float>::infinity()
                                     : x + mask(call, n, head, query, key);
     }
     if (stage == Stage::kMasked) return row;
     if (a.softcap > 0) {
-      for (float& x : row) x = a.softcap * math::tanh<Lane>(x / a.softcap);
+      for (float& x : row) {
+        call.pulse(4);
+        x = a.softcap * math::tanh<Lane>(x / a.softcap);
+      }
     }
     if (stage == Stage::kCapped) return row;
     Extreme<float, true> largest;
     Sum<float> sum;
     for (std::size_t i = 0; i < row.size(); ++i) largest.add(static_cast<std::int64_t>(i), row[i]);
     for (std::size_t i = 0; i < row.size(); ++i) {
+      call.pulse(4);
       row[i] = math::exp<Lane>(row[i] - largest.value());
       sum.add(static_cast<std::int64_t>(i), row[i]);
     }
@@ -129,7 +137,7 @@ struct AttentionPlan {
   }
   Scalar copied(const Call& call, ElementRef from) const {
     return visit(Floats32{}, call.in(from.input).dtype(), [&]<class T>() {
-      return scalar_of(call.in(from.input).data<T>()[static_cast<std::size_t>(from.index)]);
+      return scalar_of(paced<T>(call, from.input)[static_cast<std::size_t>(from.index)]);
     });
   }
   Scalar stored(float value) const {
@@ -186,7 +194,7 @@ struct AttentionPlan {
     const std::int64_t count = std::min(steps, a.width);
     const Row q = widened(call, {Attended::kQ, a.q_at(p.n, p.head, p.query)}, count);
     const Row k = widened(call, a.kv_at(false, p.n, a.kv_head(p.head), p.column), count);
-    return scalar_of(store<float>(chain(0.0f, q.data(), 1, k.data(), 1, count)));
+    return scalar_of(store<float>(chain(call.pulse, 0.0f, q.data(), 1, k.data(), 1, count)));
   }
 
   // One query of one head at a time.
@@ -196,11 +204,13 @@ struct AttentionPlan {
     Row y(static_cast<std::size_t>(a.v_width));
     for (std::int64_t key = 0; key < a.keys(); ++key) {
       const Row v = widened(call, a.kv_at(true, n, a.kv_head(head), key), a.v_width);
-      step_row(weights[static_cast<std::size_t>(key)], v.data(), 1, y.data(), a.v_width);
+      step_row(call.pulse, weights[static_cast<std::size_t>(key)], v.data(), 1, y.data(),
+               a.v_width);
     }
     const std::int64_t row = a.flat_q ? (n * a.queries + query) * a.heads + head
                                       : (n * a.heads + head) * a.queries + query;
     for (std::int64_t c = 0; c < a.v_width; ++c) {
+      call.pulse();
       put(outputs[kY].mutable_bytes(), row * a.v_width + c,
           stored(y[static_cast<std::size_t>(c)] + 0.0f));
     }
@@ -208,6 +218,7 @@ struct AttentionPlan {
     const Row shown = numbers(call, n, head, query, static_cast<Stage>(a.shown));
     const std::int64_t first = ((n * a.heads + head) * a.queries + query) * a.keys();
     for (std::size_t key = 0; key < shown.size(); ++key) {
+      call.pulse();
       put(outputs[kShown].mutable_bytes(), first + static_cast<std::int64_t>(key),
           stored(shown[key]));
     }

@@ -25,11 +25,11 @@ struct BatchNormPlan {
     const auto parameter = [&](int input) {
       return visit(Floats{}, bn.parameters, [&]<class P>() {
         return static_cast<C>(
-            load(call.in(input).data<P>()[static_cast<std::size_t>(channel(index))]));
+            load(paced<P>(call, input)[static_cast<std::size_t>(channel(index))]));
       });
     };
     const C scale = parameter(1) / std::sqrt(parameter(4) + static_cast<C>(bn.epsilon));
-    const C x = load(call.in(0).data<T>()[static_cast<std::size_t>(index)]);
+    const C x = load(paced<T>(call, 0)[static_cast<std::size_t>(index)]);
     return store<T>(std::fma(x - parameter(3), scale, parameter(2)));
   }
   Scalar element(const Call& call, int, std::int64_t index) const {
@@ -43,8 +43,10 @@ struct BatchNormPlan {
   void run(const Call& call, std::span<Tensor> outputs) const {
     visit(Floats{}, bn.type.dtype, [&]<class T>() {
       const auto y = outputs[0].mutable_data<T>();
-      for (std::size_t i = 0; i < y.size(); ++i)
+      for (std::size_t i = 0; i < y.size(); ++i) {
+        call.pulse();
         y[i] = value<T>(call, static_cast<std::int64_t>(i));
+      }
     });
   }
 };
@@ -85,7 +87,7 @@ struct TrainedBatchNorm {
   template <class C>
   C parameter(const Call& call, int input, std::int64_t channel) const {
     return visit(In{}, bn.parameters, [&]<class P>() {
-      return static_cast<C>(load(call.in(input).data<P>()[static_cast<std::size_t>(channel)]));
+      return static_cast<C>(load(paced<P>(call, input)[static_cast<std::size_t>(channel)]));
     });
   }
   template <class T, class F>
@@ -95,7 +97,7 @@ struct TrainedBatchNorm {
       const std::int64_t c = group_of(0, index);
       const C root = std::sqrt(made.variance + static_cast<C>(bn.epsilon));
       const C scale = parameter<C>(call, 1, c) / root;
-      const C x = load(call.in(0).data<T>()[static_cast<std::size_t>(index)]);
+      const C x = load(paced<T>(call, 0)[static_cast<std::size_t>(index)]);
       return scalar_of(store<T>(std::fma(x - made.mean, scale, parameter<C>(call, 2, c))));
     }
     C fact = output % 2 == 1 ? made.mean : made.variance;

@@ -52,7 +52,7 @@ struct NmsPlan {
       if (call.in(input).elements() != 1) {
         return fail(ErrorCode::kInvalidArgument, "input {} must be one number", input);
       }
-      (input == 3 ? plan.overlap_max : plan.score_min) = call.in(input).data<float>()[0];
+      (input == 3 ? plan.overlap_max : plan.score_min) = paced<float>(call, input)[0];
       plan.has_score_min = plan.has_score_min || input == 4;
     }
     for (std::int64_t n = 0; n < scores[0]; ++n) {
@@ -64,7 +64,7 @@ struct NmsPlan {
     return plan;
   }
   Box box(const Call& call, std::int64_t place) const {
-    const float* at = call.in(0).data<float>().data() + place * 4;
+    const float* at = paced<float>(call, 0).data() + place * 4;
     Box made{std::min(at[0], at[2]), std::min(at[1], at[3]), std::max(at[0], at[2]),
              std::max(at[1], at[3])};
     if (centered) {  // x, y, width, height
@@ -77,20 +77,25 @@ struct NmsPlan {
   void select(const Call& call, std::int64_t n, std::int64_t c) {
     const Shape& scores = call.in(1).shape();
     const std::int64_t count = scores[2];
-    const float* score = call.in(1).data<float>().data() + (n * scores[1] + c) * count;
+    const auto first = static_cast<std::size_t>((n * scores[1] + c) * count);
+    const auto score = [&, all = paced<float>(call, 1)](std::int64_t i) {
+      return all[first + static_cast<std::size_t>(i)];
+    };
     std::vector<std::int64_t> order;
     for (std::int64_t i = 0; i < count; ++i) {
-      const bool takes = has_score_min ? score[i] > score_min : score[i] == score[i];
+      const bool takes = has_score_min ? score(i) > score_min : score(i) == score(i);
       if (takes) order.push_back(i);
     }
     std::stable_sort(order.begin(), order.end(),
-                     [&](std::int64_t a, std::int64_t b) { return score[a] > score[b]; });
+                     [&](std::int64_t a, std::int64_t b) { return score(a) > score(b); });
     std::vector<Box> taken;
     for (const std::int64_t one : order) {
       if (static_cast<std::int64_t>(taken.size()) >= most) break;
       const Box candidate = box(call, n * count + one);
-      const bool is_free = std::ranges::none_of(
-          taken, [&](const Box& other) { return overlap(candidate, other) > overlap_max; });
+      const bool is_free = std::ranges::none_of(taken, [&](const Box& other) {
+        call.pulse();
+        return overlap(candidate, other) > overlap_max;
+      });
       if (!is_free) continue;
       taken.push_back(candidate);
       selected.insert(selected.end(), {n, c, one});
@@ -157,12 +162,12 @@ struct RoiAlign {
     COMMENSAL_ASSIGN(const float scale, call.attributes->real("spatial_scale", 1));
     const bool half_pixel = call.opset >= 16 && transform == "half_pixel";
     Region made;
-    made.image = call.in(2).data<std::int64_t>()[static_cast<std::size_t>(r)];
+    made.image = paced<std::int64_t>(call, 2)[static_cast<std::size_t>(r)];
     bool sane = made.image >= 0 && made.image < from.shape[0];
     for (const int d : {0, 1}) {  // a region is x, y, x, y
       const auto corner = [&](int i) {
         return visit(Floats{}, call.in(1).dtype(), [&]<class T>() {
-          const auto roi = call.in(1).data<T>();
+          const auto roi = paced<T>(call, 1);
           return static_cast<float>(load(roi[static_cast<std::size_t>(r * 4 + i)]));
         });
       };

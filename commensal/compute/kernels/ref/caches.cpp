@@ -61,7 +61,7 @@ struct TensorScatter {
       return fail(ErrorCode::kInvalidArgument, "input 2 must be [{}], not {}", batch,
                   call.in(2).shape().text());
     }
-    const auto data = call.in(2).data<std::int64_t>();
+    const auto data = paced<std::int64_t>(call, 2);
     const std::int64_t last = op.circular ? op.view.length - 1 : op.view.length - op.updates;
     for (const std::int64_t write : data) {
       if (write >= 0 && write <= last) continue;
@@ -179,7 +179,7 @@ struct RotaryEmbedding {
     columns = cache[rank - 1];
     if (!chosen) return {};
     COMMENSAL_TRY(shape_inference::check_dtype<Types<std::int64_t>>(call, 3));
-    for (const std::int64_t row : call.in(3).data<std::int64_t>()) {
+    for (const std::int64_t row : paced<std::int64_t>(call, 3)) {
       if (row < 0 || row >= cache[0]) {
         return fail(ErrorCode::kInvalidArgument, "position {} in a cache of {}", row, cache[0]);
       }
@@ -217,7 +217,7 @@ struct RotaryEmbedding {
   Scalar value(const Call& call, int, std::int64_t index) const {
     const Places at = places(index);
     const auto element = [&](int input, std::int64_t i) {
-      return call.in(input).data<T>()[static_cast<std::size_t>(i)];
+      return paced<T>(call, input)[static_cast<std::size_t>(i)];
     };
     if (at.stays) return scalar_of(element(0, index));
     const float x = load(element(0, at.first)), y = load(element(0, at.second));

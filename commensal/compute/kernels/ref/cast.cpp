@@ -137,7 +137,7 @@ struct CastPlan {
       return from_number(tensor::small_to_float(from.dtype, bits));
     }
     return visit(Everything{}, from.dtype, [&]<class From>() {
-      const Compute<From> x = load(call.in(0).data<From>()[at]);
+      const Compute<From> x = load(paced<From>(call, 0)[at]);
       return Scalar{to.dtype, narrowing(to.dtype, x)};
     });
   }
@@ -149,7 +149,7 @@ struct CastPlan {
     }
     if (has_small()) return small_element(call, index);
     return with_types([&]<class To, class From>() {
-      return scalar_of(value<To>(call.in(0).data<From>()[static_cast<std::size_t>(index)]));
+      return scalar_of(value<To>(paced<From>(call, 0)[static_cast<std::size_t>(index)]));
     });
   }
   void reads(const Call&, int, std::int64_t index, std::vector<ElementRef>& out) const {
@@ -164,7 +164,7 @@ struct CastPlan {
       return run_elements(call, outputs[0].mutable_bytes());
     }
     with_types([&]<class To, class From>() {
-      const auto x = call.in(0).data<From>();
+      const auto x = paced<From>(call, 0);
       const auto y = outputs[0].mutable_data<To>();
       for (std::size_t i = 0; i < y.size(); ++i) y[i] = value<To>(x[i]);
     });

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cmath>
+#include <commensal/compute/kernels/pulse.hpp>
 #include <cstdint>
 #include <type_traits>
 
@@ -39,5 +41,27 @@ T chain(T acc, const T* a, std::int64_t a_stride, const T* b, std::int64_t b_str
 /// One step of `count` neighbouring accumulators: acc[i] = step(w, x[i * x_stride], acc[i]).
 template <class T>
 void step_row(T w, const T* x, std::int64_t x_stride, T* acc, std::int64_t count);
+
+/// The same with a pulse.
+template <class T>
+T chain(Pulse& pulse, T acc, const T* a, std::int64_t a_stride, const T* b, std::int64_t b_stride,
+        std::int64_t count) {
+  constexpr std::int64_t kPiece = 1 << 14;
+  for (std::int64_t i = 0; i < count; i += kPiece) {
+    const std::int64_t part = std::min(kPiece, count - i);
+    acc = chain(acc, a + i * a_stride, a_stride, b + i * b_stride, b_stride, part);
+    pulse(part);
+  }
+  return acc;
+}
+template <class T>
+void step_row(Pulse& pulse, T w, const T* x, std::int64_t x_stride, T* acc, std::int64_t count) {
+  constexpr std::int64_t kPiece = 1 << 14;
+  for (std::int64_t i = 0; i < count; i += kPiece) {
+    const std::int64_t part = std::min(kPiece, count - i);
+    step_row(w, x + i * x_stride, x_stride, acc + i, part);
+    pulse(part);
+  }
+}
 
 }  // namespace commensal::kernels::ref

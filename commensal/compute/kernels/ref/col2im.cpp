@@ -65,7 +65,7 @@ struct Col2Im {
   template <class T>
   Sum<Compute<T>> sum(const Call& call, std::int64_t index, std::int64_t steps) const {
     Sum<Compute<T>> made(steps);
-    const auto x = call.in(0).data<T>();
+    const auto x = paced<T>(call, 0);
     for_blocks(index, [&](std::int64_t tap, std::int64_t at) {
       made.add(tap, load(x[static_cast<std::size_t>(at)]));
     });

@@ -54,7 +54,7 @@ struct ConvPlan {
 
   template <class T>
   Compute<T> sum(const Call& call, const Place& place, std::int64_t steps_max) const {
-    const auto x = call.in(0).data<T>(), w = call.in(1).data<T>();
+    const auto x = paced<T>(call, 0), w = paced<T>(call, 1);
     const std::int64_t x_step = conv.window.in_elements(), w_step = conv.window.taps();
     Compute<T> acc{0};
     for_taps(place, [&](std::int64_t x_at, std::int64_t w_at) {
@@ -69,7 +69,7 @@ struct ConvPlan {
   template <class T>
   Compute<T> bias(const Call& call, std::int64_t out_channel) const {
     if (!conv.has_bias) return 0;
-    return load(call.in(2).data<T>()[static_cast<std::size_t>(out_channel)]);
+    return load(paced<T>(call, 2)[static_cast<std::size_t>(out_channel)]);
   }
 
   Scalar element(const Call& call, int, std::int64_t index) const {
@@ -110,7 +110,7 @@ struct ConvPlan {
   // All outputs of one row (the last spatial dimension), step by step: the same chains, but fast
   // enough to judge whole networks.
   template <class C>
-  void row(const Place& start, const C* x, const C* w, C* acc) const {
+  void row(const Call& call, const Place& start, const C* x, const C* w, C* acc) const {
     const shape_inference::Window& win = conv.window;
     const auto last = static_cast<std::size_t>(win.rank - 1);
     for (std::int64_t tap = 0; tap < win.taps(); ++tap) {
@@ -123,10 +123,11 @@ struct ConvPlan {
       std::int64_t first = 0, end = win.out[last];
       while (first < end && source(first) < 0) ++first;
       while (end > first && source(end - 1) < 0) --end;
+      call.pulse(4 * (win.out[last] - (end - first)));
       if (first == end) continue;
       const C* x_row = x + start.x_base + source(first);
       for (std::int64_t c = 0; c < conv.group_channels(); ++c) {
-        step_row(w[start.w_base + tap + c * win.taps()], x_row + c * win.in_elements(),
+        step_row(call.pulse, w[start.w_base + tap + c * win.taps()], x_row + c * win.in_elements(),
                  win.stride[last], acc + first, end - first);
       }
     }
@@ -135,15 +136,16 @@ struct ConvPlan {
   void run(const Call& call, std::span<Tensor> outputs) const {
     if (conv.winograd_tile != 0) return winograd_run(conv, call, outputs[0]);
     visit(Products{}, conv.dtype, [&]<class T>() {
-      const Widened<T> x(call.in(0)), w(call.in(1));
+      const Widened<T> x(call, 0), w(call, 1);
       const auto y = outputs[0].mutable_data<T>();
       const auto width =
           static_cast<std::size_t>(conv.window.out[static_cast<std::size_t>(conv.window.rank - 1)]);
       std::vector<Compute<T>> acc(width);
       for (std::size_t base = 0; base < y.size(); base += width) {
         const Place place = place_of(static_cast<std::int64_t>(base));
+        call.pulse(width);
         std::fill(acc.begin(), acc.end(), Compute<T>{0});
-        row(place, x.data(), w.data(), acc.data());
+        row(call, place, x.data(), w.data(), acc.data());
         const Compute<T> last = bias<T>(call, place.out_channel);
         for (std::size_t i = 0; i < width; ++i) y[base + i] = store<T>(add_bias(acc[i], last));
       }

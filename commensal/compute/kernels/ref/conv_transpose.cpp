@@ -161,9 +161,11 @@ struct ConvTransposePlan {
   }
   template <class T>
   Compute<T> sum(const Call& call, std::int64_t index, std::int64_t steps_max) const {
-    const auto x = call.in(0).data<T>(), w = call.in(1).data<T>();
+    const auto x = paced<T>(call, 0), w = paced<T>(call, 1);
     Compute<T> acc{0};
+    call.pulse(8 * window.taps());
     for_steps(index, [&](std::int64_t x_at, std::int64_t w_at) {
+      call.pulse();
       if (steps_max-- <= 0) return;
       acc = step(load(w[static_cast<std::size_t>(w_at)]), load(x[static_cast<std::size_t>(x_at)]),
                  acc);
@@ -173,7 +175,7 @@ struct ConvTransposePlan {
   template <class T>
   T value(const Call& call, std::int64_t index) const {
     Compute<T> bias{0};
-    if (has_bias) bias = load(call.in(2).data<T>()[static_cast<std::size_t>(channel(index))]);
+    if (has_bias) bias = load(paced<T>(call, 2)[static_cast<std::size_t>(channel(index))]);
     return store<T>(add_bias(sum<T>(call, index, std::numeric_limits<std::int64_t>::max()), bias));
   }
   Scalar element(const Call& call, int, std::int64_t index) const {

@@ -113,7 +113,7 @@ struct DeformConv {
       const std::int64_t base =
           p.spatial[d] * w.stride[d] - w.pad_begin[d] + in_kernel[d] * w.dilation[d];
       const std::int64_t at = offset_index(p, group, tap, static_cast<int>(d));
-      const C offset = load(call.in(kOffset).data<T>()[static_cast<std::size_t>(at)]);
+      const C offset = load(paced<T>(call, kOffset)[static_cast<std::size_t>(at)]);
       axis[d] = Neighbours<C>::of(static_cast<C>(base) + offset);
     }
     for (std::int64_t i = 0; i < 2; ++i) {
@@ -131,11 +131,11 @@ struct DeformConv {
     using C = Compute<T>;
     C acc{0};
     for_neighbours<T>(call, p, tap, channel, [&](std::int64_t at, C weight) {
-      acc = std::fma(weight, load(call.in(kX).data<T>()[static_cast<std::size_t>(at)]), acc);
+      acc = std::fma(weight, load(paced<T>(call, kX)[static_cast<std::size_t>(at)]), acc);
     });
     if (!call.has(kMask)) return acc;
     const std::int64_t at = mask_index(p, channel / (conv.channels / offset_groups), tap);
-    return acc * load(call.in(kMask).data<T>()[static_cast<std::size_t>(at)]);
+    return acc * load(paced<T>(call, kMask)[static_cast<std::size_t>(at)]);
   }
   template <class T>
   Compute<T> chain(const Call& call, std::int64_t index, std::int64_t steps) const {
@@ -146,15 +146,14 @@ struct DeformConv {
     for (std::int64_t k = 0; k < std::min(steps, conv.depth()); ++k) {
       const C value = tap_value<T>(call, p, k / depth, p.group * depth + k % depth);
       const auto at = static_cast<std::size_t>(weight_index(p, k / depth, k % depth));
-      acc = std::fma(value, load(call.in(kWeights).data<T>()[at]), acc);
+      acc = std::fma(value, load(paced<T>(call, kWeights)[at]), acc);
     }
     return acc;
   }
   template <class T>
   Scalar value(const Call& call, int, std::int64_t index) const {
     const auto channel = static_cast<std::size_t>(place_of(index).channel);
-    const Compute<T> bias =
-        call.has(kBias) ? load(call.in(kBias).data<T>()[channel]) : Compute<T>{0};
+    const Compute<T> bias = call.has(kBias) ? load(paced<T>(call, kBias)[channel]) : Compute<T>{0};
     return scalar_of(store<T>(add_bias(chain<T>(call, index, kAllSteps), bias)));
   }
   void reads(const Call& call, int, std::int64_t index, std::vector<ElementRef>& out) const {

@@ -37,11 +37,12 @@ struct DetPlan {
     const auto n = static_cast<std::size_t>(side);
     std::vector<C> m;
     for (std::size_t i = 0; i < n * n; ++i) {
-      m.push_back(load(call.in(0).data<T>()[static_cast<std::size_t>(index) * n * n + i]));
+      m.push_back(load(paced<T>(call, 0)[static_cast<std::size_t>(index) * n * n + i]));
     }
     C det{1};
     for (std::size_t k = 0; k < n; ++k) {
       std::size_t pivot = k;
+      call.pulse(2 * n);
       for (std::size_t i = k + 1; i < n; ++i) {
         if (std::abs(m[i * n + k]) > std::abs(m[pivot * n + k])) pivot = i;
       }
@@ -52,6 +53,7 @@ struct DetPlan {
       det = det * m[k * n + k];
       if (m[k * n + k] == C{0}) return store<T>(C{0});
       for (std::size_t i = k + 1; i < n; ++i) {
+        call.pulse(n - k);
         const C factor = m[i * n + k] / m[k * n + k];
         for (std::size_t j = k + 1; j < n; ++j) {
           m[i * n + j] = std::fma(-factor, m[k * n + j], m[i * n + j]);

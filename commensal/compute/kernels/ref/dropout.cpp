@@ -45,7 +45,7 @@ struct Dropout {
     }
     if (!call.has(2)) return false;
     COMMENSAL_TRY(shape_inference::check_dtype<Types<bool>>(call, 2));
-    if (call.in(2).elements() == 1) return bool{call.in(2).data<bool>()[0]};
+    if (call.in(2).elements() == 1) return bool{paced<bool>(call, 2)[0]};
     return fail(ErrorCode::kInvalidArgument, "input 2 must be a scalar, not {}",
                 call.in(2).shape().text());
   }
@@ -55,7 +55,7 @@ struct Dropout {
     COMMENSAL_TRY(shape_inference::check_dtype<In>(call, 1));
     if (call.in(1).elements() == 1) {
       return visit(In{}, call.in(1).dtype(),
-                   [&]<class R>() { return static_cast<float>(load(call.in(1).data<R>()[0])); });
+                   [&]<class R>() { return static_cast<float>(load(paced<R>(call, 1)[0])); });
     }
     return fail(ErrorCode::kInvalidArgument, "input 1 must be a scalar, not {}",
                 call.in(1).shape().text());
@@ -76,7 +76,7 @@ struct Dropout {
       return mask == DType::kBool ? scalar_of(kept)
                                   : scalar_of(store<T>(static_cast<Compute<T>>(kept ? 1 : 0)));
     }
-    const T x = call.in(0).data<T>()[static_cast<std::size_t>(index)];
+    const T x = paced<T>(call, 0)[static_cast<std::size_t>(index)];
     if (!trains) return scalar_of(x);
     const float scale = 1 / (1 - ratio);
     return scalar_of(store<T>(kept ? load(x) * static_cast<Compute<T>>(scale) : Compute<T>{0}));

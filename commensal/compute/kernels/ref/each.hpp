@@ -46,6 +46,7 @@ struct EachPlan {
         Tensor& output = outputs[static_cast<std::size_t>(o)];
         const auto bytes = output.mutable_bytes();
         for (std::int64_t i = 0; i < output.elements(); ++i) {
+          call.pulse();
           put(bytes, i, op.template value<T>(call, o, i));
         }
       }

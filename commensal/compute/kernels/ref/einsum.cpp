@@ -153,9 +153,10 @@ struct EinsumPlan {
     using C = Compute<T>;
     C acc{0};
     for (std::int64_t k = 0; k < std::min(steps, depth()); ++k) {
+      call.pulse(32);  // a map is filled
       const auto at = places(index, k);
       const auto x = [&](std::size_t o) {
-        return load(call.in(static_cast<int>(o)).data<T>()[static_cast<std::size_t>(at[o])]);
+        return load(paced<T>(call, static_cast<int>(o))[static_cast<std::size_t>(at[o])]);
       };
       C product = x(0);
       for (std::size_t o = 1; o + 1 < at.size(); ++o) product = times(product, x(o));

@@ -119,6 +119,7 @@ struct ElementwisePlan {
       Operands<T> operands(call, broadcast);
       const auto y = outputs[0].mutable_data<Out<Op, T>>();
       for (std::size_t i = 0; i < y.size(); ++i) {
+        call.pulse();
         y[i] = at(operands, static_cast<std::int64_t>(i));
       }
     });

@@ -20,7 +20,8 @@ struct Transform {
   bool complex = false, inverse = false, onesided = false;
   std::vector<Turned> factors;
 
-  static core::Result<Transform> of(std::int64_t n, bool complex, bool inverse, bool onesided) {
+  static core::Result<Transform> of(const Call& call, std::int64_t n, bool complex, bool inverse,
+                                    bool onesided) {
     if (n < 1 || n > math::kTurnsMax) {
       return fail(ErrorCode::kInvalidArgument, "a transform of length {}, expected 1 to {}", n,
                   math::kTurnsMax);
@@ -30,6 +31,7 @@ struct Transform {
     }
     Transform made{n, n, onesided ? n / 2 + 1 : n, complex, inverse, onesided, {}};
     for (std::int64_t m = 0; m < n; ++m) {
+      call.pulse(16);
       made.factors.push_back(math::turned(m, n));
       if (!inverse) made.factors.back().sin = -made.factors.back().sin;
     }
@@ -88,7 +90,7 @@ struct Dft {
     if (call.has(1)) {
       COMMENSAL_ASSIGN(n, one_integer(call, 1));
     }
-    COMMENSAL_ASSIGN(op.transform, Transform::of(n, complex, inverse != 0, onesided != 0));
+    COMMENSAL_ASSIGN(op.transform, Transform::of(call, n, complex, inverse != 0, onesided != 0));
     op.transform.terms = std::min(n, x[axis]);
     COMMENSAL_ASSIGN(const Shape cut, shape_inference::with_dim(x, axis, op.transform.bins));
     COMMENSAL_ASSIGN(op.to, shape_inference::with_dim(cut, x.rank() - 1, 2));
@@ -119,7 +121,7 @@ struct Dft {
   }
   template <class T>
   float chain(const Call& call, std::int64_t index, std::int64_t steps) const {
-    const auto x = call.in(0).data<T>();
+    const auto x = paced<T>(call, 0);
     const auto part = [&](std::int64_t j, std::int64_t p) {
       return load(x[static_cast<std::size_t>(source(index, j, p))]);
     };
@@ -178,7 +180,7 @@ struct Stft {
       return fail(ErrorCode::kInvalidArgument, "the window must be [{}], not {}", n,
                   call.in(2).shape().text());
     }
-    COMMENSAL_ASSIGN(op.transform, Transform::of(n, complex, false, onesided != 0));
+    COMMENSAL_ASSIGN(op.transform, Transform::of(call, n, complex, false, onesided != 0));
     op.frames = (op.length - n) / op.step + 1;
     COMMENSAL_ASSIGN(op.to,
                      Shape::of(std::array{x[0], op.frames, op.transform.bins, std::int64_t{2}}));
@@ -194,10 +196,10 @@ struct Stft {
   }
   template <class T>
   float chain(const Call& call, std::int64_t index, std::int64_t steps) const {
-    const auto x = call.in(0).data<T>();
+    const auto x = paced<T>(call, 0);
     const auto part = [&](std::int64_t j, std::int64_t p) {
       const float one = load(x[static_cast<std::size_t>(source(index, j, p))]);
-      return call.has(2) ? one * load(call.in(2).data<T>()[static_cast<std::size_t>(j)]) : one;
+      return call.has(2) ? one * load(paced<T>(call, 2)[static_cast<std::size_t>(j)]) : one;
     };
     return transform.chain(index / 2 % transform.bins, index % 2 == 1, part, steps);
   }

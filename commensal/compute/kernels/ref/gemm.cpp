@@ -19,12 +19,13 @@ struct GemmOperands {
     }
   }
   template <class T>
-  Compute<T> sum(const Widened<T>& in_a, const Widened<T>& in_b, std::int64_t steps) const {
-    return chain(Compute<T>{0}, in_a.data() + a, a_step, in_b.data() + b, b_step, steps);
+  Compute<T> sum(Pulse& pulse, const Widened<T>& in_a, const Widened<T>& in_b,
+                 std::int64_t steps) const {
+    return chain(pulse, Compute<T>{0}, in_a.data() + a, a_step, in_b.data() + b, b_step, steps);
   }
   template <class T>
   Compute<T> sum(const Call& call, std::int64_t steps) const {
-    return sum<T>(Widened<T>(call.in(0)), Widened<T>(call.in(1)), steps);
+    return sum<T>(call.pulse, Widened<T>(call, 0), Widened<T>(call, 1), steps);
   }
 };
 
@@ -56,7 +57,7 @@ struct GemmPlan {
   T finish(const Call& call, std::int64_t index, Compute<T> acc) const {
     using C = Compute<T>;
     C last{0};
-    if (g.has_c) last = load(call.in(2).data<T>()[static_cast<std::size_t>(c_index(index))]);
+    if (g.has_c) last = load(paced<T>(call, 2)[static_cast<std::size_t>(c_index(index))]);
     if constexpr (std::is_floating_point_v<C>) {
       if (g.alpha != 1) acc = static_cast<C>(g.alpha) * acc;
       if (g.has_c && g.beta != 1) last = static_cast<C>(g.beta) * last;
@@ -81,10 +82,11 @@ struct GemmPlan {
   }
   void run(const Call& call, std::span<Tensor> outputs) const {
     visit(Products{}, g.dtype, [&]<class T>() {
-      const Widened<T> a(call.in(0)), b(call.in(1));
+      const Widened<T> a(call, 0), b(call, 1);
       const auto y = outputs[0].mutable_data<T>();
       for (std::int64_t i = 0; i < static_cast<std::int64_t>(y.size()); ++i) {
-        y[static_cast<std::size_t>(i)] = finish<T>(call, i, operands(i).sum<T>(a, b, g.k));
+        y[static_cast<std::size_t>(i)] =
+            finish<T>(call, i, operands(i).sum<T>(call.pulse, a, b, g.k));
       }
     });
   }
@@ -127,7 +129,7 @@ struct MatMulPlan {
   // Row by row, so that B is read along its rows.
   void run(const Call& call, std::span<Tensor> outputs) const {
     visit(Products{}, mm.dtype, [&]<class T>() {
-      const Widened<T> a(call.in(0)), b(call.in(1));
+      const Widened<T> a(call, 0), b(call, 1);
       const auto y = outputs[0].mutable_data<T>();
       const auto width = static_cast<std::size_t>(mm.n);
       std::vector<Compute<T>> acc(width);
@@ -135,7 +137,7 @@ struct MatMulPlan {
         const GemmOperands o = operands(static_cast<std::int64_t>(base));
         std::fill(acc.begin(), acc.end(), Compute<T>{0});
         for (std::int64_t k = 0; k < mm.k; ++k) {
-          step_row(a[o.a + k], b.data() + o.b + k * mm.n, 1, acc.data(), mm.n);
+          step_row(call.pulse, a[o.a + k], b.data() + o.b + k * mm.n, 1, acc.data(), mm.n);
         }
         for (std::size_t i = 0; i < width; ++i) {
           y[base + i] = store<T>(add_bias(acc[i], Compute<T>{0}));

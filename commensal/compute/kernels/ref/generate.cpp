@@ -36,9 +36,9 @@ struct KnownPlan {
       for (int i = 0; i < static_cast<int>(call.inputs.size()); ++i) read_whole(call, i, out);
     }
   }
-  void run(const Call&, std::span<Tensor> outputs) const {
+  void run(const Call& call, std::span<Tensor> outputs) const {
     const auto to = outputs[0].mutable_bytes();
-    if (!to.empty()) std::memcpy(to.data(), value.bytes().data(), to.size());
+    copy(call.pulse, to.data(), value.bytes().data(), to.size());
   }
 };
 
@@ -113,10 +113,13 @@ struct OfShapePlan {
   void reads(const Call& call, int, std::int64_t, std::vector<ElementRef>& out) const {
     read_whole(call, 0, out);
   }
-  void run(const Call&, std::span<Tensor> outputs) const {
+  void run(const Call& call, std::span<Tensor> outputs) const {
     const auto to = outputs[0].mutable_bytes();
     const auto size = static_cast<std::size_t>(tensor::traits(type.dtype).size);
-    for (std::size_t at = 0; at < to.size(); at += size) std::memcpy(to.data() + at, &bits, size);
+    for (std::size_t at = 0; at < to.size(); at += size) {
+      call.pulse();
+      std::memcpy(to.data() + at, &bits, size);
+    }
   }
 };
 
@@ -149,7 +152,7 @@ struct RangePlan {
       }
     }
     const double count = visit(In{}, call.in(0).dtype(), [&]<class T>() -> double {
-      const auto of = [&](int i) { return call.in(i).data<T>()[0]; };
+      const auto of = [&](int i) { return paced<T>(call, i)[0]; };
       return of(2) == T{0} ? std::numeric_limits<double>::quiet_NaN()
                            : std::max(count_of(of(0), of(1), of(2)), 0.0);
     });
@@ -161,7 +164,7 @@ struct RangePlan {
   std::vector<TensorType> types() const { return {type}; }
   template <class T>
   static T value(const Call& call, std::int64_t index) {
-    const T start = call.in(0).data<T>()[0], delta = call.in(2).data<T>()[0];
+    const T start = paced<T>(call, 0)[0], delta = paced<T>(call, 2)[0];
     return store<T>(plus(start, times(static_cast<T>(index), delta)));
   }
   Scalar element(const Call& call, int, std::int64_t index) const {
@@ -173,8 +176,10 @@ struct RangePlan {
   void run(const Call& call, std::span<Tensor> outputs) const {
     visit(In{}, type.dtype, [&]<class T>() {
       const auto y = outputs[0].mutable_data<T>();
-      for (std::size_t i = 0; i < y.size(); ++i)
+      for (std::size_t i = 0; i < y.size(); ++i) {
+        call.pulse();
         y[i] = value<T>(call, static_cast<std::int64_t>(i));
+      }
     });
   }
 };
@@ -205,10 +210,13 @@ struct EyeLikePlan {
     return visit(Everything{}, type.dtype, [&]<class T>() { return scalar_of(value<T>(index)); });
   }
   void reads(const Call&, int, std::int64_t, std::vector<ElementRef>&) const {}
-  void run(const Call&, std::span<Tensor> outputs) const {
+  void run(const Call& call, std::span<Tensor> outputs) const {
     visit(Everything{}, type.dtype, [&]<class T>() {
       const auto y = outputs[0].mutable_data<T>();
-      for (std::size_t i = 0; i < y.size(); ++i) y[i] = value<T>(static_cast<std::int64_t>(i));
+      for (std::size_t i = 0; i < y.size(); ++i) {
+        call.pulse();
+        y[i] = value<T>(static_cast<std::int64_t>(i));
+      }
     });
   }
 };

@@ -73,7 +73,7 @@ struct GridSample {
     COMMENSAL_ASSIGN(const Shape shape, Shape::of(dims));
     op.to = {op.from.dtype, shape};
     visit(Floats{}, call.in(1).dtype(), [&]<class T>() {
-      for (const T value : call.in(1).data<T>()) op.grid.push_back(static_cast<float>(load(value)));
+      for (const T value : paced<T>(call, 1)) op.grid.push_back(static_cast<float>(load(value)));
     });
     return op;
   }

@@ -34,8 +34,9 @@ struct GroupedPlan {
 
   template <class T>
   auto facts(const Call& call, std::int64_t group, std::int64_t steps) const {
-    const auto x = call.in(0).data<T>();
+    const auto x = paced<T>(call, 0);
     const auto at = [&](std::int64_t i) {
+      call.pulse();
       return load(x[static_cast<std::size_t>(op.member(group, i))]);
     };
     return op.template facts<Compute<T>>(at, steps);
@@ -59,6 +60,7 @@ struct GroupedPlan {
         Tensor& output = outputs[static_cast<std::size_t>(o)];
         const auto bytes = output.mutable_bytes();
         for (std::int64_t i = 0; i < output.elements(); ++i) {
+          call.pulse();
           const auto& made = all[static_cast<std::size_t>(op.group_of(o, i))];
           put(bytes, i, op.template value<T>(call, made, o, i));
         }

@@ -27,7 +27,7 @@ struct OneHot {
                   call.in(1).shape().text(), call.in(2).shape().text());
     }
     const std::int64_t depth = visit(Numbers{}, call.in(1).dtype(), [&]<class T>() {
-      return convert<std::int64_t>(load(call.in(1).data<T>()[0]));
+      return convert<std::int64_t>(load(paced<T>(call, 1)[0]));
     });
     COMMENSAL_ASSIGN(const std::int64_t given, call.attributes->integer("axis", -1));
     COMMENSAL_ASSIGN(const int axis, tensor::normalise_axis(given, x.rank() + 1));
@@ -38,7 +38,7 @@ struct OneHot {
     op.to = {call.in(2).dtype(), shape};
     op.view = AxisView(shape, axis);
     visit(Numbers{}, call.in(0).dtype(), [&]<class T>() {
-      for (const T index : call.in(0).data<T>()) {
+      for (const T index : paced<T>(call, 0)) {
         const auto at = convert<std::int64_t>(load(index));
         op.hot.push_back(at < 0 && at >= -depth ? at + depth : at);
       }
@@ -87,7 +87,7 @@ struct ReverseSequence {
       return fail(ErrorCode::kInvalidArgument, "lengths {} do not fit input {}",
                   call.in(1).shape().text(), x.text());
     }
-    for (const std::int64_t length : call.in(1).data<std::int64_t>()) {
+    for (const std::int64_t length : paced<std::int64_t>(call, 1)) {
       if (length < 0 || length > x[op.time]) {
         return fail(ErrorCode::kInvalidArgument, "a length of {} in a dimension of {}", length,
                     x[op.time]);

@@ -122,7 +122,7 @@ struct GroupNormPlan {
 
   // Steps: those of the first sum, then those of the second.
   template <class T>
-  Facts facts(std::span<const T> x, std::int64_t group, std::int64_t steps) const {
+  Facts facts(Paced<T> x, std::int64_t group, std::int64_t steps) const {
     const auto at = [&](std::int64_t i) {
       return load(x[static_cast<std::size_t>(group * groups.size + i)]);
     };
@@ -146,15 +146,15 @@ struct GroupNormPlan {
   template <class T>
   T value(const Call& call, const Facts& made, std::int64_t index) const {
     const auto p = static_cast<std::size_t>(groups.parameter(index));
-    const float d = load(call.in(0).data<T>()[static_cast<std::size_t>(index)]) - made.mean;
-    const float bias = call.has(2) ? load(call.in(2).data<T>()[p]) : 0.0f;
-    return store<T>(std::fma(d * made.scale, load(call.in(1).data<T>()[p]), bias));
+    const float d = load(paced<T>(call, 0)[static_cast<std::size_t>(index)]) - made.mean;
+    const float bias = call.has(2) ? load(paced<T>(call, 2)[p]) : 0.0f;
+    return store<T>(std::fma(d * made.scale, load(paced<T>(call, 1)[p]), bias));
   }
 
   Scalar element(const Call& call, int output, std::int64_t index) const {
     return visit(Floats32{}, groups.type.dtype, [&]<class T>() {
       const std::int64_t group = output == 0 ? index / groups.size : index;
-      const Facts made = facts(call.in(0).data<T>(), group, kAllSteps);
+      const Facts made = facts(paced<T>(call, 0), group, kAllSteps);
       if (output == 0) return scalar_of(value<T>(call, made, index));
       return scalar_of(store<float>(output == 1 ? made.mean : made.scale));
     });
@@ -172,12 +172,12 @@ struct GroupNormPlan {
   Scalar partial(const Call& call, int output, std::int64_t index, std::int64_t steps) const {
     return visit(Floats32{}, groups.type.dtype, [&]<class T>() {
       const std::int64_t group = output == 0 ? index / groups.size : index;
-      return scalar_of(store<float>(facts(call.in(0).data<T>(), group, steps).last));
+      return scalar_of(store<float>(facts(paced<T>(call, 0), group, steps).last));
     });
   }
   void run(const Call& call, std::span<Tensor> outputs) const {
     visit(Floats32{}, groups.type.dtype, [&]<class T>() {
-      const auto x = call.in(0).data<T>();
+      const auto x = paced<T>(call, 0);
       const auto y = outputs[0].mutable_data<T>();
       const std::int64_t count =
           groups.type.shape.elements() / std::max<std::int64_t>(groups.size, 1);

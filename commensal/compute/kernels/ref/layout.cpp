@@ -153,7 +153,7 @@ struct Tile {
                     call.in(i).shape().text());
       }
       given[i - 1] = visit(Floats{}, call.in(i).dtype(), [&]<class T>() {
-        return convert<std::int64_t>(load(call.in(i).data<T>()[0]));
+        return convert<std::int64_t>(load(paced<T>(call, i)[0]));
       });
     }
     const int rank = call.in(0).shape().rank();

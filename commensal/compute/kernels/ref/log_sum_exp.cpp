@@ -29,7 +29,7 @@ struct LogSumExpPlan {
   };
   // The running maximum, one step for each element, then the sum.
   template <class T>
-  Facts<Compute<T>> facts(std::span<const T> x, std::int64_t index, std::int64_t steps) const {
+  Facts<Compute<T>> facts(Paced<T> x, std::int64_t index, std::int64_t steps) const {
     using C = Compute<T>;
     Extreme<C, true> largest(steps);
     folding.for_each(index, [&](std::int64_t i, std::int64_t at) {
@@ -47,14 +47,14 @@ struct LogSumExpPlan {
     return made;
   }
   template <class T>
-  T value(std::span<const T> x, std::int64_t index) const {
+  T value(Paced<T> x, std::int64_t index) const {
     if (folding.identity) return x[static_cast<std::size_t>(index)];
     const auto made = facts(x, index, kAllSteps);
     return store<T>(made.shift + math::by_type::log(made.sum));
   }
   Scalar element(const Call& call, int, std::int64_t index) const {
     return visit(Floats{}, dtype,
-                 [&]<class T>() { return scalar_of(value<T>(call.in(0).data<T>(), index)); });
+                 [&]<class T>() { return scalar_of(value<T>(paced<T>(call, 0), index)); });
   }
   void reads(const Call& call, int, std::int64_t index, std::vector<ElementRef>& out) const {
     folding.for_each(index, [&](std::int64_t, std::int64_t at) { out.push_back({0, at}); });
@@ -65,12 +65,12 @@ struct LogSumExpPlan {
   }
   Scalar partial(const Call& call, int, std::int64_t index, std::int64_t steps) const {
     return visit(Floats{}, dtype, [&]<class T>() {
-      return scalar_of(store<Compute<T>>(facts(call.in(0).data<T>(), index, steps).last));
+      return scalar_of(store<Compute<T>>(facts(paced<T>(call, 0), index, steps).last));
     });
   }
   void run(const Call& call, std::span<Tensor> outputs) const {
     visit(Floats{}, dtype, [&]<class T>() {
-      const auto x = call.in(0).data<T>();
+      const auto x = paced<T>(call, 0);
       const auto y = outputs[0].mutable_data<T>();
       for (std::size_t i = 0; i < y.size(); ++i) y[i] = value<T>(x, static_cast<std::int64_t>(i));
     });

@@ -43,7 +43,7 @@ core::Result<std::vector<std::int64_t>> classes_of(const Call& call, std::int64_
   }
   std::vector<std::int64_t> made;
   visit(Targets{}, call.in(1).dtype(), [&]<class I>() {
-    const auto targets = call.in(1).data<I>();
+    const auto targets = paced<I>(call, 1);
     made.assign(targets.begin(), targets.end());
   });
   for (std::int64_t& target : made) {
@@ -117,7 +117,7 @@ struct LossPlan {
 
   // Steps as those of LogSoftmax: the running maximum, then the sum.
   template <class T>
-  LogSum log_sum(std::span<const T> x, std::int64_t place, std::int64_t steps) const {
+  LogSum log_sum(Paced<T> x, std::int64_t place, std::int64_t steps) const {
     const auto value = [&](std::int64_t i) {
       return load(x[static_cast<std::size_t>(at(place, i))]);
     };
@@ -135,7 +135,7 @@ struct LossPlan {
   }
   // The log-likelihood of a class at a place.
   template <class T>
-  Compute<T> likelihood(std::span<const T> x, std::int64_t place, std::int64_t along) const {
+  Compute<T> likelihood(Paced<T> x, std::int64_t place, std::int64_t along) const {
     if constexpr (kSoftmax) {
       return likelihood(x, place, along, log_sum(x, place, kAllSteps));
     } else {
@@ -143,19 +143,18 @@ struct LossPlan {
     }
   }
   template <class T>
-  float likelihood(std::span<const T> x, std::int64_t place, std::int64_t along,
-                   const LogSum& row) const {
+  float likelihood(Paced<T> x, std::int64_t place, std::int64_t along, const LogSum& row) const {
     return (load(x[static_cast<std::size_t>(at(place, along))]) - row.largest) - row.log;
   }
   template <class T>
   Compute<T> weight(const Call& call, std::int64_t place) const {
     if (!call.has(2)) return 1;
-    return load(call.in(2).data<T>()[static_cast<std::size_t>(class_of(place))]);
+    return load(paced<T>(call, 2)[static_cast<std::size_t>(class_of(place))]);
   }
   template <class T>
   Compute<T> loss(const Call& call, std::int64_t place) const {
     if (!counts(place)) return 0;
-    const Compute<T> value = -likelihood(call.in(0).data<T>(), place, class_of(place));
+    const Compute<T> value = -likelihood(paced<T>(call, 0), place, class_of(place));
     return call.has(2) ? weight<T>(call, place) * value : value;
   }
 
@@ -185,7 +184,7 @@ struct LossPlan {
   }
   template <class T>
   T log_value(const Call& call, std::int64_t index) const {
-    return store<T>(likelihood(call.in(0).data<T>(), place_of(index), view.along(index)));
+    return store<T>(likelihood(paced<T>(call, 0), place_of(index), view.along(index)));
   }
 
   Scalar element(const Call& call, int output, std::int64_t index) const {
@@ -227,7 +226,7 @@ struct LossPlan {
       if constexpr (kSoftmax) {
         if (folds_classes(output)) {
           const std::int64_t place = output == 1 ? place_of(index) : index;
-          return scalar_of(store<C>(log_sum(call.in(0).data<T>(), place, steps).last));
+          return scalar_of(store<C>(log_sum(paced<T>(call, 0), place, steps).last));
         }
       }
       if (reduction == Reduction::kNone) return scalar_of(C{0});
@@ -245,7 +244,7 @@ struct LossPlan {
       }
       if constexpr (kSoftmax) {
         for (std::int64_t p = 0; gives_log && p < places.elements(); ++p) {
-          const auto x = call.in(0).data<T>();
+          const auto x = paced<T>(call, 0);
           const LogSum row = log_sum(x, p, kAllSteps);
           for (std::int64_t i = 0; i < view.length; ++i) {
             const T one = store<T>(likelihood(x, p, i, row));

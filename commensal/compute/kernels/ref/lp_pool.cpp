@@ -62,7 +62,7 @@ struct LpPool : PoolPlan {
   template <class T>
   Sum<Compute<T>> sum(const Call& call, std::int64_t index, std::int64_t steps) const {
     Sum<Compute<T>> made(steps);
-    const auto x = call.in(0).data<T>();
+    const auto x = paced<T>(call, 0);
     for_taps(index, [&](std::int64_t tap, std::int64_t at) {
       made.add(tap, power.term(load(x[static_cast<std::size_t>(at)])));
     });

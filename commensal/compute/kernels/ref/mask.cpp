@@ -56,7 +56,7 @@ struct Compress {
     COMMENSAL_ASSIGN(const int axis, tensor::normalise_axis(given, whole.rank()));
     Compress op;
     op.from = shape_inference::AxisView(whole, axis);
-    const auto mask = call.in(1).data<bool>();
+    const auto mask = paced<bool>(call, 1);
     for (std::size_t i = 0; i < mask.size(); ++i) {
       if (mask[i]) op.kept.push_back(static_cast<std::int64_t>(i));
     }
@@ -113,7 +113,7 @@ struct GatherNd {
   }
   core::Result<void> find_starts(const Call& call, int batch, int depth) {
     const Shape &x = call.in(0).shape(), &at = call.in(1).shape();
-    const auto indices = call.in(1).data<std::int64_t>();
+    const auto indices = paced<std::int64_t>(call, 1);
     const std::int64_t tuples = at.elements(0, at.rank() - 1);
     const std::int64_t per_batch = at.elements(batch, at.rank() - 1);
     for (std::int64_t t = 0; t < tuples; ++t) {

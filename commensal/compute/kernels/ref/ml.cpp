@@ -80,13 +80,13 @@ core::Result<Rows> Rows::of(const Call& call) {
 
 double wide_at(const Call& call, std::int64_t index) {
   return visit(All{}, call.in(0).dtype(), [&]<class T>() {
-    return static_cast<double>(load(call.in(0).data<T>()[static_cast<std::size_t>(index)]));
+    return static_cast<double>(load(paced<T>(call, 0)[static_cast<std::size_t>(index)]));
   });
 }
 
 float narrow_at(const Call& call, std::int64_t index) {
   return visit(All{}, call.in(0).dtype(), [&]<class T>() {
-    return static_cast<float>(load(call.in(0).data<T>()[static_cast<std::size_t>(index)]));
+    return static_cast<float>(load(paced<T>(call, 0)[static_cast<std::size_t>(index)]));
   });
 }
 

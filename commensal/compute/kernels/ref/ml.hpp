@@ -170,6 +170,7 @@ struct ScoredPlan {
   void run(const Call& call, std::span<Tensor> to) const {
     std::vector<std::string> texts;
     for (std::int64_t row = 0; row < rows.count; ++row) {
+      call.pulse(16 + 8 * scores.width());
       const Decision made = scores.decide(call, row);
       if (!labels.texts.empty()) {
         texts.push_back(text(made));

@@ -250,7 +250,7 @@ struct OneHotEncoderPlan {
   std::int64_t category(const Call& call, std::int64_t i) const {
     if (call.in(0).dtype() == DType::kString) return index.find(call.in(0), i);
     return visit(ml::Numbers{}, call.in(0).dtype(), [&]<class T>() {
-      const T x = call.in(0).data<T>()[static_cast<std::size_t>(i)];
+      const T x = paced<T>(call, 0)[static_cast<std::size_t>(i)];
       return index.find_number(key_bits(convert<std::int64_t>(x)));
     });
   }
@@ -285,7 +285,7 @@ struct ArrayFeatureExtractor {
     ArrayFeatureExtractor op;
     op.dtype = call.in(0).dtype();
     op.length = from[from.rank() - 1];
-    const auto given = call.in(1).data<std::int64_t>();
+    const auto given = paced<std::int64_t>(call, 1);
     op.picked.assign(given.begin(), given.end());
     for (const std::int64_t index : op.picked) {
       if (index < 0 || index >= op.length) {

@@ -122,7 +122,7 @@ struct Imputer {
   static DType dtype(DType in) { return in; }
   void put(const Call& call, std::int64_t index, std::int64_t feature, void* to) const {
     visit(ml::Numbers{}, call.in(0).dtype(), [&]<class T>() {
-      const T x = call.in(0).data<T>()[static_cast<std::size_t>(index)];
+      const T x = paced<T>(call, 0)[static_cast<std::size_t>(index)];
       if constexpr (std::is_floating_point_v<T>) {
         const T replaced = static_cast<T>(replaced_real);
         const bool is_missing = x == replaced || (x != x && replaced != replaced);
@@ -294,7 +294,7 @@ struct FeatureVectorizerPlan {
     const ElementRef from = source(call, index);
     if (from.input < 0) return 0;
     return visit(ml::Numbers{}, call.in(0).dtype(), [&]<class T>() {
-      const T x = call.in(from.input).data<T>()[static_cast<std::size_t>(from.index)];
+      const T x = paced<T>(call, from.input)[static_cast<std::size_t>(from.index)];
       return store<float>(static_cast<float>(x));
     });
   }

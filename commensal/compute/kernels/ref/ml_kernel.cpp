@@ -31,25 +31,28 @@ core::Result<Kernel> Kernel::of(const Call& call) {
   return Kernel{found->second, params[0], params[1], params[2]};
 }
 
-float dot(std::span<const float> row, const float* vector, std::int64_t steps) {
+float dot(std::span<const float> row, const float* vector, std::int64_t steps, Pulse& pulse) {
   float acc = 0;
   const auto count = std::min<std::int64_t>(steps, static_cast<std::int64_t>(row.size()));
   for (std::int64_t i = 0; i < count; ++i) {
+    pulse();
     acc = std::fma(row[static_cast<std::size_t>(i)], vector[i], acc);
   }
   return acc;
 }
 
-float Kernel::value(std::span<const float> row, const float* vector) const {
+float Kernel::value(std::span<const float> row, const float* vector, Pulse& pulse) const {
   if (type == KernelType::kRbf) {
     float acc = 0;
     for (std::size_t i = 0; i < row.size(); ++i) {
+      pulse();
       const float d = row[i] - vector[i];
       acc = std::fma(d, d, acc);
     }
     return math::exp<Lane>(-gamma * acc);
   }
-  const float product = dot(row, vector, static_cast<std::int64_t>(row.size()));
+  const float product = dot(row, vector, static_cast<std::int64_t>(row.size()), pulse);
+  pulse(8);
   if (type == KernelType::kLinear) return product;
   const float bent = std::fma(gamma, product, coef0);
   return type == KernelType::kPoly ? math::pow<Lane>(bent, degree) : math::tanh<Lane>(bent);
@@ -74,11 +77,12 @@ core::Result<std::vector<float>> support_vectors(const Call& call, std::int64_t 
   return vectors;
 }
 
-std::vector<float> coupled(std::span<const float> pairwise, std::size_t k) {
+std::vector<float> coupled(std::span<const float> pairwise, std::size_t k, Pulse& pulse) {
   constexpr int kRounds = 100;
   const float enough = 0.005f / static_cast<float>(k);
   std::vector<float> q(k * k, 0.0f), p(k, 1.0f / static_cast<float>(k)), qp(k);
   for (std::size_t t = 0; t < k; ++t) {
+    pulse(k);
     for (std::size_t j = 0; j < k; ++j) {
       if (j == t) continue;
       const float against = pairwise[j * k + t];
@@ -89,6 +93,7 @@ std::vector<float> coupled(std::span<const float> pairwise, std::size_t k) {
   for (int round = 0; round < kRounds; ++round) {
     float pqp = 0, error = 0;
     for (std::size_t t = 0; t < k; ++t) {
+      pulse(k);
       qp[t] = 0;
       for (std::size_t j = 0; j < k; ++j) qp[t] = qp[t] + q[t * k + j] * p[j];
       pqp = pqp + p[t] * qp[t];
@@ -97,6 +102,7 @@ std::vector<float> coupled(std::span<const float> pairwise, std::size_t k) {
     if (error < enough) break;
     for (std::size_t t = 0; t < k; ++t) {
       const float d = (pqp - qp[t]) / q[t * k + t];
+      pulse(4 * k);
       const float grown = 1 + d;
       p[t] = p[t] + d;
       pqp = (pqp + d * (d * q[t * k + t] + 2 * qp[t])) / grown / grown;

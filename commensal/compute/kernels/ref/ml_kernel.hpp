@@ -15,11 +15,11 @@ struct Kernel {
 
   /// From `kernel_type` and `kernel_params`.
   static core::Result<Kernel> of(const Call& call);
-  float value(std::span<const float> row, const float* vector) const;
+  float value(std::span<const float> row, const float* vector, Pulse& pulse) const;
 };
 
 /// fma(row[i], vector[i], acc) from +0, ascending, at most `steps` of them.
-float dot(std::span<const float> row, const float* vector, std::int64_t steps);
+float dot(std::span<const float> row, const float* vector, std::int64_t steps, Pulse& pulse);
 
 /// A row of input 0 in binary32.
 std::vector<float> row_of(const Call& call, std::int64_t row, std::int64_t features);
@@ -31,6 +31,6 @@ core::Result<std::vector<float>> support_vectors(const Call& call, std::int64_t 
 /// The probabilities of k classes from those of each against each: `pairwise[i * k + j]` that of i
 /// against j. (Wu, Lin and Weng, Probability estimates for multi-class classification by pairwise
 /// coupling, 2004, the second method; at most 100 rounds.)
-std::vector<float> coupled(std::span<const float> pairwise, std::size_t k);
+std::vector<float> coupled(std::span<const float> pairwise, std::size_t k, Pulse& pulse);
 
 }  // namespace commensal::kernels::ref::ml

@@ -10,8 +10,8 @@ namespace {
 
 using core::ErrorCode;
 using core::fail;
-using ml::Decision;
 using ml::Accumulators;
+using ml::Decision;
 using ml::Rows;
 using ml::Transform;
 

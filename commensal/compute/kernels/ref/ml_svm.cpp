@@ -11,8 +11,8 @@ namespace {
 
 using core::ErrorCode;
 using core::fail;
-using ml::Decision;
 using ml::Accumulators;
+using ml::Decision;
 using ml::Rows;
 using ml::Transform;
 using Lane = math::ScalarLanes;
@@ -57,10 +57,10 @@ struct SvmRegressor {
   DType dtype() const { return DType::kFloat32; }
   float sum(const Call& call, std::int64_t row, std::int64_t steps) const {
     const auto x = ml::row_of(call, row, features);
-    if (supports == 0) return ml::dot(x, coefficients.data(), steps);
+    if (supports == 0) return ml::dot(x, coefficients.data(), steps, call.pulse);
     float acc = 0;
     for (std::int64_t j = 0; j < std::min(steps, supports); ++j) {
-      const float near = kernel.value(x, vectors.data() + j * features);
+      const float near = kernel.value(x, vectors.data() + j * features, call.pulse);
       acc = std::fma(coefficients[static_cast<std::size_t>(j)], near, acc);
     }
     return acc;
@@ -155,20 +155,21 @@ struct SvmClassifier {
     for (; pair >= classes - 1 - i; ++i) pair -= classes - 1 - i;
     return {i, i + 1 + pair};
   }
-  std::vector<float> kernels(std::span<const float> x) const {
+  std::vector<float> kernels(const Call& call, std::span<const float> x) const {
     std::vector<float> made;
     for (std::int64_t v = 0; v < first_of.back(); ++v) {
-      made.push_back(kernel.value(x, vectors.data() + v * features));
+      made.push_back(kernel.value(x, vectors.data() + v * features, call.pulse));
     }
     return made;
   }
   // First over the vectors of class i, then over those of class j.
-  float pair_sum(std::span<const float> near, std::int64_t i, std::int64_t j,
+  float pair_sum(const Call& call, std::span<const float> near, std::int64_t i, std::int64_t j,
                  std::int64_t steps) const {
     float acc = 0;
     const auto add = [&](std::int64_t of, std::int64_t row) {
       const auto from = static_cast<std::size_t>(of);
       for (std::int64_t v = first_of[from]; v < first_of[from + 1] && steps > 0; ++v, --steps) {
+        call.pulse();
         const auto at = static_cast<std::size_t>(row * first_of.back() + v);
         acc = std::fma(coefficients[at], near[static_cast<std::size_t>(v)], acc);
       }
@@ -177,20 +178,21 @@ struct SvmClassifier {
     add(j, i);
     return acc;
   }
-  std::vector<float> probabilities(std::span<const float> scores) const {
+  std::vector<float> probabilities(const Call& call, std::span<const float> scores) const {
     constexpr float kLeast = 1e-7f;
     const auto k = static_cast<std::size_t>(classes);
     std::vector<float> pairwise(k * k, 0.0f);
     std::size_t pair = 0;
     for (std::size_t i = 0; i < k; ++i) {
       for (std::size_t j = i + 1; j < k; ++j, ++pair) {
+        call.pulse(16);
         const float bent = scores[pair] * prob_a[pair] + prob_b[pair];
         const float share = 1 - math::sigmoid<Lane>(bent);
         pairwise[i * k + j] = std::min(std::max(share, kLeast), 1 - kLeast);
         pairwise[j * k + i] = 1 - pairwise[i * k + j];
       }
     }
-    return ml::coupled(pairwise, k);
+    return ml::coupled(pairwise, k, call.pulse);
   }
 
   Decision decide(const Call& call, std::int64_t row) const {
@@ -198,22 +200,23 @@ struct SvmClassifier {
     std::vector<float> scores;
     if (!has_vectors()) {
       for (std::int64_t c = 0; c < classes; ++c) {
-        scores.push_back(ml::dot(x, coefficients.data() + c * features, features) + rho[0]);
+        scores.push_back(ml::dot(x, coefficients.data() + c * features, features, call.pulse) +
+                         rho[0]);
       }
       return ml::decided({scores.begin(), scores.end()}, classes);
     }
-    const auto near = kernels(x);
+    const auto near = kernels(call, x);
     std::vector<double> votes(static_cast<std::size_t>(classes), 0.0);
     for (std::int64_t i = 0; i < classes; ++i) {
       for (std::int64_t j = i + 1; j < classes; ++j) {
-        const float score = pair_sum(near, i, j, first_of.back()) + rho[scores.size()];
+        const float score = pair_sum(call, near, i, j, first_of.back()) + rho[scores.size()];
         scores.push_back(score);
         votes[static_cast<std::size_t>(score > 0 ? i : j)] += 1;
       }
     }
     const std::int64_t top = ml::first_largest(votes);
     if (!prob_a.empty())
-      scores = probabilities(scores);
+      scores = probabilities(call, scores);
     else if (classes == 2)
       scores = {-scores[0], scores[0]};
     return {{scores.begin(), scores.end()}, top};
@@ -237,10 +240,11 @@ struct SvmClassifier {
                        std::int64_t steps) const {
     const auto x = ml::row_of(call, row, features);
     if (!has_vectors()) {
-      return scalar_of(store<float>(ml::dot(x, coefficients.data() + chain * features, steps)));
+      return scalar_of(
+          store<float>(ml::dot(x, coefficients.data() + chain * features, steps, call.pulse)));
     }
     const auto [i, j] = pair_of(chain);
-    return scalar_of(store<float>(pair_sum(kernels(x), i, j, steps)));
+    return scalar_of(store<float>(pair_sum(call, kernels(call, x), i, j, steps)));
   }
 };
 

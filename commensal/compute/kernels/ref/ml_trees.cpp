@@ -9,9 +9,9 @@ namespace {
 
 using core::ErrorCode;
 using core::fail;
+using ml::Accumulators;
 using ml::Decision;
 using ml::Forest;
-using ml::Accumulators;
 using ml::Rows;
 using ml::Transform;
 using ml::Vote;

@@ -58,13 +58,14 @@ struct MovementPlan {
       const auto to = outputs[static_cast<std::size_t>(o)].mutable_bytes();
       if constexpr (requires { Op::kInOrder; }) {
         if (o == 0) {
-          if (!to.empty()) std::memcpy(to.data(), call.in(0).bytes().data(), to.size());
+          copy(call.pulse, to.data(), call.in(0).bytes().data(), to.size());
           continue;
         }
       }
       const auto size = static_cast<std::size_t>(
           tensor::traits(outputs[static_cast<std::size_t>(o)].dtype()).size);
       for (std::size_t at = 0; at < to.size(); at += size) {
+        call.pulse();
         const std::uint64_t one = bits(call, o, static_cast<std::int64_t>(at / size), size);
         std::memcpy(to.data() + at, &one, size);
       }

@@ -32,7 +32,7 @@ struct LrnPlan {
     }
   }
   template <class T>
-  Sum<float> squares(std::span<const T> x, std::int64_t index, std::int64_t steps) const {
+  Sum<float> squares(Paced<T> x, std::int64_t index, std::int64_t steps) const {
     Sum<float> sum(steps);
     for_window(index, [&](std::int64_t i, std::int64_t at) {
       const float one = load(x[static_cast<std::size_t>(at)]);
@@ -41,14 +41,14 @@ struct LrnPlan {
     return sum;
   }
   template <class T>
-  T value(std::span<const T> x, std::int64_t index) const {
+  T value(Paced<T> x, std::int64_t index) const {
     const float factor = lrn.alpha / static_cast<float>(lrn.size);
     const float base = std::fma(factor, squares(x, index, kAllSteps).total(), lrn.bias);
     return store<T>(load(x[static_cast<std::size_t>(index)]) / math::pow<Lane>(base, lrn.beta));
   }
   Scalar element(const Call& call, int, std::int64_t index) const {
     return visit(Floats32{}, lrn.type.dtype,
-                 [&]<class T>() { return scalar_of(value(call.in(0).data<T>(), index)); });
+                 [&]<class T>() { return scalar_of(value(paced<T>(call, 0), index)); });
   }
   void reads(const Call&, int, std::int64_t index, std::vector<ElementRef>& out) const {
     for_window(index, [&](std::int64_t, std::int64_t at) { out.push_back({0, at}); });
@@ -60,14 +60,14 @@ struct LrnPlan {
   }
   Scalar partial(const Call& call, int, std::int64_t index, std::int64_t steps) const {
     return visit(Floats32{}, lrn.type.dtype, [&]<class T>() {
-      Sum<float> sum = squares(call.in(0).data<T>(), index, steps);
+      Sum<float> sum = squares(paced<T>(call, 0), index, steps);
       sum.total();
       return scalar_of(store<float>(sum.last()));
     });
   }
   void run(const Call& call, std::span<Tensor> outputs) const {
     visit(Floats32{}, lrn.type.dtype, [&]<class T>() {
-      const auto x = call.in(0).data<T>();
+      const auto x = paced<T>(call, 0);
       const auto y = outputs[0].mutable_data<T>();
       for (std::size_t i = 0; i < y.size(); ++i) y[i] = value(x, static_cast<std::int64_t>(i));
     });

@@ -55,7 +55,7 @@ struct TopKPlan {
 
   template <class T>
   Positions row(const Call& call, std::int64_t outer, std::int64_t inner) const {
-    const auto x = call.in(0).data<T>();
+    const auto x = paced<T>(call, 0);
     const auto at = [&](std::int64_t i) {
       return load(x[static_cast<std::size_t>(view.position(outer, i, inner))]);
     };
@@ -76,7 +76,7 @@ struct TopKPlan {
       const std::int64_t found = order[static_cast<std::size_t>(kept.along(index))];
       if (output == 1) return int64_scalar(found);
       const auto at = static_cast<std::size_t>(view.position(outer, found, inner));
-      return scalar_of(call.in(0).data<T>()[at]);
+      return scalar_of(paced<T>(call, 0)[at]);
     });
   }
   void run(const Call& call, std::span<Tensor> outputs) const {
@@ -90,7 +90,7 @@ struct TopKPlan {
           const std::int64_t found = order[static_cast<std::size_t>(i)];
           const auto to = static_cast<std::size_t>(kept.position(outer, i, inner));
           const auto at = static_cast<std::size_t>(view.position(outer, found, inner));
-          y[to] = call.in(0).data<T>()[at];
+          y[to] = paced<T>(call, 0)[at];
           if (outputs.size() > 1) outputs[1].mutable_data<std::int64_t>()[to] = found;
         }
       }
@@ -116,7 +116,7 @@ struct NonZeroPlan {
     plan.from = call.in(0).shape().rank() == 0 ? Shape{1} : call.in(0).shape();
     visit(Everything{}, call.in(0).dtype(), [&]<class T>() {
       std::int64_t position = 0;
-      for (const T x : call.in(0).data<T>()) {
+      for (const T x : paced<T>(call, 0)) {
         if (load(x) != Compute<T>{0}) plan.found.push_back(position);
         ++position;
       }
@@ -133,9 +133,12 @@ struct NonZeroPlan {
     return at[static_cast<std::size_t>(index / to.shape[1])];
   }
   Scalar element(const Call&, int, std::int64_t index) const { return int64_scalar(value(index)); }
-  void run(const Call&, std::span<Tensor> outputs) const {
+  void run(const Call& call, std::span<Tensor> outputs) const {
     std::int64_t index = 0;
-    for (std::int64_t& y : outputs[0].mutable_data<std::int64_t>()) y = value(index++);
+    for (std::int64_t& y : outputs[0].mutable_data<std::int64_t>()) {
+      call.pulse(2);
+      y = value(index++);
+    }
   }
   void reads(const Call& call, int, std::int64_t, std::vector<ElementRef>& out) const {
     read_whole(call, 0, out);
@@ -176,7 +179,7 @@ struct UniquePlan {
   }
   template <class T>
   void find_groups(const Call& call, std::int64_t outer_size, bool sorted) {
-    const auto x = call.in(0).data<T>();
+    const auto x = paced<T>(call, 0);
     const auto compare = [&](std::int64_t a, std::int64_t b) {
       for (std::int64_t i = 0; i < outer_size * view.inner_size; ++i) {
         const std::int64_t outer = i / view.inner_size, inner = i % view.inner_size;
@@ -195,15 +198,21 @@ struct UniquePlan {
                      [&](std::int64_t a, std::int64_t b) { return compare(a, b) < 0; });
     std::vector<Positions> groups;
     for (const std::int64_t one : order) {
+      call.pulse(16);
       if (groups.empty() || compare(groups.back()[0], one) != 0) groups.emplace_back();
       groups.back().push_back(one);
     }
-    if (!sorted) std::sort(groups.begin(), groups.end());  // by where each begins
+    if (!sorted)
+      std::sort(groups.begin(), groups.end(), [&](const Positions& a, const Positions& b) {
+        call.pulse();
+        return a[0] < b[0];
+      });  // by where each begins
     group.resize(order.size());
     for (std::size_t g = 0; g < groups.size(); ++g) {
       first.push_back(groups[g][0]);
       count.push_back(static_cast<std::int64_t>(groups[g].size()));
       for (const std::int64_t one : groups[g]) {
+        call.pulse();
         group[static_cast<std::size_t>(one)] = static_cast<std::int64_t>(g);
       }
     }
@@ -224,7 +233,7 @@ struct UniquePlan {
     const std::int64_t slice = first[static_cast<std::size_t>(kept.along(index))];
     const std::int64_t source = view.position(kept.outer(index), slice, kept.inner(index));
     return visit(Everything{}, from.dtype, [&]<class T>() {
-      return scalar_of(call.in(0).data<T>()[static_cast<std::size_t>(source)]);
+      return scalar_of(paced<T>(call, 0)[static_cast<std::size_t>(source)]);
     });
   }
   void run(const Call& call, std::span<Tensor> outputs) const {
@@ -233,6 +242,7 @@ struct UniquePlan {
       const auto bytes = to.mutable_bytes();
       const auto size = static_cast<std::size_t>(tensor::traits(to.dtype()).size);
       for (std::size_t at = 0; at < bytes.size(); at += size) {
+        call.pulse();
         const Scalar one = element(call, o, static_cast<std::int64_t>(at / size));
         std::memcpy(bytes.data() + at, &one.bits, size);
       }

@@ -24,7 +24,7 @@ struct AveragePlan : PoolPlan {
   std::vector<TensorType> types() const { return {{pool.dtype, pool.shape}}; }
 
   template <class T>
-  T value(std::span<const T> x, std::int64_t index) const {
+  T value(Paced<T> x, std::int64_t index) const {
     Sum<Compute<T>> sum;
     for_taps(index, [&](std::int64_t tap, std::int64_t at) {
       sum.add(tap, load(x[static_cast<std::size_t>(at)]));
@@ -35,7 +35,7 @@ struct AveragePlan : PoolPlan {
   }
   Scalar element(const Call& call, int, std::int64_t index) const {
     return visit(Floats{}, pool.dtype,
-                 [&]<class T>() { return scalar_of(value<T>(call.in(0).data<T>(), index)); });
+                 [&]<class T>() { return scalar_of(value<T>(paced<T>(call, 0), index)); });
   }
   std::int64_t steps(const Call&, int, std::int64_t index) const {
     return taps_inside(index) + Sum<float>::kTreeSteps;
@@ -43,7 +43,7 @@ struct AveragePlan : PoolPlan {
   Scalar partial(const Call& call, int, std::int64_t index, std::int64_t steps) const {
     return visit(Floats{}, pool.dtype, [&]<class T>() {
       Sum<Compute<T>> sum(steps);
-      const auto x = call.in(0).data<T>();
+      const auto x = paced<T>(call, 0);
       for_taps(index, [&](std::int64_t tap, std::int64_t at) {
         sum.add(tap, load(x[static_cast<std::size_t>(at)]));
       });
@@ -53,7 +53,7 @@ struct AveragePlan : PoolPlan {
   }
   void run(const Call& call, std::span<Tensor> outputs) const {
     visit(Floats{}, pool.dtype, [&]<class T>() {
-      const auto x = call.in(0).data<T>();
+      const auto x = paced<T>(call, 0);
       const auto y = outputs[0].mutable_data<T>();
       for (std::size_t i = 0; i < y.size(); ++i) y[i] = value<T>(x, static_cast<std::int64_t>(i));
     });
@@ -77,8 +77,7 @@ struct MaxPlan : PoolPlan {
   }
 
   template <class T>
-  Extreme<Compute<T>, true> fold(std::span<const T> x, std::int64_t index,
-                                 std::int64_t steps) const {
+  Extreme<Compute<T>, true> fold(Paced<T> x, std::int64_t index, std::int64_t steps) const {
     Extreme<Compute<T>, true> best(steps);
     for_taps(index, [&](std::int64_t, std::int64_t at) {
       best.add(at, load(x[static_cast<std::size_t>(at)]));
@@ -99,7 +98,7 @@ struct MaxPlan : PoolPlan {
   }
   Scalar element(const Call& call, int output, std::int64_t index) const {
     return visit(MaxTypes{}, pool.dtype, [&]<class T>() {
-      const auto best = fold<T>(call.in(0).data<T>(), index, kAllSteps);
+      const auto best = fold<T>(paced<T>(call, 0), index, kAllSteps);
       if (output == 1) return scalar_of(stored_index(best.position()));
       return scalar_of(store<T>(best.value()));
     });
@@ -107,12 +106,12 @@ struct MaxPlan : PoolPlan {
   std::int64_t steps(const Call&, int, std::int64_t index) const { return taps_inside(index); }
   Scalar partial(const Call& call, int, std::int64_t index, std::int64_t steps) const {
     return visit(MaxTypes{}, pool.dtype, [&]<class T>() {
-      return scalar_of(store<Compute<T>>(fold<T>(call.in(0).data<T>(), index, steps).value()));
+      return scalar_of(store<Compute<T>>(fold<T>(paced<T>(call, 0), index, steps).value()));
     });
   }
   void run(const Call& call, std::span<Tensor> outputs) const {
     visit(MaxTypes{}, pool.dtype, [&]<class T>() {
-      const auto x = call.in(0).data<T>();
+      const auto x = paced<T>(call, 0);
       const auto y = outputs[0].mutable_data<T>();
       for (std::size_t i = 0; i < y.size(); ++i) {
         const auto best = fold<T>(x, static_cast<std::int64_t>(i), kAllSteps);

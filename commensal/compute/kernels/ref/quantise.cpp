@@ -86,8 +86,7 @@ struct QuantizePlan {
   template <class From>
   std::uint64_t value(const Call& call, std::int64_t index) const {
     const std::int64_t at = place(index);
-    const auto x =
-        static_cast<float>(load(call.in(0).data<From>()[static_cast<std::size_t>(index)]));
+    const auto x = static_cast<float>(load(paced<From>(call, 0)[static_cast<std::size_t>(index)]));
     const float q = quotient(x, real_at(call.in(1), at));
     if (range.is_float()) {
       const float zero = call.has(2) ? real_at(call.in(2), at) : 0;
@@ -109,6 +108,7 @@ struct QuantizePlan {
     const auto to = outputs[0].mutable_bytes();
     visit(Reals{}, from, [&]<class From>() {
       for (std::size_t i = 0; i < to.size() / size; ++i) {
+        call.pulse(4);
         const std::uint64_t code = value<From>(call, static_cast<std::int64_t>(i));
         std::memcpy(to.data() + i * size, &code, size);
       }
@@ -156,8 +156,10 @@ struct DequantizePlan {
   void run(const Call& call, std::span<Tensor> outputs) const {
     visit(Floats32{}, type.dtype, [&]<class T>() {
       const auto y = outputs[0].mutable_data<T>();
-      for (std::size_t i = 0; i < y.size(); ++i)
+      for (std::size_t i = 0; i < y.size(); ++i) {
+        call.pulse(4);
         y[i] = value<T>(call, static_cast<std::int64_t>(i));
+      }
     });
   }
 };
@@ -183,7 +185,7 @@ struct DynamicPlan {
   };
   static Range range(const Call& call) {
     float low = 0, high = 0;
-    for (const float x : call.in(0).data<float>()) {
+    for (const float x : paced<float>(call, 0)) {
       if (above(x, high)) high = x;
       if (below(x, low)) low = x;
     }
@@ -196,7 +198,7 @@ struct DynamicPlan {
     const Range made = range(call);
     if (output == 1) return scalar_of(store<float>(made.scale));
     if (output == 2) return scalar_of(made.zero_point);
-    const float x = call.in(0).data<float>()[static_cast<std::size_t>(index)];
+    const float x = paced<float>(call, 0)[static_cast<std::size_t>(index)];
     return scalar_of(code_of<std::uint8_t>(x / made.scale, made.zero_point));
   }
   void reads(const Call& call, int, std::int64_t, std::vector<ElementRef>& out) const {
@@ -207,7 +209,7 @@ struct DynamicPlan {
     return 2 * call.in(0).elements();
   }
   Scalar partial(const Call& call, int, std::int64_t, std::int64_t steps) const {
-    const auto x = call.in(0).data<float>();
+    const auto x = paced<float>(call, 0);
     const auto count = static_cast<std::int64_t>(x.size());
     float last = 0;
     for (std::int64_t i = steps <= count ? 0 : count; i < steps; ++i) {
@@ -218,7 +220,7 @@ struct DynamicPlan {
   }
   void run(const Call& call, std::span<Tensor> outputs) const {
     const Range made = range(call);
-    const auto x = call.in(0).data<float>();
+    const auto x = paced<float>(call, 0);
     const auto y = outputs[0].mutable_data<std::uint8_t>();
     for (std::size_t i = 0; i < y.size(); ++i) {
       y[i] = code_of<std::uint8_t>(x[i] / made.scale, made.zero_point);

@@ -92,6 +92,7 @@ struct Quantised {
     const Shifted a(call, kRoles.a, at.a_zero), b(call, kRoles.b, at.b_zero);
     std::int32_t acc = 0;
     product.for_steps(index, [&](std::int64_t i, std::int64_t j) {
+      call.pulse(4);
       if (steps_max-- > 0) acc = step(a[i], b[j], acc);
     });
     return acc;
@@ -101,7 +102,7 @@ struct Quantised {
     std::int32_t acc = sum(call, index, kAllSteps);
     const std::int64_t bias = product.bias(index);
     if (bias >= 0) {
-      acc = plus(acc, call.in(kRoles.bias).data<std::int32_t>()[static_cast<std::size_t>(bias)]);
+      acc = plus(acc, paced<std::int32_t>(call, kRoles.bias)[static_cast<std::size_t>(bias)]);
     }
     return requantised<T>(call, kRoles, product.spots(index), acc);
   }
@@ -128,8 +129,10 @@ struct Quantised {
   void run(const Call& call, std::span<Tensor> outputs) const {
     visit(Outputs{}, type.dtype, [&]<class T>() {
       const auto y = outputs[0].mutable_data<T>();
-      for (std::size_t i = 0; i < y.size(); ++i)
+      for (std::size_t i = 0; i < y.size(); ++i) {
+        call.pulse(16);
         y[i] = value<T>(call, static_cast<std::int64_t>(i));
+      }
     });
   }
 };

@@ -109,10 +109,13 @@ struct DrawPlan {
     return visit(Floats{}, type.dtype, [&]<class T>() { return scalar_of(value<T>(index)); });
   }
   void reads(const Call&, int, std::int64_t, std::vector<ElementRef>&) const {}
-  void run(const Call&, std::span<Tensor> outputs) const {
+  void run(const Call& call, std::span<Tensor> outputs) const {
     visit(Floats{}, type.dtype, [&]<class T>() {
       const auto y = outputs[0].mutable_data<T>();
-      for (std::size_t i = 0; i < y.size(); ++i) y[i] = value<T>(static_cast<std::int64_t>(i));
+      for (std::size_t i = 0; i < y.size(); ++i) {
+        call.pulse(16);
+        y[i] = value<T>(static_cast<std::int64_t>(i));
+      }
     });
   }
 };
@@ -139,7 +142,7 @@ struct BernoulliPlan {
   bool hit(const Call& call, std::int64_t index) const {
     const float u = words.unit(static_cast<std::uint64_t>(index));
     return visit(Floats{}, from, [&]<class T>() {
-      return u < load(call.in(0).data<T>()[static_cast<std::size_t>(index)]);
+      return u < load(paced<T>(call, 0)[static_cast<std::size_t>(index)]);
     });
   }
   template <class T>
@@ -157,6 +160,7 @@ struct BernoulliPlan {
     visit(Everything{}, type.dtype, [&]<class T>() {
       const auto y = outputs[0].mutable_data<T>();
       for (std::size_t i = 0; i < y.size(); ++i) {
+        call.pulse(16);
         y[i] = value<T>(call, static_cast<std::int64_t>(i));
       }
     });
@@ -187,12 +191,18 @@ struct MultinomialPlan {
 
   std::int64_t drawn(const Call& call, std::int64_t index) const {
     return visit(Floats32{}, call.in(0).dtype(), [&]<class T>() {
-      const auto row = call.in(0).data<T>().subspan(
+      const auto row = paced<T>(call, 0).all().subspan(
           static_cast<std::size_t>(index / samples * classes), static_cast<std::size_t>(classes));
       float highest = load(row[0]), sum = 0;
-      for (const T x : row) highest = math::maximum<Lane>(highest, load(x));
+      for (const T x : row) {
+        call.pulse();
+        highest = math::maximum<Lane>(highest, load(x));
+      }
       std::vector<float> sums;
-      for (const T x : row) sums.push_back(sum += math::exp<Lane>(load(x) - highest));
+      for (const T x : row) {
+        call.pulse(4);
+        sums.push_back(sum += math::exp<Lane>(load(x) - highest));
+      }
       const float threshold = words.unit(static_cast<std::uint64_t>(index)) * sum;
       const auto found = std::ranges::find_if(sums, [&](float c) { return threshold < c; });
       return found == sums.end() ? classes - 1 : found - sums.begin();

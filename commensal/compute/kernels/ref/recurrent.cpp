@@ -58,7 +58,7 @@ struct Weights {
     for (int i = 0; i < static_cast<int>(call.inputs.size()); ++i) {
       if (i == kLengths || !call.has(i)) continue;
       visit(Floats32{}, call.in(0).dtype(), [&]<class T>() {
-        for (const T stored : call.in(i).data<T>()) {
+        for (const T stored : paced<T>(call, i)) {
           input[static_cast<std::size_t>(i)].push_back(load(stored));
         }
       });
@@ -72,6 +72,7 @@ struct Weights {
 
 // One direction of one item of the batch.
 struct State {
+  Pulse& pulse;
   const Layer& layer;
   const Weights& weights;
   std::int64_t d = 0, gates = 1;
@@ -81,10 +82,10 @@ struct State {
     return (d * gates + gate) * layer.hidden + unit;
   }
   float of_input(const float* x, std::int64_t gate, std::int64_t unit) const {
-    return chain(0.0f, x, 1, weights.at(kW, row(gate, unit) * layer.width), 1, layer.width);
+    return chain(pulse, 0.0f, x, 1, weights.at(kW, row(gate, unit) * layer.width), 1, layer.width);
   }
   float of_hidden(float acc, const Floats1& from, std::int64_t gate, std::int64_t unit) const {
-    return chain(acc, from.data(), 1, weights.at(kR, row(gate, unit) * layer.hidden), 1,
+    return chain(pulse, acc, from.data(), 1, weights.at(kR, row(gate, unit) * layer.hidden), 1,
                  layer.hidden);
   }
   float input_bias(std::int64_t gate, std::int64_t unit) const {
@@ -183,7 +184,7 @@ core::Result<void> read_lengths(const Call& call, Layer& layer) {
   if (!call.has(kLengths)) return {};
   COMMENSAL_TRY(shape_inference::check_dtype<Types<std::int32_t>>(call, kLengths));
   COMMENSAL_TRY(check_shape(call, kLengths, {layer.batch}));
-  const auto lengths = call.in(kLengths).data<std::int32_t>();
+  const auto lengths = paced<std::int32_t>(call, kLengths);
   for (std::size_t b = 0; b < lengths.size(); ++b) {
     if (lengths[b] < 0 || lengths[b] > layer.seq) {
       return fail(ErrorCode::kInvalidArgument, "sequence_lens has {}, expected 0 to {}", lengths[b],
@@ -283,8 +284,8 @@ struct RecurrentPlan {
     return made;
   }
 
-  State begin(const Weights& weights, std::int64_t d, std::int64_t b) const {
-    State state{layer, weights, d, Cell::kGates, {}, {}};
+  State begin(const Call& call, const Weights& weights, std::int64_t d, std::int64_t b) const {
+    State state{call.pulse, layer, weights, d, Cell::kGates, {}, {}};
     for (std::int64_t u = 0; u < layer.hidden; ++u) {
       state.h.push_back(weights.or_zero(kHidden, layer.state_at(d, b) + u));
       state.c.push_back(weights.or_zero(kCell, layer.state_at(d, b) + u));
@@ -320,7 +321,7 @@ struct RecurrentPlan {
   Scalar element(const Call& call, int output, std::int64_t index) const {
     const Place place = place_of(output, index);
     const Weights weights(call);
-    State state = begin(weights, place.d, place.b);
+    State state = begin(call, weights, place.d, place.b);
     for (std::int64_t s = 0; !place.padding && s < place.steps; ++s) step_at(state, place.b, s);
     const Floats1& from = output == 2 ? state.c : state.h;
     const float value = place.padding ? 0.0f : from[static_cast<std::size_t>(place.unit)];
@@ -357,6 +358,7 @@ struct RecurrentPlan {
     const auto put = [&](int output, std::int64_t at, const Floats1& values) {
       if (output >= static_cast<int>(made.size())) return;
       const auto to = made[static_cast<std::size_t>(output)].mutable_data<T>();
+      state.pulse(values.size());
       for (std::size_t u = 0; u < values.size(); ++u) {
         to[static_cast<std::size_t>(at) + u] = store<T>(values[u]);
       }
@@ -380,7 +382,8 @@ struct RecurrentPlan {
     const Weights weights(call);
     visit(Floats32{}, dtype, [&]<class T>() {
       for (std::int64_t d = 0; d < layer.directions; ++d) {
-        for (std::int64_t b = 0; b < layer.batch; ++b) run_one<T>(begin(weights, d, b), b, made);
+        for (std::int64_t b = 0; b < layer.batch; ++b)
+          run_one<T>(begin(call, weights, d, b), b, made);
       }
     });
   }

@@ -31,7 +31,7 @@ struct ReducePlan {
   std::vector<TensorType> types() const { return {{dtype, folding.to}}; }
 
   template <class T>
-  auto fold(std::span<const T> x, std::int64_t index, std::int64_t steps) const {
+  auto fold(Paced<T> x, std::int64_t index, std::int64_t steps) const {
     typename Op::template Acc<Compute<T>> acc(steps);
     folding.for_each(index, [&](std::int64_t i, std::int64_t at) {
       acc.add(i, Op::term(load(x[static_cast<std::size_t>(at)])));
@@ -39,14 +39,14 @@ struct ReducePlan {
     return acc;
   }
   template <class T>
-  T value(std::span<const T> x, std::int64_t index) const {
+  T value(Paced<T> x, std::int64_t index) const {
     if (folding.identity) return x[static_cast<std::size_t>(index)];
     auto acc = fold(x, index, kAllSteps);
     return store<T>(Op::finish(acc, static_cast<Compute<T>>(folding.count())));
   }
   Scalar element(const Call& call, int, std::int64_t index) const {
     return visit(typename Op::In{}, dtype,
-                 [&]<class T>() { return scalar_of(value<T>(call.in(0).data<T>(), index)); });
+                 [&]<class T>() { return scalar_of(value<T>(paced<T>(call, 0), index)); });
   }
   void reads(const Call& call, int, std::int64_t index, std::vector<ElementRef>& out) const {
     folding.for_each(index, [&](std::int64_t, std::int64_t at) { out.push_back({0, at}); });
@@ -57,13 +57,13 @@ struct ReducePlan {
   }
   Scalar partial(const Call& call, int, std::int64_t index, std::int64_t steps) const {
     return visit(typename Op::In{}, dtype, [&]<class T>() {
-      auto acc = fold(call.in(0).data<T>(), index, steps);
+      auto acc = fold(paced<T>(call, 0), index, steps);
       return scalar_of(store<Compute<T>>(Op::last(acc)));
     });
   }
   void run(const Call& call, std::span<Tensor> outputs) const {
     visit(typename Op::In{}, dtype, [&]<class T>() {
-      const auto x = call.in(0).data<T>();
+      const auto x = paced<T>(call, 0);
       const auto y = outputs[0].mutable_data<T>();
       for (std::size_t i = 0; i < y.size(); ++i) y[i] = value<T>(x, static_cast<std::int64_t>(i));
     });
@@ -193,7 +193,7 @@ struct ArgPlan {
   std::vector<TensorType> types() const { return {{DType::kInt64, folding.to}}; }
 
   template <class T>
-  std::int64_t value(std::span<const T> x, std::int64_t index) const {
+  std::int64_t value(Paced<T> x, std::int64_t index) const {
     Extreme<Compute<T>, kMaximum> best;
     std::int64_t position = 0;
     folding.for_each(index, [&](std::int64_t i, std::int64_t at) {
@@ -206,14 +206,14 @@ struct ArgPlan {
   }
   Scalar element(const Call& call, int, std::int64_t index) const {
     return visit(Numbers{}, dtype,
-                 [&]<class T>() { return scalar_of(value<T>(call.in(0).data<T>(), index)); });
+                 [&]<class T>() { return scalar_of(value<T>(paced<T>(call, 0), index)); });
   }
   void reads(const Call&, int, std::int64_t index, std::vector<ElementRef>& out) const {
     folding.for_each(index, [&](std::int64_t, std::int64_t at) { out.push_back({0, at}); });
   }
   void run(const Call& call, std::span<Tensor> outputs) const {
     visit(Numbers{}, dtype, [&]<class T>() {
-      const auto x = call.in(0).data<T>();
+      const auto x = paced<T>(call, 0);
       const auto y = outputs[0].mutable_data<std::int64_t>();
       for (std::size_t i = 0; i < y.size(); ++i) y[i] = value<T>(x, static_cast<std::int64_t>(i));
     });

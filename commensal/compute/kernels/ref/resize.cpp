@@ -57,7 +57,7 @@ core::Result<std::vector<float>> real_list(const Call& call, int input) {
     return fail(ErrorCode::kInvalidArgument, "input {} must be a list of numbers", input);
   }
   visit(Floats{}, call.in(input).dtype(), [&]<class T>() {
-    for (const T value : call.in(input).data<T>()) made.push_back(static_cast<float>(load(value)));
+    for (const T value : paced<T>(call, input)) made.push_back(static_cast<float>(load(value)));
   });
   return made;
 }

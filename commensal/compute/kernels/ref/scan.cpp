@@ -39,7 +39,7 @@ struct CumSumPlan {
     return view.position(view.outer(index), reverse ? view.length - 1 - i : i, view.inner(index));
   }
   template <class T>
-  Compute<T> sum(std::span<const T> x, std::int64_t index, std::int64_t steps) const {
+  Compute<T> sum(Paced<T> x, std::int64_t index, std::int64_t steps) const {
     Compute<T> acc{0};
     for (std::int64_t i = 0; i < steps; ++i) {
       acc = plus(acc, load(x[static_cast<std::size_t>(term(index, i))]));
@@ -48,7 +48,7 @@ struct CumSumPlan {
   }
   Scalar element(const Call& call, int, std::int64_t index) const {
     return visit(Products{}, type.dtype, [&]<class T>() {
-      return scalar_of(store<T>(sum(call.in(0).data<T>(), index, steps(call, 0, index))));
+      return scalar_of(store<T>(sum(paced<T>(call, 0), index, steps(call, 0, index))));
     });
   }
   void reads(const Call& call, int, std::int64_t index, std::vector<ElementRef>& out) const {
@@ -57,14 +57,15 @@ struct CumSumPlan {
   }
   Scalar partial(const Call& call, int, std::int64_t index, std::int64_t steps) const {
     return visit(Products{}, type.dtype, [&]<class T>() {
-      return scalar_of(store<Compute<T>>(sum(call.in(0).data<T>(), index, steps)));
+      return scalar_of(store<Compute<T>>(sum(paced<T>(call, 0), index, steps)));
     });
   }
   void run(const Call& call, std::span<Tensor> outputs) const {
     visit(Products{}, type.dtype, [&]<class T>() {
-      const auto x = call.in(0).data<T>();
+      const auto x = paced<T>(call, 0);
       const auto y = outputs[0].mutable_data<T>();
       for (std::int64_t start = 0; start < static_cast<std::int64_t>(y.size()); ++start) {
+        call.pulse(4);
         if (view.along(start) != 0) continue;
         Compute<T> acc{0};
         for (std::int64_t i = 0; i < view.length; ++i) {

@@ -74,10 +74,10 @@ struct ScatterPlan {
   template <class T>
   T value(const Call& call, std::int64_t index, std::size_t steps) const {
     T y{};
-    if (data >= 0) y = call.in(data).data<T>()[static_cast<std::size_t>(index)];
+    if (data >= 0) y = paced<T>(call, data)[static_cast<std::size_t>(index)];
     const auto found = updates_for(index);
     for (std::size_t i = 0; i < std::min(steps, found.size()); ++i) {
-      y = joined(join, y, call.in(updates).data<T>()[static_cast<std::size_t>(found[i])]);
+      y = joined(join, y, paced<T>(call, updates)[static_cast<std::size_t>(found[i])]);
     }
     return y;
   }
@@ -103,10 +103,14 @@ struct ScatterPlan {
   void run(const Call& call, std::span<Tensor> outputs) const {
     visit(Everything{}, to.dtype, [&]<class T>() {
       const auto y = outputs[0].mutable_data<T>();
-      std::fill(y.begin(), y.end(), T{});
-      if (data >= 0) std::ranges::copy(call.in(data).data<T>(), y.begin());
-      const auto from = call.in(updates).data<T>();
+      for (std::size_t i = 0; data < 0 && i < y.size(); ++i) {
+        call.pulse();
+        y[i] = T{};
+      }
+      if (data >= 0) std::ranges::copy(paced<T>(call, data), y.begin());
+      const auto from = paced<T>(call, updates);
       for (std::size_t i = 0; i < from.size(); ++i) {
+        call.pulse();
         const std::int64_t run = static_cast<std::int64_t>(i) / slice;
         const std::int64_t target = targets[static_cast<std::size_t>(run)];
         if (target < 0) continue;
@@ -136,7 +140,7 @@ struct ScatterElements : ScatterPlan {
     }
     std::vector<std::int64_t> entries;
     visit(Types<std::int32_t, std::int64_t>{}, call.in(1).dtype(), [&]<class T>() {
-      entries.assign(call.in(1).data<T>().begin(), call.in(1).data<T>().end());
+      for (const auto entry : paced<T>(call, 1)) entries.push_back(entry);
     });
     for (std::size_t i = 0; i < entries.size(); ++i) {
       Dims place = shape_inference::split(at, static_cast<std::int64_t>(i));
@@ -167,7 +171,7 @@ struct ScatterNd : ScatterPlan {
                   at.text(), u.text(), x.text());
     }
     plan.slice = x.elements(depth, x.rank());
-    const auto entries = call.in(1).data<std::int64_t>();
+    const auto entries = paced<std::int64_t>(call, 1);
     for (std::int64_t t = 0; t < at.elements(0, at.rank() - 1); ++t) {
       std::int64_t place = 0;
       for (int d = 0; d < depth; ++d) {
@@ -206,7 +210,7 @@ struct MaxUnpool : ScatterPlan {
     plan.data = -1;
     plan.updates = 0;
     plan.to = {call.in(0).dtype(), whole};
-    for (const std::int64_t index : call.in(1).data<std::int64_t>()) {
+    for (const std::int64_t index : paced<std::int64_t>(call, 1)) {
       COMMENSAL_ASSIGN(const std::int64_t place, position_in(index, pooled.elements()));
       const Dims at = shape_inference::split(pooled, place);
       bool inside = true;

@@ -37,7 +37,7 @@ struct SoftmaxPlan {
     return s.view.position(s.view.outer(index), i, s.view.inner(index));
   }
   template <class T>
-  RowFacts<Compute<T>> facts(std::span<const T> x, std::int64_t index, std::int64_t steps) const {
+  RowFacts<Compute<T>> facts(Paced<T> x, std::int64_t index, std::int64_t steps) const {
     const auto at = [&](std::int64_t i) {
       return load(x[static_cast<std::size_t>(in_row(index, i))]);
     };
@@ -66,7 +66,7 @@ struct SoftmaxPlan {
 
   Scalar element(const Call& call, int, std::int64_t index) const {
     return visit(Floats{}, s.type.dtype, [&]<class T>() {
-      const auto x = call.in(0).data<T>();
+      const auto x = paced<T>(call, 0);
       const auto row = facts(x, index, kAllSteps);
       return scalar_of(finish(x[static_cast<std::size_t>(index)], row, s.view.along(index)));
     });
@@ -80,14 +80,15 @@ struct SoftmaxPlan {
   }
   Scalar partial(const Call& call, int, std::int64_t index, std::int64_t steps) const {
     return visit(Floats{}, s.type.dtype, [&]<class T>() {
-      return scalar_of(store<Compute<T>>(facts(call.in(0).data<T>(), index, steps).last));
+      return scalar_of(store<Compute<T>>(facts(paced<T>(call, 0), index, steps).last));
     });
   }
   void run(const Call& call, std::span<Tensor> outputs) const {
     visit(Floats{}, s.type.dtype, [&]<class T>() {
-      const auto x = call.in(0).data<T>();
+      const auto x = paced<T>(call, 0);
       const auto y = outputs[0].mutable_data<T>();
       for (std::int64_t i = 0; i < static_cast<std::int64_t>(x.size()); ++i) {
+        call.pulse(4);
         if (s.view.along(i) != 0) continue;
         const auto row = facts(x, i, kAllSteps);
         for (std::int64_t j = 0; j < s.view.length; ++j) {

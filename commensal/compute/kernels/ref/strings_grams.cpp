@@ -140,8 +140,14 @@ struct GramsPlan {
                   traits(call.in(0).dtype()).name);
     }
     std::vector<std::uint32_t> pool;
-    for (const std::string& text : texts) pool.push_back(numbers.add(text));
-    for (const std::int64_t value : values) pool.push_back(numbers.add(value));
+    for (const std::string& text : texts) {
+      call.pulse(128);
+      pool.push_back(numbers.add(text));
+    }
+    for (const std::int64_t value : values) {
+      call.pulse(64);
+      pool.push_back(numbers.add(value));
+    }
     return add_grams(call, pool);
   }
   // Entry i of ngram_counts says where in the pool the n-grams of i + 1 elements begin.
@@ -158,6 +164,7 @@ struct GramsPlan {
       }
       for (std::int64_t at = starts[i]; at < starts[i + 1]; at += size, ++gram) {
         // Those of other lengths have their columns, but never occur.
+        call.pulse(64 * size);
         if (size < least || size > most) continue;
         tree.add(pool.subspan(static_cast<std::size_t>(at), static_cast<std::size_t>(size)), gram);
       }
@@ -177,13 +184,16 @@ struct GramsPlan {
   Ints occurrences(const Call& call, std::int64_t row) const {
     std::vector<std::uint32_t> elements;
     for (std::int64_t i = 0; i < length; ++i) {
+      call.pulse(16);
       elements.push_back(numbers.find(call.in(0), row * length + i));
     }
+    call.pulse(columns.size());
     Ints counts(columns.size(), 0);
     for (std::int64_t apart = 1; apart <= skips + 1; ++apart) {
       for (std::int64_t first = 0; first < length; ++first) {
         std::uint32_t node = 0;
         for (std::int64_t n = 1; n <= most && first + (n - 1) * apart < length; ++n) {
+          call.pulse(16);
           node = tree.child(node, elements[static_cast<std::size_t>(first + (n - 1) * apart)]);
           if (node == GramTree::kNone) break;
           const std::int64_t gram = tree.gram(node);
@@ -215,10 +225,14 @@ struct GramsPlan {
   }
   void run(const Call& call, std::span<Tensor> outputs) const {
     const auto y = outputs[0].mutable_data<float>();
-    std::fill(y.begin(), y.end(), 0.0f);
+    for (float& one : y) {
+      call.pulse();
+      one = 0.0f;
+    }
     for (std::int64_t row = 0; row < rows; ++row) {
       const Ints counts = occurrences(call, row);
       for (std::size_t gram = 0; gram < columns.size(); ++gram) {
+        call.pulse();
         float& acc = y[static_cast<std::size_t>(row * width + columns[gram])];
         acc = store<float>(acc + share(counts[gram], gram));
       }

@@ -148,7 +148,7 @@ void Pattern::enter(std::uint32_t first, const Sides& sides, std::vector<std::ui
   }
 }
 
-bool Pattern::matches(std::string_view text) const {
+bool Pattern::matches(std::string_view text, Pulse& pulse) const {
   std::vector<std::uint32_t> here, next;
   std::vector<char> seen(states_.size(), 0);
   std::size_t at = 0;
@@ -169,6 +169,7 @@ bool Pattern::matches(std::string_view text) const {
     behind = look_ahead();
     next.clear();
     seen.assign(states_.size(), 0);
+    pulse(32 + 4 * states_.size());
     for (const std::uint32_t state : here) {
       const State& s = states_[state];
       if (s.op == Op::kSet && takes(sets_[s.set], character)) enter(s.next, sides, next, seen);

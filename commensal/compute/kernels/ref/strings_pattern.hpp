@@ -2,6 +2,7 @@
 #pragma once
 
 #include <commensal/base/core/result.hpp>
+#include <commensal/compute/kernels/pulse.hpp>
 #include <cstdint>
 #include <string_view>
 #include <vector>
@@ -21,7 +22,7 @@ class Pattern {
   /// Errors: kInvalidArgument, kUnsupported; one line that says where.
   static core::Result<Pattern> of(std::string_view text);
   /// Whether the pattern describes all of the text.
-  bool matches(std::string_view text) const;
+  bool matches(std::string_view text, Pulse& pulse) const;
 
   enum class Op : std::uint8_t { kMatch, kSet, kSplit, kAssert };
   enum class Assert : std::uint8_t { kTextStart, kTextEnd, kLineStart, kLineEnd, kWord, kNoWord };

@@ -27,6 +27,7 @@ core::Result<void> check_strings(const Call& call, int input) {
               traits(call.in(input).dtype()).name);
 }
 std::string_view text_at(const Call& call, int input, std::int64_t index) {
+  call.pulse(32);
   return call.in(input).strings()[static_cast<std::size_t>(index)];
 }
 core::Result<void> check_made(std::int64_t strings) {
@@ -102,7 +103,7 @@ struct NormalizerPlan {
     COMMENSAL_ASSIGN(const auto words, call.attributes->texts("stopwords"));
     COMMENSAL_ASSIGN(const auto exact, call.attributes->integer("is_case_sensitive", 0));
     const auto key = [&](std::string_view text) {
-      return exact != 0 ? std::string(text) : lower_of(text);
+      return exact != 0 ? std::string(text) : lower_of(text, call.pulse);
     };
     std::set<std::string> stops;
     for (const std::string& word : words) stops.insert(key(word));
@@ -124,8 +125,8 @@ struct NormalizerPlan {
     for (const std::int64_t i : kept) {
       const std::string_view text = text_at(call, 0, i);
       made.push_back(change == CaseChange::kNone    ? std::string(text)
-                     : change == CaseChange::kLower ? lower_of(text)
-                                                    : upper_of(text));
+                     : change == CaseChange::kLower ? lower_of(text, call.pulse)
+                                                    : upper_of(text, call.pulse));
     }
     if (made.empty()) made.emplace_back();
     outputs[0] = Tensor::of_strings(shape(), made);
@@ -133,12 +134,15 @@ struct NormalizerPlan {
 };
 
 // Pieces between white space; what is behind the last cut begins at its first other character.
-Views cut_at_space(std::string_view text, std::int64_t cuts) {
+Views cut_at_space(std::string_view text, std::int64_t cuts, Pulse& pulse) {
   Views pieces;
   std::size_t at = 0;
   while (true) {
     std::size_t next = at;
-    while (at < text.size() && is_white_space(next_character(text, next))) at = next;
+    while (at < text.size() && is_white_space(next_character(text, next))) {
+      pulse(4);
+      at = next;
+    }
     if (at >= text.size()) return pieces;
     if (cuts-- == 0) {
       pieces.push_back(text.substr(at));
@@ -146,17 +150,21 @@ Views cut_at_space(std::string_view text, std::int64_t cuts) {
     }
     const std::size_t first = at;
     next = at;
-    while (at < text.size() && !is_white_space(next_character(text, next))) at = next;
+    while (at < text.size() && !is_white_space(next_character(text, next))) {
+      pulse(4);
+      at = next;
+    }
     pieces.push_back(text.substr(first, at - first));
   }
 }
 
-Views cut_at(std::string_view text, std::string_view delimiter, std::int64_t cuts) {
+Views cut_at(std::string_view text, std::string_view delimiter, std::int64_t cuts, Pulse& pulse) {
   Views pieces;
   std::size_t first = 0;
   for (; cuts != 0; --cuts) {
     const std::size_t found = text.find(delimiter, first);
     if (found == std::string_view::npos) break;
+    pulse(8 + (found - first) / 8);
     pieces.push_back(text.substr(first, found - first));
     first = found + delimiter.size();
   }
@@ -197,7 +205,8 @@ struct SplitPlan {
   }
   Views pieces(const Call& call, std::int64_t index) const {
     const std::string_view text = text_at(call, 0, index);
-    return delimiter.empty() ? cut_at_space(text, cuts) : cut_at(text, delimiter, cuts);
+    return delimiter.empty() ? cut_at_space(text, cuts, call.pulse)
+                             : cut_at(text, delimiter, cuts, call.pulse);
   }
   std::vector<TensorType> types() const {
     std::vector<TensorType> made = {{DType::kString, to}};
@@ -221,6 +230,7 @@ struct SplitPlan {
         outputs[1].mutable_data<std::int64_t>()[static_cast<std::size_t>(i)] =
             static_cast<std::int64_t>(row.size());
       }
+      call.pulse(most);
       row.resize(static_cast<std::size_t>(most));
       made.insert(made.end(), row.begin(), row.end());
     }
@@ -240,7 +250,7 @@ struct MatchPlan {
   }
   std::vector<TensorType> types() const { return {{DType::kBool, shape}}; }
   Scalar element(const Call& call, int, std::int64_t index) const {
-    return scalar_of(pattern.matches(text_at(call, 0, index)));
+    return scalar_of(pattern.matches(text_at(call, 0, index), call.pulse));
   }
   void reads(const Call&, int, std::int64_t index, std::vector<ElementRef>& out) const {
     out.push_back({0, index});
@@ -248,7 +258,7 @@ struct MatchPlan {
   void run(const Call& call, std::span<Tensor> outputs) const {
     const auto y = outputs[0].mutable_data<bool>();
     for (std::size_t i = 0; i < y.size(); ++i) {
-      y[i] = pattern.matches(text_at(call, 0, static_cast<std::int64_t>(i)));
+      y[i] = pattern.matches(text_at(call, 0, static_cast<std::int64_t>(i)), call.pulse);
     }
   }
 };

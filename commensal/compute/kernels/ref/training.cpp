@@ -118,8 +118,8 @@ struct TrainingPlan {
     }
     COMMENSAL_TRY(check(call, plan));
     COMMENSAL_ASSIGN(plan.op, Op::make(*call.attributes));
-    plan.rate = call.in(0).template data<float>()[0];
-    plan.t = call.in(1).template data<std::int64_t>()[0];
+    plan.rate = paced<float>(call, 0)[0];
+    plan.t = paced<std::int64_t>(call, 1)[0];
     for (int o = 0; o < call.output_count; ++o) {
       plan.made.push_back(call.in(plan.input(0, o % plan.tensors)).type());
     }
@@ -142,7 +142,7 @@ struct TrainingPlan {
   float value(const Call& call, int output, std::int64_t index) const {
     const int tensor = output % tensors, kind = output / tensors;
     const auto at = [&](int k) {
-      return call.in(input(k, tensor)).template data<float>()[static_cast<std::size_t>(index)];
+      return paced<float>(call, input(k, tensor))[static_cast<std::size_t>(index)];
     };
     const Element before{at(0), at(1), at(2), Op::kMoments > 1 ? at(kKinds - 1) : 0.0f};
     const Element after = op.next(before, rate, t);

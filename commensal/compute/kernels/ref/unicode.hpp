@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <commensal/compute/kernels/pulse.hpp>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -18,8 +19,8 @@ void append_character(std::uint32_t character, std::string& text);
 /// Unicode 14's simple case mappings (UnicodeData.txt), for all scripts: one character to one.
 std::uint32_t lower_of(std::uint32_t character);
 std::uint32_t upper_of(std::uint32_t character);
-std::string lower_of(std::string_view text);
-std::string upper_of(std::string_view text);
+std::string lower_of(std::string_view text, Pulse& pulse);
+std::string upper_of(std::string_view text, Pulse& pulse);
 
 /// The property White_Space.
 bool is_white_space(std::uint32_t character);

@@ -156,9 +156,10 @@ std::uint32_t mapped(const Range (&ranges)[n], std::uint32_t c) {
 }
 
 template <std::size_t n>
-std::string mapped(const Range (&ranges)[n], std::string_view text) {
+std::string mapped(const Range (&ranges)[n], std::string_view text, Pulse& pulse) {
   std::string made;
   for (std::size_t at = 0; at < text.size();) {
+    pulse(8);
     append_character(mapped(ranges, next_character(text, at)), made);
   }
   return made;
@@ -168,7 +169,7 @@ std::string mapped(const Range (&ranges)[n], std::string_view text) {
 
 std::uint32_t lower_of(std::uint32_t character) { return mapped(kLower, character); }
 std::uint32_t upper_of(std::uint32_t character) { return mapped(kUpper, character); }
-std::string lower_of(std::string_view text) { return mapped(kLower, text); }
-std::string upper_of(std::string_view text) { return mapped(kUpper, text); }
+std::string lower_of(std::string_view text, Pulse& pulse) { return mapped(kLower, text, pulse); }
+std::string upper_of(std::string_view text, Pulse& pulse) { return mapped(kUpper, text, pulse); }
 
 }  // namespace commensal::kernels::ref

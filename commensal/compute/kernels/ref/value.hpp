@@ -7,6 +7,7 @@
 #include <commensal/compute/tensor/float16.hpp>
 #include <commensal/compute/tensor/small.hpp>
 #include <cstring>
+#include <iterator>
 #include <limits>
 #include <span>
 #include <string>
@@ -102,17 +103,72 @@ Scalar scalar_of(T stored) {
   return made;
 }
 
+/// The elements of an input of a call; whoever reads one counts a step of the call's pulse.
+template <class T>
+class Paced {
+ public:
+  Paced(const Call& call, int input) : call_(call), all_(call.in(input).data<T>()) {}
+  const T& operator[](std::size_t i) const {
+    call_.pulse();
+    return all_[i];
+  }
+  class Iterator {
+   public:
+    using iterator_category = std::forward_iterator_tag;
+    using value_type = T;
+    using difference_type = std::ptrdiff_t;
+    using pointer = const T*;
+    using reference = const T&;
+    Iterator() = default;
+    Iterator(const Call& call, const T* at) : call_(&call), at_(at) {}
+    const T& operator*() const {
+      call_->pulse();
+      return *at_;
+    }
+    Iterator& operator++() {
+      ++at_;
+      return *this;
+    }
+    Iterator operator++(int) {
+      const Iterator before = *this;
+      ++at_;
+      return before;
+    }
+    bool operator==(const Iterator& other) const { return at_ == other.at_; }
+
+   private:
+    const Call* call_ = nullptr;
+    const T* at_ = nullptr;
+  };
+  Iterator begin() const { return {call_, all_.data()}; }
+  Iterator end() const { return {call_, all_.data() + all_.size()}; }
+  std::size_t size() const { return all_.size(); }
+  /// Uncounted.
+  std::span<const T> all() const { return all_; }
+  const T* data() const { return all_.data(); }
+
+ private:
+  const Call& call_;
+  std::span<const T> all_;
+};
+
+template <class T>
+Paced<T> paced(const Call& call, int input) {
+  return {call, input};
+}
+
 /// The elements of a tensor in the type they are computed in; copies only where that differs.
 template <class T>
 class Widened {
  public:
-  explicit Widened(const Tensor& tensor) {
+  Widened(const Call& call, int input) {
+    const Paced<T> all(call, input);
     if constexpr (kIsHalf<T>) {
-      copy_.reserve(static_cast<std::size_t>(tensor.elements()));
-      for (const T stored : tensor.data<T>()) copy_.push_back(load(stored));
+      copy_.reserve(all.size());
+      for (const T stored : all) copy_.push_back(load(stored));
       view_ = copy_;
     } else {
-      view_ = tensor.data<T>();
+      view_ = all.all();
     }
   }
   Widened(const Widened&) = delete;

@@ -67,10 +67,10 @@ struct RmsNorm {
   std::int64_t steps() const { return count + Sum<float>::kTreeSteps; }
   template <class T, class F>
   Scalar value(const Call& call, const F& made, int, std::int64_t index) const {
-    const float x = load(call.in(0).data<T>()[static_cast<std::size_t>(index)]) * made.value;
+    const float x = load(paced<T>(call, 0)[static_cast<std::size_t>(index)]) * made.value;
     return visit(In{}, type.dtype, [&]<class V>() {
       const auto at = static_cast<std::size_t>(broadcast.source(1, index));
-      return scalar_of(store<V>(x * load(call.in(1).data<V>()[at])));
+      return scalar_of(store<V>(x * load(paced<V>(call, 1)[at])));
     });
   }
   void more_reads(const Call&, int, std::int64_t index, std::vector<ElementRef>& out) const {
@@ -122,7 +122,7 @@ struct MeanVariance {
   template <class T, class F>
   Scalar value(const Call& call, const F& made, int, std::int64_t index) const {
     using C = Compute<T>;
-    const C d = load(call.in(0).data<T>()[static_cast<std::size_t>(index)]) - made.mean;
+    const C d = load(paced<T>(call, 0)[static_cast<std::size_t>(index)]) - made.mean;
     return scalar_of(store<T>(d / (std::sqrt(made.variance) + static_cast<C>(1e-9f))));
   }
   void more_reads(const Call&, int, std::int64_t, std::vector<ElementRef>&) const {}
@@ -174,7 +174,7 @@ struct LpNorm {
   template <class T, class F>
   Scalar value(const Call& call, const F& made, int, std::int64_t index) const {
     using C = Compute<T>;
-    const C x = load(call.in(0).data<T>()[static_cast<std::size_t>(index)]);
+    const C x = load(paced<T>(call, 0)[static_cast<std::size_t>(index)]);
     return scalar_of(store<T>(x / made.value));
   }
   void more_reads(const Call&, int, std::int64_t, std::vector<ElementRef>&) const {}

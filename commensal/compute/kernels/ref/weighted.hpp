@@ -74,7 +74,7 @@ struct WeightedPlan {
   }
   template <class T>
   Compute<T> chain(const Call& call, const Taps& taps, std::size_t steps) const {
-    const auto x = call.in(0).data<T>();
+    const auto x = paced<T>(call, 0);
     Compute<T> acc{0};
     for (std::size_t i = 0; i < std::min(steps, taps.size()); ++i) {
       const auto at = static_cast<std::size_t>(taps[i].index);
@@ -96,7 +96,7 @@ struct WeightedPlan {
   }
   template <class T>
   Compute<T> largest(const Call& call, const Taps& taps, std::int64_t steps) const {
-    const auto x = call.in(0).data<T>();
+    const auto x = paced<T>(call, 0);
     Extreme<Compute<T>, true> best(steps);
     for (std::size_t i = 0; i < taps.size(); ++i) {
       const auto weight = static_cast<Compute<T>>(taps[i].weight);
@@ -110,12 +110,14 @@ struct WeightedPlan {
     if constexpr (std::is_floating_point_v<Compute<T>>) {
       if (takes_maximum()) {
         const Taps every = all_taps(index);
+        call.pulse(32 + 8 * every.size());
         return store<T>(every.empty() ? Compute<T>{0} : largest<T>(call, every, kAllSteps));
       }
     }
     const Taps found = taps(index);
+    call.pulse(32 + 8 * found.size());
     if (found.empty()) return store<T>(convert<Compute<T>>(op.outside()));
-    if (op.copies()) return call.in(0).data<T>()[static_cast<std::size_t>(found[0].index)];
+    if (op.copies()) return paced<T>(call, 0)[static_cast<std::size_t>(found[0].index)];
     if constexpr (std::is_floating_point_v<Compute<T>>) {
       const Compute<T> sum = chain<T>(call, found, found.size());
       return store<T>(sum / static_cast<Compute<T>>(op.divisor(index)));

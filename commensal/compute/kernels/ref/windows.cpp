@@ -101,7 +101,7 @@ struct MelWeights {
       return fail(ErrorCode::kInvalidArgument, "input {} must be a scalar", input);
     }
     const float hertz = visit(Floats{}, call.in(input).dtype(), [&]<class T>() {
-      return static_cast<float>(load(call.in(input).data<T>()[0]));
+      return static_cast<float>(load(paced<T>(call, input)[0]));
     });
     if (hertz >= 0 && hertz <= static_cast<float>(math::kTurnsMax)) {
       return math::log<Lane>(1 + hertz / 700);

@@ -47,7 +47,7 @@ void transform_output(const Conv& conv, const float* sums, float* y) {
 }
 
 float bias_of(const Conv& conv, const Call& call, std::int64_t out_channel) {
-  return conv.has_bias ? call.in(2).data<float>()[static_cast<std::size_t>(out_channel)] : 0.0f;
+  return conv.has_bias ? paced<float>(call, 2)[static_cast<std::size_t>(out_channel)] : 0.0f;
 }
 
 // Element `index`: its tile, output channel and place in the tile.
@@ -71,8 +71,8 @@ Place place_of(const Conv& conv, std::int64_t index) {
 // The chain of one point over the first `channels` channels.
 float point_sum(const Conv& conv, const Call& call, const Place& place, int point,
                 std::int64_t channels) {
-  const float* x = call.in(0).data<float>().data();
-  const float* w = call.in(1).data<float>().data() + place.out_channel * conv.channels * 9;
+  const float* x = paced<float>(call, 0).data();
+  const float* w = paced<float>(call, 1).data() + place.out_channel * conv.channels * 9;
   float acc = 0.0f, u[kPointsMax], v[kPointsMax];
   for (std::int64_t c = 0; c < channels; ++c) {
     winograd_filter(conv.winograd_tile, w + c * 9, u);
@@ -83,12 +83,13 @@ float point_sum(const Conv& conv, const Call& call, const Place& place, int poin
 }
 
 // All filters, transformed: [point][channel][output channel].
-std::vector<float> transform_filters(const Conv& conv, const float* w) {
+std::vector<float> transform_filters(const Conv& conv, Pulse& pulse, const float* w) {
   const int points = points_of(conv);
   std::vector<float> u(static_cast<std::size_t>(points * conv.channels * conv.out_channels));
   float one[kPointsMax];
   for (std::int64_t o = 0; o < conv.out_channels; ++o) {
     for (std::int64_t c = 0; c < conv.channels; ++c) {
+      pulse(128);
       winograd_filter(conv.winograd_tile, w + (o * conv.channels + c) * 9, one);
       for (int p = 0; p < points; ++p) {
         u[static_cast<std::size_t>((p * conv.channels + c) * conv.out_channels + o)] = one[p];
@@ -107,6 +108,7 @@ void store_tile(const Conv& conv, const Call& call, const Tile& tile,
     for (int p = 0; p < points; ++p) {
       one[p] = sums[static_cast<std::size_t>(p * conv.out_channels + o)];
     }
+    call.pulse(128);
     transform_output(conv, one, y);
     float* plane = out.data() + (tile.image * conv.out_channels + o) * height * width;
     const float bias = bias_of(conv, call, o);
@@ -121,8 +123,8 @@ void store_tile(const Conv& conv, const Call& call, const Tile& tile,
 }  // namespace
 
 void winograd_run(const Conv& conv, const Call& call, Tensor& output) {
-  const float* x = call.in(0).data<float>().data();
-  const std::vector<float> u = transform_filters(conv, call.in(1).data<float>().data());
+  const float* x = paced<float>(call, 0).data();
+  const std::vector<float> u = transform_filters(conv, call.pulse, paced<float>(call, 1).data());
   const int points = points_of(conv), m = conv.winograd_tile;
   std::vector<float> sums(static_cast<std::size_t>(points * conv.out_channels));
   float v[kPointsMax];
@@ -130,11 +132,13 @@ void winograd_run(const Conv& conv, const Call& call, Tensor& output) {
     for (std::int64_t top = 0; top < conv.window.out[0]; top += m) {
       for (std::int64_t left = 0; left < conv.window.out[1]; left += m) {
         const Tile tile{n, top, left};
+        call.pulse(sums.size());
         std::fill(sums.begin(), sums.end(), 0.0f);
         for (std::int64_t c = 0; c < conv.channels; ++c) {
+          call.pulse(128);
           transform_input(conv, tile, c, x, v);
           for (int p = 0; p < points; ++p) {
-            step_row(v[p], u.data() + (p * conv.channels + c) * conv.out_channels, 1,
+            step_row(call.pulse, v[p], u.data() + (p * conv.channels + c) * conv.out_channels, 1,
                      sums.data() + p * conv.out_channels, conv.out_channels);
           }
         }
@@ -148,8 +152,8 @@ void winograd_run(const Conv& conv, const Call& call, Tensor& output) {
 float winograd_element(const Conv& conv, const Call& call, std::int64_t index) {
   const Place place = place_of(conv, index);
   const int points = points_of(conv);
-  const float* x = call.in(0).data<float>().data();
-  const float* w = call.in(1).data<float>().data() + place.out_channel * conv.channels * 9;
+  const float* x = paced<float>(call, 0).data();
+  const float* w = paced<float>(call, 1).data() + place.out_channel * conv.channels * 9;
   float sums[kPointsMax] = {}, u[kPointsMax], v[kPointsMax], y[16];
   for (std::int64_t c = 0; c < conv.channels; ++c) {
     winograd_filter(conv.winograd_tile, w + c * 9, u);

@@ -54,13 +54,14 @@ Result<Tensor> invoke(const ValueCall& call, Role role, const std::vector<Tensor
   inner.opset = kOpset;
   inner.attributes = &attributes;
   inner.inputs = given;
+  inner.pulse = Pulse(&call.threads);
   COMMENSAL_ASSIGN(const StringCodes codes, StringCodes::of(op, inner));
   inner.inputs = codes.inputs();
   COMMENSAL_ASSIGN(inner.outputs, op.judge->infer(inner));
   COMMENSAL_ASSIGN(auto outputs, allocate_outputs(inner, call.arena));
   Workspace workspace{call.arena, call.threads};
   COMMENSAL_TRY(op.judge->run(inner, outputs, workspace));
-  return codes.decoded(std::move(outputs)).front();
+  return codes.decoded(std::move(outputs), inner.pulse).front();
 }
 
 Result<Tensor> concatenate(const ValueCall& call, const std::vector<Tensor>& parts,

@@ -95,6 +95,7 @@ Result<Values> loop(const ValueCall& call) {
     if (i == limits::kLoopStepsMax) {
       return fail(ErrorCode::kResourceExhausted, "more than {} iterations", limits::kLoopStepsMax);
     }
+    call.threads.yield();
     Values inputs = {scalar_of(i), scalar_of(true)};
     inputs.insert(inputs.end(), carried.begin(), carried.end());
     COMMENSAL_ASSIGN(const Values outputs, call.subgraphs.run("body", std::move(inputs)));
@@ -117,6 +118,7 @@ Result<Values> sequence_map(const ValueCall& call) {
   COMMENSAL_ASSIGN(const Values first, sequence_input(call, 0));
   std::vector<Values> made(size.outputs);
   for (std::size_t at = 0; at < first.size(); ++at) {
+    call.threads.yield();
     Values inputs;
     for (int i = 0; i < static_cast<int>(call.inputs.size()); ++i) {
       const Value input = call.in(i);

@@ -142,6 +142,7 @@ Result<Values> split_to_sequence(const ValueCall& call) {
   Values items;
   std::int64_t at = 0;
   for (const std::int64_t length : lengths) {
+    call.threads.yield();
     if (length < 0 || length > whole.shape()[axis] - at) break;
     if (!call.has(1) && keeps == 0) {
       COMMENSAL_ASSIGN(const Tensor part, part_at(call, whole, axis, at));

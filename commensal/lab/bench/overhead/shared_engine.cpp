@@ -11,7 +11,8 @@ class Lent final : public rollout::Engine {
   const receipt::ModelRoots& roots() const override { return engine_.roots(); }
   const graph::Graph& graph() const override { return engine_.graph(); }
   core::Result<receipt::Values> run(std::uint64_t, const receipt::Values& inputs,
-                                    const std::optional<noise::Noise>&, graph::Tracer*) override {
+                                    const std::optional<noise::Noise>&,
+                                    const graph::RunOptions&) override {
     return engine_.run(inputs);
   }
 

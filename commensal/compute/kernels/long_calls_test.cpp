@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// Calls of every operator, sized up until they take long: none computes for more than some
+// milliseconds without asking whether it shall go on, and where it shall not it ends there.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <commensal/base/core/cpu_time.hpp>
+#include <commensal/compute/kernels/testing/long_calls.hpp>
+#include <cstdlib>
+
+namespace commensal::kernels {
+namespace {
+
+using namespace testing;
+
+constexpr double kMsMax = 5;
+
+/// The processor time between two questions of a call, at most; from the `last` one on it says no.
+class Watch final : public core::Pacer {
+ public:
+  explicit Watch(std::int64_t last = -1) : last_(last) {}
+  bool pace(std::int64_t) override { return true; }
+  bool yield() override {
+    tick();
+    return ++count_ != last_;
+  }
+  void tick() {
+    const std::int64_t now_ns = core::thread_cpu_ns();
+    worst_ns_ = std::max(worst_ns_, now_ns - before_ns_);
+    before_ns_ = now_ns;
+  }
+  void begin() { begin_ns_ = before_ns_ = core::thread_cpu_ns(); }
+  std::int64_t count() const { return count_; }
+  double worst_ms() const { return static_cast<double>(worst_ns_) * 1e-6; }
+  double since_last_ms() const {
+    return static_cast<double>(core::thread_cpu_ns() - before_ns_) * 1e-6;
+  }
+  double all_ms() const { return static_cast<double>(before_ns_ - begin_ns_) * 1e-6; }
+
+ private:
+  std::int64_t last_;
+  std::int64_t count_ = 0, begin_ns_ = 0, before_ns_ = 0, worst_ns_ = 0;
+};
+
+/// Runs the call as a session does: whether it came to its end.
+bool run(const LongCall& call, Watch& watch) {
+  ThreadPool threads(1);
+  const ThreadPool::Burst burst(threads, &watch);
+  watch.begin();
+  const auto ended = unless_stopped([&] { return call.run(threads); });
+  if (ended) watch.tick();
+  return ended.has_value();
+}
+
+void hold(const LongCall& call) {
+  Watch watch;
+  double worst_ms = 1e9;
+  for (int i = 0; i < 3 && worst_ms > kMsMax; ++i) {  // another program may have had the caches
+    watch = Watch();
+    ASSERT_TRUE(run(call, watch)) << call.text();
+    worst_ms = std::min(worst_ms, watch.worst_ms());
+  }
+  EXPECT_LE(worst_ms, kMsMax) << call.text() << " of " << watch.all_ms() << " ms";
+  Watch stop(1 + watch.count() / 2);
+  EXPECT_FALSE(run(call, stop)) << call.text();
+  EXPECT_LE(stop.since_last_ms(), kMsMax) << call.text();
+}
+
+void hold_all(LongCall::By by) {
+  const char* const only = std::getenv("COMMENSAL_LONG_CALLS");  // an operator, in all ways
+  const std::size_t most = only != nullptr ? 1000 : 2;
+  for (const Sample& sample : all_samples()) {
+    if (only != nullptr && sample.name != only) continue;
+    if (by == LongCall::By::kCpu && SampleCall(sample).op().cpu == nullptr) continue;
+    for (const LongCall& call : long_calls(sample, by, 2 * kMsMax, most)) hold(call);
+  }
+}
+
+TEST(LongCalls, OfTheJudgeAskOftenAndEndWhereTheyAreTold) { hold_all(LongCall::By::kRef); }
+TEST(LongCalls, OfTheFastKernelsAskOftenAndEndWhereTheyAreTold) {
+  if (!available_isas().empty()) hold_all(LongCall::By::kCpu);
+}
+
+}  // namespace
+}  // namespace commensal::kernels
