@@ -47,7 +47,8 @@ class Audits {
     const core::Bytes bytes = std::exchange(next_, {});
     COMMENSAL_ASSIGN(const auto given, protocol::decode<receipt::Assignment>(bytes));
     COMMENSAL_ASSIGN(const core::Path model, model_file(given));
-    COMMENSAL_ASSIGN(const core::Digest root, replayer_.replay(given.task, model));
+    COMMENSAL_ASSIGN(const core::Digest root,
+                     replayer_.replay(given.task, model, {.ops_max = limits::kReplayOpsMax}));
     COMMENSAL_TRY(client_.answer_audit(given.receipt, root));
     say(fmt::format("receipt {}: step {} of {} computed again", core::to_hex(given.receipt),
                     given.task.step, given.model));

@@ -9,7 +9,7 @@ namespace commensal::limits {
 inline constexpr std::int64_t kHttpLingerBytesMax = 8
                                                     << 20;  // read and thrown away after a refusal
 inline constexpr std::int64_t kHttpBytesPerSecondMin = 64 << 10;  // of bodies, on the whole
-inline constexpr std::uint64_t kHttpReserveBytesMax = 64 << 20;  // of a body, before it arrives
+inline constexpr std::uint64_t kHttpReserveBytesMax = 64 << 20;   // of a body, before it arrives
 inline constexpr std::int64_t kRpcOutboxBytesMax = 2 * kRpcMessageBytesMax;  // of one stream
 // What a provider may do before it has proved its key (Hello): so long, so many, from one address.
 inline constexpr std::int64_t kHelloWaitMs = 10'000;
@@ -20,5 +20,10 @@ inline constexpr std::int64_t kRpcWireBytesMax = kRpcFrameBytesMax + (1 << 16); 
 inline constexpr std::size_t kRpcQuotaBytes = std::size_t{1} << 30;  // of all connections, in gRPC
 inline constexpr std::int64_t kPemBytesMax = 1 << 18;                // of a chain of certificates
 inline constexpr std::size_t kLineBytesMax = 512;  // of a message; gRPC puts some into headers
+
+// Computing: operations of one step (compute/graph/work.hpp), some twenty minutes of a processor.
+inline constexpr std::int64_t kStepOpsMax = std::int64_t{1} << 46;
+// A replay may run the plain graph where the provider ran a planned one, whose nodes are fewer.
+inline constexpr std::int64_t kReplayOpsMax = 2 * kStepOpsMax;
 
 }  // namespace commensal::limits

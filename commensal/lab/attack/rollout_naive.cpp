@@ -62,7 +62,7 @@ Result<Values> make_step(rollout::ClientJob& client, const rollout::JobRecord& r
   const Values inputs =
       receipt::inputs_of_step(job, values_of(record.inputs), begin.step > 1 ? &before : nullptr);
   const auto noise = receipt::noise_of_step(job, client.job_id(), begin.step, begin.value);
-  COMMENSAL_ASSIGN(auto outputs, engine.run(begin.step, inputs, noise));
+  COMMENSAL_ASSIGN(auto outputs, engine.run(begin.step, inputs, noise, {}));
   const Digest salt = parties.rng.next_digest();
   const Digest root = receipt::outputs_root(engine.graph(), outputs);
   receipt::Commit commit{

@@ -4,6 +4,7 @@
 #include <array>
 #include <commensal/base/store/state_folder.hpp>
 #include <commensal/serve/daemon/gateway_daemon.hpp>
+#include <commensal/serve/gateway/auditor.hpp>
 #include <commensal/serve/http/server.hpp>
 #include <commensal/serve/rpc/asio_loop.hpp>
 #include <commensal/serve/rpc/grpc_server.hpp>
@@ -66,6 +67,7 @@ struct GatewayDaemon::State {
 
   explicit State(store::StateFolder opened) : folder(std::move(opened)) {}
   ~State() {
+    if (gateway) gateway->auditor().stop();
     if (http) http->stop();
     if (providers) on_loop([this] { providers->stop(); });
     loop.stop();

@@ -19,6 +19,7 @@ struct ProviderDaemon::State {
   core::SystemClock clock;
   store::StateFolder folder;
   std::unique_ptr<provider::EngineFactory> engines;
+  std::stop_source closing;
   rpc::AsioLoop loop;
   std::unique_ptr<rpc::GatewayClient> gateway;
   std::shared_ptr<provider::Provider> provider;
@@ -26,6 +27,7 @@ struct ProviderDaemon::State {
   State(store::StateFolder opened, std::unique_ptr<provider::EngineFactory> factory)
       : folder(std::move(opened)), engines(std::move(factory)) {}
   ~State() {
+    closing.request_stop();
     loop.stop();
     loop.join();
   }
@@ -53,7 +55,8 @@ core::Result<std::unique_ptr<ProviderDaemon>> ProviderDaemon::start(
                                             .key = state->folder.key(),
                                             .gateway = *state->gateway,
                                             .engines = *state->engines,
-                                            .why_paused = config.why_paused};
+                                            .why_paused = config.why_paused,
+                                            .closing = state->closing.get_token()};
   const provider::ProviderConfig provider{.name = config.name,
                                           .folder = state->folder.path(),
                                           .gateway = config.gateway,

@@ -54,7 +54,11 @@ void Answers::submit(InferRequest request, InferDone done) {
   auto order = order_for(request);
   if (!order) return done(tl::unexpected(order.error()));
   Waiting waiting{request.account.name, order->model, std::move(done), {}};
-  waiting_.emplace(deps_.dispatcher.submit(*std::move(order)), std::move(waiting));
+  const OrderId id = deps_.dispatcher.submit(*std::move(order));
+  Waiting& kept = waiting_.emplace(id, std::move(waiting)).first->second;
+  if (!request.left.stop_possible()) return;
+  kept.left = std::make_unique<std::stop_callback<std::function<void()>>>(
+      request.left, [this, id] { deps_.loop.post([this, id] { deps_.dispatcher.cancel(id); }); });
 }
 
 bool Answers::submit_again(const ReceiptRecord& old) {

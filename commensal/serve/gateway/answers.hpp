@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <commensal/base/core/loop.hpp>
 #include <commensal/serve/gateway/dispatcher.hpp>
 #include <commensal/serve/gateway/observer.hpp>
 #include <commensal/serve/gateway/till.hpp>
 #include <functional>
+#include <memory>
+#include <stop_token>
 
 namespace commensal::gateway {
 
@@ -14,6 +17,7 @@ struct InferRequest {
   std::uint32_t version = 0;
   tensor::NamedTensors inputs;
   std::vector<std::string> outputs;  // that are wanted; the model must have them
+  std::stop_token left = {};         // asked to stop: nobody waits for the answer
 };
 struct InferResponse {
   ModelVersion model;
@@ -29,6 +33,7 @@ class Answers {
  public:
   /// All of them outlive this object.
   struct Dependencies {
+    core::Loop& loop;
     ModelHub& hub;
     ReceiptBook& book;
     Lottery& lottery;
@@ -54,6 +59,7 @@ class Answers {
     ModelVersion model;
     InferDone done;                        // of a consumer; else
     std::optional<core::Digest> replaces;  // this receipt
+    std::unique_ptr<std::stop_callback<std::function<void()>>> left = {};
   };
 
   core::Result<Order> order_for(InferRequest& request);

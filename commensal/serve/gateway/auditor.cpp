@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <commensal/base/core/limits_serve.hpp>
 #include <commensal/serve/gateway/auditor.hpp>
 #include <commensal/verify/receipt/replay.hpp>
 
@@ -128,8 +129,10 @@ void Auditor::replay(const core::Digest& receipt) {
   };
   const auto work = std::make_shared<Work>(Work{*std::move(shown), core::Digest{}});
   deps_.loop.offload(
-      [work, replayer = replayer_, path = deps_.hub.path_of(work->shown.record.model_content)] {
-        work->root = replayer->replay(work->shown.opening.task, path);
+      [work, replayer = replayer_, path = deps_.hub.path_of(work->shown.record.model_content),
+       closing = closing_.get_token()] {
+        work->root = replayer->replay(work->shown.opening.task, path,
+                                      {.cancel = closing, .ops_max = limits::kReplayOpsMax});
       },
       [this, work, receipt] {
         is_replaying_ = false;

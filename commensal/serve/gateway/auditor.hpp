@@ -6,6 +6,7 @@
 #include <commensal/serve/gateway/receipt_book.hpp>
 #include <commensal/verify/rollout/replayer.hpp>
 #include <memory>
+#include <stop_token>
 
 namespace commensal::gateway {
 
@@ -28,6 +29,8 @@ class Auditor {
     EventQueue& events;
   };
   explicit Auditor(const Dependencies& deps);
+  /// What is replayed now is cancelled, and so is what comes: its audit stays due.
+  void stop() { closing_.request_stop(); }
 
   /// An audit that the book has as drawn.
   void request(const core::Digest& receipt);
@@ -75,6 +78,7 @@ class Auditor {
   std::int64_t asked_ms_ = -kAbsentMs;  // when an auditor did last
   bool looks_later_ = false;
   std::shared_ptr<rollout::Replayer> replayer_;  // off the loop
+  std::stop_source closing_;
 };
 
 }  // namespace commensal::gateway

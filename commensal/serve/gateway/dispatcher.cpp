@@ -136,7 +136,8 @@ void Dispatcher::on_lost(event::StepLost& lost) {
 
 bool Dispatcher::is_invalid(Request& request, const crypto::Address& refuser, const Error& reason) {
   Roster::Peer* const peer = roster_.by_address(refuser);
-  request.is_called_invalid = reason.code == ErrorCode::kInvalidArgument;
+  request.is_called_invalid =
+      reason.code == ErrorCode::kInvalidArgument || reason.code == ErrorCode::kOverBudget;
   // Where two say so that have answered before, what is wrong is the request.
   if (request.is_called_invalid && peer != nullptr && !peer->health.is_new() &&
       ++request.called_invalid == 2) {
@@ -199,6 +200,21 @@ void Dispatcher::on_pause(StreamId stream) {
   }
   for (auto& request : moved) dispatch(std::move(request));
   for (const auto& request : given_up) give_up(*request);
+}
+
+void Dispatcher::cancel(OrderId id) {
+  const auto is_it = [id](const RequestPtr& request) { return request->id == id; };
+  const auto left = [this](const Request& request) {
+    end(request, {ErrorCode::kCancelled, "nobody waits for it any more"});
+  };
+  if (const auto request = waiting_.take(is_it)) return left(**request);
+  const auto found =
+      std::ranges::find_if(running_, [&](const auto& item) { return is_it(item.second); });
+  if (found == running_.end() || steps_.is_committed(found->first)) return;
+  const core::Digest job = found->first;
+  steps_.withdraw(job);
+  left(*take(job));
+  place_next();
 }
 
 void Dispatcher::on_available() {

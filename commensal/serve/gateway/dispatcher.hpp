@@ -30,6 +30,8 @@ class Dispatcher {
              EventQueue& events, Config config);
 
   OrderId submit(Order order);
+  /// Nobody waits for it: its provider stops computing. What is committed to goes on to its end.
+  void cancel(OrderId id);
   /// Why an order for the model would not be placed now, as submit() would end it; "" if it would.
   std::string why_not_placed(const ModelVersion& model) const;
 

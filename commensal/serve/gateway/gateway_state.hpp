@@ -74,7 +74,7 @@ struct Gateway::State {
         rollouts({loop, w.clock, w.rng, store, w.key, auditor_key.address(), roster, hub, lottery,
                   book, till, events, steps, c.rollouts_kept_max, c.quotas.rollouts_max}),
         deliveries(w.clock, w.rng, till, audit_policy, events),
-        answers({hub, book, lottery, till, dispatcher, observer, events}),
+        answers({loop, hub, book, lottery, till, dispatcher, observer, events}),
         auditor({loop, w.clock, auditor_key, hub, book, events}),
         consequences(loop, book, answers) {
     book.keep_while(

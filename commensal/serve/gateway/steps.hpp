@@ -38,6 +38,11 @@ class Steps {
   void ask(const WorkPtr& work, Roster::Peer& peer);
   /// Jobs at hand of a stream that are not committed to yet.
   std::vector<WorkPtr> uncommitted(StreamId stream) const;
+  /// Whether it is at hand, and its step needs no more computing.
+  bool is_committed(const core::Digest& job) const {
+    const auto found = running_.find(job);
+    return found != running_.end() && found->second.is_committed;
+  }
   /// A pause of its provider excuses the job no longer. Its stream, if that one pauses now.
   std::optional<StreamId> end_patience(const core::Digest& job);
   /// Nobody waits for these any longer, and no event tells of them.

@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <stop_token>
 
 /// What the gateway answers to HTTP, without sockets: a table of routes, and the two steps in which
 /// a request is served (who is it? then, with its body, what does it get?).
@@ -41,6 +42,7 @@ struct Call {
   bool has_account = false;
   std::optional<std::string> json_bytes;  // Inference-Header-Content-Length
   core::Bytes body;
+  std::stop_source left;             // the client has: asked to stop while it is answered
   core::MemoryBudget::Lease memory;  // for the body, what is made of it, and the answer
 
   const gateway::Account* asker() const { return has_account ? &account : nullptr; }

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <sys/socket.h>
 #include <algorithm>
+
 #include <array>
 #include <boost/asio/post.hpp>
 #include <boost/asio/write.hpp>
 #include <boost/beast/core/buffers_prefix.hpp>
 #include <boost/beast/http/read.hpp>
+#include <cerrno>
 #include <commensal/base/core/limits.hpp>
 #include <commensal/base/core/limits_serve.hpp>
 #include <commensal/serve/http/connection.hpp>
@@ -243,7 +246,26 @@ void Connection::answer() {
   ++waits_;  // from here it is the gateway that takes its time
   timer_.cancel();
   close_after_ = close_after_ || !body_->keep_alive();
+  watch();
   call_->route->handle(shared_.services, call_, from_loop(&Connection::respond));
+}
+
+/// Whether the client leaves while the gateway takes its time: what has come is looked at, not
+/// read.
+void Connection::watch() {
+  stream_.socket().async_wait(
+      Socket::wait_read, [self = shared_from_this(), weak = std::weak_ptr(call_)](Error error) {
+        const CallPtr call = weak.lock();
+        if (error || !call || self->call_ != call || self->phase_ != Phase::kAnswering) return;
+        constexpr char kAlert = 0x15;  // of TLS: it says goodbye
+        char first = 0;
+        const auto size =
+            ::recv(self->stream_.socket().native_handle(), &first, 1, MSG_PEEK | MSG_DONTWAIT);
+        const bool has_said = size > 0 && !(self->stream_.tls() && first == kAlert);
+        if (has_said || (size < 0 && errno == EAGAIN)) return;
+        call->left.request_stop();
+        self->close();
+      });
 }
 
 void Connection::refuse(Response response) {

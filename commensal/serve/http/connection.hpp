@@ -73,6 +73,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void read_piece();
   void on_piece(Error error);
   void answer();
+  void watch();
   void refuse(Response response);
   void respond(Response response);
   void write_piece();

@@ -75,6 +75,7 @@ void infer(const Services& services, CallPtr call, Reply reply) {
   core::Bytes().swap(call->body);
   auto request = std::make_shared<gateway::InferRequest>(gateway::InferRequest{
       call->account, call->params.at("model"), *version, std::move(parsed->inputs), {}});
+  request->left = call->left.get_token();
   for (const RequestedOutput& output : parsed->outputs) request->outputs.push_back(output.name);
   auto body = std::make_shared<const InferBody>(*std::move(parsed));
   services.loop.post([&gateway = services.gateway, codec = services.codec, request, body, reply] {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <commensal/base/core/limits.hpp>
+#include <commensal/base/core/limits_serve.hpp>
 #include <commensal/serve/provider/jobs.hpp>
 
 namespace commensal::provider {
@@ -12,7 +12,7 @@ using core::Result;
 Jobs::Jobs(const Dependencies& deps, const Config& config)
     : deps_(deps),
       config_(config),
-      worker_(std::make_shared<Worker>(deps.engines, deps.gateway, config.at_once)),
+      worker_(std::make_shared<Worker>(deps.engines, deps.gateway, config.at_once, deps.closing)),
       live_({deps.rng, deps.store, deps.key, deps.purse, config.kept_max}) {}
 
 void Jobs::on_connect() {
@@ -55,6 +55,8 @@ void Jobs::handle(rpc::Offer message) {
     return refuse(id, std::move(accepted.error()));
   }
   (*accepted)->model = message.model;
+  (*accepted)->ops_max =
+      static_cast<std::int64_t>(std::min<std::uint64_t>(message.ops_max, limits::kStepOpsMax));
   ask(*accepted, {id, message.step, message.value});
 }
 
@@ -89,6 +91,7 @@ void Jobs::compute(const LiveJobPtr& live) {
   task->model = *live->model;
   task->begin = live->asked;
   task->job = live->job;
+  task->ops_max = live->ops_max;
   live->task = task;
   queued_ += task->is_joint() ? 1 : 0;
   worker_->add(task);
@@ -107,7 +110,7 @@ void Jobs::compute(const LiveJobPtr& live) {
 void Jobs::computed(const LiveJobPtr& live, Task& task) {
   deps_.cache.touch(task.model);
   queued_ -= task.is_joint() ? 1 : 0;
-  if (task.is_withdrawn) {
+  if (task.is_withdrawn()) {
     withdrawn_ -= task.is_joint() ? 1 : 0;
   } else {
     live->task = nullptr;
@@ -129,7 +132,7 @@ void Jobs::forget(const LiveJobPtr& live) {
   std::erase(ready_, live);
   if (!live->task) return;
   withdrawn_ += live->task->is_joint() ? 1 : 0;
-  live->task->is_withdrawn = true;
+  live->task->withdrawal.request_stop();
 }
 
 void Jobs::handle(const rpc::Withdraw& message) {

@@ -31,6 +31,7 @@ class Jobs final : public std::enable_shared_from_this<Jobs> {
     EngineFactory& engines;
     ModelCache& cache;
     Purse& purse;
+    std::stop_token closing;  // what is computed is cancelled
   };
   struct Config {
     std::size_t at_once = 1;  // of one model, that an engine may run together

@@ -18,6 +18,7 @@ struct LiveJob {
   std::shared_ptr<rollout::ProviderJob> job;
   TaskPtr task;              // the step that is computed, or is to be
   receipt::Begin asked;      // last
+  std::int64_t ops_max = 0;  // of each step
   std::uint64_t stream = 0;  // that asked: on a later one nothing is answered
   std::uint64_t used = 0;
   std::uint64_t excused = 0;  // the step before we were gone: its delay may be ours

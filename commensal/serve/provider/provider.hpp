@@ -12,6 +12,7 @@
 #include <commensal/serve/rpc/stream.hpp>
 #include <functional>
 #include <memory>
+#include <stop_token>
 #include <string>
 
 namespace commensal::provider {
@@ -41,6 +42,7 @@ struct ProviderDependencies {
   /// Why the guest stands still, "" while it runs; asked several times a second. Empty: it always
   /// runs.
   std::function<std::string()> why_paused = {};
+  std::stop_token closing = {};  // asked to stop, whatever is computed is cancelled
 };
 
 enum class StreamState { kConnecting, kConnected, kDismissed };

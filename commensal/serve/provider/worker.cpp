@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <atomic>
 #include <commensal/base/core/limits.hpp>
 #include <commensal/serve/provider/worker.hpp>
 
@@ -7,6 +8,31 @@ namespace commensal::provider {
 
 using core::Result;
 using receipt::Values;
+
+namespace {
+
+/// Asked to stop once all of these tasks are withdrawn, or the worker closes.
+class Cancellation {
+ public:
+  Cancellation(std::span<const TaskPtr> tasks, const std::stop_token& closing)
+      : left_(tasks.size()) {
+    for (const TaskPtr& task : tasks) {
+      watches_.push_back(std::make_unique<Watch>(task->withdrawal.get_token(), [this] {
+        if (--left_ == 0) source_.request_stop();
+      }));
+    }
+    watches_.push_back(std::make_unique<Watch>(closing, [this] { source_.request_stop(); }));
+  }
+  std::stop_token token() const { return source_.get_token(); }
+
+ private:
+  using Watch = std::stop_callback<std::function<void()>>;
+  std::stop_source source_;
+  std::atomic<std::size_t> left_;
+  std::vector<std::unique_ptr<Watch>> watches_;  // end first
+};
+
+}  // namespace
 
 Result<std::shared_ptr<rollout::Engine>> Worker::engine_for(const Task& task, const Place& place) {
   const Key key = key_of(task);
@@ -49,11 +75,12 @@ std::vector<TaskPtr> Worker::take(const TaskPtr& first) {
   const std::lock_guard lock(mutex_);
   const Key key = key_of(*first);
   const auto is_wanted = [&](const TaskPtr& one) {
-    return one == first || (first->is_joint() && one->is_joint() && key_of(*one) == key);
+    return one == first || (first->is_joint() && one->is_joint() && key_of(*one) == key &&
+                            one->ops_max == first->ops_max);
   };
   std::vector<TaskPtr> taken;
   for (auto at = waiting_.begin(); at != waiting_.end() && taken.size() < at_once_;) {
-    const bool is_withdrawn = (*at)->is_withdrawn;
+    const bool is_withdrawn = (*at)->is_withdrawn();
     const bool goes = is_withdrawn || is_wanted(*at);
     if (goes && !is_withdrawn) taken.push_back(*at);
     at = goes ? waiting_.erase(at) : at + 1;
@@ -63,7 +90,7 @@ std::vector<TaskPtr> Worker::take(const TaskPtr& first) {
 
 void Worker::finish(const TaskPtr& task, const Place& place) {
   if (task->is_done) return;
-  if (task->is_withdrawn) {
+  if (task->is_withdrawn()) {
     const std::lock_guard lock(mutex_);
     std::erase(waiting_, task);
     return;
@@ -75,6 +102,8 @@ void Worker::finish(const TaskPtr& task, const Place& place) {
 void Worker::run_all(std::span<const TaskPtr> tasks, const Place& place) {
   if (tasks.empty()) return;
   const auto engine = engine_for(*tasks[0], place);
+  const Cancellation cancellation(tasks, closing_);
+  const graph::RunOptions options{.cancel = cancellation.token(), .ops_max = tasks[0]->ops_max};
   std::vector<Task*> joint;
   std::vector<Values> requests;
   for (const TaskPtr& task : tasks) {
@@ -82,7 +111,7 @@ void Worker::run_all(std::span<const TaskPtr> tasks, const Place& place) {
     if (!engine) {
       task->answer = tl::unexpected(engine.error());
     } else if (!task->is_joint()) {
-      task->answer = task->job->compute(task->begin, **engine);
+      task->answer = task->job->compute(task->begin, **engine, options);
     } else if (auto inputs = task->job->inputs_of(task->begin, **engine)) {
       joint.push_back(task.get());
       requests.push_back(std::move(inputs->values));
@@ -91,7 +120,7 @@ void Worker::run_all(std::span<const TaskPtr> tasks, const Place& place) {
     }
   }
   if (requests.empty()) return;
-  auto runs = (*engine)->run_all(requests);
+  auto runs = (*engine)->run_all(requests, options);
   for (std::size_t i = 0; i < joint.size(); ++i) {
     Task& task = *joint[i];
     task.answer = runs[i].and_then([&](Values& outputs) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <atomic>
 #include <commensal/base/core/recently_used.hpp>
 #include <commensal/serve/provider/engine.hpp>
 #include <commensal/serve/rpc/stream.hpp>
@@ -10,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <span>
+#include <stop_token>
 #include <vector>
 
 namespace commensal::provider {
@@ -20,9 +20,11 @@ struct Task {
   receipt::Begin begin;
   std::shared_ptr<rollout::ProviderJob> job;
   core::Result<rollout::ProviderJob::Computed> answer;
-  std::atomic<bool> is_withdrawn = false;  // nobody waits for the answer: it is not computed
-  bool is_done = false;                    // the worker's alone
+  std::int64_t ops_max = 0;     // its compute budget
+  std::stop_source withdrawal;  // nobody waits for the answer: it is cancelled
+  bool is_done = false;         // the worker's alone
 
+  bool is_withdrawn() const { return withdrawal.stop_requested(); }
   bool is_joint() const { return job->job().traits().is_joint; }
 };
 using TaskPtr = std::shared_ptr<Task>;
@@ -48,8 +50,10 @@ class Worker {
     core::Path model_path;
   };
 
-  Worker(EngineFactory& engines, rpc::GatewayClient& gateway, std::size_t at_once)
-      : engines_(engines), gateway_(gateway), at_once_(at_once) {}
+  /// Once `closing` is asked to stop, whatever is computed is cancelled.
+  Worker(EngineFactory& engines, rpc::GatewayClient& gateway, std::size_t at_once,
+         std::stop_token closing)
+      : engines_(engines), gateway_(gateway), at_once_(at_once), closing_(std::move(closing)) {}
 
   /// Joins the queue. Thread-safety: any thread.
   void add(TaskPtr task);
@@ -74,6 +78,7 @@ class Worker {
   EngineFactory& engines_;
   rpc::GatewayClient& gateway_;
   const std::size_t at_once_;
+  const std::stop_token closing_;
   core::RecentlyUsed<Key, std::shared_ptr<rollout::Engine>> loaded_{limits::kEnginesMax};
   mutable std::mutex mutex_;
   std::deque<TaskPtr> waiting_;  // guarded by mutex_

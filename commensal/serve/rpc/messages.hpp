@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <commensal/base/core/limits_serve.hpp>
 #include <commensal/base/core/result.hpp>
 #include <commensal/base/protocol/beacon.hpp>
 #include <commensal/base/protocol/job.hpp>
@@ -159,6 +160,7 @@ struct Offer {
   tensor::NamedTensors inputs;
   std::uint64_t step = 1;  // as Begin's
   core::Digest value{};
+  std::uint64_t ops_max = limits::kStepOpsMax;  // the compute budget of each step
 
   template <class Archive, class Self>
   static void fields(Archive& archive, Self& self) {
@@ -168,6 +170,7 @@ struct Offer {
     archive.field("inputs", self.inputs);
     archive.field("step", self.step);
     archive.field("value", self.value);
+    archive.field("ops_max", self.ops_max);
   }
 };
 /// Compute this step of a job that was offered on this stream.

@@ -84,6 +84,7 @@ std::vector<ToProvider> to_provider() {
                   {"none", tensor::Tensor::of<std::int64_t>({0, 3}, {})}};
   offer.step = 17;
   offer.value = h("value");
+  offer.ops_max = (std::uint64_t{1} << 40) + 5;
   const HashChainPosition position{
       protocol::sign_hash_chain_head(*crypto::SecretKey::from_bytes(h("client")),
                                      {{}, h("anchor"), 64, {}}),

@@ -101,7 +101,8 @@ Result<ProviderJob::Computed> ProviderJob::outputs_of(const receipt::Begin& begi
 Result<ProviderJob::Computed> ProviderJob::compute(const receipt::Begin& begin, Engine& engine,
                                                    const graph::RunOptions& options) {
   COMMENSAL_ASSIGN(const Inputs inputs, inputs_of(begin, engine));
-  COMMENSAL_ASSIGN(receipt::Values outputs, engine.run(begin.step, inputs.values, inputs.noise, options));
+  COMMENSAL_ASSIGN(receipt::Values outputs,
+                   engine.run(begin.step, inputs.values, inputs.noise, options));
   return outputs_of(begin, engine, std::move(outputs));
 }
 
@@ -191,10 +192,9 @@ Result<std::vector<NodeRoot>> ProviderJob::trace(std::uint64_t step, Engine& eng
     before = values_of(earlier.outputs);
   }
   NodeRoots roots;
-  COMMENSAL_TRY(
-      engine.run(step, receipt::inputs_of_step(record_.job, inputs_, step > 1 ? &before : nullptr),
-                 receipt::noise_of_step(record_.job, job_id_, step, record.value),
-                 {.tracer = &roots}));
+  COMMENSAL_TRY(engine.run(
+      step, receipt::inputs_of_step(record_.job, inputs_, step > 1 ? &before : nullptr),
+      receipt::noise_of_step(record_.job, job_id_, step, record.value), {.tracer = &roots}));
   return roots.roots();
 }
 

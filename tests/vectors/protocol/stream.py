@@ -34,7 +34,7 @@ def to_provider():
     yield "welcome", 65, text("token"), ()
     yield "dismiss", 66, error(3, "a receipt did not hold"), ()
     yield "offer", 67, (job + h("model") + h("salt") + tensors(INPUTS) + u(17, 8)
-                        + h("value")), INPUTS
+                        + h("value") + u(2**40 + 5, 8)), INPUTS
     yield "begin", 68, h("job") + u(17, 8) + h("value"), ()
     yield "countersign", 69, listed([h("job") + u(17, 8) + batch] * 2), ()
     yield "withdraw", 70, listed([h("job"), h("job 2")]), ()

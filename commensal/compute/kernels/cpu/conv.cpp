@@ -35,7 +35,8 @@ core::Result<bool> winograd_applies(const Call& call) {
 core::Result<std::shared_ptr<const ConvWeights>> weights_of(const Call& call, Isa isa) {
   COMMENSAL_ASSIGN(const std::int64_t group, call.attributes->integer("group", 1));
   COMMENSAL_ASSIGN(const bool winograd, winograd_applies(call));
-  return std::make_shared<const ConvWeights>(kernels_for(isa), call.in(1), group, winograd);
+  return std::make_shared<const ConvWeights>(call.pulse, kernels_for(isa), call.in(1), group,
+                                             winograd);
 }
 
 /// The input planes of a whole batch, padded and split.
@@ -69,7 +70,9 @@ core::Result<void> direct(const shape_inference::Conv& conv, const Call& call,
   }
   std::vector<std::unique_ptr<ColumnSource>> sources;
   std::vector<Product> products;
+  Pulse pulse(&ws.threads);
   for (std::int64_t i = 0; i < conv.batch * conv.group; ++i) {
+    pulse(64);
     const float* from = planes + i * conv.group_channels() * plane;
     if (in_place) {
       sources.push_back(std::make_unique<MatrixColumns>(kernels, from, plane, 1));

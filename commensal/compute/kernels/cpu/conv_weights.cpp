@@ -6,20 +6,22 @@
 
 namespace commensal::kernels::cpu {
 
-ConvWeights::ConvWeights(const CpuKernels& kernels, const Tensor& weights, std::int64_t group,
-                         bool winograd_applies)
+ConvWeights::ConvWeights(Pulse& pulse, const CpuKernels& kernels, const Tensor& weights,
+                         std::int64_t group, bool winograd_applies)
     : kernels_(kernels),
       weights_(weights.read_once()),
       group_(group),
       taps_(weights.shape().elements(2, weights.shape().rank())),
-      all_finite_(
-          std::ranges::all_of(weights_.data<float>(), [](float w) { return std::isfinite(w); })) {
+      all_finite_(std::ranges::all_of(weights_.data<float>(), [&](float w) {
+        pulse();
+        return std::isfinite(w);
+      })) {
   const std::int64_t depth = winograd_applies ? group_channels() : taps_ * group_channels();
   group_floats_ = packed_rows_floats(kernels, out_channels() / group, depth);
-  if (!winograd_applies) pack_direct();
+  if (!winograd_applies) pack_direct(pulse);
 }
 
-void ConvWeights::pack_direct() {
+void ConvWeights::pack_direct(Pulse& pulse) {
   direct_ = std::make_unique<AlignedFloats>(group_floats_ * group_);
   const std::int64_t rows = out_channels() / group_, channels = group_channels();
   const std::int64_t height = kernels_.tile_rows, depth = taps_ * channels;
@@ -29,6 +31,7 @@ void ConvWeights::pack_direct() {
     float* const to =
         direct_->data() + o / rows * group_floats_ + row / height * height * depth + row % height;
     for (std::int64_t c = 0; c < channels; ++c) {
+      pulse(2 * taps_);
       for (std::int64_t tap = 0; tap < taps_; ++tap) {
         to[(tap * channels + c) * height] = *from++;
       }

@@ -15,7 +15,7 @@ namespace commensal::kernels::cpu {
 class ConvWeights final : public Packed {
  public:
   /// `weights`: [O, C/group, K...] of binary32; it is kept (a Tensor shares its memory).
-  ConvWeights(const CpuKernels& kernels, const Tensor& weights, std::int64_t group,
+  ConvWeights(Pulse& pulse, const CpuKernels& kernels, const Tensor& weights, std::int64_t group,
               bool winograd_applies);
 
   bool all_finite() const { return all_finite_; }
@@ -26,7 +26,7 @@ class ConvWeights final : public Packed {
   Rows point_rows(int tile, int point, ThreadPool& threads) const;
 
  private:
-  void pack_direct();
+  void pack_direct(Pulse& pulse);
   void transform(int tile, float* to, ThreadPool& threads) const;
   std::int64_t out_channels() const { return weights_.shape()[0]; }
   std::int64_t group_channels() const { return weights_.shape()[1]; }

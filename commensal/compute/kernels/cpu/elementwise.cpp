@@ -145,13 +145,17 @@ core::Result<void> dropout(const Call& call, Outputs outputs, Workspace& ws) {
   const bool serves =
       call.in(0).dtype() == DType::kFloat32 && call.opset >= 12 && (!asks || drops_nothing);
   if (!serves) return ref::kDropout.run(call, outputs, ws);
+  Pulse pulse(&ws.threads);
   if (outputs.size() > 1) {
     const auto mask = outputs[1].mutable_data<bool>();
-    std::ranges::fill(mask, true);
+    for (bool& one : mask) {
+      pulse();
+      one = true;
+    }
   }
   if (asks) return map(Unary::kStore, {}, call, outputs[0], ws);
   const auto from = call.in(0).bytes();
-  if (!from.empty()) std::memcpy(outputs[0].mutable_bytes().data(), from.data(), from.size());
+  copy(pulse, outputs[0].mutable_bytes().data(), from.data(), from.size());
   return {};
 }
 

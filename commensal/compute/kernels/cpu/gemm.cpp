@@ -29,7 +29,9 @@ struct LeftMatrices {
       COMMENSAL_ASSIGN(made.packed,
                        floats_from(ws.arena, std::max<std::int64_t>(count * floats, 1)));
     }
+    Pulse pulse(&ws.threads);
     for (std::int64_t i = 0; i < count; ++i) {
+      pulse(8);
       const float* matrix = a + i * rows * depth;
       if (as_they_lie) {
         made.rows.push_back({matrix, kernels.tile_rows, rows == 1 ? 1 : rows});
@@ -58,7 +60,11 @@ core::Result<std::shared_ptr<float>> scaled(const Tensor& c, float beta, Workspa
   COMMENSAL_ASSIGN(std::shared_ptr<float> made,
                    floats_from(ws.arena, std::max<std::int64_t>(c.elements(), 1)));
   float* to = made.get();
-  for (const float x : c.data<float>()) *to++ = beta * x;
+  Pulse pulse(&ws.threads);
+  for (const float x : c.data<float>()) {
+    pulse();
+    *to++ = beta * x;
+  }
   return made;
 }
 
@@ -75,9 +81,9 @@ core::Result<std::shared_ptr<const Packed>> pack_gemm(const Call& call, Isa isa)
   const tensor::Shape& b = call.in(1).shape();
   const std::int64_t depth = transposed != 0 ? b[1] : b[0], columns = transposed != 0 ? b[0] : b[1];
   const Tensor from = call.in(1).read_once();
-  return std::make_shared<const PackedColumns>(kernels_for(isa), from.data<float>().data(), depth,
-                                               columns, transposed != 0 ? 1 : columns,
-                                               transposed != 0 ? depth : 1, call.store);
+  return std::make_shared<const PackedColumns>(
+      call.pulse, kernels_for(isa), from.data<float>().data(), depth, columns,
+      transposed != 0 ? 1 : columns, transposed != 0 ? depth : 1, call.store);
 }
 
 core::Result<void> gemm(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
@@ -110,8 +116,8 @@ core::Result<std::shared_ptr<const Packed>> pack_matmul(const Call& call, Isa is
   if (!call.has(1) || !is_float32(call.in(1)) || call.in(1).shape().rank() != 2) return nullptr;
   const tensor::Shape& b = call.in(1).shape();
   const Tensor from = call.in(1).read_once();
-  return std::make_shared<const PackedColumns>(kernels_for(isa), from.data<float>().data(), b[0],
-                                               b[1], b[1], 1, call.store);
+  return std::make_shared<const PackedColumns>(
+      call.pulse, kernels_for(isa), from.data<float>().data(), b[0], b[1], b[1], 1, call.store);
 }
 
 core::Result<void> matmul(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
@@ -131,7 +137,9 @@ core::Result<void> matmul(const Call& call, std::span<Tensor> outputs, Workspace
   std::vector<MatrixColumns> columns;
   std::vector<Product> products;
   columns.reserve(static_cast<std::size_t>(batches));
+  Pulse pulse(&ws.threads);
   for (std::int64_t i = 0; i < batches; ++i) {
+    pulse(32);
     const std::int64_t from_a = one_b || mm.k == 0 ? 0 : mm.a_matrix(i);
     columns.emplace_back(kernels, b + (one_b ? 0 : mm.b_matrix(i)) * mm.k * mm.n, mm.n, 1);
     products.push_back({.a = left.rows[static_cast<std::size_t>(from_a)],

@@ -73,6 +73,7 @@ core::Result<void> concat(const Call& call, std::span<Tensor> outputs, Workspace
     if (bytes == 0) return;
     Pulse pulse(&ws.threads);
     for (std::int64_t row = 0; row < rows; ++row) {
+      pulse();
       copy(pulse, to + row * row_bytes + begins[static_cast<std::size_t>(i)],
            input.bytes().data() + row * bytes, static_cast<std::size_t>(bytes));
     }
@@ -107,6 +108,7 @@ core::Result<void> gather(const Call& call, std::span<Tensor> outputs, Workspace
     Pulse pulse(&ws.threads);
     for (std::int64_t i = task * runs_a_task; i < end; ++i) {
       const std::int64_t along = op.positions[static_cast<std::size_t>(i % places)];
+      pulse();
       copy(pulse, to + i * run, from + (i / places * op.from.length + along) * run,
            static_cast<std::size_t>(run));
     }

@@ -41,8 +41,9 @@ void pack_panel(const float* from, std::int64_t depth, int columns, std::int64_t
 }
 
 /// One panel of columns of one product, for rows [row, row + rows).
-void multiply_panel(const CpuKernels& kernels, const ProductShape& shape, const Product& product,
-                    std::int64_t column, std::int64_t row, std::int64_t rows, float* scratch) {
+void multiply_panel(const ThreadPool& threads, const CpuKernels& kernels, const ProductShape& shape,
+                    const Product& product, std::int64_t column, std::int64_t row,
+                    std::int64_t rows, float* scratch) {
   GemmPanel g;
   g.rows = rows;
   g.columns =
@@ -68,6 +69,7 @@ void multiply_panel(const CpuKernels& kernels, const ProductShape& shape, const 
     k += g.depth;
     g.finish = shape.finish && k == shape.depth;
     kernels.gemm(g);
+    if (k < shape.depth) threads.yield();
   } while (k < shape.depth);
 }
 
@@ -102,17 +104,22 @@ Columns MatrixColumns::block(std::int64_t k, std::int64_t depth, std::int64_t co
   return {scratch, kernels_->tile_columns};
 }
 
-PackedColumns::PackedColumns(const CpuKernels& kernels, const float* from, std::int64_t depth,
-                             std::int64_t columns, std::int64_t step, std::int64_t column_step,
-                             PackStore* store)
+PackedColumns::PackedColumns(Pulse& pulse, const CpuKernels& kernels, const float* from,
+                             std::int64_t depth, std::int64_t columns, std::int64_t step,
+                             std::int64_t column_step, PackStore* store)
     : tile_columns_(kernels.tile_columns),
       depth_(depth),
       panels_(ceil_div(columns, tile_columns_) * tile_columns_ * depth, store, [&](float* to) {
         for (std::int64_t column = 0; column < columns; column += tile_columns_) {
           const auto used =
               static_cast<int>(std::min<std::int64_t>(tile_columns_, columns - column));
-          pack_panel(from + column * column_step, depth, used, step, column_step, tile_columns_,
-                     to + column * depth);
+          constexpr std::int64_t kRows = 1 << 10;
+          for (std::int64_t k = 0; k < depth; k += kRows) {
+            const std::int64_t rows = std::min(kRows, depth - k);
+            pack_panel(from + column * column_step + k * step, rows, used, step, column_step,
+                       tile_columns_, to + column * depth + k * tile_columns_);
+            pulse(rows * tile_columns_);
+          }
         }
       }) {}
 
@@ -126,12 +133,15 @@ core::Result<void> multiply(const ProductShape& shape, std::span<const Product> 
   const CpuKernels& kernels = kernels_for(ws.isa);
   const auto count = static_cast<std::int64_t>(products.size());
   const std::int64_t panels = ceil_div(shape.columns, kernels.tile_columns);
+  constexpr std::int64_t kRowsMax = 1 << 13;
   // Few panels are cut by rows too, so that every thread finds work; each cut gathers b again.
   std::int64_t cuts = 1;
   if (const int threads = ws.threads.threads(); threads > 1) {
     cuts = std::clamp<std::int64_t>(2 * threads / std::max<std::int64_t>(count * panels, 1), 1,
                                     ceil_div(shape.rows, 2 * kernels.tile_rows));
   }
+  // Nor may one take long, so that the others, and who wants the processor, need not wait.
+  cuts = std::max(cuts, ceil_div(shape.rows, kRowsMax));
   const std::int64_t rows_a_cut =
       ceil_div(ceil_div(shape.rows, cuts), kernels.tile_rows) * kernels.tile_rows;
   cuts = ceil_div(shape.rows, rows_a_cut);
@@ -141,9 +151,9 @@ core::Result<void> multiply(const ProductShape& shape, std::span<const Product> 
       ws, count * panels * cuts, scratch_floats, [&](std::int64_t i, float* scratch) {
         const std::int64_t row = i % cuts * rows_a_cut;
         const std::int64_t panel = i / cuts % panels;
-        multiply_panel(kernels, shape, products[static_cast<std::size_t>(i / cuts / panels)],
-                       panel * kernels.tile_columns, row, std::min(rows_a_cut, shape.rows - row),
-                       scratch);
+        multiply_panel(
+            ws.threads, kernels, shape, products[static_cast<std::size_t>(i / cuts / panels)],
+            panel * kernels.tile_columns, row, std::min(rows_a_cut, shape.rows - row), scratch);
       });
 }
 

@@ -65,7 +65,7 @@ class MatrixColumns final : public ColumnSource {
 /// the other, rows of a panel side by side, what is beyond the last column is +0.
 class PackedColumns final : public ColumnSource, public Packed {
  public:
-  PackedColumns(const CpuKernels& kernels, const float* from, std::int64_t depth,
+  PackedColumns(Pulse& pulse, const CpuKernels& kernels, const float* from, std::int64_t depth,
                 std::int64_t columns, std::int64_t step, std::int64_t column_step,
                 PackStore* store = nullptr);
   Columns block(std::int64_t k, std::int64_t depth, std::int64_t column, int columns,

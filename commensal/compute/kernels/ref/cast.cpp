@@ -157,7 +157,7 @@ struct CastPlan {
   }
   void run(const Call& call, std::span<Tensor> outputs) const {
     if (to.dtype == DType::kString) {
-      outputs[0] = texts(call.in(0));
+      outputs[0] = texts(call, call.in(0));
       return;
     }
     if (has_small() || from.dtype == DType::kString) {
@@ -169,15 +169,19 @@ struct CastPlan {
       for (std::size_t i = 0; i < y.size(); ++i) y[i] = value<To>(x[i]);
     });
   }
-  Tensor texts(const Tensor& x) const {
+  Tensor texts(const Call& call, const Tensor& x) const {
     if (from.dtype == DType::kString) return x;
     std::vector<std::string> made;
-    for (std::int64_t i = 0; i < x.elements(); ++i) made.push_back(text_of(x, i));
+    for (std::int64_t i = 0; i < x.elements(); ++i) {
+      call.pulse(64);
+      made.push_back(text_of(x, i));
+    }
     return Tensor::of_strings(to.shape, made);
   }
   void run_elements(const Call& call, std::span<std::uint8_t> out) const {
     const auto size = static_cast<std::size_t>(tensor::traits(to.dtype).size);
     for (std::size_t at = 0; at < out.size(); at += size) {
+      call.pulse(16);
       const Scalar made = element(call, 0, static_cast<std::int64_t>(at / size));
       std::memcpy(out.data() + at, &made.bits, size);
     }

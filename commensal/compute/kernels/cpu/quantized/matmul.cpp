@@ -30,11 +30,12 @@ void to_words(const std::uint8_t* from, tensor::DType type, std::int64_t depth,
 /// A constant right matrix.
 class PackedCodes final : public Packed {
  public:
-  PackedCodes(const Tensor& b, Isa isa)
-      : columns_(panels_of(b, isa)), sums_(static_cast<std::size_t>(b.shape()[1])) {
+  PackedCodes(Pulse& pulse, const Tensor& b, Isa isa)
+      : columns_(panels_of(pulse, b, isa)), sums_(static_cast<std::size_t>(b.shape()[1])) {
     const std::uint8_t flip = right_flip(b.dtype());
     const std::uint8_t* from = b.bytes().data();
     for (std::int64_t k = 0; k < b.shape()[0]; ++k) {
+      pulse(sums_.size() / 4);
       for (std::int32_t& sum : sums_) sum += *from++ ^ flip;  // a depth below 2^23: no overflow
     }
   }
@@ -47,11 +48,11 @@ class PackedCodes final : public Packed {
   const std::int32_t* sums() const { return sums_.data(); }
 
  private:
-  static PackedColumns panels_of(const Tensor& b, Isa isa) {
+  static PackedColumns panels_of(Pulse& pulse, const Tensor& b, Isa isa) {
     const std::int64_t depth = b.shape()[0], columns = b.shape()[1];
     AlignedFloats words(words_of(depth) * columns);
     to_words(b.bytes().data(), b.dtype(), depth, columns, isa, words.data());
-    return {kernels_for(isa), words.data(), words_of(depth), columns, columns, 1};
+    return {pulse, kernels_for(isa), words.data(), words_of(depth), columns, columns, 1};
   }
   PackedColumns columns_;
   std::vector<std::int32_t> sums_;
@@ -60,7 +61,7 @@ class PackedCodes final : public Packed {
 core::Result<std::shared_ptr<const Packed>> pack(const Call& call, const CodeRoles& roles,
                                                  Isa isa) {
   if (!call.has(roles.b.codes) || !PackedCodes::suits(call.in(roles.b.codes))) return nullptr;
-  return std::make_shared<const PackedCodes>(call.in(roles.b.codes), isa);
+  return std::make_shared<const PackedCodes>(call.pulse, call.in(roles.b.codes), isa);
 }
 
 /// One call: all rows of A meet the same B where that has no batches.
@@ -194,7 +195,9 @@ core::Result<void> multiply(const Matrices& all, Tensor& output, Workspace& ws) 
   std::vector<std::unique_ptr<ColumnSource>> sources;
   std::vector<Finish> finishes;
   std::vector<CodeProduct> products;
+  Pulse pulse(&ws.threads);
   for (std::int64_t p = 0; p < all.count; ++p) {
+    pulse(256 + 8 * (all.rows + mm.n));
     const std::int64_t a = all.one_b ? 0 : mm.a_matrix(p);
     finishes.emplace_back(all, p,
                           std::span(left.sums).subspan(static_cast<std::size_t>(a * all.rows),
