@@ -6,6 +6,7 @@ namespace commensal::apps {
 Run declare_attack(CLI::App& app);
 Run declare_conformance(CLI::App& app);
 Run declare_demo(CLI::App& app);
+Run declare_hostile(CLI::App& app);
 Run declare_lab_bench(CLI::App& app);
 Run declare_lab_rollout(CLI::App& app);
 
@@ -28,6 +29,14 @@ constexpr Command kTable[] = {
      "commensal-lab attack garbage smaller-model --trials 1000 --seed 7 --json\n"
      "commensal-lab attack --list",
      declare_attack},
+    {"hostile", kAttacksAndSimulations, "attack daemons on the wire",
+     "Attack a gateway and its providers, as programs, while honest consumers use them; exit "
+     "status "
+     "2 if a bar is missed",
+     "commensal-lab hostile --all --seconds 600 --json\n"
+     "commensal-lab hostile slowloris commits-twice --seconds 20\n"
+     "commensal-lab hostile --list",
+     declare_hostile},
     {"rollout", kAttacksAndSimulations, "all parties of one rollout",
      "Compute a rollout with all its parties in this process: provider, cheats, auditor, arbiter",
      "commensal-lab rollout letters.onnx --state next=letter --state state_out=state --steps 1000\n"

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <sys/types.h>
-
-#include <commensal/base/core/file.hpp>
+#include <commensal/base/core/child_process.hpp>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -19,22 +17,16 @@ class HostProgram {
   /// Errors: kNotFound (the program), kUnavailable (it ends or says nothing of a port).
   static core::Result<std::unique_ptr<HostProgram>> start(
       const core::Path& program, const std::vector<std::string>& arguments);
-  HostProgram(const HostProgram&) = delete;
-  HostProgram& operator=(const HostProgram&) = delete;
-  ~HostProgram();
-
   /// How a probe reads `metric` of it.
   std::string probe_spec(std::string_view metric) const;
-  pid_t pid() const { return pid_; }
+  pid_t pid() const { return child_.pid(); }
   /// Ends it and returns its last line, of JSON. Error: kUnavailable (it had ended before).
   core::Result<std::string> stop();
 
  private:
-  HostProgram(pid_t pid, int out) : pid_(pid), out_(out) {}
-  core::Result<std::string> read_line();
+  explicit HostProgram(core::ChildProcess child) : child_(std::move(child)) {}
 
-  pid_t pid_;
-  int out_;
+  core::ChildProcess child_;
   int port_ = 0;
 };
 

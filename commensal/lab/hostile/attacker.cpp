@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <commensal/base/core/clock.hpp>
+#include <commensal/base/core/cpu_time.hpp>
+#include <commensal/lab/hostile/attacker.hpp>
+#include <thread>
+
+namespace commensal::lab::hostile {
+namespace {
+
+/// Sleeps whenever the process has had more than its share since this was made.
+class Throttle {
+ public:
+  explicit Throttle(double share) : share_(share) {}
+
+  double passed_s() const { return static_cast<double>(clock_.monotonic_ns() - begun_ns_) * 1e-9; }
+  void rest() const {
+    const double used_s = static_cast<double>(core::process_cpu_ns() - used_ns_) * 1e-9;
+    const double due_s = used_s / share_ - passed_s();
+    if (due_s > 0) std::this_thread::sleep_for(std::chrono::duration<double>(std::min(due_s, 1.0)));
+  }
+
+ private:
+  const core::SystemClock clock_;
+  const double share_;
+  const std::int64_t begun_ns_ = clock_.monotonic_ns();
+  const std::int64_t used_ns_ = core::process_cpu_ns();
+};
+
+}  // namespace
+
+core::Result<const AttackRow*> find_attack(std::string_view name) {
+  std::string names;
+  for (const auto table : {http_attacks(), account_attacks(), model_attacks(), stream_attacks()}) {
+    for (const AttackRow& row : table) {
+      if (row.name == name) return &row;
+      names += fmt::format("{}{}", names.empty() ? "" : ", ", row.name);
+    }
+  }
+  return core::fail(core::ErrorCode::kNotFound, "unknown attack '{}': {}", name, names);
+}
+
+std::uint64_t run_attack(const AttackRow& attack, const Target& target, double seconds,
+                         double cpu_share, std::uint64_t seed) {
+  core::CounterRng rng(seed);
+  const Throttle throttle(cpu_share);
+  const auto attacker = attack.make(target, rng);
+  std::uint64_t acts = 0;
+  for (; throttle.passed_s() < seconds; ++acts) {
+    attacker->act();
+    throttle.rest();
+  }
+  return acts;
+}
+
+void burn(double seconds, double cpu_share) {
+  const Throttle throttle(cpu_share);
+  volatile double sum = 0;
+  while (throttle.passed_s() < seconds) {
+    for (int i = 0; i < 200'000; ++i) sum = sum + 1.0 / (i + 1);
+    throttle.rest();
+  }
+}
+
+}  // namespace commensal::lab::hostile

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <commensal/base/core/result.hpp>
+#include <commensal/base/core/rng.hpp>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+/// Peers that mean harm, against real daemons: each is a program of its own (`commensal-lab
+/// hostile`), so that what it costs can be held to a share of a processor.
+namespace commensal::lab::hostile {
+
+/// Whom to attack, on loopback and without TLS.
+struct Target {
+  std::uint16_t http_port = 0;
+  std::uint16_t provider_port = 0;
+  std::string token;  // of an account "mallory"; it may push, ask and roll out
+  std::string model;  // that honest consumers ask for; public
+};
+
+/// One of many. It keeps what it needs between its acts: open connections, a stream.
+/// Thread-safety: one thread.
+class Attacker {
+ public:
+  virtual ~Attacker() = default;
+  /// One small piece of the attack; blocks for a second at most. What the target answers is of no
+  /// interest.
+  virtual void act() = 0;
+};
+
+struct AttackRow {
+  std::string_view name;
+  std::string_view does;  // one line
+  std::unique_ptr<Attacker> (*make)(const Target& target, core::Rng& rng);
+};
+
+/// All of them; attackers of one kind lie in one file.
+std::span<const AttackRow> http_attacks();
+std::span<const AttackRow> account_attacks();
+std::span<const AttackRow> model_attacks();
+std::span<const AttackRow> stream_attacks();
+
+/// Error: kNotFound, with the names.
+core::Result<const AttackRow*> find_attack(std::string_view name);
+
+/// Runs an attack for so long, on at most this share of one processor, all its threads together.
+/// Returns how often it acted.
+std::uint64_t run_attack(const AttackRow& attack, const Target& target, double seconds,
+                         double cpu_share, std::uint64_t seed);
+/// Does nothing useful, on that share.
+void burn(double seconds, double cpu_share);
+
+}  // namespace commensal::lab::hostile

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <commensal/base/core/child_process.hpp>
+#include <commensal/base/core/temporary_folder.hpp>
+#include <commensal/lab/hostile/attacker.hpp>
+#include <commensal/serve/client/client.hpp>
+#include <memory>
+#include <vector>
+
+namespace commensal::lab::hostile {
+
+/// The daemons that are attacked, as programs: a gateway with the accounts "alice", whose model is
+/// "alice/digits", and "mallory", and two providers. They end with the object, their files too. Not
+/// thread-safe.
+class Fort {
+ public:
+  /// `program` is commensal, `model` the file of digits. Errors: those of starting, kUnavailable.
+  static core::Result<std::unique_ptr<Fort>> build(const core::Path& program,
+                                                   const core::Path& model);
+
+  const client::ClientOptions& alice() const { return alice_; }
+  const Target& target() const { return target_; }
+  /// How many of the daemons have ended.
+  int fallen();
+  /// The most memory that each has ever had, in MiB: gateway, providers.
+  std::vector<double> peaks_mib() const;
+  /// Lines of the daemons' logs in which a sanitizer complains.
+  std::vector<std::string> complaints() const;
+
+ private:
+  explicit Fort(core::TemporaryFolder folder) : folder_(std::move(folder)) {}
+  core::Result<void> start(const std::string& name, std::vector<std::string> command);
+
+  core::TemporaryFolder folder_;
+  std::vector<core::ChildProcess> daemons_;
+  std::string first_line_;  // of the daemon that was started last
+  client::ClientOptions alice_;
+  Target target_;
+};
+
+}  // namespace commensal::lab::hostile

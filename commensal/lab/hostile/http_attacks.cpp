@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+// Strangers at the port for consumers, who have no token.
+#include <array>
+#include <commensal/lab/hostile/attacker.hpp>
+#include <commensal/lab/hostile/crowd.hpp>
+
+namespace commensal::lab::hostile {
+namespace {
+
+constexpr std::size_t kManyConnections = 900;  // of a process's 1,024 files
+constexpr std::size_t kAtOnce = 20;
+
+/// Keeps as many connections open as it can.
+class Silent : public Attacker {
+ public:
+  explicit Silent(std::uint16_t port) : crowd_(port) {}
+  void act() override {
+    for (std::size_t i = 0; i < kAtOnce && crowd_.size() < kManyConnections; ++i) {
+      if (crowd_.join()) first_word(crowd_.size() - 1);
+    }
+    next_word();
+    if (++acts_ % 16 == 0) crowd_.leave_closed();
+  }
+
+ protected:
+  virtual void first_word(std::size_t) {}
+  virtual void next_word() {}
+  Crowd crowd_;
+
+ private:
+  int acts_ = 0;
+};
+
+/// A head that never ends, a byte now and then on each.
+class Slow final : public Silent {
+ public:
+  using Silent::Silent;
+
+ protected:
+  void first_word(std::size_t member) override {
+    crowd_.say(member, "GET /v2/health/live HTTP/1.1\r\nHost: x\r\nX-Slow: ");
+  }
+  void next_word() override {
+    for (std::size_t i = 0; i < kAtOnce && crowd_.size() > 0; ++i) {
+      crowd_.say(next_++ % crowd_.size(), "a");
+    }
+  }
+
+ private:
+  std::size_t next_ = 0;
+};
+
+/// One connection for each of these, as fast as they are taken.
+class Speaker : public Attacker {
+ public:
+  explicit Speaker(std::uint16_t port) : port_(port) {}
+  void act() override {
+    Crowd crowd(port_);
+    for (std::size_t i = 0; i < kAtOnce && crowd.join(); ++i) crowd.say(i, next());
+    for (std::size_t i = 0; i < crowd.size(); ++i) crowd.hear(i);
+  }
+
+ protected:
+  virtual std::string next() = 0;
+
+ private:
+  std::uint16_t port_;
+};
+
+class HeaderBomb final : public Speaker {
+ public:
+  using Speaker::Speaker;
+
+ protected:
+  std::string next() override {
+    std::string head = "GET /v2 HTTP/1.1\r\nHost: x\r\n";
+    if (++count_ % 2 == 0) return head + "X: " + std::string(1 << 20, 'a');
+    for (int i = 0; i < 20'000; ++i) head += "A:\r\n";
+    return head + "\r\n";
+  }
+
+ private:
+  int count_ = 0;
+};
+
+class Garbage final : public Speaker {
+ public:
+  Garbage(std::uint16_t port, core::Rng& rng) : Speaker(port), rng_(rng) {}
+
+ protected:
+  std::string next() override {
+    static constexpr std::array<std::string_view, 6> kBegin = {
+        "",
+        "\x16\x03\x01\x02\x00\x01",
+        "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+        "GET / HTTP/9.9\r\n",
+        "POST /v2/models/a/b/infer HTTP/1.1\r\nContent-Length: 99999999999999999999\r\n\r\n",
+        "POST /v1/accounts HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nfffffffffffffffff\r\n"};
+    std::string bytes(kBegin[rng_.next_u64() % kBegin.size()]);
+    const std::size_t more = rng_.next_u64() % 4096;
+    for (std::size_t i = 0; i < more; ++i) bytes.push_back(static_cast<char>(rng_.next_u64()));
+    return bytes;
+  }
+
+ private:
+  core::Rng& rng_;
+};
+
+/// Requests that anybody may make, or that look like it, many in one go.
+class Flood final : public Speaker {
+ public:
+  Flood(std::uint16_t port, core::Rng& rng) : Speaker(port), rng_(rng) {}
+
+ protected:
+  std::string next() override {
+    std::string many;
+    for (int i = 0; i < 16; ++i) {
+      static constexpr std::array<std::string_view, 4> kTargets = {
+          "/v2/health/ready", "/v2/models/nobody/none", "/v1/models", "/v1/receipts"};
+      many += fmt::format("GET {} HTTP/1.1\r\nHost: x\r\n", kTargets[rng_.next_u64() % 4]);
+      if (i % 2 == 0) {
+        many += fmt::format("Authorization: Bearer {}\r\n", core::to_hex(rng_.next_digest()));
+      }
+      many += "\r\n";
+    }
+    return many;
+  }
+
+ private:
+  core::Rng& rng_;
+};
+
+template <class Kind>
+std::unique_ptr<Attacker> at_http(const Target& target, core::Rng& rng) {
+  if constexpr (std::is_constructible_v<Kind, std::uint16_t, core::Rng&>) {
+    return std::make_unique<Kind>(target.http_port, rng);
+  } else {
+    return std::make_unique<Kind>(target.http_port);
+  }
+}
+template <class Kind>
+std::unique_ptr<Attacker> at_stream(const Target& target, core::Rng& rng) {
+  if constexpr (std::is_constructible_v<Kind, std::uint16_t, core::Rng&>) {
+    return std::make_unique<Kind>(target.provider_port, rng);
+  } else {
+    return std::make_unique<Kind>(target.provider_port);
+  }
+}
+
+constexpr AttackRow kRows[] = {
+    {"half-open", "holds 900 connections of consumers and says nothing", at_http<Silent>},
+    {"slowloris", "holds 900 connections with heads that never end", at_http<Slow>},
+    {"header-bomb", "heads of a megabyte, and of 20,000 lines", at_http<HeaderBomb>},
+    {"http-garbage", "noise, TLS, HTTP/2, lengths that overflow", at_http<Garbage>},
+    {"stranger-flood", "public and refused requests, pipelined, with made up tokens",
+     at_http<Flood>},
+    {"half-open-providers", "holds 900 connections at the port for providers", at_stream<Silent>},
+    {"stream-garbage", "noise at the port for providers", at_stream<Garbage>},
+};
+
+}  // namespace
+
+std::span<const AttackRow> http_attacks() { return kRows; }
+
+}  // namespace commensal::lab::hostile

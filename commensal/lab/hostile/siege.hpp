@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <commensal/base/core/file.hpp>
+#include <commensal/lab/bench/report.hpp>
+#include <commensal/lab/hostile/attacker.hpp>
+#include <functional>
+
+namespace commensal::lab::hostile {
+
+struct SiegeOptions {
+  std::vector<std::string> names;  // of attacks; none: all
+  double seconds = 600;            // for all of them together, their controls included
+  double cpu_share = 0.25;         // of one processor, for attackers and control alike
+  core::Path daemons;              // the program commensal: its gateway and its providers
+  core::Path attackers;            // the program commensal-lab
+  core::Path model;                // digits.onnx
+  std::uint64_t seed = 1;
+  std::function<void(std::string_view attack)> progress = [](std::string_view) {};
+};
+
+/// A gateway and two providers as they are shipped, honest consumers who hold every answer against
+/// their own, and one attack after the other, each in turn with a control that burns the same share
+/// of a processor in silence. The bars: no daemon ends, no honest request fails or is answered
+/// wrongly, the honest p99 at most doubles, no sanitizer (of a build that has one) complains.
+/// Errors: kNotFound (an attack, a program), those of starting the daemons.
+core::Result<bench::Report> besiege(const SiegeOptions& options);
+
+}  // namespace commensal::lab::hostile

@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: Apache-2.0
+// Providers that dial in to harm the gateway, its consumers or other providers.
+#include <chrono>
+#include <commensal/base/crypto/secp256k1.hpp>
+#include <commensal/lab/hostile/attacker.hpp>
+#include <commensal/serve/rpc/asio_loop.hpp>
+#include <commensal/serve/rpc/grpc_client.hpp>
+#include <deque>
+#include <thread>
+
+namespace commensal::lab::hostile {
+namespace {
+
+constexpr std::size_t kLargeBytes = std::size_t{100} << 20;
+
+/// One stream to the gateway. Thread-safety: the loop's thread.
+class Villain : public rpc::ProviderPort, public std::enable_shared_from_this<Villain> {
+ public:
+  Villain(core::Loop& loop, const Target& target, core::Rng& rng)
+      : rng_(rng),
+        key_(crypto::SecretKey::generate(rng)),
+        gateway_(rpc::make_grpc_client(loop, fmt::format("127.0.0.1:{}", target.provider_port))) {}
+
+  void dial() {
+    is_closed_ = false;
+    gateway_->attach(shared_from_this());
+  }
+  bool is_closed() const { return is_closed_; }
+  /// Now and then, while it is connected.
+  virtual void act() {}
+
+  void on_message(rpc::ToProvider message) override {
+    if (const auto* challenge = std::get_if<rpc::Challenge>(&message)) on_challenge(*challenge);
+    if (std::holds_alternative<rpc::Welcome>(message)) is_welcome_ = true;
+    if (auto* offer = std::get_if<rpc::Offer>(&message)) on_offer(std::move(*offer));
+    if (auto* signed_by = std::get_if<rpc::Countersign>(&message)) on_countersign(*signed_by);
+  }
+  void on_close(core::Error) override {
+    is_closed_ = true;
+    is_welcome_ = false;
+  }
+
+ protected:
+  virtual void on_challenge(const rpc::Challenge& challenge) { say_hello(challenge); }
+  virtual void on_offer(rpc::Offer) {}
+  virtual void on_countersign(const rpc::Countersign&) {}
+
+  void say_hello(const rpc::Challenge& challenge) {
+    rpc::Hello hello;
+    hello.name = "villain";
+    hello.version = "0";
+    hello.address = key_.address();
+    hello.signature = crypto::sign(key_, rpc::hello_digest(challenge.nonce, hello.address,
+                                                           challenge.gateway, gateway_->channel()));
+    hello.threads = 64;
+    gateway_->send(std::move(hello));
+  }
+  /// As an honest provider would, but to nothing in particular.
+  rpc::Commit commit_to(const rpc::Offer& offer) {
+    const core::Digest id = protocol::job_id(offer.job);
+    rpc::Commit commit;
+    commit.items.push_back(
+        {.job = id, .step = 1, .commitment = rng_.next_digest(), .signature = {}});
+    const protocol::ReceiptBody body{id, 1, commit.items[0].commitment, commit.items[0].round};
+    commit.items[0].signature = sign(body);
+    return commit;
+  }
+  protocol::BatchSignature sign(const protocol::ReceiptBody& body) {
+    return protocol::sign_batch(key_, protocol::Role::kProvider, {&body, 1}).front();
+  }
+  rpc::Deliver deliver(const core::Digest& job, std::size_t floats) {
+    return {.job = job,
+            .step = 1,
+            .output_salt = rng_.next_digest(),
+            .outputs = {{"scores", tensor::Tensor::of<float>({1, static_cast<std::int64_t>(floats)},
+                                                             std::vector<float>(floats, 0.5F))}}};
+  }
+
+  core::Rng& rng_;
+  const crypto::SecretKey key_;
+  const std::unique_ptr<rpc::GatewayClient> gateway_;
+  bool is_welcome_ = false;
+
+ private:
+  bool is_closed_ = true;
+};
+
+class SilentVillain final : public Villain {
+  using Villain::Villain;
+  void on_challenge(const rpc::Challenge&) override {}
+};
+
+/// A new key each time, and gone again.
+class HelloFlood final : public Villain {
+  using Villain::Villain;
+};
+
+class WrongHello final : public Villain {
+  using Villain::Villain;
+  void on_challenge(const rpc::Challenge& challenge) override {
+    rpc::Challenge other = challenge;
+    if (rng_.next_u64() % 2 == 0)
+      other.nonce = rng_.next_digest();
+    else
+      other.gateway = key_.address();
+    say_hello(other);
+  }
+};
+
+/// Talks of all kinds of things before it has said who it is, and at length.
+class EarlyTalk final : public Villain {
+  using Villain::Villain;
+  void on_challenge(const rpc::Challenge&) override {
+    gateway_->send(rpc::Load{.queued = 0, .cached_models = {}});
+    gateway_->send(deliver(rng_.next_digest(), kLargeBytes / sizeof(float)));
+  }
+};
+
+class RefusesAll final : public Villain {
+  using Villain::Villain;
+  void on_offer(rpc::Offer offer) override {
+    gateway_->send(rpc::Refuse{protocol::job_id(offer.job),
+                               {core::ErrorCode::kInvalidArgument, "the input is wrong"}});
+  }
+};
+
+class NeverAnswers final : public Villain {
+  using Villain::Villain;
+};
+
+class CommitsTwice final : public Villain {
+  using Villain::Villain;
+  void on_offer(rpc::Offer offer) override {
+    rpc::Commit commit = commit_to(offer);
+    commit.items.resize(3, commit.items.front());
+    gateway_->send(commit);
+    gateway_->send(commit);
+    gateway_->send(deliver(commit.items[0].job, 10));
+    gateway_->send(deliver(commit.items[0].job, 10));
+  }
+};
+
+/// Every message that there is, in any order, about jobs that are and that are not.
+class AnyOrder final : public Villain {
+ public:
+  using Villain::Villain;
+  void act() override {
+    if (!is_welcome_) return;
+    for (int i = 0; i < 32; ++i) say_anything(rng_.next_digest());
+  }
+
+ private:
+  void on_offer(rpc::Offer offer) override {
+    const core::Digest id = protocol::job_id(offer.job);
+    for (int i = 0; i < 4; ++i) say_anything(id);
+    gateway_->send(deliver(id, 10));
+    gateway_->send(commit_to(offer));
+  }
+  void say_anything(const core::Digest& job) {
+    switch (rng_.next_u64() % 8) {
+      case 0:
+        return gateway_->send(rpc::Transact{core::Bytes(64, 1)});
+      case 1:
+        return gateway_->send(deliver(job, 10));
+      case 2:
+        return gateway_->send(rpc::Load{.queued = ~0U, .cached_models = {job, job}});
+      case 3:
+        return gateway_->send(rpc::Reveal{rng_.next_u64(), job});
+      case 4:
+        return gateway_->send(rpc::Resume{});
+      case 5:
+        return gateway_->send(rpc::Claims{});
+      case 6:
+        return gateway_->send(rpc::Refuse{job, {core::ErrorCode::kInternal, "no"}});
+      default:
+        return gateway_->send(rpc::Commit{
+            {{.job = job, .step = rng_.next_u64(), .commitment = job, .signature = {}}}});
+    }
+  }
+};
+
+/// Answers that open nothing, and large ones.
+class WrongAnswers final : public Villain {
+  using Villain::Villain;
+  void on_offer(rpc::Offer offer) override {
+    const rpc::Commit commit = commit_to(offer);
+    gateway_->send(commit);
+    gateway_->send(deliver(commit.items[0].job, 10));
+  }
+};
+
+class LargeAnswers final : public Villain {
+  using Villain::Villain;
+  void on_offer(rpc::Offer offer) override { gateway_->send(commit_to(offer)); }
+  void on_countersign(const rpc::Countersign& message) override {
+    for (const auto& item : message.items) {
+      gateway_->send(deliver(item.job, kLargeBytes / sizeof(float)));
+    }
+  }
+};
+
+class PauseFlood final : public Villain {
+ public:
+  using Villain::Villain;
+  void act() override {
+    if (!is_welcome_) return;
+    for (int i = 0; i < 200; ++i) {
+      gateway_->send(rpc::Pause{"the host needs its machine"});
+      gateway_->send(rpc::Resume{});
+    }
+  }
+};
+
+class TransactFlood final : public Villain {
+ public:
+  using Villain::Villain;
+  void act() override {
+    if (!is_welcome_) return;
+    for (int i = 0; i < 50; ++i) {
+      core::Bytes noise(64 + rng_.next_u64() % 4096);
+      rng_.fill(noise);
+      gateway_->send(rpc::Transact{std::move(noise)});
+    }
+  }
+};
+
+/// So many of a kind at a time; who was closed comes again as somebody else where `renews`.
+template <class Kind, std::size_t kCount, bool kRenews>
+class Gang final : public Attacker {
+ public:
+  Gang(const Target& target, core::Rng& rng) : target_(target), rng_(rng.next_u64()) {
+    loop_.start();
+  }
+  ~Gang() override {
+    loop_.stop();
+    loop_.join();
+    villains_.clear();
+  }
+  void act() override {
+    loop_.post([this] { act_on_loop(); });
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+
+ private:
+  void act_on_loop() {
+    if (villains_.size() < kCount) {
+      villains_.push_back(std::make_shared<Kind>(loop_, target_, rng_));
+      villains_.back()->dial();
+    } else if (kRenews) {
+      villains_.pop_front();
+    }
+    for (const auto& villain : villains_) {
+      villain->act();
+      if (villain->is_closed() && ++dials_ % 8 == 0) villain->dial();
+    }
+  }
+
+  const Target target_;
+  core::CounterRng rng_;  // the loop's
+  rpc::AsioLoop loop_;
+  std::deque<std::shared_ptr<Kind>> villains_;
+  std::uint64_t dials_ = 0;
+};
+
+template <class Kind, std::size_t kCount = 4, bool kRenews = false>
+std::unique_ptr<Attacker> gang(const Target& target, core::Rng& rng) {
+  return std::make_unique<Gang<Kind, kCount, kRenews>>(target, rng);
+}
+
+constexpr AttackRow kRows[] = {
+    {"silent-streams", "200 streams that never say hello", gang<SilentVillain, 200>},
+    {"hello-flood", "new keys that say hello and go", gang<HelloFlood, 8, true>},
+    {"wrong-hello", "signatures for another gateway or challenge", gang<WrongHello, 8, true>},
+    {"early-talk", "100 MB before hello", gang<EarlyTalk, 2, true>},
+    {"refuses-all", "4 providers that call every request wrong", gang<RefusesAll>},
+    {"never-answers", "4 providers that take every job and are silent", gang<NeverAnswers>},
+    {"commits-twice", "commits that list a job three times, twice", gang<CommitsTwice>},
+    {"any-order", "every message in any order, about any job", gang<AnyOrder>},
+    {"wrong-answers", "outputs that open no commitment, under ever new keys",
+     gang<WrongAnswers, 4, true>},
+    {"large-answers", "outputs of 100 MB", gang<LargeAnswers, 2, true>},
+    {"pause-flood", "pauses and goes on, thousands of times a second", gang<PauseFlood>},
+    {"transact-flood", "noise for the ledger", gang<TransactFlood>},
+};
+
+}  // namespace
+
+std::span<const AttackRow> stream_attacks() { return kRows; }
+
+}  // namespace commensal::lab::hostile

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// Some of the peers that mean harm, for a moment each: the whole siege is a command.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include <tests/e2e/process.hpp>
+
+namespace commensal::e2e {
+namespace {
+
+using Json = nlohmann::json;
+
+TEST(Hostile, HonestConsumersAreServedBesideThem) {
+  const std::vector<std::string> attacks = {"slowloris",     "large-bodies", "request-flood",
+                                            "rollout-flood", "hungry-model", "silent-streams",
+                                            "commits-twice", "any-order",    "large-answers"};
+  std::vector<std::string> command = {"hostile", "--seconds", "36", "--json"};
+  command.insert(command.end(), attacks.begin(), attacks.end());
+  int status = 0;
+  const Json said = Json::parse(run(command, status, COMMENSAL_LAB_PROGRAM), nullptr, false);
+  ASSERT_TRUE(said.is_object());
+  ASSERT_EQ(said.at("results").size(), attacks.size());
+  for (const Json& one : said.at("results")) {
+    EXPECT_GT(one.at("acts"), 0) << one;
+    EXPECT_GT(one.at("answers"), 0) << one;
+    EXPECT_EQ(one.at("failed"), 0) << one;
+    EXPECT_EQ(one.at("wrong"), 0) << one;
+    EXPECT_EQ(one.at("daemons_ended"), 0) << one;
+  }
+}
+
+TEST(Hostile, UnknownAttacksAreRefusedInOneLine) {
+  int status = 0;
+  run({"hostile", "rain"}, status, COMMENSAL_LAB_PROGRAM);
+  EXPECT_NE(status, 0);
+}
+
+}  // namespace
+}  // namespace commensal::e2e
