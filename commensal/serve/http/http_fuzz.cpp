@@ -10,6 +10,7 @@
 #include <commensal/serve/http/head.hpp>
 #include <commensal/serve/http/oip.hpp>
 #include <commensal/serve/http/rollout_body.hpp>
+#include <commensal/serve/http/routes.hpp>
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace commensal;
@@ -24,6 +25,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const auto refusal = http::refusal_of(error);
     core::check(!refusal || http::reason_phrase(refusal->status) != "", "a status has a name");
     return 0;
+  }
+  if (const auto target = http::Target::parse(parser.get().target())) {
+    http::Params params;
+    for (const char* pattern : {"/v2/models/{model}/versions/{version}/infer", "/v1/{a}/{b}"}) {
+      http::match_path(pattern, target->segments, params);
+    }
   }
   if (!parser.is_header_done() || http::refusal_of(parser.get().base())) return 0;
   std::optional<std::string> json_bytes;

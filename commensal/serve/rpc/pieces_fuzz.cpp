@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fuzz target (tests/fuzz), here because it sees the wire. Pieces of messages in any order and of
+// any claim: what is joined is within its bound, and is what was sent. Then one message there and
+// back.
+#include <algorithm>
+#include <commensal/base/core/check.hpp>
+#include <commensal/base/core/limits.hpp>
+#include <commensal/base/core/limits_serve.hpp>
+#include <commensal/serve/rpc/grpc_pieces.hpp>
+#include <string>
+
+namespace {
+
+using namespace commensal;
+using v1::Frame;
+
+std::size_t bytes_of(const Frame& frame) {
+  std::size_t bytes = frame.head().size();
+  for (const std::string& tensor : frame.tensors()) bytes += tensor.size();
+  return bytes;
+}
+
+/// A byte says how much of what comes next; the rest of the input is content.
+class Pieces {
+ public:
+  Pieces(const std::uint8_t* data, std::size_t size) : data_(data), size_(size) {}
+  bool is_over() const { return at_ >= size_; }
+  std::uint8_t byte() { return is_over() ? 0 : data_[at_++]; }
+  std::string content() {
+    const std::size_t length = std::min<std::size_t>(byte(), size_ - std::min(at_, size_));
+    std::string text(reinterpret_cast<const char*>(data_) + at_, length);
+    at_ += length;
+    return text;
+  }
+  Frame next() {
+    Frame piece;
+    const std::uint8_t kind = byte();
+    if (kind & 1) piece.set_head(content());
+    for (int i = 0; i < (kind >> 1 & 3); ++i) *piece.add_tensors() = content();
+    const std::uint64_t more = byte();
+    piece.set_more(kind & 8 ? more << 56 : more);
+    return piece;
+  }
+
+ private:
+  const std::uint8_t* data_;
+  std::size_t size_;
+  std::size_t at_ = 0;
+};
+
+void assemble(Pieces pieces, std::int64_t bytes_max) {
+  rpc::Assembly assembly;
+  std::size_t sent = 0;
+  while (!pieces.is_over()) {
+    Frame piece = pieces.next();
+    sent += bytes_of(piece);
+    const auto whole = assembly.add(std::move(piece), bytes_max);
+    if (!whole) {
+      core::check(whole.error().message.find('\n') == std::string::npos, "an error is one line");
+      return;
+    }
+    if (!*whole) continue;
+    core::check(bytes_of(**whole) == sent, "nothing is lost or added");
+    core::check(std::cmp_less_equal(sent, bytes_max), "a message is within its bound");
+    sent = 0;
+  }
+}
+
+/// The same bytes many times over, so that it is cut.
+void there_and_back(Pieces pieces) {
+  Frame frame = pieces.next();
+  const auto grow = [](std::string& text) {
+    for (int i = 0; i < 14 && !text.empty(); ++i) text += std::string(text);
+  };
+  grow(*frame.mutable_head());
+  for (std::string& tensor : *frame.mutable_tensors()) grow(tensor);
+  frame.clear_more();
+  const std::string before = frame.SerializeAsString();
+  rpc::Assembly assembly;
+  auto cut = rpc::pieces_of(std::move(frame));
+  for (std::size_t i = 0; i < cut.size(); ++i) {
+    auto whole = assembly.add(std::move(cut[i]), limits::kRpcMessageBytesMax);
+    core::check(whole.has_value(), "what was cut is accepted");
+    core::check(whole->has_value() == (i + 1 == cut.size()), "it is whole with its last piece");
+    if (*whole) core::check((*whole)->SerializeAsString() == before, "it is what it was");
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  assemble(Pieces(data, size), 1 << 10);
+  assemble(Pieces(data, size), std::int64_t{1} << 28);
+  there_and_back(Pieces(data, size));
+  return 0;
+}
