@@ -107,9 +107,8 @@ core::Result<Roster::Peer*> Roster::welcome(StreamId id, const rpc::Hello& hello
                 "the hello is not signed by the key of {} for this gateway and connection",
                 crypto::to_text(hello.address));
   }
-  const bool is_full =
-      std::cmp_greater_equal(sessions_.size() - strangers(), limits::kProvidersMax);
-  if (is_full && connected(hello.address) == nullptr) {
+  const bool is_full = providers() >= static_cast<std::size_t>(limits::kProvidersMax);
+  if (is_full && connected(hello.address) == nullptr && !make_room_among_new()) {
     return fail(ErrorCode::kResourceExhausted, "{} providers are connected, as many as may be",
                 limits::kProvidersMax);
   }
@@ -119,7 +118,10 @@ core::Result<Roster::Peer*> Roster::welcome(StreamId id, const rpc::Hello& hello
   if (!peer.banned.empty()) {
     return fail(ErrorCode::kPermissionDenied, "this provider is banned: {}", peer.banned);
   }
-  if (peer.stream != nullptr) replaced = peer.stream_id;
+  if (peer.stream != nullptr) {
+    replaced = peer.stream_id;
+    retire(peer.stream_id);
+  }
   forget_stranger(session->first, session->second.from);
   peer.in_flight = 0;  // what it had in hand went with its stream
   peer.warm.clear();
@@ -135,6 +137,28 @@ core::Result<Roster::Peer*> Roster::welcome(StreamId id, const rpc::Hello& hello
   }
   peer.stream->send(rpc::Welcome{session->second.token});
   return &peer;
+}
+
+std::size_t Roster::providers() const {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      sessions_, [](const auto& one) { return one.second.address && !one.second.is_leaving; }));
+}
+
+void Roster::retire(StreamId id) {
+  Session& session = sessions_.at(id);
+  session.is_leaving = true;
+  session.stream->close();
+}
+
+bool Roster::make_room_among_new() {
+  std::optional<StreamId> oldest;
+  for (const auto& [address, peer] : peers_) {
+    const bool is_new = peer.stream != nullptr && peer.served == 0;
+    if (!is_new || sessions_.at(peer.stream_id).is_leaving) continue;
+    if (!oldest || peer.stream_id < *oldest) oldest = peer.stream_id;
+  }
+  if (oldest) retire(*oldest);
+  return oldest.has_value();
 }
 
 void Roster::forget_stranger(StreamId id, const std::string& from) {

@@ -38,7 +38,7 @@ class Roster {
       std::string why;           // the last one
       std::uint64_t served = 0;  // ... before it
     };
-    Refusals refusals;  // in a row, unless it has served more since
+    Refusals refusals;            // in a row, unless it has served more since
     std::set<core::Digest> warm;  // models that it has answered on this stream
   };
 
@@ -55,8 +55,9 @@ class Roster {
                  const std::string& from = "", std::optional<rpc::HashChainPosition> chain = {});
   /// limits::kHelloWaitMs are over: closes the stream if nobody has said hello.
   void end_wait(StreamId id);
-  /// Its answer. A second stream of the same key takes the place of the first, whose id is
-  /// returned in `replaced`.
+  /// Its answer. A second stream of the same key takes the place of the first, which is closed and
+  /// whose id is returned in `replaced`. Where all places are taken, the first of those that have
+  /// never served makes room: keys cost nothing.
   /// Errors: kUnauthenticated (signature: of this gateway, channel and challenge),
   /// kPermissionDenied (banned), kFailedPrecondition, kResourceExhausted (limits::kProvidersMax).
   core::Result<Peer*> welcome(StreamId id, const rpc::Hello& hello,
@@ -99,6 +100,7 @@ class Roster {
     std::string from;
     std::optional<crypto::Address> address;  // once it has proved it
     std::string token;
+    bool is_leaving = false;  // it was closed by us, and has not ended yet
   };
 
   struct Grant {
@@ -107,6 +109,11 @@ class Roster {
   };
 
   std::size_t strangers() const;
+  /// Those who have proved their keys, and stay.
+  std::size_t providers() const;
+  void retire(StreamId id);
+  /// Who has come first of those that have not served yet leaves; false where there is none.
+  bool make_room_among_new();
   void make_room(const std::string& from);
   void forget_stranger(StreamId id, const std::string& from);
   void forget_one();

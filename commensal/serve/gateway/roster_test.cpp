@@ -71,6 +71,31 @@ TEST_F(RosterTest, TakesAHelloForNobodyElseAndNoOtherConnection) {
   EXPECT_TRUE(welcome(roster_, id, hello(mine, channel_)));
 }
 
+TEST_F(RosterTest, ASecondStreamOfAKeyClosesTheFirst) {
+  const auto [first, closed] = open(roster_, channel_, "a");
+  ASSERT_TRUE(welcome(roster_, first, hello(closed->challenge(), channel_)));
+  const auto [second, kept] = open(roster_, channel_, "a");
+  ASSERT_TRUE(welcome(roster_, second, hello(kept->challenge(), channel_)));
+  EXPECT_TRUE(closed->is_closed);
+  EXPECT_FALSE(kept->is_closed);
+  roster_.leave(first);
+  EXPECT_EQ(roster_.connected(provider_.address()), kept.get());
+}
+
+TEST_F(RosterTest, NewKeysTakeNobodysPlaceWhoServes) {
+  const auto [id, served] = open(roster_, channel_, "a");
+  ASSERT_TRUE(welcome(roster_, id, hello(served->challenge(), channel_)));
+  roster_.at(id)->served = 1;
+  const crypto::Address known = provider_.address();
+  for (int i = 0; i < limits::kProvidersMax + 100; ++i) {
+    provider_ = crypto::SecretKey::generate(rng_);
+    const auto [stranger, stream] = open(roster_, channel_, std::to_string(i));
+    ASSERT_TRUE(welcome(roster_, stranger, hello(stream->challenge(), channel_))) << i;
+  }
+  EXPECT_FALSE(served->is_closed);
+  EXPECT_NE(roster_.connected(known), nullptr);
+}
+
 TEST_F(RosterTest, SilentStreamsLockNobodyOut) {
   for (const std::string from : {"10.0.0.1", "10.0.0.2"}) {  // the attacker's, and then the same
     std::size_t open_streams = 0;
