@@ -132,7 +132,7 @@ void print_table(const Known& known, const risk::Assessment& made, bool explain)
     }
   }
   fmt::print("{:<28} {:>14}   {}\n", "deterred", made.deterred ? "yes" : "no",
-             made.deterred ? "at this audit probability cheating does not pay"
+             made.deterred ? "where a caught cheat loses S: a ledger may take less (--lost-share)"
                            : "not even auditing every answer suffices: more stake is needed");
   if (known.audited) {
     fmt::print("{:<28} {:>14.6g}   {}\n", "the gateway audits", *known.audited,

@@ -192,7 +192,8 @@ void print_report(const DemoReport& report, const lab::DemoOptions& options) {
   const std::string state = (options.folder / "gateway").string();
   const std::string program =
       (std::filesystem::read_symlink("/proc/self/exe").parent_path() / "commensal").string();
-  fmt::print("\nCheck any answer yourself; it is re-executed here, from receipt, opening and model:\n");
+  fmt::print(
+      "\nCheck any answer yourself; it is re-executed here, from receipt, opening and model:\n");
   for (const std::string& id : {report.sample_receipt, report.cheat_receipt}) {
     if (!id.empty()) fmt::print("  {} audit {} --data-dir {}\n", program, id, state);
   }
