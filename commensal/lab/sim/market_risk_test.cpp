@@ -55,9 +55,8 @@ TEST_F(MoneyRisk, AnHonestProviderIsAuditedUntilItIsKnownAndOneSeedGivesOneState
     EXPECT_GE(audited(*market), 2u);
     EXPECT_LE(audited(*market), 15u);
     const auto said = market->gateway().risk(provider);
-    EXPECT_TRUE(said);
-    EXPECT_TRUE(said->by_risk);
-    EXPECT_EQ(said->audit_probability, infos.at(0).audit_probability);
+    EXPECT_TRUE(said.by_risk);
+    EXPECT_EQ(said.audit_probability, infos.at(0).audit_probability);
     return market->state_hash();
   };
   const core::Digest first = run(41);

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <commensal/base/core/limits_gateway.hpp>
 #include <commensal/base/crypto/sha256.hpp>
 #include <commensal/serve/client/answers.hpp>
 #include <commensal/serve/client/client.hpp>
+#include <iterator>
 
 namespace commensal::client {
 
@@ -117,8 +119,15 @@ core::Result<ModelInfo> Client::push(const PushRequest& push) {
 }
 
 core::Result<std::vector<ModelInfo>> Client::models() {
-  COMMENSAL_ASSIGN(const core::Bytes body, get("/v1/models"));
-  return read_models(body);
+  std::vector<ModelInfo> models;
+  while (true) {
+    const std::string after = models.empty() ? "" : "?after=" + escape(models.back().name);
+    COMMENSAL_ASSIGN(const core::Bytes body, get("/v1/models" + after));
+    COMMENSAL_ASSIGN(std::vector<ModelInfo> more, read_models(body));
+    const bool is_last = more.size() < limits::kModelsListedMax;
+    std::ranges::move(more, std::back_inserter(models));
+    if (is_last) return models;
+  }
 }
 
 core::Result<ModelInfo> Client::model(const std::string& name, std::uint32_t version) {

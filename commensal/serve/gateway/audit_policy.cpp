@@ -7,18 +7,17 @@ namespace commensal::gateway {
 
 core::Result<void> AuditPolicy::open(ReceiptBook& book, const ledger::State& ledger) {
   ledger_ = &ledger;
-  if (!by_risk_) return {};
   COMMENSAL_ASSIGN(const auto records, book.list("", limits::kRiskReceiptsMax));
   for (const ReceiptRecord& record : records) {
     answers_.push_front(seen_of(record));
-    stale_.insert(record.receipt.job.provider);
+    if (by_risk_) stale_.insert(record.receipt.job.provider);
   }
   refresh();
   return {};
 }
 
 void AuditPolicy::on_receipt(const ReceiptRecord& record) {
-  if (!by_risk_ || record.receipt.job.traits().is_kept) return;
+  if (record.receipt.job.traits().is_kept) return;
   const SeenAnswer& seen = answers_.emplace_back(seen_of(record));
   if (answers_.size() > limits::kRiskReceiptsMax) answers_.pop_front();
   // What an answer earns decides on what cheating saves.
@@ -27,7 +26,6 @@ void AuditPolicy::on_receipt(const ReceiptRecord& record) {
 }
 
 void AuditPolicy::on_verdict(const ReceiptRecord& record) {
-  if (!by_risk_) return;
   const auto found = std::ranges::lower_bound(answers_, record.number, {}, &SeenAnswer::number);
   if (found != answers_.end() && found->number == record.number) found->audit = record.audit;
   on_change(record.receipt.job.provider);

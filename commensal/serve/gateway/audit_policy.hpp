@@ -41,6 +41,10 @@ class AuditPolicy {
   /// Whether the step that this receipt is of is audited, drawn now: of a job whose consumer has
   /// chosen how often, so often, and its first step where there are many.
   bool draws(const protocol::Receipt& receipt, std::optional<double> chosen, core::Rng& rng) const;
+  /// What is known of it, out of memory.
+  RiskFacts facts(const crypto::Address& provider) const {
+    return facts_in(answers_, *ledger_, provider);
+  }
   /// Asks the desk now: what it says of these facts holds from now on.
   double ask(const RiskFacts& facts);
 

@@ -127,9 +127,10 @@ core::Result<void> Gateway::remove_account(const std::string& name) {
   COMMENSAL_ASSIGN(const auto account, accounts().find(name));
   if (account && account->role == Role::kOperator) return refuse("is an operator's");
   const Account gateway_itself{.name = "", .role = Role::kOperator};
-  COMMENSAL_ASSIGN(const std::vector<ModelVersion> models, hub().list(&gateway_itself));
-  for (const ModelVersion& model : models) {
-    if (model.owner == name) return refuse(fmt::format("has the model '{}'", model.name));
+  // Those of an owner stand together.
+  COMMENSAL_ASSIGN(const auto models, hub().list(&gateway_itself, name + "/"));
+  if (!models.empty() && models.front()->owner == name) {
+    return refuse(fmt::format("has the model '{}'", models.front()->name));
   }
   for (const ledger::AccountKind kind :
        {ledger::AccountKind::kAvailable, ledger::AccountKind::kCredit}) {
@@ -158,9 +159,9 @@ std::vector<ProviderInfo> Gateway::providers() const {
   return infos;
 }
 
-core::Result<ProviderRisk> Gateway::risk(const crypto::Address& provider) {
+ProviderRisk Gateway::risk(const crypto::Address& provider) {
   AuditPolicy& audit_policy = state_->audit_policy;
-  COMMENSAL_ASSIGN(RiskFacts facts, risk_facts(state_->book, ledger(), provider));
+  RiskFacts facts = audit_policy.facts(provider);
   const double probability = audit_policy.ask(facts);
   return ProviderRisk{std::move(facts), audit_policy.terms(), audit_policy.by_risk(), probability};
 }

@@ -103,8 +103,8 @@ class Gateway final : public rpc::GatewayPort {
   Auditor& auditor();
   ReceiptBook& receipts();
   std::vector<ProviderInfo> providers() const;
-  /// Asks the desk about a provider, known or not. Error: the book's.
-  core::Result<ProviderRisk> risk(const crypto::Address& provider);
+  /// Asks the desk about a provider, known or not.
+  ProviderRisk risk(const crypto::Address& provider);
   /// Audits and re-executions that are due or under way.
   std::size_t audits_pending() const;
 

@@ -241,8 +241,8 @@ core::Result<ModelFile> ModelHub::stage(core::ByteView bytes) const {
 core::Result<ModelVersion> ModelHub::push(const Account& owner, const std::string& model,
                                           const ModelFile& file, const PushOptions& options) {
   COMMENSAL_TRY(check_push(owner, model, options));
-  COMMENSAL_ASSIGN(std::optional<ModelVersion> last, newest(model));
-  if (last && is_same(*last, file, options)) return *std::move(last);
+  COMMENSAL_ASSIGN(const ModelPtr last, newest(model));
+  if (last && is_same(*last, file, options)) return *last;
   COMMENSAL_TRY(check_room(store_, model));
   COMMENSAL_ASSIGN(Usage* const there, usage(owner.name));
   COMMENSAL_ASSIGN(const Removed removed, last_removed(store_, model));
@@ -263,6 +263,7 @@ core::Result<ModelVersion> ModelHub::push(const Account& owner, const std::strin
       store_.apply({{std::string(kModelSpace), key_of(model, version.version), std::move(row)}}));
   there->models.insert(model);
   there->bytes += version.bytes;
+  (*newest_)[model] = std::make_shared<const ModelVersion>(version);
   return version;
 }
 
@@ -277,31 +278,45 @@ core::Result<ModelVersion> ModelHub::push(const Account& owner, const std::strin
   return push(owner, model, *file, options);
 }
 
-core::Result<std::optional<ModelVersion>> ModelHub::newest(const std::string& name) {
-  core::Result<std::optional<ModelVersion>> found = std::nullopt;
-  COMMENSAL_TRY(
-      store_.scan(kModelSpace, prefix_of(name), [&](core::ByteView, core::ByteView value) {
-        found = protocol::decode_stored<ModelVersion>(value);
-        return false;
-      }));
-  return found;
+core::Result<std::map<std::string, ModelPtr>*> ModelHub::newest() {
+  if (newest_) return &*newest_;
+  std::map<std::string, ModelPtr> found;
+  core::Result<void> status;
+  COMMENSAL_TRY(store_.scan(kModelSpace, {}, [&](core::ByteView key, core::ByteView value) {
+    std::string name(core::as_text(key.first(key.size() - kKeyTail)));
+    if (found.contains(name)) return true;  // the newest has been here
+    auto version = protocol::decode_stored<ModelVersion>(value);
+    if (!version) {
+      status = tl::unexpected(std::move(version).error());
+      return false;
+    }
+    found.emplace(std::move(name), std::make_shared<const ModelVersion>(*std::move(version)));
+    return true;
+  }));
+  COMMENSAL_TRY(status);
+  return &newest_.emplace(std::move(found));
+}
+
+core::Result<ModelPtr> ModelHub::newest(const std::string& name) {
+  COMMENSAL_ASSIGN(const auto* const all, newest());
+  const auto found = all->find(name);
+  return found == all->end() ? nullptr : found->second;
 }
 
 core::Result<ModelVersion> ModelHub::find(const Account* asker, const std::string& name,
                                           std::uint32_t version) {
   if (name.size() > 2 * limits::kNameBytesMax + 1) return unknown_model(name, version);
-  std::optional<ModelVersion> found;
   if (version == 0) {
-    COMMENSAL_ASSIGN(found, newest(name));
-  } else {
-    COMMENSAL_ASSIGN(const std::optional<core::Bytes> value,
-                     store_.get(kModelSpace, key_of(name, version)));
-    if (value) {
-      COMMENSAL_ASSIGN(found, protocol::decode_stored<ModelVersion>(*value));
-    }
+    COMMENSAL_ASSIGN(const ModelPtr found, newest(name));
+    if (!found || !may_see(asker, *found)) return unknown_model(name, version);
+    return *found;
   }
-  if (!found || !may_see(asker, *found)) return unknown_model(name, version);
-  return *std::move(found);
+  COMMENSAL_ASSIGN(const std::optional<core::Bytes> value,
+                   store_.get(kModelSpace, key_of(name, version)));
+  if (!value) return unknown_model(name, version);
+  COMMENSAL_ASSIGN(ModelVersion found, protocol::decode_stored<ModelVersion>(*value));
+  if (!may_see(asker, found)) return unknown_model(name, version);
+  return found;
 }
 
 core::Result<std::vector<ModelVersion>> ModelHub::own_versions(const Account& asker,
@@ -341,6 +356,7 @@ core::Result<std::uint32_t> ModelHub::remove(const Account& asker, const std::st
   batch.push_back(
       {std::string(kFormerSpace), core::Bytes(key.begin(), key.end()), std::move(former)});
   COMMENSAL_TRY(store_.apply(batch));
+  newest_->erase(name);
   return static_cast<std::uint32_t>(versions.size());
 }
 
@@ -366,26 +382,17 @@ core::Result<ModelVersion> ModelHub::allow(const Account& asker, const std::stri
     batch.push_back({std::string(kModelSpace), key_of(name, version.version), std::move(row)});
   }
   COMMENSAL_TRY(store_.apply(batch));
+  (*newest_)[name] = std::make_shared<const ModelVersion>(versions.front());
   return std::move(versions.front());
 }
 
-core::Result<std::vector<ModelVersion>> ModelHub::list(const Account* asker) {
-  std::vector<ModelVersion> models;
-  std::string last_name;
-  core::Result<void> status;
-  COMMENSAL_TRY(store_.scan(kModelSpace, {}, [&](core::ByteView key, core::ByteView value) {
-    const std::string name(core::as_text(key.first(key.size() - kKeyTail)));
-    if (name == last_name) return true;  // the newest has been here
-    last_name = name;
-    auto version = protocol::decode_stored<ModelVersion>(value);
-    if (!version) {
-      status = tl::unexpected(std::move(version).error());
-      return false;
-    }
-    if (may_see(asker, *version)) models.push_back(*std::move(version));
-    return true;
-  }));
-  COMMENSAL_TRY(status);
+core::Result<std::vector<ModelPtr>> ModelHub::list(const Account* asker, const std::string& after) {
+  COMMENSAL_ASSIGN(const auto* const all, newest());
+  std::vector<ModelPtr> models;
+  for (auto at = all->upper_bound(after);
+       at != all->end() && models.size() < limits::kModelsListedMax; ++at) {
+    if (may_see(asker, *at->second)) models.push_back(at->second);
+  }
   return models;
 }
 

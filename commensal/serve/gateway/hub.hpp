@@ -10,6 +10,7 @@
 #include <commensal/compute/tensor/codec.hpp>
 #include <commensal/serve/gateway/accounts.hpp>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -65,6 +66,8 @@ struct ModelVersion {
   }
 };
 
+using ModelPtr = std::shared_ptr<const ModelVersion>;
+
 struct PushOptions {
   bool is_private = false;
   std::vector<crypto::Address> allowed_providers;
@@ -118,8 +121,9 @@ class ModelHub {
   /// for everybody else it does not exist. Error: kNotFound.
   core::Result<ModelVersion> find(const Account* asker, const std::string& name,
                                   std::uint32_t version = 0);
-  /// The newest versions that `asker` may see, by name.
-  core::Result<std::vector<ModelVersion>> list(const Account* asker);
+  /// The newest versions that `asker` may see, of the models behind `after`, by name; at most
+  /// limits::kModelsListedMax. Out of memory.
+  core::Result<std::vector<ModelPtr>> list(const Account* asker, const std::string& after = "");
   /// Takes all versions off the list. Their files stay, for audits of the answers that they gave,
   /// and so does their count: the next version that is pushed has the next number. Returns how many
   /// there were. Errors: kNotFound, kPermissionDenied (neither the owner nor an operator).
@@ -140,7 +144,10 @@ class ModelHub {
     std::int64_t reserved = 0;
   };
   core::Result<Usage*> usage(const std::string& owner);
-  core::Result<std::optional<ModelVersion>> newest(const std::string& name);
+  /// All newest versions, by name; read once.
+  core::Result<std::map<std::string, ModelPtr>*> newest();
+  /// Null: there is none.
+  core::Result<ModelPtr> newest(const std::string& name);
   /// All versions, newest first, of a model that `asker` may change.
   core::Result<std::vector<ModelVersion>> own_versions(const Account& asker,
                                                        const std::string& name);
@@ -149,7 +156,8 @@ class ModelHub {
   core::Path folder_;
   const core::Clock& clock_;
   const ModelBounds bounds_;
-  std::map<std::string, Usage> usage_;  // by owner, as far as anybody asked
+  std::optional<std::map<std::string, ModelPtr>> newest_;  // once somebody asked
+  std::map<std::string, Usage> usage_;                     // by owner, as far as anybody asked
 };
 
 }  // namespace commensal::gateway

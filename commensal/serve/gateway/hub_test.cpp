@@ -77,7 +77,7 @@ TEST_F(Hub, CountsVersionsAndKeepsThemAll) {
   EXPECT_EQ(hub.find(&alice_, "alice/digits")->allowed_providers.size(), 1u);
   EXPECT_EQ(hub.find(&alice_, "alice/digits", 3).error().code, ErrorCode::kNotFound);
   ASSERT_EQ(hub.list(&alice_)->size(), 2u);
-  EXPECT_EQ((*hub.list(&alice_))[0].version, 2u);
+  EXPECT_EQ((*hub.list(&alice_))[0]->version, 2u);
 }
 
 // All versions are read and written at once where the providers change or the model goes.
@@ -197,6 +197,27 @@ TEST_F(Hub, RegistersNothingOfABrokenModel) {
   EXPECT_EQ(files(), 0u);
 }
 
+TEST_F(Hub, ListsInPagesWhatTheStoreHas) {
+  ModelHub hub(store_, folder_, clock_);
+  const ModelFile file = *hub.stage(digits());
+  const std::size_t count = limits::kModelsListedMax + 3;
+  for (std::size_t i = 0; i < count; ++i) {
+    ASSERT_TRUE(hub.push(root_, fmt::format("root/{:05}", i), file, {}));
+  }
+  ASSERT_TRUE(
+      hub.push(root_, "root/00001", digits(), {.is_private = true, .allowed_providers = {}}));
+  ASSERT_TRUE(hub.remove(root_, "root/00002"));
+  ModelHub later(store_, folder_, clock_);
+  for (ModelHub* const one : {&hub, &later}) {
+    const auto first = *one->list(nullptr);
+    ASSERT_EQ(first.size(), limits::kModelsListedMax);
+    EXPECT_EQ(first[1]->name, "root/00003");
+    const auto rest = *one->list(nullptr, first.back()->name);
+    EXPECT_EQ(rest.size(), 1u);
+    EXPECT_EQ((*one->list(&root_, "root/00000"))[0]->version, 2u);
+  }
+}
+
 TEST_F(Hub, AKillLeavesAModelWholeOrAbsent) {
   for (const Fault fault :
        {Fault::kFailBefore, Fault::kFailAfter, Fault::kCrashBefore, Fault::kCrashAfter}) {
@@ -205,9 +226,9 @@ TEST_F(Hub, AKillLeavesAModelWholeOrAbsent) {
     EXPECT_FALSE(ModelHub(breaking, folder_, clock_).push(alice_, "alice/digits", digits(), {}));
     ModelHub hub(disk, folder_, clock_);
     const auto models = hub.list(&root_);
-    for (const ModelVersion& version : *models)
-      EXPECT_EQ(core::read_file(hub.path_of(version.content))->size(),
-                static_cast<std::size_t>(version.bytes));
+    for (const ModelPtr& version : *models)
+      EXPECT_EQ(core::read_file(hub.path_of(version->content))->size(),
+                static_cast<std::size_t>(version->bytes));
     // Whoever got no answer pushes again, and there is one version of it.
     EXPECT_EQ(hub.push(alice_, "alice/digits", digits(), {})->version, 1u);
   }

@@ -43,8 +43,8 @@ Response repository_index(Gateway& gateway, const Call& call) {
   const auto models = gateway.hub().list(call.asker());
   if (!models) return error_response(models.error());
   std::vector<IndexEntry> entries;
-  for (const ModelVersion& model : *models)
-    entries.push_back({model.name, model.version, gateway.why_not_ready(&model)});
+  for (const auto& model : *models)
+    entries.push_back({model->name, model->version, gateway.why_not_ready(model.get())});
   return json_response(index_json(entries));
 }
 

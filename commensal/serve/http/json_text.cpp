@@ -151,8 +151,8 @@ std::string index_json(const std::vector<IndexEntry>& entries) {
 
 std::string model_json(const ModelVersion& version) { return text_of(model(version)); }
 
-std::string models_json(const std::vector<ModelVersion>& models) {
-  return list_of("models", models, model);
+std::string models_json(const std::vector<gateway::ModelPtr>& models) {
+  return list_of("models", models, [](const gateway::ModelPtr& one) { return model(*one); });
 }
 
 std::string account_json(const gateway::Account& who, std::string_view token) {

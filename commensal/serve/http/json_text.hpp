@@ -27,7 +27,7 @@ std::string index_json(const std::vector<IndexEntry>& entries);
 // /v1.
 
 std::string model_json(const gateway::ModelVersion& model);
-std::string models_json(const std::vector<gateway::ModelVersion>& models);
+std::string models_json(const std::vector<gateway::ModelPtr>& models);
 /// With a token where there is one.
 std::string account_json(const gateway::Account& account, std::string_view token);
 std::string accounts_json(const std::vector<gateway::Account>& accounts);

@@ -79,10 +79,14 @@ void push_model(const Services& services, CallPtr call, Reply reply) {
   });
 }
 
-Response list_models(Gateway& gateway, const Call& call) {
-  const auto models = gateway.hub().list(call.asker());
-  if (!models) return error_response(models.error());
-  return json_response(models_json(*models));
+/// ?after=NAME: those behind it, at most limits::kModelsListedMax. Written off the loop.
+void list_models(const Services& services, CallPtr call, Reply reply) {
+  services.loop.post([&gateway = services.gateway, codec = services.codec, call = std::move(call),
+                      reply = std::move(reply)] {
+    auto models = gateway.hub().list(call->asker(), query_of(*call, "after"));
+    if (!models) return reply(error_response(models.error()));
+    codec([models = *std::move(models), reply] { reply(json_response(models_json(models))); });
+  });
 }
 
 Response show_model(Gateway& gateway, const Call& call) {
@@ -178,9 +182,7 @@ Response list_providers(Gateway& gateway, const Call&) {
 Response show_facts(Gateway& gateway, const Call& call) {
   const auto provider = crypto::address_from_text(call.params.at("provider"));
   if (!provider) return error_response(provider.error());
-  const auto risk = gateway.risk(*provider);
-  if (!risk) return error_response(risk.error());
-  return json_response(facts_json(*risk));
+  return json_response(facts_json(gateway.risk(*provider)));
 }
 
 bool is_operator(const Call& call) { return call.account.role == gateway::Role::kOperator; }
@@ -231,7 +233,7 @@ constexpr std::int64_t kSmall = limits::kHttpSmallBodyBytesMax;
 constexpr std::int64_t kLarge = limits::kHttpBodyBytesMax;
 
 constexpr Route kRoutes[] = {
-    {"GET", "/v1/models", Auth::kOptional, kSmall, on_loop<list_models>},
+    {"GET", "/v1/models", Auth::kOptional, kSmall, list_models},
     {"PUT", "/v1/models/{model}", Auth::kAccount, kLarge, push_model},
     {"GET", "/v1/models/{model}", Auth::kOptional, kSmall, on_loop<show_model>},
     {"DELETE", "/v1/models/{model}", Auth::kAccount, kSmall, on_loop<remove_model>},
