@@ -21,8 +21,6 @@ struct Params {
   unsigned index_bits() const { return digit_bits() + 1; }
   std::uint32_t strings() const { return std::uint32_t{1} << index_bits(); }
   std::size_t solution_indices() const { return std::size_t{1} << k; }
-  /// Bytes of the minimal encoding.
-  std::size_t solution_bytes() const { return solution_indices() * index_bits() / 8; }
   std::size_t string_bytes() const { return n / 8; }
   /// One BLAKE2b gives as many whole strings as fit into its 64 bytes.
   unsigned strings_per_hash() const { return 512 / n; }
@@ -37,11 +35,5 @@ tl::expected<Params, std::string> make_params(unsigned n, unsigned k);
 
 /// Indices in the order of the tree, left subtree first.
 using Indices = std::vector<std::uint32_t>;
-
-/// Each index in digit_bits + 1 bits, the most significant first, without gaps.
-std::vector<std::uint8_t> to_minimal(const Params& params, const Indices& indices);
-/// Error: another number of bytes than solution_bytes().
-tl::expected<Indices, std::string> from_minimal(const Params& params,
-                                                const std::vector<std::uint8_t>& bytes);
 
 }  // namespace hosts::equihash

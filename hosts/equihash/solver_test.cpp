@@ -168,24 +168,6 @@ TEST(Params, RefuseWhatIsNoEquihash) {
   }
 }
 
-TEST(MinimalEncoding, IsZcashsAndComesBack) {
-  const Params params = *make_params(200, 9);
-  EXPECT_EQ(params.solution_bytes(), 1344U);  // Zcash protocol specification, block header
-  Indices indices;
-  for (std::uint32_t i = 0; i < 512; ++i) indices.push_back(i * 4099 % params.strings());
-  indices[0] = 1;
-  indices[1] = 0x1fffff;
-  const auto bytes = to_minimal(params, indices);
-  ASSERT_THAT(bytes, SizeIs(1344));
-  // 21 bits each: twenty zeros and a one, then 21 ones.
-  EXPECT_EQ(bytes[0], 0);
-  EXPECT_EQ(bytes[1], 0);
-  EXPECT_EQ(bytes[2], 0x0f);
-  EXPECT_EQ(bytes[3], 0xff);
-  EXPECT_EQ(*from_minimal(params, bytes), indices);
-  EXPECT_FALSE(from_minimal(params, {}));
-}
-
 TEST(Miner, CountsAndStops) {
   Miner miner({*make_params(48, 5), 2, 3});
   MinerCounts before = miner.counts();

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
 #include <commensal/base/core/memory_budget.hpp>
 #include <map>
 #include <mutex>
@@ -17,14 +16,12 @@ struct MemoryBudget::Lease::State {
   void change(const std::string& name, std::int64_t by) {
     owners[name].bytes += by;
     held += by;
-    peak = std::max(peak, held);
   }
 
   const Bounds bounds;
   mutable std::mutex mutex;
   std::map<std::string, Owner> owners;  // those with leases
   std::int64_t held = 0;
-  std::int64_t peak = 0;
 };
 
 MemoryBudget::Lease& MemoryBudget::Lease::operator=(Lease&& other) noexcept {
@@ -91,11 +88,6 @@ Result<MemoryBudget::Lease> MemoryBudget::lease(std::string owner) {
 std::int64_t MemoryBudget::held() const {
   const std::lock_guard lock(state_->mutex);
   return state_->held;
-}
-
-std::int64_t MemoryBudget::peak() const {
-  const std::lock_guard lock(state_->mutex);
-  return state_->peak;
 }
 
 }  // namespace commensal::core

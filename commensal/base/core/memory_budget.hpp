@@ -47,8 +47,6 @@ class MemoryBudget {
   /// Holds nothing yet. Error: kResourceExhausted (too many of this owner).
   Result<Lease> lease(std::string owner);
   std::int64_t held() const;
-  /// The most that was ever held.
-  std::int64_t peak() const;
 
  private:
   std::shared_ptr<Lease::State> state_;

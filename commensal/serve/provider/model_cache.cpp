@@ -29,11 +29,6 @@ core::Result<ModelCache> ModelCache::open(core::Path folder, std::int64_t bytes_
   return cache;
 }
 
-bool ModelCache::has(const core::Digest& model) const {
-  return std::any_of(entries_.begin(), entries_.end(),
-                     [&](const Entry& entry) { return entry.model == model; });
-}
-
 std::vector<core::Digest> ModelCache::models() const {
   std::vector<core::Digest> models;
   for (const Entry& entry : entries_) models.push_back(entry.model);
