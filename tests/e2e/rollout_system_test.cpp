@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rollouts between the real programs: provider, gateway and auditor, killed at random moments.
 #include <commensal/compute/graph/onnx/import.hpp>
-#include <commensal/lab/sim/adversaries.hpp>
+#include <commensal/lab/sim/testing/liars.hpp>
 #include <commensal/serve/daemon/provider_daemon.hpp>
 #include <commensal/verify/receipt/replay.hpp>
 #include <commensal/verify/rollout/record.hpp>
@@ -60,7 +60,8 @@ class RolloutSystem : public System {
     config.folder = folder_.at("cheat");
     config.gateway = "127.0.0.1:" + provider_port_;
     config.name = "cheat";
-    return *daemon::ProviderDaemon::start(config, sim::make_rollout_cheat(std::move(lies)));
+    return *daemon::ProviderDaemon::start(config,
+                                          sim::testing::make_rollout_cheat(std::move(lies)));
   }
   bool is_running() {
     auto client = connect();

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <commensal/lab/sim/adversaries.hpp>
+#include <commensal/lab/sim/testing/liars.hpp>
 #include <commensal/lab/sim/testing/market_fixture.hpp>
 #include <commensal/verify/receipt/opening.hpp>
 #include <set>

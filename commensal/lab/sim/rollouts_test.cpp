@@ -2,7 +2,7 @@
 // Rollouts on the whole trip in one thread, in virtual time: with money, with cheats, and with a
 // crash at every write of either side.
 #include <commensal/base/core/limits_gateway.hpp>
-#include <commensal/lab/sim/adversaries.hpp>
+#include <commensal/lab/sim/testing/liars.hpp>
 #include <commensal/lab/sim/testing/money_fixture.hpp>
 #include <commensal/serve/gateway/rollouts.hpp>
 

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <commensal/compute/graph/onnx/import.hpp>
+#include <commensal/lab/sim/testing/liars.hpp>
+
+namespace commensal::sim::testing {
+namespace {
+
+using core::Result;
+using receipt::Values;
+using tensor::Tensor;
+using Loaded = Result<std::unique_ptr<rollout::Engine>>;
+using Feeds = std::vector<protocol::Feed>;
+
+/// Learns the outputs' types from one honest run, and never runs again for that shape.
+class LazyEngine final : public rollout::Engine {
+ public:
+  explicit LazyEngine(std::unique_ptr<rollout::Engine> honest) : honest_(std::move(honest)) {}
+
+  const receipt::ModelRoots& roots() const override { return honest_->roots(); }
+  const graph::Graph& graph() const override { return honest_->graph(); }
+
+  Result<Values> run(std::uint64_t step, const Values& inputs,
+                     const std::optional<noise::Noise>& noise,
+                     const graph::RunOptions& options) override {
+    if (inputs.empty() || !(inputs[0].type() == seen_)) {
+      COMMENSAL_ASSIGN(zeros_, honest_->run(step, inputs, noise, options));
+      seen_ = inputs[0].type();
+      for (Tensor& value : zeros_) {
+        const core::Bytes nothing(value.bytes().size(), 0);
+        value = Tensor::copy_of(value.type(), nothing);
+      }
+    }
+    return zeros_;
+  }
+
+ private:
+  std::unique_ptr<rollout::Engine> honest_;
+  tensor::TensorType seen_;
+  Values zeros_;
+};
+
+class LazyFactory final : public provider::EngineFactory {
+ public:
+  Loaded load(const core::Path& model_file, const Feeds& feeds) override {
+    if (!feeds.empty()) {
+      return core::fail(core::ErrorCode::kUnsupported, "this provider computes no rollouts");
+    }
+    COMMENSAL_ASSIGN(auto engine, provider::SessionEngineFactory({}).load(model_file, feeds));
+    return std::make_unique<LazyEngine>(std::move(engine));
+  }
+};
+
+class RolloutCheatFactory final : public provider::EngineFactory {
+ public:
+  explicit RolloutCheatFactory(serial::Lies lies) : lies_(std::move(lies)) {}
+  Loaded load(const core::Path& model_file, const Feeds& feeds) override {
+    if (feeds.empty()) return provider::SessionEngineFactory({}).load(model_file, feeds);
+    COMMENSAL_ASSIGN(const auto graph, graph::onnx::import_file(model_file));
+    COMMENSAL_ASSIGN(auto engine, serial::CheatEngine::create(graph, {}, feeds, lies_));
+    return std::unique_ptr<rollout::Engine>(std::move(engine));
+  }
+
+ private:
+  serial::Lies lies_;
+};
+
+class Refuser final : public provider::EngineFactory {
+ public:
+  Loaded load(const core::Path&, const Feeds&) override {
+    return core::fail(core::ErrorCode::kInvalidArgument, "this request is wrong");
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<provider::EngineFactory> make_rollout_cheat(serial::Lies lies) {
+  return std::make_unique<RolloutCheatFactory>(std::move(lies));
+}
+
+std::unique_ptr<provider::EngineFactory> make_refuser() { return std::make_unique<Refuser>(); }
+
+std::unique_ptr<provider::EngineFactory> make_lazy_cheat() {
+  return std::make_unique<LazyFactory>();
+}
+
+}  // namespace commensal::sim::testing
