@@ -24,11 +24,11 @@ struct Ran {
 Ran bench_beside(const std::string& peer, const Folder& folder) {
   const std::string log = folder.at("log");
   std::filesystem::remove(log);
-  Process process({"bench", "runtime", "--peer", peer, "--models-dir",
-                   std::string(COMMENSAL_SOURCE_DIR) + "/models/digits", "--models", "digits",
-                   "--threads", "1", "--batch", "1,2", "--repeats", "2", "--load-repeats", "1",
-                   "--json"},
-                  log);
+  Process process(
+      {"bench", "runtime", "--peer", peer, "--models-dir",
+       std::string(COMMENSAL_SOURCE_DIR) + "/models/digits", "--models", "digits", "--threads", "1",
+       "--batch", "1,2", "--repeats", "2", "--load-repeats", "1", "--json"},
+      log);
   Ran ran;
   ran.output = process.read_all(ran.status);
   std::ifstream file(log);
@@ -58,8 +58,9 @@ TEST(BenchPeer, AnOlderBuildIsMeasuredSideBySide) {
 
 TEST(BenchPeer, OtherBitsAreAnError) {
   const Folder folder;
-  const Ran ran = bench_beside(script(folder, "[ $1 = run ] && echo 'beef  logits' && exit\n"
-                                              "exec " COMMENSAL_PROGRAM " \"$@\"\n"),
+  const Ran ran = bench_beside(script(folder,
+                                      "[ $1 = run ] && echo 'beef  logits' && exit\n"
+                                      "exec " COMMENSAL_PROGRAM " \"$@\"\n"),
                                folder);
   EXPECT_EQ(ran.status, 1);
   EXPECT_EQ(ran.errors, "");  // with --json an error is JSON, too

@@ -20,7 +20,7 @@ bool is_product(string_view path) {
 /// by the names that its file has.
 bool asks_the_table(string_view path) {
   return !path.starts_with("commensal/lab/squeezenet") &&
-         !path.starts_with("commensal/lab/hostile/model_attacks") &&
+         !path.starts_with("commensal/lab/hostile/models") &&
          !path.starts_with("commensal/verify/arbiter/") &&
          !path.starts_with("commensal/compute/kernels/ref/recurrent");
 }

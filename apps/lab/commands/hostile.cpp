@@ -36,8 +36,10 @@ Result<int> play(const HostileArguments& options, const CLI::App& app) {
     return 0;
   }
   COMMENSAL_ASSIGN(const auto* const attack, hostile::find_attack(options.play));
-  fmt::print("{}\n", hostile::run_attack(*attack, options.target, siege.seconds, siege.cpu_share,
-                                         siege.seed));
+  COMMENSAL_ASSIGN(
+      const std::uint64_t acts,
+      hostile::run_attack(*attack, options.target, siege.seconds, siege.cpu_share, siege.seed));
+  fmt::print("{}\n", acts);
   return 0;
 }
 

@@ -42,11 +42,12 @@ core::Result<const AttackRow*> find_attack(std::string_view name) {
   return core::fail(core::ErrorCode::kNotFound, "unknown attack '{}': {}", name, names);
 }
 
-std::uint64_t run_attack(const AttackRow& attack, const Target& target, double seconds,
-                         double cpu_share, std::uint64_t seed) {
+core::Result<std::uint64_t> run_attack(const AttackRow& attack, const Target& target,
+                                       double seconds, double cpu_share, std::uint64_t seed) {
   core::CounterRng rng(seed);
   const Throttle throttle(cpu_share);
   const auto attacker = attack.make(target, rng);
+  COMMENSAL_TRY(attacker->prepare());
   std::uint64_t acts = 0;
   for (; throttle.passed_s() < seconds; ++acts) {
     attacker->act();

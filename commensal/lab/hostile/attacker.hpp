@@ -26,6 +26,8 @@ struct Target {
 class Attacker {
  public:
   virtual ~Attacker() = default;
+  /// What it cannot attack without; called once, first. Errors: the target's.
+  virtual core::Result<void> prepare() { return {}; }
   /// One small piece of the attack; blocks for a second at most. What the target answers is of no
   /// interest.
   virtual void act() = 0;
@@ -47,9 +49,9 @@ std::span<const AttackRow> stream_attacks();
 core::Result<const AttackRow*> find_attack(std::string_view name);
 
 /// Runs an attack for so long, on at most this share of one processor, all its threads together.
-/// Returns how often it acted.
-std::uint64_t run_attack(const AttackRow& attack, const Target& target, double seconds,
-                         double cpu_share, std::uint64_t seed);
+/// Returns how often it acted. Error: Attacker::prepare's.
+core::Result<std::uint64_t> run_attack(const AttackRow& attack, const Target& target,
+                                       double seconds, double cpu_share, std::uint64_t seed);
 /// Does nothing useful, on that share.
 void burn(double seconds, double cpu_share);
 

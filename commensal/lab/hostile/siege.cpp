@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <chrono>
 #include <commensal/base/core/limits_programs.hpp>
 #include <commensal/compute/graph/onnx/import.hpp>
@@ -81,7 +82,7 @@ Result<Felt> window(const SiegeOptions& options, const Target& target, HonestCon
            "--seed", std::to_string(seed), "--http-port", std::to_string(target.http_port),
            "--provider-port", std::to_string(target.provider_port), "--token", target.token,
            "--model", target.model},
-          "/dev/null"));
+          {}));
   std::this_thread::sleep_for(std::chrono::duration<double>(seconds * 0.1));  // it begins
   consumers.take();
   std::this_thread::sleep_for(std::chrono::duration<double>(seconds * 0.9));
@@ -155,6 +156,9 @@ bench::Report report_of(const SiegeOptions& options, const std::vector<Outcome>&
   const auto none = [&](std::string name, double value, std::string how) {
     report.rows.push_back(bench::row_at_most(std::move(name), 0, {value}, std::move(how)));
   };
+  const auto idle = std::ranges::count(outcomes, std::uint64_t{0}, &Outcome::acts);
+  none("attackers that did not act", static_cast<double>(idle),
+       fmt::format("of {}", outcomes.size()));
   none("daemons that ended", fort.fallen(), "of 3");
   none("honest requests that failed", failed, fmt::format("of {}", answers + failed));
   none("honest answers that were wrong", wrong, fmt::format("of {}, bit for bit", answers));
