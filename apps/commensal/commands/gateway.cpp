@@ -215,7 +215,7 @@ Run declare_gateway(CLI::App& app) {
   app.add_flag("--audit-by-risk,!--no-audit-by-risk", gateway.audit_by_risk,
                "Re-execute more of them where the risk desk says so (the default)");
   app.add_option("--silence-ms", gateway.silence_ms_max,
-                 "A provider that holds a task longer loses it")
+                 "A provider that holds a task longer without a word loses it")
       ->check(CLI::Range(1, 3'600'000))
       ->capture_default_str();
   app.add_option("--pause-ms", gateway.pause_ms_max,

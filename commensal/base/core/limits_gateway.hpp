@@ -9,6 +9,11 @@ namespace commensal::limits {
 
 inline constexpr std::uint32_t kProviderJobsMax =
     64;  // of one gateway at a time: others can follow
+// Of one account at one provider, once others have asked within so long.
+inline constexpr std::uint32_t kAccountJobsMax = 2;
+inline constexpr std::int64_t kOthersMs = 10'000;
+// A provider that says again and again that it is at work may take so long for a step.
+inline constexpr std::int64_t kAtWorkMsMax = 1'200'000;
 inline constexpr std::size_t kRequestsWaitingMax = 4096;  // for a provider
 inline constexpr std::size_t kAccountRequestsWaitingMax = 1024;
 

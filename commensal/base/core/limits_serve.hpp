@@ -13,6 +13,7 @@ inline constexpr std::uint64_t kHttpReserveBytesMax = 64 << 20;   // of a body, 
 inline constexpr std::int64_t kRpcOutboxBytesMax = 2 * kRpcMessageBytesMax;  // of one stream
 // What a provider may do before it has proved its key (Hello): so long, so many, from one address.
 inline constexpr std::int64_t kHelloWaitMs = 10'000;
+inline constexpr std::int64_t kAtWorkWordMs = 2'000;  // between two words of who is at work
 inline constexpr std::size_t kStrangersMax = 128;
 inline constexpr std::size_t kStrangersPerAddressMax = 32;
 inline constexpr std::int64_t kRpcFrameBytesMax = 1 << 20;  // larger messages are cut up

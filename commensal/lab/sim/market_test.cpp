@@ -121,6 +121,48 @@ TEST_F(SimMarket, WhoRefusesEverythingNeitherWinsTheChoicesNorEndsARequest) {
   }
 }
 
+// The fault: a new provider that is silent held a request for ten seconds.
+TEST_F(SimMarket, NewProvidersThatAreSilentCostARequestMilliseconds) {
+  auto market = open(8, 0.0);
+  ASSERT_TRUE(market->push("digits", digits()));
+  market->add_provider("honest");
+  for (std::uint64_t i = 0; i < 4; ++i) ASSERT_TRUE(market->infer("digits", picture(i)));
+  for (const char* name : {"s1", "s2", "s3", "s4"}) market->stall(market->add_provider(name), 1e9);
+  int slow = 0;
+  for (std::uint64_t i = 0; i < 400; ++i) {
+    if (market->infer("digits", picture(i), 5)) continue;
+    ++slow;
+    market->rest_ms(40);
+  }
+  EXPECT_LE(slow, 12);
+  EXPECT_EQ(all(*market).size(), 404u) << "and nobody without an answer";
+}
+
+TEST_F(SimMarket, AKnownProviderThatStandsStillHoldsARequestForASecond) {
+  auto market = open(9, 0.0);
+  ASSERT_TRUE(market->push("digits", digits()));
+  const std::size_t a = market->add_provider("a");
+  market->add_provider("b");
+  for (std::uint64_t i = 0; i < 10; ++i) ASSERT_TRUE(market->infer("digits", picture(i)));
+  market->stall(a, 60'000);
+  for (std::uint64_t i = 0; i < 10; ++i) {
+    ASSERT_TRUE(market->infer("digits", picture(i), 1'100)) << i;
+  }
+  market->rest_ms(60'000);
+  for (std::uint64_t i = 0; i < 40; ++i) ASSERT_TRUE(market->infer("digits", picture(i), 100));
+  EXPECT_GT(market->status_of(a).delivered, 10u) << "it is as good as the other again";
+}
+
+// The fault: what takes longer than --silence-ms was taken for silence, and the stream was cut.
+TEST_F(SimMarket, WhatTakesLongIsWaitedFor) {
+  auto market = open(10, 0.0);
+  ASSERT_TRUE(market->push("digits", digits()));
+  market->stall(market->add_provider("only"), 35'000);
+  EXPECT_FALSE(market->infer("digits", picture(0), 34'000));
+  market->rest_ms(2'000);
+  EXPECT_EQ(all(*market).size(), 1u);
+}
+
 TEST_F(SimMarket, WhereItIsTheOnlyOneItsWordIsTold) {
   auto market = open(6, 0.0);
   ASSERT_TRUE(market->push("digits", digits()));

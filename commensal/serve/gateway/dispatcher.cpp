@@ -33,6 +33,10 @@ OrderId Dispatcher::submit(Order order) {
   auto request = std::make_unique<Request>();
   request->id = ++last_order_;
   request->order = std::move(order);
+  for (const tensor::NamedTensor& input : request->order.inputs) {
+    request->bytes += input.value.bytes().size();
+  }
+  if (!request->order.is_again) shares_.on_request(request->order.account, now_ms());
   dispatch(std::move(request));
   return last_order_;
 }
@@ -54,6 +58,17 @@ std::vector<Candidate> Dispatcher::candidates(const ModelVersion& model,
                                  tried, now_ms());
   for (Candidate& one : list) {
     if (one.excluded.empty()) one.excluded = lottery_.reservation(one.address);
+  }
+  return list;
+}
+
+std::vector<Candidate> Dispatcher::candidates(const Request& request) const {
+  auto list = candidates(request.order.model, request.tried);
+  for (Candidate& one : list) {
+    if (!one.excluded.empty() || !shares_.is_full(turn_of(request), one.address, now_ms()))
+      continue;
+    one.excluded = "has enough to do for this account";
+    one.may_come = true;
   }
   return list;
 }
@@ -80,12 +95,22 @@ void Dispatcher::dispatch(RequestPtr request) {
 /// Offers it to the best of these, if it may have one more try; else it stays where it is.
 bool Dispatcher::place(RequestPtr& request, std::span<const Candidate> candidates) {
   if (static_cast<int>(request->tried.size()) >= config_.tries_max) return false;
-  const bool explores = request->tried.empty() && explore_budget_ >= 1;
+  const bool explores = may_explore(*request, candidates);
   const auto chosen = choose(candidates, request->order.model.name, explores);
   if (!chosen) return false;
-  if (candidates[*chosen].is_new) explore_budget_ = std::max(0.0, explore_budget_ - 1);
+  request->is_trial = explores && candidates[*chosen].is_new;
+  if (request->is_trial) trials_.begin();
   offer(std::move(request), *roster_.by_address(candidates[*chosen].address));
   return true;
+}
+
+/// Whom nobody knows is tried where it costs little: somebody who is known has answered the model,
+/// and is there.
+bool Dispatcher::may_explore(const Request& request, std::span<const Candidate> candidates) const {
+  const auto demand = demand_.find(request.order.model.content);
+  return request.tried.empty() && trials_.may_begin() && demand != demand_.end() &&
+         demand->second.usual.ms_for(request.bytes) > 0 &&
+         std::ranges::any_of(candidates, is_at_hand);
 }
 
 void Dispatcher::offer(RequestPtr request, Roster::Peer& peer) {
@@ -95,7 +120,16 @@ void Dispatcher::offer(RequestPtr request, Roster::Peer& peer) {
   record.inputs = order.inputs;
   record.job = job_for(order, record.input_salt, address_, peer.address, config_.auditor);
   lottery_.stamp(record.job);
+  const bool is_first = request->tried.empty();
   request->tried.insert(peer.address);
+  request->at = peer.address;
+  shares_.on_offer(turn_of(*request), peer.address);
+  const auto patience =
+      patience_ms({.usual_ms = demand_[order.model.content].usual.ms_for(request->bytes),
+                   .ahead = peer.in_flight,
+                   .faults = peer.health.faults_in_row(),
+                   .is_trial = request->is_trial,
+                   .is_warm = peer.warm.contains(order.model.content)});
   auto client = rollout::ClientJob::start(
       {key_, outline_of(order.model.inputs, order.model.outputs), {}, nullptr}, std::move(record));
   core::check(client.has_value(), "a job that this gateway has made");
@@ -110,17 +144,23 @@ void Dispatcher::offer(RequestPtr request, Roster::Peer& peer) {
                                                 .is_late = request->is_late});
   running_.emplace(work->id(), std::move(request));
   steps_.ask(work, peer);
+  if (is_first && patience) hasten_after(work->id(), *patience);
 }
 
 Dispatcher::RequestPtr Dispatcher::take(const core::Digest& job) {
   auto found = running_.extract(job);
-  return found.empty() ? nullptr : std::move(found.mapped());
+  if (found.empty()) return nullptr;
+  Request& request = *found.mapped();
+  shares_.on_end(turn_of(request), request.at);
+  if (request.is_trial) trials_.end();
+  return std::move(found.mapped());
 }
 
 /// Another provider, or back with the error.
 void Dispatcher::on_lost(event::StepLost& lost) {
   RequestPtr request = take(lost.work->id());
   if (!request) return;
+  if (request->is_trial) trials_.on_failure();
   const crypto::Address& provider = lost.work->job().provider;
   if (lost.loss == Loss::kRefused && is_invalid(*request, provider, lost.error)) {
     end(*request, std::move(lost.error));
@@ -154,12 +194,12 @@ void Dispatcher::count(const Request& request, const Trip& trip, Roster::Peer& p
   const core::Digest& model = request.order.model.content;
   double slowness = 1;
   if (trip.was_warm && !trip.has_paused) {
-    slowness = demand_[model].usual.slowness_of(trip.took_ms, trip.ahead);
+    slowness = demand_[model].usual.slowness_of(trip.took_ms, trip.ahead, request.bytes);
   }
   peer.warm.insert(model);
-  if (!peer.health.is_new()) {
-    explore_budget_ = std::min(kExploreBurst, explore_budget_ + kExploreShare);
-  }
+  if (!is_public(request)) return;
+  if (request.is_trial) trials_.on_success();
+  if (!peer.health.is_new()) trials_.on_answer();
   peer.health.on_answer(slowness);
   for (const crypto::Address& refuser : request.refused) {  // it could be answered
     if (Roster::Peer* const other = roster_.by_address(refuser)) other->health.on_fault(now_ms());
@@ -169,7 +209,7 @@ void Dispatcher::count(const Request& request, const Trip& trip, Roster::Peer& p
 void Dispatcher::on_made(const event::StepMade& made) {
   const RequestPtr request = take(made.work->id());
   Roster::Peer* const peer = roster_.at(made.trip.stream);
-  if (request && peer != nullptr && is_public(*request)) count(*request, made.trip, *peer);
+  if (request && peer != nullptr) count(*request, made.trip, *peer);
   place_next();
 }
 
@@ -182,7 +222,9 @@ void Dispatcher::on_pause(StreamId stream) {
     const auto found = running_.find(work->id());
     if (found == running_.end()) continue;  // a rollout's
     Request& request = *found->second;
-    const bool has_other = choose(candidates(request), request.order.model.name).has_value();
+    const Order& order = request.order;
+    const bool has_other =
+        choose(candidates(order.model, request.tried), order.model.name).has_value();
     const bool may_move = has_other && request.moves < kMovesMax;
     if (!may_move && !request.is_late) {
       begin_patience(request);
@@ -262,6 +304,31 @@ void Dispatcher::end_patience(OrderId id) {
   if (job == running_.end()) return;
   job->second->is_late = true;
   if (const auto stream = steps_.end_patience(job->first)) on_pause(*stream);
+}
+
+void Dispatcher::hasten_after(const core::Digest& job, std::int64_t ms) {
+  loop_.after(ms, [this, job, ms] { hasten(job, ms); });
+}
+
+void Dispatcher::hasten(const core::Digest& job, std::int64_t ms) {
+  const auto found = running_.find(job);
+  if (found == running_.end()) return;
+  const Request& request = *found->second;
+  const auto others = candidates(request.order.model, request.tried);
+  Roster::Peer* const peer = roster_.by_address(request.at);
+  const bool is_paused = peer != nullptr && !peer->paused.empty();
+  if (is_paused || std::ranges::none_of(others, is_at_hand)) {
+    return hasten_after(job, std::max<std::int64_t>(ms, 1'000));
+  }
+  steps_.withdraw(job);
+  if (peer != nullptr) peer->health.on_fault(now_ms());
+  RequestPtr moved = take(job);
+  if (moved->is_trial) trials_.on_failure();
+  moved->is_trial = false;
+  moved->last_error = {ErrorCode::kDeadlineExceeded,
+                       fmt::format("no answer within {} ms, which is long for this model", ms)};
+  dispatch(std::move(moved));
+  place_next();
 }
 
 void Dispatcher::place_next() {

@@ -4,6 +4,8 @@
 #include <commensal/base/core/rng.hpp>
 #include <commensal/serve/gateway/events.hpp>
 #include <commensal/serve/gateway/fair_queue.hpp>
+#include <commensal/serve/gateway/patience.hpp>
+#include <commensal/serve/gateway/shares.hpp>
 #include <commensal/serve/gateway/steps.hpp>
 #include <map>
 #include <memory>
@@ -13,7 +15,8 @@ namespace commensal::gateway {
 
 /// Who computes orders, jobs that may move: another provider where one is silent, leaves, refuses
 /// or breaks the protocol. What a provider that pauses has not committed to goes to another one, or
-/// waits where there is none; what nobody has room for waits too, and accounts take turns. What
+/// waits where there is none; what nobody has room for waits too, and accounts take turns (Shares).
+/// What takes much longer than usual goes to another one that is known (patience_ms). What
 /// providers do with their jobs is written into their Health. Each order's job is made
 /// (event::StepMade), or it ends with event::Unanswered. Thread-safety: the loop's thread.
 class Dispatcher {
@@ -49,6 +52,9 @@ class Dispatcher {
   struct Request {
     OrderId id = 0;
     Order order;
+    std::uint64_t bytes = 0;  // of its inputs
+    crypto::Address at;       // who has its job
+    bool is_trial = false;    // that one is tried out with it
     std::set<crypto::Address> tried;
     std::set<crypto::Address> refused;  // of those
     bool is_called_invalid = false;     // by the last of these
@@ -72,6 +78,7 @@ class Dispatcher {
   }
   void dispatch(RequestPtr request);
   bool place(RequestPtr& request, std::span<const Candidate> candidates);
+  bool may_explore(const Request& request, std::span<const Candidate> candidates) const;
   void offer(RequestPtr request, Roster::Peer& peer);
   void end(const Request& request, core::Error why);
   /// Whether nobody need be asked once more.
@@ -80,12 +87,14 @@ class Dispatcher {
   std::int64_t now_ms() const { return clock_.monotonic_ns() / 1'000'000; }
   std::vector<Candidate> candidates(const ModelVersion& model,
                                     const std::set<crypto::Address>& tried) const;
-  std::vector<Candidate> candidates(const Request& request) const {
-    return candidates(request.order.model, request.tried);
-  }
+  /// The same for a request whose account has no more than its share.
+  std::vector<Candidate> candidates(const Request& request) const;
   RequestPtr take(const core::Digest& job);
   void wait(RequestPtr request);
   void give_up(const Request& request);
+  /// Gives the job to somebody else after so long, once there is one.
+  void hasten_after(const core::Digest& job, std::int64_t ms);
+  void hasten(const core::Digest& job, std::int64_t ms);
   void begin_patience(Request& request);
   void end_patience(OrderId id);
   /// Somebody may be free: each account that waits has a turn, a few at once.
@@ -107,8 +116,9 @@ class Dispatcher {
   FairQueue<RequestPtr> waiting_;               // for a provider that is free
   std::size_t turns_left_ = 0;                  // of the accounts that wait, since place_next()
   bool is_placing_ = false;                     // place_some() is posted
-  double explore_budget_ = kExploreBurst;       // of choices that try somebody new
-  std::map<core::Digest, Demand> demand_;       // by model
+  Shares shares_;
+  Trials trials_;
+  std::map<core::Digest, Demand> demand_;  // by model
 };
 
 }  // namespace commensal::gateway

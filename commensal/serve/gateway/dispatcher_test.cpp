@@ -35,6 +35,7 @@ class DispatcherOf : public ::testing::Test {
  protected:
   static constexpr core::Digest kSalt{3};
   static constexpr crypto::Address kAuditor{{7}};
+  static constexpr std::int64_t kSilenceMs = 1'000;
 
   void SetUp() override {
     ASSERT_TRUE(bank_.open());
@@ -88,7 +89,10 @@ class DispatcherOf : public ::testing::Test {
       dispatcher_.on_made(*made);
     }
     if (auto* const lost = std::get_if<event::StepLost>(&event)) dispatcher_.on_lost(*lost);
-    if (std::holds_alternative<event::Unanswered>(event)) answers_.push_back(false);
+    if (auto* const none = std::get_if<event::Unanswered>(&event)) {
+      answers_.push_back(false);
+      why_ = none->error.message;
+    }
   }
 
   using Jobs = std::vector<core::Digest>;
@@ -104,7 +108,7 @@ class DispatcherOf : public ::testing::Test {
   EventQueue events_{loop_, [this](event::Any& event) { handle(event); }, [] {}};
   ticket::TicketBook tickets_{store_, clock_};
   Lottery lottery_{{store_, clock_, rng_, key_, bank_, roster_, events_, tickets_}, {}};  // off
-  Steps steps_{{loop_, clock_, store_, key_, roster_, lottery_, events_}, 1'000};
+  Steps steps_{{loop_, clock_, store_, key_, roster_, lottery_, events_}, kSilenceMs};
   Dispatcher dispatcher_{
       loop_, clock_, rng_, key_, roster_, lottery_, steps_, events_, {1'000, 1, kAuditor}};
   std::shared_ptr<Heard> heard_ = std::make_shared<Heard>();
@@ -112,6 +116,7 @@ class DispatcherOf : public ::testing::Test {
   tensor::NamedTensors inputs_;  // of the last request
   int asked_ = 0;
   std::vector<bool> answers_;  // whether there was one
+  std::string why_;            // not, the last time
 };
 
 TEST_F(DispatcherOf, ACommitThatListsAJobTwiceSignsItOnceAndHurtsNoOther) {
@@ -146,7 +151,7 @@ TEST_F(DispatcherOf, AnAnswersJobNamesTheGatewaysOwnAuditorOnly) {
   EXPECT_EQ(job.auditor_list, std::vector{kAuditor});
 }
 
-// One account's flood: what the provider has no room for waits, and the other's turn is the second.
+// One account's flood: what the provider has no room for waits, and the other is next.
 TEST_F(DispatcherOf, AccountsTakeTurnsWhereTheProviderIsBusy) {
   for (std::uint32_t i = 0; i < limits::kProviderJobsMax + 100; ++i) ask("greedy");
   const auto offers = [&] { return heard_->all<rpc::Offer>(); };
@@ -158,8 +163,47 @@ TEST_F(DispatcherOf, AccountsTakeTurnsWhereTheProviderIsBusy) {
         stream_, {protocol::job_id(offers()[i].job), {core::ErrorCode::kUnavailable, "not now"}});
   }
   loop_.run_until_idle();
-  ASSERT_EQ(offers().size(), limits::kProviderJobsMax + 2);
+  ASSERT_EQ(offers().size(), limits::kProviderJobsMax + 1);
   EXPECT_EQ(offers().back().inputs[0].value.data<float>()[0], modest);
+}
+
+// The fault: who asked next waited behind 64 jobs of the one who had asked first.
+TEST_F(DispatcherOf, WhileOthersAskAnAccountHasFewJobsAtAProvider) {
+  const auto offers = [&] { return heard_->all<rpc::Offer>().size(); };
+  ask("modest");
+  for (int i = 0; i < 100; ++i) ask("greedy");
+  EXPECT_EQ(offers(), 1 + limits::kAccountJobsMax);
+  ask("modest");
+  EXPECT_EQ(offers(), 2 + limits::kAccountJobsMax) << "at once";
+  clock_.advance_ms(limits::kOthersMs);
+  ask("greedy");
+  EXPECT_EQ(offers(), 3 + limits::kAccountJobsMax) << "alone again";
+}
+
+TEST_F(DispatcherOf, ASilenceEndsAJobAndSaysWhatWasWaitedFor) {
+  ask();
+  loop_.advance_ms(kSilenceMs - 1);
+  EXPECT_EQ(answers_.size(), 0u);
+  loop_.advance_ms(1);
+  EXPECT_EQ(answers_, std::vector<bool>{false});
+  EXPECT_EQ(why_,
+            "'a/model' failed on 1 provider(s), the last one: no word within 1000 ms, while the "
+            "fetching of the model and step 1 of 'a/model' was waited for");
+}
+
+// The fault: a first download, or a long batch, was taken for silence.
+TEST_F(DispatcherOf, WhoSaysThatItIsAtWorkIsNotSilentButNotForEver) {
+  ask();
+  const auto words = [&](int count) {
+    for (int i = 0; i < count && answers_.empty(); ++i) {
+      roster_.at(stream_)->at_work_ms = clock_.monotonic_ns() / 1'000'000;
+      loop_.advance_ms(kSilenceMs / 2);
+    }
+  };
+  words(10);
+  EXPECT_EQ(answers_.size(), 0u);
+  words(20);
+  EXPECT_EQ(answers_, std::vector<bool>{false}) << "nobody knows it";
 }
 
 TEST_F(DispatcherOf, OneAccountMayLetOnlySoManyWait) {

@@ -52,6 +52,7 @@ void Gateway::State::close(StreamId stream) {
 void Gateway::State::handle(StreamId stream, const rpc::Load& message) {
   if (Roster::Peer* peer = roster.at(stream)) {
     peer->cached = {message.cached_models.begin(), message.cached_models.end()};
+    if (message.queued > 0) peer->at_work_ms = deps.clock.monotonic_ns() / 1'000'000;
   }
 }
 

@@ -24,6 +24,7 @@ class Health {
   /// in a row.
   void on_fault(std::int64_t now_ms);
 
+  std::uint32_t faults_in_row() const { return faults_in_row_; }
   /// It has never answered.
   bool is_new() const { return is_new_; }
   bool is_avoided(std::int64_t now_ms) const { return now_ms < avoided_until_ms_; }
@@ -44,12 +45,15 @@ class Health {
 /// How long a model's jobs take. A value.
 class UsualTime {
  public:
-  /// One job took this long behind `ahead` others of its provider: how slow that was, against what
-  /// is usual, which it becomes part of.
-  double slowness_of(std::int64_t took_ms, std::uint32_t ahead);
+  /// One job with this much input took this long behind `ahead` others of its provider: how slow
+  /// that was, against what is usual, which it becomes part of.
+  double slowness_of(std::int64_t took_ms, std::uint32_t ahead, std::uint64_t bytes);
+  /// What a job with this much input would usually take; 0: not known.
+  double ms_for(std::uint64_t bytes) const;
 
  private:
   double ms_ = 0;  // per job; 0: not known
+  double bytes_ = 0;
 };
 
 }  // namespace commensal::gateway

@@ -31,6 +31,7 @@ class Roster {
     std::uint64_t pauses = 0;  // so far: no silence is counted through one
     std::set<core::Digest> cached;
     std::uint32_t in_flight = 0;  // tasks of this gateway
+    std::int64_t at_work_ms = 0;  // when it said last that it is at work (monotonic)
     std::uint64_t served = 0;
     Health health;
     struct Refusals {

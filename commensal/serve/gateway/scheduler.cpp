@@ -13,12 +13,6 @@ constexpr std::uint32_t kBusyQueue = 8;  // from then on somebody new may help
 
 double wait_of(const Candidate& item) { return (1.0 + item.queued + item.load_cost) * item.effort; }
 
-/// Nobody's fault, well known and soon free.
-bool is_at_hand(const Candidate& item) {
-  return item.excluded.empty() && item.avoided_until_ms == 0 && !item.is_new &&
-         item.queued < kBusyQueue;
-}
-
 /// The lowest is the best.
 auto rank(const Candidate& item, bool explores, bool has_known) {
   const bool is_tried_out = item.is_new && explores && item.queued == 0;
@@ -41,6 +35,11 @@ std::string reasons(std::span<const Candidate> candidates) {
 }
 
 }  // namespace
+
+bool is_at_hand(const Candidate& item) {
+  return item.excluded.empty() && item.avoided_until_ms == 0 && !item.is_new &&
+         item.queued < kBusyQueue;
+}
 
 core::Result<std::size_t> choose(std::span<const Candidate> candidates, std::string_view model,
                                  bool explores) {

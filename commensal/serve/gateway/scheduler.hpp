@@ -30,10 +30,8 @@ constexpr std::uint32_t load_cost(std::uint64_t demand) {
   return static_cast<std::uint32_t>(8 / (2 + demand));
 }
 
-/// How often somebody new is tried where others are known: one request in so many, and a few at
-/// once. Who comes and fails, under a thousand names, costs no more than that.
-constexpr double kExploreShare = 1.0 / 16;
-constexpr double kExploreBurst = 8;
+/// It is known, nobody's fault, and soon free.
+bool is_at_hand(const Candidate& item);
 
 /// The index of the best candidate. In this order: who is not avoided for its faults; who is known,
 /// unless `explores` or all of them are busy; the shortest wait by what was measured (queue, with

@@ -4,7 +4,9 @@
 
 #include <commensal/serve/gateway/fair_queue.hpp>
 #include <commensal/serve/gateway/health.hpp>
+#include <commensal/serve/gateway/patience.hpp>
 #include <commensal/serve/gateway/scheduler.hpp>
+#include <commensal/serve/gateway/shares.hpp>
 
 namespace commensal::gateway {
 namespace {
@@ -116,6 +118,72 @@ TEST(Health, EffortFollowsTheTimeAndTheShareOfAnswers) {
   EXPECT_GE(half.effort(), 0.5) << "who alone says what is usual gains little";
   for (int i = 0; i < 100; ++i) slow.on_answer(1);
   EXPECT_NEAR(slow.effort(), 1, 0.1) << "who mends is taken for mended";
+}
+
+TEST(Patience, IsAFewTimesWhatIsUsualAndLittleForWhoIsTriedOut) {
+  Expected job{.usual_ms = 500, .ahead = 1, .faults = 0, .is_trial = false, .is_warm = true};
+  EXPECT_EQ(patience_ms(job), 8'000);
+  job.usual_ms = 1;
+  EXPECT_EQ(patience_ms(job), 1'000);
+  job.is_trial = true;
+  job.is_warm = false;
+  EXPECT_EQ(patience_ms(job), 14);
+  job.faults = 3;
+  EXPECT_EQ(patience_ms(job), 112) << "who is slow has its chance once";
+  job.is_trial = false;
+  EXPECT_EQ(patience_ms(job), std::nullopt) << "it has to load the model";
+  job.is_warm = true;
+  job.usual_ms = 0;
+  EXPECT_EQ(patience_ms(job), std::nullopt);
+}
+
+TEST(Patience, AnInputThatIsLargerMayTakeLonger) {
+  UsualTime usual;
+  EXPECT_EQ(usual.ms_for(100), 0);
+  usual.slowness_of(49, 0, 100);
+  EXPECT_EQ(usual.ms_for(10), 50);
+  EXPECT_EQ(usual.ms_for(1'000), 500);
+}
+
+TEST(Trials, AreFewWhereTheyFail) {
+  const auto begun = [](Trials& trials, bool succeed) {
+    int count = 0;
+    for (int i = 0; i < 10'000; ++i) {
+      trials.on_answer();
+      if (!trials.may_begin()) continue;
+      ++count;
+      trials.begin();
+      trials.end();
+      succeed ? trials.on_success() : trials.on_failure();
+    }
+    return count;
+  };
+  Trials bad, good;
+  EXPECT_LE(begun(bad, false), 25);
+  EXPECT_NEAR(begun(good, true), 629, 5);
+  EXPECT_GE(begun(bad, true), 400) << "better times";
+  Trials two;
+  two.begin();
+  two.begin();
+  EXPECT_FALSE(two.may_begin()) << "at once";
+}
+
+TEST(Shares, BindOnlyWhileOthersAsk) {
+  Shares shares;
+  const crypto::Address here{{1}}, there{{2}};
+  for (int i = 0; i < 5; ++i) shares.on_offer("a", here);
+  shares.on_request("a", 0);
+  EXPECT_FALSE(shares.is_full("a", here, 1));
+  shares.on_request("b", 1);
+  EXPECT_TRUE(shares.is_full("a", here, 2));
+  EXPECT_FALSE(shares.is_full("a", there, 2));
+  EXPECT_FALSE(shares.is_full("b", here, 2));
+  for (int i = 0; i < 4; ++i) shares.on_end("a", here);
+  EXPECT_FALSE(shares.is_full("a", here, 2));
+  shares.on_offer("a", here);
+  shares.on_request("a", limits::kOthersMs);
+  EXPECT_TRUE(shares.is_full("a", here, limits::kOthersMs));
+  EXPECT_FALSE(shares.is_full("a", here, limits::kOthersMs + 1));
 }
 
 TEST(FairQueue, AccountsTakeTurnsHoweverMuchOneHas) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <commensal/base/core/limits_gateway.hpp>
 #include <commensal/serve/gateway/steps.hpp>
 
 namespace commensal::gateway {
@@ -20,10 +21,11 @@ void Steps::ask(const WorkPtr& work, Roster::Peer& peer) {
                                                     .ahead = peer.in_flight,
                                                     .was_warm = peer.warm.contains(work->content)},
                                            .number = number,
-                                           .is_committed = pending.has_value()});
+                                           .is_committed = pending.has_value(),
+                                           .heard_ms = now_ms()});
   core::check(is_new, "a job has one step at a time");
   ++peer.in_flight;
-  watch(work->id(), number);
+  watch(work->id(), number, silence_ms_max_);
   if (pending) return peer.stream->send(rpc::Countersign{{*pending}});
   const auto begin = client.begin();
   core::check(begin.has_value(), "a job that is asked for has a step left");
@@ -94,20 +96,40 @@ bool Steps::may_be_silent(const Running& running, const Roster::Peer& peer) {
   return !running.is_committed && has_paused && !running.work->is_late;
 }
 
-void Steps::watch(const core::Digest& job, std::uint64_t number) {
-  deps_.loop.after(silence_ms_max_, [this, job, number] {
+/// Who says that it is at work is not silent: it fetches the model, say, or has much to compute.
+std::int64_t Steps::silent_since_ms(const Running& running, const Roster::Peer& peer) const {
+  const std::int64_t ms_max = peer.health.is_new() ? 10 * silence_ms_max_ : limits::kAtWorkMsMax;
+  const bool counts = !running.is_committed && now_ms() - running.trip.since_ms < ms_max;
+  return counts ? std::max(running.heard_ms, peer.at_work_ms) : running.heard_ms;
+}
+
+std::string Steps::waited_for(const Running& running) {
+  const Work& work = *running.work;
+  const char* const what = running.is_committed    ? "the delivery of"
+                           : running.trip.was_warm ? "the computing of"
+                                                   : "the fetching of the model and";
+  return fmt::format("{} step {} of '{}'", what, work.client.last().step.index() + 1, work.model);
+}
+
+void Steps::watch(const core::Digest& job, std::uint64_t number, std::int64_t wait_ms) {
+  deps_.loop.after(wait_ms, [this, job, number] {
     const auto found = running_.find(job);
     if (found == running_.end() || found->second.number != number) return;
     Roster::Peer* const peer = deps_.roster.at(found->second.trip.stream);
     if (peer != nullptr && may_be_silent(found->second, *peer)) {
       found->second.trip.pauses = peer->pauses;
-      return watch(job, number);
+      return watch(job, number, silence_ms_max_);
+    }
+    if (peer != nullptr) {
+      const std::int64_t silent_ms = now_ms() - silent_since_ms(found->second, *peer);
+      if (silent_ms < silence_ms_max_) return watch(job, number, silence_ms_max_ - silent_ms);
     }
     // Whoever is silent loses everything it has in hand: the stream is closed, and with it every
     // other job it holds comes back at once.
     if (peer != nullptr) peer->stream->close();
     lose(job, Loss::kSilent,
-         {ErrorCode::kDeadlineExceeded, fmt::format("no answer within {} ms", silence_ms_max_)});
+         {ErrorCode::kDeadlineExceeded, fmt::format("no word within {} ms, while {} was waited for",
+                                                    silence_ms_max_, waited_for(found->second))});
   });
 }
 
@@ -129,6 +151,7 @@ void Steps::on_commit(StreamId stream, const rpc::Commit& message) {
     const auto body = fits.and_then([&] { return running->work->client.commit(item); });
     if (body) {
       running->is_committed = true;
+      running->heard_ms = now_ms();
       accepted.push_back(item.job);
       bodies.push_back(*body);
       continue;

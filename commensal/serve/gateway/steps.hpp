@@ -63,6 +63,7 @@ class Steps {
     Trip trip;
     std::uint64_t number = 0;  // of its question: a silence counts for its own only
     bool is_committed = false;
+    std::int64_t heard_ms = 0;  // asked, or committed
   };
   using Jobs = std::map<core::Digest, Running>;
 
@@ -74,8 +75,11 @@ class Steps {
                    const std::vector<protocol::ReceiptBody>& bodies);
   Running take(const core::Digest& job);
   void lose(const core::Digest& job, Loss loss, core::Error error);
-  void watch(const core::Digest& job, std::uint64_t number);
+  void watch(const core::Digest& job, std::uint64_t number, std::int64_t wait_ms);
   static bool may_be_silent(const Running& running, const Roster::Peer& peer);
+  /// Since when nothing was heard that says that the step is on its way.
+  std::int64_t silent_since_ms(const Running& running, const Roster::Peer& peer) const;
+  static std::string waited_for(const Running& running);
   std::int64_t now_ms() const { return deps_.clock.monotonic_ns() / 1'000'000; }
 
   Dependencies deps_;

@@ -28,6 +28,18 @@ void Jobs::refuse(const core::Digest& id, core::Error reason) {
 
 void Jobs::report_load() { deps_.gateway.send(rpc::Load{counts_.at_work, deps_.cache.models()}); }
 
+void Jobs::report_work() {
+  if (std::exchange(reports_work_, true)) return;
+  deps_.loop.after(limits::kAtWorkWordMs, [weak = weak_from_this()] {
+    const auto self = weak.lock();
+    if (!self) return;
+    self->reports_work_ = false;
+    if (self->counts_.at_work == 0) return;
+    self->report_load();
+    self->report_work();
+  });
+}
+
 // From the question to the answer.
 
 Result<LiveJobPtr> Jobs::accept(rpc::Offer& message) {
@@ -96,6 +108,7 @@ void Jobs::compute(const LiveJobPtr& live) {
   queued_ += task->is_joint() ? 1 : 0;
   worker_->add(task);
   ++counts_.at_work;
+  report_work();
   Worker::Place place{session_token_, deps_.cache.path_of(task->model)};
   deps_.loop.offload(
       [worker = worker_, task, place = std::move(place)] { worker->finish(task, place); },

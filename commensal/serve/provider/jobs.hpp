@@ -70,6 +70,8 @@ class Jobs final : public std::enable_shared_from_this<Jobs> {
   void plan_flush();
   void flush();
   void report_load();
+  /// While it is at work, again and again.
+  void report_work();
 
   Dependencies deps_;
   const Config config_;
@@ -81,6 +83,7 @@ class Jobs final : public std::enable_shared_from_this<Jobs> {
   std::uint32_t queued_ = 0;     // joint ones, withdrawn ones too until they have had their turn
   std::uint32_t withdrawn_ = 0;  // of those
   bool flush_is_due_ = false;
+  bool reports_work_ = false;
   std::uint64_t flushes_ = 0;
   std::vector<LiveJobPtr> ready_;  // computed, neither signed nor durable
   Counts counts_;

@@ -260,7 +260,8 @@ struct Transact {
     archive.field("transaction", self.transaction);
   }
 };
-/// Sent after every change of the queue or the cache.
+/// Sent after every change of the queue or the cache, and every limits::kAtWorkWordMs while the
+/// queue is not empty: who fetches a model or computes for long is not silent.
 struct Load {
   static constexpr protocol::NounKind kKind = protocol::NounKind::kLoad;
 

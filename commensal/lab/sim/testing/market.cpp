@@ -39,13 +39,20 @@ class Market::PausedLoop final : public core::Loop {
     why_ = std::move(why);
     loop_.post([this] { turn(); });
   }
+  void stall(std::int64_t ms) {
+    ++stalls_;
+    loop_.after(ms, [this] {
+      --stalls_;
+      turn();
+    });
+  }
   const std::string& why() const { return why_; }
   /// The provider is gone, and its work with it.
   void forget() { works_.clear(); }
 
  private:
   void turn() {
-    while (why_.empty() && !works_.empty()) {
+    while (why_.empty() && stalls_ == 0 && !works_.empty()) {
       const auto [work, done] = std::move(works_.front());
       works_.pop_front();
       work();
@@ -56,6 +63,7 @@ class Market::PausedLoop final : public core::Loop {
   core::Loop& loop_;
   std::deque<std::pair<Task, Task>> works_;
   std::string why_;
+  int stalls_ = 0;
 };
 
 struct Market::Member {
@@ -169,6 +177,8 @@ void Market::break_provider_at(std::size_t index, std::uint64_t write, Fault fau
 }
 
 void Market::pause(std::size_t index, const std::string& why) { members_[index]->loop.pause(why); }
+
+void Market::stall(std::size_t index, std::int64_t ms) { members_[index]->loop.stall(ms); }
 
 void Market::pause_later(std::size_t index, const std::string& why, std::int64_t after_ms) {
   loop_.after(after_ms, [this, index, why] { pause(index, why); });

@@ -43,7 +43,9 @@ class Market {
   void break_provider_at(std::size_t index, std::uint64_t write, store::testing::Fault fault);
   /// Its guest stands still at once, and its provider says so as soon as it looks; "": it goes on.
   void pause(std::size_t index, const std::string& why);
-  /// The same `after_ms` from now.
+  /// Its guest stands still for so long, and its provider says nothing but that it is at work.
+  void stall(std::size_t index, std::int64_t ms);
+  /// As pause(), `after_ms` from now.
   void pause_later(std::size_t index, const std::string& why, std::int64_t after_ms);
   /// The network between gateway and provider breaks; the provider dials again later.
   void cut(std::size_t index);

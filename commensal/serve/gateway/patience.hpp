@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+
+namespace commensal::gateway {
+
+/// What is known when a job that may move is given to a provider.
+struct Expected {
+  double usual_ms = 0;       // of such a job of this model; 0: not known
+  std::uint32_t ahead = 0;   // jobs that the provider has in hand
+  std::uint32_t faults = 0;  // of the provider, in a row
+  bool is_trial = false;     // it has never answered, and others have
+  bool is_warm = false;      // it has answered this model before
+};
+
+/// After so many milliseconds without an answer somebody else who is known gets the job; nothing:
+/// it stays until its provider counts as silent. Who is tried out has little more than what is
+/// usual, and twice that after each fault, as it is avoided twice as long. A pure function.
+inline std::optional<std::int64_t> patience_ms(const Expected& known) {
+  constexpr double kTrialMs = 10, kTrialFactor = 4, kFactor = 8, kMsMin = 1'000;
+  if (known.usual_ms <= 0) return std::nullopt;
+  if (known.is_trial) {
+    return static_cast<std::int64_t>(kTrialMs + kTrialFactor * known.usual_ms)
+           << std::min(known.faults, 10u);
+  }
+  if (!known.is_warm) return std::nullopt;  // it loads the model, or fetches it first
+  return static_cast<std::int64_t>(std::max(kMsMin, kFactor * known.usual_ms * (1 + known.ahead)));
+}
+
+/// When somebody new is tried where others are known: one request in sixteen and a few at once,
+/// and twice as rarely for each that fails, down to one in 1,024: who comes under a thousand names
+/// costs no more than that. A value.
+class Trials {
+ public:
+  bool may_begin() const { return budget_ >= 1 && running_ < kAtOnce; }
+  void begin() {
+    --budget_;
+    ++running_;
+  }
+  void end() { --running_; }
+  void on_success() { share_ = std::min(kShare, 2 * share_); }
+  void on_failure() { share_ = std::max(kShareMin, share_ / 2); }
+  /// Somebody known has answered.
+  void on_answer() { budget_ = std::min(kBurst, budget_ + share_); }
+
+ private:
+  static constexpr double kShare = 1.0 / 16, kShareMin = 1.0 / 1024, kBurst = 4;
+  static constexpr int kAtOnce = 2;
+
+  double budget_ = kBurst;
+  double share_ = kShare;
+  int running_ = 0;
+};
+
+}  // namespace commensal::gateway
