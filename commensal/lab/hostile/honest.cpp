@@ -20,32 +20,56 @@ HonestConsumers::HonestConsumers(const client::ClientOptions& options, std::stri
 }
 
 HonestConsumers::~HonestConsumers() {
-  stops_ = true;
+  {
+    const std::lock_guard lock(mutex_);
+    stops_ = true;
+  }
+  changed_.notify_all();
   for (std::thread& thread : threads_) thread.join();
 }
 
-Felt HonestConsumers::take() {
-  const std::lock_guard lock(mutex_);
+void HonestConsumers::begin() {
+  {
+    const std::lock_guard lock(mutex_);
+    asks_ = true;
+  }
+  changed_.notify_all();
+}
+
+Felt HonestConsumers::end() {
+  std::unique_lock lock(mutex_);
+  asks_ = false;
+  changed_.wait(lock, [&] { return waiting_ == 0; });
   return std::exchange(felt_, {});
 }
 
-void HonestConsumers::ask_on(const client::ClientOptions& options, std::size_t first) {
+bool HonestConsumers::may_ask() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return asks_ || stops_; });
+  waiting_ += stops_ ? 0 : 1;
+  return !stops_;
+}
+
+void HonestConsumers::ask(client::Client& client, const Question& question) {
   const core::SystemClock clock;
+  const std::int64_t begun_ns = clock.monotonic_ns();
+  const auto answer = client.infer(model_, 0, question.inputs);
+  const double took_ms = static_cast<double>(clock.monotonic_ns() - begun_ns) * 1e-6;
+  const bool is_wrong = answer && receipt::state_root(answer->outputs) != question.output_root;
+  {
+    const std::lock_guard lock(mutex_);
+    --waiting_;
+    if (answer) felt_.ms.push_back(took_ms);
+    if (!answer && ++felt_.failed == 1) felt_.first_failure = answer.error().message;
+    felt_.wrong += is_wrong ? 1 : 0;
+  }
+  changed_.notify_all();
+}
+
+void HonestConsumers::ask_on(const client::ClientOptions& options, std::size_t first) {
   auto client = client::Client::create(options);
-  for (std::size_t i = first; !stops_ && client; ++i) {
-    const Question& question = questions_[i % questions_.size()];
-    const std::int64_t begun_ns = clock.monotonic_ns();
-    const auto answer = client->infer(model_, 0, question.inputs);
-    const double took_ms = static_cast<double>(clock.monotonic_ns() - begun_ns) * 1e-6;
-    {
-      const std::lock_guard lock(mutex_);
-      if (!answer) {
-        if (++felt_.failed == 1) felt_.first_failure = answer.error().message;
-      } else {
-        felt_.ms.push_back(took_ms);
-        felt_.wrong += receipt::state_root(answer->outputs) == question.output_root ? 0 : 1;
-      }
-    }
+  for (std::size_t i = first; client && may_ask(); ++i) {
+    ask(*client, questions_[i % questions_.size()]);
     std::this_thread::sleep_for(kThink);
   }
 }

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <atomic>
 #include <commensal/serve/client/client.hpp>
+#include <condition_variable>
 #include <mutex>
 #include <thread>
 #include <vector>
 
 namespace commensal::lab::hostile {
 
-/// What honest consumers have felt for a while.
+/// What honest consumers have felt in a window.
 struct Felt {
-  std::vector<double> ms;  // of each answer
+  std::vector<double> ms;  // of each answer to what was asked in the window, whenever it came
   std::uint64_t wrong = 0;
   std::uint64_t failed = 0;
   std::string first_failure;
 };
 
 /// Consumers who ask for one model, a request after the other, and know the right answers. They
-/// stop with the object. Thread-safety: the owner's thread.
+/// ask from begin() to end() only, and stop with the object. Thread-safety: the owner's thread.
 class HonestConsumers {
  public:
   struct Question {
@@ -29,17 +29,23 @@ class HonestConsumers {
                   std::vector<Question> questions, int count);
   ~HonestConsumers();
 
-  /// Since it was called last.
-  Felt take();
+  void begin();
+  /// Waits for what has been asked, so that who waits longest is not left out.
+  Felt end();
 
  private:
   void ask_on(const client::ClientOptions& options, std::size_t first);
+  bool may_ask();
+  void ask(client::Client& client, const Question& question);
 
   const std::string model_;
   const std::vector<Question> questions_;
-  std::atomic<bool> stops_ = false;
   std::mutex mutex_;
-  Felt felt_;  // guarded by mutex_
+  std::condition_variable changed_;
+  bool stops_ = false;  // the rest is guarded by mutex_
+  bool asks_ = false;
+  int waiting_ = 0;
+  Felt felt_;
   std::vector<std::thread> threads_;
 };
 

@@ -17,34 +17,23 @@ namespace {
 
 using core::Result;
 
-constexpr int kRounds = 2;  // control and attack in turn, so often
+// Of an attack's time: its control before it, the attack (long enough for a provider's silence to
+// be noticed, where 600 s are shared by all), and a rest, in which what it left is cleared away.
+constexpr double kControlShare = 0.25;
+constexpr double kAttackShare = 0.7;
+constexpr double kSecondsMin = 4;    // of an attack
+constexpr double kBeginShare = 0.1;  // of a window: attackers begin
 constexpr int kConsumers = 3;
 constexpr std::uint64_t kQuestions = 64;
 constexpr double kRatioMax = 2;
 
 constexpr int kEndMs = 5'000;  // for an attacker to say how often it acted
 
-/// What was felt beside an attack, or its control, in all rounds.
-struct Side {
-  std::vector<double> ms;
-  std::vector<double> p99_ms;  // of each round
-  std::uint64_t wrong = 0;
-  std::uint64_t failed = 0;
-  std::string first_failure;
-
-  void add(Felt felt) {
-    if (!felt.ms.empty()) p99_ms.push_back(bench::quantile(felt.ms, 0.99));
-    ms.insert(ms.end(), felt.ms.begin(), felt.ms.end());
-    wrong += felt.wrong;
-    failed += felt.failed;
-    if (first_failure.empty()) first_failure = std::move(felt.first_failure);
-  }
-  double p99() const { return ms.empty() ? 0 : bench::quantile(ms, 0.99); }
-};
+double p99_of(const Felt& felt) { return felt.ms.empty() ? 0 : bench::quantile(felt.ms, 0.99); }
 
 struct Outcome {
   const AttackRow* attack = nullptr;
-  Side control, attacked;
+  Felt control, attacked;
   std::uint64_t acts = 0;
   int fallen = 0;
   double gateway_mib = 0;
@@ -69,6 +58,8 @@ Result<std::vector<HonestConsumers::Question>> questions_for(const core::Path& m
   return questions;
 }
 
+void rest(double seconds) { std::this_thread::sleep_for(std::chrono::duration<double>(seconds)); }
+
 /// One window: attackers, or their control, at work for so long.
 /// `acts`: how often the attacker acted.
 Result<Felt> window(const SiegeOptions& options, const Target& target, HonestConsumers& consumers,
@@ -83,10 +74,10 @@ Result<Felt> window(const SiegeOptions& options, const Target& target, HonestCon
            "--provider-port", std::to_string(target.provider_port), "--token", target.token,
            "--model", target.model},
           {}));
-  std::this_thread::sleep_for(std::chrono::duration<double>(seconds * 0.1));  // it begins
-  consumers.take();
-  std::this_thread::sleep_for(std::chrono::duration<double>(seconds * 0.9));
-  Felt felt = consumers.take();
+  rest(seconds * kBeginShare);
+  consumers.begin();
+  rest(seconds * (1 - kBeginShare));
+  Felt felt = consumers.end();
   if (const auto said = child.read_line(kEndMs, limits::kHostLineBytesMax))
     acts += std::stoull("0" + *said);
   return felt;
@@ -95,16 +86,12 @@ Result<Felt> window(const SiegeOptions& options, const Target& target, HonestCon
 Result<Outcome> play(const SiegeOptions& options, Fort& fort, HonestConsumers& consumers,
                      const AttackRow& attack, double seconds) {
   Outcome outcome{.attack = &attack, .control = {}, .attacked = {}};
-  const double each_s = seconds / (2 * kRounds);
-  for (int round = 0; round < kRounds; ++round) {
-    const std::uint64_t seed = options.seed + static_cast<std::uint64_t>(round);
-    std::uint64_t idle = 0;
-    COMMENSAL_ASSIGN(auto calm, window(options, fort.target(), consumers, "", each_s, seed, idle));
-    outcome.control.add(std::move(calm));
-    COMMENSAL_ASSIGN(auto felt, window(options, fort.target(), consumers, attack.name, each_s, seed,
-                                       outcome.acts));
-    outcome.attacked.add(std::move(felt));
-  }
+  std::uint64_t idle = 0;
+  COMMENSAL_ASSIGN(outcome.control, window(options, fort.target(), consumers, "",
+                                           seconds * kControlShare, options.seed, idle));
+  COMMENSAL_ASSIGN(outcome.attacked, window(options, fort.target(), consumers, attack.name,
+                                            seconds * kAttackShare, options.seed, outcome.acts));
+  rest(seconds * (1 - kControlShare - kAttackShare));
   outcome.fallen = fort.fallen();
   outcome.gateway_mib = fort.peaks_mib().front();
   return outcome;
@@ -117,20 +104,20 @@ bench::Fields fields_of(const Outcome& one) {
           {"failed", one.attacked.failed + one.control.failed},
           {"wrong", one.attacked.wrong + one.control.wrong},
           {"first_failure", one.attacked.first_failure + one.control.first_failure},
-          {"p99_ms", one.attacked.p99()},
-          {"control_p99_ms", one.control.p99()},
+          {"p99_ms", p99_of(one.attacked)},
+          {"control_p99_ms", p99_of(one.control)},
           {"daemons_ended", std::int64_t{one.fallen}},
           {"gateway_peak_mib", one.gateway_mib}};
 }
 
 bench::Row ratio_row(const Outcome& one) {
   const std::string name = fmt::format("{} honest p99 / beside control", one.attack->name);
-  const double control = one.control.p99();
+  const double control = p99_of(one.control);
   if (control <= 0 || one.attacked.ms.empty()) {
     return bench::row_at_most(name, kRatioMax, {1e9}, "nobody was answered");
   }
   return bench::row_at_most(
-      name, kRatioMax, {one.attacked.p99() / control},
+      name, kRatioMax, {p99_of(one.attacked) / control},
       fmt::format("{} and {} answers", one.attacked.ms.size(), one.control.ms.size()));
 }
 
@@ -147,10 +134,10 @@ bench::Report report_of(const SiegeOptions& options, const std::vector<Outcome>&
     failed += static_cast<double>(one.attacked.failed + one.control.failed);
     wrong += static_cast<double>(one.attacked.wrong + one.control.wrong);
     answers += static_cast<double>(one.attacked.ms.size() + one.control.ms.size());
-    report.tables +=
-        fmt::format("{:<22} p99 {:>8.2f} ms, control {:>8.2f} ms, {:>6} answers, {} failed {}\n",
-                    one.attack->name, one.attacked.p99(), one.control.p99(), one.attacked.ms.size(),
-                    one.attacked.failed + one.control.failed, one.attacked.first_failure);
+    report.tables += fmt::format(
+        "{:<22} p99 {:>8.2f} ms, control {:>8.2f} ms, {:>6} answers, {} failed {}\n",
+        one.attack->name, p99_of(one.attacked), p99_of(one.control), one.attacked.ms.size(),
+        one.attacked.failed + one.control.failed, one.attacked.first_failure);
   }
   report.lists = {{"results", std::move(results)}};
   const auto none = [&](std::string name, double value, std::string how) {
@@ -191,13 +178,18 @@ Result<bench::Report> besiege(const SiegeOptions& options) {
       if (options.names.empty()) attacks.push_back(&row);
     }
   }
+  const double share = options.seconds / static_cast<double>(attacks.size());
+  if (share < kSecondsMin) {
+    return core::fail(core::ErrorCode::kInvalidArgument,
+                      "{} attacks in {} seconds: {} are expected at least", attacks.size(),
+                      options.seconds, kSecondsMin * static_cast<double>(attacks.size()));
+  }
   COMMENSAL_ASSIGN(auto questions, questions_for(options.model));
   COMMENSAL_ASSIGN(const auto fort, Fort::build(options.daemons, options.model));
   HonestConsumers consumers(fort->alice(), fort->target().model, std::move(questions), kConsumers);
   std::vector<Outcome> outcomes;
   for (const AttackRow* attack : attacks) {
     options.progress(attack->name);
-    const double share = options.seconds / static_cast<double>(attacks.size());
     COMMENSAL_ASSIGN(auto outcome, play(options, *fort, consumers, *attack, share));
     outcomes.push_back(std::move(outcome));
   }
