@@ -166,8 +166,23 @@ TEST(Session, EndsWhereItsBudgetIsUsedUp) {
   const auto stopped = session.run(std::vector{input()}, {.ops_max = 17});
   ASSERT_FALSE(stopped);
   EXPECT_EQ(stopped.error().code, ErrorCode::kOverBudget);
-  EXPECT_THAT(stopped.error().message,
-              HasSubstr("the compute budget of 17 operations is used up"));
+  EXPECT_THAT(stopped.error().message, HasSubstr("the compute budget of 17 operations is used up"));
+}
+
+// 2^63 multiply-adds: no integer holds twice that, so it must neither count as few nor be folded.
+TEST(Session, WorkBeyondAllIntegersIsOverBudget) {
+  testing::GraphMaker maker;
+  const auto x = maker.input({1});
+  kernels::Attributes equation;
+  equation.set("equation", std::string("a,b,c->c"));
+  const auto floats = [&](int log2) { return maker.floats({std::int64_t{1} << log2}, 0); };
+  const auto sum = maker.node("Einsum", {floats(20), floats(20), floats(22)}, equation);
+  maker.output(maker.node("Add", {sum, x}));
+  Session session = session_of(maker.finish());
+  const auto stopped = session.run(std::vector{tensor::Tensor::of<float>({1}, std::vector{1.0f})},
+                                   {.ops_max = std::int64_t{1} << 46});
+  ASSERT_FALSE(stopped);
+  EXPECT_EQ(stopped.error().code, ErrorCode::kOverBudget);
 }
 
 TEST(Session, RefusesOptionsThatCannotBe) {

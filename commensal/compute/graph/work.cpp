@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <commensal/compute/graph/work.hpp>
+#include <limits>
 
 namespace commensal::graph {
 
@@ -8,6 +9,19 @@ using kernels::Call;
 using kernels::Operator;
 
 namespace {
+
+constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+
+// What no integer holds is more than any budget.
+std::int64_t times(std::int64_t a, std::int64_t b) {
+  std::int64_t product = 0;
+  return __builtin_mul_overflow(a, b, &product) ? kMost : product;
+}
+
+std::int64_t plus(std::int64_t a, std::int64_t b) {
+  std::int64_t sum = 0;
+  return __builtin_add_overflow(a, b, &sum) ? kMost : sum;
+}
 
 // An element in the middle has all its steps; the first one may lie in a corner.
 std::int64_t steps_of_element(const Operator& op, const Call& call, int output,
@@ -34,7 +48,7 @@ Work work_of(const Operator& op, const Call& call) {
     work.bytes += call.outputs[i].bytes();
     if (elements == 0) continue;
     const std::int64_t steps = steps_of(op, call, static_cast<int>(i), elements);
-    work.ops += elements * (steps > 0 ? 2 * steps : 1);
+    work.ops = plus(work.ops, times(elements, steps > 0 ? times(2, steps) : 1));
   }
   return work;
 }
