@@ -245,8 +245,10 @@ Result<Digest> replay(const StepTask& task, noise::NoisySession& session, const 
   const auto noise = noise_of_step(task.job, protocol::job_id(task.job), task.step, task.value);
   const auto outputs = session.run(given, noise, options);
   if (outputs) return outputs_root(graph, *outputs);
-  // That a model refuses its inputs is a result like any other: whoever answered has not run it.
-  if (outputs.error().code == ErrorCode::kInvalidArgument) return kRefused;
+  // That a model refuses its inputs, or has more to do than the job's budget with all its margin
+  // (options.ops_max), is a result like any other: whoever answered has not run it.
+  const ErrorCode why = outputs.error().code;
+  if (why == ErrorCode::kInvalidArgument || why == ErrorCode::kOverBudget) return kRefused;
   return tl::unexpected(outputs.error());
 }
 

@@ -69,13 +69,14 @@ core::Result<Values> check_job(const protocol::Job& job, const core::Digest& inp
                                const tensor::NamedTensors& inputs, const crypto::Address& provider,
                                const graph::Graph& graph, const ModelRoots& roots);
 
-/// What replay() returns where the model refuses the inputs: the root of no outputs.
+/// What replay() returns where the model refuses the inputs, or its run is over budget: the root of
+/// no outputs.
 inline constexpr core::Digest kRefused{};
 
 /// check_task(), then runs the step with the model of `session`, whose roots are `roots`, and
 /// returns root(Y_i), or kRefused.
 /// Errors besides: kFailedPrecondition (not the job's model, feeds or numeric specification), those
-/// of the run but kInvalidArgument.
+/// of the run but kInvalidArgument and kOverBudget.
 core::Result<core::Digest> replay(const StepTask& task, noise::NoisySession& session,
                                   const ModelRoots& roots, const graph::RunOptions& options = {});
 

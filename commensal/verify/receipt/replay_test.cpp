@@ -150,6 +150,13 @@ TEST_F(AuditTest, AnAnswerToWhatTheModelRefusesIsAMismatch) {
   EXPECT_EQ(audit().outcome, protocol::Outcome::kMismatch);
 }
 
+// As with inputs that it refuses: nobody who kept to the budget has an answer.
+TEST_F(AuditTest, AnAnswerBeyondTheBudgetIsNoAnswer) {
+  auto session = this->session();
+  EXPECT_NE(replay(opening_.task, session, roots_, {.ops_max = 1 << 20}), kRefused);
+  EXPECT_EQ(replay(opening_.task, session, roots_, {.ops_max = 1}), kRefused);
+}
+
 TEST_F(AuditTest, OtherInputsOrAnotherModelAreNotReplayed) {
   auto session = this->session();
   StepTask task = opening_.task;
