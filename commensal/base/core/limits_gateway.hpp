@@ -18,6 +18,7 @@ inline constexpr std::size_t kRequestsWaitingMax = 4096;  // for a provider
 inline constexpr std::size_t kAccountRequestsWaitingMax = 1024;
 
 inline constexpr std::size_t kModelsListedMax = 1000;        // in one answer
+inline constexpr int kModelPagesMax = 1000;                  // that a client reads
 inline constexpr std::size_t kModelVersionsMax = 1000;       // of one model
 inline constexpr std::size_t kPortNamesBytesMax = 64 << 10;  // of one model's inputs and outputs
 // A rollout whose provider is away that long ends: what was set aside for it is the account's

@@ -120,14 +120,20 @@ core::Result<ModelInfo> Client::push(const PushRequest& push) {
 
 core::Result<std::vector<ModelInfo>> Client::models() {
   std::vector<ModelInfo> models;
-  while (true) {
-    const std::string after = models.empty() ? "" : "?after=" + escape(models.back().name);
-    COMMENSAL_ASSIGN(const core::Bytes body, get("/v1/models" + after));
+  std::string last;
+  for (int pages = 0; pages < limits::kModelPagesMax; ++pages) {
+    COMMENSAL_ASSIGN(const core::Bytes body,
+                     get("/v1/models" + (last.empty() ? "" : "?after=" + escape(last))));
     COMMENSAL_ASSIGN(std::vector<ModelInfo> more, read_models(body));
     const bool is_last = more.size() < limits::kModelsListedMax;
+    for (const ModelInfo& model : more) {
+      if (model.name > last) last = model.name;
+    }
+    if (!is_last && more.back().name != last) break;
     std::ranges::move(more, std::back_inserter(models));
     if (is_last) return models;
   }
+  return core::fail(ErrorCode::kDataLoss, "the gateway's list of models does not end");
 }
 
 core::Result<ModelInfo> Client::model(const std::string& name, std::uint32_t version) {

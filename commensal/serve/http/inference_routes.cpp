@@ -40,7 +40,9 @@ Response model_ready(Gateway& gateway, const Call& call) {
 }
 
 Response repository_index(Gateway& gateway, const Call& call) {
-  const auto models = gateway.hub().list(call.asker());
+  const auto after = call.query.find("after");
+  const auto models =
+      gateway.hub().list(call.asker(), after == call.query.end() ? "" : after->second);
   if (!models) return error_response(models.error());
   std::vector<IndexEntry> entries;
   for (const auto& model : *models)
