@@ -75,6 +75,19 @@ TEST_F(Endless, AConsumerThatLeavesFreesItsProvider) {
   EXPECT_LT(now_ms() - begin_ms, 2'000);
 }
 
+// As TLS does, which says goodbye first.
+TEST_F(Endless, AConsumerThatLeavesWithBytesUnreadFreesItsProvider) {
+  std::unique_ptr<Process> provider;
+  auto client = serve(provider);
+  const int consumer = ask_and_wait();
+  ASSERT_EQ(::send(consumer, "P", 1, 0), 1);
+  pause_ms(100);
+  ::close(consumer);
+  const std::int64_t begin_ms = now_ms();
+  insist(client, 1);
+  EXPECT_LT(now_ms() - begin_ms, 2'000);
+}
+
 TEST_F(Endless, AProviderEndsWhenItIsTold) {
   std::unique_ptr<Process> provider;
   serve(provider);

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <sys/socket.h>
-#include <algorithm>
+#include <poll.h>
 
+#include <algorithm>
 #include <array>
 #include <boost/asio/post.hpp>
 #include <boost/asio/write.hpp>
 #include <boost/beast/core/buffers_prefix.hpp>
 #include <boost/beast/http/read.hpp>
-#include <cerrno>
 #include <commensal/base/core/limits.hpp>
 #include <commensal/base/core/limits_serve.hpp>
 #include <commensal/serve/http/connection.hpp>
@@ -23,6 +22,9 @@ namespace beast_http = beast::http;
 // than a reset.
 constexpr std::int64_t kLingerMs = 2'000;
 constexpr std::int64_t kCancelAgainMs = 50;
+// How soon, and at the latest, it is looked again whether a client has left whose bytes are unread.
+constexpr std::chrono::milliseconds kFirstLook{1};
+constexpr std::chrono::milliseconds kLastLook{64};
 
 /// In our memory.
 std::int64_t bytes_of(const Response& response) {
@@ -246,26 +248,29 @@ void Connection::answer() {
   ++waits_;  // from here it is the gateway that takes its time
   timer_.cancel();
   close_after_ = close_after_ || !body_->keep_alive();
-  watch();
+  watch(std::chrono::milliseconds(0));
   call_->route->handle(shared_.services, call_, from_loop(&Connection::respond));
 }
 
-/// Whether the client leaves while the gateway takes its time: what has come is looked at, not
-/// read.
-void Connection::watch() {
-  stream_.socket().async_wait(
-      Socket::wait_read, [self = shared_from_this(), weak = std::weak_ptr(call_)](Error error) {
-        const CallPtr call = weak.lock();
-        if (error || !call || self->call_ != call || self->phase_ != Phase::kAnswering) return;
-        constexpr char kAlert = 0x15;  // of TLS: it says goodbye
-        char first = 0;
-        const auto size =
-            ::recv(self->stream_.socket().native_handle(), &first, 1, MSG_PEEK | MSG_DONTWAIT);
-        const bool has_said = size > 0 && !(self->stream_.tls() && first == kAlert);
-        if (has_said || (size < 0 && errno == EAGAIN)) return;
-        call->left.request_stop();
-        self->close();
-      });
+/// Whether the client has closed its side, whatever of it is still to be read.
+bool Connection::has_left() {
+  pollfd socket = {stream_.socket().native_handle(), POLLRDHUP, 0};
+  return ::poll(&socket, 1, 0) > 0;
+}
+
+/// Whether the client leaves while the gateway takes its time. What has come is not read: the next
+/// request perhaps, or TLS's goodbye; behind that the end is looked for again, ever more seldom.
+void Connection::watch(std::chrono::milliseconds pause) {
+  const auto look = [self = shared_from_this(), weak = std::weak_ptr(call_), pause](Error error) {
+    const CallPtr call = weak.lock();
+    if (error || !call || self->call_ != call || self->phase_ != Phase::kAnswering) return;
+    if (!self->has_left()) return self->watch(std::min(2 * pause + kFirstLook, kLastLook));
+    call->left.request_stop();
+    self->close();
+  };
+  if (pause.count() == 0) return stream_.socket().async_wait(Socket::wait_read, look);
+  timer_.expires_after(pause);
+  timer_.async_wait(look);
 }
 
 void Connection::refuse(Response response) {

@@ -73,7 +73,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void read_piece();
   void on_piece(Error error);
   void answer();
-  void watch();
+  bool has_left();
+  void watch(std::chrono::milliseconds pause);
   void refuse(Response response);
   void respond(Response response);
   void write_piece();
