@@ -3,7 +3,7 @@
 """Writes tests/fuzz/seeds anew: small inputs that the fuzz targets begin with.
 
 Needs python3-onnx and cjpeg (libjpeg-turbo-progs); the seeds themselves are in the
-repository, so that no test needs these.
+repository, so that no test needs these. Those of `record` are values of random_part.hpp.
 """
 import json
 import random
@@ -16,7 +16,7 @@ import numpy
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 from seed_files import ROOT, SEEDS, put
-from wire_seeds import http_seeds, stream_seeds
+from wire_seeds import api_seeds, http_seeds, stream_seeds
 
 
 def info(name, shape, kind=TensorProto.FLOAT):
@@ -347,6 +347,6 @@ def probe_seeds():
 
 
 for make in (onnx_seeds, array_seeds, picture_seeds, noun_seeds, rollout_seeds, ticket_seeds,
-             market_seeds, keystore_seeds, ledger_seeds, stream_seeds, http_seeds, graph_seeds,
-             dispute_seeds, probe_seeds):
+             market_seeds, keystore_seeds, ledger_seeds, stream_seeds, http_seeds, api_seeds,
+             graph_seeds, dispute_seeds, probe_seeds):
     make()

@@ -2,7 +2,7 @@
 """Seeds of what comes off the wire, for make_seeds.py."""
 import json
 
-from seed_files import ROOT, put
+from seed_files import ROOT, SEEDS, put
 
 
 def stream_seeds():
@@ -44,3 +44,30 @@ def http_seeds():
     put("http", "chunked", b"POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n" +
         chunk)
     put("http", "old", b"GET / HTTP/1.0\r\nExpect: 100-continue\r\n\r\n")
+
+
+def api_seeds():
+    def requests(*asked):
+        made = b""
+        for line, body in asked:
+            made += line.encode() + b"\n" + len(body).to_bytes(2, "big") + body
+        return made
+    small = (SEEDS / "onnx" / "gemm").read_bytes()
+    given = b'{"inputs":[{"name":"x","shape":[2,3],"datatype":"FP32","data":[1,2,3,4,5,6]}]}'
+    push, infer = ("a PUT /v1/models/alice/m", small), ("a POST /v2/models/alice/m/infer", given)
+    put("api", "infer", requests(push, infer, ("a GET /v1/receipts", b"")))
+    put("api", "models", requests(
+        push, push, ("x GET /v1/models?after=a", b""), ("x POST /v2/repository/index", b"{}"),
+        ("x GET /v2/models/alice/m", b""), ("a GET /v1/models/alice/m/versions/1/content", b""),
+        ("a DELETE /v1/models/alice/m", b"")))
+    put("api", "accounts", requests(
+        ("r POST /v1/accounts", b'{"name":"bob","role":"consumer"}'), ("r GET /v1/accounts", b""),
+        ("r POST /v1/accounts/bob/token", b""), ("r DELETE /v1/accounts/bob", b"")))
+    put("api", "rollout", requests(push, (
+        "a POST /v1/rollouts", b'{"model":"alice/m","steps":3,"feeds":[],' + given[1:]),
+        ("a GET /v1/rollouts", b"")))
+    put("api", "money", requests(
+        ("r POST /v1/deposits", b'{"owner":"alice","amount":"5","reference":"r1"}'),
+        ("a GET /v1/ledger", b""), ("a POST /v1/transactions", b""),
+        ("a GET /v1/balances", b""), ("x GET /v1/tickets", b"")))
+    put("api", "wrong", requests(("x POST /v2/models/m/infer 7", given), ("y BREW /v1/%00", b"")))

@@ -65,6 +65,8 @@ class Market {
   void rest_ms(std::int64_t ms);
 
   gateway::Gateway& gateway() { return *gateway_; }
+  core::Loop& loop() { return loop_; }
+  const core::Clock& clock() const { return clock_; }
   bool gateway_crashed() const { return gateway_faults_ && gateway_faults_->crashed(); }
   std::uint64_t gateway_writes() const { return gateway_faults_ ? gateway_faults_->applies() : 0; }
   std::uint64_t provider_writes(std::size_t index) const;
