@@ -33,7 +33,7 @@ Result<std::string> from_folder(const TicketsArguments& options) {
   ticket::TicketBook book(*store, clock);
   COMMENSAL_TRY(book.open());
   const auto summary = ticket::summarise(book, static_cast<std::uint64_t>(clock.wall_ms()),
-                                         [](const ticket::Record&) { return true; });
+                                         [](const core::Digest&) { return true; });
   return http::tickets_json(summary, &book.totals());
 }
 

@@ -10,6 +10,9 @@ namespace commensal::limits {
 inline constexpr std::int64_t kReceiptAgeMs = std::int64_t{30} * 86'400'000;
 inline constexpr std::size_t kProvidersRememberedMax = 4096;  // that have worked, and are gone
 
+inline constexpr std::int64_t kTicketLapseMs = std::int64_t{3} * 86'400'000;
+inline constexpr std::size_t kTicketShares = 8;  // of a book, one at most undecided for a provider
+
 // Between two checkpoints of a ledger; its journal holds at most twice as many, and what waits to
 // be removed.
 inline constexpr std::uint64_t kCheckpointEntries = std::uint64_t{1} << 20;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <commensal/base/core/clock.hpp>
+#include <commensal/base/core/limits_kept.hpp>
 #include <commensal/base/crypto/secp256k1.hpp>
 #include <commensal/base/store/joint_store.hpp>
 #include <commensal/trade/pay/ledger/book.hpp>
@@ -20,6 +21,8 @@ struct MoneyConfig {
   std::int64_t round_ms = 1000;   // a round of the beacon is closed so often, while tickets wait
   int hash_chain_depth = 25;      // the hash chain has 2^depth rounds: more than a year
   std::size_t tickets_max = limits::kTicketsMax;
+  // What nobody goes on with for so long, its provider being gone, is void.
+  std::int64_t lapse_ms = limits::kTicketLapseMs;
   std::uint64_t checkpoint_entries = limits::kCheckpointEntries;  // the journal keeps 1 to 2 of it
   ledger::Config rules;  // of a new ledger, whose operator is filled in; an old one has its own
 };

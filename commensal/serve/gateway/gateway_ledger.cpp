@@ -100,15 +100,14 @@ core::Result<crypto::Address> Gateway::transact(core::ByteView transaction) {
 
 ticket::Summary Gateway::ticket_summary(const std::optional<crypto::Address>& provider) const {
   const ledger::State& state = state_->bank.state();
-  std::set<core::Digest> beacons;
-  for (const auto& [id, row] : state.beacons.rows()) {
-    const ledger::HashChainRow* const chain = state.hash_chains.find(row.provider);
-    if (chain != nullptr && chain->head.owner == provider) beacons.insert(id);
-  }
+  const auto is_meant = [&](const core::Digest& beacon) {
+    if (!provider) return true;
+    const ledger::BeaconRow* const row = state.beacons.find(beacon);
+    const auto* const chain = row == nullptr ? nullptr : state.hash_chains.find(row->provider);
+    return chain != nullptr && chain->head.owner == *provider;
+  };
   const auto now_ms = static_cast<std::uint64_t>(state_->deps.clock.wall_ms());
-  return ticket::summarise(tickets(), now_ms, [&](const ticket::Record& record) {
-    return !provider || beacons.contains(record.beacon);
-  });
+  return ticket::summarise(tickets(), now_ms, is_meant);
 }
 
 const MoneyConfig& Gateway::money() const { return state_->config.money; }

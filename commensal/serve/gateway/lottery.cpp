@@ -3,7 +3,6 @@
 #include <cmath>
 #include <commensal/serve/gateway/lottery.hpp>
 #include <commensal/trade/pay/ticket/odds.hpp>
-#include <set>
 
 namespace commensal::gateway {
 
@@ -18,6 +17,8 @@ using ticket::State;
 namespace {
 
 constexpr std::string_view kHashChain = "hash_chain", kOwn = "own";
+constexpr std::size_t kUndecidedMin = 64;  // of a provider, however small the book
+constexpr int kWrongMax = 3;               // each may cost limits::kRevealGapMax hashes
 
 }  // namespace
 
@@ -38,21 +39,42 @@ Result<void> Lottery::open() {
                                                              deps_.rng, config_.hash_chain_depth));
   chain_.emplace(std::move(chain));
   show_chain();
-  return load_beacons();
+  opened_ms_ = deps_.clock.wall_ms();
+  for (const auto& [beacon, tally] : deps_.tickets.tallies()) load(beacon);
+  return {};
 }
 
-/// What the ledger knows of them is what counts.
-Result<void> Lottery::load_beacons() {
+Lottery::Pairing* Lottery::load(const core::Digest& id) {
+  if (const auto found = pairings_.find(id); found != pairings_.end()) return &found->second;
   const ledger::State& state = deps_.bank.state();
-  for (const auto& [id, row] : state.beacons.rows()) {
-    const ledger::HashChainRow* const own = state.hash_chains.find(row.gateway);
-    const ledger::HashChainRow* const other = state.hash_chains.find(row.provider);
-    if (own == nullptr || other == nullptr || own->head != chain_->head()) continue;
-    beacons_.insert_or_assign(
-        other->head.owner,
-        beacon::TwoPartyBeacon(chain_->tracker(), {other->head, other->round, other->value}));
-  }
-  return {};
+  const ledger::BeaconRow* const row = state.beacons.find(id);
+  if (row == nullptr) return nullptr;
+  const ledger::HashChainRow* const own = state.hash_chains.find(row->gateway);
+  const ledger::HashChainRow* const other = state.hash_chains.find(row->provider);
+  if (own == nullptr || other == nullptr || own->head != chain_->head()) return nullptr;
+  const crypto::Address& provider = other->head.owner;
+  chains_[provider].all.insert(id);
+  const beacon::HashChainTracker theirs(other->head, other->round, other->value);
+  return &pairings_
+              .emplace(id, Pairing{provider, beacon::TwoPartyBeacon(chain_->tracker(), theirs)})
+              .first->second;
+}
+
+const Lottery::Pairing* Lottery::pairing_with(const crypto::Address& provider) const {
+  const auto found = chains_.find(provider);
+  if (found == chains_.end() || !found->second.shown) return nullptr;
+  return &pairings_.at(*found->second.shown);
+}
+
+const Roster::Peer* Lottery::peer_there(const crypto::Address& provider) const {
+  const auto found = deps_.roster.peers().find(provider);
+  const bool is_there = found != deps_.roster.peers().end() && found->second.stream != nullptr;
+  return is_there ? &found->second : nullptr;
+}
+
+/// By this chain, that is.
+bool Lottery::is_there(const Pairing& pairing) const {
+  return pairing_with(pairing.provider) == &pairing && peer_there(pairing.provider) != nullptr;
 }
 
 Result<void> Lottery::meet(const crypto::Address& provider,
@@ -67,9 +89,11 @@ Result<void> Lottery::meet(const crypto::Address& provider,
   if (deps_.bank.state().beacons.find(id) != nullptr || has_stake(provider)) {
     return take_up(provider, *chain);
   }
-  beacons_.erase(provider);
+  if (const auto known = chains_.find(provider); known != chains_.end()) {
+    known->second.shown.reset();
+  }
   if (waiting_.size() >= static_cast<std::size_t>(limits::kProvidersMax)) {
-    std::erase_if(waiting_, [this](const auto& one) { return !is_there(one.first); });
+    std::erase_if(waiting_, [this](const auto& one) { return peer_there(one.first) == nullptr; });
   }
   waiting_.insert_or_assign(provider, *chain);
   return {};
@@ -84,29 +108,26 @@ Result<void> Lottery::on_stake(const crypto::Address& provider) {
   if (found == waiting_.end() || !has_stake(provider)) return {};
   const rpc::HashChainPosition chain = found->second;
   waiting_.erase(found);
-  COMMENSAL_TRY(take_up(provider, chain));
-  // Nobody has told it of the rounds that were closed meanwhile.
-  if (shown_->round > chain.round) {
-    deps_.roster.tell(provider, rpc::Reveal{shown_->round, shown_->value});
-  }
-  return {};
+  return take_up(provider, chain);
 }
 
 Result<void> Lottery::take_up(const crypto::Address& provider,
                               const rpc::HashChainPosition& chain) {
   const core::Digest id = protocol::beacon_id(chain_->head(), chain.head);
-  const auto known = beacons_.find(provider);
-  if (known == beacons_.end() || known->second.id() != id) {
-    if (deps_.bank.state().beacons.find(id) == nullptr) {
-      COMMENSAL_TRY(deps_.bank.durably([&]() -> Result<void> {
-        COMMENSAL_TRY(deps_.bank.submit(ledger::RegisterBeacon{chain_->head(), chain.head}));
-        return {};
-      }));
-    }
-    beacons_.insert_or_assign(
-        provider, beacon::TwoPartyBeacon(chain_->tracker(), beacon::HashChainTracker(chain.head)));
+  Pairing* pairing = load(id);
+  if (pairing == nullptr) {
+    COMMENSAL_TRY(deps_.bank.durably([&]() -> Result<void> {
+      COMMENSAL_TRY(deps_.bank.submit(ledger::RegisterBeacon{chain_->head(), chain.head}));
+      return {};
+    }));
+    pairing = load(id);
   }
+  chains_[provider].shown = id;
   if (chain.round > 0) on_reveal(provider, {chain.round, chain.value});
+  // Nobody has told it of the rounds that were closed since it was challenged.
+  if (shown_->round > chain.round) {
+    deps_.roster.tell(provider, rpc::Reveal{shown_->round, shown_->value});
+  }
   return {};
 }
 
@@ -117,11 +138,22 @@ std::string Lottery::reservation(const crypto::Address& provider) const {
     return fmt::format("has a stake of {}, {} are wanted", to_text(stake),
                        to_text(config_.stake_min));
   }
-  return beacons_.contains(provider) ? "" : "has shown no hash chain";
+  const auto chains = chains_.find(provider);
+  if (chains == chains_.end() || !chains->second.shown) return "has shown no hash chain";
+  std::size_t undecided = 0;
+  for (const core::Digest& id : chains->second.all) undecided += deps_.tickets.awaited(id);
+  const std::size_t most = std::max(config_.tickets_max / limits::kTicketShares, kUndecidedMin);
+  if (undecided < most) return "";
+  return fmt::format("has {} tickets on which nothing is decided, at most {} may be", undecided,
+                     most);
 }
 
 Result<void> Lottery::cover() const {
   if (!is_on()) return {};
+  if (!deps_.tickets.room_for(1)) {
+    return fail(ErrorCode::kUnavailable, "the gateway keeps {} tickets, as many as it may",
+                deps_.tickets.size());
+  }
   // Winners are binomial: six deviations beyond the mean once in a thousand million.
   const double n = static_cast<double>(deps_.tickets.awaited() + 1), p = config_.win_probability;
   const double most = std::min(n, std::ceil(n * p + 6 * std::sqrt(n * p * (1 - p)) + 1));
@@ -137,11 +169,11 @@ Result<void> Lottery::cover() const {
 }
 
 void Lottery::stamp(protocol::Job& job) const {
-  const auto beacon = beacons_.find(job.provider);
-  if (!is_on() || beacon == beacons_.end()) return;
+  const Pairing* const pairing = pairing_with(job.provider);
+  if (!is_on() || pairing == nullptr) return;
   job.face_value = config_.face_value;
   job.win_threshold = threshold_;
-  job.beacons = {beacon->second.id()};
+  job.beacons = {pairing->beacon.id()};
 }
 
 Result<void> Lottery::check_round(const protocol::Job& job, std::uint64_t round) const {
@@ -172,57 +204,73 @@ Result<void> Lottery::owe(std::span<const protocol::Receipt> receipts) {
 }
 
 std::size_t Lottery::pending() const {
-  std::set<core::Digest> there;
-  for (const auto& [provider, beacon] : beacons_) {
-    if (is_there(provider)) there.insert(beacon.id());
-  }
   std::size_t count = 0;
-  for (const State state : {State::kCountersigned, State::kDrawn, State::kWon, State::kOpened}) {
-    for (const ticket::Record& one : deps_.tickets.in(state))
-      count += there.contains(one.beacon) ? 1 : 0;
+  for (const auto& [id, pairing] : pairings_) {
+    if (is_there(pairing)) count += deps_.tickets.awaited(id);
   }
   return count;
 }
 
 void Lottery::tick() {
-  if (!is_on() || !deps_.tickets.has(State::kCountersigned)) return;
+  if (!is_on()) return;
+  deps_.events.report(lapse());
+  if (!deps_.tickets.has(State::kCountersigned) || waits_for_reveals()) return;
   const auto closed = close_round();
   deps_.events.report(closed);
   if (!closed) return;
-  for (const auto& [provider, beacon] : beacons_) {
-    deps_.events.report(punish_withholding(provider));
-    deps_.events.report(deps_.tickets.prune(beacon.id(), beacon.drawn_round()));
+  for (const auto& [id, pairing] : pairings_) deps_.events.report(look_after(pairing));
+  forget_idle();
+}
+
+/// Who has work in hand makes tickets of rounds by the last reveal that it has heard of, and we
+/// know which that is by its own.
+bool Lottery::waits_for_reveals() {
+  const std::int64_t now_ms = deps_.clock.monotonic_ns() / 1'000'000;
+  bool waits = false;
+  for (auto& [id, pairing] : pairings_) {
+    if (pairing.beacon.drawn_round() >= pairing.beacon.closed_round()) pairing.is_slow = false;
+    const Roster::Peer* const peer = is_there(pairing) ? peer_there(pairing.provider) : nullptr;
+    const bool is_behind = pairing.beacon.drawn_round() < pairing.beacon.closed_round();
+    if (peer == nullptr || peer->in_flight == 0 || !is_behind || pairing.is_slow) continue;
+    pairing.is_slow = now_ms - closed_ms_ >= kRevealWaitMs;
+    waits = waits || !pairing.is_slow;
   }
+  return waits;
 }
 
 Result<void> Lottery::close_round() {
   rpc::Reveal reveal{chain_->round() + 1, {}};
   COMMENSAL_TRY(deps_.bank.durably([&]() -> Result<void> {
     COMMENSAL_ASSIGN(reveal.value, chain_->reveal(reveal.round));
-    for (auto& [provider, beacon] : beacons_) {
-      COMMENSAL_TRY(beacon.on_gateway_reveal(reveal.round, reveal.value));
-      COMMENSAL_TRY(deps_.tickets.close(beacon.id(), reveal.round));
+    for (auto& [id, pairing] : pairings_) {
+      COMMENSAL_TRY(pairing.beacon.on_gateway_reveal(reveal.round, reveal.value));
+      COMMENSAL_TRY(deps_.tickets.close(id, reveal.round));
     }
-    if (beacons_.empty()) return {};
+    if (pairings_.empty()) return {};
     COMMENSAL_TRY(deps_.bank.submit(
         ledger::Reveal{ledger::hash_chain_key(chain_->head()), reveal.round, reveal.value}));
     return {};
   }));
+  closed_ms_ = deps_.clock.monotonic_ns() / 1'000'000;
   show_chain();
-  for (const auto& [provider, beacon] : beacons_) deps_.roster.tell(provider, reveal);
+  for (const auto& [provider, chains] : chains_) {
+    if (chains.shown) deps_.roster.tell(provider, reveal);
+  }
   return {};
 }
 
 void Lottery::on_reveal(const crypto::Address& provider, const rpc::Reveal& reveal) {
-  deps_.events.report(draw(provider, reveal));
+  const auto chains = chains_.find(provider);
+  if (chains == chains_.end() || !chains->second.shown) return;
+  deps_.events.report(draw(pairings_.at(*chains->second.shown), reveal));
 }
 
-Result<void> Lottery::draw(const crypto::Address& provider, const rpc::Reveal& reveal) {
-  const auto found = beacons_.find(provider);
-  if (found == beacons_.end()) return {};
-  beacon::TwoPartyBeacon& beacon = found->second;
-  if (reveal.round <= beacon.drawn_round()) return {};
-  COMMENSAL_TRY(beacon.on_provider_reveal(reveal.round, reveal.value));
+Result<void> Lottery::draw(Pairing& pairing, const rpc::Reveal& reveal) {
+  beacon::TwoPartyBeacon& beacon = pairing.beacon;
+  if (reveal.round <= beacon.drawn_round() || pairing.wrong >= kWrongMax) return {};
+  const auto fits = beacon.on_provider_reveal(reveal.round, reveal.value);
+  pairing.wrong = fits ? 0 : pairing.wrong + 1;
+  COMMENSAL_TRY(fits);
   return deps_.bank.durably([&]() -> Result<void> {
     const core::Digest chain = ledger::hash_chain_key(beacon.provider().head());
     COMMENSAL_TRY(deps_.bank.submit(ledger::Reveal{chain, reveal.round, reveal.value}));
@@ -231,31 +279,63 @@ Result<void> Lottery::draw(const crypto::Address& provider, const rpc::Reveal& r
   });
 }
 
-/// A provider that is there and does not draw a closed round is asked through the ledger, where
-/// everybody can see it; if that does not help either, it pays for its silence.
-Result<void> Lottery::punish_withholding(const crypto::Address& provider) {
-  const beacon::TwoPartyBeacon& beacon = beacons_.at(provider);
-  if (beacon.drawn_round() + ticket::Deadlines{}.reveal_rounds_max > beacon.closed_round())
-    return {};
-  const core::Digest chain = ledger::hash_chain_key(beacon.provider().head());
-  for (const ticket::Record& record : deps_.tickets.in(State::kDrawn)) {
-    if (record.beacon != beacon.id()) continue;
-    COMMENSAL_ASSIGN(const protocol::Receipt receipt, deps_.tickets.receipt(record.id()));
-    const auto* until = deps_.bank.state().demands.find({chain, record.body.round});
-    const bool is_over =
-        until != nullptr && static_cast<std::uint64_t>(deps_.clock.wall_ms()) > *until;
-    if (until != nullptr ? !is_over : !is_there(provider)) continue;
-    COMMENSAL_TRY(deps_.bank.durably([&]() -> Result<void> {
-      if (!is_over) {
-        COMMENSAL_TRY(deps_.bank.submit(ledger::Demand{receipt}));
-        return {};
-      }
-      COMMENSAL_TRY(deps_.bank.submit(ledger::Default{receipt, {}}));
-      const ticket::Move move{record.id(), Event::kWithhold, {}};
-      return deps_.tickets.move({&move, 1});
-    }));
-  }
+/// Of who is gone nothing is acknowledged any more: its settled tickets go by our own rounds.
+Result<void> Lottery::look_after(const Pairing& pairing) {
+  COMMENSAL_TRY(punish_withholding(pairing));
+  const beacon::TwoPartyBeacon& beacon = pairing.beacon;
+  const std::uint64_t round = is_there(pairing) ? beacon.drawn_round() : beacon.closed_round();
+  COMMENSAL_TRY(deps_.tickets.prune(beacon.id(), round));
   return {};
+}
+
+/// A provider that is there and does not draw a closed round is asked through the ledger, where
+/// everybody can see it; if that does not help either, it pays for its silence, once for a round.
+Result<void> Lottery::punish_withholding(const Pairing& pairing) {
+  const core::Digest& id = pairing.beacon.id();
+  const auto late = deps_.tickets.overdue(id, Event::kWithhold, pairing.beacon.closed_round(), 1);
+  if (late.empty()) return {};
+  const std::uint64_t round = deps_.tickets.find(late[0].ticket)->body.round;
+  const core::Digest chain = ledger::hash_chain_key(pairing.beacon.provider().head());
+  const auto* until = deps_.bank.state().demands.find({chain, round});
+  const bool is_over =
+      until != nullptr && static_cast<std::uint64_t>(deps_.clock.wall_ms()) > *until;
+  if (until != nullptr ? !is_over : !is_there(pairing)) return {};
+  COMMENSAL_ASSIGN(const protocol::Receipt receipt, deps_.tickets.receipt(late[0].ticket));
+  return deps_.bank.durably([&]() -> Result<void> {
+    if (!is_over) {
+      COMMENSAL_TRY(deps_.bank.submit(ledger::Demand{receipt}));
+      return {};
+    }
+    COMMENSAL_TRY(deps_.bank.submit(ledger::Default{receipt, {}}));
+    COMMENSAL_TRY(deps_.tickets.move(late));
+    return deps_.tickets.lapse_undrawn(id, round);
+  });
+}
+
+/// What was committed to long ago, if it could be gone on with lately.
+Result<void> Lottery::lapse() {
+  const std::int64_t now_ms = deps_.clock.wall_ms();
+  if (now_ms < opened_ms_ + std::min(config_.lapse_ms, kGraceMs)) return {};
+  COMMENSAL_TRY(
+      deps_.tickets.lapse(static_cast<std::uint64_t>(std::max(now_ms - config_.lapse_ms, {}))));
+  return {};
+}
+
+void Lottery::forget_idle() {
+  for (auto at = pairings_.begin(); at != pairings_.end();) {
+    const auto& [id, pairing] = *at;
+    const auto chains = chains_.find(pairing.provider);
+    const bool is_shown = chains->second.shown == id;
+    const bool is_idle = !deps_.tickets.tallies().contains(id);
+    if (!is_idle || (is_shown && peer_there(pairing.provider) != nullptr)) {
+      ++at;
+      continue;
+    }
+    chains->second.all.erase(id);
+    if (is_shown) chains->second.shown.reset();
+    if (chains->second.all.empty()) chains_.erase(chains);
+    at = pairings_.erase(at);
+  }
 }
 
 }  // namespace commensal::gateway

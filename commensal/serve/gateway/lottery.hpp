@@ -10,12 +10,17 @@
 #include <commensal/trade/pay/beacon/two_party.hpp>
 #include <commensal/trade/pay/ticket/book.hpp>
 #include <map>
+#include <set>
 
 namespace commensal::gateway {
 
-/// The gateway's side of the tickets until they are drawn: its hash chain, a beacon with each
-/// provider, rounds and draws; Winners has the rest. Where face_value is 0 it does nothing.
-/// A ticket is on disk before it is countersigned; a round's reveal before it is sent.
+/// The gateway's side of the tickets until they are drawn: its hash chain, a beacon with each hash
+/// chain of a provider, rounds and draws; Winners has the rest. Where face_value is 0 it does
+/// nothing. A ticket is on disk before it is countersigned; a round's reveal before it is sent.
+/// A round waits until who has work in hand has heard of the last one, so that no commitment is too
+/// late for its own; at most kRevealWaitMs, and not for who took longer the last time.
+/// Of who leaves, or comes back with another chain, nothing is asked; what it left is void after
+/// MoneyConfig::lapse_ms.
 /// Thread-safety: one thread, the store's.
 class Lottery {
  public:
@@ -49,7 +54,8 @@ class Lottery {
   core::Result<void> on_stake(const crypto::Address& provider);
   /// Why a provider gets no work, or "".
   std::string reservation(const crypto::Address& provider) const;
-  /// Whether the escrow covers what the tickets under way may win, and one more.
+  /// Whether the escrow covers what the tickets under way may win, and one more, and the book has
+  /// room for it. Error: kUnavailable.
   core::Result<void> cover() const;
 
   void stamp(protocol::Job& job) const;
@@ -61,24 +67,45 @@ class Lottery {
   /// Closes a round, if tickets wait for one, and looks for providers that let one pass.
   void tick();
   void on_reveal(const crypto::Address& provider, const rpc::Reveal& reveal);
-  /// With whom, and the beacon that their tickets are drawn by.
-  using Beacons = std::map<crypto::Address, beacon::TwoPartyBeacon>;
-  const Beacons& beacons() const { return beacons_; }
+  /// What tickets with a provider are drawn by; of those that are there, or have left tickets.
+  struct Pairing {
+    crypto::Address provider;
+    beacon::TwoPartyBeacon beacon;
+    bool is_slow = false;  // no round waits for it
+    int wrong = 0;         // reveals in a row that do not fit
+  };
+  using Pairings = std::map<core::Digest, Pairing>;  // by beacon
+  const Pairings& pairings() const { return pairings_; }
+  /// By the chain that it shows; null: it shows none.
+  const Pairing* pairing_with(const crypto::Address& provider) const;
   const ticket::TicketBook& tickets() const { return deps_.tickets; }
   /// Tickets of providers that are there and on which nothing is decided.
   std::size_t pending() const;
 
  private:
-  bool is_there(const crypto::Address& provider) const {
-    return deps_.roster.connected(provider) != nullptr;
-  }
+  static constexpr std::int64_t kRevealWaitMs = 2'000;
+  static constexpr std::int64_t kGraceMs = 3'600'000;  // after a start nothing lapses so long
+
+  /// What is known of a provider's chains.
+  struct Chains {
+    std::optional<core::Digest> shown;  // the beacon by the one that it shows
+    std::set<core::Digest> all;         // beacons
+  };
+
+  const Roster::Peer* peer_there(const crypto::Address& provider) const;
+  bool is_there(const Pairing& pairing) const;
   void show_chain() { shown_ = {chain_->head(), chain_->round(), chain_->value()}; }
-  core::Result<void> load_beacons();
+  /// What the ledger knows of a beacon is what counts. Null: nothing, or it is not of our chain.
+  Pairing* load(const core::Digest& id);
   bool has_stake(const crypto::Address& provider) const;
   core::Result<void> take_up(const crypto::Address& provider, const rpc::HashChainPosition& chain);
+  bool waits_for_reveals();
   core::Result<void> close_round();
-  core::Result<void> draw(const crypto::Address& provider, const rpc::Reveal& reveal);
-  core::Result<void> punish_withholding(const crypto::Address& provider);
+  core::Result<void> draw(Pairing& pairing, const rpc::Reveal& reveal);
+  core::Result<void> look_after(const Pairing& pairing);
+  core::Result<void> punish_withholding(const Pairing& pairing);
+  core::Result<void> lapse();
+  void forget_idle();
 
   Dependencies deps_;
   const MoneyConfig config_;
@@ -86,7 +113,10 @@ class Lottery {
   core::Digest threshold_{};
   std::optional<beacon::StoredHashChain> chain_;  // after open()
   std::optional<rpc::HashChainPosition> shown_;
-  Beacons beacons_;
+  Pairings pairings_;
+  std::map<crypto::Address, Chains> chains_;
+  std::int64_t opened_ms_ = 0;                                 // by the wall's clock
+  std::int64_t closed_ms_ = 0;                                 // the last round, monotonic
   std::map<crypto::Address, rpc::HashChainPosition> waiting_;  // for their providers' stakes
 };
 

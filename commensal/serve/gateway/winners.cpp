@@ -37,22 +37,33 @@ void Winners::tick() {
   if (!lottery_.is_on()) return;
   look();
   if (!tickets_.has(State::kCountersigned)) return;
-  for (const auto& [provider, beacon] : lottery_.beacons()) {
-    events_.report(punish_silence(beacon));
+  for (const auto& [id, pairing] : lottery_.pairings()) {
+    events_.report(punish_silence(pairing.beacon));
   }
 }
 
+/// Of a ticket that the book has forgotten.
+std::optional<rpc::Outcomes::Item> Winners::outcome_in_ledger(const core::Digest& id) const {
+  const ledger::ClaimRow* const claim = bank_.state().claims.find(id);
+  if (claim == nullptr || claim->status != ledger::ClaimStatus::kPaid) return std::nullopt;
+  return rpc::Outcomes::Item{id, std::string(protocol::name_of(Event::kPay)), claim->face};
+}
+
 void Winners::on_claims(const crypto::Address& provider, const rpc::Claims& claims) {
-  const auto beacon = lottery_.beacons().find(provider);
-  if (beacon == lottery_.beacons().end()) return;
   rpc::Outcomes known;
   for (const rpc::Claims::Item& item : claims.items) {
     const core::Digest id = protocol::ticket_id(item.receipt.body());
     const ticket::Record* const record = tickets_.find(id);
+    auto outcome = record != nullptr ? outcome_of(id, *record) : outcome_in_ledger(id);
+    if (outcome) known.items.push_back(*std::move(outcome));
     if (record == nullptr || record->body != item.receipt.body()) continue;
-    if (auto outcome = outcome_of(id, *record)) known.items.push_back(*std::move(outcome));
-    if (record->state != State::kWon) continue;
-    events_.report(open_winner(beacon->second, item));
+    const auto pairing = lottery_.pairings().find(record->beacon);
+    const bool is_its =
+        pairing != lottery_.pairings().end() && pairing->second.provider == provider;
+    if (record->state != State::kWon || !is_its) continue;
+    // What was not delivered is owed nothing; it may come yet.
+    if (!book_.contains(protocol::receipt_id(record->body))) continue;
+    events_.report(open_winner(pairing->second.beacon, item));
   }
   if (!known.items.empty()) roster_.tell(provider, std::move(known));
 }
@@ -71,13 +82,8 @@ Result<void> Winners::open_winner(const beacon::TwoPartyBeacon& beacon,
     const ticket::Move move{id, Event::kOpen, {}};
     return tickets_.move({&move, 1});
   }));
-  const core::Digest receipt = protocol::receipt_id(item.receipt.body());
-  if (book_.contains(receipt)) {
-    events_.push(event::AuditDue{receipt});
-    return {};
-  }
-  return fail(ErrorCode::kNotFound, "winner {} was never delivered: it waits unaudited",
-              core::to_hex(receipt));
+  events_.push(event::AuditDue{protocol::receipt_id(item.receipt.body())});
+  return {};
 }
 
 Result<std::optional<Judgement>> Winners::judge(const protocol::Receipt& receipt,
@@ -123,14 +129,15 @@ Result<Judgement> Winners::settle(const core::Digest& ticket, const ledger::Entr
 }
 
 /// Winners that their provider does not open although it goes on acknowledging rounds. Only where
-/// the answer was delivered: to one that was cut off in between our signature may never have come.
+/// the answer was delivered: to one that was cut off in between our signature may never have come;
+/// such a ticket is void.
 Result<void> Winners::punish_silence(const beacon::TwoPartyBeacon& beacon) {
-  for (const ticket::Move& move : tickets_.overdue(beacon.id(), beacon.drawn_round())) {
-    if (move.event != Event::kSilence) continue;
+  for (ticket::Move& move : tickets_.overdue(beacon.id(), Event::kSilence, beacon.drawn_round())) {
     COMMENSAL_ASSIGN(const protocol::Receipt receipt, tickets_.receipt(move.ticket));
-    if (!book_.contains(protocol::receipt_id(receipt.body()))) continue;
+    const bool was_delivered = book_.contains(protocol::receipt_id(receipt.body()));
+    if (!was_delivered) move.event = Event::kLapse;
     COMMENSAL_TRY(bank_.durably([&]() -> Result<void> {
-      COMMENSAL_TRY(bank_.submit(ledger::Silence{receipt}));
+      if (was_delivered) COMMENSAL_TRY(bank_.submit(ledger::Silence{receipt}));
       return tickets_.move({&move, 1});
     }));
   }

@@ -40,6 +40,7 @@ class Winners {
   core::Result<std::optional<rpc::Outcomes::Item>> on_default(const protocol::Receipt& receipt);
 
  private:
+  std::optional<rpc::Outcomes::Item> outcome_in_ledger(const core::Digest& id) const;
   core::Result<void> open_winner(const beacon::TwoPartyBeacon& beacon,
                                  const rpc::Claims::Item& item);
   core::Result<Judgement> settle(const core::Digest& ticket, const ledger::Entry& entry);

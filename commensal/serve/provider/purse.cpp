@@ -3,6 +3,7 @@
 #include <commensal/serve/provider/purse.hpp>
 #include <commensal/trade/pay/ledger/transaction.hpp>
 #include <commensal/trade/pay/ticket/odds.hpp>
+#include <limits>
 
 namespace commensal::provider {
 
@@ -71,9 +72,24 @@ Result<std::optional<rpc::HashChainPosition>> Purse::meet(
   COMMENSAL_ASSIGN(beacon::HashChainTracker closed, load_closed(gateway->head));
   if (gateway->round > 0) COMMENSAL_TRY(closed.accept(gateway->round, gateway->value));
   beacon_.emplace(closed, chain_->tracker());
+  COMMENSAL_TRY(forget());
   // What was closed while we were away is drawn now.
   if (gateway->round > 0) COMMENSAL_TRY(on_reveal({gateway->round, gateway->value}));
   return rpc::HashChainPosition{chain_->head(), chain_->round(), chain_->value()};
+}
+
+/// What gateways that are gone, or have another chain now, have left undecided or settled here.
+Result<void> Purse::forget() {
+  const std::int64_t before_ms = deps_.clock.wall_ms() - 2 * limits::kTicketLapseMs;
+  COMMENSAL_TRY(tickets_.lapse(static_cast<std::uint64_t>(std::max<std::int64_t>(before_ms, 0))));
+  std::vector<core::Digest> others;
+  for (const auto& [beacon, tally] : tickets_.tallies()) {
+    if (beacon != beacon_->id()) others.push_back(beacon);
+  }
+  for (const core::Digest& beacon : others) {
+    COMMENSAL_TRY(tickets_.prune(beacon, std::numeric_limits<std::uint64_t>::max()));
+  }
+  return {};
 }
 
 void Purse::resume() { claim(); }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <commensal/base/core/clock.hpp>
+#include <commensal/base/core/limits_kept.hpp>
 #include <commensal/base/core/rng.hpp>
 #include <commensal/base/store/joint_store.hpp>
 #include <commensal/serve/provider/recourse.hpp>
@@ -73,6 +74,7 @@ class Purse {
   core::Result<void> load_chain(const crypto::Address& gateway);
   core::Result<beacon::HashChainTracker> load_closed(const protocol::HashChainHead& head);
   core::Result<void> keep_closed(const beacon::HashChainTracker& gateway);
+  core::Result<void> forget();
   void claim();
   /// Signs it with the next number and sends it; one at a time is under way.
   void transact(ledger::Body body);

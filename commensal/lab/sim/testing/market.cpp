@@ -144,7 +144,8 @@ void Market::start_provider(std::size_t index) {
   const auto [write, fault] = member.fault.value_or(std::pair{kNever, Fault::kCrashBefore});
   member.fault.reset();
   member.faults = std::make_unique<FaultStore>(member.store, write, fault);
-  member.client = std::make_unique<rpc::DirectClient>(server_);
+  member.client = std::make_unique<rpc::DirectClient>(
+      server_, rpc::DirectFaults{.delay_ms = delay_ms_, .drops_message = {}});
   const provider::ProviderDependencies world{.loop = member.loop,
                                              .clock = clock_,
                                              .rng = rng_,
@@ -170,6 +171,13 @@ void Market::kill_provider(std::size_t index) {
   member.loop.forget();
   member.provider.reset();
   member.client.reset();
+}
+
+void Market::lose_chain(std::size_t index) {
+  const auto gateway = key_.address().bytes;
+  const auto lost = members_[index]->store.apply(
+      {{"hash_chains", core::Bytes(gateway.begin(), gateway.end()), std::nullopt}});
+  core::check(lost.has_value(), "a memory store is written");
 }
 
 void Market::break_provider_at(std::size_t index, std::uint64_t write, Fault fault) {

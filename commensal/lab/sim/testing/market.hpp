@@ -35,11 +35,15 @@ class Market {
   /// The gateway's next life ends at this write.
   void break_gateway_at(std::uint64_t write, store::testing::Fault fault);
 
+  /// What providers that start from now on say and hear takes so long.
+  void set_delay_ms(std::int64_t delay_ms) { delay_ms_ = delay_ms; }
   /// Index of the new provider, which dials at once.
   std::size_t add_provider(const std::string& name,
                            std::unique_ptr<provider::EngineFactory> engines = nullptr);
   void kill_provider(std::size_t index);
   void start_provider(std::size_t index);
+  /// Of one that is not running: it comes back with another hash chain.
+  void lose_chain(std::size_t index);
   void break_provider_at(std::size_t index, std::uint64_t write, store::testing::Fault fault);
   /// Its guest stands still at once, and its provider says so as soon as it looks; "": it goes on.
   void pause(std::size_t index, const std::string& why);
@@ -98,6 +102,7 @@ class Market {
   store::MemoryStore store_;
   MoneyInspector inspector_{store_};
   std::optional<std::pair<std::uint64_t, store::testing::Fault>> gateway_fault_;
+  std::int64_t delay_ms_ = 0;
   std::uint64_t gateway_fault_at_ = 0;  // of this life: the write that goes wrong
   std::unique_ptr<store::testing::FaultStore> gateway_faults_;
   std::unique_ptr<gateway::Gateway> gateway_;

@@ -30,6 +30,7 @@ class MoneyTrip : public ::testing::Test {
     config.money = terms_.gateway;
     config.rollouts_kept_max = rollouts_kept_max_;
     config.receipts = receipts_;
+    config.tries_max = tries_max_;
     const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
     auto market = std::make_unique<Market>(seed, scratch(test->name()), config, terms_.provider);
     EXPECT_TRUE(market->start_gateway());
@@ -77,6 +78,7 @@ class MoneyTrip : public ::testing::Test {
   double audit_probability_ = 0;  // of what open() opens
   std::size_t rollouts_kept_max_ = limits::kRolloutsKeptMax;
   gateway::BookLimits receipts_;
+  int tries_max_ = 3;
 };
 
 }  // namespace commensal::sim::testing

@@ -18,6 +18,8 @@ constexpr std::string_view kSums = "ticket-totals";
 /// The totals are alone in their space.
 core::Bytes sums_key() { return core::Bytes(Digest{}.size()); }
 
+bool may_lapse(State state) { return state <= State::kDrawn || state == State::kWon; }
+
 tl::unexpected<core::Error> in_ticket(const Digest& ticket, core::Error error) {
   return core::in_context(fmt::format("ticket {}", core::to_hex(ticket)), std::move(error));
 }
@@ -44,6 +46,9 @@ Result<void> expect_ticket(const protocol::Receipt& receipt, std::uint64_t open_
 Result<void> TicketBook::open() {
   tickets_.clear();
   places_ = {};
+  counts_ = {};
+  ages_.clear();
+  tallies_.clear();
   COMMENSAL_TRY(
       shelf_.open([this](const Digest& ticket, const Record& record) { keep(ticket, record); }));
   COMMENSAL_ASSIGN(const auto sums, store_.get(kSums, sums_key()));
@@ -52,11 +57,31 @@ Result<void> TicketBook::open() {
   return {};
 }
 
-void TicketBook::keep(const Digest& ticket, const Record& record) {
+void TicketBook::count(const Digest& ticket, const Record& record, bool is_there) {
   const Place place{record.beacon, record.body.round, ticket};
-  if (const Record* before = find(ticket)) places(phase_of(before->state)).erase(place);
-  places(phase_of(record.state)).insert(place);
+  const std::pair age{record.committed_ms, ticket};
+  Tally& tally = tallies_[record.beacon];
+  if (is_there) {
+    places(phase_of(record.state)).insert(place);
+    if (may_lapse(record.state)) ages_.insert(age);
+    ++counts_[static_cast<std::size_t>(record.state)];
+    tally.add(record);
+  } else {
+    places(phase_of(record.state)).erase(place);
+    ages_.erase(age);
+    --counts_[static_cast<std::size_t>(record.state)];
+    tally.remove(record);
+  }
+}
+
+void TicketBook::keep(const Digest& ticket, const Record& record) {
+  const Record* const before = find(ticket);
+  const bool was_awaited = before == nullptr || !is_settled(before->state);
+  if (before == nullptr) tallies_[record.beacon].see(record);
+  if (before != nullptr) count(ticket, *before, false);
+  count(ticket, record, true);
   tickets_.insert_or_assign(ticket, record);
+  if (settled_ && was_awaited && is_settled(record.state)) settled_(ticket);
 }
 
 Result<void> TicketBook::apply(const std::vector<Change>& changes) {
@@ -212,27 +237,42 @@ Result<void> TicketBook::move(std::span<const Move> moves) {
   return apply(changes);
 }
 
-std::vector<Move> TicketBook::overdue(const Digest& beacon,
-                                      std::uint64_t acknowledged_round) const {
-  struct Rule {
-    Phase phase;
-    State state;
-    std::uint64_t rounds_max;
-    Event event;
-  };
-  const Deadlines& deadlines = config_.deadlines;
-  const Rule rules[] = {
-      {Phase::kUndrawn, State::kDrawn, deadlines.reveal_rounds_max, Event::kWithhold},
-      {Phase::kWinner, State::kWon, deadlines.opening_rounds_max, Event::kSilence}};
-  std::vector<Move> late;
-  for (const Rule& rule : rules) {
-    if (acknowledged_round <= rule.rounds_max) continue;
-    for (const Place& place : up_to(rule.phase, beacon, acknowledged_round - rule.rounds_max - 1)) {
-      const Digest& ticket = std::get<2>(place);
-      if (find(ticket)->state == rule.state) late.push_back({ticket, rule.event, {}});
-    }
+std::vector<Move> TicketBook::overdue(const Digest& beacon, Event event, std::uint64_t round,
+                                      std::size_t count_max) const {
+  const bool is_draw = event == Event::kWithhold;
+  const State late = is_draw ? State::kDrawn : State::kWon;
+  const std::uint64_t rounds_max =
+      is_draw ? config_.deadlines.reveal_rounds_max : config_.deadlines.opening_rounds_max;
+  std::vector<Move> found;
+  if (round <= rounds_max) return found;
+  const std::set<Place>& places = places_[static_cast<std::size_t>(phase_of(late))];
+  for (auto at = places.lower_bound(Place{beacon, 0, {}});
+       at != places.end() && found.size() < count_max; ++at) {
+    const auto& [owner, of_round, ticket] = *at;
+    if (owner != beacon || of_round >= round - rounds_max) break;
+    if (find(ticket)->state == late) found.push_back({ticket, event, {}});
   }
-  return late;
+  return found;
+}
+
+Result<std::size_t> TicketBook::lapse(std::uint64_t before_ms, std::size_t count_max) {
+  std::vector<Change> changes;
+  for (const auto& [committed_ms, ticket] : ages_) {
+    if (committed_ms >= before_ms || changes.size() >= count_max) break;
+    COMMENSAL_ASSIGN(Change change, this->change(ticket, Event::kLapse));
+    changes.push_back(std::move(change));
+  }
+  COMMENSAL_TRY(apply(changes));
+  return changes.size();
+}
+
+Result<void> TicketBook::lapse_undrawn(const Digest& beacon, std::uint64_t round) {
+  std::vector<Change> changes;
+  for (const Place& place : up_to(Phase::kUndrawn, beacon, round)) {
+    COMMENSAL_ASSIGN(Change change, this->change(std::get<2>(place), Event::kLapse));
+    changes.push_back(std::move(change));
+  }
+  return apply(changes);
 }
 
 /// What stays of the rounds of which these go. In the order of `old`, which is by round.
@@ -273,9 +313,11 @@ Result<std::size_t> TicketBook::prune(const Digest& beacon, std::uint64_t acknow
   if (old.empty()) return 0;
   COMMENSAL_TRY(shelf_.rewrite(without(old)));
   for (const Place& place : old) {
-    places(Phase::kSettled).erase(place);
-    tickets_.erase(std::get<2>(place));
+    const auto found = tickets_.find(std::get<2>(place));
+    count(found->first, found->second, false);
+    tickets_.erase(found);
   }
+  if (tallies_.at(beacon).is_empty()) tallies_.erase(beacon);
   return old.size();
 }
 
@@ -305,23 +347,17 @@ std::vector<Record> TicketBook::waiting(const Digest& beacon, std::uint64_t clos
   return found;
 }
 
-void TicketBook::each(const std::function<void(const Record&)>& visit) const {
-  for (const auto& [ticket, record] : tickets_) visit(record);
-}
-
-bool TicketBook::has(State state) const {
-  const auto& all = places_[static_cast<std::size_t>(phase_of(state))];
-  return std::ranges::any_of(
-      all, [&](const Place& place) { return tickets_.at(std::get<2>(place)).state == state; });
+std::size_t TicketBook::awaited(const Digest& beacon) const {
+  const auto found = tallies_.find(beacon);
+  return found == tallies_.end() ? 0 : found->second.awaited();
 }
 
 std::vector<Record> TicketBook::in(State state) const {
   std::vector<Record> found;
-  for (const std::set<Place>& places : places_) {
-    for (const Place& place : places) {
-      const Record& record = *find(std::get<2>(place));
-      if (record.state == state) found.push_back(record);
-    }
+  for (const Place& place : places_[static_cast<std::size_t>(phase_of(state))]) {
+    if (!has(state)) break;
+    const Record& record = *find(std::get<2>(place));
+    if (record.state == state) found.push_back(record);
   }
   return found;
 }

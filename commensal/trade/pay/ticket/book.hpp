@@ -6,6 +6,7 @@
 #include <commensal/base/core/store.hpp>
 #include <commensal/trade/pay/beacon/two_party.hpp>
 #include <commensal/trade/pay/ticket/shelf.hpp>
+#include <commensal/trade/pay/ticket/tally.hpp>
 #include <functional>
 #include <map>
 #include <set>
@@ -14,7 +15,8 @@
 
 namespace commensal::ticket {
 
-/// Counted in rounds that the provider has acknowledged, so that nobody who is cut off misses one.
+/// Counted in rounds: for a reveal in those that are closed, for the rest in those that the
+/// provider has acknowledged, so that nobody who is cut off misses one.
 struct Deadlines {
   std::uint64_t ahead_rounds_max = 2;   // a ticket's round is at most so far behind the first open
   std::uint64_t reveal_rounds_max = 8;  // for the provider's reveal of a closed round
@@ -73,8 +75,16 @@ class TicketBook {
   /// What happens to tickets one by one. Errors: kNotFound, those of after().
   core::Result<void> move(std::span<const Move> moves);
 
-  /// What must be moved because a deadline has passed: kWithhold and kSilence.
-  std::vector<Move> overdue(const core::Digest& beacon, std::uint64_t acknowledged_round) const;
+  /// The first tickets of a beacon whose deadline has passed: by kWithhold those that were to be
+  /// drawn, `round` being the last one closed, by kSilence those to be opened, `round` the last one
+  /// acknowledged. At most `count_max`, by round.
+  std::vector<Move> overdue(const core::Digest& beacon, Event event, std::uint64_t round,
+                            std::size_t count_max = ~std::size_t{0}) const;
+  /// Voids what was committed to before `before_ms` and is neither open nor settled, the oldest
+  /// first, at most `count_max` in one batch; returns how many.
+  core::Result<std::size_t> lapse(std::uint64_t before_ms, std::size_t count_max = 1024);
+  /// The same of the tickets of one beacon up to a round that wait for their draw.
+  core::Result<void> lapse_undrawn(const core::Digest& beacon, std::uint64_t round);
   /// Drops settled tickets that nobody may ask for any more, at most `count_max` in one batch;
   /// returns how many. A book that is more than half full lets lost tickets go before that, the
   /// oldest first: they are owed nothing, and new work must find room.
@@ -88,11 +98,18 @@ class TicketBook {
   core::Result<protocol::Receipt> receipt(const core::Digest& ticket);
   /// All in `state`, by beacon and round.
   std::vector<Record> in(State state) const;
-  bool has(State state) const;
+  bool has(State state) const { return count(state) > 0; }
+  std::size_t count(State state) const { return counts_[static_cast<std::size_t>(state)]; }
+  /// How many of a beacon's are not settled.
+  std::size_t awaited(const core::Digest& beacon) const;
+  /// What is kept, beacon by beacon.
+  const std::map<core::Digest, Tally>& tallies() const { return tallies_; }
+  /// Calls `settled` with each ticket on which nothing is awaited any more. One listener.
+  void on_settled(std::function<void(const core::Digest& ticket)> settled) {
+    settled_ = std::move(settled);
+  }
   /// Countersigned tickets of rounds after `closed_round`, by round: the gateway has to draw them.
   std::vector<Record> waiting(const core::Digest& beacon, std::uint64_t closed_round) const;
-  /// All, in no order that means anything. `visit` changes nothing here.
-  void each(const std::function<void(const Record&)>& visit) const;
   const Totals& totals() const { return totals_; }
 
  private:
@@ -109,6 +126,7 @@ class TicketBook {
   core::Result<Change> made(const NewTicket& ticket, std::uint64_t open_round) const;
   core::Result<void> apply(const std::vector<Change>& changes);
   void keep(const core::Digest& ticket, const Record& record);
+  void count(const core::Digest& ticket, const Record& record, bool is_there);
   static Phase phase_of(State state);
   std::set<Place>& places(Phase phase) { return places_[static_cast<std::size_t>(phase)]; }
   /// The places of `beacon` up to `round`.
@@ -121,6 +139,11 @@ class TicketBook {
   const BookConfig config_;
   std::map<core::Digest, Record> tickets_;
   std::array<std::set<Place>, 3> places_;  // by Phase
+  std::array<std::size_t, kStates> counts_{};
+  std::set<std::pair<std::uint64_t, core::Digest>>
+      ages_;                               // of what may lapse: committed_ms, ticket
+  std::map<core::Digest, Tally> tallies_;  // by beacon, none empty
+  std::function<void(const core::Digest&)> settled_;
   Totals totals_;
 };
 

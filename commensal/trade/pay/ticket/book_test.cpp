@@ -182,19 +182,52 @@ TEST_F(MoneyBook, DeadlinesCountAcknowledgedRounds) {
   ASSERT_TRUE(book_.commit(tickets(uncountersigned), 1));
   ASSERT_TRUE(book_.close(beacon_.id(), 2));
   EXPECT_EQ(book_.totals().voided, 1u);
-  EXPECT_TRUE(book_.overdue(beacon_.id(), 4).empty());
-  auto late = book_.overdue(beacon_.id(), 5);
+  EXPECT_TRUE(book_.overdue(beacon_.id(), Event::kWithhold, 4).empty());
+  EXPECT_EQ(book_.overdue(beacon_.id(), Event::kWithhold, 5, 3).size(), 3u);
+  auto late = book_.overdue(beacon_.id(), Event::kWithhold, 5);
   EXPECT_EQ(late.size(), 10u);
   EXPECT_EQ(late[0].event, Event::kWithhold);
+  EXPECT_TRUE(book_.overdue(beacon_.id(), Event::kSilence, 70).empty());
   ASSERT_TRUE(reveal(2));
   const auto winners = *book_.draw(beacon_);
-  EXPECT_TRUE(book_.overdue(beacon_.id(), 6).empty());
-  late = book_.overdue(beacon_.id(), 7);
+  EXPECT_TRUE(book_.overdue(beacon_.id(), Event::kSilence, 6).empty());
+  late = book_.overdue(beacon_.id(), Event::kSilence, 7);
   EXPECT_EQ(late.size(), winners.size());
   for (const Move& move : late) EXPECT_EQ(move.event, Event::kSilence);
   ASSERT_TRUE(book_.move(late));
   EXPECT_EQ(book_.totals().slashed, winners.size());
-  EXPECT_TRUE(book_.overdue(beacon_.id(), 70).empty());
+  for (const Event event : {Event::kWithhold, Event::kSilence}) {
+    EXPECT_TRUE(book_.overdue(beacon_.id(), event, 70).empty());
+  }
+}
+
+// Whoever has left it there: what nobody goes on with is void in the end, the oldest first, and
+// counts no more.
+TEST_F(MoneyBook, WhatNobodyGoesOnWithLapses) {
+  ASSERT_TRUE(book_.open());
+  std::vector<Digest> settled;
+  book_.on_settled([&](const Digest& ticket) { settled.push_back(ticket); });
+  const auto old = issue(book_, 40, 1);
+  clock_.advance_ms(1'000);
+  issue(book_, 5, 2);
+  ASSERT_TRUE(book_.close(beacon_.id(), 1));
+  ASSERT_TRUE(reveal(1));
+  const std::size_t winners = book_.draw(beacon_)->size();
+  ASSERT_GT(winners, 1u);
+  const Move open{book_.in(State::kWon).front().id(), Event::kOpen, {}};
+  ASSERT_TRUE(book_.move({&open, 1}));
+  EXPECT_EQ(book_.awaited(beacon_.id()), winners + 5);
+  const auto now_ms = static_cast<std::uint64_t>(clock_.wall_ms());
+  EXPECT_EQ(*book_.lapse(now_ms - 1'000), 0u);
+  EXPECT_EQ(*book_.lapse(now_ms - 999, 1), 1u);
+  EXPECT_EQ(*book_.lapse(now_ms - 999), winners - 2);
+  EXPECT_EQ(book_.count(State::kVoid), winners - 1);
+  EXPECT_EQ(book_.count(State::kOpened), 1u) << "the ledger decides on it";
+  EXPECT_EQ(settled.size(), 39u);
+  EXPECT_EQ(*book_.lapse(now_ms + 1), 5u);
+  EXPECT_EQ(book_.awaited(), 1u);
+  EXPECT_EQ(book_.awaited(beacon_.id()), 1u);
+  EXPECT_EQ(*book_.lapse(now_ms + 1), 0u);
 }
 
 // Any sequence of events: the table alone decides, and a restarted book is the same book.
@@ -267,7 +300,7 @@ TEST_F(MoneyBook, ARestartedBookIsTheSameWhateverWasForgotten) {
   ASSERT_TRUE(book.close(beacon_.id(), kRounds + 1));
   ASSERT_TRUE(reveal(kRounds + 1));
   ASSERT_TRUE(book.draw(beacon_));
-  ASSERT_TRUE(book.move(book.overdue(beacon_.id(), kRounds + 10)));
+  ASSERT_TRUE(book.move(book.overdue(beacon_.id(), Event::kSilence, kRounds + 10)));
   ASSERT_TRUE(book.prune(beacon_.id(), kRounds + 20));
   EXPECT_EQ(book.size(), 0u);
   EXPECT_TRUE(store_.scan("tickets", {}, [](auto, auto) {
@@ -292,7 +325,7 @@ TEST_F(MoneyBook, SurvivesACrashAtEveryWrite) {
         COMMENSAL_TRY(book.draw(beacon_));
         return {};
       },
-      [&](TicketBook& book) { return book.move(book.overdue(beacon_.id(), 700)); },
+      [&](TicketBook& book) { return book.move(book.overdue(beacon_.id(), Event::kSilence, 700)); },
       [&](TicketBook& book) -> core::Result<void> {
         COMMENSAL_TRY(book.prune(beacon_.id(), 1203));
         return {};

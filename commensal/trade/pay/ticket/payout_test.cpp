@@ -58,7 +58,7 @@ TEST(MoneyPayout, LiesWithinItsBound) {
     ASSERT_TRUE(book.close(beacon.id(), round));
     ASSERT_TRUE(beacon.on_provider_reveal(round, *pair.provider_chain.reveal(round)));
     ASSERT_TRUE(book.draw(beacon));
-    ASSERT_TRUE(book.move(book.overdue(beacon.id(), round)));
+    ASSERT_TRUE(book.move(book.overdue(beacon.id(), Event::kSilence, round)));
     ASSERT_TRUE(book.prune(beacon.id(), round));
   }
   const Statistics now = statistics(book.totals());

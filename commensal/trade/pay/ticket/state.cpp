@@ -10,16 +10,20 @@ using enum State;
 constexpr Transition kTransitions[] = {
     {kCommitted, Event::kCountersign, kCountersigned},
     {kCommitted, Event::kDrop, kVoid},
+    {kCommitted, Event::kLapse, kVoid},
     {kCountersigned, Event::kClose, kDrawn},
     {kCountersigned, Event::kDefault, kPaid},
     {kCountersigned, Event::kSettle, kPaid},
+    {kCountersigned, Event::kLapse, kVoid},
     {kDrawn, Event::kLose, kLost},
     {kDrawn, Event::kWin, kWon},
     {kDrawn, Event::kWithhold, kSlashed},
     {kDrawn, Event::kSettle, kPaid},
+    {kDrawn, Event::kLapse, kVoid},
     {kWon, Event::kOpen, kOpened},
     {kWon, Event::kSilence, kSlashed},
     {kWon, Event::kSettle, kPaid},
+    {kWon, Event::kLapse, kVoid},
     {kOpened, Event::kAudit, kAudited},
     {kOpened, Event::kSettle, kPaid},
     {kAudited, Event::kPay, kPaid},
@@ -44,8 +48,8 @@ std::span<const std::string_view> enum_names(State) {
 
 std::span<const std::string_view> enum_names(Event) {
   static constexpr std::string_view kNames[] = {
-      "countersign", "drop",    "close", "default", "lose",     "win",   "withhold",
-      "open",        "silence", "audit", "pay",     "penalise", "slash", "settle"};
+      "countersign", "drop",  "close", "default",  "lose",  "win",    "withhold", "open",
+      "silence",     "audit", "pay",   "penalise", "slash", "settle", "lapse"};
   return kNames;
 }
 

@@ -18,7 +18,7 @@ enum class State : std::uint8_t {
   kPaid,
   kPenalised,  // a first, isolated mismatch: unpaid, and a small penalty
   kSlashed,    // a pattern, a lost dispute, silence or a withheld reveal
-  kVoid,       // not countersigned before its round was closed: worth nothing, owed by nobody
+  kVoid,       // not countersigned in time, or nobody went on with it: owed by nobody
 };
 inline constexpr std::size_t kStates = static_cast<std::size_t>(State::kVoid) + 1;
 std::span<const std::string_view> enum_names(State);
@@ -38,6 +38,7 @@ enum class Event : std::uint8_t {
   kPenalise,
   kSlash,
   kSettle,  // both parties agree on an outcome, whatever it is
+  kLapse,   // nobody has gone on with it for too long
 };
 std::span<const std::string_view> enum_names(Event);
 

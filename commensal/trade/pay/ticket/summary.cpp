@@ -8,32 +8,12 @@
 namespace commensal::ticket {
 namespace {
 
-constexpr std::uint64_t kWindowMs = 3'600'000;
-constexpr std::uint64_t kSpanMsMin = 1'000;  // one ticket alone is no rate
-
 void add(Amount& sum, const Amount& more) { sum = sum.plus(more).value_or(sum); }
 
-/// How often tickets are made, and what the youngest one may win.
-struct Pace {
-  std::uint64_t tickets = 0;
-  std::uint64_t oldest_ms = 0;
-  std::uint64_t youngest_ms = 0;
-  core::Digest threshold{};
-
-  void see(const Record& record, std::uint64_t now_ms) {
-    if (record.committed_ms + kWindowMs < now_ms) return;
-    oldest_ms = tickets == 0 ? record.committed_ms : std::min(oldest_ms, record.committed_ms);
-    if (record.committed_ms >= youngest_ms) {
-      youngest_ms = record.committed_ms;
-      threshold = record.win_threshold;
-    }
-    ++tickets;
-  }
-  double per_second(std::uint64_t now_ms) const {
-    const std::uint64_t span_ms = std::max(now_ms - std::min(now_ms, oldest_ms), kSpanMsMin);
-    return 1000.0 * static_cast<double>(tickets) / static_cast<double>(span_ms);
-  }
-};
+/// `each` so often; at the end of the range it stays there.
+void add(Amount& sum, const Amount& each, std::uint64_t times) {
+  if (const auto more = each.times(Amount(times))) add(sum, *more);
+}
 
 }  // namespace
 
@@ -59,26 +39,25 @@ double seconds_to_win(const core::Digest& threshold, double tickets_per_second) 
 }
 
 Summary summarise(const TicketBook& book, std::uint64_t now_ms,
-                  const std::function<bool(const Record&)>& is_meant) {
+                  const std::function<bool(const core::Digest& beacon)>& is_meant) {
   Summary made;
   Pace pace;
   double variance_sum = 0;
-  book.each([&](const Record& record) {
-    if (!is_meant(record)) return;
-    ++made.counts[static_cast<std::size_t>(record.state)];
-    pace.see(record, now_ms);
-    if (is_settled(record.state)) return;
-    if (record.state <= State::kDrawn) {
-      add(made.expected, expected_value(record.face_value, record.win_threshold));
-      variance_sum += variance(record.face_value, record.win_threshold);
-    } else {
-      ++made.claims;
-      add(made.claimed, record.face_value);
+  for (const auto& [beacon, tally] : book.tallies()) {
+    if (!is_meant(beacon)) continue;
+    for (std::size_t i = 0; i < kStates; ++i) made.counts[i] += tally.counts()[i];
+    pace.join(tally.pace());
+    for (const auto& [terms, waiting] : tally.waiting()) {
+      const auto& [face, threshold] = terms;
+      add(made.expected, expected_value(face, threshold), waiting.undrawn);
+      variance_sum += variance(face, threshold) * static_cast<double>(waiting.undrawn);
+      made.claims += waiting.claims;
+      add(made.claimed, face, waiting.claims);
     }
-  });
+  }
   made.deviation = std::sqrt(variance_sum);
   made.per_second = pace.per_second(now_ms);
-  made.seconds_to_payment = seconds_to_win(pace.threshold, made.per_second);
+  made.seconds_to_payment = seconds_to_win(pace.threshold(), made.per_second);
   return made;
 }
 

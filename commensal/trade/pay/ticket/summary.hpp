@@ -32,12 +32,12 @@ struct Summary {
   double deviation = 0;                         // one standard deviation of it, in units
   std::uint64_t claims = 0;                     // winners that nobody has decided on
   Amount claimed;                               // their face values
-  double per_second = 0;                        // tickets in the last hour at most
+  double per_second = 0;                        // tickets in the last hour
   double seconds_to_payment = 0;                // on average, at that rate; infinite without one
 };
 
-/// Of those records that `is_meant` says yes to. O(n).
+/// Of those beacons that `is_meant` says yes to. O(beacons), whatever the number of tickets.
 Summary summarise(const TicketBook& book, std::uint64_t now_ms,
-                  const std::function<bool(const Record&)>& is_meant);
+                  const std::function<bool(const core::Digest& beacon)>& is_meant);
 
 }  // namespace commensal::ticket

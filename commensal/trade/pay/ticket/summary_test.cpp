@@ -14,7 +14,7 @@ using namespace testing;
 std::uint64_t count(const Summary& summary, State state) {
   return summary.counts[static_cast<std::size_t>(state)];
 }
-bool all(const Record&) { return true; }
+bool all(const core::Digest&) { return true; }
 
 TEST(MoneySummary, OfAnEmptyBookHasNoRateAndNoPayment) {
   store::MemoryStore store;
@@ -61,7 +61,7 @@ TEST(MoneySummary, SaysWhatTicketsAreWorthAndWhenTheNextOnePays) {
   EXPECT_EQ(made.claimed, Amount(1000 * winners->size()));
   EXPECT_DOUBLE_EQ(made.per_second, 2.0);
   EXPECT_DOUBLE_EQ(made.seconds_to_payment, 2.0);
-  const Summary none = summarise(book, 0, [](const Record&) { return false; });
+  const Summary none = summarise(book, 0, [](const core::Digest&) { return false; });
   EXPECT_EQ(count(none, State::kLost), 0u);
 }
 

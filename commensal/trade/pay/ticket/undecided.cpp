@@ -5,9 +5,11 @@ namespace commensal::ticket {
 
 std::set<core::Digest> undecided_jobs(const TicketBook& tickets) {
   std::set<core::Digest> jobs;
-  tickets.each([&](const Record& record) {
-    if (!is_settled(record.state)) jobs.insert(record.body.job_id);
-  });
+  for (std::size_t i = 0; i < kStates; ++i) {
+    const auto state = static_cast<State>(i);
+    if (is_settled(state)) continue;
+    for (const Record& record : tickets.in(state)) jobs.insert(record.body.job_id);
+  }
   return jobs;
 }
 
