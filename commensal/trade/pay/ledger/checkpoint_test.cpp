@@ -168,6 +168,26 @@ TEST_F(MoneyForgets, AFinalTicketOnceItsTimeIsOverAndNothingIsPaidTwice) {
   EXPECT_EQ(balance(provider_address()), 205u);
 }
 
+// However many tickets are decided between two checkpoints, no entry takes them all away.
+TEST_F(MoneyForgets, ALittleAtATime) {
+  for (int i = 0; i < 300; ++i) {
+    const Step made = ticket(3);
+    accept(provider(), Settle{made.receipt, {}, settlement(made, 0)});
+  }
+  accept(gateway(), gateway_reveals(40));
+  accept(gateway(), provider_reveals(40));
+  accept(operator_.key, Checkpoint{root()});
+  std::size_t left = ledger_.state().claims.rows().size();
+  EXPECT_GT(left, 200u);
+  for (int i = 0; i < 20; ++i) {
+    const std::size_t before = std::exchange(left, ledger_.state().claims.rows().size());
+    EXPECT_LE(before - left, 40u);
+    accept(operator_.key, Allow{Address{{77}}, Amount(static_cast<std::uint64_t>(i + 1))});
+    EXPECT_EQ(root(), state_root(ledger_.state()));
+  }
+  EXPECT_EQ(ledger_.state().claims.rows().size(), 0u);
+}
+
 TEST_F(MoneyForgets, OnlyTheOperatorStatesTheRootAndOnlyTheRightOne) {
   EXPECT_THAT(refusal(stranger_.key, Checkpoint{root()}), HasSubstr("expected the operator"));
   EXPECT_THAT(refusal(operator_.key, Checkpoint{Digest{1}}), HasSubstr("but the state has"));

@@ -86,6 +86,7 @@ core::Result<void> Ledger::run(Entry& entry) {
   const auto* point = std::get_if<Checkpoint>(&entry.transaction.body);
   if (point != nullptr) COMMENSAL_TRY(check_root(*point));
   Context context(state_, entry);
+  forget_some(context);
   COMMENSAL_TRY(apply_rule(context, entry.transaction.body));
   state_.nonces.set(entry.transaction.sender, entry.transaction.nonce + 1);
   // The journal has to be read back, so its readers' bounds are the writer's.

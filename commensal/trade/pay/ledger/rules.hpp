@@ -28,4 +28,8 @@ core::Result<void> rule(Context& context, const Demand& body);
 core::Result<void> rule(Context& context, const Default& body);
 core::Result<void> rule(Context& context, const Checkpoint& body);
 
+/// Before any entry's own rule: what a Checkpoint lets go goes a little at a time, so that no write
+/// is long.
+void forget_some(Context& context);
+
 }  // namespace commensal::ledger

@@ -20,15 +20,26 @@ bool may_go(const Context& context, const ClaimRow& claim) {
 
 }  // namespace
 
+/// From the last Checkpoint on, a few with each entry.
+void forget_some(Context& context) {
+  constexpr int kAtOnce = 32;
+  std::optional<Digest>& from = context.state.scalars.forgets_from;
+  if (!from) return;
+  const auto& claims = context.state.claims.rows();
+  auto row = claims.lower_bound(*from);
+  for (int i = 0; i < kAtOnce && row != claims.end(); ++i) {
+    const auto& [ticket, claim] = *row++;
+    if (may_go(context, claim)) context.state.claims.erase(Digest(ticket));
+  }
+  from = row == claims.end() ? std::nullopt : std::optional<Digest>(row->first);
+}
+
 /// That the root is the state's was checked by Ledger::apply.
 core::Result<void> rule(Context& context, const Checkpoint&) {
   COMMENSAL_TRY(context.by_operator());
   context.state.scalars.checkpoint = context.sequence();
-  const auto& claims = context.state.claims.rows();
-  for (auto row = claims.begin(); row != claims.end();) {
-    const auto& [ticket, claim] = *row++;
-    if (may_go(context, claim)) context.state.claims.erase(Digest(ticket));
-  }
+  context.state.scalars.forgets_from = Digest{};
+  forget_some(context);
   return {};
 }
 

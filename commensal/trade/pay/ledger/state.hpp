@@ -4,6 +4,7 @@
 #include <commensal/trade/pay/ledger/claim_rows.hpp>
 #include <commensal/trade/pay/ledger/table.hpp>
 #include <commensal/trade/pay/ledger/transaction.hpp>
+#include <optional>
 
 namespace commensal::ledger {
 
@@ -47,12 +48,13 @@ struct AllowanceKey {
 struct State {
   /// What a refused transaction puts back by copying; the rest is in tables.
   struct Scalars {
-    std::uint64_t entries = 0;     // in the journal so far
-    std::uint64_t time_ms = 0;     // of the last one
-    Digest head{};                 // its hash
-    Config config;                 // of the first one
-    Amount credit;                 // granted and not yet spent
-    std::uint64_t checkpoint = 0;  // the last Checkpoint's entry; 0: none yet
+    std::uint64_t entries = 0;           // in the journal so far
+    std::uint64_t time_ms = 0;           // of the last one
+    Digest head{};                       // its hash
+    Config config;                       // of the first one
+    Amount credit;                       // granted and not yet spent
+    std::uint64_t checkpoint = 0;        // the last Checkpoint's entry; 0: none yet
+    std::optional<Digest> forgets_from;  // claims from here on are still to be looked through
 
     template <class Archive, class Self>
     static void fields(Archive& archive, Self& self) {
@@ -62,6 +64,7 @@ struct State {
       archive.field("config", self.config);
       archive.field("credit", self.credit);
       archive.field("checkpoint", self.checkpoint);
+      archive.field("forgets_from", self.forgets_from);
     }
   };
 
