@@ -44,8 +44,9 @@ Result<Order> Answers::order_for(InferRequest& request) {
   return order;
 }
 
-/// That it can be paid for, and what it may win too.
+/// That it can be kept and paid for, and what it may win too.
 Result<void> Answers::admit(const std::string& account) {
+  COMMENSAL_TRY(deps_.book.admit(account));
   COMMENSAL_TRY(deps_.lottery.cover());
   return deps_.till.reserve(account, 1);
 }

@@ -48,8 +48,7 @@ std::optional<receipt::Assignment> Auditor::take() {
     if (item == open_.end()) continue;
     auto found = show(receipt);
     if (!found) {
-      open_.erase(item);
-      deps_.events.report(found);
+      fail(receipt, found.error());
       continue;
     }
     Shown& shown = *found;
@@ -59,7 +58,9 @@ std::optional<receipt::Assignment> Auditor::take() {
       continue;
     }
     const std::uint64_t lease = ++leases_;
-    item->second = {lease, item->second.leases + 1, false, 0};
+    item->second.lease = lease;
+    ++item->second.leases;
+    item->second.is_waiting = false;
     deps_.loop.after(kLeaseMs, [this, receipt, lease] { end_lease(receipt, lease); });
     return receipt::Assignment{receipt, std::move(shown.record.model), shown.record.version,
                                shown.record.model_content, std::move(shown.opening.task)};
@@ -118,10 +119,7 @@ void Auditor::pump() {
 
 void Auditor::replay(const core::Digest& receipt) {
   auto shown = show(receipt);
-  if (!shown) {
-    open_.erase(receipt);
-    return deps_.events.report(shown);
-  }
+  if (!shown) return fail(receipt, shown.error());
   is_replaying_ = true;
   struct Work {
     Shown shown;
@@ -139,11 +137,26 @@ void Auditor::replay(const core::Digest& receipt) {
         if (work->root) {
           conclude(receipt, judge(work->shown, *work->root));
         } else {
-          open_.erase(receipt);
-          deps_.events.report(work->root);
+          fail(receipt, work->root.error());
         }
         pump();
       });
+}
+
+void Auditor::fail(const core::Digest& receipt, const core::Error& error) {
+  const auto item = open_.find(receipt);
+  if (item == open_.end()) return;  // answered meanwhile
+  deps_.events.push(event::Failed{error});
+  if (closing_.stop_requested() || ++item->second.tries >= kTriesMax) {
+    open_.erase(item);
+    if (!closing_.stop_requested()) deps_.events.push(event::Unaudited{receipt});
+    return;
+  }
+  item->second.is_waiting = true;
+  const std::int64_t wait_ms = item->second.tries == 1 ? kRetryMs : 10 * kRetryMs;
+  deps_.loop.after(wait_ms, [this, receipt] {
+    if (open_.contains(receipt)) request_here(receipt);
+  });
 }
 
 protocol::Verdict Auditor::judge(const Shown& shown, const core::Digest& root) const {

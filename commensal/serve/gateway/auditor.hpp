@@ -15,8 +15,9 @@ namespace commensal::gateway {
 /// given to auditors elsewhere who ask for them; they are done here where none does, where one that
 /// was given an audit is silent, and where one has waited for kAbsentMs. An auditor is not believed
 /// where it accuses: a root that does not open the commitment is computed again here first. Each
-/// audit ends with event::Audited; what goes wrong here is event::Failed and accuses nobody: the
-/// audit stays due, and is taken up at the next start. Thread-safety: the loop's thread.
+/// audit ends with event::Audited, or with event::Unaudited where it went wrong kTriesMax times,
+/// later and later; that accuses nobody. One that was under way at a stop is due at the next start.
+/// Thread-safety: the loop's thread.
 class Auditor {
  public:
   /// All of them outlive this object.
@@ -46,7 +47,9 @@ class Auditor {
 
  private:
   static constexpr std::int64_t kLeaseMs = 5'000;
-  static constexpr int kLeasesMax = 2;               // of one audit; then it is done here
+  static constexpr int kLeasesMax = 2;  // of one audit; then it is done here
+  static constexpr int kTriesMax = 3;
+  static constexpr std::int64_t kRetryMs = 10'000;   // after the first; then ten times as long
   static constexpr std::int64_t kAbsentMs = 10'000;  // an auditor that has not asked for so long
 
   /// What an audit needs, from the gateway's own rows.
@@ -57,7 +60,8 @@ class Auditor {
   struct Case {
     std::uint64_t lease = 0;  // to an auditor, by its number; 0: none
     int leases = 0;
-    bool is_waiting = false;  // in waiting_ or own_
+    bool is_waiting = false;  // in waiting_ or own_, or for its next try
+    int tries = 0;            // in vain
     std::int64_t since_ms = 0;
   };
 
@@ -66,6 +70,7 @@ class Auditor {
   /// Who is to do what waits: an auditor, soon, or this gateway.
   void pump();
   void replay(const core::Digest& receipt);
+  void fail(const core::Digest& receipt, const core::Error& error);
   protocol::Verdict judge(const Shown& shown, const core::Digest& root) const;
   void conclude(const core::Digest& receipt, protocol::Verdict verdict);
 

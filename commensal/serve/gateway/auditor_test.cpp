@@ -75,6 +75,8 @@ class AuditorOf : public rollout::testing::RolloutTest {
   void answer(std::uint64_t step) { ASSERT_TRUE(auditor_.answer(receipts_.at(step), root_)); }
   void handle(const event::Any& event) {
     failures_ += std::holds_alternative<event::Failed>(event) ? 1 : 0;
+    if (const auto* lost = std::get_if<event::Unaudited>(&event))
+      given_up_.push_back(lost->receipt);
     const auto* const audited = std::get_if<event::Audited>(&event);
     if (audited == nullptr) return;
     EXPECT_EQ(audited->verdict.outcome, protocol::Outcome::kMatch);
@@ -95,6 +97,7 @@ class AuditorOf : public rollout::testing::RolloutTest {
   core::Digest root_{};  // of what was taken last
   Steps audited_;        // in this order
   int failures_ = 0;
+  std::vector<core::Digest> given_up_;
 };
 
 TEST_F(AuditorOf, WhatCannotBeShownHoldsUpNoOtherAudit) {
@@ -109,8 +112,12 @@ TEST_F(AuditorOf, WhatCannotBeShownHoldsUpNoOtherAudit) {
   loop_.run_until_idle();
   EXPECT_EQ(audited_, (Steps{2, 3}));
   EXPECT_EQ(failures_, 1);
+  EXPECT_EQ(auditor_.pending(), 1u);
+  EXPECT_EQ(given_up_, std::vector<core::Digest>{});
+  loop_.advance_ms(120'000);  // it is tried twice again
+  EXPECT_EQ(failures_, 3);
   EXPECT_EQ(auditor_.pending(), 0u);
-  EXPECT_EQ(book_.find(lost)->audit, AuditState::kDrawn) << "it is due at the next start";
+  EXPECT_EQ(given_up_, std::vector<core::Digest>{lost});
 }
 
 TEST_F(AuditorOf, LateAuditsGoFirst) {

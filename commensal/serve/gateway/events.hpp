@@ -78,13 +78,17 @@ struct Audited {
   core::Digest receipt{};
   protocol::Verdict verdict;
 };
+/// Audits: one could not be done, and is given up.
+struct Unaudited {
+  core::Digest receipt{};
+};
 /// Anybody: what went wrong, that nobody waits to hear of.
 struct Failed {
   core::Error error;
 };
 
-using Any =
-    std::variant<StepMade, StepLost, StepKept, Unanswered, Replaced, AuditDue, Audited, Failed>;
+using Any = std::variant<StepMade, StepLost, StepKept, Unanswered, Replaced, AuditDue, Audited,
+                         Unaudited, Failed>;
 
 }  // namespace event
 

@@ -114,6 +114,15 @@ void Gateway::State::handle(const event::Audited& event) {
   }
 }
 
+/// Nobody is accused, and nothing waits for it any longer; a winner is paid in time.
+void Gateway::State::handle(const event::Unaudited& event) {
+  auto record = book.find(event.receipt);
+  if (!record || record->audit != AuditState::kDrawn) return;
+  record->audit = AuditState::kFailed;
+  events.report(book.update(*record));
+  rollouts.on_audit(*record);
+}
+
 /// Takes a verdict to the ledger, if the receipt is an open winner there.
 core::Result<void> Gateway::State::judge_winner(const ReceiptRecord& record) {
   COMMENSAL_ASSIGN(const auto judged, winners.judge(record.receipt, *record.verdict));

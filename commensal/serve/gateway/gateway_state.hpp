@@ -79,6 +79,7 @@ struct Gateway::State {
         consequences(loop, book, answers) {
     book.keep_while(
         [this](const core::Digest& ticket) { return ticket::is_undecided(tickets, ticket); });
+    tickets.on_settled([this](const core::Digest& ticket) { book.on_settled(ticket); });
   }
 
   core::Result<void> resume();
@@ -94,6 +95,7 @@ struct Gateway::State {
   void handle(const event::Replaced& event) { consequences.on_replaced(event); }
   void handle(const event::AuditDue& event);
   void handle(const event::Audited& event);
+  void handle(const event::Unaudited& event);
   void handle(const event::Failed& event) { observer.on_error(event.error); }
 
   core::Result<void> judge_winner(const ReceiptRecord& record);

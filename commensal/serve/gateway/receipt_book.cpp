@@ -49,8 +49,8 @@ core::Result<void> add_record(const ReceiptRecord& record, core::Store::Batch& b
 }  // namespace
 
 std::span<const std::string_view> enum_names(AuditState) {
-  static constexpr std::string_view kNames[] = {"not drawn", "drawn", "matched", "mismatched",
-                                                "replaced"};
+  static constexpr std::string_view kNames[] = {"not drawn",  "drawn",    "matched",
+                                                "mismatched", "replaced", "failed"};
   return kNames;
 }
 std::string_view name_of(AuditState state) { return protocol::name_of(state); }
@@ -58,11 +58,15 @@ std::string_view name_of(AuditState state) { return protocol::name_of(state); }
 core::Digest ReceiptRecord::id() const { return protocol::receipt_id(receipt.body()); }
 
 void ReceiptBook::count(std::uint64_t number, const Kept& kept) {
-  kept_[number] = kept;
+  Kept& added = kept_[number] = kept;
+  added.awaits_audit = added.awaits_draw = false;
   opening_bytes_ += kept.opening_bytes;
   Owned& owned = owned_[kept.account];
   owned.numbers.insert(number);
   owned.opening_bytes += kept.opening_bytes;
+  change(added, &Kept::awaits_audit, kept.awaits_audit);
+  change(added, &Kept::awaits_draw, kept.awaits_draw);
+  if (kept.awaits_draw) undecided_[kept.ticket] = number;
   if (!kept.is_kept) return;
   rollout_steps_.insert(number);
   steps_of_[kept.job].insert(number);
@@ -70,36 +74,74 @@ void ReceiptBook::count(std::uint64_t number, const Kept& kept) {
 
 void ReceiptBook::discount(std::uint64_t number) {
   const auto found = kept_.find(number);
-  opening_bytes_ -= found->second.opening_bytes;
-  const auto owned = owned_.find(found->second.account);
+  Kept& kept = found->second;
+  if (kept.awaits_draw) undecided_.erase(kept.ticket);
+  change(kept, &Kept::awaits_audit, false);
+  change(kept, &Kept::awaits_draw, false);
+  opening_bytes_ -= kept.opening_bytes;
+  const auto owned = owned_.find(kept.account);
   owned->second.numbers.erase(number);
-  owned->second.opening_bytes -= found->second.opening_bytes;
+  owned->second.opening_bytes -= kept.opening_bytes;
   if (owned->second.numbers.empty()) owned_.erase(owned);
-  if (found->second.is_kept) {
+  if (kept.is_kept) {
     rollout_steps_.erase(number);
-    const auto steps = steps_of_.find(found->second.job);
+    const auto steps = steps_of_.find(kept.job);
     steps->second.erase(number);
     if (steps->second.empty()) steps_of_.erase(steps);
   }
   kept_.erase(found);
 }
 
-ReceiptBook::Kept ReceiptBook::kept_of(const ReceiptRecord& record) {
+void ReceiptBook::change(Kept& kept, bool Kept::*awaits, bool now) {
+  const bool was_held = kept.is_held();
+  kept.*awaits = now;
+  if (kept.is_held() == was_held) return;
+  for (Held* held : {&held_, &owned_.at(kept.account).held}) {
+    // Unsigned sums wrap: adding the greatest number takes one away.
+    held->count += was_held ? ~std::size_t{0} : 1;
+    held->bytes += was_held ? ~kept.opening_bytes + 1 : kept.opening_bytes;
+  }
+}
+
+void ReceiptBook::on_settled(const core::Digest& ticket) {
+  const auto found = undecided_.find(ticket);
+  if (found == undecided_.end()) return;
+  change(kept_.at(found->second), &Kept::awaits_draw, false);
+  undecided_.erase(found);
+}
+
+core::Result<void> ReceiptBook::admit(const std::string& account) const {
+  constexpr std::size_t kHeldMin = 64;  // however small the book
+  const auto found = owned_.find(account);
+  if (found == owned_.end()) return {};
+  const Held& held = found->second.held;
+  const bool is_half = held_.count >= std::max(limits_.records_max / 2, kHeldMin) ||
+                       held_.bytes >= limits_.opening_bytes_max / 2;
+  const bool has_more =
+      held.count * owned_.size() > held_.count || held.bytes * owned_.size() > held_.bytes;
+  const bool is_over = held.count >= std::max(limits_.records_max / 16, kHeldMin) ||
+                       held.bytes >= limits_.opening_bytes_max / 4;
+  if (!is_over && !(is_half && has_more)) return {};
+  return core::fail(ErrorCode::kResourceExhausted,
+                    "'{}' has {} receipts of {} bytes that audits or draws are awaited of, no more "
+                    "may be; try again later",
+                    account, held.count, held.bytes);
+}
+
+ReceiptBook::Kept ReceiptBook::kept_of(const ReceiptRecord& record) const {
   const bool has_ticket = record.receipt.round != protocol::kNoDraw;
   const bool is_kept = record.receipt.job.traits().is_kept;
   const protocol::ReceiptBody body =
       has_ticket || is_kept ? record.receipt.body() : protocol::ReceiptBody();
+  const core::Digest ticket = has_ticket ? protocol::ticket_id(body) : core::Digest();
   return {record.opening_bytes,
           record.delivered_ms,
           record.account,
           awaits_audit(record),
+          has_ticket && is_undecided_ && is_undecided_(ticket),
           is_kept,
           is_kept ? body.job_id : core::Digest(),
-          has_ticket ? protocol::ticket_id(body) : core::Digest()};
-}
-
-bool ReceiptBook::is_undecided(const Kept& kept) const {
-  return is_undecided_ && kept.ticket != core::Digest() && is_undecided_(kept.ticket);
+          ticket};
 }
 
 core::Result<void> ReceiptBook::open() {
@@ -109,6 +151,8 @@ core::Result<void> ReceiptBook::open() {
   owned_.clear();
   rollout_steps_.clear();
   steps_of_.clear();
+  undecided_.clear();
+  held_ = {};
   core::Result<void> status;
   COMMENSAL_TRY(store_.scan(kRecordSpace, {}, [&](core::ByteView, core::ByteView value) {
     const auto record = protocol::decode_stored<ReceiptRecord>(value);
@@ -192,9 +236,7 @@ class ReceiptBook::Trim {
   }
   bool is_done() const { return numbers_.size() >= most_; }
   bool drop(std::uint64_t number, const Kept& kept) {
-    if (kept.awaits_audit || book_.is_undecided(kept) || !numbers_.insert(number).second) {
-      return false;
-    }
+    if (kept.is_held() || !numbers_.insert(number).second) return false;
     --records_;
     bytes_ -= kept.opening_bytes;
     steps_ -= kept.is_kept ? 1 : 0;
@@ -272,7 +314,7 @@ core::Result<void> ReceiptBook::update(const ReceiptRecord& record) {
   COMMENSAL_ASSIGN(core::Bytes row, protocol::encode_stored(record));
   COMMENSAL_TRY(
       store_.apply({{std::string(kRecordSpace), newest_first_key(record.number), std::move(row)}}));
-  kept->second.awaits_audit = awaits_audit(record);
+  change(kept->second, &Kept::awaits_audit, awaits_audit(record));
   return {};
 }
 

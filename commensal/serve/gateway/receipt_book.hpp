@@ -23,6 +23,7 @@ enum class AuditState : std::uint8_t {
   kMatched,     // re-executed, same bits
   kMismatched,  // re-executed, other bits: the provider cheated or its hardware erred
   kReplaced,    // not audited, but its provider was caught: see replaced_by
+  kFailed,      // drawn, but it could not be re-executed: nobody is accused
 };
 /// "not drawn", "drawn", ...: for people and, by number, for the store.
 std::span<const std::string_view> enum_names(AuditState);
@@ -75,18 +76,24 @@ struct BookLimits {
 /// Receipts of all delivered steps, durable and bounded. With each write go those beyond the age,
 /// and beyond the other limits the oldest of the account that has most, those of rollouts first
 /// while they are over half: nobody pushes out what others may have to show. None goes of which an
-/// audit is awaited or a ticket undecided.
+/// audit is awaited or a ticket undecided; of these each account may have a share (admit()).
 /// Thread-safety: one thread, the store's.
 class ReceiptBook {
  public:
   explicit ReceiptBook(core::Store& store, const BookLimits& limits = {})
       : store_(store), limits_(limits) {}
 
-  /// Whether a ticket is undecided, so that its receipt may be asked for; set before the first
-  /// append().
+  /// Whether a ticket is undecided, so that its receipt may be asked for; set before open(). What
+  /// it says yes to counts until on_settled().
   void keep_while(std::function<bool(const core::Digest& ticket)> is_undecided) {
     is_undecided_ = std::move(is_undecided);
   }
+  void on_settled(const core::Digest& ticket);
+  /// Whether an account may get another receipt: not if audits and draws are awaited of more than a
+  /// sixteenth of all receipts that may be kept, or a quarter of their openings' bytes; nor, where
+  /// that is so of half of all, if it has more of them than others on average. Error:
+  /// kResourceExhausted.
+  core::Result<void> admit(const std::string& account) const;
   const BookLimits& limits() const { return limits_; }
   /// Reads the highest number; call once before the rest.
   core::Result<void> open();
@@ -115,19 +122,28 @@ class ReceiptBook {
     std::int64_t delivered_ms = 0;
     std::string account;
     bool awaits_audit = false;
+    bool awaits_draw = false;
     bool is_kept = false;
     core::Digest job{};     // of a step of a rollout
     core::Digest ticket{};  // zero: none
+    bool is_held() const { return awaits_audit || awaits_draw; }
+  };
+  /// What cannot go.
+  struct Held {
+    std::size_t count = 0;
+    std::uint64_t bytes = 0;  // of openings
   };
   /// What an account has here.
   struct Owned {
     std::set<std::uint64_t> numbers;
     std::uint64_t opening_bytes = 0;
+    Held held;
   };
   class Trim;
-  static Kept kept_of(const ReceiptRecord& record);
+  Kept kept_of(const ReceiptRecord& record) const;
   void discount(std::uint64_t number);
-  bool is_undecided(const Kept& kept) const;
+  /// Changes what a record waits for.
+  void change(Kept& kept, bool Kept::*awaits, bool now);
   void count(std::uint64_t number, const Kept& kept);
 
   core::Result<ReceiptRecord> read(std::uint64_t number);
@@ -143,6 +159,8 @@ class ReceiptBook {
   std::map<std::string, Owned> owned_;                        // by account
   std::set<std::uint64_t> rollout_steps_;                     // their numbers
   std::map<core::Digest, std::set<std::uint64_t>> steps_of_;  // the same by rollout
+  std::map<core::Digest, std::uint64_t> undecided_;           // numbers by ticket
+  Held held_;
   std::function<bool(const core::Digest&)> is_undecided_;
 };
 

@@ -127,9 +127,54 @@ TEST(ReceiptBook, NoReceiptGoesWhoseTicketIsUndecided) {
   ReceiptBook book(store, limits);
   book.keep_while([&](const core::Digest&) { return is_undecided; });
   ASSERT_TRUE(book.open());
-  is_undecided = false;
+  book.on_settled(protocol::ticket_id(winner.receipt.body()));
   append(book, a_record(20));
   EXPECT_FALSE(book.contains(winner.id()));
+}
+
+// Who has many that cannot go gets no more until they can, and others do.
+TEST(ReceiptBook, BoundsWhatAnAccountMayHoldForAuditsAndDraws) {
+  store::MemoryStore store;
+  ReceiptBook book(store, {.records_max = 1'280, .opening_bytes_max = 1'000'000});
+  book.keep_while([](const core::Digest&) { return true; });
+  ASSERT_TRUE(book.open());
+  std::vector<ReceiptRecord> held;
+  const auto hold = [&](const std::string& account, std::uint8_t i, bool by_draw) {
+    held.push_back(a_record(i));
+    held.back().account = account;
+    held.back().receipt.step = held.size();
+    held.back().receipt.round = by_draw ? 1 : protocol::kNoDraw;
+    held.back().audit = by_draw ? AuditState::kNotDrawn : AuditState::kDrawn;
+    append(book, held.back());
+    held.back().number = held.size();
+  };
+  for (std::uint8_t i = 0; i < 80; ++i) {
+    ASSERT_TRUE(book.admit("a"));
+    hold("a", i, i % 2 == 0);
+  }
+  const auto refused = book.admit("a");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, core::ErrorCode::kResourceExhausted);
+  EXPECT_TRUE(book.admit("b"));
+  book.on_settled(protocol::ticket_id(held[0].receipt.body()));
+  book.on_settled(protocol::ticket_id(held[0].receipt.body()));
+  EXPECT_TRUE(book.admit("a"));
+  hold("a", 80, true);
+  EXPECT_FALSE(book.admit("a"));
+  held[1].audit = AuditState::kFailed;
+  ASSERT_TRUE(book.update(held[1]));
+  EXPECT_TRUE(book.admit("a"));
+  ReceiptBook again(store, {.records_max = 1'280, .opening_bytes_max = 1'000'000});
+  again.keep_while([](const core::Digest&) { return true; });
+  ASSERT_TRUE(again.open());
+  EXPECT_FALSE(again.admit("a"));  // the ticket that was settled is not, for this one
+  // Of half the book the others have their shares.
+  for (int account = 0; account < 8; ++account) {
+    for (std::uint8_t i = 0; i < 79; ++i) hold(std::string(1, 'c' + account), i, false);
+  }
+  EXPECT_FALSE(book.admit("c"));
+  hold("b", 1, false);
+  EXPECT_TRUE(book.admit("b"));
 }
 
 TEST(ReceiptBook, DropsTheStepsOfARolloutAndNothingElse) {

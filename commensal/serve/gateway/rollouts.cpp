@@ -36,7 +36,7 @@ void Rollouts::count(const ReceiptRecord& record) {
   counts.open.erase(step);
   if (record.audit == AuditState::kMatched) {
     ++counts.matched;
-  } else {
+  } else if (record.audit == AuditState::kMismatched) {
     counts.mismatches.insert(step);
   }
 }
@@ -61,6 +61,7 @@ Result<void> Rollouts::admit(const RolloutRequest& request) {
                       "'{}' has {} rollouts running, the most of one account: wait for one",
                       request.account.name, own);
   }
+  COMMENSAL_TRY(deps_.book.admit(request.account.name));
   COMMENSAL_TRY(deps_.lottery.cover());
   return deps_.till.reserve(request.account.name, request.steps);
 }

@@ -220,7 +220,7 @@ void Rollouts::on_audit(const ReceiptRecord& record) {
   if (known == nullptr) return;
   count(record);
   if (record.audit == AuditState::kDrawn) return;
-  if (record.audit == AuditState::kMatched) {
+  if (record.audit != AuditState::kMismatched) {
     const core::Digest rollout = known->id;
     if (const LivePtr live = of_job(job)) go_on(*live);
     return wake(rollout);
