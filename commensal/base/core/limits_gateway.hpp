@@ -17,6 +17,10 @@ inline constexpr std::int64_t kAtWorkMsMax = 1'200'000;
 inline constexpr std::size_t kRequestsWaitingMax = 4096;  // for a provider
 inline constexpr std::size_t kAccountRequestsWaitingMax = 1024;
 
+// Of the ledger, by others: of one sender on average and at once, of all until they are written.
+inline constexpr double kTransactionsPerS = 5, kTransactionsBurstS = 4;
+inline constexpr std::size_t kTransactionsWaitingMax = 256;
+
 inline constexpr std::size_t kModelsListedMax = 1000;        // in one answer
 inline constexpr int kModelPagesMax = 1000;                  // that a client reads
 inline constexpr std::size_t kModelVersionsMax = 1000;       // of one model

@@ -10,6 +10,9 @@ namespace commensal::limits {
 inline constexpr std::int64_t kReceiptAgeMs = std::int64_t{30} * 86'400'000;
 inline constexpr std::size_t kProvidersRememberedMax = 4096;  // that have worked, and are gone
 
+inline constexpr std::size_t kBansMax = 4096;
+inline constexpr std::int64_t kBanMs = std::int64_t{30} * 86'400'000;  // the first of a provider
+inline constexpr std::size_t kBanWhyBytesMax = 512;
 inline constexpr std::int64_t kTicketLapseMs = std::int64_t{3} * 86'400'000;
 inline constexpr std::size_t kTicketShares = 8;  // of a book, one at most undecided for a provider
 

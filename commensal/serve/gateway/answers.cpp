@@ -22,15 +22,6 @@ Result<void> check_outputs(const ModelVersion& model, const std::vector<std::str
   return {};
 }
 
-/// What cannot be kept with its receipt is not computed either.
-Result<void> check_size(const tensor::NamedTensors& inputs, std::uint64_t most) {
-  std::uint64_t bytes = 0;
-  for (const tensor::NamedTensor& input : inputs) bytes += input.value.bytes().size();
-  if (bytes < most) return {};
-  return core::fail(ErrorCode::kResourceExhausted,
-                    "inputs of {} bytes, at most {} are kept with a receipt", bytes, most);
-}
-
 }  // namespace
 
 Result<Order> Answers::order_for(InferRequest& request) {
@@ -39,7 +30,8 @@ Result<Order> Answers::order_for(InferRequest& request) {
   COMMENSAL_ASSIGN(order.model, deps_.hub.find(&request.account, request.model, request.version));
   COMMENSAL_TRY(check_outputs(order.model, request.outputs));
   COMMENSAL_ASSIGN(order.inputs, order_inputs(order.model, std::move(request.inputs)));
-  COMMENSAL_TRY(check_size(order.inputs, deps_.book.limits().opening_max));
+  // What cannot be kept with its receipt is not computed either.
+  COMMENSAL_TRY(receipt::fits(order.inputs, {}, deps_.book.limits().opening_max));
   COMMENSAL_TRY(admit(request.account.name));
   return order;
 }

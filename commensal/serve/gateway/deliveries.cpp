@@ -5,20 +5,6 @@ namespace commensal::gateway {
 
 using core::Result;
 
-namespace {
-
-/// What is kept step by step opens itself: a row of its own, beside which the rest is small.
-Result<void> check_row(const tensor::NamedTensors& outputs) {
-  std::uint64_t bytes = limits::kNounBytesMax;
-  for (const tensor::NamedTensor& output : outputs) bytes += output.value.bytes().size();
-  if (bytes <= limits::kStoreValueBytesMax) return {};
-  return core::fail(core::ErrorCode::kResourceExhausted,
-                    "a step's outputs of {} bytes, less than {} are kept", bytes,
-                    limits::kStoreValueBytesMax);
-}
-
-}  // namespace
-
 void Deliveries::on_made(event::StepMade& made) {
   auto record = record_of(made);
   if (!record) {  // it fails by itself, not what is written beside it
@@ -44,7 +30,8 @@ Result<ReceiptRecord> Deliveries::record_of(const event::StepMade& made) {
   const bool is_drawn = audit_policy_.draws(record.receipt, work.audit_probability, rng_);
   record.audit = is_drawn ? AuditState::kDrawn : AuditState::kNotDrawn;
   if (work.job().traits().is_kept) {
-    COMMENSAL_TRY(check_row(made.delivery.record.outputs));
+    // What is kept step by step opens itself: a row of its own.
+    COMMENSAL_TRY(receipt::fits({}, made.delivery.record.outputs, limits::kStoreValueBytesMax));
   } else {
     COMMENSAL_ASSIGN(record.opening,
                      protocol::encode_stored(work.client.opening_of(made.delivery)));

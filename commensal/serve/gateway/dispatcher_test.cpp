@@ -104,7 +104,7 @@ class DispatcherOf : public ::testing::Test {
   store::MemoryStore disk_;
   store::JointStore store_{disk_};
   Bank bank_{store_, clock_, key_, {}};
-  Roster roster_{store_, rng_, key_};
+  Roster roster_{store_, rng_, key_, clock_};
   EventQueue events_{loop_, [this](event::Any& event) { handle(event); }, [] {}};
   ticket::TicketBook tickets_{store_, clock_};
   Lottery lottery_{{store_, clock_, rng_, key_, bank_, roster_, events_, tickets_}, {}};  // off

@@ -16,6 +16,7 @@
 #include <commensal/serve/gateway/receipt_book.hpp>
 #include <commensal/serve/gateway/risk_facts.hpp>
 #include <commensal/serve/gateway/rollouts.hpp>
+#include <commensal/serve/gateway/transactions.hpp>
 #include <commensal/serve/rpc/stream.hpp>
 #include <commensal/trade/pay/ticket/summary.hpp>
 #include <functional>
@@ -128,10 +129,10 @@ class Gateway final : public rpc::GatewayPort {
   /// What an account of this gateway has left is paid out: it leaves the ledger. Errors:
   /// kFailedPrecondition (it is set aside for what is under way), the ledger's.
   core::Result<void> withdraw(const std::string& account, const protocol::Amount& amount);
-  /// A transaction that its sender has signed: a ledger::Transaction, encoded, about money of its
-  /// own, of somebody who has some here. Durable when it returns. Errors: kInvalidArgument,
-  /// kPermissionDenied (none of the above), ledger::Ledger::apply's.
-  core::Result<crypto::Address> transact(core::ByteView transaction);
+  /// A transaction that its sender has signed, as the caller has checked, about money of its own,
+  /// of somebody who has some here. `done` is called once, on the loop, when it is durable. Errors:
+  /// kPermissionDenied (none of the above), kResourceExhausted (too many), ledger::Ledger::apply's.
+  void transact(ledger::Transaction transaction, Transactions::Done done);
   /// The tickets of one provider, or of all.
   ticket::Summary ticket_summary(const std::optional<crypto::Address>& provider) const;
   const MoneyConfig& money() const;

@@ -33,7 +33,7 @@ core::Result<void> Gateway::State::resume() {
       continue;  // it has had its consequences
     } else if (is_penalised(record)) {
       replace_later(record);
-    } else if (!is_banned(record.receipt.job.provider)) {
+    } else if (!roster.was_banned(record.receipt.job.provider)) {
       ban(record);
     }
   }

@@ -5,18 +5,9 @@
 
 namespace commensal::gateway {
 
-using core::ErrorCode;
-using core::fail;
-
 namespace {
 
-/// Keys cost nothing, and each that sends something is kept for ever.
-core::Result<void> check_owns(const ledger::State& state, const crypto::Address& sender) {
-  const auto row = state.balances.rows().lower_bound({sender, ledger::AccountKind::kAvailable});
-  if (row != state.balances.rows().end() && row->first.owner == sender) return {};
-  return fail(ErrorCode::kPermissionDenied, "sender: {} has nothing in this ledger",
-              crypto::to_text(sender));
-}
+constexpr std::int64_t kRefusedMs = 1'000;
 
 }  // namespace
 
@@ -34,22 +25,28 @@ void Gateway::State::tell_balance(const crypto::Address& provider) {
 void Gateway::State::handle(StreamId stream, const rpc::Transact& message) {
   const Roster::Peer* peer = roster.at(stream);
   if (peer == nullptr) return;
+  const crypto::Address provider = peer->address;
+  const auto sent = protocol::decode<ledger::Transaction>(message.transaction);
+  if (!sent) return events.report(sent);
+  const auto allowed = check_providers(*sent, provider).and_then([&] {
+    return check_strangers(*sent) ? transactions.admit(*sent) : core::Result<void>();
+  });
+  events.report(allowed);
+  // What it has to know before it sends another; it sends that at once.
+  if (!allowed) return loop.after(kRefusedMs, [this, provider] { tell_balance(provider); });
   std::optional<rpc::Outcomes::Item> outcome;
   events.report(bank.durably([&]() -> core::Result<void> {
-    COMMENSAL_ASSIGN(const auto sent, protocol::decode<ledger::Transaction>(message.transaction));
-    COMMENSAL_TRY(check_providers(sent, peer->address));
-    if (check_strangers(sent)) COMMENSAL_TRY(check_owns(bank.state(), sent.sender));
-    const auto booked = bank.relay(sent);
+    const auto booked = bank.relay(*sent);
     // Refused perhaps because it was booked before, and nobody heard of it.
-    if (const auto* claimed = std::get_if<ledger::Default>(&sent.body)) {
+    if (const auto* claimed = std::get_if<ledger::Default>(&sent->body)) {
       COMMENSAL_ASSIGN(outcome, winners.on_default(claimed->receipt));
     }
     if (!booked) return tl::unexpected(booked.error());
     return {};
   }));
   if (outcome) peer->stream->send(rpc::Outcomes{{*outcome}});
-  audit_policy.on_change(peer->address);
-  tell_balance(peer->address);
+  audit_policy.on_change(provider);
+  tell_balance(provider);
 }
 
 const ledger::State& Gateway::ledger() const { return state_->bank.state(); }
@@ -88,14 +85,16 @@ core::Result<void> Gateway::withdraw(const std::string& account, const protocol:
   return state_->bank.commit();
 }
 
-core::Result<crypto::Address> Gateway::transact(core::ByteView transaction) {
-  COMMENSAL_ASSIGN(const auto decoded, protocol::decode<ledger::Transaction>(transaction));
-  COMMENSAL_TRY(check_strangers(decoded));
-  COMMENSAL_TRY(check_owns(state_->bank.state(), decoded.sender));
-  COMMENSAL_TRY(state_->bank.relay(decoded));
-  COMMENSAL_TRY(state_->bank.commit());
-  state_->tell_balance(decoded.sender);
-  return decoded.sender;
+void Gateway::transact(ledger::Transaction transaction, Transactions::Done done) {
+  if (auto allowed = check_strangers(transaction); !allowed) {
+    return done(tl::unexpected(allowed.error()));
+  }
+  state_->transactions.submit(
+      std::move(transaction),
+      [state = state_.get(), done = std::move(done)](core::Result<crypto::Address> sender) {
+        if (sender) state->tell_balance(*sender);
+        done(std::move(sender));
+      });
 }
 
 ticket::Summary Gateway::ticket_summary(const std::optional<crypto::Address>& provider) const {

@@ -34,6 +34,7 @@ struct Gateway::State {
   Lottery lottery;
   Winners winners;
   Till till;
+  Transactions transactions;
   crypto::SecretKey auditor_key;
   AuditPolicy audit_policy;
   // Answers.
@@ -60,12 +61,13 @@ struct Gateway::State {
         quotas(c.quotas),
         hub(store, c.folder / "models", w.clock, c.quotas.models),
         book(store, c.receipts),
-        roster(store, w.rng, w.key),
+        roster(store, w.rng, w.key, w.clock),
         bank(store, w.clock, w.key, c.money.rules, c.money.checkpoint_entries),
         tickets(store, w.clock, Lottery::book_config(c.money)),
         lottery({store, w.clock, w.rng, w.key, bank, roster, events, tickets}, c.money),
         winners(w.clock, bank, roster, book, events, lottery, tickets),
         till(book, bank, c.money.price),
+        transactions(loop, w.clock, bank),
         auditor_key(bank.auditor_key()),
         audit_policy(loop, w.clock, events, {.floor = c.audit_probability}, c.audit_by_risk),
         steps({loop, w.clock, store, w.key, roster, lottery, events}, c.silence_ms_max),

@@ -26,7 +26,7 @@ struct Life {
         fault(disk, fault_at, store::testing::Fault::kFailBefore),
         store(fault),
         bank(store, clock, pair.gateway_key, config.rules),
-        roster(store, pair.rng(), pair.gateway_key),
+        roster(store, pair.rng(), pair.gateway_key, clock),
         tickets(store, clock, Lottery::book_config(config)),
         lottery({store, clock, pair.rng(), pair.gateway_key, bank, roster, events, tickets},
                 config) {}

@@ -4,7 +4,7 @@
 #include <commensal/base/core/memory_budget.hpp>
 #include <commensal/serve/gateway/accounts.hpp>
 #include <commensal/serve/gateway/hub.hpp>
-#include <map>
+#include <commensal/serve/gateway/rates.hpp>
 #include <string>
 
 namespace commensal::gateway {
@@ -31,14 +31,9 @@ class Quotas {
   const QuotaConfig& config() const { return config_; }
 
  private:
-  struct Bucket {
-    double tokens = 0;
-    std::int64_t at_ns = 0;
-  };
-
   const QuotaConfig config_;
   core::MemoryBudget memory_;
-  std::map<std::string, Bucket> buckets_;  // by account
+  Rates<std::string> rates_;  // by account
 };
 
 }  // namespace commensal::gateway

@@ -115,13 +115,17 @@ core::Result<void> ReceiptBook::admit(const std::string& account) const {
   const auto found = owned_.find(account);
   if (found == owned_.end()) return {};
   const Held& held = found->second.held;
-  const bool is_half = held_.count >= std::max(limits_.records_max / 2, kHeldMin) ||
-                       held_.bytes >= limits_.opening_bytes_max / 2;
-  const bool has_more =
-      held.count * owned_.size() > held_.count || held.bytes * owned_.size() > held_.bytes;
-  const bool is_over = held.count >= std::max(limits_.records_max / 16, kHeldMin) ||
-                       held.bytes >= limits_.opening_bytes_max / 4;
-  if (!is_over && !(is_half && has_more)) return {};
+  // Of one measure: what the account holds, what all do, and what may be.
+  const auto may_more = [&](std::uint64_t its, std::uint64_t all, std::uint64_t share,
+                            std::uint64_t half) {
+    return its < share && (all < half || its * owned_.size() < all);
+  };
+  if (may_more(held.count, held_.count, std::max(limits_.records_max / 16, kHeldMin),
+               std::max(limits_.records_max / 2, kHeldMin)) &&
+      may_more(held.bytes, held_.bytes, limits_.opening_bytes_max / 4,
+               limits_.opening_bytes_max / 2)) {
+    return {};
+  }
   return core::fail(ErrorCode::kResourceExhausted,
                     "'{}' has {} receipts of {} bytes that audits or draws are awaited of, no more "
                     "may be; try again later",
@@ -340,11 +344,15 @@ core::Result<receipt::Opening> ReceiptBook::opening(const ReceiptRecord& record)
   if (record.opening_bytes == 0) {
     return rollout::opening_of(store_, protocol::job_id(record.receipt.job), record.receipt.step);
   }
-  COMMENSAL_ASSIGN(const auto bytes, store_.get(kOpeningSpace, newest_first_key(record.number)));
-  if (!bytes)
-    return core::fail(ErrorCode::kDataLoss, "the opening of receipt {} is missing",
-                      core::to_hex(record.id()));
-  return protocol::decode_stored<receipt::Opening>(*bytes);
+  COMMENSAL_ASSIGN(const core::Bytes bytes, opening_bytes(record));
+  return protocol::decode_stored<receipt::Opening>(bytes);
+}
+
+core::Result<core::Bytes> ReceiptBook::opening_bytes(const ReceiptRecord& record) {
+  COMMENSAL_ASSIGN(auto bytes, store_.get(kOpeningSpace, newest_first_key(record.number)));
+  if (bytes) return *std::move(bytes);
+  return core::fail(ErrorCode::kDataLoss, "the opening of receipt {} is missing",
+                    core::to_hex(record.id()));
 }
 
 core::Result<std::vector<ReceiptRecord>> ReceiptBook::list(const std::string& account,

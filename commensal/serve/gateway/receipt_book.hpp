@@ -91,7 +91,7 @@ class ReceiptBook {
   void on_settled(const core::Digest& ticket);
   /// Whether an account may get another receipt: not if audits and draws are awaited of more than a
   /// sixteenth of all receipts that may be kept, or a quarter of their openings' bytes; nor, where
-  /// that is so of half of all, if it has more of them than others on average. Error:
+  /// that is so of half of all, if it has no fewer of them than others on average. Error:
   /// kResourceExhausted.
   core::Result<void> admit(const std::string& account) const;
   const BookLimits& limits() const { return limits_; }
@@ -108,6 +108,8 @@ class ReceiptBook {
   core::Result<ReceiptRecord> find(const core::Digest& id);
   /// What opens it, wherever it lies. Errors: kNotFound (it is no longer kept), kDataLoss.
   core::Result<receipt::Opening> opening(const ReceiptRecord& record);
+  /// The same as it is kept, encoded, where it is kept with the receipt. Errors: as above.
+  core::Result<core::Bytes> opening_bytes(const ReceiptRecord& record);
   /// Newest first, at most `count`; of one account, or of all where it is empty. Without openings,
   /// and without the steps of rollouts, which are looked up by their rollout.
   core::Result<std::vector<ReceiptRecord>> list(const std::string& account, std::size_t count);

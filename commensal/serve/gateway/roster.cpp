@@ -13,12 +13,6 @@ namespace {
 using core::ErrorCode;
 using core::fail;
 
-constexpr std::string_view kBans = "bans";
-
-core::Bytes key_of(const crypto::Address& address) {
-  return {address.bytes.begin(), address.bytes.end()};
-}
-
 std::string exclusion(const Roster::Peer& peer, const ModelVersion& model,
                       const std::set<crypto::Address>& tried) {
   const auto& allowed = model.allowed_providers;
@@ -36,17 +30,15 @@ std::string exclusion(const Roster::Peer& peer, const ModelVersion& model,
 }  // namespace
 
 core::Result<void> Roster::open() {
-  return store_.scan(kBans, {}, [this](core::ByteView key, core::ByteView value) {
-    crypto::Address address;
-    if (key.size() == address.bytes.size()) {
-      std::copy(key.begin(), key.end(), address.bytes.begin());
-      Peer& peer = peers_[address];
-      peer.address = address;
-      peer.name = crypto::to_text(address);
-      peer.banned = core::as_text(value);
-    }
-    return true;
-  });
+  COMMENSAL_TRY(bans_.open());
+  for (const auto& [address, ban] : bans_.all()) {
+    if (bans_.why(address).empty()) continue;
+    Peer& peer = peers_[address];
+    peer.address = address;
+    peer.name = crypto::to_text(address);
+    peer.banned = ban.why;
+  }
+  return {};
 }
 
 Roster::StreamId Roster::admit(std::shared_ptr<rpc::ProviderStream> stream,
@@ -115,6 +107,7 @@ core::Result<Roster::Peer*> Roster::welcome(StreamId id, const rpc::Hello& hello
   Peer& peer = peers_[hello.address];
   peer.address = hello.address;
   peer.name = hello.name.substr(0, static_cast<std::size_t>(limits::kNameBytesMax));
+  if (!peer.banned.empty()) peer.banned = bans_.why(hello.address);
   if (!peer.banned.empty()) {
     return fail(ErrorCode::kPermissionDenied, "this provider is banned: {}", peer.banned);
   }
@@ -197,12 +190,13 @@ void Roster::leave(StreamId id) {
   sessions_.erase(session);
 }
 
-/// Beyond so many, who is gone and has worked least.
+/// Beyond so many, who is gone and has worked least; of bans there are no more than are listed.
 void Roster::forget_one() {
   if (peers_.size() <= limits::kProvidersRememberedMax) return;
   auto least = peers_.end();
   for (auto peer = peers_.begin(); peer != peers_.end(); ++peer) {
-    if (peer->second.stream != nullptr || !peer->second.banned.empty()) continue;
+    const bool is_banned = !peer->second.banned.empty() && was_banned(peer->first);
+    if (peer->second.stream != nullptr || is_banned) continue;
     if (least == peers_.end() || peer->second.served < least->second.served) least = peer;
   }
   if (least != peers_.end()) peers_.erase(least);
@@ -251,10 +245,9 @@ std::vector<Candidate> Roster::candidates(const ModelVersion& model, std::uint64
 }
 
 core::Result<void> Roster::ban(const crypto::Address& address, const std::string& why) {
-  const core::ByteView text = core::as_bytes(why);
-  auto kept =
-      store_.apply({{std::string(kBans), key_of(address), core::Bytes(text.begin(), text.end())}});
+  auto kept = bans_.add(address, why);
   Peer& peer = peers_[address];
+  peer.address = address;
   peer.banned = why;
   if (peer.stream != nullptr) {
     peer.stream->send(rpc::Dismiss{{ErrorCode::kPermissionDenied, why}});

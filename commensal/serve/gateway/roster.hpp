@@ -3,6 +3,7 @@
 
 #include <commensal/base/core/rng.hpp>
 #include <commensal/base/core/store.hpp>
+#include <commensal/serve/gateway/ban_list.hpp>
 #include <commensal/serve/gateway/health.hpp>
 #include <commensal/serve/gateway/hub.hpp>
 #include <commensal/serve/gateway/scheduler.hpp>
@@ -15,7 +16,7 @@
 namespace commensal::gateway {
 
 /// The providers: who is connected under which key, what each has cached and queued, and who is
-/// banned for good (durable).
+/// banned (durable).
 /// Thread-safety: one thread, may_fetch excepted.
 class Roster {
  public:
@@ -43,8 +44,8 @@ class Roster {
     std::set<core::Digest> warm;  // models that it has answered on this stream
   };
 
-  Roster(core::Store& store, core::Rng& rng, const crypto::SecretKey& key)
-      : store_(store), rng_(rng), key_(key) {}
+  Roster(core::Store& store, core::Rng& rng, const crypto::SecretKey& key, const core::Clock& clock)
+      : bans_(store, clock), rng_(rng), key_(key) {}
   /// Reads the bans; call once before the rest. Error: kDataLoss.
   core::Result<void> open();
 
@@ -83,9 +84,11 @@ class Roster {
   std::vector<Candidate> candidates(const ModelVersion& model, std::uint64_t demand,
                                     const std::set<crypto::Address>& tried,
                                     std::int64_t now_ms) const;
-  /// No more work for this key. The stream is dismissed; its tasks end with leave(). Error: the
-  /// store's; the ban holds all the same, until the next start.
+  /// No work for this key (BanList). The stream is dismissed; its tasks end with leave(). Error:
+  /// the store's; the ban holds all the same, until the next start.
   core::Result<void> ban(const crypto::Address& address, const std::string& why);
+  /// Those too whose ban is over, as far as they are remembered.
+  bool was_banned(const crypto::Address& address) const { return bans_.find(address) != nullptr; }
   /// The provider on this stream has work for the model, so it may download it.
   void grant(StreamId id, const core::Digest& model);
   /// Errors: kUnauthenticated (no such session, or not by the certificate of its stream), kNotFound
@@ -119,7 +122,7 @@ class Roster {
   void forget_stranger(StreamId id, const std::string& from);
   void forget_one();
 
-  core::Store& store_;
+  BanList bans_;
   core::Rng& rng_;
   const crypto::SecretKey& key_;
   StreamId last_stream_ = 0;

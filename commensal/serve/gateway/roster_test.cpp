@@ -45,7 +45,8 @@ class RosterTest : public ::testing::Test {
   store::MemoryStore store_;
   crypto::SecretKey own_ = crypto::SecretKey::generate(rng_);
   crypto::SecretKey provider_ = crypto::SecretKey::generate(rng_);
-  Roster roster_{store_, rng_, own_};
+  core::ManualClock clock_;
+  Roster roster_{store_, rng_, own_, clock_};
   const rpc::Channel channel_{{1}, {2}};
 };
 

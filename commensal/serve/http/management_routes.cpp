@@ -221,12 +221,20 @@ Response show_receipt(Gateway& gateway, const Call& call) {
   return json_response(receipt_json(*record));
 }
 
-Response show_opening(Gateway& gateway, const Call& call) {
-  auto record = find_receipt(gateway, call);
-  if (!record) return error_response(record.error());
-  const auto opening = gateway.receipts().opening(*record);
-  if (!opening) return error_response(opening.error());
-  return bytes_response(protocol::encode_stored(*opening));
+/// As it is kept, which is how it is shown; what opens a step of a rollout is put together.
+void show_opening(const Services& services, CallPtr call, Reply reply) {
+  services.loop.post([&services, call = std::move(call), reply = std::move(reply)] {
+    const auto record = find_receipt(services.gateway, *call);
+    if (!record) return reply(error_response(record.error()));
+    const auto held = call->memory.set(static_cast<std::int64_t>(record->opening_bytes));
+    if (!held) return reply(error_response(held.error()));
+    gateway::ReceiptBook& book = services.gateway.receipts();
+    if (record->opening_bytes > 0) return reply(bytes_response(book.opening_bytes(*record)));
+    auto opening = book.opening(*record);
+    if (!opening) return reply(error_response(opening.error()));
+    services.codec([opening = std::make_shared<const receipt::Opening>(*std::move(opening)),
+                    reply] { reply(bytes_response(protocol::encode_stored(*opening))); });
+  });
 }
 
 constexpr std::int64_t kSmall = limits::kHttpSmallBodyBytesMax;
@@ -252,7 +260,7 @@ constexpr Route kRoutes[] = {
     {"GET", "/v1/providers/{provider}/facts", Auth::kAccount, kSmall, on_loop<show_facts>},
     {"GET", "/v1/receipts", Auth::kAccount, kSmall, on_loop<list_receipts>},
     {"GET", "/v1/receipts/{receipt}", Auth::kAccount, kSmall, on_loop<show_receipt>},
-    {"GET", "/v1/receipts/{receipt}/opening", Auth::kAccount, kSmall, on_loop<show_opening>},
+    {"GET", "/v1/receipts/{receipt}/opening", Auth::kAccount, kSmall, show_opening},
 };
 
 }  // namespace

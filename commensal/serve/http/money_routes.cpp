@@ -141,9 +141,29 @@ Result<Owner> grant(Gateway& gateway, const Call& call) {
   return owner;
 }
 
-Result<Owner> transact(Gateway& gateway, const Call& call) {
-  COMMENSAL_ASSIGN(const crypto::Address sender, gateway.transact(call.body));
-  return Owner{sender, ""};
+Result<ledger::Transaction> signed_transaction(core::ByteView bytes) {
+  COMMENSAL_ASSIGN(auto sent, protocol::decode<ledger::Transaction>(bytes));
+  COMMENSAL_TRY(sent.validity());
+  COMMENSAL_ASSIGN(
+      const crypto::Address signer,
+      ledger::Signatures().signer(ledger::signing_digest(sent), sent.signatures.front()));
+  if (signer == sent.sender) return sent;
+  return fail(ErrorCode::kUnauthenticated, "signature: recovers to {}, expected the sender {}",
+              crypto::to_text(signer), crypto::to_text(sent.sender));
+}
+
+/// From anybody: what nobody has signed never reaches the loop.
+void transact(const Services& services, CallPtr call, Reply reply) {
+  services.codec([&services, call = std::move(call), reply = std::move(reply)] {
+    auto sent = signed_transaction(call->body);
+    if (!sent) return reply(error_response(sent.error()));
+    services.loop.post([&gateway = services.gateway, sent = *std::move(sent), reply]() mutable {
+      gateway.transact(std::move(sent), [&gateway, reply](Result<crypto::Address> sender) {
+        if (!sender) return reply(error_response(sender.error()));
+        reply(balances_response(gateway, Owner{*sender, ""}, 201));
+      });
+    });
+  });
 }
 
 /// Addresses are pseudonyms, which anybody may ask for; names are for their account and operators.
@@ -190,7 +210,7 @@ constexpr Route kRoutes[] = {
     {"POST", "/v1/withdrawals", Auth::kOperator, kSmall, on_loop<order<withdraw>>},
     {"POST", "/v1/locks", Auth::kOperator, kSmall, on_loop<order<lock>>},
     {"POST", "/v1/credits", Auth::kOperator, kSmall, on_loop<order<grant>>},
-    {"POST", "/v1/transactions", Auth::kNone, kSmall, on_loop<order<transact>>},
+    {"POST", "/v1/transactions", Auth::kNone, kSmall, transact},
 };
 
 }  // namespace

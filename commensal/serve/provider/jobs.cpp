@@ -120,6 +120,15 @@ void Jobs::compute(const LiveJobPtr& live) {
       });
 }
 
+/// What neither a message nor a row holds is not signed either.
+Result<void> Jobs::check_size(const rollout::ProviderJob& job,
+                              const Result<rollout::ProviderJob::Computed>& answer) const {
+  if (!answer) return tl::unexpected(answer.error());
+  const bool is_kept = job.job().traits().is_kept;  // its inputs have a row of their own
+  return receipt::fits(is_kept ? tensor::NamedTensors() : job.inputs(), answer->outputs,
+                       config_.answer_bytes_max);
+}
+
 void Jobs::computed(const LiveJobPtr& live, Task& task) {
   deps_.cache.touch(task.model);
   queued_ -= task.is_joint() ? 1 : 0;
@@ -128,12 +137,13 @@ void Jobs::computed(const LiveJobPtr& live, Task& task) {
   } else {
     live->task = nullptr;
     report_load();
-    if (task.answer) {
+    const auto fits = check_size(*live->job, task.answer);
+    if (fits) {
       live->job->hold(*std::move(task.answer));
       ready_.push_back(live);
     } else {
       live_.drop(live->id);
-      if (live->stream == stream_) refuse(live->id, task.answer.error());
+      if (live->stream == stream_) refuse(live->id, fits.error());
     }
   }
   if (!ready_.empty()) plan_flush();

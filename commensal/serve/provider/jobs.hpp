@@ -36,7 +36,8 @@ class Jobs final : public std::enable_shared_from_this<Jobs> {
   struct Config {
     std::size_t at_once = 1;  // of one model, that an engine may run together
     std::int64_t commit_wait_ms_max = 500;
-    std::size_t kept_max = limits::kRolloutsKeptMax;  // jobs in the store
+    std::uint64_t answer_bytes_max = limits::kStoreValueBytesMax;  // inputs and outputs together
+    std::size_t kept_max = limits::kRolloutsKeptMax;               // jobs in the store
   };
   struct Counts {
     std::uint32_t at_work = 0;  // off the loop, or waiting for that
@@ -65,6 +66,8 @@ class Jobs final : public std::enable_shared_from_this<Jobs> {
   void refuse(const core::Digest& id, core::Error reason);
   void ask(const LiveJobPtr& live, const receipt::Begin& begin);
   void compute(const LiveJobPtr& live);
+  core::Result<void> check_size(const rollout::ProviderJob& job,
+                                const core::Result<rollout::ProviderJob::Computed>& answer) const;
   void computed(const LiveJobPtr& live, Task& task);
   void forget(const LiveJobPtr& live);
   void plan_flush();

@@ -41,9 +41,10 @@ struct Provider::State {
         cache(std::move(opened)),
         gateways(store, c.gateway, c.gateway_key),
         purse({store, w.clock, w.rng, w.key, w.gateway}, c.purse),
-        jobs(std::make_shared<Jobs>(Jobs::Dependencies{w.loop, w.rng, store, w.key, w.gateway,
-                                                       w.engines, cache, purse, w.closing},
-                                    Jobs::Config{c.tasks_at_once, c.commit_wait_ms_max})),
+        jobs(std::make_shared<Jobs>(
+            Jobs::Dependencies{w.loop, w.rng, store, w.key, w.gateway, w.engines, cache, purse,
+                               w.closing},
+            Jobs::Config{c.tasks_at_once, c.commit_wait_ms_max, c.answer_bytes_max})),
         host(w.why_paused, w.gateway),
         address(w.key.address()) {}
 

@@ -26,6 +26,7 @@ struct ProviderConfig {
   std::size_t tasks_at_once = 1;  // of one model, that an engine may run together
   std::int64_t cache_bytes_max = std::int64_t{8} << 30;
   std::int64_t commit_wait_ms_max = 500;  // of an answer for others to be signed with
+  std::uint64_t answer_bytes_max = limits::kStoreValueBytesMax;  // inputs and outputs together
   std::int64_t reconnect_ms_max = 10'000;
   PurseConfig purse;
 };

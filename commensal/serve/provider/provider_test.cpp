@@ -105,12 +105,14 @@ class Listener final : public rpc::GatewayClient {
 
 class ProviderTest : public ::testing::Test {
  protected:
-  explicit ProviderTest(std::size_t tasks_at_once = 1) {
+  explicit ProviderTest(std::size_t tasks_at_once = 1,
+                        std::uint64_t answer_bytes_max = limits::kStoreValueBytesMax) {
     const ProviderDependencies deps{loop_, clock_, rng_, store_, key_, listener_, engines_};
     ProviderConfig config;
     config.folder = folder_;
     config.commit_wait_ms_max = 100;
     config.tasks_at_once = tasks_at_once;
+    config.answer_bytes_max = answer_bytes_max;
     provider_ = *Provider::create(deps, config);
   }
   ~ProviderTest() override { std::filesystem::remove_all(folder_); }
@@ -184,6 +186,18 @@ TEST_F(ProviderTest, NoAnswerWaitsLongerThanItMay) {
   EXPECT_EQ(listener_.batches, (Sizes{3, 7}));
   loop_.rest_ms(1);
   EXPECT_EQ(listener_.batches, (Sizes{3, 7, 1}));
+}
+
+class TinyProviderTest : public ProviderTest {
+ protected:
+  TinyProviderTest() : ProviderTest(1, 14) {}  // one float goes in and out, and as much beside
+};
+
+TEST_F(TinyProviderTest, WhatIsTooLargeToBeKeptIsNotSigned) {
+  ask(1);
+  loop_.work(1);
+  EXPECT_EQ(listener_.batches, Sizes{});
+  EXPECT_EQ(listener_.refused, 1);
 }
 
 class BatchingProviderTest : public ProviderTest {

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <commensal/base/core/limits.hpp>
 #include <commensal/base/core/limits_rollouts.hpp>
 #include <commensal/base/protocol/commitment.hpp>
 #include <commensal/trade/pay/beacon/hash_chain.hpp>
@@ -75,6 +77,20 @@ Result<void> check_opening(const Opening& opening, const protocol::ReceiptBody& 
     return refuse(fmt::format("its outputs are not those that step {} committed to", body.step));
   }
   return {};
+}
+
+core::Result<void> fits(const tensor::NamedTensors& inputs, const tensor::NamedTensors& outputs,
+                        std::uint64_t bytes_max) {
+  std::uint64_t bytes = 0;
+  for (const auto* tensors : {&inputs, &outputs}) {
+    for (const tensor::NamedTensor& one : *tensors) bytes += one.value.bytes().size();
+  }
+  // Job, receipts and names, in a row of the usual size.
+  const std::uint64_t beside = std::min<std::uint64_t>(limits::kNounBytesMax, bytes_max / 2);
+  if (bytes <= bytes_max - beside) return {};
+  return core::fail(core::ErrorCode::kResourceExhausted,
+                    "inputs and outputs of {} bytes, at most {} are kept with a receipt", bytes,
+                    bytes_max - beside);
 }
 
 }  // namespace commensal::receipt

@@ -54,6 +54,11 @@ struct Opening {
   }
 };
 
+/// Whether tensors that go into one row are small enough for it, with what goes beside them, before
+/// anything is signed of them. Error: kResourceExhausted.
+core::Result<void> fits(const tensor::NamedTensors& inputs, const tensor::NamedTensors& outputs,
+                        std::uint64_t bytes_max);
+
 /// What an auditor elsewhere is given: a task, and where the model's file is.
 struct Assignment {
   static constexpr std::string_view kRecord = "assignment";

@@ -77,6 +77,7 @@ class ProviderJob {
                                              protocol::KnownSignatures* known = nullptr);
 
   const protocol::Job& job() const { return record_.job; }
+  const tensor::NamedTensors& inputs() const { return record_.inputs; }
   const core::Digest& job_id() const { return job_id_; }
   /// Whether it is in the store.
   bool is_stored() const { return is_stored_; }

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+
+namespace commensal::gateway {
+
+/// How often each may: a bucket of tokens for everybody, that fills with time. A value; not
+/// thread-safe.
+template <class Key>
+class Rates {
+ public:
+  /// On average so often a second; at once as often as in `burst_s` seconds.
+  Rates(double per_s, double burst_s) : per_s_(per_s), full_(std::max(1.0, per_s * burst_s)) {}
+
+  /// Takes a token at this time (monotonic), if there is one.
+  bool take(const Key& who, std::int64_t now_ns) {
+    const auto [at, is_new] = buckets_.try_emplace(who, Bucket{full_, now_ns});
+    Bucket& bucket = at->second;
+    bucket = {filled(bucket, now_ns), now_ns};
+    const bool has = bucket.tokens >= 1;
+    if (has) bucket.tokens -= 1;
+    if (is_new && buckets_.size() > swept_ * 2 + kSweptMin) sweep(now_ns);
+    return has;
+  }
+  double per_s() const { return per_s_; }
+
+ private:
+  static constexpr std::size_t kSweptMin = 1024;
+  struct Bucket {
+    double tokens = 0;
+    std::int64_t at_ns = 0;
+  };
+  double filled(const Bucket& bucket, std::int64_t now_ns) const {
+    const double passed_s = static_cast<double>(now_ns - bucket.at_ns) * 1e-9;
+    return std::min(full_, bucket.tokens + passed_s * per_s_);
+  }
+  /// Who may as often as one who never has needs no bucket. Each is looked at once for two that
+  /// came.
+  void sweep(std::int64_t now_ns) {
+    std::erase_if(buckets_, [&](const auto& one) { return filled(one.second, now_ns) >= full_; });
+    swept_ = buckets_.size();
+  }
+
+  const double per_s_, full_;
+  std::map<Key, Bucket> buckets_;
+  std::size_t swept_ = 0;  // how many were left then
+};
+
+}  // namespace commensal::gateway

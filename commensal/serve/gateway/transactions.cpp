@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <commensal/serve/gateway/transactions.hpp>
+#include <utility>
+
+namespace commensal::gateway {
+
+using core::ErrorCode;
+using core::fail;
+using core::Result;
+
+namespace {
+
+/// Keys cost nothing, and each that sends something is kept for ever.
+Result<void> check_owns(const ledger::State& state, const crypto::Address& sender) {
+  const auto row = state.balances.rows().lower_bound({sender, ledger::AccountKind::kAvailable});
+  if (row != state.balances.rows().end() && row->first.owner == sender) return {};
+  return fail(ErrorCode::kPermissionDenied, "sender: {} has nothing in this ledger",
+              crypto::to_text(sender));
+}
+
+}  // namespace
+
+Result<void> Transactions::admit(const ledger::Transaction& transaction) {
+  const crypto::Address& sender = transaction.sender;
+  COMMENSAL_TRY(check_owns(bank_.state(), sender));
+  // What somebody says again of what another has said costs that one nothing.
+  if (transaction.nonce < bank_.state().nonces.get(sender)) return {};
+  if (rates_.take(sender, clock_.monotonic_ns())) return {};
+  return fail(ErrorCode::kResourceExhausted,
+              "{} has sent more than the {} transactions a second that one sender may",
+              crypto::to_text(sender), rates_.per_s());
+}
+
+void Transactions::submit(ledger::Transaction transaction, Done done) {
+  if (waiting_.size() >= limits::kTransactionsWaitingMax) {
+    return done(
+        fail(ErrorCode::kResourceExhausted, "{} transactions wait, no more may", waiting_.size()));
+  }
+  if (auto allowed = admit(transaction); !allowed) return done(tl::unexpected(allowed.error()));
+  waiting_.push_back({std::move(transaction), std::move(done)});
+  if (waiting_.size() == 1) loop_.post([this] { book_all(); });
+}
+
+void Transactions::book_all() {
+  const std::vector<Waiting> batch = std::exchange(waiting_, {});
+  std::vector<Result<crypto::Address>> outcomes;
+  const auto written = bank_.durably([&]() -> Result<void> {
+    for (const Waiting& one : batch) {
+      const auto booked = bank_.relay(one.transaction);
+      outcomes.push_back(booked ? Result<crypto::Address>(one.transaction.sender)
+                                : tl::unexpected(booked.error()));
+    }
+    return {};
+  });
+  for (std::size_t i = 0; i < batch.size(); ++i) {
+    const bool is_lost = outcomes[i] && !written;
+    batch[i].done(is_lost ? tl::unexpected(written.error()) : std::move(outcomes[i]));
+  }
+}
+
+}  // namespace commensal::gateway
