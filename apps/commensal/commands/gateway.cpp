@@ -214,6 +214,10 @@ Run declare_gateway(CLI::App& app) {
       ->capture_default_str();
   app.add_flag("--audit-by-risk,!--no-audit-by-risk", gateway.audit_by_risk,
                "Re-execute more of them where the risk desk says so (the default)");
+  app.add_option("--turn-ms-max", options->daemon.turn_ms_max,
+                 "Log turns of the loop that take more of the processor; 0: none")
+      ->check(CLI::Range(0, 60'000))
+      ->group("");
   app.add_option("--silence-ms", gateway.silence_ms_max,
                  "A provider that holds a task longer without a word loses it")
       ->check(CLI::Range(1, 3'600'000))

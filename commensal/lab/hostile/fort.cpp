@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <chrono>
 #include <commensal/base/core/limits_programs.hpp>
 #include <commensal/lab/hostile/fort.hpp>
@@ -40,8 +41,9 @@ core::Result<std::unique_ptr<Fort>> Fort::build(const core::Path& program,
                                                 const core::Path& model) {
   COMMENSAL_ASSIGN(auto folder, core::TemporaryFolder::make("commensal-hostile"));
   std::unique_ptr<Fort> fort(new Fort(std::move(folder)));
-  COMMENSAL_TRY(fort->start("gateway", {program.string(), "gateway", "--http", "127.0.0.1:0",
-                                        "--providers", "127.0.0.1:0"}));
+  COMMENSAL_TRY(
+      fort->start("gateway", {program.string(), "gateway", "--http", "127.0.0.1:0", "--providers",
+                              "127.0.0.1:0", "--turn-ms-max", std::to_string(kTurnMsMax)}));
   const auto said = nlohmann::json::parse(fort->first_line_, nullptr, false);
   if (!said.is_object()) {
     return core::fail(core::ErrorCode::kUnavailable, "the gateway says '{}'", fort->first_line_);
@@ -94,17 +96,23 @@ std::vector<double> Fort::peaks_mib() const {
   return peaks;
 }
 
-std::vector<std::string> Fort::complaints() const {
+std::vector<std::string> Fort::lines_with(std::initializer_list<const char*> texts) const {
   std::vector<std::string> found;
   for (const char* name : {"gateway", "ada", "bob"}) {
     std::ifstream log(folder_.path() / (std::string(name) + ".log"));
     for (std::string line; std::getline(log, line);) {
-      const bool is_one = line.find("Sanitizer:") != std::string::npos ||
-                          line.find("runtime error:") != std::string::npos;
+      const bool is_one = std::ranges::any_of(
+          texts, [&](const char* text) { return line.find(text) != std::string::npos; });
       if (is_one) found.push_back(fmt::format("{}: {}", name, line));
     }
   }
   return found;
 }
+
+std::vector<std::string> Fort::complaints() const {
+  return lines_with({"Sanitizer:", "runtime error:"});
+}
+
+std::vector<std::string> Fort::long_turns() const { return lines_with({"a turn of the loop"}); }
 
 }  // namespace commensal::lab::hostile

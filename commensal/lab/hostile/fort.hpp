@@ -15,6 +15,8 @@ namespace commensal::lab::hostile {
 /// thread-safe.
 class Fort {
  public:
+  static constexpr int kTurnMsMax = 20;
+
   /// `program` is commensal, `model` the file of digits. Errors: those of starting, kUnavailable.
   static core::Result<std::unique_ptr<Fort>> build(const core::Path& program,
                                                    const core::Path& model);
@@ -27,10 +29,13 @@ class Fort {
   std::vector<double> peaks_mib() const;
   /// Lines of the daemons' logs in which a sanitizer complains.
   std::vector<std::string> complaints() const;
+  /// Lines about turns of the gateway's loop above kTurnMsMax of its processor.
+  std::vector<std::string> long_turns() const;
 
  private:
   explicit Fort(core::TemporaryFolder folder) : folder_(std::move(folder)) {}
   core::Result<void> start(const std::string& name, std::vector<std::string> command);
+  std::vector<std::string> lines_with(std::initializer_list<const char*> texts) const;
 
   core::TemporaryFolder folder_;
   std::vector<core::ChildProcess> daemons_;

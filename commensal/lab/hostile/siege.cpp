@@ -36,6 +36,7 @@ struct Outcome {
   Felt control, attacked;
   std::uint64_t acts = 0;
   int fallen = 0;
+  std::size_t long_turns = 0;
   double gateway_mib = 0;
 };
 
@@ -87,12 +88,14 @@ Result<Outcome> play(const SiegeOptions& options, Fort& fort, HonestConsumers& c
                      const AttackRow& attack, double seconds) {
   Outcome outcome{.attack = &attack, .control = {}, .attacked = {}};
   std::uint64_t idle = 0;
+  const std::size_t long_before = fort.long_turns().size();
   COMMENSAL_ASSIGN(outcome.control, window(options, fort.target(), consumers, "",
                                            seconds * kControlShare, options.seed, idle));
   COMMENSAL_ASSIGN(outcome.attacked, window(options, fort.target(), consumers, attack.name,
                                             seconds * kAttackShare, options.seed, outcome.acts));
   rest(seconds * (1 - kControlShare - kAttackShare));
   outcome.fallen = fort.fallen();
+  outcome.long_turns = fort.long_turns().size() - long_before;
   outcome.gateway_mib = fort.peaks_mib().front();
   return outcome;
 }
@@ -107,6 +110,7 @@ bench::Fields fields_of(const Outcome& one) {
           {"p99_ms", p99_of(one.attacked)},
           {"control_p99_ms", p99_of(one.control)},
           {"daemons_ended", std::int64_t{one.fallen}},
+          {"long_turns", one.long_turns},
           {"gateway_peak_mib", one.gateway_mib}};
 }
 
@@ -149,11 +153,15 @@ bench::Report report_of(const SiegeOptions& options, const std::vector<Outcome>&
   none("daemons that ended", fort.fallen(), "of 3");
   none("honest requests that failed", failed, fmt::format("of {}", answers + failed));
   none("honest answers that were wrong", wrong, fmt::format("of {}, bit for bit", answers));
+  const auto long_turns = fort.long_turns();
+  none("turns of the gateway's loop above 20 ms", static_cast<double>(long_turns.size()),
+       "of its processor time; sanitizers lengthen them");
   const auto complaints = fort.complaints();
   none("complaints of sanitizers", static_cast<double>(complaints.size()),
        "lines in the daemons' logs, where they were built with one");
-  for (std::size_t i = 0; i < complaints.size() && i < 10; ++i)
-    report.notes.push_back(complaints[i]);
+  for (const auto* const lines : {&complaints, &long_turns}) {
+    for (std::size_t i = 0; i < lines->size() && i < 10; ++i) report.notes.push_back((*lines)[i]);
+  }
   const auto peaks = fort.peaks_mib();
   const char* const names[] = {"gateway", "provider ada", "provider bob"};
   for (std::size_t i = 0; i < peaks.size(); ++i) {

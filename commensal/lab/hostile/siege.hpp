@@ -23,8 +23,9 @@ struct SiegeOptions {
 /// their own, and one attack after the other, each in turn with a control that burns the same share
 /// of a processor in silence. What was asked in a window counts there, however long it took. The
 /// bars: no daemon ends, no honest request fails or is answered wrongly, the honest p99 at most
-/// doubles, no sanitizer (of a build that has one) complains. Errors: kNotFound (an attack, a
-/// program), kInvalidArgument (too few seconds), those of starting the daemons.
+/// doubles, no turn of the gateway's loop is long, no sanitizer (of a build that has one)
+/// complains. Errors: kNotFound (an attack, a program), kInvalidArgument (too few seconds), those
+/// of starting the daemons.
 core::Result<bench::Report> besiege(const SiegeOptions& options);
 
 }  // namespace commensal::lab::hostile

@@ -49,6 +49,15 @@ core::Result<std::shared_ptr<tls::Identity>> open_identity(const GatewayDaemonCo
   return tls::Identity::open_or_make(folder, hosts, now_ms);
 }
 
+rpc::TurnWatch watch_of(const GatewayDaemonConfig& config, gateway::Observer* observer) {
+  if (config.turn_ms_max == 0 || observer == nullptr) return {};
+  return {config.turn_ms_max * 1'000'000, [observer](std::int64_t cpu_ns) {
+            observer->on_error({core::ErrorCode::kDeadlineExceeded,
+                                fmt::format("a turn of the loop took {:.1f} ms of the processor",
+                                            static_cast<double>(cpu_ns) * 1e-6)});
+          }};
+}
+
 }  // namespace
 
 // The sockets end first, then the loop, then the rest, in the opposite order of these members.
@@ -65,7 +74,8 @@ struct GatewayDaemon::State {
   std::unique_ptr<rpc::GrpcServer> providers;
   std::unique_ptr<http::HttpServer> http;
 
-  explicit State(store::StateFolder opened) : folder(std::move(opened)) {}
+  State(store::StateFolder opened, rpc::TurnWatch watch)
+      : folder(std::move(opened)), loop(std::move(watch)) {}
   ~State() {
     if (gateway) gateway->auditor().stop();
     if (http) http->stop();
@@ -114,7 +124,7 @@ core::Result<std::unique_ptr<GatewayDaemon>> GatewayDaemon::start(const GatewayD
   core::SystemRng rng;
   COMMENSAL_ASSIGN(auto folder,
                    store::StateFolder::open(config.folder, "gateway", rng, config.key));
-  auto state = std::make_unique<State>(std::move(folder));
+  auto state = std::make_unique<State>(std::move(folder), watch_of(config, observer));
   const gateway::GatewayDependencies deps{.loop = state->loop,
                                           .clock = state->clock,
                                           .rng = state->rng,

@@ -23,6 +23,8 @@ struct GatewayDaemonConfig {
   core::Path tls_certificate;  // PEM; empty: FOLDER/tls-cert.pem and tls-key.pem, made if need be
   core::Path tls_key;
   gateway::GatewayConfig gateway;  // its folder is set from the above
+  /// Turns of the loop that take more of the processor are errors for the observer; 0: none is.
+  std::int64_t turn_ms_max = 0;
 };
 
 /// A gateway in the real world: its folder, a loop on a thread of its own, HTTP for consumers,

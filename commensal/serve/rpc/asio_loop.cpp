@@ -6,6 +6,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <chrono>
 #include <commensal/base/core/check.hpp>
+#include <commensal/base/core/cpu_time.hpp>
 #include <commensal/serve/rpc/asio_loop.hpp>
 #include <thread>
 
@@ -33,13 +34,26 @@ struct AsioLoop::State {
   // Above the queues: tasks that are destroyed with them may still post.
   std::atomic<bool> stopped = false;
   bool used = false;
+  TurnWatch watch;
   Queue tasks;
   Queue errands;
   std::thread worker;
   std::thread runner;
+
+  void turn(const Task& task) const {
+    if (!watch.on_long) return task();
+    std::int64_t cpu_ns = 0;
+    {
+      const core::CpuMeter meter(cpu_ns);
+      task();
+    }
+    if (cpu_ns > watch.cpu_ns_max) watch.on_long(cpu_ns);
+  }
 };
 
-AsioLoop::AsioLoop() : state_(std::make_unique<State>()) {}
+AsioLoop::AsioLoop(TurnWatch watch) : state_(std::make_unique<State>()) {
+  state_->watch = std::move(watch);
+}
 
 AsioLoop::~AsioLoop() {
   stop();
@@ -71,15 +85,17 @@ void AsioLoop::join() {
 
 void AsioLoop::post(Task task) {
   if (state_->stopped) return;
-  asio::post(state_->tasks.context, std::move(task));
+  asio::post(state_->tasks.context,
+             [state = state_.get(), task = std::move(task)] { state->turn(task); });
 }
 
 void AsioLoop::after(std::int64_t delay_ms, Task task) {
   if (state_->stopped) return;
   auto timer = std::make_shared<asio::steady_timer>(state_->tasks.context,
                                                     std::chrono::milliseconds(delay_ms));
-  timer->async_wait([timer, task = std::move(task)](const boost::system::error_code& error) {
-    if (!error) task();
+  timer->async_wait([state = state_.get(), timer,
+                     task = std::move(task)](const boost::system::error_code& error) {
+    if (!error) state->turn(task);
   });
 }
 

@@ -6,6 +6,13 @@
 
 namespace commensal::rpc {
 
+/// Who is told of turns of the loop (one task each) that took more of its thread's processor time
+/// than they may: whatever waits for the loop waited for them. Called on the loop.
+struct TurnWatch {
+  std::int64_t cpu_ns_max = 0;
+  std::function<void(std::int64_t cpu_ns)> on_long;  // null: nobody, and nothing is measured
+};
+
 /// The loop of a real process, in real time. A second thread, which lives as long as the loop
 /// runs, does the offloaded work.
 ///
@@ -16,7 +23,7 @@ namespace commensal::rpc {
 /// after() and offload() as core::Loop says or before the loop runs.
 class AsioLoop final : public core::Loop {
  public:
-  AsioLoop();
+  explicit AsioLoop(TurnWatch watch = {});
   AsioLoop(const AsioLoop&) = delete;
   AsioLoop& operator=(const AsioLoop&) = delete;
   /// Stops and waits; never from a task.

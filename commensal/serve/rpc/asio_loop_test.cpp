@@ -5,6 +5,7 @@
 #include <atomic>
 #include <chrono>
 #include <commensal/base/core/clock.hpp>
+#include <commensal/base/core/cpu_time.hpp>
 #include <commensal/serve/rpc/asio_loop.hpp>
 #include <future>
 #include <memory>
@@ -135,6 +136,24 @@ TEST(AsioLoop, MayBeStoppedBeforeItRunsOrNeverRun) {
   stopped.stop();
   stopped.start();
   stopped.join();
+}
+
+TEST(AsioLoop, TellsOfTurnsThatTakeLong) {
+  std::vector<std::int64_t> told;
+  AsioLoop loop({1'000'000, [&](std::int64_t cpu_ns) { told.push_back(cpu_ns); }});
+  const auto burn = [] {
+    const std::int64_t end_ns = core::thread_cpu_ns() + 3'000'000;
+    while (core::thread_cpu_ns() < end_ns) {
+    }
+  };
+  loop.post([] {});
+  loop.post(burn);
+  loop.post([] { std::this_thread::sleep_for(std::chrono::milliseconds(5)); });
+  loop.after(1, burn);
+  loop.after(20, [&] { loop.stop(); });
+  loop.run();
+  ASSERT_EQ(told.size(), 2u);
+  EXPECT_GE(told[0], 3'000'000);
 }
 
 }  // namespace
