@@ -64,13 +64,24 @@ std::vector<Candidate> Dispatcher::candidates(const ModelVersion& model,
 
 std::vector<Candidate> Dispatcher::candidates(const Request& request) const {
   auto list = candidates(request.order.model, request.tried);
+  const double usual_ms = usual_ms_of(request);
+  const auto providers = static_cast<std::size_t>(std::ranges::count_if(
+      list, [](const Candidate& one) { return one.excluded.empty() || one.may_come; }));
   for (Candidate& one : list) {
-    if (!one.excluded.empty() || !shares_.is_full(turn_of(request), one.address, now_ms()))
+    one.is_held = shares_.has_long(one.address) || is_held_ms(one.busy_ms, usual_ms);
+    if (!one.excluded.empty() ||
+        !shares_.is_full(turn_of(request), one.address, is_long(usual_ms), providers, now_ms()))
       continue;
     one.excluded = "has enough to do for this account";
     one.may_come = true;
   }
   return list;
+}
+
+/// 0: not known.
+double Dispatcher::usual_ms_of(const Request& request) const {
+  const auto demand = demand_.find(request.order.model.content);
+  return demand == demand_.end() ? 0 : demand->second.usual.ms_for(request.bytes);
 }
 
 void Dispatcher::dispatch(RequestPtr request) {
@@ -107,9 +118,7 @@ bool Dispatcher::place(RequestPtr& request, std::span<const Candidate> candidate
 /// Whom nobody knows is tried where it costs little: somebody who is known has answered the model,
 /// and is there.
 bool Dispatcher::may_explore(const Request& request, std::span<const Candidate> candidates) const {
-  const auto demand = demand_.find(request.order.model.content);
-  return request.tried.empty() && trials_.may_begin() && demand != demand_.end() &&
-         demand->second.usual.ms_for(request.bytes) > 0 &&
+  return request.tried.empty() && trials_.may_begin() && usual_ms_of(request) > 0 &&
          std::ranges::any_of(candidates, is_at_hand);
 }
 
@@ -123,13 +132,15 @@ void Dispatcher::offer(RequestPtr request, Roster::Peer& peer) {
   const bool is_first = request->tried.empty();
   request->tried.insert(peer.address);
   request->at = peer.address;
-  shares_.on_offer(turn_of(*request), peer.address);
-  const auto patience =
-      patience_ms({.usual_ms = demand_[order.model.content].usual.ms_for(request->bytes),
-                   .ahead = peer.in_flight,
-                   .faults = peer.health.faults_in_row(),
-                   .is_trial = request->is_trial,
-                   .is_warm = peer.warm.contains(order.model.content)});
+  const double usual_ms = usual_ms_of(*request);
+  request->is_long = is_long(usual_ms);
+  request->ahead = peer.in_flight;
+  shares_.on_offer(turn_of(*request), peer.address, request->is_long);
+  const auto patience = patience_ms({.usual_ms = usual_ms,
+                                     .ahead = peer.in_flight,
+                                     .faults = peer.health.faults_in_row(),
+                                     .is_trial = request->is_trial,
+                                     .is_warm = peer.warm.contains(order.model.content)});
   auto client = rollout::ClientJob::start(
       {key_, outline_of(order.model.inputs, order.model.outputs), {}, nullptr}, std::move(record));
   core::check(client.has_value(), "a job that this gateway has made");
@@ -151,7 +162,7 @@ Dispatcher::RequestPtr Dispatcher::take(const core::Digest& job) {
   auto found = running_.extract(job);
   if (found.empty()) return nullptr;
   Request& request = *found.mapped();
-  shares_.on_end(turn_of(request), request.at);
+  shares_.on_end(turn_of(request), request.at, request.is_long);
   if (request.is_trial) trials_.end();
   return std::move(found.mapped());
 }
@@ -314,14 +325,15 @@ void Dispatcher::hasten(const core::Digest& job, std::int64_t ms) {
   const auto found = running_.find(job);
   if (found == running_.end()) return;
   const Request& request = *found->second;
-  const auto others = candidates(request.order.model, request.tried);
+  const auto others = candidates(request);
   Roster::Peer* const peer = roster_.by_address(request.at);
   const bool is_paused = peer != nullptr && !peer->paused.empty();
   if (is_paused || std::ranges::none_of(others, is_at_hand)) {
     return hasten_after(job, std::max<std::int64_t>(ms, 1'000));
   }
   steps_.withdraw(job);
-  if (peer != nullptr) peer->health.on_fault(now_ms());
+  // Behind others' jobs it may be theirs that takes long.
+  if (peer != nullptr && request.ahead == 0) peer->health.on_fault(now_ms());
   RequestPtr moved = take(job);
   if (moved->is_trial) trials_.on_failure();
   moved->is_trial = false;

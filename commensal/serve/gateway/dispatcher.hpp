@@ -54,6 +54,8 @@ class Dispatcher {
     Order order;
     std::uint64_t bytes = 0;  // of its inputs
     crypto::Address at;       // who has its job
+    std::uint32_t ahead = 0;  // jobs that that one had in hand
+    bool is_long = false;     // is_long() when that one got it
     bool is_trial = false;    // that one is tried out with it
     std::set<crypto::Address> tried;
     std::set<crypto::Address> refused;  // of those
@@ -78,6 +80,7 @@ class Dispatcher {
   }
   void dispatch(RequestPtr request);
   bool place(RequestPtr& request, std::span<const Candidate> candidates);
+  double usual_ms_of(const Request& request) const;
   bool may_explore(const Request& request, std::span<const Candidate> candidates) const;
   void offer(RequestPtr request, Roster::Peer& peer);
   void end(const Request& request, core::Error why);

@@ -16,6 +16,19 @@ struct Expected {
   bool is_warm = false;      // it has answered this model before
 };
 
+/// Of a job whose model usually takes so long; 0: nobody has answered it.
+inline bool is_long(double usual_ms) {
+  constexpr double kLongMs = 250;
+  return usual_ms <= 0 || usual_ms > kLongMs;
+}
+
+/// Whether who has been busy with what it has in hand for so long keeps waiting whoever joins it
+/// there with a job that usually takes `usual_ms`.
+inline bool is_held_ms(std::int64_t busy_ms, double usual_ms) {
+  constexpr double kMsMin = 50, kFactor = 4;
+  return static_cast<double>(busy_ms) > std::max(kMsMin, kFactor * usual_ms);
+}
+
 /// After so many milliseconds without an answer somebody else who is known gets the job; nothing:
 /// it stays until its provider counts as silent. Who is tried out has little more than what is
 /// usual, and twice that after each fault, as it is avoided twice as long. A pure function.

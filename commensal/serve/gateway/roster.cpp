@@ -236,6 +236,7 @@ std::vector<Candidate> Roster::candidates(const ModelVersion& model, std::uint64
                     .may_come = may_come,
                     .load_cost = peer.cached.contains(model.content) ? 0 : load_cost(demand),
                     .queued = peer.in_flight,
+                    .busy_ms = peer.in_flight > 0 ? now_ms - peer.busy_since_ms : 0,
                     .served = peer.served,
                     .effort = health.effort(),
                     .is_new = health.is_new(),

@@ -31,8 +31,9 @@ class Roster {
     std::string paused;        // why, or ""
     std::uint64_t pauses = 0;  // so far: no silence is counted through one
     std::set<core::Digest> cached;
-    std::uint32_t in_flight = 0;  // tasks of this gateway
-    std::int64_t at_work_ms = 0;  // when it said last that it is at work (monotonic)
+    std::uint32_t in_flight = 0;     // tasks of this gateway
+    std::int64_t busy_since_ms = 0;  // where there are any: it began with them, or answered one
+    std::int64_t at_work_ms = 0;     // when it said last that it is at work (monotonic)
     std::uint64_t served = 0;
     Health health;
     struct Refusals {

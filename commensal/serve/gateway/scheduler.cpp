@@ -17,7 +17,7 @@ double wait_of(const Candidate& item) { return (1.0 + item.queued + item.load_co
 auto rank(const Candidate& item, bool explores, bool has_known) {
   const bool is_tried_out = item.is_new && explores && item.queued == 0;
   const int tier = is_tried_out ? 0 : item.is_new && has_known ? 2 : 1;
-  return std::tuple(item.avoided_until_ms, tier,
+  return std::tuple(item.avoided_until_ms, tier, item.is_held,
                     static_cast<int>(std::floor(2 * std::log2(wait_of(item)))), item.served,
                     item.address);
 }
@@ -37,7 +37,7 @@ std::string reasons(std::span<const Candidate> candidates) {
 }  // namespace
 
 bool is_at_hand(const Candidate& item) {
-  return item.excluded.empty() && item.avoided_until_ms == 0 && !item.is_new &&
+  return item.excluded.empty() && item.avoided_until_ms == 0 && !item.is_new && !item.is_held &&
          item.queued < kBusyQueue;
 }
 

@@ -17,6 +17,8 @@ struct Candidate {
   bool may_come = false;        // ... but it will be free again: it pauses or has enough to do
   std::uint32_t load_cost = 0;  // of a model it has not cached, in requests: load_cost()
   std::uint32_t queued = 0;
+  std::int64_t busy_ms = 0;  // since it began with what it has in hand, or answered
+  bool is_held = false;      // ... for long, or it will be: what joins it there waits for that
   std::uint64_t served = 0;
   double effort = 1;                  // Health::effort()
   bool is_new = false;                // it has never answered
@@ -34,9 +36,9 @@ constexpr std::uint32_t load_cost(std::uint64_t demand) {
 bool is_at_hand(const Candidate& item);
 
 /// The index of the best candidate. In this order: who is not avoided for its faults; who is known,
-/// unless `explores` or all of them are busy; the shortest wait by what was measured (queue, with
-/// what fetching the model counts for, times effort), in steps of sqrt 2, so that equals share
-/// evenly; who has served least; the lowest address. A pure function.
+/// unless `explores` or all of them are busy; who is not held by something long; the shortest wait
+/// by what was measured (queue, with what fetching the model counts for, times effort), in steps of
+/// sqrt 2, so that equals share evenly; who has served least; the lowest address. A pure function.
 /// Error: kUnavailable, one line with the reason for every provider (the first few of many).
 core::Result<std::size_t> choose(std::span<const Candidate> candidates, std::string_view model,
                                  bool explores = false);

@@ -171,19 +171,19 @@ TEST(Trials, AreFewWhereTheyFail) {
 TEST(Shares, BindOnlyWhileOthersAsk) {
   Shares shares;
   const crypto::Address here{{1}}, there{{2}};
-  for (int i = 0; i < 5; ++i) shares.on_offer("a", here);
+  for (int i = 0; i < 5; ++i) shares.on_offer("a", here, false);
   shares.on_request("a", 0);
-  EXPECT_FALSE(shares.is_full("a", here, 1));
+  EXPECT_FALSE(shares.is_full("a", here, false, 2, 1));
   shares.on_request("b", 1);
-  EXPECT_TRUE(shares.is_full("a", here, 2));
-  EXPECT_FALSE(shares.is_full("a", there, 2));
-  EXPECT_FALSE(shares.is_full("b", here, 2));
-  for (int i = 0; i < 4; ++i) shares.on_end("a", here);
-  EXPECT_FALSE(shares.is_full("a", here, 2));
-  shares.on_offer("a", here);
+  EXPECT_TRUE(shares.is_full("a", here, false, 2, 2));
+  EXPECT_FALSE(shares.is_full("a", there, false, 2, 2));
+  EXPECT_FALSE(shares.is_full("b", here, false, 2, 2));
+  for (int i = 0; i < 4; ++i) shares.on_end("a", here, false);
+  EXPECT_FALSE(shares.is_full("a", here, false, 2, 2));
+  shares.on_offer("a", here, false);
   shares.on_request("a", limits::kOthersMs);
-  EXPECT_TRUE(shares.is_full("a", here, limits::kOthersMs));
-  EXPECT_FALSE(shares.is_full("a", here, limits::kOthersMs + 1));
+  EXPECT_TRUE(shares.is_full("a", here, false, 2, limits::kOthersMs));
+  EXPECT_FALSE(shares.is_full("a", here, false, 2, limits::kOthersMs + 1));
 }
 
 TEST(FairQueue, AccountsTakeTurnsHoweverMuchOneHas) {
@@ -204,6 +204,40 @@ TEST(FairQueue, AccountsTakeTurnsHoweverMuchOneHas) {
   }
   EXPECT_EQ(queue.accounts(), 0u);
   EXPECT_EQ(queue.size(), 0u);
+}
+
+TEST(Shares, WhileOthersAskAnAccountHasLongJobsAtHalfOfTheProvidersOnly) {
+  Shares shares;
+  const crypto::Address here{{1}}, there{{2}}, elsewhere{{3}};
+  shares.on_request("a", 0);
+  shares.on_offer("a", here, true);
+  EXPECT_TRUE(shares.has_long(here));
+  EXPECT_FALSE(shares.has_long(there));
+  EXPECT_FALSE(shares.is_full("a", there, true, 2, 1)) << "nobody else asks";
+  shares.on_request("b", 1);
+  EXPECT_TRUE(shares.is_full("a", there, true, 2, 2));
+  EXPECT_TRUE(shares.is_full("a", there, true, 3, 2));
+  EXPECT_FALSE(shares.is_full("a", there, true, 4, 2));
+  EXPECT_FALSE(shares.is_full("a", here, true, 2, 2)) << "behind its own";
+  EXPECT_FALSE(shares.is_full("a", there, false, 2, 2)) << "a short one";
+  EXPECT_FALSE(shares.is_full("b", there, true, 2, 2));
+  shares.on_end("a", here, true);
+  EXPECT_FALSE(shares.has_long(here));
+  EXPECT_FALSE(shares.is_full("a", elsewhere, true, 2, 2));
+}
+
+TEST(Scheduler, WhoIsHeldBySomethingLongIsTheLastOfThoseThatAreKnown) {
+  std::vector<Candidate> list = {candidate(0), candidate(1)};
+  list[0].is_held = true;
+  list[1].queued = 5;
+  EXPECT_EQ(choose(list, "m"), 1u);
+  EXPECT_FALSE(is_at_hand(list[0]));
+  list[1].is_held = true;
+  EXPECT_EQ(choose(list, "m"), 0u);
+  EXPECT_TRUE(is_long(0));
+  EXPECT_FALSE(is_long(3));
+  EXPECT_TRUE(is_held_ms(60, 3));
+  EXPECT_FALSE(is_held_ms(60, 100));
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <commensal/base/core/limits_gateway.hpp>
 #include <commensal/base/crypto/address.hpp>
 #include <map>
@@ -10,8 +11,9 @@
 namespace commensal::gateway {
 
 /// Whose jobs providers have in hand. An account that is alone may fill all providers; while others
-/// ask too it has few jobs at each, so that nobody waits there behind what one account has sent.
-/// A value; time comes from outside, in monotonic milliseconds.
+/// ask too it has few jobs at each, so that nobody waits there behind what one account has sent,
+/// and long ones (of a model that takes long, or that nobody has answered yet) at half of the
+/// providers only, or at one. A value; time comes from outside, in monotonic milliseconds.
 class Shares {
  public:
   void on_request(const std::string& account, std::int64_t now_ms) {
@@ -19,24 +21,44 @@ class Shares {
     if (account != last_) last_ = account;
     last_ms_ = now_ms;
   }
-  void on_offer(const std::string& account, const crypto::Address& provider) {
+  void on_offer(const std::string& account, const crypto::Address& provider, bool is_long) {
     ++jobs_[{account, provider}];
+    if (is_long) ++long_[provider][account];
   }
-  void on_end(const std::string& account, const crypto::Address& provider) {
+  void on_end(const std::string& account, const crypto::Address& provider, bool is_long) {
     const auto found = jobs_.find({account, provider});
     if (found != jobs_.end() && --found->second == 0) jobs_.erase(found);
+    const auto there = is_long ? long_.find(provider) : long_.end();
+    if (there == long_.end()) return;
+    if (--there->second[account] == 0) there->second.erase(account);
+    if (there->second.empty()) long_.erase(there);
   }
-  /// Whether the provider shall have no more jobs of the account now.
-  bool is_full(const std::string& account, const crypto::Address& provider,
-               std::int64_t now_ms) const {
+  /// Whether it has a long job in hand, anybody's.
+  bool has_long(const crypto::Address& provider) const { return long_.contains(provider); }
+  /// Whether the provider, one of so many, shall have no more jobs of the account now.
+  bool is_full(const std::string& account, const crypto::Address& provider, bool is_long,
+               std::size_t providers, std::int64_t now_ms) const {
     const std::int64_t others_ms = account == last_ ? others_ms_ : last_ms_;
     if (now_ms - others_ms >= limits::kOthersMs) return false;
     const auto found = jobs_.find({account, provider});
-    return found != jobs_.end() && found->second >= limits::kAccountJobsMax;
+    if (found != jobs_.end() && found->second >= limits::kAccountJobsMax) return true;
+    return is_long && !has_long_of(account, provider) &&
+           long_at(account) >= std::max<std::size_t>(1, providers / 2);
   }
 
  private:
+  bool has_long_of(const std::string& account, const crypto::Address& provider) const {
+    const auto there = long_.find(provider);
+    return there != long_.end() && there->second.contains(account);
+  }
+  std::size_t long_at(const std::string& account) const {
+    return static_cast<std::size_t>(std::ranges::count_if(
+        long_, [&](const auto& there) { return there.second.contains(account); }));
+  }
+
+  using Counts = std::map<std::string, std::uint32_t>;                     // by account, none is 0
   std::map<std::pair<std::string, crypto::Address>, std::uint32_t> jobs_;  // none is 0
+  std::map<crypto::Address, Counts> long_;                                 // none is empty
   std::string last_;                                                       // who asked last
   std::int64_t last_ms_ = -limits::kOthersMs;                              // and when
   std::int64_t others_ms_ = -limits::kOthersMs;                            // when somebody else did

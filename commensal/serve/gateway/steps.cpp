@@ -24,7 +24,7 @@ void Steps::ask(const WorkPtr& work, Roster::Peer& peer) {
                                            .is_committed = pending.has_value(),
                                            .heard_ms = now_ms()});
   core::check(is_new, "a job has one step at a time");
-  ++peer.in_flight;
+  if (peer.in_flight++ == 0) peer.busy_since_ms = now_ms();
   watch(work->id(), number, silence_ms_max_);
   if (pending) return peer.stream->send(rpc::Countersign{{*pending}});
   const auto begin = client.begin();
@@ -56,7 +56,10 @@ Steps::Running Steps::take(const core::Digest& job) {
   Running running = std::move(found->second);
   running_.erase(found);
   Roster::Peer* const peer = deps_.roster.at(running.trip.stream);
-  if (peer != nullptr && peer->in_flight > 0) --peer->in_flight;
+  if (peer != nullptr && peer->in_flight > 0) {
+    --peer->in_flight;
+    peer->busy_since_ms = now_ms();
+  }
   return running;
 }
 
