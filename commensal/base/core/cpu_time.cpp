@@ -24,4 +24,9 @@ std::int64_t thread_cpu_ns(std::thread::native_handle_type thread) {
   return ::pthread_getcpuclockid(thread, &clock) == 0 ? read(clock) : 0;
 }
 
+std::int64_t child_cpu_ns(int pid) {
+  clockid_t clock{};
+  return ::clock_getcpuclockid(pid, &clock) == 0 ? read(clock) : 0;
+}
+
 }  // namespace commensal::core

@@ -13,6 +13,9 @@ std::int64_t thread_cpu_ns();  // of the calling thread
 /// Of a thread of this process that has not ended.
 std::int64_t thread_cpu_ns(std::thread::native_handle_type thread);
 
+/// Of a child of this process; 0 where it has ended.
+std::int64_t child_cpu_ns(int pid);
+
 /// Adds the calling thread's processor time from construction to destruction to `sum_ns`.
 class CpuMeter {
  public:

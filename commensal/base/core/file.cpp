@@ -6,26 +6,12 @@
 
 #include <cerrno>
 #include <commensal/base/core/check.hpp>
+#include <commensal/base/core/descriptor.hpp>
 #include <commensal/base/core/file.hpp>
 #include <cstring>
 
 namespace commensal::core {
 namespace {
-
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  int get() const { return fd_; }
-  bool valid() const { return fd_ >= 0; }
-
- private:
-  int fd_;
-};
 
 tl::unexpected<Error> system_failure(const Path& path, std::string_view what) {
   const int number = errno;
@@ -60,14 +46,18 @@ Result<std::shared_ptr<const MappedFile>> MappedFile::open(const Path& path,
     return fail(ErrorCode::kResourceExhausted, "'{}' has {} bytes, at most {} are accepted",
                 path.string(), status.st_size, bytes_max);
   }
+  auto mapped = of(file, static_cast<std::size_t>(status.st_size));
+  if (!mapped) return system_failure(path, "map");
+  return mapped;
+}
+
+std::shared_ptr<const MappedFile> MappedFile::of(const Descriptor& file, std::size_t size) {
   std::shared_ptr<MappedFile> mapped(new MappedFile);
-  if (status.st_size > 0) {
-    void* data = ::mmap(nullptr, static_cast<std::size_t>(status.st_size), PROT_READ, MAP_PRIVATE,
-                        file.get(), 0);
-    if (data == MAP_FAILED) return system_failure(path, "map");
-    mapped->data_ = static_cast<const std::uint8_t*>(data);
-    mapped->size_ = static_cast<std::size_t>(status.st_size);
-  }
+  if (size == 0) return mapped;
+  void* data = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.get(), 0);
+  if (data == MAP_FAILED) return nullptr;
+  mapped->data_ = static_cast<const std::uint8_t*>(data);
+  mapped->size_ = size;
   return mapped;
 }
 

@@ -10,6 +10,7 @@
 namespace commensal::core {
 
 using Path = std::filesystem::path;
+class Descriptor;
 
 /// A file mapped read-only; unmapped with the last owner. A file that shrinks while it is mapped
 /// raises SIGBUS: callers map only files that they own or have just been given.
@@ -18,6 +19,8 @@ class MappedFile {
   /// Errors: kNotFound, kInvalidArgument (not a regular file), kResourceExhausted (too large).
   static Result<std::shared_ptr<const MappedFile>> open(
       const Path& path, std::int64_t bytes_max = limits::kFileBytesMax);
+  /// One that is open, and has this size. Null: the system refuses.
+  static std::shared_ptr<const MappedFile> of(const Descriptor& file, std::size_t size);
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;
   ~MappedFile();
