@@ -1,7 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fcntl.h>
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -20,8 +17,6 @@ namespace {
 
 using core::ByteView;
 using core::Digest;
-
-constexpr std::string_view kSuffix = ".pack";
 
 /// What precedes the floats; they begin at a cache line.
 struct Header {
@@ -129,34 +124,29 @@ std::int64_t bytes_of(const kernels::Call& call) {
 /// Constants are hashed only once a `pack` asks: many have no use for a store.
 class PackFolder::Store final : public kernels::PackStore {
  public:
-  Store(const PackFolder& folder, const Node& node, const kernels::Call& call, kernels::Isa isa)
-      : folder_(folder), node_(node), call_(call), isa_(isa) {}
+  Store(PackFiles& files, const Node& node, const kernels::Call& call, kernels::Isa isa)
+      : files_(files), node_(node), call_(call), isa_(isa) {}
 
   std::shared_ptr<const float> find(std::int64_t floats) override {
     header_.key = key_of(node_, call_, isa_);
-    path_ = folder_.folder_ / (core::to_hex(header_.key) + std::string(kSuffix));
-    const auto file = core::MappedFile::open(path_);
+    has_key_ = true;
+    auto file = files_.open(header_.key);
     if (!file) return nullptr;
-    const auto data = content(**file, floats);
-    if (!data) {
-      std::error_code ignored;  // somebody else may have removed or replaced it
-      std::filesystem::remove(path_, ignored);
-      return nullptr;
-    }
-    ::utimensat(AT_FDCWD, path_.c_str(), nullptr, 0);  // used now; a failure costs its turn only
-    return {*file, reinterpret_cast<const float*>(data->data())};
+    const auto mapped = core::MappedFile::of(file->file, file->bytes);
+    const auto data = mapped == nullptr ? std::nullopt : content(*mapped, floats);
+    return data ? std::shared_ptr<const float>(mapped, reinterpret_cast<const float*>(data->data()))
+                : nullptr;
   }
 
   void keep(std::span<const float> made) override {
     const ByteView data{reinterpret_cast<const std::uint8_t*>(made.data()), made.size_bytes()};
-    core::check(!path_.empty(), "what was not looked for is not kept");
-    if (static_cast<std::int64_t>(data.size()) > folder_.bytes_max_) return;
+    core::check(has_key_, "what was not looked for is not kept");
     Header header = header_;
     header.floats = static_cast<std::int64_t>(made.size());
     header.check = check_of(data);
     const ByteView parts[] = {{reinterpret_cast<const std::uint8_t*>(&header), sizeof(header)},
                               data};
-    if (core::replace_file(path_, parts, 0600)) folder_.make_room();
+    files_.keep(header_.key, parts);
   }
 
  private:
@@ -174,54 +164,22 @@ class PackFolder::Store final : public kernels::PackStore {
     return found == expected ? std::optional(data) : std::nullopt;
   }
 
-  const PackFolder& folder_;
+  PackFiles& files_;
   const Node& node_;
   const kernels::Call& call_;
   kernels::Isa isa_;
-  Header header_;  // with a key, as path_, once it was looked for
-  core::Path path_;
+  Header header_;
+  bool has_key_ = false;  // once it was looked for
 };
 
 PackFolder::PackFolder(core::Path folder, std::int64_t bytes_max)
-    : folder_(std::move(folder)), bytes_max_(bytes_max) {
-  std::error_code ignored;  // then nothing is kept
-  if (std::filesystem::create_directories(folder_, ignored)) {
-    std::filesystem::permissions(folder_, std::filesystem::perms::owner_all, ignored);
-  }
-}
+    : files_(std::make_shared<PackFilesInFolder>(std::move(folder), bytes_max)) {}
 
 std::unique_ptr<kernels::PackStore> PackFolder::store_for(const Node& node,
                                                           const kernels::Call& call,
                                                           kernels::Isa isa) const {
   if (bytes_of(call) < static_cast<std::int64_t>(core::kPagesBytesMin)) return nullptr;
-  return std::make_unique<Store>(*this, node, call, isa);
-}
-
-void PackFolder::make_room() const {
-  struct File {
-    std::filesystem::file_time_type used;
-    std::int64_t bytes;
-    core::Path path;
-  };
-  std::vector<File> files;
-  std::int64_t total = 0;
-  std::error_code failed;
-  for (std::filesystem::directory_iterator at(folder_, failed), end; !failed && at != end;
-       at.increment(failed)) {
-    // A process that died left its temporary file, whose name has more behind the suffix.
-    if (at->path().filename().string().find(kSuffix) != 2 * sizeof(Digest)) continue;
-    std::error_code gone;
-    const auto bytes = static_cast<std::int64_t>(at->file_size(gone));
-    const auto used = gone ? std::filesystem::file_time_type() : at->last_write_time(gone);
-    if (gone) continue;
-    files.push_back({used, bytes, at->path()});
-    total += bytes;
-  }
-  std::ranges::sort(files, {}, &File::used);
-  for (const File& file : files) {
-    if (total <= bytes_max_) break;
-    if (std::filesystem::remove(file.path, failed)) total -= file.bytes;
-  }
+  return std::make_unique<Store>(*files_, node, call, isa);
 }
 
 }  // namespace commensal::graph

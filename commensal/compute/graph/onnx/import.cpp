@@ -327,6 +327,11 @@ Result<std::shared_ptr<const Graph>> import_file(const core::Path& path) {
   return import({file->bytes(), file, file}, files);
 }
 
+Result<std::shared_ptr<const Graph>> import_file(std::shared_ptr<const core::MappedFile> file) {
+  ExternalFiles files;
+  return import({file->bytes(), file, file}, files);
+}
+
 Result<std::shared_ptr<const Graph>> import_bytes(core::ByteView bytes,
                                                   std::shared_ptr<const void> owner) {
   ExternalFiles files;

@@ -18,6 +18,10 @@ inline constexpr int kOpsetMin = 1, kOpsetMax = 24;
 /// outside the model's folder), kNotFound, kResourceExhausted.
 core::Result<std::shared_ptr<const Graph>> import_file(const core::Path& path);
 
+/// From a file that is open already; external data is refused.
+core::Result<std::shared_ptr<const Graph>> import_file(
+    std::shared_ptr<const core::MappedFile> file);
+
 /// From memory, which `owner` keeps alive; external data is refused.
 core::Result<std::shared_ptr<const Graph>> import_bytes(core::ByteView bytes,
                                                         std::shared_ptr<const void> owner);

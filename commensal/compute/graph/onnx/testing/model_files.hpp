@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+/// Model files of other rooms' tests, which see nothing of the library that makes them. Each has
+/// one input x and one output y, both float32[2,3] where nothing else is said.
+namespace commensal::graph::onnx::testing {
+
+/// y = Relu(x), of `rows` rows.
+std::string relu_file(std::int64_t rows = 2);
+/// Some hours: a loop with a product of square matrices of 256 rows in each turn.
+std::string endless_file();
+/// y = x + w, whose elements are in the file `location`.
+std::string external_file(const std::string& location);
+/// Has a tensor of 6,000 elements inside.
+std::string large_inside_file();
+/// Has constants that are large enough for packing to be kept; the model is called `name`.
+std::string packed_file(const std::string& name);
+
+}  // namespace commensal::graph::onnx::testing
