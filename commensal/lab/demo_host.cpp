@@ -142,7 +142,7 @@ struct World {
       one.gateway = fmt::format("127.0.0.1:{}", gateway->provider_port());
       one.name = name;
       one.why_paused = guest.why_paused();
-      auto engines = std::make_unique<provider::SessionEngineFactory>(
+      auto engines = std::make_unique<rollout::SessionEngineFactory>(
           graph::SessionOptions{.threads = 1, .pacer = guest.pacer()},
           [&guest] { guest.ready_thread(); });
       COMMENSAL_ASSIGN(auto daemon, daemon::ProviderDaemon::start(one, std::move(engines)));

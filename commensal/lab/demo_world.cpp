@@ -143,9 +143,9 @@ core::Result<DemoWorld> DemoWorld::start(const DemoOptions& options, DemoRecorde
   COMMENSAL_ASSIGN(world.gateway, daemon::GatewayDaemon::start(gateway, &recorder));
 
   const auto honest = [] {
-    return std::make_unique<provider::SessionEngineFactory>(graph::SessionOptions{});
+    return std::make_unique<rollout::SessionEngineFactory>(graph::SessionOptions{});
   };
-  const auto add = [&](const std::string& name, std::unique_ptr<provider::EngineFactory> engines,
+  const auto add = [&](const std::string& name, std::unique_ptr<rollout::EngineFactory> engines,
                        bool is_honest) -> core::Result<void> {
     daemon::ProviderDaemonConfig config;
     config.folder = options.folder / name;

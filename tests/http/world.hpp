@@ -61,7 +61,7 @@ class World {
   store::MemoryStore provider_store_;
   crypto::SecretKey key_;
   crypto::SecretKey provider_key_;
-  provider::SessionEngineFactory engines_{graph::SessionOptions{}};
+  rollout::SessionEngineFactory engines_{graph::SessionOptions{}};
   rpc::AsioLoop loop_;
   rpc::DirectServer streams_{loop_};
   std::unique_ptr<gateway::Gateway> gateway_;

@@ -73,7 +73,8 @@ class Audits {
   client::Client client_;
   core::Path folder_;
   core::Bytes next_;
-  rollout::Replayer replayer_;
+  rollout::Replayer replayer_{
+      std::make_shared<rollout::SessionEngineFactory>(graph::SessionOptions{})};
   std::uint64_t done_ = 0;
 };
 

@@ -102,7 +102,7 @@ Result<int> run(ProviderArguments& options) {
   session.pacer = guest.pacer();
   COMMENSAL_ASSIGN(const auto daemon,
                    daemon::ProviderDaemon::start(options.daemon,
-                                                 std::make_unique<provider::SessionEngineFactory>(
+                                                 std::make_unique<rollout::SessionEngineFactory>(
                                                      session, [&guest] { guest.ready_thread(); })));
   announce(options, daemon->address(), metrics.get());
   ProviderLog log(options.daemon.gateway);

@@ -4,7 +4,7 @@
 #include <commensal/base/core/file.hpp>
 #include <commensal/base/core/rng.hpp>
 #include <commensal/compute/graph/session.hpp>
-#include <commensal/serve/provider/engine.hpp>
+#include <commensal/verify/rollout/engine_factory.hpp>
 #include <commensal/verify/noise/noisy_session.hpp>
 #include <commensal/verify/receipt/roots.hpp>
 #include <memory>

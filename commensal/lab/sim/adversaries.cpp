@@ -89,7 +89,7 @@ class Bf16Engine final : public rollout::Engine {
   receipt::ModelRoots roots_;  // of the model it was asked to run
 };
 
-class Bf16Factory final : public provider::EngineFactory {
+class Bf16Factory final : public rollout::EngineFactory {
  public:
   Loaded load(const core::Path& model_file, const Feeds& feeds) override {
     if (!feeds.empty()) return no_rollouts();
@@ -102,7 +102,7 @@ class Bf16Factory final : public provider::EngineFactory {
 
 }  // namespace
 
-std::unique_ptr<provider::EngineFactory> make_bf16_cheat() {
+std::unique_ptr<rollout::EngineFactory> make_bf16_cheat() {
   return std::make_unique<Bf16Factory>();
 }
 

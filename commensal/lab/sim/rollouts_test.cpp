@@ -18,7 +18,7 @@ const char* const kLetters = COMMENSAL_SOURCE_DIR "/models/letters/letters.onnx"
 const gateway::Account kConsumer{.name = "consumer", .role = gateway::Role::kConsumer};
 
 /// Says when it computes a step.
-class Watched final : public provider::EngineFactory {
+class Watched final : public rollout::EngineFactory {
  public:
   explicit Watched(std::function<void()> watch) : watch_(std::move(watch)) {}
   core::Result<std::unique_ptr<rollout::Engine>> load(
@@ -46,11 +46,11 @@ class Watched final : public provider::EngineFactory {
     const std::function<void()>& watch_;
   };
   const std::function<void()> watch_;
-  provider::SessionEngineFactory honest_{graph::SessionOptions{}};
+  rollout::SessionEngineFactory honest_{graph::SessionOptions{}};
 };
 
 /// Refuses so many models for good, whoever of its providers is asked first; then it is honest.
-class Refusing final : public provider::EngineFactory {
+class Refusing final : public rollout::EngineFactory {
  public:
   explicit Refusing(std::shared_ptr<int> left) : left_(std::move(left)) {}
   core::Result<std::unique_ptr<rollout::Engine>> load(
@@ -61,7 +61,7 @@ class Refusing final : public provider::EngineFactory {
 
  private:
   const std::shared_ptr<int> left_;
-  provider::SessionEngineFactory honest_{graph::SessionOptions{}};
+  rollout::SessionEngineFactory honest_{graph::SessionOptions{}};
 };
 
 class MoneyRollouts : public MoneyTrip {

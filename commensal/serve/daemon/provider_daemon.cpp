@@ -18,13 +18,13 @@ struct ProviderDaemon::State {
   core::SystemRng rng;
   core::SystemClock clock;
   store::StateFolder folder;
-  std::unique_ptr<provider::EngineFactory> engines;
+  std::unique_ptr<rollout::EngineFactory> engines;
   std::stop_source closing;
   rpc::AsioLoop loop;
   std::unique_ptr<rpc::GatewayClient> gateway;
   std::shared_ptr<provider::Provider> provider;
 
-  State(store::StateFolder opened, std::unique_ptr<provider::EngineFactory> factory)
+  State(store::StateFolder opened, std::unique_ptr<rollout::EngineFactory> factory)
       : folder(std::move(opened)), engines(std::move(factory)) {}
   ~State() {
     closing.request_stop();
@@ -37,7 +37,7 @@ ProviderDaemon::ProviderDaemon(std::unique_ptr<State> state) : state_(std::move(
 ProviderDaemon::~ProviderDaemon() = default;
 
 core::Result<std::unique_ptr<ProviderDaemon>> ProviderDaemon::start(
-    const ProviderDaemonConfig& config, std::unique_ptr<provider::EngineFactory> engines) {
+    const ProviderDaemonConfig& config, std::unique_ptr<rollout::EngineFactory> engines) {
   core::SystemRng rng;
   COMMENSAL_ASSIGN(auto folder,
                    store::StateFolder::open(config.folder, "provider", rng, config.key));

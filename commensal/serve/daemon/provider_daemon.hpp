@@ -27,10 +27,10 @@ struct ProviderDaemonConfig {
 /// It runs from start() until it is destroyed. Thread-safety: the owner's thread.
 class ProviderDaemon {
  public:
-  /// `engines` computes; an honest provider passes a SessionEngineFactory.
+  /// `engines` computes; an honest provider passes a rollout::SessionEngineFactory.
   /// Errors: those of store::StateFolder and Provider::create.
   static core::Result<std::unique_ptr<ProviderDaemon>> start(
-      const ProviderDaemonConfig& config, std::unique_ptr<provider::EngineFactory> engines);
+      const ProviderDaemonConfig& config, std::unique_ptr<rollout::EngineFactory> engines);
   ~ProviderDaemon();
 
   crypto::Address address() const;

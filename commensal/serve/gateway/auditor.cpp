@@ -16,7 +16,7 @@ constexpr std::int64_t kNsPerMs = 1'000'000;
 }  // namespace
 
 Auditor::Auditor(const Dependencies& deps)
-    : deps_(deps), replayer_(std::make_shared<rollout::Replayer>()) {}
+    : deps_(deps), replayer_(std::make_shared<rollout::Replayer>(deps.engines)) {}
 
 void Auditor::request(const core::Digest& receipt) {
   Case& item = open_[receipt];

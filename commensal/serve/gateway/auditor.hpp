@@ -28,6 +28,7 @@ class Auditor {
     const ModelHub& hub;
     ReceiptBook& book;
     EventQueue& events;
+    std::shared_ptr<rollout::EngineFactory> engines;  // used off the loop
   };
   explicit Auditor(const Dependencies& deps);
   /// What is replayed now is cancelled, and so is what comes: its audit stays due.

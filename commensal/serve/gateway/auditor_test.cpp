@@ -91,7 +91,8 @@ class AuditorOf : public rollout::testing::RolloutTest {
   ModelHub hub_{client_store_, folder_, clock_};
   ReceiptBook book_{client_store_};
   EventQueue events_{loop_, [this](const event::Any& event) { handle(event); }, [] {}};
-  Auditor auditor_{{loop_, clock_, client_key_, hub_, book_, events_}};
+  Auditor auditor_{{loop_, clock_, client_key_, hub_, book_, events_,
+                    std::make_shared<rollout::SessionEngineFactory>(graph::SessionOptions{})}};
   std::map<core::Digest, std::uint64_t> steps_;
   std::map<std::uint64_t, core::Digest> receipts_;
   core::Digest root_{};  // of what was taken last

@@ -19,6 +19,7 @@
 #include <commensal/serve/gateway/transactions.hpp>
 #include <commensal/serve/rpc/stream.hpp>
 #include <commensal/trade/pay/ticket/summary.hpp>
+#include <commensal/verify/rollout/engine_factory.hpp>
 #include <functional>
 #include <memory>
 #include <string>
@@ -49,6 +50,8 @@ struct GatewayDependencies {
   core::Store& store;
   const crypto::SecretKey& key;  // signs for the consumers' accounts
   Observer* observer = nullptr;
+  /// What its audits compute with; null: threads of this process.
+  std::shared_ptr<rollout::EngineFactory> engines = nullptr;
 };
 
 struct ProviderInfo {

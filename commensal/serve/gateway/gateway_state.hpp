@@ -77,7 +77,10 @@ struct Gateway::State {
                   book, till, events, steps, c.rollouts_kept_max, c.quotas.rollouts_max}),
         deliveries(w.clock, w.rng, till, audit_policy, events),
         answers({loop, hub, book, lottery, till, dispatcher, observer, events}),
-        auditor({loop, w.clock, auditor_key, hub, book, events}),
+        auditor({loop, w.clock, auditor_key, hub, book, events,
+                 w.engines ? w.engines
+                           : std::make_shared<rollout::SessionEngineFactory>(
+                                 graph::SessionOptions{})}),
         consequences(loop, book, answers) {
     book.keep_while(
         [this](const core::Digest& ticket) { return ticket::is_undecided(tickets, ticket); });

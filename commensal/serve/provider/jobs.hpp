@@ -28,7 +28,7 @@ class Jobs final : public std::enable_shared_from_this<Jobs> {
     store::JointStore& store;
     const crypto::SecretKey& key;
     rpc::GatewayClient& gateway;
-    EngineFactory& engines;
+    rollout::EngineFactory& engines;
     ModelCache& cache;
     Purse& purse;
     std::stop_token closing;  // what is computed is cancelled

@@ -32,7 +32,7 @@ class Listener final : public rpc::GatewayClient {
   std::vector<rpc::ToGateway> said;
 };
 
-class SmallFactory final : public EngineFactory {
+class SmallFactory final : public rollout::EngineFactory {
  public:
   explicit SmallFactory(std::shared_ptr<const graph::Graph> graph) : graph_(std::move(graph)) {}
   core::Result<std::unique_ptr<rollout::Engine>> load(const core::Path&,

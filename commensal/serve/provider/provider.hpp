@@ -6,7 +6,7 @@
 #include <commensal/base/core/rng.hpp>
 #include <commensal/base/core/store.hpp>
 #include <commensal/base/crypto/secp256k1.hpp>
-#include <commensal/serve/provider/engine.hpp>
+#include <commensal/verify/rollout/engine_factory.hpp>
 #include <commensal/serve/provider/purse.hpp>
 #include <commensal/serve/provider/worker.hpp>
 #include <commensal/serve/rpc/stream.hpp>
@@ -39,7 +39,7 @@ struct ProviderDependencies {
   core::Store& store;
   const crypto::SecretKey& key;
   rpc::GatewayClient& gateway;
-  EngineFactory& engines;
+  rollout::EngineFactory& engines;
   /// Why the guest stands still, "" while it runs; asked several times a second. Empty: it always
   /// runs.
   std::function<std::string()> why_paused = {};

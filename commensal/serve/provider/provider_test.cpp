@@ -43,7 +43,7 @@ class SlowLoop final : public core::Loop {
 constexpr const char* kInput = "x0";  // as GraphMaker names it
 
 /// Answers with what it is asked, and remembers how much that was at once.
-class EchoFactory final : public EngineFactory {
+class EchoFactory final : public rollout::EngineFactory {
  public:
   std::vector<std::size_t> asked_at_once;
 

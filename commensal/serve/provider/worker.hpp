@@ -2,8 +2,8 @@
 #pragma once
 
 #include <commensal/base/core/recently_used.hpp>
-#include <commensal/serve/provider/engine.hpp>
 #include <commensal/serve/rpc/stream.hpp>
+#include <commensal/verify/rollout/engine_factory.hpp>
 #include <commensal/verify/rollout/provider.hpp>
 #include <deque>
 #include <memory>
@@ -51,7 +51,7 @@ class Worker {
   };
 
   /// Once `closing` is asked to stop, whatever is computed is cancelled.
-  Worker(EngineFactory& engines, rpc::GatewayClient& gateway, std::size_t at_once,
+  Worker(rollout::EngineFactory& engines, rpc::GatewayClient& gateway, std::size_t at_once,
          std::stop_token closing)
       : engines_(engines), gateway_(gateway), at_once_(at_once), closing_(std::move(closing)) {}
 
@@ -75,7 +75,7 @@ class Worker {
   std::vector<TaskPtr> take(const TaskPtr& first);
   core::Result<void> fetch_model(const core::Digest& model, const Place& place);
 
-  EngineFactory& engines_;
+  rollout::EngineFactory& engines_;
   rpc::GatewayClient& gateway_;
   const std::size_t at_once_;
   const std::stop_token closing_;

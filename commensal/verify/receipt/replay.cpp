@@ -233,23 +233,31 @@ Result<Values> check_job(const protocol::Job& job, const Digest& input_salt,
   return ordered;
 }
 
+Result<Digest> replay(const StepTask& task, const graph::Graph& graph, const ModelRoots& roots,
+                      const Compute& compute) {
+  COMMENSAL_TRY(check_model(task.job, roots));
+  COMMENSAL_TRY(check_task(task));
+  COMMENSAL_ASSIGN(const Values given, task_inputs(task, graph));
+  const auto noise = noise_of_step(task.job, protocol::job_id(task.job), task.step, task.value);
+  const auto outputs = compute(given, noise);
+  if (outputs) return outputs_root(graph, *outputs);
+  // That a model refuses its inputs, or has more to do than the job's budget with all its margin
+  // (of `compute`), is a result like any other: whoever answered has not run it.
+  const ErrorCode why = outputs.error().code;
+  if (why == ErrorCode::kInvalidArgument || why == ErrorCode::kOverBudget) return kRefused;
+  return tl::unexpected(outputs.error());
+}
+
 Result<Digest> replay(const StepTask& task, noise::NoisySession& session, const ModelRoots& roots,
                       const graph::RunOptions& options) {
   COMMENSAL_TRY(check_model(task.job, roots));
   if (session.feeds() != task.job.feeds) {
     return fail(ErrorCode::kFailedPrecondition, "the session feeds back other outputs");
   }
-  COMMENSAL_TRY(check_task(task));
-  const graph::Graph& graph = session.graph();
-  COMMENSAL_ASSIGN(const Values given, task_inputs(task, graph));
-  const auto noise = noise_of_step(task.job, protocol::job_id(task.job), task.step, task.value);
-  const auto outputs = session.run(given, noise, options);
-  if (outputs) return outputs_root(graph, *outputs);
-  // That a model refuses its inputs, or has more to do than the job's budget with all its margin
-  // (options.ops_max), is a result like any other: whoever answered has not run it.
-  const ErrorCode why = outputs.error().code;
-  if (why == ErrorCode::kInvalidArgument || why == ErrorCode::kOverBudget) return kRefused;
-  return tl::unexpected(outputs.error());
+  return replay(task, session.graph(), roots,
+                [&](const Values& given, const std::optional<noise::Noise>& noise) {
+                  return session.run(given, noise, options);
+                });
 }
 
 protocol::Verdict judge(const protocol::ReceiptBody& body, const core::Digest& replayed_root,

@@ -73,8 +73,18 @@ core::Result<Values> check_job(const protocol::Job& job, const core::Digest& inp
 /// no outputs.
 inline constexpr core::Digest kRefused{};
 
-/// check_task(), then runs the step with the model of `session`, whose roots are `roots`, and
-/// returns root(Y_i), or kRefused.
+/// What computes a step of a model, somewhere.
+using Compute = std::function<core::Result<Values>(const Values& inputs,
+                                                   const std::optional<noise::Noise>& noise)>;
+
+/// check_task(), then computes the step with the model of these roots, of whose graph the inputs
+/// and outputs are looked at, and returns root(Y_i), or kRefused.
+/// Errors besides: kFailedPrecondition (not the job's model or numeric specification), those of
+/// `compute` but kInvalidArgument.
+core::Result<core::Digest> replay(const StepTask& task, const graph::Graph& graph,
+                                  const ModelRoots& roots, const Compute& compute);
+
+/// The same by `session`.
 /// Errors besides: kFailedPrecondition (not the job's model, feeds or numeric specification), those
 /// of the run but kInvalidArgument and kOverBudget.
 core::Result<core::Digest> replay(const StepTask& task, noise::NoisySession& session,

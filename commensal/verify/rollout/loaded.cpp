@@ -6,7 +6,14 @@ namespace commensal::rollout {
 
 core::Result<Loaded> load(const core::Path& model_file, const graph::SessionOptions& options,
                           const std::vector<protocol::Feed>& feeds) {
-  COMMENSAL_ASSIGN(const auto graph, graph::onnx::import_file(model_file));
+  COMMENSAL_ASSIGN(auto file, core::MappedFile::open(model_file, limits::kModelBytesMax));
+  return load(std::move(file), options, feeds);
+}
+
+core::Result<Loaded> load(std::shared_ptr<const core::MappedFile> model_file,
+                          const graph::SessionOptions& options,
+                          const std::vector<protocol::Feed>& feeds) {
+  COMMENSAL_ASSIGN(const auto graph, graph::onnx::import_file(std::move(model_file)));
   COMMENSAL_ASSIGN(auto session, noise::NoisySession::create(graph, options, feeds));
   return Loaded{receipt::model_roots(*graph), std::move(session)};
 }

@@ -13,7 +13,11 @@ struct Loaded {
   receipt::ModelRoots roots;
   noise::NoisySession session;
 };
-/// Errors: those of importing the model and of NoisySession::create.
+/// What a model holds outside its file is refused: models come from anybody, and their files lie
+/// beside each other. Errors: those of importing the model and of NoisySession::create.
+core::Result<Loaded> load(std::shared_ptr<const core::MappedFile> model_file,
+                          const graph::SessionOptions& options,
+                          const std::vector<protocol::Feed>& feeds);
 core::Result<Loaded> load(const core::Path& model_file, const graph::SessionOptions& options,
                           const std::vector<protocol::Feed>& feeds);
 

@@ -3,17 +3,21 @@
 
 namespace commensal::rollout {
 
-core::Result<Loaded*> Replayer::loaded(const protocol::Job& job, const core::Path& model) {
+core::Result<Engine*> Replayer::loaded(const protocol::Job& job, const core::Path& model) {
   const Key key{{job.graph_root, job.weight_root}, job.feeds};
-  if (Loaded* const found = loaded_.find(key)) return found;
-  COMMENSAL_ASSIGN(Loaded made, load(model, {}, job.feeds));
-  return &loaded_.add(key, std::move(made));
+  if (const auto* const found = loaded_.find(key)) return found->get();
+  COMMENSAL_ASSIGN(auto made, engines_->load(model, job.feeds));
+  return loaded_.add(key, std::move(made)).get();
 }
 
 core::Result<core::Digest> Replayer::replay(const receipt::StepTask& task, const core::Path& model,
                                             const graph::RunOptions& options) {
-  COMMENSAL_ASSIGN(Loaded* const ready, loaded(task.job, model));
-  return receipt::replay(task, ready->session, ready->roots, options);
+  COMMENSAL_ASSIGN(Engine* const engine, loaded(task.job, model));
+  const auto compute = [&](const receipt::Values& inputs,
+                           const std::optional<noise::Noise>& noise) {
+    return engine->run(task.step, inputs, noise, options);
+  };
+  return receipt::replay(task, engine->graph(), engine->roots(), compute);
 }
 
 }  // namespace commensal::rollout

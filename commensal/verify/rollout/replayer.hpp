@@ -4,16 +4,18 @@
 #include <commensal/base/core/file.hpp>
 #include <commensal/base/core/recently_used.hpp>
 #include <commensal/verify/receipt/replay.hpp>
-#include <commensal/verify/rollout/loaded.hpp>
+#include <commensal/verify/rollout/engine_factory.hpp>
 
 namespace commensal::rollout {
 
-/// Replays steps of any job: keeps the models that it used last.
+/// Replays steps of any job: keeps the engines that it used last.
 /// Thread-safety: one thread at a time.
 class Replayer {
  public:
-  /// replay() of the task; `model` is its file, imported where it is not kept.
-  /// Errors: as replay(), those of importing the model.
+  explicit Replayer(std::shared_ptr<EngineFactory> engines) : engines_(std::move(engines)) {}
+
+  /// replay() of the task; `model` is its file, loaded where it is not kept.
+  /// Errors: as replay(), those of the engines.
   core::Result<core::Digest> replay(const receipt::StepTask& task, const core::Path& model,
                                     const graph::RunOptions& options = {});
 
@@ -23,9 +25,10 @@ class Replayer {
     std::vector<protocol::Feed> feeds;
     bool operator==(const Key&) const = default;
   };
-  core::Result<Loaded*> loaded(const protocol::Job& job, const core::Path& model);
+  core::Result<Engine*> loaded(const protocol::Job& job, const core::Path& model);
 
-  core::RecentlyUsed<Key, Loaded> loaded_{limits::kEnginesMax};
+  std::shared_ptr<EngineFactory> engines_;
+  core::RecentlyUsed<Key, std::unique_ptr<Engine>> loaded_{limits::kEnginesMax};
 };
 
 }  // namespace commensal::rollout

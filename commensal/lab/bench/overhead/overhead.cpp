@@ -119,7 +119,7 @@ Result<void> World::start_provider(Arm& arm) {
 Result<void> World::start() {
   COMMENSAL_ASSIGN(const auto graph, graph::onnx::import_file(options_.model));
   COMMENSAL_ASSIGN(inputs_, make_inputs(*graph));
-  provider::SessionEngineFactory real({.threads = 1});
+  rollout::SessionEngineFactory real({.threads = 1});
   COMMENSAL_ASSIGN(auto engine, real.load(options_.model, {}));
   engine_ = std::make_unique<SharedEngine>(std::move(engine), clock_);
   COMMENSAL_ASSIGN(const auto file, core::MappedFile::open(options_.model, limits::kModelBytesMax));

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <commensal/base/core/clock.hpp>
-#include <commensal/serve/provider/engine.hpp>
+#include <commensal/verify/rollout/engine_factory.hpp>
 
 namespace commensal::lab::bench::overhead {
 
@@ -32,7 +32,7 @@ class SharedEngine {
 };
 
 /// Lends it to a provider. `engine` outlives the factory and what it loads.
-class SharedEngineFactory final : public provider::EngineFactory {
+class SharedEngineFactory final : public rollout::EngineFactory {
  public:
   explicit SharedEngineFactory(SharedEngine& engine) : engine_(engine) {}
   core::Result<std::unique_ptr<rollout::Engine>> load(const core::Path&,

@@ -39,22 +39,22 @@ class LazyEngine final : public rollout::Engine {
   Values zeros_;
 };
 
-class LazyFactory final : public provider::EngineFactory {
+class LazyFactory final : public rollout::EngineFactory {
  public:
   Loaded load(const core::Path& model_file, const Feeds& feeds) override {
     if (!feeds.empty()) {
       return core::fail(core::ErrorCode::kUnsupported, "this provider computes no rollouts");
     }
-    COMMENSAL_ASSIGN(auto engine, provider::SessionEngineFactory({}).load(model_file, feeds));
+    COMMENSAL_ASSIGN(auto engine, rollout::SessionEngineFactory({}).load(model_file, feeds));
     return std::make_unique<LazyEngine>(std::move(engine));
   }
 };
 
-class RolloutCheatFactory final : public provider::EngineFactory {
+class RolloutCheatFactory final : public rollout::EngineFactory {
  public:
   explicit RolloutCheatFactory(serial::Lies lies) : lies_(std::move(lies)) {}
   Loaded load(const core::Path& model_file, const Feeds& feeds) override {
-    if (feeds.empty()) return provider::SessionEngineFactory({}).load(model_file, feeds);
+    if (feeds.empty()) return rollout::SessionEngineFactory({}).load(model_file, feeds);
     COMMENSAL_ASSIGN(const auto graph, graph::onnx::import_file(model_file));
     COMMENSAL_ASSIGN(auto engine, serial::CheatEngine::create(graph, {}, feeds, lies_));
     return std::unique_ptr<rollout::Engine>(std::move(engine));
@@ -64,7 +64,7 @@ class RolloutCheatFactory final : public provider::EngineFactory {
   serial::Lies lies_;
 };
 
-class Refuser final : public provider::EngineFactory {
+class Refuser final : public rollout::EngineFactory {
  public:
   Loaded load(const core::Path&, const Feeds&) override {
     return core::fail(core::ErrorCode::kInvalidArgument, "this request is wrong");
@@ -73,13 +73,13 @@ class Refuser final : public provider::EngineFactory {
 
 }  // namespace
 
-std::unique_ptr<provider::EngineFactory> make_rollout_cheat(serial::Lies lies) {
+std::unique_ptr<rollout::EngineFactory> make_rollout_cheat(serial::Lies lies) {
   return std::make_unique<RolloutCheatFactory>(std::move(lies));
 }
 
-std::unique_ptr<provider::EngineFactory> make_refuser() { return std::make_unique<Refuser>(); }
+std::unique_ptr<rollout::EngineFactory> make_refuser() { return std::make_unique<Refuser>(); }
 
-std::unique_ptr<provider::EngineFactory> make_lazy_cheat() {
+std::unique_ptr<rollout::EngineFactory> make_lazy_cheat() {
   return std::make_unique<LazyFactory>();
 }
 

@@ -2,19 +2,19 @@
 #pragma once
 
 #include <commensal/lab/serial/cheat.hpp>
-#include <commensal/serve/provider/engine.hpp>
+#include <commensal/verify/rollout/engine_factory.hpp>
 #include <memory>
 
 /// Providers that lie, for tests only; those that others play too are in lab/sim/adversaries.hpp.
 namespace commensal::sim::testing {
 
 /// Computes nothing: every output is zeros of the right shape and type.
-std::unique_ptr<provider::EngineFactory> make_lazy_cheat();
+std::unique_ptr<rollout::EngineFactory> make_lazy_cheat();
 
 /// Refuses every job at once, as if the request were wrong.
-std::unique_ptr<provider::EngineFactory> make_refuser();
+std::unique_ptr<rollout::EngineFactory> make_refuser();
 
 /// Computes some steps of rollouts with another weight; all else as it should.
-std::unique_ptr<provider::EngineFactory> make_rollout_cheat(serial::Lies lies);
+std::unique_ptr<rollout::EngineFactory> make_rollout_cheat(serial::Lies lies);
 
 }  // namespace commensal::sim::testing

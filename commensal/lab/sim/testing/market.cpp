@@ -70,7 +70,7 @@ struct Market::Member {
   std::string name;
   core::Path folder;
   crypto::SecretKey key;
-  std::unique_ptr<provider::EngineFactory> engines;
+  std::unique_ptr<rollout::EngineFactory> engines;
   PausedLoop loop;
   store::MemoryStore store;
   std::optional<std::pair<std::uint64_t, Fault>> fault;
@@ -79,7 +79,7 @@ struct Market::Member {
   std::shared_ptr<provider::Provider> provider;
 
   Member(std::string n, core::Path f, crypto::SecretKey k,
-         std::unique_ptr<provider::EngineFactory> e, core::Loop& l)
+         std::unique_ptr<rollout::EngineFactory> e, core::Loop& l)
       : name(std::move(n)),
         folder(std::move(f)),
         key(std::move(k)),
@@ -129,9 +129,9 @@ void Market::kill_gateway() {
 void Market::break_gateway_at(std::uint64_t write, Fault fault) { gateway_fault_ = {write, fault}; }
 
 std::size_t Market::add_provider(const std::string& name,
-                                 std::unique_ptr<provider::EngineFactory> engines) {
+                                 std::unique_ptr<rollout::EngineFactory> engines) {
   if (!engines) {
-    engines = std::make_unique<provider::SessionEngineFactory>(graph::SessionOptions{});
+    engines = std::make_unique<rollout::SessionEngineFactory>(graph::SessionOptions{});
   }
   members_.push_back(std::make_unique<Member>(
       name, folder_ / name, crypto::SecretKey::generate(rng_), std::move(engines), loop_));

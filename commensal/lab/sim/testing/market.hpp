@@ -39,7 +39,7 @@ class Market {
   void set_delay_ms(std::int64_t delay_ms) { delay_ms_ = delay_ms; }
   /// Index of the new provider, which dials at once.
   std::size_t add_provider(const std::string& name,
-                           std::unique_ptr<provider::EngineFactory> engines = nullptr);
+                           std::unique_ptr<rollout::EngineFactory> engines = nullptr);
   void kill_provider(std::size_t index);
   void start_provider(std::size_t index);
   /// Of one that is not running: it comes back with another hash chain.

@@ -2,22 +2,22 @@
 #pragma once
 
 #include <commensal/base/core/file.hpp>
-#include <commensal/compute/graph/session.hpp>
 #include <commensal/verify/rollout/engine.hpp>
 #include <functional>
 #include <memory>
 #include <vector>
 
-namespace commensal::provider {
+namespace commensal::rollout {
 
 /// What makes a model's file ready to run. The face behind which lab/'s adversaries differ from an
 /// honest provider. Thread-safety: one thread at a time.
 class EngineFactory {
  public:
   virtual ~EngineFactory() = default;
-  /// For jobs that feed these outputs back; none: of one step.
-  virtual core::Result<std::unique_ptr<rollout::Engine>> load(
-      const core::Path& model_file, const std::vector<protocol::Feed>& feeds) = 0;
+  /// For jobs that feed these outputs back; none: of one step. Errors: those of importing the model
+  /// (what it holds outside its file is refused) and of noise::NoisySession.
+  virtual core::Result<std::unique_ptr<Engine>> load(const core::Path& model_file,
+                                                     const std::vector<protocol::Feed>& feeds) = 0;
 };
 
 /// The honest one: what the numeric specification says.
@@ -28,12 +28,12 @@ class SessionEngineFactory final : public EngineFactory {
   explicit SessionEngineFactory(graph::SessionOptions options,
                                 std::function<void()> ready_thread = {})
       : options_(options), ready_thread_(std::move(ready_thread)) {}
-  core::Result<std::unique_ptr<rollout::Engine>> load(
-      const core::Path& model_file, const std::vector<protocol::Feed>& feeds) override;
+  core::Result<std::unique_ptr<Engine>> load(const core::Path& model_file,
+                                             const std::vector<protocol::Feed>& feeds) override;
 
  private:
   graph::SessionOptions options_;
   std::function<void()> ready_thread_;
 };
 
-}  // namespace commensal::provider
+}  // namespace commensal::rollout

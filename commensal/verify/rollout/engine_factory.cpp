@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <commensal/verify/rollout/engine_factory.hpp>
+#include <commensal/verify/rollout/loaded.hpp>
+
+namespace commensal::rollout {
+
+core::Result<std::unique_ptr<Engine>> SessionEngineFactory::load(
+    const core::Path& model_file, const std::vector<protocol::Feed>& feeds) {
+  if (ready_thread_) ready_thread_();
+  COMMENSAL_ASSIGN(Loaded made, rollout::load(model_file, options_, feeds));
+  return std::make_unique<SessionEngine>(std::move(made.session), made.roots);
+}
+
+}  // namespace commensal::rollout
