@@ -16,6 +16,7 @@ find_library(RE2_LIBRARY re2 REQUIRED)
 find_package(Boost 1.81 EXACT REQUIRED)
 pkg_check_modules(secp256k1 REQUIRED IMPORTED_TARGET libsecp256k1)
 pkg_check_modules(cryptopp REQUIRED IMPORTED_TARGET libcrypto++)
+pkg_check_modules(seccomp REQUIRED IMPORTED_TARGET libseccomp)
 pkg_check_modules(libzip REQUIRED IMPORTED_TARGET libzip)
 
 # Asking pkg-config for grpc++ walks a hundred files, many times: plain libraries instead.

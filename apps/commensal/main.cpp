@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <apps/commensal/table.hpp>
+#include <apps/commensal/worker_options.hpp>
 
 int main(int argc, char** argv) {
-  return commensal::apps::run_program(commensal::apps::commensal_program(), argc, argv);
+  using namespace commensal::apps;
+  return is_worker(argc, argv) ? run_worker() : run_program(commensal_program(), argc, argv);
 }

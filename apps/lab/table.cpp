@@ -50,7 +50,8 @@ constexpr Command kTable[] = {
      "commensal-lab bench verify --rounds 5\n"
      "commensal-lab bench collocation --quick\n"
      "commensal-lab bench polite --models resnet50 --batch 1,8 --hosts equihash\n"
-     "commensal-lab bench guests --svg guests.svg",
+     "commensal-lab bench guests --svg guests.svg\n"
+     "commensal-lab bench processes --json",
      declare_lab_bench},
     {"conformance", kMeasurements, "ONNX's backend tests", "Run the ONNX project's backend tests",
      "commensal-lab conformance onnx/backend/test/data/node\n"

@@ -2,6 +2,7 @@
 #include <apps/commensal/connection.hpp>
 #include <apps/commensal/log.hpp>
 #include <apps/commensal/service.hpp>
+#include <apps/commensal/worker_options.hpp>
 #include <apps/common/command.hpp>
 #include <commensal/base/crypto/sha256.hpp>
 #include <commensal/verify/rollout/replayer.hpp>
@@ -19,6 +20,7 @@ constexpr int kPauseMs = 50;  // where no audit waits
 struct AuditorArguments {
   Connection connection;
   std::string folder;
+  WorkerOptions worker;
   bool json = false;
 };
 
@@ -32,8 +34,8 @@ bool is_final(core::ErrorCode code) {
 /// Audits one after the other, as the gateway gives them.
 class Audits {
  public:
-  Audits(client::Client client, core::Path folder)
-      : client_(std::move(client)), folder_(std::move(folder)) {}
+  Audits(client::Client client, core::Path folder, std::shared_ptr<rollout::EngineFactory> engines)
+      : client_(std::move(client)), folder_(std::move(folder)), replayer_(std::move(engines)) {}
 
   /// Whether there is one.
   Result<bool> find() {
@@ -73,8 +75,7 @@ class Audits {
   client::Client client_;
   core::Path folder_;
   core::Bytes next_;
-  rollout::Replayer replayer_{
-      std::make_shared<rollout::SessionEngineFactory>(graph::SessionOptions{})};
+  rollout::Replayer replayer_;
   std::uint64_t done_ = 0;
 };
 
@@ -83,7 +84,7 @@ Result<int> run(const AuditorArguments& options) {
   COMMENSAL_ASSIGN(client::Client client, connect(options.connection));
   std::error_code failed;
   std::filesystem::create_directories(options.folder, failed);
-  Audits audits(std::move(client), options.folder);
+  Audits audits(std::move(client), options.folder, options.worker.engines({}));
   Result<bool> found = audits.find();
   const auto is_over = [&] { return !found && is_final(found.error().code); };
   if (is_over()) return tl::unexpected(found.error());
@@ -121,6 +122,7 @@ Run declare_auditor(CLI::App& app) {
   options->connection.declare(app);
   app.add_option("--data-dir", options->folder, "For models that were fetched")
       ->capture_default_str();
+  options->worker.declare(app);
   app.add_flag("--json", options->json, "Print one line of JSON once it is at work");
   return [options] { return run(*options); };
 }

@@ -5,6 +5,7 @@
 #include <apps/commensal/log.hpp>
 #include <apps/commensal/money_options.hpp>
 #include <apps/commensal/service.hpp>
+#include <apps/commensal/worker_options.hpp>
 #include <apps/common/command.hpp>
 #include <commensal/serve/daemon/gateway_daemon.hpp>
 #include <cstdio>
@@ -22,6 +23,7 @@ struct GatewayArguments {
   daemon::GatewayDaemonConfig daemon;
   std::string folder;
   KeyOptions key;
+  WorkerOptions worker;
   std::string http = "127.0.0.1:8080";
   std::string providers = "127.0.0.1:8090";
   protocol::Amount escrow;
@@ -119,6 +121,7 @@ Result<int> run(GatewayArguments& options) {
   COMMENSAL_ASSIGN(const std::string note, settle_terms(*options.app, options.folder, money));
   if (!note.empty()) fmt::print(stderr, "note: {}\n", note);
   EventLog log;
+  options.daemon.engines = options.worker.engines({});
   COMMENSAL_ASSIGN(const auto daemon, daemon::GatewayDaemon::start(options.daemon, &log));
   Result<void> fits;
   daemon->ask([&](gateway::Gateway& gateway) {
@@ -203,6 +206,7 @@ Run declare_gateway(CLI::App& app) {
   gateway::GatewayConfig& gateway = options->daemon.gateway;
   app.add_option("--data-dir", options->folder, "State: key, store, models")->capture_default_str();
   options->key.declare(app);
+  options->worker.declare(app);
   app.add_option("--http", options->http, "HOST:PORT for consumers; port 0: any")
       ->capture_default_str();
   app.add_option("--providers", options->providers, "HOST:PORT for providers; port 0: any")

@@ -9,6 +9,7 @@
 #include <apps/commensal/provider_log.hpp>
 #include <apps/commensal/provider_status.hpp>
 #include <apps/commensal/service.hpp>
+#include <apps/commensal/worker_options.hpp>
 #include <apps/common/backend_options.hpp>
 #include <apps/common/command.hpp>
 #include <array>
@@ -32,6 +33,7 @@ struct ProviderArguments {
   std::string folder;
   KeyOptions key;
   BackendOptions backend;
+  WorkerOptions worker;
   guest::GuestProcessOptions guest;
   std::string metrics;  // where they are served; empty: nowhere
   bool plain_metrics = false;
@@ -98,12 +100,9 @@ Result<int> run(ProviderArguments& options) {
   options.daemon.why_paused = guest.why_paused();
   const core::SystemClock clock;
   COMMENSAL_ASSIGN(const auto metrics, serve_metrics(options, clock));
-  graph::SessionOptions session = options.backend.session();
-  session.pacer = guest.pacer();
   COMMENSAL_ASSIGN(const auto daemon,
-                   daemon::ProviderDaemon::start(options.daemon,
-                                                 std::make_unique<rollout::SessionEngineFactory>(
-                                                     session, [&guest] { guest.ready_thread(); })));
+                   daemon::ProviderDaemon::start(
+                       options.daemon, options.worker.engines(options.backend.session(), &guest)));
   announce(options, daemon->address(), metrics.get());
   ProviderLog log(options.daemon.gateway);
   wait_for_signal(200, [&] {
@@ -146,6 +145,7 @@ Run declare_provider(CLI::App& app) {
       "The gateway's key, 0x...: no other is served (default: the one that answered first)");
   app.add_option("--name", options->daemon.name, "For the gateway's lists")->capture_default_str();
   options->backend.declare(app);
+  options->worker.declare(app);
   app.add_option("--batch-max", options->daemon.tasks_at_once,
                  "Requests that wait for one model and may be computed together, where that "
                  "changes no bit")

@@ -9,6 +9,7 @@
 #include <commensal/lab/bench/collocation/guests_together.hpp>
 #include <commensal/lab/bench/pay/pay_bench.hpp>
 #include <commensal/lab/bench/verify/verify_bench.hpp>
+#include <commensal/lab/bench/worker/worker_bench.hpp>
 #include <memory>
 
 namespace commensal::apps {
@@ -21,6 +22,7 @@ struct BenchArguments {
   std::string models_dir = default_models_folder().string();
   lab::bench::pay::PayBenchOptions pay;
   lab::bench::verify::VerifyBenchOptions verify;
+  lab::bench::worker::WorkerBenchOptions worker;
   lab::bench::collocation::GuestsOptions guests;
   std::string svg;
   bool json = false;
@@ -48,6 +50,15 @@ Result<int> bench_verify(BenchArguments& options) {
   options.verify.encoder = core::Path(options.models_dir) / "bert_l4_h256.onnx";
   COMMENSAL_ASSIGN(const auto report,
                    lab::bench::verify::run_verify_bench(options.verify, core::SystemClock()));
+  return print_report(report, options.json);
+}
+
+Result<int> bench_processes(BenchArguments& options) {
+  COMMENSAL_TRY(export_missing(options.models_dir, {"resnet50"}));
+  options.worker.large = core::Path(options.models_dir) / "resnet50.onnx";
+  COMMENSAL_ASSIGN(options.worker.small, source_file("models/digits/digits.onnx"));
+  COMMENSAL_ASSIGN(const auto report,
+                   lab::bench::worker::run_worker_bench(options.worker, core::SystemClock()));
   return print_report(report, options.json);
 }
 
@@ -100,6 +111,19 @@ void declare_verify(CLI::App& app, BenchArguments& options) {
   app.add_flag("--json", options.json, "Print JSON");
 }
 
+void declare_processes(CLI::App& app, BenchArguments& options) {
+  app.add_option("--models-dir", options.models_dir,
+                 "Folder of resnet50.onnx; it is exported into it if it is missing")
+      ->capture_default_str();
+  app.add_option("--threads", options.worker.threads, "Threads of each side")
+      ->check(CLI::Range(1, 64))
+      ->capture_default_str();
+  app.add_option("--rounds", options.worker.rounds, "Rounds of each measurement")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  app.add_flag("--json", options.json, "Print JSON");
+}
+
 void declare_tickets(CLI::App& app, BenchArguments& options) {
   app.add_option("--repeats", options.pay.repeats, "Repeats of each measurement")
       ->check(CLI::Range(1, 1000))
@@ -144,14 +168,19 @@ Run declare_lab_bench(CLI::App& app) {
   CLI::App* guests = app.add_subcommand(
       "guests", "Two runs of a network at the same time, against one after the other");
   declare_guests(*guests, *options);
+  CLI::App* processes = app.add_subcommand(
+      "processes",
+      "What it costs that models run in processes of their own; exit status 2 if a bar is missed");
+  declare_processes(*processes, *options);
   CLI::App* worker = declare_bench_worker(app);
   return [options, worker, tickets, verify, collocation, run_collocation, polite, run_polite,
-          guests]() -> Result<int> {
+          guests, processes]() -> Result<int> {
     if (collocation->parsed()) return run_collocation();
     if (polite->parsed()) return run_polite();
     if (tickets->parsed()) return bench_tickets(*options);
     if (verify->parsed()) return bench_verify(*options);
     if (guests->parsed()) return bench_guests(*options);
+    if (processes->parsed()) return bench_processes(*options);
     return run_bench_worker();
   };
 }

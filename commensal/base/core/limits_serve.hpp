@@ -27,4 +27,13 @@ inline constexpr std::int64_t kStepOpsMax = std::int64_t{1} << 46;
 // A replay may run the plain graph where the provider ran a planned one, whose nodes are fewer.
 inline constexpr std::int64_t kReplayOpsMax = 2 * kStepOpsMax;
 
+// Work in a process of its own.
+inline constexpr std::size_t kWorkerHeadBytesMax = 16 << 20;       // of a message, but for elements
+inline constexpr std::int64_t kWorkerBytesBase = 512 << 20;        // beside tensors and weights
+inline constexpr std::int64_t kWorkerModelCopiesMax = 8;           // weights, packed and unpacked
+inline constexpr std::int64_t kWorkerCancelMs = 100;               // to end once it is told to
+inline constexpr std::int64_t kWorkerStillMsMax = 60'000;          // at work, using no processor
+inline constexpr std::int64_t kWorkerLoadCpuMsMax = 600'000;       // of processor time
+inline constexpr std::int64_t kWorkerCpuMsMax = 24LL * 3'600'000;  // of processor time, for one run
+
 }  // namespace commensal::limits

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <commensal/base/crypto/chacha20.hpp>
+#include <commensal/serve/worker/cancelling.hpp>
+#include <commensal/serve/worker/inside.hpp>
+#include <commensal/serve/worker/layout.hpp>
+#include <commensal/serve/worker/messages.hpp>
+#include <commensal/serve/worker/remote_packs.hpp>
+#include <commensal/serve/worker/sandbox.hpp>
+#include <commensal/verify/rollout/loaded.hpp>
+#include <cstdlib>
+#include <new>
+#include <thread>
+
+namespace commensal::worker {
+namespace {
+
+using core::ErrorCode;
+using core::fail;
+using core::Result;
+
+/// For what is called when memory runs out, which has no other way to know it.
+std::atomic<std::uint32_t>* out_of_memory = nullptr;
+
+[[noreturn]] void end_for_memory() {
+  out_of_memory->store(1);
+  std::abort();
+}
+
+Result<std::unique_ptr<rollout::Engine>> honest_engine(
+    std::shared_ptr<const core::MappedFile> model, const graph::SessionOptions& session,
+    const std::vector<protocol::Feed>& feeds) {
+  COMMENSAL_ASSIGN(rollout::Loaded made, rollout::load(std::move(model), session, feeds));
+  return std::make_unique<rollout::SessionEngine>(std::move(made.session), made.roots);
+}
+
+/// One worker at work.
+class Worker {
+ public:
+  Worker(SharedPages& pages, Channel& channel, const Inside& inside)
+      : pages_(pages), channel_(channel), inside_(inside), cancelling_(pages) {}
+
+  /// Becomes what the parent's first message says. Errors: what cannot even be answered.
+  Result<void> load();
+  /// One answer, or those of several. Errors: the channel's.
+  Result<void> run();
+
+ private:
+  Result<Loaded> become(const Load& load);
+
+  SharedPages& pages_;
+  Channel& channel_;
+  const Inside& inside_;
+  Cancelling cancelling_;
+  std::unique_ptr<core::Pacer> pacer_;
+  std::optional<tensor::Arena> arena_;  // of inputs
+  std::unique_ptr<rollout::Engine> engine_;
+};
+
+Result<void> Worker::load() {
+  COMMENSAL_ASSIGN(const Message message, receive(channel_));
+  COMMENSAL_ASSIGN(const Load load, read_load(message));
+  COMMENSAL_TRY(send(channel_, become(load)));
+  channel_.flush();
+  return {};
+}
+
+Result<Loaded> Worker::become(const Load& load) {
+  COMMENSAL_ASSIGN(const core::Descriptor file, channel_.receive_descriptor());
+  auto model = core::MappedFile::of(file, load.model_bytes);
+  if (model == nullptr) return fail(ErrorCode::kResourceExhausted, "the model cannot be mapped");
+  if (inside_.pacer && ::fcntl(kPaceFile, F_GETFD) != -1) {
+    pacer_ = inside_.pacer(core::Descriptor(kPaceFile), pages_.resting);
+  }
+  // Made once before it is confined: OpenSSL reads its configuration when it makes the first one.
+  const crypto::ChaCha20 first({}, {});
+  COMMENSAL_ASSIGN(std::string unconfined, confine(load.data_bytes_max));
+  out_of_memory = &pages_.out_of_memory;
+  std::set_new_handler(end_for_memory);
+  cancelling_.start();
+  graph::SessionOptions session = load.session;
+  session.pacer = pacer_.get();
+  if (load.has_packs) {
+    session.packs =
+        std::make_shared<const graph::PackFolder>(std::make_shared<RemotePacks>(channel_));
+  }
+  arena_.emplace(session.memory_bytes_max);
+  const auto make = inside_.engine ? inside_.engine : honest_engine;
+  COMMENSAL_ASSIGN(engine_, make(std::move(model), session, load.feeds));
+  const std::shared_ptr<const graph::Graph> face(&engine_->graph(), [](const auto*) {});
+  return Loaded{engine_->roots(), face, std::move(unconfined)};
+}
+
+Result<void> Worker::run() {
+  COMMENSAL_ASSIGN(const Message message, receive(channel_));
+  COMMENSAL_ASSIGN(const Run run, read_run(message));
+  std::vector<receipt::Values> requests;
+  for (const auto& types : run.requests) {
+    COMMENSAL_ASSIGN(requests.emplace_back(), receive_tensors(channel_, types, *arena_));
+  }
+  const graph::RunOptions options{.cancel = cancelling_.begin(run.number), .ops_max = run.ops_max};
+  std::vector<Result<receipt::Values>> answers;
+  if (run.is_joint) {
+    answers = engine_->run_all(requests, options);
+  } else {
+    answers.push_back(engine_->run(run.step, requests.at(0), run.noise, options));
+  }
+  for (const auto& answer : answers) COMMENSAL_TRY(send(channel_, answer));
+  channel_.flush();
+  return {};
+}
+
+}  // namespace
+
+int work(const Inside& inside) {
+  auto memory = core::SharedMemory::map(core::Descriptor(kPagesFile), sizeof(SharedPages),
+                                        core::SharedMemory::Access::kReadWrite);
+  if (!memory) return 1;  // not started by a parent
+  auto& pages = *reinterpret_cast<SharedPages*>(memory->bytes().data());
+  Channel channel(pages, core::Descriptor(kSocketFile), Channel::Side::kWorker);
+  Worker worker(pages, channel, inside);
+  Result<void> done = worker.load();
+  while (done) done = worker.run();
+  std::_Exit(0);  // at once: nobody waits for what an end in order would do
+}
+
+}  // namespace commensal::worker

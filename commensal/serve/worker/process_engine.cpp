@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <atomic>
+#include <commensal/base/crypto/sha256.hpp>
+#include <commensal/serve/worker/living_worker.hpp>
+#include <commensal/serve/worker/process_engine.hpp>
+#include <commensal/serve/worker/remote_packs.hpp>
+
+namespace commensal::worker {
+
+using core::ErrorCode;
+using core::fail;
+using core::Result;
+using receipt::Values;
+
+struct ProcessEngineFactory::Shared {
+  explicit Shared(ProcessOptions from) : options(std::move(from)), starter(options.ready_thread) {}
+
+  void say_once(const std::string& line) {
+    if (!line.empty() && options.say && !has_said.exchange(true)) options.say(line);
+  }
+
+  const ProcessOptions options;
+  Starter starter;
+  std::atomic<bool> has_said = false;
+};
+
+namespace {
+
+/// A model's file, open.
+struct Model {
+  core::Descriptor file;
+  std::uint64_t bytes = 0;
+  core::Digest digest{};  // where packed weights are kept
+};
+
+class ProcessEngine final : public rollout::Engine {
+ public:
+  ProcessEngine(std::shared_ptr<ProcessEngineFactory::Shared> shared, Model model,
+                std::vector<protocol::Feed> feeds)
+      : shared_(std::move(shared)), model_(std::move(model)), feeds_(std::move(feeds)) {
+    const graph::SessionOptions& session = shared_->options.session;
+    if (session.packs != nullptr) {
+      packs_.emplace(*session.packs, model_.digest, limits::kWorkerModelCopiesMax * model_.bytes);
+    }
+  }
+
+  /// Errors: those of the model, and of workers.
+  Result<void> start();
+
+  const receipt::ModelRoots& roots() const override { return loaded_->roots; }
+  const graph::Graph& graph() const override { return *loaded_->face; }
+  Result<Values> run(std::uint64_t step, const Values& inputs,
+                     const std::optional<noise::Noise>& noise,
+                     const graph::RunOptions& options) override;
+  std::vector<Result<Values>> run_all(std::span<const Values> requests,
+                                      const graph::RunOptions& options) override;
+
+ private:
+  using Answers = std::vector<Result<Values>>;
+  Load load_message() const;
+  Result<void> ensure_worker() { return worker_ && worker_->is_alive() ? Result<void>() : start(); }
+  Result<Answers> answers(Run run, std::span<const Values> requests,
+                          const graph::RunOptions& options);
+  Result<Result<Values>> hear_answer(Channel& channel);
+  /// The next message that is not about packed weights.
+  Result<Message> hear(Channel& channel);
+
+  std::shared_ptr<ProcessEngineFactory::Shared> shared_;
+  Model model_;
+  std::vector<protocol::Feed> feeds_;
+  std::optional<PackServer> packs_;
+  std::optional<Loaded> loaded_;
+  tensor::Arena arena_{shared_->options.session.memory_bytes_max};  // of outputs
+  std::unique_ptr<LivingWorker> worker_;
+  std::uint32_t runs_ = 0;
+};
+
+Load ProcessEngine::load_message() const {
+  const ProcessOptions& options = shared_->options;
+  Load load{.session = options.session,
+            .has_packs = packs_.has_value(),
+            .feeds = feeds_,
+            .model_bytes = model_.bytes,
+            .data_bytes_max = options.data_bytes_max};
+  if (load.data_bytes_max == 0) {
+    load.data_bytes_max = limits::kWorkerBytesBase + options.session.memory_bytes_max +
+                          limits::kWorkerModelCopiesMax * static_cast<std::int64_t>(model_.bytes);
+  }
+  return load;
+}
+
+Result<void> ProcessEngine::start() {
+  COMMENSAL_ASSIGN(auto worker, LivingWorker::start(shared_->starter, shared_->options));
+  COMMENSAL_ASSIGN(auto loaded, worker->exchange(
+                                    {},
+                                    [&](Channel& channel) -> Result<void> {
+                                      COMMENSAL_TRY(send(channel, load_message()));
+                                      return channel.send_descriptor(model_.file);
+                                    },
+                                    [&](Channel& channel) -> Result<Result<Loaded>> {
+                                      COMMENSAL_ASSIGN(const Message message, hear(channel));
+                                      return read_loaded(message);
+                                    }));
+  if (!loaded) return tl::unexpected(std::move(loaded).error());
+  shared_->say_once(loaded->unconfined);
+  if (loaded_ && loaded->roots != loaded_->roots) {
+    return fail(ErrorCode::kInternal, "a fresh worker has found another model in the same file");
+  }
+  if (!loaded_) loaded_ = *std::move(loaded);
+  worker_ = std::move(worker);
+  return {};
+}
+
+Result<Message> ProcessEngine::hear(Channel& channel) {
+  while (true) {
+    COMMENSAL_ASSIGN(Message message, receive(channel));
+    const bool is_pack = message.kind == Kind::kFindPack || message.kind == Kind::kKeepPack;
+    if (!is_pack || !packs_) return message;
+    COMMENSAL_TRY(packs_->serve(channel, message));
+  }
+}
+
+Result<Result<Values>> ProcessEngine::hear_answer(Channel& channel) {
+  COMMENSAL_ASSIGN(const Message message, hear(channel));
+  COMMENSAL_ASSIGN(auto answer, receive_answer(channel, message, arena_));
+  if (answer && answer->size() != loaded_->face->outputs.size()) {
+    return fail(ErrorCode::kDataLoss, "{} outputs, expected {}", answer->size(),
+                loaded_->face->outputs.size());
+  }
+  return answer;
+}
+
+Result<ProcessEngine::Answers> ProcessEngine::answers(Run run, std::span<const Values> requests,
+                                                      const graph::RunOptions& options) {
+  if (options.tracer != nullptr) {
+    return fail(ErrorCode::kUnsupported, "a run in a process of its own is not traced");
+  }
+  for (const Values& inputs : requests) {
+    if (std::ranges::any_of(inputs, [](const tensor::Tensor& input) {
+          return input.dtype() == tensor::DType::kString;
+        })) {
+      return fail(ErrorCode::kUnsupported, "a run in a process of its own takes no strings");
+    }
+  }
+  COMMENSAL_TRY(ensure_worker());
+  run.number = runs_ = runs_ == UINT32_MAX ? 1 : runs_ + 1;
+  run.ops_max = options.ops_max;
+  auto heard = worker_->exchange(
+      {run.number, options.cancel, shared_->options.cpu_ms_max},
+      [&](Channel& channel) { return send(channel, run, requests); },
+      [&](Channel& channel) -> Result<Answers> {
+        Answers made;
+        while (made.size() < requests.size()) {
+          COMMENSAL_ASSIGN(auto answer, hear_answer(channel));
+          made.push_back(std::move(answer));
+        }
+        return made;
+      });
+  if (!heard) worker_.reset();
+  return heard;
+}
+
+Result<Values> ProcessEngine::run(std::uint64_t step, const Values& inputs,
+                                  const std::optional<noise::Noise>& noise,
+                                  const graph::RunOptions& options) {
+  COMMENSAL_ASSIGN(Answers made, answers({.step = step, .noise = noise}, {&inputs, 1}, options));
+  return std::move(made[0]);
+}
+
+std::vector<Result<Values>> ProcessEngine::run_all(std::span<const Values> requests,
+                                                   const graph::RunOptions& options) {
+  auto made = answers({.is_joint = true}, requests, options);
+  if (made) return *std::move(made);
+  if (requests.size() == 1) return {tl::unexpected(made.error())};
+  Answers alone;  // whoever brought the worker down brings down its own
+  for (const Values& inputs : requests) {
+    alone.push_back(run(1, inputs, std::nullopt, options));
+  }
+  return alone;
+}
+
+Result<Model> open_model(const core::Path& path, bool is_named) {
+  core::Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  // Opened for what it says when it is no file for a model.
+  COMMENSAL_ASSIGN(const auto mapped, core::MappedFile::open(path, limits::kModelBytesMax));
+  if (!file.valid()) return fail(ErrorCode::kNotFound, "cannot open '{}'", path.string());
+  Model model{std::move(file), mapped->bytes().size(), {}};
+  if (is_named) model.digest = crypto::sha256(mapped->bytes());
+  return model;
+}
+
+}  // namespace
+
+ProcessEngineFactory::ProcessEngineFactory(ProcessOptions options)
+    : shared_(std::make_shared<Shared>(std::move(options))) {}
+ProcessEngineFactory::~ProcessEngineFactory() = default;
+
+Result<std::unique_ptr<rollout::Engine>> ProcessEngineFactory::load(
+    const core::Path& model_file, const std::vector<protocol::Feed>& feeds) {
+  COMMENSAL_ASSIGN(Model model, open_model(model_file, shared_->options.session.packs != nullptr));
+  auto engine = std::make_unique<ProcessEngine>(shared_, std::move(model), feeds);
+  COMMENSAL_TRY(engine->start());
+  return engine;
+}
+
+}  // namespace commensal::worker

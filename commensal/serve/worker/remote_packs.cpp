@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <commensal/base/crypto/sha256.hpp>
+#include <commensal/serve/worker/remote_packs.hpp>
+
+namespace commensal::worker {
+
+using core::Result;
+
+std::optional<graph::PackFiles::File> RemotePacks::open(const core::Digest& name) {
+  const auto ask = [&]() -> Result<File> {
+    COMMENSAL_TRY(send(channel_, FindPack{name}));
+    channel_.flush();
+    COMMENSAL_ASSIGN(const Message message, receive(channel_));
+    COMMENSAL_ASSIGN(const Pack pack, read_pack(message));
+    if (pack.bytes == 0) return File{};
+    COMMENSAL_ASSIGN(core::Descriptor file, channel_.receive_descriptor());
+    return File{std::move(file), pack.bytes};
+  };
+  auto file = ask();  // without a parent nothing matters any more
+  if (!file || file->bytes == 0) return std::nullopt;
+  return *std::move(file);
+}
+
+void RemotePacks::keep(const core::Digest& name, std::span<const core::ByteView> parts) {
+  KeepPack message{name};
+  for (const core::ByteView part : parts) message.bytes += part.size();
+  Result<void> sent = send(channel_, message);
+  for (const core::ByteView part : parts) {
+    if (sent) sent = channel_.send(part);
+  }
+}
+
+core::Digest PackServer::name_of(const core::Digest& name) const {
+  crypto::Sha256 hash = crypto::begin_tagged_hash("commensal.worker.pack");
+  hash.update(model_);
+  hash.update(name);
+  return hash.finish();
+}
+
+Result<void> PackServer::serve(Channel& channel, const Message& message) {
+  if (message.kind == Kind::kFindPack) {
+    COMMENSAL_ASSIGN(const FindPack find, read_find_pack(message));
+    const auto file = packs_.files().open(name_of(find.name));
+    const bool is_there = file && file->bytes > 0;
+    COMMENSAL_TRY(send(channel, Pack{is_there ? file->bytes : 0}));
+    if (is_there) COMMENSAL_TRY(channel.send_descriptor(file->file));
+    channel.flush();
+    return {};
+  }
+  COMMENSAL_ASSIGN(const KeepPack keep, read_keep_pack(message));
+  if (keep.bytes > file_bytes_max_) {
+    return core::fail(core::ErrorCode::kDataLoss, "{} bytes of packed weights, expected at most {}",
+                      keep.bytes, file_bytes_max_);
+  }
+  core::Bytes bytes(keep.bytes);
+  COMMENSAL_TRY(channel.receive(bytes));
+  const core::ByteView part(bytes);
+  packs_.files().keep(name_of(keep.name), {&part, 1});
+  return {};
+}
+
+}  // namespace commensal::worker

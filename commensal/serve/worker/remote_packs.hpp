@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <commensal/compute/graph/pack_folder.hpp>
+#include <commensal/serve/worker/messages.hpp>
+
+/// Packed weights that workers share by mapping: the parent has the folder, a worker asks it.
+namespace commensal::worker {
+
+/// Worker's: while a message of the parent's is being answered. Thread-safety: the channel's.
+class RemotePacks final : public graph::PackFiles {
+ public:
+  explicit RemotePacks(Channel& channel) : channel_(channel) {}
+  std::optional<File> open(const core::Digest& name) override;
+  void keep(const core::Digest& name, std::span<const core::ByteView> parts) override;
+
+ private:
+  Channel& channel_;
+};
+
+/// Parent's, for the workers of one model: names are the worker's under the model's own, so that no
+/// worker can give packed weights to another model.
+class PackServer {
+ public:
+  /// No file is larger than `file_bytes_max`. `packs` outlives it.
+  PackServer(const graph::PackFolder& packs, const core::Digest& model,
+             std::uint64_t file_bytes_max)
+      : packs_(packs), model_(model), file_bytes_max_(file_bytes_max) {}
+  /// Errors: the channel's; kDataLoss (not one of these messages, or too large).
+  core::Result<void> serve(Channel& channel, const Message& message);
+
+ private:
+  core::Digest name_of(const core::Digest& name) const;
+
+  const graph::PackFolder& packs_;
+  core::Digest model_;
+  std::uint64_t file_bytes_max_;
+};
+
+}  // namespace commensal::worker

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fuzz target (tests/fuzz), here because it sees the channel. What a worker that was taken over
+// writes to its parent: the first byte moves the place that it claims for its bytes.
+#include <sys/socket.h>
+
+#include <commensal/base/core/check.hpp>
+#include <commensal/compute/tensor/arena.hpp>
+#include <commensal/serve/worker/remote_packs.hpp>
+#include <cstring>
+
+namespace {
+
+using namespace commensal;
+using namespace commensal::worker;
+
+class PacksInMemory final : public graph::PackFiles {
+ public:
+  std::optional<File> open(const core::Digest&) override { return std::nullopt; }
+  void keep(const core::Digest&, std::span<const core::ByteView>) override {}
+};
+
+/// As the parent does (process_engine.cpp), without end.
+core::Result<void> hear(Channel& channel, PackServer& packs) {
+  tensor::Arena arena(1 << 20);
+  while (true) {
+    COMMENSAL_ASSIGN(const Message message, receive(channel));
+    if (message.kind == Kind::kFindPack || message.kind == Kind::kKeepPack) {
+      COMMENSAL_TRY(packs.serve(channel, message));
+    } else if (message.kind == Kind::kLoaded) {
+      COMMENSAL_ASSIGN(const auto loaded, read_loaded(message));
+      if (!loaded) continue;
+      for (const graph::ValueId id : loaded->face->outputs) (void)loaded->face->name_of(id);
+    } else {
+      COMMENSAL_ASSIGN(const auto answer, receive_answer(channel, message, arena));
+      if (!answer) continue;
+      for (const tensor::Tensor& value : *answer) {
+        core::check(tensor::check_elements(value.dtype(), value.bytes()).has_value(),
+                    "elements are of their type");
+      }
+    }
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  static const auto pages = std::make_unique<SharedPages>();
+  if (size == 0 || size > Ring::kBytes) return 0;
+  std::memcpy(pages->to_parent.bytes.data(), data + 1, size - 1);
+  pages->to_parent.written = size - 1 + (data[0] < 250 ? 0 : std::uint64_t{1} << (data[0] - 230));
+  pages->to_parent.read = 0;
+  pages->to_worker.written = pages->to_worker.read = 0;
+  int ends[2];
+  core::check(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0, "there are sockets");
+  core::Descriptor mine(ends[0]);
+  { const core::Descriptor gone(ends[1]); }
+  Channel channel(*pages, std::move(mine), Channel::Side::kParent);
+  const graph::PackFolder folder(std::make_shared<PacksInMemory>());
+  PackServer packs(folder, core::Digest{}, 1 << 16);
+  const auto heard = hear(channel, packs);
+  core::check(!heard && heard.error().message.find('\n') == std::string::npos,
+              "it ends with an error of one line");
+  return 0;
+}
