@@ -109,6 +109,8 @@ Result<void> Channel::receive(std::span<std::uint8_t> bytes) {
     if (const std::size_t size = in_.read(bytes); size > 0) {
       bytes = bytes.subspan(size);
       wake(in_.other_sleeps());
+      // Who never makes us wait is watched as well.
+      if (watch_) COMMENSAL_TRY(watch_());
       continue;
     }
     if (in_.is_broken()) return broken();

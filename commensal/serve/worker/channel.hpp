@@ -25,7 +25,8 @@ struct SharedPages {
 class Channel {
  public:
   enum class Side { kParent, kWorker };
-  /// Called every `kTickMs` while nothing comes; its error ends the waiting. None: waits for ever.
+  /// Called often, and every `kTickMs` while nothing comes; its error ends the call. None: waits
+  /// for ever.
   using Watch = std::function<core::Result<void>()>;
   static constexpr int kTickMs = 20;
 

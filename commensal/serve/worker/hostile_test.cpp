@@ -3,6 +3,7 @@
 
 #include <commensal/base/core/clock.hpp>
 #include <commensal/base/core/file.hpp>
+#include <commensal/compute/graph/pack_folder.hpp>
 #include <commensal/serve/worker/process_engine.hpp>
 #include <commensal/serve/worker/testing/hostile.hpp>
 #include <thread>
@@ -24,9 +25,16 @@ Values inputs(float first = 0) {
   return {tensor::Tensor::of<float>({1, 1, 8, 8}, pixels)};
 }
 
+class NoPacks final : public graph::PackFiles {
+ public:
+  std::optional<File> open(const core::Digest&) override { return std::nullopt; }
+  void keep(const core::Digest&, std::span<const core::ByteView>) override {}
+};
+
 ProcessOptions hostile_options() {
   ProcessOptions options;
   options.session.memory_bytes_max = 64 << 20;
+  options.session.packs = std::make_shared<const graph::PackFolder>(std::make_shared<NoPacks>());
   options.program.word = testing::kHostileWord;
   options.data_bytes_max = 256 << 20;
   options.cpu_ms_max = 200;
@@ -82,6 +90,7 @@ constexpr Case kCases[] = {
     {Deed::kWrongMessage, "WrongMessage", ErrorCode::kInternal, "broken the rules"},
     {Deed::kHugeHead, "HugeHead", ErrorCode::kInternal, "broken the rules"},
     {Deed::kFlood, "Flood", ErrorCode::kDeadlineExceeded, "processor time"},
+    {Deed::kAsk, "Ask", ErrorCode::kDeadlineExceeded, "processor time"},
 };
 static_assert(std::size(kCases) ==
               static_cast<std::size_t>(Deed::kEnd) - static_cast<std::size_t>(Deed::kSegfault));

@@ -75,29 +75,24 @@ void send_huge_outputs(SharedPages& pages) {
   const core::Bytes head = std::move(writer).take();
   say(pages, Kind::kAnswer, static_cast<std::uint32_t>(head.size()), head);
 }
+/// Always has the next question in the ring, so that its parent never waits for it.
+void ask_on(SharedPages& pages) {
+  constexpr std::uint64_t kAhead = Ring::kBytes / 2;
+  while (true) {
+    pages.to_worker.read = pages.to_worker.written.load();
+    if (pages.to_parent.written - pages.to_parent.read < kAhead) {
+      say(pages, Kind::kFindPack, sizeof(core::Digest), core::Digest{});
+    }
+  }
+}
 
-/// Before it goes on to sleep, where it still can.
-void act(Deed deed, SharedPages& pages) {
+/// What it may not ask the system for.
+void overstep(Deed deed) {
   constexpr std::size_t kPage = 4096;
+  constexpr int kPrivate = MAP_PRIVATE | MAP_ANONYMOUS, kShared = MAP_SHARED | MAP_ANONYMOUS;
   switch (deed) {
-    case Deed::kSegfault:
-      *static_cast<volatile int*>(nullptr) = 1;
-      break;
-    case Deed::kAbort:
-      std::abort();
-    case Deed::kEndQuietly:
-      std::_Exit(0);
-    case Deed::kTakeMemory:
-      take_memory();
-      break;
-    case Deed::kMapMemory:
-      map_memory();
-      break;
     case Deed::kShareMemory:
-      ::mmap(nullptr, kPage, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-      break;
-    case Deed::kLoop:
-      loop();
+      ::mmap(nullptr, kPage, PROT_READ | PROT_WRITE, kShared, -1, 0);
       break;
     case Deed::kOpen:
       ::syscall(SYS_openat, AT_FDCWD, "/etc/passwd", O_RDONLY);
@@ -118,13 +113,37 @@ void act(Deed deed, SharedPages& pages) {
       ::kill(::getppid(), SIGKILL);
       break;
     case Deed::kMakeCode:
-      ::mmap(nullptr, kPage, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+      ::mmap(nullptr, kPage, PROT_READ | PROT_EXEC, kPrivate, -1, 0);
       break;
     case Deed::kOutlive:
       ::prctl(PR_SET_PDEATHSIG, 0);
       break;
     case Deed::kRaiseLimit:
       raise_limit();
+      break;
+    default:
+      break;
+  }
+}
+
+/// Before it goes on to sleep, where it still can.
+void act(Deed deed, SharedPages& pages) {
+  switch (deed) {
+    case Deed::kSegfault:
+      *static_cast<volatile int*>(nullptr) = 1;
+      break;
+    case Deed::kAbort:
+      std::abort();
+    case Deed::kEndQuietly:
+      std::_Exit(0);
+    case Deed::kTakeMemory:
+      take_memory();
+      break;
+    case Deed::kMapMemory:
+      map_memory();
+      break;
+    case Deed::kLoop:
+      loop();
       break;
     case Deed::kHugeOutputs:
       send_huge_outputs(pages);
@@ -141,10 +160,11 @@ void act(Deed deed, SharedPages& pages) {
       break;
     case Deed::kFlood:
       while (true) ::send(kSocketFile, "", 1, MSG_DONTWAIT);
-    case Deed::kSleep:
-    case Deed::kFewOutputs:
-    case Deed::kEnd:
+    case Deed::kAsk:
+      ask_on(pages);
       break;
+    default:
+      overstep(deed);
   }
 }
 

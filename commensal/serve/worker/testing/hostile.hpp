@@ -39,6 +39,7 @@ enum class Deed : int {
   kWrongMessage,  // of a kind that is none
   kHugeHead,
   kFlood,  // wakes its parent without end
+  kAsk,    // for packed weights, without end
   kEnd,
 };
 
