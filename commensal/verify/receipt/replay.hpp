@@ -80,7 +80,7 @@ using Compute = std::function<core::Result<Values>(const Values& inputs,
 /// check_task(), then computes the step with the model of these roots, of whose graph the inputs
 /// and outputs are looked at, and returns root(Y_i), or kRefused.
 /// Errors besides: kFailedPrecondition (not the job's model or numeric specification), those of
-/// `compute` but kInvalidArgument.
+/// `compute` but kInvalidArgument and kOverBudget.
 core::Result<core::Digest> replay(const StepTask& task, const graph::Graph& graph,
                                   const ModelRoots& roots, const Compute& compute);
 
