@@ -43,6 +43,16 @@ class Endless : public System {
     pause_ms(1500);
     return consumer;
   }
+  /// Told to, in order and at once, with what computes for it.
+  static void expect_end(Process& daemon) {
+    const auto workers = children_of(daemon.pid());
+    EXPECT_FALSE(workers.empty());
+    const std::int64_t begin_ms = now_ms();
+    daemon.signal(SIGTERM);
+    EXPECT_EQ(daemon.wait(), 0);
+    EXPECT_LT(now_ms() - begin_ms, 1'500);
+    for (const pid_t worker : workers) EXPECT_TRUE(is_gone(worker));
+  }
   /// Asks for it and returns the socket.
   int ask() {
     const core::Bytes token = *core::read_file(token_file_);
@@ -92,10 +102,7 @@ TEST_F(Endless, AProviderEndsWhenItIsTold) {
   std::unique_ptr<Process> provider;
   serve(provider);
   const int consumer = ask_and_wait();
-  const std::int64_t begin_ms = now_ms();
-  provider->signal(SIGTERM);
-  provider->wait();
-  EXPECT_LT(now_ms() - begin_ms, 1'500);
+  expect_end(*provider);
   ::close(consumer);
 }
 
@@ -109,10 +116,7 @@ TEST_F(Endless, AGatewayEndsInTheMidstOfAnAudit) {
   char first = 0;
   ASSERT_EQ(::recv(consumer, &first, 1, 0), 1);  // answered: now it is audited
   pause_ms(300);
-  const std::int64_t begin_ms = now_ms();
-  gateway_->signal(SIGTERM);
-  gateway_->wait();
-  EXPECT_LT(now_ms() - begin_ms, 1'500);
+  expect_end(*gateway_);
   ::close(consumer);
 }
 

@@ -7,8 +7,13 @@
 #include <unistd.h>
 
 #include <array>
+#include <cctype>
 #include <cerrno>
 #include <commensal/base/core/check.hpp>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <thread>
 
 namespace commensal::e2e {
 namespace {
@@ -84,6 +89,32 @@ std::string run(const std::vector<std::string>& arguments, int& status,
                 const std::string& program) {
   Process process(arguments, "/dev/null", program);
   return process.read_all(status);
+}
+
+std::vector<pid_t> children_of(pid_t parent) {
+  std::vector<pid_t> found;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {  // proc(5)
+    if (!std::isdigit(static_cast<unsigned char>(entry.path().filename().c_str()[0]))) continue;
+    std::ifstream file(entry.path() / "stat");
+    const std::string all((std::istreambuf_iterator<char>(file)), {});
+    const std::size_t end = all.rfind(')');
+    char state = 0;
+    int its_parent = 0;
+    if (end != std::string::npos &&
+        std::sscanf(all.c_str() + end + 2, "%c %d", &state, &its_parent) == 2 && state != 'Z' &&
+        its_parent == parent) {
+      found.push_back(std::stoi(entry.path().filename()));
+    }
+  }
+  return found;
+}
+
+bool is_gone(pid_t process) {
+  for (int tries = 0; tries < 400; ++tries) {
+    if (::kill(process, 0) != 0) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(25));
+  }
+  return false;
 }
 
 Folder::Folder() : made_(core::TemporaryFolder::make("commensal-e2e").value()) {}

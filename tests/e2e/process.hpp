@@ -39,6 +39,11 @@ class Process {
 std::string run(const std::vector<std::string>& arguments, int& status,
                 const std::string& program = "");
 
+/// What `parent` has started and has not ended.
+std::vector<pid_t> children_of(pid_t parent);
+/// Whether it ends, for as long as a busy machine may take.
+bool is_gone(pid_t process);
+
 /// A folder of this test's own, removed with the object.
 class Folder {
  public:

@@ -2,36 +2,12 @@
 // The processes in which real daemons run models: where they are, and what their end costs.
 #include <signal.h>
 
-#include <cctype>
-#include <cstdio>
-#include <fstream>
 #include <vector>
 
 #include <tests/e2e/system.hpp>
 
 namespace commensal::e2e {
 namespace {
-
-namespace fs = std::filesystem;
-
-/// By proc(5).
-std::vector<pid_t> children_of(pid_t parent) {
-  std::vector<pid_t> found;
-  for (const auto& entry : fs::directory_iterator("/proc")) {
-    if (!std::isdigit(static_cast<unsigned char>(entry.path().filename().c_str()[0]))) continue;
-    std::ifstream file(entry.path() / "stat");
-    const std::string all((std::istreambuf_iterator<char>(file)), {});
-    const std::size_t end = all.rfind(')');
-    char state = 0;
-    int its_parent = 0;
-    if (end != std::string::npos &&
-        std::sscanf(all.c_str() + end + 2, "%c %d", &state, &its_parent) == 2 && state != 'Z' &&
-        its_parent == parent) {
-      found.push_back(std::stoi(entry.path().filename()));
-    }
-  }
-  return found;
-}
 
 class WorkersOf : public System {
  protected:
@@ -84,8 +60,7 @@ TEST_F(WorkersOf, DaemonsEndWithThem) {
   provider->kill();
   gateway_->kill();
   for (const pid_t worker : workers) {
-    for (int tries = 0; tries < 400 && ::kill(worker, 0) == 0; ++tries) pause_ms(25);
-    EXPECT_NE(::kill(worker, 0), 0);
+    EXPECT_TRUE(is_gone(worker));
   }
 }
 

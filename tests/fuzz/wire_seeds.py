@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Seeds of what comes off the wire, for make_seeds.py."""
 import json
+import struct
 
 from seed_files import ROOT, SEEDS, put
 
@@ -71,3 +72,30 @@ def api_seeds():
         ("a GET /v1/ledger", b""), ("a POST /v1/transactions", b""),
         ("a GET /v1/balances", b""), ("x GET /v1/tickets", b"")))
     put("api", "wrong", requests(("x POST /v2/models/m/infer 7", given), ("y BREW /v1/%00", b"")))
+
+
+def worker_seeds():
+    def message(kind, head, elements=b""):
+        return struct.pack("<II", kind, len(head)) + head + elements
+
+    def text(words):
+        return struct.pack(">I", len(words)) + words
+    u32, u64 = struct.Struct(">I").pack, struct.Struct(">Q").pack
+    name = bytes(range(32))
+    floats = b"\x01\x01" + u64(2)  # [2] of float32
+    two = struct.pack("<2f", 1, -2.5)
+    declared = b"\x01\x01" + u32(1) + u64(2**64 - 1) + text(b"N") + u32(0)
+    face = text(b"m") + 2 * (u32(1) + text(b"x") + declared)
+    # To the parent: its first byte is even.
+    put("worker", "loaded", b"\0" + message(4, b"\x01" + 2 * name + text(b"") + face))
+    put("worker", "refused", b"\0" + message(4, b"\0\x01" + text(b"no")))
+    put("worker", "answer", b"\0" + message(5, b"\x01" + u32(1) + floats, two) +
+        message(5, b"\0\x01" + text(b"no")))
+    put("worker", "packs", b"\0" + message(6, name) + message(7, name + u64(3), b"abc"))
+    put("worker", "beyond", b"\xfe" + message(6, name))
+    # To the worker.
+    session = b"\0\0" + u32(1) + u64(1 << 30) + u64(1 << 20) + b"\x01\x01"
+    put("worker", "load", b"\x01" + message(1, session + u32(1) + u32(0) + u32(0) + u64(9) +
+                                            u64(1 << 30)) + message(3, u64(7)))
+    run = u32(1) + u64(1) + b"\x01" + name + u32(12) + u64(1 << 46)
+    put("worker", "run", b"\x01" + message(2, run + b"\0" + u32(1) + u32(1) + floats, two))

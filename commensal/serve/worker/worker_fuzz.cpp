@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fuzz target (tests/fuzz), here because it sees the channel. What a worker that was taken over
-// writes to its parent: the first byte moves the place that it claims for its bytes.
+// writes to its parent, or where the first byte is odd what a parent writes to its worker. From 250
+// on that byte moves the place that the writer claims for its bytes.
 #include <sys/socket.h>
 
 #include <commensal/base/core/check.hpp>
@@ -19,8 +20,17 @@ class PacksInMemory final : public graph::PackFiles {
   void keep(const core::Digest&, std::span<const core::ByteView>) override {}
 };
 
+void expect_elements(const receipt::Values& values) {
+  for (const tensor::Tensor& value : values) {
+    core::check(tensor::check_elements(value.dtype(), value.bytes()).has_value(),
+                "elements are of their type");
+  }
+}
+
 /// As the parent does (process_engine.cpp), without end.
-core::Result<void> hear(Channel& channel, PackServer& packs) {
+core::Result<void> hear_worker(Channel& channel) {
+  const graph::PackFolder folder(std::make_shared<PacksInMemory>());
+  PackServer packs(folder, core::Digest{}, 1 << 16);
   tensor::Arena arena(1 << 20);
   while (true) {
     COMMENSAL_ASSIGN(const Message message, receive(channel));
@@ -32,10 +42,25 @@ core::Result<void> hear(Channel& channel, PackServer& packs) {
       for (const graph::ValueId id : loaded->face->outputs) (void)loaded->face->name_of(id);
     } else {
       COMMENSAL_ASSIGN(const auto answer, receive_answer(channel, message, arena));
-      if (!answer) continue;
-      for (const tensor::Tensor& value : *answer) {
-        core::check(tensor::check_elements(value.dtype(), value.bytes()).has_value(),
-                    "elements are of their type");
+      if (answer) expect_elements(*answer);
+    }
+  }
+}
+
+/// As the worker does (inside.cpp).
+core::Result<void> hear_parent(Channel& channel) {
+  tensor::Arena arena(1 << 20);
+  while (true) {
+    COMMENSAL_ASSIGN(const Message message, receive(channel));
+    if (message.kind == Kind::kLoad) {
+      COMMENSAL_TRY(read_load(message));
+    } else if (message.kind == Kind::kPack) {
+      COMMENSAL_TRY(read_pack(message));
+    } else {
+      COMMENSAL_ASSIGN(const Run run, read_run(message));
+      for (const auto& types : run.requests) {
+        COMMENSAL_ASSIGN(const auto inputs, receive_tensors(channel, types, arena));
+        expect_elements(inputs);
       }
     }
   }
@@ -46,18 +71,20 @@ core::Result<void> hear(Channel& channel, PackServer& packs) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static const auto pages = std::make_unique<SharedPages>();
   if (size == 0 || size > Ring::kBytes) return 0;
-  std::memcpy(pages->to_parent.bytes.data(), data + 1, size - 1);
-  pages->to_parent.written = size - 1 + (data[0] < 250 ? 0 : std::uint64_t{1} << (data[0] - 230));
-  pages->to_parent.read = 0;
+  const bool is_parent = data[0] % 2 == 0;
+  Ring& said = is_parent ? pages->to_parent : pages->to_worker;
+  if (data[0] >= 250) said.bytes.fill(0);  // what is read beyond the input is the same every time
+  std::memcpy(said.bytes.data(), data + 1, size - 1);
+  pages->to_parent.written = pages->to_parent.read = 0;
   pages->to_worker.written = pages->to_worker.read = 0;
+  said.written = size - 1 + (data[0] < 250 ? 0 : std::uint64_t{1} << (data[0] - 230));
   int ends[2];
   core::check(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0, "there are sockets");
   core::Descriptor mine(ends[0]);
   { const core::Descriptor gone(ends[1]); }
-  Channel channel(*pages, std::move(mine), Channel::Side::kParent);
-  const graph::PackFolder folder(std::make_shared<PacksInMemory>());
-  PackServer packs(folder, core::Digest{}, 1 << 16);
-  const auto heard = hear(channel, packs);
+  Channel channel(*pages, std::move(mine),
+                  is_parent ? Channel::Side::kParent : Channel::Side::kWorker);
+  const auto heard = is_parent ? hear_worker(channel) : hear_parent(channel);
   core::check(!heard && heard.error().message.find('\n') == std::string::npos,
               "it ends with an error of one line");
   return 0;
