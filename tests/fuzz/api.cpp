@@ -30,7 +30,12 @@ class Town {
 
   void ask(std::string_view line, core::ByteView body) {
     const auto later = [this](http::Task task) { market_.loop().post(std::move(task)); };
-    const http::Services services{market_.gateway(), market_.loop(), market_.clock(), later, later};
+    const http::Services services{market_.gateway(),
+                                  market_.loop(),
+                                  market_.clock(),
+                                  std::make_shared<http::Turns>(market_.loop(), market_.clock()),
+                                  later,
+                                  later};
     std::istringstream words{std::string(line)};
     std::string who, json_bytes;
     http::Request head;

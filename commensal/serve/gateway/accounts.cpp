@@ -15,6 +15,8 @@ constexpr std::string_view kAccountSpace = "accounts";         // name -> record
 constexpr std::string_view kTokenSpace = "tokens";             // SHA-256 of a token -> name
 constexpr std::string_view kFormerSpace = "accounts_removed";  // name -> nothing
 
+constexpr std::size_t kKnownMax = 65'536;  // tokens, in memory
+
 bool is_account_name(std::string_view name) {
   const auto is_letter = [](char c) { return c >= 'a' && c <= 'z'; };
   const auto is_allowed = [&](char c) {
@@ -73,6 +75,7 @@ core::Result<std::string> Accounts::renew(const std::string& name) {
   if (!there) return core::fail(ErrorCode::kNotFound, "unknown account '{}'", name);
   const std::string token = core::to_hex(rng_.next_digest());
   const core::Digest hash = crypto::sha256(core::as_bytes(token));
+  known_.clear();
   COMMENSAL_ASSIGN(core::Store::Batch batch, without_tokens(name));
   batch.push_back(
       {std::string(kTokenSpace), core::Bytes(hash.begin(), hash.end()), bytes_of(name)});
@@ -94,6 +97,7 @@ core::Result<core::Store::Batch> Accounts::without_tokens(const std::string& nam
 core::Result<void> Accounts::remove(const std::string& name) {
   COMMENSAL_ASSIGN(const std::optional<Account> there, find(name));
   if (!there) return core::fail(ErrorCode::kNotFound, "unknown account '{}'", name);
+  known_.clear();
   COMMENSAL_ASSIGN(core::Store::Batch batch, without_tokens(name));
   batch.push_back({std::string(kAccountSpace), bytes_of(name), {}});
   batch.push_back({std::string(kFormerSpace), bytes_of(name), core::Bytes{1}});
@@ -102,6 +106,14 @@ core::Result<void> Accounts::remove(const std::string& name) {
 
 core::Result<Account> Accounts::authenticate(std::string_view token) {
   const core::Digest hash = crypto::sha256(core::as_bytes(token));
+  const auto known = known_.find(hash);
+  if (known != known_.end()) return known->second;
+  COMMENSAL_ASSIGN(Account account, read_token(hash));
+  if (known_.size() >= kKnownMax) known_.clear();
+  return known_.emplace(hash, std::move(account)).first->second;
+}
+
+core::Result<Account> Accounts::read_token(const core::Digest& hash) {
   COMMENSAL_ASSIGN(const std::optional<core::Bytes> name, store_.get(kTokenSpace, hash));
   if (!name) return core::fail(ErrorCode::kUnauthenticated, "unknown token");
   COMMENSAL_ASSIGN(std::optional<Account> account, find(std::string(core::as_text(*name))));

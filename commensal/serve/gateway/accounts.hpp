@@ -4,6 +4,7 @@
 #include <commensal/base/core/rng.hpp>
 #include <commensal/base/core/store.hpp>
 #include <commensal/base/protocol/record.hpp>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -53,8 +54,11 @@ class Accounts {
   /// The writes that end all tokens of an account.
   core::Result<core::Store::Batch> without_tokens(const std::string& name);
 
+  core::Result<Account> read_token(const core::Digest& hash);
+
   core::Store& store_;
   core::Rng& rng_;
+  std::map<core::Digest, Account> known_;  // by a token's hash; of what is stored, as it is
 };
 
 }  // namespace commensal::gateway

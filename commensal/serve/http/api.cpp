@@ -86,11 +86,13 @@ void admit(const Services& services, const Request& head,
     return done(std::move(call), std::nullopt);
   auto token = token_of(head.authorization);
   if (!token) return done(nullptr, error_response(token.error()));
-  services.loop.post([&gateway = services.gateway, &clock = services.clock,
-                      token = *std::move(token), call = std::move(call), done = std::move(done)] {
-    std::optional<Response> refusal = authorize(gateway, clock, token, *call);
-    done(call, std::move(refusal));
-  });
+  const std::string sent = *std::move(token);
+  services.turns->post_for_token(
+      sent, [&services, sent, call = std::move(call), done = std::move(done)] {
+        std::optional<Response> refusal = authorize(services.gateway, services.clock, sent, *call);
+        if (call->has_account) services.turns->remember(sent, call->account.name);
+        done(call, std::move(refusal));
+      });
 }
 
 core::Result<std::uint32_t> version_of(const Call& call) {

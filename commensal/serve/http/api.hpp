@@ -7,6 +7,7 @@
 #include <commensal/serve/gateway/gateway.hpp>
 #include <commensal/serve/http/message.hpp>
 #include <commensal/serve/http/routes.hpp>
+#include <commensal/serve/http/turns.hpp>
 #include <functional>
 #include <memory>
 #include <span>
@@ -25,6 +26,7 @@ struct Services {
   gateway::Gateway& gateway;
   core::Loop& loop;
   const core::Clock& clock;
+  std::shared_ptr<Turns> turns;  // the way to the loop: accounts take turns
   /// Runs a task where bodies are encoded: off the loop, soon.
   std::function<void(Task)> codec;
   /// Runs a task that may take seconds (importing a model), one at a time.
@@ -84,8 +86,9 @@ core::Result<gateway::ModelVersion> find_model(gateway::Gateway& gateway, const 
 /// A handler that needs the loop only.
 template <Response (*kAnswer)(gateway::Gateway&, const Call&)>
 void on_loop(const Services& services, CallPtr call, Reply reply) {
-  services.loop.post([&gateway = services.gateway, call = std::move(call),
-                      reply = std::move(reply)] { reply(kAnswer(gateway, *call)); });
+  const std::string line = call->account.name;
+  services.turns->post(line, [&gateway = services.gateway, call = std::move(call),
+                              reply = std::move(reply)] { reply(kAnswer(gateway, *call)); });
 }
 
 }  // namespace commensal::http

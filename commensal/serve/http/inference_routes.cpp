@@ -80,7 +80,8 @@ void infer(const Services& services, CallPtr call, Reply reply) {
   request->left = call->left.get_token();
   for (const RequestedOutput& output : parsed->outputs) request->outputs.push_back(output.name);
   auto body = std::make_shared<const InferBody>(*std::move(parsed));
-  services.loop.post([&gateway = services.gateway, codec = services.codec, request, body, reply] {
+  services.turns->post(call->account.name, [&gateway = services.gateway, codec = services.codec,
+                                            request, body, reply] {
     gateway.infer(
         std::move(*request), [codec, body, reply](core::Result<gateway::InferResponse> result) {
           auto shared = std::make_shared<core::Result<gateway::InferResponse>>(std::move(result));

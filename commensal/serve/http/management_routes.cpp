@@ -70,19 +70,21 @@ void push_model(const Services& services, CallPtr call, Reply reply) {
   const std::string& name = call->params.at("model");
   const auto allowed = gateway::ModelHub::check_push(call->account, name, *options);
   if (!allowed) return reply(error_response(allowed.error()));
-  services.loop.post([&services, call, reply = std::move(reply), options = *std::move(options)] {
-    const auto bytes = static_cast<std::int64_t>(call->body.size());
-    const auto room =
-        services.gateway.hub().reserve(call->account, call->params.at("model"), bytes);
-    if (!room) return reply(error_response(room.error()));
-    stage_model(services, call, reply, options);
-  });
+  services.turns->post(call->account.name,
+                       [&services, call, reply = std::move(reply), options = *std::move(options)] {
+                         const auto bytes = static_cast<std::int64_t>(call->body.size());
+                         const auto room = services.gateway.hub().reserve(
+                             call->account, call->params.at("model"), bytes);
+                         if (!room) return reply(error_response(room.error()));
+                         stage_model(services, call, reply, options);
+                       });
 }
 
 /// ?after=NAME: those behind it, at most limits::kModelsListedMax. Written off the loop.
 void list_models(const Services& services, CallPtr call, Reply reply) {
-  services.loop.post([&gateway = services.gateway, codec = services.codec, call = std::move(call),
-                      reply = std::move(reply)] {
+  const std::string line = call->account.name;
+  services.turns->post(line, [&gateway = services.gateway, codec = services.codec,
+                              call = std::move(call), reply = std::move(reply)] {
     auto models = gateway.hub().list(call->asker(), query_of(*call, "after"));
     if (!models) return reply(error_response(models.error()));
     codec([models = *std::move(models), reply] { reply(json_response(models_json(models))); });
@@ -223,7 +225,8 @@ Response show_receipt(Gateway& gateway, const Call& call) {
 
 /// As it is kept, which is how it is shown; what opens a step of a rollout is put together.
 void show_opening(const Services& services, CallPtr call, Reply reply) {
-  services.loop.post([&services, call = std::move(call), reply = std::move(reply)] {
+  const std::string line = call->account.name;
+  services.turns->post(line, [&services, call = std::move(call), reply = std::move(reply)] {
     const auto record = find_receipt(services.gateway, *call);
     if (!record) return reply(error_response(record.error()));
     const auto held = call->memory.set(static_cast<std::int64_t>(record->opening_bytes));

@@ -157,12 +157,13 @@ void transact(const Services& services, CallPtr call, Reply reply) {
   services.codec([&services, call = std::move(call), reply = std::move(reply)] {
     auto sent = signed_transaction(call->body);
     if (!sent) return reply(error_response(sent.error()));
-    services.loop.post([&gateway = services.gateway, sent = *std::move(sent), reply]() mutable {
-      gateway.transact(std::move(sent), [&gateway, reply](Result<crypto::Address> sender) {
-        if (!sender) return reply(error_response(sender.error()));
-        reply(balances_response(gateway, Owner{*sender, ""}, 201));
-      });
-    });
+    services.turns->post(
+        "", [&gateway = services.gateway, sent = *std::move(sent), reply]() mutable {
+          gateway.transact(std::move(sent), [&gateway, reply](Result<crypto::Address> sender) {
+            if (!sender) return reply(error_response(sender.error()));
+            reply(balances_response(gateway, Owner{*sender, ""}, 201));
+          });
+        });
   });
 }
 

@@ -60,10 +60,11 @@ void create_rollout(const Services& services, CallPtr call, Reply reply) {
   if (!request) return reply(error_response(request.error()));
   core::Bytes().swap(call->body);
   request->account = call->account;
-  services.loop.post([&gateway = services.gateway, request = *std::move(request),
-                      reply = std::move(reply)]() mutable {
-    reply(status_response(gateway.rollouts().create(std::move(request)), 201));
-  });
+  services.turns->post(call->account.name,
+                       [&gateway = services.gateway, request = *std::move(request),
+                        reply = std::move(reply)]() mutable {
+                         reply(status_response(gateway.rollouts().create(std::move(request)), 201));
+                       });
 }
 
 Response list_rollouts(Gateway& gateway, const Call& call) {
@@ -74,8 +75,9 @@ Response list_rollouts(Gateway& gateway, const Call& call) {
 
 /// ?after=STEPS&wait_ms=MS: answers when there is news, or the time is up.
 void show_rollout(const Services& services, CallPtr call, Reply reply) {
-  services.loop.post(
-      [&gateway = services.gateway, call = std::move(call), reply = std::move(reply)] {
+  const std::string line = call->account.name;
+  services.turns->post(
+      line, [&gateway = services.gateway, call = std::move(call), reply = std::move(reply)] {
         const auto status = find_rollout(gateway, *call);
         const auto after = query_number(*call, "after", limits::kRolloutStepsMax);
         const auto wait_ms = query_number(*call, "wait_ms", limits::kRolloutWaitMsMax);

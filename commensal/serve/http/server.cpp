@@ -45,8 +45,9 @@ struct HttpServer::State {
   std::set<std::shared_ptr<Connection>> connections;  // guarded by mutex
 
   State(gateway::Gateway& gateway, core::Loop& loop, const core::Clock& clock)
-      : services{gateway, loop, clock, through(gate),
-                 [this](Task task) { asio::post(staging, std::move(task)); }},
+      : services{gateway,       loop,
+                 clock,         std::make_shared<Turns>(loop, clock),
+                 through(gate), [this](Task task) { asio::post(staging, std::move(task)); }},
         shared{.services = services, .clock = clock, .gate = gate, .identity = {}} {
     gate->io = &io;
   }

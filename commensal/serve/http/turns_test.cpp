@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include <commensal/base/core/testing/manual_loop.hpp>
+#include <commensal/serve/http/turns.hpp>
+
+namespace commensal::http {
+namespace {
+
+class TurnsOf : public ::testing::Test {
+ protected:
+  /// Tasks of an account that take so long each.
+  void ask(const std::string& account, int count, std::int64_t ms) {
+    for (int i = 0; i < count; ++i) turns_->post(account, task(account, ms));
+  }
+  Turns::Task task(const std::string& who, std::int64_t ms) {
+    return [this, who, ms] {
+      clock_.advance_ms(ms);
+      done_ += who;
+    };
+  }
+
+  core::ManualClock clock_;
+  core::testing::ManualLoop loop_{clock_};
+  std::shared_ptr<Turns> turns_ = std::make_shared<Turns>(loop_, clock_);
+  std::string done_;
+};
+
+// The fault: whoever asked next waited for all that one account had asked for.
+TEST_F(TurnsOf, WhoAsksForLittleWaitsForOneTaskOfWhoAsksForMuch) {
+  ask("g", 100, 1);
+  turns_->post("g", [] {});
+  turns_->post("m", [this] {
+    done_ += "m";
+    ask("m", 1, 0);
+  });
+  loop_.run_until_idle();
+  EXPECT_EQ(done_.substr(0, 4), "gmmg");
+  EXPECT_EQ(done_.size(), 102u);
+}
+
+TEST_F(TurnsOf, AllHaveTheSameTimeNotTheSameTasks) {
+  ask("g", 20, 8);
+  ask("m", 40, 1);
+  loop_.run_until_idle();
+  const std::string first = done_.substr(0, 18);
+  EXPECT_EQ(std::count(first.begin(), first.end(), 'g'), 2) << done_;
+}
+
+TEST_F(TurnsOf, NobodySavesTimeUpByAskingForNothing) {
+  ask("g", 50, 1);
+  loop_.run_until_idle();
+  ask("m", 50, 1);
+  ask("g", 50, 1);
+  done_.clear();
+  loop_.run_until_idle();
+  const std::string first = done_.substr(0, 40);
+  EXPECT_NEAR(static_cast<double>(std::count(first.begin(), first.end(), 'g')), 20, 1) << done_;
+}
+
+TEST_F(TurnsOf, ATokenStandsInTheLineOfItsAccountOnceThatIsKnown) {
+  turns_->remember("token", "m");
+  ask("", 3, 1);
+  turns_->post_for_token("token", task("m", 1));
+  turns_->post_for_token("strange", task("s", 1));
+  loop_.run_until_idle();
+  EXPECT_EQ(done_, "ms");
+}
+
+TEST_F(TurnsOf, TheLoopSeesToOtherThingsInBetween) {
+  ask("g", 10, 1);
+  loop_.post([this] { done_ += "!"; });
+  loop_.run_until_idle();
+  EXPECT_EQ(done_.substr(0, 2), "g!");
+}
+
+}  // namespace
+}  // namespace commensal::http
