@@ -65,13 +65,16 @@ std::vector<Candidate> Dispatcher::candidates(const ModelVersion& model,
 std::vector<Candidate> Dispatcher::candidates(const Request& request) const {
   auto list = candidates(request.order.model, request.tried);
   const double usual_ms = usual_ms_of(request);
-  const auto providers = static_cast<std::size_t>(std::ranges::count_if(
-      list, [](const Candidate& one) { return one.excluded.empty() || one.may_come; }));
+  const std::string turn = turn_of(request);
+  const Shares::Asker asker{
+      .account = turn,
+      .waiting = waiting_.size_of(turn),
+      .is_long = is_long(usual_ms),
+      .providers = static_cast<std::size_t>(std::ranges::count_if(
+          list, [](const Candidate& one) { return one.excluded.empty() || one.may_come; }))};
   for (Candidate& one : list) {
     one.is_held = shares_.has_long(one.address) || is_held_ms(one.busy_ms, usual_ms);
-    if (!one.excluded.empty() ||
-        !shares_.is_full(turn_of(request), one.address, is_long(usual_ms), providers, now_ms()))
-      continue;
+    if (!one.excluded.empty() || !shares_.is_full(asker, one.address, now_ms())) continue;
     one.excluded = "has enough to do for this account";
     one.may_come = true;
   }
@@ -266,8 +269,23 @@ void Dispatcher::cancel(OrderId id) {
   if (found == running_.end() || steps_.is_committed(found->first)) return;
   const core::Digest job = found->first;
   steps_.withdraw(job);
-  left(*take(job));
+  const RequestPtr request = take(job);
+  left(*request);
+  keep_place(*request);
   place_next();
+}
+
+/// For as long as the job would have taken: who asks and leaves sends its provider no more than who
+/// stays.
+void Dispatcher::keep_place(const Request& request) {
+  constexpr double kMsMax = 100;
+  const auto ms = 1 + static_cast<std::int64_t>(std::min(kMsMax, usual_ms_of(request)));
+  const std::string turn = turn_of(request);
+  shares_.on_offer(turn, request.at, request.is_long);
+  loop_.after(ms, [this, turn, at = request.at, is_long = request.is_long] {
+    shares_.on_end(turn, at, is_long);
+    place_next();
+  });
 }
 
 void Dispatcher::on_available() {
@@ -329,7 +347,7 @@ void Dispatcher::hasten(const core::Digest& job, std::int64_t ms) {
   Roster::Peer* const peer = roster_.by_address(request.at);
   const bool is_paused = peer != nullptr && !peer->paused.empty();
   if (is_paused || std::ranges::none_of(others, is_at_hand)) {
-    return hasten_after(job, std::max<std::int64_t>(ms, 1'000));
+    return hasten_after(job, ms);
   }
   steps_.withdraw(job);
   // Behind others' jobs it may be theirs that takes long.

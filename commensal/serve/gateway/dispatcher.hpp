@@ -93,6 +93,7 @@ class Dispatcher {
   /// The same for a request whose account has no more than its share.
   std::vector<Candidate> candidates(const Request& request) const;
   RequestPtr take(const core::Digest& job);
+  void keep_place(const Request& request);
   void wait(RequestPtr request);
   void give_up(const Request& request);
   /// Gives the job to somebody else after so long, once there is one.

@@ -180,6 +180,20 @@ TEST_F(DispatcherOf, WhileOthersAskAnAccountHasFewJobsAtAProvider) {
   EXPECT_EQ(offers(), 3 + limits::kAccountJobsMax) << "alone again";
 }
 
+// The fault: who asked and left sent its provider an offer and a withdrawal each time.
+TEST_F(DispatcherOf, WhoLeavesKeepsItsPlaceForAsLongAsItsJobWouldHaveTaken) {
+  ask("modest");
+  const auto offers = [&] { return heard_->all<rpc::Offer>().size(); };
+  for (int i = 0; i < 100; ++i) {
+    ask("greedy");
+    dispatcher_.cancel(static_cast<OrderId>(asked_));
+  }
+  EXPECT_EQ(offers(), 1 + limits::kAccountJobsMax);
+  loop_.advance_ms(1);
+  ask("greedy");
+  EXPECT_EQ(offers(), 2 + limits::kAccountJobsMax);
+}
+
 TEST_F(DispatcherOf, ASilenceEndsAJobAndSaysWhatWasWaitedFor) {
   ask();
   loop_.advance_ms(kSilenceMs - 1);

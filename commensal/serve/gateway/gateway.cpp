@@ -59,8 +59,12 @@ void Gateway::State::handle(StreamId stream, const rpc::Load& message) {
 void Gateway::State::handle(StreamId stream, const rpc::Pause& message) {
   Roster::Peer* peer = roster.at(stream);
   if (peer == nullptr) return;
-  if (peer->paused.empty()) ++peer->pauses;
+  const bool is_news = peer->paused.empty();
   peer->paused = message.reason.empty() ? "no reason given" : message.reason;
+  if (!is_news) return;
+  ++peer->pauses;
+  const std::int64_t now_ms = deps.clock.monotonic_ns() / 1'000'000;
+  if (peer->pausing.is_too_often(now_ms)) return peer->stream->close();
   dispatcher.on_pause(stream);
 }
 

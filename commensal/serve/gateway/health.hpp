@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 namespace commensal::gateway {
@@ -40,6 +41,24 @@ class Health {
   bool is_new_ = true;
   std::uint32_t faults_in_row_ = 0;
   std::int64_t avoided_until_ms_ = 0;
+};
+
+/// How often a provider pauses: some times in a row, then once in a while. A value.
+class Pausing {
+ public:
+  /// It does so once more.
+  bool is_too_often(std::int64_t now_ms) {
+    left_ = std::min(kInARow, left_ + static_cast<double>(now_ms - last_ms_) / kMsEach);
+    last_ms_ = now_ms;
+    if (left_ < 1) return true;
+    --left_;
+    return false;
+  }
+
+ private:
+  static constexpr double kInARow = 32, kMsEach = 500;
+  double left_ = kInARow;
+  std::int64_t last_ms_ = 0;
 };
 
 /// How long a model's jobs take. A value.

@@ -325,7 +325,8 @@ core::Result<void> ReceiptBook::update(const ReceiptRecord& record) {
 core::Result<ReceiptRecord> ReceiptBook::read(std::uint64_t number) {
   COMMENSAL_ASSIGN(const std::optional<core::Bytes> value,
                    store_.get(kRecordSpace, newest_first_key(number)));
-  if (!value) return core::fail(ErrorCode::kDataLoss, "receipt number {} is missing", number);
+  const ErrorCode missing = kept_.contains(number) ? ErrorCode::kDataLoss : ErrorCode::kNotFound;
+  if (!value) return core::fail(missing, "receipt number {} is missing", number);
   return protocol::decode_stored<ReceiptRecord>(*value);
 }
 
@@ -355,22 +356,25 @@ core::Result<core::Bytes> ReceiptBook::opening_bytes(const ReceiptRecord& record
                     core::to_hex(record.id()));
 }
 
-core::Result<std::vector<ReceiptRecord>> ReceiptBook::list(const std::string& account,
-                                                           std::size_t count) {
+core::Result<std::vector<std::uint64_t>> ReceiptBook::numbers(const std::string& account,
+                                                              std::size_t count) {
   std::vector<std::uint64_t> numbers;
-  const bool all = account.empty();
-  const core::Bytes prefix = all ? core::Bytes() : prefix_of_account(account);
-  COMMENSAL_TRY(store_.scan(all ? kRecordSpace : kAccountSpace, prefix,
+  const core::Bytes prefix = account.empty() ? core::Bytes() : prefix_of_account(account);
+  COMMENSAL_TRY(store_.scan(account.empty() ? kRecordSpace : kAccountSpace, prefix,
                             [&](core::ByteView key, core::ByteView) {
-                              if (numbers.size() >= count) return false;
                               const auto number = number_of_key(key.subspan(prefix.size()));
                               if (!rollout_steps_.contains(number)) numbers.push_back(number);
-                              return true;
+                              return numbers.size() < count;
                             }));
+  return numbers;
+}
+
+core::Result<std::vector<ReceiptRecord>> ReceiptBook::list(const std::string& account,
+                                                           std::size_t count) {
+  COMMENSAL_ASSIGN(const auto listed, numbers(account, count));
   std::vector<ReceiptRecord> records;
-  for (const std::uint64_t number : numbers) {
-    COMMENSAL_ASSIGN(ReceiptRecord record, read(number));
-    records.push_back(std::move(record));
+  for (const std::uint64_t number : listed) {
+    COMMENSAL_ASSIGN(records.emplace_back(), read(number));
   }
   return records;
 }

@@ -110,9 +110,13 @@ class ReceiptBook {
   core::Result<receipt::Opening> opening(const ReceiptRecord& record);
   /// The same as it is kept, encoded, where it is kept with the receipt. Errors: as above.
   core::Result<core::Bytes> opening_bytes(const ReceiptRecord& record);
-  /// Newest first, at most `count`; of one account, or of all where it is empty. Without openings,
-  /// and without the steps of rollouts, which are looked up by their rollout.
+  /// Newest first, at most `count`, which is not 0; of one account, or of all where it is empty.
+  /// Without openings, and without the steps of rollouts, which are looked up by their rollout.
   core::Result<std::vector<ReceiptRecord>> list(const std::string& account, std::size_t count);
+  /// The same by their numbers, for who reads a few at a time.
+  core::Result<std::vector<std::uint64_t>> numbers(const std::string& account, std::size_t count);
+  /// Error: kNotFound (it has been forgotten meanwhile).
+  core::Result<ReceiptRecord> read(std::uint64_t number);
   /// All records for which `wanted` holds, oldest first. Without openings.
   core::Result<std::vector<ReceiptRecord>> select(
       const std::function<bool(const ReceiptRecord&)>& wanted);
@@ -148,7 +152,6 @@ class ReceiptBook {
   void change(Kept& kept, bool Kept::*awaits, bool now);
   void count(std::uint64_t number, const Kept& kept);
 
-  core::Result<ReceiptRecord> read(std::uint64_t number);
   /// The numbers that have to go to make room for what `kept` will hold.
   std::set<std::uint64_t> surplus(const std::map<std::uint64_t, Kept>& added) const;
   core::Result<void> add_removal(std::uint64_t number, core::Store::Batch& batch);

@@ -30,6 +30,7 @@ class Roster {
     std::string banned;        // why, or ""
     std::string paused;        // why, or ""
     std::uint64_t pauses = 0;  // so far: no silence is counted through one
+    Pausing pausing;
     std::set<core::Digest> cached;
     std::uint32_t in_flight = 0;     // tasks of this gateway
     std::int64_t busy_since_ms = 0;  // where there are any: it began with them, or answered one

@@ -145,6 +145,15 @@ TEST(Patience, AnInputThatIsLargerMayTakeLonger) {
   EXPECT_EQ(usual.ms_for(1'000), 500);
 }
 
+TEST(Pausing, IsTooOftenWhenItIsAllThatAProviderDoes) {
+  Pausing host;
+  for (int i = 0; i < 10'000; ++i) EXPECT_FALSE(host.is_too_often(600 * i));
+  Pausing flood;
+  int often = 0;
+  for (int i = 0; i < 1'000; ++i) often += flood.is_too_often(i) ? 1 : 0;
+  EXPECT_NEAR(often, 1'000 - 32 - 2, 1);
+}
+
 TEST(Trials, AreFewWhereTheyFail) {
   const auto begun = [](Trials& trials, bool succeed) {
     int count = 0;
@@ -168,22 +177,28 @@ TEST(Trials, AreFewWhereTheyFail) {
   EXPECT_FALSE(two.may_begin()) << "at once";
 }
 
+Shares::Asker asker(const std::string& account, bool is_long, std::size_t providers,
+                    std::size_t waiting = 0) {
+  return {account, waiting, is_long, providers};
+}
+
 TEST(Shares, BindOnlyWhileOthersAsk) {
   Shares shares;
   const crypto::Address here{{1}}, there{{2}};
   for (int i = 0; i < 5; ++i) shares.on_offer("a", here, false);
   shares.on_request("a", 0);
-  EXPECT_FALSE(shares.is_full("a", here, false, 2, 1));
+  EXPECT_FALSE(shares.is_full(asker("a", false, 2), here, 1));
   shares.on_request("b", 1);
-  EXPECT_TRUE(shares.is_full("a", here, false, 2, 2));
-  EXPECT_FALSE(shares.is_full("a", there, false, 2, 2));
-  EXPECT_FALSE(shares.is_full("b", here, false, 2, 2));
+  EXPECT_TRUE(shares.is_full(asker("a", false, 2), here, 2));
+  EXPECT_FALSE(shares.is_full(asker("a", false, 2), there, 2));
+  EXPECT_FALSE(shares.is_full(asker("b", false, 2), here, 2));
   for (int i = 0; i < 4; ++i) shares.on_end("a", here, false);
-  EXPECT_FALSE(shares.is_full("a", here, false, 2, 2));
+  EXPECT_FALSE(shares.is_full(asker("a", false, 2), here, 2));
+  EXPECT_TRUE(shares.is_full(asker("a", false, 2, 100), here, 2)) << "is in no hurry";
   shares.on_offer("a", here, false);
   shares.on_request("a", limits::kOthersMs);
-  EXPECT_TRUE(shares.is_full("a", here, false, 2, limits::kOthersMs));
-  EXPECT_FALSE(shares.is_full("a", here, false, 2, limits::kOthersMs + 1));
+  EXPECT_TRUE(shares.is_full(asker("a", false, 2), here, limits::kOthersMs));
+  EXPECT_FALSE(shares.is_full(asker("a", false, 2), here, limits::kOthersMs + 1));
 }
 
 TEST(FairQueue, AccountsTakeTurnsHoweverMuchOneHas) {
@@ -213,17 +228,17 @@ TEST(Shares, WhileOthersAskAnAccountHasLongJobsAtHalfOfTheProvidersOnly) {
   shares.on_offer("a", here, true);
   EXPECT_TRUE(shares.has_long(here));
   EXPECT_FALSE(shares.has_long(there));
-  EXPECT_FALSE(shares.is_full("a", there, true, 2, 1)) << "nobody else asks";
+  EXPECT_FALSE(shares.is_full(asker("a", true, 2), there, 1)) << "nobody else asks";
   shares.on_request("b", 1);
-  EXPECT_TRUE(shares.is_full("a", there, true, 2, 2));
-  EXPECT_TRUE(shares.is_full("a", there, true, 3, 2));
-  EXPECT_FALSE(shares.is_full("a", there, true, 4, 2));
-  EXPECT_FALSE(shares.is_full("a", here, true, 2, 2)) << "behind its own";
-  EXPECT_FALSE(shares.is_full("a", there, false, 2, 2)) << "a short one";
-  EXPECT_FALSE(shares.is_full("b", there, true, 2, 2));
+  EXPECT_TRUE(shares.is_full(asker("a", true, 2), there, 2));
+  EXPECT_TRUE(shares.is_full(asker("a", true, 3), there, 2));
+  EXPECT_FALSE(shares.is_full(asker("a", true, 4), there, 2));
+  EXPECT_FALSE(shares.is_full(asker("a", true, 2), here, 2)) << "behind its own";
+  EXPECT_FALSE(shares.is_full(asker("a", false, 2), there, 2)) << "a short one";
+  EXPECT_FALSE(shares.is_full(asker("b", true, 2), there, 2));
   shares.on_end("a", here, true);
   EXPECT_FALSE(shares.has_long(here));
-  EXPECT_FALSE(shares.is_full("a", elsewhere, true, 2, 2));
+  EXPECT_FALSE(shares.is_full(asker("a", true, 2), elsewhere, 2));
 }
 
 TEST(Scheduler, WhoIsHeldBySomethingLongIsTheLastOfThoseThatAreKnown) {

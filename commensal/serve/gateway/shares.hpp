@@ -35,18 +35,26 @@ class Shares {
   }
   /// Whether it has a long job in hand, anybody's.
   bool has_long(const crypto::Address& provider) const { return long_.contains(provider); }
-  /// Whether the provider, one of so many, shall have no more jobs of the account now.
-  bool is_full(const std::string& account, const crypto::Address& provider, bool is_long,
-               std::size_t providers, std::int64_t now_ms) const {
-    const std::int64_t others_ms = account == last_ ? others_ms_ : last_ms_;
+  struct Asker {
+    std::string account;
+    std::size_t waiting = 0;    // of its jobs
+    bool is_long = false;       // the next of them
+    std::size_t providers = 1;  // that there are for it
+  };
+  /// Whether the provider shall have no more jobs of the account now.
+  bool is_full(const Asker& asker, const crypto::Address& provider, std::int64_t now_ms) const {
+    const std::int64_t others_ms = asker.account == last_ ? others_ms_ : last_ms_;
     if (now_ms - others_ms >= limits::kOthersMs) return false;
-    const auto found = jobs_.find({account, provider});
-    if (found != jobs_.end() && found->second >= limits::kAccountJobsMax) return true;
-    return is_long && !has_long_of(account, provider) &&
-           long_at(account) >= std::max<std::size_t>(1, providers / 2);
+    const auto found = jobs_.find({asker.account, provider});
+    const std::uint32_t most = asker.waiting >= kFlood ? 1 : limits::kAccountJobsMax;
+    if (found != jobs_.end() && found->second >= most) return true;
+    return asker.is_long && !has_long_of(asker.account, provider) &&
+           long_at(asker.account) >= std::max<std::size_t>(1, asker.providers / 2);
   }
 
  private:
+  static constexpr std::size_t kFlood = 8;  // so much is in no hurry
+
   bool has_long_of(const std::string& account, const crypto::Address& provider) const {
     const auto there = long_.find(provider);
     return there != long_.end() && there->second.contains(account);

@@ -189,20 +189,61 @@ Response show_facts(Gateway& gateway, const Call& call) {
 
 bool is_operator(const Call& call) { return call.account.role == gateway::Role::kOperator; }
 
-Response list_receipts(Gateway& gateway, const Call& call) {
+core::Result<std::size_t> count_in(const Call& call) {
   const std::string text = query_of(call, "count");
   std::size_t count = 20;
   const char* end = text.data() + text.size();
   if (!text.empty()) {
     const auto [stop, error] = std::from_chars(text.data(), end, count);
     if (error != std::errc() || stop != end || count == 0 || count > limits::kReceiptsListedMax)
-      return error_response({ErrorCode::kInvalidArgument,
-                             fmt::format("count is 1 to {}", limits::kReceiptsListedMax)});
+      return core::fail(ErrorCode::kInvalidArgument, "count is 1 to {}",
+                        limits::kReceiptsListedMax);
   }
-  const std::string account = is_operator(call) ? query_of(call, "account") : call.account.name;
-  const auto records = gateway.receipts().list(account, count);
-  if (!records) return error_response(records.error());
-  return json_response(receipts_json(*records));
+  return count;
+}
+
+struct Listing {
+  std::vector<std::uint64_t> numbers;
+  std::size_t next = 0;
+  std::vector<ReceiptRecord> records;
+};
+
+/// A few in one turn of the account's on the loop, then some more. Written off the loop.
+void read_receipts(const Services& services, CallPtr call, Reply reply,
+                   std::shared_ptr<Listing> listing) {
+  constexpr std::size_t kInOneTurn = 16;
+  for (std::size_t i = 0; i < kInOneTurn && listing->next < listing->numbers.size(); ++i) {
+    auto record = services.gateway.receipts().read(listing->numbers[listing->next++]);
+    if (record) {
+      listing->records.push_back(*std::move(record));
+    } else if (record.error().code != ErrorCode::kNotFound) {  // forgotten meanwhile
+      return reply(error_response(record.error()));
+    }
+  }
+  if (listing->next == listing->numbers.size()) {
+    return services.codec(
+        [listing, reply] { reply(json_response(receipts_json(listing->records))); });
+  }
+  const std::string line = call->account.name;
+  services.turns->post(
+      line, [&services, call = std::move(call), reply = std::move(reply),
+             listing = std::move(listing)] { read_receipts(services, call, reply, listing); });
+}
+
+void list_receipts(const Services& services, CallPtr call, Reply reply) {
+  const auto count = count_in(*call);
+  if (!count) return reply(error_response(count.error()));
+  const std::string line = call->account.name;
+  services.turns->post(
+      line, [&services, call = std::move(call), reply = std::move(reply), count = *count] {
+        const std::string account =
+            is_operator(*call) ? query_of(*call, "account") : call->account.name;
+        auto numbers = services.gateway.receipts().numbers(account, count);
+        if (!numbers) return reply(error_response(numbers.error()));
+        auto listing = std::make_shared<Listing>();
+        listing->numbers = *std::move(numbers);
+        read_receipts(services, call, reply, std::move(listing));
+      });
 }
 
 /// Somebody else's receipt is unknown, as a missing one is.
@@ -261,7 +302,7 @@ constexpr Route kRoutes[] = {
     {"POST", "/v1/accounts/{account}/token", Auth::kOperator, kSmall, on_loop<renew_token>},
     {"GET", "/v1/providers", Auth::kAccount, kSmall, on_loop<list_providers>},
     {"GET", "/v1/providers/{provider}/facts", Auth::kAccount, kSmall, on_loop<show_facts>},
-    {"GET", "/v1/receipts", Auth::kAccount, kSmall, on_loop<list_receipts>},
+    {"GET", "/v1/receipts", Auth::kAccount, kSmall, list_receipts},
     {"GET", "/v1/receipts/{receipt}", Auth::kAccount, kSmall, on_loop<show_receipt>},
     {"GET", "/v1/receipts/{receipt}/opening", Auth::kAccount, kSmall, show_opening},
 };
