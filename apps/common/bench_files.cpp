@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fcntl.h>
-#include <spawn.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <apps/common/bench_files.hpp>
+#include <commensal/base/core/descriptor.hpp>
+#include <commensal/base/core/spawn.hpp>
 #include <cstdlib>
 
 namespace commensal::apps {
@@ -38,25 +40,14 @@ Result<Path> source_file(const Path& name) {
 }
 
 int run_to_end(std::vector<std::string> command, const Path& output) {
-  std::vector<char*> pointers;
-  for (std::string& word : command) pointers.push_back(word.data());
-  pointers.push_back(nullptr);
-  posix_spawn_file_actions_t actions;
-  ::posix_spawn_file_actions_init(&actions);
-  if (output.empty()) {
-    ::posix_spawn_file_actions_adddup2(&actions, 2, 1);
-  } else {
-    ::posix_spawn_file_actions_addopen(&actions, 1, output.c_str(), O_WRONLY | O_CREAT | O_TRUNC,
-                                       0600);
-    ::posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
-  }
-  pid_t pid = -1;
+  const core::Descriptor file(
+      output.empty() ? -1 : ::open(output.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+  if (!output.empty() && !file.valid()) return -1;
+  std::vector<int> files = {STDIN_FILENO, STDERR_FILENO, STDERR_FILENO};
+  if (file.valid()) files = {STDIN_FILENO, file.get(), core::Spawn::kNothing};
+  const auto pid = core::spawn({.command = std::move(command), .files = std::move(files)});
   int status = -1;
-  const bool started =
-      ::posix_spawnp(&pid, pointers[0], &actions, nullptr, pointers.data(), environ) == 0;
-  ::posix_spawn_file_actions_destroy(&actions);
-  if (!started || ::waitpid(pid, &status, 0) != pid) return -1;
-  return status;
+  return pid && ::waitpid(*pid, &status, 0) == *pid ? status : -1;
 }
 
 Path default_models_folder() {

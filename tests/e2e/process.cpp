@@ -10,39 +10,30 @@
 #include <cctype>
 #include <cerrno>
 #include <commensal/base/core/check.hpp>
+#include <commensal/base/core/descriptor.hpp>
+#include <commensal/base/core/spawn.hpp>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <thread>
 
 namespace commensal::e2e {
-namespace {
-
-[[noreturn]] void become(const std::vector<std::string>& arguments, int output,
-                         const std::string& log, std::string program) {
-  ::dup2(output, STDOUT_FILENO);
-  const int errors = ::open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
-  if (errors >= 0) ::dup2(errors, STDERR_FILENO);
-  std::vector<char*> pointers;
-  pointers.push_back(program.data());
-  std::vector<std::string> copies = arguments;
-  for (std::string& item : copies) pointers.push_back(item.data());
-  pointers.push_back(nullptr);
-  ::execv(program.c_str(), pointers.data());
-  ::_exit(127);
-}
-
-}  // namespace
 
 Process::Process(const std::vector<std::string>& arguments, const std::string& log,
                  const std::string& program) {
   std::array<int, 2> ends{};
   core::check(::pipe2(ends.data(), O_CLOEXEC) == 0, "a pipe is made");
-  pid_ = ::fork();
-  core::check(pid_ >= 0, "a process is made");
-  if (pid_ == 0) become(arguments, ends[1], log, program.empty() ? COMMENSAL_PROGRAM : program);
-  ::close(ends[1]);
   output_ = ends[0];
+  const core::Descriptor out(ends[1]);
+  const core::Descriptor errors(
+      ::open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
+  core::Spawn what{
+      .command = {program.empty() ? COMMENSAL_PROGRAM : program},
+      .files = {STDIN_FILENO, out.get(), errors.valid() ? errors.get() : STDERR_FILENO}};
+  what.command.insert(what.command.end(), arguments.begin(), arguments.end());
+  const auto pid = core::spawn(what);
+  core::check(pid.has_value(), "a process is made");
+  pid_ = *pid;
 }
 
 Process::~Process() {

@@ -2,48 +2,31 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
 #include <commensal/base/core/child_process.hpp>
+#include <commensal/base/core/descriptor.hpp>
+#include <commensal/base/core/spawn.hpp>
 
 namespace commensal::core {
-namespace {
-
-/// In the child: only what is safe after a fork of a process with threads.
-[[noreturn]] void become(char* const* command, int out, int log) {
-  // Who starts it ends it, even where it is killed itself.
-  ::prctl(PR_SET_PDEATHSIG, SIGTERM);
-  ::dup2(out, STDOUT_FILENO);
-  if (log >= 0) ::dup2(log, STDERR_FILENO);
-  ::execv(command[0], command);
-  ::_exit(127);
-}
-
-}  // namespace
 
 Result<ChildProcess> ChildProcess::start(std::vector<std::string> command, const Path& log) {
-  if (::access(command.front().c_str(), X_OK) != 0) {
-    return fail(ErrorCode::kNotFound, "'{}' cannot be started", command.front());
-  }
-  std::vector<char*> pointers;
-  for (std::string& word : command) pointers.push_back(word.data());
-  pointers.push_back(nullptr);
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) return fail(ErrorCode::kResourceExhausted, "no pipe");
   ChildProcess made;
   made.out_ = ends[0];
-  const int log_file =
-      log.empty() ? -1 : ::open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-  const pid_t pid = ::fork();
-  if (pid == 0) become(pointers.data(), ends[1], log_file);
-  ::close(ends[1]);
-  if (log_file >= 0) ::close(log_file);
-  if (pid < 0) return fail(ErrorCode::kResourceExhausted, "no process for '{}'", command.front());
-  made.pid_ = pid;
+  const Descriptor out(ends[1]);
+  const Descriptor log_file(
+      log.empty() ? -1 : ::open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
+  // Who starts it ends it, even where it is killed itself.
+  COMMENSAL_ASSIGN(
+      made.pid_,
+      spawn({.command = std::move(command),
+             .files = {STDIN_FILENO, out.get(), log_file.valid() ? log_file.get() : STDERR_FILENO},
+             .death_signal = SIGTERM}));
   return made;
 }
 

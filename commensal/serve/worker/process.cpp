@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fcntl.h>
-#include <spawn.h>
 #include <sys/wait.h>
 
-#include <algorithm>
-#include <array>
 #include <cerrno>
 #include <commensal/base/core/cpu_time.hpp>
+#include <commensal/base/core/spawn.hpp>
 #include <commensal/serve/worker/process.hpp>
 #include <csignal>
 #include <cstring>
@@ -16,65 +13,10 @@
 namespace commensal::worker {
 
 using core::ErrorCode;
+using core::fail;
 using core::Result;
 
 namespace {
-
-constexpr int kFirstFile = 3;
-
-/// What happens to a new process's descriptors, in order.
-class FileActions {
- public:
-  FileActions() { ::posix_spawn_file_actions_init(&actions_); }
-  FileActions(const FileActions&) = delete;
-  FileActions& operator=(const FileActions&) = delete;
-  ~FileActions() { ::posix_spawn_file_actions_destroy(&actions_); }
-
-  void hand_over(const std::vector<int>& files) {
-    const int count = static_cast<int>(files.size());
-    // First out of each other's way, beyond all of them and of the places where they shall be.
-    const int parking = std::max(*std::ranges::max_element(files), kFirstFile + count) + 1;
-    for (int i = 0; i < count; ++i) {
-      ::posix_spawn_file_actions_adddup2(&actions_, files[static_cast<std::size_t>(i)],
-                                         parking + i);
-    }
-    for (int i = 0; i < count; ++i) {
-      ::posix_spawn_file_actions_adddup2(&actions_, parking + i, kFirstFile + i);
-    }
-    for (int i = 0; i < kFirstFile; ++i) {
-      ::posix_spawn_file_actions_addopen(&actions_, i, "/dev/null", O_RDWR, 0);
-    }
-    ::posix_spawn_file_actions_addclosefrom_np(&actions_, kFirstFile + count);
-  }
-  const posix_spawn_file_actions_t* get() const { return &actions_; }
-
- private:
-  posix_spawn_file_actions_t actions_{};
-};
-
-/// No signal is blocked or ignored, and those of the terminal go elsewhere: the parent ends its
-/// workers itself.
-class Attributes {
- public:
-  Attributes() {
-    ::posix_spawnattr_init(&attributes_);
-    sigset_t signals{};
-    ::sigemptyset(&signals);
-    ::posix_spawnattr_setsigmask(&attributes_, &signals);
-    ::sigfillset(&signals);
-    ::posix_spawnattr_setsigdefault(&attributes_, &signals);
-    ::posix_spawnattr_setpgroup(&attributes_, 0);
-    ::posix_spawnattr_setflags(
-        &attributes_, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
-  }
-  Attributes(const Attributes&) = delete;
-  Attributes& operator=(const Attributes&) = delete;
-  ~Attributes() { ::posix_spawnattr_destroy(&attributes_); }
-  const posix_spawnattr_t* get() const { return &attributes_; }
-
- private:
-  posix_spawnattr_t attributes_{};
-};
 
 std::string how_it_ended(int status) {
   if (WIFEXITED(status)) return fmt::format("it ended with status {}", WEXITSTATUS(status));
@@ -86,18 +28,13 @@ std::string how_it_ended(int status) {
 }  // namespace
 
 Result<Process> Process::start(const Program& program, const std::vector<int>& files) {
-  FileActions actions;
-  actions.hand_over(files);
-  const Attributes attributes;
-  std::string path = program.path.string();
-  std::string word = program.word;
-  const std::array<char*, 3> arguments{path.data(), word.data(), nullptr};
-  pid_t pid = 0;
-  const int failure =
-      ::posix_spawn(&pid, path.c_str(), actions.get(), attributes.get(), arguments.data(), environ);
-  if (failure == 0) return Process(pid);
-  return core::fail(ErrorCode::kUnavailable, "cannot start a worker ({}): {}", path,
-                    std::strerror(failure));
+  core::Spawn what{.command = {program.path.string(), program.word},
+                   .files = {core::Spawn::kNothing, core::Spawn::kNothing, core::Spawn::kNothing},
+                   .has_own_group = true};  // Ctrl-C is the parent's, which ends its workers itself
+  what.files.insert(what.files.end(), files.begin(), files.end());
+  const auto pid = core::spawn(what);
+  if (pid) return Process(*pid);
+  return fail(ErrorCode::kUnavailable, "no worker: {}", pid.error().message);
 }
 
 Process::~Process() { end(); }

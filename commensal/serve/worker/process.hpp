@@ -25,7 +25,7 @@ struct Program {
 /// A child process; it is ended and buried with this object. Thread-safety: one thread.
 class Process {
  public:
-  /// `files`, at least one, become its descriptors 3, 4, ..., and it has no others but /dev/null as
+  /// `files` become its descriptors 3, 4, ..., and it has no others but /dev/null as
   /// 0 to 2. Error: kUnavailable.
   static core::Result<Process> start(const Program& program, const std::vector<int>& files);
   Process(Process&& other) noexcept : pid_(std::exchange(other.pid_, 0)) {}

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/socket.h>
@@ -9,7 +8,9 @@
 
 #include <array>
 #include <cerrno>
+#include <commensal/base/core/descriptor.hpp>
 #include <commensal/base/core/limits_programs.hpp>
+#include <commensal/base/core/spawn.hpp>
 #include <commensal/lab/bench/runtime/channel.hpp>
 #include <filesystem>
 #include <fstream>
@@ -24,35 +25,24 @@ namespace {
 
 constexpr int kSilenceSecondsMax = 600;
 
-[[noreturn]] void become(std::vector<std::string> command, int end) {
-  ::dup2(end, STDIN_FILENO);
-  ::dup2(end, STDOUT_FILENO);
-  std::vector<char*> pointers;
-  for (std::string& word : command) pointers.push_back(word.data());
-  pointers.push_back(nullptr);
-  ::execvp(pointers[0], pointers.data());
-  ::_exit(127);
-}
-
 /// One socket is the child's input and output: a write to a child that is gone is an error then,
 /// not a signal.
 class ChildProcess final : public Channel {
  public:
-  ChildProcess(pid_t pid, int socket, std::string name)
-      : pid_(pid), socket_(socket), name_(std::move(name)) {}
+  ChildProcess(pid_t pid, core::Descriptor socket, std::string name)
+      : pid_(pid), socket_(std::move(socket)), name_(std::move(name)) {}
   ChildProcess(const ChildProcess&) = delete;
   ChildProcess& operator=(const ChildProcess&) = delete;
   ~ChildProcess() override {
     ::kill(pid_, SIGKILL);
     while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
     }
-    ::close(socket_);
   }
 
   Result<std::string> ask(const std::string& line) override {
     std::string rest = line + '\n';
     while (!rest.empty()) {
-      const ssize_t sent = ::send(socket_, rest.data(), rest.size(), MSG_NOSIGNAL);
+      const ssize_t sent = ::send(socket_.get(), rest.data(), rest.size(), MSG_NOSIGNAL);
       if (sent < 0 && errno == EINTR) continue;
       if (sent <= 0) return gone();
       rest.erase(0, static_cast<std::size_t>(sent));
@@ -89,7 +79,7 @@ class ChildProcess final : public Channel {
     std::array<char, 4096> block{};
     std::string line;
     while (!line.ends_with('\n')) {
-      const ssize_t got = ::recv(socket_, block.data(), block.size(), 0);
+      const ssize_t got = ::recv(socket_.get(), block.data(), block.size(), 0);
       if (got < 0 && errno == EINTR) continue;
       if (got <= 0 || line.size() > limits::kBenchAnswerBytesMax) return gone();
       line.append(block.data(), static_cast<std::size_t>(got));
@@ -103,7 +93,7 @@ class ChildProcess final : public Channel {
   }
 
   pid_t pid_;
-  int socket_;
+  core::Descriptor socket_;
   std::string name_;
 };
 
@@ -114,16 +104,13 @@ Result<std::unique_ptr<Channel>> start_process(const std::vector<std::string>& c
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {
     return fail(ErrorCode::kResourceExhausted, "no socket for '{}'", command.front());
   }
+  core::Descriptor mine(ends[0]);
+  const core::Descriptor its(ends[1]);
   const timeval patience{kSilenceSecondsMax, 0};
-  ::setsockopt(ends[0], SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
-  const pid_t pid = ::fork();
-  if (pid == 0) become(command, ends[1]);
-  ::close(ends[1]);
-  if (pid < 0) {
-    ::close(ends[0]);
-    return fail(ErrorCode::kResourceExhausted, "no process for '{}'", command.front());
-  }
-  return std::make_unique<ChildProcess>(pid, ends[0], command.front());
+  ::setsockopt(mine.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+  COMMENSAL_ASSIGN(const pid_t pid, core::spawn({.command = command,
+                                                 .files = {its.get(), its.get(), STDERR_FILENO}}));
+  return std::make_unique<ChildProcess>(pid, std::move(mine), command.front());
 }
 
 }  // namespace commensal::lab::bench
