@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <commensal/base/core/check.hpp>
 #include <commensal/base/crypto/eip712.hpp>
 #include <commensal/base/crypto/sha256.hpp>
@@ -13,25 +14,28 @@ Digest digest_of(const HashChainHead& head, std::uint64_t chain_id) {
   crypto::Eip712Domain domain;
   domain.chain_id = chain_id;
   return crypto::typed_digest(
-      domain, crypto::StructHash("HashChainHead(address owner,bytes32 anchor,uint64 rounds)")
-                  .address(head.owner)
-                  .word(head.anchor)
-                  .uint(head.rounds)
-                  .finish());
+      domain,
+      crypto::StructHash("HashChainHead(address owner,bytes32 anchor,uint64 first,uint64 rounds)")
+          .address(head.owner)
+          .word(head.anchor)
+          .uint(head.first)
+          .uint(head.rounds)
+          .finish());
 }
 
 void write_identity(Writer& writer, const HashChainHead& head) {
   write(writer, head.owner);
   write(writer, head.anchor);
+  write(writer, head.first);
   write(writer, head.rounds);
 }
 
 }  // namespace
 
 core::Result<void> HashChainHead::validity() const {
-  if (rounds >= 1 && rounds <= kRoundsMax) return {};
-  return core::fail(core::ErrorCode::kInvalidArgument, "{} rounds, expected 1 to {}", rounds,
-                    kRoundsMax);
+  if (first < rounds && rounds - first <= kRoundsMax) return {};
+  return core::fail(core::ErrorCode::kInvalidArgument, "{} rounds, expected 1 to {}",
+                    rounds - std::min(first, rounds), kRoundsMax);
 }
 
 HashChainHead sign_hash_chain_head(const crypto::SecretKey& key, HashChainHead head,

@@ -51,7 +51,8 @@ crypto::Signature sign_found(const crypto::SecretKey& key, const json& value,
 
 crypto::Signature sign_head(const crypto::SecretKey& key, const json& value,
                             std::uint64_t chain_id) {
-  return sign_hash_chain_head(key, {{}, digest(value["anchor"]), value["rounds"], {}}, chain_id)
+  return sign_hash_chain_head(
+             key, {{}, digest(value["anchor"]), value["rounds"], {}, value["first"]}, chain_id)
       .signature;
 }
 

@@ -34,6 +34,48 @@ TEST_F(MoneyTrip, ATicketIsNotTooLateForItsRoundHoweverLongTheWay) {
   }
 }
 
+// The gateway's chain gets new heads, of which the later one can be followed from without its past.
+// Who has agreed on an older one goes on with it, over absences and restarts.
+TEST_F(MoneyTrip, WhoComesLateIsWelcomeHoweverOldTheGatewaysChain) {
+  auto market = open(46, 0.25, [](Terms& terms) { terms.gateway.head_rounds_max = 20; });
+  prepare(*market);
+  const std::size_t a = add(*market, "a");
+  const auto work = [&](int requests) {
+    for (int i = 0; i < requests; ++i) {
+      const auto answer = market->infer("digits", picture(static_cast<std::uint64_t>(i)));
+      ASSERT_TRUE(answer) << i << ": " << answer.error().message;
+      market->rest_ms(500);
+    }
+  };
+  const auto head_of = [&](std::size_t index) {
+    for (const auto& [key, row] : market->gateway().ledger().hash_chains.rows()) {
+      if (row.head.owner == market->address_of(index)) return row.head;
+    }
+    return protocol::HashChainHead();
+  };
+  work(40);
+  EXPECT_EQ(head_of(a).first, 0u);
+  const std::size_t b = add(*market, "b");
+  EXPECT_GT(head_of(b).first, 40u) << "it begins where the others are";
+  market->kill_provider(a);
+  work(30);
+  market->start_provider(a);
+  market->kill_provider(b);
+  work(10);
+  market->kill_gateway();
+  ASSERT_TRUE(market->start_gateway());
+  market->start_provider(b);
+  market->rest_ms(15'000);
+  work(30);
+  market->rest_ms(5'000);
+  EXPECT_EQ(market->gateway().tickets().awaited(), 0u);
+  EXPECT_EQ(market->gateway().tickets().totals().voided, 0u);
+  EXPECT_EQ(head_of(a).first, 0u) << "it stays with what was agreed on";
+  check(*market, {market->address_of(a), market->address_of(b)});
+  const auto sound = market->check_money();
+  EXPECT_TRUE(sound) << sound.error().message;
+}
+
 class MoneyLeavers : public MoneyTrip {
  protected:
   static constexpr std::int64_t kLapseMs = 60'000;

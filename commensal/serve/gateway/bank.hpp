@@ -20,6 +20,8 @@ struct MoneyConfig {
   protocol::Amount stake_min;     // of a provider that is given work
   std::int64_t round_ms = 1000;   // a round of the beacon is closed so often, while tickets wait
   int hash_chain_depth = 25;      // the hash chain has 2^depth rounds: more than a year
+  // After so many rounds it is anchored anew, for who comes late.
+  std::uint64_t head_rounds_max = limits::kRevealGapMax / 4;
   std::size_t tickets_max = limits::kTicketsMax;
   // What nobody goes on with for so long, its provider being gone, is void.
   std::int64_t lapse_ms = limits::kTicketLapseMs;

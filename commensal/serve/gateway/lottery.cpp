@@ -18,6 +18,7 @@ namespace {
 
 constexpr std::string_view kHashChain = "hash_chain", kOwn = "own";
 constexpr std::size_t kUndecidedMin = 64;  // of a provider, however small the book
+constexpr std::uint64_t kLastPart = 32;    // of a chain; at a start another takes its place then
 constexpr int kWrongMax = 3;               // each may cost limits::kRevealGapMax hashes
 
 }  // namespace
@@ -34,14 +35,33 @@ Result<void> Lottery::open() {
   if (!is_on()) return {};
   COMMENSAL_ASSIGN(threshold_, ticket::threshold_of(config_.win_probability));
   COMMENSAL_TRY(deps_.tickets.open());
-  COMMENSAL_ASSIGN(auto chain, beacon::StoredHashChain::open(deps_.store, std::string(kHashChain),
-                                                             {kOwn.begin(), kOwn.end()}, deps_.key,
-                                                             deps_.rng, config_.hash_chain_depth));
+  COMMENSAL_ASSIGN(auto chain, beacon::StoredHashChain::open({&deps_.store,
+                                                              std::string(kHashChain),
+                                                              {kOwn.begin(), kOwn.end()},
+                                                              &deps_.key,
+                                                              &deps_.rng,
+                                                              config_.hash_chain_depth}));
   chain_.emplace(std::move(chain));
+  if (chain_->rounds_left() < (std::uint64_t{1} << config_.hash_chain_depth) / kLastPart) {
+    COMMENSAL_TRY(chain_->renew(chain_->round()));
+  }
+  find_heads();
   show_chain();
   opened_ms_ = deps_.clock.wall_ms();
   for (const auto& [beacon, tally] : deps_.tickets.tallies()) load(beacon);
   return {};
+}
+
+/// Heads of one chain end with the same round, and no other chain of ours does.
+bool Lottery::is_of_our_chain(const protocol::HashChainHead& head) const {
+  return head.owner == address_ && head.rounds == chain_->head().rounds;
+}
+
+void Lottery::find_heads() {
+  heads_ = {chain_->head()};
+  for (const auto& [key, row] : deps_.bank.state().hash_chains.rows()) {
+    if (is_of_our_chain(row.head) && row.head != heads_[0]) heads_.push_back(row.head);
+  }
 }
 
 Lottery::Pairing* Lottery::load(const core::Digest& id) {
@@ -51,12 +71,12 @@ Lottery::Pairing* Lottery::load(const core::Digest& id) {
   if (row == nullptr) return nullptr;
   const ledger::HashChainRow* const own = state.hash_chains.find(row->gateway);
   const ledger::HashChainRow* const other = state.hash_chains.find(row->provider);
-  if (own == nullptr || other == nullptr || own->head != chain_->head()) return nullptr;
+  if (own == nullptr || other == nullptr || !is_of_our_chain(own->head)) return nullptr;
   const crypto::Address& provider = other->head.owner;
   chains_[provider].all.insert(id);
+  const beacon::HashChainTracker ours(own->head, chain_->round(), chain_->value());
   const beacon::HashChainTracker theirs(other->head, other->round, other->value);
-  return &pairings_
-              .emplace(id, Pairing{provider, beacon::TwoPartyBeacon(chain_->tracker(), theirs)})
+  return &pairings_.emplace(id, Pairing{provider, beacon::TwoPartyBeacon(ours, theirs)})
               .first->second;
 }
 
@@ -85,8 +105,7 @@ Result<void> Lottery::meet(const crypto::Address& provider,
                 "the provider shows no hash chain of its own: answers earn tickets here");
   }
   COMMENSAL_TRY(protocol::verify_hash_chain_head(chain->head));
-  const core::Digest id = protocol::beacon_id(chain_->head(), chain->head);
-  if (deps_.bank.state().beacons.find(id) != nullptr || has_stake(provider)) {
+  if (deps_.bank.state().beacons.find(beacon_with(chain->head)) != nullptr || has_stake(provider)) {
     return take_up(provider, *chain);
   }
   if (const auto known = chains_.find(provider); known != chains_.end()) {
@@ -111,9 +130,18 @@ Result<void> Lottery::on_stake(const crypto::Address& provider) {
   return take_up(provider, chain);
 }
 
+/// Who has agreed on a head of our chain stays with it.
+core::Digest Lottery::beacon_with(const protocol::HashChainHead& provider) const {
+  for (const protocol::HashChainHead& head : heads_) {
+    const core::Digest id = protocol::beacon_id(head, provider);
+    if (deps_.bank.state().beacons.find(id) != nullptr) return id;
+  }
+  return protocol::beacon_id(chain_->head(), provider);
+}
+
 Result<void> Lottery::take_up(const crypto::Address& provider,
                               const rpc::HashChainPosition& chain) {
-  const core::Digest id = protocol::beacon_id(chain_->head(), chain.head);
+  const core::Digest id = beacon_with(chain.head);
   Pairing* pairing = load(id);
   if (pairing == nullptr) {
     COMMENSAL_TRY(deps_.bank.durably([&]() -> Result<void> {
@@ -123,7 +151,7 @@ Result<void> Lottery::take_up(const crypto::Address& provider,
     pairing = load(id);
   }
   chains_[provider].shown = id;
-  if (chain.round > 0) on_reveal(provider, {chain.round, chain.value});
+  if (chain.round > chain.head.first) on_reveal(provider, {chain.round, chain.value});
   // Nobody has told it of the rounds that were closed since it was challenged.
   if (shown_->round > chain.round) {
     deps_.roster.tell(provider, rpc::Reveal{shown_->round, shown_->value});
@@ -246,11 +274,17 @@ Result<void> Lottery::close_round() {
       COMMENSAL_TRY(pairing.beacon.on_gateway_reveal(reveal.round, reveal.value));
       COMMENSAL_TRY(deps_.tickets.close(id, reveal.round));
     }
-    if (pairings_.empty()) return {};
-    COMMENSAL_TRY(deps_.bank.submit(
-        ledger::Reveal{ledger::hash_chain_key(chain_->head()), reveal.round, reveal.value}));
-    return {};
+    std::set<core::Digest> heads;
+    for (const auto& [id, pairing] : pairings_) {
+      heads.insert(ledger::hash_chain_key(pairing.beacon.gateway().head()));
+    }
+    for (const core::Digest& head : heads) {
+      COMMENSAL_TRY(deps_.bank.submit(ledger::Reveal{head, reveal.round, reveal.value}));
+    }
+    if (reveal.round - chain_->head().first < config_.head_rounds_max) return {};
+    return chain_->anchor_at(reveal.round);
   }));
+  if (chain_->head() != heads_[0]) heads_.insert(heads_.begin(), chain_->head());
   closed_ms_ = deps_.clock.monotonic_ns() / 1'000'000;
   show_chain();
   for (const auto& [provider, chains] : chains_) {
@@ -326,7 +360,7 @@ void Lottery::forget_idle() {
     const auto& [id, pairing] = *at;
     const auto chains = chains_.find(pairing.provider);
     const bool is_shown = chains->second.shown == id;
-    const bool is_idle = !deps_.tickets.tallies().contains(id);
+    const bool is_idle = !deps_.tickets.tallies().contains(id) && pairing.wrong == 0;
     if (!is_idle || (is_shown && peer_there(pairing.provider) != nullptr)) {
       ++at;
       continue;

@@ -97,6 +97,9 @@ class Lottery {
   void show_chain() { shown_ = {chain_->head(), chain_->round(), chain_->value()}; }
   /// What the ledger knows of a beacon is what counts. Null: nothing, or it is not of our chain.
   Pairing* load(const core::Digest& id);
+  bool is_of_our_chain(const protocol::HashChainHead& head) const;
+  void find_heads();
+  core::Digest beacon_with(const protocol::HashChainHead& provider) const;
   bool has_stake(const crypto::Address& provider) const;
   core::Result<void> take_up(const crypto::Address& provider, const rpc::HashChainPosition& chain);
   bool waits_for_reveals();
@@ -112,6 +115,7 @@ class Lottery {
   const crypto::Address address_;
   core::Digest threshold_{};
   std::optional<beacon::StoredHashChain> chain_;  // after open()
+  std::vector<protocol::HashChainHead> heads_;    // of our chain; the first is shown to who is new
   std::optional<rpc::HashChainPosition> shown_;
   Pairings pairings_;
   std::map<crypto::Address, Chains> chains_;

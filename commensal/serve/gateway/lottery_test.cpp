@@ -106,5 +106,29 @@ TEST(MoneyLottery, TakesUpAFreshHashChainOnlyOfWhoHasItsStake) {
   EXPECT_EQ(life.bank.state().beacons.rows().size(), std::size_t{limits::kLedgerChainsMax});
 }
 
+// A reveal that does not fit may cost very many hashes: three are the most of one chain.
+TEST(MoneyLottery, HearsOnlySoManyWrongReveals) {
+  Pair pair(6);
+  store::MemoryStore disk;
+  Life life(disk, pair, ~std::uint64_t{0});
+  ASSERT_TRUE(life.open());
+  const crypto::Address provider = pair.provider_key.address();
+  const protocol::HashChainHead& head = pair.provider_head;
+  auto step = pair.step(pair.job(ticket::certain_threshold(), protocol::Amount(1)), 2);
+  pair.sign({&step, 1});
+  ASSERT_TRUE(life.lottery.owe({&step.receipt, 1}));  // so that rounds are closed
+  for (int i = 0; i < 2; ++i) life.lottery.tick();
+  ASSERT_EQ(life.lottery.position()->round, 2u);
+  ASSERT_TRUE(life.lottery.meet(provider, rpc::HashChainPosition{head, 0, head.anchor}));
+  const auto drawn = [&] { return life.lottery.pairing_with(provider)->beacon.drawn_round(); };
+  life.lottery.on_reveal(provider, {1, core::Digest{1}});
+  life.lottery.on_reveal(provider, {1, *pair.provider_chain.reveal(1)});
+  EXPECT_EQ(drawn(), 1u);
+  for (int i = 0; i < 9; ++i) life.lottery.on_reveal(provider, {2, core::Digest{1}});
+  EXPECT_EQ(life.events.pending(), 4u);
+  life.lottery.on_reveal(provider, {2, *pair.provider_chain.reveal(2)});
+  EXPECT_EQ(drawn(), 1u);
+}
+
 }  // namespace
 }  // namespace commensal::gateway

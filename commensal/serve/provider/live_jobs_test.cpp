@@ -75,7 +75,7 @@ class LiveJobsTest : public rollout::testing::RolloutTest {
   void start_process() {
     process_ = std::make_unique<Process>(*this);
     EXPECT_TRUE(process_->purse.open());
-    std::optional<rpc::HashChainPosition> gateway = rpc::HashChainPosition{head_, closed_, {}};
+    std::optional gateway = rpc::HashChainPosition{head_, closed_, head_.anchor};
     if (closed_ > 0) gateway->value = *hash_rollout_.reveal(closed_);
     const auto met = process_->purse.meet(gateway);
     ASSERT_TRUE(met && *met) << (met ? "no rollout" : met.error().message);

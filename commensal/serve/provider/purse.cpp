@@ -16,7 +16,21 @@ using ticket::State;
 namespace {
 
 constexpr std::string_view kHashChains = "hash_chains";  // gateway -> our chain for it
-constexpr std::string_view kClosed = "closed";  // gateway -> its chain, as far as it was shown
+constexpr std::string_view kClosed = "closed";           // gateway -> Agreed
+
+/// What tickets are drawn by: the gateway's chain, as far as it was shown, and ours.
+struct Agreed {
+  static constexpr std::string_view kRecord = "agreed hash chains";
+
+  rpc::HashChainPosition gateway;
+  protocol::HashChainHead own;
+
+  template <class Archive, class Self>
+  static void fields(Archive& archive, Self& self) {
+    archive.field("gateway", self.gateway);
+    archive.field("own", self.own);
+  }
+};
 
 core::Bytes key_of(const crypto::Address& address) {
   return {address.bytes.begin(), address.bytes.end()};
@@ -37,27 +51,49 @@ Purse::Purse(const Dependencies& deps, const PurseConfig& config)
       tickets_(deps_.store, deps_.clock, {.tickets_max = config.tickets_max, .deadlines = {}}),
       recourse_(tickets_, deps_.clock, config.reveal_ms_max) {}
 
-Result<void> Purse::load_chain(const crypto::Address& gateway) {
-  if (chain_ && gateway == gateway_) return {};
-  COMMENSAL_ASSIGN(auto chain, beacon::StoredHashChain::open(deps_.store, std::string(kHashChains),
-                                                             key_of(gateway), deps_.key, deps_.rng,
-                                                             config_.hash_chain_depth));
+/// One that we have had for long is anchored anew where the gateway could hardly follow it.
+Result<void> Purse::load_chain(const rpc::HashChainPosition& shown) {
+  const crypto::Address& gateway = shown.head.owner;
+  const std::uint64_t round = shown.round;
+  if (!chain_ || gateway != gateway_) COMMENSAL_TRY(open_chain(gateway, round));
+  if (round <= chain_->round()) return {};
+  if (round - chain_->round() >= chain_->rounds_left()) return chain_->renew(round);
+  if (round - chain_->round() > limits::kRevealGapMax / 2) return chain_->anchor_at(round);
+  return {};
+}
+
+Result<void> Purse::open_chain(const crypto::Address& gateway, std::uint64_t round) {
+  COMMENSAL_ASSIGN(auto chain, beacon::StoredHashChain::open(
+                                   {&deps_.store, std::string(kHashChains), key_of(gateway),
+                                    &deps_.key, &deps_.rng, config_.hash_chain_depth},
+                                   round));
   chain_.emplace(std::move(chain));
   gateway_ = gateway;
   return {};
 }
 
-/// From where we left off: from the anchor, years of rounds are too far.
-Result<beacon::HashChainTracker> Purse::load_closed(const protocol::HashChainHead& head) {
+/// From where we left off, by the head that we have agreed on, as long as our own is the same: the
+/// gateway's chain may have got another head since.
+Result<beacon::HashChainTracker> Purse::load_closed(const rpc::HashChainPosition& shown) {
+  const protocol::HashChainHead& head = shown.head;
+  beacon::HashChainTracker from_shown(head, shown.round, shown.value);
+  const beacon::HashChainTracker anchored(head);
+  if (shown.round != head.first) COMMENSAL_TRY(anchored.check(shown.round, shown.value));
+  if (shown.round == head.first && shown.value != head.anchor) {
+    return fail(ErrorCode::kInvalidArgument, "the gateway's hash chain is not at its anchor");
+  }
   COMMENSAL_ASSIGN(const auto bytes, deps_.store.get(kClosed, key_of(head.owner)));
-  if (!bytes) return beacon::HashChainTracker(head);
-  COMMENSAL_ASSIGN(const auto kept, protocol::decode_stored<rpc::HashChainPosition>(*bytes));
-  if (kept.head != head) return beacon::HashChainTracker(head);
-  return beacon::HashChainTracker(head, kept.round, kept.value);
+  if (!bytes) return from_shown;
+  COMMENSAL_ASSIGN(const auto kept, protocol::decode_stored<Agreed>(*bytes));
+  const bool is_same_chain = kept.gateway.head.rounds == head.rounds;
+  if (!is_same_chain || kept.own != chain_->head()) return from_shown;
+  beacon::HashChainTracker closed(kept.gateway.head, kept.gateway.round, kept.gateway.value);
+  if (shown.round > closed.round() && !closed.accept(shown.round, shown.value)) return from_shown;
+  return closed;
 }
 
 Result<void> Purse::keep_closed(const beacon::HashChainTracker& gateway) {
-  const rpc::HashChainPosition kept{gateway.head(), gateway.round(), gateway.value()};
+  const Agreed kept{{gateway.head(), gateway.round(), gateway.value()}, chain_->head()};
   COMMENSAL_ASSIGN(core::Bytes row, protocol::encode_stored(kept));
   return deps_.store.apply({{std::string(kClosed), key_of(gateway.head().owner), std::move(row)}});
 }
@@ -68,13 +104,15 @@ Result<std::optional<rpc::HashChainPosition>> Purse::meet(
   under_way_ = false;
   if (!gateway) return std::nullopt;
   COMMENSAL_TRY(protocol::verify_hash_chain_head(gateway->head));
-  COMMENSAL_TRY(load_chain(gateway->head.owner));
-  COMMENSAL_ASSIGN(beacon::HashChainTracker closed, load_closed(gateway->head));
-  if (gateway->round > 0) COMMENSAL_TRY(closed.accept(gateway->round, gateway->value));
+  COMMENSAL_TRY(load_chain(*gateway));
+  COMMENSAL_ASSIGN(const beacon::HashChainTracker closed, load_closed(*gateway));
   beacon_.emplace(closed, chain_->tracker());
+  COMMENSAL_TRY(keep_closed(closed));
   COMMENSAL_TRY(forget());
   // What was closed while we were away is drawn now.
-  if (gateway->round > 0) COMMENSAL_TRY(on_reveal({gateway->round, gateway->value}));
+  if (closed.round() > chain_->round()) {
+    COMMENSAL_TRY(on_reveal({closed.round(), closed.value()}));
+  }
   return rpc::HashChainPosition{chain_->head(), chain_->round(), chain_->value()};
 }
 

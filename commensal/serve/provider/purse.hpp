@@ -71,8 +71,9 @@ class Purse {
   const std::optional<rpc::Balance>& balance() const { return balance_; }
 
  private:
-  core::Result<void> load_chain(const crypto::Address& gateway);
-  core::Result<beacon::HashChainTracker> load_closed(const protocol::HashChainHead& head);
+  core::Result<void> load_chain(const rpc::HashChainPosition& shown);
+  core::Result<void> open_chain(const crypto::Address& gateway, std::uint64_t round);
+  core::Result<beacon::HashChainTracker> load_closed(const rpc::HashChainPosition& shown);
   core::Result<void> keep_closed(const beacon::HashChainTracker& gateway);
   core::Result<void> forget();
   void claim();

@@ -87,7 +87,7 @@ std::vector<ToProvider> to_provider() {
   offer.ops_max = (std::uint64_t{1} << 40) + 5;
   const HashChainPosition position{
       protocol::sign_hash_chain_head(*crypto::SecretKey::from_bytes(h("client")),
-                                     {{}, h("anchor"), 64, {}}),
+                                     {{}, h("anchor"), 64, {}, 5}),
       9, h("revealed")};
   const Countersign::Item item{h("job"), 17, batch()};
   const crypto::Address gateway = address_of("client");

@@ -317,10 +317,11 @@ def revealed(seed, rounds):
     return values
 
 
-def hash_chain_head(key, anchor, rounds):
-    message = struct_hash("HashChainHead(address owner,bytes32 anchor,uint64 rounds)",
-                          word(int.from_bytes(address(key), "big")), anchor, word(rounds))
-    return (b"\x06\x01" + address(key) + anchor + u(rounds, 8)
+def hash_chain_head(key, anchor, rounds, first=0):
+    message = struct_hash("HashChainHead(address owner,bytes32 anchor,uint64 first,uint64 rounds)",
+                          word(int.from_bytes(address(key), "big")), anchor, word(first),
+                          word(rounds))
+    return (b"\x06\x01" + address(key) + anchor + u(first, 8) + u(rounds, 8)
             + sign(key, typed_digest(0, message)))
 
 
@@ -331,8 +332,9 @@ def beacon_vectors(rounds=64):
             "depth": rounds.bit_length() - 1,
             "gateway_head": hash_chain_head(CLIENT_KEY, gateway[0], rounds).hex(),
             "provider_head": hash_chain_head(PROVIDER_KEY, provider[0], rounds).hex(),
-            "id": tagged("commensal/beacon-id/v1", address(CLIENT_KEY), gateway[0], u(rounds, 8),
-                         address(PROVIDER_KEY), provider[0], u(rounds, 8)).hex(),
+            "id": tagged("commensal/beacon-id/v1", address(CLIENT_KEY), gateway[0], u(0, 8),
+                         u(rounds, 8), address(PROVIDER_KEY), provider[0], u(0, 8),
+                         u(rounds, 8)).hex(),
             "rounds": [{"round": r, "gateway": gateway[r].hex(), "provider": provider[r].hex(),
                         "value": tagged("commensal/beacon/v1", u(r, 8), gateway[r],
                                         provider[r]).hex()} for r in (1, 2, 33, 64)]}

@@ -27,7 +27,7 @@ def error(code, message):  # its place in core::ErrorCode
 def to_provider():
     job = encode_job(jobs()[1])
     batch = encode_batch_signature(bytes(range(65)), 1, [leaf(b"a"), leaf(b"b")])
-    position = hash_chain_head(CLIENT_KEY, h("anchor"), 64) + u(9, 8) + h("revealed")
+    position = hash_chain_head(CLIENT_KEY, h("anchor"), 64, 5) + u(9, 8) + h("revealed")
     challenge = h("nonce") + address(CLIENT_KEY) + bytes(range(65))
     yield "challenge", 64, challenge + b"\0", ()
     yield "challenge", 64, challenge + b"\1" + position, ()

@@ -13,8 +13,10 @@ using store::testing::Fault;
 
 class MoneyStoredHashChain : public ::testing::Test {
  protected:
-  core::Result<StoredHashChain> open(core::Store& store, std::string_view key = "own") {
-    return StoredHashChain::open(store, "hash_chain", {key.begin(), key.end()}, key_, rng_, 6);
+  core::Result<StoredHashChain> open(core::Store& store, std::string_view key = "own",
+                                     std::uint64_t first = 0) {
+    return StoredHashChain::open({&store, "hash_chain", {key.begin(), key.end()}, &key_, &rng_, 6},
+                                 first);
   }
   core::CounterRng rng_{5};
   crypto::SecretKey key_ = crypto::SecretKey::generate(rng_);
@@ -43,6 +45,40 @@ TEST_F(MoneyStoredHashChain, IsMadeOncePerKeyAndGoesOnWhereItWas) {
   EXPECT_EQ(chain->reveal(7), *stranger.value_of(7));  // going back keeps the place
   EXPECT_EQ(chain->round(), 64u);
   EXPECT_EQ(chain->reveal(65).error().code, core::ErrorCode::kResourceExhausted);
+}
+
+// Who comes late follows it from its new head, and who knew it before from the old one; so it goes
+// over restarts, and over the end of a chain.
+TEST_F(MoneyStoredHashChain, GoesOnCountingFromANewHead) {
+  auto chain = open(disk_, "own", 1'000);
+  ASSERT_TRUE(chain);
+  EXPECT_EQ(chain->head().first, 1'000u);
+  EXPECT_EQ(chain->head().rounds, 1'064u);
+  EXPECT_EQ(chain->round(), 1'000u);
+  EXPECT_FALSE(chain->reveal(1'000));
+  HashChainTracker before(chain->head());
+  ASSERT_TRUE(before.accept(1'010, *chain->reveal(1'010)));
+  ASSERT_TRUE(chain->anchor_at(1'030));
+  chain = open(disk_);
+  ASSERT_TRUE(chain);
+  EXPECT_EQ(chain->head().first, 1'030u);
+  EXPECT_EQ(chain->head().rounds, 1'064u);
+  HashChainTracker late(chain->head());
+  EXPECT_EQ(late.round(), 1'030u);
+  const auto value = chain->reveal(1'033);
+  ASSERT_TRUE(value);
+  EXPECT_TRUE(late.accept(1'033, *value));
+  EXPECT_TRUE(before.accept(1'033, *value));
+  EXPECT_FALSE(late.check(1'030, *before.value_of(1'030))) << "that round is no secret";
+  EXPECT_TRUE(protocol::verify_hash_chain_head(chain->head()));
+  ASSERT_TRUE(chain->renew(1'040));
+  chain = open(disk_);
+  ASSERT_TRUE(chain);
+  EXPECT_EQ(chain->round(), 1'040u);
+  EXPECT_EQ(chain->rounds_left(), 64u);
+  HashChainTracker other(chain->head());
+  EXPECT_TRUE(other.accept(1'050, *chain->reveal(1'050)));
+  EXPECT_FALSE(late.accept(1'050, *chain->reveal(1'050)));
 }
 
 TEST_F(MoneyStoredHashChain, ShowsNothingThatIsNotOnDisk) {

@@ -19,9 +19,9 @@ core::Result<void> expect_near(std::uint64_t round, std::uint64_t known) {
 }  // namespace
 
 core::Result<void> HashChainTracker::check(std::uint64_t round, const core::Digest& value) const {
-  if (round == 0 || round > head_.rounds) {
-    return fail(ErrorCode::kInvalidArgument, "round {}, expected 1 to {} of the chain of {}", round,
-                head_.rounds, crypto::to_text(head_.owner));
+  if (round <= head_.first || round > head_.rounds) {
+    return fail(ErrorCode::kInvalidArgument, "round {}, expected {} to {} of the chain of {}",
+                round, head_.first + 1, head_.rounds, crypto::to_text(head_.owner));
   }
   COMMENSAL_TRY(expect_near(round, round_));
   const bool holds = round >= round_ ? hash_back(value, round - round_) == value_

@@ -13,13 +13,13 @@ class HashChainTracker {
  public:
   /// Preconditions: the head is valid and its signature was verified; `value` is v_round of it.
   explicit HashChainTracker(const protocol::HashChainHead& head)
-      : HashChainTracker(head, 0, head.anchor) {}
+      : HashChainTracker(head, head.first, head.anchor) {}
   HashChainTracker(const protocol::HashChainHead& head, std::uint64_t round,
                    const core::Digest& value)
       : head_(head), round_(round), value_(value) {}
 
   const protocol::HashChainHead& head() const { return head_; }
-  /// The latest round known; 0 before the first.
+  /// The latest round known; the head's `first` before.
   std::uint64_t round() const { return round_; }
   const core::Digest& value() const { return value_; }
 

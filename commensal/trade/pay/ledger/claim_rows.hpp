@@ -63,7 +63,7 @@ struct HashChainRow {
     archive.field("value", self.value);
   }
 };
-/// H("commensal/ledger/chain/v1", owner | anchor | rounds as u64).
+/// H("commensal/ledger/chain/v1", owner | anchor | first | rounds, as u64).
 Digest hash_chain_key(const protocol::HashChainHead& head);
 
 /// The keys of its two chains.

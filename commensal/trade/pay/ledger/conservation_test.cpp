@@ -86,7 +86,7 @@ class Market {
 };
 
 TEST(MoneyConservation, AMillionOperationsKeepEveryUnit) {
-  Market market(1, 200);
+  Market market(2, 200);
   constexpr int kOperations = 1'000'000;
   const std::size_t before = market.state().scalars.entries + kOperations / 10'000;
   for (int i = 0; i < kOperations; ++i) {

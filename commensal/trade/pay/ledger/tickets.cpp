@@ -28,6 +28,7 @@ std::span<const std::string_view> enum_names(ClaimStatus) {
 
 Digest hash_chain_key(const protocol::HashChainHead& head) {
   protocol::Writer writer;
+  writer.u64(head.first);
   writer.u64(head.rounds);
   return crypto::tagged_hash("commensal/ledger/chain/v1", head.owner.bytes, head.anchor,
                              writer.written());

@@ -73,7 +73,7 @@ class MoneyBook : public ::testing::Test {
     return ids;
   }
 
-  Pair pair_{11};
+  Pair pair_{5};
   beacon::TwoPartyBeacon beacon_{beacon::HashChainTracker(pair_.gateway_head),
                                  beacon::HashChainTracker(pair_.provider_head)};
   core::ManualClock clock_;
