@@ -69,7 +69,7 @@ struct ReceiptInfo {
   core::Digest model_content{};
   crypto::Address provider;
   std::int64_t delivered_ms = 0;
-  std::string audit;    // "not drawn", "drawn", "matched", "mismatched", "replaced"
+  std::string audit;    // "not drawn", "drawn", "matched", "mismatched", "replaced", "failed"
   std::string outcome;  // of the verdict, or ""
   std::string reason;
   std::optional<core::Digest> replaced_by;
