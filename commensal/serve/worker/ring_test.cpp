@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include <commensal/serve/worker/ring.hpp>
+#include <commensal/serve/worker/channel.hpp>
 #include <memory>
 #include <thread>
 #include <vector>
@@ -65,6 +65,17 @@ TEST(Ring, BelievesNoImpossiblePlace) {
     EXPECT_EQ(out.write(bytes), 0);
     EXPECT_TRUE(out.is_broken());
   }
+}
+
+TEST(Channel, WatchesWhoNeverLetsItWait) {
+  const auto pages = std::make_unique<SharedPages>();
+  pages->to_parent.written = Ring::kBytes;
+  Channel channel(*pages, core::Descriptor(), Channel::Side::kParent);
+  channel.watch_by([] { return core::fail(core::ErrorCode::kCancelled, "enough"); });
+  core::Bytes bytes(8);
+  const auto heard = channel.receive(bytes);
+  ASSERT_FALSE(heard);
+  EXPECT_EQ(heard.error().code, core::ErrorCode::kCancelled);
 }
 
 }  // namespace
