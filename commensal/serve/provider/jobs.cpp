@@ -101,6 +101,8 @@ void Jobs::ask(const LiveJobPtr& live, const receipt::Begin& begin) {
 void Jobs::compute(const LiveJobPtr& live) {
   const auto task = std::make_shared<Task>();
   task->model = *live->model;
+  task->model_path = deps_.cache.path_of(task->model);
+  task->session_token = session_token_;
   task->begin = live->asked;
   task->job = live->job;
   task->ops_max = live->ops_max;
@@ -109,15 +111,19 @@ void Jobs::compute(const LiveJobPtr& live) {
   worker_->add(task);
   ++counts_.at_work;
   report_work();
-  Worker::Place place{session_token_, deps_.cache.path_of(task->model)};
-  deps_.loop.offload(
-      [worker = worker_, task, place = std::move(place)] { worker->finish(task, place); },
-      [weak = weak_from_this(), live, task] {
-        const auto self = weak.lock();
-        if (!self) return;
-        --self->counts_.at_work;
-        self->computed(live, *task);
-      });
+  computing_.emplace(task, live);
+  deps_.loop.offload([worker = worker_] { worker->next(); },
+                     [weak = weak_from_this()] {
+                       if (const auto self = weak.lock()) self->collect();
+                     });
+}
+
+void Jobs::collect() {
+  for (const TaskPtr& task : worker_->finished()) {
+    const LiveJobPtr live = std::move(computing_.extract(task).mapped());
+    --counts_.at_work;
+    computed(live, *task);
+  }
 }
 
 /// What neither a message nor a row holds is not signed either.

@@ -5,6 +5,7 @@
 #include <commensal/serve/provider/live_jobs.hpp>
 #include <commensal/serve/provider/model_cache.hpp>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -68,6 +69,7 @@ class Jobs final : public std::enable_shared_from_this<Jobs> {
   void compute(const LiveJobPtr& live);
   core::Result<void> check_size(const rollout::ProviderJob& job,
                                 const core::Result<rollout::ProviderJob::Computed>& answer) const;
+  void collect();
   void computed(const LiveJobPtr& live, Task& task);
   void forget(const LiveJobPtr& live);
   void plan_flush();
@@ -88,6 +90,7 @@ class Jobs final : public std::enable_shared_from_this<Jobs> {
   bool flush_is_due_ = false;
   bool reports_work_ = false;
   std::uint64_t flushes_ = 0;
+  std::map<TaskPtr, LiveJobPtr> computing_;
   std::vector<LiveJobPtr> ready_;  // computed, neither signed nor durable
   Counts counts_;
 };

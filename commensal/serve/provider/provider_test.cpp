@@ -42,15 +42,16 @@ class SlowLoop final : public core::Loop {
 
 constexpr const char* kInput = "x0";  // as GraphMaker names it
 
-/// Answers with what it is asked, and remembers how much that was at once.
+/// Answers with what it is asked, and remembers that, and how much it was at once.
 class EchoFactory final : public rollout::EngineFactory {
  public:
   std::vector<std::size_t> asked_at_once;
+  std::vector<float> asked;
 
  private:
   class Echo final : public rollout::Engine {
    public:
-    explicit Echo(std::vector<std::size_t>& asked) : asked_(asked) {
+    explicit Echo(EchoFactory& made_by) : made_by_(made_by) {
       graph::testing::GraphMaker maker;
       maker.output(maker.input({1}));
       graph_ = maker.finish();
@@ -60,22 +61,23 @@ class EchoFactory final : public rollout::EngineFactory {
     core::Result<receipt::Values> run(std::uint64_t, const receipt::Values& inputs,
                                       const std::optional<noise::Noise>&,
                                       const graph::RunOptions&) override {
+      made_by_.asked.push_back(inputs[0].data<float>()[0]);
       return inputs;
     }
     std::vector<core::Result<receipt::Values>> run_all(std::span<const receipt::Values> requests,
                                                        const graph::RunOptions& options) override {
-      asked_.push_back(requests.size());
+      made_by_.asked_at_once.push_back(requests.size());
       return Engine::run_all(requests, options);
     }
 
    private:
     std::shared_ptr<const graph::Graph> graph_;
     receipt::ModelRoots roots_{};
-    std::vector<std::size_t>& asked_;
+    EchoFactory& made_by_;
   };
   core::Result<std::unique_ptr<rollout::Engine>> load(const core::Path&,
                                                       const std::vector<protocol::Feed>&) override {
-    return std::make_unique<Echo>(asked_at_once);
+    return std::make_unique<Echo>(*this);
   }
 };
 
@@ -117,11 +119,12 @@ class ProviderTest : public ::testing::Test {
   }
   ~ProviderTest() override { std::filesystem::remove_all(folder_); }
 
-  void ask(std::size_t count, std::uint8_t model = 0) {
+  void ask(std::size_t count, std::uint8_t model = 0, std::uint8_t client = 0) {
     for (; count > 0; --count) {
       rpc::Offer offer{};
       offer.model[0] = model;
       offer.job.provider = key_.address();
+      offer.job.client.bytes[0] = client;
       offer.job.numerics_version = kernels::kNumericsVersion;
       const float value = static_cast<float>(++asked_);
       offer.inputs = {{kInput, tensor::Tensor::of<float>({1}, std::span(&value, 1))}};
@@ -232,6 +235,16 @@ TEST_F(ProviderTest, OneAtATimeUnlessToldOtherwise) {
   ask(3);
   loop_.work(3);
   EXPECT_EQ(engines_.asked_at_once, (Sizes{1, 1, 1}));
+}
+
+// However much one has sent, somebody else waits for one step of it.
+TEST_F(ProviderTest, ClientsTakeTurns) {
+  ask(5, 0, 1);
+  ask(2, 0, 2);
+  ask(1, 0, 3);
+  loop_.work(8);
+  EXPECT_EQ(engines_.asked, (std::vector<float>{1, 6, 8, 2, 7, 3, 4, 5}));
+  EXPECT_EQ(listener_.refused, 0);
 }
 
 TEST_F(ProviderTest, AnOfferThatIsRepeatedIsComputedOnce) {

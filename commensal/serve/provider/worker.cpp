@@ -3,6 +3,8 @@
 #include <atomic>
 #include <commensal/base/core/limits.hpp>
 #include <commensal/serve/provider/worker.hpp>
+#include <filesystem>
+#include <iterator>
 
 namespace commensal::provider {
 
@@ -34,13 +36,11 @@ class Cancellation {
 
 }  // namespace
 
-Result<std::shared_ptr<rollout::Engine>> Worker::engine_for(const Task& task, const Place& place) {
+Result<std::shared_ptr<rollout::Engine>> Worker::engine_for(const Task& task) {
   const Key key = key_of(task);
   if (const auto* const found = loaded_.find(key)) return *found;
-  if (!std::filesystem::exists(place.model_path)) {
-    COMMENSAL_TRY(fetch_model(task.model, place));
-  }
-  COMMENSAL_ASSIGN(auto engine, engines_.load(place.model_path, key.feeds));
+  if (!std::filesystem::exists(task.model_path)) COMMENSAL_TRY(fetch_model(task));
+  COMMENSAL_ASSIGN(auto engine, engines_.load(task.model_path, key.feeds));
   return loaded_.add(key, std::move(engine));
 }
 
@@ -49,13 +49,13 @@ Fetch Worker::fetch() const {
   return fetch_;
 }
 
-Result<void> Worker::fetch_model(const core::Digest& model, const Place& place) {
+Result<void> Worker::fetch_model(const Task& task) {
   {
     const std::lock_guard lock(mutex_);
-    fetch_ = {.number = fetch_.number + 1, .model = model, .failed = {}};
+    fetch_ = {.number = fetch_.number + 1, .model = task.model, .failed = {}};
   }
-  const auto fetched = gateway_.fetch_model(place.session_token, model, place.model_path.string(),
-                                            [this](std::int64_t bytes) {
+  const auto fetched = gateway_.fetch_model(task.session_token, task.model,
+                                            task.model_path.string(), [this](std::int64_t bytes) {
                                               const std::lock_guard lock(mutex_);
                                               fetch_.bytes = bytes;
                                             });
@@ -70,44 +70,69 @@ void Worker::add(TaskPtr task) {
   waiting_.push_back(std::move(task));
 }
 
-/// The first, and what may be computed together with it.
-std::vector<TaskPtr> Worker::take(const TaskPtr& first) {
+std::vector<TaskPtr> Worker::finished() {
   const std::lock_guard lock(mutex_);
+  return std::exchange(finished_, {});
+}
+
+/// The oldest of whose turn is the longest ago; who has not waited before has had none.
+TaskPtr Worker::first_in_turn() {
+  std::map<crypto::Address, std::uint64_t> turns;
+  TaskPtr first;
+  std::uint64_t longest_ago = 0;
+  for (const TaskPtr& task : waiting_) {
+    const auto last = turns_.find(task->client());
+    const std::uint64_t turn = last == turns_.end() ? 0 : last->second;
+    turns.emplace(task->client(), turn);
+    if (first && turn >= longest_ago) continue;
+    first = task;
+    longest_ago = turn;
+  }
+  turns_ = std::move(turns);
+  if (first) turns_[first->client()] = ++turn_;
+  return first;
+}
+
+/// Whose turn it is, and what may be computed together with that.
+std::vector<TaskPtr> Worker::take() {
+  const std::lock_guard lock(mutex_);
+  const auto withdrawn = std::ranges::stable_partition(
+      waiting_, [](const TaskPtr& task) { return !task->is_withdrawn(); });
+  std::ranges::copy(withdrawn, std::back_inserter(finished_));
+  waiting_.erase(withdrawn.begin(), withdrawn.end());
+  const TaskPtr first = first_in_turn();
+  if (!first) return {};
   const Key key = key_of(*first);
   const auto is_wanted = [&](const TaskPtr& one) {
     return one == first || (first->is_joint() && one->is_joint() && key_of(*one) == key &&
                             one->ops_max == first->ops_max);
   };
-  std::vector<TaskPtr> taken;
+  std::vector<TaskPtr> taken = {first};
+  std::erase(waiting_, first);
   for (auto at = waiting_.begin(); at != waiting_.end() && taken.size() < at_once_;) {
-    const bool is_withdrawn = (*at)->is_withdrawn();
-    const bool goes = is_withdrawn || is_wanted(*at);
-    if (goes && !is_withdrawn) taken.push_back(*at);
+    const bool goes = is_wanted(*at);
+    if (goes) taken.push_back(*at);
     at = goes ? waiting_.erase(at) : at + 1;
   }
   return taken;
 }
 
-void Worker::finish(const TaskPtr& task, const Place& place) {
-  if (task->is_done) return;
-  if (task->is_withdrawn()) {
-    const std::lock_guard lock(mutex_);
-    std::erase(waiting_, task);
-    return;
-  }
-  run_all(take(task), place);
+void Worker::next() {
+  const std::vector<TaskPtr> tasks = take();
+  if (tasks.empty()) return;
+  run_all(tasks);
+  const std::lock_guard lock(mutex_);
+  finished_.insert(finished_.end(), tasks.begin(), tasks.end());
 }
 
 /// Of one model and feeds.
-void Worker::run_all(std::span<const TaskPtr> tasks, const Place& place) {
-  if (tasks.empty()) return;
-  const auto engine = engine_for(*tasks[0], place);
+void Worker::run_all(std::span<const TaskPtr> tasks) {
+  const auto engine = engine_for(*tasks[0]);
   const Cancellation cancellation(tasks, closing_);
   const graph::RunOptions options{.cancel = cancellation.token(), .ops_max = tasks[0]->ops_max};
   std::vector<Task*> joint;
   std::vector<Values> requests;
   for (const TaskPtr& task : tasks) {
-    task->is_done = true;
     if (!engine) {
       task->answer = tl::unexpected(engine.error());
     } else if (!task->is_joint()) {

@@ -6,6 +6,7 @@
 #include <commensal/verify/rollout/engine_factory.hpp>
 #include <commensal/verify/rollout/provider.hpp>
 #include <deque>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -16,14 +17,16 @@ namespace commensal::provider {
 
 /// A step on its way through the worker, to whom its job belongs until it is done.
 struct Task {
-  core::Digest model{};  // SHA-256 of its file
+  core::Digest model{};       // SHA-256 of its file
+  core::Path model_path;      // where that lies or shall lie
+  std::string session_token;  // for fetch_model
   receipt::Begin begin;
   std::shared_ptr<rollout::ProviderJob> job;
   core::Result<rollout::ProviderJob::Computed> answer;
   std::int64_t ops_max = 0;     // its compute budget
   std::stop_source withdrawal;  // nobody waits for the answer: it is cancelled
-  bool is_done = false;         // the worker's alone
 
+  const crypto::Address& client() const { return job->job().client; }
   bool is_withdrawn() const { return withdrawal.stop_requested(); }
   bool is_joint() const { return job->job().traits().is_joint; }
 };
@@ -39,27 +42,24 @@ struct Fetch {
 };
 
 /// The part of a provider that runs off the loop: fetches models, keeps the engines that were used
-/// last, and checks and computes steps: in order, and together with a joint one
-/// (protocol::JobTraits) those that ask for the same model, `at_once` of them at most, wherever
-/// they stand in the queue. Thread-safety: one call of finish() at a time (core::Loop::offload).
+/// last, and checks and computes steps: clients take turns, each with its oldest, and together with
+/// a joint one (protocol::JobTraits) go those that ask for the same model, `at_once` of them at
+/// most, wherever they stand in the queue. Thread-safety: one call of next() at a time
+/// (core::Loop::offload).
 class Worker {
  public:
-  /// For fetch_model, and where the model's file lies or shall lie.
-  struct Place {
-    std::string session_token;
-    core::Path model_path;
-  };
-
   /// Once `closing` is asked to stop, whatever is computed is cancelled.
   Worker(rollout::EngineFactory& engines, rpc::GatewayClient& gateway, std::size_t at_once,
          std::stop_token closing)
       : engines_(engines), gateway_(gateway), at_once_(at_once), closing_(std::move(closing)) {}
 
-  /// Joins the queue. Thread-safety: any thread.
+  /// Joins the queue; once for each, next() is to be called. Thread-safety: any thread.
   void add(TaskPtr task);
-  /// Sees to it that `task`, which was added, is done. Errors in its answer: those of
+  /// Whoever has the turn, if anybody waits. Errors in their answers: those of
   /// rollout::ProviderJob::compute, and what fetching and loading return.
-  void finish(const TaskPtr& task, const Place& place);
+  void next();
+  /// What has been done since, or was withdrawn before. Thread-safety: any thread.
+  std::vector<TaskPtr> finished();
   /// The last one. Any thread.
   Fetch fetch() const;
 
@@ -70,10 +70,11 @@ class Worker {
     bool operator==(const Key&) const = default;
   };
   static Key key_of(const Task& task) { return {task.model, task.job->job().feeds}; }
-  core::Result<std::shared_ptr<rollout::Engine>> engine_for(const Task& task, const Place& place);
-  void run_all(std::span<const TaskPtr> tasks, const Place& place);
-  std::vector<TaskPtr> take(const TaskPtr& first);
-  core::Result<void> fetch_model(const core::Digest& model, const Place& place);
+  core::Result<std::shared_ptr<rollout::Engine>> engine_for(const Task& task);
+  void run_all(std::span<const TaskPtr> tasks);
+  std::vector<TaskPtr> take();
+  TaskPtr first_in_turn();
+  core::Result<void> fetch_model(const Task& task);
 
   rollout::EngineFactory& engines_;
   rpc::GatewayClient& gateway_;
@@ -81,8 +82,12 @@ class Worker {
   const std::stop_token closing_;
   core::RecentlyUsed<Key, std::shared_ptr<rollout::Engine>> loaded_{limits::kEnginesMax};
   mutable std::mutex mutex_;
-  std::deque<TaskPtr> waiting_;  // guarded by mutex_
-  Fetch fetch_;                  // guarded by mutex_
+  // The rest is guarded by mutex_.
+  std::deque<TaskPtr> waiting_;
+  std::vector<TaskPtr> finished_;
+  std::map<crypto::Address, std::uint64_t> turns_;  // the last of each client that waits
+  std::uint64_t turn_ = 0;
+  Fetch fetch_;
 };
 
 }  // namespace commensal::provider
