@@ -91,7 +91,7 @@ class Bf16Engine final : public rollout::Engine {
 
 class Bf16Factory final : public rollout::EngineFactory {
  public:
-  Loaded load(const core::Path& model_file, const Feeds& feeds) override {
+  Loaded load(const core::Path& model_file, const Feeds& feeds, const std::stop_token&) override {
     if (!feeds.empty()) return no_rollouts();
     COMMENSAL_ASSIGN(const auto exact, graph::onnx::import_file(model_file));
     COMMENSAL_ASSIGN(const auto cheap, in_bf16(*exact));

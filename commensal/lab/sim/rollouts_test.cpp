@@ -21,9 +21,10 @@ const gateway::Account kConsumer{.name = "consumer", .role = gateway::Role::kCon
 class Watched final : public rollout::EngineFactory {
  public:
   explicit Watched(std::function<void()> watch) : watch_(std::move(watch)) {}
-  core::Result<std::unique_ptr<rollout::Engine>> load(
-      const core::Path& file, const std::vector<protocol::Feed>& feeds) override {
-    COMMENSAL_ASSIGN(auto engine, honest_.load(file, feeds));
+  core::Result<std::unique_ptr<rollout::Engine>> load(const core::Path& file,
+                                                      const std::vector<protocol::Feed>& feeds,
+                                                      const std::stop_token& cancel) override {
+    COMMENSAL_ASSIGN(auto engine, honest_.load(file, feeds, cancel));
     return std::make_unique<Engine>(std::move(engine), watch_);
   }
 
@@ -53,10 +54,11 @@ class Watched final : public rollout::EngineFactory {
 class Refusing final : public rollout::EngineFactory {
  public:
   explicit Refusing(std::shared_ptr<int> left) : left_(std::move(left)) {}
-  core::Result<std::unique_ptr<rollout::Engine>> load(
-      const core::Path& file, const std::vector<protocol::Feed>& feeds) override {
+  core::Result<std::unique_ptr<rollout::Engine>> load(const core::Path& file,
+                                                      const std::vector<protocol::Feed>& feeds,
+                                                      const std::stop_token& cancel) override {
     if ((*left_)-- > 0) return core::fail(core::ErrorCode::kUnsupported, "not this one");
-    return honest_.load(file, feeds);
+    return honest_.load(file, feeds, cancel);
   }
 
  private:

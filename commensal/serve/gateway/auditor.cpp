@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <commensal/base/core/limits_gateway.hpp>
 #include <commensal/base/core/limits_serve.hpp>
 #include <commensal/serve/gateway/auditor.hpp>
 #include <commensal/verify/receipt/replay.hpp>
@@ -13,23 +14,27 @@ namespace {
 
 constexpr std::int64_t kNsPerMs = 1'000'000;
 
+using Stop = std::stop_callback<std::function<void()>>;
+
 }  // namespace
 
 Auditor::Auditor(const Dependencies& deps)
     : deps_(deps), replayer_(std::make_shared<rollout::Replayer>(deps.engines)) {}
 
+std::int64_t Auditor::now_ms() const { return deps_.clock.monotonic_ns() / kNsPerMs; }
+
 void Auditor::request(const core::Digest& receipt) {
   Case& item = open_[receipt];
   if (item.is_waiting || item.lease != 0) return;
   item.is_waiting = true;
-  item.since_ms = deps_.clock.monotonic_ns() / kNsPerMs;
+  item.since_ms = now_ms();
   waiting_.push_back(receipt);
   pump();
 }
 
 void Auditor::request_here(const core::Digest& receipt) {
   open_[receipt].is_waiting = true;
-  own_.push_front(receipt);  // whatever else waits: what is late would be paid unaudited
+  own_.push_front(provider_of(receipt), receipt);  // late ones would be paid unaudited
   pump();
 }
 
@@ -40,7 +45,7 @@ Result<Auditor::Shown> Auditor::show(const core::Digest& receipt) const {
 }
 
 std::optional<receipt::Assignment> Auditor::take() {
-  asked_ms_ = deps_.clock.monotonic_ns() / kNsPerMs;
+  asked_ms_ = now_ms();
   while (!waiting_.empty()) {
     const core::Digest receipt = waiting_.front();
     waiting_.pop_front();
@@ -53,7 +58,7 @@ std::optional<receipt::Assignment> Auditor::take() {
     }
     Shown& shown = *found;
     if (shown.record.receipt.job.auditors != protocol::AuditorClass::kPublic) {
-      own_.push_back(receipt);  // behind what is late
+      own_.push_back(provider_of(receipt), receipt);  // behind what is late
       pump();
       continue;
     }
@@ -94,27 +99,32 @@ Result<void> Auditor::answer(const core::Digest& receipt, const core::Digest& ro
 }
 
 void Auditor::pump() {
-  const std::int64_t now_ms = deps_.clock.monotonic_ns() / kNsPerMs;
-  const std::int64_t left_ms = asked_ms_ + kAbsentMs - now_ms;
+  const std::int64_t now = now_ms();
+  const std::int64_t left_ms = asked_ms_ + kAbsentMs - now;
   // However busy auditors elsewhere are, nothing waits for them for ever.
   std::int64_t late_in_ms = 0;
   while (!waiting_.empty()) {
     const auto item = open_.find(waiting_.front());
-    late_in_ms = item == open_.end() ? 0 : item->second.since_ms + kAbsentMs - now_ms;
+    late_in_ms = item == open_.end() ? 0 : item->second.since_ms + kAbsentMs - now;
     if (left_ms > 0 && late_in_ms > 0) break;
-    own_.push_back(waiting_.front());
+    own_.push_back(provider_of(waiting_.front()), waiting_.front());
     waiting_.pop_front();
   }
-  while (!is_replaying_ && !own_.empty()) {
-    const core::Digest receipt = own_.front();
-    own_.pop_front();
-    if (open_.contains(receipt)) replay(receipt);
+  while (!is_replaying_) {
+    const auto receipt = own_.pop();
+    if (!receipt) break;
+    if (open_.contains(*receipt)) replay(*receipt);
   }
   if (waiting_.empty() || std::exchange(looks_later_, true)) return;
   deps_.loop.after(std::min(left_ms, late_in_ms), [this] {
     looks_later_ = false;
     pump();
   });
+}
+
+crypto::Address Auditor::provider_of(const core::Digest& receipt) const {
+  const auto record = deps_.book.find(receipt);
+  return record ? record->receipt.job.provider : crypto::Address{};
 }
 
 void Auditor::replay(const core::Digest& receipt) {
@@ -124,16 +134,27 @@ void Auditor::replay(const core::Digest& receipt) {
   struct Work {
     Shown shown;
     Result<core::Digest> root;
+    std::int64_t begin_ms = 0;
+    std::stop_source stop;
   };
-  const auto work = std::make_shared<Work>(Work{*std::move(shown), core::Digest{}});
+  const auto work = std::make_shared<Work>(Work{*std::move(shown), core::Digest{}, now_ms(), {}});
+  const auto stop =
+      std::make_shared<Stop>(closing_.get_token(), [work] { work->stop.request_stop(); });
+  deps_.loop.after(limits::kAtWorkMsMax, [weak = std::weak_ptr(work)] {
+    if (const auto late = weak.lock()) late->stop.request_stop();
+  });
   deps_.loop.offload(
-      [work, replayer = replayer_, path = deps_.hub.path_of(work->shown.record.model_content),
-       closing = closing_.get_token()] {
-        work->root = replayer->replay(work->shown.opening.task, path,
-                                      {.cancel = closing, .ops_max = limits::kReplayOpsMax});
+      [work, replayer = replayer_, path = deps_.hub.path_of(work->shown.record.model_content)] {
+        work->root =
+            replayer->replay(work->shown.opening.task, path,
+                             {.cancel = work->stop.get_token(), .ops_max = limits::kReplayOpsMax});
       },
-      [this, work, receipt] {
+      [this, work, stop, receipt] {
         is_replaying_ = false;
+        own_.spend(work->shown.record.receipt.job.provider, now_ms() - work->begin_ms);
+        const auto item = open_.find(receipt);
+        const bool is_late = work->stop.stop_requested() && !closing_.stop_requested();
+        if (is_late && item != open_.end()) item->second.tries = kTriesMax;
         if (work->root) {
           conclude(receipt, judge(work->shown, *work->root));
         } else {

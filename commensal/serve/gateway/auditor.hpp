@@ -2,6 +2,7 @@
 #pragma once
 
 #include <commensal/base/core/clock.hpp>
+#include <commensal/serve/gateway/audit_lines.hpp>
 #include <commensal/serve/gateway/events.hpp>
 #include <commensal/serve/gateway/receipt_book.hpp>
 #include <commensal/verify/rollout/replayer.hpp>
@@ -16,7 +17,9 @@ namespace commensal::gateway {
 /// was given an audit is silent, and where one has waited for kAbsentMs. An auditor is not believed
 /// where it accuses: a root that does not open the commitment is computed again here first. Each
 /// audit ends with event::Audited, or with event::Unaudited where it went wrong kTriesMax times,
-/// later and later; that accuses nobody. One that was under way at a stop is due at the next start.
+/// later and later, or took longer than a provider may take for a step; that accuses nobody. Here
+/// providers take turns by the time that replaying them has taken: who answers what takes long
+/// delays its own audits most. One that was under way at a stop is due at the next start.
 /// Thread-safety: the loop's thread.
 class Auditor {
  public:
@@ -66,7 +69,9 @@ class Auditor {
     std::int64_t since_ms = 0;
   };
 
+  std::int64_t now_ms() const;
   core::Result<Shown> show(const core::Digest& receipt) const;
+  crypto::Address provider_of(const core::Digest& receipt) const;
   void end_lease(const core::Digest& receipt, std::uint64_t lease);
   /// Who is to do what waits: an auditor, soon, or this gateway.
   void pump();
@@ -78,7 +83,7 @@ class Auditor {
   Dependencies deps_;
   std::map<core::Digest, Case> open_;  // by receipt
   std::deque<core::Digest> waiting_;   // for an auditor elsewhere
-  std::deque<core::Digest> own_;       // to be done here
+  AuditLines own_;                     // to be done here
   std::uint64_t leases_ = 0;
   bool is_replaying_ = false;
   std::int64_t asked_ms_ = -kAbsentMs;  // when an auditor did last

@@ -121,6 +121,21 @@ TEST_F(AuditorOf, WhatCannotBeShownHoldsUpNoOtherAudit) {
   EXPECT_EQ(given_up_, std::vector<core::Digest>{lost});
 }
 
+TEST(AuditLines, WhoseReplaysTakeLongDelaysItsOwnMost) {
+  AuditLines lines;
+  const crypto::Address slow{{1}}, quick{{2}};
+  for (std::uint8_t i = 1; i <= 2; ++i) lines.push_back(slow, core::Digest{i});
+  for (std::uint8_t i = 11; i <= 13; ++i) lines.push_back(quick, core::Digest{i});
+  lines.push_front(slow, core::Digest{3});
+  std::vector<int> order;
+  while (const auto receipt = lines.pop()) {
+    const int number = (*receipt)[0];
+    order.push_back(number);
+    lines.spend(number < 10 ? slow : quick, number < 10 ? 60'000 : 10);
+  }
+  EXPECT_EQ(order, (std::vector{3, 11, 12, 13, 1, 2}));
+}
+
 TEST_F(AuditorOf, LateAuditsGoFirst) {
   request({1, 2, 3});  // no auditor is elsewhere: the first is under way
   auditor_.request_here(receipts_.at(4));

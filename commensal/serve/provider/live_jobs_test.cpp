@@ -32,11 +32,11 @@ class Listener final : public rpc::GatewayClient {
   std::vector<rpc::ToGateway> said;
 };
 
-class SmallFactory final : public rollout::EngineFactory {
- public:
+struct SmallFactory final : rollout::EngineFactory {
   explicit SmallFactory(std::shared_ptr<const graph::Graph> graph) : graph_(std::move(graph)) {}
   core::Result<std::unique_ptr<rollout::Engine>> load(const core::Path&,
-                                                      const std::vector<protocol::Feed>&) override {
+                                                      const std::vector<protocol::Feed>&,
+                                                      const std::stop_token&) override {
     return rollout::testing::engine_of(graph_);
   }
 

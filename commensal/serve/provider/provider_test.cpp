@@ -47,6 +47,7 @@ class EchoFactory final : public rollout::EngineFactory {
  public:
   std::vector<std::size_t> asked_at_once;
   std::vector<float> asked;
+  bool was_cancelled = false;  // before anything was loaded
 
  private:
   class Echo final : public rollout::Engine {
@@ -76,7 +77,9 @@ class EchoFactory final : public rollout::EngineFactory {
     EchoFactory& made_by_;
   };
   core::Result<std::unique_ptr<rollout::Engine>> load(const core::Path&,
-                                                      const std::vector<protocol::Feed>&) override {
+                                                      const std::vector<protocol::Feed>&,
+                                                      const std::stop_token& cancel) override {
+    was_cancelled = cancel.stop_requested();
     return std::make_unique<Echo>(*this);
   }
 };
@@ -109,7 +112,8 @@ class ProviderTest : public ::testing::Test {
  protected:
   explicit ProviderTest(std::size_t tasks_at_once = 1,
                         std::uint64_t answer_bytes_max = limits::kStoreValueBytesMax) {
-    const ProviderDependencies deps{loop_, clock_, rng_, store_, key_, listener_, engines_};
+    ProviderDependencies deps{loop_, clock_, rng_, store_, key_, listener_, engines_};
+    deps.closing = closing_.get_token();
     ProviderConfig config;
     config.folder = folder_;
     config.commit_wait_ms_max = 100;
@@ -144,6 +148,7 @@ class ProviderTest : public ::testing::Test {
   crypto::SecretKey key_ = crypto::SecretKey::generate(rng_);
   Listener listener_;
   EchoFactory engines_;
+  std::stop_source closing_;
   std::shared_ptr<Provider> provider_;
   std::uint64_t asked_ = 0;
 };
@@ -245,6 +250,16 @@ TEST_F(ProviderTest, ClientsTakeTurns) {
   loop_.work(8);
   EXPECT_EQ(engines_.asked, (std::vector<float>{1, 6, 8, 2, 7, 3, 4, 5}));
   EXPECT_EQ(listener_.refused, 0);
+}
+
+TEST_F(ProviderTest, LoadingAModelIsCancelledToo) {
+  ask(1, 1);
+  loop_.work(1);
+  EXPECT_FALSE(engines_.was_cancelled);
+  closing_.request_stop();
+  ask(1, 2);
+  loop_.work(1);
+  EXPECT_TRUE(engines_.was_cancelled);
 }
 
 TEST_F(ProviderTest, AnOfferThatIsRepeatedIsComputedOnce) {

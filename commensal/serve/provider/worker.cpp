@@ -36,11 +36,12 @@ class Cancellation {
 
 }  // namespace
 
-Result<std::shared_ptr<rollout::Engine>> Worker::engine_for(const Task& task) {
+Result<std::shared_ptr<rollout::Engine>> Worker::engine_for(const Task& task,
+                                                            const std::stop_token& cancel) {
   const Key key = key_of(task);
   if (const auto* const found = loaded_.find(key)) return *found;
   if (!std::filesystem::exists(task.model_path)) COMMENSAL_TRY(fetch_model(task));
-  COMMENSAL_ASSIGN(auto engine, engines_.load(task.model_path, key.feeds));
+  COMMENSAL_ASSIGN(auto engine, engines_.load(task.model_path, key.feeds, cancel));
   return loaded_.add(key, std::move(engine));
 }
 
@@ -127,8 +128,8 @@ void Worker::next() {
 
 /// Of one model and feeds.
 void Worker::run_all(std::span<const TaskPtr> tasks) {
-  const auto engine = engine_for(*tasks[0]);
   const Cancellation cancellation(tasks, closing_);
+  const auto engine = engine_for(*tasks[0], cancellation.token());
   const graph::RunOptions options{.cancel = cancellation.token(), .ops_max = tasks[0]->ops_max};
   std::vector<Task*> joint;
   std::vector<Values> requests;

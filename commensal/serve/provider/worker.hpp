@@ -70,7 +70,8 @@ class Worker {
     bool operator==(const Key&) const = default;
   };
   static Key key_of(const Task& task) { return {task.model, task.job->job().feeds}; }
-  core::Result<std::shared_ptr<rollout::Engine>> engine_for(const Task& task);
+  core::Result<std::shared_ptr<rollout::Engine>> engine_for(const Task& task,
+                                                            const std::stop_token& cancel);
   void run_all(std::span<const TaskPtr> tasks);
   std::vector<TaskPtr> take();
   TaskPtr first_in_turn();

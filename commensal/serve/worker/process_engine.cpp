@@ -49,7 +49,7 @@ class ProcessEngine final : public rollout::Engine {
   }
 
   /// Errors: those of the model, and of workers.
-  Result<void> start();
+  Result<void> start(const std::stop_token& cancel);
 
   const receipt::ModelRoots& roots() const override { return loaded_->roots; }
   const graph::Graph& graph() const override { return *loaded_->face; }
@@ -62,7 +62,9 @@ class ProcessEngine final : public rollout::Engine {
  private:
   using Answers = std::vector<Result<Values>>;
   Load load_message() const;
-  Result<void> ensure_worker() { return worker_ && worker_->is_alive() ? Result<void>() : start(); }
+  Result<void> ensure_worker(const std::stop_token& cancel) {
+    return worker_ && worker_->is_alive() ? Result<void>() : start(cancel);
+  }
   Result<Answers> answers(Run run, std::span<const Values> requests,
                           const graph::RunOptions& options);
   Result<Result<Values>> hear_answer(Channel& channel);
@@ -93,10 +95,10 @@ Load ProcessEngine::load_message() const {
   return load;
 }
 
-Result<void> ProcessEngine::start() {
+Result<void> ProcessEngine::start(const std::stop_token& cancel) {
   COMMENSAL_ASSIGN(auto worker, LivingWorker::start(shared_->starter, shared_->options));
   COMMENSAL_ASSIGN(auto loaded, worker->exchange(
-                                    {},
+                                    {0, cancel, shared_->options.cpu_ms_max},
                                     [&](Channel& channel) -> Result<void> {
                                       COMMENSAL_TRY(send(channel, load_message()));
                                       return channel.send_descriptor(model_.file);
@@ -146,7 +148,7 @@ Result<ProcessEngine::Answers> ProcessEngine::answers(Run run, std::span<const V
       return fail(ErrorCode::kUnsupported, "a run in a process of its own takes no strings");
     }
   }
-  COMMENSAL_TRY(ensure_worker());
+  COMMENSAL_TRY(ensure_worker(options.cancel));
   run.number = runs_ = runs_ == UINT32_MAX ? 1 : runs_ + 1;
   run.ops_max = options.ops_max;
   auto heard = worker_->exchange(
@@ -200,10 +202,11 @@ ProcessEngineFactory::ProcessEngineFactory(ProcessOptions options)
 ProcessEngineFactory::~ProcessEngineFactory() = default;
 
 Result<std::unique_ptr<rollout::Engine>> ProcessEngineFactory::load(
-    const core::Path& model_file, const std::vector<protocol::Feed>& feeds) {
+    const core::Path& model_file, const std::vector<protocol::Feed>& feeds,
+    const std::stop_token& cancel) {
   COMMENSAL_ASSIGN(Model model, open_model(model_file, shared_->options.session.packs != nullptr));
   auto engine = std::make_unique<ProcessEngine>(shared_, std::move(model), feeds);
-  COMMENSAL_TRY(engine->start());
+  COMMENSAL_TRY(engine->start(cancel));
   return engine;
 }
 

@@ -51,8 +51,9 @@ class ProcessEngineFactory final : public rollout::EngineFactory {
  public:
   explicit ProcessEngineFactory(ProcessOptions options);
   ~ProcessEngineFactory() override;
-  core::Result<std::unique_ptr<rollout::Engine>> load(
-      const core::Path& model_file, const std::vector<protocol::Feed>& feeds) override;
+  core::Result<std::unique_ptr<rollout::Engine>> load(const core::Path& model_file,
+                                                      const std::vector<protocol::Feed>& feeds,
+                                                      const std::stop_token& cancel = {}) override;
 
   struct Shared;  // by the factory and its engines
 

@@ -5,6 +5,7 @@
 #include <commensal/verify/rollout/engine.hpp>
 #include <functional>
 #include <memory>
+#include <stop_token>
 #include <vector>
 
 namespace commensal::rollout {
@@ -14,10 +15,12 @@ namespace commensal::rollout {
 class EngineFactory {
  public:
   virtual ~EngineFactory() = default;
-  /// For jobs that feed these outputs back; none: of one step. Errors: those of importing the model
-  /// (what it holds outside its file is refused) and of noise::NoisySession.
+  /// For jobs that feed these outputs back; none: of one step. Once `cancel` is asked to stop it
+  /// ends. Errors: those of importing the model (what it holds outside its file is refused) and of
+  /// noise::NoisySession, kCancelled.
   virtual core::Result<std::unique_ptr<Engine>> load(const core::Path& model_file,
-                                                     const std::vector<protocol::Feed>& feeds) = 0;
+                                                     const std::vector<protocol::Feed>& feeds,
+                                                     const std::stop_token& cancel = {}) = 0;
 };
 
 /// The honest one: what the numeric specification says.
@@ -29,7 +32,8 @@ class SessionEngineFactory final : public EngineFactory {
                                 std::function<void()> ready_thread = {})
       : options_(options), ready_thread_(std::move(ready_thread)) {}
   core::Result<std::unique_ptr<Engine>> load(const core::Path& model_file,
-                                             const std::vector<protocol::Feed>& feeds) override;
+                                             const std::vector<protocol::Feed>& feeds,
+                                             const std::stop_token& cancel = {}) override;
 
  private:
   graph::SessionOptions options_;

@@ -25,7 +25,8 @@ class Replayer {
     std::vector<protocol::Feed> feeds;
     bool operator==(const Key&) const = default;
   };
-  core::Result<Engine*> loaded(const protocol::Job& job, const core::Path& model);
+  core::Result<Engine*> loaded(const protocol::Job& job, const core::Path& model,
+                               const std::stop_token& cancel);
 
   std::shared_ptr<EngineFactory> engines_;
   core::RecentlyUsed<Key, std::unique_ptr<Engine>> loaded_{limits::kEnginesMax};

@@ -33,7 +33,7 @@ core::Result<receipt::Values> SharedEngine::run(const receipt::Values& inputs) {
 }
 
 core::Result<std::unique_ptr<rollout::Engine>> SharedEngineFactory::load(
-    const core::Path&, const std::vector<protocol::Feed>&) {
+    const core::Path&, const std::vector<protocol::Feed>&, const std::stop_token&) {
   return std::make_unique<Lent>(engine_);
 }
 

@@ -36,7 +36,8 @@ class SharedEngineFactory final : public rollout::EngineFactory {
  public:
   explicit SharedEngineFactory(SharedEngine& engine) : engine_(engine) {}
   core::Result<std::unique_ptr<rollout::Engine>> load(const core::Path&,
-                                                      const std::vector<protocol::Feed>&) override;
+                                                      const std::vector<protocol::Feed>&,
+                                                      const std::stop_token&) override;
 
  private:
   SharedEngine& engine_;

@@ -41,11 +41,13 @@ class LazyEngine final : public rollout::Engine {
 
 class LazyFactory final : public rollout::EngineFactory {
  public:
-  Loaded load(const core::Path& model_file, const Feeds& feeds) override {
+  Loaded load(const core::Path& model_file, const Feeds& feeds,
+              const std::stop_token& cancel) override {
     if (!feeds.empty()) {
       return core::fail(core::ErrorCode::kUnsupported, "this provider computes no rollouts");
     }
-    COMMENSAL_ASSIGN(auto engine, rollout::SessionEngineFactory({}).load(model_file, feeds));
+    COMMENSAL_ASSIGN(auto engine,
+                     rollout::SessionEngineFactory({}).load(model_file, feeds, cancel));
     return std::make_unique<LazyEngine>(std::move(engine));
   }
 };
@@ -53,8 +55,9 @@ class LazyFactory final : public rollout::EngineFactory {
 class RolloutCheatFactory final : public rollout::EngineFactory {
  public:
   explicit RolloutCheatFactory(serial::Lies lies) : lies_(std::move(lies)) {}
-  Loaded load(const core::Path& model_file, const Feeds& feeds) override {
-    if (feeds.empty()) return rollout::SessionEngineFactory({}).load(model_file, feeds);
+  Loaded load(const core::Path& model_file, const Feeds& feeds,
+              const std::stop_token& cancel) override {
+    if (feeds.empty()) return rollout::SessionEngineFactory({}).load(model_file, feeds, cancel);
     COMMENSAL_ASSIGN(const auto graph, graph::onnx::import_file(model_file));
     COMMENSAL_ASSIGN(auto engine, serial::CheatEngine::create(graph, {}, feeds, lies_));
     return std::unique_ptr<rollout::Engine>(std::move(engine));
@@ -66,7 +69,7 @@ class RolloutCheatFactory final : public rollout::EngineFactory {
 
 class Refuser final : public rollout::EngineFactory {
  public:
-  Loaded load(const core::Path&, const Feeds&) override {
+  Loaded load(const core::Path&, const Feeds&, const std::stop_token&) override {
     return core::fail(core::ErrorCode::kInvalidArgument, "this request is wrong");
   }
 };
