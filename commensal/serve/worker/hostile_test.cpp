@@ -73,6 +73,10 @@ constexpr Case kCases[] = {
     {Deed::kTakeMemory, "TakeMemory", ErrorCode::kResourceExhausted, "memory"},
     {Deed::kMapMemory, "MapMemory", ErrorCode::kInternal, "lost"},
     {Deed::kShareMemory, "ShareMemory", ErrorCode::kInternal, kForbidden},
+    {Deed::kGrowStack, "GrowStack", ErrorCode::kInternal, kForbidden},
+    {Deed::kHideMemory, "HideMemory", ErrorCode::kInternal, kForbidden},
+    {Deed::kMoveStack, "MoveStack", ErrorCode::kInternal, "SIGABRT"},
+    {Deed::kStartThreads, "StartThreads", ErrorCode::kResourceExhausted, "threads"},
     {Deed::kLoop, "Loop", ErrorCode::kDeadlineExceeded, "processor time"},
     {Deed::kSleep, "Sleep", ErrorCode::kDeadlineExceeded, "has done nothing"},
     {Deed::kOpen, "Open", ErrorCode::kInternal, kForbidden},
@@ -92,8 +96,8 @@ constexpr Case kCases[] = {
     {Deed::kFlood, "Flood", ErrorCode::kDeadlineExceeded, "processor time"},
     {Deed::kAsk, "Ask", ErrorCode::kDeadlineExceeded, "processor time"},
 };
-static_assert(std::size(kCases) ==
-              static_cast<std::size_t>(Deed::kEnd) - static_cast<std::size_t>(Deed::kSegfault));
+static_assert(std::size(kCases) == static_cast<std::size_t>(Deed::kLoopLater) -
+                                       static_cast<std::size_t>(Deed::kSegfault));
 
 class HostileWorkerDeeds : public HostileWorker, public ::testing::WithParamInterface<Case> {};
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <cerrno>
 #include <commensal/serve/worker/living_worker.hpp>
+#include <commensal/serve/worker/sandbox.hpp>
 #include <cstring>
 
 namespace commensal::worker {
@@ -55,6 +56,7 @@ void LivingWorker::begin(const Task& task) {
   moved_ms_ = looked_ms_;
   cpu_begin_ns_ = -1;  // asking costs more than a small run: once it is worth it
   stop_ms_.reset();
+  process_.release();
 }
 
 Result<void> LivingWorker::watch() {
@@ -83,6 +85,10 @@ Result<void> LivingWorker::watch_work(std::int64_t now_ms) {
     return fail(ErrorCode::kDeadlineExceeded,
                 "it has taken more than {} ms of processor time: its worker was ended",
                 task_.cpu_ms_max);
+  }
+  if (process_.threads() > kThreadsMax) {
+    return fail(ErrorCode::kResourceExhausted, "more than {} threads: its worker was ended",
+                kThreadsMax);
   }
   const bool is_held = options_.is_held && options_.is_held();
   if (cpu_ns != cpu_ns_ || is_held) moved_ms_ = now_ms;

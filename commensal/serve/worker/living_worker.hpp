@@ -12,7 +12,8 @@
 
 namespace commensal::worker {
 
-/// One worker, from its start to its end, as its parent sees it. After an error of any call it has
+/// One worker, from its start to its end, as its parent sees it. It is stopped while nothing is
+/// asked of it. After an error of any call it has
 /// been ended, and only says why. Thread-safety: one thread.
 class LivingWorker {
  public:
@@ -68,6 +69,7 @@ auto LivingWorker::exchange(const Task& task, const Ask& ask, const Hear& hear)
   auto heard = hear(*channel_);
   if (options_.tell_rest) options_.tell_rest(false);
   if (!heard) return tl::unexpected(end(heard.error()));
+  process_.hold();
   return heard;
 }
 

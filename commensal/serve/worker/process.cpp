@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include <cerrno>
@@ -47,6 +48,21 @@ bool Process::is_alive() const {
 }
 
 std::int64_t Process::cpu_ns() const { return pid_ == 0 ? 0 : core::child_cpu_ns(pid_); }
+
+std::int64_t Process::threads() const {
+  constexpr std::int64_t kLinksOfAFolder = 2;
+  struct stat tasks {};  // the folder has one link for each
+  const std::string folder = fmt::format("/proc/{}/task", pid_);
+  if (pid_ == 0 || ::stat(folder.c_str(), &tasks) != 0) return 0;
+  return static_cast<std::int64_t>(tasks.st_nlink) - kLinksOfAFolder;
+}
+
+void Process::hold() {
+  if (pid_ != 0) ::kill(pid_, SIGSTOP);
+}
+void Process::release() {
+  if (pid_ != 0) ::kill(pid_, SIGCONT);
+}
 
 std::string Process::end() {
   if (pid_ == 0) return "it has ended";

@@ -40,6 +40,11 @@ class Process {
   bool is_alive() const;
   /// Of all its threads. Nothing: it has ended.
   std::int64_t cpu_ns() const;
+  /// 0: it has ended, or the system does not tell.
+  std::int64_t threads() const;
+  /// Stops all of its threads, or lets them go on.
+  void hold();
+  void release();
   /// Ends it if it has not ended, and says in a few words how it did.
   std::string end();
 

@@ -121,6 +121,25 @@ TEST(WorkerProcess, EndsWithItsParent) {
   EXPECT_TRUE(comes_true([&] { return ::kill(worker, 0) != 0; }));
 }
 
+// A thread that a model has left behind goes on only while its worker is asked.
+TEST(WorkerProcess, UsesNoProcessorWhileNothingIsAsked) {
+  ProcessOptions options;
+  options.program.word = testing::kHostileWord;
+  ProcessEngineFactory factory(std::move(options));
+  const auto engine = *factory.load(kDigits, {});
+  const auto workers = children_of(::getpid());
+  ASSERT_EQ(workers.size(), 1);
+  const auto loop_later = static_cast<std::uint64_t>(testing::Deed::kLoopLater);
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_TRUE(engine->run(loop_later, pixels(), std::nullopt));
+    EXPECT_TRUE(comes_true([&] {
+      const std::int64_t begin_ns = core::child_cpu_ns(*workers.begin());
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+      return core::child_cpu_ns(*workers.begin()) == begin_ns;
+    }));
+  }
+}
+
 TEST(WorkerProcess, SaysOnceWhatTheSystemDoesNotGrant) {
   std::vector<std::string> said;
   {

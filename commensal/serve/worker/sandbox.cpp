@@ -50,6 +50,14 @@ Result<void> limit(int resource, std::string_view what, std::int64_t value) {
   return refused(what, errno);
 }
 
+/// Memory that is written is counted as data; addresses are bounded for the tables of pages behind
+/// them. Files are mapped beside data, and the allocator reserves 128 MiB for each thread.
+Result<void> limit_memory(std::int64_t data_bytes_max) {
+  constexpr std::int64_t kReserved = std::int64_t{1} << 37;
+  COMMENSAL_TRY(limit(RLIMIT_DATA, "its limit of memory", data_bytes_max));
+  return limit(RLIMIT_AS, "its limit of addresses", 4 * data_bytes_max + kReserved);
+}
+
 /// Nothing else of the machine is in sight: an empty folder for a root, no network, no messages of
 /// others.
 bool leave_namespaces() {
@@ -110,11 +118,17 @@ class CallList {
     allow("sendto", {equals(4, 0)});
   }
   void allow_memory() {
-    constexpr const char* kCalls[] = {"brk", "munmap", "mremap", "madvise"};
+    constexpr const char* kCalls[] = {"brk", "munmap", "madvise"};
     for (const char* call : kCalls) allow(call);
-    // Its own, and files; never code, nor memory that no limit counts.
-    allow("mmap", {masked(2, PROT_EXEC, 0), masked(3, MAP_TYPE, MAP_PRIVATE)});
-    allow("mprotect", {masked(2, PROT_EXEC, 0)});
+    // Its own, and files; never code, nor memory that no limit counts: RLIMIT_DATA passes over what
+    // is shared, over stacks, which a mapping may grow as, and over what cannot be written now.
+    allow("mmap", {masked(2, PROT_EXEC, 0), masked(3, MAP_TYPE | MAP_GROWSDOWN, MAP_PRIVATE)});
+    if (kLimitsMemory) {
+      allow("mprotect", {equals(2, PROT_READ | PROT_WRITE)});  // what the allocator has reserved
+    } else {
+      allow("mprotect", {masked(2, PROT_EXEC, 0)});
+    }
+    forget("mremap");  // would make the first thread's stack larger; the allocator does without
   }
   void allow_threads() {
     constexpr const char* kCalls[] = {"set_robust_list", "rseq"};
@@ -160,7 +174,9 @@ Result<std::string> confine(std::int64_t data_bytes_max) {
   COMMENSAL_TRY(limit(RLIMIT_CORE, "no core", 0));
   COMMENSAL_TRY(limit(RLIMIT_FSIZE, "no files", 0));
   COMMENSAL_TRY(limit(RLIMIT_MEMLOCK, "no locked memory", 0));
-  if (kLimitsMemory) COMMENSAL_TRY(limit(RLIMIT_DATA, "its limit of memory", data_bytes_max));
+  if (kLimitsMemory) COMMENSAL_TRY(limit_memory(data_bytes_max));
+  // What the parent has not seen yet. Its own alone are counted only where its users are its own.
+  if (has_namespaces) COMMENSAL_TRY(limit(RLIMIT_NPROC, "its limit of threads", 2 * kThreadsMax));
   COMMENSAL_TRY(CallList().enforce());
   if (has_namespaces) return std::string();
   return fmt::format(

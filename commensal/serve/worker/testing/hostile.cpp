@@ -10,15 +10,18 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <commensal/compute/tensor/codec.hpp>
 #include <commensal/serve/worker/layout.hpp>
 #include <commensal/serve/worker/messages.hpp>
 #include <commensal/serve/worker/process_engine.hpp>
+#include <commensal/serve/worker/sandbox.hpp>
 #include <commensal/serve/worker/testing/hostile.hpp>
 #include <commensal/verify/rollout/loaded.hpp>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <thread>
 
 namespace commensal::worker::testing {
 namespace {
@@ -63,6 +66,28 @@ void execute() {
   char* const none[] = {nullptr};
   ::execve("/bin/true", none, none);
 }
+/// A page of the first thread's stack, which stays one wherever it is.
+void move_stack() {
+  constexpr std::size_t kPage = 4096, kLarge = std::size_t{1} << 30;
+  alignas(kPage) std::array<volatile char, 4 * kPage> room;
+  room[kPage] = 1;
+  void* const page = const_cast<char*>(&room[kPage]);
+  if (::mremap(page, kPage, kLarge, MREMAP_MAYMOVE) == MAP_FAILED) std::abort();
+  std::_Exit(0);
+}
+void start_threads() {
+  pthread_attr_t small;
+  ::pthread_attr_init(&small);
+  ::pthread_attr_setstacksize(&small, 1 << 15);
+  const auto sleep = [](void*) -> void* {
+    sleep_on();
+    return nullptr;
+  };
+  for (int i = 0; i < 3 * kThreadsMax / 2; ++i) {
+    pthread_t thread{};
+    ::pthread_create(&thread, &small, sleep, nullptr);
+  }
+}
 void raise_limit() {
   const rlimit all{RLIM_INFINITY, RLIM_INFINITY};
   ::setrlimit(RLIMIT_DATA, &all);
@@ -93,6 +118,15 @@ void overstep(Deed deed) {
   switch (deed) {
     case Deed::kShareMemory:
       ::mmap(nullptr, kPage, PROT_READ | PROT_WRITE, kShared, -1, 0);
+      break;
+    case Deed::kGrowStack:
+      ::mmap(nullptr, kPage, PROT_READ | PROT_WRITE, kPrivate | MAP_GROWSDOWN, -1, 0);
+      break;
+    case Deed::kHideMemory:
+      ::mprotect(std::aligned_alloc(kPage, kPage), kPage, PROT_READ);
+      break;
+    case Deed::kMoveStack:
+      move_stack();
       break;
     case Deed::kOpen:
       ::syscall(SYS_openat, AT_FDCWD, "/etc/passwd", O_RDONLY);
@@ -145,6 +179,9 @@ void act(Deed deed, SharedPages& pages) {
     case Deed::kLoop:
       loop();
       break;
+    case Deed::kStartThreads:
+      start_threads();
+      break;
     case Deed::kHugeOutputs:
       send_huge_outputs(pages);
       break;
@@ -186,6 +223,10 @@ class HostileEngine final : public rollout::Engine {
     }
     const auto deed = static_cast<Deed>(number);
     if (deed == Deed::kFewOutputs) return Values{};
+    if (deed == Deed::kLoopLater) {
+      std::thread(loop).detach();
+      return honest_->run(2, inputs, noise, options);
+    }
     act(deed, pages_);
     sleep_on();
     return Values{};

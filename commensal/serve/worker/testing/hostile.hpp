@@ -22,8 +22,12 @@ enum class Deed : int {
   kTakeMemory,   // of the heap, without end
   kMapMemory,    // pages, without the heap
   kShareMemory,  // pages that no limit would count
-  kLoop,         // never yields
-  kSleep,        // nor uses the processor
+  kGrowStack,    // nor these, which are a stack's
+  kHideMemory,   // nor those that are not written any more
+  kMoveStack,    // to where it is larger than its data may be
+  kStartThreads,
+  kLoop,   // never yields
+  kSleep,  // nor uses the processor
   kOpen,
   kSocket,
   kExecute,
@@ -40,6 +44,8 @@ enum class Deed : int {
   kHugeHead,
   kFlood,  // wakes its parent without end
   kAsk,    // for packed weights, without end
+  // Here it answers as it should:
+  kLoopLater,  // and uses the processor afterwards
   kEnd,
 };
 
