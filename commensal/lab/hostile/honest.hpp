@@ -11,7 +11,8 @@ namespace commensal::lab::hostile {
 
 /// What honest consumers have felt in a window.
 struct Felt {
-  std::vector<double> ms;  // of each answer to what was asked in the window, whenever it came
+  std::uint64_t answers = 0;  // to what was asked in the window, whenever they came
+  std::vector<double> ms;     // how long each took, and what was not asked because of it
   std::uint64_t wrong = 0;
   std::uint64_t failed = 0;
   std::string first_failure;

@@ -17,9 +17,9 @@ namespace {
 
 using core::Result;
 
-// Of an attack's time: its control before it, the attack (long enough for a provider's silence to
-// be noticed, where 600 s are shared by all), and a rest, in which what it left is cleared away.
-constexpr double kControlShare = 0.25;
+// Of an attack's time: its control, then the attack, long enough for a provider's silence to be
+// noticed where 600 s are shared by all.
+constexpr double kControlShare = 0.3;
 constexpr double kAttackShare = 0.7;
 constexpr double kSecondsMin = 4;    // of an attack
 constexpr double kBeginShare = 0.1;  // of a window: attackers begin
@@ -36,8 +36,9 @@ struct Outcome {
   Felt control, attacked;
   std::uint64_t acts = 0;
   int fallen = 0;
-  std::size_t long_turns = 0;
-  double gateway_mib = 0;
+  std::vector<std::string> long_turns;
+  std::vector<std::string> complaints;
+  std::vector<double> peaks_mib;
 };
 
 Result<std::vector<HonestConsumers::Question>> questions_for(const core::Path& model) {
@@ -84,34 +85,37 @@ Result<Felt> window(const SiegeOptions& options, const Target& target, HonestCon
   return felt;
 }
 
-Result<Outcome> play(const SiegeOptions& options, Fort& fort, HonestConsumers& consumers,
-                     const AttackRow& attack, double seconds) {
-  Outcome outcome{.attack = &attack, .control = {}, .attacked = {}};
+/// In a fort of its own: whatever the last attack has left is not this one's control.
+Result<Outcome> play(const SiegeOptions& options, const AttackRow& attack,
+                     const std::vector<HonestConsumers::Question>& questions, double seconds) {
+  COMMENSAL_ASSIGN(const auto fort, Fort::build(options.daemons, options.model));
+  HonestConsumers consumers(fort->alice(), fort->target().model, questions, kConsumers);
+  Outcome outcome;
+  outcome.attack = &attack;
   std::uint64_t idle = 0;
-  const std::size_t long_before = fort.long_turns().size();
-  COMMENSAL_ASSIGN(outcome.control, window(options, fort.target(), consumers, "",
+  COMMENSAL_ASSIGN(outcome.control, window(options, fort->target(), consumers, "",
                                            seconds * kControlShare, options.seed, idle));
-  COMMENSAL_ASSIGN(outcome.attacked, window(options, fort.target(), consumers, attack.name,
+  COMMENSAL_ASSIGN(outcome.attacked, window(options, fort->target(), consumers, attack.name,
                                             seconds * kAttackShare, options.seed, outcome.acts));
-  rest(seconds * (1 - kControlShare - kAttackShare));
-  outcome.fallen = fort.fallen();
-  outcome.long_turns = fort.long_turns().size() - long_before;
-  outcome.gateway_mib = fort.peaks_mib().front();
+  outcome.fallen = fort->fallen();
+  outcome.long_turns = fort->long_turns();
+  outcome.complaints = fort->complaints();
+  outcome.peaks_mib = fort->peaks_mib();
   return outcome;
 }
 
 bench::Fields fields_of(const Outcome& one) {
   return {{"attack", std::string(one.attack->name)},
           {"acts", one.acts},
-          {"answers", static_cast<std::uint64_t>(one.attacked.ms.size())},
+          {"answers", one.attacked.answers},
           {"failed", one.attacked.failed + one.control.failed},
           {"wrong", one.attacked.wrong + one.control.wrong},
           {"first_failure", one.attacked.first_failure + one.control.first_failure},
           {"p99_ms", p99_of(one.attacked)},
           {"control_p99_ms", p99_of(one.control)},
           {"daemons_ended", std::int64_t{one.fallen}},
-          {"long_turns", one.long_turns},
-          {"gateway_peak_mib", one.gateway_mib}};
+          {"long_turns", static_cast<std::uint64_t>(one.long_turns.size())},
+          {"gateway_peak_mib", one.peaks_mib.front()}};
 }
 
 bench::Row ratio_row(const Outcome& one) {
@@ -122,25 +126,31 @@ bench::Row ratio_row(const Outcome& one) {
   }
   return bench::row_at_most(
       name, kRatioMax, {p99_of(one.attacked) / control},
-      fmt::format("{} and {} answers", one.attacked.ms.size(), one.control.ms.size()));
+      fmt::format("{} and {} answers", one.attacked.answers, one.control.answers));
 }
 
-bench::Report report_of(const SiegeOptions& options, const std::vector<Outcome>& outcomes,
-                        Fort& fort) {
+bench::Report report_of(const SiegeOptions& options, const std::vector<Outcome>& outcomes) {
   bench::Report report;
   report.head = {
       {"seconds", options.seconds}, {"cpu_share", options.cpu_share}, {"seed", options.seed}};
   std::vector<bench::Fields> results;
-  double failed = 0, wrong = 0, answers = 0;
+  double failed = 0, wrong = 0, answers = 0, fallen = 0;
+  std::vector<std::string> long_turns, complaints;
+  std::vector<double> peaks(3, 0);
   for (const Outcome& one : outcomes) {
     results.push_back(fields_of(one));
     report.rows.push_back(ratio_row(one));
     failed += static_cast<double>(one.attacked.failed + one.control.failed);
     wrong += static_cast<double>(one.attacked.wrong + one.control.wrong);
-    answers += static_cast<double>(one.attacked.ms.size() + one.control.ms.size());
+    answers += static_cast<double>(one.attacked.answers + one.control.answers);
+    fallen += one.fallen;
+    long_turns.insert(long_turns.end(), one.long_turns.begin(), one.long_turns.end());
+    complaints.insert(complaints.end(), one.complaints.begin(), one.complaints.end());
+    std::ranges::transform(peaks, one.peaks_mib, peaks.begin(),
+                           [](double a, double b) { return std::max(a, b); });
     report.tables += fmt::format(
         "{:<22} p99 {:>8.2f} ms, control {:>8.2f} ms, {:>6} answers, {} failed {}\n",
-        one.attack->name, p99_of(one.attacked), p99_of(one.control), one.attacked.ms.size(),
+        one.attack->name, p99_of(one.attacked), p99_of(one.control), one.attacked.answers,
         one.attacked.failed + one.control.failed, one.attacked.first_failure);
   }
   report.lists = {{"results", std::move(results)}};
@@ -150,19 +160,16 @@ bench::Report report_of(const SiegeOptions& options, const std::vector<Outcome>&
   const auto idle = std::ranges::count(outcomes, std::uint64_t{0}, &Outcome::acts);
   none("attackers that did not act", static_cast<double>(idle),
        fmt::format("of {}", outcomes.size()));
-  none("daemons that ended", fort.fallen(), "of 3");
+  none("daemons that ended", fallen, fmt::format("of {}", 3 * outcomes.size()));
   none("honest requests that failed", failed, fmt::format("of {}", answers + failed));
   none("honest answers that were wrong", wrong, fmt::format("of {}, bit for bit", answers));
-  const auto long_turns = fort.long_turns();
   none("turns of the gateway's loop above 20 ms", static_cast<double>(long_turns.size()),
        "of its processor time; sanitizers lengthen them");
-  const auto complaints = fort.complaints();
   none("complaints of sanitizers", static_cast<double>(complaints.size()),
        "lines in the daemons' logs, where they were built with one");
   for (const auto* const lines : {&complaints, &long_turns}) {
     for (std::size_t i = 0; i < lines->size() && i < 10; ++i) report.notes.push_back((*lines)[i]);
   }
-  const auto peaks = fort.peaks_mib();
   const char* const names[] = {"gateway", "provider ada", "provider bob"};
   for (std::size_t i = 0; i < peaks.size(); ++i) {
     report.rows.push_back({.name = fmt::format("{} peak memory MiB", names[i]),
@@ -192,16 +199,14 @@ Result<bench::Report> besiege(const SiegeOptions& options) {
                       "{} attacks in {} seconds: {} are expected at least", attacks.size(),
                       options.seconds, kSecondsMin * static_cast<double>(attacks.size()));
   }
-  COMMENSAL_ASSIGN(auto questions, questions_for(options.model));
-  COMMENSAL_ASSIGN(const auto fort, Fort::build(options.daemons, options.model));
-  HonestConsumers consumers(fort->alice(), fort->target().model, std::move(questions), kConsumers);
+  COMMENSAL_ASSIGN(const auto questions, questions_for(options.model));
   std::vector<Outcome> outcomes;
   for (const AttackRow* attack : attacks) {
     options.progress(attack->name);
-    COMMENSAL_ASSIGN(auto outcome, play(options, *fort, consumers, *attack, share));
+    COMMENSAL_ASSIGN(auto outcome, play(options, *attack, questions, share));
     outcomes.push_back(std::move(outcome));
   }
-  return report_of(options, outcomes, *fort);
+  return report_of(options, outcomes);
 }
 
 }  // namespace commensal::lab::hostile

@@ -10,7 +10,7 @@ namespace commensal::lab::hostile {
 
 struct SiegeOptions {
   std::vector<std::string> names;  // of attacks; none: all
-  double seconds = 600;            // for all of them together, their controls included
+  double seconds = 600;            // for all of them together, with controls, starting apart
   double cpu_share = 0.25;         // of one processor, for attackers and control alike
   core::Path daemons;              // the program commensal: its gateway and its providers
   core::Path attackers;            // the program commensal-lab
@@ -19,13 +19,13 @@ struct SiegeOptions {
   std::function<void(std::string_view attack)> progress = [](std::string_view) {};
 };
 
-/// A gateway and two providers as they are shipped, honest consumers who hold every answer against
-/// their own, and one attack after the other, each in turn with a control that burns the same share
-/// of a processor in silence. What was asked in a window counts there, however long it took. The
-/// bars: no daemon ends, no honest request fails or is answered wrongly, the honest p99 at most
-/// doubles, no turn of the gateway's loop is long, no sanitizer (of a build that has one)
-/// complains. Errors: kNotFound (an attack, a program), kInvalidArgument (too few seconds), those
-/// of starting the daemons.
+/// For each attack a gateway and two providers as they are shipped, honest consumers who ask at a
+/// steady rate and hold every answer against their own, first a control that burns the attacker's
+/// share of a processor in silence, then the attack. What was asked in a window counts there,
+/// however long it took. The bars: no daemon ends, no honest request fails or is answered wrongly,
+/// the honest p99 at most doubles, no turn of the gateway's loop is long, no sanitizer (of a build
+/// that has one) complains. Errors: kNotFound (an attack, a program), kInvalidArgument (too few
+/// seconds), those of starting the daemons.
 core::Result<bench::Report> besiege(const SiegeOptions& options);
 
 }  // namespace commensal::lab::hostile
