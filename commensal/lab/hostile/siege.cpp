@@ -21,6 +21,7 @@ using core::Result;
 // noticed where 600 s are shared by all.
 constexpr double kControlShare = 0.3;
 constexpr double kAttackShare = 0.7;
+constexpr double kWarmSeconds = 1.5;
 constexpr double kSecondsMin = 4;    // of an attack
 constexpr double kBeginShare = 0.1;  // of a window: attackers begin
 constexpr int kConsumers = 3;
@@ -90,6 +91,9 @@ Result<Outcome> play(const SiegeOptions& options, const AttackRow& attack,
                      const std::vector<HonestConsumers::Question>& questions, double seconds) {
   COMMENSAL_ASSIGN(const auto fort, Fort::build(options.daemons, options.model));
   HonestConsumers consumers(fort->alice(), fort->target().model, questions, kConsumers);
+  consumers.begin();
+  rest(kWarmSeconds);  // its providers load the model
+  std::ignore = consumers.end();
   Outcome outcome;
   outcome.attack = &attack;
   std::uint64_t idle = 0;

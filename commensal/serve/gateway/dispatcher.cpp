@@ -74,6 +74,9 @@ std::vector<Candidate> Dispatcher::candidates(const Request& request) const {
           list, [](const Candidate& one) { return one.excluded.empty() || one.may_come; }))};
   for (Candidate& one : list) {
     one.is_held = shares_.has_long(one.address) || is_held_ms(one.busy_ms, usual_ms);
+  }
+  if (!asker.is_long) exclude_held(list);
+  for (Candidate& one : list) {
     if (!one.excluded.empty() || !shares_.is_full(asker, one.address, now_ms())) continue;
     one.excluded = "has enough to do for this account";
     one.may_come = true;

@@ -41,6 +41,18 @@ bool is_at_hand(const Candidate& item) {
          item.queued < kBusyQueue;
 }
 
+void exclude_held(std::span<Candidate> candidates) {
+  const auto is_quick = [](const Candidate& item) {
+    return item.excluded.empty() && item.avoided_until_ms == 0 && !item.is_new && !item.is_held;
+  };
+  if (std::ranges::none_of(candidates, is_quick)) return;
+  for (Candidate& item : candidates) {
+    if (!item.is_held || !item.excluded.empty()) continue;
+    item.excluded = "is busy with something long";
+    item.may_come = true;
+  }
+}
+
 core::Result<std::size_t> choose(std::span<const Candidate> candidates, std::string_view model,
                                  bool explores) {
   const bool has_known = std::ranges::any_of(candidates, is_at_hand);

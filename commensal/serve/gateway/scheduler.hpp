@@ -35,6 +35,10 @@ constexpr std::uint32_t load_cost(std::uint64_t demand) {
 /// It is known, nobody's fault, and soon free.
 bool is_at_hand(const Candidate& item);
 
+/// For a short request: a turn with somebody known who is not held comes sooner than what follows
+/// something long, even where it must wait for that turn.
+void exclude_held(std::span<Candidate> candidates);
+
 /// The index of the best candidate. In this order: who is not avoided for its faults; who is known,
 /// unless `explores` or all of them are busy; who is not held by something long; the shortest wait
 /// by what was measured (queue, with what fetching the model counts for, times effort), in steps of

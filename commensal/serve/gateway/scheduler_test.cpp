@@ -255,5 +255,22 @@ TEST(Scheduler, WhoIsHeldBySomethingLongIsTheLastOfThoseThatAreKnown) {
   EXPECT_FALSE(is_held_ms(60, 100));
 }
 
+TEST(Scheduler, WhatIsShortWaitsForWhoIsQuickRatherThanBehindSomethingLong) {
+  std::vector<Candidate> list = {candidate(0), candidate(1)};
+  list[0].is_held = true;
+  exclude_held(list);
+  EXPECT_NE(list[0].excluded, "");
+  EXPECT_TRUE(list[0].may_come);
+  EXPECT_EQ(list[1].excluded, "");
+  list = {candidate(0), candidate(1)};
+  list[0].is_held = list[1].is_held = true;
+  exclude_held(list);
+  EXPECT_EQ(list[0].excluded, "") << "all of them are";
+  list[1].is_held = false;
+  list[1].is_new = true;
+  exclude_held(list);
+  EXPECT_EQ(list[0].excluded, "") << "who is new may be worse";
+}
+
 }  // namespace
 }  // namespace commensal::gateway
