@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <chrono>
 #include <commensal/base/core/clock.hpp>
 #include <commensal/lab/hostile/honest.hpp>
@@ -7,7 +8,8 @@
 namespace commensal::lab::hostile {
 namespace {
 
-constexpr double kPeriodMs = 25;  // each consumer asks so often, or would if it were answered
+constexpr std::int64_t kPeriodNs =
+    25'000'000;  // each consumer asks so often, or would if it were answered
 
 }  // namespace
 
@@ -61,7 +63,7 @@ void HonestConsumers::ask(client::Client& client, const Question& question) {
     --waiting_;
     // What would have been asked meanwhile would have waited too: else who is held up for long is
     // one answer among hundreds (G. Tene, HdrHistogram, on coordinated omission).
-    for (double ms = took_ms; answer && ms > 0; ms -= kPeriodMs) felt_.ms.push_back(ms);
+    for (double ms = took_ms; answer && ms > 0; ms -= 1e-6 * kPeriodNs) felt_.ms.push_back(ms);
     felt_.answers += answer ? 1 : 0;
     if (!answer && ++felt_.failed == 1) felt_.first_failure = answer.error().message;
     felt_.wrong += is_wrong ? 1 : 0;
@@ -71,11 +73,12 @@ void HonestConsumers::ask(client::Client& client, const Question& question) {
 
 void HonestConsumers::ask_on(const client::ClientOptions& options, std::size_t first) {
   auto client = client::Client::create(options);
+  const core::SystemClock clock;
   for (std::size_t i = first; client && may_ask(); ++i) {
-    const auto next = std::chrono::steady_clock::now() +
-                      std::chrono::microseconds(static_cast<std::int64_t>(1e3 * kPeriodMs));
+    const std::int64_t next_ns = clock.monotonic_ns() + kPeriodNs;
     ask(*client, questions_[i % questions_.size()]);
-    std::this_thread::sleep_until(next);
+    const std::int64_t left_ns = std::max<std::int64_t>(0, next_ns - clock.monotonic_ns());
+    std::this_thread::sleep_for(std::chrono::nanoseconds(left_ns));
   }
 }
 
