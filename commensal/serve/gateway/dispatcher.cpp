@@ -146,7 +146,9 @@ void Dispatcher::offer(RequestPtr request, Roster::Peer& peer) {
                                      .ahead = peer.in_flight,
                                      .faults = peer.health.faults_in_row(),
                                      .is_trial = request->is_trial,
-                                     .is_warm = peer.warm.contains(order.model.content)});
+                                     .is_warm = peer.warm.contains(order.model.content),
+                                     .is_first = is_first,
+                                     .model_bytes = order.model.bytes});
   auto client = rollout::ClientJob::start(
       {key_, outline_of(order.model.inputs, order.model.outputs), {}, nullptr}, std::move(record));
   core::check(client.has_value(), "a job that this gateway has made");
@@ -161,7 +163,7 @@ void Dispatcher::offer(RequestPtr request, Roster::Peer& peer) {
                                                 .is_late = request->is_late});
   running_.emplace(work->id(), std::move(request));
   steps_.ask(work, peer);
-  if (is_first && patience) hasten_after(work->id(), *patience);
+  if (patience) hasten_after(work->id(), *patience);
 }
 
 Dispatcher::RequestPtr Dispatcher::take(const core::Digest& job) {
@@ -344,8 +346,10 @@ void Dispatcher::hasten_after(const core::Digest& job, std::int64_t ms) {
 
 void Dispatcher::hasten(const core::Digest& job, std::int64_t ms) {
   const auto found = running_.find(job);
-  if (found == running_.end()) return;
+  // What is signed is owed: the answer is on its way, or its provider will be silent.
+  if (found == running_.end() || steps_.is_committed(job)) return;
   const Request& request = *found->second;
+  if (static_cast<int>(request.tried.size()) >= config_.tries_max) return;
   const auto others = candidates(request);
   Roster::Peer* const peer = roster_.by_address(request.at);
   const bool is_paused = peer != nullptr && !peer->paused.empty();
@@ -353,8 +357,10 @@ void Dispatcher::hasten(const core::Digest& job, std::int64_t ms) {
     return hasten_after(job, ms);
   }
   steps_.withdraw(job);
-  // Behind others' jobs it may be theirs that takes long.
-  if (peer != nullptr && request.ahead == 0) peer->health.on_fault(now_ms());
+  // How long it takes may be the consumer's choice, or that of the jobs ahead.
+  if (peer != nullptr && request.ahead == 0 && is_public(request)) {
+    request.is_trial ? peer->health.on_fault(now_ms()) : peer->health.on_slow(now_ms());
+  }
   RequestPtr moved = take(job);
   if (moved->is_trial) trials_.on_failure();
   moved->is_trial = false;

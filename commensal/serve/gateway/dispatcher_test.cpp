@@ -40,14 +40,41 @@ class DispatcherOf : public ::testing::Test {
   void SetUp() override {
     ASSERT_TRUE(bank_.open());
     ASSERT_TRUE(lottery_.open());
-    stream_ = roster_.admit(heard_);
+    stream_ = connect(provider_key_, heard_);
+  }
+  Roster::StreamId connect(const crypto::SecretKey& key, const std::shared_ptr<Heard>& heard) {
+    const Roster::StreamId stream = roster_.admit(heard);
     rpc::Hello hello;
-    hello.address = provider_key_.address();
-    const core::Digest nonce = heard_->all<rpc::Challenge>().at(0).nonce;
+    hello.address = key.address();
+    const core::Digest nonce = heard->all<rpc::Challenge>().at(0).nonce;
     hello.signature =
-        crypto::sign(provider_key_, rpc::hello_digest(nonce, hello.address, key_.address(), {}));
+        crypto::sign(key, rpc::hello_digest(nonce, hello.address, key_.address(), {}));
     std::optional<Roster::StreamId> replaced;
-    ASSERT_TRUE(roster_.welcome(stream_, hello, replaced));
+    EXPECT_TRUE(roster_.welcome(stream, hello, replaced));
+    return stream;
+  }
+  void connect_other() { other_stream_ = connect(other_key_, other_heard_); }
+  Health& health() { return roster_.at(stream_)->health; }
+  Health& other_health() { return roster_.at(other_stream_)->health; }
+  void deliver(const protocol::Job& job) {
+    steps_.on_deliver(stream_, {protocol::job_id(job), 1, kSalt, inputs_});
+    loop_.run_until_idle();
+  }
+  /// The first provider answers, so often that it is known what is usual.
+  void answer_some() {
+    for (int i = 0; i < 2; ++i) {
+      const protocol::Job job = ask();
+      steps_.on_commit(stream_, {{commit(job, provider_key_)}});
+      deliver(job);
+    }
+    ASSERT_EQ(std::exchange(answers_, {}), (std::vector{true, true}));
+  }
+  /// The first provider says for so long that it is at work.
+  void be_at_work(std::int64_t ms) {
+    for (std::int64_t i = 0; i < ms; i += kSilenceMs / 2) {
+      roster_.at(stream_)->at_work_ms = clock_.monotonic_ns() / 1'000'000;
+      loop_.advance_ms(kSilenceMs / 2);
+    }
   }
   /// What is offered for a new request; its output will be its input.
   protocol::Job ask(const std::string& account = "") {
@@ -56,6 +83,9 @@ class DispatcherOf : public ::testing::Test {
     Order order;
     order.account = account;
     order.model.name = "a/model";
+    order.model.content = core::Digest{5};
+    order.model.is_private = is_private_;
+    order.model.allowed_providers = {provider_key_.address(), other_key_.address()};
     order.model.outputs = {{"x", {tensor::DType::kFloat32, true, {1}, {""}}}};
     order.inputs = inputs_;
     dispatcher_.submit(std::move(order));
@@ -99,6 +129,7 @@ class DispatcherOf : public ::testing::Test {
   core::CounterRng rng_{1};
   const crypto::SecretKey key_ = crypto::SecretKey::generate(rng_);
   const crypto::SecretKey provider_key_ = crypto::SecretKey::generate(rng_);
+  const crypto::SecretKey other_key_ = crypto::SecretKey::generate(rng_);
   core::ManualClock clock_;
   core::testing::ManualLoop loop_{clock_};
   store::MemoryStore disk_;
@@ -110,9 +141,11 @@ class DispatcherOf : public ::testing::Test {
   Lottery lottery_{{store_, clock_, rng_, key_, bank_, roster_, events_, tickets_}, {}};  // off
   Steps steps_{{loop_, clock_, store_, key_, roster_, lottery_, events_}, kSilenceMs};
   Dispatcher dispatcher_{
-      loop_, clock_, rng_, key_, roster_, lottery_, steps_, events_, {1'000, 1, kAuditor}};
+      loop_, clock_, rng_, key_, roster_, lottery_, steps_, events_, {1'000, 2, kAuditor}};
   std::shared_ptr<Heard> heard_ = std::make_shared<Heard>();
-  Roster::StreamId stream_ = 0;
+  std::shared_ptr<Heard> other_heard_ = std::make_shared<Heard>();
+  Roster::StreamId stream_ = 0, other_stream_ = 0;
+  bool is_private_ = false;
   tensor::NamedTensors inputs_;  // of the last request
   int asked_ = 0;
   std::vector<bool> answers_;  // whether there was one
@@ -251,6 +284,60 @@ TEST_F(DispatcherOf, AnAnswerOfOtherNamesOrTypesIsNone) {
     loop_.run_until_idle();
   }
   EXPECT_EQ(answers_, (std::vector<bool>{false, false, false}));
+}
+
+// The fault: the delivery that was on its way was dropped, and its ticket could never be opened.
+TEST_F(DispatcherOf, WhatIsSignedIsNotTakenAway) {
+  answer_some();
+  connect_other();
+  other_health().on_answer(1);
+  const protocol::Job job = ask();
+  loop_.advance_ms(500);
+  steps_.on_commit(stream_, {{commit(job, provider_key_)}});
+  loop_.advance_ms(700);  // longer than it has
+  EXPECT_EQ(withdrawn(), Jobs{});
+  deliver(job);
+  EXPECT_EQ(answers_, std::vector<bool>{true});
+}
+
+// The fault: ten requests that take long, as their consumer wishes, had it avoided for 300 s.
+TEST_F(DispatcherOf, WhoIsKnownIsNotBlamedForARequestThatTakesLong) {
+  answer_some();
+  connect_other();
+  other_health().on_answer(1);
+  ask();
+  be_at_work(1'000);
+  EXPECT_EQ(withdrawn().size(), 1u);
+  EXPECT_EQ(other_heard_->all<rpc::Offer>().size(), 1u);
+  EXPECT_EQ(health().faults_in_row(), 0u);
+}
+
+TEST_F(DispatcherOf, WhoIsTriedOutIsBlamedOnPublicModelsOnly) {
+  answer_some();
+  connect_other();
+  for (const bool is_private : {true, false}) {
+    is_private_ = is_private;
+    ask();
+    ASSERT_EQ(other_heard_->all<rpc::Offer>().size(), is_private ? 1u : 2u);
+    loop_.advance_ms(100);
+    EXPECT_EQ(other_heard_->all<rpc::Withdraw>().size(), is_private ? 1u : 2u);
+    EXPECT_EQ(other_health().faults_in_row(), is_private ? 0u : 1u);
+    const protocol::Job job = heard_->all<rpc::Offer>().back().job;
+    steps_.on_commit(stream_, {{commit(job, provider_key_)}});
+    deliver(job);
+  }
+}
+
+// The fault: who has answered once, and then says that it is at work, had 20 minutes.
+TEST_F(DispatcherOf, WhoMayHaveToLoadTheModelHasNotForEverWhereSomebodyIsAtHand) {
+  health().on_answer(1);
+  ask();
+  connect_other();
+  other_health().on_answer(1);
+  be_at_work(99'500);
+  EXPECT_EQ(other_heard_->all<rpc::Offer>().size(), 0u);
+  be_at_work(500);
+  EXPECT_EQ(other_heard_->all<rpc::Offer>().size(), 1u);
 }
 
 }  // namespace

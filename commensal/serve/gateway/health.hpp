@@ -14,6 +14,7 @@ class Health {
  public:
   static constexpr std::int64_t kAvoidedMsMin = 1'000;
   static constexpr std::int64_t kAvoidedMsMax = 300'000;
+  static constexpr std::int64_t kSlowMs = 4'000;
 
   /// It answered, and took `slowness` times as long as the model's jobs usually do. Shortens what
   /// it is avoided for next time; not what it is avoided for now.
@@ -24,6 +25,11 @@ class Health {
   /// A job came to nothing by its fault: it is the last choice for a while, twice as long each time
   /// in a row.
   void on_fault(std::int64_t now_ms);
+  /// A job was taken from it since it took long, which may be the job's fault: it is the last
+  /// choice for kSlowMs, however often.
+  void on_slow(std::int64_t now_ms) {
+    avoided_until_ms_ = std::max(avoided_until_ms_, now_ms + kSlowMs);
+  }
 
   std::uint32_t faults_in_row() const { return faults_in_row_; }
   /// It has never answered.

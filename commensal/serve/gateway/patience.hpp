@@ -14,6 +14,8 @@ struct Expected {
   std::uint32_t faults = 0;  // of the provider, in a row
   bool is_trial = false;     // it has never answered, and others have
   bool is_warm = false;      // it has answered this model before
+  bool is_first = true;      // of those who get the job
+  std::int64_t model_bytes = 0;
 };
 
 /// Of a job whose model usually takes so long; 0: nobody has answered it.
@@ -31,16 +33,23 @@ inline bool is_held_ms(std::int64_t busy_ms, double usual_ms) {
 
 /// After so many milliseconds without an answer somebody else who is known gets the job; nothing:
 /// it stays until its provider counts as silent. Who is tried out has little more than what is
-/// usual, and twice that after each fault, as it is avoided twice as long. A pure function.
+/// usual, and twice that after each fault, as it is avoided twice as long. Who may have to fetch
+/// and load the model first has time for that. A pure function.
 inline std::optional<std::int64_t> patience_ms(const Expected& known) {
   constexpr double kTrialMs = 10, kTrialFactor = 4, kFactor = 8, kMsMin = 1'000;
-  if (known.usual_ms <= 0) return std::nullopt;
-  if (known.is_trial) {
+  constexpr double kLoadMs = 20'000, kUnknownMs = 100'000, kBytesPerMs = 4'096;
+  if (known.is_trial && known.usual_ms > 0) {
     return static_cast<std::int64_t>(kTrialMs + kTrialFactor * known.usual_ms)
            << std::min(known.faults, 10u);
   }
-  if (!known.is_warm) return std::nullopt;  // it loads the model, or fetches it first
-  return static_cast<std::int64_t>(std::max(kMsMin, kFactor * known.usual_ms * (1 + known.ahead)));
+  const double answer_ms = kFactor * known.usual_ms * (1 + known.ahead);
+  if (known.is_warm && known.usual_ms > 0) {
+    if (!known.is_first) return std::nullopt;  // the request itself may take long
+    return static_cast<std::int64_t>(std::max(kMsMin, answer_ms));
+  }
+  const double load_ms = static_cast<double>(known.model_bytes) / kBytesPerMs;
+  return static_cast<std::int64_t>((known.usual_ms > 0 ? kLoadMs : kUnknownMs) + load_ms +
+                                   answer_ms);
 }
 
 /// When somebody new is tried where others are known: one request in sixteen and a few at once,

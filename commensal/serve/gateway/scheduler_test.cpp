@@ -131,10 +131,15 @@ TEST(Patience, IsAFewTimesWhatIsUsualAndLittleForWhoIsTriedOut) {
   job.faults = 3;
   EXPECT_EQ(patience_ms(job), 112) << "who is slow has its chance once";
   job.is_trial = false;
-  EXPECT_EQ(patience_ms(job), std::nullopt) << "it has to load the model";
-  job.is_warm = true;
+  job.model_bytes = 40'960'000;
+  EXPECT_EQ(patience_ms(job), 30'016) << "it has to load the model";
+  job.is_first = false;
+  EXPECT_EQ(patience_ms(job), 30'016);
   job.usual_ms = 0;
-  EXPECT_EQ(patience_ms(job), std::nullopt);
+  EXPECT_EQ(patience_ms(job), 110'000);
+  job.usual_ms = 1;
+  job.is_warm = true;
+  EXPECT_EQ(patience_ms(job), std::nullopt) << "the second";
 }
 
 TEST(Patience, AnInputThatIsLargerMayTakeLonger) {
