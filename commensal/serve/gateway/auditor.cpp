@@ -164,18 +164,29 @@ void Auditor::replay(const core::Digest& receipt) {
       });
 }
 
+std::optional<std::int64_t> Auditor::retry_ms(Case& item, ErrorCode code) const {
+  const bool is_ours = code == ErrorCode::kUnavailable || code == ErrorCode::kResourceExhausted;
+  if (is_ours && item.troubles++ == 0) item.troubled_since_ms = now_ms();
+  if (is_ours && now_ms() - item.troubled_since_ms < kTroubleMsMax) {
+    return std::min(kRetryMs << std::min(item.troubles - 1, 10), kTroubleRetryMsMax);
+  }
+  if (++item.tries >= kTriesMax) return std::nullopt;
+  return item.tries == 1 ? kRetryMs : 10 * kRetryMs;
+}
+
 void Auditor::fail(const core::Digest& receipt, const core::Error& error) {
   const auto item = open_.find(receipt);
   if (item == open_.end()) return;  // answered meanwhile
   deps_.events.push(event::Failed{error});
-  if (closing_.stop_requested() || ++item->second.tries >= kTriesMax) {
+  const auto wait_ms =
+      closing_.stop_requested() ? std::nullopt : retry_ms(item->second, error.code);
+  if (!wait_ms) {
     open_.erase(item);
     if (!closing_.stop_requested()) deps_.events.push(event::Unaudited{receipt});
     return;
   }
   item->second.is_waiting = true;
-  const std::int64_t wait_ms = item->second.tries == 1 ? kRetryMs : 10 * kRetryMs;
-  deps_.loop.after(wait_ms, [this, receipt] {
+  deps_.loop.after(*wait_ms, [this, receipt] {
     if (open_.contains(receipt)) request_here(receipt);
   });
 }

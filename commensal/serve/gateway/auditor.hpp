@@ -17,7 +17,8 @@ namespace commensal::gateway {
 /// was given an audit is silent, and where one has waited for kAbsentMs. An auditor is not believed
 /// where it accuses: a root that does not open the commitment is computed again here first. Each
 /// audit ends with event::Audited, or with event::Unaudited where it went wrong kTriesMax times,
-/// later and later, or took longer than a provider may take for a step; that accuses nobody. Here
+/// later and later, or took longer than a provider may take for a step; that accuses nobody. What
+/// the machine here lacks counts as no try for kTroubleMsMax: nobody is paid for our trouble. Here
 /// providers take turns by the time that replaying them has taken: who answers what takes long
 /// delays its own audits most. One that was under way at a stop is due at the next start.
 /// Thread-safety: the loop's thread.
@@ -53,7 +54,8 @@ class Auditor {
   static constexpr std::int64_t kLeaseMs = 5'000;
   static constexpr int kLeasesMax = 2;  // of one audit; then it is done here
   static constexpr int kTriesMax = 3;
-  static constexpr std::int64_t kRetryMs = 10'000;   // after the first; then ten times as long
+  static constexpr std::int64_t kRetryMs = 10'000;  // after the first; then ten times as long
+  static constexpr std::int64_t kTroubleMsMax = 24 * 3'600'000, kTroubleRetryMsMax = 600'000;
   static constexpr std::int64_t kAbsentMs = 10'000;  // an auditor that has not asked for so long
 
   /// What an audit needs, from the gateway's own rows.
@@ -66,6 +68,8 @@ class Auditor {
     int leases = 0;
     bool is_waiting = false;  // in waiting_ or own_, or for its next try
     int tries = 0;            // in vain
+    int troubles = 0;         // of our own
+    std::int64_t troubled_since_ms = 0;
     std::int64_t since_ms = 0;
   };
 
@@ -77,6 +81,8 @@ class Auditor {
   void pump();
   void replay(const core::Digest& receipt);
   void fail(const core::Digest& receipt, const core::Error& error);
+  /// When to try again; nothing: not any more.
+  std::optional<std::int64_t> retry_ms(Case& item, core::ErrorCode code) const;
   protocol::Verdict judge(const Shown& shown, const core::Digest& root) const;
   void conclude(const core::Digest& receipt, protocol::Verdict verdict);
 

@@ -12,6 +12,22 @@ namespace {
 
 const char* const kLetters = COMMENSAL_SOURCE_DIR "/models/letters/letters.onnx";
 
+/// Has no workers, so often.
+class Troubled final : public rollout::EngineFactory {
+ public:
+  core::Result<std::unique_ptr<rollout::Engine>> load(const core::Path& model,
+                                                      const std::vector<protocol::Feed>& feeds,
+                                                      const std::stop_token& cancel) override {
+    if (troubles-- > 0) return core::fail(code, "no worker");
+    return honest_.load(model, feeds, cancel);
+  }
+  int troubles = 0;
+  core::ErrorCode code = core::ErrorCode::kUnavailable;
+
+ private:
+  rollout::SessionEngineFactory honest_{graph::SessionOptions{}};
+};
+
 class AuditorOf : public rollout::testing::RolloutTest {
  protected:
   using Steps = std::vector<std::uint64_t>;
@@ -91,8 +107,8 @@ class AuditorOf : public rollout::testing::RolloutTest {
   ModelHub hub_{client_store_, folder_, clock_};
   ReceiptBook book_{client_store_};
   EventQueue events_{loop_, [this](const event::Any& event) { handle(event); }, [] {}};
-  Auditor auditor_{{loop_, clock_, client_key_, hub_, book_, events_,
-                    std::make_shared<rollout::SessionEngineFactory>(graph::SessionOptions{})}};
+  std::shared_ptr<Troubled> engines_ = std::make_shared<Troubled>();
+  Auditor auditor_{{loop_, clock_, client_key_, hub_, book_, events_, engines_}};
   std::map<core::Digest, std::uint64_t> steps_;
   std::map<std::uint64_t, core::Digest> receipts_;
   core::Digest root_{};  // of what was taken last
@@ -170,6 +186,27 @@ TEST_F(AuditorOf, WhoTakesAnAuditAndIsSilentLosesIt) {
   loop_.advance_ms(5'000);  // nobody is given it a third time
   EXPECT_EQ(take(), 0u);
   EXPECT_EQ(audited_, Steps{1});
+}
+
+// The fault: a gateway that could start no worker for two minutes paid without an audit.
+TEST_F(AuditorOf, WhatTheMachineHereLacksEndsNoAudit) {
+  engines_->troubles = 8;
+  request({1});
+  loop_.advance_ms(3'600'000);
+  EXPECT_EQ(audited_, Steps{1});
+  EXPECT_EQ(failures_, 8);
+  EXPECT_EQ(given_up_, std::vector<core::Digest>{});
+}
+
+TEST_F(AuditorOf, ButNotForEver) {
+  engines_->troubles = 1'000'000;
+  engines_->code = core::ErrorCode::kResourceExhausted;
+  request({1});
+  loop_.advance_ms(24 * 3'600'000);
+  EXPECT_EQ(auditor_.pending(), 1u);
+  loop_.advance_ms(3'600'000);
+  EXPECT_EQ(given_up_, std::vector<core::Digest>{receipts_.at(1)});
+  EXPECT_LT(failures_, 200);
 }
 
 }  // namespace

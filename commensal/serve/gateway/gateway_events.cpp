@@ -83,7 +83,8 @@ void Gateway::State::handle(const event::AuditDue& event) {
     if (is_penalised(*record)) replace_later(*record);
     return;
   }
-  if (record->audit == AuditState::kNotDrawn) {
+  // A winner that could not be re-executed then may be now.
+  if (record->audit == AuditState::kNotDrawn || record->audit == AuditState::kFailed) {
     record->audit = AuditState::kDrawn;
     if (auto kept = book.update(*record); !kept) return events.report(kept);
     rollouts.on_audit(*record);
