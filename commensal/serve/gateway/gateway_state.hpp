@@ -78,12 +78,13 @@ struct Gateway::State {
         deliveries(w.clock, w.rng, till, audit_policy, events),
         answers({loop, hub, book, lottery, till, dispatcher, observer, events}),
         auditor({loop, w.clock, auditor_key, hub, book, events,
-                 w.engines ? w.engines
-                           : std::make_shared<rollout::SessionEngineFactory>(
-                                 graph::SessionOptions{})}),
+                 w.engines
+                     ? w.engines
+                     : std::make_shared<rollout::SessionEngineFactory>(graph::SessionOptions{})}),
         consequences(loop, book, answers) {
     book.keep_while(
         [this](const core::Digest& ticket) { return ticket::is_undecided(tickets, ticket); });
+    lottery.heed([this](const crypto::Address& provider) { return book.reservation(provider); });
     tickets.on_settled([this](const core::Digest& ticket) { book.on_settled(ticket); });
   }
 

@@ -171,7 +171,7 @@ std::string Lottery::reservation(const crypto::Address& provider) const {
   std::size_t undecided = 0;
   for (const core::Digest& id : chains->second.all) undecided += deps_.tickets.awaited(id);
   const std::size_t most = std::max(config_.tickets_max / limits::kTicketShares, kUndecidedMin);
-  if (undecided < most) return "";
+  if (undecided < most) return also_ ? also_(provider) : "";
   return fmt::format("has {} tickets on which nothing is decided, at most {} may be", undecided,
                      most);
 }

@@ -52,6 +52,8 @@ class Lottery {
                           const std::optional<rpc::HashChainPosition>& chain);
   /// After what changed a provider's stake: takes up the chain that it has shown before.
   core::Result<void> on_stake(const crypto::Address& provider);
+  /// What else speaks against a provider, or ""; set before the rest.
+  void heed(std::function<std::string(const crypto::Address&)> also) { also_ = std::move(also); }
   /// Why a provider gets no work, or "".
   std::string reservation(const crypto::Address& provider) const;
   /// Whether the escrow covers what the tickets under way may win, and one more, and the book has
@@ -112,6 +114,7 @@ class Lottery {
 
   Dependencies deps_;
   const MoneyConfig config_;
+  std::function<std::string(const crypto::Address&)> also_;
   const crypto::Address address_;
   core::Digest threshold_{};
   std::optional<beacon::StoredHashChain> chain_;  // after open()

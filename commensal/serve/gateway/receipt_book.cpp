@@ -93,14 +93,15 @@ void ReceiptBook::discount(std::uint64_t number) {
 }
 
 void ReceiptBook::change(Kept& kept, bool Kept::*awaits, bool now) {
-  const bool was_held = kept.is_held();
-  kept.*awaits = now;
-  if (kept.is_held() == was_held) return;
-  for (Held* held : {&held_, &owned_.at(kept.account).held}) {
+  if (std::exchange(kept.*awaits, now) == now) return;
+  const bool by_draw = awaits == &Kept::awaits_draw;
+  Held& its = by_draw ? draws_of_[kept.provider] : owned_.at(kept.account).held;
+  for (Held* held : {by_draw ? &draws_ : &audits_, &its}) {
     // Unsigned sums wrap: adding the greatest number takes one away.
-    held->count += was_held ? ~std::size_t{0} : 1;
-    held->bytes += was_held ? ~kept.opening_bytes + 1 : kept.opening_bytes;
+    held->count += now ? 1 : ~std::size_t{0};
+    held->bytes += now ? kept.opening_bytes : ~kept.opening_bytes + 1;
   }
+  if (by_draw && its.count == 0) draws_of_.erase(kept.provider);
 }
 
 void ReceiptBook::on_settled(const core::Digest& ticket) {
@@ -110,26 +111,31 @@ void ReceiptBook::on_settled(const core::Digest& ticket) {
   undecided_.erase(found);
 }
 
-core::Result<void> ReceiptBook::admit(const std::string& account) const {
-  constexpr std::size_t kHeldMin = 64;  // however small the book
-  const auto found = owned_.find(account);
-  if (found == owned_.end()) return {};
-  const Held& held = found->second.held;
-  // Of one measure: what the account holds, what all do, and what may be.
-  const auto may_more = [&](std::uint64_t its, std::uint64_t all, std::uint64_t share,
-                            std::uint64_t half) {
-    return its < share && (all < half || its * owned_.size() < all);
+bool ReceiptBook::may_hold_more(const Held& its, const Held& all, std::size_t sharers) const {
+  const std::size_t records = std::max(limits_.records_max, std::size_t{1'024});
+  // Of one measure: what one holds, what all do, and what may be.
+  const auto may_more = [&](auto one, auto sum, auto share, auto half) {
+    return one < share && (sum < half || one * sharers < sum);
   };
-  if (may_more(held.count, held_.count, std::max(limits_.records_max / 16, kHeldMin),
-               std::max(limits_.records_max / 2, kHeldMin)) &&
-      may_more(held.bytes, held_.bytes, limits_.opening_bytes_max / 4,
-               limits_.opening_bytes_max / 2)) {
-    return {};
-  }
+  return may_more(its.count, all.count, records / 16, records / 2) &&
+         may_more(its.bytes, all.bytes, limits_.opening_bytes_max / 4,
+                  limits_.opening_bytes_max / 2);
+}
+
+core::Result<void> ReceiptBook::admit(const std::string& account) const {
+  const auto found = owned_.find(account);
+  const Held held = found == owned_.end() ? Held() : found->second.held;
+  if (may_hold_more(held, audits_, owned_.size())) return {};
   return core::fail(ErrorCode::kResourceExhausted,
-                    "'{}' has {} receipts of {} bytes that audits or draws are awaited of, no more "
-                    "may be; try again later",
-                    account, held.count, held.bytes);
+                    "'{}' has {} receipts of {} bytes that await audits: try again later", account,
+                    held.count, held.bytes);
+}
+
+std::string ReceiptBook::reservation(const crypto::Address& provider) const {
+  const auto found = draws_of_.find(provider);
+  const Held held = found == draws_of_.end() ? Held() : found->second;
+  if (may_hold_more(held, draws_, draws_of_.size())) return "";
+  return fmt::format("has {} receipts of {} bytes that await its draws", held.count, held.bytes);
 }
 
 ReceiptBook::Kept ReceiptBook::kept_of(const ReceiptRecord& record) const {
@@ -141,6 +147,7 @@ ReceiptBook::Kept ReceiptBook::kept_of(const ReceiptRecord& record) const {
   return {record.opening_bytes,
           record.delivered_ms,
           record.account,
+          record.receipt.job.provider,
           awaits_audit(record),
           has_ticket && is_undecided_ && is_undecided_(ticket),
           is_kept,
@@ -149,14 +156,6 @@ ReceiptBook::Kept ReceiptBook::kept_of(const ReceiptRecord& record) const {
 }
 
 core::Result<void> ReceiptBook::open() {
-  last_number_ = 0;
-  kept_.clear();
-  opening_bytes_ = 0;
-  owned_.clear();
-  rollout_steps_.clear();
-  steps_of_.clear();
-  undecided_.clear();
-  held_ = {};
   core::Result<void> status;
   COMMENSAL_TRY(store_.scan(kRecordSpace, {}, [&](core::ByteView, core::ByteView value) {
     const auto record = protocol::decode_stored<ReceiptRecord>(value);

@@ -76,8 +76,8 @@ struct BookLimits {
 /// Receipts of all delivered steps, durable and bounded. With each write go those beyond the age,
 /// and beyond the other limits the oldest of the account that has most, those of rollouts first
 /// while they are over half: nobody pushes out what others may have to show. None goes of which an
-/// audit is awaited or a ticket undecided; of these each account may have a share (admit()).
-/// Thread-safety: one thread, the store's.
+/// audit is awaited or a ticket undecided; of these each account, and each provider, may have a
+/// share. Thread-safety: one thread, the store's.
 class ReceiptBook {
  public:
   explicit ReceiptBook(core::Store& store, const BookLimits& limits = {})
@@ -89,11 +89,12 @@ class ReceiptBook {
     is_undecided_ = std::move(is_undecided);
   }
   void on_settled(const core::Digest& ticket);
-  /// Whether an account may get another receipt: not if audits and draws are awaited of more than a
-  /// sixteenth of all receipts that may be kept, or a quarter of their openings' bytes; nor, where
-  /// that is so of half of all, if it has no fewer of them than others on average. Error:
-  /// kResourceExhausted.
+  /// Whether an account may get another receipt: not if audits are awaited of more than a sixteenth
+  /// of all receipts that may be kept, or a quarter of their openings' bytes; nor, where that is so
+  /// of half of all, if it has no fewer of them than others on average. Error: kResourceExhausted.
   core::Result<void> admit(const std::string& account) const;
+  /// Why a provider gets no work, or "": the same of those that await draws, which it may withhold.
+  std::string reservation(const crypto::Address& provider) const;
   const BookLimits& limits() const { return limits_; }
   /// Reads the highest number; call once before the rest.
   core::Result<void> open();
@@ -127,6 +128,7 @@ class ReceiptBook {
     std::uint64_t opening_bytes = 0;
     std::int64_t delivered_ms = 0;
     std::string account;
+    crypto::Address provider;
     bool awaits_audit = false;
     bool awaits_draw = false;
     bool is_kept = false;
@@ -134,7 +136,7 @@ class ReceiptBook {
     core::Digest ticket{};  // zero: none
     bool is_held() const { return awaits_audit || awaits_draw; }
   };
-  /// What cannot go.
+  /// What cannot go: for an audit or for a draw.
   struct Held {
     std::size_t count = 0;
     std::uint64_t bytes = 0;  // of openings
@@ -143,11 +145,12 @@ class ReceiptBook {
   struct Owned {
     std::set<std::uint64_t> numbers;
     std::uint64_t opening_bytes = 0;
-    Held held;
+    Held held;  // for audits
   };
   class Trim;
   Kept kept_of(const ReceiptRecord& record) const;
   void discount(std::uint64_t number);
+  bool may_hold_more(const Held& its, const Held& all, std::size_t sharers) const;
   /// Changes what a record waits for.
   void change(Kept& kept, bool Kept::*awaits, bool now);
   void count(std::uint64_t number, const Kept& kept);
@@ -165,7 +168,8 @@ class ReceiptBook {
   std::set<std::uint64_t> rollout_steps_;                     // their numbers
   std::map<core::Digest, std::set<std::uint64_t>> steps_of_;  // the same by rollout
   std::map<core::Digest, std::uint64_t> undecided_;           // numbers by ticket
-  Held held_;
+  std::map<crypto::Address, Held> draws_of_;                  // by provider, none is empty
+  Held audits_, draws_;                                       // of all
   std::function<bool(const core::Digest&)> is_undecided_;
 };
 

@@ -132,42 +132,51 @@ TEST(ReceiptBook, NoReceiptGoesWhoseTicketIsUndecided) {
   EXPECT_FALSE(book.contains(winner.id()));
 }
 
-// Who has many that cannot go gets no more until they can, and others do.
-TEST(ReceiptBook, BoundsWhatAnAccountMayHoldForAuditsAndDraws) {
+// Who has many that cannot go gets no more until they can, and others do: accounts by their audits,
+// providers by their draws. The fault: a provider that withheld its draws locked accounts out.
+TEST(ReceiptBook, BoundsWhatAccountsMayHoldForAuditsAndProvidersForDraws) {
   store::MemoryStore store;
-  ReceiptBook book(store, {.records_max = 1'280, .opening_bytes_max = 1'000'000});
+  const BookLimits limits{.records_max = 1'280, .opening_bytes_max = 1'000'000};
+  ReceiptBook book(store, limits);
   book.keep_while([](const core::Digest&) { return true; });
   ASSERT_TRUE(book.open());
+  const crypto::Address p{{1}}, q{{2}};
   std::vector<ReceiptRecord> held;
   const auto hold = [&](const std::string& account, std::uint8_t i, bool by_draw) {
     held.push_back(a_record(i));
     held.back().account = account;
+    held.back().receipt.job.provider = p;
     held.back().receipt.step = held.size();
     held.back().receipt.round = by_draw ? 1 : protocol::kNoDraw;
     held.back().audit = by_draw ? AuditState::kNotDrawn : AuditState::kDrawn;
     append(book, held.back());
     held.back().number = held.size();
   };
-  for (std::uint8_t i = 0; i < 80; ++i) {
+  for (std::uint8_t i = 0; i < 160; ++i) {
     ASSERT_TRUE(book.admit("a"));
+    if (i % 2 == 0) ASSERT_EQ(book.reservation(p), "");
     hold("a", i, i % 2 == 0);
   }
   const auto refused = book.admit("a");
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, core::ErrorCode::kResourceExhausted);
   EXPECT_TRUE(book.admit("b"));
+  EXPECT_NE(book.reservation(p), "");
+  EXPECT_EQ(book.reservation(q), "");
   book.on_settled(protocol::ticket_id(held[0].receipt.body()));
   book.on_settled(protocol::ticket_id(held[0].receipt.body()));
-  EXPECT_TRUE(book.admit("a"));
-  hold("a", 80, true);
+  EXPECT_EQ(book.reservation(p), "");
   EXPECT_FALSE(book.admit("a"));
+  hold("b", 80, true);
+  EXPECT_NE(book.reservation(p), "");
   held[1].audit = AuditState::kFailed;
   ASSERT_TRUE(book.update(held[1]));
   EXPECT_TRUE(book.admit("a"));
-  ReceiptBook again(store, {.records_max = 1'280, .opening_bytes_max = 1'000'000});
+  ReceiptBook again(store, limits);
   again.keep_while([](const core::Digest&) { return true; });
   ASSERT_TRUE(again.open());
-  EXPECT_FALSE(again.admit("a"));  // the ticket that was settled is not, for this one
+  EXPECT_NE(again.reservation(p), "");
+  EXPECT_TRUE(again.admit("a"));
   // Of half the book the others have their shares.
   for (int account = 0; account < 8; ++account) {
     for (std::uint8_t i = 0; i < 79; ++i) hold(std::string(1, 'c' + account), i, false);
