@@ -7,7 +7,9 @@
 #include <apps/commensal/service.hpp>
 #include <apps/commensal/worker_options.hpp>
 #include <apps/common/command.hpp>
+#include <commensal/base/core/clock.hpp>
 #include <commensal/serve/daemon/gateway_daemon.hpp>
+#include <commensal/serve/gateway/rates.hpp>
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -55,9 +57,20 @@ class EventLog final : public gateway::Observer {
   void on_replaced(const gateway::ReceiptRecord& old, const gateway::ReceiptRecord& now) override {
     say(fmt::format("receipt {} replaced by {}", core::to_hex(old.id()), core::to_hex(now.id())));
   }
+  /// What others send wrongly is not to fill the disk.
   void on_error(const core::Error& error) override {
+    if (!errors_.take(0, clock_.monotonic_ns())) {
+      ++more_errors_;
+      return;
+    }
+    if (more_errors_ > 0) say(fmt::format("{} more errors", std::exchange(more_errors_, 0)));
     say(fmt::format("{}: {}", core::name_of(error.code), error.message));
   }
+
+ private:
+  core::SystemClock clock_;
+  gateway::Rates<int> errors_{3, 5};  // lines a second, and seconds of them at once
+  std::uint64_t more_errors_ = 0;
 };
 
 Result<void> split_address(const std::string& text, std::string& host, std::uint16_t& port) {

@@ -353,9 +353,7 @@ void Dispatcher::hasten(const core::Digest& job, std::int64_t ms) {
   const auto others = candidates(request);
   Roster::Peer* const peer = roster_.by_address(request.at);
   const bool is_paused = peer != nullptr && !peer->paused.empty();
-  if (is_paused || std::ranges::none_of(others, is_at_hand)) {
-    return hasten_after(job, ms);
-  }
+  if (is_paused || std::ranges::none_of(others, is_at_hand)) return hasten_after(job, ms);
   steps_.withdraw(job);
   // How long it takes may be the consumer's choice, or that of the jobs ahead.
   if (peer != nullptr && request.ahead == 0 && is_public(request)) {

@@ -25,6 +25,15 @@ Result<void> Transactions::admit(const ledger::Transaction& transaction) {
   COMMENSAL_TRY(check_owns(bank_.state(), sender));
   // What somebody says again of what another has said costs that one nothing.
   if (transaction.nonce < bank_.state().nonces.get(sender)) return {};
+  return rate(sender);
+}
+
+Result<void> Transactions::admit_own(const crypto::Address& sender, bool must_own) {
+  if (must_own) COMMENSAL_TRY(check_owns(bank_.state(), sender));
+  return rate(sender);
+}
+
+Result<void> Transactions::rate(const crypto::Address& sender) {
   if (rates_.take(sender, clock_.monotonic_ns())) return {};
   return fail(ErrorCode::kResourceExhausted,
               "{} has sent more than the {} transactions a second that one sender may",

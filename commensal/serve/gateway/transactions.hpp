@@ -23,6 +23,9 @@ class Transactions {
   /// Whether its sender has something here, and may send it now. Precondition: the sender has
   /// signed it, or is known otherwise. Errors: kPermissionDenied, kResourceExhausted.
   core::Result<void> admit(const ledger::Transaction& transaction);
+  /// The same of what a sender says on its own stream, where each word counts, said before or not;
+  /// it need have something here only if `must_own`.
+  core::Result<void> admit_own(const crypto::Address& sender, bool must_own);
   /// `done` is called once, on the loop, when it is durable, with the sender. Errors: those of
   /// admit(); kResourceExhausted (too many wait); ledger::Ledger::apply's.
   void submit(ledger::Transaction transaction, Done done);
@@ -32,6 +35,7 @@ class Transactions {
     ledger::Transaction transaction;
     Done done;
   };
+  core::Result<void> rate(const crypto::Address& sender);
   void book_all();
 
   core::Loop& loop_;

@@ -82,6 +82,16 @@ TEST_F(TransactionsOf, OneSenderMaySendSoManyAndOthersTheirs) {
   EXPECT_EQ(booked_, 22);
 }
 
+// The fault: demands and defaults of a provider were booked, and logged, as often as it sent them.
+TEST_F(TransactionsOf, WhatAProviderSaysOnItsStreamCountsWhateverItIs) {
+  const crypto::Address other = crypto::SecretKey::generate(rng_).address();
+  EXPECT_FALSE(transactions_.admit_own(other, true));
+  int admitted = 0;
+  for (int i = 0; i < 50; ++i) admitted += transactions_.admit_own(other, false) ? 1 : 0;
+  EXPECT_EQ(admitted, 20);
+  EXPECT_TRUE(transactions_.admit_own(sender_.address(), true));
+}
+
 TEST_F(TransactionsOf, OnlySoManyWait) {
   std::vector<crypto::SecretKey> keys;
   for (std::size_t i = 0; i < limits::kTransactionsWaitingMax / 16 + 1; ++i) {
