@@ -4,6 +4,7 @@
 #include <commensal/base/core/cpu_time.hpp>
 #include <commensal/base/core/futex.hpp>
 #include <commensal/collocation/guest/duty_pacer.hpp>
+#include <limits>
 #include <new>
 
 namespace commensal::guest {
@@ -11,6 +12,7 @@ namespace {
 
 constexpr std::int64_t kSliceNs = 2'000'000;      // of work, before a thread rests for it
 constexpr std::int64_t kSliceNsMax = 20'000'000;  // more was not paced: the level was 1
+constexpr std::int64_t kHearNs = 20'000'000;      // who rests hears that it is cancelled
 
 /// The processor time of this thread when its slice of work began: a thread's own, so that neither
 /// a lock nor a table of threads is needed.
@@ -25,9 +27,11 @@ std::optional<core::SharedMemory> make_memory() {
 /// Memory of others, with a level to follow.
 class Follower final : public core::Pacer {
  public:
-  Follower(core::SharedMemory memory, std::atomic<std::int32_t>& resting)
+  Follower(core::SharedMemory memory, std::atomic<std::int32_t>& resting,
+           std::function<bool()> is_cancelled)
       : memory_(std::move(memory)),
-        follower_(*reinterpret_cast<const SharedLevel*>(memory_.bytes().data()), resting) {}
+        follower_(*reinterpret_cast<const SharedLevel*>(memory_.bytes().data()), resting,
+                  std::move(is_cancelled)) {}
   bool pace(std::int64_t work_ops) override { return follower_.pace(work_ops); }
   bool yield() override { return follower_.yield(); }
 
@@ -61,8 +65,11 @@ void PaceFollower::rest(double level, std::int64_t worked_ns) {
     const std::uint32_t seen = level_.changes;  // before what it tells of
     const double now = level_.level;
     const bool is_over = now == level ? left_ns <= 0 && level > 0 : now > 0;
-    if (level_.is_stopped || is_over) break;
-    core::futex_wait(level_.changes, seen, now > 0 ? left_ns : -1);
+    if (level_.is_stopped || is_over || (is_cancelled_ && is_cancelled_())) break;
+    const std::int64_t longest_ns =
+        is_cancelled_ ? kHearNs : std::numeric_limits<std::int64_t>::max();
+    const std::int64_t wait_ns = now > 0 ? std::min(left_ns, longest_ns) : longest_ns;
+    core::futex_wait(level_.changes, seen, wait_ns);
     left_ns = end_ns - clock.monotonic_ns();
   }
   --resting_;
@@ -89,11 +96,12 @@ void DutyPacer::stop() {
 }
 
 std::unique_ptr<core::Pacer> follow_pace(core::Descriptor memory,
-                                         std::atomic<std::int32_t>& resting) {
+                                         std::atomic<std::int32_t>& resting,
+                                         std::function<bool()> is_cancelled) {
   auto mapped = core::SharedMemory::map(std::move(memory), sizeof(SharedLevel),
                                         core::SharedMemory::Access::kRead);
   if (!mapped) return nullptr;
-  return std::make_unique<Follower>(*std::move(mapped), resting);
+  return std::make_unique<Follower>(*std::move(mapped), resting, std::move(is_cancelled));
 }
 
 }  // namespace commensal::guest

@@ -5,6 +5,7 @@
 #include <commensal/base/core/pacer.hpp>
 #include <commensal/base/core/shared_memory.hpp>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -23,9 +24,11 @@ struct SharedLevel {
 /// Thread-safety: any thread, as core::Pacer says.
 class PaceFollower final : public core::Pacer {
  public:
-  /// Both outlive it; threads that rest are counted in `resting`.
-  PaceFollower(const SharedLevel& level, std::atomic<std::int32_t>& resting)
-      : level_(level), resting_(resting) {}
+  /// Both outlive it; threads that rest are counted in `resting`. Where there is `is_cancelled`
+  /// they look at it every 20 ms, and nobody rests once it holds.
+  PaceFollower(const SharedLevel& level, std::atomic<std::int32_t>& resting,
+               std::function<bool()> is_cancelled = {})
+      : level_(level), resting_(resting), is_cancelled_(std::move(is_cancelled)) {}
   bool pace(std::int64_t work_ops) override;
   bool yield() override;
 
@@ -34,6 +37,7 @@ class PaceFollower final : public core::Pacer {
 
   const SharedLevel& level_;
   std::atomic<std::int32_t>& resting_;
+  const std::function<bool()> is_cancelled_;
 };
 
 /// The level of a guest, and who follows it in this process. Thread-safety: any thread, as
@@ -71,6 +75,7 @@ class DutyPacer final : public core::Pacer {
 /// A follower in another process, by the descriptor of its parent's DutyPacer::memory(). Null where
 /// that is none.
 std::unique_ptr<core::Pacer> follow_pace(core::Descriptor memory,
-                                         std::atomic<std::int32_t>& resting);
+                                         std::atomic<std::int32_t>& resting,
+                                         std::function<bool()> is_cancelled = {});
 
 }  // namespace commensal::guest

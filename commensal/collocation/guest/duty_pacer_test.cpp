@@ -98,6 +98,22 @@ TEST(DutyPacer, IsFollowedElsewhere) {
   EXPECT_EQ(resting, 0);
 }
 
+TEST(DutyPacer, HoldsNobodyElsewhereWhoIsCancelled) {
+  for (const double level : {0.0, 1e-9}) {
+    DutyPacer pacer;
+    pacer.set_level(level);
+    std::atomic<std::int32_t> resting = 0;
+    std::atomic<bool> is_cancelled = false;
+    const auto follower =
+        follow_pace(*pacer.memory()->for_readers(), resting, [&] { return is_cancelled.load(); });
+    std::thread guest([&] { work(*follower, 4'000'000); });
+    while (resting == 0) std::this_thread::yield();
+    is_cancelled = true;
+    guest.join();  // or never
+    EXPECT_EQ(resting, 0);
+  }
+}
+
 TEST(DutyPacer, HoldsElsewhereAsTheLevelSays) {
   const core::SystemClock clock;
   DutyPacer pacer;

@@ -22,6 +22,11 @@ std::stop_token Cancelling::begin(std::uint32_t number) {
   return source_.get_token();
 }
 
+bool Cancelling::is_cancelled() const {
+  const std::uint32_t number = number_;
+  return number != 0 && pages_.cancelled.load() == number;
+}
+
 void Cancelling::listen() {
   std::uint32_t seen = 0;
   while (true) {

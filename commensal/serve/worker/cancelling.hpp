@@ -18,14 +18,16 @@ class Cancelling {
   void start();
   /// For the run with this number. Thread-safety: one thread.
   std::stop_token begin(std::uint32_t number);
+  /// The run that began last. Thread-safety: any thread.
+  bool is_cancelled() const;
 
  private:
   [[noreturn]] void listen();
 
   SharedPages& pages_;
   std::mutex mutex_;
-  std::uint32_t number_ = 0;  // guarded by mutex_
-  std::stop_source source_;   // guarded by mutex_
+  std::atomic<std::uint32_t> number_ = 0;  // written under mutex_; 0: none
+  std::stop_source source_;                // guarded by mutex_
 };
 
 }  // namespace commensal::worker

@@ -147,6 +147,33 @@ TEST_F(HostileWorker, IsEndedIfItDoesNotStopWhenCancelled) {
   expect_honest();
 }
 
+// Where the consumer has left, nothing is tried once more.
+TEST_F(HostileWorker, IsCancelledTogether) {
+  std::stop_source cancel;
+  std::thread later([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    cancel.request_stop();
+  });
+  const std::vector<Values> requests = {inputs(static_cast<float>(Deed::kSleep)), inputs(0)};
+  const auto answers = engine_->run_all(requests, {.cancel = cancel.get_token()});
+  later.join();
+  ASSERT_EQ(answers.size(), 2);
+  for (const auto& answer : answers) {
+    ASSERT_FALSE(answer);
+    EXPECT_EQ(answer.error().code, ErrorCode::kCancelled);
+    EXPECT_EQ(answer.error().message, "cancelled");  // no second worker was ended for it
+  }
+}
+
+TEST_F(HostileWorker, HasNoOtherPacer) {
+  class Free final : public core::Pacer {
+    bool pace(std::int64_t) override { return true; }
+  } free;
+  const auto made = run(2, {.pacer = &free});
+  ASSERT_FALSE(made);
+  EXPECT_EQ(made.error().code, ErrorCode::kUnsupported);
+}
+
 TEST_F(HostileWorker, IsNotTraced) {
   graph::Tracer tracer;
   const auto made = run(2, {.tracer = &tracer});

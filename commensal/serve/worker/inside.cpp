@@ -40,7 +40,10 @@ Result<std::unique_ptr<rollout::Engine>> honest_engine(
 class Worker {
  public:
   Worker(SharedPages& pages, Channel& channel, const Inside& inside)
-      : pages_(pages), channel_(channel), inside_(inside), cancelling_(pages) {}
+      : pages_(pages), channel_(channel), inside_(inside), cancelling_(pages) {
+    // Before a file that comes takes its place.
+    if (::fcntl(kPaceFile, F_GETFD) != -1) pace_ = core::Descriptor(kPaceFile);
+  }
 
   /// Becomes what the parent's first message says. Errors: what cannot even be answered.
   Result<void> load();
@@ -54,6 +57,7 @@ class Worker {
   Channel& channel_;
   const Inside& inside_;
   Cancelling cancelling_;
+  core::Descriptor pace_;  // none: none is meant
   std::unique_ptr<core::Pacer> pacer_;
   std::optional<tensor::Arena> arena_;  // of inputs
   std::unique_ptr<rollout::Engine> engine_;
@@ -68,12 +72,16 @@ Result<void> Worker::load() {
 }
 
 Result<Loaded> Worker::become(const Load& load) {
+  if (pace_.valid()) {
+    if (inside_.pacer) {
+      pacer_ = inside_.pacer(std::move(pace_), pages_.resting,
+                             [this] { return cancelling_.is_cancelled(); });
+    }
+    if (pacer_ == nullptr) return fail(ErrorCode::kUnavailable, "a worker cannot follow the pace");
+  }
   COMMENSAL_ASSIGN(const core::Descriptor file, channel_.receive_descriptor());
   auto model = core::MappedFile::of(file, load.model_bytes);
   if (model == nullptr) return fail(ErrorCode::kResourceExhausted, "the model cannot be mapped");
-  if (inside_.pacer && ::fcntl(kPaceFile, F_GETFD) != -1) {
-    pacer_ = inside_.pacer(core::Descriptor(kPaceFile), pages_.resting);
-  }
   // Made once before it is confined: OpenSSL reads its configuration when it makes the first one.
   const crypto::ChaCha20 first({}, {});
   COMMENSAL_ASSIGN(std::string unconfined, confine(load.data_bytes_max));

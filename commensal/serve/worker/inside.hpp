@@ -13,10 +13,12 @@ namespace commensal::worker {
 /// What a worker's program brings along.
 struct Inside {
   /// The pacer of this worker's threads, by what the parent's pacer shows (process_engine.hpp); it
-  /// counts those that it holds in `resting`. Called before the worker is confined, where the
-  /// parent has such a page.
+  /// counts those that it holds in `resting`, and holds none of a run that is cancelled. Called
+  /// before the worker is confined, where the parent has such a page; without it, or where it makes
+  /// none, such a parent's worker loads nothing.
   std::function<std::unique_ptr<core::Pacer>(core::Descriptor page,
-                                             std::atomic<std::int32_t>& resting)>
+                                             std::atomic<std::int32_t>& resting,
+                                             std::function<bool()> is_cancelled)>
       pacer;
   /// Makes the engine; nothing: rollout::load. Called once it is confined.
   std::function<core::Result<std::unique_ptr<rollout::Engine>>(

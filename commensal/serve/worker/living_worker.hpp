@@ -26,7 +26,7 @@ class LivingWorker {
   struct Task {
     std::uint32_t number = 0;
     std::stop_token cancel = {};
-    std::int64_t cpu_ms_max = limits::kWorkerLoadCpuMsMax;
+    std::int64_t cpu_ms_max = 0;
   };
   /// Sends by `ask` and reads by `hear` under the watch; either may fail. Errors: why it was ended.
   template <class Ask, class Hear>

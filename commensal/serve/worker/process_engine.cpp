@@ -96,9 +96,14 @@ Load ProcessEngine::load_message() const {
 }
 
 Result<void> ProcessEngine::start(const std::stop_token& cancel) {
-  COMMENSAL_ASSIGN(auto worker, LivingWorker::start(shared_->starter, shared_->options));
+  const ProcessOptions& options = shared_->options;
+  if (options.is_held && options.pace == nullptr) {
+    return fail(ErrorCode::kUnavailable, "the system gives no memory by which to pace workers");
+  }
+  COMMENSAL_ASSIGN(auto worker, LivingWorker::start(shared_->starter, options));
+  const std::int64_t cpu_ms_max = std::min(options.cpu_ms_max, limits::kWorkerLoadCpuMsMax);
   COMMENSAL_ASSIGN(auto loaded, worker->exchange(
-                                    {0, cancel, shared_->options.cpu_ms_max},
+                                    {0, cancel, cpu_ms_max},
                                     [&](Channel& channel) -> Result<void> {
                                       COMMENSAL_TRY(send(channel, load_message()));
                                       return channel.send_descriptor(model_.file);
@@ -141,6 +146,9 @@ Result<ProcessEngine::Answers> ProcessEngine::answers(Run run, std::span<const V
   if (options.tracer != nullptr) {
     return fail(ErrorCode::kUnsupported, "a run in a process of its own is not traced");
   }
+  if (options.pacer != nullptr) {
+    return fail(ErrorCode::kUnsupported, "a run in a process of its own has its worker's pacer");
+  }
   for (const Values& inputs : requests) {
     if (std::ranges::any_of(inputs, [](const tensor::Tensor& input) {
           return input.dtype() == tensor::DType::kString;
@@ -180,7 +188,11 @@ std::vector<Result<Values>> ProcessEngine::run_all(std::span<const Values> reque
   if (requests.size() == 1) return {tl::unexpected(made.error())};
   Answers alone;  // whoever brought the worker down brings down its own
   for (const Values& inputs : requests) {
-    alone.push_back(run(1, inputs, std::nullopt, options));
+    if (options.cancel.stop_requested()) {
+      alone.push_back(fail(ErrorCode::kCancelled, "cancelled"));
+    } else {
+      alone.push_back(run(1, inputs, std::nullopt, options));
+    }
   }
   return alone;
 }

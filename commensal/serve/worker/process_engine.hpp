@@ -22,7 +22,8 @@ struct ProcessOptions {
   /// What an operator should know once: what the system did not grant.
   std::function<void(const std::string&)> say = {};
   /// Where a pacer of this process shows its level; the workers' own go by it (Inside::pacer).
-  /// Null: nothing holds them. It outlives the engines, as what `is_held` and `tell_rest` need.
+  /// Null: nothing holds them; with `is_held` nothing is loaded then. It outlives the engines, as
+  /// what `is_held` and `tell_rest` need.
   const core::SharedMemory* pace = nullptr;
   /// Whether the pacer lets nobody work.
   std::function<bool()> is_held = {};
@@ -42,9 +43,10 @@ struct ProcessOptions {
 ///    or stands still, the one run fails (kInternal, kResourceExhausted, kDeadlineExceeded), and
 ///    the next one has a fresh worker; of jobs that were run together each gets its own chance;
 ///  - what has not ended within `cancel_ms` of being cancelled is ended (kCancelled);
-///  - graph() has inputs and outputs alone, and runs are not traced (kUnsupported): whoever must
-///  see
-///    inside, in a dispute, runs the model in its own process and says so;
+///  - graph() has inputs and outputs alone, and runs are not traced and have no pacer of their own
+///    (kUnsupported): whoever must see inside, in a dispute, runs the model in its own process and
+///    says so;
+///  - where a pace is meant and cannot be followed nothing is loaded (kUnavailable);
 ///  - a model that has data outside its file is refused, as by the twin.
 /// Thread-safety: as EngineFactory's; its engines may outlive it.
 class ProcessEngineFactory final : public rollout::EngineFactory {

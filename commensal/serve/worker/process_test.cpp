@@ -202,11 +202,12 @@ TEST(WorkerProcess, IsHeldByItsParentsPacer) {
 }
 
 // The host is gone before the guest has heard that nobody waits for it.
-TEST(WorkerProcess, IsEndedWhereItIsHeldAndCancelled) {
+TEST(WorkerProcess, HearsThatItIsCancelledWhereItIsHeld) {
   const Gate gate;
   std::atomic<bool> rests = false;
   ProcessEngineFactory factory(paced(gate, rests));
   const auto engine = *factory.load(kDigits, {});
+  const auto workers = children_of(::getpid());
   std::stop_source cancel;
   std::thread later([&] {
     EXPECT_TRUE(comes_true([&] { return rests.load(); }));
@@ -216,6 +217,24 @@ TEST(WorkerProcess, IsEndedWhereItIsHeldAndCancelled) {
   later.join();
   ASSERT_FALSE(made);
   EXPECT_EQ(made.error().code, core::ErrorCode::kCancelled);
+  EXPECT_EQ(children_of(::getpid()), workers);  // it has not cost the worker
+}
+
+TEST(WorkerProcess, LoadsNothingWhereItCannotBeHeld) {
+  const Gate gate;
+  std::atomic<bool> rests = false;
+  auto options = paced(gate, rests);
+  options.program.word = kWorkerWord;  // has no pacer
+  ProcessEngineFactory without(options);
+  options = paced(gate, rests);
+  options.pace = nullptr;  // nor has its parent such memory
+  options.is_held = [] { return false; };
+  ProcessEngineFactory other(options);
+  for (auto* factory : {&without, &other}) {
+    const auto made = factory->load(kDigits, {});
+    ASSERT_FALSE(made);
+    EXPECT_EQ(made.error().code, core::ErrorCode::kUnavailable);
+  }
 }
 
 class WorkerPacks : public ::testing::Test {

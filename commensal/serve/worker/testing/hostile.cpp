@@ -239,14 +239,15 @@ class HostileEngine final : public rollout::Engine {
 
 class GatePacer final : public core::Pacer {
  public:
-  GatePacer(core::SharedMemory memory, std::atomic<std::int32_t>& resting)
-      : memory_(std::move(memory)), resting_(resting) {}
+  GatePacer(core::SharedMemory memory, std::atomic<std::int32_t>& resting,
+            std::function<bool()> is_cancelled)
+      : memory_(std::move(memory)), resting_(resting), is_cancelled_(std::move(is_cancelled)) {}
   bool pace(std::int64_t) override {
     const auto* const open =
         reinterpret_cast<const std::atomic<std::uint32_t>*>(memory_.bytes().data());
     const timespec piece{0, 1'000'000};
     ++resting_;
-    while (*open == 0) ::nanosleep(&piece, nullptr);
+    while (*open == 0 && !is_cancelled_()) ::nanosleep(&piece, nullptr);
     --resting_;
     return true;
   }
@@ -254,15 +255,17 @@ class GatePacer final : public core::Pacer {
  private:
   core::SharedMemory memory_;
   std::atomic<std::int32_t>& resting_;
+  std::function<bool()> is_cancelled_;
 };
 
 }  // namespace
 
 int work_paced() {
   Inside inside;
-  inside.pacer = [](core::Descriptor page, std::atomic<std::int32_t>& resting) {
+  inside.pacer = [](core::Descriptor page, std::atomic<std::int32_t>& resting,
+                    std::function<bool()> is_cancelled) {
     auto memory = core::SharedMemory::map(std::move(page), 4096, core::SharedMemory::Access::kRead);
-    return std::make_unique<GatePacer>(*std::move(memory), resting);
+    return std::make_unique<GatePacer>(*std::move(memory), resting, std::move(is_cancelled));
   };
   return work(inside);
 }
@@ -284,7 +287,7 @@ int be_parent(const core::Path& model) {
 
 int work_hostile() {
   auto memory =
-      core::SharedMemory::map(core::Descriptor(::fcntl(kPagesFile, F_DUPFD_CLOEXEC, 0)),
+      core::SharedMemory::map(core::Descriptor(::fcntl(kPagesFile, F_DUPFD_CLOEXEC, kPaceFile + 1)),
                               sizeof(SharedPages), core::SharedMemory::Access::kReadWrite);
   if (!memory) return 1;
   auto& pages = *reinterpret_cast<SharedPages*>(memory->bytes().data());
