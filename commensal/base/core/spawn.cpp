@@ -19,6 +19,7 @@ namespace {
 struct Plan {
   const Spawn& what;
   char* const* command;
+  char* const* environment;
   volatile int failure = 0;  // the child's errno, which it leaves for the parent
 };
 
@@ -51,9 +52,17 @@ bool hand_over(const std::vector<int>& files) {
   reset_signals();
   if (plan.what.has_own_group) ::setpgid(0, 0);
   if (plan.what.death_signal != 0) ::prctl(PR_SET_PDEATHSIG, plan.what.death_signal);
-  if (hand_over(plan.what.files)) ::execvp(plan.command[0], plan.command);
+  if (hand_over(plan.what.files)) ::execvpe(plan.command[0], plan.command, plan.environment);
   plan.failure = errno;
   ::_exit(127);
+}
+
+/// Ended by nothing, as the system expects them.
+std::vector<char*> pointers_to(std::vector<std::string>& words) {
+  std::vector<char*> pointers;
+  for (std::string& word : words) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  return pointers;
 }
 
 /// A frame of its own, which is left by the parent alone.
@@ -67,10 +76,9 @@ bool hand_over(const std::vector<int>& files) {
 
 Result<pid_t> spawn(const Spawn& what) {
   std::vector<std::string> words = what.command;
-  std::vector<char*> pointers;
-  for (std::string& word : words) pointers.push_back(word.data());
-  pointers.push_back(nullptr);
-  Plan plan{what, pointers.data()};
+  std::vector<std::string> variables = what.environment.value_or(std::vector<std::string>());
+  const std::vector<char*> command = pointers_to(words), environment = pointers_to(variables);
+  Plan plan{what, command.data(), what.environment ? environment.data() : environ};
   // No handler of this process may run in the child.
   sigset_t all, before;
   ::sigfillset(&all);

@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <commensal/base/core/result.hpp>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -20,6 +21,8 @@ struct Spawn {
   std::vector<int> files;
   /// That it gets when the thread ends that has started it; 0: none.
   int death_signal = 0;
+  /// All of its environment, as NAME=value. None: that of this process.
+  std::optional<std::vector<std::string>> environment = {};
   /// The terminal's signals go elsewhere.
   bool has_own_group = false;
 };

@@ -51,6 +51,22 @@ TEST(Spawn, GetsTheFilesInTheirOrderWhateverTheirNumbersAre) {
   }
 }
 
+TEST(Spawn, HasTheEnvironmentThatItIsGiven) {
+  const auto status = [](std::optional<std::vector<std::string>> environment) {
+    ::setenv("COMMENSAL_SPAWN_TEST", "secret", 1);
+    const auto pid = spawn({.command = {"sh", "-c", "exit ${COMMENSAL_SPAWN_TEST:+1}${GIVEN:-0}"},
+                            .files = {},
+                            .environment = std::move(environment)});
+    ::unsetenv("COMMENSAL_SPAWN_TEST");
+    int how = 0;
+    EXPECT_EQ(::waitpid(pid.value(), &how, 0), *pid);
+    return WEXITSTATUS(how);
+  };
+  EXPECT_EQ(status({}), 10);
+  EXPECT_EQ(status(std::vector<std::string>{}), 0);
+  EXPECT_EQ(status(std::vector<std::string>{"GIVEN=7"}), 7);
+}
+
 TEST(Spawn, BlocksAndIgnoresNothing) {
   sigset_t usr1, before;
   ::sigemptyset(&usr1);

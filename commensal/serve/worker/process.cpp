@@ -7,6 +7,7 @@
 #include <commensal/base/core/spawn.hpp>
 #include <commensal/serve/worker/process.hpp>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <future>
 #include <memory>
@@ -26,11 +27,22 @@ std::string how_it_ended(int status) {
   return fmt::format("it was ended by SIG{}", ::sigabbrev_np(signal));
 }
 
+/// The rest is nobody's to read: tokens, above all.
+std::vector<std::string> environment() {
+  std::vector<std::string> kept;
+  for (const char* name :
+       {"LD_LIBRARY_PATH", "ASAN_OPTIONS", "LSAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS"}) {
+    if (const char* value = std::getenv(name)) kept.push_back(fmt::format("{}={}", name, value));
+  }
+  return kept;
+}
+
 }  // namespace
 
 Result<Process> Process::start(const Program& program, const std::vector<int>& files) {
   core::Spawn what{.command = {program.path.string(), program.word},
                    .files = {core::Spawn::kNothing, core::Spawn::kNothing, core::Spawn::kNothing},
+                   .environment = environment(),
                    .has_own_group = true};  // Ctrl-C is the parent's, which ends its workers itself
   what.files.insert(what.files.end(), files.begin(), files.end());
   const auto pid = core::spawn(what);

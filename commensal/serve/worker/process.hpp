@@ -26,7 +26,8 @@ struct Program {
 class Process {
  public:
   /// `files` become its descriptors 3, 4, ..., and it has no others but /dev/null as
-  /// 0 to 2. Error: kUnavailable.
+  /// 0 to 2. Of our environment it has only where libraries are and what sanitizers are told.
+  /// Error: kUnavailable.
   static core::Result<Process> start(const Program& program, const std::vector<int>& files);
   Process(Process&& other) noexcept : pid_(std::exchange(other.pid_, 0)) {}
   Process& operator=(Process&& other) noexcept {

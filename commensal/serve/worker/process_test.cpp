@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gmock/gmock.h>
 #include <sched.h>
+#include <sys/mount.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -92,6 +94,32 @@ TEST(WorkerProcess, IsOfferedNoDescriptorsButItsOwn) {
   EXPECT_THAT(names, ::testing::ElementsAre("0", "1", "2", "3", "4"));
 }
 
+TEST(WorkerProcess, InheritsNoSecrets) {
+  ::setenv("COMMENSAL_TOKEN", "secret", 1);
+  const core::Descriptor nothing(::dup(0));
+  auto process = Process::start({"/bin/sleep", "60"}, {nothing.get()});
+  ::unsetenv("COMMENSAL_TOKEN");
+  ASSERT_TRUE(process);
+  std::ifstream file(fmt::format("/proc/{}/environ", process->pid()));
+  const std::string all((std::istreambuf_iterator<char>(file)), {});
+  EXPECT_EQ(all.find("COMMENSAL_TOKEN"), std::string::npos);
+}
+
+/// By trying it, as a worker does: its user, and all that a new one may.
+bool system_grants_namespaces() {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const bool has_them =
+        ::unshare(CLONE_NEWUSER) == 0 &&
+        ::unshare(CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS) == 0 &&
+        ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+        ::mount("none", "/tmp", "tmpfs", MS_RDONLY, "size=0") == 0;
+    ::_exit(has_them ? 0 : 1);
+  }
+  int status = 0;
+  return ::waitpid(child, &status, 0) == child && status == 0;
+}
+
 TEST(WorkerProcess, CannotBeStartedFromNothing) {
   ProcessOptions options;
   options.program = {"/nowhere/program", ""};
@@ -141,6 +169,7 @@ TEST(WorkerProcess, UsesNoProcessorWhileNothingIsAsked) {
 }
 
 TEST(WorkerProcess, SaysOnceWhatTheSystemDoesNotGrant) {
+  const bool has_namespaces = system_grants_namespaces();
   std::vector<std::string> said;
   {
     ProcessOptions options;
@@ -150,14 +179,16 @@ TEST(WorkerProcess, SaysOnceWhatTheSystemDoesNotGrant) {
     ASSERT_TRUE(one && other);
     const auto workers = children_of(::getpid());
     ASSERT_EQ(workers.size(), 2);
-    if (said.empty()) {  // then it has a network of its own, which leads nowhere
-      const auto network = [](const std::string& who) {
-        return fs::read_symlink("/proc/" + who + "/ns/net");
-      };
-      EXPECT_NE(network(std::to_string(*workers.begin())), network("self"));
+    if (has_namespaces) {
+      for (const std::string name : {"user", "mnt", "net", "ipc", "uts"}) {
+        const auto its = [&](const std::string& who) {
+          return fs::read_symlink("/proc/" + who + "/ns/" + name);
+        };
+        EXPECT_NE(its(std::to_string(*workers.begin())), its("self")) << name;
+      }
     }
   }
-  EXPECT_LE(said.size(), 1);
+  EXPECT_EQ(said.size(), has_namespaces ? 0 : 1);
   EXPECT_TRUE(children_of(::getpid()).empty());  // none is left, not even dead
 }
 
