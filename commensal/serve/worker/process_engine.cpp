@@ -100,6 +100,7 @@ Result<void> ProcessEngine::start(const std::stop_token& cancel) {
   if (options.is_held && options.pace == nullptr) {
     return fail(ErrorCode::kUnavailable, "the system gives no memory by which to pace workers");
   }
+  if (packs_) packs_->begin();
   COMMENSAL_ASSIGN(auto worker, LivingWorker::start(shared_->starter, options));
   const std::int64_t cpu_ms_max = std::min(options.cpu_ms_max, limits::kWorkerLoadCpuMsMax);
   COMMENSAL_ASSIGN(auto loaded, worker->exchange(

@@ -1,10 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <commensal/base/crypto/sha256.hpp>
 #include <commensal/serve/worker/remote_packs.hpp>
 
 namespace commensal::worker {
 
 using core::Result;
+
+namespace {
+
+constexpr std::uint64_t kFileBytes = 4096;  // that it takes beside what is in it
+
+}  // namespace
 
 std::optional<graph::PackFiles::File> RemotePacks::open(const core::Digest& name) {
   const auto ask = [&]() -> Result<File> {
@@ -48,12 +55,18 @@ Result<void> PackServer::serve(Channel& channel, const Message& message) {
     return {};
   }
   COMMENSAL_ASSIGN(const KeepPack keep, read_keep_pack(message));
-  if (keep.bytes > file_bytes_max_) {
+  if (keep.bytes > bytes_max_) {
     return core::fail(core::ErrorCode::kDataLoss, "{} bytes of packed weights, expected at most {}",
-                      keep.bytes, file_bytes_max_);
+                      keep.bytes, bytes_max_);
   }
-  core::Bytes bytes(keep.bytes);
-  COMMENSAL_TRY(channel.receive(bytes));
+  core::Bytes bytes;  // grows as they come: what was only claimed takes no memory
+  while (bytes.size() < keep.bytes) {
+    const std::size_t came = bytes.size();
+    bytes.resize(came + std::min<std::uint64_t>(keep.bytes - came, Ring::kBytes));
+    COMMENSAL_TRY(channel.receive(std::span(bytes).subspan(came)));
+  }
+  kept_bytes_ += kFileBytes + keep.bytes;
+  if (kept_bytes_ > kFileBytes + bytes_max_) return {};
   const core::ByteView part(bytes);
   packs_.files().keep(name_of(keep.name), {&part, 1});
   return {};

@@ -22,10 +22,12 @@ class RemotePacks final : public graph::PackFiles {
 /// worker can give packed weights to another model.
 class PackServer {
  public:
-  /// No file is larger than `file_bytes_max`. `packs` outlives it.
-  PackServer(const graph::PackFolder& packs, const core::Digest& model,
-             std::uint64_t file_bytes_max)
-      : packs_(packs), model_(model), file_bytes_max_(file_bytes_max) {}
+  /// All that is kept until the next worker begins is at most `bytes_max`; the rest is passed over.
+  /// `packs` outlives it.
+  PackServer(const graph::PackFolder& packs, const core::Digest& model, std::uint64_t bytes_max)
+      : packs_(packs), model_(model), bytes_max_(bytes_max) {}
+  /// There is a new worker.
+  void begin() { kept_bytes_ = 0; }
   /// Errors: the channel's; kDataLoss (not one of these messages, or too large).
   core::Result<void> serve(Channel& channel, const Message& message);
 
@@ -34,7 +36,8 @@ class PackServer {
 
   const graph::PackFolder& packs_;
   core::Digest model_;
-  std::uint64_t file_bytes_max_;
+  std::uint64_t bytes_max_;
+  std::uint64_t kept_bytes_ = 0;
 };
 
 }  // namespace commensal::worker
