@@ -27,7 +27,8 @@ struct ProviderDaemonConfig {
 /// It runs from start() until it is destroyed. Thread-safety: the owner's thread.
 class ProviderDaemon {
  public:
-  /// `engines` computes; an honest provider passes a rollout::SessionEngineFactory.
+  /// `engines` computes; an honest provider passes a worker::ProcessEngineFactory, or,
+  /// with nothing between models and itself, its twin rollout::SessionEngineFactory.
   /// Errors: those of store::StateFolder and Provider::create.
   static core::Result<std::unique_ptr<ProviderDaemon>> start(
       const ProviderDaemonConfig& config, std::unique_ptr<rollout::EngineFactory> engines);

@@ -17,8 +17,10 @@ namespace commensal::gateway {
 class Shares {
  public:
   void on_request(const std::string& account, std::int64_t now_ms) {
-    if (account != last_) others_ms_ = std::exchange(last_ms_, now_ms);
-    if (account != last_) last_ = account;
+    if (account != last_) {
+      others_ms_ = last_ms_;
+      last_ = account;
+    }
     last_ms_ = now_ms;
   }
   void on_offer(const std::string& account, const crypto::Address& provider, bool is_long) {
