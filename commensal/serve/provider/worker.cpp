@@ -97,10 +97,11 @@ TaskPtr Worker::first_in_turn() {
 /// Whose turn it is, and what may be computed together with that.
 std::vector<TaskPtr> Worker::take() {
   const std::lock_guard lock(mutex_);
-  const auto withdrawn = std::ranges::stable_partition(
-      waiting_, [](const TaskPtr& task) { return !task->is_withdrawn(); });
-  std::ranges::copy(withdrawn, std::back_inserter(finished_));
-  waiting_.erase(withdrawn.begin(), withdrawn.end());
+  const auto withdrawn =
+      std::stable_partition(waiting_.begin(), waiting_.end(),
+                            [](const TaskPtr& task) { return !task->is_withdrawn(); });
+  std::copy(withdrawn, waiting_.end(), std::back_inserter(finished_));
+  waiting_.erase(withdrawn, waiting_.end());
   const TaskPtr first = first_in_turn();
   if (!first) return {};
   const Key key = key_of(*first);

@@ -107,7 +107,7 @@ Result<ProviderJob::Computed> ProviderJob::compute(const receipt::Begin& begin, 
 }
 
 void ProviderJob::hold(Computed computed) {
-  Held& held = held_.emplace();
+  Held& held = held_.emplace(Held{});
   held.root = computed.root;
   held.record.step = receipt::Step(record_.job, computed.begin.step);
   held.record.value = computed.begin.value;

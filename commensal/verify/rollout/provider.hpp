@@ -92,8 +92,8 @@ class ProviderJob {
   /// Computed and not committed to.
   struct Held {
     StepRecord record;
-    core::Digest root{};
-    core::Digest commitment{};
+    core::Digest root;
+    core::Digest commitment;
   };
   core::Result<void> check(const Engine& engine);
   core::Result<receipt::Commit> keep(StepRecord record);
