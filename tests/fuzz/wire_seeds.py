@@ -84,18 +84,19 @@ def worker_seeds():
     name = bytes(range(32))
     floats = b"\x01\x01" + u64(2)  # [2] of float32
     two = struct.pack("<2f", 1, -2.5)
-    declared = b"\x01\x01" + u32(1) + u64(2**64 - 1) + text(b"N") + u32(0)
+    declared = b"\x01\x01" + u32(1) + u64(2**64 - 1) + u32(1) + text(b"N") + u32(0)
     face = text(b"m") + 2 * (u32(1) + text(b"x") + declared)
     # To the parent: its first byte is even.
-    put("worker", "loaded", b"\0" + message(4, b"\x01" + 2 * name + text(b"") + face))
-    put("worker", "refused", b"\0" + message(4, b"\0\x01" + text(b"no")))
-    put("worker", "answer", b"\0" + message(5, b"\x01" + u32(1) + floats, two) +
-        message(5, b"\0\x01" + text(b"no")))
-    put("worker", "packs", b"\0" + message(6, name) + message(7, name + u64(3), b"abc"))
-    put("worker", "beyond", b"\xfe" + message(6, name))
+    put("worker", "loaded", b"\0" + message(4, b"\0" + 2 * name + text(b"") + face))
+    put("worker", "refused", b"\0" + message(4, b"\x01\x01" + text(b"no") + 2 * name +
+                                               text(b"") + text(b"") + u32(0) + u32(0)))
+    put("worker", "answer", b"\0" + message(5, b"\0" + u32(1) + floats, two) +
+        message(5, b"\x01\x01" + text(b"no") + u32(0)))
+    put("worker", "packs", b"\0" + message(6, name + u64(0)) + message(7, name + u64(3), b"abc"))
+    put("worker", "beyond", b"\xfe" + message(6, name + u64(0)))
     # To the worker.
-    session = b"\0\0" + u32(1) + u64(1 << 30) + u64(1 << 20) + b"\x01\x01"
-    put("worker", "load", b"\x01" + message(1, session + u32(1) + u32(0) + u32(0) + u64(9) +
-                                            u64(1 << 30)) + message(3, u64(7)))
+    session = b"\0\0" + u32(1) + u64(1 << 30) + u64(1 << 20) + b"\x01"
+    load = session + b"\x01" + u32(1) + u32(0) + u32(0) + u64(9) + u64(1 << 30)
+    put("worker", "load", b"\x01" + message(1, load) + message(3, name + u64(7)))
     run = u32(1) + u64(1) + b"\x01" + name + u32(12) + u64(1 << 46)
     put("worker", "run", b"\x01" + message(2, run + b"\0" + u32(1) + u32(1) + floats, two))

@@ -39,6 +39,13 @@ core::Result<TensorType> read_type(Reader& reader) {
   return TensorType{dtype, shape};
 }
 
+template <class Reader>
+void read(Reader& reader, TensorType& type) {
+  auto made = read_type(reader);
+  if (made) type = *std::move(made);
+  if (!made) reader.refuse(made.error().code, made.error().message);
+}
+
 /// Type, size (u64), little-endian elements.
 template <class Writer>
 void write(Writer& writer, const Tensor& tensor) {

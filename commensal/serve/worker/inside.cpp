@@ -65,8 +65,9 @@ class Worker {
 
 Result<void> Worker::load() {
   COMMENSAL_ASSIGN(const Message message, receive(channel_));
-  COMMENSAL_ASSIGN(const Load load, read_load(message));
-  COMMENSAL_TRY(send(channel_, become(load)));
+  COMMENSAL_ASSIGN(const Load load, decode<Load>(message));
+  const auto loaded = become(load);
+  COMMENSAL_TRY(send(channel_, loaded ? *loaded : Loaded{.error = loaded.error()}));
   channel_.flush();
   return {};
 }
@@ -88,7 +89,7 @@ Result<Loaded> Worker::become(const Load& load) {
   out_of_memory = &pages_.out_of_memory;
   std::set_new_handler(end_for_memory);
   cancelling_.start();
-  graph::SessionOptions session = load.session;
+  graph::SessionOptions session = load.session.options();
   session.pacer = pacer_.get();
   if (load.has_packs) {
     session.packs =
@@ -97,25 +98,26 @@ Result<Loaded> Worker::become(const Load& load) {
   arena_.emplace(session.memory_bytes_max);
   const auto make = inside_.engine ? inside_.engine : honest_engine;
   COMMENSAL_ASSIGN(engine_, make(std::move(model), session, load.feeds));
-  const std::shared_ptr<const graph::Graph> face(&engine_->graph(), [](const auto*) {});
-  return Loaded{engine_->roots(), face, std::move(unconfined)};
+  return Loaded{.graph_root = engine_->roots().graph,
+                .weight_root = engine_->roots().weights,
+                .unconfined = std::move(unconfined),
+                .face = Face::of(engine_->graph())};
 }
 
 Result<void> Worker::run() {
   COMMENSAL_ASSIGN(const Message message, receive(channel_));
-  COMMENSAL_ASSIGN(const Run run, read_run(message));
-  std::vector<receipt::Values> requests;
-  for (const auto& types : run.requests) {
-    COMMENSAL_ASSIGN(requests.emplace_back(), receive_tensors(channel_, types, *arena_));
-  }
+  COMMENSAL_ASSIGN(const Run run, decode<Run>(message));
+  COMMENSAL_ASSIGN(const auto requests, receive_requests(channel_, run, *arena_));
   const graph::RunOptions options{.cancel = cancelling_.begin(run.number), .ops_max = run.ops_max};
   std::vector<Result<receipt::Values>> answers;
   if (run.is_joint) {
     answers = engine_->run_all(requests, options);
   } else {
-    answers.push_back(engine_->run(run.step, requests.at(0), run.noise, options));
+    std::optional<noise::Noise> noise;
+    if (run.noise) noise = {run.noise->seed, static_cast<int>(run.noise->exponent)};
+    answers.push_back(engine_->run(run.step, requests.at(0), noise, options));
   }
-  for (const auto& answer : answers) COMMENSAL_TRY(send(channel_, answer));
+  for (const auto& answer : answers) COMMENSAL_TRY(send_answer(channel_, answer));
   channel_.flush();
   return {};
 }

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <commensal/base/protocol/job.hpp>
+#include <commensal/base/protocol/record.hpp>
 #include <commensal/compute/graph/session.hpp>
+#include <commensal/compute/tensor/codec.hpp>
 #include <commensal/serve/worker/channel.hpp>
 #include <commensal/verify/receipt/replay.hpp>
 #include <optional>
@@ -17,44 +19,171 @@ namespace commensal::worker {
 
 enum class Kind : std::uint32_t { kLoad = 1, kRun, kPack, kLoaded, kAnswer, kFindPack, kKeepPack };
 
+/// graph::SessionOptions but for packs and pacer.
+struct SessionWords {
+  static SessionWords of(const graph::SessionOptions& options);
+  graph::SessionOptions options() const;
+  core::Result<void> validity() const;
+
+  std::uint8_t backend = 0;
+  std::uint8_t isa = 0;  // 0: the best
+  std::uint32_t threads = 1;
+  std::int64_t memory_bytes_max = 0;
+  std::int64_t node_runs_max = 0;
+  bool optimise = true;
+
+  template <class Archive, class Self>
+  static void fields(Archive& archive, Self& self) {
+    archive.field("backend", self.backend);
+    archive.field("isa", self.isa);
+    archive.field("threads", self.threads);
+    archive.field("memory_bytes_max", self.memory_bytes_max);
+    archive.field("node_runs_max", self.node_runs_max);
+    archive.field("optimise", self.optimise);
+  }
+};
+
 /// Parent: be this engine. The model's descriptor comes through the socket.
 struct Load {
-  graph::SessionOptions session;  // but for packs and pacer
+  static constexpr Kind kKind = Kind::kLoad;
+
+  SessionWords session;
   bool has_packs = false;
   std::vector<protocol::Feed> feeds;
   std::uint64_t model_bytes = 0;
   std::int64_t data_bytes_max = 0;  // memory of the worker's own
-};
-/// Worker: it is, or cannot be.
-struct Loaded {
-  receipt::ModelRoots roots;
-  /// Name, inputs and outputs of the model: without nodes.
-  std::shared_ptr<const graph::Graph> face;
-  std::string unconfined;  // what the system did not grant
+
+  template <class Archive, class Self>
+  static void fields(Archive& archive, Self& self) {
+    archive.field("session", self.session);
+    archive.field("has_packs", self.has_packs);
+    archive.field("feeds", self.feeds);
+    archive.field("model_bytes", self.model_bytes);
+    archive.field("data_bytes_max", self.data_bytes_max);
+  }
 };
 
-/// Parent: compute these, alone or as one.
+/// An input or output: graph::Declared under its name.
+struct Port {
+  core::Result<void> validity() const;
+
+  std::string name;
+  std::uint8_t dtype = 0;
+  bool ranked = false;
+  std::vector<std::int64_t> dims;
+  std::vector<std::string> symbols;  // one for each of dims
+  std::vector<std::uint8_t> containers;
+
+  template <class Archive, class Self>
+  static void fields(Archive& archive, Self& self) {
+    archive.field("name", self.name);
+    archive.field("dtype", self.dtype);
+    archive.field("ranked", self.ranked);
+    archive.field("dims", self.dims);
+    archive.field("symbols", self.symbols);
+    archive.field("containers", self.containers);
+  }
+};
+/// Name, inputs and outputs of a model: without nodes.
+struct Face {
+  static Face of(const graph::Graph& graph);
+  std::shared_ptr<const graph::Graph> graph() const;
+
+  std::string name;  // one line of it
+  std::vector<Port> inputs;
+  std::vector<Port> outputs;
+
+  template <class Archive, class Self>
+  static void fields(Archive& archive, Self& self) {
+    archive.field("name", self.name);
+    archive.field("inputs", self.inputs);
+    archive.field("outputs", self.outputs);
+  }
+};
+/// Worker: it is, or cannot be; then nothing else is said.
+struct Loaded {
+  static constexpr Kind kKind = Kind::kLoaded;
+  core::Result<void> validity() const;
+
+  std::optional<core::Error> error = {};
+  core::Digest graph_root{};
+  core::Digest weight_root{};
+  std::string unconfined = {};  // what the system did not grant; one line
+  Face face = {};
+
+  template <class Archive, class Self>
+  static void fields(Archive& archive, Self& self) {
+    archive.field("error", self.error);
+    archive.field("graph_root", self.graph_root);
+    archive.field("weight_root", self.weight_root);
+    archive.field("unconfined", self.unconfined);
+    archive.field("face", self.face);
+  }
+};
+
+struct Disturbance {
+  core::Digest seed{};
+  std::uint32_t exponent = 0;
+
+  template <class Archive, class Self>
+  static void fields(Archive& archive, Self& self) {
+    archive.field("seed", self.seed);
+    archive.field("exponent", self.exponent);
+  }
+};
+/// Parent: compute these, alone or as one. The elements of all inputs follow.
 struct Run {
+  static constexpr Kind kKind = Kind::kRun;
+
   std::uint32_t number = 0;  // that may be cancelled
   std::uint64_t step = 1;
-  std::optional<noise::Noise> noise = {};
+  std::optional<Disturbance> noise = {};
   std::int64_t ops_max = graph::kNoBudget;
   bool is_joint = false;
   std::vector<std::vector<tensor::TensorType>> requests = {};
+
+  template <class Archive, class Self>
+  static void fields(Archive& archive, Self& self) {
+    archive.field("number", self.number);
+    archive.field("step", self.step);
+    archive.field("noise", self.noise);
+    archive.field("ops_max", self.ops_max);
+    archive.field("is_joint", self.is_joint);
+    archive.field("requests", self.requests);
+  }
+};
+/// Worker, to each of them: the outputs, whose elements follow, or why there are none.
+struct Answer {
+  static constexpr Kind kKind = Kind::kAnswer;
+
+  std::optional<core::Error> error = {};
+  std::vector<tensor::TensorType> outputs = {};
+
+  template <class Archive, class Self>
+  static void fields(Archive& archive, Self& self) {
+    archive.field("error", self.error);
+    archive.field("outputs", self.outputs);
+  }
 };
 
-/// Worker: are there packed weights of this name? Parent: so many bytes (0: no), whose descriptor
-/// comes through the socket. Or keep these, whose bytes follow.
-struct FindPack {
-  core::Digest name{};
-};
-struct Pack {
-  std::uint64_t bytes = 0;
-};
-struct KeepPack {
+/// Packed weights. Worker: are there any of this name? Parent: so many bytes (0: no), whose
+/// descriptor comes through the socket. Worker: keep these, whose bytes follow.
+template <Kind kWhat>
+struct PackWord {
+  static constexpr Kind kKind = kWhat;
+
   core::Digest name{};
   std::uint64_t bytes = 0;
+
+  template <class Archive, class Self>
+  static void fields(Archive& archive, Self& self) {
+    archive.field("name", self.name);
+    archive.field("bytes", self.bytes);
+  }
 };
+using FindPack = PackWord<Kind::kFindPack>;
+using Pack = PackWord<Kind::kPack>;
+using KeepPack = PackWord<Kind::kKeepPack>;
 
 /// A message that has begun to arrive.
 struct Message {
@@ -63,29 +192,40 @@ struct Message {
 };
 
 // Without flush(). Errors: the channel's, kResourceExhausted (a head beyond its bound).
-core::Result<void> send(Channel& channel, const Load& message);
-core::Result<void> send(Channel& channel, const core::Result<Loaded>& message);
-core::Result<void> send(Channel& channel, const Run& message,
-                        std::span<const receipt::Values> requests);
-core::Result<void> send(Channel& channel, const core::Result<receipt::Values>& answer);
-core::Result<void> send(Channel& channel, const FindPack& message);
-core::Result<void> send(Channel& channel, const Pack& message);
-core::Result<void> send(Channel& channel, const KeepPack& message);
+core::Result<void> send(Channel& channel, Kind kind, core::ByteView head);
+template <protocol::Part M>
+core::Result<void> send(Channel& channel, const M& message) {
+  protocol::Writer writer;
+  write(writer, message);
+  return send(channel, M::kKind, writer.written());
+}
+core::Result<void> send_elements(Channel& channel, const receipt::Values& values);
+std::vector<tensor::TensorType> types_of(const receipt::Values& values);
+core::Result<void> send_answer(Channel& channel, const core::Result<receipt::Values>& answer);
 
 // Errors of all: the channel's; kDataLoss for what is not what was expected.
 core::Result<Message> receive(Channel& channel);
-core::Result<Load> read_load(const Message& message);
-/// The inner error is the worker's own.
-core::Result<core::Result<Loaded>> read_loaded(const Message& message);
-core::Result<Run> read_run(const Message& message);
-core::Result<FindPack> read_find_pack(const Message& message);
-core::Result<Pack> read_pack(const Message& message);
-core::Result<KeepPack> read_keep_pack(const Message& message);
-/// Takes the elements as well, into `arena`; its limit bounds what an answer may have.
-core::Result<core::Result<receipt::Values>> receive_answer(Channel& channel, const Message& message,
-                                                           tensor::Arena& arena);
+core::Error unexpected(const Message& message, Kind expected);
+template <protocol::Part M>
+core::Result<M> decode(const Message& message) {
+  if (message.kind != M::kKind) return tl::unexpected(unexpected(message, M::kKind));
+  protocol::Reader reader(message.head, "worker");
+  M made;
+  read(reader, made);
+  if (const auto whole = reader.finish(); !whole) {
+    return core::fail(core::ErrorCode::kDataLoss, "{}", whole.error().message);
+  }
+  return made;
+}
 core::Result<receipt::Values> receive_tensors(Channel& channel,
                                               const std::vector<tensor::TensorType>& types,
                                               tensor::Arena& arena);
+/// The inputs of all that is asked for.
+core::Result<std::vector<receipt::Values>> receive_requests(Channel& channel, const Run& run,
+                                                            tensor::Arena& arena);
+/// Takes the elements as well, into `arena`; its limit bounds what an answer may have. The inner
+/// error is the worker's own.
+core::Result<core::Result<receipt::Values>> receive_answer(Channel& channel, const Message& message,
+                                                           tensor::Arena& arena);
 
 }  // namespace commensal::worker

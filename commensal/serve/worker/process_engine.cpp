@@ -51,8 +51,8 @@ class ProcessEngine final : public rollout::Engine {
   /// Errors: those of the model, and of workers.
   Result<void> start(const std::stop_token& cancel);
 
-  const receipt::ModelRoots& roots() const override { return loaded_->roots; }
-  const graph::Graph& graph() const override { return *loaded_->face; }
+  const receipt::ModelRoots& roots() const override { return roots_; }
+  const graph::Graph& graph() const override { return *face_; }
   Result<Values> run(std::uint64_t step, const Values& inputs,
                      const std::optional<noise::Noise>& noise,
                      const graph::RunOptions& options) override;
@@ -68,14 +68,14 @@ class ProcessEngine final : public rollout::Engine {
   Result<Answers> answers(Run run, std::span<const Values> requests,
                           const graph::RunOptions& options);
   Result<Result<Values>> hear_answer(Channel& channel);
-  /// The next message that is not about packed weights.
-  Result<Message> hear(Channel& channel);
+  Result<Message> hear(Channel& channel) { return receive(channel, packs_ ? &*packs_ : nullptr); }
 
   std::shared_ptr<ProcessEngineFactory::Shared> shared_;
   Model model_;
   std::vector<protocol::Feed> feeds_;
   std::optional<PackServer> packs_;
-  std::optional<Loaded> loaded_;
+  std::shared_ptr<const graph::Graph> face_;  // and roots: once it has been loaded
+  receipt::ModelRoots roots_;
   tensor::Arena arena_{shared_->options.session.memory_bytes_max};  // of outputs
   std::unique_ptr<LivingWorker> worker_;
   std::uint32_t runs_ = 0;
@@ -83,7 +83,7 @@ class ProcessEngine final : public rollout::Engine {
 
 Load ProcessEngine::load_message() const {
   const ProcessOptions& options = shared_->options;
-  Load load{.session = options.session,
+  Load load{.session = SessionWords::of(options.session),
             .has_packs = packs_.has_value(),
             .feeds = feeds_,
             .model_bytes = model_.bytes,
@@ -109,35 +109,28 @@ Result<void> ProcessEngine::start(const std::stop_token& cancel) {
                                       COMMENSAL_TRY(send(channel, load_message()));
                                       return channel.send_descriptor(model_.file);
                                     },
-                                    [&](Channel& channel) -> Result<Result<Loaded>> {
+                                    [&](Channel& channel) -> Result<Loaded> {
                                       COMMENSAL_ASSIGN(const Message message, hear(channel));
-                                      return read_loaded(message);
+                                      return decode<Loaded>(message);
                                     }));
-  if (!loaded) return tl::unexpected(std::move(loaded).error());
-  shared_->say_once(loaded->unconfined);
-  if (loaded_ && loaded->roots != loaded_->roots) {
+  if (loaded.error) return tl::unexpected(*std::move(loaded.error));
+  shared_->say_once(loaded.unconfined);
+  const receipt::ModelRoots roots{loaded.graph_root, loaded.weight_root};
+  if (face_ && roots != roots_) {
     return fail(ErrorCode::kInternal, "a fresh worker has found another model in the same file");
   }
-  if (!loaded_) loaded_ = *std::move(loaded);
+  if (!face_) face_ = loaded.face.graph();
+  roots_ = roots;
   worker_ = std::move(worker);
   return {};
-}
-
-Result<Message> ProcessEngine::hear(Channel& channel) {
-  while (true) {
-    COMMENSAL_ASSIGN(Message message, receive(channel));
-    const bool is_pack = message.kind == Kind::kFindPack || message.kind == Kind::kKeepPack;
-    if (!is_pack || !packs_) return message;
-    COMMENSAL_TRY(packs_->serve(channel, message));
-  }
 }
 
 Result<Result<Values>> ProcessEngine::hear_answer(Channel& channel) {
   COMMENSAL_ASSIGN(const Message message, hear(channel));
   COMMENSAL_ASSIGN(auto answer, receive_answer(channel, message, arena_));
-  if (answer && answer->size() != loaded_->face->outputs.size()) {
+  if (answer && answer->size() != face_->outputs.size()) {
     return fail(ErrorCode::kDataLoss, "{} outputs, expected {}", answer->size(),
-                loaded_->face->outputs.size());
+                face_->outputs.size());
   }
   return answer;
 }
@@ -160,9 +153,14 @@ Result<ProcessEngine::Answers> ProcessEngine::answers(Run run, std::span<const V
   COMMENSAL_TRY(ensure_worker(options.cancel));
   run.number = runs_ = runs_ == UINT32_MAX ? 1 : runs_ + 1;
   run.ops_max = options.ops_max;
+  for (const Values& inputs : requests) run.requests.push_back(types_of(inputs));
   auto heard = worker_->exchange(
       {run.number, options.cancel, shared_->options.cpu_ms_max},
-      [&](Channel& channel) { return send(channel, run, requests); },
+      [&](Channel& channel) -> Result<void> {
+        COMMENSAL_TRY(send(channel, run));
+        for (const Values& inputs : requests) COMMENSAL_TRY(send_elements(channel, inputs));
+        return {};
+      },
       [&](Channel& channel) -> Result<Answers> {
         Answers made;
         while (made.size() < requests.size()) {
@@ -178,7 +176,9 @@ Result<ProcessEngine::Answers> ProcessEngine::answers(Run run, std::span<const V
 Result<Values> ProcessEngine::run(std::uint64_t step, const Values& inputs,
                                   const std::optional<noise::Noise>& noise,
                                   const graph::RunOptions& options) {
-  COMMENSAL_ASSIGN(Answers made, answers({.step = step, .noise = noise}, {&inputs, 1}, options));
+  Run run{.step = step};
+  if (noise) run.noise = {noise->seed, static_cast<std::uint32_t>(noise->exponent)};
+  COMMENSAL_ASSIGN(Answers made, answers(std::move(run), {&inputs, 1}, options));
   return std::move(made[0]);
 }
 

@@ -18,7 +18,7 @@ std::optional<graph::PackFiles::File> RemotePacks::open(const core::Digest& name
     COMMENSAL_TRY(send(channel_, FindPack{name}));
     channel_.flush();
     COMMENSAL_ASSIGN(const Message message, receive(channel_));
-    COMMENSAL_ASSIGN(const Pack pack, read_pack(message));
+    COMMENSAL_ASSIGN(const Pack pack, decode<Pack>(message));
     if (pack.bytes == 0) return File{};
     COMMENSAL_ASSIGN(core::Descriptor file, channel_.receive_descriptor());
     return File{std::move(file), pack.bytes};
@@ -46,15 +46,15 @@ core::Digest PackServer::name_of(const core::Digest& name) const {
 
 Result<void> PackServer::serve(Channel& channel, const Message& message) {
   if (message.kind == Kind::kFindPack) {
-    COMMENSAL_ASSIGN(const FindPack find, read_find_pack(message));
+    COMMENSAL_ASSIGN(const FindPack find, decode<FindPack>(message));
     const auto file = packs_.files().open(name_of(find.name));
     const bool is_there = file && file->bytes > 0;
-    COMMENSAL_TRY(send(channel, Pack{is_there ? file->bytes : 0}));
+    COMMENSAL_TRY(send(channel, Pack{find.name, is_there ? file->bytes : 0}));
     if (is_there) COMMENSAL_TRY(channel.send_descriptor(file->file));
     channel.flush();
     return {};
   }
-  COMMENSAL_ASSIGN(const KeepPack keep, read_keep_pack(message));
+  COMMENSAL_ASSIGN(const KeepPack keep, decode<KeepPack>(message));
   if (keep.bytes > bytes_max_) {
     return core::fail(core::ErrorCode::kDataLoss, "{} bytes of packed weights, expected at most {}",
                       keep.bytes, bytes_max_);
@@ -70,6 +70,15 @@ Result<void> PackServer::serve(Channel& channel, const Message& message) {
   const core::ByteView part(bytes);
   packs_.files().keep(name_of(keep.name), {&part, 1});
   return {};
+}
+
+Result<Message> receive(Channel& channel, PackServer* packs) {
+  while (true) {
+    COMMENSAL_ASSIGN(Message message, receive(channel));
+    const bool is_pack = message.kind == Kind::kFindPack || message.kind == Kind::kKeepPack;
+    if (!is_pack || packs == nullptr) return message;
+    COMMENSAL_TRY(packs->serve(channel, message));
+  }
 }
 
 }  // namespace commensal::worker

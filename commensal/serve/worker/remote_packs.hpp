@@ -40,4 +40,8 @@ class PackServer {
   std::uint64_t kept_bytes_ = 0;
 };
 
+/// Parent's: the next message that is not about packed weights, which are served by `packs` if it
+/// has any. Errors: the channel's, PackServer's.
+core::Result<Message> receive(Channel& channel, PackServer* packs);
+
 }  // namespace commensal::worker

@@ -27,19 +27,17 @@ void expect_elements(const receipt::Values& values) {
   }
 }
 
-/// As the parent does (process_engine.cpp), without end.
+/// As the parent does, without end.
 core::Result<void> hear_worker(Channel& channel) {
   const graph::PackFolder folder(std::make_shared<PacksInMemory>());
   PackServer packs(folder, core::Digest{}, 1 << 16);
   tensor::Arena arena(1 << 20);
   while (true) {
-    COMMENSAL_ASSIGN(const Message message, receive(channel));
-    if (message.kind == Kind::kFindPack || message.kind == Kind::kKeepPack) {
-      COMMENSAL_TRY(packs.serve(channel, message));
-    } else if (message.kind == Kind::kLoaded) {
-      COMMENSAL_ASSIGN(const auto loaded, read_loaded(message));
-      if (!loaded) continue;
-      for (const graph::ValueId id : loaded->face->outputs) (void)loaded->face->name_of(id);
+    COMMENSAL_ASSIGN(const Message message, receive(channel, &packs));
+    if (message.kind == Kind::kLoaded) {
+      COMMENSAL_ASSIGN(const auto loaded, decode<Loaded>(message));
+      const auto face = loaded.face.graph();
+      for (const graph::ValueId id : face->outputs) (void)face->name_of(id);
     } else {
       COMMENSAL_ASSIGN(const auto answer, receive_answer(channel, message, arena));
       if (answer) expect_elements(*answer);
@@ -47,21 +45,19 @@ core::Result<void> hear_worker(Channel& channel) {
   }
 }
 
-/// As the worker does (inside.cpp).
+/// As the worker does.
 core::Result<void> hear_parent(Channel& channel) {
   tensor::Arena arena(1 << 20);
   while (true) {
     COMMENSAL_ASSIGN(const Message message, receive(channel));
     if (message.kind == Kind::kLoad) {
-      COMMENSAL_TRY(read_load(message));
+      COMMENSAL_TRY(decode<Load>(message));
     } else if (message.kind == Kind::kPack) {
-      COMMENSAL_TRY(read_pack(message));
+      COMMENSAL_TRY(decode<Pack>(message));
     } else {
-      COMMENSAL_ASSIGN(const Run run, read_run(message));
-      for (const auto& types : run.requests) {
-        COMMENSAL_ASSIGN(const auto inputs, receive_tensors(channel, types, arena));
-        expect_elements(inputs);
-      }
+      COMMENSAL_ASSIGN(const Run run, decode<Run>(message));
+      COMMENSAL_ASSIGN(const auto requests, receive_requests(channel, run, arena));
+      for (const auto& inputs : requests) expect_elements(inputs);
     }
   }
 }

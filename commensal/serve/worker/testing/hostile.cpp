@@ -94,19 +94,18 @@ void raise_limit() {
 }
 void send_huge_outputs(SharedPages& pages) {
   protocol::Writer writer;
-  writer.u8(1);
-  writer.count(1);
-  tensor::write(writer, tensor::TensorType{tensor::DType::kFloat32, {1 << 15, 1 << 15}});
-  const core::Bytes head = std::move(writer).take();
+  write(writer, Answer{.outputs = {{tensor::DType::kFloat32, {1 << 15, 1 << 15}}}});
+  const core::Bytes& head = writer.written();
   say(pages, Kind::kAnswer, static_cast<std::uint32_t>(head.size()), head);
 }
 /// Always has the next question in the ring, so that its parent never waits for it.
 void ask_on(SharedPages& pages) {
   constexpr std::uint64_t kAhead = Ring::kBytes / 2;
+  const core::Bytes head(sizeof(core::Digest) + sizeof(std::uint64_t));  // FindPack
   while (true) {
     pages.to_worker.read = pages.to_worker.written.load();
     if (pages.to_parent.written - pages.to_parent.read < kAhead) {
-      say(pages, Kind::kFindPack, sizeof(core::Digest), core::Digest{});
+      say(pages, Kind::kFindPack, static_cast<std::uint32_t>(head.size()), head);
     }
   }
 }
