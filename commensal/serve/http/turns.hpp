@@ -46,7 +46,7 @@ class Turns : public std::enable_shared_from_this<Turns> {
   std::map<std::string, Line> lines_;
   std::set<std::pair<std::int64_t, std::string>> due_;  // lines that are not empty
   std::int64_t now_ns_ = 0;                             // at_ns of the line that was last served
-  std::map<std::string, std::string> accounts_;         // by token
+  std::map<core::Digest, std::string> accounts_;        // by a token's hash
   bool is_running_ = false;                             // run() is posted, or runs
 };
 
