@@ -23,7 +23,9 @@ std::string state_of(const Roster::Peer& peer, const std::string& reservation) {
 
 void Gateway::State::handle(StreamId stream, const rpc::Hello& message) {
   std::optional<StreamId> replaced;
-  auto peer = roster.welcome(stream, message, replaced);
+  auto peer = lottery.check_chain(message.address, message.hash_chain).and_then([&] {
+    return roster.welcome(stream, message, replaced);
+  });
   if (!peer) {
     observer.on_error(peer.error());
     roster.refuse(stream, peer.error());

@@ -23,7 +23,8 @@ core::Result<void> Gateway::State::resume() {
     const core::Digest receipt = protocol::receipt_id(one.body);
     if (book.contains(receipt)) events.push(event::AuditDue{receipt});
   }
-  COMMENSAL_ASSIGN(const auto drawn, book.select([](const ReceiptRecord& record) {
+  COMMENSAL_ASSIGN(const auto drawn, book.select([this](const ReceiptRecord& record) {
+    roster.remember(record.receipt.job.provider);
     return record.audit == AuditState::kDrawn || convicts(record.audit);
   }));
   for (const ReceiptRecord& record : drawn) {

@@ -97,14 +97,19 @@ bool Lottery::is_there(const Pairing& pairing) const {
   return pairing_with(pairing.provider) == &pairing && peer_there(pairing.provider) != nullptr;
 }
 
-Result<void> Lottery::meet(const crypto::Address& provider,
-                           const std::optional<rpc::HashChainPosition>& chain) {
+Result<void> Lottery::check_chain(const crypto::Address& provider,
+                                  const std::optional<rpc::HashChainPosition>& chain) const {
   if (!is_on()) return {};
   if (!chain || chain->head.owner != provider) {
     return fail(ErrorCode::kInvalidArgument,
                 "the provider shows no hash chain of its own: answers earn tickets here");
   }
-  COMMENSAL_TRY(protocol::verify_hash_chain_head(chain->head));
+  return protocol::verify_hash_chain_head(chain->head);
+}
+
+Result<void> Lottery::meet(const crypto::Address& provider,
+                           const std::optional<rpc::HashChainPosition>& chain) {
+  if (!is_on()) return {};
   if (deps_.bank.state().beacons.find(beacon_with(chain->head)) != nullptr || has_stake(provider)) {
     return take_up(provider, *chain);
   }

@@ -46,8 +46,11 @@ class Lottery {
 
   /// Of our hash chain, as far as it is on disk; nothing where answers earn no tickets.
   const std::optional<rpc::HashChainPosition>& position() const { return shown_; }
-  /// Takes up the provider's chain where it is; one that is new to the ledger only of who has its
-  /// stake there, as keys and chains cost nothing. Errors: kInvalidArgument, kUnauthenticated.
+  /// Whether the chain is the provider's. Errors: kInvalidArgument, kUnauthenticated.
+  core::Result<void> check_chain(const crypto::Address& provider,
+                                 const std::optional<rpc::HashChainPosition>& chain) const;
+  /// Takes up the chain, which check_chain lets pass, where it is; one that is new to the ledger
+  /// only of who has its stake there, as keys and chains cost nothing. Errors: the ledger's.
   core::Result<void> meet(const crypto::Address& provider,
                           const std::optional<rpc::HashChainPosition>& chain);
   /// After what changed a provider's stake: takes up the chain that it has shown before.

@@ -41,6 +41,14 @@ core::Result<void> Roster::open() {
   return {};
 }
 
+void Roster::remember(const crypto::Address& provider) {
+  Peer& peer = peers_[provider];
+  peer.address = provider;
+  if (peer.name.empty()) peer.name = crypto::to_text(provider);
+  ++peer.served;
+  forget_one();
+}
+
 Roster::StreamId Roster::admit(std::shared_ptr<rpc::ProviderStream> stream,
                                const rpc::Channel& channel, const std::string& from,
                                std::optional<rpc::HashChainPosition> chain) {
@@ -99,6 +107,10 @@ core::Result<Roster::Peer*> Roster::welcome(StreamId id, const rpc::Hello& hello
                 "the hello is not signed by the key of {} for this gateway and connection",
                 crypto::to_text(hello.address));
   }
+  // Before anybody makes room for it.
+  if (const std::string banned = bans_.why(hello.address); !banned.empty()) {
+    return fail(ErrorCode::kPermissionDenied, "this provider is banned: {}", banned);
+  }
   const bool is_full = providers() >= static_cast<std::size_t>(limits::kProvidersMax);
   if (is_full && connected(hello.address) == nullptr && !make_room_among_new()) {
     return fail(ErrorCode::kResourceExhausted, "{} providers are connected, as many as may be",
@@ -107,10 +119,7 @@ core::Result<Roster::Peer*> Roster::welcome(StreamId id, const rpc::Hello& hello
   Peer& peer = peers_[hello.address];
   peer.address = hello.address;
   peer.name = hello.name.substr(0, static_cast<std::size_t>(limits::kNameBytesMax));
-  if (!peer.banned.empty()) peer.banned = bans_.why(hello.address);
-  if (!peer.banned.empty()) {
-    return fail(ErrorCode::kPermissionDenied, "this provider is banned: {}", peer.banned);
-  }
+  peer.banned.clear();  // it is over
   if (peer.stream != nullptr) {
     replaced = peer.stream_id;
     retire(peer.stream_id);

@@ -35,7 +35,7 @@ class Roster {
     std::uint32_t in_flight = 0;     // tasks of this gateway
     std::int64_t busy_since_ms = 0;  // where there are any: it began with them, or answered one
     std::int64_t at_work_ms = 0;     // when it said last that it is at work (monotonic)
-    std::uint64_t served = 0;
+    std::uint64_t served = 0;        // answers
     Health health;
     struct Refusals {
       std::uint64_t count = 0;
@@ -50,6 +50,9 @@ class Roster {
       : bans_(store, clock), rng_(rng), key_(key) {}
   /// Reads the bans; call once before the rest. Error: kDataLoss.
   core::Result<void> open();
+  /// At a start, after open(): of each answer that the receipts still tell of, who gave it. It is
+  /// no newcomer.
+  void remember(const crypto::Address& provider);
 
   /// A stream has opened: challenges it. Until its hello it is a stranger's. Beyond
   /// limits::kStrangersPerAddressMax the oldest stranger from there makes room, beyond

@@ -97,6 +97,35 @@ TEST_F(RosterTest, NewKeysTakeNobodysPlaceWhoServes) {
   EXPECT_NE(roster_.connected(known), nullptr);
 }
 
+TEST_F(RosterTest, NobodyMakesRoomForWhoIsBanned) {
+  ASSERT_TRUE(roster_.ban(provider_.address(), "was caught"));
+  crypto::SecretKey banned = std::move(provider_);
+  std::vector<std::shared_ptr<Stream>> new_ones;
+  for (int i = 0; i < limits::kProvidersMax; ++i) {
+    provider_ = crypto::SecretKey::generate(rng_);
+    const auto [id, stream] = open(roster_, channel_, std::to_string(i));
+    ASSERT_TRUE(welcome(roster_, id, hello(stream->challenge(), channel_)));
+    new_ones.push_back(stream);
+  }
+  provider_ = std::move(banned);
+  const auto [id, stream] = open(roster_, channel_, "b");
+  EXPECT_EQ(welcome(roster_, id, hello(stream->challenge(), channel_)).error().code,
+            ErrorCode::kPermissionDenied);
+  EXPECT_FALSE(std::ranges::any_of(new_ones, &Stream::is_closed));
+}
+
+TEST_F(RosterTest, WhoHasServedBeforeAStartIsNoNewcomer) {
+  roster_.remember(provider_.address());
+  const auto [id, known] = open(roster_, channel_, "a");
+  ASSERT_TRUE(welcome(roster_, id, hello(known->challenge(), channel_)));
+  for (int i = 0; i <= limits::kProvidersMax; ++i) {
+    provider_ = crypto::SecretKey::generate(rng_);
+    const auto [stranger, stream] = open(roster_, channel_, std::to_string(i));
+    ASSERT_TRUE(welcome(roster_, stranger, hello(stream->challenge(), channel_))) << i;
+  }
+  EXPECT_FALSE(known->is_closed);
+}
+
 TEST_F(RosterTest, SilentStreamsLockNobodyOut) {
   for (const std::string from : {"10.0.0.1", "10.0.0.2"}) {  // the attacker's, and then the same
     std::size_t open_streams = 0;
