@@ -165,7 +165,10 @@ void Auditor::replay(const core::Digest& receipt) {
 }
 
 std::optional<std::int64_t> Auditor::retry_ms(Case& item, ErrorCode code) const {
-  const bool is_ours = code == ErrorCode::kUnavailable || code == ErrorCode::kResourceExhausted;
+  // A worker that is lost says nothing about the answer, whatever has brought it down.
+  constexpr ErrorCode kTroubles[] = {ErrorCode::kUnavailable, ErrorCode::kResourceExhausted,
+                                     ErrorCode::kInternal, ErrorCode::kDeadlineExceeded};
+  const bool is_ours = item.tries < kTriesMax && std::ranges::count(kTroubles, code) > 0;
   if (is_ours && item.troubles++ == 0) item.troubled_since_ms = now_ms();
   if (is_ours && now_ms() - item.troubled_since_ms < kTroubleMsMax) {
     return std::min(kRetryMs << std::min(item.troubles - 1, 10), kTroubleRetryMsMax);

@@ -18,7 +18,8 @@ namespace commensal::gateway {
 /// where it accuses: a root that does not open the commitment is computed again here first. Each
 /// audit ends with event::Audited, or with event::Unaudited where it went wrong kTriesMax times,
 /// later and later, or took longer than a provider may take for a step; that accuses nobody. What
-/// the machine here lacks counts as no try for kTroubleMsMax: nobody is paid for our trouble. Here
+/// the machine here lacks, or a worker that a model brings down, counts as no try for
+/// kTroubleMsMax: nobody is paid for our trouble. Here
 /// providers take turns by the time that replaying them has taken: who answers what takes long
 /// delays its own audits most. One that was under way at a stop is due at the next start.
 /// Thread-safety: the loop's thread.

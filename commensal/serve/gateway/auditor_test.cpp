@@ -198,6 +198,16 @@ TEST_F(AuditorOf, WhatTheMachineHereLacksEndsNoAudit) {
   EXPECT_EQ(given_up_, std::vector<core::Digest>{});
 }
 
+// The fault: a model that brought its worker down three times in two minutes was audited no more.
+TEST_F(AuditorOf, AWorkerThatIsLostEndsNoAudit) {
+  engines_->troubles = 8;
+  engines_->code = core::ErrorCode::kInternal;
+  request({1});
+  loop_.advance_ms(3'600'000);
+  EXPECT_EQ(audited_, Steps{1});
+  EXPECT_EQ(given_up_, std::vector<core::Digest>{});
+}
+
 TEST_F(AuditorOf, ButNotForEver) {
   engines_->troubles = 1'000'000;
   engines_->code = core::ErrorCode::kResourceExhausted;
