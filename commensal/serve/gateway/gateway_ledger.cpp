@@ -28,10 +28,8 @@ void Gateway::State::handle(StreamId stream, const rpc::Transact& message) {
   const crypto::Address provider = peer->address;
   const auto sent = protocol::decode<ledger::Transaction>(message.transaction);
   if (!sent) return events.report(sent);
-  // Demands and defaults need no money here.
-  const bool must_own = check_strangers(*sent).has_value();
   const auto allowed = check_providers(*sent, provider).and_then([&] {
-    return transactions.admit_own(provider, must_own);
+    return transactions.admit_own(provider);
   });
   events.report(allowed);
   // What it has to know before it sends another; it sends that at once.

@@ -10,10 +10,12 @@ using core::Result;
 
 namespace {
 
-/// Keys cost nothing, and each that sends something is kept for ever.
+/// Keys cost nothing, and each that sends something is kept for ever. Who has lost all has its hash
+/// chain here, which its stake once brought in: it may ask for what its tickets are owed.
 Result<void> check_owns(const ledger::State& state, const crypto::Address& sender) {
   const auto row = state.balances.rows().lower_bound({sender, ledger::AccountKind::kAvailable});
   if (row != state.balances.rows().end() && row->first.owner == sender) return {};
+  if (state.chains_of.get(sender) > 0) return {};
   return fail(ErrorCode::kPermissionDenied, "sender: {} has nothing in this ledger",
               crypto::to_text(sender));
 }
@@ -28,8 +30,8 @@ Result<void> Transactions::admit(const ledger::Transaction& transaction) {
   return rate(sender);
 }
 
-Result<void> Transactions::admit_own(const crypto::Address& sender, bool must_own) {
-  if (must_own) COMMENSAL_TRY(check_owns(bank_.state(), sender));
+Result<void> Transactions::admit_own(const crypto::Address& sender) {
+  COMMENSAL_TRY(check_owns(bank_.state(), sender));
   return rate(sender);
 }
 

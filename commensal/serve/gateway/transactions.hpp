@@ -23,9 +23,8 @@ class Transactions {
   /// Whether its sender has something here, and may send it now. Precondition: the sender has
   /// signed it, or is known otherwise. Errors: kPermissionDenied, kResourceExhausted.
   core::Result<void> admit(const ledger::Transaction& transaction);
-  /// The same of what a sender says on its own stream, where each word counts, said before or not;
-  /// it need have something here only if `must_own`.
-  core::Result<void> admit_own(const crypto::Address& sender, bool must_own);
+  /// The same of what a sender says on its own stream, where each word counts, said before or not.
+  core::Result<void> admit_own(const crypto::Address& sender);
   /// `done` is called once, on the loop, when it is durable, with the sender. Errors: those of
   /// admit(); kResourceExhausted (too many wait); ledger::Ledger::apply's.
   void submit(ledger::Transaction transaction, Done done);

@@ -82,14 +82,19 @@ TEST_F(TransactionsOf, OneSenderMaySendSoManyAndOthersTheirs) {
   EXPECT_EQ(booked_, 22);
 }
 
-// The fault: demands and defaults of a provider were booked, and logged, as often as it sent them.
+// The faults: demands and defaults of a provider were booked, and logged, as often as it sent them;
+// anybody's were looked at.
 TEST_F(TransactionsOf, WhatAProviderSaysOnItsStreamCountsWhateverItIs) {
-  const crypto::Address other = crypto::SecretKey::generate(rng_).address();
-  EXPECT_FALSE(transactions_.admit_own(other, true));
-  int admitted = 0;
-  for (int i = 0; i < 50; ++i) admitted += transactions_.admit_own(other, false) ? 1 : 0;
+  const auto other = crypto::SecretKey::generate(rng_);
+  EXPECT_FALSE(transactions_.admit_own(other.address()));
+  const auto head = [&](const crypto::SecretKey& key) {
+    return protocol::sign_hash_chain_head(key, {{}, rng_.next_digest(), 64, {}});
+  };
+  ASSERT_TRUE(bank_.submit(ledger::RegisterBeacon{head(operator_), head(other)}));
+  int admitted = 0;  // it has no money, and its chain
+  for (int i = 0; i < 50; ++i) admitted += transactions_.admit_own(other.address()) ? 1 : 0;
   EXPECT_EQ(admitted, 20);
-  EXPECT_TRUE(transactions_.admit_own(sender_.address(), true));
+  EXPECT_TRUE(transactions_.admit_own(sender_.address()));
 }
 
 TEST_F(TransactionsOf, OnlySoManyWait) {
