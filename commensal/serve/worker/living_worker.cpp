@@ -17,6 +17,19 @@ namespace {
 
 constexpr std::int64_t kNsPerMs = 1'000'000;
 
+/// Beside those that compute, of which one is the first: who hears that a run is cancelled.
+#if defined(__SANITIZE_THREAD__)
+constexpr int kThreadsBeside = 2;
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+constexpr int kThreadsBeside = 2;  // the sanitizer's own
+#else
+constexpr int kThreadsBeside = 1;
+#endif
+#else
+constexpr int kThreadsBeside = 1;
+#endif
+
 Result<std::array<core::Descriptor, 2>> make_sockets() {
   std::array<int, 2> ends{-1, -1};
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {
@@ -96,6 +109,16 @@ Result<void> LivingWorker::watch_work(std::int64_t now_ms) {
   if (now_ms - moved_ms_ < options_.still_ms_max) return {};
   return fail(ErrorCode::kDeadlineExceeded, "the worker has done nothing for {} ms: it was ended",
               options_.still_ms_max);
+}
+
+// A thread that a model has left behind sees no other request.
+void LivingWorker::rest() {
+  const bool has_others = process_.threads() > options_.session.threads + kThreadsBeside;
+  if (has_others) {
+    process_.end();
+  } else {
+    process_.hold();
+  }
 }
 
 core::Error LivingWorker::end(const core::Error& error) {

@@ -13,8 +13,8 @@
 namespace commensal::worker {
 
 /// One worker, from its start to its end, as its parent sees it. It is stopped while nothing is
-/// asked of it. After an error of any call it has
-/// been ended, and only says why. Thread-safety: one thread.
+/// asked of it, and ended where it has more threads then than it is meant to have. After an error
+/// of any call it has been ended, and only says why. Thread-safety: one thread.
 class LivingWorker {
  public:
   /// `options` outlive it.
@@ -41,6 +41,8 @@ class LivingWorker {
   core::Result<void> watch();
   core::Result<void> watch_cancel(std::int64_t now_ms);
   core::Result<void> watch_work(std::int64_t now_ms);
+  /// Nothing is asked of it for now.
+  void rest();
   /// Ends it; why, in the caller's words.
   core::Error end(const core::Error& error);
 
@@ -69,7 +71,7 @@ auto LivingWorker::exchange(const Task& task, const Ask& ask, const Hear& hear)
   auto heard = hear(*channel_);
   if (options_.tell_rest) options_.tell_rest(false);
   if (!heard) return tl::unexpected(end(heard.error()));
-  process_.hold();
+  rest();
   return heard;
 }
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -50,6 +51,9 @@ Result<Process> Process::start(const Program& program, const std::vector<int>& f
   return fail(ErrorCode::kUnavailable, "no worker: {}", pid.error().message);
 }
 
+Process::Process(pid_t pid)
+    : pid_(pid),
+      tasks_(::open(fmt::format("/proc/{}/task", pid).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)) {}
 Process::~Process() { end(); }
 
 bool Process::is_alive() const {
@@ -64,8 +68,7 @@ std::int64_t Process::cpu_ns() const { return pid_ == 0 ? 0 : core::child_cpu_ns
 std::int64_t Process::threads() const {
   constexpr std::int64_t kLinksOfAFolder = 2;
   struct stat tasks {};  // the folder has one link for each
-  const std::string folder = fmt::format("/proc/{}/task", pid_);
-  if (pid_ == 0 || ::stat(folder.c_str(), &tasks) != 0) return 0;
+  if (pid_ == 0 || ::fstat(tasks_.get(), &tasks) != 0) return 0;
   return static_cast<std::int64_t>(tasks.st_nlink) - kLinksOfAFolder;
 }
 

@@ -29,9 +29,11 @@ class Process {
   /// 0 to 2. Of our environment it has only where libraries are and what sanitizers are told.
   /// Error: kUnavailable.
   static core::Result<Process> start(const Program& program, const std::vector<int>& files);
-  Process(Process&& other) noexcept : pid_(std::exchange(other.pid_, 0)) {}
+  Process(Process&& other) noexcept
+      : pid_(std::exchange(other.pid_, 0)), tasks_(std::move(other.tasks_)) {}
   Process& operator=(Process&& other) noexcept {
     std::swap(pid_, other.pid_);
+    tasks_ = std::move(other.tasks_);
     return *this;
   }
   ~Process();
@@ -41,7 +43,7 @@ class Process {
   bool is_alive() const;
   /// Of all its threads. Nothing: it has ended.
   std::int64_t cpu_ns() const;
-  /// 0: it has ended, or the system does not tell.
+  /// 0: it has ended, or the system does not tell. Takes a microsecond.
   std::int64_t threads() const;
   /// Stops all of its threads, or lets them go on.
   void hold();
@@ -50,9 +52,10 @@ class Process {
   std::string end();
 
  private:
-  explicit Process(pid_t pid) : pid_(pid) {}
+  explicit Process(pid_t pid);
 
   pid_t pid_ = 0;
+  core::Descriptor tasks_;  // the system's folder of its threads
 };
 
 /// The thread that starts processes: they end with the thread that has started them, and inherit

@@ -149,22 +149,43 @@ TEST(WorkerProcess, EndsWithItsParent) {
   EXPECT_TRUE(comes_true([&] { return ::kill(worker, 0) != 0; }));
 }
 
-// A thread that a model has left behind goes on only while its worker is asked.
+// A thread that a model has left behind goes on only while its worker is asked, where it is in the
+// place of one that may be there; else it is not there when the next is asked.
 TEST(WorkerProcess, UsesNoProcessorWhileNothingIsAsked) {
   ProcessOptions options;
   options.program.word = testing::kHostileWord;
+  options.session.backend = graph::Backend::kRef;  // takes one thread, whatever it may have
+  options.session.threads = 2;
   ProcessEngineFactory factory(std::move(options));
   const auto engine = *factory.load(kDigits, {});
   const auto workers = children_of(::getpid());
   ASSERT_EQ(workers.size(), 1);
   const auto loop_later = static_cast<std::uint64_t>(testing::Deed::kLoopLater);
-  for (int i = 0; i < 2; ++i) {
-    EXPECT_TRUE(engine->run(loop_later, pixels(), std::nullopt));
-    EXPECT_TRUE(comes_true([&] {
-      const std::int64_t begin_ns = core::child_cpu_ns(*workers.begin());
-      std::this_thread::sleep_for(std::chrono::milliseconds(100));
-      return core::child_cpu_ns(*workers.begin()) == begin_ns;
-    }));
+  EXPECT_TRUE(engine->run(loop_later, pixels(), std::nullopt));
+  EXPECT_TRUE(comes_true([&] {
+    const std::int64_t begin_ns = core::child_cpu_ns(*workers.begin());
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    return core::child_cpu_ns(*workers.begin()) == begin_ns;
+  }));
+  EXPECT_EQ(children_of(::getpid()), workers);
+  EXPECT_TRUE(engine->run(loop_later, pixels(), std::nullopt));
+  EXPECT_TRUE(children_of(::getpid()).empty());
+  EXPECT_TRUE(engine->run(1, pixels(), std::nullopt));
+  EXPECT_EQ(children_of(::getpid()).size(), 1);
+}
+
+// Else each request would start one.
+TEST(WorkerProcess, IsTheSameForAllRequests) {
+  for (const int threads : {1, 3}) {
+    ProcessOptions options;
+    options.session.threads = threads;
+    ProcessEngineFactory factory(std::move(options));
+    const auto engine = *factory.load(kDigits, {});
+    const auto workers = children_of(::getpid());
+    for (std::uint64_t i = 0; i < 10; ++i) {
+      EXPECT_TRUE(engine->run(1, pixels(), std::nullopt));
+      EXPECT_EQ(children_of(::getpid()), workers);
+    }
   }
 }
 
