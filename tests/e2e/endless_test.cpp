@@ -76,6 +76,23 @@ class Endless : public System {
   }
 };
 
+TEST_F(Endless, WhatTakesMoreThanItsBudgetIsRefusedInOneLine) {
+  start_gateway({"--ops-max", "1000000000"});
+  auto client = connect();
+  push(client);
+  push_looping(client, 600);
+  const auto provider = start_provider("one");
+  insist(client, 0);
+  const int consumer = ask();
+  std::string said(4096, 0);
+  said.resize(static_cast<std::size_t>(
+      std::max<ssize_t>(::recv(consumer, said.data(), said.size(), 0), 0)));
+  EXPECT_EQ(said.substr(0, said.find('\r')), "HTTP/1.1 422 Unprocessable Content");
+  EXPECT_NE(said.find("the compute budget of 1000000000 operations is used up"), said.npos) << said;
+  ::close(consumer);
+  insist(client, 1);
+}
+
 TEST_F(Endless, AConsumerThatLeavesFreesItsProvider) {
   std::unique_ptr<Process> provider;
   auto client = serve(provider);

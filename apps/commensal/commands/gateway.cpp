@@ -235,6 +235,10 @@ Run declare_gateway(CLI::App& app) {
                  "Log turns of the loop that take more of the processor; 0: none")
       ->check(CLI::Range(0, 60'000))
       ->group("");
+  app.add_option("--ops-max", gateway.ops_max,
+                 "Operations that one step of a model may take; more is refused with 422")
+      ->check(CLI::Range(std::int64_t{1}, limits::kStepOpsMax))
+      ->capture_default_str();
   app.add_option("--silence-ms", gateway.silence_ms_max,
                  "A provider that holds a task longer without a word loses it")
       ->check(CLI::Range(1, 3'600'000))

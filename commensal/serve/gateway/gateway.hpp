@@ -36,6 +36,7 @@ struct GatewayConfig {
   std::int64_t silence_ms_max = 10'000;  // a provider that holds a task longer loses it
   std::int64_t pause_ms_max = 60'000;    // a request waits, in all, for providers that pause
   int tries_max = 3;                     // providers tried for one request
+  std::int64_t ops_max = limits::kStepOpsMax;                // the compute budget of each step
   std::size_t rollouts_kept_max = limits::kRolloutsKeptMax;  // the oldest that are over make room
   BookLimits receipts;
   MoneyConfig money;

@@ -70,7 +70,7 @@ struct Gateway::State {
         transactions(loop, w.clock, bank),
         auditor_key(bank.auditor_key()),
         audit_policy(loop, w.clock, events, {.floor = c.audit_probability}, c.audit_by_risk),
-        steps({loop, w.clock, store, w.key, roster, lottery, events}, c.silence_ms_max),
+        steps({loop, w.clock, store, w.key, roster, lottery, events}, c.silence_ms_max, c.ops_max),
         dispatcher(loop, w.clock, w.rng, w.key, roster, lottery, steps, events,
                    {c.pause_ms_max, c.tries_max, auditor_key.address()}),
         rollouts({loop, w.clock, w.rng, store, w.key, auditor_key.address(), roster, hub, lottery,

@@ -14,7 +14,8 @@ namespace {
 constexpr std::int64_t kRetryMs = 500;
 /// What a provider refuses a rollout for good with.
 constexpr ErrorCode kFinal[] = {ErrorCode::kInvalidArgument, ErrorCode::kFailedPrecondition,
-                                ErrorCode::kUnsupported, ErrorCode::kUnauthenticated};
+                                ErrorCode::kUnsupported, ErrorCode::kUnauthenticated,
+                                ErrorCode::kOverBudget};
 
 }  // namespace
 

@@ -35,7 +35,7 @@ void Steps::ask(const WorkPtr& work, Roster::Peer& peer) {
   deps_.roster.grant(peer.stream_id, work->content);
   const rollout::JobRecord& record = client.record();
   peer.stream->send(rpc::Offer{record.job, work->content, record.input_salt, record.inputs,
-                               begin->step, begin->value});
+                               begin->step, begin->value, static_cast<std::uint64_t>(ops_max_)});
 }
 
 std::vector<WorkPtr> Steps::uncommitted(StreamId stream) const {

@@ -30,8 +30,9 @@ class Steps {
     Lottery& lottery;
     EventQueue& events;
   };
-  Steps(const Dependencies& deps, std::int64_t silence_ms_max)
-      : deps_(deps), silence_ms_max_(silence_ms_max) {}
+  Steps(const Dependencies& deps, std::int64_t silence_ms_max,
+        std::int64_t ops_max = limits::kStepOpsMax)
+      : deps_(deps), silence_ms_max_(silence_ms_max), ops_max_(ops_max) {}
 
   /// Asks a provider that is there for the job's next step, or for what its last signature opens.
   /// Precondition: the job is not at hand here, and not finished.
@@ -84,6 +85,7 @@ class Steps {
 
   Dependencies deps_;
   const std::int64_t silence_ms_max_;
+  const std::int64_t ops_max_;  // of each step
   std::uint64_t asked_ = 0;
   Jobs running_;                     // by id
   protocol::KnownSignatures known_;  // of our own
