@@ -152,9 +152,11 @@ void Auditor::replay(const core::Digest& receipt) {
       [this, work, stop, receipt] {
         is_replaying_ = false;
         own_.spend(work->shown.record.receipt.job.provider, now_ms() - work->begin_ms);
-        const auto item = open_.find(receipt);
-        const bool is_late = work->stop.stop_requested() && !closing_.stop_requested();
-        if (is_late && item != open_.end()) item->second.tries = kTriesMax;
+        if (const auto item = open_.find(receipt); item != open_.end()) {
+          const bool is_late = work->stop.stop_requested() && !closing_.stop_requested();
+          if (is_late) item->second.tries = kTriesMax;
+          item->second.took_ms += now_ms() - work->begin_ms;
+        }
         if (work->root) {
           conclude(receipt, judge(work->shown, *work->root));
         } else {
@@ -165,10 +167,12 @@ void Auditor::replay(const core::Digest& receipt) {
 }
 
 std::optional<std::int64_t> Auditor::retry_ms(Case& item, ErrorCode code) const {
-  // A worker that is lost says nothing about the answer, whatever has brought it down.
-  constexpr ErrorCode kTroubles[] = {ErrorCode::kUnavailable, ErrorCode::kResourceExhausted,
-                                     ErrorCode::kInternal, ErrorCode::kDeadlineExceeded};
-  const bool is_ours = item.tries < kTriesMax && std::ranges::count(kTroubles, code) > 0;
+  // A worker that is lost says nothing about the answer, whatever has brought it down; but others
+  // wait for what takes long.
+  const bool is_lost = code == ErrorCode::kInternal || code == ErrorCode::kDeadlineExceeded;
+  const bool is_wanting = code == ErrorCode::kUnavailable || code == ErrorCode::kResourceExhausted;
+  const bool is_ours =
+      item.tries < kTriesMax && (is_wanting || (is_lost && item.took_ms < kLostMsMax));
   if (is_ours && item.troubles++ == 0) item.troubled_since_ms = now_ms();
   if (is_ours && now_ms() - item.troubled_since_ms < kTroubleMsMax) {
     return std::min(kRetryMs << std::min(item.troubles - 1, 10), kTroubleRetryMsMax);
@@ -190,7 +194,9 @@ void Auditor::fail(const core::Digest& receipt, const core::Error& error) {
   }
   item->second.is_waiting = true;
   deps_.loop.after(*wait_ms, [this, receipt] {
-    if (open_.contains(receipt)) request_here(receipt);
+    if (!open_.contains(receipt)) return;
+    own_.push_back(provider_of(receipt), receipt);
+    pump();
   });
 }
 

@@ -18,11 +18,11 @@ namespace commensal::gateway {
 /// where it accuses: a root that does not open the commitment is computed again here first. Each
 /// audit ends with event::Audited, or with event::Unaudited where it went wrong kTriesMax times,
 /// later and later, or took longer than a provider may take for a step; that accuses nobody. What
-/// the machine here lacks, or a worker that a model brings down, counts as no try for
-/// kTroubleMsMax: nobody is paid for our trouble. Here
-/// providers take turns by the time that replaying them has taken: who answers what takes long
-/// delays its own audits most. One that was under way at a stop is due at the next start.
-/// Thread-safety: the loop's thread.
+/// the machine here lacks counts as no try for kTroubleMsMax, nor does a worker that a model brings
+/// down, as long as that takes kLostMsMax in all: nobody is paid for our trouble. Here providers
+/// take turns by the time that replaying them has taken: who answers what takes long delays its own
+/// audits most. One that was under way at a stop is due at the next start. Thread-safety: the
+/// loop's thread.
 class Auditor {
  public:
   /// All of them outlive this object.
@@ -57,6 +57,7 @@ class Auditor {
   static constexpr int kTriesMax = 3;
   static constexpr std::int64_t kRetryMs = 10'000;  // after the first; then ten times as long
   static constexpr std::int64_t kTroubleMsMax = 24 * 3'600'000, kTroubleRetryMsMax = 600'000;
+  static constexpr std::int64_t kLostMsMax = 60'000;
   static constexpr std::int64_t kAbsentMs = 10'000;  // an auditor that has not asked for so long
 
   /// What an audit needs, from the gateway's own rows.
@@ -67,9 +68,10 @@ class Auditor {
   struct Case {
     std::uint64_t lease = 0;  // to an auditor, by its number; 0: none
     int leases = 0;
-    bool is_waiting = false;  // in waiting_ or own_, or for its next try
-    int tries = 0;            // in vain
-    int troubles = 0;         // of our own
+    bool is_waiting = false;   // in waiting_ or own_, or for its next try
+    int tries = 0;             // in vain
+    int troubles = 0;          // of our own
+    std::int64_t took_ms = 0;  // all that was in vain
     std::int64_t troubled_since_ms = 0;
     std::int64_t since_ms = 0;
   };

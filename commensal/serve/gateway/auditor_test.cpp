@@ -18,11 +18,15 @@ class Troubled final : public rollout::EngineFactory {
   core::Result<std::unique_ptr<rollout::Engine>> load(const core::Path& model,
                                                       const std::vector<protocol::Feed>& feeds,
                                                       const std::stop_token& cancel) override {
-    if (troubles-- > 0) return core::fail(code, "no worker");
+    if (troubles-- > 0) {
+      if (clock != nullptr) clock->advance_ms(30'000);
+      return core::fail(code, "no worker");
+    }
     return honest_.load(model, feeds, cancel);
   }
   int troubles = 0;
   core::ErrorCode code = core::ErrorCode::kUnavailable;
+  core::ManualClock* clock = nullptr;  // passes meanwhile
 
  private:
   rollout::SessionEngineFactory honest_{graph::SessionOptions{}};
@@ -206,6 +210,16 @@ TEST_F(AuditorOf, AWorkerThatIsLostEndsNoAudit) {
   loop_.advance_ms(3'600'000);
   EXPECT_EQ(audited_, Steps{1});
   EXPECT_EQ(given_up_, std::vector<core::Digest>{});
+}
+
+TEST_F(AuditorOf, AWorkerThatIsLostSlowlyIsTriedLessOften) {
+  engines_->troubles = 8;
+  engines_->code = core::ErrorCode::kInternal;
+  engines_->clock = &clock_;
+  request({1});
+  loop_.advance_ms(3'600'000);
+  EXPECT_EQ(given_up_, std::vector<core::Digest>{receipts_.at(1)});
+  EXPECT_EQ(failures_, 4);
 }
 
 TEST_F(AuditorOf, ButNotForEver) {
