@@ -16,40 +16,31 @@ using tensor::DType;
 /// Left matrices ready for `multiply`: `count` of rows x depth, row-major, one after another, or
 /// transposed (depth x rows). Keeps what it had to copy.
 struct LeftMatrices {
-  std::vector<Rows> rows;
+  Rows first;
+  std::int64_t floats = 0;  // from one to the next
   std::shared_ptr<float> packed;
+
+  Rows at(std::int64_t i) const { return {first.data + i * floats, first.panel_step, first.step}; }
 
   static core::Result<LeftMatrices> of(Workspace& ws, const float* a, std::int64_t count,
                                        std::int64_t rows, std::int64_t depth, bool transposed) {
     const CpuKernels& kernels = kernels_for(ws.isa);
-    LeftMatrices made;
+    if (rows == 1 || transposed) {  // as they lie
+      return LeftMatrices{{a, kernels.tile_rows, rows == 1 ? 1 : rows}, rows * depth, nullptr};
+    }
     const std::int64_t floats = packed_rows_floats(kernels, rows, depth);
-    const bool as_they_lie = rows == 1 || transposed;
-    if (!as_they_lie) {
-      COMMENSAL_ASSIGN(made.packed,
-                       floats_from(ws.arena, std::max<std::int64_t>(count * floats, 1)));
-    }
-    Pulse pulse(&ws.threads);
-    for (std::int64_t i = 0; i < count; ++i) {
-      pulse(8);
-      const float* matrix = a + i * rows * depth;
-      if (as_they_lie) {
-        made.rows.push_back({matrix, kernels.tile_rows, rows == 1 ? 1 : rows});
-      } else {
-        made.rows.push_back(
-            {made.packed.get() + i * floats, depth * kernels.tile_rows, kernels.tile_rows});
-      }
-    }
-    if (as_they_lie) return made;
+    COMMENSAL_ASSIGN(const auto packed,
+                     floats_from(ws.arena, std::max<std::int64_t>(count * floats, 1)));
     // In pieces of whole panels, so that all threads copy.
     const std::int64_t panels = (rows + kernels.tile_rows - 1) / kernels.tile_rows;
     ws.threads.run(count * panels, [&](std::int64_t i) {
       const std::int64_t row = i % panels * kernels.tile_rows, matrix = i / panels;
       pack_rows(kernels, a + (matrix * rows + row) * depth,
                 std::min<std::int64_t>(kernels.tile_rows, rows - row), depth, depth, 1,
-                made.packed.get() + matrix * floats + row * depth);
+                packed.get() + matrix * floats + row * depth);
     });
-    return made;
+    return LeftMatrices{
+        {packed.get(), depth * kernels.tile_rows, kernels.tile_rows}, floats, packed};
   }
 };
 
@@ -94,10 +85,8 @@ core::Result<void> gemm(const Call& call, std::span<Tensor> outputs, Workspace& 
                                g.transpose_b ? 1 : g.n, g.transpose_b ? g.k : 1);
   COMMENSAL_ASSIGN(const LeftMatrices left, LeftMatrices::of(ws, call.in(0).data<float>().data(), 1,
                                                              g.m, g.k, g.transpose_a));
-  Product product{.a = left.rows[0],
-                  .b = &in_place,
-                  .c = outputs[0].mutable_data<float>().data(),
-                  .c_step = g.n};
+  Product product{
+      .a = left.first, .b = &in_place, .c = outputs[0].mutable_data<float>().data(), .c_step = g.n};
   if (ws.packed != nullptr) product.b = static_cast<const PackedColumns*>(ws.packed);
   std::shared_ptr<float> beta_c;
   if (g.has_c) {
@@ -134,21 +123,23 @@ core::Result<void> matmul(const Call& call, std::span<Tensor> outputs, Workspace
   const std::int64_t a_count = call.in(0).elements() / std::max<std::int64_t>(rows * mm.k, 1);
   COMMENSAL_ASSIGN(const LeftMatrices left,
                    LeftMatrices::of(ws, a, std::max<std::int64_t>(a_count, 1), rows, mm.k, false));
+  const ProductShape shape{.rows = rows, .depth = mm.k, .columns = mm.n};
+  constexpr std::int64_t kAtOnce = 1 << 12;  // what lists them takes time and memory too
   std::vector<MatrixColumns> columns;
   std::vector<Product> products;
-  columns.reserve(static_cast<std::size_t>(batches));
-  Pulse pulse(&ws.threads);
+  columns.reserve(static_cast<std::size_t>(std::min(batches, kAtOnce)));
   for (std::int64_t i = 0; i < batches; ++i) {
-    pulse(32);
     const std::int64_t from_a = one_b || mm.k == 0 ? 0 : mm.a_matrix(i);
     columns.emplace_back(kernels, b + (one_b ? 0 : mm.b_matrix(i)) * mm.k * mm.n, mm.n, 1);
-    products.push_back({.a = left.rows[static_cast<std::size_t>(from_a)],
-                        .b = &columns.back(),
-                        .c = y + i * rows * mm.n,
-                        .c_step = mm.n});
+    products.push_back(
+        {.a = left.at(from_a), .b = &columns.back(), .c = y + i * rows * mm.n, .c_step = mm.n});
+    if (ws.packed != nullptr) products[0].b = static_cast<const PackedColumns*>(ws.packed);
+    if (i + 1 < batches && columns.size() < kAtOnce) continue;
+    COMMENSAL_TRY(multiply(shape, products, ws));
+    columns.clear();
+    products.clear();
   }
-  if (ws.packed != nullptr) products[0].b = static_cast<const PackedColumns*>(ws.packed);
-  return multiply({.rows = rows, .depth = mm.k, .columns = mm.n}, products, ws);
+  return {};
 }
 
 }  // namespace commensal::kernels::cpu

@@ -10,6 +10,8 @@ namespace {
 
 /// Bytes of a task: enough to be worth a thread's while.
 constexpr std::int64_t kTaskBytes = 65536;
+/// And the most of one, so that the others, and who wants the processor, need not wait.
+constexpr std::int64_t kPieceBytes = 1 << 20;
 
 /// One dimension of the output: how far apart its places are, in elements.
 struct Axis {
@@ -123,18 +125,22 @@ void copy_matrices(const Bytes& bytes, const std::vector<Axis>& outer, const Axi
   const std::int64_t line_bytes = kLine * across.size * bytes.size;
   const std::int64_t lines_a_task = std::max<std::int64_t>(kTaskBytes / line_bytes, 1);
   const std::int64_t tasks = ceil_div(lines, lines_a_task);
-  ws.threads.run(places_of(outer) * tasks, [&](std::int64_t task) {
+  const std::int64_t part = kPieceBytes / kLine / bytes.size;
+  const std::int64_t parts = ceil_div(across.size, part);
+  ws.threads.run(places_of(outer) * tasks * parts, [&](std::int64_t i) {
+    const std::int64_t first = i % parts * part, columns = std::min(part, across.size - first);
+    const std::int64_t task = i / parts;
     const Offsets at = offsets_of(outer, task / tasks);
     const std::int64_t last = std::min(lines, (task % tasks + 1) * lines_a_task);
     for (std::int64_t line = task % tasks * lines_a_task; line < last; ++line) {
       const std::int64_t begin = line * kLine, count = std::min(kLine, along.size - begin);
-      const std::uint8_t* from = bytes.from + (at.in + begin) * bytes.size;
-      std::uint8_t* to = bytes.to + (at.out + begin * along.out) * bytes.size;
+      const std::uint8_t* from = bytes.from + (at.in + begin + first * across.in) * bytes.size;
+      std::uint8_t* to = bytes.to + (at.out + begin * along.out + first) * bytes.size;
       if (bytes.size == 4) {
         transpose({reinterpret_cast<const float*>(from), across.in, reinterpret_cast<float*>(to),
-                   along.out, across.size, count});
+                   along.out, columns, count});
       } else {
-        block_fn({count, across.size, 1, across.in, along.out, 1}, from, to);
+        block_fn({count, columns, 1, across.in, along.out, 1}, from, to);
       }
     }
   });
@@ -161,11 +167,14 @@ void copy_strided(const StridedCopy& copy, std::int64_t size, const std::uint8_t
   const BlockFn block_fn = block_of(size);
   const std::int64_t rows = places / last.size;
   const std::int64_t rows_a_task = std::max<std::int64_t>(kTaskBytes / 4 / (last.size * size), 1);
-  ws.threads.run(ceil_div(rows, rows_a_task), [&](std::int64_t task) {
-    for (std::int64_t i = task * rows_a_task; i < std::min(rows, (task + 1) * rows_a_task); ++i) {
+  const std::int64_t part = kPieceBytes / 4 / size, parts = ceil_div(last.size, part);
+  ws.threads.run(ceil_div(rows, rows_a_task) * parts, [&](std::int64_t task) {
+    const std::int64_t begin = task % parts * part, count = std::min(part, last.size - begin);
+    const std::int64_t first = task / parts * rows_a_task;
+    for (std::int64_t i = first; i < std::min(rows, first + rows_a_task); ++i) {
       const Offsets at = offsets_of(axes, i);
-      block_fn({1, last.size, 0, last.in, 0, last.out}, bytes.from + at.in * size,
-               bytes.to + at.out * size);
+      block_fn({1, count, 0, last.in, 0, last.out}, bytes.from + (at.in + begin * last.in) * size,
+               bytes.to + (at.out + begin * last.out) * size);
     }
   });
 }

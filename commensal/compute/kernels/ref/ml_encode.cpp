@@ -22,14 +22,20 @@ std::uint64_t key_bits(T value) {
 // The places of keys, by number or by text.
 class KeyIndex {
  public:
-  explicit KeyIndex(const Tensor& keys) : keys_(keys) {
+  KeyIndex(Pulse& pulse, const Tensor& keys) : keys_(keys) {
     std::int64_t at = 0;
     if (keys.dtype() == DType::kString) {
-      for (const auto text : keys.strings()) texts_.emplace(text, at++);
+      for (const auto text : keys.strings()) {
+        pulse(16);
+        texts_.emplace(text, at++);
+      }
       return;
     }
     visit(Mapped{}, keys.dtype(), [&]<class T>() {
-      for (const T key : keys.data<T>()) numbers_.emplace(key_bits(key), at++);
+      for (const T key : keys.data<T>()) {
+        pulse(16);
+        numbers_.emplace(key_bits(key), at++);
+      }
     });
   }
   // -1: not there.
@@ -175,7 +181,7 @@ struct MapPlan {
   static core::Result<MapPlan> make(const Call& call) {
     COMMENSAL_ASSIGN(const Mapping given, Source::of(call));
     COMMENSAL_ASSIGN(Mapping mapping, checked(given, call));
-    return MapPlan{mapping, KeyIndex(mapping.keys), call.in(0).shape()};
+    return MapPlan{mapping, KeyIndex(call.pulse, mapping.keys), call.in(0).shape()};
   }
   std::vector<TensorType> types() const { return {{mapping.values.dtype(), shape}}; }
 
@@ -198,7 +204,9 @@ struct MapPlan {
   void run(const Call& call, std::span<Tensor> outputs) const {
     const auto size = static_cast<std::size_t>(tensor::traits(mapping.values.dtype()).size);
     std::vector<std::string_view> texts;
+    if (size == 0) texts.reserve(static_cast<std::size_t>(shape.elements()));
     for (std::int64_t i = 0; i < shape.elements(); ++i) {
+      call.pulse(4);
       const auto [list, at] = target(call, i);
       if (size == 0) {
         texts.push_back(list->strings()[at]);
@@ -236,7 +244,7 @@ struct OneHotEncoderPlan {
     std::vector<std::int64_t> dims(from.dims().begin(), from.dims().end());
     dims.push_back(static_cast<std::int64_t>(is_text ? texts.size() : numbers.size()));
     COMMENSAL_ASSIGN(const Shape shape, Shape::of(dims));
-    OneHotEncoderPlan plan{KeyIndex(is_text ? list_of(texts) : list_of(numbers)), shape,
+    OneHotEncoderPlan plan{KeyIndex(call.pulse, is_text ? list_of(texts) : list_of(numbers)), shape,
                            dims.back()};
     for (std::int64_t i = 0; zeros == 0 && i < from.elements(); ++i) {
       if (plan.category(call, i) < 0) {
@@ -248,6 +256,7 @@ struct OneHotEncoderPlan {
   std::vector<TensorType> types() const { return {{DType::kFloat32, shape}}; }
 
   std::int64_t category(const Call& call, std::int64_t i) const {
+    call.pulse(4);
     if (call.in(0).dtype() == DType::kString) return index.find(call.in(0), i);
     return visit(ml::Numbers{}, call.in(0).dtype(), [&]<class T>() {
       const T x = paced<T>(call, 0)[static_cast<std::size_t>(i)];

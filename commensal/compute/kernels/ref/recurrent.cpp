@@ -57,10 +57,10 @@ struct Weights {
   explicit Weights(const Call& call) {
     for (int i = 0; i < static_cast<int>(call.inputs.size()); ++i) {
       if (i == kLengths || !call.has(i)) continue;
+      Floats1& wide = input[static_cast<std::size_t>(i)];
+      wide.reserve(static_cast<std::size_t>(call.in(i).elements()));  // moving it takes long
       visit(Floats32{}, call.in(0).dtype(), [&]<class T>() {
-        for (const T stored : paced<T>(call, i)) {
-          input[static_cast<std::size_t>(i)].push_back(load(stored));
-        }
+        for (const T stored : paced<T>(call, i)) wide.push_back(load(stored));
       });
     }
   }

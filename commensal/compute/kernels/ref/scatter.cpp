@@ -139,10 +139,13 @@ struct ScatterElements : ScatterPlan {
                   at.text(), call.in(2).shape().text(), x.text());
     }
     std::vector<std::int64_t> entries;
+    entries.reserve(static_cast<std::size_t>(at.elements()));
     visit(Types<std::int32_t, std::int64_t>{}, call.in(1).dtype(), [&]<class T>() {
       for (const auto entry : paced<T>(call, 1)) entries.push_back(entry);
     });
+    plan.targets.reserve(entries.size());
     for (std::size_t i = 0; i < entries.size(); ++i) {
+      call.pulse(4);
       Dims place = shape_inference::split(at, static_cast<std::int64_t>(i));
       COMMENSAL_ASSIGN(place[static_cast<std::size_t>(axis)], position_in(entries[i], x[axis]));
       plan.targets.push_back(shape_inference::join(x, place));

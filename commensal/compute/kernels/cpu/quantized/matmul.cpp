@@ -125,15 +125,17 @@ struct Finish {
   std::vector<float> factors;
   CodeFinish made;
 
-  Finish(const Matrices& all, std::int64_t p, std::span<const std::int32_t> sums) {
+  Finish(Pulse& pulse, const Matrices& all, std::int64_t p, std::span<const std::int32_t> sums) {
     const CodeRoles& roles = all.roles;
     left = LeftTerms::of(sums, all.codes.mm.k, [&](std::int64_t r) {
+      pulse(4);
       const auto at = all.place(p, r);
       return left_zero(all.call, roles.a.codes, roles.a.zero,
                        all.codes.a.zero.at(at.a, all.codes.mm.m, at.row));
     });
     const std::int64_t columns = all.codes.b.zero.single ? 1 : all.codes.mm.n;
     for (std::int64_t j = 0; j < columns; ++j) {
+      pulse(4);
       column_zeros.push_back(right_zero(all.call, roles.b.codes, roles.b.zero,
                                         all.codes.b.zero.at(all.b_matrix(p), all.codes.mm.n, j)));
     }
@@ -142,12 +144,12 @@ struct Finish {
     made.column_zeros_step = all.codes.b.zero.single ? 0 : 1;
     if (left.has_zeros) made.row_zeros = left.zeros.data();
     made.to_step = all.codes.mm.n;
-    if (roles.y.scale >= 0) requantise(all, p);
+    if (roles.y.scale >= 0) requantise(pulse, all, p);
   }
   Finish(Finish&&) = default;
 
  private:
-  void requantise(const Matrices& all, std::int64_t p) {
+  void requantise(Pulse& pulse, const Matrices& all, std::int64_t p) {
     const CodeRoles& roles = all.roles;
     const CodeMatMul& codes = all.codes;
     const bool by_rows = !codes.a.scale.single || !codes.y.scale.single;
@@ -159,12 +161,14 @@ struct Finish {
       const float y =
           ref::real_at(all.call.in(roles.y.scale), codes.y.scale.at(at.y, codes.mm.m, at.row));
       for (std::int64_t j = 0; j < columns; ++j) {
+        pulse(4);
         const float b = ref::real_at(all.call.in(roles.b.scale),
                                      codes.b.scale.at(all.b_matrix(p), codes.mm.n, j));
         factors.push_back(a * b / y);
       }
     }
     for (std::int64_t r = 0; r < (codes.y.zero.single ? 1 : all.rows); ++r) {
+      pulse(4);
       const auto at = all.place(p, r);
       zeros.push_back(static_cast<std::int32_t>(
           ref::code_at(all.call, roles.y.zero, codes.y.zero.at(at.y, codes.mm.m, at.row))));
@@ -197,9 +201,9 @@ core::Result<void> multiply(const Matrices& all, Tensor& output, Workspace& ws) 
   std::vector<CodeProduct> products;
   Pulse pulse(&ws.threads);
   for (std::int64_t p = 0; p < all.count; ++p) {
-    pulse(256 + 8 * (all.rows + mm.n));
+    pulse(256);
     const std::int64_t a = all.one_b ? 0 : mm.a_matrix(p);
-    finishes.emplace_back(all, p,
+    finishes.emplace_back(pulse, all, p,
                           std::span(left.sums).subspan(static_cast<std::size_t>(a * all.rows),
                                                        static_cast<std::size_t>(all.rows)));
     CodeFinish finish = finishes.back().made;
