@@ -35,6 +35,7 @@ class Town {
                                   market_.clock(),
                                   std::make_shared<http::Turns>(market_.loop(), market_.clock()),
                                   later,
+                                  later,
                                   later};
     std::istringstream words{std::string(line)};
     std::string who, json_bytes;

@@ -45,7 +45,7 @@ Result<Evidence> from_state(const core::Digest& id, const core::Path& folder) {
                       folder.string());
   }
   COMMENSAL_ASSIGN(const auto store, store::open_sqlite_store(file));
-  gateway::ReceiptBook book(*store);
+  gateway::ReceiptBook book(*store, {}, gateway::OpeningFolder(folder / "openings"));
   COMMENSAL_TRY(book.open());
   COMMENSAL_ASSIGN(const gateway::ReceiptRecord record, book.find(id));
   Evidence evidence{.receipt = record.receipt, .opening = {}, .model = nullptr};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 
@@ -18,9 +19,13 @@ class Loop {
   virtual void post(Task task) = 0;
   /// Runs `task` once, at least `delay_ms` from now.
   virtual void after(std::int64_t delay_ms, Task task) = 0;
+  /// What is done off the loop waits for what came before it in the same lane only: computing may
+  /// take minutes, reading and writing what is large may not wait for it.
+  enum class Lane : std::uint8_t { kComputing, kFiles };
+  static constexpr std::size_t kLanes = 2;
   /// Runs `work` off the loop, so that it may take long, one at a time and in order; then `done`
   /// on the loop.
-  virtual void offload(Task work, Task done) = 0;
+  virtual void offload(Lane lane, Task work, Task done) = 0;
 };
 
 }  // namespace commensal::core

@@ -20,8 +20,8 @@ class ScopedLoop final : public Loop {
   void after(std::int64_t delay_ms, Task task) override {
     below_.after(delay_ms, guarded(std::move(task)));
   }
-  void offload(Task work, Task done) override {
-    below_.offload(std::move(work), guarded(std::move(done)));
+  void offload(Lane lane, Task work, Task done) override {
+    below_.offload(lane, std::move(work), guarded(std::move(done)));
   }
 
  private:

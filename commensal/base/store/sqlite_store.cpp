@@ -22,14 +22,14 @@ constexpr int kEmptyPagesMin = 256;
 constexpr int kEmptyShare = 4;
 constexpr char kGiveBack[] = "PRAGMA incremental_vacuum(256)";
 constexpr int kApplicationId = 0x436d736c;  // "Cmsl" in the file's header: tells our files apart
-constexpr int kSchemaVersion = 2;
+constexpr int kSchemaVersion = 3;
 // Rows live in the tree of their key: one look-up instead of two.
 constexpr char kSchema[] =
     "CREATE TABLE entries(space TEXT NOT NULL, key BLOB NOT NULL, value BLOB NOT NULL,"
     " PRIMARY KEY(space, key)) WITHOUT ROWID;"
     "PRAGMA application_id=1131246444;"
-    "PRAGMA user_version=2;";
-static_assert(kApplicationId == 1131246444 && kSchemaVersion == 2);
+    "PRAGMA user_version=3;";
+static_assert(kApplicationId == 1131246444 && kSchemaVersion == 3);
 
 struct DatabaseDeleter {
   void operator()(sqlite3* database) const { sqlite3_close(database); }

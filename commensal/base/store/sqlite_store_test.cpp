@@ -50,8 +50,8 @@ TEST_F(SqliteStoreTest, RefusesWhatIsNotItsOwn) {
 
   const Path newer = folder_ / "newer.db";
   ASSERT_TRUE(open_sqlite_store(newer));
-  execute(newer, "PRAGMA user_version=3");
-  EXPECT_NE(refusal(newer).find("another version of commensal wrote it (schema 3, expected 2)"),
+  execute(newer, "PRAGMA user_version=4");
+  EXPECT_NE(refusal(newer).find("another version of commensal wrote it (schema 4, expected 3)"),
             std::string::npos);
 
   EXPECT_EQ(open_sqlite_store(folder_ / "no" / "folder.db").error().code,

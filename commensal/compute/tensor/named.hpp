@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <commensal/base/core/bytes.hpp>
 #include <commensal/compute/tensor/tensor.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,6 +13,8 @@ namespace commensal::tensor {
 struct NamedTensor {
   std::string name;
   Tensor value;
+  /// receipt::tensor_root(value), where it was taken already; neither sent nor kept.
+  std::optional<core::Digest> root = {};
 
   template <class Archive, class Self>
   static void fields(Archive& archive, Self& self) {

@@ -82,10 +82,10 @@ tensor::NamedTensors Models::picture(core::Rng& rng) const {
 
 tensor::NamedTensors Models::garbage(const tensor::NamedTensors& outputs, core::Rng& rng) {
   tensor::NamedTensors made;
-  for (const auto& [name, value] : outputs) {
-    std::vector<float> numbers(static_cast<std::size_t>(value.elements()));
+  for (const tensor::NamedTensor& one : outputs) {
+    std::vector<float> numbers(static_cast<std::size_t>(one.value.elements()));
     for (float& number : numbers) number = static_cast<float>(rng.next_unit());
-    made.push_back({name, Tensor::of<float>(value.shape(), numbers)});
+    made.push_back({one.name, Tensor::of<float>(one.value.shape(), numbers)});
   }
   return made;
 }

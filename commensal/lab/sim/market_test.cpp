@@ -19,9 +19,11 @@ using store::testing::Fault;
 
 class SimMarket : public ::testing::Test {
  protected:
-  std::unique_ptr<Market> open(std::uint64_t seed, double audit_probability) {
+  std::unique_ptr<Market> open(std::uint64_t seed, double audit_probability,
+                               bool are_openings_files = false) {
     gateway::GatewayConfig config;
     config.audit_probability = audit_probability;
+    if (are_openings_files) config.receipts.opening_row_max = 0;
     const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
     auto market = std::make_unique<Market>(seed, scratch(test->name()), config);
     EXPECT_TRUE(market->start_gateway());
@@ -31,6 +33,16 @@ class SimMarket : public ::testing::Test {
     auto records = *market.gateway().receipts().select([](const ReceiptRecord&) { return true; });
     for (ReceiptRecord& record : records) record = *market.gateway().receipts().find(record.id());
     return records;
+  }
+  void die_at(std::uint64_t write, Fault fault, bool are_openings_files);
+  /// That openings are in.
+  static std::size_t files() {
+    const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
+    std::size_t count = 0;
+    for (const auto& one : std::filesystem::recursive_directory_iterator(scratch(test->name()))) {
+      if (one.is_regular_file() && one.path().parent_path().filename() == "openings") ++count;
+    }
+    return count;
   }
   /// Holds after every step: receipts verify and open, honest providers are not accused.
   static void check_invariants(Market& market, const std::set<crypto::Address>& honest) {
@@ -222,37 +234,46 @@ TEST_F(SimMarket, AGatewayWhoseStoreFailedSaysThatItIsNotReady) {
   EXPECT_TRUE(market->infer("digits", picture(1)));
 }
 
+/// The gateway dies at a write, and goes on.
+void SimMarket::die_at(std::uint64_t write, Fault fault, bool are_openings_files) {
+  auto market = open(5, 0.5, are_openings_files);
+  ASSERT_TRUE(market->push("digits", digits()));
+  market->kill_gateway();
+  market->break_gateway_at(write, fault);
+  ASSERT_TRUE(market->start_gateway());
+  const std::set<crypto::Address> honest = {market->address_of(market->add_provider("a"))};
+  const auto cheat = market->address_of(market->add_provider("cheat", make_bf16_cheat()));
+  std::set<core::Digest> acknowledged;
+  for (std::uint64_t i = 0; i < 10; ++i) {
+    const auto answer = market->infer("digits", picture(i), 20'000);
+    if (answer) acknowledged.insert(answer->receipt);
+    if (market->gateway_crashed()) break;
+  }
+  market->kill_gateway();
+  ASSERT_TRUE(market->start_gateway());
+  EXPECT_EQ(files(), are_openings_files ? all(*market).size() : 0);
+  market->rest_ms(60'000);
+  check_invariants(*market, honest);
+  for (const core::Digest& id : acknowledged) {
+    ASSERT_TRUE(market->gateway().receipts().find(id));
+  }
+  // Whatever was drawn or doubtful before the crash has been settled after it.
+  EXPECT_EQ(market->gateway().audits_pending(), 0u);
+  for (const ReceiptRecord& record : all(*market)) {
+    EXPECT_NE(record.audit, AuditState::kDrawn);
+    const bool caught = record.receipt.job.provider == cheat && record.verdict;
+    EXPECT_TRUE(!caught || record.replaced_by.has_value());
+  }
+  ASSERT_TRUE(market->infer("digits", picture(77)));
+}
+
 TEST_F(SimMarket, AGatewayThatDiesAtAnyWriteLosesNothingAcknowledged) {
   for (std::uint64_t write = 0; write < 40; ++write) {
-    for (const Fault fault : {Fault::kCrashBefore, Fault::kCrashAfter}) {
-      auto market = open(5, 0.5);
-      ASSERT_TRUE(market->push("digits", digits()));
-      market->kill_gateway();
-      market->break_gateway_at(write, fault);
-      ASSERT_TRUE(market->start_gateway());
-      const std::set<crypto::Address> honest = {market->address_of(market->add_provider("a"))};
-      const auto cheat = market->address_of(market->add_provider("cheat", make_bf16_cheat()));
-      std::set<core::Digest> acknowledged;
-      for (std::uint64_t i = 0; i < 10; ++i) {
-        const auto answer = market->infer("digits", picture(i), 20'000);
-        if (answer) acknowledged.insert(answer->receipt);
-        if (market->gateway_crashed()) break;
+    for (const bool are_openings_files : {false, true}) {
+      for (const Fault fault : {Fault::kCrashBefore, Fault::kCrashAfter}) {
+        SCOPED_TRACE(fmt::format("write {}", write));
+        die_at(write, fault, are_openings_files);
       }
-      market->kill_gateway();
-      ASSERT_TRUE(market->start_gateway());
-      market->rest_ms(60'000);
-      check_invariants(*market, honest);
-      for (const core::Digest& id : acknowledged) {
-        ASSERT_TRUE(market->gateway().receipts().find(id)) << write;
-      }
-      // Whatever was drawn or doubtful before the crash has been settled after it.
-      EXPECT_EQ(market->gateway().audits_pending(), 0u) << write;
-      for (const ReceiptRecord& record : all(*market)) {
-        EXPECT_NE(record.audit, AuditState::kDrawn) << write;
-        const bool caught = record.receipt.job.provider == cheat && record.verdict;
-        EXPECT_TRUE(!caught || record.replaced_by.has_value()) << write;
-      }
-      ASSERT_TRUE(market->infer("digits", picture(77)));
     }
   }
 }

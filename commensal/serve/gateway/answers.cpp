@@ -22,6 +22,8 @@ Result<void> check_outputs(const ModelVersion& model, const std::vector<std::str
   return {};
 }
 
+const Account kGatewayItself{.name = "", .role = Role::kOperator};
+
 }  // namespace
 
 Result<Order> Answers::order_for(InferRequest& request) {
@@ -55,15 +57,31 @@ void Answers::submit(InferRequest request, InferDone done) {
 }
 
 bool Answers::submit_again(const ReceiptRecord& old) {
-  const Account gateway_itself{.name = "", .role = Role::kOperator};
-  auto model = deps_.hub.find(&gateway_itself, old.model, old.version);
+  if (!deps_.hub.find(&kGatewayItself, old.model, old.version)) return false;
+  if (old.is_in_file) return read_and_submit(old), true;
   auto opening = deps_.book.opening(old);
-  if (!model || !opening) return false;
+  if (opening) resubmit(old, std::move(opening->task.inputs));
+  return opening.has_value();
+}
+
+void Answers::resubmit(const ReceiptRecord& old, tensor::NamedTensors inputs) {
+  auto model = deps_.hub.find(&kGatewayItself, old.model, old.version);
+  if (!model) return deps_.events.push(event::Replaced{old.id(), false});
   Waiting waiting{old.account, *model, {}, old.id()};
-  waiting_.emplace(deps_.dispatcher.submit(
-                       {old.account, *std::move(model), std::move(opening->task.inputs), true}),
-                   std::move(waiting));
-  return true;
+  waiting_.emplace(
+      deps_.dispatcher.submit({old.account, *std::move(model), std::move(inputs), true}),
+      std::move(waiting));
+}
+
+void Answers::read_and_submit(const ReceiptRecord& old) {
+  const auto opening = std::make_shared<Result<receipt::Opening>>();
+  deps_.loop.offload(
+      core::Loop::Lane::kFiles,
+      [opening, id = old.id(), folder = deps_.book.folder()] { *opening = folder.opening(id); },
+      [this, opening, old] {
+        if (*opening) return resubmit(old, std::move((*opening)->task.inputs));
+        deps_.events.push(event::Replaced{old.id(), false});
+      });
 }
 
 void Answers::on_unanswered(event::Unanswered& event) {

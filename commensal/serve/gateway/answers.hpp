@@ -65,6 +65,8 @@ class Answers {
   core::Result<Order> order_for(InferRequest& request);
   core::Result<void> admit(const std::string& account);
   void end(Waiting& waiting, core::Result<InferResponse> response);
+  void resubmit(const ReceiptRecord& old, tensor::NamedTensors inputs);
+  void read_and_submit(const ReceiptRecord& old);
   void replace(const core::Digest& old, const ReceiptRecord& now);
 
   Dependencies deps_;

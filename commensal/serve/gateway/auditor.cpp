@@ -40,6 +40,7 @@ void Auditor::request_here(const core::Digest& receipt) {
 
 Result<Auditor::Shown> Auditor::show(const core::Digest& receipt) const {
   COMMENSAL_ASSIGN(ReceiptRecord record, deps_.book.find(receipt));
+  if (record.is_in_file) return Shown{std::move(record), {}};
   COMMENSAL_ASSIGN(auto opening, deps_.book.opening(record));
   return Shown{std::move(record), std::move(opening)};
 }
@@ -57,7 +58,8 @@ std::optional<receipt::Assignment> Auditor::take() {
       continue;
     }
     Shown& shown = *found;
-    if (shown.record.receipt.job.auditors != protocol::AuditorClass::kPublic) {
+    const bool is_public = shown.record.receipt.job.auditors == protocol::AuditorClass::kPublic;
+    if (!is_public || shown.record.is_in_file) {
       own_.push_back(provider_of(receipt), receipt);  // behind what is late
       pump();
       continue;
@@ -88,6 +90,9 @@ Result<void> Auditor::answer(const core::Digest& receipt, const core::Digest& ro
                       core::to_hex(receipt));
   }
   COMMENSAL_ASSIGN(const Shown shown, show(receipt));
+  if (shown.record.is_in_file) {
+    return core::fail(ErrorCode::kNotFound, "receipt {} is audited here", core::to_hex(receipt));
+  }
   item->second.lease = 0;
   auto verdict = judge(shown, root);
   if (verdict.outcome != protocol::Outcome::kMatch) {
@@ -122,6 +127,13 @@ void Auditor::pump() {
   });
 }
 
+/// Off the loop.
+Result<void> Auditor::read_file(const OpeningFolder& folder, Shown& shown) {
+  if (!shown.record.is_in_file) return {};
+  COMMENSAL_ASSIGN(shown.opening, folder.opening(shown.record.id()));
+  return {};
+}
+
 crypto::Address Auditor::provider_of(const core::Digest& receipt) const {
   const auto record = deps_.book.find(receipt);
   return record ? record->receipt.job.provider : crypto::Address{};
@@ -144,10 +156,14 @@ void Auditor::replay(const core::Digest& receipt) {
     if (const auto late = weak.lock()) late->stop.request_stop();
   });
   deps_.loop.offload(
-      [work, replayer = replayer_, path = deps_.hub.path_of(work->shown.record.model_content)] {
-        work->root =
-            replayer->replay(work->shown.opening.task, path,
-                             {.cancel = work->stop.get_token(), .ops_max = limits::kReplayOpsMax});
+      core::Loop::Lane::kComputing,
+      [work, replayer = replayer_, path = deps_.hub.path_of(work->shown.record.model_content),
+       folder = deps_.book.folder()] {
+        work->root = read_file(folder, work->shown).and_then([&] {
+          return replayer->replay(
+              work->shown.opening.task, path,
+              {.cancel = work->stop.get_token(), .ops_max = limits::kReplayOpsMax});
+        });
       },
       [this, work, stop, receipt] {
         is_replaying_ = false;

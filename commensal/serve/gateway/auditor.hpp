@@ -63,7 +63,7 @@ class Auditor {
   /// What an audit needs, from the gateway's own rows.
   struct Shown {
     ReceiptRecord record;
-    receipt::Opening opening;
+    receipt::Opening opening;  // read_file() has it where that is_in_file
   };
   struct Case {
     std::uint64_t lease = 0;  // to an auditor, by its number; 0: none
@@ -78,6 +78,7 @@ class Auditor {
 
   std::int64_t now_ms() const;
   core::Result<Shown> show(const core::Digest& receipt) const;
+  static core::Result<void> read_file(const OpeningFolder& folder, Shown& shown);
   crypto::Address provider_of(const core::Digest& receipt) const;
   void end_lease(const core::Digest& receipt, std::uint64_t lease);
   /// Who is to do what waits: an auditor, soon, or this gateway.

@@ -6,17 +6,61 @@ namespace commensal::gateway {
 using core::Result;
 
 void Deliveries::on_made(event::StepMade& made) {
-  auto record = record_of(made);
-  if (!record) {  // it fails by itself, not what is written beside it
-    events_.push(event::StepKept{std::move(made.work), std::move(record),
-                                 std::move(made.delivery.record.outputs)});
-    return;
+  if (made.work->job().traits().is_kept) {
+    // What is kept step by step opens itself: a row of its own.
+    const auto fits = receipt::fits({}, made.delivery.record.outputs, limits::kStoreValueBytesMax);
+    return add(made, fits.map([&] { return record_of(made); }));
+  }
+  receipt::Opening opening = made.work->client.opening_of(made.delivery);
+  if (deps_.book.folder().takes(opening)) return file(made, std::move(opening));
+  add(made, protocol::encode_stored(opening).map([&](core::Bytes bytes) {
+    ReceiptRecord record = record_of(made);
+    record.opening_bytes = bytes.size();
+    record.opening = std::move(bytes);
+    return record;
+  }));
+}
+
+void Deliveries::file(event::StepMade& made, receipt::Opening opening) {
+  struct Errand {
+    event::StepMade made;
+    receipt::Opening opening;
+    core::Digest receipt;
+    Result<std::uint64_t> bytes = 0;
+  };
+  const core::Digest receipt = protocol::receipt_id(made.delivery.record.step.body());
+  const auto errand =
+      std::make_shared<Errand>(Errand{std::move(made), std::move(opening), receipt});
+  deps_.loop.offload(
+      core::Loop::Lane::kFiles,
+      [errand, folder = deps_.book.folder()] {
+        errand->bytes = folder.write(errand->receipt, errand->opening);
+        errand->opening = {};
+      },
+      [this, errand] {
+        deps_.events.push(event::OpeningFiled{std::move(errand->made), errand->bytes});
+      });
+}
+
+void Deliveries::on_filed(event::OpeningFiled& filed) {
+  add(filed.made, filed.bytes.map([&](std::uint64_t bytes) {
+    ReceiptRecord record = record_of(filed.made);
+    record.opening_bytes = bytes;
+    record.is_in_file = true;
+    return record;
+  }));
+}
+
+void Deliveries::add(event::StepMade& made, Result<ReceiptRecord> record) {
+  if (!record) {
+    return deps_.events.push(event::StepKept{std::move(made.work), std::move(record),
+                                             std::move(made.delivery.record.outputs)});
   }
   records_.push_back(*std::move(record));
   ready_.push_back(std::move(made));
 }
 
-Result<ReceiptRecord> Deliveries::record_of(const event::StepMade& made) {
+ReceiptRecord Deliveries::record_of(const event::StepMade& made) const {
   const Work& work = *made.work;
   ReceiptRecord record;
   record.receipt = made.delivery.record.step.receipt();
@@ -24,18 +68,11 @@ Result<ReceiptRecord> Deliveries::record_of(const event::StepMade& made) {
   record.model = work.model;
   record.version = work.version;
   record.model_content = work.content;
-  record.delivered_ms = clock_.wall_ms();
+  record.delivered_ms = deps_.clock.wall_ms();
   record.charged = work.is_charged;
   // Drawn after the commitment was signed: the provider cannot know.
-  const bool is_drawn = audit_policy_.draws(record.receipt, work.audit_probability, rng_);
+  const bool is_drawn = deps_.audit_policy.draws(record.receipt, work.audit_probability, deps_.rng);
   record.audit = is_drawn ? AuditState::kDrawn : AuditState::kNotDrawn;
-  if (work.job().traits().is_kept) {
-    // What is kept step by step opens itself: a row of its own.
-    COMMENSAL_TRY(receipt::fits({}, made.delivery.record.outputs, limits::kStoreValueBytesMax));
-  } else {
-    COMMENSAL_ASSIGN(record.opening,
-                     protocol::encode_stored(work.client.opening_of(made.delivery)));
-  }
   return record;
 }
 
@@ -43,19 +80,20 @@ void Deliveries::flush() {
   if (records_.empty()) return;
   std::vector<ReceiptRecord> records = std::exchange(records_, {});
   std::vector<event::StepMade> ready = std::exchange(ready_, {});
-  const auto saved = till_.keep(records, [&](const Till::Outcomes& paid) -> Result<void> {
+  const auto saved = deps_.till.keep(records, [&](const Till::Outcomes& paid) -> Result<void> {
     for (std::size_t i = 0; i < ready.size(); ++i) {
       if (paid[i]) COMMENSAL_TRY(ready[i].work->client.keep(ready[i].delivery));
     }
     return {};
   });
-  events_.report(saved);
+  deps_.events.report(saved);
   for (std::size_t i = 0; i < records.size(); ++i) {
     const Result<void> outcome = saved ? (*saved)[i] : tl::unexpected(saved.error());
     Result<ReceiptRecord> record = std::move(records[i]);
+    if (!outcome && saved && record->is_in_file) deps_.book.remove_files({record->id()});
     if (!outcome) record = tl::unexpected(outcome.error());
-    events_.push(event::StepKept{std::move(ready[i].work), std::move(record),
-                                 std::move(ready[i].delivery.record.outputs)});
+    deps_.events.push(event::StepKept{std::move(ready[i].work), std::move(record),
+                                      std::move(ready[i].delivery.record.outputs)});
   }
 }
 

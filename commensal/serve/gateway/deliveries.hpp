@@ -7,29 +7,36 @@
 namespace commensal::gateway {
 
 /// Steps that were delivered become receipts: each is drawn for its audit or not, paid for and
-/// written with all that opens it; what is ready together shares one write. Each ends with
-/// event::StepKept. Thread-safety: the loop's thread.
+/// written with all that opens it; what is ready together shares one write. What is large is filed
+/// off the loop before. Each ends with event::StepKept. Thread-safety: the loop's thread.
 class Deliveries {
  public:
   /// All of them outlive this object.
-  Deliveries(const core::Clock& clock, core::Rng& rng, Till& till, const AuditPolicy& audit_policy,
-             EventQueue& events)
-      : clock_(clock), rng_(rng), till_(till), audit_policy_(audit_policy), events_(events) {}
+  struct Dependencies {
+    core::Loop& loop;
+    const core::Clock& clock;
+    core::Rng& rng;
+    ReceiptBook& book;
+    Till& till;
+    const AuditPolicy& audit_policy;
+    EventQueue& events;
+  };
+  explicit Deliveries(const Dependencies& deps) : deps_(deps) {}
 
   void on_made(event::StepMade& made);
+  void on_filed(event::OpeningFiled& filed);
   /// Writes what is ready; call when no event is left.
   void flush();
   std::size_t pending() const { return ready_.size(); }
 
  private:
-  /// Error: it is more than can be kept.
-  core::Result<ReceiptRecord> record_of(const event::StepMade& made);
+  /// Without what opens it.
+  ReceiptRecord record_of(const event::StepMade& made) const;
+  /// Waits for flush(), or fails by itself: not what is written beside it.
+  void add(event::StepMade& made, core::Result<ReceiptRecord> record);
+  void file(event::StepMade& made, receipt::Opening opening);
 
-  const core::Clock& clock_;
-  core::Rng& rng_;
-  Till& till_;
-  const AuditPolicy& audit_policy_;
-  EventQueue& events_;
+  Dependencies deps_;
   // Of the same steps:
   std::vector<ReceiptRecord> records_;
   std::vector<event::StepMade> ready_;

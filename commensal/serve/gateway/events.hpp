@@ -50,6 +50,11 @@ struct StepLost {
   Loss loss = Loss::kOurs;
   core::Error error;
 };
+/// Deliveries: what opens it is in a file, of so many bytes, or why not.
+struct OpeningFiled {
+  StepMade made;
+  core::Result<std::uint64_t> bytes;
+};
 /// Deliveries: its receipt is durable and paid for, or why not.
 struct StepKept {
   WorkPtr work;
@@ -87,8 +92,8 @@ struct Failed {
   core::Error error;
 };
 
-using Any = std::variant<StepMade, StepLost, StepKept, Unanswered, Replaced, AuditDue, Audited,
-                         Unaudited, Failed>;
+using Any = std::variant<StepMade, StepLost, OpeningFiled, StepKept, Unanswered, Replaced, AuditDue,
+                         Audited, Unaudited, Failed>;
 
 }  // namespace event
 

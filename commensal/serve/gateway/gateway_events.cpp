@@ -16,6 +16,7 @@ core::Result<void> Gateway::State::resume() {
   COMMENSAL_TRY(bank.open());
   COMMENSAL_TRY(lottery.open());
   COMMENSAL_TRY(book.open());
+  COMMENSAL_TRY(book.sweep());
   COMMENSAL_TRY(roster.open());
   COMMENSAL_TRY(audit_policy.open(book, bank.state()));
   COMMENSAL_TRY(rollouts.open());

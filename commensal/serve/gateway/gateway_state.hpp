@@ -60,7 +60,8 @@ struct Gateway::State {
         accounts(store, w.rng),
         quotas(c.quotas),
         hub(store, c.folder / "models", w.clock, c.quotas.models),
-        book(store, c.receipts),
+        book(store, c.receipts,
+             OpeningFolder(c.folder / "openings", c.receipts.opening_row_max)),
         roster(store, w.rng, w.key, w.clock),
         bank(store, w.clock, w.key, c.money.rules, c.money.checkpoint_entries),
         tickets(store, w.clock, Lottery::book_config(c.money)),
@@ -75,13 +76,15 @@ struct Gateway::State {
                    {c.pause_ms_max, c.tries_max, auditor_key.address()}),
         rollouts({loop, w.clock, w.rng, store, w.key, auditor_key.address(), roster, hub, lottery,
                   book, till, events, steps, c.rollouts_kept_max, c.quotas.rollouts_max}),
-        deliveries(w.clock, w.rng, till, audit_policy, events),
+        deliveries({loop, w.clock, w.rng, book, till, audit_policy, events}),
         answers({loop, hub, book, lottery, till, dispatcher, observer, events}),
         auditor({loop, w.clock, auditor_key, hub, book, events,
                  w.engines
                      ? w.engines
                      : std::make_shared<rollout::SessionEngineFactory>(graph::SessionOptions{})}),
         consequences(loop, book, answers) {
+    book.remove_by(
+        [this](const auto& remove) { loop.offload(core::Loop::Lane::kFiles, remove, [] {}); });
     book.keep_while(
         [this](const core::Digest& ticket) { return ticket::is_undecided(tickets, ticket); });
     lottery.heed([this](const crypto::Address& provider) { return book.reservation(provider); });
@@ -96,6 +99,7 @@ struct Gateway::State {
   // One overload per event.
   void handle(event::StepMade& event);
   void handle(event::StepLost& event);
+  void handle(event::OpeningFiled& event) { deliveries.on_filed(event); }
   void handle(event::StepKept& event);
   void handle(event::Unanswered& event) { answers.on_unanswered(event); }
   void handle(const event::Replaced& event) { consequences.on_replaced(event); }

@@ -17,8 +17,7 @@ constexpr std::string_view kIdSpace = "receipt_ids";               // id -> numb
 constexpr std::string_view kAccountSpace = "receipts_of_account";  // account, 0, number -> nothing
 
 core::Bytes prefix_of_account(const std::string& account) {
-  const core::ByteView view = core::as_bytes(account);
-  core::Bytes key(view.begin(), view.end());
+  core::Bytes key(account.begin(), account.end());
   key.push_back(0);
   return key;
 }
@@ -30,8 +29,6 @@ core::Bytes account_key(const std::string& account, const core::Bytes& number) {
 }
 
 core::Bytes id_key(const core::Digest& id) { return {id.begin(), id.end()}; }
-
-bool awaits_audit(const ReceiptRecord& record) { return record.audit == AuditState::kDrawn; }
 
 core::Result<void> add_record(const ReceiptRecord& record, core::Store::Batch& batch) {
   const core::Bytes number = newest_first_key(record.number);
@@ -47,15 +44,6 @@ core::Result<void> add_record(const ReceiptRecord& record, core::Store::Batch& b
 }
 
 }  // namespace
-
-std::span<const std::string_view> enum_names(AuditState) {
-  static constexpr std::string_view kNames[] = {"not drawn",  "drawn",    "matched",
-                                                "mismatched", "replaced", "failed"};
-  return kNames;
-}
-std::string_view name_of(AuditState state) { return protocol::name_of(state); }
-
-core::Digest ReceiptRecord::id() const { return protocol::receipt_id(receipt.body()); }
 
 void ReceiptBook::count(std::uint64_t number, const Kept& kept) {
   Kept& added = kept_[number] = kept;
@@ -148,26 +136,35 @@ ReceiptBook::Kept ReceiptBook::kept_of(const ReceiptRecord& record) const {
           record.delivered_ms,
           record.account,
           record.receipt.job.provider,
-          awaits_audit(record),
+          record.awaits_audit(),
           has_ticket && is_undecided_ && is_undecided_(ticket),
           is_kept,
           is_kept ? body.job_id : core::Digest(),
           ticket};
 }
 
-core::Result<void> ReceiptBook::open() {
+core::Result<void> ReceiptBook::each(const std::function<void(ReceiptRecord&)>& visit) {
   core::Result<void> status;
   COMMENSAL_TRY(store_.scan(kRecordSpace, {}, [&](core::ByteView, core::ByteView value) {
-    const auto record = protocol::decode_stored<ReceiptRecord>(value);
-    if (!record) {
-      status = tl::unexpected(record.error());
-      return false;
-    }
-    count(record->number, kept_of(*record));
-    last_number_ = std::max(last_number_, record->number);
-    return true;
+    auto record = protocol::decode_stored<ReceiptRecord>(value);
+    status = record.map(visit);
+    return status.has_value();
   }));
   return status;
+}
+
+core::Result<void> ReceiptBook::open() {
+  return each([&](const ReceiptRecord& record) {
+    count(record.number, kept_of(record));
+    last_number_ = std::max(last_number_, record.number);
+  });
+}
+
+core::Result<void> ReceiptBook::sweep() {
+  return folder_.sweep([this](const core::Digest& receipt) {
+    const auto key = store_.get(kIdSpace, receipt);
+    return !key || *key;
+  });
 }
 
 /// Chooses what goes before something is added.
@@ -262,31 +259,41 @@ std::set<std::uint64_t> ReceiptBook::surplus(const std::map<std::uint64_t, Kept>
   return std::move(trim).take();
 }
 
-core::Result<void> ReceiptBook::add_removal(std::uint64_t number, core::Store::Batch& batch) {
+core::Result<void> ReceiptBook::add_removal(std::uint64_t number, Removal& removal) {
   COMMENSAL_ASSIGN(const ReceiptRecord record, read(number));
+  core::Store::Batch& batch = removal.batch;
   const core::Bytes key = newest_first_key(number);
   batch.push_back({std::string(kRecordSpace), key, std::nullopt});
   batch.push_back({std::string(kOpeningSpace), key, std::nullopt});
   batch.push_back({std::string(kIdSpace), id_key(record.id()), std::nullopt});
   batch.push_back({std::string(kAccountSpace), account_key(record.account, key), std::nullopt});
+  if (record.is_in_file) removal.files.push_back(record.id());
   return {};
 }
 
+void ReceiptBook::remove_files(std::vector<core::Digest> files) const {
+  if (files.empty()) return;
+  const auto remove = [folder = folder_, files = std::move(files)] {
+    for (const core::Digest& receipt : files) folder.remove(receipt);
+  };
+  aside_ ? aside_(remove) : remove();
+}
+
 core::Result<void> ReceiptBook::append(std::vector<ReceiptRecord>& records) {
-  core::Store::Batch batch;
+  Removal removal;
   std::map<std::uint64_t, Kept> added;
   std::uint64_t number = last_number_;
   for (ReceiptRecord& record : records) {
     record.number = ++number;
-    record.opening_bytes = record.opening.size();
-    COMMENSAL_TRY(add_record(record, batch));
+    COMMENSAL_TRY(add_record(record, removal.batch));
     added[number] = kept_of(record);
   }
   const std::set<std::uint64_t> removed = surplus(added);
-  for (const std::uint64_t old : removed) COMMENSAL_TRY(add_removal(old, batch));
+  for (const std::uint64_t old : removed) COMMENSAL_TRY(add_removal(old, removal));
   // Numbers are not used again where apply() failed: it may have written all the same.
   last_number_ = number;
-  COMMENSAL_TRY(store_.apply(batch));
+  COMMENSAL_TRY(store_.apply(removal.batch));
+  remove_files(std::move(removal.files));
   for (const std::uint64_t old : removed) discount(old);
   for (const auto& [key, kept] : added) count(key, kept);
   return {};
@@ -296,14 +303,14 @@ core::Result<void> ReceiptBook::drop_steps(const core::Digest& rollout) {
   constexpr std::size_t kPortion = 1024;
   for (auto steps = steps_of_.find(rollout); steps != steps_of_.end();
        steps = steps_of_.find(rollout)) {
-    core::Store::Batch batch;
+    Removal removal;
     std::vector<std::uint64_t> numbers;
     for (const std::uint64_t number : steps->second) {
       if (numbers.size() == kPortion) break;
-      COMMENSAL_TRY(add_removal(number, batch));
+      COMMENSAL_TRY(add_removal(number, removal));
       numbers.push_back(number);
     }
-    COMMENSAL_TRY(store_.apply(batch));
+    COMMENSAL_TRY(store_.apply(removal.batch));
     for (const std::uint64_t number : numbers) discount(number);
   }
   return {};
@@ -317,7 +324,7 @@ core::Result<void> ReceiptBook::update(const ReceiptRecord& record) {
   COMMENSAL_ASSIGN(core::Bytes row, protocol::encode_stored(record));
   COMMENSAL_TRY(
       store_.apply({{std::string(kRecordSpace), newest_first_key(record.number), std::move(row)}}));
-  change(kept->second, &Kept::awaits_audit, awaits_audit(record));
+  change(kept->second, &Kept::awaits_audit, record.awaits_audit());
   return {};
 }
 
@@ -349,6 +356,7 @@ core::Result<receipt::Opening> ReceiptBook::opening(const ReceiptRecord& record)
 }
 
 core::Result<core::Bytes> ReceiptBook::opening_bytes(const ReceiptRecord& record) {
+  if (record.is_in_file) return folder_.read(record.id());
   COMMENSAL_ASSIGN(auto bytes, store_.get(kOpeningSpace, newest_first_key(record.number)));
   if (bytes) return *std::move(bytes);
   return core::fail(ErrorCode::kDataLoss, "the opening of receipt {} is missing",
@@ -381,17 +389,9 @@ core::Result<std::vector<ReceiptRecord>> ReceiptBook::list(const std::string& ac
 core::Result<std::vector<ReceiptRecord>> ReceiptBook::select(
     const std::function<bool(const ReceiptRecord&)>& wanted) {
   std::vector<ReceiptRecord> records;
-  core::Result<void> status;
-  COMMENSAL_TRY(store_.scan(kRecordSpace, {}, [&](core::ByteView, core::ByteView value) {
-    auto record = protocol::decode_stored<ReceiptRecord>(value);
-    if (!record) {
-      status = tl::unexpected(std::move(record).error());
-      return false;
-    }
-    if (wanted(*record)) records.push_back(*std::move(record));
-    return true;
+  COMMENSAL_TRY(each([&](ReceiptRecord& record) {
+    if (wanted(record)) records.push_back(std::move(record));
   }));
-  COMMENSAL_TRY(status);
   std::ranges::reverse(records);
   return records;
 }

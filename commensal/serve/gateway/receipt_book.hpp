@@ -4,72 +4,21 @@
 #include <commensal/base/core/limits.hpp>
 #include <commensal/base/core/limits_kept.hpp>
 #include <commensal/base/core/store.hpp>
-#include <commensal/base/protocol/receipt.hpp>
-#include <commensal/base/protocol/verdict.hpp>
-#include <commensal/verify/receipt/opening.hpp>
+#include <commensal/serve/gateway/opening_folder.hpp>
+#include <commensal/serve/gateway/receipt_record.hpp>
 #include <functional>
 #include <map>
-#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 namespace commensal::gateway {
 
-/// What became of an answer.
-enum class AuditState : std::uint8_t {
-  kNotDrawn,    // delivered, no audit was drawn
-  kDrawn,       // an audit is due or runs
-  kMatched,     // re-executed, same bits
-  kMismatched,  // re-executed, other bits: the provider cheated or its hardware erred
-  kReplaced,    // not audited, but its provider was caught: see replaced_by
-  kFailed,      // drawn, but it could not be re-executed: nobody is accused
-};
-/// "not drawn", "drawn", ...: for people and, by number, for the store.
-std::span<const std::string_view> enum_names(AuditState);
-std::string_view name_of(AuditState state);
-
-/// All that the gateway keeps of one answer.
-struct ReceiptRecord {
-  static constexpr std::string_view kRecord = "receipt record";
-
-  std::uint64_t number = 0;  // 1, 2, ... in the order of delivery
-  protocol::Receipt receipt;
-  std::string account;
-  std::string model;  // "owner/model"
-  std::uint32_t version = 0;
-  core::Digest model_content;
-  std::int64_t delivered_ms = 0;
-  AuditState audit = AuditState::kNotDrawn;
-  std::optional<protocol::Verdict> verdict;
-  std::optional<core::Digest> replaced_by;  // receipt id of the re-execution
-  /// receipt::Opening, encoded, for append(); opening() has it later. Empty where the job's own
-  /// rows (rollout::JobRows) hold it.
-  core::Bytes opening;
-  std::uint64_t opening_bytes = 0;  // of the kept one
-  bool charged = true;              // to the account, on delivery; not kept
-
-  template <class Archive, class Self>
-  static void fields(Archive& archive, Self& self) {
-    archive.field("number", self.number);
-    archive.field("receipt", self.receipt);
-    archive.field("account", self.account);
-    archive.field("model", self.model);
-    archive.field("version", self.version);
-    archive.field("model_content", self.model_content);
-    archive.field("delivered_ms", self.delivered_ms);
-    archive.field("audit", self.audit);
-    archive.field("verdict", self.verdict);
-    archive.field("replaced_by", self.replaced_by);
-    archive.field("opening_bytes", self.opening_bytes);
-  }
-  core::Digest id() const;
-};
-
 struct BookLimits {
   std::size_t records_max = limits::kReceiptsMax;
   std::uint64_t opening_bytes_max = limits::kOpeningsBytesMax;  // of all openings together
   std::uint64_t opening_max = limits::kStoreValueBytesMax;      // of one
+  std::uint64_t opening_row_max = limits::kOpeningRowBytesMax;  // of one that is no file
   std::int64_t age_ms_max = limits::kReceiptAgeMs;
 };
 
@@ -80,8 +29,14 @@ struct BookLimits {
 /// share. Thread-safety: one thread, the store's.
 class ReceiptBook {
  public:
-  explicit ReceiptBook(core::Store& store, const BookLimits& limits = {})
-      : store_(store), limits_(limits) {}
+  explicit ReceiptBook(core::Store& store, const BookLimits& limits = {},
+                       OpeningFolder folder = OpeningFolder())
+      : store_(store), limits_(limits), folder_(std::move(folder)) {}
+
+  /// For large openings.
+  const OpeningFolder& folder() const { return folder_; }
+  /// Who removes large files, which takes long: else they are removed at once.
+  void remove_by(std::function<void(std::function<void()>)> aside) { aside_ = std::move(aside); }
 
   /// Whether a ticket is undecided, so that its receipt may be asked for; set before open(). What
   /// it says yes to counts until on_settled().
@@ -96,9 +51,14 @@ class ReceiptBook {
   /// Why a provider gets no work, or "": the same of those that await draws, which it may withhold.
   std::string reservation(const crypto::Address& provider) const;
   const BookLimits& limits() const { return limits_; }
-  /// Reads the highest number; call once before the rest.
+  /// Reads all records; call once before the rest.
   core::Result<void> open();
-  /// Gives the records their numbers and writes all in one batch.
+  /// Of receipts that are not kept, by remove_by().
+  void remove_files(std::vector<core::Digest> receipts) const;
+  /// Removes files that no receipt has; after open(), by the gateway alone: one that is being
+  /// written has none yet.
+  core::Result<void> sweep();
+  /// Gives the records their numbers and writes all in one batch. What is_in_file is there already.
   core::Result<void> append(std::vector<ReceiptRecord>& records);
   /// Writes what may change: audit, verdict, replaced_by. Error: kNotFound.
   core::Result<void> update(const ReceiptRecord& record);
@@ -107,7 +67,8 @@ class ReceiptBook {
   bool contains(const core::Digest& id) const;
   /// By receipt id, without its opening. Error: kNotFound.
   core::Result<ReceiptRecord> find(const core::Digest& id);
-  /// What opens it, wherever it lies. Errors: kNotFound (it is no longer kept), kDataLoss.
+  /// What opens it, wherever it lies: where that is a file, long. Errors: kNotFound (it is no
+  /// longer kept), kDataLoss.
   core::Result<receipt::Opening> opening(const ReceiptRecord& record);
   /// The same as it is kept, encoded, where it is kept with the receipt. Errors: as above.
   core::Result<core::Bytes> opening_bytes(const ReceiptRecord& record);
@@ -148,6 +109,8 @@ class ReceiptBook {
     Held held;  // for audits
   };
   class Trim;
+  /// In the order of their keys: newest first.
+  core::Result<void> each(const std::function<void(ReceiptRecord&)>& visit);
   Kept kept_of(const ReceiptRecord& record) const;
   void discount(std::uint64_t number);
   bool may_hold_more(const Held& its, const Held& all, std::size_t sharers) const;
@@ -157,10 +120,17 @@ class ReceiptBook {
 
   /// The numbers that have to go to make room for what `kept` will hold.
   std::set<std::uint64_t> surplus(const std::map<std::uint64_t, Kept>& added) const;
-  core::Result<void> add_removal(std::uint64_t number, core::Store::Batch& batch);
+  /// A batch of removals, and what it removes of the folder.
+  struct Removal {
+    core::Store::Batch batch;
+    std::vector<core::Digest> files = {};
+  };
+  core::Result<void> add_removal(std::uint64_t number, Removal& removal);
 
   core::Store& store_;
   BookLimits limits_;
+  OpeningFolder folder_;
+  std::function<void(std::function<void()>)> aside_;
   std::uint64_t last_number_ = 0;
   std::map<std::uint64_t, Kept> kept_;  // by number
   std::uint64_t opening_bytes_ = 0;

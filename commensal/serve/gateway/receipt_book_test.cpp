@@ -32,6 +32,7 @@ ReceiptRecord a_record(std::uint8_t i, AuditState audit = AuditState::kNotDrawn)
   record.delivered_ms = 1'000 + i;
   record.audit = audit;
   record.opening = *protocol::encode_stored(an_opening(i));
+  record.opening_bytes = record.opening.size();
   return record;
 }
 

@@ -53,10 +53,10 @@ Result<void> Till::withdraw(const std::string& account, const protocol::Amount& 
 
 /// A transaction that is refused leaves no trace.
 Result<void> Till::charge(const ReceiptRecord& record) {
-  if (record.opening.size() > book_.limits().opening_max) {
+  if (record.opening_bytes > book_.limits().opening_max) {
     return fail(ErrorCode::kResourceExhausted,
                 "inputs and outputs of {} bytes together, at most {} are kept with a receipt",
-                record.opening.size(), book_.limits().opening_max);
+                record.opening_bytes, book_.limits().opening_max);
   }
   if (!record.charged || is_free()) return {};
   COMMENSAL_TRY(afford(record.account));

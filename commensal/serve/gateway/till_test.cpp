@@ -96,6 +96,7 @@ TEST_F(TillOf, AnAnswerThatIsTooLargeToKeepCostsTheOthersOfItsBatchNothing) {
   Till till(book, bank_, kPrice);
   std::vector<ReceiptRecord> records = {delivered("alice"), delivered("bob"), delivered("carol")};
   records[1].opening.assign(1001, 1);
+  records[1].opening_bytes = 1001;
   const auto outcomes = till.keep(records);
   ASSERT_TRUE(outcomes) << outcomes.error().message;
   EXPECT_TRUE((*outcomes)[0] && (*outcomes)[2]);

@@ -31,6 +31,9 @@ struct Services {
   std::function<void(Task)> codec;
   /// Runs a task that may take seconds (importing a model), one at a time.
   std::function<void(Task)> staging;
+  /// Runs a task that reads or writes limits::kHttpHeavyBytesMin or more, one at a time: what is
+  /// small does not wait for it.
+  std::function<void(Task)> heavy;
 };
 
 struct Route;

@@ -237,8 +237,11 @@ void Connection::on_piece(Error error) {
   transfer_.bytes += static_cast<std::int64_t>(size);
   const auto held = call_->memory.set(transfer_.bytes);
   if (!held) return refuse(error_response(held.error()));
-  call_->body.insert(call_->body.end(), piece_.begin(),
-                     piece_.begin() + static_cast<std::ptrdiff_t>(size));
+  core::Bytes& body = call_->body;
+  // Whoever has sent so much may have room for all of it, at once: growing copies.
+  const auto length = body_->content_length();
+  if (length && body.size() + size > body.capacity()) body.reserve(*length);
+  body.insert(body.end(), piece_.begin(), piece_.begin() + static_cast<std::ptrdiff_t>(size));
   if (body_->is_done()) return answer();
   read_piece();
 }
@@ -249,7 +252,12 @@ void Connection::answer() {
   timer_.cancel();
   close_after_ = close_after_ || !body_->keep_alive();
   watch(std::chrono::milliseconds(0));
-  call_->route->handle(shared_.services, call_, from_loop(&Connection::respond));
+  const auto handle = [&services = shared_.services, call = call_,
+                       reply = from_loop(&Connection::respond)] {
+    call->route->handle(services, call, reply);
+  };
+  if (call_->body.size() >= limits::kHttpHeavyBytesMin) return shared_.services.heavy(handle);
+  handle();
 }
 
 /// Whether the client has closed its side, whatever of it is still to be read.

@@ -3,6 +3,7 @@
 #include <commensal/serve/http/api.hpp>
 #include <commensal/serve/http/json_text.hpp>
 #include <commensal/serve/http/oip.hpp>
+#include <commensal/verify/receipt/roots.hpp>
 
 namespace commensal::http {
 
@@ -69,6 +70,12 @@ Response infer_response(core::Result<gateway::InferResponse> result, const Infer
   return response;
 }
 
+bool is_heavy_answer(const gateway::InferResponse& answer) {
+  std::size_t bytes = 0;
+  for (const tensor::NamedTensor& one : answer.outputs) bytes += one.value.bytes().size();
+  return bytes >= limits::kHttpHeavyBytesMin;
+}
+
 void infer(const Services& services, CallPtr call, Reply reply) {
   auto version = version_of(*call);
   if (!version) return reply(error_response(version.error()));
@@ -77,15 +84,17 @@ void infer(const Services& services, CallPtr call, Reply reply) {
   core::Bytes().swap(call->body);
   auto request = std::make_shared<gateway::InferRequest>(gateway::InferRequest{
       call->account, call->params.at("model"), *version, std::move(parsed->inputs), {}});
+  receipt::take_roots(request->inputs);
   request->left = call->left.get_token();
   for (const RequestedOutput& output : parsed->outputs) request->outputs.push_back(output.name);
   auto body = std::make_shared<const InferBody>(*std::move(parsed));
-  services.turns->post(call->account.name, [&gateway = services.gateway, codec = services.codec,
-                                            request, body, reply] {
-    gateway.infer(
-        std::move(*request), [codec, body, reply](core::Result<gateway::InferResponse> result) {
+  services.turns->post(call->account.name, [&services, request, body, reply] {
+    services.gateway.infer(
+        std::move(*request), [&services, body, reply](core::Result<gateway::InferResponse> result) {
+          const bool is_heavy = result && is_heavy_answer(*result);
           auto shared = std::make_shared<core::Result<gateway::InferResponse>>(std::move(result));
-          codec([shared, body, reply] { reply(infer_response(std::move(*shared), *body)); });
+          (is_heavy ? services.heavy : services.codec)(
+              [shared, body, reply] { reply(infer_response(std::move(*shared), *body)); });
         });
   });
 }

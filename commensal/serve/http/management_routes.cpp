@@ -289,6 +289,11 @@ void show_opening(const Services& services, CallPtr call, Reply reply) {
     const auto held = call->memory.set(static_cast<std::int64_t>(record->opening_bytes));
     if (!held) return reply(error_response(held.error()));
     gateway::ReceiptBook& book = services.gateway.receipts();
+    if (record->is_in_file) {
+      return services.heavy([id = record->id(), folder = book.folder(), reply] {
+        reply(bytes_response(folder.read(id)));
+      });
+    }
     if (record->opening_bytes > 0) return reply(bytes_response(book.opening_bytes(*record)));
     auto opening = book.opening(*record);
     if (!opening) return reply(error_response(opening.error()));

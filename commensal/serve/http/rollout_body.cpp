@@ -4,6 +4,7 @@
 #include <commensal/serve/http/json_cursor.hpp>
 #include <commensal/serve/http/oip.hpp>
 #include <commensal/serve/http/rollout_body.hpp>
+#include <commensal/verify/receipt/roots.hpp>
 #include <span>
 
 namespace commensal::http {
@@ -174,6 +175,7 @@ Result<RolloutRequest> read_rollout_body(core::ByteView body,
   whole.insert(whole.end(), body.begin() + static_cast<std::ptrdiff_t>(size), body.end());
   COMMENSAL_ASSIGN(InferBody read, read_infer_body(whole, std::to_string(head.size())));
   draft.request.inputs = std::move(read.inputs);
+  receipt::take_roots(draft.request.inputs);
   return std::move(draft.request);
 }
 

@@ -31,6 +31,7 @@ std::function<void(Task)> through(const std::shared_ptr<Gate>& gate) {
 struct HttpServer::State {
   asio::io_context io;
   asio::thread_pool staging{1};
+  asio::thread_pool heavy{1};
   std::shared_ptr<Gate> gate = std::make_shared<Gate>();
   Services services;
   Shared shared;
@@ -45,9 +46,13 @@ struct HttpServer::State {
   std::set<std::shared_ptr<Connection>> connections;  // guarded by mutex
 
   State(gateway::Gateway& gateway, core::Loop& loop, const core::Clock& clock)
-      : services{gateway,       loop,
-                 clock,         std::make_shared<Turns>(loop, clock),
-                 through(gate), [this](Task task) { asio::post(staging, std::move(task)); }},
+      : services{.gateway = gateway,
+                 .loop = loop,
+                 .clock = clock,
+                 .turns = std::make_shared<Turns>(loop, clock),
+                 .codec = through(gate),
+                 .staging = [this](Task task) { asio::post(staging, std::move(task)); },
+                 .heavy = [this](Task task) { asio::post(heavy, std::move(task)); }},
         shared{.services = services, .clock = clock, .gate = gate, .identity = {}} {
     gate->io = &io;
   }
@@ -168,6 +173,8 @@ void HttpServer::State::stop(std::int64_t grace_ms) {
   threads.clear();
   staging.stop();  // pushes that wait their turn are dropped: nobody was told of them
   staging.join();
+  heavy.stop();
+  heavy.join();
 }
 
 HttpServer::HttpServer(std::unique_ptr<State> state) : state_(std::move(state)) {}

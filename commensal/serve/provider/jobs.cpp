@@ -112,10 +112,11 @@ void Jobs::compute(const LiveJobPtr& live) {
   ++counts_.at_work;
   report_work();
   computing_.emplace(task, live);
-  deps_.loop.offload([worker = worker_] { worker->next(); },
-                     [weak = weak_from_this()] {
-                       if (const auto self = weak.lock()) self->collect();
-                     });
+  deps_.loop.offload(
+      core::Loop::Lane::kComputing, [worker = worker_] { worker->next(); },
+      [weak = weak_from_this()] {
+        if (const auto self = weak.lock()) self->collect();
+      });
 }
 
 void Jobs::collect() {

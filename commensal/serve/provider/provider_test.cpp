@@ -20,7 +20,7 @@ class SlowLoop final : public core::Loop {
   explicit SlowLoop(core::ManualClock& clock) : inner_(clock) {}
   void post(Task task) override { inner_.post(std::move(task)); }
   void after(std::int64_t delay_ms, Task task) override { inner_.after(delay_ms, std::move(task)); }
-  void offload(Task work, Task done) override {
+  void offload(Lane, Task work, Task done) override {
     works_.push_back([work = std::move(work), done = std::move(done)] { work(), done(); });
   }
   void settle() { inner_.run_until_idle(); }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <array>
 #include <atomic>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
@@ -9,6 +10,7 @@
 #include <commensal/base/core/cpu_time.hpp>
 #include <commensal/serve/rpc/asio_loop.hpp>
 #include <thread>
+#include <vector>
 
 namespace commensal::rpc {
 namespace {
@@ -36,8 +38,7 @@ struct AsioLoop::State {
   bool used = false;
   TurnWatch watch;
   Queue tasks;
-  Queue errands;
-  std::thread worker;
+  std::array<Queue, kLanes> errands;
   std::thread runner;
 
   void turn(const Task& task) const {
@@ -63,9 +64,10 @@ AsioLoop::~AsioLoop() {
 void AsioLoop::run() {
   core::check(!state_->used, "a loop runs once");
   state_->used = true;
-  state_->worker = std::thread([this] { state_->errands.context.run(); });
+  std::vector<std::thread> lanes;
+  for (Queue& lane : state_->errands) lanes.emplace_back([&lane] { lane.context.run(); });
   state_->tasks.context.run();
-  state_->worker.join();
+  for (std::thread& lane : lanes) lane.join();
 }
 
 void AsioLoop::start() {
@@ -76,7 +78,7 @@ void AsioLoop::start() {
 void AsioLoop::stop() {
   state_->stopped = true;
   state_->tasks.context.stop();
-  state_->errands.context.stop();
+  for (Queue& lane : state_->errands) lane.context.stop();
 }
 
 void AsioLoop::join() {
@@ -99,10 +101,11 @@ void AsioLoop::after(std::int64_t delay_ms, Task task) {
   });
 }
 
-void AsioLoop::offload(Task work, Task done) {
+void AsioLoop::offload(Lane lane, Task work, Task done) {
   if (state_->stopped) return;
   auto errand = std::make_shared<Errand>(Errand{std::move(work), std::move(done)});
-  asio::post(state_->errands.context, [this, errand = std::move(errand)]() mutable {
+  Queue& queue = state_->errands[static_cast<std::size_t>(lane)];
+  asio::post(queue.context, [this, errand = std::move(errand)]() mutable {
     errand->work();
     post([errand = std::move(errand)] { errand->done(); });
   });

@@ -13,8 +13,8 @@ struct TurnWatch {
   std::function<void(std::int64_t cpu_ns)> on_long;  // null: nobody, and nothing is measured
 };
 
-/// The loop of a real process, in real time. A second thread, which lives as long as the loop
-/// runs, does the offloaded work.
+/// The loop of a real process, in real time. A thread for each lane, which lives as long as the
+/// loop runs, does the offloaded work.
 ///
 /// Its life: made, run once (by run() or by start()), stopped, destroyed. What is pending when it
 /// stops is destroyed and not run, at the latest with the loop; so is what is posted later. What
@@ -40,7 +40,7 @@ class AsioLoop final : public core::Loop {
 
   void post(Task task) override;
   void after(std::int64_t delay_ms, Task task) override;
-  void offload(Task work, Task done) override;
+  void offload(Lane lane, Task work, Task done) override;
 
  private:
   struct State;

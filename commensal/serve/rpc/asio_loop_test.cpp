@@ -15,6 +15,8 @@
 namespace commensal::rpc {
 namespace {
 
+using Lane = core::Loop::Lane;
+
 TEST(AsioLoop, RunsTasksInTheOrderOfPostingAcrossThreads) {
   AsioLoop loop;
   std::vector<int> seen;
@@ -54,6 +56,7 @@ TEST(AsioLoop, OffloadsToOneThreadInOrderAndReturnsToTheLoop) {
     loop_thread = std::this_thread::get_id();
     for (int i = 0; i < 100; ++i) {
       loop.offload(
+          Lane::kComputing,
           [&, i] {
             EXPECT_NE(std::this_thread::get_id(), loop_thread);
             worked.push_back(i);
@@ -69,6 +72,18 @@ TEST(AsioLoop, OffloadsToOneThreadInOrderAndReturnsToTheLoop) {
   ASSERT_EQ(done.size(), 100u);
   EXPECT_EQ(worked, done);
   EXPECT_TRUE(std::is_sorted(done.begin(), done.end()));
+}
+
+TEST(AsioLoop, OneLaneDoesNotWaitForTheOther) {
+  AsioLoop loop;
+  std::promise<void> over;
+  loop.post([&] {
+    loop.offload(
+        Lane::kComputing, [&] { over.get_future().wait(); }, [&] { loop.stop(); });
+    loop.offload(
+        Lane::kFiles, [] {}, [&] { over.set_value(); });
+  });
+  loop.run();  // for ever, if it waited
 }
 
 TEST(AsioLoop, TakesPostsFromManyThreads) {
@@ -105,6 +120,7 @@ TEST(AsioLoop, DestroysWhatIsPendingAndRunsNoneOfIt) {
     auto token = std::make_shared<PostsWhenDestroyed>(loop, destroyed);
     loop.post([&loop, &worked] {
       loop.offload(
+          Lane::kComputing,
           [&] {
             std::this_thread::sleep_for(std::chrono::milliseconds(20));
             worked = true;
@@ -114,7 +130,8 @@ TEST(AsioLoop, DestroysWhatIsPendingAndRunsNoneOfIt) {
     loop.post([&loop, token] {
       // The worker may be at the first errand now; the second one must not begin.
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
-      loop.offload([token] { FAIL() << "began after stop"; }, [token] {});
+      loop.offload(
+          Lane::kComputing, [token] { FAIL() << "began after stop"; }, [token] {});
       loop.post([token] { FAIL() << "ran after stop"; });
       loop.after(0, [token] { FAIL() << "fired after stop"; });
       loop.stop();

@@ -14,15 +14,15 @@ using protocol::Reader;
 using protocol::Writer;
 using tensor::NamedTensors;
 
-/// The archive that a message is written by: elements of tensors go into the frame's tail, the
-/// rest is the business of the canonical Writer.
+/// The archive that a message is written by: tensors go into the tail, the rest is the business of
+/// the canonical Writer.
 class FrameWriter {
  public:
   template <class Message>
   explicit FrameWriter(const Message& message) {
     head_.noun(Message::kKind);
     Message::fields(*this, message);
-    frame_.set_head(std::string(core::as_text(head_.written())));
+    made_.head = core::as_text(head_.written());
   }
   template <class T>
   void field(std::string_view name, const T& value) {
@@ -31,18 +31,27 @@ class FrameWriter {
   void field(std::string_view, const std::string& text) { head_.text(protocol::one_line(text)); }
   void field(std::string_view, const NamedTensors& tensors) {
     head_.count(tensors.size());
-    for (const auto& [name, value] : tensors) {
+    for (const auto& [name, value, root] : tensors) {
       head_.text(name);
       write(head_, value.type());
-      frame_.add_tensors(value.bytes().data(), value.bytes().size());
+      made_.tensors.push_back(value);
     }
   }
-  wire::Frame take() && { return std::move(frame_); }
+  Outgoing take() && { return std::move(made_); }
 
  private:
   Writer head_;
-  wire::Frame frame_;
+  Outgoing made_;
 };
+
+wire::Frame whole(Outgoing message) {
+  wire::Frame frame;
+  frame.set_head(std::move(message.head));
+  for (const tensor::Tensor& one : message.tensors) {
+    frame.add_tensors(one.bytes().data(), one.bytes().size());
+  }
+  return frame;
+}
 
 /// What field() of a Reader gets, so that refusals name the field.
 struct Line {
@@ -164,13 +173,17 @@ Result<Message> read_frame(wire::Frame&& frame) {
 
 }  // namespace
 
-wire::Frame to_frame(const ToProvider& message) {
+Outgoing outgoing(const ToProvider& message) {
   return std::visit([](const auto& kind) { return FrameWriter(kind).take(); }, message);
 }
 
-wire::Frame to_frame(const ToGateway& message) {
+Outgoing outgoing(const ToGateway& message) {
   return std::visit([](const auto& kind) { return FrameWriter(kind).take(); }, message);
 }
+
+wire::Frame to_frame(const ToProvider& message) { return whole(outgoing(message)); }
+
+wire::Frame to_frame(const ToGateway& message) { return whole(outgoing(message)); }
 
 template <>
 Result<ToProvider> from_frame<ToProvider>(wire::Frame&& frame) {

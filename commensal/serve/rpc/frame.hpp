@@ -17,7 +17,15 @@ namespace commensal::rpc {
 
 namespace wire = ::commensal::v1;
 
-/// Copies elements once.
+/// What is to be sent: its elements stay where they are until a piece of them is cut (Pieces).
+struct Outgoing {
+  std::string head;
+  std::vector<tensor::Tensor> tensors;
+};
+Outgoing outgoing(const ToProvider& message);
+Outgoing outgoing(const ToGateway& message);
+
+/// The same in one frame, however large. Copies elements once.
 wire::Frame to_frame(const ToProvider& message);
 wire::Frame to_frame(const ToGateway& message);
 

@@ -67,11 +67,11 @@ void ClientStream::begin(std::shared_ptr<ProviderPort> port) {
 }
 
 void ClientStream::send(const ToGateway& message) {
-  wire::Frame frame = to_frame(message);
+  Outgoing made = outgoing(message);
   {
     const std::lock_guard lock(mutex_);
     if (ended_) return;
-    if (outbox_.push(std::move(frame))) return pump_locked();
+    if (outbox_.push(std::move(made))) return pump_locked();
   }
   cancel(core::Error{core::ErrorCode::kResourceExhausted,
                      "more was to be said than the stream can hold"});

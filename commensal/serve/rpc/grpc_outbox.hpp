@@ -17,46 +17,50 @@ namespace commensal::rpc {
 /// Thread-safety: the stream's mutex.
 class Outbox {
  public:
-  /// In pieces, where it is large. False where the frame is beyond what the peer accepts, or the
-  /// queue is full.
-  bool push(commensal::v1::Frame frame) {
-    const auto bytes = static_cast<std::int64_t>(frame.ByteSizeLong());
+  /// False where the message is beyond what the peer accepts, or the queue is full.
+  bool push(Outgoing message) {
+    Pieces pieces(std::move(message));
+    const auto bytes = static_cast<std::int64_t>(pieces.bytes());
     if (bytes > limits::kRpcMessageBytesMax || bytes_ + bytes > limits::kRpcOutboxBytesMax)
       return false;
     if (items_.size() >= kItemsMax) return false;
     bytes_ += bytes;
-    auto pieces = pieces_of(std::move(frame));
-    for (auto& piece : pieces) items_.push_back({std::move(piece), 0});
-    items_.back().bytes = bytes;  // given back when the last of them is written
+    items_.push_back(std::move(pieces));
     return true;
   }
   bool empty() const { return items_.empty(); }
   bool writing() const { return writing_; }
-  /// The head, which stays where it is until written().
+  /// The next piece, which stays where it is until written().
   const commensal::v1::Frame* begin_writing() {
     writing_ = true;
-    return &items_.front().frame;
+    piece_ = items_.front().next();
+    return &piece_;
   }
   void written() {
     writing_ = false;
-    bytes_ -= items_.front().bytes;
-    items_.pop_front();
+    piece_.Clear();
+    if (items_.front().is_over()) pop();
   }
   void drop_waiting() {
-    while (items_.size() > (writing_ ? 1u : 0u)) {
-      bytes_ -= items_.back().bytes;
+    while (items_.size() > 1) {
+      bytes_ -= static_cast<std::int64_t>(items_.back().bytes());
       items_.pop_back();
     }
+    if (items_.empty()) return;
+    items_.front().drop();
+    if (!writing_) pop();
   }
 
  private:
   static constexpr std::size_t kItemsMax = 16 * limits::kProviderQueueMax;
 
-  struct Item {
-    commensal::v1::Frame frame;
-    std::int64_t bytes;
-  };
-  std::deque<Item> items_;
+  void pop() {
+    bytes_ -= static_cast<std::int64_t>(items_.front().bytes());
+    items_.pop_front();
+  }
+
+  std::deque<Pieces> items_;
+  commensal::v1::Frame piece_;
   std::int64_t bytes_ = 0;
   bool writing_ = false;
 };

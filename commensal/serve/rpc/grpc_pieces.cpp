@@ -18,58 +18,31 @@ std::size_t content_bytes(const Frame& frame) {
   return bytes;
 }
 
-class Cutter {
- public:
-  explicit Cutter(std::size_t bytes) : left_(bytes) { next(); }
-
-  void head(std::string_view part) {
-    put(part, [](Frame& piece) { return piece.mutable_head(); });
-  }
-  void tensor(std::string_view part) {
-    pieces_.back().add_tensors();
-    in_tensors_ = true;
-    put(part, [](Frame& piece) { return piece.mutable_tensors(piece.tensors_size() - 1); });
-  }
-  std::deque<Frame> take() && { return std::move(pieces_); }
-
- private:
-  void next() {
-    if (!pieces_.empty()) pieces_.back().set_more(left_);
-    pieces_.emplace_back();
-    room_ = kPieceBytes;
-    if (in_tensors_) pieces_.back().add_tensors();
-  }
-  template <class Target>
-  void put(std::string_view part, Target target) {
-    while (!part.empty()) {
-      if (room_ == 0) next();
-      const std::string_view now = part.substr(0, room_);
-      target(pieces_.back())->append(now);
-      part.remove_prefix(now.size());
-      room_ -= now.size();
-      left_ -= now.size();
-    }
-  }
-
-  std::deque<Frame> pieces_;
-  std::size_t left_;
-  std::size_t room_ = 0;
-  bool in_tensors_ = false;
-};
-
 }  // namespace
 
-std::deque<Frame> pieces_of(Frame frame) {
-  const std::size_t bytes = content_bytes(frame);
-  std::deque<Frame> whole;
-  if (bytes <= kPieceBytes) {
-    whole.push_back(std::move(frame));
-    return whole;
+Pieces::Pieces(Outgoing message) : message_(std::move(message)), bytes_(message_.head.size()) {
+  for (const tensor::Tensor& one : message_.tensors) bytes_ += one.bytes().size();
+  left_ = bytes_;
+}
+
+Frame Pieces::next() {
+  Frame piece;
+  std::size_t room = kPieceBytes;
+  // A tensor that is cut goes on as the next piece's first.
+  for (; part_ <= message_.tensors.size(); ++part_, at_ = 0) {
+    const core::ByteView part = part_ == 0 ? core::as_bytes(message_.head)
+                                           : core::ByteView(message_.tensors[part_ - 1].bytes());
+    const core::ByteView now = part.subspan(at_, std::min(room, part.size() - at_));
+    const std::string_view text = core::as_text(now);
+    part_ == 0 ? piece.set_head(std::string(text)) : piece.add_tensors(std::string(text));
+    at_ += now.size();
+    room -= now.size();
+    left_ -= now.size();
+    if (at_ < part.size()) break;
   }
-  Cutter cutter(bytes);
-  cutter.head(frame.head());
-  for (const std::string& tensor : frame.tensors()) cutter.tensor(tensor);
-  return std::move(cutter).take();
+  is_over_ = part_ > message_.tensors.size();
+  piece.set_more(left_);
+  return piece;
 }
 
 core::Result<std::optional<Frame>> Assembly::add(Frame&& piece, std::int64_t bytes_max) {

@@ -14,16 +14,29 @@ using core::ErrorCode;
 constexpr std::int64_t kMax = limits::kRpcMessageBytesMax;
 constexpr auto kPiece = static_cast<std::size_t>(limits::kRpcFrameBytesMax);
 
-Frame frame_of(std::size_t head, const std::vector<std::size_t>& tensors) {
-  Frame frame;
+Outgoing message_of(std::size_t head, const std::vector<std::size_t>& tensors) {
+  Outgoing message;
   char next = 'a';
   const auto text = [&](std::size_t size) {
     std::string made(size, next++);
     for (std::size_t i = 0; i < size; i += 997) made[i] = static_cast<char>(i % 251);
     return made;
   };
-  frame.set_head(text(head));
-  for (const std::size_t size : tensors) frame.add_tensors(text(size));
+  message.head = text(head);
+  for (const std::size_t size : tensors) {
+    const auto owner = std::make_shared<const std::string>(text(size));
+    const tensor::TensorType type{tensor::DType::kUint8, {static_cast<std::int64_t>(size)}};
+    message.tensors.push_back(tensor::Tensor::view_of(type, core::as_bytes(*owner), owner));
+  }
+  return message;
+}
+
+Frame whole_of(const Outgoing& message) {
+  Frame frame;
+  frame.set_head(message.head);
+  for (const tensor::Tensor& one : message.tensors) {
+    frame.add_tensors(std::string(core::as_text(one.bytes())));
+  }
   return frame;
 }
 
@@ -47,16 +60,17 @@ TEST(Pieces, AreJoinedToWhatTheyWere) {
   };
   for (const std::size_t head : {std::size_t{1}, std::size_t{10}, kPiece, 3 * kPiece + 1}) {
     for (const auto& tensors : all) {
-      const Frame frame = frame_of(head, tensors);
+      const Outgoing message = message_of(head, tensors);
       Assembly assembly;
       std::optional<Frame> whole;
-      for (Frame& one : pieces_of(frame)) {
+      for (Pieces pieces(message); !pieces.is_over();) {
+        Frame one = pieces.next();
         EXPECT_LE(one.ByteSizeLong(), static_cast<std::size_t>(limits::kRpcWireBytesMax));
         ASSERT_FALSE(whole);
         whole = *assembly.add(std::move(one), kMax);
       }
       ASSERT_TRUE(whole);
-      EXPECT_TRUE(whole->SerializeAsString() == frame.SerializeAsString());
+      EXPECT_TRUE(whole->SerializeAsString() == whole_of(message).SerializeAsString());
     }
   }
 }

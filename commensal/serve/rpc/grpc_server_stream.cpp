@@ -4,6 +4,7 @@
 #include <commensal/serve/rpc/grpc_server_stream.hpp>
 #include <commensal/serve/rpc/grpc_status.hpp>
 #include <commensal/serve/rpc/grpc_transport.hpp>
+#include <commensal/verify/receipt/roots.hpp>
 #include <utility>
 
 namespace commensal::rpc {
@@ -60,6 +61,7 @@ void ServerStream::OnReadDone(bool ok) {
   if (!*whole) return read_next();
   auto message = from_frame<ToGateway>(*std::move(*whole));
   if (!message) return end(to_status(message.error()), true);
+  if (Deliver* const made = std::get_if<Deliver>(&*message)) receipt::take_roots(made->outputs);
   hall_->loop.post([self = shared_from_this(), message = *std::move(message)]() mutable {
     self->deliver(std::move(message));
   });
@@ -76,11 +78,11 @@ void ServerStream::deliver(ToGateway message) {
 
 void ServerStream::send(ToProvider message) {
   if (std::holds_alternative<Welcome>(message)) welcomed_ = true;
-  wire::Frame frame = to_frame(message);
+  Outgoing made = outgoing(message);
   {
     const std::lock_guard lock(mutex_);
     if (ended_) return;
-    if (outbox_.push(std::move(frame))) return pump_locked();
+    if (outbox_.push(std::move(made))) return pump_locked();
   }
   end({grpc::StatusCode::RESOURCE_EXHAUSTED, "more was to be said than the stream can hold"},
       false);

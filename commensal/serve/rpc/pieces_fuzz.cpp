@@ -66,6 +66,12 @@ void assemble(Pieces pieces, std::int64_t bytes_max) {
   }
 }
 
+tensor::Tensor bytes_tensor(std::string text) {
+  const auto owner = std::make_shared<const std::string>(std::move(text));
+  const tensor::TensorType type{tensor::DType::kUint8, {static_cast<std::int64_t>(owner->size())}};
+  return tensor::Tensor::view_of(type, core::as_bytes(*owner), owner);
+}
+
 /// The same bytes many times over, so that it is cut.
 void there_and_back(Pieces pieces) {
   Frame frame = pieces.next();
@@ -76,12 +82,13 @@ void there_and_back(Pieces pieces) {
   for (std::string& tensor : *frame.mutable_tensors()) grow(tensor);
   frame.clear_more();
   const std::string before = frame.SerializeAsString();
+  rpc::Outgoing message{.head = frame.head(), .tensors = {}};
+  for (const std::string& tensor : frame.tensors()) message.tensors.push_back(bytes_tensor(tensor));
   rpc::Assembly assembly;
-  auto cut = rpc::pieces_of(std::move(frame));
-  for (std::size_t i = 0; i < cut.size(); ++i) {
-    auto whole = assembly.add(std::move(cut[i]), limits::kRpcMessageBytesMax);
+  for (rpc::Pieces cut(std::move(message)); !cut.is_over();) {
+    auto whole = assembly.add(cut.next(), limits::kRpcMessageBytesMax);
     core::check(whole.has_value(), "what was cut is accepted");
-    core::check(whole->has_value() == (i + 1 == cut.size()), "it is whole with its last piece");
+    core::check(whole->has_value() == cut.is_over(), "it is whole with its last piece");
     if (*whole) core::check((*whole)->SerializeAsString() == before, "it is what it was");
   }
 }

@@ -138,12 +138,19 @@ Digest state_root(const tensor::NamedTensors& tensors) {
   for (const tensor::NamedTensor& item : tensors) {
     Writer leaf;
     leaf.text(item.name);
-    leaf.raw(tensor_root(item.value));
+    leaf.raw(item.root ? *item.root : tensor_root(item.value));
     leaves.add(crypto::leaf_hash(leaf.written()));
   }
   Writer count;
   count.u64(tensors.size());
   return crypto::tagged_hash("commensal/state/v1", count.written(), leaves.root());
+}
+
+void take_roots(tensor::NamedTensors& tensors) {
+  constexpr std::size_t kLarge = std::size_t{64} << 10;
+  for (tensor::NamedTensor& item : tensors) {
+    if (item.value.bytes().size() >= kLarge) item.root = tensor_root(item.value);
+  }
 }
 
 ModelLeaves model_leaves(const Graph& graph) {

@@ -138,6 +138,7 @@ Result<ClientJob::Delivery> ClientJob::check(const receipt::Deliver& message) co
   COMMENSAL_TRY(receipt::check_outputs(graph, outputs));
   StepRecord& record = made.record;
   record.outputs = receipt::name_tensors(graph, graph.outputs, outputs);
+  for (std::size_t i = 0; i < outputs.size(); ++i) record.outputs[i].root = message.outputs[i].root;
   record.output_salt = message.output_salt;
   COMMENSAL_TRY(record.step.deliver(receipt::state_root(record.outputs), record.output_salt));
   COMMENSAL_TRY(receipt::check_state(record_.job, graph, message.step, outputs));

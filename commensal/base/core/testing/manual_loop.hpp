@@ -21,7 +21,7 @@ class ManualLoop final : public Loop {
   void after(std::int64_t delay_ms, Task task) override {
     timers_.emplace(clock_.monotonic_ns() + delay_ms * 1'000'000, std::move(task));
   }
-  void offload(Task work, Task done) override {
+  void offload(Lane, Task work, Task done) override {
     post([work = std::move(work), done = std::move(done)] {
       work();
       done();

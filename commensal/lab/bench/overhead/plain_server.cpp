@@ -28,14 +28,16 @@ void PlainServer::on_message(rpc::ToProvider message) {
   auto& offer = std::get<rpc::Offer>(message);
   const core::Digest job = protocol::job_id(offer.job);
   auto work = std::make_shared<Work>(Work{job, std::move(offer), {}});
-  loop_.offload([this, self = shared_from_this(), work] { work->outputs = answer(work->offer); },
-                [this, self = shared_from_this(), work] {
-                  if (!work->outputs) {
-                    gateway_.send(rpc::Refuse{work->job, work->outputs.error()});
-                  } else {
-                    gateway_.send(rpc::Deliver{work->job, 1, {}, *std::move(work->outputs)});
-                  }
-                });
+  loop_.offload(
+      core::Loop::Lane::kComputing,
+      [this, self = shared_from_this(), work] { work->outputs = answer(work->offer); },
+      [this, self = shared_from_this(), work] {
+        if (!work->outputs) {
+          gateway_.send(rpc::Refuse{work->job, work->outputs.error()});
+        } else {
+          gateway_.send(rpc::Deliver{work->job, 1, {}, *std::move(work->outputs)});
+        }
+      });
 }
 
 }  // namespace commensal::lab::bench::overhead

@@ -31,7 +31,7 @@ class Market::PausedLoop final : public core::Loop {
 
   void post(Task task) override { loop_.post(std::move(task)); }
   void after(std::int64_t delay_ms, Task task) override { loop_.after(delay_ms, std::move(task)); }
-  void offload(Task work, Task done) override {
+  void offload(Lane, Task work, Task done) override {
     works_.emplace_back(std::move(work), std::move(done));
     loop_.post([this] { turn(); });
   }
