@@ -145,8 +145,6 @@ Loss Steps::loss_of_round(const protocol::Job& job) {
 }
 
 void Steps::on_commit(StreamId stream, const rpc::Commit& message) {
-  std::vector<core::Digest> accepted;  // ids: losing one job may move any other
-  std::vector<protocol::ReceiptBody> bodies;
   for (const rpc::Commit::Item& item : message.items) {
     Running* const running = find(stream, item.job);
     if (running == nullptr || running->is_committed) continue;  // it came too late, or twice
@@ -157,8 +155,8 @@ void Steps::on_commit(StreamId stream, const rpc::Commit& message) {
     if (body) {
       running->is_committed = true;
       running->heard_ms = now_ms();
-      accepted.push_back(item.job);
-      bodies.push_back(*body);
+      if (committed_.empty()) deps_.loop.post([this] { countersign(); });
+      committed_.push_back({item.job, running->number, *body});
       continue;
     }
     // A commitment that is not signed must not wait there for its signature.
@@ -167,33 +165,48 @@ void Steps::on_commit(StreamId stream, const rpc::Commit& message) {
     }
     lose(item.job, fits ? Loss::kBroken : loss_of_round(job), body.error());
   }
-  if (!accepted.empty()) countersign(stream, accepted, bodies);
 }
 
-void Steps::countersign(StreamId stream, const std::vector<core::Digest>& jobs,
-                        const std::vector<protocol::ReceiptBody>& bodies) {
+/// All that have come meanwhile, whoever sent them, and are still at hand.
+void Steps::countersign() {
+  std::vector<Committed> batch = std::exchange(committed_, {});
+  std::erase_if(batch, [this](const Committed& one) {
+    const auto found = running_.find(one.job);
+    return found == running_.end() || found->second.number != one.number;
+  });
+  if (batch.empty()) return;
+  std::vector<protocol::ReceiptBody> bodies;
+  for (const Committed& one : batch) bodies.push_back(one.body);
   const auto signatures = protocol::sign_batch(deps_.key, protocol::Role::kClient, bodies);
-  rpc::Countersign reply;
+  std::map<StreamId, rpc::Countersign> replies;
   std::vector<protocol::Receipt> receipts;
-  const auto client_of = [&](const core::Digest& job) -> rollout::ClientJob& {
-    return running_.at(job).work->client;
-  };
-  for (std::size_t i = 0; i < jobs.size(); ++i) {
-    receipts.push_back(client_of(jobs[i]).countersign(signatures[i], &known_));
-    reply.items.push_back({jobs[i], bodies[i].step, signatures[i]});
+  for (std::size_t i = 0; i < batch.size(); ++i) {
+    Running& running = running_.at(batch[i].job);
+    receipts.push_back(running.work->client.countersign(signatures[i], &known_));
+    replies[running.trip.stream].items.push_back({batch[i].job, bodies[i].step, signatures[i]});
   }
   const auto kept = deps_.store.together([&]() -> Result<void> {
     COMMENSAL_TRY(deps_.lottery.owe(receipts));
-    for (const core::Digest& job : jobs) COMMENSAL_TRY(client_of(job).keep_signature());
+    for (const Committed& one : batch) {
+      COMMENSAL_TRY(running_.at(one.job).work->client.keep_signature());
+    }
     return {};
   });
-  Roster::Peer* const peer = deps_.roster.at(stream);
-  if (kept) {
-    if (peer != nullptr) peer->stream->send(std::move(reply));
-    return;
+  for (auto& [stream, reply] : replies) {
+    Roster::Peer* const peer = deps_.roster.at(stream);
+    if (peer == nullptr) continue;
+    if (kept) {
+      peer->stream->send(std::move(reply));
+      continue;
+    }
+    rpc::Withdraw withdraw;
+    for (const auto& item : reply.items) withdraw.jobs.push_back(item.job);
+    peer->stream->send(std::move(withdraw));
   }
-  if (peer != nullptr) peer->stream->send(rpc::Withdraw{jobs});
-  for (const core::Digest& job : jobs) lose(job, Loss::kOurs, kept.error());
+  if (kept) return;
+  for (const Committed& one : batch) {
+    if (running_.contains(one.job)) lose(one.job, Loss::kOurs, kept.error());
+  }
 }
 
 void Steps::on_deliver(StreamId stream, const rpc::Deliver& message) {

@@ -67,13 +67,18 @@ class Steps {
     std::int64_t heard_ms = 0;  // asked, or committed
   };
   using Jobs = std::map<core::Digest, Running>;
+  /// To be signed with what else comes before the loop goes round.
+  struct Committed {
+    core::Digest job;
+    std::uint64_t number = 0;
+    protocol::ReceiptBody body;
+  };
 
   Running* find(StreamId stream, const core::Digest& job);
   core::Result<protocol::ReceiptBody> accept(Running& running, const receipt::Commit& item);
   /// Not broken but by us where its round has closed meanwhile, as after a pause of ours.
   static Loss loss_of_round(const protocol::Job& job);
-  void countersign(StreamId stream, const std::vector<core::Digest>& jobs,
-                   const std::vector<protocol::ReceiptBody>& bodies);
+  void countersign();
   Running take(const core::Digest& job);
   void lose(const core::Digest& job, Loss loss, core::Error error);
   void watch(const core::Digest& job, std::uint64_t number, std::int64_t wait_ms);
@@ -87,7 +92,8 @@ class Steps {
   const std::int64_t silence_ms_max_;
   const std::int64_t ops_max_;  // of each step
   std::uint64_t asked_ = 0;
-  Jobs running_;                     // by id
+  Jobs running_;  // by id
+  std::vector<Committed> committed_;
   protocol::KnownSignatures known_;  // of our own
 };
 
