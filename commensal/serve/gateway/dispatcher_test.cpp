@@ -57,6 +57,10 @@ class DispatcherOf : public ::testing::Test {
   void connect_other() { other_stream_ = connect(other_key_, other_heard_); }
   Health& health() { return roster_.at(stream_)->health; }
   Health& other_health() { return roster_.at(other_stream_)->health; }
+  void commit_of(Roster::StreamId stream, const rpc::Commit& message) {
+    steps_.on_commit(stream, message);
+    loop_.run_until_idle();
+  }
   void deliver(const protocol::Job& job) {
     steps_.on_deliver(stream_, {protocol::job_id(job), 1, kSalt, inputs_});
     loop_.run_until_idle();
@@ -65,7 +69,7 @@ class DispatcherOf : public ::testing::Test {
   void answer_some() {
     for (int i = 0; i < 2; ++i) {
       const protocol::Job job = ask();
-      steps_.on_commit(stream_, {{commit(job, provider_key_)}});
+      commit_of(stream_, {{commit(job, provider_key_)}});
       deliver(job);
     }
     ASSERT_EQ(std::exchange(answers_, {}), (std::vector{true, true}));
@@ -160,7 +164,7 @@ TEST_F(DispatcherOf, ACommitThatListsAJobTwiceSignsItOnceAndHurtsNoOther) {
   const protocol::Job job = ask();
   message.items.insert(message.items.begin(), commit(job, provider_key_));
   message.items.insert(message.items.begin() + 1, commit(job, provider_key_, core::Digest{4}));
-  steps_.on_commit(stream_, message);
+  commit_of(stream_, message);
   EXPECT_EQ(signed_jobs(), (Jobs{protocol::job_id(job), protocol::job_id(other)}));
   EXPECT_EQ(withdrawn(), Jobs{});
   rpc::Deliver delivery{protocol::job_id(job), 1, kSalt, inputs_};
@@ -169,9 +173,40 @@ TEST_F(DispatcherOf, ACommitThatListsAJobTwiceSignsItOnceAndHurtsNoOther) {
   EXPECT_EQ(answers_, std::vector<bool>{true}) << "the first word counts";
 }
 
+// The fault: each message had a signature and a write of its own.
+TEST_F(DispatcherOf, CommitmentsOfSeveralProvidersAreSignedAndWrittenTogether) {
+  const rpc::Commit mine{{commit(ask(), provider_key_)}};
+  connect_other();
+  ask();
+  ASSERT_EQ(other_heard_->all<rpc::Offer>().size(), 1u);
+  const protocol::Job other = other_heard_->all<rpc::Offer>()[0].job;
+  steps_.on_commit(stream_, mine);
+  steps_.on_commit(other_stream_, {{commit(other, other_key_)}});
+  EXPECT_TRUE(heard_->all<rpc::Countersign>().empty());
+  loop_.run_until_idle();
+  ASSERT_EQ(heard_->all<rpc::Countersign>().size(), 1u);
+  ASSERT_EQ(other_heard_->all<rpc::Countersign>().size(), 1u);
+  const auto& one = heard_->all<rpc::Countersign>()[0].items.at(0).signature;
+  EXPECT_EQ(one.signature,
+            other_heard_->all<rpc::Countersign>()[0].items.at(0).signature.signature);
+  EXPECT_EQ(one.count, 2u);
+}
+
+/// One that is lost before the loop goes round is not signed, and holds up no other.
+TEST_F(DispatcherOf, WhatWasWithdrawnMeanwhileIsNotSigned) {
+  const protocol::Job lost = ask();
+  const rpc::Commit first{{commit(lost, provider_key_)}};
+  const protocol::Job kept = ask();
+  steps_.on_commit(stream_, first);
+  steps_.on_commit(stream_, {{commit(kept, provider_key_)}});
+  steps_.withdraw(protocol::job_id(lost));
+  loop_.run_until_idle();
+  EXPECT_EQ(signed_jobs(), Jobs{protocol::job_id(kept)});
+}
+
 TEST_F(DispatcherOf, ACommitmentThatIsNotSignedIsWithdrawn) {
   const protocol::Job good = ask(), bad = ask();
-  steps_.on_commit(stream_, {{commit(bad, key_), commit(good, provider_key_)}});
+  commit_of(stream_, {{commit(bad, key_), commit(good, provider_key_)}});
   EXPECT_EQ(signed_jobs(), Jobs{protocol::job_id(good)});
   EXPECT_EQ(withdrawn(), Jobs{protocol::job_id(bad)});
   loop_.run_until_idle();
@@ -279,7 +314,7 @@ TEST_F(DispatcherOf, AnAnswerOfOtherNamesOrTypesIsNone) {
   for (const tensor::NamedTensors& outputs : wrong) {
     const protocol::Job job = ask();
     inputs_ = outputs;
-    steps_.on_commit(stream_, {{commit(job, provider_key_)}});
+    commit_of(stream_, {{commit(job, provider_key_)}});
     rpc::Deliver delivery{protocol::job_id(job), 1, kSalt, outputs};
     steps_.on_deliver(stream_, delivery);
     loop_.run_until_idle();
@@ -294,7 +329,7 @@ TEST_F(DispatcherOf, WhatIsSignedIsNotTakenAway) {
   other_health().on_answer(1);
   const protocol::Job job = ask();
   loop_.advance_ms(500);
-  steps_.on_commit(stream_, {{commit(job, provider_key_)}});
+  commit_of(stream_, {{commit(job, provider_key_)}});
   loop_.advance_ms(700);  // longer than it has
   EXPECT_EQ(withdrawn(), Jobs{});
   deliver(job);
@@ -324,7 +359,7 @@ TEST_F(DispatcherOf, WhoIsTriedOutIsBlamedOnPublicModelsOnly) {
     EXPECT_EQ(other_heard_->all<rpc::Withdraw>().size(), is_private ? 1u : 2u);
     EXPECT_EQ(other_health().faults_in_row(), is_private ? 0u : 1u);
     const protocol::Job job = heard_->all<rpc::Offer>().back().job;
-    steps_.on_commit(stream_, {{commit(job, provider_key_)}});
+    commit_of(stream_, {{commit(job, provider_key_)}});
     deliver(job);
   }
 }
