@@ -12,6 +12,10 @@ namespace {
 
 constexpr int kMovesMax = 3;  // long work must end somewhere, even if all providers pause by turns
 
+auto is_of(OrderId id) {
+  return [id](const auto& request) { return request->id == id; };
+}
+
 }  // namespace
 
 Dispatcher::Dispatcher(core::Loop& loop, const core::Clock& clock, core::Rng& rng,
@@ -33,9 +37,7 @@ OrderId Dispatcher::submit(Order order) {
   auto request = std::make_unique<Request>();
   request->id = ++last_order_;
   request->order = std::move(order);
-  for (const tensor::NamedTensor& input : request->order.inputs) {
-    request->bytes += input.value.bytes().size();
-  }
+  for (const auto& input : request->order.inputs) request->bytes += input.value.bytes().size();
   if (!request->order.is_again) shares_.on_request(request->order.account, now_ms());
   dispatch(std::move(request));
   return last_order_;
@@ -264,13 +266,11 @@ void Dispatcher::on_pause(StreamId stream) {
 }
 
 void Dispatcher::cancel(OrderId id) {
-  const auto is_it = [id](const RequestPtr& request) { return request->id == id; };
   const auto left = [this](const Request& request) {
     end(request, {ErrorCode::kCancelled, "nobody waits for it any more"});
   };
-  if (const auto request = waiting_.take(is_it)) return left(**request);
-  const auto found =
-      std::ranges::find_if(running_, [&](const auto& item) { return is_it(item.second); });
+  if (const auto request = waiting_.take(is_of(id))) return left(**request);
+  const auto found = std::ranges::find_if(running_, is_of(id), &Running::value_type::second);
   if (found == running_.end() || steps_.is_committed(found->first)) return;
   const core::Digest job = found->first;
   steps_.withdraw(job);
@@ -328,13 +328,11 @@ void Dispatcher::begin_patience(Request& request) {
 }
 
 void Dispatcher::end_patience(OrderId id) {
-  const auto is_it = [id](const auto& request) { return request->id == id; };
-  if (auto request = waiting_.take(is_it)) {
+  if (auto request = waiting_.take(is_of(id))) {
     (*request)->is_late = true;
     return dispatch(*std::move(request));
   }
-  const auto job =
-      std::ranges::find_if(running_, [&](const auto& one) { return is_it(one.second); });
+  const auto job = std::ranges::find_if(running_, is_of(id), &Running::value_type::second);
   if (job == running_.end()) return;
   job->second->is_late = true;
   if (const auto stream = steps_.end_patience(job->first)) on_pause(*stream);
@@ -346,15 +344,18 @@ void Dispatcher::hasten_after(const core::Digest& job, std::int64_t ms) {
 
 void Dispatcher::hasten(const core::Digest& job, std::int64_t ms) {
   const auto found = running_.find(job);
-  // What is signed is owed: the answer is on its way, or its provider will be silent.
-  if (found == running_.end() || steps_.is_committed(job)) return;
+  if (found == running_.end()) return;
   const Request& request = *found->second;
+  // What is signed is owed: it is on its way, or its provider will be silent. Who is only tried out
+  // may bring it when somebody else has.
+  const bool is_signed = steps_.is_committed(job);
+  if (is_signed && !request.is_trial) return;
   if (static_cast<int>(request.tried.size()) >= config_.tries_max) return;
   const auto others = candidates(request);
   Roster::Peer* const peer = roster_.by_address(request.at);
   const bool is_paused = peer != nullptr && !peer->paused.empty();
   if (is_paused || std::ranges::none_of(others, is_at_hand)) return hasten_after(job, ms);
-  steps_.withdraw(job);
+  is_signed ? steps_.disown(job) : steps_.withdraw(job);
   // How long it takes may be the consumer's choice, or that of the jobs ahead.
   if (peer != nullptr && request.ahead == 0 && is_public(request)) {
     request.is_trial ? peer->health.on_fault(now_ms()) : peer->health.on_slow(now_ms());

@@ -116,7 +116,8 @@ class Dispatcher {
   const Config config_;
   const crypto::Address address_;
   OrderId last_order_ = 0;
-  std::map<core::Digest, RequestPtr> running_;  // by the id of its job
+  using Running = std::map<core::Digest, RequestPtr>;  // by the id of its job
+  Running running_;
   FairQueue<RequestPtr> waiting_;               // for a provider that is free
   std::size_t turns_left_ = 0;                  // of the accounts that wait, since place_next()
   bool is_placing_ = false;                     // place_some() is posted

@@ -121,6 +121,7 @@ class DispatcherOf : public ::testing::Test {
   void handle(event::Any& event) {
     if (auto* const made = std::get_if<event::StepMade>(&event)) {
       answers_.push_back(true);
+      made_.push_back(made->work);
       dispatcher_.on_made(*made);
     }
     if (auto* const lost = std::get_if<event::StepLost>(&event)) dispatcher_.on_lost(*lost);
@@ -147,6 +148,7 @@ class DispatcherOf : public ::testing::Test {
   Steps steps_{{loop_, clock_, store_, key_, roster_, lottery_, events_}, kSilenceMs};
   Dispatcher dispatcher_{
       loop_, clock_, rng_, key_, roster_, lottery_, steps_, events_, {1'000, 2, kAuditor}};
+  std::vector<WorkPtr> made_;
   std::shared_ptr<Heard> heard_ = std::make_shared<Heard>();
   std::shared_ptr<Heard> other_heard_ = std::make_shared<Heard>();
   Roster::StreamId stream_ = 0, other_stream_ = 0;
@@ -334,6 +336,24 @@ TEST_F(DispatcherOf, WhatIsSignedIsNotTakenAway) {
   EXPECT_EQ(withdrawn(), Jobs{});
   deliver(job);
   EXPECT_EQ(answers_, std::vector<bool>{true});
+}
+
+// The fault: who was new could commit at once and deliver late, or never: ten seconds of a request.
+TEST_F(DispatcherOf, WhoIsTriedOutAndSignsHasNoLongerForIt) {
+  answer_some();
+  connect_other();
+  ask();
+  const protocol::Job late = other_heard_->all<rpc::Offer>().at(0).job;  // the new one is tried
+  commit_of(other_stream_, {{commit(late, other_key_)}});
+  loop_.advance_ms(100);
+  EXPECT_TRUE(other_heard_->all<rpc::Withdraw>().empty()) << "what is signed goes to its end";
+  const protocol::Job job = heard_->all<rpc::Offer>().back().job;
+  commit_of(stream_, {{commit(job, provider_key_)}});
+  deliver(job);
+  EXPECT_EQ(answers_, std::vector<bool>{true});
+  steps_.on_deliver(other_stream_, {protocol::job_id(late), 1, kSalt, inputs_});
+  loop_.run_until_idle();
+  EXPECT_TRUE(made_.back()->order == kNobodysOrder && !made_.back()->is_charged);
 }
 
 // The fault: ten requests that take long, as their consumer wishes, had it avoided for 300 s.

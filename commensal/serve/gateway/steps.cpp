@@ -95,6 +95,12 @@ void Steps::withdraw(const core::Digest& job) {
   if (found != running_.end()) withdraw(found->second.trip.stream, {job});
 }
 
+void Steps::disown(const core::Digest& job) {
+  Work& work = *running_.at(job).work;
+  work.order = kNobodysOrder;
+  work.is_charged = false;
+}
+
 /// A pause is no silence; but what is committed to has no more to wait for.
 bool Steps::may_be_silent(const Running& running, const Roster::Peer& peer) {
   const bool has_paused = !peer.paused.empty() || peer.pauses != running.trip.pauses;

@@ -50,6 +50,8 @@ class Steps {
   void withdraw(StreamId stream, const std::vector<core::Digest>& jobs);
   /// The same of one, if it is at hand.
   void withdraw(const core::Digest& job);
+  /// A job at hand goes to its end and has its receipt, but nobody waits for it or pays for it.
+  void disown(const core::Digest& job);
 
   /// Messages of providers; those about jobs that are not at hand are passed over.
   void on_commit(StreamId stream, const rpc::Commit& message);

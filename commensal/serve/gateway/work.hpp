@@ -11,6 +11,7 @@ namespace commensal::gateway {
 
 /// Names an order of this run of the gateway.
 using OrderId = std::uint64_t;
+inline constexpr OrderId kNobodysOrder = ~OrderId{0};
 
 /// What is asked of providers. The inputs are in the order of the model's (order_inputs).
 struct Order {
