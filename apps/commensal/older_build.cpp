@@ -17,7 +17,7 @@ using core::Result;
 
 namespace {
 
-// No worker knows it: a program that is none of ours ends, or answers something else.
+// No build knows it: a program that is none of ours ends, or answers something else.
 constexpr const char* kQuestion = R"({"do":"nothing"})";
 constexpr const char* kAnswer = R"({"error":"no request 'nothing'"})";
 
@@ -54,7 +54,7 @@ Result<std::vector<std::string>> older_build_command(const Path& program) {
   if (answer && *answer == kAnswer) {
     return std::vector<std::string>{std::filesystem::absolute(program), "bench", "worker"};
   }
-  return fail(ErrorCode::kFailedPrecondition, "'{}' is no build of commensal with a bench worker",
+  return fail(ErrorCode::kFailedPrecondition, "'{}' is no build of commensal that can be measured",
               name);
 }
 

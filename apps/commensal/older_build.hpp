@@ -6,7 +6,7 @@
 /// Another build of this program as the peer of `bench runtime`.
 namespace commensal::apps {
 
-/// What starts a worker of ours in that program; it was asked, and answers as one.
+/// What starts one of ours in that program; it was asked, and answers as one.
 /// Error: kFailedPrecondition (there is none, or it is not ours).
 core::Result<std::vector<std::string>> older_build_command(const core::Path& program);
 

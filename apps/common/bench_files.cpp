@@ -76,13 +76,13 @@ Result<void> export_missing(const Path& folder, const std::vector<std::string>& 
 }
 
 Result<std::vector<std::string>> onnxruntime_command() {
-  COMMENSAL_ASSIGN(const Path worker, source_file("tests/peer/bench_worker.mjs"));
-  if (std::filesystem::exists(worker.parent_path() / "node_modules/onnxruntime-node")) {
-    return std::vector<std::string>{"node", worker.string()};
+  COMMENSAL_ASSIGN(const Path subject, source_file("tests/peer/bench_subject.mjs"));
+  if (std::filesystem::exists(subject.parent_path() / "node_modules/onnxruntime-node")) {
+    return std::vector<std::string>{"node", subject.string()};
   }
   return fail(ErrorCode::kFailedPrecondition,
               "ONNX Runtime is not installed; run: npm ci --ignore-scripts --prefix {}",
-              worker.parent_path().string());
+              subject.parent_path().string());
 }
 
 }  // namespace commensal::apps

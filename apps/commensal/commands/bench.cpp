@@ -2,7 +2,7 @@
 #include <apps/commensal/older_build.hpp>
 #include <apps/common/bench_files.hpp>
 #include <apps/common/bench_report.hpp>
-#include <apps/common/bench_worker.hpp>
+#include <apps/common/bench_subject.hpp>
 #include <apps/common/command.hpp>
 #include <apps/common/progress.hpp>
 #include <commensal/lab/bench/runtime/report.hpp>
@@ -27,15 +27,15 @@ struct BenchArguments {
 Result<void> find_peer(BenchArguments& options) {
   lab::bench::BenchOptions& bench = options.bench;
   COMMENSAL_ASSIGN(const auto program, own_program());
-  bench.ours = worker_starter({program.string(), "bench", "worker"});
+  bench.ours = subject_starter({program.string(), "bench", kSubjectWord});
   if (options.peer == "onnxruntime") {
     COMMENSAL_ASSIGN(const auto command, onnxruntime_command());
-    bench.theirs = worker_starter(command);
+    bench.theirs = subject_starter(command);
     return {};
   }
   COMMENSAL_ASSIGN(const auto command, older_build_command(options.peer));
   bench.peer = lab::bench::Peer::kOlderBuild;
-  bench.theirs = worker_starter(command);
+  bench.theirs = subject_starter(command);
   bench.check = [program, peer = core::Path(command.front()),
                  threads = std::ranges::max(bench.threads)](
                     const core::Path& model, const std::vector<lab::bench::InputFile>& inputs) {
@@ -101,9 +101,9 @@ Run declare_bench(CLI::App& app) {
       "Latency, load time and memory beside another runtime or an older build; exit status 2 if a "
       "bar is missed");
   declare_runtime(*runtime, *options);
-  CLI::App* worker = declare_bench_worker(app);
-  return [options, worker]() -> Result<int> {
-    if (worker->parsed()) return run_bench_worker();
+  CLI::App* subject = declare_bench_subject(app);
+  return [options, subject]() -> Result<int> {
+    if (subject->parsed()) return run_bench_subject();
     return bench_runtime(*options);
   };
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <apps/common/bench_files.hpp>
 #include <apps/common/bench_report.hpp>
-#include <apps/common/bench_worker.hpp>
+#include <apps/common/bench_subject.hpp>
 #include <apps/common/command.hpp>
 #include <apps/lab/bench_collocation.hpp>
 #include <apps/lab/bench_polite.hpp>
@@ -68,7 +68,7 @@ Result<int> bench_guests(BenchArguments& options) {
   if (guests.models.empty()) guests.models = {"squeezenet1_1", "mobilenet_v2", "resnet50"};
   COMMENSAL_TRY(export_missing(guests.folder, guests.models));
   COMMENSAL_ASSIGN(const auto program, own_program());
-  guests.start = worker_starter({program.string(), "bench", "worker"});
+  guests.start = subject_starter({program.string(), "bench", kSubjectWord});
   core::SystemRng rng;
   COMMENSAL_ASSIGN(const auto rows, lab::bench::collocation::run_guests_bench(guests, rng));
   if (!options.svg.empty()) {
@@ -172,8 +172,8 @@ Run declare_lab_bench(CLI::App& app) {
       "processes",
       "What it costs that models run in processes of their own; exit status 2 if a bar is missed");
   declare_processes(*processes, *options);
-  CLI::App* worker = declare_bench_worker(app);
-  return [options, worker, tickets, verify, collocation, run_collocation, polite, run_polite,
+  CLI::App* subject = declare_bench_subject(app);
+  return [options, subject, tickets, verify, collocation, run_collocation, polite, run_polite,
           guests, processes]() -> Result<int> {
     if (collocation->parsed()) return run_collocation();
     if (polite->parsed()) return run_polite();
@@ -181,7 +181,7 @@ Run declare_lab_bench(CLI::App& app) {
     if (verify->parsed()) return bench_verify(*options);
     if (guests->parsed()) return bench_guests(*options);
     if (processes->parsed()) return bench_processes(*options);
-    return run_bench_worker();
+    return run_bench_subject();
   };
 }
 

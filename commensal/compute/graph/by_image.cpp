@@ -51,17 +51,17 @@ class Batch {
 
   /// The images before `count`, each on one thread.
   Result<void> run_apart(std::int64_t count, const Machine& machine) {
-    const auto workers = static_cast<int>(std::min<std::int64_t>(machine.threads.threads(), count));
-    std::vector<Result<void>> done(static_cast<std::size_t>(workers));
-    kernels::Shares shares(count, workers);
-    machine.threads.run(workers, [&](std::int64_t worker) {
+    const auto threads = static_cast<int>(std::min<std::int64_t>(machine.threads.threads(), count));
+    std::vector<Result<void>> done(static_cast<std::size_t>(threads));
+    kernels::Shares shares(count, threads);
+    machine.threads.run(threads, [&](std::int64_t thread) {
       kernels::ThreadPool one(1);
       const kernels::ThreadPool::Burst burst(one, &machine.control);
       std::int64_t node_runs_left = machine.node_runs_left;
       const Machine alone{machine.arena,   one,           machine.isa, nullptr,
                           machine.control, node_runs_left};
-      Result<void>& mine = done[static_cast<std::size_t>(worker)];
-      shares.work(static_cast<int>(worker), [&](std::int64_t image) {
+      Result<void>& mine = done[static_cast<std::size_t>(thread)];
+      shares.work(static_cast<int>(thread), [&](std::int64_t image) {
         if (mine) mine = run(image, alone);
       });
     });

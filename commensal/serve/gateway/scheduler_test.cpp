@@ -36,15 +36,15 @@ TEST(Scheduler, EqualsShareAndTheShortestWaitIsFirst) {
 
 // The fault: who refuses everything at once has the shortest queue and has served least.
 TEST(Scheduler, WhoHasServedLeastIsNotFirstForThatAlone) {
-  Health refuser, worker;
+  Health refuser, honest;
   for (int i = 0; i < 40; ++i) {
     refuser.on_refusal();
-    worker.on_answer(1);
+    honest.on_answer(1);
   }
   std::vector<Candidate> list = {candidate(0), candidate(1)};
   list[0].effort = refuser.effort();
   list[0].is_new = refuser.is_new();
-  list[1].effort = worker.effort();
+  list[1].effort = honest.effort();
   list[1].served = 40;
   list[1].queued = 6;
   EXPECT_EQ(choose(list, "m"), 1u);

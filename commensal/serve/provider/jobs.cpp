@@ -12,7 +12,8 @@ using core::Result;
 Jobs::Jobs(const Dependencies& deps, const Config& config)
     : deps_(deps),
       config_(config),
-      worker_(std::make_shared<Worker>(deps.engines, deps.gateway, config.at_once, deps.closing)),
+      executor_(
+          std::make_shared<Executor>(deps.engines, deps.gateway, config.at_once, deps.closing)),
       live_({deps.rng, deps.store, deps.key, deps.purse, config.kept_max}) {}
 
 void Jobs::on_connect() {
@@ -108,19 +109,19 @@ void Jobs::compute(const LiveJobPtr& live) {
   task->ops_max = live->ops_max;
   live->task = task;
   queued_ += task->is_joint() ? 1 : 0;
-  worker_->add(task);
+  executor_->add(task);
   ++counts_.at_work;
   report_work();
   computing_.emplace(task, live);
   deps_.loop.offload(
-      core::Loop::Lane::kComputing, [worker = worker_] { worker->next(); },
+      core::Loop::Lane::kComputing, [executor = executor_] { executor->next(); },
       [weak = weak_from_this()] {
         if (const auto self = weak.lock()) self->collect();
       });
 }
 
 void Jobs::collect() {
-  for (const TaskPtr& task : worker_->finished()) {
+  for (const TaskPtr& task : executor_->finished()) {
     const LiveJobPtr live = std::move(computing_.extract(task).mapped());
     --counts_.at_work;
     computed(live, *task);
@@ -172,8 +173,8 @@ void Jobs::handle(const rpc::Withdraw& message) {
 }
 
 /// Answers wait for each other as long as more tasks are ahead of us than answers wait, so that one
-/// signature and one write serve many; the worker has enough to do meanwhile. Who sends one task at
-/// a time never waits, nor does a step that others follow.
+/// signature and one write serve many; the executor has enough to do meanwhile. Who sends one task
+/// at a time never waits, nor does a step that others follow.
 void Jobs::plan_flush() {
   if (flush_is_due_) return;
   const bool is_followed = std::ranges::any_of(

@@ -60,7 +60,7 @@ class Jobs final : public std::enable_shared_from_this<Jobs> {
   void handle(const rpc::Withdraw& message);
 
   const Counts& counts() const { return counts_; }
-  Fetch fetch() const { return worker_->fetch(); }
+  Fetch fetch() const { return executor_->fetch(); }
 
  private:
   core::Result<LiveJobPtr> accept(rpc::Offer& message);
@@ -80,7 +80,7 @@ class Jobs final : public std::enable_shared_from_this<Jobs> {
 
   Dependencies deps_;
   const Config config_;
-  std::shared_ptr<Worker> worker_;  // shared with what is off the loop
+  std::shared_ptr<Executor> executor_;  // shared with what is off the loop
   LiveJobs live_;
   std::string session_token_;
   std::string closed_;  // why no work is accepted, or ""

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <commensal/base/core/limits_rollouts.hpp>
+#include <commensal/serve/provider/executor.hpp>
 #include <commensal/serve/provider/late_steps.hpp>
 #include <commensal/serve/provider/purse.hpp>
-#include <commensal/serve/provider/worker.hpp>
 #include <map>
 #include <memory>
 #include <set>

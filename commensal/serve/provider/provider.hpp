@@ -6,8 +6,8 @@
 #include <commensal/base/core/rng.hpp>
 #include <commensal/base/core/store.hpp>
 #include <commensal/base/crypto/secp256k1.hpp>
+#include <commensal/serve/provider/executor.hpp>
 #include <commensal/serve/provider/purse.hpp>
-#include <commensal/serve/provider/worker.hpp>
 #include <commensal/serve/rpc/stream.hpp>
 #include <commensal/verify/rollout/engine_factory.hpp>
 #include <functional>

@@ -128,7 +128,7 @@ TEST(AsioLoop, DestroysWhatIsPendingAndRunsNoneOfIt) {
           [] { FAIL() << "done after stop"; });
     });
     loop.post([&loop, token] {
-      // The worker may be at the first errand now; the second one must not begin.
+      // Its thread may be at the first errand now; the second one must not begin.
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
       loop.offload(
           Lane::kComputing, [token] { FAIL() << "began after stop"; }, [token] {});

@@ -27,7 +27,7 @@ constexpr std::size_t kArms = 3;  // plain, with ingest, with everything
 
 struct Slice {
   double cpu_s = 0;      // all threads, without the driver, a request
-  double wall_s = 0;     // on the worker, a request
+  double wall_s = 0;     // of the thread for work, a request
   double outside_s = 0;  // of cpu_s: all but the model's runs
   double inside_s = 0;   // ... and these
 };

@@ -33,7 +33,7 @@ struct Overhead {
 };
 
 /// Drives three servers in turn with the same requests, each request with a picture that is not the
-/// last one's, on the same worker thread and engine of one thread: one that only computes and
+/// last one's, on the same thread for work and engine of one thread: one that only computes and
 /// delivers; one that opens the job's c_0 as well; and a Provider with a SQLite store, which
 /// commits, signs, is countersigned, draws its tickets and claims the winners. What the
 /// gateway's side takes is left out. Wall time is that from the first execution to the end of the

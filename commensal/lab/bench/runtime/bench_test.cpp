@@ -195,7 +195,7 @@ std::vector<Json> served(const std::string& lines) {
   return answers;
 }
 
-TEST(BenchWorker, LoadsAndRuns) {
+TEST(BenchSubject, LoadsAndRuns) {
   const std::string file = ::testing::TempDir() + "/bench_input.bin";
   ASSERT_TRUE(core::write_file_atomically(file, core::Bytes(8 * 8 * 4)));
   const Json input = {
@@ -210,7 +210,7 @@ TEST(BenchWorker, LoadsAndRuns) {
   EXPECT_EQ(answers[2].at("seconds").size(), 3u);
 }
 
-TEST(BenchWorker, RefusesWhatItCannotServe) {
+TEST(BenchSubject, RefusesWhatItCannotServe) {
   const auto answers = served(
       "nonsense\n{}\n{\"do\":\"dance\"}\n{\"do\":\"run\",\"count\":1}\n"
       "{\"do\":\"load\",\"model\":\"/no/such.onnx\",\"threads\":1}\n"

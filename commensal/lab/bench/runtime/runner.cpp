@@ -16,7 +16,8 @@ Result<Json> ask(Channel& channel, const Json& request) {
   COMMENSAL_ASSIGN(const std::string line, channel.ask(text));
   Json answer = Json::parse(line, nullptr, false);
   if (!answer.is_object()) {
-    return fail(ErrorCode::kInternal, "the worker answered '{}', not a JSON object", line);
+    return fail(ErrorCode::kInternal, "the measured process answered '{}', not a JSON object",
+                line);
   }
   const auto error = answer.find("error");
   if (error == answer.end()) return answer;
@@ -26,7 +27,7 @@ Result<Json> ask(Channel& channel, const Json& request) {
 Result<double> number(const Json& answer, const char* key) {
   const auto found = answer.find(key);
   if (found != answer.end() && found->is_number()) return found->get<double>();
-  return fail(ErrorCode::kInternal, "the worker's answer lacks the number '{}'", key);
+  return fail(ErrorCode::kInternal, "the measured process's answer lacks the number '{}'", key);
 }
 
 Result<std::vector<double>> numbers(const Json& answer, const char* key, int count) {
@@ -38,7 +39,8 @@ Result<std::vector<double>> numbers(const Json& answer, const char* key, int cou
     }
   }
   if (static_cast<int>(values.size()) == count) return values;
-  return fail(ErrorCode::kInternal, "the worker's answer lacks {} numbers '{}'", count, key);
+  return fail(ErrorCode::kInternal, "the measured process's answer lacks {} numbers '{}'", count,
+              key);
 }
 
 }  // namespace

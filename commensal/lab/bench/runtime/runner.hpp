@@ -25,8 +25,8 @@ struct Loading {
 ///   {"do": "load", "model", "threads"}       -> {"session_seconds", "answer_seconds"}
 ///   {"do": "run", "count"}                   -> {"seconds": [...], "cpu_seconds": [...]}
 /// Any answer may be {"error": "one line"} instead. `load` runs the model once.
-/// serve.hpp is the other end for our runtime, tests/peer/bench_worker.mjs for ONNX Runtime. Builds
-/// are compared with older ones: what is asked and answered stays as it is.
+/// serve.hpp is the other end for our runtime, tests/peer/bench_subject.mjs for ONNX Runtime.
+/// Builds are compared with older ones: what is asked and answered stays as it is.
 class Runner {
  public:
   explicit Runner(std::unique_ptr<Channel> channel) : channel_(std::move(channel)) {}

@@ -28,9 +28,9 @@ InputFile input_file(const Json& one) {
   return {one.at("name"), one.at("dtype"), one.at("shape"), one.at("file")};
 }
 
-class Worker {
+class Subject {
  public:
-  explicit Worker(const core::Clock& clock) : clock_(clock) {}
+  explicit Subject(const core::Clock& clock) : clock_(clock) {}
 
   Result<Json> answer(const Json& request) {
     const std::string what = request.at("do");
@@ -102,9 +102,9 @@ class Worker {
   std::optional<graph::Session> session_;
 };
 
-Json answer_to(Worker& worker, const std::string& line) {
+Json answer_to(Subject& subject, const std::string& line) {
   try {
-    auto answer = worker.answer(Json::parse(line));
+    auto answer = subject.answer(Json::parse(line));
     return answer ? *std::move(answer) : Json{{"error", answer.error().message}};
   } catch (const Json::exception& error) {  // a request that is no JSON, or lacks something
     return {{"error", error.what()}};
@@ -114,9 +114,9 @@ Json answer_to(Worker& worker, const std::string& line) {
 }  // namespace
 
 void serve_runtime(std::istream& in, std::ostream& out, const core::Clock& clock) {
-  Worker worker(clock);
+  Subject subject(clock);
   for (std::string line; std::getline(in, line);) {
-    out << answer_to(worker, line).dump(-1, ' ', false, Json::error_handler_t::replace)
+    out << answer_to(subject, line).dump(-1, ' ', false, Json::error_handler_t::replace)
         << std::endl;
   }
 }

@@ -24,7 +24,7 @@ void hash_space(crypto::Sha256& hash, core::Store& store, std::string_view space
 
 }  // namespace
 
-/// The loop of a provider whose worker stands still while it pauses.
+/// The loop of a provider whose executor stands still while it pauses.
 class Market::PausedLoop final : public core::Loop {
  public:
   explicit PausedLoop(core::Loop& loop) : loop_(loop) {}

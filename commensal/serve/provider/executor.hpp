@@ -15,7 +15,7 @@
 
 namespace commensal::provider {
 
-/// A step on its way through the worker, to whom its job belongs until it is done.
+/// A step on its way through the executor, to whom its job belongs until it is done.
 struct Task {
   core::Digest model{};       // SHA-256 of its file
   core::Path model_path;      // where that lies or shall lie
@@ -46,11 +46,11 @@ struct Fetch {
 /// a joint one (protocol::JobTraits) go those that ask for the same model, `at_once` of them at
 /// most, wherever they stand in the queue. Thread-safety: one call of next() at a time
 /// (core::Loop::offload).
-class Worker {
+class Executor {
  public:
   /// Once `closing` is asked to stop, whatever is computed is cancelled.
-  Worker(rollout::EngineFactory& engines, rpc::GatewayClient& gateway, std::size_t at_once,
-         std::stop_token closing)
+  Executor(rollout::EngineFactory& engines, rpc::GatewayClient& gateway, std::size_t at_once,
+           std::stop_token closing)
       : engines_(engines), gateway_(gateway), at_once_(at_once), closing_(std::move(closing)) {}
 
   /// Joins the queue; once for each, next() is to be called. Thread-safety: any thread.

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <atomic>
 #include <commensal/base/core/limits.hpp>
-#include <commensal/serve/provider/worker.hpp>
+#include <commensal/serve/provider/executor.hpp>
 #include <filesystem>
 #include <iterator>
 
@@ -13,7 +13,7 @@ using receipt::Values;
 
 namespace {
 
-/// Asked to stop once all of these tasks are withdrawn, or the worker closes.
+/// Asked to stop once all of these tasks are withdrawn, or the executor closes.
 class Cancellation {
  public:
   Cancellation(std::span<const TaskPtr> tasks, const std::stop_token& closing)
@@ -36,8 +36,8 @@ class Cancellation {
 
 }  // namespace
 
-Result<std::shared_ptr<rollout::Engine>> Worker::engine_for(const Task& task,
-                                                            const std::stop_token& cancel) {
+Result<std::shared_ptr<rollout::Engine>> Executor::engine_for(const Task& task,
+                                                              const std::stop_token& cancel) {
   const Key key = key_of(task);
   if (const auto* const found = loaded_.find(key)) return *found;
   if (!std::filesystem::exists(task.model_path)) COMMENSAL_TRY(fetch_model(task));
@@ -45,12 +45,12 @@ Result<std::shared_ptr<rollout::Engine>> Worker::engine_for(const Task& task,
   return loaded_.add(key, std::move(engine));
 }
 
-Fetch Worker::fetch() const {
+Fetch Executor::fetch() const {
   const std::lock_guard lock(mutex_);
   return fetch_;
 }
 
-Result<void> Worker::fetch_model(const Task& task) {
+Result<void> Executor::fetch_model(const Task& task) {
   {
     const std::lock_guard lock(mutex_);
     fetch_ = {.number = fetch_.number + 1, .model = task.model, .failed = {}};
@@ -66,18 +66,18 @@ Result<void> Worker::fetch_model(const Task& task) {
   return fetched;
 }
 
-void Worker::add(TaskPtr task) {
+void Executor::add(TaskPtr task) {
   const std::lock_guard lock(mutex_);
   waiting_.push_back(std::move(task));
 }
 
-std::vector<TaskPtr> Worker::finished() {
+std::vector<TaskPtr> Executor::finished() {
   const std::lock_guard lock(mutex_);
   return std::exchange(finished_, {});
 }
 
 /// The oldest of whose turn is the longest ago; who has not waited before has had none.
-TaskPtr Worker::first_in_turn() {
+TaskPtr Executor::first_in_turn() {
   std::map<crypto::Address, std::uint64_t> turns;
   TaskPtr first;
   std::uint64_t longest_ago = 0;
@@ -95,7 +95,7 @@ TaskPtr Worker::first_in_turn() {
 }
 
 /// Whose turn it is, and what may be computed together with that.
-std::vector<TaskPtr> Worker::take() {
+std::vector<TaskPtr> Executor::take() {
   const std::lock_guard lock(mutex_);
   const auto withdrawn =
       std::stable_partition(waiting_.begin(), waiting_.end(),
@@ -119,7 +119,7 @@ std::vector<TaskPtr> Worker::take() {
   return taken;
 }
 
-void Worker::next() {
+void Executor::next() {
   const std::vector<TaskPtr> tasks = take();
   if (tasks.empty()) return;
   run_all(tasks);
@@ -128,7 +128,7 @@ void Worker::next() {
 }
 
 /// Of one model and feeds.
-void Worker::run_all(std::span<const TaskPtr> tasks) {
+void Executor::run_all(std::span<const TaskPtr> tasks) {
   const Cancellation cancellation(tasks, closing_);
   const auto engine = engine_for(*tasks[0], cancellation.token());
   const graph::RunOptions options{.cancel = cancellation.token(), .ops_max = tasks[0]->ops_max};
