@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <apps/commensal/table.hpp>
-#include <apps/commensal/worker_options.hpp>
+#include <apps/common/worker_options.hpp>
 
 int main(int argc, char** argv) {
   using namespace commensal::apps;

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <apps/common/worker_options.hpp>
 #include <apps/lab/table.hpp>
-#include <commensal/serve/worker/inside.hpp>
-#include <commensal/serve/worker/process_engine.hpp>
 
 int main(int argc, char** argv) {
-  namespace worker = commensal::worker;
-  if (argc == 2 && argv[1] == worker::kWorkerWord) return worker::work({});
-  return commensal::apps::run_program(commensal::apps::lab_program(), argc, argv);
+  using namespace commensal::apps;
+  return is_worker(argc, argv) ? run_worker() : run_program(lab_program(), argc, argv);
 }

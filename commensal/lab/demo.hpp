@@ -4,6 +4,7 @@
 #include <commensal/base/core/file.hpp>
 #include <commensal/base/core/result.hpp>
 #include <commensal/lab/demo_money.hpp>
+#include <commensal/verify/rollout/engine_factory.hpp>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -15,6 +16,8 @@ namespace commensal::lab {
 struct DemoOptions {
   core::Path folder;        // fresh state of gateway and providers
   core::Path model_folder;  // digits.onnx, held_out_images.npy, held_out_labels.npy
+  /// What the gateway and the honest providers compute with.
+  std::function<std::unique_ptr<rollout::EngineFactory>()> engines;
   int requests = 300;
   double audit_probability = 0.1;  // that a ticket wins; every winner is audited
   int clients = 4;                 // connections that send at once

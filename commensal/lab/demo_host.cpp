@@ -127,9 +127,10 @@ struct World {
   client::ClientOptions consumer;
   std::vector<std::unique_ptr<daemon::ProviderDaemon>> providers;
 
-  Result<void> open(const core::Path& folder, guest::GuestProcess& guest) {
+  Result<void> open(const HostDemoOptions& options, guest::GuestProcess& guest) {
     daemon::GatewayDaemonConfig config;
-    config.folder = folder / "gateway";
+    config.folder = options.folder / "gateway";
+    config.engines = options.engines({}, nullptr);
     config.http_port = 0;
     config.provider_address = "127.0.0.1:0";
     config.gateway.audit_probability = 0;  // the gateway's own work would be laid to the guest
@@ -138,14 +139,12 @@ struct World {
     COMMENSAL_TRY(push_model(consumer, kModel, squeezenet(1)));
     for (const char* name : {"ada", "bob"}) {
       daemon::ProviderDaemonConfig one;
-      one.folder = folder / name;
+      one.folder = options.folder / name;
       one.gateway = fmt::format("127.0.0.1:{}", gateway->provider_port());
       one.name = name;
       one.why_paused = guest.why_paused();
-      auto engines = std::make_unique<rollout::SessionEngineFactory>(
-          graph::SessionOptions{.threads = 1, .pacer = guest.pacer()},
-          [&guest] { guest.ready_thread(); });
-      COMMENSAL_ASSIGN(auto daemon, daemon::ProviderDaemon::start(one, std::move(engines)));
+      COMMENSAL_ASSIGN(auto daemon,
+                       daemon::ProviderDaemon::start(one, options.engines({.threads = 1}, &guest)));
       providers.push_back(std::move(daemon));
     }
     return wait_for_providers(*gateway, providers.size());
@@ -195,7 +194,7 @@ Result<HostDemo> run_host_demo(const HostDemoOptions& options,
                                         .rules = kRules},
                              .is_whole = false});
   World world;
-  COMMENSAL_TRY(world.open(options.folder, guest));
+  COMMENSAL_TRY(world.open(options, guest));
   COMMENSAL_TRY(world.warm_up(*guest.pacer()));
   watch("the host is looked at alone");
   OwnCount own;

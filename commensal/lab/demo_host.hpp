@@ -3,9 +3,11 @@
 
 #include <commensal/base/core/file.hpp>
 #include <commensal/base/core/result.hpp>
-#include <commensal/collocation/governor/governor.hpp>
+#include <commensal/collocation/guest/guest_process.hpp>
+#include <commensal/verify/rollout/engine_factory.hpp>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 
 namespace commensal::lab {
@@ -14,6 +16,10 @@ struct HostDemoOptions {
   core::Path folder;    // fresh state
   core::Path program;   // hosts/equihash
   double guest_s = 30;  // that pictures are counted
+  /// What gateway (no guest) and providers compute with.
+  std::function<std::unique_ptr<rollout::EngineFactory>(graph::SessionOptions,
+                                                        guest::GuestProcess*)>
+      engines;
 };
 
 /// How a host and the providers beside it got on.

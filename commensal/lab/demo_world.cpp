@@ -140,11 +140,9 @@ core::Result<DemoWorld> DemoWorld::start(const DemoOptions& options, DemoRecorde
   world.terms = sim::play_terms(options.audit_probability, options.requests);
   gateway.gateway.audit_probability = 0;  // beyond the winners, which always are
   gateway.gateway.money = world.terms.gateway;
+  gateway.engines = options.engines();
   COMMENSAL_ASSIGN(world.gateway, daemon::GatewayDaemon::start(gateway, &recorder));
 
-  const auto honest = [] {
-    return std::make_unique<rollout::SessionEngineFactory>(graph::SessionOptions{});
-  };
   const auto add = [&](const std::string& name, std::unique_ptr<rollout::EngineFactory> engines,
                        bool is_honest) -> core::Result<void> {
     daemon::ProviderDaemonConfig config;
@@ -158,8 +156,8 @@ core::Result<DemoWorld> DemoWorld::start(const DemoOptions& options, DemoRecorde
     world.providers.push_back(std::move(daemon));
     return {};
   };
-  COMMENSAL_TRY(add("ada", honest(), true));
-  COMMENSAL_TRY(add("bob", honest(), true));
+  COMMENSAL_TRY(add("ada", options.engines(), true));
+  COMMENSAL_TRY(add("bob", options.engines(), true));
   COMMENSAL_TRY(add("mallory", sim::make_bf16_cheat(), false));
   COMMENSAL_TRY(wait_for_providers(*world.gateway, world.providers.size()));
   COMMENSAL_ASSIGN(world.consumer, make_consumer(*world.gateway));

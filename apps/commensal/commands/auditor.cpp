@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <apps/commensal/connection.hpp>
-#include <apps/commensal/log.hpp>
 #include <apps/commensal/service.hpp>
-#include <apps/commensal/worker_options.hpp>
 #include <apps/common/command.hpp>
+#include <apps/common/log.hpp>
+#include <apps/common/worker_options.hpp>
 #include <commensal/base/crypto/sha256.hpp>
 #include <commensal/verify/rollout/replayer.hpp>
 #include <cstdio>

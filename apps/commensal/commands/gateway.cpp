@@ -2,11 +2,11 @@
 #include <fmt/format.h>
 
 #include <apps/commensal/key_options.hpp>
-#include <apps/commensal/log.hpp>
 #include <apps/commensal/money_options.hpp>
 #include <apps/commensal/service.hpp>
-#include <apps/commensal/worker_options.hpp>
 #include <apps/common/command.hpp>
+#include <apps/common/log.hpp>
+#include <apps/common/worker_options.hpp>
 #include <commensal/base/core/clock.hpp>
 #include <commensal/serve/daemon/gateway_daemon.hpp>
 #include <commensal/serve/gateway/rates.hpp>

@@ -4,14 +4,14 @@
 
 #include <apps/commensal/host_options.hpp>
 #include <apps/commensal/key_options.hpp>
-#include <apps/commensal/log.hpp>
 #include <apps/commensal/money_options.hpp>
 #include <apps/commensal/provider_log.hpp>
 #include <apps/commensal/provider_status.hpp>
 #include <apps/commensal/service.hpp>
-#include <apps/commensal/worker_options.hpp>
 #include <apps/common/backend_options.hpp>
 #include <apps/common/command.hpp>
+#include <apps/common/log.hpp>
+#include <apps/common/worker_options.hpp>
 #include <array>
 #include <commensal/collocation/guest/metrics.hpp>
 #include <commensal/serve/daemon/provider_daemon.hpp>

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <apps/common/command.hpp>
+#include <apps/common/worker_options.hpp>
 #include <commensal/base/core/temporary_folder.hpp>
 #include <commensal/lab/demo.hpp>
 #include <commensal/lab/demo_host.hpp>
@@ -264,6 +265,11 @@ std::optional<lab::HostDemo> run_beside_host(const DemoArguments& options) {
 Result<int> run(DemoArguments& options) {
   COMMENSAL_ASSIGN(options.demo.model_folder, find_model_folder(options.model_folder));
   COMMENSAL_ASSIGN(options.demo.folder, make_folder(options.folder));
+  // As what is shipped by default: in processes of their own.
+  options.demo.engines = [] { return WorkerOptions().engines({}); };
+  options.host.engines = [](const graph::SessionOptions& session, guest::GuestProcess* guest) {
+    return WorkerOptions().engines(session, guest);
+  };
   View view;
   fmt::print("A gateway and three providers on loopback; the state is in {}\n",
              options.demo.folder.string());

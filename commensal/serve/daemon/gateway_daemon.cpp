@@ -130,8 +130,8 @@ core::Result<std::unique_ptr<GatewayDaemon>> GatewayDaemon::start(const GatewayD
                                           .rng = state->rng,
                                           .store = state->folder.store(),
                                           .key = state->folder.key(),
-                                          .observer = observer,
-                                          .engines = config.engines};
+                                          .engines = config.engines,
+                                          .observer = observer};
   gateway::GatewayConfig gateway = config.gateway;
   gateway.folder = state->folder.path();
   COMMENSAL_ASSIGN(state->gateway, gateway::Gateway::create(deps, gateway));

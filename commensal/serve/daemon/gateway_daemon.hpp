@@ -25,7 +25,7 @@ struct GatewayDaemonConfig {
   gateway::GatewayConfig gateway;  // its folder is set from the above
   /// Turns of the loop that take more of the processor are errors for the observer; 0: none is.
   std::int64_t turn_ms_max = 0;
-  std::shared_ptr<rollout::EngineFactory> engines = nullptr;  // as GatewayDependencies'
+  std::shared_ptr<rollout::EngineFactory> engines;  // as GatewayDependencies'
 };
 
 /// A gateway in the real world: its folder, a loop on a thread of its own, HTTP for consumers,

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <commensal/base/core/check.hpp>
 #include <commensal/base/core/limits_serve.hpp>
 #include <commensal/serve/gateway/gateway_state.hpp>
 
@@ -91,6 +92,7 @@ Gateway::~Gateway() = default;
 
 core::Result<std::unique_ptr<Gateway>> Gateway::create(const GatewayDependencies& deps,
                                                        const GatewayConfig& config) {
+  core::check(deps.engines != nullptr, "somebody has said what audits compute with");
   std::error_code failed;
   std::filesystem::create_directories(config.folder / "models", failed);
   if (failed) {

@@ -50,9 +50,10 @@ struct GatewayDependencies {
   core::Rng& rng;
   core::Store& store;
   const crypto::SecretKey& key;  // signs for the consumers' accounts
+  /// What its audits compute with: strangers' models, so that whoever serves passes a
+  /// worker::ProcessEngineFactory. Not null.
+  std::shared_ptr<rollout::EngineFactory> engines;
   Observer* observer = nullptr;
-  /// What its audits compute with; null: threads of this process.
-  std::shared_ptr<rollout::EngineFactory> engines = nullptr;
 };
 
 struct ProviderInfo {

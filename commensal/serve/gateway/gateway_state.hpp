@@ -78,10 +78,7 @@ struct Gateway::State {
                   book, till, events, steps, c.rollouts_kept_max, c.quotas.rollouts_max}),
         deliveries({loop, w.clock, w.rng, book, till, audit_policy, events}),
         answers({loop, hub, book, lottery, till, dispatcher, observer, events}),
-        auditor({loop, w.clock, auditor_key, hub, book, events,
-                 w.engines
-                     ? w.engines
-                     : std::make_shared<rollout::SessionEngineFactory>(graph::SessionOptions{})}),
+        auditor({loop, w.clock, auditor_key, hub, book, events, w.engines}),
         consequences(loop, book, answers) {
     book.remove_by(
         [this](const auto& remove) { loop.offload(core::Loop::Lane::kFiles, remove, [] {}); });

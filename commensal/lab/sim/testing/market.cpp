@@ -87,6 +87,10 @@ struct Market::Member {
         loop(l) {}
 };
 
+std::unique_ptr<rollout::EngineFactory> engines_of_this_process() {
+  return std::make_unique<rollout::SessionEngineFactory>(graph::SessionOptions{});
+}
+
 Market::Market(std::uint64_t seed, core::Path folder, const gateway::GatewayConfig& config,
                const provider::PurseConfig& purse)
     : rng_(seed),
@@ -111,8 +115,12 @@ core::Result<void> Market::start_gateway() {
   gateway_fault_.reset();
   gateway_fault_at_ = write;
   gateway_faults_ = std::make_unique<FaultStore>(store_, write, fault);
-  const gateway::GatewayDependencies world{
-      .loop = loop_, .clock = clock_, .rng = rng_, .store = *gateway_faults_, .key = key_};
+  const gateway::GatewayDependencies world{.loop = loop_,
+                                           .clock = clock_,
+                                           .rng = rng_,
+                                           .store = *gateway_faults_,
+                                           .key = key_,
+                                           .engines = engines_of_this_process()};
   COMMENSAL_ASSIGN(gateway_, gateway::Gateway::create(world, config_));
   server_.listen(*gateway_);
   return {};
@@ -130,9 +138,6 @@ void Market::break_gateway_at(std::uint64_t write, Fault fault) { gateway_fault_
 
 std::size_t Market::add_provider(const std::string& name,
                                  std::unique_ptr<rollout::EngineFactory> engines) {
-  if (!engines) {
-    engines = std::make_unique<rollout::SessionEngineFactory>(graph::SessionOptions{});
-  }
   members_.push_back(std::make_unique<Member>(
       name, folder_ / name, crypto::SecretKey::generate(rng_), std::move(engines), loop_));
   start_provider(members_.size() - 1);

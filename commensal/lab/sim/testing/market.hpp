@@ -15,6 +15,9 @@
 
 namespace commensal::sim::testing {
 
+/// Threads of this process and nothing in between: the models are our own.
+std::unique_ptr<rollout::EngineFactory> engines_of_this_process();
+
 /// A gateway and its providers in one thread, in virtual time, from one seed: the very code of the
 /// daemons on a ManualLoop, memory stores and direct streams. What runs twice from the same seed
 /// ends in the same state_hash(). After every step the gateway's money is inspected
@@ -38,8 +41,9 @@ class Market {
   /// What providers that start from now on say and hear takes so long.
   void set_delay_ms(std::int64_t delay_ms) { delay_ms_ = delay_ms; }
   /// Index of the new provider, which dials at once.
-  std::size_t add_provider(const std::string& name,
-                           std::unique_ptr<rollout::EngineFactory> engines = nullptr);
+  std::size_t add_provider(
+      const std::string& name,
+      std::unique_ptr<rollout::EngineFactory> engines = engines_of_this_process());
   void kill_provider(std::size_t index);
   void start_provider(std::size_t index);
   /// Of one that is not running: it comes back with another hash chain.

@@ -46,7 +46,7 @@ class MoneyTrip : public ::testing::Test {
     ASSERT_TRUE(market.push("digits", digits()));
   }
   std::size_t add(Market& market, const std::string& name,
-                  std::unique_ptr<rollout::EngineFactory> engines = nullptr) {
+                  std::unique_ptr<rollout::EngineFactory> engines = engines_of_this_process()) {
     const std::size_t index = market.add_provider(name, std::move(engines));
     const crypto::Address address = market.address_of(index);
     EXPECT_TRUE(market.gateway().deposit(address, terms_.provider.stake, reference(name)));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/chrono.h>
 
-#include <apps/commensal/log.hpp>
+#include <apps/common/log.hpp>
 #include <commensal/base/core/clock.hpp>
 #include <cstdio>
 

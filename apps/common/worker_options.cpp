@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <apps/commensal/log.hpp>
-#include <apps/commensal/worker_options.hpp>
+#include <apps/common/log.hpp>
+#include <apps/common/worker_options.hpp>
 #include <commensal/serve/worker/inside.hpp>
 #include <commensal/serve/worker/process_engine.hpp>
 
