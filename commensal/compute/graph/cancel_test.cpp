@@ -108,8 +108,11 @@ Took cancel_after(Session& session, const std::vector<Tensor>& inputs, std::int6
   return {end_cpu_ns - asked_cpu_ns, was_cancelled};
 }
 
+// Processor time, so that other programs count little. Their misses in the caches and faults of
+// pages still do, so that of each model's tries, all of which count, one in four may take up to
+// five times as long: more of them would be a kernel that does not yield.
 TEST(Cancel, EndsARunWithinMillisecondsWhereverItIs) {
-  constexpr int kTrials = 12, kRetries = 3;
+  constexpr std::size_t kTries = 20;
   core::CounterRng rng(7);
   std::vector<std::int64_t> all;
   for (const Model& model : models()) {
@@ -118,24 +121,25 @@ TEST(Cancel, EndsARunWithinMillisecondsWhereverItIs) {
     Session session = *Session::create(model.graph, options);
     const auto bytes = static_cast<std::size_t>(model.input.bytes());
     const std::vector<Tensor> inputs = {Tensor::copy_of(model.input, core::Bytes(bytes))};
-    for (int i = 0; i < kTrials; ++i) {
-      Took took;
-      // Processor time, so that other programs count little; their misses in the caches and a
-      // page fault in the kernel still do: of three times one must be short.
-      for (int k = 0; k < kRetries && (k == 0 || took.cpu_ns > kCpuNsMax); ++k) {
-        took =
-            cancel_after(session, inputs, static_cast<std::int64_t>(rng.next_u32() % (150 * kMs)));
-        ASSERT_TRUE(took.was_cancelled) << model.name;
-      }
-      EXPECT_LE(took.cpu_ns, kCpuNsMax) << model.name;
-      all.push_back(took.cpu_ns);
+    std::vector<std::int64_t> took_ns;
+    while (took_ns.size() < kTries) {
+      const Took took =
+          cancel_after(session, inputs, static_cast<std::int64_t>(rng.next_u32() % (150 * kMs)));
+      ASSERT_TRUE(took.was_cancelled) << model.name;
+      took_ns.push_back(took.cpu_ns);
     }
+    std::ranges::sort(took_ns);
+    EXPECT_LE(took_ns[kTries * 3 / 4 - 1], kCpuNsMax) << model.name;
+    EXPECT_LE(took_ns.back(), 5 * kCpuNsMax) << model.name;
+    all.insert(all.end(), took_ns.begin(), took_ns.end());
   }
   std::ranges::sort(all);
-  RecordProperty("median_us", static_cast<int>(all[all.size() / 2] / 1000));
-  RecordProperty("worst_us", static_cast<int>(all.back() / 1000));
-  fmt::print("{} cancelled runs: median {} us, worst {} us of processor time\n", all.size(),
-             all[all.size() / 2] / 1000, all.back() / 1000);
+  const std::int64_t median_us = all[all.size() / 2] / 1000, worst_us = all.back() / 1000;
+  const auto long_ones = std::ranges::count_if(all, [](std::int64_t ns) { return ns > kCpuNsMax; });
+  RecordProperty("median_us", static_cast<int>(median_us));
+  RecordProperty("worst_us", static_cast<int>(worst_us));
+  fmt::print("{} cancelled runs: median {} us, worst {} us of processor time, {} above 5 ms\n",
+             all.size(), median_us, worst_us, long_ones);
 }
 
 }  // namespace
