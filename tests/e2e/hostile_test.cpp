@@ -12,10 +12,10 @@ namespace {
 using Json = nlohmann::json;
 
 TEST(Hostile, HonestConsumersAreServedBesideThem) {
-  const std::vector<std::string> attacks = {"slowloris",     "large-bodies", "request-flood",
-                                            "rollout-flood", "hungry-model", "silent-streams",
-                                            "commits-twice", "any-order",    "large-answers"};
-  std::vector<std::string> command = {"hostile", "--seconds", "36", "--json"};
+  const std::vector<std::string> attacks = {
+      "slowloris",      "large-bodies",  "request-flood", "rollout-flood", "hungry-model",
+      "silent-streams", "commits-twice", "any-order",     "large-answers", "tls-hello-flood"};
+  std::vector<std::string> command = {"hostile", "--seconds", "40", "--json"};
   command.insert(command.end(), attacks.begin(), attacks.end());
   int status = 0;
   const Json said = Json::parse(run(command, status, COMMENSAL_LAB_PROGRAM), nullptr, false);
@@ -23,6 +23,7 @@ TEST(Hostile, HonestConsumersAreServedBesideThem) {
   ASSERT_EQ(said.at("results").size(), attacks.size());
   for (const Json& one : said.at("results")) {
     EXPECT_GT(one.at("acts"), 0) << one;
+    EXPECT_GT(one.at("effects"), 0) << one;
     EXPECT_GT(one.at("answers"), 0) << one;
     EXPECT_EQ(one.at("failed"), 0) << one;
     EXPECT_EQ(one.at("wrong"), 0) << one;

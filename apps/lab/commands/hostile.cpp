@@ -23,9 +23,8 @@ struct HostileArguments {
 };
 
 void list_attacks() {
-  for (const auto table : {hostile::http_attacks(), hostile::account_attacks(),
-                           hostile::model_attacks(), hostile::stream_attacks()}) {
-    for (const hostile::AttackRow& row : table) fmt::print("{:<22} {}\n", row.name, row.does);
+  for (const auto* const row : hostile::all_attacks()) {
+    fmt::print("{:<26} {}\n", row->name, row->does);
   }
 }
 
@@ -37,9 +36,9 @@ Result<int> play(const HostileArguments& options, const CLI::App& app) {
   }
   COMMENSAL_ASSIGN(const auto* const attack, hostile::find_attack(options.play));
   COMMENSAL_ASSIGN(
-      const std::uint64_t acts,
+      const hostile::Deeds deeds,
       hostile::run_attack(*attack, options.target, siege.seconds, siege.cpu_share, siege.seed));
-  fmt::print("{}\n", acts);
+  fmt::print("{} {}\n", deeds.acts, deeds.effects);
   return 0;
 }
 

@@ -21,7 +21,7 @@ std::string json_infer(const Target& target, std::string_view body) {
 class Talker : public Attacker {
  public:
   Talker(const Target& target, core::Rng& rng)
-      : target_(target), rng_(rng), crowd_(target.http_port) {}
+      : target_(target), rng_(rng), crowd_(target.http_port, effects_) {}
   void act() override {
     while (crowd_.size() < connections()) {
       if (!crowd_.join()) break;
@@ -32,6 +32,7 @@ class Talker : public Attacker {
       if (!crowd_.say(member, next()) || !is_heard) crowd_.leave(member);
     }
   }
+  void finish() override { crowd_.listen(); }
 
  protected:
   virtual std::string next() = 0;
@@ -48,7 +49,8 @@ class Talker : public Attacker {
 /// Bodies that are announced and come by the byte.
 class SlowBodies final : public Attacker {
  public:
-  SlowBodies(const Target& target, core::Rng&) : target_(target), crowd_(target.http_port) {}
+  SlowBodies(const Target& target, core::Rng&)
+      : target_(target), crowd_(target.http_port, effects_) {}
   void act() override {
     for (std::size_t i = 0; i < kAtOnce && crowd_.size() < kConnections && crowd_.join(); ++i) {
       crowd_.say(crowd_.size() - 1,
@@ -59,6 +61,7 @@ class SlowBodies final : public Attacker {
     }
     if (next_ % 1024 == 0) crowd_.leave_closed();
   }
+  void finish() override { crowd_.listen(); }
 
  private:
   const Target target_;
@@ -69,7 +72,8 @@ class SlowBodies final : public Attacker {
 /// A head each, then nothing but body.
 class LargeBodies final : public Attacker {
  public:
-  LargeBodies(const Target& target, core::Rng&) : target_(target), crowd_(target.http_port) {}
+  LargeBodies(const Target& target, core::Rng&)
+      : target_(target), crowd_(target.http_port, effects_) {}
   void act() override {
     static const std::string kPiece(1 << 18, ' ');
     while (crowd_.size() < 16 && crowd_.join()) {
@@ -81,6 +85,7 @@ class LargeBodies final : public Attacker {
       crowd_.leave(member);
     }
   }
+  void finish() override { crowd_.hang_up(); }
 
  private:
   const Target target_;
@@ -161,9 +166,14 @@ class RequestFlood : public Talker {
 class LeaveAtOnce final : public RequestFlood {
  public:
   using RequestFlood::RequestFlood;
-  void act() override {
-    Crowd crowd(target_.http_port);
-    for (std::size_t i = 0; i < kAtOnce && crowd.join(); ++i) crowd.say(i, next());
+  void act() override { std::ignore = ask(); }
+  void finish() override { ask()->listen(); }
+
+ private:
+  std::unique_ptr<Crowd> ask() {
+    auto crowd = std::make_unique<Crowd>(target_.http_port, effects_);
+    for (std::size_t i = 0; i < kAtOnce && crowd->join(); ++i) crowd->say(i, next());
+    return crowd;
   }
 };
 

@@ -31,19 +31,26 @@ class Throttle {
 
 }  // namespace
 
+std::vector<const AttackRow*> all_attacks() {
+  std::vector<const AttackRow*> all;
+  for (const auto table :
+       {http_attacks(), account_attacks(), model_attacks(), stream_attacks(), tls_attacks()}) {
+    for (const AttackRow& row : table) all.push_back(&row);
+  }
+  return all;
+}
+
 core::Result<const AttackRow*> find_attack(std::string_view name) {
   std::string names;
-  for (const auto table : {http_attacks(), account_attacks(), model_attacks(), stream_attacks()}) {
-    for (const AttackRow& row : table) {
-      if (row.name == name) return &row;
-      names += fmt::format("{}{}", names.empty() ? "" : ", ", row.name);
-    }
+  for (const AttackRow* const row : all_attacks()) {
+    if (row->name == name) return row;
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", row->name);
   }
   return core::fail(core::ErrorCode::kNotFound, "unknown attack '{}': {}", name, names);
 }
 
-core::Result<std::uint64_t> run_attack(const AttackRow& attack, const Target& target,
-                                       double seconds, double cpu_share, std::uint64_t seed) {
+core::Result<Deeds> run_attack(const AttackRow& attack, const Target& target, double seconds,
+                               double cpu_share, std::uint64_t seed) {
   core::CounterRng rng(seed);
   const Throttle throttle(cpu_share);
   const auto attacker = attack.make(target, rng);
@@ -53,7 +60,8 @@ core::Result<std::uint64_t> run_attack(const AttackRow& attack, const Target& ta
     attacker->act();
     throttle.rest();
   }
-  return acts;
+  attacker->finish();
+  return Deeds{acts, attacker->effects()};
 }
 
 void burn(double seconds, double cpu_share) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <commensal/base/core/result.hpp>
 #include <commensal/base/core/rng.hpp>
 #include <cstdint>
@@ -8,12 +9,13 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 /// Peers that mean harm, against real daemons: each is a program of its own (`commensal-lab
 /// hostile`), so that what it costs can be held to a share of a processor.
 namespace commensal::lab::hostile {
 
-/// Whom to attack, on loopback and without TLS.
+/// Whom to attack, on loopback.
 struct Target {
   std::uint16_t http_port = 0;
   std::uint16_t provider_port = 0;
@@ -28,30 +30,44 @@ class Attacker {
   virtual ~Attacker() = default;
   /// What it cannot attack without; called once, first. Errors: the target's.
   virtual core::Result<void> prepare() { return {}; }
-  /// One small piece of the attack; blocks for a second at most. What the target answers is of no
-  /// interest.
+  /// One small piece of the attack; blocks for a second at most.
   virtual void act() = 0;
+  /// Has what it holds answer, where act() hears nothing; called once, last; as act().
+  virtual void finish() {}
+  /// What it has seen of the target's doing: answers, refusals, messages, connections that were
+  /// closed on it, and requests that were kept waiting until it left.
+  std::uint64_t effects() const { return effects_; }
+
+ protected:
+  std::atomic<std::uint64_t> effects_ = 0;
 };
 
 struct AttackRow {
   std::string_view name;
   std::string_view does;  // one line
   std::unique_ptr<Attacker> (*make)(const Target& target, core::Rng& rng);
+  bool is_tls = false;  // against daemons that speak it on all ports; else on none
 };
 
-/// All of them; attackers of one kind lie in one file.
+/// Attackers of one kind lie in one file.
 std::span<const AttackRow> http_attacks();
 std::span<const AttackRow> account_attacks();
 std::span<const AttackRow> model_attacks();
 std::span<const AttackRow> stream_attacks();
+std::span<const AttackRow> tls_attacks();
+std::vector<const AttackRow*> all_attacks();
 
 /// Error: kNotFound, with the names.
 core::Result<const AttackRow*> find_attack(std::string_view name);
 
+struct Deeds {
+  std::uint64_t acts = 0;
+  std::uint64_t effects = 0;
+};
 /// Runs an attack for so long, on at most this share of one processor, all its threads together.
-/// Returns how often it acted. Error: Attacker::prepare's.
-core::Result<std::uint64_t> run_attack(const AttackRow& attack, const Target& target,
-                                       double seconds, double cpu_share, std::uint64_t seed);
+/// Error: Attacker::prepare's.
+core::Result<Deeds> run_attack(const AttackRow& attack, const Target& target, double seconds,
+                               double cpu_share, std::uint64_t seed);
 /// Does nothing useful, on that share.
 void burn(double seconds, double cpu_share);
 

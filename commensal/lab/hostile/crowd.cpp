@@ -6,14 +6,26 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <commensal/lab/hostile/crowd.hpp>
+#include <thread>
 
 namespace commensal::lab::hostile {
 namespace {
 
 constexpr int kConnectMs = 200;
+constexpr auto kListen = std::chrono::milliseconds(500);
+
+/// How many answers over HTTP begin here; what is none of these is one thing that was said.
+std::uint64_t answers_in(std::string_view bytes) {
+  constexpr std::string_view kBegin = "HTTP/1.1 ";
+  std::uint64_t count = 0;
+  for (auto at = bytes.find(kBegin); at != bytes.npos; at = bytes.find(kBegin, at + 1)) ++count;
+  return std::max<std::uint64_t>(count, 1);
+}
 
 }  // namespace
 
@@ -31,6 +43,13 @@ bool Crowd::join() {
   ::connect(made, reinterpret_cast<const sockaddr*>(&address), sizeof address);
   pollfd wait{made, POLLOUT, 0};
   ::poll(&wait, 1, kConnectMs);
+  int error = 0;
+  socklen_t size = sizeof error;
+  ::getsockopt(made, SOL_SOCKET, SO_ERROR, &error, &size);
+  if (error != 0) {
+    ::close(made);
+    return false;
+  }
   sockets_.push_back(made);
   return true;
 }
@@ -48,12 +67,16 @@ bool Crowd::hear(std::size_t member) {
   std::array<char, 16'384> piece;
   while (true) {
     const auto size = ::recv(sockets_[member], piece.data(), piece.size(), 0);
-    if (size > 0) continue;
+    if (size > 0) {
+      effects_ += answers_in({piece.data(), static_cast<std::size_t>(size)});
+      continue;
+    }
     return size < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
   }
 }
 
 void Crowd::leave(std::size_t member) {
+  ++effects_;
   ::close(sockets_[member]);
   sockets_.erase(sockets_.begin() + static_cast<std::ptrdiff_t>(member));
 }
@@ -62,6 +85,16 @@ void Crowd::leave_closed() {
   for (std::size_t i = sockets_.size(); i > 0; --i) {
     if (!hear(i - 1)) leave(i - 1);
   }
+}
+
+void Crowd::hang_up() {
+  for (const int socket : sockets_) ::shutdown(socket, SHUT_WR);
+  listen();
+}
+
+void Crowd::listen() {
+  std::this_thread::sleep_for(kListen);
+  leave_closed();
 }
 
 std::string infer_head(std::string_view model, std::string_view token, std::string_view more) {

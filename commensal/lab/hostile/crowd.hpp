@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -9,27 +10,36 @@
 namespace commensal::lab::hostile {
 
 /// Many connections to one port of this machine, none of which is waited for. Bytes that the other
-/// side does not take, or that it sends, are dropped. Not thread-safe.
+/// side does not take, or that it sends, are dropped; its answers and whom it closes are counted.
+/// Not thread-safe.
 class Crowd {
  public:
-  explicit Crowd(std::uint16_t port) : port_(port) {}
+  /// `effects` outlives the crowd.
+  Crowd(std::uint16_t port, std::atomic<std::uint64_t>& effects) : port_(port), effects_(effects) {}
   Crowd(const Crowd&) = delete;
   Crowd& operator=(const Crowd&) = delete;
   ~Crowd();
 
   std::size_t size() const { return sockets_.size(); }
-  /// Opens one more, which becomes the last; false where the system has none left.
+  /// Opens one more, which becomes the last; false where nobody listens, or the system has none
+  /// left.
   bool join();
   /// As much as the kernel takes now. False where the other side has closed.
   bool say(std::size_t member, std::string_view bytes);
-  /// Reads what has come and drops it; false where the other side has closed.
+  /// Reads what has come, counts it and drops it; false where the other side has closed.
   bool hear(std::size_t member);
+  /// Of one whom the other side has closed.
   void leave(std::size_t member);
-  /// Who was closed by the other side leaves.
+  /// Hears all, and has leave whom the other side has closed.
   void leave_closed();
+  /// leave_closed() after a while in which answers may come.
+  void listen();
+  /// Says that no more is said, and listens.
+  void hang_up();
 
  private:
   std::uint16_t port_;
+  std::atomic<std::uint64_t>& effects_;
   std::vector<int> sockets_;
 };
 

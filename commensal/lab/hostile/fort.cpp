@@ -37,13 +37,14 @@ core::Result<void> Fort::start(const std::string& name, std::vector<std::string>
   return {};
 }
 
-core::Result<std::unique_ptr<Fort>> Fort::build(const core::Path& program,
-                                                const core::Path& model) {
+core::Result<std::unique_ptr<Fort>> Fort::build(const core::Path& program, const core::Path& model,
+                                                bool is_tls) {
   COMMENSAL_ASSIGN(auto folder, core::TemporaryFolder::make("commensal-hostile"));
   std::unique_ptr<Fort> fort(new Fort(std::move(folder)));
-  COMMENSAL_TRY(
-      fort->start("gateway", {program.string(), "gateway", "--http", "127.0.0.1:0", "--providers",
-                              "127.0.0.1:0", "--turn-ms-max", std::to_string(kTurnMsMax)}));
+  const std::string encryption = is_tls ? "--tls" : "--plain";
+  COMMENSAL_TRY(fort->start(
+      "gateway", {program.string(), "gateway", encryption, "--http", "127.0.0.1:0", "--providers",
+                  "127.0.0.1:0", "--turn-ms-max", std::to_string(kTurnMsMax)}));
   const auto said = nlohmann::json::parse(fort->first_line_, nullptr, false);
   if (!said.is_object()) {
     return core::fail(core::ErrorCode::kUnavailable, "the gateway says '{}'", fort->first_line_);
@@ -55,13 +56,17 @@ core::Result<std::unique_ptr<Fort>> Fort::build(const core::Path& program,
   target.model = kModel;
   for (const char* name : {"ada", "bob"}) {
     COMMENSAL_TRY(
-        fort->start(name, {program.string(), "provider", "--gateway",
+        fort->start(name, {program.string(), "provider", encryption, "--gateway",
                            fmt::format("127.0.0.1:{}", target.provider_port), "--name", name}));
   }
   COMMENSAL_ASSIGN(const core::Bytes token,
                    core::read_file(core::Path(said.value("operator_token_file", "")), 4096));
   client::ClientOptions options{.url = url, .token = std::string(core::as_text(token))};
   options.token.pop_back();
+  if (is_tls) {
+    COMMENSAL_ASSIGN(options.trust.pins.emplace_back(),
+                     core::digest_from_hex(said.value("pin", "")));
+  }
   COMMENSAL_ASSIGN(auto root, client::Client::create(options));
   COMMENSAL_ASSIGN(target.token, token_of(root, "mallory"));
   COMMENSAL_ASSIGN(options.token, token_of(root, "alice"));

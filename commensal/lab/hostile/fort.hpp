@@ -17,9 +17,10 @@ class Fort {
  public:
   static constexpr int kTurnMsMax = 20;
 
-  /// `program` is commensal, `model` the file of digits. Errors: those of starting, kUnavailable.
+  /// `program` is commensal, `model` the file of digits; `is_tls`: on all ports.
+  /// Errors: those of starting, kUnavailable.
   static core::Result<std::unique_ptr<Fort>> build(const core::Path& program,
-                                                   const core::Path& model);
+                                                   const core::Path& model, bool is_tls);
 
   const client::ClientOptions& alice() const { return alice_; }
   const Target& target() const { return target_; }

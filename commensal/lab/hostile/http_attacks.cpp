@@ -1,35 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Strangers at the port for consumers, who have no token.
 #include <array>
-#include <commensal/lab/hostile/attacker.hpp>
-#include <commensal/lab/hostile/crowd.hpp>
+#include <commensal/lab/hostile/strangers.hpp>
 
 namespace commensal::lab::hostile {
 namespace {
-
-constexpr std::size_t kManyConnections = 900;  // of a process's 1,024 files
-constexpr std::size_t kAtOnce = 20;
-
-/// Keeps as many connections open as it can.
-class Silent : public Attacker {
- public:
-  explicit Silent(std::uint16_t port) : crowd_(port) {}
-  void act() override {
-    for (std::size_t i = 0; i < kAtOnce && crowd_.size() < kManyConnections; ++i) {
-      if (crowd_.join()) first_word(crowd_.size() - 1);
-    }
-    next_word();
-    if (++acts_ % 16 == 0) crowd_.leave_closed();
-  }
-
- protected:
-  virtual void first_word(std::size_t) {}
-  virtual void next_word() {}
-  Crowd crowd_;
-
- private:
-  int acts_ = 0;
-};
 
 /// A head that never ends, a byte now and then on each.
 class Slow final : public Silent {
@@ -40,6 +15,7 @@ class Slow final : public Silent {
   void first_word(std::size_t member) override {
     crowd_.say(member, "GET /v2/health/live HTTP/1.1\r\nHost: x\r\nX-Slow: ");
   }
+  std::string_view last_word() const override { return "\r\n\r\n"; }
   void next_word() override {
     for (std::size_t i = 0; i < kAtOnce && crowd_.size() > 0; ++i) {
       crowd_.say(next_++ % crowd_.size(), "a");
@@ -48,23 +24,6 @@ class Slow final : public Silent {
 
  private:
   std::size_t next_ = 0;
-};
-
-/// One connection for each of these, as fast as they are taken.
-class Speaker : public Attacker {
- public:
-  explicit Speaker(std::uint16_t port) : port_(port) {}
-  void act() override {
-    Crowd crowd(port_);
-    for (std::size_t i = 0; i < kAtOnce && crowd.join(); ++i) crowd.say(i, next());
-    for (std::size_t i = 0; i < crowd.size(); ++i) crowd.hear(i);
-  }
-
- protected:
-  virtual std::string next() = 0;
-
- private:
-  std::uint16_t port_;
 };
 
 class HeaderBomb final : public Speaker {
@@ -129,23 +88,6 @@ class Flood final : public Speaker {
  private:
   core::Rng& rng_;
 };
-
-template <class Kind>
-std::unique_ptr<Attacker> at_http(const Target& target, core::Rng& rng) {
-  if constexpr (std::is_constructible_v<Kind, std::uint16_t, core::Rng&>) {
-    return std::make_unique<Kind>(target.http_port, rng);
-  } else {
-    return std::make_unique<Kind>(target.http_port);
-  }
-}
-template <class Kind>
-std::unique_ptr<Attacker> at_stream(const Target& target, core::Rng& rng) {
-  if constexpr (std::is_constructible_v<Kind, std::uint16_t, core::Rng&>) {
-    return std::make_unique<Kind>(target.provider_port, rng);
-  } else {
-    return std::make_unique<Kind>(target.provider_port);
-  }
-}
 
 constexpr AttackRow kRows[] = {
     {"half-open", "holds 900 connections of consumers and says nothing", at_http<Silent>},

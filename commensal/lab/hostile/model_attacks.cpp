@@ -24,16 +24,25 @@ class ModelAttacker : public Attacker {
   }
   core::Result<void> push(const std::string& name, core::ByteView bytes) {
     if (!client_) return core::fail(core::ErrorCode::kUnavailable, "no client");
-    COMMENSAL_TRY(client_->push({.model = "mallory/" + name,
-                                 .bytes = bytes,
-                                 .is_private = false,
-                                 .allowed_providers = {},
-                                 .progress = {}}));
+    const auto pushed = client_->push({.model = "mallory/" + name,
+                                       .bytes = bytes,
+                                       .is_private = false,
+                                       .allowed_providers = {},
+                                       .progress = {}});
+    count(pushed);
+    COMMENSAL_TRY(pushed);
     return {};
   }
   /// Leaves before the answer where that takes its time.
   void ask(const std::string& name, const tensor::Tensor& x) {
-    if (!client_->infer("mallory/" + name, 0, {{"x", x}})) connect();
+    const auto answer = client_->infer("mallory/" + name, 0, {{"x", x}});
+    count(answer);
+    if (!answer) connect();
+  }
+  /// Answered, refused, or kept waiting until it left.
+  template <class Answer>
+  void count(const core::Result<Answer>& answer) {
+    if (answer || answer.error().code != core::ErrorCode::kUnavailable) ++effects_;
   }
   const Target target_;
   core::Rng& rng_;
@@ -103,13 +112,15 @@ class Rollouts final : public ModelAttacker {
 
  private:
   core::Result<void> start() {
-    COMMENSAL_TRY(
+    const auto started =
         client_->start_rollout({.model = "mallory/relu",
                                 .key = {},
                                 .steps = 1'000'000,
                                 .feeds = {{"y", "x"}},
                                 .noise = {},
-                                .inputs = {{"x", tensor::Tensor::of<float>({1}, kOne)}}}));
+                                .inputs = {{"x", tensor::Tensor::of<float>({1}, kOne)}}});
+    count(started);
+    COMMENSAL_TRY(started);
     return {};
   }
 };

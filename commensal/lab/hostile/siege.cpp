@@ -10,6 +10,7 @@
 #include <commensal/lab/hostile/siege.hpp>
 #include <commensal/verify/receipt/replay.hpp>
 #include <commensal/verify/receipt/roots.hpp>
+#include <sstream>
 #include <thread>
 
 namespace commensal::lab::hostile {
@@ -35,7 +36,7 @@ double p99_of(const Felt& felt) { return felt.ms.empty() ? 0 : bench::quantile(f
 struct Outcome {
   const AttackRow* attack = nullptr;
   Felt control, attacked;
-  std::uint64_t acts = 0;
+  Deeds deeds;
   int fallen = 0;
   std::vector<std::string> long_turns;
   std::vector<std::string> complaints;
@@ -64,10 +65,8 @@ Result<std::vector<HonestConsumers::Question>> questions_for(const core::Path& m
 void rest(double seconds) { std::this_thread::sleep_for(std::chrono::duration<double>(seconds)); }
 
 /// One window: attackers, or their control, at work for so long.
-/// `acts`: how often the attacker acted.
 Result<Felt> window(const SiegeOptions& options, const Target& target, HonestConsumers& consumers,
-                    std::string_view attack, double seconds, std::uint64_t seed,
-                    std::uint64_t& acts) {
+                    std::string_view attack, double seconds, std::uint64_t seed, Deeds& deeds) {
   COMMENSAL_ASSIGN(
       auto child,
       core::ChildProcess::start(
@@ -81,26 +80,27 @@ Result<Felt> window(const SiegeOptions& options, const Target& target, HonestCon
   consumers.begin();
   rest(seconds * (1 - kBeginShare));
   Felt felt = consumers.end();
-  if (const auto said = child.read_line(kEndMs, limits::kHostLineBytesMax))
-    acts += std::stoull("0" + *said);
+  if (const auto said = child.read_line(kEndMs, limits::kHostLineBytesMax)) {
+    std::istringstream(*said) >> deeds.acts >> deeds.effects;
+  }
   return felt;
 }
 
 /// In a fort of its own: whatever the last attack has left is not this one's control.
 Result<Outcome> play(const SiegeOptions& options, const AttackRow& attack,
                      const std::vector<HonestConsumers::Question>& questions, double seconds) {
-  COMMENSAL_ASSIGN(const auto fort, Fort::build(options.daemons, options.model));
+  COMMENSAL_ASSIGN(const auto fort, Fort::build(options.daemons, options.model, attack.is_tls));
   HonestConsumers consumers(fort->alice(), fort->target().model, questions, kConsumers);
   consumers.begin();
   rest(kWarmSeconds);  // its providers load the model
   std::ignore = consumers.end();
   Outcome outcome;
   outcome.attack = &attack;
-  std::uint64_t idle = 0;
+  Deeds idle;
   COMMENSAL_ASSIGN(outcome.control, window(options, fort->target(), consumers, "",
                                            seconds * kControlShare, options.seed, idle));
   COMMENSAL_ASSIGN(outcome.attacked, window(options, fort->target(), consumers, attack.name,
-                                            seconds * kAttackShare, options.seed, outcome.acts));
+                                            seconds * kAttackShare, options.seed, outcome.deeds));
   outcome.fallen = fort->fallen();
   outcome.long_turns = fort->long_turns();
   outcome.complaints = fort->complaints();
@@ -110,7 +110,8 @@ Result<Outcome> play(const SiegeOptions& options, const AttackRow& attack,
 
 bench::Fields fields_of(const Outcome& one) {
   return {{"attack", std::string(one.attack->name)},
-          {"acts", one.acts},
+          {"acts", one.deeds.acts},
+          {"effects", one.deeds.effects},
           {"answers", one.attacked.answers},
           {"failed", one.attacked.failed + one.control.failed},
           {"wrong", one.attacked.wrong + one.control.wrong},
@@ -153,16 +154,19 @@ bench::Report report_of(const SiegeOptions& options, const std::vector<Outcome>&
     std::ranges::transform(peaks, one.peaks_mib, peaks.begin(),
                            [](double a, double b) { return std::max(a, b); });
     report.tables += fmt::format(
-        "{:<22} p99 {:>8.2f} ms, control {:>8.2f} ms, {:>6} answers, {} failed {}\n",
-        one.attack->name, p99_of(one.attacked), p99_of(one.control), one.attacked.answers,
-        one.attacked.failed + one.control.failed, one.attacked.first_failure);
+        "{:<22} {:>7} acts, {:>7} effects; p99 {:>8.2f} ms, control {:>8.2f} ms, {:>6} answers, "
+        "{} failed {}\n",
+        one.attack->name, one.deeds.acts, one.deeds.effects, p99_of(one.attacked),
+        p99_of(one.control), one.attacked.answers, one.attacked.failed + one.control.failed,
+        one.attacked.first_failure);
   }
   report.lists = {{"results", std::move(results)}};
   const auto none = [&](std::string name, double value, std::string how) {
     report.rows.push_back(bench::row_at_most(std::move(name), 0, {value}, std::move(how)));
   };
-  const auto idle = std::ranges::count(outcomes, std::uint64_t{0}, &Outcome::acts);
-  none("attackers that did not act", static_cast<double>(idle),
+  const auto idle =
+      std::ranges::count_if(outcomes, [](const Outcome& one) { return one.deeds.effects == 0; });
+  none("attackers that saw no effect", static_cast<double>(idle),
        fmt::format("of {}", outcomes.size()));
   none("daemons that ended", fallen, fmt::format("of {}", 3 * outcomes.size()));
   none("honest requests that failed", failed, fmt::format("of {}", answers + failed));
@@ -192,11 +196,7 @@ Result<bench::Report> besiege(const SiegeOptions& options) {
     COMMENSAL_ASSIGN(const AttackRow* const row, find_attack(name));
     attacks.push_back(row);
   }
-  for (const auto table : {http_attacks(), account_attacks(), model_attacks(), stream_attacks()}) {
-    for (const AttackRow& row : table) {
-      if (options.names.empty()) attacks.push_back(&row);
-    }
-  }
+  if (attacks.empty()) attacks = all_attacks();
   const double share = options.seconds / static_cast<double>(attacks.size());
   if (share < kSecondsMin) {
     return core::fail(core::ErrorCode::kInvalidArgument,

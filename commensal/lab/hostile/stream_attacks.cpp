@@ -16,10 +16,12 @@ constexpr std::size_t kLargeBytes = std::size_t{100} << 20;
 /// One stream to the gateway. Thread-safety: the loop's thread.
 class Villain : public rpc::ProviderPort, public std::enable_shared_from_this<Villain> {
  public:
-  Villain(core::Loop& loop, const Target& target, core::Rng& rng)
+  Villain(core::Loop& loop, const Target& target, core::Rng& rng,
+          std::atomic<std::uint64_t>& effects)
       : rng_(rng),
         key_(crypto::SecretKey::generate(rng)),
-        gateway_(rpc::make_grpc_client(loop, fmt::format("127.0.0.1:{}", target.provider_port))) {}
+        gateway_(rpc::make_grpc_client(loop, fmt::format("127.0.0.1:{}", target.provider_port))),
+        effects_(effects) {}
 
   void dial() {
     is_closed_ = false;
@@ -30,12 +32,15 @@ class Villain : public rpc::ProviderPort, public std::enable_shared_from_this<Vi
   virtual void act() {}
 
   void on_message(rpc::ToProvider message) override {
+    ++effects_;
+    is_heard_ = true;
     if (const auto* challenge = std::get_if<rpc::Challenge>(&message)) on_challenge(*challenge);
     if (std::holds_alternative<rpc::Welcome>(message)) is_welcome_ = true;
     if (auto* offer = std::get_if<rpc::Offer>(&message)) on_offer(std::move(*offer));
     if (auto* signed_by = std::get_if<rpc::Countersign>(&message)) on_countersign(*signed_by);
   }
   void on_close(core::Error) override {
+    if (std::exchange(is_heard_, false)) ++effects_;
     is_closed_ = true;
     is_welcome_ = false;
   }
@@ -82,6 +87,8 @@ class Villain : public rpc::ProviderPort, public std::enable_shared_from_this<Vi
   bool is_welcome_ = false;
 
  private:
+  std::atomic<std::uint64_t>& effects_;
+  bool is_heard_ = false;  // on this stream
   bool is_closed_ = true;
 };
 
@@ -244,7 +251,7 @@ class Gang final : public Attacker {
  private:
   void act_on_loop() {
     if (villains_.size() < kCount) {
-      villains_.push_back(std::make_shared<Kind>(loop_, target_, rng_));
+      villains_.push_back(std::make_shared<Kind>(loop_, target_, rng_, effects_));
       villains_.back()->dial();
     } else if (kRenews) {
       villains_.pop_front();
