@@ -122,12 +122,6 @@ static_assert(is_in_order(), "row i of the table is operation i");
 
 }  // namespace
 
-std::string_view name_of(Type type) {
-  static constexpr std::string_view kNames[] = {"binary32",  "binary64", "integer32",
-                                                "integer64", "truth",    "bits"};
-  return kNames[static_cast<std::size_t>(type)];
-}
-
 std::span<const Operation> operation_table() { return kTable; }
 
 const Operation& operation(Op op) {

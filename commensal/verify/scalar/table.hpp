@@ -17,7 +17,6 @@ enum class Type : std::uint8_t {
   kTruth,  // 0 or 1
   kBits,   // any bits, only moved
 };
-std::string_view name_of(Type type);
 
 enum class Op : std::uint8_t {
   kCopy,  // the same bits: what operators that move elements do

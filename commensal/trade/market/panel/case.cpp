@@ -29,11 +29,6 @@ std::span<const std::string_view> enum_names(Stage) {
   return kNames;
 }
 
-std::span<const std::string_view> enum_names(Ending) {
-  static constexpr std::string_view kNames[] = {"accepted", "decided", "last ruling", "settled"};
-  return kNames;
-}
-
 Case::Case(const Terms& terms, std::uint64_t at_ms, std::uint64_t round)
     : terms_(terms), id_(case_id(terms)), at_ms_(at_ms), round_(round), holder_stakes_(terms.bond) {
   enter(Stage::kClient, at_ms);

@@ -26,7 +26,6 @@ enum class Ending : std::uint8_t {
                 // stands
   kSettled,     // both signed an outcome
 };
-std::span<const std::string_view> enum_names(Ending);
 
 struct Ballot {
   Address member;
