@@ -79,6 +79,11 @@ std::vector<std::string> ProviderLog::add(const provider::ProviderStatus& now,
     last = std::move(line);
     if (!last.empty()) lines.push_back(last);
   };
+  on_change(trust_, !now.new_gateway
+                        ? ""
+                        : fmt::format("takes the key {} of {} for the gateway's from now on; "
+                                      "--gateway-key if you know another",
+                                      to_text(*now.new_gateway), gateway_));
   on_change(stream_, stream_line(now));
   on_change(paused_,
             now.paused.empty() ? (paused_.empty() ? "" : "goes on") : "paused: " + now.paused);
@@ -86,8 +91,10 @@ std::vector<std::string> ProviderLog::add(const provider::ProviderStatus& now,
   on_change(money_, money_line(now));
   const std::uint64_t answers = now.delivered - delivered_, refusals = now.refused - refused_;
   if (answers + refusals == 0 || (told_ms_ > 0 && now_ms - told_ms_ < kJobsEveryMs)) return lines;
-  lines.push_back(fmt::format("{} answers since, {} in all; {} jobs refused, {} waiting", answers,
-                              now.delivered, now.refused, now.queued));
+  lines.push_back(fmt::format("{} answers since, {} in all; {} jobs refused{}, {} waiting", answers,
+                              now.delivered, now.refused,
+                              refusals == 0 ? "" : fmt::format(" (the last: {})", now.refused_why),
+                              now.queued));
   delivered_ = now.delivered;
   refused_ = now.refused;
   told_ms_ = now_ms;

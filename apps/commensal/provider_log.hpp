@@ -24,6 +24,7 @@ class ProviderLog {
   std::string money_line(const provider::ProviderStatus& now) const;
 
   std::string gateway_;
+  std::string trust_;
   std::string stream_;
   std::string paused_;
   std::string money_;

@@ -41,6 +41,19 @@ TEST(ProviderLog, TellsOfStreamJobsAndMoneyOnce) {
   EXPECT_THAT(log.add(now, 10'010), ElementsAre(HasSubstr("2 paid, 70 in all")));
 }
 
+TEST(ProviderLog, TellsOfTrustAndWhyItRefuses) {
+  ProviderLog log("gate:8090");
+  ProviderStatus now;
+  (void)log.add(now, 1);
+  now.new_gateway = crypto::Address{};
+  EXPECT_THAT(log.add(now, 2), ElementsAre(HasSubstr("from now on; --gateway-key if you know")));
+  EXPECT_THAT(log.add(now, 3), IsEmpty());
+  now.refused = 1;
+  now.refused_why = "the worker was killed";
+  EXPECT_THAT(log.add(now, 4),
+              ElementsAre(HasSubstr("1 jobs refused (the last: the worker was killed), 0")));
+}
+
 TEST(ProviderLog, TellsOfModelsOnTheirWay) {
   ProviderLog log("gate:8090");
   ProviderStatus now;

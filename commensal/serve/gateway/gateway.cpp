@@ -114,6 +114,8 @@ void Gateway::infer(InferRequest request, InferDone done) {
 
 std::optional<core::Error> Gateway::failure() const { return state_->store.broken(); }
 
+void Gateway::report(core::Error error) { state_->events.push(event::Failed{std::move(error)}); }
+
 std::string Gateway::why_not_ready(const ModelVersion* model) const {
   if (const auto failed = failure()) return "the gateway cannot write any more: " + failed->message;
   ModelVersion any;

@@ -95,6 +95,8 @@ class Gateway final : public rpc::GatewayPort {
   /// What has gone wrong for good, if anything: a write that the store refused. What is in memory
   /// is ahead of it; only a new gateway on the same store goes on from what was acknowledged.
   std::optional<core::Error> failure() const;
+  /// For the observer: what those who asked are told less of.
+  void report(core::Error error);
   /// Why infer() would find no provider for the model now, or for a public one where it is null;
   /// "" if it would.
   std::string why_not_ready(const ModelVersion* model) const;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <charconv>
+#include <commensal/base/core/disk_full.hpp>
 #include <commensal/base/core/file.hpp>
 #include <commensal/base/core/limits.hpp>
 #include <commensal/serve/http/api.hpp>
@@ -53,7 +54,10 @@ void stage_model(const Services& services, const CallPtr& call, const Reply& rep
     core::Bytes().swap(call->body);
     loop.post([&gateway, call, reply, options, bytes, file = std::move(file)] {
       gateway.hub().release(call->account, bytes);
-      if (!file) return reply(error_response(file.error()));
+      if (!file) {
+        if (core::is_disk_full(file.error())) gateway.report(file.error());
+        return reply(error_response(file.error()));
+      }
       const auto version =
           gateway.hub().push(call->account, call->params.at("model"), *file, options);
       if (!version) return reply(error_response(version.error()));

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <commensal/base/core/check.hpp>
+#include <commensal/base/core/disk_full.hpp>
 #include <commensal/serve/http/message.hpp>
 #include <nlohmann/json.hpp>
 
@@ -110,8 +111,10 @@ Response error_response(int status, std::string_view message) {
 }
 
 Response error_response(const core::Error& error) {
+  const bool is_full = core::is_disk_full(error);
   return refusal(status_of(error.code),
-                 {{"error", error.message}, {"code", core::name_of(error.code)}});
+                 {{"error", is_full ? "the gateway's disk is full" : error.message},
+                  {"code", core::name_of(error.code)}});
 }
 
 }  // namespace commensal::http

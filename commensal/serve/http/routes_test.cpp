@@ -73,6 +73,12 @@ TEST(Message, ErrorsCarryTheirLineAndTheirHeaders) {
   EXPECT_EQ(response.headers[0].first, "WWW-Authenticate");
   EXPECT_EQ(error_response({core::ErrorCode::kNotFound, ""}).status, 404);
   EXPECT_EQ(error_response({core::ErrorCode::kUnavailable, ""}).headers[0].first, "Retry-After");
+  const std::string full = error_response({core::ErrorCode::kDataLoss,
+                                           "cannot write '/state/a.onnx': No space left on "
+                                           "device"})
+                               .text;
+  EXPECT_NE(full.find("the gateway's disk is full"), std::string::npos) << full;
+  EXPECT_EQ(full.find("/state"), std::string::npos) << full;
   EXPECT_EQ(reason_phrase(413), "Content Too Large");
 }
 

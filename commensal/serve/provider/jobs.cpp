@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <commensal/base/core/disk_full.hpp>
 #include <commensal/base/core/limits_serve.hpp>
 #include <commensal/serve/provider/jobs.hpp>
 
@@ -24,6 +25,8 @@ void Jobs::on_connect() {
 
 void Jobs::refuse(const core::Digest& id, core::Error reason) {
   ++counts_.refused;
+  counts_.refused_why = reason.message;
+  if (core::is_disk_full(reason)) reason.message = "the provider's disk is full";
   deps_.gateway.send(rpc::Refuse{id, std::move(reason)});
 }
 

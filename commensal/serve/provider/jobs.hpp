@@ -44,6 +44,7 @@ class Jobs final : public std::enable_shared_from_this<Jobs> {
     std::uint32_t at_work = 0;  // off the loop, or waiting for that
     std::uint64_t delivered = 0;
     std::uint64_t refused = 0;
+    std::string refused_why;  // the last, with what only its owner is to see
   };
   Jobs(const Dependencies& deps, const Config& config);
 

@@ -32,6 +32,7 @@ core::Result<void> KnownGateways::meet(const rpc::Challenge& challenge,
                       crypto::to_text(found), crypto::to_text(wanted));
   }
   if (is_kept) return {};
+  if (!expected_) trusted_anew_ = found;
   return store_.apply({{std::string(kSpace), core::Bytes(key.begin(), key.end()),
                         core::Bytes(found.bytes.begin(), found.bytes.end())}});
 }

@@ -19,11 +19,14 @@ class KnownGateways {
   /// Whether it is the gateway itself that ends the channel, and the one that is expected: the same
   /// as the first time. Errors: kUnauthenticated; the store's.
   core::Result<void> meet(const rpc::Challenge& challenge, const rpc::Channel& channel);
+  /// The key that was taken on trust because there was none to expect, if that was since the start.
+  const std::optional<crypto::Address>& trusted_anew() const { return trusted_anew_; }
 
  private:
   core::Store& store_;
   const std::string dialled_;
   const std::optional<crypto::Address> expected_;
+  std::optional<crypto::Address> trusted_anew_;
 };
 
 }  // namespace commensal::provider

@@ -39,6 +39,18 @@ TEST_F(KnownGatewaysTest, RemembersTheFirstKeyOfAnAddress) {
   EXPECT_TRUE(meet("b:1", other_));
 }
 
+TEST_F(KnownGatewaysTest, SaysWhatItTakesOnTrust) {
+  KnownGateways first(store_, "a:1", {}), again(store_, "a:1", {});
+  EXPECT_FALSE(first.trusted_anew());
+  EXPECT_TRUE(first.meet(challenge(ours_, channel_), channel_));
+  EXPECT_EQ(first.trusted_anew(), ours_.address());
+  EXPECT_TRUE(again.meet(challenge(ours_, channel_), channel_));
+  EXPECT_FALSE(again.trusted_anew());
+  KnownGateways expecting(store_, "b:1", ours_.address());
+  EXPECT_TRUE(expecting.meet(challenge(ours_, channel_), channel_));
+  EXPECT_FALSE(expecting.trusted_anew());
+}
+
 TEST_F(KnownGatewaysTest, AnExpectedKeyIsRequiredAndRemembered) {
   EXPECT_FALSE(meet("a:1", other_, ours_.address()));
   EXPECT_TRUE(meet("a:1", ours_, ours_.address()));

@@ -156,6 +156,8 @@ ProviderStatus Provider::status() const {
           .queued = counts.at_work,
           .delivered = counts.delivered,
           .refused = counts.refused,
+          .refused_why = counts.refused_why,
+          .new_gateway = state_->gateways.trusted_anew(),
           .fetch = state_->jobs->fetch(),
           .tickets = state_->purse.tickets().totals(),
           .balance = state_->purse.balance()};

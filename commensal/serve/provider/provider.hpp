@@ -56,7 +56,9 @@ struct ProviderStatus {
   std::uint32_t queued = 0;
   std::uint64_t delivered = 0;
   std::uint64_t refused = 0;
-  Fetch fetch;  // the last model that was fetched
+  std::string refused_why;                     // the last job
+  std::optional<crypto::Address> new_gateway;  // a key that it never met before, and takes on trust
+  Fetch fetch;                                 // the last model that was fetched
   ticket::Totals tickets;
   std::optional<rpc::Balance> balance;  // as the gateway's ledger has it
 };
