@@ -40,7 +40,7 @@ TEST(HttpQuota, AnAccountSendsSoManyRequestsASecond) {
   World world("rate", nullptr, {.requests_per_s = 2, .models = {}});
   RawClient raw(world.port());
   const std::string request = std::string(kAccount) + header(world.alice) + "\r\n";
-  for (int i = 0; i < 4; ++i) {
+  for (int i = 0; i < 8; ++i) {
     raw.send(request);
     EXPECT_EQ(raw.receive().status, 200) << i;
   }

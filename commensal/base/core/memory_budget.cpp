@@ -44,6 +44,12 @@ Result<void> MemoryBudget::Lease::set(std::int64_t bytes) {
   const std::lock_guard lock(state_->mutex);
   const std::int64_t more = bytes - bytes_;
   const Bounds& bounds = state_->bounds;
+  if (more > 0 && bytes > bounds.owner_bytes_max) {
+    return fail(ErrorCode::kResourceExhausted,
+                "this request needs {} bytes, one account may have {} under way (--memory of the "
+                "gateway)",
+                bytes, bounds.owner_bytes_max);
+  }
   if (more > 0 && state_->owners[owner_].bytes + more > bounds.owner_bytes_max) {
     return fail(ErrorCode::kResourceExhausted,
                 "requests and answers of '{}' hold {} bytes, {} more than the {} that one may "

@@ -28,6 +28,16 @@ TEST(MemoryBudget, BoundsEachOwnerAndAll) {
   EXPECT_EQ(budget.held(), 1000);
 }
 
+TEST(MemoryBudget, TellsToWaitOnlyWhereThatHelps) {
+  MemoryBudget budget(kBounds);
+  auto a = *budget.lease("a"), b = *budget.lease("a");
+  EXPECT_EQ(a.set(401).error().message,
+            "this request needs 401 bytes, one account may have 400 under way (--memory of the "
+            "gateway)");
+  EXPECT_TRUE(a.set(300));
+  EXPECT_NE(b.set(200).error().message.find("wait for some"), std::string::npos);
+}
+
 TEST(MemoryBudget, CountsWhatIsThereAlreadyBeyondTheBounds) {
   MemoryBudget budget(kBounds);
   auto a = *budget.lease("a");

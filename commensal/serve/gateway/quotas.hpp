@@ -11,7 +11,7 @@ namespace commensal::gateway {
 
 /// What one account of a gateway may have. An operator's has no bounds but those of memory.
 struct QuotaConfig {
-  double requests_per_s = 2'000;  // on average; as many may come at once as in two seconds
+  double requests_per_s = 2'000;  // on average; at once as many as in two seconds, or a few
   ModelBounds models;
   std::uint32_t rollouts_max = 16;                        // running
   std::int64_t memory_bytes_max = std::int64_t{4} << 30;  // of all accounts' requests and answers
@@ -25,6 +25,8 @@ class Quotas {
 
   /// One more request, at this time (monotonic).
   core::Result<void> admit(const Account& account, std::int64_t now_ns);
+  /// After that one more is, for who was refused.
+  int wait_s() const;
   /// Requests and answers under way; a quarter is the most of one account, in a quarter of the
   /// connections.
   core::MemoryBudget& memory() { return memory_; }

@@ -22,5 +22,14 @@ TEST(Quotas, RequestsComeAtARateAndInBursts) {
   for (int i = 0; i < 100; ++i) EXPECT_TRUE(quotas.admit({"root", Role::kOperator}, 0));
 }
 
+TEST(Quotas, ACommandsRequestsMayComeAtOnceHoweverLowTheRate) {
+  Quotas quotas({.requests_per_s = 0.5, .models = {}});
+  const Account alice{"alice", Role::kConsumer};
+  for (int i = 0; i < 8; ++i) EXPECT_TRUE(quotas.admit(alice, 0)) << i;
+  EXPECT_NE(quotas.admit(alice, 0).error().message.find("again in 2 s"), std::string::npos);
+  EXPECT_FALSE(quotas.admit(alice, kSecond));
+  EXPECT_TRUE(quotas.admit(alice, (1 + quotas.wait_s()) * kSecond));
+}
+
 }  // namespace
 }  // namespace commensal::gateway

@@ -55,7 +55,13 @@ std::optional<Response> authorize(gateway::Gateway& gateway, const core::Clock& 
   if (call.route->auth == Auth::kOperator && call.account.role != gateway::Role::kOperator)
     return error_response({ErrorCode::kPermissionDenied, "this is for operators only"});
   const auto admitted = gateway.quotas().admit(call.account, clock.monotonic_ns());
-  if (!admitted) return error_response(admitted.error());
+  if (!admitted) {
+    Response refusal = error_response(admitted.error());
+    for (auto& [name, value] : refusal.headers) {
+      if (name == "Retry-After") value = std::to_string(gateway.quotas().wait_s());
+    }
+    return refusal;
+  }
   auto memory = gateway.quotas().memory().lease(call.account.name);
   if (!memory) return error_response(memory.error());
   call.memory = *std::move(memory);
