@@ -7,6 +7,7 @@
 namespace commensal::apps {
 namespace {
 
+constexpr std::size_t kShownMax = 80;
 constexpr const char* kDefaultGateway = "http://127.0.0.1:8080";
 
 std::string environment(const char* name) {
@@ -41,11 +42,17 @@ core::Result<void> find_token(const Connection& connection, client::ClientOption
 
 core::Result<tls::Trust> find_trust(const Connection& connection) {
   tls::Trust trust;
-  const std::string pins = connection.pins.empty() ? environment("COMMENSAL_PIN") : connection.pins;
+  const bool is_given = !connection.pins.empty();
+  const std::string pins = is_given ? connection.pins : environment("COMMENSAL_PIN");
   for (const std::string& pin : CLI::detail::split(pins, ',')) {
     if (pins.empty()) break;
     const auto digest = core::digest_from_hex(pin);
-    if (!digest) return tl::unexpected(core::in_context("--pin", digest.error()));
+    if (!digest) {
+      return core::fail(core::ErrorCode::kInvalidArgument,
+                        "{} '{}' has {} characters, expected 64 hexadecimal digits",
+                        is_given ? "--pin" : "$COMMENSAL_PIN", pin.substr(0, kShownMax),
+                        pin.size());
+    }
     trust.pins.push_back(*digest);
   }
   trust.ca_file = connection.ca_file.empty() ? environment("COMMENSAL_CA") : connection.ca_file;

@@ -2,9 +2,12 @@
 #include <fmt/format.h>
 
 #include <apps/commensal/money_options.hpp>
+#include <cmath>
 #include <commensal/base/core/limits.hpp>
+#include <commensal/trade/pay/beacon/hash_chain.hpp>
 #include <commensal/trade/pay/ticket/odds.hpp>
 #include <nlohmann/json.hpp>
+#include <tuple>
 
 namespace commensal::apps {
 namespace {
@@ -14,6 +17,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* kTermsFile = "terms.json";
 constexpr std::int64_t kRoundMsMax = 86'400'000;
+constexpr double kWorthANoteS = 0.5;
 
 /// They are read once, when the ledger is founded.
 void declare_rules(CLI::App& app, ledger::Config& rules) {
@@ -144,6 +148,21 @@ void declare_purse(CLI::App& app, provider::PurseConfig& purse) {
                  "The hash chain for a new gateway lasts 2^DEPTH rounds")
       ->check(CLI::Range(1, limits::kHashChainDepthMax))
       ->capture_default_str();
+}
+
+std::string hash_chain_note(const core::Path& folder, const gateway::MoneyConfig& money,
+                            const core::Clock& clock) {
+  gateway::MoneyConfig kept;
+  const auto was_paid = recall_terms(folder, kept);
+  if (money.face_value == Amount() || (was_paid && *was_paid)) return "";
+  constexpr std::uint64_t kTried = 1 << 15;
+  const std::int64_t begin_ns = clock.monotonic_ns();
+  std::ignore = beacon::hash_back({}, kTried);
+  const double each_s = 1e-9 * static_cast<double>(clock.monotonic_ns() - begin_ns) / kTried;
+  const double all_s = each_s * std::ldexp(1.0, money.hash_chain_depth);
+  if (all_s < kWorthANoteS) return "";
+  return fmt::format("the first start makes a hash chain of 2^{} values: about {:.0f} s",
+                     money.hash_chain_depth, all_s);
 }
 
 core::Result<void> remember_terms(const core::Path& folder, const gateway::MoneyConfig& money) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <commensal/base/core/clock.hpp>
 #include <commensal/base/core/file.hpp>
 #include <commensal/serve/gateway/bank.hpp>
 #include <commensal/serve/provider/purse.hpp>
@@ -26,6 +27,10 @@ core::Result<void> remember_terms(const core::Path& folder, const gateway::Money
 /// says that there is money).
 core::Result<std::string> settle_terms(const CLI::App& app, const core::Path& folder,
                                        gateway::MoneyConfig& money);
+/// What the first start with money takes long for, measured; "" where it does not, or is not the
+/// first. Before remember_terms().
+std::string hash_chain_note(const core::Path& folder, const gateway::MoneyConfig& money,
+                            const core::Clock& clock);
 /// That the rules that were given are those of the ledger there is. Error: kFailedPrecondition.
 core::Result<void> check_rules(const CLI::App& app, const ledger::Config& asked,
                                const ledger::Config& kept);

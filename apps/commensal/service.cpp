@@ -32,6 +32,17 @@ void hold_signals() {
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
 }
 
+EndingAtOnce::EndingAtOnce()
+    : waits_([](const std::stop_token& stop) {
+        const sigset_t set = stop_signals();
+        const timespec wait{.tv_sec = 0, .tv_nsec = 50'000'000};
+        while (!stop.stop_requested()) {
+          if (const int number = sigtimedwait(&set, nullptr, &wait); number > 0) {
+            std::_Exit(128 + number);
+          }
+        }
+      }) {}
+
 void raise_file_limit() {
   rlimit files{};
   if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return;

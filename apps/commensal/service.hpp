@@ -4,6 +4,7 @@
 #include <commensal/base/core/file.hpp>
 #include <functional>
 #include <string_view>
+#include <thread>
 
 namespace commensal::apps {
 
@@ -13,6 +14,16 @@ core::Path state_folder(std::string_view name);
 
 /// Blocks SIGINT and SIGTERM for this thread and all it starts. Call before any thread is made.
 void hold_signals();
+
+/// While it lives SIGINT and SIGTERM, which are held, end the program at once: a start is broken
+/// off as by a kill.
+class EndingAtOnce {
+ public:
+  EndingAtOnce();
+
+ private:
+  std::jthread waits_;
+};
 
 /// As many open files and connections as the system lets this user have.
 void raise_file_limit();

@@ -122,6 +122,23 @@ class Relay final : public rpc::GatewayPort {
   std::unique_ptr<rpc::GrpcServer> server_;
 };
 
+TEST_F(Transport, ACertificateThatIsGivenIsShownOnLoopbackToo) {
+  start_secure_gateway();
+  gateway_->kill();
+  const std::string own = folder_.at(data_);
+  http_host_ = "localhost";
+  start_gateway({"--tls-cert", own + "/tls-cert.pem", "--tls-key", own + "/tls-key.pem"});
+  EXPECT_NE(pin_, "");
+  EXPECT_TRUE(connect().live());
+  const auto plain = start_provider("plain", {"--plain"});
+  EXPECT_THAT(log_of("plain", "speak TLS"), HasSubstr("does that port speak TLS (--tls)?"));
+  gateway_->kill();
+  scheme_ = "http://";
+  start_gateway({"--plain"});
+  const auto secure = start_provider("secure", {"--tls"});
+  EXPECT_THAT(log_of("secure", "--plain"), HasSubstr("that port does not speak TLS: --plain"));
+}
+
 TEST_F(Transport, ARelayingGatewayCannotPoseAsTheProvider) {
   start_secure_gateway();
   const std::string honest = "127.0.0.1:" + provider_port_;

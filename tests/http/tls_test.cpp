@@ -74,7 +74,8 @@ TEST_F(HttpTls, SaysNothingToWhomItDoesNotTrust) {
   EXPECT_THAT(distrust(ask({})), HasSubstr("self-signed certificate"));
   const auto other = *core::TemporaryFolder::make("tls");
   ASSERT_TRUE(tls::Identity::open_or_make(other.path(), Hosts{"127.0.0.1"}, now_ms()));
-  EXPECT_THAT(distrust(ask({{}, other.path() / "tls-cert.pem"})), HasSubstr("certificate"));
+  EXPECT_THAT(distrust(ask({{}, other.path() / "tls-cert.pem"})),
+              HasSubstr("tls-cert.pem' does not vouch for it: "));
   EXPECT_EQ(ask({{}, "/no/such/file"}).error().code, ErrorCode::kInvalidArgument);
 
   replace({"elsewhere.example"});
@@ -90,13 +91,16 @@ TEST_F(HttpTls, SpeaksNothingElse) {
   EXPECT_EQ(plain.receive().status, 0);
   auto client =
       Client::create({.url = fmt::format("http://127.0.0.1:{}", world_.port()), .token = ""});
-  EXPECT_FALSE(client->live());
+  const auto forgotten = client->live();
+  ASSERT_FALSE(forgotten);
+  EXPECT_THAT(forgotten.error().message, HasSubstr("; if it speaks TLS: https://127.0.0.1:"));
   World without("plain");
   auto secure =
       Client::create({.url = fmt::format("https://127.0.0.1:{}", without.port()), .token = ""});
   const auto live = secure->live();
   ASSERT_FALSE(live);
   EXPECT_THAT(live.error().message, HasSubstr("no TLS with the gateway at 127.0.0.1:"));
+  EXPECT_THAT(live.error().message, HasSubstr("is it http://127.0.0.1:"));
 }
 
 TEST_F(HttpTls, HalfAHandshakeHoldsNobodyUp) {

@@ -8,6 +8,7 @@
 #include <apps/common/log.hpp>
 #include <apps/common/worker_options.hpp>
 #include <commensal/base/core/clock.hpp>
+#include <commensal/base/core/disk_full.hpp>
 #include <commensal/serve/daemon/gateway_daemon.hpp>
 #include <commensal/serve/gateway/rates.hpp>
 #include <cstdio>
@@ -20,6 +21,8 @@ namespace {
 using core::Result;
 using ledger::AccountKind;
 using Json = nlohmann::ordered_json;
+
+constexpr std::int64_t kMemoryMin = std::int64_t{4} << 20;  // a quarter takes a picture
 
 struct GatewayArguments {
   daemon::GatewayDaemonConfig daemon;
@@ -73,16 +76,19 @@ class EventLog final : public gateway::Observer {
   std::uint64_t more_errors_ = 0;
 };
 
-Result<void> split_address(const std::string& text, std::string& host, std::uint16_t& port) {
+Result<void> check_address(const char* option, const std::string& text, std::string& host,
+                           std::uint16_t& port) {
   const std::size_t colon = text.rfind(':');
   int number = -1;
   if (colon != std::string::npos && CLI::detail::lexical_cast(text.substr(colon + 1), number) &&
       number >= 0 && number <= 65535) {
     host = text.substr(0, colon);
+    if (host == "localhost") host = "127.0.0.1";
     port = static_cast<std::uint16_t>(number);
     return {};
   }
-  return core::fail(core::ErrorCode::kInvalidArgument, "expected HOST:PORT, found '{}'", text);
+  return core::fail(core::ErrorCode::kInvalidArgument,
+                    "{} '{}', expected IP:PORT, as 127.0.0.1:8080", option, text);
 }
 
 /// Tops the gateway's escrow up: what its own account lacks for that is booked as a deposit, since
@@ -123,19 +129,33 @@ void announce(const GatewayArguments& options, const daemon::GatewayDaemon& daem
   std::fflush(stdout);
 }
 
+/// The first start with money takes seconds, says so, and may be broken off.
+Result<std::unique_ptr<daemon::GatewayDaemon>> start(const GatewayArguments& options,
+                                                     EventLog& log) {
+  const core::SystemClock clock;
+  const std::string work = hash_chain_note(options.folder, options.daemon.gateway.money, clock);
+  if (!work.empty()) fmt::print(stderr, "note: {}\n", work);
+  const EndingAtOnce ending;
+  return daemon::GatewayDaemon::start(options.daemon, &log);
+}
+
 Result<int> run(GatewayArguments& options) {
   hold_signals();
   raise_file_limit();  // silent connections are not to be the gateway's last
   options.daemon.folder = options.folder;
   options.daemon.key = options.key.opener();
   options.daemon.provider_address = options.providers;
-  COMMENSAL_TRY(split_address(options.http, options.daemon.http_address, options.daemon.http_port));
+  COMMENSAL_TRY(
+      check_address("--http", options.http, options.daemon.http_address, options.daemon.http_port));
+  std::string host;
+  std::uint16_t port = 0;
+  COMMENSAL_TRY(check_address("--providers", options.providers, host, port));
   gateway::MoneyConfig& money = options.daemon.gateway.money;
   COMMENSAL_ASSIGN(const std::string note, settle_terms(*options.app, options.folder, money));
   if (!note.empty()) fmt::print(stderr, "note: {}\n", note);
   EventLog log;
   options.daemon.engines = options.worker.engines({});
-  COMMENSAL_ASSIGN(const auto daemon, daemon::GatewayDaemon::start(options.daemon, &log));
+  COMMENSAL_ASSIGN(const auto daemon, start(options, log));
   Result<void> fits;
   daemon->ask([&](gateway::Gateway& gateway) {
     fits = check_rules(*options.app, money.rules, gateway.ledger().scalars.config);
@@ -158,10 +178,10 @@ Result<int> run(GatewayArguments& options) {
     return !failure;
   });
   if (!failure) return 0;
-  return core::fail(failure->code,
-                    "{}: start the gateway again; nothing that was acknowledged is "
-                    "lost",
-                    failure->message);
+  return core::fail(failure->code, "{}: {}; nothing that was acknowledged is lost",
+                    failure->message,
+                    core::is_disk_full(*failure) ? "make room on its disk, then start it again"
+                                                 : "start the gateway again");
 }
 
 void declare_encryption(CLI::App& app, daemon::GatewayDaemonConfig& daemon) {
@@ -176,7 +196,8 @@ void declare_encryption(CLI::App& app, daemon::GatewayDaemonConfig& daemon) {
   CLI::Option* const certificate =
       app.add_option(
              "--tls-cert", daemon.tls_certificate,
-             "Certificate, or chain with the own one first (PEM); read again when it changes")
+             "Certificate, or chain with the own one first (PEM), for every port, on loopback too; "
+             "read again when it changes")
           ->check(CLI::ExistingFile);
   CLI::Option* const key = app.add_option("--tls-key", daemon.tls_key, "Its private key (PEM)")
                                ->check(CLI::ExistingFile);
@@ -207,6 +228,7 @@ void declare_quotas(CLI::App& app, gateway::QuotaConfig& quotas) {
       ->capture_default_str();
   app.add_option("--memory", quotas.memory_bytes_max,
                  "Bytes of requests and answers under way; a quarter for one account")
+      ->check(CLI::Range(kMemoryMin, std::int64_t{1} << 50))
       ->transform(CLI::AsSizeValue(false))
       ->capture_default_str();
 }
@@ -220,9 +242,9 @@ Run declare_gateway(CLI::App& app) {
   app.add_option("--data-dir", options->folder, "State: key, store, models")->capture_default_str();
   options->key.declare(app);
   options->worker.declare(app);
-  app.add_option("--http", options->http, "HOST:PORT for consumers; port 0: any")
+  app.add_option("--http", options->http, "IP:PORT for consumers, or localhost:PORT; port 0: any")
       ->capture_default_str();
-  app.add_option("--providers", options->providers, "HOST:PORT for providers; port 0: any")
+  app.add_option("--providers", options->providers, "IP:PORT for providers, likewise")
       ->capture_default_str();
   declare_encryption(app, options->daemon);
   app.add_option("--audit-probability", gateway.audit_probability,

@@ -90,6 +90,7 @@ struct Transport::State {
   std::optional<asio::ssl::context> context;  // made when it is needed
   std::optional<tls::EitherStream<Socket, asio::ssl::stream<Socket&>>> stream;
   beast::flat_buffer buffer{limits::kHttpHeaderBytesMax};
+  bool has_answered = false;  // on this connection
 
   State(Url to, std::int64_t wait_ms, tls::Trust whom)
       : url(std::move(to)), wait(wait_ms), trust(std::move(whom)) {}
@@ -112,6 +113,14 @@ struct Transport::State {
                         late ? "no answer in time" : error.message())};
   }
 
+  /// Nothing came back on this connection: so it is where https was forgotten.
+  core::Error lost(Error error, bool is_silent) const {
+    core::Error said = explain("lost", error);
+    if (is_silent && !has_answered && !url.is_secure && error != beast::error::timeout)
+      said.message += fmt::format("; if it speaks TLS: https://{}:{}", url.host, url.port);
+    return said;
+  }
+
   core::Result<void> connect();
   core::Result<void> secure();
   void drop_if_stale();
@@ -131,6 +140,7 @@ core::Result<void> Transport::State::connect() {
   if (error) return tl::unexpected(explain("cannot find", error));
   stream.emplace(io);
   buffer.clear();
+  has_answered = false;
   error = step([&](auto done) { stream->socket().async_connect(endpoints, done); });
   if (error) {
     stream.reset();
@@ -158,7 +168,16 @@ core::Result<void> Transport::State::secure() {
                       url.host, url.port, why);
   };
   if (const std::string why = tls::why_distrusted(connection); error && !why.empty()) {
-    return distrust(why + ": expected its public key (--pin) or its authority's file (--ca)");
+    if (trust.ca_file.empty())
+      return distrust(why + ": expected its public key (--pin) or its authority's file (--ca)");
+    return distrust(
+        fmt::format("--ca '{}' does not vouch for it: {}", trust.ca_file.string(), why));
+  }
+  if (error && error != beast::error::timeout) {
+    return core::fail(ErrorCode::kUnavailable,
+                      "no TLS with the gateway at {0}:{1} ({2}): is it http://{0}:{1}, or the port "
+                      "for providers?",
+                      url.host, url.port, error.message());
   }
   if (error) return tl::unexpected(explain("no TLS with", error));
   if (const auto pinned = tls::check_pins(connection, trust); !pinned) {
@@ -218,13 +237,15 @@ core::Result<HttpResponse> Transport::State::read(Error write_error, const Progr
   if (error) {
     stream.reset();
     // A gateway that refuses early stops reading: why, it says in its answer, if that arrived.
-    if (write_error) return tl::unexpected(explain("lost", write_error));
+    const bool is_silent = !parser.got_some();
+    if (write_error) return tl::unexpected(lost(write_error, is_silent));
     if (error.category() == make_error_code(beast_http::error::bad_method).category() &&
         error != beast_http::error::end_of_stream && error != beast_http::error::partial_message)
       return core::fail(ErrorCode::kDataLoss, "{}:{} does not speak HTTP as a gateway does: {}",
                         url.host, url.port, error.message());
-    return tl::unexpected(explain("lost", error));
+    return tl::unexpected(lost(error, is_silent));
   }
+  has_answered = true;
   HttpResponse response;
   auto& message = parser.get();
   response.status = static_cast<int>(message.result_int());

@@ -98,8 +98,10 @@ struct GatewayDaemon::State {
 
 core::Result<void> GatewayDaemon::State::secure(const GatewayDaemonConfig& config,
                                                 gateway::Observer* observer) {
-  http_secure = tls::is_encrypted(config.encryption, config.http_address);
-  providers_secure = tls::is_encrypted(config.encryption, host_of(config.provider_address));
+  const bool is_given = !config.tls_certificate.empty();
+  http_secure = is_given || tls::is_encrypted(config.encryption, config.http_address);
+  providers_secure =
+      is_given || tls::is_encrypted(config.encryption, host_of(config.provider_address));
   if (!http_secure && !providers_secure) return {};
   COMMENSAL_ASSIGN(identity, open_identity(config, folder.path(), clock.wall_ms()));
   look_at_files(observer);

@@ -20,7 +20,9 @@ struct GatewayDaemonConfig {
   std::string provider_address = "127.0.0.1:8090";
   /// Which ports speak TLS: by default those that other machines can reach.
   tls::Encryption encryption = tls::Encryption::kBeyondLoopback;
-  core::Path tls_certificate;  // PEM; empty: FOLDER/tls-cert.pem and tls-key.pem, made if need be
+  /// PEM; where it is given every port speaks TLS. Empty: FOLDER/tls-cert.pem and tls-key.pem, made
+  /// if need be.
+  core::Path tls_certificate;
   core::Path tls_key;
   gateway::GatewayConfig gateway;  // its folder is set from the above
   /// Turns of the loop that take more of the processor are errors for the observer; 0: none is.

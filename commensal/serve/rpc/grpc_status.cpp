@@ -41,6 +41,7 @@ constexpr Wording kWordings[] = {
     {"http1.x server", "it speaks HTTP: expected the port for providers, not that for consumers"},
     {"Connection refused", "nobody listens there"},
     {"DNS resolution failed", "the name of the host is not known"},
+    {"wrong version number", "that port does not speak TLS: --plain, or it is another one"},
     {"failed to connect to all addresses", "it cannot be reached"},
     {"Cancelling all calls", "it has ended"},
     {"Socket closed", "it has ended"},
@@ -56,8 +57,12 @@ constexpr Wording kWordings[] = {
 
 std::string plain_words(const grpc::Status& status) {
   const std::string& said = status.error_message();
+  const auto says = [&said](std::string_view part) { return said.find(part) != said.npos; };
+  if (says("failed to connect") && says("Socket closed")) {
+    return "it hung up before a word was said: does that port speak TLS (--tls)?";
+  }
   for (const Wording& row : kWordings) {
-    if (said.find(row.theirs) != std::string::npos) return std::string(row.ours);
+    if (says(row.theirs)) return std::string(row.ours);
   }
   if (status.error_code() == StatusCode::CANCELLED) return "it has ended";  // never said by us
   return protocol::one_line(said);

@@ -32,6 +32,12 @@ TEST(GrpcStatus, WhatGrpcSaysOfConnectionsIsPutPlainly) {
       {"DNS resolution failed for x: C-ares status is not ARES_SUCCESS",
        "the name of the host is not known"},
       {"failed to connect to all addresses", "it cannot be reached"},
+      {"failed to connect to all addresses; last error: UNKNOWN: ipv4:127.0.0.1:8090: Ssl "
+       "handshake failed: SSL_ERROR_SSL: error:0A00010B:SSL routines::wrong version number",
+       "that port does not speak TLS: --plain, or it is another one"},
+      {"failed to connect to all addresses; last error: UNAVAILABLE: ipv4:127.0.0.1:8090: Socket "
+       "closed",
+       "it hung up before a word was said: does that port speak TLS (--tls)?"},
       {"Cancelling all calls", "it has ended"},
       {"Socket closed", "it has ended"},
       {"recvmsg:Connection reset by peer", "the connection broke"},
