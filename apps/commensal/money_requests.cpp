@@ -31,7 +31,6 @@ void print_members(const Json& json, std::string_view indent = "") {
 }
 
 std::string duration(const Json& seconds) {
-  if (!seconds.is_number()) return "never at this rate";
   const double value = seconds.get<double>();
   if (value < 120) return fmt::format("{:.1f} s", value);
   if (value < 7200) return fmt::format("{:.1f} min", value / 60);
@@ -86,8 +85,10 @@ void print_ledger(const Json& ledger) {
 
 void print_tickets(const Json& tickets) {
   fmt::print("{:<14} {:>12}\n", "STATE", "TICKETS");
+  bool has_some = false;
   for (const auto& [state, count] : member(tickets, "tickets").items()) {
     if (count.is_number() && count.get<std::uint64_t>() > 0) {
+      has_some = true;
       fmt::print("{:<14} {:>12}\n", state, count.get<std::uint64_t>());
     }
   }
@@ -95,9 +96,12 @@ void print_tickets(const Json& tickets) {
              text_in(tickets, "expected"), number_in(tickets, "deviation"));
   fmt::print("claims         {} pending, worth {}\n", text_in(tickets, "claims_pending"),
              text_in(tickets, "claims_value"));
-  fmt::print("next payment   in {} on average, at {:.3g} tickets/s\n",
-             duration(member(tickets, "seconds_to_payment")),
-             number_in(tickets, "tickets_per_second"));
+  const Json& wait = member(tickets, "seconds_to_payment");
+  fmt::print("next payment   {}\n",
+             wait.is_number() ? fmt::format("in {} on average, at {:.3g} tickets/s", duration(wait),
+                                            number_in(tickets, "tickets_per_second"))
+             : has_some       ? "none at this rate"
+                              : "no tickets yet");
   const Json& ever = member(tickets, "ever");
   if (ever.is_null()) return;
   fmt::print("ever           {} issued, {} won, worth {}; expected {}, deviation {:.0f}\n",

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <apps/common/complaint.hpp>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -18,6 +20,13 @@ void complain(bool in_json, std::string_view who, const core::Error& error) {
   const Json said = {
       {"error", {{"code", std::string(core::name_of(error.code))}, {"message", error.message}}}};
   fmt::print("{}\n", said.dump(-1, ' ', false, Json::error_handler_t::replace));
+}
+
+core::Result<void> check_output() {
+  errno = 0;
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return {};
+  return core::fail(core::ErrorCode::kUnavailable, "cannot write standard output{}{}",
+                    errno == 0 ? "" : ": ", errno == 0 ? "" : std::strerror(errno));
 }
 
 bool wants_json(const CLI::App& command) {

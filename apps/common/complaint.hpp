@@ -11,6 +11,9 @@ namespace commensal::apps {
 /// {"error": {"code", "message"}} on stdout.
 void complain(bool in_json, std::string_view who, const core::Error& error);
 
+/// That what was printed has arrived. Error: kUnavailable: a full disk, say.
+core::Result<void> check_output();
+
 /// Whether `command`, or what was called of its own subcommands, was given the flag --json.
 bool wants_json(const CLI::App& command);
 

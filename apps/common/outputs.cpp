@@ -89,7 +89,7 @@ void Reading::declare(CLI::App& app) {
   app.add_option("--labels", labels_file, "Text file with a line for each element: its name");
 }
 
-core::Result<void> load_labels(Reading& reading, const tensor::NamedTensors& outputs) {
+core::Result<void> read_labels(Reading& reading) {
   if (reading.labels_file.empty()) return {};
   COMMENSAL_ASSIGN(const core::Bytes bytes, core::read_file(reading.labels_file));
   std::string_view rest = core::as_text(bytes);
@@ -100,6 +100,11 @@ core::Result<void> load_labels(Reading& reading, const tensor::NamedTensors& out
     reading.labels.emplace_back(line);
     rest.remove_prefix(std::min(end + 1, rest.size()));
   }
+  return {};
+}
+
+core::Result<void> fit_labels(const Reading& reading, const tensor::NamedTensors& outputs) {
+  if (reading.labels_file.empty()) return {};
   const auto fits = [&](const tensor::NamedTensor& output) {
     return is_labelled(output.value, reading);
   };

@@ -16,14 +16,15 @@ struct Reading {
   std::size_t top = 5;              // so many of the greatest are named
   bool softmax = false;             // with their shares by softmax
   std::string labels_file;          // a line for each element
-  std::vector<std::string> labels;  // of load_labels
+  std::vector<std::string> labels;  // of read_labels
 
   void declare(CLI::App& app);
 };
 
-/// Reads the labels, if a file is named, and holds them to the outputs.
+/// Reads the labels, if a file is named. Errors: those of files.
+core::Result<void> read_labels(Reading& reading);
 /// Error: kInvalidArgument (no output has as many elements as there are labels).
-core::Result<void> load_labels(Reading& reading, const tensor::NamedTensors& outputs);
+core::Result<void> fit_labels(const Reading& reading, const tensor::NamedTensors& outputs);
 
 /// Outputs under their names; item i of a sequence under "NAME[i]", what is nothing left out.
 tensor::NamedTensors named_outputs(const graph::Graph& graph,

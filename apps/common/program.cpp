@@ -7,6 +7,7 @@
 #include <apps/common/nearest.hpp>
 #include <apps/common/program.hpp>
 #include <cstdio>
+#include <system_error>
 
 namespace commensal::apps {
 namespace {
@@ -72,6 +73,20 @@ std::string unknown_word(const CLI::App& app) {
                      fmt::join(inner, ", "));
 }
 
+/// Runs it, and fails where what it printed did not arrive.
+core::Result<int> run_checked(const Run& run) {
+  core::Result<int> done = 0;
+  try {
+    done = run();
+  } catch (const std::system_error& error) {  // of fmt::print
+    if (std::ferror(stdout) == 0) throw;
+    return core::fail(core::ErrorCode::kUnavailable, "cannot write standard output: {}",
+                      error.code().message());
+  }
+  if (const auto shown = check_output(); done && !shown) return tl::unexpected(shown.error());
+  return done;
+}
+
 }  // namespace
 
 CommandLine::CommandLine(const Program& program)
@@ -127,7 +142,7 @@ int CommandLine::run(std::vector<std::string> arguments) {
     return parse_error(error, in_json);
   }
   const CLI::App* chosen = app_.get_subcommands().front();
-  const auto done = runs_.at(chosen)();
+  const auto done = run_checked(runs_.at(chosen));
   if (done) return *done;
   complain(wants_json(*chosen), fmt::format("{} {}", program_.name, chosen->get_name()),
            done.error());

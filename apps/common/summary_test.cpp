@@ -76,10 +76,12 @@ TEST(Outputs, LabelsMustFit) {
   const Tensor two = Tensor::of<float>({2}, std::vector<float>(2));
   const Tensor three = Tensor::of<float>({3}, std::vector<float>(3));
   Reading fits{.top = 5, .softmax = false, .labels_file = file, .labels = {}};
-  ASSERT_TRUE(load_labels(fits, {{"x", three}, {"y", two}}));
+  ASSERT_TRUE(read_labels(fits));
+  EXPECT_TRUE(fit_labels(fits, {{"x", three}, {"y", two}}));
   EXPECT_THAT(fits.labels, ElementsAre("one", "two"));
   Reading other{.top = 5, .softmax = false, .labels_file = file, .labels = {}};
-  const auto refused = load_labels(other, {{"y", three}});
+  ASSERT_TRUE(read_labels(other));
+  const auto refused = fit_labels(other, {{"y", three}});
   ASSERT_FALSE(refused);
   EXPECT_THAT(refused.error().message, ::testing::HasSubstr("has 2 labels, which fits no output"));
   std::filesystem::remove(file);

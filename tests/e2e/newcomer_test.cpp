@@ -73,6 +73,12 @@ TEST_F(Newcomer, MistakesAreAnsweredInOneLineThatHelps) {
       {{"provider", "--gateway", "127.0.0.1"}, "expected HOST:PORT of the gateway's"},
       {{"models", "--gateway", "gateway"}, "expected https://HOST:PORT or http"},
       {{"models", "--gateway", "http://127.0.0.1:84016"}, "expected https://HOST:PORT or http"},
+      {{"models", "--gateway", "https://127.0.0.1:1", "--pin", "abcd"},
+       "--pin 'abcd' has 4 characters, expected 64 hexadecimal digits"},
+      {{"account", "deposit", "alice", "1e6"}, "amount: '1e6', expected an integer from 1"},
+      {{"gateway", "--http", "8081"}, "--http '8081', expected IP:PORT"},
+      {{"gateway", "--providers", "8081"}, "--providers '8081', expected IP:PORT"},
+      {{"gateway", "--memory", "1000"}, "--memory"},
       {{"gateway", "--data-dir", folder_.at("poor"), "--price", "5"}, "--price needs --face-value"},
   };
   for (const auto& row : cases) {
@@ -119,6 +125,43 @@ TEST_F(Newcomer, TheFirstStepsOfReadmeWork) {
   EXPECT_EQ(providers.at(0).at("served"), 1);
   EXPECT_THAT(ask({"providers"}, token), HasSubstr(address_));
   wait_for(folder_.at("one.log"), "1 answers since, 1 in all");
+}
+
+TEST_F(Newcomer, WhatIsPaidForIsShownWhateverCannotBeDoneWithIt) {
+  start_gateway();
+  const auto provider = start_provider("one");
+  wait_for(folder_.at("one.log"), "takes the key " + gateway_key_);
+  wait_for(folder_.at("one.log"), "connected to 127.0.0.1:" + provider_port_);
+  ask({"push", kModel}, token_file_);
+  const Words infer = at_gateway({"infer", "digits", "--input", kThree, "--labels"}, token_file_);
+  const auto labelled = [&](const char* name, std::string_view content, int& status) {
+    Words words = infer;
+    words.push_back(file(name, content));
+    return run(words, status);
+  };
+  int status = 0;
+  EXPECT_EQ(labelled("three.txt", "a\nb\nc\n", status), "");
+  EXPECT_EQ(status, 1);
+  EXPECT_EQ(ask_json({"receipts"}, token_file_).at("receipts").size(), 0u);
+  std::filesystem::create_directories(folder_.at("out") + "/logits.npy/taken");
+  Words words = at_gateway({"infer", "digits", "--input", kThree}, token_file_);
+  words.insert(words.end(), {"--output-dir", folder_.at("out")});
+  EXPECT_THAT(run(words, status), HasSubstr("receipt "));
+  EXPECT_EQ(status, 1);
+}
+
+TEST_F(Newcomer, AFullDiskLosesNoToken) {
+  start_gateway();
+  const std::string alice = folder_.at("alice.token");
+  ask({"account", "create", "alice", "--save", alice}, token_file_);
+  // No file grows: as on a full disk, but for the reason.
+  std::string line = "trap '' XFSZ; ulimit -f 0; " COMMENSAL_PROGRAM;
+  for (const std::string& word : at_gateway({"account", "rotate"}, alice)) line += " " + word;
+  int status = 0;
+  const std::string said = run({"-c", line + " 2>&1 >" + folder_.at("out")}, status, "/bin/sh");
+  EXPECT_EQ(status, 1);
+  EXPECT_THAT(said, HasSubstr("cannot write standard output: File too large\n"));
+  ask({"account"}, file("rotated", said.substr(0, said.find('\n') + 1)));
 }
 
 TEST_F(Newcomer, ModelsTokensAndAccountsCanBeChangedAndEnded) {

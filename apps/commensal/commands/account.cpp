@@ -3,8 +3,10 @@
 #include <apps/commensal/money_requests.hpp>
 #include <apps/common/action.hpp>
 #include <apps/common/command.hpp>
+#include <apps/common/complaint.hpp>
 #include <commensal/base/core/file.hpp>
 #include <commensal/base/core/rng.hpp>
+#include <commensal/base/protocol/amount.hpp>
 #include <memory>
 
 namespace commensal::apps {
@@ -57,6 +59,10 @@ Result<int> give_token(const AccountArguments& options, const client::AccountInf
     fmt::print("{}\n", account.token);
   }
   if (!saved) return tl::unexpected(saved.error());
+  if (const auto shown = check_output(); !shown) {
+    if (!is_hidden) fmt::print(stderr, "{}\n", account.token);
+    return tl::unexpected(shown.error());
+  }
   return 0;
 }
 
@@ -159,6 +165,11 @@ Result<int> order(const AccountArguments& options, client::Client& client) {
     return core::fail(core::ErrorCode::kInvalidArgument, "expected: account {} {} AMOUNT",
                       row->action, row->subject);
   }
+  if (const auto amount = protocol::amount_from_text(options.amount);
+      !amount || *amount == protocol::Amount()) {
+    return core::fail(core::ErrorCode::kInvalidArgument,
+                      "amount: '{}', expected an integer from 1 to 2^128 - 1", options.amount);
+  }
   COMMENSAL_TRY(check_owner(options, client));
   Json body = {{row->subject, options.name}, {"amount", options.amount}};
   if (row->action == "deposit") {
@@ -166,7 +177,12 @@ Result<int> order(const AccountArguments& options, client::Client& client) {
     const bool named = !options.reference.empty();
     body["reference"] = named ? options.reference : core::to_hex(rng.next_digest());
   }
-  return show_balances(options, post_json(client, row->target, body));
+  auto balances = post_json(client, row->target, body);
+  if (!balances && balances.error().message.find("overdraft: credit_pool") != std::string::npos) {
+    balances.error().message +=
+        fmt::format("; `account lock credit_pool {}` puts it there", options.amount);
+  }
+  return show_balances(options, std::move(balances));
 }
 
 Result<int> totals(const AccountArguments& options, client::Client& client) {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <apps/commensal/connection.hpp>
 #include <apps/commensal/picture_options.hpp>
 #include <apps/commensal/waiting.hpp>
@@ -25,10 +26,32 @@ struct InferArguments {
   bool json = false;
 };
 
+/// Whether an output of the model may have so many elements, as far as it says.
+bool may_have(const client::Port& port, std::int64_t elements) {
+  bool is_open = false;
+  for (const std::int64_t dim : port.dims) {
+    if (dim == 0 || (dim > 0 && elements % dim != 0)) return false;
+    if (dim > 0) elements /= dim;
+    is_open = is_open || dim < 0;
+  }
+  return elements == 1 || (is_open && elements > 0);
+}
+
+Result<void> check_labels(const client::ModelInfo& model, const Reading& reading) {
+  if (reading.labels_file.empty()) return {};
+  const auto labels = std::ssize(reading.labels);
+  const auto may_fit = [&](const client::Port& port) { return may_have(port, labels); };
+  if (std::ranges::any_of(model.outputs, may_fit)) return {};
+  return core::fail(core::ErrorCode::kInvalidArgument,
+                    "'{}' has {} labels, which fits no output of the model", reading.labels_file,
+                    labels);
+}
+
 Result<client::Answer> ask(const InferArguments& options) {
   COMMENSAL_ASSIGN(client::Client client, connect(options.connection));
   COMMENSAL_ASSIGN(const std::string name, full_model_name(client, options.model));
   COMMENSAL_ASSIGN(const client::ModelInfo model, client.model(name, options.version));
+  COMMENSAL_TRY(check_labels(model, options.reading));
   const graph::Graph wanted = ports_graph(model);
   COMMENSAL_ASSIGN(std::vector<tensor::Tensor> values,
                    read_inputs(wanted, options.inputs, options.image));
@@ -41,20 +64,19 @@ Result<client::Answer> ask(const InferArguments& options) {
 }
 
 /// Whether what is asked for can be used: before it costs anything.
-Result<void> check_uses(const InferArguments& options) {
-  if (!options.reading.labels_file.empty()) {
-    COMMENSAL_TRY(core::read_file(options.reading.labels_file));
-  }
+Result<void> check_uses(InferArguments& options) {
+  COMMENSAL_TRY(read_labels(options.reading));
   return options.output_dir.empty() ? Result<void>{} : write_outputs({}, options.output_dir);
 }
 
 Result<int> infer(InferArguments& options) {
   COMMENSAL_TRY(check_uses(options));
   COMMENSAL_ASSIGN(const client::Answer answer, ask(options));
-  COMMENSAL_TRY(load_labels(options.reading, answer.outputs));
-  if (!options.output_dir.empty()) {
-    COMMENSAL_TRY(write_outputs(answer.outputs, options.output_dir));
-  }
+  // It is paid for: whatever cannot be done with it, it is shown.
+  const Result<void> labelled = fit_labels(options.reading, answer.outputs);
+  const Result<void> written = options.output_dir.empty()
+                                   ? Result<void>{}
+                                   : write_outputs(answer.outputs, options.output_dir);
   const std::string receipt = core::to_hex(answer.receipt);
   const std::string provider = crypto::to_text(answer.provider);
   if (options.json) {
@@ -71,6 +93,8 @@ Result<int> infer(InferArguments& options) {
     fmt::print("{} version {}, by provider {}\nreceipt {}\n", answer.model, answer.version,
                provider, receipt);
   }
+  COMMENSAL_TRY(labelled);
+  COMMENSAL_TRY(written);
   return 0;
 }
 

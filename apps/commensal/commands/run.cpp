@@ -54,6 +54,7 @@ Result<int> run(RunArguments& options) {
   auto imported = graph::onnx::import_file(options.model);
   if (!imported) return core::in_context(fmt::format("'{}'", options.model), imported.error());
   const graph::Graph& graph = **imported;
+  COMMENSAL_TRY(read_labels(options.reading));
   COMMENSAL_ASSIGN(const auto inputs, read_inputs(graph, options.inputs, options.image));
   COMMENSAL_ASSIGN(auto session, graph::Session::create(*imported, options.backend.session()));
   const std::vector<tensor::Value> given(inputs.begin(), inputs.end());
@@ -62,7 +63,7 @@ Result<int> run(RunArguments& options) {
   }
   COMMENSAL_ASSIGN(const auto values, session.run_values(given));
   const auto outputs = named_outputs(graph, values);
-  COMMENSAL_TRY(load_labels(options.reading, outputs));
+  COMMENSAL_TRY(fit_labels(options.reading, outputs));
   if (!options.output_dir.empty()) {
     COMMENSAL_TRY(write_outputs(outputs, options.output_dir));
   }

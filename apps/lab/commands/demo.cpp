@@ -9,6 +9,7 @@
 #include <commensal/lab/demo.hpp>
 #include <commensal/lab/demo_host.hpp>
 #include <cstdio>
+#include <cstring>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -262,7 +263,19 @@ std::optional<lab::HostDemo> run_beside_host(const DemoArguments& options) {
   return *seen;
 }
 
+/// Whether a file may be made there: before what takes minutes.
+Result<void> check_place(const std::string& file) {
+  if (file.empty()) return {};
+  const core::Path folder =
+      core::Path(file).has_parent_path() ? core::Path(file).parent_path() : ".";
+  const bool is_folder = std::filesystem::is_directory(file);
+  if (!is_folder && ::access(folder.c_str(), W_OK | X_OK) == 0) return {};
+  return core::fail(core::ErrorCode::kInvalidArgument, "cannot write '{}': {}", file,
+                    is_folder ? "it is a folder" : std::strerror(errno));
+}
+
 Result<int> run(DemoArguments& options) {
+  COMMENSAL_TRY(check_place(options.json));
   COMMENSAL_ASSIGN(options.demo.model_folder, find_model_folder(options.model_folder));
   COMMENSAL_ASSIGN(options.demo.folder, make_folder(options.folder));
   // As what is shipped by default: in processes of their own.
@@ -273,9 +286,11 @@ Result<int> run(DemoArguments& options) {
   View view;
   fmt::print("A gateway and three providers on loopback; the state is in {}\n",
              options.demo.folder.string());
+  std::fflush(stdout);
   COMMENSAL_ASSIGN(const DemoReport report,
                    lab::run_demo(options.demo, [&](const DemoReport& now) { view.show(now); }));
   print_report(report, options.demo);
+  std::fflush(stdout);
   const std::optional<lab::HostDemo> beside = run_beside_host(options);
   if (!options.json.empty()) {
     Json all = json_of(report);
