@@ -18,19 +18,18 @@ auto is_of(OrderId id) {
 
 }  // namespace
 
-Dispatcher::Dispatcher(core::Loop& loop, const core::Clock& clock, core::Rng& rng,
-                       const crypto::SecretKey& key, Roster& roster, Lottery& lottery, Steps& steps,
-                       EventQueue& events, Config config)
-    : loop_(loop),
-      clock_(clock),
-      rng_(rng),
-      key_(key),
-      roster_(roster),
-      lottery_(lottery),
-      steps_(steps),
-      events_(events),
+Dispatcher::Dispatcher(const Dependencies& deps, Config config)
+    : loop_(deps.loop),
+      clock_(deps.clock),
+      rng_(deps.rng),
+      key_(deps.key),
+      roster_(deps.roster),
+      shares_(deps.shares),
+      lottery_(deps.lottery),
+      steps_(deps.steps),
+      events_(deps.events),
       config_(config),
-      address_(key.address()) {}
+      address_(key_.address()) {}
 
 OrderId Dispatcher::submit(Order order) {
   ++demand_[order.model.content].requests;

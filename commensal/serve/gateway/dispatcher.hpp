@@ -28,9 +28,19 @@ class Dispatcher {
     crypto::Address auditor;  // the gateway's own
   };
 
-  Dispatcher(core::Loop& loop, const core::Clock& clock, core::Rng& rng,
-             const crypto::SecretKey& key, Roster& roster, Lottery& lottery, Steps& steps,
-             EventQueue& events, Config config);
+  /// All of them outlive this object.
+  struct Dependencies {
+    core::Loop& loop;
+    const core::Clock& clock;
+    core::Rng& rng;
+    const crypto::SecretKey& key;  // signs for the consumers' accounts
+    Roster& roster;
+    Shares& shares;
+    Lottery& lottery;
+    Steps& steps;
+    EventQueue& events;
+  };
+  Dispatcher(const Dependencies& deps, Config config);
 
   OrderId submit(Order order);
   /// Nobody waits for it: its provider stops computing. What is committed to goes on to its end.
@@ -110,6 +120,7 @@ class Dispatcher {
   core::Rng& rng_;
   const crypto::SecretKey& key_;
   Roster& roster_;
+  Shares& shares_;
   Lottery& lottery_;
   Steps& steps_;
   EventQueue& events_;
@@ -118,10 +129,9 @@ class Dispatcher {
   OrderId last_order_ = 0;
   using Running = std::map<core::Digest, RequestPtr>;  // by the id of its job
   Running running_;
-  FairQueue<RequestPtr> waiting_;               // for a provider that is free
-  std::size_t turns_left_ = 0;                  // of the accounts that wait, since place_next()
-  bool is_placing_ = false;                     // place_some() is posted
-  Shares shares_;
+  FairQueue<RequestPtr> waiting_;  // for a provider that is free
+  std::size_t turns_left_ = 0;     // of the accounts that wait, since place_next()
+  bool is_placing_ = false;        // place_some() is posted
   Trials trials_;
   std::map<core::Digest, Demand> demand_;  // by model
 };

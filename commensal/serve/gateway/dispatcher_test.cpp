@@ -146,8 +146,9 @@ class DispatcherOf : public ::testing::Test {
   ticket::TicketBook tickets_{store_, clock_};
   Lottery lottery_{{store_, clock_, rng_, key_, bank_, roster_, events_, tickets_}, {}};  // off
   Steps steps_{{loop_, clock_, store_, key_, roster_, lottery_, events_}, kSilenceMs};
-  Dispatcher dispatcher_{
-      loop_, clock_, rng_, key_, roster_, lottery_, steps_, events_, {1'000, 2, kAuditor}};
+  Shares shares_;
+  Dispatcher dispatcher_{{loop_, clock_, rng_, key_, roster_, shares_, lottery_, steps_, events_},
+                         {1'000, 2, kAuditor}};
   std::vector<WorkPtr> made_;
   std::shared_ptr<Heard> heard_ = std::make_shared<Heard>();
   std::shared_ptr<Heard> other_heard_ = std::make_shared<Heard>();
@@ -169,9 +170,7 @@ TEST_F(DispatcherOf, ACommitThatListsAJobTwiceSignsItOnceAndHurtsNoOther) {
   commit_of(stream_, message);
   EXPECT_EQ(signed_jobs(), (Jobs{protocol::job_id(job), protocol::job_id(other)}));
   EXPECT_EQ(withdrawn(), Jobs{});
-  rpc::Deliver delivery{protocol::job_id(job), 1, kSalt, inputs_};
-  steps_.on_deliver(stream_, delivery);
-  loop_.run_until_idle();
+  deliver(job);
   EXPECT_EQ(answers_, std::vector<bool>{true}) << "the first word counts";
 }
 

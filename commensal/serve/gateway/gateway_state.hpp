@@ -38,6 +38,7 @@ struct Gateway::State {
   crypto::SecretKey auditor_key;
   AuditPolicy audit_policy;
   // Answers.
+  Shares shares;
   Steps steps;
   Dispatcher dispatcher;
   Rollouts rollouts;
@@ -60,8 +61,7 @@ struct Gateway::State {
         accounts(store, w.rng),
         quotas(c.quotas),
         hub(store, c.folder / "models", w.clock, c.quotas.models),
-        book(store, c.receipts,
-             OpeningFolder(c.folder / "openings", c.receipts.opening_row_max)),
+        book(store, c.receipts, OpeningFolder(c.folder / "openings", c.receipts.opening_row_max)),
         roster(store, w.rng, w.key, w.clock),
         bank(store, w.clock, w.key, c.money.rules, c.money.checkpoint_entries),
         tickets(store, w.clock, Lottery::book_config(c.money)),
@@ -72,10 +72,10 @@ struct Gateway::State {
         auditor_key(bank.auditor_key()),
         audit_policy(loop, w.clock, events, {.floor = c.audit_probability}, c.audit_by_risk),
         steps({loop, w.clock, store, w.key, roster, lottery, events}, c.silence_ms_max, c.ops_max),
-        dispatcher(loop, w.clock, w.rng, w.key, roster, lottery, steps, events,
+        dispatcher({loop, w.clock, w.rng, w.key, roster, shares, lottery, steps, events},
                    {c.pause_ms_max, c.tries_max, auditor_key.address()}),
         rollouts({loop, w.clock, w.rng, store, w.key, auditor_key.address(), roster, hub, lottery,
-                  book, till, events, steps, c.rollouts_kept_max, c.quotas.rollouts_max}),
+                  book, till, events, steps, shares, c.rollouts_kept_max, c.quotas.rollouts_max}),
         deliveries({loop, w.clock, w.rng, book, till, audit_policy, events}),
         answers({loop, hub, book, lottery, till, dispatcher, observer, events}),
         auditor({loop, w.clock, auditor_key, hub, book, events, w.engines}),

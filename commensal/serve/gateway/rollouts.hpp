@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <commensal/serve/gateway/fair_queue.hpp>
 #include <commensal/serve/gateway/rollout_book.hpp>
 #include <commensal/serve/gateway/rollout_plan.hpp>
+#include <commensal/serve/gateway/shares.hpp>
 #include <commensal/serve/gateway/steps.hpp>
 #include <commensal/serve/gateway/till.hpp>
 
@@ -45,7 +47,8 @@ class Rollouts {
     Till& till;
     EventQueue& events;
     Steps& steps;
-    std::size_t kept_max = limits::kRolloutsKeptMax;  // the oldest that are over make room
+    Shares& shares;
+    std::size_t kept_max = limits::kRolloutsKeptMax;     // the oldest that are over make room
     std::size_t account_max = limits::kRolloutsLiveMax;  // running, of one account
   };
   explicit Rollouts(const Dependencies& deps);
@@ -87,6 +90,7 @@ class Rollouts {
     RolloutEntry entry;
     WorkPtr work;
     bool is_asked = false;            // a step is on its way
+    bool is_in_line = false;          // in line_
     bool is_ours = false;             // what it waits for is not its provider
     std::uint64_t delivered = 0;      // steps, in this life of the gateway
     bool is_missed = false;           // its provider went away; nothing was delivered since
@@ -119,6 +123,11 @@ class Rollouts {
   /// Asks for the next step, unless something is in the way: then who takes that away, or a timer,
   /// calls this again.
   void go_on(Live& live);
+  /// Its account has as many jobs at its provider as it may while others ask (Shares): it waits in
+  /// line, where accounts take turns.
+  bool must_wait(Live& live);
+  void ended(Live& live);
+  void place_some();
   /// What the next step may cost and win is there.
   core::Result<void> afford(const Live& live) const;
   void miss(Live& live);
@@ -136,6 +145,7 @@ class Rollouts {
   RolloutBook book_;
   std::map<core::Digest, StepAudits> audits_;  // by job
   std::map<core::Digest, LivePtr> live_;
+  FairQueue<core::Digest> line_;
   std::map<std::uint64_t, Waiter> waiters_;
   std::uint64_t last_waiter_ = 0;
 };

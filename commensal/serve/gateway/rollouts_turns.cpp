@@ -69,10 +69,42 @@ void Rollouts::go_on(Live& live) {
       return retry_later(live);
     }
   }
+  if (must_wait(live)) return;
   live.is_ours = false;
   live.hindrance.clear();
   live.is_asked = true;
+  deps_.shares.on_offer(live.entry.account, live.entry.provider, false);
   deps_.steps.ask(live.work, *peer);
+}
+
+bool Rollouts::must_wait(Live& live) {
+  const std::string& account = live.entry.account;
+  const Shares::Asker asker{.account = account, .waiting = line_.size_of(account)};
+  const std::int64_t now_ms = deps_.clock.monotonic_ns() / 1'000'000;
+  if (!deps_.shares.is_full(asker, live.entry.provider, now_ms)) return false;
+  live.hindrance = "its provider has enough to do for this account";
+  if (!std::exchange(live.is_in_line, true)) line_.push(account, live.entry.id);
+  retry_later(live);  // others may stop asking
+  return true;
+}
+
+void Rollouts::ended(Live& live) {
+  if (!std::exchange(live.is_asked, false)) return;
+  deps_.shares.on_end(live.entry.account, live.entry.provider, false);
+  deps_.loop.post([this] { place_some(); });
+}
+
+/// A few: somebody at least, where there is room for one.
+void Rollouts::place_some() {
+  constexpr int kTries = 4;
+  for (int i = 0; i < kTries; ++i) {
+    const auto next = line_.pop();
+    if (!next) return;
+    const auto found = live_.find(*next);
+    if (found == live_.end()) continue;
+    found->second->is_in_line = false;
+    go_on(*found->second);
+  }
 }
 
 Result<void> Rollouts::afford(const Live& live) const {
@@ -114,7 +146,7 @@ void Rollouts::again(Live& live, const core::Error& why) {
 void Rollouts::on_lost(const event::StepLost& lost) {
   const LivePtr live = of_job(lost.work->id());
   if (!live) return;
-  live->is_asked = false;
+  ended(*live);
   Roster::Peer* const peer = deps_.roster.by_address(live->entry.provider);
   switch (lost.loss) {
     case Loss::kLeft:
@@ -178,7 +210,7 @@ void Rollouts::on_kept(const event::StepKept& kept) {
     if (!kept.record) deps_.till.release(kept.work->account, 1);
     return;
   }
-  live->is_asked = false;
+  ended(*live);
   if (!kept.record) {
     ++live->reserved;
     return again(*live, kept.record.error());
@@ -197,6 +229,7 @@ void Rollouts::close(const RolloutEntry& entry) {
   deps_.steps.withdraw(entry.job);
   if (const auto live = live_.find(entry.id); live != live_.end()) {
     deps_.till.release(entry.account, live->second->reserved);
+    ended(*live->second);
     live_.erase(live);
   }
   wake(entry.id);
