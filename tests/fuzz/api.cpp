@@ -30,13 +30,14 @@ class Town {
 
   void ask(std::string_view line, core::ByteView body) {
     const auto later = [this](http::Task task) { market_.loop().post(std::move(task)); };
-    const http::Services services{market_.gateway(),
-                                  market_.loop(),
-                                  market_.clock(),
-                                  std::make_shared<http::Turns>(market_.loop(), market_.clock()),
-                                  later,
-                                  later,
-                                  later};
+    const auto turns = std::make_shared<http::Turns>(later, market_.clock());
+    const http::Services services{.gateway = market_.gateway(),
+                                  .loop = market_.loop(),
+                                  .clock = market_.clock(),
+                                  .turns = turns,
+                                  .codec = later,
+                                  .staging = later,
+                                  .heavy = turns};
     std::istringstream words{std::string(line)};
     std::string who, json_bytes;
     http::Request head;

@@ -10,6 +10,7 @@ inline constexpr std::int64_t kHttpLingerBytesMax = 8
                                                     << 20;  // read and thrown away after a refusal
 inline constexpr std::int64_t kHttpBytesPerSecondMin = 64 << 10;  // of bodies, on the whole
 inline constexpr std::size_t kHttpHeavyBytesMin = 1 << 20;  // takes more than a millisecond to read
+inline constexpr std::size_t kHttpHeavyThreads = 2;
 inline constexpr std::uint64_t kHttpReserveBytesMax = 64 << 20;   // of a body, before it arrives
 inline constexpr std::int64_t kRpcOutboxBytesMax = 2 * kRpcMessageBytesMax;  // of one stream
 // What a provider may do before it has proved its key (Hello): so long, so many, from one address.

@@ -31,9 +31,9 @@ struct Services {
   std::function<void(Task)> codec;
   /// Runs a task that may take seconds (importing a model), one at a time.
   std::function<void(Task)> staging;
-  /// Runs a task that reads or writes limits::kHttpHeavyBytesMin or more, one at a time: what is
-  /// small does not wait for it.
-  std::function<void(Task)> heavy;
+  /// The way to the threads for bodies of limits::kHttpHeavyBytesMin or more: what is small does not
+  /// wait for them, and accounts take turns.
+  std::shared_ptr<Turns> heavy;
 };
 
 struct Route;

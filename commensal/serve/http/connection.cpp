@@ -256,8 +256,8 @@ void Connection::answer() {
                        reply = from_loop(&Connection::respond)] {
     call->route->handle(services, call, reply);
   };
-  if (call_->body.size() >= limits::kHttpHeavyBytesMin) return shared_.services.heavy(handle);
-  handle();
+  if (call_->body.size() < limits::kHttpHeavyBytesMin) return handle();
+  shared_.services.heavy->post(call_->account.name, handle);
 }
 
 /// Whether the client has closed its side, whatever of it is still to be read.

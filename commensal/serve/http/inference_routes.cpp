@@ -88,14 +88,17 @@ void infer(const Services& services, CallPtr call, Reply reply) {
   request->left = call->left.get_token();
   for (const RequestedOutput& output : parsed->outputs) request->outputs.push_back(output.name);
   auto body = std::make_shared<const InferBody>(*std::move(parsed));
-  services.turns->post(call->account.name, [&services, request, body, reply] {
-    services.gateway.infer(
-        std::move(*request), [&services, body, reply](core::Result<gateway::InferResponse> result) {
-          const bool is_heavy = result && is_heavy_answer(*result);
-          auto shared = std::make_shared<core::Result<gateway::InferResponse>>(std::move(result));
-          (is_heavy ? services.heavy : services.codec)(
-              [shared, body, reply] { reply(infer_response(std::move(*shared), *body)); });
-        });
+  const std::string line = call->account.name;
+  services.turns->post(line, [&services, line, request, body, reply] {
+    services.gateway.infer(std::move(*request), [&services, line, body, reply](
+                                                    core::Result<gateway::InferResponse> result) {
+      const bool is_heavy = result && is_heavy_answer(*result);
+      auto shared = std::make_shared<core::Result<gateway::InferResponse>>(std::move(result));
+      const auto write = [shared, body, reply] {
+        reply(infer_response(std::move(*shared), *body));
+      };
+      is_heavy ? services.heavy->post(line, write) : services.codec(write);
+    });
   });
 }
 

@@ -294,9 +294,10 @@ void show_opening(const Services& services, CallPtr call, Reply reply) {
     if (!held) return reply(error_response(held.error()));
     gateway::ReceiptBook& book = services.gateway.receipts();
     if (record->is_in_file) {
-      return services.heavy([id = record->id(), folder = book.folder(), reply] {
-        reply(bytes_response(folder.read(id)));
-      });
+      return services.heavy->post(call->account.name,
+                                  [id = record->id(), folder = book.folder(), reply] {
+                                    reply(bytes_response(folder.read(id)));
+                                  });
     }
     if (record->opening_bytes > 0) return reply(bytes_response(book.opening_bytes(*record)));
     auto opening = book.opening(*record);

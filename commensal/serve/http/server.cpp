@@ -31,7 +31,7 @@ std::function<void(Task)> through(const std::shared_ptr<Gate>& gate) {
 struct HttpServer::State {
   asio::io_context io;
   asio::thread_pool staging{1};
-  asio::thread_pool heavy{1};
+  asio::thread_pool heavy{limits::kHttpHeavyThreads};
   std::shared_ptr<Gate> gate = std::make_shared<Gate>();
   Services services;
   Shared shared;
@@ -49,10 +49,13 @@ struct HttpServer::State {
       : services{.gateway = gateway,
                  .loop = loop,
                  .clock = clock,
-                 .turns = std::make_shared<Turns>(loop, clock),
+                 .turns = std::make_shared<Turns>(
+                     [&loop](Task task) { loop.post(std::move(task)); }, clock),
                  .codec = through(gate),
                  .staging = [this](Task task) { asio::post(staging, std::move(task)); },
-                 .heavy = [this](Task task) { asio::post(heavy, std::move(task)); }},
+                 .heavy = std::make_shared<Turns>(
+                     [this](Task task) { asio::post(heavy, std::move(task)); }, clock,
+                     limits::kHttpHeavyThreads)},
         shared{.services = services, .clock = clock, .gate = gate, .identity = {}} {
     gate->io = &io;
   }

@@ -37,31 +37,33 @@ void Turns::remember(const std::string& token, const std::string& account) {
 void Turns::push(const std::string& account, Task task) {
   Line& line = lines_[account];
   line.tasks.push_back(std::move(task));
-  if (line.tasks.size() == 1) {
+  if (line.tasks.size() == 1 && !line.is_busy) {
     line.at_ns = std::max(line.at_ns, now_ns_);
     due_.emplace(line.at_ns, account);
   }
-  if (!std::exchange(is_running_, true)) {
-    loop_.post([self = shared_from_this()] { self->run(); });
-  }
+  if (running_ == at_once_) return;
+  ++running_;
+  post_([self = shared_from_this()] { self->run(); });
 }
 
 /// False where nothing is left.
 bool Turns::run_one() {
   Task task;
   std::string account;
+  std::int64_t begun_at_ns = 0;
   {
     const std::lock_guard lock(mutex_);
-    is_running_ = !due_.empty();
-    if (!is_running_) return false;
+    if (due_.empty()) return --running_, false;
     account = std::move(due_.extract(due_.begin()).value().second);
     Line& line = lines_.at(account);
-    now_ns_ = line.at_ns;
+    begun_at_ns = now_ns_ = std::max(now_ns_, line.at_ns);
+    line.is_busy = true;
     task = std::move(line.tasks.front());
     line.tasks.pop_front();
     if (lines_.size() > kLinesMax) {
       std::erase_if(lines_, [&](const auto& one) {
-        return one.first != account && one.second.tasks.empty() && one.second.at_ns <= now_ns_;
+        const Line& its = one.second;
+        return !its.is_busy && its.tasks.empty() && its.at_ns <= now_ns_;
       });
     }
   }
@@ -70,10 +72,9 @@ bool Turns::run_one() {
   const std::int64_t took_ns = std::max(kTaskNsMin, clock_.monotonic_ns() - begun_ns);
   const std::lock_guard lock(mutex_);
   Line& line = lines_.at(account);
-  // What came while the task ran stands in due_ at the time that was before it.
-  const bool is_due = due_.erase({line.at_ns, account}) > 0 || !line.tasks.empty();
-  line.at_ns = std::max(line.at_ns, now_ns_) + took_ns;
-  if (is_due) due_.emplace(line.at_ns, account);
+  line.is_busy = false;
+  line.at_ns = begun_at_ns + took_ns;
+  if (!line.tasks.empty()) due_.emplace(line.at_ns, account);
   return true;
 }
 
@@ -81,7 +82,7 @@ void Turns::run() {
   const std::int64_t begun_ns = clock_.monotonic_ns();
   while (run_one()) {
     if (clock_.monotonic_ns() - begun_ns < kSliceNs) continue;
-    return loop_.post([self = shared_from_this()] { self->run(); });
+    return post_([self = shared_from_this()] { self->run(); });
   }
 }
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <commensal/base/core/bytes.hpp>
 #include <commensal/base/core/clock.hpp>
-#include <commensal/base/core/loop.hpp>
+#include <cstddef>
 #include <deque>
 #include <functional>
 #include <map>
@@ -14,15 +15,18 @@
 
 namespace commensal::http {
 
-/// Whose request the gateway's loop sees to next. Every account has a line of its own, all who are
-/// nobody have one together; the line that has had least of the loop's time is next (start-time
-/// fair queueing), so that who asks for little waits for one task of who asks for much. What else
-/// the loop has to do comes in between. Thread-safety: any thread; tasks run on the loop.
+/// Whose task is next, on the gateway's loop or on threads of their own. Every account has a line,
+/// all who are nobody have one together, and each has one task under way at a time; the line that
+/// has had least time is next (start-time fair queueing), so that who asks for little waits for one
+/// task of who asks for much, or for none where another thread is free. What else the loop has to
+/// do comes in between. Thread-safety: any thread.
 class Turns : public std::enable_shared_from_this<Turns> {
  public:
   using Task = std::function<void()>;
-  /// Both outlive this object.
-  Turns(core::Loop& loop, const core::Clock& clock) : loop_(loop), clock_(clock) {}
+  using Post = std::function<void(Task)>;
+  /// `post` runs tasks, at most `at_once` at a time; it and `clock` outlive what was posted.
+  Turns(Post post, const core::Clock& clock, std::size_t at_once = 1)
+      : post_(std::move(post)), clock_(clock), at_once_(at_once) {}
 
   /// In the line of an account; "": of nobody.
   void post(const std::string& account, Task task);
@@ -33,21 +37,23 @@ class Turns : public std::enable_shared_from_this<Turns> {
  private:
   struct Line {
     std::deque<Task> tasks;
-    std::int64_t at_ns = 0;  // of the loop's time that lines have had: when it is due
+    std::int64_t at_ns = 0;  // of the time that lines have had: when it is due
+    bool is_busy = false;    // one of its tasks runs
   };
 
   void push(const std::string& account, Task task);
   bool run_one();
   void run();
 
-  core::Loop& loop_;
+  const Post post_;
   const core::Clock& clock_;
+  const std::size_t at_once_;
   std::mutex mutex_;  // guards the rest
   std::map<std::string, Line> lines_;
-  std::set<std::pair<std::int64_t, std::string>> due_;  // lines that are not empty
+  std::set<std::pair<std::int64_t, std::string>> due_;  // lines that have tasks and are not busy
   std::int64_t now_ns_ = 0;                             // at_ns of the line that was last served
   std::map<core::Digest, std::string> accounts_;        // by a token's hash
-  bool is_running_ = false;                             // run() is posted, or runs
+  std::size_t running_ = 0;                             // of run(), posted or under way
 };
 
 }  // namespace commensal::http

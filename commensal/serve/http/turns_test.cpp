@@ -2,9 +2,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-
+#include <atomic>
+#include <boost/asio/post.hpp>
+#include <boost/asio/thread_pool.hpp>
 #include <commensal/base/core/testing/manual_loop.hpp>
 #include <commensal/serve/http/turns.hpp>
+#include <future>
 
 namespace commensal::http {
 namespace {
@@ -24,7 +27,8 @@ class TurnsOf : public ::testing::Test {
 
   core::ManualClock clock_;
   core::testing::ManualLoop loop_{clock_};
-  std::shared_ptr<Turns> turns_ = std::make_shared<Turns>(loop_, clock_);
+  std::shared_ptr<Turns> turns_ =
+      std::make_shared<Turns>([this](Turns::Task task) { loop_.post(std::move(task)); }, clock_);
   std::string done_;
 };
 
@@ -74,6 +78,34 @@ TEST_F(TurnsOf, TheLoopSeesToOtherThingsInBetween) {
   loop_.post([this] { done_ += "!"; });
   loop_.run_until_idle();
   EXPECT_EQ(done_.substr(0, 2), "g!");
+}
+
+// The fault: one line of large bodies, in which one account's four kept everybody waiting for 28 s.
+TEST_F(TurnsOf, OneAccountHasOneOfSeveralThreads) {
+  core::SystemClock clock;
+  boost::asio::thread_pool threads(2);
+  std::promise<void> over;
+  const auto end = over.get_future().share();
+  const auto post = [&](Turns::Task task) { boost::asio::post(threads, std::move(task)); };
+  const auto turns = std::make_shared<Turns>(post, clock, 2);
+  std::atomic<int> greedy = 0, modest = 0;
+  for (int i = 0; i < 4; ++i) {
+    turns->post("g", [&] {
+      ++greedy;
+      end.wait();
+    });
+  }
+  std::promise<void> answered;
+  turns->post("m", [&] {
+    ++modest;
+    answered.set_value();
+  });
+  answered.get_future().wait();  // for ever, if two of the other's ran
+  EXPECT_EQ(greedy, 1);
+  over.set_value();
+  threads.join();
+  EXPECT_EQ(greedy, 4);
+  EXPECT_EQ(modest, 1);
 }
 
 }  // namespace
