@@ -13,7 +13,7 @@ namespace commensal::tensor {
 struct NamedTensor {
   std::string name;
   Tensor value;
-  /// receipt::tensor_root(value), where it was taken already; neither sent nor kept.
+  /// Where it was taken already (receipt::take_roots); neither sent nor kept.
   std::optional<core::Digest> root = {};
 
   template <class Archive, class Self>

@@ -115,7 +115,7 @@ TEST_F(MoneyRollouts, EveryStepIsPaidForAndItsTicketDrawn) {
   const std::vector<crypto::Address> providers = {market->address_of(add(*market, "a"))};
   const RolloutStatus status = drive(*market, letters(40, 16, 0.1));
   EXPECT_EQ(status.entry.state, RolloutState::kFinished) << status.entry.reason;
-  EXPECT_EQ(status.steps_done, 40u);
+  EXPECT_EQ(status.entry.steps_done, 40u);
   EXPECT_TRUE(status.audits.mismatches.empty());
   market->rest_ms(10'000);
   check(*market, providers);
@@ -179,7 +179,7 @@ TEST_F(MoneyRollouts, WhoCannotPayForAllStepsIsRefusedUntilItCan) {
       live.deposit(live.account_address("consumer"), terms_.consumer_deposit, reference("more")));
   const RolloutStatus status = drive(*market, letters(9, {}, 0));
   EXPECT_EQ(status.entry.state, RolloutState::kFinished);
-  EXPECT_EQ(status.steps_done, 9u);
+  EXPECT_EQ(status.entry.steps_done, 9u);
 }
 
 TEST_F(MoneyRollouts, ARolloutWaitsWhereThePriceWasRaisedUntilItCanBePaid) {
@@ -199,7 +199,7 @@ TEST_F(MoneyRollouts, ARolloutWaitsWhereThePriceWasRaisedUntilItCanBePaid) {
   market->rest_ms(30'000);
   const RolloutStatus waiting = *market->gateway().rollouts().status(id);
   EXPECT_EQ(waiting.entry.state, RolloutState::kRunning);
-  EXPECT_EQ(waiting.steps_done, 2u);
+  EXPECT_EQ(waiting.entry.steps_done, 2u);
   EXPECT_NE(waiting.entry.reason.find("can't pay"), std::string::npos) << waiting.entry.reason;
   gateway::Gateway& live = market->gateway();
   ASSERT_TRUE(live.deposit(live.account_address("consumer"),
@@ -288,7 +288,7 @@ TEST_F(MoneyRollouts, WhoWillNotBeginItGivesWayToAnother) {
   EXPECT_EQ(status.entry.state, RolloutState::kFinished) << status.entry.reason;
   EXPECT_EQ(status.entry.id, made->entry.id);
   EXPECT_NE(status.entry.provider, made->entry.provider);
-  EXPECT_EQ(status.steps_done, 4u);
+  EXPECT_EQ(status.entry.steps_done, 4u);
   const auto record = market->gateway().rollouts().record(made->entry.id);
   ASSERT_TRUE(record) << record.error().message;
   EXPECT_EQ(record->job.provider, status.entry.provider);
@@ -351,10 +351,10 @@ TEST_F(MoneyRollouts, ACrashAtAnyWriteOfEitherSideLeadsToTheSameState) {
         market->rest_ms(12'000);
         const RolloutStatus status = drive(*market, request);
         ASSERT_EQ(status.entry.state, RolloutState::kFinished) << status.entry.reason;
-        ASSERT_EQ(status.steps_done, 5u);
+        ASSERT_EQ(status.entry.steps_done, 5u);
         ASSERT_TRUE(status.audits.mismatches.empty());
-        if (expected == core::Digest{}) expected = status.final_root;
-        ASSERT_EQ(status.final_root, expected);
+        if (expected == core::Digest{}) expected = status.entry.final_root;
+        ASSERT_EQ(status.entry.final_root, expected);
         market->rest_ms(60'000);
         check(*market, providers);
         ASSERT_EQ(balance(*market, providers[0], AccountKind::kStake), terms_.provider.stake);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <commensal/serve/gateway/answers.hpp>
 #include <commensal/serve/gateway/ports.hpp>
+#include <commensal/verify/receipt/roots.hpp>
 
 namespace commensal::gateway {
 
@@ -77,10 +78,14 @@ void Answers::read_and_submit(const ReceiptRecord& old) {
   const auto opening = std::make_shared<Result<receipt::Opening>>();
   deps_.loop.offload(
       core::Loop::Lane::kFiles,
-      [opening, id = old.id(), folder = deps_.book.folder()] { *opening = folder.opening(id); },
+      [opening, id = old.id(), folder = deps_.book.folder()] {
+        *opening = folder.opening(id);
+        if (*opening) receipt::take_roots((*opening)->task.inputs);
+      },
       [this, opening, old] {
         if (*opening) return resubmit(old, std::move((*opening)->task.inputs));
-        deps_.events.push(event::Replaced{old.id(), false});
+        // What is lost cannot be computed again, however often.
+        deps_.events.push(event::Replaced{old.id(), true});
       });
 }
 

@@ -58,8 +58,7 @@ std::optional<receipt::Assignment> Auditor::take() {
       continue;
     }
     Shown& shown = *found;
-    const bool is_public = shown.record.receipt.job.auditors == protocol::AuditorClass::kPublic;
-    if (!is_public || shown.record.is_in_file) {
+    if (shown.record.receipt.job.auditors != protocol::AuditorClass::kPublic) {
       own_.push_back(provider_of(receipt), receipt);  // behind what is late
       pump();
       continue;

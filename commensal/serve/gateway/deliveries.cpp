@@ -31,6 +31,7 @@ void Deliveries::file(event::StepMade& made, receipt::Opening opening) {
   const core::Digest receipt = protocol::receipt_id(made.delivery.record.step.body());
   const auto errand =
       std::make_shared<Errand>(Errand{std::move(made), std::move(opening), receipt});
+  ++filing_;
   deps_.loop.offload(
       core::Loop::Lane::kFiles,
       [errand, folder = deps_.book.folder()] {
@@ -43,6 +44,7 @@ void Deliveries::file(event::StepMade& made, receipt::Opening opening) {
 }
 
 void Deliveries::on_filed(event::OpeningFiled& filed) {
+  --filing_;
   add(filed.made, filed.bytes.map([&](std::uint64_t bytes) {
     ReceiptRecord record = record_of(filed.made);
     record.opening_bytes = bytes;

@@ -27,7 +27,7 @@ class Deliveries {
   void on_filed(event::OpeningFiled& filed);
   /// Writes what is ready; call when no event is left.
   void flush();
-  std::size_t pending() const { return ready_.size(); }
+  std::size_t pending() const { return ready_.size() + filing_; }
 
  private:
   /// Without what opens it.
@@ -37,6 +37,7 @@ class Deliveries {
   void file(event::StepMade& made, receipt::Opening opening);
 
   Dependencies deps_;
+  std::size_t filing_ = 0;  // off the loop
   // Of the same steps:
   std::vector<ReceiptRecord> records_;
   std::vector<event::StepMade> ready_;

@@ -33,7 +33,9 @@ struct RolloutEntry {
   double audit_probability = 0;
   std::int64_t created_ms = 0;
   RolloutState state = RolloutState::kRunning;
-  std::string reason;  // kFailed, kCaught: why
+  std::string reason;            // kFailed, kCaught: why
+  std::uint64_t steps_done = 0;  // delivered; on disk once it is over
+  core::Digest final_root{};     // of the last one's outputs; zero before step 1
   // The model's, which may have been removed since.
   std::vector<ModelPort> inputs;
   std::vector<ModelPort> outputs;
@@ -53,6 +55,8 @@ struct RolloutEntry {
     archive.field("created_ms", self.created_ms);
     archive.field("state", self.state);
     archive.field("reason", self.reason);
+    archive.field("steps_done", self.steps_done);
+    archive.field("final_root", self.final_root);
     archive.field("inputs", self.inputs);
     archive.field("outputs", self.outputs);
   }

@@ -104,7 +104,7 @@ rollout::JobRecord record_for(rollout::JobRecord record, const core::Digest& inp
                               const core::Digest& noise_key, const crypto::Address& provider) {
   protocol::Job& job = record.job;
   record.input_salt = input_salt;
-  job.input_commitment = protocol::commit_input(receipt::state_root(record.inputs), input_salt);
+  job.input_commitment = protocol::commit_input(receipt::taken_root(record.inputs), input_salt);
   job.provider = provider;
   if (job.noise != protocol::NoisePolicy::kNone) {
     job.noise_anchor = rollout::noise_chain(noise_key, job.steps).anchor();

@@ -178,30 +178,27 @@ WorkPtr Rollouts::work_of(const RolloutEntry& entry, rollout::ClientJob client) 
 void Rollouts::load(const RolloutEntry& entry) {
   const auto live = std::make_shared<Live>();
   live->entry = entry;
-  live->reserved = entry.steps - std::min(entry.steps, status_of(entry).steps_done);
+  auto client = rollout::ClientJob::load(client_deps(entry), entry.job);
+  if (client) note_progress(*live, *client);
+  live->reserved = entry.steps - std::min(entry.steps, live->entry.steps_done);
   deps_.till.reserve_again(entry.account, live->reserved);
   live_.emplace(entry.id, live);
-  auto client = rollout::ClientJob::load(client_deps(entry), entry.job);
   if (!client) return fail(*live, RolloutState::kFailed, client.error().message);
   live->work = work_of(entry, *std::move(client));
   if (live->work->client.is_finished()) return finish(*live);
   go_on(*live);
 }
 
+void Rollouts::note_progress(Live& live, const rollout::ClientJob& client) {
+  live.entry.steps_done = client.delivered();
+  live.entry.final_root = client.root();
+}
+
 RolloutStatus Rollouts::status_of(const RolloutEntry& entry) const {
-  RolloutStatus status{entry, 0, {}, audits(entry.job)};
   const auto live = live_.find(entry.id);
-  if (live != live_.end()) status.entry.reason = live->second->hindrance;
-  rollout::JobRows rows(deps_.store, entry.job);
-  const auto last = rows.last();
-  for (std::uint64_t step = last.value_or(0); step > 0; --step) {
-    const auto record = rows.step(step);
-    if (!record) break;
-    if (record->step.phase() != receipt::StepPhase::kDelivered) continue;  // the last one only
-    status.steps_done = step;
-    status.final_root = receipt::state_root(record->outputs);
-    break;
-  }
+  if (live == live_.end()) return {entry, audits(entry.job)};
+  RolloutStatus status{live->second->entry, audits(entry.job)};
+  status.entry.reason = live->second->hindrance;
   return status;
 }
 

@@ -20,8 +20,6 @@ struct StepAudits {
 /// How a rollout stands.
 struct RolloutStatus {
   RolloutEntry entry;
-  std::uint64_t steps_done = 0;  // delivered
-  core::Digest final_root{};     // of the last one's outputs; zero before step 1
   StepAudits audits;
 };
 
@@ -113,6 +111,7 @@ class Rollouts {
   void load(const RolloutEntry& entry);
   WorkPtr work_of(const RolloutEntry& entry, rollout::ClientJob client) const;
   rollout::ClientJob::Dependencies client_deps(const RolloutEntry& entry) const;
+  static void note_progress(Live& live, const rollout::ClientJob& client);
   RolloutStatus status_of(const RolloutEntry& entry) const;
   const StepAudits& audits(const core::Digest& job) const;
   void count(const ReceiptRecord& record);
@@ -138,7 +137,7 @@ class Rollouts {
   void refused(Live& live, const core::Error& why);
   void fail(Live& live, RolloutState state, const std::string& why);
   void finish(Live& live);
-  void close(const RolloutEntry& entry);
+  void close(RolloutEntry entry);
   void wake(const core::Digest& rollout);
 
   Dependencies deps_;

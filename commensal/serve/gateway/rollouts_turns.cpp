@@ -216,6 +216,7 @@ void Rollouts::on_kept(const event::StepKept& kept) {
     return again(*live, kept.record.error());
   }
   ++live->delivered;
+  note_progress(*live, live->work->client);
   live->is_missed = false;
   count(*kept.record);
   if (live->work->client.is_finished()) return finish(*live);
@@ -224,10 +225,15 @@ void Rollouts::on_kept(const event::StepKept& kept) {
 }
 
 /// Its end, whatever it was.
-void Rollouts::close(const RolloutEntry& entry) {
+void Rollouts::close(RolloutEntry entry) {
+  const auto live = live_.find(entry.id);
+  if (live != live_.end()) {
+    entry.steps_done = live->second->entry.steps_done;
+    entry.final_root = live->second->entry.final_root;
+  }
   deps_.events.report(book_.put(entry));
   deps_.steps.withdraw(entry.job);
-  if (const auto live = live_.find(entry.id); live != live_.end()) {
+  if (live != live_.end()) {
     deps_.till.release(entry.account, live->second->reserved);
     ended(*live->second);
     live_.erase(live);
@@ -238,14 +244,14 @@ void Rollouts::close(const RolloutEntry& entry) {
 void Rollouts::finish(Live& live) {
   RolloutEntry entry = live.entry;
   entry.state = RolloutState::kFinished;
-  close(entry);
+  close(std::move(entry));
 }
 
 void Rollouts::fail(Live& live, RolloutState state, const std::string& why) {
   RolloutEntry entry = live.entry;
   entry.state = state;
   entry.reason = why;
-  close(entry);
+  close(std::move(entry));
 }
 
 void Rollouts::on_audit(const ReceiptRecord& record) {
@@ -263,7 +269,7 @@ void Rollouts::on_audit(const ReceiptRecord& record) {
   entry.state = RolloutState::kCaught;
   entry.reason = fmt::format("step {} of rollout {}: {}", record.receipt.step,
                              core::to_hex(entry.id), record.verdict->reason);
-  close(entry);
+  close(std::move(entry));
 }
 
 }  // namespace commensal::gateway

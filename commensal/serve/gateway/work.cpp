@@ -27,7 +27,7 @@ protocol::Job job_for(const Order& order, const core::Digest& input_salt,
   job.graph_root = order.model.graph_root;
   job.weight_root = order.model.weight_root;
   job.numerics_version = kernels::kNumericsVersion;
-  job.input_commitment = protocol::commit_input(receipt::state_root(order.inputs), input_salt);
+  job.input_commitment = protocol::commit_input(receipt::taken_root(order.inputs), input_salt);
   job.client = client;
   job.provider = provider;
   // An auditor elsewhere has nothing to lose yet, and consumers of answers were never asked whether

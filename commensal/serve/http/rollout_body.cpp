@@ -201,7 +201,7 @@ std::string rollout_json(const gateway::RolloutStatus& status) {
       R"("audits":{{"open":{},"matched":{},"mismatched":{}}},"mismatches":[{}]}})",
       core::to_hex(entry.id), json_quote(entry.model), entry.version, json_quote(entry.account),
       json_quote(entry.key), crypto::to_text(entry.provider), protocol::name_of(entry.state),
-      json_quote(entry.reason), status.steps_done, entry.steps, core::to_hex(status.final_root),
+      json_quote(entry.reason), entry.steps_done, entry.steps, core::to_hex(entry.final_root),
       entry.created_ms, status.audits.open.size(), status.audits.matched,
       status.audits.mismatches.size(), list_of(status.audits.mismatches));
 }

@@ -86,7 +86,7 @@ void show_rollout(const Services& services, CallPtr call, Reply reply) {
         if (!wait_ms) return reply(error_response(wait_ms.error()));
         const bool is_over =
             status->entry.state != gateway::RolloutState::kRunning && status->audits.open.empty();
-        if (*wait_ms == 0 || is_over || status->steps_done > *after)
+        if (*wait_ms == 0 || is_over || status->entry.steps_done > *after)
           return reply(status_response(status));
         const auto waits = gateway.rollouts().wait(
             status->entry.id, static_cast<std::int64_t>(*wait_ms),

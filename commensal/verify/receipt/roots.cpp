@@ -118,6 +118,20 @@ Digest root_over(const std::vector<core::Bytes>& leaves) {
   return builder.root();
 }
 
+template <class RootOf>
+Digest root_of_state(const tensor::NamedTensors& tensors, const RootOf& root_of) {
+  crypto::MerkleBuilder leaves;
+  for (const tensor::NamedTensor& item : tensors) {
+    Writer leaf;
+    leaf.text(item.name);
+    leaf.raw(root_of(item));
+    leaves.add(crypto::leaf_hash(leaf.written()));
+  }
+  Writer count;
+  count.u64(tensors.size());
+  return crypto::tagged_hash("commensal/state/v1", count.written(), leaves.root());
+}
+
 }  // namespace
 
 Digest tensor_root(const tensor::Tensor& tensor) {
@@ -134,16 +148,12 @@ Digest tensor_root(const tensor::Tensor& tensor) {
 }
 
 Digest state_root(const tensor::NamedTensors& tensors) {
-  crypto::MerkleBuilder leaves;
-  for (const tensor::NamedTensor& item : tensors) {
-    Writer leaf;
-    leaf.text(item.name);
-    leaf.raw(item.root ? *item.root : tensor_root(item.value));
-    leaves.add(crypto::leaf_hash(leaf.written()));
-  }
-  Writer count;
-  count.u64(tensors.size());
-  return crypto::tagged_hash("commensal/state/v1", count.written(), leaves.root());
+  return root_of_state(tensors, [](const auto& item) { return tensor_root(item.value); });
+}
+
+Digest taken_root(const tensor::NamedTensors& tensors) {
+  return root_of_state(
+      tensors, [](const auto& item) { return item.root ? *item.root : tensor_root(item.value); });
 }
 
 void take_roots(tensor::NamedTensors& tensors) {

@@ -17,9 +17,12 @@ core::Digest tensor_root(const tensor::Tensor& tensor);
 /// The Merkle root over the tensors' names and roots, in the order given (a graph's own order).
 core::Digest state_root(const tensor::NamedTensors& tensors);
 
-/// Hashes what is large here and now, so that state_root() need not: for the thread that has read
-/// them, beside a loop that all wait for. Nobody may change the tensors after it.
+/// Hashes what is large here and now, so that taken_root() need not: for the thread that has read
+/// them, beside a loop that all wait for.
 void take_roots(tensor::NamedTensors& tensors);
+/// state_root() by the roots that were taken, for who took them. Nobody has changed the tensors
+/// since.
+core::Digest taken_root(const tensor::NamedTensors& tensors);
 
 struct ModelRoots {
   core::Digest graph;    // canonical nodes, without initialisers

@@ -57,7 +57,14 @@ Result<ClientJob> ClientJob::load(const Dependencies& deps, const core::Digest& 
   if (!is_delivered && step == 1) return made;
   COMMENSAL_ASSIGN(const StepRecord delivered, rows.step(is_delivered ? step : step - 1));
   for (const auto& item : delivered.outputs) made.outputs_.push_back(item.value);
+  made.root_ = receipt::state_root(delivered.outputs);
   return made;
+}
+
+std::uint64_t ClientJob::delivered() const {
+  const bool is_delivered = last_.step.phase() == receipt::StepPhase::kDelivered;
+  const std::uint64_t last = last_.step.index();
+  return is_delivered || last == 0 ? last : last - 1;
 }
 
 Result<void> ClientJob::put(const StepRecord& record) {
@@ -132,7 +139,7 @@ Result<ClientJob::Delivery> ClientJob::check(const receipt::Deliver& message) co
                 message.step);
   }
   const graph::Graph& graph = *deps_.graph;
-  Delivery made{.record = last_};
+  Delivery made{.record = last_, .root = {}};
   receipt::Values outputs;
   for (const auto& item : message.outputs) outputs.push_back(item.value);
   COMMENSAL_TRY(receipt::check_outputs(graph, outputs));
@@ -140,7 +147,8 @@ Result<ClientJob::Delivery> ClientJob::check(const receipt::Deliver& message) co
   record.outputs = receipt::name_tensors(graph, graph.outputs, outputs);
   for (std::size_t i = 0; i < outputs.size(); ++i) record.outputs[i].root = message.outputs[i].root;
   record.output_salt = message.output_salt;
-  COMMENSAL_TRY(record.step.deliver(receipt::state_root(record.outputs), record.output_salt));
+  made.root = receipt::taken_root(record.outputs);
+  COMMENSAL_TRY(record.step.deliver(made.root, record.output_salt));
   COMMENSAL_TRY(receipt::check_state(record_.job, graph, message.step, outputs));
   return made;
 }
@@ -148,6 +156,7 @@ Result<ClientJob::Delivery> ClientJob::check(const receipt::Deliver& message) co
 Result<void> ClientJob::keep(const Delivery& delivery) {
   COMMENSAL_TRY(put(delivery.record));
   last_ = delivery.record;
+  root_ = delivery.root;
   outputs_.clear();
   for (const auto& item : last_.outputs) outputs_.push_back(item.value);
   return {};

@@ -59,6 +59,7 @@ class ClientJob {
   // The second in two parts, for who pays in between:
   struct Delivery {
     StepRecord record;
+    core::Digest root;  // of its outputs
   };
   /// Changes nothing. Errors: as on_deliver(), but not the store's.
   core::Result<Delivery> check(const receipt::Deliver& message) const;
@@ -71,6 +72,10 @@ class ClientJob {
   const graph::Graph& graph() const { return *deps_.graph; }
   /// Of the last delivered step, in the graph's order; none before it.
   const receipt::Values& outputs() const { return outputs_; }
+  /// Their state_root(); zero before the first.
+  const core::Digest& root() const { return root_; }
+  /// How many steps are.
+  std::uint64_t delivered() const;
 
   /// What opens the only step of a job of one.
   receipt::Opening opening_of(const Delivery& delivery) const;
@@ -94,6 +99,7 @@ class ClientJob {
   std::uint64_t begun_ = 0;  // the step that was asked for and is not committed to; 0: none
   StepRecord signed_;        // that one, from commit() to keep_signature()
   receipt::Values outputs_;
+  core::Digest root_{};
 };
 
 /// The reverse hash chain that a job's noise is made of: its anchor is Job::noise_anchor. `key`
