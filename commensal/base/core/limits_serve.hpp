@@ -19,7 +19,6 @@ inline constexpr std::int64_t kAtWorkWordMs = 2'000;  // between two words of wh
 inline constexpr std::size_t kStrangersMax = 128;
 inline constexpr std::size_t kStrangersPerAddressMax = 32;
 inline constexpr std::int64_t kRpcFrameBytesMax = 1 << 20;  // larger messages are cut up
-inline constexpr std::int64_t kRpcWordsBytesMax = 16 << 20;   // of what nobody has asked for
 inline constexpr std::int64_t kRpcWireBytesMax = kRpcFrameBytesMax + (1 << 16);  // in protobuf
 inline constexpr std::size_t kRpcQuotaBytes = std::size_t{1} << 30;  // of all connections, in gRPC
 inline constexpr std::int64_t kPemBytesMax = 1 << 18;                // of a chain of certificates

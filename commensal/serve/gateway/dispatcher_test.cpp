@@ -15,7 +15,6 @@ namespace {
 /// Remembers what the gateway said to one provider.
 class Heard final : public rpc::ProviderStream {
  public:
-  void accept(std::int64_t) override {}
   void send(rpc::ToProvider message) override { words_.push_back(std::move(message)); }
   void close() override {}
   /// All words of this kind, in order.

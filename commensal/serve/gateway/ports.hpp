@@ -11,8 +11,4 @@ namespace commensal::gateway {
 core::Result<tensor::NamedTensors> order_inputs(const ModelVersion& model,
                                                 tensor::NamedTensors inputs);
 
-/// What a provider may send as outputs for these inputs: by what the model declares, its symbols as
-/// the inputs give them, with room for models that declare badly.
-std::int64_t answer_bytes_max(const graph::Graph& outline, const tensor::NamedTensors& inputs);
-
 }  // namespace commensal::gateway

@@ -13,7 +13,6 @@ using core::ErrorCode;
 
 class Stream final : public rpc::ProviderStream {
  public:
-  void accept(std::int64_t) override {}
   void send(rpc::ToProvider message) override { said.push_back(std::move(message)); }
   void close() override { is_closed = true; }
   rpc::Challenge challenge() const { return std::get<rpc::Challenge>(said.at(0)); }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <commensal/base/core/limits_gateway.hpp>
-#include <commensal/serve/gateway/ports.hpp>
 #include <commensal/serve/gateway/steps.hpp>
 
 namespace commensal::gateway {
@@ -27,7 +26,6 @@ void Steps::ask(const WorkPtr& work, Roster::Peer& peer) {
   core::check(is_new, "a job has one step at a time");
   if (peer.in_flight++ == 0) peer.busy_since_ms = now_ms();
   watch(work->id(), number, silence_ms_max_);
-  peer.stream->accept(answer_bytes_max(client.graph(), client.record().inputs));
   if (pending) return peer.stream->send(rpc::Countersign{{*pending}});
   const auto begin = client.begin();
   core::check(begin.has_value(), "a job that is asked for has a step left");

@@ -32,7 +32,6 @@ struct DirectStream : std::enable_shared_from_this<DirectStream> {
   DirectFaults faults;
   Channel channel;
   GatewayPort::StreamId id = 0;
-  std::int64_t accepted = limits::kRpcWordsBytesMax;  // bytes of a message to the gateway
   bool opened = false;
   bool ending = false;  // nobody sends any more
   bool closed = false;  // the gateway has heard on_close
@@ -76,9 +75,6 @@ class GatewayEnd final : public ProviderStream {
       if (!read) return stream.break_off(read.error().message);
       if (const auto provider = stream.provider) provider->on_message(*std::move(read));
     });
-  }
-  void accept(std::int64_t bytes) override {
-    stream_->accepted = std::max(stream_->accepted, bytes);
   }
   void close() override {
     if (std::exchange(stream_->ending, true)) return;
@@ -172,9 +168,6 @@ void DirectClient::send(ToGateway message) {
   if (!stream_ || stream_->ending || stream_->dropped()) return;
   stream_->travel(stream_->up, [frame = to_frame(message)](auto& stream) mutable {
     if (stream.ending) return;
-    if (static_cast<std::int64_t>(frame.ByteSizeLong()) > stream.accepted) {
-      return stream.break_off("more was said than was asked for");
-    }
     auto read = from_frame<ToGateway>(std::move(frame));
     if (!read) return stream.break_off(read.error().message);
     stream.place->port->on_message(stream.id, *std::move(read));

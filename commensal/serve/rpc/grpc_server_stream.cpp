@@ -55,7 +55,8 @@ void ServerStream::read_next() {
 
 void ServerStream::OnReadDone(bool ok) {
   if (!ok) return end(grpc::Status::OK, true);
-  auto whole = assembly_.add(std::move(incoming_), accepted_);
+  auto whole = assembly_.add(std::move(incoming_),
+                             welcomed_ ? limits::kRpcMessageBytesMax : limits::kRpcFrameBytesMax);
   if (!whole) return end(to_status(whole.error()), true);
   if (!*whole) return read_next();
   auto message = from_frame<ToGateway>(*std::move(*whole));
@@ -75,12 +76,8 @@ void ServerStream::deliver(ToGateway message) {
   read_next();
 }
 
-void ServerStream::accept(std::int64_t bytes) {
-  accepted_ = std::max<std::int64_t>(accepted_, std::min(bytes, limits::kRpcMessageBytesMax));
-}
-
 void ServerStream::send(ToProvider message) {
-  if (std::holds_alternative<Welcome>(message)) accept(limits::kRpcWordsBytesMax);
+  if (std::holds_alternative<Welcome>(message)) welcomed_ = true;
   Outgoing made = outgoing(message);
   {
     const std::lock_guard lock(mutex_);

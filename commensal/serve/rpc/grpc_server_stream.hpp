@@ -40,7 +40,6 @@ class ServerStream final : public grpc::ServerBidiReactor<wire::Frame, wire::Fra
                              grpc::CallbackServerContext* context);
   ServerStream(std::shared_ptr<ServerHall> hall, grpc::CallbackServerContext* context);
 
-  void accept(std::int64_t bytes) override;
   void send(ToProvider message) override;
   void close() override;
   /// On the loop: the port hears on_close, unless it has.
@@ -72,7 +71,7 @@ class ServerStream final : public grpc::ServerBidiReactor<wire::Frame, wire::Fra
   wire::Frame incoming_;
   Assembly assembly_;
 
-  std::atomic<std::int64_t> accepted_ = limits::kRpcFrameBytesMax;  // bytes of a message
+  std::atomic<bool> welcomed_ = false;
   std::mutex mutex_;  // guards what follows
   std::shared_ptr<ServerStream> self_;
   Outbox outbox_;

@@ -13,14 +13,10 @@
 namespace commensal::rpc {
 
 /// The gateway's end of one provider's stream. Until Welcome is sent, a message of the provider is
-/// one frame (limits::kRpcFrameBytesMax), then it has at most limits::kRpcWordsBytesMax, or what
-/// accept() has said: a larger one ends the stream with its first piece.
+/// one frame (limits::kRpcFrameBytesMax), then it has at most limits::kRpcMessageBytesMax.
 class ProviderStream {
  public:
   virtual ~ProviderStream() = default;
-  /// Something large was asked for: from now on a message may have so many bytes. Never fewer than
-  /// before.
-  virtual void accept(std::int64_t bytes) = 0;
   /// Never blocks; dropped where the stream has ended.
   virtual void send(ToProvider message) = 0;
   virtual void close() = 0;

@@ -69,7 +69,6 @@ class ClientJob {
   const protocol::Job& job() const { return record_.job; }
   const JobRecord& record() const { return record_; }
   const core::Digest& job_id() const { return job_id_; }
-  const graph::Graph& graph() const { return *deps_.graph; }
   /// Of the last delivered step, in the graph's order; none before it.
   const receipt::Values& outputs() const { return outputs_; }
   /// Their state_root(); zero before the first.
