@@ -84,6 +84,7 @@ void Answers::read_and_submit(const ReceiptRecord& old) {
       },
       [this, opening, old] {
         if (*opening) return resubmit(old, std::move((*opening)->task.inputs));
+        deps_.events.report(*opening);
         // What is lost cannot be computed again, however often.
         deps_.events.push(event::Replaced{old.id(), true});
       });

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <commensal/base/core/bytes.hpp>
 #include <commensal/base/crypto/address.hpp>
 #include <deque>
@@ -15,13 +16,13 @@ namespace commensal::gateway {
 class AuditLines {
  public:
   void push_back(const crypto::Address& provider, const core::Digest& receipt) {
-    lines_[provider].receipts.push_back(receipt);
+    line_of(provider).receipts.push_back(receipt);
   }
   /// Before the provider's others.
   void push_front(const crypto::Address& provider, const core::Digest& receipt) {
-    lines_[provider].receipts.push_front(receipt);
+    line_of(provider).receipts.push_front(receipt);
   }
-  void spend(const crypto::Address& provider, std::int64_t ms) { lines_[provider].spent_ms += ms; }
+  void spend(const crypto::Address& provider, std::int64_t ms) { line_of(provider).spent_ms += ms; }
   /// Nothing where nothing waits; then what was spent is forgotten.
   std::optional<core::Digest> pop() {
     Line* next = nullptr;
@@ -31,8 +32,10 @@ class AuditLines {
     }
     if (next == nullptr) {
       lines_.clear();
+      now_ms_ = 0;
       return std::nullopt;
     }
+    now_ms_ = std::max(now_ms_, next->spent_ms);
     const core::Digest receipt = next->receipts.front();
     next->receipts.pop_front();
     return receipt;
@@ -43,7 +46,15 @@ class AuditLines {
     std::deque<core::Digest> receipts;
     std::int64_t spent_ms = 0;
   };
+  /// Who comes new, or again, has had as much as whoever was next last: no key is worth a turn.
+  Line& line_of(const crypto::Address& provider) {
+    Line& line = lines_[provider];
+    if (line.receipts.empty()) line.spent_ms = std::max(line.spent_ms, now_ms_);
+    return line;
+  }
+
   std::map<crypto::Address, Line> lines_;
+  std::int64_t now_ms_ = 0;  // what whoever was next last had been spent on
 };
 
 }  // namespace commensal::gateway

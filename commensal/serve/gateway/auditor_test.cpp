@@ -156,6 +156,24 @@ TEST(AuditLines, WhoseReplaysTakeLongDelaysItsOwnMost) {
   EXPECT_EQ(order, (std::vector{3, 11, 12, 13, 1, 2}));
 }
 
+// The fault: each fresh key began with nothing spent, and was before everybody until it had as
+// much.
+TEST(AuditLines, AFreshKeyIsNotBeforeEverybody) {
+  AuditLines lines;
+  const crypto::Address old{{1}}, fresh{{2}};
+  for (std::uint8_t i = 1; i <= 8; ++i) lines.push_back(old, core::Digest{i});
+  std::vector<int> order;
+  for (int turn = 0; turn < 10; ++turn) {
+    if (turn == 4) {
+      for (std::uint8_t i = 11; i <= 14; ++i) lines.push_back(fresh, core::Digest{i});
+    }
+    const int number = (*lines.pop())[0];
+    order.push_back(number);
+    lines.spend(number < 10 ? old : fresh, 1'000);
+  }
+  EXPECT_EQ(order, (std::vector{1, 2, 3, 4, 11, 5, 12, 6, 13, 7}));
+}
+
 TEST_F(AuditorOf, LateAuditsGoFirst) {
   request({1, 2, 3});  // no auditor is elsewhere: the first is under way
   auditor_.request_here(receipts_.at(4));

@@ -45,6 +45,7 @@ void Deliveries::file(event::StepMade& made, receipt::Opening opening) {
 
 void Deliveries::on_filed(event::OpeningFiled& filed) {
   --filing_;
+  deps_.events.report(filed.bytes);
   add(filed.made, filed.bytes.map([&](std::uint64_t bytes) {
     ReceiptRecord record = record_of(filed.made);
     record.opening_bytes = bytes;

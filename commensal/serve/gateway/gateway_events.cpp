@@ -24,10 +24,12 @@ core::Result<void> Gateway::State::resume() {
     const core::Digest receipt = protocol::receipt_id(one.body);
     if (book.contains(receipt)) events.push(event::AuditDue{receipt});
   }
-  COMMENSAL_ASSIGN(const auto drawn, book.select([this](const ReceiptRecord& record) {
-    roster.remember(record.receipt.job.provider);
+  std::map<crypto::Address, std::uint64_t> answers;
+  COMMENSAL_ASSIGN(const auto drawn, book.select([&](const ReceiptRecord& record) {
+    ++answers[record.receipt.job.provider];
     return record.audit == AuditState::kDrawn || convicts(record.audit);
   }));
+  for (const auto& [provider, count] : answers) roster.remember(provider, count);
   for (const ReceiptRecord& record : drawn) {
     if (record.audit == AuditState::kDrawn) {
       auditor.request(record.id());
@@ -39,9 +41,11 @@ core::Result<void> Gateway::State::resume() {
       ban(record);
     }
   }
+  std::set<crypto::Address> banned;
   for (const auto& [address, peer] : roster.peers()) {
-    if (!peer.banned.empty()) replace_doubtful(address);
+    if (!peer.banned.empty()) banned.insert(address);
   }
+  replace_doubtful(banned);
   return {};
 }
 
@@ -113,7 +117,7 @@ void Gateway::State::handle(const event::Audited& event) {
   const crypto::Address& provider = record->receipt.job.provider;
   if (!is_banned(provider)) {
     ban(*record);
-    replace_doubtful(provider);
+    replace_doubtful({provider});
   }
 }
 
@@ -161,9 +165,10 @@ void Gateway::State::replace_later(const ReceiptRecord& record) {
   if (record.receipt.job.traits().is_movable) consequences.add(record.id());
 }
 
-void Gateway::State::replace_doubtful(const crypto::Address& provider) {
+void Gateway::State::replace_doubtful(const std::set<crypto::Address>& providers) {
+  if (providers.empty()) return;
   const auto doubtful = book.select([&](const ReceiptRecord& record) {
-    return record.receipt.job.provider == provider && !record.replaced_by &&
+    return providers.contains(record.receipt.job.provider) && !record.replaced_by &&
            record.audit != AuditState::kMatched;
   });
   if (!doubtful) return events.report(doubtful);

@@ -110,7 +110,7 @@ struct Gateway::State {
   bool is_banned(const crypto::Address& provider);
   void ban(const ReceiptRecord& record);
   void replace_later(const ReceiptRecord& record);
-  void replace_doubtful(const crypto::Address& provider);
+  void replace_doubtful(const std::set<crypto::Address>& providers);
 
   // One overload per message of a provider.
   void handle(StreamId stream, const rpc::Hello& message);

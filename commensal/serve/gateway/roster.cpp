@@ -41,11 +41,11 @@ core::Result<void> Roster::open() {
   return {};
 }
 
-void Roster::remember(const crypto::Address& provider) {
+void Roster::remember(const crypto::Address& provider, std::uint64_t answers) {
   Peer& peer = peers_[provider];
   peer.address = provider;
   if (peer.name.empty()) peer.name = crypto::to_text(provider);
-  ++peer.served;
+  peer.served += answers;
   forget_one();
 }
 

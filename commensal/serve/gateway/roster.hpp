@@ -50,9 +50,9 @@ class Roster {
       : bans_(store, clock), rng_(rng), key_(key) {}
   /// Reads the bans; call once before the rest. Error: kDataLoss.
   core::Result<void> open();
-  /// At a start, after open(): of each answer that the receipts still tell of, who gave it. It is
-  /// no newcomer.
-  void remember(const crypto::Address& provider);
+  /// At a start, after open(): who has given so many of the answers that receipts still tell of. It
+  /// is no newcomer.
+  void remember(const crypto::Address& provider, std::uint64_t answers);
 
   /// A stream has opened: challenges it. Until its hello it is a stranger's. Beyond
   /// limits::kStrangersPerAddressMax the oldest stranger from there makes room, beyond

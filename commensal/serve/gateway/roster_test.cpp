@@ -115,7 +115,7 @@ TEST_F(RosterTest, NobodyMakesRoomForWhoIsBanned) {
 }
 
 TEST_F(RosterTest, WhoHasServedBeforeAStartIsNoNewcomer) {
-  roster_.remember(provider_.address());
+  roster_.remember(provider_.address(), 1);
   const auto [id, known] = open(roster_, channel_, "a");
   ASSERT_TRUE(welcome(roster_, id, hello(known->challenge(), channel_)));
   for (int i = 0; i <= limits::kProvidersMax; ++i) {

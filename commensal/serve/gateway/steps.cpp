@@ -148,36 +148,59 @@ Loss Steps::loss_of_round(const protocol::Job& job) {
   return job.traits().is_movable ? Loss::kBroken : Loss::kOurs;
 }
 
+Result<void> Steps::check_round(const protocol::Job& job, std::uint64_t round) const {
+  const bool may_forgo = round == protocol::kNoDraw && !job.traits().is_movable;
+  return may_forgo ? Result<void>() : deps_.lottery.check_round(job, round);
+}
+
 void Steps::on_commit(StreamId stream, const rpc::Commit& message) {
   for (const rpc::Commit::Item& item : message.items) {
     Running* const running = find(stream, item.job);
     if (running == nullptr || running->is_committed) continue;  // it came too late, or twice
     const protocol::Job& job = running->work->job();
-    const bool may_forgo = item.round == protocol::kNoDraw && !job.traits().is_movable;
-    const auto fits = may_forgo ? Result<void>() : deps_.lottery.check_round(job, item.round);
+    const auto fits = check_round(job, item.round);
     const auto body = fits.and_then([&] { return running->work->client.commit(item); });
     if (body) {
       running->is_committed = true;
       running->heard_ms = now_ms();
-      if (committed_.empty()) deps_.loop.post([this] { countersign(); });
       committed_.push_back({item.job, running->number, *body});
+      if (committed_.size() == 1) deps_.loop.post([this] { countersign(); });
       continue;
     }
-    // A commitment that is not signed must not wait there for its signature.
-    if (Roster::Peer* const peer = deps_.roster.at(stream)) {
-      peer->stream->send(rpc::Withdraw{{item.job}});
-    }
-    lose(item.job, fits ? Loss::kBroken : loss_of_round(job), body.error());
+    turn_down(item.job, fits ? Loss::kBroken : loss_of_round(job), body.error());
   }
 }
 
-/// All that have come meanwhile, whoever sent them, and are still at hand.
-void Steps::countersign() {
+/// A commitment that is not signed must not wait there for its signature.
+void Steps::turn_down(const core::Digest& job, Loss loss, Error error) {
+  Roster::Peer* const peer = deps_.roster.at(running_.at(job).trip.stream);
+  if (peer != nullptr) peer->stream->send(rpc::Withdraw{{job}});
+  lose(job, loss, std::move(error));
+}
+
+/// Of what came meanwhile, whoever sent it, what is still at hand, and of a round that is still
+/// open: what does not fit costs the others nothing.
+std::vector<Steps::Committed> Steps::take_committed() {
+  constexpr std::size_t kAtOnce = 64;
   std::vector<Committed> batch = std::exchange(committed_, {});
+  if (batch.size() > kAtOnce) {
+    committed_.assign(batch.begin() + kAtOnce, batch.end());
+    batch.resize(kAtOnce);
+    deps_.loop.post([this] { countersign(); });
+  }
   std::erase_if(batch, [this](const Committed& one) {
     const auto found = running_.find(one.job);
-    return found == running_.end() || found->second.number != one.number;
+    if (found == running_.end() || found->second.number != one.number) return true;
+    const protocol::Job& job = found->second.work->job();
+    const auto fits = check_round(job, one.body.round);
+    if (!fits) turn_down(one.job, loss_of_round(job), fits.error());
+    return !fits;
   });
+  return batch;
+}
+
+void Steps::countersign() {
+  const std::vector<Committed> batch = take_committed();
   if (batch.empty()) return;
   std::vector<protocol::ReceiptBody> bodies;
   for (const Committed& one : batch) bodies.push_back(one.body);
@@ -196,20 +219,13 @@ void Steps::countersign() {
     }
     return {};
   });
+  if (!kept) {
+    for (const Committed& one : batch) turn_down(one.job, Loss::kOurs, kept.error());
+    return;
+  }
   for (auto& [stream, reply] : replies) {
     Roster::Peer* const peer = deps_.roster.at(stream);
-    if (peer == nullptr) continue;
-    if (kept) {
-      peer->stream->send(std::move(reply));
-      continue;
-    }
-    rpc::Withdraw withdraw;
-    for (const auto& item : reply.items) withdraw.jobs.push_back(item.job);
-    peer->stream->send(std::move(withdraw));
-  }
-  if (kept) return;
-  for (const Committed& one : batch) {
-    if (running_.contains(one.job)) lose(one.job, Loss::kOurs, kept.error());
+    if (peer != nullptr) peer->stream->send(std::move(reply));
   }
 }
 

@@ -69,6 +69,7 @@ class Steps {
     std::int64_t heard_ms = 0;  // asked, or committed
   };
   using Jobs = std::map<core::Digest, Running>;
+
   /// To be signed with what else comes before the loop goes round.
   struct Committed {
     core::Digest job;
@@ -80,6 +81,9 @@ class Steps {
   core::Result<protocol::ReceiptBody> accept(Running& running, const receipt::Commit& item);
   /// Not broken but by us where its round has closed meanwhile, as after a pause of ours.
   static Loss loss_of_round(const protocol::Job& job);
+  core::Result<void> check_round(const protocol::Job& job, std::uint64_t round) const;
+  void turn_down(const core::Digest& job, Loss loss, core::Error error);
+  std::vector<Committed> take_committed();
   void countersign();
   Running take(const core::Digest& job);
   void lose(const core::Digest& job, Loss loss, core::Error error);

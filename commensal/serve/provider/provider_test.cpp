@@ -48,6 +48,7 @@ class EchoFactory final : public rollout::EngineFactory {
   std::vector<std::size_t> asked_at_once;
   std::vector<float> asked;
   bool was_cancelled = false;  // before anything was loaded
+  bool lies = false;           // answers with more than the model declares
 
  private:
   class Echo final : public rollout::Engine {
@@ -63,6 +64,8 @@ class EchoFactory final : public rollout::EngineFactory {
                                       const std::optional<noise::Noise>&,
                                       const graph::RunOptions&) override {
       made_by_.asked.push_back(inputs[0].data<float>()[0]);
+      const std::vector<float> more(5, 1);
+      if (made_by_.lies) return receipt::Values{tensor::Tensor::of<float>({5}, std::span(more))};
       return inputs;
     }
     std::vector<core::Result<receipt::Values>> run_all(std::span<const receipt::Values> requests,
@@ -202,6 +205,16 @@ class TinyProviderTest : public ProviderTest {
 };
 
 TEST_F(TinyProviderTest, WhatIsTooLargeToBeKeptIsNotSigned) {
+  ask(1);
+  loop_.work(1);
+  EXPECT_EQ(listener_.batches, Sizes{});
+  EXPECT_EQ(listener_.refused, 1);
+}
+
+// The fault: whoever pushed a model that declares its outputs wrongly had every honest provider
+// avoided, which had computed what the model says.
+TEST_F(ProviderTest, WhatTheModelDoesNotDeclareIsNotSigned) {
+  engines_.lies = true;
   ask(1);
   loop_.work(1);
   EXPECT_EQ(listener_.batches, Sizes{});

@@ -92,6 +92,8 @@ Result<ProviderJob::Computed> ProviderJob::outputs_of(const receipt::Begin& begi
                                                       const Engine& engine,
                                                       receipt::Values outputs) const {
   const graph::Graph& graph = engine.graph();
+  // What the model declares wrongly is its consumer's affair: nobody would take it.
+  COMMENSAL_TRY(receipt::check_outputs(graph, outputs));
   COMMENSAL_TRY(receipt::check_state(record_.job, graph, begin.step, outputs));
   Computed made{begin, receipt::name_tensors(graph, graph.outputs, std::move(outputs)), {}};
   made.root = receipt::state_root(made.outputs);
