@@ -32,8 +32,13 @@ World::World(const std::string& name, std::shared_ptr<tls::Identity> identity,
   config.folder = folder_ / "gateway";
   config.audit_probability = 1;
   config.quotas = quotas;
-  gateway_ = must(gateway::Gateway::create(
-      {.loop = loop_, .clock = clock_, .rng = rng_, .store = store_, .key = key_}, config));
+  gateway_ = must(gateway::Gateway::create({.loop = loop_,
+                                            .clock = clock_,
+                                            .rng = rng_,
+                                            .store = store_,
+                                            .key = key_,
+                                            .engines = engines_},
+                                           config));
   root = must(gateway_->accounts().create("root", gateway::Role::kOperator));
   alice = must(gateway_->accounts().create("alice", gateway::Role::kConsumer));
   bob = must(gateway_->accounts().create("bob", gateway::Role::kConsumer));
@@ -67,7 +72,7 @@ void World::start_provider() {
                                          .store = provider_store_,
                                          .key = provider_key_,
                                          .gateway = *provider_client_,
-                                         .engines = engines_},
+                                         .engines = *engines_},
                                         {.name = "p1", .folder = folder_ / "p1", .purse = {}}));
     provider_->start();
     started.set_value();

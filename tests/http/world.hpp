@@ -61,7 +61,8 @@ class World {
   store::MemoryStore provider_store_;
   crypto::SecretKey key_;
   crypto::SecretKey provider_key_;
-  rollout::SessionEngineFactory engines_{graph::SessionOptions{}};
+  const std::shared_ptr<rollout::EngineFactory> engines_ =
+      std::make_shared<rollout::SessionEngineFactory>(graph::SessionOptions{});
   rpc::AsioLoop loop_;
   rpc::DirectServer streams_{loop_};
   std::unique_ptr<gateway::Gateway> gateway_;
