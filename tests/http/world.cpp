@@ -87,7 +87,12 @@ void World::stop_http(std::int64_t grace_ms) { http_->stop(grace_ms); }
 
 void World::hold_loop() {
   *held_ = true;
-  loop_.post([held = held_] { held->wait(true); });
+  std::promise<void> begun;
+  loop_.post([&begun, held = held_] {
+    begun.set_value();
+    held->wait(true);
+  });
+  begun.get_future().wait();  // what the loop was at is over
 }
 
 void World::free_loop() {

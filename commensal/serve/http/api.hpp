@@ -31,8 +31,8 @@ struct Services {
   std::function<void(Task)> codec;
   /// Runs a task that may take seconds (importing a model), one at a time.
   std::function<void(Task)> staging;
-  /// The way to the threads for bodies of limits::kHttpHeavyBytesMin or more: what is small does not
-  /// wait for them, and accounts take turns.
+  /// The way to the threads for bodies of limits::kHttpHeavyBytesMin or more: what is small does
+  /// not wait for them, and accounts take turns.
   std::shared_ptr<Turns> heavy;
 };
 
