@@ -196,5 +196,19 @@ TEST(EqualityFusion, WhatDoesNothing) {
   EXPECT_EQ(fused->nodes.size(), 4U);  // Dropout, Add, Slice, Relu
 }
 
+/// An input that may be absent, as the count of a Loop, is nobody's.
+TEST(Rewriter, NobodyMakesOrReadsWhatIsAbsent) {
+  GraphMaker maker;
+  maker.output(maker.node("Relu", {maker.input({4})}));
+  const auto graph = maker.finish();
+  const Rewriter rewriter(
+      *graph, {.types = std::vector<std::optional<tensor::TensorType>>(graph->values.size()),
+               .constants = {}});
+  EXPECT_FALSE(rewriter.only_user(kAbsent));
+  EXPECT_FALSE(rewriter.producer(kAbsent));
+  EXPECT_EQ(rewriter.uses(kAbsent), 0);
+  EXPECT_FALSE(rewriter.is_read(kAbsent));
+}
+
 }  // namespace
 }  // namespace commensal::graph::optimise

@@ -30,13 +30,15 @@ const Tensor* Rewriter::constant(ValueId id) const {
   return found == graph_.initialisers.end() ? nullptr : &found->second;
 }
 
-std::optional<std::size_t> Rewriter::producer(ValueId id) const {
-  if (id == kAbsent) return std::nullopt;
-  return uses_[static_cast<std::size_t>(id)].producer;
+const Rewriter::Uses& Rewriter::uses_of(ValueId id) const {
+  static constexpr Uses kNone;
+  return id == kAbsent ? kNone : uses_[static_cast<std::size_t>(id)];
 }
 
+std::optional<std::size_t> Rewriter::producer(ValueId id) const { return uses_of(id).producer; }
+
 std::optional<std::size_t> Rewriter::only_user(ValueId id) const {
-  const Uses& uses = uses_[static_cast<std::size_t>(id)];
+  const Uses& uses = uses_of(id);
   return uses.count == 1 ? std::optional(uses.user) : std::nullopt;
 }
 

@@ -29,10 +29,10 @@ class Rewriter {
   /// subgraph have it.
   std::optional<std::size_t> only_user(ValueId id) const;
   /// How often nodes read it; many where the graph's outputs or a subgraph have it.
-  int uses(ValueId id) const { return uses_[static_cast<std::size_t>(id)].count; }
+  int uses(ValueId id) const { return uses_of(id).count; }
   bool is_output(ValueId id) const;
   /// Whether a node, a subgraph or the graph's outputs read it.
-  bool is_read(ValueId id) const { return uses_[static_cast<std::size_t>(id)].count > 0; }
+  bool is_read(ValueId id) const { return uses(id) > 0; }
 
   ValueId add_value(std::string name, const tensor::TensorType& type);
   ValueId add_constant(std::string name, tensor::Tensor value);
@@ -56,6 +56,8 @@ class Rewriter {
     int count = 0;
   };
   static constexpr int kMany = 1000;
+  /// No uses of kAbsent.
+  const Uses& uses_of(ValueId id) const;
 
   Graph graph_;
   std::vector<std::optional<tensor::TensorType>> types_;
