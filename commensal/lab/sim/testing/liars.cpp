@@ -69,9 +69,14 @@ class RolloutCheatFactory final : public rollout::EngineFactory {
 
 class Refuser final : public rollout::EngineFactory {
  public:
+  explicit Refuser(int* asked) : asked_(asked) {}
   Loaded load(const core::Path&, const Feeds&, const std::stop_token&) override {
+    if (asked_ != nullptr) ++*asked_;
     return core::fail(core::ErrorCode::kInvalidArgument, "this request is wrong");
   }
+
+ private:
+  int* const asked_;
 };
 
 }  // namespace
@@ -80,7 +85,9 @@ std::unique_ptr<rollout::EngineFactory> make_rollout_cheat(serial::Lies lies) {
   return std::make_unique<RolloutCheatFactory>(std::move(lies));
 }
 
-std::unique_ptr<rollout::EngineFactory> make_refuser() { return std::make_unique<Refuser>(); }
+std::unique_ptr<rollout::EngineFactory> make_refuser(int* asked) {
+  return std::make_unique<Refuser>(asked);
+}
 
 std::unique_ptr<rollout::EngineFactory> make_lazy_cheat() {
   return std::make_unique<LazyFactory>();

@@ -11,8 +11,8 @@ namespace commensal::sim::testing {
 /// Computes nothing: every output is zeros of the right shape and type.
 std::unique_ptr<rollout::EngineFactory> make_lazy_cheat();
 
-/// Refuses every job at once, as if the request were wrong.
-std::unique_ptr<rollout::EngineFactory> make_refuser();
+/// Refuses every job at once, as if the request were wrong; `asked` counts them.
+std::unique_ptr<rollout::EngineFactory> make_refuser(int* asked = nullptr);
 
 /// Computes some steps of rollouts with another weight; all else as it should.
 std::unique_ptr<rollout::EngineFactory> make_rollout_cheat(serial::Lies lies);
