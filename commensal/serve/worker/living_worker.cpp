@@ -111,7 +111,7 @@ Result<void> LivingWorker::watch_work(std::int64_t now_ms) {
               options_.still_ms_max);
 }
 
-// A thread that a model has left behind sees no other request.
+// Threads that a model has left behind, beyond as many as are allowed, see no other request.
 void LivingWorker::rest() {
   const bool has_others = process_.threads() > options_.session.threads + kThreadsBeside;
   if (has_others) {
