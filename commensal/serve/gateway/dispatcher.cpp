@@ -19,35 +19,25 @@ auto is_of(OrderId id) {
 }  // namespace
 
 Dispatcher::Dispatcher(const Dependencies& deps, Config config)
-    : loop_(deps.loop),
-      clock_(deps.clock),
-      rng_(deps.rng),
-      key_(deps.key),
-      roster_(deps.roster),
-      shares_(deps.shares),
-      lottery_(deps.lottery),
-      steps_(deps.steps),
-      events_(deps.events),
-      config_(config),
-      address_(key_.address()) {}
+    : deps_(deps), config_(config), address_(deps.key.address()) {}
 
 OrderId Dispatcher::submit(Order order) {
   ++demand_[order.model.content].requests;
   auto request = std::make_unique<Request>();
   request->id = ++last_order_;
   request->order = std::move(order);
-  for (const auto& input : request->order.inputs) request->bytes += input.value.bytes().size();
-  if (!request->order.is_again) shares_.on_request(request->order.account, now_ms());
+  request->bytes = receipt::element_bytes(request->order.inputs);
+  if (!request->order.is_again) deps_.shares.on_request(request->order.account, now_ms());
   dispatch(std::move(request));
   return last_order_;
 }
 
 void Dispatcher::end(const Request& request, Error why) {
-  events_.push(event::Unanswered{request.id, std::move(why)});
+  deps_.events.push(event::Unanswered{request.id, std::move(why)});
 }
 
 std::string Dispatcher::why_not_placed(const ModelVersion& model) const {
-  if (const auto covered = lottery_.cover(); !covered) return covered.error().message;
+  if (const auto covered = deps_.lottery.cover(); !covered) return covered.error().message;
   const auto chosen = choose(candidates(model, {}), model.name);
   return chosen ? "" : chosen.error().message;
 }
@@ -55,10 +45,10 @@ std::string Dispatcher::why_not_placed(const ModelVersion& model) const {
 std::vector<Candidate> Dispatcher::candidates(const ModelVersion& model,
                                               const std::set<crypto::Address>& tried) const {
   const auto demand = demand_.find(model.content);
-  auto list = roster_.candidates(model, demand == demand_.end() ? 0 : demand->second.requests,
-                                 tried, now_ms());
+  auto list = deps_.roster.candidates(model, demand == demand_.end() ? 0 : demand->second.requests,
+                                      tried, now_ms());
   for (Candidate& one : list) {
-    if (one.excluded.empty()) one.excluded = lottery_.reservation(one.address);
+    if (one.excluded.empty()) one.excluded = deps_.lottery.reservation(one.address);
   }
   return list;
 }
@@ -74,11 +64,11 @@ std::vector<Candidate> Dispatcher::candidates(const Request& request) const {
       .providers = static_cast<std::size_t>(std::ranges::count_if(
           list, [](const Candidate& one) { return one.excluded.empty() || one.may_come; }))};
   for (Candidate& one : list) {
-    one.is_held = shares_.has_long(one.address) || is_held_ms(one.busy_ms, usual_ms);
+    one.is_held = deps_.shares.has_long(one.address) || is_held_ms(one.busy_ms, usual_ms);
   }
   if (!asker.is_long) exclude_held(list);
   for (Candidate& one : list) {
-    if (!one.excluded.empty() || !shares_.is_full(asker, one.address, now_ms())) continue;
+    if (!one.excluded.empty() || !deps_.shares.is_full(asker, one.address, now_ms())) continue;
     one.excluded = "has enough to do for this account";
     one.may_come = true;
   }
@@ -118,7 +108,7 @@ bool Dispatcher::place(RequestPtr& request, std::span<const Candidate> candidate
   if (!chosen) return false;
   request->is_trial = explores && candidates[*chosen].is_new;
   if (request->is_trial) trials_.begin();
-  offer(std::move(request), *roster_.by_address(candidates[*chosen].address));
+  offer(std::move(request), *deps_.roster.by_address(candidates[*chosen].address));
   return true;
 }
 
@@ -132,17 +122,17 @@ bool Dispatcher::may_explore(const Request& request, std::span<const Candidate> 
 void Dispatcher::offer(RequestPtr request, Roster::Peer& peer) {
   const Order& order = request->order;
   rollout::JobRecord record;
-  record.input_salt = rng_.next_digest();
+  record.input_salt = deps_.rng.next_digest();
   record.inputs = order.inputs;
   record.job = job_for(order, record.input_salt, address_, peer.address, config_.auditor);
-  lottery_.stamp(record.job);
+  deps_.lottery.stamp(record.job);
   const bool is_first = request->tried.empty();
   request->tried.insert(peer.address);
   request->at = peer.address;
   const double usual_ms = usual_ms_of(*request);
   request->is_long = is_long(usual_ms);
   request->ahead = peer.in_flight;
-  shares_.on_offer(turn_of(*request), peer.address, request->is_long);
+  deps_.shares.on_offer(turn_of(*request), peer.address, request->is_long);
   const auto patience = patience_ms({.usual_ms = usual_ms,
                                      .ahead = peer.in_flight,
                                      .faults = peer.health.faults_in_row(),
@@ -151,7 +141,8 @@ void Dispatcher::offer(RequestPtr request, Roster::Peer& peer) {
                                      .is_first = is_first,
                                      .model_bytes = order.model.bytes});
   auto client = rollout::ClientJob::start(
-      {key_, outline_of(order.model.inputs, order.model.outputs), {}, nullptr}, std::move(record));
+      {deps_.key, outline_of(order.model.inputs, order.model.outputs), {}, nullptr},
+      std::move(record));
   core::check(client.has_value(), "a job that this gateway has made");
   const auto work = std::make_shared<Work>(Work{.client = *std::move(client),
                                                 .account = order.account,
@@ -163,7 +154,7 @@ void Dispatcher::offer(RequestPtr request, Roster::Peer& peer) {
                                                 .audit_probability = {},
                                                 .is_late = request->is_late});
   running_.emplace(work->id(), std::move(request));
-  steps_.ask(work, peer);
+  deps_.steps.ask(work, peer);
   if (patience) hasten_after(work->id(), *patience);
 }
 
@@ -171,7 +162,7 @@ Dispatcher::RequestPtr Dispatcher::take(const core::Digest& job) {
   auto found = running_.extract(job);
   if (found.empty()) return nullptr;
   Request& request = *found.mapped();
-  shares_.on_end(turn_of(request), request.at, request.is_long);
+  deps_.shares.on_end(turn_of(request), request.at, request.is_long);
   if (request.is_trial) trials_.end();
   return std::move(found.mapped());
 }
@@ -187,7 +178,7 @@ void Dispatcher::on_lost(event::StepLost& lost) {
     return place_next();
   }
   const bool is_open = lost.loss != Loss::kBroken && lost.loss != Loss::kSilent;
-  Roster::Peer* const peer = roster_.by_address(provider);
+  Roster::Peer* const peer = deps_.roster.by_address(provider);
   if (is_open && peer != nullptr && is_public(*request)) peer->health.on_refusal();
   request->last_error = std::move(lost.error);
   dispatch(std::move(request));
@@ -195,7 +186,7 @@ void Dispatcher::on_lost(event::StepLost& lost) {
 }
 
 bool Dispatcher::is_invalid(Request& request, const crypto::Address& refuser, const Error& reason) {
-  Roster::Peer* const peer = roster_.by_address(refuser);
+  Roster::Peer* const peer = deps_.roster.by_address(refuser);
   request.is_called_invalid =
       reason.code == ErrorCode::kInvalidArgument || reason.code == ErrorCode::kOverBudget;
   // Where two say so that have answered before, what is wrong is the request.
@@ -222,13 +213,14 @@ void Dispatcher::count(const Request& request, const Trip& trip, Roster::Peer& p
   if (!peer.health.is_new()) trials_.on_answer();
   peer.health.on_answer(slowness);
   for (const crypto::Address& refuser : request.refused) {  // it could be answered
-    if (Roster::Peer* const other = roster_.by_address(refuser)) other->health.on_fault(now_ms());
+    if (Roster::Peer* const other = deps_.roster.by_address(refuser))
+      other->health.on_fault(now_ms());
   }
 }
 
 void Dispatcher::on_made(const event::StepMade& made) {
   const RequestPtr request = take(made.work->id());
-  Roster::Peer* const peer = roster_.at(made.trip.stream);
+  Roster::Peer* const peer = deps_.roster.at(made.trip.stream);
   if (request && peer != nullptr) count(*request, made.trip, *peer);
   place_next();
 }
@@ -238,7 +230,7 @@ void Dispatcher::on_pause(StreamId stream) {
   std::vector<RequestPtr> moved;
   std::vector<RequestPtr> given_up;
   // What is committed to needs no more computing.
-  for (const WorkPtr& work : steps_.uncommitted(stream)) {
+  for (const WorkPtr& work : deps_.steps.uncommitted(stream)) {
     const auto found = running_.find(work->id());
     if (found == running_.end()) continue;  // a rollout's
     Request& request = *found->second;
@@ -256,9 +248,9 @@ void Dispatcher::on_pause(StreamId stream) {
     (may_move ? moved : given_up).push_back(take(work->id()));
   }
   if (!withdrawn.empty()) {
-    steps_.withdraw(stream, withdrawn);
+    deps_.steps.withdraw(stream, withdrawn);
     // It took what it did not do, and may soon do so again.
-    roster_.at(stream)->health.on_fault(now_ms());
+    deps_.roster.at(stream)->health.on_fault(now_ms());
   }
   for (auto& request : moved) dispatch(std::move(request));
   for (const auto& request : given_up) give_up(*request);
@@ -270,9 +262,9 @@ void Dispatcher::cancel(OrderId id) {
   };
   if (const auto request = waiting_.take(is_of(id))) return left(**request);
   const auto found = std::ranges::find_if(running_, is_of(id), &Running::value_type::second);
-  if (found == running_.end() || steps_.is_committed(found->first)) return;
+  if (found == running_.end() || deps_.steps.is_committed(found->first)) return;
   const core::Digest job = found->first;
-  steps_.withdraw(job);
+  deps_.steps.withdraw(job);
   const RequestPtr request = take(job);
   left(*request);
   keep_place(*request);
@@ -285,16 +277,16 @@ void Dispatcher::keep_place(const Request& request) {
   constexpr double kMsMax = 100;
   const auto ms = 1 + static_cast<std::int64_t>(std::min(kMsMax, usual_ms_of(request)));
   const std::string turn = turn_of(request);
-  shares_.on_offer(turn, request.at, request.is_long);
-  loop_.after(ms, [this, turn, at = request.at, is_long = request.is_long] {
-    shares_.on_end(turn, at, is_long);
+  deps_.shares.on_offer(turn, request.at, request.is_long);
+  deps_.loop.after(ms, [this, turn, at = request.at, is_long = request.is_long] {
+    deps_.shares.on_end(turn, at, is_long);
     place_next();
   });
 }
 
 void Dispatcher::on_available() {
   std::vector<StreamId> paused;
-  for (const auto& [address, peer] : roster_.peers()) {
+  for (const auto& [address, peer] : deps_.roster.peers()) {
     if (peer.stream != nullptr && !peer.paused.empty()) paused.push_back(peer.stream_id);
   }
   for (const StreamId stream : paused) on_pause(stream);
@@ -323,7 +315,7 @@ void Dispatcher::give_up(const Request& request) {
 
 void Dispatcher::begin_patience(Request& request) {
   if (std::exchange(request.is_waiting, true)) return;
-  loop_.after(config_.pause_ms_max, [this, id = request.id] { end_patience(id); });
+  deps_.loop.after(config_.pause_ms_max, [this, id = request.id] { end_patience(id); });
 }
 
 void Dispatcher::end_patience(OrderId id) {
@@ -334,11 +326,11 @@ void Dispatcher::end_patience(OrderId id) {
   const auto job = std::ranges::find_if(running_, is_of(id), &Running::value_type::second);
   if (job == running_.end()) return;
   job->second->is_late = true;
-  if (const auto stream = steps_.end_patience(job->first)) on_pause(*stream);
+  if (const auto stream = deps_.steps.end_patience(job->first)) on_pause(*stream);
 }
 
 void Dispatcher::hasten_after(const core::Digest& job, std::int64_t ms) {
-  loop_.after(ms, [this, job, ms] { hasten(job, ms); });
+  deps_.loop.after(ms, [this, job, ms] { hasten(job, ms); });
 }
 
 void Dispatcher::hasten(const core::Digest& job, std::int64_t ms) {
@@ -347,14 +339,14 @@ void Dispatcher::hasten(const core::Digest& job, std::int64_t ms) {
   const Request& request = *found->second;
   // What is signed is owed: it is on its way, or its provider will be silent. Who is only tried out
   // may bring it when somebody else has.
-  const bool is_signed = steps_.is_committed(job);
+  const bool is_signed = deps_.steps.is_committed(job);
   if (is_signed && !request.is_trial) return;
   if (static_cast<int>(request.tried.size()) >= config_.tries_max) return;
   const auto others = candidates(request);
-  Roster::Peer* const peer = roster_.by_address(request.at);
+  Roster::Peer* const peer = deps_.roster.by_address(request.at);
   const bool is_paused = peer != nullptr && !peer->paused.empty();
   if (is_paused || std::ranges::none_of(others, is_at_hand)) return hasten_after(job, ms);
-  is_signed ? steps_.disown(job) : steps_.withdraw(job);
+  is_signed ? deps_.steps.disown(job) : deps_.steps.withdraw(job);
   // How long it takes may be the consumer's choice, or that of the jobs ahead.
   if (peer != nullptr && request.ahead == 0 && is_public(request)) {
     request.is_trial ? peer->health.on_fault(now_ms()) : peer->health.on_slow(now_ms());
@@ -380,7 +372,7 @@ void Dispatcher::place_some() {
   for (int in_vain = 0; turns_left_ > 0 && waiting_.accounts() > 0;) {
     if (in_vain == kInVainMax) {
       is_placing_ = true;
-      return loop_.post([this] { place_some(); });
+      return deps_.loop.post([this] { place_some(); });
     }
     auto request = *waiting_.pop();
     const auto candidates = this->candidates(*request);

@@ -97,7 +97,7 @@ class Dispatcher {
   /// Whether nobody need be asked once more.
   bool is_invalid(Request& request, const crypto::Address& refuser, const core::Error& reason);
   void count(const Request& request, const Trip& trip, Roster::Peer& peer);
-  std::int64_t now_ms() const { return clock_.monotonic_ns() / 1'000'000; }
+  std::int64_t now_ms() const { return deps_.clock.monotonic_ns() / 1'000'000; }
   std::vector<Candidate> candidates(const ModelVersion& model,
                                     const std::set<crypto::Address>& tried) const;
   /// The same for a request whose account has no more than its share.
@@ -115,15 +115,7 @@ class Dispatcher {
   void place_next();
   void place_some();
 
-  core::Loop& loop_;
-  const core::Clock& clock_;
-  core::Rng& rng_;
-  const crypto::SecretKey& key_;
-  Roster& roster_;
-  Shares& shares_;
-  Lottery& lottery_;
-  Steps& steps_;
-  EventQueue& events_;
+  Dependencies deps_;
   const Config config_;
   const crypto::Address address_;
   OrderId last_order_ = 0;

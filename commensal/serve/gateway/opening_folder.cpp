@@ -13,17 +13,12 @@ namespace fs = std::filesystem;
 
 constexpr unsigned kOwnersAlone = 0600;
 
-std::uint64_t bytes_of(const tensor::NamedTensors& tensors) {
-  std::uint64_t bytes = 0;
-  for (const tensor::NamedTensor& one : tensors) bytes += one.value.bytes().size();
-  return bytes;
-}
-
 }  // namespace
 
 bool OpeningFolder::takes(const receipt::Opening& opening) const {
   return !folder_.empty() &&
-         bytes_of(opening.task.inputs) + bytes_of(opening.outputs) > row_bytes_max_;
+         receipt::element_bytes(opening.task.inputs) + receipt::element_bytes(opening.outputs) >
+             row_bytes_max_;
 }
 
 Result<std::uint64_t> OpeningFolder::write(const core::Digest& receipt,

@@ -311,6 +311,7 @@ core::Result<void> ReceiptBook::drop_steps(const core::Digest& rollout) {
       numbers.push_back(number);
     }
     COMMENSAL_TRY(store_.apply(removal.batch));
+    remove_files(std::move(removal.files));
     for (const std::uint64_t number : numbers) discount(number);
   }
   return {};

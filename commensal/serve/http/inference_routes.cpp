@@ -70,12 +70,6 @@ Response infer_response(core::Result<gateway::InferResponse> result, const Infer
   return response;
 }
 
-bool is_heavy_answer(const gateway::InferResponse& answer) {
-  std::size_t bytes = 0;
-  for (const tensor::NamedTensor& one : answer.outputs) bytes += one.value.bytes().size();
-  return bytes >= limits::kHttpHeavyBytesMin;
-}
-
 void infer(const Services& services, CallPtr call, Reply reply) {
   auto version = version_of(*call);
   if (!version) return reply(error_response(version.error()));
@@ -92,7 +86,8 @@ void infer(const Services& services, CallPtr call, Reply reply) {
   services.turns->post(line, [&services, line, request, body, reply] {
     services.gateway.infer(std::move(*request), [&services, line, body, reply](
                                                     core::Result<gateway::InferResponse> result) {
-      const bool is_heavy = result && is_heavy_answer(*result);
+      const bool is_heavy =
+          result && receipt::element_bytes(result->outputs) >= limits::kHttpHeavyBytesMin;
       auto shared = std::make_shared<core::Result<gateway::InferResponse>>(std::move(result));
       const auto write = [shared, body, reply] {
         reply(infer_response(std::move(*shared), *body));

@@ -79,12 +79,15 @@ Result<void> check_opening(const Opening& opening, const protocol::ReceiptBody& 
   return {};
 }
 
+std::uint64_t element_bytes(const tensor::NamedTensors& tensors) {
+  std::uint64_t bytes = 0;
+  for (const tensor::NamedTensor& one : tensors) bytes += one.value.bytes().size();
+  return bytes;
+}
+
 core::Result<void> fits(const tensor::NamedTensors& inputs, const tensor::NamedTensors& outputs,
                         std::uint64_t bytes_max) {
-  std::uint64_t bytes = 0;
-  for (const auto* tensors : {&inputs, &outputs}) {
-    for (const tensor::NamedTensor& one : *tensors) bytes += one.value.bytes().size();
-  }
+  const std::uint64_t bytes = element_bytes(inputs) + element_bytes(outputs);
   // Job, receipts and names, in a row of the usual size.
   const std::uint64_t beside = std::min<std::uint64_t>(limits::kNounBytesMax, bytes_max / 2);
   if (bytes <= bytes_max - beside) return {};

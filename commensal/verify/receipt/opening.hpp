@@ -54,6 +54,9 @@ struct Opening {
   }
 };
 
+/// Of the tensors' elements.
+std::uint64_t element_bytes(const tensor::NamedTensors& tensors);
+
 /// Whether tensors that go into one row are small enough for it, with what goes beside them, before
 /// anything is signed of them. Error: kResourceExhausted.
 core::Result<void> fits(const tensor::NamedTensors& inputs, const tensor::NamedTensors& outputs,
