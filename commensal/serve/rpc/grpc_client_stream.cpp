@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <commensal/serve/rpc/grpc_client_stream.hpp>
+#include <commensal/serve/rpc/grpc_order.hpp>
 #include <commensal/serve/rpc/grpc_status.hpp>
 #include <commensal/serve/rpc/grpc_transport.hpp>
 #include <utility>
@@ -62,7 +63,7 @@ void ClientStream::begin(std::shared_ptr<ProviderPort> port) {
   const std::lock_guard lock(mutex_);
   self_ = shared_from_this();
   AddHold();
-  StartRead(&incoming_);
+  read_locked();
   StartCall();
 }
 
@@ -93,14 +94,20 @@ void ClientStream::cancel(std::optional<core::Error> reason) {
   context_.TryCancel();
 }
 
+void ClientStream::read_locked() {
+  hand_to_grpc(&incoming_);
+  StartRead(&incoming_);
+}
+
 void ClientStream::OnReadDone(bool ok) {
+  take_from_grpc(&incoming_);
   if (ok && !std::exchange(met_, true)) channel_.gateway = peer_key_hash(*context_.auth_context());
   core::Result<ToProvider> message = core::fail(core::ErrorCode::kUnavailable, "the stream ended");
   {
     const std::lock_guard lock(mutex_);
     if (ok && !ended_) {
       auto whole = assembly_.add(std::move(incoming_), limits::kRpcMessageBytesMax);
-      if (whole && !*whole) return StartRead(&incoming_);
+      if (whole && !*whole) return read_locked();
       if (whole) {
         message = from_frame<ToProvider>(*std::move(*whole));
       } else {
@@ -126,7 +133,7 @@ void ClientStream::end_delivery(bool delivered) {
   const std::lock_guard lock(mutex_);
   if (turn_ == Turn::kReleased) return;
   turn_ = Turn::kReading;
-  StartRead(&incoming_);
+  read_locked();
 }
 
 void ClientStream::pump_locked() {

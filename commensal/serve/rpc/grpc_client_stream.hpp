@@ -61,6 +61,7 @@ class ClientStream final : public grpc::ClientBidiReactor<wire::Frame, wire::Fra
   /// Ends the stream from this side; the first reason counts.
   void cancel(std::optional<core::Error> reason);
   void end_delivery(bool delivered);
+  void read_locked();
   void pump_locked();
   void release_locked();
 

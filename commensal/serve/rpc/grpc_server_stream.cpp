@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <commensal/base/core/limits.hpp>
 #include <commensal/base/core/limits_serve.hpp>
+#include <commensal/serve/rpc/grpc_order.hpp>
 #include <commensal/serve/rpc/grpc_server_stream.hpp>
 #include <commensal/serve/rpc/grpc_status.hpp>
 #include <commensal/serve/rpc/grpc_transport.hpp>
@@ -50,10 +51,13 @@ void ServerStream::open() {
 
 void ServerStream::read_next() {
   const std::lock_guard lock(mutex_);
-  if (!ended_) StartRead(&incoming_);
+  if (ended_) return;
+  hand_to_grpc(&incoming_);
+  StartRead(&incoming_);
 }
 
 void ServerStream::OnReadDone(bool ok) {
+  take_from_grpc(&incoming_);
   if (!ok) return end(grpc::Status::OK, true);
   auto whole = assembly_.add(std::move(incoming_),
                              welcomed_ ? limits::kRpcMessageBytesMax : limits::kRpcFrameBytesMax);
@@ -172,11 +176,13 @@ void ModelStream::write_next() {
   } else if (data.empty()) {
     Finish(grpc::Status::OK);
   } else {
+    hand_to_grpc(&chunk_);
     StartWrite(&chunk_);
   }
 }
 
 void ModelStream::OnWriteDone(bool ok) {
+  take_from_grpc(&chunk_);
   if (!ok) return Finish(grpc::Status::CANCELLED);
   write_next();
 }
