@@ -161,7 +161,7 @@ ModelStream::ModelStream(const core::Result<std::string>& path) {
     file_.open(*path, std::ios::binary);
     write_next();
   } else {
-    Finish(to_status(path.error()));
+    finish(to_status(path.error()));
   }
 }
 
@@ -172,9 +172,9 @@ void ModelStream::write_next() {
   if (sound) file_.read(data.data(), static_cast<std::streamsize>(data.size()));
   data.resize(sound ? static_cast<std::size_t>(file_.gcount()) : 0);
   if (!sound || file_.bad()) {
-    Finish({grpc::StatusCode::DATA_LOSS, "the model's file cannot be read"});
+    finish({grpc::StatusCode::DATA_LOSS, "the model's file cannot be read"});
   } else if (data.empty()) {
-    Finish(grpc::Status::OK);
+    finish(grpc::Status::OK);
   } else {
     hand_to_grpc(&chunk_);
     StartWrite(&chunk_);
@@ -183,11 +183,19 @@ void ModelStream::write_next() {
 
 void ModelStream::OnWriteDone(bool ok) {
   take_from_grpc(&chunk_);
-  if (!ok) return Finish(grpc::Status::CANCELLED);
+  if (!ok) return finish(grpc::Status::CANCELLED);
   write_next();
 }
 
+void ModelStream::finish(const grpc::Status& status) {
+  hand_to_grpc(&chunk_);
+  Finish(status);
+}
+
 // gRPC was the only owner.
-void ModelStream::OnDone() { delete this; }
+void ModelStream::OnDone() {
+  take_from_grpc(&chunk_);
+  delete this;
+}
 
 }  // namespace commensal::rpc

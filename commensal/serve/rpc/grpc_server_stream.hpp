@@ -90,6 +90,7 @@ class ModelStream final : public grpc::ServerWriteReactor<wire::ModelChunk> {
 
  private:
   void write_next();
+  void finish(const grpc::Status& status);
 
   std::ifstream file_;
   wire::ModelChunk chunk_;
