@@ -111,6 +111,25 @@ TEST(HttpQuota, WhoIsSilentMakesRoom) {
   EXPECT_TRUE(silent.front().is_closed());
 }
 
+// Talk that costs nothing holds no place against who has an account.
+TEST(HttpQuota, StrangersMakeRoomHoweverMuchTheySay) {
+  World world("talkers");
+  std::deque<RawClient> strangers;
+  for (int i = 0; i < limits::kConnectionsMax - 1; ++i) strangers.emplace_back(world.port());
+  const std::string account =
+      "GET /v1/account HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + world.bob + "\r\n\r\n";
+  RawClient bob(world.port());
+  bob.send(account);
+  EXPECT_EQ(bob.receive().status, 200);
+  for (RawClient& stranger : strangers) {
+    stranger.send("GET /v2 HTTP/1.1\r\nHost: x\r\n\r\n");
+    EXPECT_EQ(stranger.receive().status, 200);
+  }
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(status_of(world, world.alice), 200) << i;
+  bob.send(account);
+  EXPECT_EQ(bob.receive().status, 200);
+}
+
 TEST(HttpQuota, BodiesMustComeAtSomeRate) {
   World world("trickle");
   RawClient raw(world.port());

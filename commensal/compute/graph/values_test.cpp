@@ -164,6 +164,25 @@ TEST(Values, TheNodesOfARunAreBounded) {
   EXPECT_EQ(made.error().code, core::ErrorCode::kResourceExhausted);
 }
 
+// The same for everybody who runs the model: it is wrong, and no machine too small for it.
+TEST(Values, TheStepsOfAScanAreBounded) {
+  auto model = empty_model();
+  free_output(model);
+  add_initialiser(model, "length", {1}, ::onnx::TensorProto::INT64)
+      ->add_int64_data(limits::kLoopStepsMax + 1);
+  add_node(model, "ConstantOfShape", {"length"}, {"long"});
+  auto* node = add_node(model, "Scan", {"long"}, {"y"});
+  set_graph(node, "body",
+            graph_of({"item"}, {"row"}, [](Graph& g) { add_to(g, "Neg", {"item"}, {"row"}); }));
+  auto* count = node->add_attribute();
+  count->set_name("num_scan_inputs");
+  count->set_type(::onnx::AttributeProto::INT);
+  count->set_i(1);
+  const auto made = run(model);
+  ASSERT_FALSE(made);
+  EXPECT_EQ(made.error().code, core::ErrorCode::kInvalidArgument) << made.error().message;
+}
+
 TEST(Values, ScanSumsAlongAnAxis) {
   auto model = empty_model();
   free_output(model);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <commensal/serve/gateway/lottery.hpp>
+#include <commensal/trade/pay/ledger/tickets.hpp>
 #include <commensal/trade/pay/ticket/odds.hpp>
 
 namespace commensal::gateway {
@@ -104,6 +105,9 @@ Result<void> Lottery::check_chain(const crypto::Address& provider,
     return fail(ErrorCode::kInvalidArgument,
                 "the provider shows no hash chain of its own: answers earn tickets here");
   }
+  // Not for want of room here, so that it is told why and does not dial on.
+  const auto room = ledger::room_for_hash_chain(deps_.bank.state(), chain->head);
+  if (!room) return fail(ErrorCode::kFailedPrecondition, "{}", room.error().message);
   return protocol::verify_hash_chain_head(chain->head);
 }
 

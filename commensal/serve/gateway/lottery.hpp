@@ -46,7 +46,8 @@ class Lottery {
 
   /// Of our hash chain, as far as it is on disk; nothing where answers earn no tickets.
   const std::optional<rpc::HashChainPosition>& position() const { return shown_; }
-  /// Whether the chain is the provider's. Errors: kInvalidArgument, kUnauthenticated.
+  /// Whether the chain is the provider's, and the ledger has room for it. Errors:
+  /// kInvalidArgument, kUnauthenticated, kFailedPrecondition.
   core::Result<void> check_chain(const crypto::Address& provider,
                                  const std::optional<rpc::HashChainPosition>& chain) const;
   /// Takes up the chain, which check_chain lets pass, where it is; one that is new to the ledger

@@ -102,7 +102,15 @@ TEST(MoneyLottery, TakesUpAFreshHashChainOnlyOfWhoHasItsStake) {
   EXPECT_EQ(life.bank.state().beacons.rows().size(), 1u);
   EXPECT_EQ(life.lottery.reservation(provider), "");
   // A stake does not pay for chains without end either.
+  const auto shows = [&](const crypto::SecretKey& key) {
+    const auto head = protocol::sign_hash_chain_head(key, {{}, pair.rng().next_digest(), 64, {}});
+    return life.lottery.check_chain(key.address(), rpc::HashChainPosition{head, 0, head.anchor});
+  };
+  EXPECT_TRUE(shows(pair.provider_key));
   for (int i = 0; i < 40; ++i) (void)meet(pair.provider_key);
+  // Said before anybody makes room for it.
+  ASSERT_FALSE(shows(pair.provider_key));
+  EXPECT_EQ(shows(pair.provider_key).error().code, core::ErrorCode::kFailedPrecondition);
   EXPECT_EQ(life.bank.state().beacons.rows().size(), std::size_t{limits::kLedgerChainsMax});
 }
 

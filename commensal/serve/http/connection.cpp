@@ -92,7 +92,7 @@ void Connection::cancel_after(std::int64_t ms, std::uint64_t wait) {
 }
 
 void Connection::wait_for_somebody(bool waits) {
-  waiting_since_ns_ = waits ? shared_.clock.monotonic_ns() : kBusy;
+  waiting_since_ns_ = waits ? heard_somebody_ns_ : kBusy;
 }
 
 std::optional<std::int64_t> Connection::waiting_since_ns() const {
@@ -117,6 +117,7 @@ void Connection::allow_piece() {
 }
 
 void Connection::shake_hands() {
+  heard_somebody_ns_ = shared_.clock.monotonic_ns();
   wait_for_somebody(true);
   if (!shared_.identity) return wait_for_request();
   asio::ssl::context context(shared_.identity->new_server_context());
@@ -319,6 +320,7 @@ void Connection::write_piece() {
 
 void Connection::on_written() {
   response_ = {};
+  if (call_ && call_->has_account) heard_somebody_ns_ = shared_.clock.monotonic_ns();
   if (!close_after_) return wait_for_request();
   linger();
 }

@@ -116,6 +116,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   };
   Transfer transfer_;
   std::atomic<std::int64_t> waiting_since_ns_ = kBusy;
+  std::int64_t heard_somebody_ns_ = 0;  // known, or at the beginning
   CallPtr call_;
   bool is_head_ = false;
 

@@ -93,7 +93,7 @@ Result<Values> loop(const ValueCall& call) {
   Rows rows(size.outputs - first_row);
   for (std::int64_t i = 0; i < trips && goes_on; ++i) {
     if (i == limits::kLoopStepsMax) {
-      return fail(ErrorCode::kResourceExhausted, "more than {} iterations", limits::kLoopStepsMax);
+      return fail(ErrorCode::kInvalidArgument, "more than {} iterations", limits::kLoopStepsMax);
     }
     call.threads.yield();
     Values inputs = {scalar_of(i), scalar_of(true)};

@@ -84,7 +84,7 @@ Result<std::int64_t> length_of(const ScanPlan& plan, const std::vector<Tensor>& 
     length = shape[axis];
   }
   if (length <= limits::kLoopStepsMax) return length;
-  return fail(ErrorCode::kResourceExhausted, "more than {} steps", limits::kLoopStepsMax);
+  return fail(ErrorCode::kInvalidArgument, "more than {} steps", limits::kLoopStepsMax);
 }
 
 Result<Tensor> joined(const ValueCall& call, std::vector<Tensor> rows, std::size_t output,

@@ -17,20 +17,10 @@ namespace {
 Result<void> register_hash_chain(Context& context, const protocol::HashChainHead& head) {
   const Digest key = hash_chain_key(head);
   if (context.state.hash_chains.find(key) != nullptr) return {};
-  // Kept for ever: one that was forgotten could be registered anew, and its tickets paid again.
-  // The operator anchors its chain anew from time to time, and so may others then.
-  const std::uint32_t count = context.state.chains_of.get(head.owner);
-  const Address& by_all = context.config().operator_address;
-  const std::uint32_t heads = std::max<std::uint32_t>(context.state.chains_of.get(by_all), 1);
-  const std::uint32_t most = limits::kLedgerChainsMax + heads - 1;
-  if ((count >= most && head.owner != by_all) ||
-      context.state.hash_chains.rows().size() >= limits::kLedgerAllChainsMax) {
-    return fail(ErrorCode::kResourceExhausted, "hash chains: {} of {} are registered, at most {}",
-                count, crypto::to_text(head.owner), most);
-  }
+  COMMENSAL_TRY(room_for_hash_chain(context.state, head));
   COMMENSAL_TRY(protocol::verify_hash_chain_head(head, context.config().chain_id));
   context.state.hash_chains.set(key, {head, head.first, head.anchor});
-  context.state.chains_of.set(head.owner, count + 1);
+  context.state.chains_of.set(head.owner, context.state.chains_of.get(head.owner) + 1);
   return {};
 }
 

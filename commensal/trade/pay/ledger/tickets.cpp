@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <commensal/base/core/limits_kept.hpp>
 #include <commensal/base/crypto/sha256.hpp>
 #include <commensal/trade/pay/ledger/tickets.hpp>
 
@@ -32,6 +33,21 @@ Digest hash_chain_key(const protocol::HashChainHead& head) {
   writer.u64(head.rounds);
   return crypto::tagged_hash("commensal/ledger/chain/v1", head.owner.bytes, head.anchor,
                              writer.written());
+}
+
+Result<void> room_for_hash_chain(const State& state, const protocol::HashChainHead& head) {
+  if (state.hash_chains.find(hash_chain_key(head)) != nullptr) return {};
+  // The operator anchors its chain anew from time to time, and so may others then.
+  const std::uint32_t count = state.chains_of.get(head.owner);
+  const Address& by_all = state.scalars.config.operator_address;
+  const std::uint32_t heads = std::max<std::uint32_t>(state.chains_of.get(by_all), 1);
+  const std::uint32_t most = limits::kLedgerChainsMax + heads - 1;
+  if ((count < most || head.owner == by_all) &&
+      state.hash_chains.rows().size() < limits::kLedgerAllChainsMax) {
+    return {};
+  }
+  return fail(ErrorCode::kResourceExhausted, "hash chains: {} of {} are registered, at most {}",
+              count, crypto::to_text(head.owner), most);
 }
 
 Result<Pair> pair_of(const Context& context, const protocol::Receipt& receipt) {

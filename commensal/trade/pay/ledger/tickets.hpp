@@ -18,6 +18,10 @@ struct Pair {
 /// Error: kNotFound where the job's beacon is not registered.
 core::Result<Pair> pair_of(const Context& context, const protocol::Receipt& receipt);
 
+/// Whether a chain is registered, or may be. They are kept for ever: one that was forgotten could
+/// be registered anew, and its tickets paid again. Error: kResourceExhausted.
+core::Result<void> room_for_hash_chain(const State& state, const protocol::HashChainHead& head);
+
 /// Remembers a reveal and meets the demands for it. Errors: HashChainTracker's, kNotFound.
 core::Result<void> accept_reveal(Context& context, const Digest& chain, std::uint64_t round,
                                  const Digest& value);
