@@ -91,6 +91,13 @@ TEST_F(HttpConnection, RefusesWhatIsNoRequestOfItsKind) {
       {"length and chunks", infer + "Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n", 400},
       {"too long", infer + fmt::format("Content-Length: {}\r\n\r\n", limits::kHttpBodyBytesMax + 1),
        413},
+      {"too much JSON", infer + fmt::format("Content-Length: {}\r\n\r\n", 33 << 20), 413},
+      {"JSON that is too long",
+       infer +
+           fmt::format("Inference-Header-Content-Length: {0}\r\nContent-Length: {0}\r\n\r\n",
+                       33 << 20) +
+           std::string(33 << 20, ' '),
+       400},
       {"far too long", infer + "Content-Length: 18446744073709551615\r\n\r\n", 413},
       {"small body only",
        "GET /v1/account HTTP/1.1\r\n" + with_token_ + "Content-Length: 70000\r\n\r\n", 413},

@@ -130,6 +130,24 @@ TEST(HttpQuota, StrangersMakeRoomHoweverMuchTheySay) {
   EXPECT_EQ(bob.receive().status, 200);
 }
 
+// A body that is announced without a name and never comes holds no place either.
+TEST(HttpQuota, StrangersMakeRoomWhateverTheyPromise) {
+  World world("promises");
+  const std::string account =
+      "GET /v1/account HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + world.bob + "\r\n\r\n";
+  RawClient bob(world.port());
+  bob.send(account);
+  EXPECT_EQ(bob.receive().status, 200);
+  std::deque<RawClient> strangers;
+  for (int i = 0; i < limits::kConnectionsMax + 100; ++i) {
+    strangers.emplace_back(world.port());
+    strangers.back().send("GET /v2 HTTP/1.1\r\nHost: x\r\nContent-Length: 60000\r\n\r\n");
+  }
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(status_of(world, world.alice), 200) << i;
+  bob.send(account);  // known, and silent for longer than any of them
+  EXPECT_EQ(bob.receive().status, 200);
+}
+
 TEST(HttpQuota, BodiesMustComeAtSomeRate) {
   World world("trickle");
   RawClient raw(world.port());

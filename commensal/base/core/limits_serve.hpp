@@ -9,16 +9,20 @@ namespace commensal::limits {
 inline constexpr std::int64_t kHttpLingerBytesMax = 8
                                                     << 20;  // read and thrown away after a refusal
 inline constexpr std::int64_t kHttpBytesPerSecondMin = 64 << 10;  // of bodies, on the whole
+// Of JSON that holds tensors: a second of a processor, and five times as much memory. Beyond it
+// they travel as binary data.
+inline constexpr std::int64_t kHttpJsonBytesMax = 32 << 20;
 inline constexpr std::size_t kHttpHeavyBytesMin = 1 << 20;  // takes more than a millisecond to read
 inline constexpr std::size_t kHttpHeavyThreads = 2;
-inline constexpr std::uint64_t kHttpReserveBytesMax = 64 << 20;   // of a body, before it arrives
+inline constexpr std::uint64_t kHttpReserveBytesMax = 64 << 20;  // of a body, before it arrives
 inline constexpr std::int64_t kRpcOutboxBytesMax = 2 * kRpcMessageBytesMax;  // of one stream
 // What a provider may do before it has proved its key (Hello): so long, so many, from one address.
 inline constexpr std::int64_t kHelloWaitMs = 10'000;
 inline constexpr std::int64_t kAtWorkWordMs = 2'000;  // between two words of who is at work
 inline constexpr std::size_t kStrangersMax = 128;
 inline constexpr std::size_t kStrangersPerAddressMax = 32;
-inline constexpr std::int64_t kRpcFrameBytesMax = 1 << 20;  // larger messages are cut up
+inline constexpr std::int64_t kRpcBytesPerSecondMin = 1 << 20;  // of a large message, on the whole
+inline constexpr std::int64_t kRpcFrameBytesMax = 1 << 20;      // larger messages are cut up
 inline constexpr std::int64_t kRpcWireBytesMax = kRpcFrameBytesMax + (1 << 16);  // in protobuf
 inline constexpr std::size_t kRpcQuotaBytes = std::size_t{1} << 30;  // of all connections, in gRPC
 inline constexpr std::int64_t kPemBytesMax = 1 << 18;                // of a chain of certificates

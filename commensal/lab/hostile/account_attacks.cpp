@@ -53,8 +53,10 @@ class SlowBodies final : public Attacker {
       : target_(target), crowd_(target.http_port, effects_) {}
   void act() override {
     for (std::size_t i = 0; i < kAtOnce && crowd_.size() < kConnections && crowd_.join(); ++i) {
-      crowd_.say(crowd_.size() - 1,
-                 infer_head(target_.model, target_.token, "Content-Length: 500000000\r\n"));
+      crowd_.say(
+          crowd_.size() - 1,
+          infer_head(target_.model, target_.token,
+                     "Inference-Header-Content-Length: 64\r\nContent-Length: 500000000\r\n"));
     }
     for (std::size_t i = 0; i < kAtOnce && crowd_.size() > 0; ++i) {
       crowd_.say(next_++ % crowd_.size(), " ");
@@ -77,8 +79,10 @@ class LargeBodies final : public Attacker {
   void act() override {
     static const std::string kPiece(1 << 18, ' ');
     while (crowd_.size() < 16 && crowd_.join()) {
-      crowd_.say(crowd_.size() - 1,
-                 infer_head(target_.model, target_.token, "Content-Length: 900000000\r\n"));
+      crowd_.say(
+          crowd_.size() - 1,
+          infer_head(target_.model, target_.token,
+                     "Inference-Header-Content-Length: 64\r\nContent-Length: 900000000\r\n"));
     }
     const std::size_t member = next_++ % std::max<std::size_t>(crowd_.size(), 1);
     if (member < crowd_.size() && !(crowd_.say(member, kPiece) && crowd_.hear(member))) {

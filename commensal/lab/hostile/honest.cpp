@@ -10,6 +10,8 @@ namespace {
 
 constexpr std::int64_t kPeriodNs =
     25'000'000;  // each consumer asks so often, or would if it were answered
+constexpr std::size_t kFreshEvery =
+    16;  // questions: then it comes anew, by a connection of its own
 
 }  // namespace
 
@@ -76,6 +78,7 @@ void HonestConsumers::ask_on(const client::ClientOptions& options, std::size_t f
   const core::SystemClock clock;
   for (std::size_t i = first; client && may_ask(); ++i) {
     const std::int64_t next_ns = clock.monotonic_ns() + kPeriodNs;
+    if (i % kFreshEvery == 0) client = client::Client::create(options);
     ask(*client, questions_[i % questions_.size()]);
     const std::int64_t left_ns = std::max<std::int64_t>(0, next_ns - clock.monotonic_ns());
     std::this_thread::sleep_for(std::chrono::nanoseconds(left_ns));

@@ -26,6 +26,18 @@ class Slow final : public Silent {
   std::size_t next_ = 0;
 };
 
+/// A small body that never comes, to a route that asks for nobody's name.
+class IdleBodies final : public Silent {
+ public:
+  using Silent::Silent;
+
+ protected:
+  void first_word(std::size_t member) override {
+    crowd_.say(member, "GET /v2/health/live HTTP/1.1\r\nHost: x\r\nContent-Length: 60000\r\n\r\n");
+  }
+  std::string_view last_word() const override { return "x"; }
+};
+
 class HeaderBomb final : public Speaker {
  public:
   using Speaker::Speaker;
@@ -90,13 +102,14 @@ class Flood final : public Speaker {
 };
 
 constexpr AttackRow kRows[] = {
-    {"half-open", "holds 900 connections of consumers and says nothing", at_http<Silent>},
-    {"slowloris", "holds 900 connections with heads that never end", at_http<Slow>},
+    {"half-open", "1,500 connections of consumers that say nothing", at_http<Silent>},
+    {"slowloris", "1,500 connections with heads that never end", at_http<Slow>},
+    {"idle-bodies", "1,500 requests without a name whose bodies never come", at_http<IdleBodies>},
     {"header-bomb", "heads of a megabyte, and of 20,000 lines", at_http<HeaderBomb>},
     {"http-garbage", "noise, TLS, HTTP/2, lengths that overflow", at_http<Garbage>},
     {"stranger-flood", "public and refused requests, pipelined, with made up tokens",
      at_http<Flood>},
-    {"half-open-providers", "holds 900 connections at the port for providers", at_stream<Silent>},
+    {"half-open-providers", "1,500 connections at the port for providers", at_stream<Silent>},
     {"stream-garbage", "noise at the port for providers", at_stream<Garbage>},
 };
 

@@ -9,7 +9,7 @@
 /// What strangers at a port have in common. Thread-safety: as Attacker's.
 namespace commensal::lab::hostile {
 
-inline constexpr std::size_t kManyConnections = 900;  // of a process's 1,024 files
+inline constexpr std::size_t kManyConnections = 1'500;  // more than a gateway keeps
 inline constexpr std::size_t kAtOnce = 20;
 
 /// Keeps as many connections open as it can.

@@ -101,7 +101,7 @@ class PlainBytes final : public Speaker {
 };
 
 constexpr AttackRow kRows[] = {
-    {"tls-half-hello", "holds 900 connections that begin a handshake and stop", at_http<HalfHello>,
+    {"tls-half-hello", "1,500 connections that begin a handshake and stop", at_http<HalfHello>,
      true},
     {"tls-hello-flood", "handshakes that are left once the gateway has signed", at_http<HelloFlood>,
      true},

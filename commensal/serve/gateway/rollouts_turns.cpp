@@ -81,6 +81,7 @@ bool Rollouts::must_wait(Live& live) {
   const std::string& account = live.entry.account;
   const Shares::Asker asker{.account = account, .waiting = line_.size_of(account)};
   const std::int64_t now_ms = deps_.clock.monotonic_ns() / 1'000'000;
+  deps_.shares.on_request(account, now_ms);
   if (!deps_.shares.is_full(asker, live.entry.provider, now_ms)) return false;
   live.hindrance = "its provider has enough to do for this account";
   if (!std::exchange(live.is_in_line, true)) line_.push(account, live.entry.id);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <charconv>
 #include <commensal/base/core/limits.hpp>
+#include <commensal/base/core/limits_serve.hpp>
 #include <commensal/serve/http/api.hpp>
 
 namespace commensal::http {
@@ -68,13 +69,24 @@ std::optional<Response> authorize(gateway::Gateway& gateway, const core::Clock& 
   return std::nullopt;
 }
 
+/// To give back hundreds of megabytes takes long: a large body ends on the threads that read it.
+CallPtr new_call(const std::shared_ptr<Turns>& heavy) {
+  return {new Call, [weak = std::weak_ptr(heavy)](Call* ended) {
+            std::shared_ptr<Call> call(ended);
+            const auto turns = weak.lock();
+            if (!turns || call->body.capacity() < limits::kHttpHeavyBytesMin) return;
+            const std::string line = call->account.name;
+            turns->post(line, [call = std::move(call)] {});
+          }};
+}
+
 }  // namespace
 
 void admit(const Services& services, const Request& head,
            std::function<void(CallPtr, std::optional<Response>)> done) {
   auto target = Target::parse(head.target);
   if (!target) return done(nullptr, error_response(target.error()));
-  auto call = std::make_shared<Call>();
+  CallPtr call = new_call(services.heavy);
   std::string allowed;
   const auto route = find_route(head.method, target->segments, call->params, allowed);
   if (!route && !allowed.empty()) {

@@ -67,6 +67,7 @@ struct Route {
   Auth auth;
   std::int64_t body_bytes_max;
   void (*handle)(const Services& services, CallPtr call, Reply reply);
+  bool is_json_or_split = false;  // JSON, of limits::kHttpJsonBytesMax, or JSON and binary tensors
 };
 
 /// Open Inference Protocol (inference_routes.cpp) and /v1 (management_routes.cpp,

@@ -11,6 +11,7 @@
 #include <commensal/base/core/limits_serve.hpp>
 #include <commensal/serve/http/connection.hpp>
 #include <commensal/serve/http/head.hpp>
+#include <limits>
 
 namespace commensal::http {
 
@@ -26,10 +27,25 @@ constexpr std::int64_t kCancelAgainMs = 50;
 constexpr std::chrono::milliseconds kFirstLook{1};
 constexpr std::chrono::milliseconds kLastLook{64};
 
+constexpr std::int64_t kAny = std::numeric_limits<std::int64_t>::max();
+
 /// In our memory.
 std::int64_t bytes_of(const Response& response) {
   return static_cast<std::int64_t>(response.text.size() +
                                    (response.is_file ? 0 : response.rest.size()));
+}
+
+/// "" where the client has gone already.
+std::string network_of(const asio::ip::tcp::socket& socket) {
+  beast::error_code error;
+  const asio::ip::address address = socket.remote_endpoint(error).address();
+  if (error) return "";
+  if (address.is_v4()) return address.to_string();
+  const asio::ip::address_v6& v6 = address.to_v6();
+  if (v6.is_v4_mapped()) return make_address_v4(asio::ip::v4_mapped, v6).to_string();
+  const auto bytes = v6.to_bytes();
+  constexpr std::size_t kNetworkBytes = 8;
+  return core::to_hex({bytes.data(), kNetworkBytes});
 }
 
 std::string text_of(beast::string_view text) { return {text.data(), text.size()}; }
@@ -42,6 +58,8 @@ Connection::Connection(Socket socket, Shared& shared, Closed closed)
       closed_(std::move(closed)),
       timer_(stream_.get_executor()),
       buffer_(limits::kHttpHeaderBytesMax + limits::kHttpPieceBytes),
+      from_(network_of(stream_.socket())),
+      since_ns_(shared.clock.monotonic_ns()),
       unwritten_(std::array<asio::const_buffer, 3>()) {
   Error ignored;
   stream_.socket().set_option(asio::ip::tcp::no_delay(true), ignored);
@@ -91,21 +109,22 @@ void Connection::cancel_after(std::int64_t ms, std::uint64_t wait) {
   });
 }
 
-void Connection::wait_for_somebody(bool waits) {
-  waiting_since_ns_ = waits ? heard_somebody_ns_ : kBusy;
+void Connection::hear_somebody(bool is_at_work) {
+  since_ns_ = shared_.clock.monotonic_ns();
+  is_known_ = true;
+  is_at_work_ = is_at_work;
 }
 
-std::optional<std::int64_t> Connection::waiting_since_ns() const {
-  const std::int64_t since_ns = waiting_since_ns_;
-  if (since_ns == kBusy) return std::nullopt;
-  return since_ns;
+std::optional<Connection::Standing> Connection::standing() const {
+  if (is_at_work_ || is_leaving_) return std::nullopt;
+  return Standing{is_known_, since_ns_};
 }
 
 void Connection::make_room() {
-  waiting_since_ns_ = kBusy;
+  is_leaving_ = true;
   asio::post(stream_.get_executor(), [self = shared_from_this()] {
-    const bool waits = self->phase_ == Phase::kIdle || self->phase_ == Phase::kReading;
-    if (waits && !self->call_) self->close();
+    self->is_leaving_ = !self->is_at_work_;  // meanwhile
+    if (self->is_leaving_) self->close();
   });
 }
 
@@ -117,8 +136,6 @@ void Connection::allow_piece() {
 }
 
 void Connection::shake_hands() {
-  heard_somebody_ns_ = shared_.clock.monotonic_ns();
-  wait_for_somebody(true);
   if (!shared_.identity) return wait_for_request();
   asio::ssl::context context(shared_.identity->new_server_context());
   allow(limits::kHttpHeaderWaitMs);
@@ -135,7 +152,6 @@ void Connection::wait_for_request() {
   call_.reset();
   core::Bytes().swap(piece_);
   phase_ = Phase::kIdle;
-  wait_for_somebody(true);
   if (close_after_ || shared_.stopping) return close();
   if (buffer_.size() > 0) return read_head();
   allow(limits::kHttpIdleWaitMs);
@@ -189,14 +205,16 @@ void Connection::on_head(Error error) {
 
 void Connection::on_admitted(CallPtr call, std::optional<Response> refusal) {
   if (refusal) return refuse(*std::move(refusal));
-  wait_for_somebody(false);
   call_ = std::move(call);
-  const std::int64_t bytes_max = call_->route->body_bytes_max;
+  if (call_->has_account) hear_somebody(true);
+  const bool is_json = call_->route->is_json_or_split && !call_->json_bytes;
+  const std::int64_t bytes_max =
+      std::min(call_->route->body_bytes_max, is_json ? limits::kHttpJsonBytesMax : kAny);
   const auto length = head_->content_length();
   if (length && std::cmp_greater(*length, bytes_max))
     return refuse(error_response(
-        413,
-        fmt::format("the body has {} bytes, at most {} are accepted here", *length, bytes_max)));
+        413, fmt::format("the body has {} bytes, at most {} are accepted here{}", *length,
+                         bytes_max, is_json ? " as JSON: send tensors as binary data" : "")));
   phase_ = Phase::kReading;
   const bool waits = beast::iequals(head_->get()[beast_http::field::expect], "100-continue");
   body_.emplace(std::move(*head_));
@@ -319,8 +337,12 @@ void Connection::write_piece() {
 }
 
 void Connection::on_written() {
-  response_ = {};
-  if (call_ && call_->has_account) heard_somebody_ns_ = shared_.clock.monotonic_ns();
+  Response written = std::exchange(response_, {});
+  if (call_ && std::cmp_greater_equal(written.rest.size(), limits::kHttpHeavyBytesMin)) {
+    // As of a large body (new_call).
+    shared_.services.heavy->post(call_->account.name, [written = std::move(written)] {});
+  }
+  if (call_ && call_->has_account) hear_somebody(false);
   if (!close_after_) return wait_for_request();
   linger();
 }

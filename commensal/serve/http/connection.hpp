@@ -53,14 +53,19 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void start();
   /// Closes it: now, if it waits for a request or `at_once`, else after its answer. Any thread.
   void stop(bool at_once);
-  /// Since when it has waited for a request of somebody known (monotonic); nothing while it has
-  /// one, or is to leave. Any thread.
-  std::optional<std::int64_t> waiting_since_ns() const;
-  /// Closes it if it still waits. Any thread.
+  /// What it weighs where one has to leave.
+  struct Standing {
+    bool is_known = false;      // somebody with an account has spoken on it
+    std::int64_t since_ns = 0;  // monotonic: it began, or the known one was heard last
+  };
+  /// Nothing while it is at work for somebody known, or is to leave. Any thread.
+  std::optional<Standing> standing() const;
+  /// Of the client: of IPv6 the network (/64).
+  const std::string& from() const { return from_; }
+  /// Closes it unless it is at work for somebody known now. Any thread.
   void make_room();
 
  private:
-  static constexpr std::int64_t kBusy = -1;
   using Error = beast::error_code;
   enum class Phase : std::uint8_t { kIdle, kReading, kAnswering, kWriting, kLingering, kClosed };
 
@@ -94,7 +99,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void begin_transfer() { transfer_ = {shared_.clock.monotonic_ns(), 0}; }
   /// The same for its next piece: soon, and at limits::kHttpBytesPerSecondMin on the whole.
   void allow_piece();
-  void wait_for_somebody(bool waits);
+  void hear_somebody(bool is_at_work);
   bool failed(Error error);
 
   tls::EitherStream<Socket, asio::ssl::stream<Socket&>> stream_;
@@ -115,8 +120,11 @@ class Connection : public std::enable_shared_from_this<Connection> {
     std::int64_t bytes = 0;
   };
   Transfer transfer_;
-  std::atomic<std::int64_t> waiting_since_ns_ = kBusy;
-  std::int64_t heard_somebody_ns_ = 0;  // known, or at the beginning
+  const std::string from_;
+  std::atomic<bool> is_known_ = false;
+  std::atomic<bool> is_at_work_ = false;  // for somebody known
+  std::atomic<bool> is_leaving_ = false;
+  std::atomic<std::int64_t> since_ns_;
   CallPtr call_;
   bool is_head_ = false;
 

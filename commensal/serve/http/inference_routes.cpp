@@ -112,8 +112,8 @@ constexpr Route kRoutes[] = {
     {"GET", "/v2/models/{model}/ready", Auth::kOptional, kSmall, on_loop<model_ready>},
     {"GET", "/v2/models/{model}/versions/{version}/ready", Auth::kOptional, kSmall,
      on_loop<model_ready>},
-    {"POST", "/v2/models/{model}/infer", Auth::kAccount, kLarge, infer},
-    {"POST", "/v2/models/{model}/versions/{version}/infer", Auth::kAccount, kLarge, infer},
+    {"POST", "/v2/models/{model}/infer", Auth::kAccount, kLarge, infer, true},
+    {"POST", "/v2/models/{model}/versions/{version}/infer", Auth::kAccount, kLarge, infer, true},
 };
 
 }  // namespace

@@ -193,6 +193,11 @@ core::Result<InferBody> read_infer_body(core::ByteView body,
   if (json_bytes) {
     COMMENSAL_ASSIGN(json_size, read_json_bytes(*json_bytes, body.size()));
   }
+  if (std::cmp_greater(json_size, limits::kHttpJsonBytesMax)) {
+    return core::fail(ErrorCode::kInvalidArgument,
+                      "{} bytes of JSON, at most {} are read: send tensors as binary data",
+                      json_size, limits::kHttpJsonBytesMax);
+  }
   InferBody request;
   COMMENSAL_ASSIGN(const std::vector<InputText> inputs,
                    read_head(core::as_text(body.first(json_size)), request));

@@ -137,7 +137,7 @@ constexpr std::int64_t kSmall = limits::kHttpSmallBodyBytesMax;
 constexpr std::int64_t kLarge = limits::kHttpBodyBytesMax;
 
 constexpr Route kRoutes[] = {
-    {"POST", "/v1/rollouts", Auth::kAccount, kLarge, create_rollout},
+    {"POST", "/v1/rollouts", Auth::kAccount, kLarge, create_rollout, true},
     {"GET", "/v1/rollouts", Auth::kAccount, kSmall, on_loop<list_rollouts>},
     {"GET", "/v1/rollouts/{rollout}", Auth::kAccount, kSmall, show_rollout},
     {"GET", "/v1/rollouts/{rollout}/record", Auth::kAccount, kSmall, on_loop<show_record>},

@@ -8,7 +8,9 @@
 #include <condition_variable>
 #include <limits>
 #include <set>
+#include <string_view>
 #include <thread>
+#include <unordered_map>
 
 namespace commensal::http {
 
@@ -115,8 +117,9 @@ void HttpServer::State::on_accept(beast::error_code error, tcp::socket socket) {
     return;
   }
   const std::unique_lock lock(mutex);
-  // Beyond the limit: who has waited longest without a word of somebody known makes room. Where all
-  // are at work the new one is closed, which costs nothing and which every client retries.
+  // Beyond the limit one makes room on which nobody known has spoken, of those of one address the
+  // oldest where most are; else of the known who are silent whom was heard longest ago. Where all
+  // are at work the new one is closed.
   if (connections.size() < limits::kConnectionsMax || make_room()) {
     const auto connection = std::make_shared<Connection>(
         std::move(socket), shared, [this](const std::shared_ptr<Connection>& closed) {
@@ -133,16 +136,27 @@ void HttpServer::State::on_accept(beast::error_code error, tcp::socket socket) {
 bool HttpServer::State::make_room() {
   // Those that were told to leave may take a moment to.
   if (connections.size() >= 2 * limits::kConnectionsMax) return false;
-  std::shared_ptr<Connection> oldest;
-  std::int64_t since_ns = std::numeric_limits<std::int64_t>::max();
+  struct Group {
+    std::size_t size = 0;
+    std::int64_t since_ns = std::numeric_limits<std::int64_t>::max();
+    Connection* oldest = nullptr;
+    void add(Connection& one, std::int64_t ns) {
+      ++size;
+      if (ns < since_ns) since_ns = ns, oldest = &one;
+    }
+  };
+  Group known;
+  std::unordered_map<std::string_view, Group> strangers;  // by where they come from
   for (const auto& one : connections) {
-    const auto waits = one->waiting_since_ns();
-    if (!waits || *waits >= since_ns) continue;
-    since_ns = *waits;
-    oldest = one;
+    const auto standing = one->standing();
+    if (!standing) continue;
+    (standing->is_known ? known : strangers[one->from()]).add(*one, standing->since_ns);
   }
-  if (!oldest) return false;
-  oldest->make_room();
+  const auto fullest =
+      std::ranges::max_element(strangers, {}, [](const auto& group) { return group.second.size; });
+  Connection* const leaves = fullest != strangers.end() ? fullest->second.oldest : known.oldest;
+  if (leaves == nullptr) return false;
+  leaves->make_room();
   return true;
 }
 

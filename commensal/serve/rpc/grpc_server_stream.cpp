@@ -59,15 +59,38 @@ void ServerStream::read_next() {
 void ServerStream::OnReadDone(bool ok) {
   take_from_grpc(&incoming_);
   if (!ok) return end(grpc::Status::OK, true);
-  auto whole = assembly_.add(std::move(incoming_),
-                             welcomed_ ? limits::kRpcMessageBytesMax : limits::kRpcFrameBytesMax);
+  auto whole = assembly_.add(std::move(incoming_), message_bytes_max());
   if (!whole) return end(to_status(whole.error()), true);
-  if (!*whole) return read_next();
+  if (!*whole) {
+    watch_message();
+    return read_next();
+  }
+  unfinished_ = 0;
   auto message = from_frame<ToGateway>(*std::move(*whole));
   if (!message) return end(to_status(message.error()), true);
   if (Deliver* const made = std::get_if<Deliver>(&*message)) receipt::take_roots(made->outputs);
   hall_->loop.post([self = shared_from_this(), message = *std::move(message)]() mutable {
     self->deliver(std::move(message));
+  });
+}
+
+/// What nobody has asked for takes little memory.
+std::int64_t ServerStream::message_bytes_max() const {
+  return welcomed_ && was_asked_ ? limits::kRpcMessageBytesMax : limits::kRpcFrameBytesMax;
+}
+
+/// A message that has begun holds memory until it ends: it may take as long as a body over HTTP.
+void ServerStream::watch_message() {
+  if (unfinished_ != 0) return;
+  unfinished_ = ++message_;
+  const std::int64_t ms =
+      limits::kHttpPieceWaitMs + limits::kRpcMessageBytesMax * 1000 / limits::kRpcBytesPerSecondMin;
+  hall_->loop.post([self = shared_from_this(), number = message_, ms] {
+    self->hall_->loop.after(ms, [weak = self->weak_from_this(), number] {
+      const auto late = weak.lock();
+      if (!late || late->unfinished_ != number) return;
+      late->end({grpc::StatusCode::DEADLINE_EXCEEDED, "the message took too long to arrive"}, true);
+    });
   });
 }
 
@@ -82,6 +105,10 @@ void ServerStream::deliver(ToGateway message) {
 
 void ServerStream::send(ToProvider message) {
   if (std::holds_alternative<Welcome>(message)) welcomed_ = true;
+  if (std::holds_alternative<Offer>(message) || std::holds_alternative<Begin>(message) ||
+      std::holds_alternative<Countersign>(message)) {
+    was_asked_ = true;
+  }
   Outgoing made = outgoing(message);
   {
     const std::lock_guard lock(mutex_);

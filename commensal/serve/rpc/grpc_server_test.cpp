@@ -165,6 +165,32 @@ TEST_F(GrpcServerTest, TakesNoLargeMessageOfAStranger) {
             "a message of more than 1048576 bytes, the most that is accepted here");
 }
 
+// A key costs nothing: who was given no work yet has nothing large to say.
+TEST_F(GrpcServerTest, TakesNoLargeMessageThatNobodyAskedFor) {
+  const auto send = [this](bool asks) {
+    gateway.when_open = [this, asks] {
+      gateway.stream->send(Welcome{});
+      if (asks) gateway.stream->send(Withdraw{});
+      if (asks) gateway.stream->send(Begin{});
+    };
+    return say([](auto& stream) {
+      wire::Frame reply;
+      stream.Read(&reply);
+      wire::Frame frame;
+      frame.add_tensors(std::string(1 << 19, 'x'));
+      frame.set_more(1 << 20);
+      stream.Write(frame);
+      stream.WritesDone();
+      while (stream.Read(&reply)) continue;
+    });
+  };
+  EXPECT_EQ(send(false).error_message(),
+            "a message of more than 1048576 bytes, the most that is accepted here");
+  gateway.closed.get_future().wait();
+  gateway.closed = {};
+  EXPECT_TRUE(send(true).ok());
+}
+
 TEST_F(GrpcServerTest, SpeaksToNobodyWithoutACertificate) {
   const auto folder = *core::TemporaryFolder::make("tls");
   const auto identity =
