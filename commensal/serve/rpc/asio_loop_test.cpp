@@ -114,22 +114,23 @@ struct PostsWhenDestroyed {
 
 TEST(AsioLoop, DestroysWhatIsPendingAndRunsNoneOfIt) {
   std::atomic<int> destroyed = 0;
-  std::atomic<bool> worked = false;
+  std::atomic<bool> worked = false, began = false;
   {
     AsioLoop loop;
     auto token = std::make_shared<PostsWhenDestroyed>(loop, destroyed);
-    loop.post([&loop, &worked] {
+    loop.post([&loop, &worked, &began] {
       loop.offload(
           Lane::kComputing,
           [&] {
+            began = true;
             std::this_thread::sleep_for(std::chrono::milliseconds(20));
             worked = true;
           },
           [] { FAIL() << "done after stop"; });
     });
-    loop.post([&loop, token] {
-      // Its thread may be at the first errand now; the second one must not begin.
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    loop.post([&loop, &began, token] {
+      // Its thread is at the first errand now; the second one must not begin.
+      while (!began) std::this_thread::yield();
       loop.offload(
           Lane::kComputing, [token] { FAIL() << "began after stop"; }, [token] {});
       loop.post([token] { FAIL() << "ran after stop"; });
