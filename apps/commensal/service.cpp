@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <signal.h>
-#include <sys/resource.h>
 
 #include <apps/commensal/service.hpp>
 #include <cstdlib>
@@ -42,13 +41,6 @@ EndingAtOnce::EndingAtOnce()
           }
         }
       }) {}
-
-void raise_file_limit() {
-  rlimit files{};
-  if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return;
-  files.rlim_cur = files.rlim_max;
-  ::setrlimit(RLIMIT_NOFILE, &files);
-}
 
 void wait_for_signal(int every_ms, const std::function<bool()>& tick) {
   const sigset_t set = stop_signals();

@@ -25,9 +25,6 @@ class EndingAtOnce {
   std::jthread waits_;
 };
 
-/// As many open files and connections as the system lets this user have.
-void raise_file_limit();
-
 /// Sleeps until SIGINT or SIGTERM arrives, calling `tick` every `every_ms` while it says true.
 void wait_for_signal(int every_ms, const std::function<bool()>& tick);
 

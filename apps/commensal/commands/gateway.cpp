@@ -8,6 +8,7 @@
 #include <apps/common/log.hpp>
 #include <apps/common/worker_options.hpp>
 #include <commensal/base/core/clock.hpp>
+#include <commensal/base/core/descriptor.hpp>
 #include <commensal/base/core/disk_full.hpp>
 #include <commensal/serve/daemon/gateway_daemon.hpp>
 #include <commensal/serve/gateway/rates.hpp>
@@ -141,7 +142,7 @@ Result<std::unique_ptr<daemon::GatewayDaemon>> start(const GatewayArguments& opt
 
 Result<int> run(GatewayArguments& options) {
   hold_signals();
-  raise_file_limit();  // silent connections are not to be the gateway's last
+  core::raise_file_limit();  // silent connections are not to be the gateway's last
   options.daemon.folder = options.folder;
   options.daemon.key = options.key.opener();
   options.daemon.provider_address = options.providers;

@@ -24,4 +24,8 @@ class Descriptor {
   int fd_ = -1;
 };
 
+/// As many open files and connections as the system lets this user have, for this process.
+/// Thread-safety: any thread.
+void raise_file_limit();
+
 }  // namespace commensal::core

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <sys/resource.h>
-
 #include <algorithm>
 #include <array>
 #include <chrono>
 #include <commensal/base/core/clock.hpp>
 #include <commensal/base/core/cpu_time.hpp>
+#include <commensal/base/core/descriptor.hpp>
 #include <commensal/lab/hostile/attacker.hpp>
 #include <thread>
 
@@ -51,21 +50,9 @@ core::Result<const AttackRow*> find_attack(std::string_view name) {
   return core::fail(core::ErrorCode::kNotFound, "unknown attack '{}': {}", name, names);
 }
 
-namespace {
-
-/// Of this process, as far as it may.
-void raise_file_limit() {
-  rlimit files{};
-  if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return;
-  files.rlim_cur = files.rlim_max;
-  ::setrlimit(RLIMIT_NOFILE, &files);
-}
-
-}  // namespace
-
 core::Result<Deeds> run_attack(const AttackRow& attack, const Target& target, double seconds,
                                double cpu_share, std::uint64_t seed) {
-  raise_file_limit();
+  core::raise_file_limit();
   core::CounterRng rng(seed);
   const Throttle throttle(cpu_share);
   const auto attacker = attack.make(target, rng);

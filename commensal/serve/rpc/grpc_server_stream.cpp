@@ -79,7 +79,7 @@ std::int64_t ServerStream::message_bytes_max() const {
   return welcomed_ && was_asked_ ? limits::kRpcMessageBytesMax : limits::kRpcFrameBytesMax;
 }
 
-/// A message that has begun holds memory until it ends: it may take as long as a body over HTTP.
+/// A message that has begun holds memory until it ends, which it must at some rate.
 void ServerStream::watch_message() {
   if (unfinished_ != 0) return;
   unfinished_ = ++message_;
