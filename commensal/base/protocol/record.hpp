@@ -10,13 +10,18 @@
 /// begin with one byte of version instead of kind and version.
 namespace commensal::protocol {
 
-/// A part with `static constexpr std::string_view kRecord`: the first word of every error.
+/// A part with `static constexpr std::string_view kRecord`: the first word of every error. What was
+/// written with other fields has another `static constexpr std::uint8_t kVersion`; without one, 1.
 template <class R>
 concept Record = Part<R> && requires {
   std::string_view(R::kRecord);
 };
 
-inline constexpr std::uint8_t kRecordVersion = 1;
+template <Record R>
+constexpr std::uint8_t version_of() {
+  if constexpr (requires { R::kVersion; }) return R::kVersion;
+  return 1;
+}
 
 template <std::same_as<bool> B>
 void write(Writer& writer, B value) {
@@ -48,9 +53,9 @@ core::Result<R> decode(ByteView bytes) {
   Reader reader(bytes, R::kRecord);
   R record;
   const std::uint8_t version = reader.u8();
-  if (reader.ok() && version != kRecordVersion) {
+  if (reader.ok() && version != version_of<R>()) {
     reader.refuse(core::ErrorCode::kInvalidArgument,
-                  fmt::format("version {}, expected {}", version, kRecordVersion));
+                  fmt::format("version {}, expected {}", version, version_of<R>()));
   }
   read(reader, record);
   COMMENSAL_TRY(reader.finish());
@@ -62,7 +67,7 @@ core::Result<R> decode(ByteView bytes) {
 template <Record R>
 core::Result<Bytes> encode_stored(const R& record) {
   Writer writer;
-  writer.u8(kRecordVersion);
+  writer.u8(version_of<R>());
   write(writer, record);
   Bytes bytes = std::move(writer).take();
   if (const auto again = decode<R>(bytes); !again) {

@@ -152,6 +152,29 @@ TEST_F(SimMarket, NewProvidersThatAreSilentCostARequestMilliseconds) {
   EXPECT_EQ(all(*market).size(), 404u) << "and nobody without an answer";
 }
 
+// The fault: a wrong answer that came after somebody else's, to a request that was answered, was
+// computed once more, for nobody, at the gateway's cost.
+TEST_F(SimMarket, AWrongAnswerThatNobodyWaitsForIsAuditedButNotReplaced) {
+  auto market = open(10, 1.0);
+  ASSERT_TRUE(market->push("digits", digits()));
+  market->add_provider("honest");
+  for (std::uint64_t i = 0; i < 4; ++i) ASSERT_TRUE(market->infer("digits", picture(i)));
+  market->set_delay_ms(4);  // its commitment comes in time, what it committed to comes late
+  const auto late = market->address_of(market->add_provider("late", make_lazy_cheat()));
+  market->rest_ms(100);
+  for (std::uint64_t i = 4; i < 8; ++i) ASSERT_TRUE(market->infer("digits", picture(i)));
+  market->rest_ms(60'000);
+  int caught = 0;
+  for (const ReceiptRecord& record : all(*market)) {
+    if (record.receipt.job.provider != late) continue;
+    ++caught;
+    EXPECT_EQ(record.audit, AuditState::kMismatched);
+    EXPECT_FALSE(record.replaced_by);
+  }
+  EXPECT_GE(caught, 1);
+  EXPECT_EQ(all(*market).size(), 8u + static_cast<std::size_t>(caught));
+}
+
 TEST_F(SimMarket, AKnownProviderThatStandsStillHoldsARequestForASecond) {
   auto market = open(9, 0.0);
   ASSERT_TRUE(market->push("digits", digits()));

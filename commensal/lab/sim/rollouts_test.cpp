@@ -273,6 +273,34 @@ TEST_F(MoneyRollouts, AStepInHandCountsWhereTheNextJobIsPlaced) {
   EXPECT_EQ(market->gateway().providers()[0].queued, 0u);
 }
 
+// The fault: only who asked for single answers counted as asking, so that whoever sent many had all
+// providers to itself beside other people's rollouts.
+TEST_F(MoneyRollouts, WhoSendsManyRequestsLeavesRoomForTheStepsOfOthers) {
+  auto market = open(47, 0.3);
+  prepare_letters(*market);
+  gateway::Gateway& live = market->gateway();
+  ASSERT_TRUE(live.deposit(live.account_address("other"), terms_.consumer_deposit, reference("o")));
+  std::uint32_t queued_max = 0;
+  add(*market, "a", std::make_unique<Watched>([&] {
+    queued_max = std::max(queued_max, live.providers()[0].queued);
+  }));
+  ASSERT_TRUE(market->infer("digits", picture(0)));  // it is known how long one takes
+  market->rest_ms(2 * limits::kOthersMs);
+  ASSERT_TRUE(live.rollouts().create(letters(4, {}, 0)));
+  int answers = 0;
+  for (std::uint64_t i = 1; i <= 30; ++i) {
+    live.infer({.account = {.name = "other", .role = gateway::Role::kConsumer},
+                .model = "consumer/digits",
+                .version = 0,
+                .inputs = picture(i),
+                .outputs = {}},
+               [&](const auto& answer) { answers += answer.has_value(); });
+  }
+  market->rest_ms(10'000);
+  EXPECT_EQ(answers, 30);
+  EXPECT_LE(queued_max, limits::kAccountJobsMax + 1);
+}
+
 TEST_F(MoneyRollouts, WhoWillNotBeginItGivesWayToAnother) {
   auto market = open(40, 0.3);
   prepare_letters(*market);

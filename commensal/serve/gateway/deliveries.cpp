@@ -72,6 +72,7 @@ ReceiptRecord Deliveries::record_of(const event::StepMade& made) const {
   record.version = work.version;
   record.model_content = work.content;
   record.delivered_ms = deps_.clock.wall_ms();
+  record.is_wanted = work.order != kNobodysOrder;
   record.charged = work.is_charged;
   // Drawn after the commitment was signed: the provider cannot know.
   const bool is_drawn = deps_.audit_policy.draws(record.receipt, work.audit_probability, deps_.rng);

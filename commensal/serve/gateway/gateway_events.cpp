@@ -162,7 +162,7 @@ void Gateway::State::ban(const ReceiptRecord& record) {
 
 /// A rollout ends where a step of it was wrong; nothing of it is computed again.
 void Gateway::State::replace_later(const ReceiptRecord& record) {
-  if (record.receipt.job.traits().is_movable) consequences.add(record.id());
+  if (record.is_wanted && record.receipt.job.traits().is_movable) consequences.add(record.id());
 }
 
 void Gateway::State::replace_doubtful(const std::set<crypto::Address>& providers) {

@@ -26,6 +26,7 @@ std::string_view name_of(AuditState state);
 /// All that the gateway keeps of one answer.
 struct ReceiptRecord {
   static constexpr std::string_view kRecord = "receipt record";
+  static constexpr std::uint8_t kVersion = 2;  // with is_wanted
 
   std::uint64_t number = 0;  // 1, 2, ... in the order of delivery
   protocol::Receipt receipt;
@@ -42,6 +43,7 @@ struct ReceiptRecord {
   core::Bytes opening;
   std::uint64_t opening_bytes = 0;  // of the one that is kept
   bool is_in_file = false;          // OpeningFolder has it
+  bool is_wanted = true;            // an order stood behind it when it came: else none replaces it
   bool charged = true;              // to the account, on delivery; not kept
 
   template <class Archive, class Self>
@@ -58,6 +60,7 @@ struct ReceiptRecord {
     archive.field("replaced_by", self.replaced_by);
     archive.field("opening_bytes", self.opening_bytes);
     archive.field("is_in_file", self.is_in_file);
+    archive.field("is_wanted", self.is_wanted);
   }
   bool awaits_audit() const { return audit == AuditState::kDrawn; }
   core::Digest id() const;

@@ -18,5 +18,14 @@ TEST(GatewayRecords, WhatIsWrittenIsRead) {
   expect_written_is_read<RolloutEntry>();
 }
 
+// The fault: a record with more fields kept its version, and what was written before was "damaged".
+TEST(GatewayRecords, WhatAnotherVersionWroteIsCalledThat) {
+  auto bytes = *protocol::encode_stored(RolloutEntry{});
+  bytes[0] = 1;
+  const auto entry = protocol::decode_stored<RolloutEntry>(bytes);
+  ASSERT_FALSE(entry);
+  EXPECT_EQ(entry.error().message, "rollout: version 1, expected 2");
+}
+
 }  // namespace
 }  // namespace commensal::gateway

@@ -19,6 +19,7 @@ std::span<const std::string_view> enum_names(RolloutState);
 /// What the gateway knows of a rollout besides its steps (rollout::JobRows).
 struct RolloutEntry {
   static constexpr std::string_view kRecord = "rollout";
+  static constexpr std::uint8_t kVersion = 2;  // with what it has come to
 
   core::Digest id{};    // of its first job: the key
   core::Digest job{};   // its present one, after a provider would not begin the first
