@@ -55,7 +55,9 @@ core::Result<R> decode(ByteView bytes) {
   const std::uint8_t version = reader.u8();
   if (reader.ok() && version != version_of<R>()) {
     reader.refuse(core::ErrorCode::kInvalidArgument,
-                  fmt::format("version {}, expected {}", version, version_of<R>()));
+                  fmt::format("version {}, expected {}: another version of this program wrote "
+                              "it; use that, or another folder",
+                              version, version_of<R>()));
   }
   read(reader, record);
   COMMENSAL_TRY(reader.finish());

@@ -24,7 +24,9 @@ TEST(GatewayRecords, WhatAnotherVersionWroteIsCalledThat) {
   bytes[0] = 1;
   const auto entry = protocol::decode_stored<RolloutEntry>(bytes);
   ASSERT_FALSE(entry);
-  EXPECT_EQ(entry.error().message, "rollout: version 1, expected 2");
+  EXPECT_EQ(entry.error().message,
+            "rollout: version 1, expected 2: another version of this program wrote it; use that, "
+            "or another folder");
 }
 
 }  // namespace

@@ -24,6 +24,16 @@ struct InferBody {
   bool binary_outputs = false;
 };
 
+/// A body in its two parts: the first holds JSON.
+struct SplitBody {
+  std::string_view json;
+  core::ByteView binary;
+};
+/// `json_bytes` is the Inference-Header-Content-Length; absent: all of the body is JSON.
+/// Error: kInvalidArgument, also where the JSON is larger than limits::kHttpJsonBytesMax.
+core::Result<SplitBody> split_body(core::ByteView body,
+                                   const std::optional<std::string>& json_bytes);
+
 /// `json_bytes` is the Inference-Header-Content-Length: so many bytes of JSON, then the binary
 /// parts in the order of their inputs. Absent: the body is JSON. Elements are copied out of `body`.
 /// Error: kInvalidArgument, one line.

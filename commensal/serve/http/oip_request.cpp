@@ -187,8 +187,8 @@ core::Result<std::size_t> read_json_bytes(const std::string& text, std::size_t b
 
 }  // namespace
 
-core::Result<InferBody> read_infer_body(core::ByteView body,
-                                        const std::optional<std::string>& json_bytes) {
+core::Result<SplitBody> split_body(core::ByteView body,
+                                   const std::optional<std::string>& json_bytes) {
   std::size_t json_size = body.size();
   if (json_bytes) {
     COMMENSAL_ASSIGN(json_size, read_json_bytes(*json_bytes, body.size()));
@@ -198,10 +198,15 @@ core::Result<InferBody> read_infer_body(core::ByteView body,
                       "{} bytes of JSON, at most {} are read: send tensors as binary data",
                       json_size, limits::kHttpJsonBytesMax);
   }
+  return SplitBody{core::as_text(body.first(json_size)), body.subspan(json_size)};
+}
+
+core::Result<InferBody> read_infer_body(core::ByteView body,
+                                        const std::optional<std::string>& json_bytes) {
+  COMMENSAL_ASSIGN(const SplitBody parts, split_body(body, json_bytes));
   InferBody request;
-  COMMENSAL_ASSIGN(const std::vector<InputText> inputs,
-                   read_head(core::as_text(body.first(json_size)), request));
-  core::ByteView binary = body.subspan(json_size);
+  COMMENSAL_ASSIGN(const std::vector<InputText> inputs, read_head(parts.json, request));
+  core::ByteView binary = parts.binary;
   for (const InputText& input : inputs) {
     auto tensor = read_tensor(input, binary);
     if (!tensor)

@@ -7,6 +7,7 @@
 #include <commensal/compute/tensor/float16.hpp>
 #include <commensal/serve/http/json_elements.hpp>
 #include <commensal/serve/http/oip.hpp>
+#include <commensal/serve/http/rollout_body.hpp>
 #include <limits>
 #include <nlohmann/json.hpp>
 
@@ -361,6 +362,18 @@ TEST(OipAnswer, RefusesAnOutputThatTheModelLacks) {
   const auto encoded = write_infer_answer(an_answer(), request);
   ASSERT_FALSE(encoded);
   EXPECT_EQ(encoded.error().message, "the model has no output 'z'");
+}
+
+// The fault: a header that said how much is JSON lifted the bound on it for rollouts, and a feed of
+// millions of names became gigabytes before its second name was counted.
+TEST(OipRequest, ARolloutsJsonIsBoundedAsARequestsIs) {
+  const std::string large(std::size_t{limits::kHttpJsonBytesMax} + 1, ' ');
+  const auto read = read_rollout_body(core::as_bytes(large), std::to_string(large.size()));
+  ASSERT_FALSE(read);
+  EXPECT_NE(read.error().message.find("send tensors as binary data"), std::string::npos);
+  const std::string_view names = R"({"feeds":[["a","b","c" and no more JSON)";
+  EXPECT_NE(read_rollout_body(core::as_bytes(names), {}).error().message.find("pairs"),
+            std::string::npos);
 }
 
 }  // namespace

@@ -29,15 +29,17 @@ Result<std::uint64_t> read_count(JsonCursor& cursor, std::int64_t max) {
 }
 
 Result<void> read_feed(JsonCursor& cursor, RolloutRequest& request) {
+  const auto refused = [] {
+    return fail(ErrorCode::kInvalidArgument, "expected at most {} pairs of an output and an input",
+                limits::kInferTensorsMax);
+  };
   std::vector<std::string> names;
   COMMENSAL_TRY(cursor.array([&]() -> Result<void> {
+    if (names.size() == 2) return refused();
     COMMENSAL_ASSIGN(names.emplace_back(), cursor.string());
     return {};
   }));
-  if (names.size() != 2 || request.feeds.size() >= limits::kInferTensorsMax) {
-    return fail(ErrorCode::kInvalidArgument, "expected at most {} pairs of an output and an input",
-                limits::kInferTensorsMax);
-  }
+  if (names.size() != 2 || request.feeds.size() >= limits::kInferTensorsMax) return refused();
   request.feeds.emplace_back(names[0], names[1]);
   return {};
 }
@@ -140,14 +142,6 @@ Result<Draft> read_draft(std::string_view json) {
   return draft;
 }
 
-/// A text of digits; 0 where it is none.
-std::size_t size_of(const std::string& text) {
-  std::size_t size = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, size);
-  return error == std::errc() && stop == end ? size : 0;
-}
-
 std::string list_of(const std::set<std::uint64_t>& steps) {
   std::string text;
   std::size_t count = 0;
@@ -162,17 +156,12 @@ std::string list_of(const std::set<std::uint64_t>& steps) {
 
 Result<RolloutRequest> read_rollout_body(core::ByteView body,
                                          const std::optional<std::string>& json_bytes) {
-  const std::size_t size = json_bytes ? size_of(*json_bytes) : body.size();
-  if (size == 0 || size > body.size()) {
-    return fail(ErrorCode::kInvalidArgument,
-                "Inference-Header-Content-Length: expected 1 to {}, the size of the body",
-                body.size());
-  }
-  COMMENSAL_ASSIGN(Draft draft, read_draft(core::as_text(body.first(size))));
+  COMMENSAL_ASSIGN(const SplitBody parts, split_body(body, json_bytes));
+  COMMENSAL_ASSIGN(Draft draft, read_draft(parts.json));
   // The same inputs as a request for an answer has them.
   const std::string head = fmt::format("{{\"inputs\":{}}}", draft.inputs);
   core::Bytes whole(head.begin(), head.end());
-  whole.insert(whole.end(), body.begin() + static_cast<std::ptrdiff_t>(size), body.end());
+  whole.insert(whole.end(), parts.binary.begin(), parts.binary.end());
   COMMENSAL_ASSIGN(InferBody read, read_infer_body(whole, std::to_string(head.size())));
   draft.request.inputs = std::move(read.inputs);
   receipt::take_roots(draft.request.inputs);

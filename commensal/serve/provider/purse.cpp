@@ -204,17 +204,19 @@ Result<void> Purse::on_reveal(const rpc::Reveal& reveal) {
 
 /// Winners, those too that were claimed before and not yet decided on.
 void Purse::claim() {
-  rpc::Claims claims;
+  std::vector<rpc::Claims::Item> items;
   for (const State state : {State::kWon, State::kOpened}) {
     for (const ticket::Record& record : tickets_.in(state)) {
-      if (claims.items.size() == limits::kListItemsMax) break;  // the rest after these
+      if (items.size() == limits::kListItemsMax) break;  // the rest after these
       if (!beacon_ || record.beacon != beacon_->id()) continue;
       auto receipt = tickets_.receipt(record.id());
       if (!receipt) continue;
-      claims.items.push_back({*std::move(receipt), record.output_root, record.output_salt});
+      items.push_back({*std::move(receipt), record.output_root, record.output_salt});
     }
   }
-  if (!claims.items.empty()) deps_.gateway.send(std::move(claims));
+  for (rpc::Claims& claims : rpc::Claims::in_messages(std::move(items))) {
+    deps_.gateway.send(std::move(claims));
+  }
 }
 
 Result<void> Purse::on_outcomes(const rpc::Outcomes& outcomes) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gmock/gmock.h>
 
-#include <commensal/base/core/limits.hpp>
+#include <commensal/base/core/limits_serve.hpp>
 #include <commensal/base/core/rng.hpp>
 #include <commensal/serve/rpc/frame.hpp>
 #include <functional>
@@ -192,6 +192,21 @@ void refuse_bent(const std::vector<Message>& all) {
     EXPECT_THAT(refusal<Message>(std::move(fewer)),
                 HasSubstr("puts: 'empty': the frame has no elements of it"));
   }
+}
+
+// The fault: 2,000 winners in one message are more than a gateway takes of who was given no work,
+// which ended the stream, again and again.
+TEST(Frame, WinnersAreClaimedInMessagesThatAreTakenUnasked) {
+  EXPECT_TRUE(Claims::in_messages({}).empty());
+  const std::vector<Claims::Item> winners(4'096, {some_receipt(), digest_of(3), digest_of(4)});
+  const std::vector<Claims> messages = Claims::in_messages(winners);
+  std::size_t count = 0;
+  for (const Claims& claims : messages) {
+    count += claims.items.size();
+    EXPECT_LT(bytes_of(to_frame(ToGateway(claims))).size(), limits::kRpcFrameBytesMax);
+  }
+  EXPECT_EQ(count, winners.size());
+  EXPECT_LE(messages.size(), 10u);
 }
 
 TEST(Frame, RefusesEveryMessageThatIsCutOrTooLong) {

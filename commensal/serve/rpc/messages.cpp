@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <commensal/base/core/limits.hpp>
+#include <commensal/base/core/limits_serve.hpp>
 #include <commensal/base/crypto/sha256.hpp>
 #include <commensal/serve/rpc/messages.hpp>
 
@@ -24,6 +24,25 @@ core::Result<void> check_name(std::string_view field, const std::string& name) {
 core::Result<void> Hello::validity() const {
   COMMENSAL_TRY(check_name("name", name));
   return check_name("version", version);
+}
+
+std::vector<Claims> Claims::in_messages(std::vector<Item> items) {
+  constexpr std::size_t kBytesMax =
+      limits::kRpcFrameBytesMax / 2;  // frames have words of their own
+  std::vector<Claims> made;
+  std::size_t bytes = kBytesMax;
+  for (Item& item : items) {
+    protocol::Writer writer;
+    protocol::write(writer, item);
+    const std::size_t size = writer.written().size();
+    if (bytes + size > kBytesMax) {
+      made.emplace_back();
+      bytes = 0;
+    }
+    bytes += size;
+    made.back().items.push_back(std::move(item));
+  }
+  return made;
 }
 
 core::Result<void> Outcomes::Item::validity() const { return check_name("event", event); }

@@ -248,6 +248,8 @@ struct Claims {
   static void fields(Archive& archive, Self& self) {
     archive.field("items", self.items);
   }
+  /// The same in messages that may be sent to who has asked for none (limits::kRpcFrameBytesMax).
+  static std::vector<Claims> in_messages(std::vector<Item> items);
 };
 /// A transaction of the gateway's ledger, signed by the provider (ledger::Transaction, encoded).
 struct Transact {
