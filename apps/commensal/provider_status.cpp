@@ -51,7 +51,7 @@ std::string host_part(const Json& host) {
           ? fmt::format("{}, at most {} at {:.0f} % confidence, over {}{}",
                         percent(at(host, "loss")), percent(at(host, "loss_upper")),
                         confidence.is_number() ? 100 * confidence.get<double>() : 0,
-                        number(at(host, "over_s"), " s"), is_shown ? "" : " (not shown yet)")
+                        number(at(host, "hour_s"), " s"), is_shown ? "" : " (not shown yet)")
           : kUnknown);
   row(page, "  earns", number(at(host, "income_per_hour"), " an hour"));
   if (!text(at(host, "signal")).empty()) row(page, "  no signal", text(at(host, "signal")));
@@ -94,6 +94,11 @@ core::Result<std::string> status_page(const std::string& line) {
   row(page, "guests", text(at(governor, "phase")) + (why.empty() ? "" : ": " + why));
   row(page, "  budget", percent(at(governor, "budget")));
   row(page, "  level", percent(at(governor, "level")));
+  const Json& sd = at(governor, "cost_sd");
+  row(page, "  cost",
+      sd.is_number() ? fmt::format("{} of the host's work at full speed, give or take {}",
+                                   percent(at(governor, "cost")), percent(sd))
+                     : kUnknown);
   row(page, "  trips", number(at(governor, "trips")));
   row(page, "energy",
       fmt::format("{}, {}", number(at(at(status, "energy"), "joules"), " J"),

@@ -15,9 +15,9 @@ TEST(StatusPage, NamesWhatIsNotKnown) {
   status.host = "process:1";
   status.unit = "s";
   status.confidence = 0.95;
-  status.governor.window_s = 1210;
   EXPECT_THAT(*status_page(guest::line_of(status)), HasSubstr("lost       not known yet\n"));
-  status.governor.over_s = 60;
+  EXPECT_THAT(*status_page(guest::line_of(status)), HasSubstr("cost       not known yet\n"));
+  status.governor.hour_s = 60;
   EXPECT_THAT(*status_page(guest::line_of(status)),
               HasSubstr("lost       0.00 %, at most 0.00 % at 95 % confidence, over 60 s"));
 }

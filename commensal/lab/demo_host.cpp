@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <cmath>
 #include <commensal/base/core/clock.hpp>
 #include <commensal/base/core/rng.hpp>
 #include <commensal/base/core/temporary_folder.hpp>
@@ -28,8 +28,6 @@ constexpr double kAloneS = 45;     // more than the governor's first look at the
 constexpr double kLearningS = 20;  // what a guest costs; pictures are answered, but not counted
 constexpr double kAfterS = 15;     // the host alone again
 constexpr int kPeople = 4;         // who ask, each one picture after the other
-/// Cycles are shorter than an operator's, so that there are enough of them in a minute.
-constexpr governor::Rules kRules{.cycle = 4};
 
 double now_s() {
   const core::SystemClock clock;
@@ -162,25 +160,20 @@ struct World {
   }
 };
 
+}  // namespace
+
 HostDemo report_of(const governor::Status& status) {
   HostDemo report;
   report.host_rate = status.reference;
-  report.kept = 1 - status.loss;
-  report.confidence = confidence_of(status, kRules);
+  if (status.hour_s > 0) {
+    report.kept = 1 - status.loss;
+    report.kept_lower = std::max(0.0, 1 - status.loss_high);
+    report.is_shown = status.is_shown;
+  }
   report.budget = status.budget;
-  report.cost = status.slope;
+  report.cost = status.cost;
   report.guest_is_off = status.level > 0 ? "" : status.why;
   return report;
-}
-
-}  // namespace
-
-double confidence_of(const governor::Status& status, const governor::Rules& rules) {
-  if (status.window_s <= 0) return 0;
-  const double sd = (status.loss_high - status.loss) / rules.confidence;
-  const double margin = rules.promise - status.loss;
-  if (sd <= 0) return margin >= 0 ? 1 : 0;
-  return 0.5 * std::erfc(-margin / sd / std::sqrt(2.0));
 }
 
 Result<HostDemo> run_host_demo(const HostDemoOptions& options,
@@ -190,8 +183,7 @@ Result<HostDemo> run_host_demo(const HostDemoOptions& options,
   COMMENSAL_ASSIGN(const auto meeting, core::TemporaryFolder::make("commensal-demo"));
   guest::GuestProcess guest({.client = {.folder = meeting.path() / "run",
                                         .host = host->probe_spec(kPasses),
-                                        .guest = {.name = "demo", .threads = 2},
-                                        .rules = kRules},
+                                        .guest = {.name = "demo", .threads = 2}},
                              .is_whole = false});
   World world;
   COMMENSAL_TRY(world.open(options, guest));

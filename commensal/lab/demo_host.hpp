@@ -26,7 +26,8 @@ struct HostDemoOptions {
 struct HostDemo {
   double host_rate = 0;   // bucket passes a second without the guest, as last measured
   double kept = 0;        // its rate over what it would have been alone, as the governor estimates
-  double confidence = 0;  // that `kept` is at least 0.99, in [0, 1]; 0: nothing was measured
+  double kept_lower = 0;  // ... at least, at the promised confidence; 0: nothing was measured
+  bool is_shown = false;  // that this hour loses no more than is promised
   // Bucket passes a second by the host's own counter: alone, over `measured_s`, alone again.
   double own_before = 0, own_beside = 0, own_after = 0;
   double measured_s = 0;  // from the first stretch with the guest on, all of which both count
@@ -47,8 +48,7 @@ struct HostDemo {
 core::Result<HostDemo> run_host_demo(const HostDemoOptions& options,
                                      const std::function<void(const std::string&)>& watch);
 
-/// The probability, given what the governor has seen of losses, that the host lost at most what is
-/// promised: their mean over all its cycles is taken as normal. 0 where it has seen nothing.
-double confidence_of(const governor::Status& status, const governor::Rules& rules);
+/// What the governor says of it; nothing of what it has not seen.
+HostDemo report_of(const governor::Status& status);
 
 }  // namespace commensal::lab

@@ -6,19 +6,20 @@
 namespace commensal::lab {
 namespace {
 
-TEST(HostDemo, IsAsConfidentAsTheEvidenceAllows) {
-  const governor::Rules rules;
+TEST(HostDemo, SaysNoMoreThanTheEvidence) {
   governor::Status status;
-  EXPECT_EQ(confidence_of(status, rules), 0);  // nothing was measured
-  status.window_s = 60;
+  EXPECT_EQ(report_of(status).kept, 0);  // nothing was measured
+  EXPECT_EQ(report_of(status).kept_lower, 0);
+  EXPECT_FALSE(report_of(status).is_shown);
+  status.hour_s = 60;
   status.loss = 0.004;
-  status.loss_high = 0.004 + rules.confidence * 0.006;  // one deviation below one per cent
-  EXPECT_NEAR(confidence_of(status, rules), 0.8413, 1e-4);
-  status.loss = 0.016;
-  status.loss_high = 0.016 + rules.confidence * 0.006;
-  EXPECT_NEAR(confidence_of(status, rules), 0.1587, 1e-4);
-  status.loss = status.loss_high = 0;  // the guest was never on
-  EXPECT_EQ(confidence_of(status, rules), 1);
+  status.loss_high = 0.3;
+  status.is_shown = true;
+  EXPECT_DOUBLE_EQ(report_of(status).kept, 0.996);
+  EXPECT_DOUBLE_EQ(report_of(status).kept_lower, 0.7);
+  EXPECT_TRUE(report_of(status).is_shown);
+  status.loss_high = 1.4;  // a minute tells little: no rate is below none
+  EXPECT_EQ(report_of(status).kept_lower, 0);
 }
 
 }  // namespace

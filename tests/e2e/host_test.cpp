@@ -197,8 +197,9 @@ TEST(Demo, ShowsWhatAHostKeeps) {
   for (const char* stretch : {"own_before_per_s", "own_beside_per_s", "own_after_per_s"}) {
     EXPECT_GT(host.at(stretch).get<double>(), 1000) << stretch;
   }
-  EXPECT_GE(host.at("confidence").get<double>(), 0);
-  EXPECT_LE(host.at("confidence").get<double>(), 1);
+  EXPECT_GE(host.at("kept_lower").get<double>(), 0);
+  EXPECT_LE(host.at("kept_lower").get<double>(), host.at("kept").get<double>());
+  EXPECT_TRUE(host.at("is_shown").is_boolean());
   EXPECT_GE(report.at("guest").at("images_per_s").get<double>(), 0);
 }
 

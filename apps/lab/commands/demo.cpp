@@ -208,7 +208,8 @@ Json json_of_host(const std::optional<lab::HostDemo>& seen) {
   };
   return {{"host",
            {{"kept", figure(&lab::HostDemo::kept)},
-            {"confidence", figure(&lab::HostDemo::confidence)},
+            {"kept_lower", figure(&lab::HostDemo::kept_lower)},
+            {"is_shown", seen ? Json(seen->is_shown) : Json()},
             {"passes_per_s", figure(&lab::HostDemo::host_rate)},
             {"own_before_per_s", figure(&lab::HostDemo::own_before)},
             {"own_beside_per_s", figure(&lab::HostDemo::own_beside)},
@@ -222,15 +223,13 @@ Json json_of_host(const std::optional<lab::HostDemo>& seen) {
 }
 
 void print_host(const lab::HostDemo& seen) {
-  constexpr double kSure = 0.95;
   fmt::print(
       "an Equihash solver (1 thread, {:.0f} bucket passes/s alone) kept {:.2f} % of its rate over "
-      "{:.0f} s, as the governor estimates;\n"
-      "that it keeps 99 % is {} in that time (confidence {:.3f})\n"
+      "{:.0f} s, as the governor estimates (at 95 % at least {:.1f} %);\n"
+      "that this hour loses no more than one per cent of it is {}\n"
       "beside it two providers read {:.1f} SqueezeNet pictures/s ({} in {:.0f} s)\n",
-      seen.host_rate, 100 * seen.kept, seen.measured_s,
-      seen.confidence < kSure ? "NOT shown" : "shown", seen.confidence, seen.images_per_s,
-      seen.images, seen.guest_s);
+      seen.host_rate, 100 * seen.kept, seen.measured_s, 100 * seen.kept_lower,
+      seen.is_shown ? "shown" : "NOT shown", seen.images_per_s, seen.images, seen.guest_s);
   fmt::print("by its own counter: {:.0f} passes/s alone, {:.0f} beside them, {:.0f} alone again\n",
              seen.own_before, seen.own_beside, seen.own_after);
   fmt::print(

@@ -8,36 +8,45 @@
 namespace commensal::governor {
 namespace {
 
-constexpr double kAhead = 1;       // seconds that a sample may seem to come from the future
-constexpr double kGrowth = 1.25;   // of a cycle in which nothing is to be feared
-constexpr double kCycleParts = 4;  // a cycle has at least so many of the shortest stretches
-constexpr double kHalfGone = 0.5;  // of a gross loss: the host lost it by itself
+constexpr double kAhead = 1;  // seconds that a sample may seem to come from the future
 constexpr double kOverForgets = 0.95;
-constexpr double kFearedSd = 3;
+constexpr double kJumpSd = 5;
+constexpr int kCleanEpochs = 10;  // after so many with the guest a trip is forgotten
+constexpr int kAloneAgain = 2;    // epochs alone after a silence
+constexpr double kStillS = 4;
+constexpr double kLongEpochS = 10;
+constexpr double kMinute = 60;
+constexpr double kFirstLong = 300;
+constexpr double kRanLeast = 0.05;  // a guest that hardly runs shows no late effects
+constexpr double kLagKnown = 0.004;
 
 }  // namespace
 
 std::string_view name_of(Phase phase) {
-  constexpr std::array kNames = {"waiting", "off", "on", "check", "back-off"};
+  constexpr std::array kNames = {"waiting", "alone", "off", "on", "still", "long-off", "back-off"};
   return kNames[static_cast<std::size_t>(phase)];
 }
 
-Governor::Governor(const Rules& rules, core::Rng& rng)
+Governor::Governor(const Rules& rules, core::Rng& rng, const std::optional<Learnt>& learnt)
     : rules_(rules),
       rng_(rng),
-      noise_(rules),
-      slope_(rules),
-      evidence_(rules),
-      alarm_(rules),
-      cycle_s_(rules.cycle),
+      belief_(rules, learnt),
+      hour_(rules),
+      level_tried_(learnt ? learnt->level_tried : 0),
+      alone_left_(learnt ? kAloneAgain : 5),
       back_off_s_(rules.back_off_min) {}
 
-double Governor::tick(double now_s, const std::optional<probe::RateSample>& sample) {
-  const double level = take(now_s, sample);
-  return phase_ == Phase::kOn ? level : 0;
+std::optional<Learnt> Governor::learnt() const {
+  if (level_tried_ <= 0) return std::nullopt;
+  const auto cost = belief_.cost(), lag = belief_.lag();
+  return Learnt{cost.mean, cost.sd, lag.mean, lag.sd, belief_.noise(), level_tried_};
 }
 
-double Governor::take(double now_s, const std::optional<probe::RateSample>& sample) {
+double Governor::least_s() const {
+  return std::max(rules_.epoch_min, rules_.epoch_averages * over_s_ + rules_.settle);
+}
+
+double Governor::tick(double now_s, const std::optional<probe::RateSample>& sample) {
   const bool is_new = sample && accept(now_s, *sample);
   if (!last_) return 0;
   const double stale_s = std::max(rules_.stale, 3 * over_s_);
@@ -47,21 +56,19 @@ double Governor::take(double now_s, const std::optional<probe::RateSample>& samp
     wait(now_s, "the signal is frozen");
   } else if (phase_ == Phase::kWaiting && is_new) {
     why_ = "the host is looked at alone first";
-    begin_off(now_s, Phase::kOff, 0);
+    alone_left_ = std::max(alone_left_, kAloneAgain);
+    next(now_s);
   }
+  if (phase_ == Phase::kWaiting) return 0;
   if (is_new) look_at(now_s, *sample);
-  if (phase_ == Phase::kOn && now_s >= until_s_) {
-    on_ = now_;
-    on_end_s_ = now_s;
-    begin_off(now_s, Phase::kOff, plan_.off_s);
-  } else if (phase_ != Phase::kWaiting && phase_ != Phase::kOn && now_s >= until_s_) {
-    end_off(now_s);
-  }
-  return plan_.level;
+  // A slow probe: its next word is waited for, without the guest.
+  if (now_s >= until_s_ && part_.empty() && is_running()) stop_guest(now_s);
+  if (now_s >= until_s_ && !part_.empty()) end(now_s);
+  return is_running() ? design_.plan.level : 0;
 }
 
 bool Governor::accept(double now_s, const probe::RateSample& sample) {
-  const bool is_sound = std::isfinite(sample.rate) && sample.rate > 0 &&
+  const bool is_sound = std::isfinite(sample.rate) && sample.rate >= 0 &&
                         std::isfinite(sample.over_s) && sample.over_s > 0 &&
                         sample.at_s <= now_s + kAhead && (!last_ || sample.at_s > last_->at_s);
   if (!is_sound) return false;
@@ -72,181 +79,208 @@ bool Governor::accept(double now_s, const probe::RateSample& sample) {
   return true;
 }
 
-double Governor::part_s() const { return std::max(rules_.part_min, 2 * over_s_ + rules_.settle); }
-
+/// What was drawn counts: of a host that falls silent beside the guest nothing good is thought.
 void Governor::wait(double now_s, std::string_view why) {
   if (phase_ == Phase::kWaiting) return;
-  if (now_s > off_begin_s_) evidence_.add_idle(now_s - off_begin_s_);
+  if (is_running()) stop_guest(now_s);
+  const bool was_drawn = phase_ == Phase::kOn || phase_ == Phase::kOff;
+  if (was_drawn && !part_.empty()) {
+    end_drawn(now_s);
+  } else if (phase_ == Phase::kOn) {
+    hour_.add(rules_.gross * (on_end_s_ - begin_s_), 0);
+  }
+  doubted_.reset();
   phase_ = Phase::kWaiting;
   why_ = why;
-  before_.reset();
-  on_.reset();
-  if (last_ && now_s < last_->at_s) last_.reset();  // the clock went back: begin anew
+  if (last_ && now_s < last_->at_s) {  // the clock went back: begin anew
+    last_.reset();
+    minute_ = {};
+    hour_begin_s_ = std::min(hour_begin_s_, now_s);
+    believed_s_ = std::min(believed_s_, now_s);
+    long_due_s_ = long_until_s_ = 0;
+  }
 }
 
-void Governor::begin_off(double now_s, Phase phase, double least_s) {
+void Governor::begin(double now_s, Phase phase, double seconds) {
   phase_ = phase;
-  off_begin_s_ = now_s;
-  until_s_ = now_s + std::max(least_s, part_s());
-  const double begin_s = now_s + rules_.settle;
-  now_ = Part(begin_s);
-  late_ = Part(std::max(begin_s, until_s_ - beside_s()));
+  begin_s_ = now_s;
+  until_s_ = now_s + seconds;
+  part_ = Part(now_s + rules_.settle);
+  is_stopped_ = false;
+  if (phase == Phase::kOn) why_ = {};
 }
 
-void Governor::begin_on(double now_s) {
-  phase_ = Phase::kOn;
-  why_ = {};
-  on_begin_s_ = now_s;
-  until_s_ = now_s + plan_.on_s;
-  before_ = late_;
-  recent_ = now_ = Part(now_s + rules_.settle);
+void Governor::stop_guest(double now_s) {
+  is_stopped_ = true;
+  on_end_s_ = now_s;
+  minute_.add(begin_s_, now_s, design_.plan.level);
+  hour_.add_run((now_s - begin_s_) * design_.plan.level);
 }
 
 void Governor::look_at(double now_s, const probe::RateSample& sample) {
-  if (phase_ != Phase::kOn) return look_at_host_alone(sample);
-  if (!now_.add(sample)) return;
-  if (is_gross(sample)) {
-    on_ = now_;
-    on_end_s_ = now_s;
-    begin_off(now_s, Phase::kCheck, 0);
-  } else if (is_worse_than_feared(sample)) {
-    until_s_ = now_s;
-  }
-}
-
-void Governor::look_at_host_alone(const probe::RateSample& sample) {
-  late_.add(sample);
-  const bool is_beside = sample.at_s <= off_begin_s_ + rules_.settle + beside_s();
-  if (is_beside || now_.empty()) now_.add(sample);
+  if (phase_ == Phase::kOn && is_stopped_ && !part_.empty()) return;  // what it cost was seen
+  if (!part_.add(sample) || !is_running()) return;
+  if (is_gross(sample)) stop_guest(now_s);
 }
 
 bool Governor::is_gross(const probe::RateSample& sample) const {
-  if (sample.is_throttled && !before_->is_throttled()) return true;
-  const double noise = rules_.gross_sd * std::sqrt(noise_.variance(sample.over_s));
-  const double expected = std::max(0.0, slope_.mean()) * plan_.level;
-  return 1 - sample.rate / before_->mean() > std::max(rules_.gross, expected + noise);
+  if (sample.is_throttled && !is_throttled_alone_) return true;
+  const double noise = rules_.gross_sd * belief_.deviation(sample.over_s);
+  const auto cost = belief_.cost();
+  const double expected = (std::max(0.0, cost.mean) + cost.sd) * design_.plan.level;
+  return 1 - sample.rate / belief_.rate({0, lately_}) > std::max(rules_.gross, expected + noise);
 }
 
-/// What was believed of the guest does not hold: a long stretch is not waited for.
-bool Governor::is_worse_than_feared(const probe::RateSample& sample) {
-  if (!recent_.add(sample) || recent_.seconds() < rules_.part_min) return false;
-  const Part recent = std::exchange(recent_, Part(sample.at_s));
-  const double loss = 1 - recent.mean() / before_->mean();
-  const double sd =
-      std::sqrt(noise_.variance(recent.seconds()) + noise_.variance(before_->seconds()));
-  const double feared = slope_.high(rules_.caution) * plan_.level;
-  return loss > rules_.promise && loss > feared + kFearedSd * sd;
+/// As the guest ran over such a stretch, if it ends now. What it did lately is a minute's running
+/// mean, in the middle of the stretch.
+Belief::Exposure Governor::exposure(double level, double seconds) const {
+  const double keep = std::exp(-seconds / kMinute / 2);
+  return {level, keep * lately_ + (1 - keep) * level};
 }
 
-void Governor::end_off(double now_s) {
-  if (now_.empty() || late_.empty()) return;  // a slow probe: wait for its next word
-  if (to_learn_ > 0) return learn_noise(now_s);
-  if (phase_ == Phase::kBackOff) {
-    evidence_.add_idle(now_s - off_begin_s_);
-    before_.reset();
-    on_.reset();
-    return begin_off(now_s, Phase::kOff, cycle_s_ / 2);
+void Governor::believe(double now_s, const Epoch& epoch, double rate, bool is_sure) {
+  const double level = epoch.is_on ? epoch.plan.level : 0;
+  changes_ += belief_.observe(rate, std::max(epoch.covered_s, rules_.settle), now_s - believed_s_,
+                              exposure(level, epoch.on_s), is_sure);
+  believed_s_ = now_s;
+}
+
+void Governor::end(double now_s) {
+  const double seconds = now_s - begin_s_;
+  double ran = 0;
+  if (phase_ == Phase::kOn || phase_ == Phase::kOff) {
+    end_drawn(now_s);
+    ran = phase_ == Phase::kOn ? design_.plan.level * (on_end_s_ - begin_s_) / seconds : 0;
+  } else {
+    if (doubted_) settle_doubt(now_s);
+    if (phase_ == Phase::kAlone) --alone_left_;
+    believe(now_s, {{seconds, 0, 0}, false, seconds, part_.seconds()}, part_.mean());
   }
-  const bool is_gross =
-      phase_ == Phase::kCheck && judge_check() && (!is_first_look_ || on_->is_throttled());
-  const bool is_alarmed = on_ && before_ && !on_->empty() && learn(now_s);
-  is_first_look_ = false;
-  if (is_gross)
-    return trip(now_s, on_->is_throttled() ? "power or heat limits the host" : "gross loss");
-  if (is_alarmed) return trip(now_s, "the loss stays above what is promised");
-  settle_budget();
-  if (budget_ < rules_.budget_min) return trip(now_s, "nothing can be harvested");
-  plan_ = next_plan();
-  begin_on(now_s);
+  if (phase_ != Phase::kOn) is_throttled_alone_ = part_.is_throttled();
+  lately_ += (1 - std::exp(-seconds / kMinute)) * (ran - lately_);
+  next(now_s);
 }
 
-Plan Governor::next_plan() {
-  is_first_look_ = !std::exchange(has_run_, true);
-  if (is_first_look_) return make_first_plan(rules_, part_s());
-  const double part_sd = std::sqrt(noise_.variance(part_s()));
-  return make_plan(rules_, {budget_, slope_.high(rules_.caution), cycle_s_, part_s(), part_sd},
-                   rng_);
-}
-
-/// Before the first stretch with the guest the host is looked at alone.
-void Governor::learn_noise(double now_s) {
-  if (before_) {
-    const double change = now_.mean() / before_->mean() - 1;
-    noise_.observe(change, before_->seconds(), now_.seconds());
+void Governor::end_drawn(double now_s) {
+  const bool is_on = phase_ == Phase::kOn;
+  const bool was_stopped = is_on && is_stopped_;
+  if (is_running()) stop_guest(now_s);
+  const double seconds = now_s - begin_s_;
+  const Epoch epoch{design_.plan, is_on, is_on ? on_end_s_ - begin_s_ : seconds, part_.seconds()};
+  const double rate = part_.mean();
+  const double expected = belief_.rate(exposure(is_on ? epoch.plan.level : 0, epoch.on_s));
+  const double surprise = (rate - expected) / belief_.rate();
+  const double limit = kJumpSd * belief_.deviation(std::max(epoch.covered_s, rules_.settle));
+  if (is_on) {
+    level_tried_ = std::max(level_tried_, epoch.plan.level);
+    if (was_stopped || surprise < -limit) {
+      doubted_ = Doubted{epoch, rate, expected, was_stopped, part_.is_throttled()};
+      return;
+    }
+    if (++clean_ >= kCleanEpochs) back_off_s_ = rules_.back_off_min;
   }
-  before_ = now_;
-  --to_learn_;
-  begin_off(now_s, Phase::kOff, (0.1 + 0.2 * rng_.next_unit()) * cycle_s_);
+  book(epoch, std::clamp(surprise, -limit, limit));
+  believe(now_s, epoch, rate);
+  if (design_.is_explored && is_on) {
+    const auto cost = belief_.cost();
+    hour_.add_explored(epoch.on_s * epoch.plan.level * (std::max(0.0, cost.mean) + cost.sd));
+  }
 }
 
-/// True: with the guest gone, what was lost is back.
-bool Governor::judge_check() {
-  if (on_->is_throttled() && !now_.is_throttled()) return true;
-  const double now = now_.mean() / before_->mean();
-  const double then = on_->mean() / before_->mean();
-  return now > 1 - (1 - std::min(then, 1 - rules_.gross)) * kHalfGone;
+/// The host has been looked at without the guest: was that why it lost so much?
+void Governor::settle_doubt(double now_s) {
+  const Doubted doubted = *std::exchange(doubted_, std::nullopt);
+  const double now = part_.mean();
+  const bool is_throttle = doubted.is_throttled && !part_.is_throttled();
+  const bool is_guests =
+      is_throttle || std::abs(now - doubted.rate) > std::abs(now - belief_.rate({0, lately_}));
+  const double surprise = (doubted.rate - doubted.expected) / belief_.rate();
+  const double limit =
+      kJumpSd * belief_.deviation(std::max(doubted.epoch.covered_s, rules_.settle));
+  const bool was_feared = belief_.cost().sd > rules_.gross / 2;
+  if (!is_guests) {  // it changed by itself, and could as well have when nothing was drawn
+    return book(doubted.epoch, std::clamp(surprise, -limit, limit));
+  }
+  hour_.add(doubted.epoch.on_s * std::max(0.0, 1 - doubted.rate / belief_.rate({0, lately_})), 0);
+  believe(now_s, doubted.epoch, doubted.rate, surprise < -limit);
+  if (!doubted.is_tripped || (was_feared && !is_throttle)) return;
+  ++trips_;
+  clean_ = 0;
+  why_ = is_throttle ? "power or heat limits the host" : "gross loss";
+  has_tripped_ = true;
 }
 
-/// What the last stretch with the guest says. True: the sequential test trips.
-bool Governor::learn(double now_s) {
-  const double change = now_.mean() / before_->mean() - 1;
-  Cycle cycle{now_s - on_begin_s_, on_end_s_ - on_begin_s_, 0, 0};
-  if (!noise_.observe(change, before_->seconds(), now_.seconds())) {
-    ++changes_;
-    evidence_.add_idle(cycle.seconds);
+void Governor::book(const Epoch& epoch, double surprise) {
+  const auto [seconds, level, draw] = epoch.plan;
+  const double odds = draw / (1 - draw);
+  const double sd = belief_.deviation(std::max(epoch.covered_s, rules_.settle));
+  const double believed = epoch.is_on ? belief_.all().mean * level : 0;
+  const double contrast = epoch.is_on ? -surprise : surprise * odds;
+  hour_.add((believed + contrast) * epoch.on_s, sd * sd * seconds * seconds * odds);
+}
+
+bool Governor::begin_what_is_due(double now_s) {
+  if (std::exchange(has_tripped_, false)) {
+    begin(now_s, Phase::kBackOff, back_off_s_);
+    back_off_s_ = std::min(2 * back_off_s_, rules_.back_off_max);
+  } else if (alone_left_ > 0) {
+    begin(now_s, Phase::kAlone, least_s());
+  } else if (doubted_) {
+    begin(now_s, Phase::kStill, least_s());
+  } else if (now_s < long_until_s_) {
+    begin(now_s, Phase::kLong, std::max(least_s(), kLongEpochS));
+  } else {
     return false;
   }
-  const double reference = (before_->mean() + now_.mean()) / 2;
-  cycle.loss = 1 - on_->mean() / reference;
-  // Each reference serves two cycles: what it adds to the scatter of their mean is twice a quarter.
-  cycle.sd = std::sqrt(noise_.variance(on_->seconds()) + noise_.variance(before_->seconds()) / 2 +
-                       noise_.variance(now_.seconds()) / 2);
-  slope_.observe(plan_.level, cycle.loss, cycle.sd, now_s - learnt_s_);
-  learnt_s_ = now_s;
-  evidence_.add(cycle);
-  return !is_first_look_ && alarm_.observe(cycle);
+  return true;
 }
 
-/// Additive increase, multiplicative decrease, and never beyond what the evidence bears.
-void Governor::settle_budget() {
-  const double borne = std::min(1.0, rules_.set_point / slope_.high(rules_.caution));
-  budget_ = std::min(borne, budget_ + std::max(rules_.step, budget_ / 4));
-  if (evidence_.is_noisy() || (evidence_.is_full() && evidence_.loss_high() > rules_.promise)) {
-    budget_ /= 2;
-  } else if (evidence_.is_full()) {
-    back_off_s_ = rules_.back_off_min;
+void Governor::next(double now_s) {
+  if (hour_begin_s_ == 0 || now_s - hour_begin_s_ >= Hour::kSeconds) {
+    hour_begin_s_ = now_s;
+    hour_ = Hour(rules_);
   }
-  const double least = std::max(rules_.cycle, kCycleParts * part_s());
-  const bool is_calm = budget_ > 0.5 && !evidence_.is_noisy();
-  const double most = std::max(rules_.cycle_max, 2 * least);
-  cycle_s_ = is_calm ? std::clamp(cycle_s_ * kGrowth, least, most) : least;
-}
-
-void Governor::trip(double now_s, std::string_view why) {
-  ++trips_;
-  why_ = why;
-  budget_ /= 2;
-  slope_.doubt();
-  alarm_.reset();
-  begin_off(now_s, Phase::kBackOff, back_off_s_);
-  back_off_s_ = std::min(2 * back_off_s_, rules_.back_off_max);
+  if (long_due_s_ == 0) long_due_s_ = now_s + kFirstLong;
+  if (now_s >= long_due_s_ && lately_ > kRanLeast) {
+    const double rarely = belief_.lag().sd < kLagKnown ? 3 : 1;
+    long_until_s_ = now_s + rules_.lag_off;
+    long_due_s_ = now_s + rarely * rules_.lag_every * (0.5 + rng_.next_unit());
+  }
+  if (begin_what_is_due(now_s)) return;
+  design_ = design(rules_, hour_,
+                   {.cost = belief_.all(),
+                    .at_once = belief_.cost(),
+                    .noise = belief_.noise(),
+                    .least_s = least_s(),
+                    .hour_left_s = Hour::kSeconds - (now_s - hour_begin_s_),
+                    .minute_run_s = minute_.run_s(now_s),
+                    .level_tried = level_tried_,
+                    .seconds_before = seconds_before_});
+  if (design_.plan.draw <= 0) {
+    why_ = "it may cost this hour no more";
+    return begin(now_s, Phase::kStill, std::max(least_s(), kStillS));
+  }
+  seconds_before_ = design_.plan.seconds;
+  const bool is_on = rng_.next_unit() < design_.plan.draw;
+  begin(now_s, is_on ? Phase::kOn : Phase::kOff, design_.plan.seconds);
 }
 
 Status Governor::status() const {
   Status now;
   now.phase = phase_;
   now.why = why_;
-  now.level = phase_ == Phase::kOn ? plan_.level : 0;
-  now.budget = budget_;
+  now.level = is_running() ? design_.plan.level : 0;
+  now.budget = design_.plan.level * design_.plan.draw;
   now.rate = last_ && phase_ != Phase::kWaiting ? last_->rate : 0;
-  now.reference = before_ && !before_->empty() ? before_->mean() : 0;
-  now.loss = evidence_.loss();
-  now.loss_high = evidence_.loss_high();
-  now.over_s = evidence_.over_s();
-  now.window_s = evidence_.window_s();
-  now.is_shown = evidence_.is_full() && now.loss_high <= rules_.promise;
-  now.slope = slope_.mean();
-  now.slope_sd = slope_.sd();
+  now.reference = belief_.is_known() ? belief_.rate() : 0;
+  now.hour_s = level_tried_ > 0 && last_ ? std::max(0.0, seen_s_ - hour_begin_s_) : 0;
+  now.loss = now.hour_s > 0 ? hour_.lost_s() / now.hour_s : 0;
+  now.loss_high = hour_.lost_high_s() / std::max(now.hour_s, 1.0);
+  now.is_shown = now.hour_s > 0 && hour_.lost_high_s() <= rules_.promise * Hour::kSeconds;
+  now.cost = belief_.cost().mean;
+  now.cost_sd = belief_.cost().sd;
+  now.lag = belief_.lag().mean;
+  now.explored_s = hour_.explored_s();
   now.trips = trips_;
   now.changes = changes_;
   return now;

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
 #include <commensal/base/core/rng.hpp>
-#include <commensal/collocation/governor/estimate.hpp>
-#include <commensal/collocation/governor/evidence.hpp>
-#include <commensal/collocation/governor/plan.hpp>
+#include <commensal/collocation/governor/belief.hpp>
+#include <commensal/collocation/governor/design.hpp>
 #include <optional>
 #include <string_view>
 
@@ -14,10 +12,12 @@ namespace commensal::governor {
 /// What the governor is about.
 enum class Phase {
   kWaiting,  // there is no signal to go by: guest off
-  kOff,      // the reference is measured: guest off
-  kOn,
-  kCheck,  // the host lost much just now: guest off, to see whether the guest was why
-  kBackOff,
+  kAlone,    // the host is looked at alone, before the guest runs at all: guest off
+  kOff,      // an epoch that was drawn without the guest
+  kOn,       // ... and with it
+  kStill,    // nothing was drawn: the guest has nothing left of minute or hour
+  kLong,     // a long stretch without the guest, for effects that lag
+  kBackOff,  // after a trip
 };
 std::string_view name_of(Phase phase);
 
@@ -26,96 +26,102 @@ struct Status {
   Phase phase = Phase::kWaiting;
   std::string_view why;   // the guest is off, or was stopped last
   double level = 0;       // of the guest now, of full speed
-  double budget = 0;      // ... on average
+  double budget = 0;      // ... on average, as the hour bears it now
   double rate = 0;        // the host's, last seen; 0: there is no signal
-  double reference = 0;   // ... without the guest, last measured
-  double loss = 0;        // over the last over_s
-  double loss_high = 0;   // ... at the promised confidence
-  double over_s = 0;      // what is known so far, up to W; 0: nothing yet
-  double window_s = 0;    // W, over which the promise is to be shown
-  bool is_shown = false;  // W is full and loss_high within the promise
-  double slope = 0;       // loss that a guest at full speed would cost
-  double slope_sd = 0;
+  double reference = 0;   // ... without the guest, as predicted
+  double loss = 0;        // of this hour so far
+  double loss_high = 0;   // ... at the promised confidence, at every look
+  double hour_s = 0;      // this hour so far; 0: nothing is known yet
+  bool is_shown = false;  // loss_high is within the promise
+  double cost = 0;        // what a guest at full speed would cost: at once
+  double cost_sd = 0;
+  double lag = 0;         // ... and late
+  double explored_s = 0;  // of the host's work, spent this hour on learning that
   long trips = 0;
-  long changes = 0;  // cycles in which the host changed by itself
+  long changes = 0;  // jumps of the host's rate by itself
 };
 
 /// Decides how fast the guests of a machine may run, so that the host loses less than is promised
 /// (docs/collocation.md). A function of the samples, the times at which it is told them, and the
 /// dice: no clock, no thread, no machine. One for each machine.
 ///
-///   waiting -> off -> on -> off -> ...       the loss of a stretch with the guest is against the
-///               ^      |                     means of both its neighbours without
-///               |      v gross loss
-///               +--- check ---> back-off -> off
+/// Time is cut into epochs. Each is drawn, with the guest or without, by a probability that is
+/// settled before; what the guest costs is the difference of the two, and nothing that was drawn is
+/// left out of the books.
 ///
 /// Thread-safety: none.
 class Governor {
  public:
-  /// `rng` outlives it.
-  Governor(const Rules& rules, core::Rng& rng);
+  /// `rng` outlives it. `learnt`: what is believed to begin with.
+  Governor(const Rules& rules, core::Rng& rng, const std::optional<Learnt>& learnt = {});
 
   /// Time is now `now_s`, and the host's probe had something new or not. To be called several times
   /// a second. Returns the level that the guests may run at from now on, in [0, 1]. Samples that
   /// are not newer than the last, from the future, not finite or not positive are ignored.
   double tick(double now_s, const std::optional<probe::RateSample>& sample);
   Status status() const;
+  /// Nothing before anything is.
+  std::optional<Learnt> learnt() const;
 
  private:
-  double take(double now_s, const std::optional<probe::RateSample>& sample);
   bool accept(double now_s, const probe::RateSample& sample);
   void wait(double now_s, std::string_view why);
-  void begin_off(double now_s, Phase phase, double least_s);
-  void begin_on(double now_s);
-  void end_off(double now_s);
-  void learn_noise(double now_s);
+  void begin(double now_s, Phase phase, double seconds);
+  void stop_guest(double now_s);
   void look_at(double now_s, const probe::RateSample& sample);
-  void look_at_host_alone(const probe::RateSample& sample);
   bool is_gross(const probe::RateSample& sample) const;
-  bool is_worse_than_feared(const probe::RateSample& sample);
-  bool judge_check();
-  bool learn(double now_s);
-  void settle_budget();
-  Plan next_plan();
-  void trip(double now_s, std::string_view why);
-  double part_s() const;
-  double beside_s() const { return std::max(rules_.beside, part_s()); }
+  void end(double now_s);
+  void end_drawn(double now_s);
+  void book(const Epoch& epoch, double surprise);
+  void believe(double now_s, const Epoch& epoch, double rate, bool is_sure = false);
+  void settle_doubt(double now_s);
+  void next(double now_s);
+  bool begin_what_is_due(double now_s);
+  bool is_running() const { return phase_ == Phase::kOn && !is_stopped_; }
+  double least_s() const;
+  Belief::Exposure exposure(double level, double seconds) const;
 
   Rules rules_;
   core::Rng& rng_;
-  Noise noise_;
-  Slope slope_;
-  Evidence evidence_;
-  Alarm alarm_;
+  Belief belief_;
+  Hour hour_;
+  Minute minute_;
+  double hour_begin_s_ = 0;
 
   Phase phase_ = Phase::kWaiting;
   std::string_view why_ = "no signal yet";
+  double begin_s_ = 0;
   double until_s_ = 0;
-  double budget_ = 0;
-  double cycle_s_;
-  Plan plan_;
-  double off_begin_s_ = 0;
-  double on_begin_s_ = 0;
+  Design design_;
+  Part part_;
+  bool is_stopped_ = false;  // within an epoch with the guest: what looks like a gross loss
   double on_end_s_ = 0;
-  double learnt_s_ = 0;
-  std::optional<Part> before_;  // without the guest, before `on_`
-  std::optional<Part> on_;
-  // Of the stretch that is under way; without the guest, what is next to its beginning and to its
-  // end: what lies further from the guest is of another time.
-  Part now_;
-  Part late_;
-  Part recent_;  // ... and of its newest part
+  double seconds_before_ = 0;
+  double level_tried_ = 0;
+  double believed_s_ = 0;
+  double lately_ = 0;  // the guest's mean level of about a minute
+  int alone_left_ = 5;
+
+  // What looked like a gross loss, until the host has been looked at without the guest.
+  struct Doubted {
+    Epoch epoch;
+    double rate = 0;
+    double expected = 0;
+    bool is_tripped = false;
+    bool is_throttled = false;
+  };
+  std::optional<Doubted> doubted_;
+  bool is_throttled_alone_ = false;
+  bool has_tripped_ = false;
+  int clean_ = 0;  // epochs with the guest since the last trip
   double back_off_s_;
+  double long_due_s_ = 0;
+  double long_until_s_ = 0;
 
   std::optional<probe::RateSample> last_;
   double seen_s_ = 0;     // when the last sample was accepted
   double changed_s_ = 0;  // ... with another rate than the one before
   double over_s_ = 0;     // of a sample, the longest lately
-  // Stretches without the guest before the first with it, in which the host's noise is learnt; a
-  // silence later on does not take that back.
-  int to_learn_ = 5;
-  bool has_run_ = false;        // the guest, ever
-  bool is_first_look_ = false;  // what it costs was not known: a loss is learnt from, no trip
   long trips_ = 0;
   long changes_ = 0;
 };

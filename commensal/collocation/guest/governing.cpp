@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <cmath>
 #include <commensal/collocation/guest/governing.hpp>
 
 namespace commensal::guest {
@@ -7,11 +6,6 @@ namespace {
 
 constexpr double kEnergyEveryS = 60;  // the counters of packages come round within the hour
 constexpr double kEnergyLeastS = 1;
-
-/// The one-sided confidence that so many standard errors stand for.
-double confidence_of(double standard_errors) {
-  return 0.5 * std::erfc(-standard_errors / std::sqrt(2.0));
-}
 
 }  // namespace
 
@@ -89,7 +83,7 @@ std::string Governing::status() {
   return line_of(Status{.host = options_.host,
                         .unit = std::string(now.unit),
                         .signal = now.signal,
-                        .confidence = confidence_of(options_.rules.confidence),
+                        .confidence = options_.rules.confidence,
                         .governor = now.governor,
                         .host_income_per_hour = options_.host_income_per_hour,
                         .energy_j = energy_j_,

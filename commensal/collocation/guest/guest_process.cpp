@@ -132,8 +132,8 @@ std::string line_of(const View& now) {
     return rate > 0 ? fmt::format("{:.6g} {}/s", rate, now.unit) : std::string("no rate");
   };
   const std::string lost =
-      status.over_s > 0 ? fmt::format("lost {:.2f} % (at most {:.2f} %, over {:.0f} s)",
-                                      100 * status.loss, 100 * status.loss_high, status.over_s)
+      status.hour_s > 0 ? fmt::format("lost {:.2f} % (at most {:.2f} %, over {:.0f} s)",
+                                      100 * status.loss, 100 * status.loss_high, status.hour_s)
                         : std::string("what it loses is not known yet");
   const std::string why = now.signal.empty() ? std::string(status.why) : now.signal;
   return fmt::format("host {}, alone {}; {}; guest {}, budget {:.1f} %{}{}", rate_of(status.rate),

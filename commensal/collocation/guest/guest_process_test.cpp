@@ -53,14 +53,13 @@ TEST(GuestProcessTest, SaysAtOnceWhatIsWrongWithTheHost) {
 TEST(GuestProcessTest, NamesWhatIsNotKnown) {
   View now;
   now.unit = "sol";
-  now.governor.window_s = 1210;  // a plan, no knowledge
   EXPECT_THAT(line_of(now), HasSubstr("host no rate, alone not measured yet; what it loses is "
                                       "not known yet; guest "));
   now.governor.rate = 990;
   now.governor.reference = 1000;
   now.governor.loss = 0.0031;
   now.governor.loss_high = 0.0062;
-  now.governor.over_s = 60;
+  now.governor.hour_s = 60;
   EXPECT_THAT(line_of(now), HasSubstr("host 990 sol/s, alone 1000 sol/s; lost 0.31 % (at most "
                                       "0.62 %, over 60 s); guest "));
 }

@@ -67,7 +67,7 @@ std::string Standstill::why(double level, const std::optional<governor::Status>&
   if (!is_long && now_s - *since_s_ < kMomentS) return "";
   if (!status) return "the host comes first";
   if (!status->why.empty()) return std::string(status->why);
-  return status->over_s > 0 ? "the host is measured alone"
+  return status->hour_s > 0 ? "the host is measured alone"
                             : "the host is measured alone, which takes the first minutes";
 }
 

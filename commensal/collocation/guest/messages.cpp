@@ -140,7 +140,7 @@ std::string line_of(const Status& status) {
   const governor::Status& now = status.governor;
   Json guests = Json::array();
   for (const GuestStatus& guest : status.guests) guests.push_back(json_of(guest));
-  const bool is_known = now.over_s > 0;
+  const auto if_known = [&now](double value) { return now.hour_s > 0 ? Json(value) : Json(); };
   const Json content = {
       {"host",
        {{"spec", status.host},
@@ -148,12 +148,11 @@ std::string line_of(const Status& status) {
         {"signal", status.signal},
         {"rate", measured(now.rate)},
         {"reference", measured(now.reference)},
-        {"loss", is_known ? Json(now.loss) : Json(nullptr)},
-        {"loss_upper", is_known ? Json(now.loss_high) : Json(nullptr)},
+        {"loss", if_known(now.loss)},
+        {"loss_upper", if_known(now.loss_high)},
         {"confidence", status.confidence},
         {"is_shown", now.is_shown},
-        {"over_s", measured(now.over_s)},
-        {"window_s", measured(now.window_s)},
+        {"hour_s", measured(now.hour_s)},
         {"changes", now.changes},
         {"income_per_hour", maybe(status.host_income_per_hour)}}},
       {"governor",
@@ -161,6 +160,10 @@ std::string line_of(const Status& status) {
         {"why", now.why},
         {"level", now.level},
         {"budget", now.budget},
+        {"cost", if_known(now.cost)},
+        {"cost_sd", if_known(now.cost_sd)},
+        {"lag", if_known(now.lag)},
+        {"explored_s", now.explored_s},
         {"trips", now.trips}}},
       {"energy", {{"joules", maybe(status.energy_j)}, {"watts", maybe(status.power_w)}}},
       {"guests", guests}};

@@ -70,8 +70,9 @@ Status status() {
   made.governor.reference = 1000;
   made.governor.loss = 0.0031;
   made.governor.loss_high = 0.0062;
-  made.governor.over_s = 60;
-  made.governor.window_s = 1210;
+  made.governor.hour_s = 60;
+  made.governor.cost = 0.02;
+  made.governor.explored_s = 1.5;
   made.governor.trips = 2;
   made.guests.push_back({{7, "a", 3, 2}, {true, 12, 0.5, {}}, 0.25});
   made.guests.push_back({{8, "b", 1, 2}, {true, 4, {}, {}}, 0.5});
@@ -85,6 +86,9 @@ TEST(MachineMetrics, TellWhatIsKnown) {
   EXPECT_THAT(text, HasSubstr("\ncommensal_host_loss 0.0031\n"));
   EXPECT_THAT(text, HasSubstr("\ncommensal_host_loss_upper 0.0062\n"));
   EXPECT_THAT(text, HasSubstr("\ncommensal_host_loss_shown 0\n"));
+  EXPECT_THAT(text, HasSubstr("\ncommensal_host_hour_seconds 60\n"));
+  EXPECT_THAT(text, HasSubstr("\ncommensal_governor_cost_ratio 0.02\n"));
+  EXPECT_THAT(text, HasSubstr("\ncommensal_governor_explored_seconds 1.5\n"));
   EXPECT_THAT(text, HasSubstr("# TYPE commensal_governor_trips_total counter\n"
                               "commensal_governor_trips_total 2\n"));
   EXPECT_THAT(text, HasSubstr("\ncommensal_guests 2\n"));
@@ -96,11 +100,12 @@ TEST(MachineMetrics, TellWhatIsKnown) {
 TEST(MachineMetrics, LeaveOutWhatIsNotKnown) {
   Status unknown = status();
   unknown.governor = {};
-  unknown.governor.window_s = 1210;  // a plan, no knowledge
+  unknown.governor.cost = 0.05;  // what it begins with, no knowledge
   const std::string text = metrics_of(line_of(unknown)).value();
   EXPECT_THAT(text, Not(HasSubstr("commensal_host_rate")));
   EXPECT_THAT(text, Not(HasSubstr("\ncommensal_host_loss ")));
   EXPECT_THAT(text, Not(HasSubstr("\ncommensal_host_loss_upper ")));
+  EXPECT_THAT(text, Not(HasSubstr("cost_ratio")));
   EXPECT_THAT(text, Not(HasSubstr("joules")));
   EXPECT_THAT(text, Not(HasSubstr("earnings")));
   EXPECT_THAT(text, Not(HasSubstr("requests_per_second{pid=\"8\"")));

@@ -5,6 +5,7 @@
 #include <commensal/collocation/governor/governor.hpp>
 #include <functional>
 #include <numbers>
+#include <optional>
 #include <vector>
 
 /// A host that is made up, with a guest beside it: for tests.
@@ -20,25 +21,34 @@ struct SyntheticHost {
   double resolution = 0;                         // the rate it says is a multiple of this
   OfTime alone = [](double) { return 1000.0; };  // the rate without a guest
   OfTime slope = [](double) { return 0.05; };    // share that a guest at full speed costs
+  double bend = 1;                               // ... at a level: slope * level ^ bend
+  double lag = 0;                                // share that it costs late, at full speed
+  double lag_s = 60;                             // ... with this time constant
   OfTime reported = [](double) { return 1.0; };  // times the rate: what the probe says of it
   std::function<bool(double now_s)> speaks = [](double) { return true; };
   std::function<bool(double now_s, double level)> throttled = [](double, double) { return false; };
 };
 
+/// Losses are shares of what the host would have done alone.
 struct Outcome {
-  double lost = 0;          // share of what the host would have done alone, over the whole run
-  double worst_minute = 0;  // ... and over the worst minute
-  double worst_window = 0;  // ... and over the worst stretch as long as W was then
-  double harvest = 0;       // mean level of the guest
-  double late_harvest = 0;  // ... in the second half
+  double lost = 0;                 // over the whole run
+  double worst_minute = 0;         // ... and over the worst minute
+  double worst_hour = 0;           // ... and over the worst whole hour by the clock
+  long hours = 0;                  // whole ones
+  long hours_kept = 0;             // that lost no more than is promised
+  long hours_shown = 0;            // of which the governor said so at their end
+  double harvest = 0;              // mean level of the guest
+  std::vector<double> half_hours;  // ... of each
   Status last;
+  std::optional<Learnt> learnt;
 };
 
 /// The host, the probe that watches it and the governor that listens, step by step.
 class Simulation {
  public:
-  Simulation(const SyntheticHost& host, std::uint64_t seed, const Rules& rules)
-      : host_(host), rules_(rules), rng_(seed), dice_(seed, 1), governor_(rules, dice_) {}
+  Simulation(const SyntheticHost& host, std::uint64_t seed, const Rules& rules,
+             const std::optional<Learnt>& learnt = {})
+      : host_(host), rules_(rules), rng_(seed), dice_(seed, 1), governor_(rules, dice_, learnt) {}
 
   /// `seconds` of it. What the host loses is counted from the truth, without noise, not from what
   /// the probe says.
@@ -47,17 +57,23 @@ class Simulation {
       now_s_ = i * kStep;
       work();
       outcome_.harvest += level_ * kStep / seconds;
-      if (now_s_ > seconds / 2) outcome_.late_harvest += level_ * kStep / (seconds / 2);
+      const auto half_hour = static_cast<std::size_t>((now_s_ - kStep / 2) / 1800);
+      outcome_.half_hours.resize(half_hour + 1);
+      outcome_.half_hours[half_hour] += level_ * kStep / 1800;
       level_ = governor_.tick(now_s_, probe());
-      measure();
+      if (governor_.status().hour_s > 3590) is_shown_ = governor_.status().is_shown;
+      outcome_.worst_minute = std::max(outcome_.worst_minute, lost_share(60));
+      if (i % kHourSteps == 0) end_hour();
     }
     outcome_.lost = lost_.back() / alone_.back();
     outcome_.last = governor_.status();
+    outcome_.learnt = governor_.learnt();
     return outcome_;
   }
 
  private:
   static constexpr double kStep = 0.05;
+  static constexpr int kHourSteps = 72'000;
 
   /// By Box and Muller.
   double gaussian() {
@@ -71,7 +87,9 @@ class Simulation {
     const double spread = host_.noise * std::sqrt((1 - keep) / (1 + keep) / kStep);
     noise_ = keep * noise_ + std::sqrt(1 - keep * keep) * spread * gaussian();
     const double alone = host_.alone(now_s_);
-    const double lost = alone * std::min(1.0, host_.slope(now_s_) * level_);
+    late_ += (1 - std::exp(-kStep / host_.lag_s)) * (level_ - late_);
+    const double lost = alone * std::min(1.0, host_.slope(now_s_) * std::pow(level_, host_.bend) +
+                                                  host_.lag * late_);
     alone_.push_back(alone_.back() + alone * kStep);
     lost_.push_back(lost_.back() + lost * kStep);
     work_.push_back(work_.back() + std::max(0.0, alone - lost) * (1 + noise_) * kStep);
@@ -96,10 +114,12 @@ class Simulation {
     return (lost_.back() - lost_[from]) / (alone_.back() - alone_[from]);
   }
 
-  void measure() {
-    const double window_s = std::max(rules_.window_min, governor_.status().window_s);
-    outcome_.worst_minute = std::max(outcome_.worst_minute, lost_share(60));
-    outcome_.worst_window = std::max(outcome_.worst_window, lost_share(window_s));
+  void end_hour() {
+    const double lost = lost_share(3600);
+    outcome_.worst_hour = std::max(outcome_.worst_hour, lost);
+    ++outcome_.hours;
+    outcome_.hours_shown += is_shown_ ? 1 : 0;
+    outcome_.hours_kept += lost <= rules_.promise ? 1 : 0;
   }
 
   const SyntheticHost& host_;
@@ -110,6 +130,8 @@ class Simulation {
   double now_s_ = 0;
   double noise_ = 0;
   double level_ = 0;
+  double late_ = 0;
+  bool is_shown_ = false;
   double said_s_ = 0;
   std::vector<double> alone_{0};  // work of all steps so far, had there been no guest,
   std::vector<double> lost_{0};   // ... what the guest cost of it,
@@ -117,8 +139,9 @@ class Simulation {
   Outcome outcome_;
 };
 
-inline Outcome run(const SyntheticHost& host, double seconds, std::uint64_t seed) {
-  return Simulation(host, seed, {}).run(seconds);
+inline Outcome run(const SyntheticHost& host, double seconds, std::uint64_t seed,
+                   const std::optional<Learnt>& learnt = {}) {
+  return Simulation(host, seed, {}, learnt).run(seconds);
 }
 
 }  // namespace commensal::governor::testing

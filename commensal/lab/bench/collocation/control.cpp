@@ -102,8 +102,8 @@ class GovernorControl final : public Control {
     return fmt::format(
         "{}, budget {:.2f} %, cost of full speed {:.2f} +- {:.2f} %, lost {:.2f} % (at most {:.2f} "
         "%, over {:.0f} s), {} trips, {} changes of the host{}{}",
-        governor::name_of(now.phase), 100 * now.budget, 100 * now.slope, 100 * now.slope_sd,
-        100 * now.loss, 100 * now.loss_high, now.window_s, now.trips, now.changes,
+        governor::name_of(now.phase), 100 * now.budget, 100 * now.cost, 100 * now.cost_sd,
+        100 * now.loss, 100 * now.loss_high, now.hour_s, now.trips, now.changes,
         now.why.empty() ? "" : ": ", now.why);
   }
 

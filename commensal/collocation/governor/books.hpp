@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <commensal/collocation/governor/rules.hpp>
+#include <cstdint>
+#include <deque>
+
+namespace commensal::governor {
+
+/// What the guest has cost of one hour so far, in seconds of the host's work: by the drawn contrast
+/// (weights by inverse probability, D. Horvitz and D. Thompson 1952), with an upper end that holds
+/// at every look (normal mixture, H. Robbins 1970). A value.
+class Hour {
+ public:
+  static constexpr double kSeconds = 3600;
+
+  explicit Hour(const Rules& rules);
+
+  /// An epoch has ended that was drawn with the probability `draw`: the guest then cost `seconds`
+  /// of the host's work, with that variance.
+  void add(double seconds, double variance);
+  /// The guest ran for so long, in seconds at full speed.
+  void add_run(double seconds) { run_s_ += seconds; }
+  void add_explored(double seconds) { explored_s_ += seconds; }
+
+  double lost_s() const { return lost_s_; }
+  double lost_high_s() const { return lost_s_ + radius(variance_); }
+  double run_s() const { return run_s_; }
+  double explored_s() const { return explored_s_; }
+  /// How far the upper end will lie above the mean, with so much more variance.
+  double radius_s(double more_variance) const { return radius(variance_ + more_variance); }
+
+ private:
+  double radius(double variance) const;
+
+  double rho_;        // the mixture's variance, which is settled beforehand
+  double log_error_;  // 2 ln (1 / error)
+  double lost_s_ = 0;
+  double variance_ = 0;
+  double run_s_ = 0;
+  double explored_s_ = 0;
+};
+
+/// When the guest ran within the last minute, and at which level. Thread-safety: none.
+class Minute {
+ public:
+  static constexpr double kSeconds = 60;
+
+  void add(double begin_s, double end_s, double level) { runs_.push_back({begin_s, end_s, level}); }
+  /// Seconds at full speed within the minute before `now_s`.
+  double run_s(double now_s);
+
+ private:
+  struct Run {
+    double begin_s, end_s, level;
+  };
+  std::deque<Run> runs_;
+};
+
+}  // namespace commensal::governor
