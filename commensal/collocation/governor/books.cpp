@@ -12,7 +12,8 @@ constexpr double kRadiusShare = 0.6;
 
 }  // namespace
 
-Hour::Hour(const Rules& rules) : log_error_(-2 * std::log(2 * (1 - rules.confidence))) {
+Hour::Hour(const Rules& rules, const HourSums& sums)
+    : log_error_(-2 * std::log(2 * (1 - rules.confidence))), sums_(sums) {
   const double radius = kRadiusShare * rules.promise * kSeconds;
   // S. Howard et al., Time-uniform confidence sequences, 2021: the best rho for a variance v is
   // about v / (l + ln(1 + l)), l = 2 ln (1 / error); there the radius is that of v + rho.
@@ -27,8 +28,8 @@ double Hour::radius(double variance) const {
 }
 
 void Hour::add(double seconds, double variance) {
-  lost_s_ += seconds;
-  variance_ += variance;
+  sums_.lost_s += seconds;
+  sums_.variance += variance;
 }
 
 double Minute::run_s(double now_s) {

@@ -7,6 +7,14 @@
 
 namespace commensal::governor {
 
+/// All that is in an hour's books, to be kept.
+struct HourSums {
+  double lost_s = 0;    // as Hour::lost_s
+  double variance = 0;  // ... of that
+  double run_s = 0;
+  double explored_s = 0;
+};
+
 /// What the guest has cost of one hour so far, in seconds of the host's work: by the drawn contrast
 /// (weights by inverse probability, D. Horvitz and D. Thompson 1952), with an upper end that holds
 /// at every look (normal mixture, H. Robbins 1970). A value.
@@ -14,31 +22,30 @@ class Hour {
  public:
   static constexpr double kSeconds = 3600;
 
-  explicit Hour(const Rules& rules);
+  /// One that has begun before, with `sums`.
+  explicit Hour(const Rules& rules, const HourSums& sums = {});
 
   /// An epoch has ended that was drawn with the probability `draw`: the guest then cost `seconds`
   /// of the host's work, with that variance.
   void add(double seconds, double variance);
   /// The guest ran for so long, in seconds at full speed.
-  void add_run(double seconds) { run_s_ += seconds; }
-  void add_explored(double seconds) { explored_s_ += seconds; }
+  void add_run(double seconds) { sums_.run_s += seconds; }
+  void add_explored(double seconds) { sums_.explored_s += seconds; }
 
-  double lost_s() const { return lost_s_; }
-  double lost_high_s() const { return lost_s_ + radius(variance_); }
-  double run_s() const { return run_s_; }
-  double explored_s() const { return explored_s_; }
+  double lost_s() const { return sums_.lost_s; }
+  double lost_high_s() const { return sums_.lost_s + radius(sums_.variance); }
+  double run_s() const { return sums_.run_s; }
+  double explored_s() const { return sums_.explored_s; }
   /// How far the upper end will lie above the mean, with so much more variance.
-  double radius_s(double more_variance) const { return radius(variance_ + more_variance); }
+  double radius_s(double more_variance) const { return radius(sums_.variance + more_variance); }
+  const HourSums& sums() const { return sums_; }
 
  private:
   double radius(double variance) const;
 
   double rho_;        // the mixture's variance, which is settled beforehand
   double log_error_;  // 2 ln (1 / error)
-  double lost_s_ = 0;
-  double variance_ = 0;
-  double run_s_ = 0;
-  double explored_s_ = 0;
+  HourSums sums_;
 };
 
 /// When the guest ran within the last minute, and at which level. Thread-safety: none.

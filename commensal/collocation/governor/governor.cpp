@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 #include <commensal/collocation/governor/governor.hpp>
+#include <limits>
 #include <utility>
 
 namespace commensal::governor {
@@ -15,6 +16,7 @@ constexpr int kCleanEpochs = 10;  // after so many with the guest a trip is forg
 constexpr int kAloneAgain = 2;    // epochs alone after a silence
 constexpr double kStillS = 4;
 constexpr double kLongEpochS = 10;
+constexpr double kLookLongS = 1;
 constexpr double kMinute = 60;
 constexpr double kFirstLong = 300;
 constexpr double kRanLeast = 0.05;  // a guest that hardly runs shows no late effects
@@ -27,19 +29,49 @@ std::string_view name_of(Phase phase) {
   return kNames[static_cast<std::size_t>(phase)];
 }
 
-Governor::Governor(const Rules& rules, core::Rng& rng, const std::optional<Learnt>& learnt)
+Governor::Governor(const Rules& rules, core::Rng& rng, const Carried& carried)
     : rules_(rules),
       rng_(rng),
-      belief_(rules, learnt),
-      hour_(rules),
-      level_tried_(learnt ? learnt->level_tried : 0),
-      alone_left_(learnt ? kAloneAgain : 5),
+      belief_(rules, carried.learnt),
+      hour_(rules, carried.hour),
+      hour_before_s_(carried.hour_s),
+      level_tried_(carried.learnt ? carried.learnt->level_tried : 0),
+      alone_left_(carried.learnt ? kAloneAgain : 5),
       back_off_s_(rules.back_off_min) {}
 
-std::optional<Learnt> Governor::learnt() const {
-  if (level_tried_ <= 0) return std::nullopt;
+Carried Governor::carried() const {
+  Carried made{{}, hour_.sums(), hour_begin_s_ ? now_s_ - *hour_begin_s_ : hour_before_s_};
   const auto cost = belief_.cost(), lag = belief_.lag();
-  return Learnt{cost.mean, cost.sd, lag.mean, lag.sd, belief_.noise(), level_tried_};
+  if (level_tried_ > 0) {
+    made.learnt = Learnt{cost.mean, cost.sd, lag.mean, lag.sd, belief_.noise(), level_tried_};
+  }
+  if (is_running()) {
+    const double run_s = (now_s_ - begin_s_) * design_.plan.level;
+    made.hour.run_s += run_s;
+    made.hour.lost_s += run_s * std::max(0.0, belief_.all().mean);
+    if (design_.is_explored) made.hour.explored_s += run_s * (std::max(0.0, cost.mean) + cost.sd);
+  }
+  if (doubted_) {
+    const double left = doubted_->rate / belief_.rate({0, lately_});
+    made.hour.lost_s += doubted_->epoch.on_s * std::max(0.0, 1 - left);
+  }
+  return made;
+}
+
+double Governor::next_s() const {
+  if (phase_ == Phase::kWaiting) return std::numeric_limits<double>::infinity();
+  const double silent_s = std::min(seen_s_ + stale_s(), changed_s_ + frozen_s());
+  return part_.empty() && !is_running() ? silent_s : std::min(until_s_, silent_s);
+}
+
+double Governor::look_s(double last_s, double every_s) const {
+  if (phase_ == Phase::kWaiting) return last_s + every_s;
+  const bool is_long = until_s_ - begin_s_ >= kLongEpochS;
+  double due_s = last_s + (is_long ? std::max(every_s, kLookLongS) : every_s);
+  for (const double seam_s : {begin_s_ + rules_.settle, until_s_}) {
+    if (last_s < seam_s) due_s = std::min(due_s, seam_s);
+  }
+  return due_s;
 }
 
 double Governor::least_s() const {
@@ -48,11 +80,11 @@ double Governor::least_s() const {
 
 double Governor::tick(double now_s, const std::optional<probe::RateSample>& sample) {
   const bool is_new = sample && accept(now_s, *sample);
+  now_s_ = now_s;
   if (!last_) return 0;
-  const double stale_s = std::max(rules_.stale, 3 * over_s_);
-  if (now_s - seen_s_ > stale_s || now_s < seen_s_ - kAhead) {
+  if (now_s - seen_s_ > stale_s() || now_s < seen_s_ - kAhead) {
     wait(now_s, "the signal is stale");
-  } else if (now_s - changed_s_ > std::max(rules_.frozen, 6 * over_s_)) {
+  } else if (now_s - changed_s_ > frozen_s()) {
     wait(now_s, "the signal is frozen");
   } else if (phase_ == Phase::kWaiting && is_new) {
     why_ = "the host is looked at alone first";
@@ -95,7 +127,7 @@ void Governor::wait(double now_s, std::string_view why) {
   if (last_ && now_s < last_->at_s) {  // the clock went back: begin anew
     last_.reset();
     minute_ = {};
-    hour_begin_s_ = std::min(hour_begin_s_, now_s);
+    if (hour_begin_s_) hour_begin_s_ = std::min(*hour_begin_s_, now_s);
     believed_s_ = std::min(believed_s_, now_s);
     long_due_s_ = long_until_s_ = 0;
   }
@@ -236,7 +268,8 @@ bool Governor::begin_what_is_due(double now_s) {
 }
 
 void Governor::next(double now_s) {
-  if (hour_begin_s_ == 0 || now_s - hour_begin_s_ >= Hour::kSeconds) {
+  if (!hour_begin_s_) hour_begin_s_ = now_s - hour_before_s_;
+  if (now_s - *hour_begin_s_ >= Hour::kSeconds) {
     hour_begin_s_ = now_s;
     hour_ = Hour(rules_);
   }
@@ -252,7 +285,7 @@ void Governor::next(double now_s) {
                     .at_once = belief_.cost(),
                     .noise = belief_.noise(),
                     .least_s = least_s(),
-                    .hour_left_s = Hour::kSeconds - (now_s - hour_begin_s_),
+                    .hour_left_s = Hour::kSeconds - (now_s - *hour_begin_s_),
                     .minute_run_s = minute_.run_s(now_s),
                     .level_tried = level_tried_,
                     .seconds_before = seconds_before_});
@@ -273,7 +306,7 @@ Status Governor::status() const {
   now.budget = design_.plan.level * design_.plan.draw;
   now.rate = last_ && phase_ != Phase::kWaiting ? last_->rate : 0;
   now.reference = belief_.is_known() ? belief_.rate() : 0;
-  now.hour_s = level_tried_ > 0 && last_ ? std::max(0.0, seen_s_ - hour_begin_s_) : 0;
+  now.hour_s = level_tried_ > 0 && hour_begin_s_ ? std::max(0.0, seen_s_ - *hour_begin_s_) : 0;
   now.loss = now.hour_s > 0 ? hour_.lost_s() / now.hour_s : 0;
   now.loss_high = hour_.lost_high_s() / std::max(now.hour_s, 1.0);
   now.is_shown = now.hour_s > 0 && hour_.lost_high_s() <= rules_.promise * Hour::kSeconds;

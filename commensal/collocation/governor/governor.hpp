@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <commensal/base/core/rng.hpp>
 #include <commensal/collocation/governor/belief.hpp>
+#include <commensal/collocation/governor/carried.hpp>
 #include <commensal/collocation/governor/design.hpp>
 #include <optional>
 #include <string_view>
@@ -52,16 +54,22 @@ struct Status {
 /// Thread-safety: none.
 class Governor {
  public:
-  /// `rng` outlives it. `learnt`: what is believed to begin with.
-  Governor(const Rules& rules, core::Rng& rng, const std::optional<Learnt>& learnt = {});
+  /// `rng` outlives it. `carried`: what is believed to begin with, and what the hour has cost.
+  Governor(const Rules& rules, core::Rng& rng, const Carried& carried = {});
 
-  /// Time is now `now_s`, and the host's probe had something new or not. To be called several times
-  /// a second. Returns the level that the guests may run at from now on, in [0, 1]. Samples that
-  /// are not newer than the last, from the future, not finite or not positive are ignored.
+  /// Time is now `now_s`, and the host's probe had something new or not. To be called with every
+  /// sample, and at next_s(). Returns the level that the guests may run at from now on, in [0, 1].
+  /// Samples that are not newer than the last, from the future, not finite or not positive are
+  /// ignored.
   double tick(double now_s, const std::optional<probe::RateSample>& sample);
+  /// Until then tick() without a sample changes nothing. Infinite: until there is one.
+  double next_s() const;
+  /// When the host is to be looked at next, if it was at `last_s`: every `every_s`, in long epochs
+  /// once a second, and where epochs meet, so that little of them is lost.
+  double look_s(double last_s, double every_s) const;
   Status status() const;
-  /// Nothing before anything is.
-  std::optional<Learnt> learnt() const;
+  /// As of the last tick; what runs just now counts for what it is believed to cost.
+  Carried carried() const;
 
  private:
   bool accept(double now_s, const probe::RateSample& sample);
@@ -79,6 +87,8 @@ class Governor {
   bool begin_what_is_due(double now_s);
   bool is_running() const { return phase_ == Phase::kOn && !is_stopped_; }
   double least_s() const;
+  double stale_s() const { return std::max(rules_.stale, 3 * over_s_); }
+  double frozen_s() const { return std::max(rules_.frozen, 6 * over_s_); }
   Belief::Exposure exposure(double level, double seconds) const;
 
   Rules rules_;
@@ -86,10 +96,12 @@ class Governor {
   Belief belief_;
   Hour hour_;
   Minute minute_;
-  double hour_begin_s_ = 0;
+  std::optional<double> hour_begin_s_;
+  double hour_before_s_;  // what had passed of it when this governor was made
 
   Phase phase_ = Phase::kWaiting;
   std::string_view why_ = "no signal yet";
+  double now_s_ = 0;  // the last tick
   double begin_s_ = 0;
   double until_s_ = 0;
   Design design_;

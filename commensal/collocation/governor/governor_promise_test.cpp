@@ -151,7 +151,8 @@ TEST(GovernorHarvest, TakesWhatThePromiseLeaves) {
       const Outcome outcome = run(host, 5 * kHour, seed);
       soon += share_of(outcome.half_hours[1], cost) / kSeeds;
       late += share_of(outcome.half_hours.back(), cost) / kSeeds;
-      next_day += share_of(run(host, kHour, seed + 100, outcome.learnt).harvest, cost) / kSeeds;
+      const Carried tomorrow = later(outcome.carried, 20 * kHour, {});
+      next_day += share_of(run(host, kHour, seed + 100, tomorrow).harvest, cost) / kSeeds;
       EXPECT_EQ(outcome.last.trips, 0) << cost;
     }
     EXPECT_GE(soon, 0.45) << cost;

@@ -204,6 +204,23 @@ TEST(GovernorSeed, DecidesTheWholeRun) {
   EXPECT_NE(one.harvest, other.harvest);
 }
 
+// Asked when it says or twenty times a second: it makes no difference.
+TEST(GovernorSeed, AndNotHowOftenItIsAsked) {
+  for (const double probe_s : {0.25, 2.0}) {
+    SyntheticHost host;
+    host.probe_s = probe_s;
+    host.speaks = [](double t) { return std::fmod(t, 400) < 380; };
+    Simulation lazy(host, 4, {});
+    Simulation eager(host, 4, {});
+    eager.is_eager = true;
+    const Outcome one = lazy.run(1800), other = eager.run(1800);
+    EXPECT_GT(one.harvest, 0);
+    EXPECT_EQ(one.harvest, other.harvest);
+    EXPECT_EQ(one.lost, other.lost);
+    EXPECT_EQ(one.last.loss, other.last.loss);
+  }
+}
+
 // It begins fast, but no faster than can be borne if the guest takes all; what it loses is learnt.
 TEST(GovernorFirstLook, IsShortFastAndNoTrip) {
   Stand stand;

@@ -40,15 +40,17 @@ struct Outcome {
   double harvest = 0;              // mean level of the guest
   std::vector<double> half_hours;  // ... of each
   Status last;
-  std::optional<Learnt> learnt;
+  Carried carried;
 };
 
 /// The host, the probe that watches it and the governor that listens, step by step.
 class Simulation {
  public:
   Simulation(const SyntheticHost& host, std::uint64_t seed, const Rules& rules,
-             const std::optional<Learnt>& learnt = {})
-      : host_(host), rules_(rules), rng_(seed), dice_(seed, 1), governor_(rules, dice_, learnt) {}
+             const Carried& carried = {})
+      : host_(host), rules_(rules), rng_(seed), dice_(seed, 1), governor_(rules, dice_, carried) {}
+
+  bool is_eager = false;  // the governor is asked at every step, not when it says
 
   /// `seconds` of it. What the host loses is counted from the truth, without noise, not from what
   /// the probe says.
@@ -60,14 +62,17 @@ class Simulation {
       const auto half_hour = static_cast<std::size_t>((now_s_ - kStep / 2) / 1800);
       outcome_.half_hours.resize(half_hour + 1);
       outcome_.half_hours[half_hour] += level_ * kStep / 1800;
-      level_ = governor_.tick(now_s_, probe());
+      const auto sample = probe();
+      if (sample || is_eager || now_s_ >= governor_.next_s()) {
+        level_ = governor_.tick(now_s_, sample);
+      }
       if (governor_.status().hour_s > 3590) is_shown_ = governor_.status().is_shown;
       outcome_.worst_minute = std::max(outcome_.worst_minute, lost_share(60));
       if (i % kHourSteps == 0) end_hour();
     }
     outcome_.lost = lost_.back() / alone_.back();
     outcome_.last = governor_.status();
-    outcome_.learnt = governor_.learnt();
+    outcome_.carried = governor_.carried();
     return outcome_;
   }
 
@@ -140,8 +145,8 @@ class Simulation {
 };
 
 inline Outcome run(const SyntheticHost& host, double seconds, std::uint64_t seed,
-                   const std::optional<Learnt>& learnt = {}) {
-  return Simulation(host, seed, {}, learnt).run(seconds);
+                   const Carried& carried = {}) {
+  return Simulation(host, seed, {}, carried).run(seconds);
 }
 
 }  // namespace commensal::governor::testing
