@@ -21,6 +21,7 @@ constexpr double kMinute = 60;
 constexpr double kFirstLong = 300;
 constexpr double kRanLeast = 0.05;  // a guest that hardly runs shows no late effects
 constexpr double kLagKnown = 0.004;
+constexpr std::string_view kNoWork = "the host does no work";
 
 }  // namespace
 
@@ -86,6 +87,8 @@ double Governor::tick(double now_s, const std::optional<probe::RateSample>& samp
     wait(now_s, "the signal is stale");
   } else if (now_s - changed_s_ > frozen_s()) {
     wait(now_s, "the signal is frozen");
+  } else if (phase_ == Phase::kWaiting && is_new && sample->rate <= 0) {
+    why_ = kNoWork;
   } else if (phase_ == Phase::kWaiting && is_new) {
     why_ = "the host is looked at alone first";
     alone_left_ = std::max(alone_left_, kAloneAgain);
@@ -172,6 +175,7 @@ Belief::Exposure Governor::exposure(double level, double seconds) const {
 
 void Governor::believe(double now_s, const Epoch& epoch, double rate, bool is_sure) {
   const double level = epoch.is_on ? epoch.plan.level : 0;
+  if (rate <= 0 && level <= 0) return;  // it rests: no noise of its work
   changes_ += belief_.observe(rate, std::max(epoch.covered_s, rules_.settle), now_s - believed_s_,
                               exposure(level, epoch.on_s), is_sure);
   believed_s_ = now_s;
@@ -189,8 +193,11 @@ void Governor::end(double now_s) {
     believe(now_s, {{seconds, 0, 0}, false, seconds, part_.seconds()}, part_.mean());
   }
   if (phase_ != Phase::kOn) is_throttled_alone_ = part_.is_throttled();
+  const bool rests = phase_ != Phase::kOn && part_.mean() <= 0;
   lately_ += (1 - std::exp(-seconds / kMinute)) * (ran - lately_);
-  next(now_s);
+  if (!rests) return next(now_s);
+  phase_ = Phase::kWaiting;
+  why_ = kNoWork;
 }
 
 void Governor::end_drawn(double now_s) {
@@ -267,6 +274,11 @@ bool Governor::begin_what_is_due(double now_s) {
   return true;
 }
 
+void Governor::stand_still(double now_s, std::string_view why) {
+  why_ = why;
+  begin(now_s, Phase::kStill, std::max(least_s(), kStillS));
+}
+
 void Governor::next(double now_s) {
   if (!hour_begin_s_) hour_begin_s_ = now_s - hour_before_s_;
   if (now_s - *hour_begin_s_ >= Hour::kSeconds) {
@@ -280,6 +292,7 @@ void Governor::next(double now_s) {
     long_due_s_ = now_s + rarely * rules_.lag_every * (0.5 + rng_.next_unit());
   }
   if (begin_what_is_due(now_s)) return;
+  if (!held_.empty()) return stand_still(now_s, held_);
   design_ = design(rules_, hour_,
                    {.cost = belief_.all(),
                     .at_once = belief_.cost(),
@@ -289,10 +302,7 @@ void Governor::next(double now_s) {
                     .minute_run_s = minute_.run_s(now_s),
                     .level_tried = level_tried_,
                     .seconds_before = seconds_before_});
-  if (design_.plan.draw <= 0) {
-    why_ = "it may cost this hour no more";
-    return begin(now_s, Phase::kStill, std::max(least_s(), kStillS));
-  }
+  if (design_.plan.draw <= 0) return stand_still(now_s, "it may cost this hour no more");
   seconds_before_ = design_.plan.seconds;
   const bool is_on = rng_.next_unit() < design_.plan.draw;
   begin(now_s, is_on ? Phase::kOn : Phase::kOff, design_.plan.seconds);

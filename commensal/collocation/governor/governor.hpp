@@ -67,6 +67,9 @@ class Governor {
   /// When the host is to be looked at next, if it was at `last_s`: every `every_s`, in long epochs
   /// once a second, and where epochs meet, so that little of them is lost.
   double look_s(double last_s, double every_s) const;
+  /// From the next epoch on nothing is drawn, and the guest stands still, while there is a `why`
+  /// (of static storage): the caller's, beside what the governor knows.
+  void hold(std::string_view why) { held_ = why; }
   Status status() const;
   /// As of the last tick; what runs just now counts for what it is believed to cost.
   Carried carried() const;
@@ -85,6 +88,7 @@ class Governor {
   void settle_doubt(double now_s);
   void next(double now_s);
   bool begin_what_is_due(double now_s);
+  void stand_still(double now_s, std::string_view why);
   bool is_running() const { return phase_ == Phase::kOn && !is_stopped_; }
   double least_s() const;
   double stale_s() const { return std::max(rules_.stale, 3 * over_s_); }
@@ -101,6 +105,7 @@ class Governor {
 
   Phase phase_ = Phase::kWaiting;
   std::string_view why_ = "no signal yet";
+  std::string_view held_;
   double now_s_ = 0;  // the last tick
   double begin_s_ = 0;
   double until_s_ = 0;

@@ -117,6 +117,33 @@ TEST(GovernorSignal, TheSameNumberForeverIsNone) {
   EXPECT_EQ(stand.governor.status().why, "the signal is frozen");
 }
 
+// A host that rests now and then has no noisier work for it.
+TEST(GovernorSignal, AHostThatRestsIsWaitedFor) {
+  SyntheticHost host;
+  host.slope = constant(0);
+  host.noise = 0.05;
+  host.probe_s = 1;
+  host.alone = [](double t) { return std::fmod(t, 120) < 80 ? 1000.0 : 0.0; };
+  double harvest = 0;
+  for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+    harvest += run(host, kHour, seed).half_hours[1] / 4;
+  }
+  EXPECT_GT(harvest, 0.2);  // of two thirds, less what is measured alone
+  Stand stand;
+  stand.warm_up();
+  const double end_s = stand.now_s + 60;
+  while (stand.now_s < end_s) stand.tick(RateSample{stand.now_s + 0.25, 0.25, 0, false});
+  EXPECT_EQ(stand.level, 0);
+  EXPECT_EQ(stand.governor.status().why, "the host does no work");
+  EXPECT_EQ(stand.governor.status().trips, 0);
+  stand.warm_up();
+  Stand late;  // it rests to begin with
+  while (late.now_s < 20) late.tick(RateSample{late.now_s + 0.25, 0.25, 0, false});
+  EXPECT_EQ(late.governor.status().why, "the host does no work");
+  late.warm_up();
+  EXPECT_TRUE(std::isfinite(late.governor.status().cost));
+}
+
 TEST(GovernorSignal, NonsenseIsIgnored) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const double infinity = std::numeric_limits<double>::infinity();

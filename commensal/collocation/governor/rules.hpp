@@ -40,4 +40,8 @@ struct Rules {
   double back_off_max = 1800;
 };
 
+/// The rules that promise so much of an hour and of any minute: shares in (0, 1], the hour's no
+/// more than the minute's.
+Rules promising(double hour, double minute);
+
 }  // namespace commensal::governor
