@@ -1,23 +1,90 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <apps/commensal/host_options.hpp>
+#include <charconv>
 
 namespace commensal::apps {
+namespace {
 
-void declare_guest(CLI::App& app, guest::GuestProcessOptions& guest) {
-  app.add_option("--host", guest.client.host,
+using core::ErrorCode;
+using core::fail;
+
+constexpr double kMinuteMax = 0.03;  // unless the owner says otherwise
+
+void declare_share(CLI::App& app, const std::string& name, std::optional<double>& share,
+                   const std::string& help) {
+  app.add_option_function<std::string>(
+         name,
+         [name, &share](const std::string& text) {
+           const auto read = share_from_text(text);
+           if (!read) throw CLI::ValidationError(name, read.error().message);
+           share = *read;
+         },
+         help)
+      ->type_name("SHARE");
+}
+
+}  // namespace
+
+core::Result<double> share_from_text(const std::string& text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const std::string_view rest(end, static_cast<std::size_t>(text.data() + text.size() - end));
+  if (rest == "%") value /= 100;
+  if (error == std::errc() && (rest.empty() || rest == "%") && value > 0 && value <= 1) {
+    return value;
+  }
+  return fail(ErrorCode::kInvalidArgument,
+              "'{}' is no share such as 1% or 0.01, above 0, at most 1", text);
+}
+
+void HostOptions::declare(CLI::App& app) {
+  app.add_option("--host", guest_.client.host,
                  "What runs here and must not be disturbed: a probe such as "
                  "xmrig:http://127.0.0.1:4067 or process:PID, or auto (commensal probe --help)");
-  app.add_option("--weight", guest.client.guest.weight,
+  app.add_option("--weight", guest_.client.guest.weight,
                  "Share of what the host leaves, beside this machine's guests")
       ->check(CLI::Range(1.0, guest::kWeightMax))
       ->capture_default_str();
-  app.add_option("--guest-memory-max", guest.memory_bytes_max,
+  app.add_option("--guest-memory-max", guest_.memory_bytes_max,
                  "Memory that this guest may have, such as 4GiB; beyond it, it is ended")
       ->transform(CLI::AsSizeValue(false))
       ->type_name("SIZE");
-  app.add_option("--host-income-per-hour", guest.client.host_income_per_hour,
+  declare_share(app, "--host-loss-max", loss_max_,
+                "Of the host's work in an hour, what guests may cost it (default: 1%)");
+  declare_share(app, "--host-loss-minute-max", loss_minute_max_,
+                "... and in any minute (default: 3%)");
+  app.add_option("--host-income-per-hour", guest_.client.host_income_per_hour,
                  "What the host earns, shown beside what guests earn; in the ledger's unit")
       ->check(CLI::NonNegativeNumber);
+  declare_share(app, "--host-kept-min", kept_min_,
+                "Income instead of a loss: guests run while they earn more than the host loses, "
+                "which keeps at least so much of an hour's work, such as 90%");
+}
+
+core::Result<guest::GuestProcessOptions> HostOptions::settle() const {
+  guest::GuestProcessOptions made = guest_;
+  made.client.is_for_income = kept_min_.has_value();
+  if (kept_min_ && loss_max_) {
+    return fail(ErrorCode::kInvalidArgument,
+                "--host-kept-min and --host-loss-max promise the same: one of them");
+  }
+  if (kept_min_ && made.client.host_income_per_hour.value_or(0) <= 0) {
+    return fail(ErrorCode::kInvalidArgument,
+                "--host-kept-min needs to know what the host earns: --host-income-per-hour");
+  }
+  if (kept_min_ == 1.0) {
+    return fail(ErrorCode::kInvalidArgument, "--host-kept-min 1 leaves guests nothing: less");
+  }
+  const double hour = kept_min_ ? 1 - *kept_min_ : loss_max_.value_or(governor::Rules{}.promise);
+  const double minute = loss_minute_max_.value_or(std::max(kMinuteMax, hour));
+  if (minute < hour) {
+    return fail(ErrorCode::kInvalidArgument,
+                "--host-loss-minute-max {:.6g} is less than what an hour may lose, {:.6g}", minute,
+                hour);
+  }
+  made.client.rules = governor::promising(hour, minute);
+  return made;
 }
 
 }  // namespace commensal::apps

@@ -3,10 +3,29 @@
 
 #include <CLI/CLI.hpp>
 #include <commensal/collocation/guest/guest_process.hpp>
+#include <optional>
+#include <string>
 
 namespace commensal::apps {
 
-/// --host and what goes with it, for commands that run guests. `guest` outlives the app.
-void declare_guest(CLI::App& app, guest::GuestProcessOptions& guest);
+/// A share: a number such as 0.01, or of a hundred such as 1%. Error: kInvalidArgument (neither, or
+/// not in (0, 1]).
+core::Result<double> share_from_text(const std::string& text);
+
+/// --host and what goes with it, for commands that run guests.
+class HostOptions {
+ public:
+  /// This object outlives the app.
+  void declare(CLI::App& app);
+  /// What they amount to. Error: kInvalidArgument (two that exclude each other).
+  core::Result<guest::GuestProcessOptions> settle() const;
+  const std::string& host() const { return guest_.client.host; }
+
+ private:
+  guest::GuestProcessOptions guest_;
+  std::optional<double> loss_max_;
+  std::optional<double> loss_minute_max_;
+  std::optional<double> kept_min_;
+};
 
 }  // namespace commensal::apps

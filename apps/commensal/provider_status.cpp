@@ -53,8 +53,17 @@ std::string host_part(const Json& host) {
                         confidence.is_number() ? 100 * confidence.get<double>() : 0,
                         number(at(host, "hour_s"), " s"), is_shown ? "" : " (not shown yet)")
           : kUnknown);
-  row(page, "  earns", number(at(host, "income_per_hour"), " an hour"));
   if (!text(at(host, "signal")).empty()) row(page, "  no signal", text(at(host, "signal")));
+  return page;
+}
+
+std::string income_part(const Json& income) {
+  std::string page;
+  row(page, "host earns", number(at(income, "host_per_hour"), " an hour"));
+  row(page, "  loses",
+      number(at(income, "host_loses_per_hour"), " of it, by guests at full speed"));
+  row(page, "guests earn", number(at(income, "guests_per_hour"), " an hour"));
+  row(page, "  at full", number(at(income, "guests_at_full_speed_per_hour"), " an hour"));
   return page;
 }
 
@@ -62,21 +71,13 @@ std::string guests_part(const Json& guests) {
   std::string page =
       fmt::format("\n{:>8}  {:<20} {:>7} {:>7} {:>9} {:>9} {:>12} {:>12}\n", "pid", "guest",
                   "weight", "threads", "level", "served", "requests/s", "earns/hour");
-  double earned = 0;
-  bool is_known = false;
   for (const Json& guest : guests) {
     page += fmt::format("{:>8}  {:<20} {:>7} {:>7} {:>9} {:>9} {:>12} {:>12}\n",
                         number(at(guest, "pid")), text(at(guest, "name")).substr(0, 20),
                         number(at(guest, "weight")), number(at(guest, "threads")),
                         percent(at(guest, "level")), number(at(guest, "served")),
                         number(at(guest, "served_per_s")), number(at(guest, "earned_per_hour")));
-    const Json& earns = at(guest, "earned_per_hour");
-    if (!earns.is_number()) continue;
-    is_known = true;
-    earned += earns.get<double>();
   }
-  page += fmt::format("\nguests earn {}\n",
-                      is_known ? fmt::format("{:.6g} an hour", earned) : std::string(kUnknown));
   return page;
 }
 
@@ -103,7 +104,7 @@ core::Result<std::string> status_page(const std::string& line) {
   row(page, "energy",
       fmt::format("{}, {}", number(at(at(status, "energy"), "joules"), " J"),
                   number(at(at(status, "energy"), "watts"), " W")));
-  return page + guests_part(at(status, "guests"));
+  return page + income_part(at(status, "income")) + guests_part(at(status, "guests"));
 }
 
 CLI::App* StatusOptions::declare(CLI::App& provider) {

@@ -88,8 +88,14 @@ class Host {
 
 class Guests : public testing::Test {
  protected:
-  void SetUp() override { ::setenv("XDG_RUNTIME_DIR", folder_.at("run").c_str(), 1); }
-  void TearDown() override { ::unsetenv("XDG_RUNTIME_DIR"); }
+  void SetUp() override {
+    ::setenv("XDG_RUNTIME_DIR", folder_.at("run").c_str(), 1);
+    ::setenv("XDG_STATE_HOME", folder_.at("state").c_str(), 1);
+  }
+  void TearDown() override {
+    ::unsetenv("XDG_RUNTIME_DIR");
+    ::unsetenv("XDG_STATE_HOME");
+  }
 
   /// A provider whose gateway is not there: as a guest it is none the less.
   std::unique_ptr<Process> start(const std::string& name, const std::string& host,
@@ -160,7 +166,7 @@ TEST_F(Guests, AreOneCompanyThatItsOperatorSees) {
     };
     same("commensal_host_rate{unit=\"seconds of CPU\"}", before["host"]["rate"]);
     same("commensal_host_loss_confidence", before["host"]["confidence"]);
-    same("commensal_host_income_per_hour", before["host"]["income_per_hour"]);
+    same("commensal_host_income_per_hour", before["income"]["host_per_hour"]);
     same("commensal_governor_trips_total", before["governor"]["trips"]);
     same("commensal_guests", before["guests"].size());
     EXPECT_THAT(text, HasSubstr("name=\"first\"} 3\n"));
@@ -218,6 +224,8 @@ TEST_F(Guests, RefuseByOneLine) {
   run({"provider", "--guest-memory-max", "1KiB"}, code);
   EXPECT_EQ(code, 1);
   run({"provider", "--weight", "0"}, code);
+  EXPECT_EQ(code, 1);
+  run({"provider", "--host-kept-min", "90%"}, code);
   EXPECT_EQ(code, 1);
   run({"provider", "--metrics", "127.0.0.1:0"}, code);
   EXPECT_EQ(code, 1);

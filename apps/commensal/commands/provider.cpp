@@ -34,7 +34,7 @@ struct ProviderArguments {
   KeyOptions key;
   BackendOptions backend;
   WorkerOptions worker;
-  guest::GuestProcessOptions guest;
+  HostOptions host;
   std::string metrics;  // where they are served; empty: nowhere
   bool plain_metrics = false;
   StatusOptions status;
@@ -50,7 +50,7 @@ std::string host_name() {
 Result<std::unique_ptr<guest::MetricsServer>> serve_metrics(const ProviderArguments& options,
                                                             const core::Clock& clock) {
   if (options.metrics.empty()) return nullptr;
-  if (options.guest.client.host.empty()) {
+  if (options.host.host().empty()) {
     return core::fail(core::ErrorCode::kInvalidArgument, "--metrics is about a host: --host");
   }
   if (!options.plain_metrics &&
@@ -92,10 +92,12 @@ Result<int> run(ProviderArguments& options) {
   options.daemon.folder = options.folder;
   options.daemon.key = options.key.opener();
   options.daemon.threads = static_cast<std::uint32_t>(options.backend.threads);
-  options.guest.client.guest.name = options.daemon.name;
-  options.guest.client.guest.threads = options.backend.threads;
-  options.guest.client.say = [](const std::string& line) { say(line); };
-  guest::GuestProcess guest(options.guest);
+  COMMENSAL_ASSIGN(guest::GuestProcessOptions own, options.host.settle());
+  own.client.guest.name = options.daemon.name;
+  own.client.guest.threads = options.backend.threads;
+  own.client.memory = state_folder("hosts");
+  own.client.say = [](const std::string& line) { say(line); };
+  guest::GuestProcess guest(std::move(own));
   COMMENSAL_TRY(guest.join());
   options.daemon.why_paused = guest.why_paused();
   const core::SystemClock clock;
@@ -152,7 +154,7 @@ Run declare_provider(CLI::App& app) {
       ->check(CLI::Range(1, 64))
       ->capture_default_str();
   declare_purse(app, options->daemon.purse);
-  declare_guest(app, options->guest);
+  options->host.declare(app);
   app.add_option("--metrics", options->metrics,
                  "ADDRESS:PORT that serves /metrics, what the machine's governor says, to "
                  "Prometheus");

@@ -16,5 +16,6 @@ inline constexpr std::size_t kMetricsHeadBytesMax = 8 << 10;    // of who asks f
 inline constexpr std::size_t kGuestLineBytesMax = 2048;         // of a guest to its governor
 inline constexpr std::size_t kGuestStatusBytesMax = 64 * 1024;  // of the governor
 inline constexpr std::size_t kGuestNameBytesMax = 64;
+inline constexpr std::size_t kGovernorMemoryBytesMax = 64 * 1024;  // of a host, on disk
 
 }  // namespace commensal::limits

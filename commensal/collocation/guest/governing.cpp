@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <unistd.h>
+
+#include <array>
+#include <cmath>
 #include <commensal/collocation/guest/governing.hpp>
 
 namespace commensal::guest {
@@ -6,6 +10,19 @@ namespace {
 
 constexpr double kEnergyEveryS = 60;  // the counters of packages come round within the hour
 constexpr double kEnergyLeastS = 1;
+constexpr double kRememberEveryS = 60;
+constexpr double kCountEveryS = 1;
+constexpr double kWaitS = 0.5;
+constexpr double kWaitBesideOthersS = 0.05;  // what this process wants concerns them
+
+/// The host, and the machine that it is on: folders may be shared.
+std::string about(const std::string& host, const probe::Traits& traits) {
+  std::array<char, 256> machine{};
+  (void)::gethostname(machine.data(), machine.size() - 1);
+  constexpr std::array kDevices = {"", " on processors", " on a gpu"};
+  return fmt::format("{}{} of {}", lasting_name(host),
+                     kDevices[static_cast<std::size_t>(traits.device)], machine.data());
+}
 
 }  // namespace
 
@@ -25,39 +42,88 @@ Governing::Governing(const Dependencies& deps, const Options& options,
       probe_(std::move(probe)),
       server_(std::move(server)),
       capacity_(server_.capacity()),
+      memory_(options.memory, about(options.host, probe_->traits())),
       meter_(deps.clock, "/proc/self/no-processes", "/sys"),  // only energy is asked for
       energy_read_s_(now_s()) {
   (void)meter_.read();
+  if (const auto read = memory_.read(); !read) options_.say(read.error().message);
   begin_anew();
 }
 
-Governing::~Governing() = default;
+Governing::~Governing() {
+  stop_looking();
+  remember();
+}
 
 double Governing::now_s() const { return static_cast<double>(deps_.clock.monotonic_ns()) * 1e-9; }
 
+double Governing::wall_s() const { return 1e-3 * static_cast<double>(deps_.clock.wall_ms()); }
+
+void Governing::stop_looking() {
+  if (!looking_.joinable()) return;
+  looking_.request_stop();
+  looking_.join();
+}
+
 void Governing::begin_anew() {
-  if (looking_.joinable()) {
-    looking_.request_stop();
-    looking_.join();
-  }
+  stop_looking();
+  if (keeper_) remember();
+  kind_ = fmt::format("{} on {:.6g}", options_.own.name, capacity_);
+  const auto carried = memory_.recall(kind_, wall_s(), options_.rules);
   {
     const std::lock_guard lock(mutex_);
     keeper_ = std::make_unique<Keeper>(
-        Keeper::Dependencies{deps_.clock, deps_.rng, *probe_, total_}, options_.rules);
+        Keeper::Dependencies{deps_.clock, deps_.rng, *probe_, total_}, options_.rules, carried);
   }
-  looking_ = std::jthread([this](const std::stop_token& stop) {
-    repeat(stop, keeper_->look_every_s(), [this] { keeper_->look(); });
-  });
+  remembered_s_ = now_s();
+  looking_ = std::jthread(
+      [this](const std::stop_token& stop) { repeat(stop, [this] { return look(); }); });
 }
 
-double Governing::step(int wait_ms, const Report& own) {
+double Governing::look() {
+  const double level = total_.level();
+  keeper_->look();
+  if (total_.level() != level) server_.wake();
+  if (now_s() - remembered_s_ >= kRememberEveryS) remember();
+  return keeper_->look_in_s();
+}
+
+void Governing::remember() {
+  remembered_s_ = now_s();
+  const auto kept = memory_.keep(kind_, keeper_->carried(), wall_s());
+  if (!kept && !std::exchange(is_forgetful_, true)) options_.say(kept.error().message);
+}
+
+void Governing::count_incomes() {
+  counted_s_ = now_s();
+  incomes_ = {.host = options_.host_income_per_hour};
+  bool want = false;
+  for (const GuestStatus& guest : server_.guests()) {
+    want = want || guest.report.wants;
+    if (guest.report.earned_per_hour) {
+      incomes_.guests = incomes_.guests.value_or(0) + *guest.report.earned_per_hour;
+    }
+  }
+  at_full_.add(counted_s_, total_.level(), want, incomes_.guests);
+  incomes_.guests_at_full = at_full_.per_hour();
+  incomes_.host_loses = host_loses(incomes_.host, view().governor);
+  if (options_.is_for_income) keeper_->hold(why_not_worth(incomes_));
+}
+
+int Governing::wait_ms() const {
+  const double most_s = server_.is_alone() ? kWaitS : kWaitBesideOthersS;
+  return static_cast<int>(std::ceil(1e3 * std::min(most_s, keeper_->act_in_s())));
+}
+
+double Governing::step(const Report& own) {
   if (capacity_ < server_.capacity()) {  // the guests stand still since the step before
     capacity_ = server_.capacity();
     begin_anew();
   }
-  server_.listen(wait_ms, now_s(), [this] { return status(); });
-  keeper_->act();
+  server_.listen(wait_ms(), now_s(), [this] { return status(); });
+  if (keeper_->act_in_s() <= 0) keeper_->act();
   read_energy(kEnergyEveryS);
+  if (now_s() - counted_s_ >= kCountEveryS) count_incomes();
   // More can run than what the governor knows the cost of: all of that it learns anew.
   if (capacity_ < server_.capacity()) total_.set_level(0);
   return server_.share(now_s(), total_.level(), own);
@@ -85,7 +151,7 @@ std::string Governing::status() {
                         .signal = now.signal,
                         .confidence = options_.rules.confidence,
                         .governor = now.governor,
-                        .host_income_per_hour = options_.host_income_per_hour,
+                        .incomes = incomes_,
                         .energy_j = energy_j_,
                         .power_w = power_w_,
                         .guests = server_.guests()});

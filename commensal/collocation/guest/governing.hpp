@@ -2,7 +2,9 @@
 #pragma once
 
 #include <commensal/collocation/guest/governor_server.hpp>
+#include <commensal/collocation/guest/income.hpp>
 #include <commensal/collocation/guest/keeper.hpp>
+#include <commensal/collocation/guest/memory.hpp>
 #include <commensal/collocation/probe/cpu.hpp>
 #include <functional>
 #include <memory>
@@ -27,7 +29,11 @@ class Governing {
     Join own;
     double processors = 1;
     std::optional<double> host_income_per_hour{};
+    bool is_for_income = false;  // guests run while they earn more than the host loses
     governor::Rules rules{};
+    core::Path memory{};  // the folder of what was learnt; empty: it is forgotten
+    /// One line for the operator. Any thread.
+    std::function<void(const std::string&)> say = [](const std::string&) {};
   };
   /// Errors: those of GovernorServer::open().
   static core::Result<std::unique_ptr<Governing>> begin(const Dependencies& deps,
@@ -37,16 +43,24 @@ class Governing {
   Governing& operator=(const Governing&) = delete;
   ~Governing();
 
-  /// Waits at most `wait_ms` for guests to say something. To be called several times a second.
-  /// Returns the level of the guest in this process.
-  double step(int wait_ms, const Report& own);
+  /// Waits until there is something to do, half a second at most. To be called without end. Returns
+  /// the level of the guest in this process.
+  double step(const Report& own);
+  /// step() returns at once. Any thread.
+  void wake() const { server_.wake(); }
   View view() const;
 
  private:
   Governing(const Dependencies& deps, const Options& options, std::unique_ptr<probe::Probe> probe,
             GovernorServer server);
   double now_s() const;
+  double wall_s() const;
+  int wait_ms() const;
   void begin_anew();
+  void stop_looking();
+  double look();
+  void count_incomes();
+  void remember();
   void read_energy(double least_s);
   std::string status();
 
@@ -54,8 +68,15 @@ class Governing {
   Options options_;
   std::unique_ptr<probe::Probe> probe_;
   GovernorServer server_;
-  DutyPacer total_;  // what the keeper lets all guests do together
-  double capacity_;  // that total_ is of
+  DutyPacer total_;     // what the keeper lets all guests do together
+  double capacity_;     // that total_ is of
+  Memory memory_;       // of the thread that looks, while there is one
+  std::string kind_{};  // of guests, as the memory has it
+  FullIncome at_full_;
+  Incomes incomes_;
+  double counted_s_ = 0;
+  double remembered_s_ = 0;
+  bool is_forgetful_ = false;  // the memory cannot be written, and that was said
   probe::CpuMeter meter_;
   double energy_read_s_;
   std::optional<double> energy_j_{};

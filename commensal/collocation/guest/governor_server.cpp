@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <commensal/base/core/limits_host.hpp>
@@ -18,12 +20,19 @@ Wish wish_of(const GuestStatus& guest) {
 core::Result<GovernorServer> GovernorServer::open(const core::Path& socket, std::string host,
                                                   const Join& own, double processors) {
   COMMENSAL_ASSIGN(Descriptor listener, listen_at(socket));
-  return GovernorServer(std::move(listener), std::move(host), own, processors);
+  Descriptor bell(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
+  if (bell.get() < 0) {
+    return core::fail(core::ErrorCode::kUnavailable, "no descriptor for the governor's own use");
+  }
+  return GovernorServer(std::move(listener), std::move(bell), std::move(host), own, processors);
 }
 
-GovernorServer::GovernorServer(Descriptor listener, std::string host, const Join& own,
-                               double processors)
-    : listener_(std::move(listener)), host_(std::move(host)), processors_(processors) {
+GovernorServer::GovernorServer(Descriptor listener, Descriptor bell, std::string host,
+                               const Join& own, double processors)
+    : listener_(std::move(listener)),
+      bell_(std::move(bell)),
+      host_(std::move(host)),
+      processors_(processors) {
   own_.guest = own;
   count_threads();
 }
@@ -35,9 +44,11 @@ void GovernorServer::count_threads() {
 }
 
 void GovernorServer::listen(int wait_ms, double now_s, const std::function<std::string()>& status) {
-  std::vector<pollfd> ears{{listener_.get(), POLLIN, 0}};
+  std::vector<pollfd> ears{{listener_.get(), POLLIN, 0}, {bell_.get(), POLLIN, 0}};
   for (const Peer& peer : peers_) ears.push_back({peer.lines.fd(), POLLIN, 0});
   if (::poll(ears.data(), ears.size(), wait_ms) > 0) {
+    std::uint64_t rung = 0;
+    (void)!::read(bell_.get(), &rung, sizeof rung);
     while (auto socket = accept_from(listener_)) {
       if (peers_.size() >= kPeersMax) continue;  // closed without a word
       peers_.emplace_back(Lines(std::move(*socket), limits::kGuestLineBytesMax)).heard_s = now_s;
@@ -95,6 +106,11 @@ double GovernorServer::share(double now_s, double level, const Report& own) {
     peer->told_s = now_s;
   }
   return own_.level;
+}
+
+void GovernorServer::wake() const {
+  const std::uint64_t once = 1;
+  (void)!::write(bell_.get(), &once, sizeof once);
 }
 
 std::vector<GuestStatus> GovernorServer::guests() const {

@@ -17,7 +17,7 @@ class GovernorServer {
   static constexpr double kSilentS = 5;       // a guest that says nothing for so long is gone
   static constexpr double kHeartbeatS = 0.5;  // how often a guest hears its level at least
 
-  /// `processors`: of the machine. Errors: those of listen_at().
+  /// `processors`: of the machine. Errors: those of listen_at(); kUnavailable.
   static core::Result<GovernorServer> open(const core::Path& socket, std::string host,
                                            const Join& own, double processors);
 
@@ -30,6 +30,10 @@ class GovernorServer {
   /// more than the machine has processors. It never shrinks, so that a level keeps its meaning.
   double capacity() const { return capacity_; }
   std::vector<GuestStatus> guests() const;
+  /// There is no guest but the one in this process.
+  bool is_alone() const { return peers_.empty(); }
+  /// listen() returns at once, now or the next time. Any thread.
+  void wake() const;
 
  private:
   struct Peer {
@@ -41,13 +45,15 @@ class GovernorServer {
     double told_level = -1;
   };
 
-  GovernorServer(Descriptor listener, std::string host, const Join& own, double processors);
+  GovernorServer(Descriptor listener, Descriptor bell, std::string host, const Join& own,
+                 double processors);
   void hear(Peer& peer, double now_s, const std::function<std::string()>& status);
   core::Result<void> take(Peer& peer, const std::string& line,
                           const std::function<std::string()>& status);
   void count_threads();
 
   Descriptor listener_;
+  Descriptor bell_;
   std::string host_;
   double processors_;
   GuestStatus own_;

@@ -89,8 +89,15 @@ core::Result<std::unique_ptr<Governing>> GuestClient::begin_to_govern() {
   COMMENSAL_ASSIGN(kept_, choose_host());
   COMMENSAL_ASSIGN(auto probe, deps_.open_probe(kept_));
   return Governing::begin({deps_.clock, deps_.rng},
-                          {socket_of(options_.folder), kept_, options_.guest, options_.processors,
-                           options_.host_income_per_hour, options_.rules},
+                          {.socket = socket_of(options_.folder),
+                           .host = kept_,
+                           .own = options_.guest,
+                           .processors = options_.processors,
+                           .host_income_per_hour = options_.host_income_per_hour,
+                           .is_for_income = options_.is_for_income,
+                           .rules = options_.rules,
+                           .memory = options_.memory,
+                           .say = options_.say},
                           std::move(probe));
 }
 
@@ -106,7 +113,8 @@ void GuestClient::govern(const std::stop_token& stop) {
     has_joined_ = true;
   }
   say_once("this process is the machine's governor and keeps " + kept_);
-  while (!stop.stop_requested()) deps_.pacer.set_level(governing_->step(kStepMs, report()));
+  const std::stop_callback at_once(stop, [this] { governing_->wake(); });
+  while (!stop.stop_requested()) deps_.pacer.set_level(governing_->step(report()));
 }
 
 void GuestClient::take(const ToGuest& said) {

@@ -17,11 +17,13 @@ namespace commensal::guest {
 struct GuestClientOptions {
   core::Path folder;  // of the machine's governor
   std::string host;   // spec of the probe; "auto": whatever the governor keeps, or is found
-  Join guest;
+  Join guest{};
   double processors = 1;  // of the machine
   std::optional<double> host_income_per_hour{};
-  governor::Rules rules{};  // where it governs
-  /// One line for the operator, on the client's thread.
+  bool is_for_income = false;  // guests run while they earn more than the host loses
+  governor::Rules rules{};     // where it governs
+  core::Path memory{};         // ... and keeps what it learns; empty: nowhere
+  /// One line for the operator. Any thread.
   std::function<void(const std::string&)> say = [](const std::string&) {};
 };
 

@@ -20,6 +20,7 @@ namespace {
 
 using Json = nlohmann::json;
 using testing::HasSubstr;
+using testing::Not;
 
 /// A host that goes on at the same pace whatever happens, but for noise.
 class SteadyProbe final : public probe::Probe {
@@ -44,8 +45,9 @@ class SteadyProbe final : public probe::Probe {
 
 /// A guest with all that it needs.
 struct Guest {
-  Guest(const core::Path& folder, const std::string& host, double weight, bool first = false)
-      : client(deps(), options(folder, host, weight), lock(folder, first)) {}
+  Guest(const core::Path& folder, const std::string& host, double weight, bool first = false,
+        const core::Path& memory = {})
+      : client(deps(), options(folder, host, weight, memory), lock(folder, first)) {}
 
   GuestClient::Dependencies deps() {
     return {
@@ -54,11 +56,13 @@ struct Guest {
           return core::Result<std::unique_ptr<probe::Probe>>(std::make_unique<SteadyProbe>(clock));
         }};
   }
-  GuestClientOptions options(const core::Path& folder, const std::string& host, double weight) {
+  GuestClientOptions options(const core::Path& folder, const std::string& host, double weight,
+                             const core::Path& memory) {
     return {.folder = folder,
             .host = host,
             .guest = {::getpid(), "guest", weight, 2},
             .processors = 2,
+            .memory = memory,
             .say = [this](const std::string& line) {
               const std::lock_guard guard(mutex);
               lines += line + "\n";
@@ -130,6 +134,24 @@ TEST_F(GuestClientTest, GuestsJoinOneGovernor) {
   EXPECT_EQ(now["host"]["spec"], "process:1");
   EXPECT_NEAR(now["host"]["confidence"].get<double>(), 0.95, 0.0001);
   EXPECT_TRUE(now["guests"][1]["earned_per_hour"].is_null());
+}
+
+// What was learnt of a host is there at the next start; what is damaged is said, and no hindrance.
+TEST_F(GuestClientTest, KeepsWhatItHasLearnt) {
+  const core::Path memory = folder() / "hosts";
+  const auto begin = [&] {
+    Guest guest(folder(), "process:1", 1, true, memory);
+    EXPECT_TRUE(comes([&] { return guest.client.view().has_joined; }));
+    return guest.said();
+  };
+  EXPECT_THAT(begin(), Not(HasSubstr("learnt anew")));
+  const auto file = std::filesystem::directory_iterator(memory)->path();
+  const Json kept = Json::parse(core::as_text(core::read_file(file).value()));
+  EXPECT_TRUE(kept.at("hour").at("explored_s").is_number());
+  EXPECT_THAT(begin(), Not(HasSubstr("learnt anew")));
+  ASSERT_TRUE(core::write_file_atomically(file, core::as_bytes("{")));
+  EXPECT_THAT(begin(), HasSubstr(file.string() + " is damaged"));
+  EXPECT_THAT(begin(), Not(HasSubstr("learnt anew")));
 }
 
 class TakeOver : public GuestClientTest,

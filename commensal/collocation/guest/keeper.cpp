@@ -3,13 +3,13 @@
 #include <chrono>
 #include <commensal/collocation/guest/keeper.hpp>
 #include <condition_variable>
-#include <utility>
 
 namespace commensal::guest {
 namespace {
 
 constexpr double kLookEveryMinS = 0.25;  // more often would cost more than it tells
 constexpr double kLookEveryMaxS = 1;
+constexpr double kAfterLookS = 0.02;
 constexpr double kMomentS = 2;
 
 }  // namespace
@@ -21,32 +21,55 @@ void wait(const std::stop_token& stop, double seconds) {
   never.wait_for(lock, stop, std::chrono::duration<double>(seconds), [] { return false; });
 }
 
-void repeat(const std::stop_token& stop, double seconds, const std::function<void()>& work) {
-  while (!stop.stop_requested()) {
-    work();
-    wait(stop, seconds);
-  }
+void repeat(const std::stop_token& stop, const std::function<double()>& work) {
+  while (!stop.stop_requested()) wait(stop, work());
 }
 
-Keeper::Keeper(const Dependencies& deps, const governor::Rules& rules)
-    : deps_(deps), meter_(deps.probe.traits(), kLookEveryMinS / 2), governor_(rules, deps.rng) {}
+Keeper::Keeper(const Dependencies& deps, const governor::Rules& rules,
+               const governor::Carried& carried)
+    : deps_(deps),
+      meter_(deps.probe.traits(), kLookEveryMinS / 2),
+      governor_(rules, deps.rng, carried),
+      looked_s_(now_s()) {}
 
-double Keeper::look_every_s() const {
-  return std::clamp(deps_.probe.traits().resolution_s, kLookEveryMinS, kLookEveryMaxS);
-}
+double Keeper::now_s() const { return static_cast<double>(deps_.clock.monotonic_ns()) * 1e-9; }
 
 void Keeper::look() {
   const probe::Sample sample = deps_.probe.sample();
   const auto rate = meter_.add(sample);
   const std::lock_guard lock(mutex_);
   signal_ = sample.why;
-  if (rate) unread_ = rate;
+  looked_s_ = now_s();
+  deps_.pacer.set_level(governor_.tick(looked_s_, rate));
 }
 
 void Keeper::act() {
-  const double now_s = static_cast<double>(deps_.clock.monotonic_ns()) * 1e-9;
   const std::lock_guard lock(mutex_);
-  deps_.pacer.set_level(governor_.tick(now_s, std::exchange(unread_, std::nullopt)));
+  deps_.pacer.set_level(governor_.tick(now_s(), std::nullopt));
+}
+
+double Keeper::look_in_s() const {
+  const double resolution_s = deps_.probe.traits().resolution_s;
+  const std::lock_guard lock(mutex_);
+  const double every_s =
+      signal_.empty() ? std::clamp(resolution_s, kLookEveryMinS, kLookEveryMaxS) : kLookEveryMaxS;
+  return std::max(0.0, governor_.look_s(looked_s_, every_s) - now_s());
+}
+
+double Keeper::act_in_s() const {
+  const std::lock_guard lock(mutex_);
+  // A look at the end of an epoch comes first.
+  return std::max(0.0, governor_.next_s() + kAfterLookS - now_s());
+}
+
+void Keeper::hold(std::string_view why) {
+  const std::lock_guard lock(mutex_);
+  governor_.hold(why);
+}
+
+governor::Carried Keeper::carried() const {
+  const std::lock_guard lock(mutex_);
+  return governor_.carried();
 }
 
 View Keeper::view() const {

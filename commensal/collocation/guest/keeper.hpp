@@ -18,8 +18,8 @@ namespace commensal::guest {
 
 /// Waits, unless the thread is to stop.
 void wait(const std::stop_token& stop, double seconds);
-/// Calls `work` every `seconds` until the thread is to stop.
-void repeat(const std::stop_token& stop, double seconds, const std::function<void()>& work);
+/// Calls `work` until the thread is to stop, each time after the seconds that it said last.
+void repeat(const std::stop_token& stop, const std::function<double()>& work);
 
 /// What the operator sees.
 struct View {
@@ -29,8 +29,8 @@ struct View {
 };
 
 /// Keeps one host: looks at its probe, asks the governor, and holds the guests' pacer to the
-/// answer. look() and act() are apart because a probe may be slow and the guest must not be:
-/// each belongs to one thread. view(): any thread.
+/// answer. look() and act() are apart because a probe may be slow and the guest must not be: look()
+/// belongs to one thread, all else to any.
 class Keeper {
  public:
   /// What it keeps; all outlive it.
@@ -40,22 +40,31 @@ class Keeper {
     probe::Probe& probe;
     DutyPacer& pacer;
   };
-  Keeper(const Dependencies& deps, const governor::Rules& rules);
+  Keeper(const Dependencies& deps, const governor::Rules& rules,
+         const governor::Carried& carried = {});
 
-  /// How often look() has something new to find, in seconds.
-  double look_every_s() const;
+  /// What the host's probe says, and what follows from it.
   void look();
+  /// What follows from the time that has passed.
   void act();
+  /// Until look() or act() has something new to find, in seconds.
+  double look_in_s() const;
+  double act_in_s() const;
+  /// governor::Governor::hold().
+  void hold(std::string_view why);
   View view() const;
+  governor::Carried carried() const;
 
  private:
+  double now_s() const;
+
   Dependencies deps_;
   probe::Meter meter_;
 
   mutable std::mutex mutex_;
   // Guarded:
   governor::Governor governor_;
-  std::optional<probe::RateSample> unread_;
+  double looked_s_;
   std::string signal_ = "not looked at yet";
 };
 

@@ -45,13 +45,21 @@ class KeeperTest : public testing::Test {
     const int steps = static_cast<int>(seconds / 0.02);
     for (int i = 0; i < steps; ++i) {
       clock_.advance_ms(20);
-      if (i % 13 == 0) keeper_.look();
-      keeper_.act();
+      if (keeper_.look_in_s() <= 0) {
+        ++looks_;
+        keeper_.look();
+      }
+      if (keeper_.act_in_s() <= 0) {
+        ++acts_;
+        keeper_.act();
+      }
       sum += pacer_.level();
     }
     return sum / steps;
   }
 
+  int looks_ = 0;
+  int acts_ = 0;
   core::ManualClock clock_;
   core::CounterRng dice_{1};
   DutyPacer pacer_;
@@ -71,6 +79,24 @@ TEST_F(KeeperTest, HoldsACostlyGuestBack) {
 TEST_F(KeeperTest, LetsAFreeGuestRun) {
   run(600);
   EXPECT_GT(run(1200), 0.85);
+}
+
+// Four times a second while little is known, else once, and where epochs meet.
+TEST_F(KeeperTest, LooksNoMoreOftenThanItMust) {
+  run(60);
+  EXPECT_GT(looks_, 60);
+  EXPECT_LE(looks_, 60 * 5);
+  run(1800);
+  looks_ = acts_ = 0;
+  run(600);
+  EXPECT_LE(looks_, 600 * 1.2);
+  EXPECT_LE(acts_, 600 * 0.1);
+  probe_.is_gone = true;
+  run(10);
+  looks_ = acts_ = 0;
+  run(600);
+  EXPECT_LE(looks_, 602);
+  EXPECT_EQ(acts_, 0);
 }
 
 TEST_F(KeeperTest, StopsTheGuestWithTheSignal) {

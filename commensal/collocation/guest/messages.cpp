@@ -153,8 +153,7 @@ std::string line_of(const Status& status) {
         {"confidence", status.confidence},
         {"is_shown", now.is_shown},
         {"hour_s", measured(now.hour_s)},
-        {"changes", now.changes},
-        {"income_per_hour", maybe(status.host_income_per_hour)}}},
+        {"changes", now.changes}}},
       {"governor",
        {{"phase", governor::name_of(now.phase)},
         {"why", now.why},
@@ -165,6 +164,11 @@ std::string line_of(const Status& status) {
         {"lag", if_known(now.lag)},
         {"explored_s", now.explored_s},
         {"trips", now.trips}}},
+      {"income",
+       {{"host_per_hour", maybe(status.incomes.host)},
+        {"host_loses_per_hour", maybe(status.incomes.host_loses)},
+        {"guests_per_hour", maybe(status.incomes.guests)},
+        {"guests_at_full_speed_per_hour", maybe(status.incomes.guests_at_full)}}},
       {"energy", {{"joules", maybe(status.energy_j)}, {"watts", maybe(status.power_w)}}},
       {"guests", guests}};
   return text_of({{"status", content}});

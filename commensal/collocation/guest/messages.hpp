@@ -60,6 +60,13 @@ struct GuestStatus {
   Report report;
   double level = 0;
 };
+/// What is earned on a machine an hour, in one unit.
+struct Incomes {
+  std::optional<double> host{};            // alone, as its owner says
+  std::optional<double> host_loses{};      // by guests at full speed: believed, and a deviation
+  std::optional<double> guests{};          // altogether, over their last hour
+  std::optional<double> guests_at_full{};  // ... were they at full speed
+};
 /// All that there is to see.
 struct Status {
   std::string host;
@@ -67,7 +74,7 @@ struct Status {
   std::string signal;  // why there is none; empty while there is one
   double confidence = 0;
   governor::Status governor;
-  std::optional<double> host_income_per_hour{};
+  Incomes incomes{};
   std::optional<double> energy_j{};  // of all packages since the governor began
   std::optional<double> power_w{};
   std::vector<GuestStatus> guests;

@@ -74,6 +74,8 @@ Status status() {
   made.governor.cost = 0.02;
   made.governor.explored_s = 1.5;
   made.governor.trips = 2;
+  made.governor.why = "hm";
+  made.incomes = {.host = 50, .host_loses = 0.5, .guests = 1, .guests_at_full = 7};
   made.guests.push_back({{7, "a", 3, 2}, {true, 12, 0.5, {}}, 0.25});
   made.guests.push_back({{8, "b", 1, 2}, {true, 4, {}, {}}, 0.5});
   return made;
@@ -91,6 +93,9 @@ TEST(MachineMetrics, TellWhatIsKnown) {
   EXPECT_THAT(text, HasSubstr("\ncommensal_governor_explored_seconds 1.5\n"));
   EXPECT_THAT(text, HasSubstr("# TYPE commensal_governor_trips_total counter\n"
                               "commensal_governor_trips_total 2\n"));
+  EXPECT_THAT(text, HasSubstr("\ncommensal_governor_waits{phase=\"waiting\",why=\"hm\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("\ncommensal_host_income_loss_per_hour 0.5\n"));
+  EXPECT_THAT(text, HasSubstr("\ncommensal_guests_income_full_per_hour 7\n"));
   EXPECT_THAT(text, HasSubstr("\ncommensal_guests 2\n"));
   EXPECT_THAT(text, HasSubstr("commensal_guest_level_ratio{pid=\"7\",name=\"a\"} 0.25\n"
                               "commensal_guest_level_ratio{pid=\"8\",name=\"b\"} 0.5\n"));

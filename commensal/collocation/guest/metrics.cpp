@@ -34,8 +34,14 @@ constexpr Metric kMetrics[] = {
      "This hour so far, over which the loss is told"},
     {"commensal_host_changes_total", "counter", "host", "changes",
      "Jumps of the host's rate by itself"},
-    {"commensal_host_income_per_hour", "gauge", "host", "income_per_hour",
+    {"commensal_host_income_per_hour", "gauge", "income", "host_per_hour",
      "What the host earns an hour, as its owner says"},
+    {"commensal_host_income_loss_per_hour", "gauge", "income", "host_loses_per_hour",
+     "What it would lose of that by guests at full speed: believed, and a deviation"},
+    {"commensal_guests_income_per_hour", "gauge", "income", "guests_per_hour",
+     "What guests earned, over their last hour"},
+    {"commensal_guests_income_full_per_hour", "gauge", "income", "guests_at_full_speed_per_hour",
+     "What they would earn an hour at full speed"},
     {"commensal_governor_budget_ratio", "gauge", "governor", "budget",
      "Level of the guests on average, of full speed"},
     {"commensal_governor_cost_ratio", "gauge", "governor", "cost",
@@ -126,6 +132,11 @@ core::Result<std::string> metrics_of(const std::string& status_line) {
         metric.field == std::string_view("rate") || metric.field == std::string_view("reference");
     out += fmt::format("{}{} {}\n", metric.name,
                        is_work ? fmt::format("{{unit={}}}", unit) : std::string(), figure(*value));
+  }
+  if (const auto governor = status.find("governor"); governor != status.end()) {
+    head(out, "commensal_governor_waits", "gauge", "What the governor is about, and why");
+    out += fmt::format("commensal_governor_waits{{phase={},why={}}} 1\n",
+                       quoted(text_in(*governor, "phase")), quoted(text_in(*governor, "why")));
   }
   head(out, "commensal_guests", "gauge", "Guests of this machine");
   out += fmt::format("commensal_guests {}\n", guests.size());

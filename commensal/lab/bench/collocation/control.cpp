@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <commensal/base/core/file.hpp>
 #include <commensal/collocation/guest/keeper.hpp>
 #include <commensal/collocation/probe/cpu.hpp>
@@ -31,7 +32,10 @@ class SuppressorControl final : public Control {
 
   void begin() override { last_.reset(); }
   std::vector<Job> jobs() override {
-    return {{1, [this] { look(); }}};
+    return {[this] {
+      look();
+      return 1.0;
+    }};
   }
 
  private:
@@ -67,7 +71,10 @@ class TgsControl final : public Control {
 
   void begin() override { meter_ = probe::Meter(deps_.probe.traits(), kLookEveryS / 2); }
   std::vector<Job> jobs() override {
-    return {{kLookEveryS, [this] { look(); }}};
+    return {[this] {
+      look();
+      return kLookEveryS;
+    }};
   }
 
  private:
@@ -85,6 +92,8 @@ class TgsControl final : public Control {
   Tgs law_;
 };
 
+constexpr double kActS = 0.5;  // at least so often
+
 /// Ours, as a provider has it.
 class GovernorControl final : public Control {
  public:
@@ -94,8 +103,15 @@ class GovernorControl final : public Control {
   // The silence since the last slice comes before what is seen now.
   void begin() override { keeper_.act(); }
   std::vector<Job> jobs() override {
-    return {{keeper_.look_every_s(), [this] { keeper_.look(); }},
-            {0.05, [this] { keeper_.act(); }}};
+    const auto look = [this] {
+      keeper_.look();
+      return keeper_.look_in_s();
+    };
+    const auto act = [this] {
+      keeper_.act();
+      return std::min(kActS, keeper_.act_in_s());
+    };
+    return {look, act};
   }
   std::string said() const override {
     const governor::Status now = keeper_.view().governor;

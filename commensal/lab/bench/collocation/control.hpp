@@ -13,11 +13,9 @@
 
 namespace commensal::lab::bench::collocation {
 
-/// Done again and again while the slices of an arm last, on a thread of its own.
-struct Job {
-  double every_s = 1;
-  std::function<void()> work;
-};
+/// Done again and again while the slices of an arm last, on a thread of its own: each time after
+/// the seconds that it returned last.
+using Job = std::function<double()>;
 
 /// A rule at work on one guest. It lives through all slices of its arm, and nothing is called
 /// between them.

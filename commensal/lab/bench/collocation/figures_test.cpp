@@ -57,7 +57,7 @@ Slice slice(const std::string& pair, std::string_view arm, int block, double beg
   made.seconds = 60;
   made.host_rate = host_rate;
   made.images_per_s = images_per_s;
-  made.governor_cpu = 0.001;
+  made.governor_cpu = 0.0005;
   made.stolen = 0.01 * block;
   made.points = {{host_rate, images_per_s, 0.5}};
   return made;

@@ -25,9 +25,10 @@ class Ticker {
  public:
   explicit Ticker(Job job)
       : thread_([this, job = std::move(job)](const std::stop_token& stop) {
-          guest::repeat(stop, job.every_s, [&] {
-            job.work();
+          guest::repeat(stop, [&] {
+            const double again_s = job();
             cpu_ns_ = core::thread_cpu_ns();
+            return again_s;
           });
         }) {}
   double cpu_s() const { return 1e-9 * static_cast<double>(cpu_ns_.load()); }

@@ -13,7 +13,7 @@ namespace {
 constexpr double kPromise = 0.99;
 constexpr double kWorstBeyond = 0.01;
 constexpr double kP99Ratio = 1.05;
-constexpr double kGovernorCpu = 0.001;
+constexpr double kGovernorCpu = 0.0005;
 constexpr double kNearFirst = 0.97;  // of the best harvest: as good as first
 
 /// Among the arms whose mean keeps the promise: 1 is the best, and whoever is near it.

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <charconv>
+#include <commensal/base/core/limits_host.hpp>
+#include <commensal/collocation/guest/memory.hpp>
+#include <commensal/collocation/probe/kernel_files.hpp>
+#include <commensal/collocation/probe/spec.hpp>
+#include <nlohmann/json.hpp>
+
+namespace commensal::guest {
+namespace {
+
+using core::ErrorCode;
+using core::Result;
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kReadablePart = 80;  // of a file's name
+constexpr double kHour = governor::Hour::kSeconds;
+
+/// FNV-1a, 64 bits: only names are told apart by it.
+std::uint64_t hash_of(std::string_view text) {
+  std::uint64_t hash = 0xcbf29ce484222325;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  return hash;
+}
+
+std::string file_name_of(std::string_view about) {
+  std::string made(about.substr(0, kReadablePart));
+  for (char& c : made) {
+    const bool is_plain =
+        (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+    if (!is_plain) c = '_';
+  }
+  return fmt::format("{}-{:016x}.json", made, hash_of(about));
+}
+
+/// What is read of a field; `is_sound` afterwards if all were numbers within their bounds.
+struct Reader {
+  const Json& from;
+  bool is_sound = true;
+
+  double number(const char* key, double least, double most) {
+    const auto found = from.find(key);
+    const double value = found != from.end() && found->is_number() ? found->get<double>() : 1e300;
+    if (value >= least && value <= most) return value;
+    is_sound = false;
+    return 0;
+  }
+};
+
+Json json_of(const governor::Learnt& learnt) {
+  return {{"cost", learnt.cost},   {"cost_sd", learnt.cost_sd},
+          {"lag", learnt.lag},     {"lag_sd", learnt.lag_sd},
+          {"noise", learnt.noise}, {"level_tried", learnt.level_tried}};
+}
+
+}  // namespace
+
+std::string lasting_name(const std::string& spec, const core::Path& proc) {
+  const auto parsed = probe::parse_spec(spec);
+  if (!parsed) return spec;
+  if (parsed->kind == "process") {
+    const auto comm =
+        probe::read_small_file(proc / parsed->place / "comm", limits::kProcessStatBytesMax);
+    return "process:" + (comm ? comm->substr(0, comm->find('\n')) : std::string("?"));
+  }
+  const std::size_t begin = spec.find("://");
+  if (begin == std::string::npos || begin > spec.find('#')) return spec;
+  const std::size_t end = std::min(spec.find_first_of("/#", begin + 3), spec.size());
+  const std::size_t secret = spec.rfind('@', end);
+  if (secret == std::string::npos || secret < begin) return spec;
+  return spec.substr(0, begin + 3) + spec.substr(secret + 1);
+}
+
+Memory::Memory(core::Path folder, std::string about)
+    : about_(std::move(about)),
+      path_(folder.empty() ? core::Path() : folder / file_name_of(about_)) {}
+
+Result<void> Memory::read() {
+  if (path_.empty()) return {};
+  const auto bytes = core::read_file(path_, limits::kGovernorMemoryBytesMax);
+  if (!bytes && bytes.error().code == ErrorCode::kNotFound) return {};
+  if (bytes && parse(core::as_text(*bytes))) return {};
+  at_s_ = 0;
+  hour_ = {};
+  known_.clear();
+  return core::fail(ErrorCode::kDataLoss,
+                    "{} is damaged or of another host: what guests cost is learnt anew",
+                    path_.string());
+}
+
+Result<void> Memory::parse(std::string_view text) {
+  const auto refuse = [] { return core::fail(ErrorCode::kDataLoss, "it is no such file"); };
+  const Json all = Json::parse(text, nullptr, false);
+  if (!all.is_object() || all.value("about", Json()) != about_) return refuse();
+  const Json hour = all.value("hour", Json()), guests = all.value("guests", Json());
+  if (!hour.is_object() || !guests.is_array() || guests.size() > kGuestsMax) return refuse();
+  Reader reader{hour};
+  at_s_ = reader.number("at_s", 0, 1e12);
+  hour_.hour_s = reader.number("so_far_s", 0, kHour);
+  hour_.hour = {reader.number("lost_s", -kHour, kHour), reader.number("variance", 0, 1e12),
+                reader.number("run_s", 0, kHour), reader.number("explored_s", 0, kHour)};
+  bool is_sound = reader.is_sound;
+  for (const Json& one : guests) {
+    if (!one.is_object() || !one.value("guest", Json()).is_string()) return refuse();
+    Reader of{one};
+    Known known{one["guest"], of.number("at_s", 0, 1e12), {}};
+    known.learnt = {of.number("cost", -10, 10), of.number("cost_sd", 0, 10),
+                    of.number("lag", -10, 10),  of.number("lag_sd", 0, 10),
+                    of.number("noise", 0, 1e6), of.number("level_tried", 1e-9, 1)};
+    is_sound = is_sound && of.is_sound;
+    known_.push_back(std::move(known));
+  }
+  return is_sound ? Result<void>() : refuse();
+}
+
+governor::Carried Memory::recall(std::string_view guest, double now_s,
+                                 const governor::Rules& rules) const {
+  governor::Carried made = governor::later(hour_, std::max(0.0, now_s - at_s_), rules);
+  const auto found = std::ranges::find(known_, guest, &Known::guest);
+  if (found == known_.end()) return made;
+  const double age_s = std::max(0.0, now_s - found->at_s);
+  made.learnt = governor::later({found->learnt, {}, 0}, age_s, rules).learnt;
+  return made;
+}
+
+Result<void> Memory::keep(std::string_view guest, const governor::Carried& carried, double now_s) {
+  at_s_ = now_s;
+  hour_ = {{}, carried.hour, carried.hour_s};
+  if (carried.learnt) {
+    std::erase_if(known_, [&](const Known& one) { return one.guest == guest; });
+    if (known_.size() >= kGuestsMax) known_.erase(known_.begin());
+    known_.push_back({std::string(guest), now_s, *carried.learnt});
+  }
+  if (path_.empty()) return {};
+  Json guests = Json::array();
+  for (const Known& one : known_) {
+    Json row = {{"guest", one.guest}, {"at_s", one.at_s}};
+    row.update(json_of(one.learnt));
+    guests.push_back(std::move(row));
+  }
+  const Json all = {{"about", about_},
+                    {"hour",
+                     {{"at_s", at_s_},
+                      {"so_far_s", hour_.hour_s},
+                      {"lost_s", hour_.hour.lost_s},
+                      {"variance", hour_.hour.variance},
+                      {"run_s", hour_.hour.run_s},
+                      {"explored_s", hour_.hour.explored_s}}},
+                    {"guests", guests}};
+  const std::string line = all.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  std::error_code ignored;
+  std::filesystem::create_directories(path_.parent_path(), ignored);
+  return core::write_file_atomically(path_, core::as_bytes(line), 0600);
+}
+
+}  // namespace commensal::guest
