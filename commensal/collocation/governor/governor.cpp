@@ -86,7 +86,7 @@ double Governor::tick(double now_s, const std::optional<probe::RateSample>& samp
   if (now_s - seen_s_ > stale_s() || now_s < seen_s_ - kAhead) {
     wait(now_s, "the signal is stale");
   } else if (now_s - changed_s_ > frozen_s()) {
-    wait(now_s, "the signal is frozen");
+    wait(now_s, last_->rate > 0 ? "the signal is frozen" : kNoWork);
   } else if (phase_ == Phase::kWaiting && is_new && sample->rate <= 0) {
     why_ = kNoWork;
   } else if (phase_ == Phase::kWaiting && is_new) {
@@ -116,6 +116,7 @@ bool Governor::accept(double now_s, const probe::RateSample& sample) {
 
 /// What was drawn counts: of a host that falls silent beside the guest nothing good is thought.
 void Governor::wait(double now_s, std::string_view why) {
+  why_ = why;
   if (phase_ == Phase::kWaiting) return;
   if (is_running()) stop_guest(now_s);
   const bool was_drawn = phase_ == Phase::kOn || phase_ == Phase::kOff;
@@ -126,7 +127,6 @@ void Governor::wait(double now_s, std::string_view why) {
   }
   doubted_.reset();
   phase_ = Phase::kWaiting;
-  why_ = why;
   if (last_ && now_s < last_->at_s) {  // the clock went back: begin anew
     last_.reset();
     minute_ = {};

@@ -140,6 +140,8 @@ TEST(GovernorSignal, AHostThatRestsIsWaitedFor) {
   Stand late;  // it rests to begin with
   while (late.now_s < 20) late.tick(RateSample{late.now_s + 0.25, 0.25, 0, false});
   EXPECT_EQ(late.governor.status().why, "the host does no work");
+  while (late.now_s < 30) late.tick(std::nullopt);
+  EXPECT_EQ(late.governor.status().why, "the signal is stale");
   late.warm_up();
   EXPECT_TRUE(std::isfinite(late.governor.status().cost));
 }
