@@ -99,6 +99,16 @@ TEST_F(KeeperTest, LooksNoMoreOftenThanItMust) {
   EXPECT_EQ(acts_, 0);
 }
 
+TEST_F(KeeperTest, HoldsTheGuestForItsCallersReason) {
+  run(600);
+  keeper_.hold("guests earn less");
+  run(40);
+  EXPECT_EQ(run(300), 0);
+  EXPECT_EQ(keeper_.view().governor.why, "guests earn less");
+  keeper_.hold("");
+  EXPECT_GT(run(600), 0.5);
+}
+
 TEST_F(KeeperTest, StopsTheGuestWithTheSignal) {
   run(300);
   probe_.is_gone = true;
