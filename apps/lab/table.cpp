@@ -9,6 +9,7 @@ Run declare_demo(CLI::App& app);
 Run declare_hostile(CLI::App& app);
 Run declare_lab_bench(CLI::App& app);
 Run declare_lab_rollout(CLI::App& app);
+Run declare_trace(CLI::App& app);
 
 namespace {
 
@@ -51,8 +52,14 @@ constexpr Command kTable[] = {
      "commensal-lab bench collocation --quick\n"
      "commensal-lab bench polite --models resnet50 --batch 1,8 --hosts equihash\n"
      "commensal-lab bench guests --svg guests.svg\n"
-     "commensal-lab bench processes --json",
+     "commensal-lab bench processes --json\n"
+     "commensal-lab bench promise --trace miner.jsonl --json",
      declare_lab_bench},
+    {"trace", kMeasurements, "record how a host works",
+     "Record what a host's probe says, for `commensal-lab bench promise`",
+     "commensal-lab trace xmrig:http://127.0.0.1:4067 --seconds 3600 -o miner.jsonl\n"
+     "commensal-lab trace process:1234 --seconds 60",
+     declare_trace},
     {"conformance", kMeasurements, "ONNX's backend tests", "Run the ONNX project's backend tests",
      "commensal-lab conformance onnx/backend/test/data/node\n"
      "commensal-lab conformance onnx/backend/test/data --filter '*conv*' --backend ref\n"

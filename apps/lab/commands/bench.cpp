@@ -8,6 +8,7 @@
 #include <commensal/base/core/temporary_folder.hpp>
 #include <commensal/lab/bench/collocation/guests_together.hpp>
 #include <commensal/lab/bench/pay/pay_bench.hpp>
+#include <commensal/lab/bench/promise/promise_bench.hpp>
 #include <commensal/lab/bench/verify/verify_bench.hpp>
 #include <commensal/lab/bench/worker/worker_bench.hpp>
 #include <memory>
@@ -24,6 +25,7 @@ struct BenchArguments {
   lab::bench::verify::VerifyBenchOptions verify;
   lab::bench::worker::WorkerBenchOptions worker;
   lab::bench::collocation::GuestsOptions guests;
+  lab::bench::promise::PromiseBenchOptions promise;
   std::string svg;
   bool json = false;
 };
@@ -76,6 +78,24 @@ Result<int> bench_guests(BenchArguments& options) {
         options.svg, core::as_bytes(lab::bench::collocation::guests_svg(rows))));
   }
   return print_report(report_of(rows), options.json);
+}
+
+Result<int> bench_promise(BenchArguments& options) {
+  COMMENSAL_ASSIGN(const auto report, lab::bench::promise::run_promise_bench(options.promise));
+  return print_report(report, options.json);
+}
+
+void declare_promise(CLI::App& app, BenchArguments& options) {
+  app.add_option("--seeds", options.promise.seeds, "Runs of each host")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  app.add_option("--hours", options.promise.hours, "Of a run, in virtual time")
+      ->check(CLI::Range(2.0, 240.0))
+      ->capture_default_str();
+  app.add_option("--seed", options.promise.first_seed, "The first")->capture_default_str();
+  app.add_option("--trace", options.promise.traces, "Recorded by commensal-lab trace")
+      ->check(CLI::ExistingFile);
+  app.add_flag("--json", options.json, "Print JSON");
 }
 
 void declare_guests(CLI::App& app, BenchArguments& options) {
@@ -172,14 +192,20 @@ Run declare_lab_bench(CLI::App& app) {
       "processes",
       "What it costs that models run in processes of their own; exit status 2 if a bar is missed");
   declare_processes(*processes, *options);
+  CLI::App* promise = app.add_subcommand(
+      "promise",
+      "Whether the governor keeps its promise, beside simulated and recorded hosts; exit status 2 "
+      "if a bar is missed");
+  declare_promise(*promise, *options);
   CLI::App* subject = declare_bench_subject(app);
   return [options, subject, tickets, verify, collocation, run_collocation, polite, run_polite,
-          guests, processes]() -> Result<int> {
+          guests, processes, promise]() -> Result<int> {
     if (collocation->parsed()) return run_collocation();
     if (polite->parsed()) return run_polite();
     if (tickets->parsed()) return bench_tickets(*options);
     if (verify->parsed()) return bench_verify(*options);
     if (guests->parsed()) return bench_guests(*options);
+    if (promise->parsed()) return bench_promise(*options);
     if (processes->parsed()) return bench_processes(*options);
     return run_bench_subject();
   };

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include <commensal/collocation/governor/testing/synthetic_host.hpp>
+#include <cmath>
+#include <commensal/collocation/governor/carried.hpp>
 
-namespace commensal::governor::testing {
+namespace commensal::governor {
 namespace {
 
 constexpr double kHour = 3600;
@@ -38,34 +39,5 @@ TEST(GovernorCarried, KeepsTheBooksUntilTheHourIsOver) {
   EXPECT_EQ(next.hour.run_s, 0);
 }
 
-// However often it is begun again within the hour, and though it forgets what it has learnt: what
-// exploring may cost is spent once, and the hour loses no more than is promised.
-TEST(GovernorCarried, ARestartDoesNotRenewTheBudget) {
-  for (const double stretch_s : {80.0, 240.0, 900.0}) {
-    for (const bool forgets : {true, false}) {
-      SyntheticHost host;
-      host.slope = [](double) { return 0.2; };
-      host.noise = 0.03;
-      Carried carried;
-      double lost_s = 0;
-      for (int i = 0; i * stretch_s < kHour; ++i) {
-        if (forgets) carried.learnt.reset();
-        const auto seed = static_cast<std::uint64_t>(i + 1);
-        const Outcome outcome = run(host, stretch_s, seed, carried);
-        EXPECT_GE(outcome.carried.hour_s, carried.hour_s);
-        EXPECT_GE(outcome.carried.hour.run_s, carried.hour.run_s);
-        EXPECT_GE(outcome.carried.hour.explored_s, carried.hour.explored_s);
-        carried = outcome.carried;
-        lost_s += outcome.lost * stretch_s;
-      }
-      const Rules rules;
-      EXPECT_LE(lost_s, rules.promise * kHour) << stretch_s << forgets;
-      EXPECT_LE(carried.hour.explored_s, 1.3 * rules.explore * rules.promise * kHour)
-          << stretch_s << forgets;
-      EXPECT_NEAR(carried.hour_s, kHour, 60 + stretch_s / 2) << stretch_s << forgets;
-    }
-  }
-}
-
 }  // namespace
-}  // namespace commensal::governor::testing
+}  // namespace commensal::governor

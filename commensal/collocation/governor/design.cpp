@@ -10,6 +10,8 @@ constexpr double kGrowth = 1.25;    // of an epoch beside the one before
 constexpr double kLevelGrowth = 2;  // a cost need not be linear in the level
 constexpr double kFearedSd = 2;
 constexpr double kBelievedSd = 1.645;
+constexpr double kShownShare =
+    0.9;  // of the upper end's width: what is planned is shown in most hours
 constexpr double kLongShare = 0.5;  // of a minute's cap, for one epoch
 
 /// The largest share in [0, draw_max] that `fits`, which holds up to some share.
@@ -31,7 +33,8 @@ double bearable(const Rules& rules, const Hour& hour, const Known& known, double
     const double variance = left_s * known.noise * draw / (1 - draw);
     return run_s * std::max(known.cost.mean, 0.0) <= rules.set_point * Hour::kSeconds &&
            run_s * feared <= promised_s &&
-           run_s * std::max(known.cost.mean, 0.0) + hour.radius_s(variance) <= promised_s;
+           run_s * std::max(known.cost.mean, 0.0) + kShownShare * hour.radius_s(variance) <=
+               promised_s;
   };
   if (hour.lost_s() > promised_s) return 0;
   return largest(rules.draw_max, fits);

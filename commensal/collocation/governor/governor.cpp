@@ -19,8 +19,9 @@ constexpr double kLongEpochS = 10;
 constexpr double kLookLongS = 1;
 constexpr double kMinute = 60;
 constexpr double kFirstLong = 300;
-constexpr double kRanLeast = 0.05;  // a guest that hardly runs shows no late effects
-constexpr double kLagKnown = 0.004;
+constexpr double kRanLeast = 0.05;   // a guest that hardly runs shows no late effects
+constexpr double kLagKnown = 0.004;  // a deviation, from which on it is looked for
+constexpr double kRarely = 3;        // so many times more rarely
 constexpr std::string_view kNoWork = "the host does no work";
 
 }  // namespace
@@ -285,11 +286,12 @@ void Governor::next(double now_s) {
     hour_begin_s_ = now_s;
     hour_ = Hour(rules_);
   }
-  if (long_due_s_ == 0) long_due_s_ = now_s + kFirstLong;
+  const bool is_lag_known = belief_.lag().sd < kLagKnown;
+  const double every_s = (is_lag_known ? kRarely : 1) * rules_.lag_every;
+  if (long_due_s_ == 0) long_due_s_ = now_s + (is_lag_known ? every_s : kFirstLong);
   if (now_s >= long_due_s_ && lately_ > kRanLeast) {
-    const double rarely = belief_.lag().sd < kLagKnown ? 3 : 1;
     long_until_s_ = now_s + rules_.lag_off;
-    long_due_s_ = now_s + rarely * rules_.lag_every * (0.5 + rng_.next_unit());
+    long_due_s_ = now_s + every_s * (0.5 + rng_.next_unit());
   }
   if (begin_what_is_due(now_s)) return;
   if (!held_.empty()) return stand_still(now_s, held_);

@@ -1,19 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include <commensal/collocation/governor/testing/synthetic_host.hpp>
+#include <cmath>
+#include <commensal/collocation/governor/governor.hpp>
 #include <limits>
+#include <numbers>
 
-namespace commensal::governor::testing {
+namespace commensal::governor {
 namespace {
 
 using probe::RateSample;
-
-constexpr double kHour = 3600;
-
-SyntheticHost::OfTime constant(double value) {
-  return [value](double) { return value; };
-}
 
 // What is not known is not said: a plan of so many seconds is no measurement, a dead host has no
 // rate.
@@ -119,16 +115,6 @@ TEST(GovernorSignal, TheSameNumberForeverIsNone) {
 
 // A host that rests now and then has no noisier work for it.
 TEST(GovernorSignal, AHostThatRestsIsWaitedFor) {
-  SyntheticHost host;
-  host.slope = constant(0);
-  host.noise = 0.05;
-  host.probe_s = 1;
-  host.alone = [](double t) { return std::fmod(t, 120) < 80 ? 1000.0 : 0.0; };
-  double harvest = 0;
-  for (std::uint64_t seed = 1; seed <= 4; ++seed) {
-    harvest += run(host, kHour, seed).half_hours[1] / 4;
-  }
-  EXPECT_GT(harvest, 0.2);  // of two thirds, less what is measured alone
   Stand stand;
   stand.warm_up();
   const double end_s = stand.now_s + 60;
@@ -202,12 +188,6 @@ TEST(GovernorTrip, WhatTheHostLosesByItselfIsNotTheGuests) {
 }
 
 TEST(GovernorTrip, APowerLimitCountsAsLoss) {
-  SyntheticHost host;
-  host.slope = constant(0.0);
-  host.throttled = [](double, double level) { return level > 0; };
-  const Outcome outcome = run(host, kHour, 1);
-  EXPECT_LT(outcome.harvest, 0.01);
-  EXPECT_GT(outcome.last.trips, 3);
   Stand stand;
   stand.warm_up();
   stand.tick(stand.sample_at(stand.now_s + 0.25));
@@ -221,33 +201,6 @@ TEST(GovernorTrip, APowerLimitCountsAsLoss) {
     stand.level = stand.governor.tick(stand.now_s, stand.sample());
   }
   EXPECT_EQ(stand.governor.status().why, "power or heat limits the host");
-}
-
-TEST(GovernorSeed, DecidesTheWholeRun) {
-  SyntheticHost host;
-  const Outcome one = run(host, 900, 4);
-  const Outcome same = run(host, 900, 4);
-  const Outcome other = run(host, 900, 5);
-  EXPECT_EQ(one.harvest, same.harvest);
-  EXPECT_EQ(one.last.loss, same.last.loss);
-  EXPECT_NE(one.harvest, other.harvest);
-}
-
-// Asked when it says or twenty times a second: it makes no difference.
-TEST(GovernorSeed, AndNotHowOftenItIsAsked) {
-  for (const double probe_s : {0.25, 2.0}) {
-    SyntheticHost host;
-    host.probe_s = probe_s;
-    host.speaks = [](double t) { return std::fmod(t, 400) < 380; };
-    Simulation lazy(host, 4, {});
-    Simulation eager(host, 4, {});
-    eager.is_eager = true;
-    const Outcome one = lazy.run(1800), other = eager.run(1800);
-    EXPECT_GT(one.harvest, 0);
-    EXPECT_EQ(one.harvest, other.harvest);
-    EXPECT_EQ(one.lost, other.lost);
-    EXPECT_EQ(one.last.loss, other.last.loss);
-  }
 }
 
 // It begins fast, but no faster than can be borne if the guest takes all; what it loses is learnt.
@@ -301,4 +254,4 @@ TEST(GovernorDesign, KeepsItsBounds) {
 }
 
 }  // namespace
-}  // namespace commensal::governor::testing
+}  // namespace commensal::governor

@@ -1,56 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
+#include <algorithm>
 #include <cmath>
-#include <commensal/collocation/governor/governor.hpp>
-#include <functional>
+#include <commensal/lab/bench/promise/simulated_host.hpp>
 #include <numbers>
-#include <optional>
-#include <vector>
+#include <utility>
 
-/// A host that is made up, with a guest beside it: for tests.
-namespace commensal::governor::testing {
-
-struct SyntheticHost {
-  using OfTime = std::function<double(double now_s)>;
-
-  double noise = 0.01;                           // of the rate over one second, relative
-  double memory_s = 0.2;                         // correlation time of the noise
-  double probe_s = 0.25;                         // how often the probe speaks
-  double averaging_s = 0;                        // over which it averages; 0: since it last spoke
-  double resolution = 0;                         // the rate it says is a multiple of this
-  OfTime alone = [](double) { return 1000.0; };  // the rate without a guest
-  OfTime slope = [](double) { return 0.05; };    // share that a guest at full speed costs
-  double bend = 1;                               // ... at a level: slope * level ^ bend
-  double lag = 0;                                // share that it costs late, at full speed
-  double lag_s = 60;                             // ... with this time constant
-  OfTime reported = [](double) { return 1.0; };  // times the rate: what the probe says of it
-  std::function<bool(double now_s)> speaks = [](double) { return true; };
-  std::function<bool(double now_s, double level)> throttled = [](double, double) { return false; };
-};
-
-/// Losses are shares of what the host would have done alone.
-struct Outcome {
-  double lost = 0;                 // over the whole run
-  double worst_minute = 0;         // ... and over the worst minute
-  double worst_hour = 0;           // ... and over the worst whole hour by the clock
-  long hours = 0;                  // whole ones
-  long hours_kept = 0;             // that lost no more than is promised
-  long hours_shown = 0;            // of which the governor said so at their end
-  double harvest = 0;              // mean level of the guest
-  std::vector<double> half_hours;  // ... of each
-  Status last;
-  Carried carried;
-};
+namespace commensal::lab::bench::promise {
+namespace {
 
 /// The host, the probe that watches it and the governor that listens, step by step.
 class Simulation {
  public:
-  Simulation(const SyntheticHost& host, std::uint64_t seed, const Rules& rules,
-             const Carried& carried = {})
-      : host_(host), rules_(rules), rng_(seed), dice_(seed, 1), governor_(rules, dice_, carried) {}
-
-  bool is_eager = false;  // the governor is asked at every step, not when it says
+  Simulation(const SimulatedHost& host, std::uint64_t seed, const governor::Rules& rules,
+             const governor::Carried& carried, Asking asking)
+      : host_(host),
+        rules_(rules),
+        rng_(seed),
+        dice_(seed, 1),
+        governor_(rules, dice_, carried),
+        asking_(asking) {}
 
   /// `seconds` of it. What the host loses is counted from the truth, without noise, not from what
   /// the probe says.
@@ -63,7 +31,7 @@ class Simulation {
       outcome_.half_hours.resize(half_hour + 1);
       outcome_.half_hours[half_hour] += level_ * kStep / 1800;
       const auto sample = probe();
-      if (sample || is_eager || now_s_ >= governor_.next_s()) {
+      if (sample || asking_ == Asking::kEager || now_s_ >= governor_.next_s()) {
         level_ = governor_.tick(now_s_, sample);
       }
       if (governor_.status().hour_s > 3590) is_shown_ = governor_.status().is_shown;
@@ -127,11 +95,12 @@ class Simulation {
     outcome_.hours_kept += lost <= rules_.promise ? 1 : 0;
   }
 
-  const SyntheticHost& host_;
-  Rules rules_;
+  const SimulatedHost& host_;
+  governor::Rules rules_;
   core::CounterRng rng_;
   core::CounterRng dice_;
-  Governor governor_;
+  governor::Governor governor_;
+  const Asking asking_;
   double now_s_ = 0;
   double noise_ = 0;
   double level_ = 0;
@@ -144,9 +113,15 @@ class Simulation {
   Outcome outcome_;
 };
 
-inline Outcome run(const SyntheticHost& host, double seconds, std::uint64_t seed,
-                   const Carried& carried = {}) {
-  return Simulation(host, seed, {}, carried).run(seconds);
+}  // namespace
+
+SimulatedHost::OfTime constant(double value) {
+  return [value](double) { return value; };
 }
 
-}  // namespace commensal::governor::testing
+Outcome run(const SimulatedHost& host, double seconds, std::uint64_t seed,
+            const governor::Carried& carried, Asking asking) {
+  return Simulation(host, seed, {}, carried, asking).run(seconds);
+}
+
+}  // namespace commensal::lab::bench::promise
