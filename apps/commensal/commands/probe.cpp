@@ -37,6 +37,7 @@ Json json_of(const std::string& spec, const probe::Traits& traits) {
           {"resolution_s", traits.resolution_s},
           {"averaging_s", traits.averaging_s},
           {"stale_after_s", traits.stale_after_s},
+          {"signals", traits.signals},
           {"samples", Json::array()}};
 }
 
@@ -46,6 +47,11 @@ Json json_of(const probe::Sample& sample, double at_s,
                {"value", sample.state == probe::State::kInvalid ? Json() : Json(sample.value)},
                {"state", probe::name_of(sample.state)},
                {"rate", reading ? Json(reading->rate) : Json()}};
+  if (reading) {
+    json["by"] = probe::name_of(reading->signal);
+    json["rate_by_clock"] = reading->rate_by_clock;
+    json["given"] = reading->given;
+  }
   if (!sample.why.empty()) json["why"] = sample.why;
   return json;
 }
@@ -55,8 +61,8 @@ void print_head(const std::string& spec, const probe::Traits& traits) {
   fmt::print("{}: {}, {}, renewed every {} s", spec, traits.unit,
              is_rate ? "a rate" : "work so far", traits.resolution_s);
   if (traits.averaging_s > 0) fmt::print(", a mean over {} s", traits.averaging_s);
-  fmt::print(", stale after {} s\n{:>10} {:>16} {:>16}  state\n", traits.stale_after_s, "seconds",
-             name_of(traits.quantity), "per second");
+  fmt::print(", stale after {} s; signals: {}\n{:>10} {:>16} {:>16}  state\n", traits.stale_after_s,
+             traits.signals, "seconds", name_of(traits.quantity), "per second");
 }
 
 void print_line(const probe::Sample& sample, double at_s,

@@ -9,6 +9,9 @@ namespace commensal::limits {
 
 inline constexpr std::size_t kProcessStatBytesMax = 4096;  // /proc/PID/stat
 inline constexpr std::size_t kProcessStatusBytesMax = std::size_t{1} << 16;
+inline constexpr std::size_t kSchedStatBytesMax = 96;  // /proc/PID/task/TID/schedstat
+inline constexpr std::size_t kHostThreadsMax = 1 << 14;
+inline constexpr std::size_t kProcessFilesMax = 1 << 16;                   // /proc/PID/fd
 inline constexpr std::size_t kMachineStatBytesMax = std::size_t{1} << 20;  // a line a processor
 inline constexpr std::size_t kKernelNumberBytesMax = 64;
 inline constexpr std::uint32_t kProbeHeadBytesMax = 1 << 14;    // of a host's answer over HTTP

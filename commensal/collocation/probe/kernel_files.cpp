@@ -82,6 +82,21 @@ core::Result<ProcessStat> parse_process_stat(std::string_view text) {
   return made;
 }
 
+std::optional<ThreadSchedule> read_schedule(const core::Path& path) {
+  const auto text = read_small_file(path, limits::kSchedStatBytesMax);
+  if (!text) return std::nullopt;
+  ThreadSchedule made;
+  const char* at = text->data();
+  const char* const end = at + text->size();
+  for (std::uint64_t* value : {&made.run_ns, &made.wait_ns, &made.slices}) {
+    while (at != end && *at == ' ') ++at;
+    const auto read = std::from_chars(at, end, *value);
+    if (read.ec != std::errc()) return std::nullopt;
+    at = read.ptr;
+  }
+  return made;
+}
+
 void for_processes(const core::Path& proc,
                    const std::function<void(int, const core::Path&, const ProcessStat&)>& visit) {
   for_entries(proc, limits::kProbeProcessesMax, [&](const core::Path& folder) {

@@ -32,6 +32,14 @@ struct ProcessStat {
 /// Error: kDataLoss.
 core::Result<ProcessStat> parse_process_stat(std::string_view text);
 
+/// What /proc/PID/task/TID/schedstat tells of a thread (Documentation/scheduler/sched-stats).
+struct ThreadSchedule {
+  std::uint64_t run_ns = 0;   // on a processor
+  std::uint64_t wait_ns = 0;  // ready to run, but waiting for one
+  std::uint64_t slices = 0;   // 0: it has never run, or the kernel does not account for it
+};
+std::optional<ThreadSchedule> read_schedule(const core::Path& path);
+
 /// The processes in `proc` (at most kProbeProcessesMax), in no order: number, folder and stat.
 void for_processes(const core::Path& proc,
                    const std::function<void(int, const core::Path&, const ProcessStat&)>& visit);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <commensal/collocation/probe/kinds.hpp>
+#include <commensal/collocation/probe/timed.hpp>
 
 namespace commensal::probe {
 namespace {
@@ -74,8 +75,9 @@ const Miner* find_miner(string_view name) {
   return it == std::end(kMiners) ? nullptr : &*it;
 }
 
-core::Result<std::unique_ptr<Probe>> open(string_view text, const Dependencies& deps) {
-  COMMENSAL_ASSIGN(const Spec spec, parse_spec(text));
+namespace {
+
+core::Result<std::unique_ptr<Probe>> open_kind(const Spec& spec, const Dependencies& deps) {
   if (const Miner* const miner = find_miner(spec.kind)) return open_miner(*miner, spec, deps);
   const auto other = std::ranges::find(kOthers, spec.kind, &Other::name);
   if (other != std::end(kOthers)) return other->open(spec, deps);
@@ -85,6 +87,21 @@ core::Result<std::unique_ptr<Probe>> open(string_view text, const Dependencies& 
   known.pop_back();
   return core::fail(core::ErrorCode::kInvalidArgument, "no kind of probe '{}'; there are{}",
                     spec.kind, known);
+}
+
+}  // namespace
+
+core::Result<std::unique_ptr<Probe>> open(string_view text, const Dependencies& deps) {
+  COMMENSAL_ASSIGN(Spec spec, parse_spec(text));
+  COMMENSAL_ASSIGN(auto probe, open_kind(spec, deps));
+  // What works on a GPU, or may, needs its processors for little: only its owner knows.
+  const bool is_miner = find_miner(spec.kind) != nullptr;
+  if (is_miner && probe->traits().device == Device::kProcessors && !spec.process &&
+      is_on_loopback(spec)) {
+    spec.process = 0;
+  }
+  if (!spec.process) return probe;
+  return with_host_time(std::move(probe), spec, deps);
 }
 
 }  // namespace commensal::probe

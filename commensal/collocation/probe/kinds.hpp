@@ -37,8 +37,10 @@ core::Result<std::unique_ptr<Probe>> open_counter(const Spec& spec, const Depend
 /// log: the newest line that fits a regular expression (RE2's syntax); its first group is the
 /// figure. Follows the file through rotation, by name and by truncation.
 core::Result<std::unique_ptr<Probe>> open_log(const Spec& spec, const Dependencies& deps);
-/// process: user and system time of all threads, from /proc/PID/stat. A process that ends and whose
-/// number is given to another is not mistaken for it: its start time is part of its name.
+/// process: user and system time of all threads, beside the time that it needed: the rate is then
+/// the share that it got of what it wanted, and how fast it worked meanwhile is not in it. A
+/// process that ends and whose number is given to another is not mistaken for it: its start time is
+/// part of its name.
 core::Result<std::unique_ptr<Probe>> open_process(const Spec& spec, const Dependencies& deps);
 
 }  // namespace commensal::probe

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
-#include <commensal/base/core/limits_host.hpp>
 #include <commensal/base/core/limits_probes.hpp>
 #include <commensal/collocation/probe/decode.hpp>
+#include <commensal/collocation/probe/host_time.hpp>
 #include <commensal/collocation/probe/kernel_files.hpp>
 #include <commensal/collocation/probe/kinds.hpp>
 #include <commensal/collocation/probe/log_tail.hpp>
@@ -31,11 +30,14 @@ class LocalProbe : public Probe {
     const std::int64_t now_ns = clock_.monotonic_ns();
     const Result<Figure> figure = read();
     if (!figure) return {now_ns, 0, State::kInvalid, figure.error().message};
-    return liveness_.judge(now_ns, *figure);
+    Sample made = liveness_.judge(now_ns, *figure);
+    made.host = host();
+    return made;
   }
 
  private:
   virtual Result<Figure> read() = 0;
+  virtual std::optional<HostSeconds> host() const { return std::nullopt; }
 
   const core::Clock& clock_;
   Traits traits_;
@@ -83,29 +85,22 @@ class LogProbe final : public LocalProbe {
 class ProcessProbe final : public LocalProbe {
  public:
   ProcessProbe(const Dependencies& deps, int pid)
-      : LocalProbe(deps, {"seconds of CPU", Quantity::kWork, 0.01, 0, 10, Device::kProcessors}),
-        stat_(deps.proc / std::to_string(pid) / "stat"),
-        pid_(pid),
-        ticks_per_s_(static_cast<double>(sysconf(_SC_CLK_TCK))) {}
+      : LocalProbe(deps, {"seconds of CPU", Quantity::kWork, 0.01, 0, 10, Device::kProcessors,
+                          "the share of the processors' time it wanted that it got, and time by "
+                          "the clock; not how fast it worked meanwhile"}),
+        time_(deps.proc, pid) {}
 
  private:
   Result<Figure> read() override {
-    const auto text = read_small_file(stat_, limits::kProcessStatBytesMax);
-    if (!text) return fail(ErrorCode::kUnavailable, "there is no process {}", pid_);
-    COMMENSAL_ASSIGN(const ProcessStat stat, parse_process_stat(*text));
-    if (stat.state == 'Z' || stat.state == 'X')
-      return fail(ErrorCode::kUnavailable, "process {} has ended", pid_);
-    if (!started_) started_ = stat.start_ticks;
-    if (*started_ != stat.start_ticks)
-      return fail(ErrorCode::kUnavailable, "process {} has ended, and its number is another's now",
-                  pid_);
-    return Figure{static_cast<double>(stat.cpu_ticks) / ticks_per_s_, std::nullopt};
+    COMMENSAL_ASSIGN(last_, time_.read());
+    return Figure{last_.run_s};
+  }
+  std::optional<HostSeconds> host() const override {
+    return time_.has_waits() ? std::optional(last_) : std::nullopt;
   }
 
-  core::Path stat_;
-  int pid_;
-  double ticks_per_s_;
-  std::optional<std::uint64_t> started_{};
+  HostTime time_;
+  HostSeconds last_;
 };
 
 Result<void> refuse_detail(const Spec& spec) {
@@ -135,6 +130,8 @@ Result<std::unique_ptr<Probe>> open_log(const Spec& spec, const Dependencies& de
 
 Result<std::unique_ptr<Probe>> open_process(const Spec& spec, const Dependencies& deps) {
   COMMENSAL_TRY(refuse_detail(spec));
+  if (spec.process)
+    return fail(ErrorCode::kInvalidArgument, "process:PID names its process already");
   int pid = 0;
   const char* const end = spec.place.data() + spec.place.size();
   const auto read = std::from_chars(spec.place.data(), end, pid);

@@ -241,6 +241,40 @@ TEST(Meter, CountsByTheProgramsOwnTime) {
   EXPECT_FALSE(add(2, 10, 0.5)) << "nothing was worked on";
 }
 
+TEST(Meter, CountsByTheTimeTheHostNeeded) {
+  Meter meter({"steps", Quantity::kWork, 1, 0, 30}, 1);
+  const auto add = [&](std::int64_t s, double value, std::optional<HostSeconds> host) {
+    return meter.add({s * 1'000'000'000, value, State::kFresh, {}, {}, false, host});
+  };
+  EXPECT_FALSE(add(0, 0, HostSeconds{10, 0}));
+  const auto reading = add(2, 10, HostSeconds{11, 0.25});
+  ASSERT_TRUE(reading);
+  EXPECT_DOUBLE_EQ(reading->rate, 8);
+  EXPECT_DOUBLE_EQ(reading->given, 0.8);
+  EXPECT_DOUBLE_EQ(reading->rate_by_clock, 5);
+  EXPECT_DOUBLE_EQ(reading->over_s, 2);
+  EXPECT_FALSE(add(3, 20, std::nullopt)) << "from now on by the clock";
+  EXPECT_DOUBLE_EQ(add(4, 30, std::nullopt)->rate, 10);
+  EXPECT_FALSE(add(5, 40, HostSeconds{1, 1}));
+  EXPECT_FALSE(add(6, 50, HostSeconds{0.5, 0})) << "another process";
+}
+
+// A miner's mean of ten seconds, of which it was given half.
+TEST(Meter, ConvertsRatesByTheClock) {
+  Meter meter({"hashes", Quantity::kRate, 1, 10, 30}, 0.25);
+  for (std::int64_t s = 0; s <= 20; ++s) {
+    const double run_s = static_cast<double>(s) * 2;  // four threads, of which two run
+    const auto reading =
+        meter.add({s * 1'000'000'000, 12, State::kFresh, {}, {}, false, HostSeconds{run_s, run_s}});
+    ASSERT_EQ(reading.has_value(), s >= 10);
+    if (!reading) continue;
+    EXPECT_DOUBLE_EQ(reading->rate, 3);
+    EXPECT_DOUBLE_EQ(reading->rate_by_clock, 12);
+    EXPECT_DOUBLE_EQ(reading->given, 0.5);
+    EXPECT_EQ(reading->over_s, 10);
+  }
+}
+
 TEST(Meter, PassesRatesOn) {
   Meter meter({"hashes", Quantity::kRate, 1, 60, 30}, 10);
   const auto reading = meter.add({5'000'000'000, 12, State::kFresh, {}});

@@ -22,19 +22,21 @@ class Liveness {
   std::int64_t changed_ns_ = 0;
 };
 
-/// Makes rates of a probe's samples: of a counter, the mean since at least `window_s` ago (by the
-/// program's own time where it tells one, and none while that stands still); of a
-/// rate, what the program says, over its own averaging time. A counter that goes back, an invalid
-/// or a stale sample, or none for as long as makes one stale, begins anew: there is no rate
-/// until a window has passed again.
+/// Makes rates of a probe's samples: of a counter, the mean since at least `window_s` ago; of a
+/// rate, what the program says, over its own averaging time. Both by the program's own time, or by
+/// the time it needed, where a sample tells (and none while that stands still). A counter or a time
+/// that goes back, or is no longer told, an invalid or a stale sample, or none for as long as makes
+/// one stale, begins anew: there is no rate until a window has passed again.
 /// Not thread-safe.
 class Meter {
  public:
-  Meter(const Traits& traits, double window_s) : traits_(traits), window_s_(window_s) {}
+  Meter(const Traits& traits, double window_s);
 
   std::optional<RateSample> add(const Sample& sample);
 
  private:
+  bool keep(const Sample& sample);
+
   Traits traits_;
   double window_s_;
   std::deque<Sample> kept_;  // oldest first, one of them older than the window

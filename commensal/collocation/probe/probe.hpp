@@ -24,8 +24,10 @@ class Probe {
   virtual Sample sample() = 0;
 };
 
-/// A probe by its text, "KIND:WHERE" (spec.hpp has the grammar, kinds.hpp the kinds). Touches
-/// nothing yet. Error: kInvalidArgument, one line that says what was expected.
+/// A probe by its text, "KIND:WHERE" (spec.hpp has the grammar, kinds.hpp the kinds). Where the
+/// host is a process of this machine that is named, or a miner on processors that listens on
+/// loopback and whose files may be read, its samples tell the time it needed. Touches nothing yet.
+/// Error: kInvalidArgument, one line that says what was expected.
 core::Result<std::unique_ptr<Probe>> open(std::string_view spec, const Dependencies& deps);
 
 }  // namespace commensal::probe

@@ -17,6 +17,28 @@ enum class Quantity {
 /// What a host works on, as far as the kind of its probe tells.
 enum class Device { kUnknown, kProcessors, kGpu };
 
+/// What a process's threads did so far.
+struct HostSeconds {
+  double run_s = 0;   // on a processor
+  double wait_s = 0;  // ready to run, but waiting for one, since it was first looked at
+
+  /// What it wanted of the processors, whether it got it or not: waits for locks, memory and disks
+  /// are not in it.
+  double needed_s() const { return run_s + wait_s; }
+};
+
+/// By which time a rate is told.
+enum class Signal {
+  kClock,
+  kOwnTime,     // that the program says it spent on its work
+  kNeededTime,  // HostSeconds::needed_s: that it ran, or waited for a processor
+};
+
+constexpr std::string_view name_of(Signal signal) {
+  constexpr std::string_view kNames[] = {"clock", "own time", "needed time"};
+  return kNames[static_cast<int>(signal)];
+}
+
 /// What is known of a figure before it is read. Texts are of static storage.
 struct Traits {
   std::string_view unit;  // of the work: "hashes", "seconds of CPU", ...
@@ -25,6 +47,7 @@ struct Traits {
   double averaging_s = 0;     // a rate is the mean over about so long; 0: of a counter
   double stale_after_s = 30;  // no life for so long: the figure is of the past
   Device device = Device::kUnknown;
+  std::string_view signals = "work by the clock";  // for people
 };
 
 enum class State {
@@ -43,9 +66,10 @@ struct Sample {
   std::int64_t at_ns = 0;  // on the clock's monotonic time: when the figure held
   double value = 0;        // by Traits::quantity; 0 where invalid
   State state = State::kInvalid;
-  std::string why;  // one line, unless fresh
-  std::optional<double> own_s{};  // as Figure's
-  bool is_throttled = false;      // power or heat holds back what the host works on
+  std::string why;                    // one line, unless fresh
+  std::optional<double> own_s{};      // as Figure's
+  bool is_throttled = false;          // power or heat holds back what the host works on
+  std::optional<HostSeconds> host{};  // where its process is known
 
   bool is_fresh() const { return state == State::kFresh; }
 };
@@ -62,13 +86,16 @@ struct Figure {
   std::optional<double> own_s{};
 };
 
-/// How fast the host worked: the mean over the stretch [at_s - over_s, at_s]. Seconds are those of
-/// the clock; any unit of work serves where only ratios count.
+/// How fast the host worked: the mean over the stretch [at_s - over_s, at_s] of the clock. Any unit
+/// serves where only ratios count: a second needed by four threads is a quarter of a second.
 struct RateSample {
   double at_s = 0;
   double over_s = 0;
-  double rate = 0;            // work a second
+  double rate = 0;            // work a second, of the time that `signal` says
   bool is_throttled = false;  // as Sample's
+  double rate_by_clock = 0;   // 0: not known
+  double given = 1;           // share of the time it needed that it was on a processor, if known
+  Signal signal = Signal::kClock;
 };
 
 }  // namespace commensal::probe

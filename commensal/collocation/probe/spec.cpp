@@ -15,6 +15,19 @@ bool is_visible(std::string_view text) {
   return std::ranges::all_of(text, [](char c) { return c > ' ' && c < '\x7f'; });
 }
 
+/// The process that is named at the end; taken off.
+std::optional<int> take_process(std::string_view& text) {
+  const std::size_t at = text.rfind('@');
+  if (at == std::string_view::npos) return std::nullopt;
+  const std::string_view name = text.substr(at + 1);
+  int pid = 0;
+  const auto read = std::from_chars(name.data(), name.data() + name.size(), pid);
+  const bool is_pid = read.ec == std::errc() && read.ptr == name.data() + name.size() && pid > 0;
+  if (!is_pid && name != "listener") return std::nullopt;
+  text = text.substr(0, at);
+  return is_pid ? pid : 0;
+}
+
 }  // namespace
 
 Result<Endpoint> parse_endpoint(std::string_view text) {
@@ -67,8 +80,9 @@ Result<Spec> parse_spec(std::string_view text) {
     return fail(ErrorCode::kInvalidArgument,
                 "expected KIND:WHERE such as xmrig:http://127.0.0.1:4067, got '{}'", text);
   }
-  Spec spec{std::string(text.substr(0, colon)), {}, {}};
-  const std::string_view rest = text.substr(colon + 1);
+  Spec spec{std::string(text.substr(0, colon)), {}, {}, {}};
+  std::string_view rest = text.substr(colon + 1);
+  spec.process = take_process(rest);
   const std::size_t hash = rest.find('#');
   spec.place = rest.substr(0, hash);
   if (hash != std::string_view::npos) spec.detail = rest.substr(hash + 1);

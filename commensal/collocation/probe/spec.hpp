@@ -21,7 +21,9 @@ struct Endpoint {
 /// Error: kInvalidArgument.
 core::Result<Endpoint> parse_endpoint(std::string_view text);
 
-/// A spec's parts: "KIND:PLACE" or "KIND:PLACE#DETAIL". The first '#' divides.
+/// A spec's parts: "KIND:PLACE" or "KIND:PLACE#DETAIL". The first '#' divides. At the end of
+/// either,
+/// "@PID" is the process whose time is read beside, "@listener" the one that listens at PLACE.
 ///   xmrig:http://127.0.0.1:4067       (the same for lolminer, trex, nbminer, gminer, excavator)
 ///   excavator:tcp://127.0.0.1:3456
 ///   prometheus:http://127.0.0.1:9100/metrics#steps_total{job="train"}
@@ -29,11 +31,13 @@ core::Result<Endpoint> parse_endpoint(std::string_view text);
 ///   prometheus:...#steps_total/busy_seconds_total   (work by the program's own time)
 ///   log:/var/log/train.log#step (\d+) (or #rate:REGEX: the number is a rate)
 ///   counter:/run/train/steps          (a file that holds one growing number)
+///   counter:/run/train/steps@1234     (... by the time that process 1234 needed)
 ///   process:1234                      (CPU time of a process)
 struct Spec {
   std::string kind;
   std::string place;
-  std::optional<std::string> detail;
+  std::optional<std::string> detail{};
+  std::optional<int> process{};  // 0: the listener
 };
 
 /// Error: kInvalidArgument.
