@@ -17,6 +17,8 @@ class Part {
   bool empty() const { return weight_ <= 0; }
   /// Precondition: not empty.
   double mean() const { return sum_ / weight_; }
+  /// By the clock; 0: that is what mean() is by. Precondition: not empty.
+  double mean_by_clock() const { return sum_by_clock_ / weight_; }
   /// What the samples cover, overlaps counted once: the more, the less noise in the mean.
   double seconds() const { return empty() ? 0 : last_s_ - first_s_; }
   bool is_throttled() const { return is_throttled_; }
@@ -26,6 +28,7 @@ class Part {
   double first_s_ = 0;
   double last_s_ = 0;
   double sum_ = 0;
+  double sum_by_clock_ = 0;
   double weight_ = 0;
   bool is_throttled_ = false;
 };

@@ -36,6 +36,7 @@ Governor::Governor(const Rules& rules, core::Rng& rng, const Carried& carried)
       rng_(rng),
       belief_(rules, carried.learnt),
       hour_(rules, carried.hour),
+      clock_check_(rules),
       hour_before_s_(carried.hour_s),
       level_tried_(carried.learnt ? carried.learnt->level_tried : 0),
       alone_left_(carried.learnt ? kAloneAgain : 5),
@@ -108,7 +109,8 @@ bool Governor::accept(double now_s, const probe::RateSample& sample) {
                         std::isfinite(sample.over_s) && sample.over_s > 0 &&
                         sample.at_s <= now_s + kAhead && (!last_ || sample.at_s > last_->at_s);
   if (!is_sound) return false;
-  if (!last_ || sample.rate != last_->rate) changed_s_ = now_s;
+  if (!last_ || sample.rate != last_->rate || sample.rate_by_clock != last_->rate_by_clock)
+    changed_s_ = now_s;
   last_ = sample;
   seen_s_ = now_s;
   over_s_ = std::max(sample.over_s, over_s_ * kOverForgets);
@@ -191,7 +193,9 @@ void Governor::end(double now_s) {
   } else {
     if (doubted_) settle_doubt(now_s);
     if (phase_ == Phase::kAlone) --alone_left_;
-    believe(now_s, {{seconds, 0, 0}, false, seconds, part_.seconds()}, part_.mean());
+    const Epoch epoch{{seconds, 0, 0}, false, seconds, part_.seconds()};
+    believe(now_s, epoch, part_.mean());
+    check_clock(now_s, epoch);
   }
   if (phase_ != Phase::kOn) is_throttled_alone_ = part_.is_throttled();
   const bool rests = phase_ != Phase::kOn && part_.mean() <= 0;
@@ -207,6 +211,7 @@ void Governor::end_drawn(double now_s) {
   if (is_running()) stop_guest(now_s);
   const double seconds = now_s - begin_s_;
   const Epoch epoch{design_.plan, is_on, is_on ? on_end_s_ - begin_s_ : seconds, part_.seconds()};
+  check_clock(now_s, epoch);
   const double rate = part_.mean();
   const double expected = belief_.rate(exposure(is_on ? epoch.plan.level : 0, epoch.on_s));
   const double surprise = (rate - expected) / belief_.rate();
@@ -244,10 +249,22 @@ void Governor::settle_doubt(double now_s) {
   hour_.add(doubted.epoch.on_s * std::max(0.0, 1 - doubted.rate / belief_.rate({0, lately_})), 0);
   believe(now_s, doubted.epoch, doubted.rate, surprise < -limit);
   if (!doubted.is_tripped || (was_feared && !is_throttle)) return;
+  trip(is_throttle ? "power or heat limits the host" : "gross loss");
+}
+
+void Governor::trip(std::string_view why) {
   ++trips_;
   clean_ = 0;
-  why_ = is_throttle ? "power or heat limits the host" : "gross loss";
+  why_ = why;
   has_tripped_ = true;
+}
+
+/// Waits for locks, memory and disks are in no other signal.
+void Governor::check_clock(double now_s, const Epoch& epoch) {
+  const double rate = part_.mean_by_clock();
+  if (rate <= 0) return;
+  clock_check_.add(now_s, epoch, exposure(epoch.is_on ? epoch.plan.level : 0, epoch.on_s), rate);
+  if (epoch.plan.draw > 0 && clock_check_.is_above()) trip("by the clock the host loses more");
 }
 
 void Governor::book(const Epoch& epoch, double surprise) {

@@ -5,6 +5,7 @@
 #include <commensal/base/core/rng.hpp>
 #include <commensal/collocation/governor/belief.hpp>
 #include <commensal/collocation/governor/carried.hpp>
+#include <commensal/collocation/governor/clock_check.hpp>
 #include <commensal/collocation/governor/design.hpp>
 #include <optional>
 #include <string_view>
@@ -84,6 +85,8 @@ class Governor {
   void end(double now_s);
   void end_drawn(double now_s);
   void book(const Epoch& epoch, double surprise);
+  void trip(std::string_view why);
+  void check_clock(double now_s, const Epoch& epoch);
   void believe(double now_s, const Epoch& epoch, double rate, bool is_sure = false);
   void settle_doubt(double now_s);
   void next(double now_s);
@@ -99,6 +102,7 @@ class Governor {
   core::Rng& rng_;
   Belief belief_;
   Hour hour_;
+  ClockCheck clock_check_;
   Minute minute_;
   std::optional<double> hour_begin_s_;
   double hour_before_s_;  // what had passed of it when this governor was made

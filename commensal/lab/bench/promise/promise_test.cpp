@@ -187,6 +187,33 @@ TEST(GovernorCarried, ARestartDoesNotRenewTheBudget) {
   }
 }
 
+TEST(ClockCheck, ProtectsAHostThatIsBlocked) {
+  SimulatedHost host;
+  host.slope = [](double) { return 0.0; };
+  host.blocked = 0.1;
+  for (const std::uint64_t seed : {1, 2, 3}) {
+    const Outcome outcome = run(host, kHour, seed);
+    EXPECT_GE(outcome.last.trips, 3);
+    EXPECT_LE(outcome.lost, 0.01) << seed;
+    EXPECT_EQ(outcome.last.why, "by the clock the host loses more");
+    EXPECT_GE(run(host, 360, seed).last.trips, 1) << "within some minutes";
+  }
+}
+
+// 36 % of scatter over four seconds.
+TEST(ClockCheck, LetsAGuestRunBesideOthersThatAreNotIt) {
+  int stopped = 0;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    SimulatedHost host;
+    host.slope = [](double) { return 0.0; };
+    host.others_s = 4;
+    const Outcome outcome = run(host, kHour, seed);
+    stopped += outcome.last.trips > 0 ? 1 : 0;
+    EXPECT_TRUE(outcome.last.trips > 0 || outcome.half_hours[1] >= 0.5) << seed;
+  }
+  EXPECT_LE(stopped, 1);  // of twenty
+}
+
 TEST(Trace, IsReadAsItWasWritten) {
   const auto folder = core::TemporaryFolder::make("trace");
   ASSERT_TRUE(folder);

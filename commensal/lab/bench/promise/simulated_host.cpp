@@ -64,7 +64,8 @@ class Simulation {
     const double lost = alone * std::min(1.0, host_.slope(now_s_) * std::pow(level_, host_.bend) +
                                                   host_.lag * late_);
     alone_.push_back(alone_.back() + alone * kStep);
-    lost_.push_back(lost_.back() + lost * kStep);
+    const double blocked = host_.blocked * level_ * (alone - lost);
+    lost_.push_back(lost_.back() + (lost + blocked) * kStep);
     work_.push_back(work_.back() + std::max(0.0, alone - lost) * (1 + noise_) * kStep);
   }
 
@@ -77,7 +78,19 @@ class Simulation {
     const double done = work_.back() - work_[work_.size() - 1 - back];
     double rate = done / over_s * host_.reported(now_s_);
     if (host_.resolution > 0) rate = std::round(rate / host_.resolution) * host_.resolution;
-    return probe::RateSample{now_s_, over_s, rate, host_.throttled(now_s_, level_)};
+    probe::RateSample made{now_s_, over_s, rate, host_.throttled(now_s_, level_)};
+    if (host_.blocked > 0 || host_.others_s > 0) made.signal = probe::Signal::kNeededTime;
+    made.rate_by_clock = rate * (1 - host_.blocked * level_) * left_by_others();
+    return made;
+  }
+
+  /// Others take most of the host's processor in every other stretch.
+  double left_by_others() {
+    if (host_.others_s > 0 && now_s_ >= others_until_s_) {
+      others_until_s_ = now_s_ - host_.others_s * std::log(1 - rng_.next_unit());
+      are_others_ = !are_others_;
+    }
+    return are_others_ ? 0.35 : 1;
   }
 
   double lost_share(double window_s) const {
@@ -107,6 +120,8 @@ class Simulation {
   double late_ = 0;
   bool is_shown_ = false;
   double said_s_ = 0;
+  double others_until_s_ = 0;
+  bool are_others_ = false;
   std::vector<double> alone_{0};  // work of all steps so far, had there been no guest,
   std::vector<double> lost_{0};   // ... what the guest cost of it,
   std::vector<double> work_{0};   // ... and what was done, with noise

@@ -22,6 +22,8 @@ struct SimulatedHost {
   double bend = 1;                               // ... at a level: slope * level ^ bend
   double lag = 0;                                // share that it costs late, at full speed
   double lag_s = 60;                             // ... with this time constant
+  double blocked = 0;   // share that it costs by the clock alone: waits for locks, memory, disks
+  double others_s = 0;  // other programs' bursts and pauses, by the clock: mean of each; 0: none
   OfTime reported = [](double) { return 1.0; };  // times the rate: what the probe says of it
   std::function<bool(double now_s)> speaks = [](double) { return true; };
   std::function<bool(double now_s, double level)> throttled = [](double, double) { return false; };
