@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <commensal/base/core/limits_programs.hpp>
 #include <commensal/collocation/probe/meter.hpp>
 #include <commensal/lab/bench/promise/trace.hpp>
 #include <memory>
@@ -18,7 +19,6 @@ using core::Result;
 using Json = nlohmann::ordered_json;
 
 constexpr double kLookEveryMinS = 0.25, kLookEveryMaxS = 1;  // as the product's own
-constexpr std::int64_t kTraceBytesMax = 256LL << 20;
 
 Result<probe::RateSample> sample_of(const Json& line) {
   const auto number = [&line](const char* name) {
@@ -50,7 +50,7 @@ std::string to_text(const Trace& trace) {
 }
 
 Result<Trace> read_trace(const core::Path& path) {
-  COMMENSAL_ASSIGN(const core::Bytes bytes, core::read_file(path, kTraceBytesMax));
+  COMMENSAL_ASSIGN(const core::Bytes bytes, core::read_file(path, limits::kTraceBytesMax));
   std::istringstream text{std::string(core::as_text(bytes))};
   Trace trace;
   std::string line;
