@@ -93,7 +93,11 @@ Result<int> run(const ProbeArguments& options) {
     const std::int64_t wait_ns = began_ns + i * every_ns - clock.monotonic_ns();
     if (wait_ns > 0) std::this_thread::sleep_for(std::chrono::nanoseconds(wait_ns));
     const probe::Sample sample = host->sample();
-    const auto reading = meter.add(sample);
+    auto reading = meter.add(sample);
+    if (!reading && sample.is_fresh() && traits.quantity == probe::Quantity::kRate) {
+      // What the program says, until there is a mean by the time that it needed.
+      reading = {.rate = sample.value, .rate_by_clock = sample.value};
+    }
     const double at_s = static_cast<double>(sample.at_ns - began_ns) * 1e-9;
     was_fresh = was_fresh || sample.is_fresh();
     if (options.json) {
