@@ -30,12 +30,12 @@ std::vector<Claims> Claims::in_messages(std::vector<Item> items) {
   constexpr std::size_t kBytesMax =
       limits::kRpcFrameBytesMax / 2;  // frames have words of their own
   std::vector<Claims> made;
-  std::size_t bytes = kBytesMax;
+  std::size_t bytes = kHalf;
   for (Item& item : items) {
     protocol::Writer writer;
     protocol::write(writer, item);
     const std::size_t size = writer.written().size();
-    if (bytes + size > kBytesMax) {
+    if (bytes + size > kHalf) {
       made.emplace_back();
       bytes = 0;
     }
