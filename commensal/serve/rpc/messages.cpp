@@ -27,8 +27,7 @@ core::Result<void> Hello::validity() const {
 }
 
 std::vector<Claims> Claims::in_messages(std::vector<Item> items) {
-  constexpr std::size_t kBytesMax =
-      limits::kRpcFrameBytesMax / 2;  // frames have words of their own
+  constexpr std::size_t kHalf = limits::kRpcFrameBytesMax / 2;  // frames have words of their own
   std::vector<Claims> made;
   std::size_t bytes = kHalf;
   for (Item& item : items) {
