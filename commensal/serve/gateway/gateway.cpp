@@ -192,6 +192,8 @@ Gateway::StreamId Gateway::on_open(std::shared_ptr<rpc::ProviderStream> stream,
 }
 
 void Gateway::on_message(StreamId stream, rpc::ToGateway message) {
+  const bool is_hello = std::holds_alternative<rpc::Hello>(message);
+  if (!is_hello && !state_->roster.is_heard(stream)) return;
   std::visit([&](auto& word) { state_->handle(stream, word); }, message);
 }
 

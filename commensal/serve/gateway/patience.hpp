@@ -53,9 +53,9 @@ inline std::optional<std::int64_t> patience_ms(const Expected& known) {
 }
 
 /// When somebody new is tried where others are known: two at once, then one request in 64, more
-/// often for each that succeeds, up to one in 16, and twice as rarely for each that fails, down to
-/// one in 1,024: two that succeed do not make up for one that fails, so that names that come by the
-/// thousand fail fewer than one request in a hundred. A value.
+/// often for each that succeeds, up to one in 16, and four times as rarely for each that fails,
+/// down to one in 1,024: four that succeed do not make up for one that fails, so that names that
+/// come by the thousand fail fewer than one request in a hundred, whichever of them fail. A value.
 class Trials {
  public:
   bool may_begin() const { return budget_ >= 1 && running_ < kAtOnce; }
@@ -65,7 +65,7 @@ class Trials {
   }
   void end() { --running_; }
   void on_success() { share_ = std::min(kShare, kGrowth * share_); }
-  void on_failure() { share_ = std::max(kShareMin, share_ / 2); }
+  void on_failure() { share_ = std::max(kShareMin, share_ / 4); }
   /// Somebody known has answered.
   void on_answer() { budget_ = std::min(kBurst, budget_ + share_); }
 

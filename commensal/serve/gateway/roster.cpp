@@ -93,6 +93,14 @@ void Roster::end_wait(StreamId id) {
   stream->close();
 }
 
+bool Roster::is_heard(StreamId id) {
+  const auto session = sessions_.find(id);
+  if (session == sessions_.end()) return false;
+  if (session->second.address) return true;
+  if (++session->second.stray_words > limits::kStrangerWordsMax) end_wait(id);
+  return false;
+}
+
 core::Result<Roster::Peer*> Roster::welcome(StreamId id, const rpc::Hello& hello,
                                             std::optional<StreamId>& replaced) {
   const auto session = sessions_.find(id);

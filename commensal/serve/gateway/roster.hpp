@@ -62,6 +62,10 @@ class Roster {
                  const std::string& from = "", std::optional<rpc::HashChainPosition> chain = {});
   /// limits::kHelloWaitMs are over: closes the stream if nobody has said hello.
   void end_wait(StreamId id);
+  /// It says something else than its hello. False: it is a stranger's, and nobody listens. A
+  /// provider that has dialled anew may still report on its work; beyond limits::kStrangerWordsMax
+  /// words the stream is closed.
+  bool is_heard(StreamId id);
   /// Its answer. A second stream of the same key takes the place of the first, which is closed and
   /// whose id is returned in `replaced`. Where all places are taken, the first of those that have
   /// never served makes room: keys cost nothing.
@@ -109,7 +113,8 @@ class Roster {
     std::string from;
     std::optional<crypto::Address> address;  // once it has proved it
     std::string token;
-    bool is_leaving = false;  // it was closed by us, and has not ended yet
+    std::size_t stray_words = 0;  // before its hello
+    bool is_leaving = false;      // it was closed by us, and has not ended yet
   };
 
   struct Grant {

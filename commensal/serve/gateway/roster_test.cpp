@@ -155,6 +155,23 @@ TEST_F(RosterTest, TheAddressWithTheMostStrangersMakesRoom) {
   EXPECT_TRUE(welcome(roster_, honest.first, hello(honest.second->challenge(), channel_)));
 }
 
+TEST_F(RosterTest, StrangersMaySayLittle) {
+  const auto talker = open(roster_, channel_, "a");
+  const auto known = open(roster_, channel_, "a");
+  ASSERT_TRUE(welcome(roster_, known.first, hello(known.second->challenge(), channel_)));
+  for (std::size_t i = 0; i < limits::kStrangerWordsMax; ++i) {
+    EXPECT_FALSE(roster_.is_heard(talker.first));
+    EXPECT_FALSE(talker.second->is_closed);
+  }
+  EXPECT_FALSE(roster_.is_heard(talker.first));
+  EXPECT_TRUE(talker.second->is_closed);
+  EXPECT_FALSE(roster_.is_heard(talker.first)) << "it has left";
+  for (std::size_t i = 0; i < 2 * limits::kStrangerWordsMax; ++i) {
+    EXPECT_TRUE(roster_.is_heard(known.first));
+  }
+  EXPECT_FALSE(known.second->is_closed);
+}
+
 TEST_F(RosterTest, EndsTheWaitForAHello) {
   const auto silent = open(roster_, channel_, "a");
   const auto known = open(roster_, channel_, "a");

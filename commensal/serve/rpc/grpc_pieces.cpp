@@ -18,6 +18,14 @@ std::size_t content_bytes(const Frame& frame) {
   return bytes;
 }
 
+/// All of what comes may be this one's: it grows a few times. What is announced only takes no room:
+/// as much as has come of it, four times.
+void append(std::string& tensor, const std::string& part, std::size_t more) {
+  const std::size_t size = tensor.size() + part.size();
+  if (size > tensor.capacity()) tensor.reserve(std::min(size + more, 4 * size));
+  tensor.append(part);
+}
+
 }  // namespace
 
 Pieces::Pieces(Outgoing message) : message_(std::move(message)), bytes_(message_.head.size()) {
@@ -53,8 +61,9 @@ core::Result<std::optional<Frame>> Assembly::add(Frame&& piece, std::int64_t byt
     return core::fail(core::ErrorCode::kResourceExhausted,
                       "a message of more than {} bytes, the most that is accepted here", bytes_max);
   }
-  if (more > 0 && bytes == 0) {
-    return core::fail(core::ErrorCode::kInvalidArgument, "an empty piece of a message");
+  if (more > 0 && bytes != kPieceBytes) {
+    return core::fail(core::ErrorCode::kInvalidArgument,
+                      "a piece of {} bytes before the last: expected {}", bytes, kPieceBytes);
   }
   const auto tensors_max = static_cast<std::size_t>(limits::kInferTensorsMax);
   if (std::cmp_greater(whole_.tensors_size() + piece.tensors_size(), tensors_max + 1)) {
@@ -69,21 +78,28 @@ core::Result<std::optional<Frame>> Assembly::add(Frame&& piece, std::int64_t byt
   whole_.mutable_head()->append(piece.head());
   int next = 0;
   if (whole_.tensors_size() > 0 && piece.tensors_size() > 0) {
-    whole_.mutable_tensors(whole_.tensors_size() - 1)->append(piece.tensors(next++));
+    append(*whole_.mutable_tensors(whole_.tensors_size() - 1), piece.tensors(next++), more);
   }
   for (; next < piece.tensors_size(); ++next) {
     whole_.add_tensors(std::move(*piece.mutable_tensors(next)));
   }
-  if (more > 0) {
-    // All of what comes may be the last one's: it grows once.
-    if (whole_.tensors_size() > 0) {
-      std::string& last = *whole_.mutable_tensors(whole_.tensors_size() - 1);
-      last.reserve(last.size() + more);
-    }
-    return std::optional<Frame>();
-  }
+  if (more > 0) return std::optional<Frame>();
   bytes_ = 0;
   return std::optional(std::exchange(whole_, Frame()));
+}
+
+bool PieceWatch::on_piece(bool is_last) {
+  has_come_ = true;
+  if (!std::exchange(is_half_sent_, !is_last)) is_new_ = true;
+  return is_half_sent_ && !std::exchange(is_watched_, true);
+}
+
+PieceWatch::Finding PieceWatch::look() {
+  const bool has_come = std::exchange(has_come_, false);
+  const bool is_new = std::exchange(is_new_, false);
+  if (is_half_sent_ && (has_come || is_new)) return Finding::kGoesOn;
+  is_watched_ = false;
+  return is_half_sent_ ? Finding::kTooSlow : Finding::kOver;
 }
 
 }  // namespace commensal::rpc

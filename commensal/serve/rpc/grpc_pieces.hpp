@@ -35,11 +35,29 @@ class Pieces {
   bool is_over_ = false;
 };
 
+/// Whether a message in pieces goes on: between two looks one full piece comes at least. What has
+/// begun since the last look is let be. Thread-safety: one thread at a time.
+class PieceWatch {
+ public:
+  /// One has come. True: look() is to be called in limits::kRpcLookMs, which it was not before.
+  bool on_piece(bool is_last);
+  enum class Finding : std::uint8_t { kOver, kGoesOn, kTooSlow };
+  /// kGoesOn: it is to be called again after that time. kOver: nothing is half sent.
+  Finding look();
+
+ private:
+  bool is_watched_ = false;
+  bool is_half_sent_ = false;
+  bool is_new_ = false;    // what is half sent: it has begun since the last look
+  bool has_come_ = false;  // a piece of it, since then
+};
+
 /// Joins pieces again. Thread-safety: one thread at a time.
 class Assembly {
  public:
-  /// The whole frame, or nothing where more is to come.
-  /// Errors: kResourceExhausted (more than `bytes_max`, or too many tensors), kInvalidArgument.
+  /// The whole frame, or nothing where more is to come. Takes memory for what has come only.
+  /// Errors: kResourceExhausted (more than `bytes_max`, or too many tensors), kInvalidArgument (a
+  /// piece before the last is not full).
   core::Result<std::optional<commensal::v1::Frame>> add(commensal::v1::Frame&& piece,
                                                         std::int64_t bytes_max);
 

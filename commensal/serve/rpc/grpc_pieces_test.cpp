@@ -76,16 +76,90 @@ TEST(Pieces, AreJoinedToWhatTheyWere) {
 }
 
 TEST(Pieces, HaveBounds) {
+  constexpr std::int64_t kTwo = 2 * limits::kRpcFrameBytesMax;
   EXPECT_EQ(Assembly().add(piece(10, 91), 100).error().code, ErrorCode::kResourceExhausted);
   EXPECT_EQ(Assembly().add(piece(10, ~std::uint64_t{0}), 100).error().code,
             ErrorCode::kResourceExhausted);
-  EXPECT_EQ(Assembly().add(piece(0, 10), 100).error().code, ErrorCode::kInvalidArgument);
   Assembly liar;  // says less than it sends
-  ASSERT_TRUE(liar.add(piece(60, 1), 100));
-  EXPECT_EQ(liar.add(piece(60, 0), 100).error().code, ErrorCode::kResourceExhausted);
+  ASSERT_TRUE(liar.add(piece(kPiece, 1), kTwo - 1));
+  EXPECT_EQ(liar.add(piece(kPiece, 0), kTwo - 1).error().code, ErrorCode::kResourceExhausted);
   Frame many = piece(1, 0);
   for (std::size_t i = 0; i < limits::kInferTensorsMax + 2; ++i) many.add_tensors();
   EXPECT_EQ(Assembly().add(std::move(many), kMax).error().code, ErrorCode::kResourceExhausted);
+}
+
+TEST(Pieces, AreFullBeforeTheLast) {
+  EXPECT_EQ(Assembly().add(piece(0, 10), 100).error().code, ErrorCode::kInvalidArgument);
+  EXPECT_EQ(Assembly().add(piece(1, 10), 100).error().code, ErrorCode::kInvalidArgument);
+  EXPECT_EQ(Assembly().add(piece(kPiece - 1, kPiece), kMax).error().code,
+            ErrorCode::kInvalidArgument);
+  Assembly later;
+  ASSERT_TRUE(later.add(piece(kPiece, 3), kMax));
+  EXPECT_EQ(later.add(piece(1, 2), kMax).error().code, ErrorCode::kInvalidArgument);
+}
+
+// What is announced costs nothing.
+TEST(Pieces, TakeMemoryForWhatHasComeOnly) {
+  Frame tiny;
+  for (int i = 0; i < 2; ++i) tiny.add_tensors("x");
+  tiny.set_more(kMax - 2);
+  EXPECT_EQ(Assembly().add(std::move(tiny), kMax).error().code, ErrorCode::kInvalidArgument);
+  // Each piece ends a tensor and begins one, of which anything may come.
+  constexpr std::size_t kPieces = 32;
+  Assembly assembly;
+  std::size_t held = 0;
+  for (std::size_t i = 1; i <= kPieces; ++i) {
+    Frame one;
+    one.add_tensors(std::string(kPiece - 1, 'x'));
+    one.add_tensors("y");
+    one.set_more(i == kPieces ? 0 : static_cast<std::size_t>(kMax) - i * kPiece);
+    const auto whole = assembly.add(std::move(one), kMax);
+    ASSERT_TRUE(whole) << whole.error().message;
+    if (!*whole) continue;
+    for (const std::string& tensor : (*whole)->tensors()) held += tensor.capacity();
+  }
+  EXPECT_GE(held, kPieces * kPiece);
+  EXPECT_LE(held, 4 * kPieces * kPiece);
+}
+
+/// Looks after each list of pieces (true: a message's last) that come between two.
+PieceWatch::Finding after_looks(const std::vector<std::vector<bool>>& between) {
+  PieceWatch watch;
+  PieceWatch::Finding last = PieceWatch::Finding::kOver;
+  for (const auto& pieces : between) {
+    for (const bool is_last : pieces) watch.on_piece(is_last);
+    last = watch.look();
+  }
+  return last;
+}
+
+TEST(PieceWatch, LetsBeWhatGoesOnHoweverLong) {
+  using Finding = PieceWatch::Finding;
+  EXPECT_EQ(after_looks({{false}}), Finding::kGoesOn) << "it has just begun";
+  EXPECT_EQ(after_looks({{false}, {}}), Finding::kTooSlow);
+  EXPECT_EQ(after_looks({std::vector<bool>(200, false), {}}), Finding::kTooSlow)
+      << "nobody earns a rest";
+  EXPECT_EQ(after_looks(std::vector<std::vector<bool>>(250, {false})), Finding::kGoesOn);
+  // 250 MiB at 6 Mbit/s.
+  const std::vector<bool> pieces(6'000'000 * limits::kRpcLookMs / 8'000 / kPiece, false);
+  EXPECT_EQ(after_looks(std::vector<std::vector<bool>>(250 / pieces.size(), pieces)),
+            Finding::kGoesOn);
+  EXPECT_EQ(after_looks({{false}, {true}}), Finding::kOver);
+  EXPECT_EQ(after_looks({{false}, {true, false}}), Finding::kGoesOn) << "another";
+  EXPECT_EQ(after_looks({{false}, {true, false}, {}}), Finding::kTooSlow);
+}
+
+TEST(PieceWatch, AsksForOneLookAtATime) {
+  PieceWatch watch;
+  int asked = watch.on_piece(true) ? 1 : 0;
+  EXPECT_EQ(asked, 0);
+  for (int i = 0; i < 1'000; ++i) {
+    asked += watch.on_piece(false) ? 1 : 0;
+    asked += watch.on_piece(true) ? 1 : 0;
+  }
+  EXPECT_EQ(asked, 1);
+  EXPECT_EQ(watch.look(), PieceWatch::Finding::kOver);
+  EXPECT_TRUE(watch.on_piece(false));
 }
 
 }  // namespace

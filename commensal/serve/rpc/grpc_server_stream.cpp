@@ -61,11 +61,8 @@ void ServerStream::OnReadDone(bool ok) {
   if (!ok) return end(grpc::Status::OK, true);
   auto whole = assembly_.add(std::move(incoming_), message_bytes_max());
   if (!whole) return end(to_status(whole.error()), true);
-  if (!*whole) {
-    watch_message();
-    return read_next();
-  }
-  unfinished_ = 0;
+  note_piece(whole->has_value());
+  if (!*whole) return read_next();
   auto message = from_frame<ToGateway>(*std::move(*whole));
   if (!message) return end(to_status(message.error()), true);
   if (Deliver* const made = std::get_if<Deliver>(&*message)) receipt::take_roots(made->outputs);
@@ -79,19 +76,33 @@ std::int64_t ServerStream::message_bytes_max() const {
   return welcomed_ && was_asked_ ? limits::kRpcMessageBytesMax : limits::kRpcFrameBytesMax;
 }
 
-/// A message that has begun holds memory until it ends, which it must at some rate.
-void ServerStream::watch_message() {
-  if (unfinished_ != 0) return;
-  unfinished_ = ++message_;
-  const std::int64_t ms =
-      limits::kHttpPieceWaitMs + limits::kRpcMessageBytesMax * 1000 / limits::kRpcBytesPerSecondMin;
-  hall_->loop.post([self = shared_from_this(), number = message_, ms] {
-    self->hall_->loop.after(ms, [weak = self->weak_from_this(), number] {
-      const auto late = weak.lock();
-      if (!late || late->unfinished_ != number) return;
-      late->end({grpc::StatusCode::DEADLINE_EXCEEDED, "the message took too long to arrive"}, true);
-    });
+/// A message that has begun holds memory until it ends. One timer a stream, however many messages.
+void ServerStream::note_piece(bool is_last) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!watch_.on_piece(is_last)) return;
+  }
+  hall_->loop.post([self = shared_from_this()] { self->look_later(); });
+}
+
+void ServerStream::look_later() {
+  hall_->loop.after(limits::kRpcLookMs, [weak = weak_from_this()] {
+    const auto self = weak.lock();
+    if (self && !self->closed_) self->look();
   });
+}
+
+void ServerStream::look() {
+  using Finding = PieceWatch::Finding;
+  Finding finding = Finding::kOver;
+  {
+    const std::lock_guard lock(mutex_);
+    finding = watch_.look();
+  }
+  if (finding == Finding::kGoesOn) look_later();
+  if (finding == Finding::kTooSlow) {
+    end({grpc::StatusCode::DEADLINE_EXCEEDED, "the message took too long to arrive"}, true);
+  }
 }
 
 void ServerStream::deliver(ToGateway message) {

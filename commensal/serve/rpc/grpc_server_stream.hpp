@@ -59,7 +59,9 @@ class ServerStream final : public grpc::ServerBidiReactor<wire::Frame, wire::Fra
   void abort();
   void pump_locked();
   std::int64_t message_bytes_max() const;
-  void watch_message();
+  void note_piece(bool is_last);
+  void look_later();
+  void look();
 
   const std::shared_ptr<ServerHall> hall_;
   grpc::CallbackServerContext* const context_;  // valid while not finished_
@@ -73,12 +75,10 @@ class ServerStream final : public grpc::ServerBidiReactor<wire::Frame, wire::Fra
   wire::Frame incoming_;
   Assembly assembly_;
 
-  std::uint64_t message_ = 0;  // that comes in pieces now: its number
-
   std::atomic<bool> welcomed_ = false;
-  std::atomic<bool> was_asked_ = false;        // for work: its answers may be large
-  std::atomic<std::uint64_t> unfinished_ = 0;  // message_, or 0: none is half sent
-  std::mutex mutex_;                           // guards what follows
+  std::atomic<bool> was_asked_ = false;  // for work: its answers may be large
+  std::mutex mutex_;                     // guards what follows
+  PieceWatch watch_;
   std::shared_ptr<ServerStream> self_;
   Outbox outbox_;
   grpc::Status status_;

@@ -6,10 +6,12 @@
 #include <grpcpp/security/credentials.h>
 
 #include <commensal/base/core/clock.hpp>
+#include <commensal/base/core/limits_serve.hpp>
 #include <commensal/base/core/temporary_folder.hpp>
 #include <commensal/serve/rpc/asio_loop.hpp>
 #include <commensal/serve/rpc/frame.hpp>
 #include <commensal/serve/rpc/grpc_client.hpp>
+#include <commensal/serve/rpc/grpc_pieces.hpp>
 #include <commensal/serve/rpc/grpc_server.hpp>
 #include <commensal/serve/rpc/grpc_transport.hpp>
 #include <functional>
@@ -165,30 +167,118 @@ TEST_F(GrpcServerTest, TakesNoLargeMessageOfAStranger) {
             "a message of more than 1048576 bytes, the most that is accepted here");
 }
 
+ToGateway large_answer() {
+  const std::vector<float> values(3 << 17, 0.5F);
+  const auto size = static_cast<std::int64_t>(values.size());
+  return Deliver{.job = {1},
+                 .step = 1,
+                 .output_salt = {2},
+                 .outputs = {{"y", tensor::Tensor::of<float>({size}, values)}}};
+}
+
+void send_in_pieces(grpc::ClientReaderWriter<wire::Frame, wire::Frame>& stream) {
+  for (Pieces pieces(outgoing(large_answer())); !pieces.is_over();) stream.Write(pieces.next());
+}
+
 // A key costs nothing: who was given no work yet has nothing large to say.
 TEST_F(GrpcServerTest, TakesNoLargeMessageThatNobodyAskedFor) {
-  const auto send = [this](bool asks) {
-    gateway.when_open = [this, asks] {
-      gateway.stream->send(Welcome{});
-      if (asks) gateway.stream->send(Withdraw{});
-      if (asks) gateway.stream->send(Begin{});
+  const auto after = [this](const std::vector<ToProvider>& said) {
+    gateway.closed = {};
+    gateway.messages = 0;
+    gateway.when_open = [this, &said] {
+      for (const ToProvider& message : said) gateway.stream->send(message);
     };
-    return say([](auto& stream) {
-      wire::Frame reply;
-      stream.Read(&reply);
-      wire::Frame frame;
-      frame.add_tensors(std::string(1 << 19, 'x'));
-      frame.set_more(1 << 20);
-      stream.Write(frame);
+    grpc::Status status = say([](auto& stream) {
+      send_in_pieces(stream);
       stream.WritesDone();
+      wire::Frame reply;
       while (stream.Read(&reply)) continue;
     });
+    gateway.closed.get_future().wait();
+    return status;
   };
-  EXPECT_EQ(send(false).error_message(),
-            "a message of more than 1048576 bytes, the most that is accepted here");
+  const std::vector<std::vector<ToProvider>> nobody_asks = {
+      {}, {Welcome{}}, {Begin{}}, {Welcome{}, Withdraw{}}};
+  for (const auto& said : nobody_asks) {
+    EXPECT_THAT(after(said).error_message(),
+                ::testing::HasSubstr("more than 1048576 bytes, the most that is accepted here"));
+    EXPECT_EQ(gateway.messages, 0);
+  }
+  for (const ToProvider& asked :
+       {ToProvider(Begin{}), ToProvider(Offer{}), ToProvider(Countersign{})}) {
+    const grpc::Status status = after({Welcome{}, Withdraw{}, asked});
+    EXPECT_TRUE(status.ok()) << status.error_message() << asked.index();
+    EXPECT_EQ(gateway.messages, 1) << asked.index();
+  }
+}
+
+/// Looks at messages in pieces happen when the test says so.
+class LooksByHand final : public core::Loop {
+ public:
+  explicit LooksByHand(core::Loop& loop) : loop_(loop) {}
+  void post(Task task) override { loop_.post(std::move(task)); }
+  void after(std::int64_t delay_ms, Task task) override {
+    if (delay_ms == limits::kRpcLookMs) return waiting.push_back(std::move(task));
+    loop_.after(delay_ms, std::move(task));
+  }
+  void offload(Lane lane, Task work, Task done) override {
+    loop_.offload(lane, std::move(work), std::move(done));
+  }
+  std::vector<Task> waiting;  // the loop's
+
+ private:
+  core::Loop& loop_;
+};
+
+TEST_F(GrpcServerTest, HasOneTimerForAllMessagesInPieces) {
+  LooksByHand by_hand(loop);
+  on_loop([&] { server = *GrpcServer::start(gateway, by_hand, "127.0.0.1:0"); });
+  gateway.when_open = [this] {
+    gateway.stream->send(Welcome{});
+    gateway.stream->send(Begin{});
+  };
+  const grpc::Status status = say([](auto& stream) {
+    for (int i = 0; i < 20; ++i) send_in_pieces(stream);
+    stream.WritesDone();
+    wire::Frame reply;
+    while (stream.Read(&reply)) continue;
+  });
+  EXPECT_TRUE(status.ok()) << status.error_message();
   gateway.closed.get_future().wait();
-  gateway.closed = {};
-  EXPECT_TRUE(send(true).ok());
+  on_loop([&] {
+    EXPECT_EQ(gateway.messages, 20);
+    EXPECT_EQ(by_hand.waiting.size(), 1u);
+    by_hand.waiting.clear();
+  });
+  stop();
+}
+
+TEST_F(GrpcServerTest, EndsAMessageThatDoesNotGoOn) {
+  LooksByHand by_hand(loop);
+  on_loop([&] { server = *GrpcServer::start(gateway, by_hand, "127.0.0.1:0"); });
+  gateway.when_open = [this] {
+    gateway.stream->send(Welcome{});
+    gateway.stream->send(Begin{});
+  };
+  const auto look = [&] {
+    for (std::size_t looked = 0; looked == 0;) {
+      on_loop([&] {
+        const auto due = std::exchange(by_hand.waiting, {});
+        looked = due.size();
+        for (const auto& task : due) task();
+      });
+    }
+  };
+  const grpc::Status status = say([&](auto& stream) {
+    stream.Write(Pieces(outgoing(large_answer())).next());
+    look();  // it has only just begun
+    look();
+    wire::Frame reply;
+    while (stream.Read(&reply)) continue;
+  });
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::DEADLINE_EXCEEDED);
+  EXPECT_EQ(status.error_message(), "the message took too long to arrive");
+  stop();
 }
 
 TEST_F(GrpcServerTest, SpeaksToNobodyWithoutACertificate) {
