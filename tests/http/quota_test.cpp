@@ -130,6 +130,25 @@ TEST(HttpQuota, StrangersMakeRoomHoweverMuchTheySay) {
   EXPECT_EQ(bob.receive().status, 200);
 }
 
+// Who has an account and keeps connections that it does not use has no more of them than others.
+TEST(HttpQuota, WhoHoardsConnectionsMakesRoom) {
+  World world("hoard");
+  const auto account = [](const std::string& token) {
+    return std::string(kAccount) + header(token) + "\r\n";
+  };
+  std::deque<RawClient> hoard;
+  for (int i = 0; i < limits::kConnectionsMax; ++i) {
+    hoard.emplace_back(world.port()).send(account(world.alice));
+    ASSERT_EQ(hoard.back().receive().status, 200) << i;
+  }
+  std::deque<RawClient> pool;
+  for (int i = 0; i < 64; ++i) pool.emplace_back(world.port());
+  for (RawClient& one : pool) {
+    one.send(account(world.bob));
+    EXPECT_EQ(one.receive().status, 200);
+  }
+}
+
 // A body that is announced without a name and never comes holds no place either.
 TEST(HttpQuota, StrangersMakeRoomWhateverTheyPromise) {
   World world("promises");

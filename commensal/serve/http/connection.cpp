@@ -44,7 +44,7 @@ std::string network_of(const asio::ip::tcp::socket& socket) {
   const asio::ip::address_v6& v6 = address.to_v6();
   if (v6.is_v4_mapped()) return make_address_v4(asio::ip::v4_mapped, v6).to_string();
   const auto bytes = v6.to_bytes();
-  constexpr std::size_t kNetworkBytes = 8;
+  constexpr std::size_t kNetworkBytes = 6;
   return core::to_hex({bytes.data(), kNetworkBytes});
 }
 
@@ -58,8 +58,7 @@ Connection::Connection(Socket socket, Shared& shared, Closed closed)
       closed_(std::move(closed)),
       timer_(stream_.get_executor()),
       buffer_(limits::kHttpHeaderBytesMax + limits::kHttpPieceBytes),
-      from_(network_of(stream_.socket())),
-      since_ns_(shared.clock.monotonic_ns()),
+      place_{.party = network_of(stream_.socket()), .since_ns = shared.clock.monotonic_ns()},
       unwritten_(std::array<asio::const_buffer, 3>()) {
   Error ignored;
   stream_.socket().set_option(asio::ip::tcp::no_delay(true), ignored);
@@ -110,21 +109,23 @@ void Connection::cancel_after(std::int64_t ms, std::uint64_t wait) {
 }
 
 void Connection::hear_somebody(bool is_at_work) {
-  since_ns_ = shared_.clock.monotonic_ns();
-  is_known_ = true;
-  is_at_work_ = is_at_work;
+  const std::lock_guard lock(place_mutex_);
+  place_ = {call_->account.name, true, is_at_work, shared_.clock.monotonic_ns()};
 }
 
-std::optional<Connection::Standing> Connection::standing() const {
-  if (is_at_work_ || is_leaving_) return std::nullopt;
-  return Standing{is_known_, since_ns_};
+std::optional<Place> Connection::place() const {
+  const std::lock_guard lock(place_mutex_);
+  return is_leaving_ ? std::nullopt : std::optional(place_);
 }
 
 void Connection::make_room() {
-  is_leaving_ = true;
-  asio::post(stream_.get_executor(), [self = shared_from_this()] {
-    self->is_leaving_ = !self->is_at_work_;  // meanwhile
-    if (self->is_leaving_) self->close();
+  const auto leave = [this] {
+    const std::lock_guard lock(place_mutex_);
+    return is_leaving_ = !place_.is_at_work;
+  };
+  if (!leave()) return;
+  asio::post(stream_.get_executor(), [self = shared_from_this(), leave] {
+    if (leave()) self->close();  // unless it is at work meanwhile
   });
 }
 

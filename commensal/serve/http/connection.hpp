@@ -15,6 +15,7 @@
 #include <boost/beast/http/parser.hpp>
 #include <commensal/base/core/clock.hpp>
 #include <commensal/serve/http/api.hpp>
+#include <commensal/serve/http/places.hpp>
 #include <commensal/serve/tls/certificate.hpp>
 #include <commensal/serve/tls/either_stream.hpp>
 #include <mutex>
@@ -53,15 +54,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void start();
   /// Closes it: now, if it waits for a request or `at_once`, else after its answer. Any thread.
   void stop(bool at_once);
-  /// What it weighs where one has to leave.
-  struct Standing {
-    bool is_known = false;      // somebody with an account has spoken on it
-    std::int64_t since_ns = 0;  // monotonic: it began, or the known one was heard last
-  };
-  /// Nothing while it is at work for somebody known, or is to leave. Any thread.
-  std::optional<Standing> standing() const;
-  /// Of the client: of IPv6 the network (/64).
-  const std::string& from() const { return from_; }
+  /// What it is where one has to leave; a stranger is called by its address, of IPv6 by its
+  /// network (/48). Nothing once it is to leave. Any thread.
+  std::optional<Place> place() const;
   /// Closes it unless it is at work for somebody known now. Any thread.
   void make_room();
 
@@ -120,12 +115,10 @@ class Connection : public std::enable_shared_from_this<Connection> {
     std::int64_t bytes = 0;
   };
   Transfer transfer_;
-  const std::string from_;
-  std::atomic<bool> is_known_ = false;
-  std::atomic<bool> is_at_work_ = false;  // for somebody known
-  std::atomic<bool> is_leaving_ = false;
-  std::atomic<std::int64_t> since_ns_;
-  CallPtr call_;
+  mutable std::mutex place_mutex_;  // guards the next two
+  Place place_;
+  bool is_leaving_ = false;
+  CallPtr call_;  // holds the answer until it is written
   bool is_head_ = false;
 
   std::string response_head_;

@@ -4,13 +4,12 @@
 #include <boost/asio/write.hpp>
 #include <commensal/base/core/limits.hpp>
 #include <commensal/serve/http/connection.hpp>
+#include <commensal/serve/http/places.hpp>
 #include <commensal/serve/http/server.hpp>
 #include <condition_variable>
-#include <limits>
 #include <set>
-#include <string_view>
 #include <thread>
-#include <unordered_map>
+#include <vector>
 
 namespace commensal::http {
 
@@ -117,9 +116,7 @@ void HttpServer::State::on_accept(beast::error_code error, tcp::socket socket) {
     return;
   }
   const std::unique_lock lock(mutex);
-  // Beyond the limit one makes room on which nobody known has spoken, of those of one address the
-  // oldest where most are; else of the known who are silent whom was heard longest ago. Where all
-  // are at work the new one is closed.
+  // Beyond the limit one makes room (places.hpp). Where all are at work the new one is closed.
   if (connections.size() < limits::kConnectionsMax || make_room()) {
     const auto connection = std::make_shared<Connection>(
         std::move(socket), shared, [this](const std::shared_ptr<Connection>& closed) {
@@ -136,27 +133,18 @@ void HttpServer::State::on_accept(beast::error_code error, tcp::socket socket) {
 bool HttpServer::State::make_room() {
   // Those that were told to leave may take a moment to.
   if (connections.size() >= 2 * limits::kConnectionsMax) return false;
-  struct Group {
-    std::size_t size = 0;
-    std::int64_t since_ns = std::numeric_limits<std::int64_t>::max();
-    Connection* oldest = nullptr;
-    void add(Connection& one, std::int64_t ns) {
-      ++size;
-      if (ns < since_ns) since_ns = ns, oldest = &one;
-    }
-  };
-  Group known;
-  std::unordered_map<std::string_view, Group> strangers;  // by where they come from
+  std::vector<Place> places;
+  std::vector<Connection*> theirs;
   for (const auto& one : connections) {
-    const auto standing = one->standing();
-    if (!standing) continue;
-    (standing->is_known ? known : strangers[one->from()]).add(*one, standing->since_ns);
+    auto place = one->place();
+    if (!place) continue;
+    places.push_back(*std::move(place));
+    theirs.push_back(one.get());
   }
-  const auto fullest =
-      std::ranges::max_element(strangers, {}, [](const auto& group) { return group.second.size; });
-  Connection* const leaves = fullest != strangers.end() ? fullest->second.oldest : known.oldest;
-  if (leaves == nullptr) return false;
-  leaves->make_room();
+  if (places.size() < limits::kConnectionsMax) return true;
+  const auto leaves = who_leaves(places);
+  if (!leaves) return false;
+  theirs[*leaves]->make_room();
   return true;
 }
 

@@ -20,7 +20,7 @@ struct HttpOptions {
 
 /// Serves the gateway over HTTP/1.1 (RFC 9112) with keep-alive, on threads of its own; every call
 /// into the gateway is posted on its loop. Bounds and waits are those of limits.hpp (kHttp...,
-/// kConnectionsMax); who has no account holds a connection only while nobody else needs it.
+/// kConnectionsMax); who makes room beyond them: places.hpp.
 /// The gateway, its loop and the clock outlive the loop's last run and this object.
 /// Thread-safety: one owner; port() any thread.
 class HttpServer {
