@@ -228,7 +228,7 @@ void declare_quotas(CLI::App& app, gateway::QuotaConfig& quotas) {
       ->check(CLI::Range(1, 64))
       ->capture_default_str();
   app.add_option("--memory", quotas.memory_bytes_max,
-                 "Bytes of requests and answers under way; a quarter for one account")
+                 "Bytes of requests, and of answers until they are read; a quarter for one account")
       ->check(CLI::Range(kMemoryMin, std::int64_t{1} << 50))
       ->transform(CLI::AsSizeValue(false))
       ->capture_default_str();

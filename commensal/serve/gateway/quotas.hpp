@@ -27,8 +27,8 @@ class Quotas {
   core::Result<void> admit(const Account& account, std::int64_t now_ns);
   /// After that one more is, for who was refused.
   int wait_s() const;
-  /// Requests and answers under way; a quarter is the most of one account, in a quarter of the
-  /// connections.
+  /// Requests, and answers until they are read; a quarter is the most of one account, in a quarter
+  /// of the connections.
   core::MemoryBudget& memory() { return memory_; }
   const QuotaConfig& config() const { return config_; }
 

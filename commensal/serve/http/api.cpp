@@ -69,12 +69,15 @@ std::optional<Response> authorize(gateway::Gateway& gateway, const core::Clock& 
   return std::nullopt;
 }
 
-/// To give back hundreds of megabytes takes long: a large body ends on the threads that read it.
+/// To give back hundreds of megabytes takes long: large bodies and answers end on the threads that
+/// read and write them.
 CallPtr new_call(const std::shared_ptr<Turns>& heavy) {
   return {new Call, [weak = std::weak_ptr(heavy)](Call* ended) {
             std::shared_ptr<Call> call(ended);
             const auto turns = weak.lock();
-            if (!turns || call->body.capacity() < limits::kHttpHeavyBytesMin) return;
+            const std::size_t bytes =
+                call->body.capacity() + call->response.text.capacity() + call->response.rest.size();
+            if (!turns || bytes < limits::kHttpHeavyBytesMin) return;
             const std::string line = call->account.name;
             turns->post(line, [call = std::move(call)] {});
           }};

@@ -49,6 +49,7 @@ struct Call {
   core::Bytes body;
   std::stop_source left;             // the client has: asked to stop while it is answered
   core::MemoryBudget::Lease memory;  // for the body, what is made of it, and the answer
+  Response response;                 // until it is written
 
   const gateway::Account* asker() const { return has_account ? &account : nullptr; }
 };

@@ -31,7 +31,7 @@ constexpr std::int64_t kAny = std::numeric_limits<std::int64_t>::max();
 
 /// In our memory.
 std::int64_t bytes_of(const Response& response) {
-  return static_cast<std::int64_t>(response.text.size() +
+  return static_cast<std::int64_t>(response.text.capacity() +
                                    (response.is_file ? 0 : response.rest.size()));
 }
 
@@ -311,13 +311,20 @@ void Connection::refuse(Response response) {
 void Connection::respond(Response response) {
   phase_ = Phase::kWriting;
   close_after_ = close_after_ || shared_.stopping;
-  response_ = std::move(response);
-  if (call_) call_->memory.note(bytes_of(response_));
-  response_head_ = response_head(response_, !close_after_, shared_.clock.wall_ms());
+  if (!call_) call_ = std::make_shared<Call>();  // nobody's
+  // What is small is answered even to who may have no more: it may be the refusal.
+  if (bytes_of(response) > limits::kHttpSmallBodyBytesMax) {
+    const auto held = call_->memory.set(bytes_of(response));
+    if (!held) response = error_response(held.error());
+  }
+  call_->memory.note(bytes_of(response));
+  call_->response = std::move(response);
+  const Response& answer = call_->response;
+  response_head_ = response_head(answer, !close_after_, shared_.clock.wall_ms());
   std::array<asio::const_buffer, 3> parts = {asio::buffer(response_head_)};
   if (!is_head_) {
-    parts[1] = asio::buffer(response_.text);
-    parts[2] = asio::buffer(response_.rest.data(), response_.rest.size());
+    parts[1] = asio::buffer(answer.text);
+    parts[2] = asio::buffer(answer.rest.data(), answer.rest.size());
   }
   unwritten_ = beast::buffers_suffix(parts);
   begin_transfer();
@@ -338,12 +345,8 @@ void Connection::write_piece() {
 }
 
 void Connection::on_written() {
-  Response written = std::exchange(response_, {});
-  if (call_ && std::cmp_greater_equal(written.rest.size(), limits::kHttpHeavyBytesMin)) {
-    // As of a large body (new_call).
-    shared_.services.heavy->post(call_->account.name, [written = std::move(written)] {});
-  }
-  if (call_ && call_->has_account) hear_somebody(false);
+  if (call_->has_account) hear_somebody(false);
+  call_.reset();
   if (!close_after_) return wait_for_request();
   linger();
 }

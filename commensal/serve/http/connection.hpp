@@ -122,7 +122,6 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool is_head_ = false;
 
   std::string response_head_;
-  Response response_;
   beast::buffers_suffix<std::array<asio::const_buffer, 3>> unwritten_;
   std::int64_t drained_bytes_ = 0;
 };

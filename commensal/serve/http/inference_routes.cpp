@@ -51,15 +51,8 @@ Response repository_index(Gateway& gateway, const Call& call) {
   return json_response(index_json(entries));
 }
 
-Response infer_response(core::Result<gateway::InferResponse> result, const InferBody& body) {
-  if (!result) return error_response(result.error());
-  const auto encoded = write_infer_answer({.model = result->model.name,
-                                           .version = result->model.version,
-                                           .id = body.id,
-                                           .receipt = core::to_hex(result->receipt),
-                                           .provider = crypto::to_text(result->provider),
-                                           .outputs = std::move(result->outputs)},
-                                          body);
+Response infer_response(const InferAnswer& answer, const InferBody& body) {
+  auto encoded = write_infer_answer(answer, body);
   if (!encoded) return error_response(encoded.error());
   Response response = json_response(std::move(encoded->text));
   if (encoded->json_bytes) {
@@ -68,6 +61,43 @@ Response infer_response(core::Result<gateway::InferResponse> result, const Infer
                                   std::to_string(*encoded->json_bytes));
   }
   return response;
+}
+
+/// The account holds the outputs from now on, and what will be written of them.
+core::Result<void> hold(const InferAnswer& answer, const InferBody& body,
+                        core::MemoryBudget::Lease& memory) {
+  COMMENSAL_ASSIGN(const std::int64_t text_bytes, answer_bytes_max(answer, body));
+  return memory.set(text_bytes + static_cast<std::int64_t>(receipt::element_bytes(answer.outputs)));
+}
+
+/// On the loop. Without a call the client has left.
+void write_answer(const Services& services, const CallPtr& call,
+                  const std::shared_ptr<const InferBody>& body, const Reply& reply,
+                  core::Result<gateway::InferResponse> result) {
+  if (!result) return reply(error_response(result.error()));
+  const bool is_heavy = receipt::element_bytes(result->outputs) >= limits::kHttpHeavyBytesMin;
+  auto answer =
+      std::make_shared<InferAnswer>(InferAnswer{.model = result->model.name,
+                                                .version = result->model.version,
+                                                .id = body->id,
+                                                .receipt = core::to_hex(result->receipt),
+                                                .provider = crypto::to_text(result->provider),
+                                                .outputs = std::move(result->outputs)});
+  const auto held = call ? hold(*answer, *body, call->memory)
+                         : core::fail(ErrorCode::kCancelled, "the client has left");
+  if (!held) {
+    reply(error_response(held.error()));
+    // Soon, since nobody counts it: not behind what else the account has to have written.
+    return services.codec([freed = std::move(answer)] {});
+  }
+  // The account holds it until it is written, whether anybody is still there or not.
+  Task write = [call, body, reply, held = std::move(answer)]() mutable {
+    Response response = infer_response(*held, *body);
+    held.reset();
+    reply(std::move(response));
+  };
+  is_heavy ? services.heavy->post(call->account.name, std::move(write))
+           : services.codec(std::move(write));
 }
 
 void infer(const Services& services, CallPtr call, Reply reply) {
@@ -82,18 +112,12 @@ void infer(const Services& services, CallPtr call, Reply reply) {
   request->left = call->left.get_token();
   for (const RequestedOutput& output : parsed->outputs) request->outputs.push_back(output.name);
   auto body = std::make_shared<const InferBody>(*std::move(parsed));
-  const std::string line = call->account.name;
-  services.turns->post(line, [&services, line, request, body, reply] {
-    services.gateway.infer(std::move(*request), [&services, line, body, reply](
-                                                    core::Result<gateway::InferResponse> result) {
-      const bool is_heavy =
-          result && receipt::element_bytes(result->outputs) >= limits::kHttpHeavyBytesMin;
-      auto shared = std::make_shared<core::Result<gateway::InferResponse>>(std::move(result));
-      const auto write = [shared, body, reply] {
-        reply(infer_response(std::move(*shared), *body));
-      };
-      is_heavy ? services.heavy->post(line, write) : services.codec(write);
-    });
+  services.turns->post(call->account.name, [&services, call, request, body, reply] {
+    services.gateway.infer(std::move(*request),
+                           [&services, weak = std::weak_ptr(call), body,
+                            reply](core::Result<gateway::InferResponse> result) {
+                             write_answer(services, weak.lock(), body, reply, std::move(result));
+                           });
   });
 }
 

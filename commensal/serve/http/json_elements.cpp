@@ -8,6 +8,7 @@
 #include <commensal/serve/http/json_elements.hpp>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 #include <type_traits>
 
 namespace commensal::http {
@@ -131,9 +132,21 @@ class ElementReader {
   std::int64_t count_ = 0;
 };
 
-/// Writes one element at `at`, which has room for kElementCharsMax.
-inline constexpr std::size_t kElementCharsMax = 32;
+/// The longest text of one element: sign, digits, point, exponent.
+template <class T>
+constexpr std::size_t chars_max() {
+  if constexpr (std::is_same_v<T, bool>) {
+    return 5;
+  } else if constexpr (std::is_integral_v<T>) {
+    return std::numeric_limits<T>::digits10 + 1 + std::is_signed_v<T>;
+  } else if constexpr (std::is_same_v<T, double>) {
+    return std::numeric_limits<T>::max_digits10 + 7;
+  } else {  // float, and what is written as one
+    return std::numeric_limits<float>::max_digits10 + 6;
+  }
+}
 
+/// Writes one element at `at`, which has room for chars_max().
 template <class T>
 char* write_element(char* at, T value) {
   if constexpr (kIsStorage<T>) {
@@ -145,7 +158,7 @@ char* write_element(char* at, T value) {
     if constexpr (std::is_floating_point_v<T>) {
       if (!std::isfinite(value)) return static_cast<char*>(std::memcpy(at, "null", 4)) + 4;
     }
-    return std::to_chars(at, at + kElementCharsMax, value).ptr;
+    return std::to_chars(at, at + chars_max<T>(), value).ptr;
   }
 }
 
@@ -166,6 +179,12 @@ core::Result<Tensor> read_json_elements(std::string_view array, const TensorType
   });
 }
 
+std::int64_t json_elements_bytes_max(const TensorType& type) {
+  return tensor::with_type(type.dtype, [&]<class T>() -> std::int64_t {
+    return 2 + type.shape.elements() * static_cast<std::int64_t>(chars_max<T>() + 1);
+  });
+}
+
 void append_json_elements(std::string& out, const Tensor& tensor) {
   tensor::with_type(tensor.dtype(), [&]<class T>() {
     constexpr std::size_t kBatch = 4096;
@@ -174,7 +193,7 @@ void append_json_elements(std::string& out, const Tensor& tensor) {
     for (std::size_t first = 0; first < values.size(); first += kBatch) {
       const auto batch = values.subspan(first, std::min(kBatch, values.size() - first));
       const std::size_t before = out.size();
-      out.resize(before + batch.size() * (kElementCharsMax + 1));
+      out.resize(before + batch.size() * (chars_max<T>() + 1));
       char* at = out.data() + before;
       for (const T value : batch) {
         at = write_element(at, value);

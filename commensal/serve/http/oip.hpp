@@ -54,8 +54,11 @@ struct EncodedAnswer {
   std::optional<std::size_t> json_bytes;  // present where there are binary parts
 };
 
+/// write_infer_answer() writes so many bytes at most. Errors: as there.
+core::Result<std::int64_t> answer_bytes_max(const InferAnswer& answer, const InferBody& request);
+
 /// Writes the outputs that `request` names, or all. Error: kInvalidArgument (a name that the model
-/// does not have).
+/// does not have, or JSON that may be longer than limits::kHttpJsonBytesMax).
 core::Result<EncodedAnswer> write_infer_answer(const InferAnswer& answer, const InferBody& request);
 
 /// `text` in quotes, escaped; bytes that are not UTF-8 become U+FFFD.

@@ -312,56 +312,36 @@ TEST(JsonElements, AreWrittenForEveryType) {
   EXPECT_EQ(text, "[-128,127][18446744073709551615][true,false][0.5][]");
 }
 
-InferAnswer an_answer() {
-  const float y[] = {0.25f, 2.0f};
-  const std::int64_t n[] = {-1};
-  return {
-      "a/digits", 3,
-      "",         std::string(64, 'a'),
-      "0x00",     {{"y", Tensor::of<float>({1, 2}, y)}, {"n", Tensor::of<std::int64_t>({1}, n)}}};
-}
-
-TEST(OipAnswer, IsJsonUnlessBinaryIsAskedFor) {
-  InferBody request;
-  request.id = "7";
-  InferAnswer answer = an_answer();
-  answer.id = request.id;
-  const auto encoded = write_infer_answer(answer, request);
-  ASSERT_TRUE(encoded);
-  EXPECT_FALSE(encoded->json_bytes);
-  const auto json = nlohmann::json::parse(encoded->text);
-  EXPECT_EQ(json, (nlohmann::json::parse(
-                      R"({"model_name":"a/digits","model_version":"3","id":"7","parameters":
-      {"commensal_receipt":")" +
-                      std::string(64, 'a') + R"(","commensal_provider":"0x00"},"outputs":[
-      {"name":"y","datatype":"FP32","shape":[1,2],"data":[0.25,2]},
-      {"name":"n","datatype":"INT64","shape":[1],"data":[-1]}]})")));
-}
-
-TEST(OipAnswer, MixesBinaryAndJsonInTheOrderAskedFor) {
-  InferBody request;
-  request.binary_outputs = true;
-  request.outputs = {{"n", false}, {"y", std::nullopt}};
-  const auto encoded = write_infer_answer(an_answer(), request);
-  ASSERT_TRUE(encoded);
-  ASSERT_TRUE(encoded->json_bytes);
-  ASSERT_EQ(encoded->text.size(), *encoded->json_bytes + 8);
-  const auto json = nlohmann::json::parse(encoded->text.substr(0, *encoded->json_bytes));
-  EXPECT_EQ(json["outputs"][0]["name"], "n");
-  EXPECT_EQ(json["outputs"][0]["data"], nlohmann::json({-1}));
-  EXPECT_EQ(json["outputs"][1]["parameters"]["binary_data_size"], 8);
-  EXPECT_FALSE(json["outputs"][1].contains("data"));
-  float y[2];
-  std::memcpy(y, encoded->text.data() + *encoded->json_bytes, 8);
-  EXPECT_EQ(y[1], 2.0f);
-}
-
-TEST(OipAnswer, RefusesAnOutputThatTheModelLacks) {
-  InferBody request;
-  request.outputs = {{"z", std::nullopt}};
-  const auto encoded = write_infer_answer(an_answer(), request);
-  ASSERT_FALSE(encoded);
-  EXPECT_EQ(encoded.error().message, "the model has no output 'z'");
+TEST(JsonElements, AreNoLongerThanTheirBound) {
+  const auto expect_fits = [](const Tensor& tensor) {
+    std::string text;
+    append_json_elements(text, tensor);
+    const auto most = static_cast<std::size_t>(json_elements_bytes_max(tensor.type()));
+    EXPECT_LE(text.size(), most) << tensor.type().text();
+    EXPECT_GE(text.size() + static_cast<std::size_t>(tensor.shape().elements()), most)
+        << tensor.type().text();  // by a character: the longest are among them
+  };
+  const auto all = [&]<class T>(std::initializer_list<T> values) {
+    expect_fits(Tensor::of<T>({std::ssize(values)}, std::span<const T>(values)));
+  };
+  all({-1.13799526e-26f});
+  all({-2.2250738585072014e-308, -1.7976931348623157e+308});
+  all({std::int8_t{-128}});
+  all({std::uint8_t{255}});
+  all({std::int16_t{-32768}});
+  all({std::uint16_t{65535}});
+  all({INT32_MIN});
+  all({UINT32_MAX});
+  all({INT64_MIN});
+  all({UINT64_MAX});
+  all({false});
+  core::SystemRng rng;
+  for (int i = 0; i < 20'000; ++i) {
+    std::string text;
+    const float values[] = {std::bit_cast<float>(static_cast<std::uint32_t>(rng.next_u64()))};
+    append_json_elements(text, Tensor::of<float>({1}, values));
+    ASSERT_LE(text.size(), 2u + 16u) << text;
+  }
 }
 
 // The fault: a header that said how much is JSON lifted the bound on it for rollouts, and a feed of
