@@ -87,6 +87,7 @@ Run declare_hostile(CLI::App& app) {
   app.add_option("--http-port", options->target.http_port)->group("");
   app.add_option("--provider-port", options->target.provider_port)->group("");
   app.add_option("--token", options->target.token)->group("");
+  app.add_option("--other-token", options->target.other_token)->group("");
   app.add_option("--model", options->target.model)->group("");
   const CLI::App* const self = &app;
   return [options, self] { return run(*options, *self); };

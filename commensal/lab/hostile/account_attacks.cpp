@@ -2,8 +2,10 @@
 // A consumer with a token, who would rather nobody else were served.
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <commensal/lab/hostile/attacker.hpp>
 #include <commensal/lab/hostile/crowd.hpp>
+#include <thread>
 
 namespace commensal::lab::hostile {
 namespace {
@@ -132,6 +134,80 @@ class JsonBombs final : public Talker {
   }
 };
 
+/// Good JSON, of just less than may be sent, on four connections of each of two accounts.
+class LargeJson final : public Attacker {
+ public:
+  LargeJson(const Target& target, core::Rng&)
+      : heads_{head_of(target, target.token), head_of(target, target.other_token)},
+        crowd_(target.http_port, effects_) {}
+  void act() override {
+    while (crowd_.size() < 8 && crowd_.join()) talks_.push_back({++joined_ % 2 == 0, 0});
+    if (talks_.empty()) return;
+    const std::size_t member = next_++ % talks_.size();
+    Talk& talk = talks_[member];
+    const std::string_view head = heads_[talk.is_others ? 1 : 0];
+    const bool in_head = talk.sent < head.size();
+    const auto rest =
+        in_head ? head.substr(talk.sent) : std::string_view(body_).substr(talk.sent - head.size());
+    const auto taken = crowd_.offer(member, rest.substr(0, kPieceBytes));
+    if (!taken || !crowd_.hear(member)) {
+      crowd_.leave(member);
+      talks_.erase(talks_.begin() + static_cast<std::ptrdiff_t>(member));
+      return;
+    }
+    if (*taken == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    talk.sent = (talk.sent + *taken) % (head.size() + body_.size());
+  }
+  void finish() override { crowd_.hang_up(); }
+
+ private:
+  struct Talk {
+    bool is_others = false;
+    std::size_t sent = 0;
+  };
+  static constexpr std::size_t kPieceBytes = 1 << 18;
+
+  static std::string make_body() {
+    constexpr std::size_t kNumbers = (32 << 20) / 2 - 100;
+    std::string body = fmt::format(
+        R"({{"inputs":[{{"name":"image","datatype":"FP32","shape":[{}],"data":[1)", kNumbers);
+    for (std::size_t i = 1; i < kNumbers; ++i) body += ",1";
+    return body + "]}]}";
+  }
+  std::string head_of(const Target& target, const std::string& token) const {
+    return infer_head(target.model, token, fmt::format("Content-Length: {}\r\n", body_.size()));
+  }
+
+  const std::string body_ = make_body();
+  const std::array<std::string, 2> heads_;
+  Crowd crowd_;
+  std::vector<Talk> talks_;  // of the crowd's members
+  std::size_t joined_ = 0;
+  std::size_t next_ = 0;
+};
+
+/// As many connections as a gateway keeps, each of which has asked once.
+class IdleKnown final : public Attacker {
+ public:
+  IdleKnown(const Target& target, core::Rng&)
+      : request_(
+            fmt::format("GET /v1/account HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {}\r\n\r\n",
+                        target.token)),
+        crowd_(target.http_port, effects_) {}
+  void act() override {
+    for (std::size_t i = 0; i < kAtOnce && crowd_.size() < 1'024 && crowd_.join(); ++i) {
+      crowd_.say(crowd_.size() - 1, request_);
+    }
+    if (++acts_ % 16 == 0) crowd_.leave_closed();
+  }
+  void finish() override { crowd_.listen(); }
+
+ private:
+  const std::string request_;
+  Crowd crowd_;
+  std::size_t acts_ = 0;
+};
+
 class Compressed final : public Talker {
  public:
   using Talker::Talker;
@@ -215,6 +291,8 @@ constexpr AttackRow kRows[] = {
     {"slow-bodies", "300 bodies of 500 MB that come by the byte", make<SlowBodies>},
     {"large-bodies", "bodies of 900 MB, as fast as they are taken", make<LargeBodies>},
     {"json-bombs", "deep, wide, overflowing and lying JSON", make<JsonBombs>},
+    {"large-json", "bodies of 32 MiB of numbers, from two accounts", make<LargeJson>},
+    {"idle-known", "1,024 connections that have asked once and stay", make<IdleKnown>},
     {"compressed-bomb", "compressed bodies", make<Compressed>},
     {"request-flood", "good requests on 64 connections, as many as it can", make<RequestFlood>},
     {"leave-at-once", "good requests, gone before the answer", make<LeaveAtOnce>},

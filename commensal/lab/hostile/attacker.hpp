@@ -19,8 +19,9 @@ namespace commensal::lab::hostile {
 struct Target {
   std::uint16_t http_port = 0;
   std::uint16_t provider_port = 0;
-  std::string token;  // of an account "mallory"; it may push, ask and roll out
-  std::string model;  // that honest consumers ask for; public
+  std::string token;        // of an account "mallory"; it may push, ask and roll out
+  std::string other_token;  // of an account "trudy", her friend
+  std::string model;        // that honest consumers ask for; public
 };
 
 /// One of many. It keeps what it needs between its acts: open connections, a stream.

@@ -36,8 +36,16 @@ Crowd::~Crowd() {
 bool Crowd::join() {
   const int made = ::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (made < 0) return false;
+  if (origin_.receive_bytes > 0) {
+    ::setsockopt(made, SOL_SOCKET, SO_RCVBUF, &origin_.receive_bytes, sizeof(int));
+  }
+  const int yes = 1;  // the port is chosen when it connects
+  ::setsockopt(made, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &yes, sizeof yes);
   sockaddr_in address{};
   address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl((127U << 24) | (std::uint32_t{origin_.net} << 16) |
+                                  (1 + joined_++ % origin_.addresses));
+  ::bind(made, reinterpret_cast<const sockaddr*>(&address), sizeof address);
   address.sin_port = htons(port_);
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   ::connect(made, reinterpret_cast<const sockaddr*>(&address), sizeof address);
@@ -54,13 +62,25 @@ bool Crowd::join() {
   return true;
 }
 
-bool Crowd::say(std::size_t member, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const auto sent = ::send(sockets_[member], bytes.data(), bytes.size(), MSG_NOSIGNAL);
-    if (sent < 0) return errno == EAGAIN || errno == EWOULDBLOCK;
-    bytes.remove_prefix(static_cast<std::size_t>(sent));
+std::optional<std::size_t> Crowd::offer(std::size_t member, std::string_view bytes) {
+  std::size_t taken = 0;
+  while (taken < bytes.size()) {
+    const auto sent =
+        ::send(sockets_[member], bytes.data() + taken, bytes.size() - taken, MSG_NOSIGNAL);
+    if (sent < 0 && errno != EAGAIN && errno != EWOULDBLOCK) return std::nullopt;
+    if (sent < 0) break;
+    taken += static_cast<std::size_t>(sent);
   }
-  return true;
+  return taken;
+}
+
+bool Crowd::say(std::size_t member, std::string_view bytes) {
+  return offer(member, bytes).has_value();
+}
+
+bool Crowd::is_closed(std::size_t member) const {
+  pollfd look{sockets_[member], POLLRDHUP, 0};
+  return ::poll(&look, 1, 0) > 0;
 }
 
 bool Crowd::hear(std::size_t member) {

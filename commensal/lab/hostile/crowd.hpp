@@ -3,11 +3,19 @@
 
 #include <atomic>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace commensal::lab::hostile {
+
+/// Where connections come from.
+struct Origin {
+  std::uint8_t net = 1;        // 127.NET.0.1 and on
+  std::uint8_t addresses = 1;  // so many, in turns
+  int receive_bytes = 0;       // that the kernel keeps of what is not read; 0: its choice
+};
 
 /// Many connections to one port of this machine, none of which is waited for. Bytes that the other
 /// side does not take, or that it sends, are dropped; its answers and whom it closes are counted.
@@ -15,7 +23,8 @@ namespace commensal::lab::hostile {
 class Crowd {
  public:
   /// `effects` outlives the crowd.
-  Crowd(std::uint16_t port, std::atomic<std::uint64_t>& effects) : port_(port), effects_(effects) {}
+  Crowd(std::uint16_t port, std::atomic<std::uint64_t>& effects, Origin origin = {})
+      : port_(port), effects_(effects), origin_(origin) {}
   Crowd(const Crowd&) = delete;
   Crowd& operator=(const Crowd&) = delete;
   ~Crowd();
@@ -24,10 +33,14 @@ class Crowd {
   /// Opens one more, which becomes the last; false where nobody listens, or the system has none
   /// left.
   bool join();
+  /// How much of it the kernel takes now; nothing where the other side has closed.
+  std::optional<std::size_t> offer(std::size_t member, std::string_view bytes);
   /// As much as the kernel takes now. False where the other side has closed.
   bool say(std::size_t member, std::string_view bytes);
   /// Reads what has come, counts it and drops it; false where the other side has closed.
   bool hear(std::size_t member);
+  /// The other side has closed, as far as can be known without reading.
+  bool is_closed(std::size_t member) const;
   /// Of one whom the other side has closed.
   void leave(std::size_t member);
   /// Hears all, and has leave whom the other side has closed.
@@ -40,6 +53,8 @@ class Crowd {
  private:
   std::uint16_t port_;
   std::atomic<std::uint64_t>& effects_;
+  const Origin origin_;
+  std::uint32_t joined_ = 0;
   std::vector<int> sockets_;
 };
 

@@ -69,6 +69,7 @@ core::Result<std::unique_ptr<Fort>> Fort::build(const core::Path& program, const
   }
   COMMENSAL_ASSIGN(auto root, client::Client::create(options));
   COMMENSAL_ASSIGN(target.token, token_of(root, "mallory"));
+  COMMENSAL_ASSIGN(target.other_token, token_of(root, "trudy"));
   COMMENSAL_ASSIGN(options.token, token_of(root, "alice"));
   fort->alice_ = options;
   COMMENSAL_ASSIGN(auto alice, client::Client::create(options));

@@ -11,8 +11,8 @@
 namespace commensal::lab::hostile {
 
 /// The daemons that are attacked, as programs: a gateway with the accounts "alice", whose model is
-/// "alice/digits", and "mallory", and two providers. They end with the object, their files too. Not
-/// thread-safe.
+/// "alice/digits", "mallory" and "trudy", and two providers. They end with the object, their files
+/// too. Not thread-safe.
 class Fort {
  public:
   static constexpr int kTurnMsMax = 20;

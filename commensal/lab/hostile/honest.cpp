@@ -12,6 +12,7 @@ constexpr std::int64_t kPeriodNs =
     25'000'000;  // each consumer asks so often, or would if it were answered
 constexpr std::size_t kFreshEvery =
     16;  // questions: then it comes anew, by a connection of its own
+constexpr auto kFarAway = std::chrono::milliseconds(100);
 
 }  // namespace
 
@@ -54,11 +55,24 @@ bool HonestConsumers::may_ask() {
   return !stops_;
 }
 
-void HonestConsumers::ask(client::Client& client, const Question& question) {
+double HonestConsumers::come_anew(client::Client& client) {
+  const core::SystemClock clock;
+  const std::int64_t begun_ns = clock.monotonic_ns();
+  const bool was_connected = client.connect().has_value();  // if not, asking tells why
+  const double took_ms = static_cast<double>(clock.monotonic_ns() - begun_ns) * 1e-6;
+  std::this_thread::sleep_for(kFarAway);
+  if (was_connected && !client.is_connected()) {
+    const std::lock_guard lock(mutex_);
+    if (++felt_.failed == 1) felt_.first_failure = "closed before anything was asked";
+  }
+  return took_ms;
+}
+
+void HonestConsumers::ask(client::Client& client, const Question& question, double connect_ms) {
   const core::SystemClock clock;
   const std::int64_t begun_ns = clock.monotonic_ns();
   const auto answer = client.infer(model_, 0, question.inputs);
-  const double took_ms = static_cast<double>(clock.monotonic_ns() - begun_ns) * 1e-6;
+  const double took_ms = connect_ms + static_cast<double>(clock.monotonic_ns() - begun_ns) * 1e-6;
   const bool is_wrong = answer && receipt::state_root(answer->outputs) != question.output_root;
   {
     const std::lock_guard lock(mutex_);
@@ -73,13 +87,18 @@ void HonestConsumers::ask(client::Client& client, const Question& question) {
   changed_.notify_all();
 }
 
-void HonestConsumers::ask_on(const client::ClientOptions& options, std::size_t first) {
+void HonestConsumers::ask_on(client::ClientOptions options, std::size_t first) {
+  options.from = fmt::format("127.0.0.{}", 2 + first);
   auto client = client::Client::create(options);
   const core::SystemClock clock;
   for (std::size_t i = first; client && may_ask(); ++i) {
+    double connect_ms = 0;
+    if (i % kFreshEvery == 0) {
+      client = client::Client::create(options);
+      connect_ms = come_anew(*client);
+    }
     const std::int64_t next_ns = clock.monotonic_ns() + kPeriodNs;
-    if (i % kFreshEvery == 0) client = client::Client::create(options);
-    ask(*client, questions_[i % questions_.size()]);
+    ask(*client, questions_[i % questions_.size()], connect_ms);
     const std::int64_t left_ns = std::max<std::int64_t>(0, next_ns - clock.monotonic_ns());
     std::this_thread::sleep_for(std::chrono::nanoseconds(left_ns));
   }

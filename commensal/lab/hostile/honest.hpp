@@ -18,8 +18,10 @@ struct Felt {
   std::string first_failure;
 };
 
-/// Consumers who ask for one model, a request after the other, and know the right answers. They
-/// ask from begin() to end() only, and stop with the object. Thread-safety: the owner's thread.
+/// Consumers who ask for one model, a request after the other, and know the right answers, each
+/// from an address of its own (127.0.0.2 and on). Now and then one comes by a new connection, and
+/// asks on it a while later, as over a long way. They ask from begin() to end() only, and stop with
+/// the object. Thread-safety: the owner's thread.
 class HonestConsumers {
  public:
   struct Question {
@@ -35,9 +37,11 @@ class HonestConsumers {
   Felt end();
 
  private:
-  void ask_on(const client::ClientOptions& options, std::size_t first);
+  void ask_on(client::ClientOptions options, std::size_t first);
   bool may_ask();
-  void ask(client::Client& client, const Question& question);
+  /// Returns how long it took to connect.
+  double come_anew(client::Client& client);
+  void ask(client::Client& client, const Question& question, double connect_ms);
 
   const std::string model_;
   const std::vector<Question> questions_;

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Strangers at the port for consumers, who have no token.
 #include <array>
+#include <chrono>
 #include <commensal/lab/hostile/strangers.hpp>
+#include <commensal/serve/rpc/messages.hpp>
+#include <thread>
+#include <utility>
 
 namespace commensal::lab::hostile {
 namespace {
@@ -101,6 +105,66 @@ class Flood final : public Speaker {
   core::Rng& rng_;
 };
 
+/// HTTP/2 by hand (RFC 9113, RFC 7541): a stream of a provider, for less work than gRPC's own.
+class StreamFlood : public Speaker {
+ public:
+  using Speaker::Speaker;
+
+ protected:
+  std::string next() override { return begin_; }
+
+  static std::string sized(std::size_t width, std::size_t value) {
+    std::string made;
+    for (; width > 0; --width) made.push_back(static_cast<char>(value >> (8 * (width - 1))));
+    return made;
+  }
+  static std::string text(std::string_view of) { return sized(1, of.size()) + std::string(of); }
+  static std::string frame(char type, char flags, std::size_t stream, std::string_view content) {
+    return sized(3, content.size()) + type + flags + sized(4, stream) + std::string(content);
+  }
+  const std::string begin_ = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(4, 0, 0, "") +
+                             frame(1, 4, 1,
+                                   "\x83\x86\x04" + text("/commensal.v1.ProviderStream/Attach") +
+                                       "\x01" + text("x") + "\x0f\x10" + text("application/grpc") +
+                                       sized(1, 0) + text("te") + text("trailers"));
+};
+
+/// Messages in two pieces, some thousand on each of 400 streams a second: as much as may be sent
+/// before the other side says anything.
+class SplitMessages final : public StreamFlood {
+ public:
+  using StreamFlood::StreamFlood;
+  void act() override {
+    StreamFlood::act();
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+
+ protected:
+  std::string next() override { return words_; }
+
+ private:
+  static constexpr std::size_t kWindowBytes = 65'535, kFrameBytes = 16'384;
+
+  /// gRPC's prefix and Frame of stream.proto.
+  static std::string piece(std::string_view head, std::size_t more) {
+    const std::string content = "\x0a" + text(head) + "\x18" + sized(1, more);
+    return sized(5, content.size()) + content;
+  }
+  static std::string make_data() {
+    const core::Bytes load = protocol::encode(rpc::Load{1, {}});
+    const std::string_view head = core::as_text(load);
+    const std::string pair = piece(head.substr(0, 1), head.size() - 1) + piece(head.substr(1), 0);
+    std::string data, said;
+    for (std::size_t sent = 0; sent + pair.size() <= kWindowBytes; sent += pair.size()) {
+      said += pair;
+      if (said.size() + pair.size() <= kFrameBytes) continue;
+      data += frame(0, 0, 1, std::exchange(said, ""));
+    }
+    return data + frame(0, 0, 1, said);
+  }
+  const std::string words_ = begin_ + make_data();
+};
+
 constexpr AttackRow kRows[] = {
     {"half-open", "1,500 connections of consumers that say nothing", at_http<Silent>},
     {"slowloris", "1,500 connections with heads that never end", at_http<Slow>},
@@ -110,6 +174,9 @@ constexpr AttackRow kRows[] = {
     {"stranger-flood", "public and refused requests, pipelined, with made up tokens",
      at_http<Flood>},
     {"half-open-providers", "1,500 connections at the port for providers", at_stream<Silent>},
+    {"stream-flood", "streams of providers, opened by the thousand", at_stream<StreamFlood>},
+    {"split-messages", "messages in two pieces of providers without a key",
+     at_stream<SplitMessages>},
     {"stream-garbage", "noise at the port for providers", at_stream<Garbage>},
 };
 

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Models that are hard to read, to keep or to run.
+#include <chrono>
 #include <commensal/lab/hostile/attacker.hpp>
+#include <commensal/lab/hostile/crowd.hpp>
 #include <commensal/lab/hostile/models.hpp>
 #include <commensal/serve/client/client.hpp>
+#include <limits>
+#include <thread>
 
 namespace commensal::lab::hostile {
 namespace {
@@ -136,6 +140,36 @@ class Hungry final : public ModelAttacker {
   }
 };
 
+/// Answers of 120 MB, which are four times that in JSON, and nobody reads them.
+class UnreadAnswers final : public ModelAttacker {
+ public:
+  UnreadAnswers(const Target& target, core::Rng& rng)
+      : ModelAttacker(target, rng),
+        crowd_(target.http_port, effects_, {.net = 1, .addresses = 1, .receive_bytes = 4'096}) {}
+  core::Result<void> prepare() override {
+    return push("wordy", hungry_model(-std::numeric_limits<float>::min()));
+  }
+  void act() override {
+    static const std::string kBody =
+        R"({"inputs":[{"name":"x","datatype":"INT64","shape":[1],"data":[30000000]}]})";
+    static constexpr std::size_t kAnswers = 13;
+    if (crowd_.size() < kAnswers && crowd_.join()) {
+      crowd_.say(crowd_.size() - 1,
+                 infer_head("mallory/wordy", target_.token,
+                            fmt::format("Content-Length: {}\r\n", kBody.size())) +
+                     kBody);
+    }
+    for (std::size_t i = crowd_.size(); i > 0; --i) {
+      if (crowd_.is_closed(i - 1)) crowd_.leave(i - 1);
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  void finish() override { crowd_.listen(); }
+
+ private:
+  Crowd crowd_;
+};
+
 template <class Kind>
 std::unique_ptr<Attacker> make(const Target& target, core::Rng& rng) {
   return std::make_unique<Kind>(target, rng);
@@ -145,6 +179,7 @@ std::unique_ptr<Attacker> make(const Target& target, core::Rng& rng) {
 constexpr AttackRow kRows[] = {
     {"endless-model", "a loop of 8 million products, asked for again and again", make<Endless>},
     {"hungry-model", "outputs of up to 4 TB", make<Hungry>},
+    {"unread-answers", "13 answers of 120 MB, in JSON, that nobody reads", make<UnreadAnswers>},
     {"rollout-flood", "rollouts of a million steps", make<Rollouts>},
     {"broken-models", "models with some bits wrong", make<BrokenModels>},
     {"wide-models", "70,000 inputs, long names, files of others, huge claims", make<WideModels>},

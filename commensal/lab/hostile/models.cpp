@@ -105,8 +105,14 @@ core::Bytes looping_model(std::int64_t trips) {
   return bytes_of(model);
 }
 
-core::Bytes hungry_model() {
-  return bytes_of(one_node("ConstantOfShape", TensorProto::INT64, {1}));
+core::Bytes hungry_model(float value) {
+  ::onnx::ModelProto model = one_node("ConstantOfShape", TensorProto::INT64, {1});
+  auto& node = *model.mutable_graph()->mutable_node(0);
+  auto& filled = *attribute(node, "value", AttributeProto::TENSOR).mutable_t();
+  filled.set_data_type(TensorProto::FLOAT);
+  filled.add_dims(1);
+  filled.add_float_data(value);
+  return bytes_of(model);
 }
 
 core::Bytes relu_model() { return bytes_of(one_node("Relu", TensorProto::FLOAT, {-1})); }

@@ -11,8 +11,8 @@ namespace commensal::lab::hostile {
 /// float32 y[1] = float32 x[1], after so many products of 512 x 512 matrices, some milliseconds
 /// each.
 core::Bytes looping_model(std::int64_t trips);
-/// float32 y: as many zeros as int64 x[1] says.
-core::Bytes hungry_model();
+/// float32 y: `value` as often as int64 x[1] says.
+core::Bytes hungry_model(float value = 0);
 /// float32 y[n] = max(float32 x[n], 0).
 core::Bytes relu_model();
 /// To be refused: too many inputs, names that are too long, data in another's file, and more

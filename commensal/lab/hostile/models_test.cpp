@@ -25,6 +25,9 @@ TEST(HostileModels, RunAsLongAndGrowAsLargeAsTheyAreAsked) {
   const auto grown = run(hungry_model(), Tensor::of<std::int64_t>({1}, count));
   ASSERT_TRUE(grown) << grown.error().message;
   EXPECT_EQ(grown->at(0).elements(), 1000);
+  const auto filled = run(hungry_model(2), Tensor::of<std::int64_t>({1}, count));
+  ASSERT_TRUE(filled) << filled.error().message;
+  EXPECT_EQ(filled->at(0).data<float>()[999], 2.0F);
   const auto same = run(relu_model(), Tensor::of<float>({1}, one));
   ASSERT_TRUE(same) << same.error().message;
   EXPECT_EQ(same->at(0).data<float>()[0], 1.0F);

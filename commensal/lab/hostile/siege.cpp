@@ -67,15 +67,27 @@ void rest(double seconds) { std::this_thread::sleep_for(std::chrono::duration<do
 /// One window: attackers, or their control, at work for so long.
 Result<Felt> window(const SiegeOptions& options, const Target& target, HonestConsumers& consumers,
                     std::string_view attack, double seconds, std::uint64_t seed, Deeds& deeds) {
-  COMMENSAL_ASSIGN(
-      auto child,
-      core::ChildProcess::start(
-          {options.attackers.string(), "hostile", "--play", std::string(attack), "--seconds",
-           fmt::format("{}", seconds), "--cpu-share", fmt::format("{}", options.cpu_share),
-           "--seed", std::to_string(seed), "--http-port", std::to_string(target.http_port),
-           "--provider-port", std::to_string(target.provider_port), "--token", target.token,
-           "--model", target.model},
-          {}));
+  COMMENSAL_ASSIGN(auto child, core::ChildProcess::start({options.attackers.string(),
+                                                          "hostile",
+                                                          "--play",
+                                                          std::string(attack),
+                                                          "--seconds",
+                                                          fmt::format("{}", seconds),
+                                                          "--cpu-share",
+                                                          fmt::format("{}", options.cpu_share),
+                                                          "--seed",
+                                                          std::to_string(seed),
+                                                          "--http-port",
+                                                          std::to_string(target.http_port),
+                                                          "--provider-port",
+                                                          std::to_string(target.provider_port),
+                                                          "--token",
+                                                          target.token,
+                                                          "--other-token",
+                                                          target.other_token,
+                                                          "--model",
+                                                          target.model},
+                                                         {}));
   rest(seconds * kBeginShare);
   consumers.begin();
   rest(seconds * (1 - kBeginShare));

@@ -11,11 +11,12 @@ namespace commensal::lab::hostile {
 
 inline constexpr std::size_t kManyConnections = 1'500;  // more than a gateway keeps
 inline constexpr std::size_t kAtOnce = 20;
+inline constexpr Origin kManyAddresses = {.net = 2, .addresses = 16, .receive_bytes = 0};
 
 /// Keeps as many connections open as it can.
 class Silent : public Attacker {
  public:
-  explicit Silent(std::uint16_t port) : crowd_(port, effects_) {}
+  explicit Silent(std::uint16_t port) : crowd_(port, effects_, kManyAddresses) {}
   void act() override {
     for (std::size_t i = 0; i < kAtOnce && crowd_.size() < kManyConnections; ++i) {
       if (crowd_.join()) first_word(crowd_.size() - 1);
@@ -50,7 +51,7 @@ class Speaker : public Attacker {
       crowds_.front().leave_closed();
       crowds_.pop_front();
     }
-    Crowd& crowd = crowds_.emplace_back(port_, effects_);
+    Crowd& crowd = crowds_.emplace_back(port_, effects_, kManyAddresses);
     for (std::size_t i = 0; i < kAtOnce && crowd.join(); ++i) crowd.say(i, next());
   }
   void finish() override {

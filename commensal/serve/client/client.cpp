@@ -50,7 +50,8 @@ core::Result<Client> Client::create(const ClientOptions& options) {
     return core::fail(ErrorCode::kInvalidArgument,
                       "a token is one word: no spaces, no line breaks within{}",
                       options.token_source.empty() ? "" : " (from " + options.token_source + ")");
-  Client made(Transport(std::move(url), options.wait_ms, options.trust), options.token);
+  Client made(Transport(std::move(url), options.wait_ms, options.trust, options.from),
+              options.token);
   made.token_source_ = options.token_source;
   return made;
 }

@@ -18,6 +18,7 @@ struct ClientOptions {
   std::string token_source = {};   // where it is from, for who is told that it is not valid
   std::int64_t wait_ms = 120'000;  // for the next byte
   tls::Trust trust = {};           // of https
+  std::string from = {};           // address of this machine to come from; "": any
 };
 
 struct Port {
@@ -110,6 +111,10 @@ class Client {
  public:
   /// Connects when first asked. Errors: kInvalidArgument, kUnsupported (URL, token).
   static core::Result<Client> create(const ClientOptions& options);
+
+  /// As Transport's.
+  core::Result<void> connect() { return transport_.connect(); }
+  bool is_connected() { return transport_.is_connected(); }
 
   core::Result<void> live();
   core::Result<void> ready();

@@ -86,14 +86,15 @@ struct Transport::State {
   Url url;
   std::chrono::milliseconds wait;
   tls::Trust trust;
+  std::string from;
   asio::io_context io{1};
   std::optional<asio::ssl::context> context;  // made when it is needed
   std::optional<tls::EitherStream<Socket, asio::ssl::stream<Socket&>>> stream;
   beast::flat_buffer buffer{limits::kHttpHeaderBytesMax};
   bool has_answered = false;  // on this connection
 
-  State(Url to, std::int64_t wait_ms, tls::Trust whom)
-      : url(std::move(to)), wait(wait_ms), trust(std::move(whom)) {}
+  State(Url to, std::int64_t wait_ms, tls::Trust whom, std::string own)
+      : url(std::move(to)), wait(wait_ms), trust(std::move(whom)), from(std::move(own)) {}
 
   /// Runs one operation, started by start(handler), to its end.
   template <class Start>
@@ -122,6 +123,7 @@ struct Transport::State {
   }
 
   core::Result<void> connect();
+  Error reach(const tcp::resolver::results_type& endpoints);
   core::Result<void> secure();
   void drop_if_stale();
   Error write(const HttpRequest& request);
@@ -141,7 +143,7 @@ core::Result<void> Transport::State::connect() {
   stream.emplace(io);
   buffer.clear();
   has_answered = false;
-  error = step([&](auto done) { stream->socket().async_connect(endpoints, done); });
+  error = reach(endpoints);
   if (error) {
     stream.reset();
     return tl::unexpected(explain("cannot reach", error));
@@ -151,6 +153,19 @@ core::Result<void> Transport::State::connect() {
   auto secured = secure();
   if (!secured) stream.reset();
   return secured;
+}
+
+Error Transport::State::reach(const tcp::resolver::results_type& endpoints) {
+  auto& socket = stream->socket();
+  if (from.empty()) {
+    return step([&](auto done) { socket.async_connect(endpoints, done); });
+  }
+  Error error;
+  const auto own = asio::ip::make_address(from, error);
+  const tcp::endpoint to = *endpoints.begin();
+  if (!error) socket.socket().open(to.protocol(), error);
+  if (!error) socket.socket().bind({own, 0}, error);
+  return error ? error : step([&](auto done) { socket.async_connect(to, done); });
 }
 
 core::Result<void> Transport::State::secure() {
@@ -257,11 +272,18 @@ core::Result<HttpResponse> Transport::State::read(Error write_error, const Progr
   return response;
 }
 
-Transport::Transport(Url url, std::int64_t wait_ms, tls::Trust trust)
-    : state_(std::make_unique<State>(std::move(url), wait_ms, std::move(trust))) {}
+Transport::Transport(Url url, std::int64_t wait_ms, tls::Trust trust, std::string from)
+    : state_(std::make_unique<State>(std::move(url), wait_ms, std::move(trust), std::move(from))) {}
 Transport::Transport(Transport&&) noexcept = default;
 Transport& Transport::operator=(Transport&&) noexcept = default;
 Transport::~Transport() = default;
+
+core::Result<void> Transport::connect() { return state_->connect(); }
+
+bool Transport::is_connected() {
+  state_->drop_if_stale();
+  return state_->stream.has_value();
+}
 
 core::Result<HttpResponse> Transport::send(const HttpRequest& request) {
   COMMENSAL_TRY(state_->connect());

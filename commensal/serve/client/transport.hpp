@@ -46,11 +46,16 @@ struct HttpResponse {
 /// Thread-safety: one thread at a time.
 class Transport {
  public:
-  Transport(Url url, std::int64_t wait_ms, tls::Trust trust = {});
+  /// `from`: an address of this machine to come from, or "": the system's choice.
+  Transport(Url url, std::int64_t wait_ms, tls::Trust trust = {}, std::string from = {});
   Transport(Transport&&) noexcept;
   Transport& operator=(Transport&&) noexcept;
   ~Transport();
 
+  /// Before there is a request, for who likes to be early. Errors: send()'s.
+  core::Result<void> connect();
+  /// The gateway has not closed it.
+  bool is_connected();
   /// Errors: kUnavailable (no connection, or lost), kDeadlineExceeded, kDataLoss (no HTTP),
   /// kUnauthenticated (not trusted), kInvalidArgument (the trust's file).
   core::Result<HttpResponse> send(const HttpRequest& request);
