@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // The real programs over TLS, and what strangers at the port for providers may do.
 #include <gmock/gmock.h>
+#include <netinet/in.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <atomic>
 #include <commensal/base/core/clock.hpp>
+#include <commensal/base/core/descriptor.hpp>
 #include <commensal/serve/rpc/asio_loop.hpp>
 #include <commensal/serve/rpc/grpc_client.hpp>
 #include <commensal/serve/rpc/grpc_server.hpp>
@@ -121,6 +124,25 @@ class Relay final : public rpc::GatewayPort {
   StreamId opened_ = 0;
   std::unique_ptr<rpc::GrpcServer> server_;
 };
+
+// The fault: where fewer files are allowed than connections are kept, nobody made room, and silent
+// ones held the port for ever.
+TEST_F(Transport, WithoutFilesLeftSilentConnectionsMakeRoom) {
+  start_gateway();
+  constexpr rlimit kFew{200, 200};
+  ASSERT_EQ(::prlimit(gateway_->pid(), RLIMIT_NOFILE, &kFew, nullptr), 0);
+  std::vector<core::Descriptor> silent;
+  sockaddr_in to{.sin_family = AF_INET, .sin_port = htons(std::stoi(http_port_))};
+  to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  for (int i = 0; i < 300; ++i) {
+    silent.emplace_back(::socket(AF_INET, SOCK_STREAM, 0));
+    ASSERT_EQ(::connect(silent.back().get(), reinterpret_cast<sockaddr*>(&to), sizeof to), 0);
+  }
+  for (int i = 0; i < 4; ++i) {
+    const auto answer = connect().models();
+    EXPECT_TRUE(answer) << answer.error().message;
+  }
+}
 
 TEST_F(Transport, ACertificateThatIsGivenIsShownOnLoopbackToo) {
   start_secure_gateway();

@@ -142,7 +142,13 @@ Result<std::unique_ptr<daemon::GatewayDaemon>> start(const GatewayArguments& opt
 
 Result<int> run(GatewayArguments& options) {
   hold_signals();
-  core::raise_file_limit();  // silent connections are not to be the gateway's last
+  const std::uint64_t files = core::raise_file_limit();
+  if (files < limits::kFilesWanted) {
+    fmt::print(stderr,
+               "note: {} open files are allowed, {} serve all connections that the gateway keeps: "
+               "raise `ulimit -Hn`, or LimitNOFILE of its unit\n",
+               files, limits::kFilesWanted);
+  }
   options.daemon.folder = options.folder;
   options.daemon.key = options.key.opener();
   options.daemon.provider_address = options.providers;

@@ -3,6 +3,8 @@
 #include <unistd.h>
 
 #include <commensal/base/core/descriptor.hpp>
+#include <limits>
+#include <utility>
 
 namespace commensal::core {
 
@@ -10,11 +12,11 @@ Descriptor::~Descriptor() {
   if (fd_ >= 0) ::close(fd_);
 }
 
-void raise_file_limit() {
+std::uint64_t raise_file_limit() {
   rlimit files{};
-  if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return;
-  files.rlim_cur = files.rlim_max;
-  ::setrlimit(RLIMIT_NOFILE, &files);
+  if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return std::numeric_limits<std::uint64_t>::max();
+  const rlim_t before = std::exchange(files.rlim_cur, files.rlim_max);
+  return ::setrlimit(RLIMIT_NOFILE, &files) == 0 ? files.rlim_cur : before;
 }
 
 }  // namespace commensal::core

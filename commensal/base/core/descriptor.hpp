@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
+
 #include <utility>
 
 namespace commensal::core {
@@ -24,8 +26,8 @@ class Descriptor {
   int fd_ = -1;
 };
 
-/// As many open files and connections as the system lets this user have, for this process.
-/// Thread-safety: any thread.
-void raise_file_limit();
+/// As many open files and connections as the system lets this user have, for this process: returns
+/// how many. Thread-safety: any thread.
+std::uint64_t raise_file_limit();
 
 }  // namespace commensal::core

@@ -20,6 +20,8 @@ inline constexpr std::int64_t kRpcOutboxBytesMax = 2 * kRpcMessageBytesMax;  // 
 inline constexpr std::int64_t kHelloWaitMs = 10'000;
 inline constexpr std::int64_t kAtWorkWordMs = 2'000;  // between two words of who is at work
 inline constexpr std::size_t kStrangersMax = 128;
+// Twice the connections, as those that leave take a moment, the providers', and the gateway's own.
+inline constexpr std::uint64_t kFilesWanted = 2 * kConnectionsMax + 2'048;
 inline constexpr std::size_t kStrangersPerAddressMax = 32;
 inline constexpr std::size_t kStrangerWordsMax = 16;        // other than Hello
 inline constexpr std::int64_t kRpcFrameBytesMax = 1 << 20;  // larger messages are cut up

@@ -54,7 +54,9 @@ std::optional<Response> authorize(gateway::Gateway& gateway, const core::Clock& 
   call.account = *std::move(account);
   call.has_account = true;
   if (call.route->auth == Auth::kOperator && call.account.role != gateway::Role::kOperator)
-    return error_response({ErrorCode::kPermissionDenied, "this is for operators only"});
+    return error_response(
+        {ErrorCode::kPermissionDenied,
+         "this is for operators only: use the token whose file the gateway names at its start"});
   const auto admitted = gateway.quotas().admit(call.account, clock.monotonic_ns());
   if (!admitted) {
     Response refusal = error_response(admitted.error());

@@ -19,6 +19,7 @@ using asio::ip::tcp;
 
 // After an accept() that failed, for want of descriptors say, this long nothing is accepted.
 constexpr std::chrono::milliseconds kAcceptPause(100);
+constexpr std::chrono::milliseconds kMoment(2);  // that one who leaves takes
 
 std::function<void(Task)> through(const std::shared_ptr<Gate>& gate) {
   return [gate](Task task) {
@@ -68,7 +69,7 @@ struct HttpServer::State {
   void stop(std::int64_t grace_ms);
   void stop_connections(bool at_once);
   /// For one more. Under `mutex`.
-  bool make_room();
+  bool make_room(std::size_t most);
   /// Whether none was left in time.
   bool wait_until_gone(std::int64_t wait_ms);
 };
@@ -109,7 +110,12 @@ void HttpServer::State::accept() {
 void HttpServer::State::on_accept(beast::error_code error, tcp::socket socket) {
   if (shared.stopping || error == asio::error::operation_aborted) return;
   if (error) {
-    pause.expires_after(kAcceptPause);
+    bool is_made = false;
+    if (error == asio::error::no_descriptors) {
+      const std::lock_guard lock(mutex);
+      is_made = make_room(0);
+    }
+    pause.expires_after(is_made ? kMoment : kAcceptPause);
     pause.async_wait([this](beast::error_code cancelled) {
       if (!cancelled) accept();
     });
@@ -117,7 +123,7 @@ void HttpServer::State::on_accept(beast::error_code error, tcp::socket socket) {
   }
   const std::unique_lock lock(mutex);
   // Beyond the limit one makes room (places.hpp). Where all are at work the new one is closed.
-  if (connections.size() < limits::kConnectionsMax || make_room()) {
+  if (connections.size() < limits::kConnectionsMax || make_room(limits::kConnectionsMax)) {
     const auto connection = std::make_shared<Connection>(
         std::move(socket), shared, [this](const std::shared_ptr<Connection>& closed) {
           const std::lock_guard guard(mutex);
@@ -130,7 +136,7 @@ void HttpServer::State::on_accept(beast::error_code error, tcp::socket socket) {
   accept();
 }
 
-bool HttpServer::State::make_room() {
+bool HttpServer::State::make_room(std::size_t most) {
   // Those that were told to leave may take a moment to.
   if (connections.size() >= 2 * limits::kConnectionsMax) return false;
   std::vector<Place> places;
@@ -141,7 +147,7 @@ bool HttpServer::State::make_room() {
     places.push_back(*std::move(place));
     theirs.push_back(one.get());
   }
-  if (places.size() < limits::kConnectionsMax) return true;
+  if (places.size() < most) return true;
   const auto leaves = who_leaves(places);
   if (!leaves) return false;
   theirs[*leaves]->make_room();
