@@ -67,7 +67,8 @@ TEST_F(MoneyApi, TheOperatorBooksWhatComesInAndWhatIsPaidOut) {
 
 TEST_F(MoneyApi, BadOrdersAreRefusedInOneLine) {
   const Json good = {{"owner", "alice"}, {"amount", "5"}, {"reference", "r"}};
-  EXPECT_EQ(refusal(alice_, "/v1/deposits", good), "this is for operators only");
+  EXPECT_EQ(refusal(alice_, "/v1/deposits", good),
+            "this is for operators only: use the token whose file the gateway names at its start");
   EXPECT_NE(refusal(anyone_, "/v1/deposits", good).find("a token is needed"), std::string::npos);
   const auto with = [&](const char* name, const Json& value) {
     Json bad = good;
