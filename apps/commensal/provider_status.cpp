@@ -53,6 +53,11 @@ std::string host_part(const Json& host) {
                         confidence.is_number() ? 100 * confidence.get<double>() : 0,
                         number(at(host, "hour_s"), " s"), is_shown ? "" : " (not shown yet)")
           : kUnknown);
+  if (at(host, "scatter").is_number()) {
+    row(page, "  scatter",
+        fmt::format("{} over 4 s, of it {} by who else is on the machine",
+                    percent(at(host, "scatter")), percent(at(host, "scatter_not_given"))));
+  }
   if (!text(at(host, "signal")).empty()) row(page, "  no signal", text(at(host, "signal")));
   return page;
 }

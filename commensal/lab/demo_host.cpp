@@ -9,7 +9,9 @@
 #include <commensal/collocation/probe/probe.hpp>
 #include <commensal/lab/bench/collocation/host_program.hpp>
 #include <commensal/lab/demo_host.hpp>
+#include <commensal/lab/demo_money.hpp>
 #include <commensal/lab/demo_world.hpp>
+#include <commensal/lab/sim/terms.hpp>
 #include <commensal/lab/squeezenet.hpp>
 #include <thread>
 #include <utility>
@@ -24,10 +26,14 @@ using core::Result;
 constexpr const char* kModel = "demo/squeezenet";
 constexpr const char* kPasses = "equihash_bucket_passes_total";
 constexpr auto kLook = std::chrono::milliseconds(50);
-constexpr double kAloneS = 45;     // more than the governor's first look at the host takes
-constexpr double kLearningS = 20;  // what a guest costs; pictures are answered, but not counted
-constexpr double kAfterS = 15;     // the host alone again
-constexpr int kPeople = 4;         // who ask, each one picture after the other
+constexpr double kAloneS = 45;        // more than the governor's first look at the host takes
+constexpr double kLearningS = 20;     // what a guest costs; pictures are answered, but not counted
+constexpr double kAfterS = 15;        // the host alone again
+constexpr double kFreeS = 5;          // the guest without the host
+constexpr int kPeople = 4;            // who ask, each one picture after the other
+constexpr double kWin = 0.0002;       // of a ticket: who audits a winner takes the host's time too
+constexpr int kRequests = 100'000;    // that there is money for
+constexpr double kHostPictures = 20;  // as many a second cost what the host earns
 
 double now_s() {
   const core::SystemClock clock;
@@ -121,6 +127,8 @@ governor::Status status_of(const guest::GuestProcess& guest) {
 
 /// Gateway and providers on loopback; they end with the object, providers first.
 struct World {
+  sim::Terms terms = sim::play_terms(kWin, kRequests);
+  DemoPurses purses;
   std::unique_ptr<daemon::GatewayDaemon> gateway;
   client::ClientOptions consumer;
   std::vector<std::unique_ptr<daemon::ProviderDaemon>> providers;
@@ -132,6 +140,7 @@ struct World {
     config.http_port = 0;
     config.provider_address = "127.0.0.1:0";
     config.gateway.audit_probability = 0;  // the gateway's own work would be laid to the guest
+    config.gateway.money = terms.gateway;
     COMMENSAL_ASSIGN(gateway, daemon::GatewayDaemon::start(config));
     COMMENSAL_ASSIGN(consumer, make_consumer(*gateway));
     COMMENSAL_TRY(push_model(consumer, kModel, squeezenet(1)));
@@ -141,11 +150,27 @@ struct World {
       one.gateway = fmt::format("127.0.0.1:{}", gateway->provider_port());
       one.name = name;
       one.why_paused = guest.why_paused();
+      one.purse = terms.provider;
       COMMENSAL_ASSIGN(auto daemon,
                        daemon::ProviderDaemon::start(one, options.engines({.threads = 1}, &guest)));
       providers.push_back(std::move(daemon));
     }
-    return wait_for_providers(*gateway, providers.size());
+    COMMENSAL_TRY(wait_for_providers(*gateway, providers.size()));
+    crypto::Address payer;
+    gateway->ask([&](gateway::Gateway& live) { payer = live.account_address("demo"); });
+    return purses.fund(*gateway, terms, payer, providers.size());
+  }
+
+  /// What the providers have to do, and what their tickets are worth.
+  guest::Work work() const {
+    guest::Work sum{.earned = 0};
+    for (const auto& provider : providers) {
+      const provider::ProviderStatus status = provider->status();
+      sum.waiting += status.queued;
+      sum.served += status.delivered;
+      sum.earned = *sum.earned + static_cast<double>(status.tickets.expected.low());
+    }
+    return sum;
   }
 
   /// Models are fetched and made ready before anybody looks at the host.
@@ -162,13 +187,16 @@ struct World {
 
 }  // namespace
 
-HostDemo report_of(const governor::Status& status) {
+HostDemo report_of(const governor::Status& status, double promise) {
   HostDemo report;
+  report.promise = promise;
   report.host_rate = status.reference;
   if (status.hour_s > 0) {
     report.kept = 1 - status.loss;
     report.kept_lower = std::max(0.0, 1 - status.loss_high);
-    report.is_shown = status.is_shown;
+    report.is_shown = report.kept_lower >= 1 - promise;
+    report.scatter = status.scatter;
+    report.not_given = status.not_given;
   }
   report.budget = status.budget;
   report.cost = status.cost;
@@ -176,46 +204,99 @@ HostDemo report_of(const governor::Status& status) {
   return report;
 }
 
+namespace {
+
+/// A world beside a host, and what is counted there.
+class Stage {
+ public:
+  Stage(const HostDemoOptions& options, const HostProgram& host, const core::Path& meeting)
+      : host_(host),
+        guest_({.client = {.folder = meeting / "run",
+                           .host = host.probe_spec(kPasses),
+                           .guest = {.name = "demo", .threads = 2},
+                           .host_income_per_hour = 3600 * kHostPictures * price()},
+                .is_whole = false}),
+        options_(options) {}
+
+  Result<void> open() {
+    host_.suspend();
+    COMMENSAL_TRY(world_.open(options_, guest_));
+    COMMENSAL_TRY(world_.warm_up(*guest_.pacer()));
+    stream_.emplace(world_.consumer);
+    stream_->start();
+    guest_.pacer()->set_level(1);
+    report_.images_alone_per_s = count(kFreeS);
+    guest_.pacer()->set_level(0);
+    host_.resume();
+    return own_.open(host_.probe_spec(kPasses));
+  }
+
+  Result<HostDemo> play(const std::function<void(const std::string&)>& watch) {
+    watch("the host is looked at alone");
+    COMMENSAL_TRY(guest_.join());
+    COMMENSAL_TRY(wait_for([&] { return status_of(guest_).level > 0; }, kAloneS,
+                           "the host's own rate was not known"));
+    COMMENSAL_ASSIGN(const double own_before, own_.rate());
+    const double begin_s = now_s();
+    watch("the governor learns what the guest costs");
+    (void)count(kLearningS);
+    watch("pictures are counted");
+    const double counted_s = now_s();
+    const std::uint64_t before = stream_->answered();
+    (void)count(options_.guest_s);
+    const double alone = report_.images_alone_per_s;
+    report_ = report_of(status_of(guest_), governor::Rules{}.promise);
+    report_.images_alone_per_s = alone;
+    report_.images = stream_->answered() - before;
+    report_.guest_s = now_s() - counted_s;
+    report_.measured_s = now_s() - begin_s;
+    report_.own_before = own_before;
+    report_.images_per_s = static_cast<double>(report_.images) / report_.guest_s;
+    report_.price = price();
+    report_.incomes = guest_.view().incomes;
+    stream_->stop();
+    guest_.release();  // what is at hand fails, and nobody waits for it
+    watch("the host is alone again");
+    COMMENSAL_ASSIGN(report_.own_beside, own_.rate());
+    std::this_thread::sleep_for(std::chrono::duration<double>(kAfterS));
+    COMMENSAL_ASSIGN(report_.own_after, own_.rate());
+    return report_;
+  }
+
+ private:
+  static double price() {
+    return static_cast<double>(sim::play_terms(kWin, kRequests).gateway.price.low());
+  }
+  /// Pictures a second, while the governor is told what the guest does.
+  double count(double seconds) {
+    const double begin_s = now_s();
+    const std::uint64_t before = stream_->answered();
+    for (const double end_s = begin_s + seconds; now_s() < end_s;) {
+      guest_.tell(world_.work());
+      std::this_thread::sleep_for(kLook);
+    }
+    return static_cast<double>(stream_->answered() - before) / (now_s() - begin_s);
+  }
+
+  const HostProgram& host_;
+  guest::GuestProcess guest_;
+  const HostDemoOptions& options_;
+  HostDemo report_;
+  OwnCount own_;
+  World world_;
+  std::optional<Stream> stream_;
+};
+
+}  // namespace
+
 Result<HostDemo> run_host_demo(const HostDemoOptions& options,
                                const std::function<void(const std::string&)>& watch) {
   std::filesystem::create_directories(options.folder);
   COMMENSAL_ASSIGN(const auto host, HostProgram::start(options.program, {"--threads", "1"}));
   COMMENSAL_ASSIGN(const auto meeting, core::TemporaryFolder::make("commensal-demo"));
-  guest::GuestProcess guest({.client = {.folder = meeting.path() / "run",
-                                        .host = host->probe_spec(kPasses),
-                                        .guest = {.name = "demo", .threads = 2}},
-                             .is_whole = false});
-  World world;
-  COMMENSAL_TRY(world.open(options, guest));
-  COMMENSAL_TRY(world.warm_up(*guest.pacer()));
-  watch("the host is looked at alone");
-  OwnCount own;
-  COMMENSAL_TRY(own.open(host->probe_spec(kPasses)));
-  COMMENSAL_TRY(guest.join());
-  COMMENSAL_TRY(wait_for([&] { return status_of(guest).level > 0; }, kAloneS,
-                         "the host's own rate was not known"));
-  COMMENSAL_ASSIGN(const double own_before, own.rate());
-  Stream stream(world.consumer);
-  stream.start();
-  const double begin_s = now_s();
-  watch("the governor learns what the guest costs");
-  std::this_thread::sleep_for(std::chrono::duration<double>(kLearningS));
-  watch("pictures are counted");
-  const double counted_s = now_s();
-  const std::uint64_t before = stream.answered();
-  std::this_thread::sleep_for(std::chrono::duration<double>(options.guest_s));
-  HostDemo report = report_of(status_of(guest));
-  report.images = stream.answered() - before;
-  report.guest_s = now_s() - counted_s;
-  report.measured_s = now_s() - begin_s;
-  report.own_before = own_before;
-  report.images_per_s = static_cast<double>(report.images) / report.guest_s;
-  stream.stop();
-  guest.release();  // what is at hand fails, and nobody waits for it
-  watch("the host is alone again");
-  COMMENSAL_ASSIGN(report.own_beside, own.rate());
-  std::this_thread::sleep_for(std::chrono::duration<double>(kAfterS));
-  COMMENSAL_ASSIGN(report.own_after, own.rate());
+  Stage stage(options, *host, meeting.path());
+  COMMENSAL_TRY(stage.open());
+  COMMENSAL_ASSIGN(HostDemo report, stage.play(watch));
   COMMENSAL_TRY(host->stop());
   return report;
 }

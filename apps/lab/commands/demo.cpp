@@ -201,6 +201,8 @@ void print_report(const DemoReport& report, const lab::DemoOptions& options) {
   }
 }
 
+Json maybe(const std::optional<double>& value) { return value ? Json(*value) : Json(); }
+
 /// Nothing where no host was measured.
 Json json_of_host(const std::optional<lab::HostDemo>& seen) {
   const auto figure = [&](double lab::HostDemo::*field) {
@@ -210,6 +212,10 @@ Json json_of_host(const std::optional<lab::HostDemo>& seen) {
            {{"kept", figure(&lab::HostDemo::kept)},
             {"kept_lower", figure(&lab::HostDemo::kept_lower)},
             {"is_shown", seen ? Json(seen->is_shown) : Json()},
+            {"scatter", figure(&lab::HostDemo::scatter)},
+            {"scatter_not_given", figure(&lab::HostDemo::not_given)},
+            {"income_per_hour", seen ? maybe(seen->incomes.host) : Json()},
+            {"loses_per_hour", seen ? maybe(seen->incomes.host_loses) : Json()},
             {"passes_per_s", figure(&lab::HostDemo::host_rate)},
             {"own_before_per_s", figure(&lab::HostDemo::own_before)},
             {"own_beside_per_s", figure(&lab::HostDemo::own_beside)},
@@ -217,24 +223,48 @@ Json json_of_host(const std::optional<lab::HostDemo>& seen) {
             {"measured_s", figure(&lab::HostDemo::measured_s)}}},
           {"guest",
            {{"images_per_s", figure(&lab::HostDemo::images_per_s)},
+            {"images_alone_per_s", figure(&lab::HostDemo::images_alone_per_s)},
+            {"income_per_hour", seen ? maybe(seen->incomes.guests) : Json()},
+            {"income_at_full_speed_per_hour", seen ? maybe(seen->incomes.guests_at_full) : Json()},
             {"images", seen ? Json(seen->images) : Json()},
             {"seconds", figure(&lab::HostDemo::guest_s)},
             {"cost_at_full_speed", figure(&lab::HostDemo::cost)}}}};
 }
 
+void print_incomes(const lab::HostDemo& seen) {
+  const auto an_hour = [](const std::optional<double>& income) {
+    return income ? fmt::format("{:.3g}", *income) : std::string("what is not known yet");
+  };
+  fmt::print(
+      "if the host earned {} units an hour, guests at full speed would take {} of them; they "
+      "earned "
+      "{} an hour ({:.0f} a picture), at full speed they would {}\n",
+      an_hour(seen.incomes.host), an_hour(seen.incomes.host_loses), an_hour(seen.incomes.guests),
+      seen.price, an_hour(seen.incomes.guests_at_full));
+}
+
 void print_host(const lab::HostDemo& seen) {
   fmt::print(
       "an Equihash solver (1 thread, {:.0f} bucket passes/s alone) kept {:.2f} % of its rate over "
-      "{:.0f} s, as the governor estimates (at 95 % at least {:.1f} %);\n"
-      "that this hour loses no more than one per cent of it is {}\n"
-      "beside it two providers read {:.1f} SqueezeNet pictures/s ({} in {:.0f} s)\n",
+      "{:.0f} s (at 95 % at least {:.1f} %), as the governor measures; {}\n",
       seen.host_rate, 100 * seen.kept, seen.measured_s, 100 * seen.kept_lower,
-      seen.is_shown ? "shown" : "NOT shown", seen.images_per_s, seen.images, seen.guest_s);
+      seen.is_shown
+          ? fmt::format("that it lost no more than {:.2g} % is shown", 100 * seen.promise)
+          : fmt::format("no more than {:.2g} % is not shown by that: its rate scatters by {:.1f} % "
+                        "over 4 s, {:.1f} % in the time that other programs leave it",
+                        100 * seen.promise, 100 * seen.scatter, 100 * seen.not_given));
+  fmt::print(
+      "beside it two providers read {:.1f} SqueezeNet pictures/s ({} in {:.0f} s), {:.0f} % of the "
+      "{:.1f} that they read without it\n",
+      seen.images_per_s, seen.images, seen.guest_s,
+      100 * seen.images_per_s / std::max(seen.images_alone_per_s, 1e-9), seen.images_alone_per_s);
   fmt::print("by its own counter: {:.0f} passes/s alone, {:.0f} beside them, {:.0f} alone again\n",
              seen.own_before, seen.own_beside, seen.own_after);
   fmt::print(
-      "a guest at full speed would cost it {:.1f} %, so that it may run {:.0f} % of the time\n",
-      100 * std::max(0.0, seen.cost), 100 * seen.budget);
+      "a guest at full speed would cost it {:.1f} %; it may run {:.0f} % of the time now{}{}\n",
+      100 * std::max(0.0, seen.cost), 100 * seen.budget,
+      seen.guest_is_off.empty() ? "" : ", and stands still: ", seen.guest_is_off);
+  print_incomes(seen);
 }
 
 /// Nothing where it cannot be shown; the rest of the demo stands by itself.

@@ -56,7 +56,10 @@ Design design(const Rules& rules, const Hour& hour, const Known& known) {
   plan.level = std::min(1.0, minute_s / (most_cost * plan.seconds));
   if (known.level_tried > 0) plan.level = std::min(plan.level, kLevelGrowth * known.level_tried);
   const double after_s = known.minute_run_s + plan.level * plan.seconds;
-  if (after_s * most_cost > minute_s * (1 + 1e-9)) return made;  // it stands still
+  if (after_s * most_cost > minute_s * (1 + 1e-9)) {
+    made.why = "it may cost this minute no more";
+    return made;
+  }
   plan.draw = bearable(rules, hour, known, plan.level);
   const double explore_s = rules.explore * rules.promise * Hour::kSeconds;
   const bool is_known_well = known.at_once.sd < rules.known_well * std::max(known.cost.mean, 0.0) ||
@@ -65,7 +68,10 @@ Design design(const Rules& rules, const Hour& hour, const Known& known) {
     plan.draw = rules.draw_explore;
     made.is_explored = true;
   }
-  if (plan.draw < rules.draw_min) plan.draw = 0;
+  if (plan.draw < rules.draw_min) {
+    plan.draw = 0;
+    made.why = "it may cost this hour no more";
+  }
   return made;
 }
 

@@ -4,6 +4,7 @@
 #include <commensal/collocation/governor/belief.hpp>
 #include <commensal/collocation/governor/books.hpp>
 #include <commensal/collocation/governor/epoch.hpp>
+#include <string_view>
 
 namespace commensal::governor {
 
@@ -26,6 +27,7 @@ struct Known {
 struct Design {
   Plan plan;
   bool is_explored = false;  // it is for learning, not for harvest
+  std::string_view why{};    // nothing is drawn
 };
 Design design(const Rules& rules, const Hour& hour, const Known& known);
 

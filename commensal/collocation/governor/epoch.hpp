@@ -2,6 +2,7 @@
 #pragma once
 
 #include <commensal/collocation/probe/sample.hpp>
+#include <optional>
 
 namespace commensal::governor {
 
@@ -19,6 +20,8 @@ class Part {
   double mean() const { return sum_ / weight_; }
   /// By the clock; 0: that is what mean() is by. Precondition: not empty.
   double mean_by_clock() const { return sum_by_clock_ / weight_; }
+  /// Of the time that the host needed, the share that it had a processor. Precondition: not empty.
+  double given() const { return sum_given_ / weight_; }
   /// What the samples cover, overlaps counted once: the more, the less noise in the mean.
   double seconds() const { return empty() ? 0 : last_s_ - first_s_; }
   bool is_throttled() const { return is_throttled_; }
@@ -29,8 +32,21 @@ class Part {
   double last_s_ = 0;
   double sum_ = 0;
   double sum_by_clock_ = 0;
+  double sum_given_ = 0;
   double weight_ = 0;
   bool is_throttled_ = false;
+};
+
+/// How far neighbouring stretches lie apart in a share: variance of its mean over one second.
+class Scatter {
+ public:
+  void add(double share, double seconds);
+  double variance() const { return variance_; }
+
+ private:
+  std::optional<double> last_;
+  double variance_ = 0;
+  int count_ = 0;
 };
 
 /// What was settled before an epoch was drawn.

@@ -15,6 +15,7 @@ constexpr double kJumpSd = 5;
 constexpr int kCleanEpochs = 10;  // after so many with the guest a trip is forgotten
 constexpr int kAloneAgain = 2;    // epochs alone after a silence
 constexpr double kStillS = 4;
+constexpr double kScatterS = 4;
 constexpr double kLongEpochS = 10;
 constexpr double kLookLongS = 1;
 constexpr double kMinute = 60;
@@ -186,6 +187,7 @@ void Governor::believe(double now_s, const Epoch& epoch, double rate, bool is_su
 
 void Governor::end(double now_s) {
   const double seconds = now_s - begin_s_;
+  given_.add(part_.given(), std::max(part_.seconds(), rules_.settle));
   double ran = 0;
   if (phase_ == Phase::kOn || phase_ == Phase::kOff) {
     end_drawn(now_s);
@@ -321,7 +323,7 @@ void Governor::next(double now_s) {
                     .minute_run_s = minute_.run_s(now_s),
                     .level_tried = level_tried_,
                     .seconds_before = seconds_before_});
-  if (design_.plan.draw <= 0) return stand_still(now_s, "it may cost this hour no more");
+  if (design_.plan.draw <= 0) return stand_still(now_s, design_.why);
   seconds_before_ = design_.plan.seconds;
   const bool is_on = rng_.next_unit() < design_.plan.draw;
   begin(now_s, is_on ? Phase::kOn : Phase::kOff, design_.plan.seconds);
@@ -342,6 +344,8 @@ Status Governor::status() const {
   now.cost = belief_.cost().mean;
   now.cost_sd = belief_.cost().sd;
   now.lag = belief_.lag().mean;
+  now.scatter = std::sqrt(belief_.noise() / kScatterS);
+  now.not_given = std::min(now.scatter, std::sqrt(given_.variance() / kScatterS));
   now.explored_s = hour_.explored_s();
   now.trips = trips_;
   now.changes = changes_;

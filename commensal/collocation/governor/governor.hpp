@@ -39,6 +39,8 @@ struct Status {
   double cost = 0;        // what a guest at full speed would cost: at once
   double cost_sd = 0;
   double lag = 0;         // ... and late
+  double scatter = 0;     // of the host's rate over four seconds: a relative deviation
+  double not_given = 0;   // ... of that: of the time that it was given by those beside it
   double explored_s = 0;  // of the host's work, spent this hour on learning that
   long trips = 0;
   long changes = 0;  // jumps of the host's rate by itself
@@ -104,6 +106,7 @@ class Governor {
   Hour hour_;
   ClockCheck clock_check_;
   Minute minute_;
+  Scatter given_;
   std::optional<double> hour_begin_s_;
   double hour_before_s_;  // what had passed of it when this governor was made
 

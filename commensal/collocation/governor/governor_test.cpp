@@ -31,6 +31,25 @@ TEST(GovernorStatus, SaysWhatIsKnown) {
   EXPECT_EQ(governor.status().rate, 0);
 }
 
+// Of a host whose rate is by the time that it needed: what scatters is what others take of it.
+TEST(GovernorStatus, SaysHowMuchOfTheScatterIsOthers) {
+  const auto seen = [](double taken) {
+    core::CounterRng rng(3);
+    Governor governor(Rules{}, rng);
+    for (double now_s = 0; now_s < 600; now_s += 0.5) {
+      RateSample sample{now_s, 0.5, 1000 * (1 + 0.01 * (rng.next_unit() - 0.5))};
+      sample.given = 1 - taken * rng.next_unit();
+      sample.rate *= sample.given;
+      governor.tick(now_s, sample);
+    }
+    return governor.status();
+  };
+  EXPECT_GT(seen(0.2).scatter, 0.01);
+  EXPECT_GT(seen(0.2).not_given, 0.8 * seen(0.2).scatter);
+  EXPECT_LT(seen(0).scatter, 0.01);
+  EXPECT_EQ(seen(0).not_given, 0);
+}
+
 // Whatever is looked at and however often: of a hundred hours the truth is above the upper end in
 // five at most.
 TEST(GovernorHour, HoldsAtEveryLook) {

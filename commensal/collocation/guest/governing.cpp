@@ -96,18 +96,22 @@ void Governing::remember() {
 
 void Governing::count_incomes() {
   counted_s_ = now_s();
-  incomes_ = {.host = options_.host_income_per_hour};
+  Incomes made{.host = options_.host_income_per_hour};
   bool want = false;
   for (const GuestStatus& guest : server_.guests()) {
     want = want || guest.report.wants;
     if (guest.report.earned_per_hour) {
-      incomes_.guests = incomes_.guests.value_or(0) + *guest.report.earned_per_hour;
+      made.guests = made.guests.value_or(0) + *guest.report.earned_per_hour;
     }
   }
-  at_full_.add(counted_s_, total_.level(), want, incomes_.guests);
-  incomes_.guests_at_full = at_full_.per_hour();
-  incomes_.host_loses = host_loses(incomes_.host, view().governor);
-  if (options_.is_for_income) keeper_->hold(why_not_worth(incomes_));
+  at_full_.add(counted_s_, total_.level(), want, made.guests);
+  made.guests_at_full = at_full_.per_hour();
+  made.host_loses = host_loses(made.host, view().governor);
+  {
+    const std::lock_guard lock(mutex_);
+    incomes_ = made;
+  }
+  if (options_.is_for_income) keeper_->hold(why_not_worth(made));
 }
 
 int Governing::wait_ms() const {
@@ -132,6 +136,11 @@ double Governing::step(const Report& own) {
 View Governing::view() const {
   const std::lock_guard lock(mutex_);
   return keeper_->view();
+}
+
+Incomes Governing::incomes() const {
+  const std::lock_guard lock(mutex_);
+  return incomes_;
 }
 
 void Governing::read_energy(double least_s) {

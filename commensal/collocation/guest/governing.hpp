@@ -49,6 +49,8 @@ class Governing {
   /// step() returns at once. Any thread.
   void wake() const { server_.wake(); }
   View view() const;
+  /// As view().
+  Incomes incomes() const;
 
  private:
   Governing(const Dependencies& deps, const Options& options, std::unique_ptr<probe::Probe> probe,
@@ -73,7 +75,6 @@ class Governing {
   Memory memory_;       // of the thread that looks, while there is one
   std::string kind_{};  // of guests, as the memory has it
   FullIncome at_full_;
-  Incomes incomes_;
   double counted_s_ = 0;
   double remembered_s_ = 0;
   bool is_forgetful_ = false;  // the memory cannot be written, and that was said
@@ -83,6 +84,7 @@ class Governing {
   std::optional<double> power_w_{};
 
   mutable std::mutex mutex_;
+  Incomes incomes_;                 // guarded where it is written
   std::unique_ptr<Keeper> keeper_;  // guarded where it is exchanged
   std::jthread looking_;            // last: it sees all of the above
 };

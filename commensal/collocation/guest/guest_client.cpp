@@ -34,7 +34,10 @@ void GuestClient::tell(const Report& report) {
 GuestClientView GuestClient::view() const {
   const std::lock_guard lock(mutex_);
   GuestClientView made{has_joined_, deps_.pacer.level(), {}};
-  if (governing_) made.view = governing_->view();
+  if (governing_) {
+    made.view = governing_->view();
+    made.incomes = governing_->incomes();
+  }
   return made;
 }
 

@@ -32,6 +32,7 @@ struct GuestClientView {
   bool has_joined = false;     // it hears from a governor, in this process or another
   double level = 0;            // of this guest
   std::optional<View> view{};  // where the governor is in this process
+  Incomes incomes{};           // ... and what it counts
 };
 
 /// A guest's place on its machine. One guest of all is the governor, which looks at the host; the

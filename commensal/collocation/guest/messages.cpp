@@ -153,6 +153,8 @@ std::string line_of(const Status& status) {
         {"confidence", status.confidence},
         {"is_shown", now.is_shown},
         {"hour_s", measured(now.hour_s)},
+        {"scatter", if_known(now.scatter)},
+        {"scatter_not_given", if_known(now.not_given)},
         {"changes", now.changes}}},
       {"governor",
        {{"phase", governor::name_of(now.phase)},

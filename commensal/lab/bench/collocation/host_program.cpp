@@ -36,7 +36,7 @@ Result<std::unique_ptr<HostProgram>> HostProgram::start(const core::Path& progra
 }
 
 std::string HostProgram::probe_spec(std::string_view metric) const {
-  return fmt::format("prometheus:http://127.0.0.1:{}/metrics#{}", port_, metric);
+  return fmt::format("prometheus:http://127.0.0.1:{}/metrics#{}@{}", port_, metric, pid());
 }
 
 Result<std::string> HostProgram::stop() {

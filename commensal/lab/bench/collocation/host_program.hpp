@@ -2,6 +2,7 @@
 #pragma once
 
 #include <commensal/base/core/child_process.hpp>
+#include <csignal>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -17,9 +18,12 @@ class HostProgram {
   /// Errors: kNotFound (the program), kUnavailable (it ends or says nothing of a port).
   static core::Result<std::unique_ptr<HostProgram>> start(
       const core::Path& program, const std::vector<std::string>& arguments);
-  /// How a probe reads `metric` of it.
+  /// How a probe reads `metric` of it, and the time that it needs.
   std::string probe_spec(std::string_view metric) const;
   pid_t pid() const { return child_.pid(); }
+  /// It stands still until resume().
+  void suspend() const { child_.signal(SIGSTOP); }
+  void resume() const { child_.signal(SIGCONT); }
   /// Ends it and returns its last line, of JSON. Error: kUnavailable (it had ended before).
   core::Result<std::string> stop();
 
