@@ -20,6 +20,11 @@ inline constexpr std::int64_t kRpcOutboxBytesMax = 2 * kRpcMessageBytesMax;  // 
 inline constexpr std::int64_t kHelloWaitMs = 10'000;
 inline constexpr std::int64_t kAtWorkWordMs = 2'000;  // between two words of who is at work
 inline constexpr std::size_t kStrangersMax = 128;
+// Connections to the providers' port that are taken: of one network at once, then a second; of all.
+inline constexpr double kNewcomersAtOnce = 128;
+inline constexpr double kNewcomersPerSecond = 16;
+inline constexpr double kNewcomersAllPerSecond = 256;
+inline constexpr std::size_t kNewcomerNetworksMax = 8'192;  // that are remembered
 // Twice the connections, as those that leave take a moment, the providers', and the gateway's own.
 inline constexpr std::uint64_t kFilesWanted = 2 * kConnectionsMax + 2'048;
 inline constexpr std::size_t kStrangersPerAddressMax = 32;

@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <grpc/support/time.h>
 #include <grpcpp/server.h>
-#include <netdb.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
-#include <cerrno>
-
+#include <commensal/base/core/check.hpp>
+#include <commensal/serve/rpc/door.hpp>
 #include <commensal/serve/rpc/grpc_server.hpp>
 #include <commensal/serve/rpc/grpc_server_stream.hpp>
 #include <commensal/serve/rpc/grpc_transport.hpp>
-#include <cstring>
 #include <utility>
 
 namespace commensal::rpc {
@@ -43,30 +38,6 @@ class StreamService final : public wire::ProviderStream::CallbackService {
   GatewayPort& models_;
 };
 
-/// gRPC does not say why it cannot listen: the system does.
-std::string why_not_listening(const std::string& address) {
-  const std::size_t colon = address.rfind(':');
-  if (colon == std::string::npos) return "expected HOST:PORT";
-  std::string host = address.substr(0, colon);
-  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
-  addrinfo hints{};
-  hints.ai_flags = AI_PASSIVE;
-  hints.ai_socktype = SOCK_STREAM;
-  addrinfo* found = nullptr;
-  const int failed = ::getaddrinfo(host.c_str(), address.c_str() + colon + 1, &hints, &found);
-  if (failed != 0) return ::gai_strerror(failed);
-  const int listening = ::socket(found->ai_family, found->ai_socktype, 0);
-  const int one = 1;
-  ::setsockopt(listening, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
-  std::string why = "expected HOST:PORT that is free";
-  if (::bind(listening, found->ai_addr, found->ai_addrlen) != 0) {
-    why = errno == EADDRINUSE ? "the port is in use" : std::strerror(errno);
-  }
-  ::close(listening);
-  ::freeaddrinfo(found);
-  return why;
-}
-
 }  // namespace
 
 struct GrpcServer::State {
@@ -75,8 +46,8 @@ struct GrpcServer::State {
 
   std::shared_ptr<ServerHall> hall;
   StreamService service;
-  int port = 0;
-  std::shared_ptr<const void> credentials;
+  std::unique_ptr<Door> door;
+  Admission admission;
   std::unique_ptr<grpc::Server> server;
   bool stopped = false;
 };
@@ -85,14 +56,18 @@ core::Result<std::unique_ptr<GrpcServer>> GrpcServer::start(
     GatewayPort& port, core::Loop& loop, const std::string& address,
     std::shared_ptr<const tls::Identity> identity) {
   auto state = std::make_unique<State>(port, loop, identity);
+  COMMENSAL_ASSIGN(state->door, Door::open(address));
   grpc::ServerBuilder builder;
-  state->credentials = configure_server(builder, address, &state->port, std::move(identity));
+  state->admission = configure_server(builder, std::move(identity));
   builder.RegisterService(&state->service);
   state->server = builder.BuildAndStart();
-  if (!state->server || state->port == 0) {
-    return core::fail(core::ErrorCode::kUnavailable, "cannot listen for providers on '{}': {}",
-                      address, why_not_listening(address));
-  }
+  core::check(state->server != nullptr, "gRPC starts where it need not listen");
+  state->door->begin([acceptor = state->admission.acceptor.get()](int listening, int accepted) {
+    grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters one;
+    one.listener_fd = listening;
+    one.fd = accepted;
+    acceptor->HandleNewConnection(&one);
+  });
   return std::unique_ptr<GrpcServer>(new GrpcServer(std::move(state)));
 }
 
@@ -100,10 +75,11 @@ GrpcServer::GrpcServer(std::unique_ptr<State> state) : state_(std::move(state)) 
 
 GrpcServer::~GrpcServer() { stop(); }
 
-int GrpcServer::port() const { return state_->port; }
+int GrpcServer::port() const { return state_->door->port(); }
 
 void GrpcServer::stop() {
   if (std::exchange(state_->stopped, true)) return;
+  state_->door->stop();
   const auto open = state_->hall->open;
   for (const auto& stream : open) stream->tell_closed();
   state_->hall->port = nullptr;

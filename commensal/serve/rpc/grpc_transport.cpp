@@ -117,9 +117,8 @@ std::shared_ptr<grpc::Channel> open_channel(const std::string& address,
   return grpc::CreateCustomChannel(address, client_credentials(identity), arguments);
 }
 
-std::shared_ptr<const void> configure_server(grpc::ServerBuilder& builder,
-                                             const std::string& address, int* port,
-                                             std::shared_ptr<const tls::Identity> identity) {
+Admission configure_server(grpc::ServerBuilder& builder,
+                           std::shared_ptr<const tls::Identity> identity) {
   silence_grpc();
   for (const Argument& argument : kBoth) builder.AddChannelArgument(argument.name, argument.value);
   for (const Argument& argument : kServer) {
@@ -130,8 +129,9 @@ std::shared_ptr<const void> configure_server(grpc::ServerBuilder& builder,
   builder.SetResourceQuota(grpc::ResourceQuota("providers").Resize(limits::kRpcQuotaBytes));
   std::shared_ptr<grpc::ServerCredentials> credentials = grpc::InsecureServerCredentials();
   if (identity) credentials = std::make_shared<ReloadingCredentials>(std::move(identity));
-  builder.AddListeningPort(address, credentials, port);
-  return credentials;
+  auto acceptor = builder.experimental().AddExternalConnectionAcceptor(
+      grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD, credentials);
+  return {std::move(credentials), std::move(acceptor)};
 }
 
 core::Digest peer_key_hash(const grpc::AuthContext& context) {

@@ -21,11 +21,14 @@ namespace commensal::rpc {
 std::shared_ptr<grpc::Channel> open_channel(const std::string& address,
                                             const tls::Identity* identity = nullptr);
 
-/// `port` is written when the server starts. What is returned outlives the server; each new
-/// connection is shown the certificate that is the identity's then.
-std::shared_ptr<const void> configure_server(grpc::ServerBuilder& builder,
-                                             const std::string& address, int* port,
-                                             std::shared_ptr<const tls::Identity> identity);
+/// Where sockets go that were accepted elsewhere (door.hpp).
+struct Admission {
+  std::shared_ptr<const void> credentials;  // outlive the server
+  std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> acceptor;
+};
+/// Each new connection is shown the certificate that is the identity's then.
+Admission configure_server(grpc::ServerBuilder& builder,
+                           std::shared_ptr<const tls::Identity> identity);
 
 /// tls::key_hash() of the certificate that the peer has shown; zeros without TLS.
 core::Digest peer_key_hash(const grpc::AuthContext& context);
