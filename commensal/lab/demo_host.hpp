@@ -50,7 +50,8 @@ struct HostDemo {
 /// this one, who work for play money. The guest is counted without the host for some seconds, then
 /// the host is looked at alone, about a quarter of a minute; then SqueezeNet requests stream
 /// without end while the governor holds the providers, and for half a minute of that, once it has
-/// learnt what they cost, the pictures are counted; in the end the host is alone again. `watch` is told what goes on, in words. Errors: kUnavailable (the host does not work),
+/// learnt what they cost, the pictures are counted; in the end the host is alone again. `watch` is
+/// told what goes on, in words. Errors: kUnavailable (the host does not work),
 /// whatever a part refuses.
 core::Result<HostDemo> run_host_demo(const HostDemoOptions& options,
                                      const std::function<void(const std::string&)>& watch);
