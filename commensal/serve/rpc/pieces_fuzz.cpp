@@ -81,7 +81,7 @@ tensor::Tensor bytes_tensor(std::string text) {
 void there_and_back(Pieces pieces) {
   Frame frame = pieces.next();
   const auto grow = [](std::string& text) {
-    for (int i = 0; i < 14 && !text.empty(); ++i) text += std::string(text);
+    while (!text.empty() && text.size() < 4 * kFull) text += std::string(text);
   };
   grow(*frame.mutable_head());
   for (std::string& tensor : *frame.mutable_tensors()) grow(tensor);
