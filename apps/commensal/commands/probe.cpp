@@ -53,6 +53,7 @@ Json json_of(const probe::Sample& sample, double at_s,
     json["given"] = reading->given;
   }
   if (!sample.why.empty()) json["why"] = sample.why;
+  if (!sample.by_clock.empty()) json["why_by_clock"] = sample.by_clock;
   return json;
 }
 
@@ -89,6 +90,7 @@ Result<int> run(const ProbeArguments& options) {
   const auto every_ns = static_cast<std::int64_t>(options.every * 1e9);
   const auto last = static_cast<std::int64_t>(std::floor(options.seconds / options.every));
   bool was_fresh = false;
+  std::string by_clock;  // why, as was said
   for (std::int64_t i = 0; i <= last; ++i) {
     const std::int64_t wait_ns = began_ns + i * every_ns - clock.monotonic_ns();
     if (wait_ns > 0) std::this_thread::sleep_for(std::chrono::nanoseconds(wait_ns));
@@ -100,6 +102,10 @@ Result<int> run(const ProbeArguments& options) {
     }
     const double at_s = static_cast<double>(sample.at_ns - began_ns) * 1e-9;
     was_fresh = was_fresh || sample.is_fresh();
+    if (!sample.by_clock.empty() && sample.by_clock != by_clock) {
+      by_clock = sample.by_clock;
+      say(by_clock);
+    }
     if (options.json) {
       json["samples"].push_back(json_of(sample, at_s, reading));
     } else {
@@ -118,7 +124,9 @@ Run declare_probe(CLI::App& app) {
                  "KIND:WHERE, or auto: xmrig, lolminer, trex, nbminer, gminer or "
                  "excavator:http://HOST:PORT, excavator:tcp://HOST:PORT, "
                  "prometheus:http://HOST:PORT/metrics#METRIC, log:FILE#REGEX, counter:FILE, "
-                 "process:PID")
+                 "process:PID. @PID at the end, or @listener for who listens at HOST:PORT of "
+                 "this machine, reads beside it the time that the host's process needed; a "
+                 "listener is found again after a restart, a PID is not")
       ->required();
   app.add_option("--seconds", options->seconds, "How long to look")
       ->check(CLI::Range(0.0, 86'400.0))

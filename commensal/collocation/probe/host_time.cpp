@@ -44,7 +44,7 @@ void HostTime::add_threads(bool is_first) {
 
 core::Result<HostSeconds> HostTime::read() {
   const auto text = read_small_file(folder_ / "stat", limits::kProcessStatBytesMax);
-  if (!text) return fail(ErrorCode::kUnavailable, "there is no process {}", pid_);
+  if (!text) return fail(ErrorCode::kUnavailable, "no process {}", pid_);
   COMMENSAL_ASSIGN(const ProcessStat stat, parse_process_stat(*text));
   if (stat.state == 'Z' || stat.state == 'X')
     return fail(ErrorCode::kUnavailable, "process {} has ended", pid_);

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 
+#include <commensal/base/core/check.hpp>
 #include <commensal/base/core/temporary_folder.hpp>
 #include <commensal/collocation/probe/host_time.hpp>
 #include <commensal/collocation/probe/meter.hpp>
@@ -37,14 +38,17 @@ class HostTimes : public ::testing::Test {
         fmt::format("{:.0f} {:.0f} {}\n", run_s * 1e9, wait_s * 1e9, slices));
   }
   void end_thread(int id) { std::filesystem::remove_all(process_ / "task" / std::to_string(id)); }
-  /// A socket that listens at 127.0.0.1:4067, and the process that has it.
-  void put_listener() {
+  /// A socket that listens at 127.0.0.1:4067, or another port, and the process that has it.
+  void put_listener(int port = 4067) {
     put(proc_ / "uptime", "1235.00 1.00\n");  // it began at 1234.56 s, of 100 ticks
+    const std::string at = fmt::format("{:04X}", port);
+    const std::string rest = "00000000:00000000 00:00000000 00000000 0 0";
     put(proc_ / "net/tcp",
         "  sl  local_address rem_address   st\n"
-        "   0: 0100007F:0FE3 0100007F:BBF8 01 00000000:00000000 00:00000000 00000000 0 0 76 1\n"
-        "   1: 0200007F:0FE3 00000000:0000 0A 00000000:00000000 00:00000000 00000000 0 0 75 1\n"
-        "   2: 0100007F:0FE3 00000000:0000 0A 00000000:00000000 00:00000000 00000000 0 0 77 1\n");
+        "   0: 0200007F:" +
+            at + " 00000000:0000 0A " + rest + " 75 1\n" + "   1: 0100007F:" + at +
+            " 00000000:0000 0A " + rest + " 77 1\n" + "   2: 0100007F:" + at +
+            " 0100007F:BBF8 01 " + rest + " 76 1\n");
     std::filesystem::create_directories(process_ / "fd");
     std::filesystem::create_symlink("socket:[77]", process_ / "fd/3");
   }
@@ -164,6 +168,58 @@ TEST_F(HostTimes, AreFoundByTheSocketThatListens) {
   EXPECT_FALSE(busy_listener_at(proc_, "127.0.0.1", 4067)) << "it hardly works";
 }
 
+// Ended connections stay in the table for a minute: thousands of them beside a server's tests.
+TEST_F(HostTimes, AreFoundAmongManyConnections) {
+  put_listener();
+  std::ofstream table(proc_ / "net/tcp", std::ios::app);
+  for (int i = 0; i < 20'000; ++i)
+    table
+        << "   3: 0100007F:0FE3 0100007F:BBF8 06 00000000:00000000 03:00000000 00000000 0 0 0 3\n";
+  table.close();
+  EXPECT_EQ(busy_listener_at(proc_, "127.0.0.1", 4067), kPid);
+}
+
+TEST_F(HostTimes, SayWhyTheyAreByTheClock) {
+  const core::Path file = folder_.path() / "steps";
+  put(file, "100");
+  EXPECT_EQ((*open("counter:" + file.string() + "@999999", deps_))->sample().by_clock,
+            "no process 999999: by the clock");
+  const auto probe = *open("counter:" + file.string() + "@4711", deps_);
+  put_thread(1, 1, 0);
+  EXPECT_EQ(probe->sample().by_clock, "");
+  std::filesystem::remove_all(process_);
+  clock_.advance_ms(100);
+  EXPECT_EQ(probe->sample().by_clock, "no process 4711: by the clock");
+  clock_.advance_ms(100);  // not looked at again yet
+  EXPECT_EQ(probe->sample().by_clock, "no process 4711: by the clock");
+}
+
+// The listener's process ends, and another one takes its place.
+TEST_F(HostTimes, OfAListenerComeBackWithIt) {
+  const FakeServer server(
+      [](int socket, const std::string&) { FakeServer::put(socket, http_text("steps 7\n")); });
+  const auto probe = *open("prometheus:" + server.url() + "/metrics#steps@listener", deps_);
+  const std::string nobody = fmt::format(
+      "no process that works and listens at port {} may be looked at: by the clock", server.port());
+  EXPECT_EQ(probe->sample().by_clock, nobody);
+  put_listener(server.port());
+  put_thread(1, 1, 0);
+  clock_.advance_ms(4'000);
+  EXPECT_FALSE(probe->sample().host) << "it is not looked for all the time";
+  clock_.advance_ms(2'000);
+  EXPECT_TRUE(probe->sample().host);
+  std::filesystem::remove_all(process_);
+  clock_.advance_ms(1'000);
+  EXPECT_EQ(probe->sample().by_clock, "no process 4711: by the clock");
+  put_stat(300, "200000");
+  put_listener(server.port());
+  put_thread(1, 1, 0);
+  clock_.advance_ms(6'000);
+  const Sample back = probe->sample();
+  EXPECT_TRUE(back.host);
+  EXPECT_EQ(back.by_clock, "");
+}
+
 TEST_F(HostTimes, AreNoListenersElsewhere) {
   for (const char* bad : {"xmrig:http://10.0.0.1:4067@listener", "counter:/x@listener"}) {
     const auto probe = open(bad, deps_);
@@ -179,6 +235,7 @@ TEST_F(HostTimes, AreNoListenersElsewhere) {
 class Spinner {
  public:
   explicit Spinner(int processor) : pid_(::fork()) {
+    core::check(pid_ >= 0, "there is room for a process");
     if (pid_ != 0) return;
     cpu_set_t set;
     CPU_ZERO(&set);

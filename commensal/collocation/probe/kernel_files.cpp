@@ -14,7 +14,7 @@ namespace commensal::probe {
 using core::ErrorCode;
 using core::fail;
 
-core::Result<std::string> read_small_file(const core::Path& path, std::size_t bytes_max) {
+core::Result<std::string> read_beginning(const core::Path& path, std::size_t bytes_max) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) return fail(ErrorCode::kNotFound, "cannot read '{}'", path.string());
   struct stat about {};
@@ -22,7 +22,7 @@ core::Result<std::string> read_small_file(const core::Path& path, std::size_t by
     (void)close(fd);
     return fail(ErrorCode::kInvalidArgument, "'{}' is no regular file", path.string());
   }
-  std::string text(bytes_max + 1, '\0');
+  std::string text(bytes_max, '\0');
   std::size_t size = 0;
   ssize_t got = 1;
   while (got > 0 && size < text.size()) {
@@ -31,11 +31,15 @@ core::Result<std::string> read_small_file(const core::Path& path, std::size_t by
   }
   (void)close(fd);
   if (got < 0) return fail(ErrorCode::kNotFound, "cannot read '{}'", path.string());
-  if (size > bytes_max)
-    return fail(ErrorCode::kResourceExhausted, "'{}' has more than {} bytes", path.string(),
-                bytes_max);
   text.resize(size);
   return text;
+}
+
+core::Result<std::string> read_small_file(const core::Path& path, std::size_t bytes_max) {
+  COMMENSAL_ASSIGN(std::string text, read_beginning(path, bytes_max + 1));
+  if (text.size() <= bytes_max) return text;
+  return fail(ErrorCode::kResourceExhausted, "'{}' has more than {} bytes", path.string(),
+              bytes_max);
 }
 
 std::optional<std::uint64_t> number_in(const core::Path& path) {

@@ -14,6 +14,8 @@ namespace commensal::probe {
 /// Waits for nobody: what is no regular file is refused.
 /// Errors: kNotFound, kInvalidArgument (not a regular file), kResourceExhausted (longer).
 core::Result<std::string> read_small_file(const core::Path& path, std::size_t bytes_max);
+/// ... or as much of it as is asked for. Errors: kNotFound, kInvalidArgument.
+core::Result<std::string> read_beginning(const core::Path& path, std::size_t bytes_max);
 
 /// The number that the file begins with. None: no such file, no number.
 std::optional<std::uint64_t> number_in(const core::Path& path);

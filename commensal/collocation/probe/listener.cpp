@@ -16,10 +16,12 @@ constexpr double kBusyShare = 0.1;  // of a processor, since it began
 constexpr std::string_view kListens = "0A";
 
 /// The sockets that listen there, as they are called in /proc/PID/fd. proc(5): addresses are words
-/// of the machine, in hexadecimals.
+/// of the machine, in hexadecimals. Those that listen come first: on a machine with many
+/// connections, ended ones among them for a minute, the table may be longer than what is read of
+/// it.
 void add_sockets(const core::Path& table, const std::string& port,
                  std::initializer_list<std::string_view> addresses, std::set<std::string>& made) {
-  const auto text = read_small_file(table, limits::kMachineStatBytesMax);
+  const auto text = read_beginning(table, limits::kMachineStatBytesMax);
   if (!text) return;
   std::istringstream lines(*text);
   for (std::string line; std::getline(lines, line);) {

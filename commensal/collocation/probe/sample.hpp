@@ -70,6 +70,7 @@ struct Sample {
   std::optional<double> own_s{};      // as Figure's
   bool is_throttled = false;          // power or heat holds back what the host works on
   std::optional<HostSeconds> host{};  // where its process is known
+  std::string by_clock{};             // one line: why it is not, where it was looked for
 
   bool is_fresh() const { return state == State::kFresh; }
 };

@@ -12,7 +12,7 @@ constexpr double kLookAgainMaxS = 600;
 
 class TimedProbe final : public Probe {
  public:
-  using Find = std::function<std::optional<int>()>;
+  using Find = std::function<core::Result<int>()>;
 
   TimedProbe(std::unique_ptr<Probe> probe, const core::Path& proc, Find find)
       : probe_(std::move(probe)), traits_(probe_->traits()), proc_(proc), find_(std::move(find)) {
@@ -24,26 +24,36 @@ class TimedProbe final : public Probe {
   const Traits& traits() const override { return traits_; }
   Sample sample() override {
     Sample made = probe_->sample();
-    if (made.is_fresh()) made.host = host(made.at_ns);
+    if (!made.is_fresh()) return made;
+    const auto host = read(made.at_ns);
+    if (host) made.host = *host;
+    if (!host) made.by_clock = host.error().message + ": by the clock";
     return made;
   }
 
  private:
-  std::optional<HostSeconds> host(std::int64_t now_ns) {
-    if (!time_) {
-      if (now_ns < look_again_ns_) return std::nullopt;
-      const auto pid = find_();
-      if (pid) time_.emplace(proc_, *pid);
-    }
-    const auto made = time_ ? time_->read() : core::Result<HostSeconds>();
-    if (time_ && made) {
+  core::Result<HostSeconds> read(std::int64_t now_ns) {
+    if (!time_ && now_ns < look_again_ns_) return tl::unexpected(why_not_);
+    auto made = read_process();
+    if (made) {
       look_again_s_ = kLookAgainMinS;
-      return time_->has_waits() ? std::optional(*made) : std::nullopt;
+      if (time_->has_waits()) return made;
+      return core::fail(core::ErrorCode::kUnavailable,
+                        "what the host waits for a processor is not told here");
     }
     time_.reset();
+    why_not_ = made.error();
     look_again_ns_ = now_ns + static_cast<std::int64_t>(look_again_s_ * 1e9);
     look_again_s_ = std::min(2 * look_again_s_, kLookAgainMaxS);
-    return std::nullopt;
+    return made;
+  }
+
+  core::Result<HostSeconds> read_process() {
+    if (!time_) {
+      COMMENSAL_ASSIGN(const int pid, find_());
+      time_.emplace(proc_, pid);
+    }
+    return time_->read();
   }
 
   std::unique_ptr<Probe> probe_;
@@ -51,6 +61,7 @@ class TimedProbe final : public Probe {
   core::Path proc_;
   Find find_;
   std::optional<HostTime> time_{};
+  core::Error why_not_{};  // of the last look
   std::int64_t look_again_ns_ = 0;
   double look_again_s_ = kLookAgainMinS;
 };
@@ -65,14 +76,17 @@ bool is_on_loopback(const Spec& spec) {
 core::Result<std::unique_ptr<Probe>> with_host_time(std::unique_ptr<Probe> probe, const Spec& spec,
                                                     const Dependencies& deps) {
   const int pid = *spec.process;
-  TimedProbe::Find find = [pid] { return std::optional(pid); };
+  TimedProbe::Find find = [pid] { return core::Result<int>(pid); };
   if (pid == 0) {
     if (!is_on_loopback(spec))
       return core::fail(core::ErrorCode::kInvalidArgument,
                         "'@listener' needs an endpoint on loopback, not '{}'", spec.place);
     COMMENSAL_ASSIGN(const Endpoint endpoint, parse_endpoint(spec.place));
-    find = [proc = deps.proc, endpoint] {
-      return busy_listener_at(proc, endpoint.host, endpoint.port);
+    find = [proc = deps.proc, endpoint]() -> core::Result<int> {
+      if (const auto pid = busy_listener_at(proc, endpoint.host, endpoint.port)) return *pid;
+      return core::fail(core::ErrorCode::kNotFound,
+                        "no process that works and listens at port {} may be looked at",
+                        endpoint.port);
     };
   }
   return std::make_unique<TimedProbe>(std::move(probe), deps.proc, std::move(find));
