@@ -45,7 +45,7 @@ double bearable(const Rules& rules, const Hour& hour, const Known& known, double
 Design design(const Rules& rules, const Hour& hour, const Known& known) {
   const double feared = std::min(1.0, std::max(known.cost.mean, 0.0) + kFearedSd * known.cost.sd);
   const double most_cost = known.level_tried > 0 ? feared : 1;
-  const double minute_s = rules.minute_promise * Minute::kSeconds;
+  const double minute_s = rules.minute_set_point * Minute::kSeconds;
   const double least_s = known.least_s;
   Design made;
   Plan& plan = made.plan;

@@ -28,7 +28,8 @@ constexpr std::string_view kNoWork = "the host does no work";
 }  // namespace
 
 std::string_view name_of(Phase phase) {
-  constexpr std::array kNames = {"waiting", "alone", "off", "on", "still", "long-off", "back-off"};
+  constexpr std::array kNames = {"waiting", "host alone", "off",     "on",
+                                 "still",   "long-off",   "back-off"};
   return kNames[static_cast<std::size_t>(phase)];
 }
 

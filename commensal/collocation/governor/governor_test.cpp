@@ -268,8 +268,19 @@ TEST(GovernorDesign, KeepsItsBounds) {
     EXPECT_LE(plan.level, std::min(1.0, 2 * known.level_tried));
     const double feared = std::min(1.0, known.cost.mean + 2 * known.cost.sd);
     EXPECT_LE((known.minute_run_s + plan.level * plan.seconds) * feared,
-              rules.minute_promise * 60 * (1 + 1e-6));
+              rules.minute_set_point * 60 * (1 + 1e-6));
   }
+}
+
+TEST(Rules, OfAMinuteAreNamedAsThoseOfAnHour) {
+  const Rules usual;
+  const Rules same = promising(usual.promise, usual.minute_promise);
+  EXPECT_DOUBLE_EQ(same.set_point, usual.set_point);
+  EXPECT_DOUBLE_EQ(same.minute_set_point, usual.minute_set_point);
+  EXPECT_LT(usual.minute_set_point, usual.minute_promise);
+  const Rules twice = promising(2 * usual.promise, 2 * usual.minute_promise);
+  EXPECT_DOUBLE_EQ(twice.minute_promise, 0.06);
+  EXPECT_DOUBLE_EQ(twice.minute_set_point, 2 * usual.minute_set_point);
 }
 
 }  // namespace

@@ -4,12 +4,12 @@
 namespace commensal::governor {
 
 Rules promising(double hour, double minute) {
-  constexpr double kMinute = 0.03;  // what the rules as they stand promise of any minute
   const Rules rules;
   Rules made;
   made.promise = hour;
   made.set_point = rules.set_point / rules.promise * hour;
-  made.minute_promise = rules.minute_promise / kMinute * minute;
+  made.minute_promise = minute;
+  made.minute_set_point = rules.minute_set_point / rules.minute_promise * minute;
   return made;
 }
 

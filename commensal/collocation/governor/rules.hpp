@@ -6,11 +6,12 @@ namespace commensal::governor {
 /// What is promised and how it is kept; docs/collocation.md explains it. Losses are shares of the
 /// work that the host would have done alone, times are seconds.
 struct Rules {
-  double promise = 0.01;          // at most so much of an hour is lost, shown with `confidence`
-  double minute_promise = 0.025;  // ... of any minute
-  double confidence = 0.95;       // one-sided, however often it is looked at
-  double set_point = 0.0048;      // what the guest may cost of an hour, as far as is known
-  double explore = 1.0 / 3;       // of the hour's promise: spent on learning what it costs
+  double promise = 0.01;            // at most so much of an hour is lost, shown with `confidence`
+  double minute_promise = 0.03;     // ... of any minute
+  double confidence = 0.95;         // one-sided, however often it is looked at
+  double set_point = 0.0048;        // what the guest may cost of an hour, as far as is known
+  double minute_set_point = 0.025;  // ... of any minute: what is feared, before it is tried
+  double explore = 1.0 / 3;         // of the hour's promise: spent on learning what it costs
 
   double draw_min = 0.02;  // probability of an epoch with the guest while it may run
   double draw_max = 0.9;
