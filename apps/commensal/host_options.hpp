@@ -5,6 +5,7 @@
 #include <commensal/collocation/guest/guest_process.hpp>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace commensal::apps {
 
@@ -17,12 +18,16 @@ class HostOptions {
  public:
   /// This object outlives the app.
   void declare(CLI::App& app);
-  /// What they amount to. Error: kInvalidArgument (two that exclude each other).
+  /// What they amount to. Error: kInvalidArgument (two that exclude each other, or about a host
+  /// where none is named). To be called while the app is there.
   core::Result<guest::GuestProcessOptions> settle() const;
   const std::string& host() const { return guest_.client.host; }
 
  private:
+  core::Result<std::optional<guest::Promise>> asked() const;
+
   guest::GuestProcessOptions guest_;
+  std::vector<const CLI::Option*> of_a_host_;
   std::optional<double> loss_max_;
   std::optional<double> loss_minute_max_;
   std::optional<double> kept_min_;

@@ -22,20 +22,19 @@ core::Result<guest::GuestProcessOptions> parse(const std::string& line) {
 }
 
 TEST(HostOptions, PromiseWhatTheOwnerSays) {
-  const governor::Rules usual;
-  const auto none = parse("--host auto").value().client;
-  EXPECT_DOUBLE_EQ(none.rules.promise, usual.promise);
-  EXPECT_DOUBLE_EQ(none.rules.minute_promise, usual.minute_promise);
-  EXPECT_DOUBLE_EQ(none.rules.set_point, usual.set_point);
-  EXPECT_FALSE(none.is_for_income);
-  const auto half = parse("--host-loss-max 0.5% --host-loss-minute-max 0.06").value().client;
-  EXPECT_DOUBLE_EQ(half.rules.promise, 0.005);
-  EXPECT_DOUBLE_EQ(half.rules.minute_promise, 2 * usual.minute_promise);
-  EXPECT_DOUBLE_EQ(half.rules.set_point, usual.set_point / 2);
-  const auto income = parse("--host-kept-min 90% --host-income-per-hour 5").value().client;
-  EXPECT_TRUE(income.is_for_income);
-  EXPECT_NEAR(income.rules.promise, 0.1, 1e-12);
-  EXPECT_GE(income.rules.minute_promise, usual.minute_promise);
+  const auto asked = [](const std::string& line) {
+    return parse("--host auto " + line).value().client.guest.asked;
+  };
+  EXPECT_FALSE(asked(""));
+  EXPECT_FALSE(asked("--host-income-per-hour 5"));
+  EXPECT_EQ(asked("--host-loss-max 0.5% --host-loss-minute-max 0.06"),
+            (guest::Promise{0.005, 0.06, {}}));
+  EXPECT_EQ(asked("--host-loss-minute-max 2%"), (guest::Promise{0.01, 0.02, {}}));
+  EXPECT_EQ(asked("--host-loss-max 5%"), (guest::Promise{0.05, 0.05, {}}));
+  const auto income = asked("--host-kept-min 90% --host-income-per-hour 5").value();
+  EXPECT_NEAR(income.hour, 0.1, 1e-12);
+  EXPECT_EQ(income.minute, income.hour);
+  EXPECT_EQ(income.income, 5);
 }
 
 TEST(HostOptions, RefuseByOneLine) {
@@ -47,15 +46,29 @@ TEST(HostOptions, RefuseByOneLine) {
            {"--host-loss-max nan", "'nan' is no share"},
            {"--host-loss-minute-max 3%%", "'3%%' is no share"},
            {"--host-loss-max 4% --host-loss-minute-max 3%", "less than what an hour may lose"},
-           {"--host-kept-min 90%", "--host-income-per-hour"},
+           {"--host-kept-min 90%", "needs to know what the host earns: --host-income-per-hour"},
            {"--host-kept-min 100% --host-income-per-hour 1", "leaves guests nothing"},
            {"--host-kept-min 90% --host-income-per-hour 1 --host-loss-max 1%", "one of them"},
        }) {
-    const auto made = parse(line);
+    const auto made = parse("--host auto " + std::string(line));
     ASSERT_FALSE(made) << line;
     EXPECT_THAT(made.error().message, HasSubstr(part));
     EXPECT_EQ(made.error().message.find('\n'), std::string::npos);
   }
+}
+
+// Nothing about a host is ignored where there is none: its owner would believe it to be protected.
+TEST(HostOptions, AreAboutAHost) {
+  for (const char* line :
+       {"--host-loss-max 0.1%", "--host-loss-minute-max 3%", "--host-income-per-hour 5",
+        "--host-kept-min 90% --host-income-per-hour 5", "--weight 3"}) {
+    const auto made = parse(line);
+    ASSERT_FALSE(made) << line;
+    EXPECT_THAT(made.error().message, HasSubstr(" is about a host: --host says which"));
+    EXPECT_TRUE(parse(std::string(line) + " --host auto")) << line;
+  }
+  EXPECT_TRUE(parse(""));
+  EXPECT_TRUE(parse("--guest-memory-max 1GiB")) << "a limit of this process alone";
 }
 
 }  // namespace

@@ -42,6 +42,14 @@ std::string host_part(const Json& host) {
   std::string page;
   const std::string unit = " " + text(at(host, "unit")) + "/s";
   row(page, "host", text(at(host, "spec")));
+  if (at(host, "promise").is_number()) {
+    const bool is_weighed = at(host, "promise_income") == true;
+    row(page, "  may lose",
+        fmt::format("at most {} of an hour and {} of any minute{}",
+                    number(at(host, "promise"), " %", 100),
+                    number(at(host, "promise_minute"), " %", 100),
+                    is_weighed ? ", and less than guests earn" : ""));
+  }
   row(page, "  rate", number(at(host, "rate"), unit));
   row(page, "  alone", number(at(host, "reference"), unit));
   const bool is_shown = at(host, "is_shown") == true;
@@ -62,11 +70,21 @@ std::string host_part(const Json& host) {
   return page;
 }
 
+std::string energy_of(const Json& energy) {
+  if (at(energy, "is_counted") == false) return "no counter here";
+  if (!at(energy, "joules").is_number()) return kUnknown;
+  return number(at(energy, "joules"), " J, ") + number(at(energy, "watts"), " W");
+}
+
 std::string income_part(const Json& income) {
   std::string page;
-  row(page, "host earns", number(at(income, "host_per_hour"), " an hour"));
-  row(page, "  loses",
-      number(at(income, "host_loses_per_hour"), " of it, by guests at full speed"));
+  if (at(income, "host_per_hour").is_number()) {
+    row(page, "host earns", number(at(income, "host_per_hour"), " an hour"));
+    row(page, "  loses",
+        number(at(income, "host_loses_per_hour"), " of it, by guests at full speed"));
+  } else {
+    row(page, "host earns", "not told (--host-income-per-hour)");
+  }
   row(page, "guests earn", number(at(income, "guests_per_hour"), " an hour"));
   row(page, "  at full", number(at(income, "guests_at_full_speed_per_hour"), " an hour"));
   return page;
@@ -76,12 +94,13 @@ std::string guests_part(const Json& guests) {
   std::string page =
       fmt::format("\n{:>8}  {:<20} {:>7} {:>7} {:>9} {:>9} {:>12} {:>12}\n", "pid", "guest",
                   "weight", "threads", "level", "served", "requests/s", "earns/hour");
+  const auto cell = [](const Json& value) { return value.is_number() ? number(value) : "-"; };
   for (const Json& guest : guests) {
     page += fmt::format("{:>8}  {:<20} {:>7} {:>7} {:>9} {:>9} {:>12} {:>12}\n",
-                        number(at(guest, "pid")), text(at(guest, "name")).substr(0, 20),
-                        number(at(guest, "weight")), number(at(guest, "threads")),
-                        percent(at(guest, "level")), number(at(guest, "served")),
-                        number(at(guest, "served_per_s")), number(at(guest, "earned_per_hour")));
+                        cell(at(guest, "pid")), text(at(guest, "name")).substr(0, 20),
+                        cell(at(guest, "weight")), cell(at(guest, "threads")),
+                        percent(at(guest, "level")), cell(at(guest, "served")),
+                        cell(at(guest, "served_per_s")), cell(at(guest, "earned_per_hour")));
   }
   return page;
 }
@@ -106,9 +125,7 @@ core::Result<std::string> status_page(const std::string& line) {
                                    percent(at(governor, "cost")), percent(sd))
                      : kUnknown);
   row(page, "  trips", number(at(governor, "trips")));
-  row(page, "energy",
-      fmt::format("{}, {}", number(at(at(status, "energy"), "joules"), " J"),
-                  number(at(at(status, "energy"), "watts"), " W")));
+  row(page, "energy", energy_of(at(status, "energy")));
   return page + income_part(at(status, "income")) + guests_part(at(status, "guests"));
 }
 

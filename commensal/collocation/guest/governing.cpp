@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <commensal/collocation/guest/governing.hpp>
@@ -29,8 +30,9 @@ std::string about(const std::string& host, const probe::Traits& traits) {
 core::Result<std::unique_ptr<Governing>> Governing::begin(const Dependencies& deps,
                                                           const Options& options,
                                                           std::unique_ptr<probe::Probe> probe) {
-  COMMENSAL_ASSIGN(GovernorServer server, GovernorServer::open(options.socket, options.host,
-                                                               options.own, options.processors));
+  COMMENSAL_ASSIGN(GovernorServer server,
+                   GovernorServer::open(options.socket, options.host, options.own,
+                                        options.processors, options.promise));
   return std::unique_ptr<Governing>(
       new Governing(deps, options, std::move(probe), std::move(server)));
 }
@@ -69,20 +71,37 @@ void Governing::begin_anew() {
   stop_looking();
   if (keeper_) remember();
   kind_ = fmt::format("{} on {:.6g}", options_.own.name, capacity_);
-  const auto carried = memory_.recall(kind_, wall_s(), options_.rules);
+  const governor::Rules rules = rules_of(options_.promise);
+  const auto carried = memory_.recall(kind_, wall_s(), rules);
   {
     const std::lock_guard lock(mutex_);
     keeper_ = std::make_unique<Keeper>(
-        Keeper::Dependencies{deps_.clock, deps_.rng, *probe_, total_}, options_.rules, carried);
+        Keeper::Dependencies{deps_.clock, deps_.rng, *probe_, total_}, rules, carried);
   }
   remembered_s_ = now_s();
   looking_ = std::jthread(
       [this](const std::stop_token& stop) { repeat(stop, [this] { return look(); }); });
 }
 
+/// A guest asked for a stricter promise than the one that holds: what is known stays known.
+void Governing::keep_promise() {
+  options_.promise = server_.promise();
+  total_.set_level(0);
+  begin_anew();
+  options_.say("a guest asked for less: from now on they may cost the host " +
+               words(options_.promise));
+}
+
+/// Where the host's process was to be looked at and cannot be: its owner expects a better signal.
+void Governing::say_signal(const std::string& by_clock) {
+  if (by_clock.empty() || by_clock == by_clock_) return;
+  by_clock_ = by_clock;
+  options_.say(fmt::format("host {}: {}", options_.host, by_clock));
+}
+
 double Governing::look() {
   const double level = total_.level();
-  keeper_->look();
+  say_signal(keeper_->look());
   if (total_.level() != level) server_.wake();
   if (now_s() - remembered_s_ >= kRememberEveryS) remember();
   return keeper_->look_in_s();
@@ -97,6 +116,8 @@ void Governing::remember() {
 void Governing::count_incomes() {
   counted_s_ = now_s();
   Incomes made{.host = options_.host_income_per_hour};
+  const auto& weighed = options_.promise.income;  // another guest's owner may have told it
+  if (weighed) made.host = std::max(made.host.value_or(0), *weighed);
   bool want = false;
   for (const GuestStatus& guest : server_.guests()) {
     want = want || guest.report.wants;
@@ -111,7 +132,7 @@ void Governing::count_incomes() {
     const std::lock_guard lock(mutex_);
     incomes_ = made;
   }
-  if (options_.is_for_income) keeper_->hold(why_not_worth(made));
+  if (weighed) keeper_->hold(why_not_worth(made));
 }
 
 int Governing::wait_ms() const {
@@ -125,6 +146,7 @@ double Governing::step(const Report& own) {
     begin_anew();
   }
   server_.listen(wait_ms(), now_s(), [this] { return status(); });
+  if (options_.promise != server_.promise()) keep_promise();
   if (keeper_->act_in_s() <= 0) keeper_->act();
   read_energy(kEnergyEveryS);
   if (now_s() - counted_s_ >= kCountEveryS) count_incomes();
@@ -158,9 +180,11 @@ std::string Governing::status() {
   return line_of(Status{.host = options_.host,
                         .unit = std::string(now.unit),
                         .signal = now.signal,
-                        .confidence = options_.rules.confidence,
+                        .promise = server_.promise(),
+                        .confidence = governor::Rules{}.confidence,
                         .governor = now.governor,
                         .incomes = incomes_,
+                        .has_energy = meter_.has_energy(),
                         .energy_j = energy_j_,
                         .power_w = power_w_,
                         .guests = server_.guests()});

@@ -29,8 +29,7 @@ class Governing {
     Join own;
     double processors = 1;
     std::optional<double> host_income_per_hour{};
-    bool is_for_income = false;  // guests run while they earn more than the host loses
-    governor::Rules rules{};
+    Promise promise{};    // to begin with
     core::Path memory{};  // the folder of what was learnt; empty: it is forgotten
     /// One line for the operator. Any thread.
     std::function<void(const std::string&)> say = [](const std::string&) {};
@@ -59,8 +58,10 @@ class Governing {
   double wall_s() const;
   int wait_ms() const;
   void begin_anew();
+  void keep_promise();
   void stop_looking();
   double look();
+  void say_signal(const std::string& by_clock);
   void count_incomes();
   void remember();
   void read_energy(double least_s);
@@ -78,6 +79,7 @@ class Governing {
   double counted_s_ = 0;
   double remembered_s_ = 0;
   bool is_forgetful_ = false;  // the memory cannot be written, and that was said
+  std::string by_clock_;       // why, as was said last
   probe::CpuMeter meter_;
   double energy_read_s_;
   std::optional<double> energy_j_{};

@@ -18,21 +18,24 @@ Wish wish_of(const GuestStatus& guest) {
 }  // namespace
 
 core::Result<GovernorServer> GovernorServer::open(const core::Path& socket, std::string host,
-                                                  const Join& own, double processors) {
+                                                  const Join& own, double processors,
+                                                  const Promise& promise) {
   COMMENSAL_ASSIGN(Descriptor listener, listen_at(socket));
   Descriptor bell(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
   if (bell.get() < 0) {
     return core::fail(core::ErrorCode::kUnavailable, "no descriptor for the governor's own use");
   }
-  return GovernorServer(std::move(listener), std::move(bell), std::move(host), own, processors);
+  return GovernorServer(std::move(listener), std::move(bell), std::move(host), own, processors,
+                        promise);
 }
 
 GovernorServer::GovernorServer(Descriptor listener, Descriptor bell, std::string host,
-                               const Join& own, double processors)
+                               const Join& own, double processors, const Promise& promise)
     : listener_(std::move(listener)),
       bell_(std::move(bell)),
       host_(std::move(host)),
-      processors_(processors) {
+      processors_(processors),
+      promise_(promise) {
   own_.guest = own;
   count_threads();
 }
@@ -73,9 +76,7 @@ core::Result<void> GovernorServer::take(Peer& peer, const std::string& line,
   COMMENSAL_ASSIGN(const ToGovernor said, parse_to_governor(line));
   if (const auto* join = std::get_if<Join>(&said)) {
     if (peer.guest) return core::fail(core::ErrorCode::kInvalidArgument, "it has joined before");
-    peer.guest = GuestStatus{*join, {}, 0};
-    peer.lines.send(line_of(Joined{host_}));
-    count_threads();
+    welcome(peer, *join);
   } else if (const auto* report = std::get_if<Report>(&said)) {
     if (!peer.guest) return core::fail(core::ErrorCode::kInvalidArgument, "it has not joined");
     peer.guest->report = *report;
@@ -83,6 +84,17 @@ core::Result<void> GovernorServer::take(Peer& peer, const std::string& line,
     peer.lines.send(status());
   }
   return {};
+}
+
+void GovernorServer::welcome(Peer& peer, const Join& join) {
+  peer.guest = GuestStatus{join, {}, 0};
+  const Promise before = promise_;
+  if (join.asked) promise_ = stricter(promise_, *join.asked);
+  for (Peer& one : peers_) {
+    const bool is_news = &one == &peer || promise_ != before;
+    if (one.guest && is_news) one.lines.send(line_of(Joined{host_, promise_}));
+  }
+  count_threads();
 }
 
 double GovernorServer::share(double now_s, double level, const Report& own) {

@@ -18,8 +18,10 @@ class GovernorServer {
   static constexpr double kHeartbeatS = 0.5;  // how often a guest hears its level at least
 
   /// `processors`: of the machine. Errors: those of listen_at(); kUnavailable.
+  /// `promise`: that holds to begin with.
   static core::Result<GovernorServer> open(const core::Path& socket, std::string host,
-                                           const Join& own, double processors);
+                                           const Join& own, double processors,
+                                           const Promise& promise = {});
 
   /// Waits at most `wait_ms` for somebody to say something, and takes in all that was said;
   /// `status` answers who asks.
@@ -30,6 +32,8 @@ class GovernorServer {
   /// more than the machine has processors. It never shrinks, so that a level keeps its meaning.
   double capacity() const { return capacity_; }
   std::vector<GuestStatus> guests() const;
+  /// The strictest that any guest has asked for since it began, gone ones too; all have heard it.
+  const Promise& promise() const { return promise_; }
   /// There is no guest but the one in this process.
   bool is_alone() const { return peers_.empty(); }
   /// listen() returns at once, now or the next time. Any thread.
@@ -46,7 +50,8 @@ class GovernorServer {
   };
 
   GovernorServer(Descriptor listener, Descriptor bell, std::string host, const Join& own,
-                 double processors);
+                 double processors, const Promise& promise);
+  void welcome(Peer& peer, const Join& join);
   void hear(Peer& peer, double now_s, const std::function<std::string()>& status);
   core::Result<void> take(Peer& peer, const std::string& line,
                           const std::function<std::string()>& status);
@@ -56,6 +61,7 @@ class GovernorServer {
   Descriptor bell_;
   std::string host_;
   double processors_;
+  Promise promise_;
   GuestStatus own_;
   std::vector<Peer> peers_;
   double capacity_ = 0;

@@ -15,7 +15,10 @@ constexpr double kAskS = 2;
 }  // namespace
 
 GuestClient::GuestClient(Dependencies deps, GuestClientOptions options, std::optional<Lock> lock)
-    : deps_(std::move(deps)), options_(std::move(options)), lock_(std::move(lock)) {
+    : deps_(std::move(deps)),
+      options_(std::move(options)),
+      lock_(std::move(lock)),
+      promise_(options_.guest.asked.value_or(Promise{})) {
   thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
 }
 
@@ -89,6 +92,7 @@ core::Result<std::string> GuestClient::choose_host() const {
 }
 
 core::Result<std::unique_ptr<Governing>> GuestClient::begin_to_govern() {
+  if (options_.guest.asked) promise_ = stricter(promise_, *options_.guest.asked);
   COMMENSAL_ASSIGN(kept_, choose_host());
   COMMENSAL_ASSIGN(auto probe, deps_.open_probe(kept_));
   return Governing::begin({deps_.clock, deps_.rng},
@@ -97,8 +101,7 @@ core::Result<std::unique_ptr<Governing>> GuestClient::begin_to_govern() {
                            .own = options_.guest,
                            .processors = options_.processors,
                            .host_income_per_hour = options_.host_income_per_hour,
-                           .is_for_income = options_.is_for_income,
-                           .rules = options_.rules,
+                           .promise = promise_,
                            .memory = options_.memory,
                            .say = options_.say},
                           std::move(probe));
@@ -115,17 +118,25 @@ void GuestClient::govern(const std::stop_token& stop) {
     governing_ = std::move(*begun);
     has_joined_ = true;
   }
-  say_once("this process is the machine's governor and keeps " + kept_);
+  say_once("this process is the machine's governor and keeps " + kept_ + promises());
   const std::stop_callback at_once(stop, [this] { governing_->wake(); });
   while (!stop.stop_requested()) deps_.pacer.set_level(governing_->step(report()));
+}
+
+/// ... and what its owner asked for, where that is not the same.
+std::string GuestClient::promises() const {
+  const auto& asked = options_.guest.asked;
+  const bool is_other = asked && words(*asked) != words(promise_);
+  return ": guests may cost it " + words(promise_) + (is_other ? ", not " + words(*asked) : "");
 }
 
 void GuestClient::take(const ToGuest& said) {
   if (const auto* joined = std::get_if<Joined>(&said)) {
     const bool is_other = options_.host != "auto" && options_.host != joined->host;
-    say_once("joined the machine's governor, which keeps " + joined->host +
-             (is_other ? ", not " + options_.host : ""));
     kept_ = joined->host;
+    promise_ = joined->promise;
+    say_once("joined the machine's governor, which keeps " + kept_ +
+             (is_other ? ", not " + options_.host : "") + promises());
     const std::lock_guard lock(mutex_);
     has_joined_ = true;
   } else {
@@ -160,7 +171,12 @@ void GuestClient::join(const std::stop_token& stop) {
 }
 
 core::Result<std::string> ask_status(const core::Path& folder, const core::Clock& clock) {
-  COMMENSAL_ASSIGN(Lines lines, Lines::connect(socket_of(folder), limits::kGuestStatusBytesMax));
+  auto found = Lines::connect(socket_of(folder), limits::kGuestStatusBytesMax);
+  if (!found && found.error().code == core::ErrorCode::kNotFound) {
+    return core::fail(core::ErrorCode::kUnavailable,
+                      "no governor runs here; `commensal provider --host ...` starts one");
+  }
+  COMMENSAL_ASSIGN(Lines lines, std::move(found));
   lines.send(line_of(Ask{}));
   const std::int64_t end_ns = clock.monotonic_ns() + static_cast<std::int64_t>(kAskS * 1e9);
   while (lines.is_open() && clock.monotonic_ns() < end_ns) {

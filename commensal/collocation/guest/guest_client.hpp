@@ -15,14 +15,12 @@
 namespace commensal::guest {
 
 struct GuestClientOptions {
-  core::Path folder;  // of the machine's governor
-  std::string host;   // spec of the probe; "auto": whatever the governor keeps, or is found
-  Join guest{};
+  core::Path folder;      // of the machine's governor
+  std::string host;       // spec of the probe; "auto": whatever the governor keeps, or is found
+  Join guest{};           // and the promise that its owner asks for
   double processors = 1;  // of the machine
   std::optional<double> host_income_per_hour{};
-  bool is_for_income = false;  // guests run while they earn more than the host loses
-  governor::Rules rules{};     // where it governs
-  core::Path memory{};         // ... and keeps what it learns; empty: nowhere
+  core::Path memory{};  // where it governs, it keeps here what it learns; empty: nowhere
   /// One line for the operator. Any thread.
   std::function<void(const std::string&)> say = [](const std::string&) {};
 };
@@ -38,8 +36,8 @@ struct GuestClientView {
 /// A guest's place on its machine. One guest of all is the governor, which looks at the host; the
 /// others join it over a socket and run as fast as it says. When it is gone, or silent for three
 /// seconds, they stand still at once; one of them takes the lock and begins anew: with the host
-/// that it was given, or with "auto" the same one while it is there. At work on threads of its own
-/// until it is destroyed; then the guest stands still.
+/// that it was given, or with "auto" the same one while it is there, and no looser promise than it
+/// has heard. At work on threads of its own until it is destroyed; then the guest stands still.
 class GuestClient {
  public:
   /// All outlive it.
@@ -70,6 +68,7 @@ class GuestClient {
   void join(const std::stop_token& stop);
   void take(const ToGuest& said);
   void stand_still();
+  std::string promises() const;
   void say_once(const std::string& line);
   Report report();
   double now_s() const;
@@ -78,6 +77,7 @@ class GuestClient {
   GuestClientOptions options_;
   std::optional<Lock> lock_;
   std::string kept_;  // the host of the governor that it heard last
+  Promise promise_;   // in force, as far as it has heard
   std::string said_;
   double wanted_s_ = -1e9;  // when it had something to do last
 

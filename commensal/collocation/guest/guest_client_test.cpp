@@ -46,8 +46,8 @@ class SteadyProbe final : public probe::Probe {
 /// A guest with all that it needs.
 struct Guest {
   Guest(const core::Path& folder, const std::string& host, double weight, bool first = false,
-        const core::Path& memory = {})
-      : client(deps(), options(folder, host, weight, memory), lock(folder, first)) {}
+        const core::Path& memory = {}, std::optional<Promise> asked = {})
+      : client(deps(), options(folder, host, weight, memory, asked), lock(folder, first)) {}
 
   GuestClient::Dependencies deps() {
     return {
@@ -57,10 +57,10 @@ struct Guest {
         }};
   }
   GuestClientOptions options(const core::Path& folder, const std::string& host, double weight,
-                             const core::Path& memory) {
+                             const core::Path& memory, std::optional<Promise> asked) {
     return {.folder = folder,
             .host = host,
-            .guest = {::getpid(), "guest", weight, 2},
+            .guest = {::getpid(), "guest", weight, 2, asked},
             .processors = 2,
             .memory = memory,
             .say = [this](const std::string& line) {
@@ -126,7 +126,8 @@ TEST_F(GuestClientTest, GuestsJoinOneGovernor) {
   EXPECT_TRUE(first.client.view().view.has_value());
   EXPECT_FALSE(second.client.view().view.has_value());
   EXPECT_THAT(second.said(), HasSubstr("keeps process:1, not process:2"));
-  EXPECT_THAT(third.said(), HasSubstr("keeps process:1\n"));
+  EXPECT_THAT(third.said(), HasSubstr("keeps process:1: guests may cost it at most 1 % of an "
+                                      "hour and 3 % of any minute\n"));
   second.client.tell({.wants = true, .served = 17, .served_per_s = 0.5, .earned_per_hour = {}});
   ASSERT_TRUE(comes([&] { return status()["guests"][1]["served"] == 17; }));
   const Json now = status();
@@ -134,6 +135,62 @@ TEST_F(GuestClientTest, GuestsJoinOneGovernor) {
   EXPECT_EQ(now["host"]["spec"], "process:1");
   EXPECT_NEAR(now["host"]["confidence"].get<double>(), 0.95, 0.0001);
   EXPECT_TRUE(now["guests"][1]["earned_per_hour"].is_null());
+}
+
+constexpr Promise kStrict{0.001, 0.02, {}};
+constexpr Promise kLoose{0.02, 0.03, {}};
+
+// Who asked for it may be gone: the others go on keeping it, whatever they asked for themselves.
+TEST_F(GuestClientTest, TheStrictestPromiseIsInherited) {
+  auto first = std::make_unique<Guest>(folder(), "process:1", 1, true, core::Path(), kStrict);
+  ASSERT_TRUE(comes([&] { return first->client.view().has_joined; }));
+  EXPECT_EQ(status()["host"]["promise"], 0.001);
+  Guest second(folder(), "process:1", 1, false, {}, kLoose);
+  ASSERT_TRUE(comes([&] { return second.client.view().has_joined; }));
+  EXPECT_THAT(second.said(),
+              HasSubstr("at most 0.1 % of an hour and 2 % of any minute, not at most "
+                        "2 % of an hour and 3 % of any minute\n"));
+  first.reset();
+  ASSERT_TRUE(comes([&] { return second.client.view().view.has_value(); }));
+  EXPECT_EQ(status()["host"]["promise"], 0.001);
+  EXPECT_EQ(status()["host"]["promise_minute"], 0.02);
+  EXPECT_THAT(second.said(), HasSubstr("governor and keeps process:1: guests may cost it at most "
+                                       "0.1 %"));
+}
+
+// ... and whoever governs takes it over from who joins, for good; the rest hear of it.
+TEST_F(GuestClientTest, AStricterGuestBindsItsGovernor) {
+  Guest first(folder(), "process:1", 1, true, {}, kLoose);
+  ASSERT_TRUE(comes([&] { return first.client.view().has_joined; }));
+  EXPECT_EQ(status()["host"]["promise"], 0.02);
+  Guest second(folder(), "process:1", 1);
+  ASSERT_TRUE(comes([&] { return second.client.view().has_joined; }));
+  EXPECT_THAT(second.said(), HasSubstr("at most 2 % of an hour and 3 % of any minute\n"));
+  {
+    Guest third(folder(), "process:1", 1, false, {}, kStrict);
+    ASSERT_TRUE(comes([&] { return third.client.view().has_joined; }));
+    EXPECT_THAT(third.said(), HasSubstr("at most 0.1 % of an hour and 2 % of any minute\n"));
+    EXPECT_TRUE(comes([&] { return first.said().find("asked for less") != std::string::npos; }));
+    EXPECT_TRUE(comes([&] { return second.said().find("0.1 %") != std::string::npos; }));
+  }
+  ASSERT_TRUE(comes([&] { return status()["guests"].size() == 2; }));
+  EXPECT_EQ(status()["host"]["promise"], 0.001);
+}
+
+TEST(Promises, TheStricterKeepsBoth) {
+  EXPECT_EQ(stricter({0.01, 0.02, {}}, {0.005, 0.03, {}}), (Promise{0.005, 0.02, {}}));
+  EXPECT_EQ(stricter({0.01, 0.03, {}}, {0.1, 0.1, 5.0}), (Promise{0.01, 0.03, 5.0}));
+  EXPECT_EQ(stricter({0.1, 0.1, 7.0}, {0.1, 0.1, 5.0}), (Promise{0.1, 0.1, 7.0}));
+  EXPECT_EQ(stricter({0.1, 0.1, 7.0}, {0.01, 0.03, {}}), (Promise{0.01, 0.03, 7.0}));
+}
+
+// Nobody has begun, or who did is gone and left its socket: no matter for operators.
+TEST_F(GuestClientTest, NoGovernorIsSaidAsSuch) {
+  const auto why = [&] { return ask_status(folder(), core::SystemClock()).error().message; };
+  EXPECT_EQ(why(), "no governor runs here; `commensal provider --host ...` starts one");
+  ASSERT_TRUE(Lock::try_take(folder()));
+  ASSERT_TRUE(listen_at(socket_of(folder())));
+  EXPECT_EQ(why(), "no governor runs here; `commensal provider --host ...` starts one");
 }
 
 // What was learnt of a host is there at the next start; what is damaged is said, and no hindrance.

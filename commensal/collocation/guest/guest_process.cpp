@@ -44,7 +44,8 @@ Result<void> limit_memory(const GuestProcessOptions& options) {
 }
 
 bool is_off(governor::Phase phase) {
-  return phase == governor::Phase::kWaiting || phase == governor::Phase::kBackOff;
+  return phase == governor::Phase::kWaiting || phase == governor::Phase::kBackOff ||
+         phase == governor::Phase::kAlone;
 }
 
 GuestProcessOptions completed(GuestProcessOptions options) {
@@ -90,6 +91,7 @@ Result<void> GuestProcess::join() {
                                 [this](const std::string& spec) { return open_probe(spec); }},
       std::move(client), std::move(lock));
   is_held_ = true;
+  shown_s_ = now_s();  // the first epoch is worth a line, or that there is none
   if (options_.is_whole) step_back(options_.client.say);
   return {};
 }
@@ -136,10 +138,11 @@ std::string line_of(const View& now) {
                                       100 * status.loss, 100 * status.loss_high, status.hour_s)
                         : std::string("what it loses is not known yet");
   const std::string why = now.signal.empty() ? std::string(status.why) : now.signal;
-  return fmt::format("host {}, alone {}; {}; guest {}, budget {:.1f} %{}{}", rate_of(status.rate),
+  const bool is_hosts = status.phase == governor::Phase::kAlone;
+  return fmt::format("host {}, alone {}; {}; {}{}, budget {:.1f} %{}{}", rate_of(status.rate),
                      status.reference > 0 ? rate_of(status.reference) : "not measured yet", lost,
-                     governor::name_of(status.phase), 100 * status.budget, why.empty() ? "" : ": ",
-                     why);
+                     is_hosts ? "" : "guest ", governor::name_of(status.phase), 100 * status.budget,
+                     why.empty() ? "" : ": ", why);
 }
 
 }  // namespace commensal::guest

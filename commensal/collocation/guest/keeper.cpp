@@ -11,6 +11,7 @@ constexpr double kLookEveryMinS = 0.25;  // more often would cost more than it t
 constexpr double kLookEveryMaxS = 1;
 constexpr double kAfterLookS = 0.02;
 constexpr double kMomentS = 2;
+constexpr double kSignalS = 5;  // it comes within, as a rule
 
 }  // namespace
 
@@ -34,13 +35,14 @@ Keeper::Keeper(const Dependencies& deps, const governor::Rules& rules,
 
 double Keeper::now_s() const { return static_cast<double>(deps_.clock.monotonic_ns()) * 1e-9; }
 
-void Keeper::look() {
+std::string Keeper::look() {
   const probe::Sample sample = deps_.probe.sample();
   const auto rate = meter_.add(sample);
   const std::lock_guard lock(mutex_);
   signal_ = sample.why;
   looked_s_ = now_s();
   deps_.pacer.set_level(governor_.tick(looked_s_, rate));
+  return sample.by_clock;
 }
 
 void Keeper::act() {
@@ -81,10 +83,15 @@ std::string Standstill::why(double level, const std::optional<governor::Status>&
                             double now_s) {
   using governor::Phase;
   if (level > 0) {
+    have_run_ = true;
     since_s_.reset();
     return "";
   }
   if (!since_s_) since_s_ = now_s;
+  if (!have_run_ && status) {
+    const bool is_silent = status->phase == Phase::kWaiting && now_s - *since_s_ >= kSignalS;
+    return is_silent ? std::string(status->why) : "the host is looked at alone first";
+  }
   const bool is_long =
       status && (status->phase == Phase::kWaiting || status->phase == Phase::kBackOff);
   if (!is_long && now_s - *since_s_ < kMomentS) return "";

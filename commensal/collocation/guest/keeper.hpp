@@ -43,8 +43,9 @@ class Keeper {
   Keeper(const Dependencies& deps, const governor::Rules& rules,
          const governor::Carried& carried = {});
 
-  /// What the host's probe says, and what follows from it.
-  void look();
+  /// What the host's probe says, and what follows from it. Returns why it is by the clock:
+  /// probe::Sample::by_clock.
+  std::string look();
   /// What follows from the time that has passed.
   void act();
   /// Until look() or act() has something new to find, in seconds.
@@ -74,12 +75,14 @@ class Keeper {
 class Standstill {
  public:
   /// Why they stand still; "" while they run, or have only just stopped and may go on any moment.
+  /// Until they run for the first time it is one reason, unless there is no signal for long.
   /// `level` is theirs; `status` that of their governor, where it is known. To be asked several
   /// times a second.
   std::string why(double level, const std::optional<governor::Status>& status, double now_s);
 
  private:
   std::optional<double> since_s_;
+  bool have_run_ = false;
 };
 
 }  // namespace commensal::guest

@@ -133,7 +133,10 @@ TEST_F(KeeperTest, SaysThatTheGuestStandsStillUnlessItIsForAMoment) {
     return standstill.why(pacer_.level(), keeper_.view().governor,
                           static_cast<double>(clock_.monotonic_ns()) * 1e-9);
   };
-  EXPECT_EQ(why(), "no signal yet");
+  for (int i = 0; i < 20; ++i) {  // one reason until it runs for the first time
+    EXPECT_EQ(why(), "the host is looked at alone first") << i;
+    run(0.1);
+  }
   double off_s = 0;
   double longest_quiet_s = 0;
   double said_on_s = 0;
@@ -151,6 +154,9 @@ TEST_F(KeeperTest, SaysThatTheGuestStandsStillUnlessItIsForAMoment) {
   EXPECT_EQ(why(), "the signal is stale");
   EXPECT_EQ(Standstill().why(0, std::nullopt, 5), "");  // a guest that knows its level only
   EXPECT_EQ(standstill.why(0, std::nullopt, 1e9), "the host comes first");
+  Standstill unsignalled;  // ... unless there is nothing to look at
+  EXPECT_EQ(unsignalled.why(0, governor::Status{}, 1), "the host is looked at alone first");
+  EXPECT_EQ(unsignalled.why(0, governor::Status{.why = "no signal yet"}, 7), "no signal yet");
 }
 
 }  // namespace

@@ -42,8 +42,9 @@ core::Result<Lines> Lines::connect(const core::Path& path, std::size_t bytes_max
   COMMENSAL_ASSIGN(const sockaddr_un address, address_of(path));
   Descriptor socket = make_socket();
   if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
-    return fail(ErrorCode::kUnavailable, "nobody listens at {}: {}", path.string(),
-                std::strerror(errno));
+    const bool is_nobody = errno == ENOENT || errno == ECONNREFUSED;
+    return fail(is_nobody ? ErrorCode::kNotFound : ErrorCode::kUnavailable,
+                "nobody listens at {}: {}", path.string(), std::strerror(errno));
   }
   return Lines(std::move(socket), bytes_max);
 }

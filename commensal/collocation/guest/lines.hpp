@@ -32,7 +32,8 @@ class Lines {
   /// No line that comes is longer than `bytes_max`.
   Lines(Descriptor socket, std::size_t bytes_max)
       : socket_(std::move(socket)), bytes_max_(bytes_max) {}
-  /// Errors: kInvalidArgument (a path longer than such an address may be), kUnavailable.
+  /// Errors: kInvalidArgument (a path longer than such an address may be), kNotFound (nobody
+  /// listens there), kUnavailable.
   static core::Result<Lines> connect(const core::Path& path, std::size_t bytes_max);
 
   int fd() const { return socket_.get(); }

@@ -24,6 +24,8 @@ Json maybe(const std::optional<T>& value) {
 /// Rates and times of 0 are those that nobody has measured yet.
 Json measured(double value) { return value > 0 ? Json(value) : Json(nullptr); }
 
+constexpr double kPromiseMin = 1e-9;  // of a share: what is none is nothing to divide by
+
 Result<double> number(const Json& from, const char* key, double least, double most) {
   const auto found = from.find(key);
   if (found != from.end() && found->is_number()) {
@@ -62,12 +64,28 @@ Result<Said> parse(const std::string& line) {
   return Said{object.begin().key(), object.begin().value()};
 }
 
+Json json_of(const Promise& promise) {
+  return {{"hour", promise.hour}, {"minute", promise.minute}, {"income", maybe(promise.income)}};
+}
+
+/// None: who said so is of an older build, or does not mind.
+Result<std::optional<Promise>> promise_in(const Json& from) {
+  const auto found = from.find("promise");
+  if (found == from.end() || found->is_null()) return std::optional<Promise>();
+  Promise made;
+  COMMENSAL_ASSIGN(made.hour, number(*found, "hour", kPromiseMin, 1));
+  COMMENSAL_ASSIGN(made.minute, number(*found, "minute", made.hour, 1));
+  COMMENSAL_ASSIGN(made.income, number_or_null(*found, "income"));
+  return std::optional(made);
+}
+
 Result<Join> join_of(const Json& from) {
   Join made;
   COMMENSAL_ASSIGN(const double pid, number(from, "pid", 1, 1 << 30));
   COMMENSAL_ASSIGN(made.name, text(from, "name", limits::kGuestNameBytesMax));
   COMMENSAL_ASSIGN(made.weight, number(from, "weight", 1, kWeightMax));
   COMMENSAL_ASSIGN(const double threads, number(from, "threads", 1, kThreadsMax));
+  COMMENSAL_ASSIGN(made.asked, promise_in(from));
   made.pid = static_cast<int>(pid);
   made.threads = static_cast<int>(threads);
   return made;
@@ -116,7 +134,11 @@ Result<ToGovernor> parse_to_governor(const std::string& line) {
   return fail(ErrorCode::kInvalidArgument, "the governor of a machine knows no '{}'", said.what);
 }
 
-std::string line_of(const Join& join) { return text_of({{"join", json_of(join)}}); }
+std::string line_of(const Join& join) {
+  Json made = json_of(join);
+  if (join.asked) made["promise"] = json_of(*join.asked);
+  return text_of({{"join", made}});
+}
 std::string line_of(const Report& report) { return text_of({{"report", json_of(report)}}); }
 std::string line_of(const Ask&) { return text_of({{"ask", "status"}}); }
 
@@ -124,7 +146,8 @@ Result<ToGuest> parse_to_guest(const std::string& line) {
   COMMENSAL_ASSIGN(const Said said, parse(line));
   if (said.what == "joined") {
     COMMENSAL_ASSIGN(std::string host, text(said.content, "host", limits::kGuestLineBytesMax));
-    return Joined{std::move(host)};
+    COMMENSAL_ASSIGN(const auto promise, promise_in(said.content));
+    return Joined{std::move(host), promise.value_or(Promise{})};
   }
   if (said.what == "level") {
     COMMENSAL_ASSIGN(const double level, number(Json({{"level", said.content}}), "level", 0, 1));
@@ -133,7 +156,9 @@ Result<ToGuest> parse_to_guest(const std::string& line) {
   return fail(ErrorCode::kInvalidArgument, "a guest knows no '{}'", said.what);
 }
 
-std::string line_of(const Joined& joined) { return text_of({{"joined", {{"host", joined.host}}}}); }
+std::string line_of(const Joined& joined) {
+  return text_of({{"joined", {{"host", joined.host}, {"promise", json_of(joined.promise)}}}});
+}
 std::string line_of(const Level& level) { return text_of({{"level", level.level}}); }
 
 std::string line_of(const Status& status) {
@@ -141,38 +166,43 @@ std::string line_of(const Status& status) {
   Json guests = Json::array();
   for (const GuestStatus& guest : status.guests) guests.push_back(json_of(guest));
   const auto if_known = [&now](double value) { return now.hour_s > 0 ? Json(value) : Json(); };
-  const Json content = {
-      {"host",
-       {{"spec", status.host},
-        {"unit", status.unit},
-        {"signal", status.signal},
-        {"rate", measured(now.rate)},
-        {"reference", measured(now.reference)},
-        {"loss", if_known(now.loss)},
-        {"loss_upper", if_known(now.loss_high)},
-        {"confidence", status.confidence},
-        {"is_shown", now.is_shown},
-        {"hour_s", measured(now.hour_s)},
-        {"scatter", if_known(now.scatter)},
-        {"scatter_not_given", if_known(now.not_given)},
-        {"changes", now.changes}}},
-      {"governor",
-       {{"phase", governor::name_of(now.phase)},
-        {"why", now.why},
-        {"level", now.level},
-        {"budget", now.budget},
-        {"cost", if_known(now.cost)},
-        {"cost_sd", if_known(now.cost_sd)},
-        {"lag", if_known(now.lag)},
-        {"explored_s", now.explored_s},
-        {"trips", now.trips}}},
-      {"income",
-       {{"host_per_hour", maybe(status.incomes.host)},
-        {"host_loses_per_hour", maybe(status.incomes.host_loses)},
-        {"guests_per_hour", maybe(status.incomes.guests)},
-        {"guests_at_full_speed_per_hour", maybe(status.incomes.guests_at_full)}}},
-      {"energy", {{"joules", maybe(status.energy_j)}, {"watts", maybe(status.power_w)}}},
-      {"guests", guests}};
+  const Json content = {{"host",
+                         {{"spec", status.host},
+                          {"unit", status.unit},
+                          {"signal", status.signal},
+                          {"rate", measured(now.rate)},
+                          {"reference", measured(now.reference)},
+                          {"loss", if_known(now.loss)},
+                          {"loss_upper", if_known(now.loss_high)},
+                          {"promise", status.promise.hour},
+                          {"promise_minute", status.promise.minute},
+                          {"promise_income", status.promise.income.has_value()},
+                          {"confidence", status.confidence},
+                          {"is_shown", now.is_shown},
+                          {"hour_s", measured(now.hour_s)},
+                          {"scatter", if_known(now.scatter)},
+                          {"scatter_not_given", if_known(now.not_given)},
+                          {"changes", now.changes}}},
+                        {"governor",
+                         {{"phase", governor::name_of(now.phase)},
+                          {"why", now.why},
+                          {"level", now.level},
+                          {"budget", now.budget},
+                          {"cost", if_known(now.cost)},
+                          {"cost_sd", if_known(now.cost_sd)},
+                          {"lag", if_known(now.lag)},
+                          {"explored_s", now.explored_s},
+                          {"trips", now.trips}}},
+                        {"income",
+                         {{"host_per_hour", maybe(status.incomes.host)},
+                          {"host_loses_per_hour", maybe(status.incomes.host_loses)},
+                          {"guests_per_hour", maybe(status.incomes.guests)},
+                          {"guests_at_full_speed_per_hour", maybe(status.incomes.guests_at_full)}}},
+                        {"energy",
+                         {{"is_counted", status.has_energy},
+                          {"joules", maybe(status.energy_j)},
+                          {"watts", maybe(status.power_w)}}},
+                        {"guests", guests}};
   return text_of({{"status", content}});
 }
 

@@ -3,6 +3,7 @@
 
 #include <commensal/base/core/result.hpp>
 #include <commensal/collocation/governor/governor.hpp>
+#include <commensal/collocation/guest/promise.hpp>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -22,6 +23,7 @@ struct Join {
   std::string name;
   double weight = 1;
   int threads = 1;
+  std::optional<Promise> asked{};  // nothing: whatever is promised
 };
 /// ... says how it does: by itself and over its last minute.
 struct Report {
@@ -42,9 +44,10 @@ std::string line_of(const Join& join);
 std::string line_of(const Report& report);
 std::string line_of(const Ask& ask);
 
-/// The governor welcomes a guest.
+/// The governor welcomes a guest, and tells it anew where another one asked for a stricter promise.
 struct Joined {
-  std::string host;  // the probe's spec
+  std::string host;   // the probe's spec
+  Promise promise{};  // in force, and not to be loosened while there is a guest that heard it
 };
 /// ... says how fast it may run from now on.
 struct Level {
@@ -72,9 +75,11 @@ struct Status {
   std::string host;
   std::string unit;    // of the host's work
   std::string signal;  // why there is none; empty while there is one
+  Promise promise{};   // in force
   double confidence = 0;
   governor::Status governor;
   Incomes incomes{};
+  bool has_energy = false;           // the machine counts it
   std::optional<double> energy_j{};  // of all packages since the governor began
   std::optional<double> power_w{};
   std::vector<GuestStatus> guests;

@@ -19,6 +19,14 @@ TEST(MachineMessages, ComeThrough) {
   EXPECT_EQ(std::get<Join>(*join).name, "lab \"7\"\n");
   EXPECT_EQ(std::get<Join>(*join).weight, 2.5);
   EXPECT_EQ(std::get<Join>(*join).threads, 3);
+  EXPECT_FALSE(std::get<Join>(*join).asked);
+  const Promise promise{0.001, 0.02, 12.5};
+  const auto asking = parse_to_governor(line_of(Join{42, "lab", 1, 3, promise}));
+  EXPECT_EQ(std::get<Join>(asking.value()).asked, promise);
+  const auto joined = parse_to_guest(line_of(Joined{"process:1", promise}));
+  EXPECT_EQ(std::get<Joined>(joined.value()).promise, promise);
+  const auto older = parse_to_guest(R"({"joined":{"host":"process:1"}})");
+  EXPECT_EQ(std::get<Joined>(older.value()).promise, Promise{});
   const Report report{true, 17, 0.5, {}};
   EXPECT_EQ(std::get<Report>(parse_to_governor(line_of(report)).value()), report);
   EXPECT_TRUE(std::holds_alternative<Ask>(parse_to_governor(line_of(Ask{})).value()));
@@ -28,18 +36,23 @@ TEST(MachineMessages, ComeThrough) {
 }
 
 TEST(MachineMessages, RefuseWhatIsNone) {
-  for (const char* line :
-       {"", "{", "[]", "1", "{}", R"({"join":1})", R"({"join":{},"report":{}})", R"({"quit":{}})",
-        R"({"ask":"money"})", R"({"report":{"wants":1,"served":0}})",
-        R"({"report":{"wants":true,"served":-1}})",
-        R"({"join":{"pid":1,"name":"a","weight":0,"threads":1}})",
-        R"({"join":{"pid":1,"name":"a","weight":1e9,"threads":1}})",
-        R"({"join":{"pid":1,"name":7,"weight":1,"threads":1}})",
-        R"({"join":{"pid":1,"name":"a","weight":1,"threads":0}})"}) {
+  for (
+      const char* line :
+      {"", "{", "[]", "1", "{}", R"({"join":1})", R"({"join":{},"report":{}})", R"({"quit":{}})",
+       R"({"ask":"money"})", R"({"report":{"wants":1,"served":0}})",
+       R"({"report":{"wants":true,"served":-1}})",
+       R"({"join":{"pid":1,"name":"a","weight":0,"threads":1}})",
+       R"({"join":{"pid":1,"name":"a","weight":1e9,"threads":1}})",
+       R"({"join":{"pid":1,"name":7,"weight":1,"threads":1}})",
+       R"({"join":{"pid":1,"name":"a","weight":1,"threads":0}})",
+       R"({"join":{"pid":1,"name":"a","weight":1,"threads":1,"promise":0.1}})",
+       R"({"join":{"pid":1,"name":"a","weight":1,"threads":1,"promise":{"hour":0,"minute":1}}})",
+       R"({"join":{"pid":1,"name":"a","weight":1,"threads":1,"promise":{"hour":1,"minute":0}}})"}) {
     EXPECT_FALSE(parse_to_governor(line)) << line;
   }
-  for (const char* line : {R"({"level":1.5})", R"({"level":"1"})", R"({"level":-0.1})",
-                           R"({"joined":{}})", R"({"status":{}})"}) {
+  for (const char* line :
+       {R"({"level":1.5})", R"({"level":"1"})", R"({"level":-0.1})", R"({"joined":{}})",
+        R"({"joined":{"host":"a","promise":{"hour":2}}})", R"({"status":{}})"}) {
     EXPECT_FALSE(parse_to_guest(line)) << line;
   }
 }
@@ -65,6 +78,7 @@ Status status() {
   Status made;
   made.host = "xmrig:http://127.0.0.1:4067";
   made.unit = "hash\"es";
+  made.promise = {.hour = 0.001, .minute = 0.02};
   made.confidence = 0.95;
   made.governor.rate = 990.5;
   made.governor.reference = 1000;
@@ -88,6 +102,8 @@ TEST(MachineMetrics, TellWhatIsKnown) {
   EXPECT_THAT(text, HasSubstr("\ncommensal_host_loss 0.0031\n"));
   EXPECT_THAT(text, HasSubstr("\ncommensal_host_loss_upper 0.0062\n"));
   EXPECT_THAT(text, HasSubstr("\ncommensal_host_loss_shown 0\n"));
+  EXPECT_THAT(text, HasSubstr("\ncommensal_host_loss_promised 0.001\n"));
+  EXPECT_THAT(text, HasSubstr("\ncommensal_host_minute_loss_promised 0.02\n"));
   EXPECT_THAT(text, HasSubstr("\ncommensal_host_hour_seconds 60\n"));
   EXPECT_THAT(text, HasSubstr("\ncommensal_governor_cost_ratio 0.02\n"));
   EXPECT_THAT(text, HasSubstr("\ncommensal_governor_explored_seconds 1.5\n"));

@@ -45,6 +45,8 @@ class CpuMeter {
 
   /// Since the look before; the first one is over no time and has nothing.
   CpuReading read();
+  /// The machine had a counter of energy at the last look.
+  bool has_energy() const { return !last_energy_.empty(); }
 
  private:
   struct Process {
