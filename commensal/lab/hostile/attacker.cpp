@@ -34,8 +34,8 @@ class Throttle {
 
 std::vector<const AttackRow*> all_attacks() {
   std::vector<const AttackRow*> all;
-  for (const auto table :
-       {http_attacks(), account_attacks(), model_attacks(), stream_attacks(), tls_attacks()}) {
+  for (const auto table : {http_attacks(), http2_attacks(), account_attacks(), model_attacks(),
+                           stream_attacks(), tls_attacks()}) {
     for (const AttackRow& row : table) all.push_back(&row);
   }
   return all;

@@ -52,6 +52,7 @@ struct AttackRow {
 
 /// Attackers of one kind lie in one file.
 std::span<const AttackRow> http_attacks();
+std::span<const AttackRow> http2_attacks();
 std::span<const AttackRow> account_attacks();
 std::span<const AttackRow> model_attacks();
 std::span<const AttackRow> stream_attacks();

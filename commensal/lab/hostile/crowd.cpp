@@ -95,6 +95,21 @@ bool Crowd::hear(std::size_t member) {
   }
 }
 
+std::optional<std::string> Crowd::read(std::size_t member) {
+  std::string come;
+  std::array<char, 16'384> piece;
+  while (true) {
+    const auto size = ::recv(sockets_[member], piece.data(), piece.size(), 0);
+    if (size > 0) {
+      come.append(piece.data(), static_cast<std::size_t>(size));
+      continue;
+    }
+    const bool is_open = size < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
+    if (!is_open && come.empty()) return std::nullopt;
+    return come;
+  }
+}
+
 void Crowd::leave(std::size_t member) {
   ++effects_;
   ::close(sockets_[member]);

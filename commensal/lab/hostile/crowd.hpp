@@ -37,6 +37,8 @@ class Crowd {
   std::optional<std::size_t> offer(std::size_t member, std::string_view bytes);
   /// As much as the kernel takes now. False where the other side has closed.
   bool say(std::size_t member, std::string_view bytes);
+  /// What has come, which is not counted; nothing where the other side has closed.
+  std::optional<std::string> read(std::size_t member);
   /// Reads what has come, counts it and drops it; false where the other side has closed.
   bool hear(std::size_t member);
   /// The other side has closed, as far as can be known without reading.

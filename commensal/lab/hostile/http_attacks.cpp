@@ -2,6 +2,7 @@
 // Strangers at the port for consumers, who have no token.
 #include <array>
 #include <chrono>
+#include <commensal/lab/hostile/http2_frames.hpp>
 #include <commensal/lab/hostile/strangers.hpp>
 #include <commensal/serve/rpc/messages.hpp>
 #include <thread>
@@ -105,28 +106,15 @@ class Flood final : public Speaker {
   core::Rng& rng_;
 };
 
-/// HTTP/2 by hand (RFC 9113, RFC 7541): a stream of a provider, for less work than gRPC's own.
+/// A stream of a provider, for less work than gRPC's own.
 class StreamFlood : public Speaker {
  public:
   using Speaker::Speaker;
 
  protected:
   std::string next() override { return begin_; }
-
-  static std::string sized(std::size_t width, std::size_t value) {
-    std::string made;
-    for (; width > 0; --width) made.push_back(static_cast<char>(value >> (8 * (width - 1))));
-    return made;
-  }
-  static std::string text(std::string_view of) { return sized(1, of.size()) + std::string(of); }
-  static std::string frame(char type, char flags, std::size_t stream, std::string_view content) {
-    return sized(3, content.size()) + type + flags + sized(4, stream) + std::string(content);
-  }
-  const std::string begin_ = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(4, 0, 0, "") +
-                             frame(1, 4, 1,
-                                   "\x83\x86\x04" + text("/commensal.v1.ProviderStream/Attach") +
-                                       "\x01" + text("x") + "\x0f\x10" + text("application/grpc") +
-                                       sized(1, 0) + text("te") + text("trailers"));
+  const std::string begin_ =
+      http2::preface() + http2::call(1, "/commensal.v1.ProviderStream/Attach");
 };
 
 /// Messages in two pieces, some thousand on each of 400 streams a second: as much as may be sent
@@ -143,24 +131,22 @@ class SplitMessages final : public StreamFlood {
   std::string next() override { return words_; }
 
  private:
-  static constexpr std::size_t kWindowBytes = 65'535, kFrameBytes = 16'384;
-
   /// gRPC's prefix and Frame of stream.proto.
   static std::string piece(std::string_view head, std::size_t more) {
-    const std::string content = "\x0a" + text(head) + "\x18" + sized(1, more);
-    return sized(5, content.size()) + content;
+    const std::string content = "\x0a" + http2::text(head) + "\x18" + http2::number(1, more);
+    return http2::number(5, content.size()) + content;
   }
   static std::string make_data() {
     const core::Bytes load = protocol::encode(rpc::Load{1, {}});
     const std::string_view head = core::as_text(load);
     const std::string pair = piece(head.substr(0, 1), head.size() - 1) + piece(head.substr(1), 0);
     std::string data, said;
-    for (std::size_t sent = 0; sent + pair.size() <= kWindowBytes; sent += pair.size()) {
+    for (std::size_t sent = 0; sent + pair.size() <= http2::kWindowBytes; sent += pair.size()) {
       said += pair;
-      if (said.size() + pair.size() <= kFrameBytes) continue;
-      data += frame(0, 0, 1, std::exchange(said, ""));
+      if (said.size() + pair.size() <= http2::kContentBytes) continue;
+      data += http2::encode({http2::Kind::kData, 0, 1, std::exchange(said, "")});
     }
-    return data + frame(0, 0, 1, said);
+    return data + http2::encode({http2::Kind::kData, 0, 1, said});
   }
   const std::string words_ = begin_ + make_data();
 };
