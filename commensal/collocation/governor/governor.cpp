@@ -142,12 +142,12 @@ void Governor::wait(double now_s, std::string_view why) {
 }
 
 void Governor::begin(double now_s, Phase phase, double seconds) {
+  if (phase == Phase::kOn || (phase == Phase::kOff && phase_ == Phase::kAlone)) why_ = {};
   phase_ = phase;
   begin_s_ = now_s;
   until_s_ = now_s + seconds;
   part_ = Part(now_s + rules_.settle);
   is_stopped_ = false;
-  if (phase == Phase::kOn) why_ = {};
 }
 
 void Governor::stop_guest(double now_s) {

@@ -31,6 +31,27 @@ TEST(GovernorStatus, SaysWhatIsKnown) {
   EXPECT_EQ(governor.status().rate, 0);
 }
 
+// What was said of the stretch before the first epoch is not said of epochs.
+TEST(GovernorStatus, IsOfTheHostAloneUntilTheFirstEpoch) {
+  for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+    core::CounterRng dice(seed), noise(2);
+    Governor governor(Rules{}, dice);
+    int alone = 0;
+    for (double now_s = 0; now_s < 60; now_s += 0.25) {
+      governor.tick(now_s, RateSample{now_s, 0.25, 1000 + noise.next_unit()});
+      const Status now = governor.status();
+      if (now.phase != Phase::kAlone) {
+        EXPECT_EQ(now.why, "") << name_of(now.phase);
+      } else {
+        ++alone;
+        EXPECT_EQ(now.why, "the host is looked at alone first");
+        EXPECT_EQ(name_of(now.phase), "host alone");
+      }
+    }
+    EXPECT_GT(alone, 10);
+  }
+}
+
 // Of a host whose rate is by the time that it needed: what scatters is what others take of it.
 TEST(GovernorStatus, SaysHowMuchOfTheScatterIsOthers) {
   const auto seen = [](double taken) {

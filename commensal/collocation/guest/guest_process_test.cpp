@@ -37,6 +37,7 @@ TEST(GuestProcessTest, KeepsAHostUntilItIsReleased) {
   for (int i = 0; i < 1000 && !process.view().view; ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
+  EXPECT_FALSE(process.news(10)) << "nothing has begun";
   EXPECT_THAT(process.news(0).value_or(""), HasSubstr("guest waiting"));
   EXPECT_NE(why(), "");
   process.release();
@@ -55,6 +56,9 @@ TEST(GuestProcessTest, NamesWhatIsNotKnown) {
   now.unit = "sol";
   EXPECT_THAT(line_of(now), HasSubstr("host no rate, alone not measured yet; what it loses is "
                                       "not known yet; guest "));
+  now.governor.phase = governor::Phase::kAlone;
+  EXPECT_THAT(line_of(now), HasSubstr("not known yet; host alone, budget 0.0 %"));
+  now.governor.phase = governor::Phase::kOff;
   now.governor.rate = 990;
   now.governor.reference = 1000;
   now.governor.loss = 0.0031;
