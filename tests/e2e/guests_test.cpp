@@ -198,6 +198,18 @@ TEST_F(Guests, LeaveTheHostAsItWasWhenKilled) {
   EXPECT_EQ(host.settings(), before);
 }
 
+// Whoever governs: the owner's word outlives the guest that was told it.
+TEST_F(Guests, KeepTheStrictestPromise) {
+  const Host host;
+  auto first = start("first", host.spec(), {"--host-loss-max", "0.1%"});
+  const auto second = start("second", host.spec(), {"--host-loss-max", "2%"});
+  ASSERT_TRUE(comes([] { return has_guests(2); }));
+  first->kill();
+  ASSERT_TRUE(comes([] { return has_guests(1); })) << log("second");
+  EXPECT_EQ(status()["host"]["promise"], 0.001);
+  EXPECT_THAT(log("second"), HasSubstr("0.1 % of an hour and 3 % of any minute, not at most 2 %"));
+}
+
 TEST_F(Guests, RemoveTheGroupThatAKilledOneLeft) {
   const Host host;
   auto first = start("first", host.spec(), {"--guest-memory-max", "1GiB"});
@@ -224,6 +236,8 @@ TEST_F(Guests, RefuseByOneLine) {
   run({"provider", "--guest-memory-max", "1KiB"}, code);
   EXPECT_EQ(code, 1);
   run({"provider", "--weight", "0"}, code);
+  EXPECT_EQ(code, 1);
+  run({"provider", "--host-loss-max", "0.1%"}, code);
   EXPECT_EQ(code, 1);
   run({"provider", "--host-kept-min", "90%"}, code);
   EXPECT_EQ(code, 1);

@@ -82,7 +82,8 @@ View Keeper::view() const {
 std::string Standstill::why(double level, const std::optional<governor::Status>& status,
                             double now_s) {
   using governor::Phase;
-  if (level > 0) {
+  // Where others have work and this guest has none, its level is none: it is to get some.
+  if (level > 0 || (status && status->level > 0)) {
     have_run_ = true;
     since_s_.reset();
     return "";

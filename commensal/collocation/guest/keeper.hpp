@@ -76,8 +76,8 @@ class Standstill {
  public:
   /// Why they stand still; "" while they run, or have only just stopped and may go on any moment.
   /// Until they run for the first time it is one reason, unless there is no signal for long.
-  /// `level` is theirs; `status` that of their governor, where it is known. To be asked several
-  /// times a second.
+  /// `level` is this guest's; `status` that of the governor of all, where it is known. To be asked
+  /// several times a second.
   std::string why(double level, const std::optional<governor::Status>& status, double now_s);
 
  private:

@@ -154,6 +154,8 @@ TEST_F(KeeperTest, SaysThatTheGuestStandsStillUnlessItIsForAMoment) {
   EXPECT_EQ(why(), "the signal is stale");
   EXPECT_EQ(Standstill().why(0, std::nullopt, 5), "");  // a guest that knows its level only
   EXPECT_EQ(standstill.why(0, std::nullopt, 1e9), "the host comes first");
+  EXPECT_EQ(standstill.why(0, governor::Status{.phase = governor::Phase::kOn, .level = 1}, 2e9), "")
+      << "others run";
   Standstill unsignalled;  // ... unless there is nothing to look at
   EXPECT_EQ(unsignalled.why(0, governor::Status{}, 1), "the host is looked at alone first");
   EXPECT_EQ(unsignalled.why(0, governor::Status{.why = "no signal yet"}, 7), "no signal yet");
