@@ -7,16 +7,13 @@
 #include <thread>
 
 #include <tests/http/raw_client.hpp>
+#include <tests/http/wide.hpp>
 #include <tests/http/world.hpp>
 
 namespace commensal::tests {
 namespace {
 
 constexpr std::string_view kAccount = "GET /v1/account HTTP/1.1\r\n";
-
-std::string header(const std::string& token) {
-  return "Host: x\r\nAuthorization: Bearer " + token + "\r\n";
-}
 
 std::string upload(const std::string& token, std::size_t bytes) {
   return "POST /v2/models/alice/digits/infer HTTP/1.1\r\n" + header(token) +
@@ -27,29 +24,6 @@ int status_of(const World& world, const std::string& token) {
   RawClient raw(world.port());
   raw.send(std::string(kAccount) + header(token) + "\r\n");
   return raw.receive().status;
-}
-
-/// A graph of one ConstantOfShape: input "x" int64 [1], output "y" float32 of so many elements, all
-/// of them -2^-126, which takes most digits.
-core::Bytes wide_model() {
-  return *core::from_hex(
-      "08083a570a2f0a0178120179220f436f6e7374616e744f6653686170652a160a0576616c75652a0a08011001"
-      "4a0400008080a001041201675a0f0a0178120a0a08080712040a02080162100a0179120b0a09080112050a03"
-      "12014e42040a001011");
-}
-
-void push_wide(const World& world) {
-  ASSERT_TRUE(world.client(world.alice)
-                  .push({.model = "alice/wide", .bytes = wide_model(), .progress = {}}));
-}
-
-std::string ask_wide(const std::string& token, std::int64_t elements, bool is_binary = true) {
-  const std::string body =
-      fmt::format(R"({{"inputs":[{{"name":"x","datatype":"INT64","shape":[1],"data":[{}]}}],)"
-                  R"("parameters":{{"binary_data_output":{}}}}})",
-                  elements, is_binary);
-  return "POST /v2/models/alice/wide/infer HTTP/1.1\r\n" + header(token) +
-         fmt::format("Content-Length: {}\r\n\r\n{}", body.size(), body);
 }
 
 /// The last one, when it is this one or some seconds have passed.
@@ -122,6 +96,15 @@ TEST(HttpQuota, AnAccountsBodiesTakeAQuarterOfTheMemoryAtMost) {
   EXPECT_EQ(again.receive().status, 400);
 }
 
+TEST(HttpQuota, ABodyThatNeverFitsIsNotToBeSentAgain) {
+  World world("body", nullptr, {.models = {}, .memory_bytes_max = 4 << 20});
+  RawClient raw(world.port());
+  raw.send(upload(world.alice, 1'400'000) + std::string(1'400'000, ' '));
+  const RawResponse refused = raw.receive();
+  EXPECT_EQ(refused.status, 422) << refused.body;
+  EXPECT_FALSE(refused.headers.contains("retry-after"));
+}
+
 TEST(HttpQuota, AnswersCountUntilTheyAreRead) {
   World world("answers");
   world.start_provider();
@@ -153,6 +136,7 @@ TEST(HttpQuota, AnAccountsAnswersTakeAQuarterOfTheMemoryAtMost) {
     EXPECT_EQ(refused.status, 429) << refused.body;
     EXPECT_EQ(refused.headers.at("retry-after"), "1");
     EXPECT_NE(refused.body.find("wait for some"), std::string::npos) << refused.body;
+    EXPECT_NE(refused.body.find("/opening has the outputs"), std::string::npos) << refused.body;
   }
   RawClient other(world.port());
   other.send(ask_wide(world.bob, kWide));

@@ -18,6 +18,32 @@ struct MemoryBudget::Lease::State {
     held += by;
   }
 
+  /// That a lease may go from so many bytes to so many.
+  Result<void> admit(const std::string& name, std::int64_t from, std::int64_t to) const {
+    const std::int64_t more = to - from;
+    if (more <= 0) return {};
+    if (to > bounds.owner_bytes_max) {
+      // No waiting helps.
+      return fail(ErrorCode::kOverBudget,
+                  "this request needs {} bytes, one account may have {} under way (--memory of the "
+                  "gateway)",
+                  to, bounds.owner_bytes_max);
+    }
+    const std::int64_t theirs = owners.at(name).bytes;
+    if (theirs + more > bounds.owner_bytes_max) {
+      return fail(ErrorCode::kResourceExhausted,
+                  "requests and answers of '{}' hold {} bytes, {} more than the {} that one may "
+                  "have under way: wait for some of them",
+                  name, theirs, theirs + more - bounds.owner_bytes_max, bounds.owner_bytes_max);
+    }
+    if (held + more > bounds.bytes_max) {
+      return fail(ErrorCode::kUnavailable,
+                  "requests and answers hold {} of {} bytes: try again soon", held,
+                  bounds.bytes_max);
+    }
+    return {};
+  }
+
   const Bounds bounds;
   mutable std::mutex mutex;
   std::map<std::string, Owner> owners;  // those with leases
@@ -42,29 +68,16 @@ MemoryBudget::Lease::~Lease() {
 Result<void> MemoryBudget::Lease::set(std::int64_t bytes) {
   if (!state_) return {};
   const std::lock_guard lock(state_->mutex);
-  const std::int64_t more = bytes - bytes_;
-  const Bounds& bounds = state_->bounds;
-  if (more > 0 && bytes > bounds.owner_bytes_max) {
-    return fail(ErrorCode::kResourceExhausted,
-                "this request needs {} bytes, one account may have {} under way (--memory of the "
-                "gateway)",
-                bytes, bounds.owner_bytes_max);
-  }
-  if (more > 0 && state_->owners[owner_].bytes + more > bounds.owner_bytes_max) {
-    return fail(ErrorCode::kResourceExhausted,
-                "requests and answers of '{}' hold {} bytes, {} more than the {} that one may "
-                "have under way: wait for some of them",
-                owner_, state_->owners[owner_].bytes,
-                state_->owners[owner_].bytes + more - bounds.owner_bytes_max,
-                bounds.owner_bytes_max);
-  }
-  if (more > 0 && state_->held + more > bounds.bytes_max) {
-    return fail(ErrorCode::kUnavailable, "requests and answers hold {} of {} bytes: try again soon",
-                state_->held, bounds.bytes_max);
-  }
-  state_->change(owner_, more);
+  COMMENSAL_TRY(state_->admit(owner_, bytes_, bytes));
+  state_->change(owner_, bytes - bytes_);
   bytes_ = bytes;
   return {};
+}
+
+Result<void> MemoryBudget::Lease::admits(std::int64_t bytes) const {
+  if (!state_) return {};
+  const std::lock_guard lock(state_->mutex);
+  return state_->admit(owner_, bytes_, bytes);
 }
 
 void MemoryBudget::Lease::note(std::int64_t bytes) {

@@ -29,8 +29,11 @@ class MemoryBudget {
 
     std::int64_t bytes() const { return bytes_; }
     /// It holds so many from now on. Less is always granted. Errors, which change nothing:
-    /// kResourceExhausted (the owner's bound), kUnavailable (that of all).
+    /// kOverBudget (more than the owner's bound alone), kResourceExhausted (with what else the
+    /// owner holds), kUnavailable (the bound of all).
     Result<void> set(std::int64_t bytes);
+    /// Whether set() would be granted now. Errors: as there.
+    Result<void> admits(std::int64_t bytes) const;
     /// The same for what is there already, whatever the bounds.
     void note(std::int64_t bytes);
 

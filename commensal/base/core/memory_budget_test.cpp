@@ -16,7 +16,7 @@ TEST(MemoryBudget, BoundsEachOwnerAndAll) {
   MemoryBudget budget(kBounds);
   auto a = *budget.lease("a");
   EXPECT_TRUE(a.set(400));
-  EXPECT_EQ(a.set(401).error().code, ErrorCode::kResourceExhausted);
+  EXPECT_EQ(a.set(401).error().code, ErrorCode::kOverBudget);
   EXPECT_EQ(a.bytes(), 400);
   auto b = *budget.lease("b");
   auto c = *budget.lease("c");
@@ -34,8 +34,21 @@ TEST(MemoryBudget, TellsToWaitOnlyWhereThatHelps) {
   EXPECT_EQ(a.set(401).error().message,
             "this request needs 401 bytes, one account may have 400 under way (--memory of the "
             "gateway)");
+  EXPECT_EQ(a.set(401).error().code, ErrorCode::kOverBudget);
   EXPECT_TRUE(a.set(300));
+  EXPECT_EQ(b.set(200).error().code, ErrorCode::kResourceExhausted);
   EXPECT_NE(b.set(200).error().message.find("wait for some"), std::string::npos);
+}
+
+TEST(MemoryBudget, SaysWhatItWouldGrantAndHoldsNothing) {
+  MemoryBudget budget(kBounds);
+  auto a = *budget.lease("a"), b = *budget.lease("a");
+  EXPECT_TRUE(a.set(300));
+  EXPECT_TRUE(b.admits(100));
+  EXPECT_EQ(b.admits(101).error().code, ErrorCode::kResourceExhausted);
+  EXPECT_EQ(b.admits(401).error().code, ErrorCode::kOverBudget);
+  EXPECT_EQ(budget.held(), 300);
+  EXPECT_TRUE(MemoryBudget::Lease().admits(1'000'000));
 }
 
 TEST(MemoryBudget, CountsWhatIsThereAlreadyBeyondTheBounds) {

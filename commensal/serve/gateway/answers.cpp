@@ -33,6 +33,7 @@ Result<Order> Answers::order_for(InferRequest& request) {
   COMMENSAL_ASSIGN(order.model, deps_.hub.find(&request.account, request.model, request.version));
   COMMENSAL_TRY(check_outputs(order.model, request.outputs));
   COMMENSAL_ASSIGN(order.inputs, order_inputs(order.model, std::move(request.inputs)));
+  if (request.check) COMMENSAL_TRY(request.check(order.model));
   // What cannot be kept with its receipt is not computed either.
   COMMENSAL_TRY(receipt::fits(order.inputs, {}, deps_.book.limits().opening_max));
   COMMENSAL_TRY(admit(request.account.name));

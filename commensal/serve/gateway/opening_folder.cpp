@@ -13,6 +13,14 @@ namespace fs = std::filesystem;
 
 constexpr unsigned kOwnersAlone = 0600;
 
+/// What is missing or cannot be read is lost.
+template <class T>
+Result<T> kept(const core::Digest& receipt, Result<T> found) {
+  if (found) return found;
+  return fail(ErrorCode::kDataLoss, "the opening of receipt {}: {}", core::to_hex(receipt),
+              found.error().message);
+}
+
 }  // namespace
 
 bool OpeningFolder::takes(const receipt::Opening& opening) const {
@@ -33,10 +41,12 @@ Result<std::uint64_t> OpeningFolder::write(const core::Digest& receipt,
 }
 
 Result<core::Bytes> OpeningFolder::read(const core::Digest& receipt) const {
-  auto bytes = core::read_file(path_of(receipt));
-  if (bytes) return bytes;
-  return fail(ErrorCode::kDataLoss, "the opening of receipt {}: {}", core::to_hex(receipt),
-              bytes.error().message);
+  return kept(receipt, core::read_file(path_of(receipt)));
+}
+
+Result<std::shared_ptr<const core::MappedFile>> OpeningFolder::map(
+    const core::Digest& receipt) const {
+  return kept(receipt, core::MappedFile::open(path_of(receipt)));
 }
 
 Result<receipt::Opening> OpeningFolder::opening(const core::Digest& receipt) const {

@@ -5,6 +5,7 @@
 #include <commensal/base/core/limits_kept.hpp>
 #include <commensal/verify/receipt/opening.hpp>
 #include <functional>
+#include <memory>
 
 namespace commensal::gateway {
 
@@ -28,6 +29,8 @@ class OpeningFolder {
   core::Result<receipt::Opening> opening(const core::Digest& receipt) const;
   /// As it was encoded. Error: kDataLoss.
   core::Result<core::Bytes> read(const core::Digest& receipt) const;
+  /// The same for who shows it: it takes no memory of ours.
+  core::Result<std::shared_ptr<const core::MappedFile>> map(const core::Digest& receipt) const;
   void remove(const core::Digest& receipt) const;
   /// Removes all but those of receipts that are kept. Error: kDataLoss.
   core::Result<void> sweep(const std::function<bool(const core::Digest& receipt)>& is_kept) const;

@@ -56,14 +56,16 @@ TEST_F(OpeningFolderTest, TakesWhatIsTooLargeForARow) {
 TEST_F(OpeningFolderTest, GivesBackWhatWasWrittenToItsOwnerAlone) {
   const auto bytes = files_.write(id_, opening_of(5000));
   ASSERT_TRUE(bytes) << bytes.error().message;
-  EXPECT_EQ(*files_.read(id_), *protocol::encode_stored(opening_of(5000)));
-  EXPECT_EQ(files_.read(id_)->size(), *bytes);
+  const auto shown = files_.map(id_);
+  ASSERT_TRUE(shown);
+  EXPECT_TRUE(std::ranges::equal((*shown)->bytes(), *protocol::encode_stored(opening_of(5000))));
+  EXPECT_EQ((*shown)->bytes().size(), *bytes);
   EXPECT_EQ(files_.opening(id_)->outputs[0].value.bytes().size(), 5000u);
   struct stat file {};
   ASSERT_EQ(::stat((path_ / core::to_hex(id_)).c_str(), &file), 0);
   EXPECT_EQ(file.st_mode & 0777, 0600u);
   files_.remove(id_);
-  EXPECT_EQ(files_.read(id_).error().code, ErrorCode::kDataLoss);
+  EXPECT_EQ(files_.map(id_).error().code, ErrorCode::kDataLoss);
 }
 
 TEST_F(OpeningFolderTest, ABrokenFileIsSaid) {

@@ -51,23 +51,44 @@ Response repository_index(Gateway& gateway, const Call& call) {
   return json_response(index_json(entries));
 }
 
-Response infer_response(const InferAnswer& answer, const InferBody& body) {
-  auto encoded = write_infer_answer(answer, body);
-  if (!encoded) return error_response(encoded.error());
-  Response response = json_response(std::move(encoded->text));
-  if (encoded->json_bytes) {
+Response infer_response(EncodedAnswer encoded) {
+  Response response = json_response(std::move(encoded.text));
+  if (encoded.json_bytes) {
     response.content_type = "application/octet-stream";
     response.headers.emplace_back("Inference-Header-Content-Length",
-                                  std::to_string(*encoded->json_bytes));
+                                  std::to_string(*encoded.json_bytes));
   }
   return response;
 }
 
+/// What is done is paid for: it can still be had.
+Response undelivered(core::Error why, const std::string& receipt) {
+  why.message +=
+      fmt::format("; its receipt stands: GET /v1/receipts/{}/opening has the outputs", receipt);
+  return error_response(why);
+}
+
+using Lease = core::MemoryBudget::Lease;
+
 /// The account holds the outputs from now on, and what will be written of them.
-core::Result<void> hold(const InferAnswer& answer, const InferBody& body,
-                        core::MemoryBudget::Lease& memory) {
-  COMMENSAL_ASSIGN(const std::int64_t text_bytes, answer_bytes_max(answer, body));
-  return memory.set(text_bytes + static_cast<std::int64_t>(receipt::element_bytes(answer.outputs)));
+core::Result<void> hold(const InferAnswer& answer, const AnswerBytes& bytes, Lease& memory) {
+  COMMENSAL_TRY(check_json(bytes));
+  return memory.set(bytes.sum() +
+                    static_cast<std::int64_t>(receipt::element_bytes(answer.outputs)));
+}
+
+/// What is not held by the longest text it may have is counted first. Off the loop.
+Response encode(const InferAnswer& answer, const InferBody& body, AnswerBytes bytes, bool is_held,
+                Lease& memory) {
+  auto encoded = [&]() -> core::Result<EncodedAnswer> {
+    if (!is_held) {
+      COMMENSAL_ASSIGN(bytes, answer_bytes(answer, body));
+      COMMENSAL_TRY(hold(answer, bytes, memory));
+    }
+    return write_infer_answer(answer, body, bytes);
+  }();
+  if (!encoded) return undelivered(encoded.error(), answer.receipt);
+  return infer_response(*std::move(encoded));
 }
 
 /// On the loop. Without a call the client has left.
@@ -83,21 +104,49 @@ void write_answer(const Services& services, const CallPtr& call,
                                                 .receipt = core::to_hex(result->receipt),
                                                 .provider = crypto::to_text(result->provider),
                                                 .outputs = std::move(result->outputs)});
-  const auto held = call ? hold(*answer, *body, call->memory)
-                         : core::fail(ErrorCode::kCancelled, "the client has left");
+  const auto most = answer_bytes_max(*answer, *body);
+  core::Result<void> held;
+  bool is_whole = false;
+  if (!call || !most) {
+    held = call ? tl::unexpected(most.error())
+                : core::fail(core::ErrorCode::kCancelled, "the client has left");
+  } else if (!(is_whole = hold(*answer, *most, call->memory).has_value())) {
+    held = hold(*answer, {.binary = most->binary}, call->memory);
+  }
   if (!held) {
-    reply(error_response(held.error()));
+    reply(undelivered(held.error(), answer->receipt));
     // Soon, since nobody counts it: not behind what else the account has to have written.
     return services.codec([freed = std::move(answer)] {});
   }
   // The account holds it until it is written, whether anybody is still there or not.
-  Task write = [call, body, reply, held = std::move(answer)]() mutable {
-    Response response = infer_response(*held, *body);
-    held.reset();
+  Task write = [call, body, reply, bytes = *most, is_whole, outputs = std::move(answer)]() mutable {
+    Response response = encode(*outputs, *body, bytes, is_whole, call->memory);
+    outputs.reset();
     reply(std::move(response));
   };
   is_heavy ? services.heavy->post(call->account.name, std::move(write))
            : services.codec(std::move(write));
+}
+
+std::optional<tensor::TensorType> known_type(const graph::Declared& declared) {
+  if (!declared.ranked || !declared.containers.empty()) return std::nullopt;
+  const auto shape = tensor::Shape::of(declared.dims);  // none where a dimension is free
+  if (!shape) return std::nullopt;
+  return tensor::TensorType{declared.dtype, *shape};
+}
+
+/// As far as the model declares its outputs, an answer that cannot be given is not worked for.
+core::Result<void> check_answer(const ModelVersion& model, const InferBody& body,
+                                const Lease& memory) {
+  std::vector<OutputPort> outputs;
+  std::int64_t held = 0;
+  for (const gateway::ModelPort& port : model.outputs) {
+    outputs.push_back({port.name, known_type(port.declared)});
+    if (outputs.back().type) held += outputs.back().type->bytes();
+  }
+  COMMENSAL_ASSIGN(const AnswerBytes least, answer_bytes_min(outputs, body));
+  COMMENSAL_TRY(check_json(least));
+  return memory.admits(held + least.sum());
 }
 
 void infer(const Services& services, CallPtr call, Reply reply) {
@@ -112,6 +161,9 @@ void infer(const Services& services, CallPtr call, Reply reply) {
   request->left = call->left.get_token();
   for (const RequestedOutput& output : parsed->outputs) request->outputs.push_back(output.name);
   auto body = std::make_shared<const InferBody>(*std::move(parsed));
+  request->check = [call, body](const ModelVersion& model) {
+    return check_answer(model, *body, call->memory);
+  };
   services.turns->post(call->account.name, [&services, call, request, body, reply] {
     services.gateway.infer(std::move(*request),
                            [&services, weak = std::weak_ptr(call), body,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <commensal/compute/tensor/float16.hpp>
@@ -162,6 +163,24 @@ char* write_element(char* at, T value) {
   }
 }
 
+/// Hands out the texts of the elements, a comma behind each, some at a time, until `take` is false.
+template <class Take>
+void each_text(const Tensor& tensor, Take take) {
+  tensor::with_type(tensor.dtype(), [&]<class T>() {
+    constexpr std::size_t kBatch = 256;
+    std::array<char, kBatch*(chars_max<T>() + 1)> text;
+    const std::span<const T> values = tensor.data<T>();
+    for (std::size_t first = 0; first < values.size(); first += kBatch) {
+      char* at = text.data();
+      for (const T value : values.subspan(first, std::min(kBatch, values.size() - first))) {
+        at = write_element(at, value);
+        *at++ = ',';
+      }
+      if (!take(std::string_view(text.data(), static_cast<std::size_t>(at - text.data())))) return;
+    }
+  });
+}
+
 }  // namespace
 
 core::Result<Tensor> read_json_elements(std::string_view array, const TensorType& type) {
@@ -179,31 +198,29 @@ core::Result<Tensor> read_json_elements(std::string_view array, const TensorType
   });
 }
 
+std::int64_t json_elements_bytes_min(const TensorType& type) {
+  const std::int64_t shortest = type.dtype == tensor::DType::kBool ? 4 : 1;  // "true"; "0"
+  const std::int64_t count = type.shape.elements();
+  return 2 + count * (shortest + 1) - (count > 0);
+}
+
 std::int64_t json_elements_bytes_max(const TensorType& type) {
   return tensor::with_type(type.dtype, [&]<class T>() -> std::int64_t {
     return 2 + type.shape.elements() * static_cast<std::int64_t>(chars_max<T>() + 1);
   });
 }
 
+std::int64_t json_elements_bytes(const Tensor& tensor, std::int64_t most) {
+  std::int64_t bytes = tensor.elements() > 0 ? 1 : 2;  // each element's comma but the last is there
+  each_text(tensor, [&](std::string_view text) { return (bytes += std::ssize(text)) <= most; });
+  return bytes;
+}
+
 void append_json_elements(std::string& out, const Tensor& tensor) {
-  tensor::with_type(tensor.dtype(), [&]<class T>() {
-    constexpr std::size_t kBatch = 4096;
-    const std::span<const T> values = tensor.data<T>();
-    out.push_back('[');
-    for (std::size_t first = 0; first < values.size(); first += kBatch) {
-      const auto batch = values.subspan(first, std::min(kBatch, values.size() - first));
-      const std::size_t before = out.size();
-      out.resize(before + batch.size() * (chars_max<T>() + 1));
-      char* at = out.data() + before;
-      for (const T value : batch) {
-        at = write_element(at, value);
-        *at++ = ',';
-      }
-      out.resize(static_cast<std::size_t>(at - out.data()));
-    }
-    if (!values.empty()) out.pop_back();
-    out.push_back(']');
-  });
+  out.push_back('[');
+  each_text(tensor, [&](std::string_view text) { return !out.append(text).empty(); });
+  if (tensor.elements() > 0) out.pop_back();
+  out.push_back(']');
 }
 
 }  // namespace commensal::http

@@ -18,9 +18,13 @@ core::Result<tensor::Tensor> read_json_elements(std::string_view array,
 /// Appends the elements as a flat JSON array. Floating point gets the fewest digits that read back
 /// to the same bits in its own type (16-bit types: in binary32, which holds them exactly). NaN and
 /// the infinities have no form in JSON and become null; binary outputs keep them.
-/// No text is made that is longer than json_elements_bytes_max() on the way.
+/// On the way `out` is never longer than in the end.
 void append_json_elements(std::string& out, const tensor::Tensor& tensor);
-/// So long it is at most.
+/// So long that array is, if not longer than `most`; else more than `most`. Takes as long as
+/// writing it, up to there.
+std::int64_t json_elements_bytes(const tensor::Tensor& tensor, std::int64_t most);
+/// So long it is at least, and at most, whatever the values are.
+std::int64_t json_elements_bytes_min(const tensor::TensorType& type);
 std::int64_t json_elements_bytes_max(const tensor::TensorType& type);
 
 }  // namespace commensal::http

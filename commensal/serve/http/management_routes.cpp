@@ -117,17 +117,23 @@ Response allow_providers(Gateway& gateway, const Call& call) {
   return json_response(model_json(*model));
 }
 
-Response model_content(Gateway& gateway, const Call& call) {
-  const auto model = find_model(gateway, call);
-  if (!model) return error_response(model.error());
-  auto file = core::MappedFile::open(gateway.hub().path_of(model->content));
+/// Of application/octet-stream, read while it is sent.
+Response file_response(core::Result<std::shared_ptr<const core::MappedFile>> file) {
   if (!file) return error_response(file.error());
   Response response;
   response.content_type = "application/octet-stream";
-  response.headers.emplace_back("ETag", fmt::format("\"{}\"", core::to_hex(model->content)));
   response.rest = (*file)->bytes();
   response.is_file = true;
   response.owner = *std::move(file);
+  return response;
+}
+
+Response model_content(Gateway& gateway, const Call& call) {
+  const auto model = find_model(gateway, call);
+  if (!model) return error_response(model.error());
+  Response response = file_response(core::MappedFile::open(gateway.hub().path_of(model->content)));
+  if (response.is_file)
+    response.headers.emplace_back("ETag", fmt::format("\"{}\"", core::to_hex(model->content)));
   return response;
 }
 
@@ -284,21 +290,17 @@ Response show_receipt(Gateway& gateway, const Call& call) {
   return json_response(receipt_json(*record));
 }
 
-/// As it is kept, which is how it is shown; what opens a step of a rollout is put together.
+/// As it is kept, which is how it is shown; what opens a step of a rollout is put together. One
+/// that is in a file can be had whatever memory the account has.
 void show_opening(const Services& services, CallPtr call, Reply reply) {
   const std::string line = call->account.name;
   services.turns->post(line, [&services, call = std::move(call), reply = std::move(reply)] {
     const auto record = find_receipt(services.gateway, *call);
     if (!record) return reply(error_response(record.error()));
+    gateway::ReceiptBook& book = services.gateway.receipts();
+    if (record->is_in_file) return reply(file_response(book.folder().map(record->id())));
     const auto held = call->memory.set(static_cast<std::int64_t>(record->opening_bytes));
     if (!held) return reply(error_response(held.error()));
-    gateway::ReceiptBook& book = services.gateway.receipts();
-    if (record->is_in_file) {
-      return services.heavy->post(call->account.name,
-                                  [id = record->id(), folder = book.folder(), reply] {
-                                    reply(bytes_response(folder.read(id)));
-                                  });
-    }
     if (record->opening_bytes > 0) return reply(bytes_response(book.opening_bytes(*record)));
     auto opening = book.opening(*record);
     if (!opening) return reply(error_response(opening.error()));

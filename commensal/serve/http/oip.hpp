@@ -54,12 +54,37 @@ struct EncodedAnswer {
   std::optional<std::size_t> json_bytes;  // present where there are binary parts
 };
 
-/// write_infer_answer() writes so many bytes at most. Errors: as there.
-core::Result<std::int64_t> answer_bytes_max(const InferAnswer& answer, const InferBody& request);
+/// An output as far as it is known before it is computed.
+struct OutputPort {
+  std::string name;
+  std::optional<tensor::TensorType> type;  // absent: a dimension is free
+};
 
-/// Writes the outputs that `request` names, or all. Error: kInvalidArgument (a name that the model
-/// does not have, or JSON that may be longer than limits::kHttpJsonBytesMax).
-core::Result<EncodedAnswer> write_infer_answer(const InferAnswer& answer, const InferBody& request);
+/// Of an answer as it is written. At most limits::kHttpJsonBytesMax of it may be JSON.
+struct AnswerBytes {
+  std::int64_t json = 0;
+  std::int64_t binary = 0;
+  std::int64_t sum() const { return json + binary; }
+};
+/// Error: kInvalidArgument (more JSON than may be, and the way out).
+core::Result<void> check_json(const AnswerBytes& bytes);
+
+// Of the outputs that `request` names, or all. Error: kInvalidArgument (a name that the model does
+// not have).
+
+/// So many at least, whatever is computed.
+core::Result<AnswerBytes> answer_bytes_min(const std::vector<OutputPort>& outputs,
+                                           const InferBody& request);
+/// So many at most, by the outputs' types.
+core::Result<AnswerBytes> answer_bytes_max(const InferAnswer& answer, const InferBody& request);
+/// At most a few hundred bytes more than are written, unless that is more JSON than may be. Takes
+/// as long as writing it.
+core::Result<AnswerBytes> answer_bytes(const InferAnswer& answer, const InferBody& request);
+
+/// `bytes`: of answer_bytes_max() or answer_bytes(). Room for so many is taken at once, and no
+/// more.
+core::Result<EncodedAnswer> write_infer_answer(const InferAnswer& answer, const InferBody& request,
+                                               const AnswerBytes& bytes);
 
 /// `text` in quotes, escaped; bytes that are not UTF-8 become U+FFFD.
 std::string json_quote(std::string_view text);

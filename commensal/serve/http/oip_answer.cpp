@@ -9,19 +9,21 @@ namespace commensal::http {
 
 namespace {
 
+/// One that is wanted, of outputs that have names.
+template <class Output>
 struct Chosen {
-  const tensor::NamedTensor* tensor;
+  const Output* output;
   bool binary;
 };
 
-core::Result<std::vector<Chosen>> choose(const tensor::NamedTensors& outputs,
-                                         const InferBody& request) {
-  std::vector<Chosen> chosen;
+template <class Output>
+core::Result<std::vector<Chosen<Output>>> choose(const std::vector<Output>& outputs,
+                                                 const InferBody& request) {
+  std::vector<Chosen<Output>> chosen;
   if (request.outputs.empty())
-    for (const tensor::NamedTensor& output : outputs)
-      chosen.push_back({&output, request.binary_outputs});
+    for (const Output& output : outputs) chosen.push_back({&output, request.binary_outputs});
   for (const RequestedOutput& wanted : request.outputs) {
-    const auto found = std::ranges::find(outputs, wanted.name, &tensor::NamedTensor::name);
+    const auto found = std::ranges::find(outputs, wanted.name, &Output::name);
     if (found == outputs.end())
       return core::fail(core::ErrorCode::kInvalidArgument, "the model has no output '{}'",
                         wanted.name);
@@ -33,35 +35,38 @@ core::Result<std::vector<Chosen>> choose(const tensor::NamedTensors& outputs,
 constexpr std::int64_t kQuotedMax = 6;     // bytes of text for one that is escaped
 constexpr std::int64_t kFrameBytes = 256;  // at most, of what is the same in all of them
 
-/// Of the text that names an output and shows its elements, if it does.
-std::int64_t json_bytes_max(const Chosen& chosen) {
-  const tensor::Tensor& value = chosen.tensor->value;
-  return kFrameBytes + kQuotedMax * std::ssize(chosen.tensor->name) +
-         std::ssize(value.shape().text()) +
-         (chosen.binary ? 0 : json_elements_bytes_max(value.type()));
+/// Of the text but for the elements.
+std::int64_t frame_bytes_max(const InferAnswer& answer,
+                             const std::vector<Chosen<tensor::NamedTensor>>& chosen) {
+  std::int64_t bytes = kFrameBytes + kQuotedMax * std::ssize(answer.model + answer.id) +
+                       std::ssize(answer.receipt + answer.provider);
+  for (const auto& [output, binary] : chosen) {
+    bytes += kFrameBytes + kQuotedMax * std::ssize(output->name) +
+             std::ssize(output->value.shape().text());
+  }
+  return bytes;
 }
 
-core::Result<std::int64_t> bytes_max(const InferAnswer& answer, const std::vector<Chosen>& chosen) {
-  std::int64_t json = kFrameBytes + kQuotedMax * std::ssize(answer.model + answer.id) +
-                      std::ssize(answer.receipt + answer.provider);
-  std::int64_t binary = 0;
-  for (const Chosen& output : chosen) {
-    json += json_bytes_max(output);
-    if (output.binary) binary += std::ssize(output.tensor->value.bytes());
+/// `json_of` says how long the array of an output's elements is, given how long it may be.
+template <class JsonOf>
+core::Result<AnswerBytes> bytes_of(const InferAnswer& answer, const InferBody& request,
+                                   JsonOf json_of) {
+  COMMENSAL_ASSIGN(const auto chosen, choose(answer.outputs, request));
+  AnswerBytes bytes{.json = frame_bytes_max(answer, chosen)};
+  for (const auto& [output, binary] : chosen) {
+    if (binary) {
+      bytes.binary += std::ssize(output->value.bytes());
+    } else {
+      bytes.json += json_of(output->value, limits::kHttpJsonBytesMax - bytes.json);
+    }
   }
-  if (json > limits::kHttpJsonBytesMax) {
-    return core::fail(core::ErrorCode::kInvalidArgument,
-                      "the answer takes up to {} bytes of JSON, at most {} are written: ask for "
-                      "binary outputs (\"parameters\":{{\"binary_data_output\":true}})",
-                      json, limits::kHttpJsonBytesMax);
-  }
-  return json + binary;
+  return bytes;
 }
 
-void append_output(std::string& out, const Chosen& chosen) {
-  const tensor::Tensor& value = chosen.tensor->value;
+void append_output(std::string& out, const Chosen<tensor::NamedTensor>& chosen) {
+  const tensor::Tensor& value = chosen.output->value;
   fmt::format_to(std::back_inserter(out), R"({{"name":{},"datatype":"{}","shape":{},)",
-                 json_quote(chosen.tensor->name), tensor::traits(value.dtype()).oip,
+                 json_quote(chosen.output->name), tensor::traits(value.dtype()).oip,
                  value.shape().text());
   if (chosen.binary) {
     fmt::format_to(std::back_inserter(out), R"("parameters":{{"binary_data_size":{}}}}})",
@@ -79,18 +84,46 @@ std::string json_quote(std::string_view text) {
   return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-core::Result<std::int64_t> answer_bytes_max(const InferAnswer& answer, const InferBody& request) {
-  COMMENSAL_ASSIGN(const std::vector<Chosen> chosen, choose(answer.outputs, request));
-  return bytes_max(answer, chosen);
+core::Result<void> check_json(const AnswerBytes& bytes) {
+  if (bytes.json <= limits::kHttpJsonBytesMax) return {};
+  return core::fail(core::ErrorCode::kInvalidArgument,
+                    "the answer takes more than the {} bytes of JSON that are written: ask for "
+                    "binary outputs (\"parameters\":{{\"binary_data_output\":true}})",
+                    limits::kHttpJsonBytesMax);
 }
 
-core::Result<EncodedAnswer> write_infer_answer(const InferAnswer& answer,
-                                               const InferBody& request) {
-  COMMENSAL_ASSIGN(const std::vector<Chosen> chosen, choose(answer.outputs, request));
-  COMMENSAL_ASSIGN(const std::int64_t most, bytes_max(answer, chosen));
+core::Result<AnswerBytes> answer_bytes_min(const std::vector<OutputPort>& outputs,
+                                           const InferBody& request) {
+  COMMENSAL_ASSIGN(const auto chosen, choose(outputs, request));
+  AnswerBytes bytes;
+  for (const auto& [output, binary] : chosen) {
+    if (!output->type) continue;
+    if (binary) {
+      bytes.binary += output->type->bytes();
+    } else {
+      bytes.json += json_elements_bytes_min(*output->type);
+    }
+  }
+  return bytes;
+}
+
+core::Result<AnswerBytes> answer_bytes_max(const InferAnswer& answer, const InferBody& request) {
+  return bytes_of(answer, request, [](const tensor::Tensor& value, std::int64_t) {
+    return json_elements_bytes_max(value.type());
+  });
+}
+
+core::Result<AnswerBytes> answer_bytes(const InferAnswer& answer, const InferBody& request) {
+  return bytes_of(answer, request, json_elements_bytes);
+}
+
+core::Result<EncodedAnswer> write_infer_answer(const InferAnswer& answer, const InferBody& request,
+                                               const AnswerBytes& bytes) {
+  COMMENSAL_TRY(check_json(bytes));
+  COMMENSAL_ASSIGN(const auto chosen, choose(answer.outputs, request));
   EncodedAnswer encoded;
   std::string& out = encoded.text;
-  out.reserve(static_cast<std::size_t>(most));
+  out.reserve(static_cast<std::size_t>(bytes.sum()));
   out += fmt::format(R"({{"model_name":{},"model_version":"{}",)", json_quote(answer.model),
                      answer.version);
   if (!answer.id.empty()) out += fmt::format(R"("id":{},)", json_quote(answer.id));
@@ -98,7 +131,7 @@ core::Result<EncodedAnswer> write_infer_answer(const InferAnswer& answer,
       R"("parameters":{{"commensal_receipt":"{}","commensal_provider":"{}"}},"outputs":[)",
       answer.receipt, answer.provider);
   bool any_binary = false;
-  for (const Chosen& output : chosen) {
+  for (const auto& output : chosen) {
     if (&output != &chosen.front()) out += ',';
     append_output(out, output);
     any_binary = any_binary || output.binary;
@@ -109,8 +142,8 @@ core::Result<EncodedAnswer> write_infer_answer(const InferAnswer& answer,
     return encoded;
   }
   encoded.json_bytes = out.size();
-  for (const Chosen& output : chosen)
-    if (output.binary) out += core::as_text(output.tensor->value.bytes());
+  for (const auto& [output, binary] : chosen)
+    if (binary) out += core::as_text(output->value.bytes());
   return encoded;
 }
 

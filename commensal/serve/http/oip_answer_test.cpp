@@ -19,12 +19,17 @@ InferAnswer an_answer() {
       "0x00",     {{"y", Tensor::of<float>({1, 2}, y)}, {"n", Tensor::of<std::int64_t>({1}, n)}}};
 }
 
+core::Result<EncodedAnswer> write(const InferAnswer& answer, const InferBody& request) {
+  COMMENSAL_ASSIGN(const AnswerBytes bytes, answer_bytes(answer, request));
+  return write_infer_answer(answer, request, bytes);
+}
+
 TEST(OipAnswer, IsJsonUnlessBinaryIsAskedFor) {
   InferBody request;
   request.id = "7";
   InferAnswer answer = an_answer();
   answer.id = request.id;
-  const auto encoded = write_infer_answer(answer, request);
+  const auto encoded = write(answer, request);
   ASSERT_TRUE(encoded);
   EXPECT_FALSE(encoded->json_bytes);
   const auto json = nlohmann::json::parse(encoded->text);
@@ -40,7 +45,7 @@ TEST(OipAnswer, MixesBinaryAndJsonInTheOrderAskedFor) {
   InferBody request;
   request.binary_outputs = true;
   request.outputs = {{"n", false}, {"y", std::nullopt}};
-  const auto encoded = write_infer_answer(an_answer(), request);
+  const auto encoded = write(an_answer(), request);
   ASSERT_TRUE(encoded);
   ASSERT_TRUE(encoded->json_bytes);
   ASSERT_EQ(encoded->text.size(), *encoded->json_bytes + 8);
@@ -62,32 +67,72 @@ TEST(OipAnswer, IsNoLongerThanItsBound) {
     InferBody request;
     request.binary_outputs = binary;
     const auto most = answer_bytes_max(answer, request);
-    const auto encoded = write_infer_answer(answer, request);
-    ASSERT_TRUE(most && encoded);
-    EXPECT_LE(std::ssize(encoded->text), *most);
-    EXPECT_LE(*most - std::ssize(encoded->text), 1024);
+    const auto counted = answer_bytes(answer, request);
+    ASSERT_TRUE(most && counted);
+    const auto encoded = write_infer_answer(answer, request, *most);
+    ASSERT_TRUE(encoded);
+    EXPECT_LE(counted->sum(), most->sum());
+    EXPECT_LE(std::ssize(encoded->text), counted->sum());
+    EXPECT_LE(most->sum() - std::ssize(encoded->text), 1024);
   }
 }
 
-TEST(OipAnswer, IsBinaryWhereJsonWouldBeTooLong) {
+InferAnswer of_ones(std::int64_t elements) {
   InferAnswer answer = an_answer();
-  answer.outputs[0].value = Tensor::of<float>({3'000'000}, std::vector<float>(3'000'000));
+  answer.outputs[0].value =
+      Tensor::of<float>({elements}, std::vector<float>(static_cast<std::size_t>(elements), 1));
+  return answer;
+}
+
+TEST(OipAnswer, IsBinaryWhereJsonWouldBeTooLong) {
+  InferAnswer answer = of_ones(3'000'000);
+  answer.outputs[0].value =
+      Tensor::of<float>({3'000'000}, std::vector<float>(3'000'000, -1.1754944e-38f));
   InferBody request;
-  const auto refused = write_infer_answer(answer, request);
+  const auto refused = write(answer, request);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, core::ErrorCode::kInvalidArgument);
   EXPECT_NE(refused.error().message.find("\"binary_data_output\":true"), std::string::npos);
-  EXPECT_FALSE(answer_bytes_max(answer, request));
   request.binary_outputs = true;
-  const auto encoded = write_infer_answer(answer, request);
+  const auto encoded = write(answer, request);
   ASSERT_TRUE(encoded) << encoded.error().message;
   EXPECT_EQ(encoded->text.size(), *encoded->json_bytes + 12'000'000 + 8);
+}
+
+TEST(OipAnswer, TakesTheRoomOfItsTextAndNoMore) {
+  const InferAnswer answer = of_ones(3'000'000);  // 48 MB, were they the longest
+  const auto bytes = answer_bytes(answer, {});
+  ASSERT_TRUE(bytes);
+  const auto encoded = write_infer_answer(answer, {}, *bytes);
+  ASSERT_TRUE(encoded) << encoded.error().message;
+  EXPECT_GT(std::ssize(encoded->text), 6'000'000);
+  EXPECT_LT(std::ssize(encoded->text), 6'001'000);
+  EXPECT_LT(bytes->json - std::ssize(encoded->text), 2'000);
+  EXPECT_LE(std::ssize(encoded->text), bytes->json);
+  EXPECT_LE(static_cast<std::int64_t>(encoded->text.capacity()), bytes->json + 1);
+}
+
+TEST(OipAnswer, KnowsBeforeWhatItTakesAtLeast) {
+  const InferAnswer answer = of_ones(1'000);
+  const std::vector<OutputPort> ports = {
+      {"y", tensor::TensorType{tensor::DType::kFloat32, {1'000}}}, {"n", std::nullopt}};
+  InferBody request;
+  EXPECT_EQ(answer_bytes_min(ports, request)->json, 2'001);
+  EXPECT_EQ(answer_bytes_min(ports, request)->binary, 0);
+  EXPECT_LE(answer_bytes_min(ports, request)->sum(), answer_bytes(answer, request)->sum());
+  request.outputs = {{"y", true}, {"y", true}};
+  EXPECT_EQ(answer_bytes_min(ports, request)->json, 0);
+  EXPECT_EQ(answer_bytes_min(ports, request)->binary, 8'000);
+  request.outputs = {{"n", std::nullopt}};
+  EXPECT_EQ(answer_bytes_min(ports, request)->sum(), 0);
+  request.outputs = {{"z", std::nullopt}};
+  EXPECT_FALSE(answer_bytes_min(ports, request));
 }
 
 TEST(OipAnswer, RefusesAnOutputThatTheModelLacks) {
   InferBody request;
   request.outputs = {{"z", std::nullopt}};
-  const auto encoded = write_infer_answer(an_answer(), request);
+  const auto encoded = write(an_answer(), request);
   ASSERT_FALSE(encoded);
   EXPECT_EQ(encoded.error().message, "the model has no output 'z'");
 }

@@ -44,11 +44,17 @@ BENCHMARK(ReadBinary)->Unit(benchmark::kMillisecond);
 void WriteJson(benchmark::State& state) {
   const InferAnswer answer{"a/m", 1, "", "00", "0x00", {{"y", picture()}}};
   for (auto _ : state) {
-    const auto encoded = write_infer_answer(answer, {});
+    const auto encoded = write_infer_answer(answer, {}, *answer_bytes_max(answer, {}));
     benchmark::DoNotOptimize(encoded->text.data());
   }
 }
 BENCHMARK(WriteJson)->Unit(benchmark::kMillisecond);
+
+void CountJson(benchmark::State& state) {
+  const InferAnswer answer{"a/m", 1, "", "00", "0x00", {{"y", picture()}}};
+  for (auto _ : state) benchmark::DoNotOptimize(answer_bytes(answer, {}));
+}
+BENCHMARK(CountJson)->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace commensal::http

@@ -320,6 +320,10 @@ TEST(JsonElements, AreNoLongerThanTheirBound) {
     EXPECT_LE(text.size(), most) << tensor.type().text();
     EXPECT_GE(text.size() + static_cast<std::size_t>(tensor.shape().elements()), most)
         << tensor.type().text();  // by a character: the longest are among them
+    const std::int64_t bytes = std::ssize(text);
+    EXPECT_EQ(json_elements_bytes(tensor, bytes), bytes);
+    EXPECT_GT(json_elements_bytes(tensor, bytes - 1), bytes - 1);
+    EXPECT_LE(json_elements_bytes_min(tensor.type()), bytes);
   };
   const auto all = [&]<class T>(std::initializer_list<T> values) {
     expect_fits(Tensor::of<T>({std::ssize(values)}, std::span<const T>(values)));
