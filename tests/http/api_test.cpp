@@ -171,6 +171,9 @@ TEST_F(HttpApi, SaysWhichPathIsNotThereAndWhichTokenIsWanted) {
   EXPECT_EQ(anyone_.who_am_i().error().message,
             "a token is needed, and there is none: --token-file FILE, $COMMENSAL_TOKEN or "
             "~/.config/commensal/token");
+  EXPECT_EQ(anyone_.create_account("carol", "consumer").error().message,
+            "a token is needed, an operator's (operator.token in the gateway's folder), and there "
+            "is none: --token-file FILE, $COMMENSAL_TOKEN or ~/.config/commensal/token");
 }
 
 TEST_F(HttpApi, NamesWhatWasExpectedOfInputsAndOutputs) {

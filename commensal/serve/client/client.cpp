@@ -63,9 +63,11 @@ core::Result<HttpResponse> Client::call(HttpRequest request) {
   core::Error error = error_of(response);
   // The gateway tells those who write HTTP by hand which header to send.
   if (token_.empty() && error.message.find("Authorization: Bearer") != std::string::npos) {
-    error.message =
-        "a token is needed, and there is none: --token-file FILE, $COMMENSAL_TOKEN or "
-        "~/.config/commensal/token";
+    const bool is_operators = error.message.find("operator") != std::string::npos;
+    error.message = fmt::format(
+        "a token is needed{}, and there is none: --token-file FILE, $COMMENSAL_TOKEN or "
+        "~/.config/commensal/token",
+        is_operators ? ", an operator's (operator.token in the gateway's folder)" : "");
   }
   if (error.code == ErrorCode::kUnauthenticated && !token_source_.empty()) {
     error.message += fmt::format(" (from {})", token_source_);

@@ -36,7 +36,7 @@ core::Result<const Route*> find_route(std::string_view method,
 }
 
 /// The token of "Bearer TOKEN". Error: kUnauthenticated.
-core::Result<std::string> token_of(std::string_view authorization) {
+core::Result<std::string> token_of(std::string_view authorization, Auth auth) {
   constexpr std::string_view kScheme = "bearer ";
   const bool is_bearer =
       authorization.size() > kScheme.size() &&
@@ -44,7 +44,8 @@ core::Result<std::string> token_of(std::string_view authorization) {
                  [](char a, char b) { return a == (b >= 'A' && b <= 'Z' ? b + 32 : b); });
   if (is_bearer) return std::string(authorization.substr(kScheme.size()));
   return core::fail(ErrorCode::kUnauthenticated,
-                    "a token is needed: send the header \"Authorization: Bearer TOKEN\"");
+                    "a token is needed{}: send the header \"Authorization: Bearer TOKEN\"",
+                    auth == Auth::kOperator ? ", an operator's" : "");
 }
 
 std::optional<Response> authorize(gateway::Gateway& gateway, const core::Clock& clock,
@@ -107,7 +108,7 @@ void admit(const Services& services, const Request& head,
   const Auth auth = call->route->auth;
   if (auth == Auth::kNone || (auth == Auth::kOptional && head.authorization.empty()))
     return done(std::move(call), std::nullopt);
-  auto token = token_of(head.authorization);
+  auto token = token_of(head.authorization, auth);
   if (!token) return done(nullptr, error_response(token.error()));
   const std::string sent = *std::move(token);
   services.turns->post_for_token(
