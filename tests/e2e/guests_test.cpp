@@ -88,15 +88,6 @@ class Host {
 
 class Guests : public testing::Test {
  protected:
-  void SetUp() override {
-    ::setenv("XDG_RUNTIME_DIR", folder_.at("run").c_str(), 1);
-    ::setenv("XDG_STATE_HOME", folder_.at("state").c_str(), 1);
-  }
-  void TearDown() override {
-    ::unsetenv("XDG_RUNTIME_DIR");
-    ::unsetenv("XDG_STATE_HOME");
-  }
-
   /// A provider whose gateway is not there: as a guest it is none the less.
   std::unique_ptr<Process> start(const std::string& name, const std::string& host,
                                  const std::vector<std::string>& more = {}) {
@@ -141,6 +132,7 @@ class Guests : public testing::Test {
     return text.substr(begin, text.find('\n', begin) - begin);
   }
 
+  const OwnMachine machine_;
   Folder folder_;
   Json said_;
 };

@@ -36,15 +36,7 @@ class CountedHost {
 
 class BesideAHost : public System {
  protected:
-  // A governor of this test's own, whoever else runs on this machine.
-  void SetUp() override {
-    ::setenv("XDG_RUNTIME_DIR", folder_.at("run").c_str(), 1);
-    ::setenv("XDG_STATE_HOME", folder_.at("state").c_str(), 1);
-  }
-  void TearDown() override {
-    ::unsetenv("XDG_RUNTIME_DIR");
-    ::unsetenv("XDG_STATE_HOME");
-  }
+  const OwnMachine machine_;
   Json provider(const std::string& name) {
     auto client = connect();
     const auto text = client.get_json("/v1/providers");

@@ -13,6 +13,7 @@
 #include <commensal/base/core/descriptor.hpp>
 #include <commensal/base/core/spawn.hpp>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <thread>
@@ -109,5 +110,15 @@ bool is_gone(pid_t process) {
 }
 
 Folder::Folder() : made_(core::TemporaryFolder::make("commensal-e2e").value()) {}
+
+OwnMachine::OwnMachine() {
+  ::setenv("XDG_RUNTIME_DIR", folder_.at("run").c_str(), 1);
+  ::setenv("XDG_STATE_HOME", folder_.at("state").c_str(), 1);
+}
+
+OwnMachine::~OwnMachine() {
+  ::unsetenv("XDG_RUNTIME_DIR");
+  ::unsetenv("XDG_STATE_HOME");
+}
 
 }  // namespace commensal::e2e

@@ -54,4 +54,16 @@ class Folder {
   core::TemporaryFolder made_;
 };
 
+/// Governors and their books of this test's own, whoever else runs on this machine.
+class OwnMachine {
+ public:
+  OwnMachine();
+  ~OwnMachine();
+  OwnMachine(const OwnMachine&) = delete;
+  OwnMachine& operator=(const OwnMachine&) = delete;
+
+ private:
+  Folder folder_;
+};
+
 }  // namespace commensal::e2e

@@ -9,6 +9,7 @@
 #include <boost/beast/http/read.hpp>
 #include <commensal/base/core/limits.hpp>
 #include <commensal/base/core/limits_serve.hpp>
+#include <commensal/base/core/network.hpp>
 #include <commensal/serve/http/connection.hpp>
 #include <commensal/serve/http/head.hpp>
 #include <limits>
@@ -38,14 +39,8 @@ std::int64_t bytes_of(const Response& response) {
 /// "" where the client has gone already.
 std::string network_of(const asio::ip::tcp::socket& socket) {
   beast::error_code error;
-  const asio::ip::address address = socket.remote_endpoint(error).address();
-  if (error) return "";
-  if (address.is_v4()) return address.to_string();
-  const asio::ip::address_v6& v6 = address.to_v6();
-  if (v6.is_v4_mapped()) return make_address_v4(asio::ip::v4_mapped, v6).to_string();
-  const auto bytes = v6.to_bytes();
-  constexpr std::size_t kNetworkBytes = 6;
-  return core::to_hex({bytes.data(), kNetworkBytes});
+  const auto from = socket.remote_endpoint(error);
+  return error ? "" : core::network_of(from.data());
 }
 
 std::string text_of(beast::string_view text) { return {text.data(), text.size()}; }

@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <commensal/base/core/clock.hpp>
 #include <commensal/base/core/limits_serve.hpp>
+#include <commensal/base/core/network.hpp>
 #include <commensal/serve/rpc/door.hpp>
 #include <cstring>
 
@@ -24,19 +25,6 @@ using core::Result;
 
 constexpr int kPauseMs = 20;  // where there are no files left
 constexpr double kNs = 1e-9;
-
-/// Whoever has one address of an IPv6 site has all of them: its /48.
-std::string network_of(const sockaddr_storage& from) {
-  if (from.ss_family == AF_INET) {
-    const auto& v4 = reinterpret_cast<const sockaddr_in&>(from);
-    return {reinterpret_cast<const char*>(&v4.sin_addr), sizeof v4.sin_addr};
-  }
-  const auto& v6 = reinterpret_cast<const sockaddr_in6&>(from).sin6_addr;
-  const auto* const bytes = reinterpret_cast<const char*>(v6.s6_addr);
-  constexpr std::size_t kNetworkBytes = 6, kMappedAt = 12;
-  if (IN6_IS_ADDR_V4MAPPED(&v6)) return {bytes + kMappedAt, 4};
-  return {bytes, kNetworkBytes};
-}
 
 struct Found {
   addrinfo* list = nullptr;
@@ -130,7 +118,8 @@ void Door::begin(std::function<void(int, int)> take) {
                                      SOCK_CLOEXEC | SOCK_NONBLOCK);
       if (accepted < 0 && (errno == EMFILE || errno == ENFILE)) ::poll(&waits[1], 1, kPauseMs);
       if (accepted < 0) continue;
-      if (newcomers.admit(network_of(from), clock.monotonic_ns())) {
+      if (newcomers.admit(core::network_of(reinterpret_cast<const sockaddr*>(&from)),
+                          clock.monotonic_ns())) {
         take(listening_.get(), accepted);
       } else {
         turn_away(accepted);
