@@ -157,6 +157,34 @@ struct Kinds<std::variant<Kind...>> {
   }
 };
 
+/// What is not named here keeps its place: rounds that close, money, who is there.
+using Jobs = std::optional<std::vector<core::Digest>>;
+Jobs jobs_of(const auto&) { return std::nullopt; }
+Jobs jobs_of(const Load&) { return Jobs(std::in_place); }
+Jobs jobs_of(const Offer& one) { return Jobs({protocol::job_id(one.job)}); }
+Jobs jobs_of(const Begin& one) { return Jobs({one.job}); }
+Jobs jobs_of(const Deliver& one) { return Jobs({one.job}); }
+Jobs jobs_of(const Refuse& one) { return Jobs({one.job}); }
+Jobs jobs_of(const Withdraw& all) { return all.jobs; }
+template <class Message>
+requires requires(const Message& all) { all.items.front().step; }
+Jobs jobs_of(const Message& all) {
+  Jobs jobs(std::in_place);
+  for (const auto& item : all.items) jobs->push_back(item.job);
+  return jobs;
+}
+
+template <class Message>
+Outgoing outgoing_of(const Message& message) {
+  return std::visit(
+      [](const auto& kind) {
+        Outgoing made = FrameWriter(kind).take();
+        made.jobs = jobs_of(kind);
+        return made;
+      },
+      message);
+}
+
 template <class Message, class Other>
 Result<Message> read_frame(wire::Frame&& frame) {
   if (frame.head().empty()) {
@@ -173,13 +201,9 @@ Result<Message> read_frame(wire::Frame&& frame) {
 
 }  // namespace
 
-Outgoing outgoing(const ToProvider& message) {
-  return std::visit([](const auto& kind) { return FrameWriter(kind).take(); }, message);
-}
+Outgoing outgoing(const ToProvider& message) { return outgoing_of(message); }
 
-Outgoing outgoing(const ToGateway& message) {
-  return std::visit([](const auto& kind) { return FrameWriter(kind).take(); }, message);
-}
+Outgoing outgoing(const ToGateway& message) { return outgoing_of(message); }
 
 wire::Frame to_frame(const ToProvider& message) { return whole(outgoing(message)); }
 

@@ -21,6 +21,8 @@ namespace wire = ::commensal::v1;
 struct Outgoing {
   std::string head;
   std::vector<tensor::Tensor> tensors;
+  /// Of which jobs it speaks: before other jobs' large messages it may go. Absent: before none.
+  std::optional<std::vector<core::Digest>> jobs;
 };
 Outgoing outgoing(const ToProvider& message);
 Outgoing outgoing(const ToGateway& message);

@@ -3,6 +3,7 @@
 
 #include <commensal/v1/stream.pb.h>
 
+#include <algorithm>
 #include <commensal/base/core/limits.hpp>
 #include <commensal/base/core/limits_serve.hpp>
 #include <commensal/serve/rpc/grpc_pieces.hpp>
@@ -12,8 +13,9 @@
 
 namespace commensal::rpc {
 
-/// What waits to be written on one stream, in order; its head may be with gRPC already, which
-/// writes one frame at a time. Bounded: a peer that does not read costs its stream, not memory.
+/// What waits to be written on one stream; one frame of it may be with gRPC already. In order, but
+/// that small messages go between the pieces of a large one of other jobs: between two pieces as
+/// many bytes as a piece has. Bounded: a peer that does not read costs its stream, not memory.
 /// Thread-safety: the stream's mutex.
 class Outbox {
  public:
@@ -30,37 +32,56 @@ class Outbox {
   }
   bool empty() const { return items_.empty(); }
   bool writing() const { return writing_; }
-  /// The next piece, which stays where it is until written().
+  /// The next piece, which stays where it is until written(). Precondition: not empty().
   const commensal::v1::Frame* begin_writing() {
     writing_ = true;
-    piece_ = items_.front().next();
+    at_ = next();
+    aside_bytes_ = at_ > 0 ? aside_bytes_ + items_[at_].bytes() : 0;
+    piece_ = items_[at_].next();
+    if (at_ > 0) piece_.set_aside(true);
     return &piece_;
   }
   void written() {
     writing_ = false;
     piece_.Clear();
-    if (items_.front().is_over()) pop();
+    if (items_[at_].is_over()) erase(at_);
   }
+  /// But for what is being written.
   void drop_waiting() {
-    while (items_.size() > 1) {
-      bytes_ -= static_cast<std::int64_t>(items_.back().bytes());
-      items_.pop_back();
-    }
-    if (items_.empty()) return;
-    items_.front().drop();
-    if (!writing_) pop();
+    while (items_.size() > (writing_ ? at_ + 1 : 0)) erase(items_.size() - 1);
+    for (; writing_ && at_ > 0; --at_) erase(0);
+    if (writing_) items_.front().drop();
   }
 
  private:
   static constexpr std::size_t kItemsMax = 16 * limits::kProviderQueueMax;
+  static constexpr std::size_t kPieceBytes = limits::kRpcFrameBytesMax;
+  static constexpr std::size_t kLooks = 64;
 
-  void pop() {
-    bytes_ -= static_cast<std::int64_t>(items_.front().bytes());
-    items_.pop_front();
+  /// The first, or what may go between its pieces: the first small one that speaks of no job that
+  /// is spoken of before it, where nothing before it has to keep its place.
+  std::size_t next() const {
+    if (!items_.front().is_half_sent() || aside_bytes_ >= kPieceBytes) return 0;
+    for (std::size_t i = 0; i < std::min(items_.size(), kLooks) && items_[i].jobs(); ++i) {
+      if (i > 0 && items_[i].bytes() <= kPieceBytes && !is_spoken_of_before(i)) return i;
+    }
+    return 0;
+  }
+  bool is_spoken_of_before(std::size_t i) const {
+    return std::any_of(items_.begin(), items_.begin() + i, [&](const Pieces& earlier) {
+      return std::ranges::find_first_of(*earlier.jobs(), *items_[i].jobs()) !=
+             earlier.jobs()->end();
+    });
+  }
+  void erase(std::size_t i) {
+    bytes_ -= static_cast<std::int64_t>(items_[i].bytes());
+    items_.erase(items_.begin() + static_cast<std::ptrdiff_t>(i));
   }
 
   std::deque<Pieces> items_;
   commensal::v1::Frame piece_;
+  std::size_t at_ = 0;           // of what piece_ is of
+  std::size_t aside_bytes_ = 0;  // since the last piece of items_.front()
   std::int64_t bytes_ = 0;
   bool writing_ = false;
 };

@@ -55,6 +55,11 @@ Frame Pieces::next() {
 
 core::Result<std::optional<Frame>> Assembly::add(Frame&& piece, std::int64_t bytes_max) {
   const auto more = piece.more();
+  if (piece.aside()) {
+    if (more > 0) return core::fail(core::ErrorCode::kInvalidArgument, "a piece of an aside");
+    piece.clear_aside();
+    return Assembly().add(std::move(piece), bytes_max);
+  }
   const std::size_t bytes = content_bytes(piece);
   bytes_ += static_cast<std::int64_t>(bytes);
   if (std::cmp_greater(more, bytes_max) || bytes_ + static_cast<std::int64_t>(more) > bytes_max) {

@@ -20,6 +20,8 @@ class Pieces {
   explicit Pieces(Outgoing message);
   /// Of content, in all.
   std::size_t bytes() const { return bytes_; }
+  const std::optional<std::vector<core::Digest>>& jobs() const { return message_.jobs; }
+  bool is_half_sent() const { return !is_over_ && left_ < bytes_; }
   bool is_over() const { return is_over_; }
   /// Precondition: not is_over().
   commensal::v1::Frame next();
@@ -56,8 +58,8 @@ class PieceWatch {
 class Assembly {
  public:
   /// The whole frame, or nothing where more is to come. Takes memory for what has come only.
-  /// Errors: kResourceExhausted (more than `bytes_max`, or too many tensors), kInvalidArgument (a
-  /// piece before the last is not full).
+  /// A message aside is whole at once. Errors: kResourceExhausted (more than `bytes_max`, or too
+  /// many tensors), kInvalidArgument (a piece before the last is not full, or an aside has more).
   core::Result<std::optional<commensal::v1::Frame>> add(commensal::v1::Frame&& piece,
                                                         std::int64_t bytes_max);
 

@@ -59,9 +59,10 @@ void ServerStream::read_next() {
 void ServerStream::OnReadDone(bool ok) {
   take_from_grpc(&incoming_);
   if (!ok) return end(grpc::Status::OK, true);
+  const bool is_aside = incoming_.aside();
   auto whole = assembly_.add(std::move(incoming_), message_bytes_max());
   if (!whole) return end(to_status(whole.error()), true);
-  note_piece(whole->has_value());
+  if (!is_aside) note_piece(whole->has_value());
   if (!*whole) return read_next();
   auto message = from_frame<ToGateway>(*std::move(*whole));
   if (!message) return end(to_status(message.error()), true);

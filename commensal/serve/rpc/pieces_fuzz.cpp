@@ -44,6 +44,7 @@ class Pieces {
     if (kind & 16 && bytes < kFull) piece.mutable_head()->append(kFull - bytes, 'f');
     const std::uint64_t more = byte();
     piece.set_more(kind & 8 ? more << 56 : more);
+    piece.set_aside(kind & 32);
     return piece;
   }
 
@@ -58,16 +59,18 @@ void assemble(Pieces pieces, std::int64_t bytes_max) {
   std::size_t sent = 0;
   while (!pieces.is_over()) {
     Frame piece = pieces.next();
-    sent += bytes_of(piece);
+    const bool is_aside = piece.aside();
+    const std::size_t bytes = bytes_of(piece);
+    if (!is_aside) sent += bytes;
     const auto whole = assembly.add(std::move(piece), bytes_max);
     if (!whole) {
       core::check(whole.error().message.find('\n') == std::string::npos, "an error is one line");
       return;
     }
     if (!*whole) continue;
-    core::check(bytes_of(**whole) == sent, "nothing is lost or added");
+    core::check(bytes_of(**whole) == (is_aside ? bytes : sent), "nothing is lost or added");
     core::check(std::cmp_less_equal(sent, bytes_max), "a message is within its bound");
-    sent = 0;
+    if (!is_aside) sent = 0;
   }
 }
 
@@ -87,7 +90,7 @@ void there_and_back(Pieces pieces) {
   for (std::string& tensor : *frame.mutable_tensors()) grow(tensor);
   frame.clear_more();
   const std::string before = frame.SerializeAsString();
-  rpc::Outgoing message{.head = frame.head(), .tensors = {}};
+  rpc::Outgoing message{.head = frame.head(), .tensors = {}, .jobs = {}};
   for (const std::string& tensor : frame.tensors()) message.tensors.push_back(bytes_tensor(tensor));
   rpc::Assembly assembly;
   for (rpc::Pieces cut(std::move(message)); !cut.is_over();) {

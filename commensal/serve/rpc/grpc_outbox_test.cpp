@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <commensal/base/core/limits_serve.hpp>
+#include <commensal/serve/rpc/grpc_outbox.hpp>
+#include <string>
+#include <vector>
+
+namespace commensal::rpc {
+namespace {
+
+using Jobs = std::optional<std::vector<core::Digest>>;
+
+constexpr auto kPiece = static_cast<std::size_t>(limits::kRpcFrameBytesMax);
+
+Jobs jobs(const std::vector<std::uint8_t>& numbers) {
+  Jobs made(std::in_place);
+  for (const std::uint8_t number : numbers) made->push_back(core::Digest{number});
+  return made;
+}
+
+/// What is written, a letter a frame, and joined by who reads it.
+struct Written {
+  std::string frames;
+  std::string messages;
+};
+
+Written write_all(Outbox& outbox) {
+  Written seen;
+  Assembly assembly;
+  while (!outbox.empty()) {
+    commensal::v1::Frame frame = *outbox.begin_writing();
+    outbox.written();
+    seen.frames += frame.head().front();
+    const auto whole = assembly.add(std::move(frame), limits::kRpcMessageBytesMax);
+    EXPECT_TRUE(whole) << whole.error().message;
+    if (whole && *whole) seen.messages += (*whole)->head().front();
+  }
+  return seen;
+}
+
+struct OutboxTest : ::testing::Test {
+  void push(char letter, std::size_t bytes, Jobs of) {
+    EXPECT_TRUE(outbox.push({std::string(bytes, letter), {}, std::move(of)}));
+  }
+  Outbox outbox;
+};
+
+TEST_F(OutboxTest, LetsSmallMessagesOfOtherJobsGoBetweenPieces) {
+  push('A', 3 * kPiece, jobs({1}));
+  push('b', 10, jobs({2}));
+  push('c', 10, jobs({1}));  // after A
+  push('d', 10, jobs({3, 1}));
+  push('e', 10, jobs({}));
+  push('f', 10, jobs({3}));  // after d
+  push('G', 2 * kPiece, jobs({4}));
+  push('h', 10, jobs({4}));
+  push('i', 10, jobs({5}));
+  const Written seen = write_all(outbox);
+  EXPECT_EQ(seen.frames, "AbeiAAcdfGGh");
+  EXPECT_EQ(seen.messages, "beiAcdfGh");
+}
+
+TEST_F(OutboxTest, KeepsThePlaceOfWhatSpeaksOfMoreThanJobs) {
+  push('A', 2 * kPiece, jobs({1}));
+  push('b', 10, jobs({2}));
+  push('r', 10, std::nullopt);
+  push('c', 10, jobs({3}));
+  EXPECT_EQ(write_all(outbox).messages, "bArc");
+  push('R', 2 * kPiece, std::nullopt);
+  push('c', 10, jobs({3}));
+  EXPECT_EQ(write_all(outbox).messages, "Rc");
+}
+
+TEST_F(OutboxTest, GoesOnWithTheLargeOneHoweverManySmallOnesCome) {
+  push('A', 4 * kPiece, jobs({1}));
+  for (std::uint8_t i = 2; i < 8; ++i) push('b', kPiece / 2, jobs({i}));
+  EXPECT_EQ(write_all(outbox).frames, "AbbAbbAbbA");
+}
+
+TEST_F(OutboxTest, DropsWhatIsNotWithGrpc) {
+  push('A', 3 * kPiece, jobs({1}));
+  push('b', 10, jobs({2}));
+  push('c', 10, jobs({3}));
+  outbox.begin_writing();
+  outbox.written();
+  EXPECT_EQ(outbox.begin_writing()->head(), std::string(10, 'b'));
+  outbox.drop_waiting();
+  EXPECT_FALSE(outbox.empty());
+  outbox.written();
+  EXPECT_TRUE(outbox.empty());
+  push('A', 3 * kPiece, jobs({1}));
+  outbox.begin_writing();
+  outbox.written();
+  outbox.drop_waiting();
+  EXPECT_TRUE(outbox.empty());
+  // What was dropped takes no room.
+  const auto most = static_cast<std::size_t>(limits::kRpcMessageBytesMax);
+  push('B', most, jobs({1}));
+  push('B', most, jobs({1}));
+  EXPECT_FALSE(outbox.push({"c", {}, jobs({})}));
+}
+
+}  // namespace
+}  // namespace commensal::rpc
