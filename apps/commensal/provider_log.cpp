@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include <apps/commensal/provider_log.hpp>
-#include <charconv>
+#include <commensal/base/core/network.hpp>
 
 namespace commensal::apps {
 namespace {
@@ -14,13 +14,8 @@ constexpr std::size_t kHexDigits = 12;  // of a model's hash: enough to know it 
 }  // namespace
 
 core::Result<void> check_stream_address(const std::string& text) {
-  const std::size_t colon = text.rfind(':');
-  const std::string port = colon == std::string::npos ? "" : text.substr(colon + 1);
-  int number = 0;
-  const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), number);
-  const bool is_port =
-      error == std::errc() && end == port.data() + port.size() && number > 0 && number <= 65535;
-  if (is_port && colon > 0 && text.find('/') == std::string::npos) return {};
+  const auto where = core::Endpoint::parse(text);
+  if (where && where->port > 0) return {};
   return core::fail(core::ErrorCode::kInvalidArgument,
                     "--gateway '{}', expected HOST:PORT of the gateway's port for providers, such "
                     "as 127.0.0.1:8090",

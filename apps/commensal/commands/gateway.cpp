@@ -10,8 +10,9 @@
 #include <commensal/base/core/clock.hpp>
 #include <commensal/base/core/descriptor.hpp>
 #include <commensal/base/core/disk_full.hpp>
+#include <commensal/base/core/network.hpp>
+#include <commensal/base/core/rates.hpp>
 #include <commensal/serve/daemon/gateway_daemon.hpp>
-#include <commensal/serve/gateway/rates.hpp>
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -73,23 +74,18 @@ class EventLog final : public gateway::Observer {
 
  private:
   core::SystemClock clock_;
-  gateway::Rates<int> errors_{3, 5};  // lines a second, and seconds of them at once
+  core::Rates<int> errors_{3, 5};  // lines a second, and seconds of them at once
   std::uint64_t more_errors_ = 0;
 };
 
-Result<void> check_address(const char* option, const std::string& text, std::string& host,
-                           std::uint16_t& port) {
-  const std::size_t colon = text.rfind(':');
-  int number = -1;
-  if (colon != std::string::npos && CLI::detail::lexical_cast(text.substr(colon + 1), number) &&
-      number >= 0 && number <= 65535) {
-    host = text.substr(0, colon);
-    if (host == "localhost") host = "127.0.0.1";
-    port = static_cast<std::uint16_t>(number);
-    return {};
+Result<core::Endpoint> endpoint_of(const char* option, const std::string& text) {
+  auto where = core::Endpoint::parse(text);
+  if (!where) {
+    return core::fail(core::ErrorCode::kInvalidArgument,
+                      "{} '{}', expected IP:PORT, as 127.0.0.1:8080", option, text);
   }
-  return core::fail(core::ErrorCode::kInvalidArgument,
-                    "{} '{}', expected IP:PORT, as 127.0.0.1:8080", option, text);
+  if (where->host == "localhost") where->host = "127.0.0.1";
+  return *std::move(where);
 }
 
 /// Tops the gateway's escrow up: what its own account lacks for that is booked as a deposit, since
@@ -109,8 +105,9 @@ Result<void> fill_escrow(gateway::Gateway& gateway, const protocol::Amount& want
 }
 
 void announce(const GatewayArguments& options, const daemon::GatewayDaemon& daemon) {
-  const std::string url = fmt::format("{}://{}:{}", daemon.is_http_secure() ? "https" : "http",
-                                      options.daemon.http_address, daemon.http_port());
+  const core::Endpoint http{options.daemon.http_address, daemon.http_port()};
+  const std::string url =
+      fmt::format("{}://{}", daemon.is_http_secure() ? "https" : "http", http.text());
   const std::string pin = daemon.key_hash() ? core::to_hex(*daemon.key_hash()) : "";
   const std::string key = crypto::to_text(daemon.address());
   if (options.json) {
@@ -151,12 +148,11 @@ Result<int> run(GatewayArguments& options) {
   }
   options.daemon.folder = options.folder;
   options.daemon.key = options.key.opener();
-  options.daemon.provider_address = options.providers;
-  COMMENSAL_TRY(
-      check_address("--http", options.http, options.daemon.http_address, options.daemon.http_port));
-  std::string host;
-  std::uint16_t port = 0;
-  COMMENSAL_TRY(check_address("--providers", options.providers, host, port));
+  COMMENSAL_ASSIGN(const core::Endpoint http, endpoint_of("--http", options.http));
+  options.daemon.http_address = http.host;
+  options.daemon.http_port = http.port;
+  COMMENSAL_ASSIGN(const core::Endpoint providers, endpoint_of("--providers", options.providers));
+  options.daemon.provider_address = providers.text();
   gateway::MoneyConfig& money = options.daemon.gateway.money;
   COMMENSAL_ASSIGN(const std::string note, settle_terms(*options.app, options.folder, money));
   if (!note.empty()) fmt::print(stderr, "note: {}\n", note);

@@ -13,6 +13,7 @@
 #include <apps/common/log.hpp>
 #include <apps/common/worker_options.hpp>
 #include <array>
+#include <commensal/base/core/network.hpp>
 #include <commensal/collocation/guest/metrics.hpp>
 #include <commensal/serve/daemon/provider_daemon.hpp>
 #include <commensal/serve/tls/certificate.hpp>
@@ -53,8 +54,8 @@ Result<std::unique_ptr<guest::MetricsServer>> serve_metrics(const ProviderArgume
   if (options.host.host().empty()) {
     return core::fail(core::ErrorCode::kInvalidArgument, "--metrics is about a host: --host");
   }
-  if (!options.plain_metrics &&
-      !tls::is_loopback(options.metrics.substr(0, options.metrics.rfind(':')))) {
+  const auto where = core::Endpoint::parse(options.metrics);
+  if (!options.plain_metrics && where && !tls::is_loopback(where->host)) {
     return core::fail(core::ErrorCode::kInvalidArgument,
                       "--metrics {}: beyond loopback everybody could read them, without TLS: "
                       "--plain-metrics if that is meant",

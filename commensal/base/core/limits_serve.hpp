@@ -24,7 +24,6 @@ inline constexpr std::size_t kStrangersMax = 128;
 inline constexpr double kNewcomersAtOnce = 128;
 inline constexpr double kNewcomersPerSecond = 16;
 inline constexpr double kNewcomersAllPerSecond = 256;
-inline constexpr std::size_t kNewcomerNetworksMax = 8'192;  // that are remembered
 // Twice the connections, as those that leave take a moment, the providers', and the gateway's own.
 inline constexpr std::uint64_t kFilesWanted = 2 * kConnectionsMax + 2'048;
 inline constexpr std::size_t kStrangersPerAddressMax = 32;

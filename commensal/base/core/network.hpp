@@ -3,13 +3,41 @@
 
 #include <sys/socket.h>
 
+#include <commensal/base/core/descriptor.hpp>
+#include <commensal/base/core/result.hpp>
+#include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 
+/// Addresses of TCP, and sockets that listen. Pure functions but for listen_on(). Any thread.
 namespace commensal::core {
+
+/// Where somebody listens.
+struct Endpoint {
+  std::string host;  // a name or an address, IPv6 without brackets
+  std::uint16_t port = 0;
+
+  /// "HOST:PORT"; an IPv6 address in brackets or without. Port 0 is one. Nothing where it is
+  /// neither: no text before the last colon, or no number up to 65535 after it.
+  static std::optional<Endpoint> parse(std::string_view text);
+  /// The same for parse(), and in a URL: IPv6 in brackets.
+  std::string text() const;
+};
+
+struct Listener {
+  Descriptor socket;  // does not block, not inherited
+  std::uint16_t port = 0;
+};
+/// Listens on the host's first address; "localhost" is 127.0.0.1 wherever one listens, so that who
+/// dials that finds it. Port 0 takes a free one. Error: kUnavailable, why in a few words.
+Result<Listener> listen_on(const Endpoint& where);
 
 /// Whom an address is counted as: its IPv4 address, or its IPv6 site (/48), since whoever has one
 /// address of a site may have all of them. An IPv4 address mapped into IPv6 is the IPv4 address.
-/// As hexadecimal digits; "" for other families. Any thread.
+/// As hexadecimal digits; "" for other families.
 std::string network_of(const sockaddr* address);
+/// Of an address as text; what is none stays as it is.
+std::string network_of(const std::string& address);
 
 }  // namespace commensal::core

@@ -33,5 +33,39 @@ TEST(Network, IsAnAddressOrASite) {
   EXPECT_EQ(network_of(&other), "");
 }
 
+TEST(Network, OfATextIsTheSame) {
+  EXPECT_EQ(network_of(std::string("10.0.0.1")), "0a000001");
+  EXPECT_EQ(network_of(std::string("2001:db8:1:2:3::4")), "20010db80001");
+  EXPECT_EQ(network_of(std::string("a name")), "a name");
+}
+
+TEST(Endpoint, IsHostAndPort) {
+  const auto at = [](const char* text) {
+    const auto found = Endpoint::parse(text);
+    return found ? found->text() : "none";
+  };
+  EXPECT_EQ(at("127.0.0.1:8080"), "127.0.0.1:8080");
+  EXPECT_EQ(at("localhost:0"), "localhost:0");
+  EXPECT_EQ(at("[::1]:80"), "[::1]:80");
+  EXPECT_EQ(at("::1:80"), "[::1]:80");
+  for (const char* bad : {"", "80", ":80", "host:", "host:65536", "host:-1", "host:+1", "host:1x",
+                          "http://host:1", "a host:1", "[::1:80"}) {
+    EXPECT_EQ(at(bad), "none") << bad;
+  }
+}
+
+TEST(ListenOn, TakesTheHostsAddressAndAFreePort) {
+  // Whatever else a hosts file says of it: who dials 127.0.0.1 finds who listens on localhost.
+  const auto made = listen_on({"localhost", 0});
+  ASSERT_TRUE(made) << made.error().message;
+  EXPECT_GT(made->port, 0);
+  sockaddr_in at{};
+  socklen_t size = sizeof at;
+  ASSERT_EQ(::getsockname(made->socket.get(), reinterpret_cast<sockaddr*>(&at), &size), 0);
+  EXPECT_EQ(at.sin_family, AF_INET);
+  EXPECT_EQ(ntohl(at.sin_addr.s_addr), INADDR_LOOPBACK);
+  EXPECT_EQ(listen_on({"127.0.0.1", made->port}).error().message, "the port is in use");
+}
+
 }  // namespace
 }  // namespace commensal::core

@@ -34,10 +34,6 @@ Descriptor make_socket() {
 
 }  // namespace
 
-Descriptor::~Descriptor() {
-  if (fd_ >= 0) (void)::close(fd_);
-}
-
 core::Result<Lines> Lines::connect(const core::Path& path, std::size_t bytes_max) {
   COMMENSAL_ASSIGN(const sockaddr_un address, address_of(path));
   Descriptor socket = make_socket();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <commensal/base/core/descriptor.hpp>
 #include <commensal/base/core/file.hpp>
 #include <optional>
 #include <string>
@@ -10,21 +11,7 @@
 /// Lines of text over Unix sockets, without waiting: who does not read is cut off.
 namespace commensal::guest {
 
-/// A file descriptor, closed with its owner.
-class Descriptor {
- public:
-  explicit Descriptor(int fd = -1) : fd_(fd) {}
-  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  Descriptor& operator=(Descriptor&& other) noexcept {
-    std::swap(fd_, other.fd_);
-    return *this;
-  }
-  ~Descriptor();
-  int get() const { return fd_; }
-
- private:
-  int fd_;
-};
+using core::Descriptor;
 
 /// One end of a conversation. Thread-safety: none.
 class Lines {

@@ -1,19 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <arpa/inet.h>
-#include <netdb.h>
 #include <poll.h>
 #include <sys/socket.h>
 
 #include <boost/asio/buffer.hpp>
 #include <boost/beast/http/empty_body.hpp>
 #include <boost/beast/http/parser.hpp>
-#include <cerrno>
-#include <charconv>
 #include <commensal/base/core/limits_host.hpp>
+#include <commensal/base/core/network.hpp>
 #include <commensal/collocation/guest/guest_client.hpp>
 #include <commensal/collocation/guest/lines.hpp>
 #include <commensal/collocation/guest/metrics.hpp>
-#include <cstring>
 #include <thread>
 
 namespace commensal::guest {
@@ -26,41 +22,6 @@ using core::Result;
 
 constexpr std::int64_t kWaitNs = 2'000'000'000;
 constexpr int kListenMs = 100;  // how soon it ends
-
-Result<Descriptor> listen_on(const std::string& where) {
-  const std::size_t colon = where.rfind(':');
-  std::string host = where.substr(0, colon);
-  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
-  const std::string port = colon == std::string::npos ? "" : where.substr(colon + 1);
-  addrinfo hints{};
-  hints.ai_socktype = SOCK_STREAM;
-  hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE;
-  addrinfo* found = nullptr;
-  int number = -1;  // getaddrinfo takes 65536 for 0
-  const auto read = std::from_chars(port.data(), port.data() + port.size(), number);
-  if (host.empty() || read.ec != std::errc() || number < 0 || number > 65535 ||
-      ::getaddrinfo(host.c_str(), port.c_str(), &hints, &found) != 0) {
-    return fail(ErrorCode::kInvalidArgument,
-                "'{}' is no place to listen on: ADDRESS:PORT is expected", where);
-  }
-  Descriptor socket(::socket(found->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-  const int yes = 1;
-  (void)::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-  const bool is_bound = ::bind(socket.get(), found->ai_addr, found->ai_addrlen) == 0 &&
-                        ::listen(socket.get(), 16) == 0;
-  const int error = errno;
-  ::freeaddrinfo(found);
-  if (is_bound) return socket;
-  return fail(ErrorCode::kUnavailable, "cannot listen on {}: {}", where, std::strerror(error));
-}
-
-std::uint16_t port_of(const Descriptor& listener) {
-  sockaddr_storage address{};
-  socklen_t size = sizeof address;
-  (void)::getsockname(listener.get(), reinterpret_cast<sockaddr*>(&address), &size);
-  return ntohs(address.ss_family == AF_INET6 ? reinterpret_cast<sockaddr_in6&>(address).sin6_port
-                                             : reinterpret_cast<sockaddr_in&>(address).sin_port);
-}
 
 std::string answer(int status, const char* reason, const std::string& body) {
   return fmt::format(
@@ -75,6 +36,7 @@ struct MetricsServer::State {
   const core::Clock& clock;
   std::function<Result<std::string>()> text;
   Descriptor listener;
+  std::uint16_t port = 0;
   std::jthread thread{};  // last
 
   void run(const std::stop_token& stop) {
@@ -128,12 +90,22 @@ struct MetricsServer::State {
 
 MetricsServer::MetricsServer(std::unique_ptr<State> state) : state_(std::move(state)) {}
 MetricsServer::~MetricsServer() = default;
-std::uint16_t MetricsServer::port() const { return port_of(state_->listener); }
+std::uint16_t MetricsServer::port() const { return state_->port; }
 
 Result<std::unique_ptr<MetricsServer>> MetricsServer::start(
     const std::string& where, const core::Clock& clock, std::function<Result<std::string>()> text) {
-  COMMENSAL_ASSIGN(Descriptor listener, listen_on(where));
-  std::unique_ptr<State> state(new State{clock, std::move(text), std::move(listener)});
+  const auto at = core::Endpoint::parse(where);
+  if (!at) {
+    return fail(ErrorCode::kInvalidArgument,
+                "'{}' is no place to listen on: ADDRESS:PORT is expected", where);
+  }
+  auto listener = core::listen_on(*at);
+  if (!listener) {
+    return fail(ErrorCode::kUnavailable, "cannot listen on {}: {}", where,
+                listener.error().message);
+  }
+  std::unique_ptr<State> state(
+      new State{clock, std::move(text), std::move(listener->socket), listener->port});
   state->thread =
       std::jthread([made = state.get()](const std::stop_token& stop) { made->run(stop); });
   return std::unique_ptr<MetricsServer>(new MetricsServer(std::move(state)));

@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <commensal/base/core/network.hpp>
 #include <commensal/base/store/state_folder.hpp>
 #include <commensal/serve/daemon/gateway_daemon.hpp>
 #include <commensal/serve/gateway/auditor.hpp>
@@ -30,7 +31,10 @@ core::Result<void> ensure_operator(gateway::Accounts& accounts, const core::Path
 
 constexpr std::int64_t kLookAtFilesMs = 1'000;
 
-std::string host_of(const std::string& address) { return address.substr(0, address.rfind(':')); }
+/// "" where it is none, which is said where it is listened on or dialled.
+std::string host_of(const std::string& address) {
+  return core::Endpoint::parse(address).value_or(core::Endpoint{}).host;
+}
 
 core::Result<std::shared_ptr<tls::Identity>> open_identity(const GatewayDaemonConfig& config,
                                                            const core::Path& folder,
@@ -41,8 +45,7 @@ core::Result<std::shared_ptr<tls::Identity>> open_identity(const GatewayDaemonCo
   std::vector<std::string> hosts = {"localhost", "127.0.0.1", "::1"};
   std::array<char, 256> own{};
   if (::gethostname(own.data(), own.size() - 1) == 0) hosts.emplace_back(own.data());
-  for (std::string host : {config.http_address, host_of(config.provider_address)}) {
-    if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
+  for (const std::string& host : {config.http_address, host_of(config.provider_address)}) {
     const bool is_any = host.empty() || host == "0.0.0.0" || host == "::";
     if (!is_any && !tls::is_loopback(host)) hosts.push_back(host);
   }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <commensal/base/core/network.hpp>
 #include <commensal/base/store/state_folder.hpp>
 #include <commensal/serve/daemon/provider_daemon.hpp>
 #include <commensal/serve/rpc/asio_loop.hpp>
@@ -9,7 +10,10 @@
 namespace commensal::daemon {
 namespace {
 
-std::string_view host_of(std::string_view address) { return address.substr(0, address.rfind(':')); }
+/// "" where it is none, which is said where it is listened on or dialled.
+std::string host_of(const std::string& address) {
+  return core::Endpoint::parse(address).value_or(core::Endpoint{}).host;
+}
 
 }  // namespace
 

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <commensal/base/core/memory_budget.hpp>
+#include <commensal/base/core/rates.hpp>
 #include <commensal/serve/gateway/accounts.hpp>
 #include <commensal/serve/gateway/hub.hpp>
-#include <commensal/serve/gateway/rates.hpp>
 #include <string>
 
 namespace commensal::gateway {
@@ -35,7 +35,7 @@ class Quotas {
  private:
   const QuotaConfig config_;
   core::MemoryBudget memory_;
-  Rates<std::string> rates_;  // by account
+  core::Rates<std::string> rates_;  // by account
 };
 
 }  // namespace commensal::gateway

@@ -3,8 +3,8 @@
 
 #include <commensal/base/core/limits_gateway.hpp>
 #include <commensal/base/core/loop.hpp>
+#include <commensal/base/core/rates.hpp>
 #include <commensal/serve/gateway/bank.hpp>
-#include <commensal/serve/gateway/rates.hpp>
 #include <functional>
 #include <vector>
 
@@ -40,7 +40,7 @@ class Transactions {
   core::Loop& loop_;
   const core::Clock& clock_;
   Bank& bank_;
-  Rates<crypto::Address> rates_{limits::kTransactionsPerS, limits::kTransactionsBurstS};
+  core::Rates<crypto::Address> rates_{limits::kTransactionsPerS, limits::kTransactionsBurstS};
   std::vector<Waiting> waiting_;
 };
 

@@ -2,14 +2,16 @@
 #pragma once
 
 #include <commensal/base/core/descriptor.hpp>
+#include <commensal/base/core/limits_serve.hpp>
+#include <commensal/base/core/network.hpp>
+#include <commensal/base/core/rates.hpp>
 #include <commensal/base/core/result.hpp>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <thread>
+#include <variant>
 
 namespace commensal::rpc {
 
@@ -18,18 +20,15 @@ namespace commensal::rpc {
 /// connection costs behind it. A value; times are monotonic.
 class Newcomers {
  public:
-  bool admit(const std::string& network, std::int64_t now_ns);
+  bool admit(const std::string& network, std::int64_t now_ns) {
+    return of_one_.take(network, now_ns) && of_all_.take({}, now_ns);
+  }
 
  private:
-  struct Bucket {
-    double left = 0;
-    std::int64_t at_ns = 0;
-  };
-  static bool take(Bucket& bucket, double burst, double per_second, std::int64_t now_ns);
-  void forget(std::int64_t now_ns);
+  static constexpr double kBurstS = limits::kNewcomersAtOnce / limits::kNewcomersPerSecond;
 
-  std::map<std::string, Bucket> networks_;
-  std::optional<Bucket> all_;
+  core::Rates<std::string> of_one_{limits::kNewcomersPerSecond, kBurstS};
+  core::Rates<std::monostate> of_all_{limits::kNewcomersAllPerSecond, 1};
 };
 
 /// A TCP port that listens, and admits newcomers as above on a thread of its own.
@@ -43,7 +42,7 @@ class Door {
   Door& operator=(const Door&) = delete;
   ~Door();
 
-  int port() const { return port_; }
+  int port() const { return listener_.port; }
   /// Whom it admits it gives to `take`, who owns the socket then, until stop().
   void begin(std::function<void(int listening, int accepted)> take);
   void stop();
@@ -51,9 +50,8 @@ class Door {
  private:
   Door() = default;
 
-  core::Descriptor listening_;
+  core::Listener listener_;
   core::Descriptor wake_;
-  int port_ = 0;
   std::jthread thread_;  // last: it sees the others
 };
 

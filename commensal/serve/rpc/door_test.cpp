@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 
 #include <commensal/base/core/limits_serve.hpp>
 #include <commensal/serve/rpc/door.hpp>
+#include <vector>
 
 namespace commensal::rpc {
 namespace {
@@ -31,6 +34,24 @@ TEST(Newcomers, OfManyNetworksAreBoundedTogetherAndForgotten) {
   EXPECT_TRUE(newcomers.admit("later", 20 * kSecond));
   EXPECT_TRUE(newcomers.admit("earlier", 19 * kSecond))
       << "a clock that steps back locks nobody out";
+}
+
+TEST(Door, RefusesOnceItHasStopped) {
+  auto door = *Door::open("localhost:0");
+  const auto port = static_cast<std::uint16_t>(door->port());
+  std::vector<core::Descriptor> taken;
+  door->begin([&](int, int accepted) { taken.emplace_back(accepted); });
+  const auto dial = [port] {
+    const core::Descriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_in at{};
+    at.sin_family = AF_INET;
+    at.sin_port = htons(port);
+    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    return ::connect(socket.get(), reinterpret_cast<sockaddr*>(&at), sizeof at);
+  };
+  EXPECT_EQ(dial(), 0);
+  door->stop();
+  EXPECT_EQ(dial(), -1) << "it waits in the kernel for nobody";
 }
 
 }  // namespace

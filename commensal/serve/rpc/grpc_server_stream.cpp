@@ -21,7 +21,7 @@ constexpr std::size_t kOpenMax = limits::kProvidersMax + 4 * limits::kStrangersM
 ServerStream::ServerStream(std::shared_ptr<ServerHall> hall, grpc::CallbackServerContext* context)
     : hall_(std::move(hall)),
       context_(context),
-      from_(address_of_peer(context->peer())),
+      from_(network_of_peer(context->peer())),
       provider_key_hash_(peer_key_hash(*context->auth_context())) {}
 
 ServerStream* ServerStream::begin(std::shared_ptr<ServerHall> hall,

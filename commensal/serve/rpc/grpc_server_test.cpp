@@ -325,10 +325,12 @@ TEST_F(GrpcServerTest, ShowsNewConnectionsANewCertificate) {
   stop();
 }
 
-TEST(AddressOfPeer, LeavesOutPortAndHost) {
-  EXPECT_EQ(address_of_peer("ipv4:10.0.0.1:4711"), "ipv4:10.0.0.1");
-  EXPECT_EQ(address_of_peer("ipv6:%5B2001:db8:1:2:3::4%5D:4711"), "ipv6:20010db800010002");
-  EXPECT_EQ(address_of_peer("ipv6:[2001:db8:1:2:5::6]:80"), "ipv6:20010db800010002");
+TEST(NetworkOfPeer, LeavesOutPortAndHost) {
+  EXPECT_EQ(network_of_peer("ipv4:10.0.0.1:4711"), "0a000001");
+  EXPECT_EQ(network_of_peer("ipv6:%5B2001:db8:1:2:3::4%5D:4711"), "20010db80001");
+  EXPECT_EQ(network_of_peer("ipv6:[2001:db8:1:3:5::6]:80"), "20010db80001");
+  EXPECT_EQ(network_of_peer("ipv6:[::ffff:10.0.0.1]:80"), "0a000001");
+  EXPECT_EQ(network_of_peer("unix:/run/x"), "unix");
 }
 
 TEST_F(GrpcServerTest, SaysWhatItCannotListenOn) {

@@ -12,6 +12,7 @@
 
 #include <commensal/base/core/limits.hpp>
 #include <commensal/base/core/limits_serve.hpp>
+#include <commensal/base/core/network.hpp>
 #include <commensal/serve/rpc/grpc_transport.hpp>
 #include <cstdlib>
 
@@ -35,8 +36,6 @@ constexpr Argument kBoth[] = {
 };
 constexpr Argument kServer[] = {
     {GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 5'000},
-    // Two gateways on one port would share its providers by chance.
-    {GRPC_ARG_ALLOW_REUSEPORT, 0},
     {GRPC_ARG_MAX_CONCURRENT_STREAMS, 16},  // per connection; a provider needs two
     // Connections that say nothing end, before and after their handshakes.
     {GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, static_cast<int>(limits::kHelloWaitMs)},
@@ -140,18 +139,14 @@ core::Digest peer_key_hash(const grpc::AuthContext& context) {
   return tls::key_hash({shown[0].data(), shown[0].size()}).value_or(core::Digest());
 }
 
-std::string address_of_peer(const std::string& peer) {
-  const std::size_t from = peer.find(':');
+std::string network_of_peer(const std::string& peer) {
+  const std::size_t scheme = peer.find(':');
   const std::size_t port = peer.rfind(':');
-  if (!peer.starts_with("ipv6:") || port <= from) return peer.substr(0, port);
-  std::string host = peer.substr(from + 1, port - from - 1);
+  if (port <= scheme) return peer.substr(0, port);
+  std::string host = peer.substr(scheme + 1, port - scheme - 1);
   if (host.starts_with("%5B")) host = host.substr(3);
   host = host.substr(host.starts_with('[') ? 1 : 0);
-  host = host.substr(0, host.find_first_of("]%"));
-  in6_addr address{};
-  if (::inet_pton(AF_INET6, host.c_str(), &address) != 1) return host;
-  if (IN6_IS_ADDR_V4MAPPED(&address)) return host;
-  return "ipv6:" + core::to_hex({address.s6_addr, 8});
+  return core::network_of(host.substr(0, host.find_first_of("]%")));
 }
 
 }  // namespace commensal::rpc

@@ -33,8 +33,7 @@ Admission configure_server(grpc::ServerBuilder& builder,
 /// tls::key_hash() of the certificate that the peer has shown; zeros without TLS.
 core::Digest peer_key_hash(const grpc::AuthContext& context);
 
-/// The address in gRPC's name of a peer, without port. Of IPv6 the network (/64), since whoever has
-/// one address there has all of them.
-std::string address_of_peer(const std::string& peer);
+/// core::network_of() gRPC's name of a peer.
+std::string network_of_peer(const std::string& peer);
 
 }  // namespace commensal::rpc

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <map>
 
-namespace commensal::gateway {
+namespace commensal::core {
 
 /// How often each may: a bucket of tokens for everybody, that fills with time. A value; not
 /// thread-safe.
@@ -35,7 +35,8 @@ class Rates {
     std::int64_t at_ns = 0;
   };
   double filled(const Bucket& bucket, std::int64_t now_ns) const {
-    const double passed_s = static_cast<double>(now_ns - bucket.at_ns) * 1e-9;
+    const double passed_s =
+        static_cast<double>(std::max<std::int64_t>(now_ns - bucket.at_ns, 0)) * 1e-9;
     return std::min(full_, bucket.tokens + passed_s * per_s_);
   }
   /// Who may as often as one who never has needs no bucket. Each is looked at once for two that
@@ -50,4 +51,4 @@ class Rates {
   std::size_t swept_ = 0;  // how many were left then
 };
 
-}  // namespace commensal::gateway
+}  // namespace commensal::core
