@@ -21,19 +21,30 @@ inline constexpr std::int64_t kHelloWaitMs = 10'000;
 inline constexpr std::int64_t kAtWorkWordMs = 2'000;  // between two words of who is at work
 inline constexpr std::size_t kStrangersMax = 128;
 // Connections to the providers' port that are taken: of one network at once, then a second; of all.
+// A provider has one for its stream, and one for each model that it fetches. Calls on one: at once,
+// then a second; each needs one.
+inline constexpr std::size_t kDoorConnectionsMax = 2 * kProvidersMax + kStrangersMax;
+inline constexpr double kDoorCallsAtOnce = 4;
+inline constexpr double kDoorCallsPerSecond = 1;
 inline constexpr double kNewcomersAtOnce = 128;
 inline constexpr double kNewcomersPerSecond = 16;
 inline constexpr double kNewcomersAllPerSecond = 256;
-// Twice the connections, as those that leave take a moment, the providers', and the gateway's own.
-inline constexpr std::uint64_t kFilesWanted = 2 * kConnectionsMax + 2'048;
+// Twice the connections over HTTP, as those that leave take a moment; the providers' at most a half
+// of all files, two each; and the gateway's own.
+inline constexpr std::uint64_t kFilesWanted = 4 * kDoorConnectionsMax;
 inline constexpr std::size_t kStrangersPerAddressMax = 32;
 inline constexpr std::size_t kStrangerWordsMax = 16;        // other than Hello
 inline constexpr std::int64_t kRpcFrameBytesMax = 1 << 20;  // larger messages are cut up
 inline constexpr std::int64_t kRpcLookMs = 30'000;  // in which a whole piece of one comes at least
 inline constexpr std::int64_t kRpcWireBytesMax = kRpcFrameBytesMax + (1 << 16);  // in protobuf
-inline constexpr std::size_t kRpcQuotaBytes = std::size_t{1} << 30;  // of all connections, in gRPC
-inline constexpr std::int64_t kPemBytesMax = 1 << 18;                // of a chain of certificates
-inline constexpr std::size_t kLineBytesMax = 512;  // of a message; gRPC puts some into headers
+// Half-sent messages of all connections, as each holds one in gRPC, and what else those need.
+inline constexpr std::size_t kRpcQuotaBytes =
+    kDoorConnectionsMax * static_cast<std::size_t>(kRpcWireBytesMax) * 9 / 8;
+// Half-sent messages in pieces: of all streams, and of one network's.
+inline constexpr std::int64_t kRpcHalfSentBytesMax = std::int64_t{2} << 30;
+inline constexpr std::int64_t kRpcHalfSentOfNetworkBytesMax = kRpcHalfSentBytesMax / 4;
+inline constexpr std::int64_t kPemBytesMax = 1 << 18;  // of a chain of certificates
+inline constexpr std::size_t kLineBytesMax = 512;      // of a message; gRPC puts some into headers
 
 // Computing: operations of one step (compute/graph/work.hpp), some twenty minutes of a processor.
 inline constexpr std::int64_t kStepOpsMax = std::int64_t{1} << 46;

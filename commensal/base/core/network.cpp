@@ -23,6 +23,19 @@ std::uint16_t port_of(const sockaddr_storage& at) {
                                         : reinterpret_cast<const sockaddr_in&>(at).sin_port);
 }
 
+/// Of an IPv4 address mapped into IPv6 its own.
+ByteView bytes_of(const sockaddr* address) {
+  constexpr std::size_t kMappedAt = 12;
+  if (address->sa_family == AF_INET) {
+    const auto& v4 = reinterpret_cast<const sockaddr_in*>(address)->sin_addr;
+    return {reinterpret_cast<const std::uint8_t*>(&v4), sizeof v4};
+  }
+  if (address->sa_family != AF_INET6) return {};
+  const in6_addr& v6 = reinterpret_cast<const sockaddr_in6*>(address)->sin6_addr;
+  const ByteView bytes(v6.s6_addr);
+  return IN6_IS_ADDR_V4MAPPED(&v6) ? bytes.subspan(kMappedAt) : bytes;
+}
+
 }  // namespace
 
 std::optional<Endpoint> Endpoint::parse(std::string_view text) {
@@ -74,26 +87,26 @@ Result<Listener> listen_on(const Endpoint& where) {
 }
 
 std::string network_of(const sockaddr* address) {
-  constexpr std::size_t kSiteBytes = 6, kMappedAt = 12;
-  if (address->sa_family == AF_INET) {
-    const auto& v4 = reinterpret_cast<const sockaddr_in*>(address)->sin_addr;
-    return to_hex({reinterpret_cast<const std::uint8_t*>(&v4), sizeof v4});
-  }
-  if (address->sa_family != AF_INET6) return "";
-  const in6_addr& v6 = reinterpret_cast<const sockaddr_in6*>(address)->sin6_addr;
-  const std::span<const std::uint8_t> bytes(v6.s6_addr);
-  return to_hex(IN6_IS_ADDR_V4MAPPED(&v6) ? bytes.subspan(kMappedAt) : bytes.first(kSiteBytes));
+  constexpr std::size_t kSiteBytes = 6;
+  const ByteView bytes = bytes_of(address);
+  return to_hex(bytes.size() == sizeof(in6_addr) ? bytes.first(kSiteBytes) : bytes);
 }
 
-std::string network_of(const std::string& address) {
-  sockaddr_in v4{.sin_family = AF_INET, .sin_port = 0, .sin_addr = {}, .sin_zero = {}};
-  if (::inet_pton(AF_INET, address.c_str(), &v4.sin_addr) == 1)
-    return network_of(reinterpret_cast<const sockaddr*>(&v4));
-  sockaddr_in6 v6{};
-  v6.sin6_family = AF_INET6;
-  if (::inet_pton(AF_INET6, address.c_str(), &v6.sin6_addr) == 1)
-    return network_of(reinterpret_cast<const sockaddr*>(&v6));
-  return address;
+std::string connection_of(const sockaddr* address) {
+  // Both families have it in the same place.
+  const auto port = ntohs(reinterpret_cast<const sockaddr_in*>(address)->sin_port);
+  return fmt::format("{}:{}", to_hex(bytes_of(address)), port);
+}
+
+bool read_address(const std::string& host, const std::string& port, sockaddr_storage& address) {
+  addrinfo hints{};
+  hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV;
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* list = nullptr;
+  if (::getaddrinfo(host.c_str(), port.c_str(), &hints, &list) != 0) return false;
+  const std::unique_ptr<addrinfo, void (*)(addrinfo*)> found(list, ::freeaddrinfo);
+  std::memcpy(&address, found->ai_addr, found->ai_addrlen);
+  return true;
 }
 
 }  // namespace commensal::core

@@ -37,7 +37,9 @@ Result<Listener> listen_on(const Endpoint& where);
 /// address of a site may have all of them. An IPv4 address mapped into IPv6 is the IPv4 address.
 /// As hexadecimal digits; "" for other families.
 std::string network_of(const sockaddr* address);
-/// Of an address as text; what is none stays as it is.
-std::string network_of(const std::string& address);
+/// Address and port, which tell a connection from all others to one port at a time.
+std::string connection_of(const sockaddr* address);
+/// An address and a port in digits. False where they are none.
+bool read_address(const std::string& host, const std::string& port, sockaddr_storage& address);
 
 }  // namespace commensal::core

@@ -8,35 +8,34 @@
 namespace commensal::core {
 namespace {
 
-std::string of_v4(const char* text) {
-  sockaddr_in at{};
-  at.sin_family = AF_INET;
-  EXPECT_EQ(::inet_pton(AF_INET, text, &at.sin_addr), 1);
-  return network_of(reinterpret_cast<const sockaddr*>(&at));
-}
-
-std::string of_v6(const char* text) {
-  sockaddr_in6 at{};
-  at.sin6_family = AF_INET6;
-  EXPECT_EQ(::inet_pton(AF_INET6, text, &at.sin6_addr), 1);
+std::string of(const char* host) {
+  sockaddr_storage at{};
+  EXPECT_TRUE(read_address(host, "80", at)) << host;
   return network_of(reinterpret_cast<const sockaddr*>(&at));
 }
 
 TEST(Network, IsAnAddressOrASite) {
-  EXPECT_EQ(of_v4("10.0.0.1"), "0a000001");
-  EXPECT_EQ(of_v6("::ffff:10.0.0.1"), "0a000001");
-  EXPECT_EQ(of_v6("2001:db8:1:2:3::4"), "20010db80001");
-  EXPECT_EQ(of_v6("2001:db8:1:ffff::1"), "20010db80001");
-  EXPECT_EQ(of_v6("2001:db8:2::1"), "20010db80002");
-  EXPECT_EQ(of_v6("::1"), "000000000000");
+  EXPECT_EQ(of("10.0.0.1"), "0a000001");
+  EXPECT_EQ(of("::ffff:10.0.0.1"), "0a000001");
+  EXPECT_EQ(of("2001:db8:1:2:3::4"), "20010db80001");
+  EXPECT_EQ(of("2001:db8:1:ffff::1"), "20010db80001");
+  EXPECT_EQ(of("2001:db8:2::1"), "20010db80002");
+  EXPECT_EQ(of("::1"), "000000000000");
   const sockaddr other{.sa_family = AF_UNIX, .sa_data = {}};
   EXPECT_EQ(network_of(&other), "");
 }
 
-TEST(Network, OfATextIsTheSame) {
-  EXPECT_EQ(network_of(std::string("10.0.0.1")), "0a000001");
-  EXPECT_EQ(network_of(std::string("2001:db8:1:2:3::4")), "20010db80001");
-  EXPECT_EQ(network_of(std::string("a name")), "a name");
+TEST(Network, TellsConnectionsApart) {
+  const auto of = [](const char* host, const char* port) {
+    sockaddr_storage at{};
+    return read_address(host, port, at) ? connection_of(reinterpret_cast<const sockaddr*>(&at))
+                                        : "none";
+  };
+  EXPECT_EQ(of("10.0.0.1", "80"), "0a000001:80");
+  EXPECT_EQ(of("::ffff:10.0.0.1", "80"), "0a000001:80");
+  EXPECT_EQ(of("::1", "65535"), "00000000000000000000000000000001:65535");
+  EXPECT_EQ(of("localhost", "80"), "none");
+  EXPECT_EQ(of("10.0.0.1", "http"), "none");
 }
 
 TEST(Endpoint, IsHostAndPort) {

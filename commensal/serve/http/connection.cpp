@@ -108,7 +108,7 @@ void Connection::hear_somebody(bool is_at_work) {
   place_ = {call_->account.name, true, is_at_work, shared_.clock.monotonic_ns()};
 }
 
-std::optional<Place> Connection::place() const {
+std::optional<core::Place> Connection::place() const {
   const std::lock_guard lock(place_mutex_);
   return is_leaving_ ? std::nullopt : std::optional(place_);
 }

@@ -14,8 +14,8 @@
 #include <boost/beast/http/empty_body.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <commensal/base/core/clock.hpp>
+#include <commensal/base/core/places.hpp>
 #include <commensal/serve/http/api.hpp>
-#include <commensal/serve/http/places.hpp>
 #include <commensal/serve/tls/certificate.hpp>
 #include <commensal/serve/tls/either_stream.hpp>
 #include <mutex>
@@ -56,7 +56,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void stop(bool at_once);
   /// What it is where one has to leave; a stranger is called by its address, of IPv6 by its
   /// network (/48). Nothing once it is to leave. Any thread.
-  std::optional<Place> place() const;
+  std::optional<core::Place> place() const;
   /// Closes it unless it is at work for somebody known now. Any thread.
   void make_room();
 
@@ -116,7 +116,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   };
   Transfer transfer_;
   mutable std::mutex place_mutex_;  // guards the next two
-  Place place_;
+  core::Place place_;
   bool is_leaving_ = false;
   CallPtr call_;  // holds the answer until it is written
   bool is_head_ = false;

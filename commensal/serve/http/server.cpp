@@ -3,8 +3,8 @@
 #include <boost/asio/thread_pool.hpp>
 #include <boost/asio/write.hpp>
 #include <commensal/base/core/limits.hpp>
+#include <commensal/base/core/places.hpp>
 #include <commensal/serve/http/connection.hpp>
-#include <commensal/serve/http/places.hpp>
 #include <commensal/serve/http/server.hpp>
 #include <condition_variable>
 #include <set>
@@ -139,7 +139,7 @@ void HttpServer::State::on_accept(beast::error_code error, tcp::socket socket) {
 bool HttpServer::State::make_room(std::size_t most) {
   // Those that were told to leave may take a moment to.
   if (connections.size() >= 2 * limits::kConnectionsMax) return false;
-  std::vector<Place> places;
+  std::vector<core::Place> places;
   std::vector<Connection*> theirs;
   for (const auto& one : connections) {
     auto place = one->place();

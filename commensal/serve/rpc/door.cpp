@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fcntl.h>
 #include <poll.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <commensal/base/core/clock.hpp>
-#include <commensal/base/core/limits_serve.hpp>
-#include <commensal/base/core/network.hpp>
+#include <commensal/base/core/places.hpp>
 #include <commensal/serve/rpc/door.hpp>
+#include <vector>
 
 namespace commensal::rpc {
 namespace {
@@ -18,6 +23,8 @@ using core::fail;
 using core::Result;
 
 constexpr int kPauseMs = 20;  // where there are no files left
+constexpr int kSweepMs = 500;
+constexpr std::uint64_t kFilesOfOne = 4;  // the socket, its copy, and as many for everything else
 
 void turn_away(int accepted) {
   constexpr linger kAtOnce{1, 0};
@@ -25,46 +32,155 @@ void turn_away(int accepted) {
   ::close(accepted);
 }
 
+std::size_t share_of_files() {
+  rlimit files{};
+  if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return limits::kDoorConnectionsMax;
+  return std::max<std::size_t>(files.rlim_cur / kFilesOfOne, 1);
+}
+
 }  // namespace
 
-Result<std::unique_ptr<Door>> Door::open(const std::string& address) {
+Result<std::unique_ptr<Door>> Door::open(const std::string& address, const DoorBounds& bounds) {
+  const auto refuse = [&](const std::string& why) {
+    return fail(ErrorCode::kUnavailable, "cannot listen for providers on '{}': {}", address, why);
+  };
   const auto where = core::Endpoint::parse(address);
-  if (!where) {
-    return fail(ErrorCode::kUnavailable, "cannot listen for providers on '{}': expected HOST:PORT",
-                address);
-  }
+  if (!where) return refuse("expected HOST:PORT");
   auto listener = core::listen_on(*where);
-  if (!listener) {
-    return fail(ErrorCode::kUnavailable, "cannot listen for providers on '{}': {}", address,
-                listener.error().message);
-  }
+  if (!listener) return refuse(listener.error().message);
   std::unique_ptr<Door> made(new Door);
+  made->bounds_ = bounds;
+  made->bounds_.connections_max = std::min(bounds.connections_max, share_of_files());
+  made->bounds_.strangers_max =
+      std::min(bounds.strangers_max, std::max<std::size_t>(made->bounds_.connections_max / 2, 1));
   made->listener_ = *std::move(listener);
   made->wake_ = core::Descriptor(::eventfd(0, EFD_CLOEXEC));
+  made->events_ = core::Descriptor(::epoll_create1(EPOLL_CLOEXEC));
+  for (const int fd : {made->listener_.socket.get(), made->wake_.get()}) {
+    epoll_event wanted{.events = EPOLLIN, .data = {.fd = fd}};
+    if (::epoll_ctl(made->events_.get(), EPOLL_CTL_ADD, fd, &wanted) != 0)
+      return refuse("no files are left");
+  }
   return made;
 }
 
 void Door::begin(std::function<void(int, int)> take) {
-  thread_ = std::jthread([this, take = std::move(take)](const std::stop_token& stop) {
-    const core::SystemClock clock;
-    Newcomers newcomers;
-    while (!stop.stop_requested()) {
-      pollfd waits[] = {{listener_.socket.get(), POLLIN, 0}, {wake_.get(), POLLIN, 0}};
-      ::poll(waits, std::size(waits), -1);
-      sockaddr_storage from{};
-      socklen_t size = sizeof from;
-      const int accepted = ::accept4(listener_.socket.get(), reinterpret_cast<sockaddr*>(&from),
-                                     &size, SOCK_CLOEXEC | SOCK_NONBLOCK);
-      if (accepted < 0 && (errno == EMFILE || errno == ENFILE)) ::poll(&waits[1], 1, kPauseMs);
-      if (accepted < 0) continue;
-      if (newcomers.admit(core::network_of(reinterpret_cast<const sockaddr*>(&from)),
-                          clock.monotonic_ns())) {
-        take(listener_.socket.get(), accepted);
-      } else {
-        turn_away(accepted);
-      }
+  thread_ = std::jthread(
+      [this, take = std::move(take)](const std::stop_token& stop) { run(stop, take); });
+}
+
+void Door::run(const std::stop_token& stop, const std::function<void(int, int)>& take) {
+  std::int64_t swept_ns = clock_.monotonic_ns();
+  while (!stop.stop_requested()) {
+    std::array<epoll_event, 64> seen{};
+    const int count = ::epoll_wait(events_.get(), seen.data(), seen.size(), kSweepMs);
+    bool has_ended = false;
+    for (int i = 0; i < count; ++i) {
+      if (seen[i].data.fd == listener_.socket.get()) accept(take);
+      if (seen[i].data.fd != listener_.socket.get()) has_ended = true;
     }
-  });
+    // One that has ended is seen once (its end is an edge), and all that have at the next look.
+    const std::int64_t now_ns = clock_.monotonic_ns();
+    if (!has_ended && now_ns - swept_ns < std::int64_t{kSweepMs} * 1'000'000) continue;
+    swept_ns = now_ns;
+    sweep();
+  }
+}
+
+void Door::accept(const std::function<void(int, int)>& take) {
+  sockaddr_storage from{};
+  socklen_t size = sizeof from;
+  const int accepted = ::accept4(listener_.socket.get(), reinterpret_cast<sockaddr*>(&from), &size,
+                                 SOCK_CLOEXEC | SOCK_NONBLOCK);
+  if (accepted >= 0)
+    return admit(accepted, from) ? take(listener_.socket.get(), accepted) : turn_away(accepted);
+  if (errno != EMFILE && errno != ENFILE) return;
+  pollfd wake{wake_.get(), POLLIN, 0};
+  ::poll(&wake, 1, kPauseMs);
+}
+
+bool Door::admit(int accepted, const sockaddr_storage& from) {
+  const auto* const address = reinterpret_cast<const sockaddr*>(&from);
+  const std::int64_t now_ns = clock_.monotonic_ns();
+  std::string network = core::network_of(address);
+  if (!newcomers_.admit(network, now_ns)) return false;
+  core::Descriptor copy(::fcntl(accepted, F_DUPFD_CLOEXEC, 0));
+  if (!copy.valid()) return false;
+  const std::lock_guard lock(mutex_);
+  if (!make_room_locked()) return false;
+  epoll_event wanted{.events = EPOLLET, .data = {.fd = copy.get()}};  // its end is told unasked
+  ::epoll_ctl(events_.get(), EPOLL_CTL_ADD, copy.get(), &wanted);
+  connections_.insert_or_assign(core::connection_of(address),
+                                Connection{std::move(copy), std::move(network), now_ns});
+  return true;
+}
+
+bool Door::make_room_locked() {
+  std::vector<core::Place> places;
+  std::vector<Connections::iterator> whose;
+  for (auto one = connections_.begin(); one != connections_.end(); ++one) {
+    if (one->second.vouched > 0) continue;
+    places.push_back({.party = one->second.network, .since_ns = one->second.since_ns});
+    whose.push_back(one);
+  }
+  if (places.size() < bounds_.strangers_max && connections_.size() < bounds_.connections_max)
+    return true;
+  const auto leaves = core::who_leaves(places);
+  if (leaves) end_locked(whose[*leaves]);
+  return leaves.has_value();
+}
+
+void Door::end_locked(Connections::iterator which) {
+  const int copy = which->second.copy.get();
+  ::epoll_ctl(events_.get(), EPOLL_CTL_DEL, copy, nullptr);  // the socket itself stays open
+  ::shutdown(copy, SHUT_RDWR);
+  connections_.erase(which);
+}
+
+void Door::sweep() {
+  const std::int64_t now_ns = clock_.monotonic_ns();
+  const std::lock_guard lock(mutex_);
+  for (auto one = connections_.begin(); one != connections_.end();) {
+    const auto which = one++;
+    const Connection& it = which->second;
+    pollfd ended{it.copy.get(), 0, 0};
+    const bool is_late =
+        it.vouched == 0 && now_ns - it.since_ns > bounds_.stranger_ms * std::int64_t{1'000'000};
+    if (is_late || ::poll(&ended, 1, 0) != 0) end_locked(which);
+  }
+}
+
+bool Door::call(const std::string& connection) {
+  const std::lock_guard lock(mutex_);
+  const auto found = connections_.find(connection);
+  if (found == connections_.end()) return false;
+  if (calls_.take(connection, clock_.monotonic_ns())) return true;
+  end_locked(found);
+  return false;
+}
+
+void Door::end(const std::string& connection) {
+  const std::lock_guard lock(mutex_);
+  const auto found = connections_.find(connection);
+  if (found != connections_.end()) end_locked(found);
+}
+
+void Door::vouch(const std::string& connection) {
+  const std::lock_guard lock(mutex_);
+  const auto found = connections_.find(connection);
+  if (found != connections_.end()) ++found->second.vouched;
+}
+
+void Door::disown(const std::string& connection) {
+  const std::lock_guard lock(mutex_);
+  const auto found = connections_.find(connection);
+  if (found == connections_.end() || found->second.vouched == 0) return;
+  if (--found->second.vouched == 0) found->second.since_ns = clock_.monotonic_ns();
+}
+
+std::size_t Door::connections() const {
+  const std::lock_guard lock(mutex_);
+  return connections_.size();
 }
 
 void Door::stop() {

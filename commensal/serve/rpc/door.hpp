@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <commensal/base/core/descriptor.hpp>
+#include <commensal/base/core/clock.hpp>
 #include <commensal/base/core/limits_serve.hpp>
 #include <commensal/base/core/network.hpp>
 #include <commensal/base/core/rates.hpp>
 #include <commensal/base/core/result.hpp>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <variant>
@@ -31,13 +33,24 @@ class Newcomers {
   core::Rates<std::monostate> of_all_{limits::kNewcomersAllPerSecond, 1};
 };
 
-/// A TCP port that listens, and admits newcomers as above on a thread of its own.
-/// Thread-safety: the owner's thread.
+struct DoorBounds {
+  std::int64_t stranger_ms = limits::kHelloWaitMs;
+  std::size_t strangers_max = limits::kStrangersMax;
+  std::size_t connections_max = limits::kDoorConnectionsMax;
+};
+
+/// A TCP port that listens. It admits newcomers as above, knows the connections that it has let in
+/// until they end, and ends them itself: those of strangers, whom nobody vouches for, after a time
+/// and where there are too many (core::who_leaves, parties are networks); those with too many
+/// calls. Whatever speaks behind it may keep strangers no longer. Connections go by the name
+/// core::connection_of() their other end. Thread-safety: any thread, but open, begin and stop, the
+/// owner's.
 class Door {
  public:
-  /// `address` is "host:port"; port 0 takes a free one. Error: kUnavailable, one line that says
-  /// why.
-  static core::Result<std::unique_ptr<Door>> open(const std::string& address);
+  /// `address` is "host:port"; port 0 takes a free one. At most half of the process's files are
+  /// for connections, two each. Error: kUnavailable, one line that says why.
+  static core::Result<std::unique_ptr<Door>> open(const std::string& address,
+                                                  const DoorBounds& bounds = {});
   Door(const Door&) = delete;
   Door& operator=(const Door&) = delete;
   ~Door();
@@ -47,11 +60,41 @@ class Door {
   void begin(std::function<void(int listening, int accepted)> take);
   void stop();
 
- private:
-  Door() = default;
+  /// One more call on it. False, and the connection ends, where it has too many
+  /// (limits::kDoorCalls...).
+  bool call(const std::string& connection);
+  void end(const std::string& connection);
+  /// It is no stranger's, until as many disown() as vouch().
+  void vouch(const std::string& connection);
+  void disown(const std::string& connection);
+  std::size_t connections() const;
 
+ private:
+  struct Connection {
+    core::Descriptor copy;  // of the socket: to end it, and to see that it has ended
+    std::string network;
+    std::int64_t since_ns = 0;  // it came, or was disowned
+    int vouched = 0;
+  };
+  using Connections = std::map<std::string, Connection>;
+
+  Door() = default;
+  void run(const std::stop_token& stop, const std::function<void(int, int)>& take);
+  void accept(const std::function<void(int, int)>& take);
+  bool admit(int accepted, const sockaddr_storage& from);
+  bool make_room_locked();
+  void end_locked(Connections::iterator which);
+  void sweep();
+
+  const core::SystemClock clock_;
+  DoorBounds bounds_;
   core::Listener listener_;
-  core::Descriptor wake_;
+  core::Descriptor wake_, events_;
+  Newcomers newcomers_;       // the thread's
+  mutable std::mutex mutex_;  // guards what follows
+  Connections connections_;
+  core::Rates<std::string> calls_{limits::kDoorCallsPerSecond,
+                                  limits::kDoorCallsAtOnce / limits::kDoorCallsPerSecond};
   std::jthread thread_;  // last: it sees the others
 };
 

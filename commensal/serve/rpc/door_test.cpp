@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <sys/socket.h>
 
 #include <commensal/base/core/limits_serve.hpp>
 #include <commensal/serve/rpc/door.hpp>
+#include <mutex>
+#include <thread>
+#include <utility>
 #include <vector>
 
 namespace commensal::rpc {
@@ -36,22 +40,123 @@ TEST(Newcomers, OfManyNetworksAreBoundedTogetherAndForgotten) {
       << "a clock that steps back locks nobody out";
 }
 
-TEST(Door, RefusesOnceItHasStopped) {
-  auto door = *Door::open("localhost:0");
-  const auto port = static_cast<std::uint16_t>(door->port());
-  std::vector<core::Descriptor> taken;
-  door->begin([&](int, int accepted) { taken.emplace_back(accepted); });
-  const auto dial = [port] {
-    const core::Descriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+/// A port of 127.0.0.1 whose connections nothing speaks behind.
+class DoorTest : public ::testing::Test {
+ protected:
+  void open(const DoorBounds& bounds) {
+    door = *Door::open("localhost:0", bounds);
+    door->begin([this](int, int accepted) {
+      const std::lock_guard lock(mutex_);
+      taken_.emplace_back(accepted);
+    });
+  }
+  /// Its name is that of our end. Not valid where it was refused.
+  std::pair<core::Descriptor, std::string> dial() const {
+    core::Descriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
     sockaddr_in at{};
     at.sin_family = AF_INET;
-    at.sin_port = htons(port);
+    at.sin_port = htons(static_cast<std::uint16_t>(door->port()));
     at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    return ::connect(socket.get(), reinterpret_cast<sockaddr*>(&at), sizeof at);
-  };
-  EXPECT_EQ(dial(), 0);
+    if (::connect(socket.get(), reinterpret_cast<sockaddr*>(&at), sizeof at) != 0) return {};
+    socklen_t size = sizeof at;
+    ::getsockname(socket.get(), reinterpret_cast<sockaddr*>(&at), &size);
+    return {std::move(socket), core::connection_of(reinterpret_cast<const sockaddr*>(&at))};
+  }
+  /// Whether the other side ends it before long.
+  static bool ends(const core::Descriptor& socket, int within_ms = 5'000) {
+    pollfd one{socket.get(), POLLIN, 0};
+    return ::poll(&one, 1, within_ms) == 1;
+  }
+  void wait_for(std::size_t connections) const {
+    for (int tries = 0; door->connections() != connections && tries < 500; ++tries)
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    EXPECT_EQ(door->connections(), connections);
+  }
+
+  std::unique_ptr<Door> door;
+
+ private:
+  std::mutex mutex_;
+  std::vector<core::Descriptor> taken_;
+};
+
+TEST_F(DoorTest, RefusesOnceItHasStopped) {
+  open({});
+  EXPECT_TRUE(dial().first.valid());
   door->stop();
-  EXPECT_EQ(dial(), -1) << "it waits in the kernel for nobody";
+  EXPECT_FALSE(dial().first.valid()) << "it waits in the kernel for nobody";
+}
+
+// Whatever they call meanwhile.
+TEST_F(DoorTest, EndsStrangersAfterATimeAndNobodyElse) {
+  open({.stranger_ms = 300});
+  const auto [stranger, its_name] = dial();
+  const auto [known, name] = dial();
+  wait_for(2);
+  door->vouch(name);
+  EXPECT_TRUE(door->call(its_name));
+  EXPECT_TRUE(ends(stranger));
+  EXPECT_FALSE(door->call(its_name)) << "it is gone";
+  EXPECT_FALSE(ends(known, 700));
+  door->vouch(name);
+  door->disown(name);
+  EXPECT_FALSE(ends(known, 700)) << "somebody else vouches still";
+  door->disown(name);
+  EXPECT_TRUE(ends(known));
+  wait_for(0);
+}
+
+TEST_F(DoorTest, KeepsAFewStrangersTheOldestMakesRoom) {
+  open({.strangers_max = 3});
+  const auto [known, name] = dial();
+  wait_for(1);
+  door->vouch(name);
+  std::vector<std::pair<core::Descriptor, std::string>> strangers;
+  for (int i = 0; i < 5; ++i) {
+    strangers.push_back(dial());
+    for (int tries = 0; !door->call(strangers.back().second) && tries < 500; ++tries)
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  EXPECT_EQ(door->connections(), 4u);
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(ends(strangers[i].first, 0), i < 2) << i;
+  EXPECT_FALSE(ends(known, 0));
+}
+
+TEST_F(DoorTest, TurnsAwayWhereAllAreKnown) {
+  open({.connections_max = 2});
+  const auto [first, name] = dial();
+  wait_for(1);
+  door->vouch(name);
+  const auto [second, other] = dial();
+  wait_for(2);
+  door->vouch(other);
+  EXPECT_TRUE(ends(dial().first));
+  EXPECT_FALSE(ends(first, 0));
+  EXPECT_FALSE(ends(second, 0));
+}
+
+TEST_F(DoorTest, EndsWhoCallsWithoutEnd) {
+  open({});
+  const auto [caller, name] = dial();
+  const auto [other, another] = dial();
+  wait_for(2);
+  door->vouch(name);
+  int calls = 0;
+  while (calls < 1'000 && door->call(name)) ++calls;
+  EXPECT_NEAR(calls, limits::kDoorCallsAtOnce, 1);
+  EXPECT_TRUE(ends(caller));
+  EXPECT_TRUE(door->call(another));
+}
+
+TEST_F(DoorTest, ForgetsWhoLeft) {
+  open({});
+  {
+    const auto gone = dial();
+    wait_for(1);
+  }
+  const auto [stays, name] = dial();
+  wait_for(2);  // what speaks behind it has not ended it
+  EXPECT_TRUE(door->call(name));
 }
 
 }  // namespace

@@ -38,17 +38,19 @@ class GrpcClient final : public GatewayClient {
     wire::FetchModelRequest request;
     request.set_session_token(session_token);
     request.set_model(model.data(), model.size());
-    const auto reader = stub->FetchModel(&context, request);
+    const auto stream = stub->FetchModel(&context);
+    stream->Write(request);
+    stream->WritesDone();
     ModelDownload download(path);
     core::Result<void> stored;
     std::int64_t bytes = 0;
-    for (wire::ModelChunk chunk; stored && reader->Read(&chunk);) {
+    for (wire::ModelChunk chunk; stored && stream->Read(&chunk);) {
       stored = download.append(core::as_bytes(chunk.data()));
       bytes += static_cast<std::int64_t>(chunk.data().size());
       received(bytes);
     }
     if (!stored) context.TryCancel();
-    const grpc::Status status = reader->Finish();
+    const grpc::Status status = stream->Finish();
     COMMENSAL_TRY(stored);
     if (!status.ok()) {
       return core::in_context(fmt::format("gateway {}", address_), from_status(status));

@@ -44,8 +44,30 @@ class Outbox {
   void written() {
     writing_ = false;
     piece_.Clear();
+    ++frames_;
     if (items_[at_].is_over()) erase(at_);
   }
+  /// Nobody waits any more for large messages that speak of these jobs only.
+  void forget(const std::vector<core::Digest>& jobs) {
+    const auto is_forgotten = [&](const Pieces& one) {
+      const auto is_one = [&](const core::Digest& job) {
+        return std::ranges::count(jobs, job) > 0;
+      };
+      return one.bytes() > kPieceBytes && one.jobs() && std::ranges::all_of(*one.jobs(), is_one);
+    };
+    for (std::size_t i = items_.size(); i-- > 0;) {
+      if (!is_forgotten(items_[i])) continue;
+      if (items_[i].is_half_sent()) {
+        items_[i].cut();
+      } else if (!items_[i].is_over()) {
+        erase(i);
+        if (writing_ && i < at_) --at_;
+      }
+    }
+  }
+  /// How many frames have been written, ever.
+  std::uint64_t frames() const { return frames_; }
+  bool has_large() const { return !items_.empty() && items_.front().bytes() > kPieceBytes; }
   /// But for what is being written.
   void drop_waiting() {
     while (items_.size() > (writing_ ? at_ + 1 : 0)) erase(items_.size() - 1);
@@ -61,7 +83,8 @@ class Outbox {
   /// The first, or what may go between its pieces: the first small one that speaks of no job that
   /// is spoken of before it, where nothing before it has to keep its place.
   std::size_t next() const {
-    if (!items_.front().is_half_sent() || aside_bytes_ >= kPieceBytes) return 0;
+    if (!items_.front().is_half_sent() || items_.front().is_cut() || aside_bytes_ >= kPieceBytes)
+      return 0;
     for (std::size_t i = 0; i < std::min(items_.size(), kLooks) && items_[i].jobs(); ++i) {
       if (i > 0 && items_[i].bytes() <= kPieceBytes && !is_spoken_of_before(i)) return i;
     }
@@ -83,6 +106,7 @@ class Outbox {
   std::size_t at_ = 0;           // of what piece_ is of
   std::size_t aside_bytes_ = 0;  // since the last piece of items_.front()
   std::int64_t bytes_ = 0;
+  std::uint64_t frames_ = 0;
   bool writing_ = false;
 };
 

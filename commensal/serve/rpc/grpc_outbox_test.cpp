@@ -78,6 +78,34 @@ TEST_F(OutboxTest, GoesOnWithTheLargeOneHoweverManySmallOnesCome) {
   EXPECT_EQ(write_all(outbox).frames, "AbbAbbAbbA");
 }
 
+TEST_F(OutboxTest, ForgetsWhatNobodyWaitsFor) {
+  push('A', 3 * kPiece, jobs({1}));
+  push('B', 3 * kPiece, jobs({2}));
+  push('c', 10, jobs({2}));
+  push('D', 2 * kPiece, jobs({3}));
+  outbox.begin_writing();
+  outbox.forget(*jobs({1, 2}));  // A's first piece is with gRPC, the others wait
+  outbox.written();
+  EXPECT_TRUE(outbox.begin_writing()->cut());
+  outbox.written();
+  EXPECT_EQ(write_all(outbox).frames, "cDD");
+  // Between two pieces, and behind what goes aside.
+  push('A', 3 * kPiece, jobs({1}));
+  outbox.begin_writing();
+  outbox.written();
+  push('B', 3 * kPiece, jobs({2}));
+  push('e', 10, jobs({4}));
+  EXPECT_EQ(outbox.begin_writing()->head(), std::string(10, 'e'));
+  outbox.forget(*jobs({2}));
+  outbox.written();
+  EXPECT_EQ(outbox.begin_writing()->head().front(), 'A');
+  outbox.written();
+  outbox.begin_writing();
+  outbox.forget(*jobs({1}));  // its last piece is on its way
+  outbox.written();
+  EXPECT_TRUE(outbox.empty());
+}
+
 TEST_F(OutboxTest, DropsWhatIsNotWithGrpc) {
   push('A', 3 * kPiece, jobs({1}));
   push('b', 10, jobs({2}));

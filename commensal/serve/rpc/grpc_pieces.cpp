@@ -35,6 +35,11 @@ Pieces::Pieces(Outgoing message) : message_(std::move(message)), bytes_(message_
 
 Frame Pieces::next() {
   Frame piece;
+  if (is_cut_) {
+    is_over_ = true;
+    piece.set_cut(true);
+    return piece;
+  }
   std::size_t room = kPieceBytes;
   // A tensor that is cut goes on as the next piece's first.
   for (; part_ <= message_.tensors.size(); ++part_, at_ = 0) {
@@ -59,6 +64,12 @@ core::Result<std::optional<Frame>> Assembly::add(Frame&& piece, std::int64_t byt
     if (more > 0) return core::fail(core::ErrorCode::kInvalidArgument, "a piece of an aside");
     piece.clear_aside();
     return Assembly().add(std::move(piece), bytes_max);
+  }
+  if (piece.cut()) {
+    if (bytes_ == 0) return core::fail(core::ErrorCode::kInvalidArgument, "nothing is to be cut");
+    bytes_ = 0;
+    whole_ = Frame();
+    return std::optional<Frame>();
   }
   const std::size_t bytes = content_bytes(piece);
   bytes_ += static_cast<std::int64_t>(bytes);

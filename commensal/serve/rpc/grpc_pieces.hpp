@@ -27,6 +27,9 @@ class Pieces {
   commensal::v1::Frame next();
   /// The rest is not sent.
   void drop() { is_over_ = true; }
+  /// Nor is it, and the other side is told so: one piece more.
+  void cut() { is_cut_ = true; }
+  bool is_cut() const { return is_cut_; }
 
  private:
   Outgoing message_;
@@ -35,6 +38,7 @@ class Pieces {
   std::size_t part_ = 0;  // the head, then the tensors
   std::size_t at_ = 0;    // within it
   bool is_over_ = false;
+  bool is_cut_ = false;
 };
 
 /// Whether a message in pieces goes on: between two looks one full piece comes at least. What has
@@ -58,10 +62,13 @@ class PieceWatch {
 class Assembly {
  public:
   /// The whole frame, or nothing where more is to come. Takes memory for what has come only.
-  /// A message aside is whole at once. Errors: kResourceExhausted (more than `bytes_max`, or too
-  /// many tensors), kInvalidArgument (a piece before the last is not full, or an aside has more).
+  /// A message aside is whole at once, one that is cut never. Errors: kResourceExhausted (more than
+  /// `bytes_max`, or too many tensors), kInvalidArgument (a piece before the last is not full, or
+  /// an aside has more, or nothing is there to be cut).
   core::Result<std::optional<commensal::v1::Frame>> add(commensal::v1::Frame&& piece,
                                                         std::int64_t bytes_max);
+  /// Of the message that is half there.
+  std::int64_t bytes() const { return bytes_; }
 
  private:
   commensal::v1::Frame whole_;

@@ -88,6 +88,25 @@ TEST(Pieces, HaveBounds) {
   EXPECT_EQ(Assembly().add(std::move(many), kMax).error().code, ErrorCode::kResourceExhausted);
 }
 
+TEST(Pieces, MayBeCut) {
+  const Outgoing first = message_of(3 * kPiece, {10});
+  const Outgoing second = message_of(10, {2 * kPiece});
+  Assembly assembly;
+  Pieces cut(first);
+  EXPECT_FALSE(*assembly.add(cut.next(), kMax));
+  cut.cut();
+  EXPECT_FALSE(cut.is_over());
+  EXPECT_FALSE(*assembly.add(cut.next(), kMax));
+  EXPECT_TRUE(cut.is_over());
+  EXPECT_EQ(assembly.bytes(), 0);
+  std::optional<Frame> whole;
+  for (Pieces pieces(second); !pieces.is_over();) whole = *assembly.add(pieces.next(), kMax);
+  EXPECT_EQ(whole->SerializeAsString(), whole_of(second).SerializeAsString());
+  Frame nothing;
+  nothing.set_cut(true);
+  EXPECT_EQ(assembly.add(std::move(nothing), kMax).error().code, ErrorCode::kInvalidArgument);
+}
+
 TEST(Pieces, AreFullBeforeTheLast) {
   EXPECT_EQ(Assembly().add(piece(0, 10), 100).error().code, ErrorCode::kInvalidArgument);
   EXPECT_EQ(Assembly().add(piece(1, 10), 100).error().code, ErrorCode::kInvalidArgument);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <grpc/support/time.h>
+#include <grpcpp/generic/async_generic_service.h>
 #include <grpcpp/server.h>
 #include <commensal/base/core/check.hpp>
 #include <commensal/serve/rpc/door.hpp>
@@ -11,6 +12,28 @@
 namespace commensal::rpc {
 namespace {
 
+const grpc::Status kTooMany(grpc::StatusCode::RESOURCE_EXHAUSTED, "too many calls");
+
+/// Whether its connection may have one call more.
+bool is_taken(ServerHall& hall, const grpc::CallbackServerContext& context) {
+  return hall.door->call(peer_of(context.peer()).connection);
+}
+
+/// What is none of our calls counts as one.
+class Unknown final : public grpc::CallbackGenericService {
+ public:
+  explicit Unknown(std::shared_ptr<ServerHall> hall) : hall_(std::move(hall)) {}
+  grpc::ServerGenericBidiReactor* CreateReactor(
+      grpc::GenericCallbackServerContext* context) override {
+    const bool is_first = is_taken(*hall_, *context);
+    return new Refused<grpc::ServerGenericBidiReactor>(
+        is_first ? grpc::Status(grpc::StatusCode::UNIMPLEMENTED, "no such call") : kTooMany);
+  }
+
+ private:
+  const std::shared_ptr<ServerHall> hall_;
+};
+
 class StreamService final : public wire::ProviderStream::CallbackService {
  public:
   StreamService(std::shared_ptr<ServerHall> hall, GatewayPort& models)
@@ -18,19 +41,16 @@ class StreamService final : public wire::ProviderStream::CallbackService {
 
   grpc::ServerBidiReactor<wire::Frame, wire::Frame>* Attach(
       grpc::CallbackServerContext* context) override {
+    using Reactor = grpc::ServerBidiReactor<wire::Frame, wire::Frame>;
+    if (!is_taken(*hall_, *context)) return new Refused<Reactor>(kTooMany);
     return ServerStream::begin(hall_, context);
   }
 
-  grpc::ServerWriteReactor<wire::ModelChunk>* FetchModel(
-      grpc::CallbackServerContext* context, const wire::FetchModelRequest* request) override {
-    protocol::Reader reader(core::as_bytes(request->model()), "model");
-    core::Digest model;
-    read(reader, model);
-    if (const auto whole = reader.finish(); !whole) {
-      return new ModelStream(tl::unexpected(whole.error()));
-    }
-    return new ModelStream(models_.model_path(request->session_token(), model,
-                                              peer_key_hash(*context->auth_context())));
+  grpc::ServerBidiReactor<wire::FetchModelRequest, wire::ModelChunk>* FetchModel(
+      grpc::CallbackServerContext* context) override {
+    using Reactor = grpc::ServerBidiReactor<wire::FetchModelRequest, wire::ModelChunk>;
+    if (!is_taken(*hall_, *context)) return new Refused<Reactor>(kTooMany);
+    return new ModelStream(hall_, models_, context);
   }
 
  private:
@@ -41,12 +61,19 @@ class StreamService final : public wire::ProviderStream::CallbackService {
 }  // namespace
 
 struct GrpcServer::State {
-  State(GatewayPort& gateway, core::Loop& loop, std::shared_ptr<const tls::Identity> identity)
-      : hall(new ServerHall{loop, std::move(identity), &gateway, {}}), service(hall, gateway) {}
+  State(std::unique_ptr<Door> listening, GatewayPort& gateway, core::Loop& loop,
+        std::shared_ptr<const tls::Identity> identity)
+      : hall(new ServerHall{.loop = loop,
+                            .door = std::move(listening),
+                            .identity = std::move(identity),
+                            .port = &gateway,
+                            .open = {}}),
+        service(hall, gateway),
+        unknown(hall) {}
 
-  std::shared_ptr<ServerHall> hall;
+  const std::shared_ptr<ServerHall> hall;
   StreamService service;
-  std::unique_ptr<Door> door;
+  Unknown unknown;
   Admission admission;
   std::unique_ptr<grpc::Server> server;
   bool stopped = false;
@@ -55,19 +82,21 @@ struct GrpcServer::State {
 core::Result<std::unique_ptr<GrpcServer>> GrpcServer::start(
     GatewayPort& port, core::Loop& loop, const std::string& address,
     std::shared_ptr<const tls::Identity> identity) {
-  auto state = std::make_unique<State>(port, loop, identity);
-  COMMENSAL_ASSIGN(state->door, Door::open(address));
+  COMMENSAL_ASSIGN(auto door, Door::open(address));
+  auto state = std::make_unique<State>(std::move(door), port, loop, identity);
   grpc::ServerBuilder builder;
   state->admission = configure_server(builder, std::move(identity));
   builder.RegisterService(&state->service);
+  builder.RegisterCallbackGenericService(&state->unknown);
   state->server = builder.BuildAndStart();
   core::check(state->server != nullptr, "gRPC starts where it need not listen");
-  state->door->begin([acceptor = state->admission.acceptor.get()](int listening, int accepted) {
-    grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters one;
-    one.listener_fd = listening;
-    one.fd = accepted;
-    acceptor->HandleNewConnection(&one);
-  });
+  state->hall->door->begin(
+      [acceptor = state->admission.acceptor.get()](int listening, int accepted) {
+        grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters one;
+        one.listener_fd = listening;
+        one.fd = accepted;
+        acceptor->HandleNewConnection(&one);
+      });
   return std::unique_ptr<GrpcServer>(new GrpcServer(std::move(state)));
 }
 
@@ -75,11 +104,11 @@ GrpcServer::GrpcServer(std::unique_ptr<State> state) : state_(std::move(state)) 
 
 GrpcServer::~GrpcServer() { stop(); }
 
-int GrpcServer::port() const { return state_->door->port(); }
+int GrpcServer::port() const { return state_->hall->door->port(); }
 
 void GrpcServer::stop() {
   if (std::exchange(state_->stopped, true)) return;
-  state_->door->stop();
+  state_->hall->door->stop();
   const auto open = state_->hall->open;
   for (const auto& stream : open) stream->tell_closed();
   state_->hall->port = nullptr;

@@ -21,7 +21,7 @@ constexpr std::size_t kOpenMax = limits::kProvidersMax + 4 * limits::kStrangersM
 ServerStream::ServerStream(std::shared_ptr<ServerHall> hall, grpc::CallbackServerContext* context)
     : hall_(std::move(hall)),
       context_(context),
-      from_(network_of_peer(context->peer())),
+      from_(peer_of(context->peer())),
       provider_key_hash_(peer_key_hash(*context->auth_context())) {}
 
 ServerStream* ServerStream::begin(std::shared_ptr<ServerHall> hall,
@@ -45,7 +45,7 @@ void ServerStream::open() {
   hall_->open.push_back(shared_from_this());
   Channel channel;
   if (hall_->identity) channel = {hall_->identity->current()->key_hash, provider_key_hash_};
-  id_ = hall_->port->on_open(shared_from_this(), channel, from_);
+  id_ = hall_->port->on_open(shared_from_this(), channel, from_.network);
   read_next();
 }
 
@@ -60,9 +60,9 @@ void ServerStream::OnReadDone(bool ok) {
   take_from_grpc(&incoming_);
   if (!ok) return end(grpc::Status::OK, true);
   const bool is_aside = incoming_.aside();
-  auto whole = assembly_.add(std::move(incoming_), message_bytes_max());
+  auto whole = take_piece();
   if (!whole) return end(to_status(whole.error()), true);
-  if (!is_aside) note_piece(whole->has_value());
+  if (!is_aside) note_piece(assembly_.bytes() == 0);
   if (!*whole) return read_next();
   auto message = from_frame<ToGateway>(*std::move(*whole));
   if (!message) return end(to_status(message.error()), true);
@@ -70,6 +70,20 @@ void ServerStream::OnReadDone(bool ok) {
   hall_->loop.post([self = shared_from_this(), message = *std::move(message)]() mutable {
     self->deliver(std::move(message));
   });
+}
+
+/// What is half sent is counted, to the network that it comes from.
+core::Result<std::optional<wire::Frame>> ServerStream::take_piece() {
+  COMMENSAL_ASSIGN(auto whole, assembly_.add(std::move(incoming_), message_bytes_max()));
+  if (assembly_.bytes() == 0) {
+    half_sent_ = {};
+  } else {
+    if (half_sent_.bytes() == 0) {
+      COMMENSAL_ASSIGN(half_sent_, hall_->half_sent.lease(from_.network));
+    }
+    COMMENSAL_TRY(half_sent_.set(assembly_.bytes()));
+  }
+  return whole;
 }
 
 /// What nobody has asked for takes little memory.
@@ -90,6 +104,28 @@ void ServerStream::look_later() {
   hall_->loop.after(limits::kRpcLookMs, [weak = weak_from_this()] {
     const auto self = weak.lock();
     if (self && !self->closed_) self->look();
+  });
+}
+
+/// Who does not read holds what is to be sent to it. One look after the other while there is much.
+void ServerStream::watch_writing() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!outbox_.has_large() || std::exchange(is_write_watched_, true)) return;
+    frames_seen_ = outbox_.frames();
+  }
+  hall_->loop.after(limits::kRpcLookMs, [weak = weak_from_this()] {
+    const auto self = weak.lock();
+    if (!self || self->closed_) return;
+    bool goes_on = true;
+    {
+      const std::lock_guard lock(self->mutex_);
+      self->is_write_watched_ = false;
+      goes_on = !self->outbox_.has_large() || self->outbox_.frames() > self->frames_seen_;
+    }
+    if (goes_on) return self->watch_writing();
+    self->end({grpc::StatusCode::DEADLINE_EXCEEDED, "what was sent was not read"}, false);
+    self->abort();
   });
 }
 
@@ -116,17 +152,23 @@ void ServerStream::deliver(ToGateway message) {
 }
 
 void ServerStream::send(ToProvider message) {
-  if (std::holds_alternative<Welcome>(message)) welcomed_ = true;
+  if (std::holds_alternative<Welcome>(message) && !welcomed_.exchange(true)) {
+    hall_->door->vouch(from_.connection);
+  }
   if (std::holds_alternative<Offer>(message) || std::holds_alternative<Begin>(message) ||
       std::holds_alternative<Countersign>(message)) {
     was_asked_ = true;
   }
   Outgoing made = outgoing(message);
+  bool fits = false;
   {
     const std::lock_guard lock(mutex_);
     if (ended_) return;
-    if (outbox_.push(std::move(made))) return pump_locked();
+    if (const auto* gone = std::get_if<Withdraw>(&message)) outbox_.forget(gone->jobs);
+    fits = outbox_.push(std::move(made));
+    if (fits) pump_locked();
   }
+  if (fits) return watch_writing();
   end({grpc::StatusCode::RESOURCE_EXHAUSTED, "more was to be said than the stream can hold"},
       false);
   abort();
@@ -146,6 +188,7 @@ void ServerStream::end(const grpc::Status& status, bool drain) {
 
 void ServerStream::tell_closed() {
   if (!opened_ || std::exchange(closed_, true)) return;
+  if (welcomed_) hall_->door->disown(from_.connection);
   std::erase(hall_->open, shared_from_this());
   hall_->port->on_close(id_);
   // Last words are worth waiting for, but not for a peer that does not read them.
@@ -195,13 +238,34 @@ void ServerStream::OnDone() {
   last = std::move(self_);
 }
 
-ModelStream::ModelStream(const core::Result<std::string>& path) {
-  if (path) {
-    file_.open(*path, std::ios::binary);
-    write_next();
-  } else {
-    finish(to_status(path.error()));
-  }
+ModelStream::ModelStream(std::shared_ptr<ServerHall> hall, GatewayPort& models,
+                         grpc::CallbackServerContext* context)
+    : hall_(std::move(hall)),
+      models_(models),
+      context_(context),
+      connection_(peer_of(context->peer()).connection) {
+  hand_to_grpc(&request_);
+  StartRead(&request_);
+}
+
+core::Result<std::string> ModelStream::path() const {
+  protocol::Reader reader(core::as_bytes(request_.model()), "model");
+  core::Digest model;
+  read(reader, model);
+  COMMENSAL_TRY(reader.finish());
+  return models_.model_path(request_.session_token(), model,
+                            peer_key_hash(*context_->auth_context()));
+}
+
+void ModelStream::OnReadDone(bool ok) {
+  take_from_grpc(&request_);
+  if (!ok) return finish({grpc::StatusCode::INVALID_ARGUMENT, "no model is asked for"});
+  const auto found = path();
+  if (!found) return finish(to_status(found.error()));
+  hall_->door->vouch(connection_);
+  is_vouched_ = true;
+  file_.open(*found, std::ios::binary);
+  write_next();
 }
 
 void ModelStream::write_next() {
@@ -234,6 +298,7 @@ void ModelStream::finish(const grpc::Status& status) {
 // gRPC was the only owner.
 void ModelStream::OnDone() {
   take_from_grpc(&chunk_);
+  if (is_vouched_) hall_->door->disown(connection_);
   delete this;
 }
 

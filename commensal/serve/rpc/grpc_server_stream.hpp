@@ -6,8 +6,11 @@
 
 #include <atomic>
 #include <commensal/base/core/loop.hpp>
+#include <commensal/base/core/memory_budget.hpp>
+#include <commensal/serve/rpc/door.hpp>
 #include <commensal/serve/rpc/frame.hpp>
 #include <commensal/serve/rpc/grpc_outbox.hpp>
+#include <commensal/serve/rpc/grpc_transport.hpp>
 #include <commensal/serve/rpc/stream.hpp>
 #include <commensal/serve/tls/certificate.hpp>
 #include <fstream>
@@ -23,7 +26,11 @@ class ServerStream;
 /// What the streams of one server share.
 struct ServerHall {
   core::Loop& loop;
+  const std::shared_ptr<Door> door;
   const std::shared_ptr<const tls::Identity> identity;  // null: no TLS
+  core::MemoryBudget half_sent{{.bytes_max = limits::kRpcHalfSentBytesMax,
+                                .owner_bytes_max = limits::kRpcHalfSentOfNetworkBytesMax,
+                                .owner_leases_max = limits::kProvidersMax}};
   // The loop's:
   GatewayPort* port;  // null: stopped
   std::vector<std::shared_ptr<ServerStream>> open;
@@ -56,16 +63,18 @@ class ServerStream final : public grpc::ServerBidiReactor<wire::Frame, wire::Fra
   void deliver(ToGateway message);
   /// No more messages either way, but for those that wait to be written if `drain`.
   void end(const grpc::Status& status, bool drain);
+  core::Result<std::optional<wire::Frame>> take_piece();
   void abort();
   void pump_locked();
   std::int64_t message_bytes_max() const;
   void note_piece(bool is_last);
+  void watch_writing();
   void look_later();
   void look();
 
   const std::shared_ptr<ServerHall> hall_;
   grpc::CallbackServerContext* const context_;  // valid while not finished_
-  const std::string from_;
+  const Peer from_;
   const core::Digest provider_key_hash_;
   // The loop's:
   GatewayPort::StreamId id_ = 0;
@@ -74,6 +83,7 @@ class ServerStream final : public grpc::ServerBidiReactor<wire::Frame, wire::Fra
   // gRPC's, between StartRead and OnReadDone:
   wire::Frame incoming_;
   Assembly assembly_;
+  core::MemoryBudget::Lease half_sent_;
 
   std::atomic<bool> welcomed_ = false;
   std::atomic<bool> was_asked_ = false;  // for work: its answers may be large
@@ -81,23 +91,44 @@ class ServerStream final : public grpc::ServerBidiReactor<wire::Frame, wire::Fra
   PieceWatch watch_;
   std::shared_ptr<ServerStream> self_;
   Outbox outbox_;
+  std::uint64_t frames_seen_ = 0;  // written, at the last look
+  bool is_write_watched_ = false;
   grpc::Status status_;
   bool ended_ = false;
   bool cancelling_ = false;  // `context_` is in use: Finish waits
   bool finished_ = false;    // gRPC is called no more
 };
 
-/// One download: chunks of the file as fast as the provider takes them.
-class ModelStream final : public grpc::ServerWriteReactor<wire::ModelChunk> {
+/// A call that is not taken.
+template <class Reactor>
+class Refused final : public Reactor {
  public:
-  explicit ModelStream(const core::Result<std::string>& path);
+  explicit Refused(const grpc::Status& status) { this->Finish(status); }
+  void OnDone() override { delete this; }
+};
+
+/// One download: chunks of the file as fast as the provider takes them.
+class ModelStream final
+    : public grpc::ServerBidiReactor<wire::FetchModelRequest, wire::ModelChunk> {
+ public:
+  /// For gRPC, which keeps `context` until OnDone. `models` outlives the server.
+  ModelStream(std::shared_ptr<ServerHall> hall, GatewayPort& models,
+              grpc::CallbackServerContext* context);
+  void OnReadDone(bool ok) override;
   void OnWriteDone(bool ok) override;
   void OnDone() override;
 
  private:
+  core::Result<std::string> path() const;
   void write_next();
   void finish(const grpc::Status& status);
 
+  const std::shared_ptr<ServerHall> hall_;
+  GatewayPort& models_;
+  grpc::CallbackServerContext* const context_;
+  const std::string connection_;
+  bool is_vouched_ = false;
+  wire::FetchModelRequest request_;
   std::ifstream file_;
   wire::ModelChunk chunk_;
 };

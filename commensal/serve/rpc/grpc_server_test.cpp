@@ -35,7 +35,9 @@ class Gateway final : public GatewayPort {
     return 1;
   }
   void on_message(StreamId, ToGateway) override { ++messages; }
-  void on_close(StreamId) override { closed.set_value(); }
+  void on_close(StreamId) override {
+    if (has_one_stream) closed.set_value();
+  }
   core::Result<std::string> model_path(const std::string&, const core::Digest&,
                                        const core::Digest&) override {
     return core::fail(ErrorCode::kNotFound, "no\nmodels");
@@ -44,7 +46,8 @@ class Gateway final : public GatewayPort {
   std::shared_ptr<ProviderStream> stream;
   int opens = 0;
   int messages = 0;
-  std::promise<void> closed;  // throws where it is set twice
+  std::promise<void> closed;   // throws where it is set twice
+  bool has_one_stream = true;  // at a time, whose end is waited for
 };
 
 class Provider final : public ProviderPort {
@@ -138,9 +141,10 @@ TEST_F(GrpcServerTest, RefusesModelsByNameOnTheWire) {
     wire::FetchModelRequest request;
     request.set_model(std::string(size, 'm'));
     wire::ModelChunk chunk;
-    const auto reader = stub->FetchModel(&context, request);
-    EXPECT_FALSE(reader->Read(&chunk));
-    const grpc::Status status = reader->Finish();
+    const auto stream = stub->FetchModel(&context);
+    stream->Write(request);
+    EXPECT_FALSE(stream->Read(&chunk));
+    const grpc::Status status = stream->Finish();
     EXPECT_EQ(status.error_message(),
               size == 32 ? "no models" : "model: truncated: 31 bytes left, expected 32");
   }
@@ -281,6 +285,61 @@ TEST_F(GrpcServerTest, EndsAMessageThatDoesNotGoOn) {
   stop();
 }
 
+// Each costs a challenge to be signed.
+TEST_F(GrpcServerTest, EndsAConnectionThatOpensStreamsWithoutEnd) {
+  gateway.has_one_stream = false;
+  const auto stub = wire::ProviderStream::NewStub(open_channel(address()));
+  const core::SystemClock clock;
+  const std::int64_t until_ns = clock.monotonic_ns() + 1'000'000'000;
+  int tries = 0;
+  for (; tries < 5'000 && clock.monotonic_ns() < until_ns; ++tries) {
+    grpc::ClientContext context;
+    const auto stream = stub->Attach(&context);
+    wire::Frame reply;
+    context.TryCancel();
+    std::ignore = stream->Finish();
+  }
+  stop();
+  // Each time that it dials again it may call a little more, and it may not dial often.
+  EXPECT_GT(tries, 2'000);
+  EXPECT_LE(gateway.opens, limits::kDoorCallsAtOnce *
+                               (limits::kNewcomersAtOnce + 2 * limits::kNewcomersPerSecond));
+}
+
+TEST_F(GrpcServerTest, EndsAStreamThatDoesNotReadWhatIsLarge) {
+  LooksByHand by_hand(loop);
+  on_loop([&] { server = *GrpcServer::start(gateway, by_hand, "127.0.0.1:0"); });
+  const std::vector<float> values(limits::kRpcFrameBytesMax,
+                                  0.5F);  // four pieces, more than is on its way
+  const auto inputs = [&] {
+    const auto size = static_cast<std::int64_t>(values.size());
+    return tensor::NamedTensors{{"x", tensor::Tensor::of<float>({size}, values)}};
+  };
+  gateway.when_open = [&, this] {
+    for (int i = 0; i < 8; ++i) {
+      Offer offer;
+      offer.inputs = inputs();
+      gateway.stream->send(Welcome{});
+      gateway.stream->send(offer);
+    }
+  };
+  const grpc::Status status = say([&](auto& stream) {
+    for (int looks = 0; looks < 2;) {
+      on_loop([&] {
+        const auto due = std::exchange(by_hand.waiting, {});
+        looks += due.empty() ? 0 : 1;
+        for (const auto& task : due) task();
+      });
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));  // what has room gets there
+    }
+    gateway.closed.get_future().wait();
+    wire::Frame reply;
+    while (stream.Read(&reply)) continue;
+  });
+  EXPECT_FALSE(status.ok());
+  stop();
+}
+
 TEST_F(GrpcServerTest, SpeaksToNobodyWithoutACertificate) {
   const auto folder = *core::TemporaryFolder::make("tls");
   const auto identity =
@@ -325,12 +384,16 @@ TEST_F(GrpcServerTest, ShowsNewConnectionsANewCertificate) {
   stop();
 }
 
-TEST(NetworkOfPeer, LeavesOutPortAndHost) {
-  EXPECT_EQ(network_of_peer("ipv4:10.0.0.1:4711"), "0a000001");
-  EXPECT_EQ(network_of_peer("ipv6:%5B2001:db8:1:2:3::4%5D:4711"), "20010db80001");
-  EXPECT_EQ(network_of_peer("ipv6:[2001:db8:1:3:5::6]:80"), "20010db80001");
-  EXPECT_EQ(network_of_peer("ipv6:[::ffff:10.0.0.1]:80"), "0a000001");
-  EXPECT_EQ(network_of_peer("unix:/run/x"), "unix");
+TEST(Peer, IsReadFromItsName) {
+  const auto of = [](const char* name) {
+    const Peer peer = peer_of(name);
+    return peer.network + " " + peer.connection;
+  };
+  EXPECT_EQ(of("ipv4:10.0.0.1:4711"), "0a000001 0a000001:4711");
+  EXPECT_EQ(of("ipv6:%5B2001:db8:1:2::4%5D:80"),
+            "20010db80001 20010db8000100020000000000000004:80");
+  EXPECT_EQ(of("ipv6:[::ffff:10.0.0.1]:80"), "0a000001 0a000001:80");
+  EXPECT_EQ(of("unix:/run/x"), "unix:/run/x unix:/run/x");
 }
 
 TEST_F(GrpcServerTest, SaysWhatItCannotListenOn) {

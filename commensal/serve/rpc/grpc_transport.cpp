@@ -36,7 +36,7 @@ constexpr Argument kBoth[] = {
 };
 constexpr Argument kServer[] = {
     {GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 5'000},
-    {GRPC_ARG_MAX_CONCURRENT_STREAMS, 16},  // per connection; a provider needs two
+    {GRPC_ARG_MAX_CONCURRENT_STREAMS, 1},  // per connection: a provider opens one for each
     // Connections that say nothing end, before and after their handshakes.
     {GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, static_cast<int>(limits::kHelloWaitMs)},
     {GRPC_ARG_MAX_CONNECTION_IDLE_MS, static_cast<int>(limits::kHelloWaitMs)},
@@ -139,14 +139,19 @@ core::Digest peer_key_hash(const grpc::AuthContext& context) {
   return tls::key_hash({shown[0].data(), shown[0].size()}).value_or(core::Digest());
 }
 
-std::string network_of_peer(const std::string& peer) {
-  const std::size_t scheme = peer.find(':');
-  const std::size_t port = peer.rfind(':');
-  if (port <= scheme) return peer.substr(0, port);
-  std::string host = peer.substr(scheme + 1, port - scheme - 1);
+Peer peer_of(const std::string& name) {
+  const std::size_t scheme = name.find(':');
+  const std::size_t colon = name.rfind(':');
+  if (colon <= scheme) return {name, name};
+  std::string host = name.substr(scheme + 1, colon - scheme - 1);
   if (host.starts_with("%5B")) host = host.substr(3);
   host = host.substr(host.starts_with('[') ? 1 : 0);
-  return core::network_of(host.substr(0, host.find_first_of("]%")));
+  host = host.substr(0, host.find_first_of("]%"));
+  const std::string port = name.substr(colon + 1);
+  sockaddr_storage address{};
+  if (!core::read_address(host, port, address)) return {host, name};
+  const auto* const at = reinterpret_cast<const sockaddr*>(&address);
+  return {core::network_of(at), core::connection_of(at)};
 }
 
 }  // namespace commensal::rpc

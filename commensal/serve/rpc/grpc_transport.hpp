@@ -33,7 +33,11 @@ Admission configure_server(grpc::ServerBuilder& builder,
 /// tls::key_hash() of the certificate that the peer has shown; zeros without TLS.
 core::Digest peer_key_hash(const grpc::AuthContext& context);
 
-/// core::network_of() gRPC's name of a peer.
-std::string network_of_peer(const std::string& peer);
+/// Who is at the other end, by gRPC's name of it.
+struct Peer {
+  std::string network;     // core::network_of()
+  std::string connection;  // core::connection_of()
+};
+Peer peer_of(const std::string& name);
 
 }  // namespace commensal::rpc

@@ -45,6 +45,7 @@ class Pieces {
     const std::uint64_t more = byte();
     piece.set_more(kind & 8 ? more << 56 : more);
     piece.set_aside(kind & 32);
+    if (kind & 64) piece.set_cut(true);
     return piece;
   }
 
@@ -59,7 +60,7 @@ void assemble(Pieces pieces, std::int64_t bytes_max) {
   std::size_t sent = 0;
   while (!pieces.is_over()) {
     Frame piece = pieces.next();
-    const bool is_aside = piece.aside();
+    const bool is_aside = piece.aside(), is_cut = piece.cut();
     const std::size_t bytes = bytes_of(piece);
     if (!is_aside) sent += bytes;
     const auto whole = assembly.add(std::move(piece), bytes_max);
@@ -67,6 +68,7 @@ void assemble(Pieces pieces, std::int64_t bytes_max) {
       core::check(whole.error().message.find('\n') == std::string::npos, "an error is one line");
       return;
     }
+    if (is_cut) sent = 0;
     if (!*whole) continue;
     core::check(bytes_of(**whole) == (is_aside ? bytes : sent), "nothing is lost or added");
     core::check(std::cmp_less_equal(sent, bytes_max), "a message is within its bound");

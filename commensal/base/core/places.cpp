@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <array>
-#include <commensal/serve/http/places.hpp>
+#include <commensal/base/core/places.hpp>
 #include <string_view>
 #include <tuple>
 #include <unordered_map>
 
-namespace commensal::http {
+namespace commensal::core {
 namespace {
 
 constexpr std::size_t kShares = 4;   // one at most of a party while others come, and for strangers
@@ -48,4 +48,4 @@ std::optional<std::size_t> who_leaves(std::span<const Place> places) {
   return first == nullptr ? std::nullopt : first->oldest;
 }
 
-}  // namespace commensal::http
+}  // namespace commensal::core

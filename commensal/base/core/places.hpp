@@ -7,7 +7,7 @@
 #include <span>
 #include <string>
 
-namespace commensal::http {
+namespace commensal::core {
 
 /// A connection, to whoever has to choose which of all makes room for one more.
 struct Place {
@@ -17,11 +17,12 @@ struct Place {
   std::int64_t since_ns = 0;  // it began, or the account was heard last
 };
 
-/// Which of them leaves: the oldest of the party that has most of all, if that is more than a
-/// quarter; else of strangers while they have more than a quarter, and of the known while they have
-/// not, the oldest of the party that has most. What one client opens at once makes no difference:
-/// so few are alike, and the oldest of all those parties leaves, not who has only just come.
-/// Nothing where all are at work. Pure.
+/// Which of them leaves, but for who is at work (nothing where all are). Pure.
+/// 1. The party that has most of all is asked, if it has more than a quarter.
+/// 2. Else strangers are, while they have more than a quarter, and the known while they have not.
+/// 3. Of those the party that has most; all that have up to 16, as one client opens at once, count
+///    as one party.
+/// 4. Of it the oldest.
 std::optional<std::size_t> who_leaves(std::span<const Place> places);
 
-}  // namespace commensal::http
+}  // namespace commensal::core

@@ -2,11 +2,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <commensal/base/core/places.hpp>
 #include <commensal/base/core/rng.hpp>
-#include <commensal/serve/http/places.hpp>
 #include <vector>
 
-namespace commensal::http {
+namespace commensal::core {
 namespace {
 
 /// So many connections of a party, a nanosecond apart.
@@ -149,4 +149,4 @@ TEST(Places, ANewcomerHasTimeToSayWhoItIs) {
 }
 
 }  // namespace
-}  // namespace commensal::http
+}  // namespace commensal::core
