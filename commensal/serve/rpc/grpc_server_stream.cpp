@@ -81,7 +81,10 @@ core::Result<std::optional<wire::Frame>> ServerStream::take_piece() {
     if (half_sent_.bytes() == 0) {
       COMMENSAL_ASSIGN(half_sent_, hall_->half_sent.lease(from_.network));
     }
-    COMMENSAL_TRY(half_sent_.set(assembly_.bytes()));
+    if (!half_sent_.set(assembly_.bytes())) {
+      return core::fail(core::ErrorCode::kResourceExhausted,
+                        "too many large messages are half sent, from this address or from all");
+    }
   }
   return whole;
 }

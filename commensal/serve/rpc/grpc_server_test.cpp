@@ -14,6 +14,7 @@
 #include <commensal/serve/rpc/grpc_pieces.hpp>
 #include <commensal/serve/rpc/grpc_server.hpp>
 #include <commensal/serve/rpc/grpc_transport.hpp>
+#include <commensal/serve/rpc/testing/grpc_server_fixture.hpp>
 #include <functional>
 #include <future>
 
@@ -25,73 +26,8 @@ namespace {
 
 using core::ErrorCode;
 
-class Gateway final : public GatewayPort {
- public:
-  StreamId on_open(std::shared_ptr<ProviderStream> opened, const Channel&,
-                   const std::string&) override {
-    stream = std::move(opened);
-    if (when_open) when_open();
-    ++opens;
-    return 1;
-  }
-  void on_message(StreamId, ToGateway) override { ++messages; }
-  void on_close(StreamId) override {
-    if (has_one_stream) closed.set_value();
-  }
-  core::Result<std::string> model_path(const std::string&, const core::Digest&,
-                                       const core::Digest&) override {
-    return core::fail(ErrorCode::kNotFound, "no\nmodels");
-  }
-  std::function<void()> when_open;
-  std::shared_ptr<ProviderStream> stream;
-  int opens = 0;
-  int messages = 0;
-  std::promise<void> closed;   // throws where it is set twice
-  bool has_one_stream = true;  // at a time, whose end is waited for
-};
-
-class Provider final : public ProviderPort {
- public:
-  void on_message(ToProvider) override { heard.set_value(); }
-  void on_close(core::Error reason) override { lost.set_value(std::move(reason)); }
-  std::promise<void> heard;
-  std::promise<core::Error> lost;
-};
-
-class GrpcServerTest : public ::testing::Test {
- protected:
-  GrpcServerTest() { loop.start(); }
-  ~GrpcServerTest() override { stop(); }
-
-  void on_loop(const std::function<void()>& act) {
-    std::promise<void> done;
-    loop.post([&] {
-      act();
-      done.set_value();
-    });
-    done.get_future().wait();
-  }
-  std::string address() const { return fmt::format("127.0.0.1:{}", server->port()); }
-  /// What a stream of bare frames ends with.
-  grpc::Status say(
-      const std::function<void(grpc::ClientReaderWriter<wire::Frame, wire::Frame>&)>& act) {
-    const auto stub = wire::ProviderStream::NewStub(open_channel(address()));
-    grpc::ClientContext context;
-    context.set_deadline(gpr_time_from_seconds(30, GPR_TIMESPAN));
-    const auto stream = stub->Attach(&context);
-    act(*stream);
-    return stream->Finish();
-  }
-  void stop() {
-    loop.stop();
-    loop.join();
-    if (server) server->stop();
-  }
-
-  Gateway gateway;
-  AsioLoop loop;
-  std::unique_ptr<GrpcServer> server = *GrpcServer::start(gateway, loop, "127.0.0.1:0");
-};
+using testing::GrpcServerTest;
+using testing::Provider;
 
 TEST_F(GrpcServerTest, EndsAStreamThatBreaksTheProtocol) {
   const grpc::Status status = say([](auto& stream) {
@@ -171,120 +107,6 @@ TEST_F(GrpcServerTest, TakesNoLargeMessageOfAStranger) {
             "a message of more than 1048576 bytes, the most that is accepted here");
 }
 
-ToGateway large_answer() {
-  const std::vector<float> values(3 << 17, 0.5F);
-  const auto size = static_cast<std::int64_t>(values.size());
-  return Deliver{.job = {1},
-                 .step = 1,
-                 .output_salt = {2},
-                 .outputs = {{"y", tensor::Tensor::of<float>({size}, values)}}};
-}
-
-void send_in_pieces(grpc::ClientReaderWriter<wire::Frame, wire::Frame>& stream) {
-  for (Pieces pieces(outgoing(large_answer())); !pieces.is_over();) stream.Write(pieces.next());
-}
-
-// A key costs nothing: who was given no work yet has nothing large to say.
-TEST_F(GrpcServerTest, TakesNoLargeMessageThatNobodyAskedFor) {
-  const auto after = [this](const std::vector<ToProvider>& said) {
-    gateway.closed = {};
-    gateway.messages = 0;
-    gateway.when_open = [this, &said] {
-      for (const ToProvider& message : said) gateway.stream->send(message);
-    };
-    grpc::Status status = say([](auto& stream) {
-      send_in_pieces(stream);
-      stream.WritesDone();
-      wire::Frame reply;
-      while (stream.Read(&reply)) continue;
-    });
-    gateway.closed.get_future().wait();
-    return status;
-  };
-  const std::vector<std::vector<ToProvider>> nobody_asks = {
-      {}, {Welcome{}}, {Begin{}}, {Welcome{}, Withdraw{}}};
-  for (const auto& said : nobody_asks) {
-    EXPECT_THAT(after(said).error_message(),
-                ::testing::HasSubstr("more than 1048576 bytes, the most that is accepted here"));
-    EXPECT_EQ(gateway.messages, 0);
-  }
-  for (const ToProvider& asked :
-       {ToProvider(Begin{}), ToProvider(Offer{}), ToProvider(Countersign{})}) {
-    const grpc::Status status = after({Welcome{}, Withdraw{}, asked});
-    EXPECT_TRUE(status.ok()) << status.error_message() << asked.index();
-    EXPECT_EQ(gateway.messages, 1) << asked.index();
-  }
-}
-
-/// Looks at messages in pieces happen when the test says so.
-class LooksByHand final : public core::Loop {
- public:
-  explicit LooksByHand(core::Loop& loop) : loop_(loop) {}
-  void post(Task task) override { loop_.post(std::move(task)); }
-  void after(std::int64_t delay_ms, Task task) override {
-    if (delay_ms == limits::kRpcLookMs) return waiting.push_back(std::move(task));
-    loop_.after(delay_ms, std::move(task));
-  }
-  void offload(Lane lane, Task work, Task done) override {
-    loop_.offload(lane, std::move(work), std::move(done));
-  }
-  std::vector<Task> waiting;  // the loop's
-
- private:
-  core::Loop& loop_;
-};
-
-TEST_F(GrpcServerTest, HasOneTimerForAllMessagesInPieces) {
-  LooksByHand by_hand(loop);
-  on_loop([&] { server = *GrpcServer::start(gateway, by_hand, "127.0.0.1:0"); });
-  gateway.when_open = [this] {
-    gateway.stream->send(Welcome{});
-    gateway.stream->send(Begin{});
-  };
-  const grpc::Status status = say([](auto& stream) {
-    for (int i = 0; i < 20; ++i) send_in_pieces(stream);
-    stream.WritesDone();
-    wire::Frame reply;
-    while (stream.Read(&reply)) continue;
-  });
-  EXPECT_TRUE(status.ok()) << status.error_message();
-  gateway.closed.get_future().wait();
-  on_loop([&] {
-    EXPECT_EQ(gateway.messages, 20);
-    EXPECT_EQ(by_hand.waiting.size(), 1u);
-    by_hand.waiting.clear();
-  });
-  stop();
-}
-
-TEST_F(GrpcServerTest, EndsAMessageThatDoesNotGoOn) {
-  LooksByHand by_hand(loop);
-  on_loop([&] { server = *GrpcServer::start(gateway, by_hand, "127.0.0.1:0"); });
-  gateway.when_open = [this] {
-    gateway.stream->send(Welcome{});
-    gateway.stream->send(Begin{});
-  };
-  const auto look = [&] {
-    for (std::size_t looked = 0; looked == 0;) {
-      on_loop([&] {
-        const auto due = std::exchange(by_hand.waiting, {});
-        looked = due.size();
-        for (const auto& task : due) task();
-      });
-    }
-  };
-  const grpc::Status status = say([&](auto& stream) {
-    stream.Write(Pieces(outgoing(large_answer())).next());
-    look();  // it has only just begun
-    look();
-    wire::Frame reply;
-    while (stream.Read(&reply)) continue;
-  });
-  EXPECT_EQ(status.error_code(), grpc::StatusCode::DEADLINE_EXCEEDED);
-  EXPECT_EQ(status.error_message(), "the message took too long to arrive");
-  stop();
-}
-
 // Each costs a challenge to be signed.
 TEST_F(GrpcServerTest, EndsAConnectionThatOpensStreamsWithoutEnd) {
   gateway.has_one_stream = false;
@@ -304,40 +126,6 @@ TEST_F(GrpcServerTest, EndsAConnectionThatOpensStreamsWithoutEnd) {
   EXPECT_GT(tries, 2'000);
   EXPECT_LE(gateway.opens, limits::kDoorCallsAtOnce *
                                (limits::kNewcomersAtOnce + 2 * limits::kNewcomersPerSecond));
-}
-
-TEST_F(GrpcServerTest, EndsAStreamThatDoesNotReadWhatIsLarge) {
-  LooksByHand by_hand(loop);
-  on_loop([&] { server = *GrpcServer::start(gateway, by_hand, "127.0.0.1:0"); });
-  const std::vector<float> values(limits::kRpcFrameBytesMax,
-                                  0.5F);  // four pieces, more than is on its way
-  const auto inputs = [&] {
-    const auto size = static_cast<std::int64_t>(values.size());
-    return tensor::NamedTensors{{"x", tensor::Tensor::of<float>({size}, values)}};
-  };
-  gateway.when_open = [&, this] {
-    for (int i = 0; i < 8; ++i) {
-      Offer offer;
-      offer.inputs = inputs();
-      gateway.stream->send(Welcome{});
-      gateway.stream->send(offer);
-    }
-  };
-  const grpc::Status status = say([&](auto& stream) {
-    for (int looks = 0; looks < 2;) {
-      on_loop([&] {
-        const auto due = std::exchange(by_hand.waiting, {});
-        looks += due.empty() ? 0 : 1;
-        for (const auto& task : due) task();
-      });
-      std::this_thread::sleep_for(std::chrono::milliseconds(100));  // what has room gets there
-    }
-    gateway.closed.get_future().wait();
-    wire::Frame reply;
-    while (stream.Read(&reply)) continue;
-  });
-  EXPECT_FALSE(status.ok());
-  stop();
 }
 
 TEST_F(GrpcServerTest, SpeaksToNobodyWithoutACertificate) {

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+
+#include <commensal/base/core/limits_serve.hpp>
+#include <commensal/serve/rpc/frame.hpp>
+#include <commensal/serve/rpc/grpc_pieces.hpp>
+#include <commensal/serve/rpc/testing/grpc_server_fixture.hpp>
+#include <thread>
+#include <utility>
+#include <vector>
+
+// Messages that are large, either way.
+namespace commensal::rpc {
+namespace {
+
+class GrpcLargeTest : public testing::GrpcServerTest {};
+
+/// Looks at messages in pieces happen when the test says so.
+class LooksByHand final : public core::Loop {
+ public:
+  explicit LooksByHand(core::Loop& loop) : loop_(loop) {}
+  void post(Task task) override { loop_.post(std::move(task)); }
+  void after(std::int64_t delay_ms, Task task) override {
+    if (delay_ms == limits::kRpcLookMs) return waiting.push_back(std::move(task));
+    loop_.after(delay_ms, std::move(task));
+  }
+  void offload(Lane lane, Task work, Task done) override {
+    loop_.offload(lane, std::move(work), std::move(done));
+  }
+  std::vector<Task> waiting;  // the loop's
+
+ private:
+  core::Loop& loop_;
+};
+
+ToGateway large_answer() {
+  const std::vector<float> values(3 << 17, 0.5F);
+  const auto size = static_cast<std::int64_t>(values.size());
+  return Deliver{.job = {1},
+                 .step = 1,
+                 .output_salt = {2},
+                 .outputs = {{"y", tensor::Tensor::of<float>({size}, values)}}};
+}
+
+void send_in_pieces(grpc::ClientReaderWriter<wire::Frame, wire::Frame>& stream) {
+  for (Pieces pieces(outgoing(large_answer())); !pieces.is_over();) stream.Write(pieces.next());
+}
+
+// A key costs nothing: who was given no work yet has nothing large to say.
+TEST_F(GrpcLargeTest, TakesNoLargeMessageThatNobodyAskedFor) {
+  const auto after = [this](const std::vector<ToProvider>& said) {
+    gateway.closed = {};
+    gateway.messages = 0;
+    gateway.when_open = [this, &said] {
+      for (const ToProvider& message : said) gateway.stream->send(message);
+    };
+    grpc::Status status = say([](auto& stream) {
+      send_in_pieces(stream);
+      stream.WritesDone();
+      wire::Frame reply;
+      while (stream.Read(&reply)) continue;
+    });
+    gateway.closed.get_future().wait();
+    return status;
+  };
+  const std::vector<std::vector<ToProvider>> nobody_asks = {
+      {}, {Welcome{}}, {Begin{}}, {Welcome{}, Withdraw{}}};
+  for (const auto& said : nobody_asks) {
+    EXPECT_THAT(after(said).error_message(),
+                ::testing::HasSubstr("more than 1048576 bytes, the most that is accepted here"));
+    EXPECT_EQ(gateway.messages, 0);
+  }
+  for (const ToProvider& asked :
+       {ToProvider(Begin{}), ToProvider(Offer{}), ToProvider(Countersign{})}) {
+    const grpc::Status status = after({Welcome{}, Withdraw{}, asked});
+    EXPECT_TRUE(status.ok()) << status.error_message() << asked.index();
+    EXPECT_EQ(gateway.messages, 1) << asked.index();
+  }
+}
+
+TEST_F(GrpcLargeTest, HasOneTimerForAllMessagesInPieces) {
+  LooksByHand by_hand(loop);
+  on_loop([&] { server = *GrpcServer::start(gateway, by_hand, "127.0.0.1:0"); });
+  gateway.when_open = [this] {
+    gateway.stream->send(Welcome{});
+    gateway.stream->send(Begin{});
+  };
+  const grpc::Status status = say([](auto& stream) {
+    for (int i = 0; i < 20; ++i) send_in_pieces(stream);
+    stream.WritesDone();
+    wire::Frame reply;
+    while (stream.Read(&reply)) continue;
+  });
+  EXPECT_TRUE(status.ok()) << status.error_message();
+  gateway.closed.get_future().wait();
+  on_loop([&] {
+    EXPECT_EQ(gateway.messages, 20);
+    EXPECT_EQ(by_hand.waiting.size(), 1u);
+    by_hand.waiting.clear();
+  });
+  stop();
+}
+
+TEST_F(GrpcLargeTest, EndsAMessageThatDoesNotGoOn) {
+  LooksByHand by_hand(loop);
+  on_loop([&] { server = *GrpcServer::start(gateway, by_hand, "127.0.0.1:0"); });
+  gateway.when_open = [this] {
+    gateway.stream->send(Welcome{});
+    gateway.stream->send(Begin{});
+  };
+  const auto look = [&] {
+    for (std::size_t looked = 0; looked == 0;) {
+      on_loop([&] {
+        const auto due = std::exchange(by_hand.waiting, {});
+        looked = due.size();
+        for (const auto& task : due) task();
+      });
+    }
+  };
+  const grpc::Status status = say([&](auto& stream) {
+    stream.Write(Pieces(outgoing(large_answer())).next());
+    look();  // it has only just begun
+    look();
+    wire::Frame reply;
+    while (stream.Read(&reply)) continue;
+  });
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::DEADLINE_EXCEEDED);
+  EXPECT_EQ(status.error_message(), "the message took too long to arrive");
+  stop();
+}
+
+TEST_F(GrpcLargeTest, EndsAStreamThatDoesNotReadWhatIsLarge) {
+  LooksByHand by_hand(loop);
+  on_loop([&] { server = *GrpcServer::start(gateway, by_hand, "127.0.0.1:0"); });
+  const std::vector<float> values(limits::kRpcFrameBytesMax,
+                                  0.5F);  // four pieces, more than is on its way
+  const auto inputs = [&] {
+    const auto size = static_cast<std::int64_t>(values.size());
+    return tensor::NamedTensors{{"x", tensor::Tensor::of<float>({size}, values)}};
+  };
+  gateway.when_open = [&, this] {
+    for (int i = 0; i < 8; ++i) {
+      Offer offer;
+      offer.inputs = inputs();
+      gateway.stream->send(Welcome{});
+      gateway.stream->send(offer);
+    }
+  };
+  const grpc::Status status = say([&](auto& stream) {
+    for (int looks = 0; looks < 2;) {
+      on_loop([&] {
+        const auto due = std::exchange(by_hand.waiting, {});
+        looks += due.empty() ? 0 : 1;
+        for (const auto& task : due) task();
+      });
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));  // what has room gets there
+    }
+    gateway.closed.get_future().wait();
+    wire::Frame reply;
+    while (stream.Read(&reply)) continue;
+  });
+  EXPECT_FALSE(status.ok());
+  stop();
+}
+
+}  // namespace
+}  // namespace commensal::rpc
