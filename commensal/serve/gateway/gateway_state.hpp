@@ -66,7 +66,7 @@ struct Gateway::State {
         bank(store, w.clock, w.key, c.money.rules, c.money.checkpoint_entries),
         tickets(store, w.clock, Lottery::book_config(c.money)),
         lottery({store, w.clock, w.rng, w.key, bank, roster, events, tickets}, c.money),
-        winners(w.clock, bank, roster, book, events, lottery, tickets),
+        winners(loop, w.clock, bank, roster, book, events, lottery, tickets),
         till(book, bank, c.money.price),
         transactions(loop, w.clock, bank),
         auditor_key(bank.auditor_key()),

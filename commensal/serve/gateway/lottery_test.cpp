@@ -4,7 +4,7 @@
 #include <commensal/base/core/testing/manual_loop.hpp>
 #include <commensal/base/store/memory_store.hpp>
 #include <commensal/base/store/testing/fault_store.hpp>
-#include <commensal/serve/gateway/lottery.hpp>
+#include <commensal/serve/gateway/winners.hpp>
 #include <commensal/trade/pay/ticket/testing/pair.hpp>
 
 namespace commensal::gateway {
@@ -43,7 +43,15 @@ struct Life {
   Bank bank;
   Roster roster;  // nobody is there
   core::testing::ManualLoop loop{clock};
-  EventQueue events{loop, [](event::Any&) {}, [] {}};
+  int audits_due = 0;
+  EventQueue events{loop,
+                    [this](event::Any& event) {
+                      if (const auto* failed = std::get_if<event::Failed>(&event)) {
+                        ADD_FAILURE() << failed->error.message;
+                      }
+                      audits_due += std::holds_alternative<event::AuditDue>(event) ? 1 : 0;
+                    },
+                    [] {}};
   ticket::TicketBook tickets;
   Lottery lottery;
 };
@@ -136,6 +144,72 @@ TEST(MoneyLottery, HearsOnlySoManyWrongReveals) {
   EXPECT_EQ(life.events.pending(), 4u);
   life.lottery.on_reveal(provider, {2, *pair.provider_chain.reveal(2)});
   EXPECT_EQ(drawn(), 1u);
+}
+
+/// Winners of round 1, delivered, as their provider claims them.
+rpc::Claims win(Life& life, Pair& pair, ReceiptBook& book, std::size_t count) {
+  const crypto::Address provider = pair.provider_key.address();
+  const protocol::HashChainHead& head = pair.provider_head;
+  EXPECT_TRUE(life.lottery.meet(provider, rpc::HashChainPosition{head, 0, head.anchor}));
+  protocol::Job job = pair.job(ticket::certain_threshold(), protocol::Amount(1));
+  job.beacons = {life.lottery.pairing_with(provider)->beacon.id()};
+  std::vector<Pair::Step> steps;
+  for (std::size_t i = 0; i < count; ++i) {
+    job.input_commitment = pair.rng().next_digest();
+    steps.push_back(pair.step(job, 1));
+  }
+  pair.sign(steps);
+  std::vector<ReceiptRecord> records;
+  std::vector<protocol::Receipt> receipts;
+  rpc::Claims claims;
+  for (const Pair::Step& step : steps) {
+    ReceiptRecord& record = records.emplace_back();
+    record.receipt = step.receipt;
+    record.account = "a";
+    receipts.push_back(step.receipt);
+    claims.items.push_back({step.receipt, step.output_root, step.output_salt});
+  }
+  EXPECT_TRUE(life.lottery.owe(receipts));
+  EXPECT_TRUE(book.append(records));
+  life.lottery.tick();
+  life.lottery.on_reveal(provider, {1, *pair.provider_chain.reveal(1)});
+  return claims;
+}
+
+// A message of half a megabyte claims hundreds: each is checked, opened and written, and neither a
+// turn of the loop may be as long as they are many, nor the writes as many.
+TEST(MoneyWinners, AreOpenedAndPaidAFewAtATime) {
+  constexpr std::uint64_t kCount = 200, kTurns = 7;
+  Pair pair(6);
+  store::MemoryStore disk;
+  Life life(disk, pair, ~std::uint64_t{0});
+  ASSERT_TRUE(life.open());
+  const crypto::Address gateway = life.bank.address();
+  ASSERT_TRUE(life.bank.submit(ledger::Deposit{gateway, protocol::Amount(1'000), core::Digest{}}));
+  ASSERT_TRUE(
+      life.bank.submit(ledger::Fund{ledger::AccountKind::kEscrow, protocol::Amount(1'000)}));
+  ReceiptBook book(life.store);
+  Winners winners(life.loop, life.clock, life.bank, life.roster, book, life.events, life.lottery,
+                  life.tickets);
+  const rpc::Claims claims = win(life, pair, book, kCount);
+  ASSERT_EQ(life.tickets.in(ticket::State::kWon).size(), kCount);
+
+  std::uint64_t before = life.fault.applies();
+  winners.on_claims(pair.provider_key.address(), claims);
+  winners.on_claims(pair.provider_key.address(), claims);
+  EXPECT_EQ(life.fault.applies(), before);
+  life.loop.run_until_idle();
+  EXPECT_EQ(life.fault.applies() - before, kTurns);
+  EXPECT_EQ(life.tickets.in(ticket::State::kOpened).size(), kCount);
+  EXPECT_EQ(life.audits_due, static_cast<int>(kCount));
+
+  life.clock.advance_ms(static_cast<std::int64_t>(life.config.rules.audit_delay_ms) + 1);
+  before = life.fault.applies();
+  for (std::uint64_t tick = 1; tick <= kTurns; ++tick) {
+    winners.tick();
+    EXPECT_EQ(life.fault.applies() - before, tick);
+  }
+  EXPECT_EQ(life.tickets.in(ticket::State::kPaid).size(), kCount);
 }
 
 }  // namespace

@@ -14,6 +14,9 @@ using ticket::State;
 
 namespace {
 
+/// So many in a turn of the loop, in one write: others wait meanwhile.
+constexpr std::size_t kAtOnce = 32;
+
 /// Where claims end, and what led there.
 struct Ending {
   State state;
@@ -57,15 +60,41 @@ void Winners::on_claims(const crypto::Address& provider, const rpc::Claims& clai
     auto outcome = record != nullptr ? outcome_of(id, *record) : outcome_in_ledger(id);
     if (outcome) known.items.push_back(*std::move(outcome));
     if (record == nullptr || record->body != item.receipt.body()) continue;
-    const auto pairing = lottery_.pairings().find(record->beacon);
-    const bool is_its =
-        pairing != lottery_.pairings().end() && pairing->second.provider == provider;
-    if (record->state != State::kWon || !is_its) continue;
-    // What was not delivered is owed nothing; it may come yet.
-    if (!book_.contains(protocol::receipt_id(record->body))) continue;
-    events_.report(open_winner(pairing->second.beacon, item));
+    if (beacon_of(provider, item) == nullptr) continue;
+    if (claimed_.empty()) loop_.post([this] { open_claimed(); });
+    claimed_.try_emplace(id, provider, item);
   }
   if (!known.items.empty()) roster_.tell(provider, std::move(known));
+}
+
+const beacon::TwoPartyBeacon* Winners::beacon_of(const crypto::Address& provider,
+                                                 const rpc::Claims::Item& item) const {
+  const ticket::Record* const record = tickets_.find(protocol::ticket_id(item.receipt.body()));
+  if (record == nullptr || record->state != State::kWon) return nullptr;
+  // What was not delivered is owed nothing; it may come yet.
+  if (!book_.contains(protocol::receipt_id(record->body))) return nullptr;
+  const auto found = lottery_.pairings().find(record->beacon);
+  const bool is_its = found != lottery_.pairings().end() && found->second.provider == provider;
+  return is_its ? &found->second.beacon : nullptr;
+}
+
+void Winners::open_claimed() {
+  std::vector<core::Digest> opened;
+  const auto written = bank_.durably([&]() -> Result<void> {
+    for (std::size_t i = 0; i < kAtOnce && !claimed_.empty(); ++i) {
+      const auto [provider, item] = claimed_.extract(claimed_.begin()).mapped();
+      const beacon::TwoPartyBeacon* const beacon = beacon_of(provider, item);
+      if (beacon == nullptr) continue;  // meanwhile
+      const auto done = open_winner(*beacon, item);
+      events_.report(done);
+      if (done) opened.push_back(protocol::receipt_id(item.receipt.body()));
+    }
+    return {};
+  });
+  events_.report(written);
+  if (!claimed_.empty()) loop_.post([this] { open_claimed(); });
+  if (!written) return;
+  for (const core::Digest& receipt : opened) events_.push(event::AuditDue{receipt});
 }
 
 Result<void> Winners::open_winner(const beacon::TwoPartyBeacon& beacon,
@@ -76,14 +105,9 @@ Result<void> Winners::open_winner(const beacon::TwoPartyBeacon& beacon,
   claim.output_salt = item.output_salt;
   COMMENSAL_ASSIGN(claim.gateway_reveal, beacon.gateway().value_of(item.receipt.round));
   COMMENSAL_ASSIGN(claim.provider_reveal, beacon.provider().value_of(item.receipt.round));
-  const core::Digest id = protocol::ticket_id(item.receipt.body());
-  COMMENSAL_TRY(bank_.durably([&]() -> Result<void> {
-    COMMENSAL_TRY(bank_.submit(ledger::Open{claim, {}}));
-    const ticket::Move move{id, Event::kOpen, {}};
-    return tickets_.move({&move, 1});
-  }));
-  events_.push(event::AuditDue{protocol::receipt_id(item.receipt.body())});
-  return {};
+  COMMENSAL_TRY(bank_.submit(ledger::Open{claim, {}}));
+  const ticket::Move move{protocol::ticket_id(item.receipt.body()), Event::kOpen, {}};
+  return tickets_.move({&move, 1});
 }
 
 Result<std::optional<Judgement>> Winners::judge(const protocol::Receipt& receipt,
@@ -132,16 +156,22 @@ Result<Judgement> Winners::settle(const core::Digest& ticket, const ledger::Entr
 /// the answer was delivered: to one that was cut off in between our signature may never have come;
 /// such a ticket is void.
 Result<void> Winners::punish_silence(const beacon::TwoPartyBeacon& beacon) {
-  for (ticket::Move& move : tickets_.overdue(beacon.id(), Event::kSilence, beacon.drawn_round())) {
-    COMMENSAL_ASSIGN(const protocol::Receipt receipt, tickets_.receipt(move.ticket));
-    const bool was_delivered = book_.contains(protocol::receipt_id(receipt.body()));
-    if (!was_delivered) move.event = Event::kLapse;
-    COMMENSAL_TRY(bank_.durably([&]() -> Result<void> {
-      if (was_delivered) COMMENSAL_TRY(bank_.submit(ledger::Silence{receipt}));
-      return tickets_.move({&move, 1});
-    }));
-  }
-  return {};
+  std::vector<ticket::Move> late =
+      tickets_.overdue(beacon.id(), Event::kSilence, beacon.drawn_round(), kAtOnce);
+  std::erase_if(late, [this](const auto& move) { return claimed_.contains(move.ticket); });
+  if (late.empty()) return {};
+  return bank_.durably([&]() -> Result<void> {
+    for (ticket::Move& move : late) {
+      COMMENSAL_ASSIGN(const protocol::Receipt receipt, tickets_.receipt(move.ticket));
+      if (book_.contains(protocol::receipt_id(receipt.body()))) {
+        COMMENSAL_TRY(bank_.submit(ledger::Silence{receipt}));
+      } else {
+        move.event = Event::kLapse;
+      }
+      COMMENSAL_TRY(tickets_.move({&move, 1}));
+    }
+    return {};
+  });
 }
 
 /// Once halfway, so that nobody is paid by staying away from its audit; then the ledger's rule.
@@ -151,6 +181,7 @@ void Winners::look() {
   const ledger::State& state = bank_.state();
   const std::uint64_t half_ms = state.scalars.config.audit_delay_ms / 2;
   next_look_ms_ = now_ms + half_ms + 1;  // what is opened later is not due before
+  std::vector<core::Digest> due;
   for (const ticket::Record& record : tickets_.in(State::kOpened)) {
     const core::Digest id = record.id();
     const core::Digest receipt = protocol::receipt_id(record.body);
@@ -163,24 +194,32 @@ void Winners::look() {
     } else if (now_ms < due_ms) {
       events_.push(event::AuditDue{receipt, true});
       next_look_ms_ = std::min(next_look_ms_, due_ms);
+    } else if (due.size() < kAtOnce) {
+      due.push_back(id);
     } else {
-      events_.report(mature(id, *claim));
+      next_look_ms_ = now_ms;  // the others with the next tick
     }
   }
+  if (!due.empty()) events_.report(mature(due));
 }
 
-Result<void> Winners::mature(const core::Digest& ticket, const ledger::ClaimRow& claim) {
-  const crypto::Address provider = claim.provider;
-  const protocol::Amount face = claim.face;
-  COMMENSAL_TRY(bank_.durably([&]() -> Result<void> {
+Result<void> Winners::mature(std::span<const core::Digest> tickets) {
+  std::map<crypto::Address, rpc::Outcomes> paid;
+  const auto pay = [&](const core::Digest& ticket) -> Result<void> {
+    const ledger::ClaimRow claim = *bank_.state().claims.find(ticket);
     COMMENSAL_TRY(bank_.submit(ledger::Mature{ticket}));
     for (const ticket::Move& move :
-         {ticket::Move{ticket, Event::kAudit, {}}, ticket::Move{ticket, Event::kPay, face}}) {
+         {ticket::Move{ticket, Event::kAudit, {}}, ticket::Move{ticket, Event::kPay, claim.face}}) {
       COMMENSAL_TRY(tickets_.move({&move, 1}));
     }
+    paid[claim.provider].items.push_back({ticket, "pay", claim.face});
+    return {};
+  };
+  COMMENSAL_TRY(bank_.durably([&]() -> Result<void> {
+    for (const core::Digest& ticket : tickets) events_.report(pay(ticket));
     return {};
   }));
-  roster_.tell(provider, rpc::Outcomes{{{ticket, "pay", face}}});
+  for (auto& [provider, outcomes] : paid) roster_.tell(provider, std::move(outcomes));
   return {};
 }
 

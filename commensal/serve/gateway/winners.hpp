@@ -19,10 +19,12 @@ struct Judgement {
 /// Thread-safety: one thread, the store's.
 class Winners {
  public:
-  /// All of them outlive this object.
-  Winners(const core::Clock& clock, Bank& bank, const Roster& roster, ReceiptBook& book,
-          EventQueue& events, const Lottery& lottery, ticket::TicketBook& tickets)
-      : clock_(clock),
+  /// All of them outlive this object; the loop drops its tasks with it.
+  Winners(core::Loop& loop, const core::Clock& clock, Bank& bank, const Roster& roster,
+          ReceiptBook& book, EventQueue& events, const Lottery& lottery,
+          ticket::TicketBook& tickets)
+      : loop_(loop),
+        clock_(clock),
         bank_(bank),
         roster_(roster),
         book_(book),
@@ -41,13 +43,18 @@ class Winners {
 
  private:
   std::optional<rpc::Outcomes::Item> outcome_in_ledger(const core::Digest& id) const;
+  /// What its ticket is drawn by, where the claim may be opened; else null.
+  const beacon::TwoPartyBeacon* beacon_of(const crypto::Address& provider,
+                                          const rpc::Claims::Item& item) const;
+  void open_claimed();
   core::Result<void> open_winner(const beacon::TwoPartyBeacon& beacon,
                                  const rpc::Claims::Item& item);
   core::Result<Judgement> settle(const core::Digest& ticket, const ledger::Entry& entry);
   void look();
-  core::Result<void> mature(const core::Digest& ticket, const ledger::ClaimRow& claim);
+  core::Result<void> mature(std::span<const core::Digest> tickets);
   core::Result<void> punish_silence(const beacon::TwoPartyBeacon& beacon);
 
+  core::Loop& loop_;
   const core::Clock& clock_;
   Bank& bank_;
   const Roster& roster_;
@@ -55,6 +62,8 @@ class Winners {
   EventQueue& events_;
   const Lottery& lottery_;
   ticket::TicketBook& tickets_;
+  /// Won and claimed, to be opened a few in a turn of the loop; by ticket: no more than have won.
+  std::map<core::Digest, std::pair<crypto::Address, rpc::Claims::Item>> claimed_;
   std::uint64_t next_look_ms_ = 0;  // no open winner is due before
 };
 

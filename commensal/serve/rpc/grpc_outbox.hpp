@@ -67,7 +67,8 @@ class Outbox {
   }
   /// How many frames have been written, ever.
   std::uint64_t frames() const { return frames_; }
-  bool has_large() const { return !items_.empty() && items_.front().bytes() > kPieceBytes; }
+  /// More than a piece waits.
+  bool has_much() const { return bytes_ > static_cast<std::int64_t>(kPieceBytes); }
   /// But for what is being written.
   void drop_waiting() {
     while (items_.size() > (writing_ ? at_ + 1 : 0)) erase(items_.size() - 1);

@@ -114,7 +114,7 @@ void ServerStream::look_later() {
 void ServerStream::watch_writing() {
   {
     const std::lock_guard lock(mutex_);
-    if (!outbox_.has_large() || std::exchange(is_write_watched_, true)) return;
+    if (!outbox_.has_much() || std::exchange(is_write_watched_, true)) return;
     frames_seen_ = outbox_.frames();
   }
   hall_->loop.after(limits::kRpcLookMs, [weak = weak_from_this()] {
@@ -124,7 +124,7 @@ void ServerStream::watch_writing() {
     {
       const std::lock_guard lock(self->mutex_);
       self->is_write_watched_ = false;
-      goes_on = !self->outbox_.has_large() || self->outbox_.frames() > self->frames_seen_;
+      goes_on = !self->outbox_.has_much() || self->outbox_.frames() > self->frames_seen_;
     }
     if (goes_on) return self->watch_writing();
     self->end({grpc::StatusCode::DEADLINE_EXCEEDED, "what was sent was not read"}, false);
