@@ -24,6 +24,10 @@ struct Endpoint {
   /// The same for parse(), and in a URL: IPv6 in brackets.
   std::string text() const;
 };
+/// Its host; "" where it is none, which is said where it is listened on or dialled.
+inline std::string host_of(std::string_view endpoint) {
+  return Endpoint::parse(endpoint).value_or(Endpoint{}).host;
+}
 
 struct Listener {
   Descriptor socket;  // does not block, not inherited

@@ -31,11 +31,6 @@ core::Result<void> ensure_operator(gateway::Accounts& accounts, const core::Path
 
 constexpr std::int64_t kLookAtFilesMs = 1'000;
 
-/// "" where it is none, which is said where it is listened on or dialled.
-std::string host_of(const std::string& address) {
-  return core::Endpoint::parse(address).value_or(core::Endpoint{}).host;
-}
-
 core::Result<std::shared_ptr<tls::Identity>> open_identity(const GatewayDaemonConfig& config,
                                                            const core::Path& folder,
                                                            std::int64_t now_ms) {
@@ -45,7 +40,7 @@ core::Result<std::shared_ptr<tls::Identity>> open_identity(const GatewayDaemonCo
   std::vector<std::string> hosts = {"localhost", "127.0.0.1", "::1"};
   std::array<char, 256> own{};
   if (::gethostname(own.data(), own.size() - 1) == 0) hosts.emplace_back(own.data());
-  for (const std::string& host : {config.http_address, host_of(config.provider_address)}) {
+  for (const std::string& host : {config.http_address, core::host_of(config.provider_address)}) {
     const bool is_any = host.empty() || host == "0.0.0.0" || host == "::";
     if (!is_any && !tls::is_loopback(host)) hosts.push_back(host);
   }
@@ -104,7 +99,7 @@ core::Result<void> GatewayDaemon::State::secure(const GatewayDaemonConfig& confi
   const bool is_given = !config.tls_certificate.empty();
   http_secure = is_given || tls::is_encrypted(config.encryption, config.http_address);
   providers_secure =
-      is_given || tls::is_encrypted(config.encryption, host_of(config.provider_address));
+      is_given || tls::is_encrypted(config.encryption, core::host_of(config.provider_address));
   if (!http_secure && !providers_secure) return {};
   COMMENSAL_ASSIGN(identity, open_identity(config, folder.path(), clock.wall_ms()));
   look_at_files(observer);

@@ -8,14 +8,6 @@
 #include <future>
 
 namespace commensal::daemon {
-namespace {
-
-/// "" where it is none, which is said where it is listened on or dialled.
-std::string host_of(const std::string& address) {
-  return core::Endpoint::parse(address).value_or(core::Endpoint{}).host;
-}
-
-}  // namespace
 
 // The loop ends first and the rest after it, in the opposite order of these members.
 struct ProviderDaemon::State {
@@ -47,7 +39,7 @@ core::Result<std::unique_ptr<ProviderDaemon>> ProviderDaemon::start(
                    store::StateFolder::open(config.folder, "provider", rng, config.key));
   auto state = std::make_unique<State>(std::move(folder), std::move(engines));
   std::shared_ptr<tls::Identity> identity;
-  if (tls::is_encrypted(config.encryption, host_of(config.gateway))) {
+  if (tls::is_encrypted(config.encryption, core::host_of(config.gateway))) {
     COMMENSAL_ASSIGN(identity,
                      tls::Identity::open_or_make(state->folder.path(), {}, state->clock.wall_ms()));
   }

@@ -27,7 +27,7 @@ namespace {
 using core::ErrorCode;
 
 using testing::GrpcServerTest;
-using testing::Provider;
+using testing::ListeningProvider;
 
 TEST_F(GrpcServerTest, EndsAStreamThatBreaksTheProtocol) {
   const grpc::Status status = say([](auto& stream) {
@@ -160,7 +160,7 @@ TEST_F(GrpcServerTest, ShowsNewConnectionsANewCertificate) {
   const auto client = make_grpc_client(
       loop, address(), *tls::Identity::open_or_make(of_provider.path(), {}, now_ms));
   for (int i = 0; i < 3; ++i) {
-    const auto provider = std::make_shared<Provider>();
+    const auto provider = std::make_shared<ListeningProvider>();
     on_loop([&] { client->attach(provider); });
     if (i > 0) gateway.closed.get_future().wait();  // the one before
     gateway.closed = {};
@@ -197,7 +197,7 @@ TEST_F(GrpcServerTest, IsFoundAgainAfterARestart) {
   const std::string where = address();
   const auto client = make_grpc_client(loop, where);
   on_loop([this] { server.reset(); });
-  const auto early = std::make_shared<Provider>();
+  const auto early = std::make_shared<ListeningProvider>();
   on_loop([&] { client->attach(early); });
   const core::Error error = early->lost.get_future().get();
   EXPECT_EQ(error.code, ErrorCode::kUnavailable);
@@ -205,7 +205,7 @@ TEST_F(GrpcServerTest, IsFoundAgainAfterARestart) {
   EXPECT_EQ(error.message.find('\n'), std::string::npos);
 
   gateway.when_open = [this] { gateway.stream->send(Challenge{}); };
-  const auto late = std::make_shared<Provider>();
+  const auto late = std::make_shared<ListeningProvider>();
   on_loop([&] {
     server = *GrpcServer::start(gateway, loop, where);
     client->attach(late);

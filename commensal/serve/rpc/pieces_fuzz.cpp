@@ -91,6 +91,8 @@ void there_and_back(Pieces pieces) {
   grow(*frame.mutable_head());
   for (std::string& tensor : *frame.mutable_tensors()) grow(tensor);
   frame.clear_more();
+  frame.clear_aside();
+  frame.clear_cut();
   const std::string before = frame.SerializeAsString();
   rpc::Outgoing message{.head = frame.head(), .tensors = {}, .jobs = {}};
   for (const std::string& tensor : frame.tensors()) message.tensors.push_back(bytes_tensor(tensor));

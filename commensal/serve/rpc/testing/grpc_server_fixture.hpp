@@ -21,7 +21,7 @@
 /// A server of streams, and both ends of them by hand.
 namespace commensal::rpc::testing {
 
-class Gateway final : public GatewayPort {
+class ListeningGateway final : public GatewayPort {
  public:
   StreamId on_open(std::shared_ptr<ProviderStream> opened, const Channel&,
                    const std::string&) override {
@@ -46,7 +46,7 @@ class Gateway final : public GatewayPort {
   bool has_one_stream = true;  // at a time, whose end is waited for
 };
 
-class Provider final : public ProviderPort {
+class ListeningProvider final : public ProviderPort {
  public:
   void on_message(ToProvider) override { heard.set_value(); }
   void on_close(core::Error reason) override { lost.set_value(std::move(reason)); }
@@ -84,7 +84,7 @@ class GrpcServerTest : public ::testing::Test {
     if (server) server->stop();
   }
 
-  Gateway gateway;
+  ListeningGateway gateway;
   AsioLoop loop;
   std::unique_ptr<GrpcServer> server = *GrpcServer::start(gateway, loop, "127.0.0.1:0");
 };
