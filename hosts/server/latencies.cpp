@@ -41,4 +41,14 @@ Quantiles Latencies::all() const {
   return quantiles_of(std::move(values));
 }
 
+std::vector<double> Latencies::take() {
+  const std::uint64_t news = count_ - taken_;
+  taken_ = count_;
+  std::vector<double> values;
+  const auto left =
+      static_cast<std::ptrdiff_t>(std::min<std::uint64_t>({news, kept_.size(), kTakenMax}));
+  for (auto it = kept_.end() - left; it != kept_.end(); ++it) values.push_back(it->latency_ms);
+  return values;
+}
+
 }  // namespace hosts::server

@@ -20,13 +20,16 @@ Quantiles quantiles_of(std::vector<double> values_ms);
 /// Latencies of the last `window_ns` and of the whole run. Not thread-safe.
 class Latencies {
  public:
-  static constexpr std::size_t kKeptMax = std::size_t{1} << 22;  // of the whole run, the newest
+  static constexpr std::size_t kKeptMax = std::size_t{1} << 22;   // of the whole run, the newest
+  static constexpr std::size_t kTakenMax = std::size_t{1} << 14;  // at a time
 
   explicit Latencies(std::int64_t window_ns) : window_ns_(window_ns) {}
 
   void add(std::int64_t done_ns, double latency_ms);
   Quantiles window(std::int64_t now_ns) const;
   Quantiles all() const;
+  /// Those since the last take(), in order: the newest kTakenMax of them.
+  std::vector<double> take();
   std::uint64_t count() const { return count_; }
   double sum_ms() const { return sum_ms_; }
 
@@ -38,6 +41,7 @@ class Latencies {
   std::int64_t window_ns_;
   std::deque<One> kept_;
   std::uint64_t count_ = 0;
+  std::uint64_t taken_ = 0;  // of them
   double sum_ms_ = 0;
 };
 

@@ -35,7 +35,7 @@ struct Options {
 struct Totals {
   std::uint64_t requests = 0;
   double latency_ms = 0;
-  double busy_s = 0;  // between beginning and end of requests
+  double busy_s = 0;        // between beginning and end of requests
   std::uint64_t steps = 0;  // of work
 };
 
@@ -68,6 +68,10 @@ class Server {
   Quantiles all() const {
     const std::scoped_lock lock(mutex_);
     return latencies_.all();
+  }
+  std::vector<double> take_latencies() {
+    const std::scoped_lock lock(mutex_);
+    return latencies_.take();
   }
   Totals totals() const {
     const std::scoped_lock lock(mutex_);
@@ -115,8 +119,21 @@ class Server {
   std::thread thread_;
 };
 
-common::HttpAnswer metrics_of(const Server& server, std::string_view target) {
-  if (target != "/metrics") return {404, "text/plain", "expected /metrics\n"};
+/// Milliseconds of each request since this was asked for last: whoever compares stretches of time
+/// has their own quantiles. One asks; a second one would take from the first.
+common::HttpAnswer latencies_of(Server& server) {
+  std::string text;
+  for (const double ms : server.take_latencies()) {
+    char number[32];
+    (void)std::snprintf(number, sizeof number, "%s%.4g", text.empty() ? "" : ",", ms);
+    text += number;
+  }
+  return {200, "application/json", "[" + text + "]\n"};
+}
+
+common::HttpAnswer answer(Server& server, std::string_view target) {
+  if (target == "/latencies") return latencies_of(server);
+  if (target != "/metrics") return {404, "text/plain", "expected /metrics or /latencies\n"};
   const Totals totals = server.totals();
   const Quantiles window = server.window();
   const std::string_view name = "server_latency_ms";
@@ -155,7 +172,7 @@ tl::expected<void, std::string> run(const Options& options) {
   std::unique_ptr<common::HttpServer> http;
   if (!options.http.empty()) {
     auto opened = common::HttpServer::open(
-        options.http, [&](std::string_view target) { return metrics_of(server, target); });
+        options.http, [&](std::string_view target) { return answer(server, target); });
     if (!opened) return tl::unexpected(opened.error());
     http = *std::move(opened);
     std::printf("{\"http_port\": %u}\n", unsigned{http->port()});
@@ -197,6 +214,7 @@ int main(int argc, char** argv) {
          "What a millisecond of work is; 0: measured at the start", 0);
   number("--seconds", options.seconds, "Stop after so long; 0: on SIGTERM or SIGINT", 0);
   app.add_option("--seed", options.seed, "Of the arrivals")->capture_default_str();
-  app.add_option("--http", options.http, "Serve GET /metrics at HOST:PORT; port 0: a free one");
+  app.add_option("--http", options.http,
+                 "Serve GET /metrics and /latencies at HOST:PORT; port 0: a free one");
   return common::run_program(app, argc, argv, [&options] { return run(options); });
 }

@@ -76,6 +76,17 @@ TEST(Latencies, ForgetWhatLeftTheWindow) {
   EXPECT_EQ(latencies.sum_ms(), 120);
 }
 
+TEST(Latencies, AreTakenOnce) {
+  Latencies latencies(10);
+  EXPECT_THAT(latencies.take(), testing::IsEmpty());
+  for (int i = 1; i <= 3; ++i) latencies.add(i, i);
+  EXPECT_THAT(latencies.take(), testing::ElementsAre(1, 2, 3));
+  EXPECT_THAT(latencies.take(), testing::IsEmpty());
+  for (std::size_t i = 0; i <= Latencies::kTakenMax; ++i) latencies.add(4, i == 0 ? 4 : 5);
+  EXPECT_THAT(latencies.take(), testing::Each(5));
+  EXPECT_EQ(latencies.all().count, Latencies::kTakenMax + 4);
+}
+
 TEST(ServerProgram, ServesItsLatencies) {
   Child child(HOSTS_PROGRAM, {"--http", "127.0.0.1:0", "--steps-per-ms", "100"});
   const unsigned port = json::parse(child.read_line()).at("http_port");
@@ -89,6 +100,9 @@ TEST(ServerProgram, ServesItsLatencies) {
   EXPECT_THAT(body, HasSubstr("server_requests_total "));
   EXPECT_THAT(body, HasSubstr("\nserver_busy_seconds_total "));
   EXPECT_THAT(body, testing::Not(HasSubstr("\nserver_steps_total 0\n")));
+  const json one = json::parse(common::testing::body_of(common::testing::get(port, "/latencies")));
+  ASSERT_FALSE(one.empty());
+  EXPECT_GT(one[0].get<double>(), 0);
   child.signal(SIGTERM);
   const json last = json::parse(child.read_rest());
   EXPECT_EQ(child.wait(), 0);
