@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <commensal/lab/bench/collocation/slice.hpp>
+#include <commensal/lab/bench/collocation/drawn.hpp>
 #include <commensal/lab/bench/report.hpp>
 #include <optional>
 #include <string>
@@ -11,9 +11,6 @@
 /// controls around it say of its own time: linear between the nearest before and after.
 namespace commensal::lab::bench::collocation {
 
-struct Share95 {
-  double mean = 0, low = 0, high = 0;
-};
 /// Mean and 95 % interval (Student's t).
 Share95 share95(const std::vector<double>& values);
 /// Of one or two values by the scatter of others that are alike.

@@ -16,6 +16,19 @@ struct Point {
 };
 inline constexpr double kPointS = 0.25;
 
+/// A stretch of a slice in which the guest was stopped from outside, or let run as its rule would,
+/// as a coin had it; its first moment, in which things settle, is left out.
+struct Epoch {
+  double from_s = 0, to_s = 0;  // since the slice began
+  bool is_let = false;
+  double work = 0;                     // of the host
+  double work_s = 0;                   // the time that it needed: the host's own where it tells
+  double images = 0;                   // of the guest
+  std::vector<double> latencies_ms{};  // of a server's requests
+};
+inline constexpr double kStretchS = 4;
+inline constexpr double kSettlingS = 0.5;
+
 /// One stretch of time of one arm.
 struct Slice {
   std::string pair;
