@@ -26,6 +26,10 @@ inline constexpr std::size_t kStrangersMax = 128;
 inline constexpr std::size_t kDoorConnectionsMax = 2 * kProvidersMax + kStrangersMax;
 inline constexpr double kDoorCallsAtOnce = 4;
 inline constexpr double kDoorCallsPerSecond = 1;
+// What comes on a connection before anybody vouches for it: TLS, and Hello, which names so many
+// models.
+inline constexpr std::uint64_t kStrangerBytesMax = 1 << 16;
+inline constexpr std::size_t kHelloModelsMax = 512;
 inline constexpr double kNewcomersAtOnce = 128;
 inline constexpr double kNewcomersPerSecond = 16;
 inline constexpr double kNewcomersAllPerSecond = 256;

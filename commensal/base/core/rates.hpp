@@ -26,6 +26,11 @@ class Rates {
     if (is_new && buckets_.size() > swept_ * 2 + kSweptMin) sweep(now_ns);
     return has;
   }
+  /// Takes so many at this time, there or not: until they are there again it may not.
+  void charge(const Key& who, double tokens, std::int64_t now_ns) {
+    Bucket& bucket = buckets_.try_emplace(who, Bucket{full_, now_ns}).first->second;
+    bucket = {std::max(filled(bucket, now_ns) - tokens, -full_), now_ns};
+  }
   double per_s() const { return per_s_; }
 
  private:

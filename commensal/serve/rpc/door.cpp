@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fcntl.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -13,6 +14,7 @@
 #include <commensal/base/core/clock.hpp>
 #include <commensal/base/core/places.hpp>
 #include <commensal/serve/rpc/door.hpp>
+#include <set>
 #include <vector>
 
 namespace commensal::rpc {
@@ -24,12 +26,35 @@ using core::Result;
 
 constexpr int kPauseMs = 20;  // where there are no files left
 constexpr int kSweepMs = 500;
+constexpr int kLookMs = 20;  // at strangers: between two looks gRPC reads some hundred calls
 constexpr std::uint64_t kFilesOfOne = 4;  // the socket, its copy, and as many for everything else
 
 void turn_away(int accepted) {
   constexpr linger kAtOnce{1, 0};
   ::setsockopt(accepted, SOL_SOCKET, SO_LINGER, &kAtOnce, sizeof kAtOnce);
   ::close(accepted);
+}
+
+/// At once, with what has come on it and nobody has read yet: after a shutdown that may be read to
+/// its end, which is never where more comes.
+void abort_connection(int socket) {
+  sockaddr nobody{};
+  nobody.sa_family = AF_UNSPEC;
+  ::connect(socket, &nobody, sizeof nobody);
+}
+
+/// Linux's tcp_info of today: the C library's ends before what has come, and the kernel's header
+/// cannot stand beside that one.
+struct TcpInfo {
+  std::byte before[128];
+  std::uint64_t bytes_received;
+};
+
+std::uint64_t bytes_heard(int socket) {
+  TcpInfo info{};
+  socklen_t size = sizeof info;
+  if (::getsockopt(socket, IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return 0;
+  return info.bytes_received;
 }
 
 std::size_t share_of_files() {
@@ -71,14 +96,17 @@ void Door::begin(std::function<void(int, int)> take) {
 
 void Door::run(const std::stop_token& stop, const std::function<void(int, int)>& take) {
   std::int64_t swept_ns = clock_.monotonic_ns();
+  bool has_strangers = false;
   while (!stop.stop_requested()) {
     std::array<epoll_event, 64> seen{};
-    const int count = ::epoll_wait(events_.get(), seen.data(), seen.size(), kSweepMs);
+    const int count =
+        ::epoll_wait(events_.get(), seen.data(), seen.size(), has_strangers ? kLookMs : kSweepMs);
     bool has_ended = false;
     for (int i = 0; i < count; ++i) {
       if (seen[i].data.fd == listener_.socket.get()) accept(take);
       if (seen[i].data.fd != listener_.socket.get()) has_ended = true;
     }
+    has_strangers = look_at_strangers();
     // One that has ended is seen once (its end is an edge), and all that have at the next look.
     const std::int64_t now_ns = clock_.monotonic_ns();
     if (!has_ended && now_ns - swept_ns < std::int64_t{kSweepMs} * 1'000'000) continue;
@@ -103,15 +131,14 @@ bool Door::admit(int accepted, const sockaddr_storage& from) {
   const auto* const address = reinterpret_cast<const sockaddr*>(&from);
   const std::int64_t now_ns = clock_.monotonic_ns();
   std::string network = core::network_of(address);
+  const std::lock_guard lock(mutex_);
   if (!newcomers_.admit(network, now_ns)) return false;
   core::Descriptor copy(::fcntl(accepted, F_DUPFD_CLOEXEC, 0));
-  if (!copy.valid()) return false;
-  const std::lock_guard lock(mutex_);
-  if (!make_room_locked()) return false;
+  if (!copy.valid() || !make_room_locked()) return false;
   epoll_event wanted{.events = EPOLLET, .data = {.fd = copy.get()}};  // its end is told unasked
   ::epoll_ctl(events_.get(), EPOLL_CTL_ADD, copy.get(), &wanted);
   connections_.insert_or_assign(core::connection_of(address),
-                                Connection{std::move(copy), std::move(network), now_ns});
+                                Connection{std::move(copy), std::move(network), now_ns, 0, 0});
   return true;
 }
 
@@ -133,8 +160,32 @@ bool Door::make_room_locked() {
 void Door::end_locked(Connections::iterator which) {
   const int copy = which->second.copy.get();
   ::epoll_ctl(events_.get(), EPOLL_CTL_DEL, copy, nullptr);  // the socket itself stays open
-  ::shutdown(copy, SHUT_RDWR);
+  abort_connection(copy);
   connections_.erase(which);
+}
+
+/// Not the name that a connection of it has.
+void Door::punish_locked(const std::string& network) {
+  newcomers_.punish(network, clock_.monotonic_ns());
+  for (auto one = connections_.begin(); one != connections_.end();) {
+    const auto which = one++;
+    if (which->second.vouched == 0 && which->second.network == network) end_locked(which);
+  }
+}
+
+/// Whether there are any.
+bool Door::look_at_strangers() {
+  const std::lock_guard lock(mutex_);
+  bool has_strangers = false;
+  std::set<std::string> loud;
+  for (const auto& [name, one] : connections_) {
+    if (one.vouched > 0) continue;
+    has_strangers = true;
+    if (bytes_heard(one.copy.get()) - one.heard_then > bounds_.stranger_bytes_max)
+      loud.insert(one.network);
+  }
+  for (const std::string& network : loud) punish_locked(network);
+  return has_strangers;
 }
 
 void Door::sweep() {
@@ -155,7 +206,9 @@ bool Door::call(const std::string& connection) {
   const auto found = connections_.find(connection);
   if (found == connections_.end()) return false;
   if (calls_.take(connection, clock_.monotonic_ns())) return true;
+  const std::string network = found->second.network;
   end_locked(found);
+  punish_locked(network);
   return false;
 }
 
@@ -175,7 +228,9 @@ void Door::disown(const std::string& connection) {
   const std::lock_guard lock(mutex_);
   const auto found = connections_.find(connection);
   if (found == connections_.end() || found->second.vouched == 0) return;
-  if (--found->second.vouched == 0) found->second.since_ns = clock_.monotonic_ns();
+  if (--found->second.vouched > 0) return;
+  found->second.since_ns = clock_.monotonic_ns();
+  found->second.heard_then = bytes_heard(found->second.copy.get());
 }
 
 std::size_t Door::connections() const {

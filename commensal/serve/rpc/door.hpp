@@ -25,6 +25,10 @@ class Newcomers {
   bool admit(const std::string& network, std::int64_t now_ns) {
     return of_one_.take(network, now_ns) && of_all_.take({}, now_ns);
   }
+  /// It has come as if as often as it may at once: for some seconds it is not let in.
+  void punish(const std::string& network, std::int64_t now_ns) {
+    of_one_.charge(network, limits::kNewcomersAtOnce, now_ns);
+  }
 
  private:
   static constexpr double kBurstS = limits::kNewcomersAtOnce / limits::kNewcomersPerSecond;
@@ -37,12 +41,15 @@ struct DoorBounds {
   std::int64_t stranger_ms = limits::kHelloWaitMs;
   std::size_t strangers_max = limits::kStrangersMax;
   std::size_t connections_max = limits::kDoorConnectionsMax;
+  std::uint64_t stranger_bytes_max = limits::kStrangerBytesMax;
 };
 
 /// A TCP port that listens. It admits newcomers as above, knows the connections that it has let in
 /// until they end, and ends them itself: those of strangers, whom nobody vouches for, after a time
-/// and where there are too many (core::who_leaves, parties are networks); those with too many
-/// calls. Whatever speaks behind it may keep strangers no longer. Connections go by the name
+/// and where there are too many (core::who_leaves, parties are networks). Who calls too often, or
+/// says too much before anybody vouches for it, ends with all strangers of its network, which is
+/// let in again some seconds later: gRPC may have read very many calls before it asks us about the
+/// first. Whatever speaks behind it may keep strangers no longer. Connections go by the name
 /// core::connection_of() their other end. Thread-safety: any thread, but open, begin and stop, the
 /// owner's.
 class Door {
@@ -60,8 +67,7 @@ class Door {
   void begin(std::function<void(int listening, int accepted)> take);
   void stop();
 
-  /// One more call on it. False, and the connection ends, where it has too many
-  /// (limits::kDoorCalls...).
+  /// One more call on it. False where it has too many (limits::kDoorCalls...), or has ended.
   bool call(const std::string& connection);
   void end(const std::string& connection);
   /// It is no stranger's, until as many disown() as vouch().
@@ -73,7 +79,8 @@ class Door {
   struct Connection {
     core::Descriptor copy;  // of the socket: to end it, and to see that it has ended
     std::string network;
-    std::int64_t since_ns = 0;  // it came, or was disowned
+    std::int64_t since_ns = 0;     // it came, or was disowned
+    std::uint64_t heard_then = 0;  // bytes
     int vouched = 0;
   };
   using Connections = std::map<std::string, Connection>;
@@ -84,14 +91,16 @@ class Door {
   bool admit(int accepted, const sockaddr_storage& from);
   bool make_room_locked();
   void end_locked(Connections::iterator which);
+  void punish_locked(const std::string& network);
+  bool look_at_strangers();
   void sweep();
 
   const core::SystemClock clock_;
   DoorBounds bounds_;
   core::Listener listener_;
   core::Descriptor wake_, events_;
-  Newcomers newcomers_;       // the thread's
   mutable std::mutex mutex_;  // guards what follows
+  Newcomers newcomers_;
   Connections connections_;
   core::Rates<std::string> calls_{limits::kDoorCallsPerSecond,
                                   limits::kDoorCallsAtOnce / limits::kDoorCallsPerSecond};

@@ -7,6 +7,7 @@
 #include <commensal/base/core/limits_serve.hpp>
 #include <commensal/serve/rpc/door.hpp>
 #include <mutex>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -135,17 +136,45 @@ TEST_F(DoorTest, TurnsAwayWhereAllAreKnown) {
   EXPECT_FALSE(ends(second, 0));
 }
 
+// And with it the strangers of its network, as what speaks behind them may have no time to ask.
 TEST_F(DoorTest, EndsWhoCallsWithoutEnd) {
   open({});
   const auto [caller, name] = dial();
-  const auto [other, another] = dial();
-  wait_for(2);
+  const auto [known, another] = dial();
+  const auto [stranger, third] = dial();
+  wait_for(3);
   door->vouch(name);
+  door->vouch(another);
   int calls = 0;
   while (calls < 1'000 && door->call(name)) ++calls;
   EXPECT_NEAR(calls, limits::kDoorCallsAtOnce, 1);
   EXPECT_TRUE(ends(caller));
+  EXPECT_TRUE(ends(stranger));
   EXPECT_TRUE(door->call(another));
+  EXPECT_FALSE(ends(known, 0));
+  EXPECT_TRUE(ends(dial().first)) << "for some seconds nobody of it is let in";
+}
+
+TEST_F(DoorTest, EndsStrangersThatSayMuch) {
+  constexpr std::size_t kBytes = 1'000;
+  open({.stranger_bytes_max = kBytes});
+  const auto [known, name] = dial();
+  const auto [stranger, its_name] = dial();
+  wait_for(2);
+  door->vouch(name);
+  const std::string much(kBytes + 1, 'x');
+  const auto say = [&](const core::Descriptor& socket) {
+    EXPECT_EQ(::send(socket.get(), much.data(), much.size(), 0), static_cast<ssize_t>(much.size()));
+  };
+  say(known);
+  EXPECT_FALSE(ends(known, 200));
+  EXPECT_FALSE(ends(stranger, 0));
+  say(stranger);
+  EXPECT_TRUE(ends(stranger));
+  door->disown(name);
+  EXPECT_FALSE(ends(known, 200)) << "what it said while it was known is not held against it";
+  say(known);
+  EXPECT_TRUE(ends(known));
 }
 
 TEST_F(DoorTest, ForgetsWhoLeft) {

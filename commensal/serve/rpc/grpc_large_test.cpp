@@ -42,6 +42,12 @@ ToGateway large_answer() {
                  .outputs = {{"y", tensor::Tensor::of<float>({size}, values)}}};
 }
 
+/// By who is no stranger any more: else the door ends it.
+void wait_for_welcome(grpc::ClientReaderWriter<wire::Frame, wire::Frame>& stream) {
+  wire::Frame reply;
+  EXPECT_TRUE(stream.Read(&reply));
+}
+
 void send_in_pieces(grpc::ClientReaderWriter<wire::Frame, wire::Frame>& stream) {
   for (Pieces pieces(outgoing(large_answer())); !pieces.is_over();) stream.Write(pieces.next());
 }
@@ -55,6 +61,7 @@ TEST_F(GrpcLargeTest, TakesNoLargeMessageThatNobodyAskedFor) {
       for (const ToProvider& message : said) gateway.stream->send(message);
     };
     grpc::Status status = say([](auto& stream) {
+      wait_for_welcome(stream);
       send_in_pieces(stream);
       stream.WritesDone();
       wire::Frame reply;
@@ -63,8 +70,7 @@ TEST_F(GrpcLargeTest, TakesNoLargeMessageThatNobodyAskedFor) {
     gateway.closed.get_future().wait();
     return status;
   };
-  const std::vector<std::vector<ToProvider>> nobody_asks = {
-      {}, {Welcome{}}, {Begin{}}, {Welcome{}, Withdraw{}}};
+  const std::vector<std::vector<ToProvider>> nobody_asks = {{Welcome{}}, {Welcome{}, Withdraw{}}};
   for (const auto& said : nobody_asks) {
     EXPECT_THAT(after(said).error_message(),
                 ::testing::HasSubstr("more than 1048576 bytes, the most that is accepted here"));
@@ -86,6 +92,7 @@ TEST_F(GrpcLargeTest, HasOneTimerForAllMessagesInPieces) {
     gateway.stream->send(Begin{});
   };
   const grpc::Status status = say([](auto& stream) {
+    wait_for_welcome(stream);
     for (int i = 0; i < 20; ++i) send_in_pieces(stream);
     stream.WritesDone();
     wire::Frame reply;
@@ -118,6 +125,7 @@ TEST_F(GrpcLargeTest, EndsAMessageThatDoesNotGoOn) {
     }
   };
   const grpc::Status status = say([&](auto& stream) {
+    wait_for_welcome(stream);
     stream.Write(Pieces(outgoing(large_answer())).next());
     look();  // it has only just begun
     look();

@@ -37,6 +37,8 @@ constexpr Argument kBoth[] = {
 constexpr Argument kServer[] = {
     {GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 5'000},
     {GRPC_ARG_MAX_CONCURRENT_STREAMS, 1},  // per connection: a provider opens one for each
+    // All that is read at once becomes streams before anybody is asked about the first.
+    {GRPC_ARG_TCP_MAX_READ_CHUNK_SIZE, limits::kStrangerBytesMax},
     // Connections that say nothing end, before and after their handshakes.
     {GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, static_cast<int>(limits::kHelloWaitMs)},
     {GRPC_ARG_MAX_CONNECTION_IDLE_MS, static_cast<int>(limits::kHelloWaitMs)},
