@@ -25,39 +25,53 @@ TEST(PairRun, MeasuresHostAndGuestByEveryRule) {
   const Pair pair{
       "small", "equihash", {"--n", "96", "--k", "5"}, "equihash_bucket_passes_total", "digits"};
   const core::SystemClock clock;
-  core::CounterRng rng(1);
-  PairRun run(pair, place(), clock, rng);
+  core::CounterRng rng(1), coins(2);
+  PairRun run(pair, place(), clock, rng, coins);
   const auto alone = run.measure_alone(0.5);
   ASSERT_TRUE(alone) << alone.error().message;
   EXPECT_GT(alone->images_per_s, 0);
+  int let = 0, stopped = 0;
   for (const Arm& one : collocation_arms()) {
-    const auto slice = run.measure({&one, 0}, 2);
+    const auto slice = run.measure({&one, 0}, 3, 1);
     ASSERT_TRUE(slice) << slice.error().message;
-    EXPECT_GT(slice->host_rate, 0) << one.name;
-    EXPECT_EQ(slice->points.size(), 8U);
+    EXPECT_EQ(slice->points.size(), 12U);
+    ASSERT_EQ(slice->epochs.size(), 3U);
     const bool is_off = one.law == Law::kNone || one.law == Law::kTgs || one.law == Law::kGovernor;
-    // The first seconds of TGS and of ours are the host's alone.
-    if (is_off) {
-      EXPECT_EQ(slice->images_per_s, 0) << one.name;
+    for (const Epoch& epoch : slice->epochs) {
+      EXPECT_GT(epoch.work, 0) << one.name;
+      EXPECT_GT(epoch.work_s, 0) << one.name;
+      EXPECT_NEAR(epoch.to_s - epoch.from_s, 0.5, 0.3) << one.name;
+      EXPECT_TRUE(epoch.latencies_ms.empty());
+      // The first seconds of TGS and of ours are the host's alone.
+      if (is_off || !epoch.is_let) {
+        EXPECT_EQ(epoch.images, 0) << one.name;
+      } else if (one.law == Law::kFull) {
+        EXPECT_GT(epoch.images, 0) << one.name;
+      }
+      ++(epoch.is_let ? let : stopped);
     }
-    if (one.law == Law::kFull) {
-      EXPECT_GT(slice->images_per_s, 0) << one.name;
-    }
-    EXPECT_EQ(slice->p99_ms, 0);
   }
+  EXPECT_GT(let, 5);
+  EXPECT_GT(stopped, 5);
 }
 
 TEST(PairRun, StartsAServerAnewInEachSlice) {
   const Pair pair{"server", "server", {}, "server_steps_total/server_busy_seconds_total",
                   "digits", true};
   const core::SystemClock clock;
-  core::CounterRng rng(1);
-  PairRun run(pair, place(), clock, rng);
+  core::CounterRng rng(1), coins(2);
+  PairRun run(pair, place(), clock, rng, coins);
   for (int block = 0; block < 2; ++block) {
-    const auto slice = run.measure({&arm("sched_idle"), block}, 2);
+    const auto slice = run.measure({&arm("sched_idle"), block}, 4, 2);
     ASSERT_TRUE(slice) << slice.error().message;
-    EXPECT_GT(slice->p99_ms, 0);
-    EXPECT_GT(slice->host_rate, 0);
+    ASSERT_EQ(slice->epochs.size(), 2U);
+    for (const Epoch& epoch : slice->epochs) {
+      EXPECT_THAT(epoch.latencies_ms, testing::Each(testing::Gt(0)));
+      // Of its stretch alone: some forty to two hundred requests come in a second.
+      EXPECT_GT(epoch.latencies_ms.size(), 5U);
+      EXPECT_LT(epoch.latencies_ms.size(), 500U);
+      EXPECT_GT(epoch.work, 0);
+    }
   }
 }
 
@@ -91,8 +105,8 @@ TEST(HostProgram, EndsWithWhoStartedIt) {
 TEST(PairRun, SaysWhatIsMissing) {
   const Pair pair{"none", "no_such_host", {}, "x_total", "digits"};
   const core::SystemClock clock;
-  core::CounterRng rng(1);
-  PairRun run(pair, place(), clock, rng);
+  core::CounterRng rng(1), coins(2);
+  PairRun run(pair, place(), clock, rng, coins);
   const auto slice = run.measure({&arm("control"), 0}, 1);
   ASSERT_FALSE(slice);
   EXPECT_THAT(slice.error().message, testing::HasSubstr("no_such_host' cannot be started"));

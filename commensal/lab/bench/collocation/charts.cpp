@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cmath>
 #include <commensal/base/chart/panels.hpp>
 #include <commensal/lab/bench/collocation/pairs.hpp>
 #include <commensal/lab/bench/collocation/run.hpp>
@@ -8,7 +9,7 @@
 namespace commensal::lab::bench::collocation {
 namespace {
 
-constexpr std::size_t kBin = 20;  // points: 5 s; a picture is no wider
+constexpr auto kBin = static_cast<std::size_t>(kStretchS / kPointS);
 
 /// The means of bins of the points' member, over `unit`.
 void add_bins(const Slice& slice, double Point::*member, double unit, chart::Line& line) {
@@ -23,7 +24,10 @@ void add_bins(const Slice& slice, double Point::*member, double unit, chart::Lin
 chart::Panel panel_of(const ArmFigures& arm, const Slices& slices, std::string_view pair,
                       double host_rate, double images_per_s) {
   chart::Panel panel{
-      arm.arm, fmt::format("kept {:.3f}, guest {:.3f}", arm.kept.mean, arm.harvest), {{}, {}}, {}};
+      arm.arm,
+      fmt::format("kept {:.3f}, guest {:.3f}", arm.kept ? arm.kept->mean : NAN, arm.harvest),
+      {{}, {}},
+      {}};
   std::vector<const Slice*> own;
   for (const Slice& slice : slices.slices) {
     if (slice.pair == pair && slice.arm == arm.arm) own.push_back(&slice);
@@ -37,25 +41,35 @@ chart::Panel panel_of(const ArmFigures& arm, const Slices& slices, std::string_v
   return panel;
 }
 
+/// The median over stretches; 0: there is none.
+double rate_without_guest(const Slices& slices, std::string_view pair) {
+  std::vector<double> rates;
+  for (const Slice& slice : slices.slices) {
+    if (slice.pair != pair) continue;
+    for (const Epoch& epoch : slice.epochs) {
+      if (!epoch.is_let && epoch.work_s > 0) rates.push_back(epoch.work / epoch.work_s);
+    }
+  }
+  return rates.empty() ? 0 : bench::median(rates);
+}
+
 }  // namespace
 
-std::vector<std::pair<std::string, std::string>> collocation_charts(const Slices& slices) {
+std::vector<std::pair<std::string, std::string>> collocation_charts(
+    const Slices& slices, const std::vector<PairFigures>& pairs) {
   std::vector<std::pair<std::string, std::string>> made;
-  for (const PairFigures& pair : figures_of(slices)) {
-    std::vector<double> rates;
-    for (const Slice& slice : slices.slices) {
-      if (slice.pair == pair.pair && slice.arm == kControlArm) rates.push_back(slice.host_rate);
-    }
+  for (const PairFigures& pair : pairs) {
+    const double own_rate = rate_without_guest(slices, pair.pair);
+    if (own_rate <= 0) continue;
     chart::Panels picture{pair.pair,
-                          "Means of 5 s; each arm's slices one after the other, the host's rate "
-                          "over the controls' median",
+                          "Stretches of 4 s, with the guest let or stopped as a coin had it; each "
+                          "arm's slices one after the other",
                           {"host, of its own", "guest, of full speed"},
                           1.2,
                           "time",
                           {}};
     for (const ArmFigures& arm : pair.arms) {
-      picture.panels.push_back(
-          panel_of(arm, slices, pair.pair, bench::median(rates), pair.alone_images_per_s));
+      picture.panels.push_back(panel_of(arm, slices, pair.pair, own_rate, pair.alone_images_per_s));
     }
     made.emplace_back(pair.pair + ".svg", chart::panels_svg(picture));
   }

@@ -69,12 +69,13 @@ std::vector<Series> series_of(const Stretches& slices) {
   std::vector<Series> made;
   for (const auto& slice : slices) {
     Series one;
-    double mean = 0;
     for (const Epoch& epoch : slice) {
+      if (!(epoch.work_s > 0)) continue;  // a server that nobody asked anything
       one.rate.push_back(epoch.work / epoch.work_s);
       one.let.push_back(epoch.is_let ? 1 : 0);
-      mean += one.rate.back() / static_cast<double>(slice.size());
     }
+    const double mean = std::accumulate(one.rate.begin(), one.rate.end(), 0.0) /
+                        static_cast<double>(one.rate.size());
     if (!(mean > 0)) continue;  // the host stood still
     for (double& rate : one.rate) rate /= mean;
     made.push_back(std::move(one));

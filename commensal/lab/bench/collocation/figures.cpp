@@ -12,115 +12,43 @@ namespace {
 
 using List = std::vector<const Slice*>;
 
-double middle_s(const Slice& slice) { return slice.begin_s + slice.seconds / 2; }
+constexpr double kPromise = 0.99;
 
-/// Logarithm of the host's rate without a guest at the time of `slice`, as the controls have it;
-/// the slice itself, and those of `but_block`, are left out. None: no control is left.
-std::optional<double> reference_of(const List& controls, const Slice& slice, int but_block) {
-  const Slice* before = nullptr;
-  const Slice* after = nullptr;
-  for (const Slice* control : controls) {
-    if (control == &slice || control->block == but_block) continue;
-    if (middle_s(*control) < middle_s(slice)) {
-      before = control;
-    } else if (after == nullptr) {
-      after = control;
+double images_per_s_of(const List& slices) {
+  double images = 0, seconds = 0;
+  for (const Slice* slice : slices) {
+    for (const Epoch& epoch : slice->epochs) {
+      if (!epoch.is_let) continue;
+      images += epoch.images;
+      seconds += epoch.to_s - epoch.from_s;
     }
   }
-  if (before == nullptr && after == nullptr) return std::nullopt;
-  if (before == nullptr || after == nullptr)
-    return std::log((before != nullptr ? before : after)->host_rate);
-  const double share =
-      (middle_s(slice) - middle_s(*before)) / (middle_s(*after) - middle_s(*before));
-  return (1 - share) * std::log(before->host_rate) + share * std::log(after->host_rate);
+  return seconds > 0 ? images / seconds : 0;
 }
 
-constexpr int kNoBlock = -1;
-constexpr std::size_t kFew = 3;  // less say nothing of their own scatter
-
-double mean_of(const std::vector<double>& values) {
-  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
-}
-
-/// Shares of the reference, one for each slice that has one.
-std::vector<double> shares_of(const List& controls, const List& slices, bool without_own_block) {
-  std::vector<double> made;
+double governor_cpu_of(const List& slices) {
+  double busy_s = 0, seconds = 0;
   for (const Slice* slice : slices) {
-    const auto reference =
-        reference_of(controls, *slice, without_own_block ? slice->block : kNoBlock);
-    if (reference) made.push_back(slice->host_rate / std::exp(*reference));
-  }
-  return made;
-}
-
-}  // namespace
-
-Share95 share95(const std::vector<double>& values) { return share95(values, values); }
-
-Share95 share95(const std::vector<double>& values, const std::vector<double>& alike) {
-  if (values.empty()) return {};
-  const double mean = mean_of(values);
-  const auto& scattered = values.size() < kFew ? alike : values;
-  if (scattered.size() < 2) return {mean, -INFINITY, INFINITY};
-  const double middle = mean_of(scattered);
-  double square = 0;
-  for (const double value : scattered) square += (value - middle) * (value - middle);
-  const auto freedom = static_cast<double>(scattered.size() - 1);
-  const double t = boost::math::quantile(boost::math::students_t(freedom), 0.975);
-  const double error = t * std::sqrt(square / freedom / static_cast<double>(values.size()));
-  return {mean, mean - error, mean + error};
-}
-
-namespace {
-
-/// One share for each slice; none if one of them never has the guest rest.
-std::vector<double> shares_within(const List& slices) {
-  std::vector<double> shares;
-  for (const Slice* slice : slices) {
-    const auto share = kept_within(*slice);
-    if (!share) return {};
-    shares.push_back(*share);
-  }
-  return shares;
-}
-
-std::optional<Share95> p99_of(const List& controls, const List& slices) {
-  std::vector<double> ratios;
-  for (const Slice* slice : slices) {
-    const auto own = std::ranges::find(controls, slice->block, &Slice::block);
-    if (own != controls.end() && (*own)->p99_ms > 0)
-      ratios.push_back(slice->p99_ms / (*own)->p99_ms);
-  }
-  if (ratios.empty()) return std::nullopt;
-  return share95(ratios);
-}
-
-double mean_of(const List& slices, double Slice::*member) {
-  double sum = 0, seconds = 0;
-  for (const Slice* slice : slices) {
-    sum += slice->*member * slice->seconds;
+    busy_s += slice->governor_cpu * slice->seconds;
     seconds += slice->seconds;
   }
-  return sum / seconds;
+  return busy_s / seconds / std::max(1U, std::thread::hardware_concurrency());
 }
 
-ArmFigures arm_of(std::string_view arm, const List& controls, const List& slices, double alone) {
+ArmFigures arm_of(std::string_view arm, const List& slices, double alone, core::Rng& rng) {
   ArmFigures made;
   made.arm = arm;
   made.slices = static_cast<int>(slices.size());
-  made.kept = share95(shares_of(controls, slices, false), shares_of(controls, controls, false));
-  const auto within = arm != kControlArm ? shares_within(slices) : std::vector<double>();
-  if (!within.empty()) {
-    made.kept_within = share95(within);
-    made.worst_within = std::ranges::min(within);
+  Stretches stretches;
+  for (const Slice* slice : slices) {
+    stretches.push_back(slice->epochs);
+    for (const Epoch& epoch : slice->epochs) ++(epoch.is_let ? made.let : made.stopped);
   }
-  const auto shares = shares_of(controls, slices, true);
-  if (!shares.empty()) made.worst_minute = std::ranges::min(shares);
-  made.images_per_s = mean_of(slices, &Slice::images_per_s);
+  made.kept = kept_drawn(stretches, rng);
+  made.p99 = p99_drawn(stretches, rng);
+  made.images_per_s = images_per_s_of(slices);
   if (alone > 0) made.harvest = made.images_per_s / alone;
-  made.p99 = p99_of(controls, slices);
-  made.governor_cpu =
-      mean_of(slices, &Slice::governor_cpu) / std::max(1U, std::thread::hardware_concurrency());
+  made.governor_cpu = governor_cpu_of(slices);
   made.said = slices.back()->said;
   return made;
 }
@@ -146,24 +74,36 @@ std::optional<std::pair<double, double>> stolen_in(const Slices& slices, const P
 
 }  // namespace
 
+Share95 share95(const std::vector<double>& values) {
+  if (values.empty()) return {};
+  const auto count = static_cast<double>(values.size());
+  const double mean = std::accumulate(values.begin(), values.end(), 0.0) / count;
+  if (values.size() < 2) return {mean, -INFINITY, INFINITY};
+  double square = 0;
+  for (const double value : values) square += (value - mean) * (value - mean);
+  const double t = boost::math::quantile(boost::math::students_t(count - 1), 0.975);
+  const double error = t * std::sqrt(square / (count - 1) / count);
+  return {mean, mean - error, mean + error};
+}
+
+bool ArmFigures::keeps() const { return kept && kept->mean >= kPromise; }
+
 const ArmFigures* PairFigures::find(std::string_view arm) const {
   const auto found = std::ranges::find(arms, arm, &ArmFigures::arm);
   return found == arms.end() ? nullptr : &*found;
 }
 
-std::vector<PairFigures> figures_of(const Slices& slices) {
+std::vector<PairFigures> figures_of(const Slices& slices, core::Rng& rng) {
   std::vector<PairFigures> made;
   for (const Pair& pair : collocation_pairs()) {
-    const List controls = select(slices, pair.name, kControlArm);
     const Alone* const alone = slices.find_alone(pair.name);
-    if (controls.empty() || alone == nullptr) continue;
+    if (alone == nullptr) continue;
     PairFigures figures{std::string(pair.name), alone->images_per_s, stolen_in(slices, pair), {}};
     for (const Arm& arm : collocation_arms()) {
       const List own = select(slices, pair.name, arm.name);
-      if (!own.empty())
-        figures.arms.push_back(arm_of(arm.name, controls, own, alone->images_per_s));
+      if (!own.empty()) figures.arms.push_back(arm_of(arm.name, own, alone->images_per_s, rng));
     }
-    made.push_back(std::move(figures));
+    if (!figures.arms.empty()) made.push_back(std::move(figures));
   }
   return made;
 }

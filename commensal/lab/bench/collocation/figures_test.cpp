@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <commensal/lab/bench/collocation/pairs.hpp>
 #include <commensal/lab/bench/collocation/run.hpp>
 #include <map>
@@ -45,130 +46,163 @@ TEST(Order, HasEverySliceAndAControlBesideEachOfOurs) {
   EXPECT_GE(firsts.size(), 4U);  // it is random
 }
 
-Slice slice(const std::string& pair, std::string_view arm, int block, double begin_s,
-            double host_rate, double images_per_s) {
-  static int index = 0;
+/// A slice of a host that keeps `kept` of its 1000 a second beside a guest at `images_per_s`.
+Slice slice(const std::string& pair, std::string_view arm, int index, double kept,
+            double images_per_s) {
+  core::CounterRng coins(7, static_cast<std::uint64_t>(index));
   Slice made;
   made.pair = pair;
-  made.index = ++index;
+  made.index = index;
   made.arm = arm;
-  made.block = block;
-  made.begin_s = begin_s;
+  made.begin_s = 62.0 * index;
   made.seconds = 60;
-  made.host_rate = host_rate;
-  made.images_per_s = images_per_s;
-  made.governor_cpu = 0.0005;
-  made.stolen = 0.01 * block;
-  made.points = {{host_rate, images_per_s, 0.5}};
-  return made;
-}
-
-/// A host that slows down by 2 % in the course of it, and loses `lost` to ours.
-Slices drifting(double lost) {
-  Slices made;
-  made.alone.push_back({kPair, 20});
-  const auto rate = [](double at_s) { return 1000 * std::exp(-at_s / 60000); };
-  double at_s = 0;
-  for (int block = 0; block < 6; ++block) {
-    // The scatter is in pairs of one sign and the other.
-    const double noise = block % 2 == 0 ? 0.001 : -0.001;
-    made.slices.push_back(slice(kPair, kControlArm, block, at_s, rate(at_s), 0));
-    at_s += 60;
-    made.slices.push_back(slice(kPair, kOurArm, block, at_s, rate(at_s) * (1 - lost + noise), 2));
-    at_s += 60;
-    made.slices.push_back(slice(kPair, "sched_idle", block, at_s, rate(at_s) * 0.95, 19));
-    at_s += 60;
+  made.governor_cpu = 0.0004;
+  made.stolen = 0.01 * (index % 6);
+  made.said = "on";
+  for (int i = 0; i < 15; ++i) {
+    Epoch epoch;
+    epoch.from_s = 4 * i + 0.5;
+    epoch.to_s = 4 * i + 4;
+    epoch.is_let = coins.next_unit() < 0.5;
+    epoch.work_s = 3.5;
+    const double noise = 0.0005 * (coins.next_unit() - 0.5);
+    epoch.work = 3500 * (1 + noise) * (epoch.is_let ? kept : 1);
+    epoch.images = epoch.is_let ? 3.5 * images_per_s : 0;
+    made.epochs.push_back(epoch);
   }
-  made.slices.push_back(slice(kPair, kControlArm, 6, at_s, rate(at_s), 0));
+  made.points = {{1000, images_per_s}};
   return made;
 }
 
-TEST(Figures, CompareWithTheControlsOfTheirOwnTime) {
-  const auto pairs = figures_of(drifting(0.004));
+struct OfArm {
+  std::string_view arm;
+  double kept, images_per_s;
+};
+
+/// Six slices of each.
+Slices slices_of(const std::string& pair, const std::vector<OfArm>& arms) {
+  Slices made;
+  made.alone.push_back({pair, 20});
+  int index = 0;
+  for (int block = 0; block < 6; ++block) {
+    for (const auto& [arm, kept, images_per_s] : arms)
+      made.slices.push_back(slice(pair, arm, index++, kept, images_per_s));
+  }
+  return made;
+}
+
+Slices usual(double ours_keeps = 0.996) {
+  return slices_of(kPair, {{kControlArm, 1, 0},
+                           {kOurArm, ours_keeps, 14},
+                           {"sched_idle", 0.97, 19},
+                           {"nice_19", 0.95, 19.5}});
+}
+
+std::vector<PairFigures> figures(const Slices& slices) {
+  core::CounterRng rng(1);
+  return figures_of(slices, rng);
+}
+
+TEST(Figures, CompareStretchesOfTheSameArm) {
+  const auto pairs = figures(usual());
   ASSERT_EQ(pairs.size(), 1U);
   const ArmFigures* const ours = pairs[0].find(kOurArm);
   ASSERT_NE(ours, nullptr);
-  EXPECT_NEAR(ours->kept.mean, 0.996, 1e-6);
-  // Standard error 0.001 sqrt(6/5) / sqrt(6), five degrees of freedom: t = 2.5706.
-  EXPECT_NEAR(ours->kept.low, 0.996 - 2.5706 * 0.001 / std::sqrt(5), 2e-6);
-  EXPECT_NEAR(ours->worst_minute, 0.995, 1e-6);
-  // The last control has nobody behind it: the host had slowed down since the one before.
-  EXPECT_NEAR(pairs[0].find(kControlArm)->worst_minute, std::exp(-0.003), 1e-6);
-  EXPECT_DOUBLE_EQ(ours->harvest, 0.1);
-  EXPECT_NEAR(pairs[0].find(kControlArm)->kept.mean, 1, 1e-3);
-  EXPECT_NEAR(pairs[0].find("sched_idle")->kept.mean, 0.95, 1e-6);
+  EXPECT_EQ(ours->slices, 6);
+  EXPECT_EQ(ours->let + ours->stopped, 90);
+  ASSERT_TRUE(ours->kept);
+  EXPECT_NEAR(ours->kept->mean, 0.996, 1e-4);
+  EXPECT_GT(ours->kept->low, 0.995);
+  EXPECT_DOUBLE_EQ(ours->images_per_s, 14);  // while it is let
+  EXPECT_DOUBLE_EQ(ours->harvest, 0.7);
+  EXPECT_NEAR(pairs[0].find(kControlArm)->kept->mean, 1, 1e-4);
+  EXPECT_NEAR(pairs[0].find("sched_idle")->kept->mean, 0.97, 1e-4);
   EXPECT_EQ(pairs[0].find("tgs"), nullptr);
-  EXPECT_EQ(pairs[0].stolen, std::pair(0.0, 0.06));
-  EXPECT_THAT(text_of(pairs), HasSubstr("others on the hardware took 0.0 to 6.0 % of a slice"));
+  EXPECT_EQ(pairs[0].stolen, std::pair(0.0, 0.05));
+  EXPECT_THAT(text_of(pairs), HasSubstr("others on the hardware took 0.0 to 5.0 % of a slice"));
 }
 
-TEST(Figures, OfFewSlicesScatterLikeTheControls) {
+TEST(Share, IsStudentsOfItsScatter) {
   // Standard deviation 0.1, two degrees of freedom: t = 4.3027.
-  EXPECT_NEAR(share95({0.99}, {0.9, 1, 1.1}).low, 0.99 - 0.43027, 1e-5);
-  EXPECT_NEAR(share95({0.98, 1}, {0.9, 1, 1.1}).high, 0.99 + 0.43027 / std::sqrt(2), 1e-5);
-  EXPECT_EQ(share95({0.98, 0.99, 1}, {0.9, 1, 1.1}).low, share95({0.98, 0.99, 1}).low);
+  EXPECT_NEAR(share95({0.9, 1, 1.1}).low, 1 - 0.43027 / std::sqrt(3), 1e-5);
   EXPECT_EQ(share95({0.99}).low, -INFINITY);
 }
 
-bool is_ok(const std::vector<bench::Row>& rows, const std::string& name) {
+const bench::Row* find_bar(const std::vector<bench::Row>& rows, const std::string& name) {
   for (const bench::Row& row : rows) {
-    if (row.limit && row.name.ends_with(name)) return row.ok();
+    if (row.limit && row.name.ends_with(name)) return &row;
   }
-  ADD_FAILURE() << "no bar " << name;
-  return false;
+  return nullptr;
+}
+
+bool is_ok(const std::vector<bench::Row>& rows, const std::string& name) {
+  const bench::Row* const bar = find_bar(rows, name);
+  if (bar == nullptr) ADD_FAILURE() << "no bar " << name;
+  return bar != nullptr && bar->ok();
 }
 
 TEST(Figures, BarsHoldAndFail) {
-  const auto good = rows_of(figures_of(drifting(0.004)));
-  for (const char* bar : {"kept_lower_95", "worst_minute_beyond_control", "harvest_rank"})
+  const auto good = rows_of(figures(usual()));
+  for (const char* bar : {"kept_lower_95", ".harvest", "harvest_rank", "governor_cpu_share"})
     EXPECT_TRUE(is_ok(good, bar)) << bar;
-  EXPECT_TRUE(is_ok(good, "governor_cpu_share"));
-  const auto bad = rows_of(figures_of(drifting(0.02)));
+  // Full speed cost 3 %: 0.4 / 3 of it would have been enough.
+  EXPECT_NEAR(find_bar(good, ".harvest")->value, 14 / 19.0, 1e-9);
+  EXPECT_NEAR(*find_bar(good, ".harvest")->limit, 0.4 / 3, 1e-3);
+  const auto bad = rows_of(figures(usual(0.98)));
   EXPECT_FALSE(is_ok(bad, "kept_lower_95"));
-  EXPECT_FALSE(is_ok(bad, "worst_minute_beyond_control"));
-  // Whoever harvests more and keeps the promise comes first.
-  Slices better = drifting(0.004);
-  for (Slice& one : better.slices) {
-    if (one.arm == "sched_idle") one.host_rate /= 0.95;
-  }
-  EXPECT_FALSE(is_ok(rows_of(figures_of(better)), "harvest_rank"));
+  EXPECT_FALSE(is_ok(bad, "harvest_rank"));
+  EXPECT_TRUE(is_ok(bad, ".harvest"));
 }
 
-TEST(Within, ComparesWithTheRestsBeside) {
-  Slice made;
-  const auto add = [&](int count, double rate, double level) {
-    for (int i = 0; i < count; ++i) made.points.push_back({rate, 0, level});
+// Whoever harvests more and keeps the promise on all pairs comes first.
+TEST(Figures, RankOverAllPairs) {
+  Slices made = slices_of(kPair, {{kOurArm, 0.996, 10}, {"tgs", 0.995, 12}});
+  EXPECT_FALSE(is_ok(rows_of(figures(made)), "harvest_rank"));
+  const auto add = [&](double tgs_keeps) {
+    Slices both = made;
+    Slices other = slices_of(kServer, {{kOurArm, 0.996, 10}, {"tgs", tgs_keeps, 12}});
+    both.alone.push_back(other.alone[0]);
+    both.slices.insert(both.slices.end(), other.slices.begin(), other.slices.end());
+    return rows_of(figures(both));
   };
-  EXPECT_EQ(kept_within((add(8, 100, 0), made)), 1);
-  // The host slows down by itself from 100 to 80; the guest costs it a tenth for 4 of 40 points.
-  add(12, 100, 0);
-  add(4, 81, 0.5);
-  add(16, 80, 0);
-  EXPECT_NEAR(kept_within(made).value(), 1 - 0.1 * (1 - 81 / 90.0), 1e-9);
-  made.points.clear();
-  add(10, 100, 1);
-  EXPECT_EQ(kept_within(made), std::nullopt);
+  EXPECT_FALSE(is_ok(add(0.995), "harvest_rank"));
+  EXPECT_TRUE(is_ok(add(0.95), "harvest_rank"));
+  // Ours alone is compared with nobody.
+  const auto alone = rows_of(figures(slices_of(kPair, {{kOurArm, 0.996, 12}})));
+  EXPECT_EQ(find_bar(alone, "harvest_rank"), nullptr);
+  EXPECT_EQ(*find_bar(alone, ".harvest")->limit, 0.5);
+  EXPECT_DOUBLE_EQ(find_bar(alone, ".harvest")->value, 0.6);
 }
 
-TEST(Figures, CompareTailsWithinABlock) {
-  Slices made;
-  made.alone.push_back({kServer, 20});
-  for (int block = 0; block < 4; ++block) {
-    auto control = slice(kServer, kControlArm, block, 200.0 * block, 10, 0);
-    auto ours = slice(kServer, kOurArm, block, 200.0 * block + 100, 10, 1);
-    control.p99_ms = 10 * (block + 1);  // other requests in each block
-    ours.p99_ms = 10.2 * (block + 1);
-    made.slices.push_back(control);
-    made.slices.push_back(ours);
-  }
-  const auto pairs = figures_of(made);
-  ASSERT_TRUE(pairs[0].find(kOurArm)->p99);
-  EXPECT_NEAR(pairs[0].find(kOurArm)->p99->mean, 1.02, 1e-9);
-  EXPECT_TRUE(is_ok(rows_of(pairs), "p99_ratio"));
+TEST(Figures, SayNothingOfTooFewStretches) {
+  Slices made = slices_of(kPair, {{kOurArm, 1, 12}});
+  for (Slice& one : made.slices) one.epochs.clear();
+  const auto pairs = figures(made);
+  EXPECT_FALSE(pairs[0].arms[0].kept);
+  EXPECT_FALSE(is_ok(rows_of(pairs), "kept_lower_95"));
+}
+
+TEST(Figures, CompareTailsOfAServer) {
+  const auto of = [](int requests) {
+    Slices made = slices_of(kServer, {{kOurArm, 1, 1}});
+    core::CounterRng rng(2);
+    for (Slice& one : made.slices) {
+      for (Epoch& epoch : one.epochs) {
+        for (int i = 0; i < requests; ++i) {
+          const double ms = 10 + 0.1 * rng.next_unit();
+          epoch.latencies_ms.push_back(epoch.is_let ? 1.02 * ms : ms);
+        }
+      }
+    }
+    return rows_of(figures(made));
+  };
+  EXPECT_TRUE(is_ok(of(50), "p99_ratio"));
+  EXPECT_NEAR(find_bar(of(50), "p99_ratio")->value, 1.02, 1e-3);
+  EXPECT_EQ(find_bar(of(0), "p99_ratio"), nullptr);
 }
 
 TEST(Slices, AreReadBackAndTakenUpAgain) {
-  const Slices made = drifting(0.004);
+  const Slices made = usual();
   std::string text = to_line(made.alone[0]);
   for (const Slice& one : made.slices) text += to_line(one);
   const auto read = read_slices(text + "{\"pair\": \"cut o");
@@ -181,14 +215,15 @@ TEST(Slices, AreReadBackAndTakenUpAgain) {
   EXPECT_EQ(read->find(kPair, 100'000), nullptr);
   const auto bad = read_slices(text + "{\"pair\": 1}\n");
   ASSERT_FALSE(bad);
-  EXPECT_THAT(bad.error().message, HasSubstr("line 21 "));
+  EXPECT_THAT(bad.error().message, HasSubstr("line 26 "));
 }
 
 TEST(Charts, AreOnePictureForEachPair) {
-  const auto charts = collocation_charts(drifting(0.004));
+  const Slices made = usual();
+  const auto charts = collocation_charts(made, figures(made));
   ASSERT_EQ(charts.size(), 1U);
   EXPECT_EQ(charts[0].first, kPair + ".svg");
-  for (const char* part : {">control<", ">commensal<", "kept 0.996, guest 0.100"})
+  for (const char* part : {">control<", ">commensal<", "kept 0.996, guest 0.700"})
     EXPECT_THAT(charts[0].second, HasSubstr(part));
 }
 

@@ -46,6 +46,16 @@ Result<Loaded> load(const core::Path& model, std::int64_t batch, core::Pacer& pa
 
 }  // namespace
 
+void Gate::set(bool is_stopped) {
+  is_stopped_ = is_stopped;
+  is_stopped_.notify_all();
+}
+
+bool Gate::passes(bool goes_on) const {
+  is_stopped_.wait(true);
+  return goes_on;
+}
+
 Result<std::unique_ptr<Guest>> Guest::start(const core::Path& model, Rank rank,
                                             std::int64_t batch) {
   std::unique_ptr<Guest> made(new Guest);
@@ -56,7 +66,7 @@ Result<std::unique_ptr<Guest>> Guest::start(const core::Path& model, Rank rank,
   made->thread_ = std::jthread(
       [&self, &model, rank, batch, ready = std::move(ready)](const std::stop_token& stop) mutable {
         if (const auto done = take_rank(rank); !done) return ready.set_value(done);
-        auto loaded = load(model, batch, self.pacer_);
+        auto loaded = load(model, batch, self.gate_);
         if (!loaded) return ready.set_value(tl::unexpected(loaded.error()));
         auto first = loaded->session.run(loaded->inputs);  // what is made on demand is made here
         self.set_level(0);
@@ -75,6 +85,7 @@ double Guest::cpu_s() {
 Guest::~Guest() {
   thread_.request_stop();
   pacer_.stop();
+  gate_.let();
 }
 
 }  // namespace commensal::lab::bench::collocation

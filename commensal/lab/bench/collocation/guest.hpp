@@ -11,6 +11,26 @@
 
 namespace commensal::lab::bench::collocation {
 
+/// Stops a guest from outside, whatever its rule has it do, and lets it go on. At first it is let.
+/// Thread-safety: any thread, as core::Pacer says.
+class Gate final : public core::Pacer {
+ public:
+  /// `rule` outlives it.
+  explicit Gate(core::Pacer& rule) : rule_(rule) {}
+  void let() { set(false); }
+  void stop() { set(true); }
+
+  bool pace(std::int64_t work_ops) override { return passes(rule_.pace(work_ops)); }
+  bool yield() override { return passes(rule_.yield()); }
+
+ private:
+  void set(bool is_stopped);
+  bool passes(bool goes_on) const;
+
+  core::Pacer& rule_;
+  std::atomic<bool> is_stopped_ = false;
+};
+
 /// A network that runs without end on one thread, one batch after the other, as fast as its level
 /// allows; at first not at all.
 class Guest {
@@ -26,6 +46,7 @@ class Guest {
   void set_level(double level) { pacer_.set_level(level); }
   double level() const { return pacer_.level(); }
   guest::DutyPacer& pacer() { return pacer_; }
+  Gate& gate() { return gate_; }
   std::uint64_t images() const { return images_.load(std::memory_order_relaxed); }
   /// Processor time so far.
   double cpu_s();
@@ -34,6 +55,7 @@ class Guest {
   Guest() = default;
 
   guest::DutyPacer pacer_;
+  Gate gate_{pacer_};
   std::atomic<std::uint64_t> images_ = 0;
   std::jthread thread_;  // last: it uses the others
 };

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <signal.h>
 
+#include <algorithm>
 #include <commensal/base/core/limits_programs.hpp>
+#include <commensal/collocation/probe/exchange.hpp>
 #include <commensal/lab/bench/collocation/host_program.hpp>
 #include <nlohmann/json.hpp>
 
@@ -13,6 +15,7 @@ using core::fail;
 using core::Result;
 
 constexpr int kPatienceMs = 30'000;
+constexpr std::int64_t kAnswerMs = 2000;
 
 }  // namespace
 
@@ -37,6 +40,17 @@ Result<std::unique_ptr<HostProgram>> HostProgram::start(const core::Path& progra
 
 std::string HostProgram::probe_spec(std::string_view metric) const {
   return fmt::format("prometheus:http://127.0.0.1:{}/metrics#{}@{}", port_, metric, pid());
+}
+
+Result<std::vector<double>> HostProgram::latencies_ms(const core::Clock& clock) const {
+  const probe::Endpoint endpoint{false, "", "127.0.0.1", static_cast<std::uint16_t>(port_), ""};
+  COMMENSAL_ASSIGN(const std::string body,
+                   probe::http_get(endpoint, "/latencies", clock, kAnswerMs));
+  const auto json = nlohmann::json::parse(body, nullptr, false);
+  const bool is_list =
+      json.is_array() && std::ranges::all_of(json, [](const auto& one) { return one.is_number(); });
+  if (!is_list) return fail(ErrorCode::kDataLoss, "the host's latencies are no list of numbers");
+  return json.get<std::vector<double>>();
 }
 
 Result<std::string> HostProgram::stop() {

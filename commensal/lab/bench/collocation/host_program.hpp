@@ -2,6 +2,7 @@
 #pragma once
 
 #include <commensal/base/core/child_process.hpp>
+#include <commensal/base/core/clock.hpp>
 #include <csignal>
 #include <memory>
 #include <string>
@@ -24,6 +25,9 @@ class HostProgram {
   /// It stands still until resume().
   void suspend() const { child_.signal(SIGSTOP); }
   void resume() const { child_.signal(SIGCONT); }
+  /// Of a server: those of its requests since this was asked last, in milliseconds. Error:
+  /// kUnavailable or kDeadlineExceeded (no answer), kDataLoss.
+  core::Result<std::vector<double>> latencies_ms(const core::Clock& clock) const;
   /// Ends it and returns its last line, of JSON. Error: kUnavailable (it had ended before).
   core::Result<std::string> stop();
 

@@ -108,15 +108,6 @@ Result<void> PairRun::start_host(int block) {
   return {};
 }
 
-Result<double> PairRun::stop_host() {
-  COMMENSAL_ASSIGN(const std::string line, host_->stop());
-  host_.reset();
-  const auto json = nlohmann::json::parse(line, nullptr, false);
-  if (!json.is_object() || !json.contains("p99_ms"))
-    return fail(ErrorCode::kDataLoss, "the server said: {}", line);
-  return json["p99_ms"].get<double>();
-}
-
 Result<Control*> PairRun::control_of(const Arm& arm) {
   COMMENSAL_ASSIGN(Guest* const guest, guest_of(arm.rank));
   auto& control = controls_[arm.name];
@@ -124,26 +115,35 @@ Result<Control*> PairRun::control_of(const Arm& arm) {
   return control.get();
 }
 
-Result<PairRun::Work> PairRun::look() {
+Result<PairRun::Work> PairRun::look(const Guest& guest) {
   const probe::Sample sample = truth_.sample();
   if (!sample.is_fresh()) return fail(ErrorCode::kUnavailable, "the host: {}", sample.why);
   const double at_s = 1e-9 * static_cast<double>(sample.at_ns);
-  return Work{sample.value, sample.own_s.value_or(at_s), at_s};
+  // As the governor has it (probe::Meter): waits for locks, memory and disks are not in it.
+  const double time_s = sample.own_s ? *sample.own_s : sample.host ? sample.host->needed_s() : at_s;
+  return Work{sample.value, time_s, at_s, static_cast<double>(guest.images())};
 }
 
-Result<Slice> PairRun::measure(const Step& step, double seconds) {
+Result<std::vector<double>> PairRun::latencies_ms() {
+  if (!pair_.is_server) return std::vector<double>{};
+  return host_->latencies_ms(clock_);
+}
+
+Result<Slice> PairRun::measure(const Step& step, double seconds, double stretch_s) {
   if (!host_) COMMENSAL_TRY(start_host(step.block));
   COMMENSAL_ASSIGN(Control* const control, control_of(*step.arm));
   COMMENSAL_ASSIGN(Guest* const guest, guest_of(step.arm->rank));
   sleep_until(now_s() + kSettleS);
-  COMMENSAL_ASSIGN(Slice made, watch(step, *control, *guest, seconds));
+  COMMENSAL_ASSIGN(Slice made, watch(step, *control, *guest, seconds, stretch_s));
   if (pair_.is_server) {
-    COMMENSAL_ASSIGN(made.p99_ms, stop_host());
+    COMMENSAL_TRY(host_->stop());
+    host_.reset();
   }
   return made;
 }
 
-Result<Slice> PairRun::watch(const Step& step, Control& control, Guest& guest, double seconds) {
+Result<Slice> PairRun::watch(const Step& step, Control& control, Guest& guest, double seconds,
+                             double stretch_s) {
   Slice made;
   made.pair = pair_.name;
   made.arm = step.arm->name;
@@ -152,33 +152,55 @@ Result<Slice> PairRun::watch(const Step& step, Control& control, Guest& guest, d
   const double begin_s = now_s();
   const double guest_s = guest.cpu_s();
   const auto ticks = probe::read_cpu_ticks();
-  COMMENSAL_ASSIGN(const Work first, look());
-  const std::uint64_t first_images = guest.images();
   control.begin();
   auto tickers = start(control.jobs());
-  Work last = first;
-  std::uint64_t images = first_images;
-  for (int i = 1; kPointS * i <= seconds; ++i) {
-    sleep_until(begin_s + kPointS * i);
-    COMMENSAL_ASSIGN(const Work now, look());
-    const std::uint64_t count = guest.images();
-    const double over_s = now.at_s - last.at_s;
-    const double own_s = now.time_s - last.time_s;
-    made.points.push_back({own_s > 0 ? (now.done - last.done) / own_s : 0,
-                           static_cast<double>(count - images) / over_s, guest.level()});
-    last = now;
-    images = count;
-  }
+  const auto drawn = draw(guest, seconds, stretch_s, made);
   made.stolen = stolen_between(ticks, probe::read_cpu_ticks());
-  made.seconds = last.at_s - first.at_s;
-  made.host_rate = (last.done - first.done) / (last.time_s - first.time_s);
-  made.images_per_s = static_cast<double>(images - first_images) / made.seconds;
+  made.seconds = now_s() - begin_s;
   made.guest_cpu = (guest.cpu_s() - guest_s) / made.seconds;
   for (const auto& ticker : tickers) made.governor_cpu += ticker->cpu_s() / made.seconds;
   tickers.clear();
   guest.set_level(0);
+  guest.gate().let();
+  COMMENSAL_TRY(drawn);
   made.said = control.said();
   return made;
+}
+
+Result<void> PairRun::draw(Guest& guest, double seconds, double stretch_s, Slice& made) {
+  const auto points_of = [](double some_s) { return static_cast<int>(some_s / kPointS + 0.5); };
+  const int stretch = points_of(stretch_s), settling = points_of(kSettlingS);
+  const int drawn = points_of(seconds) / stretch * stretch;
+  const double begin_s = now_s();
+  COMMENSAL_ASSIGN(Work last, look(guest));
+  Work first = last;  // of the epoch
+  for (int i = 0; i * kPointS < seconds; ++i) {
+    if (i == drawn) guest.gate().let();
+    if (i < drawn && i % stretch == 0) {
+      made.epochs.push_back({});
+      made.epochs.back().is_let = coins_.next_unit() < 0.5;
+      made.epochs.back().is_let ? guest.gate().let() : guest.gate().stop();
+    }
+    if (i < drawn && i % stretch == settling) {
+      first = last;
+      COMMENSAL_TRY(latencies_ms());  // from now on they count
+    }
+    sleep_until(begin_s + kPointS * (i + 1));
+    COMMENSAL_ASSIGN(const Work now, look(guest));
+    const double own_s = now.time_s - last.time_s;
+    made.points.push_back({own_s > 0 ? (now.done - last.done) / own_s : 0,
+                           (now.images - last.images) / (now.at_s - last.at_s)});
+    last = now;
+    if (i >= drawn || (i + 1) % stretch != 0) continue;
+    Epoch& epoch = made.epochs.back();
+    epoch.from_s = first.at_s - begin_s;
+    epoch.to_s = now.at_s - begin_s;
+    epoch.work = now.done - first.done;
+    epoch.work_s = now.time_s - first.time_s;
+    epoch.images = now.images - first.images;
+    COMMENSAL_ASSIGN(epoch.latencies_ms, latencies_ms());
+  }
+  return {};
 }
 
 }  // namespace commensal::lab::bench::collocation

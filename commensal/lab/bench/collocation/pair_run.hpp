@@ -26,28 +26,33 @@ class CurrentProbe final : public probe::Probe {
 /// last. Not thread-safe.
 class PairRun {
  public:
-  /// `clock` and `rng` outlive it.
-  PairRun(const Pair& pair, Place place, const core::Clock& clock, core::Rng& rng)
-      : pair_(pair), place_(std::move(place)), clock_(clock), rng_(rng) {}
+  /// All that is referred to outlives it. `rng`: the governor's dice; `coins`: whether the guest is
+  /// let in a stretch.
+  PairRun(const Pair& pair, Place place, const core::Clock& clock, core::Rng& rng, core::Rng& coins)
+      : pair_(pair), place_(std::move(place)), clock_(clock), rng_(rng), coins_(coins) {}
 
   /// The guest without a host, for `seconds`; to be called first. Errors: those of the model.
   core::Result<Alone> measure_alone(double seconds);
-  /// Errors: those of model, host and probe.
-  core::Result<Slice> measure(const Step& step, double seconds);
+  /// A slice of whole stretches: what is left of `seconds` after the last is not drawn. Errors:
+  /// those of model, host and probe.
+  core::Result<Slice> measure(const Step& step, double seconds, double stretch_s = kStretchS);
 
  private:
   struct Work {
     double done = 0;
-    double time_s = 0;  // the clock's, or the host's own where it tells
+    double time_s = 0;  // that the host needed, where it or its process tells; else the clock's
     double at_s = 0;    // the clock's
+    double images = 0;  // of the guest
   };
 
   core::Result<Guest*> guest_of(Rank rank);
   core::Result<void> start_host(int block);
-  core::Result<double> stop_host();  // its p99 in milliseconds, of a server
   core::Result<Control*> control_of(const Arm& arm);
-  core::Result<Work> look();
-  core::Result<Slice> watch(const Step& step, Control& control, Guest& guest, double seconds);
+  core::Result<Work> look(const Guest& guest);
+  core::Result<Slice> watch(const Step& step, Control& control, Guest& guest, double seconds,
+                            double stretch_s);
+  core::Result<void> draw(Guest& guest, double seconds, double stretch_s, Slice& made);
+  core::Result<std::vector<double>> latencies_ms();  // none of a host that is no server
   double now_s() const;
   void sleep_until(double at_s) const;
 
@@ -55,6 +60,7 @@ class PairRun {
   Place place_;
   const core::Clock& clock_;
   core::Rng& rng_;
+  core::Rng& coins_;
   std::map<Rank, std::unique_ptr<Guest>> guests_;
   std::unique_ptr<HostProgram> host_;
   double steps_per_ms_ = 0;  // of a server: the same work in all slices

@@ -53,9 +53,10 @@ class PairBench {
       : options_(options),
         pair_(pair),
         slices_(slices),
-        order_dice_(options.seed, 2 * stream_of(pair)),
-        dice_(options.seed, 2 * stream_of(pair) + 1),
-        run_(pair, options.place, clock, dice_) {}
+        order_dice_(options.seed, 3 * stream_of(pair)),
+        dice_(options.seed, 3 * stream_of(pair) + 1),
+        coins_(options.seed, 3 * stream_of(pair) + 2),
+        run_(pair, options.place, clock, dice_, coins_) {}
 
   Result<void> run(const std::vector<const Arm*>& arms, std::size_t done, std::size_t total) {
     const std::vector<Step> order = make_order(arms, options_.blocks, options_.others, order_dice_);
@@ -88,6 +89,7 @@ class PairBench {
   Slices& slices_;
   core::CounterRng order_dice_;  // of its own: the order is the same when a run is taken up again
   core::CounterRng dice_;
+  core::CounterRng coins_;
   PairRun run_;
 };
 

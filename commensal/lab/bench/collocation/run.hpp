@@ -17,12 +17,12 @@ struct CollocationOptions {
   Place place;
   core::Path slices_file;          // every slice is added to it; what it has is not measured again
   std::vector<std::string> pairs;  // names; empty: all
-  std::vector<std::string> arms;   // likewise; the control and ours are needed for bars
+  std::vector<std::string> arms;   // likewise; ours is needed for bars
   int blocks = 6;                  // slices of the control, and of ours
   int others = 2;                  // ... of each other arm
   double slice_s = 60;
   double alone_s = 10;
-  std::uint64_t seed = 1;  // of the order of the slices, and of the governor's dice
+  std::uint64_t seed = 1;  // of the slices' order, of the coins and of the governor's dice
   /// Called before each slice.
   std::function<void(const std::string& what, std::size_t done, std::size_t total)> progress;
 };
@@ -34,6 +34,7 @@ core::Result<Slices> run_collocation(const CollocationOptions& options, const co
 
 /// One picture for each pair: the host's and the guest's rate over the time of each arm, one slice
 /// after the other. Returns names of files and texts.
-std::vector<std::pair<std::string, std::string>> collocation_charts(const Slices& slices);
+std::vector<std::pair<std::string, std::string>> collocation_charts(
+    const Slices& slices, const std::vector<PairFigures>& pairs);
 
 }  // namespace commensal::lab::bench::collocation

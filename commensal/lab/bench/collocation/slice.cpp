@@ -13,9 +13,27 @@ using Json = nlohmann::ordered_json;
 
 Json to_json(const std::vector<Point>& points) {
   Json made = Json::array();
-  for (const Point& point : points)
-    made.push_back({point.host_rate, point.images_per_s, point.level});
+  for (const Point& point : points) made.push_back({point.host_rate, point.images_per_s});
   return made;
+}
+
+Json to_json(const std::vector<Epoch>& epochs) {
+  Json made = Json::array();
+  for (const Epoch& epoch : epochs) {
+    made.push_back({{"from_s", epoch.from_s},
+                    {"to_s", epoch.to_s},
+                    {"is_let", epoch.is_let},
+                    {"work", epoch.work},
+                    {"work_s", epoch.work_s},
+                    {"images", epoch.images},
+                    {"latencies_ms", epoch.latencies_ms}});
+  }
+  return made;
+}
+
+Epoch epoch_of(const Json& json) {
+  return {json.at("from_s"), json.at("to_s"),   json.at("is_let"),      json.at("work"),
+          json.at("work_s"), json.at("images"), json.at("latencies_ms")};
 }
 
 Slice slice_of(const Json& json) {
@@ -25,17 +43,15 @@ Slice slice_of(const Json& json) {
              json.at("block"),
              json.at("begin_s"),
              json.at("seconds"),
-             json.at("host_rate"),
-             json.at("images_per_s"),
              json.at("guest_cpu"),
              json.at("governor_cpu"),
-             json.at("p99_ms"),
              json.at("said"),
+             {},
              {},
              {}};
   if (json.contains("stolen")) made.stolen = json["stolen"].get<double>();
-  for (const Json& point : json.at("points"))
-    made.points.push_back({point.at(0), point.at(1), point.at(2)});
+  for (const Json& point : json.at("points")) made.points.push_back({point.at(0), point.at(1)});
+  for (const Json& epoch : json.at("epochs")) made.epochs.push_back(epoch_of(epoch));
   return made;
 }
 
@@ -48,13 +64,11 @@ std::string to_line(const Slice& slice) {
                {"block", slice.block},
                {"begin_s", slice.begin_s},
                {"seconds", slice.seconds},
-               {"host_rate", slice.host_rate},
-               {"images_per_s", slice.images_per_s},
                {"guest_cpu", slice.guest_cpu},
                {"governor_cpu", slice.governor_cpu},
-               {"p99_ms", slice.p99_ms},
                {"said", slice.said},
-               {"points", to_json(slice.points)}};
+               {"points", to_json(slice.points)},
+               {"epochs", to_json(slice.epochs)}};
   if (slice.stolen) made["stolen"] = *slice.stolen;
   return made.dump() + "\n";
 }

@@ -12,7 +12,6 @@ namespace commensal::lab::bench::collocation {
 struct Point {
   double host_rate = 0;  // work a second
   double images_per_s = 0;
-  double level = 0;  // of the guest, at the end
 };
 inline constexpr double kPointS = 0.25;
 
@@ -22,7 +21,7 @@ struct Epoch {
   double from_s = 0, to_s = 0;  // since the slice began
   bool is_let = false;
   double work = 0;                     // of the host
-  double work_s = 0;                   // the time that it needed: the host's own where it tells
+  double work_s = 0;                   // the time that it needed, where it or its process tells
   double images = 0;                   // of the guest
   std::vector<double> latencies_ms{};  // of a server's requests
 };
@@ -37,15 +36,13 @@ struct Slice {
   int block = 0;
   double begin_s = 0;  // since 1970
   double seconds = 0;
-  double host_rate = 0;
-  double images_per_s = 0;
   double guest_cpu = 0;     // processors that the guest kept busy
   double governor_cpu = 0;  // ... and that its rule did
-  double p99_ms = 0;        // of a server
   std::string said;         // by the rule, at the end: where it stands and why
   /// Share of the processors' time that a virtual machine's host kept for others, if known.
   std::optional<double> stolen{};
   std::vector<Point> points{};
+  std::vector<Epoch> epochs{};
 };
 
 /// The guest without a host.
