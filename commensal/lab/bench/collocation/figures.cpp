@@ -35,7 +35,15 @@ double governor_cpu_of(const List& slices) {
   return busy_s / seconds / std::max(1U, std::thread::hardware_concurrency());
 }
 
-ArmFigures arm_of(std::string_view arm, const List& slices, double alone, core::Rng& rng) {
+std::optional<Share95> kept_by_clock(Stretches slices, core::Rng& rng) {
+  for (auto& slice : slices) {
+    for (Epoch& epoch : slice) epoch.work_s = epoch.to_s - epoch.from_s;
+  }
+  return kept_drawn(slices, rng);
+}
+
+ArmFigures arm_of(const Pair& pair, std::string_view arm, const List& slices, double alone,
+                  core::Rng& rng) {
   ArmFigures made;
   made.arm = arm;
   made.slices = static_cast<int>(slices.size());
@@ -45,6 +53,7 @@ ArmFigures arm_of(std::string_view arm, const List& slices, double alone, core::
     for (const Epoch& epoch : slice->epochs) ++(epoch.is_let ? made.let : made.stopped);
   }
   made.kept = kept_drawn(stretches, rng);
+  if (!pair.is_server) made.kept_by_clock = kept_by_clock(stretches, rng);
   made.p99 = p99_drawn(stretches, rng);
   made.images_per_s = images_per_s_of(slices);
   if (alone > 0) made.harvest = made.images_per_s / alone;
@@ -101,7 +110,8 @@ std::vector<PairFigures> figures_of(const Slices& slices, core::Rng& rng) {
     PairFigures figures{std::string(pair.name), alone->images_per_s, stolen_in(slices, pair), {}};
     for (const Arm& arm : collocation_arms()) {
       const List own = select(slices, pair.name, arm.name);
-      if (!own.empty()) figures.arms.push_back(arm_of(arm.name, own, alone->images_per_s, rng));
+      if (!own.empty())
+        figures.arms.push_back(arm_of(pair, arm.name, own, alone->images_per_s, rng));
     }
     if (!figures.arms.empty()) made.push_back(std::move(figures));
   }

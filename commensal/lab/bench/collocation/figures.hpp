@@ -19,11 +19,14 @@ struct ArmFigures {
   int slices = 0;
   int let = 0, stopped = 0;     // stretches
   std::optional<Share95> kept;  // kept_drawn; none: too few stretches
-  double images_per_s = 0;      // while the guest was let
-  double harvest = 0;           // ... as a share of what it does without a host
-  std::optional<Share95> p99;   // p99_drawn, of a server
-  double governor_cpu = 0;      // of all processors' time
-  std::string said;             // at the end of the last slice
+  /// The same by the clock: waits for locks, memory and disks are in it, and whoever else takes the
+  /// processors. None of a server, which works when it is asked.
+  std::optional<Share95> kept_by_clock;
+  double images_per_s = 0;     // while the guest was let
+  double harvest = 0;          // ... as a share of what it does without a host
+  std::optional<Share95> p99;  // p99_drawn, of a server
+  double governor_cpu = 0;     // of all processors' time
+  std::string said;            // at the end of the last slice
 
   bool keeps() const;  // on average, what is promised
 };

@@ -113,6 +113,8 @@ TEST(Figures, CompareStretchesOfTheSameArm) {
   ASSERT_TRUE(ours->kept);
   EXPECT_NEAR(ours->kept->mean, 0.996, 1e-4);
   EXPECT_GT(ours->kept->low, 0.995);
+  ASSERT_TRUE(ours->kept_by_clock);
+  EXPECT_NEAR(ours->kept_by_clock->mean, 0.996, 1e-4);
   EXPECT_DOUBLE_EQ(ours->images_per_s, 14);  // while it is let
   EXPECT_DOUBLE_EQ(ours->harvest, 0.7);
   EXPECT_NEAR(pairs[0].find(kControlArm)->kept->mean, 1, 1e-4);
@@ -120,6 +122,21 @@ TEST(Figures, CompareStretchesOfTheSameArm) {
   EXPECT_EQ(pairs[0].find("tgs"), nullptr);
   EXPECT_EQ(pairs[0].stolen, std::pair(0.0, 0.05));
   EXPECT_THAT(text_of(pairs), HasSubstr("others on the hardware took 0.0 to 5.0 % of a slice"));
+}
+
+// A host that waits for its memory or its disk needs no more time, but takes it.
+TEST(Figures, TellByTheClockToo) {
+  Slices made = slices_of(kPair, {{kOurArm, 1, 14}});
+  for (Slice& one : made.slices) {
+    for (Epoch& epoch : one.epochs) {
+      if (!epoch.is_let) continue;
+      epoch.work *= 0.9;
+      epoch.work_s *= 0.9;
+    }
+  }
+  const ArmFigures ours = figures(made)[0].arms[0];
+  EXPECT_NEAR(ours.kept->mean, 1, 1e-4);
+  EXPECT_NEAR(ours.kept_by_clock->mean, 0.9, 1e-4);
 }
 
 TEST(Share, IsStudentsOfItsScatter) {
@@ -179,6 +196,7 @@ TEST(Figures, SayNothingOfTooFewStretches) {
   for (Slice& one : made.slices) one.epochs.clear();
   const auto pairs = figures(made);
   EXPECT_FALSE(pairs[0].arms[0].kept);
+  EXPECT_EQ(find_bar(rows_of(pairs), "harvest_rank"), nullptr);
   EXPECT_FALSE(is_ok(rows_of(pairs), "kept_lower_95"));
 }
 

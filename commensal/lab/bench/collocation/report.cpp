@@ -67,8 +67,8 @@ bench::Row p99_bar(const std::string& pair, const Share95& p99) {
 
 /// One arm over all pairs.
 struct Overall {
-  bool is_everywhere = true;
-  bool keeps = true;  // on every pair
+  bool is_everywhere = true;  // with enough stretches to tell
+  bool keeps = true;          // on every pair
   double harvest = 0;
 };
 
@@ -76,7 +76,7 @@ Overall overall(const std::vector<PairFigures>& pairs, std::string_view arm) {
   Overall made;
   for (const PairFigures& pair : pairs) {
     const ArmFigures* const own = pair.find(arm);
-    if (own == nullptr) return {.is_everywhere = false};
+    if (own == nullptr || !own->kept) return {.is_everywhere = false};
     made.keeps = made.keeps && own->keeps();
     made.harvest += own->harvest / static_cast<double>(pairs.size());
   }
@@ -118,6 +118,10 @@ void add_pair(const PairFigures& pair, std::vector<bench::Row>& rows) {
       rows.push_back(row(name(".kept."), *arm.kept,
                          fmt::format("{} stretches with the guest, {} without, of {} slices",
                                      arm.let, arm.stopped, arm.slices)));
+    }
+    if (arm.kept_by_clock) {
+      rows.push_back(row(name(".kept_by_clock."), *arm.kept_by_clock,
+                         "others' use of the processors is in it"));
     }
     rows.push_back(row(name(".harvest."), {arm.harvest, arm.harvest, arm.harvest},
                        fmt::format("{:.2f} images/s while it is let, of {:.2f} alone",
