@@ -21,33 +21,33 @@ Quantiles quantiles_of(std::vector<double> values_ms) {
   return made;
 }
 
-void Latencies::add(std::int64_t done_ns, double latency_ms) {
-  kept_.push_back({done_ns, latency_ms});
+void Latencies::add(std::int64_t done_ns, Latency latency) {
+  kept_.push_back({done_ns, latency});
   if (kept_.size() > kKeptMax) kept_.pop_front();
   ++count_;
-  sum_ms_ += latency_ms;
+  sum_ms_ += latency.ms;
 }
 
 Quantiles Latencies::window(std::int64_t now_ns) const {
   std::vector<double> values;
   for (auto it = kept_.rbegin(); it != kept_.rend() && it->done_ns > now_ns - window_ns_; ++it)
-    values.push_back(it->latency_ms);
+    values.push_back(it->latency.ms);
   return quantiles_of(std::move(values));
 }
 
 Quantiles Latencies::all() const {
   std::vector<double> values;
-  for (const One& one : kept_) values.push_back(one.latency_ms);
+  for (const One& one : kept_) values.push_back(one.latency.ms);
   return quantiles_of(std::move(values));
 }
 
-std::vector<double> Latencies::take() {
+std::vector<Latency> Latencies::take() {
   const std::uint64_t news = count_ - taken_;
   taken_ = count_;
-  std::vector<double> values;
+  std::vector<Latency> values;
   const auto left =
       static_cast<std::ptrdiff_t>(std::min<std::uint64_t>({news, kept_.size(), kTakenMax}));
-  for (auto it = kept_.end() - left; it != kept_.end(); ++it) values.push_back(it->latency_ms);
+  for (auto it = kept_.end() - left; it != kept_.end(); ++it) values.push_back(it->latency);
   return values;
 }
 

@@ -17,6 +17,13 @@ struct Quantiles {
 /// The smallest value that at least q of the values do not exceed (nearest rank). Empty: zeros.
 Quantiles quantiles_of(std::vector<double> values_ms);
 
+struct Latency {
+  double ms = 0;
+  /// What it would have been of the same requests, had each taken just the work that it is.
+  double unhindered_ms = 0;
+  bool operator==(const Latency&) const = default;
+};
+
 /// Latencies of the last `window_ns` and of the whole run. Not thread-safe.
 class Latencies {
  public:
@@ -25,18 +32,18 @@ class Latencies {
 
   explicit Latencies(std::int64_t window_ns) : window_ns_(window_ns) {}
 
-  void add(std::int64_t done_ns, double latency_ms);
+  void add(std::int64_t done_ns, Latency latency);
   Quantiles window(std::int64_t now_ns) const;
   Quantiles all() const;
   /// Those since the last take(), in order: the newest kTakenMax of them.
-  std::vector<double> take();
+  std::vector<Latency> take();
   std::uint64_t count() const { return count_; }
   double sum_ms() const { return sum_ms_; }
 
  private:
   struct One {
     std::int64_t done_ns;
-    double latency_ms;
+    Latency latency;
   };
   std::int64_t window_ns_;
   std::deque<One> kept_;

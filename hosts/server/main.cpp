@@ -69,7 +69,7 @@ class Server {
     const std::scoped_lock lock(mutex_);
     return latencies_.all();
   }
-  std::vector<double> take_latencies() {
+  std::vector<Latency> take_latencies() {
     const std::scoped_lock lock(mutex_);
     return latencies_.take();
   }
@@ -82,6 +82,7 @@ class Server {
   void run() {
     Arrivals arrivals(options_.traffic, options_.seed);
     volatile double sink = 0;
+    double free_at_ms = 0;  // a server that nobody hinders
     for (Arrival next = arrivals.next(); wait_until(started_ns_ + next.at_ns);
          next = arrivals.next()) {
       const auto steps = static_cast<std::uint64_t>(next.work_ms * steps_per_ms_);
@@ -91,7 +92,10 @@ class Server {
       const std::scoped_lock lock(mutex_);
       busy_s_ += common::seconds_between(begun_ns, done_ns);
       steps_ += steps;
-      latencies_.add(done_ns, static_cast<double>(done_ns - started_ns_ - next.at_ns) * 1e-6);
+      const double at_ms = static_cast<double>(next.at_ns) * 1e-6;
+      free_at_ms = std::max(free_at_ms, at_ms) + next.work_ms;
+      latencies_.add(done_ns, {static_cast<double>(done_ns - started_ns_ - next.at_ns) * 1e-6,
+                               free_at_ms - at_ms});
     }
   }
 
@@ -119,14 +123,16 @@ class Server {
   std::thread thread_;
 };
 
-/// Milliseconds of each request since this was asked for last: whoever compares stretches of time
-/// has their own quantiles. One asks; a second one would take from the first.
+/// Of each request since this was asked for last, so that whoever compares stretches of time has
+/// quantiles of their own: the milliseconds that it took, and that it would have. One asks; a
+/// second one would take from the first.
 common::HttpAnswer latencies_of(Server& server) {
   std::string text;
-  for (const double ms : server.take_latencies()) {
-    char number[32];
-    (void)std::snprintf(number, sizeof number, "%s%.4g", text.empty() ? "" : ",", ms);
-    text += number;
+  for (const Latency& one : server.take_latencies()) {
+    char pair[64];
+    (void)std::snprintf(pair, sizeof pair, "%s[%.4g,%.4g]", text.empty() ? "" : ",", one.ms,
+                        one.unhindered_ms);
+    text += pair;
   }
   return {200, "application/json", "[" + text + "]\n"};
 }

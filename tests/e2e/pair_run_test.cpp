@@ -31,6 +31,7 @@ TEST(PairRun, MeasuresHostAndGuestByEveryRule) {
   ASSERT_TRUE(alone) << alone.error().message;
   EXPECT_GT(alone->images_per_s, 0);
   int let = 0, stopped = 0;
+  double full = 0;  // images
   for (const Arm& one : collocation_arms()) {
     const auto slice = run.measure({&one, 0}, 3, 1);
     ASSERT_TRUE(slice) << slice.error().message;
@@ -40,17 +41,18 @@ TEST(PairRun, MeasuresHostAndGuestByEveryRule) {
     for (const Epoch& epoch : slice->epochs) {
       EXPECT_GT(epoch.work, 0) << one.name;
       EXPECT_GT(epoch.work_s, 0) << one.name;
-      EXPECT_NEAR(epoch.to_s - epoch.from_s, 0.5, 0.3) << one.name;
+      EXPECT_GT(epoch.to_s, epoch.from_s) << one.name;
       EXPECT_TRUE(epoch.latencies_ms.empty());
       // The first seconds of TGS and of ours are the host's alone.
       if (is_off || !epoch.is_let) {
         EXPECT_EQ(epoch.images, 0) << one.name;
       } else if (one.law == Law::kFull) {
-        EXPECT_GT(epoch.images, 0) << one.name;
+        full += epoch.images;
       }
       ++(epoch.is_let ? let : stopped);
     }
   }
+  EXPECT_GT(full, 0);
   EXPECT_GT(let, 5);
   EXPECT_GT(stopped, 5);
 }
@@ -67,6 +69,7 @@ TEST(PairRun, StartsAServerAnewInEachSlice) {
     ASSERT_EQ(slice->epochs.size(), 2U);
     for (const Epoch& epoch : slice->epochs) {
       EXPECT_THAT(epoch.latencies_ms, testing::Each(testing::Gt(0)));
+      EXPECT_EQ(epoch.unhindered_ms.size(), epoch.latencies_ms.size());
       // Of its stretch alone: some forty to two hundred requests come in a second.
       EXPECT_GT(epoch.latencies_ms.size(), 5U);
       EXPECT_LT(epoch.latencies_ms.size(), 500U);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <cmath>
 #include <commensal/base/chart/panels.hpp>
 #include <commensal/lab/bench/collocation/pairs.hpp>
 #include <commensal/lab/bench/collocation/run.hpp>
@@ -25,7 +24,8 @@ chart::Panel panel_of(const ArmFigures& arm, const Slices& slices, std::string_v
                       double host_rate, double images_per_s) {
   chart::Panel panel{
       arm.arm,
-      fmt::format("kept {:.3f}, guest {:.3f}", arm.kept ? arm.kept->mean : NAN, arm.harvest),
+      fmt::format("kept {}, guest {:.3f}",
+                  arm.kept ? fmt::format("{:.3f}", arm.kept->mean) : "unknown", arm.harvest),
       {{}, {}},
       {}};
   std::vector<const Slice*> own;

@@ -86,13 +86,12 @@ std::vector<Series> series_of(const Stretches& slices) {
 /// The latencies of stretches, the longest first: a tail is found by walking down.
 class Tails {
  public:
-  /// Those with the guest times `scale`.
-  Tails(const std::vector<const Epoch*>& stretches, double scale) {
+  /// `which` of a stretch; those with the guest times `scale`.
+  Tails(const std::vector<const Epoch*>& stretches, List Epoch::*which, double scale) {
     for (std::size_t i = 0; i < stretches.size(); ++i) {
       const Epoch& epoch = *stretches[i];
-      counts_.push_back(epoch.latencies_ms.size());
-      for (const double ms : epoch.latencies_ms)
-        sorted_.push_back({epoch.is_let ? ms * scale : ms, i});
+      counts_.push_back((epoch.*which).size());
+      for (const double ms : epoch.*which) sorted_.push_back({epoch.is_let ? ms * scale : ms, i});
     }
     std::ranges::sort(sorted_, std::greater(), &Late::ms);
   }
@@ -168,13 +167,20 @@ std::optional<Share95> p99_drawn(const Stretches& slices, core::Rng& rng) {
       let.push_back(epoch.is_let);
     }
   }
-  const double found = Tails(stretches, 1).log_ratio(let);
+  // What bursts alone make of it; 0 of a host that does not tell.
+  const Tails unhindered(stretches, &Epoch::unhindered_ms, 1);
+  const auto by_bursts = [&] {
+    const double ratio = unhindered.log_ratio(let);
+    return std::isfinite(ratio) ? ratio : 0;
+  };
+  const double found = Tails(stretches, &Epoch::latencies_ms, 1).log_ratio(let) - by_bursts();
   if (!std::isfinite(found)) return std::nullopt;
-  const Tails alike(stretches, std::exp(-found));  // as if the guest had done nothing
+  // As if the guest had done nothing.
+  const Tails alike(stretches, &Epoch::latencies_ms, std::exp(-found));
   List shifts;
   for (int i = 0; i < kRedraws; ++i) {
     for (std::size_t at = 0; at < let.size(); ++at) let[at] = coin(rng);
-    const double shift = alike.log_ratio(let);
+    const double shift = alike.log_ratio(let) - by_bursts();
     if (std::isfinite(shift)) shifts.push_back(shift);
   }
   if (shifts.empty()) return std::nullopt;

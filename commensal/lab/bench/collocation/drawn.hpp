@@ -23,7 +23,9 @@ using Stretches = std::vector<std::vector<Epoch>>;
 /// coins anew. None: too few stretches of either kind.
 std::optional<Share95> kept_drawn(const Stretches& slices, core::Rng& rng);
 
-/// Likewise the 99th percentile of the host's latencies.
+/// Likewise the 99th percentile of the host's latencies. Where it is known what they would have
+/// been unhindered, the same ratio of that is taken out: whether bursts came with the guest or
+/// without.
 std::optional<Share95> p99_drawn(const Stretches& slices, core::Rng& rng);
 
 }  // namespace commensal::lab::bench::collocation

@@ -46,8 +46,8 @@ Result<Loaded> load(const core::Path& model, std::int64_t batch, core::Pacer& pa
 
 }  // namespace
 
-void Gate::set(bool is_stopped) {
-  is_stopped_ = is_stopped;
+void Gate::set(bool is_let) {
+  is_stopped_ = !is_let;
   is_stopped_.notify_all();
 }
 

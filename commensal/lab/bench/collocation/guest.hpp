@@ -17,14 +17,14 @@ class Gate final : public core::Pacer {
  public:
   /// `rule` outlives it.
   explicit Gate(core::Pacer& rule) : rule_(rule) {}
-  void let() { set(false); }
-  void stop() { set(true); }
+  void set(bool is_let);
+  void let() { set(true); }
+  void stop() { set(false); }
 
   bool pace(std::int64_t work_ops) override { return passes(rule_.pace(work_ops)); }
   bool yield() override { return passes(rule_.yield()); }
 
  private:
-  void set(bool is_stopped);
   bool passes(bool goes_on) const;
 
   core::Pacer& rule_;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <signal.h>
 
-#include <algorithm>
 #include <commensal/base/core/limits_programs.hpp>
 #include <commensal/collocation/probe/exchange.hpp>
 #include <commensal/lab/bench/collocation/host_program.hpp>
@@ -42,15 +41,20 @@ std::string HostProgram::probe_spec(std::string_view metric) const {
   return fmt::format("prometheus:http://127.0.0.1:{}/metrics#{}@{}", port_, metric, pid());
 }
 
-Result<std::vector<double>> HostProgram::latencies_ms(const core::Clock& clock) const {
+Result<HostProgram::Latencies> HostProgram::latencies(const core::Clock& clock) const {
   const probe::Endpoint endpoint{false, "", "127.0.0.1", static_cast<std::uint16_t>(port_), ""};
   COMMENSAL_ASSIGN(const std::string body,
                    probe::http_get(endpoint, "/latencies", clock, kAnswerMs));
-  const auto json = nlohmann::json::parse(body, nullptr, false);
-  const bool is_list =
-      json.is_array() && std::ranges::all_of(json, [](const auto& one) { return one.is_number(); });
-  if (!is_list) return fail(ErrorCode::kDataLoss, "the host's latencies are no list of numbers");
-  return json.get<std::vector<double>>();
+  Latencies made;
+  try {
+    for (const auto& pair : nlohmann::json::parse(body)) {
+      made.ms.push_back(pair.at(0));
+      made.unhindered_ms.push_back(pair.at(1));
+    }
+  } catch (const nlohmann::json::exception&) {
+    return fail(ErrorCode::kDataLoss, "the host's latencies are no list of pairs of numbers");
+  }
+  return made;
 }
 
 Result<std::string> HostProgram::stop() {

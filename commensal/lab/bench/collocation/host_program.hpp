@@ -25,9 +25,12 @@ class HostProgram {
   /// It stands still until resume().
   void suspend() const { child_.signal(SIGSTOP); }
   void resume() const { child_.signal(SIGCONT); }
-  /// Of a server: those of its requests since this was asked last, in milliseconds. Error:
-  /// kUnavailable or kDeadlineExceeded (no answer), kDataLoss.
-  core::Result<std::vector<double>> latencies_ms(const core::Clock& clock) const;
+  struct Latencies {
+    std::vector<double> ms{}, unhindered_ms{};
+  };
+  /// Of a server: those of its requests since this was asked last. Error: kUnavailable or
+  /// kDeadlineExceeded (no answer), kDataLoss.
+  core::Result<Latencies> latencies(const core::Clock& clock) const;
   /// Ends it and returns its last line, of JSON. Error: kUnavailable (it had ended before).
   core::Result<std::string> stop();
 

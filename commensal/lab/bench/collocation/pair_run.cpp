@@ -124,9 +124,9 @@ Result<PairRun::Work> PairRun::look(const Guest& guest) {
   return Work{sample.value, time_s, at_s, static_cast<double>(guest.images())};
 }
 
-Result<std::vector<double>> PairRun::latencies_ms() {
-  if (!pair_.is_server) return std::vector<double>{};
-  return host_->latencies_ms(clock_);
+Result<HostProgram::Latencies> PairRun::latencies() {
+  if (!pair_.is_server) return HostProgram::Latencies{};
+  return host_->latencies(clock_);
 }
 
 Result<Slice> PairRun::measure(const Step& step, double seconds, double stretch_s) {
@@ -177,13 +177,13 @@ Result<void> PairRun::draw(Guest& guest, double seconds, double stretch_s, Slice
   for (int i = 0; i * kPointS < seconds; ++i) {
     if (i == drawn) guest.gate().let();
     if (i < drawn && i % stretch == 0) {
-      made.epochs.push_back({});
-      made.epochs.back().is_let = coins_.next_unit() < 0.5;
-      made.epochs.back().is_let ? guest.gate().let() : guest.gate().stop();
+      const bool is_let = coins_.next_unit() < 0.5;
+      guest.gate().set(is_let);
+      made.epochs.push_back({.is_let = is_let});
     }
     if (i < drawn && i % stretch == settling) {
       first = last;
-      COMMENSAL_TRY(latencies_ms());  // from now on they count
+      COMMENSAL_TRY(latencies());  // from now on they count
     }
     sleep_until(begin_s + kPointS * (i + 1));
     COMMENSAL_ASSIGN(const Work now, look(guest));
@@ -198,7 +198,9 @@ Result<void> PairRun::draw(Guest& guest, double seconds, double stretch_s, Slice
     epoch.work = now.done - first.done;
     epoch.work_s = now.time_s - first.time_s;
     epoch.images = now.images - first.images;
-    COMMENSAL_ASSIGN(epoch.latencies_ms, latencies_ms());
+    COMMENSAL_ASSIGN(HostProgram::Latencies late, latencies());
+    epoch.latencies_ms = std::move(late.ms);
+    epoch.unhindered_ms = std::move(late.unhindered_ms);
   }
   return {};
 }

@@ -52,7 +52,7 @@ class PairRun {
   core::Result<Slice> watch(const Step& step, Control& control, Guest& guest, double seconds,
                             double stretch_s);
   core::Result<void> draw(Guest& guest, double seconds, double stretch_s, Slice& made);
-  core::Result<std::vector<double>> latencies_ms();  // none of a host that is no server
+  core::Result<HostProgram::Latencies> latencies();  // none of a host that is no server
   double now_s() const;
   void sleep_until(double at_s) const;
 

@@ -26,14 +26,15 @@ Json to_json(const std::vector<Epoch>& epochs) {
                     {"work", epoch.work},
                     {"work_s", epoch.work_s},
                     {"images", epoch.images},
-                    {"latencies_ms", epoch.latencies_ms}});
+                    {"latencies_ms", epoch.latencies_ms},
+                    {"unhindered_ms", epoch.unhindered_ms}});
   }
   return made;
 }
 
 Epoch epoch_of(const Json& json) {
-  return {json.at("from_s"), json.at("to_s"),   json.at("is_let"),      json.at("work"),
-          json.at("work_s"), json.at("images"), json.at("latencies_ms")};
+  return {json.at("from_s"), json.at("to_s"),   json.at("is_let"),       json.at("work"),
+          json.at("work_s"), json.at("images"), json.at("latencies_ms"), json.at("unhindered_ms")};
 }
 
 Slice slice_of(const Json& json) {

@@ -20,10 +20,11 @@ inline constexpr double kPointS = 0.25;
 struct Epoch {
   double from_s = 0, to_s = 0;  // since the slice began
   bool is_let = false;
-  double work = 0;                     // of the host
-  double work_s = 0;                   // the time that it needed, where it or its process tells
-  double images = 0;                   // of the guest
-  std::vector<double> latencies_ms{};  // of a server's requests
+  double work = 0;                      // of the host
+  double work_s = 0;                    // the time that it needed, where it or its process tells
+  double images = 0;                    // of the guest
+  std::vector<double> latencies_ms{};   // of a server's requests
+  std::vector<double> unhindered_ms{};  // ... had each taken just the work that it is
 };
 inline constexpr double kStretchS = 4;
 inline constexpr double kSettlingS = 0.5;
