@@ -52,8 +52,8 @@ void HostOptions::declare(CLI::App& app) {
       ->type_name("SIZE");
   of_a_host(
       declare_share(app, "--host-loss-max", loss_max_,
-                    "Of the host's work in an hour, what guests may cost it (default: 1%); of this "
-                    "machine's guests the strictest counts"));
+                    "Of the host's work in an hour, what guests may cost it (default: 1%); of what "
+                    "this machine's guests ask for, the strictest counts"));
   of_a_host(declare_share(app, "--host-loss-minute-max", loss_minute_max_,
                           "... and in any minute (default: 3%)"));
   of_a_host(

@@ -339,11 +339,18 @@ TEST_F(Newcomer, FilesAndCodesAreCalledByTheirNames) {
   const auto provider = start_provider("one");
   wait_for(folder_.at("one.log"), "connected to");
   ask({"push", kModel}, token_file_);
-  const Json answer = ask_json({"infer", "digits", "--input", kThree}, token_file_);
+  const std::string answered = folder_.at("answered");
+  const core::Path kept = folder_.at("kept");
+  const Json answer =
+      ask_json({"infer", "digits", "--input", kThree, "--output-dir", answered}, token_file_);
   wait_for(folder_.at("one.log"), "fetched model");
   const std::string receipt = folder_.at("a.receipt"), opening = folder_.at("a.opening");
-  ask({"receipts", answer.at("receipt"), "--save", receipt, "--save-opening", opening},
+  ask({"receipts", answer.at("receipt"), "--save", receipt, "--save-opening", opening,
+       "--output-dir", kept.string()},
       token_file_);
+  for (const auto& file : std::filesystem::directory_iterator(answered)) {
+    EXPECT_EQ(*core::read_file(file.path()), *core::read_file(kept / file.path().filename()));
+  }
   const struct {
     Words words;
     const char* says;

@@ -136,7 +136,7 @@ TEST(HttpQuota, AnAccountsAnswersTakeAQuarterOfTheMemoryAtMost) {
     EXPECT_EQ(refused.status, 429) << refused.body;
     EXPECT_EQ(refused.headers.at("retry-after"), "1");
     EXPECT_NE(refused.body.find("wait for some"), std::string::npos) << refused.body;
-    EXPECT_NE(refused.body.find("/opening has the outputs"), std::string::npos) << refused.body;
+    EXPECT_NE(refused.body.find("/opening has them"), std::string::npos) << refused.body;
   }
   RawClient other(world.port());
   other.send(ask_wide(world.bob, kWide));

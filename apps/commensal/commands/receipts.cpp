@@ -3,7 +3,9 @@
 
 #include <apps/commensal/connection.hpp>
 #include <apps/common/command.hpp>
+#include <apps/common/outputs.hpp>
 #include <commensal/base/core/file.hpp>
+#include <commensal/verify/receipt/opening.hpp>
 #include <memory>
 
 namespace commensal::apps {
@@ -17,6 +19,7 @@ struct ReceiptsArguments {
   std::size_t count = 20;
   std::string save;
   std::string save_opening;
+  std::string output_dir;
   Connection connection;
   bool json = false;
 };
@@ -57,6 +60,17 @@ void print_receipt(const ReceiptInfo& receipt) {
   fmt::print("signatures   {}\n", valid ? "valid, of provider and client" : valid.error().message);
 }
 
+Result<void> save(const core::Bytes& bytes, const protocol::ReceiptBody& signed_for,
+                  const ReceiptsArguments& options) {
+  if (!options.save_opening.empty()) {
+    COMMENSAL_TRY(core::write_file_atomically(options.save_opening, bytes));
+  }
+  if (options.output_dir.empty()) return {};
+  COMMENSAL_ASSIGN(const auto opening, protocol::decode<receipt::Opening>(bytes));
+  COMMENSAL_TRY(receipt::check_opening(opening, signed_for));
+  return write_outputs(opening.outputs, options.output_dir);
+}
+
 Result<int> show(const ReceiptsArguments& options, client::Client& client) {
   const auto id = core::digest_from_hex(options.receipt);
   if (!id) {
@@ -70,9 +84,9 @@ Result<int> show(const ReceiptsArguments& options, client::Client& client) {
   if (!options.save.empty()) {
     COMMENSAL_TRY(core::write_file_atomically(options.save, protocol::encode(*receipt.receipt)));
   }
-  if (!options.save_opening.empty()) {
+  if (!options.save_opening.empty() || !options.output_dir.empty()) {
     COMMENSAL_ASSIGN(const core::Bytes opening, client.opening(*id));
-    COMMENSAL_TRY(core::write_file_atomically(options.save_opening, opening));
+    COMMENSAL_TRY(save(opening, receipt.receipt->body(), options));
   }
   if (options.json) {
     fmt::print("{}\n", receipt.json);
@@ -100,6 +114,9 @@ Run declare_receipts(CLI::App& app) {
       ->needs(receipt);
   app.add_option("--save-opening", options->save_opening,
                  "Write into this file what opens it: inputs, outputs and salts")
+      ->needs(receipt);
+  app.add_option("--output-dir", options->output_dir,
+                 "Folder for the outputs that it stands for, as NAME.npy")
       ->needs(receipt);
   options->connection.declare(app);
   app.add_flag("--json", options->json, "Print JSON");

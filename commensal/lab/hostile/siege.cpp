@@ -7,6 +7,7 @@
 #include <commensal/lab/bench/statistics.hpp>
 #include <commensal/lab/hostile/fort.hpp>
 #include <commensal/lab/hostile/honest.hpp>
+#include <commensal/lab/hostile/newcomers.hpp>
 #include <commensal/lab/hostile/siege.hpp>
 #include <commensal/verify/receipt/replay.hpp>
 #include <commensal/verify/receipt/roots.hpp>
@@ -18,8 +19,8 @@ namespace {
 
 using core::Result;
 
-// Of an attack's time: its control, then the attack, long enough for a provider's silence to be
-// noticed where 600 s are shared by all.
+// Of an attack's time: its control, then the attack. Ten seconds of silence are seen where each
+// attack has fifteen.
 constexpr double kControlShare = 0.3;
 constexpr double kAttackShare = 0.7;
 constexpr double kWarmSeconds = 1.5;
@@ -33,9 +34,14 @@ constexpr int kEndMs = 5'000;  // for an attacker to say how often it acted
 
 double p99_of(const Felt& felt) { return felt.ms.empty() ? 0 : bench::quantile(felt.ms, 0.99); }
 
+double longest_ms(const Came& came) {
+  return came.ms.empty() ? 0 : *std::ranges::max_element(came.ms);
+}
+
 struct Outcome {
   const AttackRow* attack = nullptr;
   Felt control, attacked;
+  Came came;  // beside the attack, to a port without TLS
   Deeds deeds;
   int fallen = 0;
   std::vector<std::string> long_turns;
@@ -111,8 +117,11 @@ Result<Outcome> play(const SiegeOptions& options, const AttackRow& attack,
   Deeds idle;
   COMMENSAL_ASSIGN(outcome.control, window(options, fort->target(), consumers, "",
                                            seconds * kControlShare, options.seed, idle));
+  std::optional<NewcomingProviders> newcomers;
+  if (!attack.is_tls) newcomers.emplace(fort->target().provider_port);
   COMMENSAL_ASSIGN(outcome.attacked, window(options, fort->target(), consumers, attack.name,
                                             seconds * kAttackShare, options.seed, outcome.deeds));
+  if (newcomers) outcome.came = newcomers->end();
   outcome.fallen = fort->fallen();
   outcome.long_turns = fort->long_turns();
   outcome.complaints = fort->complaints();
@@ -130,6 +139,9 @@ bench::Fields fields_of(const Outcome& one) {
           {"first_failure", one.attacked.first_failure + one.control.first_failure},
           {"p99_ms", p99_of(one.attacked)},
           {"control_p99_ms", p99_of(one.control)},
+          {"providers_came", static_cast<std::uint64_t>(one.came.ms.size())},
+          {"providers_late", one.came.late},
+          {"provider_ms_max", longest_ms(one.came)},
           {"daemons_ended", std::int64_t{one.fallen}},
           {"long_turns", static_cast<std::uint64_t>(one.long_turns.size())},
           {"gateway_peak_mib", one.peaks_mib.front()}};
@@ -151,7 +163,7 @@ bench::Report report_of(const SiegeOptions& options, const std::vector<Outcome>&
   report.head = {
       {"seconds", options.seconds}, {"cpu_share", options.cpu_share}, {"seed", options.seed}};
   std::vector<bench::Fields> results;
-  double failed = 0, wrong = 0, answers = 0, fallen = 0;
+  double failed = 0, wrong = 0, answers = 0, fallen = 0, came = 0, late = 0;
   std::vector<std::string> long_turns, complaints;
   std::vector<double> peaks(3, 0);
   for (const Outcome& one : outcomes) {
@@ -161,6 +173,8 @@ bench::Report report_of(const SiegeOptions& options, const std::vector<Outcome>&
     wrong += static_cast<double>(one.attacked.wrong + one.control.wrong);
     answers += static_cast<double>(one.attacked.answers + one.control.answers);
     fallen += one.fallen;
+    came += static_cast<double>(one.came.ms.size());
+    late += static_cast<double>(one.came.late);
     long_turns.insert(long_turns.end(), one.long_turns.begin(), one.long_turns.end());
     complaints.insert(complaints.end(), one.complaints.begin(), one.complaints.end());
     std::ranges::transform(peaks, one.peaks_mib, peaks.begin(),
@@ -183,6 +197,7 @@ bench::Report report_of(const SiegeOptions& options, const std::vector<Outcome>&
   none("daemons that ended", fallen, fmt::format("of {}", 3 * outcomes.size()));
   none("honest requests that failed", failed, fmt::format("of {}", answers + failed));
   none("honest answers that were wrong", wrong, fmt::format("of {}, bit for bit", answers));
+  none("new providers kept out for ten seconds", late, fmt::format("of {} that came", came));
   none("turns of the gateway's loop above 20 ms", static_cast<double>(long_turns.size()),
        "of its processor time; sanitizers lengthen them");
   none("complaints of sanitizers", static_cast<double>(complaints.size()),

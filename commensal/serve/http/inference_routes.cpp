@@ -63,8 +63,10 @@ Response infer_response(EncodedAnswer encoded) {
 
 /// What is done is paid for: it can still be had.
 Response undelivered(core::Error why, const std::string& receipt) {
-  why.message +=
-      fmt::format("; its receipt stands: GET /v1/receipts/{}/opening has the outputs", receipt);
+  why.message += fmt::format(
+      "; its receipt stands: `commensal receipts {0} --output-dir DIR` writes the "
+      "outputs, GET /v1/receipts/{0}/opening has them",
+      receipt);
   return error_response(why);
 }
 

@@ -44,7 +44,7 @@ class Outbox {
   void written() {
     writing_ = false;
     piece_.Clear();
-    ++frames_;
+    frames_ += at_ == 0 ? 1 : 0;
     if (items_[at_].is_over()) erase(at_);
   }
   /// Nobody waits any more for large messages that speak of these jobs only.
@@ -65,7 +65,7 @@ class Outbox {
       }
     }
   }
-  /// How many frames have been written, ever.
+  /// How many frames have been written, ever, but for what went aside.
   std::uint64_t frames() const { return frames_; }
   /// More than a piece waits.
   bool has_much() const { return bytes_ > static_cast<std::int64_t>(kPieceBytes); }
