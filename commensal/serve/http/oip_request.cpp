@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <charconv>
+#include <commensal/base/core/limits_serve.hpp>
 #include <commensal/serve/http/json_cursor.hpp>
 #include <commensal/serve/http/json_elements.hpp>
 #include <commensal/serve/http/oip.hpp>
