@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <commensal/compute/kernels/cpu/blocked/cut.hpp>
 #include <commensal/compute/kernels/cpu/blocked/direct_rows.hpp>
+#include <commensal/compute/kernels/pulse.hpp>
 
 namespace commensal::kernels::cpu {
 
@@ -69,13 +70,15 @@ class Direct {
       const Range y = height_ > 1 ? Range::part(area, by.areas, height_) : Range{0, 1};
       const Range x = height_ > 1 ? Range{0, width_} : Range::part(area, by.areas, width_);
       const Range of_panels = Range::part(cut, by.panels, panels);
+      Pulse pulse(&ws_.threads);  // many taps make of one area several milliseconds
       for (std::int64_t p = of_panels.begin; p < of_panels.end; ++p) {
-        multiply_panel(panels_.panels[static_cast<std::size_t>(p)], image, y, x);
+        multiply_panel(panels_.panels[static_cast<std::size_t>(p)], image, y, x, pulse);
       }
     });
   }
 
-  void multiply_panel(const Panels::Panel& panel, std::int64_t image, Range y, Range x) const {
+  void multiply_panel(const Panels::Panel& panel, std::int64_t image, Range y, Range x,
+                      Pulse& pulse) const {
     std::int64_t c_vectors[8];
     for (int v = 0; v < panel.vectors; ++v) {
       c_vectors[v] = vector_offset(panel.vector + v, kernels_.lanes, out_.plane());
@@ -112,6 +115,7 @@ class Direct {
         if (call_.finish.residual != nullptr) p.how.residual = call_.finish.residual + to;
         kernels_.row_product(p);
         if (p.finish) pass_gate(panel, to, p.rows);
+        pulse(p.rows * steps);
       }
     }
   }
