@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <commensal/base/core/limits.hpp>
+#include <commensal/base/core/limits_serve.hpp>
 #include <deque>
 #include <thread>
 
@@ -73,6 +74,33 @@ TEST(HttpQuota, AnAccountSendsSoManyRequestsASecond) {
   for (int i = 0; i < 10; ++i) EXPECT_EQ(status_of(world, world.root), 200);
   world.clock().leap_ms(1'000);
   EXPECT_EQ(status_of(world, world.alice), 200);
+}
+
+TEST(HttpQuota, WhoIsNobodySendsSoManyRequestsASecond) {
+  World world("nobody");
+  const std::string request = "GET /v2 HTTP/1.1\r\nHost: x\r\n\r\n";
+  RawClient known(world.port()), raw(world.port());
+  known.send(std::string(kAccount) + header(world.alice) + "\r\n");
+  EXPECT_EQ(known.receive().status, 200);
+  int served = 0;
+  RawResponse last{.status = 200, .headers = {}, .body = {}};
+  for (; last.status == 200 && served < 100'000; ++served) {
+    raw.send(request);
+    last = raw.receive();
+  }
+  EXPECT_GE(served, limits::kStrangerRequestsAtOnce);
+  EXPECT_EQ(last.status, 429);
+  EXPECT_NE(last.body.find("without a token"), std::string::npos) << last.body;
+  EXPECT_TRUE(raw.is_closed());
+  known.send(request);  // an account's connection
+  EXPECT_EQ(known.receive().status, 200);
+  world.clock().leap_ms(1'000);
+  RawClient again(world.port());
+  again.send(request);
+  EXPECT_EQ(again.receive().status, 200);
+  for (int i = 0; i < 2 * limits::kStrangerRequestsAtOnce; ++i) {
+    EXPECT_EQ(status_of(world, world.alice), 200) << i;
+  }
 }
 
 TEST(HttpQuota, AnAccountsBodiesTakeAQuarterOfTheMemoryAtMost) {
@@ -190,7 +218,9 @@ TEST(HttpQuota, WhoIsSilentMakesRoom) {
 TEST(HttpQuota, StrangersMakeRoomHoweverMuchTheySay) {
   World world("talkers");
   std::deque<RawClient> strangers;
-  for (int i = 0; i < limits::kConnectionsMax - 1; ++i) strangers.emplace_back(world.port());
+  for (int i = 0; i < limits::kConnectionsMax - 1; ++i) {
+    strangers.emplace_back(world.port(), 1 + i % 8);
+  }
   const std::string account =
       "GET /v1/account HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + world.bob + "\r\n\r\n";
   RawClient bob(world.port());
@@ -234,7 +264,7 @@ TEST(HttpQuota, StrangersMakeRoomWhateverTheyPromise) {
   EXPECT_EQ(bob.receive().status, 200);
   std::deque<RawClient> strangers;
   for (int i = 0; i < limits::kConnectionsMax + 100; ++i) {
-    strangers.emplace_back(world.port());
+    strangers.emplace_back(world.port(), 1 + i % 8);
     strangers.back().send("GET /v2 HTTP/1.1\r\nHost: x\r\nContent-Length: 60000\r\n\r\n");
   }
   for (int i = 0; i < 20; ++i) EXPECT_EQ(status_of(world, world.alice), 200) << i;

@@ -11,13 +11,18 @@
 
 namespace commensal::tests {
 
-RawClient::RawClient(std::uint16_t port) : socket_(::socket(AF_INET, SOCK_STREAM, 0)) {
+RawClient::RawClient(std::uint16_t port, std::uint8_t from)
+    : socket_(::socket(AF_INET, SOCK_STREAM, 0)) {
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_port = htons(port);
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   const timeval wait{.tv_sec = 20, .tv_usec = 0};
   ::setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof wait);
+  sockaddr_in own = address;
+  own.sin_port = 0;
+  own.sin_addr.s_addr = htonl(INADDR_LOOPBACK | (std::uint32_t{from} << 8));
+  if (from > 0) ::bind(socket_, reinterpret_cast<const sockaddr*>(&own), sizeof own);
   ::connect(socket_, reinterpret_cast<const sockaddr*>(&address), sizeof address);
 }
 

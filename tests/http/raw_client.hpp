@@ -17,7 +17,8 @@ struct RawResponse {
 /// A socket and nothing more: sends any bytes, well formed or not.
 class RawClient {
  public:
-  explicit RawClient(std::uint16_t port);
+  /// `from`: 127.0.FROM.1.
+  explicit RawClient(std::uint16_t port, std::uint8_t from = 0);
   RawClient(const RawClient&) = delete;
   RawClient& operator=(const RawClient&) = delete;
   ~RawClient();

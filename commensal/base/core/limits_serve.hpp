@@ -12,8 +12,18 @@ inline constexpr std::int64_t kHttpBytesPerSecondMin = 64 << 10;  // of bodies, 
 // Of JSON that holds tensors: a second of a processor, and five times as much memory. Beyond it
 // they travel as binary data.
 inline constexpr std::int64_t kHttpJsonBytesMax = 32 << 20;
+inline constexpr std::int64_t kFilesSentBytesMax = std::int64_t{4} << 30;  // at a time
+// Of a list that anybody may ask for: one has the next part, after what is told.
+inline constexpr std::size_t kHttpListBytesMax = 64 << 10;
 inline constexpr std::size_t kHttpHeavyBytesMin = 1 << 20;  // takes more than a millisecond to read
 inline constexpr std::size_t kHttpHeavyThreads = 2;
+// Requests of nobody's over HTTP, of one network: at once, then a second.
+inline constexpr double kStrangerRequestsAtOnce = 256;
+inline constexpr double kStrangerRequestsPerSecond = 64;
+inline constexpr std::size_t kStrangerAnswerBytes = 16 << 10;  // of an answer count as one
+// Handshakes of TLS, some 0.3 ms of a processor each: at once, then a second, of all.
+inline constexpr double kHttpHandshakesAtOnce = 64;
+inline constexpr double kHttpHandshakesPerSecond = 256;
 inline constexpr std::uint64_t kHttpReserveBytesMax = 64 << 20;  // of a body, before it arrives
 inline constexpr std::int64_t kRpcOutboxBytesMax = 2 * kRpcMessageBytesMax;  // of one stream
 // What a provider may do before it has proved its key (Hello): so long, so many, from one address.
@@ -26,13 +36,21 @@ inline constexpr std::size_t kStrangersMax = 128;
 inline constexpr std::size_t kDoorConnectionsMax = 2 * kProvidersMax + kStrangersMax;
 inline constexpr double kDoorCallsAtOnce = 4;
 inline constexpr double kDoorCallsPerSecond = 1;
+// Downloads of models: of one stream's provider, and of all.
+inline constexpr std::size_t kFetchesOfOneMax = 4;
+inline constexpr std::size_t kFetchesMax = kProvidersMax;
 // What comes on a connection before anybody vouches for it: TLS, and Hello, which names so many
 // models.
 inline constexpr std::uint64_t kStrangerBytesMax = 1 << 16;
 inline constexpr std::size_t kHelloModelsMax = 512;
+// In one message of a provider's.
+inline constexpr std::size_t kCommitsMax = 1024;
+inline constexpr std::size_t kClaimsMax = 256;
 inline constexpr double kNewcomersAtOnce = 128;
 inline constexpr double kNewcomersPerSecond = 16;
 inline constexpr double kNewcomersAllPerSecond = 256;
+// Beyond these, of networks of which few came lately.
+inline constexpr double kNewcomersRarePerSecond = 64;
 // Twice the connections over HTTP, as those that leave take a moment; the providers' at most a half
 // of all files, two each; and the gateway's own.
 inline constexpr std::uint64_t kFilesWanted = 4 * kDoorConnectionsMax;

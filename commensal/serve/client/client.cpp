@@ -128,13 +128,12 @@ core::Result<std::vector<ModelInfo>> Client::models() {
     COMMENSAL_ASSIGN(const core::Bytes body,
                      get("/v1/models" + (last.empty() ? "" : "?after=" + escape(last))));
     COMMENSAL_ASSIGN(std::vector<ModelInfo> more, read_models(body));
-    const bool is_last = more.size() < limits::kModelsListedMax;
+    if (more.empty()) return models;
     for (const ModelInfo& model : more) {
       if (model.name > last) last = model.name;
     }
-    if (!is_last && more.back().name != last) break;
+    if (more.back().name != last) break;
     std::ranges::move(more, std::back_inserter(models));
-    if (is_last) return models;
   }
   return core::fail(ErrorCode::kDataLoss, "the gateway's list of models does not end");
 }

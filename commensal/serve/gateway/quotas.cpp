@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <commensal/base/core/limits.hpp>
+#include <commensal/base/core/limits_serve.hpp>
 #include <commensal/serve/gateway/quotas.hpp>
 
 namespace commensal::gateway {
@@ -18,6 +19,9 @@ Quotas::Quotas(const QuotaConfig& config)
       memory_({.bytes_max = config.memory_bytes_max,
                .owner_bytes_max = config.memory_bytes_max / kShares,
                .owner_leases_max = limits::kConnectionsMax / kShares}),
+      files_({.bytes_max = limits::kFilesSentBytesMax,
+              .owner_bytes_max = limits::kFilesSentBytesMax / kShares,
+              .owner_leases_max = limits::kConnectionsMax / kShares}),
       rates_(config.requests_per_s, std::max(kBurstSeconds, kBurstMin / config.requests_per_s)) {}
 
 int Quotas::wait_s() const { return static_cast<int>(std::ceil(1 / config_.requests_per_s)); }

@@ -18,7 +18,7 @@ struct QuotaConfig {
 };
 
 /// Who may have how much: see QuotaConfig. Refusals are kResourceExhausted and say when to come
-/// again or what to give up. Thread-safety: the loop's thread, memory() any.
+/// again or what to give up. Thread-safety: the loop's thread, memory() and files() any.
 class Quotas {
  public:
   explicit Quotas(const QuotaConfig& config);
@@ -30,11 +30,13 @@ class Quotas {
   /// Requests, and answers until they are read; a quarter is the most of one account, in a quarter
   /// of the connections.
   core::MemoryBudget& memory() { return memory_; }
+  /// Openings in files that are being sent, which stay on the disk until then; shares as above.
+  core::MemoryBudget& files() { return files_; }
   const QuotaConfig& config() const { return config_; }
 
  private:
   const QuotaConfig config_;
-  core::MemoryBudget memory_;
+  core::MemoryBudget memory_, files_;
   core::Rates<std::string> rates_;  // by account
 };
 

@@ -72,6 +72,18 @@ std::optional<Response> authorize(gateway::Gateway& gateway, const core::Clock& 
   return std::nullopt;
 }
 
+/// Who asks without a token, on a connection that no account has spoken on, if on any (""): as much
+/// memory as an account has is its network's.
+core::Result<core::MemoryBudget::Lease> admit_stranger(const Services& services,
+                                                       const std::string& network) {
+  if (!network.empty() && !services.strangers->ask(network, services.clock.monotonic_ns())) {
+    return core::fail(ErrorCode::kResourceExhausted,
+                      "more than {} requests a second without a token from this address",
+                      limits::kStrangerRequestsPerSecond);
+  }
+  return services.gateway.quotas().memory().lease(network);
+}
+
 /// To give back hundreds of megabytes takes long: large bodies and answers end on the threads that
 /// read and write them.
 CallPtr new_call(const std::shared_ptr<Turns>& heavy) {
@@ -106,8 +118,12 @@ void admit(const Services& services, const Request& head,
   call->query = std::move(target->query);
   call->json_bytes = head.json_bytes;
   const Auth auth = call->route->auth;
-  if (auth == Auth::kNone || (auth == Auth::kOptional && head.authorization.empty()))
+  if (auth == Auth::kNone || (auth == Auth::kOptional && head.authorization.empty())) {
+    auto held = admit_stranger(services, head.network);
+    if (!held) return done(nullptr, error_response(held.error()));
+    call->memory = *std::move(held);
     return done(std::move(call), std::nullopt);
+  }
   auto token = token_of(head.authorization, auth);
   if (!token) return done(nullptr, error_response(token.error()));
   const std::string sent = *std::move(token);

@@ -2,14 +2,17 @@
 #pragma once
 
 #include <commensal/base/core/clock.hpp>
+#include <commensal/base/core/limits_serve.hpp>
 #include <commensal/base/core/loop.hpp>
 #include <commensal/base/core/memory_budget.hpp>
+#include <commensal/base/core/rates.hpp>
 #include <commensal/serve/gateway/gateway.hpp>
 #include <commensal/serve/http/message.hpp>
 #include <commensal/serve/http/routes.hpp>
 #include <commensal/serve/http/turns.hpp>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <stop_token>
 
@@ -20,6 +23,27 @@ namespace commensal::http {
 using Task = std::function<void()>;
 /// Called once, on any thread.
 using Reply = std::function<void(Response)>;
+
+/// How often each network may ask without a token. Thread-safety: any thread.
+class Strangers {
+ public:
+  /// False where it has asked too often.
+  bool ask(const std::string& network, std::int64_t now_ns) {
+    const std::lock_guard lock(mutex_);
+    return rates_.take(network, now_ns);
+  }
+  /// It is answered with so many bytes.
+  void answer(const std::string& network, std::size_t bytes, std::int64_t now_ns) {
+    const std::lock_guard lock(mutex_);
+    rates_.charge(network, static_cast<double>(bytes / limits::kStrangerAnswerBytes), now_ns);
+  }
+
+ private:
+  std::mutex mutex_;
+  core::Rates<std::string> rates_{
+      limits::kStrangerRequestsPerSecond,
+      limits::kStrangerRequestsAtOnce / limits::kStrangerRequestsPerSecond};
+};
 
 /// What handlers work with. It and what it refers to outlive all that runs on the loop.
 struct Services {
@@ -34,6 +58,7 @@ struct Services {
   /// The way to the threads for bodies of limits::kHttpHeavyBytesMin or more: what is small does
   /// not wait for them, and accounts take turns.
   std::shared_ptr<Turns> heavy;
+  std::shared_ptr<Strangers> strangers;
 };
 
 struct Route;

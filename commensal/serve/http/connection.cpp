@@ -22,11 +22,9 @@ namespace beast_http = beast::http;
 
 // How long is still read and thrown away after a refusal, so that the client gets to read it rather
 // than a reset.
-constexpr std::int64_t kLingerMs = 2'000;
-constexpr std::int64_t kCancelAgainMs = 50;
+constexpr std::int64_t kLingerMs = 2'000, kCancelAgainMs = 50;
 // How soon, and at the latest, it is looked again whether a client has left whose bytes are unread.
-constexpr std::chrono::milliseconds kFirstLook{1};
-constexpr std::chrono::milliseconds kLastLook{64};
+constexpr std::chrono::milliseconds kFirstLook{1}, kLastLook{64};
 
 constexpr std::int64_t kAny = std::numeric_limits<std::int64_t>::max();
 
@@ -63,19 +61,19 @@ template <class Then>
 auto Connection::from_loop(Then then) {
   return [gate = shared_.gate, weak = weak_from_this(), then](auto... args) {
     const std::lock_guard lock(gate->mutex);
-    if (gate->io == nullptr) return;
-    const auto self = weak.lock();
-    if (!self) return;
+    const auto self = gate->io == nullptr ? nullptr : weak.lock();
+    if (!self) return false;
     auto held = std::make_shared<std::tuple<decltype(args)...>>(std::move(args)...);
     asio::post(self->stream_.get_executor(), [self, then, held] {
       if (self->phase_ == Phase::kClosed) return;
       std::apply([&](auto&... values) { ((*self).*then)(std::move(values)...); }, *held);
     });
+    return true;
   };
 }
 
 void Connection::start() {
-  asio::post(stream_.get_executor(), [self = shared_from_this()] { self->shake_hands(); });
+  asio::post(stream_.get_executor(), [self = shared_from_this()] { self->begin(); });
 }
 
 void Connection::stop(bool at_once) {
@@ -131,10 +129,18 @@ void Connection::allow_piece() {
                                  limits::kHttpPieceWaitMs));
 }
 
-void Connection::shake_hands() {
+void Connection::begin() {
   if (!shared_.identity) return wait_for_request();
-  asio::ssl::context context(shared_.identity->new_server_context());
   allow(limits::kHttpHeaderWaitMs);
+  stream_.socket().async_wait(Socket::wait_read, [self = shared_from_this()](Error error) {
+    if (error) return self->close();
+    self->shared_.handshakes.wait(self->place_.party, self->from_loop(&Connection::shake_hands));
+  });
+}
+
+void Connection::shake_hands() {
+  if (timed_out_ || has_left()) return close();
+  asio::ssl::context context(shared_.identity->new_server_context());
   stream_.secure(context).async_handshake(asio::ssl::stream_base::server,
                                           [self = shared_from_this()](Error error) {
                                             if (error) return self->close();
@@ -190,6 +196,7 @@ void Connection::on_head(Error error) {
   if (auto refusal = refusal_of(head))
     return refuse(error_response(refusal->status, refusal->message));
   Request request;
+  if (is_strangers()) request.network = place_.party;
   request.method = text_of(head.method_string());
   request.target = text_of(head.target());
   request.authorization = text_of(head[beast_http::field::authorization]);
@@ -200,7 +207,12 @@ void Connection::on_head(Error error) {
 }
 
 void Connection::on_admitted(CallPtr call, std::optional<Response> refusal) {
-  if (refusal) return refuse(*std::move(refusal));
+  if (refusal) {
+    // Who is nobody is refused so often, then ends each time.
+    const auto now_ns = shared_.clock.monotonic_ns();
+    if (is_strangers()) close_after_ |= !shared_.services.strangers->ask(place_.party, now_ns);
+    return refuse(*std::move(refusal));
+  }
   call_ = std::move(call);
   if (call_->has_account) hear_somebody(true);
   const bool is_json = call_->route->is_json_or_split && !call_->json_bytes;
@@ -311,6 +323,10 @@ void Connection::respond(Response response) {
   if (bytes_of(response) > limits::kHttpSmallBodyBytesMax) {
     const auto held = call_->memory.set(bytes_of(response));
     if (!held) response = error_response(held.error());
+  }
+  if (is_strangers()) {
+    shared_.services.strangers->answer(place_.party, response.text.size(),
+                                       shared_.clock.monotonic_ns());
   }
   call_->memory.note(bytes_of(response));
   call_->response = std::move(response);

@@ -16,6 +16,7 @@
 #include <commensal/base/core/clock.hpp>
 #include <commensal/base/core/places.hpp>
 #include <commensal/serve/http/api.hpp>
+#include <commensal/serve/http/handshakes.hpp>
 #include <commensal/serve/tls/certificate.hpp>
 #include <commensal/serve/tls/either_stream.hpp>
 #include <mutex>
@@ -38,6 +39,7 @@ struct Shared {
   const core::Clock& clock;
   std::shared_ptr<Gate> gate;
   std::shared_ptr<const tls::Identity> identity;  // null: no TLS
+  Handshakes& handshakes;
   std::atomic<bool> stopping = false;
 };
 
@@ -64,6 +66,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   using Error = beast::error_code;
   enum class Phase : std::uint8_t { kIdle, kReading, kAnswering, kWriting, kLingering, kClosed };
 
+  void begin();
   void shake_hands();
   void wait_for_request();
   void read_head();
@@ -84,7 +87,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void drain();
   void close();
 
-  /// Runs `then`(this, args...) on the strand, from any thread, unless the server is gone.
+  /// Runs `then`(this, args...) on the strand, from any thread, unless this or the server is gone:
+  /// then it returns false.
   template <class Then>
   auto from_loop(Then then);
   /// Whatever is awaited is cancelled after `ms`.
@@ -94,6 +98,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void begin_transfer() { transfer_ = {shared_.clock.monotonic_ns(), 0}; }
   /// The same for its next piece: soon, and at limits::kHttpBytesPerSecondMin on the whole.
   void allow_piece();
+  bool is_strangers() const { return !place_.is_known; }
   void hear_somebody(bool is_at_work);
   bool failed(Error error);
 

@@ -40,15 +40,42 @@ Response model_ready(Gateway& gateway, const Call& call) {
   return json_response(fmt::format(R"({{"name":{},"ready":true}})", json_quote(model->name)));
 }
 
-Response repository_index(Gateway& gateway, const Call& call) {
-  const auto after = call.query.find("after");
-  const auto models =
-      gateway.hub().list(call.asker(), after == call.query.end() ? "" : after->second);
-  if (!models) return error_response(models.error());
-  std::vector<IndexEntry> entries;
-  for (const auto& model : *models)
-    entries.push_back({model->name, model->version, gateway.why_not_ready(model.get())});
-  return json_response(index_json(entries));
+struct Index {
+  std::vector<gateway::ModelPtr> models;
+  std::size_t next = 0;
+  std::string text;
+};
+
+/// A few in one turn: each is held against all providers.
+void index_some(const Services& services, CallPtr call, Reply reply, std::shared_ptr<Index> index) {
+  constexpr std::size_t kInOneTurn = 4;
+  for (std::size_t i = 0; i < kInOneTurn && index->next < index->models.size(); ++i) {
+    const gateway::ModelVersion& model = *index->models[index->next++];
+    index->text += index->text.empty() ? "[" : ",";
+    index->text += index_json({model.name, model.version, services.gateway.why_not_ready(&model)});
+    if (index->text.size() > limits::kHttpListBytesMax) index->next = index->models.size();
+  }
+  if (index->next == index->models.size()) {
+    return reply(json_response(index->text.empty() ? "[]" : std::move(index->text) + "]"));
+  }
+  const std::string line = call->account.name;
+  services.turns->post(line, [&services, call = std::move(call), reply = std::move(reply), index] {
+    index_some(services, call, reply, index);
+  });
+}
+
+/// ?after=NAME: those behind it, up to limits::kHttpListBytesMax.
+void repository_index(const Services& services, CallPtr call, Reply reply) {
+  const std::string line = call->account.name;
+  services.turns->post(line, [&services, call = std::move(call), reply = std::move(reply)] {
+    const auto after = call->query.find("after");
+    auto models =
+        services.gateway.hub().list(call->asker(), after == call->query.end() ? "" : after->second);
+    if (!models) return reply(error_response(models.error()));
+    auto index = std::make_shared<Index>();
+    index->models = *std::move(models);
+    index_some(services, call, reply, std::move(index));
+  });
 }
 
 Response infer_response(EncodedAnswer encoded) {
@@ -183,7 +210,7 @@ constexpr Route kRoutes[] = {
     {"GET", "/v2", Auth::kNone, kSmall, on_loop<server_metadata>},
     {"GET", "/v2/health/live", Auth::kNone, kSmall, on_loop<live>},
     {"GET", "/v2/health/ready", Auth::kNone, kSmall, on_loop<ready>},
-    {"POST", "/v2/repository/index", Auth::kOptional, kSmall, on_loop<repository_index>},
+    {"POST", "/v2/repository/index", Auth::kOptional, kSmall, repository_index},
     {"GET", "/v2/models/{model}", Auth::kOptional, kSmall, on_loop<model_metadata>},
     {"GET", "/v2/models/{model}/versions/{version}", Auth::kOptional, kSmall,
      on_loop<model_metadata>},

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <commensal/base/core/limits_serve.hpp>
 #include <commensal/base/core/version.hpp>
 #include <commensal/serve/http/json_text.hpp>
 #include <nlohmann/json.hpp>
@@ -139,20 +140,23 @@ std::string metadata_json(const ModelVersion& model, std::uint32_t oldest, std::
                   {"outputs", ports(model.outputs)}});
 }
 
-std::string index_json(const std::vector<IndexEntry>& entries) {
-  Json list = Json::array();
-  for (const IndexEntry& entry : entries)
-    list.push_back({{"name", entry.name},
-                    {"version", std::to_string(entry.version)},
-                    {"state", entry.why_not_ready.empty() ? "READY" : "UNAVAILABLE"},
-                    {"reason", entry.why_not_ready}});
-  return text_of(list);
+std::string index_json(const IndexEntry& entry) {
+  return text_of({{"name", entry.name},
+                  {"version", std::to_string(entry.version)},
+                  {"state", entry.why_not_ready.empty() ? "READY" : "UNAVAILABLE"},
+                  {"reason", entry.why_not_ready}});
 }
 
 std::string model_json(const ModelVersion& version) { return text_of(model(version)); }
 
 std::string models_json(const std::vector<gateway::ModelPtr>& models) {
-  return list_of("models", models, [](const gateway::ModelPtr& one) { return model(*one); });
+  std::string text = "{\"models\":[";
+  for (std::size_t i = 0; i < models.size(); ++i) {
+    const std::string one = model_json(*models[i]);
+    if (i > 0 && text.size() + one.size() > limits::kHttpListBytesMax) break;
+    text += (i > 0 ? "," : "") + one;
+  }
+  return text + "]}";
 }
 
 std::string account_json(const gateway::Account& who, std::string_view token) {

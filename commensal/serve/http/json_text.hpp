@@ -22,11 +22,12 @@ struct IndexEntry {
   std::uint32_t version = 0;
   std::string why_not_ready;
 };
-std::string index_json(const std::vector<IndexEntry>& entries);
+std::string index_json(const IndexEntry& entry);
 
 // /v1.
 
 std::string model_json(const gateway::ModelVersion& model);
+/// Of the first of them: as many as fit into limits::kHttpListBytesMax, one at least.
 std::string models_json(const std::vector<gateway::ModelPtr>& models);
 /// With a token where there is one.
 std::string account_json(const gateway::Account& account, std::string_view token);

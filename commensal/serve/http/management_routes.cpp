@@ -84,14 +84,14 @@ void push_model(const Services& services, CallPtr call, Reply reply) {
                        });
 }
 
-/// ?after=NAME: those behind it, at most limits::kModelsListedMax. Written off the loop.
+/// ?after=NAME: those behind it, as many as models_json() takes. Written off the loop.
 void list_models(const Services& services, CallPtr call, Reply reply) {
   const std::string line = call->account.name;
-  services.turns->post(line, [&gateway = services.gateway, codec = services.codec,
-                              call = std::move(call), reply = std::move(reply)] {
-    auto models = gateway.hub().list(call->asker(), query_of(*call, "after"));
+  services.turns->post(line, [&services, line, call = std::move(call), reply = std::move(reply)] {
+    auto models = services.gateway.hub().list(call->asker(), query_of(*call, "after"));
     if (!models) return reply(error_response(models.error()));
-    codec([models = *std::move(models), reply] { reply(json_response(models_json(models))); });
+    services.heavy->post(
+        line, [models = *std::move(models), reply] { reply(json_response(models_json(models))); });
   });
 }
 
@@ -290,6 +290,23 @@ Response show_receipt(Gateway& gateway, const Call& call) {
   return json_response(receipt_json(*record));
 }
 
+/// It lies on the disk until it is sent, whatever becomes of its receipt: so much of an account's
+/// does.
+Response opening_file(Gateway& gateway, const std::string& account, const ReceiptRecord& record) {
+  struct Shown {
+    core::MemoryBudget::Lease lease;
+    std::shared_ptr<const void> file;
+  };
+  auto lease = gateway.quotas().files().lease(account);
+  if (!lease) return error_response(lease.error());
+  Response response = file_response(gateway.receipts().folder().map(record.id()));
+  const auto held = lease->set(static_cast<std::int64_t>(response.rest.size()));
+  if (!held) return error_response(held.error());
+  response.owner =
+      std::make_shared<const Shown>(Shown{*std::move(lease), std::move(response.owner)});
+  return response;
+}
+
 /// As it is kept, which is how it is shown; what opens a step of a rollout is put together. One
 /// that is in a file can be had whatever memory the account has.
 void show_opening(const Services& services, CallPtr call, Reply reply) {
@@ -298,7 +315,9 @@ void show_opening(const Services& services, CallPtr call, Reply reply) {
     const auto record = find_receipt(services.gateway, *call);
     if (!record) return reply(error_response(record.error()));
     gateway::ReceiptBook& book = services.gateway.receipts();
-    if (record->is_in_file) return reply(file_response(book.folder().map(record->id())));
+    if (record->is_in_file) {
+      return reply(opening_file(services.gateway, call->account.name, *record));
+    }
     const auto held = call->memory.set(static_cast<std::int64_t>(record->opening_bytes));
     if (!held) return reply(error_response(held.error()));
     if (record->opening_bytes > 0) return reply(bytes_response(book.opening_bytes(*record)));

@@ -18,6 +18,7 @@ struct Request {
   std::string method;
   std::string target;  // as sent: "/v2/models/a%2Fb/infer?x=1"
   std::string authorization;
+  std::string network;                    // of a stranger's connection
   std::optional<std::string> json_bytes;  // Inference-Header-Content-Length
   core::Bytes body;
 };

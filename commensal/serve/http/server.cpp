@@ -35,6 +35,7 @@ struct HttpServer::State {
   asio::thread_pool staging{1};
   asio::thread_pool heavy{limits::kHttpHeavyThreads};
   std::shared_ptr<Gate> gate = std::make_shared<Gate>();
+  Handshakes handshakes;
   Services services;
   Shared shared;
   tcp::acceptor acceptor{asio::make_strand(io)};
@@ -48,7 +49,8 @@ struct HttpServer::State {
   std::set<std::shared_ptr<Connection>> connections;  // guarded by mutex
 
   State(gateway::Gateway& gateway, core::Loop& loop, const core::Clock& clock)
-      : services{.gateway = gateway,
+      : handshakes(io, clock),
+        services{.gateway = gateway,
                  .loop = loop,
                  .clock = clock,
                  .turns = std::make_shared<Turns>(
@@ -57,8 +59,13 @@ struct HttpServer::State {
                  .staging = [this](Task task) { asio::post(staging, std::move(task)); },
                  .heavy = std::make_shared<Turns>(
                      [this](Task task) { asio::post(heavy, std::move(task)); }, clock,
-                     limits::kHttpHeavyThreads)},
-        shared{.services = services, .clock = clock, .gate = gate, .identity = {}} {
+                     limits::kHttpHeavyThreads),
+                 .strangers = std::make_shared<Strangers>()},
+        shared{.services = services,
+               .clock = clock,
+               .gate = gate,
+               .identity = {},
+               .handshakes = handshakes} {
     gate->io = &io;
   }
 
