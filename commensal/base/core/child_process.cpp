@@ -52,6 +52,20 @@ void ChildProcess::wait() {
   pid_ = 0;
 }
 
+std::optional<int> ChildProcess::terminate(int wait_ms) {
+  signal(SIGTERM);
+  constexpr int kLookMs = 10;
+  for (int waited_ms = 0; pid_ != 0 && waited_ms <= wait_ms; waited_ms += kLookMs) {
+    int status = 0;
+    if (::waitpid(pid_, &status, WNOHANG) == pid_) {
+      pid_ = 0;
+      return WIFEXITED(status) ? std::optional(WEXITSTATUS(status)) : std::nullopt;
+    }
+    ::poll(nullptr, 0, kLookMs);
+  }
+  return std::nullopt;
+}
+
 bool ChildProcess::is_running() {
   if (pid_ != 0 && ::waitpid(pid_, nullptr, WNOHANG) != 0) pid_ = 0;
   return pid_ != 0;

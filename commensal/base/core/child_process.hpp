@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <commensal/base/core/file.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,8 @@ class ChildProcess {
   void signal(int number) const;
   /// Waits for its end.
   void wait();
+  /// SIGTERM. Its exit status; nothing where a signal ended it, or nothing has within `wait_ms`.
+  std::optional<int> terminate(int wait_ms);
 
  private:
   ChildProcess() = default;

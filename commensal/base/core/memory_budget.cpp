@@ -104,6 +104,8 @@ Result<MemoryBudget::Lease> MemoryBudget::lease(std::string owner) {
   return made;
 }
 
+const MemoryBudget::Bounds& MemoryBudget::bounds() const { return state_->bounds; }
+
 std::int64_t MemoryBudget::held() const {
   const std::lock_guard lock(state_->mutex);
   return state_->held;

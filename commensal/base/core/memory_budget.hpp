@@ -50,6 +50,7 @@ class MemoryBudget {
   /// Holds nothing yet. Error: kResourceExhausted (too many of this owner).
   Result<Lease> lease(std::string owner);
   std::int64_t held() const;
+  const Bounds& bounds() const;
 
  private:
   std::shared_ptr<Lease::State> state_;

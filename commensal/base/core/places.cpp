@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <commensal/base/core/places.hpp>
+#include <map>
 #include <string_view>
 #include <tuple>
 #include <unordered_map>
@@ -46,6 +47,20 @@ std::optional<std::size_t> who_leaves(std::span<const Place> places) {
     }
   }
   return first == nullptr ? std::nullopt : first->oldest;
+}
+
+std::size_t who_gives_back(std::span<const Holding> holdings, std::size_t asker,
+                           std::int64_t party_max) {
+  std::map<std::string, std::int64_t> held;
+  for (const Holding& one : holdings) held[one.party] += one.bytes;
+  const std::int64_t ours = held.at(holdings[asker].party);
+  const auto most = std::ranges::max_element(held, {}, [](const auto& one) { return one.second; });
+  if (ours > party_max || ours >= most->second) return asker;
+  const auto bytes_of = [&](const Holding& one) {
+    return one.party == most->first ? one.bytes : -1;
+  };
+  const auto largest = std::ranges::max_element(holdings, {}, bytes_of);
+  return static_cast<std::size_t>(largest - holdings.begin());
 }
 
 }  // namespace commensal::core

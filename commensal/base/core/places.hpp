@@ -25,4 +25,16 @@ struct Place {
 /// 4. Of it the oldest.
 std::optional<std::size_t> who_leaves(std::span<const Place> places);
 
+/// What a stream holds, to whoever has to choose which of all gives it back.
+struct Holding {
+  std::string party;
+  std::int64_t bytes = 0;
+};
+
+/// Which of them ends, where `asker` finds no room: the largest of the party that has most; the
+/// asker itself where that party is its own, or has more than `party_max`. Pure. Precondition:
+/// asker < holdings.size().
+std::size_t who_gives_back(std::span<const Holding> holdings, std::size_t asker,
+                           std::int64_t party_max);
+
 }  // namespace commensal::core

@@ -148,5 +148,17 @@ TEST(Places, ANewcomerHasTimeToSayWhoItIs) {
   }
 }
 
+TEST(WhoGivesBack, IsTheLargestOfThePartyThatHasMost) {
+  const std::vector<Holding> all = {{"crowd", 100}, {"crowd", 150}, {"honest", 1}, {"other", 200}};
+  EXPECT_EQ(who_gives_back(all, 2, 1'000), 1U);
+  EXPECT_EQ(who_gives_back(all, 3, 1'000), 1U);
+}
+
+TEST(WhoGivesBack, IsTheAskerOfThatPartyOrOfOneThatHasTooMuch) {
+  const std::vector<Holding> all = {{"crowd", 100}, {"crowd", 150}, {"honest", 1}, {"other", 200}};
+  EXPECT_EQ(who_gives_back(all, 0, 1'000), 0U);
+  EXPECT_EQ(who_gives_back(all, 3, 199), 3U);
+}
+
 }  // namespace
 }  // namespace commensal::core

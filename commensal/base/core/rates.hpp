@@ -31,6 +31,11 @@ class Rates {
     Bucket& bucket = buckets_.try_emplace(who, Bucket{full_, now_ns}).first->second;
     bucket = {std::max(filled(bucket, now_ns) - tokens, -full_), now_ns};
   }
+  /// How many there are for it, of the most that there can be.
+  double left(const Key& who, std::int64_t now_ns) const {
+    const auto found = buckets_.find(who);
+    return found == buckets_.end() ? 1 : filled(found->second, now_ns) / full_;
+  }
   double per_s() const { return per_s_; }
 
  private:

@@ -284,10 +284,18 @@ void Dispatcher::keep_place(const Request& request) {
   });
 }
 
+/// Once, however many have come: it looks at all providers.
 void Dispatcher::on_available() {
+  if (std::exchange(looks_again_, true)) return;
+  deps_.loop.post([this] { look_again(); });
+}
+
+void Dispatcher::look_again() {
+  looks_again_ = false;
   std::vector<StreamId> paused;
   for (const auto& [address, peer] : deps_.roster.peers()) {
-    if (peer.stream != nullptr && !peer.paused.empty()) paused.push_back(peer.stream_id);
+    const bool has_work = peer.stream != nullptr && peer.in_flight > 0;
+    if (has_work && !peer.paused.empty()) paused.push_back(peer.stream_id);
   }
   for (const StreamId stream : paused) on_pause(stream);
   place_next();

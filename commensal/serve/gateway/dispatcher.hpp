@@ -111,6 +111,7 @@ class Dispatcher {
   void hasten(const core::Digest& job, std::int64_t ms);
   void begin_patience(Request& request);
   void end_patience(OrderId id);
+  void look_again();
   /// Somebody may be free: each account that waits has a turn, a few at once.
   void place_next();
   void place_some();
@@ -124,6 +125,7 @@ class Dispatcher {
   FairQueue<RequestPtr> waiting_;  // for a provider that is free
   std::size_t turns_left_ = 0;     // of the accounts that wait, since place_next()
   bool is_placing_ = false;        // place_some() is posted
+  bool looks_again_ = false;       // look_again() is
   Trials trials_;
   std::map<core::Digest, Demand> demand_;  // by model
 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <commensal/base/core/limits_serve.hpp>
 #include <commensal/serve/provider/model_cache.hpp>
 
 namespace commensal::provider {
@@ -32,6 +33,9 @@ core::Result<ModelCache> ModelCache::open(core::Path folder, std::int64_t bytes_
 std::vector<core::Digest> ModelCache::models() const {
   std::vector<core::Digest> models;
   for (const Entry& entry : entries_) models.push_back(entry.model);
+  if (models.size() > limits::kHelloModelsMax) {
+    models.erase(models.begin(), models.end() - limits::kHelloModelsMax);
+  }
   return models;
 }
 

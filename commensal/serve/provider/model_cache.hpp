@@ -13,6 +13,7 @@ class ModelCache {
   /// Takes up what lies in `folder`, which it creates. Error: kDataLoss.
   static core::Result<ModelCache> open(core::Path folder, std::int64_t bytes_max);
 
+  /// Those used last are last; limits::kHelloModelsMax of them at most.
   std::vector<core::Digest> models() const;
   core::Path path_of(const core::Digest& model) const;
   /// The file has just been used, or has just been written at path_of(model): it is now the

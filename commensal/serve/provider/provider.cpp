@@ -102,10 +102,7 @@ void Provider::State::handle(Provider& self, const rpc::Challenge& message) {
   hello.address = address;
   hello.signature =
       crypto::sign(deps.key, rpc::hello_digest(message.nonce, address, message.gateway, channel));
-  hello.cached_models = cache.models();  // those used last are last; of all tells Load
-  if (auto& models = hello.cached_models; models.size() > limits::kHelloModelsMax) {
-    models.erase(models.begin(), models.end() - limits::kHelloModelsMax);
-  }
+  hello.cached_models = cache.models();
   hello.threads = config.threads;
   auto chain = purse.meet(message.hash_chain);
   if (!chain) return dismiss(std::move(chain.error().message));

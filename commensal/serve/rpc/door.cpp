@@ -96,22 +96,25 @@ void Door::begin(std::function<void(int, int)> take) {
 }
 
 void Door::run(const std::stop_token& stop, const std::function<void(int, int)>& take) {
-  std::int64_t swept_ns = clock_.monotonic_ns();
-  bool has_strangers = false;
+  std::int64_t looked_ns = clock_.monotonic_ns(), swept_ns = looked_ns;
+  bool has_strangers = false, has_ended = false;
   while (!stop.stop_requested()) {
     std::array<epoll_event, 64> seen{};
-    const int count =
-        ::epoll_wait(events_.get(), seen.data(), seen.size(), has_strangers ? kLookMs : kSweepMs);
-    bool has_ended = false;
+    const int count = ::epoll_wait(events_.get(), seen.data(), seen.size(),
+                                   has_strangers || has_ended ? kLookMs : kSweepMs);
     for (int i = 0; i < count; ++i) {
-      if (seen[i].data.fd == listener_.socket.get()) accept(take);
+      if (seen[i].data.fd == listener_.socket.get()) accept(take), has_strangers = true;
       if (seen[i].data.fd != listener_.socket.get()) has_ended = true;
     }
+    // However many come and go: each look is at all connections.
+    const std::int64_t now_ns = clock_.monotonic_ns();
+    if (now_ns - looked_ns < std::int64_t{kLookMs} * 1'000'000) continue;
+    looked_ns = now_ns;
     has_strangers = look_at_strangers();
     // One that has ended is seen once (its end is an edge), and all that have at the next look.
-    const std::int64_t now_ns = clock_.monotonic_ns();
     if (!has_ended && now_ns - swept_ns < std::int64_t{kSweepMs} * 1'000'000) continue;
     swept_ns = now_ns;
+    has_ended = false;
     sweep();
   }
 }
@@ -211,12 +214,6 @@ bool Door::call(const std::string& connection) {
   end_locked(found);
   punish_locked(network);
   return false;
-}
-
-void Door::end(const std::string& connection) {
-  const std::lock_guard lock(mutex_);
-  const auto found = connections_.find(connection);
-  if (found != connections_.end()) end_locked(found);
 }
 
 void Door::vouch(const std::string& connection) {

@@ -18,23 +18,28 @@
 namespace commensal::rpc {
 
 /// Who comes to a port, by network: so many at once, then so many a second, of each and of all
-/// together (limits::kNewcomers...). Who is turned away has cost an accept and a close, not what a
+/// together (limits::kNewcomers...), but for some of networks that come seldom: a crowd keeps those
+/// out no more than itself. Who is turned away has cost an accept and a close, not what a
 /// connection costs behind it. A value; times are monotonic.
 class Newcomers {
  public:
   bool admit(const std::string& network, std::int64_t now_ns) {
-    return of_one_.take(network, now_ns) && of_all_.take({}, now_ns);
+    if (!of_one_.take(network, now_ns)) return false;
+    return of_all_.take({}, now_ns) ||
+           (of_one_.left(network, now_ns) > kRare && of_rare_.take({}, now_ns));
   }
-  /// It has come as if as often as it may at once: for some seconds it is not let in.
+  /// It has come as if twice as often as it may at once: for eight seconds it is not let in.
   void punish(const std::string& network, std::int64_t now_ns) {
-    of_one_.charge(network, limits::kNewcomersAtOnce, now_ns);
+    of_one_.charge(network, 2 * limits::kNewcomersAtOnce, now_ns);
   }
 
  private:
+  static constexpr double kRare = 0.5;
   static constexpr double kBurstS = limits::kNewcomersAtOnce / limits::kNewcomersPerSecond;
 
   core::Rates<std::string> of_one_{limits::kNewcomersPerSecond, kBurstS};
   core::Rates<std::monostate> of_all_{limits::kNewcomersAllPerSecond, 1};
+  core::Rates<std::monostate> of_rare_{limits::kNewcomersRarePerSecond, 1};
 };
 
 struct DoorBounds {
@@ -69,7 +74,6 @@ class Door {
 
   /// One more call on it. False where it has too many (limits::kDoorCalls...), or has ended.
   bool call(const std::string& connection);
-  void end(const std::string& connection);
   /// It is no stranger's, until as many disown() as vouch().
   void vouch(const std::string& connection);
   void disown(const std::string& connection);

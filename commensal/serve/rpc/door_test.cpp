@@ -35,10 +35,34 @@ TEST(Newcomers, OfManyNetworksAreBoundedTogetherAndForgotten) {
   for (int i = 0; i < 100'000; ++i) {
     taken += newcomers.admit(std::to_string(i), i * kSecond / 10'000) ? 1 : 0;
   }
-  EXPECT_NEAR(taken, 11 * limits::kNewcomersAllPerSecond, 2);
+  EXPECT_NEAR(taken, 11 * (limits::kNewcomersAllPerSecond + limits::kNewcomersRarePerSecond), 4);
   EXPECT_TRUE(newcomers.admit("later", 20 * kSecond));
   EXPECT_TRUE(newcomers.admit("earlier", 19 * kSecond))
       << "a clock that steps back locks nobody out";
+}
+
+TEST(Newcomers, WhoComesSeldomIsLetInBesideACrowd) {
+  Newcomers newcomers;
+  for (std::int64_t ms = 0; ms < 20'000; ++ms) {
+    for (int i = 0; i < 4; ++i) {
+      newcomers.admit("crowd" + std::to_string((4 * ms + i) % 64), ms * 1'000'000);
+    }
+    if (ms % 500 == 0 && ms > 3'000) {
+      EXPECT_TRUE(newcomers.admit("honest", ms * 1'000'000)) << ms;
+    }
+  }
+}
+
+TEST(Newcomers, WhoIsPunishedIsKeptOutForEightSeconds) {
+  Newcomers newcomers;
+  EXPECT_TRUE(newcomers.admit("loud", 0));
+  newcomers.punish("loud", 0);
+  for (std::int64_t ms = 100; ms < 7'900; ms += 1'900) {
+    Newcomers then = newcomers;
+    EXPECT_FALSE(then.admit("loud", ms * 1'000'000)) << ms;
+  }
+  EXPECT_TRUE(newcomers.admit("other", kSecond));
+  EXPECT_TRUE(newcomers.admit("loud", 8 * kSecond + kSecond / 10));
 }
 
 /// A port of 127.0.0.1 whose connections nothing speaks behind.

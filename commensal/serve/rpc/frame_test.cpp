@@ -206,7 +206,7 @@ TEST(Frame, WinnersAreClaimedInMessagesThatAreTakenUnasked) {
     EXPECT_LT(bytes_of(to_frame(ToGateway(claims))).size(), limits::kRpcFrameBytesMax);
   }
   EXPECT_EQ(count, winners.size());
-  EXPECT_LE(messages.size(), 10u);
+  EXPECT_LE(messages.size(), winners.size() / limits::kClaimsMax);
 }
 
 TEST(Frame, RefusesEveryMessageThatIsCutOrTooLong) {
@@ -347,6 +347,27 @@ TEST(Frame, SurvivesRandomAndMutatedBytes) {
   }
   EXPECT_GT(parsed, accepted);
   EXPECT_GT(accepted, 1000);
+}
+
+// What is in one message is handled in one turn of the gateway's loop.
+TEST(FrameOf, ProvidersListNoMoreThanIsHandledAtOnce) {
+  Load load;
+  load.cached_models.resize(limits::kHelloModelsMax);
+  EXPECT_TRUE(protocol::decode<Load>(protocol::encode(load)));
+  load.cached_models.emplace_back();
+  EXPECT_FALSE(protocol::decode<Load>(protocol::encode(load)));
+  Hello hello;
+  hello.cached_models = load.cached_models;
+  EXPECT_FALSE(protocol::decode<Hello>(protocol::encode(hello)));
+  Commit commit;
+  commit.items.resize(limits::kCommitsMax + 1);
+  EXPECT_FALSE(protocol::decode<Commit>(protocol::encode(commit)));
+  Claims claims;
+  claims.items.resize(limits::kClaimsMax + 1);
+  EXPECT_FALSE(protocol::decode<Claims>(protocol::encode(claims)));
+  for (const Claims& one : Claims::in_messages(claims.items)) {
+    EXPECT_LE(one.items.size(), limits::kClaimsMax);
+  }
 }
 
 }  // namespace

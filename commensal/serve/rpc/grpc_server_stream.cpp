@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <commensal/base/core/limits.hpp>
 #include <commensal/base/core/limits_serve.hpp>
+#include <commensal/base/core/places.hpp>
 #include <commensal/serve/rpc/grpc_order.hpp>
 #include <commensal/serve/rpc/grpc_server_stream.hpp>
 #include <commensal/serve/rpc/grpc_status.hpp>
@@ -12,9 +14,17 @@ namespace commensal::rpc {
 namespace {
 
 constexpr std::int64_t kDrainMs = 5'000;
+constexpr std::int64_t kRoomMs = 20;
 constexpr std::size_t kChunkBytes = 1 << 20;
 // More than the port admits: it makes room for whom it has not refused yet.
 constexpr std::size_t kOpenMax = limits::kProvidersMax + 4 * limits::kStrangersMax;
+
+void look_later(const std::shared_ptr<ServerHall>& hall, const std::weak_ptr<Fetch>& fetch) {
+  hall->loop.after(limits::kRpcLookMs, [hall, fetch] {
+    const auto still = fetch.lock();
+    if (still && still->look()) look_later(hall, fetch);
+  });
+}
 
 }  // namespace
 
@@ -63,7 +73,7 @@ void ServerStream::OnReadDone(bool ok) {
   auto whole = take_piece();
   if (!whole) return end(to_status(whole.error()), true);
   if (!is_aside) note_piece(assembly_.bytes() == 0);
-  if (!*whole) return read_next();
+  if (!*whole) return read_when_held();
   auto message = from_frame<ToGateway>(*std::move(*whole));
   if (!message) return end(to_status(message.error()), true);
   if (Deliver* const made = std::get_if<Deliver>(&*message)) receipt::take_roots(made->outputs);
@@ -77,16 +87,39 @@ core::Result<std::optional<wire::Frame>> ServerStream::take_piece() {
   COMMENSAL_ASSIGN(auto whole, assembly_.add(std::move(incoming_), message_bytes_max()));
   if (assembly_.bytes() == 0) {
     half_sent_ = {};
-  } else {
-    if (half_sent_.bytes() == 0) {
-      COMMENSAL_ASSIGN(half_sent_, hall_->half_sent.lease(from_.network));
-    }
-    if (!half_sent_.set(assembly_.bytes())) {
-      return core::fail(core::ErrorCode::kResourceExhausted,
-                        "too many large messages are half sent, from this address or from all");
-    }
+  } else if (half_sent_.bytes() == 0) {
+    COMMENSAL_ASSIGN(half_sent_, hall_->half_sent.lease(from_.network));
   }
+  half_sent_bytes_ = assembly_.bytes();
   return whole;
+}
+
+/// Where there is no room for what has come, nothing more is read until there is.
+void ServerStream::read_when_held() {
+  if (half_sent_.set(assembly_.bytes())) return read_next();
+  hall_->loop.post([self = shared_from_this()] { self->make_room(); });
+}
+
+/// Somebody's stream ends (core::who_gives_back), this one perhaps.
+void ServerStream::make_room() {
+  if (closed_) return;
+  std::vector<core::Holding> held;
+  std::size_t ours = 0;
+  for (const auto& one : hall_->open) {
+    if (one.get() == this) ours = held.size();
+    held.push_back({one->from_.network, one->half_sent_bytes_});
+  }
+  const auto leaves =
+      hall_->open[core::who_gives_back(held, ours, hall_->half_sent.bounds().owner_bytes_max)];
+  leaves->end({grpc::StatusCode::RESOURCE_EXHAUSTED,
+               "too many large messages are half sent, from this address or from all"},
+              true);
+  if (leaves.get() == this) return;
+  leaves->abort();
+  hall_->loop.after(kRoomMs, [weak = weak_from_this()] {  // gRPC lets go of it soon
+    const auto self = weak.lock();
+    if (self && !self->closed_) self->read_when_held();
+  });
 }
 
 /// What nobody has asked for takes little memory.
@@ -241,12 +274,49 @@ void ServerStream::OnDone() {
   last = std::move(self_);
 }
 
+bool Fetch::look() {
+  const std::uint64_t chunks = chunks_;
+  if (std::exchange(seen_, chunks) == chunks) cancel();
+  const std::lock_guard lock(mutex_);
+  return context_ != nullptr;
+}
+
+void Fetch::cancel() {
+  const std::lock_guard lock(mutex_);
+  if (context_ != nullptr) context_->TryCancel();
+}
+
+void Fetch::on_done() {
+  const std::lock_guard lock(mutex_);
+  context_ = nullptr;
+}
+
+std::shared_ptr<Fetch> Fetches::begin(const std::string& session, const std::string& network,
+                                      grpc::CallbackServerContext* context) {
+  const std::lock_guard lock(mutex_);
+  const auto theirs =
+      std::ranges::count_if(all_, [&](const auto& one) { return one->session() == session; });
+  if (std::cmp_greater_equal(theirs, limits::kFetchesOfOneMax)) return nullptr;
+  if (all_.size() >= limits::kFetchesMax) {
+    std::vector<core::Place> places;
+    for (const auto& one : all_) {
+      places.push_back({.party = one->network(), .since_ns = std::ssize(places)});
+    }
+    const auto leaves = core::who_leaves(places);
+    all_[*leaves]->cancel();
+    all_.erase(all_.begin() + static_cast<std::ptrdiff_t>(*leaves));
+  }
+  return all_.emplace_back(std::make_shared<Fetch>(session, network, context));
+}
+
+void Fetches::end(const std::shared_ptr<Fetch>& fetch) {
+  const std::lock_guard lock(mutex_);
+  std::erase(all_, fetch);
+}
+
 ModelStream::ModelStream(std::shared_ptr<ServerHall> hall, GatewayPort& models,
                          grpc::CallbackServerContext* context)
-    : hall_(std::move(hall)),
-      models_(models),
-      context_(context),
-      connection_(peer_of(context->peer()).connection) {
+    : hall_(std::move(hall)), models_(models), context_(context), from_(peer_of(context->peer())) {
   hand_to_grpc(&request_);
   StartRead(&request_);
 }
@@ -260,18 +330,29 @@ core::Result<std::string> ModelStream::path() const {
                             peer_key_hash(*context_->auth_context()));
 }
 
+core::Result<void> ModelStream::begin() {
+  COMMENSAL_ASSIGN(const std::string file, path());
+  fetch_ = hall_->fetches.begin(request_.session_token(), from_.network, context_);
+  if (!fetch_) {
+    return core::fail(core::ErrorCode::kResourceExhausted,
+                      "{} models are being fetched already: one after the other",
+                      limits::kFetchesOfOneMax);
+  }
+  hall_->door->vouch(from_.connection);
+  file_.open(file, std::ios::binary);
+  return {};
+}
+
 void ModelStream::OnReadDone(bool ok) {
   take_from_grpc(&request_);
   if (!ok) return finish({grpc::StatusCode::INVALID_ARGUMENT, "no model is asked for"});
-  const auto found = path();
-  if (!found) return finish(to_status(found.error()));
-  hall_->door->vouch(connection_);
-  is_vouched_ = true;
-  file_.open(*found, std::ios::binary);
+  if (const auto begun = begin(); !begun) return finish(to_status(begun.error()));
+  hall_->loop.post([hall = hall_, fetch = std::weak_ptr(fetch_)] { look_later(hall, fetch); });
   write_next();
 }
 
 void ModelStream::write_next() {
+  if (const auto still = path(); !still) return finish(to_status(still.error()));
   std::string& data = *chunk_.mutable_data();
   data.resize(kChunkBytes);
   const bool sound = file_.is_open() && !file_.bad();
@@ -290,6 +371,7 @@ void ModelStream::write_next() {
 void ModelStream::OnWriteDone(bool ok) {
   take_from_grpc(&chunk_);
   if (!ok) return finish(grpc::Status::CANCELLED);
+  fetch_->on_chunk();
   write_next();
 }
 
@@ -301,7 +383,11 @@ void ModelStream::finish(const grpc::Status& status) {
 // gRPC was the only owner.
 void ModelStream::OnDone() {
   take_from_grpc(&chunk_);
-  if (is_vouched_) hall_->door->disown(connection_);
+  if (fetch_) {
+    fetch_->on_done();
+    hall_->fetches.end(fetch_);
+    hall_->door->disown(from_.connection);
+  }
   delete this;
 }
 

@@ -23,6 +23,43 @@ namespace commensal::rpc {
 
 class ServerStream;
 
+/// One download, to those who may end it. Thread-safety: any thread.
+class Fetch {
+ public:
+  Fetch(std::string session, std::string network, grpc::CallbackServerContext* context)
+      : session_(std::move(session)), network_(std::move(network)), context_(context) {}
+
+  const std::string& session() const { return session_; }
+  const std::string& network() const { return network_; }
+  void on_chunk() { ++chunks_; }
+  /// Unless a chunk was taken since the last look. False: it has ended.
+  bool look();
+  void cancel();
+  /// `context` is gRPC's no longer.
+  void on_done();
+
+ private:
+  const std::string session_, network_;
+  std::atomic<std::uint64_t> chunks_ = 0;
+  std::uint64_t seen_ = 0;  // the loop's: chunks at the last look
+  std::mutex mutex_;        // guards what follows
+  grpc::CallbackServerContext* context_;
+};
+
+/// All downloads: a few of each provider, and of all; beyond that the network that has most loses
+/// its oldest (core::who_leaves). Thread-safety: any thread.
+class Fetches {
+ public:
+  /// Null where its provider has as many as it may.
+  std::shared_ptr<Fetch> begin(const std::string& session, const std::string& network,
+                               grpc::CallbackServerContext* context);
+  void end(const std::shared_ptr<Fetch>& fetch);
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::shared_ptr<Fetch>> all_;  // oldest first
+};
+
 /// What the streams of one server share.
 struct ServerHall {
   core::Loop& loop;
@@ -31,6 +68,7 @@ struct ServerHall {
   core::MemoryBudget half_sent{{.bytes_max = limits::kRpcHalfSentBytesMax,
                                 .owner_bytes_max = limits::kRpcHalfSentOfNetworkBytesMax,
                                 .owner_leases_max = limits::kProvidersMax}};
+  Fetches fetches;
   // The loop's:
   GatewayPort* port;  // null: stopped
   std::vector<std::shared_ptr<ServerStream>> open;
@@ -71,6 +109,8 @@ class ServerStream final : public grpc::ServerBidiReactor<wire::Frame, wire::Fra
   void watch_writing();
   void look_later();
   void look();
+  void make_room();
+  void read_when_held();
 
   const std::shared_ptr<ServerHall> hall_;
   grpc::CallbackServerContext* const context_;  // valid while not finished_
@@ -84,6 +124,7 @@ class ServerStream final : public grpc::ServerBidiReactor<wire::Frame, wire::Fra
   wire::Frame incoming_;
   Assembly assembly_;
   core::MemoryBudget::Lease half_sent_;
+  std::atomic<std::int64_t> half_sent_bytes_ = 0;  // the same, for the loop
 
   std::atomic<bool> welcomed_ = false;
   std::atomic<bool> was_asked_ = false;  // for work: its answers may be large
@@ -107,7 +148,8 @@ class Refused final : public Reactor {
   void OnDone() override { delete this; }
 };
 
-/// One download: chunks of the file as fast as the provider takes them.
+/// One download: chunks of the file as fast as the provider takes them, one each
+/// limits::kRpcLookMs at least, while its stream lasts.
 class ModelStream final
     : public grpc::ServerBidiReactor<wire::FetchModelRequest, wire::ModelChunk> {
  public:
@@ -120,14 +162,15 @@ class ModelStream final
 
  private:
   core::Result<std::string> path() const;
+  core::Result<void> begin();
   void write_next();
   void finish(const grpc::Status& status);
 
   const std::shared_ptr<ServerHall> hall_;
   GatewayPort& models_;
   grpc::CallbackServerContext* const context_;
-  const std::string connection_;
-  bool is_vouched_ = false;
+  const Peer from_;
+  std::shared_ptr<Fetch> fetch_;  // null: it was refused
   wire::FetchModelRequest request_;
   std::ifstream file_;
   wire::ModelChunk chunk_;

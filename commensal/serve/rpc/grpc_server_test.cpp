@@ -15,6 +15,7 @@
 #include <commensal/serve/rpc/grpc_server.hpp>
 #include <commensal/serve/rpc/grpc_transport.hpp>
 #include <commensal/serve/rpc/testing/grpc_server_fixture.hpp>
+#include <fstream>
 #include <functional>
 #include <future>
 
@@ -84,6 +85,46 @@ TEST_F(GrpcServerTest, RefusesModelsByNameOnTheWire) {
     EXPECT_EQ(status.error_message(),
               size == 32 ? "no models" : "model: truncated: 31 bytes left, expected 32");
   }
+}
+
+// Nor one that goes on without its provider.
+TEST_F(GrpcServerTest, ServesAProviderFewModelsAtATime) {
+  const auto folder = *core::TemporaryFolder::make("commensal-fetch");
+  const std::string file = (folder.path() / "large.onnx").string();
+  std::ofstream(file).seekp(64 << 20).put('x');
+  gateway.serve(file);
+  struct Download {
+    std::unique_ptr<wire::ProviderStream::Stub> stub;
+    grpc::ClientContext context;
+    std::unique_ptr<grpc::ClientReaderWriter<wire::FetchModelRequest, wire::ModelChunk>> stream;
+  };
+  const auto fetch = [&] {
+    auto made = std::make_unique<Download>();
+    made->stub = wire::ProviderStream::NewStub(open_channel(address()));
+    made->context.set_deadline(gpr_time_from_seconds(30, GPR_TIMESPAN));
+    made->stream = made->stub->FetchModel(&made->context);
+    wire::FetchModelRequest request;
+    request.set_session_token("token");
+    request.set_model(std::string(32, 'x'));
+    made->stream->Write(request);
+    return made;
+  };
+  const auto status_of = [](Download& one) {
+    wire::ModelChunk chunk;
+    while (one.stream->Read(&chunk)) {
+    }
+    return one.stream->Finish();
+  };
+  std::vector<std::unique_ptr<Download>> many;
+  for (std::size_t i = 0; i < limits::kFetchesOfOneMax; ++i) {
+    wire::ModelChunk chunk;
+    EXPECT_TRUE(many.emplace_back(fetch())->stream->Read(&chunk)) << i;
+  }
+  EXPECT_EQ(status_of(*fetch()).error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_TRUE(status_of(*many[0]).ok());
+  EXPECT_TRUE(status_of(*fetch()).ok());
+  gateway.serve("");
+  EXPECT_EQ(status_of(*many[1]).error_code(), grpc::StatusCode::NOT_FOUND);
 }
 
 TEST_F(GrpcServerTest, TakesNoLargeMessageOfAStranger) {

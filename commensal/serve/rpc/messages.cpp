@@ -19,11 +19,31 @@ core::Result<void> check_name(std::string_view field, const std::string& name) {
   return {};
 }
 
+/// What is handled in one turn of the gateway's loop.
+core::Result<void> check_count(std::string_view what, std::size_t count, std::size_t most) {
+  if (count <= most) return {};
+  return core::fail(core::ErrorCode::kResourceExhausted, "{} {}, at most {} are accepted", count,
+                    what, most);
+}
+
 }  // namespace
 
 core::Result<void> Hello::validity() const {
   COMMENSAL_TRY(check_name("name", name));
-  return check_name("version", version);
+  COMMENSAL_TRY(check_name("version", version));
+  return check_count("cached models", cached_models.size(), limits::kHelloModelsMax);
+}
+
+core::Result<void> Load::validity() const {
+  return check_count("cached models", cached_models.size(), limits::kHelloModelsMax);
+}
+
+core::Result<void> Commit::validity() const {
+  return check_count("commitments", items.size(), limits::kCommitsMax);
+}
+
+core::Result<void> Claims::validity() const {
+  return check_count("claims", items.size(), limits::kClaimsMax);
 }
 
 std::vector<Claims> Claims::in_messages(std::vector<Item> items) {
@@ -34,7 +54,7 @@ std::vector<Claims> Claims::in_messages(std::vector<Item> items) {
     protocol::Writer writer;
     protocol::write(writer, item);
     const std::size_t size = writer.written().size();
-    if (bytes + size > kHalf) {
+    if (bytes + size > kHalf || made.back().items.size() == limits::kClaimsMax) {
       made.emplace_back();
       bytes = 0;
     }

@@ -207,8 +207,8 @@ struct Hello {
   std::string name;
   std::string version;
   crypto::Address address;
-  crypto::Signature signature;  // over hello_digest(nonce, address, gateway, channel)
-  std::vector<core::Digest> cached_models;
+  crypto::Signature signature;              // over hello_digest(nonce, address, gateway, channel)
+  std::vector<core::Digest> cached_models;  // limits::kHelloModelsMax, those used last
   std::uint32_t threads = 0;
   std::optional<HashChainPosition> hash_chain;  // for this gateway
   std::string paused;                           // as if Pause were said at once; empty: it is not
@@ -248,7 +248,9 @@ struct Claims {
   static void fields(Archive& archive, Self& self) {
     archive.field("items", self.items);
   }
-  /// The same in messages that may be sent to who has asked for none (limits::kRpcFrameBytesMax).
+  core::Result<void> validity() const;
+  /// The same in messages that may be sent to who has asked for none (limits::kRpcFrameBytesMax),
+  /// of limits::kClaimsMax at most.
   static std::vector<Claims> in_messages(std::vector<Item> items);
 };
 /// A transaction of the gateway's ledger, signed by the provider (ledger::Transaction, encoded).
@@ -268,25 +270,27 @@ struct Load {
   static constexpr protocol::NounKind kKind = protocol::NounKind::kLoad;
 
   std::uint32_t queued = 0;
-  std::vector<core::Digest> cached_models;
+  std::vector<core::Digest> cached_models;  // as Hello's
 
   template <class Archive, class Self>
   static void fields(Archive& archive, Self& self) {
     archive.field("queued", self.queued);
     archive.field("cached_models", self.cached_models);
   }
+  core::Result<void> validity() const;
 };
 /// The provider's commitments, each signed.
 struct Commit {
   static constexpr protocol::NounKind kKind = protocol::NounKind::kCommit;
 
   using Item = receipt::Commit;
-  std::vector<Item> items;
+  std::vector<Item> items;  // limits::kCommitsMax
 
   template <class Archive, class Self>
   static void fields(Archive& archive, Self& self) {
     archive.field("items", self.items);
   }
+  core::Result<void> validity() const;
 };
 using receipt::Deliver;
 struct Refuse {

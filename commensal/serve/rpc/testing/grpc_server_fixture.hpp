@@ -17,6 +17,8 @@
 #include <commensal/serve/rpc/grpc_transport.hpp>
 #include <functional>
 #include <future>
+#include <mutex>
+#include <string>
 
 /// A server of streams, and both ends of them by hand.
 namespace commensal::rpc::testing {
@@ -36,7 +38,14 @@ class ListeningGateway final : public GatewayPort {
   }
   core::Result<std::string> model_path(const std::string&, const core::Digest&,
                                        const core::Digest&) override {
+    const std::lock_guard lock(mutex_);
+    if (!model_.empty()) return model_;
     return core::fail(core::ErrorCode::kNotFound, "no\nmodels");
+  }
+  /// The file of any model that is asked for; "": there is none. Any thread.
+  void serve(std::string model) {
+    const std::lock_guard lock(mutex_);
+    model_ = std::move(model);
   }
   std::function<void()> when_open;
   std::shared_ptr<ProviderStream> stream;
@@ -44,6 +53,10 @@ class ListeningGateway final : public GatewayPort {
   int messages = 0;
   std::promise<void> closed;   // throws where it is set twice
   bool has_one_stream = true;  // at a time, whose end is waited for
+
+ private:
+  std::mutex mutex_;
+  std::string model_;
 };
 
 class ListeningProvider final : public ProviderPort {
