@@ -28,6 +28,11 @@ TEST(Hostile, HonestConsumersAreServedBesideThem) {
     EXPECT_EQ(one.at("failed"), 0) << one;
     EXPECT_EQ(one.at("wrong"), 0) << one;
     EXPECT_EQ(one.at("daemons_ended"), 0) << one;
+    EXPECT_EQ(one.at("daemons_ended_badly"), 0) << one;
+    EXPECT_EQ(one.at("long_turns"), 0) << one;
+    EXPECT_EQ(one.at("complaints"), 0) << one;
+    EXPECT_EQ(one.at("providers_late"), 0) << one;
+    EXPECT_LT(one.at("cpu_share"), 0.35) << one;
   }
 }
 

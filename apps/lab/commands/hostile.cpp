@@ -31,14 +31,14 @@ void list_attacks() {
 Result<int> play(const HostileArguments& options, const CLI::App& app) {
   const auto& siege = options.siege;
   if (options.play.empty() && app.count("--play") > 0) {
-    hostile::burn(siege.seconds, siege.cpu_share);
+    fmt::print("0 0 {}\n", hostile::burn(siege.seconds, siege.cpu_share).cpu_share);
     return 0;
   }
   COMMENSAL_ASSIGN(const auto* const attack, hostile::find_attack(options.play));
   COMMENSAL_ASSIGN(
       const hostile::Deeds deeds,
       hostile::run_attack(*attack, options.target, siege.seconds, siege.cpu_share, siege.seed));
-  fmt::print("{} {}\n", deeds.acts, deeds.effects);
+  fmt::print("{} {} {}\n", deeds.acts, deeds.effects, deeds.cpu_share);
   return 0;
 }
 

@@ -17,9 +17,10 @@ class Throttle {
   explicit Throttle(double share) : share_(share) {}
 
   double passed_s() const { return static_cast<double>(clock_.monotonic_ns() - begun_ns_) * 1e-9; }
+  double used_s() const { return static_cast<double>(core::process_cpu_ns() - used_ns_) * 1e-9; }
+  double used() const { return used_s() / passed_s(); }
   void rest() const {
-    const double used_s = static_cast<double>(core::process_cpu_ns() - used_ns_) * 1e-9;
-    const double due_s = used_s / share_ - passed_s();
+    const double due_s = used_s() / share_ - passed_s();
     if (due_s > 0) std::this_thread::sleep_for(std::chrono::duration<double>(std::min(due_s, 1.0)));
   }
 
@@ -63,16 +64,17 @@ core::Result<Deeds> run_attack(const AttackRow& attack, const Target& target, do
     throttle.rest();
   }
   attacker->finish();
-  return Deeds{acts, attacker->effects()};
+  return Deeds{acts, attacker->effects(), throttle.used()};
 }
 
-void burn(double seconds, double cpu_share) {
+Deeds burn(double seconds, double cpu_share) {
   const Throttle throttle(cpu_share);
   volatile double sum = 0;
   while (throttle.passed_s() < seconds) {
     for (int i = 0; i < 200'000; ++i) sum = sum + 1.0 / (i + 1);
     throttle.rest();
   }
+  return {.cpu_share = throttle.used()};
 }
 
 }  // namespace commensal::lab::hostile

@@ -65,12 +65,13 @@ core::Result<const AttackRow*> find_attack(std::string_view name);
 struct Deeds {
   std::uint64_t acts = 0;
   std::uint64_t effects = 0;
+  double cpu_share = 0;  // that it had, all its threads together, to the end
 };
 /// Runs an attack for so long, on at most this share of one processor, all its threads together.
 /// Error: Attacker::prepare's.
 core::Result<Deeds> run_attack(const AttackRow& attack, const Target& target, double seconds,
                                double cpu_share, std::uint64_t seed);
 /// Does nothing useful, on that share.
-void burn(double seconds, double cpu_share);
+Deeds burn(double seconds, double cpu_share);
 
 }  // namespace commensal::lab::hostile

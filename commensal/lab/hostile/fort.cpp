@@ -11,6 +11,7 @@ namespace commensal::lab::hostile {
 namespace {
 
 constexpr int kStartMs = 60'000;  // under a sanitizer too
+constexpr int kEndMs = 30'000;
 constexpr const char* kModel = "alice/digits";
 
 core::Result<std::string> token_of(client::Client& root, const std::string& name) {
@@ -87,6 +88,14 @@ int Fort::fallen() {
   int fallen = 0;
   for (core::ChildProcess& daemon : daemons_) fallen += daemon.is_running() ? 0 : 1;
   return fallen;
+}
+
+int Fort::end() {
+  int badly = 0;
+  for (core::ChildProcess& daemon : daemons_) {
+    if (daemon.is_running()) badly += daemon.terminate(kEndMs) == 0 ? 0 : 1;
+  }
+  return badly;
 }
 
 std::vector<double> Fort::peaks_mib() const {

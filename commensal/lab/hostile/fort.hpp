@@ -26,6 +26,8 @@ class Fort {
   const Target& target() const { return target_; }
   /// How many of the daemons have ended.
   int fallen();
+  /// Tells those that are left to end, as an operator does. How many did not, or not well.
+  int end();
   /// The most memory that each has ever had, in MiB: gateway, providers.
   std::vector<double> peaks_mib() const;
   /// Lines of the daemons' logs in which a sanitizer complains.

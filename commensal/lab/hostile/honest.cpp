@@ -58,12 +58,15 @@ bool HonestConsumers::may_ask() {
 double HonestConsumers::come_anew(client::Client& client) {
   const core::SystemClock clock;
   const std::int64_t begun_ns = clock.monotonic_ns();
-  const bool was_connected = client.connect().has_value();  // if not, asking tells why
+  const auto connected = client.connect();
   const double took_ms = static_cast<double>(clock.monotonic_ns() - begun_ns) * 1e-6;
   std::this_thread::sleep_for(kFarAway);
-  if (was_connected && !client.is_connected()) {
+  if (!connected || !client.is_connected()) {
     const std::lock_guard lock(mutex_);
-    if (++felt_.failed == 1) felt_.first_failure = "closed before anything was asked";
+    if (++felt_.failed == 1) {
+      felt_.first_failure =
+          connected ? "closed before anything was asked" : connected.error().message;
+    }
   }
   return took_ms;
 }

@@ -170,6 +170,36 @@ class UnreadAnswers final : public ModelAttacker {
   Crowd crowd_;
 };
 
+/// Many models with many inputs, and strangers who ask for lists of them and do not read.
+class LongLists final : public ModelAttacker {
+ public:
+  LongLists(const Target& target, core::Rng& rng)
+      : ModelAttacker(target, rng),
+        crowd_(target.http_port, effects_, {.net = 2, .addresses = 16, .receive_bytes = 4'096}) {}
+  core::Result<void> prepare() override {
+    for (int i = 0; i < 32; ++i) {
+      COMMENSAL_TRY(push("long" + std::to_string(i), listed_model(1'000)));
+    }
+    return {};
+  }
+  void act() override {
+    static constexpr std::string_view kList = "GET /v1/models HTTP/1.1\r\nHost: x\r\n\r\n";
+    static constexpr std::string_view kIndex =
+        "POST /v2/repository/index HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n";
+    for (std::size_t i = 0; i < 8 && crowd_.size() < 400 && crowd_.join(); ++i) {
+      crowd_.say(crowd_.size() - 1, i % 2 == 0 ? kList : kIndex);
+    }
+    for (std::size_t i = crowd_.size(); i > 0; --i) {
+      if (crowd_.is_closed(i - 1)) crowd_.leave(i - 1);
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  void finish() override { crowd_.listen(); }
+
+ private:
+  Crowd crowd_;
+};
+
 template <class Kind>
 std::unique_ptr<Attacker> make(const Target& target, core::Rng& rng) {
   return std::make_unique<Kind>(target, rng);
@@ -180,6 +210,8 @@ constexpr AttackRow kRows[] = {
     {"endless-model", "a loop of 8 million products, asked for again and again", make<Endless>},
     {"hungry-model", "outputs of up to 4 TB", make<Hungry>},
     {"unread-answers", "13 answers of 120 MB, in JSON, that nobody reads", make<UnreadAnswers>},
+    {"long-lists", "lists of 32 models with 1,000 inputs, for strangers who do not read",
+     make<LongLists>},
     {"rollout-flood", "rollouts of a million steps", make<Rollouts>},
     {"broken-models", "models with some bits wrong", make<BrokenModels>},
     {"wide-models", "70,000 inputs, long names, files of others, huge claims", make<WideModels>},

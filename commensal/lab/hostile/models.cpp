@@ -117,6 +117,18 @@ core::Bytes hungry_model(float value) {
 
 core::Bytes relu_model() { return bytes_of(one_node("Relu", TensorProto::FLOAT, {-1})); }
 
+core::Bytes listed_model(std::size_t inputs) {
+  ::onnx::ModelProto model = empty_model();
+  auto& graph = *model.mutable_graph();
+  for (std::size_t i = 0; i < inputs; ++i) {
+    declare(*graph.add_input(), fmt::format("x{}", i), TensorProto::FLOAT,
+            std::vector<std::int64_t>(16, 1));
+  }
+  declare(*graph.add_output(), "y", TensorProto::FLOAT, std::vector<std::int64_t>(16, 1));
+  add(graph, "Relu", {"x0"}, "y");
+  return bytes_of(model);
+}
+
 std::vector<core::Bytes> unkeepable_models() {
   auto many = one_node("Relu", TensorProto::FLOAT, {-1});
   for (int i = 0; i < 70'000; ++i) {

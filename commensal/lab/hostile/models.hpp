@@ -15,6 +15,8 @@ core::Bytes looping_model(std::int64_t trips);
 core::Bytes hungry_model(float value = 0);
 /// float32 y[n] = max(float32 x[n], 0).
 core::Bytes relu_model();
+/// So many inputs, float32 x0[n, n, ...] and on, of which it takes the first.
+core::Bytes listed_model(std::size_t inputs);
 /// To be refused: too many inputs, names that are too long, data in another's file, and more
 /// weights than are there.
 std::vector<core::Bytes> unkeepable_models();

@@ -9,7 +9,7 @@ namespace {
 constexpr auto kBetween = std::chrono::milliseconds(500);
 constexpr auto kBeforeNextTry = std::chrono::milliseconds(250);
 constexpr auto kPause = std::chrono::milliseconds(1);
-constexpr std::int64_t kLateNs = 10'000'000'000;
+constexpr std::int64_t kLateNs = 3'000'000'000;
 constexpr Origin kItsAddress = {.net = 3, .addresses = 1, .receive_bytes = 0};
 
 }  // namespace

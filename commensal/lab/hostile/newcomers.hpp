@@ -12,7 +12,7 @@ namespace commensal::lab::hostile {
 /// What honest providers have felt that came in a window.
 struct Came {
   std::vector<double> ms;  // until each was challenged
-  std::uint64_t late = 0;  // those that were not within ten seconds
+  std::uint64_t late = 0;  // those that were not within three seconds
 };
 
 /// Honest providers that come anew, one each half second, from an address of their own (127.3.0.1);

@@ -19,8 +19,7 @@ namespace {
 
 using core::Result;
 
-// Of an attack's time: its control, then the attack. Ten seconds of silence are seen where each
-// attack has fifteen.
+// Of an attack's time: its control, then the attack.
 constexpr double kControlShare = 0.3;
 constexpr double kAttackShare = 0.7;
 constexpr double kWarmSeconds = 1.5;
@@ -42,8 +41,8 @@ struct Outcome {
   const AttackRow* attack = nullptr;
   Felt control, attacked;
   Came came;  // beside the attack, to a port without TLS
-  Deeds deeds;
-  int fallen = 0;
+  Deeds idle, deeds;
+  int fallen = 0, ended_badly = 0;
   std::vector<std::string> long_turns;
   std::vector<std::string> complaints;
   std::vector<double> peaks_mib;
@@ -99,7 +98,7 @@ Result<Felt> window(const SiegeOptions& options, const Target& target, HonestCon
   rest(seconds * (1 - kBeginShare));
   Felt felt = consumers.end();
   if (const auto said = child.read_line(kEndMs, limits::kHostLineBytesMax)) {
-    std::istringstream(*said) >> deeds.acts >> deeds.effects;
+    std::istringstream(*said) >> deeds.acts >> deeds.effects >> deeds.cpu_share;
   }
   return felt;
 }
@@ -114,18 +113,18 @@ Result<Outcome> play(const SiegeOptions& options, const AttackRow& attack,
   std::ignore = consumers.end();
   Outcome outcome;
   outcome.attack = &attack;
-  Deeds idle;
-  COMMENSAL_ASSIGN(outcome.control, window(options, fort->target(), consumers, "",
-                                           seconds * kControlShare, options.seed, idle));
-  std::optional<NewcomingProviders> newcomers;
+  std::optional<NewcomingProviders> newcomers;  // beside the control too
   if (!attack.is_tls) newcomers.emplace(fort->target().provider_port);
+  COMMENSAL_ASSIGN(outcome.control, window(options, fort->target(), consumers, "",
+                                           seconds * kControlShare, options.seed, outcome.idle));
   COMMENSAL_ASSIGN(outcome.attacked, window(options, fort->target(), consumers, attack.name,
                                             seconds * kAttackShare, options.seed, outcome.deeds));
   if (newcomers) outcome.came = newcomers->end();
   outcome.fallen = fort->fallen();
+  outcome.peaks_mib = fort->peaks_mib();
+  outcome.ended_badly = fort->end();
   outcome.long_turns = fort->long_turns();
   outcome.complaints = fort->complaints();
-  outcome.peaks_mib = fort->peaks_mib();
   return outcome;
 }
 
@@ -143,6 +142,10 @@ bench::Fields fields_of(const Outcome& one) {
           {"providers_late", one.came.late},
           {"provider_ms_max", longest_ms(one.came)},
           {"daemons_ended", std::int64_t{one.fallen}},
+          {"daemons_ended_badly", std::int64_t{one.ended_badly}},
+          {"complaints", static_cast<std::uint64_t>(one.complaints.size())},
+          {"cpu_share", one.deeds.cpu_share},
+          {"control_cpu_share", one.idle.cpu_share},
           {"long_turns", static_cast<std::uint64_t>(one.long_turns.size())},
           {"gateway_peak_mib", one.peaks_mib.front()}};
 }
@@ -163,7 +166,7 @@ bench::Report report_of(const SiegeOptions& options, const std::vector<Outcome>&
   report.head = {
       {"seconds", options.seconds}, {"cpu_share", options.cpu_share}, {"seed", options.seed}};
   std::vector<bench::Fields> results;
-  double failed = 0, wrong = 0, answers = 0, fallen = 0, came = 0, late = 0;
+  double failed = 0, wrong = 0, answers = 0, fallen = 0, badly = 0, came = 0, late = 0;
   std::vector<std::string> long_turns, complaints;
   std::vector<double> peaks(3, 0);
   for (const Outcome& one : outcomes) {
@@ -173,6 +176,7 @@ bench::Report report_of(const SiegeOptions& options, const std::vector<Outcome>&
     wrong += static_cast<double>(one.attacked.wrong + one.control.wrong);
     answers += static_cast<double>(one.attacked.answers + one.control.answers);
     fallen += one.fallen;
+    badly += one.ended_badly;
     came += static_cast<double>(one.came.ms.size());
     late += static_cast<double>(one.came.late);
     long_turns.insert(long_turns.end(), one.long_turns.begin(), one.long_turns.end());
@@ -195,9 +199,11 @@ bench::Report report_of(const SiegeOptions& options, const std::vector<Outcome>&
   none("attackers that saw no effect", static_cast<double>(idle),
        fmt::format("of {}", outcomes.size()));
   none("daemons that ended", fallen, fmt::format("of {}", 3 * outcomes.size()));
+  none("daemons that did not end well when told to", badly,
+       fmt::format("of {}", 3 * outcomes.size()));
   none("honest requests that failed", failed, fmt::format("of {}", answers + failed));
   none("honest answers that were wrong", wrong, fmt::format("of {}, bit for bit", answers));
-  none("new providers kept out for ten seconds", late, fmt::format("of {} that came", came));
+  none("new providers kept out for three seconds", late, fmt::format("of {} that came", came));
   none("turns of the gateway's loop above 20 ms", static_cast<double>(long_turns.size()),
        "of its processor time; sanitizers lengthen them");
   none("complaints of sanitizers", static_cast<double>(complaints.size()),

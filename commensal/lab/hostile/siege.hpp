@@ -23,7 +23,8 @@ struct SiegeOptions {
 /// steady rate and hold every answer against their own, first a control that burns the attacker's
 /// share of a processor in silence, then the attack. What was asked in a window counts there,
 /// however long it took. The bars: every attacker has seen
-/// an effect on the daemons, no daemon ends, no honest request fails or is answered wrongly,
+/// an effect on the daemons, no daemon ends, all end when they are told to, no honest request fails
+/// or is answered wrongly, no new provider waits for its challenge for three seconds,
 /// the honest p99 at most doubles, no turn of the gateway's loop is long, no sanitizer (of a build
 /// that has one) complains. Errors: kNotFound (an attack, a program), kInvalidArgument (too few
 /// seconds), those of starting the daemons.

@@ -11,7 +11,8 @@ namespace commensal::lab::hostile {
 
 inline constexpr std::size_t kManyConnections = 1'500;  // more than a gateway keeps
 inline constexpr std::size_t kAtOnce = 20;
-inline constexpr Origin kManyAddresses = {.net = 2, .addresses = 16, .receive_bytes = 0};
+// More than may come at full rate together (limits::kNewcomersAllPerSecond).
+inline constexpr Origin kManyAddresses = {.net = 2, .addresses = 32, .receive_bytes = 0};
 
 /// Keeps as many connections open as it can.
 class Silent : public Attacker {

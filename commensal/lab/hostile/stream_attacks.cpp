@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Providers that dial in to harm the gateway, its consumers or other providers.
 #include <chrono>
+#include <commensal/base/core/limits_serve.hpp>
 #include <commensal/base/crypto/secp256k1.hpp>
 #include <commensal/lab/hostile/attacker.hpp>
 #include <commensal/serve/rpc/asio_loop.hpp>
@@ -32,7 +33,7 @@ class Villain : public rpc::ProviderPort, public std::enable_shared_from_this<Vi
   virtual void act() {}
 
   void on_message(rpc::ToProvider message) override {
-    ++effects_;
+    if (is_effect(message)) ++effects_;
     is_heard_ = true;
     if (const auto* challenge = std::get_if<rpc::Challenge>(&message)) on_challenge(*challenge);
     if (std::holds_alternative<rpc::Welcome>(message)) is_welcome_ = true;
@@ -46,6 +47,11 @@ class Villain : public rpc::ProviderPort, public std::enable_shared_from_this<Vi
   }
 
  protected:
+  /// Of what it does: everybody is challenged, and welcomed who says hello.
+  virtual bool is_effect(const rpc::ToProvider& message) const {
+    return !std::holds_alternative<rpc::Challenge>(message) &&
+           !std::holds_alternative<rpc::Welcome>(message);
+  }
   virtual void on_challenge(const rpc::Challenge& challenge) { say_hello(challenge); }
   virtual void on_offer(rpc::Offer) {}
   virtual void on_countersign(const rpc::Countersign&) {}
@@ -100,6 +106,9 @@ class SilentVillain final : public Villain {
 /// A new key each time, and gone again.
 class HelloFlood final : public Villain {
   using Villain::Villain;
+  bool is_effect(const rpc::ToProvider& message) const override {
+    return std::holds_alternative<rpc::Welcome>(message);
+  }
 };
 
 class WrongHello final : public Villain {
@@ -198,6 +207,9 @@ class WrongAnswers final : public Villain {
 
 class LargeAnswers final : public Villain {
   using Villain::Villain;
+  bool is_effect(const rpc::ToProvider& message) const override {
+    return std::holds_alternative<rpc::Countersign>(message);
+  }
   void on_offer(rpc::Offer offer) override { gateway_->send(commit_to(offer)); }
   void on_countersign(const rpc::Countersign& message) override {
     for (const auto& item : message.items) {
@@ -216,6 +228,26 @@ class PauseFlood final : public Villain {
       gateway_->send(rpc::Resume{});
     }
   }
+};
+
+/// As often as it may, with a list of models as long as a message takes.
+class ResumeFlood final : public Villain {
+ public:
+  using Villain::Villain;
+  void act() override {
+    if (!is_welcome_ || ++acts_ % 8 != 0) return;
+    gateway_->send(rpc::Load{.queued = 1, .cached_models = models_});
+    gateway_->send(rpc::Pause{"the host needs its machine"});
+    gateway_->send(rpc::Resume{});
+  }
+
+ private:
+  bool is_effect(const rpc::ToProvider& message) const override {
+    return std::holds_alternative<rpc::Welcome>(message);
+  }
+  const std::vector<core::Digest> models_ =
+      std::vector<core::Digest>(limits::kHelloModelsMax, rng_.next_digest());
+  int acts_ = 0;
 };
 
 class TransactFlood final : public Villain {
@@ -287,6 +319,7 @@ constexpr AttackRow kRows[] = {
      gang<WrongAnswers, 4, true>},
     {"large-answers", "outputs of 100 MB", gang<LargeAnswers, 2, true>},
     {"pause-flood", "pauses and goes on, thousands of times a second", gang<PauseFlood>},
+    {"resume-flood", "100 providers that pause, go on and list models", gang<ResumeFlood, 100>},
     {"transact-flood", "noise for the ledger", gang<TransactFlood>},
 };
 
