@@ -23,6 +23,7 @@ constexpr double kFirstLong = 300;
 constexpr double kRanLeast = 0.05;   // a guest that hardly runs shows no late effects
 constexpr double kLagKnown = 0.004;  // a deviation, from which on it is looked for
 constexpr double kRarely = 3;        // so many times more rarely
+constexpr double kSilentMost = 10;   // of a silence, the guest's where it began beside it
 constexpr std::string_view kNoWork = "the host does no work";
 
 }  // namespace
@@ -96,6 +97,8 @@ double Governor::tick(double now_s, const std::optional<probe::RateSample>& samp
   } else if (phase_ == Phase::kWaiting && is_new) {
     why_ = "the host is looked at alone first";
     alone_left_ = std::max(alone_left_, kAloneAgain);
+    if (silent_since_s_) hour_.add(std::min(now_s - *silent_since_s_, kSilentMost), 0);
+    silent_since_s_.reset();
     next(now_s);
   }
   if (phase_ == Phase::kWaiting) return 0;
@@ -119,18 +122,27 @@ bool Governor::accept(double now_s, const probe::RateSample& sample) {
   return true;
 }
 
-/// What was drawn counts: of a host that falls silent beside the guest nothing good is thought.
+/// What was drawn counts: of a host that falls silent beside the guest, or once it was stopped for
+/// a gross loss, nothing good is thought.
 void Governor::wait(double now_s, std::string_view why) {
-  why_ = why;
-  if (phase_ == Phase::kWaiting) return;
+  if (phase_ == Phase::kWaiting) {
+    why_ = why;
+    return;
+  }
   if (is_running()) stop_guest(now_s);
+  const bool is_beside = phase_ == Phase::kOn || doubted_;
   const bool was_drawn = phase_ == Phase::kOn || phase_ == Phase::kOff;
   if (was_drawn && !part_.empty()) {
     end_drawn(now_s);
   } else if (phase_ == Phase::kOn) {
     hour_.add(rules_.gross * (on_end_s_ - begin_s_), 0);
   }
-  doubted_.reset();
+  if (doubted_) blame(now_s, *std::exchange(doubted_, std::nullopt));
+  if (is_beside && now_s >= seen_s_) {
+    trip(why);
+    silent_since_s_ = seen_s_;
+  }
+  why_ = why;
   phase_ = Phase::kWaiting;
   if (last_ && now_s < last_->at_s) {  // the clock went back: begin anew
     last_.reset();
@@ -249,10 +261,17 @@ void Governor::settle_doubt(double now_s) {
   if (!is_guests) {  // it changed by itself, and could as well have when nothing was drawn
     return book(doubted.epoch, std::clamp(surprise, -limit, limit));
   }
-  hour_.add(doubted.epoch.on_s * std::max(0.0, 1 - doubted.rate / belief_.rate({0, lately_})), 0);
-  believe(now_s, doubted.epoch, doubted.rate, surprise < -limit);
+  blame(now_s, doubted);
   if (!doubted.is_tripped || (was_feared && !is_throttle)) return;
   trip(is_throttle ? "power or heat limits the host" : "gross loss");
+}
+
+void Governor::blame(double now_s, const Doubted& doubted) {
+  const double surprise = (doubted.rate - doubted.expected) / belief_.rate();
+  const double limit =
+      kJumpSd * belief_.deviation(std::max(doubted.epoch.covered_s, rules_.settle));
+  hour_.add(doubted.epoch.on_s * std::max(0.0, 1 - doubted.rate / belief_.rate({0, lately_})), 0);
+  believe(now_s, doubted.epoch, doubted.rate, surprise < -limit);
 }
 
 void Governor::trip(std::string_view why) {
@@ -341,7 +360,7 @@ Status Governor::status() const {
   now.hour_s = level_tried_ > 0 && hour_begin_s_ ? std::max(0.0, seen_s_ - *hour_begin_s_) : 0;
   now.loss = now.hour_s > 0 ? hour_.lost_s() / now.hour_s : 0;
   now.loss_high = hour_.lost_high_s() / std::max(now.hour_s, 1.0);
-  now.is_shown = now.hour_s > 0 && hour_.lost_high_s() <= rules_.promise * Hour::kSeconds;
+  now.is_shown = now.hour_s > 0 && now.loss_high <= rules_.promise;
   now.cost = belief_.cost().mean;
   now.cost_sd = belief_.cost().sd;
   now.lag = belief_.lag().mean;

@@ -78,6 +78,15 @@ class Governor {
   Carried carried() const;
 
  private:
+  // What looked like a gross loss, until the host has been looked at without the guest.
+  struct Doubted {
+    Epoch epoch;
+    double rate = 0;
+    double expected = 0;
+    bool is_tripped = false;
+    bool is_throttled = false;
+  };
+
   bool accept(double now_s, const probe::RateSample& sample);
   void wait(double now_s, std::string_view why);
   void begin(double now_s, Phase phase, double seconds);
@@ -91,6 +100,7 @@ class Governor {
   void check_clock(double now_s, const Epoch& epoch);
   void believe(double now_s, const Epoch& epoch, double rate, bool is_sure = false);
   void settle_doubt(double now_s);
+  void blame(double now_s, const Doubted& doubted);
   void next(double now_s);
   bool begin_what_is_due(double now_s);
   void stand_still(double now_s, std::string_view why);
@@ -126,15 +136,8 @@ class Governor {
   double lately_ = 0;  // the guest's mean level of about a minute
   int alone_left_ = 5;
 
-  // What looked like a gross loss, until the host has been looked at without the guest.
-  struct Doubted {
-    Epoch epoch;
-    double rate = 0;
-    double expected = 0;
-    bool is_tripped = false;
-    bool is_throttled = false;
-  };
   std::optional<Doubted> doubted_;
+  std::optional<double> silent_since_s_;  // it fell silent beside the guest
   bool is_throttled_alone_ = false;
   bool has_tripped_ = false;
   int clean_ = 0;  // epochs with the guest since the last trip

@@ -243,6 +243,41 @@ TEST(GovernorTrip, APowerLimitCountsAsLoss) {
   EXPECT_EQ(stand.governor.status().why, "power or heat limits the host");
 }
 
+// It may have been the guest that stopped it for good.
+TEST(GovernorTrip, SilenceAfterAGrossLossIsTheGuests) {
+  Stand stand;
+  stand.warm_up();
+  stand.tick(RateSample{stand.now_s + 0.25, 0.1, 1000, false});
+  stand.tick(RateSample{stand.now_s + 0.25, 0.1, 100, false});
+  EXPECT_EQ(stand.level, 0);
+  const double before_s = stand.governor.carried().hour.lost_s;
+  const double silent_s = stand.now_s;
+  while (stand.now_s < silent_s + 2 * Rules{}.stale) stand.tick(std::nullopt);
+  EXPECT_EQ(stand.governor.status().trips, 1);
+  EXPECT_EQ(stand.governor.status().why, "the signal is stale");
+  for (int i = 0; i < 40; ++i) stand.tick(stand.sample_at(stand.now_s + 0.25));
+  EXPECT_EQ(stand.governor.status().phase, Phase::kBackOff);
+  EXPECT_GE(stand.governor.carried().hour.lost_s, before_s + 9);
+}
+
+// A guest that stops its host for ten seconds, once in a hundred of its own.
+TEST(GovernorTrip, AGuestThatStopsItsHostNowAndThenHardlyRuns) {
+  Stand stand;
+  double ran_s = 0, until_s = 0, lost_s = 0;
+  while (stand.now_s < 6 * 3600) {
+    ran_s += stand.level * 0.25;
+    if (ran_s >= 100) {
+      ran_s = 0;
+      until_s = stand.now_s + 10;
+    }
+    const bool is_silent = stand.now_s < until_s;
+    lost_s += is_silent ? 0.25 : 0;
+    stand.tick(is_silent ? std::nullopt : std::optional(stand.sample_at(stand.now_s + 0.25)));
+  }
+  EXPECT_LE(lost_s, 6 * 40);
+  EXPECT_GE(stand.governor.status().trips, 2);
+}
+
 // It begins fast, but no faster than can be borne if the guest takes all; what it loses is learnt.
 TEST(GovernorFirstLook, IsShortFastAndNoTrip) {
   Stand stand;

@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <commensal/collocation/guest/governing.hpp>
+#include <commensal/collocation/probe/spec.hpp>
 
 namespace commensal::guest {
 namespace {
@@ -96,7 +97,7 @@ void Governing::keep_promise() {
 void Governing::say_signal(const std::string& by_clock) {
   if (by_clock.empty() || by_clock == by_clock_) return;
   by_clock_ = by_clock;
-  options_.say(fmt::format("host {}: {}", options_.host, by_clock));
+  options_.say(fmt::format("host {}: {}", probe::without_token(options_.host), by_clock));
 }
 
 double Governing::look() {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <commensal/base/core/limits_host.hpp>
 #include <commensal/collocation/guest/guest_client.hpp>
+#include <commensal/collocation/probe/spec.hpp>
 
 namespace commensal::guest {
 namespace {
@@ -118,7 +119,8 @@ void GuestClient::govern(const std::stop_token& stop) {
     governing_ = std::move(*begun);
     has_joined_ = true;
   }
-  say_once("this process is the machine's governor and keeps " + kept_ + promises());
+  say_once("this process is the machine's governor and keeps " + probe::without_token(kept_) +
+           promises());
   const std::stop_callback at_once(stop, [this] { governing_->wake(); });
   while (!stop.stop_requested()) deps_.pacer.set_level(governing_->step(report()));
 }
@@ -135,7 +137,7 @@ void GuestClient::take(const ToGuest& said) {
     const bool is_other = options_.host != "auto" && options_.host != joined->host;
     kept_ = joined->host;
     promise_ = joined->promise;
-    say_once("joined the machine's governor, which keeps " + kept_ +
+    say_once("joined the machine's governor, which keeps " + probe::without_token(kept_) +
              (is_other ? ", not " + options_.host : "") + promises());
     const std::lock_guard lock(mutex_);
     has_joined_ = true;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <commensal/base/core/limits_host.hpp>
 #include <commensal/collocation/guest/memory.hpp>
 #include <commensal/collocation/probe/kernel_files.hpp>
@@ -16,6 +17,21 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kReadablePart = 80;  // of a file's name
 constexpr double kHour = governor::Hour::kSeconds;
+
+/// What a number of the file may be: what is written is bounded by what is read.
+struct Bounds {
+  const char* key;
+  double least, most;
+};
+constexpr Bounds kAt{"at_s", 0, 1e12}, kSoFar{"so_far_s", 0, kHour}, kLost{"lost_s", -kHour, kHour},
+    kVariance{"variance", 0, 1e12}, kRun{"run_s", 0, kHour}, kExplored{"explored_s", 0, kHour},
+    kCost{"cost", -10, 10}, kCostSd{"cost_sd", 0, 10}, kLag{"lag", -10, 10},
+    kLagSd{"lag_sd", 0, 10}, kNoise{"noise", 0, 1e6}, kTried{"level_tried", 1e-9, 1};
+
+void write(Json& to, const Bounds& bounds, double value) {
+  to[bounds.key] =
+      std::isfinite(value) ? std::clamp(value, bounds.least, bounds.most) : bounds.most;
+}
 
 /// FNV-1a, 64 bits: only names are told apart by it.
 std::uint64_t hash_of(std::string_view text) {
@@ -39,19 +55,24 @@ struct Reader {
   const Json& from;
   bool is_sound = true;
 
-  double number(const char* key, double least, double most) {
-    const auto found = from.find(key);
+  double number(const Bounds& bounds) {
+    const auto found = from.find(bounds.key);
     const double value = found != from.end() && found->is_number() ? found->get<double>() : 1e300;
-    if (value >= least && value <= most) return value;
+    if (value >= bounds.least && value <= bounds.most) return value;
     is_sound = false;
     return 0;
   }
 };
 
 Json json_of(const governor::Learnt& learnt) {
-  return {{"cost", learnt.cost},   {"cost_sd", learnt.cost_sd},
-          {"lag", learnt.lag},     {"lag_sd", learnt.lag_sd},
-          {"noise", learnt.noise}, {"level_tried", learnt.level_tried}};
+  Json made = Json::object();
+  write(made, kCost, learnt.cost);
+  write(made, kCostSd, learnt.cost_sd);
+  write(made, kLag, learnt.lag);
+  write(made, kLagSd, learnt.lag_sd);
+  write(made, kNoise, learnt.noise);
+  write(made, kTried, learnt.level_tried);
+  return made;
 }
 
 }  // namespace
@@ -64,16 +85,13 @@ std::string lasting_name(const std::string& spec, const core::Path& proc) {
         probe::read_small_file(proc / parsed->place / "comm", limits::kProcessStatBytesMax);
     return "process:" + (comm ? comm->substr(0, comm->find('\n')) : std::string("?"));
   }
-  const std::size_t begin = spec.find("://");
-  if (begin == std::string::npos || begin > spec.find('#')) return spec;
-  const std::size_t end = std::min(spec.find_first_of("/#", begin + 3), spec.size());
-  const std::size_t secret = spec.rfind('@', end);
-  if (secret == std::string::npos || secret < begin) return spec;
-  return spec.substr(0, begin + 3) + spec.substr(secret + 1);
+  std::string made = probe::without_token(spec);
+  if (parsed->process) made.resize(made.rfind('@'));
+  return made;
 }
 
 Memory::Memory(core::Path folder, std::string about)
-    : about_(std::move(about)),
+    : about_(probe::printable(about)),
       path_(folder.empty() ? core::Path() : folder / file_name_of(about_)) {}
 
 Result<void> Memory::read() {
@@ -96,18 +114,17 @@ Result<void> Memory::parse(std::string_view text) {
   const Json hour = all.value("hour", Json()), guests = all.value("guests", Json());
   if (!hour.is_object() || !guests.is_array() || guests.size() > kGuestsMax) return refuse();
   Reader reader{hour};
-  at_s_ = reader.number("at_s", 0, 1e12);
-  hour_.hour_s = reader.number("so_far_s", 0, kHour);
-  hour_.hour = {reader.number("lost_s", -kHour, kHour), reader.number("variance", 0, 1e12),
-                reader.number("run_s", 0, kHour), reader.number("explored_s", 0, kHour)};
+  at_s_ = reader.number(kAt);
+  hour_.hour_s = reader.number(kSoFar);
+  hour_.hour = {reader.number(kLost), reader.number(kVariance), reader.number(kRun),
+                reader.number(kExplored)};
   bool is_sound = reader.is_sound;
   for (const Json& one : guests) {
     if (!one.is_object() || !one.value("guest", Json()).is_string()) return refuse();
     Reader of{one};
-    Known known{one["guest"], of.number("at_s", 0, 1e12), {}};
-    known.learnt = {of.number("cost", -10, 10), of.number("cost_sd", 0, 10),
-                    of.number("lag", -10, 10),  of.number("lag_sd", 0, 10),
-                    of.number("noise", 0, 1e6), of.number("level_tried", 1e-9, 1)};
+    Known known{one["guest"], of.number(kAt), {}};
+    known.learnt = {of.number(kCost),  of.number(kCostSd), of.number(kLag),
+                    of.number(kLagSd), of.number(kNoise),  of.number(kTried)};
     is_sound = is_sound && of.is_sound;
     known_.push_back(std::move(known));
   }
@@ -117,7 +134,7 @@ Result<void> Memory::parse(std::string_view text) {
 governor::Carried Memory::recall(std::string_view guest, double now_s,
                                  const governor::Rules& rules) const {
   governor::Carried made = governor::later(hour_, std::max(0.0, now_s - at_s_), rules);
-  const auto found = std::ranges::find(known_, guest, &Known::guest);
+  const auto found = std::ranges::find(known_, probe::printable(guest), &Known::guest);
   if (found == known_.end()) return made;
   const double age_s = std::max(0.0, now_s - found->at_s);
   made.learnt = governor::later({found->learnt, {}, 0}, age_s, rules).learnt;
@@ -126,28 +143,29 @@ governor::Carried Memory::recall(std::string_view guest, double now_s,
 
 Result<void> Memory::keep(std::string_view guest, const governor::Carried& carried, double now_s) {
   at_s_ = now_s;
-  hour_ = {{}, carried.hour, carried.hour_s};
+  hour_ = governor::later({{}, carried.hour, carried.hour_s}, 0, {});  // one that is over is empty
   if (carried.learnt) {
-    std::erase_if(known_, [&](const Known& one) { return one.guest == guest; });
+    const std::string name = probe::printable(guest);
+    std::erase_if(known_, [&](const Known& one) { return one.guest == name; });
     if (known_.size() >= kGuestsMax) known_.erase(known_.begin());
-    known_.push_back({std::string(guest), now_s, *carried.learnt});
+    known_.push_back({name, now_s, *carried.learnt});
   }
   if (path_.empty()) return {};
   Json guests = Json::array();
   for (const Known& one : known_) {
-    Json row = {{"guest", one.guest}, {"at_s", one.at_s}};
+    Json row = {{"guest", one.guest}};
+    write(row, kAt, one.at_s);
     row.update(json_of(one.learnt));
     guests.push_back(std::move(row));
   }
-  const Json all = {{"about", about_},
-                    {"hour",
-                     {{"at_s", at_s_},
-                      {"so_far_s", hour_.hour_s},
-                      {"lost_s", hour_.hour.lost_s},
-                      {"variance", hour_.hour.variance},
-                      {"run_s", hour_.hour.run_s},
-                      {"explored_s", hour_.hour.explored_s}}},
-                    {"guests", guests}};
+  Json hour = Json::object();
+  write(hour, kAt, at_s_);
+  write(hour, kSoFar, hour_.hour_s);
+  write(hour, kLost, hour_.hour.lost_s);
+  write(hour, kVariance, hour_.hour.variance);
+  write(hour, kRun, hour_.hour.run_s);
+  write(hour, kExplored, hour_.hour.explored_s);
+  const Json all = {{"about", about_}, {"hour", hour}, {"guests", guests}};
   const std::string line = all.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
   std::error_code ignored;
   std::filesystem::create_directories(path_.parent_path(), ignored);

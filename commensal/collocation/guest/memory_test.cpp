@@ -7,6 +7,7 @@
 #include <commensal/base/core/rng.hpp>
 #include <commensal/base/core/temporary_folder.hpp>
 #include <commensal/collocation/guest/memory.hpp>
+#include <limits>
 
 namespace commensal::guest {
 namespace {
@@ -111,6 +112,26 @@ TEST_F(MemoryTest, BeginsAnewWithWhatIsDamagedOrAnothers) {
   }
 }
 
+// Whatever was learnt, of an hour however long, and however a host is called.
+TEST_F(MemoryTest, ReadsWhatItHasWritten) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  const std::string name = "log:/var/\xe9\xff.log#(\\d+)";
+  for (const double cost : {57.0, -1e9, infinity}) {
+    governor::Carried carried = carried_;
+    carried.learnt->cost = cost;
+    carried.learnt->cost_sd = 60;
+    carried.hour.lost_s = 1e6;
+    carried.hour_s = 3'700;
+    ASSERT_TRUE(memory(name).keep("net\xc3", carried, kNow));
+    Memory again = memory(name);
+    const auto read = again.read();
+    ASSERT_TRUE(read) << cost << read.error().message;
+    const auto known = again.recall("net\xc3", kNow, rules_);
+    ASSERT_TRUE(known.learnt) << cost;
+    EXPECT_EQ(known.hour.lost_s, 0) << "that hour is over";
+  }
+}
+
 TEST_F(MemoryTest, KeepsNothingWithoutAFolder) {
   Memory memory({}, "x");
   ASSERT_TRUE(memory.read());
@@ -130,6 +151,10 @@ TEST(LastingName, HoldsNoSecretAndNoNumberOfAProcess) {
   EXPECT_EQ(lasting_name("process:" + std::to_string(::getpid())).substr(0, 18),
             "process:commensal_");
   EXPECT_EQ(lasting_name("process:0"), "process:?");
+  EXPECT_EQ(lasting_name("xmrig:http://127.0.0.1:4067@listener"), "xmrig:http://127.0.0.1:4067");
+  EXPECT_EQ(lasting_name("lolminer:http://hush@127.0.0.1:4444@1234"),
+            "lolminer:http://127.0.0.1:4444");
+  EXPECT_EQ(lasting_name("counter:/run/x@1234"), "counter:/run/x");
 }
 
 }  // namespace

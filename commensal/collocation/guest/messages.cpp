@@ -2,6 +2,7 @@
 #include <cmath>
 #include <commensal/base/core/limits_host.hpp>
 #include <commensal/collocation/guest/messages.hpp>
+#include <commensal/collocation/probe/spec.hpp>
 #include <nlohmann/json.hpp>
 
 namespace commensal::guest {
@@ -167,7 +168,7 @@ std::string line_of(const Status& status) {
   for (const GuestStatus& guest : status.guests) guests.push_back(json_of(guest));
   const auto if_known = [&now](double value) { return now.hour_s > 0 ? Json(value) : Json(); };
   const Json content = {{"host",
-                         {{"spec", status.host},
+                         {{"spec", probe::without_token(status.host)},
                           {"unit", status.unit},
                           {"signal", status.signal},
                           {"rate", measured(now.rate)},

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <commensal/base/core/limits_probes.hpp>
 #include <commensal/collocation/probe/decode.hpp>
+#include <commensal/collocation/probe/spec.hpp>
 #include <nlohmann/json.hpp>
 
 namespace commensal::probe {
@@ -115,9 +116,10 @@ Result<double> read_figure(std::string_view name, std::string_view text) {
   const auto read = std::from_chars(text.data(), end, value);
   if (read.ec == std::errc::result_out_of_range)
     return fail(ErrorCode::kDataLoss, "{} is '{}': too large or too small", name,
-                text.substr(0, 32));
+                printable(text.substr(0, 32)));
   if (read.ec != std::errc() || read.ptr != end)
-    return fail(ErrorCode::kDataLoss, "{} is '{}', expected a number", name, text.substr(0, 32));
+    return fail(ErrorCode::kDataLoss, "{} is '{}', expected a number", name,
+                printable(text.substr(0, 32)));
   return check_figure(name, value);
 }
 

@@ -91,4 +91,27 @@ Result<Spec> parse_spec(std::string_view text) {
   return spec;
 }
 
+std::string without_token(std::string_view spec) {
+  std::string_view rest = spec;
+  take_process(rest);
+  const std::size_t begin = rest.find("://");
+  if (begin == std::string_view::npos || begin > rest.find('#')) return std::string(spec);
+  const std::size_t end = std::min(rest.find_first_of("/#", begin + 3), rest.size());
+  const std::size_t at = rest.substr(0, end).rfind('@');
+  if (at == std::string_view::npos || at < begin) return std::string(spec);
+  return std::string(spec.substr(0, begin + 3)) + std::string(spec.substr(at + 1));
+}
+
+std::string printable(std::string_view text) {
+  std::string made;
+  for (const char c : text) {
+    if (c >= ' ' && c < '\x7f') {
+      made += c;
+    } else {
+      made += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+    }
+  }
+  return made;
+}
+
 }  // namespace commensal::probe

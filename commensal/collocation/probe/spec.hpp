@@ -43,4 +43,10 @@ struct Spec {
 /// Error: kInvalidArgument.
 core::Result<Spec> parse_spec(std::string_view text);
 
+/// The same without the token of its endpoint: what may be shown, logged and kept.
+std::string without_token(std::string_view spec);
+
+/// One line of plain ASCII, whatever it was: what a host's own files and programs say.
+std::string printable(std::string_view text);
+
 }  // namespace commensal::probe

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <commensal/base/core/limits_programs.hpp>
 #include <commensal/collocation/probe/meter.hpp>
+#include <commensal/collocation/probe/spec.hpp>
 #include <commensal/lab/bench/promise/trace.hpp>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -81,7 +82,7 @@ Result<Trace> record(const std::string& spec, const core::Clock& clock, double s
   const probe::Traits& traits = probe->traits();
   const double every_s = std::clamp(traits.resolution_s, kLookEveryMinS, kLookEveryMaxS);
   probe::Meter meter(traits, kLookEveryMinS / 2);
-  Trace trace{.host = spec,
+  Trace trace{.host = probe::without_token(spec),
               .unit = std::string(traits.unit),
               .averaging_s = traits.averaging_s,
               .samples = {}};
@@ -98,7 +99,7 @@ Result<Trace> record(const std::string& spec, const core::Clock& clock, double s
     std::this_thread::sleep_for(std::chrono::duration<double>(every_s));
   }
   if (trace.samples.size() >= 2) return trace;
-  return fail(ErrorCode::kUnavailable, "{}: {}", spec, why);
+  return fail(ErrorCode::kUnavailable, "{}: {}", probe::without_token(spec), why);
 }
 
 SimulatedHost host_of(const Trace& trace, double cost) {
