@@ -4,6 +4,7 @@
 // length, and a body. Every request gets one answer, what is refused in one line.
 #include <unistd.h>
 
+#include <algorithm>
 #include <commensal/lab/sim/testing/market.hpp>
 #include <commensal/serve/http/api.hpp>
 #include <sstream>
@@ -56,7 +57,8 @@ class Town {
     http::admit(services, head, [&](http::CallPtr call, std::optional<http::Response> refusal) {
       if (refusal) return reply(std::move(*refusal));
       if (static_cast<std::int64_t>(bytes.size()) > call->route->body_bytes_max) return reply({});
-      call->body = std::move(bytes);
+      std::ranges::copy(bytes, call->body.prepare(bytes.size(), bytes.size()).begin());
+      call->body.commit(bytes.size());
       call->route->handle(services, call, reply);
     });
     market_.rest_ms(kPatienceMs);

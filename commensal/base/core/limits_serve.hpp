@@ -24,7 +24,6 @@ inline constexpr std::size_t kStrangerAnswerBytes = 16 << 10;  // of an answer c
 // Handshakes of TLS, some 0.3 ms of a processor each: at once, then a second, of all.
 inline constexpr double kHttpHandshakesAtOnce = 64;
 inline constexpr double kHttpHandshakesPerSecond = 256;
-inline constexpr std::uint64_t kHttpReserveBytesMax = 64 << 20;  // of a body, before it arrives
 inline constexpr std::int64_t kRpcOutboxBytesMax = 2 * kRpcMessageBytesMax;  // of one stream
 // What a provider may do before it has proved its key (Hello): so long, so many, from one address.
 inline constexpr std::int64_t kHelloWaitMs = 10'000;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <commensal/base/core/clock.hpp>
+#include <commensal/base/core/growing_bytes.hpp>
 #include <commensal/base/core/limits_serve.hpp>
 #include <commensal/base/core/loop.hpp>
 #include <commensal/base/core/memory_budget.hpp>
@@ -71,7 +72,7 @@ struct Call {
   gateway::Account account;  // of the token; nameless without one
   bool has_account = false;
   std::optional<std::string> json_bytes;  // Inference-Header-Content-Length
-  core::Bytes body;
+  core::GrowingBytes body;
   std::stop_source left;             // the client has: asked to stop while it is answered
   core::MemoryBudget::Lease memory;  // for the body, what is made of it, and the answer
   Response response;                 // until it is written

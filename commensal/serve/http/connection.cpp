@@ -27,6 +27,7 @@ constexpr std::int64_t kLingerMs = 2'000, kCancelAgainMs = 50;
 constexpr std::chrono::milliseconds kFirstLook{1}, kLastLook{64};
 
 constexpr std::int64_t kAny = std::numeric_limits<std::int64_t>::max();
+constexpr auto kLengthUnknown = std::size_t{kAny};
 
 /// In our memory.
 std::int64_t bytes_of(const Response& response) {
@@ -152,7 +153,6 @@ void Connection::wait_for_request() {
   head_.reset();
   body_.reset();
   call_.reset();
-  core::Bytes().swap(piece_);
   phase_ = Phase::kIdle;
   if (close_after_ || shared_.stopping) return close();
   if (buffer_.size() > 0) return read_head();
@@ -239,14 +239,14 @@ void Connection::on_admitted(CallPtr call, std::optional<Response> refusal) {
 
 void Connection::start_body() {
   if (body_->is_done()) return answer();
-  piece_.resize(limits::kHttpPieceBytes);
-  const auto length = body_->content_length();
-  if (length) call_->body.reserve(std::min(*length, limits::kHttpReserveBytesMax));
   begin_transfer();
   read_piece();
 }
 
 void Connection::read_piece() {
+  core::GrowingBytes& body = call_->body;
+  const std::size_t expected = body_->content_length().value_or(kLengthUnknown);
+  piece_ = body.prepare(std::min(limits::kHttpPieceBytes, expected - body.size()), expected);
   auto& part = body_->get().body();
   part.data = piece_.data();
   part.size = piece_.size();
@@ -260,15 +260,10 @@ void Connection::read_piece() {
 void Connection::on_piece(Error error) {
   if (error == beast_http::error::need_buffer) error = {};
   if (failed(error)) return;
-  const std::size_t size = piece_.size() - body_->get().body().size;
-  transfer_.bytes += static_cast<std::int64_t>(size);
+  call_->body.commit(piece_.size() - body_->get().body().size);
+  transfer_.bytes = static_cast<std::int64_t>(call_->body.size());
   const auto held = call_->memory.set(transfer_.bytes);
   if (!held) return refuse(error_response(held.error()));
-  core::Bytes& body = call_->body;
-  // Whoever has sent so much may have room for all of it, at once: growing copies.
-  const auto length = body_->content_length();
-  if (length && body.size() + size > body.capacity()) body.reserve(*length);
-  body.insert(body.end(), piece_.begin(), piece_.begin() + static_cast<std::ptrdiff_t>(size));
   if (body_->is_done()) return answer();
   read_piece();
 }

@@ -114,7 +114,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   beast::flat_buffer buffer_;
   std::optional<beast::http::request_parser<beast::http::empty_body>> head_;
   std::optional<beast::http::request_parser<beast::http::buffer_body>> body_;
-  core::Bytes piece_;
+  std::span<std::uint8_t> piece_;  // of call_->body, being read
   struct Transfer {
     std::int64_t begun_ns = 0;
     std::int64_t bytes = 0;

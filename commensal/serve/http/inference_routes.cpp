@@ -183,7 +183,7 @@ void infer(const Services& services, CallPtr call, Reply reply) {
   if (!version) return reply(error_response(version.error()));
   auto parsed = read_infer_body(call->body, call->json_bytes);
   if (!parsed) return reply(error_response(parsed.error()));
-  core::Bytes().swap(call->body);
+  call->body.clear();
   auto request = std::make_shared<gateway::InferRequest>(gateway::InferRequest{
       call->account, call->params.at("model"), *version, std::move(parsed->inputs), {}});
   receipt::take_roots(request->inputs);

@@ -51,7 +51,7 @@ void stage_model(const Services& services, const CallPtr& call, const Reply& rep
   services.staging([&gateway = services.gateway, &loop = services.loop, call, reply, options] {
     auto file = gateway.hub().stage(call->body);
     const auto bytes = static_cast<std::int64_t>(call->body.size());
-    core::Bytes().swap(call->body);
+    call->body.clear();
     loop.post([&gateway, call, reply, options, bytes, file = std::move(file)] {
       gateway.hub().release(call->account, bytes);
       if (!file) {

@@ -58,7 +58,7 @@ Response status_response(const Result<RolloutStatus>& status, int code = 200) {
 void create_rollout(const Services& services, CallPtr call, Reply reply) {
   auto request = read_rollout_body(call->body, call->json_bytes);
   if (!request) return reply(error_response(request.error()));
-  core::Bytes().swap(call->body);
+  call->body.clear();
   request->account = call->account;
   services.turns->post(call->account.name,
                        [&gateway = services.gateway, request = *std::move(request),

@@ -45,6 +45,8 @@ std::uint64_t stream_of(const Pair& pair) {
   return static_cast<std::uint64_t>(&pair - collocation_pairs().data());
 }
 
+constexpr std::uint64_t kCoinStreams = 1 << 16;  // beyond those of order and dice; of a pair
+
 /// One pair from where the file ends.
 class PairBench {
  public:
@@ -55,15 +57,23 @@ class PairBench {
         slices_(slices),
         order_dice_(options.seed, 3 * stream_of(pair)),
         dice_(options.seed, 3 * stream_of(pair) + 1),
-        coins_(options.seed, 3 * stream_of(pair) + 2),
+        coins_(options.seed, kCoinStreams),
         run_(pair, options.place, clock, dice_, coins_) {}
 
   Result<void> run(const std::vector<const Arm*>& arms, std::size_t done, std::size_t total) {
     const std::vector<Step> order = make_order(arms, options_.blocks, options_.others, order_dice_);
-    const auto is_there = [&](int i) { return slices_.find(pair_.name, i) != nullptr; };
     for (int i = 0; i < static_cast<int>(order.size()); ++i, ++done) {
-      if (is_there(i)) continue;
       const Step& step = order[static_cast<std::size_t>(i)];
+      if (const Slice* const there = slices_.find(pair_.name, i)) {
+        if (there->arm == step.arm->name) continue;
+        return fail(
+            ErrorCode::kInvalidArgument,
+            "'{}' is of another run (slice {} of {} is {}, here it is {}): name another file",
+            options_.slices_file.string(), i, pair_.name, there->arm, step.arm->name);
+      }
+      // Those of a slice are its own, wherever a run is taken up again.
+      coins_ = core::CounterRng(options_.seed, kCoinStreams + stream_of(pair_) * kCoinStreams +
+                                                   static_cast<std::uint64_t>(i));
       if (options_.progress)
         options_.progress(fmt::format("{} {}", pair_.name, step.arm->name), done, total);
       COMMENSAL_TRY(alone());
