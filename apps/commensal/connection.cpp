@@ -35,7 +35,8 @@ core::Result<void> find_token(const Connection& connection, client::ClientOption
   if (!options.token.empty()) return {};
   const core::Path file = default_token_file();
   options.token_source = fmt::format("'{}'", file.string());
-  if (std::filesystem::exists(file)) return read_token(file, options);
+  std::error_code ignored;
+  if (std::filesystem::exists(file, ignored)) return read_token(file, options);
   options.token_source.clear();
   return {};
 }
@@ -91,6 +92,13 @@ core::Result<client::Client> connect(const Connection& connection) {
   if (options.url.empty()) options.url = kDefaultGateway;
   COMMENSAL_TRY(find_token(connection, options));
   COMMENSAL_ASSIGN(options.trust, find_trust(connection));
+  const bool is_trusted = !options.trust.pins.empty() || !options.trust.ca_file.empty();
+  if (is_trusted && !options.url.starts_with("https://")) {
+    return core::fail(core::ErrorCode::kInvalidArgument,
+                      "'{}' is not encrypted, and --pin or --ca (or $COMMENSAL_PIN, $COMMENSAL_CA) "
+                      "is for https://HOST:PORT",
+                      options.url);
+  }
   return client::Client::create(options);
 }
 

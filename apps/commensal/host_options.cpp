@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <apps/commensal/host_options.hpp>
 #include <charconv>
+#include <commensal/collocation/probe/spec.hpp>
+#include <filesystem>
 
 namespace commensal::apps {
 namespace {
@@ -30,17 +32,18 @@ core::Result<double> share_from_text(const std::string& text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   const std::string_view rest(end, static_cast<std::size_t>(text.data() + text.size() - end));
   if (rest == "%") value /= 100;
-  if (error == std::errc() && (rest.empty() || rest == "%") && value > 0 && value <= 1) {
-    return value;
-  }
+  // Who writes 1 means a hundredth.
+  const bool is_share = rest == "%" || (rest.empty() && value < 1);
+  if (error == std::errc() && is_share && value > 0 && value <= 1) return value;
   return fail(ErrorCode::kInvalidArgument,
-              "'{}' is no share such as 1% or 0.01, above 0, at most 1", text);
+              "'{}' is no share such as 1% or 0.01, above 0, at most 100%", text);
 }
 
 void HostOptions::declare(CLI::App& app) {
-  app.add_option("--host", guest_.client.host,
-                 "What runs here and must not be disturbed: a probe such as "
-                 "xmrig:http://127.0.0.1:4067 or process:PID, or auto (commensal probe --help)");
+  given_ = app.add_option(
+      "--host", guest_.client.host,
+      "What runs here and must not be disturbed: a probe such as "
+      "xmrig:http://127.0.0.1:4067 or process:PID, or auto (commensal probe --help)");
   const auto of_a_host = [this](const CLI::Option* option) { of_a_host_.push_back(option); };
   of_a_host(app.add_option("--weight", guest_.client.guest.weight,
                            "Share of what the host leaves, beside this machine's guests")
@@ -67,6 +70,16 @@ void HostOptions::declare(CLI::App& app) {
 }
 
 core::Result<guest::GuestProcessOptions> HostOptions::settle() const {
+  if (host().empty() && given_ != nullptr && given_->count() > 0) {
+    return fail(ErrorCode::kInvalidArgument,
+                "--host '', expected KIND:WHERE such as xmrig:http://127.0.0.1:4067");
+  }
+  if (const auto spec = probe::parse_spec(host()); spec && spec->kind == "process") {
+    std::error_code ignored;
+    if (!std::filesystem::exists(core::Path("/proc") / spec->place, ignored)) {
+      return fail(ErrorCode::kNotFound, "--host {}: there is no process {}", host(), spec->place);
+    }
+  }
   if (host().empty()) {
     for (const CLI::Option* option : of_a_host_) {
       if (option->count() == 0) continue;

@@ -27,6 +27,7 @@ class HostOptions {
   core::Result<std::optional<guest::Promise>> asked() const;
 
   guest::GuestProcessOptions guest_;
+  const CLI::Option* given_ = nullptr;  // --host
   std::vector<const CLI::Option*> of_a_host_;
   std::optional<double> loss_max_;
   std::optional<double> loss_minute_max_;

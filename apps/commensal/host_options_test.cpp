@@ -44,6 +44,7 @@ TEST(HostOptions, RefuseByOneLine) {
            {"--host-loss-max=-1%", "'-1%' is no share"},
            {"--host-loss-max 101%", "'101%' is no share"},
            {"--host-loss-max nan", "'nan' is no share"},
+           {"--host-loss-max 1", "'1' is no share"},
            {"--host-loss-minute-max 3%%", "'3%%' is no share"},
            {"--host-loss-max 4% --host-loss-minute-max 3%", "less than what an hour may lose"},
            {"--host-kept-min 90%", "needs to know what the host earns: --host-income-per-hour"},
@@ -55,6 +56,13 @@ TEST(HostOptions, RefuseByOneLine) {
     EXPECT_THAT(made.error().message, HasSubstr(part));
     EXPECT_EQ(made.error().message.find('\n'), std::string::npos);
   }
+}
+
+// Nor is a host that is none (an empty one: tests/e2e/newcomer_test.cpp).
+TEST(HostOptions, RefuseAHostThatIsNotThere) {
+  const auto made = parse("--host process:999999999");
+  ASSERT_FALSE(made);
+  EXPECT_THAT(made.error().message, HasSubstr("no process 999999999"));
 }
 
 // Nothing about a host is ignored where there is none: its owner would believe it to be protected.

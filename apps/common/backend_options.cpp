@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <apps/common/backend_options.hpp>
 
 namespace commensal::apps {
@@ -49,6 +50,13 @@ graph::SessionOptions BackendOptions::session() const {
   options.memory_bytes_max = memory_bytes_max;
   if (!cache.empty()) options.packs = std::make_shared<const graph::PackFolder>(cache);
   return options;
+}
+
+core::Result<void> BackendOptions::check() const {
+  const auto isas = kernels::available_isas();
+  const auto wanted = session().isa;
+  if (!wanted || std::ranges::find(isas, *wanted) != isas.end()) return {};
+  return core::fail(core::ErrorCode::kUnsupported, "--isa {}: this machine lacks it", isa);
 }
 
 std::optional<kernels::Isa> BackendOptions::isa_used() const {

@@ -17,6 +17,8 @@ struct BackendOptions {
 
   void declare(CLI::App& app);
   graph::SessionOptions session() const;
+  /// Error: kUnsupported (this machine lacks the instruction set).
+  core::Result<void> check() const;
   /// The instruction set that such a session runs on; none for ref/.
   std::optional<kernels::Isa> isa_used() const;
 };

@@ -7,6 +7,7 @@
 #include <apps/common/nearest.hpp>
 #include <apps/common/program.hpp>
 #include <cstdio>
+#include <filesystem>
 #include <system_error>
 
 namespace commensal::apps {
@@ -78,6 +79,9 @@ core::Result<int> run_checked(const Run& run) {
   core::Result<int> done = 0;
   try {
     done = run();
+  } catch (const std::filesystem::filesystem_error& error) {  // a folder of another user, say
+    return core::fail(core::ErrorCode::kUnavailable, "cannot look at '{}': {}",
+                      error.path1().string(), error.code().message());
   } catch (const std::system_error& error) {  // of fmt::print
     if (std::ferror(stdout) == 0) throw;
     return core::fail(core::ErrorCode::kUnavailable, "cannot write standard output: {}",

@@ -90,6 +90,7 @@ void announce(const ProviderArguments& options, const crypto::Address& address,
 Result<int> run(ProviderArguments& options) {
   hold_signals();
   COMMENSAL_TRY(check_stream_address(options.daemon.gateway));
+  COMMENSAL_TRY(options.backend.check());
   options.daemon.folder = options.folder;
   options.daemon.key = options.key.opener();
   options.daemon.threads = static_cast<std::uint32_t>(options.backend.threads);

@@ -37,6 +37,11 @@ core::Result<std::vector<crypto::Address>> addresses_in(std::string_view list) {
 
 core::Result<gateway::PushOptions> push_options(const Call& call) {
   gateway::PushOptions options;
+  for (const auto& [name, value] : call.query) {  // a slip of the pen would publish the model
+    if (name == "private" || name == "allow") continue;
+    return core::fail(ErrorCode::kInvalidArgument,
+                      "unknown parameter '{}', expected private or allow", name.substr(0, 32));
+  }
   const std::string is_private = query_of(call, "private");
   if (!is_private.empty() && is_private != "0" && is_private != "1")
     return core::fail(ErrorCode::kInvalidArgument, "private is 0 or 1");
