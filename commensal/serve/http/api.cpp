@@ -72,16 +72,16 @@ std::optional<Response> authorize(gateway::Gateway& gateway, const core::Clock& 
   return std::nullopt;
 }
 
-/// Who asks without a token, on a connection that no account has spoken on, if on any (""): as much
-/// memory as an account has is its network's.
-core::Result<core::MemoryBudget::Lease> admit_stranger(const Services& services,
-                                                       const std::string& network) {
-  if (!network.empty() && !services.strangers->ask(network, services.clock.monotonic_ns())) {
+/// Who asks without a token: as much memory as an account has is that of whose connection it is.
+core::Result<core::MemoryBudget::Lease> admit_nobody(const Services& services,
+                                                     const Request& head) {
+  const std::int64_t now_ns = services.clock.monotonic_ns();
+  if (head.is_strangers && !services.strangers->ask(head.party, now_ns)) {
     return core::fail(ErrorCode::kResourceExhausted,
                       "more than {} requests a second without a token from this address",
                       limits::kStrangerRequestsPerSecond);
   }
-  return services.gateway.quotas().memory().lease(network);
+  return services.gateway.quotas().memory().lease(head.party);
 }
 
 /// To give back hundreds of megabytes takes long: large bodies and answers end on the threads that
@@ -119,7 +119,7 @@ void admit(const Services& services, const Request& head,
   call->json_bytes = head.json_bytes;
   const Auth auth = call->route->auth;
   if (auth == Auth::kNone || (auth == Auth::kOptional && head.authorization.empty())) {
-    auto held = admit_stranger(services, head.network);
+    auto held = admit_nobody(services, head);
     if (!held) return done(nullptr, error_response(held.error()));
     call->memory = *std::move(held);
     return done(std::move(call), std::nullopt);

@@ -196,7 +196,8 @@ void Connection::on_head(Error error) {
   if (auto refusal = refusal_of(head))
     return refuse(error_response(refusal->status, refusal->message));
   Request request;
-  if (is_strangers()) request.network = place_.party;
+  request.party = place_.party;
+  request.is_strangers = is_strangers();
   request.method = text_of(head.method_string());
   request.target = text_of(head.target());
   request.authorization = text_of(head[beast_http::field::authorization]);

@@ -18,7 +18,8 @@ struct Request {
   std::string method;
   std::string target;  // as sent: "/v2/models/a%2Fb/infer?x=1"
   std::string authorization;
-  std::string network;                    // of a stranger's connection
+  std::string party;                      // whose connection it is: core::Place::party
+  bool is_strangers = false;              // no account has spoken on that yet
   std::optional<std::string> json_bytes;  // Inference-Header-Content-Length
   core::Bytes body;
 };

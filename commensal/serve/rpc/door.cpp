@@ -103,8 +103,9 @@ void Door::run(const std::stop_token& stop, const std::function<void(int, int)>&
     const int count = ::epoll_wait(events_.get(), seen.data(), seen.size(),
                                    has_strangers || has_ended ? kLookMs : kSweepMs);
     for (int i = 0; i < count; ++i) {
-      if (seen[i].data.fd == listener_.socket.get()) accept(take), has_strangers = true;
-      if (seen[i].data.fd != listener_.socket.get()) has_ended = true;
+      const bool is_new = seen[i].data.fd == listener_.socket.get();
+      if (is_new) accept(take);
+      (is_new ? has_strangers : has_ended) = true;
     }
     // However many come and go: each look is at all connections.
     const std::int64_t now_ns = clock_.monotonic_ns();
