@@ -217,6 +217,12 @@ bool Door::call(const std::string& connection) {
   return false;
 }
 
+void Door::end(const std::string& connection) {
+  const std::lock_guard lock(mutex_);
+  const auto found = connections_.find(connection);
+  if (found != connections_.end()) end_locked(found);
+}
+
 void Door::vouch(const std::string& connection) {
   const std::lock_guard lock(mutex_);
   const auto found = connections_.find(connection);

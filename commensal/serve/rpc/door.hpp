@@ -74,6 +74,7 @@ class Door {
 
   /// One more call on it. False where it has too many (limits::kDoorCalls...), or has ended.
   bool call(const std::string& connection);
+  void end(const std::string& connection);
   /// It is no stranger's, until as many disown() as vouch().
   void vouch(const std::string& connection);
   void disown(const std::string& connection);

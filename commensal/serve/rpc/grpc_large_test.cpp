@@ -5,6 +5,7 @@
 #include <commensal/serve/rpc/frame.hpp>
 #include <commensal/serve/rpc/grpc_pieces.hpp>
 #include <commensal/serve/rpc/testing/grpc_server_fixture.hpp>
+#include <fstream>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -168,6 +169,39 @@ TEST_F(GrpcLargeTest, EndsAStreamThatDoesNotReadWhatIsLarge) {
     while (stream.Read(&reply)) continue;
   });
   EXPECT_FALSE(status.ok());
+  stop();
+}
+
+// It would hold a connection, a file and two chunks for as long as it likes.
+TEST_F(GrpcLargeTest, EndsADownloadThatIsNotRead) {
+  const auto folder = *core::TemporaryFolder::make("commensal-fetch");
+  const std::string file = (folder.path() / "large.onnx").string();
+  std::ofstream(file).seekp(64 << 20).put('x');
+  gateway.serve(file);
+  LooksByHand by_hand(loop);
+  on_loop([&] { server = *GrpcServer::start(gateway, by_hand, "127.0.0.1:0"); });
+  const auto stub = wire::ProviderStream::NewStub(open_channel(address()));
+  grpc::ClientContext context;
+  context.set_deadline(gpr_time_from_seconds(30, GPR_TIMESPAN));
+  const auto stream = stub->FetchModel(&context);
+  wire::FetchModelRequest request;
+  request.set_session_token("token");
+  request.set_model(std::string(32, 'x'));
+  stream->Write(request);
+  wire::ModelChunk chunk;
+  EXPECT_TRUE(stream->Read(&chunk));
+  for (int looks = 0; looks < 3;) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));  // what has room gets there
+    on_loop([&] {
+      const auto due = std::exchange(by_hand.waiting, {});
+      looks += due.empty() ? 0 : 1;
+      for (const auto& task : due) task();
+    });
+  }
+  std::size_t read = 1;
+  while (stream->Read(&chunk)) ++read;
+  EXPECT_FALSE(stream->Finish().ok());
+  EXPECT_LT(read, 64u);
   stop();
 }
 

@@ -22,7 +22,9 @@ constexpr std::size_t kOpenMax = limits::kProvidersMax + 4 * limits::kStrangersM
 void look_later(const std::shared_ptr<ServerHall>& hall, const std::weak_ptr<Fetch>& fetch) {
   hall->loop.after(limits::kRpcLookMs, [hall, fetch] {
     const auto still = fetch.lock();
-    if (still && still->look()) look_later(hall, fetch);
+    if (!still) return;
+    hall->fetches.look(*still);
+    look_later(hall, fetch);
   });
 }
 
@@ -274,39 +276,26 @@ void ServerStream::OnDone() {
   last = std::move(self_);
 }
 
-bool Fetch::look() {
-  const std::uint64_t chunks = chunks_;
-  if (std::exchange(seen_, chunks) == chunks) cancel();
-  const std::lock_guard lock(mutex_);
-  return context_ != nullptr;
-}
-
-void Fetch::cancel() {
-  const std::lock_guard lock(mutex_);
-  if (context_ != nullptr) context_->TryCancel();
-}
-
-void Fetch::on_done() {
-  const std::lock_guard lock(mutex_);
-  context_ = nullptr;
-}
-
-std::shared_ptr<Fetch> Fetches::begin(const std::string& session, const std::string& network,
-                                      grpc::CallbackServerContext* context) {
+std::shared_ptr<Fetch> Fetches::begin(const std::string& session, const Peer& from) {
   const std::lock_guard lock(mutex_);
   const auto theirs =
-      std::ranges::count_if(all_, [&](const auto& one) { return one->session() == session; });
+      std::ranges::count_if(all_, [&](const auto& one) { return one->session == session; });
   if (std::cmp_greater_equal(theirs, limits::kFetchesOfOneMax)) return nullptr;
   if (all_.size() >= limits::kFetchesMax) {
     std::vector<core::Place> places;
     for (const auto& one : all_) {
-      places.push_back({.party = one->network(), .since_ns = std::ssize(places)});
+      places.push_back({.party = one->network, .since_ns = std::ssize(places)});
     }
     const auto leaves = core::who_leaves(places);
-    all_[*leaves]->cancel();
+    door_->end(all_[*leaves]->connection);
     all_.erase(all_.begin() + static_cast<std::ptrdiff_t>(*leaves));
   }
-  return all_.emplace_back(std::make_shared<Fetch>(session, network, context));
+  return all_.emplace_back(new Fetch{session, from.network, from.connection});
+}
+
+void Fetches::look(Fetch& fetch) {
+  const std::uint64_t chunks = fetch.chunks;
+  if (std::exchange(fetch.seen, chunks) == chunks) door_->end(fetch.connection);
 }
 
 void Fetches::end(const std::shared_ptr<Fetch>& fetch) {
@@ -332,7 +321,7 @@ core::Result<std::string> ModelStream::path() const {
 
 core::Result<void> ModelStream::begin() {
   COMMENSAL_ASSIGN(const std::string file, path());
-  fetch_ = hall_->fetches.begin(request_.session_token(), from_.network, context_);
+  fetch_ = hall_->fetches.begin(request_.session_token(), from_);
   if (!fetch_) {
     return core::fail(core::ErrorCode::kResourceExhausted,
                       "{} models are being fetched already: one after the other",
@@ -371,7 +360,7 @@ void ModelStream::write_next() {
 void ModelStream::OnWriteDone(bool ok) {
   take_from_grpc(&chunk_);
   if (!ok) return finish(grpc::Status::CANCELLED);
-  fetch_->on_chunk();
+  ++fetch_->chunks;
   write_next();
 }
 
@@ -384,7 +373,6 @@ void ModelStream::finish(const grpc::Status& status) {
 void ModelStream::OnDone() {
   take_from_grpc(&chunk_);
   if (fetch_) {
-    fetch_->on_done();
     hall_->fetches.end(fetch_);
     hall_->door->disown(from_.connection);
   }

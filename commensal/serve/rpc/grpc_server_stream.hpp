@@ -23,39 +23,26 @@ namespace commensal::rpc {
 
 class ServerStream;
 
-/// One download, to those who may end it. Thread-safety: any thread.
-class Fetch {
- public:
-  Fetch(std::string session, std::string network, grpc::CallbackServerContext* context)
-      : session_(std::move(session)), network_(std::move(network)), context_(context) {}
-
-  const std::string& session() const { return session_; }
-  const std::string& network() const { return network_; }
-  void on_chunk() { ++chunks_; }
-  /// Unless a chunk was taken since the last look. False: it has ended.
-  bool look();
-  void cancel();
-  /// `context` is gRPC's no longer.
-  void on_done();
-
- private:
-  const std::string session_, network_;
-  std::atomic<std::uint64_t> chunks_ = 0;
-  std::uint64_t seen_ = 0;  // the loop's: chunks at the last look
-  std::mutex mutex_;        // guards what follows
-  grpc::CallbackServerContext* context_;
+/// One download. It is ended by its connection: gRPC's own way may react before it returns.
+struct Fetch {
+  std::string session, network, connection;
+  std::atomic<std::uint64_t> chunks = 0;  // that were taken
+  std::uint64_t seen = 0;                 // the loop's: ... at the last look
 };
 
 /// All downloads: a few of each provider, and of all; beyond that the network that has most loses
 /// its oldest (core::who_leaves). Thread-safety: any thread.
 class Fetches {
  public:
+  explicit Fetches(std::shared_ptr<Door> door) : door_(std::move(door)) {}
   /// Null where its provider has as many as it may.
-  std::shared_ptr<Fetch> begin(const std::string& session, const std::string& network,
-                               grpc::CallbackServerContext* context);
+  std::shared_ptr<Fetch> begin(const std::string& session, const Peer& from);
   void end(const std::shared_ptr<Fetch>& fetch);
+  /// Ends its connection, unless a chunk was taken since the last look.
+  void look(Fetch& fetch);
 
  private:
+  const std::shared_ptr<Door> door_;
   std::mutex mutex_;
   std::vector<std::shared_ptr<Fetch>> all_;  // oldest first
 };
@@ -68,7 +55,7 @@ struct ServerHall {
   core::MemoryBudget half_sent{{.bytes_max = limits::kRpcHalfSentBytesMax,
                                 .owner_bytes_max = limits::kRpcHalfSentOfNetworkBytesMax,
                                 .owner_leases_max = limits::kProvidersMax}};
-  Fetches fetches;
+  Fetches fetches{door};
   // The loop's:
   GatewayPort* port;  // null: stopped
   std::vector<std::shared_ptr<ServerStream>> open;
