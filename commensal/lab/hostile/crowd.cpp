@@ -122,6 +122,12 @@ void Crowd::leave_closed() {
   }
 }
 
+void Crowd::leave_unheard() {
+  for (std::size_t i = sockets_.size(); i > 0; --i) {
+    if (is_closed(i - 1)) leave(i - 1);
+  }
+}
+
 void Crowd::hang_up() {
   for (const int socket : sockets_) ::shutdown(socket, SHUT_WR);
   listen();

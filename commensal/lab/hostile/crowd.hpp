@@ -41,18 +41,21 @@ class Crowd {
   std::optional<std::string> read(std::size_t member);
   /// Reads what has come, counts it and drops it; false where the other side has closed.
   bool hear(std::size_t member);
-  /// The other side has closed, as far as can be known without reading.
-  bool is_closed(std::size_t member) const;
   /// Of one whom the other side has closed.
   void leave(std::size_t member);
   /// Hears all, and has leave whom the other side has closed.
   void leave_closed();
+  /// The same, but hears nobody.
+  void leave_unheard();
   /// leave_closed() after a while in which answers may come.
   void listen();
   /// Says that no more is said, and listens.
   void hang_up();
 
  private:
+  /// The other side has closed, as far as can be known without reading.
+  bool is_closed(std::size_t member) const;
+
   std::uint16_t port_;
   std::atomic<std::uint64_t>& effects_;
   const Origin origin_;

@@ -159,9 +159,7 @@ class UnreadAnswers final : public ModelAttacker {
                             fmt::format("Content-Length: {}\r\n", kBody.size())) +
                      kBody);
     }
-    for (std::size_t i = crowd_.size(); i > 0; --i) {
-      if (crowd_.is_closed(i - 1)) crowd_.leave(i - 1);
-    }
+    crowd_.leave_unheard();
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
   void finish() override { crowd_.listen(); }
@@ -189,9 +187,7 @@ class LongLists final : public ModelAttacker {
     for (std::size_t i = 0; i < 8 && crowd_.size() < 400 && crowd_.join(); ++i) {
       crowd_.say(crowd_.size() - 1, i % 2 == 0 ? kList : kIndex);
     }
-    for (std::size_t i = crowd_.size(); i > 0; --i) {
-      if (crowd_.is_closed(i - 1)) crowd_.leave(i - 1);
-    }
+    crowd_.leave_unheard();
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
   void finish() override { crowd_.listen(); }
