@@ -12,9 +12,9 @@ constexpr double kMemory = 60;  // epochs, for noise and errors
 constexpr double kFirst = 5;    // so many are taken as they are
 constexpr double kTenMinutes = 600;
 constexpr std::array<double, 3> kDrifts = {0.0005, 0.02, 0.5};
-constexpr double kDoubtSd = 8;  // small surprises of one sign, each less half a deviation
-constexpr double kSurpriseSd = 3;
-constexpr double kReopened = 0.005;  // the least deviation then
+constexpr double kEvidence = 2;      // of the second opinion: logarithm of the odds
+constexpr double kChangedSd = 0.05;  // of a cost that has changed
+constexpr int kSecondLasts = 300;    // epochs with the guest
 
 /// What was learnt is a little older than its deviation says.
 double aged(double sd, double mean) {
@@ -30,46 +30,66 @@ Belief::Belief(const Rules& rules, const std::optional<Learnt>& learnt)
                             : Share{rules.first_cost, rules.first_cost_sd};
   const Share lag =
       learnt ? Share{learnt->lag, aged(learnt->lag_sd, learnt->lag)} : Share{0, rules.lag_sd};
-  for (std::size_t i = 0; i < filters_.size(); ++i) {
-    filters_[i].drift = kDrifts[i];
-    filters_[i].state = {0, cost.mean, lag.mean};
-    filters_[i].variance[1][1] = cost.sd * cost.sd;
-    filters_[i].variance[2][2] = lag.sd * lag.sd;
+  // By what they were: what they have aged by is each one's own.
+  const double both = learnt ? learnt->correlation * learnt->cost_sd * learnt->lag_sd : 0;
+  for (std::size_t i = 0; i < kDrifts.size(); ++i) {
+    Filter& filter = opinion_.filters[i];
+    filter.drift = kDrifts[i];
+    filter.state = {0, cost.mean, lag.mean};
+    filter.variance[1] = {0, cost.sd * cost.sd, both};
+    filter.variance[2] = {0, both, lag.sd * lag.sd};
+  }
+  second_ = opinion_;
+  second_.doubt(kChangedSd);
+}
+
+void Belief::Opinion::doubt(double cost_sd) {
+  for (Filter& filter : filters) {
+    filter.variance[1][1] = std::max(filter.variance[1][1], cost_sd * cost_sd);
   }
 }
 
 Belief::Share Belief::share(std::size_t i) const {
-  const Filter& filter = filters_[best_];
+  const Filter& filter = opinion_.now();
   return {filter.state[i], std::sqrt(std::max(filter.variance[i][i], 0.0))};
 }
 
+Learnt Belief::learnt() const {
+  const Share cost = share(1), lag = share(2);
+  const double product = cost.sd * lag.sd;
+  const double both = product > 0 ? opinion_.now().variance[1][2] / product : 0;
+  return {cost.mean, cost.sd, lag.mean, lag.sd, std::clamp(both, -1.0, 1.0), noise_, 0};
+}
+
 Belief::Share Belief::all() const {
-  const Filter& filter = filters_[best_];
+  const Filter& filter = opinion_.now();
   const auto& v = filter.variance;
   return {filter.state[1] + filter.state[2],
           std::sqrt(std::max(v[1][1] + v[2][2] + 2 * v[1][2], 0.0))};
 }
 
 double Belief::rate(const Exposure& guest) const {
-  const Filter& filter = filters_[best_];
+  const Filter& filter = opinion_.now();
   const double left = 1 - guest.level * filter.state[1] - guest.lately * filter.state[2];
   return filter.rate * std::max(left, 0.01);
 }
 
 double Belief::deviation(double seconds) const {
-  return std::sqrt(noise_ / seconds + std::max(filters_[best_].variance[0][0], 0.0));
+  return std::sqrt(noise_ / seconds + std::max(opinion_.now().variance[0][0], 0.0));
 }
 
 void Belief::settle(double rate, double seconds) {
-  for (Filter& filter : filters_) {
-    filter.rate = rate;
-    for (std::size_t i = 0; i < 3; ++i) filter.variance[0][i] = filter.variance[i][0] = 0;
-    filter.variance[0][0] = noise_ / seconds;
+  for (Opinion* opinion : {&opinion_, &second_}) {
+    for (Filter& filter : opinion->filters) {
+      filter.rate = rate;
+      for (std::size_t i = 0; i < 3; ++i) filter.variance[0][i] = filter.variance[i][0] = 0;
+      filter.variance[0][0] = noise_ / seconds;
+    }
   }
 }
 
-void Belief::update(Filter& filter, double rate, double seconds, double elapsed_s,
-                    const Exposure& guest, double limit) const {
+double Belief::update(Filter& filter, double rate, double seconds, double elapsed_s,
+                      const Exposure& guest, double limit) const {
   const double ten_minutes = elapsed_s / kTenMinutes;
   auto& v = filter.variance;
   const double noise = noise_ / seconds;
@@ -92,12 +112,34 @@ void Belief::update(Filter& filter, double rate, double seconds, double elapsed_
   filter.rate *= 1 + std::exchange(filter.state[0], 0);
   filter.error +=
       (wrong * wrong * seconds - filter.error) / std::min(static_cast<double>(count_), kMemory);
+  return -(wrong * wrong / spread + std::log(spread)) / 2;
+}
+
+void Belief::update(Opinion& opinion, double rate, double seconds, double elapsed_s,
+                    const Exposure& guest, double limit) const {
+  for (std::size_t i = 0; i < opinion.filters.size(); ++i) {
+    const double likelihood = update(opinion.filters[i], rate, seconds, elapsed_s, guest, limit);
+    if (i == opinion.best) opinion.likelihood += likelihood;
+  }
+  opinion.best = static_cast<std::size_t>(
+      std::ranges::min_element(opinion.filters, {}, &Filter::error) - opinion.filters.begin());
+}
+
+void Belief::compare(bool is_on) {
+  compared_ += is_on ? 1 : 0;
+  const bool is_better = second_.likelihood > opinion_.likelihood + kEvidence;
+  if (is_better) opinion_ = second_;
+  if (!is_better && compared_ < kSecondLasts) return;
+  compared_ = 0;
+  opinion_.likelihood = 0;
+  second_ = opinion_;
+  second_.doubt(kChangedSd);
 }
 
 bool Belief::observe(double rate, double seconds, double elapsed_s, const Exposure& guest,
                      bool is_sure) {
   if (count_++ == 0) return settle(rate, seconds), false;
-  const double wrong = rate / filters_[best_].rate - this->rate(guest) / filters_[best_].rate;
+  const double wrong = (rate - this->rate(guest)) / this->rate();
   const bool is_first = static_cast<double>(count_) <= kFirst;
   const double limit = is_first || is_sure ? 1 : kJumpSd * deviation(seconds);
   const double known = std::clamp(wrong, -limit, limit);
@@ -118,23 +160,12 @@ bool Belief::observe(double rate, double seconds, double elapsed_s, const Exposu
     return false;
   }
   if (guest.level <= 0) jumped_to_ = 0;
-  if (guest.level > 0) {
-    const double sd = std::hypot(deviation(seconds), guest.level * cost().sd);
-    const double surprise = std::clamp(-known / sd, -kSurpriseSd, kSurpriseSd);
-    surprises_ = std::max(0.0, surprises_ + surprise - 0.5);
+  // What was believed may be as wrong as what is seen.
+  if (is_sure) opinion_.doubt(std::abs(wrong) / guest.level);
+  for (Opinion* opinion : {&opinion_, &second_}) {
+    update(*opinion, rate, seconds, elapsed_s, guest, limit);
   }
-  const bool is_doubted = surprises_ > kDoubtSd || is_sure;
-  if (is_doubted) surprises_ = 0;
-  for (Filter& filter : filters_) {
-    if (is_doubted) {  // what was believed may be as wrong as what is seen
-      const double sd =
-          is_sure ? std::abs(wrong) / guest.level : std::max(filter.state[1] / 2, kReopened);
-      filter.variance[1][1] = std::max(filter.variance[1][1], sd * sd);
-    }
-    update(filter, rate, seconds, elapsed_s, guest, limit);
-  }
-  best_ = static_cast<std::size_t>(std::ranges::min_element(filters_, {}, &Filter::error) -
-                                   filters_.begin());
+  compare(guest.level > 0);
   return false;
 }
 

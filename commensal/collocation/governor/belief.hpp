@@ -12,6 +12,7 @@ struct Learnt {
   double cost = 0,
          cost_sd = 0;          // share of the host's work that a guest at full speed costs at once
   double lag = 0, lag_sd = 0;  // ... and late
+  double correlation = 0;      // of what is not known of the two: their sum is known better
   double noise = 0;            // relative variance of the host's mean over one second
   double level_tried = 0;      // 0: nothing is known
 };
@@ -20,7 +21,9 @@ struct Learnt {
 /// it, at once and late (heat, caches, memory: a minute's running mean of its level). One filter of
 /// three states (R. E. Kalman 1960), in which an epoch without the guest tells of the rate and one
 /// with it of the difference; of several, that follow the host's own drift more or less quickly,
-/// the one counts that has predicted best lately. A value.
+/// the one counts that has predicted best lately. Beside them runs a second opinion that takes
+/// nothing for known of the cost: where it tells what comes so much better that the odds are with
+/// it (R. E. Kass and A. E. Raftery 1995), it is believed: the cost has changed. A value.
 class Belief {
  public:
   struct Share {
@@ -37,7 +40,7 @@ class Belief {
 
   bool is_known() const { return count_ > 0; }
   /// Of the host, without the guest, if what it did before no longer counted.
-  double rate() const { return filters_[best_].rate; }
+  double rate() const { return opinion_.now().rate; }
   /// With the guest so. Precondition: is_known().
   double rate(const Exposure& guest) const;
   Share cost() const { return share(1); }
@@ -48,6 +51,8 @@ class Belief {
   /// wrong.
   double deviation(double seconds) const;
   double noise() const { return noise_; }
+  /// What the next one may begin with, but for the level.
+  Learnt learnt() const;
 
   /// A stretch of `seconds` has ended at `rate`, `elapsed_s` after the one before. What is beyond
   /// all noise counts up to a limit, unless it `is_sure`. True: it jumped, and so did the one
@@ -66,17 +71,31 @@ class Belief {
     double error = 0;  // running mean of the squares of what it got wrong
   };
 
+  struct Opinion {
+    std::array<Filter, 3> filters;
+    std::size_t best = 1;
+    double likelihood = 0;  // its logarithm, of all that came since the second opinion began
+
+    const Filter& now() const { return filters[best]; }
+    /// Of a guest's cost nothing is known, or only that it may be off by so much.
+    void doubt(double cost_sd);
+  };
+
   Share share(std::size_t i) const;
-  void update(Filter& filter, double rate, double seconds, double elapsed_s, const Exposure& guest,
-              double limit) const;
+  /// Returns the logarithm of the likelihood.
+  double update(Filter& filter, double rate, double seconds, double elapsed_s,
+                const Exposure& guest, double limit) const;
+  void update(Opinion& opinion, double rate, double seconds, double elapsed_s,
+              const Exposure& guest, double limit) const;
   void settle(double rate, double seconds);
+  void compare(bool is_on);
 
   Rules rules_;
-  std::array<Filter, 3> filters_;
-  std::size_t best_ = 1;
+  Opinion opinion_;
+  Opinion second_;
   long count_ = 0;
+  int compared_ = 0;  // epochs with the guest since the second opinion began
   double noise_;
-  double surprises_ = 0;
   double jumped_to_ = 0;  // 0: it did not
 };
 

@@ -11,18 +11,35 @@ constexpr double kHour = 3600;
 
 TEST(GovernorCarried, IsLessCertainTheOlderItIs) {
   const Rules rules;
-  const Carried fresh{Learnt{0.01, 0.001, 0.002, 0.0005, 1e-4, 0.5}, {3, 4, 200, 2}, 1000};
+  const Carried fresh{Learnt{0.01, 0.001, 0.002, 0.0005, -0.5, 1e-4, 0.5}, {3, 4, 200, 2}, 1000};
   const Carried day = later(fresh, 24 * kHour, rules);
   EXPECT_EQ(day.learnt->cost, 0.01);
   EXPECT_EQ(day.learnt->lag, 0.002);
   EXPECT_EQ(day.learnt->noise, 1e-4);
   EXPECT_EQ(day.learnt->level_tried, 0.5);
-  EXPECT_NEAR(day.learnt->cost_sd, std::hypot(0.001, rules.cost_drift * 12), 1e-9);
-  EXPECT_NEAR(day.learnt->lag_sd, std::hypot(0.0005, rules.lag_drift * 12), 1e-9);
-  const Carried century = later(fresh, 1e9, rules);
-  EXPECT_EQ(century.learnt->cost_sd, rules.first_cost_sd);
-  EXPECT_EQ(century.learnt->lag_sd, rules.lag_sd);
+  // As far as it wanders in an hour; what is not known of the two at once stays what it was.
+  EXPECT_NEAR(day.learnt->cost_sd, std::hypot(0.001, rules.cost_drift * std::sqrt(6)), 1e-9);
+  EXPECT_NEAR(day.learnt->lag_sd, std::hypot(0.0005, rules.lag_drift * std::sqrt(6)), 1e-9);
+  EXPECT_NEAR(day.learnt->correlation * day.learnt->cost_sd * day.learnt->lag_sd,
+              -0.5 * 0.001 * 0.0005, 1e-12);
+  const Carried soon = later(fresh, 60, rules);
+  EXPECT_GT(soon.learnt->cost_sd, fresh.learnt->cost_sd);
+  EXPECT_LT(soon.learnt->cost_sd, day.learnt->cost_sd);
+  Carried vague = fresh;
+  vague.learnt->cost_sd = vague.learnt->lag_sd = 1;
+  EXPECT_EQ(later(vague, 60, rules).learnt->cost_sd, rules.first_cost_sd);
+  EXPECT_EQ(later(vague, 60, rules).learnt->lag_sd, rules.lag_sd);
   EXPECT_FALSE(later({}, 60, rules).learnt);
+}
+
+// Of what a guest costs at once and late an hour tells the sum far better than each.
+TEST(GovernorCarried, TheSumIsKnownAsWellAfterARestart) {
+  const Rules rules;
+  const Learnt learnt{0.005, 0.004, 0, 0.004, -0.95, 1e-4, 1};
+  EXPECT_LT(Belief(rules, learnt).all().sd, 0.4 * std::hypot(0.004, 0.004));
+  const auto again = Belief(rules, learnt).learnt();
+  EXPECT_NEAR(again.correlation, -0.95, 0.05);
+  EXPECT_NEAR(again.cost_sd, 0.004, 0.0002);
 }
 
 TEST(GovernorCarried, KeepsTheBooksUntilTheHourIsOver) {

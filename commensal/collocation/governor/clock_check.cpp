@@ -26,7 +26,7 @@ void ClockCheck::add(double now_s, const Epoch& epoch, const Belief::Exposure& g
 }
 
 bool ClockCheck::is_above() const {
-  return begin_s_ && lost_low_s() > rules_.promise * (now_s_ - *begin_s_);
+  return begin_s_ && lost_low_s() > rules_.set_point * (now_s_ - *begin_s_);
 }
 
 }  // namespace commensal::governor

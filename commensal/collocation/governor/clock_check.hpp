@@ -18,7 +18,8 @@ class ClockCheck {
   /// An epoch has ended in which the host's mean rate by the clock was `rate`, and the guest did
   /// that. One that was not drawn tells only of the rate.
   void add(double now_s, const Epoch& epoch, const Belief::Exposure& guest, double rate);
-  /// More than is promised of the time since this hour began is shown to be lost.
+  /// More is shown to be lost than the guest may cost of the time since this hour began. Where it
+  /// were only what is promised, it would be that much that is lost.
   bool is_above() const;
   /// Seconds of this hour's work that are shown to be lost.
   double lost_low_s() const { return hour_.lost_s() - hour_.radius_s(0); }

@@ -6,12 +6,14 @@
 namespace commensal::governor {
 namespace {
 
-constexpr double kGrowth = 1.25;    // of an epoch beside the one before
+// Of an epoch beside the one before: a few long ones would be a matter of luck.
+constexpr double kGrowth = 1.06;
 constexpr double kLevelGrowth = 2;  // a cost need not be linear in the level
 constexpr double kFearedSd = 2;
 constexpr double kBelievedSd = 1.645;
-constexpr double kShownShare =
-    0.9;  // of the upper end's width: what is planned is shown in most hours
+// Of the upper end's width, in what is planned: all of it would show nearly every hour, and leave
+// guests that cost little a good part of it.
+constexpr double kShownShare = 0.7;
 constexpr double kLongShare = 0.5;  // of a minute's cap, for one epoch
 
 /// The largest share in [0, draw_max] that `fits`, which holds up to some share.
@@ -61,6 +63,7 @@ Design design(const Rules& rules, const Hour& hour, const Known& known) {
     return made;
   }
   plan.draw = bearable(rules, hour, known, plan.level);
+  if (known.drawn < rules.draw_first) plan.draw = std::min(plan.draw, rules.draw_explore);
   const double explore_s = rules.explore * rules.promise * Hour::kSeconds;
   const bool is_known_well = known.at_once.sd < rules.known_well * std::max(known.cost.mean, 0.0) ||
                              known.at_once.sd < rules.known_well * rules.set_point;

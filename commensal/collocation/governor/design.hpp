@@ -18,6 +18,7 @@ struct Known {
   double minute_run_s = 0;    // Minute::run_s
   double level_tried = 0;     // the highest so far
   double seconds_before = 0;  // of the epoch before; 0: there was none
+  int drawn = 0;              // epochs since what was learnt before is held to be so
 };
 
 /// The next epoch, before it is drawn. As likely with the guest as the hour bears: by what is

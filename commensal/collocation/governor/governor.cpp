@@ -41,15 +41,17 @@ Governor::Governor(const Rules& rules, core::Rng& rng, const Carried& carried)
       hour_(rules, carried.hour),
       clock_check_(rules),
       hour_before_s_(carried.hour_s),
+      drawn_(carried.learnt ? 0 : rules.draw_first),
       level_tried_(carried.learnt ? carried.learnt->level_tried : 0),
       alone_left_(carried.learnt ? kAloneAgain : 5),
       back_off_s_(rules.back_off_min) {}
 
 Carried Governor::carried() const {
   Carried made{{}, hour_.sums(), hour_begin_s_ ? now_s_ - *hour_begin_s_ : hour_before_s_};
-  const auto cost = belief_.cost(), lag = belief_.lag();
+  const auto cost = belief_.cost();
   if (level_tried_ > 0) {
-    made.learnt = Learnt{cost.mean, cost.sd, lag.mean, lag.sd, belief_.noise(), level_tried_};
+    made.learnt = belief_.learnt();
+    made.learnt->level_tried = level_tried_;
   }
   if (is_running()) {
     const double run_s = (now_s_ - begin_s_) * design_.plan.level;
@@ -175,12 +177,16 @@ void Governor::look_at(double now_s, const probe::RateSample& sample) {
   if (is_gross(sample)) stop_guest(now_s);
 }
 
+/// The sample, or, at which epochs are doubted, all of the epoch so far.
 bool Governor::is_gross(const probe::RateSample& sample) const {
   if (sample.is_throttled && !is_throttled_alone_) return true;
-  const double noise = rules_.gross_sd * belief_.deviation(sample.over_s);
   const auto cost = belief_.cost();
   const double expected = (std::max(0.0, cost.mean) + cost.sd) * design_.plan.level;
-  return 1 - sample.rate / belief_.rate({0, lately_}) > std::max(rules_.gross, expected + noise);
+  const auto is_beyond = [&](double rate, double noise) {
+    return 1 - rate / belief_.rate({0, lately_}) > std::max(rules_.gross, expected + noise);
+  };
+  return is_beyond(sample.rate, rules_.gross_sd * belief_.deviation(sample.over_s)) ||
+         is_beyond(part_.mean(), kJumpSd * belief_.deviation(part_.seconds()));
 }
 
 /// As the guest ran over such a stretch, if it ends now. What it did lately is a minute's running
@@ -220,6 +226,11 @@ void Governor::end(double now_s) {
   why_ = kNoWork;
 }
 
+Governor::Surprise Governor::surprise_of(const Epoch& epoch, double rate, double expected) const {
+  return {(rate - expected) / belief_.rate(),
+          kJumpSd * belief_.deviation(std::max(epoch.covered_s, rules_.settle))};
+}
+
 void Governor::end_drawn(double now_s) {
   const bool is_on = phase_ == Phase::kOn;
   const bool was_stopped = is_on && is_stopped_;
@@ -229,8 +240,7 @@ void Governor::end_drawn(double now_s) {
   check_clock(now_s, epoch);
   const double rate = part_.mean();
   const double expected = belief_.rate(exposure(is_on ? epoch.plan.level : 0, epoch.on_s));
-  const double surprise = (rate - expected) / belief_.rate();
-  const double limit = kJumpSd * belief_.deviation(std::max(epoch.covered_s, rules_.settle));
+  const auto [surprise, limit] = surprise_of(epoch, rate, expected);
   if (is_on) {
     level_tried_ = std::max(level_tried_, epoch.plan.level);
     if (was_stopped || surprise < -limit) {
@@ -254,9 +264,7 @@ void Governor::settle_doubt(double now_s) {
   const bool is_throttle = doubted.is_throttled && !part_.is_throttled();
   const bool is_guests =
       is_throttle || std::abs(now - doubted.rate) > std::abs(now - belief_.rate({0, lately_}));
-  const double surprise = (doubted.rate - doubted.expected) / belief_.rate();
-  const double limit =
-      kJumpSd * belief_.deviation(std::max(doubted.epoch.covered_s, rules_.settle));
+  const auto [surprise, limit] = surprise_of(doubted.epoch, doubted.rate, doubted.expected);
   const bool was_feared = belief_.cost().sd > rules_.gross / 2;
   if (!is_guests) {  // it changed by itself, and could as well have when nothing was drawn
     return book(doubted.epoch, std::clamp(surprise, -limit, limit));
@@ -267,9 +275,7 @@ void Governor::settle_doubt(double now_s) {
 }
 
 void Governor::blame(double now_s, const Doubted& doubted) {
-  const double surprise = (doubted.rate - doubted.expected) / belief_.rate();
-  const double limit =
-      kJumpSd * belief_.deviation(std::max(doubted.epoch.covered_s, rules_.settle));
+  const auto [surprise, limit] = surprise_of(doubted.epoch, doubted.rate, doubted.expected);
   hour_.add(doubted.epoch.on_s * std::max(0.0, 1 - doubted.rate / belief_.rate({0, lately_})), 0);
   believe(now_s, doubted.epoch, doubted.rate, surprise < -limit);
 }
@@ -342,8 +348,10 @@ void Governor::next(double now_s) {
                     .hour_left_s = Hour::kSeconds - (now_s - *hour_begin_s_),
                     .minute_run_s = minute_.run_s(now_s),
                     .level_tried = level_tried_,
-                    .seconds_before = seconds_before_});
+                    .seconds_before = seconds_before_,
+                    .drawn = drawn_});
   if (design_.plan.draw <= 0) return stand_still(now_s, design_.why);
+  ++drawn_;
   seconds_before_ = design_.plan.seconds;
   const bool is_on = rng_.next_unit() < design_.plan.draw;
   begin(now_s, is_on ? Phase::kOn : Phase::kOff, design_.plan.seconds);

@@ -87,6 +87,11 @@ class Governor {
     bool is_throttled = false;
   };
 
+  // Of the host's rate: by how much it missed what was expected, and what is beyond all noise.
+  struct Surprise {
+    double size = 0, limit = 0;
+  };
+
   bool accept(double now_s, const probe::RateSample& sample);
   void wait(double now_s, std::string_view why);
   void begin(double now_s, Phase phase, double seconds);
@@ -95,6 +100,7 @@ class Governor {
   bool is_gross(const probe::RateSample& sample) const;
   void end(double now_s);
   void end_drawn(double now_s);
+  Surprise surprise_of(const Epoch& epoch, double rate, double expected) const;
   void book(const Epoch& epoch, double surprise);
   void trip(std::string_view why);
   void check_clock(double now_s, const Epoch& epoch);
@@ -131,6 +137,7 @@ class Governor {
   bool is_stopped_ = false;  // within an epoch with the guest: what looks like a gross loss
   double on_end_s_ = 0;
   double seconds_before_ = 0;
+  int drawn_;  // epochs, since something that was learnt before is held to be so
   double level_tried_ = 0;
   double believed_s_ = 0;
   double lately_ = 0;  // the guest's mean level of about a minute

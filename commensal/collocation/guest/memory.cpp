@@ -26,7 +26,8 @@ struct Bounds {
 constexpr Bounds kAt{"at_s", 0, 1e12}, kSoFar{"so_far_s", 0, kHour}, kLost{"lost_s", -kHour, kHour},
     kVariance{"variance", 0, 1e12}, kRun{"run_s", 0, kHour}, kExplored{"explored_s", 0, kHour},
     kCost{"cost", -10, 10}, kCostSd{"cost_sd", 0, 10}, kLag{"lag", -10, 10},
-    kLagSd{"lag_sd", 0, 10}, kNoise{"noise", 0, 1e6}, kTried{"level_tried", 1e-9, 1};
+    kLagSd{"lag_sd", 0, 10}, kCorrelation{"correlation", -1, 1}, kNoise{"noise", 0, 1e6},
+    kTried{"level_tried", 1e-9, 1};
 
 void write(Json& to, const Bounds& bounds, double value) {
   to[bounds.key] =
@@ -55,8 +56,10 @@ struct Reader {
   const Json& from;
   bool is_sound = true;
 
-  double number(const Bounds& bounds) {
+  /// Of files that are older than the field: `absent`.
+  double number(const Bounds& bounds, std::optional<double> absent = {}) {
     const auto found = from.find(bounds.key);
+    if (found == from.end() && absent) return *absent;
     const double value = found != from.end() && found->is_number() ? found->get<double>() : 1e300;
     if (value >= bounds.least && value <= bounds.most) return value;
     is_sound = false;
@@ -70,6 +73,7 @@ Json json_of(const governor::Learnt& learnt) {
   write(made, kCostSd, learnt.cost_sd);
   write(made, kLag, learnt.lag);
   write(made, kLagSd, learnt.lag_sd);
+  write(made, kCorrelation, learnt.correlation);
   write(made, kNoise, learnt.noise);
   write(made, kTried, learnt.level_tried);
   return made;
@@ -123,8 +127,9 @@ Result<void> Memory::parse(std::string_view text) {
     if (!one.is_object() || !one.value("guest", Json()).is_string()) return refuse();
     Reader of{one};
     Known known{one["guest"], of.number(kAt), {}};
-    known.learnt = {of.number(kCost),  of.number(kCostSd), of.number(kLag),
-                    of.number(kLagSd), of.number(kNoise),  of.number(kTried)};
+    known.learnt = {of.number(kCost),  of.number(kCostSd),         of.number(kLag),
+                    of.number(kLagSd), of.number(kCorrelation, 0), of.number(kNoise),
+                    of.number(kTried)};
     is_sound = is_sound && of.is_sound;
     known_.push_back(std::move(known));
   }

@@ -31,7 +31,7 @@ class MemoryTest : public testing::Test {
   }
 
   const governor::Carried carried_{
-      governor::Learnt{0.01, 0.001, 0.002, 0.0005, 1e-4, 0.5}, {3, 4, 200, 2}, 1000};
+      governor::Learnt{0.01, 0.001, 0.002, 0.0005, -0.5, 1e-4, 0.5}, {3, 4, 200, 2}, 1000};
   const governor::Rules rules_;
 
  private:
@@ -50,6 +50,7 @@ TEST_F(MemoryTest, OutlivesARestartWithinTheHour) {
   EXPECT_EQ(known.hour.explored_s, 2);
   EXPECT_EQ(known.learnt->cost, 0.01);
   EXPECT_GE(known.learnt->cost_sd, 0.001);
+  EXPECT_LT(known.learnt->correlation, -0.3);
   EXPECT_EQ(known.learnt->level_tried, 0.5);
   // What another guest costs is not known, but the hour is the host's.
   const auto other = next.recall("a on 4", kNow + 60, rules_);

@@ -23,6 +23,18 @@ SimulatedHost late(double lag, double lag_s, double noise) {
   return host;
 }
 
+SimulatedHost blocked(double share, double others_s) {
+  SimulatedHost host;
+  host.slope = constant(0);
+  host.blocked = share;
+  host.others_s = others_s;
+  return host;
+}
+
+// As docs/collocation.md says of them.
+constexpr const char* kFoundLate = "found too late for the hour in which it is met";
+constexpr const char* kByTheClock = "lost by the clock alone, of which too little is shown";
+
 constexpr Kind kKinds[] = {
     {"steady", with<[](SimulatedHost&) {}>},
     {"noisy", with<[](SimulatedHost& host) { host.noise = 0.06; }>},
@@ -67,6 +79,9 @@ constexpr Kind kKinds[] = {
     {"warms up in 60 s", [] { return late(0.02, 60, 0.02); }},
     {"warms up in 120 s", [] { return late(0.02, 120, 0.02); }},
     {"warms up, noisy", [] { return late(0.02, 60, 0.06); }},
+    {"costs 30 % seconds late", [] { return late(0.3, 5, 0.01); }, kFoundLate},
+    {"blocked by a tenth beside others", [] { return blocked(0.1, 4); }, kByTheClock},
+    {"blocked by a twentieth", [] { return blocked(0.05, 0); }, kByTheClock},
     {"throttled by its guest", with<[](SimulatedHost& host) {
        host.slope = constant(0);
        host.throttled = [](double, double level) { return (level > 0); };
