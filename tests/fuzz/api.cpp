@@ -32,17 +32,21 @@ class Town {
   void ask(std::string_view line, core::ByteView body) {
     const auto later = [this](http::Task task) { market_.loop().post(std::move(task)); };
     const auto turns = std::make_shared<http::Turns>(later, market_.clock());
+    http::Strangers strangers;
     const http::Services services{.gateway = market_.gateway(),
                                   .loop = market_.loop(),
                                   .clock = market_.clock(),
                                   .turns = turns,
                                   .codec = later,
                                   .staging = later,
-                                  .heavy = turns};
+                                  .heavy = turns,
+                                  .strangers = strangers};
     std::istringstream words{std::string(line)};
     std::string who, json_bytes;
     http::Request head;
     words >> who >> head.method >> head.target;
+    head.party = "somebody";
+    head.is_strangers = true;
     if (words >> json_bytes) head.json_bytes = json_bytes;
     if (who == "r") head.authorization = "Bearer " + root_;
     if (who == "a") head.authorization = "Bearer " + alice_;

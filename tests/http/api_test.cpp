@@ -248,6 +248,32 @@ TEST_F(HttpApi, PushesAndHidesModels) {
   EXPECT_EQ(bob_.get_json("/v2/models/bob/secret/ready").error().message, refused.error().message);
 }
 
+// A page takes many turns of the loop, a few models each.
+TEST_F(HttpApi, ListsTheIndexInPagesEachNameOnceAndInOrder) {
+  const core::Bytes bytes = digits_model();
+  std::vector<std::string> names = {"alice/digits"};
+  for (const auto& [owner, client] : {std::pair("alice", &alice_), std::pair("bob", &bob_)}) {
+    for (int i = 0; i < 140; ++i) {
+      names.push_back(fmt::format("{}/{}{:03}", owner, std::string(61, 'm'), i));
+      ASSERT_TRUE(client->push({.model = names.back(),
+                                .bytes = bytes,
+                                .is_private = false,
+                                .allowed_providers = {},
+                                .progress = {}}));
+    }
+  }
+  std::vector<std::string> listed;
+  int pages = 0;
+  for (Json page; listed.size() <= names.size(); ++pages) {
+    const std::string after = listed.empty() ? "" : "?after=" + listed.back();
+    page = Json::parse(post("/v2/repository/index" + after, "{}").body);
+    if (page.empty()) break;
+    for (const Json& one : page) listed.push_back(one["name"]);
+  }
+  EXPECT_EQ(listed, names);
+  EXPECT_EQ(pages, 2) << "64 KiB each";
+}
+
 TEST_F(HttpApi, RefusesPushesThatMayNotBe) {
   const core::Bytes bytes = digits_model();
   const core::ByteView half = core::ByteView(bytes).first(bytes.size() / 2);

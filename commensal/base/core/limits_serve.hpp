@@ -12,7 +12,7 @@ inline constexpr std::int64_t kHttpBytesPerSecondMin = 64 << 10;  // of bodies, 
 // Of JSON that holds tensors: a second of a processor, and five times as much memory. Beyond it
 // they travel as binary data.
 inline constexpr std::int64_t kHttpJsonBytesMax = 32 << 20;
-inline constexpr std::int64_t kFilesSentBytesMax = std::int64_t{4} << 30;  // at a time
+inline constexpr std::int64_t kFilesSentBytesMax = std::int64_t{16} << 30;  // at a time
 // Of a list that anybody may ask for: one has the next part, after what is told.
 inline constexpr std::size_t kHttpListBytesMax = 64 << 10;
 inline constexpr std::size_t kHttpHeavyBytesMin = 1 << 20;  // takes more than a millisecond to read
@@ -50,6 +50,7 @@ inline constexpr double kNewcomersPerSecond = 16;
 inline constexpr double kNewcomersAllPerSecond = 256;
 // Beyond these, of networks of which few came lately.
 inline constexpr double kNewcomersRarePerSecond = 64;
+inline constexpr double kNewcomersRareEveryS = 10;  // of one network
 // Twice the connections over HTTP, as those that leave take a moment; the providers' at most a half
 // of all files, two each; and the gateway's own.
 inline constexpr std::uint64_t kFilesWanted = 4 * kDoorConnectionsMax;

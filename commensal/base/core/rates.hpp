@@ -18,18 +18,15 @@ class Rates {
 
   /// Takes a token at this time (monotonic), if there is one.
   bool take(const Key& who, std::int64_t now_ns) {
-    const auto [at, is_new] = buckets_.try_emplace(who, Bucket{full_, now_ns});
-    Bucket& bucket = at->second;
-    bucket = {filled(bucket, now_ns), now_ns};
-    const bool has = bucket.tokens >= 1;
-    if (has) bucket.tokens -= 1;
-    if (is_new && buckets_.size() > swept_ * 2 + kSweptMin) sweep(now_ns);
-    return has;
+    Bucket& bucket = bucket_of(who, now_ns);
+    if (bucket.tokens < 1) return false;
+    bucket.tokens -= 1;
+    return true;
   }
   /// Takes so many at this time, there or not: until they are there again it may not.
   void charge(const Key& who, double tokens, std::int64_t now_ns) {
-    Bucket& bucket = buckets_.try_emplace(who, Bucket{full_, now_ns}).first->second;
-    bucket = {std::max(filled(bucket, now_ns) - tokens, -full_), now_ns};
+    Bucket& bucket = bucket_of(who, now_ns);
+    bucket.tokens = std::max(bucket.tokens - tokens, -full_);
   }
   /// How many there are for it, of the most that there can be.
   double left(const Key& who, std::int64_t now_ns) const {
@@ -44,6 +41,12 @@ class Rates {
     double tokens = 0;
     std::int64_t at_ns = 0;
   };
+  Bucket& bucket_of(const Key& who, std::int64_t now_ns) {
+    if (buckets_.size() > swept_ * 2 + kSweptMin) sweep(now_ns);
+    Bucket& bucket = buckets_.try_emplace(who, Bucket{full_, now_ns}).first->second;
+    bucket = {filled(bucket, now_ns), now_ns};
+    return bucket;
+  }
   double filled(const Bucket& bucket, std::int64_t now_ns) const {
     const double passed_s =
         static_cast<double>(std::max<std::int64_t>(now_ns - bucket.at_ns, 0)) * 1e-9;

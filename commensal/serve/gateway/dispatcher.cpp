@@ -10,6 +10,7 @@ using core::ErrorCode;
 
 namespace {
 
+constexpr int kMovedAtOnce = 4;
 constexpr int kMovesMax = 3;  // long work must end somewhere, even if all providers pause by turns
 
 auto is_of(OrderId id) {
@@ -88,9 +89,7 @@ void Dispatcher::dispatch(RequestPtr request) {
   if (may_try && std::ranges::any_of(candidates, &Candidate::may_come)) {
     return wait(std::move(request));
   }
-  if (request->is_called_invalid) {  // and nobody says otherwise
-    return end(*request, request->last_error);
-  }
+  if (request->is_called_invalid) return end(*request, request->last_error);  // nobody denies it
   const std::string& model = request->order.model.name;
   if (request->last_error.message.empty()) {
     return end(*request, choose(candidates, model).error());
@@ -140,19 +139,8 @@ void Dispatcher::offer(RequestPtr request, Roster::Peer& peer) {
                                      .is_warm = peer.warm.contains(order.model.content),
                                      .is_first = is_first,
                                      .model_bytes = order.model.bytes});
-  auto client = rollout::ClientJob::start(
-      {deps_.key, outline_of(order.model.inputs, order.model.outputs), {}, nullptr},
-      std::move(record));
-  core::check(client.has_value(), "a job that this gateway has made");
-  const auto work = std::make_shared<Work>(Work{.client = *std::move(client),
-                                                .account = order.account,
-                                                .model = order.model.name,
-                                                .version = order.model.version,
-                                                .content = order.model.content,
-                                                .order = request->id,
-                                                .is_charged = !order.is_again,
-                                                .audit_probability = {},
-                                                .is_late = request->is_late});
+  const WorkPtr work = begin_work(deps_.key, order, std::move(record), request->id);
+  work->is_late = request->is_late;
   running_.emplace(work->id(), std::move(request));
   deps_.steps.ask(work, peer);
   if (patience) hasten_after(work->id(), *patience);
@@ -226,34 +214,47 @@ void Dispatcher::on_made(const event::StepMade& made) {
 }
 
 void Dispatcher::on_pause(StreamId stream) {
-  std::vector<core::Digest> withdrawn;
-  std::vector<RequestPtr> moved;
-  std::vector<RequestPtr> given_up;
-  // What is committed to needs no more computing.
-  for (const WorkPtr& work : deps_.steps.uncommitted(stream)) {
-    const auto found = running_.find(work->id());
-    if (found == running_.end()) continue;  // a rollout's
-    Request& request = *found->second;
-    const Order& order = request.order;
-    const bool has_other =
-        choose(candidates(order.model, request.tried), order.model.name).has_value();
-    const bool may_move = has_other && request.moves < kMovesMax;
-    if (!may_move && !request.is_late) {
-      begin_patience(request);
-      continue;
+  const bool is_moving = !leaving_.empty();
+  auto found = std::ranges::find(leaving_, stream, &Leaving::stream);
+  if (found == leaving_.end()) found = leaving_.insert(found, {stream, {}});
+  found->jobs = deps_.steps.uncommitted(stream);  // of the others nothing is to be computed
+  if (!is_moving) move_some();
+}
+
+/// Each is held against all providers.
+void Dispatcher::move_some() {
+  for (int left = kMovedAtOnce; left > 0 && !leaving_.empty(); --left) {
+    Leaving& leaving = leaving_.front();
+    const Roster::Peer* const peer = deps_.roster.at(leaving.stream);
+    if (leaving.jobs.empty() || peer == nullptr || peer->paused.empty()) {
+      leaving_.pop_front();
+    } else {
+      move(leaving);
     }
-    ++request.moves;
-    request.tried.erase(work->job().provider);  // it did not fail
-    withdrawn.push_back(work->id());
-    (may_move ? moved : given_up).push_back(take(work->id()));
   }
-  if (!withdrawn.empty()) {
-    deps_.steps.withdraw(stream, withdrawn);
-    // It took what it did not do, and may soon do so again.
-    deps_.roster.at(stream)->health.on_fault(now_ms());
-  }
-  for (auto& request : moved) dispatch(std::move(request));
-  for (const auto& request : given_up) give_up(*request);
+  if (!leaving_.empty()) deps_.loop.post([this] { move_some(); });
+}
+
+void Dispatcher::move(Leaving& leaving) {
+  const core::Digest job = leaving.jobs.back();
+  leaving.jobs.pop_back();
+  const auto found = running_.find(job);
+  if (found == running_.end() || !deps_.steps.is_uncommitted(leaving.stream, job))
+    return;  // or a rollout's
+  Request& request = *found->second;
+  const Order& order = request.order;
+  const bool has_other =
+      choose(candidates(order.model, request.tried), order.model.name).has_value();
+  const bool may_move = has_other && request.moves < kMovesMax;
+  if (!may_move && !request.is_late) return begin_patience(request);
+  ++request.moves;
+  request.tried.erase(request.at);  // it did not fail
+  RequestPtr moved = take(job);
+  deps_.steps.withdraw(job);
+  // It took what it did not do, and may soon do so again.
+  if (!std::exchange(leaving.has_moved, true))
+    deps_.roster.at(leaving.stream)->health.on_fault(now_ms());
+  may_move ? dispatch(std::move(moved)) : give_up(*moved);
 }
 
 void Dispatcher::cancel(OrderId id) {
@@ -294,8 +295,7 @@ void Dispatcher::look_again() {
   looks_again_ = false;
   std::vector<StreamId> paused;
   for (const auto& [address, peer] : deps_.roster.peers()) {
-    const bool has_work = peer.stream != nullptr && peer.in_flight > 0;
-    if (has_work && !peer.paused.empty()) paused.push_back(peer.stream_id);
+    if (peer.stream && peer.in_flight > 0 && !peer.paused.empty()) paused.push_back(peer.stream_id);
   }
   for (const StreamId stream : paused) on_pause(stream);
   place_next();

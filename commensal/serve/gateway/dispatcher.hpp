@@ -7,6 +7,7 @@
 #include <commensal/serve/gateway/patience.hpp>
 #include <commensal/serve/gateway/shares.hpp>
 #include <commensal/serve/gateway/steps.hpp>
+#include <deque>
 #include <map>
 #include <memory>
 #include <set>
@@ -77,6 +78,12 @@ class Dispatcher {
     bool is_late = false;     // it has
   };
   using RequestPtr = std::unique_ptr<Request>;
+  /// What is in hand where somebody pauses, and may move to another: by turns, a few at once.
+  struct Leaving {
+    StreamId stream = 0;
+    std::vector<core::Digest> jobs;
+    bool has_moved = false;
+  };
   /// Whose outcomes say something of a provider.
   static bool is_public(const Request& request) { return !request.order.model.is_private; }
   /// Of one model, so far.
@@ -112,6 +119,8 @@ class Dispatcher {
   void begin_patience(Request& request);
   void end_patience(OrderId id);
   void look_again();
+  void move_some();
+  void move(Leaving& leaving);
   /// Somebody may be free: each account that waits has a turn, a few at once.
   void place_next();
   void place_some();
@@ -126,6 +135,7 @@ class Dispatcher {
   std::size_t turns_left_ = 0;     // of the accounts that wait, since place_next()
   bool is_placing_ = false;        // place_some() is posted
   bool looks_again_ = false;       // look_again() is
+  std::deque<Leaving> leaving_;
   Trials trials_;
   std::map<core::Digest, Demand> demand_;  // by model
 };

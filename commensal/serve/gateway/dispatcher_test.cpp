@@ -160,13 +160,9 @@ class DispatcherOf : public ::testing::Test {
 };
 
 TEST_F(DispatcherOf, ACommitThatListsAJobTwiceSignsItOnceAndHurtsNoOther) {
-  const protocol::Job other = ask();
-  rpc::Commit message;
-  message.items.push_back(commit(other, provider_key_));
-  const protocol::Job job = ask();
-  message.items.insert(message.items.begin(), commit(job, provider_key_));
-  message.items.insert(message.items.begin() + 1, commit(job, provider_key_, core::Digest{4}));
-  commit_of(stream_, message);
+  const protocol::Job other = ask(), job = ask();
+  commit_of(stream_, {{commit(job, provider_key_), commit(job, provider_key_, core::Digest{4}),
+                       commit(other, provider_key_)}});
   EXPECT_EQ(signed_jobs(), (Jobs{protocol::job_id(job), protocol::job_id(other)}));
   EXPECT_EQ(withdrawn(), Jobs{});
   deliver(job);
@@ -277,15 +273,9 @@ TEST_F(DispatcherOf, ASilenceEndsAJobAndSaysWhatWasWaitedFor) {
 // The fault: a first download, or a long batch, was taken for silence.
 TEST_F(DispatcherOf, WhoSaysThatItIsAtWorkIsNotSilentButNotForEver) {
   ask();
-  const auto words = [&](int count) {
-    for (int i = 0; i < count && answers_.empty(); ++i) {
-      roster_.at(stream_)->at_work_ms = clock_.monotonic_ns() / 1'000'000;
-      loop_.advance_ms(kSilenceMs / 2);
-    }
-  };
-  words(10);
+  be_at_work(5'000);
   EXPECT_EQ(answers_.size(), 0u);
-  words(20);
+  be_at_work(10'000);
   EXPECT_EQ(answers_, std::vector<bool>{false}) << "nobody knows it";
 }
 
@@ -315,8 +305,7 @@ TEST_F(DispatcherOf, AnAnswerOfOtherNamesOrTypesIsNone) {
     const protocol::Job job = ask();
     inputs_ = outputs;
     commit_of(stream_, {{commit(job, provider_key_)}});
-    rpc::Deliver delivery{protocol::job_id(job), 1, kSalt, outputs};
-    steps_.on_deliver(stream_, delivery);
+    steps_.on_deliver(stream_, {protocol::job_id(job), 1, kSalt, outputs});
     loop_.run_until_idle();
   }
   EXPECT_EQ(answers_, (std::vector<bool>{false, false, false}));
@@ -392,6 +381,18 @@ TEST_F(DispatcherOf, WhoMayHaveToLoadTheModelHasNotForEverWhereSomebodyIsAtHand)
   EXPECT_EQ(other_heard_->all<rpc::Offer>().size(), 0u);
   be_at_work(500);
   EXPECT_EQ(other_heard_->all<rpc::Offer>().size(), 1u);
+}
+
+// However many come, or go on, at once: what somebody pausing has in hand moves in another turn.
+TEST_F(DispatcherOf, ManyResumesMakeOneLook) {
+  for (int i = 0; i < 6; ++i) ask();
+  roster_.at(stream_)->paused = "for its host";
+  connect_other();
+  for (int i = 0; i < 1'000; ++i) dispatcher_.on_available();
+  EXPECT_EQ(other_heard_->all<rpc::Offer>().size(), 0u);
+  loop_.run_until_idle();
+  EXPECT_EQ(other_heard_->all<rpc::Offer>().size(), 6u);
+  EXPECT_EQ(withdrawn().size(), 6u) << "each once";
 }
 
 }  // namespace

@@ -11,6 +11,7 @@ namespace {
 constexpr double kBurstSeconds = 2;
 constexpr double kBurstMin = 8;  // a command sends several requests
 constexpr int kShares = 4;       // of memory and connections, one at most for an account
+constexpr int kFileShares = 16;  // of files that are sent
 
 }  // namespace
 
@@ -20,7 +21,7 @@ Quotas::Quotas(const QuotaConfig& config)
                .owner_bytes_max = config.memory_bytes_max / kShares,
                .owner_leases_max = limits::kConnectionsMax / kShares}),
       files_({.bytes_max = limits::kFilesSentBytesMax,
-              .owner_bytes_max = limits::kFilesSentBytesMax / kShares,
+              .owner_bytes_max = limits::kFilesSentBytesMax / kFileShares,
               .owner_leases_max = limits::kConnectionsMax / kShares}),
       rates_(config.requests_per_s, std::max(kBurstSeconds, kBurstMin / config.requests_per_s)) {}
 

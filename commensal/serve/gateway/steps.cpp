@@ -38,12 +38,18 @@ void Steps::ask(const WorkPtr& work, Roster::Peer& peer) {
                                begin->step, begin->value, static_cast<std::uint64_t>(ops_max_)});
 }
 
-std::vector<WorkPtr> Steps::uncommitted(StreamId stream) const {
-  std::vector<WorkPtr> found;
-  for (const auto& [id, running] : running_) {
-    if (running.trip.stream == stream && !running.is_committed) found.push_back(running.work);
+std::vector<core::Digest> Steps::uncommitted(StreamId stream) const {
+  std::vector<core::Digest> found;
+  for (const auto& [job, running] : running_) {
+    if (is_uncommitted(stream, job)) found.push_back(job);
   }
   return found;
+}
+
+bool Steps::is_uncommitted(StreamId stream, const core::Digest& job) const {
+  const auto found = running_.find(job);
+  return found != running_.end() && found->second.trip.stream == stream &&
+         !found->second.is_committed;
 }
 
 Steps::Running* Steps::find(StreamId stream, const core::Digest& job) {
@@ -82,15 +88,10 @@ std::optional<Steps::StreamId> Steps::end_patience(const core::Digest& job) {
   return peer->stream_id;
 }
 
-void Steps::withdraw(StreamId stream, const std::vector<core::Digest>& jobs) {
-  for (const core::Digest& job : jobs) take(job);
-  Roster::Peer* const peer = deps_.roster.at(stream);
-  if (peer != nullptr && !jobs.empty()) peer->stream->send(rpc::Withdraw{jobs});
-}
-
 void Steps::withdraw(const core::Digest& job) {
-  const auto found = running_.find(job);
-  if (found != running_.end()) withdraw(found->second.trip.stream, {job});
+  if (!running_.contains(job)) return;
+  Roster::Peer* const peer = deps_.roster.at(take(job).trip.stream);
+  if (peer != nullptr) peer->stream->send(rpc::Withdraw{{job}});
 }
 
 void Steps::disown(const core::Digest& job) {

@@ -38,17 +38,15 @@ class Steps {
   /// Precondition: the job is not at hand here, and not finished.
   void ask(const WorkPtr& work, Roster::Peer& peer);
   /// Jobs at hand of a stream that are not committed to yet.
-  std::vector<WorkPtr> uncommitted(StreamId stream) const;
-  /// Whether it is at hand, and its step needs no more computing.
+  std::vector<core::Digest> uncommitted(StreamId stream) const;
+  bool is_uncommitted(StreamId stream, const core::Digest& job) const;
   bool is_committed(const core::Digest& job) const {
     const auto found = running_.find(job);
     return found != running_.end() && found->second.is_committed;
   }
   /// A pause of its provider excuses the job no longer. Its stream, if that one pauses now.
   std::optional<StreamId> end_patience(const core::Digest& job);
-  /// Nobody waits for these any longer, and no event tells of them.
-  void withdraw(StreamId stream, const std::vector<core::Digest>& jobs);
-  /// The same of one, if it is at hand.
+  /// Nobody waits for it any longer, and no event tells of it, if it is at hand.
   void withdraw(const core::Digest& job);
   /// A job at hand goes to its end and has its receipt, but nobody waits for it or pays for it.
   void disown(const core::Digest& job);

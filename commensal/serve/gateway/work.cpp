@@ -37,4 +37,19 @@ protocol::Job job_for(const Order& order, const core::Digest& input_salt,
   return job;
 }
 
+WorkPtr begin_work(const crypto::SecretKey& key, const Order& order, rollout::JobRecord record,
+                   OrderId id) {
+  auto client = rollout::ClientJob::start(
+      {key, outline_of(order.model.inputs, order.model.outputs), {}, nullptr}, std::move(record));
+  core::check(client.has_value(), "a job that this gateway has made");
+  return std::make_shared<Work>(Work{.client = *std::move(client),
+                                     .account = order.account,
+                                     .model = order.model.name,
+                                     .version = order.model.version,
+                                     .content = order.model.content,
+                                     .order = id,
+                                     .is_charged = !order.is_again,
+                                     .audit_probability = {}});
+}
+
 }  // namespace commensal::gateway

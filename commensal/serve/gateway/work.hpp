@@ -51,4 +51,8 @@ protocol::Job job_for(const Order& order, const core::Digest& input_salt,
                       const crypto::Address& client, const crypto::Address& provider,
                       const crypto::Address& auditor);
 
+/// The work of an order of one step. Precondition: this gateway has made the record.
+WorkPtr begin_work(const crypto::SecretKey& key, const Order& order, rollout::JobRecord record,
+                   OrderId id);
+
 }  // namespace commensal::gateway

@@ -54,6 +54,7 @@ std::optional<Response> authorize(gateway::Gateway& gateway, const core::Clock& 
   if (!account) return error_response(account.error());
   call.account = *std::move(account);
   call.has_account = true;
+  call.line = call.account.name;
   if (call.route->auth == Auth::kOperator && call.account.role != gateway::Role::kOperator)
     return error_response(
         {ErrorCode::kPermissionDenied,
@@ -72,14 +73,15 @@ std::optional<Response> authorize(gateway::Gateway& gateway, const core::Clock& 
   return std::nullopt;
 }
 
-/// Who asks without a token: as much memory as an account has is that of whose connection it is.
+/// Who asks without a token: rate and memory are those of whose connection it is, an address's or,
+/// once one has spoken on it, an account's.
 core::Result<core::MemoryBudget::Lease> admit_nobody(const Services& services,
                                                      const Request& head) {
-  const std::int64_t now_ns = services.clock.monotonic_ns();
-  if (head.is_strangers && !services.strangers->ask(head.party, now_ns)) {
+  if (!services.strangers.ask(head.party, services.clock.monotonic_ns())) {
     return core::fail(ErrorCode::kResourceExhausted,
-                      "more than {} requests a second without a token from this address",
-                      limits::kStrangerRequestsPerSecond);
+                      "more than {} requests a second without a token from this {}",
+                      limits::kStrangerRequestsPerSecond,
+                      head.is_strangers ? "address" : "account");
   }
   return services.gateway.quotas().memory().lease(head.party);
 }
@@ -93,7 +95,7 @@ CallPtr new_call(const std::shared_ptr<Turns>& heavy) {
             const std::size_t bytes =
                 call->body.capacity() + call->response.text.capacity() + call->response.rest.size();
             if (!turns || bytes < limits::kHttpHeavyBytesMin) return;
-            const std::string line = call->account.name;
+            const std::string line = call->line;
             turns->post(line, [call = std::move(call)] {});
           }};
 }
@@ -115,6 +117,7 @@ void admit(const Services& services, const Request& head,
   }
   if (!route) return done(nullptr, error_response(route.error()));
   call->route = *route;
+  if (!head.is_strangers) call->line = head.party;
   call->query = std::move(target->query);
   call->json_bytes = head.json_bytes;
   const Auth auth = call->route->auth;

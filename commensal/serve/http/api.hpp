@@ -25,18 +25,20 @@ using Task = std::function<void()>;
 /// Called once, on any thread.
 using Reply = std::function<void(Response)>;
 
-/// How often each network may ask without a token. Thread-safety: any thread.
+/// How often each party (core::Place::party: a network, or an account whose connection it is) may
+/// ask without a token. Thread-safety: any thread.
 class Strangers {
  public:
   /// False where it has asked too often.
-  bool ask(const std::string& network, std::int64_t now_ns) {
+  bool ask(const std::string& party, std::int64_t now_ns) {
     const std::lock_guard lock(mutex_);
-    return rates_.take(network, now_ns);
+    return rates_.take(party, now_ns);
   }
-  /// It is answered with so many bytes.
-  void answer(const std::string& network, std::size_t bytes, std::int64_t now_ns) {
+  /// It is answered with so many bytes: as if it had asked more often, for a second at most.
+  void answer(const std::string& party, std::size_t bytes, std::int64_t now_ns) {
     const std::lock_guard lock(mutex_);
-    rates_.charge(network, static_cast<double>(bytes / limits::kStrangerAnswerBytes), now_ns);
+    const auto requests = static_cast<double>(bytes / limits::kStrangerAnswerBytes);
+    rates_.charge(party, std::min(requests, limits::kStrangerRequestsPerSecond), now_ns);
   }
 
  private:
@@ -56,10 +58,10 @@ struct Services {
   std::function<void(Task)> codec;
   /// Runs a task that may take seconds (importing a model), one at a time.
   std::function<void(Task)> staging;
-  /// The way to the threads for bodies of limits::kHttpHeavyBytesMin or more: what is small does
-  /// not wait for them, and accounts take turns.
+  /// The way to the threads for bodies of limits::kHttpHeavyBytesMin or more, and for lists: what
+  /// else is small does not wait for them, and accounts take turns.
   std::shared_ptr<Turns> heavy;
-  std::shared_ptr<Strangers> strangers;
+  Strangers& strangers;
 };
 
 struct Route;
@@ -71,6 +73,7 @@ struct Call {
   Params query;
   gateway::Account account;  // of the token; nameless without one
   bool has_account = false;
+  std::string line;  // of Turns: the account's, of the token or whose connection it is
   std::optional<std::string> json_bytes;  // Inference-Header-Content-Length
   core::GrowingBytes body;
   std::stop_source left;             // the client has: asked to stop while it is answered
@@ -117,7 +120,7 @@ core::Result<gateway::ModelVersion> find_model(gateway::Gateway& gateway, const 
 /// A handler that needs the loop only.
 template <Response (*kAnswer)(gateway::Gateway&, const Call&)>
 void on_loop(const Services& services, CallPtr call, Reply reply) {
-  const std::string line = call->account.name;
+  const std::string line = call->line;
   services.turns->post(line, [&gateway = services.gateway, call = std::move(call),
                               reply = std::move(reply)] { reply(kAnswer(gateway, *call)); });
 }

@@ -39,7 +39,7 @@ std::int64_t bytes_of(const Response& response) {
 std::string network_of(const asio::ip::tcp::socket& socket) {
   beast::error_code error;
   const auto from = socket.remote_endpoint(error);
-  return error ? "" : core::network_of(from.data());
+  return "@" + (error ? "" : core::network_of(from.data()));  // no account is called so
 }
 
 std::string text_of(beast::string_view text) { return {text.data(), text.size()}; }
@@ -208,13 +208,8 @@ void Connection::on_head(Error error) {
 }
 
 void Connection::on_admitted(CallPtr call, std::optional<Response> refusal) {
-  if (refusal) {
-    // Who is nobody is refused so often, then ends each time.
-    const auto now_ns = shared_.clock.monotonic_ns();
-    if (is_strangers()) close_after_ |= !shared_.services.strangers->ask(place_.party, now_ns);
-    return refuse(*std::move(refusal));
-  }
   call_ = std::move(call);
+  if (refusal) return refuse(*std::move(refusal));
   if (call_->has_account) hear_somebody(true);
   const bool is_json = call_->route->is_json_or_split && !call_->json_bytes;
   const std::int64_t bytes_max =
@@ -280,7 +275,7 @@ void Connection::answer() {
     call->route->handle(services, call, reply);
   };
   if (call_->body.size() < limits::kHttpHeavyBytesMin) return handle();
-  shared_.services.heavy->post(call_->account.name, handle);
+  shared_.services.heavy->post(call_->line, handle);
 }
 
 /// Whether the client has closed its side, whatever of it is still to be read.
@@ -308,6 +303,10 @@ void Connection::refuse(Response response) {
   // Unless the request has been read to its end, the rest of it is somewhere in the stream.
   const bool is_read = !body_ && head_->is_done();
   close_after_ = close_after_ || !is_read || !head_->keep_alive();
+  // Who shows no token is refused as often as it may ask, then ends each time.
+  const bool is_known = call_ && call_->has_account;
+  const auto now_ns = shared_.clock.monotonic_ns();
+  close_after_ |= !is_known && !shared_.services.strangers.ask(place_.party, now_ns);
   respond(std::move(response));
 }
 
@@ -320,9 +319,9 @@ void Connection::respond(Response response) {
     const auto held = call_->memory.set(bytes_of(response));
     if (!held) response = error_response(held.error());
   }
-  if (is_strangers()) {
-    shared_.services.strangers->answer(place_.party, response.text.size(),
-                                       shared_.clock.monotonic_ns());
+  if (!call_->has_account) {
+    shared_.services.strangers.answer(place_.party, response.text.size() + response.rest.size(),
+                                      shared_.clock.monotonic_ns());
   }
   call_->memory.note(bytes_of(response));
   call_->response = std::move(response);

@@ -21,6 +21,7 @@ Handshakes::Handshakes(boost::asio::io_context& io, const core::Clock& clock)
 void Handshakes::wait(const std::string& network, Begin begin) {
   const std::lock_guard lock(mutex_);
   Line& line = lines_[network];
+  if (line.served_ns < clock_.monotonic_ns() - kForgottenNs) line.served_ns = 0;
   if (line.waiting.empty()) due_.emplace(line.served_ns, last_number_ + 1, network);
   line.waiting.push_back({++last_number_, std::move(begin)});
   serve_locked();

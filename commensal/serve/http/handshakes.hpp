@@ -28,8 +28,8 @@ class Handshakes {
 
   Handshakes(boost::asio::io_context& io, const core::Clock& clock);
 
-  /// `begin` is called on some thread, when it is its turn; quick. False: nobody waits any more,
-  /// and the next is begun.
+  /// `begin` is called on some thread, when it is its turn; quick. False: it has been closed
+  /// meanwhile, and the next is begun.
   void wait(const std::string& network, Begin begin);
 
  private:

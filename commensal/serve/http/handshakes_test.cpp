@@ -67,6 +67,20 @@ TEST_F(HandshakesTest, WhoHadNoneForLongestIsNext) {
   EXPECT_EQ(begun_.front(), "honest");
 }
 
+TEST_F(HandshakesTest, WhoHadOneLongAgoIsAsNew) {
+  clock_.advance_ms(1'000);
+  come("back", 1);
+  clock_.advance_ms(11'000);
+  for (int i = 0; i < 200; ++i) come("new" + std::to_string(i), 1);
+  come("back", 1);
+  for (int i = 200; i < 400; ++i) come("new" + std::to_string(i), 1);
+  begun_.clear();
+  pass(600);
+  const auto at = std::ranges::find(begun_, "back");
+  ASSERT_NE(at, begun_.end());
+  EXPECT_LE(at - begun_.begin(), 200 - static_cast<std::ptrdiff_t>(kAtOnce));
+}
+
 // And costs none, however many they are.
 TEST_F(HandshakesTest, WhoHasLeftIsPassedOver) {
   come("a", kAtOnce);

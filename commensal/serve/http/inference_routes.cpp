@@ -49,6 +49,7 @@ struct Index {
 /// A few in one turn: each is held against all providers.
 void index_some(const Services& services, CallPtr call, Reply reply, std::shared_ptr<Index> index) {
   constexpr std::size_t kInOneTurn = 4;
+  if (call->left.stop_requested()) return;
   for (std::size_t i = 0; i < kInOneTurn && index->next < index->models.size(); ++i) {
     const gateway::ModelVersion& model = *index->models[index->next++];
     index->text += index->text.empty() ? "[" : ",";
@@ -58,7 +59,7 @@ void index_some(const Services& services, CallPtr call, Reply reply, std::shared
   if (index->next == index->models.size()) {
     return reply(json_response(index->text.empty() ? "[]" : std::move(index->text) + "]"));
   }
-  const std::string line = call->account.name;
+  const std::string line = call->line;
   services.turns->post(line, [&services, call = std::move(call), reply = std::move(reply), index] {
     index_some(services, call, reply, index);
   });
@@ -66,7 +67,7 @@ void index_some(const Services& services, CallPtr call, Reply reply, std::shared
 
 /// ?after=NAME: those behind it, up to limits::kHttpListBytesMax.
 void repository_index(const Services& services, CallPtr call, Reply reply) {
-  const std::string line = call->account.name;
+  const std::string line = call->line;
   services.turns->post(line, [&services, call = std::move(call), reply = std::move(reply)] {
     const auto after = call->query.find("after");
     auto models =
@@ -153,8 +154,7 @@ void write_answer(const Services& services, const CallPtr& call,
     outputs.reset();
     reply(std::move(response));
   };
-  is_heavy ? services.heavy->post(call->account.name, std::move(write))
-           : services.codec(std::move(write));
+  is_heavy ? services.heavy->post(call->line, std::move(write)) : services.codec(std::move(write));
 }
 
 std::optional<tensor::TensorType> known_type(const graph::Declared& declared) {
@@ -193,7 +193,7 @@ void infer(const Services& services, CallPtr call, Reply reply) {
   request->check = [call, body](const ModelVersion& model) {
     return check_answer(model, *body, call->memory);
   };
-  services.turns->post(call->account.name, [&services, call, request, body, reply] {
+  services.turns->post(call->line, [&services, call, request, body, reply] {
     services.gateway.infer(std::move(*request),
                            [&services, weak = std::weak_ptr(call), body,
                             reply](core::Result<gateway::InferResponse> result) {

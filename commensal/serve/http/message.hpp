@@ -21,7 +21,6 @@ struct Request {
   std::string party;                      // whose connection it is: core::Place::party
   bool is_strangers = false;              // no account has spoken on that yet
   std::optional<std::string> json_bytes;  // Inference-Header-Content-Length
-  core::Bytes body;
 };
 
 struct Response {

@@ -60,11 +60,10 @@ void create_rollout(const Services& services, CallPtr call, Reply reply) {
   if (!request) return reply(error_response(request.error()));
   call->body.clear();
   request->account = call->account;
-  services.turns->post(call->account.name,
-                       [&gateway = services.gateway, request = *std::move(request),
-                        reply = std::move(reply)]() mutable {
-                         reply(status_response(gateway.rollouts().create(std::move(request)), 201));
-                       });
+  services.turns->post(call->line, [&gateway = services.gateway, request = *std::move(request),
+                                    reply = std::move(reply)]() mutable {
+    reply(status_response(gateway.rollouts().create(std::move(request)), 201));
+  });
 }
 
 Response list_rollouts(Gateway& gateway, const Call& call) {
@@ -75,7 +74,7 @@ Response list_rollouts(Gateway& gateway, const Call& call) {
 
 /// ?after=STEPS&wait_ms=MS: answers when there is news, or the time is up.
 void show_rollout(const Services& services, CallPtr call, Reply reply) {
-  const std::string line = call->account.name;
+  const std::string line = call->line;
   services.turns->post(
       line, [&gateway = services.gateway, call = std::move(call), reply = std::move(reply)] {
         const auto status = find_rollout(gateway, *call);

@@ -3,6 +3,7 @@
 #include <boost/asio/thread_pool.hpp>
 #include <boost/asio/write.hpp>
 #include <commensal/base/core/limits.hpp>
+#include <commensal/base/core/network.hpp>
 #include <commensal/base/core/places.hpp>
 #include <commensal/serve/http/connection.hpp>
 #include <commensal/serve/http/server.hpp>
@@ -36,6 +37,7 @@ struct HttpServer::State {
   asio::thread_pool heavy{limits::kHttpHeavyThreads};
   std::shared_ptr<Gate> gate = std::make_shared<Gate>();
   Handshakes handshakes;
+  Strangers strangers;
   Services services;
   Shared shared;
   tcp::acceptor acceptor{asio::make_strand(io)};
@@ -60,7 +62,7 @@ struct HttpServer::State {
                  .heavy = std::make_shared<Turns>(
                      [this](Task task) { asio::post(heavy, std::move(task)); }, clock,
                      limits::kHttpHeavyThreads),
-                 .strangers = std::make_shared<Strangers>()},
+                 .strangers = strangers},
         shared{.services = services,
                .clock = clock,
                .gate = gate,
@@ -97,8 +99,10 @@ core::Result<void> HttpServer::State::listen(const HttpOptions& options) {
   step([&] { acceptor.listen(limits::kConnectionsMax, error); });
   step([&] { port = acceptor.local_endpoint(error).port(); });
   if (error)
-    return core::fail(core::ErrorCode::kUnavailable, "cannot listen on {} port {}: {}",
-                      options.address, options.port, error.message());
+    return core::fail(
+        core::ErrorCode::kUnavailable, "cannot listen for consumers on '{}': {}",
+        core::Endpoint{options.address, options.port}.text(),
+        error == asio::error::address_in_use ? "the port is in use" : error.message());
   return {};
 }
 

@@ -183,11 +183,13 @@ bool Door::look_at_strangers() {
   const std::lock_guard lock(mutex_);
   bool has_strangers = false;
   std::set<std::string> loud;
-  for (const auto& [name, one] : connections_) {
-    if (one.vouched > 0) continue;
+  for (auto one = connections_.begin(); one != connections_.end();) {
+    const auto which = one++;
+    const Connection& it = which->second;
+    if (it.vouched > 0) continue;
     has_strangers = true;
-    if (bytes_heard(one.copy.get()) - one.heard_then > bounds_.stranger_bytes_max)
-      loud.insert(one.network);
+    if (bytes_heard(it.copy.get()) - it.heard_then <= bounds_.stranger_bytes_max) continue;
+    it.was_vouched ? end_locked(which) : void(loud.insert(it.network));
   }
   for (const std::string& network : loud) punish_locked(network);
   return has_strangers;
@@ -226,7 +228,9 @@ void Door::end(const std::string& connection) {
 void Door::vouch(const std::string& connection) {
   const std::lock_guard lock(mutex_);
   const auto found = connections_.find(connection);
-  if (found != connections_.end()) ++found->second.vouched;
+  if (found == connections_.end()) return;
+  ++found->second.vouched;
+  found->second.was_vouched = true;
 }
 
 void Door::disown(const std::string& connection) {

@@ -18,15 +18,16 @@
 namespace commensal::rpc {
 
 /// Who comes to a port, by network: so many at once, then so many a second, of each and of all
-/// together (limits::kNewcomers...), but for some of networks that come seldom: a crowd keeps those
-/// out no more than itself. Who is turned away has cost an accept and a close, not what a
-/// connection costs behind it. A value; times are monotonic.
+/// together (limits::kNewcomers...). Where all together have come too often, each network is let in
+/// once in limits::kNewcomersRareEveryS all the same, as far as they are few. Who is turned away
+/// has cost an accept and a close, not what a connection costs behind it. A value; times are
+/// monotonic.
 class Newcomers {
  public:
   bool admit(const std::string& network, std::int64_t now_ns) {
     if (!of_one_.take(network, now_ns)) return false;
     return of_all_.take({}, now_ns) ||
-           (of_one_.left(network, now_ns) > kRare && of_rare_.take({}, now_ns));
+           (of_one_rare_.take(network, now_ns) && of_rare_.take({}, now_ns));
   }
   /// It has come as if twice as often as it may at once: for eight seconds it is not let in.
   void punish(const std::string& network, std::int64_t now_ns) {
@@ -34,11 +35,11 @@ class Newcomers {
   }
 
  private:
-  static constexpr double kRare = 0.5;
   static constexpr double kBurstS = limits::kNewcomersAtOnce / limits::kNewcomersPerSecond;
 
   core::Rates<std::string> of_one_{limits::kNewcomersPerSecond, kBurstS};
   core::Rates<std::monostate> of_all_{limits::kNewcomersAllPerSecond, 1};
+  core::Rates<std::string> of_one_rare_{1 / limits::kNewcomersRareEveryS, 1};
   core::Rates<std::monostate> of_rare_{limits::kNewcomersRarePerSecond, 1};
 };
 
@@ -52,9 +53,9 @@ struct DoorBounds {
 /// A TCP port that listens. It admits newcomers as above, knows the connections that it has let in
 /// until they end, and ends them itself: those of strangers, whom nobody vouches for, after a time
 /// and where there are too many (core::who_leaves, parties are networks). Who calls too often, or
-/// says too much before anybody vouches for it, ends with all strangers of its network, which is
-/// let in again some seconds later: gRPC may have read very many calls before it asks us about the
-/// first. Whatever speaks behind it may keep strangers no longer. Connections go by the name
+/// says too much before anybody has vouched for it, ends with all strangers of its network, which
+/// is let in again some seconds later: gRPC may have read very many calls before it asks us about
+/// the first. Whatever speaks behind it may keep strangers no longer. Connections go by the name
 /// core::connection_of() their other end. Thread-safety: any thread, but open, begin and stop, the
 /// owner's.
 class Door {
@@ -87,6 +88,7 @@ class Door {
     std::int64_t since_ns = 0;     // it came, or was disowned
     std::uint64_t heard_then = 0;  // bytes
     int vouched = 0;
+    bool was_vouched = false;  // what it goes on saying was begun while it was no stranger's
   };
   using Connections = std::map<std::string, Connection>;
 
@@ -100,7 +102,7 @@ class Door {
   bool look_at_strangers();
   void sweep();
 
-  const core::SystemClock clock_;
+  const core::SystemClock clock_{};
   DoorBounds bounds_;
   core::Listener listener_;
   core::Descriptor wake_, events_;

@@ -48,6 +48,20 @@ TEST(Newcomers, WhoComesSeldomIsLetInBesideACrowd) {
       newcomers.admit("crowd" + std::to_string((4 * ms + i) % 64), ms * 1'000'000);
     }
     if (ms % 500 == 0 && ms > 3'000) {
+      EXPECT_TRUE(newcomers.admit("honest" + std::to_string(ms), ms * 1'000'000)) << ms;
+    }
+  }
+}
+
+// However many addresses a crowd has, and though none comes more often than one may.
+TEST(Newcomers, WhoComesSeldomIsLetInBesideACrowdThatIsPatient) {
+  constexpr std::int64_t kAddresses = 512;
+  Newcomers newcomers;
+  for (std::int64_t ms = 0; ms < 40'000; ++ms) {
+    for (int i = 0; i < 8; ++i) {  // 15.6 a second each
+      newcomers.admit("crowd" + std::to_string((8 * ms + i) % kAddresses), ms * 1'000'000);
+    }
+    if (ms % 11'000 == 10'999) {
       EXPECT_TRUE(newcomers.admit("honest", ms * 1'000'000)) << ms;
     }
   }
@@ -86,6 +100,10 @@ class DoorTest : public ::testing::Test {
     socklen_t size = sizeof at;
     ::getsockname(socket.get(), reinterpret_cast<sockaddr*>(&at), &size);
     return {std::move(socket), core::connection_of(reinterpret_cast<const sockaddr*>(&at))};
+  }
+  static void say(const core::Descriptor& socket, std::size_t bytes) {
+    const std::string much(bytes, 'x');
+    EXPECT_EQ(::send(socket.get(), much.data(), much.size(), 0), static_cast<ssize_t>(bytes));
   }
   /// Whether the other side ends it before long.
   static bool ends(const core::Descriptor& socket, int within_ms = 5'000) {
@@ -186,19 +204,30 @@ TEST_F(DoorTest, EndsStrangersThatSayMuch) {
   const auto [stranger, its_name] = dial();
   wait_for(2);
   door->vouch(name);
-  const std::string much(kBytes + 1, 'x');
-  const auto say = [&](const core::Descriptor& socket) {
-    EXPECT_EQ(::send(socket.get(), much.data(), much.size(), 0), static_cast<ssize_t>(much.size()));
-  };
-  say(known);
+  say(known, kBytes + 1);
   EXPECT_FALSE(ends(known, 200));
   EXPECT_FALSE(ends(stranger, 0));
-  say(stranger);
+  say(stranger, kBytes + 1);
   EXPECT_TRUE(ends(stranger));
   door->disown(name);
   EXPECT_FALSE(ends(known, 200)) << "what it said while it was known is not held against it";
-  say(known);
+  say(known, kBytes + 1);
   EXPECT_TRUE(ends(known));
+}
+
+// What was half sent when its stream ended may go on coming, and says nothing of its neighbours.
+TEST_F(DoorTest, EndsWhoWasKnownButNotItsNetwork) {
+  constexpr std::size_t kBytes = 1'000;
+  open({.stranger_bytes_max = kBytes});
+  const auto [known, name] = dial();
+  const auto [stranger, its_name] = dial();
+  wait_for(2);
+  door->vouch(name);
+  door->disown(name);
+  say(known, kBytes + 1);
+  EXPECT_TRUE(ends(known));
+  EXPECT_FALSE(ends(stranger, 100));
+  EXPECT_FALSE(ends(dial().first, 100));
 }
 
 TEST_F(DoorTest, ForgetsWhoLeft) {

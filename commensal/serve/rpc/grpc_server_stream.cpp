@@ -102,9 +102,12 @@ void ServerStream::read_when_held() {
   hall_->loop.post([self = shared_from_this()] { self->make_room(); });
 }
 
-/// Somebody's stream ends (core::who_gives_back), this one perhaps.
+/// Somebody's stream ends (core::who_gives_back), this one perhaps: one at a time, each with its
+/// connection, since gRPC alone would wait for a peer that does not read.
 void ServerStream::make_room() {
   if (closed_) return;
+  std::erase_if(hall_->leaving, [](const auto& one) { return one.expired(); });
+  if (!hall_->leaving.empty()) return hold_later();
   std::vector<core::Holding> held;
   std::size_t ours = 0;
   for (const auto& one : hall_->open) {
@@ -117,8 +120,14 @@ void ServerStream::make_room() {
                "too many large messages are half sent, from this address or from all"},
               true);
   if (leaves.get() == this) return;
+  hall_->leaving.push_back(leaves);
   leaves->abort();
-  hall_->loop.after(kRoomMs, [weak = weak_from_this()] {  // gRPC lets go of it soon
+  hall_->door->end(leaves->from_.connection);
+  hold_later();
+}
+
+void ServerStream::hold_later() {
+  hall_->loop.after(kRoomMs, [weak = weak_from_this()] {
     const auto self = weak.lock();
     if (self && !self->closed_) self->read_when_held();
   });

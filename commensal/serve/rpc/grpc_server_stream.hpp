@@ -59,6 +59,8 @@ struct ServerHall {
   // The loop's:
   GatewayPort* port;  // null: stopped
   std::vector<std::shared_ptr<ServerStream>> open;
+  std::vector<std::weak_ptr<ServerStream>>
+      leaving;  // for what they had half sent, until it is free
 };
 
 /// One provider's stream, with two faces: gRPC's threads call its reactions (On...), the loop its
@@ -97,6 +99,7 @@ class ServerStream final : public grpc::ServerBidiReactor<wire::Frame, wire::Fra
   void look_later();
   void look();
   void make_room();
+  void hold_later();
   void read_when_held();
 
   const std::shared_ptr<ServerHall> hall_;
