@@ -13,9 +13,11 @@ using Json = nlohmann::json;
 
 TEST(Hostile, HonestConsumersAreServedBesideThem) {
   const std::vector<std::string> attacks = {
-      "slowloris",      "large-bodies",  "request-flood", "rollout-flood", "hungry-model",
-      "silent-streams", "commits-twice", "any-order",     "large-answers", "tls-hello-flood"};
-  std::vector<std::string> command = {"hostile", "--seconds", "40", "--json"};
+      "slowloris",    "large-bodies",    "request-flood",  "rollout-flood", "hungry-model",
+      "long-lists",   "expensive-reads", "silent-streams", "commits-twice", "any-order",
+      "resume-flood", "large-answers",   "tls-hello-flood"};
+  // Five seconds each, of which some attackers take two to get ready.
+  std::vector<std::string> command = {"hostile", "--seconds", "65", "--json"};
   command.insert(command.end(), attacks.begin(), attacks.end());
   int status = 0;
   const Json said = Json::parse(run(command, status, COMMENSAL_LAB_PROGRAM), nullptr, false);
@@ -27,6 +29,9 @@ TEST(Hostile, HonestConsumersAreServedBesideThem) {
     EXPECT_GT(one.at("answers"), 0) << one;
     EXPECT_EQ(one.at("failed"), 0) << one;
     EXPECT_EQ(one.at("wrong"), 0) << one;
+    EXPECT_EQ(one.at("control_failed"), 0) << one;
+    EXPECT_EQ(one.at("control_wrong"), 0) << one;
+    EXPECT_EQ(one.at("control_providers_late"), 0) << one;
     EXPECT_EQ(one.at("daemons_ended"), 0) << one;
     EXPECT_EQ(one.at("daemons_ended_badly"), 0) << one;
     EXPECT_EQ(one.at("long_turns"), 0) << one;

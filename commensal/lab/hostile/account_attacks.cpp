@@ -267,21 +267,6 @@ class NeverReads final : public RequestFlood {
   bool hears() const override { return false; }
 };
 
-/// What costs the gateway most for the least that is asked.
-class ExpensiveReads final : public Talker {
- public:
-  using Talker::Talker;
-
- protected:
-  std::string next() override {
-    static constexpr std::array<std::string_view, 6> kTargets = {
-        "/v1/models", "/v1/receipts?count=1000", "/v1/rollouts", "/v1/providers", "/v1/account",
-        "/v1/tickets"};
-    return fmt::format("GET {} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {}\r\n\r\n",
-                       kTargets[rng_.next_u64() % kTargets.size()], target_.token);
-  }
-};
-
 template <class Kind>
 std::unique_ptr<Attacker> make(const Target& target, core::Rng& rng) {
   return std::make_unique<Kind>(target, rng);
@@ -297,7 +282,6 @@ constexpr AttackRow kRows[] = {
     {"request-flood", "good requests on 64 connections, as many as it can", make<RequestFlood>},
     {"leave-at-once", "good requests, gone before the answer", make<LeaveAtOnce>},
     {"never-reads", "good requests on 300 connections, answers left unread", make<NeverReads>},
-    {"expensive-reads", "lists of everything, again and again", make<ExpensiveReads>},
 };
 
 }  // namespace

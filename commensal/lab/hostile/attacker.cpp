@@ -31,10 +31,27 @@ class Throttle {
   const std::int64_t used_ns_ = core::process_cpu_ns();
 };
 
+void burn_some() {
+  volatile double sum = 0;
+  for (int i = 0; i < 200'000; ++i) sum = sum + 1.0 / (i + 1);
+}
+
+class Nothing final : public Attacker {
+ public:
+  void act() override { burn_some(); }
+};
+
+constexpr AttackRow kNull = {
+    "nothing", "a null: burns its share of a processor in silence, as the control does",
+    [](const Target&, core::Rng&) -> std::unique_ptr<Attacker> {
+      return std::make_unique<Nothing>();
+    },
+    false, true};
+
 }  // namespace
 
 std::vector<const AttackRow*> all_attacks() {
-  std::vector<const AttackRow*> all;
+  std::vector<const AttackRow*> all = {&kNull};
   for (const auto table : {http_attacks(), http2_attacks(), account_attacks(), model_attacks(),
                            stream_attacks(), tls_attacks()}) {
     for (const AttackRow& row : table) all.push_back(&row);
@@ -58,20 +75,20 @@ core::Result<Deeds> run_attack(const AttackRow& attack, const Target& target, do
   const Throttle throttle(cpu_share);
   const auto attacker = attack.make(target, rng);
   COMMENSAL_TRY(attacker->prepare());
+  const std::uint64_t prepared = attacker->effects();
   std::uint64_t acts = 0;
   for (; throttle.passed_s() < seconds; ++acts) {
     attacker->act();
     throttle.rest();
   }
   attacker->finish();
-  return Deeds{acts, attacker->effects(), throttle.used()};
+  return Deeds{acts, attacker->effects() - prepared, throttle.used()};
 }
 
 Deeds burn(double seconds, double cpu_share) {
   const Throttle throttle(cpu_share);
-  volatile double sum = 0;
   while (throttle.passed_s() < seconds) {
-    for (int i = 0; i < 200'000; ++i) sum = sum + 1.0 / (i + 1);
+    burn_some();
     throttle.rest();
   }
   return {.cpu_share = throttle.used()};

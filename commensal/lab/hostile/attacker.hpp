@@ -29,7 +29,8 @@ struct Target {
 class Attacker {
  public:
   virtual ~Attacker() = default;
-  /// What it cannot attack without; called once, first. Errors: the target's.
+  /// What it cannot attack without; called once, first. What it sees is no effect yet. Errors: the
+  /// target's.
   virtual core::Result<void> prepare() { return {}; }
   /// One small piece of the attack; blocks for a second at most.
   virtual void act() = 0;
@@ -47,7 +48,8 @@ struct AttackRow {
   std::string_view name;
   std::string_view does;  // one line
   std::unique_ptr<Attacker> (*make)(const Target& target, core::Rng& rng);
-  bool is_tls = false;  // against daemons that speak it on all ports; else on none
+  bool is_tls = false;   // against daemons that speak it on all ports; else on none
+  bool is_null = false;  // none: what is seen beside it is what looks differ by
 };
 
 /// Attackers of one kind lie in one file.
@@ -57,6 +59,7 @@ std::span<const AttackRow> account_attacks();
 std::span<const AttackRow> model_attacks();
 std::span<const AttackRow> stream_attacks();
 std::span<const AttackRow> tls_attacks();
+/// Those, and one that is none.
 std::vector<const AttackRow*> all_attacks();
 
 /// Error: kNotFound, with the names.
@@ -64,8 +67,8 @@ core::Result<const AttackRow*> find_attack(std::string_view name);
 
 struct Deeds {
   std::uint64_t acts = 0;
-  std::uint64_t effects = 0;
-  double cpu_share = 0;  // that it had, all its threads together, to the end
+  std::uint64_t effects = 0;  // since it was prepared
+  double cpu_share = 0;       // that it had, all its threads together, to the end
 };
 /// Runs an attack for so long, on at most this share of one processor, all its threads together.
 /// Error: Attacker::prepare's.

@@ -29,9 +29,7 @@ std::uint64_t answers_in(std::string_view bytes) {
 
 }  // namespace
 
-Crowd::~Crowd() {
-  for (const int socket : sockets_) ::close(socket);
-}
+Crowd::~Crowd() { go(); }
 
 bool Crowd::join() {
   const int made = ::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
@@ -58,7 +56,7 @@ bool Crowd::join() {
     ::close(made);
     return false;
   }
-  sockets_.push_back(made);
+  members_.push_back({made, false});
   return true;
 }
 
@@ -66,9 +64,10 @@ std::optional<std::size_t> Crowd::offer(std::size_t member, std::string_view byt
   std::size_t taken = 0;
   while (taken < bytes.size()) {
     const auto sent =
-        ::send(sockets_[member], bytes.data() + taken, bytes.size() - taken, MSG_NOSIGNAL);
+        ::send(members_[member].socket, bytes.data() + taken, bytes.size() - taken, MSG_NOSIGNAL);
     if (sent < 0 && errno != EAGAIN && errno != EWOULDBLOCK) return std::nullopt;
     if (sent < 0) break;
+    members_[member].has_begun = true;
     taken += static_cast<std::size_t>(sent);
   }
   return taken;
@@ -79,14 +78,14 @@ bool Crowd::say(std::size_t member, std::string_view bytes) {
 }
 
 bool Crowd::is_closed(std::size_t member) const {
-  pollfd look{sockets_[member], POLLRDHUP, 0};
+  pollfd look{members_[member].socket, POLLRDHUP, 0};
   return ::poll(&look, 1, 0) > 0;
 }
 
 bool Crowd::hear(std::size_t member) {
   std::array<char, 16'384> piece;
   while (true) {
-    const auto size = ::recv(sockets_[member], piece.data(), piece.size(), 0);
+    const auto size = ::recv(members_[member].socket, piece.data(), piece.size(), 0);
     if (size > 0) {
       effects_ += answers_in({piece.data(), static_cast<std::size_t>(size)});
       continue;
@@ -99,7 +98,7 @@ std::optional<std::string> Crowd::read(std::size_t member) {
   std::string come;
   std::array<char, 16'384> piece;
   while (true) {
-    const auto size = ::recv(sockets_[member], piece.data(), piece.size(), 0);
+    const auto size = ::recv(members_[member].socket, piece.data(), piece.size(), 0);
     if (size > 0) {
       come.append(piece.data(), static_cast<std::size_t>(size));
       continue;
@@ -111,26 +110,31 @@ std::optional<std::string> Crowd::read(std::size_t member) {
 }
 
 void Crowd::leave(std::size_t member) {
-  ++effects_;
-  ::close(sockets_[member]);
-  sockets_.erase(sockets_.begin() + static_cast<std::ptrdiff_t>(member));
+  if (members_[member].has_begun) ++effects_;
+  ::close(members_[member].socket);
+  members_.erase(members_.begin() + static_cast<std::ptrdiff_t>(member));
 }
 
 void Crowd::leave_closed() {
-  for (std::size_t i = sockets_.size(); i > 0; --i) {
+  for (std::size_t i = members_.size(); i > 0; --i) {
     if (!hear(i - 1)) leave(i - 1);
   }
 }
 
 void Crowd::leave_unheard() {
-  for (std::size_t i = sockets_.size(); i > 0; --i) {
+  for (std::size_t i = members_.size(); i > 0; --i) {
     if (is_closed(i - 1)) leave(i - 1);
   }
 }
 
 void Crowd::hang_up() {
-  for (const int socket : sockets_) ::shutdown(socket, SHUT_WR);
+  for (const Member& member : members_) ::shutdown(member.socket, SHUT_WR);
   listen();
+}
+
+void Crowd::go() {
+  for (const Member& member : members_) ::close(member.socket);
+  members_.clear();
 }
 
 void Crowd::listen() {

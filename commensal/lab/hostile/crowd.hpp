@@ -12,14 +12,14 @@ namespace commensal::lab::hostile {
 
 /// Where connections come from.
 struct Origin {
-  std::uint8_t net = 1;        // 127.NET.0.1 and on
-  std::uint8_t addresses = 1;  // so many, in turns
-  int receive_bytes = 0;       // that the kernel keeps of what is not read; 0: its choice
+  std::uint8_t net = 1;         // 127.NET.0.1 and on
+  std::uint16_t addresses = 1;  // so many, in turns
+  int receive_bytes = 0;        // that the kernel keeps of what is not read; 0: its choice
 };
 
 /// Many connections to one port of this machine, none of which is waited for. Bytes that the other
-/// side does not take, or that it sends, are dropped; its answers and whom it closes are counted.
-/// Not thread-safe.
+/// side does not take, or that it sends, are dropped; its answers are counted, and whom it closes
+/// after the first byte that it was sent: before, nothing was tried. Not thread-safe.
 class Crowd {
  public:
   /// `effects` outlives the crowd.
@@ -29,10 +29,12 @@ class Crowd {
   Crowd& operator=(const Crowd&) = delete;
   ~Crowd();
 
-  std::size_t size() const { return sockets_.size(); }
+  std::size_t size() const { return members_.size(); }
   /// Opens one more, which becomes the last; false where nobody listens, or the system has none
   /// left.
   bool join();
+  /// Of one that is here to say nothing: it counts from now on that the other side closes it.
+  void begin(std::size_t member) { members_[member].has_begun = true; }
   /// How much of it the kernel takes now; nothing where the other side has closed.
   std::optional<std::size_t> offer(std::size_t member, std::string_view bytes);
   /// As much as the kernel takes now. False where the other side has closed.
@@ -51,8 +53,15 @@ class Crowd {
   void listen();
   /// Says that no more is said, and listens.
   void hang_up();
+  /// Closes all; nothing is counted.
+  void go();
 
  private:
+  struct Member {
+    int socket = -1;
+    bool has_begun = false;
+  };
+
   /// The other side has closed, as far as can be known without reading.
   bool is_closed(std::size_t member) const;
 
@@ -60,7 +69,7 @@ class Crowd {
   std::atomic<std::uint64_t>& effects_;
   const Origin origin_;
   std::uint32_t joined_ = 0;
-  std::vector<int> sockets_;
+  std::vector<Member> members_;
 };
 
 /// "POST /v2/models/MODEL/infer" with this body's head.

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Strangers at the port for consumers, who have no token.
+#include <algorithm>
 #include <array>
 #include <chrono>
+#include <commensal/base/core/clock.hpp>
+#include <commensal/base/core/limits_serve.hpp>
 #include <commensal/lab/hostile/http2_frames.hpp>
 #include <commensal/lab/hostile/strangers.hpp>
 #include <commensal/serve/rpc/messages.hpp>
@@ -151,6 +154,36 @@ class SplitMessages final : public StreamFlood {
   const std::string words_ = begin_ + make_data();
 };
 
+/// Addresses that each come no more often than one may, and go again at once: what all newcomers
+/// share is gone, and nobody is to blame. Counts whom the door closes.
+class PatientAddresses final : public Attacker {
+ public:
+  explicit PatientAddresses(std::uint16_t port) : crowd_(port, effects_, kAddresses) {}
+  void act() override {
+    const double due = limits::kNewcomersPerSecond * kAddresses.addresses * passed_s();
+    // After a rest no more come at once: of what was missed nothing is made up for.
+    came_ = std::max(came_, due - kMost);
+    for (; came_ < due; ++came_) {
+      if (crowd_.join()) crowd_.begin(crowd_.size() - 1);  // else it is closed already
+    }
+    std::this_thread::sleep_for(kLook);
+    crowd_.leave_unheard();
+    crowd_.go();
+  }
+
+ private:
+  static constexpr Origin kAddresses = {.net = 4, .addresses = 256, .receive_bytes = 0};
+  static constexpr double kMost = 64;
+  static constexpr auto kLook = std::chrono::milliseconds(10);
+
+  double passed_s() const { return static_cast<double>(clock_.monotonic_ns() - begun_ns_) * 1e-9; }
+
+  const core::SystemClock clock_{};
+  const std::int64_t begun_ns_ = clock_.monotonic_ns();
+  double came_ = 0;
+  Crowd crowd_;
+};
+
 constexpr AttackRow kRows[] = {
     {"half-open", "1,500 connections of consumers that say nothing", at_http<Silent>},
     {"slowloris", "1,500 connections with heads that never end", at_http<Slow>},
@@ -160,6 +193,8 @@ constexpr AttackRow kRows[] = {
     {"stranger-flood", "public and refused requests, pipelined, with made up tokens",
      at_http<Flood>},
     {"half-open-providers", "1,500 connections at the port for providers", at_stream<Silent>},
+    {"patient-addresses", "256 addresses at the port for providers, each as often as one may come",
+     at_stream<PatientAddresses>},
     {"stream-flood", "streams of providers, opened by the thousand", at_stream<StreamFlood>},
     {"split-messages", "messages in two pieces of providers without a key",
      at_stream<SplitMessages>},

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Models that are hard to read, to keep or to run.
+#include <array>
 #include <chrono>
+#include <commensal/base/core/clock.hpp>
 #include <commensal/lab/hostile/attacker.hpp>
 #include <commensal/lab/hostile/crowd.hpp>
 #include <commensal/lab/hostile/models.hpp>
@@ -12,6 +14,7 @@ namespace commensal::lab::hostile {
 namespace {
 
 constexpr std::int64_t kWaitMs = 1'000;  // then it leaves
+constexpr std::uint64_t kFewSteps = 16, kManySteps = 1'000'000;
 const std::vector<float> kOne = {1};
 
 class ModelAttacker : public Attacker {
@@ -37,11 +40,31 @@ class ModelAttacker : public Attacker {
     COMMENSAL_TRY(pushed);
     return {};
   }
+  /// So many with a thousand inputs each, which are told of wherever models are.
+  core::Result<void> push_long(int count) {
+    for (int i = 0; i < count; ++i) {
+      COMMENSAL_TRY(push("long" + std::to_string(i), listed_model(1'000)));
+    }
+    return {};
+  }
   /// Leaves before the answer where that takes its time.
   void ask(const std::string& name, const tensor::Tensor& x) {
     const auto answer = client_->infer("mallory/" + name, 0, {{"x", x}});
     count(answer);
     if (!answer) connect();
+  }
+  /// Of "relu": what goes in comes out again.
+  core::Result<void> start_rollout(std::uint64_t steps) {
+    const auto started =
+        client_->start_rollout({.model = "mallory/relu",
+                                .key = {},
+                                .steps = steps,
+                                .feeds = {{"y", "x"}},
+                                .noise = {},
+                                .inputs = {{"x", tensor::Tensor::of<float>({1}, kOne)}}});
+    count(started);
+    COMMENSAL_TRY(started);
+    return {};
   }
   /// Answered, refused, or kept waiting until it left.
   template <class Answer>
@@ -104,29 +127,14 @@ class Endless final : public ModelAttacker {
   void act() override { ask("endless", tensor::Tensor::of<float>({1}, kOne)); }
 };
 
-/// Rollouts of a million steps; what goes in comes out again.
 class Rollouts final : public ModelAttacker {
  public:
   using ModelAttacker::ModelAttacker;
   core::Result<void> prepare() override {
     COMMENSAL_TRY(push("relu", relu_model()));
-    return start();
+    return start_rollout(kManySteps);
   }
-  void act() override { std::ignore = start(); }
-
- private:
-  core::Result<void> start() {
-    const auto started =
-        client_->start_rollout({.model = "mallory/relu",
-                                .key = {},
-                                .steps = 1'000'000,
-                                .feeds = {{"y", "x"}},
-                                .noise = {},
-                                .inputs = {{"x", tensor::Tensor::of<float>({1}, kOne)}}});
-    count(started);
-    COMMENSAL_TRY(started);
-    return {};
-  }
+  void act() override { std::ignore = start_rollout(kManySteps); }
 };
 
 class Hungry final : public ModelAttacker {
@@ -174,12 +182,7 @@ class LongLists final : public ModelAttacker {
   LongLists(const Target& target, core::Rng& rng)
       : ModelAttacker(target, rng),
         crowd_(target.http_port, effects_, {.net = 2, .addresses = 16, .receive_bytes = 4'096}) {}
-  core::Result<void> prepare() override {
-    for (int i = 0; i < 32; ++i) {
-      COMMENSAL_TRY(push("long" + std::to_string(i), listed_model(1'000)));
-    }
-    return {};
-  }
+  core::Result<void> prepare() override { return push_long(32); }
   void act() override {
     static constexpr std::string_view kList = "GET /v1/models HTTP/1.1\r\nHost: x\r\n\r\n";
     static constexpr std::string_view kIndex =
@@ -196,6 +199,56 @@ class LongLists final : public ModelAttacker {
   Crowd crowd_;
 };
 
+/// What costs the gateway most for the least that is asked, once there is something to read.
+class ExpensiveReads final : public ModelAttacker {
+ public:
+  ExpensiveReads(const Target& target, core::Rng& rng)
+      : ModelAttacker(target, rng), crowd_(target.http_port, effects_) {}
+  core::Result<void> prepare() override {
+    COMMENSAL_TRY(push_long(32));
+    COMMENSAL_TRY(push("relu", relu_model()));
+    for (int i = 0; i < kRollouts; ++i) COMMENSAL_TRY(start_rollout(kFewSteps));
+    return make_receipts();
+  }
+  void act() override {
+    while (crowd_.size() < kConnections && crowd_.join()) {
+    }
+    for (std::size_t i = 0; i < kAtOnce && crowd_.size() > 0; ++i) {
+      const std::size_t member = next_++ % crowd_.size();
+      if (!crowd_.hear(member) || !crowd_.say(member, next())) crowd_.leave(member);
+    }
+  }
+  void finish() override { crowd_.listen(); }
+
+ private:
+  static constexpr int kRollouts = 16, kReceipts = 1'000;
+  static constexpr std::int64_t kReceiptsNs = 1'000'000'000;  // they take no longer
+  static constexpr std::size_t kConnections = 16, kAtOnce = 8;
+
+  /// As everybody asks; as many as come in a while.
+  core::Result<void> make_receipts() {
+    const core::SystemClock clock;
+    const std::int64_t until_ns = clock.monotonic_ns() + kReceiptsNs;
+    const std::vector<float> pixels(64, 1);
+    const auto image = tensor::Tensor::of<float>({1, 1, 8, 8}, pixels);
+    for (int made = 0; made < kReceipts && clock.monotonic_ns() < until_ns; ++made) {
+      const auto answer = client_->infer(target_.model, 0, {{"image", image}});
+      if (!answer && made == 0) return tl::unexpected(answer.error());
+    }
+    return {};
+  }
+  std::string next() {
+    static constexpr std::array<std::string_view, 6> kTargets = {
+        "/v1/models", "/v1/receipts?count=1000", "/v1/rollouts", "/v1/providers", "/v1/account",
+        "/v1/tickets"};
+    return fmt::format("GET {} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {}\r\n\r\n",
+                       kTargets[rng_.next_u64() % kTargets.size()], target_.token);
+  }
+
+  Crowd crowd_;
+  std::size_t next_ = 0;
+};
+
 template <class Kind>
 std::unique_ptr<Attacker> make(const Target& target, core::Rng& rng) {
   return std::make_unique<Kind>(target, rng);
@@ -208,6 +261,8 @@ constexpr AttackRow kRows[] = {
     {"unread-answers", "13 answers of 120 MB, in JSON, that nobody reads", make<UnreadAnswers>},
     {"long-lists", "lists of 32 models with 1,000 inputs, for strangers who do not read",
      make<LongLists>},
+    {"expensive-reads", "lists of 34 models, 16 rollouts and hundreds of receipts, again and again",
+     make<ExpensiveReads>},
     {"rollout-flood", "rollouts of a million steps", make<Rollouts>},
     {"broken-models", "models with some bits wrong", make<BrokenModels>},
     {"wide-models", "70,000 inputs, long names, files of others, huge claims", make<WideModels>},

@@ -51,7 +51,7 @@ void NewcomingProviders::run(const std::stop_token& stop) {
 }
 
 Came NewcomingProviders::end() {
-  thread_.request_stop();
+  stop();
   thread_.join();
   return std::move(came_);
 }

@@ -23,6 +23,8 @@ class NewcomingProviders {
   /// Begins; the port is one without TLS.
   explicit NewcomingProviders(std::uint16_t port)
       : port_(port), thread_([this](const std::stop_token& stop) { run(stop); }) {}
+  /// No more come.
+  void stop() { thread_.request_stop(); }
   /// Waits for the one that is under way.
   Came end();
 

@@ -37,11 +37,15 @@ double longest_ms(const Came& came) {
   return came.ms.empty() ? 0 : *std::ranges::max_element(came.ms);
 }
 
+struct Window {
+  Felt felt;
+  Came came;  // to a port without TLS
+  Deeds deeds;
+};
+
 struct Outcome {
   const AttackRow* attack = nullptr;
-  Felt control, attacked;
-  Came came;  // beside the attack, to a port without TLS
-  Deeds idle, deeds;
+  Window control, attacked;
   int fallen = 0, ended_badly = 0;
   std::vector<std::string> long_turns;
   std::vector<std::string> complaints;
@@ -69,9 +73,9 @@ Result<std::vector<HonestConsumers::Question>> questions_for(const core::Path& m
 
 void rest(double seconds) { std::this_thread::sleep_for(std::chrono::duration<double>(seconds)); }
 
-/// One window: attackers, or their control, at work for so long.
-Result<Felt> window(const SiegeOptions& options, const Target& target, HonestConsumers& consumers,
-                    std::string_view attack, double seconds, std::uint64_t seed, Deeds& deeds) {
+/// Attackers, or their control, at work for so long. Who is honest comes once they have begun.
+Result<Window> window(const SiegeOptions& options, const Target& target, HonestConsumers& consumers,
+                      std::string_view attack, bool is_tls, double seconds) {
   COMMENSAL_ASSIGN(auto child, core::ChildProcess::start({options.attackers.string(),
                                                           "hostile",
                                                           "--play",
@@ -81,7 +85,7 @@ Result<Felt> window(const SiegeOptions& options, const Target& target, HonestCon
                                                           "--cpu-share",
                                                           fmt::format("{}", options.cpu_share),
                                                           "--seed",
-                                                          std::to_string(seed),
+                                                          std::to_string(options.seed),
                                                           "--http-port",
                                                           std::to_string(target.http_port),
                                                           "--provider-port",
@@ -94,13 +98,18 @@ Result<Felt> window(const SiegeOptions& options, const Target& target, HonestCon
                                                           target.model},
                                                          {}));
   rest(seconds * kBeginShare);
+  Window made;
+  std::optional<NewcomingProviders> newcomers;
+  if (!is_tls) newcomers.emplace(target.provider_port);
   consumers.begin();
   rest(seconds * (1 - kBeginShare));
-  Felt felt = consumers.end();
+  if (newcomers) newcomers->stop();
+  made.felt = consumers.end();
+  if (newcomers) made.came = newcomers->end();
   if (const auto said = child.read_line(kEndMs, limits::kHostLineBytesMax)) {
-    std::istringstream(*said) >> deeds.acts >> deeds.effects >> deeds.cpu_share;
+    std::istringstream(*said) >> made.deeds.acts >> made.deeds.effects >> made.deeds.cpu_share;
   }
-  return felt;
+  return made;
 }
 
 /// In a fort of its own: whatever the last attack has left is not this one's control.
@@ -113,13 +122,10 @@ Result<Outcome> play(const SiegeOptions& options, const AttackRow& attack,
   std::ignore = consumers.end();
   Outcome outcome;
   outcome.attack = &attack;
-  std::optional<NewcomingProviders> newcomers;  // beside the control too
-  if (!attack.is_tls) newcomers.emplace(fort->target().provider_port);
-  COMMENSAL_ASSIGN(outcome.control, window(options, fort->target(), consumers, "",
-                                           seconds * kControlShare, options.seed, outcome.idle));
+  COMMENSAL_ASSIGN(outcome.control, window(options, fort->target(), consumers, "", attack.is_tls,
+                                           seconds * kControlShare));
   COMMENSAL_ASSIGN(outcome.attacked, window(options, fort->target(), consumers, attack.name,
-                                            seconds * kAttackShare, options.seed, outcome.deeds));
-  if (newcomers) outcome.came = newcomers->end();
+                                            attack.is_tls, seconds * kAttackShare));
   outcome.fallen = fort->fallen();
   outcome.peaks_mib = fort->peaks_mib();
   outcome.ended_badly = fort->end();
@@ -128,37 +134,96 @@ Result<Outcome> play(const SiegeOptions& options, const AttackRow& attack,
   return outcome;
 }
 
+std::uint64_t came_to(const Window& window) { return window.came.ms.size(); }
+
 bench::Fields fields_of(const Outcome& one) {
+  const Felt& felt = one.attacked.felt;
+  const Felt& control = one.control.felt;
   return {{"attack", std::string(one.attack->name)},
-          {"acts", one.deeds.acts},
-          {"effects", one.deeds.effects},
-          {"answers", one.attacked.answers},
-          {"failed", one.attacked.failed + one.control.failed},
-          {"wrong", one.attacked.wrong + one.control.wrong},
-          {"first_failure", one.attacked.first_failure + one.control.first_failure},
-          {"p99_ms", p99_of(one.attacked)},
-          {"control_p99_ms", p99_of(one.control)},
-          {"providers_came", static_cast<std::uint64_t>(one.came.ms.size())},
-          {"providers_late", one.came.late},
-          {"provider_ms_max", longest_ms(one.came)},
+          {"is_null", one.attack->is_null},
+          {"acts", one.attacked.deeds.acts},
+          {"effects", one.attacked.deeds.effects},
+          {"answers", felt.answers},
+          {"failed", felt.failed},
+          {"wrong", felt.wrong},
+          {"first_failure", felt.first_failure},
+          {"p99_ms", p99_of(felt)},
+          {"providers_came", came_to(one.attacked)},
+          {"providers_late", one.attacked.came.late},
+          {"provider_ms_max", longest_ms(one.attacked.came)},
+          {"control_answers", control.answers},
+          {"control_failed", control.failed},
+          {"control_wrong", control.wrong},
+          {"control_first_failure", control.first_failure},
+          {"control_p99_ms", p99_of(control)},
+          {"control_providers_came", came_to(one.control)},
+          {"control_providers_late", one.control.came.late},
           {"daemons_ended", std::int64_t{one.fallen}},
           {"daemons_ended_badly", std::int64_t{one.ended_badly}},
           {"complaints", static_cast<std::uint64_t>(one.complaints.size())},
-          {"cpu_share", one.deeds.cpu_share},
-          {"control_cpu_share", one.idle.cpu_share},
+          {"cpu_share", one.attacked.deeds.cpu_share},
+          {"control_cpu_share", one.control.deeds.cpu_share},
           {"long_turns", static_cast<std::uint64_t>(one.long_turns.size())},
           {"gateway_peak_mib", one.peaks_mib.front()}};
 }
 
+std::string line_of(const Outcome& one) {
+  const Felt& felt = one.attacked.felt;
+  return fmt::format(
+      "{:<22} {:>7} acts, {:>7} effects; p99 {:>8.2f} ms, control {:>8.2f} ms, {:>6} answers, "
+      "{} failed {}\n",
+      one.attack->name, one.attacked.deeds.acts, one.attacked.deeds.effects, p99_of(felt),
+      p99_of(one.control.felt), felt.answers, felt.failed, felt.first_failure);
+}
+
+/// The control has all that attackers may have, which silent ones do not use.
 bench::Row ratio_row(const Outcome& one) {
   const std::string name = fmt::format("{} honest p99 / beside control", one.attack->name);
-  const double control = p99_of(one.control);
-  if (control <= 0 || one.attacked.ms.empty()) {
+  const Felt& felt = one.attacked.felt;
+  const double control = p99_of(one.control.felt);
+  if (control <= 0 || felt.ms.empty()) {
     return bench::row_at_most(name, kRatioMax, {1e9}, "nobody was answered");
   }
   return bench::row_at_most(
-      name, kRatioMax, {p99_of(one.attacked) / control},
-      fmt::format("{} and {} answers", one.attacked.answers, one.control.answers));
+      name, kRatioMax, {p99_of(felt) / control},
+      fmt::format("{} and {} answers, beside {:.2f} and {:.2f} of a processor", felt.answers,
+                  one.control.felt.answers, one.attacked.deeds.cpu_share,
+                  one.control.deeds.cpu_share));
+}
+
+/// Of windows together.
+struct Sums {
+  std::uint64_t answers = 0, failed = 0, wrong = 0, came = 0, late = 0;
+
+  void add(const Window& one) {
+    answers += one.felt.answers;
+    failed += one.felt.failed;
+    wrong += one.felt.wrong;
+    came += came_to(one);
+    late += one.came.late;
+  }
+};
+
+bench::Row none(std::string name, std::uint64_t value, std::string how) {
+  return bench::row_at_most(std::move(name), 0, {static_cast<double>(value)}, std::move(how));
+}
+
+/// Of what attacks did to who is honest; beside controls, and the null, nothing was to happen.
+std::vector<bench::Row> honest_rows(const std::vector<Outcome>& outcomes) {
+  Sums attacked, quiet;
+  for (const Outcome& one : outcomes) {
+    quiet.add(one.control);
+    (one.attack->is_null ? quiet : attacked).add(one.attacked);
+  }
+  return {none("honest requests that failed", attacked.failed,
+               fmt::format("of {} beside attacks", attacked.answers + attacked.failed)),
+          none("honest answers that were wrong", attacked.wrong,
+               fmt::format("of {} beside attacks, bit for bit", attacked.answers)),
+          none("new providers kept out for three seconds", attacked.late,
+               fmt::format("of {} that came beside attacks", attacked.came)),
+          none("failed, wrong or kept out beside controls", quiet.failed + quiet.wrong + quiet.late,
+               fmt::format("of {} requests and {} providers", quiet.answers + quiet.failed,
+                           quiet.came))};
 }
 
 bench::Report report_of(const SiegeOptions& options, const std::vector<Outcome>& outcomes) {
@@ -166,48 +231,32 @@ bench::Report report_of(const SiegeOptions& options, const std::vector<Outcome>&
   report.head = {
       {"seconds", options.seconds}, {"cpu_share", options.cpu_share}, {"seed", options.seed}};
   std::vector<bench::Fields> results;
-  double failed = 0, wrong = 0, answers = 0, fallen = 0, badly = 0, came = 0, late = 0;
+  std::uint64_t attacks = 0, idle = 0, fallen = 0, badly = 0;
   std::vector<std::string> long_turns, complaints;
   std::vector<double> peaks(3, 0);
   for (const Outcome& one : outcomes) {
     results.push_back(fields_of(one));
     report.rows.push_back(ratio_row(one));
-    failed += static_cast<double>(one.attacked.failed + one.control.failed);
-    wrong += static_cast<double>(one.attacked.wrong + one.control.wrong);
-    answers += static_cast<double>(one.attacked.answers + one.control.answers);
-    fallen += one.fallen;
-    badly += one.ended_badly;
-    came += static_cast<double>(one.came.ms.size());
-    late += static_cast<double>(one.came.late);
+    report.tables += line_of(one);
+    attacks += one.attack->is_null ? 0 : 1;
+    idle += !one.attack->is_null && one.attacked.deeds.effects == 0 ? 1 : 0;
+    fallen += static_cast<std::uint64_t>(one.fallen);
+    badly += static_cast<std::uint64_t>(one.ended_badly);
     long_turns.insert(long_turns.end(), one.long_turns.begin(), one.long_turns.end());
     complaints.insert(complaints.end(), one.complaints.begin(), one.complaints.end());
     std::ranges::transform(peaks, one.peaks_mib, peaks.begin(),
                            [](double a, double b) { return std::max(a, b); });
-    report.tables += fmt::format(
-        "{:<22} {:>7} acts, {:>7} effects; p99 {:>8.2f} ms, control {:>8.2f} ms, {:>6} answers, "
-        "{} failed {}\n",
-        one.attack->name, one.deeds.acts, one.deeds.effects, p99_of(one.attacked),
-        p99_of(one.control), one.attacked.answers, one.attacked.failed + one.control.failed,
-        one.attacked.first_failure);
   }
   report.lists = {{"results", std::move(results)}};
-  const auto none = [&](std::string name, double value, std::string how) {
-    report.rows.push_back(bench::row_at_most(std::move(name), 0, {value}, std::move(how)));
-  };
-  const auto idle =
-      std::ranges::count_if(outcomes, [](const Outcome& one) { return one.deeds.effects == 0; });
-  none("attackers that saw no effect", static_cast<double>(idle),
-       fmt::format("of {}", outcomes.size()));
-  none("daemons that ended", fallen, fmt::format("of {}", 3 * outcomes.size()));
-  none("daemons that did not end well when told to", badly,
-       fmt::format("of {}", 3 * outcomes.size()));
-  none("honest requests that failed", failed, fmt::format("of {}", answers + failed));
-  none("honest answers that were wrong", wrong, fmt::format("of {}, bit for bit", answers));
-  none("new providers kept out for three seconds", late, fmt::format("of {} that came", came));
-  none("turns of the gateway's loop above 20 ms", static_cast<double>(long_turns.size()),
-       "of its processor time; sanitizers lengthen them");
-  none("complaints of sanitizers", static_cast<double>(complaints.size()),
-       "lines in the daemons' logs, where they were built with one");
+  const std::string daemons = fmt::format("of {}", 3 * outcomes.size());
+  report.rows.push_back(none("attackers that saw no effect", idle, fmt::format("of {}", attacks)));
+  report.rows.push_back(none("daemons that ended", fallen, daemons));
+  report.rows.push_back(none("daemons that did not end well when told to", badly, daemons));
+  for (bench::Row& row : honest_rows(outcomes)) report.rows.push_back(std::move(row));
+  report.rows.push_back(none("turns of the gateway's loop above 20 ms", long_turns.size(),
+                             "of its processor time; sanitizers lengthen them"));
+  report.rows.push_back(none("complaints of sanitizers", complaints.size(),
+                             "lines in the daemons' logs, where they were built with one"));
   for (const auto* const lines : {&complaints, &long_turns}) {
     for (std::size_t i = 0; i < lines->size() && i < 10; ++i) report.notes.push_back((*lines)[i]);
   }

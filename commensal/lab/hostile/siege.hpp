@@ -20,14 +20,16 @@ struct SiegeOptions {
 };
 
 /// For each attack a gateway and two providers as they are shipped, honest consumers who ask at a
-/// steady rate and hold every answer against their own, first a control that burns the attacker's
-/// share of a processor in silence, then the attack. What was asked in a window counts there,
-/// however long it took. The bars: every attacker has seen
-/// an effect on the daemons, no daemon ends, all end when they are told to, no honest request fails
-/// or is answered wrongly, no new provider waits for its challenge for three seconds,
-/// the honest p99 at most doubles, no turn of the gateway's loop is long, no sanitizer (of a build
-/// that has one) complains. Errors: kNotFound (an attack, a program), kInvalidArgument (too few
-/// seconds), those of starting the daemons.
+/// steady rate and hold every answer against their own, honest providers that come anew, always
+/// first a control that burns in silence the share of a processor that attackers may have (of which
+/// quiet ones use less), then the attack. What was asked in a window counts there, however long it
+/// took; an attacker gets ready in the first of it. The bars: every attacker has seen an effect on
+/// the daemons (the null is none), no daemon ends, all end when they are told to, beside attacks no
+/// honest request fails or is answered wrongly and no new provider waits for its challenge for
+/// three seconds, nor (counted apart) beside the controls, the honest p99 at most doubles, no turn
+/// of the gateway's loop is long, no sanitizer (of a build that has one) complains. Errors:
+/// kNotFound (an attack, a program), kInvalidArgument (too few seconds), those of starting the
+/// daemons.
 core::Result<bench::Report> besiege(const SiegeOptions& options);
 
 }  // namespace commensal::lab::hostile

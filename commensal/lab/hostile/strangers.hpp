@@ -32,7 +32,7 @@ class Silent : public Attacker {
   }
 
  protected:
-  virtual void first_word(std::size_t) {}
+  virtual void first_word(std::size_t member) { crowd_.begin(member); }  // none, and stays
   virtual void next_word() {}
   virtual std::string_view last_word() const {
     return "GET /v2/health/live HTTP/1.1\r\nHost: x\r\n\r\n";

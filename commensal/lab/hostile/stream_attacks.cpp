@@ -34,14 +34,13 @@ class Villain : public rpc::ProviderPort, public std::enable_shared_from_this<Vi
 
   void on_message(rpc::ToProvider message) override {
     if (is_effect(message)) ++effects_;
-    is_heard_ = true;
     if (const auto* challenge = std::get_if<rpc::Challenge>(&message)) on_challenge(*challenge);
     if (std::holds_alternative<rpc::Welcome>(message)) is_welcome_ = true;
     if (auto* offer = std::get_if<rpc::Offer>(&message)) on_offer(std::move(*offer));
     if (auto* signed_by = std::get_if<rpc::Countersign>(&message)) on_countersign(*signed_by);
   }
   void on_close(core::Error) override {
-    if (std::exchange(is_heard_, false)) ++effects_;
+    if (std::exchange(has_begun_, false)) ++effects_;
     is_closed_ = true;
     is_welcome_ = false;
   }
@@ -56,8 +55,16 @@ class Villain : public rpc::ProviderPort, public std::enable_shared_from_this<Vi
   virtual void on_offer(rpc::Offer) {}
   virtual void on_countersign(const rpc::Countersign&) {}
 
-  void say_hello(const rpc::Challenge& challenge) {
+  /// What it is here for has been done on this stream: its being closed is an effect from now on.
+  void begin() { has_begun_ = true; }
+  template <class Message>
+  void attack(Message message) {
+    begin();
+    gateway_->send(std::move(message));
+  }
+  void say_hello(const rpc::Challenge& challenge, std::string paused = "") {
     rpc::Hello hello;
+    hello.paused = std::move(paused);
     hello.name = "villain";
     hello.version = "0";
     hello.address = key_.address();
@@ -94,13 +101,13 @@ class Villain : public rpc::ProviderPort, public std::enable_shared_from_this<Vi
 
  private:
   std::atomic<std::uint64_t>& effects_;
-  bool is_heard_ = false;  // on this stream
+  bool has_begun_ = false;
   bool is_closed_ = true;
 };
 
 class SilentVillain final : public Villain {
   using Villain::Villain;
-  void on_challenge(const rpc::Challenge&) override {}
+  void on_challenge(const rpc::Challenge&) override { begin(); }
 };
 
 /// A new key each time, and gone again.
@@ -108,6 +115,10 @@ class HelloFlood final : public Villain {
   using Villain::Villain;
   bool is_effect(const rpc::ToProvider& message) const override {
     return std::holds_alternative<rpc::Welcome>(message);
+  }
+  void on_challenge(const rpc::Challenge& challenge) override {
+    begin();
+    say_hello(challenge);
   }
 };
 
@@ -119,6 +130,7 @@ class WrongHello final : public Villain {
       other.nonce = rng_.next_digest();
     else
       other.gateway = key_.address();
+    begin();
     say_hello(other);
   }
 };
@@ -127,21 +139,22 @@ class WrongHello final : public Villain {
 class EarlyTalk final : public Villain {
   using Villain::Villain;
   void on_challenge(const rpc::Challenge&) override {
-    gateway_->send(rpc::Load{.queued = 0, .cached_models = {}});
-    gateway_->send(deliver(rng_.next_digest(), kLargeBytes / sizeof(float)));
+    attack(rpc::Load{.queued = 0, .cached_models = {}});
+    attack(deliver(rng_.next_digest(), kLargeBytes / sizeof(float)));
   }
 };
 
 class RefusesAll final : public Villain {
   using Villain::Villain;
   void on_offer(rpc::Offer offer) override {
-    gateway_->send(rpc::Refuse{protocol::job_id(offer.job),
-                               {core::ErrorCode::kInvalidArgument, "the input is wrong"}});
+    attack(rpc::Refuse{protocol::job_id(offer.job),
+                       {core::ErrorCode::kInvalidArgument, "the input is wrong"}});
   }
 };
 
 class NeverAnswers final : public Villain {
   using Villain::Villain;
+  void on_offer(rpc::Offer) override { begin(); }
 };
 
 class CommitsTwice final : public Villain {
@@ -149,10 +162,10 @@ class CommitsTwice final : public Villain {
   void on_offer(rpc::Offer offer) override {
     rpc::Commit commit = commit_to(offer);
     commit.items.resize(3, commit.items.front());
-    gateway_->send(commit);
-    gateway_->send(commit);
-    gateway_->send(deliver(commit.items[0].job, 10));
-    gateway_->send(deliver(commit.items[0].job, 10));
+    attack(commit);
+    attack(commit);
+    attack(deliver(commit.items[0].job, 10));
+    attack(deliver(commit.items[0].job, 10));
   }
 };
 
@@ -169,27 +182,27 @@ class AnyOrder final : public Villain {
   void on_offer(rpc::Offer offer) override {
     const core::Digest id = protocol::job_id(offer.job);
     for (int i = 0; i < 4; ++i) say_anything(id);
-    gateway_->send(deliver(id, 10));
-    gateway_->send(commit_to(offer));
+    attack(deliver(id, 10));
+    attack(commit_to(offer));
   }
   void say_anything(const core::Digest& job) {
     switch (rng_.next_u64() % 8) {
       case 0:
-        return gateway_->send(rpc::Transact{core::Bytes(64, 1)});
+        return attack(rpc::Transact{core::Bytes(64, 1)});
       case 1:
-        return gateway_->send(deliver(job, 10));
+        return attack(deliver(job, 10));
       case 2:
-        return gateway_->send(rpc::Load{.queued = ~0U, .cached_models = {job, job}});
+        return attack(rpc::Load{.queued = ~0U, .cached_models = {job, job}});
       case 3:
-        return gateway_->send(rpc::Reveal{rng_.next_u64(), job});
+        return attack(rpc::Reveal{rng_.next_u64(), job});
       case 4:
-        return gateway_->send(rpc::Resume{});
+        return attack(rpc::Resume{});
       case 5:
-        return gateway_->send(rpc::Claims{});
+        return attack(rpc::Claims{});
       case 6:
-        return gateway_->send(rpc::Refuse{job, {core::ErrorCode::kInternal, "no"}});
+        return attack(rpc::Refuse{job, {core::ErrorCode::kInternal, "no"}});
       default:
-        return gateway_->send(rpc::Commit{
+        return attack(rpc::Commit{
             {{.job = job, .step = rng_.next_u64(), .commitment = job, .signature = {}}}});
     }
   }
@@ -200,8 +213,8 @@ class WrongAnswers final : public Villain {
   using Villain::Villain;
   void on_offer(rpc::Offer offer) override {
     const rpc::Commit commit = commit_to(offer);
-    gateway_->send(commit);
-    gateway_->send(deliver(commit.items[0].job, 10));
+    attack(commit);
+    attack(deliver(commit.items[0].job, 10));
   }
 };
 
@@ -210,10 +223,10 @@ class LargeAnswers final : public Villain {
   bool is_effect(const rpc::ToProvider& message) const override {
     return std::holds_alternative<rpc::Countersign>(message);
   }
-  void on_offer(rpc::Offer offer) override { gateway_->send(commit_to(offer)); }
+  void on_offer(rpc::Offer offer) override { attack(commit_to(offer)); }
   void on_countersign(const rpc::Countersign& message) override {
     for (const auto& item : message.items) {
-      gateway_->send(deliver(item.job, kLargeBytes / sizeof(float)));
+      attack(deliver(item.job, kLargeBytes / sizeof(float)));
     }
   }
 };
@@ -224,27 +237,31 @@ class PauseFlood final : public Villain {
   void act() override {
     if (!is_welcome_) return;
     for (int i = 0; i < 200; ++i) {
-      gateway_->send(rpc::Pause{"the host needs its machine"});
-      gateway_->send(rpc::Resume{});
+      attack(rpc::Pause{"the host needs its machine"});
+      attack(rpc::Resume{});
     }
   }
 };
 
-/// As often as it may, with a list of models as long as a message takes.
+/// Pauses and goes on with a list of models as long as a message takes. It comes pausing: that it
+/// is given a job shows that its Resume was heard, and it is cut off only for pausing too often.
 class ResumeFlood final : public Villain {
  public:
   using Villain::Villain;
   void act() override {
     if (!is_welcome_ || ++acts_ % 8 != 0) return;
-    gateway_->send(rpc::Load{.queued = 1, .cached_models = models_});
-    gateway_->send(rpc::Pause{"the host needs its machine"});
-    gateway_->send(rpc::Resume{});
+    attack(rpc::Load{.queued = 1, .cached_models = models_});
+    attack(rpc::Pause{kWhy});
+    attack(rpc::Resume{});
   }
 
  private:
+  static constexpr const char* kWhy = "the host needs its machine";
+
   bool is_effect(const rpc::ToProvider& message) const override {
-    return std::holds_alternative<rpc::Welcome>(message);
+    return std::holds_alternative<rpc::Offer>(message);
   }
+  void on_challenge(const rpc::Challenge& challenge) override { say_hello(challenge, kWhy); }
   const std::vector<core::Digest> models_ =
       std::vector<core::Digest>(limits::kHelloModelsMax, rng_.next_digest());
   int acts_ = 0;
@@ -258,7 +275,7 @@ class TransactFlood final : public Villain {
     for (int i = 0; i < 50; ++i) {
       core::Bytes noise(64 + rng_.next_u64() % 4096);
       rng_.fill(noise);
-      gateway_->send(rpc::Transact{std::move(noise)});
+      attack(rpc::Transact{std::move(noise)});
     }
   }
 };
