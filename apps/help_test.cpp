@@ -105,6 +105,7 @@ TEST(Help, MistakesSuggestTheNearest) {
   EXPECT_TRUE(has(complaint({"run", "model.onnx", "--thread", "2"}), "did you mean '--threads'?"));
   EXPECT_TRUE(has(complaint({"infer", "a/b", "--inptu=x.npy"}), "did you mean '--input'?"));
   EXPECT_TRUE(has(complaint({"bench", "runtim"}), "did you mean 'runtime'?"));
+  EXPECT_TRUE(has(complaint({"status"}), "did you mean 'provider status'?"));
   EXPECT_FALSE(has(complaint({"zzzzzzzz"}), "did you mean"));
   EXPECT_TRUE(has(complaint({"models", "a", "b", "c"}), "more than is expected"));
 }
@@ -120,8 +121,8 @@ TEST(Help, HelpAndVersionAreCommands) {
 TEST(Help, LongLinesAreBrokenUnderTheirDescriptions) {
   const std::string option = "  --weight FLOAT              ";
   const std::string text = option + std::string(60, 'a') + " bbbbb ccccc ddddd";
-  EXPECT_EQ(wrapped(text), option + std::string(60, 'a') + " bbbbb\n" + std::string(30, ' ') +
-                               "ccccc ddddd");
+  EXPECT_EQ(wrapped(text),
+            option + std::string(60, 'a') + " bbbbb\n" + std::string(30, ' ') + "ccccc ddddd");
   EXPECT_EQ(wrapped("short\n\nlines\n"), "short\n\nlines\n");
 }
 

@@ -76,6 +76,11 @@ core::Result<guest::GuestProcessOptions> HostOptions::settle() const {
   }
   if (const auto spec = probe::parse_spec(host()); spec && spec->kind == "process") {
     std::error_code ignored;
+    const bool is_number = spec->place.find_first_not_of("0123456789") == std::string::npos;
+    if (!is_number) {
+      return fail(ErrorCode::kInvalidArgument, "--host '{}', expected process:PID, a number",
+                  host());
+    }
     if (!std::filesystem::exists(core::Path("/proc") / spec->place, ignored)) {
       return fail(ErrorCode::kNotFound, "--host {}: there is no process {}", host(), spec->place);
     }

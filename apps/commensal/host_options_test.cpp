@@ -63,6 +63,8 @@ TEST(HostOptions, RefuseAHostThatIsNotThere) {
   const auto made = parse("--host process:999999999");
   ASSERT_FALSE(made);
   EXPECT_THAT(made.error().message, HasSubstr("no process 999999999"));
+  EXPECT_EQ(parse("--host process:xmrig").error().message,
+            "--host 'process:xmrig', expected process:PID, a number");
 }
 
 // Nothing about a host is ignored where there is none: its owner would believe it to be protected.

@@ -69,8 +69,12 @@ store::KeyOpener KeyOptions::opener() const {
     const core::Path plain = store::StateFolder::plain_key_in(folder);
     const core::Path locked = options.keystore.empty() ? store::StateFolder::keystore_in(folder)
                                                        : core::Path(options.keystore);
+    const bool is_locked = std::filesystem::exists(locked);
+    if (!is_locked && !std::filesystem::exists(plain)) {
+      COMMENSAL_TRY(store::StateFolder::may_make_key(folder, locked));
+    }
     COMMENSAL_ASSIGN(const keys::Password password,
-                     get_password(options.password_file, !std::filesystem::exists(locked)));
+                     get_password(options.password_file, !is_locked));
     core::SystemRng rng;
     return keys::open_or_make(plain, locked, password, rng);
   };

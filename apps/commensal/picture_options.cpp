@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <apps/commensal/picture_options.hpp>
 #include <cmath>
 #include <map>
@@ -24,10 +25,19 @@ std::array<float, 3> channels_from(const std::string& name, const std::string& t
       name, fmt::format("expected one number or three, R,G,B, found {}", values.size()));
 }
 
-void add_channels(CLI::App& app, const char* name, std::array<float, 3>& into, const char* help,
-                  const char* otherwise) {
+using Channels = std::array<float, 3>;
+
+Channels divisors_from(const std::string& name, const std::string& text) {
+  const Channels made = channels_from(name, text);
+  if (std::ranges::count(made, 0.0f) == 0) return made;
+  throw CLI::ValidationError(name, "a picture cannot be divided by 0");
+}
+
+void add_channels(CLI::App& app, const char* name, Channels& into, const char* help,
+                  const char* otherwise,
+                  Channels (*read)(const std::string&, const std::string&) = channels_from) {
   app.add_option_function<std::string>(
-         name, [&into, name](const std::string& text) { into = channels_from(name, text); }, help)
+         name, [&into, name, read](const std::string& text) { into = read(name, text); }, help)
       ->type_name("V[,V,V]")
       ->default_str(otherwise);
 }
@@ -49,7 +59,8 @@ void declare_picture(CLI::App& app, io::PictureRule& rule) {
   app.add_flag("--image-convert", rule.convert,
                "Make grey of colour, or colour of grey, where the model wants the other");
   add_channels(app, "--image-mean", rule.mean, "Subtracted from every pixel value (0..255)", "0");
-  add_channels(app, "--image-scale", rule.scale, "What every pixel value is divided by", "1");
+  add_channels(app, "--image-scale", rule.scale, "What every pixel value is divided by", "1",
+               divisors_from);
 }
 
 }  // namespace commensal::apps

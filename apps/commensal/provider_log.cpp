@@ -32,7 +32,7 @@ std::string ProviderLog::stream_line(const provider::ProviderStatus& now) const 
     case provider::StreamState::kConnecting:
       break;
   }
-  return fmt::format("connecting to {}{}", gateway_, why);
+  return fmt::format("connecting to {}{}{}", gateway_, why, why.empty() ? "" : "; goes on trying");
 }
 
 /// The same as before while there is nothing new to say.

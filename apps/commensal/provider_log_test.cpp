@@ -18,7 +18,8 @@ TEST(ProviderLog, TellsOfStreamJobsAndMoneyOnce) {
   ProviderStatus now;
   EXPECT_THAT(log.add(now, 1), ElementsAre("connecting to gate:8090"));
   now.stream_message = "nobody is there";
-  EXPECT_THAT(log.add(now, 2), ElementsAre("connecting to gate:8090: nobody is there"));
+  EXPECT_THAT(log.add(now, 2),
+              ElementsAre("connecting to gate:8090: nobody is there; goes on trying"));
   now.stream = StreamState::kConnected;
   now.stream_message = "";
   EXPECT_THAT(log.add(now, 3), ElementsAre("connected to gate:8090"));

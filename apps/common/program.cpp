@@ -53,8 +53,17 @@ std::vector<std::string> options_of(const CLI::App& app) {
   return names;
 }
 
-std::string suggestion(std::string_view word, const std::vector<std::string>& known) {
-  const std::string meant = nearest(word, known);
+/// `word` as a command of one of the commands, "provider status" say.
+std::string inner_command(std::string_view word, const CLI::App& app) {
+  for (const CLI::App* one : app.get_subcommands({})) {
+    const auto inner = subcommands_of(*one);
+    if (std::ranges::find(inner, word) != inner.end())
+      return fmt::format("{} {}", one->get_name(), word);
+  }
+  return "";
+}
+
+std::string suggestion(const std::string& meant) {
   return meant.empty() ? "" : fmt::format("; did you mean '{}'?", meant);
 }
 
@@ -66,11 +75,13 @@ std::string unknown_word(const CLI::App& app) {
   if (rest.empty()) return "";
   const std::string word = rest.front().substr(0, rest.front().find('='));
   if (word.starts_with("-")) {
-    return fmt::format("no option '{}'{}", word, suggestion(word, options_of(app)));
+    return fmt::format("no option '{}'{}", word, suggestion(nearest(word, options_of(app))));
   }
   const auto inner = subcommands_of(app);
   if (inner.empty()) return fmt::format("'{}' is more than is expected", word);
-  return fmt::format("no command '{}'{}; there are {}", word, suggestion(word, inner),
+  std::string meant = nearest(word, inner);
+  if (meant.empty()) meant = inner_command(word, app);
+  return fmt::format("no command '{}'{}; there are {}", word, suggestion(meant),
                      fmt::join(inner, ", "));
 }
 

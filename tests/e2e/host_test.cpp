@@ -47,11 +47,12 @@ class BesideAHost : public System {
     }
     return {};
   }
-  /// Until the provider pauses for this reason, or does not ("").
+  /// Until the provider pauses for a reason that begins so, or does not ("").
   void wait_until_paused(const std::string& name, const std::string& why) {
     for (int i = 0; i < 600; ++i) {
       const Json one = provider(name);
-      if (!one.is_null() && one.at("paused") == why) return;
+      const std::string paused = one.is_null() ? "gone" : one.at("paused");
+      if (why.empty() ? paused.empty() : paused.starts_with(why)) return;
       pause_ms(100);
     }
     FAIL() << name << ": " << provider(name).dump();
@@ -89,11 +90,12 @@ TEST_F(BesideAHost, AProviderPausesAndGoesOnAndEveryRequestIsAnswered) {
   };
   more(20);
   host.go_on(false);
-  wait_until_paused("hosted", "the signal is stale");
+  const std::string still = "no signal: the figure has not moved for ";
+  wait_until_paused("hosted", still);
   more(20);  // the other serves them all
   int status = -1;
   const std::string list = run({"models", "--gateway", url(), "--token-file", token_file_}, status);
-  EXPECT_THAT(list, HasSubstr("provider hosted is paused: the signal is stale"));
+  EXPECT_THAT(list, HasSubstr("provider hosted is paused: " + still));
   plain->kill();
   pause_ms(4'000);  // now they wait, longer than a silence may last
   const int waited = answered;
@@ -107,6 +109,16 @@ TEST_F(BesideAHost, AProviderPausesAndGoesOnAndEveryRequestIsAnswered) {
   EXPECT_EQ(provider("hosted").at("banned"), "");
   const std::string log(core::as_text(*core::read_file(folder_.at("gateway.log"))));
   EXPECT_EQ(log.find("connected (hosted)"), log.rfind("connected (hosted)")) << log;
+}
+
+TEST_F(BesideAHost, AProviderSaysThatItsHostHasEnded) {
+  start_gateway();
+  Process host({"1000"}, "/dev/null", "/bin/sleep");
+  const std::string pid = std::to_string(host.pid());
+  const auto hosted = start_provider("hosted", {"--host", "process:" + pid});
+  wait_until_paused("hosted", "the host is looked at alone first");
+  host.kill();
+  wait_until_paused("hosted", "no signal: process " + pid + " has ended");
 }
 
 /// One of hosts/, on a free port.

@@ -359,6 +359,8 @@ TEST_F(Newcomer, FilesAndCodesAreCalledByTheirNames) {
        "this is an opening, expected a receipt"},
       {{"audit", receipt, "--opening", receipt, "--model", kModel},
        "this is a receipt, expected an opening"},
+      {{"audit", receipt, "--opening", kThree, "--model", kModel}, "expected an opening"},
+      {at_gateway({"push", kThree}, token_file_), "three.pgm': not an ONNX model: it is text"},
       {{"audit", kThree, "--opening", opening, "--model", kModel}, "this is not a receipt"},
       {{"arbiter", "check", receipt}, "this is a receipt, expected a verdict file"},
       {{"account", "depsoit"}, "did you mean 'deposit'?"},

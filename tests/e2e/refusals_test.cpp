@@ -2,6 +2,7 @@
 // What would run on unsafe, or not at all, is refused at once.
 #include <gmock/gmock.h>
 
+#include <commensal/base/core/file.hpp>
 #include <nlohmann/json.hpp>
 
 #include <tests/e2e/process.hpp>
@@ -41,6 +42,34 @@ TEST(Refusals, OfWhatWouldNotBeSafe) {
   expect_refused({"models", "--gateway", "http://127.0.0.1:1", "--pin", std::string(64, 'a')},
                  "is not encrypted, and --pin");
   expect_refused({"provider", "--host", ""}, "expected KIND:WHERE");
+}
+
+TEST(Refusals, OfFoldersOfSomethingElse) {
+  const Folder folder;
+  const std::string own = folder.at("own"), models = folder.at("models");
+  Words provider = {"provider", "--gateway", "127.0.0.1:1", "--data-dir", own};
+  {
+    Words started = provider;
+    started.emplace_back("--json");
+    EXPECT_NE(Process(started, "/dev/null").read_line(), "");
+  }
+  expect_refused({"audit", std::string(64, 'a'), "--data-dir", own},
+                 "has the role provider, expected gateway");
+  std::filesystem::remove(own + "/key");
+  expect_refused(provider, "/key' is missing, and this folder is of 0x");
+  const std::string password = folder.at("password");
+  ASSERT_TRUE(core::write_file_atomically(password, core::as_bytes("secret\n")));
+  provider.insert(provider.end(), {"--password-file", password});
+  expect_refused(provider, "/keystore.json' is missing, and this folder is of 0x");
+  std::filesystem::create_directories(models + "/digits");
+  for (const char* role : {"gateway", "provider"}) {
+    expect_refused({role, "--data-dir", models}, "/models' holds other files: expected an empty");
+  }
+}
+
+TEST(Refusals, OfPicturesThatCannotBeMade) {
+  expect_refused({"run", "m.onnx", "--image-scale", "1,0,1"},
+                 "--image-scale: a picture cannot be divided by 0");
 }
 
 TEST(Refusals, OfAnInstructionSetThatIsNotHere) {

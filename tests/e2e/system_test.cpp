@@ -36,6 +36,35 @@ TEST_F(System, ServesAnswersThatAnyoneCanRecheckByHand) {
   EXPECT_EQ(status, 1);
 }
 
+// Its provider is not to blame, and the push that mends it says what is true.
+TEST_F(System, ADamagedModelIsNamedAndMendedByAPush) {
+  start_gateway();
+  auto client = connect();
+  push(client);
+  const core::Path models = folder_.at(data_ + "/models");
+  const core::Path file = std::filesystem::directory_iterator(models)->path();
+  ASSERT_TRUE(core::write_file_atomically(file, core::as_bytes("damaged")));
+  const auto provider = start_provider("one");
+  const auto said = [&](const std::string& what) { return last_error_.find(what) != what.npos; };
+  for (int tries = 0; tries < 200 && !said("the gateway's file of the model is"); ++tries) {
+    const auto answer = client.infer("operator/digits", 0, picture(1));
+    ASSERT_FALSE(answer);
+    last_error_ = answer.error().message;
+    pause_ms(50);
+  }
+  EXPECT_TRUE(said("the gateway's file of the model is damaged: SHA-256 ")) << last_error_;
+  const std::string line =
+      "the model 'operator/digits' must be pushed again: '" + file.string() + "' is damaged";
+  std::string log;
+  for (int tries = 0; tries < 200 && log.find(line) == log.npos; ++tries) {
+    log = core::as_text(*core::read_file(folder_.at("gateway.log")));
+    pause_ms(50);
+  }
+  EXPECT_NE(log.find(line), log.npos) << log;
+  push(client);
+  insist(client, 1);
+}
+
 // Requests that wait for one model are computed together; every one is re-executed alone.
 TEST_F(System, AnswersComputedTogetherAreAuditedOneByOne) {
   start_gateway({"--audit-probability", "1"});

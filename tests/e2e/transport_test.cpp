@@ -162,6 +162,27 @@ TEST_F(Transport, ACertificateThatIsGivenIsShownOnLoopbackToo) {
   EXPECT_THAT(log_of("secure", "--plain"), HasSubstr("that port does not speak TLS: --plain"));
 }
 
+// In words, not in those of the layer that stumbled.
+TEST_F(Transport, WhoDialsTheOthersPortIsToldSo) {
+  int status = 0;
+  const auto consumer = [&](const std::string& url) {
+    std::vector<std::string> words = {"models", "--gateway", url, "--json"};
+    if (!pin_.empty()) words.insert(words.end(), {"--pin", pin_});
+    return run(words, status);
+  };
+  start_gateway();
+  const std::string at = "127.0.0.1:" + provider_port_;
+  EXPECT_THAT(consumer("http://" + at), HasSubstr(at + " is the gateway's port for providers, it "
+                                                       "seems: consumers use another (8080"));
+  gateway_->kill();
+  start_secure_gateway();
+  EXPECT_THAT(consumer("https://127.0.0.1:" + provider_port_),
+              HasSubstr("if it is its port for providers: consumers use another (8080"));
+  provider_port_ = http_port_;
+  const auto provider = start_provider("astray");
+  EXPECT_THAT(log_of("astray", "speaks HTTP"), HasSubstr("expected the port for providers, not"));
+}
+
 TEST_F(Transport, ARelayingGatewayCannotPoseAsTheProvider) {
   start_secure_gateway();
   const std::string honest = "127.0.0.1:" + provider_port_;

@@ -7,6 +7,7 @@
 #include <apps/common/summary.hpp>
 #include <commensal/base/core/clock.hpp>
 #include <commensal/base/store/sqlite_store.hpp>
+#include <commensal/base/store/state_folder.hpp>
 #include <commensal/compute/graph/onnx/import.hpp>
 #include <commensal/serve/gateway/hub.hpp>
 #include <commensal/serve/gateway/receipt_book.hpp>
@@ -45,6 +46,7 @@ Result<Evidence> from_state(const core::Digest& id, const core::Path& folder) {
                       folder.string());
   }
   COMMENSAL_ASSIGN(const auto store, store::open_sqlite_store(file));
+  COMMENSAL_TRY(store::StateFolder::check_role(*store, folder, "gateway"));
   gateway::ReceiptBook book(*store, {}, gateway::OpeningFolder(folder / "openings"));
   COMMENSAL_TRY(book.open());
   COMMENSAL_ASSIGN(const gateway::ReceiptRecord record, book.find(id));
@@ -54,6 +56,12 @@ Result<Evidence> from_state(const core::Digest& id, const core::Path& folder) {
   const gateway::ModelHub hub(*store, folder / "models", clock);
   COMMENSAL_ASSIGN(evidence.model, graph::onnx::import_file(hub.path_of(record.model_content)));
   return evidence;
+}
+
+/// Versions are counted from 1: what begins with a larger number is something else.
+bool may_be_opening(core::ByteView file) {
+  constexpr int kVersionsAhead = 4;
+  return file.empty() || file[0] <= protocol::version_of<receipt::Opening>() + kVersionsAhead;
 }
 
 /// From files that somebody handed over.
@@ -75,6 +83,10 @@ Result<Evidence> from_files(const AuditArguments& options) {
   if (!opened && protocol::decode<protocol::Receipt>(opening)) {
     return core::fail(core::ErrorCode::kInvalidArgument,
                       "'{}': this is a receipt, expected an opening", options.opening);
+  }
+  if (!opened && !may_be_opening(opening)) {
+    return core::fail(core::ErrorCode::kInvalidArgument,
+                      "'{}': this is something else, expected an opening", options.opening);
   }
   if (!opened) return core::in_context(options.opening, opened.error());
   evidence.receipt = *std::move(read);

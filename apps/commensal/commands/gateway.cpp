@@ -118,9 +118,10 @@ void announce(const GatewayArguments& options, const daemon::GatewayDaemon& daem
                              {"pin", pin}})
                            .dump());
   } else {
-    fmt::print("consumers: {}\nproviders: {} (port {}{})\noperator's token: {}\n", url,
-               options.providers, daemon.provider_port(),
-               daemon.are_providers_secure() ? ", TLS" : "", daemon.token_file().string());
+    const core::Endpoint providers{core::host_of(options.daemon.provider_address),
+                                   daemon.provider_port()};
+    fmt::print("consumers: {}\nproviders: {}{}\noperator's token: {}\n", url, providers.text(),
+               daemon.are_providers_secure() ? " (TLS)" : "", daemon.token_file().string());
     fmt::print("for providers: --gateway-key {}\n", key);
     if (!pin.empty()) fmt::print("for consumers: --pin {}\n", pin);
   }

@@ -51,8 +51,8 @@ void print_pauses(client::Client& client) {
 
 Result<int> list(client::Client& client, bool json) {
   if (json) {
-    COMMENSAL_ASSIGN(const std::string text, client.get_json("/v1/models"));
-    fmt::print("{}\n", text);
+    COMMENSAL_ASSIGN(const core::Bytes all, client.model_list());
+    fmt::print("{}\n", core::as_text(all));
     return 0;
   }
   COMMENSAL_ASSIGN(const std::vector<client::ModelInfo> models, client.models());

@@ -6,6 +6,7 @@
 #include <commensal/base/core/clock.hpp>
 #include <commensal/collocation/probe/discover.hpp>
 #include <commensal/collocation/probe/meter.hpp>
+#include <commensal/collocation/probe/spec.hpp>
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -31,7 +32,7 @@ constexpr std::string_view name_of(probe::Quantity quantity) {
 }
 
 Json json_of(const std::string& spec, const probe::Traits& traits) {
-  return {{"probe", spec},
+  return {{"probe", probe::without_token(spec)},
           {"unit", traits.unit},
           {"quantity", name_of(traits.quantity)},
           {"resolution_s", traits.resolution_s},
@@ -59,7 +60,7 @@ Json json_of(const probe::Sample& sample, double at_s,
 
 void print_head(const std::string& spec, const probe::Traits& traits) {
   const bool is_rate = traits.quantity == probe::Quantity::kRate;
-  fmt::print("{}: {}, {}, renewed every {} s", spec, traits.unit,
+  fmt::print("{}: {}, {}, renewed every {} s", probe::without_token(spec), traits.unit,
              is_rate ? "a rate" : "work so far", traits.resolution_s);
   if (traits.averaging_s > 0) fmt::print(", a mean over {} s", traits.averaging_s);
   fmt::print(", stale after {} s; signals: {}\n{:>10} {:>16} {:>16}  state\n", traits.stale_after_s,

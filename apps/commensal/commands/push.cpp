@@ -19,6 +19,14 @@ struct PushArguments {
   bool json = false;
 };
 
+/// What is wrong with the file names it.
+tl::unexpected<core::Error> refused(const std::string& file, const core::Error& error) {
+  using enum core::ErrorCode;
+  const bool is_of_file = error.code == kInvalidArgument || error.code == kUnsupported;
+  if (!is_of_file) return tl::unexpected(error);
+  return core::in_context(fmt::format("'{}'", file), error);
+}
+
 Result<int> push(const PushArguments& options) {
   COMMENSAL_ASSIGN(const auto file,
                    core::MappedFile::open(options.file, limits::kHttpBodyBytesMax));
@@ -38,8 +46,10 @@ Result<int> push(const PushArguments& options) {
   request.progress = [&progress](std::size_t done, std::size_t total) {
     progress.show(done, total);
   };
-  COMMENSAL_ASSIGN(const client::ModelInfo model, client.push(request));
+  const auto pushed = client.push(request);
   progress.clear();
+  if (!pushed) return refused(options.file, pushed.error());
+  const client::ModelInfo& model = *pushed;
   if (options.json) {
     fmt::print("{}\n", model.json);
   } else {

@@ -3,14 +3,46 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <commensal/base/store/sqlite_store.hpp>
 #include <commensal/base/store/state_folder.hpp>
+#include <iterator>
 
 namespace commensal::store {
 namespace {
 
 using core::ErrorCode;
 using core::fail;
+
+constexpr std::string_view kSpace = "folder";
+constexpr std::string_view kRole = "role", kOwner = "owner";
+
+core::Path store_in(const core::Path& path) { return path / "state.sqlite"; }
+
+/// What a daemon's folder has in it, or may be given before the first start: a key, a certificate.
+bool is_own(const std::string& name) {
+  constexpr std::string_view kOwn[] = {"lock",         "key",          "keystore.json",
+                                       "state.sqlite", "tls-cert.pem", "tls-key.pem"};
+  return std::ranges::find(kOwn, name) != std::end(kOwn);
+}
+
+/// Of a file system, not of anybody's work.
+bool is_system(const std::string& name) { return name.starts_with('.') || name == "lost+found"; }
+
+/// A folder that somebody named by mistake is left alone.
+core::Result<void> check_contents(const core::Path& path, std::string_view role) {
+  std::error_code failed;
+  bool is_empty = true;
+  for (const auto& entry : std::filesystem::directory_iterator(path, failed)) {
+    const std::string name = entry.path().filename().string();
+    if (is_own(name)) return {};
+    is_empty = is_empty && is_system(name);
+  }
+  if (is_empty) return {};  // or not to be looked at, which locking it will say
+  return fail(ErrorCode::kFailedPrecondition,
+              "'{}' holds other files: expected an empty or new folder, or a {}'s", path.string(),
+              role);
+}
 
 core::Result<void> make_folder(const core::Path& path) {
   std::error_code failed;
@@ -50,6 +82,7 @@ core::Result<crypto::SecretKey> load_or_make_key(const core::Path& folder, core:
   const auto text = core::read_file(file, 4096);
   if (!text && text.error().code != ErrorCode::kNotFound) return tl::unexpected(text.error());
   if (!text) {
+    COMMENSAL_TRY(StateFolder::may_make_key(folder, file));
     crypto::SecretKey key = crypto::SecretKey::generate(rng);
     const std::string written = core::to_hex(key.bytes()) + "\n";
     COMMENSAL_TRY(core::write_file_atomically(file, core::as_bytes(written), 0600));
@@ -65,10 +98,15 @@ core::Result<crypto::SecretKey> load_or_make_key(const core::Path& folder, core:
   return crypto::SecretKey::from_bytes(*bytes);
 }
 
+tl::unexpected<core::Error> other(const core::Path& folder, std::string_view what,
+                                  std::string_view found, std::string_view expected) {
+  return fail(ErrorCode::kFailedPrecondition, "the folder '{}' has the {} {}, expected {}",
+              folder.string(), what, found, expected);
+}
+
 /// Receipts and claims are of use to the key that signed them only, and a gateway's to no provider.
 core::Result<void> expect(core::Store& store, const core::Path& folder, std::string_view what,
                           std::string_view now) {
-  constexpr std::string_view kSpace = "folder";
   COMMENSAL_ASSIGN(const auto before, store.get(kSpace, core::as_bytes(what)));
   if (!before) {
     const auto key = core::as_bytes(what), value = core::as_bytes(now);
@@ -76,8 +114,7 @@ core::Result<void> expect(core::Store& store, const core::Path& folder, std::str
                          core::Bytes(value.begin(), value.end())}});
   }
   if (core::as_text(*before) == now) return {};
-  return fail(ErrorCode::kFailedPrecondition, "the folder '{}' has the {} {}, expected {}",
-              folder.string(), what, core::as_text(*before), now);
+  return other(folder, what, core::as_text(*before), now);
 }
 
 }  // namespace
@@ -89,14 +126,32 @@ StateFolder::StateFolder(core::Path path, std::shared_ptr<const void> lock, cryp
       key_(std::move(key)),
       store_(std::move(store)) {}
 
+core::Result<void> StateFolder::may_make_key(const core::Path& path, const core::Path& missing) {
+  if (!std::filesystem::exists(store_in(path))) return {};
+  COMMENSAL_ASSIGN(const auto store, open_sqlite_store(store_in(path)));
+  COMMENSAL_ASSIGN(const auto owner, store->get(kSpace, core::as_bytes(kOwner)));
+  if (!owner) return {};  // the first start was cut off
+  return fail(ErrorCode::kFailedPrecondition,
+              "'{}' is missing, and this folder is of {}: put its key back", missing.string(),
+              core::as_text(*owner));
+}
+
+core::Result<void> StateFolder::check_role(core::Store& store, const core::Path& path,
+                                           std::string_view role) {
+  COMMENSAL_ASSIGN(const auto found, store.get(kSpace, core::as_bytes(kRole)));
+  if (!found || core::as_text(*found) == role) return {};
+  return other(path, kRole, core::as_text(*found), role);
+}
+
 core::Result<StateFolder> StateFolder::open(const core::Path& path, std::string_view role,
                                             core::Rng& rng, const KeyOpener& open_key) {
   COMMENSAL_TRY(make_folder(path));
+  COMMENSAL_TRY(check_contents(path, role));
   COMMENSAL_ASSIGN(auto lock, lock_folder(path));
   COMMENSAL_ASSIGN(auto key, open_key ? open_key(path) : load_or_make_key(path, rng));
-  COMMENSAL_ASSIGN(auto store, open_sqlite_store(path / "state.sqlite"));
-  COMMENSAL_TRY(expect(*store, path, "role", role));
-  COMMENSAL_TRY(expect(*store, path, "owner", crypto::to_text(key.address())));
+  COMMENSAL_ASSIGN(auto store, open_sqlite_store(store_in(path)));
+  COMMENSAL_TRY(expect(*store, path, kRole, role));
+  COMMENSAL_TRY(expect(*store, path, kOwner, crypto::to_text(key.address())));
   return StateFolder(path, std::move(lock), std::move(key), std::move(store));
 }
 

@@ -21,10 +21,17 @@ class StateFolder {
  public:
   /// Without `open_key` the key lies in FOLDER/key, 64 hexadecimal digits, mode 0600, and is made
   /// on the first start. Errors: those of open_key; kFailedPrecondition (another process holds the
-  /// folder; another key or role than before; a keystore, but nothing to open it with),
-  /// kInvalidArgument (the key file is not a key), kDataLoss, kPermissionDenied.
+  /// folder; another key or role than before; a keystore, but nothing to open it with; files of
+  /// something else; may_make_key()), kInvalidArgument (the key file is not a key), kDataLoss,
+  /// kPermissionDenied.
   static core::Result<StateFolder> open(const core::Path& path, std::string_view role,
                                         core::Rng& rng, const KeyOpener& open_key = {});
+  /// Whether a folder where the key's file `missing` is not there may be given a new key: not where
+  /// its store belongs to one already. Errors: kFailedPrecondition, the store's.
+  static core::Result<void> may_make_key(const core::Path& path, const core::Path& missing);
+  /// For who only reads its store. Errors: kFailedPrecondition (another role), the store's.
+  static core::Result<void> check_role(core::Store& store, const core::Path& path,
+                                       std::string_view role);
   /// The keystore of a folder whose key is locked.
   static core::Path keystore_in(const core::Path& path) { return path / "keystore.json"; }
   static core::Path plain_key_in(const core::Path& path) { return path / "key"; }

@@ -29,6 +29,43 @@ TEST(StateFolder, KeepsItsKeyAndIsHeldByOne) {
   std::filesystem::remove_all(path);
 }
 
+// The fault: a new key was made, and then refused for being another's.
+TEST(StateFolder, MakesNoKeyWhereAnotherIsMissing) {
+  const core::Path path = core::Path(::testing::TempDir()) / fmt::format("keyless{}", ::getpid());
+  core::CounterRng rng(3);
+  const core::Path key = StateFolder::plain_key_in(path);
+  const std::string owner =
+      crypto::to_text(StateFolder::open(path, "provider", rng)->key().address());
+  ASSERT_TRUE(std::filesystem::remove(key));
+  EXPECT_EQ(StateFolder::open(path, "provider", rng).error().message,
+            fmt::format("'{}' is missing, and this folder is of {}: put its key back", key.string(),
+                        owner));
+  EXPECT_FALSE(std::filesystem::exists(key));
+  EXPECT_FALSE(StateFolder::may_make_key(path, key));
+  ASSERT_TRUE(std::filesystem::remove(path / "state.sqlite"));
+  EXPECT_TRUE(StateFolder::open(path, "provider", rng)) << "nothing is of the old key";
+  std::filesystem::remove_all(path);
+}
+
+TEST(StateFolder, IsNotAFolderOfSomethingElse) {
+  const core::Path path = core::Path(::testing::TempDir()) / fmt::format("other{}", ::getpid());
+  core::CounterRng rng(4);
+  std::filesystem::create_directories(path / "lost+found");
+  const auto put = [&](const char* name) {
+    return core::write_file_atomically(path / name, core::as_bytes("x")).has_value();
+  };
+  ASSERT_TRUE(put("model.onnx"));
+  EXPECT_EQ(StateFolder::open(path, "gateway", rng).error().message,
+            fmt::format("'{}' holds other files: expected an empty or new folder, or a gateway's",
+                        path.string()));
+  EXPECT_FALSE(std::filesystem::exists(path / "lock"));
+  ASSERT_TRUE(std::filesystem::remove(path / "model.onnx") && put(".hidden"));
+  EXPECT_TRUE(StateFolder::open(path, "gateway", rng)) << "a file system's own do not count";
+  ASSERT_TRUE(put("gateway.log"));
+  EXPECT_TRUE(StateFolder::open(path, "gateway", rng));
+  std::filesystem::remove_all(path);
+}
+
 TEST(StateFolder, BelongsToOneKeyAndAsksForTheLockedOne) {
   const core::Path path = core::Path(::testing::TempDir()) / fmt::format("owned{}", ::getpid());
   core::CounterRng rng(2);

@@ -71,8 +71,8 @@ Result<void> validity(const ControlGroupLimits& limits) {
   }
   if (limits.memory_bytes_max && *limits.memory_bytes_max < kMemoryMin) {
     return core::fail(core::ErrorCode::kInvalidArgument,
-                      "a memory limit of {} bytes for the guest, expected at least {}",
-                      *limits.memory_bytes_max, kMemoryMin);
+                      "a memory limit of {} bytes for the guest, expected at least {}MiB",
+                      *limits.memory_bytes_max, kMemoryMin >> 20);
   }
   return {};
 }

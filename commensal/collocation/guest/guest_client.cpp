@@ -138,7 +138,7 @@ void GuestClient::take(const ToGuest& said) {
     kept_ = joined->host;
     promise_ = joined->promise;
     say_once("joined the machine's governor, which keeps " + probe::without_token(kept_) +
-             (is_other ? ", not " + options_.host : "") + promises());
+             (is_other ? ", not " + probe::without_token(options_.host) : "") + promises());
     const std::lock_guard lock(mutex_);
     has_joined_ = true;
   } else {

@@ -105,9 +105,7 @@ GuestClientView GuestProcess::view() const { return client_ ? client_->view() : 
 std::function<std::string()> GuestProcess::why_paused() const {
   return [this, standstill = std::make_shared<Standstill>()]() -> std::string {
     if (!is_held_) return "";
-    std::optional<governor::Status> status;  // where the governor is in this process
-    if (const auto seen = client_->view().view) status = seen->governor;
-    return standstill->why(pacer_.level(), status, now_s());
+    return standstill->why(pacer_.level(), client_->view().view, now_s());
   };
 }
 

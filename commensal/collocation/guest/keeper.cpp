@@ -13,6 +13,11 @@ constexpr double kAfterLookS = 0.02;
 constexpr double kMomentS = 2;
 constexpr double kSignalS = 5;  // it comes within, as a rule
 
+std::string without_digits(std::string text) {
+  std::erase_if(text, [](char c) { return c >= '0' && c <= '9'; });
+  return text;
+}
+
 }  // namespace
 
 void wait(const std::stop_token& stop, double seconds) {
@@ -79,25 +84,34 @@ View Keeper::view() const {
   return {governor_.status(), deps_.probe.traits().unit, signal_};
 }
 
-std::string Standstill::why(double level, const std::optional<governor::Status>& status,
-                            double now_s) {
+/// Why there is no signal, where the governor misses one; else its own words.
+std::string Standstill::reason(const View& view) {
+  const bool is_missing = view.governor.phase == governor::Phase::kWaiting && !view.signal.empty();
+  if (!is_missing) return std::string(view.governor.why);
+  // Seconds that it counts are no news.
+  if (without_digits(view.signal) != without_digits(signal_)) signal_ = view.signal;
+  return "no signal: " + signal_;
+}
+
+std::string Standstill::why(double level, const std::optional<View>& view, double now_s) {
   using governor::Phase;
+  const governor::Status* const status = view ? &view->governor : nullptr;
   // Where others have work and this guest has none, its level is none: it is to get some.
-  if (level > 0 || (status && status->level > 0)) {
+  if (level > 0 || (status != nullptr && status->level > 0)) {
     have_run_ = true;
     since_s_.reset();
     return "";
   }
   if (!since_s_) since_s_ = now_s;
-  if (!have_run_ && status) {
+  if (!have_run_ && status != nullptr) {
     const bool is_silent = status->phase == Phase::kWaiting && now_s - *since_s_ >= kSignalS;
-    return is_silent ? std::string(status->why) : "the host is looked at alone first";
+    return is_silent ? reason(*view) : "the host is looked at alone first";
   }
   const bool is_long =
-      status && (status->phase == Phase::kWaiting || status->phase == Phase::kBackOff);
+      status != nullptr && (status->phase == Phase::kWaiting || status->phase == Phase::kBackOff);
   if (!is_long && now_s - *since_s_ < kMomentS) return "";
-  if (!status) return "the host comes first";
-  if (!status->why.empty()) return std::string(status->why);
+  if (status == nullptr) return "the host comes first";
+  if (std::string why = reason(*view); !why.empty()) return why;
   return status->hour_s > 0 ? "the host is measured alone"
                             : "the host is measured alone, which takes the first minutes";
 }

@@ -76,11 +76,14 @@ class Standstill {
  public:
   /// Why they stand still; "" while they run, or have only just stopped and may go on any moment.
   /// Until they run for the first time it is one reason, unless there is no signal for long.
-  /// `level` is this guest's; `status` that of the governor of all, where it is known. To be asked
+  /// `level` is this guest's; `view` what the governor of all sees, where it is known. To be asked
   /// several times a second.
-  std::string why(double level, const std::optional<governor::Status>& status, double now_s);
+  std::string why(double level, const std::optional<View>& view, double now_s);
 
  private:
+  std::string reason(const View& view);
+
+  std::string signal_;  // why there is none, as was said last
   std::optional<double> since_s_;
   bool have_run_ = false;
 };

@@ -44,10 +44,11 @@ void HostTime::add_threads(bool is_first) {
 
 core::Result<HostSeconds> HostTime::read() {
   const auto text = read_small_file(folder_ / "stat", limits::kProcessStatBytesMax);
+  const auto ended = [this] { return fail(ErrorCode::kUnavailable, "process {} has ended", pid_); };
+  if (!text && started_) return ended();
   if (!text) return fail(ErrorCode::kUnavailable, "no process {}", pid_);
   COMMENSAL_ASSIGN(const ProcessStat stat, parse_process_stat(*text));
-  if (stat.state == 'Z' || stat.state == 'X')
-    return fail(ErrorCode::kUnavailable, "process {} has ended", pid_);
+  if (stat.state == 'Z' || stat.state == 'X') return ended();
   const bool is_first = !started_;
   if (is_first) started_ = stat.start_ticks;
   if (*started_ != stat.start_ticks)

@@ -112,7 +112,7 @@ TEST_F(HostTimes, AreOfOneProcess) {
   put_stat(300, "123457");
   EXPECT_THAT(time.read().error().message, HasSubstr("another's now"));
   std::filesystem::remove_all(process_);
-  EXPECT_THAT(time.read().error().message, HasSubstr("no process 4711"));
+  EXPECT_THAT(time.read().error().message, HasSubstr("process 4711 has ended"));
 }
 
 TEST_F(HostTimes, MakeAProcesssRateTheShareItGot) {
@@ -189,9 +189,9 @@ TEST_F(HostTimes, SayWhyTheyAreByTheClock) {
   EXPECT_EQ(probe->sample().by_clock, "");
   std::filesystem::remove_all(process_);
   clock_.advance_ms(100);
-  EXPECT_EQ(probe->sample().by_clock, "no process 4711: by the clock");
+  EXPECT_EQ(probe->sample().by_clock, "process 4711 has ended: by the clock");
   clock_.advance_ms(100);  // not looked at again yet
-  EXPECT_EQ(probe->sample().by_clock, "no process 4711: by the clock");
+  EXPECT_EQ(probe->sample().by_clock, "process 4711 has ended: by the clock");
 }
 
 // The listener's process ends, and another one takes its place.
@@ -210,7 +210,7 @@ TEST_F(HostTimes, OfAListenerComeBackWithIt) {
   EXPECT_TRUE(probe->sample().host);
   std::filesystem::remove_all(process_);
   clock_.advance_ms(1'000);
-  EXPECT_EQ(probe->sample().by_clock, "no process 4711: by the clock");
+  EXPECT_EQ(probe->sample().by_clock, "process 4711 has ended: by the clock");
   put_stat(300, "200000");
   put_listener(server.port());
   put_thread(1, 1, 0);

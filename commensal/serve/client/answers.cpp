@@ -273,6 +273,16 @@ core::Result<ModelInfo> read_model(core::ByteView body) { return one_of(body, mo
 core::Result<std::vector<ModelInfo>> read_models(core::ByteView body) {
   return list_of(body, "models", model_of);
 }
+core::Bytes join_models(std::span<const core::Bytes> pages) {
+  Json all = {{"models", Json::array()}};
+  for (const core::Bytes& page : pages) {
+    Json list = Json::parse(page);
+    for (Json& one : list["models"]) all["models"].push_back(std::move(one));
+  }
+  const std::string text = text_of(all);
+  const auto bytes = core::as_bytes(text);
+  return {bytes.begin(), bytes.end()};
+}
 core::Result<AccountInfo> read_account(core::ByteView body) { return one_of(body, account_of); }
 core::Result<std::vector<AccountInfo>> read_accounts(core::ByteView body) {
   return list_of(body, "accounts", account_of);

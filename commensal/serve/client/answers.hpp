@@ -13,6 +13,8 @@ core::Error error_of(const HttpResponse& response);
 // Errors of all that follow: kDataLoss.
 core::Result<ModelInfo> read_model(core::ByteView body);
 core::Result<std::vector<ModelInfo>> read_models(core::ByteView body);
+/// One list of those in several answers that read_models() takes.
+core::Bytes join_models(std::span<const core::Bytes> pages);
 core::Result<AccountInfo> read_account(core::ByteView body);
 core::Result<std::vector<AccountInfo>> read_accounts(core::ByteView body);
 core::Result<ReceiptInfo> read_receipt(core::ByteView body);

@@ -122,18 +122,23 @@ core::Result<ModelInfo> Client::push(const PushRequest& push) {
 }
 
 core::Result<std::vector<ModelInfo>> Client::models() {
-  std::vector<ModelInfo> models;
+  COMMENSAL_ASSIGN(const core::Bytes all, model_list());
+  return read_models(all);
+}
+
+core::Result<core::Bytes> Client::model_list() {
+  std::vector<core::Bytes> pages;
   std::string last;
-  for (int pages = 0; pages < limits::kModelPagesMax; ++pages) {
-    COMMENSAL_ASSIGN(const core::Bytes body,
+  for (int i = 0; i < limits::kModelPagesMax; ++i) {
+    COMMENSAL_ASSIGN(core::Bytes page,
                      get("/v1/models" + (last.empty() ? "" : "?after=" + escape(last))));
-    COMMENSAL_ASSIGN(std::vector<ModelInfo> more, read_models(body));
-    if (more.empty()) return models;
+    COMMENSAL_ASSIGN(const std::vector<ModelInfo> more, read_models(page));
+    if (more.empty()) return join_models(pages);
     for (const ModelInfo& model : more) {
       if (model.name > last) last = model.name;
     }
     if (more.back().name != last) break;
-    std::ranges::move(more, std::back_inserter(models));
+    pages.push_back(std::move(page));
   }
   return core::fail(ErrorCode::kDataLoss, "the gateway's list of models does not end");
 }

@@ -121,6 +121,8 @@ class Client {
 
   core::Result<ModelInfo> push(const PushRequest& request);
   core::Result<std::vector<ModelInfo>> models();
+  /// The same as the gateway's JSON, of all its pages.
+  core::Result<core::Bytes> model_list();
   /// `version` 0 is the newest, here and below.
   core::Result<ModelInfo> model(const std::string& name, std::uint32_t version = 0);
   /// All its versions.

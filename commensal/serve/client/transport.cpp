@@ -29,6 +29,7 @@ using Error = beast::error_code;
 
 constexpr std::string_view kPlain = "http://";
 constexpr std::string_view kSecure = "https://";
+constexpr std::string_view kConsumersPort = "consumers use another (8080 by default)";
 
 std::string head_of(const HttpRequest& request, const Url& url, std::size_t body_bytes) {
   const bool is_ipv6 = url.host.find(':') != std::string::npos;
@@ -114,13 +115,18 @@ struct Transport::State {
                         late ? "no answer in time" : error.message())};
   }
 
-  /// Nothing came back on this connection: so it is where https was forgotten.
+  /// Nothing came back on this connection: so it is where https was forgotten, and with TLS at the
+  /// port for providers, which hangs up on who does not speak HTTP/2.
   core::Error lost(Error error, bool is_silent) const {
     core::Error said = explain("lost", error);
-    if (is_silent && !has_answered && !url.is_secure && error != beast::error::timeout)
-      said.message += fmt::format("; if it speaks TLS: https://{}:{}", url.host, url.port);
+    if (!is_silent || has_answered || error == beast::error::timeout) return said;
+    said.message += url.is_secure
+                        ? fmt::format("; if it is its port for providers: {}", kConsumersPort)
+                        : fmt::format("; if it speaks TLS: https://{}:{}", url.host, url.port);
     return said;
   }
+  bool is_of_providers() const;
+  tl::unexpected<core::Error> explain_read(Error error, Error write_error, bool is_silent) const;
 
   core::Result<void> connect();
   Error reach(const tcp::resolver::results_type& endpoints);
@@ -236,13 +242,39 @@ Error Transport::State::write(const HttpRequest& request) {
   return error;
 }
 
+/// What has come begins with the first frame of HTTP/2: SETTINGS, without flags, of no stream.
+bool Transport::State::is_of_providers() const {
+  constexpr std::array<std::uint8_t, 6> kSettings = {0x04, 0, 0, 0, 0, 0};
+  constexpr std::size_t kAt = 3;  // behind the frame's length
+  const auto came = buffer.data();
+  const auto* const bytes = static_cast<const std::uint8_t*>(came.data());
+  return came.size() >= kAt + kSettings.size() &&
+         std::equal(kSettings.begin(), kSettings.end(), bytes + kAt);
+}
+
+tl::unexpected<core::Error> Transport::State::explain_read(Error error, Error write_error,
+                                                           bool is_silent) const {
+  if (is_of_providers())
+    return core::fail(ErrorCode::kDataLoss,
+                      "{}:{} is the gateway's port for providers, it seems: {}", url.host, url.port,
+                      kConsumersPort);
+  // A gateway that refuses early stops reading: why, it says in its answer, if that arrived.
+  if (write_error) return tl::unexpected(lost(write_error, is_silent));
+  if (error.category() == make_error_code(beast_http::error::bad_method).category() &&
+      error != beast_http::error::end_of_stream && error != beast_http::error::partial_message)
+    return core::fail(ErrorCode::kDataLoss, "{}:{} does not speak HTTP as a gateway does: {}",
+                      url.host, url.port, error.message());
+  return tl::unexpected(lost(error, is_silent));
+}
+
 core::Result<HttpResponse> Transport::State::read(Error write_error, const Progress& received) {
   beast_http::response_parser<beast_http::vector_body<std::uint8_t>> parser;
   parser.header_limit(limits::kHttpHeaderBytesMax);
   parser.body_limit(static_cast<std::uint64_t>(limits::kHttpBodyBytesMax));
   Error error =
       step([&](auto done) { beast_http::async_read_header(*stream, buffer, parser, done); });
-  const auto total = static_cast<std::size_t>(parser.content_length().value_or(0));
+  // Before the head is there, nothing is known of the body.
+  const auto total = static_cast<std::size_t>(error ? 0 : parser.content_length().value_or(0));
   while (!error && !parser.is_done()) {
     error = step([&](auto done) { beast_http::async_read_some(*stream, buffer, parser, done); });
     const std::size_t missing =
@@ -251,14 +283,7 @@ core::Result<HttpResponse> Transport::State::read(Error write_error, const Progr
   }
   if (error) {
     stream.reset();
-    // A gateway that refuses early stops reading: why, it says in its answer, if that arrived.
-    const bool is_silent = !parser.got_some();
-    if (write_error) return tl::unexpected(lost(write_error, is_silent));
-    if (error.category() == make_error_code(beast_http::error::bad_method).category() &&
-        error != beast_http::error::end_of_stream && error != beast_http::error::partial_message)
-      return core::fail(ErrorCode::kDataLoss, "{}:{} does not speak HTTP as a gateway does: {}",
-                        url.host, url.port, error.message());
-    return tl::unexpected(lost(error, is_silent));
+    return explain_read(error, write_error, !parser.got_some());
   }
   has_answered = true;
   HttpResponse response;

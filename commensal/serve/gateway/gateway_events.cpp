@@ -2,9 +2,12 @@
 // What follows from what happens: receipts are audited, verdicts go to the ledger, who is caught
 // gets no more work and its answers are computed again.
 #include <commensal/serve/gateway/gateway_state.hpp>
+#include <commensal/serve/gateway/model_file.hpp>
 
 namespace commensal::gateway {
 namespace {
+
+constexpr std::int64_t kDoubtEveryMs = 10'000;  // a file may be large, and a provider lie
 
 bool convicts(AuditState state) { return state == AuditState::kMismatched; }
 
@@ -58,7 +61,31 @@ void Gateway::State::handle(event::StepMade& event) {
   deliveries.on_made(event);
 }
 
+void Gateway::State::doubt_file(const event::StepLost& event) {
+  const bool may_be_ours =
+      event.loss == Loss::kRefused && event.error.code == core::ErrorCode::kDataLoss;
+  const std::int64_t now_ms = deps.clock.monotonic_ns() / 1'000'000;
+  if (!may_be_ours || (doubted_ms && now_ms - *doubted_ms < kDoubtEveryMs)) return;
+  doubted_ms = now_ms;
+  struct Look {
+    core::Path file;
+    WorkPtr work;
+    core::Result<void> found;
+  };
+  const auto look = std::make_shared<Look>(Look{hub.path_of(event.work->content), event.work, {}});
+  loop.offload(
+      core::Loop::Lane::kFiles,
+      [look] { look->found = check_model_file(look->file, look->work->content); },
+      [this, look] {
+        if (look->found) return;
+        const core::Error& error = look->found.error();
+        observer.on_error({error.code, fmt::format("the model '{}' must be pushed again: {}",
+                                                   look->work->model, error.message)});
+      });
+}
+
 void Gateway::State::handle(event::StepLost& event) {
+  doubt_file(event);
   if (event.work->order != 0) {
     dispatcher.on_lost(event);
   } else {

@@ -47,6 +47,7 @@ struct Gateway::State {
   // Audits.
   Auditor auditor;
   Consequences consequences;
+  std::optional<std::int64_t> doubted_ms{};  // when a model's file was looked at last
 
   State(const GatewayDependencies& w, const GatewayConfig& c)
       : loop(w.loop),
@@ -105,6 +106,8 @@ struct Gateway::State {
   void handle(const event::Unaudited& event);
   void handle(const event::Failed& event) { observer.on_error(event.error); }
 
+  /// A provider says that a model came damaged: looks at the file, and says which to push again.
+  void doubt_file(const event::StepLost& event);
   core::Result<void> judge_winner(const ReceiptRecord& record);
   bool is_penalised(const ReceiptRecord& record) const;
   bool is_banned(const crypto::Address& provider);

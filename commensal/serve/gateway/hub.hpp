@@ -107,8 +107,9 @@ class ModelHub {
   /// Errors: kResourceExhausted (bounds), kDataLoss.
   core::Result<void> reserve(const Account& owner, const std::string& model, std::int64_t bytes);
   void release(const Account& owner, std::int64_t bytes);
-  /// Imports the model, so that nothing broken is ever registered, and makes its file durable. May
-  /// take seconds. Errors: kInvalidArgument and kUnsupported (the importer's one line), kDataLoss.
+  /// Imports the model, so that nothing broken is ever registered, and makes its file durable; one
+  /// that is there and damaged is written anew. May take seconds. Errors: kInvalidArgument and
+  /// kUnsupported (the importer's one line), kDataLoss.
   core::Result<ModelFile> stage(core::ByteView bytes) const;
   /// Registers a staged file. Pushing the newest version again, with the same options, returns
   /// that version. Errors: those of check_push, kDataLoss.

@@ -6,6 +6,7 @@
 #include <commensal/base/store/memory_store.hpp>
 #include <commensal/base/store/testing/fault_store.hpp>
 #include <commensal/serve/gateway/hub.hpp>
+#include <commensal/serve/gateway/model_file.hpp>
 
 namespace commensal::gateway {
 namespace {
@@ -62,6 +63,29 @@ TEST_F(Hub, KeepsWhatTheModelDeclares) {
   EXPECT_EQ(found->inputs[0].declared.text(), pushed->inputs[0].declared.text());
   EXPECT_EQ(found->outputs[0].name, pushed->outputs[0].name);
   EXPECT_EQ(*core::read_file(later.path_of(found->content)), bytes);
+}
+
+// The fault: of a file that had lost a bit the push reported success, and left it so.
+TEST_F(Hub, PushingAgainMendsTheFile) {
+  ModelHub hub(store_, folder_, clock_);
+  const core::Bytes bytes = digits();
+  const core::Digest content = hub.push(alice_, "alice/digits", bytes, {})->content;
+  const core::Path path = hub.path_of(content);
+  EXPECT_TRUE(check_model_file(path, content));
+  core::Bytes flipped = bytes;
+  flipped[flipped.size() / 2] ^= 1;
+  for (const core::ByteView damaged : {core::ByteView(flipped), core::ByteView(bytes).first(100)}) {
+    ASSERT_TRUE(core::write_file_atomically(path, damaged));
+    EXPECT_EQ(check_model_file(path, content).error().message,
+              "'" + path.string() + "' is damaged");
+    EXPECT_EQ(hub.push(alice_, "alice/digits", bytes, {})->version, 1u);
+    EXPECT_EQ(*core::read_file(path), bytes);
+  }
+  std::filesystem::remove(path);
+  EXPECT_EQ(check_model_file(path, content).error().message,
+            "'" + path.string() + "' is missing or cannot be read");
+  ASSERT_TRUE(hub.push(alice_, "alice/digits", bytes, {}));
+  EXPECT_TRUE(check_model_file(path, content));
 }
 
 TEST_F(Hub, CountsVersionsAndKeepsThemAll) {

@@ -23,6 +23,8 @@ class HostWatch {
   const std::string& paused() const { return told_; }
 
  private:
+  std::string reason() const;
+
   std::function<std::string()> why_paused_;
   rpc::GatewayClient& gateway_;
   std::string told_;

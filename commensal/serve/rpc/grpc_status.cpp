@@ -37,8 +37,11 @@ struct Wording {
   std::string_view theirs;
   std::string_view ours;
 };
+constexpr std::string_view kIsHttp =
+    "it speaks HTTP: expected the port for providers, not that for consumers";
 constexpr Wording kWordings[] = {
-    {"http1.x server", "it speaks HTTP: expected the port for providers, not that for consumers"},
+    {"http1.x server", kIsHttp},
+    {"missing selected ALPN", kIsHttp},  // over TLS
     {"Connection refused", "nobody listens there"},
     {"DNS resolution failed", "the name of the host is not known"},
     {"wrong version number", "that port does not speak TLS: --plain, or it is another one"},

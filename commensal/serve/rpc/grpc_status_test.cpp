@@ -29,6 +29,9 @@ TEST(GrpcStatus, WhatGrpcSaysOfConnectionsIsPutPlainly) {
       {"failed to connect to all addresses; last error: UNKNOWN: ipv4:127.0.0.1:1: Failed to "
        "connect to remote host: Connection refused",
        "nobody listens there"},
+      {"failed to connect to all addresses; last error: UNKNOWN: ipv4:127.0.0.1:8443: Cannot check "
+       "peer: missing selected ALPN property.",
+       "it speaks HTTP: expected the port for providers, not that for consumers"},
       {"DNS resolution failed for x: C-ares status is not ARES_SUCCESS",
        "the name of the host is not known"},
       {"failed to connect to all addresses", "it cannot be reached"},

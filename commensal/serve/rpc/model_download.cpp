@@ -56,8 +56,8 @@ core::Result<void> ModelDownload::finish(const core::Digest& expected) {
   const core::Digest found = hash_.finish();
   if (found != expected) {
     return core::fail(core::ErrorCode::kDataLoss,
-                      "the model that arrived has the SHA-256 {}, not {}", core::to_hex(found),
-                      core::to_hex(expected));
+                      "the gateway's file of the model is damaged: SHA-256 {}, expected {}",
+                      core::to_hex(found), core::to_hex(expected));
   }
   // mkostemp makes files for the owner alone; a cached model is for whoever may enter its folder.
   if (::fchmod(file_, 0600) != 0 || ::fsync(file_) != 0) return cannot_write(path_);

@@ -160,6 +160,20 @@ TEST(HostileImport, AnEmptyFileIsNamedSo) {
   EXPECT_EQ(empty.error().message, "not an ONNX model: it is empty");
 }
 
+TEST(HostileImport, ATextIsNamedSo) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"<!DOCTYPE html>\n<p>404</p>", "not an ONNX model: it is text"},
+      {"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 3\n",
+       "not an ONNX model: it is a Git LFS pointer (git lfs pull fetches the file)"},
+      {"<\x01", "not an ONNX model: a field of unknown kind"},
+  };
+  for (const auto& [text, says] : cases) {
+    const auto refused = import_bytes(core::as_bytes(text), nullptr);
+    ASSERT_FALSE(refused) << text;
+    EXPECT_EQ(refused.error().message, says);
+  }
+}
+
 TEST(HostileImport, EveryTruncationIsRefused) {
   auto model = empty_model();
   add_node(model, "Add", {"x", "w"}, {"y"});

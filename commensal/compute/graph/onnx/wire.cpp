@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <commensal/base/core/limits.hpp>
 #include <commensal/compute/graph/onnx/wire.hpp>
 
@@ -204,11 +205,30 @@ Result<core::Bytes> strip_graph(ByteView graph, std::vector<std::optional<ByteVi
   return out;
 }
 
+/// A model's first byte is 8, as a rule, which is in no text.
+bool is_text(ByteView bytes) {
+  constexpr std::size_t kLookedAt = 256;
+  return std::ranges::all_of(bytes.first(std::min(bytes.size(), kLookedAt)), [](std::uint8_t c) {
+    return (c >= 0x20 && c != 0x7f) || (c >= '\t' && c <= '\r');
+  });
+}
+
+/// What was downloaded in a model's place: a page that says why not, a pointer to it.
+Result<void> refuse_text(ByteView bytes) {
+  if (!is_text(bytes)) return {};
+  const bool is_pointer = core::as_text(bytes).starts_with("version https://git-lfs.github.com/");
+  return fail(ErrorCode::kInvalidArgument, "not an ONNX model: it is {}",
+              is_pointer ? "a Git LFS pointer (git lfs pull fetches the file)" : "text");
+}
+
 }  // namespace
 
 Result<Stripped> strip(ByteView model) {
   if (model.empty()) return fail(ErrorCode::kInvalidArgument, "not an ONNX model: it is empty");
-  COMMENSAL_TRY(check_nesting(model));
+  if (auto nested = check_nesting(model); !nested) {
+    COMMENSAL_TRY(refuse_text(model));
+    return tl::unexpected(std::move(nested).error());
+  }
   Stripped stripped;
   bool seen = false;
   for (Reader reader(model); !reader.done();) {
