@@ -81,7 +81,7 @@ constexpr Kind kKinds[] = {
     {"warms up, noisy", [] { return late(0.02, 60, 0.06); }},
     {"costs 30 % seconds late", [] { return late(0.3, 5, 0.01); }, kFoundLate},
     {"blocked by a tenth beside others", [] { return blocked(0.1, 4); }, kByTheClock},
-    {"blocked by a twentieth", [] { return blocked(0.05, 0); }, kByTheClock},
+    {"blocked by a twentieth", [] { return blocked(0.05, 0); }},
     {"throttled by its guest", with<[](SimulatedHost& host) {
        host.slope = constant(0);
        host.throttled = [](double, double level) { return (level > 0); };
