@@ -367,7 +367,7 @@ Status Governor::status() const {
   now.reference = belief_.is_known() ? belief_.rate() : 0;
   now.hour_s = level_tried_ > 0 && hour_begin_s_ ? std::max(0.0, seen_s_ - *hour_begin_s_) : 0;
   now.loss = now.hour_s > 0 ? hour_.lost_s() / now.hour_s : 0;
-  now.loss_high = hour_.lost_high_s() / std::max(now.hour_s, 1.0);
+  now.loss_high = std::min(1.0, hour_.lost_high_s() / std::max(now.hour_s, 1.0));
   now.is_shown = now.hour_s > 0 && now.loss_high <= rules_.promise;
   now.cost = belief_.cost().mean;
   now.cost_sd = belief_.cost().sd;

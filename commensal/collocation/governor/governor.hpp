@@ -33,7 +33,7 @@ struct Status {
   double rate = 0;        // the host's, last seen; 0: there is no signal
   double reference = 0;   // ... without the guest, as predicted
   double loss = 0;        // of this hour so far
-  double loss_high = 0;   // ... at the promised confidence, at every look
+  double loss_high = 0;   // ... at the promised confidence, at every look; at most 1
   double hour_s = 0;      // this hour so far; 0: nothing is known yet
   bool is_shown = false;  // loss_high is within the promise
   double cost = 0;        // what a guest at full speed would cost: at once

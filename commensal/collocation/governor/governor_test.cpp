@@ -23,6 +23,7 @@ TEST(GovernorStatus, SaysWhatIsKnown) {
     governor.tick(now_s, RateSample{now_s, 0.25, (odd = !odd) ? 1001.0 : 999.0});
     if (known_s == 0 && governor.status().hour_s > 0) known_s = now_s;
     EXPECT_LE(governor.status().hour_s, now_s);
+    EXPECT_LE(governor.status().loss_high, 1) << "no more than all of it";
   }
   EXPECT_GT(known_s, 10);
   EXPECT_GT(governor.status().rate, 900);
