@@ -32,11 +32,15 @@ void Hour::add(double seconds, double variance) {
   sums_.variance += variance;
 }
 
-double Minute::run_s(double now_s) {
-  while (!runs_.empty() && runs_.front().end_s <= now_s - kSeconds) runs_.pop_front();
+void Minute::add(double begin_s, double end_s, double level) {
+  while (!runs_.empty() && runs_.front().end_s <= end_s - kSeconds) runs_.pop_front();
+  runs_.push_back({begin_s, end_s, level});
+}
+
+double Minute::run_s(double now_s) const {
   double sum = 0;
   for (const Run& run : runs_) {
-    sum += (run.end_s - std::max(run.begin_s, now_s - kSeconds)) * run.level;
+    sum += std::max(0.0, run.end_s - std::max(run.begin_s, now_s - kSeconds)) * run.level;
   }
   return sum;
 }

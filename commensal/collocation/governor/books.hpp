@@ -53,9 +53,9 @@ class Minute {
  public:
   static constexpr double kSeconds = 60;
 
-  void add(double begin_s, double end_s, double level) { runs_.push_back({begin_s, end_s, level}); }
+  void add(double begin_s, double end_s, double level);
   /// Seconds at full speed within the minute before `now_s`.
-  double run_s(double now_s);
+  double run_s(double now_s) const;
 
  private:
   struct Run {

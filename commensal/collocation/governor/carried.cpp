@@ -26,6 +26,9 @@ Carried later(const Carried& carried, double seconds, const Rules& rules) {
     const double product = learnt.cost_sd * learnt.lag_sd;
     learnt.correlation = product > 0 ? both / product : 0;
   }
+  if (seconds >= Minute::kSeconds) made.minute_run_s = 0;
+  if (seconds >= rules.back_off_max) made.back_off_s = 0;
+  made.rest_s = std::max(0.0, made.rest_s - seconds);
   made.hour_s += seconds;
   if (made.hour_s >= Hour::kSeconds) {
     made.hour = {};

@@ -12,6 +12,9 @@ struct Carried {
   std::optional<Learnt> learnt{};  // nothing before a guest has run
   HourSums hour{};                 // the books of an hour
   double hour_s = 0;               // ... of which so much has passed
+  double minute_run_s = 0;         // Minute::run_s
+  double rest_s = 0;               // it is to stand still for so long, after a trip
+  double back_off_s = 0;           // ... and after the next one; 0: as after the first
 };
 
 /// As it stands so much later: what was learnt is less certain, though never less than nothing was,

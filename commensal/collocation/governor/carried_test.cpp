@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <commensal/collocation/governor/carried.hpp>
+#include <commensal/collocation/governor/governor.hpp>
 
 namespace commensal::governor {
 namespace {
@@ -40,6 +40,37 @@ TEST(GovernorCarried, TheSumIsKnownAsWellAfterARestart) {
   const auto again = Belief(rules, learnt).learnt();
   EXPECT_NEAR(again.correlation, -0.95, 0.05);
   EXPECT_NEAR(again.cost_sd, 0.004, 0.0002);
+}
+
+// A guest that costs half of the host is ended and started anew, again and again.
+TEST(GovernorCarried, ARestartEndsNoRest) {
+  const Rules rules;
+  core::CounterRng dice(1), noise(2);
+  Carried carried;
+  double now_s = 0;
+  const auto play = [&](Governor& governor, double seconds) {
+    double run_s = 0, level = 0;
+    for (const double end_s = now_s + seconds; now_s < end_s; now_s += 0.25) {
+      const double rate = 1000 * (1 - 0.5 * level) * (1 + 0.01 * (noise.next_unit() - 0.5));
+      level = governor.tick(now_s, probe::RateSample{now_s, 0.25, rate});
+      run_s += 0.25 * level;
+    }
+    carried = governor.carried();
+    return run_s;
+  };
+  Governor first(rules, dice);
+  while (first.status().phase != Phase::kBackOff && now_s < 3600) play(first, 1);
+  ASSERT_EQ(first.status().phase, Phase::kBackOff);
+  EXPECT_GT(carried.rest_s, rules.back_off_min - 2);
+  EXPECT_GT(carried.minute_run_s, 0);
+  EXPECT_GT(carried.back_off_s, rules.back_off_min);
+  for (int i = 0; i < 5; ++i) {
+    Governor again(rules, dice, later(carried, 1, rules));
+    EXPECT_EQ(play(again, 4), 0);
+  }
+  EXPECT_EQ(later(carried, 3600, rules).rest_s, 0);
+  EXPECT_EQ(later(carried, 3600, rules).minute_run_s, 0);
+  EXPECT_EQ(later(carried, 3600, rules).back_off_s, 0);
 }
 
 TEST(GovernorCarried, KeepsTheBooksUntilTheHourIsOver) {

@@ -44,7 +44,9 @@ Governor::Governor(const Rules& rules, core::Rng& rng, const Carried& carried)
       drawn_(carried.learnt ? 0 : rules.draw_first),
       level_tried_(carried.learnt ? carried.learnt->level_tried : 0),
       alone_left_(carried.learnt ? kAloneAgain : 5),
-      back_off_s_(rules.back_off_min) {}
+      back_off_s_(std::max(carried.back_off_s, rules.back_off_min)),
+      rest_s_(carried.rest_s),
+      run_before_s_(carried.minute_run_s) {}
 
 Carried Governor::carried() const {
   Carried made{{}, hour_.sums(), hour_begin_s_ ? now_s_ - *hour_begin_s_ : hour_before_s_};
@@ -53,8 +55,13 @@ Carried Governor::carried() const {
     made.learnt = belief_.learnt();
     made.learnt->level_tried = level_tried_;
   }
+  made.minute_run_s = minute_.run_s(now_s_);
+  made.rest_s = phase_ == Phase::kBackOff ? std::max(0.0, until_s_ - now_s_) : rest_s_;
+  if (has_tripped_) made.rest_s = back_off_s_;
+  made.back_off_s = back_off_s_;
   if (is_running()) {
     const double run_s = (now_s_ - begin_s_) * design_.plan.level;
+    made.minute_run_s += run_s;
     made.hour.run_s += run_s;
     made.hour.lost_s += run_s * std::max(0.0, belief_.all().mean);
     if (design_.is_explored) made.hour.explored_s += run_s * (std::max(0.0, cost.mean) + cost.sd);
@@ -305,7 +312,9 @@ void Governor::book(const Epoch& epoch, double surprise) {
 }
 
 bool Governor::begin_what_is_due(double now_s) {
-  if (std::exchange(has_tripped_, false)) {
+  if (rest_s_ > 0) {
+    begin(now_s, Phase::kBackOff, std::max(std::exchange(rest_s_, 0), least_s()));
+  } else if (std::exchange(has_tripped_, false)) {
     begin(now_s, Phase::kBackOff, back_off_s_);
     back_off_s_ = std::min(2 * back_off_s_, rules_.back_off_max);
   } else if (alone_left_ > 0) {
@@ -326,7 +335,10 @@ void Governor::stand_still(double now_s, std::string_view why) {
 }
 
 void Governor::next(double now_s) {
-  if (!hour_begin_s_) hour_begin_s_ = now_s - hour_before_s_;
+  if (!hour_begin_s_) {
+    hour_begin_s_ = now_s - hour_before_s_;
+    if (run_before_s_ > 0) minute_.add(now_s - run_before_s_, now_s, 1);
+  }
   if (now_s - *hour_begin_s_ >= Hour::kSeconds) {
     hour_begin_s_ = now_s;
     hour_ = Hour(rules_);

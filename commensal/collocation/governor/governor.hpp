@@ -149,6 +149,8 @@ class Governor {
   bool has_tripped_ = false;
   int clean_ = 0;  // epochs with the guest since the last trip
   double back_off_s_;
+  double rest_s_;        // left of a back-off of before this governor was made
+  double run_before_s_;  // Carried::minute_run_s
   double long_due_s_ = 0;
   double long_until_s_ = 0;
 

@@ -25,9 +25,10 @@ struct Bounds {
 };
 constexpr Bounds kAt{"at_s", 0, 1e12}, kSoFar{"so_far_s", 0, kHour}, kLost{"lost_s", -kHour, kHour},
     kVariance{"variance", 0, 1e12}, kRun{"run_s", 0, kHour}, kExplored{"explored_s", 0, kHour},
-    kCost{"cost", -10, 10}, kCostSd{"cost_sd", 0, 10}, kLag{"lag", -10, 10},
-    kLagSd{"lag_sd", 0, 10}, kCorrelation{"correlation", -1, 1}, kNoise{"noise", 0, 1e6},
-    kTried{"level_tried", 1e-9, 1};
+    kMinuteRun{"minute_run_s", 0, governor::Minute::kSeconds}, kRest{"rest_s", 0, kHour},
+    kBackOff{"back_off_s", 0, kHour}, kCost{"cost", -10, 10}, kCostSd{"cost_sd", 0, 10},
+    kLag{"lag", -10, 10}, kLagSd{"lag_sd", 0, 10}, kCorrelation{"correlation", -1, 1},
+    kNoise{"noise", 0, 1e6}, kTried{"level_tried", 1e-9, 1};
 
 void write(Json& to, const Bounds& bounds, double value) {
   to[bounds.key] =
@@ -122,6 +123,9 @@ Result<void> Memory::parse(std::string_view text) {
   hour_.hour_s = reader.number(kSoFar);
   hour_.hour = {reader.number(kLost), reader.number(kVariance), reader.number(kRun),
                 reader.number(kExplored)};
+  hour_.minute_run_s = reader.number(kMinuteRun, 0);
+  hour_.rest_s = reader.number(kRest, 0);
+  hour_.back_off_s = reader.number(kBackOff, 0);
   bool is_sound = reader.is_sound;
   for (const Json& one : guests) {
     if (!one.is_object() || !one.value("guest", Json()).is_string()) return refuse();
@@ -142,13 +146,15 @@ governor::Carried Memory::recall(std::string_view guest, double now_s,
   const auto found = std::ranges::find(known_, probe::printable(guest), &Known::guest);
   if (found == known_.end()) return made;
   const double age_s = std::max(0.0, now_s - found->at_s);
-  made.learnt = governor::later({found->learnt, {}, 0}, age_s, rules).learnt;
+  made.learnt = governor::later({.learnt = found->learnt}, age_s, rules).learnt;
   return made;
 }
 
 Result<void> Memory::keep(std::string_view guest, const governor::Carried& carried, double now_s) {
   at_s_ = now_s;
-  hour_ = governor::later({{}, carried.hour, carried.hour_s}, 0, {});  // one that is over is empty
+  hour_ = carried;
+  hour_.learnt.reset();
+  hour_ = governor::later(hour_, 0, {});  // one that is over is empty
   if (carried.learnt) {
     const std::string name = probe::printable(guest);
     std::erase_if(known_, [&](const Known& one) { return one.guest == name; });
@@ -170,6 +176,9 @@ Result<void> Memory::keep(std::string_view guest, const governor::Carried& carri
   write(hour, kVariance, hour_.hour.variance);
   write(hour, kRun, hour_.hour.run_s);
   write(hour, kExplored, hour_.hour.explored_s);
+  write(hour, kMinuteRun, hour_.minute_run_s);
+  write(hour, kRest, hour_.rest_s);
+  write(hour, kBackOff, hour_.back_off_s);
   const Json all = {{"about", about_}, {"hour", hour}, {"guests", guests}};
   const std::string line = all.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
   std::error_code ignored;

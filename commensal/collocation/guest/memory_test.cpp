@@ -30,8 +30,12 @@ class MemoryTest : public testing::Test {
     return {made_.path() / "hosts", about};
   }
 
-  const governor::Carried carried_{
-      governor::Learnt{0.01, 0.001, 0.002, 0.0005, -0.5, 1e-4, 0.5}, {3, 4, 200, 2}, 1000};
+  const governor::Carried carried_{governor::Learnt{0.01, 0.001, 0.002, 0.0005, -0.5, 1e-4, 0.5},
+                                   {3, 4, 200, 2},
+                                   1000,
+                                   1.5,
+                                   200,
+                                   60};
   const governor::Rules rules_;
 
  private:
@@ -48,6 +52,10 @@ TEST_F(MemoryTest, OutlivesARestartWithinTheHour) {
   EXPECT_EQ(known.hour.variance, 4);
   EXPECT_EQ(known.hour.run_s, 200);
   EXPECT_EQ(known.hour.explored_s, 2);
+  EXPECT_EQ(known.rest_s, 140);
+  EXPECT_EQ(known.back_off_s, 60);
+  EXPECT_EQ(known.minute_run_s, 0);
+  EXPECT_EQ(next.recall("a on 2", kNow + 30, rules_).minute_run_s, 1.5);
   EXPECT_EQ(known.learnt->cost, 0.01);
   EXPECT_GE(known.learnt->cost_sd, 0.001);
   EXPECT_LT(known.learnt->correlation, -0.3);
