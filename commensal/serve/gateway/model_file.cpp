@@ -3,19 +3,48 @@
 #include <commensal/base/core/limits.hpp>
 #include <commensal/base/crypto/sha256.hpp>
 #include <commensal/serve/gateway/model_file.hpp>
+#include <fstream>
 
 namespace commensal::gateway {
+namespace {
+
+/// Not mapped: where the disk fails, or somebody cuts the file meanwhile, that would end the
+/// process. False: it cannot be read to its end, or `take` wants no more of it.
+template <class Take>
+bool read_in_pieces(const core::Path& file, const Take& take) {
+  constexpr std::size_t kPieceBytes = 1 << 20;
+  std::ifstream from(file, std::ios::binary);
+  core::Bytes piece(kPieceBytes);
+  while (from) {
+    from.read(reinterpret_cast<char*>(piece.data()), static_cast<std::streamsize>(piece.size()));
+    if (!take(core::ByteView(piece).first(static_cast<std::size_t>(from.gcount())))) return false;
+  }
+  return from.eof();
+}
+
+}  // namespace
 
 bool holds(const core::Path& file, core::ByteView bytes) {
-  const auto found = core::MappedFile::open(file, limits::kModelBytesMax);
-  return found && std::ranges::equal((*found)->bytes(), bytes);
+  core::ByteView left = bytes;
+  const bool is_same = read_in_pieces(file, [&](core::ByteView piece) {
+    if (piece.size() > left.size()) return false;
+    if (!std::ranges::equal(piece, left.first(piece.size()))) return false;
+    left = left.subspan(piece.size());
+    return true;
+  });
+  return is_same && left.empty();
 }
 
 core::Result<void> check_model_file(const core::Path& file, const core::Digest& content) {
-  const auto found = core::MappedFile::open(file, limits::kModelBytesMax);
-  if (found && crypto::sha256((*found)->bytes()) == content) return {};
+  crypto::Sha256 hash;
+  std::int64_t bytes = 0;
+  const bool is_read = read_in_pieces(file, [&](core::ByteView piece) {
+    hash.update(piece);
+    return (bytes += std::ssize(piece)) <= limits::kModelBytesMax;
+  });
+  if (is_read && hash.finish() == content) return {};
   return core::fail(core::ErrorCode::kDataLoss, "'{}' is {}", file.string(),
-                    found ? "damaged" : "missing or cannot be read");
+                    is_read ? "damaged" : "missing or cannot be read");
 }
 
 }  // namespace commensal::gateway
