@@ -115,6 +115,33 @@ TEST_F(Endless, AConsumerThatLeavesWithBytesUnreadFreesItsProvider) {
   EXPECT_LT(now_ms() - begin_ms, 2'000);
 }
 
+// By the command's own user: its provider is free again.
+TEST_F(Endless, AnInferThatIsInterruptedIsNotAnswered) {
+  std::unique_ptr<Process> provider;
+  auto client = serve(provider);
+  const std::string input(
+      "\x93NUMPY\x01\0\x38\0{'descr': '<f4', 'fortran_order': False, 'shape': (1,)}\n\0\0\0", 70);
+  ASSERT_TRUE(core::write_file_atomically(folder_.at("x.npy"), core::as_bytes(input)));
+  const std::vector<std::string> at = {"--gateway", url(), "--token-file", token_file_};
+  std::vector<std::string> words = {"infer", "looping", "--input", folder_.at("x.npy")};
+  words.insert(words.end(), at.begin(), at.end());
+  Process infer(words, folder_.at("infer.log"));
+  const auto in_hand = [&] {
+    int status = 0;
+    std::vector<std::string> asked = {"providers", "--json"};
+    asked.insert(asked.end(), at.begin(), at.end());
+    return Json::parse(run(asked, status)).at("providers").at(0).at("queued").get<int>();
+  };
+  for (int tries = 0; tries < 100 && in_hand() == 0; ++tries) pause_ms(50);
+  ASSERT_EQ(in_hand(), 1);
+  infer.signal(SIGINT);
+  EXPECT_EQ(infer.wait(), 128 + SIGINT);
+  const std::int64_t begin_ms = now_ms();
+  insist(client, 1);
+  EXPECT_LT(now_ms() - begin_ms, 2'000);
+  EXPECT_EQ(in_hand(), 0);
+}
+
 TEST_F(Endless, AProviderEndsWhenItIsTold) {
   std::unique_ptr<Process> provider;
   serve(provider);

@@ -44,6 +44,10 @@ TEST(Refusals, OfWhatWouldNotBeSafe) {
   expect_refused({"provider", "--host", ""}, "expected KIND:WHERE");
 }
 
+bool is_public(const core::Path& file) {
+  return file.filename() == "tls-cert.pem" || file.filename() == "terms.json";
+}
+
 TEST(Refusals, OfFoldersOfSomethingElse) {
   const Folder folder;
   const std::string own = folder.at("own"), models = folder.at("models");
@@ -55,6 +59,19 @@ TEST(Refusals, OfFoldersOfSomethingElse) {
   }
   expect_refused({"audit", std::string(64, 'a'), "--data-dir", own},
                  "has the role provider, expected gateway");
+  const std::string gateways = folder.at("gateways");
+  const Words free_ports = {"--http", "127.0.0.1:0", "--providers", "127.0.0.1:0", "--json"};
+  {
+    Words started = {"gateway", "--data-dir", gateways};
+    started.insert(started.end(), free_ports.begin(), free_ports.end());
+    EXPECT_NE(Process(started, "/dev/null").read_line(), "");
+  }
+  expect_refused({"provider", "--gateway", "127.0.0.1:1", "--data-dir", gateways},
+                 "has the role gateway, expected provider");
+  for (const auto& one : std::filesystem::recursive_directory_iterator(gateways)) {
+    if (!one.is_regular_file() || is_public(one.path())) continue;
+    EXPECT_EQ(one.status().permissions(), std::filesystem::perms(0600)) << one.path();
+  }
   std::filesystem::remove(own + "/key");
   expect_refused(provider, "/key' is missing, and this folder is of 0x");
   const std::string password = folder.at("password");

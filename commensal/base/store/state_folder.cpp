@@ -33,12 +33,18 @@ bool is_system(const std::string& name) { return name.starts_with('.') || name =
 core::Result<void> check_contents(const core::Path& path, std::string_view role) {
   std::error_code failed;
   bool is_empty = true;
-  for (const auto& entry : std::filesystem::directory_iterator(path, failed)) {
-    const std::string name = entry.path().filename().string();
+  const std::filesystem::directory_iterator end;
+  for (std::filesystem::directory_iterator entry(path, failed); !failed && entry != end;
+       entry.increment(failed)) {
+    const std::string name = entry->path().filename().string();
     if (is_own(name)) return {};
     is_empty = is_empty && is_system(name);
   }
-  if (is_empty) return {};  // or not to be looked at, which locking it will say
+  if (failed) {
+    return fail(ErrorCode::kPermissionDenied, "cannot look into the folder '{}': {}", path.string(),
+                failed.message());
+  }
+  if (is_empty) return {};
   return fail(ErrorCode::kFailedPrecondition,
               "'{}' holds other files: expected an empty or new folder, or a {}'s", path.string(),
               role);

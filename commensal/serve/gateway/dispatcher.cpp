@@ -20,7 +20,10 @@ auto is_of(OrderId id) {
 }  // namespace
 
 Dispatcher::Dispatcher(const Dependencies& deps, Config config)
-    : deps_(deps), config_(config), address_(deps.key.address()) {}
+    : deps_(deps),
+      config_(config),
+      address_(deps.key.address()),
+      leaving_([this](StreamId stream) { return deps_.steps.uncommitted(stream); }) {}
 
 OrderId Dispatcher::submit(Order order) {
   ++demand_[order.model.content].requests;
@@ -214,37 +217,32 @@ void Dispatcher::on_made(const event::StepMade& made) {
 }
 
 void Dispatcher::on_pause(StreamId stream) {
-  const bool is_moving = !leaving_.empty();
-  auto found = std::ranges::find(leaving_, stream, &Leaving::stream);
-  if (found == leaving_.end()) found = leaving_.insert(found, {stream, {}});
-  found->jobs = deps_.steps.uncommitted(stream);  // of the others nothing is to be computed
-  if (!is_moving) move_some();
+  leaving_.add(stream);
+  move_soon();
 }
 
-/// Each is held against all providers.
+void Dispatcher::move_soon() {
+  if (!std::exchange(is_moving_, true)) move_some();
+}
+
+/// A few at once: each is held against all providers.
 void Dispatcher::move_some() {
-  for (int left = kMovedAtOnce; left > 0 && !leaving_.empty(); --left) {
-    Leaving& leaving = leaving_.front();
-    const Roster::Peer* const peer = deps_.roster.at(leaving.stream);
-    if (leaving.jobs.empty() || peer == nullptr || peer->paused.empty()) {
-      leaving_.pop_front();
-    } else {
-      move(leaving);
-    }
+  for (int left = kMovedAtOnce; left > 0; --left) {
+    if (const auto turn = leaving_.next()) move(*turn);
   }
-  if (!leaving_.empty()) deps_.loop.post([this] { move_some(); });
+  is_moving_ = !leaving_.empty();
+  if (is_moving_) deps_.loop.post([this] { move_some(); });
 }
 
-void Dispatcher::move(Leaving& leaving) {
-  const core::Digest job = leaving.jobs.back();
-  leaving.jobs.pop_back();
+void Dispatcher::move(const Leaving::Turn& turn) {
+  const auto& [stream, job] = turn;
+  Roster::Peer* const peer = deps_.roster.at(stream);
   const auto found = running_.find(job);
-  if (found == running_.end() || !deps_.steps.is_uncommitted(leaving.stream, job))
-    return;  // or a rollout's
+  const bool is_here = found != running_.end() && deps_.steps.is_uncommitted(stream, job);
+  if (!is_here || peer == nullptr || peer->paused.empty()) return;  // is_here: no rollout's
   Request& request = *found->second;
-  const Order& order = request.order;
-  const bool has_other =
-      choose(candidates(order.model, request.tried), order.model.name).has_value();
+  const ModelVersion& model = request.order.model;
+  const bool has_other = choose(candidates(model, request.tried), model.name).has_value();
   const bool may_move = has_other && request.moves < kMovesMax;
   if (!may_move && !request.is_late) return begin_patience(request);
   ++request.moves;
@@ -252,8 +250,8 @@ void Dispatcher::move(Leaving& leaving) {
   RequestPtr moved = take(job);
   deps_.steps.withdraw(job);
   // It took what it did not do, and may soon do so again.
-  if (!std::exchange(leaving.has_moved, true))
-    deps_.roster.at(leaving.stream)->health.on_fault(now_ms());
+  const auto blamed = std::exchange(peer->blamed_pause, peer->pauses);
+  if (blamed != peer->pauses) peer->health.on_fault(now_ms());
   may_move ? dispatch(std::move(moved)) : give_up(*moved);
 }
 
@@ -334,7 +332,10 @@ void Dispatcher::end_patience(OrderId id) {
   const auto job = std::ranges::find_if(running_, is_of(id), &Running::value_type::second);
   if (job == running_.end()) return;
   job->second->is_late = true;
-  if (const auto stream = deps_.steps.end_patience(job->first)) on_pause(*stream);
+  const auto stream = deps_.steps.end_patience(job->first);
+  if (!stream) return;
+  leaving_.add_first({*stream, job->first});
+  move_soon();
 }
 
 void Dispatcher::hasten_after(const core::Digest& job, std::int64_t ms) {

@@ -4,10 +4,10 @@
 #include <commensal/base/core/rng.hpp>
 #include <commensal/serve/gateway/events.hpp>
 #include <commensal/serve/gateway/fair_queue.hpp>
+#include <commensal/serve/gateway/leaving.hpp>
 #include <commensal/serve/gateway/patience.hpp>
 #include <commensal/serve/gateway/shares.hpp>
 #include <commensal/serve/gateway/steps.hpp>
-#include <deque>
 #include <map>
 #include <memory>
 #include <set>
@@ -78,12 +78,6 @@ class Dispatcher {
     bool is_late = false;     // it has
   };
   using RequestPtr = std::unique_ptr<Request>;
-  /// What is in hand where somebody pauses, and may move to another: by turns, a few at once.
-  struct Leaving {
-    StreamId stream = 0;
-    std::vector<core::Digest> jobs;
-    bool has_moved = false;
-  };
   /// Whose outcomes say something of a provider.
   static bool is_public(const Request& request) { return !request.order.model.is_private; }
   /// Of one model, so far.
@@ -119,8 +113,9 @@ class Dispatcher {
   void begin_patience(Request& request);
   void end_patience(OrderId id);
   void look_again();
+  void move_soon();
   void move_some();
-  void move(Leaving& leaving);
+  void move(const Leaving::Turn& turn);
   /// Somebody may be free: each account that waits has a turn, a few at once.
   void place_next();
   void place_some();
@@ -135,7 +130,8 @@ class Dispatcher {
   std::size_t turns_left_ = 0;     // of the accounts that wait, since place_next()
   bool is_placing_ = false;        // place_some() is posted
   bool looks_again_ = false;       // look_again() is
-  std::deque<Leaving> leaving_;
+  Leaving leaving_;                // what is in hand where somebody pauses, and may move to another
+  bool is_moving_ = false;
   Trials trials_;
   std::map<core::Digest, Demand> demand_;  // by model
 };

@@ -7,8 +7,6 @@
 namespace commensal::gateway {
 namespace {
 
-constexpr std::int64_t kDoubtEveryMs = 10'000;  // a file may be large, and a provider lie
-
 bool convicts(AuditState state) { return state == AuditState::kMismatched; }
 
 }  // namespace
@@ -64,9 +62,8 @@ void Gateway::State::handle(event::StepMade& event) {
 void Gateway::State::doubt_file(const event::StepLost& event) {
   const bool may_be_ours =
       event.loss == Loss::kRefused && event.error.code == core::ErrorCode::kDataLoss;
-  const std::int64_t now_ms = deps.clock.monotonic_ns() / 1'000'000;
-  if (!may_be_ours || (doubted_ms && now_ms - *doubted_ms < kDoubtEveryMs)) return;
-  doubted_ms = now_ms;
+  const auto now_ms = [this] { return deps.clock.monotonic_ns() / 1'000'000; };
+  if (!may_be_ours || !doubts.begin(event.work->content, now_ms())) return;
   struct Look {
     core::Path file;
     WorkPtr work;
@@ -76,7 +73,8 @@ void Gateway::State::doubt_file(const event::StepLost& event) {
   loop.offload(
       core::Loop::Lane::kFiles,
       [look] { look->found = check_model_file(look->file, look->work->content); },
-      [this, look] {
+      [this, look, now_ms] {
+        doubts.end(now_ms());
         if (look->found) return;
         const core::Error& error = look->found.error();
         observer.on_error({error.code, fmt::format("the model '{}' must be pushed again: {}",

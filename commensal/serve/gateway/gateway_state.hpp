@@ -6,6 +6,7 @@
 #include <commensal/serve/gateway/consequences.hpp>
 #include <commensal/serve/gateway/deliveries.hpp>
 #include <commensal/serve/gateway/gateway.hpp>
+#include <commensal/serve/gateway/model_file.hpp>
 #include <commensal/trade/pay/ticket/undecided.hpp>
 
 /// The inside of Gateway, for its own sources only: gateway.cpp is its face and what providers say,
@@ -47,7 +48,7 @@ struct Gateway::State {
   // Audits.
   Auditor auditor;
   Consequences consequences;
-  std::optional<std::int64_t> doubted_ms{};  // when a model's file was looked at last
+  Doubts doubts;
 
   State(const GatewayDependencies& w, const GatewayConfig& c)
       : loop(w.loop),

@@ -88,6 +88,29 @@ TEST_F(Hub, PushingAgainMendsTheFile) {
   EXPECT_TRUE(check_model_file(path, content));
 }
 
+// The fault: one timer for all files, so that who lied of one kept a damaged one from being named.
+TEST(DoubtsOf, AreOfEachFileAndTakeLittleTime) {
+  const core::Digest liars{1}, damaged{2};
+  Doubts doubts;
+  EXPECT_TRUE(doubts.begin(liars, 0));
+  EXPECT_FALSE(doubts.begin(damaged, 50)) << "one at a time";
+  doubts.end(100);
+  EXPECT_FALSE(doubts.begin(damaged, 999)) << "a tenth of the time";
+  EXPECT_FALSE(doubts.begin(liars, 1'000)) << "not again";
+  EXPECT_TRUE(doubts.begin(damaged, 1'000));
+  doubts.end(1'001);
+  EXPECT_FALSE(doubts.begin(liars, 9'999));
+  EXPECT_TRUE(doubts.begin(liars, 10'000));
+}
+
+TEST_F(Hub, AModelsFileIsItsOwnersAlone) {
+  ModelHub hub(store_, folder_, clock_);
+  const auto pushed = hub.push(alice_, "alice/digits", digits(), {});
+  ASSERT_TRUE(pushed);
+  EXPECT_EQ(std::filesystem::status(hub.path_of(pushed->content)).permissions(),
+            std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+}
+
 TEST_F(Hub, CountsVersionsAndKeepsThemAll) {
   ModelHub hub(store_, folder_, clock_);
   ASSERT_TRUE(hub.push(alice_, "alice/digits", digits(), {}));

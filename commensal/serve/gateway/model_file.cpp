@@ -47,4 +47,19 @@ core::Result<void> check_model_file(const core::Path& file, const core::Digest& 
                     is_read ? "damaged" : "missing or cannot be read");
 }
 
+bool Doubts::begin(const core::Digest& content, std::int64_t now_ms) {
+  constexpr std::int64_t kEveryMs = 10'000;  // of each file
+  if (began_ms_ || now_ms < next_ms_) return false;
+  std::erase_if(until_ms_, [&](const auto& one) { return one.second <= now_ms; });
+  if (!until_ms_.emplace(content, now_ms + kEveryMs).second) return false;
+  began_ms_ = now_ms;
+  return true;
+}
+
+void Doubts::end(std::int64_t now_ms) {
+  constexpr std::int64_t kRestMs = 10;  // at least: so few are remembered
+  next_ms_ = now_ms + std::max(kRestMs, 9 * (now_ms - *began_ms_));
+  began_ms_.reset();
+}
+
 }  // namespace commensal::gateway

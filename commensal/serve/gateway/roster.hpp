@@ -27,9 +27,10 @@ class Roster {
     std::string name;
     std::shared_ptr<rpc::ProviderStream> stream;  // null: not connected
     StreamId stream_id = 0;
-    std::string banned;        // why, or ""
-    std::string paused;        // why, or ""
-    std::uint64_t pauses = 0;  // so far: no silence is counted through one
+    std::string banned;                           // why, or ""
+    std::string paused;                           // why, or ""
+    std::uint64_t pauses = 0;                     // so far: no silence is counted through one
+    std::optional<std::uint64_t> blamed_pause{};  // the last one for which work of it was moved
     Pausing pausing;
     std::set<core::Digest> cached;
     std::uint32_t in_flight = 0;     // tasks of this gateway

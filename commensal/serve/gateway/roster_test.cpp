@@ -75,8 +75,10 @@ TEST_F(RosterTest, TakesAHelloForNobodyElseAndNoOtherConnection) {
 TEST_F(RosterTest, ASecondStreamOfAKeyClosesTheFirst) {
   const auto [first, closed] = open(roster_, channel_, "a");
   ASSERT_TRUE(welcome(roster_, first, hello(closed->challenge(), channel_)));
+  roster_.at(first)->in_flight = 3;
   const auto [second, kept] = open(roster_, channel_, "a");
   ASSERT_TRUE(welcome(roster_, second, hello(kept->challenge(), channel_)));
+  EXPECT_EQ(roster_.at(second)->in_flight, 0u) << "what it had in hand went with its stream";
   EXPECT_TRUE(closed->is_closed);
   EXPECT_FALSE(kept->is_closed);
   roster_.leave(first);

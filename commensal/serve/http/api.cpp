@@ -155,4 +155,12 @@ core::Result<gateway::ModelVersion> find_model(gateway::Gateway& gateway, const 
   return gateway.hub().find(call.asker(), call.params.at("model"), version);
 }
 
+void post_writing(const Services& services, const CallPtr& call, const gateway::ModelVersion& model,
+                  Task write) {
+  constexpr std::size_t kFew = 64;
+  const bool is_long =
+      model.inputs.size() + model.outputs.size() + model.allowed_providers.size() > kFew;
+  is_long ? services.heavy->post(call->line, std::move(write)) : services.codec(std::move(write));
+}
+
 }  // namespace commensal::http

@@ -23,13 +23,20 @@ Response ready(Gateway& gateway, const Call&) {
   return json_response(R"({"ready":true})");
 }
 
-Response model_metadata(Gateway& gateway, const Call& call) {
-  const auto model = find_model(gateway, call);
-  if (!model) return error_response(model.error());
-  const auto newest = gateway.hub().find(call.asker(), model->name);
-  const auto oldest = gateway.hub().first_version(model->name);
-  return json_response(
-      metadata_json(*model, oldest.value_or(1), newest ? newest->version : model->version));
+void model_metadata(const Services& services, CallPtr call, Reply reply) {
+  const std::string line = call->line;
+  services.turns->post(line, [&services, call = std::move(call), reply = std::move(reply)] {
+    gateway::ModelHub& hub = services.gateway.hub();
+    auto found = find_model(services.gateway, *call);
+    if (!found) return reply(error_response(found.error()));
+    const auto model = std::make_shared<const gateway::ModelVersion>(*std::move(found));
+    const auto newest = hub.find(call->asker(), model->name);
+    const std::uint32_t last = newest ? newest->version : model->version;
+    const std::uint32_t first = hub.first_version(model->name).value_or(1);
+    post_writing(services, call, *model, [call, model, first, last, reply] {
+      reply(json_response(metadata_json(*model, first, last)));
+    });
+  });
 }
 
 Response model_ready(Gateway& gateway, const Call& call) {
@@ -211,9 +218,8 @@ constexpr Route kRoutes[] = {
     {"GET", "/v2/health/live", Auth::kNone, kSmall, on_loop<live>},
     {"GET", "/v2/health/ready", Auth::kNone, kSmall, on_loop<ready>},
     {"POST", "/v2/repository/index", Auth::kOptional, kSmall, repository_index},
-    {"GET", "/v2/models/{model}", Auth::kOptional, kSmall, on_loop<model_metadata>},
-    {"GET", "/v2/models/{model}/versions/{version}", Auth::kOptional, kSmall,
-     on_loop<model_metadata>},
+    {"GET", "/v2/models/{model}", Auth::kOptional, kSmall, model_metadata},
+    {"GET", "/v2/models/{model}/versions/{version}", Auth::kOptional, kSmall, model_metadata},
     {"GET", "/v2/models/{model}/ready", Auth::kOptional, kSmall, on_loop<model_ready>},
     {"GET", "/v2/models/{model}/versions/{version}/ready", Auth::kOptional, kSmall,
      on_loop<model_ready>},

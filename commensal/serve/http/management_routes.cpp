@@ -50,25 +50,43 @@ core::Result<gateway::PushOptions> push_options(const Call& call) {
   return options;
 }
 
+void reply_model(const Services& services, const CallPtr& call, const Reply& reply,
+                 core::Result<gateway::ModelVersion> model, int status = 200) {
+  if (!model) return reply(error_response(model.error()));
+  const auto found = std::make_shared<const gateway::ModelVersion>(*std::move(model));
+  post_writing(services, call, *found, [call, found, reply, status] {
+    Response response = json_response(model_json(*found));
+    response.status = status;
+    reply(std::move(response));
+  });
+}
+
+template <core::Result<gateway::ModelVersion> (*kFind)(Gateway&, const Call&)>
+void model_of(const Services& services, CallPtr call, Reply reply) {
+  const std::string line = call->line;
+  services.turns->post(line, [&services, call = std::move(call), reply = std::move(reply)] {
+    reply_model(services, call, reply, kFind(services.gateway, *call));
+  });
+}
+
 /// Off the loop, then on it. Room was reserved.
 void stage_model(const Services& services, const CallPtr& call, const Reply& reply,
                  const gateway::PushOptions& options) {
-  services.staging([&gateway = services.gateway, &loop = services.loop, call, reply, options] {
-    auto file = gateway.hub().stage(call->body);
+  services.staging([&services, call, reply, options] {
+    auto file = services.gateway.hub().stage(call->body);
     const auto bytes = static_cast<std::int64_t>(call->body.size());
     call->body.clear();
-    loop.post([&gateway, call, reply, options, bytes, file = std::move(file)] {
+    services.loop.post([&services, call, reply, options, bytes, file = std::move(file)] {
+      Gateway& gateway = services.gateway;
       gateway.hub().release(call->account, bytes);
       if (!file) {
         if (core::is_disk_full(file.error())) gateway.report(file.error());
         return reply(error_response(file.error()));
       }
-      const auto version =
-          gateway.hub().push(call->account, call->params.at("model"), *file, options);
-      if (!version) return reply(error_response(version.error()));
-      Response response = json_response(model_json(*version));
-      response.status = 201;
-      reply(std::move(response));
+      constexpr int kCreated = 201;
+      reply_model(services, call, reply,
+                  gateway.hub().push(call->account, call->params.at("model"), *file, options),
+                  kCreated);
     });
   });
 }
@@ -100,12 +118,6 @@ void list_models(const Services& services, CallPtr call, Reply reply) {
   });
 }
 
-Response show_model(Gateway& gateway, const Call& call) {
-  const auto model = find_model(gateway, call);
-  if (!model) return error_response(model.error());
-  return json_response(model_json(*model));
-}
-
 Response remove_model(Gateway& gateway, const Call& call) {
   const std::string& name = call.params.at("model");
   const auto removed = gateway.hub().remove(call.account, name);
@@ -114,12 +126,9 @@ Response remove_model(Gateway& gateway, const Call& call) {
       fmt::format(R"({{"name":{},"versions_removed":{}}})", json_quote(name), *removed));
 }
 
-Response allow_providers(Gateway& gateway, const Call& call) {
-  const auto providers = addresses_in(query_of(call, "allow"));
-  if (!providers) return error_response(providers.error());
-  const auto model = gateway.hub().allow(call.account, call.params.at("model"), *providers);
-  if (!model) return error_response(model.error());
-  return json_response(model_json(*model));
+core::Result<gateway::ModelVersion> allow_providers(Gateway& gateway, const Call& call) {
+  COMMENSAL_ASSIGN(const auto providers, addresses_in(query_of(call, "allow")));
+  return gateway.hub().allow(call.account, call.params.at("model"), providers);
 }
 
 /// Of application/octet-stream, read while it is sent.
@@ -340,11 +349,11 @@ constexpr std::int64_t kLarge = limits::kHttpBodyBytesMax;
 constexpr Route kRoutes[] = {
     {"GET", "/v1/models", Auth::kOptional, kSmall, list_models},
     {"PUT", "/v1/models/{model}", Auth::kAccount, kLarge, push_model},
-    {"GET", "/v1/models/{model}", Auth::kOptional, kSmall, on_loop<show_model>},
+    {"GET", "/v1/models/{model}", Auth::kOptional, kSmall, model_of<find_model>},
     {"DELETE", "/v1/models/{model}", Auth::kAccount, kSmall, on_loop<remove_model>},
-    {"POST", "/v1/models/{model}/providers", Auth::kAccount, kSmall, on_loop<allow_providers>},
+    {"POST", "/v1/models/{model}/providers", Auth::kAccount, kSmall, model_of<allow_providers>},
     {"GET", "/v1/models/{model}/content", Auth::kOptional, kSmall, on_loop<model_content>},
-    {"GET", "/v1/models/{model}/versions/{version}", Auth::kOptional, kSmall, on_loop<show_model>},
+    {"GET", "/v1/models/{model}/versions/{version}", Auth::kOptional, kSmall, model_of<find_model>},
     {"GET", "/v1/models/{model}/versions/{version}/content", Auth::kOptional, kSmall,
      on_loop<model_content>},
     {"GET", "/v1/account", Auth::kAccount, kSmall, on_loop<who_am_i>},

@@ -119,7 +119,6 @@ void ServerStream::make_room() {
   leaves->end({grpc::StatusCode::RESOURCE_EXHAUSTED,
                "too many large messages are half sent, from this address or from all"},
               true);
-  if (leaves.get() == this) return;
   hall_->leaving.push_back(leaves);
   leaves->abort();
   hall_->door->end(leaves->from_.connection);
