@@ -22,6 +22,13 @@ using asio::ip::tcp;
 constexpr std::chrono::milliseconds kAcceptPause(100);
 constexpr std::chrono::milliseconds kMoment(2);  // that one who leaves takes
 
+// What is large leaves a processor to what is small: on two of them one thread for large bodies
+// instead of two made the p99 of small requests beside large ones a quarter to a half shorter.
+std::size_t heavy_threads() {
+  const std::size_t half = std::thread::hardware_concurrency() / 2;
+  return std::clamp<std::size_t>(half, 1, limits::kHttpHeavyThreads);
+}
+
 std::function<void(Task)> through(const std::shared_ptr<Gate>& gate) {
   return [gate](Task task) {
     const std::lock_guard lock(gate->mutex);
@@ -34,7 +41,7 @@ std::function<void(Task)> through(const std::shared_ptr<Gate>& gate) {
 struct HttpServer::State {
   asio::io_context io;
   asio::thread_pool staging{1};
-  asio::thread_pool heavy{limits::kHttpHeavyThreads};
+  asio::thread_pool heavy{heavy_threads()};
   std::shared_ptr<Gate> gate = std::make_shared<Gate>();
   Handshakes handshakes;
   Strangers strangers;
@@ -61,7 +68,7 @@ struct HttpServer::State {
                  .staging = [this](Task task) { asio::post(staging, std::move(task)); },
                  .heavy = std::make_shared<Turns>(
                      [this](Task task) { asio::post(heavy, std::move(task)); }, clock,
-                     limits::kHttpHeavyThreads),
+                     heavy_threads()),
                  .strangers = strangers},
         shared{.services = services,
                .clock = clock,
