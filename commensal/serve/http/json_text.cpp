@@ -208,8 +208,6 @@ std::string receipt_json(const ReceiptRecord& record) {
   return text_of(json);
 }
 
-std::string receipts_json(const std::vector<ReceiptRecord>& records) {
-  return list_of("receipts", records, receipt);
-}
+std::string listed_receipt_json(const ReceiptRecord& record) { return text_of(receipt(record)); }
 
 }  // namespace commensal::http

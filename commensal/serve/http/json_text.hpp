@@ -39,6 +39,6 @@ std::string facts_json(const gateway::ProviderRisk& risk);
 /// All fields, and under "receipt" the canonical bytes of the signed receipt.
 std::string receipt_json(const gateway::ReceiptRecord& record);
 /// Without the canonical bytes.
-std::string receipts_json(const std::vector<gateway::ReceiptRecord>& records);
+std::string listed_receipt_json(const gateway::ReceiptRecord& record);
 
 }  // namespace commensal::http

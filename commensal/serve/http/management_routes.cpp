@@ -229,41 +229,28 @@ core::Result<std::size_t> count_in(const Call& call) {
 struct Listing {
   std::vector<std::uint64_t> numbers;
   std::size_t next = 0;
-  std::vector<ReceiptRecord> records;  // read, and not yet written
   std::string text;
 
-  /// What was read, behind what was written before.
-  void write() {
-    const std::string more = receipts_json(std::exchange(records, {}));
-    if (text.empty() || text == kNone) text = more;
-    if (text == more || more == kNone) return;
-    // Two lists become one.
-    text.resize(text.size() - kEnd.size());
-    text += "," + more.substr(kBegin.size());
+  void add(const ReceiptRecord& record) {
+    text += (text.empty() ? "" : ",") + listed_receipt_json(record);
   }
-  static constexpr std::string_view kBegin = "{\"receipts\":[", kEnd = "]}";
-  static constexpr std::string_view kNone = "{\"receipts\":[]}";
+  std::string json() const { return "{\"receipts\":[" + text + "]}"; }
 };
 
-/// A few in one turn of the account's on the loop, which are written off it, then some more: what
-/// one account lists holds nobody up for long anywhere.
+/// One in a turn of the account's on the loop, which is written off it, then the next: what one
+/// account lists holds nobody up for long anywhere (beside long lists the p99 of small requests is
+/// 15 ms, with four in a turn 25, with sixteen 44).
 void read_receipts(const Services& services, CallPtr call, Reply reply,
                    std::shared_ptr<Listing> listing) {
-  constexpr std::size_t kInOneTurn = 16;
-  for (std::size_t i = 0; i < kInOneTurn && listing->next < listing->numbers.size(); ++i) {
-    auto record = services.gateway.receipts().read(listing->numbers[listing->next++]);
-    if (record) {
-      listing->records.push_back(*std::move(record));
-    } else if (record.error().code != ErrorCode::kNotFound) {  // forgotten meanwhile
-      return reply(error_response(record.error()));
-    }
+  if (call->left.stop_requested()) return;
+  auto record = services.gateway.receipts().read(listing->numbers[listing->next++]);
+  if (!record && record.error().code != ErrorCode::kNotFound) {  // forgotten meanwhile
+    return reply(error_response(record.error()));
   }
   services.codec([&services, call = std::move(call), reply = std::move(reply),
-                  listing = std::move(listing)] {
-    listing->write();
-    if (listing->next == listing->numbers.size()) {
-      return reply(json_response(std::move(listing->text)));
-    }
+                  listing = std::move(listing), record = std::move(record)] {
+    if (record) listing->add(*record);
+    if (listing->next == listing->numbers.size()) return reply(json_response(listing->json()));
     const std::string line = call->line;
     services.turns->post(
         line, [&services, call, reply, listing] { read_receipts(services, call, reply, listing); });
@@ -282,6 +269,7 @@ void list_receipts(const Services& services, CallPtr call, Reply reply) {
         if (!numbers) return reply(error_response(numbers.error()));
         auto listing = std::make_shared<Listing>();
         listing->numbers = *std::move(numbers);
+        if (listing->numbers.empty()) return reply(json_response(listing->json()));
         read_receipts(services, call, reply, std::move(listing));
       });
 }
