@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <commensal/base/core/check.hpp>
 #include <commensal/base/core/descriptor.hpp>
@@ -21,12 +22,16 @@ tl::unexpected<Error> system_failure(const Path& path, std::string_view what) {
   return fail(code, "cannot {} '{}': {}", what, path.string(), std::strerror(number));
 }
 
-Result<void> write_all(int fd, ByteView bytes, const Path& path) {
+/// Synced in pieces: file systems that keep a journal make who syncs another file wait for what
+/// this one has not on disk yet.
+Result<void> write_all(int fd, ByteView bytes, const Path& path, bool is_synced) {
+  constexpr std::size_t kPieceBytes = 1 << 20;
   while (!bytes.empty()) {
-    const ssize_t written = ::write(fd, bytes.data(), bytes.size());
+    const ssize_t written = ::write(fd, bytes.data(), std::min(bytes.size(), kPieceBytes));
     if (written < 0 && errno == EINTR) continue;
     if (written <= 0) return system_failure(path, "write");
     bytes = bytes.subspan(static_cast<std::size_t>(written));
+    if (is_synced && !bytes.empty() && ::fdatasync(fd) != 0) return system_failure(path, "write");
   }
   return {};
 }
@@ -90,7 +95,7 @@ Result<void> write_and_rename(const Path& path, std::span<const ByteView> parts,
   if (!file.valid()) return system_failure(path, "write");
   Result<void> done;
   for (const ByteView part : parts) {
-    if (done) done = write_all(file.get(), part, path);
+    if (done) done = write_all(file.get(), part, path, is_synced);
   }
   if (done && (::fchmod(file.get(), mode) != 0 || (is_synced && ::fsync(file.get()) != 0))) {
     done = system_failure(path, "write");
