@@ -40,6 +40,7 @@ class Town {
                                   .codec = later,
                                   .staging = later,
                                   .heavy = turns,
+                                  .lists = turns,
                                   .strangers = strangers};
     std::istringstream words{std::string(line)};
     std::string who, json_bytes;

@@ -22,16 +22,23 @@ tl::unexpected<Error> system_failure(const Path& path, std::string_view what) {
   return fail(code, "cannot {} '{}': {}", what, path.string(), std::strerror(number));
 }
 
-/// Synced in pieces: file systems that keep a journal make who syncs another file wait for what
-/// this one has not on disk yet.
+bool is_lost(int error) { return error == EIO || error == ENOSPC || error == EDQUOT; }
+
+/// Sent to the disk in pieces: file systems that keep a journal make who syncs another file wait
+/// for what this one has not there yet. Where that cannot be told, the sync at the end does all.
 Result<void> write_all(int fd, ByteView bytes, const Path& path, bool is_synced) {
   constexpr std::size_t kPieceBytes = 1 << 20;
+  constexpr unsigned kSend =
+      SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
+  off_t at = ::lseek(fd, 0, SEEK_CUR);
   while (!bytes.empty()) {
     const ssize_t written = ::write(fd, bytes.data(), std::min(bytes.size(), kPieceBytes));
     if (written < 0 && errno == EINTR) continue;
     if (written <= 0) return system_failure(path, "write");
     bytes = bytes.subspan(static_cast<std::size_t>(written));
-    if (is_synced && !bytes.empty() && ::fdatasync(fd) != 0) return system_failure(path, "write");
+    const bool is_sent = !is_synced || ::sync_file_range(fd, at, written, kSend) == 0;
+    if (!is_sent && is_lost(errno)) return system_failure(path, "write");
+    at += written;
   }
   return {};
 }

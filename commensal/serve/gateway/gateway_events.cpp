@@ -68,13 +68,18 @@ void Gateway::State::doubt_file(const event::StepLost& event) {
     core::Path file;
     WorkPtr work;
     core::Result<void> found;
+    std::int64_t took_ms = 0;
   };
   const auto look = std::make_shared<Look>(Look{hub.path_of(event.work->content), event.work, {}});
   loop.offload(
       core::Loop::Lane::kFiles,
-      [look] { look->found = check_model_file(look->file, look->work->content); },
+      [look, now_ms] {
+        const std::int64_t began_ms = now_ms();
+        look->found = check_model_file(look->file, look->work->content);
+        look->took_ms = now_ms() - began_ms;
+      },
       [this, look, now_ms] {
-        doubts.end(now_ms());
+        doubts.end(look->took_ms, now_ms());
         if (look->found) return;
         const core::Error& error = look->found.error();
         observer.on_error({error.code, fmt::format("the model '{}' must be pushed again: {}",

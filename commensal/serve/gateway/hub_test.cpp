@@ -91,16 +91,18 @@ TEST_F(Hub, PushingAgainMendsTheFile) {
 // The fault: one timer for all files, so that who lied of one kept a damaged one from being named.
 TEST(DoubtsOf, AreOfEachFileAndTakeLittleTime) {
   const core::Digest liars{1}, damaged{2};
-  Doubts doubts;
-  EXPECT_TRUE(doubts.begin(liars, 0));
-  EXPECT_FALSE(doubts.begin(damaged, 50)) << "one at a time";
-  doubts.end(100);
-  EXPECT_FALSE(doubts.begin(damaged, 999)) << "a tenth of the time";
-  EXPECT_FALSE(doubts.begin(liars, 1'000)) << "not again";
-  EXPECT_TRUE(doubts.begin(damaged, 1'000));
-  doubts.end(1'001);
-  EXPECT_FALSE(doubts.begin(liars, 9'999));
-  EXPECT_TRUE(doubts.begin(liars, 10'000));
+  for (const std::int64_t took_ms : {100, 2'000}) {
+    Doubts doubts;
+    EXPECT_TRUE(doubts.begin(liars, 0));
+    EXPECT_FALSE(doubts.begin(damaged, took_ms / 2)) << "one at a time";
+    doubts.end(took_ms, took_ms);
+    EXPECT_FALSE(doubts.begin(damaged, 10 * took_ms - 1)) << "a tenth of the time";
+    EXPECT_FALSE(doubts.begin(liars, 10 * took_ms)) << "not again, and who is next has a turn";
+    EXPECT_TRUE(doubts.begin(damaged, 10 * took_ms));
+    doubts.end(1, 10 * took_ms + 1);
+    EXPECT_FALSE(doubts.begin(liars, 10 * took_ms + 9'999));
+    EXPECT_TRUE(doubts.begin(liars, 10 * took_ms + 10'000));
+  }
 }
 
 TEST_F(Hub, AModelsFileIsItsOwnersAlone) {

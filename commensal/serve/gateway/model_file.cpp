@@ -48,18 +48,19 @@ core::Result<void> check_model_file(const core::Path& file, const core::Digest& 
 }
 
 bool Doubts::begin(const core::Digest& content, std::int64_t now_ms) {
-  constexpr std::int64_t kEveryMs = 10'000;  // of each file
-  if (began_ms_ || now_ms < next_ms_) return false;
+  if (now_ || now_ms < next_ms_) return false;
   std::erase_if(until_ms_, [&](const auto& one) { return one.second <= now_ms; });
-  if (!until_ms_.emplace(content, now_ms + kEveryMs).second) return false;
-  began_ms_ = now_ms;
+  if (until_ms_.contains(content)) return false;
+  now_ = content;
   return true;
 }
 
-void Doubts::end(std::int64_t now_ms) {
-  constexpr std::int64_t kRestMs = 10;  // at least: so few are remembered
-  next_ms_ = now_ms + std::max(kRestMs, 9 * (now_ms - *began_ms_));
-  began_ms_.reset();
+void Doubts::end(std::int64_t took_ms, std::int64_t now_ms) {
+  constexpr std::int64_t kEveryMs = 10'000;  // of each file
+  constexpr std::int64_t kRestMs = 10;       // at least: so few are remembered
+  next_ms_ = now_ms + std::max(kRestMs, 9 * took_ms);
+  until_ms_[*now_] = next_ms_ + kEveryMs;
+  now_.reset();
 }
 
 }  // namespace commensal::gateway

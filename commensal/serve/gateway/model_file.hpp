@@ -21,11 +21,12 @@ class Doubts {
  public:
   /// Whether it is to be looked at now; if so, end() is to follow.
   bool begin(const core::Digest& content, std::int64_t now_ms);
-  void end(std::int64_t now_ms);
+  /// The look has taken so long.
+  void end(std::int64_t took_ms, std::int64_t now_ms);
 
  private:
   std::map<core::Digest, std::int64_t> until_ms_;  // of those looked at lately
-  std::optional<std::int64_t> began_ms_;           // the look that goes on
+  std::optional<core::Digest> now_;                // is looked at
   std::int64_t next_ms_ = 0;
 };
 

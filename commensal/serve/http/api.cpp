@@ -158,9 +158,12 @@ core::Result<gateway::ModelVersion> find_model(gateway::Gateway& gateway, const 
 void post_writing(const Services& services, const CallPtr& call, const gateway::ModelVersion& model,
                   Task write) {
   constexpr std::size_t kFew = 64;
-  const bool is_long =
-      model.inputs.size() + model.outputs.size() + model.allowed_providers.size() > kFew;
-  is_long ? services.heavy->post(call->line, std::move(write)) : services.codec(std::move(write));
+  constexpr std::size_t kBytesEach = 512;  // of a port or an address, about
+  const std::size_t parts =
+      model.inputs.size() + model.outputs.size() + model.allowed_providers.size();
+  if (parts <= kFew) return services.codec(std::move(write));
+  call->memory.note(call->memory.bytes() + static_cast<std::int64_t>(parts * kBytesEach));
+  services.lists->post(call->line, std::move(write));
 }
 
 }  // namespace commensal::http

@@ -58,9 +58,12 @@ struct Services {
   std::function<void(Task)> codec;
   /// Runs a task that may take seconds (importing a model), one at a time.
   std::function<void(Task)> staging;
-  /// The way to the threads for bodies of limits::kHttpHeavyBytesMin or more, and for lists: what
-  /// else is small does not wait for them, and accounts take turns.
+  /// The way to the threads for bodies of limits::kHttpHeavyBytesMin or more: what else is small
+  /// does not wait for them, and accounts take turns.
   std::shared_ptr<Turns> heavy;
+  /// The way to where bodies are encoded for lists and for long models, one at a time: accounts
+  /// take turns.
+  std::shared_ptr<Turns> lists;
   Strangers& strangers;
 };
 
@@ -117,7 +120,8 @@ core::Result<std::uint32_t> version_of(const Call& call);
 /// {model} of the path, in that version, if the asker may see it. On the loop. Error: kNotFound.
 core::Result<gateway::ModelVersion> find_model(gateway::Gateway& gateway, const Call& call);
 
-/// Runs `write`, which writes out the model: off the loop, and what is long in its account's line.
+/// Runs `write`, which writes out the model and holds `call` until it has: off the loop, and what
+/// is long in its account's line, whose memory it counts as.
 void post_writing(const Services& services, const CallPtr& call, const gateway::ModelVersion& model,
                   Task write);
 

@@ -18,7 +18,7 @@
 #include <mutex>
 #include <vector>
 
-/// The streams of grpc_server.cpp, which alone includes this, and what they share.
+/// The streams of grpc_server.cpp, and what they share; for its own sources only.
 namespace commensal::rpc {
 
 class ServerStream;
