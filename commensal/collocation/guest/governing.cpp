@@ -45,16 +45,20 @@ Governing::Governing(const Dependencies& deps, const Options& options,
       probe_(std::move(probe)),
       server_(std::move(server)),
       capacity_(server_.capacity()),
-      memory_(options.memory, about(options.host, probe_->traits())),
       meter_(deps.clock, "/proc/self/no-processes", "/sys"),  // only energy is asked for
-      energy_read_s_(now_s()) {
+      energy_read_s_(now_s()),
+      memory_(options.memory, about(options.host, probe_->traits())) {
   (void)meter_.read();
   if (const auto read = memory_.read(); !read) options_.say(read.error().message);
-  begin_anew();
+  keeper_.emplace(Keeper::Dependencies{deps_.clock, deps_.rng, *probe_, total_},
+                  rules_of(options_.promise), recall());
+  looking_ = std::jthread(
+      [this](const std::stop_token& stop) { repeat(stop, [this] { return look(); }); });
 }
 
 Governing::~Governing() {
-  stop_looking();
+  looking_.request_stop();
+  looking_.join();
   remember();
 }
 
@@ -62,32 +66,23 @@ double Governing::now_s() const { return static_cast<double>(deps_.clock.monoton
 
 double Governing::wall_s() const { return 1e-3 * static_cast<double>(deps_.clock.wall_ms()); }
 
-void Governing::stop_looking() {
-  if (!looking_.joinable()) return;
-  looking_.request_stop();
-  looking_.join();
+/// What is known of such guests as there are now.
+governor::Carried Governing::recall() {
+  const std::lock_guard lock(memory_mutex_);
+  kind_ = fmt::format("{} on {:.6g}", options_.own.name, capacity_);
+  remembered_s_ = now_s();
+  return memory_.recall(kind_, wall_s(), rules_of(options_.promise));
 }
 
+/// The probe goes on: it may be slow, and guests wait for no more than a word.
 void Governing::begin_anew() {
-  stop_looking();
-  if (keeper_) remember();
-  kind_ = fmt::format("{} on {:.6g}", options_.own.name, capacity_);
-  const governor::Rules rules = rules_of(options_.promise);
-  const auto carried = memory_.recall(kind_, wall_s(), rules);
-  {
-    const std::lock_guard lock(mutex_);
-    keeper_ = std::make_unique<Keeper>(
-        Keeper::Dependencies{deps_.clock, deps_.rng, *probe_, total_}, rules, carried);
-  }
-  remembered_s_ = now_s();
-  looking_ = std::jthread(
-      [this](const std::stop_token& stop) { repeat(stop, [this] { return look(); }); });
+  remember();
+  keeper_->begin_anew(rules_of(options_.promise), recall());
 }
 
 /// A guest asked for a stricter promise than the one that holds: what is known stays known.
 void Governing::keep_promise() {
   options_.promise = server_.promise();
-  total_.set_level(0);
   begin_anew();
   options_.say("a guest asked for less: from now on they may cost the host " +
                words(options_.promise));
@@ -104,11 +99,17 @@ double Governing::look() {
   const double level = total_.level();
   say_signal(keeper_->look());
   if (total_.level() != level) server_.wake();
-  if (now_s() - remembered_s_ >= kRememberEveryS) remember();
+  if (is_to_be_remembered()) remember();
   return keeper_->look_in_s();
 }
 
+bool Governing::is_to_be_remembered() {
+  const std::lock_guard lock(memory_mutex_);
+  return now_s() - remembered_s_ >= kRememberEveryS;
+}
+
 void Governing::remember() {
+  const std::lock_guard lock(memory_mutex_);
   remembered_s_ = now_s();
   const auto kept = memory_.keep(kind_, keeper_->carried(), wall_s());
   if (!kept && !std::exchange(is_forgetful_, true)) options_.say(kept.error().message);
@@ -156,10 +157,7 @@ double Governing::step(const Report& own) {
   return server_.share(now_s(), total_.level(), own);
 }
 
-View Governing::view() const {
-  const std::lock_guard lock(mutex_);
-  return keeper_->view();
-}
+View Governing::view() const { return keeper_->view(); }
 
 Incomes Governing::incomes() const {
   const std::lock_guard lock(mutex_);

@@ -58,11 +58,12 @@ class Governing {
   double wall_s() const;
   int wait_ms() const;
   void begin_anew();
+  governor::Carried recall();
   void keep_promise();
-  void stop_looking();
   double look();
   void say_signal(const std::string& by_clock);
   void count_incomes();
+  bool is_to_be_remembered();
   void remember();
   void read_energy(double least_s);
   std::string status();
@@ -71,24 +72,27 @@ class Governing {
   Options options_;
   std::unique_ptr<probe::Probe> probe_;
   GovernorServer server_;
-  DutyPacer total_;     // what the keeper lets all guests do together
-  double capacity_;     // that total_ is of
-  Memory memory_;       // of the thread that looks, while there is one
-  std::string kind_{};  // of guests, as the memory has it
+  DutyPacer total_;  // what the keeper lets all guests do together
+  double capacity_;  // that total_ is of
   FullIncome at_full_;
   double counted_s_ = 0;
-  double remembered_s_ = 0;
-  bool is_forgetful_ = false;  // the memory cannot be written, and that was said
-  std::string by_clock_;       // why, as was said last
+  std::string by_clock_;  // why, as was said last
   probe::CpuMeter meter_;
   double energy_read_s_;
   std::optional<double> energy_j_{};
   std::optional<double> power_w_{};
 
+  std::mutex memory_mutex_;
+  // Guarded by it:
+  Memory memory_;
+  std::string kind_{};  // of guests, as the memory has it
+  double remembered_s_ = 0;
+  bool is_forgetful_ = false;  // the memory cannot be written, and that was said
+
   mutable std::mutex mutex_;
-  Incomes incomes_;                 // guarded where it is written
-  std::unique_ptr<Keeper> keeper_;  // guarded where it is exchanged
-  std::jthread looking_;            // last: it sees all of the above
+  Incomes incomes_;               // guarded where it is written
+  std::optional<Keeper> keeper_;  // always one
+  std::jthread looking_;          // last: it sees all of the above
 };
 
 }  // namespace commensal::guest

@@ -25,9 +25,12 @@ using testing::Not;
 /// A host that goes on at the same pace whatever happens, but for noise.
 class SteadyProbe final : public probe::Probe {
  public:
-  explicit SteadyProbe(const core::Clock& clock) : clock_(clock) {}
+  /// It answers once `is_stuck` is false.
+  SteadyProbe(const core::Clock& clock, const std::atomic<bool>& is_stuck)
+      : clock_(clock), is_stuck_(is_stuck) {}
   const probe::Traits& traits() const override { return traits_; }
   probe::Sample sample() override {
+    while (is_stuck_) std::this_thread::sleep_for(std::chrono::milliseconds(10));
     const std::int64_t now_ns = clock_.monotonic_ns();
     const double s = static_cast<double>(now_ns - last_ns_) * 1e-9;
     last_ns_ = now_ns;
@@ -37,6 +40,7 @@ class SteadyProbe final : public probe::Probe {
 
  private:
   const core::Clock& clock_;
+  const std::atomic<bool>& is_stuck_;
   core::CounterRng noise_{3};
   probe::Traits traits_{.unit = "passes", .quantity = probe::Quantity::kWork, .resolution_s = 0.1};
   double work_ = 0;
@@ -50,11 +54,12 @@ struct Guest {
       : client(deps(), options(folder, host, weight, memory, asked), lock(folder, first)) {}
 
   GuestClient::Dependencies deps() {
-    return {
-        clock, rng, pacer, [](const std::string& spec) { return core::Result<std::string>(spec); },
-        [this](const std::string&) {
-          return core::Result<std::unique_ptr<probe::Probe>>(std::make_unique<SteadyProbe>(clock));
-        }};
+    return {clock, rng, pacer,
+            [](const std::string& spec) { return core::Result<std::string>(spec); },
+            [this](const std::string&) {
+              return core::Result<std::unique_ptr<probe::Probe>>(
+                  std::make_unique<SteadyProbe>(clock, is_stuck));
+            }};
   }
   GuestClientOptions options(const core::Path& folder, const std::string& host, double weight,
                              const core::Path& memory, std::optional<Promise> asked) {
@@ -81,6 +86,7 @@ struct Guest {
   DutyPacer pacer;
   std::mutex mutex;
   std::string lines;
+  std::atomic<bool> is_stuck = false;
   GuestClient client;
 };
 
@@ -175,6 +181,18 @@ TEST_F(GuestClientTest, AStricterGuestBindsItsGovernor) {
   }
   ASSERT_TRUE(comes([&] { return status()["guests"].size() == 2; }));
   EXPECT_EQ(status()["host"]["promise"], 0.001);
+}
+
+// The fault: the governor first waited for a look at its host to end, its guests meanwhile for it.
+TEST_F(GuestClientTest, AStricterGuestWaitsForNoProbe) {
+  Guest first(folder(), "process:1", 1, true);
+  ASSERT_TRUE(comes([&] { return status().contains("host"); }));
+  first.is_stuck = true;
+  std::this_thread::sleep_for(std::chrono::milliseconds(1'200));  // it is looked at by now
+  Guest second(folder(), "auto", 1, false, {}, Promise{0.001, 0.03, {}});
+  EXPECT_TRUE(comes([&] { return second.client.view().has_joined; }));
+  EXPECT_EQ(status()["host"]["promise"], 0.001);
+  first.is_stuck = false;
 }
 
 TEST(Promises, TheStricterKeepsBoth) {

@@ -33,10 +33,9 @@ void repeat(const std::stop_token& stop, const std::function<double()>& work) {
 
 Keeper::Keeper(const Dependencies& deps, const governor::Rules& rules,
                const governor::Carried& carried)
-    : deps_(deps),
-      meter_(deps.probe.traits(), kLookEveryMinS / 2),
-      governor_(rules, deps.rng, carried),
-      looked_s_(now_s()) {}
+    : deps_(deps), meter_(deps.probe.traits(), kLookEveryMinS / 2), looked_s_(now_s()) {
+  governor_.emplace(rules, deps_.rng, carried);
+}
 
 double Keeper::now_s() const { return static_cast<double>(deps_.clock.monotonic_ns()) * 1e-9; }
 
@@ -46,13 +45,13 @@ std::string Keeper::look() {
   const std::lock_guard lock(mutex_);
   signal_ = sample.why;
   looked_s_ = now_s();
-  deps_.pacer.set_level(governor_.tick(looked_s_, rate));
+  deps_.pacer.set_level(governor_->tick(looked_s_, rate));
   return sample.by_clock;
 }
 
 void Keeper::act() {
   const std::lock_guard lock(mutex_);
-  deps_.pacer.set_level(governor_.tick(now_s(), std::nullopt));
+  deps_.pacer.set_level(governor_->tick(now_s(), std::nullopt));
 }
 
 double Keeper::look_in_s() const {
@@ -60,28 +59,34 @@ double Keeper::look_in_s() const {
   const std::lock_guard lock(mutex_);
   const double every_s =
       signal_.empty() ? std::clamp(resolution_s, kLookEveryMinS, kLookEveryMaxS) : kLookEveryMaxS;
-  return std::max(0.0, governor_.look_s(looked_s_, every_s) - now_s());
+  return std::max(0.0, governor_->look_s(looked_s_, every_s) - now_s());
 }
 
 double Keeper::act_in_s() const {
   const std::lock_guard lock(mutex_);
   // A look at the end of an epoch comes first.
-  return std::max(0.0, governor_.next_s() + kAfterLookS - now_s());
+  return std::max(0.0, governor_->next_s() + kAfterLookS - now_s());
+}
+
+void Keeper::begin_anew(const governor::Rules& rules, const governor::Carried& carried) {
+  const std::lock_guard lock(mutex_);
+  deps_.pacer.set_level(0);
+  governor_.emplace(rules, deps_.rng, carried);
 }
 
 void Keeper::hold(std::string_view why) {
   const std::lock_guard lock(mutex_);
-  governor_.hold(why);
+  governor_->hold(why);
 }
 
 governor::Carried Keeper::carried() const {
   const std::lock_guard lock(mutex_);
-  return governor_.carried();
+  return governor_->carried();
 }
 
 View Keeper::view() const {
   const std::lock_guard lock(mutex_);
-  return {governor_.status(), deps_.probe.traits().unit, signal_};
+  return {governor_->status(), deps_.probe.traits().unit, signal_};
 }
 
 /// Why there is no signal, where the governor misses one; else its own words.

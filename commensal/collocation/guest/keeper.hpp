@@ -51,6 +51,8 @@ class Keeper {
   /// Until look() or act() has something new to find, in seconds.
   double look_in_s() const;
   double act_in_s() const;
+  /// Another promise, or other guests: from now on as a new governor that begins with this.
+  void begin_anew(const governor::Rules& rules, const governor::Carried& carried);
   /// governor::Governor::hold().
   void hold(std::string_view why);
   View view() const;
@@ -64,7 +66,7 @@ class Keeper {
 
   mutable std::mutex mutex_;
   // Guarded:
-  governor::Governor governor_;
+  std::optional<governor::Governor> governor_;  // always one
   double looked_s_;
   std::string signal_ = "not looked at yet";
 };
