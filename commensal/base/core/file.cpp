@@ -36,7 +36,8 @@ Result<void> write_all(int fd, ByteView bytes, const Path& path, bool is_synced)
     if (written < 0 && errno == EINTR) continue;
     if (written <= 0) return system_failure(path, "write");
     bytes = bytes.subspan(static_cast<std::size_t>(written));
-    const bool is_sent = !is_synced || ::sync_file_range(fd, at, written, kSend) == 0;
+    const bool is_sent =
+        !is_synced || bytes.empty() || ::sync_file_range(fd, at, written, kSend) == 0;
     if (!is_sent && is_lost(errno)) return system_failure(path, "write");
     at += written;
   }

@@ -64,6 +64,7 @@ TEST(GovernorCarried, ARestartEndsNoRest) {
   EXPECT_GT(carried.rest_s, rules.back_off_min - 2);
   EXPECT_GT(carried.minute_run_s, 0);
   EXPECT_GT(carried.back_off_s, rules.back_off_min);
+  EXPECT_EQ(Governor(rules, dice, carried).carried().minute_run_s, carried.minute_run_s);
   for (int i = 0; i < 5; ++i) {
     Governor again(rules, dice, later(carried, 1, rules));
     EXPECT_EQ(play(again, 4), 0);

@@ -55,7 +55,7 @@ Carried Governor::carried() const {
     made.learnt = belief_.learnt();
     made.learnt->level_tried = level_tried_;
   }
-  made.minute_run_s = minute_.run_s(now_s_);
+  made.minute_run_s = hour_begin_s_ ? minute_.run_s(now_s_) : run_before_s_;
   made.rest_s = phase_ == Phase::kBackOff ? std::max(0.0, until_s_ - now_s_) : rest_s_;
   if (has_tripped_) made.rest_s = back_off_s_;
   made.back_off_s = back_off_s_;
@@ -66,6 +66,7 @@ Carried Governor::carried() const {
     made.hour.lost_s += run_s * std::max(0.0, belief_.all().mean);
     if (design_.is_explored) made.hour.explored_s += run_s * (std::max(0.0, cost.mean) + cost.sd);
   }
+  if (silent_since_s_) made.hour.lost_s += std::min(now_s_ - *silent_since_s_, kSilentMost);
   if (doubted_) {
     const double left = doubted_->rate / belief_.rate({0, lately_});
     made.hour.lost_s += doubted_->epoch.on_s * std::max(0.0, 1 - left);

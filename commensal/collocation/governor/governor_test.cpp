@@ -256,6 +256,7 @@ TEST(GovernorTrip, SilenceAfterAGrossLossIsTheGuests) {
   while (stand.now_s < silent_s + 2 * Rules{}.stale) stand.tick(std::nullopt);
   EXPECT_EQ(stand.governor.status().trips, 1);
   EXPECT_EQ(stand.governor.status().why, "the signal is stale");
+  EXPECT_GE(stand.governor.carried().hour.lost_s, before_s + 9) << "while it lasts";
   for (int i = 0; i < 40; ++i) stand.tick(stand.sample_at(stand.now_s + 0.25));
   EXPECT_EQ(stand.governor.status().phase, Phase::kBackOff);
   EXPECT_GE(stand.governor.carried().hour.lost_s, before_s + 9);

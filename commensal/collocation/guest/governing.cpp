@@ -52,6 +52,7 @@ Governing::Governing(const Dependencies& deps, const Options& options,
   if (const auto read = memory_.read(); !read) options_.say(read.error().message);
   keeper_.emplace(Keeper::Dependencies{deps_.clock, deps_.rng, *probe_, total_},
                   rules_of(options_.promise), recall());
+  remembered_s_ = now_s();
   looking_ = std::jthread(
       [this](const std::stop_token& stop) { repeat(stop, [this] { return look(); }); });
 }
@@ -59,7 +60,7 @@ Governing::Governing(const Dependencies& deps, const Options& options,
 Governing::~Governing() {
   looking_.request_stop();
   looking_.join();
-  remember();
+  remember(0);
 }
 
 double Governing::now_s() const { return static_cast<double>(deps_.clock.monotonic_ns()) * 1e-9; }
@@ -68,16 +69,17 @@ double Governing::wall_s() const { return 1e-3 * static_cast<double>(deps_.clock
 
 /// What is known of such guests as there are now.
 governor::Carried Governing::recall() {
-  const std::lock_guard lock(memory_mutex_);
   kind_ = fmt::format("{} on {:.6g}", options_.own.name, capacity_);
-  remembered_s_ = now_s();
   return memory_.recall(kind_, wall_s(), rules_of(options_.promise));
 }
 
-/// The probe goes on: it may be slow, and guests wait for no more than a word.
+/// The probe goes on, which may be slow, and who looks at it writes the file.
 void Governing::begin_anew() {
-  remember();
-  keeper_->begin_anew(rules_of(options_.promise), recall());
+  const std::lock_guard lock(memory_mutex_);
+  keeper_->begin_anew(rules_of(options_.promise), [this](const governor::Carried& before) {
+    memory_.note(kind_, before, wall_s());
+    return recall();
+  });
 }
 
 /// A guest asked for a stricter promise than the one that holds: what is known stays known.
@@ -99,19 +101,20 @@ double Governing::look() {
   const double level = total_.level();
   say_signal(keeper_->look());
   if (total_.level() != level) server_.wake();
-  if (is_to_be_remembered()) remember();
+  remember(kRememberEveryS);
   return keeper_->look_in_s();
 }
 
-bool Governing::is_to_be_remembered() {
-  const std::lock_guard lock(memory_mutex_);
-  return now_s() - remembered_s_ >= kRememberEveryS;
-}
-
-void Governing::remember() {
-  const std::lock_guard lock(memory_mutex_);
-  remembered_s_ = now_s();
-  const auto kept = memory_.keep(kind_, keeper_->carried(), wall_s());
+void Governing::remember(double every_s) {
+  std::string text;
+  {
+    const std::lock_guard lock(memory_mutex_);
+    if (now_s() - remembered_s_ < every_s) return;
+    remembered_s_ = now_s();
+    memory_.note(kind_, keeper_->carried(), wall_s());
+    text = memory_.text();
+  }
+  const auto kept = memory_.save(text);
   if (!kept && !std::exchange(is_forgetful_, true)) options_.say(kept.error().message);
 }
 

@@ -63,8 +63,7 @@ class Governing {
   double look();
   void say_signal(const std::string& by_clock);
   void count_incomes();
-  bool is_to_be_remembered();
-  void remember();
+  void remember(double every_s);
   void read_energy(double least_s);
   std::string status();
 
@@ -82,12 +81,12 @@ class Governing {
   std::optional<double> energy_j_{};
   std::optional<double> power_w_{};
 
-  std::mutex memory_mutex_;
-  // Guarded by it:
+  bool is_forgetful_ = false;  // the memory cannot be written, and that was said
+  std::mutex memory_mutex_;    // before the keeper's own
+  // Guarded by it, but for writing the file:
   Memory memory_;
   std::string kind_{};  // of guests, as the memory has it
   double remembered_s_ = 0;
-  bool is_forgetful_ = false;  // the memory cannot be written, and that was said
 
   mutable std::mutex mutex_;
   Incomes incomes_;               // guarded where it is written

@@ -68,9 +68,12 @@ double Keeper::act_in_s() const {
   return std::max(0.0, governor_->next_s() + kAfterLookS - now_s());
 }
 
-void Keeper::begin_anew(const governor::Rules& rules, const governor::Carried& carried) {
+void Keeper::begin_anew(
+    const governor::Rules& rules,
+    const std::function<governor::Carried(const governor::Carried& before)>& hand_over) {
   const std::lock_guard lock(mutex_);
   deps_.pacer.set_level(0);
+  const governor::Carried carried = hand_over(governor_->carried());
   governor_.emplace(rules, deps_.rng, carried);
 }
 

@@ -51,8 +51,11 @@ class Keeper {
   /// Until look() or act() has something new to find, in seconds.
   double look_in_s() const;
   double act_in_s() const;
-  /// Another promise, or other guests: from now on as a new governor that begins with this.
-  void begin_anew(const governor::Rules& rules, const governor::Carried& carried);
+  /// Another promise, or other guests: a new governor begins with what is handed over, of what the
+  /// old one carried.
+  void begin_anew(
+      const governor::Rules& rules,
+      const std::function<governor::Carried(const governor::Carried& before)>& hand_over);
   /// governor::Governor::hold().
   void hold(std::string_view why);
   View view() const;

@@ -151,6 +151,11 @@ governor::Carried Memory::recall(std::string_view guest, double now_s,
 }
 
 Result<void> Memory::keep(std::string_view guest, const governor::Carried& carried, double now_s) {
+  note(guest, carried, now_s);
+  return save(text());
+}
+
+void Memory::note(std::string_view guest, const governor::Carried& carried, double now_s) {
   at_s_ = now_s;
   hour_ = carried;
   hour_.learnt.reset();
@@ -161,7 +166,9 @@ Result<void> Memory::keep(std::string_view guest, const governor::Carried& carri
     if (known_.size() >= kGuestsMax) known_.erase(known_.begin());
     known_.push_back({name, now_s, *carried.learnt});
   }
-  if (path_.empty()) return {};
+}
+
+std::string Memory::text() const {
   Json guests = Json::array();
   for (const Known& one : known_) {
     Json row = {{"guest", one.guest}};
@@ -180,10 +187,14 @@ Result<void> Memory::keep(std::string_view guest, const governor::Carried& carri
   write(hour, kRest, hour_.rest_s);
   write(hour, kBackOff, hour_.back_off_s);
   const Json all = {{"about", about_}, {"hour", hour}, {"guests", guests}};
-  const std::string line = all.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return all.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+Result<void> Memory::save(const std::string& text) const {
+  if (path_.empty()) return {};
   std::error_code ignored;
   std::filesystem::create_directories(path_.parent_path(), ignored);
-  return core::write_file_atomically(path_, core::as_bytes(line), 0600);
+  return core::write_file_atomically(path_, core::as_bytes(text), 0600);
 }
 
 }  // namespace commensal::guest

@@ -29,8 +29,14 @@ class Memory {
   /// ... of such a guest, as it stands now.
   governor::Carried recall(std::string_view guest, double now_s,
                            const governor::Rules& rules) const;
-  /// Errors: those of core::write_file_atomically.
+  /// From now on, and in the file once that is written.
+  void note(std::string_view guest, const governor::Carried& carried, double now_s);
+  /// What the file is to say.
+  std::string text() const;
+  /// note(), and the file. Errors: those of core::write_file_atomically.
   core::Result<void> keep(std::string_view guest, const governor::Carried& carried, double now_s);
+  /// The file alone; any thread. Errors: as there.
+  core::Result<void> save(const std::string& text) const;
   const core::Path& path() const { return path_; }
 
  private:

@@ -113,8 +113,11 @@ void list_models(const Services& services, CallPtr call, Reply reply) {
   services.turns->post(line, [&services, line, call = std::move(call), reply = std::move(reply)] {
     auto models = services.gateway.hub().list(call->asker(), query_of(*call, "after"));
     if (!models) return reply(error_response(models.error()));
-    services.lists->post(
-        line, [models = *std::move(models), reply] { reply(json_response(models_json(models))); });
+    call->memory.note(call->memory.bytes() +
+                      static_cast<std::int64_t>(models->size() * sizeof(gateway::ModelPtr)));
+    services.lists->post(line, [call, models = *std::move(models), reply] {
+      if (!call->left.stop_requested()) reply(json_response(models_json(models)));
+    });
   });
 }
 
