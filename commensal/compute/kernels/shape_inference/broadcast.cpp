@@ -19,7 +19,7 @@ core::Result<void> check_equal_shapes(const Call& call) {
 core::Result<Broadcast> Broadcast::limited(const Call& call, std::int64_t axis) {
   const tensor::Shape &whole = call.in(0).shape(), &part = call.in(1).shape();
   const bool single = part.elements() == 1;
-  bool fits = single || (axis >= 0 && axis + part.rank() <= whole.rank());
+  bool fits = single || (axis >= 0 && axis <= whole.rank() - part.rank());
   for (int d = 0; fits && !single && d < part.rank(); ++d) {
     fits = part[d] == 1 || part[d] == whole[static_cast<int>(axis) + d];
   }

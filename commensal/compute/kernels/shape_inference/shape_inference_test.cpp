@@ -103,6 +103,20 @@ TEST(Infer, BoundsTheArithmeticOfWindows) {
   }
 }
 
+// The fault: an axis near the largest number came round to one that fits, and strides were written
+// where there are none.
+TEST(Infer, BoundsTheAxisOfALimitedBroadcast) {
+  constexpr std::int64_t kHuge = std::numeric_limits<std::int64_t>::max();
+  for (const std::int64_t axis : {kHuge, kHuge - 1, std::int64_t{2}, -kHuge - 1}) {
+    Attributes attributes = with("broadcast", std::int64_t{1});
+    attributes.set("axis", axis);
+    SampleCall made(Sample{"Add", 6, {zeros({2, 3}), zeros({3})}, attributes});
+    const auto inferred = made.infer();
+    ASSERT_FALSE(inferred.has_value()) << axis;
+    EXPECT_NE(inferred.error().message.find("does not lie on"), std::string::npos) << axis;
+  }
+}
+
 TEST(Infer, SlicesByPythonsRulesAtTheEnds) {
   const std::int64_t low = std::numeric_limits<std::int64_t>::min();
   const std::int64_t high = std::numeric_limits<std::int64_t>::max();
