@@ -6,6 +6,8 @@
 #include <commensal/compute/kernels/math/turns.hpp>
 #include <commensal/compute/kernels/ref/each.hpp>
 #include <commensal/compute/kernels/shape_inference/indexing.hpp>
+#include <memory>
+#include <mutex>
 
 namespace commensal::kernels::ref {
 namespace {
@@ -18,10 +20,14 @@ using math::Turned;
 struct Transform {
   std::int64_t n = 1, terms = 1, bins = 1;
   bool complex = false, inverse = false, onesided = false;
-  std::vector<Turned> factors;
+  /// Made by who computes first: who only asks for shapes does not pay for millions of them.
+  struct Factors {
+    std::once_flag made;
+    std::vector<Turned> all;
+  };
+  std::shared_ptr<Factors> factors = std::make_shared<Factors>();
 
-  static core::Result<Transform> of(const Call& call, std::int64_t n, bool complex, bool inverse,
-                                    bool onesided) {
+  static core::Result<Transform> of(std::int64_t n, bool complex, bool inverse, bool onesided) {
     if (n < 1 || n > math::kTurnsMax) {
       return fail(ErrorCode::kInvalidArgument, "a transform of length {}, expected 1 to {}", n,
                   math::kTurnsMax);
@@ -29,11 +35,14 @@ struct Transform {
     if (onesided && (complex || inverse)) {
       return fail(ErrorCode::kUnsupported, "a onesided transform of complex numbers");
     }
-    Transform made{n, n, onesided ? n / 2 + 1 : n, complex, inverse, onesided, {}};
+    return Transform{n, n, onesided ? n / 2 + 1 : n, complex, inverse, onesided};
+  }
+  std::vector<Turned> make_factors(const Call& call) const {
+    std::vector<Turned> made;
     for (std::int64_t m = 0; m < n; ++m) {
       call.pulse(16);
-      made.factors.push_back(math::turned(m, n));
-      if (!inverse) made.factors.back().sin = -made.factors.back().sin;
+      made.push_back(math::turned(m, n));
+      if (!inverse) made.back().sin = -made.back().sin;
     }
     return made;
   }
@@ -41,11 +50,13 @@ struct Transform {
 
   // The chain of one part of bin k; part(j, p) is part p of input j.
   template <class Part>
-  float chain(std::int64_t k, bool imaginary, Part part, std::int64_t steps) const {
+  float chain(const Call& call, std::int64_t k, bool imaginary, Part part,
+              std::int64_t steps) const {
+    std::call_once(factors->made, [&] { factors->all = make_factors(call); });
     float acc = 0;
     std::int64_t left = steps;
     for (std::int64_t j = 0; j < terms; ++j) {
-      const Turned& w = factors[static_cast<std::size_t>(j * k % n)];
+      const Turned& w = factors->all[static_cast<std::size_t>(j * k % n)];
       if (left-- <= 0) return acc;
       acc = std::fma(part(j, 0), imaginary ? w.sin : w.cos, acc);
       if (!complex) continue;
@@ -90,7 +101,7 @@ struct Dft {
     if (call.has(1)) {
       COMMENSAL_ASSIGN(n, one_integer(call, 1));
     }
-    COMMENSAL_ASSIGN(op.transform, Transform::of(call, n, complex, inverse != 0, onesided != 0));
+    COMMENSAL_ASSIGN(op.transform, Transform::of(n, complex, inverse != 0, onesided != 0));
     op.transform.terms = std::min(n, x[axis]);
     COMMENSAL_ASSIGN(const Shape cut, shape_inference::with_dim(x, axis, op.transform.bins));
     COMMENSAL_ASSIGN(op.to, shape_inference::with_dim(cut, x.rank() - 1, 2));
@@ -125,7 +136,7 @@ struct Dft {
     const auto part = [&](std::int64_t j, std::int64_t p) {
       return load(x[static_cast<std::size_t>(source(index, j, p))]);
     };
-    return transform.chain(to_view.along(index), index % 2 == 1, part, steps);
+    return transform.chain(call, to_view.along(index), index % 2 == 1, part, steps);
   }
   template <class T>
   Scalar value(const Call& call, int, std::int64_t index) const {
@@ -180,7 +191,7 @@ struct Stft {
       return fail(ErrorCode::kInvalidArgument, "the window must be [{}], not {}", n,
                   call.in(2).shape().text());
     }
-    COMMENSAL_ASSIGN(op.transform, Transform::of(call, n, complex, false, onesided != 0));
+    COMMENSAL_ASSIGN(op.transform, Transform::of(n, complex, false, onesided != 0));
     op.frames = (op.length - n) / op.step + 1;
     COMMENSAL_ASSIGN(op.to,
                      Shape::of(std::array{x[0], op.frames, op.transform.bins, std::int64_t{2}}));
@@ -201,7 +212,7 @@ struct Stft {
       const float one = load(x[static_cast<std::size_t>(source(index, j, p))]);
       return call.has(2) ? one * load(paced<T>(call, 2)[static_cast<std::size_t>(j)]) : one;
     };
-    return transform.chain(index / 2 % transform.bins, index % 2 == 1, part, steps);
+    return transform.chain(call, index / 2 % transform.bins, index % 2 == 1, part, steps);
   }
   template <class T>
   Scalar value(const Call& call, int, std::int64_t index) const {

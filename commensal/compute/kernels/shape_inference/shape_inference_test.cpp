@@ -4,6 +4,7 @@
 
 #include <commensal/compute/kernels/testing/samples.hpp>
 #include <limits>
+#include <map>
 
 namespace commensal::kernels {
 namespace {
@@ -114,6 +115,76 @@ TEST(Infer, BoundsTheAxisOfALimitedBroadcast) {
     const auto inferred = made.infer();
     ASSERT_FALSE(inferred.has_value()) << axis;
     EXPECT_NE(inferred.error().message.find("does not lie on"), std::string::npos) << axis;
+  }
+}
+
+/// What arithmetic on what a model says is most likely to get wrong.
+constexpr std::int64_t kExtremes[] = {std::numeric_limits<std::int64_t>::min(),
+                                      std::numeric_limits<std::int64_t>::min() + 1,
+                                      -1,
+                                      std::int64_t{1} << 31,
+                                      std::int64_t{1} << 62,
+                                      std::numeric_limits<std::int64_t>::max() - 1,
+                                      std::numeric_limits<std::int64_t>::max()};
+
+/// Whatever infer makes of it: no more than a tensor may have.
+void expect_bounded(const Sample& sample, const std::string& what) {
+  SampleCall made(sample);
+  if (!made.infer()) return;
+  for (const auto& output : made.call().outputs) {
+    EXPECT_GE(output.shape.elements(), 0) << sample.name << " " << what;
+  }
+}
+
+std::vector<Attribute> extremes_like(const Attribute& value) {
+  std::vector<Attribute> made;
+  for (const std::int64_t extreme : kExtremes) {
+    if (std::holds_alternative<std::int64_t>(value)) made.emplace_back(extreme);
+    const auto* const list = std::get_if<List>(&value);
+    for (std::size_t i = 0; list != nullptr && i < list->size(); ++i) {
+      List changed = *list;
+      changed[i] = extreme;
+      made.emplace_back(changed);
+    }
+  }
+  return made;
+}
+
+// All operators' attributes, on all operators: who writes a model may name any. Sanitizers listen.
+TEST(Infer, BearsAnyIntegerInAnyAttribute) {
+  std::map<std::string, Attribute> known = {{"axis", std::int64_t{0}}};
+  for (const Sample& sample : all_samples()) {
+    known.insert(sample.attributes.all().begin(), sample.attributes.all().end());
+  }
+  for (const Sample& sample : all_samples()) {
+    std::map<std::string, Attribute> named = known;
+    for (const auto& [name, value] : sample.attributes.all()) named[name] = value;
+    for (const auto& [name, value] : named) {
+      for (Attribute& extreme : extremes_like(value)) {
+        Sample changed = sample;
+        changed.attributes.set(name, std::move(extreme));
+        expect_bounded(changed, name);
+      }
+    }
+  }
+}
+
+TEST(Infer, BearsAnyIntegerInAnyInput) {
+  for (const Sample& sample : all_samples()) {
+    for (std::size_t i = 0; i < sample.inputs.size(); ++i) {
+      if (!sample.inputs[i].defined() || sample.inputs[i].dtype() != tensor::DType::kInt64)
+        continue;
+      const auto given = sample.inputs[i].data<std::int64_t>();
+      for (std::size_t k = 0; k < given.size(); ++k) {
+        for (const std::int64_t extreme : kExtremes) {
+          List values(given.begin(), given.end());
+          values[k] = extreme;
+          Sample changed = sample;
+          changed.inputs[i] = Tensor::of<std::int64_t>(sample.inputs[i].shape(), values);
+          expect_bounded(changed, fmt::format("input {}", i));
+        }
+      }
+    }
   }
 }
 
