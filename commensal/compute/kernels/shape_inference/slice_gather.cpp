@@ -49,7 +49,8 @@ core::Result<PadMode> pad_mode(const Call& call) {
 core::Result<void> widen(Pad& op, int axis, std::int64_t begin, std::int64_t end) {
   constexpr std::int64_t kPadMax = std::int64_t{1} << 40;
   const std::int64_t dim = op.from.shape[axis];
-  const bool sane = std::max({begin, end, -begin, -end}) < kPadMax && begin + dim + end >= 0;
+  const auto is_small = [](std::int64_t pad) { return pad > -kPadMax && pad < kPadMax; };
+  const bool sane = is_small(begin) && is_small(end) && begin + dim + end >= 0;
   const bool can_reflect = op.mode != PadMode::kReflect || std::max(begin, end) < dim;
   const bool has_source = op.mode == PadMode::kConstant || dim > 0;
   if (!sane || !can_reflect || !has_source) {
