@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <commensal/compute/kernels/shape_inference/checks.hpp>
 #include <commensal/compute/kernels/shape_inference/pool.hpp>
 
@@ -29,11 +30,13 @@ std::int64_t Pool::divisor(const Dims& at) const {
     const std::int64_t start = at[d] * window.stride[d] - window.pad_begin[d];
     const std::int64_t low = count_pads ? -window.pad_begin[d] : 0;
     const std::int64_t high = window.in[d] + (count_pads ? window.pad_end[d] : 0);
-    std::int64_t inside = 0;
-    for (std::int64_t k = 0; k < window.kernel[d]; ++k) {
-      const std::int64_t place = start + k * window.dilation[d];
-      inside += place >= low && place < high ? 1 : 0;
-    }
+    // Of the kernel's places, which may be far more than there are elements: those before a bound.
+    const auto before = [&](std::int64_t bound) {
+      const std::int64_t step = window.dilation[d];
+      const std::int64_t room = std::max<std::int64_t>(bound - start, 0);
+      return std::min(window.kernel[d], (room + step - 1) / step);
+    };
+    const std::int64_t inside = before(high) - before(low);
     count *= inside;
   }
   return count;

@@ -205,6 +205,23 @@ TEST(Infer, SlicesByPythonsRulesAtTheEnds) {
   EXPECT_EQ(length(-2, -1, 1), 1);
 }
 
+// The fault: a billion places of padding were counted one by one, for each element.
+TEST(Infer, CountsTheElementsOfAWindowNotItsPlaces) {
+  constexpr std::int64_t kWide = std::int64_t{1} << 30;
+  for (const std::int64_t counts_pads : {0, 1}) {
+    Attributes attributes = with("kernel_shape", List{kWide});
+    attributes.set("pads", List{kWide - 1, 0});
+    attributes.set("count_include_pad", counts_pads);
+    const std::vector<float> x = {1, 2};
+    SampleCall made(Sample{"AveragePool", 11, {Tensor::of<float>({1, 1, 2}, x)}, attributes});
+    ASSERT_TRUE(made.infer());
+    const std::vector<Tensor> y = made.run_ref();
+    const float wide = static_cast<float>(kWide);
+    EXPECT_EQ(y[0].data<float>()[0], counts_pads ? 1 / wide : 1.0f);
+    EXPECT_EQ(y[0].data<float>()[1], counts_pads ? 3 / wide : 1.5f);
+  }
+}
+
 TEST(Infer, ResolvesWindows) {
   const auto out = [](Attributes attributes, std::int64_t dim) {
     attributes.set("kernel_shape", List{3});
