@@ -81,10 +81,9 @@ constexpr std::size_t kTooMuch = 512 << 20;
 /// A host at work beside a guest that is a child of its own: what it has done goes on growing.
 class Host {
  public:
-  Host()
-      : thread_([this](const std::stop_token& stop) {
-          while (!stop.stop_requested()) ++passes_;
-        }) {}
+  Host() : thread_([this](const std::stop_token& stop) {
+    while (!stop.stop_requested()) ++passes_;
+  }) {}
   bool goes_on() const {
     const long before = passes_;
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
