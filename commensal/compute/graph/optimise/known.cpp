@@ -31,8 +31,7 @@ bool depends_on_type_only(const kernels::Operator& op) {
 /// A stand-in for elements that are not known: inference may check them (an index is in range), but
 /// no type depends on them. Pages that nobody reads cost nothing, but there are not so many.
 std::optional<Tensor> zeros(const TensorType& type) {
-  constexpr std::int64_t kBytesMax = std::int64_t{1} << 36;
-  if (type.bytes() > kBytesMax) return std::nullopt;
+  if (type.bytes() > limits::kStandInBytesMax) return std::nullopt;
   const auto bytes = static_cast<std::size_t>(type.bytes());
   const std::shared_ptr<void> block(std::calloc(std::max<std::size_t>(bytes, 1), 1), std::free);
   if (block == nullptr) return std::nullopt;
