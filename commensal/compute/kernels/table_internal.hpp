@@ -17,7 +17,7 @@ inline constexpr Judge kTypes = {.infer = kInfer};
 inline constexpr Operator kBlockedRows[] = {
     {.name = "BlockedAveragePool", .domain = kInternalDomain, .kind = Kind::kReduction,
      .judge = &kTypes<cpu::infer_blocked_pool>, .cpu = cpu::blocked_average_pool,
-     .role = Role::kBlockedAveragePool, .by_image = true},
+     .cost = cpu::blocked_pool_steps, .role = Role::kBlockedAveragePool, .by_image = true},
     {.name = "BlockedBinary", .domain = kInternalDomain, .inputs = {2, 2},
      .judge = &kTypes<cpu::infer_blocked_same>, .cpu = cpu::blocked_binary,
      .role = Role::kBlockedBinary, .by_image = true},
@@ -38,7 +38,7 @@ inline constexpr Operator kBlockedRows[] = {
      .role = Role::kBlockedGlobalAveragePool, .by_image = true},
     {.name = "BlockedMaxPool", .domain = kInternalDomain, .kind = Kind::kReduction,
      .judge = &kTypes<cpu::infer_blocked_pool>, .cpu = cpu::blocked_max_pool,
-     .role = Role::kBlockedMaxPool, .by_image = true},
+     .cost = cpu::blocked_pool_steps, .role = Role::kBlockedMaxPool, .by_image = true},
     {.name = "BlockedNormalise", .domain = kInternalDomain, .inputs = {5, 5},
      .judge = &kTypes<cpu::infer_blocked_same>, .cpu = cpu::blocked_normalise,
      .pack = cpu::pack_blocked_normalise, .role = Role::kBlockedNormalise, .by_image = true},

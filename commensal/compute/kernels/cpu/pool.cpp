@@ -29,7 +29,7 @@ core::Result<void> pool_planes(const shape_inference::Pool& pool, const Call& ca
                             layout.fill(kernels, x + i * in_plane, around, scratch);
                             TapPlane plane = layout.plane(scratch, y + i * out_plane);
                             plane.divisors = divisors;
-                            fold(plane);
+                            fold_taps(ws.threads, plane, fold);
                           });
 }
 
@@ -55,7 +55,7 @@ core::Result<void> max_pool_of_codes(const shape_inference::Pool& pool, const Ca
         float* const plane = scratch + split;
         code_kernels.dequantise(row(in), call.in(0).bytes().data() + i * in, plane);
         layout.fill(kernels, plane, -std::numeric_limits<float>::infinity(), scratch);
-        kernels.taps.maximum(layout.plane(scratch, plane));
+        fold_taps(ws.threads, layout.plane(scratch, plane), kernels.taps.maximum);
         code_kernels.quantise(row(out), plane, output.mutable_bytes().data() + i * out);
       });
 }

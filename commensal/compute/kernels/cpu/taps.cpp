@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <commensal/compute/kernels/cpu/taps.hpp>
+#include <commensal/compute/kernels/pulse.hpp>
 
 namespace commensal::kernels::cpu {
 
@@ -86,6 +87,26 @@ TapPlane TapLayout::plane(const float* in, float* out) const {
   plane.height = geometry.out_height;
   plane.width = geometry.out_width;
   return plane;
+}
+
+void fold_taps(const ThreadPool& threads, TapPlane plane, void (*fold)(const TapPlane&)) {
+  constexpr std::int64_t kStepsAtOnce = 1 << 18, kStepsInOne = 8;  // by vectors
+  Pulse pulse(&threads);
+  const std::int64_t at_once = std::max<std::int64_t>(kStepsAtOnce / std::max(plane.taps, 1), 1);
+  const std::int64_t width = std::min(plane.width, at_once);
+  const std::int64_t rows = width < plane.width ? 1 : std::max<std::int64_t>(at_once / width, 1);
+  const TapPlane whole = plane;
+  for (std::int64_t y = 0; y < whole.height; y += rows) {
+    plane.height = std::min(rows, whole.height - y);
+    for (std::int64_t x = 0; x < whole.width; x += width) {
+      plane.width = std::min(width, whole.width - x);
+      plane.in = whole.in + y * whole.in_step + x;
+      plane.out = whole.out + y * whole.width + x;
+      if (whole.divisors != nullptr) plane.divisors = whole.divisors + y * whole.width + x;
+      pulse(plane.height * plane.width * plane.taps / kStepsInOne);
+      fold(plane);
+    }
+  }
 }
 
 Columns TapColumns::block(std::int64_t k, std::int64_t depth, std::int64_t column, int columns,

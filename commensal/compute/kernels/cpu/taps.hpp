@@ -38,6 +38,9 @@ struct TapLayout {
   TapPlane plane(const float* in, float* out) const;
 };
 
+/// All of a plane, in pieces between which others may run: some rows, or a part of one.
+void fold_taps(const ThreadPool& threads, TapPlane plane, void (*fold)(const TapPlane&));
+
 /// The right matrix of a convolution as a product, gathered block by block: row
 /// (tap * channels + c), column = output pixel.
 class TapColumns final : public ColumnSource {

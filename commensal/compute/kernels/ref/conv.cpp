@@ -45,11 +45,9 @@ struct ConvPlan {
   // padded, in order.
   template <class F>
   void for_taps(const Place& place, F&& f) const {
-    for (std::int64_t tap = 0; tap < conv.window.taps(); ++tap) {
-      const Dims tap_at = conv.window.split(tap, conv.window.kernel);
-      const std::int64_t source = conv.window.source(place.at, tap_at);
-      if (source >= 0) f(place.x_base + source, place.w_base + tap);
-    }
+    conv.window.for_taps(place.at, [&](std::int64_t tap, std::int64_t source) {
+      f(place.x_base + source, place.w_base + tap);
+    });
   }
 
   template <class T>

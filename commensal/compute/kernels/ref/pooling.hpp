@@ -15,19 +15,15 @@ struct PoolPlan {
   void for_taps(std::int64_t index, F&& f) const {
     const shape_inference::Window& w = pool.window;
     const std::int64_t plane = index / w.out_elements() * w.in_elements();
-    const shape_inference::Dims at = w.split(index % w.out_elements(), w.out);
-    for (std::int64_t tap = 0; tap < w.taps(); ++tap) {
-      const std::int64_t source = w.source(at, w.split(tap, w.kernel));
-      if (source >= 0) f(tap, plane + source);
-    }
+    w.for_taps(w.split(index % w.out_elements(), w.out),
+               [&](std::int64_t tap, std::int64_t source) { f(tap, plane + source); });
   }
   void reads(const Call&, int, std::int64_t index, std::vector<ElementRef>& out) const {
     for_taps(index, [&](std::int64_t, std::int64_t at) { out.push_back({0, at}); });
   }
   std::int64_t taps_inside(std::int64_t index) const {
-    std::int64_t count = 0;
-    for_taps(index, [&](auto, auto) { ++count; });
-    return count;
+    const shape_inference::Window& w = pool.window;
+    return w.taps_inside(w.split(index % w.out_elements(), w.out));
   }
 };
 

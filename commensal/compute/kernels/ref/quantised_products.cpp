@@ -189,15 +189,12 @@ struct ConvProduct : shape_inference::CodeConv {
     const std::int64_t first = channel / conv.group_out_channels() * conv.group_channels();
     const std::int64_t x_base = (image * conv.channels + first) * conv.window.in_elements();
     const Dims at = conv.window.split(index % spatial, conv.window.out);
-    for (std::int64_t tap = 0; tap < conv.window.taps(); ++tap) {
-      const std::int64_t source =
-          conv.window.source(at, conv.window.split(tap, conv.window.kernel));
-      if (source < 0) continue;
+    conv.window.for_taps(at, [&](std::int64_t tap, std::int64_t source) {
       for (std::int64_t c = 0; c < conv.group_channels(); ++c) {
         f(x_base + source + c * conv.window.in_elements(),
           channel * conv.depth() + tap + c * conv.window.taps());
       }
-    }
+    });
   }
 };
 

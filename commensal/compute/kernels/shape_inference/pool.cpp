@@ -25,21 +25,12 @@ core::Result<Pool> pool_over(const Call& call, const Window& window) {
 }  // namespace
 
 std::int64_t Pool::divisor(const Dims& at) const {
-  std::int64_t count = 1;
-  for (std::size_t d = 0; d < static_cast<std::size_t>(window.rank); ++d) {
-    const std::int64_t start = at[d] * window.stride[d] - window.pad_begin[d];
-    const std::int64_t low = count_pads ? -window.pad_begin[d] : 0;
-    const std::int64_t high = window.in[d] + (count_pads ? window.pad_end[d] : 0);
-    // Of the kernel's places, which may be far more than there are elements: those before a bound.
-    const auto before = [&](std::int64_t bound) {
-      const std::int64_t step = window.dilation[d];
-      const std::int64_t room = std::max<std::int64_t>(bound - start, 0);
-      return std::min(window.kernel[d], (room + step - 1) / step);
-    };
-    const std::int64_t inside = before(high) - before(low);
-    count *= inside;
+  Window counted = window;
+  for (std::size_t d = 0; count_pads && d < static_cast<std::size_t>(window.rank); ++d) {
+    counted.in[d] += window.pad_begin[d] + window.pad_end[d];
+    counted.pad_begin[d] = 0;
   }
-  return count;
+  return counted.taps_inside(at);
 }
 
 core::Result<Pool> pool_of(const Call& call) {

@@ -73,6 +73,22 @@ Dims Window::split(std::int64_t position, const Dims& dims) const {
   return at;
 }
 
+Window::Span Window::inside(std::size_t d, std::int64_t out) const {
+  const std::int64_t first = out * stride[d] - pad_begin[d];
+  const auto before = [&](std::int64_t place) {
+    const std::int64_t room = std::max<std::int64_t>(place - first, 0);
+    return std::min(kernel[d], (room + dilation[d] - 1) / dilation[d]);
+  };
+  const std::int64_t begin = before(0);
+  return {begin, before(in[d]) - begin};
+}
+
+std::int64_t Window::taps_inside(const Dims& at) const {
+  std::int64_t count = 1;
+  for (std::size_t d = 0; d < static_cast<std::size_t>(rank); ++d) count *= inside(d, at[d]).count;
+  return count;
+}
+
 std::int64_t Window::source(const Dims& at, const Dims& tap) const {
   std::int64_t offset = 0;
   for (std::size_t d = 0; d < static_cast<std::size_t>(rank); ++d) {

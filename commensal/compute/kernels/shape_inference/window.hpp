@@ -23,11 +23,33 @@ struct Window {
 
   /// Splits a row-major position among `dims` (`rank` of them) into coordinates.
   Dims split(std::int64_t position, const Dims& dims) const;
-  /// Where tap `tap` of output position `at` reads: an offset within the spatial dimensions of the
-  /// input, or -1 in the padding.
+  /// Taps along dimension d; there may be far more of them than there are elements.
+  struct Span {
+    std::int64_t begin = 0, count = 0;
+  };
+  /// Those of output place `out` that read within the input.
+  Span inside(std::size_t d, std::int64_t out) const;
+  std::int64_t taps_inside(const Dims& at) const;
+  /// Calls f(tap, where it reads: an offset within the spatial dimensions of the input) for each
+  /// tap of output position `at` that reads within the input, in order.
+  template <class F>
+  void for_taps(const Dims& at, F&& f) const {
+    walk(at, 0, 0, 0, f);
+  }
+  /// Where tap `tap` of output position `at` reads; -1 in the padding.
   std::int64_t source(const Dims& at, const Dims& tap) const;
 
  private:
+  /// Of dimension d and those after it, behind `tap` and `from` of those before.
+  template <class F>
+  void walk(const Dims& at, std::size_t d, std::int64_t tap, std::int64_t from, F& f) const {
+    if (d == static_cast<std::size_t>(rank)) return f(tap, from);
+    const auto [begin, count] = inside(d, at[d]);
+    const std::int64_t first = from * in[d] + at[d] * stride[d] - pad_begin[d];
+    for (std::int64_t t = begin; t < begin + count; ++t) {
+      walk(at, d + 1, tap * kernel[d] + t, first + t * dilation[d], f);
+    }
+  }
   std::int64_t product(const Dims& dims) const;
 };
 

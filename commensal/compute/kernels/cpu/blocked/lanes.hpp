@@ -58,18 +58,21 @@ struct PlaneNormalise {
 };
 
 /// The taps of one output pixel that are inside the picture, across: `width` from pixel `from` on,
-/// the first of them tap `first` of the window's row.
+/// the first of them tap `first` of the window's row, modulo 2^32: it says only in which lane of a
+/// sum a tap is.
 struct PoolColumn {
   std::int64_t from = 0;
-  int first = 0, width = 0;
+  std::uint32_t first = 0;
+  int width = 0;
 };
 
 /// One row of outputs of a block, of a pool: `height` rows of taps are inside the picture, the
-/// first of them row `first_row` of the window.
+/// first of them row `first_row` of the window, which has `taps_across`: modulo 2^32, as above.
 struct PoolRow {
   const float* from = nullptr;  // the picture's row that the first tap reads
   std::int64_t row_step = 0, column_step = 0;
-  int height = 0, first_row = 0, taps_across = 0;
+  int height = 0;
+  std::uint32_t first_row = 0, taps_across = 0;
   const PoolColumn* columns = nullptr;
   const float* divisors = nullptr;  // of an average
   int count = 0;

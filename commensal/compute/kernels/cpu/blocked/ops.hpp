@@ -47,6 +47,7 @@ Done blocked_normalise(const Call& call, Outputs outputs, Workspace& ws);
 
 // pool.cpp: attributes of the pools.
 Types infer_blocked_pool(const Call& call);
+std::int64_t blocked_pool_steps(const Call& call);  // of an output element
 Done blocked_max_pool(const Call& call, Outputs outputs, Workspace& ws);
 Done blocked_average_pool(const Call& call, Outputs outputs, Workspace& ws);
 Types infer_blocked_global_pool(const Call& call);

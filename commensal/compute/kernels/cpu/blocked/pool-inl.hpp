@@ -20,10 +20,12 @@ namespace commensal::kernels::cpu::HWY_NAMESPACE {
 template <class Take>
 HWY_INLINE void for_taps(const PoolRow& r, const PoolColumn& column, int first, const Take& take) {
   const float* line = r.from + column.from * 16 + first;
-  for (int i = 0; i < r.height; ++i, line += r.row_step) {
+  std::uint32_t row_tap = r.first_row * r.taps_across + column.first;
+  for (int i = 0; i < r.height; ++i, line += r.row_step, row_tap += r.taps_across) {
     const float* at = line;
+    std::uint32_t tap = row_tap;
     for (int j = 0; j < column.width; ++j, at += r.column_step) {
-      take((r.first_row + i) * r.taps_across + column.first + j, hn::LoadU(kFloats, at));
+      take(tap++, hn::LoadU(kFloats, at));
     }
   }
 }
@@ -33,7 +35,7 @@ HWY_INLINE void for_taps(const PoolRow& r, const PoolColumn& column, int first, 
 HWY_INLINE V maximum_of(const PoolRow& r, const PoolColumn& column, int first) {
   V best = hn::Neg(hn::Inf(kFloats)), sum = hn::Zero(kFloats);
   V signs = hn::Set(kFloats, -0.0f);
-  for_taps(r, column, first, [&](int, V x) HWY_ATTR {
+  for_taps(r, column, first, [&](std::uint32_t, V x) HWY_ATTR {
     best = hn::Max(best, x);
     sum = hn::Add(sum, x);
     signs = hn::And(signs, x);
@@ -43,7 +45,7 @@ HWY_INLINE V maximum_of(const PoolRow& r, const PoolColumn& column, int first) {
   }
   best = hn::Neg(hn::Inf(kFloats));
   for_taps(r, column, first,
-           [&](int, V x) HWY_ATTR { best = function::maximum<HighwayLanes>(best, x); });
+           [&](std::uint32_t, V x) HWY_ATTR { best = function::maximum<HighwayLanes>(best, x); });
   return canonical(best);
 }
 
@@ -70,7 +72,7 @@ HWY_INLINE V sum_of_9(const PoolRow& r, const PoolColumn& column, int first) {
 HWY_INLINE V sum_of(const PoolRow& r, const PoolColumn& column, int first) {
   V lanes[kSumLanes];
   for (V& lane : lanes) lane = hn::Set(kFloats, -0.0f);
-  for_taps(r, column, first, [&](int tap, V x) HWY_ATTR {
+  for_taps(r, column, first, [&](std::uint32_t tap, V x) HWY_ATTR {
     lanes[tap % kSumLanes] = hn::Add(lanes[tap % kSumLanes], x);
   });
   return tree_of<kSumLanes>(lanes);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <commensal/compute/kernels/cpu/blocked/cut.hpp>
 #include <commensal/compute/kernels/cpu/blocked/ops.hpp>
+#include <commensal/compute/kernels/pulse.hpp>
 #include <commensal/compute/kernels/shape_inference/pool.hpp>
 #include <commensal/compute/tensor/stand_in.hpp>
 
@@ -22,18 +23,17 @@ core::Result<shape_inference::Pool> pool_of(const Call& call) {
   return shape_inference::pool_of(usual);
 }
 
-/// Where the taps of an output position lie that are inside the picture.
-struct Span {
-  std::int64_t begin = 0, count = 0;  // taps
-  std::int64_t at = 0;                // the first one's position in the picture
-};
-Span inside(const shape_inference::Window& w, int d, std::int64_t out) {
-  const auto i = static_cast<std::size_t>(d);
-  const std::int64_t first = out * w.stride[i] - w.pad_begin[i], step = w.dilation[i];
-  const std::int64_t begin = first < 0 ? ceil_div(-first, step) : 0;
-  const std::int64_t end =
-      std::min(w.kernel[i], first >= w.in[i] ? 0 : ceil_div(w.in[i] - first, step));
-  return {begin, std::max<std::int64_t>(end - begin, 0), first + begin * step};
+/// Where the first tap of an output position reads that is inside the picture; 0 if none is.
+std::int64_t place_of(const shape_inference::Window& w, std::size_t d, std::int64_t out) {
+  const auto [begin, count] = w.inside(d, out);
+  return count == 0 ? 0 : out * w.stride[d] - w.pad_begin[d] + begin * w.dilation[d];
+}
+
+constexpr std::int64_t kTapsAtOnce = 1 << 14;  // of a block's channels, before others may run
+
+/// Of an output position, at most.
+std::int64_t steps_of(const shape_inference::Window& w) {
+  return std::max<std::int64_t>(std::min(w.kernel[0], w.in[0]) * std::min(w.kernel[1], w.in[1]), 1);
 }
 
 Done pool_all(const Call& call, Outputs outputs, Workspace& ws, bool averages) {
@@ -46,26 +46,33 @@ Done pool_all(const Call& call, Outputs outputs, Workspace& ws, bool averages) {
   float* const y = outputs[0].mutable_data<float>().data();
   std::vector<PoolColumn> columns;
   for (std::int64_t column = 0; column < out.width; ++column) {
-    const Span across = inside(w, 1, column);
-    columns.push_back({across.at, static_cast<int>(across.begin), static_cast<int>(across.count)});
+    const auto [begin, count] = w.inside(1, column);
+    columns.push_back(
+        {place_of(w, 1, column), static_cast<std::uint32_t>(begin), static_cast<int>(count)});
   }
   std::vector<float> divisors;
   for (std::int64_t i = 0; averages && i < out.pixels(); ++i) {
     divisors.push_back(static_cast<float>(pool.divisor(w.split(i, w.out))));
   }
+  const std::int64_t columns_at_once = std::max<std::int64_t>(kTapsAtOnce / steps_of(w), 1);
   for_each_plane(out, ws.threads, [&](std::int64_t plane, Range rows) {
+    Pulse pulse(&ws.threads);
     for (std::int64_t row = rows.begin; row < rows.end; ++row) {
-      const Span down = inside(w, 0, row);
+      const auto [begin, count] = w.inside(0, row);
       PoolRow r;
-      r.from = x + plane * in.plane() + down.at * in.width * kBlock;
+      r.from = x + plane * in.plane() + place_of(w, 0, row) * in.width * kBlock;
       r.row_step = w.dilation[0] * in.width * kBlock;
       r.column_step = w.dilation[1] * kBlock;
-      r.height = static_cast<int>(down.count), r.first_row = static_cast<int>(down.begin);
-      r.taps_across = static_cast<int>(w.kernel[1]);
-      r.columns = columns.data(), r.divisors = divisors.data() + row * out.width;
-      r.count = static_cast<int>(out.width);
-      r.out = y + plane * out.plane() + row * out.width * kBlock;
-      (averages ? kernels.average_row : kernels.maximum_row)(r);
+      r.height = static_cast<int>(count), r.first_row = static_cast<std::uint32_t>(begin);
+      r.taps_across = static_cast<std::uint32_t>(w.kernel[1]);
+      for (std::int64_t i = 0; i < out.width; i += r.count) {
+        r.count = static_cast<int>(std::min(columns_at_once, out.width - i));
+        r.columns = columns.data() + i;
+        r.divisors = averages ? divisors.data() + row * out.width + i : nullptr;
+        r.out = y + plane * out.plane() + (row * out.width + i) * kBlock;
+        pulse(r.count * steps_of(w));
+        (averages ? kernels.average_row : kernels.maximum_row)(r);
+      }
     }
   });
   return {};
@@ -77,6 +84,11 @@ Types infer_blocked_pool(const Call& call) {
   COMMENSAL_ASSIGN(const shape_inference::Pool pool, pool_of(call));
   const tensor::Shape& shape = pool.shape;
   return std::vector{BlockedShape{shape[0], shape[1], shape[2], shape[3]}.type()};
+}
+
+std::int64_t blocked_pool_steps(const Call& call) {
+  const auto pool = pool_of(call);
+  return pool ? steps_of(pool->window) : 0;
 }
 
 Done blocked_max_pool(const Call& call, Outputs outputs, Workspace& ws) {
