@@ -55,7 +55,7 @@ struct NmsPlan {
       (input == 3 ? plan.overlap_max : plan.score_min) = paced<float>(call, input)[0];
       plan.has_score_min = plan.has_score_min || input == 4;
     }
-    for (std::int64_t n = 0; n < scores[0]; ++n) {
+    for (std::int64_t n = 0; scores.elements() > 0 && n < scores[0]; ++n) {
       for (std::int64_t c = 0; c < scores[1]; ++c) plan.select(call, n, c);
     }
     const std::int64_t dims[] = {static_cast<std::int64_t>(plan.selected.size()) / 3, 3};
@@ -217,12 +217,16 @@ struct RoiAlign {
     const shape_inference::Dims at = shape_inference::split(to.shape, index);
     const Region& r = region(index);
     const std::int64_t plane = r.image * from.shape[1] + at[1];
+    std::vector<Taps> columns;
+    for (std::int64_t x = 0; x < r.samples[1]; ++x) columns.push_back(along(r, 1, at[3], x));
     for (std::int64_t y = 0; y < r.samples[0]; ++y) {
       const Taps rows = along(r, 0, at[2], y);
-      for (std::int64_t x = 0; x < r.samples[1]; ++x) {
-        const std::size_t before = out.size();
-        cross({rows, along(r, 1, at[3], x)}, from.shape, plane, out);
-        if (out.size() == before) out.push_back({0, 0});  // a sample outside of the image
+      for (const Taps& column : columns) {
+        if (rows.empty() || column.empty()) out.push_back({0, 0});  // outside of the image
+        for (const Tap& row : rows) {
+          const std::int64_t first = (plane * from.shape[2] + row.index) * from.shape[3];
+          for (const Tap& one : column) out.push_back({first + one.index, row.weight * one.weight});
+        }
       }
     }
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Col2Im: each element of an image is the sum, in lanes, of what the blocks that cover it say; its
 // position is the place within the block, row-major.
+#include <commensal/compute/kernels/ref/covering.hpp>
 #include <commensal/compute/kernels/ref/each.hpp>
 #include <commensal/compute/kernels/ref/fold.hpp>
 #include <commensal/compute/kernels/shape_inference/window.hpp>
@@ -49,18 +50,9 @@ struct Col2Im {
   void for_blocks(std::int64_t index, F&& f) const {
     const Dims at = window.split(index % window.in_elements(), window.in);
     const std::int64_t plane = index / window.in_elements();
-    for (std::int64_t tap = 0; tap < window.taps(); ++tap) {
-      const Dims in_block = window.split(tap, window.kernel);
-      std::int64_t column = 0;
-      bool covered = true;
-      for (std::size_t d = 0; d < static_cast<std::size_t>(window.rank) && covered; ++d) {
-        const std::int64_t from = at[d] + window.pad_begin[d] - in_block[d] * window.dilation[d];
-        covered =
-            from >= 0 && from % window.stride[d] == 0 && from / window.stride[d] < window.out[d];
-        column = column * window.out[d] + from / window.stride[d];
-      }
-      if (covered) f(tap, (plane * window.taps() + tap) * window.out_elements() + column);
-    }
+    for_covering(window, window.out, at, [&](std::int64_t tap, std::int64_t block) {
+      f(tap, (plane * window.taps() + tap) * window.out_elements() + block);
+    });
   }
   template <class T>
   Sum<Compute<T>> sum(const Call& call, std::int64_t index, std::int64_t steps) const {

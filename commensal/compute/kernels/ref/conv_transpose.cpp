@@ -2,6 +2,7 @@
 // ConvTranspose: each output gathers what Conv would have scattered: one chain over
 // k = (tap row-major) * C_group + channel, ascending; taps that meet no input are no steps.
 #include <commensal/compute/kernels/ref/chain.hpp>
+#include <commensal/compute/kernels/ref/covering.hpp>
 #include <commensal/compute/kernels/ref/ops.hpp>
 #include <commensal/compute/kernels/ref/value.hpp>
 #include <commensal/compute/kernels/shape_inference/checks.hpp>
@@ -132,17 +133,6 @@ struct ConvTransposePlan {
     return index / window.out_elements() % out_channels;
   }
 
-  // Which input meets a tap at an output position; -1 for none.
-  std::int64_t source(const Dims& at, const Dims& tap) const {
-    std::int64_t offset = 0;
-    for (std::size_t d = 0; d < static_cast<std::size_t>(window.rank); ++d) {
-      const std::int64_t place = at[d] + window.pad_begin[d] - tap[d] * window.dilation[d];
-      if (place < 0 || place % window.stride[d] != 0) return -1;
-      if (place / window.stride[d] >= window.in[d]) return -1;
-      offset = offset * window.in[d] + place / window.stride[d];
-    }
-    return offset;
-  }
   // Calls f(index in X, index in W) for each step, in order.
   template <class F>
   void for_steps(std::int64_t index, F&& f) const {
@@ -150,20 +140,18 @@ struct ConvTransposePlan {
     const std::int64_t n = index / spatial / out_channels;
     const std::int64_t first = out_channel / group_out_channels() * group_channels();
     const Dims at = window.split(index % spatial, window.out);
-    for (std::int64_t tap = 0; tap < window.taps(); ++tap) {
-      const std::int64_t place = source(at, window.split(tap, window.kernel));
-      if (place < 0) continue;
+    for_covering(window, window.in, at, [&](std::int64_t tap, std::int64_t place) {
       for (std::int64_t c = first; c < first + group_channels(); ++c) {
         f((n * channels + c) * window.in_elements() + place,
           (c * group_out_channels() + out_channel % group_out_channels()) * window.taps() + tap);
       }
-    }
+    });
   }
   template <class T>
   Compute<T> sum(const Call& call, std::int64_t index, std::int64_t steps_max) const {
     const auto x = paced<T>(call, 0), w = paced<T>(call, 1);
     Compute<T> acc{0};
-    call.pulse(8 * window.taps());
+    call.pulse(8);
     for_steps(index, [&](std::int64_t x_at, std::int64_t w_at) {
       call.pulse();
       if (steps_max-- <= 0) return;

@@ -53,6 +53,7 @@ struct Concat {
   TensorType to;
   AxisView out;
   std::vector<AxisView> parts;
+  std::vector<std::int64_t> ends;  // of the parts, along the axis
 
   static core::Result<Concat> make(const Call& call) {
     const Shape& first = call.in(0).shape();
@@ -74,7 +75,7 @@ struct Concat {
                     first.text(), shape.text(), axis);
       }
       op.parts.emplace_back(shape, axis);
-      length += shape[axis];
+      op.ends.push_back(length += shape[axis]);
     }
     COMMENSAL_ASSIGN(const Shape joined, shape_inference::with_dim(first, axis, length));
     op.to = {call.in(0).dtype(), joined};
@@ -83,10 +84,10 @@ struct Concat {
   }
   std::vector<TensorType> types() const { return {to}; }
   ElementRef source(int, std::int64_t index) const {
-    std::int64_t along = out.along(index);
-    int part = 0;
-    while (along >= parts[at_of(part)].length) along -= parts[at_of(part++)].length;
-    return {part, parts[at_of(part)].position(out.outer(index), along, out.inner(index))};
+    const std::int64_t along = out.along(index);
+    const auto part = static_cast<int>(std::ranges::upper_bound(ends, along) - ends.begin());
+    const std::int64_t begin = part == 0 ? 0 : ends[at_of(part - 1)];
+    return {part, parts[at_of(part)].position(out.outer(index), along - begin, out.inner(index))};
   }
 };
 

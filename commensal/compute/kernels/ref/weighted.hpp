@@ -67,10 +67,12 @@ struct WeightedPlan {
   std::vector<TensorType> types() const { return {op.type()}; }
 
   Taps taps(std::int64_t index) const {
-    Taps made;
-    op.taps(index, made);
-    std::erase_if(made, [](const Tap& tap) { return tap.weight == 0; });
+    Taps made = all_taps(index);
+    drop_weightless(made);
     return made;
+  }
+  static void drop_weightless(Taps& taps) {
+    std::erase_if(taps, [](const Tap& tap) { return tap.weight == 0; });
   }
   template <class T>
   Compute<T> chain(const Call& call, const Taps& taps, std::size_t steps) const {
@@ -114,8 +116,9 @@ struct WeightedPlan {
         return store<T>(every.empty() ? Compute<T>{0} : largest<T>(call, every, kAllSteps));
       }
     }
-    const Taps found = taps(index);
+    Taps found = all_taps(index);
     call.pulse(32 + 8 * found.size());
+    drop_weightless(found);
     if (found.empty()) return store<T>(convert<Compute<T>>(op.outside()));
     if (op.copies()) return paced<T>(call, 0)[static_cast<std::size_t>(found[0].index)];
     if constexpr (std::is_floating_point_v<Compute<T>>) {

@@ -103,6 +103,7 @@ Result<std::vector<Tensor>> run_scan(const ValueCall& call, const ScanPlan& plan
   Values states(given.begin(), given.begin() + static_cast<std::ptrdiff_t>(plan.states));
   std::vector<std::vector<Tensor>> rows(plan.outputs.size());
   for (std::int64_t step = 0; step < steps; ++step) {
+    call.threads.yield();
     Values inputs = states;
     for (std::size_t i = 0; i < plan.inputs.size(); ++i) {
       const std::int64_t at = plan.inputs[i].reverse ? length - 1 - step : step;

@@ -61,6 +61,7 @@ Result<std::vector<std::int64_t>> lengths_of(const ValueCall& call, std::int64_t
     }
     return lengths;
   }
+  COMMENSAL_TRY(check_length(split.elements()));
   if (split.dtype() == tensor::DType::kInt64) {
     return std::vector<std::int64_t>(split.data<std::int64_t>().begin(),
                                      split.data<std::int64_t>().end());
