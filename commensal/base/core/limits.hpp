@@ -21,6 +21,7 @@ inline constexpr int kSubgraphDepthMax = 8;
 inline constexpr std::int64_t kLoopStepsMax = std::int64_t{1} << 24;  // of one Loop or Scan
 inline constexpr std::int64_t kNodeRunsMax = std::int64_t{1} << 26;   // of one run, loops in loops
 inline constexpr std::size_t kSequenceItemsMax = std::size_t{1} << 16;
+inline constexpr std::int64_t kStandInBytesMax = std::int64_t{1} << 36;     // zeros nobody writes
 inline constexpr std::int64_t kMemoryBytesDefault = std::int64_t{4} << 30;  // one session
 
 // Files and images.

@@ -10,8 +10,8 @@ namespace {
 
 constexpr std::size_t kLarge = std::size_t{2} << 20;
 
-std::byte* map(std::size_t bytes) {
-  void* made = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+std::byte* map(std::size_t bytes, int protection = PROT_READ | PROT_WRITE) {
+  void* made = ::mmap(nullptr, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   return made == MAP_FAILED ? nullptr : static_cast<std::byte*>(made);
 }
 
@@ -35,5 +35,7 @@ void FreePages::operator()(std::byte* pages) const { ::munmap(pages, bytes); }
 Pages allocate_pages(std::size_t bytes) {
   return {bytes < kLarge ? map(bytes) : map_for_large_pages(bytes), FreePages{bytes}};
 }
+
+Pages zero_pages(std::size_t bytes) { return {map(bytes, PROT_READ), FreePages{bytes}}; }
 
 }  // namespace commensal::core

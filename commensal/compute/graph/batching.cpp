@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <array>
+#include <commensal/base/core/pacer.hpp>
 #include <commensal/compute/graph/batching.hpp>
+#include <commensal/compute/graph/work.hpp>
 #include <commensal/compute/kernels/batching/rules.hpp>
-#include <cstdlib>
+#include <commensal/compute/kernels/thread_pool.hpp>
+#include <commensal/compute/tensor/stand_in.hpp>
 
 namespace commensal::graph {
 namespace {
@@ -20,8 +23,10 @@ using tensor::TensorType;
 constexpr std::array<std::int64_t, 3> kRows = {1, 2, 5};
 using Values = std::array<Tensor, kRows.size()>;
 
-// What does not depend on the inputs is computed here, within these bounds.
-constexpr std::int64_t kOpsMax = std::int64_t{1} << 26;
+// What does not depend on the inputs is computed here, within these bounds of all nodes together.
+constexpr std::int64_t kOpsMax = std::int64_t{1} << 28;
+constexpr std::int64_t kBytesMax = std::int64_t{1} << 30;
+constexpr std::int64_t kPiecesMax = 1 << 13;  // of a kernel, or of looking at a node
 constexpr std::int64_t kMarkedElementsMax = 1 << 10;
 
 // How an element that does not depend on the inputs' elements depends on the number of rows.
@@ -39,29 +44,14 @@ std::string place_of(const Node& node, const std::string& what) {
   return fmt::format("node '{}' ({}) {}", node.name, node.op->name, what);
 }
 
-/// Tensors that may be read but say nothing: views of one block of zeros, whose pages take no
-/// memory as long as nobody writes them.
-class Zeros {
+/// Gives up after so many pieces of work.
+class Patience final : public core::Pacer {
  public:
-  core::Result<Tensor> of(const TensorType& type) {
-    if (type.dtype == tensor::DType::kString || type.bytes() > limits::kMemoryBytesDefault) {
-      return core::fail(core::ErrorCode::kResourceExhausted, "{} is not judged", type.text());
-    }
-    const auto size = static_cast<std::size_t>(type.bytes());
-    if (size >= size_) {
-      size_ = std::max<std::size_t>(2 * size, 1 << 16);
-      block_ = {std::calloc(size_, 1), std::free};
-      if (block_ == nullptr) {
-        size_ = 0;
-        return core::fail(core::ErrorCode::kResourceExhausted, "no memory for {}", type.text());
-      }
-    }
-    return Tensor::view_of(type, {static_cast<const std::uint8_t*>(block_.get()), size}, block_);
-  }
+  bool pace(std::int64_t) override { return true; }
+  bool yield() override { return --left_ > 0; }
 
  private:
-  std::size_t size_ = 0;
-  std::shared_ptr<void> block_;
+  std::int64_t left_ = kPiecesMax;
 };
 
 class Analysis {
@@ -69,6 +59,14 @@ class Analysis {
   explicit Analysis(const Graph& graph) : graph_(graph), facts_(graph.values.size()) {}
 
   std::string objection(std::span<const TensorType> request) {
+    Patience patience;
+    const kernels::ThreadPool::Burst burst(one_, &patience);
+    const auto judged = kernels::unless_stopped([&] { return look(request); });
+    return judged ? *judged : "the model takes too long to be judged";
+  }
+
+ private:
+  std::string look(std::span<const TensorType> request) {
     for (std::size_t i = 0; i < request.size(); ++i) {
       if (auto why = declare_input(graph_.inputs[i], request[i]); !why.empty()) return why;
     }
@@ -85,7 +83,12 @@ class Analysis {
     return {};
   }
 
- private:
+  core::Result<Tensor> zeros_of(const TensorType& type) const {
+    auto made = zeros_.of(type);
+    if (made) return *std::move(made);
+    return core::fail(core::ErrorCode::kResourceExhausted, "{} is not judged", type.text());
+  }
+
   Fact& fact(ValueId id) { return facts_[static_cast<std::size_t>(id)]; }
 
   std::string declare_input(ValueId id, const TensorType& type) {
@@ -98,7 +101,7 @@ class Analysis {
       dims[0] = kRows[t];
       const auto shape = Shape::of(dims);
       if (!shape) return fmt::format("input '{}': {}", graph_.name_of(id), shape.error().message);
-      auto made = zeros_.of({type.dtype, *shape});
+      auto made = zeros_of({type.dtype, *shape});
       if (!made) return fmt::format("input '{}': {}", graph_.name_of(id), made.error().message);
       fact(id).values[t] = *std::move(made);
     }
@@ -140,6 +143,7 @@ class Analysis {
     call.attributes = &node.attributes;
     call.inputs = arguments;
     call.output_count = static_cast<int>(node.outputs.size());
+    call.pulse = kernels::Pulse(&one_);
     return call;
   }
 
@@ -151,23 +155,16 @@ class Analysis {
       auto types = node.op->judge->infer(call);
       if (!types) return types.error().message;
       call.outputs = *std::move(types);
-      std::vector<Tensor> outputs;
-      std::int64_t ops = 0;
-      tensor::Arena arena(limits::kMemoryBytesDefault);
-      for (std::size_t o = 0; o < call.outputs.size(); ++o) {
-        const TensorType& type = call.outputs[o];
+      for (const TensorType& type : call.outputs) {
         if (type.dtype == tensor::DType::kUndefined) return "has a shape that data decide";
         if (type.dtype == tensor::DType::kString) return "makes strings";
-        const bool folds = node.op->judge->steps != nullptr && type.shape.elements() > 0;
-        const auto steps = folds ? node.op->judge->steps(call, static_cast<int>(o), 0) : 1;
-        ops += type.shape.elements() * std::max<std::int64_t>(steps, 1);
-        if (ops > kOpsMax) return "is too large a constant to be judged";
-        auto made = Tensor::allocate(arena, type);
-        if (!made) return made.error().message;
-        outputs.push_back(*std::move(made));
       }
-      kernels::ThreadPool one(1);
-      kernels::Workspace workspace{arena, one};
+      ops_left_ -= std::min(work_of(*node.op, call).ops, kOpsMax);
+      if (ops_left_ <= 0) return "is too large a constant to be judged";
+      auto allocated = kernels::allocate_outputs(call, arena_);
+      if (!allocated) return allocated.error().message;
+      std::vector<Tensor>& outputs = *allocated;
+      kernels::Workspace workspace{arena_, one_};
       const auto done = node.op->judge->run(call, outputs, workspace);
       if (!done) return done.error().message;
       for (std::size_t o = 0; o < outputs.size(); ++o) {
@@ -233,6 +230,7 @@ class Analysis {
   Mark mark_of(const Node& node, const Call& call, std::int64_t e) {
     std::vector<kernels::ElementRef> reads;
     node.op->judge->reads(call, 0, e, reads);
+    call.pulse(reads.size());
     Mark worst = Mark::kNone;
     for (const kernels::ElementRef& read : reads) {
       const auto& marks = fact(node.inputs[static_cast<std::size_t>(read.input)]).marks;
@@ -284,7 +282,7 @@ class Analysis {
           return fmt::format("gives {} for {} rows", type.text(), kRows[trial]);
         }
       }
-      auto made = zeros_.of(type);
+      auto made = zeros_of(type);
       if (!made) return made.error().message;
       fact(node.outputs[o]).batched = true;
       fact(node.outputs[o]).values[trial] = *std::move(made);
@@ -294,7 +292,10 @@ class Analysis {
 
   const Graph& graph_;
   std::vector<Fact> facts_;
-  Zeros zeros_;
+  const tensor::ZeroStandIns zeros_{limits::kMemoryBytesDefault};
+  std::int64_t ops_left_ = kOpsMax;
+  tensor::Arena arena_{kBytesMax};
+  kernels::ThreadPool one_{1};
 };
 
 }  // namespace

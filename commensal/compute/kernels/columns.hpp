@@ -27,7 +27,10 @@ enum class Strings : std::uint8_t {
 /// Some of the inputs, or of the outputs: bit i for number i, the last one for all behind it too.
 struct Places {
   std::uint32_t bits = 0;
-  constexpr bool has(std::size_t i) const { return (bits >> (i < 31 ? i : 31) & 1) != 0; }
+  static constexpr std::uint32_t bit(std::size_t i) {
+    return std::uint32_t{1} << (i < 31 ? i : 31);
+  }
+  constexpr bool has(std::size_t i) const { return (bits & bit(i)) != 0; }
 };
 
 /// What graph/ may take an operator for, where it looks for a pattern or treats a node in a way of

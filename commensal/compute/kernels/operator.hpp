@@ -31,8 +31,9 @@ struct Call {
   std::span<const Tensor* const> inputs;
   int output_count = 1;
   std::vector<TensorType> outputs;
-  PackStore* store = nullptr;           // of `pack`; null: nothing is kept
-  mutable Pulse pulse;         // of plain loops, on the thread that runs the call
+  PackStore* store = nullptr;  // of `pack`; null: nothing is kept
+  Places unknown;       // of `infer`: inputs whose elements are not there yet, and read as zeros
+  mutable Pulse pulse;  // of plain loops, on the thread that runs the call
 
   bool has(int i) const { return i < static_cast<int>(inputs.size()) && in_ptr(i) != nullptr; }
   const Tensor& in(int i) const { return *in_ptr(i); }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <commensal/compute/tensor/tensor.hpp>
+#include <optional>
 
 namespace commensal::tensor {
 
@@ -11,5 +12,17 @@ inline Tensor stand_in(const TensorType& type) {
   constexpr const std::uint8_t* kNowhere = nullptr;
   return Tensor::view_of(type, {kNowhere, static_cast<std::size_t>(type.bytes())}, nullptr);
 }
+
+/// Tensors whose elements may be read, and are zeros: views of one block that takes no memory.
+class ZeroStandIns {
+ public:
+  explicit ZeroStandIns(std::int64_t bytes_max);
+  /// None if there are more bytes of it, or if it is of strings.
+  std::optional<Tensor> of(const TensorType& type) const;
+
+ private:
+  std::shared_ptr<const std::byte> zeros_;
+  std::int64_t bytes_max_;
+};
 
 }  // namespace commensal::tensor

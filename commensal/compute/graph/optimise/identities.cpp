@@ -38,10 +38,9 @@ bool drops_nothing(const Rewriter& rewriter, const Node& node) {
 bool pads_nothing(const Rewriter& rewriter, const Node& node) {
   const tensor::TensorType *from = rewriter.type(node.inputs[0]),
                            *to = rewriter.type(node.outputs[0]);
-  const tensor::Tensor* pads = node.opset < 11 ? nullptr : rewriter.constant(node.inputs[1]);
-  return from != nullptr && to != nullptr && pads != nullptr &&
-         pads->dtype() == tensor::DType::kInt64 &&
-         std::ranges::all_of(pads->data<std::int64_t>(), [](std::int64_t pad) { return pad == 0; });
+  const auto pads = node.opset < 11 ? std::nullopt : rewriter.integers(node.inputs[1]);
+  return from != nullptr && to != nullptr && pads &&
+         std::ranges::all_of(*pads, [](std::int64_t pad) { return pad == 0; });
 }
 
 /// All of its input in order: no other slice has as many elements but one that turns them round.
@@ -50,9 +49,8 @@ bool cuts_nothing(const Rewriter& rewriter, const Node& node) {
                            *to = rewriter.type(node.outputs[0]);
   if (from == nullptr || to == nullptr || *from != *to || node.opset < 10) return false;
   if (!reads(node, 4)) return true;
-  const tensor::Tensor* steps = rewriter.constant(node.inputs[4]);
-  return steps != nullptr && steps->dtype() == tensor::DType::kInt64 &&
-         std::ranges::all_of(steps->data<std::int64_t>(), [](std::int64_t by) { return by > 0; });
+  const auto steps = rewriter.integers(node.inputs[4]);
+  return steps && std::ranges::all_of(*steps, [](std::int64_t by) { return by > 0; });
 }
 
 /// Whether the first output is the first input, and nobody reads another output.

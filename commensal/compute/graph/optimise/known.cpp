@@ -4,7 +4,7 @@
 #include <commensal/compute/graph/optimise/known.hpp>
 #include <commensal/compute/graph/work.hpp>
 #include <commensal/compute/kernels/thread_pool.hpp>
-#include <cstdlib>
+#include <commensal/compute/tensor/stand_in.hpp>
 
 namespace commensal::graph::optimise {
 
@@ -26,16 +26,6 @@ std::optional<Places> inputs_read(const kernels::Operator& op) {
 
 bool depends_on_type_only(const kernels::Operator& op) {
   return op.role == Role::kShape || op.role == Role::kSize;
-}
-
-/// A stand-in for elements that are not known: inference may check them (an index is in range), but
-/// no type depends on them. Pages that nobody reads cost nothing, but there are not so many.
-std::optional<Tensor> zeros(const TensorType& type) {
-  if (type.bytes() > limits::kStandInBytesMax) return std::nullopt;
-  const auto bytes = static_cast<std::size_t>(type.bytes());
-  const std::shared_ptr<void> block(std::calloc(std::max<std::size_t>(bytes, 1), 1), std::free);
-  if (block == nullptr) return std::nullopt;
-  return Tensor::view_of(type, {static_cast<const std::uint8_t*>(block.get()), bytes}, block);
 }
 
 class Inference {
@@ -65,6 +55,7 @@ class Inference {
     std::vector<Tensor> typed(node.inputs.size());
     std::vector<const Tensor*> inputs(node.inputs.size());
     bool all_known = true;
+    kernels::Places unknown;
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       const ValueId id = node.inputs[i];
       if (id == kAbsent) {
@@ -80,15 +71,17 @@ class Inference {
       if (!type(id) || read->has(i)) return true;
       if (type(id)->dtype == tensor::DType::kString) return true;
       all_known = all_known && depends_on_type_only(*node.op);
-      auto stand_in = zeros(*type(id));
+      auto stand_in = zeros_.of(*type(id));  // no type depends on its elements
       if (!stand_in) return false;
       typed[i] = *std::move(stand_in);
       inputs[i] = &typed[i];
+      unknown.bits |= kernels::Places::bit(i);
     }
-    return infer(node, inputs, all_known);
+    return infer(node, inputs, unknown, all_known);
   }
 
-  bool infer(const Node& node, std::span<const Tensor* const> inputs, bool all_known) {
+  bool infer(const Node& node, std::span<const Tensor* const> inputs, kernels::Places unknown,
+             bool all_known) {
     for (const Tensor* input : inputs) {
       if (input != nullptr && input->dtype() == tensor::DType::kString) return true;
     }
@@ -96,6 +89,7 @@ class Inference {
     call.opset = node.opset;
     call.attributes = &node.attributes;
     call.inputs = inputs;
+    call.unknown = unknown;
     call.output_count = static_cast<int>(node.outputs.size());
     call.pulse = kernels::Pulse(host_);
     auto types = node.op->judge->infer(call);
@@ -129,6 +123,7 @@ class Inference {
   const kernels::ThreadPool* const host_;  // yielded to
   std::int64_t ops_left_ = limits::kFoldedOpsMax;
   Known known_;
+  const tensor::ZeroStandIns zeros_{limits::kStandInBytesMax};
   tensor::Arena arena_{limits::kMemoryBytesDefault};
   kernels::ThreadPool threads_{1};
 };

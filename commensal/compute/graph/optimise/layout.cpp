@@ -15,7 +15,7 @@ using tensor::TensorType;
 bool BlockedLayout::is_picture(ValueId id) const {
   const TensorType* type = rewriter_.type(id);
   return type != nullptr && type->dtype == DType::kFloat32 && type->shape.rank() == 4 &&
-         type->shape.elements() > 0;
+         type->shape.elements() > 0 && type->shape[1] <= limits::kPictureChannelsMax;
 }
 
 TensorType BlockedLayout::blocked_type(ValueId id) const {

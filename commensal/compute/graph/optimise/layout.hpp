@@ -24,7 +24,7 @@ class BlockedLayout {
   };
 
   // layout.cpp: values and nodes.
-  bool is_picture(ValueId id) const;  // binary32 [N, C, H, W], not empty
+  bool is_picture(ValueId id) const;  // binary32 [N, C, H, W], not empty, C not huge
   bool is_blocked(ValueId id) const { return blocked_.contains(id) || channels_.contains(id); }
   tensor::TensorType blocked_type(ValueId id) const;
   /// The value in blocks; copied into them if need be.

@@ -108,11 +108,8 @@ bool BlockedLayout::slice(const Node& node) {
   }
   const auto one = [&](std::size_t input) -> std::optional<std::int64_t> {
     if (input >= node.inputs.size() || node.inputs[input] == kAbsent) return std::nullopt;
-    const Tensor* list = rewriter_.constant(node.inputs[input]);
-    if (list == nullptr || list->elements() != 1 || list->dtype() != tensor::DType::kInt64) {
-      return std::nullopt;
-    }
-    return list->data<std::int64_t>()[0];
+    const auto list = rewriter_.integers(node.inputs[input]);
+    return list && list->size() == 1 ? std::optional((*list)[0]) : std::nullopt;
   };
   const auto start = one(1), axis = one(3);
   const bool steps = node.inputs.size() > 4 && node.inputs[4] != kAbsent && one(4) != 1;

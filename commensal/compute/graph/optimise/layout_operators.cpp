@@ -111,9 +111,8 @@ bool BlockedLayout::reduce_mean(const Node& node) {
   if (node.opset < 18) {
     const auto given = node.attributes.integers("axes");
     if (given) axes = *given;
-  } else if (node.inputs.size() > 1 && rewriter_.constant(node.inputs[1]) != nullptr) {
-    const auto given = rewriter_.constant(node.inputs[1])->data<std::int64_t>();
-    axes.assign(given.begin(), given.end());
+  } else if (node.inputs.size() > 1) {
+    axes = rewriter_.integers(node.inputs[1]).value_or(std::vector<std::int64_t>{});
   }
   for (std::int64_t& axis : axes) axis += axis < 0 ? 4 : 0;
   std::ranges::sort(axes);

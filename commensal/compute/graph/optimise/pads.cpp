@@ -28,10 +28,10 @@ std::optional<Integers> spatial_pads(const Rewriter& rewriter, const Node& node)
       return std::nullopt;
     }
   }
-  const tensor::Tensor* given = rewriter.constant(node.inputs[1]);
-  if (given == nullptr) return std::nullopt;
-  const auto pads = given->data<std::int64_t>();
-  const std::size_t rank = pads.size() / 2;
+  const auto given = rewriter.integers(node.inputs[1]);
+  const auto rank = static_cast<std::size_t>(type->shape.rank());
+  if (!given || given->size() != 2 * rank) return std::nullopt;
+  const Integers& pads = *given;
   if (std::ranges::any_of(pads, [](std::int64_t pad) { return pad < 0; })) return std::nullopt;
   if (pads[0] + pads[1] + pads[rank] + pads[rank + 1] != 0) return std::nullopt;
   Integers spatial(pads.begin() + 2, pads.begin() + static_cast<std::ptrdiff_t>(rank));

@@ -30,6 +30,17 @@ const Tensor* Rewriter::constant(ValueId id) const {
   return found == graph_.initialisers.end() ? nullptr : &found->second;
 }
 
+std::optional<std::vector<std::int64_t>> Rewriter::integers(ValueId id) const {
+  const Tensor* list = constant(id);
+  if (list == nullptr || list->elements() > limits::kNodeInputsMax) return std::nullopt;
+  const auto values = [&]<class T>() {
+    return std::vector<std::int64_t>(list->data<T>().begin(), list->data<T>().end());
+  };
+  if (list->dtype() == tensor::DType::kInt64) return values.template operator()<std::int64_t>();
+  if (list->dtype() == tensor::DType::kInt32) return values.template operator()<std::int32_t>();
+  return std::nullopt;
+}
+
 const Rewriter::Uses& Rewriter::uses_of(ValueId id) const {
   static constexpr Uses kNone;
   return id == kAbsent ? kNone : uses_[static_cast<std::size_t>(id)];

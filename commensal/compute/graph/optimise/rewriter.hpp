@@ -23,6 +23,8 @@ class Rewriter {
   /// Null where it is not known.
   const tensor::TensorType* type(ValueId id) const;
   const tensor::Tensor* constant(ValueId id) const;
+  /// Of a constant list of int64 or int32, or of one number.
+  std::optional<std::vector<std::int64_t>> integers(ValueId id) const;
   /// The node that makes `id`, if it is a node.
   std::optional<std::size_t> producer(ValueId id) const;
   /// The node that alone reads `id`, once; none if there are more, or the graph's outputs or a

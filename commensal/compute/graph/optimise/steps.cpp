@@ -22,10 +22,9 @@ std::optional<ValueId> mean_of(const Rewriter& rewriter, ValueId id) {
   }
   auto axes = node->attributes.integers("axes");
   if (node->opset >= 18 && node->inputs.size() > 1 && node->inputs[1] != kAbsent) {
-    const Tensor* given = rewriter.constant(node->inputs[1]);
-    if (given == nullptr || given->dtype() != DType::kInt64) return std::nullopt;
-    axes = std::vector<std::int64_t>(given->data<std::int64_t>().begin(),
-                                     given->data<std::int64_t>().end());
+    const auto given = rewriter.integers(node->inputs[1]);
+    if (!given) return std::nullopt;
+    axes = *given;
   }
   const std::int64_t last = type->shape.rank() - 1;
   const bool is_last = axes && axes->size() == 1 && ((*axes)[0] == -1 || (*axes)[0] == last);

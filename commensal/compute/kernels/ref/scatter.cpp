@@ -138,6 +138,7 @@ struct ScatterElements : ScatterPlan {
       return fail(ErrorCode::kInvalidArgument, "indices {} and updates {} do not fit data {}",
                   at.text(), call.in(2).shape().text(), x.text());
     }
+    if (call.unknown.has(1)) return plan;
     std::vector<std::int64_t> entries;
     entries.reserve(static_cast<std::size_t>(at.elements()));
     visit(Types<std::int32_t, std::int64_t>{}, call.in(1).dtype(), [&]<class T>() {
@@ -174,6 +175,7 @@ struct ScatterNd : ScatterPlan {
                   at.text(), u.text(), x.text());
     }
     plan.slice = x.elements(depth, x.rank());
+    if (call.unknown.has(1)) return plan;
     const auto entries = paced<std::int64_t>(call, 1);
     for (std::int64_t t = 0; t < at.elements(0, at.rank() - 1); ++t) {
       std::int64_t place = 0;
@@ -213,6 +215,7 @@ struct MaxUnpool : ScatterPlan {
     plan.data = -1;
     plan.updates = 0;
     plan.to = {call.in(0).dtype(), whole};
+    if (call.unknown.has(1)) return plan;
     for (const std::int64_t index : paced<std::int64_t>(call, 1)) {
       COMMENSAL_ASSIGN(const std::int64_t place, position_in(index, pooled.elements()));
       const Dims at = shape_inference::split(pooled, place);

@@ -105,6 +105,7 @@ core::Result<Slice> slice_of(const Call& call) {
 core::Result<std::vector<std::int64_t>> positions_of(const Call& call, std::int64_t dim) {
   COMMENSAL_TRY((check_dtype<ref::Types<std::int32_t, std::int64_t>>(call, 1)));
   std::vector<std::int64_t> made;
+  if (call.unknown.has(1)) return made;
   made.reserve(static_cast<std::size_t>(call.in(1).elements()));
   visit(ref::Types<std::int32_t, std::int64_t>{}, call.in(1).dtype(), [&]<class T>() {
     for (const T value : call.in(1).data<T>()) made.push_back(value < 0 ? value + dim : value);

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+// Graphs of some hundred bytes whose attributes, or constants, ask for more than their elements do:
+// each of them once ran for minutes where nobody could stop it, took gigabytes, or crashed.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <commensal/base/core/cpu_time.hpp>
+#include <commensal/compute/graph/batching.hpp>
+#include <commensal/compute/graph/session.hpp>
+#include <commensal/compute/graph/testing/graph_maker.hpp>
+#include <functional>
+
+namespace commensal::graph {
+namespace {
+
+using namespace testing;
+using tensor::DType;
+using tensor::Tensor;
+using ::testing::HasSubstr;
+using Ints = std::vector<std::int64_t>;
+using Outputs = core::Result<std::vector<Tensor>>;
+
+kernels::Attributes with(std::initializer_list<std::pair<const char*, kernels::Attribute>> named) {
+  kernels::Attributes made;
+  for (const auto& [name, value] : named) made.set(name, value);
+  return made;
+}
+
+Outputs run(const GraphMaker& maker, const std::vector<Tensor>& inputs, Backend backend,
+            core::Pacer* pacer = nullptr) {
+  SessionOptions options;
+  options.backend = backend;
+  COMMENSAL_ASSIGN(Session session, Session::create(maker.finish(), options));
+  return session.run(inputs, {.pacer = pacer});
+}
+
+Tensor ones(const tensor::Shape& shape) {
+  return Tensor::of<float>(shape, std::vector(static_cast<std::size_t>(shape.elements()), 1.0f));
+}
+
+void expect_same(const GraphMaker& maker, const std::vector<Tensor>& inputs) {
+  const Outputs judged = run(maker, inputs, Backend::kRef),
+                fast = run(maker, inputs, Backend::kCpu);
+  ASSERT_TRUE(judged && fast) << (judged ? fast : judged).error().message;
+  ASSERT_EQ(judged->size(), fast->size());
+  for (std::size_t i = 0; i < judged->size(); ++i) {
+    EXPECT_TRUE(std::ranges::equal((*judged)[i].bytes(), (*fast)[i].bytes()));
+  }
+}
+
+/// Says no the `last`-th time that it is asked, and how much processor time went by from then on.
+class Refusal final : public core::Pacer {
+ public:
+  explicit Refusal(int last) : left_(last) {}
+  bool pace(std::int64_t) override { return yield(); }
+  bool yield() override {
+    refused_ns_ = core::thread_cpu_ns();
+    return --left_ > 0;
+  }
+  double since_ms() const {
+    return static_cast<double>(core::thread_cpu_ns() - refused_ns_) * 1e-6;
+  }
+
+ private:
+  int left_;
+  std::int64_t refused_ns_ = 0;
+};
+
+/// It would take minutes, and ends soon after it is told to.
+void expect_stoppable(const GraphMaker& maker, const std::vector<Tensor>& inputs) {
+  for (const Backend backend : {Backend::kRef, Backend::kCpu}) {
+    Refusal refusal(20);
+    const Outputs ended = run(maker, inputs, backend, &refusal);
+    ASSERT_FALSE(ended);
+    EXPECT_EQ(ended.error().code, core::ErrorCode::kUnavailable) << ended.error().message;
+    EXPECT_LE(refusal.since_ms(), 100);
+  }
+}
+
+GraphMaker pooled(std::string_view op, std::int64_t side, const Ints& picture, const Ints& pads) {
+  GraphMaker maker;
+  const ValueId x = maker.input(picture);
+  const ValueId y = maker.node("Conv", {x, maker.floats({16, picture[1], 1, 1}, 0.0625f)});
+  maker.output(maker.node(op, {y}, with({{"kernel_shape", Ints{side, side}}, {"pads", pads}})));
+  return maker;
+}
+
+// A tap's number beyond 2^31 fell out of the sum's lanes, and wrote over the stack.
+TEST(SmallGraphs, PoolMoreTapsThanAnIntCounts) {
+  for (const std::int64_t side : {30'000, 46'341, 46'351, 65'537}) {
+    for (const char* op : {"AveragePool", "MaxPool"}) {
+      const std::int64_t pad = side - 1;
+      expect_same(pooled(op, side, {1, 16, 2, 2}, {pad, pad, 0, 0}), {ones({1, 16, 2, 2})});
+      expect_same(pooled(op, side, {1, 16, 2, 2}, {0, pad, pad, 0}), {ones({1, 16, 2, 2})});
+    }
+  }
+}
+
+TEST(SmallGraphs, PoolsOfManyTapsCanBeStopped) {
+  for (const char* op : {"AveragePool", "MaxPool"}) {
+    expect_stoppable(pooled(op, 512, {1, 16, 640, 640}, Ints(4, 0)), {ones({1, 16, 640, 640})});
+    GraphMaker maker;  // not blocked
+    const ValueId x = maker.input({1, 1, 2048, 2048});
+    maker.output(maker.node(op, {x}, with({{"kernel_shape", Ints{64, 64}}})));
+    expect_stoppable(maker, {ones({1, 1, 2048, 2048})});
+  }
+}
+
+// All places of the window were walked, elements or not.
+TEST(SmallGraphs, PoolsWalkElementsOnly) {
+  constexpr std::int64_t kWide = std::int64_t{1} << 30;
+  for (const char* op : {"AveragePool", "LpPool", "MaxPool"}) {
+    GraphMaker maker;
+    const ValueId x = maker.input({1, 1, 2});
+    maker.output(
+        maker.node(op, {x}, with({{"kernel_shape", Ints{kWide}}, {"pads", Ints{kWide - 1, 0}}})));
+    expect_same(maker, {ones({1, 1, 2})});
+  }
+}
+
+TEST(SmallGraphs, BlocksAndTransposedWindowsWalkWhatCoversOnly) {
+  constexpr std::int64_t kWide = std::int64_t{1} << 20;
+  GraphMaker image;
+  const ValueId x = image.input({1, kWide, 1});
+  image.output(image.node("Col2Im", {x, image.integers({kWide}), image.integers({kWide})}, {}, 18));
+  expect_same(image, {ones({1, kWide, 1})});
+  for (const std::int64_t stride : {std::int64_t{1}, kWide}) {
+    GraphMaker maker;
+    const ValueId few = maker.input({1, 1, 2});
+    maker.output(maker.node("ConvTranspose", {few, maker.floats({1, 1, kWide})},
+                            with({{"strides", Ints{stride}}})));
+    expect_same(maker, {ones({1, 1, 2})});
+  }
+}
+
+// Indices that were not there yet were gathered while the graph was prepared.
+TEST(SmallGraphs, UnknownElementsAreNotWalkedWhilePlanning) {
+  for (const char* op : {"Gather", "GatherElements", "ScatterElements", "ScatterND"}) {
+    GraphMaker maker;
+    const ValueId x = maker.input({1}, DType::kInt64);
+    const bool scatters = std::string_view(op).starts_with("Scatter");
+    const bool by_tuple = std::string_view(op) == "ScatterND";
+    const Ints many = by_tuple ? Ints{1 << 30, 1} : Ints{1 << 30};
+    const ValueId indices = maker.node("Expand", {x, maker.integers(many)});
+    const ValueId updates = maker.node("Expand", {maker.floats({1}), maker.integers({1 << 30})});
+    const ValueId data = scatters ? updates : maker.floats({1});
+    std::vector<ValueId> inputs = {data, indices};
+    if (scatters) inputs.push_back(updates);
+    maker.output(maker.node(op, inputs));
+    const std::int64_t begin_ns = core::thread_cpu_ns();
+    EXPECT_TRUE(Session::create(maker.finish(), SessionOptions())) << op;
+    EXPECT_LE(core::thread_cpu_ns() - begin_ns, 1'000'000'000) << op;
+  }
+}
+
+// Their channels were listed one by one.
+TEST(SmallGraphs, PicturesOfAnyNumberOfChannelsArePlanned) {
+  GraphMaker maker;
+  const ValueId x = maker.input({1, 32, 8, 8});
+  const ValueId some = maker.node("Conv", {x, maker.floats({24, 32, 1, 1})});
+  const ValueId many =
+      maker.node("Expand", {maker.floats({1, 1, 1, 1}), maker.integers({1, 1 << 28, 8, 8})});
+  maker.output(maker.node("Concat", {some, many}, with({{"axis", std::int64_t{1}}})));
+  const std::int64_t begin_ns = core::thread_cpu_ns();
+  EXPECT_TRUE(Session::create(maker.finish(), SessionOptions()));
+  EXPECT_LE(core::thread_cpu_ns() - begin_ns, 1'000'000'000);
+}
+
+TEST(SmallGraphs, NothingToChooseFromIsChosenAtOnce) {
+  GraphMaker maker;
+  const ValueId boxes = maker.input({1, 0, 4}), scores = maker.input({1, std::int64_t{1} << 40, 0});
+  maker.output(maker.node("NonMaxSuppression", {boxes, scores}));
+  expect_same(maker, {ones({1, 0, 4}), ones({1, std::int64_t{1} << 40, 0})});
+}
+
+TEST(SmallGraphs, RegionsOutsideOfThePictureCanBeStopped) {
+  GraphMaker maker;
+  const ValueId x = maker.input({1, 1, 2, 2});
+  const Ints zero = {0};
+  const std::vector<float> far = {1e6f, 1e6f, 2e6f, 2e6f};
+  maker.output(maker.node("RoiAlign",
+                          {x, maker.constant(Tensor::of<float>({1, 4}, far)),
+                           maker.constant(Tensor::of<std::int64_t>({1}, zero))},
+                          with({{"sampling_ratio", std::int64_t{1024}},
+                                {"output_height", std::int64_t{1024}},
+                                {"output_width", std::int64_t{1024}}})));
+  expect_stoppable(maker, {ones({1, 1, 2, 2})});
+}
+
+TEST(SmallGraphs, ASequenceIsAsLongAsIsAcceptedHoweverItIsAsked) {
+  GraphMaker maker;
+  const ValueId x = maker.input({0});
+  const ValueId parts = maker.node("SplitToSequence", {x, maker.integers(Ints(1 << 17, 0))});
+  maker.output(maker.node("SequenceLength", {parts}));
+  const Outputs made = run(maker, {ones({0})}, Backend::kCpu);
+  ASSERT_FALSE(made);
+  EXPECT_THAT(made.error().message, HasSubstr("at most 65536 are accepted"));
+}
+
+// They were read as int64.
+TEST(SmallGraphs, ListsMayBeOfEitherInteger) {
+  const auto list = [](GraphMaker& maker, const std::vector<std::int32_t>& values) {
+    const auto count = static_cast<std::int64_t>(values.size());
+    return maker.constant(Tensor::of<std::int32_t>({count}, values));
+  };
+  GraphMaker pads;
+  const ValueId padded =
+      pads.node("Pad", {pads.input({1, 1, 3, 3}), list(pads, {0, 0, 1, 1, 0, 0, 1, 1})});
+  pads.output(pads.node("AveragePool", {padded}, with({{"kernel_shape", Ints{2, 2}}})));
+  expect_same(pads, {ones({1, 1, 3, 3})});
+  GraphMaker means;
+  const ValueId y = means.node("Conv", {means.input({1, 16, 3, 3}), means.floats({16, 16, 1, 1})});
+  means.output(means.node("ReduceMean", {y, list(means, {2, 3})}, {}, 18));
+  expect_same(means, {ones({1, 16, 3, 3})});
+}
+
+// What they compute from constants was bounded by a node's first element, or not at all.
+TEST(SmallGraphs, JudgingWhetherRequestsCanBeJoinedIsBounded) {
+  const auto objection = [](const std::function<ValueId(GraphMaker&)>& constant) {
+    GraphMaker maker;
+    const ValueId x = maker.input({-1, 1});
+    maker.output(maker.node("Add", {x, constant(maker)}));
+    const std::int64_t begin_ns = core::thread_cpu_ns();
+    const std::string why = batching_objection(maker.graph());
+    EXPECT_LE(core::thread_cpu_ns() - begin_ns, 10'000'000'000);
+    return why;
+  };
+  EXPECT_THAT(objection([](GraphMaker& maker) {
+                const ValueId c = maker.floats({1, 1, 2048, 2048});
+                return maker.node("Conv", {c, c}, with({{"pads", Ints(4, 2047)}}));
+              }),
+              HasSubstr("too large a constant"));
+  EXPECT_THAT(objection([](GraphMaker& maker) {
+                return maker.node("Det", {maker.floats({4096, 4096})});
+              }),
+              HasSubstr("too large a constant"));
+  EXPECT_THAT(objection([](GraphMaker& maker) {
+                ValueId sum = maker.node("ConstantOfShape", {maker.integers({1 << 26})});
+                for (int i = 0; i < 9; ++i) {
+                  sum = maker.node(
+                      "Add", {sum, maker.node("ConstantOfShape", {maker.integers({1 << 26})})});
+                }
+                return sum;
+              }),
+              HasSubstr("too large a constant"));
+}
+
+}  // namespace
+}  // namespace commensal::graph
