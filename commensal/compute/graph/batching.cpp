@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <array>
+#include <commensal/base/core/limits_graphs.hpp>
 #include <commensal/base/core/pacer.hpp>
 #include <commensal/compute/graph/batching.hpp>
 #include <commensal/compute/graph/work.hpp>
@@ -25,7 +26,6 @@ using Values = std::array<Tensor, kRows.size()>;
 
 // What does not depend on the inputs is computed here, within these bounds of all nodes together.
 constexpr std::int64_t kOpsMax = std::int64_t{1} << 28;
-constexpr std::int64_t kBytesMax = std::int64_t{1} << 30;
 constexpr std::int64_t kPiecesMax = 1 << 13;  // of a kernel, or of looking at a node
 constexpr std::int64_t kMarkedElementsMax = 1 << 10;
 
@@ -294,7 +294,7 @@ class Analysis {
   std::vector<Fact> facts_;
   const tensor::ZeroStandIns zeros_{limits::kMemoryBytesDefault};
   std::int64_t ops_left_ = kOpsMax;
-  tensor::Arena arena_{kBytesMax};
+  tensor::Arena arena_{limits::kJudgedBytesMax};
   kernels::ThreadPool one_{1};
 };
 
