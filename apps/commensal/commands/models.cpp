@@ -100,7 +100,7 @@ Result<int> models(const ModelsArguments& options) {
         client.model_content(name, model.version,
                              [&](std::size_t done, std::size_t all) { progress.show(done, all); }));
     progress.clear();
-    COMMENSAL_TRY(core::write_file_atomically(options.save, bytes));
+    COMMENSAL_TRY(core::save_for_user(options.save, bytes));
   }
   if (options.json) {
     fmt::print("{}\n", model.json);

@@ -63,7 +63,7 @@ void print_receipt(const ReceiptInfo& receipt) {
 Result<void> save(const core::Bytes& bytes, const protocol::ReceiptBody& signed_for,
                   const ReceiptsArguments& options) {
   if (!options.save_opening.empty()) {
-    COMMENSAL_TRY(core::write_file_atomically(options.save_opening, bytes));
+    COMMENSAL_TRY(core::save_for_user(options.save_opening, bytes, 0600));
   }
   if (options.output_dir.empty()) return {};
   COMMENSAL_ASSIGN(const auto opening, protocol::decode<receipt::Opening>(bytes));
@@ -82,7 +82,7 @@ Result<int> show(const ReceiptsArguments& options, client::Client& client) {
     return core::fail(core::ErrorCode::kDataLoss, "the gateway did not send the receipt itself");
   }
   if (!options.save.empty()) {
-    COMMENSAL_TRY(core::write_file_atomically(options.save, protocol::encode(*receipt.receipt)));
+    COMMENSAL_TRY(core::save_for_user(options.save, protocol::encode(*receipt.receipt)));
   }
   if (!options.save_opening.empty() || !options.output_dir.empty()) {
     COMMENSAL_ASSIGN(const core::Bytes opening, client.opening(*id));

@@ -49,6 +49,34 @@ TEST(Pages, AreZeroedAlignedAndWritable) {
   }
 }
 
+TEST(Pages, OfZerosAreThereWhateverTheirSize) {
+  constexpr std::size_t kMuch = std::size_t{1} << 40;  // more than there is
+  const Pages pages = zero_pages(kMuch);
+  ASSERT_NE(pages, nullptr);
+  for (const std::size_t i : {std::size_t{0}, kMuch / 2, kMuch - 1}) {
+    EXPECT_EQ(pages.get()[i], std::byte{0});
+  }
+}
+
+TEST(File, SavedForAPersonKeepsItsModeAndWhatIsNoFile) {
+  const auto folder = *TemporaryFolder::make("commensal-save");
+  const Path file = folder.path() / "file", link = folder.path() / "link";
+  const auto mode_of = [](const Path& path) { return std::filesystem::status(path).permissions(); };
+  const auto bytes = [](std::string_view text) { return as_bytes(text); };
+  ASSERT_TRUE(save_for_user(file, bytes("one"), 0600));
+  EXPECT_EQ(mode_of(file), std::filesystem::perms{0600});
+  std::filesystem::create_symlink(file, link);
+  std::filesystem::permissions(file, std::filesystem::perms{0640});
+  ASSERT_TRUE(save_for_user(link, bytes("two")));
+  EXPECT_TRUE(std::filesystem::is_symlink(link));
+  EXPECT_EQ(mode_of(file), std::filesystem::perms{0640});
+  EXPECT_EQ(as_text(*read_file(file)), "two");
+  const auto full = save_for_user("/dev/full", bytes("three"));
+  ASSERT_FALSE(full);
+  EXPECT_EQ(full.error().message, "cannot write '/dev/full': No space left on device");
+  EXPECT_TRUE(std::filesystem::is_character_file("/dev/full"));
+}
+
 TEST(File, ComesBackAfterItsPagesWereForgotten) {
   const Path path = Path(::testing::TempDir()) / "commensal_core_forget_test";
   Bytes bytes(3 << 16);

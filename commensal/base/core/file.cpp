@@ -128,4 +128,17 @@ Result<void> write_file_atomically(const Path& path, ByteView bytes, unsigned mo
   return {};
 }
 
+Result<void> save_for_user(const Path& path, ByteView bytes, unsigned mode) {
+  struct stat there {};
+  if (::stat(path.c_str(), &there) != 0) return write_file_atomically(path, bytes, mode);
+  if (S_ISREG(there.st_mode)) {
+    std::error_code failed;
+    const Path named = std::filesystem::canonical(path, failed);
+    return write_file_atomically(failed ? path : named, bytes, there.st_mode & 07777);
+  }
+  const Descriptor other(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  if (!other.valid()) return system_failure(path, "open");
+  return write_all(other.get(), bytes, path, false);
+}
+
 }  // namespace commensal::core

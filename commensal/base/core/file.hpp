@@ -43,8 +43,12 @@ Result<Bytes> read_file(const Path& path, std::int64_t bytes_max = limits::kFile
 /// temporary file, fsync, rename, fsync of the folder. `mode` as in open(2).
 Result<void> write_file_atomically(const Path& path, ByteView bytes, unsigned mode = 0644);
 
-/// The same out of parts, without waiting for the disk: after a loss of power the file may hold
-/// anything. For what can be made again.
+/// What a person asked to have there: the same, but a file keeps its mode (a new one gets `mode`),
+/// a link leads to what it names, and what is no file (a pipe, a device) is written into.
+Result<void> save_for_user(const Path& path, ByteView bytes, unsigned mode = 0644);
+
+/// As write_file_atomically() out of parts, without waiting for the disk: after a loss of power the
+/// file may hold anything. For what can be made again.
 Result<void> replace_file(const Path& path, std::span<const ByteView> parts, unsigned mode = 0644);
 
 }  // namespace commensal::core
