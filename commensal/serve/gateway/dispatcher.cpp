@@ -9,14 +9,12 @@ using core::Error;
 using core::ErrorCode;
 
 namespace {
-
 constexpr int kMovedAtOnce = 4;
 constexpr int kMovesMax = 3;  // long work must end somewhere, even if all providers pause by turns
 
 auto is_of(OrderId id) {
   return [id](const auto& request) { return request->id == id; };
 }
-
 }  // namespace
 
 Dispatcher::Dispatcher(const Dependencies& deps, Config config)
@@ -170,7 +168,9 @@ void Dispatcher::on_lost(event::StepLost& lost) {
   }
   const bool is_open = lost.loss != Loss::kBroken && lost.loss != Loss::kSilent;
   Roster::Peer* const peer = deps_.roster.by_address(provider);
-  if (is_open && peer != nullptr && is_public(*request)) peer->health.on_refusal();
+  const bool says_no = lost.loss == Loss::kRefused && !request->is_called_invalid;
+  if (is_open && peer != nullptr && is_public(*request))
+    peer->on_refusal(says_no ? lost.error.message : "");
   request->last_error = std::move(lost.error);
   dispatch(std::move(request));
   place_next();

@@ -7,29 +7,13 @@
 #include <commensal/base/protocol/commitment.hpp>
 #include <commensal/base/store/memory_store.hpp>
 #include <commensal/serve/gateway/dispatcher.hpp>
+#include <commensal/serve/gateway/testing/heard.hpp>
 #include <commensal/verify/receipt/roots.hpp>
 
 namespace commensal::gateway {
 namespace {
 
-/// Remembers what the gateway said to one provider.
-class Heard final : public rpc::ProviderStream {
- public:
-  void send(rpc::ToProvider message) override { words_.push_back(std::move(message)); }
-  void close() override {}
-  /// All words of this kind, in order.
-  template <class Kind>
-  std::vector<Kind> all() const {
-    std::vector<Kind> found;
-    for (const rpc::ToProvider& word : words_) {
-      if (const Kind* const one = std::get_if<Kind>(&word)) found.push_back(*one);
-    }
-    return found;
-  }
-
- private:
-  std::vector<rpc::ToProvider> words_;
-};
+using testing::Heard;
 
 class DispatcherOf : public ::testing::Test {
  protected:
@@ -369,6 +353,21 @@ TEST_F(DispatcherOf, WhoIsTriedOutIsBlamedOnPublicModelsOnly) {
     commit_of(stream_, {{commit(job, provider_key_)}});
     deliver(job);
   }
+}
+
+// What is wrong with a private model was told to everybody, and a bad request was laid to whoever
+// refused it.
+TEST_F(DispatcherOf, EverybodyReadsOnlyWhyPublicWorkIsRefused) {
+  const auto refuse = [&](core::ErrorCode code) {
+    steps_.on_refuse(stream_, {protocol::job_id(ask()), {code, "node 'secret'"}});
+    loop_.run_until_idle();
+    return roster_.at(stream_)->refusals.why;
+  };
+  is_private_ = true;
+  EXPECT_EQ(refuse(core::ErrorCode::kFailedPrecondition), "");
+  is_private_ = false;
+  EXPECT_EQ(refuse(core::ErrorCode::kInvalidArgument), "");
+  EXPECT_EQ(refuse(core::ErrorCode::kFailedPrecondition), "node 'secret'");
 }
 
 // The fault: who has answered once, and then says that it is at work, had 20 minutes.

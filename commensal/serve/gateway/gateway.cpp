@@ -72,10 +72,6 @@ void Gateway::State::handle(StreamId stream, const rpc::Pause& message) {
 }
 
 void Gateway::State::handle(StreamId stream, const rpc::Refuse& message) {
-  if (Roster::Peer* const peer = roster.at(stream)) {
-    const std::uint64_t before = peer->served > peer->refusals.served ? 0 : peer->refusals.count;
-    peer->refusals = {before + 1, message.reason.message, peer->served};
-  }
   steps.on_refuse(stream, message);
 }
 

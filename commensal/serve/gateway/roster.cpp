@@ -29,6 +29,13 @@ std::string exclusion(const Roster::Peer& peer, const ModelVersion& model,
 
 }  // namespace
 
+void Roster::Peer::on_refusal(const std::string& why) {
+  health.on_refusal();
+  if (why.empty()) return;
+  const std::uint64_t before = served > refusals.served ? 0 : refusals.count;
+  refusals = {before + 1, why, served};
+}
+
 core::Result<void> Roster::open() {
   COMMENSAL_TRY(bans_.open());
   for (const auto& [address, ban] : bans_.all()) {

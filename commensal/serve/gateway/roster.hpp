@@ -43,8 +43,12 @@ class Roster {
       std::string why;           // the last one
       std::uint64_t served = 0;  // ... before it
     };
-    Refusals refusals;            // in a row, unless it has served more since
+    Refusals refusals;            // in a row, unless it has served more since; everybody reads them
     std::set<core::Digest> warm;  // models that it has answered on this stream
+
+    /// It has not done a job of a model that everybody may see; `why`, where it said that it will
+    /// not, and the request is not what is wrong.
+    void on_refusal(const std::string& why);
   };
 
   Roster(core::Store& store, core::Rng& rng, const crypto::SecretKey& key, const core::Clock& clock)

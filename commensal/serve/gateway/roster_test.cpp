@@ -5,20 +5,14 @@
 #include <commensal/base/core/limits_serve.hpp>
 #include <commensal/base/store/memory_store.hpp>
 #include <commensal/serve/gateway/roster.hpp>
+#include <commensal/serve/gateway/testing/heard.hpp>
 
 namespace commensal::gateway {
 namespace {
 
 using core::ErrorCode;
 
-class Stream final : public rpc::ProviderStream {
- public:
-  void send(rpc::ToProvider message) override { said.push_back(std::move(message)); }
-  void close() override { is_closed = true; }
-  rpc::Challenge challenge() const { return std::get<rpc::Challenge>(said.at(0)); }
-  std::vector<rpc::ToProvider> said;
-  bool is_closed = false;
-};
+using Stream = testing::Heard;
 
 class RosterTest : public ::testing::Test {
  protected:
@@ -79,8 +73,8 @@ TEST_F(RosterTest, ASecondStreamOfAKeyClosesTheFirst) {
   const auto [second, kept] = open(roster_, channel_, "a");
   ASSERT_TRUE(welcome(roster_, second, hello(kept->challenge(), channel_)));
   EXPECT_EQ(roster_.at(second)->in_flight, 0u) << "what it had in hand went with its stream";
-  EXPECT_TRUE(closed->is_closed);
-  EXPECT_FALSE(kept->is_closed);
+  EXPECT_TRUE(closed->is_closed());
+  EXPECT_FALSE(kept->is_closed());
   roster_.leave(first);
   EXPECT_EQ(roster_.connected(provider_.address()), kept.get());
 }
@@ -95,7 +89,7 @@ TEST_F(RosterTest, NewKeysTakeNobodysPlaceWhoServes) {
     const auto [stranger, stream] = open(roster_, channel_, std::to_string(i));
     ASSERT_TRUE(welcome(roster_, stranger, hello(stream->challenge(), channel_))) << i;
   }
-  EXPECT_FALSE(served->is_closed);
+  EXPECT_FALSE(served->is_closed());
   EXPECT_NE(roster_.connected(known), nullptr);
 }
 
@@ -125,7 +119,7 @@ TEST_F(RosterTest, WhoHasServedBeforeAStartIsNoNewcomer) {
     const auto [stranger, stream] = open(roster_, channel_, std::to_string(i));
     ASSERT_TRUE(welcome(roster_, stranger, hello(stream->challenge(), channel_))) << i;
   }
-  EXPECT_FALSE(known->is_closed);
+  EXPECT_FALSE(known->is_closed());
 }
 
 TEST_F(RosterTest, SilentStreamsLockNobodyOut) {
@@ -133,14 +127,14 @@ TEST_F(RosterTest, SilentStreamsLockNobodyOut) {
     std::size_t open_streams = 0;
     std::vector<std::shared_ptr<Stream>> silent;
     for (int i = 0; i < 1024; ++i) silent.push_back(open(roster_, channel_, "10.0.0.2").second);
-    for (const auto& stream : silent) open_streams += stream->is_closed ? 0 : 1;
+    for (const auto& stream : silent) open_streams += stream->is_closed() ? 0 : 1;
     EXPECT_LE(open_streams, limits::kStrangersPerAddressMax);
     const auto [id, stream] = open(roster_, channel_, from);
     EXPECT_TRUE(welcome(roster_, id, hello(stream->challenge(), channel_)));
-    EXPECT_FALSE(stream->is_closed);
+    EXPECT_FALSE(stream->is_closed());
     // Known now: no number of strangers takes its place.
     for (int i = 0; i < 1024; ++i) open(roster_, channel_, from);
-    EXPECT_FALSE(stream->is_closed);
+    EXPECT_FALSE(stream->is_closed());
     EXPECT_NE(roster_.at(id), nullptr);
   }
 }
@@ -152,7 +146,7 @@ TEST_F(RosterTest, TheAddressWithTheMostStrangersMakesRoom) {
     silent.push_back(open(roster_, channel_, fmt::format("bot {}", i % 32)).second);
   }
   std::size_t open_streams = 0;
-  for (const auto& stream : silent) open_streams += stream->is_closed ? 0 : 1;
+  for (const auto& stream : silent) open_streams += stream->is_closed() ? 0 : 1;
   EXPECT_LE(open_streams, limits::kStrangersMax);
   EXPECT_TRUE(welcome(roster_, honest.first, hello(honest.second->challenge(), channel_)));
 }
@@ -163,15 +157,15 @@ TEST_F(RosterTest, StrangersMaySayLittle) {
   ASSERT_TRUE(welcome(roster_, known.first, hello(known.second->challenge(), channel_)));
   for (std::size_t i = 0; i < limits::kStrangerWordsMax; ++i) {
     EXPECT_FALSE(roster_.is_heard(talker.first));
-    EXPECT_FALSE(talker.second->is_closed);
+    EXPECT_FALSE(talker.second->is_closed());
   }
   EXPECT_FALSE(roster_.is_heard(talker.first));
-  EXPECT_TRUE(talker.second->is_closed);
+  EXPECT_TRUE(talker.second->is_closed());
   EXPECT_FALSE(roster_.is_heard(talker.first)) << "it has left";
   for (std::size_t i = 0; i < 2 * limits::kStrangerWordsMax; ++i) {
     EXPECT_TRUE(roster_.is_heard(known.first));
   }
-  EXPECT_FALSE(known.second->is_closed);
+  EXPECT_FALSE(known.second->is_closed());
 }
 
 TEST_F(RosterTest, EndsTheWaitForAHello) {
@@ -180,8 +174,8 @@ TEST_F(RosterTest, EndsTheWaitForAHello) {
   ASSERT_TRUE(welcome(roster_, known.first, hello(known.second->challenge(), channel_)));
   roster_.end_wait(silent.first);
   roster_.end_wait(known.first);
-  EXPECT_TRUE(silent.second->is_closed);
-  EXPECT_FALSE(known.second->is_closed);
+  EXPECT_TRUE(silent.second->is_closed());
+  EXPECT_FALSE(known.second->is_closed());
   EXPECT_EQ(
       welcome(roster_, silent.first, hello(silent.second->challenge(), channel_)).error().code,
       ErrorCode::kFailedPrecondition);
@@ -190,7 +184,7 @@ TEST_F(RosterTest, EndsTheWaitForAHello) {
 TEST_F(RosterTest, AModelIsFetchedWithTheCertificateOfTheStream) {
   const auto [id, stream] = open(roster_, channel_, "a");
   ASSERT_TRUE(welcome(roster_, id, hello(stream->challenge(), channel_)));
-  const std::string token = std::get<rpc::Welcome>(stream->said.at(1)).session_token;
+  const std::string token = stream->all<rpc::Welcome>().at(0).session_token;
   roster_.grant(id, core::Digest{7});
   EXPECT_TRUE(roster_.may_fetch(token, core::Digest{7}, channel_.provider));
   EXPECT_EQ(roster_.may_fetch(token, core::Digest{7}, core::Digest{3}).error().code,
