@@ -72,6 +72,9 @@ TEST(Refusals, OfFoldersOfSomethingElse) {
     if (!one.is_regular_file() || is_public(one.path())) continue;
     EXPECT_EQ(one.status().permissions(), std::filesystem::perms(0600)) << one.path();
   }
+  std::filesystem::remove(gateways + "/state.sqlite");
+  expect_refused({"provider", "--gateway", "127.0.0.1:1", "--data-dir", gateways},
+                 "is a gateway's folder, not a provider's");
   std::filesystem::remove(own + "/key");
   expect_refused(provider, "/key' is missing, and this folder is of 0x");
   const std::string password = folder.at("password");

@@ -129,6 +129,9 @@ TEST_F(HttpApi, ModelsAndAccountsAreRemovedByThoseWhoMay) {
   const auto changed = bob_.allow("bob/secret", {world_.provider_address()});
   ASSERT_TRUE(changed) << changed.error().message;
   EXPECT_EQ(Json::parse(changed->json)["allowed_providers"].size(), 1u);
+  for (const char* slip : {"", "?alow=", "?allow=&private=1"}) {  // they emptied the list
+    EXPECT_EQ(post("/v1/models/alice%2Fdigits/providers" + std::string(slip), "").status, 400);
+  }
   const std::pair<core::Result<void>, ErrorCode> refused[] = {
       {anyone_.remove_model("alice/digits"), ErrorCode::kUnauthenticated},
       {bob_.remove_model("alice/digits"), ErrorCode::kPermissionDenied},

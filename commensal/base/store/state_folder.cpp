@@ -31,6 +31,11 @@ bool is_system(const std::string& name) { return name.starts_with('.') || name =
 
 /// A folder that somebody named by mistake is left alone.
 core::Result<void> check_contents(const core::Path& path, std::string_view role) {
+  const bool is_told = std::filesystem::exists(store_in(path));  // the store names its role
+  if (!is_told && role != "gateway" && std::filesystem::exists(path / "operator.token")) {
+    return fail(ErrorCode::kFailedPrecondition, "'{}' is a gateway's folder, not a {}'s",
+                path.string(), role);
+  }
   std::error_code failed;
   bool is_empty = true;
   const std::filesystem::directory_iterator end;

@@ -109,6 +109,7 @@ core::Result<std::unique_ptr<Governing>> GuestClient::begin_to_govern() {
 }
 
 void GuestClient::govern(const std::stop_token& stop) {
+  const std::string joined = kept_;
   auto begun = begin_to_govern();
   if (!begun) {
     say_once(begun.error().message);
@@ -119,7 +120,9 @@ void GuestClient::govern(const std::stop_token& stop) {
     governing_ = std::move(*begun);
     has_joined_ = true;
   }
+  const bool was_other = !joined.empty() && joined != kept_;
   say_once("this process is the machine's governor and keeps " + probe::without_token(kept_) +
+           (was_other ? "; nobody keeps " + probe::without_token(joined) + " any more" : "") +
            promises());
   const std::stop_callback at_once(stop, [this] { governing_->wake(); });
   while (!stop.stop_requested()) deps_.pacer.set_level(governing_->step(report()));

@@ -257,6 +257,8 @@ TEST_P(TakeOver, GuestOfADeadGovernorStandsStillAndTakesOver) {
   EXPECT_LT(guest.clock.monotonic_ns() - killed_ns, 1'000'000'000);
   ASSERT_TRUE(comes([&] { return guest.client.view().view.has_value(); }));
   EXPECT_EQ(status()["host"]["spec"], GetParam().second);
+  const bool is_same = GetParam().second == std::string_view("process:1");
+  EXPECT_EQ(guest.said().find("; nobody keeps process:1 any more") == std::string::npos, is_same);
 }
 INSTANTIATE_TEST_SUITE_P(Hosts, TakeOver,
                          testing::Values(std::pair("process:2", "process:2"),

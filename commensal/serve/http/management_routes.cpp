@@ -130,6 +130,10 @@ Response remove_model(Gateway& gateway, const Call& call) {
 }
 
 core::Result<gateway::ModelVersion> allow_providers(Gateway& gateway, const Call& call) {
+  // A slip of the pen would empty the list.
+  if (call.query.size() != 1 || !call.query.contains("allow"))
+    return core::fail(ErrorCode::kInvalidArgument,
+                      "expected ?allow=ADDRESS,ADDRESS..., or ?allow= for nobody");
   COMMENSAL_ASSIGN(const auto providers, addresses_in(query_of(call, "allow")));
   return gateway.hub().allow(call.account, call.params.at("model"), providers);
 }
