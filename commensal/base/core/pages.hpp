@@ -18,8 +18,8 @@ using Pages = std::unique_ptr<std::byte, FreePages>;
 /// Thread-safety: any thread.
 Pages allocate_pages(std::size_t bytes);
 
-/// Zeros, only to be read: they take no memory and count for no limit on it. Null if there are
-/// none. Thread-safety: any thread.
+/// Zeros, only to be read: they take room for addresses, but no memory. Null if there is none.
+/// Thread-safety: any thread.
 Pages zero_pages(std::size_t bytes);
 
 /// Below this the heap is better.

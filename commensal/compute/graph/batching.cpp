@@ -25,8 +25,8 @@ constexpr std::array<std::int64_t, 3> kRows = {1, 2, 5};
 using Values = std::array<Tensor, kRows.size()>;
 
 // What does not depend on the inputs is computed here, within these bounds of all nodes together.
-constexpr std::int64_t kOpsMax = std::int64_t{1} << 28;
-constexpr std::int64_t kPiecesMax = 1 << 13;  // of a kernel, or of looking at a node
+constexpr std::int64_t kOpsMax = std::int64_t{1} << 30;
+constexpr std::int64_t kPiecesMax = 1 << 16;  // of a kernel, or of looking at a node
 constexpr std::int64_t kMarkedElementsMax = 1 << 10;
 
 // How an element that does not depend on the inputs' elements depends on the number of rows.
@@ -83,7 +83,7 @@ class Analysis {
     return {};
   }
 
-  core::Result<Tensor> zeros_of(const TensorType& type) const {
+  core::Result<Tensor> zeros_of(const TensorType& type) {
     auto made = zeros_.of(type);
     if (made) return *std::move(made);
     return core::fail(core::ErrorCode::kResourceExhausted, "{} is not judged", type.text());
@@ -251,6 +251,7 @@ class Analysis {
       for (std::size_t i = 0; i < node.inputs.size(); ++i) {
         const ValueId id = node.inputs[i];
         trial.batched.push_back(id != kAbsent && fact(id).batched);
+        if (trial.batched.back()) call.unknown.bits |= kernels::Places::bit(i);
         if (id == kAbsent || !fact(id).depends_on_rows()) continue;
         const auto& marks = fact(id).marks;
         const bool fine = reshapes && i == 1 && !marks.empty() &&
@@ -292,7 +293,7 @@ class Analysis {
 
   const Graph& graph_;
   std::vector<Fact> facts_;
-  const tensor::ZeroStandIns zeros_{limits::kMemoryBytesDefault};
+  tensor::ZeroStandIns zeros_{limits::kMemoryBytesDefault};
   std::int64_t ops_left_ = kOpsMax;
   tensor::Arena arena_{limits::kJudgedBytesMax};
   kernels::ThreadPool one_{1};

@@ -9,6 +9,8 @@
 #include <commensal/compute/graph/session.hpp>
 #include <commensal/compute/graph/testing/graph_maker.hpp>
 #include <functional>
+#include <limits>
+#include <utility>
 
 namespace commensal::graph {
 namespace {
@@ -48,33 +50,47 @@ void expect_same(const GraphMaker& maker, const std::vector<Tensor>& inputs) {
   }
 }
 
-/// Says no the `last`-th time that it is asked, and how much processor time went by from then on.
-class Refusal final : public core::Pacer {
+constexpr double kGapMsMax = 300;  // minutes, once; sanitizers and other programs have their share
+
+/// How long it was not asked, at most; says no the `last`-th time.
+class Watch final : public core::Pacer {
  public:
-  explicit Refusal(int last) : left_(last) {}
+  explicit Watch(std::int64_t last) : left_(last), before_ns_(core::thread_cpu_ns()) {}
   bool pace(std::int64_t) override { return yield(); }
   bool yield() override {
-    refused_ns_ = core::thread_cpu_ns();
+    look();
     return --left_ > 0;
   }
-  double since_ms() const {
-    return static_cast<double>(core::thread_cpu_ns() - refused_ns_) * 1e-6;
+  double worst_ms() {
+    look();
+    return static_cast<double>(worst_ns_) * 1e-6;
   }
 
  private:
-  int left_;
-  std::int64_t refused_ns_ = 0;
+  void look() {
+    const std::int64_t now_ns = core::thread_cpu_ns();
+    worst_ns_ = std::max(worst_ns_, now_ns - std::exchange(before_ns_, now_ns));
+  }
+
+  std::int64_t left_, before_ns_, worst_ns_ = 0;
 };
 
-/// It would take minutes, and ends soon after it is told to.
-void expect_stoppable(const GraphMaker& maker, const std::vector<Tensor>& inputs) {
-  for (const Backend backend : {Backend::kRef, Backend::kCpu}) {
-    Refusal refusal(20);
-    const Outputs ended = run(maker, inputs, backend, &refusal);
-    ASSERT_FALSE(ended);
-    EXPECT_EQ(ended.error().code, core::ErrorCode::kUnavailable) << ended.error().message;
-    EXPECT_LE(refusal.since_ms(), 100);
-  }
+/// It would take minutes by ref/, and ends soon after it is told to.
+void expect_stoppable(const GraphMaker& maker, const std::vector<Tensor>& inputs,
+                      Backend backend = Backend::kRef) {
+  Watch watch(200);
+  const Outputs ended = run(maker, inputs, backend, &watch);
+  ASSERT_FALSE(ended);
+  EXPECT_EQ(ended.error().code, core::ErrorCode::kUnavailable) << ended.error().message;
+  EXPECT_LE(watch.worst_ms(), kGapMsMax);
+}
+
+/// To its end, without a long silence.
+void expect_paced(const GraphMaker& maker, const std::vector<Tensor>& inputs, Backend backend) {
+  Watch watch(std::numeric_limits<std::int64_t>::max());
+  const Outputs ended = run(maker, inputs, backend, &watch);
+  EXPECT_TRUE(ended) << ended.error().message;
+  EXPECT_LE(watch.worst_ms(), kGapMsMax);
 }
 
 GraphMaker pooled(std::string_view op, std::int64_t side, const Ints& picture, const Ints& pads) {
@@ -96,14 +112,37 @@ TEST(SmallGraphs, PoolMoreTapsThanAnIntCounts) {
   }
 }
 
-TEST(SmallGraphs, PoolsOfManyTapsCanBeStopped) {
+TEST(SmallGraphs, PoolsOfManyTapsAreInPieces) {
   for (const char* op : {"AveragePool", "MaxPool"}) {
-    expect_stoppable(pooled(op, 512, {1, 16, 640, 640}, Ints(4, 0)), {ones({1, 16, 640, 640})});
-    GraphMaker maker;  // not blocked
-    const ValueId x = maker.input({1, 1, 2048, 2048});
-    maker.output(maker.node(op, {x}, with({{"kernel_shape", Ints{64, 64}}})));
-    expect_stoppable(maker, {ones({1, 1, 2048, 2048})});
+    const GraphMaker blocked = pooled(op, 300, {1, 16, 400, 400}, Ints(4, 0));
+    expect_paced(blocked, {ones({1, 16, 400, 400})}, Backend::kCpu);
+    GraphMaker plain;
+    const ValueId x = plain.input({1, 1, 1024, 1024});
+    plain.output(plain.node(op, {x}, with({{"kernel_shape", Ints{64, 64}}})));
+    expect_paced(plain, {ones({1, 1, 1024, 1024})}, Backend::kCpu);
+    expect_stoppable(plain, {ones({1, 1, 1024, 1024})});
   }
+}
+
+// Rows of places were walked though no column of them is inside.
+TEST(SmallGraphs, WindowsBesideThePictureTakeNoTime) {
+  constexpr std::int64_t kTall = 65'536;
+  for (const char* op : {"AveragePool", "LpPool", "MaxPool"}) {
+    GraphMaker maker;
+    const ValueId x = maker.input({1, 1, kTall, 1});
+    maker.output(maker.node(
+        op, {x}, with({{"kernel_shape", Ints{kTall, 1}}, {"pads", Ints{0, 16'384, 0, 0}}})));
+    for (const Backend backend : {Backend::kRef, Backend::kCpu}) {
+      expect_paced(maker, {ones({1, 1, kTall, 1})}, backend);
+    }
+  }
+  GraphMaker maker;
+  const ValueId x = maker.input({1, 1, kTall / 8, 1});
+  maker.output(maker.node("ConvTranspose", {x, maker.floats({1, 1, kTall / 8, 1})},
+                          with({{"strides", Ints{1, 8'193}},
+                                {"output_padding", Ints{0, 8'192}},
+                                {"pads", Ints{kTall / 8 - 1, 0, kTall / 8 - 1, 0}}})));
+  expect_paced(maker, {ones({1, 1, kTall / 8, 1})}, Backend::kRef);
 }
 
 // All places of the window were walked, elements or not.
@@ -232,15 +271,6 @@ TEST(SmallGraphs, JudgingWhetherRequestsCanBeJoinedIsBounded) {
               HasSubstr("too large a constant"));
   EXPECT_THAT(objection([](GraphMaker& maker) {
                 return maker.node("Det", {maker.floats({4096, 4096})});
-              }),
-              HasSubstr("too large a constant"));
-  EXPECT_THAT(objection([](GraphMaker& maker) {
-                ValueId sum = maker.node("ConstantOfShape", {maker.integers({1 << 26})});
-                for (int i = 0; i < 9; ++i) {
-                  sum = maker.node(
-                      "Add", {sum, maker.node("ConstantOfShape", {maker.integers({1 << 26})})});
-                }
-                return sum;
               }),
               HasSubstr("too large a constant"));
 }

@@ -13,16 +13,17 @@ inline Tensor stand_in(const TensorType& type) {
   return Tensor::view_of(type, {kNowhere, static_cast<std::size_t>(type.bytes())}, nullptr);
 }
 
-/// Tensors whose elements may be read, and are zeros: views of one block that takes no memory.
+/// Tensors whose elements may be read, and are zeros: views of blocks that take no memory.
 class ZeroStandIns {
  public:
-  explicit ZeroStandIns(std::int64_t bytes_max);
+  explicit ZeroStandIns(std::int64_t bytes_max) : bytes_max_(bytes_max) {}
   /// None if there are more bytes of it, or if it is of strings.
-  std::optional<Tensor> of(const TensorType& type) const;
+  std::optional<Tensor> of(const TensorType& type);
 
  private:
-  std::shared_ptr<const std::byte> zeros_;
   std::int64_t bytes_max_;
+  std::shared_ptr<const std::byte> zeros_;
+  std::int64_t bytes_ = 0;  // of them
 };
 
 }  // namespace commensal::tensor

@@ -123,7 +123,7 @@ class Inference {
   const kernels::ThreadPool* const host_;  // yielded to
   std::int64_t ops_left_ = limits::kFoldedOpsMax;
   Known known_;
-  const tensor::ZeroStandIns zeros_{limits::kStandInBytesMax};
+  tensor::ZeroStandIns zeros_{limits::kStandInBytesMax};
   tensor::Arena arena_{limits::kMemoryBytesDefault};
   kernels::ThreadPool threads_{1};
 };

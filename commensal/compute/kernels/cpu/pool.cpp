@@ -79,11 +79,7 @@ core::Result<void> average_pool(const Call& call, std::span<Tensor> outputs, Wor
   if (!is_float32(call) || !TapLayout::suits(pool.window)) {
     return ref::kAveragePool.run(call, outputs, ws);
   }
-  const shape_inference::Window& w = pool.window;
-  std::vector<float> divisors;
-  for (std::int64_t i = 0; i < w.out_elements(); ++i) {
-    divisors.push_back(static_cast<float>(pool.divisor(w.split(i, w.out))));
-  }
+  const std::vector<float> divisors = pool.divisors();
   return pool_planes(pool, call, outputs[0], ws, kernels_for(ws.isa).taps.average, -0.0f,
                      divisors.data());
 }

@@ -90,11 +90,12 @@ TapPlane TapLayout::plane(const float* in, float* out) const {
 }
 
 void fold_taps(const ThreadPool& threads, TapPlane plane, void (*fold)(const TapPlane&)) {
-  constexpr std::int64_t kStepsAtOnce = 1 << 18, kStepsInOne = 8;  // by vectors
+  constexpr std::int64_t kTapsAtOnce = 1 << 24, kTapsInOne = 8;  // by vectors
+  constexpr std::int64_t kRows = 6;                              // which the kernels take at once
   Pulse pulse(&threads);
-  const std::int64_t at_once = std::max<std::int64_t>(kStepsAtOnce / std::max(plane.taps, 1), 1);
-  const std::int64_t width = std::min(plane.width, at_once);
-  const std::int64_t rows = width < plane.width ? 1 : std::max<std::int64_t>(at_once / width, 1);
+  const std::int64_t at_once = std::max<std::int64_t>(kTapsAtOnce / std::max(plane.taps, 1), kRows);
+  const std::int64_t width = std::min(plane.width, at_once / kRows);
+  const std::int64_t rows = width < plane.width ? 1 : at_once / width / kRows * kRows;
   const TapPlane whole = plane;
   for (std::int64_t y = 0; y < whole.height; y += rows) {
     plane.height = std::min(rows, whole.height - y);
@@ -103,7 +104,7 @@ void fold_taps(const ThreadPool& threads, TapPlane plane, void (*fold)(const Tap
       plane.in = whole.in + y * whole.in_step + x;
       plane.out = whole.out + y * whole.width + x;
       if (whole.divisors != nullptr) plane.divisors = whole.divisors + y * whole.width + x;
-      pulse(plane.height * plane.width * plane.taps / kStepsInOne);
+      pulse(plane.height * plane.width * plane.taps / kTapsInOne);
       fold(plane);
     }
   }

@@ -50,7 +50,7 @@ struct Col2Im {
   void for_blocks(std::int64_t index, F&& f) const {
     const Dims at = window.split(index % window.in_elements(), window.in);
     const std::int64_t plane = index / window.in_elements();
-    for_covering(window, window.out, at, [&](std::int64_t tap, std::int64_t block) {
+    Covering(window, window.out, at).for_each([&](std::int64_t tap, std::int64_t block) {
       f(tap, (plane * window.taps() + tap) * window.out_elements() + block);
     });
   }
@@ -58,6 +58,7 @@ struct Col2Im {
   Sum<Compute<T>> sum(const Call& call, std::int64_t index, std::int64_t steps) const {
     Sum<Compute<T>> made(steps);
     const auto x = paced<T>(call, 0);
+    call.pulse(8);
     for_blocks(index, [&](std::int64_t tap, std::int64_t at) {
       made.add(tap, load(x[static_cast<std::size_t>(at)]));
     });

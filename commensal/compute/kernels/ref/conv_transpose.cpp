@@ -140,7 +140,7 @@ struct ConvTransposePlan {
     const std::int64_t n = index / spatial / out_channels;
     const std::int64_t first = out_channel / group_out_channels() * group_channels();
     const Dims at = window.split(index % spatial, window.out);
-    for_covering(window, window.in, at, [&](std::int64_t tap, std::int64_t place) {
+    Covering(window, window.in, at).for_each([&](std::int64_t tap, std::int64_t place) {
       for (std::int64_t c = first; c < first + group_channels(); ++c) {
         f((n * channels + c) * window.in_elements() + place,
           (c * group_out_channels() + out_channel % group_out_channels()) * window.taps() + tap);
@@ -183,9 +183,8 @@ struct ConvTransposePlan {
     if (has_bias) out.push_back({2, channel(index)});
   }
   std::int64_t steps(const Call&, int, std::int64_t index) const {
-    std::int64_t count = 0;
-    for_steps(index, [&](auto, auto) { ++count; });
-    return count;
+    const Dims at = window.split(index % window.out_elements(), window.out);
+    return Covering(window, window.in, at).count() * group_channels();
   }
   Scalar partial(const Call& call, int, std::int64_t index, std::int64_t steps) const {
     return visit(Floats{}, to.dtype, [&]<class T>() {

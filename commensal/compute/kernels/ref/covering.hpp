@@ -41,20 +41,42 @@ inline TapSeries taps_over(std::int64_t place, std::int64_t windows, std::int64_
   return {begin, step, begin > most ? 0 : (most - begin) / step + 1};
 }
 
-/// Calls f(tap, window) for each tap of a window that lies over element `at`, in the order of the
-/// taps; `windows`: how many there are along each dimension.
-template <class F>
-void for_covering(const shape_inference::Window& w, const shape_inference::Dims& windows,
-                  const shape_inference::Dims& at, F&& f, std::size_t d = 0, std::int64_t tap = 0,
-                  std::int64_t window = 0) {
-  if (d == static_cast<std::size_t>(w.rank)) return f(tap, window);
-  const std::int64_t place = at[d] + w.pad_begin[d];
-  const TapSeries series = taps_over(place, windows[d], w.stride[d], w.dilation[d], w.kernel[d]);
-  for (std::int64_t i = 0; i < series.count; ++i) {
-    const std::int64_t t = series.begin + i * series.step;
-    for_covering(w, windows, at, f, d + 1, tap * w.kernel[d] + t,
-                 window * windows[d] + (place - t * w.dilation[d]) / w.stride[d]);
+/// Which windows lie over element `at`, and by which taps; `windows`: how many there are along each
+/// dimension. It refers to both.
+class Covering {
+ public:
+  Covering(const shape_inference::Window& w, const shape_inference::Dims& windows,
+           const shape_inference::Dims& at)
+      : w_(w), windows_(windows) {
+    for (std::size_t d = 0; d < static_cast<std::size_t>(w.rank); ++d) {
+      places_[d] = at[d] + w.pad_begin[d];
+      series_[d] = taps_over(places_[d], windows[d], w.stride[d], w.dilation[d], w.kernel[d]);
+      count_ *= series_[d].count;
+    }
   }
-}
+  std::int64_t count() const { return count_; }
+  /// Calls f(tap, window) for each, in the order of the taps.
+  template <class F>
+  void for_each(F&& f) const {
+    if (count_ > 0) walk(0, 0, 0, f);
+  }
+
+ private:
+  template <class F>
+  void walk(std::size_t d, std::int64_t tap, std::int64_t window, F& f) const {
+    if (d == static_cast<std::size_t>(w_.rank)) return f(tap, window);
+    for (std::int64_t i = 0; i < series_[d].count; ++i) {
+      const std::int64_t t = series_[d].begin + i * series_[d].step;
+      const std::int64_t along = (places_[d] - t * w_.dilation[d]) / w_.stride[d];
+      walk(d + 1, tap * w_.kernel[d] + t, window * windows_[d] + along, f);
+    }
+  }
+
+  const shape_inference::Window& w_;
+  const shape_inference::Dims& windows_;
+  shape_inference::Dims places_{};
+  std::array<TapSeries, limits::kRankMax> series_;
+  std::int64_t count_ = 1;
+};
 
 }  // namespace commensal::kernels::ref

@@ -63,6 +63,7 @@ struct LpPool : PoolPlan {
   Sum<Compute<T>> sum(const Call& call, std::int64_t index, std::int64_t steps) const {
     Sum<Compute<T>> made(steps);
     const auto x = paced<T>(call, 0);
+    call.pulse(8);
     for_taps(index, [&](std::int64_t tap, std::int64_t at) {
       made.add(tap, power.term(load(x[static_cast<std::size_t>(at)])));
     });

@@ -55,7 +55,10 @@ struct AveragePlan : PoolPlan {
     visit(Floats{}, pool.dtype, [&]<class T>() {
       const auto x = paced<T>(call, 0);
       const auto y = outputs[0].mutable_data<T>();
-      for (std::size_t i = 0; i < y.size(); ++i) y[i] = value<T>(x, static_cast<std::int64_t>(i));
+      for (std::size_t i = 0; i < y.size(); ++i) {
+        call.pulse(8);
+        y[i] = value<T>(x, static_cast<std::int64_t>(i));
+      }
     });
   }
 };
@@ -114,6 +117,7 @@ struct MaxPlan : PoolPlan {
       const auto x = paced<T>(call, 0);
       const auto y = outputs[0].mutable_data<T>();
       for (std::size_t i = 0; i < y.size(); ++i) {
+        call.pulse(8);
         const auto best = fold<T>(x, static_cast<std::int64_t>(i), kAllSteps);
         y[i] = store<T>(best.value());
         if (indices) outputs[1].mutable_data<std::int64_t>()[i] = stored_index(best.position());

@@ -24,13 +24,34 @@ core::Result<Pool> pool_over(const Call& call, const Window& window) {
 
 }  // namespace
 
+std::int64_t Pool::divisor_along(std::size_t d, std::int64_t at) const {
+  if (!count_pads) return window.inside(d, at).count;
+  const std::int64_t all = window.in[d] + window.pad_begin[d] + window.pad_end[d];
+  const std::int64_t room = std::max<std::int64_t>(all - at * window.stride[d], 0);
+  return std::min(window.kernel[d], (room + window.dilation[d] - 1) / window.dilation[d]);
+}
+
 std::int64_t Pool::divisor(const Dims& at) const {
-  Window counted = window;
-  for (std::size_t d = 0; count_pads && d < static_cast<std::size_t>(window.rank); ++d) {
-    counted.in[d] += window.pad_begin[d] + window.pad_end[d];
-    counted.pad_begin[d] = 0;
+  std::int64_t count = 1;
+  for (std::size_t d = 0; d < static_cast<std::size_t>(window.rank); ++d) {
+    count *= divisor_along(d, at[d]);
   }
-  return counted.taps_inside(at);
+  return count;
+}
+
+std::vector<float> Pool::divisors() const {
+  std::vector<std::int64_t> all = {1};
+  for (std::size_t d = 0; d < static_cast<std::size_t>(window.rank); ++d) {
+    std::vector<std::int64_t> along, next;
+    for (std::int64_t i = 0; i < window.out[d]; ++i) along.push_back(divisor_along(d, i));
+    for (const std::int64_t before : all) {
+      for (const std::int64_t count : along) next.push_back(before * count);
+    }
+    all = std::move(next);
+  }
+  std::vector<float> made;
+  for (const std::int64_t count : all) made.push_back(static_cast<float>(count));
+  return made;
 }
 
 core::Result<Pool> pool_of(const Call& call) {

@@ -18,6 +18,8 @@ struct Pool {
   /// AveragePool's divisor at output position `at`: taps inside the image, or (count_pads) inside
   /// the image and its stated pads.
   std::int64_t divisor(const Dims& at) const;
+  std::int64_t divisor_along(std::size_t d, std::int64_t at) const;  // its factor of dimension d
+  std::vector<float> divisors() const;  // of all output positions of a plane
 };
 
 /// AveragePool and MaxPool: kernel_shape is required.

@@ -108,7 +108,10 @@ core::Result<std::vector<std::int64_t>> positions_of(const Call& call, std::int6
   if (call.unknown.has(1)) return made;
   made.reserve(static_cast<std::size_t>(call.in(1).elements()));
   visit(ref::Types<std::int32_t, std::int64_t>{}, call.in(1).dtype(), [&]<class T>() {
-    for (const T value : call.in(1).data<T>()) made.push_back(value < 0 ? value + dim : value);
+    for (const T value : call.in(1).data<T>()) {
+      call.pulse();
+      made.push_back(value < 0 ? value + dim : value);
+    }
   });
   for (const std::int64_t position : made) {
     if (position < 0 || position >= dim) {

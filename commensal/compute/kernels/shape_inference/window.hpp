@@ -34,7 +34,12 @@ struct Window {
   /// tap of output position `at` that reads within the input, in order.
   template <class F>
   void for_taps(const Dims& at, F&& f) const {
-    walk(at, 0, 0, 0, f);
+    std::array<Span, limits::kRankMax> spans;
+    for (std::size_t d = 0; d < static_cast<std::size_t>(rank); ++d) {
+      spans[d] = inside(d, at[d]);
+      if (spans[d].count == 0) return;
+    }
+    walk(at, spans.data(), 0, 0, 0, f);
   }
   /// Where tap `tap` of output position `at` reads; -1 in the padding.
   std::int64_t source(const Dims& at, const Dims& tap) const;
@@ -42,12 +47,13 @@ struct Window {
  private:
   /// Of dimension d and those after it, behind `tap` and `from` of those before.
   template <class F>
-  void walk(const Dims& at, std::size_t d, std::int64_t tap, std::int64_t from, F& f) const {
+  void walk(const Dims& at, const Span* spans, std::size_t d, std::int64_t tap, std::int64_t from,
+            F& f) const {
     if (d == static_cast<std::size_t>(rank)) return f(tap, from);
-    const auto [begin, count] = inside(d, at[d]);
+    const auto [begin, count] = spans[d];
     const std::int64_t first = from * in[d] + at[d] * stride[d] - pad_begin[d];
     for (std::int64_t t = begin; t < begin + count; ++t) {
-      walk(at, d + 1, tap * kernel[d] + t, first + t * dilation[d], f);
+      walk(at, spans, d + 1, tap * kernel[d] + t, first + t * dilation[d], f);
     }
   }
   std::int64_t product(const Dims& dims) const;

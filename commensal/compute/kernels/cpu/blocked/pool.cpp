@@ -50,10 +50,7 @@ Done pool_all(const Call& call, Outputs outputs, Workspace& ws, bool averages) {
     columns.push_back(
         {place_of(w, 1, column), static_cast<std::uint32_t>(begin), static_cast<int>(count)});
   }
-  std::vector<float> divisors;
-  for (std::int64_t i = 0; averages && i < out.pixels(); ++i) {
-    divisors.push_back(static_cast<float>(pool.divisor(w.split(i, w.out))));
-  }
+  const std::vector<float> divisors = averages ? pool.divisors() : std::vector<float>{};
   const std::int64_t columns_at_once = std::max<std::int64_t>(kTapsAtOnce / steps_of(w), 1);
   for_each_plane(out, ws.threads, [&](std::int64_t plane, Range rows) {
     Pulse pulse(&ws.threads);
