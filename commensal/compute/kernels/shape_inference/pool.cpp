@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <commensal/base/core/check.hpp>
 #include <commensal/compute/kernels/shape_inference/checks.hpp>
 #include <commensal/compute/kernels/shape_inference/pool.hpp>
 
@@ -40,18 +41,22 @@ std::int64_t Pool::divisor(const Dims& at) const {
 }
 
 std::vector<float> Pool::divisors() const {
-  std::vector<std::int64_t> all = {1};
-  for (std::size_t d = 0; d < static_cast<std::size_t>(window.rank); ++d) {
-    std::vector<std::int64_t> along, next;
-    for (std::int64_t i = 0; i < window.out[d]; ++i) along.push_back(divisor_along(d, i));
-    for (const std::int64_t before : all) {
-      for (const std::int64_t count : along) next.push_back(before * count);
+  core::check(window.rank <= 2, "a plane has rows and columns");
+  const auto along = [&](int d) {
+    std::vector<std::int64_t> made;
+    for (std::int64_t i = 0; i < window.out[static_cast<std::size_t>(d)]; ++i) {
+      made.push_back(divisor_along(static_cast<std::size_t>(d), i));
     }
-    all = std::move(next);
+    return made;
+  };
+  const auto rows = window.rank == 2 ? along(0) : std::vector<std::int64_t>{1};
+  const auto columns = along(window.rank - 1);
+  std::vector<float> all;
+  all.reserve(rows.size() * columns.size());
+  for (const std::int64_t row : rows) {
+    for (const std::int64_t column : columns) all.push_back(static_cast<float>(row * column));
   }
-  std::vector<float> made;
-  for (const std::int64_t count : all) made.push_back(static_cast<float>(count));
-  return made;
+  return all;
 }
 
 core::Result<Pool> pool_of(const Call& call) {
