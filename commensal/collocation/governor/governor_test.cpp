@@ -330,6 +330,20 @@ TEST(GovernorDesign, KeepsItsBounds) {
   }
 }
 
+// What is not known well is tried half of the time, and more often where a minute bears it anyway.
+TEST(GovernorDesign, TriesMoreOftenWhatAMinuteBears) {
+  const Rules rules;
+  Known known;
+  known.noise = 1e-3;
+  known.least_s = 1.8;
+  known.hour_left_s = 3500;
+  known.level_tried = 1;
+  known.cost = known.at_once = {0.002, 0.03};
+  EXPECT_EQ(design(rules, Hour(rules), known).plan.draw, rules.draw_explore);
+  known.cost = known.at_once = {0.002, 0.011};
+  EXPECT_EQ(design(rules, Hour(rules), known).plan.draw, rules.draw_harmless);
+}
+
 TEST(Rules, OfAMinuteAreNamedAsThoseOfAnHour) {
   const Rules usual;
   const Rules same = promising(usual.promise, usual.minute_promise);
