@@ -6,6 +6,7 @@
 #include <commensal/lab/bench/collocation/pairs.hpp>
 #include <commensal/lab/bench/collocation/run.hpp>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 
 namespace commensal::apps {
@@ -47,6 +48,11 @@ Result<void> find_parts(BenchCollocationArguments& options) {
 
 Result<int> run(BenchCollocationArguments& options) {
   if (options.quick) make_quick(options.bench);
+  std::error_code failed;  // before the first of many minutes
+  if (!options.charts.empty()) std::filesystem::create_directories(options.charts, failed);
+  if (failed)
+    return core::fail(core::ErrorCode::kPermissionDenied, "cannot create the folder '{}': {}",
+                      options.charts, failed.message());
   COMMENSAL_TRY(find_parts(options));
   options.bench.progress = [](const std::string& what, std::size_t done, std::size_t total) {
     fmt::print(stderr, "{}/{} {}\n", done + 1, total, what);

@@ -11,7 +11,7 @@
 #include <vector>
 
 /// What guests and the governor of a machine say to each other: a JSON object a line
-/// (docs/collocation.md has the protocol). What is not known is null.
+/// (a level every half second, a report every second). What is not known is null.
 namespace commensal::guest {
 
 inline constexpr double kWeightMax = 10'000;

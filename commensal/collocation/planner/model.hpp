@@ -5,8 +5,8 @@
 #include <span>
 #include <vector>
 
-/// How programs share a device, predicted from their profiles. docs/collocation.md, "Planner", says
-/// what is assumed. Pure functions; rates are shares of what a program does alone on the device.
+/// How programs share a device, predicted from their profiles; docs/collocation.md says what is
+/// assumed. Pure functions; rates are shares of what a program does alone on the device.
 namespace commensal::planner {
 
 inline constexpr double kSetPoint = 0.005;       // of the host's rate: what a plan may cost it
