@@ -129,8 +129,11 @@ TEST_F(HttpApi, ModelsAndAccountsAreRemovedByThoseWhoMay) {
   const auto changed = bob_.allow("bob/secret", {world_.provider_address()});
   ASSERT_TRUE(changed) << changed.error().message;
   EXPECT_EQ(Json::parse(changed->json)["allowed_providers"].size(), 1u);
+  secret.model = "alice/own";
+  secret.allowed_providers = {world_.provider_address()};
+  ASSERT_TRUE(alice_.push(secret));
   for (const char* slip : {"", "?alow=", "?allow=&private=1"}) {  // they emptied the list
-    EXPECT_EQ(post("/v1/models/alice%2Fdigits/providers" + std::string(slip), "").status, 400);
+    EXPECT_EQ(post("/v1/models/alice%2Fown/providers" + std::string(slip), "").status, 400);
   }
   const std::pair<core::Result<void>, ErrorCode> refused[] = {
       {anyone_.remove_model("alice/digits"), ErrorCode::kUnauthenticated},

@@ -35,6 +35,11 @@ void print_account(const client::AccountInfo& account) {
 Result<void> check_save(const AccountArguments& options, bool replaces) {
   if (options.save.empty()) return {};
   std::error_code error;
+  const auto there = std::filesystem::status(options.save, error).type();
+  if (there != std::filesystem::file_type::not_found &&
+      there != std::filesystem::file_type::regular)
+    return core::fail(core::ErrorCode::kInvalidArgument, "'{}' is no file, name another",
+                      options.save);
   const auto bytes = std::filesystem::file_size(options.save, error);
   if (error) return core::write_file_atomically(options.save, {}, 0600);
   if (replaces || bytes == 0) return {};  // empty: of a try that failed

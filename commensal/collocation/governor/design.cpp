@@ -67,7 +67,7 @@ Design design(const Rules& rules, const Hour& hour, const Known& known) {
   const double explore_s = rules.explore * rules.promise * Hour::kSeconds;
   const bool is_known_well = known.at_once.sd < rules.known_well * std::max(known.cost.mean, 0.0) ||
                              known.at_once.sd < rules.known_well * rules.set_point;
-  const bool is_harmless = feared <= rules.minute_set_point;
+  const bool is_harmless = known.drawn >= rules.draw_first && feared <= rules.minute_set_point;
   const double explore = is_harmless ? rules.draw_harmless : rules.draw_explore;
   if (plan.draw < explore && !is_known_well && hour.explored_s() < explore_s) {
     plan.draw = explore;

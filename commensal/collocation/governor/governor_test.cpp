@@ -341,6 +341,8 @@ TEST(GovernorDesign, TriesMoreOftenWhatAMinuteBears) {
   known.cost = known.at_once = {0.002, 0.03};
   EXPECT_EQ(design(rules, Hour(rules), known).plan.draw, rules.draw_explore);
   known.cost = known.at_once = {0.002, 0.011};
+  EXPECT_EQ(design(rules, Hour(rules), known).plan.draw, rules.draw_explore);
+  known.drawn = rules.draw_first;  // what was learnt before is held to be so
   EXPECT_EQ(design(rules, Hour(rules), known).plan.draw, rules.draw_harmless);
 }
 

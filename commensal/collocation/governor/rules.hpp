@@ -16,8 +16,8 @@ struct Rules {
   double draw_min = 0.02;  // probability of an epoch with the guest while it may run
   double draw_max = 0.9;
   double draw_explore = 0.5;    // while its cost is learnt: that tells most
-  double draw_harmless = 0.75;  // ... once a minute bears all that is feared of it
   int draw_first = 24;          // ... and for so many epochs, where it was learnt before
+  double draw_harmless = 0.75;  // ... or then, where a minute bears all that is feared of it
 
   double epoch_min = 1.8;     // at full speed, were all of it lost, this is a minute's cap
   double epoch_max = 20;      // unless the probe needs more
