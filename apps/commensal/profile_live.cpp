@@ -111,7 +111,7 @@ Result<void> write_profile(const core::Path& path, const planner::ProcessUsage& 
       profile, fmt::format("Measured over {:.1f} s. Not known, and 0 for that reason: "
                            "bandwidth_share.",
                            used.seconds));
-  return core::write_file_atomically(path, core::as_bytes(text));
+  return core::save_for_user(path, core::as_bytes(text));
 }
 
 void wait(double seconds) { std::this_thread::sleep_for(std::chrono::duration<double>(seconds)); }
@@ -129,7 +129,7 @@ Result<int> profile_process(const LiveProfile& options, const core::Clock& clock
   if (!options.out.empty()) COMMENSAL_TRY(write_profile(options.out, used));
   if (!options.svg.empty()) {
     const std::string svg = chart::bars_svg("What this machine has left", heading, bars);
-    COMMENSAL_TRY(core::write_file_atomically(options.svg, core::as_bytes(svg)));
+    COMMENSAL_TRY(core::save_for_user(options.svg, core::as_bytes(svg)));
   }
   if (options.json) {
     fmt::print("{}\n", json_of(used).dump(2));
@@ -154,7 +154,7 @@ Result<int> profile_gpu(const LiveProfile& options) {
   const std::string heading = fmt::format("{} (GPU {})", seen.name, options.gpu);
   if (!options.svg.empty()) {
     const std::string svg = chart::bars_svg("What this GPU has left", heading, bars);
-    COMMENSAL_TRY(core::write_file_atomically(options.svg, core::as_bytes(svg)));
+    COMMENSAL_TRY(core::save_for_user(options.svg, core::as_bytes(svg)));
   }
   if (options.json) {
     fmt::print("{}\n", json_of(seen).dump(2));

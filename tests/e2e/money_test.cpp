@@ -128,5 +128,26 @@ TEST_F(MoneySystem, WhatCannotBeIsRefusedInOneLine) {
   EXPECT_NE(status, 0);
 }
 
+// What was refused of a private model was told to everybody.
+TEST_F(MoneySystem, WhoRefusesEverythingIsShownSoOnPublicModelsAlone) {
+  start_gateway(
+      {"--price", "2", "--face-value", "10", "--hash-chain-depth", "10", "--escrow", "1000000"});
+  ask({"account", "deposit", "operator", "1000"});
+  const auto provider =
+      start_provider("dear", {"--hash-chain-depth", "10", "--pay-min", "1000000"});
+  wait_for([&] { return ask({"providers"}).dump().find("serving") != std::string::npos; });
+  const auto state_after = [&](const std::vector<std::string>& push) {
+    ask(push);
+    complaint(
+        {"infer", "digits", "--input", std::string(COMMENSAL_SOURCE_DIR) + "/examples/three.pgm"});
+    return ask({"providers"}).dump();
+  };
+  const std::string after_private = state_after({"push", kModel, "--private", "--allow", address_});
+  EXPECT_EQ(after_private.find("refused"), std::string::npos) << after_private;
+  const std::string after_public = state_after({"push", kModel});
+  EXPECT_NE(after_public.find("refused its last 1 job(s): its ticket"), std::string::npos)
+      << after_public;
+}
+
 }  // namespace
 }  // namespace commensal::e2e

@@ -320,20 +320,6 @@ TEST_F(Newcomer, MoneyForAnAddressThatNobodyHasSeenIsConfirmed) {
   ask({"account", "deposit", address_, "5"}, token_file_);
 }
 
-TEST_F(Newcomer, WhoRefusesEverythingIsShownSo) {
-  start_gateway(
-      {"--price", "2", "--face-value", "10", "--hash-chain-depth", "10", "--escrow", "1000000"});
-  ask({"account", "deposit", "operator", "1000"}, token_file_);
-  const auto provider =
-      start_provider("dear", {"--hash-chain-depth", "10", "--pay-min", "1000000"});
-  wait_for(folder_.at("dear.log"), "connected to");
-  ask({"push", kModel}, token_file_);
-  int status = 0;
-  complaint(at_gateway({"infer", "digits", "--input", kThree}, token_file_), status);
-  EXPECT_EQ(status, 1);
-  EXPECT_THAT(ask({"providers"}, token_file_), HasSubstr("refused its last 1 job(s): its ticket"));
-}
-
 TEST_F(Newcomer, FilesAndCodesAreCalledByTheirNames) {
   start_gateway();
   const auto provider = start_provider("one");

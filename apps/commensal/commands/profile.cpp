@@ -131,7 +131,7 @@ Result<void> write_chart(const core::Path& path, const planner::Device& device,
   const std::string svg =
       chart::bars_svg(fmt::format("What one multiprocessor of {} has left", device.name),
                       heading(device, kernel), bars);
-  return core::write_file_atomically(path, core::as_bytes(svg));
+  return core::save_for_user(path, core::as_bytes(svg));
 }
 
 Result<int> profile_kernel(const ProfileArguments& options) {

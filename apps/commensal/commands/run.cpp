@@ -46,8 +46,7 @@ Result<void> profile(const RunArguments& options, graph::Session& session,
   }
   fmt::print(stderr, "{}", profile::profile_text(profile::profile_of(profiler, peak)));
   if (options.profile == kTableOnly) return {};
-  return core::write_file_atomically(options.profile,
-                                     core::as_bytes(profile::trace_json(profiler)));
+  return core::save_for_user(options.profile, core::as_bytes(profile::trace_json(profiler)));
 }
 
 Result<int> run(RunArguments& options) {

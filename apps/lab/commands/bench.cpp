@@ -74,8 +74,8 @@ Result<int> bench_guests(BenchArguments& options) {
   core::SystemRng rng;
   COMMENSAL_ASSIGN(const auto rows, lab::bench::collocation::run_guests_bench(guests, rng));
   if (!options.svg.empty()) {
-    COMMENSAL_TRY(core::write_file_atomically(
-        options.svg, core::as_bytes(lab::bench::collocation::guests_svg(rows))));
+    COMMENSAL_TRY(core::save_for_user(options.svg,
+                                      core::as_bytes(lab::bench::collocation::guests_svg(rows))));
   }
   return print_report(report_of(rows), options.json);
 }

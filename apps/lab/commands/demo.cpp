@@ -325,7 +325,7 @@ Result<int> run(DemoArguments& options) {
     Json all = json_of(report);
     all.update(json_of_host(beside));
     const std::string text = all.dump(2) + "\n";
-    COMMENSAL_TRY(core::write_file_atomically(options.json, core::as_bytes(text)));
+    COMMENSAL_TRY(core::save_for_user(options.json, core::as_bytes(text)));
   }
   return 0;
 }

@@ -21,7 +21,7 @@ Result<int> run(const TraceArguments& options) {
   const std::string text = to_text(trace);
   if (options.output.empty()) return fmt::print("{}", text), 0;
   constexpr unsigned kForAll = 0644;
-  COMMENSAL_TRY(core::write_file_atomically(options.output, core::as_bytes(text), kForAll));
+  COMMENSAL_TRY(core::save_for_user(options.output, core::as_bytes(text), kForAll));
   fmt::print("{} samples of {} in {}\n", trace.samples.size(), trace.host, options.output);
   return 0;
 }

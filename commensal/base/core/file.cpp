@@ -130,7 +130,11 @@ Result<void> write_file_atomically(const Path& path, ByteView bytes, unsigned mo
 
 Result<void> save_for_user(const Path& path, ByteView bytes, unsigned mode) {
   struct stat there {};
-  if (::stat(path.c_str(), &there) != 0) return write_file_atomically(path, bytes, mode);
+  if (::stat(path.c_str(), &there) != 0) {
+    std::error_code none;
+    const Path named = std::filesystem::read_symlink(path, none);  // that is not there yet
+    return write_file_atomically(none ? path : path.parent_path() / named, bytes, mode);
+  }
   if (S_ISREG(there.st_mode)) {
     std::error_code failed;
     const Path named = std::filesystem::canonical(path, failed);

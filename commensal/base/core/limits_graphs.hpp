@@ -9,9 +9,7 @@ namespace commensal::limits {
 
 inline constexpr std::int64_t kFoldedBytesMax = 16 << 20;  // of what is computed ahead, a value
 inline constexpr std::int64_t kFoldedOpsMax = std::int64_t{1} << 31;  // all of a graph's together
-inline constexpr std::int64_t kJudgedBytesMax = std::int64_t{4}
-                                                << 30;  // of constants, to see what may be joined
-inline constexpr std::int64_t kPictureChannelsMax = 1 << 16;  // that layouts keep apart
-inline constexpr std::size_t kShownLineBytesMax = 300;        // of another library's message
+inline constexpr std::int64_t kPictureChannelsMax = 1 << 16;          // that layouts keep apart
+inline constexpr std::size_t kShownLineBytesMax = 300;  // of another library's message
 
 }  // namespace commensal::limits

@@ -150,11 +150,6 @@ governor::Carried Memory::recall(std::string_view guest, double now_s,
   return made;
 }
 
-Result<void> Memory::keep(std::string_view guest, const governor::Carried& carried, double now_s) {
-  note(guest, carried, now_s);
-  return save(text());
-}
-
 void Memory::note(std::string_view guest, const governor::Carried& carried, double now_s) {
   at_s_ = now_s;
   hour_ = carried;

@@ -33,9 +33,7 @@ class Memory {
   void note(std::string_view guest, const governor::Carried& carried, double now_s);
   /// What the file is to say.
   std::string text() const;
-  /// note(), and the file. Errors: those of core::write_file_atomically.
-  core::Result<void> keep(std::string_view guest, const governor::Carried& carried, double now_s);
-  /// The file alone; any thread. Errors: as there.
+  /// The file alone; any thread. Errors: those of core::write_file_atomically.
   core::Result<void> save(const std::string& text) const;
   const core::Path& path() const { return path_; }
 

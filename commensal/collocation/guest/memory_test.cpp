@@ -17,6 +17,13 @@ using ::testing::Not;
 
 constexpr double kNow = 1.8e9;
 
+template <class AMemory>
+core::Result<void> keep(AMemory&& memory, std::string_view guest, const governor::Carried& carried,
+                        double now_s) {
+  memory.note(guest, carried, now_s);
+  return memory.save(memory.text());
+}
+
 class MemoryTest : public testing::Test {
  protected:
   std::string text(const Memory& memory) const {
@@ -43,7 +50,7 @@ class MemoryTest : public testing::Test {
 };
 
 TEST_F(MemoryTest, OutlivesARestartWithinTheHour) {
-  ASSERT_TRUE(memory().keep("a on 2", carried_, kNow));
+  ASSERT_TRUE(keep(memory(), "a on 2", carried_, kNow));
   Memory next = memory();
   ASSERT_TRUE(next.read());
   const auto known = next.recall("a on 2", kNow + 60, rules_);
@@ -76,7 +83,7 @@ TEST_F(MemoryTest, KnowsEachGuestByItself) {
   for (int i = 0; i < 40; ++i) {
     governor::Carried carried = carried_;
     carried.learnt->cost = 0.01 * i;
-    ASSERT_TRUE(one.keep("guest " + std::to_string(i), carried, kNow + i));
+    ASSERT_TRUE(keep(one, "guest " + std::to_string(i), carried, kNow + i));
   }
   Memory next = memory();
   ASSERT_TRUE(next.read());
@@ -88,11 +95,11 @@ TEST_F(MemoryTest, KnowsEachGuestByItself) {
 TEST_F(MemoryTest, BeginsAnewWithWhatIsDamagedOrAnothers) {
   Memory memory = this->memory();
   EXPECT_TRUE(memory.read());  // there is none yet
-  ASSERT_TRUE(memory.keep("a", carried_, kNow));
+  ASSERT_TRUE(keep(memory, "a", carried_, kNow));
   const std::string good = text(memory);
   Memory other = this->memory("process:miner here");
   EXPECT_NE(other.path(), memory.path());
-  ASSERT_TRUE(other.keep("a", {}, kNow));
+  ASSERT_TRUE(keep(other, "a", {}, kNow));
   for (const std::string& bad :
        {std::string(), std::string("null"), good.substr(0, good.size() / 2), text(other),
         std::string(limits::kGovernorMemoryBytesMax + 1, ' '), std::string("{\"about\":1}")}) {
@@ -131,7 +138,7 @@ TEST_F(MemoryTest, ReadsWhatItHasWritten) {
     carried.learnt->cost_sd = 60;
     carried.hour.lost_s = 1e6;
     carried.hour_s = 3'700;
-    ASSERT_TRUE(memory(name).keep("net\xc3", carried, kNow));
+    ASSERT_TRUE(keep(memory(name), "net\xc3", carried, kNow));
     Memory again = memory(name);
     const auto read = again.read();
     ASSERT_TRUE(read) << cost << read.error().message;
@@ -144,7 +151,7 @@ TEST_F(MemoryTest, ReadsWhatItHasWritten) {
 TEST_F(MemoryTest, KeepsNothingWithoutAFolder) {
   Memory memory({}, "x");
   ASSERT_TRUE(memory.read());
-  ASSERT_TRUE(memory.keep("a", carried_, kNow));
+  ASSERT_TRUE(keep(memory, "a", carried_, kNow));
   EXPECT_EQ(memory.recall("a", kNow, rules_).hour.run_s, 200);
   EXPECT_TRUE(memory.path().empty());
 }

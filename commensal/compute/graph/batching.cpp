@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <array>
-#include <commensal/base/core/limits_graphs.hpp>
 #include <commensal/base/core/pacer.hpp>
 #include <commensal/compute/graph/batching.hpp>
 #include <commensal/compute/graph/work.hpp>
@@ -295,7 +294,7 @@ class Analysis {
   std::vector<Fact> facts_;
   tensor::ZeroStandIns zeros_{limits::kMemoryBytesDefault};
   std::int64_t ops_left_ = kOpsMax;
-  tensor::Arena arena_{limits::kJudgedBytesMax};
+  tensor::Arena arena_{limits::kMemoryBytesDefault};
   kernels::ThreadPool one_{1};
 };
 

@@ -93,9 +93,7 @@ struct ConvPlan {
 
   std::int64_t steps(const Call&, int, std::int64_t index) const {
     if (conv.winograd_tile != 0) return winograd_steps(conv);
-    std::int64_t count = 0;
-    for_taps(place_of(index), [&](auto, auto) { count += conv.group_channels(); });
-    return count;
+    return conv.window.taps_inside(place_of(index).at) * conv.group_channels();
   }
 
   Scalar partial(const Call& call, int, std::int64_t index, std::int64_t steps) const {
