@@ -2,7 +2,6 @@
 #include <apps/common/log.hpp>
 #include <apps/common/worker_options.hpp>
 #include <commensal/serve/worker/inside.hpp>
-#include <commensal/serve/worker/process_engine.hpp>
 
 namespace commensal::apps {
 
@@ -14,8 +13,9 @@ void WorkerOptions::declare(CLI::App& app) {
       ->capture_default_str();
 }
 
-std::unique_ptr<rollout::EngineFactory> WorkerOptions::engines(graph::SessionOptions session,
-                                                               guest::GuestProcess* guest) const {
+std::unique_ptr<rollout::EngineFactory> WorkerOptions::engines(
+    graph::SessionOptions session, guest::GuestProcess* guest,
+    std::function<void(const core::Path&, worker::ProcessOptions&)> fit) const {
   guest::DutyPacer* const pacer = guest == nullptr ? nullptr : guest->pacer();
   const auto ready_thread = [guest] {
     if (guest != nullptr) guest->ready_thread();
@@ -26,6 +26,7 @@ std::unique_ptr<rollout::EngineFactory> WorkerOptions::engines(graph::SessionOpt
   }
   worker::ProcessOptions options{.session = std::move(session), .ready_thread = ready_thread};
   options.say = [](const std::string& line) { say(line); };
+  options.fit = std::move(fit);
   if (pacer != nullptr) {
     options.pace = pacer->memory();
     options.is_held = [pacer] { return pacer->level() <= 0; };

@@ -50,7 +50,6 @@ constexpr Command kTable[] = {
      "commensal-lab bench tickets --json\n"
      "commensal-lab bench verify --rounds 5\n"
      "commensal-lab bench collocation --quick\n"
-     "commensal-lab bench polite --models resnet50 --batch 1,8 --hosts equihash\n"
      "commensal-lab bench guests --svg guests.svg\n"
      "commensal-lab bench processes --json\n"
      "commensal-lab bench promise --trace miner.jsonl --json",

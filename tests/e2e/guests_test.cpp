@@ -219,6 +219,31 @@ TEST_F(Guests, RemoveTheGroupThatAKilledOneLeft) {
   EXPECT_TRUE(comes([&] { return !std::filesystem::exists(group); }));
 }
 
+// What `provider tune` has chosen is in force the next time; beside other guests it would take
+// their cost for the model's.
+TEST_F(Guests, RunModelsAsTheyWereTuned) {
+  const Host host;
+  const std::string model = std::string(COMMENSAL_SOURCE_DIR) + "/models/digits/digits.onnx";
+  const std::vector<std::string> tune = {"provider", "tune",        "--host", host.spec(),
+                                         model,      "--rounds",    "6",      "--stretch-seconds",
+                                         "0.2",      "--batch-max", "4",      "--json"};
+  int code = -1;
+  const Json tuned = Json::parse(run(tune, code), nullptr, false);
+  ASSERT_EQ(code, 0);
+  const Json& one = tuned.at("models").at(0);
+  ASSERT_GE(one.at("ways").size(), 2U);  // four at once, and more threads where there are any
+  EXPECT_EQ(one["ways"][0]["at_once"], 1);
+  for (const Json& way : one["ways"]) {
+    EXPECT_EQ(way["stretches"], 6);
+    EXPECT_GT(way["answers_per_s"], 0);
+    EXPECT_LT(way["host_loss"]["low"], way["host_loss"]["high"]);
+  }
+  const auto guest = start("tuned", host.spec());
+  EXPECT_THAT(log("tuned"), HasSubstr("models run as they were tuned: 1"));
+  run(tune, code);
+  EXPECT_EQ(code, 1);  // a guest runs here
+}
+
 TEST_F(Guests, RefuseByOneLine) {
   int code = -1;
   run({"provider", "status"}, code);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Money through the programs, as their users see it.
-#include <tests/e2e/system.hpp>
+#include <tests/e2e/counted_host.hpp>
 
 namespace commensal::e2e {
 namespace {
@@ -95,6 +95,51 @@ TEST_F(MoneySystem, PricesTicketsAndStakesMoveAndNothingIsLost) {
       Json::parse(run({"ledger", "verify", "--data-dir", folder_.at("gateway"), "--json"}, status));
   EXPECT_EQ(status, 0);
   EXPECT_GT(checked.at("entries"), kRequests);
+}
+
+// Beside a host that earns more than its guest could, the guest stands still once both are known;
+// beside one that earns next to nothing it goes on.
+TEST_F(MoneySystem, AGuestRunsWhereItEarnsMoreThanItsHostLoses) {
+  start_paid_gateway();
+  {
+    auto client = connect();
+    push(client);
+  }
+  fund();
+  for (const bool is_rich : {true, false}) {
+    const OwnMachine machine;
+    const CountedHost host(folder_.at("work"));
+    const std::string name = is_rich ? "rich" : "poor";
+    const auto provider =
+        start_provider(name, {"--stake", "1000000", "--pay-min", "50000", "--hash-chain-depth",
+                              "14", "--host", "counter:" + folder_.at("work"), "--host-kept-min",
+                              "50%", "--host-income-per-hour", is_rich ? "1e18" : "1"});
+    ask({"account", "deposit", address_, "1000000", "--yes"});
+    std::jthread consumer([&](const std::stop_token& stop) {
+      auto client = connect(1'000);  // it may stand still when this ends
+      for (std::uint64_t i = 0; !stop.stop_requested(); ++i) {
+        (void)client.infer("operator/digits", 0, picture(i));
+      }
+    });
+    const auto status = [] {
+      int code = -1;
+      const Json made = Json::parse(run({"provider", "status", "--json"}, code), nullptr, false);
+      return code == 0 ? made : Json();
+    };
+    Json now;
+    for (int i = 0; i < 1200; ++i, pause_ms(50)) {
+      now = status();
+      if (!now.is_object() || !now["income"]["guests_at_full_speed_per_hour"].is_number()) continue;
+      if (!now["income"]["host_loses_per_hour"].is_number()) continue;
+      const bool stands = now["governor"]["why"] == "guests earn less than the host would lose";
+      if (stands || (!is_rich && now["guests"][0]["served"] > 20)) break;
+    }
+    EXPECT_EQ(now["governor"]["why"] == "guests earn less than the host would lose", is_rich)
+        << now.dump();
+    EXPECT_EQ(now["income"]["guests_at_full_speed_per_hour"] < now["income"]["host_loses_per_hour"],
+              is_rich)
+        << now.dump();
+  }
 }
 
 TEST_F(MoneySystem, WhatCannotBeIsRefusedInOneLine) {

@@ -66,10 +66,11 @@ class System : public ::testing::Test {
     return provider;
   }
   std::string url() const { return scheme_ + "127.0.0.1:" + http_port_; }
-  client::Client connect() {
+  client::Client connect(std::int64_t wait_ms = 120'000) {
     const core::Bytes token = *core::read_file(token_file_);
     client::ClientOptions options{.url = url(), .token = std::string(core::as_text(token))};
     options.token.pop_back();
+    options.wait_ms = wait_ms;
     if (!pin_.empty()) options.trust.pins = {*core::digest_from_hex(pin_)};
     return *client::Client::create(options);
   }

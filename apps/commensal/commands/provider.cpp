@@ -2,11 +2,13 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <apps/commensal/host_options.hpp>
 #include <apps/commensal/key_options.hpp>
 #include <apps/commensal/money_options.hpp>
 #include <apps/commensal/provider_log.hpp>
 #include <apps/commensal/provider_status.hpp>
+#include <apps/commensal/provider_tune.hpp>
 #include <apps/commensal/service.hpp>
 #include <apps/common/backend_options.hpp>
 #include <apps/common/command.hpp>
@@ -39,6 +41,7 @@ struct ProviderArguments {
   std::string metrics;  // where they are served; empty: nowhere
   bool plain_metrics = false;
   StatusOptions status;
+  TuneOptions tune;
   bool json = false;
 };
 
@@ -74,6 +77,26 @@ guest::Work work_of(const provider::ProviderStatus& status) {
   return work;
 }
 
+using Ways = std::map<core::Digest, tuner::Way>;
+
+/// How models run that were tuned beside this host; none where nothing is between models and this
+/// process, which has threads of its own.
+Result<Ways> ways_of(const ProviderArguments& options) {
+  if (options.host.host().empty() || options.worker.where != "process") return Ways{};
+  COMMENSAL_ASSIGN(Ways ways, tuned_ways(options.host.host()));
+  if (!ways.empty()) say(fmt::format("models run as they were tuned: {}", ways.size()));
+  return ways;
+}
+
+/// The cache names models by their digests.
+void fit(const Ways& ways, const core::Path& model_file, worker::ProcessOptions& options) {
+  const auto model = core::digest_from_hex(model_file.stem().string());
+  const auto found = model ? ways.find(*model) : ways.end();
+  if (found == ways.end()) return;
+  options.session.threads = found->second.threads;
+  options.processors.assign(found->second.processors.begin(), found->second.processors.end());
+}
+
 void announce(const ProviderArguments& options, const crypto::Address& address,
               const guest::MetricsServer* metrics) {
   const std::string text = crypto::to_text(address);
@@ -95,8 +118,13 @@ Result<int> run(ProviderArguments& options) {
   options.daemon.key = options.key.opener();
   options.daemon.threads = static_cast<std::uint32_t>(options.backend.threads);
   COMMENSAL_ASSIGN(guest::GuestProcessOptions own, options.host.settle());
+  COMMENSAL_ASSIGN(const Ways ways, ways_of(options));
   own.client.guest.name = options.daemon.name;
   own.client.guest.threads = options.backend.threads;
+  for (const auto& [model, way] : ways) {
+    options.daemon.tasks_at_once.by_model[model] = static_cast<std::size_t>(way.at_once);
+    own.client.guest.threads = std::max(own.client.guest.threads, way.threads);
+  }
   own.client.memory = state_folder("hosts");
   own.client.say = [](const std::string& line) { say(line); };
   guest::GuestProcess guest(std::move(own));
@@ -104,9 +132,13 @@ Result<int> run(ProviderArguments& options) {
   options.daemon.why_paused = guest.why_paused();
   const core::SystemClock clock;
   COMMENSAL_ASSIGN(const auto metrics, serve_metrics(options, clock));
-  COMMENSAL_ASSIGN(const auto daemon,
-                   daemon::ProviderDaemon::start(
-                       options.daemon, options.worker.engines(options.backend.session(), &guest)));
+  const auto fit_model = [ways](const core::Path& file, worker::ProcessOptions& made) {
+    fit(ways, file, made);
+  };
+  COMMENSAL_ASSIGN(
+      const auto daemon,
+      daemon::ProviderDaemon::start(
+          options.daemon, options.worker.engines(options.backend.session(), &guest, fit_model)));
   announce(options, daemon->address(), metrics.get());
   ProviderLog log(options.daemon.gateway);
   wait_for_signal(200, [&] {
@@ -150,7 +182,7 @@ Run declare_provider(CLI::App& app) {
   app.add_option("--name", options->daemon.name, "For the gateway's lists")->capture_default_str();
   options->backend.declare(app);
   options->worker.declare(app);
-  app.add_option("--batch-max", options->daemon.tasks_at_once,
+  app.add_option("--batch-max", options->daemon.tasks_at_once.usual,
                  "Requests that wait for one model and may be computed together, where that "
                  "changes no bit")
       ->check(CLI::Range(1, 64))
@@ -164,7 +196,11 @@ Run declare_provider(CLI::App& app) {
                "Serve them beyond loopback too, though without TLS");
   app.add_flag("--json", options->json, "Print the address as one line of JSON");
   const CLI::App* status = options->status.declare(app);
-  return [options, status] { return status->parsed() ? options->status.run() : run(*options); };
+  const CLI::App* tune = options->tune.declare(app);
+  return [options, status, tune] {
+    if (tune->parsed()) return options->tune.run();
+    return status->parsed() ? options->status.run() : run(*options);
+  };
 }
 
 }  // namespace commensal::apps

@@ -4,7 +4,6 @@
 #include <apps/common/bench_subject.hpp>
 #include <apps/common/command.hpp>
 #include <apps/lab/bench_collocation.hpp>
-#include <apps/lab/bench_polite.hpp>
 #include <commensal/base/core/temporary_folder.hpp>
 #include <commensal/lab/bench/collocation/guests_together.hpp>
 #include <commensal/lab/bench/pay/pay_bench.hpp>
@@ -182,9 +181,6 @@ Run declare_lab_bench(CLI::App& app) {
       "What a host keeps and a guest gets, by our rule and others'; exit status 2 if a bar is "
       "missed");
   const Run run_collocation = declare_bench_collocation(*collocation);
-  CLI::App* polite = app.add_subcommand(
-      "polite", "What a host loses for an image of its guest, by the size of the guest's batches");
-  const Run run_polite = declare_bench_polite(*polite);
   CLI::App* guests = app.add_subcommand(
       "guests", "Two runs of a network at the same time, against one after the other");
   declare_guests(*guests, *options);
@@ -198,10 +194,9 @@ Run declare_lab_bench(CLI::App& app) {
       "if a bar is missed");
   declare_promise(*promise, *options);
   CLI::App* subject = declare_bench_subject(app);
-  return [options, subject, tickets, verify, collocation, run_collocation, polite, run_polite,
-          guests, processes, promise]() -> Result<int> {
+  return [options, subject, tickets, verify, collocation, run_collocation, guests, processes,
+          promise]() -> Result<int> {
     if (collocation->parsed()) return run_collocation();
-    if (polite->parsed()) return run_polite();
     if (tickets->parsed()) return bench_tickets(*options);
     if (verify->parsed()) return bench_verify(*options);
     if (guests->parsed()) return bench_guests(*options);

@@ -16,8 +16,8 @@ struct ProviderDaemonConfig {
   tls::Encryption encryption = tls::Encryption::kBeyondLoopback;
   std::optional<crypto::Address> gateway_key = {};  // as ProviderConfig's
   std::string name;
-  std::uint32_t threads = 1;      // told to the gateway
-  std::size_t tasks_at_once = 1;  // as ProviderConfig's
+  std::uint32_t threads = 1;  // told to the gateway
+  provider::AtOnce tasks_at_once = {};
   provider::PurseConfig purse;
   /// As ProviderDependencies's. Called on the daemon's own thread until the daemon is destroyed.
   std::function<std::string()> why_paused = {};

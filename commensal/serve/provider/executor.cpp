@@ -97,9 +97,8 @@ TaskPtr Executor::first_in_turn() {
 /// Whose turn it is, and what may be computed together with that.
 std::vector<TaskPtr> Executor::take() {
   const std::lock_guard lock(mutex_);
-  const auto withdrawn =
-      std::stable_partition(waiting_.begin(), waiting_.end(),
-                            [](const TaskPtr& task) { return !task->is_withdrawn(); });
+  const auto withdrawn = std::stable_partition(
+      waiting_.begin(), waiting_.end(), [](const TaskPtr& task) { return !task->is_withdrawn(); });
   std::copy(withdrawn, waiting_.end(), std::back_inserter(finished_));
   waiting_.erase(withdrawn, waiting_.end());
   const TaskPtr first = first_in_turn();
@@ -109,9 +108,10 @@ std::vector<TaskPtr> Executor::take() {
     return one == first || (first->is_joint() && one->is_joint() && key_of(*one) == key &&
                             one->ops_max == first->ops_max);
   };
+  const std::size_t at_once = at_once_.of(first->model);
   std::vector<TaskPtr> taken = {first};
   std::erase(waiting_, first);
-  for (auto at = waiting_.begin(); at != waiting_.end() && taken.size() < at_once_;) {
+  for (auto at = waiting_.begin(); at != waiting_.end() && taken.size() < at_once;) {
     const bool goes = is_wanted(*at);
     if (goes) taken.push_back(*at);
     at = goes ? waiting_.erase(at) : at + 1;

@@ -32,6 +32,17 @@ struct Task {
 };
 using TaskPtr = std::shared_ptr<Task>;
 
+/// Tasks of one model that an engine may run together.
+struct AtOnce {
+  std::size_t usual = 1;
+  std::map<core::Digest, std::size_t> by_model = {};  // where it is not the usual number
+
+  std::size_t of(const core::Digest& model) const {
+    const auto found = by_model.find(model);
+    return found == by_model.end() ? usual : found->second;
+  }
+};
+
 /// A model's way to this provider.
 struct Fetch {
   std::uint64_t number = 0;  // how many there have been, this one included; 0: none
@@ -49,9 +60,12 @@ struct Fetch {
 class Executor {
  public:
   /// Once `closing` is asked to stop, whatever is computed is cancelled.
-  Executor(rollout::EngineFactory& engines, rpc::GatewayClient& gateway, std::size_t at_once,
+  Executor(rollout::EngineFactory& engines, rpc::GatewayClient& gateway, AtOnce at_once,
            std::stop_token closing)
-      : engines_(engines), gateway_(gateway), at_once_(at_once), closing_(std::move(closing)) {}
+      : engines_(engines),
+        gateway_(gateway),
+        at_once_(std::move(at_once)),
+        closing_(std::move(closing)) {}
 
   /// Joins the queue; once for each, next() is to be called. Thread-safety: any thread.
   void add(TaskPtr task);
@@ -79,7 +93,7 @@ class Executor {
 
   rollout::EngineFactory& engines_;
   rpc::GatewayClient& gateway_;
-  const std::size_t at_once_;
+  const AtOnce at_once_;
   const std::stop_token closing_;
   core::RecentlyUsed<Key, std::shared_ptr<rollout::Engine>> loaded_{limits::kEnginesMax};
   mutable std::mutex mutex_;

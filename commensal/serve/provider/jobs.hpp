@@ -2,6 +2,7 @@
 #pragma once
 
 #include <commensal/base/core/loop.hpp>
+#include <commensal/serve/provider/executor.hpp>
 #include <commensal/serve/provider/live_jobs.hpp>
 #include <commensal/serve/provider/model_cache.hpp>
 #include <functional>
@@ -35,7 +36,7 @@ class Jobs final : public std::enable_shared_from_this<Jobs> {
     std::stop_token closing;  // what is computed is cancelled
   };
   struct Config {
-    std::size_t at_once = 1;  // of one model, that an engine may run together
+    AtOnce at_once = {};
     std::int64_t commit_wait_ms_max = 500;
     std::uint64_t answer_bytes_max = limits::kStoreValueBytesMax;  // inputs and outputs together
     std::size_t kept_max = limits::kRolloutsKeptMax;               // jobs in the store

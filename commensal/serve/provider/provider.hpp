@@ -23,7 +23,7 @@ struct ProviderConfig {
   std::string gateway = {};                         // the address that is dialled
   std::optional<crypto::Address> gateway_key = {};  // none: as the first time (KnownGateways)
   std::uint32_t threads = 1;
-  std::size_t tasks_at_once = 1;  // of one model, that an engine may run together
+  AtOnce tasks_at_once = {};
   std::int64_t cache_bytes_max = std::int64_t{8} << 30;
   std::int64_t commit_wait_ms_max = 500;  // of an answer for others to be signed with
   std::uint64_t answer_bytes_max = limits::kStoreValueBytesMax;  // inputs and outputs together

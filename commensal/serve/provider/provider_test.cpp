@@ -113,14 +113,14 @@ class Listener final : public rpc::GatewayClient {
 
 class ProviderTest : public ::testing::Test {
  protected:
-  explicit ProviderTest(std::size_t tasks_at_once = 1,
+  explicit ProviderTest(AtOnce tasks_at_once = {},
                         std::uint64_t answer_bytes_max = limits::kStoreValueBytesMax) {
     ProviderDependencies deps{loop_, clock_, rng_, store_, key_, listener_, engines_};
     deps.closing = closing_.get_token();
     ProviderConfig config;
     config.folder = folder_;
     config.commit_wait_ms_max = 100;
-    config.tasks_at_once = tasks_at_once;
+    config.tasks_at_once = std::move(tasks_at_once);
     config.answer_bytes_max = answer_bytes_max;
     provider_ = *Provider::create(deps, config);
   }
@@ -201,7 +201,7 @@ TEST_F(ProviderTest, NoAnswerWaitsLongerThanItMay) {
 
 class TinyProviderTest : public ProviderTest {
  protected:
-  TinyProviderTest() : ProviderTest(1, 14) {}  // one float goes in and out, and as much beside
+  TinyProviderTest() : ProviderTest({}, 14) {}  // one float goes in and out, and as much beside
 };
 
 TEST_F(TinyProviderTest, WhatIsTooLargeToBeKeptIsNotSigned) {
@@ -223,7 +223,7 @@ TEST_F(ProviderTest, WhatTheModelDoesNotDeclareIsNotSigned) {
 
 class BatchingProviderTest : public ProviderTest {
  protected:
-  BatchingProviderTest() : ProviderTest(4) {}
+  BatchingProviderTest() : ProviderTest({4}) {}
 };
 
 TEST_F(BatchingProviderTest, TasksThatWaitForOneModelAreComputedTogether) {
@@ -239,6 +239,21 @@ TEST_F(BatchingProviderTest, TasksThatWaitForOneModelAreComputedTogether) {
   for (const std::size_t batch : listener_.batches) answers += batch;
   EXPECT_EQ(answers, 9U);
   EXPECT_EQ(listener_.refused, 0);
+}
+
+/// Of the model whose digest begins with 1, two at a time.
+class TunedProviderTest : public ProviderTest {
+ protected:
+  TunedProviderTest() : ProviderTest({4, {{core::Digest{1}, 2}}}) {}
+};
+
+TEST_F(TunedProviderTest, AModelMayHaveANumberOfItsOwn) {
+  ask(3, 1);
+  ask(6, 2);
+  loop_.work(9);
+  Sizes sizes = engines_.asked_at_once;
+  std::ranges::sort(sizes);
+  EXPECT_EQ(sizes, (Sizes{1, 2, 2, 4}));
 }
 
 TEST_F(BatchingProviderTest, WhoAsksAloneIsComputedAlone) {

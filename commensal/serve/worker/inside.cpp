@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fcntl.h>
+#include <sched.h>
 #include <unistd.h>
 
 #include <commensal/base/crypto/chacha20.hpp>
@@ -27,6 +28,17 @@ std::atomic<std::uint32_t>* out_of_memory = nullptr;
 [[noreturn]] void end_for_memory() {
   out_of_memory->store(1);
   std::abort();
+}
+
+/// All threads that are started from now on. Where the system refuses, they run on any: slower, or
+/// more in the host's way, but the same.
+void stay_on(const std::vector<std::uint32_t>& processors) {
+  cpu_set_t some;
+  CPU_ZERO(&some);
+  for (const std::uint32_t processor : processors) {
+    if (processor < CPU_SETSIZE) CPU_SET(processor, &some);
+  }
+  if (CPU_COUNT(&some) > 0) (void)::sched_setaffinity(0, sizeof some, &some);
 }
 
 Result<std::unique_ptr<rollout::Engine>> honest_engine(
@@ -83,6 +95,7 @@ Result<Loaded> Worker::become(const Load& load) {
   COMMENSAL_ASSIGN(const core::Descriptor file, channel_.receive_descriptor());
   auto model = core::MappedFile::of(file, load.model_bytes);
   if (model == nullptr) return fail(ErrorCode::kResourceExhausted, "the model cannot be mapped");
+  stay_on(load.processors);
   // Made once before it is confined: OpenSSL reads its configuration when it makes the first one.
   const crypto::ChaCha20 first({}, {});
   COMMENSAL_ASSIGN(std::string unconfined, confine(load.data_bytes_max));

@@ -51,7 +51,8 @@ struct Load {
   bool has_packs = false;
   std::vector<protocol::Feed> feeds;
   std::uint64_t model_bytes = 0;
-  std::int64_t data_bytes_max = 0;  // memory of the worker's own
+  std::int64_t data_bytes_max = 0;        // memory of the worker's own
+  std::vector<std::uint32_t> processors;  // on which alone it runs; none: on any
 
   template <class Archive, class Self>
   static void fields(Archive& archive, Self& self) {
@@ -60,6 +61,7 @@ struct Load {
     archive.field("feeds", self.feeds);
     archive.field("model_bytes", self.model_bytes);
     archive.field("data_bytes_max", self.data_bytes_max);
+    archive.field("processors", self.processors);
   }
 };
 

@@ -39,10 +39,13 @@ struct Model {
 
 class ProcessEngine final : public rollout::Engine {
  public:
-  ProcessEngine(std::shared_ptr<ProcessEngineFactory::Shared> shared, Model model,
-                std::vector<protocol::Feed> feeds)
-      : shared_(std::move(shared)), model_(std::move(model)), feeds_(std::move(feeds)) {
-    const graph::SessionOptions& session = shared_->options.session;
+  ProcessEngine(std::shared_ptr<ProcessEngineFactory::Shared> shared, ProcessOptions options,
+                Model model, std::vector<protocol::Feed> feeds)
+      : shared_(std::move(shared)),
+        options_(std::move(options)),
+        model_(std::move(model)),
+        feeds_(std::move(feeds)) {
+    const graph::SessionOptions& session = options_.session;
     if (session.packs != nullptr) {
       packs_.emplace(*session.packs, model_.digest, limits::kWorkerModelCopiesMax * model_.bytes);
     }
@@ -71,38 +74,38 @@ class ProcessEngine final : public rollout::Engine {
   Result<Message> hear(Channel& channel) { return receive(channel, packs_ ? &*packs_ : nullptr); }
 
   std::shared_ptr<ProcessEngineFactory::Shared> shared_;
+  const ProcessOptions options_;  // the shared ones, as they fit this model
   Model model_;
   std::vector<protocol::Feed> feeds_;
   std::optional<PackServer> packs_;
   std::shared_ptr<const graph::Graph> face_;  // and roots: once it has been loaded
   receipt::ModelRoots roots_;
-  tensor::Arena arena_{shared_->options.session.memory_bytes_max};  // of outputs
+  tensor::Arena arena_{options_.session.memory_bytes_max};  // of outputs
   std::unique_ptr<LivingWorker> worker_;
   std::uint32_t runs_ = 0;
 };
 
 Load ProcessEngine::load_message() const {
-  const ProcessOptions& options = shared_->options;
-  Load load{.session = SessionWords::of(options.session),
+  Load load{.session = SessionWords::of(options_.session),
             .has_packs = packs_.has_value(),
             .feeds = feeds_,
             .model_bytes = model_.bytes,
-            .data_bytes_max = options.data_bytes_max};
+            .data_bytes_max = options_.data_bytes_max,
+            .processors = options_.processors};
   if (load.data_bytes_max == 0) {
-    load.data_bytes_max = limits::kWorkerBytesBase + options.session.memory_bytes_max +
+    load.data_bytes_max = limits::kWorkerBytesBase + options_.session.memory_bytes_max +
                           limits::kWorkerModelCopiesMax * static_cast<std::int64_t>(model_.bytes);
   }
   return load;
 }
 
 Result<void> ProcessEngine::start(const std::stop_token& cancel) {
-  const ProcessOptions& options = shared_->options;
-  if (options.is_held && options.pace == nullptr) {
+  if (options_.is_held && options_.pace == nullptr) {
     return fail(ErrorCode::kUnavailable, "the system gives no memory by which to pace workers");
   }
   if (packs_) packs_->begin();
-  COMMENSAL_ASSIGN(auto worker, LivingWorker::start(shared_->starter, options));
-  const std::int64_t cpu_ms_max = std::min(options.cpu_ms_max, limits::kWorkerLoadCpuMsMax);
+  COMMENSAL_ASSIGN(auto worker, LivingWorker::start(shared_->starter, options_));
+  const std::int64_t cpu_ms_max = std::min(options_.cpu_ms_max, limits::kWorkerLoadCpuMsMax);
   COMMENSAL_ASSIGN(auto loaded, worker->exchange(
                                     {0, cancel, cpu_ms_max},
                                     [&](Channel& channel) -> Result<void> {
@@ -155,7 +158,7 @@ Result<ProcessEngine::Answers> ProcessEngine::answers(Run run, std::span<const V
   run.ops_max = options.ops_max;
   for (const Values& inputs : requests) run.requests.push_back(types_of(inputs));
   auto heard = worker_->exchange(
-      {run.number, options.cancel, shared_->options.cpu_ms_max},
+      {run.number, options.cancel, options_.cpu_ms_max},
       [&](Channel& channel) -> Result<void> {
         COMMENSAL_TRY(send(channel, run));
         for (const Values& inputs : requests) COMMENSAL_TRY(send_elements(channel, inputs));
@@ -218,7 +221,10 @@ Result<std::unique_ptr<rollout::Engine>> ProcessEngineFactory::load(
     const core::Path& model_file, const std::vector<protocol::Feed>& feeds,
     const std::stop_token& cancel) {
   COMMENSAL_ASSIGN(Model model, open_model(model_file, shared_->options.session.packs != nullptr));
-  auto engine = std::make_unique<ProcessEngine>(shared_, std::move(model), feeds);
+  ProcessOptions options = shared_->options;
+  if (options.fit) options.fit(model_file, options);
+  auto engine =
+      std::make_unique<ProcessEngine>(shared_, std::move(options), std::move(model), feeds);
   COMMENSAL_TRY(engine->start(cancel));
   return engine;
 }

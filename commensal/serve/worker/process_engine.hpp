@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace commensal::worker {
 
@@ -30,6 +31,9 @@ struct ProcessOptions {
   /// Whether threads of a worker rest for the pacer now; told while it computes, again and again.
   std::function<void(bool)> tell_rest = {};
   Program program = {.path = "/proc/self/exe", .word = std::string(kWorkerWord)};
+  std::vector<std::uint32_t> processors = {};  // on which alone workers run; none: on any
+  /// What is not as above for the model of this file. Called before it is loaded.
+  std::function<void(const core::Path& model_file, ProcessOptions& options)> fit = {};
   std::int64_t data_bytes_max = 0;  // memory of a worker's own; 0: what the session may use and
                                     // limits::kWorkerModelCopiesMax of the model beside it
   std::int64_t cancel_ms = limits::kWorkerCancelMs;

@@ -174,6 +174,41 @@ TEST(WorkerProcess, UsesNoProcessorWhileNothingIsAsked) {
   EXPECT_EQ(children_of(::getpid()).size(), 1);
 }
 
+std::string allowed_processors(pid_t process) {
+  std::ifstream file(fs::path("/proc") / std::to_string(process) / "status");
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with("Cpus_allowed_list:")) return line.substr(line.rfind('\t') + 1);
+  }
+  return "";
+}
+
+TEST(WorkerProcess, RunsAModelAsItIsFitted) {
+  const auto folder = *core::TemporaryFolder::make("fitted");
+  const core::Path other = folder.path() / "other.onnx";
+  fs::copy_file(kDigits, other);
+  ProcessOptions options;
+  options.fit = [&](const core::Path& model, ProcessOptions& made) {
+    if (model != other) return;
+    made.session.threads = 3;
+    made.processors = {0};
+  };
+  ProcessEngineFactory factory(std::move(options));
+  const auto usual = *factory.load(kDigits, {});
+  const auto before = children_of(::getpid());
+  ASSERT_EQ(before.size(), 1);
+  const auto fitted = *factory.load(other, {});
+  auto workers = children_of(::getpid());
+  workers.erase(*before.begin());
+  ASSERT_EQ(workers.size(), 1);
+  EXPECT_EQ(allowed_processors(*before.begin()), allowed_processors(::getpid()));
+  EXPECT_EQ(allowed_processors(*workers.begin()), "0");
+  const auto one = usual->run(1, pixels(), std::nullopt),
+             two = fitted->run(1, pixels(), std::nullopt);
+  ASSERT_TRUE(one && two);
+  EXPECT_EQ(core::to_hex((*one)[0].bytes()), core::to_hex((*two)[0].bytes()));
+  EXPECT_EQ(children_of(::getpid()).size(), 2);  // three threads are not too many for it
+}
+
 // Else each request would start one.
 TEST(WorkerProcess, IsTheSameForAllRequests) {
   for (const int threads : {1, 3}) {

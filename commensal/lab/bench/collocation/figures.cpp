@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <boost/math/distributions/students_t.hpp>
-#include <cmath>
 #include <commensal/lab/bench/collocation/figures.hpp>
 #include <commensal/lab/bench/collocation/pairs.hpp>
-#include <numeric>
 #include <thread>
 
 namespace commensal::lab::bench::collocation {
@@ -82,18 +79,6 @@ std::optional<std::pair<double, double>> stolen_in(const Slices& slices, const P
 }
 
 }  // namespace
-
-Share95 share95(const std::vector<double>& values) {
-  if (values.empty()) return {};
-  const auto count = static_cast<double>(values.size());
-  const double mean = std::accumulate(values.begin(), values.end(), 0.0) / count;
-  if (values.size() < 2) return {mean, -INFINITY, INFINITY};
-  double square = 0;
-  for (const double value : values) square += (value - mean) * (value - mean);
-  const double t = boost::math::quantile(boost::math::students_t(count - 1), 0.975);
-  const double error = t * std::sqrt(square / (count - 1) / count);
-  return {mean, mean - error, mean + error};
-}
 
 bool ArmFigures::keeps() const { return kept && kept->mean >= kPromise; }
 

@@ -11,9 +11,6 @@
 /// which it was stopped.
 namespace commensal::lab::bench::collocation {
 
-/// Mean and 95 % interval (Student's t).
-Share95 share95(const std::vector<double>& values);
-
 struct ArmFigures {
   std::string arm;
   int slices = 0;

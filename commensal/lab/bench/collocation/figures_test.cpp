@@ -139,12 +139,6 @@ TEST(Figures, TellByTheClockToo) {
   EXPECT_NEAR(ours.kept_by_clock->mean, 0.9, 1e-4);
 }
 
-TEST(Share, IsStudentsOfItsScatter) {
-  // Standard deviation 0.1, two degrees of freedom: t = 4.3027.
-  EXPECT_NEAR(share95({0.9, 1, 1.1}).low, 1 - 0.43027 / std::sqrt(3), 1e-5);
-  EXPECT_EQ(share95({0.99}).low, -INFINITY);
-}
-
 const bench::Row* find_bar(const std::vector<bench::Row>& rows, const std::string& name) {
   for (const bench::Row& row : rows) {
     if (row.limit && row.name.ends_with(name)) return &row;

@@ -32,11 +32,11 @@ struct Loaded {
   std::vector<tensor::Tensor> inputs;
 };
 
-Result<Loaded> load(const core::Path& model, std::int64_t batch, core::Pacer& pacer) {
+Result<Loaded> load(const core::Path& model, core::Pacer& pacer) {
   COMMENSAL_ASSIGN(auto graph, graph::onnx::import_file(model));
-  COMMENSAL_ASSIGN(auto inputs, bench::draw_inputs(*graph, batch));
+  COMMENSAL_ASSIGN(auto inputs, bench::draw_inputs(*graph, 1));
   if (!inputs) {
-    return fail(ErrorCode::kUnsupported, "{} does not take batch {}", model.string(), batch);
+    return fail(ErrorCode::kUnsupported, "{} does not take batch 1", model.string());
   }
   graph::SessionOptions options;
   options.pacer = &pacer;
@@ -56,23 +56,22 @@ bool Gate::passes(bool goes_on) const {
   return goes_on;
 }
 
-Result<std::unique_ptr<Guest>> Guest::start(const core::Path& model, Rank rank,
-                                            std::int64_t batch) {
+Result<std::unique_ptr<Guest>> Guest::start(const core::Path& model, Rank rank) {
   std::unique_ptr<Guest> made(new Guest);
   Guest& self = *made;
   self.set_level(1);  // while it loads
   std::promise<Result<void>> ready;
   std::future<Result<void>> is_ready = ready.get_future();
   made->thread_ = std::jthread(
-      [&self, &model, rank, batch, ready = std::move(ready)](const std::stop_token& stop) mutable {
+      [&self, &model, rank, ready = std::move(ready)](const std::stop_token& stop) mutable {
         if (const auto done = take_rank(rank); !done) return ready.set_value(done);
-        auto loaded = load(model, batch, self.gate_);
+        auto loaded = load(model, self.gate_);
         if (!loaded) return ready.set_value(tl::unexpected(loaded.error()));
         auto first = loaded->session.run(loaded->inputs);  // what is made on demand is made here
         self.set_level(0);
         ready.set_value(first ? Result<void>{} : tl::unexpected(first.error()));
         while (first && !stop.stop_requested() && loaded->session.run(loaded->inputs))
-          self.images_.fetch_add(static_cast<std::uint64_t>(batch), std::memory_order_relaxed);
+          self.images_.fetch_add(1, std::memory_order_relaxed);
       });
   COMMENSAL_TRY(is_ready.get());
   return made;

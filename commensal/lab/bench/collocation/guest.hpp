@@ -31,14 +31,13 @@ class Gate final : public core::Pacer {
   std::atomic<bool> is_stopped_ = false;
 };
 
-/// A network that runs without end on one thread, one batch after the other, as fast as its level
+/// A network that runs without end on one thread, one picture after the other, as fast as its level
 /// allows; at first not at all.
 class Guest {
  public:
-  /// Returns when the network is loaded. `batch`: pictures that it runs at once. Errors: those of
-  /// the model; kUnsupported (the network does not take such a batch), kUnavailable (the rank).
-  static core::Result<std::unique_ptr<Guest>> start(const core::Path& model, Rank rank,
-                                                    std::int64_t batch = 1);
+  /// Returns when the network is loaded. Errors: those of the model; kUnsupported (it takes no
+  /// batch of one), kUnavailable (the rank).
+  static core::Result<std::unique_ptr<Guest>> start(const core::Path& model, Rank rank);
   Guest(const Guest&) = delete;
   Guest& operator=(const Guest&) = delete;
   ~Guest();
