@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Money through the programs, as their users see it.
+#include <gmock/gmock.h>
+
 #include <tests/e2e/counted_host.hpp>
 
 namespace commensal::e2e {
 namespace {
+
+using testing::HasSubstr;
 
 constexpr int kRequests = 40;
 
@@ -106,6 +110,9 @@ TEST_F(MoneySystem, AGuestRunsWhereItEarnsMoreThanItsHostLoses) {
     push(client);
   }
   fund();
+  ask({"account", "deposit", "operator", "1000000000", "--reference", "transfer 2"});
+  ask({"account", "deposit", "@gateway", "1000000000", "--reference", "own 2"});
+  ask({"account", "lock", "escrow", "1000000000"});
   for (const bool is_rich : {true, false}) {
     const OwnMachine machine;
     const CountedHost host(folder_.at("work"));
@@ -119,6 +126,7 @@ TEST_F(MoneySystem, AGuestRunsWhereItEarnsMoreThanItsHostLoses) {
       auto client = connect(1'000);  // it may stand still when this ends
       for (std::uint64_t i = 0; !stop.stop_requested(); ++i) {
         (void)client.infer("operator/digits", 0, picture(i));
+        pause_ms(50);
       }
     });
     const auto status = [] {
@@ -140,6 +148,39 @@ TEST_F(MoneySystem, AGuestRunsWhereItEarnsMoreThanItsHostLoses) {
               is_rich)
         << now.dump();
   }
+}
+
+// Under such settings a wrong answer would pay.
+TEST_F(MoneySystem, AGatewayWhoseStakesDeterNobodyDoesNotStart) {
+  const auto said_with = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> arguments = {"gateway",
+                                          "--data-dir",
+                                          folder_.at("cheap"),
+                                          "--http",
+                                          "127.0.0.1:0",
+                                          "--providers",
+                                          "127.0.0.1:0",
+                                          "--price",
+                                          "12000",
+                                          "--face-value",
+                                          "100000",
+                                          "--win-probability",
+                                          "0.1",
+                                          "--hash-chain-depth",
+                                          "10"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const std::string log = folder_.at("cheap.log");
+    std::filesystem::remove(log);
+    Process process(arguments, log);
+    int status = 0;
+    process.read_all(status);
+    EXPECT_EQ(status, 1);
+    return std::string(core::as_text(*core::read_file(log)));
+  };
+  EXPECT_THAT(said_with({}), HasSubstr("stake_min 0: a wrong answer would save up to 10000"));
+  EXPECT_THAT(said_with({"--stake-min", "23157"}), HasSubstr("at least 23158"));
+  EXPECT_THAT(said_with({"--stake-min", "23158", "--no-audit-by-risk"}),
+              HasSubstr("as 19 % of them are"));
 }
 
 TEST_F(MoneySystem, WhatCannotBeIsRefusedInOneLine) {
@@ -175,11 +216,12 @@ TEST_F(MoneySystem, WhatCannotBeIsRefusedInOneLine) {
 
 // What was refused of a private model was told to everybody.
 TEST_F(MoneySystem, WhoRefusesEverythingIsShownSoOnPublicModelsAlone) {
-  start_gateway(
-      {"--price", "2", "--face-value", "10", "--hash-chain-depth", "10", "--escrow", "1000000"});
+  start_gateway({"--price", "2", "--face-value", "10", "--stake-min", "1", "--hash-chain-depth",
+                 "10", "--escrow", "1000000"});
   ask({"account", "deposit", "operator", "1000"});
   const auto provider =
-      start_provider("dear", {"--hash-chain-depth", "10", "--pay-min", "1000000"});
+      start_provider("dear", {"--hash-chain-depth", "10", "--pay-min", "1000000", "--stake", "1"});
+  ask({"account", "deposit", address_, "1", "--yes"});
   wait_for([&] { return ask({"providers"}).dump().find("serving") != std::string::npos; });
   const auto state_after = [&](const std::vector<std::string>& push) {
     ask(push);

@@ -212,7 +212,7 @@ TEST_F(Newcomer, WrongPortsAreNamed) {
 TEST_F(Newcomer, AGatewaysMoneyIsSetUpByItsFlags) {
   const Words money = {
       "--price",     "12000", "--face-value",       "100000", "--win-probability", "0.1",
-      "--stake-min", "1000",  "--hash-chain-depth", "10"};
+      "--stake-min", "30000", "--hash-chain-depth", "10"};
   start_gateway(money);
   EXPECT_THAT(log_of(folder_.at("gateway.log")), HasSubstr("nobody can be served"));
   gateway_->kill();
@@ -227,11 +227,11 @@ TEST_F(Newcomer, AGatewaysMoneyIsSetUpByItsFlags) {
     EXPECT_EQ(own.value("available", "0"), "0");
     if (start == 0) gateway_->kill();
   }
-  const auto provider = start_provider("one", {"--stake", "1000", "--hash-chain-depth", "10"});
-  wait_for(folder_.at("one.log"), "stake 0 of 1000 that the gateway wants");
-  ask({"account", "deposit", address_, "1000"}, token_file_);
+  const auto provider = start_provider("one", {"--stake", "30000", "--hash-chain-depth", "10"});
+  wait_for(folder_.at("one.log"), "stake 0 of 30000 that the gateway wants");
+  ask({"account", "deposit", address_, "30000"}, token_file_);
   ask({"account", "deposit", "operator", "1000000"}, token_file_);
-  wait_for(folder_.at("one.log"), "stake 1000");
+  wait_for(folder_.at("one.log"), "stake 30000");
   auto client = connect();
   push(client);
   insist(client, 1);
@@ -240,13 +240,13 @@ TEST_F(Newcomer, AGatewaysMoneyIsSetUpByItsFlags) {
 
 TEST_F(Newcomer, AGatewayKeepsItsTermsOverARestart) {
   start_gateway({"--price", "12000", "--face-value", "100000", "--win-probability", "0.1",
-                 "--hash-chain-depth", "10"});
+                 "--stake-min", "30000", "--hash-chain-depth", "10"});
   gateway_->kill();
   std::filesystem::remove(folder_.at("gateway.log"));
   start_gateway();
   EXPECT_THAT(log_of(folder_.at("gateway.log")),
               HasSubstr("as at the last start: --face-value 100000, --price 12000, "
-                        "--win-probability 0.1"));
+                        "--stake-min 30000, --win-probability 0.1"));
   EXPECT_EQ(ask_json({"account", "ledger"}, token_file_).at("terms").at("price"), "12000");
   gateway_->kill();
   start_gateway({"--price", "500", "--escrow", "200000"});  // the others stay
@@ -299,8 +299,8 @@ TEST_F(Newcomer, ARolloutWithoutAProviderSaysSoAtOnce) {
 }
 
 TEST_F(Newcomer, MoneyForAnAddressThatNobodyHasSeenIsConfirmed) {
-  start_gateway(
-      {"--price", "2", "--face-value", "10", "--hash-chain-depth", "10", "--escrow", "1000"});
+  start_gateway({"--price", "2", "--face-value", "10", "--stake-min", "1", "--hash-chain-depth",
+                 "10", "--escrow", "1000"});
   const Words stranger = {"account", "deposit", "0x52908400098527886e0f7030069857d2e4169ee8", "5"};
   int status = 0;
   EXPECT_THAT(complaint(at_gateway(stranger, token_file_), status),

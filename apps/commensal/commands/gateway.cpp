@@ -13,6 +13,7 @@
 #include <commensal/base/core/network.hpp>
 #include <commensal/base/core/rates.hpp>
 #include <commensal/serve/daemon/gateway_daemon.hpp>
+#include <commensal/serve/gateway/risk_facts.hpp>
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -104,6 +105,17 @@ Result<void> fill_escrow(gateway::Gateway& gateway, const protocol::Amount& want
   return gateway.fund(AccountKind::kEscrow, lacking);
 }
 
+/// The honesty inequality, with these settings (docs/verification.md).
+std::string words_of_honesty(const gateway::GatewayConfig& config) {
+  const double pay = risk::units_of(config.money.face_value) * config.money.win_probability;
+  const gateway::Honesty honesty =
+      gateway::honesty_of(config.money.stake_min, pay, {.floor = config.audit_probability});
+  return fmt::format(
+      "a wrong answer saves its provider at most {:.0f} and costs it at least {:.0f} once it is "
+      "found out: a loss from {:.2g} % of the answers audited on",
+      honesty.saved, honesty.lost, 100 * honesty.audits);
+}
+
 void announce(const GatewayArguments& options, const daemon::GatewayDaemon& daemon) {
   const core::Endpoint http{options.daemon.http_address, daemon.http_port()};
   const std::string url =
@@ -124,6 +136,9 @@ void announce(const GatewayArguments& options, const daemon::GatewayDaemon& daem
                daemon.are_providers_secure() ? " (TLS)" : "", daemon.token_file().string());
     fmt::print("for providers: --gateway-key {}\n", key);
     if (!pin.empty()) fmt::print("for consumers: --pin {}\n", pin);
+    if (options.daemon.gateway.money.face_value != protocol::Amount()) {
+      fmt::print("{}\n", words_of_honesty(options.daemon.gateway));
+    }
   }
   std::fflush(stdout);
 }

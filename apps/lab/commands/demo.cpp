@@ -156,11 +156,6 @@ void print_money(const lab::DemoMoney& money) {
       "\nA request costs {}, a winning ticket pays {}: {} tickets, {} won, worth {}, expected {}\n",
       money.price, money.face_value, money.tickets_issued, money.tickets_won,
       money.tickets_value_won, money.tickets_expected);
-  const ledger::Config defaults;
-  fmt::print(
-      "In this demo mismatch {} of a winner takes the stake; by default mismatch {} does, and one "
-      "before costs {}\n",
-      money.rules.pattern_mismatches, defaults.pattern_mismatches, to_text(defaults.penalty));
   for (const lab::DemoBalance& item : money.balances) {
     if (item.before == item.after) continue;
     fmt::print("  {:<9} {:<12} {:>9} -> {:>9}\n", item.owner, item.account, item.before,

@@ -15,7 +15,10 @@ std::optional<double> Pace::per_s() const {
 }
 
 Report Facts::add(double now_s, const Work& work) {
-  Report made{.wants = work.waiting > 0, .served = work.served};
+  // Who has answered since the last look was at work in between, however short its requests are.
+  const bool has_answered = last_served_ && work.served > *last_served_;
+  last_served_ = work.served;
+  Report made{.wants = work.waiting > 0 || has_answered, .served = work.served};
   served_.add(now_s, static_cast<double>(work.served));
   made.served_per_s = served_.per_s();
   if (!work.earned) return made;

@@ -38,6 +38,7 @@ class Facts {
   Report add(double now_s, const Work& work);
 
  private:
+  std::optional<std::uint64_t> last_served_{};
   Pace served_{60};
   Pace earned_{3600};
 };

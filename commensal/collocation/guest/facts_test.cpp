@@ -20,6 +20,17 @@ TEST(FactsTest, AreOfTheLastMinute) {
   EXPECT_FALSE(now.wants);
 }
 
+// The fault: whoever has requests of a millisecond was never seen with one, and what it would earn
+// at full speed was never known.
+TEST(FactsTest, WhoHasAnsweredSinceTheLastLookWasAtWork) {
+  Facts facts;
+  Work work{.waiting = 0, .served = 7, .earned = {}};
+  EXPECT_FALSE(facts.add(0, work).wants);
+  work.served = 9;
+  EXPECT_TRUE(facts.add(0.2, work).wants);
+  EXPECT_FALSE(facts.add(0.4, work).wants);
+}
+
 TEST(FactsTest, KnowEarningsOnlyWhereThereAreTickets) {
   Facts facts;
   Work work;

@@ -79,10 +79,10 @@ Result<Trial> framed_by_seed(Models& models, Arm arm, std::uint64_t seed) {
   const bool is_guilty =
       root &&
       receipt::judge(receipt.body(), *root, shown.output_salt, auditor).outcome != Outcome::kMatch;
-  // The step is not paid, and half of the penalty is the client's.
-  const double saved = price::kPay + static_cast<double>(price::kPenalty) / 2;
+  // The step is not paid, and half of the stake is the client's.
+  const double saved = price::kPay + static_cast<double>(price::kStake) / 2;
   trial.profit = is_guilty ? saved : 0;
-  trial.others = is_guilty ? -price::kPay - static_cast<double>(price::kPenalty) : 0;
+  trial.others = is_guilty ? -price::kPay - static_cast<double>(price::kStake) : 0;
   trial.accused = is_guilty ? 1 : 0;
   return trial;
 }

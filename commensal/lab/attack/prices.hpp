@@ -16,8 +16,7 @@ inline constexpr double kBfloat16 = 40;  // c': in half the memory
 inline constexpr double kShorter = 40;   // c': with mantissas cut short
 inline constexpr double kSmaller = 20;   // c': with a smaller model
 
-// Of the ledger. A penalty is worth four answers here; by default a gateway's is 100 units,
-// whatever its answers earn, so an operator has to choose it (--penalty).
+// Of the ledger: a stake is worth forty answers, the least of any offence four.
 inline constexpr std::uint64_t kStake = 4000;
 inline constexpr std::uint64_t kPenalty = 400;
 inline constexpr std::uint64_t kBounty = 400;

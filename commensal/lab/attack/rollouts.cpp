@@ -45,11 +45,10 @@ serial::RolloutOptions options_of(Models& models, const Setting& setting, core::
   return options;
 }
 
-/// By hand, as no ledger is here: a penalty for the first mismatch, all of the stake for more
+/// By hand, as no ledger is here: all of the stake, of who has no long record
 /// (trade/pay/ledger/punish.cpp; `pardon-waiting` and others play that on the ledger itself).
 double punishment(std::size_t mismatches) {
-  if (mismatches == 0) return 0;
-  return static_cast<double>(mismatches == 1 ? price::kPenalty : price::kStake);
+  return mismatches == 0 ? 0 : static_cast<double>(price::kStake);
 }
 
 /// A whole rollout by this engine, its tickets drawn, winners and step 1 audited.

@@ -5,6 +5,7 @@
 #include <commensal/lab/attack/prices.hpp>
 #include <commensal/lab/attack/stand.hpp>
 #include <commensal/trade/market/risk/desk.hpp>
+#include <commensal/trade/pay/ledger/punish.hpp>
 
 namespace commensal::attack {
 namespace {
@@ -18,7 +19,7 @@ constexpr std::size_t kCheats = 16;    // then as many wrong ones, until one is 
 risk::Policy policy() {
   risk::Policy policy;
   policy.collusion = 0;
-  policy.lost_share = static_cast<double>(price::kPenalty) / static_cast<double>(price::kStake);
+  policy.lost_share = ledger::kIsolatedMismatchPm / 1000.0;
   policy.lazy = {price::kStep, price::kGarbage, price::kPay, true};
   policy.malice = {};
   return policy;
@@ -117,7 +118,7 @@ constexpr std::size_t kRounds = 12;
 constexpr std::size_t kAnswers = 4;  // in a round, one of them wrong
 constexpr double kWin = 0.5;
 constexpr std::uint32_t kPardon = 5;     // right winners in a row; the ledger's default is 1000
-constexpr double kSeldomAudited = 0.05;  // in the control
+constexpr double kSeldomAudited = 0.01;  // in the control
 
 Result<Trial> pardoned(Models& models, Arm arm, std::uint64_t seed) {
   Stand::Terms terms = Stand::terms(kWin);
@@ -127,7 +128,7 @@ Result<Trial> pardoned(Models& models, Arm arm, std::uint64_t seed) {
   std::vector<Work> works;
   std::size_t wrong = 0;
   for (std::size_t round = 0; round < kRounds; ++round) {
-    const bool is_clean = stand->state().audits.find(stand->provider().address) == nullptr;
+    const bool is_clean = stand->state().audits.get(stand->provider().address).mismatches == 0;
     const bool cheats = arm != Arm::kHonest && is_clean;
     const Maker maker = [&](std::size_t i, const tensor::NamedTensors& input) {
       return cheats && i == 0 ? stand->garbage(input) : stand->honest(input);
@@ -156,8 +157,8 @@ const std::vector<Attack>& table() {
        "a mismatch was judged", Place::kRooms, "1 - (1 - p)^b, p the desk's, b 16",
        caught_by_desk(), trusted},
       {"pardon-waiting", "cheats until it is found, works until that is forgotten, cheats again",
-       "a wrong winner is not paid, and costs a penalty: each cheat is a loss",
-       "only one winner in 20 is audited", "a mismatch was judged", Place::kDaemons,
+       "a wrong answer is not paid, and costs the stake, or half of it: each cheat is a loss",
+       "only one winner in 100 is audited", "a mismatch was judged", Place::kDaemons,
        "1 - (1 - p)^n, p 0.5, n 12", 1 - std::pow(1 - kWin, static_cast<double>(kRounds)),
        pardoned},
   };

@@ -187,7 +187,9 @@ TEST_F(MoneyTrip, AGatewayThatDiesAtAnyWritePaysNothingTwice) {
 }
 
 TEST_F(MoneyTrip, WhoHasPaidForAFirstMismatchIsNotBannedByARestart) {
-  auto market = open(15, 1, [](Terms& terms) { terms.gateway.rules.pattern_mismatches = 2; });
+  auto market = open(15, 1, [](Terms& terms) {
+    terms.gateway.rules.pattern_mismatches = 2, terms.gateway.rules.pardon_matches = 0;
+  });
   prepare(*market);
   const std::size_t index = add(*market, "cheat", make_bf16_cheat());
   const auto is_banned = [&] {

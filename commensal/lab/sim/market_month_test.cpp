@@ -25,7 +25,9 @@ class MoneyMonth : public MoneyTrip {
   Life live(std::uint64_t seed) {
     dice_.emplace(seed);
     life_ = {};
-    market_ = open(seed, 0.7, [](Terms& terms) { terms.gateway.rules.pattern_mismatches = 2; });
+    market_ = open(seed, 0.7, [](Terms& terms) {
+      terms.gateway.rules.pattern_mismatches = 2, terms.gateway.rules.pardon_matches = 0;
+    });
     prepare(*market_);
     add(*market_, "a");
     shaky_ = add(*market_, "shaky");

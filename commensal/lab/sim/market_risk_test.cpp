@@ -12,6 +12,7 @@ using gateway::AuditState;
 class MoneyRisk : public MoneyTrip {
  protected:
   static constexpr double kWin = 0.02;
+  static constexpr std::uint64_t kSeeds = 200;
 
   std::unique_ptr<Market> open_by_risk(std::uint64_t seed, double win = kWin, double floor = 0) {
     terms_ = play_terms(win, 100);
@@ -62,6 +63,30 @@ TEST_F(MoneyRisk, AnHonestProviderIsAuditedUntilItIsKnownAndOneSeedGivesOneState
   const core::Digest first = run(41);
   EXPECT_EQ(run(41), first);
   EXPECT_NE(run(42), first);
+}
+
+// The fault: who was caught before its draw was banned, and took its whole stake along.
+TEST_F(MoneyRisk, ACaughtCheatLosesItsStakeWhetherItHasWonOrNot) {
+  for (const double win : {0.02, 0.1}) {
+    for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+      SCOPED_TRACE(seed);
+      auto market = open_by_risk(100 + seed, win);
+      prepare(*market);
+      const crypto::Address cheat = market->address_of(add(*market, "cheat", make_bf16_cheat()));
+      add(*market, "honest");
+      for (std::uint64_t i = 0; i < 60; ++i) {
+        (void)market->infer("digits", picture(i));
+        market->rest_ms(20);
+      }
+      market->rest_ms(5'000);
+      const auto all = market->gateway().providers();
+      const auto found = std::ranges::find(all, cheat, &gateway::ProviderInfo::address);
+      ASSERT_NE(found, all.end());
+      EXPECT_NE(found->banned, "");
+      EXPECT_EQ(balance(*market, cheat, AccountKind::kStake), Amount());
+      EXPECT_TRUE(ledger::check_all(market->gateway().ledger()));
+    }
+  }
 }
 
 // The ledger hears of the verdict when the winner is opened: nobody audits it again.

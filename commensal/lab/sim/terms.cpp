@@ -16,7 +16,6 @@ Terms play_terms(double audit_probability, int requests) {
   money.stake_min = Amount(1'000'000);
   money.round_ms = 100;
   money.hash_chain_depth = 18;
-  money.rules.pattern_mismatches = 1;  // strict: the first mismatch is slashed
   money.rules.auditor_fee = Amount(1'000);
   money.rules.auditor_bounty = Amount(100'000);
   money.rules.penalty = Amount(100'000);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <cmath>
 #include <commensal/base/core/check.hpp>
 #include <commensal/base/core/limits_serve.hpp>
 #include <commensal/serve/gateway/gateway_state.hpp>
@@ -18,6 +19,24 @@ std::string state_of(const Roster::Peer& peer, const std::string& reservation) {
   const Roster::Peer::Refusals& refusals = peer.refusals;
   if (refusals.count == 0 || peer.served > refusals.served) return "serving";
   return fmt::format("refused its last {} job(s): {}", refusals.count, refusals.why);
+}
+
+/// Settings under which a wrong answer pays are none to begin with.
+core::Result<void> check_honesty(const GatewayConfig& config) {
+  const MoneyConfig& money = config.money;
+  if (money.face_value == protocol::Amount()) return {};
+  const double pay = risk::units_of(money.face_value) * money.win_probability;
+  const Honesty honesty = honesty_of(money.stake_min, pay, {.floor = config.audit_probability});
+  // Winners are audited whatever the desk says.
+  const double least =
+      money.win_probability + (1 - money.win_probability) * config.audit_probability;
+  const double most = config.audit_by_risk ? 1 : least;
+  if (honesty.audits <= most) return {};
+  return core::fail(ErrorCode::kInvalidArgument,
+                    "stake_min {}: a wrong answer would save up to {:.0f} and cost {:.0f} where it "
+                    "is found out, as {:.0f} % of them are: at least {:.0f}",
+                    to_text(money.stake_min), honesty.saved, honesty.lost, 100 * most,
+                    std::ceil(honesty.stake / most));
 }
 
 }  // namespace
@@ -95,6 +114,7 @@ core::Result<std::unique_ptr<Gateway>> Gateway::create(const GatewayDependencies
     return core::fail(ErrorCode::kDataLoss, "cannot create '{}': {}", config.folder.string(),
                       failed.message());
   }
+  COMMENSAL_TRY(check_honesty(config));
   GatewayConfig known = config;
   COMMENSAL_ASSIGN(const auto founded, ledger::founding_rules(deps.store));
   if (founded) known.money.rules = *founded;

@@ -115,7 +115,7 @@ void Gateway::State::handle(const event::AuditDue& event) {
   auto record = book.find(event.receipt);
   if (!record) return events.report(record);
   if (record->verdict) {  // audited before its draw
-    events.report(judge_winner(*record));
+    events.report(judge_in_ledger(*record));
     if (is_penalised(*record)) replace_later(*record);
     return;
   }
@@ -138,7 +138,7 @@ void Gateway::State::handle(const event::Audited& event) {
   events.report(book.update(*record));
   observer.on_verdict(*record);
   audit_policy.on_verdict(*record);
-  const auto judged = judge_winner(*record);
+  const auto judged = judge_in_ledger(*record);
   events.report(judged);
   rollouts.on_audit(*record);
   if (!convicts(record->audit)) return;
@@ -160,8 +160,8 @@ void Gateway::State::handle(const event::Unaudited& event) {
   rollouts.on_audit(*record);
 }
 
-/// Takes a verdict to the ledger, if the receipt is an open winner there.
-core::Result<void> Gateway::State::judge_winner(const ReceiptRecord& record) {
+/// A verdict that the ledger has a use for.
+core::Result<void> Gateway::State::judge_in_ledger(const ReceiptRecord& record) {
   COMMENSAL_ASSIGN(const auto judged, winners.judge(record.receipt, *record.verdict));
   if (!judged) return {};
   observer.on_judged(record, *judged);

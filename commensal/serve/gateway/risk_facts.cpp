@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <commensal/serve/gateway/risk_facts.hpp>
+#include <commensal/trade/pay/ledger/punish.hpp>
 #include <utility>
 
 namespace commensal::gateway {
@@ -129,6 +130,7 @@ Result<risk::Record> record_of(const RiskFacts& facts, const risk::Prior& prior)
 risk::Policy policy_of(const RiskFacts& facts, const AuditTerms& terms) {
   constexpr double kFloorMin = 1e-9;  // of the desk
   risk::Policy policy;
+  policy.lost_share = ledger::kIsolatedMismatchPm / 1000.0;
   policy.audit_floor = std::max(terms.floor, kFloorMin);
   policy.lazy.pay = policy.lazy.step_cost = facts.pay;
   policy.lazy.paid_unaudited = false;
@@ -142,6 +144,18 @@ risk::Use use_of(const RiskFacts& facts, const AuditTerms& terms) {
   use.redo_cost = terms.redo_cost * facts.pay;
   use.audit_cost = terms.audit_cost * facts.pay;
   return use;
+}
+
+Honesty honesty_of(const Amount& stake, double pay, const AuditTerms& terms) {
+  const risk::Policy policy = policy_of({{}, {}, pay}, terms);
+  const auto needed = [&](double staked) {
+    const risk::Deterrent deterrent{policy.lost_share * staked, 0, policy.collusion};
+    return policy.margin * std::max(risk::lazy_probability(policy.lazy, deterrent).value,
+                                    risk::malice_probability(policy.malice, deterrent).value);
+  };
+  const double staked = risk::units_of(stake);
+  // What is needed falls with the stake as 1 / stake.
+  return {pay, policy.lost_share * staked, needed(staked), pay > 0 ? needed(pay) * pay : 0};
 }
 
 Result<risk::Assessment> assess(const RiskFacts& facts, const AuditTerms& terms,

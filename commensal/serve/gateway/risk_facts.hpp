@@ -51,6 +51,16 @@ struct AuditTerms {
 /// paid.
 risk::Policy policy_of(const RiskFacts& facts, const AuditTerms& terms);
 risk::Use use_of(const RiskFacts& facts, const AuditTerms& terms);
+/// Whether a wrong answer is a loss to a provider that has just come with the least stake.
+struct Honesty {
+  double saved = 0;   // by not computing: at most what the answer earns, in units
+  double lost = 0;    // where that is found out, at least
+  double audits = 0;  // share of its answers that must be audited so that it is a loss: above 1,
+                      // none suffice
+  double stake = 0;   // the least with which auditing all of them would
+};
+Honesty honesty_of(const protocol::Amount& stake, double pay, const AuditTerms& terms);
+
 /// Errors: those of record_of and risk::assess.
 core::Result<risk::Assessment> assess(const RiskFacts& facts, const AuditTerms& terms,
                                       std::uint64_t now_ms);

@@ -112,17 +112,21 @@ Result<void> Winners::open_winner(const beacon::TwoPartyBeacon& beacon,
 
 Result<std::optional<Judgement>> Winners::judge(const protocol::Receipt& receipt,
                                                 const protocol::Verdict& verdict) {
+  if (!lottery_.is_on() || receipt.round == protocol::kNoDraw) return std::nullopt;
   const core::Digest id = protocol::ticket_id(receipt.body());
-  const ticket::Record* const record = lottery_.is_on() ? tickets_.find(id) : nullptr;
-  if (record == nullptr || record->state != State::kOpened) return std::nullopt;
+  const ledger::ClaimRow* const claim = bank_.state().claims.find(id);
+  const bool is_wanted = claim != nullptr ? claim->status == ledger::ClaimStatus::kOpen
+                                          : verdict.outcome == protocol::Outcome::kMismatch;
+  if (!is_wanted) return std::nullopt;
   Judgement judgement;
   COMMENSAL_TRY(bank_.durably([&]() -> Result<void> {
     COMMENSAL_ASSIGN(const ledger::Entry entry, bank_.submit(ledger::Judge{receipt, verdict}));
     COMMENSAL_ASSIGN(judgement, settle(id, entry));
     return {};
   }));
-  const auto outcome = outcome_of(id, *tickets_.find(id));
-  roster_.tell(receipt.job.provider, rpc::Outcomes{{*outcome}});
+  const Amount paid = judgement.event == Event::kPay ? receipt.job.face_value : Amount();
+  const std::string name(protocol::name_of(judgement.event));
+  roster_.tell(receipt.job.provider, rpc::Outcomes{{{id, name, paid}}});
   return judgement;
 }
 
@@ -147,8 +151,13 @@ Result<Judgement> Winners::settle(const core::Digest& ticket, const ledger::Entr
   const bool paid = made.event == Event::kPay;
   const ticket::Move moves[] = {{ticket, Event::kAudit, {}},
                                 {ticket, made.event, paid ? claim.face : Amount()}};
-  COMMENSAL_TRY(tickets_.move({moves, 1}));
-  COMMENSAL_TRY(tickets_.move({moves + 1, 1}));
+  for (const ticket::Move& move : moves) {
+    // One that was not claimed is not on its way; and the book may have forgotten it.
+    const ticket::Record* const record = tickets_.find(ticket);
+    if (record != nullptr && ticket::after(record->state, move.event)) {
+      COMMENSAL_TRY(tickets_.move({&move, 1}));
+    }
+  }
   return made;
 }
 

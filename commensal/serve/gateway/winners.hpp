@@ -6,7 +6,7 @@
 
 namespace commensal::gateway {
 
-/// What a verdict on a winner led to.
+/// What a verdict led to.
 struct Judgement {
   ticket::Event event = ticket::Event::kPay;  // or kPenalise, kSlash
   protocol::Amount taken;                     // from the provider's stake
@@ -35,7 +35,7 @@ class Winners {
   /// Looks for deadlines that have passed: of providers, and of verdicts.
   void tick();
   void on_claims(const crypto::Address& provider, const rpc::Claims& claims);
-  /// Nothing where the receipt is no open winner.
+  /// Nothing where the ledger has no use for it: of who has not claimed only a mismatch counts.
   core::Result<std::optional<Judgement>> judge(const protocol::Receipt& receipt,
                                                const protocol::Verdict& verdict);
   /// The provider's Default may have been booked: what it has to be told, once all is durable.

@@ -224,13 +224,15 @@ Result<void> Purse::on_outcomes(const rpc::Outcomes& outcomes) {
   return deps_.store.together([&]() -> Result<void> {
     for (const rpc::Outcomes::Item& item : outcomes.items) {
       const auto event = event_named(item.event);
-      const ticket::Record* const record = tickets_.find(item.ticket);
-      if (!event || record == nullptr || ticket::is_settled(record->state)) continue;
-      std::vector<ticket::Move> moves;
-      if (record->state == State::kWon) moves.push_back({item.ticket, Event::kOpen, {}});
-      if (*event != Event::kDefault) moves.push_back({item.ticket, Event::kAudit, {}});
-      moves.push_back({item.ticket, *event, item.amount});
-      for (const ticket::Move& move : moves) COMMENSAL_TRY(tickets_.move({&move, 1}));
+      if (!event) continue;
+      for (const ticket::Move& move : {ticket::Move{item.ticket, Event::kOpen, {}},
+                                       ticket::Move{item.ticket, Event::kAudit, {}},
+                                       ticket::Move{item.ticket, *event, item.amount}}) {
+        const ticket::Record* const record = tickets_.find(item.ticket);
+        if (record != nullptr && ticket::after(record->state, move.event)) {
+          COMMENSAL_TRY(tickets_.move({&move, 1}));
+        }
+      }
     }
     return {};
   });

@@ -26,7 +26,7 @@ class Twins {
     config.reveal_delay_ms = 500;
     config.audit_delay_ms = 2000;
     config.opening_rounds = 2;
-    config.pattern_mismatches = 20;
+    config.pattern_mismatches = 20, config.pardon_matches = 0;
     apply(operations_.operator_address(), Genesis{config});
     for (const auto& [sender, body] : tickets_.beginning(operations_.operator_address())) {
       apply(sender, body);

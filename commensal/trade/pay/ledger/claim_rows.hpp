@@ -81,7 +81,7 @@ struct BeaconRow {
 /// What verdicts have said of a provider: cards do flip bits, now and then.
 struct AuditRecord {
   std::uint32_t mismatches = 0;  // not yet forgotten
-  std::uint32_t matches = 0;     // since the last mismatch
+  std::uint32_t matches = 0;     // since the last mismatch; at most Config::pardon_matches
 
   template <class Archive, class Self>
   static void fields(Archive& archive, Self& self) {

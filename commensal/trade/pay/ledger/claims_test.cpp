@@ -8,10 +8,14 @@ namespace {
 
 using protocol::Outcome;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using testing::Person;
 using testing::Step;
 
-class MoneyClaims : public testing::ClaimsFixture {};
+class MoneyClaims : public testing::ClaimsFixture {
+ protected:
+  int count_ = 0;
+};
 
 TEST_F(MoneyClaims, AWinnerIsOpenedJudgedAndPaidOnce) {
   const Step made = ticket(3);
@@ -71,23 +75,27 @@ TEST_F(MoneyClaims, EscrowOnItsWayOutStillCoversWinners) {
   EXPECT_EQ(balance(provider_address()), 100u);
 }
 
-TEST_F(MoneyClaims, AMismatchIsUnpaidAndAPatternIsSlashed) {
+TEST_F(MoneyClaims, AnIsolatedMismatchCostsHalfTheStakeAndAPatternAll) {
   accept(provider(), AnnounceWithdrawal{AccountKind::kStake, Amount(450)});
-  const Step first = ticket(3), second = ticket(3);
-  accept(provider(), Open{pair_.claim(first), {}});
-  accept(auditor_.key, judge(first, Outcome::kMismatch, auditor_.key));
-  EXPECT_EQ(balance(provider_address()), 0u);
-  EXPECT_EQ(balance(gateway_address(), AccountKind::kEscrow), 997u);  // less the fee
-  EXPECT_EQ(burnt(), 6u);
-  EXPECT_EQ(balance(gateway_address()), 5u);
-  accept(provider(), Open{pair_.claim(second), {}});
-  accept(auditor_.key, judge(second, Outcome::kMismatch, auditor_.key));
-  // All that was left, on its way out or not: 489, of which 245 burnt, 40 the auditor's bounty.
+  const auto open_and_judge = [&](Outcome outcome) {
+    const Step made = ticket(3);
+    accept(provider(), Open{pair_.claim(made), {}});
+    accept(auditor_.key, judge(made, outcome, auditor_.key));
+  };
+  open_and_judge(Outcome::kMatch);
+  open_and_judge(Outcome::kMatch);  // a long record, here
+  open_and_judge(Outcome::kMismatch);
+  EXPECT_EQ(balance(provider_address()), 200u);
+  EXPECT_EQ(balance(gateway_address(), AccountKind::kEscrow), 791u);  // less three fees
+  EXPECT_EQ(burnt(), 125u);
+  EXPECT_EQ(balance(gateway_address()), 125u);
+  open_and_judge(Outcome::kMismatch);
+  // All that was left, on its way out or not: 250, of which 125 burnt, 40 the auditor's bounty.
   EXPECT_EQ(balance(provider_address(), AccountKind::kStake), 0u);
   EXPECT_EQ(balance(provider_address(), AccountKind::kWithdrawing), 0u);
-  EXPECT_EQ(burnt(), 251u);
-  EXPECT_EQ(balance(auditor_.address), 46u);
-  EXPECT_EQ(balance(gateway_address()), 5u + 204u);
+  EXPECT_EQ(burnt(), 250u);
+  EXPECT_EQ(balance(auditor_.address), 52u);
+  EXPECT_EQ(balance(gateway_address()), 125u + 85u);
 }
 
 TEST_F(MoneyClaims, MismatchesAreForgottenAfterEnoughRightAnswers) {
@@ -96,14 +104,47 @@ TEST_F(MoneyClaims, MismatchesAreForgottenAfterEnoughRightAnswers) {
     accept(provider(), Open{pair_.claim(made), {}});
     accept(auditor_.key, judge(made, outcome, auditor_.key));
   };
-  open_and_judge(Outcome::kMismatch);
-  open_and_judge(Outcome::kMatch);
-  open_and_judge(Outcome::kMatch);
-  open_and_judge(Outcome::kMismatch);  // isolated again
-  EXPECT_EQ(balance(provider_address(), AccountKind::kStake), 500u - 22u);
+  for (const std::uint64_t left : {250u, 125u}) {
+    open_and_judge(Outcome::kMatch);
+    open_and_judge(Outcome::kMatch);
+    open_and_judge(Outcome::kMismatch);  // isolated, and again
+    EXPECT_EQ(balance(provider_address(), AccountKind::kStake), left);
+  }
   open_and_judge(Outcome::kMatch);
   open_and_judge(Outcome::kUnavailable);
   EXPECT_EQ(balance(provider_address(), AccountKind::kStake), 0u);
+}
+
+// A key that was made for it has no record to lose.
+TEST_F(MoneyClaims, ANewKeysFirstWrongAnswerCostsAllOfItsStake) {
+  const Step made = ticket(3);
+  accept(provider(), Open{pair_.claim(made), {}});
+  accept(auditor_.key, judge(made, Outcome::kMismatch, auditor_.key));
+  EXPECT_EQ(balance(provider_address(), AccountKind::kStake), 0u);
+}
+
+TEST_F(MoneyClaims, AWrongAnswerIsEvidenceWhateverBecameOfItsTicket) {
+  const Step undrawn = ticket(9), lost = ticket(3, 100, false), won = ticket(3);
+  for (const Step* const made : {&undrawn, &lost, &won}) {
+    SCOPED_TRACE(made->receipt.round);
+    EXPECT_THAT(refusal(auditor_.key, judge(*made, Outcome::kMatch, auditor_.key)),
+                HasSubstr("is not open"));
+    EXPECT_THAT(refusal(stranger_.key, judge(*made, Outcome::kMismatch, stranger_.key)),
+                HasSubstr("is not admitted here"));
+    Judge of_another = judge(*made, Outcome::kMismatch, auditor_.key);
+    of_another.receipt.step = 2;
+    EXPECT_THAT(refusal(auditor_.key, of_another), Not(HasSubstr("accepted")));
+    Judge unsigned_by_it = judge(*made, Outcome::kMismatch, auditor_.key);
+    unsigned_by_it.receipt.provider = unsigned_by_it.receipt.client;
+    EXPECT_THAT(refusal(auditor_.key, unsigned_by_it), HasSubstr("provider"));
+    accept(auditor_.key, judge(*made, Outcome::kMismatch, auditor_.key));
+    EXPECT_EQ(balance(provider_address(), AccountKind::kStake), 0u);
+    EXPECT_EQ(balance(gateway_address(), AccountKind::kEscrow), 1000u);
+    EXPECT_THAT(refusal(auditor_.key, judge(*made, Outcome::kMismatch, auditor_.key)),
+                HasSubstr("is refused already"));
+    EXPECT_THAT(refusal(provider(), Open{pair_.claim(*made), {}}), HasSubstr("is refused already"));
+    fund(provider(), {{AccountKind::kStake, 500}}, static_cast<std::uint8_t>(10 + count_++));
+  }
 }
 
 TEST_F(MoneyClaims, OnlyAdmittedAuditorsWithoutAShareJudge) {

@@ -15,11 +15,11 @@ struct Config {
   std::uint64_t reveal_delay_ms = 10ull * 60 * 1000;            // to answer a demand
   std::uint64_t audit_delay_ms = 24ull * 3600 * 1000;           // then a winner is paid anyway
   std::uint64_t opening_rounds = 600;    // acknowledged rounds until a winner must be open
-  std::uint32_t pattern_mismatches = 2;  // from this one on mismatches are slashed
-  std::uint32_t pardon_matches = 1000;   // right answers in a row after which they are forgotten
+  std::uint32_t pattern_mismatches = 2;  // from this one on they cost all, whatever the record
+  std::uint32_t pardon_matches = 1000;   // in a row: a long record, and mismatches are forgotten
   Amount auditor_fee{1};                 // for a verdict, whatever it says
   Amount auditor_bounty{100};            // out of a slash, at most what is not burnt
-  Amount penalty{100};                   // of an isolated mismatch, and the least of a slash
+  Amount penalty{100};                   // the least of any offence
   Amount credit_cap{1'000'000};          // pool and granted credit together
 
   template <class Archive, class Self>

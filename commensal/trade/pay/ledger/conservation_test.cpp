@@ -25,7 +25,7 @@ class Market {
     config.reveal_delay_ms = 500;
     config.audit_delay_ms = 2000;
     config.opening_rounds = 4;
-    config.pattern_mismatches = 20;
+    config.pattern_mismatches = 20, config.pardon_matches = 0;
     apply(operations_.found(config));
     for (const auto& [sender, body] : tickets_.beginning(operations_.operator_address())) {
       apply(operations_.make(ledger_.state(), sender, body));

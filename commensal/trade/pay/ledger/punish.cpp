@@ -7,7 +7,7 @@ namespace commensal::ledger {
 namespace {
 
 constexpr OffenceRow kOffences[] = {
-    {Offence::kMismatch, AccountKind::kStake, 0, 500, false},
+    {Offence::kMismatch, AccountKind::kStake, kIsolatedMismatchPm, 500, false},
     {Offence::kPattern, AccountKind::kStake, 1000, 500, true},
     {Offence::kSilence, AccountKind::kStake, 200, 500, false},
     {Offence::kWithheldReveal, AccountKind::kStake, 200, 500, false},

@@ -6,12 +6,16 @@
 namespace commensal::ledger {
 
 enum class Offence : std::uint8_t {
-  kMismatch,
-  kPattern,
+  kMismatch,  // an isolated one, of a provider with a long record of right answers
+  kPattern,   // any other
   kSilence,
   kWithheldReveal,
   kGatewayDefault
 };
+
+/// Of the stake, in thousandths: what the least of wrong answers costs. Whoever reckons with a
+/// loss (risk::Policy::lost_share) has it from here.
+inline constexpr std::uint32_t kIsolatedMismatchPm = 500;
 
 /// What an offence costs. Part of everything is burnt: else punishing oneself would be a way around
 /// the withdrawal delay.

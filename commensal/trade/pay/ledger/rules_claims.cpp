@@ -97,25 +97,52 @@ Result<void> check_auditor(const Context& context, const protocol::Job& job, con
   return {};
 }
 
+/// Who has no record yet has none to lose: a new key's first wrong answer costs all of its stake.
 Result<void> punish_mismatch(Context& context, const ClaimRow& claim, const Address& auditor) {
-  const std::uint32_t count = context.state.audits.get(claim.provider).mismatches + 1;
-  context.state.audits.set(claim.provider, {count, 0});
-  const bool pattern = count >= context.config().pattern_mismatches;
-  COMMENSAL_TRY(punish(context, pattern ? Offence::kPattern : Offence::kMismatch, claim.provider,
-                       claim.gateway, &auditor));
+  const AuditRecord record = context.state.audits.get(claim.provider);
+  const std::uint32_t count = record.mismatches + 1;
+  const bool is_isolated = count < context.config().pattern_mismatches &&
+                           record.matches >= context.config().pardon_matches;
+  const std::uint32_t pattern = context.config().pattern_mismatches;
+  context.state.audits.set(claim.provider, {is_isolated ? count : std::max(count, pattern), 0});
+  COMMENSAL_TRY(punish(context, is_isolated ? Offence::kMismatch : Offence::kPattern,
+                       claim.provider, claim.gateway, &auditor));
   return {};
 }
 
 /// Enough right answers in a row, and earlier mismatches are no part of a pattern any more.
 void note_match(Context& context, const Address& provider) {
-  const AuditRecord* found = context.state.audits.find(provider);
-  if (found == nullptr) return;
-  AuditRecord record = *found;
-  if (++record.matches >= context.config().pardon_matches) {
-    context.state.audits.erase(provider);
-  } else {
-    context.state.audits.set(provider, record);
+  AuditRecord record = context.state.audits.get(provider);
+  const std::uint32_t enough = context.config().pardon_matches;
+  record.matches = std::min(record.matches + 1, enough);
+  if (record.matches == enough) record.mismatches = 0;
+  context.state.audits.set(provider, record);
+}
+
+/// That the verdict is about this receipt, and its auditor's.
+Result<void> check_verdict(const Context& context, const protocol::Verdict& verdict,
+                           const ClaimRow& claim, const protocol::Job& job) {
+  if (verdict.receipt_id != claim.receipt || verdict.expected_commitment != claim.commitment) {
+    return fail(ErrorCode::kInvalidArgument, "verdict: it is not about receipt {}",
+                core::to_hex(claim.receipt));
   }
+  COMMENSAL_TRY(check_auditor(context, job, claim, verdict.auditor));
+  return protocol::verify_verdict(verdict, context.config().chain_id);
+}
+
+/// A wrong answer is one whether its ticket has won or not: what both have signed is evidence.
+/// Nothing is paid, and the ticket can win no more.
+Result<void> convict(Context& context, const Judge& body) {
+  const protocol::Receipt& receipt = body.receipt;
+  COMMENSAL_ASSIGN(const Pair pair, pair_of(context, receipt));
+  COMMENSAL_TRY(expect_new(context, pair, receipt));
+  COMMENSAL_ASSIGN(
+      const ticket::CheckedClaim checked,
+      ticket::verify_ticket(receipt, pair.gateway, pair.provider, context.config().chain_id));
+  const ClaimRow claim = closed_row(pair, receipt, checked, ClaimStatus::kRefused);
+  COMMENSAL_TRY(check_verdict(context, body.verdict, claim, receipt.job));
+  context.state.claims.set(checked.ticket, claim);
+  return punish_mismatch(context, claim, body.verdict.auditor);
 }
 
 }  // namespace
@@ -124,15 +151,15 @@ Result<void> rule(Context& context, const Judge& body) {
   const protocol::Verdict& verdict = body.verdict;
   const protocol::ReceiptBody ticket_body = body.receipt.body();
   const Digest ticket = protocol::ticket_id(ticket_body);
+  const bool is_claimed = context.state.claims.find(ticket) != nullptr;
+  if (!is_claimed && verdict.outcome == protocol::Outcome::kMismatch) return convict(context, body);
   COMMENSAL_ASSIGN(ClaimRow claim, open_claim(context, ticket));
   // The receipt's id covers the job: no signature of it needs another look.
-  if (protocol::receipt_id(ticket_body) != claim.receipt || verdict.receipt_id != claim.receipt ||
-      verdict.expected_commitment != claim.commitment) {
-    return fail(ErrorCode::kInvalidArgument, "verdict: it is not about receipt {}, which is open",
+  if (protocol::receipt_id(ticket_body) != claim.receipt) {
+    return fail(ErrorCode::kInvalidArgument, "verdict: receipt {} is open, not this one",
                 core::to_hex(claim.receipt));
   }
-  COMMENSAL_TRY(check_auditor(context, body.receipt.job, claim, verdict.auditor));
-  COMMENSAL_TRY(protocol::verify_verdict(verdict, context.config().chain_id));
+  COMMENSAL_TRY(check_verdict(context, verdict, claim, body.receipt.job));
   const bool paid = verdict.outcome == protocol::Outcome::kMatch;
   COMMENSAL_TRY(pay_out(context, claim, paid ? available(claim.holder) : escrow(claim.gateway),
                         available(verdict.auditor)));

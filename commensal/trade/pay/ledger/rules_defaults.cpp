@@ -13,18 +13,9 @@ using core::Result;
 
 namespace {
 
-/// A final row: nothing of this ticket can be claimed any more.
 void close_ticket(Context& context, const Pair& pair, const protocol::Receipt& receipt,
                   const ticket::CheckedClaim& checked, ClaimStatus status) {
-  ClaimRow claim;
-  claim.status = status;
-  claim.receipt = checked.receipt;
-  claim.commitment = receipt.commitment;
-  claim.gateway = receipt.job.client;
-  claim.provider = claim.holder = receipt.job.provider;
-  claim.beacon = pair.id;
-  claim.round = receipt.round;
-  context.state.claims.set(checked.ticket, claim);
+  context.state.claims.set(checked.ticket, closed_row(pair, receipt, checked, status));
 }
 
 Result<void> expect_won(const Pair& pair, const protocol::Receipt& receipt) {

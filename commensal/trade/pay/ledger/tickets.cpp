@@ -97,6 +97,19 @@ Result<void> expect_new(const Context& context, const Pair& pair,
               std::min(gateways, providers));
 }
 
+ClaimRow closed_row(const Pair& pair, const protocol::Receipt& receipt,
+                    const ticket::CheckedClaim& checked, ClaimStatus status) {
+  ClaimRow claim;
+  claim.status = status;
+  claim.receipt = checked.receipt;
+  claim.commitment = receipt.commitment;
+  claim.gateway = receipt.job.client;
+  claim.provider = claim.holder = receipt.job.provider;
+  claim.beacon = pair.id;
+  claim.round = receipt.round;
+  return claim;
+}
+
 Result<ClaimRow> open_claim(const Context& context, const Digest& ticket) {
   const ClaimRow* row = context.state.claims.find(ticket);
   if (row == nullptr) {

@@ -30,7 +30,13 @@ constexpr Transition kTransitions[] = {
     {kAudited, Event::kPenalise, kPenalised},
     {kAudited, Event::kSlash, kSlashed},
     {kAudited, Event::kSettle, kPaid},
-    // Audits of the risk desk do not wait for a winner.
+    // Audits of the risk desk wait for no draw.
+    {kCountersigned, Event::kPenalise, kPenalised},
+    {kCountersigned, Event::kSlash, kSlashed},
+    {kDrawn, Event::kPenalise, kPenalised},
+    {kDrawn, Event::kSlash, kSlashed},
+    {kWon, Event::kPenalise, kPenalised},
+    {kWon, Event::kSlash, kSlashed},
     {kLost, Event::kPenalise, kPenalised},
     {kLost, Event::kSlash, kSlashed},
 };

@@ -16,8 +16,8 @@ enum class State : std::uint8_t {
   kOpened,   // the provider has shown output root and salt
   kAudited,  // an auditor has signed a verdict
   kPaid,
-  kPenalised,  // a first, isolated mismatch: unpaid, and a small penalty
-  kSlashed,    // a pattern, a lost dispute, silence or a withheld reveal
+  kPenalised,  // an isolated mismatch of who has a long record: unpaid, and a part of the stake
+  kSlashed,    // any other, silence or a withheld reveal
   kVoid,       // not countersigned in time, or nobody went on with it: owed by nobody
 };
 inline constexpr std::size_t kStates = static_cast<std::size_t>(State::kVoid) + 1;

@@ -123,15 +123,15 @@ RandomTickets::Sent RandomTickets::next(const State& state) {
   const Address& provider = receipt.job.provider;
   if (below(10) == 0) return refill(state, gateway);
   Sent sent{below(2) == 0 ? gateway : provider, Mature{id}};
-  switch (below(12)) {
+  switch (below(13)) {
     case 0:
     case 1:
     case 2:
       sent.body = Open{pair.claim(ticket.step), {}};
       break;
     case 3:
-    case 4:
-      sent.body = judge(ticket);
+    case 4:  // who is found guilty before can claim no more
+      if (state.claims.find(id) != nullptr || below(8) == 0) sent.body = judge(ticket);
       break;
     case 5:
       sent.body = settle(state, ticket);
@@ -143,6 +143,7 @@ RandomTickets::Sent RandomTickets::next(const State& state) {
       sent.body = Demand{receipt};
       break;
     case 8:
+    case 11:
       sent.body = Default{receipt, {}};
       break;
     case 9:
