@@ -16,7 +16,8 @@ namespace commensal::apps {
 /// let. Thread-safety: one thread.
 class EngineRunner final : public tuner::Runner {
  public:
-  /// Returns once it is loaded and has answered; then it stands still. Errors: those of the model,
+  /// Returns once it is loaded and has answered, at a tenth of its speed; then it stands still.
+  /// Errors: those of the model,
   /// its worker and lab::bench::draw_inputs.
   static core::Result<std::unique_ptr<EngineRunner>> start(const core::Path& model,
                                                            const tuner::Way& way,
@@ -25,7 +26,7 @@ class EngineRunner final : public tuner::Runner {
 
   void let(bool runs) override { pacer_.set_level(runs ? 1 : 0); }
   core::Result<std::uint64_t> answers() override;
-  /// That a request takes, with those that are computed with it.
+  /// That a request takes at full speed, with those that are computed with it.
   double request_s() const { return request_s_; }
 
  private:

@@ -29,13 +29,14 @@ void declare_rules(CLI::App& app, ledger::Config& rules) {
   add("--reveal-delay-ms", rules.reveal_delay_ms, "Time to answer a demand for a reveal");
   add("--audit-delay-ms", rules.audit_delay_ms, "Then a winner is paid without a verdict");
   add("--opening-rounds", rules.opening_rounds, "Rounds that a winner has to be opened in");
-  add("--pattern-mismatches", rules.pattern_mismatches, "So many mismatches cost the whole stake");
+  add("--pattern-mismatches", rules.pattern_mismatches,
+      "From so many on mismatches cost all, whatever the record");
   const auto amount = [&](const char* name, Amount& value, const char* help) {
     add_amount(app, name, value, help)->group(group);
   };
   amount("--auditor-fee", rules.auditor_fee, "For a verdict");
   amount("--auditor-bounty", rules.auditor_bounty, "For a verdict that costs a stake");
-  amount("--penalty", rules.penalty, "Of a first mismatch, and the least of any offence");
+  amount("--penalty", rules.penalty, "The least of any offence");
   amount("--credit-cap", rules.credit_cap, "Free credit, granted and in the pool");
 }
 

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <apps/commensal/engine_runner.hpp>
+#include <apps/commensal/host_options.hpp>
 #include <apps/commensal/provider_tune.hpp>
 #include <apps/commensal/service.hpp>
 #include <apps/common/progress.hpp>
-#include <array>
 #include <cmath>
+#include <commensal/base/core/limits_host.hpp>
 #include <commensal/base/crypto/sha256.hpp>
-#include <commensal/collocation/governor/rules.hpp>
 #include <commensal/collocation/guest/lock.hpp>
 #include <commensal/collocation/guest/memory.hpp>
 #include <commensal/collocation/probe/discover.hpp>
@@ -27,15 +26,12 @@ using core::fail;
 using core::Result;
 using Json = nlohmann::ordered_json;
 
-constexpr double kRequestsAStretch = 3;  // at least, of the slowest way
+constexpr double kRequestsAStretch = 3;  // at least, of every way that is tried
+constexpr double kStretchMaxS = 6;       // a minute bears a third of the host's work for so long
+constexpr double kMinuteS = 60;
 
-core::Path ways_file() { return state_folder("hosts") / "ways.json"; }
-
-std::string machine_name() {
-  std::array<char, 256> name{};
-  (void)::gethostname(name.data(), name.size() - 1);
-  return name.data();
-}
+core::Path hosts_folder() { return state_folder("hosts"); }
+core::Path ways_file() { return hosts_folder() / "ways.json"; }
 
 /// Those that are named, else those that the provider has cached.
 Result<std::vector<core::Path>> models_of(const TuneOptions& options) {
@@ -49,38 +45,105 @@ Result<std::vector<core::Path>> models_of(const TuneOptions& options) {
   std::ranges::sort(made);
   if (!made.empty()) return made;
   return fail(ErrorCode::kNotFound,
-              "no model in {}: name a FILE.onnx, or let the provider serve one", folder.string());
+              "no model in {}: name a FILE.onnx, or give the provider's --data-dir",
+              folder.string());
 }
 
-/// Beside one host.
+governor::Rules rules_of(const TuneOptions& options) {
+  const governor::Rules usual;
+  const double hour = options.loss_max.value_or(usual.promise);
+  return governor::promising(hour, std::max(hour, usual.minute_promise));
+}
+
+/// One that says something now, and soon enough.
+Result<std::unique_ptr<probe::Probe>> open_host(const std::string& spec, double stretch_s,
+                                                const core::Clock& clock) {
+  COMMENSAL_ASSIGN(auto probe, probe::open(spec, {clock}));
+  const double needed_s = tuner::stretch_of(*probe, stretch_s);
+  if (needed_s > kStretchMaxS) {
+    return fail(ErrorCode::kUnsupported,
+                "{} averages over {:.0f} s: stretches of {:.0f} s would cost the host more than a "
+                "minute may; expected a probe that counts work, such as prometheus:...#..._total",
+                spec, probe->traits().averaging_s, needed_s);
+  }
+  const probe::Sample sample = probe->sample();
+  if (sample.is_fresh()) return probe;
+  return fail(ErrorCode::kUnavailable, "no signal of the host: {}", sample.why);
+}
+
+/// Beside one host, within what its books leave.
 class TuneRun {
  public:
-  TuneRun(const TuneOptions& options, std::string spec, std::unique_ptr<probe::Probe> probe,
+  TuneRun(const TuneOptions& options, const std::string& spec, std::unique_ptr<probe::Probe> probe,
           tuner::Chosen chosen)
       : options_(options),
+        rules_(rules_of(options)),
         host_(guest::lasting_name(spec)),
-        machine_(machine_name()),
+        machine_(guest::machine_name()),
         probe_(std::move(probe)),
-        chosen_(std::move(chosen)) {}
+        chosen_(std::move(chosen)),
+        memory_(hosts_folder(), guest::about(spec, probe_->traits())) {}
 
   Result<int> run(const std::vector<core::Path>& models) {
+    COMMENSAL_TRY(memory_.read());
     Json all = Json::array();
+    int status = 0;
     for (const core::Path& model : models) {
-      COMMENSAL_ASSIGN(Json one, tune(model));
-      COMMENSAL_TRY(chosen_.save());
-      all.push_back(std::move(one));
+      if (&model != &models.front()) rest(kMinuteS);  // each begins with a minute of its own
+      auto one = tune(model);
+      if (one) {
+        all.push_back(*std::move(one));
+        continue;
+      }
+      fmt::print(stderr, "{}: {}\n", model.string(), one.error().message);
+      status = 1;
     }
     if (options_.json) fmt::print("{}\n", Json({{"models", all}}).dump());
-    return 0;
+    return status;
   }
 
  private:
-  Result<std::vector<std::unique_ptr<EngineRunner>>> start(const core::Path& model,
-                                                           const std::vector<tuner::Way>& ways) {
-    std::vector<std::unique_ptr<EngineRunner>> made;
-    for (const tuner::Way& way : ways) {
-      COMMENSAL_ASSIGN(auto one, EngineRunner::start(model, way, options_.backend.session()));
-      made.push_back(std::move(one));
+  using Runners = std::vector<std::unique_ptr<EngineRunner>>;
+  struct Trial {
+    std::vector<tuner::Way> ways{};
+    Runners runners{};
+    double stretch_s = 0;
+  };
+
+  static bool rest(double seconds) {
+    std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+    return true;
+  }
+  double wall_s() const { return 1e-3 * static_cast<double>(clock_.wall_ms()); }
+
+  tuner::Way present_of(const core::Digest& model) const {
+    const auto known = chosen_.beside(host_, machine_);
+    const auto found = known.find(model);
+    return found == known.end() ? tuner::Way{options_.backend.threads, options_.at_once, {}}
+                                : found->second;
+  }
+
+  /// The present way, and those of its neighbours whose requests fit into its stretches.
+  Result<Trial> start(const core::Path& model, const tuner::Way& present) {
+    const auto allowed = tuner::allowed_processors();
+    const int threads_max = std::max({1, static_cast<int>(allowed.size()), present.threads});
+    Trial made{.stretch_s = options_.stretch_s};
+    for (const tuner::Way& way :
+         tuner::ways_beside(present, threads_max, std::max(options_.at_once_max, present.at_once),
+                            tuner::placements(allowed))) {
+      COMMENSAL_ASSIGN(auto runner, EngineRunner::start(model, way, options_.backend.session()));
+      const double needed_s = kRequestsAStretch * runner->request_s();
+      const bool is_present = made.ways.empty();
+      if (is_present) made.stretch_s = std::max(made.stretch_s, needed_s);
+      if (made.stretch_s > kStretchMaxS) {
+        return fail(ErrorCode::kUnsupported,
+                    "a request takes {:.1f} s, expected at most {:.0f}: longer ones cannot be told "
+                    "apart at a price that the host bears",
+                    runner->request_s(), kStretchMaxS / kRequestsAStretch);
+      }
+      if (needed_s > made.stretch_s) continue;
+      made.ways.push_back(way);
+      made.runners.push_back(std::move(runner));
     }
     return made;
   }
@@ -88,64 +151,73 @@ class TuneRun {
   Result<Json> tune(const core::Path& model) {
     COMMENSAL_ASSIGN(const core::Bytes bytes, core::read_file(model, limits::kModelBytesMax));
     const core::Digest digest = crypto::sha256(bytes);
-    const auto before = chosen_.beside(host_, machine_);
-    const auto known = before.find(digest);
-    const tuner::Way present =
-        known == before.end() ? tuner::Way{options_.backend.threads, 1, {}} : known->second;
-    const int processors = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-    const auto ways = tuner::ways_beside(present, std::max(processors, present.threads),
-                                         options_.at_once_max, tuner::placements());
-    COMMENSAL_ASSIGN(const auto owned, start(model, ways));
-    COMMENSAL_ASSIGN(const tuner::Tuning tuned, compare(owned));
-    const tuner::Way& best = ways[tuned.choice()];
-    chosen_.add({host_, machine_, digest, best, 1e-3 * static_cast<double>(clock_.wall_ms())});
-    if (!options_.json) show(model, ways, tuned);
-    return json_of(model, digest, ways, tuned);
+    COMMENSAL_ASSIGN(const Trial trial, start(model, present_of(digest)));
+    const double all_s = static_cast<double>(trial.ways.size()) * options_.rounds * 2 *
+                         (tuner::stretch_of(*probe_, trial.stretch_s) + 0.1);
+    if (!options_.json) {
+      fmt::print(stderr, "{}: {} ways, {:.0f} minutes at most\n", model.filename().string(),
+                 trial.ways.size(), std::ceil(all_s / 60));
+    }
+    COMMENSAL_ASSIGN(const tuner::Tuning tuned, compare(trial));
+    if (tuned.choice() != 0) {
+      chosen_.add({host_, machine_, digest, trial.ways[tuned.choice()]});
+      COMMENSAL_TRY(chosen_.save());
+    }
+    if (!options_.json) show(model, trial, tuned);
+    return json_of(model, digest, trial, tuned);
   }
 
-  Result<tuner::Tuning> compare(const std::vector<std::unique_ptr<EngineRunner>>& owned) {
-    const governor::Rules rules;
-    tuner::TunerOptions tuner{.minute_max = rules.minute_promise, .stretch_s = options_.stretch_s};
-    tuner.rules = {.rounds_max = options_.rounds,
-                   .budget_s = rules.explore * rules.promise * 3600,
-                   .set_point = rules.set_point,
-                   .draw_max = rules.draw_max};
-    std::vector<tuner::Runner*> runners;
-    for (const auto& one : owned) {
-      runners.push_back(one.get());
-      tuner.stretch_s = std::max(tuner.stretch_s, kRequestsAStretch * one->request_s());
+  /// What it costs is in the host's books, as what any guest costs.
+  Result<tuner::Tuning> compare(const Trial& trial) {
+    const double hour_s = governor::Hour::kSeconds;
+    governor::Carried books = memory_.recall({}, wall_s(), rules_);
+    const double left_s = rules_.explore * rules_.promise * hour_s - books.hour.explored_s;
+    if (left_s <= 0 || books.hour.lost_s >= rules_.promise * hour_s) {
+      return fail(ErrorCode::kUnavailable, "this hour may cost the host no more: try again later");
     }
+    tuner::TunerOptions tuner{.minute_max = rules_.minute_promise, .stretch_s = trial.stretch_s};
+    tuner.rules = {.rounds_max = options_.rounds,
+                   .budget_s = left_s,
+                   .set_point = rules_.set_point,
+                   .draw_max = rules_.draw_max};
+    std::vector<tuner::Runner*> runners;
+    for (const auto& one : trial.runners) runners.push_back(one.get());
     Progress progress("tune");
+    double lost_s = 0;
     tuner.progress = [&](const tuner::Tuning& so_far) {
       std::size_t done = 0;
       for (std::size_t way = 0; way < so_far.ways(); ++way) {
         done += static_cast<std::size_t>(so_far.figures(way).stretches);
       }
       progress.show(done, so_far.ways() * static_cast<std::size_t>(options_.rounds));
+      lost_s = so_far.lost_s();
     };
-    const auto wait = [](double seconds) {
-      std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
-      return true;
-    };
-    return tuner::tune({clock_, rng_, *probe_, wait}, runners, tuner);
+    const double begin_s = wall_s();
+    auto tuned = tuner::tune({clock_, rng_, *probe_, rest}, runners, tuner);
+    books.hour.lost_s += lost_s;
+    books.hour.explored_s += lost_s;
+    books.hour_s = std::min(hour_s, books.hour_s + wall_s() - begin_s);
+    memory_.note({}, books, wall_s());
+    COMMENSAL_TRY(memory_.save(memory_.text()));
+    return tuned;
   }
 
-  void show(const core::Path& model, const std::vector<tuner::Way>& ways,
-            const tuner::Tuning& tuned) const {
-    fmt::print("{} beside {}\n{:<50}{:>10}{:>28}{:>12}\n", model.filename().string(), host_,
-               "  way", "answers/s", "the host loses", "ms/answer");
-    for (std::size_t i = 0; i < ways.size(); ++i) {
+  void show(const core::Path& model, const Trial& trial, const tuner::Tuning& tuned) const {
+    fmt::print("{} beside {}\n{:<50}{:>9}{:>11}{:>27}{:>11}\n", model.filename().string(), host_,
+               "  way", "stretches", "answers/s", "the host loses", "ms/answer");
+    for (std::size_t i = 0; i < trial.ways.size(); ++i) {
       const tuner::WayFigures one = tuned.figures(i);
       const auto loss = fmt::format("{:.2f} % ({:.2f}..{:.2f})", 100 * one.loss.mean,
                                     100 * one.loss.low, 100 * one.loss.high);
-      fmt::print("{} {:<48}{:>10.2f}{:>28}{:>12.3f}\n", i == tuned.choice() ? "*" : " ",
-                 tuner::words(ways[i]), one.answers_per_s, loss,
-                 1000 * one.loss.mean / one.answers_per_s);
+      fmt::print("{} {:<48}{:>9}{:>11.2f}{:>27}{:>11.3f}\n", i == tuned.choice() ? "*" : " ",
+                 tuner::words(trial.ways[i]), one.stretches, one.answers_per_s.mean, loss,
+                 1000 * one.loss.mean / one.answers_per_s.mean);
     }
-    fmt::print("{}; it cost the host {:.1f} s of its work\n",
-               tuned.choice() == 0 ? "no other way is shown to be better: as it was"
-                                   : "* is shown to be better, and kept",
-               tuned.lost_s());
+    const char* said = "no other way is shown to be better: it stays as it was";
+    if (tuned.choice() != 0) said = "* is shown to be better, and kept for the next start";
+    if (tuned.is_cut_short()) said = "the budget was spent before anything could be told";
+    fmt::print("{}; stretches of {:.1f} s, which cost the host {:.1f} s of its work\n", said,
+               trial.stretch_s, tuned.lost_s());
   }
 
   static Json json_of(const tuner::Interval& interval) {
@@ -154,38 +226,45 @@ class TuneRun {
         {"mean", interval.mean}, {"low", finite(interval.low)}, {"high", finite(interval.high)}};
   }
 
-  Json json_of(const core::Path& model, const core::Digest& digest,
-               const std::vector<tuner::Way>& ways, const tuner::Tuning& tuned) const {
+  Json json_of(const core::Path& model, const core::Digest& digest, const Trial& trial,
+               const tuner::Tuning& tuned) const {
     Json rows = Json::array();
-    for (std::size_t i = 0; i < ways.size(); ++i) {
+    for (std::size_t i = 0; i < trial.ways.size(); ++i) {
       const tuner::WayFigures one = tuned.figures(i);
-      rows.push_back({{"threads", ways[i].threads},
-                      {"at_once", ways[i].at_once},
-                      {"processors", ways[i].processors},
+      rows.push_back({{"threads", trial.ways[i].threads},
+                      {"at_once", trial.ways[i].at_once},
+                      {"processors", trial.ways[i].processors},
                       {"stretches", one.stretches},
-                      {"answers_per_s", one.answers_per_s},
+                      {"answers_per_s", json_of(one.answers_per_s)},
                       {"host_loss", json_of(one.loss)},
                       {"answers_per_s_borne", json_of(one.worth)}});
     }
-    return {
-        {"file", model.string()}, {"model", core::to_hex(digest)}, {"host", host_},
-        {"machine", machine_},    {"chosen", tuned.choice()},      {"host_lost_s", tuned.lost_s()},
-        {"ways", std::move(rows)}};
+    return {{"file", model.string()},
+            {"model", core::to_hex(digest)},
+            {"host", host_},
+            {"machine", machine_},
+            {"chosen", tuned.choice()},
+            {"is_cut_short", tuned.is_cut_short()},
+            {"stretch_s", trial.stretch_s},
+            {"host_lost_s", tuned.lost_s()},
+            {"ways", std::move(rows)}};
   }
 
   const TuneOptions& options_;
+  const governor::Rules rules_;
   const core::SystemClock clock_;
   core::SystemRng rng_;
   const std::string host_, machine_;
   std::unique_ptr<probe::Probe> probe_;
   tuner::Chosen chosen_;
+  guest::Memory memory_;
 };
 
 }  // namespace
 
-Result<std::map<core::Digest, tuner::Way>> tuned_ways(const std::string& host) {
+Result<Ways> tuned_ways(const std::string& host) {
   COMMENSAL_ASSIGN(const auto chosen, tuner::Chosen::read(ways_file()));
-  return chosen.beside(host == "auto" ? "" : guest::lasting_name(host), machine_name());
+  return chosen.beside(host == "auto" ? "" : guest::lasting_name(host), guest::machine_name());
 }
 
 CLI::App* TuneOptions::declare(CLI::App& provider) {
@@ -196,35 +275,52 @@ CLI::App* TuneOptions::declare(CLI::App& provider) {
   app->add_option("models", models, "Files; default: those that the provider has cached");
   app->add_option("--data-dir", folder, "The provider's state")->capture_default_str();
   backend.declare(*app);
-  app->add_option("--batch-max", at_once_max, "Requests that are computed together, at most")
-      ->check(CLI::Range(1, 64))
+  const CLI::Range at_once_range(1, limits::kRequestsAtOnceMax);
+  app->add_option("--batch-max", at_once, "As the provider has it now")
+      ->check(at_once_range)
+      ->capture_default_str();
+  app->add_option("--batch-tried-max", at_once_max, "Requests together that are tried, at most")
+      ->check(at_once_range)
       ->capture_default_str();
   app->add_option("--rounds", rounds, "Stretches of each way, at most")
       ->check(CLI::Range(6, 1000))
       ->capture_default_str();
-  app->add_option("--stretch-seconds", stretch_s,
-                  "Of a stretch; longer where the probe, or the model, needs it")
-      ->check(CLI::Range(0.1, 60.0))
+  app->add_option("--stretch-seconds", stretch_s, "Of a stretch; longer where the model needs it")
+      ->check(CLI::Range(0.1, kStretchMaxS))
       ->capture_default_str();
+  app->add_option_function<std::string>(
+         "--host-loss-max",
+         [this](const std::string& text) {
+           const auto read = share_from_text(text);
+           if (!read) throw CLI::ValidationError("--host-loss-max", read.error().message);
+           loss_max = *read;
+         },
+         "As the provider's: a third of that may be spent on trying (default: 1%)")
+      ->type_name("SHARE");
+  app->add_flag("--forget", forget, "Try nothing, and run all models as the provider is told to");
   app->add_flag("--json", json, "Print JSON");
   return app;
 }
 
 Result<int> TuneOptions::run() const {
   COMMENSAL_TRY(backend.check());
-  COMMENSAL_ASSIGN(const auto files, models_of(*this));
+  const core::SystemClock clock;
+  COMMENSAL_ASSIGN(auto chosen, tuner::Chosen::read(ways_file()));
+  if (forget) {
+    const std::size_t count = chosen.forget(guest::lasting_name(host), guest::machine_name());
+    COMMENSAL_TRY(chosen.save());
+    fmt::print("{} forgotten\n", count);
+    return 0;
+  }
   COMMENSAL_ASSIGN(const auto lock, guest::Lock::try_take(guest::runtime_folder()));
   if (!lock) {
     return fail(ErrorCode::kFailedPrecondition,
                 "guests run here, whose cost would be taken for this one's: end providers first");
   }
-  const core::SystemClock clock;
-  COMMENSAL_ASSIGN(const std::string spec,
-                   probe::choose(host, {clock}, [](const std::string& line) {
-                     fmt::print(stderr, "{}\n", line);
-                   }));
-  COMMENSAL_ASSIGN(auto probe, probe::open(spec, {clock}));
-  COMMENSAL_ASSIGN(auto chosen, tuner::Chosen::read(ways_file()));
+  const auto say_found = [](const std::string& line) { fmt::print(stderr, "{}\n", line); };
+  COMMENSAL_ASSIGN(const std::string spec, probe::choose(host, {clock}, say_found));
+  COMMENSAL_ASSIGN(auto probe, open_host(spec, stretch_s, clock));
+  COMMENSAL_ASSIGN(const auto files, models_of(*this));
   return TuneRun(*this, spec, std::move(probe), std::move(chosen)).run(files);
 }
 

@@ -15,7 +15,7 @@ void WorkerOptions::declare(CLI::App& app) {
 
 std::unique_ptr<rollout::EngineFactory> WorkerOptions::engines(
     graph::SessionOptions session, guest::GuestProcess* guest,
-    std::function<void(const core::Path&, worker::ProcessOptions&)> fit) const {
+    std::map<core::Digest, worker::Fit> fits) const {
   guest::DutyPacer* const pacer = guest == nullptr ? nullptr : guest->pacer();
   const auto ready_thread = [guest] {
     if (guest != nullptr) guest->ready_thread();
@@ -26,7 +26,7 @@ std::unique_ptr<rollout::EngineFactory> WorkerOptions::engines(
   }
   worker::ProcessOptions options{.session = std::move(session), .ready_thread = ready_thread};
   options.say = [](const std::string& line) { say(line); };
-  options.fit = std::move(fit);
+  options.fits = std::move(fits);
   if (pacer != nullptr) {
     options.pace = pacer->memory();
     options.is_held = [pacer] { return pacer->level() <= 0; };

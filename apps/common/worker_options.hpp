@@ -5,7 +5,7 @@
 #include <commensal/collocation/guest/guest_process.hpp>
 #include <commensal/serve/worker/process_engine.hpp>
 #include <commensal/verify/rollout/engine_factory.hpp>
-#include <functional>
+#include <map>
 #include <memory>
 #include <string>
 
@@ -16,11 +16,11 @@ struct WorkerOptions {
   std::string where = "process";
 
   void declare(CLI::App& app);
-  /// What runs models. `guest`, where there is one, holds them, and outlives them; `fit` as
-  /// worker::ProcessOptions has it.
+  /// What runs models. `guest`, where there is one, holds them, and outlives them; `fits` as
+  /// worker::ProcessOptions has them.
   std::unique_ptr<rollout::EngineFactory> engines(
       graph::SessionOptions session, guest::GuestProcess* guest = nullptr,
-      std::function<void(const core::Path&, worker::ProcessOptions&)> fit = {}) const;
+      std::map<core::Digest, worker::Fit> fits = {}) const;
 };
 
 /// Whether this process was started to be a worker; then it is run_worker() that does all.

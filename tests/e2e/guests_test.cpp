@@ -219,29 +219,34 @@ TEST_F(Guests, RemoveTheGroupThatAKilledOneLeft) {
   EXPECT_TRUE(comes([&] { return !std::filesystem::exists(group); }));
 }
 
-// What `provider tune` has chosen is in force the next time; beside other guests it would take
-// their cost for the model's.
-TEST_F(Guests, RunModelsAsTheyWereTuned) {
+// Beside other guests their cost would be taken for the model's.
+TEST_F(Guests, WaysOfRunningAModelAreTriedBesideTheHostAlone) {
   const Host host;
   const std::string model = std::string(COMMENSAL_SOURCE_DIR) + "/models/digits/digits.onnx";
-  const std::vector<std::string> tune = {"provider", "tune",        "--host", host.spec(),
-                                         model,      "--rounds",    "6",      "--stretch-seconds",
-                                         "0.2",      "--batch-max", "4",      "--json"};
+  const auto tune = [&](const std::vector<std::string>& more, int& code) {
+    std::vector<std::string> words = {"provider", "tune", "--host", host.spec()};
+    words.insert(words.end(), more.begin(), more.end());
+    return run(words, code);
+  };
+  const std::vector<std::string> quick = {model, "--rounds",          "6", "--stretch-seconds",
+                                          "0.2", "--batch-tried-max", "4", "--json"};
   int code = -1;
-  const Json tuned = Json::parse(run(tune, code), nullptr, false);
+  const Json tuned = Json::parse(tune(quick, code), nullptr, false);
   ASSERT_EQ(code, 0);
   const Json& one = tuned.at("models").at(0);
   ASSERT_GE(one.at("ways").size(), 2U);  // four at once, and more threads where there are any
   EXPECT_EQ(one["ways"][0]["at_once"], 1);
   for (const Json& way : one["ways"]) {
-    EXPECT_EQ(way["stretches"], 6);
-    EXPECT_GT(way["answers_per_s"], 0);
-    EXPECT_LT(way["host_loss"]["low"], way["host_loss"]["high"]);
+    EXPECT_GE(way["stretches"], 1);
+    EXPECT_GT(way["answers_per_s"]["mean"], 0);
   }
-  const auto guest = start("tuned", host.spec());
-  EXPECT_THAT(log("tuned"), HasSubstr("models run as they were tuned: 1"));
-  run(tune, code);
-  EXPECT_EQ(code, 1);  // a guest runs here
+  EXPECT_EQ(tune({"--forget"}, code), one["chosen"] == 0 ? "0 forgotten\n" : "1 forgotten\n");
+  EXPECT_EQ(code, 0);
+  tune({folder_.at("none.onnx")}, code);
+  EXPECT_EQ(code, 1);
+  const auto guest = start("guest", host.spec());
+  tune(quick, code);
+  EXPECT_EQ(code, 1);
 }
 
 TEST_F(Guests, RefuseByOneLine) {

@@ -2,6 +2,12 @@
 // Beside hosts: those of hosts/, and the test itself, whose work a provider's governor counts.
 #include <gmock/gmock.h>
 
+#include <unistd.h>
+
+#include <array>
+#include <commensal/base/crypto/sha256.hpp>
+#include <cstdlib>
+#include <fstream>
 #include <tests/e2e/counted_host.hpp>
 
 namespace commensal::e2e {
@@ -84,6 +90,47 @@ TEST_F(BesideAHost, AProviderPausesAndGoesOnAndEveryRequestIsAnswered) {
   EXPECT_EQ(provider("hosted").at("banned"), "");
   const std::string log(core::as_text(*core::read_file(folder_.at("gateway.log"))));
   EXPECT_EQ(log.find("connected (hosted)"), log.rfind("connected (hosted)")) << log;
+}
+
+// What `provider tune` keeps is how the model's worker runs, unless the operator says otherwise.
+TEST_F(BesideAHost, AProviderRunsAModelAsItWasTuned) {
+  start_gateway();
+  {
+    auto client = connect();
+    push(client);
+  }
+  CountedHost host(folder_.at("work"));
+  const std::string spec = "counter:" + folder_.at("work");
+  std::array<char, 256> machine{};
+  (void)::gethostname(machine.data(), machine.size() - 1);
+  const std::string model = core::to_hex(crypto::sha256(*core::read_file(kModel)));
+  const Json ways = {{"ways",
+                      {{{"host", spec},
+                        {"machine", machine.data()},
+                        {"model", model},
+                        {"threads", 1},
+                        {"at_once", 4},
+                        {"processors", {0}}}}}};
+  const core::Path hosts = core::Path(std::getenv("XDG_STATE_HOME")) / "commensal/hosts";
+  std::filesystem::create_directories(hosts);
+  const std::string text = ways.dump();
+  ASSERT_TRUE(core::write_file_atomically(hosts / "ways.json", core::as_bytes(text)));
+  for (const bool is_told : {false, true}) {
+    const std::string name = is_told ? "told" : "tuned";
+    std::vector<std::string> more = {"--host", spec};
+    if (is_told) more.insert(more.end(), {"--threads", "1"});
+    auto provider = start_provider(name, more);
+    auto client = connect();
+    insist(client, 1);
+    const auto workers = children_of(provider->pid());
+    ASSERT_EQ(workers.size(), 1U);
+    std::ifstream file(fmt::format("/proc/{}/status", workers[0]));
+    const std::string status((std::istreambuf_iterator<char>(file)), {});
+    EXPECT_EQ(status.find("Cpus_allowed_list:\t0\n") != std::string::npos, !is_told) << status;
+    const std::string log(core::as_text(*core::read_file(folder_.at(name + ".log"))));
+    EXPECT_THAT(log, HasSubstr(is_told ? "not as they were tuned" : "4 requests at once"));
+    provider->kill();
+  }
 }
 
 TEST_F(BesideAHost, AProviderSaysThatItsHostHasEnded) {

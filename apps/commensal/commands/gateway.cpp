@@ -111,8 +111,8 @@ std::string words_of_honesty(const gateway::GatewayConfig& config) {
   const gateway::Honesty honesty =
       gateway::honesty_of(config.money.stake_min, pay, {.floor = config.audit_probability});
   return fmt::format(
-      "a wrong answer saves its provider at most {:.0f} and costs it at least {:.0f} once it is "
-      "found out: a loss from {:.2g} % of the answers audited on",
+      "a wrong answer (of one request, not of a rollout's many steps) saves its provider at most "
+      "{:.10g} and costs it at least {:.10g} if it is audited: a loss if {:.3g} % are",
       honesty.saved, honesty.lost, 100 * honesty.audits);
 }
 

@@ -15,6 +15,7 @@
 #include <apps/common/log.hpp>
 #include <apps/common/worker_options.hpp>
 #include <array>
+#include <commensal/base/core/limits_host.hpp>
 #include <commensal/base/core/network.hpp>
 #include <commensal/collocation/guest/metrics.hpp>
 #include <commensal/serve/daemon/provider_daemon.hpp>
@@ -42,6 +43,7 @@ struct ProviderArguments {
   bool plain_metrics = false;
   StatusOptions status;
   TuneOptions tune;
+  const CLI::App* app = nullptr;
   bool json = false;
 };
 
@@ -77,24 +79,28 @@ guest::Work work_of(const provider::ProviderStatus& status) {
   return work;
 }
 
-using Ways = std::map<core::Digest, tuner::Way>;
-
-/// How models run that were tuned beside this host; none where nothing is between models and this
-/// process, which has threads of its own.
+/// How models run that were tuned beside this host, unless the operator says how all run; none
+/// where nothing is between models and this process, which has threads of its own.
 Result<Ways> ways_of(const ProviderArguments& options) {
+  const bool is_told = options.app->count("--threads") + options.app->count("--batch-max") > 0;
   if (options.host.host().empty() || options.worker.where != "process") return Ways{};
   COMMENSAL_ASSIGN(Ways ways, tuned_ways(options.host.host()));
-  if (!ways.empty()) say(fmt::format("models run as they were tuned: {}", ways.size()));
+  if (is_told) {
+    if (!ways.empty()) say("all models run by --threads and --batch-max, not as they were tuned");
+    return Ways{};
+  }
+  for (const auto& [model, way] : ways) {
+    say(fmt::format("model {} runs as tuned: {}", core::to_hex(model), tuner::words(way)));
+  }
   return ways;
 }
 
-/// The cache names models by their digests.
-void fit(const Ways& ways, const core::Path& model_file, worker::ProcessOptions& options) {
-  const auto model = core::digest_from_hex(model_file.stem().string());
-  const auto found = model ? ways.find(*model) : ways.end();
-  if (found == ways.end()) return;
-  options.session.threads = found->second.threads;
-  options.processors.assign(found->second.processors.begin(), found->second.processors.end());
+std::map<core::Digest, worker::Fit> fits_of(const Ways& ways) {
+  std::map<core::Digest, worker::Fit> made;
+  for (const auto& [model, way] : ways) {
+    made[model] = {way.threads, {way.processors.begin(), way.processors.end()}};
+  }
+  return made;
 }
 
 void announce(const ProviderArguments& options, const crypto::Address& address,
@@ -132,13 +138,10 @@ Result<int> run(ProviderArguments& options) {
   options.daemon.why_paused = guest.why_paused();
   const core::SystemClock clock;
   COMMENSAL_ASSIGN(const auto metrics, serve_metrics(options, clock));
-  const auto fit_model = [ways](const core::Path& file, worker::ProcessOptions& made) {
-    fit(ways, file, made);
-  };
-  COMMENSAL_ASSIGN(
-      const auto daemon,
-      daemon::ProviderDaemon::start(
-          options.daemon, options.worker.engines(options.backend.session(), &guest, fit_model)));
+  COMMENSAL_ASSIGN(const auto daemon,
+                   daemon::ProviderDaemon::start(
+                       options.daemon,
+                       options.worker.engines(options.backend.session(), &guest, fits_of(ways))));
   announce(options, daemon->address(), metrics.get());
   ProviderLog log(options.daemon.gateway);
   wait_for_signal(200, [&] {
@@ -185,7 +188,7 @@ Run declare_provider(CLI::App& app) {
   app.add_option("--batch-max", options->daemon.tasks_at_once.usual,
                  "Requests that wait for one model and may be computed together, where that "
                  "changes no bit")
-      ->check(CLI::Range(1, 64))
+      ->check(CLI::Range(1, limits::kRequestsAtOnceMax))
       ->capture_default_str();
   declare_purse(app, options->daemon.purse);
   options->host.declare(app);
@@ -195,6 +198,7 @@ Run declare_provider(CLI::App& app) {
   app.add_flag("--plain-metrics", options->plain_metrics,
                "Serve them beyond loopback too, though without TLS");
   app.add_flag("--json", options->json, "Print the address as one line of JSON");
+  options->app = &app;
   const CLI::App* status = options->status.declare(app);
   const CLI::App* tune = options->tune.declare(app);
   return [options, status, tune] {

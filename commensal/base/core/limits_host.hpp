@@ -23,6 +23,7 @@ inline constexpr std::size_t kGuestStatusBytesMax = 64 * 1024;    // of the gove
 inline constexpr std::size_t kGuestNameBytesMax = 64;
 inline constexpr std::size_t kGovernorMemoryBytesMax = 64 * 1024;  // of a host, on disk
 inline constexpr std::size_t kChosenWaysMax = 1024;                // on disk, of all hosts
+inline constexpr int kRequestsAtOnceMax = 64;                      // of a provider, in one run
 inline constexpr std::size_t kChosenWaysBytesMax = std::size_t{16} << 20;
 
 }  // namespace commensal::limits

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <unistd.h>
-
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <commensal/collocation/guest/governing.hpp>
 #include <commensal/collocation/probe/spec.hpp>
@@ -16,15 +13,6 @@ constexpr double kRememberEveryS = 60;
 constexpr double kCountEveryS = 1;
 constexpr double kWaitS = 0.5;
 constexpr double kWaitBesideOthersS = 0.05;  // what this process wants concerns them
-
-/// The host, and the machine that it is on: folders may be shared.
-std::string about(const std::string& host, const probe::Traits& traits) {
-  std::array<char, 256> machine{};
-  (void)::gethostname(machine.data(), machine.size() - 1);
-  constexpr std::array kDevices = {"", " on processors", " on a gpu"};
-  return fmt::format("{}{} of {}", lasting_name(host),
-                     kDevices[static_cast<std::size_t>(traits.device)], machine.data());
-}
 
 }  // namespace
 

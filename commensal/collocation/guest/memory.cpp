@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <unistd.h>
+
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <commensal/base/core/limits_host.hpp>
@@ -93,6 +96,18 @@ std::string lasting_name(const std::string& spec, const core::Path& proc) {
   std::string made = probe::without_token(spec);
   if (parsed->process) made.resize(made.rfind('@'));
   return made;
+}
+
+std::string machine_name() {
+  std::array<char, 256> name{};
+  (void)::gethostname(name.data(), name.size() - 1);
+  return name.data();
+}
+
+std::string about(const std::string& spec, const probe::Traits& traits) {
+  constexpr std::array kDevices = {"", " on processors", " on a gpu"};
+  return fmt::format("{}{} of {}", lasting_name(spec),
+                     kDevices[static_cast<std::size_t>(traits.device)], machine_name());
 }
 
 Memory::Memory(core::Path folder, std::string about)

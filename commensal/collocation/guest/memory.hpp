@@ -3,6 +3,7 @@
 
 #include <commensal/base/core/file.hpp>
 #include <commensal/collocation/governor/carried.hpp>
+#include <commensal/collocation/probe/sample.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,6 +13,11 @@ namespace commensal::guest {
 /// A host by what stays the same from day to day: its probe's spec without what is secret, and of a
 /// process the program's name instead of its number.
 std::string lasting_name(const std::string& spec, const core::Path& proc = "/proc");
+
+/// This machine: folders may be shared.
+std::string machine_name();
+/// The host, what it works on, and the machine that it is on.
+std::string about(const std::string& spec, const probe::Traits& traits);
 
 /// What is kept of a host in a folder: the books of its hour, and for each kind of guest what was
 /// learnt of it. A file for each host, of one JSON line. Times are by the wall's clock, in seconds.

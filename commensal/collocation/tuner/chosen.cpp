@@ -13,16 +13,13 @@ using core::ErrorCode;
 using core::Result;
 using Json = nlohmann::ordered_json;
 
-constexpr int kAtOnceMax = 64;  // as --batch-max
-
 Json json_of(const Chosen::Row& row) {
   return {{"host", row.host},
           {"machine", row.machine},
           {"model", core::to_hex(row.model)},
           {"threads", row.way.threads},
           {"at_once", row.way.at_once},
-          {"processors", row.way.processors},
-          {"at_s", row.at_s}};
+          {"processors", row.way.processors}};
 }
 
 bool is_within(const Way& way) {
@@ -30,7 +27,7 @@ bool is_within(const Way& way) {
     return number >= 0 && number < limits::kProcessorsMax;
   };
   return way.threads >= 1 && way.threads <= limits::kThreadsMax && way.at_once >= 1 &&
-         way.at_once <= kAtOnceMax &&
+         way.at_once <= limits::kRequestsAtOnceMax &&
          way.processors.size() <= static_cast<std::size_t>(limits::kProcessorsMax) &&
          std::ranges::all_of(way.processors, is_processor);
 }
@@ -39,7 +36,7 @@ bool is_within(const Way& way) {
 std::optional<Chosen::Row> row_of(const Json& json) {
   try {
     const auto model = core::digest_from_hex(json.at("model").get<std::string>());
-    Chosen::Row made{json.at("host"), json.at("machine"), {}, {}, json.at("at_s")};
+    Chosen::Row made{json.at("host"), json.at("machine"), {}, {}};
     made.way = {json.at("threads"), json.at("at_once"), json.at("processors")};
     if (!model || !is_within(made.way)) return std::nullopt;
     made.model = *model;
@@ -71,9 +68,12 @@ Result<Chosen> Chosen::read(core::Path file) {
 
 std::map<core::Digest, Way> Chosen::beside(std::string_view host, std::string_view machine) const {
   std::map<core::Digest, Way> made;
+  std::optional<std::string> only;
   for (const Row& row : rows_) {
-    const bool is_host = host.empty() || row.host == host;
-    if (is_host && row.machine == machine) made[row.model] = row.way;
+    if (row.machine != machine || (!host.empty() && row.host != host)) continue;
+    if (only.value_or(row.host) != row.host) return {};
+    only = row.host;
+    made[row.model] = row.way;
   }
   return made;
 }
@@ -84,6 +84,11 @@ void Chosen::add(Row row) {
   });
   if (rows_.size() >= limits::kChosenWaysMax) rows_.erase(rows_.begin());
   rows_.push_back(std::move(row));
+}
+
+std::size_t Chosen::forget(std::string_view host, std::string_view machine) {
+  return std::erase_if(rows_,
+                       [&](const Row& one) { return one.host == host && one.machine == machine; });
 }
 
 Result<void> Chosen::save() const {

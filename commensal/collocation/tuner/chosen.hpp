@@ -19,19 +19,19 @@ class Chosen {
     std::string machine;
     core::Digest model{};  // SHA-256 of its file
     Way way;
-    double at_s = 0;  // when it was chosen, since 1970
   };
 
   /// Error: kDataLoss (the file is damaged).
   static core::Result<Chosen> read(core::Path file);
-  /// By network, for those that were tuned beside this host of a machine; "": beside whichever was
-  /// last.
+  /// By network, for those that were tuned beside this host of a machine; "": beside the only one
+  /// that was there.
   std::map<core::Digest, Way> beside(std::string_view host, std::string_view machine) const;
   /// In the place of the one of this host and network; limits::kChosenWaysMax are kept.
   void add(Row row);
+  /// All of this host of a machine. Returns how many there were.
+  std::size_t forget(std::string_view host, std::string_view machine);
   /// Errors: those of core::write_file_atomically.
   core::Result<void> save() const;
-  const std::vector<Row>& rows() const { return rows_; }
 
  private:
   explicit Chosen(core::Path file) : file_(std::move(file)) {}

@@ -25,12 +25,16 @@ class Trial {
       : deps_(deps),
         runners_(runners),
         options_(options),
-        stretch_s_(std::max(options.stretch_s, kAverages * deps.probe.traits().averaging_s)),
+        stretch_s_(stretch_of(deps.probe, options.stretch_s)),
         tuning_(runners.size(), options.rules) {}
 
   Result<Tuning> run() {
     COMMENSAL_ASSIGN(double before, rate());
     while (const auto way = tuning_.next(deps_.rng)) {
+      if (is_unbearable(*way)) {
+        tuning_.leave_out(*way);
+        continue;
+      }
       COMMENSAL_ASSIGN(const bool has_rested, rest(*way));
       if (has_rested) {
         COMMENSAL_ASSIGN(before, rate());
@@ -94,14 +98,19 @@ class Trial {
     return share * stretch_s_;
   }
 
+  double minute_s() const { return options_.minute_max * kMinuteS; }
+  /// A minute of nothing else would lose more than it may, as far as is known.
+  bool is_unbearable(std::size_t way) const {
+    return tuning_.figures(way).stretches > 0 && feared_s(way) > minute_s();
+  }
+
   /// While this minute cannot bear this way. True: it took time.
   Result<bool> rest(std::size_t way) {
     for (bool has_rested = false;; has_rested = true) {
       while (!lost_.empty() && lost_.front().at_s < now_s() - kMinuteS) lost_.pop_front();
       double lost_s = 0;
       for (const Lost& one : lost_) lost_s += one.seconds;
-      if (lost_.empty() || lost_s + feared_s(way) <= options_.minute_max * kMinuteS)
-        return has_rested;
+      if (lost_.empty() || lost_s + feared_s(way) <= minute_s()) return has_rested;
       COMMENSAL_TRY(wait(kRestS));
     }
   }
@@ -115,6 +124,10 @@ class Trial {
 };
 
 }  // namespace
+
+double stretch_of(const probe::Probe& probe, double at_least_s) {
+  return std::max(at_least_s, kAverages * probe.traits().averaging_s);
+}
 
 Result<Tuning> tune(const Dependencies& deps, std::span<Runner* const> runners,
                     const TunerOptions& options) {

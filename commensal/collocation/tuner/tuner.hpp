@@ -36,9 +36,13 @@ struct TunerOptions {
   std::function<void(const Tuning& so_far)> progress = [](const Tuning&) {};
 };
 
+/// Of a stretch beside this probe, in seconds.
+double stretch_of(const probe::Probe& probe, double at_least_s);
+
 /// Tries the runners beside the probe's host in short alternation: each stretch with one is
 /// compared with those without any before and after it, so that what drifts does not count. Rests
-/// where a minute would lose more than it may. All runners stand still before and after.
+/// where a minute would lose more than it may, and leaves out what costs more than that in one
+/// stretch: only the first of each way may. All runners stand still before and after.
 /// Errors: kUnavailable (the host gives no signal, or does no work), kCancelled, the runners' own.
 core::Result<Tuning> tune(const Dependencies& deps, std::span<Runner* const> runners,
                           const TunerOptions& options);

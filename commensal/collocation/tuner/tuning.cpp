@@ -11,41 +11,42 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-}  // namespace
-
 /// Student's t.
-Interval Tuning::loss(std::size_t way, double confidence) const {
-  const auto& seen = seen_[way];
+Interval interval(const std::vector<Stretch>& seen, double confidence,
+                  double (*value)(const Stretch&)) {
   const auto count = static_cast<double>(seen.size());
   double sum = 0, square = 0;
-  for (const Stretch& one : seen) sum += one.loss;
+  for (const Stretch& one : seen) sum += value(one);
   const double mean = count > 0 ? sum / count : 0;
   if (count < 2) return {mean, -kInfinity, kInfinity};
-  for (const Stretch& one : seen) square += (one.loss - mean) * (one.loss - mean);
+  for (const Stretch& one : seen) square += (value(one) - mean) * (value(one) - mean);
   const double t = boost::math::quantile(boost::math::students_t(count - 1), (1 + confidence) / 2);
   const double error = t * std::sqrt(square / (count - 1) / count);
   return {mean, mean - error, mean + error};
 }
 
+}  // namespace
+
 WayFigures Tuning::figures(std::size_t way, double confidence) const {
+  const auto& seen = seen_[way];
   WayFigures made{
-      .stretches = static_cast<int>(seen_[way].size()), .loss = loss(way, confidence), .worth = {}};
-  double seconds = 0, answers = 0;
-  for (const Stretch& one : seen_[way]) {
-    seconds += one.seconds;
-    answers += one.answers;
-  }
-  if (seconds > 0) made.answers_per_s = answers / seconds;
-  const auto worth = [&](double loss) {
-    const double runs =
-        loss > 0 ? std::min(rules_.draw_max, rules_.set_point / loss) : rules_.draw_max;
-    return made.answers_per_s * runs;
+      .stretches = static_cast<int>(seen.size()),
+      .answers_per_s =
+          interval(seen, confidence, [](const Stretch& one) { return one.answers / one.seconds; }),
+      .loss = interval(seen, confidence, [](const Stretch& one) { return one.loss; }),
+      .worth = {}};
+  // Of the time that it may run.
+  const auto runs = [&](double loss) {
+    return loss > 0 ? std::min(rules_.draw_max, rules_.set_point / loss) : rules_.draw_max;
   };
-  made.worth = {worth(made.loss.mean), worth(made.loss.high), worth(made.loss.low)};
+  const Interval &speed = made.answers_per_s, &loss = made.loss;
+  made.worth = {speed.mean * runs(loss.mean), std::max(0.0, speed.low) * runs(loss.high),
+                speed.high * runs(loss.low)};
   return made;
 }
 
 bool Tuning::is_worse(std::size_t way) const {
+  if (left_out_.contains(way)) return true;
   const WayFigures own = figures(way, kDecided);
   if (own.stretches < rules_.rounds_least) return false;
   for (std::size_t other = 0; other < seen_.size(); ++other) {
@@ -63,6 +64,14 @@ double Tuning::lost_s() const {
   return std::max(0.0, lost);
 }
 
+bool Tuning::is_cut_short() const {
+  int told = 0;
+  for (const auto& seen : seen_) {
+    told += static_cast<int>(seen.size()) >= rules_.rounds_least ? 1 : 0;
+  }
+  return told < 2;
+}
+
 std::optional<std::size_t> Tuning::next(core::Rng& rng) {
   if (lost_s() >= rules_.budget_s) return std::nullopt;
   if (round_.empty()) {
@@ -77,7 +86,7 @@ std::optional<std::size_t> Tuning::next(core::Rng& rng) {
   }
   const std::size_t way = round_.back();
   round_.pop_back();
-  return way;
+  return left_out_.contains(way) ? next(rng) : std::optional(way);
 }
 
 std::size_t Tuning::choice() const {
@@ -86,6 +95,7 @@ std::size_t Tuning::choice() const {
   const WayFigures present = figures(0, kDecided);
   for (std::size_t way = 1; way < seen_.size(); ++way) {
     const WayFigures own = figures(way, kDecided);
+    if (left_out_.contains(way)) continue;
     if (own.stretches < rules_.rounds_least || own.worth.low <= present.worth.high) continue;
     if (own.worth.mean <= most) continue;
     most = own.worth.mean;

@@ -4,6 +4,7 @@
 #include <commensal/base/core/rng.hpp>
 #include <cstddef>
 #include <optional>
+#include <set>
 #include <vector>
 
 namespace commensal::tuner {
@@ -29,9 +30,9 @@ struct Interval {
 
 struct WayFigures {
   int stretches = 0;
-  double answers_per_s = 0;  // at full speed, beside the host
-  Interval loss;             // share of the host's work meanwhile
-  Interval worth;            // answers a second that the host bears: at most a set loss
+  Interval answers_per_s;  // at full speed, beside the host
+  Interval loss;           // share of the host's work meanwhile
+  Interval worth;          // answers a second that the host bears: at most a set loss
 };
 
 /// Which of several ways is worth most beside a host. Rounds try each way once, in drawn order; a
@@ -44,12 +45,16 @@ class Tuning {
   /// The way to try next. None: all is tried, or the budget is spent.
   std::optional<std::size_t> next(core::Rng& rng);
   void add(std::size_t way, const Stretch& stretch) { seen_[way].push_back(stretch); }
+  /// It is not tried any more, and not chosen.
+  void leave_out(std::size_t way) { left_out_.insert(way); }
 
   WayFigures figures(std::size_t way) const { return figures(way, kReported); }
   /// The first, unless another one is shown to be worth more.
   std::size_t choice() const;
   /// What all stretches have cost of the host's work, as far as is known.
   double lost_s() const;
+  /// There was no budget for as many stretches as it takes to tell any two ways apart.
+  bool is_cut_short() const;
   std::size_t ways() const { return seen_.size(); }
 
  private:
@@ -58,12 +63,12 @@ class Tuning {
   static constexpr double kDecided = 0.995;
 
   WayFigures figures(std::size_t way, double confidence) const;
-  Interval loss(std::size_t way, double confidence) const;
   bool is_worse(std::size_t way) const;
 
   TuningRules rules_;
   std::vector<std::vector<Stretch>> seen_;  // by way
   std::vector<std::size_t> round_;          // still to be tried in this one, the next last
+  std::set<std::size_t> left_out_;
 };
 
 }  // namespace commensal::tuner

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
+#include <sched.h>
 
 #include <algorithm>
 #include <charconv>
@@ -7,7 +8,6 @@
 #include <commensal/collocation/probe/kernel_files.hpp>
 #include <commensal/collocation/tuner/ways.hpp>
 #include <iterator>
-#include <map>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -77,23 +77,34 @@ std::string words(const Way& way) {
       way.processors.empty() ? "any processor" : "processors " + processors_text(way.processors));
 }
 
-std::vector<std::vector<int>> placements(const core::Path& cpus) {
-  const Set online = set_in(cpus / "online").value_or(Set{});
+std::vector<int> allowed_processors() {
+  cpu_set_t mine;
+  CPU_ZERO(&mine);
+  std::vector<int> made;
+  if (::sched_getaffinity(0, sizeof mine, &mine) != 0) return made;
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (CPU_ISSET(static_cast<unsigned>(cpu), &mine)) made.push_back(cpu);
+  }
+  return made;
+}
+
+std::vector<std::vector<int>> placements(const std::vector<int>& allowed, const core::Path& cpus) {
+  const Set all(allowed.begin(), allowed.end());
+  std::set<Set> found;
   Set first, others;
-  std::set<Set> caches;
-  for (const int cpu : online) {
+  for (const int cpu : all) {
     const core::Path folder = cpus / fmt::format("cpu{}", cpu);
     const Set siblings = set_in(folder / "topology/thread_siblings_list").value_or(Set{cpu});
     (siblings.empty() || *siblings.begin() == cpu ? first : others).insert(cpu);
-    if (auto sharers = sharers_of_cache(folder)) caches.insert(std::move(*sharers));
+    const Set sharers = sharers_of_cache(folder).value_or(Set{});
+    Set own;
+    std::ranges::set_intersection(sharers, all, std::inserter(own, own.end()));
+    if (found.size() < kCachesTried) found.insert(std::move(own));
   }
+  found.insert({first, others});
   std::vector<std::vector<int>> made;
-  if (!others.empty()) {
-    for (const Set& one : {first, others}) made.emplace_back(one.begin(), one.end());
-  }
-  if (caches.size() < 2) return made;
-  for (const Set& one : caches) {
-    if (made.size() < 2 + kCachesTried) made.emplace_back(one.begin(), one.end());
+  for (const Set& one : found) {
+    if (!one.empty() && one != all) made.emplace_back(one.begin(), one.end());
   }
   return made;
 }

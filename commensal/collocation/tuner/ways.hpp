@@ -18,11 +18,15 @@ struct Way {
 /// "2 threads, 4 requests at once, on any processor".
 std::string words(const Way& way);
 
-/// Sets of a machine's processors on which a guest may disturb its host differently: the first
-/// hardware thread of each core and the others, and the processors of each last-level cache. None
-/// where all are alike, or the kernel does not tell. Source: Documentation/ABI/stable/
+/// Those that this thread may use; a container or a service may have a part of the machine's.
+std::vector<int> allowed_processors();
+
+/// Sets of `allowed` on which a guest may disturb its host differently: the first hardware thread
+/// of each core and the others, and the processors of each last-level cache. None where all are
+/// alike, or the kernel does not tell. Source: Documentation/ABI/stable/
 /// sysfs-devices-system-cpu.
-std::vector<std::vector<int>> placements(const core::Path& cpus = "/sys/devices/system/cpu");
+std::vector<std::vector<int>> placements(const std::vector<int>& allowed,
+                                         const core::Path& cpus = "/sys/devices/system/cpu");
 
 /// The present way, and those that differ from it in one thing, at most that many threads and
 /// requests at once.

@@ -8,6 +8,7 @@ namespace {
 
 using namespace testing;
 using gateway::AuditState;
+using store::testing::Fault;
 
 class MoneyRisk : public MoneyTrip {
  protected:
@@ -87,6 +88,35 @@ TEST_F(MoneyRisk, ACaughtCheatLosesItsStakeWhetherItHasWonOrNot) {
       EXPECT_TRUE(ledger::check_all(market->gateway().ledger()));
     }
   }
+}
+
+// The verdict is on disk before the ledger hears of it.
+TEST_F(MoneyRisk, AGatewayThatDiesAtAnyWriteTakesTheStakeAllTheSame) {
+  int caught = 0;
+  for (std::uint64_t write = 0; write < 24; ++write) {
+    for (const Fault fault : {Fault::kCrashBefore, Fault::kCrashAfter}) {
+      SCOPED_TRACE(write);
+      auto market = open_by_risk(300, 0.02, 1);
+      prepare(*market);
+      const crypto::Address cheat = market->address_of(add(*market, "cheat", make_bf16_cheat()));
+      market->kill_gateway();
+      market->break_gateway_at(write, fault);
+      ASSERT_TRUE(market->start_gateway());
+      market->rest_ms(15'000);
+      (void)market->infer("digits", picture(1), 2'000);
+      market->rest_ms(2'000);
+      market->kill_gateway();
+      ASSERT_TRUE(market->start_gateway());
+      market->rest_ms(5'000);
+      const auto records = market->gateway().receipts().list("", 10);
+      ASSERT_TRUE(records);
+      if (records->empty() || records->back().audit != AuditState::kMismatched) continue;
+      ++caught;
+      EXPECT_EQ(balance(*market, cheat, AccountKind::kStake), Amount());
+      EXPECT_TRUE(ledger::check_all(market->gateway().ledger()));
+    }
+  }
+  EXPECT_GT(caught, 20);
 }
 
 // The ledger hears of the verdict when the winner is opened: nobody audits it again.

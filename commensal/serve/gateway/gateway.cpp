@@ -33,9 +33,10 @@ core::Result<void> check_honesty(const GatewayConfig& config) {
   const double most = config.audit_by_risk ? 1 : least;
   if (honesty.audits <= most) return {};
   return core::fail(ErrorCode::kInvalidArgument,
-                    "stake_min {}: a wrong answer would save up to {:.0f} and cost {:.0f} where it "
-                    "is found out, as {:.0f} % of them are: at least {:.0f}",
-                    to_text(money.stake_min), honesty.saved, honesty.lost, 100 * most,
+                    "a stake of {} (--stake-min) deters nobody: a wrong answer saves up to {:.10g} "
+                    "and, if it is audited, which {:.0f} % are at most, costs {:.10g}; give "
+                    "--stake-min {:.0f} or more",
+                    to_text(money.stake_min), honesty.saved, 100 * most, honesty.lost,
                     std::ceil(honesty.stake / most));
 }
 

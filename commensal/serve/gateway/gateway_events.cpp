@@ -34,9 +34,11 @@ core::Result<void> Gateway::State::resume() {
   for (const ReceiptRecord& record : drawn) {
     if (record.audit == AuditState::kDrawn) {
       auditor.request(record.id());
-    } else if (record.replaced_by) {
-      continue;  // it has had its consequences
-    } else if (is_penalised(record)) {
+      continue;
+    }
+    if (record.verdict) events.report(judge_in_ledger(record));  // a kill may have come between
+    if (record.replaced_by) continue;                            // it has had its consequences
+    if (is_penalised(record)) {
       replace_later(record);
     } else if (!roster.was_banned(record.receipt.job.provider)) {
       ban(record);
@@ -116,7 +118,7 @@ void Gateway::State::handle(const event::AuditDue& event) {
   if (!record) return events.report(record);
   if (record->verdict) {  // audited before its draw
     events.report(judge_in_ledger(*record));
-    if (is_penalised(*record)) replace_later(*record);
+    if (convicts(record->audit) && is_penalised(*record)) replace_later(*record);
     return;
   }
   // A winner that could not be re-executed then may be now.
@@ -143,7 +145,8 @@ void Gateway::State::handle(const event::Audited& event) {
   rollouts.on_audit(*record);
   if (!convicts(record->audit)) return;
   // Cards do flip bits: who has paid for a first mismatch goes on.
-  if (is_penalised(*record)) return replace_later(*record);
+  const bool is_penalised = judged && *judged && (*judged)->event == ticket::Event::kPenalise;
+  if (is_penalised) return replace_later(*record);
   const crypto::Address& provider = record->receipt.job.provider;
   if (!is_banned(provider)) {
     ban(*record);
@@ -161,19 +164,22 @@ void Gateway::State::handle(const event::Unaudited& event) {
 }
 
 /// A verdict that the ledger has a use for.
-core::Result<void> Gateway::State::judge_in_ledger(const ReceiptRecord& record) {
+core::Result<std::optional<Judgement>> Gateway::State::judge_in_ledger(
+    const ReceiptRecord& record) {
   COMMENSAL_ASSIGN(const auto judged, winners.judge(record.receipt, *record.verdict));
-  if (!judged) return {};
+  if (!judged) return judged;
   observer.on_judged(record, *judged);
   audit_policy.on_change(record.receipt.job.provider);
   tell_balance(record.receipt.job.provider);
-  return {};
+  return judged;
 }
 
+/// After a start: the ledger holds a mismatch against it, and has left it a stake.
 bool Gateway::State::is_penalised(const ReceiptRecord& record) const {
-  const core::Digest ticket = protocol::ticket_id(record.receipt.body());
-  const ticket::Record* const found = lottery.tickets().find(ticket);
-  return found != nullptr && found->state == ticket::State::kPenalised;
+  const crypto::Address& provider = record.receipt.job.provider;
+  const ledger::State& ledger = bank.state();
+  return ledger.audits.get(provider).mismatches > 0 &&
+         stake_of(ledger, provider) > protocol::Amount();
 }
 
 bool Gateway::State::is_banned(const crypto::Address& provider) {

@@ -19,17 +19,6 @@ void add(Amount& sum, const Amount& more) {
   sum = sum.plus(more).value_or(Amount::from_words(~std::uint64_t{0}, ~std::uint64_t{0}));
 }
 
-/// Announced withdrawals answer for what they left.
-Amount stake_of(const ledger::State& state, const crypto::Address& provider) {
-  Amount stake = state.balance(provider, ledger::AccountKind::kStake);
-  const auto& rows = state.announcements.rows();
-  for (auto row = rows.lower_bound({provider, 0}); row != rows.end(); ++row) {
-    if (row->first.owner != provider) break;
-    if (row->second.from == ledger::AccountKind::kStake) add(stake, row->second.amount);
-  }
-  return stake;
-}
-
 std::optional<Outcome> outcome_of(AuditState audit) {
   if (audit == AuditState::kMatched) return Outcome::kMatch;
   if (audit == AuditState::kMismatched) return Outcome::kMismatch;
@@ -80,6 +69,16 @@ class Teller {
 };
 
 }  // namespace
+
+Amount stake_of(const ledger::State& state, const crypto::Address& provider) {
+  Amount stake = state.balance(provider, ledger::AccountKind::kStake);
+  const auto& rows = state.announcements.rows();
+  for (auto row = rows.lower_bound({provider, 0}); row != rows.end(); ++row) {
+    if (row->first.owner != provider) break;
+    if (row->second.from == ledger::AccountKind::kStake) add(stake, row->second.amount);
+  }
+  return stake;
+}
 
 SeenAnswer seen_of(const ReceiptRecord& record) {
   return {record.number, record.receipt.job.provider, record.delivered_ms,

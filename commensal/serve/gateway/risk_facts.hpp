@@ -15,6 +15,9 @@ struct RiskFacts {
   double pay = 0;  // expected value of the newest answer's ticket, in units; 0: it had none
 };
 
+/// What a provider has at stake: announced withdrawals answer for what they left.
+protocol::Amount stake_of(const ledger::State& state, const crypto::Address& provider);
+
 /// What a desk needs to know of one answer.
 struct SeenAnswer {
   std::uint64_t number = 0;  // in the book

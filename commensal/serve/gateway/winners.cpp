@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <commensal/serve/gateway/risk_facts.hpp>
 #include <commensal/serve/gateway/winners.hpp>
 #include <commensal/trade/pay/ticket/odds.hpp>
 
@@ -115,9 +116,10 @@ Result<std::optional<Judgement>> Winners::judge(const protocol::Receipt& receipt
   if (!lottery_.is_on() || receipt.round == protocol::kNoDraw) return std::nullopt;
   const core::Digest id = protocol::ticket_id(receipt.body());
   const ledger::ClaimRow* const claim = bank_.state().claims.find(id);
-  const bool is_wanted = claim != nullptr ? claim->status == ledger::ClaimStatus::kOpen
-                                          : verdict.outcome == protocol::Outcome::kMismatch;
-  if (!is_wanted) return std::nullopt;
+  const bool is_open = claim != nullptr && claim->status == ledger::ClaimStatus::kOpen;
+  const bool is_refused = claim != nullptr && claim->status == ledger::ClaimStatus::kRefused;
+  const bool is_mismatch = verdict.outcome == protocol::Outcome::kMismatch;
+  if (is_refused || !(is_open || is_mismatch)) return std::nullopt;
   Judgement judgement;
   COMMENSAL_TRY(bank_.durably([&]() -> Result<void> {
     COMMENSAL_ASSIGN(const ledger::Entry entry, bank_.submit(ledger::Judge{receipt, verdict}));
@@ -143,11 +145,9 @@ Result<Judgement> Winners::settle(const core::Digest& ticket, const ledger::Entr
       COMMENSAL_ASSIGN(made.bounty, made.bounty.plus(posting.amount));
     }
   }
-  const bool is_pattern =
-      state.audits.get(claim.provider).mismatches >= state.scalars.config.pattern_mismatches;
-  made.event = claim.status == ledger::ClaimStatus::kPaid ? Event::kPay
-               : is_pattern                               ? Event::kSlash
-                                                          : Event::kPenalise;
+  made.event = claim.status == ledger::ClaimStatus::kPaid    ? Event::kPay
+               : stake_of(state, claim.provider) == Amount() ? Event::kSlash
+                                                             : Event::kPenalise;
   const bool paid = made.event == Event::kPay;
   const ticket::Move moves[] = {{ticket, Event::kAudit, {}},
                                 {ticket, made.event, paid ? claim.face : Amount()}};
@@ -172,8 +172,9 @@ Result<void> Winners::punish_silence(const beacon::TwoPartyBeacon& beacon) {
   return bank_.durably([&]() -> Result<void> {
     for (ticket::Move& move : late) {
       COMMENSAL_ASSIGN(const protocol::Receipt receipt, tickets_.receipt(move.ticket));
-      if (book_.contains(protocol::receipt_id(receipt.body()))) {
+      if (const core::Digest id = protocol::receipt_id(receipt.body()); book_.contains(id)) {
         COMMENSAL_TRY(bank_.submit(ledger::Silence{receipt}));
+        events_.push(event::AuditDue{id});  // it may know why it does not claim
       } else {
         move.event = Event::kLapse;
       }

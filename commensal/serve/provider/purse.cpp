@@ -43,6 +43,18 @@ std::optional<Event> event_named(std::string_view name) {
   return static_cast<Event>(found - names.begin());
 }
 
+/// What has happened to a ticket of which the gateway says how it ended; nothing where it cannot
+/// have, and where its word alone would cost us what we can claim.
+std::vector<Event> way_to(State state, Event end) {
+  const bool is_fine = end == Event::kPenalise || end == Event::kSlash;
+  if (state == State::kCountersigned && end == Event::kDefault) return {end};
+  if (state == State::kLost && is_fine) return {end};
+  if (!is_fine && end != Event::kPay) return {};
+  if (state == State::kWon) return {Event::kOpen, Event::kAudit, end};
+  if (state == State::kOpened) return {Event::kAudit, end};
+  return {};
+}
+
 }  // namespace
 
 Purse::Purse(const Dependencies& deps, const PurseConfig& config)
@@ -224,14 +236,12 @@ Result<void> Purse::on_outcomes(const rpc::Outcomes& outcomes) {
   return deps_.store.together([&]() -> Result<void> {
     for (const rpc::Outcomes::Item& item : outcomes.items) {
       const auto event = event_named(item.event);
-      if (!event) continue;
-      for (const ticket::Move& move : {ticket::Move{item.ticket, Event::kOpen, {}},
-                                       ticket::Move{item.ticket, Event::kAudit, {}},
-                                       ticket::Move{item.ticket, *event, item.amount}}) {
-        const ticket::Record* const record = tickets_.find(item.ticket);
-        if (record != nullptr && ticket::after(record->state, move.event)) {
-          COMMENSAL_TRY(tickets_.move({&move, 1}));
-        }
+      const ticket::Record* const record = tickets_.find(item.ticket);
+      if (!event || record == nullptr) continue;
+      for (const Event step : way_to(record->state, *event)) {
+        const ticket::Move move{item.ticket, step,
+                                step == *event ? item.amount : protocol::Amount()};
+        COMMENSAL_TRY(tickets_.move({&move, 1}));
       }
     }
     return {};

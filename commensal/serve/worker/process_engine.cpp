@@ -34,7 +34,7 @@ namespace {
 struct Model {
   core::Descriptor file;
   std::uint64_t bytes = 0;
-  core::Digest digest{};  // where packed weights are kept
+  core::Digest digest{};  // where packed weights are kept, and fits
 };
 
 class ProcessEngine final : public rollout::Engine {
@@ -220,9 +220,13 @@ ProcessEngineFactory::~ProcessEngineFactory() = default;
 Result<std::unique_ptr<rollout::Engine>> ProcessEngineFactory::load(
     const core::Path& model_file, const std::vector<protocol::Feed>& feeds,
     const std::stop_token& cancel) {
-  COMMENSAL_ASSIGN(Model model, open_model(model_file, shared_->options.session.packs != nullptr));
   ProcessOptions options = shared_->options;
-  if (options.fit) options.fit(model_file, options);
+  const bool is_named = options.session.packs != nullptr || !options.fits.empty();
+  COMMENSAL_ASSIGN(Model model, open_model(model_file, is_named));
+  if (const auto fit = options.fits.find(model.digest); is_named && fit != options.fits.end()) {
+    options.session.threads = fit->second.threads;
+    options.processors = fit->second.processors;
+  }
   auto engine =
       std::make_unique<ProcessEngine>(shared_, std::move(options), std::move(model), feeds);
   COMMENSAL_TRY(engine->start(cancel));

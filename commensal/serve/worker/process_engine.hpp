@@ -6,6 +6,7 @@
 #include <commensal/serve/worker/process.hpp>
 #include <commensal/verify/rollout/engine_factory.hpp>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -14,6 +15,12 @@ namespace commensal::worker {
 
 /// The argument by which a program knows that it is to be a worker (work(), inside.hpp).
 inline constexpr std::string_view kWorkerWord = "worker-process";
+
+/// How a model's worker runs.
+struct Fit {
+  int threads = 1;
+  std::vector<std::uint32_t> processors = {};
+};
 
 struct ProcessOptions {
   /// Its pacer is not looked at: `pace` is in its place.
@@ -32,8 +39,8 @@ struct ProcessOptions {
   std::function<void(bool)> tell_rest = {};
   Program program = {.path = "/proc/self/exe", .word = std::string(kWorkerWord)};
   std::vector<std::uint32_t> processors = {};  // on which alone workers run; none: on any
-  /// What is not as above for the model of this file. Called before it is loaded.
-  std::function<void(const core::Path& model_file, ProcessOptions& options)> fit = {};
+  std::map<core::Digest, Fit> fits =
+      {};                           // of models, by SHA-256 of their files, that run otherwise
   std::int64_t data_bytes_max = 0;  // memory of a worker's own; 0: what the session may use and
                                     // limits::kWorkerModelCopiesMax of the model beside it
   std::int64_t cancel_ms = limits::kWorkerCancelMs;

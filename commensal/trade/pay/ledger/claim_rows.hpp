@@ -9,7 +9,7 @@ namespace commensal::ledger {
 
 enum class ClaimStatus : std::uint8_t {
   kOpen,       // reserved; waits for a verdict
-  kPaid,       // final, as are all that follow
+  kPaid,       // final, as are all that follow, but that they may be refused yet
   kRefused,    // by a verdict
   kSettled,    // jointly
   kDefaulted,  // a reveal was withheld
@@ -18,7 +18,8 @@ enum class ClaimStatus : std::uint8_t {
 std::span<const std::string_view> enum_names(ClaimStatus);
 
 /// A ticket that the ledger has decided on or is about to. A final one stays until nothing about
-/// its ticket is accepted any more (tickets.hpp: is_over), so that none is paid twice.
+/// its ticket is accepted any more (tickets.hpp: is_over) but that its answer is wrong, so that
+/// none is paid twice; a refused one for ever, so that none is punished twice.
 struct ClaimRow {
   ClaimStatus status = ClaimStatus::kOpen;
   Digest receipt{};     // protocol::receipt_id

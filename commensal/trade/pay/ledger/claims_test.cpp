@@ -31,8 +31,6 @@ TEST_F(MoneyClaims, AWinnerIsOpenedJudgedAndPaidOnce) {
   EXPECT_THAT(refusal(provider(), open), HasSubstr("is paid already"));
   EXPECT_THAT(refusal(auditor_.key, judge(made, Outcome::kMatch, auditor_.key)),
               HasSubstr("is paid already"));
-  EXPECT_THAT(refusal(auditor_.key, judge(made, Outcome::kMismatch, auditor_.key)),
-              HasSubstr("is paid already"));
 }
 
 TEST_F(MoneyClaims, RefusesClaimsThatDoNotHold) {
@@ -121,6 +119,28 @@ TEST_F(MoneyClaims, ANewKeysFirstWrongAnswerCostsAllOfItsStake) {
   accept(provider(), Open{pair_.claim(made), {}});
   accept(auditor_.key, judge(made, Outcome::kMismatch, auditor_.key));
   EXPECT_EQ(balance(provider_address(), AccountKind::kStake), 0u);
+}
+
+// Later, a gateway that has forgotten the ticket has not forgotten that it was punished.
+TEST_F(MoneyClaims, WhoWasPaidIsFoundOutAllTheSameButOnce) {
+  const Step made = ticket(3);
+  accept(provider(), Open{pair_.claim(made), {}});
+  now_ms_ += 500;
+  accept(stranger_.key, Mature{protocol::ticket_id(made.receipt.body())});
+  accept(gateway(), gateway_reveals(40));
+  accept(gateway(), provider_reveals(40));
+  const auto checkpoint = [&] {
+    accept(operator_.key, Checkpoint{root_digest(ledger_.root())});
+    ledger_.take_changes();
+  };
+  checkpoint();
+  EXPECT_EQ(ledger_.state().claims.rows().size(), 0u);
+  accept(auditor_.key, judge(made, Outcome::kMismatch, auditor_.key));
+  EXPECT_EQ(balance(provider_address()), 100u);  // what it was paid
+  EXPECT_EQ(balance(provider_address(), AccountKind::kStake), 0u);
+  checkpoint();
+  EXPECT_THAT(refusal(auditor_.key, judge(made, Outcome::kMismatch, auditor_.key)),
+              HasSubstr("is refused already"));
 }
 
 TEST_F(MoneyClaims, AWrongAnswerIsEvidenceWhateverBecameOfItsTicket) {

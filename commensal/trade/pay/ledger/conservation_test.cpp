@@ -25,7 +25,7 @@ class Market {
     config.reveal_delay_ms = 500;
     config.audit_delay_ms = 2000;
     config.opening_rounds = 4;
-    config.pattern_mismatches = 20, config.pardon_matches = 0;
+    config.pardon_matches = 2;
     apply(operations_.found(config));
     for (const auto& [sender, body] : tickets_.beginning(operations_.operator_address())) {
       apply(operations_.make(ledger_.state(), sender, body));
@@ -47,10 +47,12 @@ class Market {
 
   std::map<std::string, std::uint64_t> accepted_, refused_;
   std::uint64_t shortfalls_ = 0;
+  std::uint64_t all_taken_ = 0, half_taken_ = 0, convicted_ = 0;
   Amount came_, went_;
 
  private:
   void apply(const Transaction& transaction) {
+    const bool was_claimed = is_claimed(transaction.body);
     const auto entry = ledger_.apply(transaction, now_ms_);
     ++(entry ? accepted_ : refused_)[std::string(name_of(transaction.body))];
     if (!entry) return;
@@ -58,7 +60,20 @@ class Market {
       if (posting.from == kOutside) came_ = *came_.plus(posting.amount);
       if (posting.to == kOutside) went_ = *went_.plus(posting.amount);
     }
+    if (const auto* judge = std::get_if<Judge>(&transaction.body)) count(*judge, was_claimed);
     if (const auto* open = std::get_if<Open>(&transaction.body)) check_open(*open, *entry);
+  }
+  bool is_claimed(const Body& body) const {
+    const auto* judge = std::get_if<Judge>(&body);
+    return judge != nullptr &&
+           state().claims.find(protocol::ticket_id(judge->receipt.body())) != nullptr;
+  }
+  void count(const Judge& judge, bool was_claimed) {
+    if (judge.verdict.outcome == protocol::Outcome::kMatch) return;
+    convicted_ += was_claimed ? 0 : 1;
+    const bool is_left =
+        state().balance(judge.receipt.job.provider, AccountKind::kStake) > Amount();
+    ++(is_left ? half_taken_ : all_taken_);
   }
   /// A winner is covered in full; by the penalty escrow only what the escrow lacks, at twice that.
   void check_open(const Open& open, const Entry& entry) {
@@ -112,6 +127,9 @@ TEST(MoneyConservation, AMillionOperationsKeepEveryUnit) {
   for (const auto& [kind, count] : market.refused_) refused += count;
   EXPECT_EQ(accepted + refused, before + static_cast<std::uint64_t>(kOperations));
   EXPECT_GT(market.shortfalls_, 50u);
+  EXPECT_GT(market.all_taken_, 50u);
+  EXPECT_GT(market.half_taken_, 20u);
+  EXPECT_GT(market.convicted_, 50u);
   EXPECT_GT(refused, 100'000u);
   EXPECT_GT(accepted, 300'000u);
 }

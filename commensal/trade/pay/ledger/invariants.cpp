@@ -84,7 +84,9 @@ Result<void> add_changed_parts(const State& state, Sums& parts) {
     const ClaimRow* now = state.claims.find(ticket);
     const bool was_final = old && old->status != ClaimStatus::kOpen;
     if (was_final && now == nullptr) continue;  // forgotten
-    if (was_final) {
+    const bool is_convicted = old && old->status != ClaimStatus::kRefused && now != nullptr &&
+                              now->status == ClaimStatus::kRefused;
+    if (was_final && !is_convicted) {
       return breach(fmt::format("ticket {} was final and changed", core::to_hex(ticket)));
     }
     if (now == nullptr) return breach("a ticket that was open was forgotten");

@@ -11,8 +11,9 @@ std::uint64_t round_of(const State& state, const Digest& chain) {
   return row == nullptr ? 0 : row->round;
 }
 
+/// A wrong answer stays, or it could be punished again: each has cost a stake, or what was left.
 bool may_go(const Context& context, const ClaimRow& claim) {
-  if (claim.status == ClaimStatus::kOpen) return false;
+  if (claim.status == ClaimStatus::kOpen || claim.status == ClaimStatus::kRefused) return false;
   const BeaconRow* beacon = context.state.beacons.find(claim.beacon);
   return beacon != nullptr && is_over(context.config(), round_of(context.state, beacon->gateway),
                                       round_of(context.state, beacon->provider), claim.round);

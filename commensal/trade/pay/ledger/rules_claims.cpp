@@ -103,8 +103,7 @@ Result<void> punish_mismatch(Context& context, const ClaimRow& claim, const Addr
   const std::uint32_t count = record.mismatches + 1;
   const bool is_isolated = count < context.config().pattern_mismatches &&
                            record.matches >= context.config().pardon_matches;
-  const std::uint32_t pattern = context.config().pattern_mismatches;
-  context.state.audits.set(claim.provider, {is_isolated ? count : std::max(count, pattern), 0});
+  context.state.audits.set(claim.provider, {count, 0});
   COMMENSAL_TRY(punish(context, is_isolated ? Offence::kMismatch : Offence::kPattern,
                        claim.provider, claim.gateway, &auditor));
   return {};
@@ -130,12 +129,11 @@ Result<void> check_verdict(const Context& context, const protocol::Verdict& verd
   return protocol::verify_verdict(verdict, context.config().chain_id);
 }
 
-/// A wrong answer is one whether its ticket has won or not: what both have signed is evidence.
-/// Nothing is paid, and the ticket can win no more.
+/// A wrong answer is one whatever became of its ticket, and however late that is found: what both
+/// have signed is evidence. Nothing is paid, nor taken back, and the ticket can win no more.
 Result<void> convict(Context& context, const Judge& body) {
   const protocol::Receipt& receipt = body.receipt;
   COMMENSAL_ASSIGN(const Pair pair, pair_of(context, receipt));
-  COMMENSAL_TRY(expect_new(context, pair, receipt));
   COMMENSAL_ASSIGN(
       const ticket::CheckedClaim checked,
       ticket::verify_ticket(receipt, pair.gateway, pair.provider, context.config().chain_id));
@@ -151,8 +149,10 @@ Result<void> rule(Context& context, const Judge& body) {
   const protocol::Verdict& verdict = body.verdict;
   const protocol::ReceiptBody ticket_body = body.receipt.body();
   const Digest ticket = protocol::ticket_id(ticket_body);
-  const bool is_claimed = context.state.claims.find(ticket) != nullptr;
-  if (!is_claimed && verdict.outcome == protocol::Outcome::kMismatch) return convict(context, body);
+  const ClaimRow* const known = context.state.claims.find(ticket);
+  const bool is_pending = known != nullptr && (known->status == ClaimStatus::kOpen ||
+                                               known->status == ClaimStatus::kRefused);
+  if (!is_pending && verdict.outcome == protocol::Outcome::kMismatch) return convict(context, body);
   COMMENSAL_ASSIGN(ClaimRow claim, open_claim(context, ticket));
   // The receipt's id covers the job: no signature of it needs another look.
   if (protocol::receipt_id(ticket_body) != claim.receipt) {

@@ -80,7 +80,7 @@ struct State {
   Table<Digest, BeaconRow> beacons;         // by protocol::beacon_id
   Table<DemandKey, std::uint64_t> demands;  // until when, in ms
   Table<Digest, ClaimRow> claims;           // by protocol::ticket_id
-  Table<Address, AuditRecord> audits;       // of providers with mismatches
+  Table<Address, AuditRecord> audits;       // of providers that were judged
 
   Amount balance(const Address& owner, AccountKind kind) const {
     return balances.get({owner, kind});

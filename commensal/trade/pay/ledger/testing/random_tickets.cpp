@@ -85,12 +85,16 @@ Body RandomTickets::settle(const State& state, const Ticket& ticket) {
   return Settle{receipt, {}, outcome};
 }
 
-RandomTickets::Sent RandomTickets::refill(const State& state, const Address& gateway) {
+RandomTickets::Sent RandomTickets::refill(const State& state, const protocol::Job& job) {
   const Amount funds(kFunds / 10);
-  if (state.balance(gateway, AccountKind::kAvailable) < funds) {
-    return {operator_, Deposit{gateway, funds, rng_.next_digest()}};
+  constexpr AccountKind kKinds[] = {AccountKind::kEscrow, AccountKind::kPenaltyEscrow,
+                                    AccountKind::kStake};
+  const AccountKind kind = kKinds[below(std::size(kKinds))];
+  const Address& owner = kind == AccountKind::kStake ? job.provider : job.client;
+  if (state.balance(owner, AccountKind::kAvailable) < funds) {
+    return {operator_, Deposit{owner, funds, rng_.next_digest()}};
   }
-  return {gateway, Fund{below(2) == 0 ? AccountKind::kEscrow : AccountKind::kPenaltyEscrow, funds}};
+  return {owner, Fund{kind, funds}};
 }
 
 Body RandomTickets::reveal(const State& state, std::size_t at) {
@@ -121,7 +125,7 @@ RandomTickets::Sent RandomTickets::next(const State& state) {
   const Digest id = protocol::ticket_id(receipt.body());
   const Address& gateway = receipt.job.client;
   const Address& provider = receipt.job.provider;
-  if (below(10) == 0) return refill(state, gateway);
+  if (below(8) == 0) return refill(state, receipt.job);
   Sent sent{below(2) == 0 ? gateway : provider, Mature{id}};
   switch (below(13)) {
     case 0:

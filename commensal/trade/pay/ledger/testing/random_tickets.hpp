@@ -31,7 +31,7 @@ class RandomTickets {
   Ticket make_ticket(const State& state);
   Body judge(const Ticket& ticket);
   Body settle(const State& state, const Ticket& ticket);
-  Sent refill(const State& state, const Address& gateway);
+  Sent refill(const State& state, const protocol::Job& job);
   Body reveal(const State& state, std::size_t pair);
   void bend(Body& body);
 
