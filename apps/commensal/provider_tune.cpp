@@ -237,7 +237,7 @@ class TuneRun {
                       {"stretches", one.stretches},
                       {"answers_per_s", json_of(one.answers_per_s)},
                       {"host_loss", json_of(one.loss)},
-                      {"answers_per_s_borne", json_of(one.worth)}});
+                      {"answers_per_s_borne", one.worth}});
     }
     return {{"file", model.string()},
             {"model", core::to_hex(digest)},

@@ -10,48 +10,84 @@ namespace commensal::tuner {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kReported = 0.95;
+constexpr double kDecided = 0.995;  // ways are many, and looked at again and again
 
-/// Student's t.
-Interval interval(const std::vector<Stretch>& seen, double confidence,
-                  double (*value)(const Stretch&)) {
-  const auto count = static_cast<double>(seen.size());
-  double sum = 0, square = 0;
-  for (const Stretch& one : seen) sum += value(one);
-  const double mean = count > 0 ? sum / count : 0;
-  if (count < 2) return {mean, -kInfinity, kInfinity};
-  for (const Stretch& one : seen) square += (value(one) - mean) * (value(one) - mean);
-  const double t = boost::math::quantile(boost::math::students_t(count - 1), (1 + confidence) / 2);
-  const double error = t * std::sqrt(square / (count - 1) / count);
+using Value = double (*)(const Stretch&);
+double loss_of(const Stretch& one) { return one.loss; }
+double speed_of(const Stretch& one) { return one.answers / one.seconds; }
+
+/// A mean, the variance of it, and how many values that is of.
+struct Mean {
+  double mean = 0, variance = kInfinity, count = 0;
+};
+Mean mean_of(const std::vector<Stretch>& seen, Value value) {
+  Mean made;
+  made.count = static_cast<double>(seen.size());
+  for (const Stretch& one : seen) made.mean += value(one) / made.count;
+  if (made.count < 2) return made;
+  double square = 0;
+  for (const Stretch& one : seen) square += (value(one) - made.mean) * (value(one) - made.mean);
+  made.variance = square / (made.count - 1) / made.count;
+  return made;
+}
+
+/// Student's t, both ways.
+Interval around(double mean, double variance, double freedom, double confidence) {
+  if (variance <= 0) return {mean, mean, mean};
+  if (!(freedom >= 1)) return {mean, -kInfinity, kInfinity};
+  const double t = boost::math::quantile(boost::math::students_t(freedom), (1 + confidence) / 2);
+  const double error = t * std::sqrt(variance);
   return {mean, mean - error, mean + error};
+}
+Interval interval(const std::vector<Stretch>& seen, Value value) {
+  const Mean own = mean_of(seen, value);
+  return around(own.mean, own.variance, own.count - 1, kReported);
+}
+/// B. L. Welch 1947. Precondition: two stretches of each at least.
+Interval difference(const std::vector<Stretch>& seen, const std::vector<Stretch>& from,
+                    Value value) {
+  const Mean one = mean_of(seen, value), other = mean_of(from, value);
+  const double variance = one.variance + other.variance;
+  const double parts = one.variance * one.variance / (one.count - 1) +
+                       other.variance * other.variance / (other.count - 1);
+  const double freedom = parts > 0 ? variance * variance / parts : kInfinity;
+  return around(one.mean - other.mean, variance, std::min(freedom, 1e6), kDecided);
 }
 
 }  // namespace
 
-WayFigures Tuning::figures(std::size_t way, double confidence) const {
+/// Of the time that it may run.
+double Tuning::worth(double answers_per_s, double loss) const {
+  const double runs =
+      loss > 0 ? std::min(rules_.draw_max, rules_.set_point / loss) : rules_.draw_max;
+  return std::max(0.0, answers_per_s) * runs;
+}
+
+WayFigures Tuning::figures(std::size_t way) const {
   const auto& seen = seen_[way];
-  WayFigures made{
-      .stretches = static_cast<int>(seen.size()),
-      .answers_per_s =
-          interval(seen, confidence, [](const Stretch& one) { return one.answers / one.seconds; }),
-      .loss = interval(seen, confidence, [](const Stretch& one) { return one.loss; }),
-      .worth = {}};
-  // Of the time that it may run.
-  const auto runs = [&](double loss) {
-    return loss > 0 ? std::min(rules_.draw_max, rules_.set_point / loss) : rules_.draw_max;
-  };
-  const Interval &speed = made.answers_per_s, &loss = made.loss;
-  made.worth = {speed.mean * runs(loss.mean), std::max(0.0, speed.low) * runs(loss.high),
-                speed.high * runs(loss.low)};
+  WayFigures made{.stretches = static_cast<int>(seen.size()),
+                  .answers_per_s = interval(seen, speed_of),
+                  .loss = interval(seen, loss_of),
+                  .worth = 0};
+  made.worth = worth(made.answers_per_s.mean, made.loss.mean);
   return made;
+}
+
+/// By what tells them apart, at its end that speaks against it.
+bool Tuning::is_better(std::size_t way, std::size_t than) const {
+  const auto &seen = seen_[way], &from = seen_[than];
+  const auto least = static_cast<std::size_t>(rules_.rounds_least);
+  if (seen.size() < least || from.size() < least) return false;
+  const double speed = mean_of(from, speed_of).mean, loss = mean_of(from, loss_of).mean;
+  return worth(speed + difference(seen, from, speed_of).low,
+               loss + difference(seen, from, loss_of).high) > worth(speed, loss);
 }
 
 bool Tuning::is_worse(std::size_t way) const {
   if (left_out_.contains(way)) return true;
-  const WayFigures own = figures(way, kDecided);
-  if (own.stretches < rules_.rounds_least) return false;
   for (std::size_t other = 0; other < seen_.size(); ++other) {
-    const WayFigures that = figures(other, kDecided);
-    if (that.stretches >= rules_.rounds_least && that.worth.low > own.worth.high) return true;
+    if (!left_out_.contains(other) && is_better(other, way)) return true;
   }
   return false;
 }
@@ -91,15 +127,9 @@ std::optional<std::size_t> Tuning::next(core::Rng& rng) {
 
 std::size_t Tuning::choice() const {
   std::size_t best = 0;
-  double most = 0;
-  const WayFigures present = figures(0, kDecided);
   for (std::size_t way = 1; way < seen_.size(); ++way) {
-    const WayFigures own = figures(way, kDecided);
-    if (left_out_.contains(way)) continue;
-    if (own.stretches < rules_.rounds_least || own.worth.low <= present.worth.high) continue;
-    if (own.worth.mean <= most) continue;
-    most = own.worth.mean;
-    best = way;
+    if (left_out_.contains(way) || !is_better(way, 0)) continue;
+    if (best == 0 || figures(way).worth > figures(best).worth) best = way;
   }
   return best;
 }

@@ -25,14 +25,14 @@ struct TuningRules {
 };
 
 struct Interval {
-  double mean = 0, low = 0, high = 0;
+  double mean = 0, low = 0, high = 0;  // 95 %
 };
 
 struct WayFigures {
   int stretches = 0;
   Interval answers_per_s;  // at full speed, beside the host
   Interval loss;           // share of the host's work meanwhile
-  Interval worth;          // answers a second that the host bears: at most a set loss
+  double worth = 0;        // answers a second that the host bears: at most a set loss
 };
 
 /// Which of several ways is worth most beside a host. Rounds try each way once, in drawn order; a
@@ -48,7 +48,7 @@ class Tuning {
   /// It is not tried any more, and not chosen.
   void leave_out(std::size_t way) { left_out_.insert(way); }
 
-  WayFigures figures(std::size_t way) const { return figures(way, kReported); }
+  WayFigures figures(std::size_t way) const;
   /// The first, unless another one is shown to be worth more.
   std::size_t choice() const;
   /// What all stretches have cost of the host's work, as far as is known.
@@ -58,11 +58,8 @@ class Tuning {
   std::size_t ways() const { return seen_.size(); }
 
  private:
-  static constexpr double kReported = 0.95;
-  // Ways are many, and looked at again and again.
-  static constexpr double kDecided = 0.995;
-
-  WayFigures figures(std::size_t way, double confidence) const;
+  double worth(double answers_per_s, double loss) const;
+  bool is_better(std::size_t way, std::size_t than) const;
   bool is_worse(std::size_t way) const;
 
   TuningRules rules_;
