@@ -85,7 +85,7 @@ class TuneRun {
         memory_(hosts_folder(), guest::about(spec, probe_->traits())) {}
 
   Result<int> run(const std::vector<core::Path>& models) {
-    COMMENSAL_TRY(memory_.read());
+    if (const auto read = memory_.read(); !read) fmt::print(stderr, "{}\n", read.error().message);
     Json all = Json::array();
     int status = 0;
     for (const core::Path& model : models) {
@@ -117,10 +117,11 @@ class TuneRun {
   double wall_s() const { return 1e-3 * static_cast<double>(clock_.wall_ms()); }
 
   tuner::Way present_of(const core::Digest& model) const {
+    const bool is_told = options_.app->count("--threads") + options_.app->count("--batch-max") > 0;
     const auto known = chosen_.beside(host_, machine_);
     const auto found = known.find(model);
-    return found == known.end() ? tuner::Way{options_.backend.threads, options_.at_once, {}}
-                                : found->second;
+    const tuner::Way told{options_.backend.threads, options_.at_once, {}};
+    return is_told || found == known.end() ? told : found->second;
   }
 
   /// The present way, and those of its neighbours whose requests fit into its stretches.
@@ -145,7 +146,8 @@ class TuneRun {
       made.ways.push_back(way);
       made.runners.push_back(std::move(runner));
     }
-    return made;
+    if (made.ways.size() > 1) return made;
+    return fail(ErrorCode::kUnsupported, "there is one way alone to run it here");
   }
 
   Result<Json> tune(const core::Path& model) {
@@ -170,7 +172,7 @@ class TuneRun {
   /// What it costs is in the host's books, as what any guest costs.
   Result<tuner::Tuning> compare(const Trial& trial) {
     const double hour_s = governor::Hour::kSeconds;
-    governor::Carried books = memory_.recall({}, wall_s(), rules_);
+    const governor::Carried books = memory_.recall({}, wall_s(), rules_);
     const double left_s = rules_.explore * rules_.promise * hour_s - books.hour.explored_s;
     if (left_s <= 0 || books.hour.lost_s >= rules_.promise * hour_s) {
       return fail(ErrorCode::kUnavailable, "this hour may cost the host no more: try again later");
@@ -183,22 +185,24 @@ class TuneRun {
     std::vector<tuner::Runner*> runners;
     for (const auto& one : trial.runners) runners.push_back(one.get());
     Progress progress("tune");
-    double lost_s = 0;
+    const double begin_s = wall_s();
+    core::Result<void> booked;
     tuner.progress = [&](const tuner::Tuning& so_far) {
       std::size_t done = 0;
       for (std::size_t way = 0; way < so_far.ways(); ++way) {
         done += static_cast<std::size_t>(so_far.figures(way).stretches);
       }
       progress.show(done, so_far.ways() * static_cast<std::size_t>(options_.rounds));
-      lost_s = so_far.lost_s();
+      // At once: it may be broken off any moment.
+      governor::Carried now = books;
+      now.hour.lost_s += so_far.lost_s();
+      now.hour.explored_s += so_far.lost_s();
+      now.hour_s = std::min(hour_s, books.hour_s + wall_s() - begin_s);
+      memory_.note({}, now, wall_s());
+      booked = memory_.save(memory_.text());
     };
-    const double begin_s = wall_s();
     auto tuned = tuner::tune({clock_, rng_, *probe_, rest}, runners, tuner);
-    books.hour.lost_s += lost_s;
-    books.hour.explored_s += lost_s;
-    books.hour_s = std::min(hour_s, books.hour_s + wall_s() - begin_s);
-    memory_.note({}, books, wall_s());
-    COMMENSAL_TRY(memory_.save(memory_.text()));
+    COMMENSAL_TRY(booked);
     return tuned;
   }
 
@@ -268,38 +272,39 @@ Result<Ways> tuned_ways(const std::string& host) {
 }
 
 CLI::App* TuneOptions::declare(CLI::App& provider) {
-  CLI::App* app = provider.add_subcommand(
+  CLI::App* const made = provider.add_subcommand(
       "tune", "Try ways of running models beside a host, and keep what costs it least");
   folder = state_folder("provider").string();
-  app->add_option("--host", host, "The probe, or auto, as the provider's")->required();
-  app->add_option("models", models, "Files; default: those that the provider has cached");
-  app->add_option("--data-dir", folder, "The provider's state")->capture_default_str();
-  backend.declare(*app);
+  made->add_option("--host", host, "The probe, or auto, as the provider's")->required();
+  made->add_option("models", models, "Files; default: those that the provider has cached");
+  made->add_option("--data-dir", folder, "The provider's state")->capture_default_str();
+  backend.declare(*made);
   const CLI::Range at_once_range(1, limits::kRequestsAtOnceMax);
-  app->add_option("--batch-max", at_once, "As the provider has it now")
+  made->add_option("--batch-max", at_once, "As the provider has it now")
       ->check(at_once_range)
       ->capture_default_str();
-  app->add_option("--batch-tried-max", at_once_max, "Requests together that are tried, at most")
+  made->add_option("--batch-tried-max", at_once_max, "Requests together that are tried, at most")
       ->check(at_once_range)
       ->capture_default_str();
-  app->add_option("--rounds", rounds, "Stretches of each way, at most")
+  made->add_option("--rounds", rounds, "Stretches of each way, at most")
       ->check(CLI::Range(6, 1000))
       ->capture_default_str();
-  app->add_option("--stretch-seconds", stretch_s, "Of a stretch; longer where the model needs it")
+  made->add_option("--stretch-seconds", stretch_s, "Of a stretch; longer where the model needs it")
       ->check(CLI::Range(0.1, kStretchMaxS))
       ->capture_default_str();
-  app->add_option_function<std::string>(
-         "--host-loss-max",
-         [this](const std::string& text) {
-           const auto read = share_from_text(text);
-           if (!read) throw CLI::ValidationError("--host-loss-max", read.error().message);
-           loss_max = *read;
-         },
-         "As the provider's: a third of that may be spent on trying (default: 1%)")
+  made->add_option_function<std::string>(
+          "--host-loss-max",
+          [this](const std::string& text) {
+            const auto read = share_from_text(text);
+            if (!read) throw CLI::ValidationError("--host-loss-max", read.error().message);
+            loss_max = *read;
+          },
+          "As the provider's: a third of that may be spent on trying (default: 1%)")
       ->type_name("SHARE");
-  app->add_flag("--forget", forget, "Try nothing, and run all models as the provider is told to");
-  app->add_flag("--json", json, "Print JSON");
-  return app;
+  made->add_flag("--forget", forget, "Try nothing, and run all models as the provider is told to");
+  made->add_flag("--json", json, "Print JSON");
+  app = made;
+  return made;
 }
 
 Result<int> TuneOptions::run() const {
@@ -307,7 +312,8 @@ Result<int> TuneOptions::run() const {
   const core::SystemClock clock;
   COMMENSAL_ASSIGN(auto chosen, tuner::Chosen::read(ways_file()));
   if (forget) {
-    const std::size_t count = chosen.forget(guest::lasting_name(host), guest::machine_name());
+    const std::string name = host == "auto" ? "" : guest::lasting_name(host);
+    const std::size_t count = chosen.forget(name, guest::machine_name());
     COMMENSAL_TRY(chosen.save());
     fmt::print("{} forgotten\n", count);
     return 0;

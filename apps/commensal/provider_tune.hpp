@@ -25,6 +25,7 @@ struct TuneOptions {
   std::optional<double> loss_max;
   bool forget = false;
   bool json = false;
+  const CLI::App* app = nullptr;
 
   CLI::App* declare(CLI::App& provider);
   core::Result<int> run() const;

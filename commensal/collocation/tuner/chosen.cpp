@@ -87,8 +87,9 @@ void Chosen::add(Row row) {
 }
 
 std::size_t Chosen::forget(std::string_view host, std::string_view machine) {
-  return std::erase_if(rows_,
-                       [&](const Row& one) { return one.host == host && one.machine == machine; });
+  return std::erase_if(rows_, [&](const Row& one) {
+    return one.machine == machine && (host.empty() || one.host == host);
+  });
 }
 
 Result<void> Chosen::save() const {

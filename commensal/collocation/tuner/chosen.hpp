@@ -28,7 +28,7 @@ class Chosen {
   std::map<core::Digest, Way> beside(std::string_view host, std::string_view machine) const;
   /// In the place of the one of this host and network; limits::kChosenWaysMax are kept.
   void add(Row row);
-  /// All of this host of a machine. Returns how many there were.
+  /// All of this host of a machine; "": of all its hosts. Returns how many there were.
   std::size_t forget(std::string_view host, std::string_view machine);
   /// Errors: those of core::write_file_atomically.
   core::Result<void> save() const;

@@ -197,6 +197,17 @@ TEST(Tuning, WhatNoMinuteBearsIsTriedOnceAndLeftOut) {
   EXPECT_FALSE(done->is_cut_short());
 }
 
+// That is where another one is needed most.
+TEST(Tuning, WhereNoMinuteBearsThePresentWayAnotherIsChosen) {
+  Tuner tuner({{0.2, 40}, {0.01, 10}, {0.01, 12}}, 0);
+  tuner.options.stretch_s = 20;
+  tuner.options.rules.rounds_max = 6;
+  const auto done = tuner.run();
+  ASSERT_TRUE(done);
+  EXPECT_EQ(done->figures(0).stretches, 1);
+  EXPECT_EQ(done->choice(), 2U);
+}
+
 TEST(Tuning, SaysWhereItsBudgetWasTooSmall) {
   Tuner tuner({{0.08, 10}, {0.07, 10}}, 0);
   tuner.options.stretch_s = 20;

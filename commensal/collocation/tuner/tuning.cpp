@@ -105,7 +105,7 @@ bool Tuning::is_cut_short() const {
   for (const auto& seen : seen_) {
     told += static_cast<int>(seen.size()) >= rules_.rounds_least ? 1 : 0;
   }
-  return told < 2;
+  return told < 2 && lost_s() >= rules_.budget_s;
 }
 
 std::optional<std::size_t> Tuning::next(core::Rng& rng) {
@@ -128,7 +128,10 @@ std::optional<std::size_t> Tuning::next(core::Rng& rng) {
 std::size_t Tuning::choice() const {
   std::size_t best = 0;
   for (std::size_t way = 1; way < seen_.size(); ++way) {
-    if (left_out_.contains(way) || !is_better(way, 0)) continue;
+    // Where no minute bears the present one, any that is known and borne is better.
+    const bool is_told = static_cast<int>(seen_[way].size()) >= rules_.rounds_least;
+    const bool is_better_one = left_out_.contains(0) ? is_told : is_better(way, 0);
+    if (left_out_.contains(way) || !is_better_one) continue;
     if (best == 0 || figures(way).worth > figures(best).worth) best = way;
   }
   return best;

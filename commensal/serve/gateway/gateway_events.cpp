@@ -36,9 +36,12 @@ core::Result<void> Gateway::State::resume() {
       auditor.request(record.id());
       continue;
     }
-    if (record.verdict) events.report(judge_in_ledger(record));  // a kill may have come between
-    if (record.replaced_by) continue;                            // it has had its consequences
-    if (is_penalised(record)) {
+    // A kill may have come between the verdict and the ledger, or the ban.
+    core::Result<std::optional<Judgement>> judged{std::optional<Judgement>()};
+    if (record.verdict) judged = judge_in_ledger(record);
+    events.report(judged);
+    if (record.replaced_by) continue;  // it has had its consequences
+    if (is_penalised(record, judged ? *judged : std::nullopt)) {
       replace_later(record);
     } else if (!roster.was_banned(record.receipt.job.provider)) {
       ban(record);
@@ -117,8 +120,10 @@ void Gateway::State::handle(const event::AuditDue& event) {
   auto record = book.find(event.receipt);
   if (!record) return events.report(record);
   if (record->verdict) {  // audited before its draw
-    events.report(judge_in_ledger(*record));
-    if (convicts(record->audit) && is_penalised(*record)) replace_later(*record);
+    const auto judged = judge_in_ledger(*record);
+    events.report(judged);
+    const bool goes_on = is_penalised(*record, judged ? *judged : std::nullopt);
+    if (convicts(record->audit) && goes_on) replace_later(*record);
     return;
   }
   // A winner that could not be re-executed then may be now.
@@ -145,8 +150,7 @@ void Gateway::State::handle(const event::Audited& event) {
   rollouts.on_audit(*record);
   if (!convicts(record->audit)) return;
   // Cards do flip bits: who has paid for a first mismatch goes on.
-  const bool is_penalised = judged && *judged && (*judged)->event == ticket::Event::kPenalise;
-  if (is_penalised) return replace_later(*record);
+  if (is_penalised(*record, judged ? *judged : std::nullopt)) return replace_later(*record);
   const crypto::Address& provider = record->receipt.job.provider;
   if (!is_banned(provider)) {
     ban(*record);
@@ -174,12 +178,16 @@ core::Result<std::optional<Judgement>> Gateway::State::judge_in_ledger(
   return judged;
 }
 
-/// After a start: the ledger holds a mismatch against it, and has left it a stake.
-bool Gateway::State::is_penalised(const ReceiptRecord& record) const {
-  const crypto::Address& provider = record.receipt.job.provider;
-  const ledger::State& ledger = bank.state();
-  return ledger.audits.get(provider).mismatches > 0 &&
-         stake_of(ledger, provider) > protocol::Amount();
+/// Of one that was judged before its ticket says how; where that is forgotten, it was decided then.
+bool Gateway::State::is_penalised(const ReceiptRecord& record,
+                                  const std::optional<Judgement>& judged) const {
+  if (judged) return judged->event == ticket::Event::kPenalise;
+  const core::Digest id = protocol::ticket_id(record.receipt.body());
+  if (const ticket::Record* const found = lottery.tickets().find(id)) {
+    return found->state == ticket::State::kPenalised;
+  }
+  const ledger::ClaimRow* const claim = bank.state().claims.find(id);
+  return claim != nullptr && claim->status == ledger::ClaimStatus::kRefused;
 }
 
 bool Gateway::State::is_banned(const crypto::Address& provider) {

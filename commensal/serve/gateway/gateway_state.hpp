@@ -110,7 +110,7 @@ struct Gateway::State {
   /// A provider says that a model came damaged: looks at the file, and says which to push again.
   void doubt_file(const event::StepLost& event);
   core::Result<std::optional<Judgement>> judge_in_ledger(const ReceiptRecord& record);
-  bool is_penalised(const ReceiptRecord& record) const;
+  bool is_penalised(const ReceiptRecord& record, const std::optional<Judgement>& judged) const;
   bool is_banned(const crypto::Address& provider);
   void ban(const ReceiptRecord& record);
   void replace_later(const ReceiptRecord& record);
