@@ -94,7 +94,9 @@ constexpr Command kTable[] = {
      "commensal provider --gateway 127.0.0.1:8090 --stake 1000000 --pay-min 5000\n"
      "commensal provider --gateway 127.0.0.1:8090 --host xmrig:http://127.0.0.1:4067\n"
      "commensal provider --gateway 127.0.0.1:8090 --host auto --weight 3 --guest-memory-max 4GiB\n"
-     "commensal provider status --watch",
+     "commensal provider status --watch\n"
+     "commensal provider tune --host 'prometheus:http://127.0.0.1:9100/metrics#steps_total'\n"
+     "commensal provider tune --host process:1234 model.onnx --threads 4 --json",
      declare_provider},
     {"stake", kProviders, "lock or free your stake",
      "Lock or free a provider's stake, signed with the provider's own key",
