@@ -8,7 +8,7 @@
 
 namespace commensal::apps {
 
-/// What all benches of hosts beside guests ask for.
+/// Where a bench of hosts beside guests finds both.
 struct BenchPlace {
   std::string models_dir;
   std::string hosts_dir;
