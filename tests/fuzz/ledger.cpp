@@ -5,6 +5,7 @@
 #include <commensal/trade/pay/ledger/invariants.hpp>
 #include <commensal/trade/pay/ledger/journal.hpp>
 #include <commensal/trade/pay/ledger/testing/people.hpp>
+#include <commensal/trade/pay/ledger/testing/scripted_arbiter.hpp>
 #include <tests/fuzz/fuzz.hpp>
 
 namespace {
@@ -27,7 +28,7 @@ void read_head(core::ByteView bytes) {
 /// Bodies one after the other, each before it a byte that says who sends it and when.
 void run_bodies(core::ByteView bytes) {
   const ledger::testing::CheapSignatures signatures;
-  ledger::Ledger ledger(signatures);
+  ledger::Ledger ledger(signatures, &ledger::testing::kArbiter);
   const auto address = [](std::uint8_t number) { return crypto::Address{{number}}; };
   std::int64_t now_ms = 0;
   const auto send = [&](const crypto::Address& sender, ledger::Body body) {

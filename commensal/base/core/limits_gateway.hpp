@@ -19,6 +19,7 @@ inline constexpr std::size_t kAccountRequestsWaitingMax = 1024;
 
 // Of the ledger, by others: of one sender on average and at once, of all until they are written.
 inline constexpr double kTransactionsPerS = 5, kTransactionsBurstS = 4;
+inline constexpr double kMovesPerS = 32;  // of a dispute that is under way
 inline constexpr std::size_t kTransactionsWaitingMax = 256;
 
 inline constexpr std::size_t kModelsListedMax = 1000;        // in one answer

@@ -72,9 +72,11 @@ inline constexpr std::size_t kLineBytesMax = 512;      // of a message; gRPC put
 inline constexpr std::int64_t kStepOpsMax = std::int64_t{1} << 46;
 // A replay may run the plain graph where the provider ran a planned one, whose nodes are fewer.
 inline constexpr std::int64_t kReplayOpsMax = 2 * kStepOpsMax;
+inline constexpr std::size_t kCasesMax = 64;  // accusations that a provider answers at a time
 
 // Work in a process of its own.
 inline constexpr std::size_t kWorkerHeadBytesMax = 16 << 20;       // of a message, but for elements
+inline constexpr std::size_t kWorkerCounselBytesMax = 1 << 19;     // of one with a dispute's move
 inline constexpr std::int64_t kWorkerBytesBase = 512 << 20;        // beside tensors and weights
 inline constexpr std::int64_t kWorkerModelCopiesMax = 8;           // weights, packed and unpacked
 inline constexpr std::int64_t kWorkerCancelMs = 100;               // to end once it is told to

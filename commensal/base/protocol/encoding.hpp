@@ -39,6 +39,7 @@ enum class NounKind : std::uint8_t {
   kClaim = 7,
   kEndorsement = 8,
   kJointSettlement = 9,
+  kAuditReport = 10,
   kTraceClaim = 20,
   kElementClaim = 21,
   kVerdictFile = 22,
@@ -63,6 +64,8 @@ enum class NounKind : std::uint8_t {
   kBalance = 71,
   kReveal = 72,  // either way
   kOutcomes = 73,
+  kAccused = 74,
+  kCaseMoves = 75,
   kHello = 80,
   kLoad = 81,
   kCommit = 83,

@@ -115,6 +115,19 @@ TEST(Vectors, Verdicts) {
   }
 }
 
+TEST(Vectors, AuditReports) {
+  const json vectors = load("report");
+  ASSERT_EQ(vectors.size(), 1u);
+  AuditReport report;
+  report.receipt_id = digest(vectors[0]["receipt_id"]);
+  report.output_root = digest(vectors[0]["output_root"]);
+  report = sign_report(secret_key(vectors[0]["auditor_key"]), report);
+  EXPECT_EQ(to_hex(encode(report)), vectors[0]["encoding"]);
+  EXPECT_TRUE(verify_report(*decode<AuditReport>(hex(vectors[0]["encoding"]))));
+  report.output_root[0] ^= 1;
+  EXPECT_EQ(verify_report(report).error().code, core::ErrorCode::kUnauthenticated);
+}
+
 TEST(Vectors, Beacons) {
   const json vector = load("beacon");
   const auto gateway = *decode<HashChainHead>(hex(vector["gateway_head"]));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <commensal/base/core/check.hpp>
 #include <commensal/base/crypto/eip712.hpp>
+#include <commensal/base/crypto/sha256.hpp>
 #include <commensal/base/protocol/verdict.hpp>
 
 namespace commensal::protocol {
@@ -22,6 +23,18 @@ Digest digest_of(const Verdict& verdict, std::uint64_t chain_id) {
                   .word(verdict.recomputed_commitment)
                   .text(verdict.reason)
                   .finish());
+}
+
+Digest digest_of(const AuditReport& report, std::uint64_t chain_id) {
+  crypto::Eip712Domain domain;
+  domain.chain_id = chain_id;
+  return crypto::typed_digest(
+      domain,
+      crypto::StructHash("AuditReport(bytes32 receiptId,bytes32 outputRoot,address auditor)")
+          .word(report.receipt_id)
+          .word(report.output_root)
+          .address(report.auditor)
+          .finish());
 }
 
 }  // namespace
@@ -60,6 +73,24 @@ core::Result<void> verify_verdict(const Verdict& verdict, std::uint64_t chain_id
       verify_signer([&](std::uint64_t chain) { return digest_of(verdict, chain); },
                     verdict.signature, verdict.auditor, chain_id);
   if (!by_auditor) return core::in_context("verdict", by_auditor.error());
+  return {};
+}
+
+Digest report_id(const AuditReport& report) {
+  return crypto::tagged_hash("commensal/audit-report/v1", encode(report));
+}
+
+AuditReport sign_report(const crypto::SecretKey& key, AuditReport report, std::uint64_t chain_id) {
+  report.auditor = key.address();
+  report.signature = crypto::sign(key, digest_of(report, chain_id));
+  return report;
+}
+
+core::Result<void> verify_report(const AuditReport& report, std::uint64_t chain_id) {
+  const auto by_auditor =
+      verify_signer([&](std::uint64_t chain) { return digest_of(report, chain); }, report.signature,
+                    report.auditor, chain_id);
+  if (!by_auditor) return core::in_context("audit report", by_auditor.error());
   return {};
 }
 

@@ -49,4 +49,34 @@ Verdict sign_verdict(const crypto::SecretKey& key, Verdict verdict,
 /// is for the caller to know. Errors: kUnauthenticated, kInvalidArgument.
 core::Result<void> verify_verdict(const Verdict& verdict, std::uint64_t chain_id = kEmbeddedLedger);
 
+/// What a step gave an auditor who was shown its inputs and nothing of its outputs, signed
+/// (EIP-712: AuditReport(bytes32 receiptId,bytes32 outputRoot,address auditor)): it answers for
+/// this.
+struct AuditReport {
+  static constexpr NounKind kKind = NounKind::kAuditReport;
+
+  Digest receipt_id{};
+  Digest output_root{};
+  crypto::Address auditor;
+  crypto::Signature signature;
+
+  template <class Archive, class Self>
+  static void fields(Archive& archive, Self& self) {
+    archive.field("receipt_id", self.receipt_id);
+    archive.field("output_root", self.output_root);
+    archive.field("auditor", self.auditor);
+    archive.field("signature", self.signature);
+  }
+  bool operator==(const AuditReport&) const = default;
+};
+
+/// H("commensal/audit-report/v1", encoding).
+Digest report_id(const AuditReport& report);
+/// Fills in auditor and signature.
+AuditReport sign_report(const crypto::SecretKey& key, AuditReport report,
+                        std::uint64_t chain_id = kEmbeddedLedger);
+/// Error: kUnauthenticated.
+core::Result<void> verify_report(const AuditReport& report,
+                                 std::uint64_t chain_id = kEmbeddedLedger);
+
 }  // namespace commensal::protocol

@@ -40,7 +40,13 @@ def receipts():
     return [bytes.fromhex(vector["receipts"][0]) for vector in vectors]
 
 
+def report():
+    vector = json.loads((HERE.parent / "protocol" / "report.json").read_text())[0]
+    return bytes.fromhex(vector["encoding"])
+
+
 AVAILABLE, CREDIT, ESCROW, STAKE = 0, 1, 2, 4
+CASE = [("bytes32", "subject", h("receipt")), ("address", "accuser", ALICE)]
 BODIES = [
     (0, "Genesis", [("address", "operatorAddress", OPERATOR), ("uint64", "chainId", 0),
                     ("uint64", "withdrawalDelayMs", 1000), ("uint64", "revealDelayMs", 100),
@@ -48,7 +54,10 @@ BODIES = [
                     ("uint32", "patternMismatches", 2), ("uint32", "pardonMatches", 1000),
                     ("uint128", "auditorFee", 3),
                     ("uint128", "auditorBounty", 40), ("uint128", "penalty", 11),
-                    ("uint128", "creditCap", 2**100)]),
+                    ("uint128", "creditCap", 2**100), ("uint128", "accusationBond", 21),
+                    ("uint64", "contestDelayMs", 200), ("uint64", "moveDelayMs", 50),
+                    ("uint64", "disputeDelayMs", 400), ("uint128", "auditorStake", 70),
+                    ("uint32", "reportsNeeded", 2)]),
     (1, "Deposit", [("address", "owner", ALICE), ("uint128", "amount", 2**128 - 1),
                     ("bytes32", "reference", h("payment"))]),
     (2, "Withdraw", [("uint128", "amount", 12345678901234567890123)]),
@@ -69,6 +78,16 @@ BODIES = [
     (19, "Default", [("evidence", "receipt", receipts()[0]),
                      ("evidence", "endorsements", listed([]))]),
     (20, "Checkpoint", [("bytes32", "root", h("root"))]),
+    (21, "Accuse", [("evidence", "receipt", receipts()[0]), ("bytes32", "inputRoot", h("inputs")),
+                    ("bytes32", "inputSalt", h("salt 0")),
+                    ("bytes32", "outputRoot", h("outputs")),
+                    ("bytes32", "outputSalt", h("salt 1")),
+                    ("evidence", "report", b"\1" + report())]),
+    (22, "Contest", CASE),
+    (23, "Concede", CASE),
+    (24, "Argue", CASE + [("evidence", "move", u(5, 4) + b"moves")]),
+    (25, "Expire", CASE),
+    (26, "Report", CASE + [("bytes32", "outputRoot", h("outputs"))]),
 ]
 
 

@@ -5,8 +5,8 @@ namespace commensal::ledger {
 
 std::span<const std::string_view> enum_names(AccountKind) {
   static constexpr std::string_view kNames[] = {
-      "available",   "credit", "escrow", "penalty_escrow", "stake",
-      "withdrawing", "claims", "burnt",  "credit_pool",    "outside"};
+      "available", "credit", "escrow",      "penalty_escrow", "stake", "withdrawing",
+      "claims",    "burnt",  "credit_pool", "outside",        "bond"};
   return kNames;
 }
 

@@ -23,6 +23,7 @@ enum class AccountKind : std::uint8_t {
   kBurnt,          // nobody's, for ever
   kCreditPool,     // the operator's: free credit comes out of it
   kOutside,        // the deps: what came in less what went out; the one that others balance
+  kBond,           // an accuser's: lost where the accusation fails
 };
 std::span<const std::string_view> enum_names(AccountKind);
 

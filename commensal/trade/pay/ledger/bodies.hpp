@@ -138,7 +138,7 @@ struct GrantCredit {
   bool operator==(const GrantCredit&) const = default;
 };
 
-/// Whose verdicts count. By the operator.
+/// Whose word that an answer is right counts. By the operator.
 struct AdmitAuditor {
   static constexpr std::string_view kName = "AdmitAuditor";
   Address auditor;

@@ -55,8 +55,8 @@ struct Open {
   bool operator==(const Open&) const = default;
 };
 
-/// An admitted auditor's verdict on an open winner: it is paid, or its provider punished; or, of
-/// any other ticket, that the answer is wrong.
+/// An admitted auditor's verdict that an open winner's answer is right: it is paid. Of a wrong one
+/// nobody's word is enough: it is accused (bodies_disputes.hpp).
 struct Judge {
   static constexpr std::string_view kName = "Judge";
   protocol::Receipt receipt;  // whom its job admits as auditors

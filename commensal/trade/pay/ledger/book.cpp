@@ -24,7 +24,8 @@ Result<std::optional<Config>> founding_rules(core::Store& store) {
   return root.scalars.config;
 }
 
-Result<Book> Book::open(core::Store& store, const Signatures& signatures, Options options) {
+Result<Book> Book::open(core::Store& store, const Signatures& signatures, Options options,
+                        const Arbiter* arbiter) {
   COMMENSAL_ASSIGN(const auto stored_head, read_head(store));
   const Head head = stored_head.value_or(Head{});
   COMMENSAL_ASSIGN(StoredState stored, read_state(store));
@@ -39,7 +40,7 @@ Result<Book> Book::open(core::Store& store, const Signatures& signatures, Option
       return fail(ErrorCode::kDataLoss, "ledger: entry {} is missing or another", head.entries - 1);
     }
   }
-  Book book(store, Ledger(signatures, std::move(stored)), options);
+  Book book(store, Ledger(signatures, std::move(stored), arbiter), options);
   book.from_ = head.from;
   COMMENSAL_TRY(book.find_kept());
   return book;

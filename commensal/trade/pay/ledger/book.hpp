@@ -30,9 +30,10 @@ class Book {
     std::uint64_t checkpoint_entries = limits::kCheckpointEntries;  // see checkpoint_is_due
   };
 
-  /// From the rows of the state. `store` and `signatures` must outlive the book. Errors: the
-  /// store's; kDataLoss for a state that is not the journal's (verify() says where).
-  static core::Result<Book> open(core::Store& store, const Signatures& signatures, Options options);
+  /// From the rows of the state. `store`, `signatures` and `arbiter` must outlive the book. Errors:
+  /// the store's; kDataLoss for a state that is not the journal's (verify() says where).
+  static core::Result<Book> open(core::Store& store, const Signatures& signatures, Options options,
+                                 const Arbiter* arbiter = nullptr);
   static core::Result<Book> open(core::Store& store, const Signatures& signatures) {
     return open(store, signatures, Options{});
   }

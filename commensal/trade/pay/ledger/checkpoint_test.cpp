@@ -27,6 +27,8 @@ class Twins {
     config.audit_delay_ms = 2000;
     config.opening_rounds = 2;
     config.pardon_matches = 3;
+    config.contest_delay_ms = config.move_delay_ms = 500;
+    config.dispute_delay_ms = 10'000;
     apply(operations_.operator_address(), Genesis{config});
     for (const auto& [sender, body] : tickets_.beginning(operations_.operator_address())) {
       apply(sender, body);
@@ -105,14 +107,14 @@ class Twins {
   CheapSignatures signatures_;
   RandomOperations operations_;
   RandomTickets tickets_;
-  Ledger short_{signatures_}, whole_{signatures_};
+  Ledger short_{signatures_, &testing::kArbiter}, whole_{signatures_, &testing::kArbiter};
   std::int64_t now_ms_ = 0;
 };
 
 TEST(MoneyCheckpoints, WhatIsForgottenMakesNoDifference) {
   for (std::uint64_t seed = 0; seed < 4; ++seed) {
     Twins twins(seed);
-    for (int i = 0; i < 6000 && !::testing::Test::HasFatalFailure(); ++i) {
+    for (int i = 0; i < 8000 && !::testing::Test::HasFatalFailure(); ++i) {
       twins.step();
       if (i % 100 != 99) continue;
       twins.checkpoint();

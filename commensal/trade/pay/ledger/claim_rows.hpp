@@ -10,7 +10,7 @@ namespace commensal::ledger {
 enum class ClaimStatus : std::uint8_t {
   kOpen,       // reserved; waits for a verdict
   kPaid,       // final, as are all that follow, but that they may be refused yet
-  kRefused,    // by a verdict
+  kRefused,    // its answer is wrong: conceded, proved or reported
   kSettled,    // jointly
   kDefaulted,  // a reveal was withheld
   kSilent,     // won and not opened
@@ -23,7 +23,7 @@ std::span<const std::string_view> enum_names(ClaimStatus);
 struct ClaimRow {
   ClaimStatus status = ClaimStatus::kOpen;
   Digest receipt{};     // protocol::receipt_id
-  Digest commitment{};  // what a verdict is about
+  Digest commitment{};  // what a verdict, or an accusation, is about
   Address gateway;
   Address provider;
   Address holder;
@@ -79,10 +79,10 @@ struct BeaconRow {
   }
 };
 
-/// What verdicts have said of a provider: cards do flip bits, now and then.
+/// How a provider has answered: cards do flip bits, now and then.
 struct AuditRecord {
-  std::uint32_t mismatches = 0;  // not yet forgotten
-  std::uint32_t matches = 0;     // since the last mismatch; at most Config::pardon_matches
+  std::uint32_t mismatches = 0;  // that it was convicted of, not yet forgotten
+  std::uint32_t matches = 0;     // since the last one; at most Config::pardon_matches
 
   template <class Archive, class Self>
   static void fields(Archive& archive, Self& self) {

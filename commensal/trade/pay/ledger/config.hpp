@@ -17,10 +17,16 @@ struct Config {
   std::uint64_t opening_rounds = 600;    // acknowledged rounds until a winner must be open
   std::uint32_t pattern_mismatches = 2;  // from this one on they cost all, whatever the record
   std::uint32_t pardon_matches = 1000;   // in a row: a long record, and mismatches are forgotten
-  Amount auditor_fee{1};                 // for a verdict, whatever it says
-  Amount auditor_bounty{100};            // out of a slash, at most what is not burnt
+  Amount auditor_fee{1};                 // for a verdict that pays a winner
+  Amount auditor_bounty{100};            // the accuser's, out of a slash; at most what is not burnt
   Amount penalty{100};                   // the least of any offence
   Amount credit_cap{1'000'000};          // pool and granted credit together
+  Amount accusation_bond{100};           // of an accuser, until its case is over
+  std::uint64_t contest_delay_ms = 24ull * 3600 * 1000;      // silence is held against nobody
+  std::uint64_t move_delay_ms = 3600 * 1000;                 // for each move of a dispute
+  std::uint64_t dispute_delay_ms = 7ull * 24 * 3600 * 1000;  // for all of them
+  Amount auditor_stake{1000};                                // that answers for a report
+  std::uint32_t reports_needed = 2;                          // that agree, and decide
 
   template <class Archive, class Self>
   static void fields(Archive& archive, Self& self) {
@@ -36,6 +42,12 @@ struct Config {
     archive.field("auditor_bounty", self.auditor_bounty);
     archive.field("penalty", self.penalty);
     archive.field("credit_cap", self.credit_cap);
+    archive.field("accusation_bond", self.accusation_bond);
+    archive.field("contest_delay_ms", self.contest_delay_ms);
+    archive.field("move_delay_ms", self.move_delay_ms);
+    archive.field("dispute_delay_ms", self.dispute_delay_ms);
+    archive.field("auditor_stake", self.auditor_stake);
+    archive.field("reports_needed", self.reports_needed);
   }
   bool operator==(const Config&) const = default;
 };

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // A million operations, valid and invalid ones mixed, from one seed. So that this takes seconds,
 // signatures of transactions are CheapSignatures (an address and a keyed hash, injected through the
-// interface that the ledger recovers signers with); nothing else is spared: one operation in forty
+// interface that the ledger recovers signers with); nothing else is spared: one operation in thirty
 // is about a ticket, with receipts, verdicts and endorsements that are really signed. Transactions
 // that are: ledger_test.cpp, claims_test.cpp.
 #include <gtest/gtest.h>
 
 #include <commensal/trade/pay/ledger/invariants.hpp>
 #include <commensal/trade/pay/ledger/testing/random_tickets.hpp>
+#include <commensal/trade/pay/ledger/testing/scripted_arbiter.hpp>
 
 namespace commensal::ledger {
 namespace {
@@ -26,6 +27,9 @@ class Market {
     config.audit_delay_ms = 2000;
     config.opening_rounds = 4;
     config.pardon_matches = 2;
+    config.contest_delay_ms = 5000;
+    config.move_delay_ms = 5000;
+    config.dispute_delay_ms = 100'000;
     apply(operations_.found(config));
     for (const auto& [sender, body] : tickets_.beginning(operations_.operator_address())) {
       apply(operations_.make(ledger_.state(), sender, body));
@@ -34,7 +38,7 @@ class Market {
   }
   void step() {
     if (operations_.below(4) == 0) now_ms_ += static_cast<std::int64_t>(operations_.below(100));
-    if (operations_.below(40) != 0) return apply(operations_.next(ledger_.state()));
+    if (operations_.below(30) != 0) return apply(operations_.next(ledger_.state()));
     const auto [sender, body] = tickets_.next(ledger_.state());
     apply(operations_.make(ledger_.state(), sender, body));
   }
@@ -52,7 +56,7 @@ class Market {
 
  private:
   void apply(const Transaction& transaction) {
-    const bool was_claimed = is_claimed(transaction.body);
+    const std::optional<Suspect> suspect = suspect_of(transaction.body);
     const auto entry = ledger_.apply(transaction, now_ms_);
     ++(entry ? accepted_ : refused_)[std::string(name_of(transaction.body))];
     if (!entry) return;
@@ -60,19 +64,38 @@ class Market {
       if (posting.from == kOutside) came_ = *came_.plus(posting.amount);
       if (posting.to == kOutside) went_ = *went_.plus(posting.amount);
     }
-    if (const auto* judge = std::get_if<Judge>(&transaction.body)) count(*judge, was_claimed);
+    if (suspect) count(*suspect);
     if (const auto* open = std::get_if<Open>(&transaction.body)) check_open(*open, *entry);
   }
-  bool is_claimed(const Body& body) const {
-    const auto* judge = std::get_if<Judge>(&body);
-    return judge != nullptr &&
-           state().claims.find(protocol::ticket_id(judge->receipt.body())) != nullptr;
+  /// Whose ticket a case is about, and what is known of that.
+  struct Suspect {
+    Digest ticket{};
+    Address provider;
+    std::optional<ClaimStatus> status;
+  };
+  std::optional<ClaimStatus> status_of(const Digest& ticket) const {
+    const ClaimRow* claim = state().claims.find(ticket);
+    return claim == nullptr ? std::nullopt : std::optional(claim->status);
   }
-  void count(const Judge& judge, bool was_claimed) {
-    if (judge.verdict.outcome == protocol::Outcome::kMatch) return;
-    convicted_ += was_claimed ? 0 : 1;
-    const bool is_left =
-        state().balance(judge.receipt.job.provider, AccountKind::kStake) > Amount();
+  std::optional<Suspect> suspect_of(const Body& body) const {
+    return std::visit(
+        [&](const auto& move) -> std::optional<Suspect> {
+          if constexpr (requires { move.subject, move.accuser; }) {
+            const CaseRow* row = state().cases.find({move.subject, move.accuser});
+            if (row == nullptr) return std::nullopt;
+            return Suspect{row->ticket, row->dispute.accused, status_of(row->ticket)};
+          } else {
+            return std::nullopt;
+          }
+        },
+        body);
+  }
+  void count(const Suspect& suspect) {
+    const bool is_convicted = suspect.status != ClaimStatus::kRefused &&
+                              status_of(suspect.ticket) == ClaimStatus::kRefused;
+    if (!is_convicted) return;
+    convicted_ += suspect.status ? 0 : 1;
+    const bool is_left = state().balance(suspect.provider, AccountKind::kStake) > Amount();
     ++(is_left ? half_taken_ : all_taken_);
   }
   /// A winner is covered in full; by the penalty escrow only what the escrow lacks, at twice that.
@@ -96,7 +119,7 @@ class Market {
   CheapSignatures signatures_;
   RandomOperations operations_;
   RandomTickets tickets_;
-  Ledger ledger_{signatures_};
+  Ledger ledger_{signatures_, &testing::kArbiter};
   std::int64_t now_ms_ = 0;
 };
 
@@ -127,9 +150,15 @@ TEST(MoneyConservation, AMillionOperationsKeepEveryUnit) {
   for (const auto& [kind, count] : market.refused_) refused += count;
   EXPECT_EQ(accepted + refused, before + static_cast<std::uint64_t>(kOperations));
   EXPECT_GT(market.shortfalls_, 50u);
+  std::printf("convictions: %lu took all, %lu half, %lu of tickets that nobody claimed\n",
+              market.all_taken_, market.half_taken_, market.convicted_);
   EXPECT_GT(market.all_taken_, 50u);
   EXPECT_GT(market.half_taken_, 20u);
   EXPECT_GT(market.convicted_, 50u);
+  std::map<CaseStatus, std::size_t> cases;
+  for (const auto& [key, row] : market.state().cases.rows()) ++cases[row.status];
+  EXPECT_GT(cases[CaseStatus::kConvicted], 100u);
+  EXPECT_GT(cases[CaseStatus::kAcquitted], 50u);
   EXPECT_GT(refused, 100'000u);
   EXPECT_GT(accepted, 300'000u);
 }

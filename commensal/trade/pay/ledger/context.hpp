@@ -9,7 +9,8 @@ namespace commensal::ledger {
 /// What a rule works with. Rules edit the state freely: what a refused transaction did is undone.
 class Context {
  public:
-  Context(State& state, Entry& entry) : state(state), entry_(entry) {}
+  Context(State& state, Entry& entry, const Arbiter* arbiter = nullptr)
+      : state(state), entry_(entry), arbiter_(arbiter) {}
 
   State& state;
 
@@ -17,6 +18,7 @@ class Context {
   const Address& sender() const { return entry_.transaction.sender; }
   std::uint64_t time_ms() const { return entry_.time_ms; }
   std::uint64_t sequence() const { return entry_.sequence; }
+  const Arbiter* arbiter() const { return arbiter_; }  // may be none
 
   /// A posting. Nothing for an amount of zero. Error: kFailedPrecondition (overdraft).
   core::Result<void> move(const AccountId& from, const AccountId& to, const Amount& amount);
@@ -31,6 +33,7 @@ class Context {
 
  private:
   Entry& entry_;
+  const Arbiter* arbiter_;
 };
 
 /// Error: kInvalidArgument for zero.

@@ -53,7 +53,8 @@ AccountId withdrawing(const Address& owner) { return {owner, AccountKind::kWithd
 
 /// Accounts that must be the sum of what other tables say.
 bool has_parts(const AccountId& account) {
-  return account.kind == AccountKind::kWithdrawing || account.kind == AccountKind::kClaims;
+  return account.kind == AccountKind::kWithdrawing || account.kind == AccountKind::kClaims ||
+         account.kind == AccountKind::kBond;
 }
 
 /// What a claim holds reserved.
@@ -64,12 +65,47 @@ void reserve(Sums& parts, const ClaimRow& claim, void (Sum::*change)(const Amoun
   (sum.*change)(claim.fee);
 }
 
+/// What an accuser has locked.
+void bond(Sums& parts, const CaseKey& key, const CaseRow& row, void (Sum::*change)(const Amount&)) {
+  if (!is_pending(row.status)) return;
+  (parts[{key.accuser, AccountKind::kBond}].*change)(row.bond);
+}
+
 Result<void> check_parts(const Sums& parts) {
   for (const auto& [account, sum] : parts) {
     if (sum != Sum{}) {
       return breach(fmt::format("{} is not the sum of its parts", ledger::to_text(account)));
     }
   }
+  return {};
+}
+
+Result<void> add_changed_bonds(const State& state, Sums& parts) {
+  for (const auto& [key, old] : before(state.cases)) {
+    const CaseRow* now = state.cases.find(key);
+    if (now == nullptr) return breach("a case was forgotten");
+    if (old && !is_pending(old->status)) return breach("a case was over and changed");
+    bond(parts, key, *now, &Sum::add);
+    if (old) bond(parts, key, *old, &Sum::take);
+  }
+  return {};
+}
+
+/// Pending cases are counted, by provider and by ticket, and no others have moves.
+Result<void> check_cases(const State& state) {
+  std::map<Address, std::uint32_t> accused;
+  std::map<Digest, std::uint32_t> tickets;
+  std::size_t moves = 0;
+  for (const auto& [key, row] : state.cases.rows()) {
+    moves += row.moves;
+    if (!is_pending(row.status)) continue;
+    ++accused[row.dispute.accused];
+    if (row.dispute.accused == row.dispute.receipt.job.provider) ++tickets[row.ticket];
+  }
+  if (accused != state.accused.rows() || tickets != state.accused_tickets.rows()) {
+    return breach("the accused are not those of the pending cases");
+  }
+  if (moves != state.moves.rows().size()) return breach("moves are not those of the cases");
   return {};
 }
 
@@ -124,6 +160,7 @@ Result<void> check_changes(const State& state, std::span<const Posting> postings
       return breach(fmt::format("{} was posted to and did not change", ledger::to_text(account)));
   }
   COMMENSAL_TRY(add_changed_parts(state, parts));
+  COMMENSAL_TRY(add_changed_bonds(state, parts));
   return check_parts(parts);
 }
 
@@ -150,6 +187,8 @@ Result<void> check_all(const State& state) {
     parts[withdrawing(key.owner)].add(announced.amount);
   }
   for (const auto& [ticket, claim] : state.claims.rows()) reserve(parts, claim, &Sum::add);
+  for (const auto& [key, row] : state.cases.rows()) bond(parts, key, row, &Sum::add);
+  COMMENSAL_TRY(check_cases(state));
   return check_parts(parts);
 }
 

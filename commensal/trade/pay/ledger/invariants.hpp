@@ -7,7 +7,8 @@ namespace commensal::ledger {
 
 /// What must hold after every transaction: all accounts add up to what came in less what went out;
 /// announcements add up to what is withdrawing; claims that are open to what is reserved for them;
-/// a final claim never changes again, but is forgotten. (That no balance is negative needs no
+/// a final claim never changes again, but is forgotten; pending cases add up to what is bonded for
+/// them, and one that is over never changes again. (That no balance is negative needs no
 /// check: Amount has no negative values.)
 ///
 /// The first looks only at what changed since the last keep(), and at the postings that should

@@ -85,7 +85,7 @@ core::Result<void> Ledger::run(Entry& entry) {
   COMMENSAL_TRY(check_signatures(entry.transaction));
   const auto* point = std::get_if<Checkpoint>(&entry.transaction.body);
   if (point != nullptr) COMMENSAL_TRY(check_root(*point));
-  Context context(state_, entry);
+  Context context(state_, entry, arbiter_);
   forget_some(context);
   COMMENSAL_TRY(apply_rule(context, entry.transaction.body));
   state_.nonces.set(entry.transaction.sender, entry.transaction.nonce + 1);

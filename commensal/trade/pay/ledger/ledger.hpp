@@ -10,10 +10,14 @@ namespace commensal::ledger {
 /// times give equal journals. Thread-safety: one thread at a time.
 class Ledger {
  public:
-  /// `signatures` must outlive the ledger.
-  explicit Ledger(const Signatures& signatures) : signatures_(signatures) {}
-  Ledger(const Signatures& signatures, StoredState stored)
-      : signatures_(signatures), state_(std::move(stored.state)), sum_(stored.sum) {}
+  /// `signatures` and `arbiter` must outlive the ledger; without an arbiter nobody is accused.
+  explicit Ledger(const Signatures& signatures, const Arbiter* arbiter = nullptr)
+      : signatures_(signatures), arbiter_(arbiter) {}
+  Ledger(const Signatures& signatures, StoredState stored, const Arbiter* arbiter = nullptr)
+      : signatures_(signatures),
+        arbiter_(arbiter),
+        state_(std::move(stored.state)),
+        sum_(stored.sum) {}
 
   /// The next line of the journal. After an error the state is what it was. `time_ms` is the
   /// operator's clock.
@@ -36,6 +40,7 @@ class Ledger {
   core::Result<void> run(Entry& entry);
 
   const Signatures& signatures_;
+  const Arbiter* arbiter_;
   State state_;
   RowSum sum_;  // of the rows as at the last take_changes()
 };

@@ -12,6 +12,7 @@ constexpr OffenceRow kOffences[] = {
     {Offence::kSilence, AccountKind::kStake, 200, 500, false},
     {Offence::kWithheldReveal, AccountKind::kStake, 200, 500, false},
     {Offence::kGatewayDefault, AccountKind::kPenaltyEscrow, 0, 500, false},
+    {Offence::kFalseReport, AccountKind::kStake, 1000, 500, false},
 };
 
 }  // namespace
@@ -28,7 +29,7 @@ Amount share_of(const Amount& amount, std::uint32_t thousandths) {
 }
 
 core::Result<Amount> punish(Context& context, Offence offence, const Address& offender,
-                            const Address& harmed, const Address* auditor) {
+                            const Address& harmed, const Address* finder) {
   const auto* row = std::ranges::find(kOffences, offence, &OffenceRow::offence);
   core::check(row != std::end(kOffences), "an offence without a row in the table");
   COMMENSAL_ASSIGN(const Amount locked, context.locked(offender, row->account));
@@ -41,12 +42,28 @@ core::Result<Amount> punish(Context& context, Offence offence, const Address& of
   const Amount kept = share_of(cost, 1000 - row->burnt_pm);
   COMMENSAL_TRY(take(kBurnt, *cost.minus(kept)));
   Amount bounty;
-  if (row->bounty && auditor != nullptr) {
+  if (row->bounty && finder != nullptr) {
     bounty = std::min(kept, context.config().auditor_bounty);
-    COMMENSAL_TRY(take({*auditor, AccountKind::kAvailable}, bounty));
+    COMMENSAL_TRY(take({*finder, AccountKind::kAvailable}, bounty));
   }
   COMMENSAL_TRY(take({harmed, AccountKind::kAvailable}, *kept.minus(bounty)));
   return cost;
+}
+
+bool is_isolated(const State& state, const Address& provider) {
+  const AuditRecord record = state.audits.get(provider);
+  const Config& config = state.scalars.config;
+  return record.mismatches + 1 < config.pattern_mismatches &&
+         record.matches >= config.pardon_matches;
+}
+
+core::Result<void> punish_mismatch(Context& context, const Address& provider, const Address& harmed,
+                                   const Address* finder) {
+  const bool isolated = is_isolated(context.state, provider);
+  context.state.audits.set(provider, {context.state.audits.get(provider).mismatches + 1, 0});
+  COMMENSAL_TRY(
+      punish(context, isolated ? Offence::kMismatch : Offence::kPattern, provider, harmed, finder));
+  return {};
 }
 
 }  // namespace commensal::ledger

@@ -27,6 +27,12 @@ core::Result<void> rule(Context& context, const Silence& body);
 core::Result<void> rule(Context& context, const Demand& body);
 core::Result<void> rule(Context& context, const Default& body);
 core::Result<void> rule(Context& context, const Checkpoint& body);
+core::Result<void> rule(Context& context, const Accuse& body);
+core::Result<void> rule(Context& context, const Contest& body);
+core::Result<void> rule(Context& context, const Concede& body);
+core::Result<void> rule(Context& context, const Argue& body);
+core::Result<void> rule(Context& context, const Expire& body);
+core::Result<void> rule(Context& context, const Report& body);
 
 /// Before any entry's own rule: what a Checkpoint lets go goes a little at a time, so that no write
 /// is long.

@@ -2,7 +2,7 @@
 // Tickets that have won: opened, judged, paid, passed on, settled.
 #include <algorithm>
 #include <commensal/base/core/limits_kept.hpp>
-#include <commensal/trade/pay/ledger/punish.hpp>
+#include <commensal/trade/pay/ledger/cases.hpp>
 #include <commensal/trade/pay/ledger/rules.hpp>
 #include <commensal/trade/pay/ledger/tickets.hpp>
 
@@ -97,18 +97,6 @@ Result<void> check_auditor(const Context& context, const protocol::Job& job, con
   return {};
 }
 
-/// Who has no record yet has none to lose: a new key's first wrong answer costs all of its stake.
-Result<void> punish_mismatch(Context& context, const ClaimRow& claim, const Address& auditor) {
-  const AuditRecord record = context.state.audits.get(claim.provider);
-  const std::uint32_t count = record.mismatches + 1;
-  const bool is_isolated = count < context.config().pattern_mismatches &&
-                           record.matches >= context.config().pardon_matches;
-  context.state.audits.set(claim.provider, {count, 0});
-  COMMENSAL_TRY(punish(context, is_isolated ? Offence::kMismatch : Offence::kPattern,
-                       claim.provider, claim.gateway, &auditor));
-  return {};
-}
-
 /// Enough right answers in a row, and earlier mismatches are no part of a pattern any more.
 void note_match(Context& context, const Address& provider) {
   AuditRecord record = context.state.audits.get(provider);
@@ -129,30 +117,17 @@ Result<void> check_verdict(const Context& context, const protocol::Verdict& verd
   return protocol::verify_verdict(verdict, context.config().chain_id);
 }
 
-/// A wrong answer is one whatever became of its ticket, and however late that is found: what both
-/// have signed is evidence. Nothing is paid, nor taken back, and the ticket can win no more.
-Result<void> convict(Context& context, const Judge& body) {
-  const protocol::Receipt& receipt = body.receipt;
-  COMMENSAL_ASSIGN(const Pair pair, pair_of(context, receipt));
-  COMMENSAL_ASSIGN(
-      const ticket::CheckedClaim checked,
-      ticket::verify_ticket(receipt, pair.gateway, pair.provider, context.config().chain_id));
-  const ClaimRow claim = closed_row(pair, receipt, checked, ClaimStatus::kRefused);
-  COMMENSAL_TRY(check_verdict(context, body.verdict, claim, receipt.job));
-  context.state.claims.set(checked.ticket, claim);
-  return punish_mismatch(context, claim, body.verdict.auditor);
-}
-
 }  // namespace
 
 Result<void> rule(Context& context, const Judge& body) {
   const protocol::Verdict& verdict = body.verdict;
+  // Whoever is admitted here is the operator's friend: its word costs nobody a stake.
+  if (verdict.outcome != protocol::Outcome::kMatch) {
+    return fail(ErrorCode::kInvalidArgument,
+                "verdict: only a match is booked; a wrong answer is accused (Accuse)");
+  }
   const protocol::ReceiptBody ticket_body = body.receipt.body();
   const Digest ticket = protocol::ticket_id(ticket_body);
-  const ClaimRow* const known = context.state.claims.find(ticket);
-  const bool is_pending = known != nullptr && (known->status == ClaimStatus::kOpen ||
-                                               known->status == ClaimStatus::kRefused);
-  if (!is_pending && verdict.outcome == protocol::Outcome::kMismatch) return convict(context, body);
   COMMENSAL_ASSIGN(ClaimRow claim, open_claim(context, ticket));
   // The receipt's id covers the job: no signature of it needs another look.
   if (protocol::receipt_id(ticket_body) != claim.receipt) {
@@ -160,12 +135,10 @@ Result<void> rule(Context& context, const Judge& body) {
                 core::to_hex(claim.receipt));
   }
   COMMENSAL_TRY(check_verdict(context, verdict, claim, body.receipt.job));
-  const bool paid = verdict.outcome == protocol::Outcome::kMatch;
-  COMMENSAL_TRY(pay_out(context, claim, paid ? available(claim.holder) : escrow(claim.gateway),
-                        available(verdict.auditor)));
-  claim.status = paid ? ClaimStatus::kPaid : ClaimStatus::kRefused;
+  COMMENSAL_TRY(expect_not_accused(context, ticket));
+  COMMENSAL_TRY(pay_out(context, claim, available(claim.holder), available(verdict.auditor)));
+  claim.status = ClaimStatus::kPaid;
   context.state.claims.set(ticket, claim);
-  if (!paid) return punish_mismatch(context, claim, verdict.auditor);
   note_match(context, claim.provider);
   return {};
 }
@@ -177,6 +150,7 @@ Result<void> rule(Context& context, const Mature& body) {
                 "ticket: a verdict has time until {} ms, it is {} ms", claim.mature_ms,
                 context.time_ms());
   }
+  COMMENSAL_TRY(expect_not_accused(context, body.ticket));
   COMMENSAL_TRY(pay_out(context, claim, available(claim.holder), escrow(claim.gateway)));
   claim.status = ClaimStatus::kPaid;
   context.state.claims.set(body.ticket, claim);
@@ -237,6 +211,7 @@ Result<void> settle_out_of_escrow(Context& context, const ClaimRow& claim, const
 Result<void> rule(Context& context, const Settle& body) {
   const protocol::JointSettlement& settlement = body.settlement;
   const Digest ticket = protocol::ticket_id(body.receipt.body());
+  COMMENSAL_TRY(expect_not_accused(context, ticket));
   const bool is_open = context.state.claims.find(ticket) != nullptr;
   COMMENSAL_ASSIGN(ClaimRow claim,
                    is_open ? open_claim(context, ticket) : unopened(context, body, ticket));

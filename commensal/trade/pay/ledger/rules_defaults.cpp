@@ -13,9 +13,9 @@ using core::Result;
 
 namespace {
 
-void close_ticket(Context& context, const Pair& pair, const protocol::Receipt& receipt,
+void close_ticket(Context& context, const protocol::Receipt& receipt,
                   const ticket::CheckedClaim& checked, ClaimStatus status) {
-  context.state.claims.set(checked.ticket, closed_row(pair, receipt, checked, status));
+  context.state.claims.set(checked.ticket, closed_row(receipt, checked.receipt, status));
 }
 
 Result<void> expect_won(const Pair& pair, const protocol::Receipt& receipt) {
@@ -56,7 +56,7 @@ Result<void> rule(Context& context, const Silence& body) {
   COMMENSAL_ASSIGN(
       const ticket::CheckedClaim checked,
       ticket::verify_ticket(body.receipt, pair.gateway, pair.provider, context.config().chain_id));
-  close_ticket(context, pair, body.receipt, checked, ClaimStatus::kSilent);
+  close_ticket(context, body.receipt, checked, ClaimStatus::kSilent);
   const protocol::Job& job = body.receipt.job;
   COMMENSAL_TRY(punish(context, Offence::kSilence, job.provider, job.client));
   return {};
@@ -116,7 +116,7 @@ Result<void> rule(Context& context, const Default& body) {
   COMMENSAL_ASSIGN(
       const ticket::CheckedClaim checked,
       ticket::verify_ticket(body.receipt, pair.gateway, pair.provider, context.config().chain_id));
-  close_ticket(context, pair, body.receipt, checked, ClaimStatus::kDefaulted);
+  close_ticket(context, body.receipt, checked, ClaimStatus::kDefaulted);
   if (missing.gateway) return gateway_default(context, body, checked.ticket);
   if (!body.endorsements.empty()) {
     return fail(ErrorCode::kInvalidArgument, "default: {} endorsements, a provider's names none",

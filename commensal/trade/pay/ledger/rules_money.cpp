@@ -2,6 +2,7 @@
 // Plain money: in, out, locked, spent.
 #include <algorithm>
 #include <commensal/base/core/limits_kept.hpp>
+#include <commensal/trade/pay/ledger/cases.hpp>
 #include <commensal/trade/pay/ledger/rules.hpp>
 #include <limits>
 
@@ -119,6 +120,8 @@ Result<void> rule(Context& context, const CompleteWithdrawal& body) {
     return fail(ErrorCode::kFailedPrecondition, "announcement: released at {} ms, now it is {} ms",
                 announced.release_ms, context.time_ms());
   }
+  // Announced before the accusation or not.
+  if (announced.from == AccountKind::kStake) COMMENSAL_TRY(expect_free_stake(context, key.owner));
   context.state.announcements.erase(key);
   return context.move({key.owner, AccountKind::kWithdrawing}, {key.owner, AccountKind::kAvailable},
                       announced.amount);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <commensal/trade/pay/ledger/case_rows.hpp>
 #include <commensal/trade/pay/ledger/claim_rows.hpp>
 #include <commensal/trade/pay/ledger/table.hpp>
 #include <commensal/trade/pay/ledger/transaction.hpp>
@@ -80,7 +81,11 @@ struct State {
   Table<Digest, BeaconRow> beacons;         // by protocol::beacon_id
   Table<DemandKey, std::uint64_t> demands;  // until when, in ms
   Table<Digest, ClaimRow> claims;           // by protocol::ticket_id
-  Table<Address, AuditRecord> audits;       // of providers that were judged
+  Table<Address, AuditRecord> audits;       // of providers that were judged, or convicted
+  Table<CaseKey, CaseRow> cases;
+  Table<MoveKey, MoveRow> moves;                 // of pending cases
+  Table<Address, std::uint32_t> accused;         // pending cases of a provider
+  Table<Digest, std::uint32_t> accused_tickets;  // and of a ticket; never a row of zero
 
   Amount balance(const Address& owner, AccountKind kind) const {
     return balances.get({owner, kind});
@@ -101,7 +106,8 @@ struct State {
     visit(self.balances), visit(self.nonces), visit(self.deposits), visit(self.announcements),
         visit(self.allowances), visit(self.auditors), visit(self.hash_chains),
         visit(self.chains_of), visit(self.beacons), visit(self.demands), visit(self.claims),
-        visit(self.audits);
+        visit(self.audits), visit(self.cases), visit(self.moves), visit(self.accused),
+        visit(self.accused_tickets);
   }
 };
 

@@ -97,15 +97,15 @@ Result<void> expect_new(const Context& context, const Pair& pair,
               std::min(gateways, providers));
 }
 
-ClaimRow closed_row(const Pair& pair, const protocol::Receipt& receipt,
-                    const ticket::CheckedClaim& checked, ClaimStatus status) {
+ClaimRow closed_row(const protocol::Receipt& receipt, const Digest& receipt_id,
+                    ClaimStatus status) {
   ClaimRow claim;
   claim.status = status;
-  claim.receipt = checked.receipt;
+  claim.receipt = receipt_id;
   claim.commitment = receipt.commitment;
   claim.gateway = receipt.job.client;
   claim.provider = claim.holder = receipt.job.provider;
-  claim.beacon = pair.id;
+  if (receipt.job.beacons.size() == 1) claim.beacon = receipt.job.beacons[0];
   claim.round = receipt.round;
   return claim;
 }

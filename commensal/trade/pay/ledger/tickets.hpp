@@ -36,8 +36,7 @@ bool is_over(const Config& config, std::uint64_t gateways_round, std::uint64_t p
 core::Result<void> expect_new(const Context& context, const Pair& pair,
                               const protocol::Receipt& receipt);
 /// A final row: nothing of this ticket can be claimed any more.
-ClaimRow closed_row(const Pair& pair, const protocol::Receipt& receipt,
-                    const ticket::CheckedClaim& checked, ClaimStatus status);
+ClaimRow closed_row(const protocol::Receipt& receipt, const Digest& receipt_id, ClaimStatus status);
 /// Error: kNotFound, or kAlreadyExists where it is final.
 core::Result<ClaimRow> open_claim(const Context& context, const Digest& ticket);
 

@@ -3,6 +3,7 @@
 
 #include <commensal/trade/pay/ledger/bodies.hpp>
 #include <commensal/trade/pay/ledger/bodies_claims.hpp>
+#include <commensal/trade/pay/ledger/bodies_disputes.hpp>
 #include <variant>
 
 namespace commensal::ledger {
@@ -11,7 +12,8 @@ namespace commensal::ledger {
 /// go to the end.
 using Body = std::variant<Genesis, Deposit, Withdraw, Fund, AnnounceWithdrawal, CompleteWithdrawal,
                           Allow, Debit, GrantCredit, AdmitAuditor, RegisterBeacon, Reveal, Open,
-                          Judge, Mature, Endorse, Settle, Silence, Demand, Default, Checkpoint>;
+                          Judge, Mature, Endorse, Settle, Silence, Demand, Default, Checkpoint,
+                          Accuse, Contest, Concede, Argue, Expire, Report>;
 
 std::string_view name_of(const Body& body);
 

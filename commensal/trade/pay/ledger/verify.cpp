@@ -34,10 +34,10 @@ using Roots = std::map<std::uint64_t, Digest>;
 /// Runs a journal again, entry by entry, from `base` on.
 class Replay {
  public:
-  Replay(const Signatures& signatures, StoredState base, Roots roots)
+  Replay(const Signatures& signatures, StoredState base, Roots roots, const Arbiter* arbiter)
       : balances_(base.state.balances.rows()),
         roots_(std::move(roots)),
-        ledger_(signatures, std::move(base)) {}
+        ledger_(signatures, std::move(base), arbiter) {}
 
   Result<void> step(std::uint64_t number, core::ByteView value) {
     if (number != entries()) return fail(ErrorCode::kDataLoss, "the journal lacks it");
@@ -155,10 +155,11 @@ Result<bool> is_stored(core::Store& store, const Digest& root, bool grown) {
 }  // namespace
 
 Result<Verified> verify(core::Store& store, const Signatures& signatures,
-                        const std::function<void(std::uint64_t, std::uint64_t)>& progress) {
+                        const std::function<void(std::uint64_t, std::uint64_t)>& progress,
+                        const Arbiter* arbiter) {
   COMMENSAL_ASSIGN(Base base, read_base(store));
   const Head head = base.head;
-  Replay run(signatures, std::move(base.stored), std::move(base.roots));
+  Replay run(signatures, std::move(base.stored), std::move(base.roots), arbiter);
   Result<void> status;
   bool beyond = false;
   COMMENSAL_TRY(store.scan(kJournalSpace, {}, [&](core::ByteView key, core::ByteView value) {

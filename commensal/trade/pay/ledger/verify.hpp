@@ -19,11 +19,12 @@ struct Verified {
 /// whose root must be that of the rows kept of it: every entry from there on is run again,
 /// signatures included, and must give the same bytes; balances are also added up from the postings
 /// alone, and must be those of the state; the stored state and the head must fit. `progress` is
-/// told the entries done so far.
+/// told the entries done so far. `arbiter` is that of the book: a journal with disputes needs one.
 /// Error: kDataLoss, "entry 17: ..." for the first that is wrong; kNotFound where there is no
 /// ledger; kUnavailable where it is written to all the time; the store's.
 core::Result<Verified> verify(
     core::Store& store, const Signatures& signatures,
-    const std::function<void(std::uint64_t done, std::uint64_t total)>& progress = {});
+    const std::function<void(std::uint64_t done, std::uint64_t total)>& progress = {},
+    const Arbiter* arbiter = nullptr);
 
 }  // namespace commensal::ledger

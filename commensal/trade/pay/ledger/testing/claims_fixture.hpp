@@ -6,6 +6,7 @@
 #include <commensal/trade/pay/ledger/claim_rows.hpp>
 #include <commensal/trade/pay/ledger/invariants.hpp>
 #include <commensal/trade/pay/ledger/testing/people.hpp>
+#include <commensal/trade/pay/ledger/testing/scripted_arbiter.hpp>
 #include <commensal/trade/pay/ticket/testing/pair.hpp>
 
 /// For tests: a ledger on which one gateway and one provider have tickets, with real keys, receipts
@@ -31,6 +32,11 @@ class ClaimsFixture : public ::testing::Test {
     config.penalty = Amount(11);
     config.auditor_fee = Amount(3);
     config.auditor_bounty = Amount(40);
+    config.accusation_bond = Amount(21);
+    config.contest_delay_ms = 200;
+    config.move_delay_ms = 50;
+    config.dispute_delay_ms = 400;
+    config.auditor_stake = Amount(70);
     accept(operator_.key, Genesis{config});
     accept(operator_.key, AdmitAuditor{auditor_.address, 1});
     fund(gateway(), {{AccountKind::kEscrow, 1000}, {AccountKind::kPenaltyEscrow, 50}}, 1);
@@ -108,7 +114,7 @@ class ClaimsFixture : public ::testing::Test {
   const Person operator_{1}, auditor_{2}, stranger_{3};
   ticket::testing::Pair pair_{4};
   Signatures signatures_;
-  Ledger ledger_{signatures_};
+  Ledger ledger_{signatures_, &kArbiter};
   std::int64_t now_ms_ = 10;
 };
 

@@ -18,11 +18,11 @@ std::uint64_t known_round(const State& state, const protocol::HashChainHead& hea
 
 }  // namespace
 
-RandomTickets::RandomTickets(std::uint64_t seed) : rng_(seed, 2) {
+RandomTickets::RandomTickets(std::uint64_t seed) : rng_(seed, 2), disputes_(seed) {
   for (std::uint64_t i = 0; i < kPairs; ++i) pairs_.emplace_back(100 + i, kDepth);
 }
 
-std::vector<RandomTickets::Sent> RandomTickets::beginning(const Address& operator_address) {
+std::vector<Sent> RandomTickets::beginning(const Address& operator_address) {
   operator_ = operator_address;
   std::vector<Sent> sent = {{operator_address, AdmitAuditor{auditor_.address(), 1}}};
   for (const Pair& pair : pairs_) {
@@ -34,6 +34,7 @@ std::vector<RandomTickets::Sent> RandomTickets::beginning(const Address& operato
     sent.push_back({provider, Fund{AccountKind::kStake, Amount(kFunds)}});
     sent.push_back({provider, RegisterBeacon{pair.gateway_head, pair.provider_head}});
   }
+  disputes_.beginning(operator_address, sent);
   return sent;
 }
 
@@ -56,7 +57,7 @@ RandomTickets::Ticket& RandomTickets::some_ticket(const State& state) {
 
 Body RandomTickets::judge(const Ticket& ticket) {
   const protocol::Receipt& receipt = ticket.step.receipt;
-  const bool match = below(4) != 0;
+  const bool match = below(8) != 0;  // else refused
   const protocol::Verdict verdict{protocol::receipt_id(receipt.body()),
                                   match ? protocol::Outcome::kMatch : protocol::Outcome::kMismatch,
                                   {},
@@ -85,7 +86,7 @@ Body RandomTickets::settle(const State& state, const Ticket& ticket) {
   return Settle{receipt, {}, outcome};
 }
 
-RandomTickets::Sent RandomTickets::refill(const State& state, const protocol::Job& job) {
+Sent RandomTickets::refill(const State& state, const protocol::Job& job) {
   const Amount funds(kFunds / 10);
   constexpr AccountKind kKinds[] = {AccountKind::kEscrow, AccountKind::kPenaltyEscrow,
                                     AccountKind::kStake};
@@ -118,7 +119,7 @@ void RandomTickets::bend(Body& body) {
   if (reader.finish()) body = std::move(bent);
 }
 
-RandomTickets::Sent RandomTickets::next(const State& state) {
+Sent RandomTickets::next(const State& state) {
   const Ticket ticket = some_ticket(state);
   Pair& pair = pairs_[ticket.pair];
   const protocol::Receipt& receipt = ticket.step.receipt;
@@ -126,6 +127,11 @@ RandomTickets::Sent RandomTickets::next(const State& state) {
   const Address& gateway = receipt.job.client;
   const Address& provider = receipt.job.provider;
   if (below(8) == 0) return refill(state, receipt.job);
+  if (below(10) == 0) {
+    Sent disputed = disputes_.next(state, ticket.step);
+    if (below(16) == 0) bend(disputed.body);
+    return disputed;
+  }
   Sent sent{below(2) == 0 ? gateway : provider, Mature{id}};
   switch (below(13)) {
     case 0:
@@ -134,8 +140,8 @@ RandomTickets::Sent RandomTickets::next(const State& state) {
       sent.body = Open{pair.claim(ticket.step), {}};
       break;
     case 3:
-    case 4:  // who is found guilty before can claim no more
-      if (state.claims.find(id) != nullptr || below(8) == 0) sent.body = judge(ticket);
+    case 4:
+      sent.body = judge(ticket);
       break;
     case 5:
       sent.body = settle(state, ticket);

@@ -1,21 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <commensal/trade/pay/ledger/testing/random_disputes.hpp>
 #include <commensal/trade/pay/ledger/testing/random_operations.hpp>
 #include <commensal/trade/pay/ticket/testing/pair.hpp>
 
 namespace commensal::ledger::testing {
 
 /// Transactions about tickets from a seed: gateways and providers with real keys and hash chains,
-/// tickets with real receipts, whatever became of them. A part of them is bent in one byte.
+/// tickets with real receipts, whatever became of them, and accusations of them. A part of them is
+/// bent in one byte.
 class RandomTickets {
  public:
   explicit RandomTickets(std::uint64_t seed);
 
-  struct Sent {
-    Address sender;
-    Body body;
-  };
   /// What the pairs need before anything else: money, and registered beacons.
   std::vector<Sent> beginning(const Address& operator_address);
   Sent next(const State& state);
@@ -37,6 +35,7 @@ class RandomTickets {
 
   core::CounterRng rng_;
   Address operator_;
+  RandomDisputes disputes_;
   std::vector<ticket::testing::Pair> pairs_;
   crypto::SecretKey auditor_ = crypto::SecretKey::generate(rng_);
   std::vector<Ticket> tickets_;
