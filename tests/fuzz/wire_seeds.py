@@ -93,6 +93,8 @@ def worker_seeds():
     put("worker", "answer", b"\0" + message(5, b"\0" + u32(1) + floats, two) +
         message(5, b"\x01\x01" + text(b"no") + u32(0)))
     put("worker", "packs", b"\0" + message(6, name + u64(0)) + message(7, name + u64(3), b"abc"))
+    put("worker", "argued", b"\0" + message(9, b"\0" + name + b"\x01" + text(b"\x17\x01abc")) +
+        message(9, b"\0" + name + b"\0") + message(9, b"\x01\x01" + text(b"no") + name + b"\0"))
     put("worker", "beyond", b"\xfe" + message(6, name + u64(0)))
     # To the worker.
     session = b"\0\0" + u32(1) + u64(1 << 30) + u64(1 << 20) + b"\x01"
@@ -100,3 +102,8 @@ def worker_seeds():
     put("worker", "load", b"\x01" + message(1, load) + message(3, name + u64(7)))
     run = u32(1) + u64(1) + b"\x01" + name + u32(12) + u64(1 << 46)
     put("worker", "run", b"\x01" + message(2, run + b"\0" + u32(1) + u32(1) + floats, two))
+    receipt = json.loads((ROOT / "tests/vectors/protocol/receipt.json").read_text())[0]
+    setup = bytes.fromhex(receipt["receipts"][0]) + 3 * name + name[:20] + u64(60000)
+    moves = u32(2) + b"\0" + text(b"\x17\x01abc") + b"\x01" + text(b"")
+    put("worker", "argue", b"\x01" + message(8, u32(1) + u64(1 << 46) + setup + b"\0" + moves +
+                                             u32(1) + floats, two))

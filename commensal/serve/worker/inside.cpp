@@ -59,11 +59,14 @@ class Worker {
 
   /// Becomes what the parent's first message says. Errors: what cannot even be answered.
   Result<void> load();
-  /// One answer, or those of several. Errors: the channel's.
-  Result<void> run();
+  /// Answers one message. Errors: the channel's.
+  Result<void> answer();
 
  private:
   Result<Loaded> become(const Load& load);
+  /// One answer, or those of several.
+  Result<void> run(const Run& run);
+  Result<void> argue(Argue asked);
 
   SharedPages& pages_;
   Channel& channel_;
@@ -117,9 +120,28 @@ Result<Loaded> Worker::become(const Load& load) {
                 .face = Face::of(engine_->graph())};
 }
 
-Result<void> Worker::run() {
+Result<void> Worker::answer() {
   COMMENSAL_ASSIGN(const Message message, receive(channel_));
-  COMMENSAL_ASSIGN(const Run run, decode<Run>(message));
+  if (message.kind == Kind::kArgue) {
+    COMMENSAL_ASSIGN(Argue asked, decode<Argue>(message));
+    COMMENSAL_TRY(argue(std::move(asked)));
+  } else {
+    COMMENSAL_ASSIGN(const Run asked, decode<Run>(message));
+    COMMENSAL_TRY(run(asked));
+  }
+  channel_.flush();
+  return {};
+}
+
+Result<void> Worker::argue(Argue asked) {
+  COMMENSAL_ASSIGN(auto inputs, receive_tensors(channel_, asked.inputs, *arena_));
+  const graph::RunOptions options{.cancel = cancelling_.begin(asked.number),
+                                  .ops_max = asked.ops_max};
+  const auto counsel = engine_->argue(std::move(asked).argument(std::move(inputs)), options);
+  return send(channel_, Argued::of(counsel));
+}
+
+Result<void> Worker::run(const Run& run) {
   COMMENSAL_ASSIGN(const auto requests, receive_requests(channel_, run, *arena_));
   const graph::RunOptions options{.cancel = cancelling_.begin(run.number), .ops_max = run.ops_max};
   std::vector<Result<receipt::Values>> answers;
@@ -131,7 +153,6 @@ Result<void> Worker::run() {
     answers.push_back(engine_->run(run.step, requests.at(0), noise, options));
   }
   for (const auto& answer : answers) COMMENSAL_TRY(send_answer(channel_, answer));
-  channel_.flush();
   return {};
 }
 
@@ -145,7 +166,7 @@ int work(const Inside& inside) {
   Channel channel(pages, core::Descriptor(kSocketFile), Channel::Side::kWorker);
   Worker worker(pages, channel, inside);
   Result<void> done = worker.load();
-  while (done) done = worker.run();
+  while (done) done = worker.answer();
   std::_Exit(0);  // at once: nobody waits for what an end in order would do
 }
 

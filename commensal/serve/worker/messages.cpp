@@ -114,11 +114,40 @@ Result<void> Loaded::validity() const {
   return fail(ErrorCode::kInvalidArgument, "more than one line");
 }
 
+Argue Argue::of(const rollout::Argument& argument) {
+  return {.setup = argument.setup,
+          .side = argument.side,
+          .moves = argument.moves,
+          .inputs = types_of(argument.inputs)};
+}
+
+rollout::Argument Argue::argument(receipt::Values values) && {
+  return {std::move(setup), side, std::move(values), std::move(moves)};
+}
+
+Argued Argued::of(const Result<rollout::Counsel>& counsel) {
+  if (!counsel) return {.error = counsel.error()};
+  return {.output_root = counsel->output_root, .move = counsel->move};
+}
+
+Result<rollout::Counsel> Argued::counsel() && {
+  if (error) return tl::unexpected(*std::move(error));
+  return rollout::Counsel{output_root, std::move(move)};
+}
+
+std::size_t head_bytes_max(Kind kind) {
+  // What goes in is within its bound wherever the moves are (rollout::check_bounds), what comes out
+  // is a move with little around it.
+  static_assert(arbiter::kSides * limits::kDisputeBytesMax < limits::kWorkerHeadBytesMax / 4);
+  static_assert(limits::kDisputeMoveBytesMax <= limits::kWorkerCounselBytesMax / 2);
+  return kind == Kind::kArgued ? limits::kWorkerCounselBytesMax : limits::kWorkerHeadBytesMax;
+}
+
 Result<void> send(Channel& channel, Kind kind, core::ByteView head) {
-  if (head.size() > limits::kWorkerHeadBytesMax) {
+  if (head.size() > head_bytes_max(kind)) {
     return fail(ErrorCode::kResourceExhausted,
                 "{} bytes of names and shapes, a worker takes at most {}", head.size(),
-                limits::kWorkerHeadBytesMax);
+                head_bytes_max(kind));
   }
   const Preface preface{static_cast<std::uint32_t>(kind), static_cast<std::uint32_t>(head.size())};
   core::Bytes all(sizeof(preface));
@@ -131,10 +160,11 @@ Result<Message> receive(Channel& channel) {
   Preface preface{};
   COMMENSAL_TRY(channel.receive(
       {reinterpret_cast<std::uint8_t*>(preface.data()), preface.size() * sizeof(preface[0])}));
-  if (preface[1] > limits::kWorkerHeadBytesMax) {
+  const auto kind = static_cast<Kind>(preface[0]);
+  if (preface[1] > head_bytes_max(kind)) {
     return fail(ErrorCode::kDataLoss, "a message's head of {} bytes", preface[1]);
   }
-  Message message{static_cast<Kind>(preface[0]), core::Bytes(preface[1])};
+  Message message{kind, core::Bytes(preface[1])};
   COMMENSAL_TRY(channel.receive(message.head));
   return message;
 }

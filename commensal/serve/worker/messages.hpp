@@ -6,7 +6,7 @@
 #include <commensal/compute/graph/session.hpp>
 #include <commensal/compute/tensor/codec.hpp>
 #include <commensal/serve/worker/channel.hpp>
-#include <commensal/verify/receipt/replay.hpp>
+#include <commensal/verify/rollout/argument.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,7 +17,19 @@
 /// bounds before memory is taken for it.
 namespace commensal::worker {
 
-enum class Kind : std::uint32_t { kLoad = 1, kRun, kPack, kLoaded, kAnswer, kFindPack, kKeepPack };
+enum class Kind : std::uint32_t {
+  kLoad = 1,
+  kRun,
+  kPack,
+  kLoaded,
+  kAnswer,
+  kFindPack,
+  kKeepPack,
+  kArgue,
+  kArgued
+};
+/// What the head of a message of this kind may have.
+std::size_t head_bytes_max(Kind kind);
 
 /// graph::SessionOptions but for packs and pacer.
 struct SessionWords {
@@ -165,6 +177,49 @@ struct Answer {
   static void fields(Archive& archive, Self& self) {
     archive.field("error", self.error);
     archive.field("outputs", self.outputs);
+  }
+};
+
+/// Parent: what does this side of a dispute say next? The elements of the step's inputs follow.
+struct Argue {
+  static constexpr Kind kKind = Kind::kArgue;
+  static Argue of(const rollout::Argument& argument);
+  /// Of these inputs.
+  rollout::Argument argument(receipt::Values inputs) &&;
+
+  std::uint32_t number = 0;  // that may be cancelled
+  std::int64_t ops_max = graph::kNoBudget;
+  arbiter::Setup setup = {};
+  arbiter::Side side = arbiter::Side::kProvider;
+  std::vector<rollout::Said> moves = {};
+  std::vector<tensor::TensorType> inputs = {};
+
+  template <class Archive, class Self>
+  static void fields(Archive& archive, Self& self) {
+    archive.field("number", self.number);
+    archive.field("ops_max", self.ops_max);
+    archive.field("setup", self.setup);
+    archive.field("side", self.side);
+    archive.field("moves", self.moves);
+    archive.field("inputs", self.inputs);
+  }
+};
+/// Worker, to it: nothing follows.
+struct Argued {
+  static constexpr Kind kKind = Kind::kArgued;
+  static Argued of(const core::Result<rollout::Counsel>& counsel);
+  /// Or the worker's own error.
+  core::Result<rollout::Counsel> counsel() &&;
+
+  std::optional<core::Error> error = {};
+  core::Digest output_root{};
+  std::optional<core::Bytes> move = {};
+
+  template <class Archive, class Self>
+  static void fields(Archive& archive, Self& self) {
+    archive.field("error", self.error);
+    archive.field("output_root", self.output_root);
+    archive.field("move", self.move);
   }
 };
 

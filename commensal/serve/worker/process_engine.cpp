@@ -61,6 +61,8 @@ class ProcessEngine final : public rollout::Engine {
                      const graph::RunOptions& options) override;
   std::vector<Result<Values>> run_all(std::span<const Values> requests,
                                       const graph::RunOptions& options) override;
+  Result<rollout::Counsel> argue(const rollout::Argument& argument,
+                                 const graph::RunOptions& options) override;
 
  private:
   using Answers = std::vector<Result<Values>>;
@@ -68,6 +70,8 @@ class ProcessEngine final : public rollout::Engine {
   Result<void> ensure_worker(const std::stop_token& cancel) {
     return worker_ && worker_->is_alive() ? Result<void>() : start(cancel);
   }
+  /// What is left of a run that a worker can be asked for: it has its number.
+  Result<std::uint32_t> begin(std::span<const Values> requests, const graph::RunOptions& options);
   Result<Answers> answers(Run run, std::span<const Values> requests,
                           const graph::RunOptions& options);
   Result<Result<Values>> hear_answer(Channel& channel);
@@ -138,8 +142,8 @@ Result<Result<Values>> ProcessEngine::hear_answer(Channel& channel) {
   return answer;
 }
 
-Result<ProcessEngine::Answers> ProcessEngine::answers(Run run, std::span<const Values> requests,
-                                                      const graph::RunOptions& options) {
+Result<std::uint32_t> ProcessEngine::begin(std::span<const Values> requests,
+                                           const graph::RunOptions& options) {
   if (options.tracer != nullptr) {
     return fail(ErrorCode::kUnsupported, "a run in a process of its own is not traced");
   }
@@ -154,7 +158,12 @@ Result<ProcessEngine::Answers> ProcessEngine::answers(Run run, std::span<const V
     }
   }
   COMMENSAL_TRY(ensure_worker(options.cancel));
-  run.number = runs_ = runs_ == UINT32_MAX ? 1 : runs_ + 1;
+  return runs_ = runs_ == UINT32_MAX ? 1 : runs_ + 1;
+}
+
+Result<ProcessEngine::Answers> ProcessEngine::answers(Run run, std::span<const Values> requests,
+                                                      const graph::RunOptions& options) {
+  COMMENSAL_ASSIGN(run.number, begin(requests, options));
   run.ops_max = options.ops_max;
   for (const Values& inputs : requests) run.requests.push_back(types_of(inputs));
   auto heard = worker_->exchange(
@@ -199,6 +208,31 @@ std::vector<Result<Values>> ProcessEngine::run_all(std::span<const Values> reque
     }
   }
   return alone;
+}
+
+Result<rollout::Counsel> ProcessEngine::argue(const rollout::Argument& argument,
+                                              const graph::RunOptions& options) {
+  COMMENSAL_TRY(rollout::check_bounds(argument));
+  Argue asked = Argue::of(argument);
+  COMMENSAL_ASSIGN(asked.number, begin({&argument.inputs, 1}, options));
+  asked.ops_max = options.ops_max;
+  using Heard = Result<rollout::Counsel>;  // the inner error is the worker's own
+  auto heard = worker_->exchange(
+      {asked.number, options.cancel, options_.cpu_ms_max},
+      [&](Channel& channel) -> Result<void> {
+        COMMENSAL_TRY(send(channel, asked));
+        return send_elements(channel, argument.inputs);
+      },
+      [&](Channel& channel) -> Result<Heard> {
+        COMMENSAL_ASSIGN(const Message message, hear(channel));
+        COMMENSAL_ASSIGN(Argued argued, decode<Argued>(message));
+        Heard counsel = std::move(argued).counsel();
+        if (counsel) COMMENSAL_TRY(rollout::check_counsel(argument, *counsel));
+        return Result<Heard>(tl::in_place, std::move(counsel));
+      });
+  if (heard) return *std::move(heard);
+  worker_.reset();
+  return tl::unexpected(heard.error());
 }
 
 Result<Model> open_model(const core::Path& path, bool is_named) {

@@ -55,8 +55,8 @@ struct ProcessOptions {
 ///    the next one has a fresh worker; of jobs that were run together each gets its own chance;
 ///  - what has not ended within `cancel_ms` of being cancelled is ended (kCancelled);
 ///  - graph() has inputs and outputs alone, and runs are not traced and have no pacer of their own
-///    (kUnsupported): whoever must see inside, in a dispute, runs the model in its own process and
-///    says so;
+///    (kUnsupported); a side of a dispute is argued inside, and what it says is looked at here
+///    before anybody signs it;
 ///  - where a pace is meant and cannot be followed nothing is loaded (kUnavailable);
 ///  - a model that has data outside its file is refused, as by the twin.
 /// Thread-safety: as EngineFactory's; its engines may outlive it.

@@ -38,6 +38,10 @@ core::Result<void> hear_worker(Channel& channel) {
       COMMENSAL_ASSIGN(const auto loaded, decode<Loaded>(message));
       const auto face = loaded.face.graph();
       for (const graph::ValueId id : face->outputs) (void)face->name_of(id);
+    } else if (message.kind == Kind::kArgued) {
+      COMMENSAL_ASSIGN(Argued argued, decode<Argued>(message));
+      const auto counsel = std::move(argued).counsel();
+      if (counsel) (void)rollout::check_counsel({}, *counsel);
     } else {
       COMMENSAL_ASSIGN(const auto answer, receive_answer(channel, message, arena));
       if (answer) expect_elements(*answer);
@@ -54,6 +58,11 @@ core::Result<void> hear_parent(Channel& channel) {
       COMMENSAL_TRY(decode<Load>(message));
     } else if (message.kind == Kind::kPack) {
       COMMENSAL_TRY(decode<Pack>(message));
+    } else if (message.kind == Kind::kArgue) {
+      COMMENSAL_ASSIGN(Argue asked, decode<Argue>(message));
+      COMMENSAL_ASSIGN(auto inputs, receive_tensors(channel, asked.inputs, arena));
+      expect_elements(inputs);
+      (void)rollout::check_bounds(std::move(asked).argument(std::move(inputs)));
     } else {
       COMMENSAL_ASSIGN(const Run run, decode<Run>(message));
       COMMENSAL_ASSIGN(const auto requests, receive_requests(channel, run, arena));

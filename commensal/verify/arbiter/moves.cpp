@@ -54,6 +54,24 @@ Bytes encoded(const Body& body) {
   return std::move(writer).take();
 }
 
+ClaimBody signed_by(const crypto::SecretKey& key, ClaimBody body) {
+  body.claim = sign_claim(key, std::move(body.claim));
+  return body;
+}
+SegmentClaim signed_by(const crypto::SecretKey& key, SegmentClaim body) {
+  return sign_claim(key, std::move(body));
+}
+ElementBody signed_by(const crypto::SecretKey& key, ElementBody body) {
+  body.claim = sign_claim(key, std::move(body.claim));
+  return body;
+}
+
+template <class Body>
+core::Result<Bytes> signed_body(const crypto::SecretKey& key, ByteView bytes) {
+  COMMENSAL_ASSIGN(Body body, decode_body<Body>(bytes));
+  return encoded(signed_by(key, std::move(body)));
+}
+
 }  // namespace
 
 std::span<const std::string_view> enum_names(MoveKind) {
@@ -90,5 +108,17 @@ template core::Result<Children> decode_body(ByteView);
 template core::Result<NodeFacts> decode_body(ByteView);
 template core::Result<ElementBody> decode_body(ByteView);
 template core::Result<OperandsBody> decode_body(ByteView);
+
+core::Result<Bytes> sign_move(const crypto::SecretKey& key, ByteView bytes) {
+  COMMENSAL_ASSIGN(Move move, protocol::decode<Move>(bytes));
+  if (move.kind == MoveKind::kClaim) {
+    COMMENSAL_ASSIGN(move.body, signed_body<ClaimBody>(key, move.body));
+  } else if (move.kind == MoveKind::kSegmentClaim) {
+    COMMENSAL_ASSIGN(move.body, signed_body<SegmentClaim>(key, move.body));
+  } else if (move.kind == MoveKind::kElementClaim) {
+    COMMENSAL_ASSIGN(move.body, signed_body<ElementBody>(key, move.body));
+  }
+  return protocol::encode(move);
+}
 
 }  // namespace commensal::arbiter

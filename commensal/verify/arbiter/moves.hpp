@@ -60,4 +60,9 @@ Bytes encode_body(const OperandsBody& body);
 template <class Body>
 core::Result<Body> decode_body(ByteView bytes);
 
+/// The same move with the claim in it signed, if there is one, so that who makes moves need not
+/// have the key. `move` is encoded, and so is what is returned. Whatever the claim says is signed:
+/// who does not believe whoever made it looks at it before. Errors: those of decoding.
+core::Result<Bytes> sign_move(const crypto::SecretKey& key, ByteView move);
+
 }  // namespace commensal::arbiter

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <commensal/base/core/check.hpp>
+#include <commensal/base/crypto/sha256.hpp>
 #include <commensal/base/protocol/commitment.hpp>
 #include <commensal/verify/arbiter/parting.hpp>
 #include <commensal/verify/arbiter/referee.hpp>
@@ -46,10 +47,18 @@ std::string_view name_of(Ending ending) {
   return kNames[static_cast<std::size_t>(ending)];
 }
 
+Digest id_of(const Setup& setup) {
+  const Digest receipt = protocol::receipt_id(setup.receipt.body());
+  const crypto::Address& accused = accused_in(setup);
+  if (accused == setup.receipt.job.provider) return dispute_id(receipt, setup.challenger);
+  return crypto::tagged_hash("commensal/dispute-of-report/v1", receipt, setup.challenger.bytes,
+                             accused.bytes);
+}
+
 Referee::Referee(Setup setup, const core::Clock& clock) : setup_(std::move(setup)), clock_(&clock) {
   file_.receipt = setup_.receipt;
   file_.input_salt = setup_.input_salt;
-  id_ = dispute_id(protocol::receipt_id(setup_.receipt.body()), setup_.challenger);
+  id_ = id_of(setup_);
   enter(Phase::kClaims);
 }
 
@@ -60,8 +69,8 @@ core::Result<Referee> Referee::open(Setup setup, const core::Clock& clock) {
       protocol::commit_input(setup.input_root, setup.input_salt) != job.input_commitment) {
     return unproven("the input root does not open the job's c_0");
   }
-  if (setup.challenger == job.provider) {
-    return fail(ErrorCode::kInvalidArgument, "a provider cannot challenge itself");
+  if (setup.challenger == accused_in(setup)) {
+    return fail(ErrorCode::kInvalidArgument, "nobody can challenge itself");
   }
   return Referee(std::move(setup), clock);
 }
@@ -148,7 +157,7 @@ core::Result<void> Referee::take_claim(Side side, ByteView bytes) {
   COMMENSAL_ASSIGN(const ClaimBody body, decode_body<ClaimBody>(bytes));
   const TraceClaim& claim = body.claim;
   const protocol::Job& job = setup_.receipt.job;
-  const crypto::Address& party = side == Side::kProvider ? job.provider : setup_.challenger;
+  const crypto::Address& party = side == Side::kProvider ? accused_in(setup_) : setup_.challenger;
   const protocol::ReceiptBody receipt = setup_.receipt.body();
   if (claim.receipt_id != protocol::receipt_id(receipt) || claim.side != side ||
       claim.party != party) {
@@ -223,7 +232,7 @@ core::Result<void> Referee::take_carried(Side, ByteView bytes) {
   complete.matter = Matter::kCarried;
   complete.facts.sizes = sizes_[0];
   complete.carried = {proof};
-  COMMENSAL_TRY(judge(complete));
+  COMMENSAL_TRY(judge(complete, accused_in(setup_)));
   file_ = std::move(complete);
   return {};
 }
@@ -264,7 +273,7 @@ core::Result<void> Referee::take_operands(Side, ByteView bytes) {
   VerdictFile complete = file_;
   complete.matter = Matter::kOperation;
   complete.operands = std::move(body);
-  COMMENSAL_TRY(judge(complete));
+  COMMENSAL_TRY(judge(complete, accused_in(setup_)));
   file_ = std::move(complete);
   return {};
 }
@@ -373,7 +382,7 @@ void Referee::undecided(const core::Error& why) {
 
 void Referee::end_by_file(Matter matter) {
   file_.matter = matter;
-  const auto found = judge(file_);
+  const auto found = judge(file_, accused_in(setup_));
   if (!found) return undecided(found.error());
   end({Ending::kProved, found->wrong, *found, text_of(*found)});
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <commensal/base/core/clock.hpp>
+#include <commensal/base/protocol/record.hpp>
 #include <commensal/verify/arbiter/moves.hpp>
 #include <commensal/verify/arbiter/verdict.hpp>
 
@@ -44,8 +45,27 @@ struct Setup {
   Digest input_salt{};  // where the job's c_0 fixes it (has_fixed_input), else zero
   Digest output_salt{};
   crypto::Address challenger;
-  std::int64_t move_ms_max = 60'000;  // for each move
+  std::optional<crypto::Address> accused;  // who answers for the outputs; none: the provider
+  std::int64_t move_ms_max = 60'000;       // for each move
+
+  template <class Archive, class Self>
+  static void fields(Archive& archive, Self& self) {
+    archive.field("receipt", self.receipt);
+    archive.field("input_root", self.input_root);
+    archive.field("input_salt", self.input_salt);
+    archive.field("output_salt", self.output_salt);
+    archive.field("challenger", self.challenger);
+    archive.field("accused", self.accused);
+    archive.field("move_ms_max", self.move_ms_max);
+  }
 };
+
+/// Who is on the provider's side.
+inline const crypto::Address& accused_in(const Setup& setup) {
+  return setup.accused ? *setup.accused : setup.receipt.job.provider;
+}
+/// dispute_id() of the receipt, and another where somebody else is accused.
+Digest id_of(const Setup& setup);
 
 /// The rules of a dispute: which move is next, and whether a move that arrives is true to what its
 /// side has said before. Knows neither model nor data; both sides may run one and see the same. A

@@ -28,7 +28,7 @@ core::Result<void> check_pair(const LeafProof& a, const LeafProof& b, const Dige
   return {};
 }
 
-core::Result<void> check_claims(const VerdictFile& file) {
+core::Result<void> check_claims(const VerdictFile& file, const crypto::Address& accused) {
   COMMENSAL_TRY(protocol::verify_receipt(file.receipt));
   if (file.receipt.job.numerics_version != kNumericsOfPrograms) {
     return fail(ErrorCode::kUnsupported, "version {} of the numeric specification, expected {}",
@@ -43,7 +43,7 @@ core::Result<void> check_claims(const VerdictFile& file) {
     COMMENSAL_TRY(verify_claim(claim));
   }
   const TraceClaim &a = file.words[0].claim, &b = file.words[1].claim;
-  if (a.party != file.receipt.job.provider) return unproven("the claim is not the provider's");
+  if (a.party != accused) return unproven("the claim is not the provider's");
   if (a.input_root != b.input_root) return unproven("the sides start from different inputs");
   if (has_fixed_input(file.receipt.job) &&
       protocol::commit_input(a.input_root, file.input_salt) != file.receipt.job.input_commitment) {
@@ -283,7 +283,11 @@ core::Result<Finding> judge_operation(const VerdictFile& file, const Parting& pa
 }  // namespace
 
 core::Result<Finding> judge(const VerdictFile& file) {
-  COMMENSAL_TRY(check_claims(file));
+  return judge(file, file.receipt.job.provider);
+}
+
+core::Result<Finding> judge(const VerdictFile& file, const crypto::Address& accused) {
+  COMMENSAL_TRY(check_claims(file, accused));
   COMMENSAL_TRY(check_segment(file));
   if (file.matter == Matter::kCarried) return judge_carried(file);
   COMMENSAL_ASSIGN(const Parting parting, check_node_parting(file));

@@ -29,5 +29,7 @@ std::string text_of(const Finding& finding);
 /// Errors: kUnauthenticated, kDataLoss and kInvalidArgument, naming the part that does not hold;
 /// kUnsupported where the operator has no program.
 core::Result<Finding> judge(const VerdictFile& file);
+/// The same of one whose provider's side is somebody else, who signed the same outputs.
+core::Result<Finding> judge(const VerdictFile& file, const crypto::Address& accused);
 
 }  // namespace commensal::arbiter

@@ -151,9 +151,11 @@ core::Result<std::optional<Bytes>> Player::answer(const Referee& referee) {
 }
 
 core::Result<Bytes> Player::body_of(const Referee& referee) {
-  switch (referee.phase()) {
-    case Phase::kClaims:
-      return claim(referee);
+  const Phase phase = referee.phase();
+  if (phase == Phase::kClaims) return claim(referee);
+  if (phase >= Phase::kSegmentClaims && phase != Phase::kOver) COMMENSAL_TRY(capture(referee));
+  COMMENSAL_TRY(check_own_words(referee));
+  switch (phase) {
     case Phase::kCheckpoints:
       return trace_tree_.show(referee.descent());
     case Phase::kSegmentClaims:
@@ -165,20 +167,67 @@ core::Result<Bytes> Player::body_of(const Referee& referee) {
     case Phase::kFacts:
       return facts(referee);
     case Phase::kElements:
-      if (output_tree_.size() == 0) {
-        output_tree_ = Tree(bytes_of(node_run(referee).outputs[referee.output()]), *threads_);
-      }
-      return output_tree_.show(referee.descent());
+      return output_tree(referee).show(referee.descent());
     case Phase::kElementClaims:
       return element_claim(referee);
     case Phase::kSteps:
-      return steps_tree_.show(referee.descent());
+      return steps_tree(referee).show(referee.descent());
     case Phase::kOperands:
       return operands(referee);
-    case Phase::kOver:
+    default:
       break;
   }
   return core::fail(core::ErrorCode::kFailedPrecondition, "the dispute is over");
+}
+
+core::Result<void> Player::check_own_words(const Referee& referee) const {
+  const auto& words = referee.file().words;
+  const arbiter::Word& own = words[at(hand_.side)];
+  const std::uint64_t nodes = hand_.graph->nodes.size();
+  const bool is_claimed = own.claim.trace_root == trace_tree_.root() &&
+                          words[0].claim.nodes == nodes && words[1].claim.nodes == nodes;
+  const bool has_segment = referee.phase() > Phase::kSegmentClaims;
+  if (is_claimed && (!has_segment || own.segment.nodes_root == segment_tree_.root())) return {};
+  return core::fail(core::ErrorCode::kFailedPrecondition,
+                    "this side has claimed another run of the model: it cannot go on");
+}
+
+core::Result<void> Player::capture(const Referee& referee) {
+  if (captured_ != nullptr) return {};
+  const std::uint64_t segment = referee.file().words[0].checkpoint.index;
+  if (segment >= checkpoints_.size()) {
+    return core::fail(core::ErrorCode::kFailedPrecondition, "segment {} of {}", segment,
+                      checkpoints_.size());
+  }
+  auto captured = std::make_unique<SegmentCapture>(*hand_.graph, segment, *threads_);
+  const auto run = hand_.rerun(*captured, captured.get());
+  if (!captured->is_done()) {
+    if (!run) return tl::unexpected(run.error());
+    return core::fail(core::ErrorCode::kInternal,
+                      "the model ran twice and differed: no dispute about it can be played");
+  }
+  std::vector<Bytes> leaves;
+  for (const auto& node : captured->runs()) leaves.push_back(arbiter::encode(node.leaf));
+  segment_tree_ = Tree(std::move(leaves));
+  captured_ = std::move(captured);
+  return {};
+}
+
+const Tree& Player::output_tree(const Referee& referee) {
+  if (output_tree_.size() == 0) {
+    output_tree_ = Tree(bytes_of(node_run(referee).outputs[referee.output()]), *threads_);
+  }
+  return output_tree_;
+}
+
+const Tree& Player::steps_tree(const Referee& referee) {
+  if (steps_tree_.size() == 0) {
+    const SegmentCapture::NodeRun& node = node_run(referee);
+    const std::uint64_t element = tensor::element_bits(
+        node.outputs[referee.output()], static_cast<std::int64_t>(referee.element()));
+    steps_tree_ = Tree(bytes_of(values_of(referee.program(), node.inputs, element)), *threads_);
+  }
+  return steps_tree_;
 }
 
 Bytes Player::claim(const Referee& referee) const {
@@ -191,7 +240,7 @@ Bytes Player::claim(const Referee& referee) const {
   claim.output_root = output_root_;
   claim.trace_root = trace_tree_.root();
   claim.nodes = hand_.graph->nodes.size();
-  body.claim = sign_claim(*hand_.key, claim);
+  body.claim = hand_.key != nullptr ? sign_claim(*hand_.key, claim) : claim;
   const std::uint64_t first = hand_.model->inputs + hand_.model->nodes;
   for (std::size_t i = 0; i < hand_.graph->outputs.size(); ++i) {
     body.outputs.push_back(
@@ -200,23 +249,14 @@ Bytes Player::claim(const Referee& referee) const {
   return encode_body(body);
 }
 
-core::Result<Bytes> Player::segment_claim(const Referee& referee) {
+Bytes Player::segment_claim(const Referee& referee) const {
   const arbiter::Word& word = referee.file().words[at(hand_.side)];
-  captured_ = std::make_unique<SegmentCapture>(*hand_.graph, word.checkpoint.index, *threads_);
-  const auto run = hand_.rerun(*captured_, captured_.get());
-  if (!captured_->is_done()) {
-    if (!run) return tl::unexpected(run.error());
-    return core::fail(core::ErrorCode::kInternal,
-                      "the model ran twice and differed: no dispute about it can be played");
-  }
-  std::vector<Bytes> leaves;
-  for (const auto& node : captured_->runs()) leaves.push_back(arbiter::encode(node.leaf));
-  segment_tree_ = Tree(std::move(leaves));
   arbiter::SegmentClaim claim;
   claim.claim_id = claim_id(word.claim);
   claim.segment = word.checkpoint.index;
   claim.nodes_root = segment_tree_.root();
-  return encode_body(sign_claim(*hand_.key, claim));
+  if (hand_.key != nullptr) claim = sign_claim(*hand_.key, claim);
+  return encode_body(claim);
 }
 
 Bytes Player::carried(const Referee& referee) const {
@@ -253,23 +293,20 @@ std::vector<std::uint64_t> Player::values_of(const arbiter::Program& program,
 
 Bytes Player::element_claim(const Referee& referee) {
   const arbiter::Program& program = referee.program();
-  const Tensor& output = node_run(referee).outputs[referee.output()];
-  const std::uint64_t element =
-      tensor::element_bits(output, static_cast<std::int64_t>(referee.element()));
-  steps_tree_ = Tree(bytes_of(values_of(program, node_run(referee).inputs, element)), *threads_);
+  const Tree& steps = steps_tree(referee);
   arbiter::ElementBody body;
   body.claim.claim_id = claim_id(referee.file().words[at(hand_.side)].claim);
   body.claim.node = arbiter::node_of(referee.file());
   body.claim.output = static_cast<std::uint32_t>(referee.output());
   body.claim.element = referee.element();
   body.claim.steps = program.steps();
-  body.claim.steps_root = steps_tree_.root();
-  body.claim = sign_claim(*hand_.key, body.claim);
-  body.last = steps_tree_.prove(arbiter::step_leaves(program.steps()) - 1);
+  body.claim.steps_root = steps.root();
+  if (hand_.key != nullptr) body.claim = sign_claim(*hand_.key, body.claim);
+  body.last = steps.prove(arbiter::step_leaves(program.steps()) - 1);
   return encode_body(body);
 }
 
-Bytes Player::operands(const Referee& referee) const {
+Bytes Player::operands(const Referee& referee) {
   using Kind = arbiter::Operand::Kind;
   const arbiter::Step step = referee.program().at(referee.step());
   arbiter::OperandsBody body;
@@ -277,8 +314,8 @@ Bytes Player::operands(const Referee& referee) const {
   for (const arbiter::Operand& operand : std::span(step.operands).first(count)) {
     if (operand.kind == Kind::kConstant) continue;
     if (operand.kind == Kind::kStep) {
-      body.push_back(
-          steps_tree_.prove(operand.value * arbiter::kStepBytes / crypto::kMerkleLeafBytes));
+      body.push_back(steps_tree(referee).prove(operand.value * arbiter::kStepBytes /
+                                               crypto::kMerkleLeafBytes));
       continue;
     }
     const Tensor& input = node_run(referee).inputs[static_cast<std::size_t>(operand.input)];

@@ -17,7 +17,7 @@ using Rerun =
 /// What a side has in hand. What is pointed to must outlive the player.
 struct Hand {
   arbiter::Side side = arbiter::Side::kProvider;
-  const crypto::SecretKey* key = nullptr;
+  const crypto::SecretKey* key = nullptr;  // null: claims stay unsigned (arbiter::sign_move)
   std::shared_ptr<const graph::Graph> graph;
   std::shared_ptr<const receipt::ModelLeaves> model;  // of the same graph
   std::vector<tensor::Tensor> inputs;                 // in the graph's order
@@ -28,7 +28,8 @@ Rerun rerun_on(graph::Session& session, const std::vector<tensor::Tensor>& input
 
 /// One side of a dispute. Keeps the checkpoints' roots of a run, not what was run: it runs the
 /// model a second time, up to the end of the segment in question, and keeps that for what the
-/// arbiter wants to see of it. Thread-safety: one thread; `threads` hashes.
+/// arbiter wants to see of it. It may take a dispute over wherever it stands: what it lacks is made
+/// again, and is what was claimed. Thread-safety: one thread; `threads` hashes.
 class Player {
  public:
   /// Runs the model once. Error: kUnsupported for a model of which there is no trace; what the
@@ -39,7 +40,8 @@ class Player {
 
   /// State root of the outputs.
   const core::Digest& output_root() const { return output_root_; }
-  /// The move that this side owes, encoded; nothing if it owes none.
+  /// The move that this side owes, encoded; nothing if it owes none. Errors: those of the run;
+  /// kFailedPrecondition where this side has claimed before what its runs do not give.
   core::Result<std::optional<core::Bytes>> answer(const arbiter::Referee& referee);
 
  protected:
@@ -52,12 +54,18 @@ class Player {
 
  private:
   core::Result<core::Bytes> body_of(const arbiter::Referee& referee);
+  /// That what this side has said before follows from its runs: what is shown of them lies there.
+  core::Result<void> check_own_words(const arbiter::Referee& referee) const;
+  /// Runs the segment in question, where it has not been run yet.
+  core::Result<void> capture(const arbiter::Referee& referee);
+  const Tree& output_tree(const arbiter::Referee& referee);
+  const Tree& steps_tree(const arbiter::Referee& referee);
   core::Bytes claim(const arbiter::Referee& referee) const;
-  core::Result<core::Bytes> segment_claim(const arbiter::Referee& referee);
+  core::Bytes segment_claim(const arbiter::Referee& referee) const;
   core::Bytes carried(const arbiter::Referee& referee) const;
   core::Bytes facts(const arbiter::Referee& referee) const;
   core::Bytes element_claim(const arbiter::Referee& referee);
-  core::Bytes operands(const arbiter::Referee& referee) const;
+  core::Bytes operands(const arbiter::Referee& referee);
   /// Of a value that `checkpoint` holds, or that nodes of the captured segment made.
   arbiter::TensorProof prove(graph::ValueId id, std::optional<std::uint64_t> checkpoint) const;
   std::optional<std::uint64_t> checkpoint_before(const arbiter::Referee& referee) const;

@@ -34,6 +34,8 @@ class NoisySession {
   /// inputs + noise where noise goes onto inputs: what a trace of F begins with.
   core::Result<std::vector<tensor::Tensor>> disturbed(std::span<const tensor::Tensor> inputs,
                                                       const Noise& noise) const;
+  /// Of runs that are given none; null: none.
+  core::Pacer* pacer() const { return options_.pacer; }
   const std::vector<protocol::Feed>& feeds() const { return feeds_; }
   /// By rule 1 of targets.hpp.
   const std::vector<std::uint32_t>& noisy_inputs() const { return noisy_inputs_; }

@@ -96,4 +96,12 @@ core::Result<void> fits(const tensor::NamedTensors& inputs, const tensor::NamedT
                     bytes_max - beside);
 }
 
+core::Result<void> check_assignment(const Assignment& given) {
+  COMMENSAL_TRY(protocol::verify_receipt(given.receipt));
+  const bool fits = protocol::job_id(given.task.job) == protocol::job_id(given.receipt.job) &&
+                    given.task.step == given.receipt.step;
+  if (fits) return {};
+  return core::fail(core::ErrorCode::kDataLoss, "the task is not that of the receipt");
+}
+
 }  // namespace commensal::receipt

@@ -66,10 +66,12 @@ core::Result<void> fits(const tensor::NamedTensors& inputs, const tensor::NamedT
 struct Assignment {
   static constexpr std::string_view kRecord = "assignment";
 
-  core::Digest receipt{};  // its id: names the audit
-  std::string model;       // "owner/model"
+  protocol::Receipt receipt;  // as both have signed it
+  std::string model;          // "owner/model"
   std::uint32_t version = 0;
   core::Digest content{};  // SHA-256 of the file
+  /// Of a case that waits for auditors: answered by a Report in the ledger. None: an audit.
+  std::optional<crypto::Address> accuser;
   StepTask task;
 
   template <class Archive, class Self>
@@ -78,9 +80,14 @@ struct Assignment {
     archive.field("model", self.model);
     archive.field("version", self.version);
     archive.field("content", self.content);
+    archive.field("accuser", self.accuser);
     archive.field("task", self.task);
   }
 };
+
+/// That the task is that of the receipt, and both have signed it: an auditor answers for what it
+/// says of it. Errors: check_task()'s, kUnauthenticated, kDataLoss.
+core::Result<void> check_assignment(const Assignment& given);
 
 /// That everything in the task is what both parties have agreed on: the inputs open c_0, the value
 /// leads back to the job's anchor, both have signed c_(i-1), and what lies before opens it.

@@ -1,15 +1,57 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <commensal/verify/rollout/engine.hpp>
 
 namespace commensal::rollout {
 
-std::vector<core::Result<receipt::Values>> Engine::run_all(
-    std::span<const receipt::Values> requests, const graph::RunOptions& options) {
-  std::vector<core::Result<receipt::Values>> answers;
-  for (const receipt::Values& inputs : requests) {
+using core::Result;
+using receipt::Values;
+
+std::vector<Result<Values>> Engine::run_all(std::span<const Values> requests,
+                                            const graph::RunOptions& options) {
+  std::vector<Result<Values>> answers;
+  for (const Values& inputs : requests) {
     answers.push_back(run(1, inputs, std::nullopt, options));
   }
   return answers;
+}
+
+Result<Counsel> Engine::argue(const Argument&, const graph::RunOptions&) {
+  return core::fail(core::ErrorCode::kUnsupported, "this engine plays no disputes");
+}
+
+SessionEngine::SessionEngine(noise::NoisySession session, const receipt::ModelRoots& roots)
+    : session_(std::move(session)),
+      roots_(roots),
+      advocate_(session_.graph(), roots_, session_.pacer(),
+                [this](const Values& inputs, const graph::RunOptions& options) {
+                  return session_.run(inputs, std::nullopt, options);
+                }) {}
+
+bool SessionEngine::has_made_room(const Result<Values>& answer) {
+  const bool is_short = !answer && answer.error().code == core::ErrorCode::kResourceExhausted;
+  if (!is_short || !advocate_.keeps()) return false;
+  advocate_.forget();
+  return true;
+}
+
+Result<Values> SessionEngine::run(std::uint64_t, const Values& inputs,
+                                  const std::optional<noise::Noise>& noise,
+                                  const graph::RunOptions& options) {
+  auto made = session_.run(inputs, noise, options);
+  return has_made_room(made) ? session_.run(inputs, noise, options) : made;
+}
+
+std::vector<Result<Values>> SessionEngine::run_all(std::span<const Values> requests,
+                                                   const graph::RunOptions& options) {
+  auto made = joint_.run(requests, options);
+  const bool again =
+      std::ranges::any_of(made, [this](const auto& answer) { return has_made_room(answer); });
+  return again ? joint_.run(requests, options) : std::move(made);
+}
+
+Result<Counsel> SessionEngine::argue(const Argument& argument, const graph::RunOptions& options) {
+  return advocate_.argue(argument, options);
 }
 
 }  // namespace commensal::rollout

@@ -3,6 +3,7 @@
 
 #include <commensal/compute/graph/joint_runs.hpp>
 #include <commensal/verify/receipt/replay.hpp>
+#include <commensal/verify/rollout/advocate.hpp>
 #include <span>
 #include <vector>
 
@@ -25,6 +26,11 @@ class Engine {
   /// graph::JointRuns.
   virtual std::vector<core::Result<receipt::Values>> run_all(
       std::span<const receipt::Values> requests, const graph::RunOptions& options = {});
+  /// What a side of a dispute about a step of this model says next, unsigned (arbiter::sign_move).
+  /// `options` are those of each run that it takes; what was kept of the last dispute saves most of
+  /// them. Errors: those of Advocate::argue; by default kUnsupported.
+  virtual core::Result<Counsel> argue(const Argument& argument,
+                                      const graph::RunOptions& options = {});
   /// Whose nodes a tracer of that step sees; of the same structure as graph().
   virtual const graph::Graph& graph_of(std::uint64_t step) const {
     (void)step;
@@ -35,24 +41,25 @@ class Engine {
 /// The honest one: what the numeric specification says.
 class SessionEngine final : public Engine {
  public:
-  SessionEngine(noise::NoisySession session, const receipt::ModelRoots& roots)
-      : session_(std::move(session)), roots_(roots) {}
+  SessionEngine(noise::NoisySession session, const receipt::ModelRoots& roots);
   const receipt::ModelRoots& roots() const override { return roots_; }
   const graph::Graph& graph() const override { return session_.graph(); }
-  core::Result<receipt::Values> run(std::uint64_t, const receipt::Values& inputs,
+  core::Result<receipt::Values> run(std::uint64_t step, const receipt::Values& inputs,
                                     const std::optional<noise::Noise>& noise,
-                                    const graph::RunOptions& options) override {
-    return session_.run(inputs, noise, options);
-  }
-  std::vector<core::Result<receipt::Values>> run_all(std::span<const receipt::Values> requests,
-                                                     const graph::RunOptions& options) override {
-    return joint_.run(requests, options);
-  }
+                                    const graph::RunOptions& options = {}) override;
+  std::vector<core::Result<receipt::Values>> run_all(
+      std::span<const receipt::Values> requests, const graph::RunOptions& options = {}) override;
+  core::Result<Counsel> argue(const Argument& argument,
+                              const graph::RunOptions& options = {}) override;
 
  private:
+  /// Where memory was short, and a dispute held some that it can do without.
+  bool has_made_room(const core::Result<receipt::Values>& answer);
+
   noise::NoisySession session_;
   graph::JointRuns joint_{session_.session()};
   receipt::ModelRoots roots_;
+  Advocate advocate_;
 };
 
 }  // namespace commensal::rollout

@@ -3,7 +3,7 @@
 
 namespace commensal::rollout {
 
-core::Result<Engine*> Replayer::loaded(const protocol::Job& job, const core::Path& model,
+core::Result<Engine*> Replayer::engine(const protocol::Job& job, const core::Path& model,
                                        const std::stop_token& cancel) {
   const Key key{{job.graph_root, job.weight_root}, job.feeds};
   if (const auto* const found = loaded_.find(key)) return found->get();
@@ -13,7 +13,7 @@ core::Result<Engine*> Replayer::loaded(const protocol::Job& job, const core::Pat
 
 core::Result<core::Digest> Replayer::replay(const receipt::StepTask& task, const core::Path& model,
                                             const graph::RunOptions& options) {
-  COMMENSAL_ASSIGN(Engine* const engine, loaded(task.job, model, options.cancel));
+  COMMENSAL_ASSIGN(Engine* const engine, this->engine(task.job, model, options.cancel));
   const auto compute = [&](const receipt::Values& inputs,
                            const std::optional<noise::Noise>& noise) {
     return engine->run(task.step, inputs, noise, options);

@@ -18,6 +18,10 @@ class Replayer {
   /// Errors: as replay(), those of the engines.
   core::Result<core::Digest> replay(const receipt::StepTask& task, const core::Path& model,
                                     const graph::RunOptions& options = {});
+  /// The engine that it replays steps of this job by, for what else is done with it; it is there
+  /// until others are asked for. Errors: those of the engines.
+  core::Result<Engine*> engine(const protocol::Job& job, const core::Path& model,
+                               const std::stop_token& cancel);
 
  private:
   struct Key {
@@ -25,9 +29,6 @@ class Replayer {
     std::vector<protocol::Feed> feeds;
     bool operator==(const Key&) const = default;
   };
-  core::Result<Engine*> loaded(const protocol::Job& job, const core::Path& model,
-                               const std::stop_token& cancel);
-
   std::shared_ptr<EngineFactory> engines_;
   core::RecentlyUsed<Key, std::unique_ptr<Engine>> loaded_{limits::kEnginesMax};
 };

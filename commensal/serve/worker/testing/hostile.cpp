@@ -217,7 +217,7 @@ class HostileEngine final : public rollout::Engine {
     if (step == 1 && inputs[0].dtype() == tensor::DType::kFloat32 && inputs[0].elements() > 0) {
       number = static_cast<int>(inputs[0].data<float>()[0]);
     }
-    if (number < static_cast<int>(Deed::kSegfault) || number >= static_cast<int>(Deed::kEnd)) {
+    if (number < static_cast<int>(Deed::kSegfault) || number > static_cast<int>(Deed::kLoopLater)) {
       return honest_->run(step, inputs, noise, options);
     }
     const auto deed = static_cast<Deed>(number);
@@ -230,8 +230,45 @@ class HostileEngine final : public rollout::Engine {
     sleep_on();
     return Values{};
   }
+  Result<rollout::Counsel> argue(const rollout::Argument& argument,
+                                 const graph::RunOptions& options) override {
+    const std::int64_t number = argument.setup.move_ms_max;
+    auto counsel = honest_->argue(argument, options);
+    if (!counsel || number < static_cast<int>(Deed::kSegfault) ||
+        number >= static_cast<int>(Deed::kEnd)) {
+      return counsel;
+    }
+    const auto deed = static_cast<Deed>(number);
+    if (deed < Deed::kArgueNoise) {
+      act(deed, pages_);
+      sleep_on();
+    }
+    bend(deed, *counsel);
+    return counsel;
+  }
 
  private:
+  /// Precondition: it is one of those of disputes, and the first move is due.
+  void bend(Deed deed, rollout::Counsel& counsel) {
+    if (deed == Deed::kArgueNoise) counsel.move = core::Bytes{1, 2, 3};
+    if (deed == Deed::kArgueLong) counsel.move = core::Bytes(limits::kDisputeMoveBytesMax + 1);
+    if (deed == Deed::kArgueOther) {
+      auto move = *protocol::decode<arbiter::Move>(*counsel.move);
+      auto body = *arbiter::decode_body<arbiter::ClaimBody>(move.body);
+      body.claim.receipt_id[0] ^= 1;
+      move.body = arbiter::encode_body(body);
+      counsel.move = protocol::encode(move);
+    }
+    if (deed == Deed::kArgueHuge) {
+      say(pages_, Kind::kArgued, limits::kWorkerCounselBytesMax + 1, {});
+      sleep_on();
+    }
+    if (deed == Deed::kArgueRun) {
+      say(pages_, Kind::kAnswer, 0, {});
+      sleep_on();
+    }
+  }
+
   std::unique_ptr<rollout::Engine> honest_;
   SharedPages& pages_;
 };

@@ -46,6 +46,12 @@ enum class Deed : int {
   kAsk,    // for packed weights, without end
   // Here it answers as it should:
   kLoopLater,  // and uses the processor afterwards
+  // What it says of disputes only; its setup's time for a move is the number:
+  kArgueNoise,  // a move that is none
+  kArgueLong,   // a move beyond its bound
+  kArgueHuge,   // a head beyond its bound
+  kArgueOther,  // a claim about another receipt
+  kArgueRun,    // an answer to something else
   kEnd,
 };
 

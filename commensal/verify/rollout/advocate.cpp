@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <commensal/verify/arbiter/parting.hpp>
+#include <commensal/verify/rollout/advocate.hpp>
+
+namespace commensal::rollout {
+
+using arbiter::Referee;
+using core::ErrorCode;
+using core::fail;
+using core::Result;
+using receipt::Values;
+
+namespace {
+
+/// Two that are both asked, the one that is never waited for first.
+class Both final : public core::Pacer {
+ public:
+  Both(core::Pacer& first, core::Pacer& second) : first_(first), second_(second) {}
+  bool pace(std::int64_t work_ops) override {
+    return first_.pace(work_ops) && second_.pace(work_ops);
+  }
+  bool yield() override { return first_.yield() && second_.yield(); }
+
+ private:
+  core::Pacer& first_;
+  core::Pacer& second_;
+};
+
+/// The dispute after all moves. Deadlines are the ledger's business: this clock stands still.
+Result<Referee> stand_of(const Argument& argument, const core::Clock& clock) {
+  arbiter::Setup setup = argument.setup;
+  setup.move_ms_max = arbiter::Setup().move_ms_max;
+  COMMENSAL_ASSIGN(Referee referee, Referee::open(std::move(setup), clock));
+  for (std::size_t i = 0; i < argument.moves.size(); ++i) {
+    const Said& said = argument.moves[i];
+    if (const auto moved = referee.move(said.side, said.move); !moved) {
+      return fail(ErrorCode::kFailedPrecondition, "move {} of the dispute: {}", i,
+                  moved.error().message);
+    }
+  }
+  return referee;
+}
+
+/// Of their own memory, which is not the caller's.
+Values copies_of(const Values& values) {
+  Values made;
+  for (const tensor::Tensor& value : values) {
+    made.push_back(tensor::Tensor::copy_of(value.type(), value.bytes()));
+  }
+  return made;
+}
+
+bool has_texts(const Values& values) {
+  return std::ranges::any_of(
+      values, [](const tensor::Tensor& value) { return value.dtype() == tensor::DType::kString; });
+}
+
+}  // namespace
+
+Advocate::Advocate(const graph::Graph& graph, const receipt::ModelRoots& roots, core::Pacer* pacer,
+                   Run run, Voice voice)
+    : graph_(graph), roots_(roots), pacer_(pacer), run_(std::move(run)), voice_(std::move(voice)) {}
+
+Result<void> Advocate::check(const Argument& argument, const graph::RunOptions& options) const {
+  const protocol::Job& job = argument.setup.receipt.job;
+  if (options.tracer != nullptr) {
+    return fail(ErrorCode::kUnsupported, "who argues traces the runs itself");
+  }
+  COMMENSAL_TRY(check_bounds(argument));
+  if (!arbiter::has_fixed_input(job)) {
+    return fail(ErrorCode::kUnsupported, "no dispute about a rollout's step is played here yet");
+  }
+  COMMENSAL_TRY(receipt::check_model(job, roots_));
+  if (argument.inputs.size() != graph_.inputs.size() || has_texts(argument.inputs)) {
+    return fail(ErrorCode::kInvalidArgument, "{} inputs, expected {} of numbers",
+                argument.inputs.size(), graph_.inputs.size());
+  }
+  const auto named = receipt::name_tensors(graph_, graph_.inputs, argument.inputs);
+  if (receipt::state_root(named) != argument.setup.input_root) {
+    return fail(ErrorCode::kInvalidArgument, "the inputs are not those of the dispute");
+  }
+  return {};
+}
+
+Result<Values> Advocate::rerun(const Values& inputs, graph::Tracer& tracer, core::Pacer* pacer) {
+  graph::RunOptions options = *options_;
+  options.tracer = &tracer;
+  core::Pacer* const host = options.pacer != nullptr ? options.pacer : pacer_;
+  if (pacer == nullptr || host == nullptr) {
+    options.pacer = pacer != nullptr ? pacer : options.pacer;
+    return run_(inputs, options);
+  }
+  Both both(*pacer, *host);
+  options.pacer = &both;
+  return run_(inputs, options);
+}
+
+Result<void> Advocate::prepare(const Argument& argument, const core::Digest& dispute) {
+  if (player_ != nullptr && dispute_ == dispute && side_ == argument.side) return {};
+  forget();
+  if (leaves_ == nullptr) {
+    leaves_ = std::make_shared<const receipt::ModelLeaves>(receipt::model_leaves(graph_));
+  }
+  dispute::Hand hand;
+  hand.side = argument.side;
+  hand.graph = std::shared_ptr<const graph::Graph>(std::shared_ptr<void>(), &graph_);
+  hand.model = leaves_;
+  hand.inputs = copies_of(argument.inputs);
+  hand.rerun = [this, inputs = hand.inputs](graph::Tracer& tracer, core::Pacer* pacer) {
+    return rerun(inputs, tracer, pacer);
+  };
+  COMMENSAL_ASSIGN(dispute::Player player, dispute::Player::prepare(std::move(hand), threads_));
+  player_ =
+      voice_ ? voice_(std::move(player)) : std::make_unique<dispute::Player>(std::move(player));
+  dispute_ = dispute;
+  side_ = argument.side;
+  return {};
+}
+
+Result<Counsel> Advocate::argue(const Argument& argument, const graph::RunOptions& options) {
+  COMMENSAL_TRY(check(argument, options));
+  const core::ManualClock clock;
+  COMMENSAL_ASSIGN(const Referee referee, stand_of(argument, clock));
+  options_ = &options;
+  COMMENSAL_TRY(prepare(argument, referee.id()));
+  Counsel counsel{player_->output_root(), {}};
+  COMMENSAL_ASSIGN(counsel.move, player_->answer(referee));
+  if (referee.outcome()) forget();
+  return counsel;
+}
+
+}  // namespace commensal::rollout

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <commensal/compute/graph/run_options.hpp>
+#include <commensal/compute/kernels/thread_pool.hpp>
+#include <commensal/verify/dispute/player.hpp>
+#include <commensal/verify/rollout/argument.hpp>
+#include <functional>
+#include <memory>
+
+namespace commensal::rollout {
+
+/// Speaks for sides of disputes about one model. Keeps the player of the last one, so that a whole
+/// dispute costs two runs of the model; without it (after a restart) it is made anew from the
+/// moves. Thread-safety: one thread at a time.
+class Advocate {
+ public:
+  /// The run that the side stands by, without noise.
+  using Run = std::function<core::Result<receipt::Values>(const receipt::Values& inputs,
+                                                          const graph::RunOptions& options)>;
+  /// What the moves of a side are made by: what lab/'s liars differ in.
+  using Voice = std::function<std::unique_ptr<dispute::Player>(dispute::Player&& player)>;
+
+  /// `graph` outlives it, and is the one whose nodes the runs show. `pacer` is the one that runs
+  /// have where their options name none; null: none.
+  Advocate(const graph::Graph& graph, const receipt::ModelRoots& roots, core::Pacer* pacer, Run run,
+           Voice voice = {});
+  Advocate(const Advocate&) = delete;
+  Advocate& operator=(const Advocate&) = delete;
+
+  /// `options` are those of each of the runs. Errors: kFailedPrecondition (not this model, nor this
+  /// numeric specification; moves that no arbiter would have accepted; what Player says),
+  /// kUnsupported (a step of a rollout or with noise; no trace of this model; a tracer),
+  /// kInvalidArgument (inputs that are not the step's), kResourceExhausted, those of the referee
+  /// and of the runs.
+  core::Result<Counsel> argue(const Argument& argument, const graph::RunOptions& options);
+
+  /// Whether it keeps tensors, in the memory of the session.
+  bool keeps() const { return player_ != nullptr; }
+  void forget() { player_.reset(); }
+
+ private:
+  core::Result<void> check(const Argument& argument, const graph::RunOptions& options) const;
+  core::Result<void> prepare(const Argument& argument, const core::Digest& dispute);
+  core::Result<receipt::Values> rerun(const receipt::Values& inputs, graph::Tracer& tracer,
+                                      core::Pacer* pacer);
+
+  const graph::Graph& graph_;
+  receipt::ModelRoots roots_;
+  core::Pacer* pacer_;
+  Run run_;
+  Voice voice_;
+  kernels::ThreadPool threads_{1};                      // hashes
+  std::shared_ptr<const receipt::ModelLeaves> leaves_;  // once it has argued
+  core::Digest dispute_{};                              // what player_ is for
+  arbiter::Side side_ = arbiter::Side::kProvider;
+  std::unique_ptr<dispute::Player> player_;
+  const graph::RunOptions* options_ = nullptr;  // of the present call
+};
+
+}  // namespace commensal::rollout
