@@ -313,7 +313,7 @@ std::string rollout_head(const RolloutOrder& order) {
   head["key"] = order.key;
   head["steps"] = order.steps;
   for (const auto& [output, input] : order.feeds) head["feeds"].push_back({output, input});
-  if (order.noise) head["noise"] = *order.noise;
+  head["noise"] = order.noise ? Json(*order.noise) : Json();
   head["states"] = order.states;
   head["audit_probability"] = order.audit_probability;
   return text_of(head);

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <commensal/base/crypto/address.hpp>
-#include <commensal/base/protocol/receipt.hpp>
+#include <commensal/base/protocol/verdict.hpp>
 #include <commensal/compute/tensor/named.hpp>
 #include <commensal/serve/client/transport.hpp>
 #include <optional>
@@ -160,8 +160,10 @@ class Client {
   core::Result<core::Bytes> rollout_record(const core::Digest& id);
   core::Result<core::Bytes> rollout_step(const core::Digest& id, std::uint64_t step);
   /// For auditors: receipt::Assignment, encoded; empty where no audit waits.
-  core::Result<core::Bytes> take_audit();
-  core::Result<void> answer_audit(const core::Digest& receipt, const core::Digest& root);
+  core::Result<core::Bytes> take_audit(const crypto::Address& auditor);
+  /// For who is accused, or accuses: cases::Brief, encoded; empty where it is its turn nowhere.
+  core::Result<core::Bytes> next_case(const crypto::Address& party, bool accuses = false);
+  core::Result<void> answer_audit(const protocol::AuditReport& report);
 
   /// The JSON text of any GET, for those who pass it on.
   core::Result<std::string> get_json(const std::string& target);

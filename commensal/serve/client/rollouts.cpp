@@ -41,18 +41,25 @@ core::Result<core::Bytes> Client::rollout_step(const core::Digest& id, std::uint
   return get(fmt::format("{}/steps/{}", target_of(id), step));
 }
 
-core::Result<core::Bytes> Client::take_audit() {
+core::Result<core::Bytes> Client::take_audit(const crypto::Address& auditor) {
   HttpRequest request;
   request.method = "POST";
-  request.target = "/v1/audits";
+  request.target = "/v1/audits?auditor=" + crypto::to_text(auditor);
   COMMENSAL_ASSIGN(HttpResponse response, call(std::move(request)));
   return std::move(response.body);
 }
 
-core::Result<void> Client::answer_audit(const core::Digest& receipt, const core::Digest& root) {
-  const std::string body = fmt::format(R"({{"root":"{}"}})", core::to_hex(root));
-  COMMENSAL_TRY(
-      post("/v1/audits/" + core::to_hex(receipt), "application/json", core::as_bytes(body)));
+core::Result<core::Bytes> Client::next_case(const crypto::Address& party, bool accuses) {
+  return get(
+      fmt::format("/v1/cases/next?{}={}", accuses ? "accuser" : "accused", crypto::to_text(party)));
+}
+
+core::Result<void> Client::answer_audit(const protocol::AuditReport& report) {
+  const std::string body = fmt::format(
+      R"({{"root":"{}","auditor":"{}","signature":"{}"}})", core::to_hex(report.output_root),
+      crypto::to_text(report.auditor), core::to_hex(report.signature.bytes));
+  COMMENSAL_TRY(post("/v1/audits/" + core::to_hex(report.receipt_id), "application/json",
+                     core::as_bytes(body)));
   return {};
 }
 

@@ -75,7 +75,7 @@ struct GatewayDaemon::State {
   State(store::StateFolder opened, rpc::TurnWatch watch)
       : folder(std::move(opened)), loop(std::move(watch)) {}
   ~State() {
-    if (gateway) gateway->auditor().stop();
+    if (gateway) gateway->stop_computing();
     if (http) http->stop();
     if (providers) on_loop([this] { providers->stop(); });
     loop.stop();

@@ -34,17 +34,17 @@ core::Bytes bytes_of(std::string_view text) {
 }  // namespace
 
 std::span<const std::string_view> enum_names(Role) {
-  static constexpr std::string_view kNames[] = {"consumer", "operator"};
+  static constexpr std::string_view kNames[] = {"consumer", "operator", "auditor"};
   return kNames;
 }
 
 std::string_view name_of(Role role) { return protocol::name_of(role); }
 
 core::Result<Role> role_from_text(std::string_view text) {
-  for (const Role role : {Role::kConsumer, Role::kOperator}) {
+  for (const Role role : {Role::kConsumer, Role::kOperator, Role::kAuditor}) {
     if (name_of(role) == text) return role;
   }
-  return core::fail(ErrorCode::kInvalidArgument, "unknown role '{}': consumer or operator",
+  return core::fail(ErrorCode::kInvalidArgument, "unknown role '{}': consumer, operator or auditor",
                     text.substr(0, limits::kNameBytesMax));
 }
 

@@ -11,8 +11,8 @@
 
 namespace commensal::gateway {
 
-enum class Role : std::uint8_t { kConsumer, kOperator };
-/// "consumer", "operator".
+enum class Role : std::uint8_t { kConsumer, kOperator, kAuditor };
+/// "consumer", "operator", "auditor".
 std::span<const std::string_view> enum_names(Role);
 std::string_view name_of(Role role);
 /// Error: kInvalidArgument.

@@ -9,7 +9,7 @@ namespace commensal::gateway {
 // answer was ever delivered: claims, verdicts and draws are the gateway's to send. Pure functions;
 // docs/money.md, "Transactions".
 
-/// A stranger's, by its signature: it moves the sender's own money.
+/// A stranger's, by its signature: it moves the sender's own money, or is said of an accusation.
 /// Error: kPermissionDenied, naming what was expected.
 core::Result<void> check_strangers(const ledger::Transaction& transaction);
 

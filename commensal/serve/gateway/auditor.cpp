@@ -33,6 +33,7 @@ void Auditor::request(const core::Digest& receipt) {
 }
 
 void Auditor::request_here(const core::Digest& receipt) {
+  open_[receipt].lease = 0;  // nobody else ends it
   open_[receipt].is_waiting = true;
   own_.push_front(provider_of(receipt), receipt);  // late ones would be paid unaudited
   pump();
@@ -45,7 +46,7 @@ Result<Auditor::Shown> Auditor::show(const core::Digest& receipt) const {
   return Shown{std::move(record), std::move(opening)};
 }
 
-std::optional<receipt::Assignment> Auditor::take() {
+std::optional<receipt::Assignment> Auditor::take(const crypto::Address& auditor) {
   asked_ms_ = now_ms();
   while (!waiting_.empty()) {
     const core::Digest receipt = waiting_.front();
@@ -65,11 +66,16 @@ std::optional<receipt::Assignment> Auditor::take() {
     }
     const std::uint64_t lease = ++leases_;
     item->second.lease = lease;
+    item->second.auditor = auditor;
     ++item->second.leases;
     item->second.is_waiting = false;
     deps_.loop.after(kLeaseMs, [this, receipt, lease] { end_lease(receipt, lease); });
-    return receipt::Assignment{receipt, std::move(shown.record.model), shown.record.version,
-                               shown.record.model_content, std::move(shown.opening.task)};
+    return receipt::Assignment{std::move(shown.record.receipt),
+                               std::move(shown.record.model),
+                               shown.record.version,
+                               shown.record.model_content,
+                               {},
+                               std::move(shown.opening.task)};
   }
   return std::nullopt;
 }
@@ -82,20 +88,27 @@ void Auditor::end_lease(const core::Digest& receipt, std::uint64_t lease) {
   request_here(receipt);
 }
 
-Result<void> Auditor::answer(const core::Digest& receipt, const core::Digest& root) {
+Result<void> Auditor::answer(const protocol::AuditReport& report) {
+  const core::Digest& receipt = report.receipt_id;
   const auto item = open_.find(receipt);
-  if (item == open_.end()) {
-    return core::fail(ErrorCode::kNotFound, "no audit of receipt {} is open",
-                      core::to_hex(receipt));
+  const bool is_its =
+      item != open_.end() && item->second.lease != 0 && item->second.auditor == report.auditor;
+  if (!is_its) {
+    return core::fail(ErrorCode::kNotFound, "no audit of receipt {} is open to {}",
+                      core::to_hex(receipt), crypto::to_text(report.auditor));
   }
-  COMMENSAL_ASSIGN(const Shown shown, show(receipt));
+  COMMENSAL_ASSIGN(Shown shown, show(receipt));
   if (shown.record.is_in_file) {
     return core::fail(ErrorCode::kNotFound, "receipt {} is audited here", core::to_hex(receipt));
   }
   item->second.lease = 0;
-  auto verdict = judge(shown, root);
-  if (verdict.outcome != protocol::Outcome::kMatch) {
-    request_here(receipt);  // the auditor may be wrong
+  shown.record.report = report;
+  COMMENSAL_TRY(deps_.book.update(shown.record));
+  auto verdict = judge(shown, report.output_root);
+  const bool is_match = verdict.outcome == protocol::Outcome::kMatch;
+  const bool is_known = confirmed_.contains(shown.record.receipt.job.provider);
+  if (!is_match || !is_known || deps_.rng.next_unit() < deps_.recheck_probability) {
+    request_here(receipt);  // the auditor may be wrong, or lie
     return {};
   }
   conclude(receipt, std::move(verdict));
@@ -173,7 +186,11 @@ void Auditor::replay(const core::Digest& receipt) {
           item->second.took_ms += now_ms() - work->begin_ms;
         }
         if (work->root) {
-          conclude(receipt, judge(work->shown, *work->root));
+          auto verdict = judge(work->shown, *work->root);
+          if (verdict.outcome == protocol::Outcome::kMatch) {
+            confirmed_.insert(work->shown.record.receipt.job.provider);
+          }
+          conclude(receipt, std::move(verdict));
         } else {
           fail(receipt, work->root.error());
         }

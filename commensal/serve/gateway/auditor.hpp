@@ -2,11 +2,13 @@
 #pragma once
 
 #include <commensal/base/core/clock.hpp>
+#include <commensal/base/core/rng.hpp>
 #include <commensal/serve/gateway/audit_lines.hpp>
 #include <commensal/serve/gateway/events.hpp>
 #include <commensal/serve/gateway/receipt_book.hpp>
 #include <commensal/verify/rollout/replayer.hpp>
 #include <memory>
+#include <set>
 #include <stop_token>
 
 namespace commensal::gateway {
@@ -15,7 +17,9 @@ namespace commensal::gateway {
 /// that no provider evades an audit by being away. Those of jobs whose auditors are public are
 /// given to auditors elsewhere who ask for them; they are done here where none does, where one that
 /// was given an audit is silent, and where one has waited for kAbsentMs. An auditor is not believed
-/// where it accuses: a root that does not open the commitment is computed again here first. Each
+/// where it accuses: a root that does not open the commitment is computed again here first; nor
+/// always where it does not: the first matches of a provider and some others, drawn, are too, and
+/// what it signed is kept. Each
 /// audit ends with event::Audited, or with event::Unaudited where it went wrong kTriesMax times,
 /// later and later, or took longer than a provider may take for a step; that accuses nobody. What
 /// the machine here lacks counts as no try for kTroubleMsMax, nor does a worker that a model brings
@@ -34,6 +38,8 @@ class Auditor {
     ReceiptBook& book;
     EventQueue& events;
     std::shared_ptr<rollout::EngineFactory> engines;  // used off the loop
+    core::Rng& rng;
+    double recheck_probability = 0;  // of a match from elsewhere
   };
   explicit Auditor(const Dependencies& deps);
   /// What is replayed now is cancelled, and so is what comes: its audit stays due.
@@ -45,9 +51,12 @@ class Auditor {
   void request_here(const core::Digest& receipt);
   /// For an auditor elsewhere: the next one, its own for kLeaseMs; nothing where none is open. What
   /// auditors elsewhere must not see is done here instead.
-  std::optional<receipt::Assignment> take();
-  /// Its answer. Errors: kNotFound (no such audit is open), those of the book.
-  core::Result<void> answer(const core::Digest& receipt, const core::Digest& root);
+  std::optional<receipt::Assignment> take(const crypto::Address& auditor);
+  /// Its answer. Precondition: its signature holds. Errors: kNotFound (no such audit is open, or
+  /// it is not this auditor's), those of the book.
+  core::Result<void> answer(const protocol::AuditReport& report);
+  /// What it replays by, for what else is done in the lane for computing.
+  const std::shared_ptr<rollout::Replayer>& replayer() const { return replayer_; }
   /// Audits that are due or under way.
   std::size_t pending() const { return open_.size(); }
 
@@ -67,6 +76,7 @@ class Auditor {
   };
   struct Case {
     std::uint64_t lease = 0;  // to an auditor, by its number; 0: none
+    crypto::Address auditor;  // who has it
     int leases = 0;
     bool is_waiting = false;   // in waiting_ or own_, or for its next try
     int tries = 0;             // in vain
@@ -99,6 +109,7 @@ class Auditor {
   std::int64_t asked_ms_ = -kAbsentMs;  // when an auditor did last
   bool looks_later_ = false;
   std::shared_ptr<rollout::Replayer> replayer_;  // off the loop
+  std::set<crypto::Address> confirmed_;  // providers of whom an answer was right, by our own replay
   std::stop_source closing_;
 };
 

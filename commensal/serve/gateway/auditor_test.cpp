@@ -86,13 +86,16 @@ class AuditorOf : public rollout::testing::RolloutTest {
   }
   /// An auditor elsewhere asks for work; 0: there is none.
   std::uint64_t take() {
-    const auto taken = auditor_.take();
+    const auto taken = auditor_.take(auditor_key_.address());
     if (!taken) return 0;
     auto session = *noise::NoisySession::create(graph_, {}, record_.job.feeds);
     root_ = *receipt::replay(taken->task, session, engine_->roots());
-    return steps_.at(taken->receipt);
+    return steps_.at(protocol::receipt_id(taken->receipt.body()));
   }
-  void answer(std::uint64_t step) { ASSERT_TRUE(auditor_.answer(receipts_.at(step), root_)); }
+  void answer(std::uint64_t step) {
+    ASSERT_TRUE(
+        auditor_.answer(protocol::sign_report(auditor_key_, {receipts_.at(step), root_, {}, {}})));
+  }
   void handle(const event::Any& event) {
     failures_ += std::holds_alternative<event::Failed>(event) ? 1 : 0;
     if (const auto* lost = std::get_if<event::Unaudited>(&event))
@@ -104,6 +107,7 @@ class AuditorOf : public rollout::testing::RolloutTest {
   }
 
   static constexpr core::Digest kContent{7};
+  const crypto::SecretKey auditor_key_ = *crypto::SecretKey::from_bytes(core::Digest{8});
   const core::Path folder_ =
       core::Path(::testing::TempDir()) / fmt::format("auditor-{}", ::getpid());
   core::ManualClock clock_;
@@ -112,7 +116,8 @@ class AuditorOf : public rollout::testing::RolloutTest {
   ReceiptBook book_{client_store_};
   EventQueue events_{loop_, [this](const event::Any& event) { handle(event); }, [] {}};
   std::shared_ptr<Troubled> engines_ = std::make_shared<Troubled>();
-  Auditor auditor_{{loop_, clock_, client_key_, hub_, book_, events_, engines_}};
+  core::CounterRng dice_{1};
+  Auditor auditor_{{loop_, clock_, client_key_, hub_, book_, events_, engines_, dice_, 0}};
   std::map<core::Digest, std::uint64_t> steps_;
   std::map<std::uint64_t, core::Digest> receipts_;
   core::Digest root_{};  // of what was taken last
@@ -195,6 +200,35 @@ TEST_F(AuditorOf, NothingWaitsForBusyAuditorsForLong) {
   loop_.advance_ms(1);  // ten seconds after they were asked for
   EXPECT_EQ(audited_, (Steps{1, 2, 3, 4, 5}));
   EXPECT_EQ(take(), 0u);
+}
+
+// Whom nobody here has found right yet is not believed on somebody's word, nor is who was not given
+// the audit.
+TEST_F(AuditorOf, FirstMatchesAreComputedHereToo) {
+  EXPECT_EQ(take(), 0u);
+  request({1});
+  const auto stranger = *crypto::SecretKey::from_bytes(core::Digest{9});
+  ASSERT_EQ(take(), 1u);
+  const protocol::AuditReport said{receipts_.at(1), root_, {}, {}};
+  EXPECT_EQ(auditor_.answer(protocol::sign_report(stranger, said)).error().code,
+            core::ErrorCode::kNotFound);
+  engines_->troubles = 1;  // so that what is done here shows
+  answer(1);
+  loop_.run_until_idle();
+  EXPECT_EQ(failures_, 1);
+  EXPECT_EQ(audited_, Steps{});
+  EXPECT_FALSE(auditor_.answer(protocol::sign_report(auditor_key_, said))) << "once only";
+  loop_.advance_ms(120'000);
+  EXPECT_EQ(audited_, Steps{1});
+  EXPECT_EQ(take(), 0u);  // it is there again
+  request({2});
+  ASSERT_EQ(take(), 2u);
+  engines_->troubles = 1;
+  answer(2);
+  loop_.run_until_idle();
+  EXPECT_EQ(failures_, 1);
+  EXPECT_EQ(audited_, (Steps{1, 2}));
+  EXPECT_EQ(book_.find(receipts_.at(2))->report->auditor, auditor_key_.address());
 }
 
 TEST_F(AuditorOf, WhoTakesAnAuditAndIsSilentLosesIt) {

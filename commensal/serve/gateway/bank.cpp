@@ -27,8 +27,9 @@ std::uint64_t times_within(const Amount& amount, const Amount& price, std::uint6
 }  // namespace
 
 core::Result<void> Bank::open() {
-  COMMENSAL_ASSIGN(auto book, ledger::Book::open(store_, signatures_,
-                                                 {.checkpoint_entries = checkpoint_entries_}));
+  COMMENSAL_ASSIGN(auto book,
+                   ledger::Book::open(store_, signatures_,
+                                      {.checkpoint_entries = checkpoint_entries_}, &arbiter_));
   book_.emplace(std::move(book));
   if (state().scalars.entries > 0) return {};
   ledger::Config rules = rules_;
@@ -61,13 +62,19 @@ core::Result<ledger::Entry> Bank::stage(const crypto::SecretKey& key, ledger::Bo
   made.nonce = state().nonces.get(made.sender);
   made.body = std::move(body);
   ledger::sign(key, made);
-  return book_->stage(made, now_ms());
+  return book(made);
+}
+
+core::Result<ledger::Entry> Bank::book(const ledger::Transaction& transaction) {
+  auto booked = book_->stage(transaction, now_ms());
+  if (booked && heard_) heard_(*booked);
+  return booked;
 }
 
 core::Result<ledger::Entry> Bank::submit(ledger::Body body) { return stage(key_, std::move(body)); }
 
 core::Result<ledger::Entry> Bank::relay(const ledger::Transaction& transaction) {
-  return book_->stage(transaction, now_ms());
+  return book(transaction);
 }
 
 /// Each debit is paid by one of the two balances, credit first.

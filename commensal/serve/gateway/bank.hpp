@@ -5,6 +5,7 @@
 #include <commensal/base/core/limits_kept.hpp>
 #include <commensal/base/crypto/secp256k1.hpp>
 #include <commensal/base/store/joint_store.hpp>
+#include <commensal/serve/cases/ledger_arbiter.hpp>
 #include <commensal/trade/pay/ledger/book.hpp>
 #include <functional>
 #include <optional>
@@ -57,6 +58,8 @@ class Bank {
 
   /// As the operator. Errors: ledger::Ledger::apply's.
   core::Result<ledger::Entry> submit(ledger::Body body);
+  /// Who hears of all that is booked, in memory yet.
+  void heed(std::function<void(const ledger::Entry&)> heard) { heard_ = std::move(heard); }
   /// What somebody else signed. Errors: as above.
   core::Result<ledger::Entry> relay(const ledger::Transaction& transaction);
   /// Takes `amount` for a request from an account, free credit first. Errors: as submit.
@@ -79,6 +82,7 @@ class Bank {
   /// Where the machine's clock was set back, the ledger's stands until it has caught up.
   std::int64_t now_ms() const;
   core::Result<ledger::Entry> stage(const crypto::SecretKey& key, ledger::Body body);
+  core::Result<ledger::Entry> book(const ledger::Transaction& transaction);
   crypto::SecretKey derived_key(std::string_view use, std::string_view name) const;
   crypto::SecretKey key_of(const std::string& account) const {
     return derived_key("commensal/custody/v1", account);
@@ -91,6 +95,8 @@ class Bank {
   ledger::Config rules_;
   const std::uint64_t checkpoint_entries_;
   ledger::Signatures signatures_;
+  const cases::LedgerArbiter arbiter_;
+  std::function<void(const ledger::Entry&)> heard_;
   std::optional<ledger::Book> book_;
 };
 

@@ -26,7 +26,8 @@ class Dispatcher {
   struct Config {
     std::int64_t pause_ms_max = 0;
     int tries_max = 0;
-    crypto::Address auditor;  // the gateway's own
+    crypto::Address auditor;        // the gateway's own
+    bool outside_auditors = false;  // others too, of public models
   };
 
   /// All of them outlive this object.

@@ -5,6 +5,8 @@
 #include <commensal/base/protocol/verdict.hpp>
 #include <commensal/serve/gateway/receipt_book.hpp>
 #include <commensal/serve/gateway/work.hpp>
+#include <commensal/trade/pay/ledger/case_rows.hpp>
+#include <commensal/trade/pay/ledger/transaction.hpp>
 #include <deque>
 #include <functional>
 #include <variant>
@@ -78,6 +80,12 @@ struct AuditDue {
   core::Digest receipt{};
   bool at_once = false;
 };
+/// Money: the ledger has booked something about a case.
+struct CaseMoved {
+  ledger::CaseKey key;
+  ledger::CaseStatus status = ledger::CaseStatus::kAccused;  // by this entry
+  ledger::Entry entry;
+};
 /// Audits: one has come to its end.
 struct Audited {
   core::Digest receipt{};
@@ -93,7 +101,7 @@ struct Failed {
 };
 
 using Any = std::variant<StepMade, StepLost, OpeningFiled, StepKept, Unanswered, Replaced, AuditDue,
-                         Audited, Unaudited, Failed>;
+                         CaseMoved, Audited, Unaudited, Failed>;
 
 }  // namespace event
 

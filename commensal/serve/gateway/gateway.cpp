@@ -61,6 +61,8 @@ void Gateway::State::handle(StreamId stream, const rpc::Hello& message) {
   }
   observer.on_provider_connected(address, message.name);
   tell_balance(address);
+  accusations.on_connected(address);
+  if (!(*peer)->banned.empty()) return;
   rollouts.on_available(address);
   audit_policy.on_change(address);
   dispatcher.on_available();
@@ -144,7 +146,37 @@ Accounts& Gateway::accounts() { return state_->accounts; }
 Quotas& Gateway::quotas() { return state_->quotas; }
 ModelHub& Gateway::hub() { return state_->hub; }
 Rollouts& Gateway::rollouts() { return state_->rollouts; }
-Auditor& Gateway::auditor() { return state_->auditor; }
+core::Result<void> Gateway::State::check_auditor(const crypto::Address& auditor) const {
+  const protocol::Amount needed = bank.state().scalars.config.auditor_stake;
+  const protocol::Amount stake = bank.state().balance(auditor, ledger::AccountKind::kStake);
+  if (stake >= needed) return {};
+  return core::fail(ErrorCode::kPermissionDenied,
+                    "auditor {} has a stake of {} here, {} answer for a report",
+                    crypto::to_text(auditor), to_text(stake), to_text(needed));
+}
+
+core::Result<std::optional<receipt::Assignment>> Gateway::take_audit(const crypto::Address& auditor,
+                                                                     bool is_ours) {
+  if (!is_ours) COMMENSAL_TRY(state_->check_auditor(auditor));
+  auto due = state_->accusations.take(auditor);
+  return due ? std::move(due) : state_->auditor.take(auditor);
+}
+
+std::optional<cases::Brief> Gateway::next_case(const crypto::Address& party,
+                                               arbiter::Side side) const {
+  return state_->accusations.next(party, side);
+}
+
+core::Result<void> Gateway::answer_audit(const protocol::AuditReport& report, bool is_ours) {
+  COMMENSAL_TRY(protocol::verify_report(report, state_->config.money.rules.chain_id));
+  if (!is_ours) COMMENSAL_TRY(state_->check_auditor(report.auditor));
+  return state_->auditor.answer(report);
+}
+
+void Gateway::stop_computing() {
+  state_->auditor.stop();
+  state_->accusations.stop();
+}
 ReceiptBook& Gateway::receipts() { return state_->book; }
 crypto::Address Gateway::address() const { return state_->deps.key.address(); }
 
@@ -198,6 +230,8 @@ std::size_t Gateway::audits_pending() const {
   return state_->auditor.pending() + state_->consequences.pending() + state_->deliveries.pending() +
          state_->events.pending();
 }
+
+std::size_t Gateway::accusations_pending() const { return state_->accusations.pending(); }
 
 Gateway::StreamId Gateway::on_open(std::shared_ptr<rpc::ProviderStream> stream,
                                    const rpc::Channel& channel, const std::string& from) {

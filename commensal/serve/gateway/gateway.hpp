@@ -7,6 +7,7 @@
 #include <commensal/base/core/store.hpp>
 #include <commensal/base/crypto/secp256k1.hpp>
 #include <commensal/compute/tensor/named.hpp>
+#include <commensal/serve/cases/brief.hpp>
 #include <commensal/serve/gateway/accounts.hpp>
 #include <commensal/serve/gateway/answers.hpp>
 #include <commensal/serve/gateway/hub.hpp>
@@ -32,6 +33,8 @@ class Auditor;
 struct GatewayConfig {
   core::Path folder;                     // state: models/; the store lies beside it
   double audit_probability = 0.1;        // of a full replay, per receipt
+  double recheck_probability = 0.1;      // ... again here, of what an auditor elsewhere confirms
+  bool outside_auditors = false;         // of answers too: they see the inputs for public models
   bool audit_by_risk = true;             // ... or more, where the risk desk says so (AuditPolicy)
   std::int64_t silence_ms_max = 10'000;  // a provider that holds a task longer loses it
   std::int64_t pause_ms_max = 60'000;    // a request waits, in all, for providers that pause
@@ -108,13 +111,25 @@ class Gateway final : public rpc::GatewayPort {
   core::Result<void> remove_account(const std::string& name);
   ModelHub& hub();
   Rollouts& rollouts();
-  Auditor& auditor();
+  /// What audits and disputes compute is cancelled, and nothing more of it begins.
+  void stop_computing();
+  /// For an auditor elsewhere: a case that waits for it, or an audit; nothing where none waits.
+  /// `is_ours`: the operator vouches for it. Error: kPermissionDenied (no stake).
+  core::Result<std::optional<receipt::Assignment>> take_audit(const crypto::Address& auditor,
+                                                              bool is_ours);
+  /// For an accused that is no provider, or an accuser: a case in which it is its turn.
+  std::optional<cases::Brief> next_case(const crypto::Address& party, arbiter::Side side) const;
+  /// Its answer to an audit. `is_ours`: the operator vouches for it; else it answers with a stake.
+  /// Errors: kUnauthenticated, kPermissionDenied (no stake), Auditor::answer's.
+  core::Result<void> answer_audit(const protocol::AuditReport& report, bool is_ours);
   ReceiptBook& receipts();
   std::vector<ProviderInfo> providers() const;
   /// Asks the desk about a provider, known or not.
   ProviderRisk risk(const crypto::Address& provider);
   /// Audits and re-executions that are due or under way.
   std::size_t audits_pending() const;
+  /// Accusations of this gateway that are to be brought, or not yet decided.
+  std::size_t accusations_pending() const;
 
   /// Money as the gateway's ledger has it.
   const ledger::State& ledger() const;

@@ -3,6 +3,8 @@
 // gets no more work and its answers are computed again.
 #include <commensal/serve/gateway/gateway_state.hpp>
 #include <commensal/serve/gateway/model_file.hpp>
+#include <commensal/serve/gateway/risk_facts.hpp>
+#include <commensal/trade/pay/ledger/punish.hpp>
 
 namespace commensal::gateway {
 namespace {
@@ -21,6 +23,7 @@ core::Result<void> Gateway::State::resume() {
   COMMENSAL_TRY(roster.open());
   COMMENSAL_TRY(audit_policy.open(book, bank.state()));
   COMMENSAL_TRY(rollouts.open());
+  accusations.open();
   for (const ticket::Record& one : lottery.tickets().in(ticket::State::kOpened)) {
     const core::Digest receipt = protocol::receipt_id(one.body);
     if (book.contains(receipt)) events.push(event::AuditDue{receipt});
@@ -36,16 +39,7 @@ core::Result<void> Gateway::State::resume() {
       auditor.request(record.id());
       continue;
     }
-    // A kill may have come between the verdict and the ledger, or the ban.
-    core::Result<std::optional<Judgement>> judged{std::optional<Judgement>()};
-    if (record.verdict) judged = judge_in_ledger(record);
-    events.report(judged);
-    if (record.replaced_by) continue;  // it has had its consequences
-    if (is_penalised(record, judged ? *judged : std::nullopt)) {
-      replace_later(record);
-    } else if (!roster.was_banned(record.receipt.job.provider)) {
-      ban(record);
-    }
+    resume_mismatch(record);
   }
   std::set<crypto::Address> banned;
   for (const auto& [address, peer] : roster.peers()) {
@@ -53,6 +47,23 @@ core::Result<void> Gateway::State::resume() {
   }
   replace_doubtful(banned);
   return {};
+}
+
+/// A kill may have come between the verdict and its accusation, or the ban; or between what the
+/// ledger found and what follows from it.
+void Gateway::State::resume_mismatch(const ReceiptRecord& record) {
+  const crypto::Address& provider = record.receipt.job.provider;
+  const ledger::CaseRow* const row = bank.state().cases.find({record.id(), bank.address()});
+  const bool is_convicted = row != nullptr && row->status == ledger::CaseStatus::kConvicted;
+  const bool is_pardoned = row != nullptr || ledger::is_isolated(bank.state(), provider);
+  if (record.verdict) follow_verdict(record);
+  if (is_convicted) {
+    events.report(winners.resume_convicted(record.receipt));
+    if (!roster.was_banned(provider)) on_convicted(record);
+    accusations.bring_report(record);
+  }
+  if (record.replaced_by || roster.was_banned(provider)) return;
+  is_pardoned ? replace_later(record) : ban(record);
 }
 
 void Gateway::State::handle(event::StepMade& event) {
@@ -119,13 +130,7 @@ void Gateway::State::handle(event::StepKept& event) {
 void Gateway::State::handle(const event::AuditDue& event) {
   auto record = book.find(event.receipt);
   if (!record) return events.report(record);
-  if (record->verdict) {  // audited before its draw
-    const auto judged = judge_in_ledger(*record);
-    events.report(judged);
-    const bool goes_on = is_penalised(*record, judged ? *judged : std::nullopt);
-    if (convicts(record->audit) && goes_on) replace_later(*record);
-    return;
-  }
+  if (record->verdict) return follow_verdict(*record);  // audited before its draw
   // A winner that could not be re-executed then may be now.
   if (record->audit == AuditState::kNotDrawn || record->audit == AuditState::kFailed) {
     record->audit = AuditState::kDrawn;
@@ -145,13 +150,12 @@ void Gateway::State::handle(const event::Audited& event) {
   events.report(book.update(*record));
   observer.on_verdict(*record);
   audit_policy.on_verdict(*record);
-  const auto judged = judge_in_ledger(*record);
-  events.report(judged);
+  follow_verdict(*record);
   rollouts.on_audit(*record);
   if (!convicts(record->audit)) return;
-  // Cards do flip bits: who has paid for a first mismatch goes on.
-  if (is_penalised(*record, judged ? *judged : std::nullopt)) return replace_later(*record);
+  // Cards do flip bits: who has a long record pays for a first mismatch and goes on.
   const crypto::Address& provider = record->receipt.job.provider;
+  if (ledger::is_isolated(bank.state(), provider)) return replace_later(*record);
   if (!is_banned(provider)) {
     ban(*record);
     replace_doubtful({provider});
@@ -167,27 +171,65 @@ void Gateway::State::handle(const event::Unaudited& event) {
   rollouts.on_audit(*record);
 }
 
-/// A verdict that the ledger has a use for.
-core::Result<std::optional<Judgement>> Gateway::State::judge_in_ledger(
-    const ReceiptRecord& record) {
-  COMMENSAL_ASSIGN(const auto judged, winners.judge(record.receipt, *record.verdict));
-  if (!judged) return judged;
-  observer.on_judged(record, *judged);
+/// An open winner is paid, or its provider accused, as is that of any other ticket.
+void Gateway::State::follow_verdict(const ReceiptRecord& record) {
+  if (!lottery.is_on() || record.receipt.round == protocol::kNoDraw) return;
+  if (convicts(record.audit)) return accusations.bring(record);
+  const auto judged = winners.judge(record.receipt, *record.verdict);
+  events.report(judged);
+  if (!judged || !*judged) return;
+  observer.on_judged(record, **judged);
   audit_policy.on_change(record.receipt.job.provider);
   tell_balance(record.receipt.job.provider);
-  return judged;
 }
 
-/// Of one that was judged before its ticket says how; where that is forgotten, it was decided then.
-bool Gateway::State::is_penalised(const ReceiptRecord& record,
-                                  const std::optional<Judgement>& judged) const {
-  if (judged) return judged->event == ticket::Event::kPenalise;
-  const core::Digest id = protocol::ticket_id(record.receipt.body());
-  if (const ticket::Record* const found = lottery.tickets().find(id)) {
-    return found->state == ticket::State::kPenalised;
+void Gateway::State::handle(const event::CaseMoved& event) {
+  // A conviction ends the other cases of its subject as well.
+  std::vector<ledger::CaseKey> keys;
+  const auto& rows = bank.state().cases.rows();
+  for (auto row = rows.lower_bound({event.key.subject, {}});
+       row != rows.end() && row->first.subject == event.key.subject; ++row) {
+    keys.push_back(row->first);
   }
-  const ledger::ClaimRow* const claim = bank.state().claims.find(id);
-  return claim != nullptr && claim->status == ledger::ClaimStatus::kRefused;
+  for (const ledger::CaseKey& key : keys) accusations.on_moved(key);
+  const ledger::CaseRow& row = *bank.state().cases.find(event.key);
+  observer.on_case(event.key, row, event.entry);
+  if (is_pending(event.status)) return;
+  const crypto::Address accused = row.dispute.accused;
+  const bool is_provider = accused == row.dispute.receipt.job.provider;
+  if (!ticket::is_undecided(tickets, row.ticket)) book.on_settled(row.ticket);
+  const auto record = book.find(event.key.subject);
+  if (record && is_provider && event.status == ledger::CaseStatus::kConvicted) {
+    const auto judged = winners.on_convicted(record->receipt, event.entry);
+    events.report(judged);
+    if (judged && judged->taken != protocol::Amount()) observer.on_judged(*record, *judged);
+    on_convicted(*record);
+  }
+  audit_policy.on_change(accused);
+  tell_balance(accused);
+  if (is_banned(accused) && !has_to_answer(accused)) roster.dismiss(accused);
+}
+
+void Gateway::State::on_convicted(const ReceiptRecord& record) {
+  accusations.bring_report(record);
+  // One that was pardoned, and is no isolated one any more.
+  const crypto::Address& provider = record.receipt.job.provider;
+  const ledger::AuditRecord found = bank.state().audits.get(provider);
+  const bool is_pattern = found.mismatches >= bank.state().scalars.config.pattern_mismatches;
+  const bool has_stake = stake_of(bank.state(), provider) != protocol::Amount();
+  if ((has_stake && !is_pattern) || is_banned(provider)) return;
+  ban(record);
+  replace_doubtful({provider});
+}
+
+bool Gateway::State::has_to_answer(const crypto::Address& provider) const {
+  if (accusations.concerns(provider)) return true;
+  const auto& claims = bank.state().claims;
+  return std::ranges::any_of(tickets.in(ticket::State::kOpened), [&](const ticket::Record& one) {
+    const ledger::ClaimRow* const claim = claims.find(one.id());
+    return claim != nullptr && claim->provider == provider &&
+           claim->status == ledger::ClaimStatus::kOpen;
+  });
 }
 
 bool Gateway::State::is_banned(const crypto::Address& provider) {
@@ -198,7 +240,8 @@ bool Gateway::State::is_banned(const crypto::Address& provider) {
 void Gateway::State::ban(const ReceiptRecord& record) {
   const crypto::Address& provider = record.receipt.job.provider;
   const std::string why =
-      fmt::format("receipt {}: {}", core::to_hex(record.id()), record.verdict->reason);
+      fmt::format("receipt {}: {}", core::to_hex(record.id()),
+                  record.verdict ? record.verdict->reason : "its provider was convicted");
   events.report(roster.ban(provider, why));
   observer.on_provider_banned(provider, why);
   rollouts.on_banned(provider, fmt::format("its provider was caught: {}", why));
@@ -224,6 +267,7 @@ void Gateway::State::tick() {
   loop.after(config.money.round_ms, [this] {
     winners.tick();
     lottery.tick();
+    accusations.tick();
     tick();
   });
 }

@@ -28,14 +28,19 @@ void Gateway::State::handle(StreamId stream, const rpc::Transact& message) {
   const crypto::Address provider = peer->address;
   const auto sent = protocol::decode<ledger::Transaction>(message.transaction);
   if (!sent) return events.report(sent);
-  const auto allowed = check_providers(*sent, provider).and_then([&] {
-    return transactions.admit_own(provider);
-  });
+  const auto allowed =
+      check_providers(*sent, provider).and_then([&] { return transactions.admit_own(*sent); });
   events.report(allowed);
-  // What it has to know before it sends another; it sends that at once.
-  if (!allowed) return loop.after(kRefusedMs, [this, provider] { tell_balance(provider); });
+  const auto key = case_of(*sent);
+  if (!allowed) {
+    // What it has to know before it sends another; it sends that at once.
+    return loop.after(kRefusedMs, [this, stream, provider, key] {
+      tell_balance(provider);
+      if (key) accusations.on_refused(stream, *key);
+    });
+  }
   std::optional<rpc::Outcomes::Item> outcome;
-  events.report(bank.durably([&]() -> core::Result<void> {
+  const auto done = bank.durably([&]() -> core::Result<void> {
     const auto booked = bank.relay(*sent);
     // Refused perhaps because it was booked before, and nobody heard of it.
     if (const auto* claimed = std::get_if<ledger::Default>(&sent->body)) {
@@ -43,7 +48,9 @@ void Gateway::State::handle(StreamId stream, const rpc::Transact& message) {
     }
     if (!booked) return tl::unexpected(booked.error());
     return {};
-  }));
+  });
+  events.report(done);
+  if (!done && key) accusations.on_refused(stream, *key);
   if (outcome) peer->stream->send(rpc::Outcomes{{*outcome}});
   audit_policy.on_change(provider);
   tell_balance(provider);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <commensal/base/core/scoped_loop.hpp>
+#include <commensal/serve/gateway/accusations.hpp>
 #include <commensal/serve/gateway/auditor.hpp>
 #include <commensal/serve/gateway/consequences.hpp>
 #include <commensal/serve/gateway/deliveries.hpp>
@@ -47,6 +48,7 @@ struct Gateway::State {
   Answers answers;
   // Audits.
   Auditor auditor;
+  Accusations accusations;
   Consequences consequences;
   Doubts doubts;
 
@@ -75,17 +77,25 @@ struct Gateway::State {
         audit_policy(loop, w.clock, events, {.floor = c.audit_probability}, c.audit_by_risk),
         steps({loop, w.clock, store, w.key, roster, lottery, events}, c.silence_ms_max, c.ops_max),
         dispatcher({loop, w.clock, w.rng, w.key, roster, shares, lottery, steps, events},
-                   {c.pause_ms_max, c.tries_max, auditor_key.address()}),
+                   {c.pause_ms_max, c.tries_max, auditor_key.address(), c.outside_auditors}),
         rollouts({loop, w.clock, w.rng, store, w.key, auditor_key.address(), roster, hub, lottery,
                   book, till, events, steps, shares, c.rollouts_kept_max, c.quotas.rollouts_max}),
         deliveries({loop, w.clock, w.rng, book, till, audit_policy, events}),
         answers({loop, hub, book, lottery, till, dispatcher, observer, events}),
-        auditor({loop, w.clock, auditor_key, hub, book, events, w.engines}),
+        auditor({loop, w.clock, auditor_key, hub, book, events, w.engines, w.rng,
+                 c.recheck_probability}),
+        accusations({loop, w.clock, w.key, hub, book, bank, roster, events, auditor.replayer()}),
         consequences(loop, book, answers) {
+    roster.hear_if([this](const crypto::Address& provider) { return has_to_answer(provider); });
+    bank.heed([this](const ledger::Entry& entry) {
+      const auto key = case_of(entry.transaction);
+      if (key) events.push(event::CaseMoved{*key, bank.state().cases.find(*key)->status, entry});
+    });
     book.remove_by(
         [this](const auto& remove) { loop.offload(core::Loop::Lane::kFiles, remove, [] {}); });
-    book.keep_while(
-        [this](const core::Digest& ticket) { return ticket::is_undecided(tickets, ticket); });
+    book.keep_while([this](const core::Digest& ticket) {
+      return ticket::is_undecided(tickets, ticket) || bank.state().accused_tickets.get(ticket) > 0;
+    });
     lottery.heed([this](const crypto::Address& provider) { return book.reservation(provider); });
     tickets.on_settled([this](const core::Digest& ticket) { book.on_settled(ticket); });
   }
@@ -103,15 +113,20 @@ struct Gateway::State {
   void handle(event::Unanswered& event) { answers.on_unanswered(event); }
   void handle(const event::Replaced& event) { consequences.on_replaced(event); }
   void handle(const event::AuditDue& event);
+  void handle(const event::CaseMoved& event);
   void handle(const event::Audited& event);
   void handle(const event::Unaudited& event);
   void handle(const event::Failed& event) { observer.on_error(event.error); }
 
   /// A provider says that a model came damaged: looks at the file, and says which to push again.
   void doubt_file(const event::StepLost& event);
-  core::Result<std::optional<Judgement>> judge_in_ledger(const ReceiptRecord& record);
-  bool is_penalised(const ReceiptRecord& record, const std::optional<Judgement>& judged) const;
+  core::Result<void> check_auditor(const crypto::Address& auditor) const;
+  void follow_verdict(const ReceiptRecord& record);
+  void on_convicted(const ReceiptRecord& record);
+  void resume_mismatch(const ReceiptRecord& record);
   bool is_banned(const crypto::Address& provider);
+  /// It is accused, or may be: it has winners that are not judged yet.
+  bool has_to_answer(const crypto::Address& provider) const;
   void ban(const ReceiptRecord& record);
   void replace_later(const ReceiptRecord& record);
   void replace_doubtful(const std::set<crypto::Address>& providers);

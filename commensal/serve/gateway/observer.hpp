@@ -17,6 +17,8 @@ class Observer {
   virtual void on_receipt(const ReceiptRecord&) {}
   virtual void on_verdict(const ReceiptRecord&) {}
   virtual void on_judged(const ReceiptRecord&, const Judgement&) {}
+  /// What this entry of the ledger said of it has left it so.
+  virtual void on_case(const ledger::CaseKey&, const ledger::CaseRow&, const ledger::Entry&) {}
   virtual void on_replaced(const ReceiptRecord& /*old*/, const ReceiptRecord& /*now*/) {}
   virtual void on_error(const core::Error&) {}
 };

@@ -60,7 +60,7 @@ class ReceiptBook {
   core::Result<void> sweep();
   /// Gives the records their numbers and writes all in one batch. What is_in_file is there already.
   core::Result<void> append(std::vector<ReceiptRecord>& records);
-  /// Writes what may change: audit, verdict, replaced_by. Error: kNotFound.
+  /// Writes what may change: audit, verdict, replaced_by, report. Error: kNotFound.
   core::Result<void> update(const ReceiptRecord& record);
   /// The receipts of a rollout that is over, in portions.
   core::Result<void> drop_steps(const core::Digest& rollout);

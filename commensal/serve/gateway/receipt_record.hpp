@@ -26,7 +26,7 @@ std::string_view name_of(AuditState state);
 /// All that the gateway keeps of one answer.
 struct ReceiptRecord {
   static constexpr std::string_view kRecord = "receipt record";
-  static constexpr std::uint8_t kVersion = 2;  // with is_wanted
+  static constexpr std::uint8_t kVersion = 3;  // with report
 
   std::uint64_t number = 0;  // 1, 2, ... in the order of delivery
   protocol::Receipt receipt;
@@ -37,7 +37,8 @@ struct ReceiptRecord {
   std::int64_t delivered_ms = 0;
   AuditState audit = AuditState::kNotDrawn;
   std::optional<protocol::Verdict> verdict;
-  std::optional<core::Digest> replaced_by;  // receipt id of the re-execution
+  std::optional<core::Digest> replaced_by;      // receipt id of the re-execution
+  std::optional<protocol::AuditReport> report;  // of an auditor elsewhere
   /// receipt::Opening, encoded, for append(); the book has it later. Empty where the job's own rows
   /// (rollout::JobRows) hold it, or a file does.
   core::Bytes opening;
@@ -58,6 +59,7 @@ struct ReceiptRecord {
     archive.field("audit", self.audit);
     archive.field("verdict", self.verdict);
     archive.field("replaced_by", self.replaced_by);
+    archive.field("report", self.report);
     archive.field("opening_bytes", self.opening_bytes);
     archive.field("is_in_file", self.is_in_file);
     archive.field("is_wanted", self.is_wanted);

@@ -85,10 +85,7 @@ rollout::JobRecord record_of(const RolloutPlan& plan, const core::Digest& input_
   job = job_for(plan.order, input_salt, client, provider, auditor);
   job.kind = protocol::JobKind::kRollout;
   // Its consumer knows that others replay its steps, unless the model is not theirs to see.
-  if (!plan.order.model.is_private) {
-    job.auditors = protocol::AuditorClass::kPublic;
-    job.auditor_list.clear();
-  }
+  if (!plan.order.model.is_private) admit_all(job);
   job.steps = request.steps;
   job.states = request.states;
   job.feeds = plan.feeds;

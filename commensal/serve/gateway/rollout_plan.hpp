@@ -14,9 +14,9 @@ struct RolloutRequest {
   tensor::NamedTensors inputs;
   std::vector<std::pair<std::string, std::string>> feeds;  // output, input
   std::uint64_t steps = 0;
-  std::optional<int> noise_exponent;  // none: without noise
+  std::optional<int> noise_exponent = 12;  // none: without noise
   protocol::StateRule states = protocol::StateRule::kFinite;
-  double audit_probability = 0;  // of each step; step 1 of 10 or more besides
+  double audit_probability = 0.01;  // of each step; step 1 of 10 or more besides
 };
 
 /// A request that makes sense for its model.

@@ -123,7 +123,8 @@ core::Result<Roster::Peer*> Roster::welcome(StreamId id, const rpc::Hello& hello
                 crypto::to_text(hello.address));
   }
   // Before anybody makes room for it.
-  if (const std::string banned = bans_.why(hello.address); !banned.empty()) {
+  const std::string banned = bans_.why(hello.address);
+  if (!banned.empty() && !must_answer(hello.address)) {
     return fail(ErrorCode::kPermissionDenied, "this provider is banned: {}", banned);
   }
   const bool is_full = providers() >= static_cast<std::size_t>(limits::kProvidersMax);
@@ -134,7 +135,7 @@ core::Result<Roster::Peer*> Roster::welcome(StreamId id, const rpc::Hello& hello
   Peer& peer = peers_[hello.address];
   peer.address = hello.address;
   peer.name = hello.name.substr(0, static_cast<std::size_t>(limits::kNameBytesMax));
-  peer.banned.clear();  // it is over
+  peer.banned = banned;  // perhaps it is over
   if (peer.stream != nullptr) {
     replaced = peer.stream_id;
     retire(peer.stream_id);
@@ -274,11 +275,19 @@ core::Result<void> Roster::ban(const crypto::Address& address, const std::string
   Peer& peer = peers_[address];
   peer.address = address;
   peer.banned = why;
-  if (peer.stream != nullptr) {
-    peer.stream->send(rpc::Dismiss{{ErrorCode::kPermissionDenied, why}});
-    peer.stream->close();
+  if (!must_answer(address)) {
+    dismiss(address);
+  } else if (peer.stream != nullptr) {
+    peer.stream->close();  // it dials again
   }
   return kept;
+}
+
+void Roster::dismiss(const crypto::Address& address) {
+  const Peer& peer = peers_.at(address);
+  if (peer.stream == nullptr) return;
+  peer.stream->send(rpc::Dismiss{{ErrorCode::kPermissionDenied, peer.banned}});
+  peer.stream->close();
 }
 
 void Roster::grant(StreamId id, const core::Digest& model) {

@@ -8,6 +8,7 @@
 #include <commensal/serve/gateway/hub.hpp>
 #include <commensal/serve/gateway/scheduler.hpp>
 #include <commensal/serve/rpc/stream.hpp>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -53,6 +54,10 @@ class Roster {
 
   Roster(core::Store& store, core::Rng& rng, const crypto::SecretKey& key, const core::Clock& clock)
       : bans_(store, clock), rng_(rng), key_(key) {}
+  /// Whom to hear though it is banned: it has to answer for what it did.
+  void hear_if(std::function<bool(const crypto::Address&)> must_answer) {
+    must_answer_ = std::move(must_answer);
+  }
   /// Reads the bans; call once before the rest. Error: kDataLoss.
   core::Result<void> open();
   /// At a start, after open(): who has given so many of the answers that receipts still tell of. It
@@ -98,9 +103,11 @@ class Roster {
   std::vector<Candidate> candidates(const ModelVersion& model, std::uint64_t demand,
                                     const std::set<crypto::Address>& tried,
                                     std::int64_t now_ms) const;
-  /// No work for this key (BanList). The stream is dismissed; its tasks end with leave(). Error:
-  /// the store's; the ban holds all the same, until the next start.
+  /// No work for this key (BanList). Its tasks end with its stream, which is dismissed, unless it
+  /// is to be heard. Error: the store's; the ban holds all the same, until the next start.
   core::Result<void> ban(const crypto::Address& address, const std::string& why);
+  /// Who is banned and need not be heard any longer.
+  void dismiss(const crypto::Address& address);
   /// Those too whose ban is over, as far as they are remembered.
   bool was_banned(const crypto::Address& address) const { return bans_.find(address) != nullptr; }
   /// The provider on this stream has work for the model, so it may download it.
@@ -127,6 +134,9 @@ class Roster {
     std::set<core::Digest> models;
   };
 
+  bool must_answer(const crypto::Address& address) const {
+    return must_answer_ && must_answer_(address);
+  }
   std::size_t strangers() const;
   /// Those who have proved their keys, and stay.
   std::size_t providers() const;
@@ -138,6 +148,7 @@ class Roster {
   void forget_one();
 
   BanList bans_;
+  std::function<bool(const crypto::Address&)> must_answer_;
   core::Rng& rng_;
   const crypto::SecretKey& key_;
   StreamId last_stream_ = 0;

@@ -27,19 +27,25 @@ Result<void> Transactions::admit(const ledger::Transaction& transaction) {
   COMMENSAL_TRY(check_owns(bank_.state(), sender));
   // What somebody says again of what another has said costs that one nothing.
   if (transaction.nonce < bank_.state().nonces.get(sender)) return {};
-  return rate(sender);
+  return rate(transaction);
 }
 
-Result<void> Transactions::admit_own(const crypto::Address& sender) {
-  COMMENSAL_TRY(check_owns(bank_.state(), sender));
-  return rate(sender);
+Result<void> Transactions::admit_own(const ledger::Transaction& transaction) {
+  COMMENSAL_TRY(check_owns(bank_.state(), transaction.sender));
+  return rate(transaction);
 }
 
-Result<void> Transactions::rate(const crypto::Address& sender) {
-  if (rates_.take(sender, clock_.monotonic_ns())) return {};
+/// Moves of a dispute follow each other as fast as both sides are.
+Result<void> Transactions::rate(const ledger::Transaction& transaction) {
+  const auto* const move = std::get_if<ledger::Argue>(&transaction.body);
+  const ledger::CaseRow* const row =
+      move == nullptr ? nullptr : bank_.state().cases.find({move->subject, move->accuser});
+  const bool is_under_way = row != nullptr && row->status == ledger::CaseStatus::kContested;
+  auto& rates = is_under_way ? moves_ : rates_;
+  if (rates.take(transaction.sender, clock_.monotonic_ns())) return {};
   return fail(ErrorCode::kResourceExhausted,
               "{} has sent more than the {} transactions a second that one sender may",
-              crypto::to_text(sender), rates_.per_s());
+              crypto::to_text(transaction.sender), rates.per_s());
 }
 
 void Transactions::submit(ledger::Transaction transaction, Done done) {

@@ -24,7 +24,7 @@ class Transactions {
   /// signed it, or is known otherwise. Errors: kPermissionDenied, kResourceExhausted.
   core::Result<void> admit(const ledger::Transaction& transaction);
   /// The same of what a sender says on its own stream, where each word counts, said before or not.
-  core::Result<void> admit_own(const crypto::Address& sender);
+  core::Result<void> admit_own(const ledger::Transaction& transaction);
   /// `done` is called once, on the loop, when it is durable, with the sender. Errors: those of
   /// admit(); kResourceExhausted (too many wait); ledger::Ledger::apply's.
   void submit(ledger::Transaction transaction, Done done);
@@ -34,13 +34,14 @@ class Transactions {
     ledger::Transaction transaction;
     Done done;
   };
-  core::Result<void> rate(const crypto::Address& sender);
+  core::Result<void> rate(const ledger::Transaction& transaction);
   void book_all();
 
   core::Loop& loop_;
   const core::Clock& clock_;
   Bank& bank_;
   core::Rates<crypto::Address> rates_{limits::kTransactionsPerS, limits::kTransactionsBurstS};
+  core::Rates<crypto::Address> moves_{limits::kMovesPerS, limits::kTransactionsBurstS};
   std::vector<Waiting> waiting_;
 };
 

@@ -86,15 +86,15 @@ TEST_F(TransactionsOf, OneSenderMaySendSoManyAndOthersTheirs) {
 // anybody's were looked at.
 TEST_F(TransactionsOf, WhatAProviderSaysOnItsStreamCountsWhateverItIs) {
   const auto other = crypto::SecretKey::generate(rng_);
-  EXPECT_FALSE(transactions_.admit_own(other.address()));
+  EXPECT_FALSE(transactions_.admit_own(made(other, 0)));
   const auto head = [&](const crypto::SecretKey& key) {
     return protocol::sign_hash_chain_head(key, {{}, rng_.next_digest(), 64, {}});
   };
   ASSERT_TRUE(bank_.submit(ledger::RegisterBeacon{head(operator_), head(other)}));
   int admitted = 0;  // it has no money, and its chain
-  for (int i = 0; i < 50; ++i) admitted += transactions_.admit_own(other.address()) ? 1 : 0;
+  for (int i = 0; i < 50; ++i) admitted += transactions_.admit_own(made(other, 0)) ? 1 : 0;
   EXPECT_EQ(admitted, 20);
-  EXPECT_TRUE(transactions_.admit_own(sender_.address()));
+  EXPECT_TRUE(transactions_.admit_own(made(sender_, 0)));
 }
 
 TEST_F(TransactionsOf, OnlySoManyWait) {

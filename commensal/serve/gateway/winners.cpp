@@ -18,6 +18,9 @@ namespace {
 /// So many in a turn of the loop, in one write: others wait meanwhile.
 constexpr std::size_t kAtOnce = 32;
 
+/// Until it is looked again at what is due and accused.
+constexpr std::uint64_t kAccusedMs = 60'000;
+
 /// Where claims end, and what led there.
 struct Ending {
   State state;
@@ -113,23 +116,42 @@ Result<void> Winners::open_winner(const beacon::TwoPartyBeacon& beacon,
 
 Result<std::optional<Judgement>> Winners::judge(const protocol::Receipt& receipt,
                                                 const protocol::Verdict& verdict) {
-  if (!lottery_.is_on() || receipt.round == protocol::kNoDraw) return std::nullopt;
   const core::Digest id = protocol::ticket_id(receipt.body());
   const ledger::ClaimRow* const claim = bank_.state().claims.find(id);
-  const bool is_open = claim != nullptr && claim->status == ledger::ClaimStatus::kOpen;
-  const bool is_refused = claim != nullptr && claim->status == ledger::ClaimStatus::kRefused;
-  const bool is_mismatch = verdict.outcome == protocol::Outcome::kMismatch;
-  if (is_refused || !(is_open || is_mismatch)) return std::nullopt;
+  if (claim == nullptr || claim->status != ledger::ClaimStatus::kOpen) return std::nullopt;
   Judgement judgement;
   COMMENSAL_TRY(bank_.durably([&]() -> Result<void> {
     COMMENSAL_ASSIGN(const ledger::Entry entry, bank_.submit(ledger::Judge{receipt, verdict}));
     COMMENSAL_ASSIGN(judgement, settle(id, entry));
     return {};
   }));
+  tell(receipt, judgement);
+  return judgement;
+}
+
+Result<Judgement> Winners::on_convicted(const protocol::Receipt& receipt,
+                                        const ledger::Entry& entry) {
+  Judgement judgement;
+  COMMENSAL_TRY(bank_.durably([&]() -> Result<void> {
+    COMMENSAL_ASSIGN(judgement, settle(protocol::ticket_id(receipt.body()), entry));
+    return {};
+  }));
+  tell(receipt, judgement);
+  return judgement;
+}
+
+Result<void> Winners::resume_convicted(const protocol::Receipt& receipt) {
+  return bank_.durably([&]() -> Result<void> {
+    COMMENSAL_TRY(settle(protocol::ticket_id(receipt.body()), {}));
+    return {};
+  });
+}
+
+void Winners::tell(const protocol::Receipt& receipt, const Judgement& judgement) const {
   const Amount paid = judgement.event == Event::kPay ? receipt.job.face_value : Amount();
+  const core::Digest id = protocol::ticket_id(receipt.body());
   const std::string name(protocol::name_of(judgement.event));
   roster_.tell(receipt.job.provider, rpc::Outcomes{{{id, name, paid}}});
-  return judgement;
 }
 
 Result<Judgement> Winners::settle(const core::Digest& ticket, const ledger::Entry& entry) {
@@ -184,6 +206,15 @@ Result<void> Winners::punish_silence(const beacon::TwoPartyBeacon& beacon) {
   });
 }
 
+/// What was found wrong is paid by nobody, though no dispute about it could be played; but who was
+/// acquitted of it is.
+bool Winners::was_wrong(const core::Digest& receipt) const {
+  const auto record = book_.find(receipt);
+  const ledger::CaseRow* const row = bank_.state().cases.find({receipt, bank_.address()});
+  const bool is_acquitted = row != nullptr && row->status == ledger::CaseStatus::kAcquitted;
+  return record && record->audit == AuditState::kMismatched && !is_acquitted;
+}
+
 /// Once halfway, so that nobody is paid by staying away from its audit; then the ledger's rule.
 void Winners::look() {
   const auto now_ms = static_cast<std::uint64_t>(clock_.wall_ms());
@@ -199,6 +230,10 @@ void Winners::look() {
     const bool is_open = claim != nullptr && claim->status == ledger::ClaimStatus::kOpen;
     if (!is_open || !book_.contains(receipt)) continue;
     const std::uint64_t due_ms = claim->mature_ms, late_ms = due_ms - std::min(due_ms, half_ms);
+    if (state.accused_tickets.get(id) > 0 || (now_ms >= due_ms && was_wrong(receipt))) {
+      next_look_ms_ = std::min(next_look_ms_, now_ms + kAccusedMs);
+      continue;
+    }
     if (now_ms < late_ms) {
       next_look_ms_ = std::min(next_look_ms_, late_ms);
     } else if (now_ms < due_ms) {

@@ -35,9 +35,14 @@ class Winners {
   /// Looks for deadlines that have passed: of providers, and of verdicts.
   void tick();
   void on_claims(const crypto::Address& provider, const rpc::Claims& claims);
-  /// Nothing where the ledger has no use for it: of who has not claimed only a mismatch counts.
+  /// That an answer is right; nothing where its ticket is not open.
   core::Result<std::optional<Judgement>> judge(const protocol::Receipt& receipt,
                                                const protocol::Verdict& verdict);
+  /// The ledger has found its answer wrong, by this entry.
+  core::Result<Judgement> on_convicted(const protocol::Receipt& receipt,
+                                       const ledger::Entry& entry);
+  /// The same after a kill: its ticket goes where the ledger says, if it has not.
+  core::Result<void> resume_convicted(const protocol::Receipt& receipt);
   /// The provider's Default may have been booked: what it has to be told, once all is durable.
   core::Result<std::optional<rpc::Outcomes::Item>> on_default(const protocol::Receipt& receipt);
 
@@ -49,7 +54,9 @@ class Winners {
   void open_claimed();
   core::Result<void> open_winner(const beacon::TwoPartyBeacon& beacon,
                                  const rpc::Claims::Item& item);
+  void tell(const protocol::Receipt& receipt, const Judgement& judgement) const;
   core::Result<Judgement> settle(const core::Digest& ticket, const ledger::Entry& entry);
+  bool was_wrong(const core::Digest& receipt) const;
   void look();
   core::Result<void> mature(std::span<const core::Digest> tickets);
   core::Result<void> punish_silence(const beacon::TwoPartyBeacon& beacon);

@@ -30,11 +30,15 @@ protocol::Job job_for(const Order& order, const core::Digest& input_salt,
   job.input_commitment = protocol::commit_input(receipt::taken_root(order.inputs), input_salt);
   job.client = client;
   job.provider = provider;
-  // An auditor elsewhere has nothing to lose yet, and consumers of answers were never asked whether
-  // others may see their inputs.
+  // Others may see its inputs only where that was said (GatewayConfig::outside_auditors).
   job.auditors = protocol::AuditorClass::kOwnerList;
   job.auditor_list = {auditor};
   return job;
+}
+
+void admit_all(protocol::Job& job) {
+  job.auditors = protocol::AuditorClass::kPublic;
+  job.auditor_list.clear();
 }
 
 WorkPtr begin_work(const crypto::SecretKey& key, const Order& order, rollout::JobRecord record,

@@ -50,6 +50,8 @@ std::shared_ptr<const graph::Graph> outline_of(const std::vector<ModelPort>& inp
 protocol::Job job_for(const Order& order, const core::Digest& input_salt,
                       const crypto::Address& client, const crypto::Address& provider,
                       const crypto::Address& auditor);
+/// Any auditor with a stake may see what it is computed from.
+void admit_all(protocol::Job& job);
 
 /// The work of an order of one step. Precondition: this gateway has made the record.
 WorkPtr begin_work(const crypto::SecretKey& key, const Order& order, rollout::JobRecord record,

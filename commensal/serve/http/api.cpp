@@ -59,6 +59,9 @@ std::optional<Response> authorize(gateway::Gateway& gateway, const core::Clock& 
     return error_response(
         {ErrorCode::kPermissionDenied,
          "this is for operators only: use the token whose file the gateway names at its start"});
+  if (call.route->auth == Auth::kAuditor && call.account.role == gateway::Role::kConsumer)
+    return error_response({ErrorCode::kPermissionDenied,
+                           "this is for auditors: use the token of an account of that role"});
   const auto admitted = gateway.quotas().admit(call.account, clock.monotonic_ns());
   if (!admitted) {
     Response refusal = error_response(admitted.error());

@@ -91,6 +91,7 @@ enum class Auth : std::uint8_t {
   kNone,      // the token is not looked at
   kOptional,  // a token, if there is one, shows more
   kAccount,
+  kAuditor,  // or an operator
   kOperator,
 };
 

@@ -42,6 +42,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto rollout = http::read_rollout_body(core::as_bytes(body), json_bytes);
   core::check(rollout || rollout.error().message.find('\n') == std::string::npos,
               "an error is one line");
-  (void)http::read_root_body(core::as_bytes(body));
+  (void)http::read_report_body(core::as_bytes(body));
   return 0;
 }

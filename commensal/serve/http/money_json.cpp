@@ -31,7 +31,13 @@ Json rules_of(const ledger::Config& rules) {
           {"auditor_fee", to_text(rules.auditor_fee)},
           {"auditor_bounty", to_text(rules.auditor_bounty)},
           {"penalty", to_text(rules.penalty)},
-          {"credit_cap", to_text(rules.credit_cap)}};
+          {"credit_cap", to_text(rules.credit_cap)},
+          {"accusation_bond", to_text(rules.accusation_bond)},
+          {"contest_delay_ms", rules.contest_delay_ms},
+          {"move_delay_ms", rules.move_delay_ms},
+          {"dispute_delay_ms", rules.dispute_delay_ms},
+          {"auditor_stake", to_text(rules.auditor_stake)},
+          {"reports_needed", rules.reports_needed}};
 }
 
 Json terms_of(const gateway::MoneyConfig& money) {

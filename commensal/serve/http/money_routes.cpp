@@ -203,6 +203,9 @@ Response show_tickets(Gateway& gateway, const Call& call) {
 
 constexpr std::int64_t kSmall = limits::kHttpSmallBodyBytesMax;
 
+constexpr std::int64_t kTransaction =
+    kSmall + static_cast<std::int64_t>(limits::kDisputeMoveBytesMax);
+
 constexpr Route kRoutes[] = {
     {"GET", "/v1/ledger", Auth::kAccount, kSmall, on_loop<show_ledger>},
     {"GET", "/v1/balances", Auth::kOptional, kSmall, on_loop<show_balances>},
@@ -211,7 +214,7 @@ constexpr Route kRoutes[] = {
     {"POST", "/v1/withdrawals", Auth::kOperator, kSmall, on_loop<order<withdraw>>},
     {"POST", "/v1/locks", Auth::kOperator, kSmall, on_loop<order<lock>>},
     {"POST", "/v1/credits", Auth::kOperator, kSmall, on_loop<order<grant>>},
-    {"POST", "/v1/transactions", Auth::kNone, kSmall, transact},
+    {"POST", "/v1/transactions", Auth::kNone, kTransaction, transact},
 };
 
 }  // namespace

@@ -360,5 +360,26 @@ TEST(OipRequest, ARolloutsJsonIsBoundedAsARequestsIs) {
             std::string::npos);
 }
 
+// The fault: a rollout over HTTP had no noise and no audits unless it asked for them.
+TEST(RolloutBodies, NoiseAndAuditsAreThereUnlessTheyAreTurnedOff) {
+  const auto read = [](std::string_view more) {
+    constexpr std::string_view kInputs =
+        R"([{"name":"x","datatype":"FP32","shape":[1],"data":[1]}])";
+    const std::string body =
+        fmt::format(R"({{"model":"a/b","steps":2,"inputs":{}{}}})", kInputs, more);
+    return read_rollout_body(core::as_bytes(body), {});
+  };
+  const auto usual = read("");
+  ASSERT_TRUE(usual) << usual.error().message;
+  EXPECT_EQ(usual->noise_exponent, 12);
+  EXPECT_EQ(usual->audit_probability, 0.01);
+  EXPECT_EQ(read(R"(,"noise":16)")->noise_exponent, 16);
+  const auto bare = read(R"(,"noise":null,"audit_probability":0)");
+  EXPECT_EQ(bare->noise_exponent, std::nullopt);
+  EXPECT_EQ(bare->audit_probability, 0);
+  EXPECT_NE(read(R"(,"noise":-1)").error().message.find("expected an exponent, or null"),
+            std::string::npos);
+}
+
 }  // namespace
 }  // namespace commensal::http

@@ -52,6 +52,16 @@ Result<protocol::StateRule> read_states(JsonCursor& cursor) {
   return fail(ErrorCode::kInvalidArgument, "expected any, finite or movable");
 }
 
+/// null: none.
+Result<std::optional<int>> read_noise(JsonCursor& cursor) {
+  const std::string_view text = cursor.token();
+  if (text == "null") return std::nullopt;
+  int value = -1;
+  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error == std::errc() && stop == text.data() + text.size() && value >= 0) return value;
+  return fail(ErrorCode::kInvalidArgument, "expected an exponent, or null for none");
+}
+
 Result<double> read_probability(JsonCursor& cursor) {
   const std::string_view text = cursor.token();
   double value = -1;
@@ -94,8 +104,7 @@ constexpr Member kMembers[] = {
      }},
     {"noise",
      [](JsonCursor& cursor, Draft& draft) -> Result<void> {
-       COMMENSAL_ASSIGN(const std::uint64_t exponent, read_count(cursor, 1000));
-       draft.request.noise_exponent = static_cast<int>(exponent);
+       COMMENSAL_ASSIGN(draft.request.noise_exponent, read_noise(cursor));
        return {};
      }},
     {"states",
@@ -168,18 +177,33 @@ Result<RolloutRequest> read_rollout_body(core::ByteView body,
   return std::move(draft.request);
 }
 
-Result<core::Digest> read_root_body(core::ByteView body) {
-  std::string hex;
+Result<protocol::AuditReport> read_report_body(core::ByteView body) {
+  std::string root, auditor, signature;
   JsonCursor cursor(core::as_text(body));
   COMMENSAL_TRY(cursor.object([&](std::string_view name) -> Result<void> {
-    if (name != "root") return fail(ErrorCode::kInvalidArgument, "expected one member, \"root\"");
-    COMMENSAL_ASSIGN(hex, cursor.string());
+    std::string* const member = name == "root"        ? &root
+                                : name == "auditor"   ? &auditor
+                                : name == "signature" ? &signature
+                                                      : nullptr;
+    if (member == nullptr) {
+      return fail(ErrorCode::kInvalidArgument, "expected root, auditor, signature");
+    }
+    COMMENSAL_ASSIGN(*member, cursor.string());
     return {};
   }));
   COMMENSAL_TRY(cursor.end());
-  const auto root = core::digest_from_hex(hex);
-  if (root) return *root;
-  return fail(ErrorCode::kInvalidArgument, "\"root\": expected 64 hexadecimal digits");
+  protocol::AuditReport report;
+  const auto digest = core::digest_from_hex(root);
+  if (!digest) return fail(ErrorCode::kInvalidArgument, "root: expected 64 hexadecimal digits");
+  report.output_root = *digest;
+  COMMENSAL_ASSIGN(report.auditor, crypto::address_from_text(auditor));
+  const auto bytes = core::from_hex(signature);
+  if (!bytes || bytes->size() != report.signature.bytes.size()) {
+    return fail(ErrorCode::kInvalidArgument, "signature: expected {} hexadecimal digits",
+                2 * report.signature.bytes.size());
+  }
+  std::copy(bytes->begin(), bytes->end(), report.signature.bytes.begin());
+  return report;
 }
 
 std::string rollout_json(const gateway::RolloutStatus& status) {

@@ -13,8 +13,9 @@ namespace commensal::http {
 core::Result<gateway::RolloutRequest> read_rollout_body(
     core::ByteView body, const std::optional<std::string>& json_bytes);
 
-/// {"root": "<64 hexadecimal digits>"}. Error: kInvalidArgument.
-core::Result<core::Digest> read_root_body(core::ByteView body);
+/// {"root", "auditor", "signature"}, hexadecimal digits; of which receipt, the path says.
+/// Error: kInvalidArgument.
+core::Result<protocol::AuditReport> read_report_body(core::ByteView body);
 
 std::string rollout_json(const gateway::RolloutStatus& status);
 std::string rollouts_json(const std::vector<gateway::RolloutStatus>& list);

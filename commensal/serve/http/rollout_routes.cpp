@@ -115,9 +115,27 @@ Response show_step(Gateway& gateway, const Call& call) {
 }
 
 /// receipt::Assignment, encoded; an empty body where nothing waits.
-Response take_audit(Gateway& gateway, const Call&) {
-  const auto taken = gateway.auditor().take();
-  return bytes_response(taken ? protocol::encode_stored(*taken) : core::Bytes());
+Response take_audit(Gateway& gateway, const Call& call) {
+  const auto asked = call.query.find("auditor");
+  const auto auditor = crypto::address_from_text(asked == call.query.end() ? "" : asked->second);
+  if (!auditor) return error_response(core::in_context("?auditor=", auditor.error()).value());
+  const auto taken = gateway.take_audit(*auditor, is_operator(call));
+  if (!taken) return error_response(taken.error());
+  return bytes_response(*taken ? protocol::encode_stored(**taken) : core::Bytes());
+}
+
+/// cases::Brief, encoded; an empty body where it is the turn of this side in none.
+Response next_case(Gateway& gateway, const Call& call) {
+  const bool accuses = call.query.contains("accuser");
+  const auto asked = call.query.find(accuses ? "accuser" : "accused");
+  const auto party = crypto::address_from_text(asked == call.query.end() ? "" : asked->second);
+  if (!party) {
+    const auto why = core::in_context(accuses ? "?accuser=" : "?accused=", party.error());
+    return error_response(why.value());
+  }
+  const auto found =
+      gateway.next_case(*party, accuses ? arbiter::Side::kChallenger : arbiter::Side::kProvider);
+  return bytes_response(found ? protocol::encode_stored(*found) : core::Bytes());
 }
 
 Response answer_audit(Gateway& gateway, const Call& call) {
@@ -125,9 +143,10 @@ Response answer_audit(Gateway& gateway, const Call& call) {
   if (!receipt) {
     return error_response({ErrorCode::kInvalidArgument, "a receipt has 64 hexadecimal digits"});
   }
-  const auto root = read_root_body(call.body);
-  if (!root) return error_response(root.error());
-  const auto taken = gateway.auditor().answer(*receipt, *root);
+  auto report = read_report_body(call.body);
+  if (!report) return error_response(report.error());
+  report->receipt_id = *receipt;
+  const auto taken = gateway.answer_audit(*report, is_operator(call));
   if (!taken) return error_response(taken.error());
   return json_response(R"({"taken":true})");
 }
@@ -141,8 +160,9 @@ constexpr Route kRoutes[] = {
     {"GET", "/v1/rollouts/{rollout}", Auth::kAccount, kSmall, show_rollout},
     {"GET", "/v1/rollouts/{rollout}/record", Auth::kAccount, kSmall, on_loop<show_record>},
     {"GET", "/v1/rollouts/{rollout}/steps/{step}", Auth::kAccount, kSmall, on_loop<show_step>},
-    {"POST", "/v1/audits", Auth::kOperator, kSmall, on_loop<take_audit>},
-    {"POST", "/v1/audits/{receipt}", Auth::kOperator, kSmall, on_loop<answer_audit>},
+    {"POST", "/v1/audits", Auth::kAuditor, kSmall, on_loop<take_audit>},
+    {"GET", "/v1/cases/next", Auth::kAuditor, kSmall, on_loop<next_case>},
+    {"POST", "/v1/audits/{receipt}", Auth::kAuditor, kSmall, on_loop<answer_audit>},
 };
 
 }  // namespace

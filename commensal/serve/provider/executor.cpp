@@ -36,12 +36,15 @@ class Cancellation {
 
 }  // namespace
 
-Result<std::shared_ptr<rollout::Engine>> Executor::engine_for(const Task& task,
-                                                              const std::stop_token& cancel) {
-  const Key key = key_of(task);
+Result<std::shared_ptr<rollout::Engine>> Executor::engine(const core::Digest& model,
+                                                          const std::vector<protocol::Feed>& feeds,
+                                                          const core::Path& path,
+                                                          const std::string& session_token,
+                                                          const std::stop_token& cancel) {
+  const Key key{model, feeds};
   if (const auto* const found = loaded_.find(key)) return *found;
-  if (!std::filesystem::exists(task.model_path)) COMMENSAL_TRY(fetch_model(task));
-  COMMENSAL_ASSIGN(auto engine, engines_.load(task.model_path, key.feeds, cancel));
+  if (!std::filesystem::exists(path)) COMMENSAL_TRY(fetch_model(model, path, session_token));
+  COMMENSAL_ASSIGN(auto engine, engines_.load(path, feeds, cancel));
   return loaded_.add(key, std::move(engine));
 }
 
@@ -50,16 +53,17 @@ Fetch Executor::fetch() const {
   return fetch_;
 }
 
-Result<void> Executor::fetch_model(const Task& task) {
+Result<void> Executor::fetch_model(const core::Digest& model, const core::Path& path,
+                                   const std::string& session_token) {
   {
     const std::lock_guard lock(mutex_);
-    fetch_ = {.number = fetch_.number + 1, .model = task.model, .failed = {}};
+    fetch_ = {.number = fetch_.number + 1, .model = model, .failed = {}};
   }
-  const auto fetched = gateway_.fetch_model(task.session_token, task.model,
-                                            task.model_path.string(), [this](std::int64_t bytes) {
-                                              const std::lock_guard lock(mutex_);
-                                              fetch_.bytes = bytes;
-                                            });
+  const auto fetched =
+      gateway_.fetch_model(session_token, model, path.string(), [this](std::int64_t bytes) {
+        const std::lock_guard lock(mutex_);
+        fetch_.bytes = bytes;
+      });
   const std::lock_guard lock(mutex_);
   fetch_.is_over = true;
   if (!fetched) fetch_.failed = fetched.error().message;
@@ -130,7 +134,9 @@ void Executor::next() {
 /// Of one model and feeds.
 void Executor::run_all(std::span<const TaskPtr> tasks) {
   const Cancellation cancellation(tasks, closing_);
-  const auto engine = engine_for(*tasks[0], cancellation.token());
+  const Task& first = *tasks[0];
+  const auto engine = this->engine(first.model, first.job->job().feeds, first.model_path,
+                                   first.session_token, cancellation.token());
   const graph::RunOptions options{.cancel = cancellation.token(), .ops_max = tasks[0]->ops_max};
   std::vector<Task*> joint;
   std::vector<Values> requests;

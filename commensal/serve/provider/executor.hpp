@@ -72,6 +72,13 @@ class Executor {
   /// Whoever has the turn, if anybody waits. Errors in their answers: those of
   /// rollout::ProviderJob::compute, and what fetching and loading return.
   void next();
+  /// For what else is done in the same lane: the engine of a model whose file lies, or shall lie,
+  /// at `path`. Errors: what fetching and loading return.
+  core::Result<std::shared_ptr<rollout::Engine>> engine(const core::Digest& model,
+                                                        const std::vector<protocol::Feed>& feeds,
+                                                        const core::Path& path,
+                                                        const std::string& session_token,
+                                                        const std::stop_token& cancel);
   /// What has been done since, or was withdrawn before. Thread-safety: any thread.
   std::vector<TaskPtr> finished();
   /// The last one. Any thread.
@@ -84,12 +91,11 @@ class Executor {
     bool operator==(const Key&) const = default;
   };
   static Key key_of(const Task& task) { return {task.model, task.job->job().feeds}; }
-  core::Result<std::shared_ptr<rollout::Engine>> engine_for(const Task& task,
-                                                            const std::stop_token& cancel);
   void run_all(std::span<const TaskPtr> tasks);
   std::vector<TaskPtr> take();
   TaskPtr first_in_turn();
-  core::Result<void> fetch_model(const Task& task);
+  core::Result<void> fetch_model(const core::Digest& model, const core::Path& path,
+                                 const std::string& session_token);
 
   rollout::EngineFactory& engines_;
   rpc::GatewayClient& gateway_;

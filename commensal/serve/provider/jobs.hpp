@@ -62,6 +62,7 @@ class Jobs final : public std::enable_shared_from_this<Jobs> {
   void handle(const rpc::Withdraw& message);
 
   const Counts& counts() const { return counts_; }
+  const std::shared_ptr<Executor>& executor() const { return executor_; }
   Fetch fetch() const { return executor_->fetch(); }
 
  private:

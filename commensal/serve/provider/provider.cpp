@@ -2,6 +2,7 @@
 // How a provider meets its gateway, and what both say of money, of the host and of the stream
 // itself; what they say of jobs goes to jobs.cpp.
 #include <algorithm>
+#include <commensal/serve/provider/defence.hpp>
 #include <commensal/serve/provider/host_watch.hpp>
 #include <commensal/serve/provider/jobs.hpp>
 #include <commensal/serve/provider/known_gateways.hpp>
@@ -25,6 +26,7 @@ struct Provider::State {
   KnownGateways gateways;
   Purse purse;
   std::shared_ptr<Jobs> jobs;
+  std::shared_ptr<Defence> defence;
   HostWatch host;
   crypto::Address address;
 
@@ -45,6 +47,8 @@ struct Provider::State {
             Jobs::Dependencies{w.loop, w.rng, store, w.key, w.gateway, w.engines, cache, purse,
                                w.closing},
             Jobs::Config{c.tasks_at_once, c.commit_wait_ms_max, c.answer_bytes_max})),
+        defence(std::make_shared<Defence>(
+            Defence::Dependencies{w.loop, w.key, jobs->executor(), cache, purse, w.closing})),
         host(w.why_paused, w.gateway),
         address(w.key.address()) {}
 
@@ -64,11 +68,14 @@ struct Provider::State {
   void handle(Provider&, const rpc::Reveal& message);
   void handle(Provider&, const rpc::Outcomes& message);
   void handle(Provider&, const rpc::Balance& message) { purse.on_balance(message); }
+  void handle(Provider&, rpc::Accused message) { defence->handle(std::move(message)); }
+  void handle(Provider&, rpc::CaseMoves message) { defence->handle(std::move(message)); }
 };
 
 void Provider::State::connect(Provider& self) {
   ++stream_generation;
   jobs->on_connect();
+  defence->on_connect();
   stream = StreamState::kConnecting;
   deps.gateway.attach(self.shared_from_this());
 }
@@ -113,6 +120,7 @@ void Provider::State::handle(Provider& self, const rpc::Challenge& message) {
 }
 
 void Provider::State::handle(Provider& self, rpc::Welcome message) {
+  defence->on_welcome(message.session_token);
   jobs->on_welcome(std::move(message.session_token));
   reconnect_ms = kReconnectMsMin;
   stream = StreamState::kConnected;
@@ -160,7 +168,9 @@ ProviderStatus Provider::status() const {
           .new_gateway = state_->gateways.trusted_anew(),
           .fetch = state_->jobs->fetch(),
           .tickets = state_->purse.tickets().totals(),
-          .balance = state_->purse.balance()};
+          .balance = state_->purse.balance(),
+          .accusations = state_->defence->pending(),
+          .accusation = state_->defence->last()};
 }
 crypto::Address Provider::address() const { return state_->address; }
 

@@ -114,6 +114,7 @@ Result<std::optional<rpc::HashChainPosition>> Purse::meet(
     const std::optional<rpc::HashChainPosition>& gateway) {
   beacon_.reset();
   under_way_ = false;
+  waiting_.clear();
   if (!gateway) return std::nullopt;
   COMMENSAL_TRY(protocol::verify_hash_chain_head(gateway->head));
   COMMENSAL_TRY(load_chain(*gateway));
@@ -251,6 +252,7 @@ Result<void> Purse::on_outcomes(const rpc::Outcomes& outcomes) {
 void Purse::on_balance(const rpc::Balance& balance) {
   balance_ = balance;
   under_way_ = false;
+  if (!waiting_.empty()) return send_next();
   // Never more than its owner wants to have at stake, whatever the gateway asks for.
   const auto missing = config_.stake.minus(balance.stake);
   if (!missing || *missing == protocol::Amount() || balance.available < *missing) return look();
@@ -258,6 +260,14 @@ void Purse::on_balance(const rpc::Balance& balance) {
 }
 
 void Purse::transact(ledger::Body body) {
+  waiting_.push_back(std::move(body));
+  if (balance_ && !under_way_) send_next();
+}
+
+/// One at a time is under way: each has the number that the one before it left.
+void Purse::send_next() {
+  ledger::Body body = std::move(waiting_.front());
+  waiting_.pop_front();
   if (balance_->ledger != gateway_)
     return;  // signatures for another ledger are none of its business
   under_way_ = true;

@@ -10,6 +10,7 @@
 #include <commensal/trade/pay/beacon/stored_hash_chain.hpp>
 #include <commensal/trade/pay/beacon/two_party.hpp>
 #include <commensal/trade/pay/ticket/book.hpp>
+#include <deque>
 #include <optional>
 
 namespace commensal::provider {
@@ -61,6 +62,9 @@ class Purse {
   core::Result<void> on_outcomes(const rpc::Outcomes& outcomes);
   /// Locks the stake that is wanted.
   void on_balance(const rpc::Balance& balance);
+  /// Signs it with the next number and sends it, once those before it are answered; forgotten where
+  /// the stream ends.
+  void transact(ledger::Body body);
   /// From time to time, while the stream is up: takes steps against a gateway that does not draw.
   void look();
 
@@ -77,8 +81,7 @@ class Purse {
   core::Result<void> keep_closed(const beacon::HashChainTracker& gateway);
   core::Result<void> forget();
   void claim();
-  /// Signs it with the next number and sends it; one at a time is under way.
-  void transact(ledger::Body body);
+  void send_next();
 
   Dependencies deps_;
   const PurseConfig config_;
@@ -88,7 +91,8 @@ class Purse {
   std::optional<beacon::StoredHashChain> chain_;  // for gateway_
   std::optional<beacon::TwoPartyBeacon> beacon_;
   std::optional<rpc::Balance> balance_;
-  bool under_way_ = false;  // a transaction, until a balance follows it
+  bool under_way_ = false;            // a transaction, until a balance follows it
+  std::deque<ledger::Body> waiting_;  // for that
 };
 
 }  // namespace commensal::provider

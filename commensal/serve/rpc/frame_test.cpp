@@ -80,7 +80,9 @@ std::vector<ToProvider> all_to_provider() {
       some_offer(),
       Begin{digest_of(5), 17, digest_of(6)},
       Countersign{{{digest_of(8), 1, some_signature()}, {digest_of(9), 2, some_signature()}}},
-      Withdraw{{digest_of(7), digest_of(9)}}};
+      Withdraw{{digest_of(7), digest_of(9)}},
+      Accused{{1, 2, 3}, digest_of(2), some_tensors()},
+      CaseMoves{digest_of(1), {}, "accused", 2, {{true, {4, 5}}, {false, {6}}}}};
 }
 
 Hello some_hello() {

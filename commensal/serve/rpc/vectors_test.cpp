@@ -102,7 +102,10 @@ std::vector<ToProvider> to_provider() {
       Withdraw{{h("job"), h("job 2")}},
       Balance{address_of("auditor"), 3, Amount::from_words(1ull << 63, 0), Amount(4), Amount(5), 6},
       Reveal{(1ull << 32) + 7, h("value")},
-      Outcomes{{{h("ticket"), "pay", Amount(7)}, {h("ticket 2"), "slash", Amount(0)}}}};
+      Outcomes{{{h("ticket"), "pay", Amount(7)}, {h("ticket 2"), "slash", Amount(0)}}},
+      Accused{{1, 2, 3}, h("model"), {{"x", tensor::Tensor::of<float>({2, 1}, floats)}}},
+      CaseMoves{
+          h("receipt"), address_of("auditor"), "contested", 5, {{true, {7, 8}}, {false, {}}}}};
 }
 
 std::vector<ToGateway> to_gateway() {

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <commensal/serve/cases/ledger_arbiter.hpp>
+#include <commensal/verify/arbiter/parting.hpp>
+
+namespace commensal::cases {
+
+using arbiter::Side;
+using core::Result;
+
+namespace {
+
+ledger::Standing standing_of(const arbiter::Referee& referee) {
+  ledger::Standing made;
+  made.provider_owes = referee.owes(Side::kProvider);
+  made.accuser_owes = referee.owes(Side::kChallenger);
+  const auto& outcome = referee.outcome();
+  if (!outcome) return made;
+  made.reason = outcome->reason;
+  made.end = outcome->ending == arbiter::Ending::kProved ? ledger::DisputeEnd::kProved
+                                                         : ledger::DisputeEnd::kUndecided;
+  made.provider_is_wrong = outcome->wrong[arbiter::at(Side::kProvider)];
+  made.accuser_is_wrong = outcome->wrong[arbiter::at(Side::kChallenger)];
+  return made;
+}
+
+}  // namespace
+
+arbiter::Setup setup_of(const ledger::Dispute& dispute) {
+  arbiter::Setup made;
+  made.receipt = dispute.receipt;
+  made.input_root = dispute.input_root;
+  made.input_salt = dispute.input_salt;
+  made.output_salt = dispute.output_salt;
+  made.challenger = dispute.accuser;
+  made.accused = dispute.accused;
+  return made;
+}
+
+Result<void> LedgerArbiter::check(const ledger::Dispute& dispute) const {
+  const core::ManualClock clock;
+  COMMENSAL_TRY(arbiter::Referee::open(setup_of(dispute), clock));
+  if (arbiter::has_fixed_input(dispute.receipt.job)) return {};
+  return core::fail(core::ErrorCode::kUnsupported,
+                    "what the step was computed from is not fixed by the job");
+}
+
+Result<ledger::Standing> LedgerArbiter::stand(const ledger::Dispute& dispute,
+                                              std::span<const Said> moves) const {
+  const core::ManualClock clock;
+  COMMENSAL_ASSIGN(auto referee, arbiter::Referee::open(setup_of(dispute), clock));
+  for (const Said& one : moves) {
+    COMMENSAL_TRY(referee.move(one.by_accuser ? Side::kChallenger : Side::kProvider, one.move));
+  }
+  return standing_of(referee);
+}
+
+}  // namespace commensal::cases
