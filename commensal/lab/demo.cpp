@@ -116,8 +116,9 @@ class Senders {
 Result<void> wait_until_settled(daemon::GatewayDaemon& gateway, const std::function<void()>& tick) {
   for (int i = 0; i < kSettleWaits; ++i) {
     std::size_t pending = 0;
-    gateway.ask(
-        [&](gateway::Gateway& live) { pending = live.audits_pending() + live.tickets_pending(); });
+    gateway.ask([&](gateway::Gateway& live) {
+      pending = live.audits_pending() + live.tickets_pending() + live.accusations_pending();
+    });
     if (pending == 0) return {};
     tick();
     std::this_thread::sleep_for(kWatchEvery);
@@ -147,7 +148,7 @@ Result<int> count_correct(client::Client& client, const std::vector<Held>& held,
 DemoMoney merged(const DemoMoney& heard, DemoMoney counted) {
   counted.cheat_slashed = heard.cheat_slashed;
   counted.cheat_burnt = heard.cheat_burnt;
-  counted.auditor_won = heard.auditor_won;
+  counted.auditor_slashed = heard.auditor_slashed;
   return counted;
 }
 

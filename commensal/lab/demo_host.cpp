@@ -142,7 +142,7 @@ struct World {
     config.gateway.audit_probability = 0;  // the gateway's own work would be laid to the guest
     config.gateway.money = terms.gateway;
     COMMENSAL_ASSIGN(gateway, daemon::GatewayDaemon::start(config));
-    COMMENSAL_ASSIGN(consumer, make_consumer(*gateway));
+    COMMENSAL_ASSIGN(consumer, make_account(*gateway, "demo", "consumer"));
     COMMENSAL_TRY(push_model(consumer, kModel, squeezenet(1)));
     for (const char* name : {"ada", "bob"}) {
       daemon::ProviderDaemonConfig one;

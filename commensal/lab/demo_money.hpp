@@ -22,7 +22,7 @@ struct DemoMoney {
   ledger::Config rules;  // that the demo's ledger was founded with
   std::uint64_t tickets_issued = 0, tickets_won = 0, tickets_paid = 0;
   std::string tickets_expected, tickets_value_won;  // of those that were drawn
-  protocol::Amount cheat_slashed, cheat_burnt, auditor_won;
+  protocol::Amount cheat_slashed, cheat_burnt, auditor_slashed;
   bool conserved = false;
   std::uint64_t journal_entries = 0;
   std::vector<DemoBalance> balances;

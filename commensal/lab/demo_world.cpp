@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <chrono>
+#include <commensal/lab/demo_auditor.hpp>
 #include <commensal/lab/demo_world.hpp>
 #include <commensal/lab/sim/adversaries.hpp>
 #include <thread>
@@ -31,12 +32,13 @@ core::Result<void> wait_for_providers(daemon::GatewayDaemon& gateway, std::size_
   return core::fail(core::ErrorCode::kUnavailable, "the providers did not connect to the gateway");
 }
 
-core::Result<client::ClientOptions> make_consumer(const daemon::GatewayDaemon& gateway) {
+core::Result<client::ClientOptions> make_account(const daemon::GatewayDaemon& gateway,
+                                                 const std::string& name, const std::string& role) {
   client::ClientOptions options{.url = fmt::format("http://127.0.0.1:{}", gateway.http_port()),
                                 .token = ""};
   COMMENSAL_ASSIGN(options.token, read_token(gateway.token_file()));
   COMMENSAL_ASSIGN(auto as_operator, client::Client::create(options));
-  COMMENSAL_ASSIGN(const auto account, as_operator.create_account("demo", "consumer"));
+  COMMENSAL_ASSIGN(const auto account, as_operator.create_account(name, role));
   options.token = account.token;
   return options;
 }
@@ -123,13 +125,29 @@ void DemoRecorder::on_judged(const gateway::ReceiptRecord& record,
   DemoMoney& money = report_.money;
   money.cheat_slashed = money.cheat_slashed.plus(judgement.taken).value_or(judgement.taken);
   money.cheat_burnt = money.cheat_burnt.plus(judgement.burnt).value_or(judgement.burnt);
-  money.auditor_won = money.auditor_won.plus(judgement.bounty).value_or(judgement.bounty);
+}
+
+void DemoRecorder::on_case(const ledger::CaseKey&, const ledger::CaseRow& row,
+                           const ledger::Entry& entry) {
+  const bool is_auditor = row.dispute.accused != row.dispute.receipt.job.provider;
+  if (!is_auditor || row.status != ledger::CaseStatus::kConvicted) return;
+  const std::lock_guard lock(mutex_);
+  protocol::Amount& lost = report_.money.auditor_slashed;
+  for (const ledger::Posting& posting : entry.postings) {
+    const bool is_its =
+        posting.from == ledger::AccountId{row.dispute.accused, ledger::AccountKind::kStake};
+    if (is_its) lost = lost.plus(posting.amount).value_or(lost);
+  }
 }
 
 void DemoRecorder::on_replaced(const gateway::ReceiptRecord&, const gateway::ReceiptRecord&) {
   const std::lock_guard lock(mutex_);
   ++report_.replaced;
 }
+
+DemoWorld::DemoWorld() = default;
+DemoWorld::DemoWorld(DemoWorld&&) noexcept = default;
+DemoWorld::~DemoWorld() = default;
 
 core::Result<DemoWorld> DemoWorld::start(const DemoOptions& options, DemoRecorder& recorder) {
   DemoWorld world;
@@ -139,6 +157,7 @@ core::Result<DemoWorld> DemoWorld::start(const DemoOptions& options, DemoRecorde
   gateway.provider_address = "127.0.0.1:0";
   world.terms = sim::play_terms(options.audit_probability, options.requests);
   gateway.gateway.audit_probability = 0;  // beyond the winners, which always are
+  gateway.gateway.outside_auditors = true;
   gateway.gateway.money = world.terms.gateway;
   gateway.engines = options.engines();
   COMMENSAL_ASSIGN(world.gateway, daemon::GatewayDaemon::start(gateway, &recorder));
@@ -160,17 +179,22 @@ core::Result<DemoWorld> DemoWorld::start(const DemoOptions& options, DemoRecorde
   COMMENSAL_TRY(add("bob", options.engines(), true));
   COMMENSAL_TRY(add("mallory", sim::make_bf16_cheat(), false));
   COMMENSAL_TRY(wait_for_providers(*world.gateway, world.providers.size()));
-  COMMENSAL_ASSIGN(world.consumer, make_consumer(*world.gateway));
+  COMMENSAL_ASSIGN(world.consumer, make_account(*world.gateway, "demo", "consumer"));
   crypto::Address consumer;
   world.gateway->ask([&](gateway::Gateway& live) {
     consumer = live.account_address("demo");
     world.purses.add("gateway", live.address());
-    world.purses.add("auditor", live.auditor_address());
+    world.purses.add("house auditor", live.auditor_address());
   });
   world.purses.add("consumer", consumer);
   COMMENSAL_TRY(world.purses.fund(*world.gateway, world.terms, consumer, world.providers.size()));
   COMMENSAL_ASSIGN(const core::Bytes model, core::read_file(options.model_folder / "digits.onnx"));
   COMMENSAL_TRY(push_model(world.consumer, kDemoModel, model));
+  COMMENSAL_ASSIGN(world.auditor,
+                   DemoAuditor::start(*world.gateway, world.terms.gateway.rules.auditor_stake,
+                                      options.model_folder / "digits.onnx", options.engines(),
+                                      {world.providers.back()->address(), sim::make_bf16_cheat()}));
+  world.purses.add("trudy", world.auditor->address());
   return world;
 }
 

@@ -25,6 +25,8 @@ class DemoRecorder final : public gateway::Observer {
   void on_verdict(const gateway::ReceiptRecord& record) override;
   void on_judged(const gateway::ReceiptRecord& record,
                  const gateway::Judgement& judgement) override;
+  void on_case(const ledger::CaseKey& key, const ledger::CaseRow& row,
+               const ledger::Entry& entry) override;
   void on_replaced(const gateway::ReceiptRecord& old, const gateway::ReceiptRecord& now) override;
 
  private:
@@ -35,22 +37,30 @@ class DemoRecorder final : public gateway::Observer {
   std::map<crypto::Address, std::size_t> places_;  // in report_.providers; guarded by mutex_
 };
 
-/// The gateway and the three providers on loopback, ready for requests: model pushed, all
-/// connected. They end with the object, providers first.
+class DemoAuditor;
+
+/// The gateway, the three providers and an auditor on loopback, ready for requests: model pushed,
+/// all connected. They end with the object, the auditor first, then the providers.
 struct DemoWorld {
+  DemoWorld();
+  DemoWorld(DemoWorld&&) noexcept;
+  ~DemoWorld();
+
   std::unique_ptr<daemon::GatewayDaemon> gateway;
   std::vector<std::unique_ptr<daemon::ProviderDaemon>> providers;
   client::ClientOptions consumer;  // of the account "demo", which owns the model
   sim::Terms terms;
   DemoPurses purses;
+  std::unique_ptr<DemoAuditor> auditor;
 
   static core::Result<DemoWorld> start(const DemoOptions& options, DemoRecorder& recorder);
 };
 
 /// Until so many are connected. Error: kUnavailable.
 core::Result<void> wait_for_providers(daemon::GatewayDaemon& gateway, std::size_t expected);
-/// A new account "demo" of this gateway.
-core::Result<client::ClientOptions> make_consumer(const daemon::GatewayDaemon& gateway);
+/// A new account of this gateway.
+core::Result<client::ClientOptions> make_account(const daemon::GatewayDaemon& gateway,
+                                                 const std::string& name, const std::string& role);
 core::Result<void> push_model(const client::ClientOptions& consumer, const std::string& name,
                               core::ByteView model);
 

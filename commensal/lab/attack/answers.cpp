@@ -50,9 +50,9 @@ Result<Trial> cheaper(Models& models, Arm arm, std::uint64_t seed) {
   });
 }
 
-constexpr std::string_view kDefence = "every winner is run again; another bit is a mismatch";
+constexpr std::string_view kDefence = "every winner is run again; of another bit it is accused";
 constexpr std::string_view kControl = "nobody audits: winners mature";
-constexpr std::string_view kCaught = "a mismatch was judged";
+constexpr std::string_view kCaught = "its provider was convicted";
 
 const Attack kTable[] = {
     {"garbage", "makes up half of its answers", kDefence, kControl, kCaught, Place::kDaemons,

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The laboratory itself: its statistics, its bars, and that a seed is all it depends on.
+// The laboratory itself: its statistics, its bars, its accusations, and that a seed is all it
+// depends on.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 #include <commensal/base/crypto/sha256.hpp>
+#include <commensal/lab/attack/prices.hpp>
 #include <commensal/lab/attack/report.hpp>
+#include <commensal/lab/attack/stand.hpp>
 #include <set>
 #include <utility>
 
@@ -121,6 +124,63 @@ TEST(AttackTable, AnUnknownNameIsRefused) {
   const auto findings = run_attacks(**models, {.names = {"telepathy"}, .trials = 1});
   ASSERT_FALSE(findings);
   EXPECT_NE(findings.error().message.find("there is no 'telepathy'"), std::string::npos);
+}
+
+/// A stand with one answer, a wrong one or not.
+class AttackStand : public ::testing::Test {
+ protected:
+  void serve(bool is_bad) {
+    stand_ = *Stand::open(*models_, 1, Stand::terms(1));
+    const Maker maker = [&](std::size_t, const tensor::NamedTensors& input) {
+      return is_bad ? stand_->garbage(input) : stand_->honest(input);
+    };
+    double cost = 0;
+    const auto works = stand_->serve(stand_->gateway(), stand_->provider(), 1, maker, cost);
+    ASSERT_TRUE(works) << works.error().message;
+    work_ = works->front();
+    ASSERT_EQ(work_.is_bad, is_bad);
+  }
+  std::uint64_t balance(const Party& who, ledger::AccountKind kind) const {
+    return stand_->state().balance(who.address, kind).low();
+  }
+
+  const std::unique_ptr<Models> models_ = *Models::load(models_folder());
+  std::unique_ptr<Stand> stand_;
+  Work work_;
+};
+
+TEST_F(AttackStand, WhateverACheatPleadsItIsConvicted) {
+  for (const Plea plea : {Plea::kConcede, Plea::kContest, Plea::kSilence}) {
+    serve(true);
+    const auto root = stand_->replay(work_);
+    ASSERT_TRUE(root) << root.error().message;
+    const auto convicted = stand_->accuse(work_, stand_->auditor(), *root, plea);
+    ASSERT_TRUE(convicted) << convicted.error().message;
+    EXPECT_TRUE(*convicted);
+    EXPECT_EQ(balance(stand_->provider(), ledger::AccountKind::kStake), 0u);
+    EXPECT_EQ(balance(stand_->auditor(), ledger::AccountKind::kAvailable),
+              price::kBond + price::kBounty);
+  }
+}
+
+TEST_F(AttackStand, AFalseAccusationLosesItsBond) {
+  serve(false);
+  const auto convicted = stand_->accuse(work_, stand_->auditor(), Digest{1});
+  ASSERT_TRUE(convicted) << convicted.error().message;
+  EXPECT_FALSE(*convicted);
+  EXPECT_EQ(balance(stand_->provider(), ledger::AccountKind::kStake), price::kStake);
+  EXPECT_EQ(balance(stand_->provider(), ledger::AccountKind::kAvailable), price::kBond / 2);
+  EXPECT_EQ(balance(stand_->auditor(), ledger::AccountKind::kAvailable), 0u);
+}
+
+// Who accuses a wrong answer by another wrong one gets nothing, and loses the bond too.
+TEST_F(AttackStand, TwoLiarsBothLose) {
+  serve(true);
+  const auto convicted = stand_->accuse(work_, stand_->auditor(), Digest{1}, Plea::kContest);
+  ASSERT_TRUE(convicted) << convicted.error().message;
+  EXPECT_TRUE(*convicted);
+  EXPECT_EQ(balance(stand_->provider(), ledger::AccountKind::kStake), 0u);
+  EXPECT_EQ(balance(stand_->auditor(), ledger::AccountKind::kAvailable), 0u);
 }
 
 // Every row runs, and an honest trial harms nobody. Three trials bound no rate and no gain.

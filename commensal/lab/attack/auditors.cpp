@@ -68,14 +68,17 @@ Result<Trial> lazy(Models& models, Arm arm, std::uint64_t seed) {
     score.cost += arm == Arm::kHonest ? price::kStep : price::kGarbage;
     const Outcome outcome = compared(stand, work, root);
     if (outcome == Outcome::kMatch) {
-      COMMENSAL_TRY(stand.judge(work, stand.auditor(), outcome));
+      COMMENSAL_TRY(stand.confirm(work, stand.auditor()));
       continue;
     }
     // A second auditor, before anybody is accused; who is refuted has no fee.
     COMMENSAL_ASSIGN(const Digest again, stand.replay(work));
-    const Outcome found = compared(stand, work, again);
-    COMMENSAL_TRY(stand.judge(work, *docket.second, found));
-    exposed += found == Outcome::kMatch ? 1 : 0;
+    if (compared(stand, work, again) != Outcome::kMatch) {
+      COMMENSAL_TRY(stand.accuse(work, *docket.second, again));
+      continue;
+    }
+    COMMENSAL_TRY(stand.confirm(work, *docket.second));
+    ++exposed;
   }
   Trial trial = score.finish({});
   trial.caught = exposed == kAudits;
@@ -111,7 +114,7 @@ Result<Trial> parrot(Models& models, Arm arm, std::uint64_t seed) {
       continue;
     }
     // A trap that was seen is paid like any other audit.
-    COMMENSAL_TRY(stand.judge(work, stand.auditor(), Outcome::kMatch));
+    COMMENSAL_TRY(stand.confirm(work, stand.auditor()));
   }
   Trial trial = score.finish({});
   trial.caught = trapped > 0;
@@ -169,6 +172,19 @@ Result<std::vector<std::size_t>> auditors_of(Stand& stand, const Pool& pool, con
   return drawn;
 }
 
+/// Who finds something else accuses; a winner that nobody accuses is paid by the word of the first.
+Result<void> have_audited(Stand& stand, const Pool& pool, const Work& work,
+                          std::span<const std::size_t> auditors, Arm arm) {
+  for (const std::size_t auditor : auditors) {
+    if (auditor < kColluding && arm != Arm::kHonest) continue;  // all is well, it says
+    COMMENSAL_ASSIGN(const Digest root, stand.replay(work));
+    if (compared(stand, work, root) == Outcome::kMatch) continue;
+    COMMENSAL_TRY(stand.accuse(work, *pool.parties[auditor].second, root));
+    return {};
+  }
+  return stand.confirm(work, *pool.parties[auditors.front()].second);
+}
+
 Result<Trial> colluding(Models& models, Arm arm, std::uint64_t seed) {
   COMMENSAL_ASSIGN(const auto stand, Stand::open(models, seed, Stand::terms(kWin)));
   COMMENSAL_ASSIGN(const Pool pool, pool_of(*stand));
@@ -184,16 +200,7 @@ Result<Trial> colluding(Models& models, Arm arm, std::uint64_t seed) {
     if (!work.won) continue;
     COMMENSAL_TRY(stand->claim(work));
     COMMENSAL_ASSIGN(const auto auditors, auditors_of(*stand, pool, work, arm));
-    Outcome outcome = Outcome::kMatch;
-    std::size_t speaker = auditors.front();
-    for (const std::size_t auditor : auditors) {
-      if (auditor < kColluding && arm != Arm::kHonest) continue;  // all is well, it says
-      COMMENSAL_ASSIGN(const Digest root, stand->replay(work));
-      if (compared(*stand, work, root) == Outcome::kMatch) continue;
-      outcome = Outcome::kMismatch;
-      speaker = auditor;
-    }
-    COMMENSAL_TRY(stand->judge(work, *pool.parties[speaker].second, outcome));
+    COMMENSAL_TRY(have_audited(*stand, pool, work, auditors, arm));
   }
   Trial trial = score.finish(works);
   trial.caught = mismatches_of(*stand, stand->provider()) > 0;
@@ -212,7 +219,7 @@ const Attack kTable[] = {
      1 - std::pow(1 - kTrap, static_cast<double>(kAudits)), parrot},
     {"colluding-auditor", "makes answers up; 3 of the 10 auditors are its own",
      "the beacon draws the auditor, and a second one with probability 0.25",
-     "the provider chooses its auditor", "a mismatch was judged", Place::kDesign,
+     "the provider chooses its auditor", "its provider was convicted", Place::kDesign,
      "1 - (1 - p q)^n, q = 1 - m/M (1 - s + s (m-1)/(M-1)), p 0.5, n 4",
      1 - std::pow(1 - kWin * found_by_somebody(), static_cast<double>(kAnswers)), colluding},
 };

@@ -6,6 +6,7 @@
 #include <commensal/lab/attack/prices.hpp>
 #include <commensal/lab/attack/stand.hpp>
 #include <commensal/lab/serial/local_rollout.hpp>
+#include <commensal/serve/cases/ledger_arbiter.hpp>
 #include <commensal/trade/market/panel/case.hpp>
 
 namespace commensal::attack {
@@ -13,11 +14,24 @@ namespace {
 
 using protocol::Outcome;
 
-constexpr double kBond = 200;  // of who starts a dispute, lost with it
+/// A false accusation and what comes of it. Whether the provider was convicted.
+Result<bool> accuse_falsely(Models& models, Stand& stand, const Work& work) {
+  COMMENSAL_ASSIGN(const ledger::CaseKey key, stand.begin_case(work, stand.auditor()));
+  COMMENSAL_TRY(stand.send(stand.provider(), ledger::Contest{key.subject, key.accuser}));
+  COMMENSAL_TRY(argue_as_liar(models, stand, work, key));
+  const ledger::CaseStatus status = stand.state().cases.find(key)->status;
+  if (!ledger::is_pending(status)) return status == ledger::CaseStatus::kConvicted;
+  return core::fail(core::ErrorCode::kInternal, "a dispute did not end");
+}
 
 // A gateway whose own auditor says that a right answer is wrong.
 Result<Trial> framed(Models& models, Arm arm, std::uint64_t seed) {
-  COMMENSAL_ASSIGN(const auto stand, Stand::open(models, seed, Stand::terms(1)));
+  static const cases::LedgerArbiter kArbiter;
+  static const CredulousArbiter kCredulous;
+  Stand::Terms terms = Stand::terms(1);
+  terms.arbiter = &kArbiter;
+  if (arm == Arm::kOpen) terms.arbiter = &kCredulous;
+  COMMENSAL_ASSIGN(const auto stand, Stand::open(models, seed, terms));
   Score score(*stand, {stand->gateway().address, stand->auditor().address},
               {stand->provider().address});
   double work_cost = 0;
@@ -26,18 +40,14 @@ Result<Trial> framed(Models& models, Arm arm, std::uint64_t seed) {
   COMMENSAL_TRY(stand->draw(works));
   const Work& work = works.front();
   COMMENSAL_TRY(stand->claim(work));
-  bool is_refuted = false, is_guilty = arm == Arm::kOpen;
-  if (arm == Arm::kDefended) {
-    COMMENSAL_ASSIGN(const auto outcome, dispute_with_liar(models, *stand, work));
-    is_guilty = outcome.wrong[arbiter::at(arbiter::Side::kProvider)];
-    is_refuted = outcome.wrong[arbiter::at(arbiter::Side::kChallenger)] && !is_guilty;
-    score.cost += is_refuted ? kBond : 0;
+  bool is_guilty = false;
+  if (arm != Arm::kHonest) {
+    COMMENSAL_ASSIGN(is_guilty, accuse_falsely(models, *stand, work));
   }
-  COMMENSAL_TRY(
-      stand->judge(work, stand->auditor(), is_guilty ? Outcome::kMismatch : Outcome::kMatch));
+  if (!is_guilty) COMMENSAL_TRY(stand->mature(work));
   Trial trial = score.finish(works, Score::Buyer::kAdversary);
   trial.others -= work_cost;
-  trial.caught = is_refuted;
+  trial.caught = arm == Arm::kDefended && !is_guilty;
   trial.accused = is_guilty ? 1 : 0;
   return trial;
 }
@@ -76,6 +86,7 @@ Result<Trial> framed_by_seed(Models& models, Arm arm, std::uint64_t seed) {
     root = receipt::outputs_root(*models.letters_graph(), outputs);
   }
   const crypto::SecretKey auditor = crypto::SecretKey::generate(rng);
+  // Auditors who are shown the same report the same: that convicts.
   const bool is_guilty =
       root &&
       receipt::judge(receipt.body(), *root, shown.output_salt, auditor).outcome != Outcome::kMatch;
@@ -87,7 +98,7 @@ Result<Trial> framed_by_seed(Models& models, Arm arm, std::uint64_t seed) {
   return trial;
 }
 
-// A provider and an auditor of one owner: errors on purpose, for what catching them brings.
+// A provider and an auditor of one owner: errors on purpose, for what accusing them brings.
 Result<Trial> forced_errors(Models& models, Arm arm, std::uint64_t seed) {
   constexpr std::size_t kAnswers = 2;  // makes a pattern
   constexpr std::uint64_t kJackpot = 6000;
@@ -213,17 +224,17 @@ Result<Trial> objections(Models& models, Arm arm, std::uint64_t seed) {
 }
 
 const Attack kTable[] = {
-    {"framing", "a gateway whose own auditor calls a right answer wrong",
-     "a dispute down to one operation, which an arbiter computes",
-     "the auditor's word counts, as in the ledger today", "the arbiter found the accuser wrong",
-     Place::kDesign, "1", 1, framed},
+    {"framing", "a gateway whose own auditor accuses a right answer",
+     "a dispute down to one operation, which the daemons' arbiter computes; the bond is lost",
+     "an arbiter that believes the accuser", "the arbiter found the accuser wrong", Place::kLedger,
+     "1", 1, framed},
     {"framing-by-seed", "a client that shows the auditor of a step another seed",
      "seeds are a hash chain whose anchor stands in the job", "seeds without an anchor",
      "the auditor refused the task", Place::kRooms, "1", 1, framed_by_seed},
     {"forced-errors", "errs on purpose, and has its own auditor find it",
      "no jackpot: half of a slash is burnt, the bounty is fixed and comes out of the rest",
-     "a jackpot of 6000 for an error that is found", "a mismatch was judged", Place::kLedger, "1",
-     1, forced_errors},
+     "a jackpot of 6000 for an error that is found", "its provider was convicted", Place::kLedger,
+     "1", 1, forced_errors},
     {"idle-objections", "a client that is paid to object to right answers",
      "who objects stakes the fees and a deposit, and loses both", "objections are free",
      "the auditor ruled for the provider", Place::kRooms, "1", 1, objections},

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <commensal/lab/attack/lying_player.hpp>
+#include <commensal/serve/cases/ledger_arbiter.hpp>
+#include <commensal/verify/arbiter/referee.hpp>
 #include <commensal/verify/dispute/contest.hpp>
 
 namespace commensal::attack {
@@ -10,7 +12,38 @@ using dispute::Hand;
 using dispute::Player;
 using dispute::Rerun;
 
-Result<arbiter::Outcome> dispute_with_liar(Models& models, Stand& stand, const Work& work) {
+namespace {
+
+/// Each side's moves as it owes them, sent to the ledger; by the referee the players see what they
+/// owe.
+Result<void> play(Stand& stand, const ledger::CaseKey& key, Player& provider, Player& accuser) {
+  const auto row = [&]() -> const ledger::CaseRow& { return *stand.state().cases.find(key); };
+  const core::ManualClock clock;
+  COMMENSAL_ASSIGN(auto referee, Referee::open(cases::setup_of(row().dispute), clock));
+  while (ledger::is_pending(row().status)) {
+    bool moved = false;
+    for (const Side side : {Side::kProvider, Side::kChallenger}) {
+      const bool is_accuser = side == Side::kChallenger;
+      const auto answer = (is_accuser ? accuser : provider).answer(referee);
+      if (!answer || !*answer || !ledger::is_pending(row().status)) continue;
+      // What is refused is not sent again: its side runs out of time.
+      const ledger::Argue move{key.subject, key.accuser, **answer};
+      if (!stand.send(is_accuser ? stand.auditor() : stand.provider(), move)) continue;
+      COMMENSAL_TRY(referee.move(side, move.move));
+      moved = true;
+    }
+    if (moved) continue;
+    stand.wait_ms(stand.rules().move_delay_ms);
+    COMMENSAL_TRY(stand.send(stand.provider(), ledger::Expire{key.subject, key.accuser}));
+    break;
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<void> argue_as_liar(Models& models, Stand& stand, const Work& work,
+                           const ledger::CaseKey& key) {
   const auto& graph = models.digits_graph();
   COMMENSAL_ASSIGN(const auto inputs, receipt::order_inputs(*graph, work.inputs));
   const Rerun honest = dispute::rerun_on(models.digits(), inputs);
@@ -33,17 +66,7 @@ Result<arbiter::Outcome> dispute_with_liar(Models& models, Stand& stand, const W
     if (!prepared) return tl::unexpected(prepared.error());
     liar.emplace(*std::move(prepared));
   }
-  core::ManualClock clock;
-  arbiter::Setup setup;
-  setup.receipt = work.receipt;
-  setup.input_root = receipt::state_root(work.inputs);
-  setup.input_salt = work.input_salt;
-  setup.output_salt = work.output_salt;
-  setup.challenger = stand.auditor().address;
-  COMMENSAL_ASSIGN(auto referee, Referee::open(std::move(setup), clock));
-  dispute::play(referee, clock, provider, *liar);
-  if (referee.outcome()) return *referee.outcome();
-  return core::fail(core::ErrorCode::kInternal, "a dispute did not end");
+  return play(stand, key, provider, *liar);
 }
 
 }  // namespace commensal::attack

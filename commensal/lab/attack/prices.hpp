@@ -21,6 +21,8 @@ inline constexpr std::uint64_t kStake = 4000;
 inline constexpr std::uint64_t kPenalty = 400;
 inline constexpr std::uint64_t kBounty = 400;
 inline constexpr std::uint64_t kAuditorFee = 4;
+inline constexpr std::uint64_t kBond = 200;          // of who accuses, lost with it
+inline constexpr std::uint64_t kAuditorStake = 400;  // of who reports from outside
 inline constexpr std::uint64_t kEscrow = 100'000;
 inline constexpr std::uint64_t kPenaltyEscrow = 4000;
 

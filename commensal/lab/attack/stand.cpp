@@ -19,6 +19,8 @@ ledger::Config default_rules() {
   config.auditor_fee = Amount(price::kAuditorFee);
   config.auditor_bounty = Amount(price::kBounty);
   config.penalty = Amount(price::kPenalty);
+  config.accusation_bond = Amount(price::kBond);
+  config.auditor_stake = Amount(price::kAuditorStake);
   config.opening_rounds = 2;
   return config;
 }
@@ -32,15 +34,20 @@ Party::Party(core::Rng& rng, crypto::SecretKey own)
       head(protocol::sign_hash_chain_head(key, {{}, chain.anchor(), chain.rounds(), {}})) {}
 
 Stand::Terms Stand::terms(double win) {
-  return {win, price::kEscrow, price::kPenaltyEscrow, price::kStake, default_rules()};
+  return {win, price::kEscrow, price::kPenaltyEscrow, price::kStake, default_rules(), nullptr};
 }
 
 Stand::Stand(Models& models, std::uint64_t seed, const Terms& terms)
     : models_(models),
       rng_(seed),
+      aside_(seed, 1),
+      arbiter_(terms.arbiter == nullptr ? knowing_ : *terms.arbiter),
       face_(static_cast<std::uint64_t>(std::llround(price::kPay / terms.win))),
       threshold_(*ticket::threshold_of(terms.win)) {
   operator_ = &join(), gateway_ = &join(), provider_ = &join(), auditor_ = &join();
+  while (outsiders_.size() < terms.rules.reports_needed) {
+    outsiders_.push_back(&parties_.emplace_back(aside_));
+  }
 }
 
 Result<std::unique_ptr<Stand>> Stand::open(Models& models, std::uint64_t seed, const Terms& terms) {
@@ -54,6 +61,11 @@ Result<void> Stand::found(const Terms& terms) {
   config.operator_address = operator_->address;
   COMMENSAL_TRY(send(*operator_, ledger::Genesis{config}));
   COMMENSAL_TRY(admit(*auditor_));
+  for (const Party* one : outsiders_) {
+    COMMENSAL_TRY(equip(*one, config.auditor_stake));
+    COMMENSAL_TRY(fund(*one, AccountKind::kStake, config.auditor_stake.low()));
+  }
+  COMMENSAL_TRY(equip(*gateway_, config.accusation_bond));
   COMMENSAL_TRY(deposit(gateway_->address, Amount(terms.escrow + terms.penalty_escrow)));
   COMMENSAL_TRY(fund(*gateway_, AccountKind::kEscrow, terms.escrow));
   COMMENSAL_TRY(fund(*gateway_, AccountKind::kPenaltyEscrow, terms.penalty_escrow));
@@ -70,7 +82,15 @@ Party& Stand::join_again(const Party& who) {
 
 Result<void> Stand::deposit(const Address& owner, const Amount& amount) {
   if (amount == Amount()) return {};
-  COMMENSAL_TRY(send(*operator_, ledger::Deposit{owner, amount, rng_.next_digest()}));
+  return book(owner, amount, rng_.next_digest());
+}
+
+Result<void> Stand::equip(const Party& who, const Amount& amount) {
+  return book(who.address, amount, aside_.next_digest());
+}
+
+Result<void> Stand::book(const Address& owner, const Amount& amount, const Digest& reference) {
+  COMMENSAL_TRY(send(*operator_, ledger::Deposit{owner, amount, reference}));
   return {};
 }
 
@@ -82,7 +102,7 @@ Result<void> Stand::fund(const Party& who, AccountKind into, std::uint64_t amoun
 
 Result<void> Stand::admit(const Party& auditor) {
   COMMENSAL_TRY(send(*operator_, ledger::AdmitAuditor{auditor.address, 1}));
-  return {};
+  return equip(auditor, rules().accusation_bond);
 }
 
 Result<void> Stand::pair(const Party& gateway, const Party& provider) {

@@ -4,6 +4,7 @@
 #include <commensal/base/core/clock.hpp>
 #include <commensal/base/crypto/secp256k1.hpp>
 #include <commensal/lab/attack/attack.hpp>
+#include <commensal/lab/attack/knowing_arbiter.hpp>
 #include <commensal/trade/pay/beacon/hash_chain.hpp>
 #include <commensal/trade/pay/ledger/ledger.hpp>
 #include <commensal/verify/receipt/replay.hpp>
@@ -45,15 +46,23 @@ struct Work {
   Digest id() const { return protocol::ticket_id(receipt.body()); }
 };
 
+/// What an accused does whose answer is wrong. It knows that it loses: all three end in the same.
+enum class Plea : std::uint8_t {
+  kConcede,
+  kContest,  // in vain
+  kSilence,  // convicts nobody: two auditors from outside do
+};
+
 /// A ledger with a gateway, a provider and an auditor on it who work for each other, on a simulated
-/// clock: the real rules, receipts, chains, draws and audits, with real signatures.
-/// Thread-safety: one thread.
+/// clock: the real rules, receipts, chains, draws, audits and accusations, with real signatures.
+/// Only what a dispute proves is known beforehand (KnowingArbiter). Thread-safety: one thread.
 class Stand {
  public:
   struct Terms {
     double win = 0.5;
     std::uint64_t escrow = 0, penalty_escrow = 0, stake = 0;
     ledger::Config rules;
+    const ledger::Arbiter* arbiter = nullptr;  // which outlives the stand; null: the knowing one
   };
   static Terms terms(double win);
 
@@ -80,6 +89,7 @@ class Stand {
   Party& join_again(const Party& who);
   Result<void> deposit(const Address& owner, const Amount& amount);
   Result<void> fund(const Party& who, ledger::AccountKind into, std::uint64_t amount);
+  /// With a bond's money of its own: it may have to accuse.
   Result<void> admit(const Party& auditor);
   /// Draws tickets between these two from now on.
   Result<void> pair(const Party& gateway, const Party& provider);
@@ -106,19 +116,26 @@ class Stand {
   void mark_winners(std::span<Work> works);
 
   Result<void> claim(const Work& winner);
-  /// The auditor runs it again and judges; false: another answer than was committed to.
   /// root(Y) as an auditor finds it.
   Result<Digest> replay(const Work& work);
+  /// The auditor runs it again: what is right is paid by its word, of anything else it accuses the
+  /// provider. False: that was convicted.
   Result<bool> audit(const Work& winner);
   /// Nobody judges: the claim becomes due.
   Result<void> mature(const Work& winner);
-  /// An auditor's word, whatever it did for it.
-  Result<void> judge(const Work& winner, const Party& auditor, protocol::Outcome outcome);
+  /// An auditor's word that all is well, whatever it did for it.
+  Result<void> confirm(const Work& winner, const Party& auditor);
+  /// Who accuses says to have computed `root`. A provider that was right stands by its answer, one
+  /// that was not pleads anything. Whether it was convicted.
+  Result<bool> accuse(const Work& work, const Party& accuser, const Digest& root);
+  Result<bool> accuse(const Work& work, const Party& accuser, const Digest& root, Plea plea);
+  /// The accusation alone, and the name of its case.
+  Result<ledger::CaseKey> begin_case(const Work& work, const Party& accuser);
   /// As if the ledger had no memory of its claims.
   void forget_claims();
-  /// claim(), then audit() or mature() of each winner. Returns how many were wrong.
   /// Both go on: so many rounds without tickets.
   Result<void> idle(std::uint64_t rounds);
+  /// claim(), then audit() or mature() of each winner. Returns how many were wrong.
   Result<std::size_t> settle(std::span<const Work> works, bool is_audited);
   /// claim() of each winner as far as the ledger takes them, and audit() of those; adds to `wrong`
   /// how many were. Returns how many were refused.
@@ -135,15 +152,25 @@ class Stand {
  private:
   Stand(Models& models, std::uint64_t seed, const Terms& terms);
   Result<void> found(const Terms& terms);
+  Result<void> book(const Address& owner, const Amount& amount, const Digest& reference);
+  /// Money for accusations and reports.
+  Result<void> equip(const Party& who, const Amount& amount);
   Result<void> deliver(std::span<Work> works);
+  Result<void> contest(const Work& work, const Party& accuser, const ledger::CaseKey& key,
+                       const Digest& root);
+  Result<void> report(const Work& work, const ledger::CaseKey& key);
 
   Models& models_;
   core::CounterRng rng_;
+  core::CounterRng aside_;  // of accusations: what else is drawn does not depend on them
   core::ManualClock clock_;
   ledger::Signatures signatures_;
-  std::optional<ledger::Ledger> ledger_{std::in_place, signatures_};
+  KnowingArbiter knowing_;
+  const ledger::Arbiter& arbiter_;
+  std::optional<ledger::Ledger> ledger_{std::in_place, signatures_, &arbiter_};
   std::deque<Party> parties_;
   Party *operator_ = nullptr, *gateway_ = nullptr, *provider_ = nullptr, *auditor_ = nullptr;
+  std::vector<Party*> outsiders_;  // who report
   std::uint64_t round_ = 1;
   Amount face_;
   Digest threshold_{};

@@ -22,7 +22,9 @@ Result<Work> Stand::commit(Party& gateway, Party& provider, tensor::NamedTensors
   work.receipt.commitment = protocol::commit_step(protocol::job_id(work.receipt.job), 1,
                                                   work.output_root, work.output_salt);
   COMMENSAL_ASSIGN(const auto right, models_.run(Models::Digits::kHonest, work.inputs));
-  work.is_bad = receipt::state_root(right) != work.output_root;
+  const Digest right_root = receipt::state_root(right);
+  knowing_.learn(receipt::state_root(work.inputs), right_root);
+  work.is_bad = right_root != work.output_root;
   return work;
 }
 
@@ -125,22 +127,20 @@ Result<Digest> Stand::replay(const Work& work) {
 Result<bool> Stand::audit(const Work& winner) {
   COMMENSAL_ASSIGN(const Digest root, replay(winner));
   auto verdict = receipt::judge(winner.receipt.body(), root, winner.output_salt, auditor_->key);
-  const bool is_right = verdict.outcome == protocol::Outcome::kMatch;
+  if (verdict.outcome != protocol::Outcome::kMatch) {
+    COMMENSAL_ASSIGN(const bool is_convicted, accuse(winner, *auditor_, root));
+    return !is_convicted;
+  }
   COMMENSAL_TRY(send(*auditor_, ledger::Judge{winner.receipt, std::move(verdict)}));
-  return is_right;
+  return true;
 }
 
-Result<void> Stand::judge(const Work& winner, const Party& auditor, protocol::Outcome outcome) {
+Result<void> Stand::confirm(const Work& winner, const Party& auditor) {
   protocol::Verdict verdict;
   verdict.receipt_id = protocol::receipt_id(winner.receipt.body());
-  verdict.outcome = outcome;
-  verdict.expected_commitment = winner.receipt.commitment;
+  verdict.outcome = protocol::Outcome::kMatch;
+  verdict.expected_commitment = verdict.recomputed_commitment = winner.receipt.commitment;
   verdict.reason = "as its auditor says";
-  if (outcome == protocol::Outcome::kMatch) {
-    verdict.recomputed_commitment = verdict.expected_commitment;
-  } else if (outcome == protocol::Outcome::kMismatch) {
-    verdict.recomputed_commitment = winner.receipt.job.input_commitment;
-  }
   COMMENSAL_TRY(send(auditor, ledger::Judge{winner.receipt, protocol::sign_verdict(
                                                                 auditor.key, std::move(verdict))}));
   return {};
@@ -154,7 +154,7 @@ Result<void> Stand::idle(std::uint64_t rounds) {
 void Stand::forget_claims() {
   ledger::State state = ledger_->state();
   state.claims = {};
-  ledger_.emplace(signatures_, ledger::with_sum(std::move(state)));
+  ledger_.emplace(signatures_, ledger::with_sum(std::move(state)), &arbiter_);
 }
 
 Result<void> Stand::mature(const Work& winner) {

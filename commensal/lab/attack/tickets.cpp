@@ -43,6 +43,14 @@ Result<std::size_t> claim_right_ones(Stand& stand, std::span<const Work> works) 
   return wrong;
 }
 
+/// The gateway has what both signed and what opens it, claimed or not: all that an accusation is
+/// made of. Its provider says nothing to it.
+Result<bool> accuse_silent(Stand& stand, const Work& work) {
+  COMMENSAL_ASSIGN(const Digest root, stand.replay(work));
+  if (root == work.output_root) return false;
+  return stand.accuse(work, stand.gateway(), root, Plea::kSilence);
+}
+
 // Winners with wrong answers are never claimed; the provider goes on working.
 Result<Trial> selective(Models& models, Arm arm, std::uint64_t seed) {
   COMMENSAL_ASSIGN(const auto stand, Stand::open(models, seed, Stand::terms(kWin)));
@@ -75,9 +83,8 @@ Result<Trial> hit_and_run(Models& models, Arm arm, std::uint64_t seed) {
   for (const Work& work : works) {
     const bool is_unclaimed = work.won && stand->state().claims.find(work.id()) == nullptr;
     if (!is_unclaimed || arm != Arm::kDefended) continue;
-    // The gateway has receipt, salt and both reveals: all that a claim is made of.
-    COMMENSAL_ASSIGN(const std::size_t found, stand->settle({&work, 1}, true));
-    wrong += found;
+    COMMENSAL_ASSIGN(const bool is_convicted, accuse_silent(*stand, work));
+    wrong += is_convicted ? 1 : 0;
   }
   Trial trial = score.finish(works);
   trial.caught = wrong > 0;
@@ -139,18 +146,11 @@ Result<Trial> withheld_round(Models& models, Arm arm, std::uint64_t seed) {
   return trial;
 }
 
-/// The word of an auditor elsewhere, who has nothing but what the provider shows it.
-protocol::Verdict not_opened(const protocol::ReceiptBody& body, const crypto::SecretKey& auditor) {
-  protocol::Verdict verdict;
-  verdict.receipt_id = protocol::receipt_id(body);
-  verdict.outcome = protocol::Outcome::kUnavailable;
-  verdict.expected_commitment = body.commitment;
-  verdict.reason = "was not opened";
-  return protocol::sign_verdict(auditor, std::move(verdict));
-}
-
-/// All answers are made up; `is_judged` says how a winner's claim goes on.
-Result<Trial> unshown(Models& models, Arm arm, std::uint64_t seed, protocol::Outcome outcome) {
+/// All answers are made up. Who wants a winner's money shows the root and the salt that it
+/// committed to (Open), and the inputs are its client's: `accuse` says whether it was convicted by
+/// them.
+Result<Trial> unshown(Models& models, Arm arm, std::uint64_t seed,
+                      Result<bool> (*accuse)(Stand& stand, const Work& winner)) {
   COMMENSAL_ASSIGN(const auto stand, Stand::open(models, seed, Stand::terms(kWin)));
   Score score(*stand, {stand->provider().address}, {stand->gateway().address});
   COMMENSAL_ASSIGN(auto works, serve_bribed(*stand, arm, kAnswers, kAnswers, 0, score));
@@ -159,15 +159,8 @@ Result<Trial> unshown(Models& models, Arm arm, std::uint64_t seed, protocol::Out
   for (const Work& work : works) {
     if (!work.won || arm != Arm::kDefended) continue;
     COMMENSAL_TRY(stand->claim(work));
-    if (outcome == protocol::Outcome::kUnavailable) {
-      COMMENSAL_TRY(stand->send(
-          stand->auditor(),
-          ledger::Judge{work.receipt, not_opened(work.receipt.body(), stand->auditor().key)}));
-      ++wrong;
-    } else {
-      COMMENSAL_ASSIGN(const bool is_right, stand->audit(work));
-      wrong += is_right ? 0 : 1;
-    }
+    COMMENSAL_ASSIGN(const bool is_convicted, accuse(*stand, work));
+    wrong += is_convicted ? 1 : 0;
   }
   std::size_t accused = 0;
   if (arm != Arm::kDefended) {
@@ -179,14 +172,18 @@ Result<Trial> unshown(Models& models, Arm arm, std::uint64_t seed, protocol::Out
   return trial;
 }
 
-// A winner is claimed, and its inputs and outputs are not shown to the auditor.
+// A winner is claimed, and its inputs and outputs are shown to no auditor, nor to a dispute.
 Result<Trial> withheld_opening(Models& models, Arm arm, std::uint64_t seed) {
-  return unshown(models, arm, seed, protocol::Outcome::kUnavailable);
+  return unshown(models, arm, seed, accuse_silent);
 }
 
 // Nothing is ever delivered: what was committed to is no answer.
 Result<Trial> withheld_answer(Models& models, Arm arm, std::uint64_t seed) {
-  COMMENSAL_ASSIGN(Trial trial, unshown(models, arm, seed, protocol::Outcome::kMismatch));
+  const auto audited = [](Stand& stand, const Work& winner) -> Result<bool> {
+    COMMENSAL_ASSIGN(const bool is_right, stand.audit(winner));
+    return !is_right;
+  };
+  COMMENSAL_ASSIGN(Trial trial, unshown(models, arm, seed, audited));
   trial.bad = 0;  // the consumer got nothing and knows it
   return trial;
 }
@@ -196,9 +193,10 @@ const Attack kTable[] = {
      "a winner must be opened: Silence takes a fifth of the stake", "nobody sends Silence",
      "a Silence was booked", Place::kDaemons, "1 - (1 - p)^b, p 0.5, b 4", some_win(kBad),
      selective},
-    {"hit-and-run", "likewise, and leaves: it acknowledges no later round",
-     "the gateway would open the winner itself (Open is anyone's) and have it judged",
-     "the gateway waits for Silence", "a mismatch was judged", Place::kDesign,
+    {"hit-and-run",
+     "likewise, and leaves: it acknowledges no later round, and answers no accusation",
+     "what both signed is evidence, claimed or not; two auditors from outside decide",
+     "the gateway waits for Silence", "it was convicted", Place::kLedger,
      "1 - (1 - p)^b, p 0.5, b 4", some_win(kBad), hit_and_run},
     {"withheld-reveal", "is bribed for wrong answers, and withholds rounds that they win",
      "Demand, then Default: a fifth of the stake", "nobody asks", "a Default was booked",
@@ -207,12 +205,12 @@ const Attack kTable[] = {
      "Demand, then Default: each ticket's worth, and a penalty", "nobody asks",
      "every ticket's Default was booked", Place::kDaemons, "1", 1, withheld_round},
     {"withheld-opening", "makes answers up, and shows no auditor its inputs and outputs",
-     "who does not open is guilty", "a winner without a verdict matures",
-     "a verdict 'unavailable' was booked", Place::kDesign, "1 - (1 - p)^n, p 0.5, n 8",
-     some_win(kAnswers), withheld_opening},
-    {"withheld-answer", "has commitments to nothing signed, and never delivers",
-     "the auditor needs the client's inputs only; nothing opens the commitment",
-     "a winner without a verdict matures", "a mismatch was judged", Place::kDesign,
+     "a claim opens its commitment, the inputs are the client's: that is enough to accuse it",
+     "a winner without a verdict matures", "it was convicted by auditors from outside",
+     Place::kLedger, "1 - (1 - p)^n, p 0.5, n 8", some_win(kAnswers), withheld_opening},
+    {"withheld-answer", "has commitments to nothing signed, claims their winners, never delivers",
+     "a claim opens its commitment, the inputs are the client's: that is enough to accuse it",
+     "a winner without a verdict matures", "it was convicted", Place::kLedger,
      "1 - (1 - p)^n, p 0.5, n 8", some_win(kAnswers), withheld_answer},
 };
 

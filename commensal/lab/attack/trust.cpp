@@ -154,11 +154,11 @@ const std::vector<Attack>& table() {
       {"trust-then-cheat", "has passed 100 audits; then makes things up until it is found",
        "the desk's audit probability follows from the stake; no trust lowers it",
        "adaptive replication: the longer it was right, the more seldom it is audited",
-       "a mismatch was judged", Place::kRooms, "1 - (1 - p)^b, p the desk's, b 16",
+       "its provider was convicted", Place::kRooms, "1 - (1 - p)^b, p the desk's, b 16",
        caught_by_desk(), trusted},
       {"pardon-waiting", "cheats until it is found, works until that is forgotten, cheats again",
        "a wrong answer is not paid, and costs the stake, or half of it: each cheat is a loss",
-       "only one winner in 100 is audited", "a mismatch was judged", Place::kDaemons,
+       "only one winner in 100 is audited", "its provider was convicted", Place::kDaemons,
        "1 - (1 - p)^n, p 0.5, n 12", 1 - std::pow(1 - kWin, static_cast<double>(kRounds)),
        pardoned},
   };

@@ -2,6 +2,7 @@
 #include <commensal/compute/graph/onnx/import.hpp>
 #include <commensal/compute/tensor/float16.hpp>
 #include <commensal/lab/sim/adversaries.hpp>
+#include <commensal/lab/sim/stubborn.hpp>
 
 namespace commensal::sim {
 namespace {
@@ -71,8 +72,12 @@ Loaded no_rollouts() {
 
 class Bf16Engine final : public rollout::Engine {
  public:
-  Bf16Engine(graph::Session session, receipt::ModelRoots roots)
-      : session_(std::move(session)), roots_(roots) {}
+  Bf16Engine(graph::Session session, const receipt::ModelRoots& roots,
+             std::shared_ptr<const graph::Graph> exact)
+      : session_(std::move(session)),
+        roots_(roots),
+        stubborn_(std::move(exact), roots,
+                  [this](const Values& inputs) { return run(1, inputs, std::nullopt, {}); }) {}
 
   const receipt::ModelRoots& roots() const override { return roots_; }
   const graph::Graph& graph() const override { return session_.graph(); }
@@ -83,10 +88,15 @@ class Bf16Engine final : public rollout::Engine {
     for (const Tensor& value : inputs) rounded.push_back(round_to_bf16(value));
     return session_.run(rounded, options);
   }
+  Result<rollout::Counsel> argue(const rollout::Argument& argument,
+                                 const graph::RunOptions& options) override {
+    return stubborn_.argue(argument, options);
+  }
 
  private:
   graph::Session session_;
   receipt::ModelRoots roots_;  // of the model it was asked to run
+  Stubborn stubborn_;
 };
 
 class Bf16Factory final : public rollout::EngineFactory {
@@ -96,7 +106,7 @@ class Bf16Factory final : public rollout::EngineFactory {
     COMMENSAL_ASSIGN(const auto exact, graph::onnx::import_file(model_file));
     COMMENSAL_ASSIGN(const auto cheap, in_bf16(*exact));
     COMMENSAL_ASSIGN(auto session, graph::Session::create(cheap, {}));
-    return std::make_unique<Bf16Engine>(std::move(session), receipt::model_roots(*exact));
+    return std::make_unique<Bf16Engine>(std::move(session), receipt::model_roots(*exact), exact);
   }
 };
 

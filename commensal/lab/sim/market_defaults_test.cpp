@@ -119,7 +119,8 @@ TEST_F(MoneyDefaults, AWinnerThatNobodyJudgesIsPaidAfterTheDelay) {
   check(*market, {market->address_of(index_)});
 }
 
-// The gateway dies with the winner open, before the audit; the cheat never comes back.
+// The gateway dies with the winner open, before the audit; the cheat stays away. It gets nothing
+// and its stake stays where it is, until it comes back and answers.
 TEST_F(MoneyDefaults, WhoStaysAwayFromItsAuditIsAuditedWithout) {
   int open_winners = 0;
   for (std::uint64_t write = 0; write < 24; ++write) {
@@ -139,6 +140,11 @@ TEST_F(MoneyDefaults, WhoStaysAwayFromItsAuditIsAuditedWithout) {
     const auto& claims = market->gateway().ledger().claims.rows();
     if (claims.empty() || status(*market) != ledger::ClaimStatus::kOpen) continue;
     ++open_winners;
+    market->rest_ms(200'000);
+    EXPECT_EQ(status(*market), ledger::ClaimStatus::kOpen);
+    EXPECT_EQ(market->money().matured, 0u);
+    EXPECT_EQ(market->gateway().ledger().accused.get(market->address_of(index_)), 1u);
+    market->start_provider(index_);
     market->rest_ms(12'000);
     EXPECT_EQ(status(*market), ledger::ClaimStatus::kRefused);
     EXPECT_EQ(balance(*market, market->address_of(index_), AccountKind::kStake), Amount());

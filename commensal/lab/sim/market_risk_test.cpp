@@ -107,7 +107,7 @@ TEST_F(MoneyRisk, AGatewayThatDiesAtAnyWriteTakesTheStakeAllTheSame) {
       market->rest_ms(2'000);
       market->kill_gateway();
       ASSERT_TRUE(market->start_gateway());
-      market->rest_ms(5'000);
+      market->rest_ms(20'000);  // until it has dialled again, and lost its dispute
       const auto records = market->gateway().receipts().list("", 10);
       ASSERT_TRUE(records);
       if (records->empty() || records->back().audit != AuditState::kMismatched) continue;

@@ -19,6 +19,8 @@ Terms play_terms(double audit_probability, int requests) {
   money.rules.auditor_fee = Amount(1'000);
   money.rules.auditor_bounty = Amount(100'000);
   money.rules.penalty = Amount(100'000);
+  money.rules.accusation_bond = Amount(1'000);
+  money.rules.auditor_stake = money.stake_min;
   terms.provider.stake = money.stake_min;
   terms.provider.hash_chain_depth = 18;
   // The price of all; and winners, many more than expected, also of answers computed again.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <commensal/lab/sim/testing/inspector.hpp>
+#include <commensal/serve/cases/ledger_arbiter.hpp>
+#include <commensal/trade/pay/ledger/cases.hpp>
 #include <commensal/trade/pay/ledger/invariants.hpp>
 #include <commensal/trade/pay/ledger/journal.hpp>
 #include <commensal/trade/pay/ledger/verify.hpp>
@@ -93,7 +95,8 @@ Result<void> MoneyInspector::inspect(const ledger::State& state) {
 }
 
 Result<void> MoneyInspector::verify(const ledger::State& state) {
-  COMMENSAL_ASSIGN(const auto verified, ledger::verify(disk_, ledger::Signatures()));
+  const cases::LedgerArbiter arbiter;
+  COMMENSAL_ASSIGN(const auto verified, ledger::verify(disk_, ledger::Signatures(), {}, &arbiter));
   if (verified.root == ledger::state_root(state)) return {};
   return fail(ErrorCode::kInternal, "the journal adds up to another state");
 }
@@ -122,11 +125,14 @@ Result<void> MoneyInspector::pay_once(const Digest& ticket) {
 Result<void> MoneyInspector::count_claim(const ledger::Entry& entry) {
   const ledger::Body& body = entry.transaction.body;
   if (std::holds_alternative<ledger::Open>(body)) ++counts_.opened;
+  if (std::holds_alternative<ledger::Concede>(body)) ++counts_.conceded;
+  if (std::holds_alternative<ledger::Argue>(body)) ++counts_.moves;
   if (const auto* judge = std::get_if<ledger::Judge>(&body)) {
-    counts_.slashed += taken_by(entry);
     const Amount face = judge->receipt.job.face_value;
-    ++(pays(entry, face) ? counts_.paid : counts_.refused);
-    if (!pays(entry, face)) return {};
+    if (!pays(entry, face) || taken_by(entry) != 0) {
+      return fail(ErrorCode::kInternal, "a verdict did something else than to pay a ticket");
+    }
+    ++counts_.paid;
     counts_.paid_out += face.low();
     return pay_once(protocol::ticket_id(judge->receipt.body()));
   }
@@ -134,6 +140,11 @@ Result<void> MoneyInspector::count_claim(const ledger::Entry& entry) {
     ++counts_.matured;
     counts_.paid_out += entry.postings.front().amount.low();
     return pay_once(mature->ticket);
+  }
+  if (ledger::case_of(entry.transaction)) {
+    const std::uint64_t taken = taken_by(entry);
+    counts_.slashed += taken;
+    if (taken > 0) ++counts_.refused;
   }
   if (std::holds_alternative<ledger::Silence>(body)) {
     ++counts_.silent;
@@ -168,7 +179,13 @@ Result<void> expect_agreement(const ledger::State& state, core::Store& gateways_
     const bool is_gone = here == nullptr;              // pruned
     const bool agrees = here != nullptr && there != nullptr && here->state == there->state &&
                         may_stand(claim.status, here->state);
-    if (is_gone || agrees) continue;
+    // That one which may win yet is void, a provider believes nobody but the ledger.
+    const bool is_convicted = std::ranges::any_of(state.cases.rows(), [&](const auto& one) {
+      return one.second.ticket == ticket && one.second.status == ledger::CaseStatus::kConvicted;
+    });
+    const bool is_not_believed =
+        there != nullptr && there->state == State::kCountersigned && is_convicted;
+    if (is_gone || agrees || is_not_believed) continue;
     const auto name = [](const ticket::Record* record) {
       return record == nullptr ? std::string_view("absent") : protocol::name_of(record->state);
     };

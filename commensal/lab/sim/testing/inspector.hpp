@@ -12,11 +12,12 @@ namespace commensal::sim::testing {
 
 /// What a ledger's journal tells of tickets and money, in entries and units.
 struct MoneyCounts {
-  std::uint64_t opened = 0;   // winners
-  std::uint64_t paid = 0;     // by a verdict
-  std::uint64_t matured = 0;  // without one
-  std::uint64_t refused = 0;  // by a verdict
-  std::uint64_t silent = 0;   // won, not opened
+  std::uint64_t opened = 0;               // winners
+  std::uint64_t paid = 0;                 // by a verdict
+  std::uint64_t matured = 0;              // without one
+  std::uint64_t refused = 0;              // in a case
+  std::uint64_t conceded = 0, moves = 0;  // by the accused; of both sides of disputes
+  std::uint64_t silent = 0;               // won, not opened
   std::uint64_t defaults_of_gateway = 0;
   std::uint64_t defaults_of_providers = 0;
   std::uint64_t came_in = 0, went_out = 0, paid_out = 0, slashed = 0, burnt = 0;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <commensal/compute/graph/onnx/import.hpp>
+#include <commensal/lab/sim/stubborn.hpp>
 #include <commensal/lab/sim/testing/liars.hpp>
 
 namespace commensal::sim::testing {
@@ -14,7 +15,10 @@ using Feeds = std::vector<protocol::Feed>;
 /// Learns the outputs' types from one honest run, and never runs again for that shape.
 class LazyEngine final : public rollout::Engine {
  public:
-  explicit LazyEngine(std::unique_ptr<rollout::Engine> honest) : honest_(std::move(honest)) {}
+  explicit LazyEngine(std::unique_ptr<rollout::Engine> honest)
+      : honest_(std::move(honest)),
+        stubborn_({std::shared_ptr<void>(), &honest_->graph()}, honest_->roots(),
+                  [this](const Values& inputs) { return run(1, inputs, std::nullopt, {}); }) {}
 
   const receipt::ModelRoots& roots() const override { return honest_->roots(); }
   const graph::Graph& graph() const override { return honest_->graph(); }
@@ -32,9 +36,14 @@ class LazyEngine final : public rollout::Engine {
     }
     return zeros_;
   }
+  Result<rollout::Counsel> argue(const rollout::Argument& argument,
+                                 const graph::RunOptions& options) override {
+    return stubborn_.argue(argument, options);
+  }
 
  private:
   std::unique_ptr<rollout::Engine> honest_;
+  Stubborn stubborn_;
   tensor::TensorType seen_;
   Values zeros_;
 };

@@ -120,7 +120,7 @@ core::Result<void> Market::start_gateway() {
                                            .rng = rng_,
                                            .store = *gateway_faults_,
                                            .key = key_,
-                                           .engines = engines_of_this_process()};
+                                           .engines = gateway_engines_()};
   COMMENSAL_ASSIGN(gateway_, gateway::Gateway::create(world, config_));
   server_.listen(*gateway_);
   return {};
@@ -176,6 +176,10 @@ void Market::kill_provider(std::size_t index) {
   member.loop.forget();
   member.provider.reset();
   member.client.reset();
+}
+
+void Market::mend_provider(std::size_t index) {
+  members_[index]->engines = engines_of_this_process();
 }
 
 void Market::lose_chain(std::size_t index) {

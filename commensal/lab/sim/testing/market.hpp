@@ -8,6 +8,7 @@
 #include <commensal/serve/gateway/gateway.hpp>
 #include <commensal/serve/provider/provider.hpp>
 #include <commensal/serve/rpc/direct.hpp>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -33,6 +34,10 @@ class Market {
   core::Result<void> start_gateway();
   /// The gateway is gone, as after kill -9; its store stays.
   void kill_gateway();
+  /// From the next start on: what it computes audits and disputes with.
+  void set_gateway_engines(std::function<std::unique_ptr<rollout::EngineFactory>()> make) {
+    gateway_engines_ = std::move(make);
+  }
   /// From the next start on.
   void set_price(const protocol::Amount& price) { config_.money.price = price; }
   /// The gateway's next life ends at this write.
@@ -46,6 +51,8 @@ class Market {
       std::unique_ptr<rollout::EngineFactory> engines = engines_of_this_process());
   void kill_provider(std::size_t index);
   void start_provider(std::size_t index);
+  /// From its next start on it computes as it should.
+  void mend_provider(std::size_t index);
   /// Of one that is not running: it comes back with another hash chain.
   void lose_chain(std::size_t index);
   void break_provider_at(std::size_t index, std::uint64_t write, store::testing::Fault fault);
@@ -105,6 +112,8 @@ class Market {
   crypto::SecretKey key_;
   store::MemoryStore store_;
   MoneyInspector inspector_{store_};
+  std::function<std::unique_ptr<rollout::EngineFactory>()> gateway_engines_ =
+      engines_of_this_process;
   std::optional<std::pair<std::uint64_t, store::testing::Fault>> gateway_fault_;
   std::int64_t delay_ms_ = 0;
   std::uint64_t gateway_fault_at_ = 0;  // of this life: the write that goes wrong
