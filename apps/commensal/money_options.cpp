@@ -36,6 +36,9 @@ void declare_rules(CLI::App& app, ledger::Config& rules) {
   };
   amount("--auditor-fee", rules.auditor_fee, "For a verdict");
   amount("--auditor-bounty", rules.auditor_bounty, "For a verdict that costs a stake");
+  amount("--auditor-stake", rules.auditor_stake,
+         "That answers for an outside auditor's report; wisely no less than --stake-min");
+  amount("--accusation-bond", rules.accusation_bond, "Lost where an accusation fails");
   amount("--penalty", rules.penalty, "The least of any offence");
   amount("--credit-cap", rules.credit_cap, "Free credit, granted and in the pool");
 }
@@ -55,6 +58,8 @@ std::vector<std::pair<std::string, std::string>> rules_of(const ledger::Config& 
           {"--pattern-mismatches", text_of(rules.pattern_mismatches)},
           {"--auditor-fee", text_of(rules.auditor_fee)},
           {"--auditor-bounty", text_of(rules.auditor_bounty)},
+          {"--auditor-stake", text_of(rules.auditor_stake)},
+          {"--accusation-bond", text_of(rules.accusation_bond)},
           {"--penalty", text_of(rules.penalty)},
           {"--credit-cap", text_of(rules.credit_cap)}};
 }

@@ -60,6 +60,20 @@ core::Result<Json> balances_of(client::Client& client, const std::string& owner)
   return parse_answer(text);
 }
 
+core::Result<Json> send_transaction(client::Client& client, const crypto::SecretKey& key,
+                                    const Json& now, ledger::Body body) {
+  ledger::Transaction made;
+  COMMENSAL_ASSIGN(made.ledger, crypto::address_from_text(text_in(now, "ledger")));
+  made.sender = key.address();
+  made.nonce = now.value("nonce", std::uint64_t{0});
+  made.body = std::move(body);
+  ledger::sign(key, made);
+  COMMENSAL_ASSIGN(
+      const std::string text,
+      client.post("/v1/transactions", "application/octet-stream", protocol::encode(made)));
+  return parse_answer(text);
+}
+
 void print_balances(const Json& balances) {
   const std::string name = text_in(balances, "name");
   fmt::print("{}{}\n", text_in(balances, "owner"), name.empty() ? "" : "  " + name);

@@ -3,7 +3,7 @@
 #include <unistd.h>
 
 #include <apps/commensal/provider_status.hpp>
-#include <apps/commensal/service.hpp>
+#include <apps/common/service.hpp>
 #include <commensal/collocation/guest/guest_client.hpp>
 #include <cstdio>
 #include <nlohmann/json.hpp>

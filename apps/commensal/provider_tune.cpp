@@ -5,8 +5,8 @@
 #include <apps/commensal/engine_runner.hpp>
 #include <apps/commensal/host_options.hpp>
 #include <apps/commensal/provider_tune.hpp>
-#include <apps/commensal/service.hpp>
 #include <apps/common/progress.hpp>
+#include <apps/common/service.hpp>
 #include <cmath>
 #include <commensal/base/core/limits_host.hpp>
 #include <commensal/base/crypto/sha256.hpp>

@@ -166,8 +166,9 @@ constexpr Command kTable[] = {
      "commensal audit answer.receipt --opening answer.opening --model model.onnx",
      declare_audit},
     {"auditor", kAuditorsAndArbiters, "check what is drawn",
-     "Audit what a gateway has drawn of public models' rollouts (single answers it audits itself)",
-     "commensal auditor --gateway http://127.0.0.1:8080 --token-file gateway-state/operator.token",
+     "Audit what a gateway has drawn of public models' rollouts, and of answers where it admits "
+     "outside auditors; what is signed is answered for with a stake",
+     "commensal auditor --gateway http://127.0.0.1:8080 --token-file auditor.token",
      declare_auditor},
     {"arbiter", kAuditorsAndArbiters, "check how a dispute ended",
      "Check how a dispute ended: who was wrong, and in which operation; needs no model",

@@ -4,6 +4,7 @@
 namespace commensal::apps {
 
 Run declare_attack(CLI::App& app);
+Run declare_cheat(CLI::App& app);
 Run declare_conformance(CLI::App& app);
 Run declare_demo(CLI::App& app);
 Run declare_hostile(CLI::App& app);
@@ -38,6 +39,11 @@ constexpr Command kTable[] = {
      "commensal-lab hostile slowloris commits-twice --seconds 20\n"
      "commensal-lab hostile --list",
      declare_hostile},
+    {"cheat", kAttacksAndSimulations, "a provider that lies",
+     "Serve a gateway as a provider that computes in bfloat16 and stands by it, until it is "
+     "stopped",
+     "commensal-lab cheat --gateway 127.0.0.1:8090 --data-dir cheat-state --stake 1000000",
+     declare_cheat},
     {"rollout", kAttacksAndSimulations, "all parties of one rollout",
      "Compute a rollout with all its parties in this process: provider, cheats, auditor, arbiter",
      "commensal-lab rollout letters.onnx --state next=letter --state state_out=state --steps 1000\n"

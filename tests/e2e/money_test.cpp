@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <tests/e2e/counted_host.hpp>
+#include <tests/e2e/paid_system.hpp>
 
 namespace commensal::e2e {
 namespace {
@@ -11,20 +12,12 @@ using testing::HasSubstr;
 
 constexpr int kRequests = 40;
 
-class MoneySystem : public System {
+class MoneySystem : public PaidSystem {
  protected:
   void start_paid_gateway() {
     start_gateway({"--price", "52000", "--face-value", "100000", "--win-probability", "0.5",
                    "--stake-min", "1000000", "--round-ms", "50", "--hash-chain-depth", "14",
                    "--auditor-fee", "1000", "--audit-probability", "0"});
-  }
-  /// The program's JSON, asked at the gateway as its operator.
-  Json ask(std::vector<std::string> arguments) {
-    arguments.insert(arguments.end(), {"--gateway", url(), "--token-file", token_file_, "--json"});
-    int status = -1;
-    const std::string text = run(arguments, status);
-    EXPECT_EQ(status, 0) << arguments[0] << " " << arguments[1];
-    return Json::parse(text, nullptr, false);
   }
   /// What it says on standard error where it fails.
   std::string complaint(std::vector<std::string> arguments) {
@@ -45,14 +38,6 @@ class MoneySystem : public System {
     ask({"account", "deposit", "@gateway", "20000000", "--reference", "own"});
     ask({"account", "lock", "escrow", "20000000"});
     ask({"account", "deposit", "operator", "10000000", "--reference", "transfer 1"});
-  }
-  std::string balance(const std::string& owner, const char* kind) {
-    return ask({"account", "balance", owner}).at("balances").value(kind, "0");
-  }
-  /// Waits, ten seconds at most.
-  void wait_for(const std::function<bool()>& done) {
-    for (int i = 0; i < 200 && !done(); ++i) pause_ms(50);
-    EXPECT_TRUE(done());
   }
 };
 

@@ -281,7 +281,7 @@ TEST_F(Newcomer, AnAuditorEndsOnWhatCannotGetBetter) {
     EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1) << said;
     return said;
   };
-  EXPECT_THAT(auditor(alice, url()), HasSubstr("this is for operators only"));
+  EXPECT_THAT(auditor(alice, url()), HasSubstr("this is for auditors"));
   EXPECT_THAT(auditor(wrong, url()), HasSubstr("unknown token (from --token-file '" + wrong));
   EXPECT_THAT(auditor(wrong, "http://nowhere.invalid:80"), HasSubstr("no host 'nowhere.invalid'"));
 }

@@ -16,6 +16,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 #include <thread>
 
 namespace commensal::e2e {
@@ -99,6 +100,23 @@ std::vector<pid_t> children_of(pid_t parent) {
     }
   }
   return found;
+}
+
+double processor_s_of(pid_t process) {
+  std::ifstream file("/proc/" + std::to_string(process) + "/stat");
+  const std::string all((std::istreambuf_iterator<char>(file)), {});
+  const std::size_t end = all.rfind(')');
+  if (end == std::string::npos) return 0;
+  std::istringstream fields(all.substr(end + 2));
+  constexpr int kBefore = 11;  // state to cmajflt: proc(5)
+  std::string skipped;
+  for (int i = 0; i < kBefore; ++i) fields >> skipped;
+  double user = 0, system = 0, children_user = 0, children_system = 0;
+  fields >> user >> system >> children_user >> children_system;
+  double sum = (user + system + children_user + children_system) /
+               static_cast<double>(::sysconf(_SC_CLK_TCK));
+  for (const pid_t child : children_of(process)) sum += processor_s_of(child);
+  return sum;
 }
 
 bool is_gone(pid_t process) {

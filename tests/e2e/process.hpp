@@ -41,6 +41,8 @@ std::string run(const std::vector<std::string>& arguments, int& status,
 
 /// What `parent` has started and has not ended.
 std::vector<pid_t> children_of(pid_t parent);
+/// Seconds of processors that it has taken, with all that it has started, ended or not.
+double processor_s_of(pid_t process);
 /// Whether it ends, for as long as a busy machine may take.
 bool is_gone(pid_t process);
 

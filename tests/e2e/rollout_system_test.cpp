@@ -186,18 +186,20 @@ TEST_F(RolloutSystem, AnAuditorThatLiesAccusesNobody) {
   auto provider = start_provider("one");
   await_provider();
   auto client = connect();
-  ASSERT_TRUE(client.take_audit());  // it is there
+  const auto key = *crypto::SecretKey::from_bytes(Digest{9});
+  ASSERT_TRUE(client.take_audit(key.address()));  // it is there
   Process consumer(rollout("12", "16", "1"), folder_.at("consumer.log"));
   int lies = 0;
   for (int tries = 0; tries < 500 && lies < 12; ++tries) {
-    const auto given = client.take_audit();
+    const auto given = client.take_audit(key.address());
     ASSERT_TRUE(given.has_value());
     if (given->empty()) {
       pause_ms(20);
       continue;
     }
-    EXPECT_TRUE(
-        client.answer_audit(protocol::decode<receipt::Assignment>(*given)->receipt, Digest{1}));
+    const core::Digest receipt =
+        protocol::receipt_id(protocol::decode<receipt::Assignment>(*given)->receipt.body());
+    EXPECT_TRUE(client.answer_audit(protocol::sign_report(key, {receipt, Digest{1}, {}, {}})));
     ++lies;
   }
   int status = -1;

@@ -137,8 +137,10 @@ TEST_F(MoneyApi, WhoHasAKeyMovesItsOwnMoneyAndNothingElse) {
             std::string::npos);
   EXPECT_EQ(send(ledger::Withdraw{Amount(40)})["balances"],
             Json({{"stake", "35"}, {"withdrawing", "25"}}));
-  EXPECT_EQ(send(ledger::Mature{})["refused"],
-            "Mature: expected Withdraw, Fund, AnnounceWithdrawal, CompleteWithdrawal or Allow");
+  EXPECT_EQ(
+      send(ledger::Mature{})["refused"],
+      "Mature: expected Withdraw, Fund, AnnounceWithdrawal, CompleteWithdrawal, Allow or what "
+      "is said of an accusation");
   const auto junk =
       anyone_.post("/v1/transactions", "application/octet-stream", core::as_bytes("junk"));
   ASSERT_FALSE(junk);

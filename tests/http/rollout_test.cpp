@@ -111,10 +111,28 @@ TEST_F(HttpRollouts, AreMadeFollowedAndShownToTheirOwnerOnly) {
   EXPECT_NE(bob_.start_rollout(wanted)->id, info->id);
 }
 
-TEST_F(HttpRollouts, AuditorsAreTheOperators) {
-  EXPECT_EQ(alice_.take_audit().error().code, ErrorCode::kPermissionDenied);
-  EXPECT_EQ(root_.take_audit()->size(), 0u);
-  EXPECT_EQ(root_.answer_audit(core::Digest{}, core::Digest{}).error().code, ErrorCode::kNotFound);
+TEST_F(HttpRollouts, AuditorsHaveARoleAndAnswerWithTheirStake) {
+  const auto key = *crypto::SecretKey::from_bytes(core::Digest{9});
+  const auto report = protocol::sign_report(key, {});
+  EXPECT_EQ(alice_.take_audit(key.address()).error().code, ErrorCode::kPermissionDenied);
+  EXPECT_EQ(root_.take_audit(key.address())->size(), 0u);
+  for (const bool accuses : {false, true}) {
+    EXPECT_EQ(alice_.next_case(key.address(), accuses).error().code, ErrorCode::kPermissionDenied);
+    EXPECT_EQ(root_.next_case(key.address(), accuses)->size(), 0u);
+  }
+  EXPECT_EQ(root_.answer_audit(report).error().code, ErrorCode::kNotFound);
+  auto forged = report;
+  forged.output_root[0] ^= 1;
+  EXPECT_EQ(root_.answer_audit(forged).error().code, ErrorCode::kUnauthenticated);
+  auto auditor = world_.client(root_.create_account("trudy", "auditor")->token);
+  EXPECT_EQ(auditor.take_audit(key.address())->size(), 0u);
+  const auto refused = auditor.answer_audit(report);
+  EXPECT_EQ(refused.error().code, ErrorCode::kPermissionDenied);
+  EXPECT_NE(refused.error().message.find("has a stake of 0 here, 1000 answer for a report"),
+            std::string::npos)
+      << refused.error().message;
+  // Nothing else of an operator's.
+  EXPECT_EQ(auditor.create_account("x", "consumer").error().code, ErrorCode::kPermissionDenied);
 }
 
 TEST_F(HttpRollouts, WithoutAProviderTheReasonIsSaid) {

@@ -20,6 +20,7 @@ struct AccountArguments {
   std::string amount;
   std::string reference;
   bool is_operator = false;
+  bool is_auditor = false;
   bool is_sure = false;
   std::string save;
   Connection connection;
@@ -76,9 +77,10 @@ Result<int> create(const AccountArguments& options, client::Client& client) {
     return core::fail(core::ErrorCode::kInvalidArgument, "expected: account create NAME");
   }
   COMMENSAL_TRY(check_save(options, false));
-  COMMENSAL_ASSIGN(
-      const client::AccountInfo account,
-      client.create_account(options.name, options.is_operator ? "operator" : "consumer"));
+  COMMENSAL_ASSIGN(const client::AccountInfo account,
+                   client.create_account(options.name, options.is_operator  ? "operator"
+                                                       : options.is_auditor ? "auditor"
+                                                                            : "consumer"));
   return give_token(options, account);
 }
 
@@ -233,7 +235,9 @@ Run declare_account(CLI::App& app) {
   app.add_option("--reference", options->reference,
                  "Names the payment of a deposit; each is booked once (default: a random one)");
   app.add_flag("--yes", options->is_sure, "Money may go to an address that was never seen here");
-  app.add_flag("--operator", options->is_operator, "The new account is an operator's");
+  app.add_flag("--auditor", options->is_auditor, "The new account is an auditor's")
+      ->excludes(
+          app.add_flag("--operator", options->is_operator, "The new account is an operator's"));
   app.add_option("--save", options->save, "Write the new token into this file (mode 0600)");
   options->connection.declare(app);
   app.add_flag("--json", options->json, "Print JSON");

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <apps/commensal/connection.hpp>
-#include <apps/commensal/service.hpp>
+#include <apps/commensal/key_options.hpp>
+#include <apps/commensal/money_requests.hpp>
 #include <apps/common/command.hpp>
 #include <apps/common/log.hpp>
+#include <apps/common/service.hpp>
 #include <apps/common/worker_options.hpp>
 #include <commensal/base/crypto/sha256.hpp>
+#include <commensal/base/store/state_folder.hpp>
+#include <commensal/serve/cases/brief.hpp>
 #include <commensal/verify/rollout/replayer.hpp>
 #include <cstdio>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 namespace commensal::apps {
 namespace {
@@ -20,6 +23,7 @@ constexpr int kPauseMs = 50;  // where no audit waits
 struct AuditorArguments {
   Connection connection;
   std::string folder;
+  KeyOptions key;
   WorkerOptions worker;
   bool json = false;
 };
@@ -34,67 +38,116 @@ bool is_final(core::ErrorCode code) {
 /// Audits one after the other, as the gateway gives them.
 class Audits {
  public:
-  Audits(client::Client client, core::Path folder, std::shared_ptr<rollout::EngineFactory> engines)
-      : client_(std::move(client)), folder_(std::move(folder)), replayer_(std::move(engines)) {}
+  Audits(client::Client client, core::Path folder, const crypto::SecretKey& key,
+         std::shared_ptr<rollout::EngineFactory> engines)
+      : client_(std::move(client)),
+        folder_(std::move(folder)),
+        key_(key),
+        replayer_(std::move(engines)),
+        party_([this](const protocol::Job& job, const core::Path& model,
+                      const std::stop_token& cancel) {
+          return replayer_.engine(job, model, cancel);
+        }) {}
 
   /// Whether there is one.
   Result<bool> find() {
-    if (next_.empty()) {
-      COMMENSAL_ASSIGN(next_, client_.take_audit());
+    if (!next_.empty() || !brief_.empty()) return true;
+    COMMENSAL_ASSIGN(brief_, client_.next_case(key_.address()));
+    if (brief_.empty()) {
+      COMMENSAL_ASSIGN(next_, client_.take_audit(key_.address()));
     }
-    return !next_.empty();
+    return !next_.empty() || !brief_.empty();
   }
-  /// The one that was found.
+  /// The one that was found, or what it is accused of itself.
   Result<void> audit() {
+    if (!brief_.empty()) return defend(std::exchange(brief_, {}));
     const core::Bytes bytes = std::exchange(next_, {});
     COMMENSAL_ASSIGN(const auto given, protocol::decode<receipt::Assignment>(bytes));
-    COMMENSAL_ASSIGN(const core::Path model, model_file(given));
+    COMMENSAL_TRY(receipt::check_assignment(given));
+    const core::Digest receipt = protocol::receipt_id(given.receipt.body());
+    COMMENSAL_ASSIGN(const core::Path model, model_file(given.model, given.version, given.content));
     COMMENSAL_ASSIGN(const core::Digest root,
                      replayer_.replay(given.task, model, {.ops_max = limits::kReplayOpsMax}));
-    COMMENSAL_TRY(client_.answer_audit(given.receipt, root));
-    say(fmt::format("receipt {}: step {} of {} computed again", core::to_hex(given.receipt),
-                    given.task.step, given.model));
+    if (given.accuser) {
+      COMMENSAL_TRY(book(ledger::Report{receipt, *given.accuser, root}));
+    } else {
+      COMMENSAL_TRY(client_.answer_audit(protocol::sign_report(key_, {receipt, root, {}, {}})));
+    }
+    say(fmt::format("receipt {}: step {} of {} computed again{}", core::to_hex(receipt),
+                    given.task.step, given.model,
+                    given.accuser ? ", and reported: its provider is accused" : ""));
     ++done_;
     return {};
   }
   std::uint64_t done() const { return done_; }
 
  private:
-  Result<core::Path> model_file(const receipt::Assignment& given) {
-    const core::Path path = folder_ / (core::to_hex(given.content) + ".onnx");
+  Result<core::Path> model_file(const std::string& model, std::uint32_t version,
+                                const core::Digest& content) {
+    const core::Path path = folder_ / (core::to_hex(content) + ".onnx");
     if (std::filesystem::exists(path)) return path;
-    COMMENSAL_ASSIGN(const core::Bytes bytes, client_.model_content(given.model, given.version));
-    if (crypto::sha256(bytes) != given.content) {
+    COMMENSAL_ASSIGN(const core::Bytes bytes, client_.model_content(model, version));
+    if (crypto::sha256(bytes) != content) {
       return core::fail(core::ErrorCode::kDataLoss, "the file of '{}' is not the receipt's model",
-                        given.model);
+                        model);
     }
     COMMENSAL_TRY(core::write_file_atomically(path, bytes));
     return path;
   }
 
+  /// As a provider would: everybody answers for what it has signed.
+  Result<void> defend(core::ByteView bytes) {
+    COMMENSAL_ASSIGN(const auto brief, protocol::decode<cases::Brief>(bytes));
+    COMMENSAL_ASSIGN(const core::Path model, model_file(brief.model, brief.version, brief.content));
+    COMMENSAL_ASSIGN(ledger::Body body,
+                     party_.next(brief.at(), arbiter::Side::kProvider, brief.inputs, model, key_,
+                                 {.ops_max = limits::kReplayOpsMax}));
+    say(fmt::format("accused of a false report, {}: {}", protocol::name_of(brief.status),
+                    ledger::name_of(body)));
+    return book(std::move(body));
+  }
+  /// In the gateway's ledger, where it answers for it with its stake.
+  Result<void> book(ledger::Body body) {
+    COMMENSAL_ASSIGN(const Json now, balances_of(client_, crypto::to_text(key_.address())));
+    COMMENSAL_TRY(send_transaction(client_, key_, now, std::move(body)));
+    return {};
+  }
+
   client::Client client_;
   core::Path folder_;
-  core::Bytes next_;
+  const crypto::SecretKey& key_;
+  core::Bytes next_, brief_;
   rollout::Replayer replayer_;
+  cases::Party party_;
   std::uint64_t done_ = 0;
 };
 
 Result<int> run(const AuditorArguments& options) {
   hold_signals();
   COMMENSAL_ASSIGN(client::Client client, connect(options.connection));
-  std::error_code failed;
-  std::filesystem::create_directories(options.folder, failed);
-  Audits audits(std::move(client), options.folder, options.worker.engines({}));
+  core::SystemRng rng;
+  COMMENSAL_ASSIGN(const auto folder,
+                   store::StateFolder::open(options.folder, "auditor", rng, options.key.opener()));
+  const std::string address = crypto::to_text(folder.key().address());
+  Audits audits(std::move(client), options.folder, folder.key(), options.worker.engines({}));
   Result<bool> found = audits.find();
-  const auto is_over = [&] { return !found && is_final(found.error().code); };
+  bool is_at_work = false;
+  // Later on it may be that its stake is gone, or on its way out: it still answers for what it
+  // said.
+  const auto is_over = [&] {
+    const bool may_pass =
+        is_at_work && !found && found.error().code == core::ErrorCode::kPermissionDenied;
+    return !found && !may_pass && is_final(found.error().code);
+  };
   if (is_over()) return tl::unexpected(found.error());
   if (options.json) {
-    fmt::print("{}\n", nlohmann::json{{"auditing", true}}.dump());
+    fmt::print("{}\n", Json{{"auditing", true}, {"address", address}}.dump());
   } else {
-    fmt::print("audits until it is stopped\n");
+    fmt::print("auditor {} audits until it is stopped\n", address);
   }
   std::fflush(stdout);
   std::string last_error;
+  is_at_work = true;
   wait_for_signal(kPauseMs, [&] {
     found = audits.find();
     Result<void> done;
@@ -120,8 +173,9 @@ Run declare_auditor(CLI::App& app) {
   const auto options = std::make_shared<AuditorArguments>();
   options->folder = state_folder("auditor").string();
   options->connection.declare(app);
-  app.add_option("--data-dir", options->folder, "For models that were fetched")
+  app.add_option("--data-dir", options->folder, "State: key, models that were fetched")
       ->capture_default_str();
+  options->key.declare(app);
   options->worker.declare(app);
   app.add_flag("--json", options->json, "Print one line of JSON once it is at work");
   return [options] { return run(*options); };

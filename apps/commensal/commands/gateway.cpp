@@ -3,9 +3,9 @@
 
 #include <apps/commensal/key_options.hpp>
 #include <apps/commensal/money_options.hpp>
-#include <apps/commensal/service.hpp>
 #include <apps/common/command.hpp>
 #include <apps/common/log.hpp>
+#include <apps/common/service.hpp>
 #include <apps/common/worker_options.hpp>
 #include <commensal/base/core/clock.hpp>
 #include <commensal/base/core/descriptor.hpp>
@@ -57,8 +57,20 @@ class EventLog final : public gateway::Observer {
   }
   void on_judged(const gateway::ReceiptRecord& record,
                  const gateway::Judgement& judgement) override {
-    say(fmt::format("ticket of receipt {}: {}, {} of the stake taken", core::to_hex(record.id()),
-                    protocol::name_of(judgement.event), protocol::to_text(judgement.taken)));
+    const std::string lost = judgement.taken == protocol::Amount()
+                                 ? ""
+                                 : fmt::format(", {} of the stake taken", to_text(judgement.taken));
+    say(fmt::format("ticket of receipt {}: {}{}", core::to_hex(record.id()),
+                    protocol::name_of(judgement.event), lost));
+  }
+  void on_case(const ledger::CaseKey& key, const ledger::CaseRow& row,
+               const ledger::Entry&) override {
+    if (row.moves > 0) return;  // the moves of both would fill the log
+    const bool is_provider = row.dispute.accused == row.dispute.receipt.job.provider;
+    say(fmt::format("receipt {}: {} {}, accused by {}: {}",
+                    core::to_hex(protocol::receipt_id(row.dispute.receipt.body())),
+                    is_provider ? "provider" : "auditor", crypto::to_text(row.dispute.accused),
+                    crypto::to_text(key.accuser), protocol::name_of(row.status)));
   }
   void on_replaced(const gateway::ReceiptRecord& old, const gateway::ReceiptRecord& now) override {
     say(fmt::format("receipt {} replaced by {}", core::to_hex(old.id()), core::to_hex(now.id())));
@@ -270,6 +282,9 @@ Run declare_gateway(CLI::App& app) {
                  "Share of the receipts that are re-executed")
       ->check(CLI::Range(0.0, 1.0))
       ->capture_default_str();
+  app.add_flag(
+      "--outside-auditors", gateway.outside_auditors,
+      "Auditors with a stake here may audit answers of public models, whose inputs they see");
   app.add_flag("--audit-by-risk,!--no-audit-by-risk", gateway.audit_by_risk,
                "Re-execute more of them where the risk desk says so (the default)");
   app.add_option("--turn-ms-max", options->daemon.turn_ms_max,

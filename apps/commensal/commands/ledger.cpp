@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include <apps/commensal/service.hpp>
 #include <apps/common/command.hpp>
 #include <apps/common/progress.hpp>
+#include <apps/common/service.hpp>
 #include <commensal/base/store/sqlite_store.hpp>
+#include <commensal/serve/cases/ledger_arbiter.hpp>
 #include <commensal/trade/pay/ledger/verify.hpp>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -28,10 +29,13 @@ Result<ledger::Verified> verified(const LedgerArguments& options) {
   }
   COMMENSAL_ASSIGN(const auto store, store::open_sqlite_store(file));
   Progress progress("entries");
-  auto done =
-      ledger::verify(*store, ledger::Signatures(), [&](std::uint64_t entry, std::uint64_t total) {
+  const cases::LedgerArbiter arbiter;
+  auto done = ledger::verify(
+      *store, ledger::Signatures(),
+      [&](std::uint64_t entry, std::uint64_t total) {
         if (entry % 1024 == 0) progress.show(entry, total);
-      });
+      },
+      &arbiter);
   progress.clear();
   if (!done) return core::in_context(fmt::format("'{}'", file.string()), done.error());
   return done;
@@ -55,9 +59,9 @@ Result<int> verify(const LedgerArguments& options) {
     fmt::print("{}\n", summary_of(found).dump(2));
     return 0;
   }
-  fmt::print("entries      {}, {} run again: signatures, rules, postings, hashes\n", found.entries,
-             found.from == 0 ? "each one"
-                             : fmt::format("those from the checkpoint at {} on", found.from));
+  fmt::print(
+      "entries      {}, {} run again: signatures, rules, postings, hashes\n", found.entries,
+      found.from == 0 ? "each one" : fmt::format("those from the checkpoint at {} on", found.from));
   fmt::print("head         {}\nstate        {}\n", core::to_hex(found.state.scalars.head),
              core::to_hex(found.root));
   fmt::print("stored       {}\n", found.has_state ? "equal to what the journal adds up to"

@@ -9,10 +9,10 @@
 #include <apps/commensal/provider_log.hpp>
 #include <apps/commensal/provider_status.hpp>
 #include <apps/commensal/provider_tune.hpp>
-#include <apps/commensal/service.hpp>
 #include <apps/common/backend_options.hpp>
 #include <apps/common/command.hpp>
 #include <apps/common/log.hpp>
+#include <apps/common/service.hpp>
 #include <apps/common/worker_options.hpp>
 #include <array>
 #include <commensal/base/core/limits_host.hpp>

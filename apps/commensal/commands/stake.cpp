@@ -4,9 +4,9 @@
 #include <apps/commensal/connection.hpp>
 #include <apps/commensal/key_options.hpp>
 #include <apps/commensal/money_requests.hpp>
-#include <apps/commensal/service.hpp>
 #include <apps/common/action.hpp>
 #include <apps/common/command.hpp>
+#include <apps/common/service.hpp>
 #include <charconv>
 #include <commensal/trade/pay/keys/vault.hpp>
 #include <commensal/trade/pay/ledger/transaction.hpp>
@@ -84,21 +84,6 @@ constexpr Action kActions[] = {{"show", nullptr},
                                {"complete", complete},
                                {"withdraw", withdraw}};
 
-/// Signed here, with the key's next number in this ledger.
-Result<Json> send(client::Client& client, const crypto::SecretKey& key, const Json& now,
-                  ledger::Body body) {
-  ledger::Transaction made;
-  COMMENSAL_ASSIGN(made.ledger, crypto::address_from_text(text_in(now, "ledger")));
-  made.sender = key.address();
-  made.nonce = now.value("nonce", std::uint64_t{0});
-  made.body = std::move(body);
-  ledger::sign(key, made);
-  COMMENSAL_ASSIGN(
-      const std::string text,
-      client.post("/v1/transactions", "application/octet-stream", protocol::encode(made)));
-  return parse_answer(text);
-}
-
 Result<int> stake(const StakeArguments& options) {
   COMMENSAL_ASSIGN(const Action* const action, find_action<Action>(kActions, options.action));
   COMMENSAL_ASSIGN(const crypto::SecretKey key, key_of(options));
@@ -106,7 +91,7 @@ Result<int> stake(const StakeArguments& options) {
   COMMENSAL_ASSIGN(Json now, balances_of(client, crypto::to_text(key.address())));
   if (action->body != nullptr) {
     COMMENSAL_ASSIGN(ledger::Body body, action->body(options));
-    COMMENSAL_ASSIGN(now, send(client, key, now, std::move(body)));
+    COMMENSAL_ASSIGN(now, send_transaction(client, key, now, std::move(body)));
   }
   if (options.json) {
     fmt::print("{}\n", now.dump(2));
@@ -127,7 +112,7 @@ Run declare_stake(CLI::App& app) {
                  "and the operator pays it out)")
       ->capture_default_str();
   app.add_option("what", options->what, "An amount in units, or the number of an announcement");
-  app.add_option("--data-dir", options->folder, "Folder of the provider, for its key")
+  app.add_option("--data-dir", options->folder, "Folder of the provider or auditor, for its key")
       ->capture_default_str();
   app.add_option("--keystore", options->keystore,
                  "Key, locked; default: keystore.json in the folder, if it is there");

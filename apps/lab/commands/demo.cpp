@@ -96,8 +96,8 @@ Json json_of(const DemoReport& report) {
             {"at_receipt", report.cheat_caught ? Json(report.cheat_at_receipt) : Json()},
             {"receipt", report.cheat_caught ? Json(report.cheat_receipt) : Json()},
             {"slashed", report.money.cheat_slashed.low()},
-            {"burnt", report.money.cheat_burnt.low()},
-            {"won_by_auditor", report.money.auditor_won.low()}}},
+            {"burnt", report.money.cheat_burnt.low()}}},
+          {"auditor", {{"slashed", report.money.auditor_slashed.low()}}},
           {"price", number_of(report.money.price)},
           {"face_value", number_of(report.money.face_value)},
           {"tickets",
@@ -162,9 +162,12 @@ void print_money(const lab::DemoMoney& money) {
                item.after);
   }
   if (money.cheat_slashed != protocol::Amount()) {
-    fmt::print("mallory lost {}: {} burnt, {} to the auditor, the rest to the gateway\n",
-               to_text(money.cheat_slashed), to_text(money.cheat_burnt),
-               to_text(money.auditor_won));
+    fmt::print("mallory lost {}: {} burnt, the rest to the gateway that accused her\n",
+               to_text(money.cheat_slashed), to_text(money.cheat_burnt));
+  }
+  if (money.auditor_slashed != protocol::Amount()) {
+    fmt::print("trudy, an auditor who had confirmed her answers, lost {}\n",
+               to_text(money.auditor_slashed));
   }
   fmt::print("not a unit was made or lost: {} ({} entries in the journal)\n",
              money.conserved ? "true" : "FALSE", money.journal_entries);
@@ -308,7 +311,7 @@ Result<int> run(DemoArguments& options) {
     return WorkerOptions().engines(session, guest);
   };
   View view;
-  fmt::print("A gateway and three providers on loopback; the state is in {}\n",
+  fmt::print("A gateway, three providers and an auditor on loopback; the state is in {}\n",
              options.demo.folder.string());
   std::fflush(stdout);
   COMMENSAL_ASSIGN(const DemoReport report,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <signal.h>
 
-#include <apps/commensal/service.hpp>
+#include <apps/common/service.hpp>
 #include <cstdlib>
 
 namespace commensal::apps {

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+// Disputes between real processes about large networks, and what they cost either side. The
+// networks are those of `commensal-lab bench verify` ($COMMENSAL_TORCHVISION, or its default).
+#include <signal.h>
+
+#include <commensal/base/core/clock.hpp>
+#include <cstdlib>
+#include <filesystem>
+
+#include <tests/e2e/disputes.hpp>
+
+namespace commensal::e2e {
+namespace {
+
+constexpr int kWarm = 2, kMeasured = 5;
+constexpr std::size_t kBytesMax = std::size_t{1} << 20;
+
+std::string file_of(const std::string& name) {
+  const char* const given = std::getenv("COMMENSAL_TORCHVISION");
+  const char* const home = std::getenv("HOME");
+  const core::Path folder =
+      given != nullptr ? core::Path(given)
+                       : core::Path(home == nullptr ? "." : home) / ".cache/commensal/torchvision";
+  return (folder / (name + ".onnx")).string();
+}
+
+tensor::NamedTensors large_picture(std::uint64_t i) {
+  constexpr std::int64_t kSide = 224;
+  std::vector<float> pixels;
+  for (std::uint64_t k = 0; k < std::uint64_t{3} * kSide * kSide; ++k) {
+    pixels.push_back(core::counter_symmetric_f32(5, i, k));
+  }
+  return {{"input", tensor::Tensor::of<float>({1, 3, kSide, kSide}, pixels)}};
+}
+
+tensor::NamedTensors words(std::uint64_t i) {
+  constexpr std::size_t kLength = 128;
+  std::vector<std::int64_t> ids;
+  for (std::uint64_t k = 0; k < kLength; ++k) {
+    ids.push_back(static_cast<std::int64_t>((i * 31 + k * 17) % 997));
+  }
+  const std::vector<std::int64_t> mask(kLength, 1), kinds(kLength, 0);
+  const auto tensor = [](const std::vector<std::int64_t>& values) {
+    return tensor::Tensor::of<std::int64_t>({1, kLength}, values);
+  };
+  return {{"ids", tensor(ids)}, {"mask", tensor(mask)}, {"kinds", tensor(kinds)}};
+}
+
+const Network& network(const std::string& name) {
+  static const Network kResnet{"resnet50", file_of("resnet50"), large_picture};
+  static const Network kEncoder{"bert_l4_h256", file_of("bert_l4_h256"), words};
+  return name == kResnet.name ? kResnet : kEncoder;
+}
+
+class DisputeNetworks : public Disputes, public ::testing::WithParamInterface<std::string> {
+ protected:
+  void SetUp() override {
+    if (!std::filesystem::exists(network(GetParam()).file)) {
+      GTEST_SKIP() << "there is no " << network(GetParam()).file;
+    }
+  }
+  std::unique_ptr<Process> start_honest() {
+    auto honest =
+        start_provider("honest", {"--stake", kStake, "--pay-min", "0", "--hash-chain-depth", "14"});
+    fund_stake();
+    return honest;
+  }
+  /// What a daemon's processors do for one answer, or for one audited answer of the gateway's.
+  struct Price {
+    double warm_s = 0;
+    double cold_s = 0;  // by a worker that has to load the model first
+  };
+  /// Of the provider's daemon, and of the gateway's.
+  std::pair<Price, Price> prices(client::Client& client, const Process& daemon, bool is_audited) {
+    const auto ask_at = [&](std::uint64_t i) {
+      const auto given = answer(client, network(GetParam()), 100 + i);
+      if (is_audited) wait_for_match(client, given.receipt);
+    };
+    const auto now = [&] {
+      return std::pair(processor_s_of(daemon.pid()), processor_s_of(gateway_->pid()));
+    };
+    for (std::uint64_t i = 0; i < kWarm; ++i) ask_at(i);
+    const auto before = now();
+    for (std::uint64_t i = 0; i < kMeasured; ++i) ask_at(kWarm + i);
+    const auto after = now();
+    for (const pid_t parent : {daemon.pid(), gateway_->pid()}) {
+      for (const pid_t worker : children_of(parent)) ::kill(worker, SIGKILL);
+    }
+    pause_ms(500);
+    const auto cold = now();
+    ask_at(kWarm + kMeasured);
+    const auto end = now();
+    return {{(after.first - before.first) / kMeasured, end.first - cold.first},
+            {(after.second - before.second) / kMeasured, end.second - cold.second}};
+  }
+  /// A worker of its own loads the model for a dispute: what that takes is told apart.
+  void say(const char* who, double dispute_s, const Price& price, const Journal::Side& side) {
+    const double all = dispute_s / price.warm_s;
+    const double load = (price.cold_s - price.warm_s) / price.warm_s;
+    std::printf(
+        "%s, %s: %.2f s, %.2f inferences of %.3f s, of which to load the model %.2f; %zu moves, "
+        "%zu bytes\n",
+        GetParam().c_str(), who, dispute_s, all, price.warm_s, load, side.moves, side.bytes);
+    std::fflush(stdout);
+    RecordProperty(std::string(who) + "_inferences", std::to_string(all));
+    RecordProperty(std::string(who) + "_load_inferences", std::to_string(load));
+    RecordProperty(std::string(who) + "_bytes", std::to_string(side.bytes));
+    EXPECT_LE(side.bytes, kBytesMax) << who;
+  }
+  /// Where nobody is paid or audited.
+  Price cheats_price() {
+    const Network& given = network(GetParam());
+    data_ = "free";
+    start_gateway({"--audit-probability", "0", "--no-audit-by-risk"});
+    const auto cheat = start_cheat("free-cheat", "0");
+    auto client = connect();
+    const core::Bytes model = *core::read_file(given.file);
+    client::PushRequest request;
+    request.model = "operator/" + given.name;
+    request.bytes = model;
+    EXPECT_TRUE(client.push(request).has_value());
+    return prices(client, *cheat, false).first;
+  }
+};
+
+TEST_P(DisputeNetworks, ACheatIsConvictedWhateverIsKilled) {
+  const Network& given = network(GetParam());
+  const Price cheats = cheats_price();
+  open_court(given);
+  Price audited;
+  {
+    const auto honest = start_honest();
+    auto client = connect();
+    audited = prices(client, *honest, true).second;
+  }
+  auto cheat = start_cheat("cheat");
+  fund_stake();
+  auto client = connect();
+  const double gateway_s = processor_s_of(gateway_->pid());
+  const double cheat_s = processor_s_of(cheat->pid());
+  const core::SystemClock clock;
+  const std::int64_t begin_ns = clock.monotonic_ns();
+  answer(client, given, 1);
+  play({}, 0, 0, {});
+  std::printf("%s: convicted after %.1f s\n", GetParam().c_str(),
+              1e-9 * static_cast<double>(clock.monotonic_ns() - begin_ns));
+  expect_convicted();
+  // Without the answer itself, and its audit; the cheat has loaded the model besides.
+  say("gateway", processor_s_of(gateway_->pid()) - gateway_s - audited.warm_s, audited,
+      journal_->accuser);
+  say("cheat", processor_s_of(cheat->pid()) - cheat_s - cheats.warm_s, cheats, journal_->accused);
+  const std::size_t moves = journal_->moves();
+  verify_ledger();
+  cheat->kill();
+
+  // Again, from a new gateway, with kills of either side.
+  open_court(given, "again");
+  cheat = start_cheat("second-cheat");
+  fund_stake();
+  auto second = connect();
+  answer(second, given, 1);
+  const auto kills = play(std::array{Victim::kGateway, Victim::kAccused}, 1,
+                          std::max<std::size_t>(moves / 8, 1), [&] {
+                            cheat->kill();
+                            cheat = start_cheat("second-cheat");
+                          });
+  std::printf("%s: killed after", GetParam().c_str());
+  for (const std::size_t at : kills) std::printf(" %zu", at);
+  std::printf(" of %zu moves\n", journal_->moves());
+  EXPECT_GE(kills.size(), 4);
+  expect_convicted();
+  verify_ledger();
+}
+
+TEST_P(DisputeNetworks, WhoIsFramedKeepsItsStake) {
+  const Network& given = network(GetParam());
+  open_court(given);
+  const auto honest = start_honest();
+  auto client = connect();
+  const Price price = prices(client, *honest, true).first;
+  const client::Answer right = answer(client, given, 1);
+  wait_for_match(client, right.receipt);
+  const auto liar = *crypto::SecretKey::from_bytes(core::Digest{77});
+  ask({"account", "deposit", crypto::to_text(liar.address()), "100", "--yes"});
+  const double before_s = processor_s_of(honest->pid());
+  frame(client, liar, given, right.receipt);
+  say("provider", processor_s_of(honest->pid()) - before_s, price, journal_->accused);
+  EXPECT_EQ(balance(address_, "stake"), kStake);
+  EXPECT_EQ(balance(crypto::to_text(liar.address()), "available"), "0");
+  wait_for_match(client, answer(client, given, 2).receipt);
+  verify_ledger();
+}
+
+INSTANTIATE_TEST_SUITE_P(Of, DisputeNetworks, ::testing::Values("resnet50", "bert_l4_h256"),
+                         [](const auto& given) { return given.param; });
+
+}  // namespace
+}  // namespace commensal::e2e
