@@ -125,12 +125,11 @@ TEST_F(HttpRollouts, AuditorsHaveARoleAndAnswerWithTheirStake) {
   forged.output_root[0] ^= 1;
   EXPECT_EQ(root_.answer_audit(forged).error().code, ErrorCode::kUnauthenticated);
   auto auditor = world_.client(root_.create_account("trudy", "auditor")->token);
-  EXPECT_EQ(auditor.take_audit(key.address())->size(), 0u);
+  constexpr auto kNoStake = "has a stake of 0 here, 1000 answer for a report";
+  EXPECT_THAT(auditor.take_audit(key.address()).error().message, HasSubstr(kNoStake));
   const auto refused = auditor.answer_audit(report);
   EXPECT_EQ(refused.error().code, ErrorCode::kPermissionDenied);
-  EXPECT_NE(refused.error().message.find("has a stake of 0 here, 1000 answer for a report"),
-            std::string::npos)
-      << refused.error().message;
+  EXPECT_THAT(refused.error().message, HasSubstr(kNoStake));
   // Nothing else of an operator's.
   EXPECT_EQ(auditor.create_account("x", "consumer").error().code, ErrorCode::kPermissionDenied);
 }
