@@ -25,6 +25,14 @@ ledger::Standing standing_of(const arbiter::Referee& referee) {
 
 }  // namespace
 
+std::vector<arbiter::Said> said_by_sides(std::span<const ledger::Arbiter::Said> moves) {
+  std::vector<arbiter::Said> made;
+  for (const auto& [by_accuser, move] : moves) {
+    made.push_back({by_accuser ? Side::kChallenger : Side::kProvider, move});
+  }
+  return made;
+}
+
 arbiter::Setup setup_of(const ledger::Dispute& dispute) {
   arbiter::Setup made;
   made.receipt = dispute.receipt;
@@ -47,10 +55,8 @@ Result<void> LedgerArbiter::check(const ledger::Dispute& dispute) const {
 Result<ledger::Standing> LedgerArbiter::stand(const ledger::Dispute& dispute,
                                               std::span<const Said> moves) const {
   const core::ManualClock clock;
-  COMMENSAL_ASSIGN(auto referee, arbiter::Referee::open(setup_of(dispute), clock));
-  for (const Said& one : moves) {
-    COMMENSAL_TRY(referee.move(one.by_accuser ? Side::kChallenger : Side::kProvider, one.move));
-  }
+  COMMENSAL_ASSIGN(const auto referee,
+                   arbiter::Referee::after(setup_of(dispute), said_by_sides(moves), clock));
   return standing_of(referee);
 }
 

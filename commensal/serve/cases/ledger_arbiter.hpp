@@ -10,6 +10,7 @@ namespace commensal::cases {
 
 /// What the referee is told. Its deadlines are not used: the ledger has its own.
 arbiter::Setup setup_of(const ledger::Dispute& dispute);
+std::vector<arbiter::Said> said_by_sides(std::span<const ledger::Arbiter::Said> moves);
 
 /// The rules of disputes for a ledger: those of arbiter::Referee, which it runs anew over all moves
 /// each time, so that nothing is kept but what the journal has. Thread-safety: any thread.

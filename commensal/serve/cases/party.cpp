@@ -54,9 +54,7 @@ Result<ledger::Body> Party::next(const Case& at, Side side, const tensor::NamedT
   argument.setup = setup_of(at.dispute);
   argument.side = side;
   COMMENSAL_ASSIGN(argument.inputs, receipt::order_inputs(engine->graph(), inputs));
-  for (const auto& [by_accuser, move] : at.moves) {
-    argument.moves.push_back({by_accuser ? Side::kChallenger : Side::kProvider, move});
-  }
+  argument.moves = said_by_sides(at.moves);
   COMMENSAL_ASSIGN(const rollout::Counsel counsel, engine->argue(argument, options));
   if (at.status == CaseStatus::kAccused) {
     const bool stands_by_it = counsel.output_root == at.dispute.output_root;

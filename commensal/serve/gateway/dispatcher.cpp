@@ -121,9 +121,8 @@ bool Dispatcher::may_explore(const Request& request, std::span<const Candidate> 
 
 void Dispatcher::offer(RequestPtr request, Roster::Peer& peer) {
   const Order& order = request->order;
-  rollout::JobRecord record;
-  record.input_salt = deps_.rng.next_digest(), record.inputs = order.inputs;
-  record.job = job_for(order, record.input_salt, address_, peer.address, config_.auditor);
+  rollout::JobRecord record =
+      record_for(order, deps_.rng.next_digest(), address_, peer.address, config_.auditor);
   if (config_.outside_auditors && !order.model.is_private) admit_all(record.job);
   deps_.lottery.stamp(record.job);
   const bool is_first = request->tried.empty();

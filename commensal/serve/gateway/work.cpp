@@ -36,6 +36,16 @@ protocol::Job job_for(const Order& order, const core::Digest& input_salt,
   return job;
 }
 
+rollout::JobRecord record_for(const Order& order, const core::Digest& input_salt,
+                              const crypto::Address& client, const crypto::Address& provider,
+                              const crypto::Address& auditor) {
+  rollout::JobRecord record;
+  record.input_salt = input_salt;
+  record.inputs = order.inputs;
+  record.job = job_for(order, input_salt, client, provider, auditor);
+  return record;
+}
+
 void admit_all(protocol::Job& job) {
   job.auditors = protocol::AuditorClass::kPublic;
   job.auditor_list.clear();

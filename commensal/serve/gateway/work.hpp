@@ -50,6 +50,10 @@ std::shared_ptr<const graph::Graph> outline_of(const std::vector<ModelPort>& inp
 protocol::Job job_for(const Order& order, const core::Digest& input_salt,
                       const crypto::Address& client, const crypto::Address& provider,
                       const crypto::Address& auditor);
+/// The same with what it is computed from.
+rollout::JobRecord record_for(const Order& order, const core::Digest& input_salt,
+                              const crypto::Address& client, const crypto::Address& provider,
+                              const crypto::Address& auditor);
 /// Any auditor with a stake may see what it is computed from.
 void admit_all(protocol::Job& job);
 

@@ -67,6 +67,18 @@ inline const crypto::Address& accused_in(const Setup& setup) {
 /// dispute_id() of the receipt, and another where somebody else is accused.
 Digest id_of(const Setup& setup);
 
+/// A move that was accepted.
+struct Said {
+  Side side = Side::kProvider;
+  Bytes move;  // encoded and signed
+
+  template <class Archive, class Self>
+  static void fields(Archive& archive, Self& self) {
+    archive.field("side", self.side);
+    archive.field("move", self.move);
+  }
+};
+
 /// The rules of a dispute: which move is next, and whether a move that arrives is true to what its
 /// side has said before. Knows neither model nor data; both sides may run one and see the same. A
 /// refused move leaves everything as it was.
@@ -75,6 +87,9 @@ class Referee {
  public:
   /// Error: what is wrong with the receipt or with what opens it.
   static core::Result<Referee> open(Setup setup, const core::Clock& clock);
+  /// As it stands after these moves. Errors: those of open() and of the first move that is refused.
+  static core::Result<Referee> after(Setup setup, std::span<const Said> moves,
+                                     const core::Clock& clock);
 
   /// Errors, by name: kFailedPrecondition (over, out of order, twice), kDataLoss (a proof that does
   /// not hold), kInvalidArgument (malformed), kResourceExhausted (too many bytes),

@@ -31,15 +31,10 @@ class Both final : public core::Pacer {
 Result<Referee> stand_of(const Argument& argument, const core::Clock& clock) {
   arbiter::Setup setup = argument.setup;
   setup.move_ms_max = arbiter::Setup().move_ms_max;
-  COMMENSAL_ASSIGN(Referee referee, Referee::open(std::move(setup), clock));
-  for (std::size_t i = 0; i < argument.moves.size(); ++i) {
-    const Said& said = argument.moves[i];
-    if (const auto moved = referee.move(said.side, said.move); !moved) {
-      return fail(ErrorCode::kFailedPrecondition, "move {} of the dispute: {}", i,
-                  moved.error().message);
-    }
-  }
-  return referee;
+  COMMENSAL_TRY(Referee::open(setup, clock));
+  auto referee = Referee::after(std::move(setup), argument.moves, clock);
+  if (referee) return referee;
+  return fail(ErrorCode::kFailedPrecondition, "the dispute: {}", referee.error().message);
 }
 
 /// Of their own memory, which is not the caller's.

@@ -8,17 +8,7 @@
 
 namespace commensal::rollout {
 
-/// A move that was accepted.
-struct Said {
-  arbiter::Side side = arbiter::Side::kProvider;
-  core::Bytes move;  // encoded and signed
-
-  template <class Archive, class Self>
-  static void fields(Archive& archive, Self& self) {
-    archive.field("side", self.side);
-    archive.field("move", self.move);
-  }
-};
+using arbiter::Said;
 
 /// Where a dispute about one step stands, for one of its sides.
 struct Argument {

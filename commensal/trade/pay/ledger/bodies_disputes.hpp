@@ -39,9 +39,8 @@ inline const Address& accused_of(const Accuse& body) {
   return body.report ? body.report->auditor : body.receipt.job.provider;
 }
 
-/// By the accused: it stands by its answer; from now on both owe moves.
-struct Contest {
-  static constexpr std::string_view kName = "Contest";
+/// What is said of a case by nothing but its name.
+struct OnCase {
   Digest subject{};
   Address accuser;
 
@@ -50,20 +49,18 @@ struct Contest {
     archive.field("subject", self.subject);
     archive.field("accuser", self.accuser);
   }
+  bool operator==(const OnCase&) const = default;
+};
+
+/// By the accused: it stands by its answer; from now on both owe moves.
+struct Contest : OnCase {
+  static constexpr std::string_view kName = "Contest";
   bool operator==(const Contest&) const = default;
 };
 
 /// By the accused: the answer is wrong.
-struct Concede {
+struct Concede : OnCase {
   static constexpr std::string_view kName = "Concede";
-  Digest subject{};
-  Address accuser;
-
-  template <class Archive, class Self>
-  static void fields(Archive& archive, Self& self) {
-    archive.field("subject", self.subject);
-    archive.field("accuser", self.accuser);
-  }
   bool operator==(const Concede&) const = default;
 };
 
@@ -84,16 +81,8 @@ struct Argue {
 };
 
 /// The time of who owed something is over. By anyone.
-struct Expire {
+struct Expire : OnCase {
   static constexpr std::string_view kName = "Expire";
-  Digest subject{};
-  Address accuser;
-
-  template <class Archive, class Self>
-  static void fields(Archive& archive, Self& self) {
-    archive.field("subject", self.subject);
-    archive.field("accuser", self.accuser);
-  }
   bool operator==(const Expire&) const = default;
 };
 

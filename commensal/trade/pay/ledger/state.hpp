@@ -84,7 +84,7 @@ struct State {
   Table<Address, AuditRecord> audits;       // of providers that were judged, or convicted
   Table<CaseKey, CaseRow> cases;
   Table<MoveKey, MoveRow> moves;                 // of pending cases
-  Table<Address, std::uint32_t> accused;         // pending cases of a provider
+  Table<Address, std::uint32_t> accused;         // pending cases, by who is accused
   Table<Digest, std::uint32_t> accused_tickets;  // and of a ticket; never a row of zero
 
   Amount balance(const Address& owner, AccountKind kind) const {
