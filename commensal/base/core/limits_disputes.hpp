@@ -2,11 +2,14 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 /// Bounds of what a ledger keeps of an accusation.
 namespace commensal::limits {
 
 inline constexpr std::size_t kCaseReportsMax = 16;
+// A provider answers for a job for no longer.
+inline constexpr std::uint64_t kJobValidMsMax = 90ull * 86'400'000;
 inline constexpr std::size_t kCaseMovesMax = 1 << 12;  // of both sides, while it is disputed
 
 }  // namespace commensal::limits

@@ -76,6 +76,8 @@ struct Job {
   std::vector<Feed> feeds;  // of a rollout, by input; inputs without one stay the client's
   AuditorClass auditors = AuditorClass::kPublic;
   std::vector<crypto::Address> auditor_list;  // empty unless auditors is kOwnerList
+  /// Since 1970; after it nobody answers for the job's receipts any longer. 0: for ever.
+  std::uint64_t valid_until_ms = 0;
 
   template <class Archive, class Self>
   static void fields(Archive& archive, Self& self) {
@@ -97,6 +99,7 @@ struct Job {
     archive.field("feeds", self.feeds);
     archive.field("auditors", self.auditors);
     archive.field("auditor_list", self.auditor_list);
+    archive.field("valid_until_ms", self.valid_until_ms);
   }
   const JobTraits& traits() const { return traits_of(kind); }
   /// Error: kInvalidArgument for fields that contradict each other.

@@ -51,6 +51,7 @@ Job random_job(CounterRng& rng) {
   if (job.auditors == AuditorClass::kOwnerList) {
     job.auditor_list = {random_address(rng), random_address(rng)};
   }
+  job.valid_until_ms = rng.next_u64();
   return job;
 }
 

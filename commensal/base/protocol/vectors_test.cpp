@@ -49,6 +49,7 @@ Job job_of(const json& fields) {
   for (const json& feed : fields["feeds"]) job.feeds.push_back({feed[0], feed[1]});
   job.auditors = static_cast<AuditorClass>(fields["auditors"]);
   for (const json& auditor : fields["auditor_list"]) job.auditor_list.push_back(address(auditor));
+  job.valid_until_ms = number(fields["valid_until_ms"]);
   return job;
 }
 

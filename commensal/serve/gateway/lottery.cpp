@@ -211,6 +211,11 @@ void Lottery::stamp(protocol::Job& job) const {
   job.face_value = config_.face_value;
   job.win_threshold = threshold_;
   job.beacons = {pairing->beacon.id()};
+  // As long as a stake that is announced now stays locked, but for what an audit takes.
+  const std::uint64_t locked_ms = config_.rules.withdrawal_delay_ms;
+  const std::uint64_t audit_ms = std::min(config_.rules.audit_delay_ms, locked_ms / 2);
+  const auto now_ms = static_cast<std::uint64_t>(std::max<std::int64_t>(deps_.clock.wall_ms(), 0));
+  job.valid_until_ms = locked_ms == 0 ? 0 : now_ms + (locked_ms - audit_ms);
 }
 
 Result<void> Lottery::check_round(const protocol::Job& job, std::uint64_t round) const {

@@ -146,6 +146,22 @@ TEST(MoneyLottery, HearsOnlySoManyWrongReveals) {
   EXPECT_EQ(drawn(), 1u);
 }
 
+TEST(MoneyLottery, AJobIsValidForAsLongAsAStakeStaysLocked) {
+  Pair pair(6);
+  store::MemoryStore disk;
+  Life life(disk, pair, ~std::uint64_t{0});
+  ASSERT_TRUE(life.open());
+  const protocol::HashChainHead& head = pair.provider_head;
+  protocol::Job job;
+  job.provider = pair.provider_key.address();
+  ASSERT_TRUE(life.lottery.meet(job.provider, rpc::HashChainPosition{head, 0, head.anchor}));
+  life.clock.advance_ms(1'000);
+  life.lottery.stamp(job);
+  const ledger::Config& rules = life.config.rules;
+  EXPECT_EQ(job.valid_until_ms - static_cast<std::uint64_t>(life.clock.wall_ms()),
+            rules.withdrawal_delay_ms - rules.audit_delay_ms);
+}
+
 /// Winners of round 1, delivered, as their provider claims them.
 rpc::Claims win(Life& life, Pair& pair, ReceiptBook& book, std::size_t count) {
   const crypto::Address provider = pair.provider_key.address();

@@ -71,7 +71,8 @@ Json job(const protocol::Job& job) {
           {"states", name_of(job.states)},
           {"feeds", feeds},
           {"auditors", name_of(job.auditors)},
-          {"auditor_list", addresses(job.auditor_list)}};
+          {"auditor_list", addresses(job.auditor_list)},
+          {"valid_until_ms", job.valid_until_ms}};
 }
 
 Json signature(const protocol::BatchSignature& batch) {

@@ -68,6 +68,7 @@ class LiveJobsTest : public rollout::testing::RolloutTest {
     record_.job.noise_anchor = rollout::noise_chain(noise_key_, kMany).anchor();
     record_.job.face_value = protocol::Amount(100);
     record_.job.win_threshold.fill(0x80);
+    record_.job.valid_until_ms = 86'400'000;
     start_process();
   }
   ~LiveJobsTest() override { std::filesystem::remove_all(folder_); }
@@ -256,6 +257,12 @@ TEST_F(LiveJobsTest, WhatDoesNotFitIsRefusedByName) {
   record_.job.beacons = {core::Digest{9}};
   offer_anew();
   EXPECT_THAT(refused(), HasSubstr("not the beacon that we agreed on"));
+  record_.job = job;
+  for (const std::uint64_t until_ms : {std::uint64_t{0}, limits::kJobValidMsMax + 1}) {
+    record_.job.valid_until_ms = until_ms;
+    offer_anew();
+    EXPECT_THAT(refused(), HasSubstr("valid for ever or beyond 90 days"));
+  }
   record_.job = job;
   record_.input_salt[0] ^= 1;
   offer_anew();

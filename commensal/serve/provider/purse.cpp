@@ -162,6 +162,12 @@ Result<void> Purse::accept(const protocol::Job& job) const {
     return fail(ErrorCode::kFailedPrecondition, "its ticket is worth {}, expected at least {}",
                 to_text(value), to_text(config_.pay_min));
   }
+  // For so long its stake may be asked for.
+  const auto now_ms = static_cast<std::uint64_t>(std::max<std::int64_t>(deps_.clock.wall_ms(), 0));
+  if (job.valid_until_ms == 0 || job.valid_until_ms > now_ms + limits::kJobValidMsMax) {
+    return fail(ErrorCode::kFailedPrecondition, "it is valid for ever or beyond {} days",
+                limits::kJobValidMsMax / 86'400'000);
+  }
   if (const auto missing = recourse_.missing_round();
       missing && *missing > beacon_->closed_round()) {
     return fail(ErrorCode::kFailedPrecondition, "the gateway has not drawn round {}: no more work",

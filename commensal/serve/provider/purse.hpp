@@ -2,6 +2,7 @@
 #pragma once
 
 #include <commensal/base/core/clock.hpp>
+#include <commensal/base/core/limits_disputes.hpp>
 #include <commensal/base/core/limits_kept.hpp>
 #include <commensal/base/core/rng.hpp>
 #include <commensal/base/store/joint_store.hpp>

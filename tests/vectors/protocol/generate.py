@@ -189,12 +189,12 @@ def listed(items):
 
 JOB = ["kind", "graph_root", "weight_root", "numerics_version", "input_commitment", "steps",
        "client", "provider", "face_value", "win_threshold", "beacons", "noise", "noise_exponent",
-       "noise_anchor", "states", "feeds", "auditors", "auditor_list"]
+       "noise_anchor", "states", "feeds", "auditors", "auditor_list", "valid_until_ms"]
 
 
 def field(name, value):
     widths = {"kind": 1, "numerics_version": 4, "steps": 8, "face_value": 16, "noise": 1,
-              "noise_exponent": 1, "states": 1, "auditors": 1}
+              "noise_exponent": 1, "states": 1, "auditors": 1, "valid_until_ms": 8}
     if name == "feeds":
         return listed([u(output, 4) + u(into, 4) for output, into in value])
     if isinstance(value, list):
@@ -203,7 +203,7 @@ def field(name, value):
 
 
 def encode_job(job):
-    return b"\x01\x02" + b"".join(field(name, job[name]) for name in JOB)
+    return b"\x01\x03" + b"".join(field(name, job[name]) for name in JOB)
 
 
 def encode_body(job_id, step, commitment, beacon_round):
@@ -236,18 +236,18 @@ def jobs():
                  steps=1, client=address(CLIENT_KEY), provider=address(PROVIDER_KEY),
                  face_value=10**18, win_threshold=b"\xff" * 32, beacons=[], noise=0,
                  noise_exponent=0, noise_anchor=bytes(32), states=0, feeds=[], auditors=0,
-                 auditor_list=[])
+                 auditor_list=[], valid_until_ms=0)
     chain = dict(plain, kind=1, numerics_version=0x01020304, steps=2**63 + 5, face_value=2**128 - 1,
                  win_threshold=u(2**248, 32), beacons=[h("beacon 1"), h("beacon 2")], noise=1,
                  noise_exponent=17, noise_anchor=h("noise key"), states=2,
                  feeds=[[1, 0], [0, 2**32 - 2]], auditors=2,
-                 auditor_list=[address(AUDITOR_KEY), address(CLIENT_KEY)])
+                 auditor_list=[address(AUDITOR_KEY), address(CLIENT_KEY)], valid_until_ms=2**60 + 3)
     return [plain, chain]
 
 
 def job_vectors():
     # Wide integers as text: JSON readers may keep only 53 bits.
-    wide = ("steps", "face_value")
+    wide = ("steps", "face_value", "valid_until_ms")
     return [{"fields": {name: str(job[name]) if name in wide else readable(job[name])
                         for name in JOB},
              "encoding": encode_job(job).hex(),
@@ -284,7 +284,7 @@ def receipt_vectors():
             "commitments": readable(commitments),
             "bodies": readable(bodies), "root": root(leaves).hex(),
             "ids": [tagged("commensal/receipt/v1", body).hex() for body in bodies],
-            "receipts": [(b"\x04\x02" + encode_job(job) + u(1, 8) + commitments[i] + u(ROUND, 8)
+            "receipts": [(b"\x04\x03" + encode_job(job) + u(1, 8) + commitments[i] + u(ROUND, 8)
                           + encode_batch_signature(signatures["provider"], i, leaves)
                           + encode_batch_signature(signatures["client"], i, leaves)).hex()
                          for i in range(5)]})
@@ -353,7 +353,7 @@ def winning_claim(rounds=64, at=33):
                               keccak256(role.encode()), leaf(body), word(1))
         signatures.append(encode_batch_signature(sign(key, typed_digest(0, message)), 0,
                                                  [leaf(body)]))
-    receipt = (b"\x04\x02" + encode_job(job) + u(1, 8) + commitment + u(at, 8) + signatures[0]
+    receipt = (b"\x04\x03" + encode_job(job) + u(1, 8) + commitment + u(at, 8) + signatures[0]
                + signatures[1])
     value = tagged("commensal/beacon/v1", u(at, 8), gateway[at], provider[at])
     return {"encoding": (b"\x07\x01" + receipt + gateway[at] + provider[at] + h("output root")

@@ -90,6 +90,7 @@ void Driver::send_offer() {
     offer.job.win_threshold =
         *ticket::threshold_for(protocol::Amount(kPrice), protocol::Amount(kFace));
     offer.job.beacons = {*beacon_};
+    offer.job.valid_until_ms = static_cast<std::uint64_t>(deps_.clock.wall_ms()) + 86'400'000;
   }
   stream_->send(std::move(offer));
 }

@@ -53,6 +53,18 @@ TEST_F(MoneyCases, RefusesAccusationsThatDoNotHold) {
   EXPECT_THAT(refusal(accuser_.key, accuse(made)), HasSubstr("is refused already"));
 }
 
+// The fault: who erred, paid and staked again could be accused of what it had answered years ago.
+TEST_F(MoneyCases, WhoseJobIsNoLongerValidAnswersForNothing) {
+  protocol::Job job = pair_.job(ticket::certain_threshold(), Amount(100));
+  job.valid_until_ms = 500;
+  Step made = pair_.step(job, 3);
+  pair_.sign({&made, 1});
+  now_ms_ = 501;
+  EXPECT_THAT(refusal(accuser_.key, accuse(made)), HasSubstr("valid until 500, and it is 501"));
+  now_ms_ = 500;
+  accept(accuser_.key, accuse(made));
+}
+
 TEST_F(MoneyCases, AStepBeyondTheJobsIsNoReceipt) {
   Step made = ticket(3);
   made.receipt.step = 2;

@@ -40,6 +40,12 @@ Result<void> check_report_is_new(const Context& context, const Digest& subject) 
 
 /// That nothing stands against this accusation but that it may be false.
 Result<void> check_new(const Context& context, const Case& made) {
+  const std::uint64_t until_ms = made.row.dispute.receipt.job.valid_until_ms;
+  if (until_ms != 0 && context.time_ms() > until_ms) {
+    return fail(ErrorCode::kDeadlineExceeded,
+                "receipt: its job was valid until {}, and it is {} (ms since 1970)", until_ms,
+                context.time_ms());
+  }
   if (made.key.accuser == made.accused()) {
     return fail(ErrorCode::kPermissionDenied, "sender: it is the accused itself");
   }
