@@ -34,6 +34,22 @@ class MoneyRisk : public MoneyTrip {
     }
     market.rest_ms(5'000);
   }
+  /// All at once; how many of them were answered within the time.
+  static int ask_many(Market& market, std::uint64_t requests, std::int64_t ms) {
+    const auto answered = std::make_shared<int>(0);
+    for (std::uint64_t i = 0; i < requests; ++i) {
+      market.ask("digits", picture(i),
+                 [answered](const auto& answer) { *answered += answer ? 1 : 0; });
+    }
+    market.rest_ms(ms);
+    return *answered;
+  }
+  static std::size_t receipts_of(Market& market, const crypto::Address& provider) {
+    return market.gateway()
+        .receipts()
+        .select([&](const auto& record) { return record.receipt.job.provider == provider; })
+        ->size();
+  }
   static std::size_t audited(Market& market) {
     return market.gateway()
         .receipts()
@@ -88,6 +104,32 @@ TEST_F(MoneyRisk, ACaughtCheatLosesItsStakeWhetherItHasWonOrNot) {
       EXPECT_TRUE(ledger::check_all(market->gateway().ledger()));
     }
   }
+}
+
+// The fault: a new key was audited at the floor until the desk was asked, a second later, and had
+// as much work as anybody in that time.
+TEST_F(MoneyRisk, ANewKeyHasNoMoreUnauditedAnswersThanItsStakeCovers) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    SCOPED_TRACE(seed);
+    auto market = open_by_risk(400 + seed);
+    prepare(*market);
+    const crypto::Address cheat = market->address_of(add(*market, "cheat", make_bf16_cheat()));
+    ask_many(*market, 40, 2'000);
+    // A wrong answer is taken to do 100 times what it earns, 2,000, of a stake of 1,000,000.
+    const std::size_t wrong = receipts_of(*market, cheat);
+    EXPECT_GE(wrong, 1u);
+    EXPECT_LE(wrong, 5u);
+    EXPECT_EQ(balance(*market, cheat, AccountKind::kStake), Amount());
+  }
+}
+
+TEST_F(MoneyRisk, AnHonestNewKeyIsKnownSoonAndServesAllThatWaited) {
+  auto market = open_by_risk(450);
+  prepare(*market);
+  const crypto::Address honest = market->address_of(add(*market, "honest"));
+  EXPECT_EQ(ask_many(*market, 40, 2'000), 40);
+  EXPECT_EQ(receipts_of(*market, honest), 40u);
+  EXPECT_LT(audited(*market), 40u);
 }
 
 // The verdict is on disk before the ledger hears of it.

@@ -20,9 +20,9 @@ class AuditPolicyOf : public ::testing::Test {
     state_.balances.set({kOther, ledger::AccountKind::kStake}, protocol::Amount(4000));
     clock_.advance_ms(1'000'000);
   }
-  std::unique_ptr<AuditPolicy> policy(double floor, bool by_risk = true) {
-    auto made =
-        std::make_unique<AuditPolicy>(loop_, clock_, events_, AuditTerms{.floor = floor}, by_risk);
+  std::unique_ptr<AuditPolicy> policy(double floor, bool by_risk = true, double pay = 250) {
+    auto made = std::make_unique<AuditPolicy>(loop_, clock_, events_,
+                                              AuditTerms{.floor = floor, .pay = pay}, by_risk);
     EXPECT_TRUE(made->open(book_, state_));
     return made;
   }
@@ -68,12 +68,50 @@ class AuditPolicyOf : public ::testing::Test {
 
 TEST_F(AuditPolicyOf, ANewProviderIsAuditedUntilItIsKnown) {
   const auto policy = this->policy(0.05);
-  EXPECT_EQ(policy->probability(kProvider), 0.05);  // nobody knows yet what it earns
+  EXPECT_EQ(policy->probability(kProvider), 1) << "before its first answer too";
+  policy->on_change(kProvider);
+  wait();
+  EXPECT_EQ(policy->probability(kProvider), 1);
   deliver(*policy, {});
   wait();
   EXPECT_EQ(policy->probability(kProvider), 1);
   deliver_many(*policy, 60, AuditState::kMatched);
   EXPECT_NEAR(policy->probability(kProvider), kInequality, 1e-12);
+}
+
+TEST_F(AuditPolicyOf, OfANewcomerNoMoreIsOpenThanItsStakeCovers) {
+  // A wrong answer is taken to cost 100 times 250.
+  state_.balances.set({kProvider, ledger::AccountKind::kStake}, protocol::Amount(3 * 25'000));
+  const auto policy = this->policy(0.05);
+  const auto takes_more = [&](std::uint32_t offered, const crypto::Address& provider = kProvider) {
+    Candidate one{.address = provider, .name = "p", .offered = offered};
+    policy->weigh({&one, 1});
+    EXPECT_EQ(one.excluded.empty(), !one.may_come);
+    return one.excluded.empty();
+  };
+  EXPECT_TRUE(takes_more(2));
+  EXPECT_FALSE(takes_more(3));
+  EXPECT_FALSE(takes_more(1, kOther)) << "its stake covers less than one";
+  EXPECT_TRUE(takes_more(0, kOther)) << "or nobody would ever know it";
+  policy->on_made(kProvider);
+  EXPECT_FALSE(takes_more(2));
+  policy->on_kept(kProvider);
+  deliver(*policy, AuditState::kDrawn);
+  EXPECT_FALSE(takes_more(2)) << "its audit is awaited";
+  deliver_many(*policy, 60, AuditState::kMatched);
+  EXPECT_TRUE(takes_more(1000)) << "it is known";
+}
+
+TEST_F(AuditPolicyOf, WhoIsLessKnownMayCostMore) {
+  const auto policy = this->policy(0.05);
+  deliver_many(*policy, 4, AuditState::kMatched);
+  std::array<Candidate, 2> both;
+  both[0].address = kProvider, both[1].address = kOther;
+  policy->on_change(kOther);
+  wait();
+  policy->weigh(both);
+  EXPECT_GT(both[1].wrong_cost, 1);
+  EXPECT_LT(both[0].wrong_cost, 1);
 }
 
 TEST_F(AuditPolicyOf, AnHonestOldOneSettlesAtTheInequalityOrTheFloor) {
@@ -160,7 +198,8 @@ TEST_F(AuditPolicyOf, TheFloorIsAllWhereRiskHasNoSay) {
 }
 
 TEST_F(AuditPolicyOf, AnswersWithoutTicketsAreAuditedByTheFloor) {
-  const auto policy = this->policy(0.05);
+  const auto policy = this->policy(0.05, true, 0);
+  EXPECT_EQ(policy->probability(kProvider), 0.05);
   ReceiptRecord record;
   record.receipt.job.provider = kProvider;
   record.receipt.step = 1;

@@ -51,7 +51,9 @@ std::vector<Candidate> Dispatcher::candidates(const ModelVersion& model,
                                       tried, now_ms());
   for (Candidate& one : list) {
     if (one.excluded.empty()) one.excluded = deps_.lottery.reservation(one.address);
+    one.offered = deps_.shares.in_hand(one.address);
   }
+  deps_.audit_policy.weigh(list);
   return list;
 }
 
@@ -77,7 +79,6 @@ std::vector<Candidate> Dispatcher::candidates(const Request& request) const {
   return list;
 }
 
-/// 0: not known.
 double Dispatcher::usual_ms_of(const Request& request) const {
   const auto demand = demand_.find(request.order.model.content);
   return demand == demand_.end() ? 0 : demand->second.usual.ms_for(request.bytes);

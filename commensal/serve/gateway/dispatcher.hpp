@@ -2,6 +2,7 @@
 #pragma once
 
 #include <commensal/base/core/rng.hpp>
+#include <commensal/serve/gateway/audit_policy.hpp>
 #include <commensal/serve/gateway/events.hpp>
 #include <commensal/serve/gateway/fair_queue.hpp>
 #include <commensal/serve/gateway/leaving.hpp>
@@ -39,6 +40,7 @@ class Dispatcher {
     Roster& roster;
     Shares& shares;
     Lottery& lottery;
+    const AuditPolicy& audit_policy;
     Steps& steps;
     EventQueue& events;
   };
@@ -92,7 +94,7 @@ class Dispatcher {
   }
   void dispatch(RequestPtr request);
   bool place(RequestPtr& request, std::span<const Candidate> candidates);
-  double usual_ms_of(const Request& request) const;
+  double usual_ms_of(const Request& request) const;  // 0: not known
   bool may_explore(const Request& request, std::span<const Candidate> candidates) const;
   void offer(RequestPtr request, Roster::Peer& peer);
   void end(const Request& request, core::Error why);

@@ -130,8 +130,10 @@ class DispatcherOf : public ::testing::Test {
   Lottery lottery_{{store_, clock_, rng_, key_, bank_, roster_, events_, tickets_}, {}};  // off
   Steps steps_{{loop_, clock_, store_, key_, roster_, lottery_, events_}, kSilenceMs};
   Shares shares_;
-  Dispatcher dispatcher_{{loop_, clock_, rng_, key_, roster_, shares_, lottery_, steps_, events_},
-                         {1'000, 2, kAuditor}};
+  AuditPolicy policy_{loop_, clock_, events_, {}, false};
+  Dispatcher dispatcher_{
+      {loop_, clock_, rng_, key_, roster_, shares_, lottery_, policy_, steps_, events_},
+      {1'000, 2, kAuditor}};
   std::vector<WorkPtr> made_;
   std::shared_ptr<Heard> heard_ = std::make_shared<Heard>();
   std::shared_ptr<Heard> other_heard_ = std::make_shared<Heard>();

@@ -25,8 +25,8 @@ std::string state_of(const Roster::Peer& peer, const std::string& reservation) {
 core::Result<void> check_honesty(const GatewayConfig& config) {
   const MoneyConfig& money = config.money;
   if (money.face_value == protocol::Amount()) return {};
-  const double pay = risk::units_of(money.face_value) * money.win_probability;
-  const Honesty honesty = honesty_of(money.stake_min, pay, {.floor = config.audit_probability});
+  const Honesty honesty =
+      honesty_of(money.stake_min, expected_pay(money), {.floor = config.audit_probability});
   // Winners are audited whatever the desk says.
   const double least =
       money.win_probability + (1 - money.win_probability) * config.audit_probability;

@@ -68,6 +68,7 @@ void Gateway::State::resume_mismatch(const ReceiptRecord& record) {
 
 void Gateway::State::handle(event::StepMade& event) {
   if (event.work->order != 0) {
+    audit_policy.on_made(event.work->job().provider);
     dispatcher.on_made(event);
   } else {
     rollouts.on_made(event);
@@ -114,6 +115,7 @@ void Gateway::State::handle(event::StepLost& event) {
 
 void Gateway::State::handle(event::StepKept& event) {
   if (event.work->order != 0) {
+    audit_policy.on_kept(event.work->job().provider);
     answers.on_kept(event);
   } else {
     rollouts.on_kept(event);
@@ -168,6 +170,7 @@ void Gateway::State::handle(const event::Unaudited& event) {
   if (!record || record->audit != AuditState::kDrawn) return;
   record->audit = AuditState::kFailed;
   events.report(book.update(*record));
+  audit_policy.on_verdict(*record);
   rollouts.on_audit(*record);
 }
 

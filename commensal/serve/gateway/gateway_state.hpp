@@ -74,12 +74,15 @@ struct Gateway::State {
         till(book, bank, c.money.price),
         transactions(loop, w.clock, bank),
         auditor_key(bank.auditor_key()),
-        audit_policy(loop, w.clock, events, {.floor = c.audit_probability}, c.audit_by_risk),
+        audit_policy(loop, w.clock, events,
+                     {.floor = c.audit_probability, .pay = expected_pay(c.money)}, c.audit_by_risk),
         steps({loop, w.clock, store, w.key, roster, lottery, events}, c.silence_ms_max, c.ops_max),
-        dispatcher({loop, w.clock, w.rng, w.key, roster, shares, lottery, steps, events},
-                   {c.pause_ms_max, c.tries_max, auditor_key.address(), c.outside_auditors}),
+        dispatcher(
+            {loop, w.clock, w.rng, w.key, roster, shares, lottery, audit_policy, steps, events},
+            {c.pause_ms_max, c.tries_max, auditor_key.address(), c.outside_auditors}),
         rollouts({loop, w.clock, w.rng, store, w.key, auditor_key.address(), roster, hub, lottery,
-                  book, till, events, steps, shares, c.rollouts_kept_max, c.quotas.rollouts_max}),
+                  audit_policy, book, till, events, steps, shares, c.rollouts_kept_max,
+                  c.quotas.rollouts_max}),
         deliveries({loop, w.clock, w.rng, book, till, audit_policy, events}),
         answers({loop, hub, book, lottery, till, dispatcher, observer, events}),
         auditor({loop, w.clock, auditor_key, hub, book, events, w.engines, w.rng,
@@ -96,6 +99,7 @@ struct Gateway::State {
     book.keep_while([this](const core::Digest& ticket) {
       return ticket::is_undecided(tickets, ticket) || bank.state().accused_tickets.get(ticket) > 0;
     });
+    audit_policy.on_asked([this] { dispatcher.on_available(); });
     lottery.heed([this](const crypto::Address& provider) { return book.reservation(provider); });
     tickets.on_settled([this](const core::Digest& ticket) { book.on_settled(ticket); });
   }

@@ -49,6 +49,7 @@ struct AuditTerms {
   double loss = 100;      // of using a wrong answer
   double redo_cost = 10;  // of having it computed by somebody trusted
   double audit_cost = 1;  // the step, once more
+  double pay = 0;         // expected value of an answer's ticket today, in units; 0: it has none
 };
 /// What a step earns is the most that an honest one can cost; winners are audited before they are
 /// paid.

@@ -86,6 +86,7 @@ Result<crypto::Address> Rollouts::choose_provider(const ModelVersion& model,
                                                   const std::set<crypto::Address>& tried) const {
   auto candidates =
       deps_.roster.candidates(model, 0, tried, deps_.clock.monotonic_ns() / 1'000'000);
+  deps_.audit_policy.weigh(candidates);
   // A rollout stays with its provider, whose pauses come and go: one is chosen where nobody is
   // free.
   const bool is_free =

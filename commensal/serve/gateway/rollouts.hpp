@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <commensal/serve/gateway/audit_policy.hpp>
 #include <commensal/serve/gateway/fair_queue.hpp>
 #include <commensal/serve/gateway/rollout_book.hpp>
 #include <commensal/serve/gateway/rollout_plan.hpp>
@@ -41,6 +42,7 @@ class Rollouts {
     Roster& roster;
     ModelHub& hub;
     Lottery& lottery;
+    const AuditPolicy& audit_policy;
     ReceiptBook& book;
     Till& till;
     EventQueue& events;

@@ -262,7 +262,7 @@ std::vector<Candidate> Roster::candidates(const ModelVersion& model, std::uint64
                     .load_cost = peer.cached.contains(model.content) ? 0 : load_cost(demand),
                     .queued = peer.in_flight,
                     .busy_ms = peer.in_flight > 0 ? now_ms - peer.busy_since_ms : 0,
-                    .served = peer.served,
+                    .last_turn = peer.last_turn,
                     .effort = health.effort(),
                     .is_new = health.is_new(),
                     .avoided_until_ms = health.is_avoided(now_ms) ? health.avoided_until_ms() : 0});

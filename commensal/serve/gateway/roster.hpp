@@ -38,6 +38,7 @@ class Roster {
     std::int64_t busy_since_ms = 0;  // where there are any: it began with them, or answered one
     std::int64_t at_work_ms = 0;     // when it said last that it is at work (monotonic)
     std::uint64_t served = 0;        // answers
+    std::uint64_t last_turn = 0;     // the number of the job that it got last
     Health health;
     struct Refusals {
       std::uint64_t count = 0;

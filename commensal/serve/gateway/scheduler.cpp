@@ -11,14 +11,16 @@ constexpr std::size_t kReasonsMax = 5;
 
 constexpr std::uint32_t kBusyQueue = 8;  // from then on somebody new may help
 
-double wait_of(const Candidate& item) { return (1.0 + item.queued + item.load_cost) * item.effort; }
+double wait_of(const Candidate& item) {
+  return (1.0 + item.queued + item.load_cost) * item.effort * (1 + item.wrong_cost);
+}
 
 /// The lowest is the best.
 auto rank(const Candidate& item, bool explores, bool has_known) {
   const bool is_tried_out = item.is_new && explores && item.queued == 0;
   const int tier = is_tried_out ? 0 : item.is_new && has_known ? 2 : 1;
   return std::tuple(item.avoided_until_ms, tier, item.is_held,
-                    static_cast<int>(std::floor(2 * std::log2(wait_of(item)))), item.served,
+                    static_cast<int>(std::floor(2 * std::log2(wait_of(item)))), item.last_turn,
                     item.address);
 }
 

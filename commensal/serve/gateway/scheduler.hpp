@@ -17,11 +17,13 @@ struct Candidate {
   bool may_come = false;        // ... but it will be free again: it pauses or has enough to do
   std::uint32_t load_cost = 0;  // of a model it has not cached, in requests: load_cost()
   std::uint32_t queued = 0;
-  std::int64_t busy_ms = 0;  // since it began with what it has in hand, or answered
-  bool is_held = false;      // ... for long, or it will be: what joins it there waits for that
-  std::uint64_t served = 0;
-  double effort = 1;                  // Health::effort()
-  bool is_new = false;                // it has never answered
+  std::uint32_t offered = 0;    // of these, single answers
+  std::int64_t busy_ms = 0;     // since it began with what it has in hand, or answered
+  bool is_held = false;         // ... for long, or it will be: what joins it there waits for that
+  std::uint64_t last_turn = 0;  // the number of the job that it got last
+  double effort = 1;            // Health::effort()
+  double wrong_cost = 0;        // what its answer may cost for being wrong, in answers' pay
+  bool is_new = false;          // it has never answered
   std::int64_t avoided_until_ms = 0;  // 0: it is not
 };
 
@@ -41,8 +43,9 @@ void exclude_held(std::span<Candidate> candidates);
 
 /// The index of the best candidate. In this order: who is not avoided for its faults; who is known,
 /// unless `explores` or all of them are busy; who is not held by something long; the shortest wait
-/// by what was measured (queue, with what fetching the model counts for, times effort), in steps of
-/// sqrt 2, so that equals share evenly; who has served least; the lowest address. A pure function.
+/// by what was measured (queue, with what fetching the model counts for, times effort, and as much
+/// more as a wrong answer may cost), in steps of sqrt 2; whose last turn is longest ago, so that
+/// equals share evenly and a new key gains nothing; the lowest address. A pure function.
 /// Error: kUnavailable, one line with the reason for every provider (the first few of many).
 core::Result<std::size_t> choose(std::span<const Candidate> candidates, std::string_view model,
                                  bool explores = false);

@@ -20,17 +20,40 @@ Candidate candidate(std::uint8_t id) {
 
 TEST(Scheduler, EqualsShareAndTheShortestWaitIsFirst) {
   std::vector<Candidate> list = {candidate(0), candidate(1)};
-  list[0].served = 5;
-  list[1].served = 4;
-  EXPECT_EQ(choose(list, "m"), 1u) << "served less";
+  list[0].last_turn = 5;
+  list[1].last_turn = 4;
+  EXPECT_EQ(choose(list, "m"), 1u) << "whose turn is longer ago";
   list[1].queued = 2;
   EXPECT_EQ(choose(list, "m"), 0u) << "a shorter queue";
   list[0].effort = 10;
   EXPECT_EQ(choose(list, "m"), 1u) << "a short queue of who takes ten times as long is no shorter";
   list[0].effort = 1.1;
   list[1].queued = 0;
-  EXPECT_EQ(choose(list, "m"), 1u) << "nearly equal: who has served less";
+  EXPECT_EQ(choose(list, "m"), 1u) << "nearly equal: by turns";
   list[1].excluded = "is banned";
+  EXPECT_EQ(choose(list, "m"), 0u);
+}
+
+// The fault: a key that had just come had every turn among equals, until it had served as much.
+TEST(Scheduler, ANewKeyGainsNothingAmongEquals) {
+  std::vector<Candidate> list = {candidate(0), candidate(1)};
+  list[0].last_turn = 1000;
+  std::array<int, 2> turns{};
+  for (std::uint64_t i = 1; i <= 100; ++i) {
+    const std::size_t chosen = *choose(list, "m");
+    list[chosen].last_turn = 1000 + i;
+    ++turns[chosen];
+  }
+  EXPECT_EQ(turns[0], 50);
+}
+
+TEST(Scheduler, WhoMayBeWrongCountsAsSlower) {
+  std::vector<Candidate> list = {candidate(0), candidate(1)};
+  list[0].wrong_cost = 2.5;
+  EXPECT_EQ(choose(list, "m"), 1u);
+  list[1].queued = 1;
+  EXPECT_EQ(choose(list, "m"), 1u);
+  list[1].queued = 4;
   EXPECT_EQ(choose(list, "m"), 0u);
 }
 
@@ -45,7 +68,7 @@ TEST(Scheduler, WhoHasServedLeastIsNotFirstForThatAlone) {
   list[0].effort = refuser.effort();
   list[0].is_new = refuser.is_new();
   list[1].effort = honest.effort();
-  list[1].served = 40;
+  list[1].last_turn = 40;
   list[1].queued = 6;
   EXPECT_EQ(choose(list, "m"), 1u);
   list[0].is_new = false;
@@ -57,7 +80,7 @@ TEST(Scheduler, WhoIsNewIsTriedWhileThereIsABudgetOrTheOthersAreBusy) {
   std::vector<Candidate> list = {candidate(0), candidate(1)};
   list[0].is_new = true;
   list[0].effort = Health().effort();
-  list[1].served = 100;
+  list[1].last_turn = 100;
   EXPECT_EQ(choose(list, "m"), 1u);
   EXPECT_EQ(choose(list, "m", true), 0u);
   list[0].queued = 1;

@@ -25,15 +25,23 @@ class Shares {
   }
   void on_offer(const std::string& account, const crypto::Address& provider, bool is_long) {
     ++jobs_[{account, provider}];
+    ++in_hand_[provider];
     if (is_long) ++long_[provider][account];
   }
   void on_end(const std::string& account, const crypto::Address& provider, bool is_long) {
     const auto found = jobs_.find({account, provider});
-    if (found != jobs_.end() && --found->second == 0) jobs_.erase(found);
+    if (found == jobs_.end()) return;
+    if (--found->second == 0) jobs_.erase(found);
+    if (const auto all = in_hand_.find(provider); --all->second == 0) in_hand_.erase(all);
     const auto there = is_long ? long_.find(provider) : long_.end();
     if (there == long_.end()) return;
     if (--there->second[account] == 0) there->second.erase(account);
     if (there->second.empty()) long_.erase(there);
+  }
+  /// How many jobs it has, of all accounts together.
+  std::uint32_t in_hand(const crypto::Address& provider) const {
+    const auto found = in_hand_.find(provider);
+    return found == in_hand_.end() ? 0 : found->second;
   }
   /// Whether it has a long job in hand, anybody's.
   bool has_long(const crypto::Address& provider) const { return long_.contains(provider); }
@@ -68,6 +76,7 @@ class Shares {
 
   using Counts = std::map<std::string, std::uint32_t>;                     // by account, none is 0
   std::map<std::pair<std::string, crypto::Address>, std::uint32_t> jobs_;  // none is 0
+  std::map<crypto::Address, std::uint32_t> in_hand_;                       // none is 0
   std::map<crypto::Address, Counts> long_;                                 // none is empty
   std::string last_;                                                       // who asked last
   std::int64_t last_ms_ = -limits::kOthersMs;                              // and when

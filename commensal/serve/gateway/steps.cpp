@@ -24,6 +24,7 @@ void Steps::ask(const WorkPtr& work, Roster::Peer& peer) {
                                            .is_committed = pending.has_value(),
                                            .heard_ms = now_ms()});
   core::check(is_new, "a job has one step at a time");
+  peer.last_turn = number;
   if (peer.in_flight++ == 0) peer.busy_since_ms = now_ms();
   watch(work->id(), number, silence_ms_max_);
   if (pending) return peer.stream->send(rpc::Countersign{{*pending}});

@@ -220,18 +220,23 @@ core::Result<gateway::ModelVersion> Market::push(const std::string& model, core:
   return gateway_->hub().push(kConsumer, "consumer/" + model, bytes, options);
 }
 
-core::Result<gateway::InferResponse> Market::infer(const std::string& model,
-                                                   const tensor::NamedTensors& inputs,
-                                                   std::int64_t patience_ms) {
-  auto answer = std::make_shared<std::optional<core::Result<gateway::InferResponse>>>();
+void Market::ask(const std::string& model, const tensor::NamedTensors& inputs,
+                 gateway::InferDone done) {
   gateway_->infer({.account = kConsumer,
                    .model = "consumer/" + model,
                    .version = 0,
                    .inputs = inputs,
                    .outputs = {}},
-                  [answer](core::Result<gateway::InferResponse> response) {
-                    answer->emplace(std::move(response));
-                  });
+                  std::move(done));
+}
+
+core::Result<gateway::InferResponse> Market::infer(const std::string& model,
+                                                   const tensor::NamedTensors& inputs,
+                                                   std::int64_t patience_ms) {
+  auto answer = std::make_shared<std::optional<core::Result<gateway::InferResponse>>>();
+  ask(model, inputs, [answer](core::Result<gateway::InferResponse> response) {
+    answer->emplace(std::move(response));
+  });
   constexpr std::int64_t kStepMs = 10;
   loop_.run_until_idle();
   for (std::int64_t waited = 0; !*answer && waited < patience_ms; waited += kStepMs) {

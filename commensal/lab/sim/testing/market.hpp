@@ -71,6 +71,8 @@ class Market {
 
   core::Result<gateway::ModelVersion> push(const std::string& model, core::ByteView bytes,
                                            const gateway::PushOptions& options = {});
+  /// One request, which goes on while time does.
+  void ask(const std::string& model, const tensor::NamedTensors& inputs, gateway::InferDone done);
   /// One request for the newest version of "consumer/<model>", driven until it is answered or
   /// `patience_ms` have passed (then: kDeadlineExceeded).
   core::Result<gateway::InferResponse> infer(const std::string& model,
