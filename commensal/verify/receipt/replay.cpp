@@ -7,7 +7,7 @@
 #include <commensal/verify/noise/noise.hpp>
 #include <commensal/verify/noise/number.hpp>
 #include <commensal/verify/noise/targets.hpp>
-#include <commensal/verify/receipt/replay.hpp>
+#include <commensal/verify/receipt/shown.hpp>
 
 namespace commensal::receipt {
 namespace {
@@ -45,40 +45,6 @@ std::string expected_inputs(const graph::Graph& graph) {
     text += fmt::format("{}'{}' {}", text.empty() ? "" : ", ", value.name, value.declared.text());
   }
   return text;
-}
-
-/// The outputs of a step in the graph's order.
-Result<Values> order_outputs(const graph::Graph& graph, const tensor::NamedTensors& named) {
-  Values values;
-  for (std::size_t i = 0; i < named.size(); ++i) {
-    if (i >= graph.outputs.size() || named[i].name != graph.name_of(graph.outputs[i])) {
-      return fail(ErrorCode::kInvalidArgument, "output {} is '{}', not an output of the model", i,
-                  named[i].name);
-    }
-    values.push_back(named[i].value);
-  }
-  COMMENSAL_TRY(check_outputs(graph, values));
-  return values;
-}
-
-/// inputs_of_step() by the task's own names. Error: kInvalidArgument.
-Result<tensor::NamedTensors> fed(const StepTask& task) {
-  tensor::NamedTensors given = task.inputs;
-  if (task.step == 1) return given;
-  for (const protocol::Feed& feed : task.job.feeds) {
-    if (feed.input >= given.size() || feed.output >= task.outputs_before.size()) {
-      return fail(ErrorCode::kInvalidArgument, "step {}: no output {} or no input {} to feed it to",
-                  task.step, feed.output, feed.input);
-    }
-    given[feed.input].value = task.outputs_before[feed.output].value;
-  }
-  return given;
-}
-
-/// noise::noisy_inputs, without a graph.
-bool takes_noise(const protocol::Job& job, std::uint32_t place) {
-  return job.feeds.empty() ||
-         std::ranges::find(job.feeds, place, &protocol::Feed::input) != job.feeds.end();
 }
 
 }  // namespace
@@ -172,20 +138,8 @@ Result<Values> task_inputs(const StepTask& task, const graph::Graph& graph) {
 }
 
 Result<Digest> input_root_of(const StepTask& task) {
-  COMMENSAL_TRY(check_task(task));
-  COMMENSAL_ASSIGN(tensor::NamedTensors given, fed(task));
-  const auto noise = noise_of_step(task.job, protocol::job_id(task.job), task.step, task.value);
-  if (!noise) return state_root(given);
-  bool is_moved = false;
-  for (std::uint32_t place = 0; place < given.size(); ++place) {
-    Tensor& value = given[place].value;
-    if (!takes_noise(task.job, place) || !noise::is_disturbable(value.dtype())) continue;
-    COMMENSAL_ASSIGN(value, noise::add(value, noise->seed, place, noise->exponent));
-    is_moved = true;
-  }
-  if (is_moved) return state_root(given);
-  return fail(ErrorCode::kUnsupported, "step {}: its noise goes onto a value inside the graph",
-              task.step);
+  COMMENSAL_ASSIGN(const tensor::NamedTensors given, step_inputs(task));
+  return state_root(given);
 }
 
 Result<void> check_model(const protocol::Job& job, const ModelRoots& roots) {
@@ -278,11 +232,8 @@ Result<Recheck> recheck(const protocol::Receipt& receipt, const Opening& opening
                         const std::shared_ptr<const graph::Graph>& model,
                         const graph::SessionOptions& options,
                         const std::function<void(std::string_view)>& passed) {
-  COMMENSAL_TRY(protocol::verify_receipt(receipt));
-  passed("provider and client have signed the receipt");
+  COMMENSAL_TRY(check_shown(receipt, opening, passed));
   const protocol::ReceiptBody body = receipt.body();
-  COMMENSAL_TRY(check_opening(opening, body));
-  passed("inputs and outputs open what was signed");
   COMMENSAL_ASSIGN(auto session, noise::NoisySession::create(model, options, receipt.job.feeds));
   COMMENSAL_ASSIGN(const Digest root, replay(opening.task, session, model_roots(*model)));
   passed("graph and weights are those of the job; re-executed");

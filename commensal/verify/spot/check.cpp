@@ -48,6 +48,11 @@ core::Result<std::uint64_t> samples_for(const SpotPolicy& policy) {
   return count < 0x1p62 ? static_cast<std::uint64_t>(count) : std::uint64_t{1} << 62;
 }
 
+double chance_to_find(double fraction, std::uint64_t checked, std::uint64_t elements) {
+  if (checked >= elements) return 1;
+  return -std::expm1(static_cast<double>(checked) * std::log1p(-fraction));
+}
+
 std::vector<std::int64_t> draw_places(const core::Digest& seed, std::int64_t elements,
                                       std::uint64_t count) {
   std::vector<std::int64_t> all;
@@ -67,31 +72,64 @@ std::vector<std::int64_t> draw_places(const core::Digest& seed, std::int64_t ele
   return all;
 }
 
-core::Result<SpotReport> spot_check(const graph::Graph& graph,
-                                    std::span<const tensor::Tensor> inputs, std::size_t output,
-                                    const tensor::Tensor& claimed, const core::Digest& seed,
-                                    const SpotPolicy& policy, const ConeOptions& options) {
-  COMMENSAL_ASSIGN(const std::uint64_t count, samples_for(policy));
-  const auto places = draw_places(seed, claimed.elements(), count);
-  SpotReport report;
-  auto computed = cone_values(graph, inputs, output, places, options);
-  if (!computed) {
-    // Of a claim with more elements than there are, places may lie behind the last.
-    COMMENSAL_ASSIGN(computed, cone_values(graph, inputs, output, {}, options));
-    if (computed->type == claimed.type()) return tl::unexpected(computed.error());
+std::uint64_t SpotReport::total() const {
+  return std::accumulate(checked.begin(), checked.end(), std::uint64_t{0});
+}
+
+namespace {
+
+/// Places among the elements of all tensors, told apart by tensor.
+std::vector<std::vector<std::int64_t>> places_in(std::span<const tensor::Tensor> tensors,
+                                                 const SpotDraw& draw, std::int64_t elements) {
+  std::vector<std::vector<std::int64_t>> places(tensors.size());
+  std::size_t at = 0;
+  std::int64_t before = 0;
+  for (const std::int64_t place : draw_places(draw.seed, elements, draw.count)) {
+    while (place - before >= tensors[at].elements()) before += tensors[at++].elements();
+    places[at].push_back(place - before);
   }
-  report.work = computed->work;
-  if (!(computed->type == claimed.type())) {
-    report.first = SpotDifference{-1, 0, 0};
-    return report;
-  }
-  report.checked = places.size();
-  for (std::size_t i = 0; i < places.size() && !report.first; ++i) {
-    const std::uint64_t bits = tensor::element_bits(claimed, places[i]);
-    if (bits != computed->values[i].bits) {
-      report.first = SpotDifference{places[i], bits, computed->values[i].bits};
+  return places;
+}
+
+std::optional<SpotDifference> first_difference(std::span<const tensor::Tensor> claimed,
+                                               std::span<const Asked> asked,
+                                               std::span<const ConeValues> computed) {
+  for (std::size_t o = 0; o < claimed.size(); ++o) {
+    const tensor::TensorType& type = computed[o].type;
+    if (type != claimed[o].type()) return SpotDifference{o, -1, 0, 0, type};
+    for (std::size_t i = 0; i < asked[o].indices.size(); ++i) {
+      const std::int64_t element = asked[o].indices[i];
+      const std::uint64_t bits = tensor::element_bits(claimed[o], element);
+      const std::uint64_t right = computed[o].values[i].bits;
+      if (bits != right) return SpotDifference{o, element, bits, right, type};
     }
   }
+  return std::nullopt;
+}
+
+}  // namespace
+
+core::Result<SpotReport> spot_check(const graph::Graph& graph,
+                                    std::span<const tensor::Tensor> inputs,
+                                    std::span<const tensor::Tensor> claimed, const SpotDraw& draw,
+                                    const ConeOptions& options) {
+  if (claimed.size() != graph.outputs.size()) {
+    return core::fail(core::ErrorCode::kInvalidArgument, "{} outputs, expected {}", claimed.size(),
+                      graph.outputs.size());
+  }
+  std::int64_t elements = 0;
+  for (const tensor::Tensor& one : claimed) elements += one.elements();
+  const auto places = places_in(claimed, draw, elements);
+  std::vector<Asked> asked;
+  for (std::size_t o = 0; o < claimed.size(); ++o) {
+    asked.push_back({o, places[o], claimed[o].type()});
+  }
+  COMMENSAL_ASSIGN(const Cones computed, cone_values(graph, inputs, asked, options));
+  SpotReport report;
+  report.elements = static_cast<std::uint64_t>(elements);
+  report.work = computed.work;
+  report.first = first_difference(claimed, asked, computed.outputs);
+  for (const ConeValues& values : computed.outputs) report.checked.push_back(values.values.size());
   return report;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <commensal/base/core/bytes.hpp>
 #include <commensal/verify/spot/cone.hpp>
 
 namespace commensal::spot {
@@ -17,27 +18,40 @@ struct SpotPolicy {
 /// "Uncheatable Grid Computing" (ICDCS 2004), section 3. Error: kInvalidArgument unless fraction
 /// is in (0, 1] and escape in (0, 1).
 core::Result<std::uint64_t> samples_for(const SpotPolicy& policy);
+/// The other way round: with what chance, at least, `checked` of `elements` find such a fake.
+double chance_to_find(double fraction, std::uint64_t checked, std::uint64_t elements);
 
 /// `count` of `elements` places, ascending, each at most once (all where there are no more), that
 /// follow from `seed`, such as a beacon's value bound to the claim: nobody chooses them.
 std::vector<std::int64_t> draw_places(const core::Digest& seed, std::int64_t elements,
                                       std::uint64_t count);
 
+/// How many are drawn, and by what: nobody who made the claim knew it.
+struct SpotDraw {
+  std::uint64_t count = 0;
+  core::Digest seed{};
+};
 struct SpotDifference {
+  std::size_t output = 0;
   std::int64_t element = 0;                 // -1: the claim has another type
   std::uint64_t claimed = 0, computed = 0;  // bits
+  tensor::TensorType type;                  // that was computed
 };
 struct SpotReport {
-  std::uint64_t checked = 0;
+  std::vector<std::uint64_t> checked;   // elements, by output
+  std::uint64_t elements = 0;           // that are claimed, of all outputs
   std::optional<SpotDifference> first;  // none: all that was drawn is right
   ConeWork work;
+
+  std::uint64_t total() const;  // checked
 };
 
-/// Checks random elements of a claimed output against what the graph makes of `inputs`. An honest
-/// claim is never found different. Errors: as samples_for and cone_values.
+/// Checks random elements, drawn from all claimed outputs together, and the types of all, against
+/// what the graph makes of `inputs`; both in the graph's order. An honest claim is never found
+/// different. Errors: kInvalidArgument (another number of outputs), as cone_values.
 core::Result<SpotReport> spot_check(const graph::Graph& graph,
-                                    std::span<const tensor::Tensor> inputs, std::size_t output,
-                                    const tensor::Tensor& claimed, const core::Digest& seed,
-                                    const SpotPolicy& policy, const ConeOptions& options = {});
+                                    std::span<const tensor::Tensor> inputs,
+                                    std::span<const tensor::Tensor> claimed, const SpotDraw& draw,
+                                    const ConeOptions& options = {});
 
 }  // namespace commensal::spot

@@ -32,6 +32,17 @@ std::vector<std::int64_t> some_places(Draw& draw, std::int64_t elements, std::in
   return made;
 }
 
+/// Of one output.
+core::Result<std::pair<ConeValues, ConeWork>> cone_of(const graph::Graph& graph,
+                                                      std::span<const Tensor> inputs,
+                                                      std::size_t output,
+                                                      std::span<const std::int64_t> places,
+                                                      const ConeOptions& options = {}) {
+  const Asked asked{output, places};
+  COMMENSAL_ASSIGN(Cones made, cone_values(graph, inputs, {&asked, 1}, options));
+  return std::pair{std::move(made.outputs[0]), made.work};
+}
+
 void expect_bits(const ConeValues& got, const Tensor& full, std::span<const std::int64_t> places) {
   ASSERT_EQ(got.type, full.type());
   ASSERT_EQ(got.values.size(), places.size());
@@ -53,12 +64,12 @@ TEST(EqualityCones, OfRandomGraphs) {
       const auto places = some_places(draw, expected[o].elements(), draw.number(1, 4));
       ConeOptions options;
       options.share_max = std::array{0.1, 0.25, 1.0}[static_cast<std::size_t>(seed) % 3];
-      const auto got = cone_values(*graph, made.inputs(), o, places, options);
+      const auto got = cone_of(*graph, made.inputs(), o, places, options);
       ASSERT_TRUE(got) << got.error().message;
-      expect_bits(*got, expected[o], places);
+      expect_bits(got->first, expected[o], places);
       if (HasFailure()) return;
-      in_part += got->work.nodes_in_part;
-      in_full += got->work.nodes_in_full;
+      in_part += got->second.nodes_in_part;
+      in_full += got->second.nodes_in_full;
     }
   }
   EXPECT_GE(in_part, static_cast<std::uint64_t>(10 * cases));
@@ -155,19 +166,92 @@ TEST(EqualityCones, OfAWideNetworkTakeAFractionOfIt) {
   ASSERT_TRUE(full);
   Draw draw(1, 1);
   const auto places = some_places(draw, (*full)[0].elements(), 12);
-  const auto got = cone_values(*wide.graph, wide.inputs, 0, places);
+  const auto got = cone_of(*wide.graph, wide.inputs, 0, places);
   ASSERT_TRUE(got) << got.error().message;
-  expect_bits(*got, (*full)[0], places);
-  EXPECT_EQ(got->work.nodes_in_full, 0U);
-  EXPECT_EQ(got->work.nodes_in_part, 5U);
+  expect_bits(got->first, (*full)[0], places);
+  const ConeWork& work = got->second;
+  EXPECT_EQ(work.nodes_in_full, 0U);
+  EXPECT_EQ(work.nodes_in_part, 5U);
   // A tile of 4 x 4 reads 6 x 6, which lie in at most four tiles, which read 14 x 14 of the first.
-  EXPECT_LE(got->work.elements, 12U * (1 + 2 * 16 * 6 * 6 + 2 * 16 * 14 * 14));
+  EXPECT_LE(work.elements, 12U * (1 + 2 * 16 * 6 * 6 + 2 * 16 * 14 * 14));
+  const std::int64_t side = 96 * 96;
+  EXPECT_EQ(work.ops_of_all, side * (16 * 2 * 27 + 16 + 16 * 2 * 144 + 16 + 2 * 2 * 144));
+  EXPECT_LT(work.ops, work.ops_of_all);
+  EXPECT_GT(work.ops, static_cast<std::int64_t>(work.elements));
 
-  const auto all = cone_values(*wide.graph, wide.inputs, 0, places, {.share_max = 0});
+  const auto all = cone_of(*wide.graph, wide.inputs, 0, places, {.share_max = 0});
   ASSERT_TRUE(all);
-  EXPECT_EQ(all->values, got->values);
-  EXPECT_EQ(all->work.elements, 0U);
-  EXPECT_EQ(all->work.nodes_in_full, 5U);
+  EXPECT_EQ(all->first.values, got->first.values);
+  EXPECT_EQ(all->second.elements, 0U);
+  EXPECT_EQ(all->second.nodes_in_full, 5U);
+  EXPECT_EQ(all->second.ops, work.ops_of_all);
+}
+
+/// In blocks, where there are enough places: of any strides, pads, groups, and by the Winograd
+/// clause.
+TEST(EqualityCones, OfConvolutions) {
+  const int cases = case_count(60);
+  for (int seed = 0; seed < cases; ++seed) {
+    Draw draw(static_cast<std::uint64_t>(seed), 7);
+    const std::int64_t group = draw.number(1, 3) == 3 ? 4 : 1;
+    const std::int64_t channels = group * draw.number(1, 20 / group);
+    const std::int64_t outputs = group * draw.number(1, 3);
+    const std::int64_t kernel = draw.number(1, 2) == 1 ? 3 : draw.number(1, 6);
+    kernels::Attributes attributes;
+    const bool is_plain = draw.number(1, 2) == 1;
+    const std::int64_t stride = is_plain ? 1 : draw.number(1, 3);
+    const std::int64_t dilation = is_plain ? 1 : draw.number(1, 3);
+    std::vector<std::int64_t> pads;
+    for (int i = 0; i < 4; ++i) pads.push_back(draw.number(0, kernel));
+    attributes.set("strides", std::vector<std::int64_t>{stride, draw.number(1, stride)});
+    attributes.set("dilations", std::vector<std::int64_t>{dilation, draw.number(1, dilation)});
+    attributes.set("group", group);
+    if (draw.number(1, 4) == 1) {
+      attributes.set("auto_pad", std::string("SAME_UPPER"));
+    } else {
+      attributes.set("pads", pads);
+    }
+    const auto floats = [&](std::initializer_list<std::int64_t> dims) {
+      return random_of(draw, tensor::DType::kFloat32, dims, Blend::kPlain);
+    };
+    graph::testing::GraphMaker maker;
+    const std::int64_t high = draw.number(40, 70), wide = draw.number(40, 70);
+    auto x = maker.input({2, channels, high, wide});
+    Tensor weights = floats({outputs, channels / group, kernel, kernel});
+    const bool has_bias = draw.number(1, 2) == 1;
+    std::vector<ValueId> inputs = {maker.node("Relu", {x}), maker.constant(weights)};
+    if (has_bias) inputs.push_back(maker.constant(floats({outputs})));
+    maker.output(maker.node("Conv", inputs, attributes));
+    const auto graph = maker.finish();
+    const std::vector<Tensor> given = {floats({2, channels, high, wide})};
+    auto session = graph::Session::create(graph, {});
+    const auto full = session->run(given);
+    ASSERT_TRUE(full) << full.error().message;
+    const auto places = some_places(draw, (*full)[0].elements(), draw.number(1, 6));
+    SCOPED_TRACE(fmt::format("seed {}: {} of {}", seed, (*full)[0].type().text(), kernel));
+    const auto got = cone_of(*graph, given, 0, places);
+    ASSERT_TRUE(got) << got.error().message;
+    expect_bits(got->first, (*full)[0], places);
+    if (HasFailure()) return;
+  }
+}
+
+/// Taps in the padding are no steps: what a block has there would be NaN.
+TEST(EqualityCones, OfConvolutionsWithInfiniteWeights) {
+  graph::testing::GraphMaker maker;
+  kernels::Attributes same;
+  same.set("pads", std::vector<std::int64_t>{1, 1, 1, 1});
+  maker.output(maker.node("Conv",
+                          {maker.input({1, 1, 40, 40}),
+                           maker.floats({1, 1, 3, 3}, std::numeric_limits<float>::infinity())},
+                          same));
+  const auto graph = maker.finish();
+  const std::vector<float> ones(1600, 1);
+  const std::vector<Tensor> given = {Tensor::of<float>({1, 1, 40, 40}, ones)};
+  auto session = graph::Session::create(graph, {});
+  const auto full = session->run(given);
+  const std::vector<std::int64_t> places = {0, 39, 900, 1599};
+  expect_bits(cone_of(*graph, given, 0, places)->first, (*full)[0], places);
 }
 
 TEST(EqualityCones, OfSqueezeNet) {
@@ -191,16 +275,16 @@ TEST(EqualityCones, OfSqueezeNet) {
   const auto full = session->run(inputs);
   ASSERT_TRUE(full) << full.error().message;
   const std::vector<std::int64_t> places = {5 * 169, 169 * 1000 - 1};
-  const auto got = cone_values(cut, inputs, 0, places);
+  const auto got = cone_of(cut, inputs, 0, places);
   ASSERT_TRUE(got) << got.error().message;
-  expect_bits(*got, (*full)[0], places);
-  EXPECT_GE(got->work.nodes_in_part, 5U);
+  expect_bits(got->first, (*full)[0], places);
+  EXPECT_GE(got->second.nodes_in_part, 5U);
 }
 
 TEST(Cones, RefuseByName) {
   const Wide wide(8);
   const auto refusal = [&](std::vector<Tensor> inputs, std::size_t output, std::int64_t index) {
-    const auto got = cone_values(*wide.graph, inputs, output, std::vector{index});
+    const auto got = cone_of(*wide.graph, inputs, output, std::vector{index});
     return got ? std::string() : got.error().message;
   };
   EXPECT_EQ(refusal(wide.inputs, 0, 127), "");
