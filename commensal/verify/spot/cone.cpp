@@ -229,6 +229,14 @@ Result<void> Walk::run_in_full() {
     work_.ops += ops_[static_cast<std::size_t>(&*node - graph_.nodes.data())];
   }
   std::ranges::reverse(part.nodes);
+  for (std::size_t id = 0; id < values_.size(); ++id) {
+    const bool is_input =
+        std::ranges::find(graph_.inputs, static_cast<ValueId>(id)) != graph_.inputs.end();
+    // Folded, or run before: what makes it is left out.
+    if (needed[id] && values_[id].there && !is_input) {
+      part.initialisers.emplace(static_cast<ValueId>(id), *values_[id].there);
+    }
+  }
   work_.nodes_in_full += part.nodes.size();
   const std::vector<ValueId> outputs = part.outputs;
   COMMENSAL_ASSIGN(
