@@ -19,7 +19,9 @@ bool is_product(string_view path) {
 /// Recurrent operators have attributes whose values are called as operators are; a model is written
 /// by the names that its file has.
 bool asks_the_table(string_view path) {
-  return !path.starts_with("commensal/lab/squeezenet") &&
+  return !path.starts_with("commensal/lab/network_writer") &&
+         !path.starts_with("commensal/lab/squeezenet") &&
+         !path.starts_with("commensal/lab/super_resolution") &&
          !path.starts_with("commensal/lab/hostile/models") &&
          !path.starts_with("commensal/verify/arbiter/") &&
          !path.starts_with("commensal/compute/kernels/ref/recurrent");
