@@ -147,5 +147,20 @@ TEST_F(MoneyApi, WhoHasAKeyMovesItsOwnMoneyAndNothingElse) {
   EXPECT_EQ(junk.error().code, ErrorCode::kInvalidArgument);
 }
 
+TEST_F(MoneyApi, CasesAreThereForEveryAccount) {
+  EXPECT_EQ(Json::parse(*alice_.get_json("/v1/cases")), Json({{"cases", Json::array()}}));
+  const std::string party = crypto::to_text(world_.provider_address());
+  EXPECT_EQ(Json::parse(*alice_.get_json("/v1/cases?party=" + party)).at("cases").size(), 0);
+  const auto refused = [](client::Client& client, const std::string& target) {
+    const auto got = client.get_json(target);
+    return got ? "accepted" : got.error().message;
+  };
+  EXPECT_EQ(refused(alice_, "/v1/cases/" + std::string(64, 'a')),
+            "nobody has accused " + std::string(64, 'a'));
+  EXPECT_EQ(refused(alice_, "/v1/cases/12"), "a case is named by 64 hexadecimal digits");
+  EXPECT_NE(refused(alice_, "/v1/cases?party=x").find("?party="), std::string::npos);
+  EXPECT_NE(refused(anyone_, "/v1/cases").find("a token is needed"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace commensal::tests

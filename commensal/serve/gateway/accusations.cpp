@@ -285,17 +285,22 @@ std::optional<cases::Brief> Accusations::next(const crypto::Address& party,
     if (!accuses && (row.dispute.accused == job.provider || !may_see)) continue;
     const cases::Case at = case_of(key, row);
     if (!cases::has_turn(at, side)) continue;
-    auto shown = show(receipt_of(row));
-    if (!shown) continue;
-    const ReceiptRecord& record = shown->first;
+    const auto record = deps_.book.find(receipt_of(row));
+    if (!record) continue;
+    tensor::NamedTensors inputs;
+    if (!accuses) {
+      auto shown = show(receipt_of(row));
+      if (!shown) continue;
+      inputs = std::move(shown->second.inputs);
+    }
     return cases::Brief{key,
                         at.dispute,
                         at.status,
                         at.moves,
-                        record.model,
-                        record.version,
-                        record.model_content,
-                        accuses ? tensor::NamedTensors() : std::move(shown->second.inputs)};
+                        record->model,
+                        record->version,
+                        record->model_content,
+                        std::move(inputs)};
   }
   return std::nullopt;
 }

@@ -104,12 +104,12 @@ struct Route {
   bool is_json_or_split = false;  // JSON, of limits::kHttpJsonBytesMax, or JSON and binary tensors
 };
 
-/// Open Inference Protocol (inference_routes.cpp) and /v1 (management_routes.cpp,
-/// money_routes.cpp, rollout_routes.cpp).
+/// Open Inference Protocol (inference_routes.cpp) and /v1 (the other *_routes.cpp).
 std::span<const Route> inference_routes();
 std::span<const Route> management_routes();
 std::span<const Route> money_routes();
 std::span<const Route> rollout_routes();
+std::span<const Route> case_routes();
 
 /// Step one: finds the route and the account. HEAD is served as GET. `done` gets the call that
 /// handle() goes on with once its body is there, or the refusal; on this thread or on the loop.

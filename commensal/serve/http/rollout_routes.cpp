@@ -124,20 +124,6 @@ Response take_audit(Gateway& gateway, const Call& call) {
   return bytes_response(*taken ? protocol::encode_stored(**taken) : core::Bytes());
 }
 
-/// cases::Brief, encoded; an empty body where it is the turn of this side in none.
-Response next_case(Gateway& gateway, const Call& call) {
-  const bool accuses = call.query.contains("accuser");
-  const auto asked = call.query.find(accuses ? "accuser" : "accused");
-  const auto party = crypto::address_from_text(asked == call.query.end() ? "" : asked->second);
-  if (!party) {
-    const auto why = core::in_context(accuses ? "?accuser=" : "?accused=", party.error());
-    return error_response(why.value());
-  }
-  const auto found =
-      gateway.next_case(*party, accuses ? arbiter::Side::kChallenger : arbiter::Side::kProvider);
-  return bytes_response(found ? protocol::encode_stored(*found) : core::Bytes());
-}
-
 Response answer_audit(Gateway& gateway, const Call& call) {
   const auto receipt = core::digest_from_hex(call.params.at("receipt"));
   if (!receipt) {
@@ -161,7 +147,6 @@ constexpr Route kRoutes[] = {
     {"GET", "/v1/rollouts/{rollout}/record", Auth::kAccount, kSmall, on_loop<show_record>},
     {"GET", "/v1/rollouts/{rollout}/steps/{step}", Auth::kAccount, kSmall, on_loop<show_step>},
     {"POST", "/v1/audits", Auth::kAuditor, kSmall, on_loop<take_audit>},
-    {"GET", "/v1/cases/next", Auth::kAuditor, kSmall, on_loop<next_case>},
     {"POST", "/v1/audits/{receipt}", Auth::kAuditor, kSmall, on_loop<answer_audit>},
 };
 

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+// Accusations: what the ledger says of them, to whoever has an account, as the rest of the ledger
+// is; and what who plays a side of one needs.
+#include <algorithm>
+#include <commensal/serve/cases/brief.hpp>
+#include <commensal/serve/http/api.hpp>
+#include <commensal/trade/pay/ledger/cases.hpp>
+#include <nlohmann/json.hpp>
+
+namespace commensal::http {
+
+namespace {
+
+using arbiter::Side;
+using core::ErrorCode;
+using core::Result;
+using gateway::Gateway;
+using ledger::CaseKey;
+using ledger::CaseRow;
+using ledger::CaseStatus;
+using Json = nlohmann::ordered_json;
+
+Json case_json(const CaseKey& key, const CaseRow& row) {
+  const bool is_of_answer = row.dispute.accused == row.dispute.receipt.job.provider;
+  return {{"subject", core::to_hex(key.subject)},
+          {"of", is_of_answer ? "answer" : "report"},
+          {"receipt", core::to_hex(protocol::receipt_id(row.dispute.receipt.body()))},
+          {"accuser", crypto::to_text(key.accuser)},
+          {"accused", crypto::to_text(row.dispute.accused)},
+          {"status", protocol::name_of(row.status)},
+          {"bond", protocol::to_text(row.bond)},
+          {"since_ms", row.since_ms},
+          {"moves", row.moves},
+          {"reports", row.findings.size()}};
+}
+
+/// Who has to do something next, and until when; null: nobody loses anything by waiting.
+Json turn_json(const ledger::State& state, const CaseKey& key, const CaseRow& row) {
+  Json owes = Json::array();
+  Json until = nullptr;
+  switch (row.status) {
+    case CaseStatus::kAccused:
+      owes.push_back("accused");
+      until = row.contest_ms;
+      break;
+    case CaseStatus::kContested: {
+      const cases::Case at{key, row.dispute, row.status, ledger::moves_of(state, key)};
+      if (cases::has_turn(at, Side::kProvider)) owes.push_back("accused");
+      if (cases::has_turn(at, Side::kChallenger)) owes.push_back("accuser");
+      until = row.move_ms;
+      break;
+    }
+    case CaseStatus::kUndecided:
+      owes.push_back("auditors");
+      break;
+    case CaseStatus::kConvicted:
+    case CaseStatus::kAcquitted:
+      break;
+  }
+  return {{"owes", owes}, {"until_ms", until}};
+}
+
+/// ?party=0x...: those in which it accuses or is accused. The newest, pending ones first.
+Response list_cases(Gateway& gateway, const Call& call) {
+  constexpr std::size_t kListed = 100;
+  std::optional<crypto::Address> party;
+  if (const auto asked = call.query.find("party"); asked != call.query.end()) {
+    const auto given = crypto::address_from_text(asked->second);
+    if (!given) return error_response(core::in_context("?party=", given.error()).value());
+    party = *given;
+  }
+  using Row = std::pair<const CaseKey*, const CaseRow*>;
+  std::vector<Row> found;
+  for (const auto& [key, row] : gateway.ledger().cases.rows()) {
+    const bool has_part = !party || key.accuser == *party || row.dispute.accused == *party;
+    if (has_part) found.emplace_back(&key, &row);
+  }
+  const auto rank = [](const Row& one) {
+    return std::pair(is_pending(one.second->status), one.second->since_ms);
+  };
+  const auto end = found.begin() + static_cast<std::ptrdiff_t>(std::min(kListed, found.size()));
+  std::ranges::partial_sort(found, end, std::ranges::greater{}, rank);
+  Json made = Json::array();
+  for (auto one = found.begin(); one != end; ++one) {
+    made.push_back(case_json(*one->first, *one->second));
+  }
+  return json_response(Json{{"cases", std::move(made)}}.dump());
+}
+
+/// All of one subject, each accuser's.
+Response show_cases(Gateway& gateway, const Call& call) {
+  const auto subject = core::digest_from_hex(call.params.at("subject"));
+  if (!subject) {
+    return error_response(
+        {ErrorCode::kInvalidArgument, "a case is named by 64 hexadecimal digits"});
+  }
+  const ledger::State& state = gateway.ledger();
+  Json made = Json::array();
+  const auto& rows = state.cases.rows();
+  for (auto row = rows.lower_bound({*subject, {}});
+       row != rows.end() && row->first.subject == *subject; ++row) {
+    Json one = case_json(row->first, row->second);
+    one.update(turn_json(state, row->first, row->second));
+    made.push_back(std::move(one));
+  }
+  if (!made.empty()) return json_response(Json{{"cases", std::move(made)}}.dump());
+  return error_response(
+      {ErrorCode::kNotFound, fmt::format("nobody has accused {}", core::to_hex(*subject))});
+}
+
+/// An accuser without that role sees what its own answers are accused of, and no inputs.
+Result<void> check_player(Gateway& gateway, const Call& call, const cases::Brief* brief) {
+  if (call.account.role != gateway::Role::kConsumer) return {};
+  if (!call.query.contains("accuser")) {
+    return core::fail(ErrorCode::kPermissionDenied,
+                      "this is for auditors: use the token of an account of that role");
+  }
+  if (brief == nullptr) return {};
+  const auto record = gateway.receipts().find(protocol::receipt_id(brief->dispute.receipt.body()));
+  if (record && record->account == call.account.name) return {};
+  return core::fail(ErrorCode::kPermissionDenied, "the accused answer is another account's");
+}
+
+/// cases::Brief, encoded; an empty body where it is the turn of this side in none.
+Response next_case(Gateway& gateway, const Call& call) {
+  const auto may_ask = check_player(gateway, call, nullptr);
+  if (!may_ask) return error_response(may_ask.error());
+  const bool accuses = call.query.contains("accuser");
+  const auto asked = call.query.find(accuses ? "accuser" : "accused");
+  const auto party = crypto::address_from_text(asked == call.query.end() ? "" : asked->second);
+  if (!party) {
+    const auto why = core::in_context(accuses ? "?accuser=" : "?accused=", party.error());
+    return error_response(why.value());
+  }
+  const auto found = gateway.next_case(*party, accuses ? Side::kChallenger : Side::kProvider);
+  if (!found) return bytes_response(core::Bytes());
+  const auto may_see = check_player(gateway, call, &*found);
+  if (!may_see) return error_response(may_see.error());
+  return bytes_response(protocol::encode_stored(*found));
+}
+
+constexpr std::int64_t kSmall = limits::kHttpSmallBodyBytesMax;
+
+constexpr Route kRoutes[] = {
+    {"GET", "/v1/cases", Auth::kAccount, kSmall, on_loop<list_cases>},
+    {"GET", "/v1/cases/next", Auth::kAccount, kSmall, on_loop<next_case>},
+    {"GET", "/v1/cases/{subject}", Auth::kAccount, kSmall, on_loop<show_cases>},
+};
+
+}  // namespace
+
+std::span<const Route> case_routes() { return kRoutes; }
+
+}  // namespace commensal::http
