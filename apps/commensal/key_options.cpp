@@ -80,6 +80,14 @@ store::KeyOpener KeyOptions::opener() const {
   };
 }
 
+Result<crypto::SecretKey> read_key(const core::Path& file, const std::string& password_file) {
+  COMMENSAL_ASSIGN(const core::Bytes text, core::read_file(file, limits::kKeyFileBytesMax));
+  const bool is_locked = core::as_text(text).find('{') != std::string_view::npos;  // JSON
+  if (!is_locked) return keys::read_plain_key(file);
+  COMMENSAL_ASSIGN(const keys::Password password, get_password(password_file, false));
+  return keys::unlock_file(file, password);
+}
+
 Result<keys::Password> get_password(const std::string& file, bool is_new) {
   if (!file.empty()) return keys::read_password(file);
   const int fd = ::open("/dev/tty", O_RDWR | O_CLOEXEC);

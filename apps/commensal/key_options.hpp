@@ -20,6 +20,10 @@ struct KeyOptions {
   store::KeyOpener opener() const;
 };
 
+/// A key for one use: of a keystore, unlocked as get_password() says, or of a plain key file.
+/// Errors: those of either, and of get_password().
+core::Result<crypto::SecretKey> read_key(const core::Path& file, const std::string& password_file);
+
 /// From the file, or asked for on the terminal, twice where `is_new`.
 /// Errors: those of keys::read_password; kInvalidArgument (empty, or not the same twice),
 /// kFailedPrecondition (no terminal).

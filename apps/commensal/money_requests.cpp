@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fmt/chrono.h>
-
 #include <apps/commensal/money_requests.hpp>
+#include <apps/common/summary.hpp>
 
 namespace commensal::apps {
 namespace {
@@ -81,10 +80,9 @@ void print_balances(const Json& balances) {
   if (kinds.empty()) fmt::print("has nothing in this ledger\n");
   print_members(kinds);
   for (const Json& item : member(balances, "announcements")) {
-    const auto ms = static_cast<std::time_t>(number_in(item, "release_ms") / 1000);
-    fmt::print("withdrawal {:<9} {:>{}}  of {}, free at {:%Y-%m-%d %H:%M:%S}Z\n",
-               text_in(item, "number"), text_in(item, "amount"), kWidth, text_in(item, "from"),
-               fmt::gmtime(ms));
+    fmt::print("withdrawal {:<9} {:>{}}  of {}, free at {}\n", text_in(item, "number"),
+               text_in(item, "amount"), kWidth, text_in(item, "from"),
+               utc_text(static_cast<std::int64_t>(number_in(item, "release_ms"))));
   }
 }
 

@@ -4,11 +4,13 @@
 namespace commensal::apps {
 
 Run declare_account(CLI::App& app);
+Run declare_accuse(CLI::App& app);
 Run declare_arbiter(CLI::App& app);
 Run declare_audit(CLI::App& app);
 Run declare_auditor(CLI::App& app);
 Run declare_bench(CLI::App& app);
 Run declare_calibrate(CLI::App& app);
+Run declare_case(CLI::App& app);
 Run declare_rollout(CLI::App& app);
 Run declare_gateway(CLI::App& app);
 Run declare_infer(CLI::App& app);
@@ -75,6 +77,12 @@ constexpr Command kTable[] = {
      "commensal receipts RECEIPT\n"
      "commensal receipts RECEIPT --save answer.receipt --save-opening answer.opening",
      declare_receipts},
+    {"accuse", kConsumers, "who answered wrongly",
+     "Accuse a provider of a wrong answer, with a bond, and argue it to the end; the same again "
+     "goes on with it; exit status 2 where it is acquitted",
+     "commensal accuse RECEIPT --key alice.json\n"
+     "commensal accuse RECEIPT --key alice.json --password-file alice.password --json",
+     declare_accuse},
     {"account", kConsumers, "accounts and their money",
      "Create and list accounts, put money into them, or say whose token this is",
      "commensal account\n"
@@ -160,8 +168,11 @@ constexpr Command kTable[] = {
      "commensal risk PROVIDER --data-dir gateway-state --json",
      declare_risk},
     {"audit", kAuditorsAndArbiters, "check a receipt here",
-     "Check a receipt by re-executing it here; trusts neither gateway nor provider",
+     "Check a receipt by re-executing it here, or some elements of its outputs; trusts neither "
+     "gateway nor provider; exit status 2 where it is wrong",
      "commensal audit RECEIPT\n"
+     "commensal audit RECEIPT --elements 64\n"
+     "commensal audit RECEIPT --wrong-share 0.01 --miss 0.05 --beside-replay\n"
      "commensal audit RECEIPT --data-dir gateway-state --backend ref\n"
      "commensal audit answer.receipt --opening answer.opening --model model.onnx",
      declare_audit},
@@ -176,6 +187,12 @@ constexpr Command kTable[] = {
      "commensal arbiter check dispute.verdict --json\n"
      "commensal arbiter operators",
      declare_arbiter},
+    {"case", kAuditorsAndArbiters, "who is accused of what",
+     "List the accusations in a gateway's ledger, or show who owes what in one",
+     "commensal case list\n"
+     "commensal case list --party 0x9201c445a275aC0cd411C3814150831b38327C6F\n"
+     "commensal case show RECEIPT --json",
+     declare_case},
     {"run", kEverybody, "run a model here",
      "Run a model once on this machine and print its outputs and their SHA-256",
      "commensal run model.onnx --input x=x.npy\n"

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/chrono.h>
+
 #include <algorithm>
 #include <apps/common/summary.hpp>
 #include <array>
@@ -53,6 +55,10 @@ std::string hash_of(const tensor::Tensor& tensor) {
     hash.update(core::as_bytes(text));
   }
   return core::to_hex(hash.finish());
+}
+
+std::string utc_text(std::int64_t ms) {
+  return fmt::format("{:%Y-%m-%d %H:%M:%S}Z", fmt::gmtime(static_cast<std::time_t>(ms / 1000)));
 }
 
 std::vector<std::string> first_values(const tensor::Tensor& tensor, std::size_t count) {

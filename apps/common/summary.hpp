@@ -10,6 +10,9 @@ namespace commensal::apps {
 /// SHA-256 of the elements' little-endian bytes, row-major, in hexadecimal.
 std::string hash_of(const tensor::Tensor& tensor);
 
+/// Milliseconds since 1970 as "2026-01-31 23:59:59Z".
+std::string utc_text(std::int64_t ms);
+
 /// Up to `count` elements from the first on, as text.
 std::vector<std::string> first_values(const tensor::Tensor& tensor, std::size_t count);
 

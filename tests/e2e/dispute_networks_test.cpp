@@ -4,7 +4,6 @@
 #include <signal.h>
 
 #include <commensal/base/core/clock.hpp>
-#include <cstdlib>
 #include <filesystem>
 
 #include <tests/e2e/disputes.hpp>
@@ -14,15 +13,6 @@ namespace {
 
 constexpr int kWarm = 2, kMeasured = 5;
 constexpr std::size_t kBytesMax = std::size_t{1} << 20;
-
-std::string file_of(const std::string& name) {
-  const char* const given = std::getenv("COMMENSAL_TORCHVISION");
-  const char* const home = std::getenv("HOME");
-  const core::Path folder =
-      given != nullptr ? core::Path(given)
-                       : core::Path(home == nullptr ? "." : home) / ".cache/commensal/torchvision";
-  return (folder / (name + ".onnx")).string();
-}
 
 tensor::NamedTensors large_picture(std::uint64_t i) {
   constexpr std::int64_t kSide = 224;
@@ -47,8 +37,8 @@ tensor::NamedTensors words(std::uint64_t i) {
 }
 
 const Network& network(const std::string& name) {
-  static const Network kResnet{"resnet50", file_of("resnet50"), large_picture};
-  static const Network kEncoder{"bert_l4_h256", file_of("bert_l4_h256"), words};
+  static const Network kResnet{"resnet50", torchvision_file("resnet50"), large_picture};
+  static const Network kEncoder{"bert_l4_h256", torchvision_file("bert_l4_h256"), words};
   return name == kResnet.name ? kResnet : kEncoder;
 }
 

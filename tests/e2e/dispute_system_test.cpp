@@ -90,5 +90,95 @@ TEST_F(DisputeSystem, WhoIsFramedKeepsItsStakeAndServesOn) {
   verify_ledger();
 }
 
+/// A consumer that accuses by the program: `commensal accuse`, where the gateway audits nothing.
+class Accusers : public Disputes {
+ protected:
+  void SetUp() override {
+    audits_ = {"--price",           "200", "--win-probability", "0.001", "--audit-probability", "0",
+               "--no-audit-by-risk"};
+    open_court(digits());
+    root_.emplace(connect());
+    alices_token_ = folder_.at("alice.token");
+    const auto account = root_->create_account("alice", "consumer");
+    ASSERT_TRUE(account) << account.error().message;
+    ASSERT_TRUE(core::write_file_atomically(alices_token_, core::as_bytes(account->token), 0600));
+    alice_.emplace(*client::Client::create({.url = url(), .token = account->token}));
+    ask({"account", "deposit", "alice", "100000", "--reference", "alice", "--yes"});
+    key_file_ = folder_.at("alice.key");
+    const auto key = core::Digest{55};
+    ASSERT_TRUE(core::write_file_atomically(key_file_, core::as_bytes(core::to_hex(key)), 0600));
+    address_of_key_ = crypto::to_text(crypto::SecretKey::from_bytes(key)->address());
+  }
+  std::vector<std::string> as_alice(std::vector<std::string> arguments) const {
+    arguments.insert(arguments.end(),
+                     {"--gateway", url(), "--token-file", alices_token_, "--json"});
+    return arguments;
+  }
+  /// A digit that either kind of provider answers, public as all of digits() is.
+  std::string receipt() { return core::to_hex(answer(*alice_, digits(), 1).receipt); }
+  std::vector<std::string> accuse(const std::string& receipt) const {
+    return as_alice({"accuse", receipt, "--key", key_file_});
+  }
+  std::string refusal(const std::string& receipt) {
+    int status = 0;
+    const Json said = Json::parse(run(accuse(receipt), status), nullptr, false);
+    EXPECT_EQ(status, 1);
+    return said.is_object() ? said.at("error").at("message") : Json();
+  }
+  Json the_case(const std::string& receipt) {
+    int status = -1;
+    const Json said = Json::parse(run(as_alice({"case", "show", receipt}), status), nullptr, false);
+    EXPECT_EQ(status, 0);
+    return said.is_object() ? said.at("cases").at(0) : Json();
+  }
+
+  std::optional<client::Client> root_, alice_;
+  std::string alices_token_, key_file_, address_of_key_;
+};
+
+TEST_F(Accusers, WhoIsWrongIsConvictedThoughTheyAreKilledOnTheWay) {
+  const auto cheat = start_cheat("cheat");
+  fund_stake();
+  const std::string id = receipt();
+  EXPECT_THAT(refusal(id),
+              HasSubstr("an accusation needs a bond of 100, and " + address_of_key_ + " has 0: "));
+  ask({"account", "deposit", address_of_key_, "100", "--yes"});
+  {
+    Process killed(accuse(id), folder_.at("accuse.log"));
+    wait_for([&] {
+      journal_->read();
+      return journal_->accuser.moves > 0;
+    });
+  }
+  const Json open = the_case(id);
+  EXPECT_EQ(open.at("subject"), id);
+  EXPECT_EQ(open.at("accused"), address_);
+  int status = -1;
+  const Json ended = Json::parse(run(accuse(id), status), nullptr, false);
+  EXPECT_EQ(status, 0);
+  ASSERT_TRUE(ended.is_object());
+  EXPECT_EQ(ended.at("status"), "convicted");
+  EXPECT_EQ(ended.at("owes"), Json::array());
+  journal_->read();
+  expect_convicted();
+  EXPECT_GE(std::stoll(balance(address_of_key_, "available")), 100);
+  const Json all = Json::parse(run(as_alice({"case", "list", "--party", address_}), status));
+  EXPECT_EQ(all.at("cases").size(), 1);
+  // Once more it only says how it ended.
+  EXPECT_EQ(Json::parse(run(accuse(id), status)).at("status"), "convicted");
+  verify_ledger();
+}
+
+TEST_F(Accusers, WhatIsRightIsNotAccused) {
+  const auto honest =
+      start_provider("honest", {"--stake", kStake, "--pay-min", "0", "--hash-chain-depth", "14"});
+  fund_stake();
+  ask({"account", "deposit", address_of_key_, "100", "--yes"});
+  EXPECT_THAT(refusal(receipt()), HasSubstr("the answer is right, to the last bit"));
+  EXPECT_EQ(balance(address_of_key_, "available"), "100");
+  journal_->read();
+  EXPECT_EQ(journal_->accusations, 0);
+}
+
 }  // namespace
 }  // namespace commensal::e2e

@@ -6,6 +6,7 @@
 #include <commensal/trade/pay/ledger/journal.hpp>
 #include <commensal/verify/receipt/opening.hpp>
 #include <commensal/verify/receipt/roots.hpp>
+#include <cstdlib>
 
 #include <tests/e2e/disputes.hpp>
 
@@ -18,6 +19,15 @@ constexpr int kPatienceS = 600;                         // for a whole dispute a
 }  // namespace
 
 Network digits() { return {"digits", kModel, picture}; }
+
+std::string torchvision_file(const std::string& name) {
+  const char* const given = std::getenv("COMMENSAL_TORCHVISION");
+  const char* const home = std::getenv("HOME");
+  const core::Path folder =
+      given != nullptr ? core::Path(given)
+                       : core::Path(home == nullptr ? "." : home) / ".cache/commensal/torchvision";
+  return (folder / (name + ".onnx")).string();
+}
 
 // ---- the journal ------------------------------------------------------------------------
 
@@ -52,9 +62,11 @@ void Journal::add(const ledger::Entry& entry) {
 // ---- who takes part ---------------------------------------------------------------------
 
 void Disputes::restart_gateway() {
-  start_gateway({"--price", "52000", "--face-value", "100000", "--win-probability", "0.5",
-                 "--stake-min", kStake, "--round-ms", "50", "--hash-chain-depth", "14",
-                 "--auditor-fee", "1000", "--audit-probability", "1", "--escrow", "20000000"});
+  std::vector<std::string> arguments = {
+      "--face-value",       "100000", "--stake-min",   kStake, "--round-ms", "50",
+      "--hash-chain-depth", "14",     "--auditor-fee", "1000", "--escrow",   "20000000"};
+  arguments.insert(arguments.end(), audits_.begin(), audits_.end());
+  start_gateway(arguments);
 }
 
 void Disputes::open_court(const Network& network, const std::string& name) {

@@ -7,6 +7,7 @@
 #include <functional>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include <tests/e2e/paid_system.hpp>
 
@@ -19,6 +20,9 @@ struct Network {
   std::function<tensor::NamedTensors(std::uint64_t i)> inputs;
 };
 Network digits();
+/// The file of a network of models/torchvision, in $COMMENSAL_TORCHVISION or where it is by
+/// default.
+std::string torchvision_file(const std::string& name);
 
 /// What a gateway's journal has of accusations, followed while the gateway writes it.
 class Journal {
@@ -73,6 +77,8 @@ class Disputes : public PaidSystem {
              const core::Digest& receipt);
 
   std::optional<Journal> journal_;
+  std::vector<std::string> audits_ = {
+      "--price", "52000", "--win-probability", "0.5", "--audit-probability", "1"};
 };
 
 }  // namespace commensal::e2e

@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <apps/commensal/connection.hpp>
+#include <apps/commensal/cases.hpp>
 #include <apps/commensal/key_options.hpp>
-#include <apps/commensal/money_requests.hpp>
 #include <apps/common/command.hpp>
 #include <apps/common/log.hpp>
 #include <apps/common/service.hpp>
 #include <apps/common/worker_options.hpp>
-#include <commensal/base/crypto/sha256.hpp>
 #include <commensal/base/store/state_folder.hpp>
-#include <commensal/serve/cases/brief.hpp>
-#include <commensal/verify/rollout/replayer.hpp>
 #include <cstdio>
 #include <memory>
 
@@ -41,35 +37,32 @@ class Audits {
   Audits(client::Client client, core::Path folder, const crypto::SecretKey& key,
          std::shared_ptr<rollout::EngineFactory> engines)
       : client_(std::move(client)),
-        folder_(std::move(folder)),
         key_(key),
-        replayer_(std::move(engines)),
-        party_([this](const protocol::Job& job, const core::Path& model,
-                      const std::stop_token& cancel) {
-          return replayer_.engine(job, model, cancel);
-        }) {}
+        litigant_(client_, std::move(folder), key, std::move(engines)) {}
 
   /// Whether there is one.
   Result<bool> find() {
-    if (!next_.empty() || !brief_.empty()) return true;
-    COMMENSAL_ASSIGN(brief_, client_.next_case(key_.address()));
-    if (brief_.empty()) {
+    if (!next_.empty() || brief_) return true;
+    COMMENSAL_ASSIGN(brief_, litigant_.next(arbiter::Side::kProvider));
+    if (!brief_) {
       COMMENSAL_ASSIGN(next_, client_.take_audit(key_.address()));
     }
-    return !next_.empty() || !brief_.empty();
+    return !next_.empty() || brief_;
   }
   /// The one that was found, or what it is accused of itself.
   Result<void> audit() {
-    if (!brief_.empty()) return defend(std::exchange(brief_, {}));
+    if (brief_) return defend(*std::exchange(brief_, std::nullopt));
     const core::Bytes bytes = std::exchange(next_, {});
     COMMENSAL_ASSIGN(const auto given, protocol::decode<receipt::Assignment>(bytes));
     COMMENSAL_TRY(receipt::check_assignment(given));
     const core::Digest receipt = protocol::receipt_id(given.receipt.body());
-    COMMENSAL_ASSIGN(const core::Path model, model_file(given.model, given.version, given.content));
-    COMMENSAL_ASSIGN(const core::Digest root,
-                     replayer_.replay(given.task, model, {.ops_max = limits::kReplayOpsMax}));
+    COMMENSAL_ASSIGN(const core::Path model,
+                     litigant_.model_file(given.model, given.version, given.content));
+    COMMENSAL_ASSIGN(
+        const core::Digest root,
+        litigant_.replayer().replay(given.task, model, {.ops_max = limits::kReplayOpsMax}));
     if (given.accuser) {
-      COMMENSAL_TRY(book(ledger::Report{receipt, *given.accuser, root}));
+      COMMENSAL_TRY(litigant_.book(ledger::Report{receipt, *given.accuser, root}));
     } else {
       COMMENSAL_TRY(client_.answer_audit(protocol::sign_report(key_, {receipt, root, {}, {}})));
     }
@@ -82,43 +75,19 @@ class Audits {
   std::uint64_t done() const { return done_; }
 
  private:
-  Result<core::Path> model_file(const std::string& model, std::uint32_t version,
-                                const core::Digest& content) {
-    const core::Path path = folder_ / (core::to_hex(content) + ".onnx");
-    if (std::filesystem::exists(path)) return path;
-    COMMENSAL_ASSIGN(const core::Bytes bytes, client_.model_content(model, version));
-    if (crypto::sha256(bytes) != content) {
-      return core::fail(core::ErrorCode::kDataLoss, "the file of '{}' is not the receipt's model",
-                        model);
-    }
-    COMMENSAL_TRY(core::write_file_atomically(path, bytes));
-    return path;
-  }
-
   /// As a provider would: everybody answers for what it has signed.
-  Result<void> defend(core::ByteView bytes) {
-    COMMENSAL_ASSIGN(const auto brief, protocol::decode<cases::Brief>(bytes));
-    COMMENSAL_ASSIGN(const core::Path model, model_file(brief.model, brief.version, brief.content));
-    COMMENSAL_ASSIGN(ledger::Body body,
-                     party_.next(brief.at(), arbiter::Side::kProvider, brief.inputs, model, key_,
-                                 {.ops_max = limits::kReplayOpsMax}));
-    say(fmt::format("accused of a false report, {}: {}", protocol::name_of(brief.status),
-                    ledger::name_of(body)));
-    return book(std::move(body));
-  }
-  /// In the gateway's ledger, where it answers for it with its stake.
-  Result<void> book(ledger::Body body) {
-    COMMENSAL_ASSIGN(const Json now, balances_of(client_, crypto::to_text(key_.address())));
-    COMMENSAL_TRY(send_transaction(client_, key_, now, std::move(body)));
+  Result<void> defend(const cases::Brief& brief) {
+    COMMENSAL_ASSIGN(const std::string said,
+                     litigant_.answer(brief, arbiter::Side::kProvider, brief.inputs));
+    say(fmt::format("accused of a false report, {}: {}", protocol::name_of(brief.status), said));
     return {};
   }
 
   client::Client client_;
-  core::Path folder_;
   const crypto::SecretKey& key_;
-  core::Bytes next_, brief_;
-  rollout::Replayer replayer_;
-  cases::Party party_;
+  Litigant litigant_;
+  core::Bytes next_;
+  std::optional<cases::Brief> brief_;
   std::uint64_t done_ = 0;
 };
 

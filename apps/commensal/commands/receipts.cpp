@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fmt/chrono.h>
-
 #include <apps/commensal/connection.hpp>
 #include <apps/common/command.hpp>
 #include <apps/common/outputs.hpp>
+#include <apps/common/summary.hpp>
 #include <commensal/base/core/file.hpp>
 #include <commensal/verify/receipt/opening.hpp>
 #include <memory>
@@ -24,10 +23,6 @@ struct ReceiptsArguments {
   bool json = false;
 };
 
-std::string time_of(std::int64_t ms) {
-  return fmt::format("{:%Y-%m-%d %H:%M:%S}Z", fmt::gmtime(static_cast<std::time_t>(ms / 1000)));
-}
-
 Result<int> list(const ReceiptsArguments& options, client::Client& client) {
   if (options.json) {
     COMMENSAL_ASSIGN(const std::string text,
@@ -39,7 +34,7 @@ Result<int> list(const ReceiptsArguments& options, client::Client& client) {
   fmt::print("{:<64}  {:<20}  {:<10}  {}\n", "RECEIPT", "DELIVERED", "AUDIT", "MODEL");
   for (const ReceiptInfo& receipt : receipts) {
     fmt::print("{:<64}  {:<20}  {:<10}  {}\n", core::to_hex(receipt.id),
-               time_of(receipt.delivered_ms), receipt.audit, receipt.model);
+               utc_text(receipt.delivered_ms), receipt.audit, receipt.model);
   }
   return 0;
 }
@@ -49,7 +44,7 @@ void print_receipt(const ReceiptInfo& receipt) {
              core::to_hex(receipt.id), receipt.model, receipt.version,
              core::to_hex(receipt.model_content));
   fmt::print("provider     {}\naccount      {}\ndelivered    {}\naudit        {}\n",
-             crypto::to_text(receipt.provider), receipt.account, time_of(receipt.delivered_ms),
+             crypto::to_text(receipt.provider), receipt.account, utc_text(receipt.delivered_ms),
              receipt.audit);
   if (!receipt.outcome.empty()) {
     fmt::print("verdict      {}{}{}\n", receipt.outcome, receipt.reason.empty() ? "" : ": ",

@@ -8,7 +8,6 @@
 #include <apps/common/command.hpp>
 #include <apps/common/service.hpp>
 #include <charconv>
-#include <commensal/trade/pay/keys/vault.hpp>
 #include <commensal/trade/pay/ledger/transaction.hpp>
 #include <memory>
 
@@ -32,14 +31,11 @@ struct StakeArguments {
 
 /// Read only: the provider's daemon may be running on it.
 Result<crypto::SecretKey> key_of(const StakeArguments& options) {
-  const core::Path locked = options.keystore.empty()
-                                ? store::StateFolder::keystore_in(options.folder)
-                                : core::Path(options.keystore);
-  if (options.keystore.empty() && !std::filesystem::exists(locked)) {
-    return keys::read_plain_key(store::StateFolder::plain_key_in(options.folder));
-  }
-  COMMENSAL_ASSIGN(const keys::Password password, get_password(options.password_file, false));
-  return keys::unlock_file(locked, password);
+  if (!options.keystore.empty()) return read_key(options.keystore, options.password_file);
+  const core::Path locked = store::StateFolder::keystore_in(options.folder);
+  const bool is_locked = std::filesystem::exists(locked);
+  return read_key(is_locked ? locked : store::StateFolder::plain_key_in(options.folder),
+                  options.password_file);
 }
 
 Result<Amount> amount_of(const StakeArguments& options) {
