@@ -24,7 +24,8 @@ std::optional<ConvBlocks> ConvBlocks::of(const graph::Node& node, const kernels:
 
 bool ConvBlocks::has_same_bits() const {
   const auto& out = conv_.window.out;
-  if (conv_.winograd_tile == 2 || out[0] * out[1] <= kSide * kSide) return false;
+  if (conv_.winograd_tile == 2 || conv_.channels == 0) return false;
+  if (out[0] * out[1] <= kSide * kSide) return false;
   if (patch(0) > 8 * kSide || patch(1) > 8 * kSide) return false;  // most of it would not be asked
   return std::ranges::all_of(weights_.data<float>(), [](float w) { return std::isfinite(w); });
 }
@@ -136,8 +137,9 @@ Result<std::int64_t> ConvBlocks::compute(
   const std::vector<Block> blocks = blocks_of(wanted);
   COMMENSAL_ASSIGN(auto session, graph::Session::create(small_graph(), options));
   const std::int64_t each = conv_.channels * patch(0) * patch(1);
-  for (std::size_t first = 0; first < blocks.size(); first += kBatch) {
-    const std::size_t count = std::min(kBatch, blocks.size() - first);
+  const auto batch = static_cast<std::size_t>(std::max<std::int64_t>(kBatchFloats / each, 1));
+  for (std::size_t first = 0; first < blocks.size(); first += batch) {
+    const std::size_t count = std::min(batch, blocks.size() - first);
     std::vector<float> patches(count * static_cast<std::size_t>(each));
     for (std::size_t b = 0; b < count; ++b) {
       gather(blocks[first + b], input.data<float>(),

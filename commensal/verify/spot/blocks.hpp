@@ -31,7 +31,7 @@ class ConvBlocks {
 
  private:
   static constexpr std::int64_t kSide = 16;  // a multiple of the tiles' sides, of no fewer than 13
-  static constexpr std::size_t kBatch = 32;  // blocks at once
+  static constexpr std::int64_t kBatchFloats = 1 << 22;  // of the blocks' patches at once, about
 
   struct Block {
     std::int64_t image = 0, top = 0, left = 0;  // of the output
