@@ -169,6 +169,26 @@ TEST_F(Accusers, WhoIsWrongIsConvictedThoughTheyAreKilledOnTheWay) {
   verify_ledger();
 }
 
+// The fault: of an answer whose opening lies in a file no accuser was given its turn.
+TEST_F(Accusers, WhoIsWrongInALargeAnswerIsConvictedToo) {
+  const auto cheat = start_cheat("cheat");
+  fund_stake();
+  ask({"account", "deposit", address_of_key_, "100", "--yes"});
+  const Network many = {"digits", kModel, [](std::uint64_t) {
+                          const std::vector<float> pixels(10'000 * 64, 3);
+                          return tensor::NamedTensors{
+                              {"image", tensor::Tensor::of<float>({10'000, 1, 8, 8}, pixels)}};
+                        }};
+  const std::string id = core::to_hex(answer(*alice_, many, 1).receipt);
+  int status = -1;
+  const Json ended = Json::parse(run(accuse(id), status), nullptr, false);
+  EXPECT_EQ(status, 0);
+  ASSERT_TRUE(ended.is_object());
+  EXPECT_EQ(ended.at("status"), "convicted");
+  journal_->read();
+  expect_convicted();
+}
+
 TEST_F(Accusers, WhatIsRightIsNotAccused) {
   const auto honest =
       start_provider("honest", {"--stake", kStake, "--pay-min", "0", "--hash-chain-depth", "14"});
