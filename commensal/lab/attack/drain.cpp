@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // A gateway that has spent its escrow by the time that its tickets' winners claim theirs.
 #include <algorithm>
+#include <commensal/base/core/check.hpp>
 #include <commensal/base/protocol/commitment.hpp>
 #include <commensal/lab/attack/families.hpp>
 #include <commensal/lab/attack/prices.hpp>
 #include <commensal/lab/attack/stand.hpp>
-#include <commensal/trade/pay/ticket/odds.hpp>
+#include <commensal/trade/pay/ticket/cover.hpp>
 
 namespace commensal::attack {
 namespace {
@@ -23,11 +24,22 @@ struct Den {
   double work_cost = 0;  // of the honest provider
 };
 
-Result<Den> serve_beside_oneself(Models& models, std::uint64_t seed, const Stand::Terms& terms,
-                                 std::optional<Score>& score) {
+/// Whether its provider works for it, by the daemon's own rule.
+bool is_covered(const Stand& stand, const Address& gateway) {
+  const auto has = [&](AccountKind kind) { return stand.state().balance(gateway, kind); };
+  return ticket::check_cover({has(AccountKind::kEscrow), has(AccountKind::kPenaltyEscrow)},
+                             kAnswers, kWin, stand.face(), stand.rules().auditor_fee, true)
+      .has_value();
+}
+
+/// In the control the provider does not look.
+Result<Den> serve_beside_oneself(Models& models, Arm arm, std::uint64_t seed,
+                                 const Stand::Terms& terms, std::optional<Score>& score) {
   Den den;
   COMMENSAL_ASSIGN(den.stand, Stand::open(models, seed, terms));
   Stand& stand = *den.stand;
+  core::check(is_covered(stand, stand.gateway().address) == (arm != Arm::kOpen),
+              "the provider's rule tells the control from the others");
   den.own = &stand.join();
   COMMENSAL_TRY(stand.pair(stand.gateway(), *den.own));
   score.emplace(stand, std::vector{stand.gateway().address, den.own->address},
@@ -80,7 +92,7 @@ Result<Trial> drained_escrow(Models& models, Arm arm, std::uint64_t seed) {
   Stand::Terms terms = Stand::terms(kWin);
   if (arm == Arm::kOpen) terms.penalty_escrow = 0;
   std::optional<Score> score;
-  COMMENSAL_ASSIGN(Den den, serve_beside_oneself(models, seed, terms, score));
+  COMMENSAL_ASSIGN(Den den, serve_beside_oneself(models, arm, seed, terms, score));
   COMMENSAL_TRY(den.stand->draw(den.works));
   if (arm != Arm::kHonest) COMMENSAL_TRY(drain_escrow(den));
   std::size_t wrong = 0;
@@ -103,7 +115,7 @@ Result<Trial> drained_penalty(Models& models, Arm arm, std::uint64_t seed) {
   Stand::Terms terms = Stand::terms(kWin);
   if (arm == Arm::kOpen) terms.penalty_escrow = kThinPenalty;
   std::optional<Score> score;
-  COMMENSAL_ASSIGN(Den den, serve_beside_oneself(models, seed, terms, score));
+  COMMENSAL_ASSIGN(Den den, serve_beside_oneself(models, arm, seed, terms, score));
   Stand& stand = *den.stand;
   const Amount half(terms.penalty_escrow / 2);
   COMMENSAL_ASSIGN(const Amount face, half.minus(stand.rules().auditor_fee));
@@ -126,13 +138,13 @@ Result<Trial> drained_penalty(Models& models, Arm arm, std::uint64_t seed) {
 
 const Attack kTable[] = {
     {"drained-escrow", "a gateway that gives its escrow to its own second key after the draw",
-     "what the escrow lacks comes out of a penalty escrow, if one is demanded; as much is burnt",
-     "no penalty escrow", "every winner was paid all the same", Place::kDesign, "1", 1,
+     "what the escrow lacks comes out of a penalty escrow, as much is burnt; providers want one",
+     "no penalty escrow", "every winner was paid all the same", Place::kDaemons, "1", 1,
      drained_escrow},
     {"drained-penalty", "drains its escrow, and its penalty escrow by a winner of its own",
-     "half of a penalty escrow is burnt; it is twice what all tickets may win, if it is demanded",
+     "half of a penalty escrow is burnt; providers want twice what all tickets may win",
      "a penalty escrow of one winner", "as much was burnt as the winners were worth",
-     Place::kDesign, "1", 1, drained_penalty},
+     Place::kDaemons, "1", 1, drained_penalty},
 };
 
 }  // namespace

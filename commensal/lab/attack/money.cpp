@@ -3,7 +3,7 @@
 #include <commensal/lab/attack/families.hpp>
 #include <commensal/lab/attack/prices.hpp>
 #include <commensal/lab/attack/stand.hpp>
-#include <commensal/trade/market/risk/inequality.hpp>
+#include <commensal/trade/pay/ticket/cover.hpp>
 
 namespace commensal::attack {
 namespace {
@@ -47,17 +47,15 @@ Result<Trial> withdrawn_escrow(Models& models, Arm arm, std::uint64_t seed) {
   return trial;
 }
 
-/// How many winners at once the gateway's escrow covers, as the risk desk counts.
-Result<std::uint64_t> covered(const Stand& stand, const Address& gateway) {
-  const Amount there = stand.state().balance(gateway, AccountKind::kEscrow);
-  COMMENSAL_ASSIGN(const Amount each, stand.face().plus(stand.rules().auditor_fee));
-  std::uint64_t winners = 0;
-  while (winners < kAnswers) {
-    COMMENSAL_ASSIGN(const Amount needed, risk::client_escrow(winners + 1, each, Amount()));
-    if (needed > there) break;
-    ++winners;
+/// How many tickets its provider takes: by the daemon's own rule, its penalty escrow apart.
+std::uint64_t covered(const Stand& stand, const Address& gateway) {
+  const ticket::Cover cover{stand.state().balance(gateway, AccountKind::kEscrow), {}};
+  std::uint64_t tickets = 0;
+  while (tickets < kAnswers && ticket::check_cover(cover, tickets + 1, kWin, stand.face(),
+                                                   stand.rules().auditor_fee, false)) {
+    ++tickets;
   }
-  return winners;
+  return tickets;
 }
 
 // Tickets for more than the escrow can pay.
@@ -71,7 +69,7 @@ Result<Trial> uncovered(Models& models, Arm arm, std::uint64_t seed) {
   COMMENSAL_ASSIGN(const auto stand, Stand::open(models, seed, terms));
   Party& gateway = stand->gateway();
   Score score(*stand, {gateway.address}, {stand->provider().address});
-  COMMENSAL_ASSIGN(const std::uint64_t enough, covered(*stand, gateway.address));
+  const std::uint64_t enough = covered(*stand, gateway.address);
   double work_cost = 0;
   const std::uint64_t count = arm == Arm::kOpen ? kAnswers : enough;
   COMMENSAL_ASSIGN(auto works, stand->serve(gateway, stand->provider(), count,
@@ -246,8 +244,8 @@ const Attack kTable[] = {
      "a withdrawal waits for days and covers winners until then", "a delay of 0",
      "every winner was covered", Place::kLedger, "1", 1, withdrawn_escrow},
     {"uncovered-tickets", "a gateway that signs tickets for more than its escrow can pay",
-     "the provider takes no more than the escrow covers, all of them winning",
-     "the provider does not look", "every winner was covered", Place::kDesign, "1", 1, uncovered},
+     "the provider takes no more than the escrow covers", "the provider does not look",
+     "every winner was covered", Place::kDaemons, "1", 1, uncovered},
     {"free-credit", "a new customer that tries to turn free credit into money",
      "credit buys requests, of others only; their winners are audited", "the gift is money",
      "withdrawal, stake and both payments to itself were refused", Place::kLedger, "1", 1,

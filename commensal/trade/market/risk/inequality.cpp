@@ -83,10 +83,4 @@ Figure malice_probability(const Malice& malice, const Deterrent& deterrent) {
        {"v", malice.bribe, "what somebody outside pays for a wrong answer"}});
 }
 
-Result<protocol::Amount> client_escrow(std::uint64_t winners_max, const protocol::Amount& face,
-                                       const protocol::Amount& penalty) {
-  COMMENSAL_ASSIGN(const protocol::Amount winners, face.times(protocol::Amount(winners_max)));
-  return winners.plus(penalty);
-}
-
 }  // namespace commensal::risk

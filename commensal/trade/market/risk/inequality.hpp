@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <commensal/base/protocol/amount.hpp>
+#include <commensal/base/core/result.hpp>
 #include <commensal/trade/market/risk/figure.hpp>
 
 /// When honesty pays: each inequality as it stands in its source, and solved for what one can set.
@@ -49,11 +49,5 @@ struct Malice {
 /// p_step (1 - alpha) (S + E) > n (c - c'') + v.
 bool malice_deterred(const Malice& malice, const Deterrent& deterrent, double probability);
 Figure malice_probability(const Malice& malice, const Deterrent& deterrent);
-
-/// What a client must have locked so that its winners are paid: the largest number of simultaneous
-/// winners x r/p, which is the face value of a ticket, + the penalty. Error: kInvalidArgument
-/// beyond the range of an Amount.
-Result<protocol::Amount> client_escrow(std::uint64_t winners_max, const protocol::Amount& face,
-                                       const protocol::Amount& penalty);
 
 }  // namespace commensal::risk

@@ -63,15 +63,6 @@ TEST(RiskInequality, IsSolvedByItsOwnProbability) {
   }
 }
 
-TEST(RiskInequality, CountsTheClientsEscrowExactly) {
-  using protocol::Amount;
-  EXPECT_EQ(*client_escrow(12, Amount(1000), Amount(77)), Amount(12'077));
-  const Amount most = Amount::from_words(~0ull, ~0ull);
-  EXPECT_EQ(*client_escrow(1, most, Amount(0)), most);
-  EXPECT_FALSE(client_escrow(1, most, Amount(1)));
-  EXPECT_FALSE(client_escrow(2, most, Amount(0)));
-}
-
 TEST(RiskInequality, RefusesWhatIsOutOfRangeByName) {
   EXPECT_EQ(LazyCheat({-1, 0, 0, true}).validity().error().message,
             "step_cost: -1, expected 0 to 3.5e+38");

@@ -120,4 +120,16 @@ double to_double(const Amount& amount) {
   return std::ldexp(static_cast<double>(amount.high()), 64) + static_cast<double>(amount.low());
 }
 
+std::uint64_t winners_most(std::uint64_t tickets, double probability) {
+  const double n = static_cast<double>(tickets), p = probability;
+  return static_cast<std::uint64_t>(
+      std::min(n, std::ceil(n * p + 6 * std::sqrt(n * p * (1 - p)) + 1)));
+}
+
+core::Result<Amount> winners_cover(std::uint64_t tickets, double probability, const Amount& face,
+                                   const Amount& fee) {
+  COMMENSAL_ASSIGN(const Amount each, face.plus(fee));
+  return each.times(Amount(winners_most(tickets, probability)));
+}
+
 }  // namespace commensal::ticket

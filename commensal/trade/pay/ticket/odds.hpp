@@ -34,4 +34,12 @@ double tickets_per_win(const core::Digest& threshold);
 
 double to_double(const Amount& amount);
 
+/// The most of so many tickets that win at once, but for one time in a thousand million: winners
+/// are binomial, so six deviations beyond their mean, and one more; never more than all.
+std::uint64_t winners_most(std::uint64_t tickets, double probability);
+/// What these take out of an escrow, each the face value and its auditor's fee. Error:
+/// kInvalidArgument (beyond 128 bits).
+core::Result<Amount> winners_cover(std::uint64_t tickets, double probability, const Amount& face,
+                                   const Amount& fee);
+
 }  // namespace commensal::ticket
