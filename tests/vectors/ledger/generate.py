@@ -50,7 +50,8 @@ CASE = [("bytes32", "subject", h("receipt")), ("address", "accuser", ALICE)]
 BODIES = [
     (0, "Genesis", [("address", "operatorAddress", OPERATOR), ("uint64", "chainId", 0),
                     ("uint64", "withdrawalDelayMs", 1000), ("uint64", "revealDelayMs", 100),
-                    ("uint64", "auditDelayMs", 500), ("uint64", "openingRounds", 5),
+                    ("uint64", "absenceDelayMs", 300), ("uint64", "auditDelayMs", 500),
+                    ("uint64", "openingRounds", 5),
                     ("uint32", "patternMismatches", 2), ("uint32", "pardonMatches", 1000),
                     ("uint128", "auditorFee", 3),
                     ("uint128", "auditorBounty", 40), ("uint128", "penalty", 11),

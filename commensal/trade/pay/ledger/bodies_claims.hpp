@@ -122,7 +122,8 @@ struct Silence {
   bool operator==(const Silence&) const = default;
 };
 
-/// Whoever's reveal is missing has the ledger's delay to show it. By the other party of the ticket.
+/// Whoever's reveal is missing has the ledger's delay to show it, by any route: a gateway, which is
+/// always there, minutes, a provider days. By the other party of the ticket.
 struct Demand {
   static constexpr std::string_view kName = "Demand";
   protocol::Receipt receipt;

@@ -23,7 +23,7 @@ class Twins {
     Config config;
     config.operator_address = operations_.operator_address();
     config.withdrawal_delay_ms = 5000;
-    config.reveal_delay_ms = 500;
+    config.reveal_delay_ms = config.absence_delay_ms = 500;
     config.audit_delay_ms = 2000;
     config.opening_rounds = 2;
     config.pardon_matches = 3;

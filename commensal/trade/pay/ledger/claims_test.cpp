@@ -233,7 +233,9 @@ TEST_F(MoneyClaims, AProviderThatWithholdsAfterTheGatewayRevealedIsSlashed) {
   accept(gateway(), gateway_reveals(3));
   EXPECT_THAT(refusal(provider(), Demand{made.receipt}), HasSubstr("expected the other party"));
   accept(gateway(), Demand{made.receipt});
-  now_ms_ += 101;
+  now_ms_ += 101;  // a gateway would be late by now; a provider may be switched off
+  EXPECT_THAT(refusal(gateway(), Default{made.receipt, {}}), HasSubstr("has time until 160 ms"));
+  now_ms_ += 50;
   // Nobody reads a list here, so that it had no bound: an entry of it could not be read back.
   EXPECT_THAT(refusal(gateway(), Default{made.receipt, std::vector<protocol::Endorsement>(7100)}),
               HasSubstr("a provider's names none"));

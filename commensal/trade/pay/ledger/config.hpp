@@ -12,7 +12,8 @@ struct Config {
   Address operator_address;  // books deposits, grants credit, admits auditors; names the ledger
   std::uint64_t chain_id = protocol::kEmbeddedLedger;
   std::uint64_t withdrawal_delay_ms = 7ull * 24 * 3600 * 1000;  // of what is locked
-  std::uint64_t reveal_delay_ms = 10ull * 60 * 1000;            // to answer a demand
+  std::uint64_t reveal_delay_ms = 10ull * 60 * 1000;            // a gateway's, to answer a demand
+  std::uint64_t absence_delay_ms = 3 * 24ull * 3600 * 1000;     // a provider's: it may be off
   std::uint64_t audit_delay_ms = 24ull * 3600 * 1000;           // then a winner is paid anyway
   std::uint64_t opening_rounds = 600;    // acknowledged rounds until a winner must be open
   std::uint32_t pattern_mismatches = 2;  // from this one on they cost all, whatever the record
@@ -34,6 +35,7 @@ struct Config {
     archive.field("chain_id", self.chain_id);
     archive.field("withdrawal_delay_ms", self.withdrawal_delay_ms);
     archive.field("reveal_delay_ms", self.reveal_delay_ms);
+    archive.field("absence_delay_ms", self.absence_delay_ms);
     archive.field("audit_delay_ms", self.audit_delay_ms);
     archive.field("opening_rounds", self.opening_rounds);
     archive.field("pattern_mismatches", self.pattern_mismatches);

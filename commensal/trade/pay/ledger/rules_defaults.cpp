@@ -77,8 +77,10 @@ Result<void> rule(Context& context, const Demand& body) {
   }
   COMMENSAL_TRY(
       ticket::verify_ticket(body.receipt, pair.gateway, pair.provider, context.config().chain_id));
+  const Config& config = context.config();
+  const std::uint64_t delay_ms = missing.gateway ? config.reveal_delay_ms : config.absence_delay_ms;
   std::uint64_t deadline_ms = 0;
-  if (__builtin_add_overflow(context.time_ms(), context.config().reveal_delay_ms, &deadline_ms)) {
+  if (__builtin_add_overflow(context.time_ms(), delay_ms, &deadline_ms)) {
     return fail(ErrorCode::kInvalidArgument, "clock: {} ms leaves no room for the delay",
                 context.time_ms());
   }

@@ -27,6 +27,7 @@ class ClaimsFixture : public ::testing::Test {
     config.withdrawal_delay_ms = 1000;
     config.audit_delay_ms = 500;
     config.reveal_delay_ms = 100;
+    config.absence_delay_ms = 150;
     config.opening_rounds = 5;
     config.pardon_matches = 2;
     config.penalty = Amount(11);
