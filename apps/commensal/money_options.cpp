@@ -26,7 +26,10 @@ void declare_rules(CLI::App& app, ledger::Config& rules) {
     app.add_option(name, value, help)->capture_default_str()->group(group);
   };
   add("--withdrawal-delay-ms", rules.withdrawal_delay_ms, "Until locked money is free");
-  add("--reveal-delay-ms", rules.reveal_delay_ms, "Time to answer a demand for a reveal");
+  add("--reveal-delay-ms", rules.reveal_delay_ms,
+      "The gateway's time to answer a demand for a reveal");
+  add("--absence-delay-ms", rules.absence_delay_ms,
+      "A provider's, which may be switched off: then its silence costs a part of its stake");
   add("--audit-delay-ms", rules.audit_delay_ms, "Then a winner is paid without a verdict");
   add("--opening-rounds", rules.opening_rounds, "Rounds that a winner has to be opened in");
   add("--pattern-mismatches", rules.pattern_mismatches,
@@ -53,6 +56,7 @@ std::string text_of(Number number) {
 std::vector<std::pair<std::string, std::string>> rules_of(const ledger::Config& rules) {
   return {{"--withdrawal-delay-ms", text_of(rules.withdrawal_delay_ms)},
           {"--reveal-delay-ms", text_of(rules.reveal_delay_ms)},
+          {"--absence-delay-ms", text_of(rules.absence_delay_ms)},
           {"--audit-delay-ms", text_of(rules.audit_delay_ms)},
           {"--opening-rounds", text_of(rules.opening_rounds)},
           {"--pattern-mismatches", text_of(rules.pattern_mismatches)},
@@ -137,6 +141,7 @@ void declare_money(CLI::App& app, gateway::MoneyConfig& money) {
 }
 
 void declare_purse(CLI::App& app, provider::PurseConfig& purse) {
+  purse.wants_penalty_cover = true;
   add_amount(app, "--stake", purse.stake,
              "Locked as soon as the gateway's ledger has so much for this provider");
   app.add_option("--tickets", purse.tickets_max,
@@ -145,6 +150,9 @@ void declare_purse(CLI::App& app, provider::PurseConfig& purse) {
       ->capture_default_str();
   add_amount(app, "--pay-min", purse.pay_min,
              "Jobs whose ticket is worth less, before its draw, are refused");
+  app.add_flag("--accept-uncovered", purse.accepts_uncovered,
+               "Work also where the gateway's escrow does not cover what its tickets may win, or "
+               "its penalty escrow not twice that: who wins first is paid then");
   app.add_option("--patience-ms", purse.reveal_ms_max,
                  "A gateway that does not draw a ticket for so long is asked to, in its ledger; "
                  "then the ticket's worth and a penalty are claimed")

@@ -63,6 +63,10 @@ std::string ProviderLog::money_line(const provider::ProviderStatus& now) const {
     line += fmt::format(" of {} that the gateway wants: it sends no work before",
                         to_text(now.balance->stake_wanted));
   }
+  if (now.unjudged > 0) {
+    line += fmt::format("; {} winner(s) not judged in time: their pay is asked for in the ledger",
+                        now.unjudged);
+  }
   return line;
 }
 

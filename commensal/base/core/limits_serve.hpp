@@ -45,6 +45,8 @@ inline constexpr std::size_t kHelloModelsMax = 512;
 // In one message of a provider's.
 inline constexpr std::size_t kCommitsMax = 1024;
 inline constexpr std::size_t kClaimsMax = 256;
+// In one of a gateway's.
+inline constexpr std::size_t kTicketsOwedMax = std::size_t{1} << 32;  // of all its providers
 inline constexpr double kNewcomersAtOnce = 128;
 inline constexpr double kNewcomersPerSecond = 16;
 inline constexpr double kNewcomersAllPerSecond = 256;

@@ -119,6 +119,36 @@ TEST_F(MoneyDefaults, AWinnerThatNobodyJudgesIsPaidAfterTheDelay) {
   check(*market, {market->address_of(index_)});
 }
 
+// Its gateway has it open, and then neither judges nor pays. The provider says so in the ledger, in
+// another life than the one that heard of it.
+TEST_F(MoneyDefaults, AWinnerThatItsGatewayForgetsIsPaidByItsProvidersWord) {
+  constexpr std::int64_t kAuditMs = 10'000, kSlackMs = 60'000;
+  auto market = open(27, 1, [&](Terms& terms) { terms.gateway.rules.audit_delay_ms = kAuditMs; });
+  prepare(*market);
+  index_ = add(*market, "a");
+  ASSERT_TRUE(market->infer("digits", picture(1)));
+  const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
+  std::filesystem::remove_all(scratch(test->name()) / "gateway" / "models");
+  market->rest_ms(1'000);
+  ASSERT_EQ(status(*market), ledger::ClaimStatus::kOpen);
+  market->kill_gateway();
+  market->set_round_ms(1'000'000'000);  // it looks at nothing any more
+  ASSERT_TRUE(market->start_gateway());
+  market->kill_provider(index_);
+  market->start_provider(index_);
+  market->rest_ms(kAuditMs + kSlackMs / 2);
+  EXPECT_EQ(status(*market), ledger::ClaimStatus::kOpen);
+  EXPECT_EQ(market->status_of(index_).unjudged, 0u);
+  market->rest_ms(kSlackMs);
+  EXPECT_EQ(status(*market), ledger::ClaimStatus::kPaid);
+  EXPECT_EQ(balance(*market, market->address_of(index_), AccountKind::kAvailable),
+            terms_.gateway.face_value);
+  EXPECT_EQ(market->status_of(index_).tickets.paid, 1u);
+  EXPECT_EQ(market->money().matured, 1u);
+  EXPECT_EQ(market->gateway().tickets().awaited(), 0u);
+  check(*market, {market->address_of(index_)});
+}
+
 // The gateway dies with the winner open, before the audit; the cheat stays away. It gets nothing
 // and its stake stays where it is, until it comes back and answers.
 TEST_F(MoneyDefaults, WhoStaysAwayFromItsAuditIsAuditedWithout) {

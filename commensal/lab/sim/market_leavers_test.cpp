@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Providers that are far away, leave, or come back as somebody else: nobody else's tickets wait for
-// theirs, and nothing of theirs stays for ever.
+// theirs, nothing of theirs stays for ever, and nobody gains by leaving.
+#include <commensal/lab/sim/adversaries.hpp>
 #include <commensal/lab/sim/testing/money_fixture.hpp>
 
 namespace commensal::sim {
@@ -78,11 +79,16 @@ TEST_F(MoneyTrip, WhoComesLateIsWelcomeHoweverOldTheGatewaysChain) {
 
 class MoneyLeavers : public MoneyTrip {
  protected:
-  static constexpr std::int64_t kLapseMs = 60'000;
+  // A minute after its commitment what is not drawn is asked for.
+  static constexpr std::int64_t kAskedMs = 60'000, kAbsenceMs = 70'000;
+  static constexpr std::int64_t kLapseMs = kAbsenceMs + 2 * kAskedMs;
 
   /// Provider "a" has answered and left with its tickets not drawn; "b" is there.
   std::unique_ptr<Market> open_left(std::uint64_t seed) {
-    auto market = open(seed, 0.25, [](Terms& terms) { terms.gateway.lapse_ms = kLapseMs; });
+    auto market = open(seed, 0.25, [](Terms& terms) {
+      terms.gateway.lapse_ms = kLapseMs;
+      terms.gateway.rules.absence_delay_ms = kAbsenceMs;
+    });
     prepare(*market);
     a_ = add(*market, "a");
     for (std::uint64_t i = 0; i < 3; ++i) EXPECT_TRUE(market->infer("digits", picture(i)));
@@ -99,57 +105,150 @@ class MoneyLeavers : public MoneyTrip {
       market.rest_ms(2'000);
     }
   }
-  /// Nothing of the tickets of "a" is left to wait for, and nothing was taken from it.
-  void expect_lapsed(Market& market) {
+  static std::size_t asked(Market& market) {
+    return market.gateway().ledger().demands.rows().size();
+  }
+  /// Nothing of the tickets of "a" is left to wait for, and a fifth of its stake is gone, once.
+  void expect_defaulted(Market& market) {
     EXPECT_EQ(market.gateway().tickets().awaited(), 0u);
-    EXPECT_EQ(market.gateway().tickets().totals().voided, 3u);
-    EXPECT_EQ(balance(market, market.address_of(a_), AccountKind::kStake), terms_.provider.stake);
-    check(market, {market.address_of(a_), market.address_of(b_)});
+    EXPECT_EQ(market.gateway().tickets().totals().voided, 2u);
+    EXPECT_EQ(market.gateway().tickets().totals().slashed, 1u);
+    EXPECT_EQ(market.money().defaults_of_providers, 1u);
+    EXPECT_EQ(market.money().slashed, terms_.provider.stake.low() / 5);
+    EXPECT_EQ(market.gateway().ledger().balances.get(ledger::kBurnt),
+              Amount(terms_.provider.stake.low() / 10));
   }
 
   std::size_t a_ = 0, b_ = 0;
 };
 
-TEST_F(MoneyLeavers, WhatWhoHasLeftHoldsIsVoidInTheEnd) {
+TEST_F(MoneyLeavers, WhoStaysAwayPaysOnceForItsSilence) {
   auto market = open_left(42);
-  work(*market, kLapseMs / 2);
+  work(*market, kAskedMs / 2);
   market->rest_ms(500);
   EXPECT_EQ(market->gateway().tickets().awaited(), 3u);
-  EXPECT_TRUE(market->gateway().ledger().demands.rows().empty());
+  EXPECT_EQ(asked(*market), 0u);
+  work(*market, kAskedMs);
+  market->rest_ms(500);
+  EXPECT_EQ(market->gateway().tickets().awaited(), 3u);
+  EXPECT_EQ(asked(*market), 1u);
+  EXPECT_EQ(market->money().slashed, 0u);
   work(*market, kLapseMs);
-  expect_lapsed(*market);
-  // It is welcome again, and what it makes from now on counts.
+  expect_defaulted(*market);
+  check(*market, {market->address_of(a_), market->address_of(b_)});
+  // It is welcome again with its whole stake, and what it makes from now on counts.
   market->kill_provider(b_);
   market->start_provider(a_);
+  ASSERT_TRUE(market->gateway().deposit(
+      market->address_of(a_), Amount(terms_.provider.stake.low() / 5), reference("what it lost")));
+  market->rest_ms(100);
   work(*market, 10'000);
   EXPECT_EQ(market->gateway().tickets().awaited(), 0u);
   const auto sound = market->check_money();
   EXPECT_TRUE(sound) << sound.error().message;
 }
 
-TEST_F(MoneyLeavers, WhatWhoComesBackInTimeHoldsIsDrawn) {
-  auto market = open_left(43);
-  work(*market, kLapseMs / 2);
-  market->start_provider(a_);
-  work(*market, kLapseMs);
-  EXPECT_EQ(market->gateway().tickets().awaited(), 0u);
-  EXPECT_EQ(market->gateway().tickets().totals().voided, 0u);
-  check(*market, {market->address_of(a_), market->address_of(b_)});
+// Nobody else works meanwhile, so that no round is closed any more.
+TEST_F(MoneyLeavers, WhoLeavesLastIsAskedToo) {
+  auto market = open_left(47);
+  market->kill_provider(b_);
+  market->rest_ms(kAskedMs + 1'000);
+  EXPECT_EQ(asked(*market), 1u);
+  market->rest_ms(kLapseMs);
+  expect_defaulted(*market);
 }
 
-TEST_F(MoneyLeavers, WhoComesBackWithAnotherHashChainLeavesNothingForEver) {
+TEST_F(MoneyLeavers, WhatWhoComesBackInTimeHoldsIsDrawn) {
+  for (const std::int64_t away_ms : {kAskedMs / 2, kAskedMs + kAbsenceMs / 2}) {
+    SCOPED_TRACE(away_ms);
+    auto market = open_left(43);
+    work(*market, away_ms);
+    EXPECT_EQ(asked(*market), away_ms < kAskedMs ? 0u : 1u);
+    market->start_provider(a_);
+    work(*market, kLapseMs);
+    EXPECT_EQ(asked(*market), 0u);
+    EXPECT_EQ(market->gateway().tickets().awaited(), 0u);
+    EXPECT_EQ(market->gateway().tickets().totals().voided, 0u);
+    EXPECT_EQ(market->money().slashed, 0u);
+    check(*market, {market->address_of(a_), market->address_of(b_)});
+  }
+}
+
+// Its stream is not needed: what it shows in the ledger, signed, is drawn as well.
+TEST_F(MoneyLeavers, WhoIsCutOffDrawsByAnotherRoute) {
+  auto market = open_left(48);
+  work(*market, kAskedMs + 4'000);
+  ASSERT_EQ(asked(*market), 1u);
+  const auto say = [&](std::size_t sender, const ledger::Reveal& reveal) {
+    ledger::Transaction made;
+    made.ledger = market->gateway().address();
+    made.sender = market->address_of(sender);
+    made.nonce = market->gateway().ledger().nonces.get(made.sender);
+    made.body = reveal;
+    ledger::sign(market->key_of(sender), made);
+    std::optional<core::Result<crypto::Address>> said;
+    market->gateway().transact(made, [&](auto done) { said = std::move(done); });
+    market->rest_ms(10);
+    return said ? *said : core::fail(core::ErrorCode::kInternal, "nobody has answered");
+  };
+  const ledger::Reveal reveal = market->reveal_of(a_);
+  EXPECT_FALSE(say(b_, reveal)) << "another's";
+  const auto done = say(a_, reveal);
+  ASSERT_TRUE(done) << done.error().message;
+  EXPECT_EQ(asked(*market), 0u);
+  EXPECT_EQ(market->gateway().tickets().count(ticket::State::kDrawn), 0u);
+  work(*market, kAbsenceMs + kAskedMs);
+  EXPECT_EQ(market->money().slashed, 0u);
+}
+
+// It cannot draw what it has left: that is as if it did not want to.
+TEST_F(MoneyLeavers, WhoComesBackWithAnotherHashChainPaysForTheOldOne) {
   auto market = open_left(44);
-  market->kill_provider(b_);
   market->lose_chain(a_);
   market->start_provider(a_);
-  work(*market, kLapseMs / 2);
+  work(*market, kAskedMs / 2);
   market->rest_ms(500);
   EXPECT_EQ(market->gateway().tickets().awaited(), 3u) << "those of the new chain are drawn";
   market->kill_gateway();
   ASSERT_TRUE(market->start_gateway());
   market->rest_ms(kLapseMs);
   work(*market, kLapseMs);
-  expect_lapsed(*market);
+  expect_defaulted(*market);
+  ASSERT_TRUE(ledger::check_all(market->gateway().ledger()));
+}
+
+// A cheat knows what has won before the gateway does. It hangs up then and never comes back: the
+// reveal is asked for, and its answers are audited as often as tickets win.
+TEST_F(MoneyLeavers, ACheatThatHangsUpWhereAWrongAnswerHasWonLosesByIt) {
+  audit_by_risk_ = false;
+  int audited = 0;
+  constexpr std::uint64_t kSeeds = 12;
+  for (std::uint64_t seed = 60; seed < 60 + kSeeds; ++seed) {
+    SCOPED_TRACE(seed);
+    auto market = open(seed, 0.3, [](Terms& terms) {
+      terms.gateway.rules.absence_delay_ms = kAbsenceMs;
+      terms.gateway.lapse_ms = kLapseMs;
+      terms.gateway.round_ms = 1'000;
+    });
+    prepare(*market);
+    a_ = add(*market, "cheat", make_bf16_cheat());
+    market->kill_provider(a_);
+    market->hide_winners(a_);
+    market->start_provider(a_);
+    std::uint64_t answered = 0;
+    for (; answered < 60 && market->infer("digits", picture(answered), 1'000); ++answered) {
+      market->rest_ms(300);
+    }
+    ASSERT_LT(answered, 60u) << "nothing has won";
+    EXPECT_EQ(market->money().opened, 0u);
+    market->kill_provider(a_);
+    market->rest_ms(kAskedMs + kLapseMs);
+    audited += market->gateway().ledger().accused.get(market->address_of(a_)) > 0 ? 1 : 0;
+    EXPECT_EQ(market->money().defaults_of_providers, 1u);
+    EXPECT_GE(market->money().slashed, terms_.provider.stake.low() / 5);
+  }
+  RecordProperty("audited", audited);
+  EXPECT_GT(audited, 0);
 }
 
 // A book that is full says so before anybody works, and a share of it is the most of a provider.

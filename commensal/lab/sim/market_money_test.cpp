@@ -83,6 +83,33 @@ TEST_F(MoneyTrip, AProviderThatWantsPayDoesNotWorkForNothing) {
       << refused.error().message;
 }
 
+TEST_F(MoneyTrip, AProviderWorksWhereTheEscrowsCoverWhatMayWin) {
+  auto market = open(19, 0.5, [](Terms& terms) { terms.provider.wants_penalty_cover = true; });
+  prepare(*market);
+  const std::size_t index = add(*market, "a");
+  const auto refused = market->infer("digits", picture(0), 1'000);
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find("the gateway's penalty escrow of 0 does not cover 202000, "
+                                         "twice what 1 ticket(s) may win"),
+            std::string::npos)
+      << refused.error().message;
+  gateway::Gateway& live = market->gateway();
+  ASSERT_TRUE(live.deposit(live.address(), Amount(2'000'000), reference("penalties")));
+  ASSERT_TRUE(live.fund(AccountKind::kPenaltyEscrow, Amount(2'000'000)));
+  const auto known = [&] { return *market->status_of(index).balance; };
+  market->rest_ms(0);
+  EXPECT_EQ(known().penalty_escrow, Amount(2'000'000)) << "told at once";
+  for (std::uint64_t i = 0; i < 6; ++i) {
+    const auto answer = market->infer("digits", picture(i));
+    ASSERT_TRUE(answer) << answer.error().message;
+  }
+  EXPECT_GT(live.tickets().awaited(), 0u);
+  market->rest_ms(30'000);
+  EXPECT_EQ(live.tickets().awaited(), 0u);
+  EXPECT_EQ(known().owed, 0u);
+  EXPECT_EQ(known().escrow, balance(*market, live.address(), AccountKind::kEscrow));
+}
+
 TEST_F(MoneyTrip, AProviderHasOnlyItsOwnAffairsBooked) {
   constexpr rpc::GatewayPort::StreamId kFirst = 1;
   auto market = open(18, 1);
@@ -203,13 +230,13 @@ TEST_F(MoneyTrip, WhoHasPaidForAFirstMismatchIsNotBannedByARestart) {
   for (int i = 0; i < 1000 && penalised() == 0; ++i) market->rest_ms(10);
   EXPECT_EQ(penalised(), 1u);
   EXPECT_FALSE(is_banned());
-  market->kill_provider(index);  // before it cheats again
+  market->kill_provider(index);  // before what it has answered since is drawn, or audited
   for (int restarts = 0; restarts < 2; ++restarts) {
     market->kill_gateway();
     ASSERT_TRUE(market->start_gateway());
     EXPECT_FALSE(is_banned());
     (void)add(*market, fmt::format("honest {}", restarts));
-    market->rest_ms(60'000);  // the answer is computed again
+    market->rest_ms(20'000);  // the answer is computed again
     EXPECT_FALSE(is_banned());
   }
   EXPECT_TRUE(market->gateway().receipts().list("consumer", 10)->back().replaced_by);

@@ -24,24 +24,34 @@ bool is_about_a_case(const ledger::Body& body) {
                    ledger::Report>(body);
 }
 
-}  // namespace
-
-Result<void> check_strangers(const ledger::Transaction& transaction) {
-  if (moves_own_money(transaction.body) || is_about_a_case(transaction.body)) return {};
-  return fail(ErrorCode::kPermissionDenied,
-              "{}: expected Withdraw, Fund, AnnounceWithdrawal, CompleteWithdrawal, Allow or what "
-              "is said of an accusation",
-              ledger::name_of(transaction.body));
+/// By any route too: who is asked to draw a round may be cut off.
+bool shows_own_chain(const ledger::State& state, const ledger::Transaction& transaction) {
+  const auto* const reveal = std::get_if<ledger::Reveal>(&transaction.body);
+  if (reveal == nullptr) return false;
+  const ledger::HashChainRow* const row = state.hash_chains.find(reveal->hash_chain);
+  return row != nullptr && row->head.owner == transaction.sender;
 }
 
-Result<void> check_providers(const ledger::Transaction& transaction,
+}  // namespace
+
+Result<void> check_strangers(const ledger::State& state, const ledger::Transaction& transaction) {
+  if (moves_own_money(transaction.body) || is_about_a_case(transaction.body)) return {};
+  if (shows_own_chain(state, transaction)) return {};
+  return fail(
+      ErrorCode::kPermissionDenied,
+      "{}: expected Withdraw, Fund, AnnounceWithdrawal, CompleteWithdrawal, Allow, a Reveal "
+      "of the sender's own hash chain or what is said of an accusation",
+      ledger::name_of(transaction.body));
+}
+
+Result<void> check_providers(const ledger::State& state, const ledger::Transaction& transaction,
                              const crypto::Address& provider) {
   if (transaction.sender != provider) {
     return fail(ErrorCode::kPermissionDenied, "sender: {}, expected the provider itself, {}",
                 crypto::to_text(transaction.sender), crypto::to_text(provider));
   }
-  if (is_one_of<ledger::Demand, ledger::Default>(transaction.body)) return {};
-  return check_strangers(transaction);
+  if (is_one_of<ledger::Demand, ledger::Default, ledger::Mature>(transaction.body)) return {};
+  return check_strangers(state, transaction);
 }
 
 }  // namespace commensal::gateway

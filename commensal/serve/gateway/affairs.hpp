@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <commensal/trade/pay/ledger/state.hpp>
 #include <commensal/trade/pay/ledger/transaction.hpp>
 
 namespace commensal::gateway {
@@ -9,13 +10,15 @@ namespace commensal::gateway {
 // answer was ever delivered: claims, verdicts and draws are the gateway's to send. Pure functions;
 // docs/money.md, "Transactions".
 
-/// A stranger's, by its signature: it moves the sender's own money, or is said of an accusation.
-/// Error: kPermissionDenied, naming what was expected.
-core::Result<void> check_strangers(const ledger::Transaction& transaction);
+/// A stranger's, by its signature: it moves the sender's own money, shows a value of its own hash
+/// chain, or is said of an accusation. Error: kPermissionDenied, naming what was expected.
+core::Result<void> check_strangers(const ledger::State& state,
+                                   const ledger::Transaction& transaction);
 
-/// A connected provider's: besides, its remedies against a gateway that does not draw.
+/// A connected provider's: besides, its remedies against a gateway that does not draw, or judge.
 /// Error: kPermissionDenied, naming what was expected.
-core::Result<void> check_providers(const ledger::Transaction& transaction,
+core::Result<void> check_providers(const ledger::State& state,
+                                   const ledger::Transaction& transaction,
                                    const crypto::Address& provider);
 
 }  // namespace commensal::gateway

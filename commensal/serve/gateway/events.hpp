@@ -74,11 +74,17 @@ struct Replaced {
   core::Digest old{};
   bool is_done = false;
 };
-/// Money: a winner is open in the ledger, and its answer was delivered; `at_once`: it has waited
-/// for its audit too long to be given to an auditor elsewhere.
+/// Money: a winner is open in the ledger, or a ticket is withheld, and its answer was delivered;
+/// `at_once`: it has waited for its audit too long to be given to an auditor elsewhere.
 struct AuditDue {
   core::Digest receipt{};
   bool at_once = false;
+};
+/// Money: somebody has shown a value of a provider's hash chain in the ledger.
+struct Revealed {
+  core::Digest hash_chain{};
+  std::uint64_t round = 0;
+  core::Digest value{};
 };
 /// Money: the ledger has booked something about a case.
 struct CaseMoved {
@@ -101,7 +107,7 @@ struct Failed {
 };
 
 using Any = std::variant<StepMade, StepLost, OpeningFiled, StepKept, Unanswered, Replaced, AuditDue,
-                         CaseMoved, Audited, Unaudited, Failed>;
+                         Revealed, CaseMoved, Audited, Unaudited, Failed>;
 
 }  // namespace event
 

@@ -270,7 +270,9 @@ void Gateway::State::tick() {
   loop.after(config.money.round_ms, [this] {
     winners.tick();
     lottery.tick();
+    withheld.tick();
     accusations.tick();
+    tell_covers(false);
     tick();
   });
 }

@@ -11,15 +11,38 @@ constexpr std::int64_t kRefusedMs = 1'000;
 
 }  // namespace
 
-void Gateway::State::tell_balance(const crypto::Address& provider) {
+void Gateway::State::tell_balance(const crypto::Address& provider, bool is_answer) {
   events.report(lottery.on_stake(provider));
   rpc::ProviderStream* const stream = roster.connected(provider);
   if (!lottery.is_on() || stream == nullptr) return;
   const ledger::State& state = bank.state();
-  stream->send(rpc::Balance{bank.address(), state.nonces.get(provider),
-                            state.balance(provider, ledger::AccountKind::kAvailable),
-                            state.balance(provider, ledger::AccountKind::kStake),
-                            config.money.stake_min, state.scalars.config.reveal_delay_ms});
+  const ledger::Config& rules = state.scalars.config;
+  const Covers::Cover cover = covers.tell(provider);
+  stream->send(rpc::Balance{.ledger = bank.address(),
+                            .nonce = state.nonces.get(provider),
+                            .available = state.balance(provider, ledger::AccountKind::kAvailable),
+                            .stake = state.balance(provider, ledger::AccountKind::kStake),
+                            .stake_wanted = config.money.stake_min,
+                            .reveal_delay_ms = rules.reveal_delay_ms,
+                            .audit_delay_ms = rules.audit_delay_ms,
+                            .auditor_fee = rules.auditor_fee,
+                            .escrow = cover.escrow,
+                            .penalty_escrow = cover.penalty_escrow,
+                            .owed = cover.owed,
+                            .is_answer = is_answer});
+}
+
+void Gateway::State::tell_covers(bool at_once) {
+  for (const crypto::Address& provider : covers.stale(at_once)) tell_balance(provider);
+}
+
+core::Result<void> Gateway::State::check_transact(const ledger::Transaction& transaction,
+                                                  const crypto::Address& provider) {
+  COMMENSAL_TRY(check_providers(bank.state(), transaction, provider));
+  if (const auto* unjudged = std::get_if<ledger::Mature>(&transaction.body)) {
+    COMMENSAL_TRY(winners.check_mature(provider, unjudged->ticket));
+  }
+  return transactions.admit_own(transaction);
 }
 
 void Gateway::State::handle(StreamId stream, const rpc::Transact& message) {
@@ -28,14 +51,13 @@ void Gateway::State::handle(StreamId stream, const rpc::Transact& message) {
   const crypto::Address provider = peer->address;
   const auto sent = protocol::decode<ledger::Transaction>(message.transaction);
   if (!sent) return events.report(sent);
-  const auto allowed =
-      check_providers(*sent, provider).and_then([&] { return transactions.admit_own(*sent); });
+  const auto allowed = check_transact(*sent, provider);
   events.report(allowed);
   const auto key = case_of(*sent);
   if (!allowed) {
     // What it has to know before it sends another; it sends that at once.
     return loop.after(kRefusedMs, [this, stream, provider, key] {
-      tell_balance(provider);
+      if (roster.at(stream) != nullptr) tell_balance(provider, true);
       if (key) accusations.on_refused(stream, *key);
     });
   }
@@ -46,6 +68,9 @@ void Gateway::State::handle(StreamId stream, const rpc::Transact& message) {
     if (const auto* claimed = std::get_if<ledger::Default>(&sent->body)) {
       COMMENSAL_ASSIGN(outcome, winners.on_default(claimed->receipt));
     }
+    if (const auto* unjudged = std::get_if<ledger::Mature>(&sent->body)) {
+      COMMENSAL_ASSIGN(outcome, winners.on_mature(unjudged->ticket));
+    }
     if (!booked) return tl::unexpected(booked.error());
     return {};
   });
@@ -53,7 +78,7 @@ void Gateway::State::handle(StreamId stream, const rpc::Transact& message) {
   if (!done && key) accusations.on_refused(stream, *key);
   if (outcome) peer->stream->send(rpc::Outcomes{{*outcome}});
   audit_policy.on_change(provider);
-  tell_balance(provider);
+  tell_balance(provider, true);
 }
 
 const ledger::State& Gateway::ledger() const { return state_->bank.state(); }
@@ -79,7 +104,9 @@ core::Result<void> Gateway::deposit(const crypto::Address& owner, const protocol
 
 core::Result<void> Gateway::fund(ledger::AccountKind into, const protocol::Amount& amount) {
   COMMENSAL_TRY(state_->bank.submit(ledger::Fund{into, amount}));
-  return state_->bank.commit();
+  COMMENSAL_TRY(state_->bank.commit());
+  state_->tell_covers(true);
+  return {};
 }
 
 core::Result<void> Gateway::grant(const crypto::Address& owner, const protocol::Amount& amount) {
@@ -93,7 +120,7 @@ core::Result<void> Gateway::withdraw(const std::string& account, const protocol:
 }
 
 void Gateway::transact(ledger::Transaction transaction, Transactions::Done done) {
-  if (auto allowed = check_strangers(transaction); !allowed) {
+  if (auto allowed = check_strangers(ledger(), transaction); !allowed) {
     return done(tl::unexpected(allowed.error()));
   }
   state_->transactions.submit(

@@ -5,9 +5,11 @@
 #include <commensal/serve/gateway/accusations.hpp>
 #include <commensal/serve/gateway/auditor.hpp>
 #include <commensal/serve/gateway/consequences.hpp>
+#include <commensal/serve/gateway/covers.hpp>
 #include <commensal/serve/gateway/deliveries.hpp>
 #include <commensal/serve/gateway/gateway.hpp>
 #include <commensal/serve/gateway/model_file.hpp>
+#include <commensal/serve/gateway/withheld.hpp>
 #include <commensal/trade/pay/ticket/undecided.hpp>
 
 /// The inside of Gateway, for its own sources only: gateway.cpp is its face and what providers say,
@@ -35,6 +37,8 @@ struct Gateway::State {
   ticket::TicketBook tickets;
   Lottery lottery;
   Winners winners;
+  Withheld withheld;
+  Covers covers;
   Till till;
   Transactions transactions;
   crypto::SecretKey auditor_key;
@@ -71,6 +75,8 @@ struct Gateway::State {
         tickets(store, w.clock, Lottery::book_config(c.money)),
         lottery({store, w.clock, w.rng, w.key, bank, roster, events, tickets}, c.money),
         winners(loop, w.clock, bank, roster, book, events, lottery, tickets),
+        withheld(w.clock, w.rng, book, events, tickets),
+        covers(w.clock, bank, lottery, roster),
         till(book, bank, c.money.price),
         transactions(loop, w.clock, bank),
         auditor_key(bank.auditor_key()),
@@ -93,6 +99,11 @@ struct Gateway::State {
     bank.heed([this](const ledger::Entry& entry) {
       const auto key = case_of(entry.transaction);
       if (key) events.push(event::CaseMoved{*key, bank.state().cases.find(*key)->status, entry});
+      const auto* const reveal = std::get_if<ledger::Reveal>(&entry.transaction.body);
+      if (reveal != nullptr && entry.transaction.sender != bank.address()) {
+        events.push(event::Revealed{reveal->hash_chain, reveal->round, reveal->value});
+      }
+      if (covers.is_less(entry)) loop.post([this] { tell_covers(false); });
     });
     book.remove_by(
         [this](const auto& remove) { loop.offload(core::Loop::Lane::kFiles, remove, [] {}); });
@@ -106,7 +117,11 @@ struct Gateway::State {
 
   core::Result<void> resume();
   void tick();
-  void tell_balance(const crypto::Address& provider);
+  void tell_balance(const crypto::Address& provider, bool is_answer = false);
+  /// What the gateway has for winners, whom that is news to; `at_once`: not so many a second.
+  void tell_covers(bool at_once);
+  core::Result<void> check_transact(const ledger::Transaction& transaction,
+                                    const crypto::Address& provider);
   void close(StreamId stream);
 
   // One overload per event.
@@ -117,6 +132,7 @@ struct Gateway::State {
   void handle(event::Unanswered& event) { answers.on_unanswered(event); }
   void handle(const event::Replaced& event) { consequences.on_replaced(event); }
   void handle(const event::AuditDue& event);
+  void handle(const event::Revealed& event) { lottery.on_revealed(event); }
   void handle(const event::CaseMoved& event);
   void handle(const event::Audited& event);
   void handle(const event::Unaudited& event);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <cmath>
 #include <commensal/serve/gateway/lottery.hpp>
 #include <commensal/trade/pay/ledger/tickets.hpp>
 #include <commensal/trade/pay/ticket/odds.hpp>
@@ -12,15 +11,12 @@ using core::fail;
 using core::Result;
 using ledger::AccountKind;
 using protocol::Amount;
-using ticket::Event;
-using ticket::State;
 
 namespace {
 
 constexpr std::string_view kHashChain = "hash_chain", kOwn = "own";
 constexpr std::size_t kUndecidedMin = 64;  // of a provider, however small the book
 constexpr std::uint64_t kLastPart = 32;    // of a chain; at a start another takes its place then
-constexpr int kWrongMax = 3;               // each may cost limits::kRevealGapMax hashes
 
 }  // namespace
 
@@ -49,7 +45,12 @@ Result<void> Lottery::open() {
   find_heads();
   show_chain();
   opened_ms_ = deps_.clock.wall_ms();
-  for (const auto& [beacon, tally] : deps_.tickets.tallies()) load(beacon);
+  for (const auto& [beacon, tally] : deps_.tickets.tallies()) {
+    // A kill may have come between a reveal in the ledger and its draw.
+    if (const Pairing* const pairing = load(beacon)) {
+      COMMENSAL_TRY(deps_.tickets.draw(pairing->beacon));
+    }
+  }
   return {};
 }
 
@@ -91,6 +92,16 @@ const Roster::Peer* Lottery::peer_there(const crypto::Address& provider) const {
   const auto found = deps_.roster.peers().find(provider);
   const bool is_there = found != deps_.roster.peers().end() && found->second.stream != nullptr;
   return is_there ? &found->second : nullptr;
+}
+
+/// What its provider is asked for in the ledger, first.
+std::optional<std::uint64_t> Lottery::asked_round(const Pairing& pairing) const {
+  const ledger::State& state = deps_.bank.state();
+  const core::Digest& chain = state.beacons.find(pairing.beacon.id())->provider;
+  const auto& demands = state.demands.rows();
+  const auto found = demands.lower_bound({chain, 0});
+  if (found == demands.end() || found->first.hash_chain != chain) return std::nullopt;
+  return found->first.round;
 }
 
 /// By this chain, that is.
@@ -180,9 +191,17 @@ std::string Lottery::reservation(const crypto::Address& provider) const {
   std::size_t undecided = 0;
   for (const core::Digest& id : chains->second.all) undecided += deps_.tickets.awaited(id);
   const std::size_t most = std::max(config_.tickets_max / limits::kTicketShares, kUndecidedMin);
+  if (const auto round = asked_round(pairings_.at(*chains->second.shown))) {
+    return fmt::format("has not drawn round {}, as the ledger asks it to", *round);
+  }
   if (undecided < most) return also_ ? also_(provider) : "";
   return fmt::format("has {} tickets on which nothing is decided, at most {} may be", undecided,
                      most);
+}
+
+Result<Amount> Lottery::may_win(std::uint64_t tickets) const {
+  return ticket::winners_cover(tickets, config_.win_probability, config_.face_value,
+                               config_.rules.auditor_fee);
 }
 
 Result<void> Lottery::cover() const {
@@ -191,11 +210,7 @@ Result<void> Lottery::cover() const {
     return fail(ErrorCode::kUnavailable, "the gateway keeps {} tickets, as many as it may",
                 deps_.tickets.size());
   }
-  // Winners are binomial: six deviations beyond the mean once in a thousand million.
-  const double n = static_cast<double>(deps_.tickets.awaited() + 1), p = config_.win_probability;
-  const double most = std::min(n, std::ceil(n * p + 6 * std::sqrt(n * p * (1 - p)) + 1));
-  COMMENSAL_ASSIGN(const Amount each, config_.face_value.plus(config_.rules.auditor_fee));
-  COMMENSAL_ASSIGN(const Amount needed, each.times(Amount(static_cast<std::uint64_t>(most))));
+  COMMENSAL_ASSIGN(const Amount needed, may_win(deps_.tickets.awaited() + 1));
   const Amount escrow = deps_.bank.state().balance(address_, AccountKind::kEscrow);
   if (escrow >= needed) return {};
   return fail(
@@ -251,139 +266,6 @@ std::size_t Lottery::pending() const {
     if (is_there(pairing)) count += deps_.tickets.awaited(id);
   }
   return count;
-}
-
-void Lottery::tick() {
-  if (!is_on()) return;
-  deps_.events.report(lapse());
-  if (!deps_.tickets.has(State::kCountersigned) || waits_for_reveals()) return;
-  const auto closed = close_round();
-  deps_.events.report(closed);
-  if (!closed) return;
-  for (const auto& [id, pairing] : pairings_) deps_.events.report(look_after(pairing));
-  forget_idle();
-}
-
-/// Who has work in hand makes tickets of rounds by the last reveal that it has heard of, and we
-/// know which that is by its own.
-bool Lottery::waits_for_reveals() {
-  const std::int64_t now_ms = deps_.clock.monotonic_ns() / 1'000'000;
-  bool waits = false;
-  for (auto& [id, pairing] : pairings_) {
-    if (pairing.beacon.drawn_round() >= pairing.beacon.closed_round()) pairing.is_slow = false;
-    const Roster::Peer* const peer = is_there(pairing) ? peer_there(pairing.provider) : nullptr;
-    const bool is_behind = pairing.beacon.drawn_round() < pairing.beacon.closed_round();
-    if (peer == nullptr || peer->in_flight == 0 || !is_behind || pairing.is_slow) continue;
-    pairing.is_slow = now_ms - closed_ms_ >= kRevealWaitMs;
-    waits = waits || !pairing.is_slow;
-  }
-  return waits;
-}
-
-Result<void> Lottery::close_round() {
-  rpc::Reveal reveal{chain_->round() + 1, {}};
-  COMMENSAL_TRY(deps_.bank.durably([&]() -> Result<void> {
-    COMMENSAL_ASSIGN(reveal.value, chain_->reveal(reveal.round));
-    for (auto& [id, pairing] : pairings_) {
-      COMMENSAL_TRY(pairing.beacon.on_gateway_reveal(reveal.round, reveal.value));
-      COMMENSAL_TRY(deps_.tickets.close(id, reveal.round));
-    }
-    std::set<core::Digest> heads;
-    for (const auto& [id, pairing] : pairings_) {
-      heads.insert(ledger::hash_chain_key(pairing.beacon.gateway().head()));
-    }
-    for (const core::Digest& head : heads) {
-      COMMENSAL_TRY(deps_.bank.submit(ledger::Reveal{head, reveal.round, reveal.value}));
-    }
-    if (reveal.round - chain_->head().first < config_.head_rounds_max) return {};
-    return chain_->anchor_at(reveal.round);
-  }));
-  if (chain_->head() != heads_[0]) heads_.insert(heads_.begin(), chain_->head());
-  closed_ms_ = deps_.clock.monotonic_ns() / 1'000'000;
-  show_chain();
-  for (const auto& [provider, chains] : chains_) {
-    if (chains.shown) deps_.roster.tell(provider, reveal);
-  }
-  return {};
-}
-
-void Lottery::on_reveal(const crypto::Address& provider, const rpc::Reveal& reveal) {
-  const auto chains = chains_.find(provider);
-  if (chains == chains_.end() || !chains->second.shown) return;
-  deps_.events.report(draw(pairings_.at(*chains->second.shown), reveal));
-}
-
-Result<void> Lottery::draw(Pairing& pairing, const rpc::Reveal& reveal) {
-  beacon::TwoPartyBeacon& beacon = pairing.beacon;
-  if (reveal.round <= beacon.drawn_round() || pairing.wrong >= kWrongMax) return {};
-  const auto fits = beacon.on_provider_reveal(reveal.round, reveal.value);
-  pairing.wrong = fits ? 0 : pairing.wrong + 1;
-  COMMENSAL_TRY(fits);
-  return deps_.bank.durably([&]() -> Result<void> {
-    const core::Digest chain = ledger::hash_chain_key(beacon.provider().head());
-    COMMENSAL_TRY(deps_.bank.submit(ledger::Reveal{chain, reveal.round, reveal.value}));
-    COMMENSAL_TRY(deps_.tickets.draw(beacon));
-    return {};
-  });
-}
-
-/// Of who is gone nothing is acknowledged any more: its settled tickets go by our own rounds.
-Result<void> Lottery::look_after(const Pairing& pairing) {
-  COMMENSAL_TRY(punish_withholding(pairing));
-  const beacon::TwoPartyBeacon& beacon = pairing.beacon;
-  const std::uint64_t round = is_there(pairing) ? beacon.drawn_round() : beacon.closed_round();
-  COMMENSAL_TRY(deps_.tickets.prune(beacon.id(), round));
-  return {};
-}
-
-/// A provider that is there and does not draw a closed round is asked through the ledger, where
-/// everybody can see it; if that does not help either, it pays for its silence, once for a round.
-Result<void> Lottery::punish_withholding(const Pairing& pairing) {
-  const core::Digest& id = pairing.beacon.id();
-  const auto late = deps_.tickets.overdue(id, Event::kWithhold, pairing.beacon.closed_round(), 1);
-  if (late.empty()) return {};
-  const std::uint64_t round = deps_.tickets.find(late[0].ticket)->body.round;
-  const core::Digest chain = ledger::hash_chain_key(pairing.beacon.provider().head());
-  const auto* until = deps_.bank.state().demands.find({chain, round});
-  const bool is_over =
-      until != nullptr && static_cast<std::uint64_t>(deps_.clock.wall_ms()) > *until;
-  if (until != nullptr ? !is_over : !is_there(pairing)) return {};
-  COMMENSAL_ASSIGN(const protocol::Receipt receipt, deps_.tickets.receipt(late[0].ticket));
-  return deps_.bank.durably([&]() -> Result<void> {
-    if (!is_over) {
-      COMMENSAL_TRY(deps_.bank.submit(ledger::Demand{receipt}));
-      return {};
-    }
-    COMMENSAL_TRY(deps_.bank.submit(ledger::Default{receipt, {}}));
-    COMMENSAL_TRY(deps_.tickets.move(late));
-    return deps_.tickets.lapse_undrawn(id, round);
-  });
-}
-
-/// What was committed to long ago, if it could be gone on with lately.
-Result<void> Lottery::lapse() {
-  const std::int64_t now_ms = deps_.clock.wall_ms();
-  if (now_ms < opened_ms_ + std::min(config_.lapse_ms, kGraceMs)) return {};
-  COMMENSAL_TRY(
-      deps_.tickets.lapse(static_cast<std::uint64_t>(std::max(now_ms - config_.lapse_ms, {}))));
-  return {};
-}
-
-void Lottery::forget_idle() {
-  for (auto at = pairings_.begin(); at != pairings_.end();) {
-    const auto& [id, pairing] = *at;
-    const auto chains = chains_.find(pairing.provider);
-    const bool is_shown = chains->second.shown == id;
-    const bool is_idle = !deps_.tickets.tallies().contains(id) && pairing.wrong == 0;
-    if (!is_idle || (is_shown && peer_there(pairing.provider) != nullptr)) {
-      ++at;
-      continue;
-    }
-    chains->second.all.erase(id);
-    if (is_shown) chains->second.shown.reset();
-    if (chains->second.all.empty()) chains_.erase(chains);
-    at = pairings_.erase(at);
-  }
 }
 
 }  // namespace commensal::gateway

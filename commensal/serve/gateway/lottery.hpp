@@ -19,8 +19,8 @@ namespace commensal::gateway {
 /// nothing. A ticket is on disk before it is countersigned; a round's reveal before it is sent.
 /// A round waits until who has work in hand has heard of the last one, so that no commitment is too
 /// late for its own; at most kRevealWaitMs, and not for who took longer the last time.
-/// Of who leaves, or comes back with another chain, nothing is asked; what it left is void after
-/// MoneyConfig::lapse_ms.
+/// Who has left, or come back with another chain, is asked for its reveal in the ledger as who is
+/// there; what nobody draws is void after MoneyConfig::lapse_ms, and never before that was over.
 /// Thread-safety: one thread, the store's.
 class Lottery {
  public:
@@ -60,6 +60,8 @@ class Lottery {
   void heed(std::function<std::string(const crypto::Address&)> also) { also_ = std::move(also); }
   /// Why a provider gets no work, or "".
   std::string reservation(const crypto::Address& provider) const;
+  /// What so many tickets may win, with the auditors' fees. Error: kInvalidArgument.
+  core::Result<protocol::Amount> may_win(std::uint64_t tickets) const;
   /// Whether the escrow covers what the tickets under way may win, and one more, and the book has
   /// room for it. Error: kUnavailable.
   core::Result<void> cover() const;
@@ -73,6 +75,8 @@ class Lottery {
   /// Closes a round, if tickets wait for one, and looks for providers that let one pass.
   void tick();
   void on_reveal(const crypto::Address& provider, const rpc::Reveal& reveal);
+  /// Some provider's reveal came to the ledger by another route.
+  void on_revealed(const event::Revealed& event);
   /// What tickets with a provider are drawn by; of those that are there, or have left tickets.
   struct Pairing {
     crypto::Address provider;
@@ -87,6 +91,8 @@ class Lottery {
   const ticket::TicketBook& tickets() const { return deps_.tickets; }
   /// Tickets of providers that are there and on which nothing is decided.
   std::size_t pending() const;
+  /// What is not drawn so long after its commitment is withheld, whoever is there.
+  static constexpr std::int64_t kWithheldMs = 60'000;
 
  private:
   static constexpr std::int64_t kRevealWaitMs = 2'000;
@@ -111,8 +117,10 @@ class Lottery {
   bool waits_for_reveals();
   core::Result<void> close_round();
   core::Result<void> draw(Pairing& pairing, const rpc::Reveal& reveal);
-  core::Result<void> look_after(const Pairing& pairing);
+  core::Result<void> prune(const Pairing& pairing);
+  std::optional<std::uint64_t> asked_round(const Pairing& pairing) const;
   core::Result<void> punish_withholding(const Pairing& pairing);
+  std::int64_t lapse_ms() const;
   core::Result<void> lapse();
   void forget_idle();
 

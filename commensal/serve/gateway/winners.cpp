@@ -21,16 +21,17 @@ constexpr std::size_t kAtOnce = 32;
 /// Until it is looked again at what is due and accused.
 constexpr std::uint64_t kAccusedMs = 60'000;
 
-/// Where claims end, and what led there.
+/// Where claims stand or end, and what led there.
 struct Ending {
   State state;
   Event event;
 };
-constexpr Ending kEndings[] = {{State::kPaid, Event::kPay},
+constexpr Ending kEndings[] = {{State::kOpened, Event::kOpen},
+                               {State::kPaid, Event::kPay},
                                {State::kPenalised, Event::kPenalise},
                                {State::kSlashed, Event::kSlash}};
 
-/// As its provider is told; nothing while it is not decided.
+/// As its provider is told; nothing while it is not claimed.
 std::optional<rpc::Outcomes::Item> outcome_of(const core::Digest& id,
                                               const ticket::Record& record) {
   const Ending* const ending = std::ranges::find(kEndings, record.state, &Ending::state);
@@ -84,6 +85,7 @@ const beacon::TwoPartyBeacon* Winners::beacon_of(const crypto::Address& provider
 
 void Winners::open_claimed() {
   std::vector<core::Digest> opened;
+  std::map<crypto::Address, rpc::Outcomes> told;
   const auto written = bank_.durably([&]() -> Result<void> {
     for (std::size_t i = 0; i < kAtOnce && !claimed_.empty(); ++i) {
       const auto [provider, item] = claimed_.extract(claimed_.begin()).mapped();
@@ -91,13 +93,18 @@ void Winners::open_claimed() {
       if (beacon == nullptr) continue;  // meanwhile
       const auto done = open_winner(*beacon, item);
       events_.report(done);
-      if (done) opened.push_back(protocol::receipt_id(item.receipt.body()));
+      if (!done) continue;
+      const protocol::ReceiptBody body = item.receipt.body();
+      opened.push_back(protocol::receipt_id(body));
+      const std::string event(protocol::name_of(Event::kOpen));
+      told[provider].items.push_back({protocol::ticket_id(body), event, {}});
     }
     return {};
   });
   events_.report(written);
   if (!claimed_.empty()) loop_.post([this] { open_claimed(); });
   if (!written) return;
+  for (auto& [provider, outcomes] : told) roster_.tell(provider, std::move(outcomes));
   for (const core::Digest& receipt : opened) events_.push(event::AuditDue{receipt});
 }
 
@@ -253,10 +260,7 @@ Result<void> Winners::mature(std::span<const core::Digest> tickets) {
   const auto pay = [&](const core::Digest& ticket) -> Result<void> {
     const ledger::ClaimRow claim = *bank_.state().claims.find(ticket);
     COMMENSAL_TRY(bank_.submit(ledger::Mature{ticket}));
-    for (const ticket::Move& move :
-         {ticket::Move{ticket, Event::kAudit, {}}, ticket::Move{ticket, Event::kPay, claim.face}}) {
-      COMMENSAL_TRY(tickets_.move({&move, 1}));
-    }
+    COMMENSAL_TRY(pay_unjudged(ticket, claim.face));
     paid[claim.provider].items.push_back({ticket, "pay", claim.face});
     return {};
   };
@@ -266,6 +270,31 @@ Result<void> Winners::mature(std::span<const core::Digest> tickets) {
   }));
   for (auto& [provider, outcomes] : paid) roster_.tell(provider, std::move(outcomes));
   return {};
+}
+
+Result<void> Winners::pay_unjudged(const core::Digest& ticket, const Amount& face) {
+  for (const ticket::Move& move :
+       {ticket::Move{ticket, Event::kAudit, {}}, ticket::Move{ticket, Event::kPay, face}}) {
+    COMMENSAL_TRY(tickets_.move({&move, 1}));
+  }
+  return {};
+}
+
+Result<void> Winners::check_mature(const crypto::Address& provider, const core::Digest& ticket) {
+  const ledger::ClaimRow* const claim = bank_.state().claims.find(ticket);
+  if (claim != nullptr && claim->provider == provider && !was_wrong(claim->receipt)) return {};
+  return fail(ErrorCode::kPermissionDenied, "ticket: {} is no open winner of {} that may be right",
+              core::to_hex(ticket), crypto::to_text(provider));
+}
+
+Result<std::optional<rpc::Outcomes::Item>> Winners::on_mature(const core::Digest& ticket) {
+  const ledger::ClaimRow* const claim = bank_.state().claims.find(ticket);
+  const ticket::Record* const record = tickets_.find(ticket);
+  if (claim == nullptr || claim->status != ledger::ClaimStatus::kPaid) return std::nullopt;
+  if (record != nullptr && record->state == State::kOpened) {
+    COMMENSAL_TRY(pay_unjudged(ticket, claim->face));
+  }
+  return outcome_in_ledger(ticket);
 }
 
 Result<std::optional<rpc::Outcomes::Item>> Winners::on_default(const protocol::Receipt& receipt) {

@@ -45,6 +45,11 @@ class Winners {
   core::Result<void> resume_convicted(const protocol::Receipt& receipt);
   /// The provider's Default may have been booked: what it has to be told, once all is durable.
   core::Result<std::optional<rpc::Outcomes::Item>> on_default(const protocol::Receipt& receipt);
+  /// Whether a provider may have it paid that its winner was not judged in time. Error:
+  /// kPermissionDenied (another's, or its answer was found wrong).
+  core::Result<void> check_mature(const crypto::Address& provider, const core::Digest& ticket);
+  /// That may have been booked: likewise.
+  core::Result<std::optional<rpc::Outcomes::Item>> on_mature(const core::Digest& ticket);
 
  private:
   std::optional<rpc::Outcomes::Item> outcome_in_ledger(const core::Digest& id) const;
@@ -59,6 +64,7 @@ class Winners {
   bool was_wrong(const core::Digest& receipt) const;
   void look();
   core::Result<void> mature(std::span<const core::Digest> tickets);
+  core::Result<void> pay_unjudged(const core::Digest& ticket, const protocol::Amount& face);
   core::Result<void> punish_silence(const beacon::TwoPartyBeacon& beacon);
 
   core::Loop& loop_;

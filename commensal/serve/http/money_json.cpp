@@ -24,6 +24,7 @@ Json rules_of(const ledger::Config& rules) {
   return {{"chain_id", rules.chain_id},
           {"withdrawal_delay_ms", rules.withdrawal_delay_ms},
           {"reveal_delay_ms", rules.reveal_delay_ms},
+          {"absence_delay_ms", rules.absence_delay_ms},
           {"audit_delay_ms", rules.audit_delay_ms},
           {"opening_rounds", rules.opening_rounds},
           {"pattern_mismatches", rules.pattern_mismatches},

@@ -169,6 +169,7 @@ ProviderStatus Provider::status() const {
           .fetch = state_->jobs->fetch(),
           .tickets = state_->purse.tickets().totals(),
           .balance = state_->purse.balance(),
+          .unjudged = state_->purse.unjudged(),
           .accusations = state_->defence->pending(),
           .accusation = state_->defence->last()};
 }

@@ -61,6 +61,7 @@ struct ProviderStatus {
   Fetch fetch;                                 // the last model that was fetched
   ticket::Totals tickets;
   std::optional<rpc::Balance> balance;  // as the gateway's ledger has it
+  std::size_t unjudged = 0;             // winners that it has not judged in time
   std::size_t accusations = 0;          // that are pending against it
   std::string accusation;               // what became of the last one, or ""
 };

@@ -2,7 +2,8 @@
 #include <algorithm>
 #include <commensal/serve/provider/purse.hpp>
 #include <commensal/trade/pay/ledger/transaction.hpp>
-#include <commensal/trade/pay/ticket/odds.hpp>
+#include <commensal/trade/pay/ticket/cover.hpp>
+#include <commensal/trade/pay/ticket/undecided.hpp>
 #include <limits>
 
 namespace commensal::provider {
@@ -61,7 +62,16 @@ Purse::Purse(const Dependencies& deps, const PurseConfig& config)
     : deps_(deps),
       config_(config),
       tickets_(deps_.store, deps_.clock, {.tickets_max = config.tickets_max, .deadlines = {}}),
-      recourse_(tickets_, deps_.clock, config.reveal_ms_max) {}
+      recourse_(tickets_, deps_.clock, config.reveal_ms_max),
+      unjudged_(deps_.store, deps_.clock) {
+  tickets_.on_settled([this](const core::Digest& ticket) { unjudged_.forget(ticket); });
+}
+
+Result<void> Purse::open() {
+  COMMENSAL_TRY(tickets_.open());
+  return unjudged_.open(
+      [this](const core::Digest& ticket) { return ticket::is_undecided(tickets_, ticket); });
+}
 
 /// One that we have had for long is anchored anew where the gateway could hardly follow it.
 Result<void> Purse::load_chain(const rpc::HashChainPosition& shown) {
@@ -177,7 +187,21 @@ Result<void> Purse::accept(const protocol::Job& job) const {
     return fail(ErrorCode::kResourceExhausted, "the provider holds {} tickets, its limit",
                 tickets_.size());
   }
-  return {};
+  return check_cover(job);
+}
+
+/// The gateway's word about its ledger, against what we know of our own tickets.
+Result<void> Purse::check_cover(const protocol::Job& job) const {
+  if (config_.accepts_uncovered || job.face_value == protocol::Amount()) return {};
+  if (!balance_ || balance_->ledger != gateway_) {
+    return fail(ErrorCode::kFailedPrecondition,
+                "the gateway has not said yet what its escrow has, which pays for this job");
+  }
+  const rpc::Balance& known = *balance_;
+  const std::uint64_t owed = std::max<std::uint64_t>(known.owed, tickets_.awaited(beacon_->id()));
+  return ticket::check_cover({known.escrow, known.penalty_escrow}, owed + 1,
+                             ticket::probability_of(job.win_threshold), job.face_value,
+                             known.auditor_fee, config_.wants_penalty_cover);
 }
 
 /// One more than the first that is open: the gateway may close that while we say so.
@@ -245,6 +269,9 @@ Result<void> Purse::on_outcomes(const rpc::Outcomes& outcomes) {
       const auto event = event_named(item.event);
       const ticket::Record* const record = tickets_.find(item.ticket);
       if (!event || record == nullptr) continue;
+      if (*event == Event::kOpen && record->state == State::kWon) {
+        COMMENSAL_TRY(unjudged_.note(item.ticket));
+      }
       for (const Event step : way_to(record->state, *event)) {
         const ticket::Move move{item.ticket, step,
                                 step == *event ? item.amount : protocol::Amount()};
@@ -257,7 +284,8 @@ Result<void> Purse::on_outcomes(const rpc::Outcomes& outcomes) {
 
 void Purse::on_balance(const rpc::Balance& balance) {
   balance_ = balance;
-  under_way_ = false;
+  if (balance.is_answer) under_way_ = false;
+  if (under_way_) return;
   if (!waiting_.empty()) return send_next();
   // Never more than its owner wants to have at stake, whatever the gateway asks for.
   const auto missing = config_.stake.minus(balance.stake);
@@ -289,7 +317,17 @@ void Purse::send_next() {
 void Purse::look() {
   if (!beacon_ || !balance_ || under_way_) return;
   auto step = recourse_.next(*beacon_, balance_->reveal_delay_ms);
-  if (step && *step) transact(**std::move(step));
+  if (step && *step) return transact(**std::move(step));
+  const auto is_its = [this](const core::Digest& ticket) {
+    const ticket::Record* const record = tickets_.find(ticket);
+    return record != nullptr && record->beacon == beacon_->id();
+  };
+  const auto winner = unjudged_.next(balance_->audit_delay_ms, is_its);
+  if (winner) transact(ledger::Mature{*winner});
+}
+
+std::size_t Purse::unjudged() const {
+  return balance_ ? unjudged_.overdue(balance_->audit_delay_ms) : 0;
 }
 
 }  // namespace commensal::provider

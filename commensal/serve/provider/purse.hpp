@@ -7,6 +7,7 @@
 #include <commensal/base/core/rng.hpp>
 #include <commensal/base/store/joint_store.hpp>
 #include <commensal/serve/provider/recourse.hpp>
+#include <commensal/serve/provider/unjudged.hpp>
 #include <commensal/serve/rpc/stream.hpp>
 #include <commensal/trade/pay/beacon/stored_hash_chain.hpp>
 #include <commensal/trade/pay/beacon/two_party.hpp>
@@ -23,6 +24,8 @@ struct PurseConfig {
   std::int64_t reveal_ms_max = 600'000;  // a ticket that is not drawn for so long is demanded
   int hash_chain_depth = 25;  // the hash chain for a gateway has 2^depth rounds: more than a year
   std::size_t tickets_max = limits::kTicketsMax;
+  bool accepts_uncovered = false;    // also work that the gateway's escrow may not be able to pay
+  bool wants_penalty_cover = false;  // its penalty escrow too must cover what tickets may win
 };
 
 /// The provider's side of the tickets: its hash chain for the gateway, the tickets it holds, what
@@ -41,7 +44,7 @@ class Purse {
   Purse(const Dependencies& deps, const PurseConfig& config);
 
   /// Reads the tickets; call once before the rest. Error: kDataLoss.
-  core::Result<void> open() { return tickets_.open(); }
+  core::Result<void> open();
 
   /// The gateway's chain as it stands. Returns ours for it, made where there is none; nothing where
   /// the gateway has none. Errors: kInvalidArgument, kUnauthenticated, kDataLoss.
@@ -50,7 +53,8 @@ class Purse {
   /// After the stream is up: what may not have arrived is said again.
   void resume();
 
-  /// Errors: kFailedPrecondition (other terms than agreed on), kResourceExhausted (no room).
+  /// Errors: kFailedPrecondition (other terms than agreed on, or the gateway's escrow, by its last
+  /// Balance, does not cover one ticket more), kResourceExhausted (no room).
   core::Result<void> accept(const protocol::Job& job) const;
   /// The round that a new ticket of this job takes part in; kNoDraw without a beacon.
   std::uint64_t round_for(const protocol::Job& job) const;
@@ -66,7 +70,8 @@ class Purse {
   /// Signs it with the next number and sends it, once those before it are answered; forgotten where
   /// the stream ends.
   void transact(ledger::Body body);
-  /// From time to time, while the stream is up: takes steps against a gateway that does not draw.
+  /// From time to time, while the stream is up: takes steps against a gateway that does not draw,
+  /// or does not judge.
   void look();
 
   /// Whose chain was met last.
@@ -74,8 +79,11 @@ class Purse {
   const ticket::TicketBook& tickets() const { return tickets_; }
   /// The latest that the gateway has said; nothing before.
   const std::optional<rpc::Balance>& balance() const { return balance_; }
+  /// Winners that the gateway has neither paid nor refused in the ledger's time.
+  std::size_t unjudged() const;
 
  private:
+  core::Result<void> check_cover(const protocol::Job& job) const;
   core::Result<void> load_chain(const rpc::HashChainPosition& shown);
   core::Result<void> open_chain(const crypto::Address& gateway, std::uint64_t round);
   core::Result<beacon::HashChainTracker> load_closed(const rpc::HashChainPosition& shown);
@@ -88,11 +96,12 @@ class Purse {
   const PurseConfig config_;
   ticket::TicketBook tickets_;
   Recourse recourse_;
+  Unjudged unjudged_;
   crypto::Address gateway_;
   std::optional<beacon::StoredHashChain> chain_;  // for gateway_
   std::optional<beacon::TwoPartyBeacon> beacon_;
   std::optional<rpc::Balance> balance_;
-  bool under_way_ = false;            // a transaction, until a balance follows it
+  bool under_way_ = false;            // a transaction, until a balance answers it
   std::deque<ledger::Body> waiting_;  // for that
 };
 

@@ -68,21 +68,30 @@ Offer some_offer() {
 Deliver some_delivery() { return {digest_of(5), 17, digest_of(11), some_tensors()}; }
 
 std::vector<ToProvider> all_to_provider() {
-  return {
-      Challenge{digest_of(1), {}, {}, std::nullopt},
-      Challenge{digest_of(1), {}, {}, some_position()},
-      Balance{
-          {}, 3, protocol::Amount::from_words(1, 2), protocol::Amount(4), protocol::Amount(5), 6},
-      Reveal{8, digest_of(9)},
-      Outcomes{{{digest_of(1), "pay", protocol::Amount(7)}, {digest_of(2), "slash", {}}}},
-      Welcome{"token"},
-      Dismiss{{ErrorCode::kPermissionDenied, "a receipt did not hold"}},
-      some_offer(),
-      Begin{digest_of(5), 17, digest_of(6)},
-      Countersign{{{digest_of(8), 1, some_signature()}, {digest_of(9), 2, some_signature()}}},
-      Withdraw{{digest_of(7), digest_of(9)}},
-      Accused{{1, 2, 3}, digest_of(2), some_tensors()},
-      CaseMoves{digest_of(1), {}, "accused", 2, {{true, {4, 5}}, {false, {6}}}}};
+  return {Challenge{digest_of(1), {}, {}, std::nullopt},
+          Challenge{digest_of(1), {}, {}, some_position()},
+          Balance{{},
+                  3,
+                  protocol::Amount::from_words(1, 2),
+                  protocol::Amount(4),
+                  protocol::Amount(5),
+                  6,
+                  7,
+                  protocol::Amount(8),
+                  protocol::Amount(9),
+                  protocol::Amount(10),
+                  11,
+                  true},
+          Reveal{8, digest_of(9)},
+          Outcomes{{{digest_of(1), "pay", protocol::Amount(7)}, {digest_of(2), "slash", {}}}},
+          Welcome{"token"},
+          Dismiss{{ErrorCode::kPermissionDenied, "a receipt did not hold"}},
+          some_offer(),
+          Begin{digest_of(5), 17, digest_of(6)},
+          Countersign{{{digest_of(8), 1, some_signature()}, {digest_of(9), 2, some_signature()}}},
+          Withdraw{{digest_of(7), digest_of(9)}},
+          Accused{{1, 2, 3}, digest_of(2), some_tensors()},
+          CaseMoves{digest_of(1), {}, "accused", 2, {{true, {4, 5}}, {false, {6}}}}};
 }
 
 Hello some_hello() {

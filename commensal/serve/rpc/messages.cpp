@@ -64,6 +64,10 @@ std::vector<Claims> Claims::in_messages(std::vector<Item> items) {
   return made;
 }
 
+core::Result<void> Balance::validity() const {
+  return check_count("tickets owed", owed, limits::kTicketsOwedMax);
+}
+
 core::Result<void> Outcomes::Item::validity() const { return check_name("event", event); }
 
 core::Digest challenge_digest(const core::Digest& nonce, const crypto::Address& gateway,

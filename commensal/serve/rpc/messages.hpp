@@ -6,6 +6,7 @@
 #include <commensal/base/protocol/beacon.hpp>
 #include <commensal/base/protocol/job.hpp>
 #include <commensal/base/protocol/record.hpp>
+#include <commensal/serve/rpc/balance.hpp>
 #include <commensal/verify/receipt/messages.hpp>
 #include <cstdint>
 #include <optional>
@@ -79,27 +80,6 @@ struct Welcome {
   template <class Archive, class Self>
   static void fields(Archive& archive, Self& self) {
     archive.field("session_token", self.session_token);
-  }
-};
-/// What the gateway's ledger says of the provider's money; after every change of it.
-struct Balance {
-  static constexpr protocol::NounKind kKind = protocol::NounKind::kBalance;
-
-  crypto::Address ledger;   // its operator
-  std::uint64_t nonce = 0;  // of the provider's next transaction
-  protocol::Amount available;
-  protocol::Amount stake;
-  protocol::Amount stake_wanted;      // with less there is no work
-  std::uint64_t reveal_delay_ms = 0;  // the ledger's: to answer a demand for a reveal
-
-  template <class Archive, class Self>
-  static void fields(Archive& archive, Self& self) {
-    archive.field("ledger", self.ledger);
-    archive.field("nonce", self.nonce);
-    archive.field("available", self.available);
-    archive.field("stake", self.stake);
-    archive.field("stake_wanted", self.stake_wanted);
-    archive.field("reveal_delay_ms", self.reveal_delay_ms);
   }
 };
 /// A value of the sender's hash chain. The gateway's closes the round and all before, the

@@ -39,7 +39,8 @@ def to_provider():
     yield "countersign", 69, listed([h("job") + u(17, 8) + batch] * 2), ()
     yield "withdraw", 70, listed([h("job"), h("job 2")]), ()
     yield "balance", 71, (address(AUDITOR_KEY) + u(3, 8) + u(2**127, 16) + u(4, 16) + u(5, 16)
-                          + u(6, 8)), ()
+                          + u(6, 8) + u(7, 8) + u(8, 16) + u(2**64, 16) + u(10, 16) + u(11, 8)
+                          + b"\1"), ()
     yield "reveal", 72, u(2**32 + 7, 8) + h("value"), ()
     yield "outcomes", 73, listed([h("ticket") + text("pay") + u(7, 16),
                                   h("ticket 2") + text("slash") + u(0, 16)]), ()

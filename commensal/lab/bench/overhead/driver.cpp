@@ -47,6 +47,10 @@ void Driver::handle(rpc::Hello hello) {
   if (hello.hash_chain) beacon_ = protocol::beacon_id(head_, hello.hash_chain->head);
   connected_ = true;
   stream_->send(rpc::Welcome{});
+  rpc::Balance balance;
+  balance.ledger = key_.address();
+  balance.escrow = protocol::Amount::from_words(1, 0);
+  stream_->send(balance);
 }
 
 void Driver::run(std::size_t requests, std::size_t in_flight, Done done) {

@@ -185,7 +185,10 @@ Result<void> expect_agreement(const ledger::State& state, core::Store& gateways_
     });
     const bool is_not_believed =
         there != nullptr && there->state == State::kCountersigned && is_convicted;
-    if (is_gone || agrees || is_not_believed) continue;
+    // What a provider did not draw in time it draws when it comes back; nobody tells it the rest.
+    const bool is_too_late =
+        there != nullptr && there->state == State::kLost && claim.status == ClaimStatus::kDefaulted;
+    if (is_gone || agrees || is_not_believed || is_too_late) continue;
     const auto name = [](const ticket::Record* record) {
       return record == nullptr ? std::string_view("absent") : protocol::name_of(record->state);
     };

@@ -66,6 +66,34 @@ class Market::PausedLoop final : public core::Loop {
   int stalls_ = 0;
 };
 
+/// Its provider knows what has won before the gateway does.
+class Market::HangUp final : public rpc::GatewayClient {
+ public:
+  HangUp(rpc::DirectClient& inner, core::Loop& loop, std::function<bool()> has_won)
+      : inner_(inner), loop_(loop), has_won_(std::move(has_won)) {}
+
+  void attach(std::shared_ptr<rpc::ProviderPort> port) override {
+    if (!is_gone_) inner_.attach(std::move(port));
+  }
+  void send(rpc::ToGateway message) override {
+    if (is_gone_) return;
+    is_gone_ = std::holds_alternative<rpc::Reveal>(message) && has_won_();
+    if (is_gone_) return loop_.post([this] { inner_.cut(); });
+    inner_.send(std::move(message));
+  }
+  rpc::Channel channel() const override { return inner_.channel(); }
+  core::Result<void> fetch_model(const std::string& session_token, const core::Digest& model,
+                                 const std::string& path, const rpc::Received& received) override {
+    return inner_.fetch_model(session_token, model, path, received);
+  }
+
+ private:
+  rpc::DirectClient& inner_;
+  core::Loop& loop_;
+  const std::function<bool()> has_won_;
+  bool is_gone_ = false;
+};
+
 struct Market::Member {
   std::string name;
   core::Path folder;
@@ -76,6 +104,8 @@ struct Market::Member {
   std::optional<std::pair<std::uint64_t, Fault>> fault;
   std::unique_ptr<FaultStore> faults;
   std::unique_ptr<rpc::DirectClient> client;
+  std::unique_ptr<HangUp> hang_up;
+  bool hides_winners = false;
   std::shared_ptr<provider::Provider> provider;
 
   Member(std::string n, core::Path f, crypto::SecretKey k,
@@ -151,12 +181,15 @@ void Market::start_provider(std::size_t index) {
   member.faults = std::make_unique<FaultStore>(member.store, write, fault);
   member.client = std::make_unique<rpc::DirectClient>(
       server_, rpc::DirectFaults{.delay_ms = delay_ms_, .drops_message = {}});
+  member.hang_up = std::make_unique<HangUp>(*member.client, loop_, [&member] {
+    return member.hides_winners && member.provider->status().tickets.won > 0;
+  });
   const provider::ProviderDependencies world{.loop = member.loop,
                                              .clock = clock_,
                                              .rng = rng_,
                                              .store = *member.faults,
                                              .key = member.key,
-                                             .gateway = *member.client,
+                                             .gateway = *member.hang_up,
                                              .engines = *member.engines,
                                              .why_paused = [&member] { return member.loop.why(); }};
   auto made = provider::Provider::create(
@@ -175,6 +208,7 @@ void Market::kill_provider(std::size_t index) {
   loop_.run_until_idle();
   member.loop.forget();
   member.provider.reset();
+  member.hang_up.reset();
   member.client.reset();
 }
 
@@ -187,6 +221,24 @@ void Market::lose_chain(std::size_t index) {
   const auto lost = members_[index]->store.apply(
       {{"hash_chains", core::Bytes(gateway.begin(), gateway.end()), std::nullopt}});
   core::check(lost.has_value(), "a memory store is written");
+}
+
+void Market::hide_winners(std::size_t index) { members_[index]->hides_winners = true; }
+
+ledger::Reveal Market::reveal_of(std::size_t index) {
+  Member& member = *members_[index];
+  const auto gateway = key_.address().bytes;
+  auto chain = beacon::StoredHashChain::open({&member.store, "hash_chains",
+                                              core::Bytes(gateway.begin(), gateway.end()),
+                                              &member.key, &rng_, purse_.hash_chain_depth});
+  core::check(chain.has_value(), "a provider has a chain for its gateway");
+  std::uint64_t round = 0;
+  for (const auto& [key, row] : gateway_->ledger().hash_chains.rows()) {
+    if (row.head.owner == key_.address()) round = std::max(round, row.round);
+  }
+  const auto value = chain->reveal(round);
+  core::check(value.has_value(), "what a gateway has closed is next in its providers' chains");
+  return {ledger::hash_chain_key(chain->head()), round, *value};
 }
 
 void Market::break_provider_at(std::size_t index, std::uint64_t write, Fault fault) {

@@ -40,6 +40,8 @@ class Market {
   }
   /// From the next start on.
   void set_price(const protocol::Amount& price) { config_.money.price = price; }
+  /// Likewise: how often it draws, judges and pays what nobody judges.
+  void set_round_ms(std::int64_t round_ms) { config_.money.round_ms = round_ms; }
   /// The gateway's next life ends at this write.
   void break_gateway_at(std::uint64_t write, store::testing::Fault fault);
 
@@ -56,6 +58,10 @@ class Market {
   /// Of one that is not running: it comes back with another hash chain.
   void lose_chain(std::size_t index);
   void break_provider_at(std::size_t index, std::uint64_t write, store::testing::Fault fault);
+  /// From its next start on it hangs up for good instead of showing a draw that it has won.
+  void hide_winners(std::size_t index);
+  /// Of one that is not running: what it owes for the last round that the gateway has closed.
+  ledger::Reveal reveal_of(std::size_t index);
   /// Its guest stands still at once, and its provider says so as soon as it looks; "": it goes on.
   void pause(std::size_t index, const std::string& why);
   /// Its guest stands still for so long, and its provider says nothing but that it is at work.
@@ -100,6 +106,7 @@ class Market {
 
  private:
   class PausedLoop;
+  class HangUp;
   struct Member;
 
   void inspect();

@@ -27,6 +27,7 @@ class MoneyTrip : public ::testing::Test {
     if (change) change(terms_);
     gateway::GatewayConfig config;
     config.audit_probability = audit_probability_;
+    config.audit_by_risk = audit_by_risk_;
     config.money = terms_.gateway;
     config.rollouts_kept_max = rollouts_kept_max_;
     config.receipts = receipts_;
@@ -76,6 +77,7 @@ class MoneyTrip : public ::testing::Test {
 
   Terms terms_;
   double audit_probability_ = 0;  // of what open() opens
+  bool audit_by_risk_ = true;
   std::size_t rollouts_kept_max_ = limits::kRolloutsKeptMax;
   gateway::BookLimits receipts_;
   int tries_max_ = 3;
