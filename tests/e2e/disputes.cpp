@@ -73,6 +73,8 @@ void Disputes::open_court(const Network& network, const std::string& name) {
   if (gateway_ != nullptr) gateway_->kill();
   data_ = name;
   restart_gateway();
+  ask({"account", "deposit", "@gateway", "40000000", "--reference", "penalties"});
+  ask({"account", "lock", "penalty_escrow", "40000000"});
   ask({"account", "deposit", "@gateway", "100000", "--reference", "bonds"});
   ask({"account", "deposit", "operator", "10000000", "--reference", "transfer"});
   auto client = connect();

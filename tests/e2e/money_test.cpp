@@ -37,7 +37,13 @@ class MoneySystem : public PaidSystem {
   void fund() {
     ask({"account", "deposit", "@gateway", "20000000", "--reference", "own"});
     ask({"account", "lock", "escrow", "20000000"});
+    fund_penalties();
     ask({"account", "deposit", "operator", "10000000", "--reference", "transfer 1"});
+  }
+  /// Without which no provider works.
+  void fund_penalties() {
+    ask({"account", "deposit", "@gateway", "40000000", "--reference", "penalties"});
+    ask({"account", "lock", "penalty_escrow", "40000000"});
   }
 };
 

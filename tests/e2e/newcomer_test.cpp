@@ -227,6 +227,8 @@ TEST_F(Newcomer, AGatewaysMoneyIsSetUpByItsFlags) {
     EXPECT_EQ(own.value("available", "0"), "0");
     if (start == 0) gateway_->kill();
   }
+  ask({"account", "deposit", "@gateway", "40000000"}, token_file_);
+  ask({"account", "lock", "penalty_escrow", "40000000"}, token_file_);
   const auto provider = start_provider("one", {"--stake", "30000", "--hash-chain-depth", "10"});
   wait_for(folder_.at("one.log"), "stake 0 of 30000 that the gateway wants");
   ask({"account", "deposit", address_, "30000"}, token_file_);
