@@ -89,6 +89,8 @@ BODIES = [
     (24, "Argue", CASE + [("evidence", "move", u(5, 4) + b"moves")]),
     (25, "Expire", CASE),
     (26, "Report", CASE + [("bytes32", "outputRoot", h("outputs"))]),
+    (27, "Sell", [("bytes32", "ticket", h("ticket")), ("uint128", "price", 90)]),
+    (28, "Buy", [("bytes32", "ticket", h("ticket")), ("uint128", "price", 2**128 - 1)]),
 ]
 
 

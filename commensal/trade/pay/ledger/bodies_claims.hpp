@@ -82,7 +82,7 @@ struct Mature {
   bool operator==(const Mature&) const = default;
 };
 
-/// An open winner passes to another key. Signed, inside, by its holder.
+/// An open winner passes to another key, for nothing. Signed, inside, by its holder.
 struct Endorse {
   static constexpr std::string_view kName = "Endorse";
   protocol::Endorsement endorsement;
@@ -92,6 +92,41 @@ struct Endorse {
     archive.field("endorsement", self.endorsement);
   }
   bool operator==(const Endorse&) const = default;
+};
+
+/// An open winner is for sale at this price, at most its face value; 0: no longer. By its holder.
+/// Nobody gains by selling what it knows to be wrong: it gets no more than the gateway would have
+/// paid for a right answer, its stake answers as before, and who would buy can see that no audit
+/// has confirmed the answer yet. So cheating gains the work that it saved, as in the risk desk's
+/// inequality of malice, which counts no pay as lost; and of winnings held back, only those that
+/// the provider still holds (gateway::facts_in).
+struct Sell {
+  static constexpr std::string_view kName = "Sell";
+  Digest ticket{};
+  Amount price;
+
+  template <class Archive, class Self>
+  static void fields(Archive& archive, Self& self) {
+    archive.field("ticket", self.ticket);
+    archive.field("price", self.price);
+  }
+  bool operator==(const Sell&) const = default;
+};
+
+/// The sender pays just what is asked and holds the claim from then on, with its risk: where it is
+/// refused later nobody pays and nobody refunds. By anyone but its holder, the gateway that owes it
+/// and whoever is admitted as an auditor: who judges is not paid by the ticket.
+struct Buy {
+  static constexpr std::string_view kName = "Buy";
+  Digest ticket{};
+  Amount price;
+
+  template <class Archive, class Self>
+  static void fields(Archive& archive, Self& self) {
+    archive.field("ticket", self.ticket);
+    archive.field("price", self.price);
+  }
+  bool operator==(const Buy&) const = default;
 };
 
 /// What both parties signed takes the place of whatever was pending, drawn or not.

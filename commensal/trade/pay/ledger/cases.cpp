@@ -44,15 +44,14 @@ void end(Context& context, Case& ended, CaseStatus status) {
 Result<void> refuse_ticket(Context& context, const Case& ended) {
   const ClaimRow* known = context.state.claims.find(ended.row.ticket);
   const bool is_open = known != nullptr && known->status == ClaimStatus::kOpen;
-  ClaimRow claim =
+  const ClaimRow claim =
       is_open ? *known
               : closed_row(ended.row.dispute.receipt, ended.key.subject, ClaimStatus::kRefused);
   if (is_open) {
     const AccountId escrow{claim.gateway, AccountKind::kEscrow};
     COMMENSAL_TRY(pay_out(context, claim, escrow, escrow));
   }
-  claim.status = ClaimStatus::kRefused;
-  context.state.claims.set(ended.row.ticket, claim);
+  end_claim(context, ended.row.ticket, claim, ClaimStatus::kRefused);
   return {};
 }
 

@@ -27,7 +27,7 @@ struct ClaimRow {
   Address gateway;
   Address provider;
   Address holder;
-  std::uint64_t endorsements = 0;  // so far
+  std::uint64_t endorsements = 0;  // how often it has passed to another key, sold or not
   Amount face;                     // reserved while it is open
   Amount fee;                      // likewise
   std::uint64_t mature_ms = 0;     // from then on it is paid without a verdict

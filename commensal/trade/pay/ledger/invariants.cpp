@@ -109,6 +109,22 @@ Result<void> check_cases(const State& state) {
   return {};
 }
 
+/// What is for sale can be bought.
+Result<void> check_sale(const State& state, const Digest& ticket) {
+  const Amount* const asked = state.asked.find(ticket);
+  if (asked == nullptr) return {};
+  const ClaimRow* const claim = state.claims.find(ticket);
+  const bool is_open = claim != nullptr && claim->status == ClaimStatus::kOpen;
+  if (is_open && *asked != Amount() && *asked <= claim->face) return {};
+  return breach(fmt::format("ticket {} is for sale and cannot be", core::to_hex(ticket)));
+}
+
+Result<void> check_changed_sales(const State& state) {
+  for (const auto& [ticket, old] : before(state.asked)) COMMENSAL_TRY(check_sale(state, ticket));
+  for (const auto& [ticket, old] : before(state.claims)) COMMENSAL_TRY(check_sale(state, ticket));
+  return {};
+}
+
 Result<void> add_changed_parts(const State& state, Sums& parts) {
   for (const auto& [key, old] : before(state.announcements)) {
     Sum& sum = parts[withdrawing(key.owner)];
@@ -161,6 +177,7 @@ Result<void> check_changes(const State& state, std::span<const Posting> postings
   }
   COMMENSAL_TRY(add_changed_parts(state, parts));
   COMMENSAL_TRY(add_changed_bonds(state, parts));
+  COMMENSAL_TRY(check_changed_sales(state));
   return check_parts(parts);
 }
 
@@ -189,6 +206,7 @@ Result<void> check_all(const State& state) {
   for (const auto& [ticket, claim] : state.claims.rows()) reserve(parts, claim, &Sum::add);
   for (const auto& [key, row] : state.cases.rows()) bond(parts, key, row, &Sum::add);
   COMMENSAL_TRY(check_cases(state));
+  for (const auto& [ticket, asked] : state.asked.rows()) COMMENSAL_TRY(check_sale(state, ticket));
   return check_parts(parts);
 }
 

@@ -33,6 +33,8 @@ core::Result<void> rule(Context& context, const Concede& body);
 core::Result<void> rule(Context& context, const Argue& body);
 core::Result<void> rule(Context& context, const Expire& body);
 core::Result<void> rule(Context& context, const Report& body);
+core::Result<void> rule(Context& context, const Sell& body);
+core::Result<void> rule(Context& context, const Buy& body);
 
 /// Before any entry's own rule: what a Checkpoint lets go goes a little at a time, so that no write
 /// is long.

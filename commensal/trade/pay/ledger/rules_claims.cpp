@@ -128,7 +128,7 @@ Result<void> rule(Context& context, const Judge& body) {
   }
   const protocol::ReceiptBody ticket_body = body.receipt.body();
   const Digest ticket = protocol::ticket_id(ticket_body);
-  COMMENSAL_ASSIGN(ClaimRow claim, open_claim(context, ticket));
+  COMMENSAL_ASSIGN(const ClaimRow claim, open_claim(context, ticket));
   // The receipt's id covers the job: no signature of it needs another look.
   if (protocol::receipt_id(ticket_body) != claim.receipt) {
     return fail(ErrorCode::kInvalidArgument, "verdict: receipt {} is open, not this one",
@@ -137,14 +137,13 @@ Result<void> rule(Context& context, const Judge& body) {
   COMMENSAL_TRY(check_verdict(context, verdict, claim, body.receipt.job));
   COMMENSAL_TRY(expect_not_accused(context, ticket));
   COMMENSAL_TRY(pay_out(context, claim, available(claim.holder), available(verdict.auditor)));
-  claim.status = ClaimStatus::kPaid;
-  context.state.claims.set(ticket, claim);
+  end_claim(context, ticket, claim, ClaimStatus::kPaid);
   note_match(context, claim.provider);
   return {};
 }
 
 Result<void> rule(Context& context, const Mature& body) {
-  COMMENSAL_ASSIGN(ClaimRow claim, open_claim(context, body.ticket));
+  COMMENSAL_ASSIGN(const ClaimRow claim, open_claim(context, body.ticket));
   if (context.time_ms() < claim.mature_ms) {
     return fail(ErrorCode::kFailedPrecondition,
                 "ticket: a verdict has time until {} ms, it is {} ms", claim.mature_ms,
@@ -152,10 +151,21 @@ Result<void> rule(Context& context, const Mature& body) {
   }
   COMMENSAL_TRY(expect_not_accused(context, body.ticket));
   COMMENSAL_TRY(pay_out(context, claim, available(claim.holder), escrow(claim.gateway)));
-  claim.status = ClaimStatus::kPaid;
-  context.state.claims.set(body.ticket, claim);
+  end_claim(context, body.ticket, claim, ClaimStatus::kPaid);
   return {};
 }
+
+namespace {
+
+/// Its next holder. What the one before has signed or asked counts no longer.
+void pass_on(Context& context, const Digest& ticket, ClaimRow claim, const Address& to) {
+  claim.holder = to;
+  ++claim.endorsements;
+  context.state.claims.set(ticket, std::move(claim));
+  context.state.asked.erase(ticket);
+}
+
+}  // namespace
 
 Result<void> rule(Context& context, const Endorse& body) {
   const protocol::Endorsement& link = body.endorsement;
@@ -170,9 +180,59 @@ Result<void> rule(Context& context, const Endorse& body) {
                 limits::kEndorsementsMax);
   }
   COMMENSAL_TRY(protocol::verify_endorsement(link, context.config().chain_id));
-  claim.holder = link.to;
-  ++claim.endorsements;
-  context.state.claims.set(link.ticket, claim);
+  pass_on(context, link.ticket, std::move(claim), link.to);
+  return {};
+}
+
+Result<void> rule(Context& context, const Sell& body) {
+  COMMENSAL_ASSIGN(const ClaimRow claim, open_claim(context, body.ticket));
+  if (context.sender() != claim.holder) {
+    return fail(ErrorCode::kPermissionDenied, "sender: {}, expected the holder {}",
+                crypto::to_text(context.sender()), crypto::to_text(claim.holder));
+  }
+  if (body.price > claim.face) {
+    return fail(ErrorCode::kInvalidArgument, "price: {}, at most the face value {} is accepted",
+                protocol::to_text(body.price), protocol::to_text(claim.face));
+  }
+  if (body.price == Amount()) {
+    context.state.asked.erase(body.ticket);
+  } else {
+    context.state.asked.set(body.ticket, body.price);
+  }
+  return {};
+}
+
+namespace {
+
+/// Whom a claim would make judge of its own case, or owe to itself.
+Result<void> check_buyer(const Context& context, const ClaimRow& claim) {
+  const Address& buyer = context.sender();
+  const auto refused = [&](std::string_view why) {
+    return fail(ErrorCode::kPermissionDenied, "buyer: {} {}", crypto::to_text(buyer), why);
+  };
+  if (buyer == claim.holder) return refused("holds the claim already");
+  if (buyer == claim.gateway) return refused("is the gateway that owes the claim");
+  if (context.state.auditors.find(buyer) == nullptr) return {};
+  return refused("is an auditor here: who judges is not paid by the ticket");
+}
+
+}  // namespace
+
+Result<void> rule(Context& context, const Buy& body) {
+  COMMENSAL_ASSIGN(ClaimRow claim, open_claim(context, body.ticket));
+  COMMENSAL_TRY(check_buyer(context, claim));
+  COMMENSAL_TRY(expect_not_accused(context, body.ticket));
+  const Amount* const asked = context.state.asked.find(body.ticket);
+  if (asked == nullptr) {
+    return fail(ErrorCode::kFailedPrecondition, "ticket: {} is not for sale",
+                core::to_hex(body.ticket));
+  }
+  if (*asked != body.price) {
+    return fail(ErrorCode::kFailedPrecondition, "price: {}, expected the {} that are asked",
+                protocol::to_text(body.price), protocol::to_text(*asked));
+  }
+  COMMENSAL_TRY(context.move(available(context.sender()), available(claim.holder), body.price));
+  pass_on(context, body.ticket, std::move(claim), context.sender());
   return {};
 }
 
@@ -229,8 +289,7 @@ Result<void> rule(Context& context, const Settle& body) {
   // Never out of a stake: two keys of one owner would have it out before it is slashed.
   COMMENSAL_TRY(
       context.move(available(claim.holder), available(claim.gateway), settlement.to_client));
-  claim.status = ClaimStatus::kSettled;
-  context.state.claims.set(ticket, claim);
+  end_claim(context, ticket, std::move(claim), ClaimStatus::kSettled);
   return {};
 }
 

@@ -86,6 +86,7 @@ struct State {
   Table<MoveKey, MoveRow> moves;                 // of pending cases
   Table<Address, std::uint32_t> accused;         // pending cases, by who is accused
   Table<Digest, std::uint32_t> accused_tickets;  // and of a ticket; never a row of zero
+  Table<Digest, Amount> asked;                   // for open claims; never a row of zero
 
   Amount balance(const Address& owner, AccountKind kind) const {
     return balances.get({owner, kind});
@@ -107,7 +108,7 @@ struct State {
         visit(self.allowances), visit(self.auditors), visit(self.hash_chains),
         visit(self.chains_of), visit(self.beacons), visit(self.demands), visit(self.claims),
         visit(self.audits), visit(self.cases), visit(self.moves), visit(self.accused),
-        visit(self.accused_tickets);
+        visit(self.accused_tickets), visit(self.asked);
   }
 };
 

@@ -139,6 +139,12 @@ Result<void> take_escrow(Context& context, const Address& gateway, const Account
               protocol::to_text(amount), protocol::to_text(penalty));
 }
 
+void end_claim(Context& context, const Digest& ticket, ClaimRow claim, ClaimStatus status) {
+  claim.status = status;
+  context.state.claims.set(ticket, std::move(claim));
+  context.state.asked.erase(ticket);
+}
+
 Result<void> pay_out(Context& context, const ClaimRow& claim, const AccountId& face_to,
                      const AccountId& fee_to) {
   const AccountId reserved{claim.gateway, AccountKind::kClaims};

@@ -46,6 +46,8 @@ core::Result<ClaimRow> open_claim(const Context& context, const Digest& ticket);
 core::Result<void> take_escrow(Context& context, const Address& gateway, const AccountId& to,
                                const Amount& amount);
 
+/// An open claim is over, and so is its sale.
+void end_claim(Context& context, const Digest& ticket, ClaimRow claim, ClaimStatus status);
 /// Moves what is reserved for an open claim.
 core::Result<void> pay_out(Context& context, const ClaimRow& claim, const AccountId& face_to,
                            const AccountId& fee_to);

@@ -13,7 +13,7 @@ namespace commensal::ledger {
 using Body = std::variant<Genesis, Deposit, Withdraw, Fund, AnnounceWithdrawal, CompleteWithdrawal,
                           Allow, Debit, GrantCredit, AdmitAuditor, RegisterBeacon, Reveal, Open,
                           Judge, Mature, Endorse, Settle, Silence, Demand, Default, Checkpoint,
-                          Accuse, Contest, Concede, Argue, Expire, Report>;
+                          Accuse, Contest, Concede, Argue, Expire, Report, Sell, Buy>;
 
 std::string_view name_of(const Body& body);
 

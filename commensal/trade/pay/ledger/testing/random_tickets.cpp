@@ -108,6 +108,29 @@ Body RandomTickets::reveal(const State& state, std::size_t at) {
   return Reveal{hash_chain_key(head), round, *chain.reveal(round)};
 }
 
+/// By its holder, for at most a little more than it may ask.
+Sent RandomTickets::sell(const State& state, const Ticket& ticket) {
+  const protocol::Receipt& receipt = ticket.step.receipt;
+  const Digest id = protocol::ticket_id(receipt.body());
+  const ClaimRow* const claim = state.claims.find(id);
+  const Address& holder = claim == nullptr ? receipt.job.provider : claim->holder;
+  return {holder, Sell{id, Amount(below(receipt.job.face_value.low() + 2))}};
+}
+
+/// One of those for sale, by anybody, now and then by whom nobody sells to.
+Sent RandomTickets::buy(const State& state) {
+  Buy body;
+  const auto& asked = state.asked.rows();
+  if (!asked.empty()) {
+    const auto at = std::next(asked.begin(), static_cast<std::ptrdiff_t>(below(asked.size())));
+    body = {at->first, below(8) == 0 ? Amount(1 + below(5000)) : at->second};
+  }
+  const Pair& pair = pairs_[below(pairs_.size())];
+  const Address buyers[] = {operator_, pair.provider_key.address(), pair.gateway_key.address(),
+                            auditor_.address()};
+  return {buyers[below(std::size(buyers))], body};
+}
+
 void RandomTickets::bend(Body& body) {
   protocol::Writer writer;
   write(writer, body);
@@ -133,7 +156,7 @@ Sent RandomTickets::next(const State& state) {
     return disputed;
   }
   Sent sent{below(2) == 0 ? gateway : provider, Mature{id}};
-  switch (below(13)) {
+  switch (below(15)) {
     case 0:
     case 1:
     case 2:
@@ -162,6 +185,12 @@ Sent RandomTickets::next(const State& state) {
     case 10:
       sent.body = Endorse{
           protocol::sign_endorsement(pair.provider_key, {id, 0, {}, auditor_.address(), {}})};
+      break;
+    case 12:
+      sent = sell(state, ticket);
+      break;
+    case 13:
+      sent = buy(state);
       break;
     default:
       break;

@@ -31,6 +31,8 @@ class RandomTickets {
   Body settle(const State& state, const Ticket& ticket);
   Sent refill(const State& state, const protocol::Job& job);
   Body reveal(const State& state, std::size_t pair);
+  Sent sell(const State& state, const Ticket& ticket);
+  Sent buy(const State& state);
   void bend(Body& body);
 
   core::CounterRng rng_;
