@@ -231,7 +231,7 @@ Result<void> TicketBook::move(std::span<const Move> moves) {
     if (!seen.insert(move.ticket).second) {
       return in_ticket(move.ticket, {ErrorCode::kInvalidArgument, "moved twice in one batch"});
     }
-    change.now.paid = move.amount;
+    if (move.amount != Amount()) change.now.paid = move.amount;  // else what it was sold for
     changes.push_back(std::move(change));
   }
   return apply(changes);
@@ -358,6 +358,15 @@ std::vector<Record> TicketBook::in(State state) const {
     if (!has(state)) break;
     const Record& record = *find(std::get<2>(place));
     if (record.state == state) found.push_back(record);
+  }
+  return found;
+}
+
+std::vector<Record> TicketBook::open_claims() const {
+  std::vector<Record> found;
+  for (const Place& place : places_[static_cast<std::size_t>(Phase::kWinner)]) {
+    const Record& record = *find(std::get<2>(place));
+    if (record.state == State::kOpened || record.state == State::kSold) found.push_back(record);
   }
   return found;
 }

@@ -39,7 +39,7 @@ struct NewTicket {
 struct Move {
   core::Digest ticket{};
   Event event = Event::kPay;
-  Amount amount;  // what is paid, where it is
+  Amount amount;  // what its provider is paid by this, where it is
 };
 
 /// All tickets of one party, gateway or provider: durable, bounded, each moved by the table of
@@ -98,6 +98,8 @@ class TicketBook {
   core::Result<protocol::Receipt> receipt(const core::Digest& ticket);
   /// All in `state`, by beacon and round.
   std::vector<Record> in(State state) const;
+  /// Those that are open in the ledger, sold or not; by beacon and round too.
+  std::vector<Record> open_claims() const;
   bool has(State state) const { return count(state) > 0; }
   std::size_t count(State state) const { return counts_[static_cast<std::size_t>(state)]; }
   /// How many of a beacon's are not settled.

@@ -109,6 +109,27 @@ TEST_F(MoneyBook, ATicketGoesFromCommitmentToPayment) {
   EXPECT_DOUBLE_EQ(seconds_to_win(*threshold_of(0.01), 50), 2);
 }
 
+TEST_F(MoneyBook, WhatIsSoldHasPaidItsProviderWhateverBecomesOfIt) {
+  ASSERT_TRUE(book_.open());
+  issue(book_, 20, 1);
+  ASSERT_TRUE(book_.close(beacon_.id(), 1) && reveal(1));
+  const auto winners = *book_.draw(beacon_);
+  ASSERT_GE(winners.size(), 2u);
+  const auto move = [&](const Digest& ticket, Event event, Amount amount = {}) {
+    const Move move{ticket, event, amount};
+    return refusal(book_.move({&move, 1}));
+  };
+  for (std::size_t i = 0; i < 2; ++i) {
+    ASSERT_EQ(move(winners[i], Event::kOpen), "accepted");
+    ASSERT_EQ(move(winners[i], Event::kSell, Amount(90)), "accepted");
+  }
+  EXPECT_EQ(book_.open_claims().size(), 2u);
+  for (std::size_t i = 0; i < 2; ++i) ASSERT_EQ(move(winners[i], Event::kAudit), "accepted");
+  ASSERT_EQ(move(winners[0], Event::kPay), "accepted");  // to who bought it
+  ASSERT_EQ(move(winners[1], Event::kSlash), "accepted");
+  EXPECT_EQ(book_.totals().value_paid, Amount(180));
+}
+
 TEST_F(MoneyBook, RefusesByNameAndChangesNothing) {
   ASSERT_TRUE(book_.open());
   auto made = steps(2, 4);

@@ -70,8 +70,8 @@ void add_to(Totals& totals, const Record& before, const Record& now) {
     add(totals.expected, expected_value(now.face_value, now.win_threshold));
     totals.variance += variance(now.face_value, now.win_threshold);
   }
+  if (now.paid > before.paid) add(totals.value_paid, *now.paid.minus(before.paid));
   if (now.state == State::kPaid) {
-    add(totals.value_paid, now.paid);
     totals.wait_ms += now.settled_ms - std::min(now.settled_ms, now.committed_ms);
   }
 }

@@ -19,7 +19,7 @@ struct Record {
   core::Digest output_salt{};
   std::uint64_t committed_ms = 0;  // since 1970
   std::uint64_t settled_ms = 0;    // 0: not yet
-  Amount paid;
+  Amount paid;                     // to its provider, by the gateway or by who bought it
 
   core::Digest id() const { return protocol::ticket_id(body); }
   bool operator==(const Record&) const = default;
@@ -49,7 +49,7 @@ struct Totals {
   std::uint64_t slashed = 0;
   std::uint64_t voided = 0;
   Amount value_won;           // face values of what has won
-  Amount value_paid;          // whatever it was paid for
+  Amount value_paid;          // to providers, whatever it was paid for
   Amount expected;            // value before the draw of all that was drawn
   double variance = 0;        // of value_won, in squared units
   std::uint64_t wait_ms = 0;  // from commitment to payment, over all that were paid

@@ -26,6 +26,9 @@ constexpr Transition kTransitions[] = {
     {kWon, Event::kLapse, kVoid},
     {kOpened, Event::kAudit, kAudited},
     {kOpened, Event::kSettle, kPaid},
+    {kOpened, Event::kSell, kSold},
+    {kSold, Event::kAudit, kAudited},
+    {kSold, Event::kSettle, kPaid},
     {kAudited, Event::kPay, kPaid},
     {kAudited, Event::kPenalise, kPenalised},
     {kAudited, Event::kSlash, kSlashed},
@@ -48,14 +51,14 @@ constexpr State kSettled[] = {kLost, kPaid, kPenalised, kSlashed, kVoid};
 std::span<const std::string_view> enum_names(State) {
   static constexpr std::string_view kNames[] = {"committed", "countersigned", "drawn",   "lost",
                                                 "won",       "opened",        "audited", "paid",
-                                                "penalised", "slashed",       "void"};
+                                                "penalised", "slashed",       "void",    "sold"};
   return kNames;
 }
 
 std::span<const std::string_view> enum_names(Event) {
   static constexpr std::string_view kNames[] = {
       "countersign", "drop",  "close", "default",  "lose",  "win",    "withhold", "open",
-      "silence",     "audit", "pay",   "penalise", "slash", "settle", "lapse"};
+      "silence",     "audit", "pay",   "penalise", "slash", "settle", "lapse",    "sell"};
   return kNames;
 }
 

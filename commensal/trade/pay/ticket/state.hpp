@@ -19,8 +19,9 @@ enum class State : std::uint8_t {
   kPenalised,  // an isolated mismatch of who has a long record: unpaid, and a part of the stake
   kSlashed,    // any other, silence or a withheld reveal
   kVoid,       // not countersigned in time, or nobody went on with it: owed by nobody
+  kSold,       // opened, and its provider has sold it: somebody else is paid, its stake answers
 };
-inline constexpr std::size_t kStates = static_cast<std::size_t>(State::kVoid) + 1;
+inline constexpr std::size_t kStates = static_cast<std::size_t>(State::kSold) + 1;
 std::span<const std::string_view> enum_names(State);
 
 enum class Event : std::uint8_t {
@@ -39,6 +40,7 @@ enum class Event : std::uint8_t {
   kSlash,
   kSettle,  // both parties agree on an outcome, whatever it is
   kLapse,   // nobody has gone on with it for too long
+  kSell,    // its provider has been paid by who bought it
 };
 std::span<const std::string_view> enum_names(Event);
 
