@@ -23,6 +23,7 @@ inline constexpr double kMovesPerS = 32;  // of a dispute that is under way
 inline constexpr std::size_t kTransactionsWaitingMax = 256;
 
 inline constexpr std::size_t kModelsListedMax = 1000;        // in one answer
+inline constexpr std::size_t kClaimsListedMax = 100;         // likewise, each priced by the desk
 inline constexpr int kModelPagesMax = 1000;                  // that a client reads
 inline constexpr std::size_t kModelVersionsMax = 1000;       // of one model
 inline constexpr std::size_t kPortNamesBytesMax = 64 << 10;  // of one model's inputs and outputs

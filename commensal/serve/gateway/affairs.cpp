@@ -15,7 +15,7 @@ bool is_one_of(const ledger::Body& body) {
 
 bool moves_own_money(const ledger::Body& body) {
   return is_one_of<ledger::Withdraw, ledger::Fund, ledger::AnnounceWithdrawal,
-                   ledger::CompleteWithdrawal, ledger::Allow>(body);
+                   ledger::CompleteWithdrawal, ledger::Allow, ledger::Sell, ledger::Buy>(body);
 }
 
 /// By any route: who is accused may be cut off by who runs the ledger.
@@ -39,8 +39,8 @@ Result<void> check_strangers(const ledger::State& state, const ledger::Transacti
   if (shows_own_chain(state, transaction)) return {};
   return fail(
       ErrorCode::kPermissionDenied,
-      "{}: expected Withdraw, Fund, AnnounceWithdrawal, CompleteWithdrawal, Allow, a Reveal "
-      "of the sender's own hash chain or what is said of an accusation",
+      "{}: expected Withdraw, Fund, AnnounceWithdrawal, CompleteWithdrawal, Allow, Sell, Buy, a "
+      "Reveal of the sender's own hash chain or what is said of an accusation",
       ledger::name_of(transaction.body));
 }
 

@@ -92,6 +92,10 @@ struct CaseMoved {
   ledger::CaseStatus status = ledger::CaseStatus::kAccused;  // by this entry
   ledger::Entry entry;
 };
+/// Money: an open claim is for sale, or no longer, or its provider has sold it.
+struct ClaimTraded {
+  core::Digest ticket{};
+};
 /// Audits: one has come to its end.
 struct Audited {
   core::Digest receipt{};
@@ -107,7 +111,7 @@ struct Failed {
 };
 
 using Any = std::variant<StepMade, StepLost, OpeningFiled, StepKept, Unanswered, Replaced, AuditDue,
-                         Revealed, CaseMoved, Audited, Unaudited, Failed>;
+                         Revealed, CaseMoved, ClaimTraded, Audited, Unaudited, Failed>;
 
 }  // namespace event
 

@@ -29,6 +29,7 @@
 namespace commensal::gateway {
 
 class Auditor;
+class ClaimDesk;
 
 struct GatewayConfig {
   core::Path folder;                     // state: models/; the store lies beside it
@@ -126,6 +127,8 @@ class Gateway final : public rpc::GatewayPort {
   std::vector<ProviderInfo> providers() const;
   /// Asks the desk about a provider, known or not.
   ProviderRisk risk(const crypto::Address& provider);
+  /// What open claims are worth, and which are for sale.
+  const ClaimDesk& claims() const;
   /// Audits and re-executions that are due or under way.
   std::size_t audits_pending() const;
   /// Accusations of this gateway that are to be brought, or not yet decided.

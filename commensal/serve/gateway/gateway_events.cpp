@@ -24,7 +24,7 @@ core::Result<void> Gateway::State::resume() {
   COMMENSAL_TRY(audit_policy.open(book, bank.state()));
   COMMENSAL_TRY(rollouts.open());
   accusations.open();
-  for (const ticket::Record& one : lottery.tickets().in(ticket::State::kOpened)) {
+  for (const ticket::Record& one : lottery.tickets().open_claims()) {
     const core::Digest receipt = protocol::receipt_id(one.body);
     if (book.contains(receipt)) events.push(event::AuditDue{receipt});
   }
@@ -213,6 +213,15 @@ void Gateway::State::handle(const event::CaseMoved& event) {
   if (is_banned(accused) && !has_to_answer(accused)) roster.dismiss(accused);
 }
 
+/// What its provider has sold it has been paid, and cannot lose any more.
+void Gateway::State::handle(const event::ClaimTraded& event) {
+  const auto provider = winners.tell_traded(event.ticket);
+  const ticket::Record* const record = tickets.find(event.ticket);
+  if (!provider || record == nullptr || record->state != ticket::State::kSold) return;
+  audit_policy.on_change(*provider);
+  tell_balance(*provider);
+}
+
 void Gateway::State::on_convicted(const ReceiptRecord& record) {
   accusations.bring_report(record);
   // One that was pardoned, and is no isolated one any more.
@@ -228,7 +237,7 @@ void Gateway::State::on_convicted(const ReceiptRecord& record) {
 bool Gateway::State::has_to_answer(const crypto::Address& provider) const {
   if (accusations.concerns(provider)) return true;
   const auto& claims = bank.state().claims;
-  return std::ranges::any_of(tickets.in(ticket::State::kOpened), [&](const ticket::Record& one) {
+  return std::ranges::any_of(tickets.open_claims(), [&](const ticket::Record& one) {
     const ledger::ClaimRow* const claim = claims.find(one.id());
     return claim != nullptr && claim->provider == provider &&
            claim->status == ledger::ClaimStatus::kOpen;

@@ -4,6 +4,7 @@
 #include <commensal/base/core/scoped_loop.hpp>
 #include <commensal/serve/gateway/accusations.hpp>
 #include <commensal/serve/gateway/auditor.hpp>
+#include <commensal/serve/gateway/claim_desk.hpp>
 #include <commensal/serve/gateway/consequences.hpp>
 #include <commensal/serve/gateway/covers.hpp>
 #include <commensal/serve/gateway/deliveries.hpp>
@@ -43,6 +44,7 @@ struct Gateway::State {
   Transactions transactions;
   crypto::SecretKey auditor_key;
   AuditPolicy audit_policy;
+  ClaimDesk claim_desk;
   // Answers.
   Shares shares;
   Steps steps;
@@ -82,6 +84,7 @@ struct Gateway::State {
         auditor_key(bank.auditor_key()),
         audit_policy(loop, w.clock, events,
                      {.floor = c.audit_probability, .pay = expected_pay(c.money)}, c.audit_by_risk),
+        claim_desk({w.clock, bank, tickets, book, hub, audit_policy}),
         steps({loop, w.clock, store, w.key, roster, lottery, events}, c.silence_ms_max, c.ops_max),
         dispatcher(
             {loop, w.clock, w.rng, w.key, roster, shares, lottery, audit_policy, steps, events},
@@ -97,6 +100,7 @@ struct Gateway::State {
         consequences(loop, book, answers) {
     roster.hear_if([this](const crypto::Address& provider) { return has_to_answer(provider); });
     bank.heed([this](const ledger::Entry& entry) {
+      events.report(winners.on_booked(entry));
       const auto key = case_of(entry.transaction);
       if (key) events.push(event::CaseMoved{*key, bank.state().cases.find(*key)->status, entry});
       const auto* const reveal = std::get_if<ledger::Reveal>(&entry.transaction.body);
@@ -134,6 +138,7 @@ struct Gateway::State {
   void handle(const event::AuditDue& event);
   void handle(const event::Revealed& event) { lottery.on_revealed(event); }
   void handle(const event::CaseMoved& event);
+  void handle(const event::ClaimTraded& event);
   void handle(const event::Audited& event);
   void handle(const event::Unaudited& event);
   void handle(const event::Failed& event) { observer.on_error(event.error); }

@@ -103,7 +103,9 @@ RiskFacts facts_in(const std::deque<SeenAnswer>& answers, const ledger::State& s
     teller.tell(answer);
     facts.pay = answer.pay;
     const auto* claim = state.claims.find(answer.ticket);
-    if (claim != nullptr && claim->status == ledger::ClaimStatus::kOpen) add(escrowed, claim->face);
+    const bool is_its = claim != nullptr && claim->status == ledger::ClaimStatus::kOpen &&
+                        claim->holder == provider;  // what it has sold it cannot lose
+    if (is_its) add(escrowed, claim->face);
   }
   begin();
   teller.tell_answers();
@@ -158,9 +160,11 @@ Honesty honesty_of(const Amount& stake, double pay, const AuditTerms& terms) {
 }
 
 Result<risk::Assessment> assess(const RiskFacts& facts, const AuditTerms& terms,
-                                std::uint64_t now_ms) {
+                                std::uint64_t now_ms, const risk::Evidence& evidence,
+                                const risk::ClaimOffer& claim) {
   COMMENSAL_ASSIGN(const risk::Record record, record_of(facts, risk::Prior()));
-  return risk::assess(record, now_ms, policy_of(facts, terms), {{}, use_of(facts, terms), {}});
+  return risk::assess(record, now_ms, policy_of(facts, terms),
+                      {evidence, use_of(facts, terms), claim});
 }
 
 }  // namespace commensal::gateway

@@ -49,6 +49,7 @@ TEST_F(RiskFactsOf, TellsAnswersAuditsAndStakeInOrder) {
   state_.announcements.set({kProvider, 3}, {ledger::AccountKind::kStake, protocol::Amount(30), 9});
   ledger::ClaimRow claim;
   claim.face = protocol::Amount(1000);
+  claim.provider = claim.holder = kProvider;
   state_.claims.set(protocol::ticket_id(open.receipt.body()), claim);
 
   const auto facts = risk_facts(book_, state_, kProvider);
@@ -60,6 +61,10 @@ TEST_F(RiskFactsOf, TellsAnswersAuditsAndStakeInOrder) {
   EXPECT_EQ(record->counts(), expected);
   EXPECT_EQ(record->stake(), 100);
   EXPECT_EQ(record->escrowed(), 1000);
+  claim.holder = kOther;
+  state_.claims.set(protocol::ticket_id(open.receipt.body()), claim);
+  EXPECT_EQ(record_of(*risk_facts(book_, state_, kProvider), risk::Prior())->escrowed(), 0)
+      << "it has sold what it could have lost";
 }
 
 TEST_F(RiskFactsOf, KnowsNothingOfAStranger) {

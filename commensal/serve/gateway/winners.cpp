@@ -21,22 +21,20 @@ constexpr std::size_t kAtOnce = 32;
 /// Until it is looked again at what is due and accused.
 constexpr std::uint64_t kAccusedMs = 60'000;
 
-/// Where claims stand or end, and what led there.
+/// Where claims get to, and what led there.
 struct Ending {
   State state;
   Event event;
 };
 constexpr Ending kEndings[] = {{State::kOpened, Event::kOpen},
+                               {State::kSold, Event::kSell},
                                {State::kPaid, Event::kPay},
                                {State::kPenalised, Event::kPenalise},
                                {State::kSlashed, Event::kSlash}};
 
-/// As its provider is told; nothing while it is not claimed.
-std::optional<rpc::Outcomes::Item> outcome_of(const core::Digest& id,
-                                              const ticket::Record& record) {
-  const Ending* const ending = std::ranges::find(kEndings, record.state, &Ending::state);
-  if (ending == std::end(kEndings)) return std::nullopt;
-  return rpc::Outcomes::Item{id, std::string(protocol::name_of(ending->event)), record.paid};
+/// What a right answer's claim pays its provider now: nothing where another holds it.
+Amount pay_of(const ledger::ClaimRow& claim) {
+  return claim.holder == claim.provider ? claim.face : Amount();
 }
 
 }  // namespace
@@ -50,11 +48,21 @@ void Winners::tick() {
   }
 }
 
+/// As its provider is told; nothing while it is not open.
+std::optional<rpc::Outcomes::Item> Winners::outcome_of(const core::Digest& id,
+                                                       const ticket::Record& record) const {
+  const Ending* const ending = std::ranges::find(kEndings, record.state, &Ending::state);
+  if (ending == std::end(kEndings)) return std::nullopt;
+  const bool is_open = record.state == State::kOpened;
+  return rpc::Outcomes::Item{id, std::string(protocol::name_of(ending->event)),
+                             is_open ? bank_.state().asked.get(id) : record.paid};
+}
+
 /// Of a ticket that the book has forgotten.
 std::optional<rpc::Outcomes::Item> Winners::outcome_in_ledger(const core::Digest& id) const {
   const ledger::ClaimRow* const claim = bank_.state().claims.find(id);
   if (claim == nullptr || claim->status != ledger::ClaimStatus::kPaid) return std::nullopt;
-  return rpc::Outcomes::Item{id, std::string(protocol::name_of(Event::kPay)), claim->face};
+  return rpc::Outcomes::Item{id, std::string(protocol::name_of(Event::kPay)), pay_of(*claim)};
 }
 
 void Winners::on_claims(const crypto::Address& provider, const rpc::Claims& claims) {
@@ -85,7 +93,7 @@ const beacon::TwoPartyBeacon* Winners::beacon_of(const crypto::Address& provider
 
 void Winners::open_claimed() {
   std::vector<core::Digest> opened;
-  std::map<crypto::Address, rpc::Outcomes> told;
+  std::map<crypto::Address, rpc::Outcomes> news;
   const auto written = bank_.durably([&]() -> Result<void> {
     for (std::size_t i = 0; i < kAtOnce && !claimed_.empty(); ++i) {
       const auto [provider, item] = claimed_.extract(claimed_.begin()).mapped();
@@ -96,15 +104,15 @@ void Winners::open_claimed() {
       if (!done) continue;
       const protocol::ReceiptBody body = item.receipt.body();
       opened.push_back(protocol::receipt_id(body));
-      const std::string event(protocol::name_of(Event::kOpen));
-      told[provider].items.push_back({protocol::ticket_id(body), event, {}});
+      const core::Digest id = protocol::ticket_id(body);
+      news[provider].items.push_back(*outcome_of(id, *tickets_.find(id)));
     }
     return {};
   });
   events_.report(written);
   if (!claimed_.empty()) loop_.post([this] { open_claimed(); });
   if (!written) return;
-  for (auto& [provider, outcomes] : told) roster_.tell(provider, std::move(outcomes));
+  for (auto& [provider, outcomes] : news) roster_.tell(provider, std::move(outcomes));
   for (const core::Digest& receipt : opened) events_.push(event::AuditDue{receipt});
 }
 
@@ -155,10 +163,37 @@ Result<void> Winners::resume_convicted(const protocol::Receipt& receipt) {
 }
 
 void Winners::tell(const protocol::Receipt& receipt, const Judgement& judgement) const {
-  const Amount paid = judgement.event == Event::kPay ? receipt.job.face_value : Amount();
   const core::Digest id = protocol::ticket_id(receipt.body());
+  const ticket::Record* const record = tickets_.find(id);
   const std::string name(protocol::name_of(judgement.event));
+  const Amount paid = record == nullptr ? Amount() : record->paid;
   roster_.tell(receipt.job.provider, rpc::Outcomes{{{id, name, paid}}});
+}
+
+Result<void> Winners::on_booked(const ledger::Entry& entry) {
+  if (const auto* const asked = std::get_if<ledger::Sell>(&entry.transaction.body)) {
+    events_.push(event::ClaimTraded{asked->ticket});
+  }
+  const auto* const bought = std::get_if<ledger::Buy>(&entry.transaction.body);
+  if (bought == nullptr) return {};
+  const ledger::ClaimRow& claim = *bank_.state().claims.find(bought->ticket);
+  const ticket::Record* const record = tickets_.find(bought->ticket);
+  const bool is_providers = entry.postings.front().to.owner == claim.provider;
+  // It may have been sold by its provider before, who has bought it back.
+  if (!is_providers || record == nullptr || record->state != State::kOpened) return {};
+  events_.push(event::ClaimTraded{bought->ticket});
+  const ticket::Move move{bought->ticket, Event::kSell, bought->price};
+  return tickets_.move({&move, 1});
+}
+
+std::optional<crypto::Address> Winners::tell_traded(const core::Digest& ticket) const {
+  const ledger::ClaimRow* const claim = bank_.state().claims.find(ticket);
+  const ticket::Record* const record = tickets_.find(ticket);
+  if (claim == nullptr || record == nullptr) return std::nullopt;
+  if (auto outcome = outcome_of(ticket, *record)) {
+    roster_.tell(claim->provider, rpc::Outcomes{{*std::move(outcome)}});
+  }
+  return claim->provider;
 }
 
 Result<Judgement> Winners::settle(const core::Digest& ticket, const ledger::Entry& entry) {
@@ -179,7 +214,7 @@ Result<Judgement> Winners::settle(const core::Digest& ticket, const ledger::Entr
                                                              : Event::kPenalise;
   const bool paid = made.event == Event::kPay;
   const ticket::Move moves[] = {{ticket, Event::kAudit, {}},
-                                {ticket, made.event, paid ? claim.face : Amount()}};
+                                {ticket, made.event, paid ? pay_of(claim) : Amount()}};
   for (const ticket::Move& move : moves) {
     // One that was not claimed is not on its way; and the book may have forgotten it.
     const ticket::Record* const record = tickets_.find(ticket);
@@ -230,7 +265,7 @@ void Winners::look() {
   const std::uint64_t half_ms = state.scalars.config.audit_delay_ms / 2;
   next_look_ms_ = now_ms + half_ms + 1;  // what is opened later is not due before
   std::vector<core::Digest> due;
-  for (const ticket::Record& record : tickets_.in(State::kOpened)) {
+  for (const ticket::Record& record : tickets_.open_claims()) {
     const core::Digest id = record.id();
     const core::Digest receipt = protocol::receipt_id(record.body);
     const ledger::ClaimRow* const claim = state.claims.find(id);
@@ -260,8 +295,8 @@ Result<void> Winners::mature(std::span<const core::Digest> tickets) {
   const auto pay = [&](const core::Digest& ticket) -> Result<void> {
     const ledger::ClaimRow claim = *bank_.state().claims.find(ticket);
     COMMENSAL_TRY(bank_.submit(ledger::Mature{ticket}));
-    COMMENSAL_TRY(pay_unjudged(ticket, claim.face));
-    paid[claim.provider].items.push_back({ticket, "pay", claim.face});
+    COMMENSAL_TRY(pay_unjudged(ticket, claim));
+    paid[claim.provider].items.push_back(*outcome_of(ticket, *tickets_.find(ticket)));
     return {};
   };
   COMMENSAL_TRY(bank_.durably([&]() -> Result<void> {
@@ -272,9 +307,9 @@ Result<void> Winners::mature(std::span<const core::Digest> tickets) {
   return {};
 }
 
-Result<void> Winners::pay_unjudged(const core::Digest& ticket, const Amount& face) {
-  for (const ticket::Move& move :
-       {ticket::Move{ticket, Event::kAudit, {}}, ticket::Move{ticket, Event::kPay, face}}) {
+Result<void> Winners::pay_unjudged(const core::Digest& ticket, const ledger::ClaimRow& claim) {
+  for (const ticket::Move& move : {ticket::Move{ticket, Event::kAudit, {}},
+                                   ticket::Move{ticket, Event::kPay, pay_of(claim)}}) {
     COMMENSAL_TRY(tickets_.move({&move, 1}));
   }
   return {};
@@ -291,8 +326,8 @@ Result<std::optional<rpc::Outcomes::Item>> Winners::on_mature(const core::Digest
   const ledger::ClaimRow* const claim = bank_.state().claims.find(ticket);
   const ticket::Record* const record = tickets_.find(ticket);
   if (claim == nullptr || claim->status != ledger::ClaimStatus::kPaid) return std::nullopt;
-  if (record != nullptr && record->state == State::kOpened) {
-    COMMENSAL_TRY(pay_unjudged(ticket, claim->face));
+  if (record != nullptr && (record->state == State::kOpened || record->state == State::kSold)) {
+    COMMENSAL_TRY(pay_unjudged(ticket, *claim));
   }
   return outcome_in_ledger(ticket);
 }

@@ -38,6 +38,11 @@ class Winners {
   /// That an answer is right; nothing where its ticket is not open.
   core::Result<std::optional<Judgement>> judge(const protocol::Receipt& receipt,
                                                const protocol::Verdict& verdict);
+  /// The ledger has booked this: where it is a provider's sale, its ticket is sold in the same
+  /// write. After that, or an offer, event::ClaimTraded follows.
+  core::Result<void> on_booked(const ledger::Entry& entry);
+  /// To its provider, once that is durable. Returns whose it is, if it is known.
+  std::optional<crypto::Address> tell_traded(const core::Digest& ticket) const;
   /// The ledger has found its answer wrong, by this entry.
   core::Result<Judgement> on_convicted(const protocol::Receipt& receipt,
                                        const ledger::Entry& entry);
@@ -52,6 +57,8 @@ class Winners {
   core::Result<std::optional<rpc::Outcomes::Item>> on_mature(const core::Digest& ticket);
 
  private:
+  std::optional<rpc::Outcomes::Item> outcome_of(const core::Digest& id,
+                                                const ticket::Record& record) const;
   std::optional<rpc::Outcomes::Item> outcome_in_ledger(const core::Digest& id) const;
   /// What its ticket is drawn by, where the claim may be opened; else null.
   const beacon::TwoPartyBeacon* beacon_of(const crypto::Address& provider,
@@ -64,7 +71,7 @@ class Winners {
   bool was_wrong(const core::Digest& receipt) const;
   void look();
   core::Result<void> mature(std::span<const core::Digest> tickets);
-  core::Result<void> pay_unjudged(const core::Digest& ticket, const protocol::Amount& face);
+  core::Result<void> pay_unjudged(const core::Digest& ticket, const ledger::ClaimRow& claim);
   core::Result<void> punish_silence(const beacon::TwoPartyBeacon& beacon);
 
   core::Loop& loop_;

@@ -17,7 +17,8 @@ core::Result<const Route*> find_route(std::string_view method,
                                       const std::vector<std::string>& segments, Params& params,
                                       std::string& allowed) {
   for (const std::span<const Route> table :
-       {inference_routes(), management_routes(), money_routes(), rollout_routes(), case_routes()}) {
+       {inference_routes(), management_routes(), money_routes(), claim_routes(), rollout_routes(),
+        case_routes()}) {
     for (const Route& route : table) {
       if (!match_path(route.pattern, segments, params)) continue;
       if (route.method == method || (route.method == "GET" && method == "HEAD")) return &route;
@@ -151,6 +152,31 @@ core::Result<std::uint32_t> version_of(const Call& call) {
     return core::fail(core::ErrorCode::kNotFound, "unknown version '{}': versions are 1, 2, ...",
                       text->second.substr(0, 32));
   return version;
+}
+
+std::string query_of(const Call& call, std::string_view name) {
+  const auto found = call.query.find(name);
+  return found == call.query.end() ? "" : found->second;
+}
+
+core::Result<std::size_t> count_in(const Call& call, std::string_view name, std::size_t most) {
+  const std::string text = query_of(call, name);
+  std::size_t count = 20;
+  if (text.empty()) return count;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, count);
+  if (error == std::errc() && stop == end && count > 0 && count <= most) return count;
+  return core::fail(ErrorCode::kInvalidArgument, "{} is 1 to {}", name, most);
+}
+
+core::Result<gateway::ReceiptRecord> find_receipt(gateway::Gateway& gateway, const Call& call) {
+  const auto id = core::digest_from_hex(call.params.at("receipt"));
+  if (!id)
+    return core::fail(ErrorCode::kInvalidArgument, "a receipt's id has 64 hexadecimal digits");
+  auto record = gateway.receipts().find(*id);
+  if (record && !is_operator(call) && record->account != call.account.name)
+    return core::fail(ErrorCode::kNotFound, "unknown receipt {}", core::to_hex(*id));
+  return record;
 }
 
 core::Result<gateway::ModelVersion> find_model(gateway::Gateway& gateway, const Call& call) {

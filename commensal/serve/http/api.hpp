@@ -108,6 +108,7 @@ struct Route {
 std::span<const Route> inference_routes();
 std::span<const Route> management_routes();
 std::span<const Route> money_routes();
+std::span<const Route> claim_routes();
 std::span<const Route> rollout_routes();
 std::span<const Route> case_routes();
 
@@ -116,6 +117,14 @@ std::span<const Route> case_routes();
 void admit(const Services& services, const Request& head,
            std::function<void(CallPtr, std::optional<Response>)> done);
 
+inline bool is_operator(const Call& call) { return call.account.role == gateway::Role::kOperator; }
+/// A parameter of the query, "" where it is missing.
+std::string query_of(const Call& call, std::string_view name);
+/// One that says how many, at most `most`; 20 where it is missing. Error: kInvalidArgument.
+core::Result<std::size_t> count_in(const Call& call, std::string_view name, std::size_t most);
+/// {receipt} of the path: somebody else's is unknown, as a missing one is. On the loop. Errors:
+/// kInvalidArgument, kNotFound.
+core::Result<gateway::ReceiptRecord> find_receipt(gateway::Gateway& gateway, const Call& call);
 /// {version} of the path; 0, the newest, where the path has none. Error: kNotFound.
 core::Result<std::uint32_t> version_of(const Call& call);
 /// {model} of the path, in that version, if the asker may see it. On the loop. Error: kNotFound.

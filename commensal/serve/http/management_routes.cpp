@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <charconv>
 #include <commensal/base/core/disk_full.hpp>
 #include <commensal/base/core/file.hpp>
 #include <commensal/base/core/limits.hpp>
@@ -16,11 +15,6 @@ using core::ErrorCode;
 using gateway::Gateway;
 using gateway::ModelVersion;
 using gateway::ReceiptRecord;
-
-std::string query_of(const Call& call, std::string_view name) {
-  const auto found = call.query.find(name);
-  return found == call.query.end() ? "" : found->second;
-}
 
 /// Addresses with commas between them.
 core::Result<std::vector<crypto::Address>> addresses_in(std::string_view list) {
@@ -218,21 +212,6 @@ Response show_facts(Gateway& gateway, const Call& call) {
   return json_response(facts_json(gateway.risk(*provider)));
 }
 
-bool is_operator(const Call& call) { return call.account.role == gateway::Role::kOperator; }
-
-core::Result<std::size_t> count_in(const Call& call) {
-  const std::string text = query_of(call, "count");
-  std::size_t count = 20;
-  const char* end = text.data() + text.size();
-  if (!text.empty()) {
-    const auto [stop, error] = std::from_chars(text.data(), end, count);
-    if (error != std::errc() || stop != end || count == 0 || count > limits::kReceiptsListedMax)
-      return core::fail(ErrorCode::kInvalidArgument, "count is 1 to {}",
-                        limits::kReceiptsListedMax);
-  }
-  return count;
-}
-
 struct Listing {
   std::vector<std::uint64_t> numbers;
   std::size_t next = 0;
@@ -270,7 +249,7 @@ void read_receipts(const Services& services, CallPtr call, Reply reply,
 }
 
 void list_receipts(const Services& services, CallPtr call, Reply reply) {
-  const auto count = count_in(*call);
+  const auto count = count_in(*call, "count", limits::kReceiptsListedMax);
   if (!count) return reply(error_response(count.error()));
   const std::string line = call->line;
   services.turns->post(
@@ -283,18 +262,6 @@ void list_receipts(const Services& services, CallPtr call, Reply reply) {
         listing->numbers = *std::move(numbers);
         read_receipts(services, call, reply, std::move(listing));
       });
-}
-
-/// Somebody else's receipt is unknown, as a missing one is.
-core::Result<ReceiptRecord> find_receipt(Gateway& gateway, const Call& call) {
-  const std::string& text = call.params.at("receipt");
-  const auto id = core::digest_from_hex(text);
-  if (!id)
-    return core::fail(ErrorCode::kInvalidArgument, "a receipt's id has 64 hexadecimal digits");
-  auto record = gateway.receipts().find(*id);
-  if (record && !is_operator(call) && record->account != call.account.name)
-    return core::fail(ErrorCode::kNotFound, "unknown receipt {}", core::to_hex(*id));
-  return record;
 }
 
 Response show_receipt(Gateway& gateway, const Call& call) {

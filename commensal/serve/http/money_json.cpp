@@ -70,6 +70,19 @@ Json totals_of(const ticket::Totals& totals) {
           {"tickets_per_payment", more.tickets_per_payment}};
 }
 
+Json json_of(const risk::Figure& figure) {
+  Json terms = Json::array();
+  for (const risk::Term& term : figure.terms) {
+    terms.push_back(
+        {{"name", term.name}, {"value", finite(term.value)}, {"meaning", term.meaning}});
+  }
+  return {{"name", figure.name},
+          {"value", finite(figure.value)},
+          {"formula", figure.formula},
+          {"source", figure.source},
+          {"terms", std::move(terms)}};
+}
+
 }  // namespace
 
 std::string balances_json(const ledger::State& state, const crypto::Address& owner,
@@ -129,6 +142,40 @@ std::string tickets_json(const ticket::Summary& summary, const ticket::Totals* t
                {"seconds_to_payment", finite(summary.seconds_to_payment)}};
   if (totals != nullptr) made["ever"] = totals_of(*totals);
   return text_of(made);
+}
+
+std::string figure_json(const risk::Figure& figure) { return text_of(json_of(figure)); }
+
+std::string claim_json(const gateway::OpenClaim& claim) {
+  const ledger::ClaimRow& row = claim.row;
+  const risk::Assessment& made = claim.quote.made;
+  return text_of({{"ticket", core::to_hex(claim.ticket)},
+                  {"receipt", core::to_hex(row.receipt)},
+                  {"model", claim.model.empty() ? Json(nullptr) : Json(claim.model)},
+                  {"provider", crypto::to_text(row.provider)},
+                  {"holder", crypto::to_text(row.holder)},
+                  {"face_value", to_text(row.face)},
+                  {"asked", claim.asked ? Json(to_text(*claim.asked)) : Json(nullptr)},
+                  {"mature_ms", row.mature_ms},
+                  {"audit", name_of(claim.audit)},
+                  {"accusations", claim.accusations},
+                  {"quote",
+                   {{"right", made.right.value},
+                    {"claim_price", made.claim_price.value},
+                    {"audit_probability", claim.quote.audit_probability}}}});
+}
+
+std::string quote_json(const gateway::ReceiptRecord& record, const gateway::Quote& quote) {
+  const risk::Assessment& made = quote.made;
+  return text_of({{"receipt", core::to_hex(record.id())},
+                  {"ticket", core::to_hex(protocol::ticket_id(record.receipt.body()))},
+                  {"provider", crypto::to_text(record.receipt.job.provider)},
+                  {"face_value", to_text(record.receipt.job.face_value)},
+                  {"audit", name_of(record.audit)},
+                  {"audit_probability", quote.audit_probability},
+                  {"right", json_of(made.right)},
+                  {"value_of_audit", json_of(made.value_of_audit)},
+                  {"claim_price", json_of(made.claim_price)}});
 }
 
 }  // namespace commensal::http

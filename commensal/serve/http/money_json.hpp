@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <commensal/serve/gateway/claim_desk.hpp>
 #include <commensal/serve/gateway/gateway.hpp>
 #include <string>
 
@@ -15,5 +16,10 @@ std::string balances_json(const ledger::State& state, const crypto::Address& own
 /// The whole ledger: sums by kind of account, rules, and what answers cost and earn.
 std::string ledger_json(const ledger::State& state, const gateway::MoneyConfig& money);
 std::string tickets_json(const ticket::Summary& summary, const ticket::Totals* totals);
+/// A figure of the desk with its terms.
+std::string figure_json(const risk::Figure& figure);
+std::string claim_json(const gateway::OpenClaim& claim);
+/// What the desk says of one answer.
+std::string quote_json(const gateway::ReceiptRecord& record, const gateway::Quote& quote);
 
 }  // namespace commensal::http

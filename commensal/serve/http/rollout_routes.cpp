@@ -15,8 +15,6 @@ using core::Result;
 using gateway::Gateway;
 using gateway::RolloutStatus;
 
-bool is_operator(const Call& call) { return call.account.role == gateway::Role::kOperator; }
-
 Result<core::Digest> rollout_id(const Call& call) {
   const auto id = core::digest_from_hex(call.params.at("rollout"));
   if (id) return *id;

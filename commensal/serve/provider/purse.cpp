@@ -44,15 +44,19 @@ std::optional<Event> event_named(std::string_view name) {
   return static_cast<Event>(found - names.begin());
 }
 
-/// What has happened to a ticket of which the gateway says how it ended; nothing where it cannot
-/// have, and where its word alone would cost us what we can claim.
+/// What has happened to a ticket of which the gateway says where it has got to; nothing where it
+/// cannot have, and where its word alone would cost us what we can claim.
 std::vector<Event> way_to(State state, Event end) {
   const bool is_fine = end == Event::kPenalise || end == Event::kSlash;
+  const bool is_open = state == State::kOpened || state == State::kSold;
   if (state == State::kCountersigned && end == Event::kDefault) return {end};
   if (state == State::kLost && is_fine) return {end};
+  if (state == State::kWon && end == Event::kOpen) return {end};
+  if (state == State::kWon && end == Event::kSell) return {Event::kOpen, end};
+  if (state == State::kOpened && end == Event::kSell) return {end};
   if (!is_fine && end != Event::kPay) return {};
   if (state == State::kWon) return {Event::kOpen, Event::kAudit, end};
-  if (state == State::kOpened) return {Event::kAudit, end};
+  if (is_open) return {Event::kAudit, end};
   return {};
 }
 
@@ -63,7 +67,8 @@ Purse::Purse(const Dependencies& deps, const PurseConfig& config)
       config_(config),
       tickets_(deps_.store, deps_.clock, {.tickets_max = config.tickets_max, .deadlines = {}}),
       recourse_(tickets_, deps_.clock, config.reveal_ms_max),
-      unjudged_(deps_.store, deps_.clock) {
+      unjudged_(deps_.store, deps_.clock),
+      sales_(tickets_, deps_.clock, config.sell_pm) {
   tickets_.on_settled([this](const core::Digest& ticket) { unjudged_.forget(ticket); });
 }
 
@@ -248,7 +253,7 @@ Result<void> Purse::on_reveal(const rpc::Reveal& reveal) {
 /// Winners, those too that were claimed before and not yet decided on.
 void Purse::claim() {
   std::vector<rpc::Claims::Item> items;
-  for (const State state : {State::kWon, State::kOpened}) {
+  for (const State state : {State::kWon, State::kOpened, State::kSold}) {
     for (const ticket::Record& record : tickets_.in(state)) {
       if (items.size() == limits::kListItemsMax) break;  // the rest after these
       if (!beacon_ || record.beacon != beacon_->id()) continue;
@@ -264,22 +269,24 @@ void Purse::claim() {
 
 Result<void> Purse::on_outcomes(const rpc::Outcomes& outcomes) {
   // In one write: a ticket that a kill left audited would be claimed no more.
-  return deps_.store.together([&]() -> Result<void> {
+  COMMENSAL_TRY(deps_.store.together([&]() -> Result<void> {
     for (const rpc::Outcomes::Item& item : outcomes.items) {
       const auto event = event_named(item.event);
       const ticket::Record* const record = tickets_.find(item.ticket);
       if (!event || record == nullptr) continue;
-      if (*event == Event::kOpen && record->state == State::kWon) {
-        COMMENSAL_TRY(unjudged_.note(item.ticket));
-      }
+      const bool is_open = *event == Event::kOpen;
+      if (is_open) sales_.told(item.ticket, item.amount);
+      if (is_open && record->state == State::kWon) COMMENSAL_TRY(unjudged_.note(item.ticket));
       for (const Event step : way_to(record->state, *event)) {
-        const ticket::Move move{item.ticket, step,
-                                step == *event ? item.amount : protocol::Amount()};
+        const bool pays = step == *event && !is_open;
+        const ticket::Move move{item.ticket, step, pays ? item.amount : protocol::Amount()};
         COMMENSAL_TRY(tickets_.move({&move, 1}));
       }
     }
     return {};
-  });
+  }));
+  if (config_.sell_pm > 0) look();
+  return {};
 }
 
 void Purse::on_balance(const rpc::Balance& balance) {
@@ -323,7 +330,8 @@ void Purse::look() {
     return record != nullptr && record->beacon == beacon_->id();
   };
   const auto winner = unjudged_.next(balance_->audit_delay_ms, is_its);
-  if (winner) transact(ledger::Mature{*winner});
+  if (winner) return transact(ledger::Mature{*winner});
+  if (auto offer = sales_.next(beacon_->id())) transact(*std::move(offer));
 }
 
 std::size_t Purse::unjudged() const {

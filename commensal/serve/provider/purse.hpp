@@ -7,6 +7,7 @@
 #include <commensal/base/core/rng.hpp>
 #include <commensal/base/store/joint_store.hpp>
 #include <commensal/serve/provider/recourse.hpp>
+#include <commensal/serve/provider/sales.hpp>
 #include <commensal/serve/provider/unjudged.hpp>
 #include <commensal/serve/rpc/stream.hpp>
 #include <commensal/trade/pay/beacon/stored_hash_chain.hpp>
@@ -26,6 +27,8 @@ struct PurseConfig {
   std::size_t tickets_max = limits::kTicketsMax;
   bool accepts_uncovered = false;    // also work that the gateway's escrow may not be able to pay
   bool wants_penalty_cover = false;  // its penalty escrow too must cover what tickets may win
+  std::uint32_t sell_pm =
+      0;  // open winners are for sale at so many thousandths of their face value
 };
 
 /// The provider's side of the tickets: its hash chain for the gateway, the tickets it holds, what
@@ -71,7 +74,7 @@ class Purse {
   /// the stream ends.
   void transact(ledger::Body body);
   /// From time to time, while the stream is up: takes steps against a gateway that does not draw,
-  /// or does not judge.
+  /// or does not judge, and offers what is for sale.
   void look();
 
   /// Whose chain was met last.
@@ -97,6 +100,7 @@ class Purse {
   ticket::TicketBook tickets_;
   Recourse recourse_;
   Unjudged unjudged_;
+  Sales sales_;
   crypto::Address gateway_;
   std::optional<beacon::StoredHashChain> chain_;  // for gateway_
   std::optional<beacon::TwoPartyBeacon> beacon_;

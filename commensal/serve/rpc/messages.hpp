@@ -103,7 +103,7 @@ struct Outcomes {
   struct Item {
     core::Digest ticket{};
     std::string event;
-    protocol::Amount amount;  // paid to the provider
+    protocol::Amount amount;  // paid to the provider; of "open": asked for its claim
 
     template <class Archive, class Self>
     static void fields(Archive& archive, Self& self) {

@@ -48,10 +48,10 @@ struct Stand {
   State state;
 };
 constexpr Stand kStands[] = {
-    {ClaimStatus::kOpen, State::kOpened},       {ClaimStatus::kPaid, State::kPaid},
-    {ClaimStatus::kRefused, State::kPenalised}, {ClaimStatus::kRefused, State::kSlashed},
-    {ClaimStatus::kDefaulted, State::kPaid},    {ClaimStatus::kDefaulted, State::kSlashed},
-    {ClaimStatus::kSilent, State::kSlashed},
+    {ClaimStatus::kOpen, State::kOpened},       {ClaimStatus::kOpen, State::kSold},
+    {ClaimStatus::kPaid, State::kPaid},         {ClaimStatus::kRefused, State::kPenalised},
+    {ClaimStatus::kRefused, State::kSlashed},   {ClaimStatus::kDefaulted, State::kPaid},
+    {ClaimStatus::kDefaulted, State::kSlashed}, {ClaimStatus::kSilent, State::kSlashed},
 };
 
 bool may_stand(ClaimStatus status, State state) {
@@ -177,7 +177,11 @@ Result<void> expect_agreement(const ledger::State& state, core::Store& gateways_
     const ticket::Record* const there = providers.find(ticket);
     if (claim.status == ClaimStatus::kOpen) continue;  // on its way: not judged yet
     const bool is_gone = here == nullptr;              // pruned
-    const bool agrees = here != nullptr && there != nullptr && here->state == there->state &&
+    // Who holds its claim yet got all of it.
+    const bool is_whole = claim.status != ClaimStatus::kPaid || claim.holder != provider ||
+                          (here != nullptr && here->paid == claim.face);
+    const bool agrees = is_whole && here != nullptr && there != nullptr &&
+                        here->state == there->state && here->paid == there->paid &&
                         may_stand(claim.status, here->state);
     // That one which may win yet is void, a provider believes nobody but the ledger.
     const bool is_convicted = std::ranges::any_of(state.cases.rows(), [&](const auto& one) {

@@ -70,7 +70,7 @@ class MoneyTrip : public ::testing::Test {
 
   /// No winner waits whose answer was delivered.
   static void check_nothing_is_open(Market& market) {
-    for (const ticket::Record& record : market.gateway().tickets().in(ticket::State::kOpened)) {
+    for (const ticket::Record& record : market.gateway().tickets().open_claims()) {
       EXPECT_FALSE(market.gateway().receipts().find(protocol::receipt_id(record.body)));
     }
   }
