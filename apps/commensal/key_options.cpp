@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <apps/commensal/key_options.hpp>
+#include <apps/common/service.hpp>
 #include <commensal/base/core/limits_programs.hpp>
 #include <commensal/trade/pay/keys/vault.hpp>
 #include <memory>
@@ -86,6 +87,23 @@ Result<crypto::SecretKey> read_key(const core::Path& file, const std::string& pa
   if (!is_locked) return keys::read_plain_key(file);
   COMMENSAL_ASSIGN(const keys::Password password, get_password(password_file, false));
   return keys::unlock_file(file, password);
+}
+
+void SignerOptions::declare(CLI::App& app) {
+  folder = state_folder("provider").string();
+  app.add_option("--data-dir", folder, "Folder of the provider or auditor, for its key")
+      ->capture_default_str();
+  app.add_option("--keystore,--key", keystore,
+                 "Key, locked or plain; default: keystore.json in the folder, if it is there");
+  app.add_option("--password-file", password_file,
+                 "Its first line unlocks the keystore; default: asked for on the terminal");
+}
+
+Result<crypto::SecretKey> SignerOptions::key() const {
+  if (!keystore.empty()) return read_key(keystore, password_file);
+  const core::Path locked = store::StateFolder::keystore_in(folder);
+  const bool is_locked = std::filesystem::exists(locked);
+  return read_key(is_locked ? locked : store::StateFolder::plain_key_in(folder), password_file);
 }
 
 Result<keys::Password> get_password(const std::string& file, bool is_new) {

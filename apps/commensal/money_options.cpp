@@ -158,6 +158,14 @@ void declare_purse(CLI::App& app, provider::PurseConfig& purse) {
                  "then the ticket's worth and a penalty are claimed")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{30} * 86'400'000))
       ->capture_default_str();
+  app.add_option_function<double>(
+         "--sell-winners",
+         [&purse](double share) {
+           purse.sell_pm = static_cast<std::uint32_t>(std::lround(1000 * share));
+         },
+         "Each open winner is for sale at this share of its face value, from 0 (none) to 1, by "
+         "thousandths")
+      ->check(CLI::Range(0.0, 1.0));
   app.add_option("--hash-chain-depth", purse.hash_chain_depth,
                  "The hash chain for a new gateway lasts 2^DEPTH rounds")
       ->check(CLI::Range(1, limits::kHashChainDepthMax))

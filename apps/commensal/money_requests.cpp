@@ -13,11 +13,6 @@ const Json& member(const Json& json, const char* name) {
   return json.is_object() && found != json.end() ? *found : kNone;
 }
 
-double number_in(const Json& json, const char* name) {
-  const Json& value = member(json, name);
-  return value.is_number() ? value.get<double>() : 0;
-}
-
 std::string plain(const Json& value) {
   return value.is_string() ? value.get<std::string>() : value.is_null() ? "" : value.dump();
 }
@@ -45,6 +40,11 @@ core::Result<Json> parse_answer(const std::string& text) {
 }
 
 std::string text_in(const Json& json, const char* name) { return plain(member(json, name)); }
+
+double number_in(const Json& json, const char* name) {
+  const Json& value = member(json, name);
+  return value.is_number() ? value.get<double>() : 0;
+}
 
 core::Result<Json> post_json(client::Client& client, const std::string& target, const Json& body) {
   const std::string sent = body.dump();

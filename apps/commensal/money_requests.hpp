@@ -15,6 +15,8 @@ using Json = nlohmann::ordered_json;
 core::Result<Json> parse_answer(const std::string& text);
 /// A member of an answer as text, numbers too; "" where it is not there.
 std::string text_in(const Json& json, const char* name);
+/// A number; 0 where it is not there.
+double number_in(const Json& json, const char* name);
 
 core::Result<Json> post_json(client::Client& client, const std::string& target, const Json& body);
 /// `owner`: an account's name, an address, @gateway or @auditor; "" for oneself.

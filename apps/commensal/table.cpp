@@ -11,6 +11,7 @@ Run declare_auditor(CLI::App& app);
 Run declare_bench(CLI::App& app);
 Run declare_calibrate(CLI::App& app);
 Run declare_case(CLI::App& app);
+Run declare_claim(CLI::App& app);
 Run declare_rollout(CLI::App& app);
 Run declare_gateway(CLI::App& app);
 Run declare_infer(CLI::App& app);
@@ -100,6 +101,7 @@ constexpr Command kTable[] = {
      "commensal provider --gateway 127.0.0.1:8090 --threads 2 --name lab-7\n"
      "commensal provider --gateway 127.0.0.1:8090 --data-dir provider-state --json\n"
      "commensal provider --gateway 127.0.0.1:8090 --stake 1000000 --pay-min 5000\n"
+     "commensal provider --gateway 127.0.0.1:8090 --stake 1000000 --sell-winners 0.95\n"
      "commensal provider --gateway 127.0.0.1:8090 --host xmrig:http://127.0.0.1:4067\n"
      "commensal provider --gateway 127.0.0.1:8090 --host auto --weight 3 --guest-memory-max 4GiB\n"
      "commensal provider status --watch\n"
@@ -118,6 +120,16 @@ constexpr Command kTable[] = {
      "commensal tickets --provider 0x9201c445a275aC0cd411C3814150831b38327C6F\n"
      "commensal tickets --data-dir provider-state --json",
      declare_tickets},
+    {"claim", kProviders, "buy and sell winners",
+     "Buy and sell claims: winning tickets that are not paid yet, with the risk that their answer "
+     "is "
+     "wrong",
+     "commensal claim list\n"
+     "commensal claim list --all --json\n"
+     "commensal claim quote RECEIPT\n"
+     "commensal claim sell TICKET --price 95000 --data-dir provider-state\n"
+     "commensal claim buy TICKET --price 95000 --key alice.json --password-file alice.password",
+     declare_claim},
     {"probe", kProviders, "read a host's progress",
      "Read a host's progress, as the governor does, and print it",
      "commensal probe auto\n"

@@ -2,6 +2,8 @@
 // Money through the programs, as their users see it.
 #include <gmock/gmock.h>
 
+#include <fstream>
+
 #include <tests/e2e/counted_host.hpp>
 #include <tests/e2e/paid_system.hpp>
 
@@ -146,6 +148,105 @@ TEST_F(MoneySystem, AGuestRunsWhereItEarnsMoreThanItsHostLoses) {
               is_rich)
         << now.dump();
   }
+}
+
+/// A gateway that has lost the file of its model cannot audit; provider and consumer go on.
+class ClaimsForSale : public MoneySystem {
+ protected:
+  void start() {
+    start_gateway({"--price", "110000", "--face-value", "100000", "--win-probability", "1",
+                   "--stake-min", "1000000", "--round-ms", "50", "--hash-chain-depth", "14",
+                   "--auditor-fee", "1000", "--audit-probability", "0"});
+  }
+  /// The only file of a model; it goes to `hidden`, or comes back.
+  void move_model(bool away) {
+    const core::Path models = core::Path(folder_.at("gateway")) / "models";
+    const core::Path hidden = folder_.at("hidden.onnx");
+    if (!away) return std::filesystem::rename(hidden, model_);
+    for (const auto& file : std::filesystem::directory_iterator(models)) {
+      if (file.path().extension() == ".onnx") model_ = file.path();
+    }
+    std::filesystem::rename(model_, hidden);
+  }
+  Json for_sale() { return ask({"claim", "list"}).at("claims"); }
+  Json sold_by(const std::string& name) { return ask({"tickets", "--data-dir", folder_.at(name)}); }
+  /// A key of somebody who has so much.
+  std::string make_buyer(const std::string& amount) {
+    std::ofstream(folder_.at("password")) << "correct horse\n";
+    int status = -1;
+    const std::string said = run({"key", "new", folder_.at("buyer.json"), "--password-file",
+                                  folder_.at("password"), "--json"},
+                                 status);
+    EXPECT_EQ(status, 0);
+    const std::string address = Json::parse(said).at("address");
+    ask({"account", "deposit", address, amount, "--yes"});
+    return address;
+  }
+  std::vector<std::string> as_buyer(std::vector<std::string> arguments) const {
+    arguments.insert(arguments.end(), {"--key", folder_.at("buyer.json"), "--password-file",
+                                       folder_.at("password")});
+    return arguments;
+  }
+
+ private:
+  core::Path model_;
+};
+
+TEST_F(ClaimsForSale, AWinnerIsPricedSoldAndPaidToWhoBoughtIt) {
+  start();
+  auto client = connect();
+  push(client);
+  fund();
+  const auto provider = start_provider(
+      "one", {"--stake", "1000000", "--hash-chain-depth", "14", "--sell-winners", "0.9"});
+  ask({"account", "deposit", address_, "1000000", "--yes"});
+  insist(client, 0);  // the provider has the model now
+  wait_for([&] { return balance(address_, "available") == "100000"; });
+  gateway_->kill();
+  start();
+  move_model(true);
+  const core::Digest receipt = insist(client, 1).receipt;
+  wait_for([&] { return for_sale().size() == 1; });
+  const Json claim = for_sale().at(0);
+  EXPECT_EQ(claim.at("receipt"), core::to_hex(receipt));
+  EXPECT_EQ(claim.at("model"), "operator/digits");
+  EXPECT_EQ(claim.at("holder"), address_);
+  EXPECT_EQ(claim.at("face_value"), "100000");
+  EXPECT_EQ(claim.at("asked"), "90000");
+  const Json quote = ask({"claim", "quote", core::to_hex(receipt)});
+  EXPECT_EQ(quote.at("ticket"), claim.at("ticket"));
+  EXPECT_EQ(quote.at("right").at("value"), claim.at("quote").at("right"));
+  EXPECT_GT(quote.at("claim_price").at("value").get<double>(), 90'000);
+  EXPECT_LT(quote.at("claim_price").at("value").get<double>(), 100'000);
+
+  const std::string buyer = make_buyer("100000");
+  const std::string ticket = claim.at("ticket");
+  EXPECT_THAT(complaint(as_buyer({"claim", "buy", ticket, "--price", "80000"})),
+              HasSubstr("price: 80000, expected the 90000 that are asked"));
+  EXPECT_THAT(complaint(as_buyer({"claim", "sell", ticket, "--price", "1"})),
+              HasSubstr("expected the holder"));
+  const Json after = ask(as_buyer({"claim", "buy", ticket, "--price", "90000"}));
+  EXPECT_EQ(after.at("balances").at("available"), "10000");
+  EXPECT_EQ(balance(address_, "available"), "190000");
+  wait_for([&] { return sold_by("one").at("tickets").at("sold") == 1; });
+  EXPECT_EQ(sold_by("one").at("ever").at("value_paid"), "190000");
+  EXPECT_TRUE(for_sale().empty());
+  ask(as_buyer({"claim", "sell", ticket, "--price", "99000"}));
+  EXPECT_EQ(for_sale().at(0).at("holder"), buyer);
+  ask(as_buyer({"claim", "sell", ticket, "--price", "0"}));
+  EXPECT_TRUE(for_sale().empty());
+
+  move_model(false);  // the next try to audit it is ten seconds after the first
+  for (int i = 0; i < 2 && balance(buyer, "available") != "110000"; ++i) pause_ms(5'000);
+  wait_for([&] { return balance(buyer, "available") == "110000"; });
+  EXPECT_EQ(balance(address_, "available"), "190000");
+  EXPECT_EQ(balance(address_, "stake"), "1000000");
+  wait_for([&] { return sold_by("one").at("tickets").at("paid") == 2; });
+  EXPECT_EQ(sold_by("one").at("ever").at("value_paid"), "190000");
+  gateway_->kill();
+  int status = -1;
+  run({"ledger", "verify", "--data-dir", folder_.at("gateway"), "--json"}, status);
+  EXPECT_EQ(status, 0);
 }
 
 // Under such settings a wrong answer would pay.

@@ -7,6 +7,7 @@
 #include <commensal/base/core/clock.hpp>
 #include <commensal/base/store/sqlite_store.hpp>
 #include <commensal/serve/gateway/risk_facts.hpp>
+#include <commensal/serve/http/money_json.hpp>
 #include <commensal/trade/market/risk/desk.hpp>
 #include <commensal/trade/pay/ledger/book.hpp>
 #include <memory>
@@ -99,23 +100,10 @@ Result<Known> facts_of_gateway(const RiskArguments& options, const crypto::Addre
   return known;
 }
 
-Json json_of(const risk::Figure& figure) {
-  const auto finite = [](double value) { return std::isfinite(value) ? Json(value) : Json(); };
-  Json terms = Json::array();
-  for (const risk::Term& term : figure.terms) {
-    terms.push_back(
-        {{"name", term.name}, {"value", finite(term.value)}, {"meaning", term.meaning}});
-  }
-  return {{"name", figure.name},
-          {"value", finite(figure.value)},
-          {"formula", figure.formula},
-          {"source", figure.source},
-          {"terms", std::move(terms)}};
-}
-
 void print_json(const Known& known, const risk::Assessment& made) {
   Json figures = Json::array();
-  for (const risk::Figure* figure : risk::figures_of(made)) figures.push_back(json_of(*figure));
+  for (const risk::Figure* figure : risk::figures_of(made))
+    figures.push_back(Json::parse(http::figure_json(*figure)));
   const Json json = {{"provider", crypto::to_text(known.facts.provider)},
                      {"deterred", made.deterred},
                      {"gateway_audit_probability", known.audited ? Json(*known.audited) : Json()},

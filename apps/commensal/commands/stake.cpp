@@ -6,7 +6,6 @@
 #include <apps/commensal/money_requests.hpp>
 #include <apps/common/action.hpp>
 #include <apps/common/command.hpp>
-#include <apps/common/service.hpp>
 #include <charconv>
 #include <commensal/trade/pay/ledger/transaction.hpp>
 #include <memory>
@@ -22,21 +21,10 @@ using protocol::Amount;
 struct StakeArguments {
   std::string action = "show";
   std::string what;
-  std::string folder;
-  std::string keystore;
-  std::string password_file;
+  SignerOptions signer;
   Connection connection;
   bool json = false;
 };
-
-/// Read only: the provider's daemon may be running on it.
-Result<crypto::SecretKey> key_of(const StakeArguments& options) {
-  if (!options.keystore.empty()) return read_key(options.keystore, options.password_file);
-  const core::Path locked = store::StateFolder::keystore_in(options.folder);
-  const bool is_locked = std::filesystem::exists(locked);
-  return read_key(is_locked ? locked : store::StateFolder::plain_key_in(options.folder),
-                  options.password_file);
-}
 
 Result<Amount> amount_of(const StakeArguments& options) {
   auto amount = protocol::amount_from_text(options.what);
@@ -82,7 +70,7 @@ constexpr Action kActions[] = {{"show", nullptr},
 
 Result<int> stake(const StakeArguments& options) {
   COMMENSAL_ASSIGN(const Action* const action, find_action<Action>(kActions, options.action));
-  COMMENSAL_ASSIGN(const crypto::SecretKey key, key_of(options));
+  COMMENSAL_ASSIGN(const crypto::SecretKey key, options.signer.key());
   COMMENSAL_ASSIGN(client::Client client, connect(options.connection));
   COMMENSAL_ASSIGN(Json now, balances_of(client, crypto::to_text(key.address())));
   if (action->body != nullptr) {
@@ -101,19 +89,13 @@ Result<int> stake(const StakeArguments& options) {
 
 Run declare_stake(CLI::App& app) {
   const auto options = std::make_shared<StakeArguments>();
-  options->folder = state_folder("provider").string();
   app.add_option("action", options->action,
                  "show; lock AMOUNT; announce AMOUNT (it is free after the ledger's delay), "
                  "complete NUMBER (then); withdraw AMOUNT (what is available leaves the ledger, "
                  "and the operator pays it out)")
       ->capture_default_str();
   app.add_option("what", options->what, "An amount in units, or the number of an announcement");
-  app.add_option("--data-dir", options->folder, "Folder of the provider or auditor, for its key")
-      ->capture_default_str();
-  app.add_option("--keystore", options->keystore,
-                 "Key, locked; default: keystore.json in the folder, if it is there");
-  app.add_option("--password-file", options->password_file,
-                 "Its first line unlocks the keystore; default: asked for on the terminal");
+  options->signer.declare(app);
   options->connection.declare(app);
   app.add_flag("--json", options->json, "Print JSON");
   return [options] { return stake(*options); };
