@@ -27,6 +27,9 @@ inline constexpr std::size_t kClaimsListedMax = 100;         // likewise, each p
 inline constexpr int kModelPagesMax = 1000;                  // that a client reads
 inline constexpr std::size_t kModelVersionsMax = 1000;       // of one model
 inline constexpr std::size_t kPortNamesBytesMax = 64 << 10;  // of one model's inputs and outputs
+// What a gateway on loopback gives away, so that whoever dials it cannot grow its ledger without
+// end: keys that ever get a stake, and accounts whose credit the ledger's cap has room for.
+inline constexpr std::size_t kTestStakesMax = 1024, kTestCreditsMax = 1024;
 // A rollout whose provider is away that long ends: what was set aside for it is the account's
 // again.
 inline constexpr std::int64_t kRolloutAwayMsMax = 3'600'000;

@@ -57,8 +57,9 @@ struct Answer {
 
 struct AccountInfo {
   std::string name;
-  std::string role;   // "consumer" or "operator"
-  std::string token;  // of a new account only
+  std::string role;              // "consumer" or "operator"
+  std::string token;             // of a new account only
+  std::string test_credit = {};  // likewise: units of test money that it was given, or ""
 };
 
 /// What the gateway says of a receipt; `receipt` itself can be checked without believing it.

@@ -20,12 +20,13 @@ constexpr std::string_view kOperator = "operator";
 
 /// A start that was cut off between account and file is mended: a token that nobody can read would
 /// lock the operator out.
-core::Result<void> ensure_operator(gateway::Accounts& accounts, const core::Path& token_file) {
+core::Result<void> ensure_operator(gateway::Gateway& gateway, const core::Path& token_file) {
   const std::string name(kOperator);
+  gateway::Accounts& accounts = gateway.accounts();
   COMMENSAL_ASSIGN(const auto found, accounts.find(name));
   if (found && std::filesystem::exists(token_file)) return {};
-  COMMENSAL_ASSIGN(const std::string token,
-                   found ? accounts.renew(name) : accounts.create(name, gateway::Role::kOperator));
+  if (!found) COMMENSAL_TRY(gateway.create_account(name, gateway::Role::kOperator));
+  COMMENSAL_ASSIGN(const std::string token, accounts.renew(name));
   return core::write_file_atomically(token_file, core::as_bytes(token + "\n"), 0600);
 }
 
@@ -135,8 +136,7 @@ core::Result<std::unique_ptr<GatewayDaemon>> GatewayDaemon::start(const GatewayD
   gateway::GatewayConfig gateway = config.gateway;
   gateway.folder = state->folder.path();
   COMMENSAL_ASSIGN(state->gateway, gateway::Gateway::create(deps, gateway));
-  COMMENSAL_TRY(
-      ensure_operator(state->gateway->accounts(), state->folder.path() / "operator.token"));
+  COMMENSAL_TRY(ensure_operator(*state->gateway, state->folder.path() / "operator.token"));
   COMMENSAL_TRY(state->secure(config, observer));
   state->loop.start();
   COMMENSAL_ASSIGN(state->providers,

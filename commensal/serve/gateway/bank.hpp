@@ -13,14 +13,24 @@
 
 namespace commensal::gateway {
 
+/// Money to try a gateway with, which nobody has paid for.
+struct TestMoneyTerms {
+  bool is_so = false;       // of all that is in the ledger: people are told
+  bool is_granted = false;  // to who is new (TestMoney)
+  protocol::Amount credit;  // of a new account
+};
+
 /// What answers cost and earn. All of it is off by default: nothing is paid for, no ticket drawn.
 struct MoneyConfig {
-  protocol::Amount price;         // of a request, out of its account
-  protocol::Amount face_value;    // of a winning ticket; 0: answers earn no tickets
-  double win_probability = 0.01;  // each winner is audited
-  protocol::Amount stake_min;     // of a provider that is given work
-  std::int64_t round_ms = 1000;   // a round of the beacon is closed so often, while tickets wait
-  int hash_chain_depth = 25;      // the hash chain has 2^depth rounds: more than a year
+  protocol::Amount price;           // of a request, out of its account
+  protocol::Amount face_value;      // of a winning ticket; 0: answers earn no tickets
+  double win_probability = 0.01;    // each winner is audited
+  protocol::Amount stake_min;       // of a provider that is given work
+  protocol::Amount escrow;          // kept at so much (Reserves); 0: left alone
+  protocol::Amount penalty_escrow;  // likewise
+  TestMoneyTerms test;
+  std::int64_t round_ms = 1000;  // a round of the beacon is closed so often, while tickets wait
+  int hash_chain_depth = 25;     // the hash chain has 2^depth rounds: more than a year
   // After so many rounds it is anchored anew, for who comes late.
   std::uint64_t head_rounds_max = limits::kRevealGapMax / 4;
   std::size_t tickets_max = limits::kTicketsMax;

@@ -60,6 +60,12 @@ struct GatewayDependencies {
   Observer* observer = nullptr;
 };
 
+/// An account, and what it may spend for nothing.
+struct NewAccount {
+  std::string token;
+  protocol::Amount credit;  // test money
+};
+
 struct ProviderInfo {
   crypto::Address address;
   std::string name;
@@ -107,8 +113,10 @@ class Gateway final : public rpc::GatewayPort {
 
   Accounts& accounts();
   Quotas& quotas();
+  /// With credit where test money is granted. Durable when it returns. Errors: Accounts::create's.
+  core::Result<NewAccount> create_account(const std::string& name, Role role);
   /// Ends an account that has nothing left. Errors: kNotFound, kFailedPrecondition (models or money
-  /// of its own, or an operator's: those it made must still have somebody).
+  /// of its own, test credit apart, or an operator's: those it made must still have somebody).
   core::Result<void> remove_account(const std::string& name);
   ModelHub& hub();
   Rollouts& rollouts();

@@ -17,6 +17,7 @@ bool convicts(AuditState state) { return state == AuditState::kMismatched; }
 // between a verdict and what follows from it is made good here.
 core::Result<void> Gateway::State::resume() {
   COMMENSAL_TRY(bank.open());
+  COMMENSAL_TRY(test_money.open(accounts));
   COMMENSAL_TRY(lottery.open());
   COMMENSAL_TRY(book.open());
   COMMENSAL_TRY(book.sweep());
@@ -181,6 +182,7 @@ void Gateway::State::follow_verdict(const ReceiptRecord& record) {
   const auto judged = winners.judge(record.receipt, *record.verdict);
   events.report(judged);
   if (!judged || !*judged) return;
+  reserves.fill();
   observer.on_judged(record, **judged);
   audit_policy.on_change(record.receipt.job.provider);
   tell_balance(record.receipt.job.provider);
@@ -281,6 +283,7 @@ void Gateway::State::tick() {
     lottery.tick();
     withheld.tick();
     accusations.tick();
+    reserves.fill();
     tell_covers(false);
     tick();
   });

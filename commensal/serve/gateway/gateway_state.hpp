@@ -10,6 +10,8 @@
 #include <commensal/serve/gateway/deliveries.hpp>
 #include <commensal/serve/gateway/gateway.hpp>
 #include <commensal/serve/gateway/model_file.hpp>
+#include <commensal/serve/gateway/reserves.hpp>
+#include <commensal/serve/gateway/test_money.hpp>
 #include <commensal/serve/gateway/withheld.hpp>
 #include <commensal/trade/pay/ticket/undecided.hpp>
 
@@ -35,6 +37,8 @@ struct Gateway::State {
   Roster roster;
   // Money.
   Bank bank;
+  Reserves reserves;
+  TestMoney test_money;
   ticket::TicketBook tickets;
   Lottery lottery;
   Winners winners;
@@ -74,6 +78,8 @@ struct Gateway::State {
         book(store, c.receipts, OpeningFolder(c.folder / "openings", c.receipts.opening_row_max)),
         roster(store, w.rng, w.key, w.clock),
         bank(store, w.clock, w.key, c.money.rules, c.money.checkpoint_entries),
+        reserves(w.clock, bank, events, c.money),
+        test_money(store, bank, c.money),
         tickets(store, w.clock, Lottery::book_config(c.money)),
         lottery({store, w.clock, w.rng, w.key, bank, roster, events, tickets}, c.money),
         winners(loop, w.clock, bank, roster, book, events, lottery, tickets),

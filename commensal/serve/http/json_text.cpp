@@ -160,9 +160,11 @@ std::string models_json(const std::vector<gateway::ModelPtr>& models) {
   return text + "]}";
 }
 
-std::string account_json(const gateway::Account& who, std::string_view token) {
+std::string account_json(const gateway::Account& who, std::string_view token,
+                         const protocol::Amount& test_credit) {
   Json json = account(who);
   if (!token.empty()) json["token"] = token;
+  if (test_credit != protocol::Amount()) json["test_credit"] = to_text(test_credit);
   return text_of(json);
 }
 

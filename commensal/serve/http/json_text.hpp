@@ -29,8 +29,9 @@ std::string index_json(const IndexEntry& entry);
 std::string model_json(const gateway::ModelVersion& model);
 /// Of the first of them: as many as fit into limits::kHttpListBytesMax, one at least.
 std::string models_json(const std::vector<gateway::ModelPtr>& models);
-/// With a token where there is one.
-std::string account_json(const gateway::Account& account, std::string_view token);
+/// With a token, and credit of test money, where there is any.
+std::string account_json(const gateway::Account& account, std::string_view token,
+                         const protocol::Amount& test_credit = {});
 std::string accounts_json(const std::vector<gateway::Account>& accounts);
 std::string providers_json(const std::vector<gateway::ProviderInfo>& providers);
 /// The events are canonical encodings (risk::Event); "audits" is what the gateway's desk assumes

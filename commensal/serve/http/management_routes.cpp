@@ -166,9 +166,9 @@ Response create_account(Gateway& gateway, const Call& call) {
   if (!parsed) return error_response(parsed.error());
   const auto known_role = gateway::role_from_text(role);
   if (!known_role) return error_response(known_role.error());
-  const auto token = gateway.accounts().create(name, *known_role);
-  if (!token) return error_response(token.error());
-  Response response = json_response(account_json({name, *known_role}, *token));
+  const auto made = gateway.create_account(name, *known_role);
+  if (!made) return error_response(made.error());
+  Response response = json_response(account_json({name, *known_role}, made->token, made->credit));
   response.status = 201;
   return response;
 }

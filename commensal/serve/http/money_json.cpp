@@ -49,7 +49,8 @@ Json terms_of(const gateway::MoneyConfig& money) {
           {"win_probability", money.win_probability},
           {"ticket_value", to_text(value)},
           {"stake_min", to_text(money.stake_min)},
-          {"round_ms", money.round_ms}};
+          {"round_ms", money.round_ms},
+          {"test_money", money.test.is_so}};
 }
 
 Json totals_of(const ticket::Totals& totals) {
@@ -86,7 +87,7 @@ Json json_of(const risk::Figure& figure) {
 }  // namespace
 
 std::string balances_json(const ledger::State& state, const crypto::Address& owner,
-                          const std::string& name) {
+                          const std::string& name, bool is_test) {
   Json balances = Json::object();
   const auto& rows = state.balances.rows();
   for (auto row = rows.lower_bound({owner, AccountKind::kAvailable});
@@ -105,6 +106,7 @@ std::string balances_json(const ledger::State& state, const crypto::Address& own
   return text_of({{"owner", crypto::to_text(owner)},
                   {"name", name},
                   {"ledger", crypto::to_text(state.scalars.config.operator_address)},
+                  {"test_money", is_test},
                   {"nonce", state.nonces.get(owner)},
                   {"balances", balances},
                   {"announcements", announced}});

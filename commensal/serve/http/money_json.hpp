@@ -10,9 +10,9 @@
 namespace commensal::http {
 
 /// What an owner has, what is on its way out, and what its next transaction has to say. `name` is
-/// "" for an owner that is no account of the gateway.
+/// "" for an owner that is no account of the gateway. `is_test`: it is test money.
 std::string balances_json(const ledger::State& state, const crypto::Address& owner,
-                          const std::string& name);
+                          const std::string& name, bool is_test);
 /// The whole ledger: sums by kind of account, rules, and what answers cost and earn.
 std::string ledger_json(const ledger::State& state, const gateway::MoneyConfig& money);
 std::string tickets_json(const ticket::Summary& summary, const ticket::Totals* totals);

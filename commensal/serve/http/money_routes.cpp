@@ -85,7 +85,8 @@ Result<AccountKind> kind_in(const Members& members) {
 
 Response balances_response(Gateway& gateway, const Result<Owner>& owner, int status) {
   if (!owner) return error_response(owner.error());
-  Response response = json_response(balances_json(gateway.ledger(), owner->address, owner->name));
+  Response response = json_response(
+      balances_json(gateway.ledger(), owner->address, owner->name, gateway.money().test.is_so));
   response.status = status;
   return response;
 }

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <commensal/base/store/joint_store.hpp>
+#include <commensal/serve/gateway/accounts.hpp>
+#include <commensal/serve/gateway/bank.hpp>
+
+namespace commensal::gateway {
+
+/// Gives who is new what a gateway takes to be tried (TestMoneyTerms), booked as deposits of the
+/// operator's: accounts free credit, providers a stake. Once for an account or key, and bounded.
+/// Where nothing is granted it does nothing. Thread-safety: one thread, the store's.
+class TestMoney {
+ public:
+  /// All but `config` outlive this object.
+  TestMoney(store::JointStore& store, Bank& bank, const MoneyConfig& config)
+      : store_(store), bank_(bank), config_(config) {}
+
+  /// Reads how many keys have got a stake; gives credit to accounts that were made without, and
+  /// have nothing. Errors: kDataLoss, the ledger's.
+  core::Result<void> open(Accounts& accounts);
+  /// Returns what the account has got: less, or nothing, where the ledger's cap on credit leaves no
+  /// more. Durable when it returns. Errors: the ledger's.
+  core::Result<protocol::Amount> give_credit(const std::string& account);
+  /// What the provider lacks of the least stake becomes available to it, where it is one of the
+  /// first limits::kTestStakesMax that do. Durable when it returns. Errors: the ledger's.
+  core::Result<void> give_stake(const crypto::Address& provider);
+
+ private:
+  bool is_on() const { return config_.test.is_granted && config_.face_value != protocol::Amount(); }
+  protocol::Amount balance(const crypto::Address& owner, ledger::AccountKind kind) const {
+    return bank_.state().balance(owner, kind);
+  }
+  bool has_got(const core::Digest& reference) const {
+    return bank_.state().deposits.find(reference) != nullptr;
+  }
+
+  store::JointStore& store_;
+  Bank& bank_;
+  const MoneyConfig config_;
+  std::size_t stakes_ = 0;
+};
+
+}  // namespace commensal::gateway
